@@ -1,0 +1,43 @@
+# Flags of this project's own code, on top of what HandleLLVMOptions sets.
+function(tp_compile_options target)
+  target_compile_options(${target} PRIVATE
+    -Wall -Wextra -Wno-unused-parameter $<$<BOOL:${TPOPT_WERROR}>:-Werror>)
+  if(TPOPT_SANITIZE)
+    target_compile_options(${target} PRIVATE
+      -fsanitize=address,undefined -fno-sanitize-recover=all
+      -fno-omit-frame-pointer)
+    target_link_options(${target} PUBLIC -fsanitize=address,undefined)
+  endif()
+endfunction()
+
+# add_tp_library(<name> <sources>...
+#                [DEPENDS ...] [LINK_LIBS PUBLIC ...] [MLIR_LIBS ...])
+#
+# A library of this project. Upstream libraries go in MLIR_LIBS, so that
+# mlir_target_link_libraries() can turn them into libMLIR.so. Installation is
+# ours because add_mlir_library() installs neither headers nor an export.
+function(add_tp_library name)
+  cmake_parse_arguments(ARG "" "" "MLIR_LIBS" ${ARGN})
+  add_mlir_library(${name} ${ARG_UNPARSED_ARGUMENTS} DISABLE_INSTALL)
+  mlir_target_link_libraries(${name} PUBLIC ${ARG_MLIR_LIBS})
+  target_include_directories(${name} PUBLIC
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+    $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include>
+    $<INSTALL_INTERFACE:include>)
+  tp_compile_options(${name})
+  install(TARGETS ${name} EXPORT TPOptTargets
+          ARCHIVE DESTINATION lib LIBRARY DESTINATION lib)
+endfunction()
+
+# add_tp_tool(<name> <sources>... [LINK_LIBS ...]): an executable in bin/.
+function(add_tp_tool name)
+  cmake_parse_arguments(ARG "SUPPORT_PLUGINS" "" "LINK_LIBS" ${ARGN})
+  if(ARG_SUPPORT_PLUGINS)
+    add_llvm_executable(${name} ${ARG_UNPARSED_ARGUMENTS} SUPPORT_PLUGINS)
+  else()
+    add_llvm_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
+  endif()
+  target_link_libraries(${name} PRIVATE ${ARG_LINK_LIBS} MLIR)
+  tp_compile_options(${name})
+  install(TARGETS ${name} RUNTIME DESTINATION bin)
+endfunction()

@@ -1,0 +1,153 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file The devices as a grid with named axes, and the axes and sub-axes that
+/// shardings are written with.
+
+#ifndef TPOPT_SHARDING_MESH_H
+#define TPOPT_SHARDING_MESH_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <tuple>
+
+namespace tp {
+
+/// What one step along a mesh axis costs: T(bytes) = alpha + beta * bytes.
+struct Link {
+  double alpha = 0; ///< Seconds of latency per launch.
+  double beta = 1;  ///< Seconds per byte sent by a device.
+  bool operator==(const Link &other) const {
+    return alpha == other.alpha && beta == other.beta;
+  }
+};
+
+/// One direction of the device grid.
+struct Axis {
+  std::string name;
+  int64_t size = 1;
+  Link link;
+};
+
+/// A grid of devices with named axes. Devices are numbered row-major, the first
+/// axis slowest: on `["x"=2, "y"=4]` the device at (x=1, y=2) is number 6.
+/// `deviceIds`, if not empty, maps that number to another device.
+///
+/// Without links on the mesh, plans use alpha = 0 and an equal beta on all
+/// axes.
+struct Mesh {
+  std::string name;
+  llvm::SmallVector<Axis, 3> axes;
+  llvm::SmallVector<int64_t> deviceIds;
+  bool hasLinks = false;
+
+  int64_t getNumDevices() const;
+  /// The position of the axis called `name`, if there is one.
+  std::optional<unsigned> find(llvm::StringRef name) const;
+  /// The place of device `number` on every axis.
+  llvm::SmallVector<int64_t> getCoordinates(int64_t number) const;
+  /// The inverse of getCoordinates.
+  int64_t getNumber(llvm::ArrayRef<int64_t> coordinates) const;
+};
+
+/// An axis, or a part of one. An axis of size n = pre * size * post can be read
+/// as a grid of pre x size x post devices; the sub-axis written `"x":(pre)size`
+/// is the middle one. The whole axis has pre = 1 and size = n.
+///
+///   x of size 8 as 2 x 2 x 2:   device   0 1 2 3 4 5 6 7
+///                               x:(1)2   0 0 0 0 1 1 1 1     most significant
+///                               x:(2)2   0 0 1 1 0 0 1 1
+///                               x:(4)2   0 1 0 1 0 1 0 1     least significant
+struct AxisRef {
+  unsigned axis = 0; ///< Index into Mesh::axes.
+  int64_t pre = 1;
+  int64_t size = 1;
+
+  static AxisRef full(const Mesh &mesh, unsigned axis) {
+    return {axis, 1, mesh.axes[axis].size};
+  }
+  bool isFull(const Mesh &mesh) const {
+    return pre == 1 && size == mesh.axes[axis].size;
+  }
+  /// One past the last digit: the pre-size of whatever would follow.
+  int64_t end() const { return pre * size; }
+
+  bool operator==(const AxisRef &o) const {
+    return axis == o.axis && pre == o.pre && size == o.size;
+  }
+  bool operator!=(const AxisRef &o) const { return !(*this == o); }
+  /// Mesh order; within an axis the more significant part first.
+  bool operator<(const AxisRef &o) const {
+    return std::tie(axis, pre, size) < std::tie(o.axis, o.pre, o.size);
+  }
+
+  /// Every device step along `other` is one along this: x contains x:(2)2,
+  /// x:(1)4 contains x:(2)2, x:(1)2 does not contain x:(2)2.
+  bool contains(const AxisRef &other) const;
+  /// Same start, and contains `other`: x:(1)4 has the prefix x:(1)2.
+  bool hasPrefix(const AxisRef &other) const;
+  /// Some device step is common to both.
+  bool overlaps(const AxisRef &other) const;
+  /// Whether both can be digits of one factorisation of the axis, as two
+  /// sub-axes of one tensor must: x:(1)2 and x:(1)3 of an axis of 6 cannot.
+  bool canCoexist(const AxisRef &other) const;
+  /// The common part of two that can coexist, if any.
+  std::optional<AxisRef> getOverlap(const AxisRef &other) const;
+  /// `other` continues this one: x:(1)2 and x:(2)4 make x:(1)8.
+  bool canMerge(const AxisRef &other) const {
+    return axis == other.axis && end() == other.pre;
+  }
+  AxisRef merge(const AxisRef &other) const {
+    return {axis, pre, size * other.size};
+  }
+  /// The longest leading part that is free of `other`; none if they start alike
+  /// or if this starts inside `other`.
+  std::optional<AxisRef> getPrefixWithoutOverlap(const AxisRef &other) const;
+
+  /// `"x"` or `"x":(1)2`; `quoted = false` leaves the quotes out, as the report
+  /// writes it.
+  void print(llvm::raw_ostream &os, const Mesh &mesh, bool quoted = true) const;
+};
+
+using AxisList = llvm::SmallVector<AxisRef, 2>;
+
+/// The number of devices along a list of axes: the product of their sizes.
+int64_t getSize(llvm::ArrayRef<AxisRef> axes);
+
+/// Appends `axis`, as one with the last entry where it continues that.
+void appendMerged(AxisList &axes, AxisRef axis);
+
+/// The longest list of axes that both lists start with, cutting the last axis
+/// if the lists part inside one: of [x:(1)4] and [x:(1)2, y] it is [x:(1)2].
+AxisList getCommonPrefix(llvm::ArrayRef<AxisRef> a, llvm::ArrayRef<AxisRef> b);
+
+/// What `list` holds after `prefix`, which it must start with.
+AxisList dropPrefix(llvm::ArrayRef<AxisRef> list,
+                    llvm::ArrayRef<AxisRef> prefix);
+
+/// Whether any axis of `a` overlaps any of `b`.
+bool overlap(llvm::ArrayRef<AxisRef> a, llvm::ArrayRef<AxisRef> b);
+
+/// The place of device `number` along the axes as one number, first axis most
+/// significant: what decides which block of a dimension a device holds.
+int64_t getPosition(const Mesh &mesh, llvm::ArrayRef<AxisRef> axes,
+                    int64_t number);
+
+/// The groups of devices that differ along `axes` only, each ordered by
+/// position. Groups are ordered by their first device.
+llvm::SmallVector<llvm::SmallVector<int64_t>>
+getGroups(const Mesh &mesh, llvm::ArrayRef<AxisRef> axes);
+
+/// `{"x", "y":(1)2}`.
+void printAxes(llvm::raw_ostream &os, const Mesh &mesh,
+               llvm::ArrayRef<AxisRef> axes, bool quoted = true);
+
+} // namespace tp
+
+#endif // TPOPT_SHARDING_MESH_H

@@ -1,0 +1,342 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "tpopt/Sharding/Rule.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Sequence.h"
+#include "llvm/ADT/StringExtras.h"
+
+#include <map>
+#include <numeric>
+
+using namespace tp;
+using llvm::ArrayRef;
+using llvm::SmallVector;
+using llvm::StringRef;
+
+bool ShardingRule::hasFactor(unsigned i, unsigned factor) const {
+  return llvm::any_of(getTensor(i), [&](const DimFactors &dim) {
+    return llvm::is_contained(dim, factor);
+  });
+}
+
+/// Factors that no result has are summed away.
+static void markReductions(ShardingRule &rule) {
+  for (unsigned f = 0; f < rule.factors.size(); ++f) {
+    bool inResult = llvm::any_of(rule.results, [&](const TensorFactors &t) {
+      return llvm::any_of(
+          t, [&](const DimFactors &dim) { return llvm::is_contained(dim, f); });
+    });
+    if (!inResult && rule.factors[f].kind == FactorKind::PassThrough)
+      rule.factors[f].kind = FactorKind::Reduction;
+  }
+}
+
+namespace {
+
+/// Reads one equation. Letters get factors as they appear; `...` gets one
+/// factor per dimension it stands for, counted from the right so that ranks may
+/// differ.
+class EquationParser {
+public:
+  EquationParser(StringRef equation, unsigned numOperands, unsigned numResults)
+      : equation(equation) {
+    rule.operands.resize(numOperands);
+    rule.results.resize(numResults);
+  }
+
+  llvm::Expected<ShardingRule> parse(ArrayRef<ArrayRef<int64_t>> operandShapes,
+                                     ArrayRef<ArrayRef<int64_t>> resultShapes) {
+    auto [left, right] = equation.split("->");
+    if (!equation.contains("->"))
+      return error("it has no '->'");
+    if (auto err = parseSide(left, operandShapes, rule.operands, "operand"))
+      return std::move(err);
+    if (auto err = parseSide(right, resultShapes, rule.results, "result"))
+      return std::move(err);
+    for (auto [factor, info] : llvm::enumerate(rule.factors))
+      if (info.size == 0)
+        return error("the sizes in (..) around '" +
+                     llvm::Twine(info.name ? info.name : '?') +
+                     "' cannot be told apart");
+    markReductions(rule);
+    return std::move(rule);
+  }
+
+private:
+  llvm::Error error(const llvm::Twine &why) {
+    return llvm::createStringError("equation \"" + equation + "\": " + why);
+  }
+
+  llvm::Error parseSide(StringRef side, ArrayRef<ArrayRef<int64_t>> shapes,
+                        llvm::MutableArrayRef<TensorFactors> tensors,
+                        StringRef what) {
+    SmallVector<StringRef> terms;
+    if (!side.trim().empty() || !shapes.empty())
+      side.split(terms, ',');
+    if (terms.size() != shapes.size())
+      return error("it has " + llvm::Twine(terms.size()) + " " + what +
+                   "s, the op has " + llvm::Twine(shapes.size()));
+    for (auto [index, term] : llvm::enumerate(terms))
+      if (auto err = parseTerm(term.trim(), shapes[index], tensors[index],
+                               (what + " #" + llvm::Twine(index)).str()))
+        return err;
+    return llvm::Error::success();
+  }
+
+  llvm::Error parseTerm(StringRef term, ArrayRef<int64_t> shape,
+                        TensorFactors &dims, const std::string &what) {
+    // How many dimensions `...` stands for: what the rest leaves over.
+    unsigned written = 0;
+    bool ellipsis = term.contains("...");
+    for (StringRef rest = term; !rest.empty();) {
+      if (rest.consume_front("...") || rest.consume_front("!"))
+        continue;
+      ++written;
+      rest = rest.front() == '(' ? rest.drop_front(rest.find(')') + 1)
+                                 : rest.drop_front();
+    }
+    if (written > shape.size() || (!ellipsis && written != shape.size()))
+      return error(what + " has " + llvm::Twine(written) +
+                   " dimensions in the equation and " +
+                   llvm::Twine(shape.size()) + " in its type");
+    unsigned hidden = shape.size() - written;
+
+    for (StringRef rest = term; !rest.empty();) {
+      if (rest.consume_front("...")) {
+        for (unsigned i = hidden; i > 0; --i)
+          if (auto err = addDim({getEllipsisFactor(i)}, shape, dims, what))
+            return err;
+        continue;
+      }
+      DimFactors factors;
+      bool group = rest.consume_front("(");
+      do {
+        if (rest.empty())
+          return error("'(' is never closed in " + what);
+        char letter = rest.front();
+        rest = rest.drop_front();
+        if (group && letter == ')')
+          break;
+        if (letter == '1' && !group)
+          break; // a dimension without a factor
+        if (!llvm::isAlpha(letter))
+          return error("'" + llvm::Twine(letter) + "' in " + what +
+                       " is not a letter");
+        unsigned factor = getFactor(letter);
+        if (rest.consume_front("!"))
+          rule.factors[factor].kind = FactorKind::Whole;
+        factors.push_back(factor);
+      } while (group);
+      if (auto err = addDim(factors, shape, dims, what))
+        return err;
+    }
+    return llvm::Error::success();
+  }
+
+  llvm::Error addDim(const DimFactors &factors, ArrayRef<int64_t> shape,
+                     TensorFactors &dims, const std::string &what) {
+    int64_t size = shape[dims.size()];
+    int64_t known = 1;
+    Factor *unknown = nullptr;
+    for (unsigned f : factors) {
+      if (rule.factors[f].size == 0 && !unknown)
+        unknown = &rule.factors[f];
+      else
+        known *= rule.factors[f].size;
+    }
+    // One new letter per dimension takes what the known ones leave.
+    if (unknown && known != 0 && size % known == 0) {
+      unknown->size = size / known;
+      known = size;
+    }
+    if (known != size && known != 0 && !(unknown && known == 0)) {
+      if (factors.size() == 1)
+        return error("'" +
+                     llvm::Twine(rule.factors[factors[0]].name
+                                     ? rule.factors[factors[0]].name
+                                     : '.') +
+                     "' is " + llvm::Twine(known) + " and, in dimension " +
+                     llvm::Twine(dims.size()) + " of " + what + ", " +
+                     llvm::Twine(size));
+      return error("dimension " + llvm::Twine(dims.size()) + " of " + what +
+                   " has size " + llvm::Twine(size) + ", its factors give " +
+                   llvm::Twine(known));
+    }
+    for (const DimFactors &dim : dims)
+      for (unsigned f : factors)
+        if (llvm::is_contained(dim, f))
+          return error("'" + llvm::Twine(rule.factors[f].name) +
+                       "' appears twice in " + what);
+    dims.push_back(factors);
+    return llvm::Error::success();
+  }
+
+  unsigned getFactor(char letter) {
+    auto [it, isNew] = letters.try_emplace(letter, rule.factors.size());
+    if (isNew) {
+      Factor factor;
+      factor.size = 0; // not known yet
+      factor.name = letter;
+      rule.factors.push_back(factor);
+    }
+    return it->second;
+  }
+
+  /// The factor of the `fromRight`-th dimension behind `...`.
+  unsigned getEllipsisFactor(unsigned fromRight) {
+    auto [it, isNew] = ellipsis.try_emplace(fromRight, rule.factors.size());
+    if (isNew) {
+      Factor factor;
+      factor.size = 0;
+      rule.factors.push_back(factor);
+    }
+    return it->second;
+  }
+
+  StringRef equation;
+  ShardingRule rule;
+  std::map<char, unsigned> letters;
+  std::map<unsigned, unsigned> ellipsis;
+};
+
+} // namespace
+
+llvm::Expected<ShardingRule>
+ShardingRule::parse(StringRef equation, ArrayRef<ArrayRef<int64_t>> operands,
+                    ArrayRef<ArrayRef<int64_t>> results) {
+  return EquationParser(equation, operands.size(), results.size())
+      .parse(operands, results);
+}
+
+void ShardingRule::print(llvm::raw_ostream &os) const {
+  // Letters of the equation; factors without one get what is left over.
+  SmallVector<char> names;
+  std::string free = "zyxwutsrqponmlkjihgfedcbavZYXWVUTSRQPONMLKJIHGFEDCBA";
+  for (const Factor &factor : factors)
+    if (factor.name)
+      free.erase(std::remove(free.begin(), free.end(), factor.name),
+                 free.end());
+  for (const Factor &factor : factors) {
+    if (factor.name) {
+      names.push_back(factor.name);
+    } else {
+      names.push_back(free.empty() ? '?' : free.back());
+      if (!free.empty())
+        free.pop_back();
+    }
+  }
+  auto printTensor = [&](const TensorFactors &tensor) {
+    for (const DimFactors &dim : tensor) {
+      if (dim.empty())
+        os << '1';
+      if (dim.size() > 1)
+        os << '(';
+      for (unsigned f : dim) {
+        os << names[f];
+        if (factors[f].kind == FactorKind::Whole)
+          os << '!';
+      }
+      if (dim.size() > 1)
+        os << ')';
+    }
+  };
+  llvm::interleave(operands, os, printTensor, ",");
+  os << "->";
+  llvm::interleave(results, os, printTensor, ",");
+  os << " {";
+  llvm::interleaveComma(
+      llvm::seq<unsigned>(0, factors.size()), os,
+      [&](unsigned f) { os << names[f] << '=' << factors[f].size; });
+  os << '}';
+}
+
+RuleBuilder::RuleBuilder(unsigned numOperands, unsigned numResults) {
+  rule.operands.resize(numOperands);
+  rule.results.resize(numResults);
+}
+
+unsigned RuleBuilder::addFactor(int64_t size, FactorKind kind,
+                                ReduceKind reduce) {
+  Factor factor;
+  factor.size = size;
+  factor.kind = kind;
+  factor.reduce = reduce;
+  rule.factors.push_back(factor);
+  return rule.factors.size() - 1;
+}
+
+void RuleBuilder::addDim(unsigned tensor, ArrayRef<unsigned> factors) {
+  TensorFactors &dims = tensor < rule.operands.size()
+                            ? rule.operands[tensor]
+                            : rule.results[tensor - rule.operands.size()];
+  dims.emplace_back(factors.begin(), factors.end());
+}
+
+ShardingRule RuleBuilder::build() {
+  markReductions(rule);
+  return std::move(rule);
+}
+
+ShardingRule tp::makeReshapeRule(ArrayRef<int64_t> from, ArrayRef<int64_t> to) {
+  RuleBuilder builder(1, 1);
+  SmallVector<DimFactors> left(from.size()), right(to.size());
+  // Walks both shapes from the major end. `i` and `j` are dimensions with `a`
+  // and `b` elements not yet given to a factor.
+  size_t i = 0, j = 0;
+  int64_t a = from.empty() ? 1 : from[0], b = to.empty() ? 1 : to[0];
+  // Goes on to the next dimension that has elements left.
+  auto advance = [](ArrayRef<int64_t> shape, size_t &dim, int64_t &rest) {
+    while (dim < shape.size() && rest == 1)
+      rest = ++dim < shape.size() ? shape[dim] : 1;
+  };
+  if (llvm::is_contained(from, 0) || llvm::is_contained(to, 0))
+    i = from.size(), j = to.size();
+  advance(from, i, a);
+  advance(to, j, b);
+  while (i < from.size() && j < to.size()) {
+    int64_t common = std::gcd(a, b);
+    if (common > 1 && (common == a || common == b)) {
+      unsigned f = builder.addFactor(common);
+      left[i].push_back(f);
+      right[j].push_back(f);
+      a /= common;
+      b /= common;
+    } else {
+      // No common boundary from here until the products of the dimensions on
+      // both sides agree: only the gcd of the first pair is common.
+      if (common > 1) {
+        unsigned f = builder.addFactor(common);
+        left[i].push_back(f);
+        right[j].push_back(f);
+        a /= common;
+        b /= common;
+      }
+      int64_t doneA = a, doneB = b;
+      left[i].push_back(builder.addFactor(a, FactorKind::Whole));
+      right[j].push_back(builder.addFactor(b, FactorKind::Whole));
+      a = b = 1;
+      while (doneA != doneB) {
+        bool takeA = doneA < doneB;
+        size_t &dim = takeA ? i : j;
+        ArrayRef<int64_t> shape = takeA ? from : to;
+        int64_t size = ++dim < shape.size() ? shape[dim] : 1;
+        if (dim >= shape.size())
+          break; // only for shapes of different element counts
+        // A dimension that overshoots is taken whole: its minor part may
+        // coincide again, but blocks of it never line up.
+        (takeA ? left : right)[dim].push_back(
+            builder.addFactor(size, FactorKind::Whole));
+        (takeA ? doneA : doneB) *= size;
+      }
+    }
+    advance(from, i, a);
+    advance(to, j, b);
+  }
+  for (const DimFactors &dim : left)
+    builder.addDim(0, dim);
+  for (const DimFactors &dim : right)
+    builder.addDim(1, dim);
+  return builder.build();
+}
