@@ -1,0 +1,190 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// The `spmd` dialect: where shardings stand, and that they are right there.
+
+#include "tpopt/Dialect/SPMD/SPMD.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
+
+using namespace mlir;
+using namespace tp;
+using namespace tp::spmd;
+
+#include "tpopt/Dialect/SPMD/SPMDDialect.cpp.inc"
+#include "tpopt/Dialect/SPMD/ShardingInterfaces.cpp.inc"
+
+void SPMDDialect::initialize() {
+  registerAttributes();
+  addOperations<
+#define GET_OP_LIST
+#include "tpopt/Dialect/SPMD/SPMDOps.cpp.inc"
+      >();
+}
+
+MeshOp spmd::lookupMesh(Operation *from, FlatSymbolRefAttr name) {
+  return SymbolTable::lookupNearestSymbolFrom<MeshOp>(from, name);
+}
+
+LogicalResult
+spmd::verifySharding(Operation *op, ShardingAttr sharding, Type type,
+                     function_ref<InFlightDiagnostic()> emitError) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor)
+    return emitError() << prefix(ErrorCode::RankMismatch)
+                       << "a sharding stands on a ranked tensor, not on "
+                       << type;
+  MeshOp mesh = lookupMesh(op, sharding.getMesh());
+  if (!mesh)
+    return emitError() << prefix(ErrorCode::UnknownMesh)
+                       << "the module has no mesh " << sharding.getMesh()
+                       << "; define one with `spmd.mesh " << sharding.getMesh()
+                       << " <[\"model\"=4]>`";
+  auto resolved = sharding.resolve(mesh.toMesh(), tensor.getRank());
+  if (auto *error = std::get_if<ShardingError>(&resolved))
+    return emitError() << prefix(error->code) << error->message;
+  return success();
+}
+
+LogicalResult SPMDDialect::verifyOperationAttribute(Operation *op,
+                                                    NamedAttribute attribute) {
+  if (attribute.getName() == kShardingAttr)
+    return op->emitError() << "`spmd.sharding` stands on function arguments "
+                              "and results; ops carry `spmd.shardings`";
+  if (attribute.getName() != kShardingsAttr)
+    return success();
+  auto shardings = dyn_cast<ArrayAttr>(attribute.getValue());
+  if (!shardings || shardings.size() != op->getNumResults())
+    return op->emitError() << "`spmd.shardings` is an array with one sharding "
+                              "for each of the "
+                           << op->getNumResults() << " results";
+  for (auto [entry, result] : llvm::zip_equal(shardings, op->getResults())) {
+    auto sharding = dyn_cast<ShardingAttr>(entry);
+    if (!sharding)
+      return op->emitError() << "`spmd.shardings` holds #spmd.sharding<..>, "
+                                "not "
+                             << entry;
+    if (failed(verifySharding(op, sharding, result.getType(),
+                              [&] { return op->emitError(); })))
+      return failure();
+  }
+  return success();
+}
+
+static LogicalResult verifyFunctionAttribute(Operation *op, Type type,
+                                             NamedAttribute attribute,
+                                             StringRef what, unsigned index) {
+  if (attribute.getName() != kShardingAttr)
+    return success();
+  auto emitError = [&] {
+    return op->emitError() << what << " #" << index << ": ";
+  };
+  auto sharding = dyn_cast<ShardingAttr>(attribute.getValue());
+  if (!sharding)
+    return emitError() << "`spmd.sharding` holds a #spmd.sharding<..>";
+  // After Localize the type is the device's part and its encoding says of what.
+  return verifySharding(op, sharding, type, emitError);
+}
+
+LogicalResult SPMDDialect::verifyRegionArgAttribute(Operation *op,
+                                                    unsigned regionIndex,
+                                                    unsigned argIndex,
+                                                    NamedAttribute attribute) {
+  auto function = dyn_cast<FunctionOpInterface>(op);
+  if (!function)
+    return success();
+  if (auto sharding = dyn_cast<ShardingAttr>(attribute.getValue()))
+    if (!sharding.getUnreduced().empty())
+      return op->emitError()
+             << prefix(ErrorCode::UnreducedArgument) << "argument #" << argIndex
+             << " cannot be a partial sum: nobody outside can tell who holds "
+                "which addend; sum it before, or pass it sharded";
+  return verifyFunctionAttribute(op, function.getArgumentTypes()[argIndex],
+                                 attribute, "argument", argIndex);
+}
+
+LogicalResult
+SPMDDialect::verifyRegionResultAttribute(Operation *op, unsigned regionIndex,
+                                         unsigned resultIndex,
+                                         NamedAttribute attribute) {
+  auto function = dyn_cast<FunctionOpInterface>(op);
+  if (!function)
+    return success();
+  return verifyFunctionAttribute(op, function.getResultTypes()[resultIndex],
+                                 attribute, "result", resultIndex);
+}
+
+/// The op result that shares its sharding with argument `arg` of a loop's or a
+/// branch's body, if there is one.
+static OpResult getOwner(BlockArgument arg) {
+  Operation *parent = arg.getOwner()->getParentOp();
+  if (!isa_and_nonnull<LoopLikeOpInterface>(parent))
+    return {};
+  // Induction variables come before the carried values.
+  int64_t index = int64_t(arg.getArgNumber()) -
+                  (arg.getOwner()->getNumArguments() - parent->getNumResults());
+  return index < 0 ? OpResult() : parent->getResult(index);
+}
+
+ShardingAttr spmd::getSharding(Value value) {
+  if (auto arg = dyn_cast<BlockArgument>(value)) {
+    Operation *parent = arg.getOwner()->getParentOp();
+    if (auto function = dyn_cast_or_null<FunctionOpInterface>(parent))
+      return function.getArgAttrOfType<ShardingAttr>(arg.getArgNumber(),
+                                                     kShardingAttr);
+    OpResult owner = getOwner(arg);
+    return owner ? getSharding(owner) : ShardingAttr();
+  }
+  auto result = cast<OpResult>(value);
+  if (auto collective = dyn_cast<CollectiveOpInterface>(result.getOwner()))
+    return collective.getOutSharding();
+  if (auto reshard = dyn_cast<ReshardOp>(result.getOwner()))
+    return reshard.getSharding();
+  auto shardings = result.getOwner()->getAttrOfType<ArrayAttr>(kShardingsAttr);
+  if (!shardings || shardings.size() <= result.getResultNumber())
+    return {};
+  return dyn_cast<ShardingAttr>(shardings[result.getResultNumber()]);
+}
+
+void spmd::setSharding(Value value, ShardingAttr sharding) {
+  if (auto arg = dyn_cast<BlockArgument>(value)) {
+    Operation *parent = arg.getOwner()->getParentOp();
+    if (auto function = dyn_cast_or_null<FunctionOpInterface>(parent))
+      function.setArgAttr(arg.getArgNumber(), kShardingAttr, sharding);
+    else if (OpResult owner = getOwner(arg))
+      setSharding(owner, sharding);
+    return;
+  }
+  auto result = cast<OpResult>(value);
+  Operation *op = result.getOwner();
+  SmallVector<Attribute> shardings(op->getNumResults());
+  if (auto old = op->getAttrOfType<ArrayAttr>(kShardingsAttr))
+    llvm::copy(old, shardings.begin());
+  shardings[result.getResultNumber()] = sharding;
+  // Results that have no sharding yet take a placeholder: an array cannot hold
+  // nothing.
+  for (Attribute &entry : shardings)
+    if (!entry)
+      entry = UnitAttr::get(op->getContext());
+  op->setAttr(kShardingsAttr, ArrayAttr::get(op->getContext(), shardings));
+}
+
+ShardingRule spmd::parseShardingRule(Operation *op, StringRef equation) {
+  auto shapes = [](TypeRange types) {
+    SmallVector<ArrayRef<int64_t>> shapes;
+    for (Type type : types)
+      shapes.push_back(cast<RankedTensorType>(type).getShape());
+    return shapes;
+  };
+  llvm::Expected<ShardingRule> rule = ShardingRule::parse(
+      equation, shapes(op->getOperandTypes()), shapes(op->getResultTypes()));
+  if (!rule) {
+    // Only an op whose verifier misses a constraint gets here: that is a bug of
+    // the op, and going on would give wrong shardings.
+    llvm::report_fatal_error(llvm::Twine(op->getName().getStringRef()) + ": " +
+                             llvm::toString(rule.takeError()));
+  }
+  return std::move(*rule);
+}

@@ -1,0 +1,96 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Loops and conditionals.
+
+#include "tpopt/Dialect/TP/TP.h"
+
+using namespace mlir;
+using namespace tp;
+
+/// The terminator of `region` yields exactly `types`.
+static LogicalResult verifyYield(Operation *op, Region &region, TypeRange types,
+                                 StringRef what) {
+  auto yield = dyn_cast<YieldOp>(region.front().getTerminator());
+  if (!yield || yield.getOperandTypes() != types) {
+    InFlightDiagnostic diag = op->emitOpError()
+                              << what << " must yield (" << types << ")";
+    if (yield)
+      diag.attachNote(yield.getLoc())
+          << "it yields (" << yield.getOperandTypes() << ")";
+    return diag;
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// ForOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult ForOp::verify() {
+  if (int64_t(getCount()) < 0)
+    return emitOpError() << "count is at least 0";
+  TypeRange arguments = getBody().getArgumentTypes();
+  auto counter = RankedTensorType::get({}, IntegerType::get(getContext(), 32));
+  if (arguments.size() != getInits().size() + 1 || arguments[0] != counter ||
+      arguments.drop_front() != getInits().getTypes())
+    return emitOpError() << "body takes (" << counter
+                         << ") and the types of the initial values";
+  if (getResultTypes() != getInits().getTypes())
+    return emitOpError() << "results have the types of the initial values";
+  return verifyYield(*this, getBody(), getInits().getTypes(), "body");
+}
+
+SmallVector<Region *> ForOp::getLoopRegions() { return {&getBody()}; }
+Block::BlockArgListType ForOp::getRegionIterArgs() {
+  return getBody().getArguments().drop_front();
+}
+std::optional<MutableArrayRef<OpOperand>> ForOp::getYieldedValuesMutable() {
+  return cast<YieldOp>(getBody().front().getTerminator()).getOperandsMutable();
+}
+std::optional<ResultRange> ForOp::getLoopResults() { return getResults(); }
+
+//===----------------------------------------------------------------------===//
+// WhileOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult WhileOp::verify() {
+  if (getCond().getArgumentTypes() != getInits().getTypes() ||
+      getBody().getArgumentTypes() != getInits().getTypes())
+    return emitOpError() << "both regions take the types of the initial values";
+  Type condition = RankedTensorType::get({}, IntegerType::get(getContext(), 1));
+  if (failed(verifyYield(*this, getCond(), condition, "cond")))
+    return failure();
+  if (getResultTypes() != getInits().getTypes())
+    return emitOpError() << "results have the types of the initial values";
+  return verifyYield(*this, getBody(), getInits().getTypes(), "body");
+}
+
+SmallVector<Region *> WhileOp::getLoopRegions() {
+  return {&getCond(), &getBody()};
+}
+Block::BlockArgListType WhileOp::getRegionIterArgs() {
+  return getBody().getArguments();
+}
+std::optional<MutableArrayRef<OpOperand>> WhileOp::getYieldedValuesMutable() {
+  return cast<YieldOp>(getBody().front().getTerminator()).getOperandsMutable();
+}
+std::optional<ResultRange> WhileOp::getLoopResults() { return getResults(); }
+
+//===----------------------------------------------------------------------===//
+// CaseOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult CaseOp::verify() {
+  if (cast<RankedTensorType>(getIndex().getType()).getRank() != 0)
+    return emitOpError() << "index is a scalar, not " << getIndex().getType();
+  if (getBranches().empty())
+    return emitOpError() << "needs at least one branch";
+  for (Region &branch : getBranches()) {
+    if (branch.getNumArguments() != 0)
+      return emitOpError() << "branches have no arguments";
+    if (failed(verifyYield(*this, branch, getResultTypes(), "every branch")))
+      return failure();
+  }
+  return success();
+}

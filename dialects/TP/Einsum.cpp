@@ -1,0 +1,156 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Contractions and reductions.
+
+#include "tpopt/Dialect/TP/TP.h"
+
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace tp;
+using spmd::Linearity;
+
+static RankedTensorType typeOf(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
+//===----------------------------------------------------------------------===//
+// EinsumOp
+//===----------------------------------------------------------------------===//
+
+EinsumTerms EinsumTerms::split(StringRef equation) {
+  auto [operands, result] = equation.split("->");
+  auto [lhs, rhs] = operands.split(',');
+  return {lhs, rhs, result};
+}
+
+LogicalResult EinsumOp::verify() {
+  auto error = [&] {
+    return emitOpError() << prefix(ErrorCode::BadEinsum) << "equation \""
+                         << getEquation() << "\": ";
+  };
+  StringRef equation = getEquation();
+  if (equation.count("->") != 1 || equation.count(',') != 1 ||
+      equation.find(',') > equation.find("->"))
+    return error() << "names two operands and one result, as in \"ik,kj->ij\"";
+  EinsumTerms terms = EinsumTerms::split(equation);
+  for (StringRef term : {terms.lhs, terms.rhs, terms.result})
+    for (char letter : term)
+      if (!llvm::isAlpha(letter))
+        return error() << "'" << Twine(letter) << "' is not a letter";
+  for (char letter : terms.result)
+    if (!terms.lhs.contains(letter) && !terms.rhs.contains(letter))
+      return error() << "result letter '" << Twine(letter)
+                     << "' is in no operand: broadcast first";
+  ArrayRef<int64_t> operands[] = {typeOf(getLhs()).getShape(),
+                                  typeOf(getRhs()).getShape()};
+  ArrayRef<int64_t> results[] = {typeOf(getResult()).getShape()};
+  llvm::Expected<ShardingRule> rule =
+      ShardingRule::parse(equation, operands, results);
+  if (!rule)
+    return emitOpError() << prefix(ErrorCode::BadEinsum)
+                         << llvm::toString(rule.takeError());
+  Type lhs = typeOf(getLhs()).getElementType();
+  Type result = typeOf(getResult()).getElementType();
+  if (lhs != typeOf(getRhs()).getElementType())
+    return emitOpError() << prefix(ErrorCode::BadEinsum)
+                         << "operands have element types " << lhs << " and "
+                         << typeOf(getRhs()).getElementType()
+                         << ": convert one";
+  if (lhs != result &&
+      (isa<FloatType>(lhs) != isa<FloatType>(result) ||
+       result.getIntOrFloatBitWidth() <= lhs.getIntOrFloatBitWidth()))
+    return emitOpError() << prefix(ErrorCode::BadEinsum) << "result element "
+                         << "type " << result << " must be " << lhs
+                         << " or a wider type of its kind";
+  return success();
+}
+
+ShardingRule EinsumOp::getShardingRule() {
+  return spmd::parseShardingRule(*this, getEquation());
+}
+
+double EinsumOp::getFlops(ArrayRef<int64_t> sizes) {
+  return 2 * getVolume(sizes);
+}
+
+Linearity EinsumOp::getLinearity(unsigned, ReduceKind kind) {
+  return kind == ReduceKind::Sum ? Linearity::Each : Linearity::None;
+}
+
+FailureOr<SmallVector<TensorValue>>
+EinsumOp::evaluate(Evaluator &evaluator, ArrayRef<TensorValue> operands) {
+  return SmallVector<TensorValue>{
+      evaluator.contract(getEquation(), operands[0], operands[1], getType())};
+}
+
+//===----------------------------------------------------------------------===//
+// ReduceOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult ReduceOp::verify() {
+  RankedTensorType input = typeOf(getInput());
+  int64_t last = -1;
+  SmallVector<int64_t> shape(input.getShape());
+  for (int64_t dim : getDims()) {
+    if (dim <= last || dim >= input.getRank())
+      return emitOpError() << "dims are distinct dimensions of the input in "
+                              "ascending order, not ["
+                           << getDims() << "]";
+    last = dim;
+  }
+  for (int64_t dim : llvm::reverse(getDims()))
+    shape.erase(shape.begin() + dim);
+  RankedTensorType result = getType();
+  if (result.getShape() != ArrayRef<int64_t>(shape) ||
+      result.getElementType() != input.getElementType())
+    return emitOpError() << "result must be "
+                         << RankedTensorType::get(shape, input.getElementType())
+                         << ", the input without dims";
+  return success();
+}
+
+static ReduceKind toReduceKind(ReductionKind kind) {
+  switch (kind) {
+  case ReductionKind::Max:
+    return ReduceKind::Max;
+  case ReductionKind::Min:
+    return ReduceKind::Min;
+  case ReductionKind::Sum:
+  case ReductionKind::Prod:
+    return ReduceKind::Sum;
+  }
+  llvm_unreachable("covered switch");
+}
+
+ShardingRule ReduceOp::getShardingRule() {
+  RuleBuilder rule(1, 1);
+  for (auto [dim, size] : llvm::enumerate(typeOf(getInput()).getShape())) {
+    bool reduced = llvm::is_contained(getDims(), int64_t(dim));
+    // Partial products have no state of their own: the factor is wanted whole.
+    FactorKind kind = reduced && getKind() == ReductionKind::Prod
+                          ? FactorKind::Whole
+                          : FactorKind::PassThrough;
+    unsigned factor = rule.addFactor(size, kind, toReduceKind(getKind()));
+    rule.addDim(0, factor);
+    if (!reduced)
+      rule.addDim(1, factor);
+  }
+  return rule.build();
+}
+
+double ReduceOp::getFlops(ArrayRef<int64_t> sizes) { return getVolume(sizes); }
+
+Linearity ReduceOp::getLinearity(unsigned, ReduceKind kind) {
+  bool same =
+      getKind() != ReductionKind::Prod && toReduceKind(getKind()) == kind;
+  return same ? Linearity::Joint : Linearity::None;
+}
+
+FailureOr<SmallVector<TensorValue>>
+ReduceOp::evaluate(Evaluator &evaluator, ArrayRef<TensorValue> operands) {
+  return SmallVector<TensorValue>{
+      evaluator.reduce(getKind(), operands[0], getDims(), getType())};
+}

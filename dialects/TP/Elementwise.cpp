@@ -1,0 +1,196 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Element-wise ops, conversions and activations. The unary and binary ops get
+// their methods from ElementwiseOps.td.
+
+#include "Emitter.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace tp;
+using spmd::Linearity;
+
+static RankedTensorType typeOf(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
+Linearity tp::getLinearity(UnaryKind unary, ReduceKind kind) {
+  switch (unary) {
+  case UnaryKind::Neg:
+    return kind == ReduceKind::Sum ? Linearity::Joint : Linearity::None;
+  // Non-decreasing functions: f(max(a, b)) = max(f(a), f(b)).
+  case UnaryKind::Sign:
+  case UnaryKind::Exp:
+  case UnaryKind::Expm1:
+  case UnaryKind::Log:
+  case UnaryKind::Log1p:
+  case UnaryKind::Sqrt:
+  case UnaryKind::Tanh:
+  case UnaryKind::Erf:
+  case UnaryKind::Logistic:
+  case UnaryKind::Floor:
+  case UnaryKind::Ceil:
+  case UnaryKind::RoundEven:
+    return kind == ReduceKind::Sum ? Linearity::None : Linearity::Joint;
+  case UnaryKind::Abs:
+  case UnaryKind::Rsqrt:
+  case UnaryKind::Sin:
+  case UnaryKind::Cos:
+  case UnaryKind::Not:
+    return Linearity::None;
+  }
+  llvm_unreachable("covered switch");
+}
+
+Linearity tp::getLinearity(BinaryKind binary, unsigned operand,
+                           ReduceKind kind) {
+  switch (binary) {
+  case BinaryKind::Add:
+    // max(a, b) + c = max(a + c, b + c), with c whole.
+    return kind == ReduceKind::Sum ? Linearity::Joint : Linearity::Each;
+  case BinaryKind::Sub:
+    if (kind == ReduceKind::Sum)
+      return Linearity::Joint;
+    return operand == 0 ? Linearity::Each : Linearity::None;
+  case BinaryKind::Mul:
+    return kind == ReduceKind::Sum ? Linearity::Each : Linearity::None;
+  case BinaryKind::Div:
+    return kind == ReduceKind::Sum && operand == 0 ? Linearity::Each
+                                                   : Linearity::None;
+  case BinaryKind::Max:
+    return kind == ReduceKind::Max ? Linearity::Joint : Linearity::None;
+  case BinaryKind::Min:
+    return kind == ReduceKind::Min ? Linearity::Joint : Linearity::None;
+  case BinaryKind::Pow:
+  case BinaryKind::Rem:
+  case BinaryKind::And:
+  case BinaryKind::Or:
+  case BinaryKind::Xor:
+    return Linearity::None;
+  }
+  llvm_unreachable("covered switch");
+}
+
+//===----------------------------------------------------------------------===//
+// CompareOp, SelectOp, ConvertOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult CompareOp::verify() {
+  if (typeOf(getLhs()).getElementType() != typeOf(getRhs()).getElementType())
+    return emitOpError() << "compares element types "
+                         << typeOf(getLhs()).getElementType() << " and "
+                         << typeOf(getRhs()).getElementType()
+                         << ": convert one";
+  return success();
+}
+
+FailureOr<SmallVector<TensorValue>>
+CompareOp::evaluate(Evaluator &evaluator, ArrayRef<TensorValue> operands) {
+  return SmallVector<TensorValue>{
+      evaluator.compare(getPredicate(), operands[0], operands[1], getType())};
+}
+
+LogicalResult SelectOp::verify() {
+  if (typeOf(getOnTrue()).getElementType() != getType().getElementType() ||
+      typeOf(getOnFalse()).getElementType() != getType().getElementType())
+    return emitOpError() << "on_true, on_false and the result have one element "
+                            "type";
+  return success();
+}
+
+Linearity SelectOp::getLinearity(unsigned operand, ReduceKind) {
+  return operand == 0 ? Linearity::None : Linearity::Joint;
+}
+
+FailureOr<SmallVector<TensorValue>>
+SelectOp::evaluate(Evaluator &evaluator, ArrayRef<TensorValue> operands) {
+  return SmallVector<TensorValue>{
+      evaluator.select(operands[0], operands[1], operands[2], getType())};
+}
+
+Linearity ConvertOp::getLinearity(unsigned, ReduceKind kind) {
+  auto from = dyn_cast<FloatType>(typeOf(getInput()).getElementType());
+  auto to = dyn_cast<FloatType>(getType().getElementType());
+  if (!from || !to)
+    return Linearity::None;
+  // Rounding is monotone, but rounding addends is not rounding their sum.
+  bool widens = to.getFPMantissaWidth() >= from.getFPMantissaWidth() &&
+                to.getWidth() >= from.getWidth();
+  return kind != ReduceKind::Sum || widens ? Linearity::Joint : Linearity::None;
+}
+
+FailureOr<SmallVector<TensorValue>>
+ConvertOp::evaluate(Evaluator &evaluator, ArrayRef<TensorValue> operands) {
+  return SmallVector<TensorValue>{evaluator.convert(operands[0], getType())};
+}
+
+//===----------------------------------------------------------------------===//
+// Activations
+//===----------------------------------------------------------------------===//
+
+static Value emitGelu(Emitter &emit, Value x, bool tanh) {
+  Value half = emit.binary<MulOp>(x, emit.constant(0.5, x));
+  Value one = emit.constant(1, x);
+  Value phi;
+  if (tanh) {
+    // 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))
+    Value cube = emit.binary<MulOp>(emit.binary<MulOp>(x, x), x);
+    Value inner = emit.binary<AddOp>(
+        x, emit.binary<MulOp>(cube, emit.constant(0.044715, x)));
+    phi = emit.unary<TanhOp>(emit.binary<MulOp>(
+        inner, emit.constant(std::sqrt(2.0 / 3.14159265358979323846), x)));
+  } else {
+    phi = emit.unary<ErfOp>(
+        emit.binary<MulOp>(x, emit.constant(std::sqrt(0.5), x)));
+  }
+  return emit.binary<MulOp>(half, emit.binary<AddOp>(one, phi));
+}
+
+static Value emitSilu(Emitter &emit, Value x) {
+  return emit.binary<MulOp>(x, emit.unary<LogisticOp>(x));
+}
+
+static Value emitRelu(Emitter &emit, Value x) {
+  return emit.binary<MaxOp>(x, emit.constant(0, x));
+}
+
+SmallVector<Value> GeluOp::decompose(OpBuilder &builder) {
+  Emitter emit(builder, getLoc());
+  Value y = emitGelu(emit, emit.widen(getInput()), getTanh());
+  return {emit.convert(y, getType().getElementType())};
+}
+
+SmallVector<Value> SiluOp::decompose(OpBuilder &builder) {
+  Emitter emit(builder, getLoc());
+  Value y = emitSilu(emit, emit.widen(getInput()));
+  return {emit.convert(y, getType().getElementType())};
+}
+
+SmallVector<Value> ReluOp::decompose(OpBuilder &builder) {
+  Emitter emit(builder, getLoc());
+  return {emitRelu(emit, getInput())};
+}
+
+SmallVector<Value> GatedOp::decompose(OpBuilder &builder) {
+  Emitter emit(builder, getLoc());
+  Value gate = emit.widen(getGate());
+  Value active;
+  switch (getActivation()) {
+  case Activation::Silu:
+    active = emitSilu(emit, gate);
+    break;
+  case Activation::Gelu:
+    active = emitGelu(emit, gate, /*tanh=*/false);
+    break;
+  case Activation::GeluTanh:
+    active = emitGelu(emit, gate, /*tanh=*/true);
+    break;
+  case Activation::Relu:
+    active = emitRelu(emit, gate);
+    break;
+  }
+  Value y = emit.binary<MulOp>(active, emit.widen(getUp()));
+  return {emit.convert(y, getType().getElementType())};
+}

@@ -1,0 +1,103 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Emitter.h"
+
+#include "llvm/ADT/Sequence.h"
+
+using namespace mlir;
+using namespace tp;
+
+Value Emitter::constant(double value, RankedTensorType type) {
+  Type element = type.getElementType();
+  Attribute scalar =
+      isa<FloatType>(element)
+          ? Attribute(builder.getFloatAttr(element, value))
+          : Attribute(builder.getIntegerAttr(element, int64_t(value)));
+  return ConstantOp::create(builder, loc, type,
+                            DenseElementsAttr::get(type, scalar));
+}
+
+Value Emitter::convert(Value x, Type elementType) {
+  if (typeOf(x).getElementType() == elementType)
+    return x;
+  return ConvertOp::create(
+      builder, loc, RankedTensorType::get(typeOf(x).getShape(), elementType),
+      x);
+}
+
+Value Emitter::widen(Value x) {
+  Type element = typeOf(x).getElementType();
+  return element.getIntOrFloatBitWidth() < 32 ? convert(x, builder.getF32Type())
+                                              : x;
+}
+
+Value Emitter::broadcast(Value x, ArrayRef<int64_t> shape,
+                         ArrayRef<int64_t> dims) {
+  return BroadcastOp::create(builder, loc, withShape(x, shape), x, dims);
+}
+
+Value Emitter::repeatAlong(Value row, Value like, unsigned dim) {
+  SmallVector<int64_t> dims;
+  for (int64_t i = 0, n = typeOf(like).getRank(); i < n; ++i)
+    if (i != dim)
+      dims.push_back(i);
+  return broadcast(row, typeOf(like).getShape(), dims);
+}
+
+Value Emitter::reduce(ReductionKind kind, Value x, int64_t dim) {
+  SmallVector<int64_t> shape(typeOf(x).getShape());
+  shape.erase(shape.begin() + dim);
+  return ReduceOp::create(builder, loc, withShape(x, shape), kind, x,
+                          ArrayRef<int64_t>(dim));
+}
+
+Value Emitter::compare(ComparePredicate predicate, Value a, Value b) {
+  return CompareOp::create(
+      builder, loc,
+      RankedTensorType::get(typeOf(a).getShape(), builder.getI1Type()),
+      predicate, a, b);
+}
+
+Value Emitter::select(Value condition, Value a, Value b) {
+  return SelectOp::create(builder, loc, a.getType(), condition, a, b);
+}
+
+Value Emitter::iota(unsigned dim, ArrayRef<int64_t> shape, Type elementType) {
+  return IotaOp::create(builder, loc, RankedTensorType::get(shape, elementType),
+                        dim);
+}
+
+Value Emitter::einsum(StringRef equation, Value a, Value b,
+                      ArrayRef<int64_t> shape) {
+  return EinsumOp::create(builder, loc, withShape(a, shape), equation, a, b);
+}
+
+Value Emitter::transpose(Value x, ArrayRef<int64_t> permutation) {
+  SmallVector<int64_t> shape;
+  for (int64_t dim : permutation)
+    shape.push_back(typeOf(x).getDimSize(dim));
+  return TransposeOp::create(builder, loc, withShape(x, shape), x, permutation);
+}
+
+Value Emitter::slice(Value x, ArrayRef<int64_t> starts,
+                     ArrayRef<int64_t> sizes) {
+  SmallVector<int64_t> strides(starts.size(), 1);
+  return SliceOp::create(builder, loc, withShape(x, sizes), x, starts, strides);
+}
+
+Value Emitter::concat(ArrayRef<Value> parts, unsigned dim) {
+  SmallVector<int64_t> shape(typeOf(parts[0]).getShape());
+  shape[dim] = 0;
+  for (Value part : parts)
+    shape[dim] += typeOf(part).getDimSize(dim);
+  return ConcatOp::create(builder, loc, withShape(parts[0], shape), parts, dim);
+}
+
+Value Emitter::softmax(Value x, unsigned dim) {
+  Value max = reduce(ReductionKind::Max, x, dim);
+  Value shifted = binary<SubOp>(x, repeatAlong(max, x, dim));
+  Value exp = unary<ExpOp>(shifted);
+  Value sum = reduce(ReductionKind::Sum, exp, dim);
+  return binary<DivOp>(exp, repeatAlong(sum, x, dim));
+}

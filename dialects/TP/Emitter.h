@@ -1,0 +1,68 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Short forms for writing decompositions and local forms.
+
+#ifndef TPOPT_DIALECTS_TP_EMITTER_H
+#define TPOPT_DIALECTS_TP_EMITTER_H
+
+#include "tpopt/Dialect/TP/TP.h"
+
+namespace tp {
+
+/// Builds primitive ops at one place. Shapes and element types follow from the
+/// operands.
+class Emitter {
+public:
+  Emitter(mlir::OpBuilder &builder, mlir::Location loc)
+      : builder(builder), loc(loc) {}
+
+  static mlir::RankedTensorType typeOf(mlir::Value value) {
+    return mlir::cast<mlir::RankedTensorType>(value.getType());
+  }
+  /// `shape` with the element type of `like`.
+  static mlir::RankedTensorType withShape(mlir::Value like,
+                                          llvm::ArrayRef<int64_t> shape) {
+    return mlir::RankedTensorType::get(shape, typeOf(like).getElementType());
+  }
+
+  template <typename OpT> mlir::Value unary(mlir::Value x) {
+    return OpT::create(builder, loc, x.getType(), x);
+  }
+  template <typename OpT> mlir::Value binary(mlir::Value a, mlir::Value b) {
+    return OpT::create(builder, loc, a.getType(), a, b);
+  }
+  /// The same value everywhere, shaped and typed like `like`.
+  mlir::Value constant(double value, mlir::Value like) {
+    return constant(value, withShape(like, typeOf(like).getShape()));
+  }
+  mlir::Value constant(double value, mlir::RankedTensorType type);
+
+  mlir::Value convert(mlir::Value x, mlir::Type elementType);
+  /// In at least f32, where transformer ops compute.
+  mlir::Value widen(mlir::Value x);
+  mlir::Value broadcast(mlir::Value x, llvm::ArrayRef<int64_t> shape,
+                        llvm::ArrayRef<int64_t> dims);
+  /// Repeats `row`, which lacks dimension `dim` of `like`, along it.
+  mlir::Value repeatAlong(mlir::Value row, mlir::Value like, unsigned dim);
+  mlir::Value reduce(ReductionKind kind, mlir::Value x, int64_t dim);
+  mlir::Value compare(ComparePredicate predicate, mlir::Value a, mlir::Value b);
+  mlir::Value select(mlir::Value condition, mlir::Value a, mlir::Value b);
+  mlir::Value iota(unsigned dim, llvm::ArrayRef<int64_t> shape,
+                   mlir::Type elementType);
+  mlir::Value einsum(llvm::StringRef equation, mlir::Value a, mlir::Value b,
+                     llvm::ArrayRef<int64_t> shape);
+  mlir::Value transpose(mlir::Value x, llvm::ArrayRef<int64_t> permutation);
+  mlir::Value slice(mlir::Value x, llvm::ArrayRef<int64_t> starts,
+                    llvm::ArrayRef<int64_t> sizes);
+  mlir::Value concat(llvm::ArrayRef<mlir::Value> parts, unsigned dim);
+  mlir::Value softmax(mlir::Value x, unsigned dim);
+
+private:
+  mlir::OpBuilder &builder;
+  mlir::Location loc;
+};
+
+} // namespace tp
+
+#endif // TPOPT_DIALECTS_TP_EMITTER_H

@@ -1,0 +1,64 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file The `spmd` dialect: meshes, shardings, collectives.
+
+#ifndef TPOPT_DIALECT_SPMD_SPMD_H
+#define TPOPT_DIALECT_SPMD_SPMD_H
+
+#include "tpopt/Dialect/SPMD/ShardingInterfaces.h"
+#include "tpopt/Sharding/Sharding.h"
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include <variant>
+
+#include "tpopt/Dialect/SPMD/SPMDDialect.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "tpopt/Dialect/SPMD/SPMDAttrs.h.inc"
+#include "tpopt/Dialect/SPMD/SPMDInterfaces.h.inc"
+#define GET_OP_CLASSES
+#include "tpopt/Dialect/SPMD/SPMDOps.h.inc"
+
+namespace tp::spmd {
+
+/// Where shardings stand on functions and on ops.
+inline constexpr llvm::StringLiteral kShardingAttr = "spmd.sharding";
+inline constexpr llvm::StringLiteral kShardingsAttr = "spmd.shardings";
+
+/// Finds the mesh a sharding names, starting at `from`. Null if there is none.
+MeshOp lookupMesh(mlir::Operation *from, mlir::FlatSymbolRefAttr name);
+
+/// Checks that `sharding` fits a tensor of type `type` seen from `op`, and says
+/// at `emitError` what does not.
+mlir::LogicalResult
+verifySharding(mlir::Operation *op, ShardingAttr sharding, mlir::Type type,
+               llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
+
+/// The sharding attribute of a value, wherever it stands: on the op, on the
+/// function argument, or on the loop for an argument of its body. Null if the
+/// value has none.
+ShardingAttr getSharding(mlir::Value value);
+
+/// Sets the sharding of a value where getSharding() finds it.
+void setSharding(mlir::Value value, ShardingAttr sharding);
+
+/// The axes of a list in terms of `mesh`; unknown names are left out, so verify
+/// first.
+AxisList resolveAxes(llvm::ArrayRef<AxisRefAttr> axes, const Mesh &mesh);
+AxisListAttr toAttr(mlir::MLIRContext *context, const Mesh &mesh,
+                    llvm::ArrayRef<AxisRef> axes);
+
+} // namespace tp::spmd
+
+#endif // TPOPT_DIALECT_SPMD_SPMD_H

@@ -1,0 +1,483 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Meshes, constraints, manual regions, resharding and collectives.
+
+#ifndef TPOPT_DIALECT_SPMD_SPMDOPS
+#define TPOPT_DIALECT_SPMD_SPMDOPS
+
+include "tpopt/Dialect/SPMD/SPMDDialect.td"
+include "tpopt/Dialect/SPMD/ShardingInterfaces.td"
+include "mlir/IR/BuiltinAttributes.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/ControlFlowInterfaces.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+class SPMD_Op<string mnemonic, list<Trait> traits = []>
+    : Op<SPMD_Dialect, mnemonic, traits>;
+
+def SPMD_DimAxes : TypedArrayAttrBase<SPMD_AxisListAttr,
+    "one list of axes per dimension">;
+
+//===----------------------------------------------------------------------===//
+// Meshes and annotations
+//===----------------------------------------------------------------------===//
+
+def SPMD_MeshOp : SPMD_Op<"mesh", [Symbol]> {
+  let summary = "Name a grid of devices";
+  let description = [{
+    **Meaning:** the devices a program runs on, for shardings to refer to.
+
+    **Constraints**
+    1. `links`, if given, has one entry per axis.
+
+    Example:
+
+    ```mlir
+    spmd.mesh @mesh <["data"=2, "model"=4]>
+    spmd.mesh @pod <["node"=2, "gpu"=8]> {links = [#spmd.link<us=5.0, gbps=50.0>, #spmd.link<us=2.0, gbps=370.0>]}
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, SPMD_MeshAttr:$mesh,
+                       OptionalAttr<ArrayAttr>:$links);
+  let assemblyFormat = "$sym_name $mesh attr-dict";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The mesh as the sharding algebra knows it.
+    ::tp::Mesh toMesh();
+  }];
+}
+
+class SPMD_IdentityOp<string mnemonic, list<Trait> traits = []>
+    : SPMD_Op<mnemonic, traits # [
+        Pure, SameOperandsAndResultType,
+        DeclareOpInterfaceMethods<ShardingRuleOpInterface, ["getShardingRule", "getPropagationClass"]>,
+        DeclareOpInterfaceMethods<LinearOpInterface>]>;
+
+def SPMD_ConstraintOp : SPMD_IdentityOp<"constraint"> {
+  let summary = "Ask for a sharding of a value";
+  let description = [{
+    **Meaning:** the input unchanged, laid out as `sharding` says. Closed
+    dimensions are exactly so; open ones may get further axes.
+
+    **Constraints**
+    1. The sharding fits the tensor and its mesh (see `#spmd.sharding`).
+
+    Example:
+
+    ```mlir
+    %1 = spmd.constraint %0 <@mesh, [{"data"}, {?} ]> : tensor<8x512xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$input, SPMD_ShardingAttr:$sharding);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$input $sharding attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+def SPMD_ReshardOp : SPMD_IdentityOp<"reshard"> {
+  let summary = "Change the sharding of a value";
+  let description = [{
+    **Meaning:** the input unchanged, from the sharding its producer gives it to
+    `sharding`. Partition writes these; Collectives replaces each by the
+    cheapest sequence of collectives.
+
+    **Constraints**
+    1. The sharding fits the tensor and its mesh (see `#spmd.sharding`).
+
+    Example:
+
+    ```mlir
+    %1 = spmd.reshard %0 <@mesh, [{}, {} ]> : tensor<8x512xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$input, SPMD_ShardingAttr:$sharding);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$input $sharding attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+def SPMD_BarrierOp : SPMD_IdentityOp<"barrier"> {
+  let summary = "Keep shardings from propagating past a point";
+  let description = [{
+    **Meaning:** the input unchanged. Propagation does not cross in the directions
+    named: `forward` stops operand to result, `backward` result to operand,
+    `both` both.
+
+    **Constraints**
+    1. `direction` is `forward`, `backward` or `both`.
+
+    Example:
+
+    ```mlir
+    %1 = spmd.barrier %0 "backward" : tensor<8x512xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$input, StrAttr:$direction);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$input $direction attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+def SPMD_GroupOp : SPMD_Op<"group", []> {
+  let summary = "Make values take one sharding together";
+  let description = [{
+    **Meaning:** all values given to `spmd.group` with the same `id` are
+    propagated as one.
+
+    **Constraints**
+    1. All values of a group have the same shape.
+
+    Example:
+
+    ```mlir
+    spmd.group %a 1 : tensor<8x512xf32>
+    spmd.group %b 1 : tensor<8x512xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$input, I64Attr:$id);
+  let assemblyFormat = "$input $id attr-dict `:` type($input)";
+  let hasVerifier = 1;
+}
+
+def SPMD_ManualOp : SPMD_Op<"manual", [IsolatedFromAbove,
+    SingleBlock]> {
+  let summary = "A region written for one device";
+  let description = [{
+    **Meaning:** the body sees, on the manual axes, what one device holds:
+    arguments arrive in `in_shardings`, and what the body returns is put
+    together by `out_shardings`. Inside, `spmd.axis_index` and `spmd.shift` over
+    the manual axes are allowed. The other axes propagate through as usual.
+
+    **Constraints**
+    1. One in-sharding per operand, one out-sharding per result.
+    2. Every sharding fits its tensor and mesh, and all name the same mesh.
+    3. Manual axes stand before all others in every dimension.
+    4. Region arguments have the operands' types, cut by the manual axes.
+    5. Returned values have the results' types, cut by the manual axes.
+
+    Example:
+
+    ```mlir
+    %1 = spmd.manual (%0) in [<@mesh, [{"x"}, {} ]>] out [<@mesh, [{"x"}, {} ]>] axes {"x"} {
+    ^bb0(%a: tensor<2x512xf32>):
+      %b = spmd.shift %a along "x" by 1 wrap : tensor<2x512xf32>
+      spmd.return %b : tensor<2x512xf32>
+    } : (tensor<8x512xf32>) -> tensor<8x512xf32>
+    ```
+  }];
+  let arguments = (ins Variadic<AnyRankedTensor>:$inputs,
+                       TypedArrayAttrBase<SPMD_ShardingAttr, "shardings">:$in_shardings,
+                       TypedArrayAttrBase<SPMD_ShardingAttr, "shardings">:$out_shardings,
+                       SPMD_AxisListAttr:$axes);
+  let results = (outs Variadic<AnyRankedTensor>:$outputs);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    `(` $inputs `)` `in` custom<Shardings>($in_shardings)
+    `out` custom<Shardings>($out_shardings) `axes` $axes
+    $body attr-dict `:` functional-type($inputs, $outputs)
+  }];
+  let hasVerifier = 1;
+}
+
+def SPMD_ReturnOp : SPMD_Op<"return", [Pure, Terminator, ReturnLike,
+    ParentOneOf<["ManualOp"]>]> {
+  let summary = "End a manual region";
+  let description = [{
+    **Meaning:** the values that `spmd.manual` puts together.
+
+    Example: `spmd.return %b : tensor<2x512xf32>`
+  }];
+  let arguments = (ins Variadic<AnyRankedTensor>:$operands);
+  let assemblyFormat = "attr-dict ($operands^ `:` type($operands))?";
+}
+
+//===----------------------------------------------------------------------===//
+// Collectives
+//===----------------------------------------------------------------------===//
+
+def CollectiveOpInterface : OpInterface<"CollectiveOpInterface"> {
+  let cppNamespace = "::tp::spmd";
+  let description = [{
+    A change of layout as one launch: what is sent, and between which shardings.
+  }];
+  let methods = [
+    InterfaceMethod<"The sharding of the input.",
+      "::tp::spmd::ShardingAttr", "getInSharding">,
+    InterfaceMethod<"The sharding of the result.",
+      "::tp::spmd::ShardingAttr", "getOutSharding">,
+  ];
+}
+
+class SPMD_CollectiveOp<string mnemonic, list<Trait> traits = []>
+    : SPMD_Op<mnemonic, traits # [
+        Pure, CollectiveOpInterface]> {
+  let results = (outs AnyRankedTensor:$result);
+  let hasVerifier = 1;
+}
+
+defvar inOutFormat = [{
+  `in` $in_sharding `out` $out_sharding
+  attr-dict `:` type($input) `->` type($result)
+}];
+
+defvar collectiveConstraints = [{
+
+    **Constraints**
+    1. Input and result are the global tensor, of one type; or, after
+       Localize, its parts, with encodings that say `in` and `out`.
+    2. `in` and `out` fit the tensor and their mesh.
+    3. `out` is what the op makes of `in`.
+}];
+
+def SPMD_AllReduceOp : SPMD_CollectiveOp<"all_reduce"> {
+  let summary = "Combine partial values on every device";
+  let description = !strconcat([{
+    **Meaning:** along `axes`, every device gets the combination (sum, max or min,
+    as `in` says) of what the devices hold.
+
+    ```
+      x=0  x=1         x=0  x=1
+      [1]  [4]   ->    [5]  [5]
+    ```
+  }], collectiveConstraints, [{
+    **Cost:** 2(g-1)/g times the tensor on a ring of g devices.
+
+    Example:
+
+    ```mlir
+    %1 = spmd.all_reduce %0 {"x"} in <@mesh, [{} ], unreduced={"x"}> out <@mesh, [{} ]> : tensor<8xf32> -> tensor<8xf32>
+    ```
+  }]);
+  let arguments = (ins AnyRankedTensor:$input, SPMD_AxisListAttr:$axes,
+                       SPMD_ShardingAttr:$in_sharding, SPMD_ShardingAttr:$out_sharding);
+  let assemblyFormat = !strconcat("$input $axes ", inOutFormat);
+}
+
+def SPMD_ReduceScatterOp : SPMD_CollectiveOp<"reduce_scatter"> {
+  let summary = "Combine partial values, each device keeping its part";
+  let description = !strconcat([{
+    **Meaning:** along the axes in `dim_axes`, partial values are combined and the
+    result is cut: each dimension gets the axes listed for it, minor-most.
+
+    ```
+      x=0    x=1         x=0  x=1
+      [1 2]  [4 6]  ->   [5]  [8]
+    ```
+  }], collectiveConstraints, [{
+    **Cost:** (g-1)/g times the input.
+
+    Example:
+
+    ```mlir
+    %1 = spmd.reduce_scatter %0 [{"x"} ] in <@mesh, [{} ], unreduced={"x"}> out <@mesh, [{"x"} ]> : tensor<8xf32> -> tensor<8xf32>
+    ```
+  }]);
+  let arguments = (ins AnyRankedTensor:$input, SPMD_DimAxes:$dim_axes,
+                       SPMD_ShardingAttr:$in_sharding, SPMD_ShardingAttr:$out_sharding);
+  let assemblyFormat = !strconcat("$input custom<DimAxes>($dim_axes) ", inOutFormat);
+}
+
+def SPMD_AllGatherOp : SPMD_CollectiveOp<"all_gather"> {
+  let summary = "Put the parts together on every device";
+  let description = !strconcat([{
+    **Meaning:** each dimension loses the axes listed for it, its minor-most ones:
+    the blocks along them are concatenated.
+
+    ```
+      x=0  x=1         x=0    x=1
+      [5]  [8]   ->    [5 8]  [5 8]
+    ```
+  }], collectiveConstraints, [{
+    **Cost:** (g-1)/g times the result.
+
+    Example:
+
+    ```mlir
+    %1 = spmd.all_gather %0 [{"x"} ] in <@mesh, [{"x"} ]> out <@mesh, [{} ]> : tensor<8xf32> -> tensor<8xf32>
+    ```
+  }]);
+  let arguments = (ins AnyRankedTensor:$input, SPMD_DimAxes:$dim_axes,
+                       SPMD_ShardingAttr:$in_sharding, SPMD_ShardingAttr:$out_sharding);
+  let assemblyFormat = !strconcat("$input custom<DimAxes>($dim_axes) ", inOutFormat);
+}
+
+def SPMD_AllSliceOp : SPMD_CollectiveOp<"all_slice"> {
+  let summary = "Keep a device's own part of what it holds";
+  let description = !strconcat([{
+    **Meaning:** each dimension gets the axes listed for it, minor-most. Nothing is
+    sent.
+
+    ```
+      x=0    x=1         x=0  x=1
+      [5 8]  [5 8]  ->   [5]  [8]
+    ```
+  }], collectiveConstraints, [{
+    **Cost:** none.
+
+    Example:
+
+    ```mlir
+    %1 = spmd.all_slice %0 [{"x"} ] in <@mesh, [{} ]> out <@mesh, [{"x"} ]> : tensor<8xf32> -> tensor<8xf32>
+    ```
+  }]);
+  let arguments = (ins AnyRankedTensor:$input, SPMD_DimAxes:$dim_axes,
+                       SPMD_ShardingAttr:$in_sharding, SPMD_ShardingAttr:$out_sharding);
+  let assemblyFormat = !strconcat("$input custom<DimAxes>($dim_axes) ", inOutFormat);
+}
+
+def SPMD_AllToAllOp : SPMD_CollectiveOp<"all_to_all"> {
+  let summary = "Move axes from some dimensions to others";
+  let description = !strconcat([{
+    **Meaning:** the axes in `moves` leave the dimension they are on, whose
+    minor-most axes they must be, and become the minor-most ones of another, in
+    the order written. Every device cuts its buffer along the new dimensions, one
+    piece for each device of the group, and tiles what it receives along the old.
+
+    ```
+      x=0        x=1              x=0      x=1
+      [1 2]      [5 6]            [1]      [2]
+      [3 4]      [7 8]     ->     [3]      [4]
+                                  [5]      [6]
+                                  [7]      [8]
+    ```
+  }], collectiveConstraints, [{
+    **Cost:** (g-1)/g times the buffer of a device.
+
+    Example:
+
+    ```mlir
+    %1 = spmd.all_to_all %0 ["x": 0 -> 1] in <@mesh, [{"x"}, {} ]> out <@mesh, [{}, {"x"} ]> : tensor<4x2xf32> -> tensor<4x2xf32>
+    ```
+  }]);
+  let arguments = (ins AnyRankedTensor:$input, SPMD_AxisListAttr:$axes,
+                       DenseI64ArrayAttr:$from_dims, DenseI64ArrayAttr:$to_dims,
+                       SPMD_ShardingAttr:$in_sharding, SPMD_ShardingAttr:$out_sharding);
+  let assemblyFormat = !strconcat("$input custom<Moves>($axes, $from_dims, $to_dims) ", inOutFormat);
+}
+
+def SPMD_CollectivePermuteOp : SPMD_CollectiveOp<"collective_permute"> {
+  let summary = "Give every block to another device";
+  let description = !strconcat([{
+    **Meaning:** blocks keep their size and number and change owner, so that the
+    value lies as `out` says.
+
+    ```
+      [{"x","y"} ]               [{"y","x"} ]
+           y=0  y=1                  y=0  y=1
+      x=0  [1]  [2]       ->    x=0  [1]  [3]
+      x=1  [3]  [4]             x=1  [2]  [4]
+    ```
+  }], collectiveConstraints, [{
+    **Cost:** the buffer of a device.
+
+    Example:
+
+    ```mlir
+    %1 = spmd.collective_permute %0 in <@mesh, [{"x", "y"} ]> out <@mesh, [{"y", "x"} ]> : tensor<4xf32> -> tensor<4xf32>
+    ```
+  }]);
+  let arguments = (ins AnyRankedTensor:$input,
+                       SPMD_ShardingAttr:$in_sharding, SPMD_ShardingAttr:$out_sharding);
+  let assemblyFormat = !strconcat("$input ", inOutFormat);
+}
+
+def SPMD_ToPartialOp : SPMD_CollectiveOp<"to_partial"> {
+  let summary = "Make a whole value partial, without sending anything";
+  let description = !strconcat([{
+    **Meaning:** along `axes`, the first device keeps its value and the others hold
+    the identity of the combination (0 for a sum). A bias added to a partial sum
+    is added once.
+
+    ```
+      x=0  x=1         x=0  x=1
+      [5]  [5]   ->    [5]  [0]
+    ```
+  }], collectiveConstraints, [{
+    **Cost:** none.
+
+    Example:
+
+    ```mlir
+    %1 = spmd.to_partial %0 {"x"} in <@mesh, [{} ]> out <@mesh, [{} ], unreduced={"x"}> : tensor<8xf32> -> tensor<8xf32>
+    ```
+  }]);
+  let arguments = (ins AnyRankedTensor:$input, SPMD_AxisListAttr:$axes,
+                       SPMD_ShardingAttr:$in_sharding, SPMD_ShardingAttr:$out_sharding);
+  let assemblyFormat = !strconcat("$input $axes ", inOutFormat);
+}
+
+//===----------------------------------------------------------------------===//
+// The device's own place
+//===----------------------------------------------------------------------===//
+
+def SPMD_AxisIndexOp : SPMD_Op<"axis_index", [Pure]> {
+  let summary = "The device's place along axes";
+  let description = [{
+    **Meaning:** the position of the device along `axes`, first axis most
+    significant, from 0. Allowed in `spmd.manual` and after Localize.
+
+    **Constraints**
+    1. The mesh exists and has the axes.
+    2. Stands in `spmd.manual`, or in a function that Localize has cut.
+
+    Example: `%i = spmd.axis_index @mesh {"x"} : tensor<i32>`
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$mesh, SPMD_AxisListAttr:$axes);
+  let results = (outs 0DTensorOf<[I32]>:$result);
+  let assemblyFormat = "$mesh $axes attr-dict `:` type($result)";
+}
+
+def SPMD_ShiftOp : SPMD_Op<"shift", [Pure, SameOperandsAndResultType]> {
+  let summary = "Pass buffers to a neighbour along an axis";
+  let description = [{
+    **Meaning:** the device at place i along `axis` gets the buffer of place i - by.
+    With `wrap` the axis is a ring; with `fill` devices without a sender get
+    zeros. Reported as a collective_permute.
+
+    ```
+      x=0  x=1  x=2   by 1 wrap    x=0  x=1  x=2
+      [a]  [b]  [c]      ->        [c]  [a]  [b]
+    ```
+
+    **Constraints**
+    1. `mode` is `wrap` or `fill`.
+
+    Example: `%1 = spmd.shift %0 along "x" by 1 wrap : tensor<4xf32>`
+  }];
+  let arguments = (ins AnyRankedTensor:$input, StrAttr:$axis, I64Attr:$by,
+                       StrAttr:$mode);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = [{
+    $input `along` $axis `by` custom<Plain>($by) custom<Word>($mode)
+    attr-dict `:` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def SPMD_MaskOp : SPMD_Op<"mask", [Pure, SameOperandsAndResultType]> {
+  let summary = "Overwrite padding";
+  let description = [{
+    **Meaning:** elements of the device's buffer that lie beyond the global tensor in
+    a dimension listed in `dims` become `value`, usually the identity of what
+    the consumer computes: 0 before a sum, -inf before a max.
+
+    **Constraints**
+    1. The type has a `#spmd.local` encoding.
+    2. Every entry of `dims` is a dimension of the tensor.
+
+    Example:
+
+    ```mlir
+    %1 = spmd.mask %0 [0] 0.0 : tensor<4x6xf32, #spmd.local<@mesh, [{"x"}, {} ], global=[14, 6]>>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$input, DenseI64ArrayAttr:$dims,
+                       TypedAttrInterface:$value);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$input $dims $value attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+#endif // TPOPT_DIALECT_SPMD_SPMDOPS

@@ -1,0 +1,67 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file What an op tells the sharding passes about itself: its factors, what
+/// partial values may flow through it, and how it is cut.
+
+#ifndef TPOPT_DIALECT_SPMD_SHARDINGINTERFACES_H
+#define TPOPT_DIALECT_SPMD_SHARDINGINTERFACES_H
+
+#include "tpopt/Sharding/Rule.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/OpDefinition.h"
+
+namespace tp::spmd {
+
+/// How eagerly propagation goes through an op, in the order of its rounds.
+enum class PropagationClass : uint8_t {
+  Elementwise,  ///< Every dimension goes straight through.
+  DataMovement, ///< Reshape and transpose.
+  DynamicSlice, ///< Dynamic slice and update: forward only in early rounds.
+  Broadcast,    ///< Forward only in the last round.
+  Other,
+};
+
+/// How an op commutes with combining partial values in one operand.
+enum class Linearity : uint8_t {
+  /// It does not: op(a + b) is no combination of op(a) and op(b).
+  None,
+  /// With all Joint operands partial together: a1 + a2 and b1 + b2 partial over
+  /// the same devices give op(a1, b1) + op(a2, b2). A Joint operand that is
+  /// whole can be made partial for free: one device keeps it, the others hold
+  /// the identity.
+  Joint,
+  /// With this operand partial and every other one whole: a product.
+  Each,
+};
+
+/// What localize() may use: the mesh, the shardings of the op's values, and a
+/// builder in the device's program.
+class Localizer {
+public:
+  virtual ~Localizer() = default;
+
+  virtual mlir::OpBuilder &getBuilder() = 0;
+  virtual const Mesh &getMesh() const = 0;
+  /// The sharding of a value of the global program.
+  virtual const TensorSharding &getSharding(mlir::Value global) const = 0;
+  /// The device's part of `global`, with the encoding that says so.
+  virtual mlir::RankedTensorType getLocalType(mlir::Value global) = 0;
+  /// The index, in the global tensor, of the first element of the device's
+  /// block in dimension `dim` of `global`: a scalar tensor<i32>. Null if the
+  /// dimension is not cut, where it is zero.
+  virtual mlir::Value getBlockBegin(mlir::Value global, unsigned dim) = 0;
+};
+
+/// Reads the equation for the operand and result shapes of `op`. A verified op
+/// has an equation that fits; the verifiers of ops with user-written equations
+/// see to that.
+ShardingRule parseShardingRule(mlir::Operation *op, llvm::StringRef equation);
+
+} // namespace tp::spmd
+
+#include "tpopt/Dialect/SPMD/ShardingInterfaces.h.inc"
+
+#endif // TPOPT_DIALECT_SPMD_SHARDINGINTERFACES_H

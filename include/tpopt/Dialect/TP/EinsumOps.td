@@ -1,0 +1,52 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Contractions and reductions.
+
+#ifndef TPOPT_DIALECT_TP_EINSUMOPS
+#define TPOPT_DIALECT_TP_EINSUMOPS
+
+include "tpopt/Dialect/TP/TPBase.td"
+
+def TP_EinsumOp : TP_Op<"einsum", "", builtRule # linear # evaluated> {
+  let summary = "Contract two tensors";
+  let meaning = [{multiply the operands and sum over every letter that the
+    result does not have. Every contraction is one of these. Products are
+    accumulated in f32 (f64 for f64, the integer type for integers) and rounded
+    once to the result's element type, which may be wider than the operands'.}];
+  let constraints = [{
+    1. The equation names two operands and one result, `a,b->c`, in letters.
+    2. A letter has one size everywhere, and appears once in a tensor.
+    3. Every letter of the result appears in an operand.
+    4. The operands have one element type; the result has the same or a wider
+       one.}];
+  let ruleText = "the op's own equation";
+  let example = [{%y = tp.einsum "bsi,io->bso" %x, %w : (tensor<4x16x64xf32>, tensor<64x256xf32>) -> tensor<4x16x256xf32>}];
+  let arguments = (ins StrAttr:$equation, TP_NumberTensor:$lhs, TP_NumberTensor:$rhs);
+  let results = (outs TP_NumberTensor:$result);
+  let assemblyFormat = "$equation $lhs `,` $rhs attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+def TP_ReductionKind : I32EnumAttr<"ReductionKind", "how to reduce", [
+    I32EnumAttrCase<"Sum", 0, "sum">, I32EnumAttrCase<"Max", 1, "max">,
+    I32EnumAttrCase<"Min", 2, "min">, I32EnumAttrCase<"Prod", 3, "prod">]> {
+  let cppNamespace = "::tp";
+}
+
+def TP_ReduceOp : TP_Op<"reduce", "", builtRule # linear # evaluated> {
+  let summary = "Combine the elements along dimensions";
+  let meaning = [{the sum, maximum, minimum or product over `dims`, which the
+    result lacks. Sums accumulate in f32 and round once.}];
+  let constraints = [{
+    1. `dims` are distinct dimensions of the input, in ascending order.
+    2. The result has the other dimensions and the input's element type.}];
+  let ruleText = "input dimensions in order; those in `dims` are reduced";
+  let example = [{%s = tp.reduce sum %x dims = [1] : tensor<4x16xf32> -> tensor<4xf32>}];
+  let arguments = (ins TP_ReductionKind:$kind, TP_NumberTensor:$input, DenseI64ArrayAttr:$dims);
+  let results = (outs TP_NumberTensor:$result);
+  let assemblyFormat = "$kind $input `dims` `=` $dims attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+#endif // TPOPT_DIALECT_TP_EINSUMOPS

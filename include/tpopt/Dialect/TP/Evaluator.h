@@ -1,0 +1,143 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file The tensor kernels that give ops their meaning.
+///
+/// An op says what it computes by calling these (EvaluateOpInterface), and an
+/// Evaluator says over which numbers: doubles for reference results, prime
+/// fields for proofs. Kernels get operands that fit, as the op's verifier has
+/// checked, and the type of the result: its shape, and the element type that
+/// the result is rounded to. Sums and contractions accumulate in full precision
+/// and round once.
+
+#ifndef TPOPT_DIALECT_TP_EVALUATOR_H
+#define TPOPT_DIALECT_TP_EVALUATOR_H
+
+#include "tpopt/Sharding/Sharding.h"
+
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/Support/LLVM.h"
+
+#include <memory>
+
+#include "tpopt/Dialect/TP/TPEnums.h.inc"
+
+namespace tp {
+
+/// A tensor as an evaluator stores it. Immutable, shared.
+class TensorData {
+public:
+  explicit TensorData(mlir::RankedTensorType type) : type(type) {}
+  virtual ~TensorData() = default;
+  mlir::RankedTensorType getType() const { return type; }
+  llvm::ArrayRef<int64_t> getShape() const { return type.getShape(); }
+
+private:
+  mlir::RankedTensorType type;
+};
+using TensorValue = std::shared_ptr<const TensorData>;
+
+enum class UnaryKind : uint8_t {
+  Neg,
+  Abs,
+  Sign,
+  Exp,
+  Log,
+  Log1p,
+  Expm1,
+  Sqrt,
+  Rsqrt,
+  Sin,
+  Cos,
+  Tanh,
+  Erf,
+  Logistic,
+  Floor,
+  Ceil,
+  RoundEven,
+  Not
+};
+enum class BinaryKind : uint8_t {
+  Add,
+  Sub,
+  Mul,
+  Div,
+  Max,
+  Min,
+  Pow,
+  Rem,
+  And,
+  Or,
+  Xor
+};
+
+/// The kernels. Integers are exact in every evaluator: they are indices.
+class Evaluator {
+public:
+  using Type = mlir::RankedTensorType;
+  virtual ~Evaluator() = default;
+
+  virtual TensorValue constant(mlir::ElementsAttr value, Type type) = 0;
+  /// The index along `dim`.
+  virtual TensorValue iota(unsigned dim, Type type) = 0;
+  virtual TensorValue unary(UnaryKind kind, TensorValue x, Type type) = 0;
+  virtual TensorValue binary(BinaryKind kind, TensorValue a, TensorValue b,
+                             Type type) = 0;
+  virtual TensorValue compare(ComparePredicate predicate, TensorValue a,
+                              TensorValue b, Type type) = 0;
+  virtual TensorValue select(TensorValue condition, TensorValue a,
+                             TensorValue b, Type type) = 0;
+  virtual TensorValue convert(TensorValue x, Type type) = 0;
+
+  /// `labels` name the dimensions of both operands and the result; a label that
+  /// is not in the result is summed over: "ik,kj->ij".
+  virtual TensorValue contract(llvm::StringRef equation, TensorValue a,
+                               TensorValue b, Type type) = 0;
+  virtual TensorValue reduce(ReductionKind kind, TensorValue x,
+                             llvm::ArrayRef<int64_t> dims, Type type) = 0;
+
+  /// Dimension i of `x` becomes dimension `dims[i]`; all others are repeated.
+  virtual TensorValue broadcast(TensorValue x, llvm::ArrayRef<int64_t> dims,
+                                Type type) = 0;
+  /// Dimension i of the result is dimension `permutation[i]` of `x`.
+  virtual TensorValue
+  transpose(TensorValue x, llvm::ArrayRef<int64_t> permutation, Type type) = 0;
+  virtual TensorValue reshape(TensorValue x, Type type) = 0;
+  virtual TensorValue slice(TensorValue x, llvm::ArrayRef<int64_t> starts,
+                            llvm::ArrayRef<int64_t> strides, Type type) = 0;
+  virtual TensorValue concat(llvm::ArrayRef<TensorValue> parts, unsigned dim,
+                             Type type) = 0;
+  /// Adds `low` elements of the scalar `value` in front; the type gives how
+  /// many behind.
+  virtual TensorValue pad(TensorValue x, TensorValue value,
+                          llvm::ArrayRef<int64_t> low, Type type) = 0;
+
+  /// x[batch.., .., indices[batch.., i..], ..]: see tp.gather. Indices out of
+  /// range give zeros.
+  virtual TensorValue gather(TensorValue x, TensorValue indices, unsigned axis,
+                             unsigned batchDims, Type type) = 0;
+  /// See tp.scatter. Indices out of range are dropped.
+  virtual TensorValue scatter(ScatterKind kind, TensorValue x,
+                              TensorValue indices, TensorValue updates,
+                              unsigned axis, unsigned batchDims, Type type) = 0;
+  /// `starts` are scalars, clamped so that the slice lies inside.
+  virtual TensorValue dynamicSlice(TensorValue x,
+                                   llvm::ArrayRef<TensorValue> starts,
+                                   Type type) = 0;
+  virtual TensorValue dynamicUpdateSlice(TensorValue x, TensorValue update,
+                                         llvm::ArrayRef<TensorValue> starts,
+                                         Type type) = 0;
+  /// Stable, along `dim`: the sorted values and where each came from.
+  virtual std::pair<TensorValue, TensorValue> sort(TensorValue x, unsigned dim,
+                                                   bool descending, Type values,
+                                                   Type indices) = 0;
+
+  /// The elements of an integer tensor in row-major order, for control flow.
+  virtual llvm::SmallVector<int64_t> getIntegers(TensorValue x) = 0;
+};
+
+} // namespace tp
+
+#endif // TPOPT_DIALECT_TP_EVALUATOR_H

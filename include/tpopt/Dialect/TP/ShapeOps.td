@@ -1,0 +1,130 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Constants, and ops that move data about without computing.
+
+#ifndef TPOPT_DIALECT_TP_SHAPEOPS
+#define TPOPT_DIALECT_TP_SHAPEOPS
+
+include "tpopt/Dialect/TP/TPBase.td"
+
+defvar movement = [Pure, DeclareOpInterfaceMethods<CostOpInterface>,
+    DeclareOpInterfaceMethods<ShardingRuleOpInterface,
+                              ["getShardingRule", "getPropagationClass"]>];
+
+def TP_ConstantOp : TP_Op<"constant", "", builtRule # evaluated # localized # [ConstantLike]> {
+  let summary = "A tensor known at compile time";
+  let meaning = "the value written.";
+  let constraints = "1. The value has the result's shape and element type.";
+  let ruleText = "->...";
+  let example = "%c = tp.constant dense<1.0> : tensor<4x16xf32>";
+  let arguments = (ins ElementsAttr:$value);
+  let results = (outs TP_Tensor:$result);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def TP_IotaOp : TP_Op<"iota", "", builtRule # evaluated # localized> {
+  let summary = "Count along a dimension";
+  let meaning = "every element is its index in dimension `dim`.";
+  let constraints = "1. `dim` is a dimension of the result.";
+  let ruleText = "->...";
+  let example = "%i = tp.iota dim = 1 : tensor<4x16xi32>";
+  let arguments = (ins I64Attr:$dim);
+  let results = (outs TP_NumberTensor:$result);
+  let assemblyFormat = "`dim` `=` custom<Plain>($dim) attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+def TP_BroadcastOp : TP_Op<"broadcast", "", movement # linear # evaluated> {
+  let summary = "Repeat a tensor along new dimensions";
+  let meaning = [{dimension i of the input becomes dimension `dims[i]` of the
+    result; the others are new, and the input is repeated along them.}];
+  let constraints = [{
+    1. `dims` has one entry per input dimension, ascending, within the result.
+    2. A dimension keeps its size.
+    3. The element type stays.}];
+  let ruleText = "input dimensions where they go; new ones are factors of the result alone";
+  let example = "%y = tp.broadcast %b dims = [1] : tensor<16xf32> -> tensor<4x16xf32>";
+  let arguments = (ins TP_Tensor:$input, DenseI64ArrayAttr:$dims);
+  let results = (outs TP_Tensor:$result);
+  let assemblyFormat = "$input `dims` `=` $dims attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def TP_TransposeOp : TP_Op<"transpose", "", movement # linear # evaluated> {
+  let summary = "Reorder dimensions";
+  let meaning = "dimension i of the result is dimension `permutation[i]` of the input.";
+  let constraints = [{
+    1. `permutation` names every dimension of the input once.
+    2. The result has the permuted shape and the input's element type.}];
+  let ruleText = "each dimension its own factor";
+  let example = "%y = tp.transpose %x [1, 0] : tensor<4x16xf32> -> tensor<16x4xf32>";
+  let arguments = (ins TP_Tensor:$input, DenseI64ArrayAttr:$permutation);
+  let results = (outs TP_Tensor:$result);
+  let assemblyFormat = "$input $permutation attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def TP_ReshapeOp : TP_Op<"reshape", "", movement # linear # evaluated> {
+  let summary = "Read a tensor with other dimensions";
+  let meaning = "the same elements in row-major order.";
+  let constraints = "1. Input and result have as many elements and one element type.";
+  let ruleText = "split and merged dimensions share factors: `a(bc)->abc`";
+  let example = "%y = tp.reshape %x : tensor<4x64xf32> -> tensor<4x8x8xf32>";
+  let arguments = (ins TP_Tensor:$input);
+  let results = (outs TP_Tensor:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def TP_SliceOp : TP_Op<"slice", "", movement # linear # evaluated> {
+  let summary = "Take a part of a tensor";
+  let meaning = [{element i of a dimension is element `starts + i * strides` of the
+    input's; the result's type gives the sizes.}];
+  let constraints = [{
+    1. One start and one stride per dimension, starts at least 0, strides at
+       least 1.
+    2. The last element taken lies within the input.
+    3. The element type stays.}];
+  let ruleText = "dimensions taken whole pass through; sliced ones are wanted whole";
+  let example = "%y = tp.slice %x starts = [0, 8] strides = [1, 1] : tensor<4x16xf32> -> tensor<4x8xf32>";
+  let arguments = (ins TP_Tensor:$input, DenseI64ArrayAttr:$starts, DenseI64ArrayAttr:$strides);
+  let results = (outs TP_Tensor:$result);
+  let assemblyFormat = "$input `starts` `=` $starts `strides` `=` $strides attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def TP_ConcatOp : TP_Op<"concat", "", movement # linear # evaluated> {
+  let summary = "Put tensors one behind the other";
+  let meaning = "the inputs along `dim`, in order.";
+  let constraints = [{
+    1. At least one input; all have one rank and element type.
+    2. `dim` is a dimension; the other dimensions agree.
+    3. Along `dim` the result is as long as the inputs together.}];
+  let ruleText = "`dim` is wanted whole; the others pass through";
+  let example = "%y = tp.concat %a, %b dim = 1 : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x16xf32>";
+  let arguments = (ins Variadic<TP_Tensor>:$inputs, I64Attr:$dim);
+  let results = (outs TP_Tensor:$result);
+  let assemblyFormat = "$inputs `dim` `=` custom<Plain>($dim) attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+def TP_PadOp : TP_Op<"pad", "", movement # evaluated> {
+  let summary = "Surround a tensor with a value";
+  let meaning = [{`low` elements of `value` in front of every dimension, and as
+    many behind as the result's type asks for.}];
+  let constraints = [{
+    1. One entry of `low` per dimension, at least 0.
+    2. The result is at least as long as `low` plus the input.
+    3. `value` is a scalar; all have one element type.}];
+  let ruleText = "dimensions without padding pass through; padded ones are wanted whole";
+  let example = "%y = tp.pad %x, %zero low = [0, 1] : (tensor<4x8xf32>, tensor<f32>) -> tensor<4x10xf32>";
+  let arguments = (ins TP_Tensor:$input, TP_Tensor:$value, DenseI64ArrayAttr:$low);
+  let results = (outs TP_Tensor:$result);
+  let assemblyFormat = "$input `,` $value `low` `=` $low attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+#endif // TPOPT_DIALECT_TP_SHAPEOPS

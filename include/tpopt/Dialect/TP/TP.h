@@ -1,0 +1,61 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file The `tp` dialect: the transformer graph, and its interfaces.
+
+#ifndef TPOPT_DIALECT_TP_TP_H
+#define TPOPT_DIALECT_TP_TP_H
+
+#include "tpopt/Dialect/SPMD/ShardingInterfaces.h"
+#include "tpopt/Dialect/TP/Evaluator.h"
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+namespace tp {
+
+/// Whether a type is a ranked static tensor of an element type the dialect
+/// computes with.
+bool isSupportedTensor(mlir::Type type);
+bool isFloatTensor(mlir::Type type);
+bool isIntegerTensor(mlir::Type type);
+bool isBoolTensor(mlir::Type type);
+
+/// The product of sizes.
+double getVolume(llvm::ArrayRef<int64_t> sizes);
+
+/// How element-wise functions commute with combining partial values.
+spmd::Linearity getLinearity(UnaryKind unary, ReduceKind kind);
+spmd::Linearity getLinearity(BinaryKind binary, unsigned operand,
+                             ReduceKind kind);
+
+/// Attributes of function arguments and results.
+inline constexpr llvm::StringLiteral kNameAttr = "tp.name";
+inline constexpr llvm::StringLiteral kSourceAttr = "tp.source";
+inline constexpr llvm::StringLiteral kDonatedAttr = "tp.donated";
+
+/// The equation of an einsum that contracts nothing away but what `result`
+/// lacks, taken apart: "ik,kj->ij" into "ik", "kj", "ij".
+struct EinsumTerms {
+  llvm::StringRef lhs, rhs, result;
+  static EinsumTerms split(llvm::StringRef equation);
+};
+
+} // namespace tp
+
+#include "tpopt/Dialect/TP/TPDialect.h.inc"
+#include "tpopt/Dialect/TP/TPInterfaces.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "tpopt/Dialect/TP/TPAttrs.h.inc"
+#define GET_OP_CLASSES
+#include "tpopt/Dialect/TP/TPOps.h.inc"
+
+#endif // TPOPT_DIALECT_TP_TP_H

@@ -1,0 +1,141 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// The ops transformers are made of, each with an exact decomposition.
+
+#ifndef TPOPT_DIALECT_TP_TRANSFORMEROPS
+#define TPOPT_DIALECT_TP_TRANSFORMEROPS
+
+include "tpopt/Dialect/TP/TPBase.td"
+
+def TP_EmbeddingOp : TP_Op<"embedding", "vh,...->...h", fixedRule # linear # decomposed # localized> {
+  let summary = "Look rows of a table up";
+  let meaning = [{row `ids[..]` of the table. An id outside gives zeros. With the
+    vocabulary cut, every device looks up the rows it holds and the results are
+    partial sums (Megatron's vocabulary-parallel embedding, arXiv:1909.08053).}];
+  let constraints = [{
+    1. The table has two dimensions; the result is shaped like `ids` with the
+       table's second dimension behind, in the table's element type.}];
+  let example = "%x = tp.embedding %table, %ids : (tensor<512x32xf32>, tensor<4x8xi32>) -> tensor<4x8x32xf32>";
+  let arguments = (ins TP_FloatTensor:$table, TP_IntegerTensor:$ids);
+  let results = (outs TP_FloatTensor:$result);
+  let assemblyFormat = "$table `,` $ids attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+def TP_LayerNormOp : TP_Op<"layer_norm", "...d!,d,d->...d", fixedRule # decomposed> {
+  let summary = "Normalise rows to mean 0 and variance 1";
+  let meaning = [{(x - mean) / sqrt(variance + epsilon) * scale + bias over the last
+    dimension (arXiv:1607.06450), computed in f32.}];
+  let constraints = [{
+    1. The input has at least one dimension; scale and bias have its last one.
+    2. One element type; the result has the input's type.
+    3. `epsilon` is at least 0.}];
+  let example = "%y = tp.layer_norm %x, %scale, %bias epsilon = 1.0e-5 : (tensor<4x16xf32>, tensor<16xf32>, tensor<16xf32>) -> tensor<4x16xf32>";
+  let arguments = (ins TP_FloatTensor:$input, TP_FloatTensor:$scale, TP_FloatTensor:$bias, F64Attr:$epsilon);
+  let results = (outs TP_FloatTensor:$result);
+  let assemblyFormat = "$input `,` $scale `,` $bias `epsilon` `=` custom<Real>($epsilon) attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+def TP_RMSNormOp : TP_Op<"rms_norm", "...d!,d->...d", fixedRule # decomposed> {
+  let summary = "Normalise rows to root mean square 1";
+  let meaning = [{x / sqrt(mean(x^2) + epsilon) * scale over the last dimension
+    (arXiv:1910.07467), computed in f32.}];
+  let constraints = [{
+    1. The input has at least one dimension; scale has its last one.
+    2. One element type; the result has the input's type.
+    3. `epsilon` is at least 0.}];
+  let example = "%y = tp.rms_norm %x, %scale epsilon = 1.0e-5 : (tensor<4x16xf32>, tensor<16xf32>) -> tensor<4x16xf32>";
+  let arguments = (ins TP_FloatTensor:$input, TP_FloatTensor:$scale, F64Attr:$epsilon);
+  let results = (outs TP_FloatTensor:$result);
+  let assemblyFormat = "$input `,` $scale `epsilon` `=` custom<Real>($epsilon) attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+def TP_SoftmaxOp : TP_Op<"softmax", "", builtRule # decomposed # [SameOperandsAndResultType]> {
+  let summary = "Exponentials that sum to 1";
+  let meaning = "exp(x - max) / sum(exp(x - max)) along `dim`, computed in f32.";
+  let constraints = [{
+    1. `dim` is a dimension of the input.
+    2. The result has the input's type.}];
+  let ruleText = "`dim` is wanted whole (`!`); the others pass through";
+  let example = "%y = tp.softmax %x dim = 1 : tensor<4x16xf32>";
+  let arguments = (ins TP_FloatTensor:$input, I64Attr:$dim);
+  let results = (outs TP_FloatTensor:$result);
+  let assemblyFormat = "$input `dim` `=` custom<Plain>($dim) attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+def TP_RotaryOp : TP_Op<"rotary", "", builtRule # decomposed> {
+  let summary = "Rotate pairs of features by their position";
+  let meaning = [{rotary position embedding (arXiv:2104.09864). The first r = 2h
+    features of a head are rotated in pairs by the angles whose cosines and sines
+    are given per position; the rest pass. Pairs are (i, i + h), or (2i, 2i + 1)
+    if `interleaved`:
+    y1 = x1 cos - x2 sin, y2 = x2 cos + x1 sin, computed in f32.}];
+  let constraints = [{
+    1. The input is [batch, position, .., feature] with at least 3 dimensions.
+    2. cos and sin have one type, [position, h] or [batch, position, h], with
+       2h at most the number of features.
+    3. The result has the input's type.}];
+  let ruleText = "bs..d!,sh!,sh!->bs..d";
+  let example = "%y = tp.rotary %q, %cos, %sin : (tensor<2x16x8x64xf32>, tensor<16x32xf32>, tensor<16x32xf32>) -> tensor<2x16x8x64xf32>";
+  let arguments = (ins TP_FloatTensor:$input, TP_FloatTensor:$cos, TP_FloatTensor:$sin, UnitAttr:$interleaved);
+  let results = (outs TP_FloatTensor:$result);
+  let assemblyFormat = "(`interleaved` $interleaved^)? $input `,` $cos `,` $sin attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+def TP_AttentionOp : TP_Op<"attention", "", [AttrSizedOperandSegments] # builtRule # decomposed # localized> {
+  let summary = "Weigh values by the softmax of query-key products";
+  let meaning = [{scaled dot-product attention over grouped heads (arXiv:1706.03762,
+    2305.13245). With query head (k, g) sharing key-value head k:
+
+        weight[b,s,k,g,t] = softmax over t of scale * sum_d query[b,s,k,g,d] key[b,t,k,d]
+        result[b,s,k,g,e] = sum_t weight[b,s,k,g,t] value[b,t,k,e]
+
+    A key position t is visible to query row s if t <= offset + s (with
+    `causal`), offset + s - t < `window` (with a window), t < `lengths`[b], and
+    `mask`[b,s,t], as far as given. `offset` is the position of the first query
+    row, a scalar or one per batch entry, 0 if left out: with a KV cache it is the
+    number of positions before. Rows that see nothing give zeros. Computed in f32.}];
+  let constraints = [{
+    1. query is [b,s,k,g,d], key [b,t,k,d], value [b,t,k,e], the result
+       [b,s,k,g,e], in one element type.
+    2. `offset` is an integer scalar or [b]; `lengths` is an integer [b]; `mask` is
+       i1 [b,s,t].
+    3. `window`, if given, is at least 1 and needs `causal`.}];
+  let ruleText = "bskgd!,bt!kd,bt!ke->bskge";
+  let example = [{%o = tp.attention %q, %k, %v offset(%p : tensor<i32>) {causal, scale = 0.125 : f64}
+      : (tensor<2x16x3x3x64xf32>, tensor<2x64x3x64xf32>, tensor<2x64x3x64xf32>) -> tensor<2x16x3x3x64xf32>}];
+  let arguments = (ins TP_FloatTensor:$query, TP_FloatTensor:$key, TP_FloatTensor:$value,
+                       Optional<TP_IntegerTensor>:$offset, Optional<TP_IntegerTensor>:$lengths,
+                       Optional<TP_BoolTensor>:$mask,
+                       F64Attr:$scale, UnitAttr:$causal, OptionalAttr<I64Attr>:$window);
+  let results = (outs TP_FloatTensor:$result);
+  let assemblyFormat = [{
+    $query `,` $key `,` $value
+    (`offset` `(` $offset^ `:` type($offset) `)`)?
+    (`lengths` `(` $lengths^ `:` type($lengths) `)`)?
+    (`mask` `(` $mask^ `:` type($mask) `)`)?
+    attr-dict `:` `(` type($query) `,` type($key) `,` type($value) `)` `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def TP_CrossEntropyOp : TP_Op<"cross_entropy", "...v!,...->...", fixedRule # decomposed> {
+  let summary = "Negative log-likelihood of labels";
+  let meaning = [{log(sum_v exp(logits - max)) + max - logits[label] for every row,
+    computed in f32. A label outside the vocabulary gives no target term.}];
+  let constraints = [{
+    1. The labels are integers, shaped like the logits without the last dimension.
+    2. The result is shaped like the labels, in the logits' element type.}];
+  let example = "%l = tp.cross_entropy %logits, %labels : (tensor<24x256xf32>, tensor<24xi32>) -> tensor<24xf32>";
+  let arguments = (ins TP_FloatTensor:$logits, TP_IntegerTensor:$labels);
+  let results = (outs TP_FloatTensor:$result);
+  let assemblyFormat = "$logits `,` $labels attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+#endif // TPOPT_DIALECT_TP_TRANSFORMEROPS

@@ -1,0 +1,24 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file Registers everything a tool needs.
+
+#ifndef TPOPT_INITALL_H
+#define TPOPT_INITALL_H
+
+#include "tpopt/Dialect/SPMD/SPMD.h"
+#include "tpopt/Dialect/TP/TP.h"
+
+#include "mlir/IR/DialectRegistry.h"
+
+namespace tp {
+
+/// The dialects of this project. The readers of other projects' text are not
+/// among them: a tool that has the real StableHLO registers both.
+inline void registerTPOptDialects(mlir::DialectRegistry &registry) {
+  registry.insert<TPDialect, spmd::SPMDDialect>();
+}
+
+} // namespace tp
+
+#endif // TPOPT_INITALL_H

@@ -1,0 +1,25 @@
+import os
+
+import lit.formats
+from lit.llvm import llvm_config
+
+config.name = "tp-opt"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".mlir", ".test"]
+config.excludes = ["Unit", "Inputs"]
+config.test_source_root = os.path.dirname(__file__)
+config.test_exec_root = os.path.join(config.tp_obj_root, "test")
+config.substitutions.append(
+    ("%tp_plugin", os.path.join(config.tp_obj_root, "lib", "TPOptPlugin.so"))
+)
+config.substitutions.append(("%tp_source", config.tp_source_root))
+config.substitutions.append(("%tp_build", config.tp_obj_root))
+config.substitutions.append(("%python", '"' + config.python_executable + '"'))
+if config.tp_sanitize:
+    config.available_features.add("sanitizer")
+llvm_config.with_environment("PATH", config.llvm_tools_dir, append_path=True)
+llvm_config.with_environment("PATH", config.tp_obj_root + "/bin", append_path=True)
+llvm_config.add_tool_substitutions(
+    ["tp-opt", "mlir-opt", "FileCheck", "not", "split-file", "count"],
+    [config.tp_obj_root + "/bin", config.llvm_tools_dir],
+)

@@ -1,0 +1,66 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// The command line of the compiler.
+
+#include "tpopt/InitAll.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/Debug.h"
+
+#ifndef NDEBUG
+// Debian's libLLVM is built without assertions and has no --debug-only.
+static std::string debugTypes;
+static llvm::cl::opt<std::string>
+    debugOnly("debug-only",
+              llvm::cl::desc("Print LDBG() output of this DEBUG_TYPE"),
+              llvm::cl::callback([](const std::string &value) {
+                llvm::DebugFlag = true;
+                debugTypes = value;
+                const char *types = debugTypes.c_str();
+                llvm::setCurrentDebugTypes(&types, 1);
+              }));
+#endif
+
+// Hides the hundreds of code-generator flags that libLLVM registers, so that
+// --help shows this compiler. --help-hidden still lists all of them.
+static void hideForeignOptions() {
+  static const char *const keep[] = {"tp-",
+                                     "mlir-",
+                                     "pass-pipeline",
+                                     "verify-",
+                                     "split-input",
+                                     "allow-unreg",
+                                     "emit-bytecode",
+                                     "dump-pass",
+                                     "list-passes",
+                                     "show-dialects",
+                                     "remark",
+                                     "load-",
+                                     "run-reproducer",
+                                     "no-implicit",
+                                     "help",
+                                     "version",
+                                     "canonicalize",
+                                     "cse",
+                                     "debug"};
+  for (auto &entry : llvm::cl::getRegisteredOptions()) {
+    llvm::StringRef name = entry.first;
+    bool ours = name == "o" || llvm::any_of(keep, [&](const char *prefix) {
+                  return name.starts_with(prefix);
+                });
+    if (!ours)
+      entry.second->setHiddenFlag(llvm::cl::Hidden);
+  }
+}
+
+int main(int argc, char **argv) {
+  hideForeignOptions();
+  mlir::DialectRegistry registry;
+  tp::registerTPOptDialects(registry);
+  registry.insert<mlir::func::FuncDialect>();
+  return mlir::asMainReturnCode(mlir::MlirOptMain(
+      argc, argv, "tp-opt: the tensor-parallel sharding compiler\n", registry));
+}
