@@ -1,0 +1,103 @@
+#include "tpopt/Sharding/Labeling.h"
+
+#include "gtest/gtest.h"
+
+#include <deque>
+#include <limits>
+#include <random>
+
+using namespace tp;
+
+namespace {
+
+/// A random problem with integer costs; `isTree` joins each node to one earlier
+/// node, otherwise to two.
+struct Problem {
+  Labeling labeling;
+  std::deque<CostMatrix> matrices;
+  std::vector<unsigned> sizes;
+
+  Problem(unsigned seed, unsigned count, bool isTree) {
+    std::mt19937 random(seed);
+    for (unsigned n = 0; n < count; ++n) {
+      sizes.push_back(1 + random() % 4);
+      std::vector<double> costs(sizes[n]);
+      for (double &cost : costs)
+        cost = random() % 10;
+      labeling.addNode(costs);
+      for (unsigned k = 0; n > 0 && k < (isTree ? 1u : 2u); ++k)
+        join(random() % n, n, random);
+    }
+  }
+
+  /// Ports are fewer than candidates, as layouts are fewer than strategies.
+  void join(unsigned from, unsigned to, std::mt19937 &random) {
+    CostMatrix &matrix = matrices.emplace_back(2, 3);
+    for (double &value : matrix.values)
+      value = random() % 10;
+    auto ports = [&](unsigned candidates, unsigned states) {
+      std::vector<uint16_t> result(candidates);
+      for (uint16_t &port : result)
+        port = random() % states;
+      return result;
+    };
+    labeling.addEdge(from, ports(sizes[from], 2), to, ports(sizes[to], 3),
+                     matrix);
+  }
+
+  double bruteForce() {
+    std::vector<unsigned> labels(sizes.size(), 0);
+    double best = std::numeric_limits<double>::infinity();
+    while (true) {
+      best = std::min(best, labeling.evaluate(labels));
+      size_t i = 0;
+      while (i < labels.size() && ++labels[i] == sizes[i])
+        labels[i++] = 0;
+      if (i == labels.size())
+        return best;
+    }
+  }
+};
+
+// On trees the answer is the optimum, and the bound proves it.
+TEST(Labeling, SolvesTreesExactly) {
+  for (unsigned seed = 0; seed < 300; ++seed) {
+    Problem problem(seed, 2 + seed % 7, /*isTree=*/true);
+    Labeling::Solution solution = problem.labeling.solve();
+    double best = problem.bruteForce();
+    EXPECT_EQ(solution.cost, best) << "seed " << seed;
+    EXPECT_EQ(problem.labeling.evaluate(solution.labels), solution.cost);
+    EXPECT_LE(solution.lowerBound, best + 1e-9) << "seed " << seed;
+    EXPECT_NEAR(solution.lowerBound, best, 1e-6) << "seed " << seed;
+  }
+}
+
+// With cycles the bound stays a bound, and the answer is nearly always optimal.
+TEST(Labeling, BoundsGraphsWithCycles) {
+  unsigned optimal = 0;
+  for (unsigned seed = 0; seed < 300; ++seed) {
+    Problem problem(seed, 3 + seed % 6, /*isTree=*/false);
+    Labeling::Solution solution = problem.labeling.solve();
+    double best = problem.bruteForce();
+    EXPECT_LE(solution.lowerBound, best + 1e-9) << "seed " << seed;
+    EXPECT_GE(solution.cost, best) << "seed " << seed;
+    optimal += solution.cost == best;
+  }
+  EXPECT_GE(optimal, 285u);
+}
+
+// A forbidden pair is never chosen if there is another way.
+TEST(Labeling, AvoidsForbiddenPairs) {
+  Labeling labeling;
+  double infinity = std::numeric_limits<double>::infinity();
+  unsigned a = labeling.addNode({0, 5});
+  unsigned b = labeling.addNode({0, 0});
+  CostMatrix matrix(2, 2);
+  matrix.values = {infinity, infinity, 3, 1};
+  labeling.addEdge(a, {0, 1}, b, {0, 1}, matrix);
+  Labeling::Solution solution = labeling.solve();
+  EXPECT_EQ(solution.labels, (std::vector<unsigned>{1, 1}));
+  EXPECT_EQ(solution.cost, 6);
+}
+
+} // namespace
