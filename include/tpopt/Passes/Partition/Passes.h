@@ -1,0 +1,18 @@
+/// \file Partition: what every op computes on every device.
+
+#ifndef TPOPT_PASSES_PARTITION_PASSES_H
+#define TPOPT_PASSES_PARTITION_PASSES_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+
+namespace tp {
+
+#define GEN_PASS_DECL
+#include "tpopt/Passes/Partition/Passes.h.inc"
+#define GEN_PASS_REGISTRATION
+#include "tpopt/Passes/Partition/Passes.h.inc"
+
+} // namespace tp
+
+#endif // TPOPT_PASSES_PARTITION_PASSES_H

@@ -1,0 +1,33 @@
+// The pass that decides what every op computes on every device.
+
+#ifndef TPOPT_PASSES_PARTITION_PASSES
+#define TPOPT_PASSES_PARTITION_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def PartitionPass : Pass<"tp-partition", "::mlir::ModuleOp"> {
+  let summary = "Choose the sharding each op computes in";
+  let description = [{
+    For all ops of a function at once, chooses how the mesh cuts their factors so
+    that predicted communication and compute are least, lets partial sums travel
+    through linear ops, and writes a `spmd.reshard` wherever a value is needed in
+    another layout than it is made in. An op that wants a sharded factor whole is
+    replaced by its decomposition where that is cheaper.
+
+    **Requires:** every value has a sharding (`tp-propagate`).
+
+    **Guarantees:** every op's `spmd.shardings` say what it computes, operands
+    arrive in the layout the op's rule asks for, the only changes of layout are
+    `spmd.reshard`; constraints, barriers and groups are gone. Types are still
+    global.
+
+    **Example:** `test/Partition/megatron-mlp.mlir`
+  }];
+  let dependentDialects = ["::tp::TPDialect", "::tp::spmd::SPMDDialect"];
+  let options = [
+    Option<"machine", "machine", "std::string", "\"\"",
+           "Device to predict times for: h100, h200, cpu, or a JSON file">
+  ];
+}
+
+#endif // TPOPT_PASSES_PARTITION_PASSES

@@ -1,0 +1,349 @@
+// Chooses what every op computes on every device, and writes the reshards.
+
+#include "Problem.h"
+
+#include "tpopt/Dialect/TP/TP.h"
+#include "tpopt/Passes/Partition/Passes.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Dominance.h"
+
+namespace tp {
+#define GEN_PASS_DEF_PARTITIONPASS
+#include "tpopt/Passes/Partition/Passes.h.inc"
+} // namespace tp
+
+using namespace mlir;
+using namespace tp;
+using namespace tp::spmd;
+
+/// Cuts the axes of the mesh at every place where a sharding of `function` cuts
+/// one, so that all shardings are lists of whole parts.
+static SmallVector<AxisRef> collectAtoms(FunctionOpInterface function,
+                                         ShardingTable &table) {
+  const Mesh &mesh = table.getMesh();
+  std::vector<std::set<int64_t>> cuts(mesh.axes.size());
+  auto addAttribute = [&](Attribute attribute) {
+    attribute.walk([&](AxisRefAttr ref) {
+      AxisList axes = resolveAxes(ref, mesh);
+      for (const AxisRef &axis : axes) {
+        cuts[axis.axis].insert(axis.pre);
+        cuts[axis.axis].insert(axis.end());
+      }
+    });
+  };
+  addAttribute(function->getAttrDictionary());
+  function->walk(
+      [&](Operation *op) { addAttribute(op->getAttrDictionary()); });
+
+  SmallVector<AxisRef> atoms;
+  for (unsigned axis = 0; axis < mesh.axes.size(); ++axis) {
+    // Axes that no annotation uses stay idle: nobody asked for them.
+    if (cuts[axis].empty())
+      continue;
+    cuts[axis].insert(1);
+    cuts[axis].insert(mesh.axes[axis].size);
+    int64_t last = 1;
+    for (int64_t cut : cuts[axis]) {
+      // Parts that do not divide each other cannot both be cut; the finer
+      // pieces of the first serve.
+      if (cut == last || cut % last != 0)
+        continue;
+      atoms.push_back({axis, last, cut / last});
+      last = cut;
+    }
+  }
+  return atoms;
+}
+
+/// Whether a factor that `op` wants whole is cut in one of its operands.
+static bool hasCutWholeFactor(Operation *op, ShardingTable &table) {
+  auto ruled = dyn_cast<ShardingRuleOpInterface>(op);
+  if (!ruled)
+    return false;
+  ShardingRule rule = ruled.getShardingRule();
+  for (unsigned t = 0; t < rule.getNumTensors(); ++t) {
+    Value value = t < op->getNumOperands()
+                      ? op->getOperand(t)
+                      : op->getResult(t - op->getNumOperands());
+    std::optional<TensorSharding> sharding = table.lookup(value);
+    if (!sharding)
+      continue;
+    for (auto [dim, factors] :
+         llvm::zip(sharding->dims, rule.getTensor(t)))
+      if (!dim.axes.empty() && llvm::any_of(factors, [&](unsigned f) {
+            return rule.factors[f].kind == FactorKind::Whole &&
+                   rule.factors[f].size > 1;
+          }))
+        return true;
+  }
+  return false;
+}
+
+namespace {
+
+/// What is printed about a reshard: which rule makes it necessary.
+std::string describeReshard(const Mesh &mesh, const TensorSharding &from,
+                            const TensorSharding &to, Operation *user) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  AxisList summed, gathered;
+  for (const AxisRef &axis : from.unreduced)
+    if (!overlap(to.unreduced, axis))
+      summed.push_back(axis);
+  AxisList kept = to.getDimAxes();
+  for (const AxisRef &axis : from.getDimAxes())
+    if (!overlap(kept, axis))
+      gathered.push_back(axis);
+  if (!summed.empty()) {
+    os << "inner dimension: a dimension cut along ";
+    printAxes(os, mesh, summed, /*quoted=*/false);
+    os << " was contracted, and " << user->getName()
+       << " needs the " << stringify(from.kind);
+  } else if (!gathered.empty()) {
+    os << "outer dimension: " << user->getName() << " needs whole what is cut along ";
+    printAxes(os, mesh, gathered, /*quoted=*/false);
+  } else {
+    os << "mismatch: " << user->getName()
+       << " wants the same pieces on other devices";
+  }
+  return text;
+}
+
+class FunctionPartitioner {
+public:
+  FunctionPartitioner(FunctionOpInterface function, ShardingTable &table,
+                      const CostModel &cost)
+      : function(function), table(table),
+        context(table, collectAtoms(function, table), cost) {}
+
+  LogicalResult run() {
+    if (failed(checkOps()))
+      return failure();
+    // Decompositions may hold ops that want a cut factor whole again.
+    SmallVector<Operation *> candidates;
+    function->walk([&](Operation *op) {
+      if (isa<DecomposeOpInterface>(op) && hasCutWholeFactor(op, table))
+        candidates.push_back(op);
+    });
+    for (Operation *op : candidates)
+      decomposeIfCheaper(cast<DecomposeOpInterface>(op));
+    choose();
+    return success();
+  }
+
+private:
+  /// Every op must have a rule, or be one whose data flow is known.
+  LogicalResult checkOps() {
+    auto result = function->walk([&](Operation *op) {
+      if (op == function.getOperation() || isa<ShardingRuleOpInterface>(op) ||
+          isa<GroupOp, ForOp, WhileOp, CaseOp, YieldOp>(op) ||
+          op->hasTrait<OpTrait::ReturnLike>())
+        return WalkResult::advance();
+      if (isa<ManualOp>(op))
+        return WalkResult::skip();
+      op->emitError() << prefix(ErrorCode::NoShardingRule) << op->getName()
+                      << " has no sharding rule: attach one as an external "
+                         "model of ShardingRuleOpInterface, or put the op into "
+                         "an spmd.manual region";
+      return WalkResult::interrupt();
+    });
+    return failure(result.wasInterrupted());
+  }
+
+  /// Replaces `op` by its decomposition if that needs less communication.
+  void decomposeIfCheaper(DecomposeOpInterface op) {
+    OpBuilder builder(op);
+    Operation *before = op->getPrevNode();
+    SmallVector<Value> values = op.decompose(builder);
+    SmallVector<Operation *> parts;
+    for (Operation *part = before ? before->getNextNode()
+                                  : &op->getBlock()->front();
+         part != op.getOperation(); part = part->getNextNode())
+      parts.push_back(part);
+
+    PartitionProblem whole(context, op.getOperation());
+    PartitionProblem split(context, parts);
+    for (auto [value, result] : llvm::zip_equal(values, op->getResults())) {
+      TensorSharding wanted =
+          table.lookup(result)
+              .value_or(TensorSharding::replicate(
+                  cast<RankedTensorType>(result.getType()).getRank()))
+              .getLayout();
+      whole.setResultLayout(result, wanted);
+      split.setResultLayout(value, wanted);
+    }
+    double keep = whole.solve(), take = split.solve();
+    if (take < keep) {
+      op->replaceAllUsesWith(values);
+      op->erase();
+      return;
+    }
+    for (Operation *part : llvm::reverse(parts))
+      part->erase();
+  }
+
+  void choose() {
+    SmallVector<Operation *> ops;
+    function->walk<WalkOrder::PreOrder>([&](Operation *op) {
+      if (op == function.getOperation())
+        return WalkResult::advance();
+      ops.push_back(op);
+      return isa<ManualOp>(op) ? WalkResult::skip() : WalkResult::advance();
+    });
+    PartitionProblem problem(context, ops);
+    problem.solve();
+
+    // Read everything before anything changes.
+    struct Need {
+      OpOperand *use;
+      TensorSharding layout;
+    };
+    llvm::MapVector<Value, SmallVector<Need>> needs;
+    SmallVector<std::pair<Value, TensorSharding>> layouts;
+    for (Operation *op : ops) {
+      if (isa<GroupOp>(op))
+        continue;
+      for (OpOperand &operand : op->getOpOperands())
+        if (isa<RankedTensorType>(operand.get().getType()))
+          needs[operand.get()].push_back(
+              {&operand,
+               problem.getRequirement(op, operand.getOperandNumber())});
+      for (Value result : op->getResults())
+        layouts.push_back({result, problem.getLayout(result)});
+    }
+    SmallVector<std::pair<Value, TensorSharding>> sources;
+    for (auto &[value, list] : needs)
+      sources.push_back({value, problem.getLayout(value)});
+    for (auto &[value, layout] : layouts)
+      table.set(value, layout);
+    closeSignature();
+    for (auto [source, entry] : llvm::zip_equal(sources, needs)) {
+      SmallVector<std::pair<OpOperand *, TensorSharding>> uses;
+      for (Need &need : entry.second)
+        uses.push_back({need.use, need.layout});
+      reshardUses(entry.first, source.second, uses);
+    }
+    dropAnnotations(ops);
+  }
+
+  /// Arguments and results keep what propagation gave them, closed now. A
+  /// missing sharding is a replicated one from here on, and says so.
+  void closeSignature() {
+    for (BlockArgument arg : function.getArguments())
+      if (auto type = dyn_cast<RankedTensorType>(arg.getType()))
+        table.set(arg, table.lookup(arg)
+                           .value_or(TensorSharding::replicate(type.getRank()))
+                           .getLayout());
+    for (unsigned i = 0; i < function.getNumResults(); ++i) {
+      auto type = dyn_cast<RankedTensorType>(function.getResultTypes()[i]);
+      if (!type)
+        continue;
+      TensorSharding layout = TensorSharding::replicate(type.getRank());
+      if (auto sharding = function.getResultAttrOfType<ShardingAttr>(
+              i, kShardingAttr))
+        layout = table.resolve(sharding, type.getRank()).getLayout();
+      function.setResultAttr(i, kShardingAttr, table.toAttr(layout));
+    }
+  }
+
+  /// Gives every use the layout it needs. Copies grow from each other, always
+  /// the cheapest next, so that a scattered sum serves the next gather.
+  void
+  reshardUses(Value value, const TensorSharding &made,
+              ArrayRef<std::pair<OpOperand *, TensorSharding>> uses) {
+    struct Copy {
+      TensorSharding layout;
+      Value value;
+    };
+    SmallVector<Copy> copies{{made, value}};
+    SmallVector<std::pair<OpOperand *, TensorSharding>> open;
+    for (auto &use : uses)
+      if (!use.second.sameLayout(made))
+        open.push_back(use);
+    while (!open.empty()) {
+      // The cheapest step from any copy to any wanted layout.
+      double best = std::numeric_limits<double>::infinity();
+      unsigned from = 0, to = 0;
+      for (unsigned c = 0; c < copies.size(); ++c)
+        for (unsigned u = 0; u < open.size(); ++u) {
+          double cost = context.getReshardCost(
+              value.getType(), copies[c].layout, open[u].second);
+          if (cost < best) {
+            best = cost;
+            from = c;
+            to = u;
+          }
+        }
+      TensorSharding layout = open[to].second;
+      Copy copy{layout, makeReshard(copies[from].value, copies[from].layout,
+                                    layout, open)};
+      llvm::erase_if(open, [&](auto &use) {
+        if (!use.second.sameLayout(layout))
+          return false;
+        use.first->set(copy.value);
+        return true;
+      });
+      copies.push_back(copy);
+    }
+  }
+
+  /// A reshard of `source`, before the first use of any copy of it that is
+  /// still open: later copies may grow from this one.
+  Value makeReshard(Value source, const TensorSharding &from,
+                    const TensorSharding &to,
+                    ArrayRef<std::pair<OpOperand *, TensorSharding>> open) {
+    Block *block = source.getParentBlock();
+    Operation *first = nullptr, *user = nullptr;
+    for (auto &[use, layout] : open) {
+      // A use inside a loop of a value from outside: reshard before the loop.
+      Operation *at = block->findAncestorOpInBlock(*use->getOwner());
+      if (!first || at->isBeforeInBlock(first))
+        first = at;
+      if (!user && layout.sameLayout(to))
+        user = use->getOwner();
+    }
+    OpBuilder builder(first);
+    auto reshard = ReshardOp::create(builder, user->getLoc(), source.getType(),
+                                     source, table.toAttr(to));
+    reshard->setAttr("tp.reason", builder.getStringAttr(describeReshard(
+                                      table.getMesh(), from, to, user)));
+    return reshard;
+  }
+
+  /// Constraints and barriers have done their work.
+  void dropAnnotations(ArrayRef<Operation *> ops) {
+    for (Operation *op : ops) {
+      if (isa<ConstraintOp, BarrierOp>(op)) {
+        op->getResult(0).replaceAllUsesWith(op->getOperand(0));
+        op->erase();
+      } else if (isa<GroupOp>(op)) {
+        op->erase();
+      }
+    }
+  }
+
+  FunctionOpInterface function;
+  ShardingTable &table;
+  PartitionContext context;
+};
+
+struct Partition : tp::impl::PartitionPassBase<Partition> {
+  using PartitionPassBase::PartitionPassBase;
+
+  void runOnOperation() override {
+    for (auto function : getOperation().getOps<FunctionOpInterface>()) {
+      if (function.isExternal())
+        continue;
+      FailureOr<MeshOp> mesh = tp::getMesh(function);
+      if (failed(mesh))
+        return signalPassFailure();
+      ShardingTable table(&getContext(), mesh->toMesh());
+      CostModel cost(table.getMesh(), std::nullopt);
+      if (failed(FunctionPartitioner(function, table, cost).run()))
+        return signalPassFailure();
+    }
+  }
+};
+
+} // namespace

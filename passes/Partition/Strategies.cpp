@@ -1,0 +1,250 @@
+#include "Strategies.h"
+
+#include "tpopt/Dialect/TP/TP.h"
+#include "tpopt/Program/ShardingTable.h"
+
+#include <algorithm>
+
+using namespace mlir;
+using namespace tp;
+using namespace tp::spmd;
+
+std::optional<TensorSharding>
+tp::layOutFactors(const ShardingRule &rule, unsigned tensor,
+                  ArrayRef<AxisList> axes) {
+  TensorSharding layout;
+  for (const DimFactors &factors : rule.getTensor(tensor)) {
+    DimSharding &dim = layout.dims.emplace_back();
+    bool full = true; // all factors so far are cut down to single elements
+    for (unsigned f : factors) {
+      int64_t devices = getSize(axes[f]);
+      if (devices == 1) {
+        full &= rule.factors[f].size == 1;
+        continue;
+      }
+      // Blocks of a dimension of several factors are blocks of the factor only
+      // where everything divides.
+      if (!full ||
+          (factors.size() > 1 && rule.factors[f].size % devices != 0))
+        return std::nullopt;
+      full = rule.factors[f].size == devices;
+      for (const AxisRef &axis : axes[f])
+        appendMerged(dim.axes, axis);
+    }
+  }
+  return layout;
+}
+
+KindSet tp::getPartialKinds(Operation *op, const ShardingRule &rule,
+                            ArrayRef<KindSet> operands) {
+  KindSet kinds = 0;
+  for (const Factor &factor : rule.factors)
+    if (factor.kind == FactorKind::Reduction && factor.size > 1)
+      kinds |= toSet(factor.reduce);
+  if (auto linear = dyn_cast<LinearOpInterface>(op))
+    for (auto [i, set] : llvm::enumerate(operands))
+      for (ReduceKind kind :
+           {ReduceKind::Sum, ReduceKind::Max, ReduceKind::Min})
+        if ((set & toSet(kind)) &&
+            linear.getLinearity(i, kind) != Linearity::None)
+          kinds |= toSet(kind);
+  return kinds;
+}
+
+namespace {
+
+/// A way for a partial value to pass: these operands are unreduced together.
+struct Flow {
+  ReduceKind kind;
+  SmallVector<unsigned, 2> operands;
+};
+
+/// Assigns atoms to factors and flows, one after the other.
+class Enumeration {
+public:
+  Enumeration(Operation *op, ArrayRef<AxisRef> atoms, const CostModel &cost,
+              ArrayRef<KindSet> partial, StrategySet &out)
+      : op(op), atoms(atoms), cost(cost), out(out),
+        rule(cast<ShardingRuleOpInterface>(op).getShardingRule()) {
+    for (auto [f, factor] : llvm::enumerate(rule.factors))
+      if (factor.kind != FactorKind::Whole && factor.size > 1)
+        free.push_back(f);
+    collectFlows(partial);
+    contraction = isContraction(rule);
+    axes.resize(rule.factors.size());
+    flowAxes.resize(flows.size());
+  }
+
+  void run() { assign(0); }
+
+private:
+  void collectFlows(ArrayRef<KindSet> partial) {
+    auto linear = dyn_cast<LinearOpInterface>(op);
+    if (!linear)
+      return;
+    for (ReduceKind kind :
+         {ReduceKind::Sum, ReduceKind::Max, ReduceKind::Min}) {
+      Flow joint{kind, {}};
+      bool arrives = false;
+      for (unsigned i = 0; i < rule.operands.size(); ++i) {
+        Linearity linearity = linear.getLinearity(i, kind);
+        bool may = partial[i] & toSet(kind);
+        if (linearity == Linearity::Joint) {
+          joint.operands.push_back(i);
+          arrives |= may;
+        } else if (linearity == Linearity::Each && may) {
+          flows.push_back({kind, {i}});
+        }
+      }
+      if (arrives)
+        flows.push_back(joint);
+    }
+  }
+
+  /// All choices for atom `i`, with what came before fixed.
+  void assign(unsigned i) {
+    if (i == atoms.size()) {
+      emit();
+      return;
+    }
+    assign(i + 1); // idle
+    auto tryList = [&](AxisList &list) {
+      AxisList saved = list;
+      // Every place in the list: the order of axes on a dimension matters.
+      for (unsigned at = 0; at <= saved.size(); ++at) {
+        // Parts of one axis stay in order, so that they merge.
+        if (llvm::any_of(llvm::drop_begin(saved, at), [&](const AxisRef &a) {
+              return a.axis == atoms[i].axis;
+            }))
+          continue;
+        list = saved;
+        list.insert(list.begin() + at, atoms[i]);
+        assign(i + 1);
+      }
+      list = saved;
+    };
+    for (unsigned f : free)
+      tryList(axes[f]);
+    for (AxisList &list : flowAxes) {
+      AxisList saved = list;
+      list.push_back(atoms[i]);
+      assign(i + 1);
+      list = saved;
+    }
+  }
+
+  void emit() {
+    // One kind of partial value at a time.
+    std::optional<ReduceKind> kind;
+    AxisList unreduced;
+    auto addUnreduced = [&](ReduceKind of, ArrayRef<AxisRef> list) {
+      if (list.empty())
+        return true;
+      if (kind && *kind != of)
+        return false;
+      kind = of;
+      unreduced.append(list.begin(), list.end());
+      return true;
+    };
+    for (auto [f, list] : llvm::enumerate(axes))
+      if (rule.factors[f].kind == FactorKind::Reduction &&
+          !addUnreduced(rule.factors[f].reduce, list))
+        return;
+    for (auto [flow, list] : llvm::zip(flows, flowAxes))
+      if (!addUnreduced(flow.kind, list))
+        return;
+
+    Strategy strategy;
+    unsigned operands = rule.operands.size();
+    for (unsigned t = 0; t < rule.getNumTensors(); ++t) {
+      std::optional<TensorSharding> layout = layOutFactors(rule, t, axes);
+      if (!layout)
+        return;
+      if (t >= operands) {
+        layout->unreduced = unreduced;
+        layout->kind = kind.value_or(ReduceKind::Sum);
+      } else {
+        for (auto [flow, list] : llvm::zip(flows, flowAxes))
+          if (llvm::is_contained(flow.operands, t)) {
+            layout->unreduced.append(list.begin(), list.end());
+            layout->kind = flow.kind;
+          }
+      }
+      strategy.tensors.push_back(layout->getLayout());
+    }
+    strategy.cost = getCost(strategy, unreduced);
+    out.strategies.push_back(std::move(strategy));
+  }
+
+  double getCost(const Strategy &strategy, ArrayRef<AxisRef> unreduced) {
+    Work work;
+    work.contraction = contraction;
+    SmallVector<int64_t> sizes;
+    for (auto [factor, list] : llvm::zip(rule.factors, axes))
+      sizes.push_back(BlockLayout{factor.size, getSize(list)}.block());
+    if (auto costed = dyn_cast<CostOpInterface>(op))
+      work.flops = costed.getFlops(sizes);
+    auto addBytes = [&](Value value, const TensorSharding &layout) {
+      auto type = cast<RankedTensorType>(value.getType());
+      work.bytes += getVolume(getLocalShape(layout, type.getShape())) *
+                    getElementBytes(type);
+    };
+    for (auto [i, operand] : llvm::enumerate(op->getOperands()))
+      addBytes(operand, strategy.tensors[i]);
+    for (auto [i, result] : llvm::enumerate(op->getResults()))
+      addBytes(result, strategy.tensors[rule.operands.size() + i]);
+    // Between equals, sum early: fewer values are partial.
+    double flowing = 0;
+    for (const AxisList &list : flowAxes)
+      flowing += list.size();
+    return cost.getCompute(work) + flowing * cost.getLaunchPenalty() * 1e-3;
+  }
+
+  Operation *op;
+  ArrayRef<AxisRef> atoms;
+  const CostModel &cost;
+  StrategySet &out;
+  ShardingRule rule;
+  SmallVector<unsigned> free;
+  SmallVector<Flow> flows;
+  bool contraction;
+  /// The choice under construction.
+  SmallVector<AxisList> axes, flowAxes;
+};
+
+} // namespace
+
+std::unique_ptr<StrategySet>
+StrategyEnumerator::enumerate(Operation *op, ArrayRef<KindSet> partial) {
+  auto set = std::make_unique<StrategySet>();
+  Enumeration(op, atoms, cost, partial, *set).run();
+  unsigned tensors = op->getNumOperands() + op->getNumResults();
+  set->layouts.resize(tensors);
+  set->ports.resize(tensors);
+  for (const Strategy &strategy : set->strategies)
+    for (unsigned t = 0; t < tensors; ++t) {
+      std::vector<TensorSharding> &layouts = set->layouts[t];
+      auto it = llvm::find(layouts, strategy.tensors[t]);
+      set->ports[t].push_back(it - layouts.begin());
+      if (it == layouts.end())
+        layouts.push_back(strategy.tensors[t]);
+    }
+  return set;
+}
+
+const StrategySet &StrategyEnumerator::get(Operation *op,
+                                           ArrayRef<KindSet> partial) {
+  std::vector<const void *> key{op->getName().getAsOpaquePointer(),
+                                op->getPropertiesAsAttribute()
+                                    .getAsOpaquePointer()};
+  for (Type type : op->getOperandTypes())
+    key.push_back(type.getAsOpaquePointer());
+  for (Type type : op->getResultTypes())
+    key.push_back(type.getAsOpaquePointer());
+  for (KindSet kinds : partial)
+    key.push_back(reinterpret_cast<const void *>(uintptr_t(kinds)));
+  std::unique_ptr<StrategySet> &set = sets[key];
+  if (!set)
+    set = enumerate(op, partial);
+  return *set;
+}

@@ -1,0 +1,75 @@
+// The ways to compute an op on a mesh.
+
+#ifndef TPOPT_PASSES_PARTITION_STRATEGIES_H
+#define TPOPT_PASSES_PARTITION_STRATEGIES_H
+
+#include "tpopt/Cost/Machine.h"
+#include "tpopt/Dialect/SPMD/SPMD.h"
+
+#include <memory>
+
+namespace tp {
+
+/// Reduction kinds as a set of bits.
+using KindSet = uint8_t;
+inline KindSet toSet(ReduceKind kind) { return 1u << unsigned(kind); }
+
+/// One way to compute an op: which axes cut which factor, and what that makes
+/// of its tensors.
+struct Strategy {
+  /// Per tensor, operands first: what an operand must be, what a result is.
+  /// Results may be unreduced.
+  llvm::SmallVector<TensorSharding, 4> tensors;
+  /// Compute, with a trace of preference to break ties.
+  double cost = 0;
+};
+
+/// All strategies of an op, and the layouts that occur per tensor.
+struct StrategySet {
+  std::vector<Strategy> strategies;
+  /// Distinct layouts of each tensor.
+  llvm::SmallVector<std::vector<TensorSharding>, 4> layouts;
+  /// ports[tensor][strategy]: index into layouts[tensor].
+  llvm::SmallVector<std::vector<uint16_t>, 4> ports;
+};
+
+/// Enumerates strategies: every part of the mesh may cut any factor that the op
+/// does not want whole, be left idle, or carry a partial value through a linear
+/// op. Equal ops share one set.
+class StrategyEnumerator {
+public:
+  /// `atoms` are the parts of mesh axes that anything in the program uses,
+  /// disjoint.
+  StrategyEnumerator(const Mesh &mesh, llvm::ArrayRef<AxisRef> atoms,
+                     const CostModel &cost)
+      : mesh(mesh), atoms(atoms.begin(), atoms.end()), cost(cost) {}
+
+  /// `partial[i]`: the kinds in which operand i may arrive unreduced.
+  const StrategySet &get(mlir::Operation *op,
+                         llvm::ArrayRef<KindSet> partial);
+
+private:
+  std::unique_ptr<StrategySet> enumerate(mlir::Operation *op,
+                                         llvm::ArrayRef<KindSet> partial);
+
+  const Mesh &mesh;
+  llvm::SmallVector<AxisRef> atoms;
+  const CostModel &cost;
+  /// By everything of an op that strategies depend on.
+  std::map<std::vector<const void *>, std::unique_ptr<StrategySet>> sets;
+};
+
+/// The layout of a tensor whose factors are cut by `axes` (one list per
+/// factor), or none if no layout says so: blocks of an inner factor while the
+/// outer one is not cut down to single elements are no blocks of the dimension.
+std::optional<TensorSharding>
+layOutFactors(const ShardingRule &rule, unsigned tensor,
+              llvm::ArrayRef<AxisList> axes);
+
+/// The kinds in which results of `op` may be unreduced.
+KindSet getPartialKinds(mlir::Operation *op, const ShardingRule &rule,
+                        llvm::ArrayRef<KindSet> operands);
+
+} // namespace tp
+
+#endif // TPOPT_PASSES_PARTITION_STRATEGIES_H
