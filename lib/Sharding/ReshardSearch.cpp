@@ -116,6 +116,7 @@ private:
     uint64_t volume;
   };
   std::vector<Sample> samples;
+  uint64_t mostNeeded = 0;
 };
 
 } // namespace
@@ -181,6 +182,7 @@ StateSpace::StateSpace(const Problem &problem, const LinkModel &links,
       lengths.push_back(blocks.valid(position));
     }
     sample.volume = getVolume(lengths);
+    mostNeeded = std::max(mostNeeded, sample.volume);
     samples.push_back(std::move(sample));
   }
 }
@@ -261,23 +263,27 @@ Cost StateSpace::getBound(const State &state) const {
     elements =
         llvm::SaturatingMultiply<uint64_t>(volume, targetCopies + addends - 2);
   } else {
-    SmallVector<BlockLayout, 4> blocks;
+    SmallVector<int64_t, 4> blocks;
     for (auto [index, digits] : llvm::enumerate(state.dims))
-      blocks.push_back(getBlocks(index, getSize(state, digits)));
+      blocks.push_back(getBlocks(index, getSize(state, digits)).block());
     uint64_t most = 0;
     for (const Sample &sample : samples) {
-      SmallVector<int64_t, 4> common;
+      uint64_t common = restVolume;
       for (auto [index, digits] : llvm::enumerate(state.dims)) {
         int64_t position = 0;
         for (uint8_t digit : digits)
           position = position * systems[state.system][digit].size +
                      sample.digits[state.system][digit];
+        // Ends behind the tensor do not matter: what is needed is inside.
         auto [begin, end] = sample.needed[index];
-        int64_t overlap = std::min(end, blocks[index].begin(position + 1)) -
-                          std::max(begin, blocks[index].begin(position));
-        common.push_back(std::max<int64_t>(overlap, 0));
+        int64_t overlap = std::min(end, (position + 1) * blocks[index]) -
+                          std::max(begin, position * blocks[index]);
+        common = llvm::SaturatingMultiply<uint64_t>(
+            common, std::max<int64_t>(overlap, 0));
       }
-      most = std::max(most, sample.volume - getVolume(common));
+      most = std::max(most, sample.volume - common);
+      if (most == mostNeeded)
+        break;
     }
     elements = llvm::SaturatingMultiply<uint64_t>(most, links.getScale());
   }
@@ -365,7 +371,7 @@ private:
 } // namespace
 
 /// Steps looked at before a search gives up: some tens of milliseconds.
-static constexpr unsigned maxVisits = 30000;
+static constexpr unsigned maxVisits = 100000;
 
 bool Search::run() {
   for (uint8_t system = 0; system < space.systems.size(); ++system)
