@@ -134,6 +134,50 @@ AxisList tp::dropPrefix(ArrayRef<AxisRef> list, ArrayRef<AxisRef> prefix) {
   return rest;
 }
 
+std::optional<AxisList> tp::dropSuffix(ArrayRef<AxisRef> list,
+                                       ArrayRef<AxisRef> suffix) {
+  AxisList rest(list.begin(), list.end());
+  for (const AxisRef &axis : llvm::reverse(suffix)) {
+    if (axis.size == 1)
+      continue;
+    if (rest.empty())
+      return std::nullopt;
+    AxisRef &last = rest.back();
+    if (!last.contains(axis) || last.end() != axis.end())
+      return std::nullopt;
+    last.size = axis.pre / last.pre;
+    if (last.size == 1)
+      rest.pop_back();
+  }
+  return rest;
+}
+
+AxisList tp::getMerged(ArrayRef<AxisRef> axes) {
+  AxisList sorted(axes.begin(), axes.end()), merged;
+  llvm::sort(sorted);
+  for (const AxisRef &axis : sorted)
+    appendMerged(merged, axis);
+  return merged;
+}
+
+std::optional<AxisList> tp::subtract(ArrayRef<AxisRef> axes,
+                                     ArrayRef<AxisRef> part) {
+  AxisList rest(axes.begin(), axes.end());
+  for (const AxisRef &axis : part) {
+    if (axis.size == 1)
+      continue;
+    auto whole = llvm::find_if(
+        rest, [&](const AxisRef &other) { return other.contains(axis); });
+    if (whole == rest.end())
+      return std::nullopt;
+    AxisRef before = {axis.axis, whole->pre, axis.pre / whole->pre};
+    AxisRef after = {axis.axis, axis.end(), whole->end() / axis.end()};
+    *whole = before;
+    rest.insert(std::next(whole), after);
+  }
+  return getMerged(rest);
+}
+
 bool tp::overlap(ArrayRef<AxisRef> a, ArrayRef<AxisRef> b) {
   return llvm::any_of(a, [&](const AxisRef &x) {
     return llvm::any_of(b, [&](const AxisRef &y) { return x.overlaps(y); });

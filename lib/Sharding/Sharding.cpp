@@ -57,10 +57,7 @@ TensorSharding TensorSharding::getLayout() const {
   for (auto [from, to] : llvm::zip(dims, layout.dims))
     for (const AxisRef &axis : from.axes)
       appendMerged(to.axes, axis);
-  AxisList sorted = unreduced;
-  llvm::sort(sorted);
-  for (const AxisRef &axis : sorted)
-    appendMerged(layout.unreduced, axis);
+  layout.unreduced = getMerged(unreduced);
   if (!layout.unreduced.empty())
     layout.kind = kind;
   return layout;
@@ -139,7 +136,9 @@ std::optional<ShardingError> tp::verify(const TensorSharding &sharding,
   auto check = [&](ArrayRef<AxisRef> axes) -> std::optional<ShardingError> {
     for (auto [index, axis] : llvm::enumerate(axes)) {
       int64_t whole = mesh.axes[axis.axis].size;
-      if (axis.pre < 1 || axis.size < 1 || whole % axis.end() != 0 ||
+      // Not by end(): a product of what a user wrote may overflow.
+      if (axis.pre < 1 || axis.size < 1 || whole % axis.pre != 0 ||
+          whole / axis.pre % axis.size != 0 ||
           (axis.size == 1 && !axis.isFull(mesh)))
         return ShardingError{
             ErrorCode::BadSubAxis,

@@ -131,6 +131,20 @@ AxisList getCommonPrefix(llvm::ArrayRef<AxisRef> a, llvm::ArrayRef<AxisRef> b);
 AxisList dropPrefix(llvm::ArrayRef<AxisRef> list,
                     llvm::ArrayRef<AxisRef> prefix);
 
+/// What `list` holds before `suffix`, cutting an axis if the suffix starts
+/// inside one: [y, x:(1)4] less [x:(2)2] is [y, x:(1)2]. None if `list` does
+/// not end so.
+std::optional<AxisList> dropSuffix(llvm::ArrayRef<AxisRef> list,
+                                   llvm::ArrayRef<AxisRef> suffix);
+
+/// The same axes in mesh order, neighbours merged and axes of size 1 left out:
+/// a set of axes is written in this form.
+AxisList getMerged(llvm::ArrayRef<AxisRef> axes);
+
+/// The merged set `axes` without `part`; none if it does not contain that.
+std::optional<AxisList> subtract(llvm::ArrayRef<AxisRef> axes,
+                                 llvm::ArrayRef<AxisRef> part);
+
 /// Whether any axis of `a` overlaps any of `b`.
 bool overlap(llvm::ArrayRef<AxisRef> a, llvm::ArrayRef<AxisRef> b);
 

@@ -1,0 +1,205 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// How the axes of a reshard are cut into digits, and what sending costs.
+
+#include "ReshardSearch.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+using namespace tp;
+using namespace tp::reshard;
+using llvm::ArrayRef;
+using llvm::SmallVector;
+
+//===----------------------------------------------------------------------===//
+// Costs
+//===----------------------------------------------------------------------===//
+
+Cost Cost::operator+(const Cost &o) const {
+  return {llvm::SaturatingAdd(ticks, o.ticks), launches + o.launches,
+          digits + o.digits};
+}
+
+static constexpr double ticksPerSecond = 1e12;
+
+/// `seconds` as ticks, far below overflow.
+static uint64_t toTicks(double seconds, double (*round)(double)) {
+  return static_cast<uint64_t>(round(std::min(seconds * ticksPerSecond, 1e18)));
+}
+
+uint64_t LinkModel::getTicks(CollectiveKind kind, ArrayRef<AxisRef> axes,
+                             uint64_t payload) const {
+  if (isFree(kind))
+    return 0;
+  int64_t group = getSize(axes);
+  if (!mesh.hasLinks) {
+    // Shares of payload / group that a device sends.
+    uint64_t shares = kind == CollectiveKind::AllReduce ? 2 * (group - 1)
+                      : kind == CollectiveKind::CollectivePermute ? group
+                                                                  : group - 1;
+    return llvm::SaturatingMultiply(
+        llvm::SaturatingMultiply<uint64_t>(shares * (scale / group), payload),
+        static_cast<uint64_t>(elementBytes));
+  }
+  Link slowest = {0, 0};
+  for (const AxisRef &axis : axes) {
+    const Link &link = mesh.axes[axis.axis].link;
+    slowest.alpha = std::max(slowest.alpha, link.alpha);
+    slowest.beta = std::max(slowest.beta, link.beta);
+  }
+  double bytes = getWireElements(kind, group, payload) * elementBytes;
+  return toTicks(slowest.alpha + slowest.beta * bytes, std::ceil);
+}
+
+uint64_t LinkModel::getBound(ArrayRef<AxisRef> axes, uint64_t elements) const {
+  if (elements == 0 || axes.empty())
+    return 0;
+  if (!mesh.hasLinks)
+    return llvm::SaturatingMultiply(elements,
+                                    static_cast<uint64_t>(elementBytes));
+  Link fastest = mesh.axes[axes.front().axis].link;
+  for (const AxisRef &axis : axes.drop_front()) {
+    const Link &link = mesh.axes[axis.axis].link;
+    fastest.alpha = std::min(fastest.alpha, link.alpha);
+    fastest.beta = std::min(fastest.beta, link.beta);
+  }
+  double bytes = static_cast<double>(elements) / scale * elementBytes;
+  return toTicks(fastest.alpha + fastest.beta * bytes, std::floor);
+}
+
+double LinkModel::toCost(uint64_t ticks) const {
+  return mesh.hasLinks ? ticks / ticksPerSecond
+                       : static_cast<double>(ticks) / scale;
+}
+
+//===----------------------------------------------------------------------===//
+// Digits
+//===----------------------------------------------------------------------===//
+
+/// Positions at which an axis is cut: 1 before, its size after the last digit.
+using Cuts = SmallVector<int64_t, 8>;
+
+static void sortCuts(Cuts &cuts) {
+  llvm::sort(cuts);
+  cuts.erase(llvm::unique(cuts), cuts.end());
+}
+
+static bool formDigits(const Cuts &cuts) {
+  for (size_t i = 1; i < cuts.size(); ++i)
+    if (cuts[i] % cuts[i - 1] != 0)
+      return false;
+  return true;
+}
+
+static AxisList getUsedAxes(const TensorSharding &sharding) {
+  AxisList used = sharding.getDimAxes();
+  used.append(sharding.unreduced);
+  return used;
+}
+
+static void addCuts(Cuts &cuts, unsigned axis, ArrayRef<AxisRef> used) {
+  for (const AxisRef &ref : used)
+    if (ref.axis == axis)
+      cuts.append({ref.pre, ref.end()});
+  sortCuts(cuts);
+}
+
+SmallVector<DigitSystem, 2>
+tp::reshard::getCoarseSystems(const Problem &problem) {
+  AxisList from = getUsedAxes(problem.from), to = getUsedAxes(problem.to);
+  DigitSystem systems[2];
+  bool two = false;
+  for (unsigned axis = 0; axis < problem.mesh.axes.size(); ++axis) {
+    Cuts ends = {1, problem.mesh.axes[axis].size};
+    sortCuts(ends);
+    Cuts both = ends;
+    addCuts(both, axis, from);
+    addCuts(both, axis, to);
+    bool fits = formDigits(both);
+    two |= !fits;
+    for (int i = 0; i < 2; ++i) {
+      Cuts cuts = ends;
+      if (fits)
+        cuts = both;
+      else
+        addCuts(cuts, axis, i == 0 ? from : to);
+      for (size_t j = 1; j < cuts.size(); ++j) {
+        AxisRef digit = {axis, cuts[j - 1], cuts[j] / cuts[j - 1]};
+        // Two systems meet where an axis is used as a whole, so both need all
+        // of it.
+        if (!fits || overlap(from, digit) || overlap(to, digit))
+          systems[i].push_back(digit);
+      }
+    }
+  }
+  if (two)
+    return {systems[0], systems[1]};
+  return {systems[0]};
+}
+
+/// Appends `digit` in parts of the given sizes, major first, and the rest.
+static void appendParts(DigitSystem &system, AxisRef digit,
+                        ArrayRef<int64_t> sizes) {
+  for (int64_t size : sizes) {
+    if (size == digit.size)
+      break;
+    system.push_back({digit.axis, digit.pre, size});
+    digit = {digit.axis, digit.pre * size, digit.size / size};
+  }
+  system.push_back(digit);
+}
+
+static SmallVector<int64_t> getPrimes(int64_t n) {
+  SmallVector<int64_t> primes;
+  for (int64_t p = 2; p * p <= n; ++p)
+    for (; n % p == 0; n /= p)
+      primes.push_back(p);
+  if (n > 1)
+    primes.push_back(n);
+  return primes;
+}
+
+SmallVector<DigitSystem, 2>
+tp::reshard::getFineSystems(ArrayRef<DigitSystem> coarse) {
+  constexpr size_t fewDigits = 6;
+  SmallVector<DigitSystem, 2> fine;
+  auto add = [&](const DigitSystem &system) {
+    if (!llvm::is_contained(fine, system))
+      fine.push_back(system);
+  };
+  for (const DigitSystem &system : coarse) {
+    DigitSystem up, down, common;
+    for (const AxisRef &digit : system) {
+      SmallVector<int64_t> primes = getPrimes(digit.size);
+      appendParts(up, digit, primes);
+      std::reverse(primes.begin(), primes.end());
+      appendParts(down, digit, primes);
+
+      Cuts cuts = {1, digit.size};
+      for (const AxisRef &other : system)
+        cuts.push_back(std::gcd(digit.size, other.size));
+      sortCuts(cuts);
+      SmallVector<int64_t> sizes;
+      int64_t begin = 1;
+      for (int64_t cut : cuts)
+        if (cut > begin && cut % begin == 0) {
+          sizes.push_back(cut / begin);
+          begin = cut;
+        }
+      appendParts(common, digit, sizes);
+    }
+    if (up.size() <= fewDigits) {
+      add(up);
+      add(down);
+    } else {
+      add(common);
+    }
+  }
+  return fine;
+}

@@ -1,0 +1,120 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file The shortest-path search behind ReshardPlanner. Private to the
+/// library.
+///
+/// # States
+///
+/// The axes that the two shardings use are cut into **digits** so that every
+/// axis of either is a run of whole digits. A state is then a list of digits
+/// per dimension and a set of unreduced ones; what is in neither is idle. One
+/// such cut is a **digit system**. An axis of 6 that one side reads as 2 x 3
+/// and the other as 3 x 2 has no common cut, so the search may use two systems
+/// and change over, for free, where a layout can be written in both.
+///
+/// # Bounds
+///
+/// The search is A*. With E elements in the tensor and N devices:
+///
+/// * A value without unreduced axes: a device must receive what it needs in the
+///   end and does not have. The largest such number over any choice of devices
+///   is a bound; up to 64 devices are looked at.
+/// * A value that is unreduced over g > 1 devices: for one element of which c
+///   devices need the sum, g - 1 messages must have been sent before the first
+///   device can know the sum, and each of the other c - 1 needs one more. Over
+///   all elements and devices that is (E (g - 2) + N * needed) / N per device.
+/// * A value that is to be unreduced over h devices in the end: a message
+///   joins two addends at best, so (g - h) E / N per device.
+///
+/// All-gather, reduce-scatter, all-to-all and all-reduce meet their bounds
+/// exactly, so a plan of one step is mostly found without looking at any other.
+///
+/// A search that meets too many states starts again as a greedy one: it follows
+/// the number of digits that are not yet in place, a guess and not a bound.
+
+#ifndef TPOPT_LIB_SHARDING_RESHARDSEARCH_H
+#define TPOPT_LIB_SHARDING_RESHARDSEARCH_H
+
+#include "tpopt/Sharding/Reshard.h"
+
+namespace tp::reshard {
+
+/// What a path costs, compared in this order.
+struct Cost {
+  /// See LinkModel.
+  uint64_t ticks = 0;
+  unsigned launches = 0;
+  /// Digits that change their place: small groups and few free steps.
+  unsigned digits = 0;
+
+  Cost operator+(const Cost &o) const;
+  bool operator<(const Cost &o) const {
+    return std::tie(ticks, launches, digits) <
+           std::tie(o.ticks, o.launches, o.digits);
+  }
+};
+
+/// One question to the search. Both sides are layouts.
+struct Problem {
+  const Mesh &mesh;
+  const TensorSharding &from, &to;
+  llvm::ArrayRef<int64_t> shape;
+  int64_t elementBytes;
+};
+
+/// Prices collectives in integer ticks: without links bytes times `scale`, a
+/// number that every group size divides; with links picoseconds.
+class LinkModel {
+public:
+  LinkModel(const Mesh &mesh, int64_t elementBytes, int64_t scale)
+      : mesh(mesh), elementBytes(elementBytes), scale(scale) {}
+
+  uint64_t getTicks(CollectiveKind kind, llvm::ArrayRef<AxisRef> axes,
+                    uint64_t payload) const;
+  /// The least for sending `elements` / scale elements over any of `axes`.
+  uint64_t getBound(llvm::ArrayRef<AxisRef> axes, uint64_t elements) const;
+  /// Seconds, or bytes.
+  double toCost(uint64_t ticks) const;
+  int64_t getScale() const { return scale; }
+
+private:
+  const Mesh &mesh;
+  int64_t elementBytes, scale;
+};
+
+/// One step of a path.
+struct Leg {
+  CollectiveKind kind;
+  TensorSharding result;
+};
+
+/// Digits, most significant first within each axis, that do not overlap.
+using DigitSystem = AxisList;
+
+/// The coarsest digit systems for a problem: one, or two if the sides cut some
+/// axis in ways that do not fit.
+llvm::SmallVector<DigitSystem, 2> getCoarseSystems(const Problem &problem);
+
+/// Finer systems, for trading a part of an axis: prime digits where these are
+/// few, else cut where sizes of digits have a common divisor.
+llvm::SmallVector<DigitSystem, 2>
+getFineSystems(llvm::ArrayRef<DigitSystem> coarse);
+
+/// A lower bound for any path, whatever the digits.
+Cost getBound(const Problem &problem, const LinkModel &links,
+              const DigitSystem &system);
+
+struct Path {
+  std::vector<Leg> legs;
+  Cost cost;
+};
+
+/// Searches for a path that is cheaper than `best`, which it replaces. Returns
+/// whether there is no cheaper one with these digits.
+bool search(const Problem &problem, const LinkModel &links,
+            llvm::ArrayRef<DigitSystem> systems, Path &best);
+
+} // namespace tp::reshard
+
+#endif // TPOPT_LIB_SHARDING_RESHARDSEARCH_H
