@@ -1,12 +1,199 @@
-// Part of the tp-opt project, under the Apache License v2.0 with LLVM
-// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-
-// The collectives: each knows the step of a reshard plan that it is.
+// The collectives: each is a step of a reshard plan, and is checked as one.
 
 #include "tpopt/Dialect/SPMD/SPMD.h"
-#define COLLECTIVE(OP)                                                         \
-  mlir::LogicalResult tp::spmd::OP::verify() { return mlir::success(); }
-COLLECTIVE(AllReduceOp)
-COLLECTIVE(ReduceScatterOp) COLLECTIVE(AllGatherOp) COLLECTIVE(AllSliceOp)
-    COLLECTIVE(AllToAllOp) COLLECTIVE(CollectivePermuteOp)
-        COLLECTIVE(ToPartialOp)
+
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace tp;
+using namespace tp::spmd;
+
+/// The type of a device's part of a global tensor.
+static RankedTensorType getGlobalType(RankedTensorType type) {
+  auto local = dyn_cast_if_present<LocalAttr>(type.getEncoding());
+  return RankedTensorType::get(local ? local.getGlobal() : type.getShape(),
+                               type.getElementType());
+}
+
+RankedTensorType spmd::getLocalType(RankedTensorType global,
+                                    ShardingAttr sharding, const Mesh &mesh) {
+  auto resolved = sharding.resolve(mesh, global.getRank());
+  TensorSharding layout = std::get<TensorSharding>(resolved).getLayout();
+  return RankedTensorType::get(
+      getLocalShape(layout, global.getShape()), global.getElementType(),
+      LocalAttr::get(sharding.getContext(),
+                     ShardingAttr::get(sharding.getContext(), mesh, layout),
+                     global.getShape()));
+}
+
+/// The checks of every collective, in the order of its Constraints. `axes` and
+/// `dimAxes` are what the op spells out about its step.
+static LogicalResult verifyCollective(CollectiveOpInterface op,
+                                      CollectiveKind kind,
+                                      std::optional<AxisListAttr> axes,
+                                      ArrayAttr dimAxes) {
+  auto input = cast<RankedTensorType>(op->getOperand(0).getType());
+  auto result = cast<RankedTensorType>(op->getResult(0).getType());
+  ShardingAttr in = op.getInSharding(), out = op.getOutSharding();
+
+  RankedTensorType global = getGlobalType(input);
+  if (getGlobalType(result) != global ||
+      bool(input.getEncoding()) != bool(result.getEncoding()))
+    return op->emitOpError()
+           << "input and result are the same global tensor, or both parts of it";
+  for (bool isOut : {false, true})
+    if (failed(verifySharding(op, isOut ? out : in, global, [&] {
+          return op->emitOpError() << (isOut ? "out: " : "in: ");
+        })))
+      return failure();
+  if (in.getMesh() != out.getMesh())
+    return op->emitOpError() << "in and out name different meshes";
+
+  Mesh mesh = lookupMesh(op, in.getMesh()).toMesh();
+  if (input.getEncoding()) {
+    for (auto [type, sharding] : {std::pair(input, in), std::pair(result, out)})
+      if (getLocalType(global, sharding, mesh) != type)
+        return op->emitOpError()
+               << "the part of " << global << " in " << sharding << " is "
+               << getLocalType(global, sharding, mesh) << ", not " << type;
+  }
+  auto from = std::get<TensorSharding>(in.resolve(mesh, global.getRank()));
+  auto to = std::get<TensorSharding>(out.resolve(mesh, global.getRank()));
+  auto mismatch = [&](const Twine &why) {
+    return op->emitOpError() << prefix(ErrorCode::CollectiveMismatch) << why;
+  };
+  llvm::Expected<ReshardStep> step =
+      makeStep(mesh, kind, from, to, global.getShape());
+  if (!step)
+    return mismatch(llvm::toString(step.takeError()));
+  auto same = [](AxisList a, AxisList b) {
+    llvm::sort(a);
+    llvm::sort(b);
+    AxisList mergedA, mergedB;
+    for (const AxisRef &axis : a)
+      appendMerged(mergedA, axis);
+    for (const AxisRef &axis : b)
+      appendMerged(mergedB, axis);
+    return mergedA == mergedB;
+  };
+  if (axes) {
+    for (AxisRefAttr axis : axes->getAxes())
+      if (!mesh.find(axis.getName()))
+        return mismatch("mesh @" + Twine(mesh.name) + " has no axis \"" +
+                        axis.getName().getValue() + "\"");
+    if (!same(resolveAxes(axes->getAxes(), mesh), step->axes))
+      return mismatch("`in` and `out` differ in other axes than those named");
+  }
+  if (dimAxes) {
+    if (int64_t(dimAxes.size()) != global.getRank())
+      return mismatch("one list of axes per dimension is needed");
+    for (auto [list, wanted] :
+         llvm::zip(dimAxes.getAsRange<AxisListAttr>(), step->dimAxes))
+      if (resolveAxes(list.getAxes(), mesh) != wanted)
+        return mismatch("`in` and `out` differ in other axes than those named");
+  }
+  return success();
+}
+
+LogicalResult AllReduceOp::verify() {
+  return verifyCollective(*this, CollectiveKind::AllReduce, getAxes(), {});
+}
+LogicalResult ReduceScatterOp::verify() {
+  return verifyCollective(*this, CollectiveKind::ReduceScatter, std::nullopt,
+                          getDimAxes());
+}
+LogicalResult AllGatherOp::verify() {
+  return verifyCollective(*this, CollectiveKind::AllGather, std::nullopt,
+                          getDimAxes());
+}
+LogicalResult AllSliceOp::verify() {
+  return verifyCollective(*this, CollectiveKind::AllSlice, std::nullopt,
+                          getDimAxes());
+}
+LogicalResult CollectivePermuteOp::verify() {
+  return verifyCollective(*this, CollectiveKind::CollectivePermute,
+                          std::nullopt, {});
+}
+LogicalResult ToPartialOp::verify() {
+  return verifyCollective(*this, CollectiveKind::ToPartial, getAxes(), {});
+}
+LogicalResult AllToAllOp::verify() {
+  if (getAxes().getAxes().size() != getFromDims().size() ||
+      getFromDims().size() != getToDims().size())
+    return emitOpError() << "every move names an axis, a dimension it leaves "
+                            "and one it goes to";
+  int64_t rank = cast<RankedTensorType>(getType()).getRank();
+  for (auto dims : {getFromDims(), getToDims()})
+    for (int64_t dim : dims)
+      if (dim < 0 || dim >= rank)
+        return emitOpError() << "moves between dimensions of a tensor of rank "
+                             << rank << ", not " << dim;
+  return verifyCollective(*this, CollectiveKind::AllToAll, getAxes(), {});
+}
+
+CollectiveKind spmd::getKind(CollectiveOpInterface op) {
+  return llvm::TypeSwitch<Operation *, CollectiveKind>(op)
+      .Case([](AllReduceOp) { return CollectiveKind::AllReduce; })
+      .Case([](ReduceScatterOp) { return CollectiveKind::ReduceScatter; })
+      .Case([](AllGatherOp) { return CollectiveKind::AllGather; })
+      .Case([](AllSliceOp) { return CollectiveKind::AllSlice; })
+      .Case([](AllToAllOp) { return CollectiveKind::AllToAll; })
+      .Case([](CollectivePermuteOp) {
+        return CollectiveKind::CollectivePermute;
+      })
+      .Case([](ToPartialOp) { return CollectiveKind::ToPartial; });
+}
+
+ReshardStep spmd::getStep(CollectiveOpInterface op, const Mesh &mesh) {
+  RankedTensorType global =
+      getGlobalType(cast<RankedTensorType>(op->getOperand(0).getType()));
+  auto resolve = [&](ShardingAttr sharding) {
+    return std::get<TensorSharding>(sharding.resolve(mesh, global.getRank()));
+  };
+  // Verified, so there is one.
+  return llvm::cantFail(makeStep(mesh, getKind(op),
+                                 resolve(op.getInSharding()),
+                                 resolve(op.getOutSharding()),
+                                 global.getShape()));
+}
+
+Value spmd::createCollective(OpBuilder &builder, Location loc, Value input,
+                             const Mesh &mesh, const TensorSharding &from,
+                             const ReshardStep &step) {
+  MLIRContext *context = builder.getContext();
+  ShardingAttr in = ShardingAttr::get(context, mesh, from.getLayout());
+  ShardingAttr out = ShardingAttr::get(context, mesh, step.result);
+  Type type = input.getType();
+  SmallVector<Attribute> lists;
+  for (const AxisList &axes : step.dimAxes)
+    lists.push_back(toAttr(context, mesh, axes));
+  ArrayAttr dims = builder.getArrayAttr(lists);
+  AxisListAttr axes = toAttr(context, mesh, step.axes);
+  switch (step.kind) {
+  case CollectiveKind::AllReduce:
+    return AllReduceOp::create(builder, loc, type, input, axes, in, out);
+  case CollectiveKind::ReduceScatter:
+    return ReduceScatterOp::create(builder, loc, type, input, dims, in, out);
+  case CollectiveKind::AllGather:
+    return AllGatherOp::create(builder, loc, type, input, dims, in, out);
+  case CollectiveKind::AllSlice:
+    return AllSliceOp::create(builder, loc, type, input, dims, in, out);
+  case CollectiveKind::CollectivePermute:
+    return CollectivePermuteOp::create(builder, loc, type, input, in, out);
+  case CollectiveKind::ToPartial:
+    return ToPartialOp::create(builder, loc, type, input, axes, in, out);
+  case CollectiveKind::AllToAll: {
+    AxisList moved;
+    SmallVector<int64_t> fromDims, toDims;
+    for (const AxisMove &move : step.moves) {
+      moved.push_back(move.axis);
+      fromDims.push_back(move.from);
+      toDims.push_back(move.to);
+    }
+    return AllToAllOp::create(builder, loc, type, input,
+                              toAttr(context, mesh, moved), fromDims, toDims,
+                              in, out);
+  }
+  }
+  llvm_unreachable("covered switch");
+}

@@ -6,7 +6,10 @@
 #include "tpopt/Passes/Partition/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/IR/Dominance.h"
+#include "llvm/ADT/MapVector.h"
+
+#include <limits>
+#include <set>
 
 namespace tp {
 #define GEN_PASS_DEF_PARTITIONPASS
@@ -199,8 +202,8 @@ private:
       OpOperand *use;
       TensorSharding layout;
     };
-    llvm::MapVector<Value, SmallVector<Need>> needs;
-    SmallVector<std::pair<Value, TensorSharding>> layouts;
+    llvm::MapVector<Value, std::vector<Need>> needs;
+    std::vector<std::pair<Value, TensorSharding>> layouts;
     for (Operation *op : ops) {
       if (isa<GroupOp>(op))
         continue;
@@ -212,14 +215,14 @@ private:
       for (Value result : op->getResults())
         layouts.push_back({result, problem.getLayout(result)});
     }
-    SmallVector<std::pair<Value, TensorSharding>> sources;
+    std::vector<std::pair<Value, TensorSharding>> sources;
     for (auto &[value, list] : needs)
       sources.push_back({value, problem.getLayout(value)});
     for (auto &[value, layout] : layouts)
       table.set(value, layout);
     closeSignature();
     for (auto [source, entry] : llvm::zip_equal(sources, needs)) {
-      SmallVector<std::pair<OpOperand *, TensorSharding>> uses;
+      std::vector<std::pair<OpOperand *, TensorSharding>> uses;
       for (Need &need : entry.second)
         uses.push_back({need.use, need.layout});
       reshardUses(entry.first, source.second, uses);
@@ -256,8 +259,8 @@ private:
       TensorSharding layout;
       Value value;
     };
-    SmallVector<Copy> copies{{made, value}};
-    SmallVector<std::pair<OpOperand *, TensorSharding>> open;
+    std::vector<Copy> copies{{made, value}};
+    std::vector<std::pair<OpOperand *, TensorSharding>> open;
     for (auto &use : uses)
       if (!use.second.sameLayout(made))
         open.push_back(use);
@@ -306,7 +309,7 @@ private:
     OpBuilder builder(first);
     auto reshard = ReshardOp::create(builder, user->getLoc(), source.getType(),
                                      source, table.toAttr(to));
-    reshard->setAttr("tp.reason", builder.getStringAttr(describeReshard(
+    reshard->setAttr(kReasonAttr, builder.getStringAttr(describeReshard(
                                       table.getMesh(), from, to, user)));
     return reshard;
   }

@@ -20,7 +20,7 @@ public:
   PartitionContext(ShardingTable &table, llvm::ArrayRef<AxisRef> atoms,
                    const CostModel &cost)
       : table(table), cost(cost), planner(table.getMesh()),
-        strategies(table.getMesh(), atoms, cost) {}
+        strategies(atoms, cost) {}
 
   /// The price of getting a tensor of `type` from each of `from` to each of
   /// `to`. Shared between equal questions.

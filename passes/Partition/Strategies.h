@@ -6,7 +6,9 @@
 #include "tpopt/Cost/Machine.h"
 #include "tpopt/Dialect/SPMD/SPMD.h"
 
+#include <map>
 #include <memory>
+#include <vector>
 
 namespace tp {
 
@@ -40,9 +42,8 @@ class StrategyEnumerator {
 public:
   /// `atoms` are the parts of mesh axes that anything in the program uses,
   /// disjoint.
-  StrategyEnumerator(const Mesh &mesh, llvm::ArrayRef<AxisRef> atoms,
-                     const CostModel &cost)
-      : mesh(mesh), atoms(atoms.begin(), atoms.end()), cost(cost) {}
+  StrategyEnumerator(llvm::ArrayRef<AxisRef> atoms, const CostModel &cost)
+      : atoms(atoms.begin(), atoms.end()), cost(cost) {}
 
   /// `partial[i]`: the kinds in which operand i may arrive unreduced.
   const StrategySet &get(mlir::Operation *op,
@@ -52,7 +53,6 @@ private:
   std::unique_ptr<StrategySet> enumerate(mlir::Operation *op,
                                          llvm::ArrayRef<KindSet> partial);
 
-  const Mesh &mesh;
   llvm::SmallVector<AxisRef> atoms;
   const CostModel &cost;
   /// By everything of an op that strategies depend on.

@@ -13,6 +13,9 @@
 
 namespace tp {
 
+/// On reshards and collectives: why they exist, in words.
+inline constexpr llvm::StringLiteral kReasonAttr = "tp.reason";
+
 /// The mesh of a function: the one that its shardings name, else the module's
 /// only one. Emits an error and fails if there is none, or if shardings name
 /// several.

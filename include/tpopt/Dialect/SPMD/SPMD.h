@@ -7,7 +7,7 @@
 #define TPOPT_DIALECT_SPMD_SPMD_H
 
 #include "tpopt/Dialect/SPMD/ShardingInterfaces.h"
-#include "tpopt/Sharding/Sharding.h"
+#include "tpopt/Sharding/Reshard.h"
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinAttributes.h"
@@ -58,6 +58,20 @@ void setSharding(mlir::Value value, ShardingAttr sharding);
 AxisList resolveAxes(llvm::ArrayRef<AxisRefAttr> axes, const Mesh &mesh);
 AxisListAttr toAttr(mlir::MLIRContext *context, const Mesh &mesh,
                     llvm::ArrayRef<AxisRef> axes);
+
+/// What a device holds of `global` in `sharding`: the block's sizes and the
+/// encoding that says of what it is a block.
+mlir::RankedTensorType getLocalType(mlir::RankedTensorType global,
+                                    ShardingAttr sharding, const Mesh &mesh);
+
+/// Collectives are steps of reshard plans, as ops: which kind, the step, and
+/// the op for a step that follows `from`.
+CollectiveKind getKind(CollectiveOpInterface op);
+ReshardStep getStep(CollectiveOpInterface op, const Mesh &mesh);
+mlir::Value createCollective(mlir::OpBuilder &builder, mlir::Location loc,
+                             mlir::Value input, const Mesh &mesh,
+                             const TensorSharding &from,
+                             const ReshardStep &step);
 
 } // namespace tp::spmd
 

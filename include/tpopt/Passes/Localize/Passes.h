@@ -1,0 +1,18 @@
+/// \file The passes of stage Localize.
+
+#ifndef TPOPT_PASSES_LOCALIZE_PASSES_H
+#define TPOPT_PASSES_LOCALIZE_PASSES_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+
+namespace tp {
+
+#define GEN_PASS_DECL
+#include "tpopt/Passes/Localize/Passes.h.inc"
+#define GEN_PASS_REGISTRATION
+#include "tpopt/Passes/Localize/Passes.h.inc"
+
+} // namespace tp
+
+#endif // TPOPT_PASSES_LOCALIZE_PASSES_H

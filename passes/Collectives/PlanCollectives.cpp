@@ -1,0 +1,69 @@
+// Replaces every reshard by the steps of its plan.
+
+#include "tpopt/Passes/Collectives/Passes.h"
+#include "tpopt/Program/ShardingTable.h"
+
+namespace tp {
+#define GEN_PASS_DEF_PLANCOLLECTIVESPASS
+#include "tpopt/Passes/Collectives/Passes.h.inc"
+} // namespace tp
+
+using namespace mlir;
+using namespace tp;
+using namespace tp::spmd;
+
+namespace {
+
+struct PlanCollectives : tp::impl::PlanCollectivesPassBase<PlanCollectives> {
+  using PlanCollectivesPassBase::PlanCollectivesPassBase;
+
+  void runOnOperation() override {
+    for (auto function : getOperation().getOps<FunctionOpInterface>())
+      if (!function.isExternal() && failed(runOnFunction(function)))
+        return signalPassFailure();
+  }
+
+  LogicalResult runOnFunction(FunctionOpInterface function) {
+    SmallVector<ReshardOp> reshards;
+    function->walk([&](ReshardOp op) { reshards.push_back(op); });
+    if (reshards.empty())
+      return success();
+    FailureOr<MeshOp> mesh = tp::getMesh(function);
+    if (failed(mesh))
+      return failure();
+    ShardingTable table(&getContext(), mesh->toMesh());
+    ReshardPlanner planner(table.getMesh());
+    for (ReshardOp op : reshards)
+      if (failed(expand(op, table, planner)))
+        return failure();
+    return success();
+  }
+
+  LogicalResult expand(ReshardOp op, ShardingTable &table,
+                       ReshardPlanner &planner) {
+    auto type = cast<RankedTensorType>(op.getType());
+    std::optional<TensorSharding> from = table.lookup(op.getInput());
+    if (!from)
+      return op.emitError() << prefix(ErrorCode::MissingSharding)
+                            << "the input has no sharding, so it is not known "
+                               "what to send: run tp-partition first";
+    const TensorSharding &to = table.resolve(op.getSharding(), type.getRank());
+    const ReshardPlan &plan =
+        planner.plan(*from, to, type.getShape(), getElementBytes(type));
+    OpBuilder builder(op);
+    Value value = op.getInput();
+    TensorSharding at = *from;
+    for (const ReshardStep &step : plan.steps) {
+      value = createCollective(builder, op.getLoc(), value, table.getMesh(), at,
+                               step);
+      if (Attribute reason = op->getAttr(kReasonAttr); reason && !isFree(step.kind))
+        value.getDefiningOp()->setAttr(kReasonAttr, reason);
+      at = step.result;
+    }
+    op.getResult().replaceAllUsesWith(value);
+    op.erase();
+    return success();
+  }
+};
+
+} // namespace
