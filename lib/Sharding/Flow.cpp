@@ -5,11 +5,6 @@
 
 using namespace tp;
 
-static Direction operator&(Direction a, Direction b) {
-  return static_cast<Direction>(static_cast<uint8_t>(a) &
-                                static_cast<uint8_t>(b));
-}
-
 static Direction getDirections(OpClass opClass, FactorKind kind, OpStep step) {
   bool anyFactor = kind == FactorKind::PassThrough || step >= OpStep::AnyFactor;
   switch (opClass) {

@@ -14,6 +14,11 @@
 
 namespace tp {
 
+inline Direction operator&(Direction a, Direction b) {
+  return static_cast<Direction>(static_cast<uint8_t>(a) &
+                                static_cast<uint8_t>(b));
+}
+
 /// The ways that `step` opens through `op` for factors of `kind`.
 Direction getDirections(const PropagationGraph &graph, OpId op, FactorKind kind,
                         OpStep step);

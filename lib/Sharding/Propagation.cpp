@@ -62,6 +62,7 @@ private:
   bool growsAt(OpId op, OpStep step) const;
   void enqueue(OpId op);
   void visit(OpId op);
+  Direction getSingleUseDirections(OpId op) const;
   void update(unsigned target);
   void collectCandidates(unsigned target);
   /// Why `a` comes before `b`, or none if it does not.
@@ -86,7 +87,9 @@ private:
 
   std::vector<OpId> queue;
   std::vector<bool> queued;
-  SmallVector<Candidate, 4> candidates; ///< Scratch of update().
+  // Of the visit under way.
+  Direction usable = Direction::Both;
+  SmallVector<Candidate, 4> candidates;
 };
 
 } // namespace tp
@@ -205,10 +208,23 @@ void Propagator::visit(OpId op) {
   if (!flow.enter(op))
     return;
   unsigned numOperands = graph.ops[op].numOperands;
+  usable = step.op == OpStep::SingleUse ? getSingleUseDirections(op)
+                                        : Direction::Both;
   for (unsigned t = numOperands; t < flow.getTensors().size(); ++t)
     update(t);
   for (unsigned t = 0; t < numOperands; ++t)
     update(t);
+}
+
+/// The ways that do not start at a value with several uses. It is the op as a
+/// whole that waits: otherwise the other operands would decide without it.
+Direction Propagator::getSingleUseDirections(OpId op) const {
+  Direction directions = Direction::Both;
+  for (auto [t, value] : llvm::enumerate(flow.getTensors()))
+    if (numReads[graph.getNode(value)] > 1 && !graph.getShape(value).empty())
+      directions = directions & (graph.isOperand(op, t) ? Direction::Backward
+                                                        : Direction::Forward);
+  return directions;
 }
 
 void Propagator::collectCandidates(unsigned target) {
@@ -219,6 +235,7 @@ void Propagator::collectCandidates(unsigned target) {
       if (rule.factors[f].size <= 1)
         continue;
       Direction directions =
+          usable &
           getDirections(graph, flow.getOp(), rule.factors[f].kind, step.op);
       if (directions == Direction::None)
         continue;
@@ -228,9 +245,7 @@ void Propagator::collectCandidates(unsigned target) {
       Proposal proposal = flow.propose(f, [&](unsigned source) {
         return flow.isSource(source, target) &&
                flow.isOpen(source, target, directions) &&
-               startsWith(flow.getAxes(source, f), have) &&
-               (step.op > OpStep::SingleUse ||
-                numReads[graph.getNode(flow.getTensors()[source])] <= 1);
+               startsWith(flow.getAxes(source, f), have);
       });
       if (proposal.axes.empty() || proposal.axes == have)
         continue;

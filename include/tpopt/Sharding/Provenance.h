@@ -33,9 +33,9 @@ using OpId = unsigned;
 /// before it do, and more.
 enum class OpStep : uint8_t {
   /// Element-wise ops, data movement and data flow; dynamic slices forward.
-  /// Only out of values with one use.
+  /// Forward if all operands, backward if all results have one use.
   SingleUse,
-  /// The same, out of any value.
+  /// The same with any number of uses.
   MultiUse,
   /// Pass-through factors of any op; broadcasts backward only.
   PassThrough,
