@@ -151,6 +151,7 @@ Fit tp::fitAxes(const ShardingRule &rule, unsigned tensor, unsigned dim,
   const DimFactors &dimFactors = rule.getTensor(tensor)[dim];
   auto blocked = [&](Obstacle obstacle) {
     fit.obstacle = obstacle;
+    fit.blocker.reset();
     return fit;
   };
   if (current.closed)
