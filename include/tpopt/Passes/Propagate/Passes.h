@@ -1,0 +1,18 @@
+/// \file The passes of stage Propagate.
+
+#ifndef TPOPT_PASSES_PROPAGATE_PASSES_H
+#define TPOPT_PASSES_PROPAGATE_PASSES_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+
+namespace tp {
+
+#define GEN_PASS_DECL
+#include "tpopt/Passes/Propagate/Passes.h.inc"
+#define GEN_PASS_REGISTRATION
+#include "tpopt/Passes/Propagate/Passes.h.inc"
+
+} // namespace tp
+
+#endif // TPOPT_PASSES_PROPAGATE_PASSES_H

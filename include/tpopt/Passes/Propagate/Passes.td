@@ -1,0 +1,34 @@
+// The passes that give every value a sharding.
+
+#ifndef TPOPT_PASSES_PROPAGATE_PASSES
+#define TPOPT_PASSES_PROPAGATE_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def PropagatePass : Pass<"tp-propagate", "::mlir::ModuleOp"> {
+  let summary = "Give every value a sharding";
+  let description = [{
+    Spreads the shardings of arguments, results, constraints and ops along the
+    factors of every op until nothing changes (see
+    `tpopt/Sharding/Propagation.h` for the order of authority). Functions that
+    use one mesh are propagated together, and arguments of equal `tp.name` get
+    one sharding.
+
+    **Requires:** every op has a sharding rule or known data flow; private calls
+    are inlined.
+
+    **Guarantees:** every ranked value has a sharding: arguments and results in
+    `spmd.sharding`, the others in the `spmd.shardings` of their op. Dimensions
+    that nothing closed stay open.
+
+    **Example:** `test/Propagate/basic.mlir`
+  }];
+  let dependentDialects = ["::tp::spmd::SPMDDialect"];
+  let options = [
+    Option<"explain", "explain", "bool", "false",
+           "Attach to every function why its values are sharded as they are, "
+           "for tp-explain">
+  ];
+}
+
+#endif // TPOPT_PASSES_PROPAGATE_PASSES

@@ -1,0 +1,347 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "tpopt/Sharding/Propagation.h"
+
+#include "Flow.h"
+#include "Losses.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <set>
+
+using namespace tp;
+using llvm::ArrayRef;
+using llvm::SmallVector;
+
+static constexpr OpStep allSteps[] = {OpStep::SingleUse, OpStep::MultiUse,
+                                      OpStep::PassThrough, OpStep::AnyFactor,
+                                      OpStep::Everything};
+
+namespace {
+
+/// Dimensions that wait for a later user priority, taken out of a node: empty,
+/// closed, and their axes not to be used by others.
+struct HiddenNode {
+  unsigned node;
+  unsigned numReplicated; ///< As annotated.
+  SmallVector<std::pair<unsigned, DimSharding>, 2> dims;
+};
+
+/// What one factor would add to a tensor.
+struct Candidate {
+  unsigned factor;
+  unsigned dim;
+  unsigned source;     ///< Tensor of the op.
+  uint64_t sourceBits; ///< Its size.
+  int64_t pieces;      ///< What the whole factor would be cut into.
+  AxisList extra;      ///< The axes to add.
+  AxisList given;      ///< Those that were added.
+};
+
+} // namespace
+
+namespace tp {
+
+/// The state of one propagation: a queue of ops to look at again.
+class Propagator {
+public:
+  Propagator(PropagationGraph &graph, const PropagationOptions &options,
+             Provenance &provenance)
+      : graph(graph), options(options), provenance(provenance), flow(graph) {}
+
+  void run();
+
+private:
+  void indexUses();
+  SmallVector<int64_t> getPriorities() const;
+  SmallVector<HiddenNode> hide(int64_t priority);
+  void reveal(ArrayRef<HiddenNode> hidden);
+
+  void runStep();
+  bool growsAt(OpId op, OpStep step) const;
+  void enqueue(OpId op);
+  void visit(OpId op);
+  Direction getSingleUseDirections(OpId op) const;
+  void update(unsigned target);
+  void collectCandidates(unsigned target);
+  /// Why `a` comes before `b`, or none if it does not.
+  std::optional<LossRule> beats(unsigned target, const Candidate &a,
+                                const Candidate &b) const;
+  void give(unsigned target, Candidate &candidate, const Fit &fit);
+  void recordContest(unsigned target, size_t loser, const Fit &fit);
+
+  PropagationGraph &graph;
+  const PropagationOptions &options;
+  Provenance &provenance;
+  Flow flow;
+  Step step;
+  ContestRecord contests;
+
+  /// Ops that use or define a node, in program order: those of node n are
+  /// uses[firstUse[n]] up to uses[firstUse[n + 1]].
+  std::vector<unsigned> firstUse;
+  std::vector<OpId> uses;
+  /// How often a node is an operand.
+  std::vector<unsigned> numReads;
+
+  std::vector<OpId> queue;
+  std::vector<bool> queued;
+  // Of the visit under way.
+  Direction usable = Direction::Both;
+  SmallVector<Candidate, 4> candidates;
+};
+
+} // namespace tp
+
+void Propagator::indexUses() {
+  firstUse.assign(graph.nodes.size() + 1, 0);
+  numReads.assign(graph.nodes.size(), 0);
+  for (const auto &op : graph.ops)
+    for (auto [t, value] : llvm::enumerate(op.tensors)) {
+      unsigned node = graph.getNode(value);
+      ++firstUse[node + 1];
+      numReads[node] += t < op.numOperands;
+    }
+  for (size_t node = 0; node < graph.nodes.size(); ++node)
+    firstUse[node + 1] += firstUse[node];
+  uses.resize(firstUse.back());
+  std::vector<unsigned> next = firstUse;
+  for (auto [id, op] : llvm::enumerate(graph.ops))
+    for (ValueId value : op.tensors)
+      uses[next[graph.getNode(value)]++] = id;
+  queued.assign(graph.ops.size(), false);
+}
+
+SmallVector<int64_t> Propagator::getPriorities() const {
+  std::set<int64_t> priorities = {0};
+  for (const auto &node : graph.nodes)
+    for (const DimSharding &dim : node.sharding.dims)
+      if (dim.priority)
+        priorities.insert(*dim.priority);
+  return {priorities.begin(), priorities.end()};
+}
+
+SmallVector<HiddenNode> Propagator::hide(int64_t priority) {
+  SmallVector<HiddenNode> hidden;
+  for (auto [index, node] : llvm::enumerate(graph.nodes)) {
+    AxisList &replicated = node.sharding.replicated;
+    HiddenNode entry{static_cast<unsigned>(index),
+                     static_cast<unsigned>(replicated.size()),
+                     {}};
+    for (auto [d, dim] : llvm::enumerate(node.sharding.dims)) {
+      if (dim.priority.value_or(0) <= priority)
+        continue;
+      replicated.append(dim.axes.begin(), dim.axes.end());
+      entry.dims.emplace_back(d, std::exchange(dim, DimSharding()));
+    }
+    if (!entry.dims.empty())
+      hidden.push_back(std::move(entry));
+  }
+  return hidden;
+}
+
+void Propagator::reveal(ArrayRef<HiddenNode> hidden) {
+  for (const HiddenNode &entry : hidden) {
+    TensorSharding &sharding = graph.nodes[entry.node].sharding;
+    sharding.replicated.truncate(entry.numReplicated);
+    for (const auto &[d, dim] : entry.dims)
+      sharding.dims[d] = dim;
+  }
+}
+
+void Propagator::run() {
+  indexUses();
+  for (int64_t priority : getPriorities()) {
+    SmallVector<HiddenNode> hidden = hide(priority);
+    for (OpStep opStep : allSteps) {
+      step = {priority, opStep};
+      runStep();
+    }
+    reveal(hidden);
+  }
+  collectLosses(graph, contests, provenance);
+}
+
+/// Whether `step` may let something through `op` that the step before did not.
+bool Propagator::growsAt(OpId op, OpStep opStep) const {
+  OpClass opClass = graph.getClass(op);
+  switch (opStep) {
+  case OpStep::SingleUse:
+  case OpStep::MultiUse:
+    return opClass != OpClass::Broadcast && opClass != OpClass::Other;
+  case OpStep::PassThrough:
+    return opClass != OpClass::Elementwise && opClass != OpClass::DataMovement;
+  case OpStep::AnyFactor:
+    return growsAt(op, OpStep::PassThrough) &&
+           llvm::any_of(graph.getRule(op).factors, [](const Factor &factor) {
+             return factor.kind != FactorKind::PassThrough;
+           });
+  case OpStep::Everything:
+    return opClass == OpClass::Broadcast;
+  }
+  llvm_unreachable("covered switch");
+}
+
+void Propagator::enqueue(OpId op) {
+  if (queued[op])
+    return;
+  queued[op] = true;
+  queue.push_back(op);
+}
+
+void Propagator::runStep() {
+  for (OpId op = 0; op < graph.getNumOps(); ++op)
+    if (growsAt(op, step.op))
+      enqueue(op);
+  // First in, first out; a sweep in program order to begin with.
+  for (size_t next = 0; next < queue.size(); ++next) {
+    OpId op = queue[next];
+    queued[op] = false;
+    visit(op);
+  }
+  queue.clear();
+}
+
+void Propagator::visit(OpId op) {
+  ++provenance.visits;
+  if (!flow.enter(op))
+    return;
+  unsigned numOperands = graph.ops[op].numOperands;
+  usable = step.op == OpStep::SingleUse ? getSingleUseDirections(op)
+                                        : Direction::Both;
+  for (unsigned t = numOperands; t < flow.getTensors().size(); ++t)
+    update(t);
+  for (unsigned t = 0; t < numOperands; ++t)
+    update(t);
+}
+
+/// The ways that do not start at a value with several uses. It is the op as a
+/// whole that waits: otherwise the other operands would decide without it.
+Direction Propagator::getSingleUseDirections(OpId op) const {
+  Direction directions = Direction::Both;
+  for (auto [t, value] : llvm::enumerate(flow.getTensors()))
+    if (numReads[graph.getNode(value)] > 1 && !graph.getShape(value).empty())
+      directions = directions & (graph.isOperand(op, t) ? Direction::Backward
+                                                        : Direction::Forward);
+  return directions;
+}
+
+void Propagator::collectCandidates(unsigned target) {
+  candidates.clear();
+  const ShardingRule &rule = flow.getRule();
+  for (auto [d, dim] : llvm::enumerate(rule.getTensor(target)))
+    for (unsigned f : dim) {
+      if (rule.factors[f].size <= 1)
+        continue;
+      Direction directions =
+          usable &
+          getDirections(graph, flow.getOp(), rule.factors[f].kind, step.op);
+      if (directions == Direction::None)
+        continue;
+      const AxisList &have = flow.getAxes(target, f);
+      // A source that contradicts the target has lost already: what it wants
+      // does not count against those that go on from here.
+      Proposal proposal = flow.propose(f, [&](unsigned source) {
+        return flow.isSource(source, target) &&
+               flow.isOpen(source, target, directions) &&
+               startsWith(flow.getAxes(source, f), have);
+      });
+      if (proposal.axes.empty() || proposal.axes == have)
+        continue;
+      candidates.push_back({f,
+                            static_cast<unsigned>(d),
+                            proposal.source,
+                            graph.getBits(flow.getTensors()[proposal.source]),
+                            getSize(proposal.axes),
+                            dropPrefix(proposal.axes, have),
+                            {}});
+    }
+}
+
+std::optional<LossRule> Propagator::beats(unsigned target, const Candidate &a,
+                                          const Candidate &b) const {
+  if (a.sourceBits != b.sourceBits)
+    return a.sourceBits > b.sourceBits ? std::optional(LossRule::LargerSource)
+                                       : std::nullopt;
+  if (graph.getClass(flow.getOp()) == OpClass::Elementwise &&
+      a.pieces != b.pieces)
+    return a.pieces > b.pieces ? std::optional(LossRule::MoreSharded)
+                               : std::nullopt;
+  if (options.chooseByCost && overlap(a.extra, b.extra)) {
+    Contest contest{flow.getOp(),
+                    flow.getTensors()[target],
+                    {a.factor, b.factor},
+                    {a.extra, b.extra}};
+    if (std::optional<unsigned> winner = options.chooseByCost(contest))
+      return *winner == 0 ? std::optional(LossRule::Cost) : std::nullopt;
+  }
+  // Two factors of one tensor never want one axis, so sources differ where it
+  // matters.
+  return a.source < b.source ? std::optional(LossRule::OperandOrder)
+                             : std::nullopt;
+}
+
+void Propagator::update(unsigned target) {
+  collectCandidates(target);
+  // An insertion sort, because a cost model need not be transitive.
+  for (size_t i = 1; i < candidates.size(); ++i)
+    for (size_t j = i; j > 0 && beats(target, candidates[j], candidates[j - 1]);
+         --j)
+      std::swap(candidates[j], candidates[j - 1]);
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    Candidate &candidate = candidates[i];
+    Fit fit =
+        fitAxes(flow.getRule(), target, candidate.dim, candidate.factor,
+                flow.getProjection(target),
+                graph.getSharding(flow.getTensors()[target]), candidate.extra);
+    if (fit.obstacle == Obstacle::AxisInUse)
+      recordContest(target, i, fit);
+    if (!fit.axes.empty())
+      give(target, candidate, fit);
+  }
+}
+
+void Propagator::give(unsigned target, Candidate &candidate, const Fit &fit) {
+  ValueId value = flow.getTensors()[target];
+  unsigned node = graph.getNode(value);
+  DimSharding &dim = graph.nodes[node].sharding.dims[candidate.dim];
+  for (const AxisRef &axis : fit.axes) {
+    appendMerged(dim.axes, axis);
+    provenance.add(node,
+                   {value, candidate.dim, axis, flow.getOp(), candidate.factor,
+                    step, flow.getTensors()[candidate.source]});
+  }
+  candidate.given = fit.axes;
+  flow.refresh(value);
+  for (unsigned i = firstUse[node]; i < firstUse[node + 1]; ++i)
+    enqueue(uses[i]);
+}
+
+/// Keeps who won if candidate `loser` lost against an earlier candidate; what
+/// was in the tensor before tells its own story.
+void Propagator::recordContest(unsigned target, size_t loser, const Fit &fit) {
+  for (size_t i = 0; i < loser; ++i) {
+    const Candidate &winner = candidates[i];
+    if (!overlap(winner.given, *fit.blocker))
+      continue;
+    // The sort has compared only neighbours, and a cost model's second answer
+    // may differ: then it is the order that decided.
+    LossRule rule = beats(target, winner, candidates[loser])
+                        .value_or(LossRule::OperandOrder);
+    contests.try_emplace({flow.getOp(), target, candidates[loser].factor},
+                         ContestResult{rule, *fit.blocker});
+    return;
+  }
+}
+
+std::optional<GraphError> tp::propagate(PropagationGraph &graph,
+                                        const Mesh &mesh,
+                                        Provenance &provenance,
+                                        const PropagationOptions &options) {
+  provenance = Provenance();
+  if (auto error = graph.verify(mesh))
+    return error;
+  Propagator(graph, options, provenance).run();
+  return std::nullopt;
+}

@@ -1,0 +1,27 @@
+// What propagation did, in words, for tp-explain.
+
+#ifndef TPOPT_PASSES_PROPAGATE_EXPLANATION_H
+#define TPOPT_PASSES_PROPAGATE_EXPLANATION_H
+
+#include "tpopt/Program/ShardingTable.h"
+#include "tpopt/Sharding/Propagation.h"
+
+#include "llvm/ADT/MapVector.h"
+
+namespace tp {
+
+/// Attaches `tp.explanations` to `function`: a dictionary per value with its
+/// name, its sharding, and for every axis the way it came and the axes that did
+/// not arrive. `ops` are the program's ops by their number in `graph`.
+void attachExplanations(mlir::FunctionOpInterface function,
+                        const PropagationGraph &graph,
+                        const Provenance &provenance, ShardingTable &table,
+                        const llvm::MapVector<mlir::Value, ValueId> &ids,
+                        llvm::ArrayRef<mlir::Operation *> ops);
+
+/// The attribute's name.
+inline constexpr llvm::StringLiteral kExplanationsAttr = "tp.explanations";
+
+} // namespace tp
+
+#endif // TPOPT_PASSES_PROPAGATE_EXPLANATION_H

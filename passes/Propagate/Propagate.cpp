@@ -1,0 +1,364 @@
+// Runs propagation over the functions of a module.
+
+#include "Explanation.h"
+
+#include "tpopt/Dialect/TP/TP.h"
+#include "tpopt/Passes/Propagate/Passes.h"
+#include "tpopt/Program/ShardingTable.h"
+#include "tpopt/Sharding/Propagation.h"
+
+#include "llvm/ADT/MapVector.h"
+
+#include <map>
+
+namespace tp {
+#define GEN_PASS_DEF_PROPAGATEPASS
+#include "tpopt/Passes/Propagate/Passes.h.inc"
+} // namespace tp
+
+using namespace mlir;
+using namespace tp;
+using namespace tp::spmd;
+
+static OpClass toOpClass(PropagationClass propagationClass) {
+  switch (propagationClass) {
+  case PropagationClass::Elementwise:
+    return OpClass::Elementwise;
+  case PropagationClass::DataMovement:
+    return OpClass::DataMovement;
+  case PropagationClass::DynamicSlice:
+    return OpClass::DynamicSlice;
+  case PropagationClass::Broadcast:
+    return OpClass::Broadcast;
+  case PropagationClass::Other:
+    return OpClass::Other;
+  }
+  llvm_unreachable("covered switch");
+}
+
+namespace {
+
+/// Builds the propagation graph of functions that share a mesh, and writes the
+/// result back.
+class Translation {
+public:
+  Translation(ShardingTable &table) : table(table) {}
+
+  LogicalResult add(FunctionOpInterface function) {
+    functions.push_back(function);
+    for (BlockArgument arg : function.getArguments()) {
+      addValue(arg, getSharding(arg));
+      auto name = function.getArgAttrOfType<StringAttr>(arg.getArgNumber(),
+                                                        kNameAttr);
+      if (name && ids.count(arg))
+        named[name].push_back(arg);
+    }
+    return addRegion(function.getFunctionBody());
+  }
+
+  LogicalResult run(bool explain) {
+    // One storage, one sharding.
+    for (auto &[name, args] : named) {
+      if (args.size() < 2)
+        continue;
+      SmallVector<ValueId> group;
+      for (Value arg : args)
+        group.push_back(ids.lookup(arg));
+      if (std::optional<GraphError> error = graph.addShardingGroup(group))
+        return report(*error);
+    }
+    Provenance provenance;
+    if (std::optional<GraphError> error =
+            propagate(graph, table.getMesh(), provenance))
+      return report(*error);
+    for (auto &[value, id] : ids)
+      table.set(value, graph.getSharding(id));
+    for (auto &[function, index, id] : results)
+      FunctionOpInterface(function).setResultAttr(
+          index, kShardingAttr, table.toAttr(graph.getSharding(id)));
+    if (explain)
+      for (FunctionOpInterface function : functions)
+        attachExplanations(function, graph, provenance, table, ids, ops);
+    return success();
+  }
+
+private:
+  /// A value with an annotation, open without one. Other than tensors do not
+  /// take part.
+  std::optional<ValueId> addValue(Value value, ShardingAttr annotation) {
+    auto type = dyn_cast<RankedTensorType>(value.getType());
+    if (!type)
+      return std::nullopt;
+    TensorSharding sharding =
+        annotation ? table.resolve(annotation, type.getRank())
+                   : TensorSharding::replicate(type.getRank(), /*open=*/true);
+    ValueId id = graph.addValue(type.getShape(), type.getElementTypeBitWidth(),
+                                std::move(sharding));
+    ids.insert({value, id});
+    values.resize(graph.getNumValues());
+    values[id] = value;
+    return id;
+  }
+
+  LogicalResult addRegion(Region &region) {
+    for (Block &block : region)
+      for (Operation &op : block)
+        if (failed(addOp(&op)))
+          return failure();
+    return success();
+  }
+
+  LogicalResult addOp(Operation *op) {
+    if (auto ruled = dyn_cast<ShardingRuleOpInterface>(op))
+      return addRuledOp(ruled);
+    if (auto group = dyn_cast<GroupOp>(op)) {
+      groups[group.getId()].push_back(ids.lookup(group.getInput()));
+      auto &members = groups[group.getId()];
+      if (members.size() < 2)
+        return success();
+      auto error = graph.addShardingGroup(ArrayRef(members).take_back(2));
+      return error ? report(*error) : success();
+    }
+    if (auto manual = dyn_cast<ManualOp>(op))
+      return addManual(manual);
+    if (auto loop = dyn_cast<ForOp>(op))
+      return addLoop(op, loop.getInits(), loop.getRegionIterArgs(),
+                     {&loop.getBody()}, loop.getBody());
+    if (auto loop = dyn_cast<WhileOp>(op))
+      return addLoop(op, loop.getInits(), loop.getBody().getArguments(),
+                     {&loop.getCond(), &loop.getBody()}, loop.getBody());
+    if (auto branch = dyn_cast<CaseOp>(op))
+      return addCase(branch);
+    if (isa<YieldOp>(op))
+      return success(); // its parent ties the operands
+    if (op->hasTrait<OpTrait::ReturnLike>() &&
+        isa<FunctionOpInterface>(op->getParentOp()))
+      return addReturn(op);
+    op->emitError() << prefix(ErrorCode::NoShardingRule) << op->getName()
+                    << " has no sharding rule: attach one as an external model "
+                       "of ShardingRuleOpInterface, or put the op into an "
+                       "spmd.manual region";
+    return failure();
+  }
+
+  LogicalResult addRuledOp(ShardingRuleOpInterface op) {
+    for (Value operand : op->getOperands())
+      if (!ids.count(operand))
+        return op->emitError()
+               << prefix(ErrorCode::NoShardingRule)
+               << "operand is not a ranked tensor that has been seen";
+    SmallVector<ValueId> operands, outputs;
+    for (Value operand : op->getOperands())
+      operands.push_back(ids.lookup(operand));
+    for (Value result : op->getResults()) {
+      ShardingAttr annotation = getSharding(result);
+      if (auto constraint = dyn_cast<ConstraintOp>(op.getOperation()))
+        annotation = constraint.getSharding();
+      std::optional<ValueId> id = addValue(result, annotation);
+      if (!id)
+        return op->emitError() << prefix(ErrorCode::NoShardingRule)
+                               << "result is not a ranked tensor";
+      outputs.push_back(*id);
+    }
+    Direction allowed = Direction::Both;
+    if (auto barrier = dyn_cast<BarrierOp>(op.getOperation())) {
+      StringRef stopped = barrier.getDirection();
+      allowed = stopped == "both"      ? Direction::None
+                : stopped == "forward" ? Direction::Backward
+                                       : Direction::Forward;
+    }
+    track(op, graph.addOp(getRule(op), operands, outputs,
+                          toOpClass(op.getPropagationClass()), allowed));
+    return success();
+  }
+
+  /// Equal ops share one rule.
+  const ShardingRule *getRule(ShardingRuleOpInterface op) {
+    std::vector<const void *> key{
+        op->getName().getAsOpaquePointer(),
+        op->getPropertiesAsAttribute().getAsOpaquePointer()};
+    for (Type type : op->getOperandTypes())
+      key.push_back(type.getAsOpaquePointer());
+    for (Type type : op->getResultTypes())
+      key.push_back(type.getAsOpaquePointer());
+    auto [it, isNew] = rules.try_emplace(std::move(key));
+    if (isNew)
+      it->second = std::make_unique<ShardingRule>(op.getShardingRule());
+    return it->second.get();
+  }
+
+  /// An identity from `from` to `to`, of op `op`.
+  void addIdentity(Operation *op, ValueId from, ValueId to) {
+    auto &rule = identities[graph.getShape(from).size()];
+    // Factor sizes do not matter to an identity, but they must be right.
+    rule.push_back(std::make_unique<ShardingRule>());
+    RuleBuilder builder(1, 1);
+    for (int64_t size : graph.getShape(from)) {
+      unsigned factor = builder.addFactor(size);
+      builder.addDim(0, factor);
+      builder.addDim(1, factor);
+    }
+    *rule.back() = builder.build();
+    track(op, graph.addOp(rule.back().get(), from, to, OpClass::DataMovement));
+  }
+
+  ValueId addAnonymous(ValueId like, TensorSharding sharding) {
+    ValueId id = graph.addValue(graph.getShape(like),
+                                graph.getBits(like) /
+                                    std::max<uint64_t>(1, volume(like)),
+                                std::move(sharding));
+    values.resize(graph.getNumValues());
+    return id;
+  }
+  uint64_t volume(ValueId id) const {
+    return getVolume(graph.getShape(id));
+  }
+
+  /// What a function returns, in the sharding its type asks for.
+  LogicalResult addReturn(Operation *op) {
+    auto function = cast<FunctionOpInterface>(op->getParentOp());
+    for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
+      auto it = ids.find(operand);
+      if (it == ids.end())
+        continue;
+      unsigned rank = graph.getShape(it->second).size();
+      auto annotation = function.getResultAttrOfType<ShardingAttr>(
+          index, kShardingAttr);
+      ValueId to = addAnonymous(
+          it->second, annotation
+                          ? table.resolve(annotation, rank)
+                          : TensorSharding::replicate(rank, /*open=*/true));
+      values[to] = operand;
+      addIdentity(op, it->second, to);
+      results.push_back({function, unsigned(index), to});
+    }
+    return success();
+  }
+
+  LogicalResult addManual(ManualOp op) {
+    for (auto [operand, entry] : llvm::zip(
+             op.getInputs(), op.getInShardings().getAsRange<ShardingAttr>())) {
+      ValueId from = ids.lookup(operand);
+      ValueId to = addAnonymous(
+          from, table.resolve(entry, graph.getShape(from).size()));
+      addIdentity(op, from, to);
+    }
+    for (auto [result, entry] : llvm::zip(
+             op.getOutputs(), op.getOutShardings().getAsRange<ShardingAttr>()))
+      addValue(result, entry);
+    return success();
+  }
+
+  LogicalResult addLoop(Operation *op, ValueRange inits, ValueRange bodyArgs,
+                        ArrayRef<Region *> regions, Region &body) {
+    SmallVector<ValueId> carried;
+    for (Value result : op->getResults())
+      carried.push_back(*addValue(result, getSharding(result)));
+    // Arguments of all regions, with the induction variable of a counted loop.
+    for (Region *region : regions)
+      for (Value arg : region->getArguments())
+        addValue(arg, nullptr);
+    for (Region *region : regions)
+      if (failed(addRegion(*region)))
+        return failure();
+    Operation *yield = body.front().getTerminator();
+    for (auto [index, result] : llvm::enumerate(carried)) {
+      SmallVector<ValueId> targets{result, ids.lookup(bodyArgs[index])};
+      if (regions.size() > 1)
+        targets.push_back(ids.lookup(regions[0]->getArgument(index)));
+      SmallVector<ValueId> sources{ids.lookup(inits[index]),
+                                   ids.lookup(yield->getOperand(index))};
+      if (auto error = addFlow(op, sources, targets))
+        return report(*error);
+    }
+    return success();
+  }
+
+  LogicalResult addCase(CaseOp op) {
+    SmallVector<ValueId> merged;
+    for (Value result : op->getResults())
+      merged.push_back(*addValue(result, getSharding(result)));
+    for (Region &branch : op.getBranches())
+      if (failed(addRegion(branch)))
+        return failure();
+    for (auto [index, result] : llvm::enumerate(merged)) {
+      SmallVector<ValueId> sources;
+      for (Region &branch : op.getBranches())
+        sources.push_back(
+            ids.lookup(branch.front().getTerminator()->getOperand(index)));
+      if (auto error = addFlow(op, sources, result))
+        return report(*error);
+    }
+    return success();
+  }
+
+  std::optional<GraphError> addFlow(Operation *op, ArrayRef<ValueId> sources,
+                                    ArrayRef<ValueId> targets) {
+    unsigned number = graph.getNumOps();
+    std::optional<GraphError> error = graph.addDataFlow(sources, targets);
+    if (!error)
+      track(op, number);
+    return error;
+  }
+
+  void track(Operation *op, OpId id) {
+    ops.resize(std::max<size_t>(ops.size(), id + 1));
+    ops[id] = op;
+  }
+
+  LogicalResult report(const GraphError &error) {
+    Location loc = functions.front()->getLoc();
+    if (error.op && *error.op < ops.size() && ops[*error.op])
+      loc = ops[*error.op]->getLoc();
+    else if (error.value && *error.value < values.size() &&
+             values[*error.value])
+      loc = values[*error.value].getLoc();
+    return emitError(loc) << prefix(error.code) << error.message;
+  }
+
+  struct Result {
+    Operation *function;
+    unsigned index;
+    ValueId id;
+  };
+
+  ShardingTable &table;
+  PropagationGraph graph;
+  SmallVector<FunctionOpInterface> functions;
+  llvm::MapVector<Value, ValueId> ids;
+  std::vector<Value> values;    ///< By value id; null for anonymous ones.
+  std::vector<Operation *> ops; ///< By op id.
+  std::vector<Result> results;
+  llvm::MapVector<StringAttr, SmallVector<Value>> named;
+  std::map<int64_t, SmallVector<ValueId>> groups;
+  std::map<std::vector<const void *>, std::unique_ptr<ShardingRule>> rules;
+  std::map<size_t, std::vector<std::unique_ptr<ShardingRule>>> identities;
+};
+
+struct Propagate : tp::impl::PropagatePassBase<Propagate> {
+  using PropagatePassBase::PropagatePassBase;
+
+  void runOnOperation() override {
+    // Functions of one mesh together, in program order.
+    llvm::MapVector<Operation *, SmallVector<FunctionOpInterface>> byMesh;
+    for (auto function : getOperation().getOps<FunctionOpInterface>()) {
+      if (function.isExternal())
+        continue;
+      FailureOr<MeshOp> mesh = tp::getMesh(function);
+      if (failed(mesh))
+        return signalPassFailure();
+      byMesh[*mesh].push_back(function);
+    }
+    for (auto &[mesh, functions] : byMesh) {
+      ShardingTable table(&getContext(), cast<MeshOp>(mesh).toMesh());
+      Translation translation(table);
+      for (FunctionOpInterface function : functions)
+        if (failed(translation.add(function)))
+          return signalPassFailure();
+      if (failed(translation.run(explain)))
+        return signalPassFailure();
+    }
+  }
+};
+
+} // namespace
