@@ -97,7 +97,8 @@ void tp::attachExplanations(FunctionOpInterface function,
   Builder builder(function.getContext());
   Narrator narrator(graph, provenance, table, ids, ops);
   SmallVector<Attribute> entries;
-  for (auto &[value, id] : ids) {
+  for (auto &[key, id] : ids) {
+    Value value = key;
     Operation *owner = value.getParentBlock()->getParentOp();
     if (owner != function.getOperation() &&
         owner->getParentOfType<FunctionOpInterface>() != function)
