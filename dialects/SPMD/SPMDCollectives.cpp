@@ -8,8 +8,7 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::spmd;
 
-/// The type of a device's part of a global tensor.
-static RankedTensorType getGlobalType(RankedTensorType type) {
+RankedTensorType spmd::getGlobalType(RankedTensorType type) {
   auto local = dyn_cast_if_present<LocalAttr>(type.getEncoding());
   return RankedTensorType::get(local ? local.getGlobal() : type.getShape(),
                                type.getElementType());

@@ -8,6 +8,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
+#include "mlir/Transforms/InliningUtils.h"
 
 using namespace mlir;
 using namespace tp;
@@ -16,8 +17,19 @@ using namespace tp::spmd;
 #include "tpopt/Dialect/SPMD/SPMDDialect.cpp.inc"
 #include "tpopt/Dialect/SPMD/ShardingInterfaces.cpp.inc"
 
+namespace {
+/// Calls to private functions are inlined before anything else happens.
+struct SPMDInlinerInterface : DialectInlinerInterface {
+  using DialectInlinerInterface::DialectInlinerInterface;
+  bool isLegalToInline(Operation *, Region *, bool, IRMapping &) const final {
+    return true;
+  }
+};
+} // namespace
+
 void SPMDDialect::initialize() {
   registerAttributes();
+  addInterfaces<SPMDInlinerInterface>();
   addOperations<
 #define GET_OP_LIST
 #include "tpopt/Dialect/SPMD/SPMDOps.cpp.inc"
@@ -129,6 +141,10 @@ static OpResult getOwner(BlockArgument arg) {
 }
 
 ShardingAttr spmd::getSharding(Value value) {
+  // After Localize the type says it.
+  if (auto type = dyn_cast<RankedTensorType>(value.getType()))
+    if (auto local = dyn_cast_if_present<LocalAttr>(type.getEncoding()))
+      return local.getSharding();
   if (auto arg = dyn_cast<BlockArgument>(value)) {
     Operation *parent = arg.getOwner()->getParentOp();
     if (auto function = dyn_cast_or_null<FunctionOpInterface>(parent))

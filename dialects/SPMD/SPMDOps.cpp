@@ -245,7 +245,8 @@ LogicalResult ManualOp::verify() {
         return failure();
       Mesh mesh = lookupMesh(*this, entry.getMesh()).toMesh();
       AxisList manual = resolveAxes(getAxes().getAxes(), mesh);
-      auto type = cast<RankedTensorType>(outer[index]);
+      RankedTensorType type =
+          getGlobalType(cast<RankedTensorType>(outer[index]));
       auto sharding =
           std::get<TensorSharding>(entry.resolve(mesh, type.getRank()));
       TensorSharding manualPart = TensorSharding::replicate(type.getRank());

@@ -8,6 +8,7 @@
 
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Transforms/InliningUtils.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -21,7 +22,21 @@ using namespace tp;
 #define GET_OP_CLASSES
 #include "tpopt/Dialect/TP/TPOps.cpp.inc"
 
+namespace {
+/// Calls to private functions are inlined before anything else happens.
+struct TPInlinerInterface : DialectInlinerInterface {
+  using DialectInlinerInterface::DialectInlinerInterface;
+  bool isLegalToInline(Operation *, Region *, bool, IRMapping &) const final {
+    return true;
+  }
+  bool isLegalToInline(Region *, Region *, bool, IRMapping &) const final {
+    return true;
+  }
+};
+} // namespace
+
 void TPDialect::initialize() {
+  addInterfaces<TPInlinerInterface>();
   addAttributes<
 #define GET_ATTRDEF_LIST
 #include "tpopt/Dialect/TP/TPAttrs.cpp.inc"

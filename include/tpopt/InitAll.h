@@ -1,6 +1,3 @@
-// Part of the tp-opt project, under the Apache License v2.0 with LLVM
-// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-
 /// \file Registers everything a tool needs.
 
 #ifndef TPOPT_INITALL_H
@@ -8,6 +5,11 @@
 
 #include "tpopt/Dialect/SPMD/SPMD.h"
 #include "tpopt/Dialect/TP/TP.h"
+#include "tpopt/Passes/Collectives/Passes.h"
+#include "tpopt/Passes/Localize/Passes.h"
+#include "tpopt/Passes/Partition/Passes.h"
+#include "tpopt/Passes/Pipelines/Pipelines.h"
+#include "tpopt/Passes/Propagate/Passes.h"
 
 #include "mlir/IR/DialectRegistry.h"
 
@@ -17,6 +19,16 @@ namespace tp {
 /// among them: a tool that has the real StableHLO registers both.
 inline void registerTPOptDialects(mlir::DialectRegistry &registry) {
   registry.insert<TPDialect, spmd::SPMDDialect>();
+}
+
+/// All passes and pipelines.
+inline void registerTPOptPasses() {
+  registerTPOptPropagatePasses();
+  registerTPOptPartitionPasses();
+  registerTPOptCollectivesPasses();
+  registerTPOptLocalizePasses();
+  registerTPOptPipelinesPasses();
+  registerTPOptPipelines();
 }
 
 } // namespace tp

@@ -5,8 +5,10 @@
 
 #include "tpopt/InitAll.h"
 
+#include "mlir/Dialect/Func/Extensions/InlinerExtension.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "mlir/Transforms/Passes.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Debug.h"
 
@@ -61,6 +63,9 @@ int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   tp::registerTPOptDialects(registry);
   registry.insert<mlir::func::FuncDialect>();
+  mlir::func::registerInlinerExtension(registry);
+  tp::registerTPOptPasses();
+  mlir::registerTransformsPasses();
   return mlir::asMainReturnCode(mlir::MlirOptMain(
       argc, argv, "tp-opt: the tensor-parallel sharding compiler\n", registry));
 }

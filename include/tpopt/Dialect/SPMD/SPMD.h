@@ -64,6 +64,9 @@ AxisListAttr toAttr(mlir::MLIRContext *context, const Mesh &mesh,
 mlir::RankedTensorType getLocalType(mlir::RankedTensorType global,
                                     ShardingAttr sharding, const Mesh &mesh);
 
+/// The tensor that a local type is a part of; a global type is its own.
+mlir::RankedTensorType getGlobalType(mlir::RankedTensorType type);
+
 /// Collectives are steps of reshard plans, as ops: which kind, the step, and
 /// the op for a step that follows `from`.
 CollectiveKind getKind(CollectiveOpInterface op);

@@ -1,0 +1,27 @@
+// Passes that prepare a module for the stages.
+
+#ifndef TPOPT_PASSES_PIPELINES_PASSES
+#define TPOPT_PASSES_PIPELINES_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def SetMeshPass : Pass<"tp-set-mesh", "::mlir::ModuleOp"> {
+  let summary = "Define or override the module's mesh";
+  let description = [{
+    With a mesh in the module, replaces its axes; without one, adds `@mesh`.
+    Shardings that name axes the new mesh lacks are errors.
+
+    **Requires:** the module has at most one mesh.
+
+    **Guarantees:** the module has one mesh, with the axes given.
+
+    **Example:** `test/Pipelines/set-mesh.mlir`
+  }];
+  let dependentDialects = ["::tp::spmd::SPMDDialect"];
+  let options = [
+    Option<"axes", "axes", "std::string", "\"\"",
+           "Axes and sizes: data=2,model=4">
+  ];
+}
+
+#endif // TPOPT_PASSES_PIPELINES_PASSES

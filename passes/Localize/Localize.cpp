@@ -1,0 +1,277 @@
+// Cuts the program to what one device runs.
+
+#include "tpopt/Dialect/TP/TP.h"
+#include "tpopt/Passes/Localize/Passes.h"
+#include "tpopt/Program/ShardingTable.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/IRMapping.h"
+
+#include <limits>
+#include <map>
+
+namespace tp {
+#define GEN_PASS_DEF_LOCALIZEPASS
+#include "tpopt/Passes/Localize/Passes.h.inc"
+} // namespace tp
+
+using namespace mlir;
+using namespace tp;
+using namespace tp::spmd;
+
+namespace {
+
+/// Builds the device's program beside the global one, op by op, so that ops can
+/// still be asked about global types.
+class FunctionLocalizer : public Localizer {
+public:
+  FunctionLocalizer(func::FuncOp global, ShardingTable &table)
+      : global(global), table(table), builder(global.getContext()) {}
+
+  LogicalResult run() {
+    // The signature.
+    SmallVector<Type> inputs, results;
+    for (BlockArgument arg : global.getArguments())
+      inputs.push_back(localize(arg));
+    for (unsigned i = 0; i < global.getNumResults(); ++i) {
+      auto sharding =
+          global.getResultAttrOfType<ShardingAttr>(i, kShardingAttr);
+      Type type = global.getResultTypes()[i];
+      if (auto tensor = dyn_cast<RankedTensorType>(type); tensor && sharding)
+        type = spmd::getLocalType(tensor, sharding, table.getMesh());
+      results.push_back(type);
+    }
+    builder.setInsertionPoint(global);
+    auto local = cast<func::FuncOp>(
+        builder.cloneWithoutRegions(*global.getOperation()));
+    local.setType(builder.getFunctionType(inputs, results));
+    if (failed(localizeRegion(global.getBody(), local.getBody())))
+      return failure(); // the module is discarded with the pass's failure
+    global.erase();
+    return success();
+  }
+
+  OpBuilder &getBuilder() override { return builder; }
+  const Mesh &getMesh() const override { return table.getMesh(); }
+
+  const TensorSharding &getSharding(Value value) const override {
+    auto it = shardings.find(value);
+    return it->second;
+  }
+
+  RankedTensorType getLocalType(Value value) override {
+    return cast<RankedTensorType>(localize(value));
+  }
+
+  Value getBlockBegin(Value value, unsigned dim) override {
+    localize(value);
+    const AxisList &axes = shardings[value].dims[dim].axes;
+    if (getSize(axes) == 1)
+      return {};
+    int64_t size = cast<RankedTensorType>(value.getType()).getDimSize(dim);
+    int64_t block = BlockLayout{size, getSize(axes)}.block();
+    Location loc = builder.getUnknownLoc();
+    auto scalar = RankedTensorType::get({}, builder.getI32Type());
+    Value index = AxisIndexOp::create(
+        builder, loc, scalar,
+        FlatSymbolRefAttr::get(builder.getContext(), getMesh().name),
+        toAttr(builder.getContext(), getMesh(), axes));
+    Value length = ConstantOp::create(
+        builder, loc, scalar,
+        DenseElementsAttr::get(scalar, builder.getI32IntegerAttr(block)));
+    return MulOp::create(builder, loc, scalar, index, length);
+  }
+
+private:
+  /// The local type of a value, remembering its sharding.
+  Type localize(Value value) {
+    auto type = dyn_cast<RankedTensorType>(value.getType());
+    if (!type)
+      return value.getType();
+    auto [it, isNew] = shardings.try_emplace(value);
+    if (isNew) {
+      std::optional<TensorSharding> sharding = table.lookup(value);
+      if (!sharding) {
+        unknown = value;
+        sharding = TensorSharding::replicate(type.getRank());
+      }
+      it->second = sharding->getLayout();
+    }
+    return spmd::getLocalType(type, table.toAttr(it->second),
+                              table.getMesh());
+  }
+
+  LogicalResult localizeRegion(Region &from, Region &to) {
+    OpBuilder::InsertionGuard guard(builder);
+    for (Block &block : from) {
+      Block *copy = new Block();
+      to.push_back(copy);
+      for (BlockArgument arg : block.getArguments())
+        mapping.map(arg, copy->addArgument(localize(arg), arg.getLoc()));
+      builder.setInsertionPointToStart(copy);
+      for (Operation &op : block) {
+        if (failed(localizeOp(&op)))
+          return failure();
+        if (unknown)
+          return emitError(unknown.getLoc())
+                 << prefix(ErrorCode::MissingSharding) << getName(unknown)
+                 << " has no sharding, and none means nothing here: run "
+                    "tp-partition first";
+      }
+    }
+    return success();
+  }
+
+  LogicalResult localizeOp(Operation *op) {
+    if (isa<ReshardOp, ConstraintOp, BarrierOp, GroupOp>(op))
+      return op->emitError() << prefix(ErrorCode::MissingSharding)
+                             << "is not local: run tp-partition and "
+                                "tp-plan-collectives first";
+    if (auto manual = dyn_cast<ManualOp>(op))
+      if (failed(checkManual(manual)))
+        return failure();
+    SmallVector<Value> operands;
+    for (Value operand : op->getOperands())
+      operands.push_back(mapping.lookup(operand));
+    if (auto own = dyn_cast<LocalizeOpInterface>(op)) {
+      // Its shardings must be known before it asks for them.
+      for (Value value : op->getOperands())
+        localize(value);
+      FailureOr<SmallVector<Value>> results = own.localize(*this, operands);
+      if (failed(results))
+        return failure();
+      mapping.map(op->getResults(), *results);
+      return success();
+    }
+    maskPadding(op, operands);
+
+    OperationState state(op->getLoc(), op->getName());
+    state.addOperands(operands);
+    for (Value result : op->getResults())
+      state.addTypes(localize(result));
+    state.addAttributes(op->getAttrs());
+    state.attributes.erase(kShardingsAttr);
+    for (unsigned i = 0; i < op->getNumRegions(); ++i)
+      state.addRegion();
+    Operation *copy = builder.create(state);
+    mapping.map(op->getResults(), copy->getResults());
+    for (auto [from, to] : llvm::zip(op->getRegions(), copy->getRegions())) {
+      if (isa<ManualOp>(op))
+        from.cloneInto(&to, mapping); // its body is local already
+      else if (failed(localizeRegion(from, to)))
+        return failure();
+    }
+    return success();
+  }
+
+  /// The body of a manual region is written for one device; axes that are not
+  /// manual would need it to be cut once more.
+  LogicalResult checkManual(ManualOp op) {
+    AxisList manual = resolveAxes(op.getAxes().getAxes(), getMesh());
+    for (ArrayAttr list : {op.getInShardings(), op.getOutShardings()})
+      for (auto entry : list.getAsRange<ShardingAttr>())
+        for (DimShardingAttr dim : entry.getDims())
+          for (const AxisRef &axis : resolveAxes(dim.getAxes(), getMesh()))
+            if (!llvm::any_of(manual, [&](const AxisRef &m) {
+                  return m.contains(axis);
+                }))
+              return op.emitError()
+                     << prefix(ErrorCode::FreeAxisInManual)
+                     << "a value of the manual region is also cut along axis \""
+                     << getMesh().axes[axis.axis].name
+                     << "\", which is not manual: add it to `axes`, or take it "
+                        "off the sharding";
+    return success();
+  }
+
+  /// Overwrites padding with the identity of what `op` reduces, where a reduced
+  /// dimension is cut unevenly.
+  void maskPadding(Operation *op, MutableArrayRef<Value> operands) {
+    auto ruled = dyn_cast<ShardingRuleOpInterface>(op);
+    if (!ruled)
+      return;
+    ShardingRule rule = ruled.getShardingRule();
+    for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
+      localize(operand);
+      const TensorSharding &sharding = shardings[operand];
+      ArrayRef<int64_t> shape =
+          cast<RankedTensorType>(operand.getType()).getShape();
+      SmallVector<int64_t> dims;
+      ReduceKind kind = ReduceKind::Sum;
+      for (auto [dim, factors] : llvm::enumerate(rule.operands[index]))
+        for (unsigned f : factors)
+          if (rule.factors[f].kind == FactorKind::Reduction &&
+              BlockLayout{shape[dim], getSize(sharding.dims[dim].axes)}
+                  .isUneven()) {
+            dims.push_back(dim);
+            kind = rule.factors[f].reduce;
+          }
+      // Arguments arrive with zeros behind their end, but for donated ones,
+      // which hold whatever the last call left there.
+      if (dims.empty() || (kind == ReduceKind::Sum && isZeroPadded(operand)))
+        continue;
+      Value &local = operands[index];
+      auto type = cast<RankedTensorType>(local.getType());
+      local = MaskOp::create(builder, op->getLoc(), type, local,
+                             builder.getDenseI64ArrayAttr(dims),
+                             getIdentity(type.getElementType(), kind));
+    }
+  }
+
+  bool isZeroPadded(Value value) {
+    auto arg = dyn_cast<BlockArgument>(value);
+    return arg && arg.getOwner() == &global.getBody().front() &&
+           !global.getArgAttr(arg.getArgNumber(), kDonatedAttr);
+  }
+
+  TypedAttr getIdentity(Type element, ReduceKind kind) {
+    if (auto floatType = dyn_cast<FloatType>(element)) {
+      if (kind == ReduceKind::Sum)
+        return builder.getFloatAttr(element, 0.0);
+      const llvm::fltSemantics &semantics = floatType.getFloatSemantics();
+      bool negative = kind == ReduceKind::Max;
+      // Formats without infinities have a largest number instead.
+      return builder.getFloatAttr(
+          element, APFloat::semanticsHasInf(semantics)
+                       ? APFloat::getInf(semantics, negative)
+                       : APFloat::getLargest(semantics, negative));
+    }
+    unsigned width = element.getIntOrFloatBitWidth();
+    bool isUnsigned = element.isUnsignedInteger();
+    APInt value(width, 0);
+    if (kind == ReduceKind::Max)
+      value = isUnsigned ? APInt::getMinValue(width)
+                         : APInt::getSignedMinValue(width);
+    else if (kind == ReduceKind::Min)
+      value = isUnsigned ? APInt::getMaxValue(width)
+                         : APInt::getSignedMaxValue(width);
+    return builder.getIntegerAttr(element, value);
+  }
+
+  func::FuncOp global;
+  ShardingTable &table;
+  OpBuilder builder;
+  IRMapping mapping;
+  llvm::DenseMap<Value, TensorSharding> shardings;
+  Value unknown;
+};
+
+struct Localize : tp::impl::LocalizePassBase<Localize> {
+  using LocalizePassBase::LocalizePassBase;
+
+  void runOnOperation() override {
+    for (auto function :
+         llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>())) {
+      if (function.isExternal())
+        continue;
+      FailureOr<MeshOp> mesh = tp::getMesh(function);
+      if (failed(mesh))
+        return signalPassFailure();
+      ShardingTable table(&getContext(), mesh->toMesh());
+      if (failed(FunctionLocalizer(function, table).run()))
+        return signalPassFailure();
+    }
+  }
+};
+
+} // namespace

@@ -1,0 +1,62 @@
+// Defines or overrides the module's mesh.
+
+#include "tpopt/Dialect/SPMD/SPMD.h"
+#include "tpopt/Passes/Pipelines/Pipelines.h"
+
+namespace tp {
+#define GEN_PASS_DEF_SETMESHPASS
+#include "tpopt/Passes/Pipelines/Passes.h.inc"
+} // namespace tp
+
+using namespace mlir;
+using namespace tp;
+using namespace tp::spmd;
+
+namespace {
+
+struct SetMesh : tp::impl::SetMeshPassBase<SetMesh> {
+  using SetMeshPassBase::SetMeshPassBase;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    auto error = [&] {
+      return module.emitError() << prefix(ErrorCode::BadMeshOption);
+    };
+    SmallVector<StringAttr> names;
+    SmallVector<int64_t> sizes;
+    SmallVector<StringRef> parts;
+    StringRef(axes).split(parts, ',');
+    for (StringRef part : parts) {
+      auto [name, size] = part.split('=');
+      if (name.empty() || size.getAsInteger(10, sizes.emplace_back())) {
+        error() << "'" << part << "' in mesh=" << axes
+                << " is no axis: write mesh=data=2,model=4";
+        return signalPassFailure();
+      }
+      names.push_back(StringAttr::get(&getContext(), name));
+    }
+    auto attribute = MeshAttr::getChecked(
+        [&] { return module.emitError(); }, &getContext(),
+        ArrayRef<StringAttr>(names), ArrayRef<int64_t>(sizes),
+        ArrayRef<int64_t>());
+    if (!attribute)
+      return signalPassFailure();
+
+    auto meshes = llvm::to_vector(module.getOps<MeshOp>());
+    if (meshes.size() > 1) {
+      error() << "the module has several meshes, and mesh= does not say which "
+                 "one it means";
+      return signalPassFailure();
+    }
+    if (meshes.empty()) {
+      OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
+      MeshOp::create(builder, module.getLoc(), "mesh", attribute, nullptr);
+      return;
+    }
+    // Links belong to the axes they were written for.
+    meshes[0].setMeshAttr(attribute);
+    meshes[0].removeLinksAttr();
+  }
+};
+
+} // namespace
