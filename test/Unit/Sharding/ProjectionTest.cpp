@@ -17,8 +17,8 @@ using namespace tp::test;
 
 namespace {
 
-const char *const meshes[] = {"a2,b2", "a4,b2", "a3,b2",   "a6",
-                              "a8",    "a4,b3", "a2,b3,c2"};
+const char *const meshes[] = {"a2,b2", "a4,b2", "a3,b2", "a6",
+                              "a8",    "a12",   "a4,b3", "a2,b3,c2"};
 
 /// Every sub-axis of every axis.
 AxisList getSubAxes(const Mesh &mesh) {
