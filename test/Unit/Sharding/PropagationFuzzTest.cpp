@@ -3,7 +3,7 @@
 
 // Propagation of random programs, and of large ones.
 
-#include "Notation.h"
+#include "ProgramNotation.h"
 
 #include "llvm/ADT/STLExtras.h"
 

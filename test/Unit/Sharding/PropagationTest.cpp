@@ -423,8 +423,8 @@ TEST(Propagation, ReplicatedAndUnreducedAxesAreNotUsed) {
   Program p("a2,b2,c2");
   ValueId x = p.value({8}, "[(a,b)?]");
   TensorSharding noB = parseSharding(p.mesh, "[?]"), partialA = noB;
-  noB.replicated = parseAxes(p.mesh, "b");
-  partialA.unreduced = parseAxes(p.mesh, "a");
+  noB.replicated = test::axes(p.mesh, "b");
+  partialA.unreduced = test::axes(p.mesh, "a");
   ValueId y = p.map(x), z = p.map(x);
   Program q("a2,b2,c2");
   ValueId qx = q.value({8}, "[(a,b)?]");
