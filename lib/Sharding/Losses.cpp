@@ -171,8 +171,6 @@ bool LossCollector::cameEarlier(unsigned target, unsigned source,
   }
   FactorKind kind = flow.getRule().factors[loss.factor].kind;
   auto isOpen = [&](OpStep step) {
-    unsigned source =
-        llvm::find(flow.getTensors(), loss.source) - flow.getTensors().begin();
     return flow.isOpen(source, target,
                        getDirections(graph, flow.getOp(), kind, step));
   };

@@ -1,60 +1,20 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Meshes and shardings in the short notation of the exam, and small
-/// programs to propagate through.
-///
-///     mesh        x4,y2
-///     sharding    [(a,b),x:(1)2?,-,?,a p1]   axes, ? open, - closed and empty
+/// \file Small programs to propagate through, annotated in the notation of the
+/// exam: `[(a,b),x:(1)2?,-,?,a p1]` has axes, `?` for open, `-` for closed and
+/// empty, priorities. Meshes and axes are as in Notation.h.
 
 #ifndef TPOPT_TEST_UNIT_SHARDING_PROGRAMNOTATION_H
 #define TPOPT_TEST_UNIT_SHARDING_PROGRAMNOTATION_H
 
-#include "tpopt/Sharding/Propagation.h"
+#include "Notation.h"
 
-#include "llvm/ADT/StringExtras.h"
-#include "gtest/gtest.h"
+#include "tpopt/Sharding/Propagation.h"
 
 #include <deque>
 
 namespace tp::test {
-
-inline Mesh makeMesh(llvm::StringRef text) {
-  Mesh mesh;
-  mesh.name = "mesh";
-  llvm::SmallVector<llvm::StringRef> parts;
-  text.split(parts, ',');
-  for (llvm::StringRef part : parts) {
-    llvm::StringRef name = part.take_while(llvm::isAlpha);
-    Axis axis;
-    axis.name = name.str();
-    EXPECT_FALSE(part.drop_front(name.size()).getAsInteger(10, axis.size));
-    mesh.axes.push_back(axis);
-  }
-  return mesh;
-}
-
-inline AxisRef parseAxis(const Mesh &mesh, llvm::StringRef text) {
-  auto [name, part] = text.split(':');
-  std::optional<unsigned> index = mesh.find(name.trim());
-  EXPECT_TRUE(index) << text.str();
-  AxisRef axis = AxisRef::full(mesh, index.value_or(0));
-  if (part.consume_front("(")) {
-    EXPECT_FALSE(part.consumeInteger(10, axis.pre));
-    EXPECT_TRUE(part.consume_front(")"));
-    EXPECT_FALSE(part.trim().getAsInteger(10, axis.size));
-  }
-  return axis;
-}
-
-inline AxisList parseAxes(const Mesh &mesh, llvm::StringRef text) {
-  AxisList axes;
-  llvm::SmallVector<llvm::StringRef> parts;
-  text.split(parts, ',', -1, /*KeepEmpty=*/false);
-  for (llvm::StringRef part : parts)
-    axes.push_back(parseAxis(mesh, part));
-  return axes;
-}
 
 inline DimSharding parseDim(const Mesh &mesh, llvm::StringRef text) {
   DimSharding dim;
@@ -69,7 +29,7 @@ inline DimSharding parseDim(const Mesh &mesh, llvm::StringRef text) {
     return dim;
   if (axes.consume_front("("))
     axes.consume_back(")");
-  dim.axes = parseAxes(mesh, axes);
+  dim.axes = test::axes(mesh, axes);
   return dim;
 }
 
@@ -148,7 +108,7 @@ inline std::string show(const ShardingRule &rule) {
 /// A program under construction. Shardings are texts; an empty text is a value
 /// without annotation.
 struct Program {
-  explicit Program(llvm::StringRef meshText) : mesh(makeMesh(meshText)) {}
+  explicit Program(llvm::StringRef meshText) : mesh(test::mesh(meshText)) {}
 
   Mesh mesh;
   PropagationGraph graph;

@@ -4,7 +4,7 @@
 // Projection onto factors, exhaustively on small meshes: against the identity,
 // and against the elements that each device really holds.
 
-#include "Notation.h"
+#include "ProgramNotation.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
@@ -17,8 +17,8 @@ using namespace tp::test;
 
 namespace {
 
-const char *const meshes[] = {"a2,b2", "a4,b2", "a3,b2",   "a6",
-                              "a8",    "a4,b3", "a2,b3,c2"};
+const char *const meshes[] = {"a2,b2", "a4,b2", "a3,b2", "a6",
+                              "a8",    "a12",   "a4,b3", "a2,b3,c2"};
 
 /// Every sub-axis of every axis.
 AxisList getSubAxes(const Mesh &mesh) {
@@ -73,7 +73,7 @@ const Shape dimensions[] = {{8},       {5},    {2, 4},    {4, 4},
 TEST(Projection, ThereAndBackIsTheIdentity) {
   uint64_t cases = 0;
   for (const char *text : meshes) {
-    Mesh mesh = makeMesh(text);
+    Mesh mesh = test::mesh(text);
     for (const Shape &sizes : dimensions) {
       ShardingRule rule = makeDimRule(sizes);
       forEachSharding(mesh, 1, 3, [&](const TensorSharding &sharding) {
@@ -126,7 +126,7 @@ llvm::SmallVector<AxisList> getAxes(const TensorProjection &projection) {
 TEST(Projection, WhatItSaysIsWhatEveryDeviceHolds) {
   uint64_t cases = 0;
   for (const char *text : meshes) {
-    Mesh mesh = makeMesh(text);
+    Mesh mesh = test::mesh(text);
     for (const Shape &sizes : dimensions) {
       ShardingRule rule = makeDimRule(sizes);
       int64_t size = 1;
@@ -159,7 +159,7 @@ TEST(Projection, WhatItSaysIsWhatEveryDeviceHolds) {
 TEST(Projection, OverflowIsOnlyWhatNoFactorCanExpress) {
   // The first overflow axis, however it is cut, never gives pieces of factors.
   for (const char *text : meshes) {
-    Mesh mesh = makeMesh(text);
+    Mesh mesh = test::mesh(text);
     for (const Shape &sizes : dimensions) {
       ShardingRule rule = makeDimRule(sizes);
       forEachSharding(mesh, 1, 2, [&](const TensorSharding &sharding) {
@@ -182,7 +182,7 @@ TEST(Projection, OverflowIsOnlyWhatNoFactorCanExpress) {
 }
 
 TEST(Projection, TheExampleOfTheHeader) {
-  Mesh mesh = makeMesh("x8");
+  Mesh mesh = test::mesh("x8");
   ShardingRule rule = makeReshapeRule({32}, {4, 8});
   TensorProjection projection = project(rule, 0, parseSharding(mesh, "[x?]"));
   EXPECT_EQ(show(mesh, projection[0].axes), "x:(1)4");
@@ -192,7 +192,7 @@ TEST(Projection, TheExampleOfTheHeader) {
 }
 
 TEST(Projection, SizeOneFactorsAndDimensionsWithoutFactorsHoldNothing) {
-  Mesh mesh = makeMesh("a2,b2,u1");
+  Mesh mesh = test::mesh("a2,b2,u1");
   auto rule = parseRule("1i->i", {{1, 8}}, {{8}});
   ASSERT_TRUE(bool(rule));
   TensorSharding sharding = parseSharding(mesh, "[a,b]");
@@ -210,7 +210,7 @@ TEST(FitAxes, WhatItAllowsIsValidAndTheFactorGetsIt) {
   // Tensor (hd)k and every axis list, on every factor.
   uint64_t allowed = 0, refused = 0;
   for (const char *text : {"a2,b2", "a4,b2", "a6", "a8"}) {
-    Mesh mesh = makeMesh(text);
+    Mesh mesh = test::mesh(text);
     auto rule = parseRule("(hd)k,h->(hd)k", {{16, 6}, {4}}, {{16, 6}});
     ASSERT_TRUE(bool(rule));
     AxisList all = getSubAxes(mesh);
@@ -242,13 +242,13 @@ TEST(FitAxes, WhatItAllowsIsValidAndTheFactorGetsIt) {
 }
 
 TEST(FitAxes, NamesTheObstacle) {
-  Mesh mesh = makeMesh("a2,b3,c4");
+  Mesh mesh = test::mesh("a2,b3,c4");
   ShardingRule rule = makeReshapeRule({8, 3}, {2, 4, 3});
   auto obstacle = [&](llvm::StringRef sharding, unsigned dim, unsigned factor,
                       llvm::StringRef axis) {
     TensorSharding tensor = parseSharding(mesh, sharding);
     return fitAxes(rule, 0, dim, factor, project(rule, 0, tensor), tensor,
-                   parseAxis(mesh, axis))
+                   test::axis(mesh, axis))
         .obstacle;
   };
   EXPECT_EQ(obstacle("[?,?]", 0, 0, "a"), std::nullopt);
@@ -268,10 +268,10 @@ TEST(FitAxes, NamesTheObstacle) {
 /// Gives factor `f` the f-th list.
 std::string shardings(llvm::StringRef meshText, const ShardingRule &rule,
                       llvm::ArrayRef<llvm::StringRef> factors) {
-  Mesh mesh = makeMesh(meshText);
+  Mesh mesh = test::mesh(meshText);
   FactorAxes axes;
   for (llvm::StringRef text : factors)
-    axes.push_back(parseAxes(mesh, text));
+    axes.push_back(test::axes(mesh, text));
   OpShardings out;
   if (auto misfit = getShardings(rule, axes, out))
     return "factor " + std::to_string(misfit->factor) + " tensor " +
@@ -374,7 +374,7 @@ TEST(ReshapeRule, EveryFactorShardingKeepsElementsWhereTheyAre) {
     const Shape &from = reshape.first, &to = reshape.second;
     ShardingRule rule = makeReshapeRule(from, to);
     for (const char *text : meshes) {
-      Mesh mesh = makeMesh(text);
+      Mesh mesh = test::mesh(text);
       // Any way to spread axes over the factors.
       forEachSharding(
           mesh, rule.factors.size(), 2, [&](const TensorSharding &factors) {

@@ -88,6 +88,16 @@ TEST(Propagation, M7AValueUsedOnBothSidesKeepsItsFirstSharding) {
   EXPECT_EQ(p[d2], "[?,a?]");
 }
 
+TEST(Propagation, AValueReadTwiceByOneOpHearsItsFirstUseFirst) {
+  // Rows and columns of x . xT are both rows of x.
+  Program p("a2,b2");
+  ValueId x = p.value({8, 4});
+  p.op("ik,jk->ij", {x, x}, {8, 8}, OpClass::Other, "[a,b]");
+  p.run();
+  EXPECT_EQ(p[x], "[a?,?]");
+  EXPECT_EQ(p.losses(x), "0 b < a DimTaken");
+}
+
 TEST(Propagation, M8TheLargeOperandDecidesForTheBroadcast) {
   Program p("a2");
   ValueId bias = p.value({4}), w = p.value({1024, 1024}, "[a?,?]");
@@ -132,6 +142,15 @@ TEST(Propagation, E2OnlyTheCommonPrefixIsAgreed) {
   EXPECT_EQ(p[xy], "[b?]");
   EXPECT_EQ(p[xz], "[?]");
   EXPECT_EQ(p.losses(xy), "0 a < c SourcesDisagree; 0 c < a SourcesDisagree");
+}
+
+TEST(Propagation, AThirdOpinionDoesNotSettleADisagreement) {
+  Program p("a2,b2,c2,d2");
+  ValueId x = p.value({8}, "[(b,a)]"), y = p.value({8}, "[(b,c)]");
+  ValueId z = p.value({8}, "[(b,d)]");
+  ValueId out = p.map({x, y, z});
+  p.run();
+  EXPECT_EQ(p[out], "[b?]");
 }
 
 TEST(Propagation, E3OfEqualOperandsTheFirstWins) {
@@ -423,8 +442,8 @@ TEST(Propagation, ReplicatedAndUnreducedAxesAreNotUsed) {
   Program p("a2,b2,c2");
   ValueId x = p.value({8}, "[(a,b)?]");
   TensorSharding noB = parseSharding(p.mesh, "[?]"), partialA = noB;
-  noB.replicated = parseAxes(p.mesh, "b");
-  partialA.unreduced = parseAxes(p.mesh, "a");
+  noB.replicated = test::axes(p.mesh, "b");
+  partialA.unreduced = test::axes(p.mesh, "a");
   ValueId y = p.map(x), z = p.map(x);
   Program q("a2,b2,c2");
   ValueId qx = q.value({8}, "[(a,b)?]");

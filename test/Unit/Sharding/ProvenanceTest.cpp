@@ -3,7 +3,7 @@
 
 // Where axes come from, and why others do not arrive.
 
-#include "Notation.h"
+#include "ProgramNotation.h"
 
 #include <set>
 
@@ -49,7 +49,7 @@ TEST(Provenance, APathGoesThroughSubAxesAndLoops) {
   EXPECT_EQ(p[init], "[a?]");
   EXPECT_EQ(p[result], "[a?]");
   for (AxisRef half :
-       {parseAxis(p.mesh, "a:(1)2"), parseAxis(p.mesh, "a:(2)2")})
+       {test::axis(p.mesh, "a:(1)2"), test::axis(p.mesh, "a:(2)2")})
     for (ValueId value : {init, argument, yield, result}) {
       auto path = p.provenance.trace(p.graph, value, half);
       ASSERT_FALSE(path.empty());
