@@ -78,7 +78,7 @@ std::optional<AxisRef>
 AxisRef::getPrefixWithoutOverlap(const AxisRef &other) const {
   if (!overlaps(other))
     return *this;
-  if (other.pre <= pre || other.pre % pre != 0)
+  if (other.pre <= pre || other.pre % pre != 0 || size % (other.pre / pre) != 0)
     return std::nullopt;
   return AxisRef{axis, pre, other.pre / pre};
 }

@@ -121,28 +121,32 @@ private:
 
 } // namespace
 
+/// Dimensions that neither side cuts, through which axes may move.
+static constexpr size_t maxSpareDims = 2;
+
 StateSpace::StateSpace(const Problem &problem, const LinkModel &links,
                        ArrayRef<DigitSystem> systems)
     : problem(problem), links(links), systems(systems) {
   const Mesh &mesh = problem.mesh;
 
-  // All dimensions that are cut, and as a place to put axes meanwhile the one
-  // that loses least by padding.
-  std::optional<unsigned> spare;
-  auto isBetter = [&](unsigned a, unsigned b) {
-    bool evenA = problem.shape[a] % links.getScale() == 0;
-    bool evenB = problem.shape[b] % links.getScale() == 0;
-    return evenA != evenB ? evenA : problem.shape[a] > problem.shape[b];
-  };
-  SmallVector<bool> takesPart(problem.shape.size());
-  for (unsigned dim = 0; dim < problem.shape.size(); ++dim) {
-    takesPart[dim] = !problem.from.dims[dim].axes.empty() ||
-                     !problem.to.dims[dim].axes.empty();
-    if (!takesPart[dim] && (!spare || isBetter(dim, *spare)))
-      spare = dim;
-  }
-  if (spare)
-    takesPart[*spare] = true;
+  // All dimensions that are cut, and as places to put axes meanwhile those that
+  // lose least by padding.
+  SmallVector<unsigned, 4> spare;
+  SmallVector<bool> takesPart(problem.shape.size(), true);
+  for (unsigned dim = 0; dim < problem.shape.size(); ++dim)
+    if (problem.from.dims[dim].axes.empty() &&
+        problem.to.dims[dim].axes.empty())
+      spare.push_back(dim);
+  llvm::sort(spare, [&](unsigned a, unsigned b) {
+    auto rank = [&](unsigned dim) {
+      int64_t size = problem.shape[dim];
+      return std::tuple(size % links.getScale() != 0, -size, dim);
+    };
+    return rank(a) < rank(b);
+  });
+  for (unsigned dim : llvm::ArrayRef(spare).drop_front(
+           std::min<size_t>(spare.size(), maxSpareDims)))
+    takesPart[dim] = false;
   for (unsigned dim = 0; dim < problem.shape.size(); ++dim) {
     if (takesPart[dim])
       dims.push_back(dim);

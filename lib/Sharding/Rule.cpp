@@ -55,18 +55,48 @@ public:
       return std::move(err);
     if (auto err = parseSide(right, resultShapes, rule.results, "result"))
       return std::move(err);
-    for (auto [factor, info] : llvm::enumerate(rule.factors))
-      if (info.size == 0)
+    for (const Factor &info : rule.factors)
+      if (info.size == unknownSize)
         return error("the sizes in (..) around '" +
                      llvm::Twine(info.name ? info.name : '?') +
                      "' cannot be told apart");
+    if (auto err = checkProducts(rule.operands, operandShapes, "operand"))
+      return std::move(err);
+    if (auto err = checkProducts(rule.results, resultShapes, "result"))
+      return std::move(err);
     markReductions(rule);
     return std::move(rule);
   }
 
 private:
+  /// The size of a factor that no dimension has told yet.
+  static constexpr int64_t unknownSize = -1;
+
   llvm::Error error(const llvm::Twine &why) {
     return llvm::createStringError("equation \"" + equation + "\": " + why);
+  }
+
+  llvm::Error wrongProduct(size_t dim, const llvm::Twine &what, int64_t size,
+                           int64_t product) {
+    return error("dimension " + llvm::Twine(dim) + " of " + what +
+                 " has size " + llvm::Twine(size) + ", its factors give " +
+                 llvm::Twine(product));
+  }
+
+  /// What could not be checked while factors of a dimension were unknown.
+  llvm::Error checkProducts(ArrayRef<TensorFactors> tensors,
+                            ArrayRef<ArrayRef<int64_t>> shapes,
+                            StringRef what) {
+    for (size_t i = 0; i < tensors.size(); ++i)
+      for (size_t dim = 0; dim < tensors[i].size(); ++dim) {
+        int64_t product = 1;
+        for (unsigned f : tensors[i][dim])
+          product *= rule.factors[f].size;
+        if (product != shapes[i][dim])
+          return wrongProduct(dim, what + " #" + llvm::Twine(i), shapes[i][dim],
+                              product);
+      }
+    return llvm::Error::success();
   }
 
   llvm::Error parseSide(StringRef side, ArrayRef<ArrayRef<int64_t>> shapes,
@@ -94,8 +124,8 @@ private:
       if (rest.consume_front("...") || rest.consume_front("!"))
         continue;
       ++written;
-      rest = rest.front() == '(' ? rest.drop_front(rest.find(')') + 1)
-                                 : rest.drop_front();
+      // A missing ')' ends the term here and is reported below.
+      rest = rest.front() == '(' ? rest.split(')').second : rest.drop_front();
     }
     if (written > shape.size() || (!ellipsis && written != shape.size()))
       return error(what + " has " + llvm::Twine(written) +
@@ -139,19 +169,23 @@ private:
                      TensorFactors &dims, const std::string &what) {
     int64_t size = shape[dims.size()];
     int64_t known = 1;
+    unsigned numUnknown = 0;
     Factor *unknown = nullptr;
     for (unsigned f : factors) {
-      if (rule.factors[f].size == 0 && !unknown)
+      if (rule.factors[f].size == unknownSize) {
         unknown = &rule.factors[f];
-      else
+        ++numUnknown;
+      } else {
         known *= rule.factors[f].size;
+      }
     }
-    // One new letter per dimension takes what the known ones leave.
-    if (unknown && known != 0 && size % known == 0) {
+    // One new letter takes what the known ones leave. Several may be known when
+    // the whole equation is read.
+    if (numUnknown == 1 && known != 0 && size % known == 0) {
       unknown->size = size / known;
       known = size;
     }
-    if (known != size && known != 0 && !(unknown && known == 0)) {
+    if (numUnknown <= 1 && known != size) {
       if (factors.size() == 1)
         return error("'" +
                      llvm::Twine(rule.factors[factors[0]].name
@@ -160,9 +194,7 @@ private:
                      "' is " + llvm::Twine(known) + " and, in dimension " +
                      llvm::Twine(dims.size()) + " of " + what + ", " +
                      llvm::Twine(size));
-      return error("dimension " + llvm::Twine(dims.size()) + " of " + what +
-                   " has size " + llvm::Twine(size) + ", its factors give " +
-                   llvm::Twine(known));
+      return wrongProduct(dims.size(), what, size, known);
     }
     for (const DimFactors &dim : dims)
       for (unsigned f : factors)
@@ -177,7 +209,7 @@ private:
     auto [it, isNew] = letters.try_emplace(letter, rule.factors.size());
     if (isNew) {
       Factor factor;
-      factor.size = 0; // not known yet
+      factor.size = unknownSize;
       factor.name = letter;
       rule.factors.push_back(factor);
     }
@@ -189,7 +221,7 @@ private:
     auto [it, isNew] = ellipsis.try_emplace(fromRight, rule.factors.size());
     if (isNew) {
       Factor factor;
-      factor.size = 0;
+      factor.size = unknownSize;
       rule.factors.push_back(factor);
     }
     return it->second;

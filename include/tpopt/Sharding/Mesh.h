@@ -106,8 +106,8 @@ struct AxisRef {
   AxisRef merge(const AxisRef &other) const {
     return {axis, pre, size * other.size};
   }
-  /// The longest leading part that is free of `other`; none if they start alike
-  /// or if this starts inside `other`.
+  /// The longest leading part that is free of `other`: all, or what ends where
+  /// `other` starts. None if there is no such part.
   std::optional<AxisRef> getPrefixWithoutOverlap(const AxisRef &other) const;
 
   /// `"x"` or `"x":(1)2`; `quoted = false` leaves the quotes out, as the report

@@ -58,7 +58,7 @@
 ///   devices that the user left alone.
 /// * A value becomes unreduced only on axes that the target wants unreduced.
 ///   Data that is only moved is never added to anything, not even to zero.
-/// * Axes move through the dimensions that either side cuts, and one more.
+/// * Axes move through the dimensions that either side cuts, and two more.
 ///
 /// The search is bounded: it starts from the plan that reduces, gathers and
 /// slices, which always exists, and stops at a fixed number of steps looked at,
