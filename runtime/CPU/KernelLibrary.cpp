@@ -6,6 +6,7 @@
 #include "runtime/Core/CpuFeatures.h"
 #include "runtime/Core/Errors.h"
 
+#include <atomic>
 #include <cerrno>
 #include <dlfcn.h>
 #include <sys/mman.h>
@@ -14,6 +15,17 @@
 using namespace tprt;
 
 void KernelLibrary::Close::operator()(void *handle) const { dlclose(handle); }
+
+/// The folder of open descriptors, spelt differently each time. The loader
+/// knows a library by its path and would take the next one for the last, as
+/// descriptors are numbered anew; so the bits of a counter go into the path.
+static std::string getNewFolder() {
+  static std::atomic<uint64_t> counter{0};
+  std::string path = "/proc/self/fd";
+  for (uint64_t bits = ++counter; bits > 0; bits >>= 1)
+    path += bits & 1 ? "//." : "/.";
+  return path;
+}
 
 /// Opens the bytes of a shared object.
 static absl::StatusOr<void *> openBytes(absl::string_view bytes) {
@@ -33,7 +45,7 @@ static absl::StatusOr<void *> openBytes(absl::string_view bytes) {
     }
     bytes.remove_prefix(written < 0 ? 0 : written);
   }
-  std::string path = absl::StrCat("/proc/self/fd/", descriptor);
+  std::string path = absl::StrCat(getNewFolder(), "/", descriptor);
   void *handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   ::close(descriptor);
   if (!handle)

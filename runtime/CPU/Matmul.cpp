@@ -149,10 +149,11 @@ Plan MatmulEngine::Impl::makePlan(const MatmulRow &row) {
   Plan plan;
   plan.outer = getBatches(row, operands);
   // oneDNN takes one batch dimension, in which the result moves and A or B
-  // does.
+  // does. Not with an epilogue: 2.6's gemm-based matmul writes out of bounds
+  // where that meets batches of a strided result.
   const Batch *inner = nullptr;
   Batch last;
-  if (!plan.outer.empty()) {
+  if (!plan.outer.empty() && postOps.empty()) {
     const std::vector<int64_t> &strides = plan.outer.back().strides;
     if (strides[2] != 0 && (strides[0] != 0 || strides[1] != 0)) {
       last = std::move(plan.outer.back());
