@@ -149,7 +149,7 @@ Plan MatmulEngine::Impl::makePlan(const MatmulRow &row) {
   Plan plan;
   plan.outer = getBatches(row, operands);
   // oneDNN takes one batch dimension, in which the result moves and A or B
-  // does. Not with an epilogue: 2.6's gemm-based matmul writes out of bounds
+  // does. Not with an epilogue: 2.6's gemm-based matmul crashes
   // where that meets batches of a strided result.
   const Batch *inner = nullptr;
   Batch last;

@@ -70,6 +70,21 @@ TEST(Session, RunsKernelsWithScalarsAndBlocks) {
             (std::vector<int64_t>{-7, 0, 0, -7, 0, 1, -7, 1, 0, -7, 1, 1}));
 }
 
+extern "C" int useTheRuntime(const void *artifact, size_t size);
+
+TEST(CApi, WorksFromC) {
+  TestProgram program({{"model", 2}});
+  addObjectCode(program);
+  uint32_t x = program.addInput("x", DType::F32, {{10, {0}}});
+  uint32_t y = program.addOutput("y", DType::F32, {{10, {0}}});
+  addKernel(program, "add_scalar",
+            {program.buffer(Space::Input, x, 20),
+             program.buffer(Space::Output, y, 20)},
+            1, {constant(100)}, 5);
+  std::string bytes = program.finish();
+  EXPECT_EQ(useTheRuntime(bytes.data(), bytes.size()), 0) << "line of capi.c";
+}
+
 /// A loop over the layers of a stacked input, each trip in its own slice.
 TEST(Session, LoopsOverStackedSlices) {
   TestProgram program;
