@@ -423,24 +423,6 @@ TEST(Session, RefusesMachinesAndMeshesThatDoNotFit) {
   EXPECT_EQ(getErrorCode(open(huge).status()), ErrorCode::OutOfMemory);
 }
 
-/// `kernel` on rank `where` only, then an all-reduce of all ranks.
-void buildFault(TestProgram &program, const std::string &kernel, int64_t where,
-                int64_t how) {
-  addObjectCode(program);
-  program.arena = 128;
-  uint32_t axis = program.axes({0}).first;
-  addKernel(program, kernel, {}, 0,
-            {{ScalarKind::Coordinate, axis, 0}, constant(where), constant(how)},
-            0);
-  CollectiveRow sum = {};
-  sum.communicator = program.writer.add(CommunicatorRow{program.axes({0})});
-  sum.dtype = DType::F32;
-  sum.reduction = Reduction::Sum;
-  sum.count = 4;
-  sum.source = sum.destination = program.buffer(Space::Arena, 0, 16);
-  program.addCollective(sum, "attn.out");
-}
-
 bool contains(const absl::Status &status, absl::string_view text) {
   return status.message().find(text) != absl::string_view::npos;
 }
