@@ -19,7 +19,7 @@ namespace {
 /// that are left to our own loop.
 struct Operand {
   memory::desc plain;
-  std::array<int64_t, kMaxBatch> outerBytes = {};
+  std::vector<int64_t> outerBytes;
 };
 
 struct Batch {
@@ -28,7 +28,7 @@ struct Batch {
 };
 
 struct Plan {
-  std::vector<Batch> outer; ///< Looped over here, at most two.
+  std::vector<Batch> outer; ///< Looped over here.
   Operand a, b, c;
   std::vector<Operand> postOps; ///< One per post-op; empty without operand.
   memory::desc packedB;
@@ -100,8 +100,11 @@ public:
     const MatmulRow &row = artifact.rows<MatmulRow>()[index];
     if (!plan)
       plan = std::make_unique<Plan>(makePlan(row));
-    std::array<int64_t, kMaxBatch> place = {};
-    runOuter(*plan, row, pointers, 0, place);
+    int64_t count = 1;
+    for (const Batch &batch : plan->outer)
+      count *= batch.size;
+    for (int64_t number = 0; number < count; ++number)
+      runOne(*plan, row, pointers, number);
   }
 
   void forgetWeights() {
@@ -118,12 +121,9 @@ private:
   };
 
   Plan makePlan(const MatmulRow &row);
-  void runOuter(const Plan &plan, const MatmulRow &row,
-                const MatmulPointers &pointers, size_t level,
-                std::array<int64_t, kMaxBatch> &place);
-  void runInner(const Plan &plan, const MatmulRow &row,
-                const MatmulPointers &pointers,
-                const std::array<int64_t, kMaxBatch> &place);
+  /// Runs the `number`-th of the outer batches.
+  void runOne(const Plan &plan, const MatmulRow &row,
+              const MatmulPointers &pointers, int64_t number);
   memory getWeight(const Plan &plan, const MatmulRow &row, const char *data);
   memory wrap(const memory::desc &desc, const char *data) {
     return memory(desc, engine, const_cast<char *>(data));
@@ -167,8 +167,8 @@ Plan MatmulEngine::Impl::makePlan(const MatmulRow &row) {
     Operand result;
     result.plain = describeOperand(operand, rows, columns, inner, index);
     for (size_t i = 0; i < plan.outer.size(); ++i)
-      result.outerBytes[i] =
-          plan.outer[i].strides[index] * getSize(operand.dtype);
+      result.outerBytes.push_back(plan.outer[i].strides[index] *
+                                  getSize(operand.dtype));
     ++index;
     return result;
   };
@@ -240,23 +240,15 @@ memory MatmulEngine::Impl::getWeight(const Plan &plan, const MatmulRow &row,
   return result;
 }
 
-void MatmulEngine::Impl::runOuter(const Plan &plan, const MatmulRow &row,
-                                  const MatmulPointers &pointers, size_t level,
-                                  std::array<int64_t, kMaxBatch> &place) {
-  if (level == plan.outer.size())
-    return runInner(plan, row, pointers, place);
-  for (int64_t i = 0; i < plan.outer[level].size; ++i) {
-    place[level] = i;
-    runOuter(plan, row, pointers, level + 1, place);
-  }
-}
-
-void MatmulEngine::Impl::runInner(const Plan &plan, const MatmulRow &row,
-                                  const MatmulPointers &pointers,
-                                  const std::array<int64_t, kMaxBatch> &place) {
+void MatmulEngine::Impl::runOne(const Plan &plan, const MatmulRow &row,
+                                const MatmulPointers &pointers,
+                                int64_t number) {
   auto move = [&](const Operand &operand, const char *data) {
-    for (size_t i = 0; i < plan.outer.size(); ++i)
-      data += place[i] * operand.outerBytes[i];
+    int64_t rest = number;
+    for (size_t i = plan.outer.size(); i-- > 0;) {
+      data += rest % plan.outer[i].size * operand.outerBytes[i];
+      rest /= plan.outer[i].size;
+    }
     return data;
   };
   if (plan.scratchpad.get_size() > scratchpadSize) {
