@@ -53,14 +53,14 @@ std::string tprt::describe(const CollectiveCall &call) {
 }
 
 void ThreadDomain::fail(const absl::Status &status) {
-  absl::MutexLock lock(&mutex);
+  std::lock_guard<std::mutex> lock(mutex);
   if (cause.ok())
     cause = status;
   failed.store(true, std::memory_order_relaxed);
 }
 
 absl::Status ThreadDomain::getFailure() {
-  absl::MutexLock lock(&mutex);
+  std::lock_guard<std::mutex> lock(mutex);
   if (cause.ok() || getErrorCode(cause) == ErrorCode::Aborted)
     return cause;
   return makeError(ErrorCode::PeerFailed,
@@ -69,7 +69,7 @@ absl::Status ThreadDomain::getFailure() {
 
 std::shared_ptr<ThreadGroup> ThreadDomain::join(int occasion,
                                                 const std::vector<int> &group) {
-  absl::MutexLock lock(&mutex);
+  std::lock_guard<std::mutex> lock(mutex);
   std::shared_ptr<ThreadGroup> &place = groups[{occasion, group}];
   if (!place)
     place = std::make_shared<ThreadGroup>(group);
