@@ -17,15 +17,16 @@
 using namespace tprt;
 
 // Of libgomp, which oneDNN computes with; clang has no omp.h for it.
-extern "C" void omp_set_num_threads(int);
+extern "C" void
+omp_set_num_threads(int); // NOLINT(readability-identifier-naming)
 
-namespace {
-
-int64_t now() {
+static int64_t now() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
              std::chrono::steady_clock::now().time_since_epoch())
       .count();
 }
+
+namespace {
 
 class CpuExecutor final : public Executor {
 public:
@@ -246,13 +247,13 @@ private:
   const KernelLibrary kernels;
 };
 
-absl::StatusOr<std::unique_ptr<Backend>>
+} // namespace
+
+static absl::StatusOr<std::unique_ptr<Backend>>
 createBackend(std::shared_ptr<const Artifact> artifact) {
   TPRT_ASSIGN_OR_RETURN(KernelLibrary kernels, KernelLibrary::load(*artifact));
   return std::make_unique<CpuBackend>(std::move(artifact), std::move(kernels));
 }
-
-} // namespace
 
 extern "C" const Plugin *tprtGetPlugin() {
   static const Plugin plugin{kPluginVersion, createBackend, nullptr};

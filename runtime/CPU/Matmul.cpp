@@ -36,15 +36,18 @@ struct Plan {
   memory::desc scratchpad;
 };
 
-memory::data_type getType(DType dtype) {
+} // namespace
+
+static memory::data_type getType(DType dtype) {
   return dtype == DType::BF16 ? memory::data_type::bf16
                               : memory::data_type::f32;
 }
 
 /// The batch dimensions that matter, neighbours merged where all operands walk
 /// through them evenly.
-std::vector<Batch> getBatches(const MatmulRow &row,
-                              absl::Span<const MatmulOperand *const> operands) {
+static std::vector<Batch>
+getBatches(const MatmulRow &row,
+           absl::Span<const MatmulOperand *const> operands) {
   std::vector<Batch> batches;
   for (unsigned i = 0; i < kMaxBatch; ++i) {
     if (row.batch[i] == 1)
@@ -65,9 +68,9 @@ std::vector<Batch> getBatches(const MatmulRow &row,
 
 /// An operand of `rows` x `columns`, in `inner` batches if there are any. A
 /// stride of 0 becomes a dimension of 1, which oneDNN broadcasts.
-memory::desc describeOperand(const MatmulOperand &operand, int64_t rows,
-                             int64_t columns, const Batch *inner,
-                             size_t index) {
+static memory::desc describeOperand(const MatmulOperand &operand, int64_t rows,
+                                    int64_t columns, const Batch *inner,
+                                    size_t index) {
   memory::dims sizes, strides;
   auto add = [&](int64_t size, int64_t stride) {
     sizes.push_back(stride == 0 ? 1 : size);
@@ -87,8 +90,6 @@ memory::desc describeOperand(const MatmulOperand &operand, int64_t rows,
   return memory::desc(sizes, getType(operand.dtype), strides);
 }
 
-} // namespace
-
 class MatmulEngine::Impl {
 public:
   explicit Impl(const Artifact &artifact)
@@ -104,7 +105,7 @@ public:
     for (const Batch &batch : plan->outer)
       count *= batch.size;
     for (int64_t number = 0; number < count; ++number)
-      runOne(*plan, row, pointers, number);
+      runOne(*plan, pointers, number);
   }
 
   void forgetWeights() {
@@ -122,9 +123,8 @@ private:
 
   Plan makePlan(const MatmulRow &row);
   /// Runs the `number`-th of the outer batches.
-  void runOne(const Plan &plan, const MatmulRow &row,
-              const MatmulPointers &pointers, int64_t number);
-  memory getWeight(const Plan &plan, const MatmulRow &row, const char *data);
+  void runOne(const Plan &plan, const MatmulPointers &pointers, int64_t number);
+  memory getWeight(const Plan &plan, const char *data);
   memory wrap(const memory::desc &desc, const char *data) {
     return memory(desc, engine, const_cast<char *>(data));
   }
@@ -224,8 +224,7 @@ Plan MatmulEngine::Impl::makePlan(const MatmulRow &row) {
 }
 
 /// The weight in the layout of the plan, repacked at most once.
-memory MatmulEngine::Impl::getWeight(const Plan &plan, const MatmulRow &row,
-                                     const char *data) {
+memory MatmulEngine::Impl::getWeight(const Plan &plan, const char *data) {
   if (plan.packedB == plan.b.plain)
     return wrap(plan.b.plain, data);
   std::vector<PackedWeight> &forms = packed[data];
@@ -240,7 +239,7 @@ memory MatmulEngine::Impl::getWeight(const Plan &plan, const MatmulRow &row,
   return result;
 }
 
-void MatmulEngine::Impl::runOne(const Plan &plan, const MatmulRow &row,
+void MatmulEngine::Impl::runOne(const Plan &plan,
                                 const MatmulPointers &pointers,
                                 int64_t number) {
   auto move = [&](const Operand &operand, const char *data) {
@@ -257,7 +256,7 @@ void MatmulEngine::Impl::runOne(const Plan &plan, const MatmulRow &row,
   }
   std::unordered_map<int, memory> arguments = {
       {DNNL_ARG_SRC, wrap(plan.a.plain, move(plan.a, pointers.a))},
-      {DNNL_ARG_WEIGHTS, getWeight(plan, row, move(plan.b, pointers.b))},
+      {DNNL_ARG_WEIGHTS, getWeight(plan, move(plan.b, pointers.b))},
       {DNNL_ARG_DST, wrap(plan.c.plain, move(plan.c, pointers.c))}};
   if (scratchpadSize > 0)
     arguments[DNNL_ARG_SCRATCHPAD] =

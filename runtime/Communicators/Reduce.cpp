@@ -14,7 +14,9 @@ namespace {
 /// result is written only when all sources are read.
 constexpr int64_t kBlock = 1024;
 
-template <Reduction reduction, typename T> T combine(T a, T b) {
+} // namespace
+
+template <Reduction reduction, typename T> static T combine(T a, T b) {
   if constexpr (reduction == Reduction::Sum) {
     if constexpr (std::is_integral_v<T>)
       return static_cast<T>(static_cast<uint64_t>(a) +
@@ -29,8 +31,8 @@ template <Reduction reduction, typename T> T combine(T a, T b) {
 }
 
 template <typename T, typename Accumulator, Reduction reduction>
-void reduceTyped(absl::Span<const char *const> sources, int64_t count,
-                 char *to) {
+static void reduceTyped(absl::Span<const char *const> sources, int64_t count,
+                        char *to) {
   Accumulator block[kBlock];
   for (int64_t begin = 0; begin < count; begin += kBlock) {
     int64_t size = std::min(kBlock, count - begin);
@@ -50,8 +52,8 @@ void reduceTyped(absl::Span<const char *const> sources, int64_t count,
 }
 
 template <typename T, typename Accumulator = T>
-void reduceAs(Reduction reduction, absl::Span<const char *const> sources,
-              int64_t count, char *to) {
+static void reduceAs(Reduction reduction, absl::Span<const char *const> sources,
+                     int64_t count, char *to) {
   switch (reduction) {
   case Reduction::None:
     return;
@@ -63,6 +65,8 @@ void reduceAs(Reduction reduction, absl::Span<const char *const> sources,
     return reduceTyped<T, Accumulator, Reduction::Min>(sources, count, to);
   }
 }
+
+namespace {
 
 /// A logical value: its sum is "any", kept 0 or 1.
 struct Truth {

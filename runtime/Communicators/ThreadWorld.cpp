@@ -13,16 +13,16 @@
 
 using namespace tprt;
 
-namespace {
-
 /// Tells the core that this is a waiting loop.
-void pause() {
+static void relax() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
 #elif defined(__aarch64__)
   asm volatile("yield");
 #endif
 }
+
+namespace {
 
 /// What one rank shows the others of its group. The fields beside `phase` are
 /// written before the phase is announced and stay until all have seen them;
@@ -105,7 +105,7 @@ public:
         if (domain->hasFailed())
           return addContext(domain->getFailure(), getContext(what()));
         if (round < 200) {
-          pause();
+          relax();
           continue;
         }
         sched_yield();

@@ -87,13 +87,15 @@ private:
   absl::flat_hash_map<uint32_t, int64_t> activeLoops;
 };
 
+} // namespace
+
 absl::Status Verifier::verifyMesh() const {
   int64_t devices = 1;
   for (const MeshAxis &axis : artifact.rows<MeshAxis>()) {
     TPRT_RETURN_IF_ERROR(verifyText(axis.name));
-    if (axis.size < 1 || axis.size > kMaxDevices ||
-        (devices *= axis.size) > kMaxDevices)
+    if (axis.size < 1 || axis.size > kMaxDevices / devices)
       return fail("a mesh axis has size ", axis.size);
+    devices *= axis.size;
   }
   for (const AxisRefRow &ref : artifact.rows<AxisRefRow>()) {
     if (ref.axis >= artifact.rows<MeshAxis>().size())
@@ -530,7 +532,5 @@ absl::Status Verifier::verifyCollective(const CollectiveRow &row) const {
       return fail("a permutation names position ", from, " of ", group);
   return absl::OkStatus();
 }
-
-} // namespace
 
 absl::Status Artifact::verify() const { return Verifier(*this).verify(); }

@@ -15,17 +15,17 @@
 using namespace tprt;
 
 namespace {
-
 struct Feature {
   absl::string_view name;
   bool present;
 };
+} // namespace
 
 #if defined(__x86_64__)
 
-constexpr absl::string_view kArchitecture = "x86_64";
+static constexpr absl::string_view kArchitecture = "x86_64";
 
-std::vector<Feature> getFeatures() {
+static std::vector<Feature> getFeatures() {
   __builtin_cpu_init();
 #define FEATURE(name) {name, __builtin_cpu_supports(name) != 0}
   return {FEATURE("sse3"),         FEATURE("ssse3"),
@@ -45,16 +45,14 @@ std::vector<Feature> getFeatures() {
 
 #elif defined(__aarch64__)
 
-constexpr absl::string_view kArchitecture = "aarch64";
+static constexpr absl::string_view kArchitecture = "aarch64";
 
 /// What every AArch64 CPU has.
-std::vector<Feature> getFeatures() {
+static std::vector<Feature> getFeatures() {
   return {{"neon", true}, {"fp-armv8", true}};
 }
 
 #endif
-
-} // namespace
 
 std::string tprt::getHostCpu() {
   std::vector<absl::string_view> present;

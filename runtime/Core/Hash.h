@@ -35,7 +35,7 @@ inline uint64_t hashBytes(absl::string_view bytes, uint64_t seed = 0) {
     return value;
   };
   for (; left >= 32; left -= 32, p += 32)
-    for (int lane = 0; lane < 4; ++lane) {
+    for (size_t lane = 0; lane < 4; ++lane) {
       lanes[lane] = (lanes[lane] ^ word(p + 8 * lane)) * prime;
       lanes[lane] ^= lanes[lane] >> 32;
     }
@@ -43,7 +43,7 @@ inline uint64_t hashBytes(absl::string_view bytes, uint64_t seed = 0) {
   if (left > 0)
     std::memcpy(tail, p, left);
   uint64_t hash = mix(seed ^ bytes.size() * prime);
-  for (int lane = 0; lane < 4; ++lane)
+  for (size_t lane = 0; lane < 4; ++lane)
     hash = mix(hash ^ lanes[lane]) + mix(hash + word(tail + 8 * lane));
   return hash;
 }

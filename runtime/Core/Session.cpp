@@ -343,9 +343,10 @@ absl::StatusOr<std::string> Session::read(absl::string_view name) {
     const AlignedBuffer &block = getBlock(rank);
     auto all = rank.world->exchange({block.data(), block.size()},
                                     absl::StrCat("reading '", name, "'"));
-    if (all.ok())
-      blocks = *std::move(all);
-    return all.status();
+    if (!all.ok())
+      return all.status();
+    blocks = *std::move(all);
+    return absl::OkStatus();
   });
   threads->wait();
   TPRT_RETURN_IF_ERROR(finishRanks());

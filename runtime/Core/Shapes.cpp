@@ -9,9 +9,11 @@ using namespace tprt;
 
 absl::optional<int64_t> tprt::getNumElements(absl::Span<const int64_t> shape) {
   absl::optional<int64_t> count = 1;
-  for (int64_t size : shape)
-    if (!(count = checkedMultiply(*count, size)))
+  for (int64_t size : shape) {
+    count = checkedMultiply(*count, size);
+    if (!count)
       return absl::nullopt;
+  }
   return count;
 }
 

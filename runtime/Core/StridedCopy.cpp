@@ -21,10 +21,13 @@ using Dims = absl::InlinedVector<Dim, 8>;
 /// far apart the rows are.
 constexpr int64_t kTile = 32;
 
+} // namespace
+
 /// The dimensions without those of size 1, largest destination stride first,
 /// neighbours that continue each other in both views made one.
-Dims normalise(absl::Span<const int64_t> sizes, absl::Span<const int64_t> to,
-               absl::Span<const int64_t> from) {
+static Dims normalise(absl::Span<const int64_t> sizes,
+                      absl::Span<const int64_t> to,
+                      absl::Span<const int64_t> from) {
   Dims dims;
   for (size_t i = 0; i < sizes.size(); ++i)
     if (sizes[i] != 1)
@@ -45,8 +48,8 @@ Dims normalise(absl::Span<const int64_t> sizes, absl::Span<const int64_t> to,
 
 /// Calls plane(toOffset, fromOffset) for all indices of `outer`.
 template <typename Plane>
-void forEachPlane(absl::Span<const Dim> outer, int64_t to, int64_t from,
-                  Plane plane) {
+static void forEachPlane(absl::Span<const Dim> outer, int64_t to, int64_t from,
+                         Plane plane) {
   if (outer.empty())
     return plane(to, from);
   for (int64_t i = 0; i < outer[0].size; ++i)
@@ -54,7 +57,7 @@ void forEachPlane(absl::Span<const Dim> outer, int64_t to, int64_t from,
                  from + i * outer[0].from, plane);
 }
 
-template <typename To, typename From> To convert(From value) {
+template <typename To, typename From> static To convert(From value) {
   if constexpr (std::is_same_v<To, From>)
     return value;
   else
@@ -62,7 +65,7 @@ template <typename To, typename From> To convert(From value) {
 }
 
 template <typename To, typename From>
-void copyPlane(To *to, const From *from, Dim rows, Dim columns) {
+static void copyPlane(To *to, const From *from, Dim rows, Dim columns) {
   if (columns.to == 1 && columns.from == 1) {
     for (int64_t i = 0; i < rows.size; ++i) {
       To *target = to + i * rows.to;
@@ -86,7 +89,7 @@ void copyPlane(To *to, const From *from, Dim rows, Dim columns) {
 }
 
 template <typename To, typename From>
-void copyTyped(char *to, const char *from, Dims dims) {
+static void copyTyped(char *to, const char *from, Dims dims) {
   // The plane is the dimension that is contiguous in the destination and, of
   // the others, the one with the smallest source stride.
   Dim columns{1, 1, 1}, rows{1, 1, 1};
@@ -108,7 +111,8 @@ void copyTyped(char *to, const char *from, Dims dims) {
 }
 
 template <typename To>
-void copyFromFloat(DType fromType, char *to, const char *from, Dims dims) {
+static void copyFromFloat(DType fromType, char *to, const char *from,
+                          Dims dims) {
   switch (fromType) {
   case DType::F64:
     copyTyped<To, double>(to, from, std::move(dims));
@@ -125,7 +129,7 @@ void copyFromFloat(DType fromType, char *to, const char *from, Dims dims) {
 }
 
 /// Calls body with a value of the unsigned integer of that many bytes.
-template <typename Body> void withInteger(int64_t size, Body body) {
+template <typename Body> static void withInteger(int64_t size, Body body) {
   switch (size) {
   case 1:
     return body(uint8_t());
@@ -137,8 +141,6 @@ template <typename Body> void withInteger(int64_t size, Body body) {
     return body(uint64_t());
   }
 }
-
-} // namespace
 
 bool tprt::canConvert(DType from, DType to) {
   return from == to || (from <= DType::F16 && to <= DType::F16);

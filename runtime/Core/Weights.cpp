@@ -29,8 +29,10 @@ struct Interval {
   int64_t begin, end;
 };
 
-std::vector<Interval> getBlock(const Artifact &artifact, Range dims,
-                               int64_t rank) {
+} // namespace
+
+static std::vector<Interval> getBlock(const Artifact &artifact, Range dims,
+                                      int64_t rank) {
   std::vector<Interval> block;
   for (const DimRow &dim : artifact.rows<DimRow>(dims)) {
     int64_t begin = artifact.getPosition(dim.axes, rank) * dim.local;
@@ -43,9 +45,9 @@ std::vector<Interval> getBlock(const Artifact &artifact, Range dims,
 /// Calls body(blockOffset, blockStrides, otherOffset, otherStrides, sizes), all
 /// in elements, for boxes that together make the block.
 template <typename Body>
-void forEachBox(absl::Span<const Interval> block,
-                absl::Span<const int64_t> blockStrides,
-                absl::Span<const Factored> dims, Body body) {
+static void forEachBox(absl::Span<const Interval> block,
+                       absl::Span<const int64_t> blockStrides,
+                       absl::Span<const Factored> dims, Body body) {
   std::vector<std::vector<Box>> boxes;
   for (size_t i = 0; i < dims.size(); ++i) {
     boxes.push_back(splitInterval(block[i].begin, block[i].end, dims[i].sizes));
@@ -78,7 +80,7 @@ void forEachBox(absl::Span<const Interval> block,
 }
 
 /// The dimensions of a dense row-major tensor, each its only factor.
-std::vector<Factored> getDense(absl::Span<const int64_t> shape) {
+static std::vector<Factored> getDense(absl::Span<const int64_t> shape) {
   std::vector<int64_t> strides = getStrides(shape);
   std::vector<Factored> dims(shape.size());
   for (size_t i = 0; i < shape.size(); ++i)
@@ -88,14 +90,12 @@ std::vector<Factored> getDense(absl::Span<const int64_t> shape) {
 
 /// Calls body with boxes of the rank's block and of the whole dense tensor.
 template <typename Body>
-void forEachDenseBox(const Artifact &artifact, Range dims, int64_t rank,
-                     Body body) {
+static void forEachDenseBox(const Artifact &artifact, Range dims, int64_t rank,
+                            Body body) {
   forEachBox(getBlock(artifact, dims, rank),
              getStrides(artifact.getLocalShape(dims)),
              getDense(artifact.getGlobalShape(dims)), body);
 }
-
-} // namespace
 
 absl::Status tprt::loadSource(const Artifact &artifact, const InputRow &input,
                               int64_t rank, const StoredTensor &tensor,

@@ -42,7 +42,9 @@ constexpr int64_t kPiece = int64_t{1} << 30;
 volatile std::sig_atomic_t wasTerminated = 0;
 void onTerminate(int) { wasTerminated = 1; }
 
-absl::Status check(int result, absl::string_view what) {
+} // namespace
+
+static absl::Status check(int result, absl::string_view what) {
   if (result == MPI_SUCCESS)
     return absl::OkStatus();
   char text[MPI_MAX_ERROR_STRING] = {};
@@ -50,6 +52,8 @@ absl::Status check(int result, absl::string_view what) {
   MPI_Error_string(result, text, &length);
   return makeError(ErrorCode::Transport, "MPI: ", what, ": ", text);
 }
+
+namespace {
 
 /// Messages under way, and whom those yet to be received come from.
 struct Messages {
@@ -116,6 +120,8 @@ private:
   absl::Status failure ABSL_GUARDED_BY(mutex);
   bool hasTold = false;
 };
+
+} // namespace
 
 MpiWorld::~MpiWorld() {
   bool failed;
@@ -306,6 +312,8 @@ MpiWorld::exchange(absl::string_view mine, absl::string_view what) {
   return all;
 }
 
+namespace {
+
 class MpiCommunicator final : public Communicator {
 public:
   MpiCommunicator(MpiWorld &world, std::vector<int> group, int tag)
@@ -355,6 +363,8 @@ private:
   int64_t position;
   absl::flat_hash_map<uint32_t, std::unique_ptr<Running>> running;
 };
+
+} // namespace
 
 absl::StatusOr<std::unique_ptr<Communicator>>
 MpiWorld::split(const std::vector<int> &group) {
@@ -492,7 +502,8 @@ absl::Status MpiCommunicator::finish(uint32_t index) {
   return status;
 }
 
-absl::StatusOr<std::unique_ptr<World>> createWorld(absl::Duration timeout) {
+static absl::StatusOr<std::unique_ptr<World>>
+createWorld(absl::Duration timeout) {
   int isRunning = 0, hasEnded = 0;
   MPI_Initialized(&isRunning);
   MPI_Finalized(&hasEnded);
@@ -517,8 +528,6 @@ absl::StatusOr<std::unique_ptr<World>> createWorld(absl::Duration timeout) {
   TPRT_RETURN_IF_ERROR(world->connect());
   return world;
 }
-
-} // namespace
 
 extern "C" const Plugin *tprtGetPlugin() {
   static const Plugin plugin{kPluginVersion, nullptr, createWorld};

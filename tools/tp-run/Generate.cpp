@@ -19,11 +19,9 @@ using namespace tprt;
 const std::vector<absl::string_view> tprun::kGenerateInputs = {
     "tokens", "length", "token", "position"};
 
-namespace {
-
 /// Binds integers to an input, zeros behind them.
-absl::Status bindIntegers(Session &session, absl::string_view name,
-                          absl::Span<const int64_t> values) {
+static absl::Status bindIntegers(Session &session, absl::string_view name,
+                                 absl::Span<const int64_t> values) {
   const Artifact &artifact = session.getArtifact();
   absl::optional<uint32_t> index = artifact.findInput(name);
   if (!index)
@@ -47,8 +45,8 @@ absl::Status bindIntegers(Session &session, absl::string_view name,
 }
 
 /// The entry's output with the logits.
-absl::StatusOr<const OutputRow *> findLogits(const Artifact &artifact,
-                                             absl::string_view entryName) {
+static absl::StatusOr<const OutputRow *>
+findLogits(const Artifact &artifact, absl::string_view entryName) {
   absl::optional<uint32_t> entry = artifact.findEntry(entryName);
   if (!entry)
     return makeError(ErrorCode::UnknownName, "--generate wants an entry '",
@@ -69,7 +67,7 @@ absl::StatusOr<const OutputRow *> findLogits(const Artifact &artifact,
 }
 
 /// The logits after the token at `place` of those the entry was given.
-absl::StatusOr<std::vector<double>>
+static absl::StatusOr<std::vector<double>>
 readLogits(Session &session, const OutputRow &output, int64_t place) {
   const Artifact &artifact = session.getArtifact();
   TPRT_ASSIGN_OR_RETURN(std::string bytes,
@@ -84,8 +82,6 @@ readLogits(Session &session, const OutputRow &output, int64_t place) {
   return tprun::decode(output.dtype,
                        absl::string_view(bytes).substr(at * row, row));
 }
-
-} // namespace
 
 int64_t tprun::sample(absl::Span<const double> logits, double temperature,
                       uint64_t random) {
