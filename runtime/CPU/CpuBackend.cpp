@@ -1,0 +1,261 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file Executes the step table on a thread of this machine's CPU: kernels
+/// from the artifact's object code, matmuls from oneDNN, collectives from the
+/// world.
+
+#include "runtime/CPU/KernelLibrary.h"
+#include "runtime/CPU/Matmul.h"
+#include "runtime/Core/Backend.h"
+#include "runtime/Core/StridedCopy.h"
+
+#include "absl/container/inlined_vector.h"
+
+#include <chrono>
+
+using namespace tprt;
+
+// Of libgomp, which oneDNN computes with; clang has no omp.h for it.
+extern "C" void
+omp_set_num_threads(int); // NOLINT(readability-identifier-naming)
+
+static int64_t now() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+namespace {
+
+class CpuExecutor final : public Executor {
+public:
+  CpuExecutor(const Artifact &artifact, const KernelLibrary &kernels,
+              World &world, RankMemory &memory)
+      : artifact(artifact), kernels(kernels), world(world), memory(memory),
+        matmuls(artifact), generation(memory.parameterGeneration) {}
+
+  /// Makes the communicators, as every rank does in table order.
+  absl::Status connect() {
+    for (const CommunicatorRow &row : artifact.rows<CommunicatorRow>()) {
+      TPRT_ASSIGN_OR_RETURN(
+          std::unique_ptr<Communicator> communicator,
+          world.split(artifact.getGroup(row, world.getRank())));
+      communicators.push_back(std::move(communicator));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status run(uint32_t entryIndex,
+                   std::vector<StepTime> *stepTimes) override {
+    // Ranks share the machine's cores: each computes on its own thread alone.
+    omp_set_num_threads(1);
+    if (generation != memory.parameterGeneration) {
+      matmuls.forgetWeights();
+      generation = memory.parameterGeneration;
+    }
+    const EntryRow &entry = artifact.rows<EntryRow>()[entryIndex];
+    counters.assign(entry.counters, 0);
+    times = stepTimes;
+    return runSteps(entry.steps.first, entry.steps.count);
+  }
+
+private:
+  absl::Status runSteps(uint32_t first, uint32_t count) {
+    for (uint32_t i = first, end = first + count; i < end; ++i) {
+      TPRT_RETURN_IF_ERROR(world.check());
+      const StepRow &step = artifact.rows<StepRow>()[i];
+      if (step.kind == StepKind::Control) {
+        const ControlRow &control = artifact.rows<ControlRow>()[step.row];
+        TPRT_RETURN_IF_ERROR(runControl(control, step, i + 1));
+        i += control.first + control.second;
+        continue;
+      }
+      int64_t begin = times ? now() : 0;
+      TPRT_RETURN_IF_ERROR(runStep(step));
+      if (times)
+        times->push_back({i, begin, now()});
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status runControl(const ControlRow &control, const StepRow &step,
+                          uint32_t first) {
+    uint32_t second = first + control.first;
+    auto isTrue = [&] { return *resolve(control.predicate) != 0; };
+    switch (control.kind) {
+    case ControlKind::Loop:
+      for (int64_t trip = 0; trip < control.trips; ++trip) {
+        counters[control.counter] = trip;
+        TPRT_RETURN_IF_ERROR(runSteps(first, control.first));
+      }
+      return absl::OkStatus();
+    case ControlKind::While:
+      for (int64_t trip = 0; trip < control.trips; ++trip) {
+        counters[control.counter] = trip;
+        TPRT_RETURN_IF_ERROR(runSteps(first, control.first));
+        if (!isTrue())
+          return absl::OkStatus();
+        TPRT_RETURN_IF_ERROR(runSteps(second, control.second));
+      }
+      return fail(ErrorCode::TripLimit, step, "went on after ", control.trips,
+                  " trips, the bound it was compiled with");
+    case ControlKind::If:
+      return isTrue() ? runSteps(first, control.first)
+                      : runSteps(second, control.second);
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status runStep(const StepRow &step) {
+    switch (step.kind) {
+    case StepKind::Kernel:
+      return runKernel(artifact.rows<KernelCallRow>()[step.row], step);
+    case StepKind::Matmul:
+      return runMatmul(step);
+    case StepKind::CollectiveStart: {
+      const CollectiveRow &row = artifact.rows<CollectiveRow>()[step.row];
+      return communicators[row.communicator]->start(
+          step.row,
+          {&row, artifact.integers(row.permutation), resolve(row.source),
+           resolve(row.destination), artifact.text(step.name)});
+    }
+    case StepKind::CollectiveDone: {
+      const CollectiveRow &row = artifact.rows<CollectiveRow>()[step.row];
+      return communicators[row.communicator]->finish(step.row);
+    }
+    case StepKind::Copy: {
+      const CopyRow &copy = artifact.rows<CopyRow>()[step.row];
+      copyStrided(copy.dtype, resolve(copy.destination),
+                  {copy.to.strides, copy.rank}, copy.dtype,
+                  resolve(copy.source), {copy.from.strides, copy.rank},
+                  {copy.sizes, copy.rank});
+      return absl::OkStatus();
+    }
+    case StepKind::Fill: {
+      const FillRow &fill = artifact.rows<FillRow>()[step.row];
+      fillStrided(fill.dtype, resolve(fill.destination),
+                  {fill.to.strides, fill.rank}, {fill.sizes, fill.rank},
+                  fill.pattern);
+      return absl::OkStatus();
+    }
+    case StepKind::Control:
+      break; // runSteps sees to it
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status runKernel(const KernelCallRow &call, const StepRow &step) {
+    absl::InlinedVector<void *, 8> buffers;
+    for (const BufferRow &buffer : artifact.rows<BufferRow>(call.buffers))
+      buffers.push_back(resolve(buffer));
+    absl::InlinedVector<int64_t, 8> scalars;
+    for (const ScalarRow &scalar : artifact.rows<ScalarRow>(call.scalars))
+      scalars.push_back(evaluate(scalar));
+    int32_t result = kernels.get(call.kernel)(buffers.data(), scalars.data(),
+                                              call.rowBegin, call.rowEnd);
+    if (result == 0)
+      return absl::OkStatus();
+    return fail(ErrorCode::KernelFailed, step, "kernel '",
+                artifact.text(artifact.rows<KernelRow>()[call.kernel].symbol),
+                "' returned ", result);
+  }
+
+  absl::Status runMatmul(const StepRow &step) {
+    const MatmulRow &row = artifact.rows<MatmulRow>()[step.row];
+    absl::InlinedVector<const char *, 4> postOps;
+    for (const PostOpRow &postOp : artifact.rows<PostOpRow>(row.postOps))
+      postOps.push_back(postOp.kind <= PostOpKind::Multiply
+                            ? resolve(postOp.operand.buffer)
+                            : nullptr);
+    absl::Status status =
+        matmuls.run(step.row, {resolve(row.a.buffer), resolve(row.b.buffer),
+                               resolve(row.c.buffer), postOps});
+    return addContext(status, getContext(step));
+  }
+
+  int64_t evaluate(const ScalarRow &scalar) const {
+    switch (scalar.kind) {
+    case ScalarKind::Constant:
+      return scalar.value;
+    case ScalarKind::Coordinate:
+      return artifact.getPosition({scalar.index, 1}, world.getRank());
+    case ScalarKind::Counter:
+      return counters[scalar.index];
+    }
+    return 0;
+  }
+
+  char *resolve(const BufferRow &buffer) const {
+    char *base = nullptr;
+    switch (buffer.space) {
+    case Space::Arena:
+      base = memory.arena.data();
+      break;
+    case Space::Input:
+      base = memory.inputs[buffer.index].data();
+      break;
+    case Space::Output:
+      base = memory.outputs[buffer.index].data();
+      break;
+    case Space::Constant:
+      // Never written: the artifact's verifier has seen to it.
+      base = const_cast<char *>(artifact.bytes(SectionKind::Constants).data());
+      break;
+    }
+    int64_t trips = buffer.counter == kNone ? 0 : counters[buffer.counter];
+    return base + buffer.offset + trips * buffer.step;
+  }
+
+  std::string getContext(const StepRow &step) const {
+    return absl::StrCat("rank ", world.getRank(), ", step '",
+                        artifact.text(step.name), "'");
+  }
+
+  template <typename... Pieces>
+  absl::Status fail(ErrorCode code, const StepRow &step,
+                    const Pieces &...pieces) const {
+    return makeError(code, getContext(step), ": ", pieces...);
+  }
+
+  const Artifact &artifact;
+  const KernelLibrary &kernels;
+  World &world;
+  RankMemory &memory;
+  MatmulEngine matmuls;
+  uint64_t generation;
+  std::vector<std::unique_ptr<Communicator>> communicators;
+  std::vector<int64_t> counters;
+  std::vector<StepTime> *times = nullptr;
+};
+
+class CpuBackend final : public Backend {
+public:
+  CpuBackend(std::shared_ptr<const Artifact> artifact, KernelLibrary kernels)
+      : artifact(std::move(artifact)), kernels(std::move(kernels)) {}
+
+  absl::StatusOr<std::unique_ptr<Executor>>
+  createExecutor(World &world, RankMemory &memory) override {
+    auto executor =
+        std::make_unique<CpuExecutor>(*artifact, kernels, world, memory);
+    TPRT_RETURN_IF_ERROR(executor->connect());
+    return executor;
+  }
+
+private:
+  const std::shared_ptr<const Artifact> artifact;
+  const KernelLibrary kernels;
+};
+
+} // namespace
+
+static absl::StatusOr<std::unique_ptr<Backend>>
+createBackend(std::shared_ptr<const Artifact> artifact) {
+  TPRT_ASSIGN_OR_RETURN(KernelLibrary kernels, KernelLibrary::load(*artifact));
+  return std::make_unique<CpuBackend>(std::move(artifact), std::move(kernels));
+}
+
+extern "C" const Plugin *tprtGetPlugin() {
+  static const Plugin plugin{kPluginVersion, createBackend, nullptr};
+  return &plugin;
+}

@@ -1,0 +1,75 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "runtime/CPU/KernelLibrary.h"
+
+#include "runtime/Core/CpuFeatures.h"
+#include "runtime/Core/Errors.h"
+
+#include <atomic>
+#include <cerrno>
+#include <dlfcn.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+using namespace tprt;
+
+void KernelLibrary::Close::operator()(void *handle) const { dlclose(handle); }
+
+/// The folder of open descriptors, spelt differently each time. The loader
+/// knows a library by its path and would take the next one for the last, as
+/// descriptors are numbered anew; so the bits of a counter go into the path.
+static std::string getNewFolder() {
+  static std::atomic<uint64_t> counter{0};
+  std::string path = "/proc/self/fd";
+  for (uint64_t bits = ++counter; bits > 0; bits >>= 1)
+    path += bits & 1 ? "//." : "/.";
+  return path;
+}
+
+/// Opens the bytes of a shared object.
+static absl::StatusOr<void *> openBytes(absl::string_view bytes) {
+  auto fail = [](absl::string_view why) {
+    return makeError(ErrorCode::ObjectCode,
+                     "cannot load the artifact's object code: ", why);
+  };
+  int descriptor = memfd_create("tprt-kernels", MFD_CLOEXEC);
+  if (descriptor < 0)
+    return fail(std::strerror(errno));
+  while (!bytes.empty()) {
+    ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
+    if (written < 0 && errno != EINTR) {
+      absl::Status status = fail(std::strerror(errno));
+      ::close(descriptor);
+      return status;
+    }
+    bytes.remove_prefix(written < 0 ? 0 : written);
+  }
+  std::string path = absl::StrCat(getNewFolder(), "/", descriptor);
+  void *handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  ::close(descriptor);
+  if (!handle)
+    return fail(dlerror());
+  return handle;
+}
+
+absl::StatusOr<KernelLibrary> KernelLibrary::load(const Artifact &artifact) {
+  KernelLibrary library;
+  absl::string_view code = artifact.bytes(SectionKind::ObjectCode);
+  absl::Span<const KernelRow> kernels = artifact.rows<KernelRow>();
+  if (code.empty() && kernels.empty())
+    return library; // matmuls, copies and collectives alone
+  TPRT_RETURN_IF_ERROR(checkCpu(artifact.bytes(SectionKind::CpuFeatures)));
+  TPRT_ASSIGN_OR_RETURN(void *handle, openBytes(code));
+  library.handle.reset(handle);
+  for (const KernelRow &kernel : kernels) {
+    std::string symbol(artifact.text(kernel.symbol));
+    void *address = dlsym(handle, symbol.c_str());
+    if (!address)
+      return makeError(ErrorCode::ObjectCode,
+                       "the artifact's object code lacks the kernel '", symbol,
+                       "'");
+    library.functions.push_back(reinterpret_cast<KernelFunction>(address));
+  }
+  return library;
+}

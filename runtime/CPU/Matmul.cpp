@@ -1,0 +1,296 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "runtime/CPU/Matmul.h"
+
+#include "runtime/Core/Errors.h"
+
+#include "absl/container/flat_hash_map.h"
+
+#include <algorithm>
+#include <oneapi/dnnl/dnnl.hpp>
+
+using namespace tprt;
+using dnnl::memory;
+
+namespace {
+
+/// An operand as oneDNN sees it, and how it moves along the batch dimensions
+/// that are left to our own loop.
+struct Operand {
+  memory::desc plain;
+  std::vector<int64_t> outerBytes;
+};
+
+struct Batch {
+  int64_t size;
+  std::vector<int64_t> strides; ///< Of each operand.
+};
+
+struct Plan {
+  std::vector<Batch> outer; ///< Looped over here.
+  Operand a, b, c;
+  std::vector<Operand> postOps; ///< One per post-op; empty without operand.
+  memory::desc packedB;
+  dnnl::matmul primitive;
+  memory::desc scratchpad;
+};
+
+} // namespace
+
+static memory::data_type getType(DType dtype) {
+  return dtype == DType::BF16 ? memory::data_type::bf16
+                              : memory::data_type::f32;
+}
+
+/// The batch dimensions that matter, neighbours merged where all operands walk
+/// through them evenly.
+static std::vector<Batch>
+getBatches(const MatmulRow &row,
+           absl::Span<const MatmulOperand *const> operands) {
+  std::vector<Batch> batches;
+  for (unsigned i = 0; i < kMaxBatch; ++i) {
+    if (row.batch[i] == 1)
+      continue;
+    Batch batch{row.batch[i], {}};
+    for (const MatmulOperand *operand : operands)
+      batch.strides.push_back(operand->strides[i]);
+    bool continues = !batches.empty();
+    for (size_t o = 0; continues && o < operands.size(); ++o)
+      continues = batches.back().strides[o] == batch.size * batch.strides[o];
+    if (continues)
+      batches.back() = {batches.back().size * batch.size, batch.strides};
+    else
+      batches.push_back(std::move(batch));
+  }
+  return batches;
+}
+
+/// An operand of `rows` x `columns`, in `inner` batches if there are any. A
+/// stride of 0 becomes a dimension of 1, which oneDNN broadcasts.
+static memory::desc describeOperand(const MatmulOperand &operand, int64_t rows,
+                                    int64_t columns, const Batch *inner,
+                                    size_t index) {
+  memory::dims sizes, strides;
+  auto add = [&](int64_t size, int64_t stride) {
+    sizes.push_back(stride == 0 ? 1 : size);
+    strides.push_back(stride);
+  };
+  if (inner)
+    add(inner->size, inner->strides[index]);
+  add(rows, operand.strides[kMaxBatch]);
+  add(columns, operand.strides[kMaxBatch + 1]);
+  // A dimension of 1 has any stride; oneDNN's fast paths want the dense one.
+  int64_t dense = 1;
+  for (size_t i = sizes.size(); i-- > 0;) {
+    if (sizes[i] == 1)
+      strides[i] = dense;
+    dense = std::max(dense, sizes[i] * strides[i]);
+  }
+  return memory::desc(sizes, getType(operand.dtype), strides);
+}
+
+class MatmulEngine::Impl {
+public:
+  explicit Impl(const Artifact &artifact)
+      : artifact(artifact), engine(dnnl::engine::kind::cpu, 0), stream(engine) {
+  }
+
+  void run(uint32_t index, const MatmulPointers &pointers) {
+    std::unique_ptr<Plan> &plan = plans[index];
+    const MatmulRow &row = artifact.rows<MatmulRow>()[index];
+    if (!plan)
+      plan = std::make_unique<Plan>(makePlan(row));
+    int64_t count = 1;
+    for (const Batch &batch : plan->outer)
+      count *= batch.size;
+    for (int64_t number = 0; number < count; ++number)
+      runOne(*plan, pointers, number);
+  }
+
+  void forgetWeights() {
+    packed.clear();
+    packedBytes = 0;
+  }
+
+  uint64_t packedBytes = 0;
+
+private:
+  struct PackedWeight {
+    memory::desc plain;
+    memory data;
+  };
+
+  Plan makePlan(const MatmulRow &row);
+  /// Runs the `number`-th of the outer batches.
+  void runOne(const Plan &plan, const MatmulPointers &pointers, int64_t number);
+  memory getWeight(const Plan &plan, const char *data);
+  memory wrap(const memory::desc &desc, const char *data) {
+    return memory(desc, engine, const_cast<char *>(data));
+  }
+
+  const Artifact &artifact;
+  dnnl::engine engine;
+  dnnl::stream stream;
+  absl::flat_hash_map<uint32_t, std::unique_ptr<Plan>> plans;
+  /// By the original's address; a tied weight may be packed in several ways.
+  absl::flat_hash_map<const char *, std::vector<PackedWeight>> packed;
+  memory scratchpad;
+  size_t scratchpadSize = 0;
+};
+
+Plan MatmulEngine::Impl::makePlan(const MatmulRow &row) {
+  absl::Span<const PostOpRow> postOps = artifact.rows<PostOpRow>(row.postOps);
+  std::vector<const MatmulOperand *> operands = {&row.a, &row.b, &row.c};
+  for (const PostOpRow &postOp : postOps)
+    if (postOp.kind <= PostOpKind::Multiply)
+      operands.push_back(&postOp.operand);
+
+  Plan plan;
+  plan.outer = getBatches(row, operands);
+  // oneDNN takes one batch dimension, in which the result moves and A or B
+  // does. Not with an epilogue: 2.6's gemm-based matmul crashes
+  // where that meets batches of a strided result.
+  const Batch *inner = nullptr;
+  Batch last;
+  if (!plan.outer.empty() && postOps.empty()) {
+    const std::vector<int64_t> &strides = plan.outer.back().strides;
+    if (strides[2] != 0 && (strides[0] != 0 || strides[1] != 0)) {
+      last = std::move(plan.outer.back());
+      plan.outer.pop_back();
+      inner = &last;
+    }
+  }
+  size_t index = 0;
+  auto makeOperand = [&](const MatmulOperand &operand, int64_t rows,
+                         int64_t columns) {
+    Operand result;
+    result.plain = describeOperand(operand, rows, columns, inner, index);
+    for (size_t i = 0; i < plan.outer.size(); ++i)
+      result.outerBytes.push_back(plan.outer[i].strides[index] *
+                                  getSize(operand.dtype));
+    ++index;
+    return result;
+  };
+  plan.a = makeOperand(row.a, row.m, row.k);
+  plan.b = makeOperand(row.b, row.k, row.n);
+  plan.c = makeOperand(row.c, row.m, row.n);
+
+  dnnl::post_ops epilogue;
+  for (const PostOpRow &postOp : postOps) {
+    using dnnl::algorithm;
+    Operand operand;
+    switch (postOp.kind) {
+    case PostOpKind::Add:
+    case PostOpKind::Multiply:
+      operand = makeOperand(postOp.operand, row.m, row.n);
+      epilogue.append_binary(postOp.kind == PostOpKind::Add
+                                 ? algorithm::binary_add
+                                 : algorithm::binary_mul,
+                             operand.plain);
+      break;
+    case PostOpKind::Accumulate:
+      epilogue.append_sum(1.0f);
+      break;
+    case PostOpKind::Relu:
+      epilogue.append_eltwise(1.0f, algorithm::eltwise_relu, 0.0f, 0.0f);
+      break;
+    case PostOpKind::GeluErf:
+      epilogue.append_eltwise(1.0f, algorithm::eltwise_gelu_erf, 0.0f, 0.0f);
+      break;
+    case PostOpKind::GeluTanh:
+      epilogue.append_eltwise(1.0f, algorithm::eltwise_gelu_tanh, 0.0f, 0.0f);
+      break;
+    case PostOpKind::Silu:
+      epilogue.append_eltwise(1.0f, algorithm::eltwise_swish, 1.0f, 0.0f);
+      break;
+    }
+    plan.postOps.push_back(operand);
+  }
+  dnnl::primitive_attr attributes;
+  attributes.set_post_ops(epilogue);
+  // One scratchpad for all: they run one after another.
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+
+  memory::desc b = plan.b.plain;
+  if (row.constantB)
+    b = memory::desc(b.dims(), b.data_type(), memory::format_tag::any);
+  dnnl::matmul::primitive_desc description(
+      dnnl::matmul::desc(plan.a.plain, b, plan.c.plain), attributes, engine);
+  plan.packedB = description.weights_desc();
+  plan.scratchpad = description.scratchpad_desc();
+  plan.primitive = dnnl::matmul(description);
+  return plan;
+}
+
+/// The weight in the layout of the plan, repacked at most once.
+memory MatmulEngine::Impl::getWeight(const Plan &plan, const char *data) {
+  if (plan.packedB == plan.b.plain)
+    return wrap(plan.b.plain, data);
+  std::vector<PackedWeight> &forms = packed[data];
+  for (const PackedWeight &form : forms)
+    if (form.plain == plan.b.plain && form.data.get_desc() == plan.packedB)
+      return form.data;
+  memory plain = wrap(plan.b.plain, data), result(plan.packedB, engine);
+  dnnl::reorder(plain, result).execute(stream, plain, result);
+  stream.wait();
+  packedBytes += plan.packedB.get_size();
+  forms.push_back({plan.b.plain, result});
+  return result;
+}
+
+void MatmulEngine::Impl::runOne(const Plan &plan,
+                                const MatmulPointers &pointers,
+                                int64_t number) {
+  auto move = [&](const Operand &operand, const char *data) {
+    int64_t rest = number;
+    for (size_t i = plan.outer.size(); i-- > 0;) {
+      data += rest % plan.outer[i].size * operand.outerBytes[i];
+      rest /= plan.outer[i].size;
+    }
+    return data;
+  };
+  if (plan.scratchpad.get_size() > scratchpadSize) {
+    scratchpad = memory(plan.scratchpad, engine);
+    scratchpadSize = plan.scratchpad.get_size();
+  }
+  std::unordered_map<int, memory> arguments = {
+      {DNNL_ARG_SRC, wrap(plan.a.plain, move(plan.a, pointers.a))},
+      {DNNL_ARG_WEIGHTS, getWeight(plan, move(plan.b, pointers.b))},
+      {DNNL_ARG_DST, wrap(plan.c.plain, move(plan.c, pointers.c))}};
+  if (scratchpadSize > 0)
+    arguments[DNNL_ARG_SCRATCHPAD] =
+        memory(plan.scratchpad, engine, scratchpad.get_data_handle());
+  for (size_t i = 0; i < plan.postOps.size(); ++i)
+    if (pointers.postOps[i])
+      arguments[DNNL_ARG_ATTR_MULTIPLE_POST_OP(static_cast<int>(i)) |
+                DNNL_ARG_SRC_1] =
+          wrap(plan.postOps[i].plain,
+               move(plan.postOps[i], pointers.postOps[i]));
+  plan.primitive.execute(stream, arguments);
+  stream.wait();
+}
+
+MatmulEngine::MatmulEngine(const Artifact &artifact)
+    : impl(std::make_unique<Impl>(artifact)) {}
+MatmulEngine::~MatmulEngine() = default;
+
+absl::Status MatmulEngine::run(uint32_t row, const MatmulPointers &pointers) {
+  // oneDNN's C++ interface throws; this is the border.
+  try {
+    impl->run(row, pointers);
+    return absl::OkStatus();
+  } catch (const dnnl::error &error) {
+    return makeError(error.status == dnnl_out_of_memory
+                         ? ErrorCode::OutOfMemory
+                         : ErrorCode::MatmulFailed,
+                     "oneDNN: ", error.what(), " (status ",
+                     static_cast<int>(error.status), ")");
+  } catch (const std::bad_alloc &) {
+    return makeError(ErrorCode::OutOfMemory,
+                     "no memory to repack a matmul's weight");
+  }
+}
+
+void MatmulEngine::forgetWeights() { impl->forgetWeights(); }
+uint64_t MatmulEngine::getPackedBytes() const { return impl->packedBytes; }

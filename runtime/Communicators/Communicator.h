@@ -1,0 +1,88 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file How ranks talk to each other, whatever carries it.
+///
+/// A `World` is one rank's place among all of them. `split` makes a
+/// `Communicator` for a group of ranks; as every rank runs the same artifact,
+/// it makes the communicators of its table in the same order at load, so
+/// nothing is negotiated later and nothing can deadlock on it. A collective is
+/// started and, after other work, finished:
+///
+///     group->start(3, {&row, permutation, source, destination, "mlp.out"});
+///     ...
+///     group->finish(3);
+///
+/// Semantics (both transports give the same bits): chunks are contiguous, see
+/// CollectiveKind; reductions go in order of position, see Reduce.h.
+///
+/// Failure: no call waits longer than the timeout. Whoever fails tells the
+/// others through `World::fail`; they stop waiting and report PeerFailed with
+/// the first cause. A rank that stands at another collective of the group is
+/// CollectiveMismatch, one that does not come at all CollectiveTimeout.
+
+#ifndef TPRT_COMMUNICATORS_COMMUNICATOR_H
+#define TPRT_COMMUNICATORS_COMMUNICATOR_H
+
+#include "runtime/Core/ArtifactFormat.h"
+#include "runtime/Core/Errors.h"
+
+#include "absl/time/time.h"
+#include "absl/types/span.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tprt {
+
+struct CollectiveCall {
+  const CollectiveRow *row = nullptr; ///< Of the artifact, which outlives it.
+  absl::Span<const int64_t> permutation;
+  const char *source;
+  char *destination;
+  absl::string_view name; ///< Of the step; for messages.
+};
+
+/// `all_reduce 'mlp.out'`.
+std::string describe(const CollectiveCall &call);
+
+class Communicator {
+public:
+  virtual ~Communicator() = default;
+
+  /// Begins a collective; `index` is its row and names it among those under
+  /// way. Source and destination belong to it until it is finished.
+  virtual absl::Status start(uint32_t index, const CollectiveCall &call) = 0;
+
+  /// Waits until the destination holds the result and the source is free.
+  virtual absl::Status finish(uint32_t index) = 0;
+};
+
+class World {
+public:
+  virtual ~World() = default;
+
+  virtual int getRank() const = 0;
+  virtual int getSize() const = 0;
+
+  /// The communicator of a group, this rank among it, in order of position. All
+  /// ranks of the world call this equally often, each with its own group.
+  virtual absl::StatusOr<std::unique_ptr<Communicator>>
+  split(const std::vector<int> &group) = 0;
+
+  /// Everyone's bytes, by rank: agreeing on programs, collecting outputs. All
+  /// ranks call it; `what` names the occasion in messages.
+  virtual absl::StatusOr<std::vector<std::string>>
+  exchange(absl::string_view mine, absl::string_view what) = 0;
+
+  /// Ends the work of all ranks because of this one's error. Idempotent.
+  virtual void fail(const absl::Status &cause) = 0;
+
+  /// An error once any rank has failed. Cheap: called between steps.
+  virtual absl::Status check() = 0;
+};
+
+} // namespace tprt
+
+#endif // TPRT_COMMUNICATORS_COMMUNICATOR_H

@@ -1,0 +1,67 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file Ranks that are threads of one process: they read each other's memory.
+///
+///     auto domain = std::make_shared<ThreadDomain>(4, absl::Seconds(300));
+///     // on thread r:
+///     std::unique_ptr<World> world = makeThreadWorld(domain, r);
+///
+/// An all-reduce of n ranks publishes pointers, waits, lets each rank reduce
+/// one n-th of everybody's elements in rank order, waits, copies the others'
+/// parts, waits: every element crosses memory about as often as in a ring,
+/// without its latency. Waiting spins a little and then yields, which beats
+/// sleeping as soon as there are more ranks than cores.
+
+#ifndef TPRT_COMMUNICATORS_THREADWORLD_H
+#define TPRT_COMMUNICATORS_THREADWORLD_H
+
+#include "runtime/Communicators/Communicator.h"
+
+#include "absl/container/flat_hash_map.h"
+
+#include <atomic>
+#include <mutex>
+
+namespace tprt {
+
+struct ThreadGroup;
+
+/// What the ranks of one process share.
+class ThreadDomain {
+public:
+  ThreadDomain(int ranks, absl::Duration timeout)
+      : ranks(ranks), timeout(timeout) {}
+
+  int getSize() const { return ranks; }
+  absl::Duration getTimeout() const { return timeout; }
+
+  /// Ends the work of all ranks; the first cause is kept.
+  void fail(const absl::Status &cause);
+  bool hasFailed() const { return failed.load(std::memory_order_relaxed); }
+  /// PeerFailed with the first cause, or the cause itself if the run was
+  /// stopped from outside.
+  absl::Status getFailure();
+
+  /// The group that the ranks' `occasion`-th splits agree on.
+  std::shared_ptr<ThreadGroup> join(int occasion,
+                                    const std::vector<int> &group);
+
+private:
+  const int ranks;
+  const absl::Duration timeout;
+  std::atomic<bool> failed{false};
+  /// Not absl's: a thread sanitizer knows this one without a build of its own.
+  std::mutex mutex; ///< Of what follows.
+  absl::Status cause;
+  absl::flat_hash_map<std::pair<int, std::vector<int>>,
+                      std::shared_ptr<ThreadGroup>>
+      groups;
+};
+
+std::unique_ptr<World> makeThreadWorld(std::shared_ptr<ThreadDomain> domain,
+                                       int rank);
+
+} // namespace tprt
+
+#endif // TPRT_COMMUNICATORS_THREADWORLD_H

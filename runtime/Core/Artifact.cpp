@@ -1,0 +1,248 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "runtime/Core/Artifact.h"
+
+#include "runtime/Core/Errors.h"
+#include "runtime/Core/Hash.h"
+
+using namespace tprt;
+
+static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+              "artifacts are used where they are mapped");
+
+uint32_t tprt::getRowSize(SectionKind kind) {
+  switch (kind) {
+  case SectionKind::Integers:
+    return sizeof(int64_t);
+  case SectionKind::MeshAxes:
+    return sizeof(MeshAxis);
+  case SectionKind::AxisRefs:
+    return sizeof(AxisRefRow);
+  case SectionKind::Communicators:
+    return sizeof(CommunicatorRow);
+  case SectionKind::Dims:
+    return sizeof(DimRow);
+  case SectionKind::Sources:
+    return sizeof(SourceRow);
+  case SectionKind::Inputs:
+    return sizeof(InputRow);
+  case SectionKind::Outputs:
+    return sizeof(OutputRow);
+  case SectionKind::Buffers:
+    return sizeof(BufferRow);
+  case SectionKind::Scalars:
+    return sizeof(ScalarRow);
+  case SectionKind::Kernels:
+    return sizeof(KernelRow);
+  case SectionKind::KernelCalls:
+    return sizeof(KernelCallRow);
+  case SectionKind::PostOps:
+    return sizeof(PostOpRow);
+  case SectionKind::Matmuls:
+    return sizeof(MatmulRow);
+  case SectionKind::Collectives:
+    return sizeof(CollectiveRow);
+  case SectionKind::Copies:
+    return sizeof(CopyRow);
+  case SectionKind::Fills:
+    return sizeof(FillRow);
+  case SectionKind::Controls:
+    return sizeof(ControlRow);
+  case SectionKind::Steps:
+    return sizeof(StepRow);
+  case SectionKind::Entries:
+    return sizeof(EntryRow);
+  case SectionKind::Text:
+  case SectionKind::Constants:
+  case SectionKind::ObjectCode:
+  case SectionKind::CpuFeatures:
+  case SectionKind::LocalProgram:
+  case SectionKind::GlobalProgram:
+    return 1;
+  }
+  return 0;
+}
+
+absl::Status Artifact::parse(absl::string_view bytes) {
+  file = bytes;
+  if (file.size() < sizeof(kMagic) ||
+      std::memcmp(file.data(), kMagic, sizeof(kMagic)) != 0)
+    return makeError(ErrorCode::NotAnArtifact,
+                     "the file is not a .tpx artifact; make one with tp-opt "
+                     "--tp-compile --tp-artifact=FILE.tpx");
+  if (file.size() < sizeof(FileHeader))
+    return makeError(ErrorCode::ArtifactTruncated, "the artifact has ",
+                     file.size(), " bytes, fewer than its header");
+  const auto &header = *reinterpret_cast<const FileHeader *>(file.data());
+  if (header.version != kFormatVersion)
+    return makeError(ErrorCode::ArtifactVersion,
+                     "the artifact has format version ", header.version,
+                     ", this runtime reads version ", kFormatVersion,
+                     "; compile the program again");
+  uint64_t tableSize = uint64_t{header.sectionCount} * sizeof(SectionRow);
+  if (header.fileSize > file.size() ||
+      tableSize > file.size() - sizeof(FileHeader))
+    return makeError(ErrorCode::ArtifactTruncated, "the artifact has ",
+                     file.size(), " bytes, its header speaks of ",
+                     header.fileSize, "; copy or compile it again");
+  absl::string_view table = file.substr(sizeof(FileHeader), tableSize);
+  if (hashBytes(table) != header.checksum)
+    return makeError(ErrorCode::ArtifactChecksum,
+                     "the section table has changed since it was written");
+
+  absl::Span<const SectionRow> rows(
+      reinterpret_cast<const SectionRow *>(table.data()), header.sectionCount);
+  for (const SectionRow &row : rows) {
+    auto number = static_cast<uint32_t>(row.kind);
+    if (row.offset > file.size() || row.size > file.size() - row.offset)
+      return makeError(ErrorCode::ArtifactTruncated, "section ", number,
+                       " ends after the file does");
+    absl::string_view section = file.substr(row.offset, row.size);
+    if (hashBytes(section) != row.checksum)
+      return makeError(ErrorCode::ArtifactChecksum, "section ", number,
+                       " has changed since it was written");
+    uint32_t rowSize = getRowSize(row.kind);
+    if (rowSize == 0)
+      continue; // of a later compiler: nothing here refers to it
+    if (row.rowSize != rowSize || row.size % rowSize != 0 ||
+        row.offset % kSectionAlignment != 0)
+      return makeError(ErrorCode::ArtifactCorrupt, "section ", number,
+                       " does not hold whole rows of ", rowSize, " bytes");
+    absl::string_view &place =
+        number < kNumRowSections ? rowSections[number] : byteSections[row.kind];
+    if (!place.empty())
+      return makeError(ErrorCode::ArtifactCorrupt, "section ", number,
+                       " occurs twice");
+    place = section;
+  }
+  return verify();
+}
+
+absl::StatusOr<std::shared_ptr<const Artifact>>
+Artifact::open(const std::string &path) {
+  TPRT_ASSIGN_OR_RETURN(MappedFile mapping, MappedFile::open(path));
+  std::shared_ptr<Artifact> artifact(new Artifact);
+  artifact->mapping.emplace(std::move(mapping));
+  absl::Status status = artifact->parse(artifact->mapping->bytes());
+  if (!status.ok())
+    return addContext(status, path);
+  return artifact;
+}
+
+absl::StatusOr<std::shared_ptr<const Artifact>>
+Artifact::fromBytes(absl::string_view bytes) {
+  TPRT_ASSIGN_OR_RETURN(AlignedBuffer copy,
+                        AlignedBuffer::create(bytes.size()));
+  if (!bytes.empty())
+    std::memcpy(copy.data(), bytes.data(), bytes.size());
+  std::shared_ptr<Artifact> artifact(new Artifact);
+  artifact->copy = std::move(copy);
+  TPRT_RETURN_IF_ERROR(artifact->parse({artifact->copy.data(), bytes.size()}));
+  return artifact;
+}
+
+uint64_t Artifact::getHash() const {
+  return reinterpret_cast<const FileHeader *>(file.data())->checksum;
+}
+
+absl::string_view Artifact::bytes(SectionKind kind) const {
+  auto found = byteSections.find(kind);
+  return found == byteSections.end() ? absl::string_view() : found->second;
+}
+
+absl::optional<uint32_t> Artifact::findEntry(absl::string_view name) const {
+  absl::Span<const EntryRow> entries = rows<EntryRow>();
+  for (uint32_t i = 0; i < entries.size(); ++i)
+    if (text(entries[i].name) == name)
+      return i;
+  return absl::nullopt;
+}
+
+absl::optional<uint32_t> Artifact::findInput(absl::string_view name) const {
+  absl::Span<const InputRow> inputs = rows<InputRow>();
+  for (uint32_t i = 0; i < inputs.size(); ++i)
+    if (text(inputs[i].name) == name)
+      return i;
+  return absl::nullopt;
+}
+
+std::vector<int64_t> Artifact::getGlobalShape(Range dims) const {
+  std::vector<int64_t> shape;
+  for (const DimRow &dim : rows<DimRow>(dims))
+    shape.push_back(dim.global);
+  return shape;
+}
+
+std::vector<int64_t> Artifact::getLocalShape(Range dims) const {
+  std::vector<int64_t> shape;
+  for (const DimRow &dim : rows<DimRow>(dims))
+    shape.push_back(dim.local);
+  return shape;
+}
+
+static int64_t getBytes(absl::Span<const DimRow> dims, DType dtype) {
+  int64_t bytes = getSize(dtype);
+  for (const DimRow &dim : dims)
+    bytes *= dim.local;
+  return bytes;
+}
+
+int64_t Artifact::getLocalBytes(const InputRow &input) const {
+  return getBytes(rows<DimRow>(input.dims), input.dtype);
+}
+
+int64_t Artifact::getLocalBytes(const OutputRow &output) const {
+  return getBytes(rows<DimRow>(output.dims), output.dtype);
+}
+
+int64_t Artifact::getNumDevices() const {
+  int64_t devices = 1;
+  for (const MeshAxis &axis : rows<MeshAxis>())
+    devices *= axis.size;
+  return devices;
+}
+
+/// How many ranks one step of the axis reference's digit is apart.
+static int64_t getWeight(absl::Span<const MeshAxis> mesh,
+                         const AxisRefRow &ref) {
+  int64_t weight = mesh[ref.axis].size / (ref.pre * ref.size);
+  for (size_t i = ref.axis + 1; i < mesh.size(); ++i)
+    weight *= mesh[i].size;
+  return weight;
+}
+
+int64_t Artifact::getPosition(Range axes, int64_t rank) const {
+  int64_t position = 0;
+  for (const AxisRefRow &ref : rows<AxisRefRow>(axes))
+    position = position * ref.size +
+               rank / getWeight(rows<MeshAxis>(), ref) % ref.size;
+  return position;
+}
+
+int64_t Artifact::getGroupSize(Range axes) const {
+  int64_t size = 1;
+  for (const AxisRefRow &ref : rows<AxisRefRow>(axes))
+    size *= ref.size;
+  return size;
+}
+
+std::vector<int> Artifact::getGroup(const CommunicatorRow &communicator,
+                                    int64_t rank) const {
+  // What is left of a rank when its digits along the axes are set to zero names
+  // its group.
+  auto getBase = [&](int64_t of) {
+    int64_t base = of;
+    for (const AxisRefRow &ref : rows<AxisRefRow>(communicator.axes)) {
+      int64_t weight = getWeight(rows<MeshAxis>(), ref);
+      base -= of / weight % ref.size * weight;
+    }
+    return base;
+  };
+  std::vector<int> group(getGroupSize(communicator.axes));
+  int64_t base = getBase(rank);
+  for (int64_t other = 0, n = getNumDevices(); other < n; ++other)
+    if (getBase(other) == base)
+      group[getPosition(communicator.axes, other)] = static_cast<int>(other);
+  return group;
+}

@@ -1,0 +1,99 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file A checked, read-only view of an artifact (see ArtifactFormat.h).
+///
+/// Whoever holds an Artifact may follow every index, range and offset in it
+/// without looking: opening it has proved that each stays inside its table or
+/// buffer, that loops nest, that collectives start and finish in pairs, and
+/// that nothing writes to constants. Opening anything else is an error with a
+/// code; no input makes it crash.
+
+#ifndef TPRT_CORE_ARTIFACT_H
+#define TPRT_CORE_ARTIFACT_H
+
+#include "runtime/Core/AlignedBuffer.h"
+#include "runtime/Core/ArtifactFormat.h"
+#include "runtime/Core/MappedFile.h"
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "absl/types/optional.h"
+#include "absl/types/span.h"
+
+#include <array>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tprt {
+
+class Artifact {
+public:
+  static absl::StatusOr<std::shared_ptr<const Artifact>>
+  open(const std::string &path);
+  /// Of bytes in memory, which are copied.
+  static absl::StatusOr<std::shared_ptr<const Artifact>>
+  fromBytes(absl::string_view bytes);
+
+  /// Names the program: equal on ranks that run the same one.
+  uint64_t getHash() const;
+
+  /// All rows of a section; none if the artifact has no such section.
+  template <typename Row> absl::Span<const Row> rows() const {
+    absl::string_view section =
+        rowSections[static_cast<size_t>(SectionOf<Row>::kind)];
+    return {reinterpret_cast<const Row *>(section.data()),
+            section.size() / sizeof(Row)};
+  }
+  template <typename Row> absl::Span<const Row> rows(Range range) const {
+    return rows<Row>().subspan(range.first, range.count);
+  }
+  absl::Span<const int64_t> integers(Range range) const {
+    return rows<int64_t>(range);
+  }
+  absl::string_view text(TextRef ref) const {
+    return bytes(SectionKind::Text).substr(ref.offset, ref.size);
+  }
+  /// A section of bytes; empty if there is none.
+  absl::string_view bytes(SectionKind kind) const;
+
+  absl::optional<uint32_t> findEntry(absl::string_view name) const;
+  absl::optional<uint32_t> findInput(absl::string_view name) const;
+
+  std::vector<int64_t> getGlobalShape(Range dims) const;
+  std::vector<int64_t> getLocalShape(Range dims) const;
+  /// Bytes of the block that each rank holds.
+  int64_t getLocalBytes(const InputRow &input) const;
+  int64_t getLocalBytes(const OutputRow &output) const;
+
+  /// The number of devices: the product of the mesh.
+  int64_t getNumDevices() const;
+  /// The place of `rank` along the axes as one number, first axis most
+  /// significant.
+  int64_t getPosition(Range axes, int64_t rank) const;
+  /// The product of the axes' sizes.
+  int64_t getGroupSize(Range axes) const;
+  /// The ranks that `rank` shares a group with, itself included, by position.
+  std::vector<int> getGroup(const CommunicatorRow &communicator,
+                            int64_t rank) const;
+
+private:
+  Artifact() = default;
+  absl::Status parse(absl::string_view file);
+  /// ArtifactVerifier.cpp.
+  absl::Status verify() const;
+
+  absl::optional<MappedFile> mapping;
+  AlignedBuffer copy;
+  absl::string_view file;
+  std::array<absl::string_view, kNumRowSections> rowSections;
+  absl::flat_hash_map<SectionKind, absl::string_view> byteSections;
+};
+
+/// sizeof the row struct of a section; 1 for bytes, 0 for an unknown kind.
+uint32_t getRowSize(SectionKind kind);
+
+} // namespace tprt
+
+#endif // TPRT_CORE_ARTIFACT_H

@@ -1,0 +1,421 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file The bytes of a `.tpx` artifact: what the compiler leaves behind and
+/// all that the runtime reads. Writer and reader share these structs.
+///
+/// An artifact is what *one* device executes, in order; every device executes
+/// the same (SPMD), and what differs between devices is derived from the mesh:
+/// which block of an input it holds, which group it communicates in, the
+/// coordinates its kernels see.
+///
+///     FileHeader | SectionRow x sectionCount | sections, each 64-byte aligned
+///
+/// A section is an array of rows of one of the structs below, or plain bytes.
+/// Rows refer to each other by index and by `Range` (a slice of another
+/// section). All integers are little-endian. The file is meant to be mapped:
+/// nothing is parsed, everything is checked once (ArtifactVerifier.cpp) and
+/// used where it lies. A reader skips sections of a kind it does not know, so
+/// new kinds do not need a new version; a changed row does.
+///
+/// Example, all that `y = all_reduce(x * w)` on two devices takes:
+///
+///     MeshAxes        {"model", 2}
+///     Communicators   {axes: [model:(1)2]}
+///     Inputs          x f32 [4][8 over model], w f32 [8 over model][3]
+///     Outputs         y f32 [4][3]
+///     Matmuls         m=4 n=3 k=4, A = input 0, B = input 1, C = arena +0
+///     Collectives     all_reduce sum f32 count=12, arena +0 -> output 0
+///     Steps           Matmul 0, CollectiveStart 0, CollectiveDone 0
+///     Entries         {"main", inputs [0, 1], outputs, steps 0..2, arena 48}
+///
+/// Units: offsets and sizes of buffers are bytes; counts, extents and strides
+/// are elements. A dimension of n elements over k devices is a flat block:
+/// ceil(n/k) elements on each, the tail padded with zeros.
+
+#ifndef TPRT_CORE_ARTIFACTFORMAT_H
+#define TPRT_CORE_ARTIFACTFORMAT_H
+
+#include "runtime/Core/DType.h"
+
+#include <cstdint>
+
+namespace tprt {
+
+/// Starts like PNG does: a byte that is no text, and line ends that a transfer
+/// in text mode would destroy.
+inline constexpr char kMagic[8] = {'\x89', 'T',  'P',    'X',
+                                   '\r',   '\n', '\x1a', '\n'};
+inline constexpr uint32_t kFormatVersion = 1;
+inline constexpr uint64_t kSectionAlignment = 64;
+/// "No row", where a row is optional.
+inline constexpr uint32_t kNone = ~0u;
+
+struct FileHeader {
+  char magic[8];
+  uint32_t version;
+  uint32_t sectionCount;
+  uint64_t fileSize;
+  /// hashBytes of the section table. As that holds the checksum of every
+  /// section, it names the whole program: ranks compare it before they start.
+  uint64_t checksum;
+  uint8_t reserved[32];
+};
+static_assert(sizeof(FileHeader) == 64);
+
+enum class SectionKind : uint32_t {
+  // Rows.
+  Integers = 1, ///< int64_t: shapes, lists.
+  MeshAxes = 2,
+  AxisRefs = 3,
+  Communicators = 4,
+  Dims = 5,
+  Sources = 6,
+  Inputs = 7,
+  Outputs = 8,
+  Buffers = 9,
+  Scalars = 10,
+  Kernels = 11,
+  KernelCalls = 12,
+  PostOps = 13,
+  Matmuls = 14,
+  Collectives = 15,
+  Copies = 16,
+  Fills = 17,
+  Controls = 18,
+  Steps = 19,
+  Entries = 20,
+  // Bytes.
+  Text = 64,          ///< All names.
+  Constants = 65,     ///< Read-only data of Space::Constant.
+  ObjectCode = 66,    ///< A shared object (ELF) that defines the kernels.
+  CpuFeatures = 67,   ///< Architecture and features: "x86_64:avx2,fma".
+  LocalProgram = 68,  ///< MLIR bytecode of the per-device program; not read.
+  GlobalProgram = 69, ///< MLIR bytecode of the whole program; not read.
+};
+
+struct SectionRow {
+  SectionKind kind;
+  uint32_t rowSize; ///< sizeof the row struct; 1 for bytes.
+  uint64_t offset;  ///< From the start of the file, a multiple of 64.
+  uint64_t size;    ///< Bytes.
+  uint64_t checksum;
+};
+static_assert(sizeof(SectionRow) == 32);
+
+/// Bytes of the Text section.
+struct TextRef {
+  uint32_t offset = 0;
+  uint32_t size = 0;
+};
+
+/// Rows first .. first+count-1 of the section that the field names.
+struct Range {
+  uint32_t first = 0;
+  uint32_t count = 0;
+};
+
+//===-- The mesh ----------------------------------------------------------===//
+
+/// Devices are numbered row-major, the first axis slowest; rank r is device r.
+struct MeshAxis {
+  TextRef name;
+  int64_t size;
+};
+
+/// The digits pre .. pre*size of an axis, see tp::AxisRef: the axis is read as
+/// a grid of pre x size x rest and this is the middle one.
+struct AxisRefRow {
+  uint32_t axis;
+  uint32_t reserved = 0;
+  int64_t pre;
+  int64_t size;
+};
+
+/// The ranks that differ along these axes only form a group; a rank's position
+/// in its group is its place along the axes, first axis most significant. Made
+/// at load in table order by every rank.
+struct CommunicatorRow {
+  Range axes; ///< AxisRefs.
+};
+
+//===-- Inputs and outputs ------------------------------------------------===//
+
+/// One dimension of a tensor that is distributed in flat blocks.
+struct DimRow {
+  int64_t global;
+  int64_t local; ///< ceil(global / devices along the axes).
+  Range axes;    ///< AxisRefs, major first.
+};
+
+/// How to make an input of a stored tensor: view the stored tensor (dense, row
+/// major) as `view`, take start, start+step, .. of `size` elements of each view
+/// dimension, permute, and read the result as the input's global shape.
+/// Dimension i of the permuted tensor is dimension permutation[i] of the view.
+/// The last step may merge and split dimensions, no more.
+///
+/// The query part of a fused [heads*3*128, hidden] weight, wanted as
+/// [hidden, heads, 128]: view [heads, 3, 128, hidden], start [0, 0, 0, 0], size
+/// [heads, 1, 128, hidden], permutation [3, 0, 1, 2], and the 1 merges away.
+struct SourceRow {
+  TextRef tensor; ///< Its name in the safetensors files.
+  Range stored;   ///< Integers: the shape it must have there.
+  Range view;     ///< Integers, and so are the rest.
+  Range start;
+  Range size;
+  Range step;
+  Range permutation;
+};
+
+enum class Role : uint32_t {
+  Activation = 0, ///< Bound by the caller before each run it changes in.
+  Parameter = 1,  ///< A weight: constant between runs.
+  State = 2,      ///< KV cache: zero at first, then what runs leave there.
+};
+
+/// One storage of that name on each rank, shared by all entries.
+struct InputRow {
+  TextRef name;
+  Role role;
+  DType dtype;
+  Range dims;      ///< Dims.
+  uint32_t source; ///< Sources, or kNone.
+  uint32_t reserved = 0;
+};
+
+struct OutputRow {
+  TextRef name;
+  DType dtype;
+  uint32_t alias; ///< The donated input whose storage it is, or kNone.
+  Range dims;     ///< Dims.
+};
+
+//===-- Operands of steps -------------------------------------------------===//
+
+enum class Space : uint32_t {
+  Arena = 0,    ///< The rank's scratch memory; `index` is 0.
+  Input = 1,    ///< Inputs[index]; written only where an output aliases it.
+  Output = 2,   ///< Outputs[index], one without an alias.
+  Constant = 3, ///< The Constants section, read-only; `index` is 0.
+};
+
+/// `size` bytes at `offset` of a space, plus `step` bytes for each finished
+/// trip of the enclosing loop that counts in `counter`: one layer's slice of
+/// stacked weights. The arena has the same layout on all ranks.
+struct BufferRow {
+  Space space = Space::Arena;
+  uint32_t index = 0;
+  uint64_t offset = 0;
+  uint64_t size = 0;
+  int64_t step = 0;
+  uint32_t counter = kNone;
+  uint32_t reserved = 0;
+};
+
+enum class ScalarKind : uint32_t {
+  Constant = 0,   ///< value
+  Coordinate = 1, ///< This rank's position along AxisRefs[index].
+  Counter = 2,    ///< Finished trips of the loop that counts in `index`.
+};
+
+struct ScalarRow {
+  ScalarKind kind;
+  uint32_t index = 0;
+  int64_t value = 0;
+};
+
+//===-- Steps -------------------------------------------------------------===//
+
+/// A function of the object code:
+///
+///     int32_t f(void *const *buffers, const int64_t *scalars,
+///               int64_t rowBegin, int64_t rowEnd);
+///
+/// It returns 0, or a number that becomes part of the error message.
+struct KernelRow {
+  TextRef symbol;
+};
+
+struct KernelCallRow {
+  uint32_t kernel;
+  uint32_t firstWritten; ///< Operands from this one on may be written.
+  Range buffers;         ///< Buffers.
+  Range scalars;         ///< Scalars.
+  int64_t rowBegin;
+  int64_t rowEnd;
+};
+
+inline constexpr unsigned kMaxBatch = 3;
+
+/// Strides are batch.., row, column; a broadcast dimension has stride 0.
+struct MatmulOperand {
+  BufferRow buffer;
+  DType dtype;
+  uint32_t reserved = 0;
+  int64_t strides[kMaxBatch + 2];
+};
+
+enum class PostOpKind : uint32_t {
+  Add = 0,        ///< + operand (a bias has row stride 0, a residual has not)
+  Multiply = 1,   ///< * operand
+  Accumulate = 2, ///< + what C held before; only as the first
+  Relu = 3,
+  GeluErf = 4,
+  GeluTanh = 5,
+  Silu = 6,
+};
+inline constexpr uint32_t kNumPostOps = 7;
+
+struct PostOpRow {
+  PostOpKind kind;
+  uint32_t reserved = 0;
+  MatmulOperand operand; ///< Of Add and Multiply, [batch.., m, n].
+};
+
+/// C[batch, m, n] = post-ops(A[batch, m, k] * B[batch, k, n]), accumulated in
+/// f32. A and B have unit stride along their row or their column, C along its
+/// columns; A and B are of one type, f32 or bf16, C is f32 or that type.
+struct MatmulRow {
+  int64_t m, n, k;
+  int64_t batch[kMaxBatch]; ///< 1 where unused.
+  /// B does not change between runs: it is repacked once for the matrix
+  /// library.
+  uint32_t constantB;
+  uint32_t reserved = 0;
+  Range postOps; ///< PostOps.
+  MatmulOperand a, b, c;
+};
+
+enum class CollectiveKind : uint32_t {
+  AllReduce = 0,         ///< count elements -> count
+  AllGather = 1,         ///< count -> group*count, the chunk of position i at i
+  ReduceScatter = 2,     ///< group*count -> count, chunk i goes to position i
+  AllToAll = 3,          ///< group*count -> group*count, chunk i to position i
+  CollectivePermute = 4, ///< count -> count
+};
+inline constexpr uint32_t kNumCollectives = 5;
+
+enum class Reduction : uint32_t { None = 0, Sum = 1, Max = 2, Min = 3 };
+
+/// Payloads are contiguous chunks of `count` elements: what needs packing was
+/// packed by a copy. Reductions go in order of position and give the same bits
+/// on every rank, run and transport; 16-bit floats are summed in f32. Source
+/// and destination are disjoint, or, for an all_reduce, the same.
+struct CollectiveRow {
+  CollectiveKind kind;
+  uint32_t communicator;
+  DType dtype;
+  Reduction reduction;
+  int64_t count;
+  BufferRow source;
+  BufferRow destination;
+  /// Integers, for CollectivePermute: the position that each position receives
+  /// from, or -1 to receive zeros.
+  Range permutation;
+};
+
+inline constexpr unsigned kMaxDims = 8;
+
+/// Extents and strides (in elements) of `rank` dimensions.
+struct StridedView {
+  int64_t strides[kMaxDims];
+};
+
+struct CopyRow {
+  uint32_t rank;
+  DType dtype;
+  int64_t sizes[kMaxDims];
+  BufferRow source;
+  StridedView from;
+  BufferRow destination;
+  StridedView to;
+};
+
+struct FillRow {
+  uint32_t rank;
+  DType dtype;
+  int64_t sizes[kMaxDims];
+  BufferRow destination;
+  StridedView to;
+  uint64_t pattern; ///< The element's bits, in the low bytes.
+};
+
+enum class ControlKind : uint32_t {
+  Loop = 0,  ///< `trips` times the first steps.
+  While = 1, ///< First steps, stop if the predicate is 0, second steps, again.
+  If = 2,    ///< First steps if the predicate is not 0, else the second ones.
+};
+
+/// The steps it governs follow it in the step table: `first` of them, then
+/// `second`. Trips bound a While: going past them is an error.
+struct ControlRow {
+  ControlKind kind;
+  uint32_t counter; ///< Of Loop and While: an index below Entry::counters.
+  int64_t trips;
+  uint32_t first;
+  uint32_t second;
+  BufferRow predicate; ///< Of While and If: one byte.
+};
+
+enum class StepKind : uint32_t {
+  Kernel = 0,          ///< KernelCalls
+  Matmul = 1,          ///< Matmuls
+  CollectiveStart = 2, ///< Collectives
+  CollectiveDone = 3,  ///< The same row as its start, in the same region.
+  Copy = 4,            ///< Copies
+  Fill = 5,            ///< Fills
+  Control = 6,         ///< Controls
+};
+inline constexpr uint32_t kNumStepKinds = 7;
+
+struct StepRow {
+  StepKind kind;
+  uint32_t row; ///< In the table of its kind.
+  TextRef name; ///< For traces and errors: the value or layer it works on.
+};
+
+/// A public function. Several entries share inputs, and so weights and caches.
+struct EntryRow {
+  TextRef name;
+  Range inputs;  ///< Integers: indices of Inputs, in argument order.
+  Range outputs; ///< Outputs, in result order.
+  Range steps;   ///< Steps.
+  uint64_t arenaSize;
+  uint32_t counters;
+  uint32_t reserved = 0;
+  int64_t positions; ///< Sequence positions its caches hold; 0: it has none.
+};
+
+/// Which section holds rows of a struct.
+template <typename Row> struct SectionOf;
+#define TPRT_SECTION(Row, name)                                                \
+  template <> struct SectionOf<Row> {                                          \
+    static constexpr SectionKind kind = SectionKind::name;                     \
+  };
+TPRT_SECTION(int64_t, Integers)
+TPRT_SECTION(MeshAxis, MeshAxes)
+TPRT_SECTION(AxisRefRow, AxisRefs)
+TPRT_SECTION(CommunicatorRow, Communicators)
+TPRT_SECTION(DimRow, Dims)
+TPRT_SECTION(SourceRow, Sources)
+TPRT_SECTION(InputRow, Inputs)
+TPRT_SECTION(OutputRow, Outputs)
+TPRT_SECTION(BufferRow, Buffers)
+TPRT_SECTION(ScalarRow, Scalars)
+TPRT_SECTION(KernelRow, Kernels)
+TPRT_SECTION(KernelCallRow, KernelCalls)
+TPRT_SECTION(PostOpRow, PostOps)
+TPRT_SECTION(MatmulRow, Matmuls)
+TPRT_SECTION(CollectiveRow, Collectives)
+TPRT_SECTION(CopyRow, Copies)
+TPRT_SECTION(FillRow, Fills)
+TPRT_SECTION(ControlRow, Controls)
+TPRT_SECTION(StepRow, Steps)
+TPRT_SECTION(EntryRow, Entries)
+#undef TPRT_SECTION
+
+inline constexpr uint32_t kNumRowSections = 21; ///< One past the last of them.
+
+} // namespace tprt
+
+#endif // TPRT_CORE_ARTIFACTFORMAT_H

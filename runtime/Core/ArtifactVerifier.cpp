@@ -1,0 +1,536 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file What Artifact promises about its rows, checked once at load. A broken
+/// row is named by its table and number, the only names a reader of the file
+/// has.
+
+#include "runtime/Core/Artifact.h"
+#include "runtime/Core/Errors.h"
+#include "runtime/Core/Shapes.h"
+
+#include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_set.h"
+
+#include <algorithm>
+#include <tuple>
+
+using namespace tprt;
+
+namespace {
+
+/// More nested loops than any model has, few enough to recurse over.
+constexpr unsigned kMaxNesting = 32;
+constexpr int64_t kMaxDevices = int64_t{1} << 20;
+
+enum class Access { Read, Write };
+
+class Verifier {
+public:
+  explicit Verifier(const Artifact &artifact) : artifact(artifact) {}
+
+  absl::Status verify() {
+    TPRT_RETURN_IF_ERROR(verifyMesh());
+    TPRT_RETURN_IF_ERROR(verifyTensors());
+    for (const KernelRow &kernel : artifact.rows<KernelRow>())
+      TPRT_RETURN_IF_ERROR(verifyText(kernel.symbol));
+    for (const EntryRow &row : artifact.rows<EntryRow>()) {
+      entry = &row;
+      TPRT_RETURN_IF_ERROR(verifyEntry());
+    }
+    return absl::OkStatus();
+  }
+
+private:
+  template <typename... Pieces>
+  absl::Status fail(const Pieces &...pieces) const {
+    return makeError(ErrorCode::ArtifactCorrupt, pieces...,
+                     "; compile the program again");
+  }
+
+  template <typename Row> bool isInside(Range range) const {
+    return uint64_t{range.first} + range.count <= artifact.rows<Row>().size();
+  }
+
+  absl::Status verifyText(TextRef ref) const {
+    if (uint64_t{ref.offset} + ref.size >
+        artifact.bytes(SectionKind::Text).size())
+      return fail("a name lies outside the text section");
+    return absl::OkStatus();
+  }
+
+  static bool isDType(DType type) {
+    return static_cast<uint32_t>(type) < kNumDTypes;
+  }
+
+  absl::Status verifyMesh() const;
+  absl::Status verifyAxes(Range axes) const;
+  absl::Status verifyDims(Range dims, DType dtype) const;
+  absl::Status verifySource(const SourceRow &source, Range inputDims) const;
+  absl::Status verifyTensors() const;
+  absl::Status verifyEntry();
+  absl::Status verifySteps(uint64_t first, uint64_t count, unsigned depth);
+  absl::Status verifyStep(const StepRow &step);
+  absl::Status verifyBuffer(const BufferRow &buffer, uint64_t elementSize,
+                            Access access) const;
+  absl::Status verifyView(const BufferRow &buffer, DType dtype, Access access,
+                          absl::Span<const int64_t> sizes,
+                          absl::Span<const int64_t> strides) const;
+  absl::Status verifyKernelCall(const KernelCallRow &call) const;
+  absl::Status verifyMatmul(const MatmulRow &matmul) const;
+  absl::Status verifyCollective(const CollectiveRow &collective) const;
+  bool overlap(const BufferRow &a, const BufferRow &b) const;
+
+  const Artifact &artifact;
+  const EntryRow *entry = nullptr;
+  /// The trips of the loops around the current step, by counter.
+  absl::flat_hash_map<uint32_t, int64_t> activeLoops;
+};
+
+} // namespace
+
+absl::Status Verifier::verifyMesh() const {
+  int64_t devices = 1;
+  for (const MeshAxis &axis : artifact.rows<MeshAxis>()) {
+    TPRT_RETURN_IF_ERROR(verifyText(axis.name));
+    if (axis.size < 1 || axis.size > kMaxDevices / devices)
+      return fail("a mesh axis has size ", axis.size);
+    devices *= axis.size;
+  }
+  for (const AxisRefRow &ref : artifact.rows<AxisRefRow>()) {
+    if (ref.axis >= artifact.rows<MeshAxis>().size())
+      return fail("an axis reference names axis ", ref.axis);
+    absl::optional<int64_t> end = checkedMultiply(ref.pre, ref.size);
+    if (ref.pre < 1 || ref.size < 1 || !end ||
+        artifact.rows<MeshAxis>()[ref.axis].size % *end != 0)
+      return fail("sub-axis (", ref.pre, ")", ref.size,
+                  " does not cut its axis evenly");
+  }
+  for (const CommunicatorRow &communicator : artifact.rows<CommunicatorRow>())
+    TPRT_RETURN_IF_ERROR(verifyAxes(communicator.axes));
+  return absl::OkStatus();
+}
+
+absl::Status Verifier::verifyAxes(Range axes) const {
+  if (!isInside<AxisRefRow>(axes))
+    return fail("a list of axes lies outside its table");
+  absl::Span<const AxisRefRow> refs = artifact.rows<AxisRefRow>(axes);
+  if (refs.size() > 64)
+    return fail("a list of ", refs.size(), " axes");
+  for (size_t i = 0; i < refs.size(); ++i)
+    for (size_t j = 0; j < i; ++j)
+      if (refs[i].axis == refs[j].axis &&
+          refs[i].pre < refs[j].pre * refs[j].size &&
+          refs[j].pre < refs[i].pre * refs[i].size)
+        return fail("a list of axes has a digit twice");
+  return absl::OkStatus();
+}
+
+absl::Status Verifier::verifyDims(Range dims, DType dtype) const {
+  if (!isDType(dtype))
+    return fail("element type ", static_cast<uint32_t>(dtype), " is unknown");
+  if (!isInside<DimRow>(dims))
+    return fail("a shape lies outside its table");
+  std::vector<int64_t> global = artifact.getGlobalShape(dims);
+  std::vector<int64_t> local = artifact.getLocalShape(dims);
+  global.push_back(getSize(dtype));
+  local.push_back(getSize(dtype));
+  if (!getNumElements(global) || !getNumElements(local))
+    return fail("a shape has a negative size or more elements than memory");
+  for (const DimRow &dim : artifact.rows<DimRow>(dims)) {
+    TPRT_RETURN_IF_ERROR(verifyAxes(dim.axes));
+    int64_t devices = artifact.getGroupSize(dim.axes);
+    int64_t block = dim.global / devices + (dim.global % devices != 0);
+    if (dim.local != block)
+      return fail("a dimension of ", dim.global, " over ", devices,
+                  " devices has blocks of ", dim.local);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Verifier::verifySource(const SourceRow &source,
+                                    Range inputDims) const {
+  TPRT_RETURN_IF_ERROR(verifyText(source.tensor));
+  for (Range list : {source.stored, source.view, source.start, source.size,
+                     source.step, source.permutation})
+    if (!isInside<int64_t>(list) || list.count > 64)
+      return fail("a source's list lies outside its table");
+  absl::Span<const int64_t> view = artifact.integers(source.view);
+  absl::optional<int64_t> elements =
+      getNumElements(artifact.integers(source.stored));
+  if (!elements || elements != getNumElements(view) ||
+      source.start.count != view.size() || source.size.count != view.size() ||
+      source.step.count != view.size() ||
+      source.permutation.count != view.size())
+    return fail("the lists of a source do not fit each other");
+  absl::Span<const int64_t> size = artifact.integers(source.size);
+  std::vector<int64_t> permuted;
+  uint64_t seen = 0;
+  for (size_t i = 0; i < view.size(); ++i) {
+    int64_t start = artifact.integers(source.start)[i];
+    int64_t step = artifact.integers(source.step)[i];
+    absl::optional<int64_t> last = checkedMultiply(size[i] - 1, step);
+    if (last)
+      last = checkedAdd(*last, start);
+    if (size[i] < 1 || step < 1 || start < 0 || !last || *last >= view[i])
+      return fail("a source's slice leaves its tensor");
+    int64_t from = artifact.integers(source.permutation)[i];
+    if (from < 0 || from >= static_cast<int64_t>(view.size()) ||
+        seen >> from & 1)
+      return fail("a source's permutation is none");
+    seen |= uint64_t{1} << from;
+    permuted.push_back(size[from]);
+  }
+  if (!factorReshape(permuted, artifact.getGlobalShape(inputDims)))
+    return fail("a source does not reshape to its input by merging and "
+                "splitting dimensions");
+  return absl::OkStatus();
+}
+
+absl::Status Verifier::verifyTensors() const {
+  absl::flat_hash_set<absl::string_view> names;
+  for (const InputRow &input : artifact.rows<InputRow>()) {
+    TPRT_RETURN_IF_ERROR(verifyText(input.name));
+    if (!names.insert(artifact.text(input.name)).second)
+      return fail("two inputs are called '", artifact.text(input.name), "'");
+    if (input.role > Role::State)
+      return fail("an input has an unknown role");
+    TPRT_RETURN_IF_ERROR(verifyDims(input.dims, input.dtype));
+    if (input.source == kNone)
+      continue;
+    if (input.source >= artifact.rows<SourceRow>().size())
+      return fail("an input's source lies outside its table");
+    TPRT_RETURN_IF_ERROR(
+        verifySource(artifact.rows<SourceRow>()[input.source], input.dims));
+  }
+  for (const OutputRow &output : artifact.rows<OutputRow>()) {
+    TPRT_RETURN_IF_ERROR(verifyText(output.name));
+    TPRT_RETURN_IF_ERROR(verifyDims(output.dims, output.dtype));
+    if (output.alias == kNone)
+      continue;
+    if (output.alias >= artifact.rows<InputRow>().size() ||
+        artifact.getLocalBytes(artifact.rows<InputRow>()[output.alias]) !=
+            artifact.getLocalBytes(output))
+      return fail("output '", artifact.text(output.name),
+                  "' does not fit the input it overwrites");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Verifier::verifyEntry() {
+  TPRT_RETURN_IF_ERROR(verifyText(entry->name));
+  if (!isInside<int64_t>(entry->inputs) ||
+      !isInside<OutputRow>(entry->outputs) || !isInside<StepRow>(entry->steps))
+    return fail("an entry's lists lie outside their tables");
+  if (entry->arenaSize > INT64_MAX || entry->positions < 0)
+    return fail("an entry has an arena of ", entry->arenaSize, " bytes");
+  absl::Span<const int64_t> inputs = artifact.integers(entry->inputs);
+  for (int64_t input : inputs)
+    if (input < 0 ||
+        static_cast<uint64_t>(input) >= artifact.rows<InputRow>().size())
+      return fail("an entry has no such input: ", input);
+  absl::flat_hash_set<uint32_t> donated;
+  for (const OutputRow &output : artifact.rows<OutputRow>(entry->outputs))
+    if (output.alias != kNone &&
+        (!absl::c_linear_search(inputs, output.alias) ||
+         !donated.insert(output.alias).second))
+      return fail("an output overwrites an input that is not the entry's or "
+                  "is overwritten already");
+  activeLoops.clear();
+  return verifySteps(entry->steps.first, entry->steps.count, 0);
+}
+
+/// Checks steps [first, first + count), with what they govern.
+absl::Status Verifier::verifySteps(uint64_t first, uint64_t count,
+                                   unsigned depth) {
+  if (depth > kMaxNesting)
+    return fail("loops nest deeper than ", kMaxNesting);
+  absl::flat_hash_set<uint32_t> running;
+  uint64_t end = first + count;
+  for (uint64_t i = first; i < end; ++i) {
+    const StepRow &step = artifact.rows<StepRow>()[i];
+    TPRT_RETURN_IF_ERROR(
+        addContext(verifyStep(step), absl::StrCat("step ", i)));
+    if (step.kind == StepKind::CollectiveStart &&
+        !running.insert(step.row).second)
+      return fail("step ", i, " starts a collective that is under way");
+    if (step.kind == StepKind::CollectiveDone && running.erase(step.row) == 0)
+      return fail("step ", i, " finishes a collective that was not started");
+    if (step.kind != StepKind::Control)
+      continue;
+
+    const ControlRow &control = artifact.rows<ControlRow>()[step.row];
+    uint64_t nested = uint64_t{control.first} + control.second;
+    if (nested > end - i - 1)
+      return fail("step ", i, " governs steps beyond its region");
+    bool loops = control.kind != ControlKind::If;
+    if (loops) {
+      if (control.counter >= entry->counters || control.trips < 0 ||
+          control.trips > INT32_MAX ||
+          !activeLoops.try_emplace(control.counter, control.trips).second)
+        return fail("step ", i, " is a loop with a bad counter or bound");
+    }
+    TPRT_RETURN_IF_ERROR(verifySteps(i + 1, control.first, depth + 1));
+    TPRT_RETURN_IF_ERROR(
+        verifySteps(i + 1 + control.first, control.second, depth + 1));
+    if (loops)
+      activeLoops.erase(control.counter);
+    i += nested;
+  }
+  if (!running.empty())
+    return fail("a collective is started but not finished");
+  return absl::OkStatus();
+}
+
+absl::Status Verifier::verifyStep(const StepRow &step) {
+  TPRT_RETURN_IF_ERROR(verifyText(step.name));
+  auto has = [&](size_t rows) {
+    return step.row < rows ? absl::OkStatus()
+                           : fail("row ", step.row, " of ", rows);
+  };
+  switch (step.kind) {
+  case StepKind::Kernel:
+    TPRT_RETURN_IF_ERROR(has(artifact.rows<KernelCallRow>().size()));
+    return verifyKernelCall(artifact.rows<KernelCallRow>()[step.row]);
+  case StepKind::Matmul:
+    TPRT_RETURN_IF_ERROR(has(artifact.rows<MatmulRow>().size()));
+    return verifyMatmul(artifact.rows<MatmulRow>()[step.row]);
+  case StepKind::CollectiveStart:
+  case StepKind::CollectiveDone:
+    TPRT_RETURN_IF_ERROR(has(artifact.rows<CollectiveRow>().size()));
+    return verifyCollective(artifact.rows<CollectiveRow>()[step.row]);
+  case StepKind::Copy: {
+    TPRT_RETURN_IF_ERROR(has(artifact.rows<CopyRow>().size()));
+    const CopyRow &copy = artifact.rows<CopyRow>()[step.row];
+    if (copy.rank > kMaxDims)
+      return fail("a copy of ", copy.rank, " dimensions");
+    absl::Span<const int64_t> sizes(copy.sizes, copy.rank);
+    TPRT_RETURN_IF_ERROR(verifyView(copy.source, copy.dtype, Access::Read,
+                                    sizes, {copy.from.strides, copy.rank}));
+    return verifyView(copy.destination, copy.dtype, Access::Write, sizes,
+                      {copy.to.strides, copy.rank});
+  }
+  case StepKind::Fill: {
+    TPRT_RETURN_IF_ERROR(has(artifact.rows<FillRow>().size()));
+    const FillRow &fill = artifact.rows<FillRow>()[step.row];
+    if (fill.rank > kMaxDims)
+      return fail("a fill of ", fill.rank, " dimensions");
+    return verifyView(fill.destination, fill.dtype, Access::Write,
+                      {fill.sizes, fill.rank}, {fill.to.strides, fill.rank});
+  }
+  case StepKind::Control: {
+    TPRT_RETURN_IF_ERROR(has(artifact.rows<ControlRow>().size()));
+    const ControlRow &control = artifact.rows<ControlRow>()[step.row];
+    if (control.kind > ControlKind::If)
+      return fail("an unknown control step");
+    if (control.kind == ControlKind::Loop)
+      return control.second == 0 ? absl::OkStatus()
+                                 : fail("a loop with two bodies");
+    return verifyView(control.predicate, DType::Bool, Access::Read, {}, {});
+  }
+  }
+  return fail("kind ", static_cast<uint32_t>(step.kind), " is unknown");
+}
+
+/// The buffer stays inside its storage on every trip of the loop around it,
+/// elements are aligned, and only what may be written is.
+absl::Status Verifier::verifyBuffer(const BufferRow &buffer,
+                                    uint64_t elementSize, Access access) const {
+  if (buffer.space > Space::Constant)
+    return fail("a buffer in an unknown space");
+  int64_t storage = 0;
+  bool writable = true;
+  switch (buffer.space) {
+  case Space::Arena:
+    storage = static_cast<int64_t>(entry->arenaSize);
+    break;
+  case Space::Input: {
+    if (!absl::c_linear_search(artifact.integers(entry->inputs), buffer.index))
+      return fail("input ", buffer.index, " is not the entry's");
+    storage = artifact.getLocalBytes(artifact.rows<InputRow>()[buffer.index]);
+    writable = false;
+    for (const OutputRow &output : artifact.rows<OutputRow>(entry->outputs))
+      writable |= output.alias == buffer.index;
+    break;
+  }
+  case Space::Output:
+    if (buffer.index < entry->outputs.first ||
+        buffer.index - entry->outputs.first >= entry->outputs.count ||
+        artifact.rows<OutputRow>()[buffer.index].alias != kNone)
+      return fail("output ", buffer.index, " is not the entry's own storage");
+    storage = artifact.getLocalBytes(artifact.rows<OutputRow>()[buffer.index]);
+    break;
+  case Space::Constant:
+    storage =
+        static_cast<int64_t>(artifact.bytes(SectionKind::Constants).size());
+    writable = false;
+    break;
+  }
+  if (access == Access::Write && !writable)
+    return fail("a write to a buffer that is only read");
+
+  absl::optional<int64_t> end = buffer.offset;
+  if (buffer.counter != kNone) {
+    auto loop = activeLoops.find(buffer.counter);
+    if (loop == activeLoops.end())
+      return fail("a buffer moves with a loop that is not around it");
+    end = checkedMultiply(std::max<int64_t>(loop->second - 1, 0), buffer.step);
+    if (end && buffer.offset <= INT64_MAX)
+      end = checkedAdd(*end, static_cast<int64_t>(buffer.offset));
+  }
+  if (end && buffer.size <= INT64_MAX)
+    end = checkedAdd(*end, static_cast<int64_t>(buffer.size));
+  if (buffer.offset > INT64_MAX || buffer.size > INT64_MAX || !end ||
+      *end > storage)
+    return fail("a buffer leaves its storage of ", storage, " bytes");
+  if (buffer.offset % elementSize != 0 || buffer.step % elementSize != 0)
+    return fail("a buffer is not aligned to its elements");
+  return absl::OkStatus();
+}
+
+absl::Status Verifier::verifyView(const BufferRow &buffer, DType dtype,
+                                  Access access,
+                                  absl::Span<const int64_t> sizes,
+                                  absl::Span<const int64_t> strides) const {
+  if (!isDType(dtype))
+    return fail("element type ", static_cast<uint32_t>(dtype), " is unknown");
+  TPRT_RETURN_IF_ERROR(verifyBuffer(buffer, getSize(dtype), access));
+  absl::optional<int64_t> bytes = getExtent(sizes, strides);
+  if (bytes)
+    bytes = checkedMultiply(*bytes, getSize(dtype));
+  if (!bytes || static_cast<uint64_t>(*bytes) > buffer.size)
+    return fail("strides leave a buffer of ", buffer.size, " bytes");
+  return absl::OkStatus();
+}
+
+absl::Status Verifier::verifyKernelCall(const KernelCallRow &call) const {
+  if (call.kernel >= artifact.rows<KernelRow>().size() ||
+      !isInside<BufferRow>(call.buffers) || !isInside<ScalarRow>(call.scalars))
+    return fail("a kernel call refers outside its tables");
+  if (call.rowBegin < 0 || call.rowEnd < call.rowBegin)
+    return fail("a kernel call with rows ", call.rowBegin, " to ", call.rowEnd);
+  absl::Span<const BufferRow> buffers = artifact.rows<BufferRow>(call.buffers);
+  for (size_t i = 0; i < buffers.size(); ++i)
+    TPRT_RETURN_IF_ERROR(verifyBuffer(
+        buffers[i], 1, i < call.firstWritten ? Access::Read : Access::Write));
+  for (const ScalarRow &scalar : artifact.rows<ScalarRow>(call.scalars)) {
+    bool known = scalar.kind == ScalarKind::Constant ||
+                 (scalar.kind == ScalarKind::Coordinate &&
+                  scalar.index < artifact.rows<AxisRefRow>().size()) ||
+                 (scalar.kind == ScalarKind::Counter &&
+                  activeLoops.contains(scalar.index));
+    if (!known)
+      return fail("a kernel's scalar refers to nothing");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Verifier::verifyMatmul(const MatmulRow &matmul) const {
+  auto verifyOperand = [&](const MatmulOperand &operand, int64_t rows,
+                           int64_t columns, Access access) {
+    int64_t sizes[kMaxBatch + 2];
+    std::copy_n(matmul.batch, kMaxBatch, sizes);
+    sizes[kMaxBatch] = rows;
+    sizes[kMaxBatch + 1] = columns;
+    return verifyView(operand.buffer, operand.dtype, access, sizes,
+                      operand.strides);
+  };
+  auto isMatrix = [](const MatmulOperand &operand) {
+    return operand.strides[kMaxBatch] == 1 ||
+           operand.strides[kMaxBatch + 1] == 1;
+  };
+  const auto &[a, b, c] = std::tie(matmul.a, matmul.b, matmul.c);
+  for (int64_t size : {matmul.m, matmul.n, matmul.k, matmul.batch[0],
+                       matmul.batch[1], matmul.batch[2]})
+    if (size < 1)
+      return fail("a matmul with a dimension of ", size);
+  if (!getNumElements(matmul.batch))
+    return fail("a matmul with too many batches");
+  if (a.dtype != b.dtype || (a.dtype != DType::F32 && a.dtype != DType::BF16) ||
+      (c.dtype != DType::F32 && c.dtype != a.dtype))
+    return fail("a matmul of types that are not f32 or bf16");
+  if (!isMatrix(a) || !isMatrix(b) || c.strides[kMaxBatch + 1] != 1)
+    return fail("a matmul whose operand has unit stride along no dimension");
+  TPRT_RETURN_IF_ERROR(verifyOperand(a, matmul.m, matmul.k, Access::Read));
+  TPRT_RETURN_IF_ERROR(verifyOperand(b, matmul.k, matmul.n, Access::Read));
+  TPRT_RETURN_IF_ERROR(verifyOperand(c, matmul.m, matmul.n, Access::Write));
+  bool isConstant =
+      b.buffer.space == Space::Constant ||
+      (b.buffer.space == Space::Input &&
+       artifact.rows<InputRow>()[b.buffer.index].role == Role::Parameter);
+  if (matmul.constantB && !isConstant)
+    return fail("a matmul whose constant operand is none");
+  if (!isInside<PostOpRow>(matmul.postOps) || matmul.postOps.count > 16)
+    return fail("a matmul's post-ops lie outside their table");
+  absl::Span<const PostOpRow> postOps =
+      artifact.rows<PostOpRow>(matmul.postOps);
+  for (size_t i = 0; i < postOps.size(); ++i) {
+    if (static_cast<uint32_t>(postOps[i].kind) >= kNumPostOps ||
+        (postOps[i].kind == PostOpKind::Accumulate && i != 0))
+      return fail("a matmul has an unknown or misplaced post-op");
+    if (postOps[i].kind > PostOpKind::Multiply)
+      continue;
+    const MatmulOperand &operand = postOps[i].operand;
+    if (operand.dtype != DType::F32 && operand.dtype != DType::BF16)
+      return fail("a post-op's operand is not f32 or bf16");
+    TPRT_RETURN_IF_ERROR(
+        verifyOperand(operand, matmul.m, matmul.n, Access::Read));
+  }
+  return absl::OkStatus();
+}
+
+/// Whether two buffers of the current entry may share bytes.
+bool Verifier::overlap(const BufferRow &a, const BufferRow &b) const {
+  if (a.space != b.space || a.index != b.index)
+    return false;
+  // Buffers that move are taken as all they sweep over.
+  auto getEnd = [&](const BufferRow &buffer) {
+    uint64_t trips =
+        buffer.counter == kNone ? 1 : activeLoops.at(buffer.counter);
+    return buffer.offset + buffer.size +
+           buffer.step * (trips > 0 ? trips - 1 : 0);
+  };
+  return a.offset < getEnd(b) && b.offset < getEnd(a);
+}
+
+absl::Status Verifier::verifyCollective(const CollectiveRow &row) const {
+  if (static_cast<uint32_t>(row.kind) >= kNumCollectives ||
+      row.communicator >= artifact.rows<CommunicatorRow>().size())
+    return fail("a collective of an unknown kind or communicator");
+  int64_t group = artifact.getGroupSize(
+      artifact.rows<CommunicatorRow>()[row.communicator].axes);
+  bool reduces = row.kind == CollectiveKind::AllReduce ||
+                 row.kind == CollectiveKind::ReduceScatter;
+  if (reduces != (row.reduction != Reduction::None) ||
+      row.reduction > Reduction::Min)
+    return fail("a collective with the wrong reduction");
+  if (reduces && isDType(row.dtype) && row.dtype >= DType::F8E4M3FN)
+    return fail("a sum of 8-bit floats");
+  bool manyIn = row.kind == CollectiveKind::ReduceScatter ||
+                row.kind == CollectiveKind::AllToAll;
+  bool manyOut = row.kind == CollectiveKind::AllGather ||
+                 row.kind == CollectiveKind::AllToAll;
+  TPRT_RETURN_IF_ERROR(verifyView(row.source, row.dtype, Access::Read,
+                                  {manyIn ? group : 1, row.count},
+                                  {row.count, 1}));
+  TPRT_RETURN_IF_ERROR(verifyView(row.destination, row.dtype, Access::Write,
+                                  {manyOut ? group : 1, row.count},
+                                  {row.count, 1}));
+  bool inPlace =
+      row.kind == CollectiveKind::AllReduce &&
+      std::memcmp(&row.source, &row.destination, sizeof(BufferRow)) == 0;
+  if (!inPlace && row.count > 0 && overlap(row.source, row.destination))
+    return fail("a collective's source and destination overlap");
+
+  bool permutes = row.kind == CollectiveKind::CollectivePermute;
+  if (!isInside<int64_t>(row.permutation) ||
+      row.permutation.count != (permutes ? group : 0))
+    return fail("a permutation of ", row.permutation.count, " for ", group,
+                " positions");
+  for (int64_t from : artifact.integers(row.permutation))
+    if (from < -1 || from >= group)
+      return fail("a permutation names position ", from, " of ", group);
+  return absl::OkStatus();
+}
+
+absl::Status Artifact::verify() const { return Verifier(*this).verify(); }

@@ -1,0 +1,27 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file The CPU that object code was made for, as a line of text:
+/// `x86_64:avx2,fma,avx512f`, with LLVM's names of features.
+
+#ifndef TPRT_CORE_CPUFEATURES_H
+#define TPRT_CORE_CPUFEATURES_H
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+
+#include <string>
+
+namespace tprt {
+
+/// This machine: its architecture and every feature of it that the runtime can
+/// test for. A compiler that uses no others makes code that is checked fully.
+std::string getHostCpu();
+
+/// OK if this machine has all that the line asks for. A feature the runtime
+/// does not know is an error, never ignored: the code might use it.
+absl::Status checkCpu(absl::string_view required);
+
+} // namespace tprt
+
+#endif // TPRT_CORE_CPUFEATURES_H

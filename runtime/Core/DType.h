@@ -1,0 +1,118 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file Element types as the runtime stores them, and conversion of the narrow
+/// floats by hand, so that every compiler and CPU rounds alike.
+
+#ifndef TPRT_CORE_DTYPE_H
+#define TPRT_CORE_DTYPE_H
+
+#include "absl/strings/string_view.h"
+
+#include <cstdint>
+#include <cstring>
+
+namespace tprt {
+
+/// The values are part of the artifact format and of the C ABI: append only.
+enum class DType : uint32_t {
+  F64 = 0,
+  F32 = 1,
+  BF16 = 2,
+  F16 = 3,
+  I64 = 4,
+  I32 = 5,
+  I16 = 6,
+  I8 = 7,
+  U64 = 8,
+  U32 = 9,
+  U16 = 10,
+  U8 = 11,
+  Bool = 12, ///< One byte, 0 or 1.
+  F8E4M3FN = 13,
+  F8E5M2 = 14,
+};
+inline constexpr uint32_t kNumDTypes = 15;
+
+/// Bytes of one element.
+inline int64_t getSize(DType type) {
+  constexpr uint8_t sizes[kNumDTypes] = {8, 4, 2, 2, 8, 4, 2, 1,
+                                         8, 4, 2, 1, 1, 1, 1};
+  return sizes[static_cast<uint32_t>(type)];
+}
+
+/// MLIR's spelling, as in `f32`, `ui8`.
+inline absl::string_view getName(DType type) {
+  constexpr absl::string_view names[kNumDTypes] = {
+      "f64",  "f32",  "bf16", "f16", "i64", "i32",      "i16",   "i8",
+      "ui64", "ui32", "ui16", "ui8", "i1",  "f8E4M3FN", "f8E5M2"};
+  return names[static_cast<uint32_t>(type)];
+}
+
+inline bool isFloat(DType type) {
+  return type <= DType::F16 || type >= DType::F8E4M3FN;
+}
+
+inline float bitsToFloat(uint32_t bits) {
+  float value;
+  std::memcpy(&value, &bits, sizeof(value));
+  return value;
+}
+
+inline uint32_t floatToBits(float value) {
+  uint32_t bits;
+  std::memcpy(&bits, &value, sizeof(bits));
+  return bits;
+}
+
+/// The narrow float types: storage with conversion from and to float, to the
+/// nearest, ties to even, NaN kept quiet.
+struct BFloat16 {
+  uint16_t bits;
+  BFloat16() = default;
+  explicit BFloat16(float value) {
+    uint32_t f = floatToBits(value);
+    if ((f & 0x7fffffff) > 0x7f800000)
+      bits = static_cast<uint16_t>(f >> 16 | 0x40);
+    else
+      bits = static_cast<uint16_t>((f + 0x7fff + (f >> 16 & 1)) >> 16);
+  }
+  explicit operator float() const { return bitsToFloat(uint32_t{bits} << 16); }
+};
+
+struct Float16 {
+  uint16_t bits;
+  Float16() = default;
+  explicit Float16(float value) {
+    uint32_t f = floatToBits(value);
+    uint32_t sign = f >> 16 & 0x8000;
+    f &= 0x7fffffff;
+    uint32_t half;
+    if (f > 0x7f800000) {
+      half = 0x7e00;
+    } else if (f >= 0x47800000) {
+      half = 0x7c00;
+    } else if (f < 0x38800000) {
+      // Below 2^-14 half counts in steps of 2^-24: adding 0.5 leaves exactly
+      // those steps in the mantissa, rounded as the CPU rounds.
+      half = floatToBits(bitsToFloat(f) + 0.5f) - floatToBits(0.5f);
+    } else {
+      half = (f - 0x38000000 + 0xfff + (f >> 13 & 1)) >> 13;
+    }
+    bits = static_cast<uint16_t>(sign | half);
+  }
+  explicit operator float() const {
+    uint32_t sign = uint32_t{bits} << 16 & 0x80000000;
+    uint32_t rest = bits & 0x7fff;
+    if (rest >= 0x7c00)
+      return bitsToFloat(sign | 0x7f800000 | (rest & 0x3ff) << 13);
+    if (rest >= 0x400)
+      return bitsToFloat(sign | ((rest << 13) + 0x38000000));
+    float small = static_cast<float>(rest) * 0x1p-24f;
+    return sign ? -small : small;
+  }
+};
+
+} // namespace tprt
+
+#endif // TPRT_CORE_DTYPE_H

@@ -1,0 +1,46 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file One thread per local rank, kept from run to run: libraries below keep
+/// memory per thread, and a decode step is shorter than making threads.
+
+#ifndef TPRT_CORE_RANKTHREADS_H
+#define TPRT_CORE_RANKTHREADS_H
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+
+#include <functional>
+#include <thread>
+#include <vector>
+
+namespace tprt {
+
+class RankThreads {
+public:
+  explicit RankThreads(int count);
+  /// Waits for the job under way.
+  ~RankThreads();
+
+  /// Runs job(i) on each thread i. No job may be under way.
+  void start(std::function<void(int)> job);
+
+  /// Whether the job ended within the time.
+  bool wait(absl::Duration timeout = absl::InfiniteDuration());
+  bool isBusy();
+
+private:
+  void serve(int index);
+
+  absl::Mutex mutex;
+  std::function<void(int)> job ABSL_GUARDED_BY(mutex);
+  uint64_t generation ABSL_GUARDED_BY(mutex) = 0;
+  int running ABSL_GUARDED_BY(mutex) = 0;
+  bool stopping ABSL_GUARDED_BY(mutex) = false;
+  std::vector<std::thread> threads;
+};
+
+} // namespace tprt
+
+#endif // TPRT_CORE_RANKTHREADS_H

@@ -1,0 +1,299 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "runtime/Core/Safetensors.h"
+
+#include "runtime/Core/Errors.h"
+#include "runtime/Core/Shapes.h"
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_join.h"
+
+#include <algorithm>
+#include <dirent.h>
+#include <nlohmann/json.hpp>
+#include <sys/stat.h>
+
+using namespace tprt;
+using nlohmann::json;
+
+static constexpr uint64_t kMaxHeader = 100'000'000;
+
+static absl::optional<DType> parseDType(absl::string_view name) {
+  static const auto *names = new absl::flat_hash_map<absl::string_view, DType>{
+      {"F64", DType::F64},        {"F32", DType::F32},
+      {"BF16", DType::BF16},      {"F16", DType::F16},
+      {"I64", DType::I64},        {"I32", DType::I32},
+      {"I16", DType::I16},        {"I8", DType::I8},
+      {"U64", DType::U64},        {"U32", DType::U32},
+      {"U16", DType::U16},        {"U8", DType::U8},
+      {"BOOL", DType::Bool},      {"F8_E4M3", DType::F8E4M3FN},
+      {"F8_E5M2", DType::F8E5M2},
+  };
+  auto found = names->find(name);
+  if (found == names->end())
+    return absl::nullopt;
+  return found->second;
+}
+
+/// Parses JSON, remembering a key that an object repeats: the parser itself
+/// would silently keep the last.
+static json parseJson(absl::string_view text, std::string &duplicate) {
+  std::vector<absl::flat_hash_set<std::string>> open;
+  auto callback = [&](int, json::parse_event_t event, json &parsed) {
+    if (event == json::parse_event_t::object_start)
+      open.emplace_back();
+    else if (event == json::parse_event_t::object_end)
+      open.pop_back();
+    else if (event == json::parse_event_t::key &&
+             !open.back().insert(parsed.get<std::string>()).second)
+      duplicate = parsed.get<std::string>();
+    return true;
+  };
+  return json::parse(text.begin(), text.end(), callback,
+                     /*allow_exceptions=*/false);
+}
+
+/// A list of integers >= 0 that int64_t holds.
+static absl::optional<std::vector<int64_t>> parseList(const json &object,
+                                                      const char *key) {
+  auto found = object.find(key);
+  if (found == object.end() || !found->is_array())
+    return absl::nullopt;
+  std::vector<int64_t> list;
+  for (const json &item : *found) {
+    if (!item.is_number_unsigned() || item.get<uint64_t>() > INT64_MAX)
+      return absl::nullopt;
+    list.push_back(item.get<int64_t>());
+  }
+  return list;
+}
+
+static absl::StatusOr<StoredTensor> parseTensor(const std::string &name,
+                                                const json &entry,
+                                                absl::string_view data) {
+  auto dtype = entry.is_object() ? entry.find("dtype") : entry.end();
+  if (!entry.is_object() || dtype == entry.end() || !dtype->is_string())
+    return makeError(ErrorCode::WeightsHeader, "tensor '", name,
+                     "' has no dtype");
+  absl::optional<DType> type = parseDType(dtype->get<std::string>());
+  if (!type)
+    return makeError(ErrorCode::WeightsDType, "tensor '", name,
+                     "' has the unknown type ", dtype->get<std::string>());
+  absl::optional<std::vector<int64_t>> shape = parseList(entry, "shape");
+  if (!shape)
+    return makeError(ErrorCode::WeightsHeader, "tensor '", name,
+                     "' has no shape of integers");
+  absl::optional<std::vector<int64_t>> range = parseList(entry, "data_offsets");
+  if (!range || range->size() != 2)
+    return makeError(ErrorCode::WeightsRange, "tensor '", name,
+                     "' has no two data_offsets within 63 bits");
+  int64_t begin = (*range)[0], end = (*range)[1];
+  if (begin > end)
+    return makeError(ErrorCode::WeightsRange, "tensor '", name,
+                     "' ends at byte ", end, " before it starts at ", begin);
+  if (static_cast<uint64_t>(end) > data.size())
+    return makeError(ErrorCode::WeightsTruncated, "tensor '", name,
+                     "' ends at byte ", end, " of ", data.size(),
+                     " in the file; download it again");
+  std::vector<int64_t> sizes = *shape;
+  sizes.push_back(getSize(*type));
+  absl::optional<int64_t> bytes = getNumElements(sizes);
+  if (!bytes)
+    return makeError(ErrorCode::WeightsRange, "tensor '", name, "' of shape [",
+                     absl::StrJoin(*shape, ", "), "] overflows 63 bits");
+  if (*bytes != end - begin)
+    return makeError(ErrorCode::WeightsShape, "tensor '", name, "' of shape [",
+                     absl::StrJoin(*shape, ", "), "] takes ", *bytes,
+                     " bytes but has ", end - begin);
+  return StoredTensor{*type, *std::move(shape),
+                      data.substr(begin, end - begin)};
+}
+
+absl::StatusOr<absl::flat_hash_map<std::string, StoredTensor>>
+tprt::parseSafetensors(absl::string_view bytes) {
+  uint64_t length;
+  if (bytes.size() < sizeof(length))
+    return makeError(ErrorCode::WeightsTruncated, "the file has ", bytes.size(),
+                     " bytes, fewer than its header's length takes");
+  std::memcpy(&length, bytes.data(), sizeof(length));
+  if (length > kMaxHeader)
+    return makeError(ErrorCode::WeightsHeaderTooLarge, "a header of ", length,
+                     " bytes: this is no safetensors file, or a damaged one");
+  if (length > bytes.size() - sizeof(length))
+    return makeError(ErrorCode::WeightsTruncated,
+                     "the file ends inside its header");
+  absl::string_view text = bytes.substr(sizeof(length), length);
+  absl::string_view data = bytes.substr(sizeof(length) + length);
+
+  std::string duplicate;
+  json header = parseJson(text, duplicate);
+  if (!header.is_object())
+    return makeError(ErrorCode::WeightsHeader,
+                     "the header is not a JSON object");
+  if (!duplicate.empty())
+    return makeError(ErrorCode::WeightsDuplicate, "the header has '", duplicate,
+                     "' twice");
+
+  absl::flat_hash_map<std::string, StoredTensor> tensors;
+  std::vector<std::pair<const std::string *, absl::string_view>> ranges;
+  for (auto item = header.begin(); item != header.end(); ++item) {
+    if (item.key() == "__metadata__")
+      continue;
+    TPRT_ASSIGN_OR_RETURN(StoredTensor tensor,
+                          parseTensor(item.key(), item.value(), data));
+    ranges.emplace_back(&item.key(), tensor.data);
+    tensors.emplace(item.key(), std::move(tensor));
+  }
+  // The format wants the data covered exactly once. A hole is harmless; shared
+  // bytes mean that one of two tensors is not what was stored.
+  std::sort(ranges.begin(), ranges.end(), [](const auto &a, const auto &b) {
+    return std::make_pair(a.second.data(), a.second.size()) <
+           std::make_pair(b.second.data(), b.second.size());
+  });
+  for (size_t i = 1; i < ranges.size(); ++i) {
+    absl::string_view before = ranges[i - 1].second;
+    if (before.data() + before.size() > ranges[i].second.data())
+      return makeError(ErrorCode::WeightsOverlap, "tensors '",
+                       *ranges[i - 1].first, "' and '", *ranges[i].first,
+                       "' share bytes");
+  }
+  return tensors;
+}
+
+static absl::StatusOr<std::vector<std::string>>
+listSafetensors(const std::string &folder) {
+  DIR *handle = ::opendir(folder.c_str());
+  if (!handle)
+    return makeError(ErrorCode::WeightsNotFound, "cannot read the folder '",
+                     folder, "': ", std::strerror(errno));
+  std::vector<std::string> files;
+  while (const dirent *entry = ::readdir(handle)) {
+    absl::string_view name = entry->d_name;
+    absl::string_view suffix = ".safetensors";
+    if (name.size() > suffix.size() &&
+        name.substr(name.size() - suffix.size()) == suffix)
+      files.push_back(absl::StrCat(folder, "/", name));
+  }
+  ::closedir(handle);
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+absl::StatusOr<std::unique_ptr<SafetensorsFolder>>
+SafetensorsFolder::open(const std::string &path) {
+  auto result = std::make_unique<SafetensorsFolder>();
+  struct stat info;
+  if (::stat(path.c_str(), &info) != 0)
+    return makeError(ErrorCode::WeightsNotFound, "cannot find weights at '",
+                     path, "': ", std::strerror(errno));
+  absl::MutexLock lock(&result->mutex);
+  if (!S_ISDIR(info.st_mode)) {
+    result->folder = path;
+    result->files.try_emplace(path);
+    return result;
+  }
+  result->folder = path;
+  std::string indexPath = path + "/model.safetensors.index.json";
+  std::string single = path + "/model.safetensors";
+  if (::stat(indexPath.c_str(), &info) == 0) {
+    TPRT_RETURN_IF_ERROR(result->readIndex(indexPath));
+    for (const auto &[tensor, file] : result->index)
+      result->files.try_emplace(file);
+    return result;
+  }
+  std::vector<std::string> paths = {single};
+  if (::stat(single.c_str(), &info) != 0) {
+    TPRT_ASSIGN_OR_RETURN(paths, listSafetensors(path));
+    if (paths.empty())
+      return makeError(ErrorCode::WeightsNotFound, "the folder '", path,
+                       "' holds no .safetensors file");
+  }
+  for (const std::string &file : paths)
+    result->files.try_emplace(file);
+  return result;
+}
+
+absl::Status SafetensorsFolder::readIndex(const std::string &path) {
+  TPRT_ASSIGN_OR_RETURN(MappedFile file, MappedFile::open(path));
+  std::string duplicate;
+  json parsed = parseJson(file.bytes(), duplicate);
+  auto map = parsed.is_object() ? parsed.find("weight_map") : parsed.end();
+  if (!parsed.is_object() || map == parsed.end() || !map->is_object())
+    return makeError(ErrorCode::WeightsHeader, path,
+                     ": no JSON object with a weight_map");
+  if (!duplicate.empty())
+    return makeError(ErrorCode::WeightsDuplicate, path, ": '", duplicate,
+                     "' occurs twice");
+  for (auto item = map->begin(); item != map->end(); ++item) {
+    // A file of the same folder: an index may not lead anywhere else.
+    if (!item.value().is_string() ||
+        item.value().get<std::string>().find('/') != std::string::npos)
+      return makeError(ErrorCode::WeightsHeader, path, ": tensor '", item.key(),
+                       "' is in no file of this folder");
+    index[item.key()] =
+        absl::StrCat(folder, "/", item.value().get<std::string>());
+  }
+  hasIndex = true;
+  return absl::OkStatus();
+}
+
+absl::Status SafetensorsFolder::load(const std::string &path, File &file) {
+  if (file.mapping)
+    return absl::OkStatus();
+  TPRT_ASSIGN_OR_RETURN(MappedFile mapping, MappedFile::open(path));
+  auto tensors = parseSafetensors(mapping.bytes());
+  if (!tensors.ok())
+    return addContext(tensors.status(), path);
+  file.tensors = *std::move(tensors);
+  file.mapping.emplace(std::move(mapping));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<StoredTensor> SafetensorsFolder::find(const std::string &name) {
+  absl::MutexLock lock(&mutex);
+  const StoredTensor *found = nullptr;
+  std::string where;
+  for (auto &[path, file] : files) {
+    if (hasIndex) {
+      auto place = index.find(name);
+      if (place == index.end() || place->second != path)
+        continue;
+    }
+    TPRT_RETURN_IF_ERROR(load(path, file));
+    auto tensor = file.tensors.find(name);
+    if (tensor == file.tensors.end())
+      continue;
+    if (found)
+      return makeError(ErrorCode::WeightsDuplicate, "tensor '", name,
+                       "' is in '", where, "' and in '", path, "'");
+    found = &tensor->second;
+    where = path;
+  }
+  if (!found)
+    return makeError(
+        ErrorCode::WeightsMissing, "tensor '", name, "' is in no file of '",
+        folder, "'; are these the weights of the model that was imported?");
+  return *found;
+}
+
+std::string tprt::writeSafetensors(
+    const absl::btree_map<std::string, StoredTensor> &tensors) {
+  constexpr const char *names[kNumDTypes] = {
+      "F64", "F32", "BF16", "F16", "I64",  "I32",     "I16",    "I8",
+      "U64", "U32", "U16",  "U8",  "BOOL", "F8_E4M3", "F8_E5M2"};
+  json header = json::object();
+  std::string data;
+  for (const auto &[name, tensor] : tensors) {
+    size_t begin = data.size();
+    data.append(tensor.data.data(), tensor.data.size());
+    header[name] = {{"dtype", names[static_cast<uint32_t>(tensor.dtype)]},
+                    {"shape", tensor.shape},
+                    {"data_offsets", {begin, data.size()}}};
+  }
+  std::string text = header.dump();
+  text.resize((text.size() + 7) / 8 * 8, ' '); // the format aligns the data
+  uint64_t length = text.size();
+  std::string bytes(reinterpret_cast<const char *>(&length), sizeof(length));
+  return absl::StrCat(bytes, text, data);
+}

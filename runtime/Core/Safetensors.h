@@ -1,0 +1,78 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file Reads safetensors files (huggingface/safetensors): a length of 8
+/// bytes, a JSON header of name -> {dtype, shape, data_offsets}, then the data.
+///
+///     auto weights = SafetensorsFolder::open("llama-3.2-1b");
+///     auto tensor = weights->find("model.norm.weight");
+///     tensor->dtype, tensor->shape, tensor->data      // points into the map
+///
+/// A folder holds `model.safetensors`, or several files that
+/// `model.safetensors.index.json` lists, or any `*.safetensors`. Files are
+/// mapped when a tensor of theirs is first asked for. Everything the header
+/// says is checked before it is believed: each kind of damage has its error
+/// code (Weights* in Errors.def).
+
+#ifndef TPRT_CORE_SAFETENSORS_H
+#define TPRT_CORE_SAFETENSORS_H
+
+#include "runtime/Core/DType.h"
+#include "runtime/Core/MappedFile.h"
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/btree_map.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tprt {
+
+struct StoredTensor {
+  DType dtype;
+  std::vector<int64_t> shape;
+  absl::string_view data; ///< getSize(dtype) * elements bytes, row-major.
+};
+
+/// The tensors of one file's bytes, which must outlive them.
+absl::StatusOr<absl::flat_hash_map<std::string, StoredTensor>>
+parseSafetensors(absl::string_view bytes);
+
+class SafetensorsFolder {
+public:
+  /// `path` is a folder or a single file.
+  static absl::StatusOr<std::unique_ptr<SafetensorsFolder>>
+  open(const std::string &path);
+
+  /// The tensor of this name; thread-safe, valid as long as the folder lives.
+  absl::StatusOr<StoredTensor> find(const std::string &name);
+
+private:
+  struct File {
+    absl::optional<MappedFile> mapping; ///< None until it is needed.
+    absl::flat_hash_map<std::string, StoredTensor> tensors;
+  };
+
+  absl::Status readIndex(const std::string &path);
+  absl::Status load(const std::string &path, File &file)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
+
+  std::string folder;
+  absl::Mutex mutex;
+  absl::btree_map<std::string, File> files ABSL_GUARDED_BY(mutex);
+  /// Tensor name to path, if there is an index file.
+  absl::flat_hash_map<std::string, std::string> index;
+  bool hasIndex = false;
+};
+
+/// The bytes of a file with these tensors.
+std::string
+writeSafetensors(const absl::btree_map<std::string, StoredTensor> &tensors);
+
+} // namespace tprt
+
+#endif // TPRT_CORE_SAFETENSORS_H

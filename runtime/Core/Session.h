@@ -1,0 +1,128 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file An artifact being run: the ranks of this process, their memory, and
+/// the values bound to inputs. The C ABI (tprt/tprt.h) and tp-run stand on it.
+///
+///     auto artifact = Artifact::open("mlp.tpx");
+///     auto session = Session::open({}, *artifact);      // 8 devices: 8
+///     threads
+///     (*session)->loadWeights(**SafetensorsFolder::open("mlp"));
+///     (*session)->bind("x", DType::F32, {8, 512}, bytes);
+///     (*session)->run("main");
+///     std::string y = *(*session)->read("y");           // the whole tensor
+///
+/// Callers see whole tensors; cutting them into the ranks' blocks happens here.
+/// With transport "threads" all ranks are threads of this process. With "mpi"
+/// this process is one rank of the job that mpirun started, every process makes
+/// the same calls in the same order, and `read` gives the whole tensor on each.
+///
+/// A failed run is final: the ranks no longer agree where they stand, so every
+/// later run returns the first error again. A refused `bind` changes nothing.
+
+#ifndef TPRT_CORE_SESSION_H
+#define TPRT_CORE_SESSION_H
+
+#include "runtime/Core/Artifact.h"
+#include "runtime/Core/Backend.h"
+#include "runtime/Core/RankThreads.h"
+#include "runtime/Core/Safetensors.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tprt {
+
+class ThreadDomain;
+
+struct SessionOptions {
+  std::string backend = "cpu";
+  std::string transport = "threads"; ///< Or the plugin that has the transport.
+  int ranks = 0; ///< 0, or what the caller believes the mesh has.
+  absl::Duration timeout = absl::Seconds(300); ///< Of each collective.
+};
+
+class Session {
+public:
+  static absl::StatusOr<std::unique_ptr<Session>>
+  open(const SessionOptions &options, std::shared_ptr<const Artifact> artifact);
+  ~Session();
+
+  const Artifact &getArtifact() const { return *artifact; }
+  int getNumRanks() const { return worldSize; }
+  /// The rank that this process reports for: 0, or its MPI rank.
+  int getFirstRank() const { return ranks.front().number; }
+
+  /// Gives an input its value, a whole tensor.
+  absl::Status bind(absl::string_view name, DType dtype,
+                    absl::Span<const int64_t> shape, absl::string_view bytes);
+  /// Gives an input numbers that depend on the seed and the name only.
+  absl::Status bindRandom(absl::string_view name, uint64_t seed);
+  /// Fills every input that has a source from the files.
+  absl::Status loadWeights(SafetensorsFolder &weights);
+  /// Sets caches and other state back to zero.
+  absl::Status resetState();
+
+  /// Starts an entry on all ranks and returns.
+  absl::Status start(absl::string_view entry);
+  /// Waits for it; WrongState if it goes on longer than `timeout`.
+  absl::Status wait(absl::Duration timeout = absl::InfiniteDuration());
+  absl::Status run(absl::string_view entry);
+
+  /// The whole value of an output of the entry last run.
+  absl::StatusOr<std::string> read(absl::string_view name);
+
+  /// Ends a run from any thread.
+  void abort(absl::string_view why);
+
+  /// From now on, runs record when each step ran on each local rank.
+  void recordTimes(bool on);
+  struct RankTimes {
+    int rank;
+    std::vector<StepTime> steps;
+  };
+  std::vector<RankTimes> takeTimes();
+
+  /// What each failed local rank had to say, the cause first.
+  std::vector<absl::Status> getRankErrors() const;
+
+private:
+  struct Rank {
+    int number = 0;
+    RankMemory memory;
+    std::unique_ptr<World> world;
+    std::unique_ptr<Executor> executor; // uses both
+    std::vector<StepTime> times;
+    absl::Status status;
+  };
+
+  Session(SessionOptions options, std::shared_ptr<const Artifact> artifact)
+      : options(std::move(options)), artifact(std::move(artifact)) {}
+
+  absl::Status prepare();
+  absl::Status prepareRank(Rank &rank);
+  absl::Status agree(World &world) const;
+  /// Runs body(rank) on all local ranks; a failure ends all of them.
+  template <typename Body> void startRanks(Body body);
+  absl::Status finishRanks();
+  absl::Status checkIdle();
+  absl::StatusOr<uint32_t> findInput(absl::string_view name) const;
+
+  const SessionOptions options;
+  const std::shared_ptr<const Artifact> artifact;
+  std::shared_ptr<ThreadDomain> domain;      ///< Of transport "threads".
+  Plugin::CreateWorld createWorld = nullptr; ///< Of any other.
+  std::unique_ptr<Backend> backend;
+  std::vector<Rank> ranks;
+  int worldSize = 0;
+  std::vector<bool> isBound;
+  absl::optional<uint32_t> lastEntry;
+  bool recording = false;
+  absl::Status failure;                 ///< Of the first run that failed.
+  std::unique_ptr<RankThreads> threads; ///< Last: they use all of the above.
+};
+
+} // namespace tprt
+
+#endif // TPRT_CORE_SESSION_H

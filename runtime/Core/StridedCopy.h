@@ -1,0 +1,33 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file Copies between strided views, converting element types on the way: the
+/// copy step, the slices of weights, and the blocks of inputs and outputs.
+
+#ifndef TPRT_CORE_STRIDEDCOPY_H
+#define TPRT_CORE_STRIDEDCOPY_H
+
+#include "runtime/Core/DType.h"
+
+#include "absl/types/span.h"
+
+namespace tprt {
+
+/// Whether copyStrided can turn elements of one type into the other: equal
+/// types, and f64, f32, bf16 and f16 among each other.
+bool canConvert(DType from, DType to);
+
+/// to[sum i*toStrides] = from[sum i*fromStrides] for all indices below `sizes`;
+/// strides in elements, views disjoint. Needs canConvert(fromType, toType).
+void copyStrided(DType toType, char *to, absl::Span<const int64_t> toStrides,
+                 DType fromType, const char *from,
+                 absl::Span<const int64_t> fromStrides,
+                 absl::Span<const int64_t> sizes);
+
+/// Sets all elements of the view to the low bytes of `pattern`.
+void fillStrided(DType type, char *to, absl::Span<const int64_t> strides,
+                 absl::Span<const int64_t> sizes, uint64_t pattern);
+
+} // namespace tprt
+
+#endif // TPRT_CORE_STRIDEDCOPY_H

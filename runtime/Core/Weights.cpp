@@ -1,0 +1,241 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "runtime/Core/Weights.h"
+
+#include "runtime/Core/Errors.h"
+#include "runtime/Core/Hash.h"
+#include "runtime/Core/Shapes.h"
+#include "runtime/Core/StridedCopy.h"
+
+#include "absl/strings/str_join.h"
+
+#include <algorithm>
+#include <numeric>
+
+using namespace tprt;
+
+namespace {
+
+/// A dimension of a tensor as its factors in another layout, with the stride of
+/// each there.
+struct Factored {
+  std::vector<int64_t> sizes;
+  std::vector<int64_t> strides;
+};
+
+/// The elements [begin, end) of each dimension that a rank holds.
+struct Interval {
+  int64_t begin, end;
+};
+
+} // namespace
+
+static std::vector<Interval> getBlock(const Artifact &artifact, Range dims,
+                                      int64_t rank) {
+  std::vector<Interval> block;
+  for (const DimRow &dim : artifact.rows<DimRow>(dims)) {
+    int64_t begin = artifact.getPosition(dim.axes, rank) * dim.local;
+    block.push_back(
+        {std::min(begin, dim.global), std::min(begin + dim.local, dim.global)});
+  }
+  return block;
+}
+
+/// Calls body(blockOffset, blockStrides, otherOffset, otherStrides, sizes), all
+/// in elements, for boxes that together make the block.
+template <typename Body>
+static void forEachBox(absl::Span<const Interval> block,
+                       absl::Span<const int64_t> blockStrides,
+                       absl::Span<const Factored> dims, Body body) {
+  std::vector<std::vector<Box>> boxes;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    boxes.push_back(splitInterval(block[i].begin, block[i].end, dims[i].sizes));
+    if (boxes.back().empty())
+      return; // a rank of padding alone
+  }
+  std::vector<size_t> choice(dims.size());
+  while (true) {
+    int64_t blockOffset = 0, otherOffset = 0;
+    std::vector<int64_t> sizes, strides, otherStrides;
+    for (size_t i = 0; i < dims.size(); ++i) {
+      const Box &box = boxes[i][choice[i]];
+      std::vector<int64_t> inDim = getStrides(dims[i].sizes);
+      blockOffset -= block[i].begin * blockStrides[i];
+      for (size_t f = 0; f < dims[i].sizes.size(); ++f) {
+        blockOffset += box.start[f] * inDim[f] * blockStrides[i];
+        otherOffset += box.start[f] * dims[i].strides[f];
+        sizes.push_back(box.size[f]);
+        strides.push_back(inDim[f] * blockStrides[i]);
+        otherStrides.push_back(dims[i].strides[f]);
+      }
+    }
+    body(blockOffset, strides, otherOffset, otherStrides, sizes);
+    size_t dim = dims.size();
+    while (dim > 0 && ++choice[dim - 1] == boxes[dim - 1].size())
+      choice[--dim] = 0;
+    if (dim == 0)
+      return;
+  }
+}
+
+/// The dimensions of a dense row-major tensor, each its only factor.
+static std::vector<Factored> getDense(absl::Span<const int64_t> shape) {
+  std::vector<int64_t> strides = getStrides(shape);
+  std::vector<Factored> dims(shape.size());
+  for (size_t i = 0; i < shape.size(); ++i)
+    dims[i] = {{shape[i]}, {strides[i]}};
+  return dims;
+}
+
+/// Calls body with boxes of the rank's block and of the whole dense tensor.
+template <typename Body>
+static void forEachDenseBox(const Artifact &artifact, Range dims, int64_t rank,
+                            Body body) {
+  forEachBox(getBlock(artifact, dims, rank),
+             getStrides(artifact.getLocalShape(dims)),
+             getDense(artifact.getGlobalShape(dims)), body);
+}
+
+absl::Status tprt::loadSource(const Artifact &artifact, const InputRow &input,
+                              int64_t rank, const StoredTensor &tensor,
+                              char *block) {
+  const SourceRow &source = artifact.rows<SourceRow>()[input.source];
+  absl::Span<const int64_t> wanted = artifact.integers(source.stored);
+  if (wanted != absl::MakeConstSpan(tensor.shape))
+    return makeError(
+        ErrorCode::WeightsShape, "tensor '", artifact.text(source.tensor),
+        "' is stored as [", absl::StrJoin(tensor.shape, ", "),
+        "], the program was compiled for [", absl::StrJoin(wanted, ", "), "]");
+  if (!canConvert(tensor.dtype, input.dtype))
+    return makeError(ErrorCode::WeightsDType, "tensor '",
+                     artifact.text(source.tensor), "' is stored as ",
+                     getName(tensor.dtype), ", which cannot become ",
+                     getName(input.dtype));
+
+  absl::Span<const int64_t> view = artifact.integers(source.view);
+  std::vector<int64_t> viewStrides = getStrides(view);
+  int64_t base = 0;
+  std::vector<int64_t> permuted, permutedStrides;
+  for (size_t i = 0; i < view.size(); ++i) {
+    int64_t from = artifact.integers(source.permutation)[i];
+    base += artifact.integers(source.start)[i] * viewStrides[i];
+    permuted.push_back(artifact.integers(source.size)[from]);
+    permutedStrides.push_back(artifact.integers(source.step)[from] *
+                              viewStrides[from]);
+  }
+  std::vector<int64_t> global = artifact.getGlobalShape(input.dims);
+  std::vector<ReshapeFactor> factors = *factorReshape(permuted, global);
+  // From the minor end, so that a factor's stride is that of its dimension
+  // times the factors already seen of it.
+  std::vector<Factored> dims(global.size());
+  for (size_t i = factors.size(); i-- > 0;) {
+    const ReshapeFactor &factor = factors[i];
+    dims[factor.to].sizes.push_back(factor.size);
+    dims[factor.to].strides.push_back(permutedStrides[factor.from]);
+    permutedStrides[factor.from] *= factor.size;
+  }
+  for (Factored &dim : dims) {
+    std::reverse(dim.sizes.begin(), dim.sizes.end());
+    std::reverse(dim.strides.begin(), dim.strides.end());
+  }
+
+  std::memset(block, 0, artifact.getLocalBytes(input));
+  int64_t storedSize = getSize(tensor.dtype), size = getSize(input.dtype);
+  forEachBox(getBlock(artifact, input.dims, rank),
+             getStrides(artifact.getLocalShape(input.dims)), dims,
+             [&](int64_t offset, absl::Span<const int64_t> strides,
+                 int64_t storedOffset, absl::Span<const int64_t> storedStrides,
+                 absl::Span<const int64_t> sizes) {
+               copyStrided(
+                   input.dtype, block + offset * size, strides, tensor.dtype,
+                   tensor.data.data() + (base + storedOffset) * storedSize,
+                   storedStrides, sizes);
+             });
+  return absl::OkStatus();
+}
+
+void tprt::scatterBlock(const Artifact &artifact, Range dims, DType dtype,
+                        int64_t rank, const char *whole, char *block) {
+  std::vector<int64_t> local = artifact.getLocalShape(dims);
+  int64_t size = getSize(dtype);
+  std::memset(block, 0, *getNumElements(local) * size);
+  forEachDenseBox(
+      artifact, dims, rank,
+      [&](int64_t offset, absl::Span<const int64_t> strides,
+          int64_t wholeOffset, absl::Span<const int64_t> wholeStrides,
+          absl::Span<const int64_t> sizes) {
+        copyStrided(dtype, block + offset * size, strides, dtype,
+                    whole + wholeOffset * size, wholeStrides, sizes);
+      });
+}
+
+void tprt::gatherBlock(const Artifact &artifact, Range dims, DType dtype,
+                       int64_t rank, const char *block, char *whole) {
+  int64_t size = getSize(dtype);
+  forEachDenseBox(artifact, dims, rank,
+                  [&](int64_t offset, absl::Span<const int64_t> strides,
+                      int64_t wholeOffset,
+                      absl::Span<const int64_t> wholeStrides,
+                      absl::Span<const int64_t> sizes) {
+                    copyStrided(dtype, whole + wholeOffset * size, wholeStrides,
+                                dtype, block + offset * size, strides, sizes);
+                  });
+}
+
+/// The bits of one random element, in the low bytes.
+static uint64_t getRandomBits(DType dtype, uint64_t random, float scale) {
+  // 24 bits make a float in [-1, 1) exactly.
+  float value = (static_cast<float>(random >> 40) * 0x1p-23f - 1.0f) * scale;
+  switch (dtype) {
+  case DType::F64: {
+    double wide = value;
+    uint64_t bits;
+    std::memcpy(&bits, &wide, sizeof(bits));
+    return bits;
+  }
+  case DType::F32:
+    return floatToBits(value);
+  case DType::BF16:
+    return BFloat16(value).bits;
+  case DType::F16:
+    return Float16(value).bits;
+  case DType::F8E4M3FN:
+  case DType::F8E5M2:
+    return random >> 63 << 7 | 0x30; // one magnitude, either sign
+  case DType::Bool:
+    return random >> 63;
+  default:
+    return random >> 61;
+  }
+}
+
+void tprt::fillRandom(const Artifact &artifact, Range dims, DType dtype,
+                      int64_t rank, uint64_t seed, float scale, char *block) {
+  std::vector<int64_t> local = artifact.getLocalShape(dims);
+  int64_t size = getSize(dtype);
+  std::memset(block, 0, *getNumElements(local) * size);
+  forEachDenseBox(
+      artifact, dims, rank,
+      [&](int64_t offset, absl::Span<const int64_t> strides,
+          int64_t wholeOffset, absl::Span<const int64_t> wholeStrides,
+          absl::Span<const int64_t> sizes) {
+        std::vector<int64_t> index(sizes.size());
+        int64_t count = *getNumElements(sizes);
+        for (int64_t n = 0; n < count; ++n) {
+          int64_t at = offset + std::inner_product(index.begin(), index.end(),
+                                                   strides.begin(), int64_t{0});
+          int64_t place = wholeOffset +
+                          std::inner_product(index.begin(), index.end(),
+                                             wholeStrides.begin(), int64_t{0});
+          uint64_t bits = getRandomBits(
+              dtype, mix(seed ^ mix(static_cast<uint64_t>(place))), scale);
+          std::memcpy(block + at * size, &bits, size);
+          for (size_t i = index.size(); i-- > 0;) {
+            if (++index[i] < sizes[i])
+              break;
+            index[i] = 0;
+          }
+        }
+      });
+}

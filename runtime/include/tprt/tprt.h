@@ -1,0 +1,134 @@
+/* Part of the tp-opt project, under the Apache License v2.0 with LLVM
+   Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/** \file The C interface of the tp-opt runtime: load an artifact that tp-opt
+ *  compiled, give it values, run it.
+ *
+ *      tprt_session *session;
+ *      if (tprt_open("mlp.tpx", NULL, &session) != 0 ||
+ *          tprt_load(session, "mlp-weights") != 0 ||
+ *          tprt_bind(session, "x", &x) != 0 ||
+ *          tprt_run(session, "main") != 0 || tprt_sync(session, -1) != 0 ||
+ *          tprt_read(session, "y", y, sizeof(y)) != 0)
+ *        fprintf(stderr, "error: %s\n", tprt_error(session));
+ *      tprt_close(session);
+ *
+ *  A session drives all devices of the program's mesh: as threads of this
+ *  process, or, with transport "mpi", one of them, while the other processes of
+ *  the job make the same calls in the same order. Values are whole tensors,
+ * dense and row-major; the runtime cuts them into the devices' blocks.
+ *
+ *  Errors: every call returns 0 or the number of an error, 843 for TP0843, and
+ *  `tprt_error` then has its message. Nothing throws, aborts or exits. A failed
+ *  run is final: later runs return its error again.
+ *
+ *  Threads: one call at a time per session, except `tprt_abort`.
+ *
+ *  Versions: functions and enumerators are only added; a struct starts with its
+ *  size, so that it may grow.
+ */
+
+#ifndef TPRT_TPRT_H
+#define TPRT_TPRT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define TPRT_VERSION_MAJOR 0
+#define TPRT_VERSION_MINOR 1
+
+typedef struct tprt_session tprt_session;
+
+/** 0, or the number of an error. */
+typedef int32_t tprt_status;
+
+typedef enum tprt_dtype {
+  TPRT_F64 = 0,
+  TPRT_F32 = 1,
+  TPRT_BF16 = 2,
+  TPRT_F16 = 3,
+  TPRT_I64 = 4,
+  TPRT_I32 = 5,
+  TPRT_I16 = 6,
+  TPRT_I8 = 7,
+  TPRT_U64 = 8,
+  TPRT_U32 = 9,
+  TPRT_U16 = 10,
+  TPRT_U8 = 11,
+  TPRT_BOOL = 12,
+  TPRT_F8E4M3FN = 13,
+  TPRT_F8E5M2 = 14
+} tprt_dtype;
+
+typedef struct tprt_options {
+  size_t size;           /**< sizeof(tprt_options) */
+  const char *backend;   /**< "cpu"; NULL is that */
+  const char *transport; /**< "threads" or "mpi"; NULL is the former */
+  int32_t ranks;         /**< what the mesh must have; 0: whatever it has */
+  double timeout_s;      /**< of each collective; 0 is 300 */
+} tprt_options;
+
+typedef struct tprt_tensor {
+  size_t size; /**< sizeof(tprt_tensor) */
+  tprt_dtype dtype;
+  int32_t rank;
+  const int64_t *shape;
+  const void *data;
+  size_t bytes;
+} tprt_tensor;
+
+/** Opens an artifact; `options` may be NULL. Sets *session also when it fails,
+ *  to be asked for the message and closed; NULL only if memory is out. */
+tprt_status tprt_open(const char *path, const tprt_options *options,
+                      tprt_session **session);
+/** The same with the artifact in memory, which is copied. */
+tprt_status tprt_open_bytes(const void *bytes, size_t size,
+                            const tprt_options *options,
+                            tprt_session **session);
+
+/** Loads all weights from a safetensors file or a folder of them. */
+tprt_status tprt_load(tprt_session *session, const char *path);
+
+/** Copies the value of an input. */
+tprt_status tprt_bind(tprt_session *session, const char *name,
+                      const tprt_tensor *value);
+/** Gives an input numbers that depend only on the seed and the name. */
+tprt_status tprt_bind_random(tprt_session *session, const char *name,
+                             uint64_t seed);
+/** Sets caches to zero: the next sequence. */
+tprt_status tprt_reset(tprt_session *session);
+
+/** Starts an entry and returns at once. */
+tprt_status tprt_run(tprt_session *session, const char *entry);
+/** Waits for it; a negative time waits for ever. 881 if it goes on longer. */
+tprt_status tprt_sync(tprt_session *session, double timeout_s);
+/** Ends a run, from any thread; `why` becomes the error's message. */
+tprt_status tprt_abort(tprt_session *session, const char *why);
+
+/** Copies an output of the entry last run; `bytes` must be its size. */
+tprt_status tprt_read(tprt_session *session, const char *name, void *data,
+                      size_t bytes);
+
+/** The message of the last call that failed, "" before any did; valid until the
+ *  next call. */
+const char *tprt_error(const tprt_session *session);
+/** What a process should end with after this status: 0 fine, 1 the input is
+ *  wrong, 2 a bug of tp-opt, 3 the environment failed. */
+int tprt_exit_code(tprt_status status);
+
+/** Ends a run that is under way and frees everything; NULL is allowed. */
+void tprt_close(tprt_session *session);
+
+/** What the kernels of an artifact's object code are. */
+typedef int32_t (*tprt_kernel)(void *const *buffers, const int64_t *scalars,
+                               int64_t row_begin, int64_t row_end);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* TPRT_TPRT_H */

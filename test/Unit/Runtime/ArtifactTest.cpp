@@ -1,0 +1,358 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "TestProgram.h"
+#include "runtime/Core/Errors.h"
+#include "runtime/Core/Hash.h"
+
+#include "gtest/gtest.h"
+
+#include <functional>
+
+using namespace tprt;
+using namespace tprt::test;
+
+namespace {
+
+/// A program with a row in every table.
+class Everything : public TestProgram {
+public:
+  Everything() : TestProgram({{"data", 2}, {"model", 4}}) {
+    arena = 4096;
+    counters = 2;
+    SourceRow source = {};
+    source.tensor = writer.text("stored.w");
+    source.stored = writer.addAll<int64_t>({12, 8});
+    source.view = writer.addAll<int64_t>({3, 4, 8});
+    source.start = writer.addAll<int64_t>({1, 0, 0});
+    source.size = writer.addAll<int64_t>({1, 4, 8});
+    source.step = writer.addAll<int64_t>({1, 1, 1});
+    source.permutation = writer.addAll<int64_t>({2, 0, 1});
+    addInput("x", DType::F32, {{4, {0}}, {8, {}}});
+    addInput("w", DType::F32, {{8, {}}, {4, {}}}, Role::Parameter,
+             writer.add(source));
+    addInput("cache", DType::F32, {{6, {}}}, Role::State);
+    addOutput("y", DType::F32, {{4, {}}, {4, {}}});
+    addOutput("cache.out", DType::F32, {{6, {}}}, 2);
+    writer.add(CommunicatorRow{axes({1})});
+    writer.addConstant(std::string(64, 'c'));
+
+    matmul.m = 2, matmul.n = 4, matmul.k = 8;
+    std::fill_n(matmul.batch, kMaxBatch, 1);
+    matmul.constantB = 1;
+    matmul.a = {buffer(Space::Input, 0, 64), DType::F32, 0, {0, 0, 0, 8, 1}};
+    matmul.b = {buffer(Space::Input, 1, 128), DType::F32, 0, {0, 0, 0, 4, 1}};
+    matmul.c = {buffer(Space::Arena, 0, 32), DType::F32, 0, {0, 0, 0, 4, 1}};
+    postOp.kind = PostOpKind::Add;
+    postOp.operand = {
+        buffer(Space::Constant, 0, 16), DType::F32, 0, {0, 0, 0, 0, 1}};
+
+    collective = {CollectiveKind::AllGather,
+                  0,
+                  DType::F32,
+                  Reduction::None,
+                  4,
+                  buffer(Space::Arena, 0, 16),
+                  buffer(Space::Output, 0, 64),
+                  {}};
+
+    copy.rank = 2;
+    copy.dtype = DType::F32;
+    copy.sizes[0] = 2, copy.sizes[1] = 3;
+    copy.source = buffer(Space::Arena, 0, 64);
+    copy.from.strides[0] = 4, copy.from.strides[1] = 1;
+    copy.destination = buffer(Space::Input, 2, 24);
+    copy.to.strides[0] = 3, copy.to.strides[1] = 1;
+
+    fill.rank = 1;
+    fill.dtype = DType::F32;
+    fill.sizes[0] = 4;
+    fill.destination = buffer(Space::Arena, 0, 16, 64);
+    fill.destination.step = 16;
+    fill.destination.counter = 0;
+    fill.to.strides[0] = 1;
+
+    loop.kind = ControlKind::Loop;
+    loop.counter = 0;
+    loop.trips = 5;
+    loop.first = 2;
+
+    call.firstWritten = 1;
+    call.rowEnd = 8;
+    callBuffers = {buffer(Space::Constant, 0, 64), buffer(Space::Arena, 0, 64)};
+    callScalars = {{ScalarKind::Constant, 0, 7},
+                   {ScalarKind::Coordinate, 0, 0},
+                   {ScalarKind::Counter, 0, 0}};
+  }
+
+  std::string write() {
+    matmul.postOps = writer.addAll<PostOpRow>({postOp});
+    call.kernel = writer.add(KernelRow{writer.text("kernel")});
+    call.buffers = writer.addAll<BufferRow>(absl::MakeConstSpan(callBuffers));
+    call.scalars = writer.addAll<ScalarRow>(absl::MakeConstSpan(callScalars));
+    addStep(StepKind::Control, writer.add(loop), "layers");
+    addStep(StepKind::Fill, writer.add(fill));
+    addStep(StepKind::Kernel, writer.add(call));
+    addStep(StepKind::Matmul, writer.add(matmul));
+    addStep(StepKind::Copy, writer.add(copy));
+    addCollective(collective);
+    writer.setBytes(SectionKind::CpuFeatures, "x86_64:");
+    writer.setBytes(SectionKind::LocalProgram, "ML\xefR");
+    return finish();
+  }
+
+  MatmulRow matmul = {};
+  PostOpRow postOp = {};
+  CollectiveRow collective = {};
+  CopyRow copy = {};
+  FillRow fill = {};
+  ControlRow loop = {};
+  KernelCallRow call = {};
+  std::vector<BufferRow> callBuffers;
+  std::vector<ScalarRow> callScalars;
+};
+
+ErrorCode read(const std::string &bytes) {
+  return getErrorCode(Artifact::fromBytes(bytes).status());
+}
+
+/// Repairs the checksums, so that damage reaches the verifier.
+void seal(std::string &bytes) {
+  auto *header = reinterpret_cast<FileHeader *>(&bytes[0]);
+  auto *rows = reinterpret_cast<SectionRow *>(&bytes[sizeof(FileHeader)]);
+  for (uint32_t i = 0; i < header->sectionCount; ++i)
+    rows[i].checksum = hashBytes(
+        absl::string_view(bytes).substr(rows[i].offset, rows[i].size));
+  header->checksum = hashBytes(absl::string_view(bytes).substr(
+      sizeof(FileHeader), header->sectionCount * sizeof(SectionRow)));
+}
+
+TEST(Artifact, ReadsWhatWasWritten) {
+  auto artifact = Artifact::fromBytes(Everything().write());
+  ASSERT_TRUE(artifact.ok()) << artifact.status();
+  const Artifact &a = **artifact;
+  EXPECT_EQ(a.getNumDevices(), 8);
+  ASSERT_EQ(a.rows<EntryRow>().size(), 1u);
+  EXPECT_EQ(a.text(a.rows<EntryRow>()[0].name), "main");
+  EXPECT_EQ(a.findEntry("main"), 0u);
+  EXPECT_EQ(a.findEntry("nothing"), absl::nullopt);
+  EXPECT_EQ(a.findInput("cache"), 2u);
+  EXPECT_EQ(a.bytes(SectionKind::LocalProgram), "ML\xefR");
+  EXPECT_EQ(a.bytes(SectionKind::GlobalProgram), "");
+  EXPECT_EQ(a.getLocalShape(a.rows<InputRow>()[0].dims),
+            (std::vector<int64_t>{2, 8}));
+  EXPECT_EQ(a.rows<StepRow>().size(), 7u);
+}
+
+TEST(Artifact, SameProgramSameBytes) {
+  EXPECT_EQ(Everything().write(), Everything().write());
+}
+
+TEST(Artifact, GroupsFollowTheAxes) {
+  TestProgram program({{"data", 2}, {"model", 4}});
+  program.writer.add(CommunicatorRow{program.axes({0})});
+  program.writer.add(CommunicatorRow{program.axes({1, 0})});
+  // The least significant half of model: model:(2)2.
+  program.writer.add(
+      CommunicatorRow{program.writer.addAll<AxisRefRow>({{1, 0, 2, 2}})});
+  auto artifact = Artifact::fromBytes(program.finish());
+  ASSERT_TRUE(artifact.ok()) << artifact.status();
+  auto rows = (*artifact)->rows<CommunicatorRow>();
+  EXPECT_EQ((*artifact)->getGroup(rows[0], 6), (std::vector<int>{2, 6}));
+  EXPECT_EQ((*artifact)->getGroup(rows[1], 3),
+            (std::vector<int>{0, 4, 1, 5, 2, 6, 3, 7}));
+  EXPECT_EQ((*artifact)->getPosition(rows[1].axes, 6), 5);
+  EXPECT_EQ((*artifact)->getGroup(rows[2], 7), (std::vector<int>{6, 7}));
+  EXPECT_EQ((*artifact)->getGroup(rows[2], 1), (std::vector<int>{0, 1}));
+}
+
+TEST(Artifact, NamesWhatIsWrongWithTheFile) {
+  std::string bytes = Everything().write();
+  EXPECT_EQ(read("func.func @main()"), ErrorCode::NotAnArtifact);
+  EXPECT_EQ(read(""), ErrorCode::NotAnArtifact);
+  std::string version = bytes;
+  version[8] = 9;
+  EXPECT_EQ(read(version), ErrorCode::ArtifactVersion);
+  std::string damaged = bytes;
+  damaged[damaged.size() / 2] ^= 1;
+  EXPECT_EQ(read(damaged), ErrorCode::ArtifactChecksum);
+}
+
+TEST(Artifact, SkipsSectionsOfLaterCompilers) {
+  Everything program;
+  program.writer.setBytes(static_cast<SectionKind>(4711), "news");
+  EXPECT_EQ(read(program.write()), ErrorCode(0));
+}
+
+TEST(Artifact, EveryTruncationIsAnError) {
+  std::string bytes = Everything().write();
+  for (size_t size = 0; size < bytes.size(); ++size) {
+    ErrorCode code = read(bytes.substr(0, size));
+    EXPECT_EQ(code, size < sizeof(kMagic) ? ErrorCode::NotAnArtifact
+                                          : ErrorCode::ArtifactTruncated)
+        << size;
+  }
+}
+
+TEST(Artifact, EveryFlippedByteOfASectionIsAnError) {
+  std::string bytes = Everything().write();
+  auto artifact = Artifact::fromBytes(bytes);
+  ASSERT_TRUE(artifact.ok());
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    std::string damaged = bytes;
+    damaged[i] ^= 1 << i % 8;
+    auto result = Artifact::fromBytes(damaged);
+    // Reserved bytes and the gaps between sections mean nothing.
+    if (!result.ok()) {
+      EXPECT_GE(static_cast<int>(getErrorCode(result.status())), 841) << i;
+      EXPECT_LE(static_cast<int>(getErrorCode(result.status())), 845) << i;
+    } else {
+      EXPECT_EQ((*result)->getHash(), (*artifact)->getHash());
+    }
+  }
+}
+
+TEST(Artifact, SealedDamageNeverCrashes) {
+  std::string bytes = Everything().write();
+  uint64_t state = 1;
+  auto random = [&] {
+    return state = state * 6364136223846793005 + 1442695040888963407,
+           state >> 33;
+  };
+  size_t tables =
+      sizeof(FileHeader) +
+      reinterpret_cast<const FileHeader *>(bytes.data())->sectionCount *
+          sizeof(SectionRow);
+  int accepted = 0;
+  for (int round = 0; round < 20000; ++round) {
+    std::string damaged = bytes;
+    for (int flips = 1 + random() % 3; flips > 0; --flips) {
+      size_t at = tables + random() % (damaged.size() - tables);
+      damaged[at] = random() % 4 ? random() : (random() % 2 ? 0xff : 0x7f);
+    }
+    seal(damaged);
+    auto result = Artifact::fromBytes(damaged);
+    accepted += result.ok();
+    if (!result.ok())
+      EXPECT_EQ(getErrorCode(result.status()), ErrorCode::ArtifactCorrupt);
+  }
+  // Constants, names and gaps may change freely; rows may not.
+  EXPECT_GT(accepted, 0);
+  EXPECT_LT(accepted, 18000);
+}
+
+/// One change per promise of the verifier, each refused.
+TEST(Artifact, RefusesRowsThatContradict) {
+  using Change = std::function<void(Everything &)>;
+  const std::pair<const char *, Change> changes[] = {
+      {"matmul beyond its operand", [](auto &p) { p.matmul.m = 3; }},
+      {"matmul of nothing", [](auto &p) { p.matmul.k = 0; }},
+      {"matmul without unit stride",
+       [](auto &p) { p.matmul.c.strides[4] = 2; }},
+      {"matmul of integers", [](auto &p) { p.matmul.a.dtype = DType::I32; }},
+      {"activation as constant weight",
+       [](auto &p) {
+         p.matmul.b = p.matmul.a, p.matmul.k = 4, p.matmul.n = 2;
+       }},
+      {"unknown post-op", [](auto &p) { p.postOp.kind = PostOpKind(9); }},
+      {"post-op beyond its operand",
+       [](auto &p) { p.postOp.operand.strides[3] = 4000; }},
+      {"gather beyond its output", [](auto &p) { p.collective.count = 5; }},
+      {"gather that reduces",
+       [](auto &p) { p.collective.reduction = Reduction::Sum; }},
+      {"unknown communicator", [](auto &p) { p.collective.communicator = 1; }},
+      {"overlapping collective",
+       [](auto &p) {
+         p.collective.destination = p.buffer(Space::Arena, 0, 64);
+       }},
+      {"permutation of nobody",
+       [](auto &p) {
+         p.collective.kind = CollectiveKind::CollectivePermute;
+         p.collective.permutation =
+             p.writer.template addAll<int64_t>({1, 2, 3, 4});
+       }},
+      {"sum of 8-bit floats",
+       [](auto &p) {
+         p.collective.kind = CollectiveKind::AllReduce;
+         p.collective.reduction = Reduction::Sum;
+         p.collective.dtype = DType::F8E5M2;
+       }},
+      {"copy beyond its source", [](auto &p) { p.copy.from.strides[0] = 14; }},
+      {"copy with a negative stride",
+       [](auto &p) { p.copy.from.strides[0] = -4; }},
+      {"copy of nine dimensions", [](auto &p) { p.copy.rank = 9; }},
+      {"write to a weight",
+       [](auto &p) { p.copy.destination = p.buffer(Space::Input, 1, 24); }},
+      {"write to a constant",
+       [](auto &p) { p.copy.destination = p.buffer(Space::Constant, 0, 24); }},
+      {"kernel that writes a constant",
+       [](auto &p) { p.call.firstWritten = 0; }},
+      {"kernel with reversed rows", [](auto &p) { p.call.rowBegin = 9; }},
+      {"misaligned fill", [](auto &p) { p.fill.destination.offset = 2; }},
+      {"last trip beyond the arena",
+       [](auto &p) { p.fill.destination.step = 1024; }},
+      {"counter of no loop", [](auto &p) { p.fill.destination.counter = 1; }},
+      {"scalar of no loop", [](auto &p) { p.callScalars[2].index = 1; }},
+      {"loop over later steps", [](auto &p) { p.loop.first = 7; }},
+      {"loop over half a collective", [](auto &p) { p.loop.first = 5; }},
+      {"loop with two bodies", [](auto &p) { p.loop.second = 1; }},
+      {"loop with an unknown counter", [](auto &p) { p.loop.counter = 2; }},
+      {"collective never finished",
+       [](auto &p) {
+         p.addStep(StepKind::CollectiveStart, p.writer.add(p.collective));
+       }},
+      {"collective never started",
+       [](auto &p) {
+         p.addStep(StepKind::CollectiveDone, p.writer.add(p.collective));
+       }},
+      {"step of an unknown kind", [](auto &p) { p.addStep(StepKind(7), 0); }},
+      {"step of a missing row", [](auto &p) { p.addStep(StepKind::Copy, 9); }},
+      {"two inputs of one name",
+       [](auto &p) { p.addInput("x", DType::F32, {}); }},
+      {"alias of another size",
+       [](auto &p) { p.addOutput("z", DType::F32, {{5, {}}}, 2); }},
+      {"alias of an alias",
+       [](auto &p) { p.addOutput("z", DType::F32, {{6, {}}}, 2); }},
+      {"shape that overflows",
+       [](auto &p) {
+         p.addInput("big", DType::F32,
+                    {{int64_t{1} << 40, {}}, {int64_t{1} << 40, {}}});
+       }},
+      {"uneven sub-axis",
+       [](auto &p) { p.writer.template addAll<AxisRefRow>({{1, 0, 3, 2}}); }},
+      {"axis twice",
+       [](auto &p) { p.writer.add(CommunicatorRow{p.axes({1, 1})}); }},
+      {"wrong block",
+       [](auto &p) {
+         Range dims = p.writer.template addAll<DimRow>({{9, 4, p.axes({0})}});
+         p.writer.add(InputRow{p.writer.text("b"), Role::State, DType::F32,
+                               dims, kNone});
+       }},
+      {"source of another shape",
+       [](auto &p) {
+         p.addInput("v", DType::F32, {{8, {}}, {5, {}}}, Role::Parameter, 0);
+       }},
+  };
+  ASSERT_EQ(read(Everything().write()), ErrorCode(0));
+  for (const auto &[what, change] : changes) {
+    Everything program;
+    change(program);
+    EXPECT_EQ(read(program.write()), ErrorCode::ArtifactCorrupt) << what;
+  }
+}
+
+TEST(Errors, CarryCodeContextAndExit) {
+  absl::Status status = makeError(ErrorCode::PeerFailed, "rank ", 1, " died");
+  EXPECT_EQ(status.message(), "[TP0870] rank 1 died");
+  EXPECT_EQ(getErrorCode(status), ErrorCode::PeerFailed);
+  EXPECT_EQ(getExitCode(status), 3);
+  absl::Status longer = addContext(status, "rank 0");
+  EXPECT_EQ(longer.message(), "[TP0870] rank 0: rank 1 died");
+  EXPECT_EQ(getErrorCode(longer), ErrorCode::PeerFailed);
+  EXPECT_EQ(getExitCode(absl::OkStatus()), 0);
+  EXPECT_EQ(getErrorCode(absl::OkStatus()), ErrorCode(0));
+  EXPECT_FALSE(describe(ErrorCode::CacheFull).empty());
+  EXPECT_TRUE(describe(ErrorCode(1)).empty());
+}
+
+} // namespace

@@ -1,0 +1,346 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "runtime/Communicators/Reduce.h"
+#include "runtime/Communicators/ThreadWorld.h"
+#include "runtime/Core/StridedCopy.h"
+
+#include "absl/time/clock.h"
+#include "gtest/gtest.h"
+
+#include <cmath>
+#include <functional>
+#include <thread>
+
+using namespace tprt;
+
+namespace {
+
+/// Runs body(world) on each rank and returns what each ended with.
+std::vector<absl::Status>
+runRanks(int ranks, absl::Duration timeout,
+         const std::function<absl::Status(World &)> &body) {
+  auto domain = std::make_shared<ThreadDomain>(ranks, timeout);
+  std::vector<absl::Status> results(ranks);
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < ranks; ++rank)
+    threads.emplace_back([&, rank] {
+      std::unique_ptr<World> world = makeThreadWorld(domain, rank);
+      results[rank] = body(*world);
+      if (!results[rank].ok())
+        world->fail(results[rank]);
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  return results;
+}
+
+std::vector<int> everyone(int ranks) {
+  std::vector<int> group(ranks);
+  for (int i = 0; i < ranks; ++i)
+    group[i] = i;
+  return group;
+}
+
+/// Element i of rank r's source: small integers of both signs, exact in every
+/// type, so that any correct result is exactly the reference.
+double valueOf(int rank, int64_t i, DType dtype) {
+  int64_t value = (rank * 7 + i * 3) % 11;
+  bool isSigned = dtype <= DType::I8;
+  if (dtype == DType::Bool)
+    return value % 2;
+  return static_cast<double>(isSigned ? value - 5 : value);
+}
+
+void store(DType dtype, char *to, double value) {
+  if (dtype <= DType::F16)
+    return copyStrided(dtype, to, {}, DType::F64,
+                       reinterpret_cast<const char *>(&value), {}, {});
+  // Integers of any width: the low bytes. The 8-bit floats are only moved.
+  int64_t number = static_cast<int64_t>(value);
+  std::memcpy(to, &number, getSize(dtype));
+}
+
+struct Case {
+  CollectiveKind kind;
+  DType dtype;
+  Reduction reduction;
+  int64_t count;
+};
+
+std::vector<Case> getCases() {
+  std::vector<Case> cases;
+  for (uint32_t type = 0; type < kNumDTypes; ++type)
+    for (uint32_t kind = 0; kind < kNumCollectives; ++kind)
+      for (int64_t count : {0, 1, 5, 2500}) {
+        auto dtype = static_cast<DType>(type);
+        bool reduces = kind == 0 || kind == 2;
+        if (!reduces)
+          cases.push_back(
+              {CollectiveKind(kind), dtype, Reduction::None, count});
+        else if (dtype < DType::F8E4M3FN)
+          for (Reduction op : {Reduction::Sum, Reduction::Max, Reduction::Min})
+            cases.push_back({CollectiveKind(kind), dtype, op, count});
+      }
+  return cases;
+}
+
+double combine(const Case &test, double a, double b) {
+  switch (test.reduction) {
+  case Reduction::Max:
+    return std::max(a, b);
+  case Reduction::Min:
+    return std::min(a, b);
+  default:
+    return test.dtype == DType::Bool ? std::max(a, b) : a + b;
+  }
+}
+
+/// What the collective leaves at `position`, or nothing if zeros.
+std::vector<char> getWanted(const Case &test, int ranks, int position,
+                            absl::Span<const int64_t> permutation) {
+  int64_t size = getSize(test.dtype), count = test.count;
+  bool many = test.kind == CollectiveKind::AllGather ||
+              test.kind == CollectiveKind::AllToAll;
+  std::vector<char> wanted((many ? ranks : 1) * count * size);
+  for (int64_t chunk = 0; chunk < (many ? ranks : 1); ++chunk)
+    for (int64_t i = 0; i < count; ++i) {
+      double value = 0;
+      switch (test.kind) {
+      case CollectiveKind::AllReduce:
+      case CollectiveKind::ReduceScatter: {
+        int64_t at =
+            test.kind == CollectiveKind::AllReduce ? i : position * count + i;
+        value = valueOf(0, at, test.dtype);
+        for (int rank = 1; rank < ranks; ++rank)
+          value = combine(test, value, valueOf(rank, at, test.dtype));
+        break;
+      }
+      case CollectiveKind::AllGather:
+        value = valueOf(static_cast<int>(chunk), i, test.dtype);
+        break;
+      case CollectiveKind::AllToAll:
+        value =
+            valueOf(static_cast<int>(chunk), position * count + i, test.dtype);
+        break;
+      case CollectiveKind::CollectivePermute:
+        if (permutation[position] >= 0)
+          value =
+              valueOf(static_cast<int>(permutation[position]), i, test.dtype);
+        break;
+      }
+      store(test.dtype, &wanted[(chunk * count + i) * size], value);
+    }
+  return wanted;
+}
+
+class Collectives : public testing::TestWithParam<int> {};
+
+/// Every kind with every type, operation and size, against the definition.
+TEST_P(Collectives, ComputeTheirDefinition) {
+  int ranks = GetParam();
+  std::vector<Case> cases = getCases();
+  std::vector<int64_t> permutation(ranks);
+  for (int i = 0; i < ranks; ++i)
+    permutation[i] = i - 1; // a shift; position 0 gets zeros
+  std::vector<std::vector<std::vector<char>>> results(
+      ranks, std::vector<std::vector<char>>(cases.size()));
+  auto statuses = runRanks(ranks, absl::Seconds(20), [&](World &world) {
+    auto group = world.split(everyone(ranks));
+    if (!group.ok())
+      return group.status();
+    for (size_t n = 0; n < cases.size(); ++n) {
+      const Case &test = cases[n];
+      CollectiveRow row = {};
+      row.kind = test.kind;
+      row.dtype = test.dtype;
+      row.reduction = test.reduction;
+      row.count = test.count;
+      int64_t size = getSize(test.dtype);
+      std::vector<char> source(ranks * test.count * size + 1);
+      for (int64_t i = 0; i < ranks * test.count; ++i)
+        store(test.dtype, &source[i * size],
+              valueOf(world.getRank(), i, test.dtype));
+      std::vector<char> &result = results[world.getRank()][n];
+      result = getWanted(test, ranks, 0, permutation); // the size
+      std::fill(result.begin(), result.end(), 'x');
+      // All-reduces of odd types go in place.
+      bool inPlace = test.kind == CollectiveKind::AllReduce &&
+                     static_cast<uint32_t>(test.dtype) % 2;
+      if (inPlace)
+        result.assign(source.begin(), source.begin() + result.size());
+      char *to = result.data();
+      CollectiveCall call{&row, permutation, inPlace ? to : source.data(), to,
+                          "test"};
+      auto index = static_cast<uint32_t>(n);
+      TPRT_RETURN_IF_ERROR((*group)->start(index, call));
+      TPRT_RETURN_IF_ERROR((*group)->finish(index));
+    }
+    return absl::OkStatus();
+  });
+  for (int rank = 0; rank < ranks; ++rank) {
+    ASSERT_TRUE(statuses[rank].ok()) << statuses[rank];
+    for (size_t n = 0; n < cases.size(); ++n)
+      EXPECT_EQ(results[rank][n], getWanted(cases[n], ranks, rank, permutation))
+          << "rank " << rank << " kind " << int(cases[n].kind) << " type "
+          << getName(cases[n].dtype) << " op " << int(cases[n].reduction)
+          << " count " << cases[n].count;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Threads, Collectives, testing::Values(1, 2, 3, 4));
+
+TEST(Reduce, GoesInOrderAndRoundsOnce) {
+  // 2^24 + 1 + 1 in f32 from left to right stays 2^24; backwards it does not.
+  float a = 0x1p24f, b = 1, c = 1, sum;
+  const char *sources[] = {reinterpret_cast<const char *>(&a),
+                           reinterpret_cast<const char *>(&b),
+                           reinterpret_cast<const char *>(&c)};
+  reduceInOrder(DType::F32, Reduction::Sum, sources, 1,
+                reinterpret_cast<char *>(&sum));
+  EXPECT_EQ(sum, 0x1p24f);
+  // In bf16, 256 + 1 + 1 would stay 256 if each step were rounded.
+  BFloat16 x(256.0f), y(1.0f), z(1.0f), total;
+  const char *narrow[] = {reinterpret_cast<const char *>(&x),
+                          reinterpret_cast<const char *>(&y),
+                          reinterpret_cast<const char *>(&z)};
+  reduceInOrder(DType::BF16, Reduction::Sum, narrow, 1,
+                reinterpret_cast<char *>(&total));
+  EXPECT_EQ(float(total), 258.0f);
+}
+
+TEST(Reduce, KeepsNaNAndWraps) {
+  for (Reduction op : {Reduction::Sum, Reduction::Max, Reduction::Min})
+    for (int place = 0; place < 2; ++place) {
+      float values[2] = {1.0f, 1.0f}, result;
+      values[place] = NAN;
+      const char *sources[] = {reinterpret_cast<const char *>(&values[0]),
+                               reinterpret_cast<const char *>(&values[1])};
+      reduceInOrder(DType::F32, op, sources, 1,
+                    reinterpret_cast<char *>(&result));
+      EXPECT_TRUE(std::isnan(result)) << int(op) << place;
+    }
+  int32_t most = INT32_MAX, one = 1, result;
+  const char *sources[] = {reinterpret_cast<const char *>(&most),
+                           reinterpret_cast<const char *>(&one)};
+  reduceInOrder(DType::I32, Reduction::Sum, sources, 1,
+                reinterpret_cast<char *>(&result));
+  EXPECT_EQ(result, INT32_MIN);
+}
+
+TEST(ThreadWorld, SplitsIntoGroups) {
+  auto statuses = runRanks(4, absl::Seconds(20), [](World &world) {
+    int rank = world.getRank();
+    // Rows and columns of a 2 x 2 mesh, used in turn.
+    auto row = world.split({rank / 2 * 2, rank / 2 * 2 + 1});
+    auto column = world.split({rank % 2, rank % 2 + 2});
+    int32_t value = 1 << 8 * rank, inRow = 0, inColumn = 0;
+    CollectiveRow sum = {};
+    sum.dtype = DType::I32;
+    sum.reduction = Reduction::Sum;
+    sum.count = 1;
+    for (int round = 0; round < 100; ++round) {
+      TPRT_RETURN_IF_ERROR(
+          (*row)->start(0, {&sum,
+                            {},
+                            reinterpret_cast<const char *>(&value),
+                            reinterpret_cast<char *>(&inRow),
+                            "row"}));
+      TPRT_RETURN_IF_ERROR(
+          (*column)->start(1, {&sum,
+                               {},
+                               reinterpret_cast<const char *>(&value),
+                               reinterpret_cast<char *>(&inColumn),
+                               "column"}));
+      int32_t r = rank / 2 * 2, c = rank % 2;
+      EXPECT_EQ(inRow, (1 << 8 * r) + (1 << 8 * (r + 1)));
+      EXPECT_EQ(inColumn, (1 << 8 * c) + (1 << 8 * (c + 2)));
+    }
+    return absl::OkStatus();
+  });
+  for (const absl::Status &status : statuses)
+    EXPECT_TRUE(status.ok()) << status;
+}
+
+TEST(ThreadWorld, Exchanges) {
+  auto statuses = runRanks(3, absl::Seconds(20), [](World &world) {
+    auto all = world.exchange(std::string(world.getRank(), 'a'), "greeting");
+    EXPECT_TRUE(all.ok());
+    EXPECT_EQ(*all, (std::vector<std::string>{"", "a", "aa"}));
+    return all.status();
+  });
+  for (const absl::Status &status : statuses)
+    EXPECT_TRUE(status.ok()) << status;
+}
+
+absl::Status sumOne(World &world, Communicator &group, uint32_t index,
+                    const char *name) {
+  // As the artifact's rows do, it outlives ranks that fail.
+  static const CollectiveRow sum = [] {
+    CollectiveRow row = {};
+    row.dtype = DType::F32;
+    row.reduction = Reduction::Sum;
+    row.count = 1;
+    return row;
+  }();
+  float value = 1, result = 0;
+  return group.start(index, {&sum,
+                             {},
+                             reinterpret_cast<const char *>(&value),
+                             reinterpret_cast<char *>(&result),
+                             name});
+}
+
+TEST(ThreadWorld, NamesTheRankThatDoesNotCome) {
+  auto statuses = runRanks(3, absl::Milliseconds(200), [](World &world) {
+    auto group = world.split(everyone(3));
+    if (world.getRank() == 1) {
+      absl::SleepFor(absl::Milliseconds(600));
+      return world.check();
+    }
+    return sumOne(world, **group, 0, "mlp.out");
+  });
+  int timeouts = 0;
+  for (int rank : {0, 2}) {
+    timeouts += getErrorCode(statuses[rank]) == ErrorCode::CollectiveTimeout;
+    EXPECT_NE(statuses[rank].message().find("all_reduce 'mlp.out'"),
+              absl::string_view::npos);
+    EXPECT_NE(statuses[rank].message().find("rank 1 did not arrive"),
+              absl::string_view::npos)
+        << statuses[rank];
+  }
+  EXPECT_GE(timeouts, 1);
+  EXPECT_EQ(getErrorCode(statuses[1]), ErrorCode::PeerFailed);
+}
+
+TEST(ThreadWorld, AFailedRankFreesTheOthersAtOnce) {
+  absl::Time begin = absl::Now();
+  auto statuses = runRanks(4, absl::Seconds(300), [](World &world) {
+    auto group = world.split(everyone(4));
+    if (world.getRank() == 2)
+      return makeError(ErrorCode::KernelFailed, "rank 2: softmax returned 7");
+    return sumOne(world, **group, 0, "mlp.out");
+  });
+  EXPECT_LT(absl::Now() - begin, absl::Seconds(5));
+  for (int rank : {0, 1, 3}) {
+    EXPECT_EQ(getErrorCode(statuses[rank]), ErrorCode::PeerFailed);
+    EXPECT_NE(statuses[rank].message().find("softmax returned 7"),
+              absl::string_view::npos);
+  }
+}
+
+TEST(ThreadWorld, NamesBothSidesOfAMismatch) {
+  auto statuses = runRanks(2, absl::Seconds(300), [](World &world) {
+    auto group = world.split(everyone(2));
+    bool first = world.getRank() == 0;
+    return sumOne(world, **group, first ? 0 : 1, first ? "left" : "right");
+  });
+  int mismatches = 0;
+  for (const absl::Status &status : statuses)
+    mismatches += getErrorCode(status) == ErrorCode::CollectiveMismatch;
+  EXPECT_GE(mismatches, 1);
+  EXPECT_NE(statuses[0].message().find("'right'"), absl::string_view::npos);
+  EXPECT_NE(statuses[0].message().find("'left'"), absl::string_view::npos);
+}
+
+} // namespace

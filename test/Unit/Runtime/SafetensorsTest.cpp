@@ -1,0 +1,175 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "runtime/Core/Safetensors.h"
+#include "runtime/Core/Errors.h"
+
+#include "gtest/gtest.h"
+
+#include <cstdlib>
+#include <fstream>
+
+using namespace tprt;
+
+namespace {
+
+std::string makeFile(const std::string &header, const std::string &data) {
+  uint64_t length = header.size();
+  return std::string(reinterpret_cast<const char *>(&length), 8) + header +
+         data;
+}
+
+ErrorCode parse(const std::string &bytes) {
+  return getErrorCode(parseSafetensors(bytes).status());
+}
+
+/// An empty folder of this test.
+std::string makeFolder() {
+  std::string path = testing::TempDir() + "/safetensors.XXXXXX";
+  EXPECT_NE(::mkdtemp(&path[0]), nullptr);
+  return path;
+}
+
+void write(const std::string &path, const std::string &bytes) {
+  std::ofstream(path, std::ios::binary) << bytes;
+}
+
+const char *const kA =
+    R"("a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]})";
+const char *const kB =
+    R"("b":{"dtype":"BF16","shape":[1,3],"data_offsets":[8,14]})";
+
+TEST(Safetensors, ReadsTensors) {
+  std::string bytes = makeFile(
+      absl::StrCat(R"({"__metadata__":{"format":"pt"},)", kA, ",", kB, "}"),
+      "01234567abcdef");
+  auto tensors = parseSafetensors(bytes);
+  ASSERT_TRUE(tensors.ok()) << tensors.status();
+  ASSERT_EQ(tensors->size(), 2u);
+  EXPECT_EQ(tensors->at("a").data, "01234567");
+  EXPECT_EQ(tensors->at("b").dtype, DType::BF16);
+  EXPECT_EQ(tensors->at("b").shape, (std::vector<int64_t>{1, 3}));
+  EXPECT_EQ(tensors->at("b").data, "abcdef");
+}
+
+TEST(Safetensors, WritesWhatItReads) {
+  absl::btree_map<std::string, StoredTensor> tensors = {
+      {"x", {DType::F16, {2, 2}, "12345678"}},
+      {"y", {DType::Bool, {}, "\x01"}}};
+  std::string bytes = writeSafetensors(tensors);
+  auto read = parseSafetensors(bytes);
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(read->at("x").data, "12345678");
+  EXPECT_EQ(read->at("y").data, "\x01");
+  EXPECT_EQ(read->at("y").shape.size(), 0u);
+}
+
+TEST(Safetensors, EveryTruncationIsAnError) {
+  std::string bytes =
+      makeFile(absl::StrCat("{", kA, ",", kB, "}"), "01234567abcdef");
+  for (size_t size = 0; size < bytes.size(); ++size)
+    EXPECT_EQ(parse(bytes.substr(0, size)), ErrorCode::WeightsTruncated)
+        << size;
+}
+
+TEST(Safetensors, NamesEachKindOfDamage) {
+  auto one = [](const std::string &entry, size_t bytes = 8) {
+    return parse(makeFile("{" + entry + "}", std::string(bytes, 'x')));
+  };
+  uint64_t huge = 100'000'001;
+  EXPECT_EQ(parse(std::string(reinterpret_cast<const char *>(&huge), 8)),
+            ErrorCode::WeightsHeaderTooLarge);
+  EXPECT_EQ(parse(makeFile("not json", "")), ErrorCode::WeightsHeader);
+  EXPECT_EQ(parse(makeFile("[1]", "")), ErrorCode::WeightsHeader);
+  EXPECT_EQ(one(R"("a":3)"), ErrorCode::WeightsHeader);
+  EXPECT_EQ(one(R"("a":{"shape":[2],"data_offsets":[0,8]})"),
+            ErrorCode::WeightsHeader);
+  EXPECT_EQ(one(R"("a":{"dtype":"F32","shape":[-2],"data_offsets":[0,8]})"),
+            ErrorCode::WeightsHeader);
+  EXPECT_EQ(one(R"("a":{"dtype":"F32","shape":[2.5],"data_offsets":[0,8]})"),
+            ErrorCode::WeightsHeader);
+  EXPECT_EQ(one(R"("a":{"dtype":"I4","shape":[2],"data_offsets":[0,8]})"),
+            ErrorCode::WeightsDType);
+  EXPECT_EQ(one(R"("a":{"dtype":"F32","shape":[2],"data_offsets":[8,0]})"),
+            ErrorCode::WeightsRange);
+  EXPECT_EQ(one(R"("a":{"dtype":"F32","shape":[2],"data_offsets":[0]})"),
+            ErrorCode::WeightsRange);
+  EXPECT_EQ(one(R"("a":{"dtype":"F32","shape":[2],)"
+                R"("data_offsets":[0,18446744073709551615]})"),
+            ErrorCode::WeightsRange);
+  EXPECT_EQ(one(R"("a":{"dtype":"F32","shape":[4294967296,4294967296],)"
+                R"("data_offsets":[0,8]})"),
+            ErrorCode::WeightsRange);
+  EXPECT_EQ(one(R"("a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]})", 7),
+            ErrorCode::WeightsTruncated);
+  EXPECT_EQ(one(R"("a":{"dtype":"F32","shape":[3],"data_offsets":[0,8]})"),
+            ErrorCode::WeightsShape);
+  EXPECT_EQ(one(absl::StrCat(kA, ",", kA)), ErrorCode::WeightsDuplicate);
+  EXPECT_EQ(
+      one(absl::StrCat(
+              kA, R"(,"b":{"dtype":"F32","shape":[2],"data_offsets":[4,12]})"),
+          12),
+      ErrorCode::WeightsOverlap);
+}
+
+TEST(Safetensors, RandomBytesNeverCrash) {
+  std::string good =
+      makeFile(absl::StrCat("{", kA, ",", kB, "}"), "01234567abcdef");
+  uint64_t state = 7;
+  for (int round = 0; round < 20000; ++round) {
+    std::string bytes = good;
+    for (int i = 0; i < 2; ++i) {
+      state = state * 6364136223846793005 + 1442695040888963407;
+      bytes[(state >> 33) % bytes.size()] = static_cast<char>(state >> 56);
+    }
+    auto result = parseSafetensors(bytes);
+    if (!result.ok())
+      EXPECT_GE(static_cast<int>(getErrorCode(result.status())), 851);
+  }
+}
+
+TEST(SafetensorsFolder, FollowsTheIndex) {
+  std::string folder = makeFolder();
+  std::string file = makeFile(absl::StrCat("{", kA, "}"), "01234567");
+  write(folder + "/one.safetensors", file);
+  write(folder + "/two.safetensors", "damaged, but nobody asks");
+  write(folder + "/model.safetensors.index.json",
+        R"({"weight_map":{"a":"one.safetensors","b":"one.safetensors",
+            "c":"two.safetensors","d":"gone.safetensors"}})");
+  auto weights = SafetensorsFolder::open(folder);
+  ASSERT_TRUE(weights.ok()) << weights.status();
+  auto find = [&](const char *name) {
+    return getErrorCode((*weights)->find(name).status());
+  };
+  EXPECT_EQ(find("a"), ErrorCode(0));
+  EXPECT_EQ(find("b"), ErrorCode::WeightsMissing);
+  EXPECT_EQ(find("c"), ErrorCode::WeightsHeaderTooLarge);
+  EXPECT_EQ(find("d"), ErrorCode::FileUnreadable);
+  EXPECT_EQ(find("e"), ErrorCode::WeightsMissing);
+}
+
+TEST(SafetensorsFolder, NamesWhatIsWrong) {
+  std::string folder = makeFolder();
+  auto open = [](const std::string &path) {
+    return getErrorCode(SafetensorsFolder::open(path).status());
+  };
+  EXPECT_EQ(open(folder + "/nowhere"), ErrorCode::WeightsNotFound);
+  EXPECT_EQ(open(folder), ErrorCode::WeightsNotFound);
+  std::string file = makeFile(absl::StrCat("{", kA, "}"), "01234567");
+  write(folder + "/x.safetensors", file);
+  write(folder + "/y.safetensors", file);
+  auto weights = SafetensorsFolder::open(folder);
+  ASSERT_TRUE(weights.ok());
+  EXPECT_EQ(getErrorCode((*weights)->find("a").status()),
+            ErrorCode::WeightsDuplicate);
+  EXPECT_EQ(open(folder + "/x.safetensors"), ErrorCode(0));
+  std::string index = folder + "/model.safetensors.index.json";
+  write(index, "[]");
+  EXPECT_EQ(open(folder), ErrorCode::WeightsHeader);
+  write(index, R"({"weight_map":{"a":"../../etc/passwd"}})");
+  EXPECT_EQ(open(folder), ErrorCode::WeightsHeader);
+  write(index, R"({"weight_map":{"a":"x.safetensors","a":"y.safetensors"}})");
+  EXPECT_EQ(open(folder), ErrorCode::WeightsDuplicate);
+}
+
+} // namespace

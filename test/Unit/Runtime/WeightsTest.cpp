@@ -1,0 +1,191 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "runtime/Core/Weights.h"
+#include "TestProgram.h"
+#include "runtime/Core/Errors.h"
+#include "runtime/Core/Shapes.h"
+
+#include "gtest/gtest.h"
+
+#include <numeric>
+
+using namespace tprt;
+using namespace tprt::test;
+
+namespace {
+
+struct SourceLists {
+  std::vector<int64_t> stored, view, start, size, step, permutation;
+};
+
+SourceRow addSource(TestProgram &program, const SourceLists &lists) {
+  auto add = [&](const std::vector<int64_t> &list) {
+    return program.writer.addAll<int64_t>(absl::MakeConstSpan(list));
+  };
+  return {program.writer.text("t"), add(lists.stored), add(lists.view),
+          add(lists.start),         add(lists.size),   add(lists.step),
+          add(lists.permutation)};
+}
+
+/// What the lists say, one element at a time.
+std::vector<float> applySource(const SourceLists &lists,
+                               const std::vector<float> &stored) {
+  std::vector<int64_t> permuted, strides, base = getStrides(lists.view);
+  int64_t offset = 0;
+  for (size_t i = 0; i < lists.view.size(); ++i) {
+    int64_t from = lists.permutation[i];
+    permuted.push_back(lists.size[from]);
+    strides.push_back(lists.step[from] * base[from]);
+    offset += lists.start[i] * base[i];
+  }
+  std::vector<int64_t> dense = getStrides(permuted);
+  std::vector<float> result(*getNumElements(permuted));
+  for (size_t n = 0; n < result.size(); ++n) {
+    int64_t at = offset;
+    for (size_t i = 0; i < permuted.size(); ++i)
+      at += static_cast<int64_t>(n) / dense[i] % permuted[i] * strides[i];
+    result[n] = stored[at];
+  }
+  return result;
+}
+
+/// Loads a source on every rank of a mesh of 2 x 3, puts the blocks together,
+/// and compares with the element-wise meaning.
+void checkSource(const SourceLists &lists, const std::vector<TestDim> &shape) {
+  TestProgram program({{"a", 2}, {"b", 3}});
+  uint32_t source = program.writer.add(addSource(program, lists));
+  program.addInput("w", DType::F32, shape, Role::Parameter, source);
+  program.endEntry();
+  auto artifact = Artifact::fromBytes(program.finish());
+  ASSERT_TRUE(artifact.ok()) << artifact.status();
+  const InputRow &input = (*artifact)->rows<InputRow>()[0];
+
+  std::vector<float> stored(*getNumElements(lists.stored));
+  std::iota(stored.begin(), stored.end(), 1.0f);
+  StoredTensor tensor{DType::F32,
+                      lists.stored,
+                      {reinterpret_cast<const char *>(stored.data()),
+                       stored.size() * sizeof(float)}};
+  std::vector<float> wanted = applySource(lists, stored);
+  std::vector<float> whole(wanted.size(), -1.0f);
+  std::vector<char> block((*artifact)->getLocalBytes(input), 'x');
+  std::vector<char> cut(block.size());
+  for (int rank = 0; rank < 6; ++rank) {
+    ASSERT_TRUE(loadSource(**artifact, input, rank, tensor, block.data()).ok());
+    gatherBlock(**artifact, input.dims, DType::F32, rank, block.data(),
+                reinterpret_cast<char *>(whole.data()));
+    // Padding included, the block is what cutting the whole one gives.
+    scatterBlock(**artifact, input.dims, DType::F32, rank,
+                 reinterpret_cast<const char *>(wanted.data()), cut.data());
+    EXPECT_EQ(block, cut) << rank;
+  }
+  EXPECT_EQ(whole, wanted);
+}
+
+TEST(Weights, PlainTranspose) {
+  checkSource({{6, 4}, {6, 4}, {0, 0}, {6, 4}, {1, 1}, {1, 0}},
+              {{4, {}}, {6, {0}}});
+}
+
+TEST(Weights, UnevenBlocksArePadded) {
+  checkSource({{7, 5}, {7, 5}, {0, 0}, {7, 5}, {1, 1}, {0, 1}},
+              {{7, {0, 1}}, {5, {}}});
+  checkSource({{7, 5}, {7, 5}, {0, 0}, {7, 5}, {1, 1}, {1, 0}},
+              {{5, {1}}, {7, {0}}});
+}
+
+TEST(Weights, MoreDevicesThanElements) {
+  checkSource({{3}, {3}, {0}, {3}, {1}, {0}}, {{3, {0, 1}}});
+}
+
+/// The keys of a fused [heads*3*dim, hidden] weight as [hidden, heads, dim].
+TEST(Weights, SliceOfAFusedWeight) {
+  checkSource({{4 * 3 * 2, 5},
+               {4, 3, 2, 5},
+               {0, 1, 0, 0},
+               {4, 1, 2, 5},
+               {1, 1, 1, 1},
+               {3, 0, 1, 2}},
+              {{5, {}}, {4, {0}}, {2, {}}});
+}
+
+TEST(Weights, EveryOtherRow) {
+  checkSource({{10, 2}, {10, 2}, {1, 0}, {5, 2}, {2, 1}, {0, 1}},
+              {{5, {1}}, {2, {0}}});
+}
+
+/// Blocks of the merged dimension that start and end inside rows of the
+/// transposed factors.
+TEST(Weights, MergedDimensionCutAcrossItsFactors) {
+  checkSource(
+      {{4, 3, 5}, {4, 3, 5}, {0, 0, 0}, {4, 3, 5}, {1, 1, 1}, {2, 0, 1}},
+      {{60, {0, 1}}});
+  checkSource(
+      {{4, 3, 5}, {4, 3, 5}, {0, 0, 0}, {4, 3, 5}, {1, 1, 1}, {1, 2, 0}},
+      {{15, {0}}, {4, {1}}});
+}
+
+TEST(Weights, SplitDimension) {
+  checkSource({{24}, {24}, {0}, {24}, {1}, {0}}, {{2, {0}}, {3, {1}}, {4, {}}});
+}
+
+TEST(Weights, Scalar) { checkSource({{1}, {1}, {0}, {1}, {1}, {0}}, {}); }
+
+TEST(Weights, RefusesOtherShapesAndTypes) {
+  TestProgram program;
+  uint32_t source =
+      program.writer.add(addSource(program, {{4}, {4}, {0}, {4}, {1}, {0}}));
+  program.addInput("w", DType::BF16, {{4, {}}}, Role::Parameter, source);
+  program.endEntry();
+  auto artifact = Artifact::fromBytes(program.finish());
+  ASSERT_TRUE(artifact.ok()) << artifact.status();
+  const InputRow &input = (*artifact)->rows<InputRow>()[0];
+  uint16_t block[4];
+  std::string bytes(32, '\0');
+  auto load = [&](DType dtype, std::vector<int64_t> shape) {
+    StoredTensor tensor{dtype, std::move(shape), bytes};
+    return getErrorCode(loadSource(**artifact, input, 0, tensor,
+                                   reinterpret_cast<char *>(block)));
+  };
+  EXPECT_EQ(load(DType::F32, {5}), ErrorCode::WeightsShape);
+  EXPECT_EQ(load(DType::F32, {2, 2}), ErrorCode::WeightsShape);
+  EXPECT_EQ(load(DType::I32, {4}), ErrorCode::WeightsDType);
+  for (DType dtype : {DType::F64, DType::F32, DType::F16, DType::BF16})
+    EXPECT_EQ(load(dtype, {4}), ErrorCode(0));
+
+  float values[4] = {1.0f, -2.5f, 1.00390625f, 3e38f};
+  bytes.assign(reinterpret_cast<const char *>(values), sizeof(values));
+  ASSERT_EQ(load(DType::F32, {4}), ErrorCode(0));
+  for (int i = 0; i < 4; ++i)
+    EXPECT_EQ(block[i], BFloat16(values[i]).bits);
+}
+
+/// The same numbers whatever the mesh.
+TEST(Weights, RandomNumbersDoNotDependOnTheCut) {
+  std::vector<float> whole(35);
+  for (int devices : {1, 2, 3, 8}) {
+    TestProgram program({{"a", devices}});
+    program.addInput("x", DType::F32, {{7, {0}}, {5, {}}});
+    program.endEntry();
+    auto artifact = Artifact::fromBytes(program.finish());
+    ASSERT_TRUE(artifact.ok());
+    const InputRow &input = (*artifact)->rows<InputRow>()[0];
+    std::vector<float> together(35, 9.0f);
+    std::vector<char> block((*artifact)->getLocalBytes(input));
+    for (int rank = 0; rank < devices; ++rank) {
+      fillRandom(**artifact, input.dims, DType::F32, rank, 42, 1.0f,
+                 block.data());
+      gatherBlock(**artifact, input.dims, DType::F32, rank, block.data(),
+                  reinterpret_cast<char *>(together.data()));
+    }
+    if (devices == 1)
+      whole = together;
+    EXPECT_EQ(together, whole);
+    for (float value : together)
+      EXPECT_LT(std::abs(value), 1.0f);
+  }
+  EXPECT_NE(whole[0], whole[1]);
+}
+
+} // namespace

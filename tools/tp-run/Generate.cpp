@@ -1,0 +1,158 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Generate.h"
+
+#include "Inputs.h"
+#include "runtime/Core/Errors.h"
+#include "runtime/Core/Hash.h"
+#include "runtime/Core/Shapes.h"
+
+#include "absl/time/clock.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+using namespace tprt;
+
+const std::vector<absl::string_view> tprun::kGenerateInputs = {
+    "tokens", "length", "token", "position"};
+
+/// Binds integers to an input, zeros behind them.
+static absl::Status bindIntegers(Session &session, absl::string_view name,
+                                 absl::Span<const int64_t> values) {
+  const Artifact &artifact = session.getArtifact();
+  absl::optional<uint32_t> index = artifact.findInput(name);
+  if (!index)
+    return makeError(ErrorCode::UnknownName, "--generate wants an input '",
+                     name, "', which the program does not have");
+  const InputRow &input = artifact.rows<InputRow>()[*index];
+  std::vector<int64_t> shape = artifact.getGlobalShape(input.dims);
+  int64_t elements = *getNumElements(shape);
+  if (isFloat(input.dtype) || (shape.size() > 1 && shape.back() != elements))
+    return makeError(ErrorCode::InputMismatch, "--generate wants '", name,
+                     "' to be integers for one sequence; compile the program "
+                     "with batch=1");
+  if (static_cast<int64_t>(values.size()) > elements)
+    return makeError(ErrorCode::CacheFull, "the prompt has ", values.size(),
+                     " tokens, prefill takes ", elements,
+                     "; import the model with a larger sequence=");
+  std::vector<double> padded(elements);
+  std::copy(values.begin(), values.end(), padded.begin());
+  return session.bind(name, input.dtype, shape,
+                      tprun::encode(input.dtype, padded));
+}
+
+/// The entry's output with the logits.
+static absl::StatusOr<const OutputRow *>
+findLogits(const Artifact &artifact, absl::string_view entryName) {
+  absl::optional<uint32_t> entry = artifact.findEntry(entryName);
+  if (!entry)
+    return makeError(ErrorCode::UnknownName, "--generate wants an entry '",
+                     entryName, "'; import the model with phase=generate");
+  const OutputRow *found = nullptr;
+  for (const OutputRow &output :
+       artifact.rows<OutputRow>(artifact.rows<EntryRow>()[*entry].outputs)) {
+    if (artifact.text(output.name) == "logits")
+      return &output;
+    if (!found && output.alias == kNone && isFloat(output.dtype) &&
+        output.dims.count > 0)
+      found = &output;
+  }
+  if (!found)
+    return makeError(ErrorCode::UnknownName, "the entry '", entryName,
+                     "' returns no logits");
+  return found;
+}
+
+/// The logits after the token at `place` of those the entry was given.
+static absl::StatusOr<std::vector<double>>
+readLogits(Session &session, const OutputRow &output, int64_t place) {
+  const Artifact &artifact = session.getArtifact();
+  TPRT_ASSIGN_OR_RETURN(std::string bytes,
+                        session.read(artifact.text(output.name)));
+  int64_t vocabulary = artifact.getGlobalShape(output.dims).back();
+  int64_t row = vocabulary * getSize(output.dtype);
+  int64_t rows = row == 0 ? 0 : static_cast<int64_t>(bytes.size()) / row;
+  if (rows == 0)
+    return makeError(ErrorCode::UnknownName, "the logits are empty");
+  // One row is that of the last token; else there is one for each token.
+  int64_t at = rows == 1 ? 0 : std::min(place, rows - 1);
+  return tprun::decode(output.dtype,
+                       absl::string_view(bytes).substr(at * row, row));
+}
+
+int64_t tprun::sample(absl::Span<const double> logits, double temperature,
+                      uint64_t random) {
+  auto best = std::max_element(logits.begin(), logits.end());
+  if (temperature == 0)
+    return best - logits.begin();
+  double total = 0;
+  std::vector<double> weights;
+  for (double logit : logits) {
+    weights.push_back(std::exp((logit - *best) / temperature));
+    total += weights.back();
+  }
+  double left = static_cast<double>(mix(random) >> 11) * 0x1p-53 * total;
+  for (size_t i = 0; i < weights.size(); ++i)
+    if ((left -= weights[i]) < 0)
+      return static_cast<int64_t>(i);
+  return best - logits.begin(); // rounding has eaten the last of it
+}
+
+absl::Status tprun::generate(Session &session, const Options &options) {
+  const Artifact &artifact = session.getArtifact();
+  TPRT_ASSIGN_OR_RETURN(std::vector<int64_t> prompt,
+                        parseTokens(options.generate));
+  TPRT_ASSIGN_OR_RETURN(const OutputRow *first,
+                        findLogits(artifact, "prefill"));
+  TPRT_ASSIGN_OR_RETURN(const OutputRow *next, findLogits(artifact, "decode"));
+  auto length = static_cast<int64_t>(prompt.size());
+  int64_t capacity =
+      artifact.rows<EntryRow>()[*artifact.findEntry("decode")].positions;
+  // The last token generated is not fed back.
+  if (capacity > 0 && length + options.maxTokens - 1 > capacity)
+    return makeError(ErrorCode::CacheFull, length, " tokens and ",
+                     options.maxTokens, " new ones do not fit a cache of ",
+                     capacity,
+                     "; lower --max_tokens or import with a larger cache=");
+  TPRT_RETURN_IF_ERROR(session.resetState());
+  TPRT_RETURN_IF_ERROR(bindIntegers(session, "tokens", prompt));
+  TPRT_RETURN_IF_ERROR(bindIntegers(session, "length", {length}));
+  absl::Time begin = absl::Now();
+  TPRT_RETURN_IF_ERROR(session.run("prefill"));
+  absl::Duration prefill = absl::Now() - begin;
+  TPRT_ASSIGN_OR_RETURN(std::vector<double> logits,
+                        readLogits(session, *first, length - 1));
+
+  bool isFirstRank = session.getFirstRank() == 0;
+  int count = 0;
+  begin = absl::Now();
+  for (int64_t position = length;; ++position) {
+    int64_t token = sample(logits, options.temperature,
+                           mix(options.seed) + static_cast<uint64_t>(position));
+    if (isFirstRank) {
+      std::printf("%s%lld", count == 0 ? "" : ",",
+                  static_cast<long long>(token));
+      std::fflush(stdout);
+    }
+    if (++count == options.maxTokens || token == options.endToken)
+      break;
+    TPRT_RETURN_IF_ERROR(bindIntegers(session, "token", {token}));
+    TPRT_RETURN_IF_ERROR(bindIntegers(session, "position", {position}));
+    TPRT_RETURN_IF_ERROR(session.run("decode"));
+    TPRT_ASSIGN_OR_RETURN(logits, readLogits(session, *next, 0));
+  }
+  if (!isFirstRank)
+    return absl::OkStatus();
+  std::printf("\n");
+  double decode = absl::ToDoubleMilliseconds(absl::Now() - begin);
+  std::fprintf(stderr, "prefill %.2f ms for %lld tokens",
+               absl::ToDoubleMilliseconds(prefill),
+               static_cast<long long>(length));
+  if (count > 1)
+    std::fprintf(stderr, ", decode %.2f ms per token", decode / (count - 1));
+  std::fprintf(stderr, "\n");
+  return absl::OkStatus();
+}

@@ -1,0 +1,36 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file Continues a prompt, token by token.
+///
+/// The program has two entries that share their weights and cache by name:
+///
+///     prefill(tokens [1, S], length, ..) -> logits [1, V] or [1, S, V], ..
+///     decode(token [1, 1], position, ..) -> logits [1, V], ..
+///
+/// `length` is how many of the S tokens are the prompt; `position` is the place
+/// of `token` in the sequence, counted from 0. Ids are integers of any width.
+/// The logits are the output of that name, or the first that is not a cache.
+
+#ifndef TPRUN_GENERATE_H
+#define TPRUN_GENERATE_H
+
+#include "Options.h"
+#include "runtime/Core/Session.h"
+
+namespace tprun {
+
+/// The inputs that `generate` binds.
+extern const std::vector<absl::string_view> kGenerateInputs;
+
+/// Prints the new tokens, separated by commas, as they come.
+absl::Status generate(tprt::Session &session, const Options &options);
+
+/// The index of the largest logit, or with a temperature above 0 one drawn from
+/// softmax(logits / temperature) by `random`.
+int64_t sample(absl::Span<const double> logits, double temperature,
+               uint64_t random);
+
+} // namespace tprun
+
+#endif // TPRUN_GENERATE_H

@@ -1,0 +1,152 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Options.h"
+
+#include "runtime/Core/Errors.h"
+
+#include "absl/flags/flag.h"
+#include "absl/flags/parse.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_split.h"
+
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+
+ABSL_FLAG(std::string, shard, "", "for .mlir: options of tp-opt --tp-compile");
+ABSL_FLAG(std::string, backend, "cpu", "what computes");
+ABSL_FLAG(int, ranks, 0, "the mesh's number of devices, as a check");
+ABSL_FLAG(double, timeout, 300, "seconds that a collective may take");
+ABSL_FLAG(std::string, weights, "", "safetensors file or folder");
+ABSL_FLAG(std::string, entry, "", "the function to run");
+ABSL_FLAG(uint64_t, seed, 1, "of random inputs and of sampling");
+ABSL_FLAG(bool, print, false, "print the outputs");
+ABSL_FLAG(int, bench, 0, "run so many times and print times");
+ABSL_FLAG(std::string, trace, "", "write a Chrome trace of the last run");
+ABSL_FLAG(std::string, generate, "", "prompt: token ids, or a file of them");
+ABSL_FLAG(int, max_tokens, 16, "how many tokens to generate");
+ABSL_FLAG(double, temperature, 0, "of sampling; 0 takes the likeliest");
+ABSL_FLAG(int64_t, end_token, -1, "stop after this token");
+
+using namespace tprt;
+
+static constexpr char kHelp[] =
+    R"(usage: tp-run PROGRAM.tpx|PROGRAM.mlir [options]
+
+Runs a program that tp-opt compiled; a .mlir is compiled first by the tp-opt
+beside this tool, and kept for the next time.
+
+  --weights=DIR         load weights from safetensors files
+  --input NAME=VALUE    an input: numbers "1,2,3", or a .safetensors file that
+                        has a tensor of that name; may be repeated. Inputs that
+                        are given no value get random ones
+  --seed=N              of random inputs and of sampling (1)
+  --entry=NAME          the function to run (main, or the first)
+  --print               print the outputs
+  --bench=K             run K times and print times
+  --trace=FILE          write when each step ran, for ui.perfetto.dev
+  --generate=IDS|FILE   continue a prompt of token ids with the entries prefill
+                        and decode; --max_tokens=N (16), --temperature=T (0, the
+                        likeliest token), --end_token=ID
+  --shard="..."         for a .mlir: options of tp-opt --tp-compile
+  --ranks=N             what the mesh must have
+  --backend=cpu         what computes
+  --timeout=S           seconds that a collective may take (300)
+
+Ranks are threads; started by mpirun, each process is one rank.
+Exit code: 0 fine, 1 the input is wrong, 2 a bug of tp-opt, 3 the environment
+failed.
+)";
+
+/// Takes every --input out of the arguments: the flags library keeps only the
+/// last of a repeated flag.
+static absl::Status takeInputs(std::vector<char *> &arguments,
+                               tprun::Options &options) {
+  std::vector<char *> rest;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    absl::string_view argument = arguments[i];
+    absl::string_view flag = "--input";
+    std::string value;
+    if (argument == flag && i + 1 < arguments.size())
+      value = arguments[++i];
+    else if (absl::StartsWith(argument, "--input="))
+      value = std::string(argument.substr(flag.size() + 1));
+    else {
+      rest.push_back(arguments[i]);
+      continue;
+    }
+    std::pair<std::string, std::string> input =
+        absl::StrSplit(value, absl::MaxSplits('=', 1));
+    if (input.first.empty() || input.second.empty())
+      return makeError(ErrorCode::BadOption, "--input ", value,
+                       ": write NAME=VALUE");
+    options.inputs.push_back(input);
+  }
+  arguments = std::move(rest);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<tprun::Options> tprun::parseOptions(int argc, char **argv,
+                                                   bool *done) {
+  Options options;
+  std::vector<char *> arguments(argv, argv + argc);
+  for (absl::string_view argument : arguments)
+    if (argument == "--help" || argument == "-h") {
+      std::fputs(kHelp, stdout);
+      *done = true;
+      return options;
+    }
+  TPRT_RETURN_IF_ERROR(takeInputs(arguments, options));
+  // Ends the process with code 1 on a flag it does not know.
+  arguments = absl::ParseCommandLine(static_cast<int>(arguments.size()),
+                                     arguments.data());
+  if (arguments.size() != 2)
+    return makeError(ErrorCode::BadOption,
+                     "one program is wanted: tp-run PROGRAM.tpx|PROGRAM.mlir; "
+                     "--help lists the options");
+  options.program = arguments[1];
+  options.shard = absl::GetFlag(FLAGS_shard);
+  options.backend = absl::GetFlag(FLAGS_backend);
+  options.ranks = absl::GetFlag(FLAGS_ranks);
+  options.timeout = absl::Seconds(absl::GetFlag(FLAGS_timeout));
+  options.weights = absl::GetFlag(FLAGS_weights);
+  options.entry = absl::GetFlag(FLAGS_entry);
+  options.seed = absl::GetFlag(FLAGS_seed);
+  options.print = absl::GetFlag(FLAGS_print);
+  options.bench = absl::GetFlag(FLAGS_bench);
+  options.trace = absl::GetFlag(FLAGS_trace);
+  options.generate = absl::GetFlag(FLAGS_generate);
+  options.maxTokens = absl::GetFlag(FLAGS_max_tokens);
+  options.temperature = absl::GetFlag(FLAGS_temperature);
+  options.endToken = absl::GetFlag(FLAGS_end_token);
+  if (options.timeout <= absl::ZeroDuration() || options.ranks < 0 ||
+      options.bench < 0 || options.maxTokens < 1 || options.temperature < 0)
+    return makeError(ErrorCode::BadOption,
+                     "--timeout and --max_tokens are positive; --ranks, "
+                     "--bench and --temperature are not negative");
+  return options;
+}
+
+absl::StatusOr<std::vector<int64_t>>
+tprun::parseTokens(const std::string &text) {
+  std::string list = text;
+  if (list.find_first_not_of("0123456789,") != std::string::npos) {
+    std::ifstream file(text);
+    if (!file)
+      return makeError(ErrorCode::FileUnreadable, "'", text,
+                       "' is neither a list of token ids nor a file of one");
+    list.assign(std::istreambuf_iterator<char>(file), {});
+  }
+  std::vector<int64_t> tokens;
+  for (absl::string_view piece :
+       absl::StrSplit(list, absl::ByAnyChar(", \t\r\n"), absl::SkipEmpty())) {
+    int64_t token;
+    if (!absl::SimpleAtoi(piece, &token) || token < 0)
+      return makeError(ErrorCode::BadOption, "'", piece, "' is no token id");
+    tokens.push_back(token);
+  }
+  if (tokens.empty())
+    return makeError(ErrorCode::BadOption, "the prompt has no token");
+  return tokens;
+}

@@ -1,0 +1,47 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file The command line of tp-run.
+
+#ifndef TPRUN_OPTIONS_H
+#define TPRUN_OPTIONS_H
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tprun {
+
+struct Options {
+  std::string program; ///< .tpx or .mlir
+  std::string shard;   ///< For .mlir: what tp-opt's --tp-compile takes.
+  std::string backend;
+  int ranks = 0;
+  absl::Duration timeout;
+  std::string weights;
+  /// name=value of every --input, in order.
+  std::vector<std::pair<std::string, std::string>> inputs;
+  std::string entry;
+  uint64_t seed = 0;
+  bool print = false;
+  int bench = 0;
+  std::string trace;
+  std::string generate;
+  int maxTokens = 0;
+  double temperature = 0;
+  int64_t endToken = -1;
+};
+
+/// Reads the command line. Asked for help, it prints that and sets *done.
+absl::StatusOr<Options> parseOptions(int argc, char **argv, bool *done);
+
+/// A list of integers: `1,2,3`, or the name of a file with such a list, also
+/// separated by blanks.
+absl::StatusOr<std::vector<int64_t>> parseTokens(const std::string &text);
+
+} // namespace tprun
+
+#endif // TPRUN_OPTIONS_H

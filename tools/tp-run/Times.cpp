@@ -1,0 +1,103 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Times.h"
+
+#include "runtime/Core/Errors.h"
+
+#include "absl/time/clock.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+using namespace tprt;
+
+static constexpr const char *kKinds[kNumStepKinds] = {
+    "kernel", "matmul", "collective", "collective", "copy", "fill", "control"};
+
+absl::Status tprun::benchmark(Session &session, const std::string &entry,
+                              int runs) {
+  constexpr int warmUps = 2; // primitives are made, weights repacked
+  for (int i = 0; i < warmUps; ++i)
+    TPRT_RETURN_IF_ERROR(session.run(entry));
+  std::vector<double> times;
+  for (int i = 0; i < runs; ++i) {
+    absl::Time begin = absl::Now();
+    TPRT_RETURN_IF_ERROR(session.run(entry));
+    times.push_back(absl::ToDoubleMicroseconds(absl::Now() - begin));
+  }
+  // Apart, as reading the clock at every step takes time itself.
+  session.recordTimes(true);
+  TPRT_RETURN_IF_ERROR(session.run(entry));
+  std::vector<Session::RankTimes> recorded = session.takeTimes();
+  session.recordTimes(false);
+  if (session.getFirstRank() != 0)
+    return absl::OkStatus();
+
+  std::sort(times.begin(), times.end());
+  std::printf("%s on %d ranks, %d runs: min %.1f us, median %.1f us, mean %.1f "
+              "us, max %.1f us\n",
+              entry.c_str(), session.getNumRanks(), runs, times.front(),
+              times[times.size() / 2],
+              std::accumulate(times.begin(), times.end(), 0.0) /
+                  static_cast<double>(times.size()),
+              times.back());
+  double total[kNumStepKinds] = {};
+  int steps[kNumStepKinds] = {};
+  const Artifact &artifact = session.getArtifact();
+  for (const StepTime &time : recorded.front().steps) {
+    auto kind = static_cast<size_t>(artifact.rows<StepRow>()[time.step].kind);
+    if (kKinds[kind] == kKinds[static_cast<size_t>(StepKind::CollectiveStart)])
+      kind = static_cast<size_t>(StepKind::CollectiveDone);
+    total[kind] += static_cast<double>(time.end - time.begin) / 1e3;
+    ++steps[kind];
+  }
+  for (size_t kind = 0; kind < kNumStepKinds; ++kind)
+    if (steps[kind] > 0)
+      std::printf("  %-10s %5d steps %12.1f us\n", kKinds[kind], steps[kind],
+                  total[kind]);
+  return absl::OkStatus();
+}
+
+absl::Status tprun::writeTrace(Session &session, const std::string &path) {
+  const Artifact &artifact = session.getArtifact();
+  nlohmann::json events = nlohmann::json::array();
+  std::vector<Session::RankTimes> recorded = session.takeTimes();
+  int64_t origin = INT64_MAX;
+  for (const auto &[rank, steps] : recorded)
+    if (!steps.empty())
+      origin = std::min(origin, steps.front().begin);
+  for (const auto &[rank, steps] : recorded) {
+    events.push_back({{"ph", "M"},
+                      {"name", "thread_name"},
+                      {"pid", 0},
+                      {"tid", rank},
+                      {"args", {{"name", absl::StrCat("rank ", rank)}}}});
+    for (const StepTime &time : steps) {
+      const StepRow &step = artifact.rows<StepRow>()[time.step];
+      std::string name(artifact.text(step.name));
+      events.push_back(
+          {{"ph", "X"},
+           {"name", name.empty() ? absl::StrCat("step ", time.step) : name},
+           {"cat", kKinds[static_cast<size_t>(step.kind)]},
+           {"pid", 0},
+           {"tid", rank},
+           {"ts", static_cast<double>(time.begin - origin) / 1e3},
+           {"dur", static_cast<double>(time.end - time.begin) / 1e3}});
+    }
+  }
+  int rank = session.getFirstRank();
+  std::string file = rank == 0 ? path : absl::StrCat(path, ".", rank);
+  std::ofstream stream(file);
+  stream << nlohmann::json{{"traceEvents", events}}.dump() << "\n";
+  stream.close();
+  if (!stream)
+    return makeError(ErrorCode::FileUnreadable, "cannot write '", file,
+                     "': ", std::strerror(errno));
+  return absl::OkStatus();
+}
