@@ -9,6 +9,7 @@
 #include "llvm/ADT/MapVector.h"
 
 #include <limits>
+#include <map>
 #include <set>
 
 namespace tp {
@@ -83,10 +84,8 @@ static bool hasCutWholeFactor(Operation *op, ShardingTable &table) {
   return false;
 }
 
-namespace {
-
 /// What is printed about a reshard: which rule makes it necessary.
-std::string describeReshard(const Mesh &mesh, const TensorSharding &from,
+static std::string describeReshard(const Mesh &mesh, const TensorSharding &from,
                             const TensorSharding &to, Operation *user) {
   std::string text;
   llvm::raw_string_ostream os(text);
@@ -113,6 +112,8 @@ std::string describeReshard(const Mesh &mesh, const TensorSharding &from,
   return text;
 }
 
+namespace {
+
 class FunctionPartitioner {
 public:
   FunctionPartitioner(FunctionOpInterface function, ShardingTable &table,
@@ -123,14 +124,7 @@ public:
   LogicalResult run() {
     if (failed(checkOps()))
       return failure();
-    // Decompositions may hold ops that want a cut factor whole again.
-    SmallVector<Operation *> candidates;
-    function->walk([&](Operation *op) {
-      if (isa<DecomposeOpInterface>(op) && hasCutWholeFactor(op, table))
-        candidates.push_back(op);
-    });
-    for (Operation *op : candidates)
-      decomposeIfCheaper(cast<DecomposeOpInterface>(op));
+    decomposeWhereCheaper();
     choose();
     return success();
   }
@@ -154,39 +148,66 @@ private:
     return failure(result.wasInterrupted());
   }
 
-  /// Replaces `op` by its decomposition if that needs less communication.
-  void decomposeIfCheaper(DecomposeOpInterface op) {
-    OpBuilder builder(op);
-    Operation *before = op->getPrevNode();
-    SmallVector<Value> values = op.decompose(builder);
+  /// An op that could make way for its decomposition.
+  struct Substitute {
+    Operation *op;
+    SmallVector<Value> values;
     SmallVector<Operation *> parts;
-    for (Operation *part = before ? before->getNextNode()
-                                  : &op->getBlock()->front();
-         part != op.getOperation(); part = part->getNextNode())
-      parts.push_back(part);
 
-    PartitionProblem whole(context, op.getOperation());
-    PartitionProblem split(context, parts);
-    for (auto [value, result] : llvm::zip_equal(values, op->getResults())) {
-      TensorSharding wanted =
-          table.lookup(result)
-              .value_or(TensorSharding::replicate(
-                  cast<RankedTensorType>(result.getType()).getRank()))
-              .getLayout();
-      whole.setResultLayout(result, wanted);
-      split.setResultLayout(value, wanted);
-    }
-    double keep = whole.solve(), take = split.solve();
-    if (take < keep) {
+    explicit Substitute(DecomposeOpInterface decomposable)
+        : op(decomposable) {
+      OpBuilder builder(op);
+      Operation *before = op->getPrevNode();
+      values = decomposable.decompose(builder);
+      for (Operation *part = before ? before->getNextNode()
+                                    : &op->getBlock()->front();
+           part != op; part = part->getNextNode())
+        parts.push_back(part);
       op->replaceAllUsesWith(values);
-      op->erase();
-      return;
     }
-    for (Operation *part : llvm::reverse(parts))
-      part->erase();
+    void accept() { op->erase(); }
+    void reject() {
+      for (auto [value, result] : llvm::zip_equal(values, op->getResults()))
+        value.replaceAllUsesWith(result);
+      for (Operation *part : llvm::reverse(parts))
+        part->erase();
+    }
+  };
+
+  /// Ops that want a factor whole which propagation has cut: decomposed where
+  /// that makes the whole program cheaper. Equal ops, as those of repeated
+  /// layers are, go together.
+  void decomposeWhereCheaper() {
+    std::map<std::vector<const void *>, unsigned> numbers;
+    std::vector<SmallVector<Operation *>> groups; // in program order
+    function->walk([&](Operation *op) {
+      if (!isa<DecomposeOpInterface>(op) || !hasCutWholeFactor(op, table))
+        return;
+      auto [it, isNew] = numbers.try_emplace(getStructure(op), groups.size());
+      if (isNew)
+        groups.emplace_back();
+      groups[it->second].push_back(op);
+    });
+    if (groups.empty())
+      return;
+    double best = PartitionProblem(context, collectOps()).solve();
+    for (ArrayRef<Operation *> members : groups) {
+      std::vector<Substitute> substitutes;
+      for (Operation *op : members)
+        substitutes.emplace_back(cast<DecomposeOpInterface>(op));
+      llvm::SmallPtrSet<Operation *, 8> replaced(members.begin(),
+                                                 members.end());
+      SmallVector<Operation *> ops = collectOps();
+      llvm::erase_if(ops, [&](Operation *op) { return replaced.count(op); });
+      double cost = PartitionProblem(context, ops).solve();
+      for (Substitute &substitute : substitutes)
+        cost < best ? substitute.accept() : substitute.reject();
+      best = std::min(best, cost);
+    }
   }
 
-  void choose() {
+  /// All ops of the function, but for the bodies of manual regions.
+  SmallVector<Operation *> collectOps() {
     SmallVector<Operation *> ops;
     function->walk<WalkOrder::PreOrder>([&](Operation *op) {
       if (op == function.getOperation())
@@ -194,6 +215,11 @@ private:
       ops.push_back(op);
       return isa<ManualOp>(op) ? WalkResult::skip() : WalkResult::advance();
     });
+    return ops;
+  }
+
+  void choose() {
+    SmallVector<Operation *> ops = collectOps();
     PartitionProblem problem(context, ops);
     problem.solve();
 

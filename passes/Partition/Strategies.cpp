@@ -2,38 +2,13 @@
 
 #include "tpopt/Dialect/TP/TP.h"
 #include "tpopt/Program/ShardingTable.h"
+#include "tpopt/Sharding/Projection.h"
 
 #include <algorithm>
 
 using namespace mlir;
 using namespace tp;
 using namespace tp::spmd;
-
-std::optional<TensorSharding>
-tp::layOutFactors(const ShardingRule &rule, unsigned tensor,
-                  ArrayRef<AxisList> axes) {
-  TensorSharding layout;
-  for (const DimFactors &factors : rule.getTensor(tensor)) {
-    DimSharding &dim = layout.dims.emplace_back();
-    bool full = true; // all factors so far are cut down to single elements
-    for (unsigned f : factors) {
-      int64_t devices = getSize(axes[f]);
-      if (devices == 1) {
-        full &= rule.factors[f].size == 1;
-        continue;
-      }
-      // Blocks of a dimension of several factors are blocks of the factor only
-      // where everything divides.
-      if (!full ||
-          (factors.size() > 1 && rule.factors[f].size % devices != 0))
-        return std::nullopt;
-      full = rule.factors[f].size == devices;
-      for (const AxisRef &axis : axes[f])
-        appendMerged(dim.axes, axis);
-    }
-  }
-  return layout;
-}
 
 KindSet tp::getPartialKinds(Operation *op, const ShardingRule &rule,
                             ArrayRef<KindSet> operands) {
@@ -154,23 +129,22 @@ private:
       if (!addUnreduced(flow.kind, list))
         return;
 
-    Strategy strategy;
-    unsigned operands = rule.operands.size();
-    for (unsigned t = 0; t < rule.getNumTensors(); ++t) {
-      std::optional<TensorSharding> layout = layOutFactors(rule, t, axes);
-      if (!layout)
-        return;
-      if (t >= operands) {
-        layout->unreduced = unreduced;
-        layout->kind = kind.value_or(ReduceKind::Sum);
-      } else {
-        for (auto [flow, list] : llvm::zip(flows, flowAxes))
-          if (llvm::is_contained(flow.operands, t)) {
-            layout->unreduced.append(list.begin(), list.end());
-            layout->kind = flow.kind;
-          }
+    // The layouts these axes give, if there are any.
+    OpShardings shardings;
+    if (getShardings(rule, axes, shardings))
+      return;
+    for (auto [flow, list] : llvm::zip(flows, flowAxes))
+      for (unsigned operand : flow.operands) {
+        shardings.operands[operand].unreduced.append(list.begin(), list.end());
+        shardings.operands[operand].kind = flow.kind;
       }
-      strategy.tensors.push_back(layout->getLayout());
+    Strategy strategy;
+    for (const TensorSharding &operand : shardings.operands)
+      strategy.tensors.push_back(operand.getLayout());
+    for (TensorSharding &result : shardings.results) {
+      result.unreduced = unreduced;
+      result.kind = kind.value_or(ReduceKind::Sum);
+      strategy.tensors.push_back(result.getLayout());
     }
     strategy.cost = getCost(strategy, unreduced);
     out.strategies.push_back(std::move(strategy));
@@ -232,8 +206,7 @@ StrategyEnumerator::enumerate(Operation *op, ArrayRef<KindSet> partial) {
   return set;
 }
 
-const StrategySet &StrategyEnumerator::get(Operation *op,
-                                           ArrayRef<KindSet> partial) {
+std::vector<const void *> tp::getStructure(Operation *op) {
   std::vector<const void *> key{op->getName().getAsOpaquePointer(),
                                 op->getPropertiesAsAttribute()
                                     .getAsOpaquePointer()};
@@ -241,6 +214,12 @@ const StrategySet &StrategyEnumerator::get(Operation *op,
     key.push_back(type.getAsOpaquePointer());
   for (Type type : op->getResultTypes())
     key.push_back(type.getAsOpaquePointer());
+  return key;
+}
+
+const StrategySet &StrategyEnumerator::get(Operation *op,
+                                           ArrayRef<KindSet> partial) {
+  std::vector<const void *> key = getStructure(op);
   for (KindSet kinds : partial)
     key.push_back(reinterpret_cast<const void *>(uintptr_t(kinds)));
   std::unique_ptr<StrategySet> &set = sets[key];

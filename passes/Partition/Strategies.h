@@ -59,12 +59,9 @@ private:
   std::map<std::vector<const void *>, std::unique_ptr<StrategySet>> sets;
 };
 
-/// The layout of a tensor whose factors are cut by `axes` (one list per
-/// factor), or none if no layout says so: blocks of an inner factor while the
-/// outer one is not cut down to single elements are no blocks of the dimension.
-std::optional<TensorSharding>
-layOutFactors(const ShardingRule &rule, unsigned tensor,
-              llvm::ArrayRef<AxisList> axes);
+/// Everything about an op that its strategies depend on: equal for equal ops of
+/// repeated layers.
+std::vector<const void *> getStructure(mlir::Operation *op);
 
 /// The kinds in which results of `op` may be unreduced.
 KindSet getPartialKinds(mlir::Operation *op, const ShardingRule &rule,
