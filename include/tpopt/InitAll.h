@@ -8,6 +8,7 @@
 
 #include "tpopt/Dialect/SPMD/SPMD.h"
 #include "tpopt/Dialect/TP/TP.h"
+#include "tpopt/Passes/Verify/Passes.h"
 
 #include "mlir/IR/DialectRegistry.h"
 
@@ -18,6 +19,9 @@ namespace tp {
 inline void registerTPOptDialects(mlir::DialectRegistry &registry) {
   registry.insert<TPDialect, spmd::SPMDDialect>();
 }
+
+/// All passes, for command lines and textual pipelines.
+inline void registerTPOptPasses() { registerTPOptVerifyPasses(); }
 
 } // namespace tp
 

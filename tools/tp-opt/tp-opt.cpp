@@ -60,6 +60,7 @@ int main(int argc, char **argv) {
   hideForeignOptions();
   mlir::DialectRegistry registry;
   tp::registerTPOptDialects(registry);
+  tp::registerTPOptPasses();
   registry.insert<mlir::func::FuncDialect>();
   return mlir::asMainReturnCode(mlir::MlirOptMain(
       argc, argv, "tp-opt: the tensor-parallel sharding compiler\n", registry));
