@@ -198,7 +198,7 @@ Machine::Results Machine::runManual(ManualOp op, Frame &frame) {
   SmallVector<DeviceValues> arguments;
   for (auto [operand, sharding, argument] : llvm::zip_equal(
            op.getInputs(), op.getInShardings(), op.getBody().getArguments())) {
-    if (failed(checkSize(op, argument.getType(), inner.world.devices)))
+    if (failed(checkSize(op, argument.getType(), inner.world.devices, options)))
       return failure();
     arguments.push_back(distributor.scatter(
         frame.values[operand].front(), layoutOf(sharding, operand.getType()),

@@ -82,14 +82,6 @@ DeviceValues Distributor::scatter(TensorValue whole, const Layout &layout,
   return parts;
 }
 
-/// The index of element `offset` of a tensor, as "[1, 2]".
-static std::string printIndex(int64_t offset, ArrayRef<int64_t> shape) {
-  std::string text = "[";
-  for (auto [dim, stride] : llvm::enumerate(getStrides(shape)))
-    text += (dim ? ", " : "") + std::to_string(offset / stride % shape[dim]);
-  return text + "]";
-}
-
 FailureOr<TensorValue>
 Distributor::gather(ArrayRef<TensorValue> parts, const Layout &layout,
                     RankedTensorType whole, double tolerance,

@@ -16,6 +16,20 @@ using namespace tp;
 // Blocks and ops
 //===----------------------------------------------------------------------===//
 
+LogicalResult tp::checkSize(Operation *op, Type type, int64_t devices,
+                            const InterpreterOptions &options) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor || !isSupportedTensor(tensor))
+    return op->emitError() << prefix(ErrorCode::NotEvaluable) << type
+                           << " is not a type that tensor code computes with";
+  if (getVolume(tensor.getShape()) * devices > double(options.maxElements))
+    return op->emitError() << prefix(ErrorCode::TooLarge) << tensor << " on "
+                           << devices << " devices is more than the "
+                           << options.maxElements
+                           << " elements that are interpreted";
+  return success();
+}
+
 Machine::Results Machine::runBlock(mlir::Block &block,
                                    ArrayRef<DeviceValues> arguments,
                                    Frame &frame) {
@@ -35,7 +49,7 @@ Machine::Results Machine::runBlock(mlir::Block &block,
 
 LogicalResult Machine::execute(Operation *op, Frame &frame) {
   for (Type type : op->getResultTypes())
-    if (failed(checkSize(op, type, frame.world.devices)))
+    if (failed(checkSize(op, type, frame.world.devices, options)))
       return failure();
   FailureOr<SmallVector<DeviceValues>> results = dispatch(op, frame);
   if (failed(results))
@@ -66,19 +80,6 @@ Machine::Results Machine::dispatch(Operation *op, Frame &frame) {
                          << op->getName()
                          << "' says neither how it is evaluated nor how it "
                             "decomposes";
-}
-
-LogicalResult Machine::checkSize(Operation *op, Type type, int64_t devices) {
-  auto tensor = dyn_cast<RankedTensorType>(type);
-  if (!tensor || !isSupportedTensor(tensor))
-    return op->emitError() << prefix(ErrorCode::NotEvaluable) << type
-                           << " is not a type that tensor code computes with";
-  if (getVolume(tensor.getShape()) * devices > double(options.maxElements))
-    return op->emitError() << prefix(ErrorCode::TooLarge) << tensor << " on "
-                           << devices << " devices is more than the "
-                           << options.maxElements
-                           << " elements that are interpreted";
-  return success();
 }
 
 LogicalResult Machine::checkDevices(Operation *op, int64_t devices) {
@@ -263,6 +264,16 @@ Machine::Results Machine::runFunction(func::FuncOp function,
 // Interpreter
 //===----------------------------------------------------------------------===//
 
+LogicalResult tp::checkArguments(const Program &program,
+                                 const InterpreterOptions &options) {
+  func::FuncOp function = program.getFunction();
+  for (Type type : function.getArgumentTypes())
+    if (failed(checkSize(function, Program::getWholeType(type),
+                         /*devices=*/1, options)))
+      return failure();
+  return success();
+}
+
 FailureOr<SmallVector<TensorValue>>
 Interpreter::run(const Program &program, ArrayRef<TensorValue> arguments) {
   func::FuncOp function = program.getFunction();
@@ -286,7 +297,7 @@ Interpreter::run(const Program &program, ArrayRef<TensorValue> arguments) {
       return function.emitError()
              << prefix(ErrorCode::InterfaceMismatch) << "argument #" << index
              << " is " << whole << ", given " << argument->getType();
-    if (failed(machine.checkSize(function, type, world.devices)))
+    if (failed(checkSize(function, type, world.devices, options)))
       return failure();
     if (!program.isLocal()) {
       values.push_back({argument});

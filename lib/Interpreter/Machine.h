@@ -17,6 +17,12 @@
 
 namespace tp {
 
+/// Whether `type` is a tensor of a size that is interpreted on that many
+/// devices. If not, emits the reason at `op`.
+mlir::LogicalResult checkSize(mlir::Operation *op, mlir::Type type,
+                              int64_t devices,
+                              const InterpreterOptions &options);
+
 /// The devices that code runs on.
 struct World {
   enum Kind {
@@ -64,8 +70,6 @@ public:
   Results runFunction(mlir::func::FuncOp function,
                       llvm::ArrayRef<DeviceValues> arguments,
                       const World &world, bool observed);
-  mlir::LogicalResult checkSize(mlir::Operation *op, mlir::Type type,
-                                int64_t devices);
   mlir::LogicalResult checkDevices(mlir::Operation *op, int64_t devices);
 
 private:

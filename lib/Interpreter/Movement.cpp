@@ -22,6 +22,13 @@ SmallVector<int64_t> tp::getStrides(Sizes shape) {
   return strides;
 }
 
+std::string tp::printIndex(int64_t offset, Sizes shape) {
+  std::string text = "[";
+  for (auto [dim, stride] : llvm::enumerate(getStrides(shape)))
+    text += (dim ? ", " : "") + std::to_string(offset / stride % shape[dim]);
+  return text + "]";
+}
+
 void tp::copyStrided(Sizes sizes, const Element *from, Sizes fromStrides,
                      Element *to, Sizes toStrides) {
   if (sizes.empty()) {

@@ -97,6 +97,9 @@ int64_t wrapInteger(int64_t value, mlir::IntegerType type);
 /// Row-major strides of a shape.
 llvm::SmallVector<int64_t> getStrides(llvm::ArrayRef<int64_t> shape);
 
+/// Where element number `offset` of a tensor stands, as "[1, 2]".
+std::string printIndex(int64_t offset, llvm::ArrayRef<int64_t> shape);
+
 /// Copies a box of `sizes` elements: all that moving data ever is.
 void copyStrided(llvm::ArrayRef<int64_t> sizes, const Element *from,
                  llvm::ArrayRef<int64_t> fromStrides, Element *to,

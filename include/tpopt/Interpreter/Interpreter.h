@@ -93,6 +93,11 @@ private:
   std::shared_ptr<const Mesh> mesh;
 };
 
+/// Whether the whole arguments of a program are within the limits, so that they
+/// can be made. If not, emits the reason.
+mlir::LogicalResult checkArguments(const Program &program,
+                                   const InterpreterOptions &options);
+
 class Interpreter {
 public:
   explicit Interpreter(DenseEvaluator &evaluator,
