@@ -10,6 +10,7 @@
 #include "tpopt/Passes/Partition/Passes.h"
 #include "tpopt/Passes/Pipelines/Pipelines.h"
 #include "tpopt/Passes/Propagate/Passes.h"
+#include "tpopt/Passes/Verify/Passes.h"
 
 #include "mlir/IR/DialectRegistry.h"
 
@@ -29,6 +30,7 @@ inline void registerTPOptPasses() {
   registerTPOptLocalizePasses();
   registerTPOptPipelinesPasses();
   registerTPOptPipelines();
+  registerTPOptVerifyPasses();
 }
 
 } // namespace tp

@@ -62,6 +62,7 @@ int main(int argc, char **argv) {
   hideForeignOptions();
   mlir::DialectRegistry registry;
   tp::registerTPOptDialects(registry);
+  tp::registerTPOptPasses();
   registry.insert<mlir::func::FuncDialect>();
   mlir::func::registerInlinerExtension(registry);
   tp::registerTPOptPasses();

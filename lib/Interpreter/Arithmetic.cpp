@@ -1,0 +1,491 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// The kernels that compute. Integers are computed here; floats by the number
+// system of a derived class.
+
+#include "tpopt/Dialect/TP/TP.h"
+#include "tpopt/Interpreter/DenseEvaluator.h"
+
+#include "mlir/IR/DialectResourceBlobManager.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace tp;
+
+static std::shared_ptr<DenseTensor> allocate(RankedTensorType type) {
+  return std::make_shared<DenseTensor>(type);
+}
+
+template <typename T>
+static TensorValue fill(RankedTensorType type, ArrayRef<T> values,
+                        Element (*make)(T)) {
+  auto result = allocate(type);
+  std::transform(values.begin(), values.end(), result->data(), make);
+  return result;
+}
+TensorValue tp::makeRealTensor(RankedTensorType type, ArrayRef<double> values) {
+  return fill(type, values, makeReal);
+}
+TensorValue tp::makeIntegerTensor(RankedTensorType type,
+                                  ArrayRef<int64_t> values) {
+  return fill(type, values, makeInteger);
+}
+
+//===----------------------------------------------------------------------===//
+// Integers
+//===----------------------------------------------------------------------===//
+
+int64_t tp::wrapInteger(int64_t value, IntegerType type) {
+  unsigned width = type.getWidth();
+  if (width >= 64)
+    return value;
+  uint64_t low = uint64_t(value) & ((uint64_t(1) << width) - 1);
+  if (type.isUnsigned() || width == 1)
+    return int64_t(low);
+  uint64_t sign = uint64_t(1) << (width - 1);
+  return int64_t((low ^ sign) - sign);
+}
+
+/// Integers of `type` are compared as uint64_t. An i1 is 0 or 1 both ways.
+static bool isUnsigned(IntegerType type) { return type.isUnsigned(); }
+
+static int orderIntegers(int64_t a, int64_t b, IntegerType type) {
+  bool less = isUnsigned(type) ? uint64_t(a) < uint64_t(b) : a < b;
+  return a == b ? 0 : less ? -1 : 1;
+}
+
+static int64_t multiply(int64_t a, int64_t b) {
+  return int64_t(uint64_t(a) * uint64_t(b));
+}
+
+static int64_t power(int64_t base, int64_t exponent, IntegerType type) {
+  if (exponent < 0 && !isUnsigned(type)) {
+    // 1 / base^n, truncated.
+    if (base == 1)
+      return 1;
+    return base == -1 ? (exponent % 2 ? -1 : 1) : 0;
+  }
+  int64_t result = 1;
+  for (uint64_t rest = exponent; rest; rest >>= 1) {
+    if (rest & 1)
+      result = multiply(result, base);
+    base = multiply(base, base);
+  }
+  return result;
+}
+
+/// The quotient, or the remainder.
+static int64_t divide(int64_t a, int64_t b, bool remainder, IntegerType type) {
+  if (b == 0)
+    return remainder ? a : -1;
+  if (isUnsigned(type))
+    return int64_t(remainder ? uint64_t(a) % uint64_t(b)
+                             : uint64_t(a) / uint64_t(b));
+  if (b == -1) // The least value has no negative: wrap.
+    return remainder ? 0 : int64_t(-uint64_t(a));
+  return remainder ? a % b : a / b;
+}
+
+static int64_t binaryInteger(BinaryKind kind, int64_t a, int64_t b,
+                             IntegerType type) {
+  switch (kind) {
+  case BinaryKind::Add:
+    return int64_t(uint64_t(a) + uint64_t(b));
+  case BinaryKind::Sub:
+    return int64_t(uint64_t(a) - uint64_t(b));
+  case BinaryKind::Mul:
+    return multiply(a, b);
+  case BinaryKind::Div:
+    return divide(a, b, /*remainder=*/false, type);
+  case BinaryKind::Rem:
+    return divide(a, b, /*remainder=*/true, type);
+  case BinaryKind::Max:
+    return orderIntegers(a, b, type) < 0 ? b : a;
+  case BinaryKind::Min:
+    return orderIntegers(a, b, type) < 0 ? a : b;
+  case BinaryKind::Pow:
+    return power(a, b, type);
+  case BinaryKind::And:
+    return a & b;
+  case BinaryKind::Or:
+    return a | b;
+  case BinaryKind::Xor:
+    return a ^ b;
+  }
+  llvm_unreachable("covered switch");
+}
+
+static int64_t unaryInteger(UnaryKind kind, int64_t x, IntegerType type) {
+  switch (kind) {
+  case UnaryKind::Neg:
+    return int64_t(-uint64_t(x));
+  case UnaryKind::Abs:
+    return x < 0 && !isUnsigned(type) ? int64_t(-uint64_t(x)) : x;
+  case UnaryKind::Sign:
+    return x == 0 ? 0 : x < 0 && !isUnsigned(type) ? -1 : 1;
+  case UnaryKind::Not:
+    return ~x;
+  default:
+    llvm_unreachable("the verifier allows this on floats only");
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Single elements
+//===----------------------------------------------------------------------===//
+
+Element DenseEvaluator::combine(BinaryKind kind, Element a, Element b,
+                                mlir::Type type) {
+  if (auto integer = dyn_cast<IntegerType>(type))
+    return makeInteger(wrapInteger(
+        binaryInteger(kind, a.integer, b.integer, integer), integer));
+  return binaryFloat(kind, a, b);
+}
+
+Element DenseEvaluator::finish(Element value, mlir::Type type) {
+  if (auto floatType = dyn_cast<FloatType>(type))
+    return round(value, floatType);
+  return value;
+}
+
+std::optional<int> DenseEvaluator::orderOf(Element a, Element b,
+                                           mlir::Type type) {
+  if (auto integer = dyn_cast<IntegerType>(type))
+    return orderIntegers(a.integer, b.integer, integer);
+  return order(a, b);
+}
+
+std::optional<Element> DenseEvaluator::makeElement(Attribute scalar,
+                                                   mlir::Type elementType) {
+  if (auto number = dyn_cast<FloatAttr>(scalar))
+    if (auto type = dyn_cast<FloatType>(elementType))
+      return round(fromAPFloat(number.getValue()), type);
+  if (auto integer = dyn_cast<IntegerAttr>(scalar))
+    if (auto type = dyn_cast<IntegerType>(elementType))
+      return makeInteger(
+          wrapInteger(int64_t(integer.getValue().getRawData()[0]), type));
+  return std::nullopt;
+}
+
+Element DenseEvaluator::getIdentity(ReduceKind kind, mlir::Type elementType) {
+  bool isMax = kind == ReduceKind::Max;
+  if (isa<FloatType>(elementType))
+    return kind == ReduceKind::Sum
+               ? fromInteger(0, /*isUnsigned=*/false)
+               : fromAPFloat(llvm::APFloat::getInf(llvm::APFloat::IEEEdouble(),
+                                                   /*Negative=*/isMax));
+  if (kind == ReduceKind::Sum)
+    return makeInteger(0);
+  auto type = cast<IntegerType>(elementType);
+  if (isUnsigned(type) || type.getWidth() == 1)
+    return makeInteger(isMax ? 0 : wrapInteger(-1, type));
+  int64_t least = -(int64_t(1) << (type.getWidth() - 2)) * 2;
+  return makeInteger(isMax ? least : -(least + 1));
+}
+
+Element DenseEvaluator::getGarbage(uint64_t salt, mlir::Type elementType) {
+  int64_t number = 1000003 + 2 * int64_t(salt % 997);
+  if (auto type = dyn_cast<IntegerType>(elementType))
+    return makeInteger(type.getWidth() == 1 ? salt % 2
+                                            : wrapInteger(number, type));
+  auto type = cast<FloatType>(elementType);
+  // Narrow types get their greatest number.
+  llvm::APFloat greatest = llvm::APFloat::getLargest(type.getFloatSemantics());
+  if (greatest.convertToDouble() < double(number))
+    return fromAPFloat(greatest);
+  return round(fromInteger(number, /*isUnsigned=*/false), type);
+}
+
+std::string DenseEvaluator::print(Element value, mlir::Type elementType) {
+  auto type = dyn_cast<IntegerType>(elementType);
+  return type && isUnsigned(type) ? std::to_string(value.residue)
+                                  : std::to_string(value.integer);
+}
+
+//===----------------------------------------------------------------------===//
+// Constants and element-wise kernels
+//===----------------------------------------------------------------------===//
+
+TensorValue DenseEvaluator::constant(ElementsAttr value, Type type) {
+  auto dense = dyn_cast<DenseElementsAttr>(value);
+  if (auto resource = dyn_cast<DenseResourceElementsAttr>(value)) {
+    AsmResourceBlob *blob = resource.getRawHandle().getBlob();
+    bool isSplat;
+    if (!blob || !DenseElementsAttr::isValidRawBuffer(resource.getType(),
+                                                      blob->getData(), isSplat))
+      return nullptr;
+    dense = DenseElementsAttr::getFromRawBuffer(resource.getType(),
+                                                blob->getData());
+  }
+  if (!dense)
+    return nullptr;
+  auto result = allocate(type);
+  if (auto integer = dyn_cast<IntegerType>(type.getElementType())) {
+    for (auto [i, bits] : llvm::enumerate(dense.getValues<llvm::APInt>()))
+      (*result)[i] =
+          makeInteger(wrapInteger(int64_t(bits.getRawData()[0]), integer));
+    return result;
+  }
+  for (auto [i, number] : llvm::enumerate(dense.getValues<llvm::APFloat>()))
+    (*result)[i] =
+        round(fromAPFloat(number), cast<FloatType>(type.getElementType()));
+  return result;
+}
+
+TensorValue DenseEvaluator::iota(unsigned dim, Type type) {
+  auto result = allocate(type);
+  int64_t stride = getStrides(type.getShape())[dim];
+  auto integer = dyn_cast<IntegerType>(type.getElementType());
+  for (int64_t i = 0; i < result->size(); ++i) {
+    int64_t index = i / stride % type.getDimSize(dim);
+    (*result)[i] = integer ? makeInteger(wrapInteger(index, integer))
+                           : finish(fromInteger(index, /*isUnsigned=*/false),
+                                    type.getElementType());
+  }
+  return result;
+}
+
+TensorValue DenseEvaluator::unary(UnaryKind kind, TensorValue x, Type type) {
+  auto result = allocate(type);
+  auto integer = dyn_cast<IntegerType>(type.getElementType());
+  for (int64_t i = 0; i < result->size(); ++i) {
+    Element value = toDense(x)[i];
+    (*result)[i] =
+        integer ? makeInteger(wrapInteger(
+                      unaryInteger(kind, value.integer, integer), integer))
+                : finish(unaryFloat(kind, value), type.getElementType());
+  }
+  return result;
+}
+
+TensorValue DenseEvaluator::binary(BinaryKind kind, TensorValue a,
+                                   TensorValue b, Type type) {
+  auto result = allocate(type);
+  mlir::Type element = type.getElementType();
+  for (int64_t i = 0; i < result->size(); ++i)
+    (*result)[i] =
+        finish(combine(kind, toDense(a)[i], toDense(b)[i], element), element);
+  return result;
+}
+
+static bool holds(ComparePredicate predicate, std::optional<int> order) {
+  if (!order)
+    return predicate == ComparePredicate::NE;
+  switch (predicate) {
+  case ComparePredicate::EQ:
+    return *order == 0;
+  case ComparePredicate::NE:
+    return *order != 0;
+  case ComparePredicate::LT:
+    return *order < 0;
+  case ComparePredicate::LE:
+    return *order <= 0;
+  case ComparePredicate::GT:
+    return *order > 0;
+  case ComparePredicate::GE:
+    return *order >= 0;
+  }
+  llvm_unreachable("covered switch");
+}
+
+TensorValue DenseEvaluator::compare(ComparePredicate predicate, TensorValue a,
+                                    TensorValue b, Type type) {
+  auto result = allocate(type);
+  mlir::Type element = a->getType().getElementType();
+  for (int64_t i = 0; i < result->size(); ++i)
+    (*result)[i] = makeInteger(
+        holds(predicate, orderOf(toDense(a)[i], toDense(b)[i], element)));
+  return result;
+}
+
+TensorValue DenseEvaluator::convert(TensorValue x, Type type) {
+  auto result = allocate(type);
+  auto from = dyn_cast<IntegerType>(x->getType().getElementType());
+  auto to = dyn_cast<IntegerType>(type.getElementType());
+  for (int64_t i = 0; i < result->size(); ++i) {
+    Element value = toDense(x)[i];
+    Element &out = (*result)[i];
+    if (!to) {
+      if (from)
+        value = fromInteger(value.integer, isUnsigned(from));
+      out = finish(value, type.getElementType());
+    } else if (to.getWidth() == 1) {
+      out = makeInteger(from ? value.integer != 0 : !isZero(value));
+    } else {
+      out =
+          makeInteger(wrapInteger(from ? value.integer : toInteger(value), to));
+    }
+  }
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Sums over dimensions
+//===----------------------------------------------------------------------===//
+
+/// Calls `apply(a, b)` with the offsets of every element of a box in two
+/// tensors, in row-major order.
+template <typename Fn>
+static void forEachPair(ArrayRef<int64_t> sizes, ArrayRef<int64_t> aStrides,
+                        ArrayRef<int64_t> bStrides, Fn apply, int64_t a = 0,
+                        int64_t b = 0) {
+  if (sizes.empty())
+    return apply(a, b);
+  for (int64_t i = 0; i < sizes[0]; ++i)
+    forEachPair(sizes.drop_front(), aStrides.drop_front(),
+                bStrides.drop_front(), apply, a + i * aStrides[0],
+                b + i * bStrides[0]);
+}
+
+TensorValue DenseEvaluator::reduce(ReductionKind kind, TensorValue x,
+                                   ArrayRef<int64_t> dims, Type type) {
+  mlir::Type element = type.getElementType();
+  BinaryKind binary;
+  Element start;
+  switch (kind) {
+  case ReductionKind::Sum:
+    binary = BinaryKind::Add;
+    start = getIdentity(ReduceKind::Sum, element);
+    break;
+  case ReductionKind::Max:
+    binary = BinaryKind::Max;
+    start = getIdentity(ReduceKind::Max, element);
+    break;
+  case ReductionKind::Min:
+    binary = BinaryKind::Min;
+    start = getIdentity(ReduceKind::Min, element);
+    break;
+  case ReductionKind::Prod:
+    binary = BinaryKind::Mul;
+    start = isa<FloatType>(element) ? fromInteger(1, /*isUnsigned=*/false)
+                                    : makeInteger(1);
+    break;
+  }
+  auto result = allocate(type);
+  std::fill_n(result->data(), result->size(), start);
+  // A reduced dimension does not move in the result.
+  SmallVector<int64_t> kept = getStrides(type.getShape()), to;
+  unsigned next = 0;
+  for (int64_t dim = 0, rank = x->getShape().size(); dim < rank; ++dim)
+    to.push_back(llvm::is_contained(dims, dim) ? 0 : kept[next++]);
+  forEachPair(x->getShape(), getStrides(x->getShape()), to,
+              [&](int64_t from, int64_t target) {
+                Element &sum = (*result)[target];
+                sum = combine(binary, sum, toDense(x)[from], element);
+              });
+  for (int64_t i = 0; i < result->size(); ++i)
+    (*result)[i] = finish((*result)[i], element);
+  return result;
+}
+
+namespace {
+/// Letters with their sizes: the dimensions of a packed operand.
+struct Letters {
+  std::string names;
+  SmallVector<int64_t> sizes;
+
+  void add(char name, int64_t size) {
+    names.push_back(name);
+    sizes.push_back(size);
+  }
+  int64_t getProduct() const {
+    int64_t product = 1;
+    for (int64_t size : sizes)
+      product *= size;
+    return product;
+  }
+  /// How far a step along each letter goes in a tensor whose dimensions `term`
+  /// names; 0 if it has no such letter.
+  SmallVector<int64_t> getStridesIn(StringRef term,
+                                    ArrayRef<int64_t> strides) const {
+    SmallVector<int64_t> steps;
+    for (char name : names) {
+      size_t dim = term.find(name);
+      steps.push_back(dim == StringRef::npos ? 0 : strides[dim]);
+    }
+    return steps;
+  }
+};
+
+Letters join(std::initializer_list<const Letters *> lists) {
+  Letters all;
+  for (const Letters *list : lists) {
+    all.names += list->names;
+    llvm::append_range(all.sizes, list->sizes);
+  }
+  return all;
+}
+} // namespace
+
+TensorValue DenseEvaluator::contract(StringRef equation, TensorValue a,
+                                     TensorValue b, Type type) {
+  // Letters by where they stand: every contraction is a batched matrix product
+  // [batch, m, k] x [batch, k, n], after letters of one operand alone have been
+  // summed away.
+  EinsumTerms terms = EinsumTerms::split(equation);
+  Letters batch, m, n, k, aOnly, bOnly;
+  for (auto [name, size] : llvm::zip_equal(terms.lhs, a->getShape())) {
+    bool inB = terms.rhs.contains(name), kept = terms.result.contains(name);
+    (inB ? (kept ? batch : k) : (kept ? m : aOnly)).add(name, size);
+  }
+  for (auto [name, size] : llvm::zip_equal(terms.rhs, b->getShape()))
+    if (!terms.lhs.contains(name))
+      (terms.result.contains(name) ? n : bOnly).add(name, size);
+
+  mlir::Type element = type.getElementType();
+  auto pack = [&](TensorValue x, StringRef term, const Letters &packed,
+                  const Letters &summed) {
+    std::vector<Element> result(packed.getProduct(),
+                                getIdentity(ReduceKind::Sum, element));
+    Letters all = join({&packed, &summed});
+    SmallVector<int64_t> to = getStrides(packed.sizes);
+    to.append(summed.sizes.size(), 0);
+    forEachPair(all.sizes, all.getStridesIn(term, getStrides(x->getShape())),
+                to, [&](int64_t from, int64_t target) {
+                  result[target] = combine(BinaryKind::Add, result[target],
+                                           toDense(x)[from], element);
+                });
+    return result;
+  };
+  std::vector<Element> lhs = pack(a, terms.lhs, join({&batch, &m, &k}), aOnly);
+  std::vector<Element> rhs = pack(b, terms.rhs, join({&batch, &k, &n}), bOnly);
+
+  int64_t rows = m.getProduct(), inner = k.getProduct(), cols = n.getProduct();
+  Letters packed = join({&batch, &m, &n});
+  std::vector<Element> product(packed.getProduct(),
+                               getIdentity(ReduceKind::Sum, element));
+  auto integer = dyn_cast<IntegerType>(element);
+  for (int64_t i = 0, e = batch.getProduct(); i < e; ++i) {
+    const Element *x = lhs.data() + i * rows * inner;
+    const Element *y = rhs.data() + i * inner * cols;
+    Element *z = product.data() + i * rows * cols;
+    if (!integer) {
+      multiplyAdd(x, y, z, rows, inner, cols);
+      continue;
+    }
+    for (int64_t r = 0; r < rows; ++r)
+      for (int64_t s = 0; s < inner; ++s)
+        for (int64_t c = 0; c < cols; ++c) {
+          Element &sum = z[r * cols + c];
+          Element term = combine(BinaryKind::Mul, x[r * inner + s],
+                                 y[s * cols + c], element);
+          sum = combine(BinaryKind::Add, sum, term, element);
+        }
+  }
+  for (Element &value : product)
+    value = finish(value, element);
+  auto result = allocate(type);
+  if (result->size() > 0)
+    copyStrided(packed.sizes, product.data(), getStrides(packed.sizes),
+                result->data(),
+                packed.getStridesIn(terms.result, getStrides(type.getShape())));
+  return result;
+}
+
+SmallVector<int64_t> DenseEvaluator::getIntegers(TensorValue x) {
+  SmallVector<int64_t> integers;
+  for (int64_t i = 0; i < toDense(x).size(); ++i)
+    integers.push_back(toDense(x)[i].integer);
+  return integers;
+}

@@ -1,0 +1,139 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// What devices send to each other.
+
+#include "Blocks.h"
+
+#include "tpopt/Sharding/Reshard.h"
+
+#include <set>
+
+using namespace mlir;
+using namespace tp;
+
+static BinaryKind toBinary(ReduceKind kind) {
+  switch (kind) {
+  case ReduceKind::Sum:
+    return BinaryKind::Add;
+  case ReduceKind::Max:
+    return BinaryKind::Max;
+  case ReduceKind::Min:
+    return BinaryKind::Min;
+  }
+  llvm_unreachable("covered switch");
+}
+
+DeviceValues Distributor::allReduce(ArrayRef<TensorValue> parts,
+                                    const Mesh &mesh, ArrayRef<AxisRef> axes,
+                                    ReduceKind kind) {
+  DeviceValues results(parts.size());
+  for (ArrayRef<int64_t> group : getGroups(mesh, axes)) {
+    TensorValue sum = parts[group.front()];
+    for (int64_t device : group.drop_front())
+      sum =
+          evaluator.binary(toBinary(kind), sum, parts[device], sum->getType());
+    for (int64_t device : group)
+      results[device] = sum;
+  }
+  return results;
+}
+
+DeviceValues Distributor::exchange(ArrayRef<TensorValue> parts,
+                                   const Layout &in, const Layout &out,
+                                   ArrayRef<AxisRef> axes,
+                                   RankedTensorType type) {
+  DeviceValues results(parts.size());
+  for (ArrayRef<int64_t> group : getGroups(*in.mesh, axes))
+    for (int64_t to : group) {
+      auto buffer = makeGarbage(type);
+      for (int64_t from : group)
+        copyOverlap(toDense(parts[from]).data(), parts[from]->getShape(),
+                    in.getBlock(from), buffer->data(), type.getShape(),
+                    out.getBlock(to));
+      results[to] = buffer;
+    }
+  return results;
+}
+
+DeviceValues Distributor::permute(ArrayRef<TensorValue> parts, const Layout &in,
+                                  const Layout &out) {
+  DeviceValues results;
+  for (int64_t source : getPermuteSources(*in.mesh, in.sharding, out.sharding))
+    results.push_back(parts[source]);
+  return results;
+}
+
+DeviceValues Distributor::toPartial(ArrayRef<TensorValue> parts,
+                                    const Layout &in, const Layout &out,
+                                    ArrayRef<AxisRef> axes,
+                                    RankedTensorType type) {
+  Element identity =
+      evaluator.getIdentity(out.sharding.kind, type.getElementType());
+  DeviceValues results(parts.size());
+  for (ArrayRef<int64_t> group : getGroups(*in.mesh, axes)) {
+    // Of the devices that hold the same block, the first one keeps it.
+    std::set<SmallVector<int64_t>> kept;
+    for (int64_t device : group) {
+      const TensorValue &part = parts[device];
+      SmallVector<int64_t> positions;
+      for (const DimSharding &dim : in.sharding.dims)
+        positions.push_back(getPosition(*in.mesh, dim.axes, device));
+      bool keeps = kept.insert(positions).second;
+      if (keeps && part->getShape() == type.getShape()) {
+        results[device] = part;
+        continue;
+      }
+      auto buffer = makeFilled(type, identity);
+      if (keeps)
+        copyOverlap(toDense(part).data(), part->getShape(), in.getBlock(device),
+                    buffer->data(), type.getShape(), out.getBlock(device));
+      results[device] = buffer;
+    }
+  }
+  return results;
+}
+
+DeviceValues Distributor::shift(ArrayRef<TensorValue> parts, const Mesh &mesh,
+                                AxisRef axis, int64_t by, bool wrap) {
+  RankedTensorType type = parts.front()->getType();
+  TensorValue zeros = makeFilled(
+      type, evaluator.getIdentity(ReduceKind::Sum, type.getElementType()));
+  DeviceValues results(parts.size());
+  for (ArrayRef<int64_t> group : getGroups(mesh, axis))
+    for (auto [place, device] : llvm::enumerate(group)) {
+      // Reduced first: `by` may be as large as the user likes.
+      int64_t size = group.size(), step = by % size;
+      int64_t from = int64_t(place) - step;
+      bool leaves = by >= size || by <= -size || from < 0 || from >= size;
+      results[device] =
+          leaves && !wrap ? zeros : parts[group[(from + size) % size]];
+    }
+  return results;
+}
+
+DeviceValues Distributor::axisIndex(const Mesh &mesh, ArrayRef<AxisRef> axes,
+                                    RankedTensorType type) {
+  DeviceValues results;
+  for (int64_t device = 0, e = mesh.getNumDevices(); device < e; ++device)
+    results.push_back(
+        makeIntegerTensor(type, {getPosition(mesh, axes, device)}));
+  return results;
+}
+
+DeviceValues Distributor::mask(ArrayRef<TensorValue> parts,
+                               const Layout &layout, ArrayRef<int64_t> dims,
+                               Element value) {
+  DeviceValues results;
+  for (auto [device, part] : llvm::enumerate(parts)) {
+    BlockExtent block = layout.getBlock(device);
+    auto buffer = std::make_shared<DenseTensor>(toDense(part));
+    SmallVector<int64_t> strides = getStrides(part->getShape());
+    for (int64_t i = 0; i < buffer->size(); ++i)
+      for (int64_t dim : dims)
+        if (i / strides[dim] % buffer->getShape()[dim] >= block.valid[dim])
+          (*buffer)[i] = value;
+    results.push_back(buffer);
+  }
+  return results;
+}

@@ -1,0 +1,129 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Cutting whole tensors for the devices, and putting them together.
+
+#include "tpopt/Interpreter/Distribution.h"
+
+#include "Blocks.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace tp;
+
+BlockExtent Layout::getBlock(int64_t device) const {
+  BlockExtent block;
+  for (auto [dim, size] : llvm::zip_equal(sharding.dims, shape)) {
+    BlockLayout blocks{size, getSize(dim.axes)};
+    int64_t position = getPosition(*mesh, dim.axes, device);
+    block.begin.push_back(blocks.begin(position));
+    block.valid.push_back(blocks.valid(position));
+  }
+  return block;
+}
+
+void tp::copyOverlap(const Element *from, ArrayRef<int64_t> fromShape,
+                     const BlockExtent &source, Element *to,
+                     ArrayRef<int64_t> toShape, const BlockExtent &target) {
+  SmallVector<int64_t> sizes;
+  SmallVector<int64_t> fromStrides = getStrides(fromShape),
+                       toStrides = getStrides(toShape);
+  for (size_t dim = 0; dim < fromShape.size(); ++dim) {
+    int64_t begin = std::max(source.begin[dim], target.begin[dim]);
+    int64_t end = std::min(source.begin[dim] + source.valid[dim],
+                           target.begin[dim] + target.valid[dim]);
+    if (begin >= end)
+      return;
+    sizes.push_back(end - begin);
+    from += (begin - source.begin[dim]) * fromStrides[dim];
+    to += (begin - target.begin[dim]) * toStrides[dim];
+  }
+  copyStrided(sizes, from, fromStrides, to, toStrides);
+}
+
+std::shared_ptr<DenseTensor> Distributor::makeFilled(RankedTensorType type,
+                                                     Element value) {
+  auto tensor = std::make_shared<DenseTensor>(type);
+  std::fill_n(tensor->data(), tensor->size(), value);
+  return tensor;
+}
+
+std::shared_ptr<DenseTensor> Distributor::makeGarbage(RankedTensorType type) {
+  auto tensor = std::make_shared<DenseTensor>(type);
+  for (int64_t i = 0; i < tensor->size(); ++i)
+    (*tensor)[i] = evaluator.getGarbage(salt++, type.getElementType());
+  return tensor;
+}
+
+static BlockExtent getWholeBlock(ArrayRef<int64_t> shape) {
+  return {SmallVector<int64_t>(shape.size(), 0), SmallVector<int64_t>(shape)};
+}
+
+DeviceValues Distributor::scatter(TensorValue whole, const Layout &layout,
+                                  RankedTensorType local, Padding padding) {
+  Type element = local.getElementType();
+  ReduceKind kind = layout.sharding.kind;
+  DeviceValues parts;
+  for (int64_t device = 0; device < layout.getNumDevices(); ++device) {
+    auto part = padding == Padding::Garbage
+                    ? makeGarbage(local)
+                    : makeFilled(local, evaluator.getIdentity(ReduceKind::Sum,
+                                                              element));
+    BlockExtent block = layout.getBlock(device);
+    if (getPosition(*layout.mesh, layout.sharding.unreduced, device) == 0)
+      copyOverlap(toDense(whole).data(), layout.shape,
+                  getWholeBlock(layout.shape), part->data(), local.getShape(),
+                  block);
+    else
+      part = makeFilled(local, evaluator.getIdentity(kind, element));
+    parts.push_back(part);
+  }
+  return parts;
+}
+
+FailureOr<TensorValue>
+Distributor::gather(ArrayRef<TensorValue> parts, const Layout &layout,
+                    RankedTensorType whole, double tolerance,
+                    function_ref<InFlightDiagnostic()> emitError) {
+  DeviceValues combined;
+  if (getSize(layout.sharding.unreduced) > 1) {
+    combined = allReduce(parts, *layout.mesh, layout.sharding.unreduced,
+                         layout.sharding.kind);
+    parts = combined;
+  }
+  Type element = whole.getElementType();
+  auto result = std::make_shared<DenseTensor>(whole);
+  // Who has written each element; the same pass finds copies that differ.
+  DenseTensor place(whole);
+  for (int64_t i = 0; i < place.size(); ++i)
+    place[i] = makeInteger(i);
+  std::vector<int64_t> writer(result->size(), -1);
+  for (auto [device, part] : llvm::enumerate(parts)) {
+    BlockExtent block = layout.getBlock(device);
+    // The same copy, once of places and once of values, in equal order.
+    DenseTensor where(part->getType());
+    std::fill_n(where.data(), where.size(), makeInteger(-1));
+    copyOverlap(place.data(), layout.shape, getWholeBlock(layout.shape),
+                where.data(), part->getShape(), block);
+    for (int64_t i = 0; i < where.size(); ++i) {
+      int64_t at = where[i].integer;
+      if (at < 0)
+        continue;
+      Element value = toDense(part)[i];
+      if (writer[at] < 0) {
+        writer[at] = device;
+        (*result)[at] = value;
+      } else if (!evaluator.isClose((*result)[at], value, element, tolerance)) {
+        return emitError() << prefix(ErrorCode::DevicesDisagree) << "device "
+                           << device << " holds "
+                           << evaluator.print(value, element) << " at "
+                           << printIndex(at, layout.shape) << ", device "
+                           << writer[at] << " holds "
+                           << evaluator.print((*result)[at], element)
+                           << " there: they should be copies of one value";
+      }
+    }
+  }
+  return TensorValue(result);
+}

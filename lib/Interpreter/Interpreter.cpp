@@ -1,0 +1,353 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Functions, blocks and control flow, on one device or on all in lockstep. The
+// ops about devices are in Devices.cpp.
+
+#include "Machine.h"
+
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace tp;
+
+//===----------------------------------------------------------------------===//
+// Blocks and ops
+//===----------------------------------------------------------------------===//
+
+LogicalResult tp::checkSize(Operation *op, Type type, int64_t devices,
+                            const InterpreterOptions &options) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor || !isSupportedTensor(tensor))
+    return op->emitError() << prefix(ErrorCode::NotEvaluable) << type
+                           << " is not a type that tensor code computes with";
+  if (getVolume(tensor.getShape()) * devices > double(options.maxElements))
+    return op->emitError() << prefix(ErrorCode::TooLarge) << tensor << " on "
+                           << devices << " devices is more than the "
+                           << options.maxElements
+                           << " elements that are interpreted";
+  return success();
+}
+
+Machine::Results Machine::runBlock(mlir::Block &block,
+                                   ArrayRef<DeviceValues> arguments,
+                                   Frame &frame) {
+  for (auto [argument, value] :
+       llvm::zip_equal(block.getArguments(), arguments))
+    frame.values[argument] = value;
+  for (Operation &op : block.without_terminator())
+    if (failed(execute(&op, frame)))
+      return failure();
+  Operation *terminator = block.getTerminator();
+  if (!terminator->hasTrait<OpTrait::ReturnLike>())
+    return terminator->emitError()
+           << prefix(ErrorCode::NotEvaluable) << "'" << terminator->getName()
+           << "' does not end a block of tensor code";
+  return frame.lookup(terminator->getOperands());
+}
+
+LogicalResult Machine::execute(Operation *op, Frame &frame) {
+  for (Type type : op->getResultTypes())
+    if (failed(checkSize(op, type, frame.world.devices, options)))
+      return failure();
+  FailureOr<SmallVector<DeviceValues>> results = dispatch(op, frame);
+  if (failed(results))
+    return failure();
+  for (auto [result, value] : llvm::zip_equal(op->getResults(), *results))
+    frame.values[result] = std::move(value);
+  if (frame.observed && options.observer)
+    options.observer(op, frame.lookup(op->getResults()));
+  return success();
+}
+
+Machine::Results Machine::dispatch(Operation *op, Frame &frame) {
+  if (auto call = dyn_cast<func::CallOp>(op))
+    return runCall(call, frame);
+  if (auto loop = dyn_cast<ForOp>(op))
+    return runFor(loop, frame);
+  if (auto loop = dyn_cast<WhileOp>(op))
+    return runWhile(loop, frame);
+  if (auto branch = dyn_cast<CaseOp>(op))
+    return runCase(branch, frame);
+  if (isa<spmd::SPMDDialect>(op->getDialect()))
+    return runDeviceOp(op, frame);
+  if (isa<EvaluateOpInterface>(op))
+    return evaluate(op, frame);
+  if (isa<DecomposeOpInterface>(op))
+    return evaluateDecomposed(op, frame);
+  return op->emitError() << prefix(ErrorCode::NotEvaluable) << "'"
+                         << op->getName()
+                         << "' says neither how it is evaluated nor how it "
+                            "decomposes";
+}
+
+LogicalResult Machine::checkDevices(Operation *op, int64_t devices) {
+  if (devices > options.maxDevices)
+    return op->emitError() << prefix(ErrorCode::TooLarge) << devices
+                           << " devices are more than the "
+                           << options.maxDevices << " that are interpreted";
+  return success();
+}
+
+Machine::Results Machine::evaluate(Operation *op, Frame &frame) {
+  auto evaluated = cast<EvaluateOpInterface>(op);
+  SmallVector<DeviceValues> operands = frame.lookup(op->getOperands());
+  SmallVector<DeviceValues> results(op->getNumResults());
+  // Devices with the very same operands share the result.
+  std::map<SmallVector<const TensorData *>, SmallVector<TensorValue>> known;
+  for (int64_t device = 0; device < frame.world.devices; ++device) {
+    SmallVector<TensorValue> inputs;
+    SmallVector<const TensorData *> key;
+    for (const DeviceValues &operand : operands) {
+      inputs.push_back(operand[device]);
+      key.push_back(operand[device].get());
+    }
+    auto [entry, isNew] = known.try_emplace(key);
+    if (isNew) {
+      FailureOr<SmallVector<TensorValue>> outputs =
+          evaluated.evaluate(evaluator, inputs);
+      if (failed(outputs))
+        return failure();
+      entry->second = std::move(*outputs);
+    }
+    for (auto [result, output] : llvm::zip_equal(results, entry->second)) {
+      if (!output)
+        return op->emitError() << prefix(ErrorCode::NotEvaluable)
+                               << "the value is not stored in the program";
+      result.push_back(output);
+    }
+  }
+  return results;
+}
+
+Machine::Results Machine::evaluateDecomposed(Operation *op, Frame &frame) {
+  std::unique_ptr<Decomposition> &body = decompositions[op];
+  if (!body) {
+    // A copy of the op on block arguments, so that the program itself gets no
+    // new uses.
+    body = std::make_unique<Decomposition>();
+    IRMapping mapping;
+    for (Value operand : op->getOperands())
+      if (!mapping.contains(operand))
+        mapping.map(operand, body->block.addArgument(operand.getType(),
+                                                     operand.getLoc()));
+    Operation *copy = op->clone(mapping);
+    body->block.push_back(copy);
+    OpBuilder builder = OpBuilder::atBlockEnd(&body->block);
+    body->results = cast<DecomposeOpInterface>(copy).decompose(builder);
+    body->copy = copy;
+  }
+  Frame inner(frame.world);
+  SetVector<Value> operands(op->operand_begin(), op->operand_end());
+  for (auto [argument, operand] :
+       llvm::zip_equal(body->block.getArguments(), operands))
+    inner.values[argument] = frame.values[operand];
+  for (Operation &part : body->block)
+    if (&part != body->copy && failed(execute(&part, inner)))
+      return failure();
+  return inner.lookup(body->results);
+}
+
+//===----------------------------------------------------------------------===//
+// Control flow
+//===----------------------------------------------------------------------===//
+
+FailureOr<int64_t> Machine::decide(Operation *op, const DeviceValues &scalar,
+                                   StringRef what) {
+  int64_t first = evaluator.getIntegers(scalar.front())[0];
+  for (auto [device, value] : llvm::enumerate(scalar)) {
+    int64_t own = evaluator.getIntegers(value)[0];
+    if (own != first)
+      return op->emitError()
+             << prefix(ErrorCode::DivergentDevices) << what << " is " << own
+             << " on device " << device << " and " << first
+             << " on device 0: all devices must take the same way";
+  }
+  return first;
+}
+
+Machine::Results Machine::runFor(ForOp op, Frame &frame) {
+  if (int64_t(op.getCount()) > options.maxTurns)
+    return op.emitError() << prefix(ErrorCode::EndlessLoop) << "more than "
+                          << options.maxTurns << " turns";
+  SmallVector<DeviceValues> carried = frame.lookup(op.getInits());
+  auto counterType =
+      cast<RankedTensorType>(op.getBody().getArgument(0).getType());
+  for (int64_t turn = 0; turn < int64_t(op.getCount()); ++turn) {
+    DeviceValues counter(
+        frame.world.devices,
+        makeIntegerTensor(counterType, ArrayRef<int64_t>(turn)));
+    SmallVector<DeviceValues> arguments{std::move(counter)};
+    llvm::append_range(arguments, carried);
+    auto next = runBlock(op.getBody().front(), arguments, frame);
+    if (failed(next))
+      return failure();
+    carried = std::move(*next);
+  }
+  return carried;
+}
+
+Machine::Results Machine::runWhile(WhileOp op, Frame &frame) {
+  SmallVector<DeviceValues> carried = frame.lookup(op.getInits());
+  for (int64_t turn = 0; turn <= options.maxTurns; ++turn) {
+    auto condition = runBlock(op.getCond().front(), carried, frame);
+    if (failed(condition))
+      return failure();
+    FailureOr<int64_t> goesOn =
+        decide(op, condition->front(), "the loop's condition");
+    if (failed(goesOn))
+      return failure();
+    if (!*goesOn)
+      return carried;
+    auto next = runBlock(op.getBody().front(), carried, frame);
+    if (failed(next))
+      return failure();
+    carried = std::move(*next);
+  }
+  return op.emitError() << prefix(ErrorCode::EndlessLoop)
+                        << "the loop has not ended after " << options.maxTurns
+                        << " turns";
+}
+
+Machine::Results Machine::runCase(CaseOp op, Frame &frame) {
+  FailureOr<int64_t> index =
+      decide(op, frame.values[op.getIndex()], "the branch index");
+  if (failed(index))
+    return failure();
+  int64_t last = op.getBranches().size() - 1;
+  int64_t branch = *index < 0 || *index > last ? last : *index;
+  return runBlock(op.getBranches()[branch].front(), {}, frame);
+}
+
+Machine::Results Machine::runCall(func::CallOp op, Frame &frame) {
+  auto callee = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
+      op, op.getCalleeAttr());
+  // Any program deeper than this calls itself.
+  constexpr unsigned kMaxDepth = 256;
+  if (depth == kMaxDepth)
+    return op.emitError() << prefix(ErrorCode::EndlessLoop)
+                          << "calls are nested more than " << kMaxDepth
+                          << " deep";
+  FailureOr<Program> program = Program::analyze(callee);
+  if (failed(program))
+    return failure();
+  if (program->isLocal() &&
+      (!frame.world.isLocal() ||
+       program->getMesh()->name != frame.world.mesh->name))
+    return op.emitError() << prefix(ErrorCode::BadLocalType)
+                          << "calls a function of local values of mesh @"
+                          << program->getMesh()->name
+                          << " from one that is not";
+  ++depth;
+  auto results = runFunction(callee, frame.lookup(op.getOperands()),
+                             frame.world, frame.observed);
+  --depth;
+  return results;
+}
+
+Machine::Results Machine::runFunction(func::FuncOp function,
+                                      ArrayRef<DeviceValues> arguments,
+                                      const World &world, bool observed) {
+  if (!function.getBody().hasOneBlock())
+    return function.emitError()
+           << prefix(ErrorCode::NotEvaluable) << "function '"
+           << function.getName()
+           << (function.isExternal() ? "' has no body"
+                                     : "' has more than one block");
+  Frame frame(world);
+  frame.observed = observed;
+  return runBlock(function.getBody().front(), arguments, frame);
+}
+
+//===----------------------------------------------------------------------===//
+// Interpreter
+//===----------------------------------------------------------------------===//
+
+LogicalResult tp::checkArguments(const Program &program,
+                                 const InterpreterOptions &options) {
+  func::FuncOp function = program.getFunction();
+  for (Type type : function.getArgumentTypes())
+    if (failed(checkSize(function, Program::getWholeType(type),
+                         /*devices=*/1, options)))
+      return failure();
+  return success();
+}
+
+FailureOr<SmallVector<TensorValue>>
+Interpreter::run(const Program &program, ArrayRef<TensorValue> arguments) {
+  func::FuncOp function = program.getFunction();
+  Machine machine(evaluator, options);
+  World world{program.getMesh(),
+              program.getNumDevices(),
+              program.isLocal() ? World::Local : World::Whole,
+              {}};
+  if (failed(machine.checkDevices(function, world.devices)))
+    return failure();
+  if (arguments.size() != function.getNumArguments())
+    return function.emitError() << prefix(ErrorCode::InterfaceMismatch)
+                                << "takes " << function.getNumArguments()
+                                << " arguments, given " << arguments.size();
+  SmallVector<DeviceValues> values;
+  for (auto [index, argument] : llvm::enumerate(arguments)) {
+    Type type = function.getArgumentTypes()[index];
+    RankedTensorType whole = Program::getWholeType(type);
+    if (argument->getShape() != whole.getShape() ||
+        argument->getType().getElementType() != whole.getElementType())
+      return function.emitError()
+             << prefix(ErrorCode::InterfaceMismatch) << "argument #" << index
+             << " is " << whole << ", given " << argument->getType();
+    if (failed(checkSize(function, type, world.devices, options)))
+      return failure();
+    if (!program.isLocal()) {
+      values.push_back({argument});
+      continue;
+    }
+    Padding padding = function.getArgAttr(index, kDonatedAttr)
+                          ? Padding::Garbage
+                          : Padding::Zero;
+    values.push_back(machine.distributor.scatter(
+        argument, getLayout(cast<RankedTensorType>(type), *program.getMesh()),
+        cast<RankedTensorType>(type), padding));
+  }
+  auto outputs =
+      machine.runFunction(function, values, world, /*observed=*/true);
+  if (failed(outputs))
+    return failure();
+  SmallVector<TensorValue> results;
+  for (auto [index, output] : llvm::enumerate(*outputs)) {
+    Type type = function.getResultTypes()[index];
+    if (!program.isLocal()) {
+      results.push_back(output.front());
+      continue;
+    }
+    auto emitError = [&, index = index] {
+      return function.emitError() << "function '" << function.getName()
+                                  << "', result #" << index << ": ";
+    };
+    FailureOr<TensorValue> whole = machine.distributor.gather(
+        output, getLayout(cast<RankedTensorType>(type), *program.getMesh()),
+        Program::getWholeType(type), options.tolerance, emitError);
+    if (failed(whole))
+      return failure();
+    results.push_back(*whole);
+  }
+  return results;
+}
+
+std::optional<TensorValue> Interpreter::gather(const Program &program,
+                                               Type type,
+                                               ArrayRef<TensorValue> parts) {
+  auto tensor = cast<RankedTensorType>(type);
+  if (!tensor.getEncoding())
+    return parts.size() == 1 ? std::optional(parts.front()) : std::nullopt;
+  auto quiet = [&] {
+    InFlightDiagnostic diag = program.getFunction().emitError();
+    diag.abandon();
+    return diag;
+  };
+  FailureOr<TensorValue> whole = Distributor(evaluator).gather(
+      parts, getLayout(cast<RankedTensorType>(type), *program.getMesh()),
+      Program::getWholeType(type), options.tolerance, quiet);
+  return failed(whole) ? std::nullopt : std::optional(*whole);
+}

@@ -1,0 +1,110 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// One run of a program: the state of all devices.
+
+#ifndef TPOPT_LIB_INTERPRETER_MACHINE_H
+#define TPOPT_LIB_INTERPRETER_MACHINE_H
+
+#include "tpopt/Dialect/SPMD/SPMD.h"
+#include "tpopt/Dialect/TP/TP.h"
+#include "tpopt/Interpreter/Interpreter.h"
+
+#include "llvm/ADT/DenseMap.h"
+
+#include <map>
+#include <memory>
+
+namespace tp {
+
+/// Whether `type` is a tensor of a size that is interpreted on that many
+/// devices. If not, emits the reason at `op`.
+mlir::LogicalResult checkSize(mlir::Operation *op, mlir::Type type,
+                              int64_t devices,
+                              const InterpreterOptions &options);
+
+/// The devices that code runs on.
+struct World {
+  enum Kind {
+    Whole,  ///< One device; tensors are complete.
+    Local,  ///< All devices; types say which part a buffer is.
+    Manual, ///< All devices; types are local on the manual axes only.
+  };
+  const Mesh *mesh = nullptr;
+  int64_t devices = 1;
+  Kind kind = Whole;
+  AxisList manualAxes = {};
+
+  bool isLocal() const { return kind == Local; }
+};
+
+/// The values of one activation of a function.
+struct Frame {
+  explicit Frame(const World &world) : world(world) {}
+
+  llvm::SmallVector<DeviceValues> lookup(mlir::ValueRange range) {
+    return llvm::map_to_vector(range, [&](mlir::Value v) { return values[v]; });
+  }
+
+  World world;
+  llvm::DenseMap<mlir::Value, DeviceValues> values;
+  /// Whether these are ops of the program, not of a decomposition.
+  bool observed = false;
+};
+
+/// An op's meaning in simpler ones, over block arguments for its operands.
+struct Decomposition {
+  mlir::Block block;
+  mlir::Operation *copy = nullptr; ///< The op itself; not to be executed.
+  llvm::SmallVector<mlir::Value> results;
+};
+
+/// Every run*() gives the results of an op on every device, or emits an error.
+class Machine {
+public:
+  using Results = mlir::FailureOr<llvm::SmallVector<DeviceValues>>;
+
+  Machine(DenseEvaluator &evaluator, const InterpreterOptions &options)
+      : evaluator(evaluator), options(options), distributor(evaluator) {}
+
+  Results runFunction(mlir::func::FuncOp function,
+                      llvm::ArrayRef<DeviceValues> arguments,
+                      const World &world, bool observed);
+  mlir::LogicalResult checkDevices(mlir::Operation *op, int64_t devices);
+
+private:
+  Results runBlock(mlir::Block &block, llvm::ArrayRef<DeviceValues> arguments,
+                   Frame &frame);
+  mlir::LogicalResult execute(mlir::Operation *op, Frame &frame);
+  Results dispatch(mlir::Operation *op, Frame &frame);
+  Results evaluate(mlir::Operation *op, Frame &frame);
+  Results evaluateDecomposed(mlir::Operation *op, Frame &frame);
+
+  Results runCall(mlir::func::CallOp op, Frame &frame);
+  Results runFor(ForOp op, Frame &frame);
+  Results runWhile(WhileOp op, Frame &frame);
+  Results runCase(CaseOp op, Frame &frame);
+  /// The scalar that all devices agree on.
+  mlir::FailureOr<int64_t>
+  decide(mlir::Operation *op, const DeviceValues &scalar, llvm::StringRef what);
+
+  Results runDeviceOp(mlir::Operation *op, Frame &frame);
+  Results runManual(spmd::ManualOp op, Frame &frame);
+  Results runCollective(spmd::CollectiveOpInterface op, Frame &frame);
+  Results runManualCollective(spmd::CollectiveOpInterface op, Frame &frame);
+
+  DenseEvaluator &evaluator;
+  const InterpreterOptions &options;
+
+public:
+  Distributor distributor;
+
+private:
+  llvm::DenseMap<mlir::Operation *, std::unique_ptr<Decomposition>>
+      decompositions;
+  unsigned depth = 0;
+};
+
+} // namespace tp
+
+#endif // TPOPT_LIB_INTERPRETER_MACHINE_H

@@ -1,0 +1,118 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Divergence.h"
+
+using namespace mlir;
+using namespace tp;
+
+/// The name that `loc("name")` gives, empty if there is none.
+static StringRef getName(Location loc) {
+  StringRef name;
+  loc->walk([&](Location part) {
+    auto named = dyn_cast<NameLoc>(part);
+    if (!named)
+      return WalkResult::advance();
+    name = named.getName();
+    return WalkResult::interrupt();
+  });
+  return name;
+}
+
+std::optional<std::string> tp::findDifference(DenseEvaluator &evaluator,
+                                              const TensorValue &local,
+                                              const TensorValue &whole,
+                                              double tolerance) {
+  Type element = whole->getType().getElementType();
+  const DenseTensor &a = toDense(local), &b = toDense(whole);
+  int64_t first = -1, count = 0;
+  for (int64_t i = 0; i < b.size(); ++i)
+    if (!evaluator.isClose(a[i], b[i], element, tolerance) && count++ == 0)
+      first = i;
+  if (count == 0)
+    return std::nullopt;
+  std::string text;
+  llvm::raw_string_ostream(text)
+      << "at " << printIndex(first, b.getShape()) << " it is "
+      << evaluator.print(a[first], element) << ", the whole program has "
+      << evaluator.print(b[first], element) << " (" << count << " of "
+      << b.size() << " elements differ)";
+  return text;
+}
+
+void Trace::record(Operation *op, ArrayRef<DeviceValues> results) {
+  if (results.size() == 1 && !getName(op->getLoc()).empty())
+    runs[op].push_back(results.front());
+}
+
+llvm::MapVector<std::pair<StringRef, Type>, Operation *>
+Trace::getFinalOps() const {
+  llvm::MapVector<std::pair<StringRef, Type>, Operation *> last;
+  for (const auto &[op, values] : runs) {
+    Type type = Program::getWholeType(op->getResult(0).getType());
+    std::pair<StringRef, Type> key(getName(op->getLoc()), type);
+    // Erased first, so that the order is that of the final ops.
+    last.erase(key);
+    last.insert({key, op});
+  }
+  return last;
+}
+
+/// Runs `program` and keeps what its named ops compute.
+static Trace traceRun(DenseEvaluator &evaluator, InterpreterOptions options,
+                      const Program &program, ArrayRef<TensorValue> arguments) {
+  Trace trace;
+  // What is wrong has been said already.
+  ScopedDiagnosticHandler silence(program.getFunction().getContext(),
+                                  [](Diagnostic &) { return success(); });
+  options.observer = [&](Operation *op, ArrayRef<DeviceValues> results) {
+    trace.record(op, results);
+  };
+  (void)Interpreter(evaluator, options).run(program, arguments);
+  return trace;
+}
+
+void tp::explainDifference(DenseEvaluator &evaluator,
+                           const InterpreterOptions &options,
+                           const Program &local,
+                           ArrayRef<TensorValue> localArguments,
+                           const Program &whole,
+                           ArrayRef<TensorValue> wholeArguments) {
+  Trace localTrace = traceRun(evaluator, options, local, localArguments);
+  Trace wholeTrace = traceRun(evaluator, options, whole, wholeArguments);
+  Interpreter interpreter(evaluator, options);
+  auto wholeOps = wholeTrace.getFinalOps();
+  unsigned compared = 0;
+  for (auto [key, op] : localTrace.getFinalOps()) {
+    Operation *other = wholeOps.lookup(key);
+    if (!other ||
+        wholeTrace.getRuns(other).size() != localTrace.getRuns(op).size())
+      continue;
+    ++compared;
+    for (auto [parts, expected] :
+         llvm::zip_equal(localTrace.getRuns(op), wholeTrace.getRuns(other))) {
+      std::optional<TensorValue> value =
+          interpreter.gather(local, op->getResult(0).getType(), parts);
+      std::string difference = "its copies differ between devices";
+      if (value) {
+        auto text = findDifference(evaluator, *value, expected.front(),
+                                   options.tolerance);
+        if (!text)
+          continue;
+        difference = *text;
+      }
+      InFlightDiagnostic remark = op->emitRemark()
+                                  << "the programs part at \"" << key.first
+                                  << "\": " << difference;
+      remark.attachNote(other->getLoc()) << "this is it in the whole program";
+      return;
+    }
+  }
+  InFlightDiagnostic remark = local.getFunction().emitRemark();
+  if (compared > 0)
+    remark << "all " << compared
+           << " values named in both programs agree: they part behind the last";
+  else
+    remark << "to see where the programs part, name inner values in both, by "
+              "loc(\"name\")";
+}

@@ -1,0 +1,55 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Where two runs of a program part.
+
+#ifndef TPOPT_PASSES_VERIFY_DIVERGENCE_H
+#define TPOPT_PASSES_VERIFY_DIVERGENCE_H
+
+#include "tpopt/Interpreter/Interpreter.h"
+
+#include "llvm/ADT/MapVector.h"
+
+#include <string>
+
+namespace tp {
+
+/// The first element in which two tensors of one shape differ by more than
+/// `tolerance`, as `at [1, 2] it is 5, the whole program has 7 (3 of 24
+/// elements differ)`. None if they do not.
+std::optional<std::string> findDifference(DenseEvaluator &evaluator,
+                                          const TensorValue &local,
+                                          const TensorValue &whole,
+                                          double tolerance);
+
+/// What the named ops of a run computed. An op is named by `loc("name")`.
+class Trace {
+public:
+  /// To be called by an interpreter after each op.
+  void record(mlir::Operation *op, llvm::ArrayRef<DeviceValues> results);
+
+  /// The last op of every name and whole type: what finally stands for the
+  /// value, behind the steps of which it is made. In the order of execution.
+  llvm::MapVector<std::pair<llvm::StringRef, mlir::Type>, mlir::Operation *>
+  getFinalOps() const;
+  /// The results of `op`, one for each time it ran.
+  llvm::ArrayRef<DeviceValues> getRuns(mlir::Operation *op) const {
+    return runs.find(op)->second;
+  }
+
+private:
+  llvm::MapVector<mlir::Operation *, std::vector<DeviceValues>> runs;
+};
+
+/// Runs both programs again and points, in a remark, at the first named op of
+/// the local one that computes something else than in the whole one. Says so if
+/// there is none.
+void explainDifference(DenseEvaluator &evaluator,
+                       const InterpreterOptions &options, const Program &local,
+                       llvm::ArrayRef<TensorValue> localArguments,
+                       const Program &whole,
+                       llvm::ArrayRef<TensorValue> wholeArguments);
+
+} // namespace tp
+
+#endif // TPOPT_PASSES_VERIFY_DIVERGENCE_H

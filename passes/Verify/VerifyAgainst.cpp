@@ -1,0 +1,217 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// tp-verify-against: run two programs on the same data and compare.
+
+#include "Divergence.h"
+#include "RandomData.h"
+
+#include "tpopt/Dialect/SPMD/SPMD.h"
+#include "tpopt/Dialect/TP/TP.h"
+#include "tpopt/Passes/Verify/Passes.h"
+
+#include "mlir/Parser/Parser.h"
+
+#include <cmath>
+
+namespace tp {
+#define GEN_PASS_DEF_VERIFYAGAINSTPASS
+#include "tpopt/Passes/Verify/Passes.h.inc"
+} // namespace tp
+
+using namespace mlir;
+using namespace tp;
+
+/// For every argument of `local` the one of `whole` that it is: of the same
+/// `tp.name`, or at the same position if either has no name there.
+static FailureOr<SmallVector<unsigned>> matchArguments(func::FuncOp local,
+                                                       func::FuncOp whole) {
+  auto error = [&](unsigned index) {
+    return local.emitError()
+           << prefix(ErrorCode::InterfaceMismatch) << "function '"
+           << local.getName() << "', argument #" << index << ": ";
+  };
+  auto nameOf = [](func::FuncOp function, unsigned index) {
+    return function.getArgAttrOfType<StringAttr>(index, kNameAttr);
+  };
+  if (local.getNumArguments() != whole.getNumArguments())
+    return local.emitError()
+           << prefix(ErrorCode::InterfaceMismatch) << "function '"
+           << local.getName() << "' takes " << local.getNumArguments()
+           << " arguments, in the whole program " << whole.getNumArguments();
+  SmallVector<unsigned> matches;
+  for (unsigned index = 0; index < local.getNumArguments(); ++index) {
+    StringAttr name = nameOf(local, index);
+    unsigned match = index;
+    if (name && nameOf(whole, index)) {
+      match = 0;
+      while (match < whole.getNumArguments() && nameOf(whole, match) != name)
+        ++match;
+      if (match == whole.getNumArguments())
+        return error(index)
+               << "the whole program has no argument called " << name;
+    }
+    Type type = Program::getWholeType(local.getArgumentTypes()[index]);
+    if (type != Program::getWholeType(whole.getArgumentTypes()[match]))
+      return error(index) << "it is (a part of) " << type
+                          << ", in the whole program "
+                          << whole.getArgumentTypes()[match];
+    matches.push_back(match);
+  }
+  return matches;
+}
+
+static LogicalResult matchResults(func::FuncOp local, func::FuncOp whole) {
+  if (local.getNumResults() != whole.getNumResults())
+    return local.emitError()
+           << prefix(ErrorCode::InterfaceMismatch) << "function '"
+           << local.getName() << "' gives " << local.getNumResults()
+           << " results, in the whole program " << whole.getNumResults();
+  for (unsigned index = 0; index < local.getNumResults(); ++index) {
+    Type type = Program::getWholeType(local.getResultTypes()[index]);
+    if (type != Program::getWholeType(whole.getResultTypes()[index]))
+      return local.emitError()
+             << prefix(ErrorCode::InterfaceMismatch) << "function '"
+             << local.getName() << "', result #" << index
+             << ": it is (a part of) " << type << ", in the whole program "
+             << whole.getResultTypes()[index];
+  }
+  return success();
+}
+
+/// Whether no element is a number: such a result equals every other such one.
+static bool isNaN(const TensorValue &value) {
+  const DenseTensor &tensor = toDense(value);
+  if (!tensor.isFloat() || tensor.size() == 0)
+    return false;
+  for (int64_t i = 0; i < tensor.size(); ++i)
+    if (!std::isnan(tensor[i].real))
+      return false;
+  return true;
+}
+
+namespace {
+struct VerifyAgainst : tp::impl::VerifyAgainstPassBase<VerifyAgainst> {
+  using VerifyAgainstPassBase::VerifyAgainstPassBase;
+
+  void runOnOperation() override {
+    if (failed(verifyModule()))
+      signalPassFailure();
+    markAllAnalysesPreserved();
+  }
+
+private:
+  LogicalResult verifyModule();
+  LogicalResult verifyFunction(func::FuncOp local, func::FuncOp whole);
+  LogicalResult verifyTrial(const Program &local, const Program &whole,
+                            ArrayRef<unsigned> matches, unsigned trial);
+};
+} // namespace
+
+LogicalResult VerifyAgainst::verifyModule() {
+  ModuleOp module = getOperation();
+  OwningOpRef<ModuleOp> other;
+  if (!whole.empty())
+    other = parseSourceFile<ModuleOp>(whole, ParserConfig(&getContext()));
+  if (!other)
+    return module.emitError()
+           << prefix(ErrorCode::UnreadableProgram) << "no whole program in \""
+           << whole << "\": write whole=FILE";
+
+  auto isEntry = [](func::FuncOp function) {
+    return function.isPublic() && !function.isExternal();
+  };
+  for (auto function : other->getOps<func::FuncOp>())
+    if (isEntry(function) &&
+        !module.lookupSymbol<func::FuncOp>(function.getName()))
+      return module.emitError()
+             << prefix(ErrorCode::InterfaceMismatch) << "function '"
+             << function.getName() << "' of the whole program is missing";
+  LogicalResult result = success();
+  for (auto function : module.getOps<func::FuncOp>()) {
+    if (!isEntry(function))
+      continue;
+    auto match = other->lookupSymbol<func::FuncOp>(function.getName());
+    if (!match)
+      return function.emitError()
+             << prefix(ErrorCode::InterfaceMismatch) << "function '"
+             << function.getName() << "' is not in the whole program";
+    // The others may still have something to tell.
+    if (failed(verifyFunction(function, match)))
+      result = failure();
+  }
+  return result;
+}
+
+LogicalResult VerifyAgainst::verifyFunction(func::FuncOp local,
+                                            func::FuncOp whole) {
+  FailureOr<Program> localProgram = Program::analyze(local);
+  FailureOr<Program> wholeProgram = Program::analyze(whole);
+  if (failed(localProgram) || failed(wholeProgram))
+    return failure();
+  if (wholeProgram->isLocal())
+    return whole.emitError()
+           << prefix(ErrorCode::InterfaceMismatch)
+           << "this should be the whole program, but its types are local";
+  FailureOr<SmallVector<unsigned>> matches = matchArguments(local, whole);
+  if (failed(matches) || failed(matchResults(local, whole)))
+    return failure();
+  for (unsigned trial = 0; trial < trials; ++trial)
+    if (failed(verifyTrial(*localProgram, *wholeProgram, *matches, trial)))
+      return failure();
+  return success();
+}
+
+LogicalResult VerifyAgainst::verifyTrial(const Program &local,
+                                         const Program &whole,
+                                         ArrayRef<unsigned> matches,
+                                         unsigned trial) {
+  func::FuncOp function = local.getFunction();
+  InterpreterOptions options;
+  if (failed(checkArguments(whole, options)))
+    return failure();
+  SmallVector<TensorValue> wholeArguments =
+      drawArguments(whole.getFunction(), seed, trial);
+  SmallVector<TensorValue> localArguments;
+  for (unsigned match : matches)
+    localArguments.push_back(wholeArguments[match]);
+
+  DoubleEvaluator evaluator;
+  auto expected = Interpreter(evaluator, options).run(whole, wholeArguments);
+  if (failed(expected))
+    return failure();
+  options.tolerance = evaluator.isExact() ? 0 : double(tolerance);
+  auto explain = [&] {
+    explainDifference(evaluator, options, local, localArguments, whole,
+                      wholeArguments);
+  };
+  auto results = Interpreter(evaluator, options).run(local, localArguments);
+  if (failed(results)) {
+    explain();
+    return failure();
+  }
+  for (auto [index, result] : llvm::enumerate(*results)) {
+    const TensorValue &wanted = (*expected)[index];
+    if (isNaN(wanted))
+      function.emitWarning()
+          << "function '" << function.getName() << "', result #" << index
+          << ": no number on this data, so nothing is checked";
+    std::optional<std::string> difference =
+        findDifference(evaluator, result, wanted, options.tolerance);
+    if (!difference)
+      continue;
+    InFlightDiagnostic diag = function.emitError()
+                              << prefix(ErrorCode::ProgramsDiffer)
+                              << "function '" << function.getName()
+                              << "', result #" << index;
+    if (auto name = function.getResultAttrOfType<StringAttr>(index, kNameAttr))
+      diag << " (" << name << ")";
+    diag << ": " << *difference;
+    diag.attachNote(whole.getFunction().getLoc())
+        << "the whole program; seed " << seed << ", trial " << trial;
+    diag.report();
+    explain();
+    return failure();
+  }
+  return success();
+}
