@@ -3,6 +3,8 @@
 
 // The command line of the compiler.
 
+#include "Import.h"
+
 #include "tpopt/InitAll.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -61,6 +63,10 @@ int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   tp::registerTPOptDialects(registry);
   registry.insert<mlir::func::FuncDialect>();
-  return mlir::asMainReturnCode(mlir::MlirOptMain(
-      argc, argv, "tp-opt: the tensor-parallel sharding compiler\n", registry));
+  auto [input, output] = mlir::registerAndParseCLIOptions(
+      argc, argv, "tp-opt: the tensor-parallel sharding compiler\n", registry);
+  return mlir::asMainReturnCode(
+      tp::isImportRequested()
+          ? tp::runImport(input, output, registry)
+          : mlir::MlirOptMain(argc, argv, input, output, registry));
 }
