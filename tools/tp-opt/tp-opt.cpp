@@ -3,6 +3,8 @@
 
 // The command line of the compiler.
 
+#include "Import.h"
+
 #include "tpopt/InitAll.h"
 
 #include "mlir/Dialect/Func/Extensions/InlinerExtension.h"
@@ -65,8 +67,11 @@ int main(int argc, char **argv) {
   tp::registerTPOptPasses();
   registry.insert<mlir::func::FuncDialect>();
   mlir::func::registerInlinerExtension(registry);
-  tp::registerTPOptPasses();
   mlir::registerTransformsPasses();
-  return mlir::asMainReturnCode(mlir::MlirOptMain(
-      argc, argv, "tp-opt: the tensor-parallel sharding compiler\n", registry));
+  auto [input, output] = mlir::registerAndParseCLIOptions(
+      argc, argv, "tp-opt: the tensor-parallel sharding compiler\n", registry);
+  return mlir::asMainReturnCode(
+      tp::isImportRequested()
+          ? tp::runImport(input, output, registry)
+          : mlir::MlirOptMain(argc, argv, input, output, registry));
 }

@@ -1,0 +1,197 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// BERT (arXiv:1810.04805) as an encoder: norms stand behind the sums, and every
+// token sees every other that is not padding.
+
+#include "Families.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace tp;
+using namespace tp::hf;
+
+namespace {
+struct BERTConfig {
+  int64_t layers, hidden, heads, head, ffn, vocab, types, positions;
+  double epsilon;
+  Activation activation;
+};
+
+class BERT {
+public:
+  BERT(ModelBuilder &builder, const BERTConfig &config)
+      : b(builder), config(config) {}
+  void build(int64_t batch, int64_t sequence);
+
+private:
+  Value buildEmbeddings(Value tokens, Value types);
+  Value buildHeads(StringRef name, Value x, ArrayRef<int64_t> heads);
+  Value buildAttention(Value x, Value mask);
+  Value buildLinear(Value x, int64_t in, int64_t out);
+  /// The `output` of a sublayer: y added to what went in, then the norm.
+  Value buildResidual(Value x, llvm::function_ref<Value()> dense);
+
+  ModelBuilder &b;
+  const BERTConfig &config;
+};
+} // namespace
+
+static BERTConfig readConfig(Config &config) {
+  BERTConfig result;
+  result.hidden = config.size("hidden_size");
+  result.layers = config.size("num_hidden_layers", std::nullopt, 4096);
+  result.heads = config.size("num_attention_heads");
+  if (result.hidden % result.heads != 0)
+    config.error(ErrorCode::ContradictoryConfig, "num_attention_heads",
+                 "is " + llvm::Twine(result.heads) +
+                     ", which does not divide hidden_size, " +
+                     llvm::Twine(result.hidden),
+                 "write a divisor of the hidden size");
+  result.head = result.hidden / result.heads;
+  result.ffn = config.size("intermediate_size");
+  result.vocab = config.size("vocab_size");
+  result.types = config.size("type_vocab_size");
+  result.positions = config.size("max_position_embeddings");
+  result.epsilon = config.number("layer_norm_eps");
+  result.activation = getActivation(config, "hidden_act");
+  if (config.word("position_embedding_type", StringRef("absolute")) !=
+      "absolute")
+    config.error(ErrorCode::UnsupportedFeature, "position_embedding_type",
+                 "is not `absolute`: relative positions are not supported",
+                 "only absolute is supported");
+  config.requireFlag("is_decoder", false, "BERT is imported as an encoder");
+  config.requireFlag("add_cross_attention", false,
+                     "attention to an encoder is not supported");
+  return result;
+}
+
+/// x times a weight stored [out, in], plus a bias, at the current path.
+Value BERT::buildLinear(Value x, int64_t in, int64_t out) {
+  Value y = b.einsum("bsi,io->bso", x,
+                     b.weight("weight", Stored({out, in}).order({1, 0})));
+  return b.addBias(y, b.weight("bias", Stored({out})));
+}
+
+Value BERT::buildHeads(StringRef name, Value x, ArrayRef<int64_t> heads) {
+  ModelBuilder::Scope scope(b, name);
+  SmallVector<int64_t> view(heads);
+  view.push_back(config.head);
+  SmallVector<int64_t> stored(view), order{int64_t(view.size())};
+  stored.push_back(config.hidden);
+  llvm::append_range(order, llvm::seq<int64_t>(0, view.size()));
+  int64_t n = config.hidden;
+  Value weight = b.weight("weight", Stored({n, n}).read(stored).order(order));
+  Value y = b.einsum(heads.size() == 2 ? "bsi,ikgd->bskgd" : "bsi,ikd->bskd", x,
+                     weight);
+  return b.addBias(y, b.weight("bias", Stored({n}).read(view)));
+}
+
+Value BERT::buildResidual(Value x, llvm::function_ref<Value()> dense) {
+  ModelBuilder::Scope output(b, "output");
+  Value y;
+  {
+    ModelBuilder::Scope scope(b, "dense");
+    y = dense();
+  }
+  Value sum = b.add(y, x);
+  ModelBuilder::Scope scope(b, "LayerNorm");
+  return b.layerNorm(sum, config.epsilon);
+}
+
+Value BERT::buildAttention(Value x, Value mask) {
+  ModelBuilder::Scope scope(b, "attention");
+  Value attended;
+  {
+    ModelBuilder::Scope self(b, "self");
+    Value query = buildHeads("query", x, {config.heads, 1});
+    Value key = buildHeads("key", x, {config.heads});
+    Value value = buildHeads("value", x, {config.heads});
+    attended = b.maskedAttention(query, key, value, mask,
+                                 1 / std::sqrt(double(config.head)));
+  }
+  return buildResidual(x, [&] {
+    int64_t n = config.hidden;
+    Value weight =
+        b.weight("weight", Stored({n, n})
+                               .read({n, config.heads, 1, config.head})
+                               .order({1, 2, 3, 0}));
+    return b.addBias(b.einsum("bskgd,kgdo->bso", attended, weight),
+                     b.weight("bias", Stored({n})));
+  });
+}
+
+Value BERT::buildEmbeddings(Value tokens, Value types) {
+  ModelBuilder::Scope scope(b, "embeddings");
+  auto lookUp = [&](StringRef name, int64_t rows, Value ids) {
+    ModelBuilder::Scope scope(b, name);
+    return b.embedding(b.weight("weight", Stored({rows, config.hidden})), ids);
+  };
+  Value positions = b.op<IotaOp>(b.tensor({getShape(tokens)[1]}, b.i32()), 0);
+  Value x = b.add(lookUp("word_embeddings", config.vocab, tokens),
+                  lookUp("token_type_embeddings", config.types, types));
+  x = b.addBias(x, lookUp("position_embeddings", config.positions, positions));
+  ModelBuilder::Scope norm(b, "LayerNorm");
+  return b.layerNorm(x, config.epsilon);
+}
+
+void BERT::build(int64_t batch, int64_t sequence) {
+  b.beginEntry("main");
+  RankedTensorType ids = b.tensor({batch, sequence}, b.i32());
+  Value tokens = b.input("tokens", ids);
+  Value types = b.input("token_type_ids", ids);
+  Value real = b.input("attention_mask", ids);
+  Value x = buildEmbeddings(tokens, types);
+  Value mask;
+  {
+    ModelBuilder::Scope scope(b, "attention_mask");
+    mask = b.op<CompareOp>(b.tensor({batch, sequence}, b.i1()),
+                           ComparePredicate::NE, real,
+                           b.integer(0, {batch, sequence}));
+    mask = b.broadcast(mask, {batch, sequence, sequence}, {0, 2});
+  }
+  for (int64_t layer = 0; layer < config.layers; ++layer) {
+    ModelBuilder::Scope scope(b, "encoder.layer." + llvm::Twine(layer));
+    x = buildAttention(x, mask);
+    Value inner;
+    {
+      ModelBuilder::Scope dense(b, "intermediate.dense");
+      inner = b.activation(config.activation,
+                           buildLinear(x, config.hidden, config.ffn));
+    }
+    x = buildResidual(
+        x, [&] { return buildLinear(inner, config.ffn, config.hidden); });
+  }
+  b.endEntry({{"last_hidden_state", x}});
+}
+
+LogicalResult hf::buildBERT(Import &import) {
+  BERTConfig config = readConfig(import.config);
+  const ImportOptions &options = import.options;
+  if (options.phase != ImportOptions::Phase::Prefill || options.cache ||
+      options.logits)
+    import.config.error(ErrorCode::BadImportOption, "architectures",
+                        "is an encoder, which has no phase but prefill, no "
+                        "cache and no logits",
+                        "import with batch, sequence and dtype only");
+  int64_t sequence =
+      options.sequence.value_or(std::min(int64_t(512), config.positions));
+  if (!import.config.failed() && sequence > config.positions)
+    import.config.error(ErrorCode::BadImportOption, "max_position_embeddings",
+                        "is " + llvm::Twine(config.positions) +
+                            ", less than sequence=" + llvm::Twine(sequence),
+                        "import with at most sequence=" +
+                            llvm::Twine(config.positions));
+  if (import.config.failed())
+    return failure();
+  bool hasHead = import.architecture == "BertForMaskedLM";
+  if (hasHead)
+    emitWarning(import.config.getLoc("architectures"))
+        << "the head that predicts masked tokens is not imported: the result "
+           "is the encoder's";
+  ModelBuilder builder(import.module, import.getElement(), import.checkpoint,
+                       "bert.", /*isStored=*/hasHead);
+  BERT(builder, config).build(options.batch, sequence);
+  return failure(builder.failed());
+}

@@ -1,0 +1,53 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// What the safetensors files beside a config.json say they hold.
+
+#ifndef TPOPT_LIB_IMPORT_HUGGINGFACE_CHECKPOINT_H
+#define TPOPT_LIB_IMPORT_HUGGINGFACE_CHECKPOINT_H
+
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/MLIRContext.h"
+#include "llvm/ADT/StringMap.h"
+
+#include <optional>
+
+namespace tp::hf {
+
+/// The headers of `model.safetensors`, or of the files that
+/// `model.safetensors.index.json` lists. A safetensors file is the length of
+/// its header in eight bytes, little-endian; the header, a JSON object
+///
+///     {"wte.weight": {"dtype": "F32", "shape": [50257, 768],
+///                     "data_offsets": [0, 154389504]}, ..}
+///
+/// and the data. Nothing is believed: lengths and offsets must lie in the file,
+/// tensors must not overlap, and shapes must fit their bytes.
+class Checkpoint {
+public:
+  struct Tensor {
+    std::string type;
+    llvm::SmallVector<int64_t> shape;
+    std::string file;
+  };
+
+  /// Nothing if there are no weights in `directory`; failure after an error.
+  static mlir::FailureOr<std::optional<Checkpoint>>
+  load(mlir::MLIRContext *context, llvm::StringRef directory);
+
+  /// The name that tensor `name` has here: models are saved with or without
+  /// the prefix of their base model, "h.0.." or "transformer.h.0..".
+  std::string resolve(llvm::StringRef name, llvm::StringRef prefix) const;
+  /// Checks that the tensor is here, in this shape and of a type that weights
+  /// can be converted from.
+  mlir::LogicalResult check(mlir::MLIRContext *context, llvm::StringRef name,
+                            llvm::ArrayRef<int64_t> shape) const;
+
+private:
+  llvm::StringMap<Tensor> tensors;
+  std::string source; ///< The file, or the index.
+};
+
+} // namespace tp::hf
+
+#endif // TPOPT_LIB_IMPORT_HUGGINGFACE_CHECKPOINT_H

@@ -1,0 +1,79 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// config.json, read strictly.
+
+#ifndef TPOPT_LIB_IMPORT_HUGGINGFACE_CONFIG_H
+#define TPOPT_LIB_IMPORT_HUGGINGFACE_CONFIG_H
+
+#include "tpopt/Support/ErrorCodes.h"
+#include "tpopt/Support/JsonFile.h"
+
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/MLIRContext.h"
+
+#include <memory>
+
+namespace tp::hf {
+
+/// The fields of one JSON object. A getter that finds a field missing or wrong
+/// reports it and gives 1, so that a family reads all its fields, reports all
+/// that is wrong with them, and then asks failed() once.
+///
+/// A field that is `null` counts as absent.
+class Config {
+public:
+  /// Reads `directory`/config.json; failure after an error.
+  static mlir::FailureOr<Config> load(mlir::MLIRContext *context,
+                                      llvm::StringRef directory);
+
+  bool has(llvm::StringRef field) const { return find(field) != nullptr; }
+
+  /// A number from 1 to `max`; without a default the field must be there.
+  int64_t size(llvm::StringRef field,
+               std::optional<int64_t> otherwise = std::nullopt,
+               int64_t max = int64_t(1) << 24);
+  /// A finite number above 0.
+  double number(llvm::StringRef field,
+                std::optional<double> otherwise = std::nullopt);
+  bool flag(llvm::StringRef field, bool otherwise);
+  std::string word(llvm::StringRef field,
+                   std::optional<llvm::StringRef> otherwise = std::nullopt);
+  std::vector<std::string> words(llvm::StringRef field);
+  /// The object in `field`, which shares this one's errors.
+  Config object(llvm::StringRef field);
+
+  /// Reports `field`: what is wrong, and what to write instead.
+  void error(ErrorCode code, llvm::StringRef field, const llvm::Twine &reason,
+             const llvm::Twine &remedy);
+  /// Reports that `field` may only be absent or `allowed`, since `reason`.
+  void requireFlag(llvm::StringRef field, bool allowed, llvm::StringRef reason);
+  bool failed() const { return state->failed; }
+
+  mlir::Location getLoc(llvm::StringRef field) const;
+  mlir::MLIRContext *getContext() const { return state->context; }
+
+private:
+  struct State {
+    mlir::MLIRContext *context;
+    std::string file;
+    JsonFile json;
+    bool failed = false;
+  };
+
+  Config(std::shared_ptr<State> state, const llvm::json::Object *fields)
+      : state(std::move(state)), fields(fields) {}
+
+  const llvm::json::Value *find(llvm::StringRef field) const;
+  /// The field, or null after saying that it is missing.
+  const llvm::json::Value *require(llvm::StringRef field, llvm::StringRef what);
+  void mistyped(llvm::StringRef field, llvm::StringRef what);
+
+  std::shared_ptr<State> state;
+  const llvm::json::Object *fields;
+  std::vector<std::string> path;
+};
+
+} // namespace tp::hf
+
+#endif // TPOPT_LIB_IMPORT_HUGGINGFACE_CONFIG_H

@@ -1,0 +1,72 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// What decoders have in common: entries, positions, caches, and the head.
+
+#ifndef TPOPT_LIB_IMPORT_HUGGINGFACE_DECODER_H
+#define TPOPT_LIB_IMPORT_HUGGINGFACE_DECODER_H
+
+#include "Config.h"
+#include "ModelBuilder.h"
+
+#include "tpopt/Import/Import.h"
+
+namespace tp::hf {
+
+struct DecoderSizes {
+  int64_t layers, hidden, vocab;
+  int64_t kv;    ///< Key-value heads.
+  int64_t group; ///< Query heads for each of them.
+  int64_t head;  ///< Features of a head.
+  int64_t getHeads() const { return kv * group; }
+};
+
+/// One function of the module.
+struct Entry {
+  std::string name;
+  int64_t tokens = 1;           ///< Per sequence.
+  bool hasPosition = false;     ///< Tokens are not the first ones.
+  bool hasLength = false;       ///< Only the first `length` tokens are real.
+  std::optional<int64_t> cache; ///< Positions of the cache, if there is one.
+  bool lastOnly = false;        ///< Logits are [b, v], not [b, s, v].
+};
+
+/// The entries that `options` ask for, for a model of so many positions, which
+/// `field` gives. Empty after an error.
+llvm::SmallVector<Entry> getEntries(const ImportOptions &options,
+                                    Config &config, llvm::StringRef field,
+                                    int64_t positions);
+
+/// Builds one entry of a decoder: a family takes tokens and positions, calls
+/// attend() in every layer, select() before the last norm, and finish().
+class Decoder {
+public:
+  Decoder(ModelBuilder &builder, const DecoderSizes &sizes, const Entry &entry,
+          int64_t batch);
+
+  mlir::Value getTokens() const { return tokens; }
+  /// The position of every token, i32 [s].
+  mlir::Value getPositions();
+  /// Writes key and value into the layer's cache and attends to what is known.
+  mlir::Value attend(int64_t layer, mlir::Value query, mlir::Value key,
+                     mlir::Value value, double scale,
+                     std::optional<int64_t> window = std::nullopt);
+  /// The rows whose logits are wanted: all, or [b, hidden] of the last token.
+  mlir::Value select(mlir::Value x);
+  /// Ends the entry with the products of rows and `table` [vocab, hidden].
+  void finish(mlir::Value rows, mlir::Value table);
+
+private:
+  mlir::Value update(mlir::Value cache, mlir::Value rows);
+
+  ModelBuilder &b;
+  Entry entry;
+  int64_t batch;
+  mlir::Value tokens, position, length, zero;
+  /// Key and value of every layer: as passed in, then as updated.
+  llvm::SmallVector<std::pair<std::string, mlir::Value>> caches;
+};
+
+} // namespace tp::hf
+
+#endif // TPOPT_LIB_IMPORT_HUGGINGFACE_DECODER_H

@@ -1,0 +1,117 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Finds the family of a model and builds it.
+
+#include "tpopt/Import/HuggingFace.h"
+
+#include "Families.h"
+
+#include "mlir/IR/Verifier.h"
+
+using namespace mlir;
+using namespace tp;
+using namespace tp::hf;
+
+namespace {
+/// A model class that config.json may name.
+struct Architecture {
+  StringRef name;
+  StringRef modelType;
+  LogicalResult (*build)(Import &import);
+};
+} // namespace
+
+static constexpr Architecture kArchitectures[] = {
+    {"LlamaForCausalLM", "llama", buildLlama},
+    {"MistralForCausalLM", "mistral", buildLlama},
+    {"Qwen2ForCausalLM", "qwen2", buildLlama},
+    {"GPT2LMHeadModel", "gpt2", buildGPT2},
+    {"BertModel", "bert", buildBERT},
+    {"BertForMaskedLM", "bert", buildBERT},
+};
+
+Type Import::getElement() const {
+  MLIRContext *context = config.getContext();
+  if (options.dtype == ImportOptions::DType::BF16)
+    return BFloat16Type::get(context);
+  return Float32Type::get(context);
+}
+
+Activation hf::getActivation(Config &config, StringRef field) {
+  std::string word = config.word(field);
+  if (word == "silu" || word == "swish")
+    return Activation::Silu;
+  if (word == "gelu")
+    return Activation::Gelu;
+  if (word == "gelu_new" || word == "gelu_pytorch_tanh")
+    return Activation::GeluTanh;
+  if (word == "relu")
+    return Activation::Relu;
+  // A missing field has been reported already.
+  if (config.has(field) && !word.empty())
+    config.error(ErrorCode::UnsupportedFeature, field,
+                 "is `" + word + "`, which is not supported",
+                 "supported are silu, gelu, gelu_new, gelu_pytorch_tanh and "
+                 "relu");
+  return Activation::Silu;
+}
+
+/// The architecture that the config names; null after an error.
+static const Architecture *getArchitecture(Config &config) {
+  std::vector<std::string> names = config.words("architectures");
+  if (config.failed())
+    return nullptr;
+  const Architecture *found =
+      names.size() == 1 ? llvm::find_if(kArchitectures,
+                                        [&](const Architecture &architecture) {
+                                          return architecture.name == names[0];
+                                        })
+                        : std::end(kArchitectures);
+  if (found == std::end(kArchitectures)) {
+    std::string known;
+    for (const Architecture &architecture : kArchitectures)
+      known += (known.empty() ? "" : ", ") + architecture.name.str();
+    config.error(ErrorCode::UnknownArchitecture, "architectures",
+                 names.size() == 1
+                     ? "is " + names[0] + ", which the importer does not know"
+                     : "names " + std::to_string(names.size()) +
+                           " model classes, not one",
+                 "known are " + known);
+    return nullptr;
+  }
+  std::string type = config.word("model_type", found->modelType);
+  if (type != found->modelType)
+    config.error(ErrorCode::ContradictoryConfig, "model_type",
+                 "is `" + type + "`, but " + found->name + " is of type `" +
+                     found->modelType + "`",
+                 "write the model_type that belongs to the architecture");
+  if (config.has("quantization_config"))
+    config.error(ErrorCode::UnsupportedFeature, "quantization_config",
+                 "says that weights are quantised, which is not supported",
+                 "import the model as it was before quantisation");
+  return config.failed() ? nullptr : found;
+}
+
+OwningOpRef<ModuleOp> tp::importHuggingFace(MLIRContext *context,
+                                            StringRef directory,
+                                            const ImportOptions &options) {
+  context->loadDialect<TPDialect, func::FuncDialect>();
+  FailureOr<Config> config = Config::load(context, directory);
+  if (failed(config))
+    return {};
+  const Architecture *architecture = getArchitecture(*config);
+  if (!architecture)
+    return {};
+  FailureOr<std::optional<Checkpoint>> checkpoint =
+      Checkpoint::load(context, directory);
+  if (failed(checkpoint))
+    return {};
+  OwningOpRef<ModuleOp> module =
+      ModuleOp::create(config->getLoc("architectures"));
+  Import import{*module, *config, architecture->name.str(),
+                *checkpoint ? &**checkpoint : nullptr, options};
+  if (failed(architecture->build(import)) || failed(verify(*module)))
+    return {};
+  return module;
+}

@@ -1,0 +1,143 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// What every family builds its graph with: entries, weights, scopes, and short
+// forms of the ops.
+
+#ifndef TPOPT_LIB_IMPORT_HUGGINGFACE_MODELBUILDER_H
+#define TPOPT_LIB_IMPORT_HUGGINGFACE_MODELBUILDER_H
+
+#include "Checkpoint.h"
+
+#include "tpopt/Dialect/TP/TP.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace tp::hf {
+
+/// A stored tensor and how the computation reads it; what becomes `tp.source`.
+/// The query weight, stored [out, in] and wanted [hidden, kv, group, head]:
+///
+///     Stored({576, 576}).read({3, 3, 64, 576}).order({3, 0, 1, 2})
+class Stored {
+public:
+  explicit Stored(llvm::ArrayRef<int64_t> shape);
+  /// Takes `length` entries of dimension `dim` from `begin` on, the part that
+  /// is called `label`.
+  Stored part(unsigned dim, int64_t begin, int64_t length,
+              llvm::StringRef label) const;
+  /// Reads the elements with other dimensions.
+  Stored read(llvm::ArrayRef<int64_t> sizes) const;
+  /// Puts dimension `permutation[i]` in place i.
+  Stored order(llvm::ArrayRef<int64_t> dims) const;
+
+  llvm::ArrayRef<int64_t> getStoredShape() const { return stored; }
+  llvm::SmallVector<int64_t> getShape() const;
+  llvm::StringRef getLabel() const { return label; }
+  SourceAttr toAttr(mlir::MLIRContext *context, llvm::StringRef tensor) const;
+
+private:
+  llvm::SmallVector<int64_t> stored, start, size, view, permutation;
+  llvm::StringRef label;
+};
+
+/// Builds the entries of a model. A path of nested scopes, one per module of
+/// the model, gives ops their locations and weights their names. An argument is
+/// added to its entry when the graph first needs it.
+class ModelBuilder {
+public:
+  /// Weights are of type `element`. `prefix` is what the stored names of base
+  /// models may or may not begin with; with `isStored`, they do unless the
+  /// checkpoint, which may be null, says otherwise.
+  ModelBuilder(mlir::ModuleOp module, mlir::Type element,
+               const Checkpoint *checkpoint, llvm::StringRef prefix,
+               bool isStored);
+
+  /// Makes `name` part of the path as long as it lives.
+  class Scope {
+  public:
+    Scope(ModelBuilder &builder, const llvm::Twine &name);
+    ~Scope() { builder.path.resize(length); }
+
+  private:
+    ModelBuilder &builder;
+    size_t length;
+  };
+
+  //===--- Entries --------------------------------------------------------===//
+  void beginEntry(llvm::StringRef name);
+  mlir::Value input(llvm::StringRef name, mlir::RankedTensorType type);
+  /// An argument that result number `result` overwrites.
+  mlir::Value donated(llvm::StringRef name, mlir::RankedTensorType type,
+                      unsigned result);
+  /// The weight `leaf` of the module at the current path.
+  mlir::Value weight(llvm::StringRef leaf, const Stored &stored);
+  void endEntry(llvm::ArrayRef<std::pair<std::string, mlir::Value>> results);
+  /// Whether a weight was not found in the checkpoint as it should be.
+  bool failed() const { return hasFailed; }
+
+  //===--- Types ----------------------------------------------------------===//
+  mlir::RankedTensorType tensor(llvm::ArrayRef<int64_t> shape,
+                                mlir::Type element = {}) const {
+    return mlir::RankedTensorType::get(shape,
+                                       element ? element : this->element);
+  }
+  mlir::Type i32() { return builder.getI32Type(); }
+  mlir::Type f32() { return builder.getF32Type(); }
+  mlir::Type i1() { return builder.getI1Type(); }
+
+  //===--- Ops ------------------------------------------------------------===//
+  /// A result of type OpT::create(.., operands) at the current path.
+  template <typename OpT, typename... Args>
+  mlir::Value op(mlir::Type type, Args &&...args) {
+    return OpT::create(builder, getLoc(), type, std::forward<Args>(args)...)
+        ->getResult(0);
+  }
+  /// The result's shape follows from the letters; its element type is the
+  /// operands' unless given.
+  mlir::Value einsum(llvm::StringRef equation, mlir::Value a, mlir::Value b,
+                     mlir::Type element = {});
+  mlir::Value add(mlir::Value a, mlir::Value b);
+  /// `bias` for every place of the leading dimensions of `x`.
+  mlir::Value addBias(mlir::Value x, mlir::Value bias);
+  mlir::Value broadcast(mlir::Value x, llvm::ArrayRef<int64_t> shape,
+                        llvm::ArrayRef<int64_t> dims);
+  mlir::Value convert(mlir::Value x, mlir::Type element);
+  mlir::Value integer(int32_t value, llvm::ArrayRef<int64_t> shape = {});
+  mlir::Value embedding(mlir::Value table, mlir::Value ids);
+  mlir::Value rmsNorm(mlir::Value x, double epsilon);
+  mlir::Value layerNorm(mlir::Value x, double epsilon);
+  mlir::Value activation(Activation kind, mlir::Value x);
+  /// Causal; `offset`, which may be null, is the position of the first query.
+  mlir::Value causalAttention(mlir::Value query, mlir::Value key,
+                              mlir::Value value, mlir::Value offset,
+                              double scale, std::optional<int64_t> window);
+  /// Every query sees the keys that `mask` [b, s, t] shows.
+  mlir::Value maskedAttention(mlir::Value query, mlir::Value key,
+                              mlir::Value value, mlir::Value mask,
+                              double scale);
+
+private:
+  mlir::Location getLoc();
+  mlir::Value addArgument(llvm::StringRef name, mlir::RankedTensorType type);
+
+  mlir::OpBuilder builder;
+  mlir::ModuleOp module;
+  mlir::Type element;
+  const Checkpoint *checkpoint;
+  std::string prefix;
+  bool isStored;
+  std::string path;
+  mlir::func::FuncOp entry;
+  /// The attributes of the entry's arguments so far.
+  std::vector<mlir::NamedAttrList> arguments;
+  bool hasFailed = false;
+};
+
+/// The sizes of a tensor value.
+llvm::ArrayRef<int64_t> getShape(mlir::Value value);
+
+} // namespace tp::hf
+
+#endif // TPOPT_LIB_IMPORT_HUGGINGFACE_MODELBUILDER_H

@@ -1,0 +1,162 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Finds the keys of a JSON text, then leaves the values to LLVM's parser.
+
+#include "tpopt/Support/JsonFile.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+using namespace llvm;
+using namespace tp;
+
+/// The end of the string literal that begins at `begin`: one past its quote.
+static size_t skipString(StringRef text, size_t begin) {
+  size_t i = begin + 1;
+  while (i < text.size() && text[i] != '"' && text[i] != '\n')
+    i += text[i] == '\\' ? 2 : 1;
+  return std::min(i + 1, text.size());
+}
+
+/// What a string literal means; itself if it is not well formed, since then the
+/// parser complains.
+static std::string unescape(StringRef literal) {
+  Expected<json::Value> value = json::parse(literal);
+  if (!value) {
+    consumeError(value.takeError());
+    return literal.str();
+  }
+  return value->getAsString().value_or(literal).str();
+}
+
+/// Records every key. The text may be malformed: this sees brackets, commas
+/// and strings only, and the parser judges the rest.
+JsonFile::Scan JsonFile::scan(StringRef text) {
+  struct Level {
+    std::string path;
+    bool isObject;
+    bool expectsKey;
+    unsigned index = 0;
+  };
+  std::vector<Level> levels;
+  std::string member; // The path of the value that comes next.
+  Scan result;
+  unsigned line = 1;
+  size_t lineBegin = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    Position here{line, unsigned(i - lineBegin) + 1};
+    Level *level = levels.empty() ? nullptr : &levels.back();
+    switch (text[i]) {
+    case '\n':
+      ++line;
+      lineBegin = i + 1;
+      break;
+    case '"': {
+      size_t end = skipString(text, i);
+      if (level && level->expectsKey) {
+        std::string key = unescape(text.slice(i, end));
+        member = level->path + key + '\0';
+        level->expectsKey = false;
+        if (!positions.try_emplace(member, here).second && !result.duplicate)
+          result.duplicate =
+              Error{here, "the key \"" + key + "\" stands twice"};
+        if (levels.size() == 1)
+          keys.push_back(key);
+      }
+      i = end - 1;
+      break;
+    }
+    case '{':
+    case '[':
+      if (levels.size() == kMaxDepth) {
+        result.depth =
+            Error{here, "nested deeper than " + std::to_string(kMaxDepth)};
+        return result;
+      }
+      if (level && !level->isObject) {
+        member = level->path + std::to_string(level->index) + '\0';
+        positions.try_emplace(member, here);
+      }
+      levels.push_back({member, text[i] == '{', text[i] == '{'});
+      break;
+    case '}':
+    case ']':
+      if (level)
+        levels.pop_back();
+      break;
+    case ',':
+      if (level) {
+        level->expectsKey = level->isObject;
+        ++level->index;
+      }
+      break;
+    default:
+      break;
+    }
+  }
+  return result;
+}
+
+/// LLVM's message "[2:5, byte=7]: Expected .." taken apart.
+static JsonFile::Error toError(llvm::Error error) {
+  std::string text = toString(std::move(error));
+  JsonFile::Error result;
+  StringRef rest = text;
+  unsigned line, column;
+  if (rest.consume_front("[") && !rest.consumeInteger(10, line) &&
+      rest.consume_front(":") && !rest.consumeInteger(10, column)) {
+    result.position = {line, column + 1};
+    rest = rest.split("]: ").second;
+  } else {
+    rest = text;
+  }
+  result.message = "not JSON: " + rest.str();
+  return result;
+}
+
+std::variant<JsonFile, JsonFile::Error> JsonFile::parse(StringRef text) {
+  JsonFile file;
+  Scan scanned = file.scan(text);
+  if (scanned.depth)
+    return *scanned.depth;
+  Expected<json::Value> value = json::parse(text);
+  if (!value)
+    return toError(value.takeError());
+  if (scanned.duplicate)
+    return *scanned.duplicate;
+  file.root = std::move(*value);
+  return file;
+}
+
+std::variant<JsonFile, JsonFile::Error> JsonFile::read(StringRef path,
+                                                       uint64_t maxBytes) {
+  sys::fs::file_status status;
+  if (std::error_code error = sys::fs::status(path, status))
+    return Error{{}, "cannot be read: " + error.message()};
+  if (!sys::fs::is_regular_file(status))
+    return Error{{}, "is not a file"};
+  if (status.getSize() > maxBytes)
+    return Error{{},
+                 "has " + std::to_string(status.getSize()) +
+                     " bytes; at most " + std::to_string(maxBytes) +
+                     " are read"};
+  ErrorOr<std::unique_ptr<MemoryBuffer>> buffer = MemoryBuffer::getFile(path);
+  if (!buffer)
+    return Error{{}, "cannot be read: " + buffer.getError().message()};
+  return parse((*buffer)->getBuffer());
+}
+
+JsonFile::Position JsonFile::find(ArrayRef<StringRef> path) const {
+  Position position;
+  std::string key;
+  for (StringRef part : path) {
+    key += part.str() + '\0';
+    auto found = positions.find(key);
+    if (found == positions.end())
+      break;
+    position = found->second;
+  }
+  return position;
+}

@@ -1,0 +1,74 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Imports a model in place of reading an input file.
+
+#include "Import.h"
+
+#include "tpopt/Import/Import.h"
+
+#include "mlir/Bytecode/BytecodeWriter.h"
+#include "mlir/Support/FileUtilities.h"
+#include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/ToolOutputFile.h"
+
+using namespace mlir;
+
+static llvm::cl::opt<std::string>
+    source("tp-import", llvm::cl::value_desc("hf:DIR"),
+           llvm::cl::desc("Import a model instead of reading an input file"));
+static llvm::cl::opt<std::string> importOptions(
+    "tp-import-options", llvm::cl::value_desc("key=value ..."),
+    llvm::cl::desc("What to import: phase=prefill|decode|generate batch=N "
+                   "sequence=N cache=N dtype=f32|bf16 logits=last|all"));
+
+bool tp::isImportRequested() {
+  return source.getNumOccurrences() || importOptions.getNumOccurrences();
+}
+
+/// The imported module as bytecode, which keeps locations.
+static std::unique_ptr<llvm::MemoryBuffer>
+importToBuffer(DialectRegistry &registry) {
+  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+  llvm::SourceMgr sources;
+  SourceMgrDiagnosticHandler handler(sources, &context);
+  FailureOr<tp::ImportOptions> options =
+      tp::ImportOptions::parse(importOptions, &context);
+  if (failed(options))
+    return nullptr;
+  OwningOpRef<ModuleOp> module = tp::importModel(source, *options, &context);
+  if (!module)
+    return nullptr;
+  std::string bytes;
+  llvm::raw_string_ostream stream(bytes);
+  if (failed(writeBytecodeToFile(*module, stream)))
+    return nullptr;
+  return llvm::MemoryBuffer::getMemBufferCopy(bytes, source);
+}
+
+LogicalResult tp::runImport(StringRef inputFile, StringRef outputFile,
+                            DialectRegistry &registry) {
+  if (inputFile != "-") {
+    llvm::errs() << "error: with --tp-import no input file is read; leave out "
+                 << inputFile << "\n";
+    return failure();
+  }
+  std::unique_ptr<llvm::MemoryBuffer> buffer = importToBuffer(registry);
+  if (!buffer)
+    return failure();
+  std::string error;
+  std::unique_ptr<llvm::ToolOutputFile> output =
+      openOutputFile(outputFile, &error);
+  if (!output) {
+    llvm::errs() << error << "\n";
+    return failure();
+  }
+  if (failed(MlirOptMain(output->os(), std::move(buffer), registry,
+                         MlirOptMainConfig::createFromCLOptions())))
+    return failure();
+  output->keep();
+  return success();
+}
