@@ -57,8 +57,8 @@ def TP_SoftmaxOp : TP_Op<"softmax", "", builtRule # decomposed # [SameOperandsAn
   let summary = "Exponentials that sum to 1";
   let meaning = "exp(x - max) / sum(exp(x - max)) along `dim`, computed in f32.";
   let constraints = [{
-    1. `dim` is a dimension of the input.
-    2. The result has the input's type.}];
+    1. The result has the input's type.
+    2. `dim` is a dimension of the input.}];
   let ruleText = "`dim` is wanted whole (`!`); the others pass through";
   let example = "%y = tp.softmax %x dim = 1 : tensor<4x16xf32>";
   let arguments = (ins TP_FloatTensor:$input, I64Attr:$dim);
