@@ -112,7 +112,7 @@ def TP_TopKOp : TP_Op<"top_k", "", builtRule # decomposed> {
     1. The input has at least one dimension.
     2. `values` and `indices` have the input's shape but for the last dimension,
        which is at most the input's; `values` has its element type, `indices` i32.}];
-  let ruleText = "...d!->...k!,...k!";
+  let ruleText = "`...d!->...k!,...k!`";
   let example = "%v, %i = tp.top_k %x : tensor<4x16xf32> -> tensor<4x2xf32>, tensor<4x2xi32>";
   let arguments = (ins TP_NumberTensor:$input);
   let results = (outs TP_NumberTensor:$values, TP_IntegerTensor:$indices);
