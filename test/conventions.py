@@ -3,7 +3,7 @@
 # Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Checks what every file of the repository owes.
 
-* Source files begin with the licence header.
+* Source files begin with the licence header (`--fix` writes it).
 * No file mentions a path of somebody's machine.
 * Files of code have less than 900 lines: one subject per file.
 * Error codes are unique, and every code that our code can emit is provoked by
@@ -18,6 +18,10 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SOURCES = (".cpp", ".h", ".c", ".td", ".def", ".py")
+HEADER = """\
+{0} Part of the tp-opt project, under the Apache License v2.0 with LLVM
+{0} Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
 MACHINE_PATH = re.compile(r"(?<![\w.}/-])/(home|root|work|Users)/")
 CODE = re.compile(r"^TP\w*_ERROR\((\d+),\s*(\w+),", re.MULTILINE)
 
@@ -61,6 +65,17 @@ def check_error_codes(texts, errors):
             errors.append(f"{table}: no test provokes {code} ({enumerator})")
 
 
+def add_header(name, text):
+    mark = "#" if name.endswith(".py") or text.startswith("#!") else "//"
+    first, shebang = "", text.startswith("#!")
+    if shebang:
+        first, _, text = text.partition("\n")
+        first += "\n"
+    elif text:
+        text = "\n" + text
+    (ROOT / name).write_text(first + HEADER.format(mark) + text)
+
+
 def main():
     errors = []
     texts = {name: text for name in tracked() if (text := read(name)) is not None}
@@ -71,7 +86,10 @@ def main():
             if ("Part of the tp-opt project" not in head or
                     "SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception"
                     not in head):
-                errors.append(f"{name}: no licence header in the first lines")
+                if "--fix" in sys.argv[1:]:
+                    add_header(name, text)
+                else:
+                    errors.append(f"{name}: no licence header in the first lines")
             if len(lines) >= 900:
                 errors.append(f"{name}: {len(lines)} lines, split it")
         for number, line in enumerate(lines, 1):
