@@ -34,10 +34,16 @@ static FailureOr<AxisRefAttr> parseAxisRef(AsmParser &parser) {
   int64_t pre = 1, size = 0;
   if (parser.parseString(&name))
     return failure();
-  if (succeeded(parser.parseOptionalColon()))
+  if (succeeded(parser.parseOptionalColon())) {
+    SMLoc loc = parser.getCurrentLocation();
     if (parser.parseLParen() || parser.parseInteger(pre) ||
         parser.parseRParen() || parser.parseInteger(size))
       return failure();
+    if (pre < 1 || size < 1)
+      return parser.emitError(loc)
+             << prefix(ErrorCode::BadSubAxis)
+             << "both numbers of a sub-axis are at least 1";
+  }
   return AxisRefAttr::get(parser.getContext(),
                           StringAttr::get(parser.getContext(), name), pre,
                           size);
@@ -312,15 +318,30 @@ void AxisRefAttr::print(AsmPrinter &printer) const {
   printer << '>';
 }
 
-Attribute AxisListAttr::parse(AsmParser &parser, Type) {
+FailureOr<AxisListAttr> AxisListAttr::parseList(AsmParser &parser) {
   FailureOr<SmallVector<AxisRefAttr>> axes = parseAxes(parser);
   if (failed(axes))
-    return {};
+    return failure();
   return AxisListAttr::get(parser.getContext(), *axes);
 }
 
-void AxisListAttr::print(AsmPrinter &printer) const {
+void AxisListAttr::printList(AsmPrinter &printer) const {
   printAxisRefs(printer, getAxes());
+}
+
+Attribute AxisListAttr::parse(AsmParser &parser, Type) {
+  if (parser.parseLess())
+    return {};
+  FailureOr<AxisListAttr> list = parseList(parser);
+  if (failed(list) || parser.parseGreater())
+    return {};
+  return *list;
+}
+
+void AxisListAttr::print(AsmPrinter &printer) const {
+  printer << '<';
+  printList(printer);
+  printer << '>';
 }
 
 Attribute DimShardingAttr::parse(AsmParser &parser, Type) {
@@ -364,13 +385,36 @@ Attribute LocalAttr::parse(AsmParser &parser, Type) {
   FailureOr<ShardingAttr> sharding = parseShardingBody(parser, &global);
   if (failed(sharding) || parser.parseGreater())
     return {};
-  return LocalAttr::get(parser.getContext(), *sharding, global);
+  return parser.getChecked<LocalAttr>(parser.getContext(), *sharding, global);
 }
 
 void LocalAttr::print(AsmPrinter &printer) const {
   printer << '<';
   printShardingBody(printer, getSharding());
   printer << ", global=[" << getGlobal() << "]>";
+}
+
+LogicalResult LocalAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                ShardingAttr sharding,
+                                ArrayRef<int64_t> global) {
+  if (global.size() != sharding.getDims().size())
+    return emitError() << prefix(ErrorCode::RankMismatch) << "`global` has "
+                       << global.size() << " sizes, the sharding "
+                       << sharding.getDims().size() << " dimensions";
+  if (llvm::any_of(global, [](int64_t size) { return size < 0; }))
+    return emitError() << prefix(ErrorCode::DynamicShape)
+                       << "`global` holds sizes of at least 0";
+  return success();
+}
+
+LogicalResult
+LocalAttr::verifyEncoding(ArrayRef<int64_t> shape, Type,
+                          function_ref<InFlightDiagnostic()> emitError) const {
+  if (shape.size() != getGlobal().size())
+    return emitError() << prefix(ErrorCode::RankMismatch) << "the encoding has "
+                       << getGlobal().size() << " dimensions, the tensor has "
+                       << shape.size();
+  return success();
 }
 
 namespace {

@@ -1,3 +1,6 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 // The collectives: each is a step of a reshard plan, and is checked as one.
 
 #include "tpopt/Dialect/SPMD/SPMD.h"
@@ -116,20 +119,6 @@ LogicalResult CollectivePermuteOp::verify() {
 LogicalResult ToPartialOp::verify() {
   return verifyCollective(*this, CollectiveKind::ToPartial, getAxes(), {});
 }
-LogicalResult AllToAllOp::verify() {
-  if (getAxes().getAxes().size() != getFromDims().size() ||
-      getFromDims().size() != getToDims().size())
-    return emitOpError() << "every move names an axis, a dimension it leaves "
-                            "and one it goes to";
-  int64_t rank = cast<RankedTensorType>(getType()).getRank();
-  for (auto dims : {getFromDims(), getToDims()})
-    for (int64_t dim : dims)
-      if (dim < 0 || dim >= rank)
-        return emitOpError() << "moves between dimensions of a tensor of rank "
-                             << rank << ", not " << dim;
-  return verifyCollective(*this, CollectiveKind::AllToAll, getAxes(), {});
-}
-
 CollectiveKind spmd::getKind(CollectiveOpInterface op) {
   return llvm::TypeSwitch<Operation *, CollectiveKind>(op)
       .Case([](AllReduceOp) { return CollectiveKind::AllReduce; })
@@ -154,6 +143,43 @@ ReshardStep spmd::getStep(CollectiveOpInterface op, const Mesh &mesh) {
                                  resolve(op.getInSharding()),
                                  resolve(op.getOutSharding()),
                                  global.getShape()));
+}
+
+LogicalResult AllToAllOp::verify() {
+  if (getAxes().getAxes().size() != getFromDims().size() ||
+      getFromDims().size() != getToDims().size())
+    return emitOpError() << "every move names an axis, a dimension it leaves "
+                            "and one it goes to";
+  int64_t rank = cast<RankedTensorType>(getType()).getRank();
+  for (auto dims : {getFromDims(), getToDims()})
+    for (int64_t dim : dims)
+      if (dim < 0 || dim >= rank)
+        return emitOpError() << "moves between dimensions of a tensor of rank "
+                             << rank << ", not " << dim;
+  if (failed(verifyCollective(*this, CollectiveKind::AllToAll, getAxes(), {})))
+    return failure();
+
+  // There is a step from `in` to `out` over these axes; it must be this one.
+  Mesh mesh = lookupMesh(*this, getInSharding().getMesh()).toMesh();
+  ReshardStep step = getStep(*this, mesh);
+  step.moves.clear();
+  for (auto [axis, from, to] :
+       llvm::zip_equal(resolveAxes(getAxes().getAxes(), mesh), getFromDims(),
+                       getToDims()))
+    step.moves.push_back({axis, unsigned(from), unsigned(to)});
+  auto in = std::get<TensorSharding>(getInSharding().resolve(mesh, rank));
+  RankedTensorType global =
+      getGlobalType(cast<RankedTensorType>(getInput().getType()));
+  llvm::Expected<TensorSharding> made =
+      applyStep(mesh, in, step, global.getShape());
+  if (!made)
+    return emitOpError() << prefix(ErrorCode::CollectiveMismatch)
+                         << llvm::toString(made.takeError());
+  if (!made->sameLayout(step.result))
+    return emitOpError() << prefix(ErrorCode::CollectiveMismatch)
+                         << "the moves lead to " << made->str(mesh)
+                         << ", not to `out`";
+  return success();
 }
 
 Value spmd::createCollective(OpBuilder &builder, Location loc, Value input,

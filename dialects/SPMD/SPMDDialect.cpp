@@ -40,6 +40,22 @@ MeshOp spmd::lookupMesh(Operation *from, FlatSymbolRefAttr name) {
   return SymbolTable::lookupNearestSymbolFrom<MeshOp>(from, name);
 }
 
+/// Checks `sharding` against its mesh for a tensor of `rank`.
+static LogicalResult
+verifyOnMesh(Operation *op, ShardingAttr sharding, unsigned rank,
+             function_ref<InFlightDiagnostic()> emitError) {
+  MeshOp mesh = lookupMesh(op, sharding.getMesh());
+  if (!mesh)
+    return emitError() << prefix(ErrorCode::UnknownMesh)
+                       << "the module has no mesh " << sharding.getMesh()
+                       << "; define one with `spmd.mesh " << sharding.getMesh()
+                       << " <[\"model\"=4]>`";
+  auto resolved = sharding.resolve(mesh.toMesh(), rank);
+  if (auto *error = std::get_if<ShardingError>(&resolved))
+    return emitError() << prefix(error->code) << error->message;
+  return success();
+}
+
 LogicalResult
 spmd::verifySharding(Operation *op, ShardingAttr sharding, Type type,
                      function_ref<InFlightDiagnostic()> emitError) {
@@ -48,16 +64,19 @@ spmd::verifySharding(Operation *op, ShardingAttr sharding, Type type,
     return emitError() << prefix(ErrorCode::RankMismatch)
                        << "a sharding stands on a ranked tensor, not on "
                        << type;
-  MeshOp mesh = lookupMesh(op, sharding.getMesh());
-  if (!mesh)
-    return emitError() << prefix(ErrorCode::UnknownMesh)
-                       << "the module has no mesh " << sharding.getMesh()
-                       << "; define one with `spmd.mesh " << sharding.getMesh()
-                       << " <[\"model\"=4]>`";
-  auto resolved = sharding.resolve(mesh.toMesh(), tensor.getRank());
-  if (auto *error = std::get_if<ShardingError>(&resolved))
-    return emitError() << prefix(error->code) << error->message;
-  return success();
+  return verifyOnMesh(op, sharding, tensor.getRank(), emitError);
+}
+
+LogicalResult spmd::verifyAxes(Operation *op, FlatSymbolRefAttr mesh,
+                               ArrayRef<AxisRefAttr> axes,
+                               function_ref<InFlightDiagnostic()> emitError) {
+  // What a list of axes must be is what the axes of a dimension must be.
+  MLIRContext *context = op->getContext();
+  auto dim = DimShardingAttr::get(context, axes, /*open=*/false,
+                                  /*priority=*/-1);
+  return verifyOnMesh(
+      op, ShardingAttr::get(context, mesh, dim, {}, {}, ReduceKind::Sum),
+      /*rank=*/1, emitError);
 }
 
 LogicalResult SPMDDialect::verifyOperationAttribute(Operation *op,

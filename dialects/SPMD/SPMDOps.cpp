@@ -19,12 +19,26 @@ using namespace tp::spmd;
 // Custom directives
 //===----------------------------------------------------------------------===//
 
+/// `{"x", "y"}`.
+static ParseResult parseAxisNames(OpAsmParser &parser, AxisListAttr &axes) {
+  FailureOr<AxisListAttr> list = AxisListAttr::parseList(parser);
+  if (failed(list))
+    return failure();
+  axes = *list;
+  return success();
+}
+
+static void printAxisNames(OpAsmPrinter &printer, Operation *,
+                           AxisListAttr axes) {
+  axes.printList(printer);
+}
+
 /// `[{"x"}, {}]`: one axis list per dimension.
 static ParseResult parseDimAxes(OpAsmParser &parser, ArrayAttr &dims) {
   SmallVector<Attribute> lists;
   auto parseList = [&]() -> ParseResult {
     AxisListAttr list;
-    if (parser.parseCustomAttributeWithFallback(list))
+    if (parseAxisNames(parser, list))
       return failure();
     lists.push_back(list);
     return success();
@@ -38,7 +52,7 @@ static ParseResult parseDimAxes(OpAsmParser &parser, ArrayAttr &dims) {
 static void printDimAxes(OpAsmPrinter &printer, Operation *, ArrayAttr dims) {
   printer << '[';
   llvm::interleaveComma(dims.getAsRange<AxisListAttr>(), printer,
-                        [&](AxisListAttr list) { list.print(printer); });
+                        [&](AxisListAttr list) { list.printList(printer); });
   printer << ']';
 }
 
@@ -76,10 +90,16 @@ static ParseResult parseMoves(OpAsmParser &parser, AxisListAttr &axes,
     int64_t pre = 1, size = 0;
     if (parser.parseString(&name) || parser.parseColon())
       return failure();
-    if (succeeded(parser.parseOptionalLParen()))
+    SMLoc loc = parser.getCurrentLocation();
+    if (succeeded(parser.parseOptionalLParen())) {
       if (parser.parseInteger(pre) || parser.parseRParen() ||
           parser.parseInteger(size) || parser.parseColon())
         return failure();
+      if (pre < 1 || size < 1)
+        return parser.emitError(loc)
+               << prefix(ErrorCode::BadSubAxis)
+               << "both numbers of a sub-axis are at least 1";
+    }
     if (parser.parseInteger(fromDims.emplace_back()) || parser.parseArrow() ||
         parser.parseInteger(toDims.emplace_back()))
       return failure();
@@ -213,80 +233,146 @@ LogicalResult GroupOp::verify() {
 // ManualOp
 //===----------------------------------------------------------------------===//
 
-LogicalResult ManualOp::verify() {
-  if (getInShardings().size() != getInputs().size() ||
-      getOutShardings().size() != getOutputs().size())
-    return emitOpError() << "needs one in-sharding for each of "
-                         << getInputs().size()
-                         << " operands and one out-sharding for each of "
-                         << getOutputs().size() << " results";
+/// The mesh that the shardings of a verified op name.
+static FlatSymbolRefAttr getMeshName(ManualOp op) {
+  ArrayAttr shardings =
+      op.getInShardings().empty() ? op.getOutShardings() : op.getInShardings();
+  return cast<ShardingAttr>(shardings[0]).getMesh();
+}
 
-  // Shardings against the types outside and inside.
-  Operation *terminator = getBody().front().getTerminator();
-  if (getBody().getNumArguments() != getInputs().size() ||
-      terminator->getNumOperands() != getOutputs().size())
-    return emitOpError()
-           << "region takes one argument per operand and returns one value per "
-              "result";
-  FlatSymbolRefAttr meshName;
-  auto check = [&](ArrayAttr shardings, TypeRange outer, TypeRange inner,
-                   StringRef what) -> LogicalResult {
-    for (unsigned index = 0; index < shardings.size(); ++index) {
-      auto entry = cast<ShardingAttr>(shardings[index]);
-      auto emit = [&] {
-        return emitOpError() << what << " #" << index << ": ";
-      };
-      if (!meshName)
-        meshName = entry.getMesh();
-      if (entry.getMesh() != meshName)
-        return emit() << "names mesh " << entry.getMesh() << ", others name "
-                      << meshName;
-      if (failed(verifySharding(*this, entry, outer[index], emit)))
-        return failure();
-      Mesh mesh = lookupMesh(*this, entry.getMesh()).toMesh();
-      AxisList manual = resolveAxes(getAxes().getAxes(), mesh);
-      RankedTensorType type =
-          getGlobalType(cast<RankedTensorType>(outer[index]));
-      auto sharding =
-          std::get<TensorSharding>(entry.resolve(mesh, type.getRank()));
-      TensorSharding manualPart = TensorSharding::replicate(type.getRank());
-      for (auto [dim, part] : llvm::zip(sharding.dims, manualPart.dims)) {
-        bool sawFree = false;
-        for (const AxisRef &axis : dim.axes) {
-          bool isManual = overlap(axis, manual);
-          if (isManual && sawFree)
-            return emit() << "manual axes stand before all others in every "
-                             "dimension";
-          sawFree |= !isManual;
-          if (isManual)
-            part.axes.push_back(axis);
-        }
-      }
-      auto innerType = dyn_cast<RankedTensorType>(inner[index]);
-      SmallVector<int64_t> local = getLocalShape(manualPart, type.getShape());
-      if (!innerType || innerType.getElementType() != type.getElementType() ||
-          innerType.getShape() != ArrayRef<int64_t>(local))
-        return emit() << "is " << inner[index] << " inside, the manual axes "
-                      << "make it "
-                      << RankedTensorType::get(local, type.getElementType());
+/// What a device holds of `type` if only the manual axes of `sharding` cut it;
+/// none, with the reason emitted, if they do not stand first.
+static FailureOr<RankedTensorType>
+cutByManualAxes(RankedTensorType type, const TensorSharding &sharding,
+                ArrayRef<AxisRef> manual,
+                function_ref<InFlightDiagnostic()> emitError) {
+  TensorSharding manualPart = TensorSharding::replicate(type.getRank());
+  for (auto [dim, part] : llvm::zip_equal(sharding.dims, manualPart.dims))
+    for (size_t index = 0; index < dim.axes.size(); ++index) {
+      const AxisRef &axis = dim.axes[index];
+      bool isManual = llvm::any_of(
+          manual, [&](const AxisRef &m) { return m.contains(axis); });
+      if (!isManual && overlap(axis, manual))
+        return emitError() << "an axis is manual as a whole or not at all";
+      if (isManual && part.axes.size() != index)
+        return emitError() << "manual axes stand before all others in every "
+                              "dimension";
+      if (isManual)
+        part.axes.push_back(axis);
     }
-    return success();
+  return RankedTensorType::get(getLocalShape(manualPart, type.getShape()),
+                               type.getElementType());
+}
+
+LogicalResult ManualOp::verify() {
+  Operation *terminator = getBody().front().getTerminator();
+  if (getInShardings().size() != getInputs().size() ||
+      getOutShardings().size() != getOutputs().size() ||
+      getBody().getNumArguments() != getInputs().size() ||
+      terminator->getNumOperands() != getOutputs().size() ||
+      getInputs().size() + getOutputs().size() == 0)
+    return emitOpError() << "needs an in-sharding and a region argument for "
+                            "each operand, an out-sharding and a returned "
+                            "value for each result, and at least one of them";
+
+  FlatSymbolRefAttr meshName = getMeshName(*this);
+  SmallVector<ShardingAttr> shardings(
+      getInShardings().getAsRange<ShardingAttr>());
+  llvm::append_range(shardings, getOutShardings().getAsRange<ShardingAttr>());
+  SmallVector<Type> outer(getInputs().getTypes());
+  llvm::append_range(outer, getOutputs().getTypes());
+  SmallVector<Type> inner(getBody().getArgumentTypes());
+  llvm::append_range(inner, terminator->getOperandTypes());
+  auto emitAt = [&](size_t index) {
+    size_t inputs = getInputs().size();
+    return emitOpError() << (index < inputs ? "operand #" : "result #")
+                         << (index < inputs ? index : index - inputs) << ": ";
   };
-  if (failed(check(getInShardings(), getInputs().getTypes(),
-                   getBody().getArgumentTypes(), "operand")))
+
+  for (auto [index, sharding] : llvm::enumerate(shardings)) {
+    if (sharding.getMesh() != meshName)
+      return emitAt(index) << "names mesh " << sharding.getMesh()
+                           << ", others name " << meshName;
+    if (failed(verifySharding(*this, sharding, outer[index],
+                              [&, i = index] { return emitAt(i); })))
+      return failure();
+  }
+  if (failed(verifyAxes(*this, meshName, getAxes().getAxes(),
+                        [&] { return emitOpError() << "axes: "; })))
     return failure();
-  return check(getOutShardings(), getOutputs().getTypes(),
-               terminator->getOperandTypes(), "result");
+
+  Mesh mesh = lookupMesh(*this, meshName).toMesh();
+  AxisList manual = resolveAxes(getAxes().getAxes(), mesh);
+  for (auto [index, attr] : llvm::enumerate(shardings)) {
+    RankedTensorType type =
+        getGlobalType(cast<RankedTensorType>(outer[index]));
+    auto sharding =
+        std::get<TensorSharding>(attr.resolve(mesh, type.getRank()));
+    FailureOr<RankedTensorType> cut = cutByManualAxes(
+        type, sharding, manual, [&, i = index] { return emitAt(i); });
+    if (failed(cut))
+      return failure();
+    auto innerType = dyn_cast<RankedTensorType>(inner[index]);
+    if (!innerType || innerType.getElementType() != cut->getElementType() ||
+        innerType.getShape() != cut->getShape())
+      return emitAt(index) << "is " << inner[index]
+                           << " inside, the manual axes make it " << *cut;
+  }
+  return success();
 }
 
 //===----------------------------------------------------------------------===//
-// ShiftOp, MaskOp
+// AxisIndexOp, ShiftOp, MaskOp
 //===----------------------------------------------------------------------===//
+
+/// Whether Localize has cut `function`: a type of its signature says so.
+static bool isLocal(FunctionOpInterface function) {
+  auto isLocalType = [](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return tensor && isa_and_present<LocalAttr>(tensor.getEncoding());
+  };
+  return llvm::any_of(function.getArgumentTypes(), isLocalType) ||
+         llvm::any_of(function.getResultTypes(), isLocalType);
+}
+
+/// Checks that `op` stands where every place along `axes` has a program of its
+/// own: in spmd.manual over them, or in a function that Localize has cut.
+static LogicalResult verifyPlace(Operation *op, ArrayRef<AxisRefAttr> axes) {
+  for (Operation *parent = op->getParentOp(); parent;
+       parent = parent->getParentOp()) {
+    if (auto function = dyn_cast<FunctionOpInterface>(parent);
+        function && isLocal(function))
+      return success();
+    auto manual = dyn_cast<ManualOp>(parent);
+    if (!manual)
+      continue;
+    Mesh mesh = lookupMesh(manual, getMeshName(manual)).toMesh();
+    AxisList covered = resolveAxes(manual.getAxes().getAxes(), mesh);
+    AxisList wanted = resolveAxes(axes, mesh);
+    if (wanted.size() == axes.size() &&
+        llvm::all_of(wanted, [&](const AxisRef &axis) {
+          return llvm::any_of(
+              covered, [&](const AxisRef &c) { return c.contains(axis); });
+        }))
+      return success();
+  }
+  return op->emitOpError() << "stands in spmd.manual over its axes or in a "
+                              "function that tp-localize has cut: elsewhere "
+                              "there is no device to speak of";
+}
+
+LogicalResult AxisIndexOp::verify() {
+  if (failed(verifyPlace(*this, getAxes().getAxes())))
+    return failure();
+  return verifyAxes(*this, getMeshAttr(), getAxes().getAxes(),
+                    [&] { return emitOpError(); });
+}
 
 LogicalResult ShiftOp::verify() {
   if (getMode() != "wrap" && getMode() != "fill")
     return emitOpError() << "mode is wrap or fill, not " << getMode();
-  return success();
+  return verifyPlace(*this, AxisRefAttr::get(getContext(), getAxisAttr(),
+                                             /*pre=*/1, /*size=*/0));
 }
 
 LogicalResult MaskOp::verify() {
@@ -298,5 +384,8 @@ LogicalResult MaskOp::verify() {
     if (dim < 0 || dim >= type.getRank())
       return emitOpError() << "masks dimension " << dim
                            << " of a tensor of rank " << type.getRank();
+  if (getValue().getType() != type.getElementType())
+    return emitOpError() << "value is a " << getValue().getType()
+                         << " in a tensor of " << type.getElementType();
   return success();
 }

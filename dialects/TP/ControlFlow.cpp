@@ -11,7 +11,9 @@ using namespace tp;
 /// The terminator of `region` yields exactly `types`.
 static LogicalResult verifyYield(Operation *op, Region &region, TypeRange types,
                                  StringRef what) {
-  auto yield = dyn_cast<YieldOp>(region.front().getTerminator());
+  // Runs before the region's own verification: the block may be empty.
+  Block &block = region.front();
+  auto yield = block.empty() ? YieldOp() : dyn_cast<YieldOp>(&block.back());
   if (!yield || yield.getOperandTypes() != types) {
     InFlightDiagnostic diag = op->emitOpError()
                               << what << " must yield (" << types << ")";

@@ -40,10 +40,6 @@ LogicalResult EinsumOp::verify() {
     for (char letter : term)
       if (!llvm::isAlpha(letter))
         return error() << "'" << Twine(letter) << "' is not a letter";
-  for (char letter : terms.result)
-    if (!terms.lhs.contains(letter) && !terms.rhs.contains(letter))
-      return error() << "result letter '" << Twine(letter)
-                     << "' is in no operand: broadcast first";
   ArrayRef<int64_t> operands[] = {typeOf(getLhs()).getShape(),
                                   typeOf(getRhs()).getShape()};
   ArrayRef<int64_t> results[] = {typeOf(getResult()).getShape()};
@@ -52,6 +48,10 @@ LogicalResult EinsumOp::verify() {
   if (!rule)
     return emitOpError() << prefix(ErrorCode::BadEinsum)
                          << llvm::toString(rule.takeError());
+  for (char letter : terms.result)
+    if (!terms.lhs.contains(letter) && !terms.rhs.contains(letter))
+      return error() << "result letter '" << Twine(letter)
+                     << "' is in no operand: broadcast first";
   Type lhs = typeOf(getLhs()).getElementType();
   Type result = typeOf(getResult()).getElementType();
   if (lhs != typeOf(getRhs()).getElementType())

@@ -89,10 +89,12 @@ void ConstantOp::print(OpAsmPrinter &printer) {
 }
 
 LogicalResult ConstantOp::verify() {
-  auto value = cast<RankedTensorType>(getValue().getType());
-  if (value.getShape() != getType().getShape() ||
+  // A dense value may be a vector, too.
+  auto value = dyn_cast<RankedTensorType>(getValue().getType());
+  if (!value || value.getShape() != getType().getShape() ||
       value.getElementType() != getType().getElementType())
-    return emitOpError() << "value is " << value << ", result is " << getType();
+    return emitOpError() << "value is " << getValue().getType()
+                         << ", result is " << getType();
   return success();
 }
 

@@ -51,9 +51,17 @@ void TPDialect::initialize() {
 // Types
 //===----------------------------------------------------------------------===//
 
+/// More elements than any machine holds; it keeps products of sizes in range.
+static constexpr double kMaxElements = 0x1p60;
+
 static Type getElement(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
-  return tensor && tensor.hasStaticShape() ? tensor.getElementType() : Type();
+  if (!tensor || !tensor.hasStaticShape())
+    return Type();
+  double elements = 1;
+  for (int64_t size : tensor.getShape())
+    elements *= std::max<int64_t>(size, 1);
+  return elements <= kMaxElements ? tensor.getElementType() : Type();
 }
 
 bool tp::isFloatTensor(Type type) {

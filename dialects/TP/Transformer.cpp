@@ -104,8 +104,6 @@ LogicalResult SoftmaxOp::verify() {
   if (int64_t(getDim()) < 0 || int64_t(getDim()) >= getType().getRank())
     return emitOpError() << "dim " << getDim() << " is no dimension of rank "
                          << getType().getRank();
-  if (getInput().getType() != getType())
-    return emitOpError() << "result must have the input's type";
   return success();
 }
 
@@ -140,11 +138,14 @@ LogicalResult RotaryOp::verify() {
   if (input.getRank() < 3)
     return emitOpError() << "input is [batch, position, .., feature], not "
                          << input;
-  ArrayRef<int64_t> lead = cos.getShape().drop_back();
-  ArrayRef<int64_t> batchAndPosition = input.getShape().take_front(2);
-  if (cos != typeOf(getSin()) || cos.getRank() < 2 || cos.getRank() > 3 ||
-      lead != batchAndPosition.take_back(lead.size()) ||
-      2 * cos.getShape().back() > input.getShape().back())
+  bool fits =
+      cos == typeOf(getSin()) && cos.getRank() >= 2 && cos.getRank() <= 3;
+  if (fits) {
+    ArrayRef<int64_t> lead = cos.getShape().drop_back();
+    fits = lead == input.getShape().take_front(2).take_back(lead.size()) &&
+           cos.getShape().back() <= input.getShape().back() / 2;
+  }
+  if (!fits)
     return emitOpError() << "cos and sin are [position, h] or [batch, "
                             "position, h] with 2h at most "
                          << input.getShape().back() << ", not " << cos

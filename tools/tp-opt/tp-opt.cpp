@@ -9,6 +9,7 @@
 
 #include "mlir/Dialect/Func/Extensions/InlinerExtension.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/MLIRContext.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
 #include "llvm/Support/CommandLine.h"
@@ -60,7 +61,18 @@ static void hideForeignOptions() {
   }
 }
 
+/// Errors point at the user's line; the op dumped behind them is for compiler
+/// engineers, who pass --mlir-print-op-on-diagnostic.
+static void keepDiagnosticsShort() {
+  mlir::registerMLIRContextCLOptions();
+  llvm::cl::Option *option =
+      llvm::cl::getRegisteredOptions().lookup("mlir-print-op-on-diagnostic");
+  if (option)
+    static_cast<llvm::cl::opt<bool> *>(option)->setInitialValue(false);
+}
+
 int main(int argc, char **argv) {
+  keepDiagnosticsShort();
   hideForeignOptions();
   mlir::DialectRegistry registry;
   tp::registerTPOptDialects(registry);

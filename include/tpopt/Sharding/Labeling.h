@@ -1,3 +1,6 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// \file Choosing one option per node so that options of neighbours go together
 /// cheaply: how Partition picks, for every op at once, the sharding it computes
 /// in.

@@ -17,6 +17,7 @@
 #include "mlir/IR/OpDefinition.h"
 #include "mlir/IR/OpImplementation.h"
 #include "mlir/IR/SymbolTable.h"
+#include "mlir/IR/TensorEncoding.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -52,6 +53,13 @@ ShardingAttr getSharding(mlir::Value value);
 
 /// Sets the sharding of a value where getSharding() finds it.
 void setSharding(mlir::Value value, ShardingAttr sharding);
+
+/// Checks that `mesh` exists and has each of `axes`, once, and says at
+/// `emitError` what is wrong.
+mlir::LogicalResult
+verifyAxes(mlir::Operation *op, mlir::FlatSymbolRefAttr mesh,
+           llvm::ArrayRef<AxisRefAttr> axes,
+           llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
 
 /// The axes of a list in terms of `mesh`; unknown names are left out, so verify
 /// first.

@@ -9,6 +9,7 @@
 include "mlir/IR/OpBase.td"
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/EnumAttr.td"
+include "mlir/IR/TensorEncoding.td"
 
 def SPMD_Dialect : Dialect {
   let name = "spmd";
@@ -37,7 +38,8 @@ def SPMD_Dialect : Dialect {
   }];
 }
 
-class SPMD_Attr<string name, string attrMnemonic> : AttrDef<SPMD_Dialect, name> {
+class SPMD_Attr<string name, string attrMnemonic, list<Trait> traits = []>
+    : AttrDef<SPMD_Dialect, name, traits> {
   let mnemonic = attrMnemonic;
 }
 
@@ -46,6 +48,8 @@ def SPMD_LinkAttr : SPMD_Attr<"Link", "link"> {
   let description = [{
     Sending n bytes along an axis takes `us` microseconds plus n bytes at `gbps`
     gigabytes (10^9 bytes) per second.
+
+    **Constraints:** `us` is at least 0, `gbps` above 0.
 
     Example: `#spmd.link<us=2.0, gbps=370.0>`
   }];
@@ -78,6 +82,10 @@ def SPMD_AxisRefAttr : SPMD_Attr<"AxisRef", "axis"> {
   let description = [{
     `"x"` is a whole axis. `"x":(1)2` reads x as 1 * 2 * rest and takes the
     middle part; see `tp::AxisRef`. A `size` of zero stands for the whole axis.
+
+    **Constraints:** both numbers of a written sub-axis are at least 1.
+
+    Example: `#spmd.axis<"x":(1)2>`
   }];
   let parameters = (ins "::mlir::StringAttr":$name, "int64_t":$pre,
                         "int64_t":$size);
@@ -86,9 +94,14 @@ def SPMD_AxisRefAttr : SPMD_Attr<"AxisRef", "axis"> {
 
 def SPMD_AxisListAttr : SPMD_Attr<"AxisList", "axes"> {
   let summary = "An ordered list of axes, major first";
-  let description = "Example: `{\"x\", \"y\":(1)2}`";
+  let description = "Example: `#spmd.axes<{\"x\", \"y\":(1)2}>`";
   let parameters = (ins OptionalArrayRefParameter<"AxisRefAttr">:$axes);
   let hasCustomAssemblyFormat = 1;
+  let extraClassDeclaration = [{
+    /// The list without the angle brackets, as ops write it: `{"x"}`.
+    static ::mlir::FailureOr<AxisListAttr> parseList(::mlir::AsmParser &parser);
+    void printList(::mlir::AsmPrinter &printer) const;
+  }];
 }
 
 def SPMD_DimShardingAttr : SPMD_Attr<"DimSharding", "dim"> {
@@ -96,6 +109,8 @@ def SPMD_DimShardingAttr : SPMD_Attr<"DimSharding", "dim"> {
   let description = [{
     `{"x", "y"}`: cut along x, then y, closed. `{"x", ?}`: propagation may add
     axes. `{"x"}p1`: with priority 1. A `priority` of -1 stands for none.
+
+    Example: `#spmd.dim<{"x", ?}p1>`
   }];
   let parameters = (ins OptionalArrayRefParameter<"AxisRefAttr">:$axes,
                         "bool":$open, "int64_t":$priority);
@@ -141,17 +156,22 @@ def SPMD_ShardingAttr : SPMD_Attr<"Sharding", "sharding"> {
   }];
 }
 
-def SPMD_LocalAttr : SPMD_Attr<"Local", "local"> {
+def SPMD_LocalAttr : SPMD_Attr<"Local", "local", [
+    DeclareAttrInterfaceMethods<VerifiableTensorEncoding>]> {
   let summary = "The encoding of a per-device tensor type";
   let description = [{
     Says which part of what global tensor a device's buffer is: no rewrite can
     lose a partial sum, the global extent or the padding.
+
+    **Constraints:** `global` has one size of at least 0 for each dimension of the
+    sharding, and the tensor as many dimensions.
 
     Example: `tensor<4x6xf32, #spmd.local<@mesh, [{"x"}, {} ], global=[14, 6]>>`
   }];
   let parameters = (ins "ShardingAttr":$sharding,
                         OptionalArrayRefParameter<"int64_t">:$global);
   let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
 }
 
 #endif // TPOPT_DIALECT_SPMD_SPMDDIALECT

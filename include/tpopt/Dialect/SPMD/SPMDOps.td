@@ -151,11 +151,14 @@ def SPMD_ManualOp : SPMD_Op<"manual", [IsolatedFromAbove,
     the manual axes are allowed. The other axes propagate through as usual.
 
     **Constraints**
-    1. One in-sharding per operand, one out-sharding per result.
+    1. One in-sharding and region argument per operand, one out-sharding and
+       returned value per result, and at least one of them: they name the mesh.
     2. Every sharding fits its tensor and mesh, and all name the same mesh.
-    3. Manual axes stand before all others in every dimension.
-    4. Region arguments have the operands' types, cut by the manual axes.
-    5. Returned values have the results' types, cut by the manual axes.
+    3. `axes` are axes of the mesh, each once.
+    4. An axis of a sharding is manual as a whole or not at all, and manual axes
+       stand before all others in every dimension.
+    5. Region arguments have the operands' types, cut by the manual axes.
+    6. Returned values have the results' types, cut by the manual axes.
 
     Example:
 
@@ -175,7 +178,7 @@ def SPMD_ManualOp : SPMD_Op<"manual", [IsolatedFromAbove,
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     `(` $inputs `)` `in` custom<Shardings>($in_shardings)
-    `out` custom<Shardings>($out_shardings) `axes` $axes
+    `out` custom<Shardings>($out_shardings) `axes` custom<AxisNames>($axes)
     $body attr-dict `:` functional-type($inputs, $outputs)
   }];
   let hasVerifier = 1;
@@ -187,7 +190,14 @@ def SPMD_ReturnOp : SPMD_Op<"return", [Pure, Terminator, ReturnLike,
   let description = [{
     **Meaning:** the values that `spmd.manual` puts together.
 
-    Example: `spmd.return %b : tensor<2x512xf32>`
+    Example:
+
+    ```mlir
+    %1 = spmd.manual (%0) in [<@mesh, [{} ]>] out [<@mesh, [{} ]>] axes {"x"} {
+    ^bb0(%a: tensor<512xf32>):
+      spmd.return %a : tensor<512xf32>
+    } : (tensor<512xf32>) -> tensor<512xf32>
+    ```
   }];
   let arguments = (ins Variadic<AnyRankedTensor>:$operands);
   let assemblyFormat = "attr-dict ($operands^ `:` type($operands))?";
@@ -252,7 +262,7 @@ def SPMD_AllReduceOp : SPMD_CollectiveOp<"all_reduce"> {
   }]);
   let arguments = (ins AnyRankedTensor:$input, SPMD_AxisListAttr:$axes,
                        SPMD_ShardingAttr:$in_sharding, SPMD_ShardingAttr:$out_sharding);
-  let assemblyFormat = !strconcat("$input $axes ", inOutFormat);
+  let assemblyFormat = !strconcat("$input custom<AxisNames>($axes) ", inOutFormat);
 }
 
 def SPMD_ReduceScatterOp : SPMD_CollectiveOp<"reduce_scatter"> {
@@ -405,7 +415,7 @@ def SPMD_ToPartialOp : SPMD_CollectiveOp<"to_partial"> {
   }]);
   let arguments = (ins AnyRankedTensor:$input, SPMD_AxisListAttr:$axes,
                        SPMD_ShardingAttr:$in_sharding, SPMD_ShardingAttr:$out_sharding);
-  let assemblyFormat = !strconcat("$input $axes ", inOutFormat);
+  let assemblyFormat = !strconcat("$input custom<AxisNames>($axes) ", inOutFormat);
 }
 
 //===----------------------------------------------------------------------===//
@@ -419,14 +429,25 @@ def SPMD_AxisIndexOp : SPMD_Op<"axis_index", [Pure]> {
     significant, from 0. Allowed in `spmd.manual` and after Localize.
 
     **Constraints**
-    1. The mesh exists and has the axes.
-    2. Stands in `spmd.manual`, or in a function that Localize has cut.
+    1. Stands in `spmd.manual` over these axes, or in a function that Localize
+       has cut: one with a `#spmd.local` type in its signature.
+    2. The mesh exists and has the axes.
 
-    Example: `%i = spmd.axis_index @mesh {"x"} : tensor<i32>`
+    Example:
+
+    ```mlir
+    %1 = spmd.manual (%0) in [<@mesh, [{"x"} ]>] out [<@mesh, [{"x"} ]>] axes {"x"} {
+    ^bb0(%a: tensor<1xi32>):
+      %i = spmd.axis_index @mesh {"x"} : tensor<i32>
+      %b = tp.reshape %i : tensor<i32> -> tensor<1xi32>
+      spmd.return %b : tensor<1xi32>
+    } : (tensor<4xi32>) -> tensor<4xi32>
+    ```
   }];
   let arguments = (ins FlatSymbolRefAttr:$mesh, SPMD_AxisListAttr:$axes);
   let results = (outs 0DTensorOf<[I32]>:$result);
-  let assemblyFormat = "$mesh $axes attr-dict `:` type($result)";
+  let assemblyFormat = "$mesh custom<AxisNames>($axes) attr-dict `:` type($result)";
+  let hasVerifier = 1;
 }
 
 def SPMD_ShiftOp : SPMD_Op<"shift", [Pure, SameOperandsAndResultType]> {
@@ -443,8 +464,18 @@ def SPMD_ShiftOp : SPMD_Op<"shift", [Pure, SameOperandsAndResultType]> {
 
     **Constraints**
     1. `mode` is `wrap` or `fill`.
+    2. Stands in `spmd.manual` over this axis, or in a function that Localize
+       has cut.
 
-    Example: `%1 = spmd.shift %0 along "x" by 1 wrap : tensor<4xf32>`
+    Example:
+
+    ```mlir
+    %1 = spmd.manual (%0) in [<@mesh, [{"x"} ]>] out [<@mesh, [{"x"} ]>] axes {"x"} {
+    ^bb0(%a: tensor<4xf32>):
+      %b = spmd.shift %a along "x" by 1 wrap : tensor<4xf32>
+      spmd.return %b : tensor<4xf32>
+    } : (tensor<16xf32>) -> tensor<16xf32>
+    ```
   }];
   let arguments = (ins AnyRankedTensor:$input, StrAttr:$axis, I64Attr:$by,
                        StrAttr:$mode);
@@ -466,17 +497,18 @@ def SPMD_MaskOp : SPMD_Op<"mask", [Pure, SameOperandsAndResultType]> {
     **Constraints**
     1. The type has a `#spmd.local` encoding.
     2. Every entry of `dims` is a dimension of the tensor.
+    3. `value` has the tensor's element type.
 
     Example:
 
     ```mlir
-    %1 = spmd.mask %0 [0] 0.0 : tensor<4x6xf32, #spmd.local<@mesh, [{"x"}, {} ], global=[14, 6]>>
+    %1 = spmd.mask %0 [0] value(0.0 : f32) : tensor<4x6xf32, #spmd.local<@mesh, [{"x"}, {} ], global=[14, 6]>>
     ```
   }];
   let arguments = (ins AnyRankedTensor:$input, DenseI64ArrayAttr:$dims,
                        TypedAttrInterface:$value);
   let results = (outs AnyRankedTensor:$result);
-  let assemblyFormat = "$input $dims $value attr-dict `:` type($result)";
+  let assemblyFormat = "$input $dims `value` `(` $value `)` attr-dict `:` type($result)";
   let hasVerifier = 1;
 }
 

@@ -68,7 +68,8 @@ def TP_CaseOp : TP_Op<"case", "", [RecursiveMemoryEffects]> {
     condition with the else branch first.}];
   let constraints = [{
     1. `index` is a scalar integer or i1.
-    2. There is at least one branch, and every branch yields the results' types.}];
+    2. There is at least one branch.
+    3. Branches have no arguments and yield the results' types.}];
   let example = [{%r = tp.case %p {
     tp.yield %a : tensor<4xf32>
   }, {
@@ -85,7 +86,9 @@ def TP_YieldOp : TP_Op<"yield", "", [Pure, Terminator, ReturnLike,
     ParentOneOf<["ForOp", "WhileOp", "CaseOp"]>]> {
   let summary = "End a region of tp.for, tp.while or tp.case";
   let meaning = "the values of the region.";
-  let example = "tp.yield %y : tensor<4xf32>";
+  let example = [{%r = tp.case %i {
+    tp.yield %y : tensor<4xf32>
+  } : (tensor<i32>) -> tensor<4xf32>}];
   let arguments = (ins Variadic<TP_Tensor>:$operands);
   let assemblyFormat = "attr-dict ($operands^ `:` type($operands))?";
 }

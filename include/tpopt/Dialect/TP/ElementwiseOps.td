@@ -23,12 +23,12 @@ defvar elementwiseMethods = [{
 }];
 
 class TP_UnaryOp<string mnemonic, string kind, string what,
-                 Type type = TP_FloatTensor>
+                 Type type = TP_FloatTensor, string element = "f32">
     : TP_Op<mnemonic, "...->...", elementwise # linear # evaluated # [SameOperandsAndResultType]> {
   let summary = what # ", element by element";
   let meaning = what # " of every element.";
   let constraints = "1. Input and result have one shape and element type.";
-  let example = "%y = tp." # mnemonic # " %x : tensor<4x16xf32>";
+  let example = "%y = tp." # mnemonic # " %x : tensor<4x16x" # element # ">";
   let arguments = (ins type:$input);
   let results = (outs type:$result);
   let assemblyFormat = "$input attr-dict `:` type($result)";
@@ -63,15 +63,16 @@ def TP_LogisticOp : TP_UnaryOp<"logistic", "Logistic", "1 / (1 + exp(-x))">;
 def TP_FloorOp : TP_UnaryOp<"floor", "Floor", "The largest integer not above">;
 def TP_CeilOp : TP_UnaryOp<"ceil", "Ceil", "The smallest integer not below">;
 def TP_RoundEvenOp : TP_UnaryOp<"round_even", "RoundEven", "The nearest integer, ties to even">;
-def TP_NotOp : TP_UnaryOp<"not", "Not", "The bitwise complement", TP_IntegerTensor>;
+def TP_NotOp : TP_UnaryOp<"not", "Not", "The bitwise complement", TP_IntegerTensor, "i32">;
 
 class TP_BinaryOp<string mnemonic, string kind, string what,
-                  Type type = TP_NumberTensor, list<Trait> traits = []>
+                  Type type = TP_NumberTensor, list<Trait> traits = [],
+                  string element = "f32">
     : TP_Op<mnemonic, "...,...->...", elementwise # linear # evaluated # [SameOperandsAndResultType] # traits> {
   let summary = what # ", element by element";
   let meaning = what # " of every pair of elements.";
   let constraints = "1. Operands and result have one shape and element type.";
-  let example = "%y = tp." # mnemonic # " %a, %b : tensor<4x16xf32>";
+  let example = "%y = tp." # mnemonic # " %a, %b : tensor<4x16x" # element # ">";
   let arguments = (ins type:$lhs, type:$rhs);
   let results = (outs type:$result);
   let assemblyFormat = "$lhs `,` $rhs attr-dict `:` type($result)";
@@ -97,9 +98,9 @@ def TP_MaxOp : TP_BinaryOp<"max", "Max", "The maximum", TP_NumberTensor, [Commut
 def TP_MinOp : TP_BinaryOp<"min", "Min", "The minimum", TP_NumberTensor, [Commutative]>;
 def TP_PowOp : TP_BinaryOp<"pow", "Pow", "The power">;
 def TP_RemOp : TP_BinaryOp<"rem", "Rem", "The remainder, with the sign of the dividend">;
-def TP_AndOp : TP_BinaryOp<"and", "And", "The bitwise and", TP_IntegerTensor, [Commutative]>;
-def TP_OrOp : TP_BinaryOp<"or", "Or", "The bitwise or", TP_IntegerTensor, [Commutative]>;
-def TP_XorOp : TP_BinaryOp<"xor", "Xor", "The bitwise exclusive or", TP_IntegerTensor, [Commutative]>;
+def TP_AndOp : TP_BinaryOp<"and", "And", "The bitwise and", TP_IntegerTensor, [Commutative], "i32">;
+def TP_OrOp : TP_BinaryOp<"or", "Or", "The bitwise or", TP_IntegerTensor, [Commutative], "i32">;
+def TP_XorOp : TP_BinaryOp<"xor", "Xor", "The bitwise exclusive or", TP_IntegerTensor, [Commutative], "i32">;
 
 def TP_ComparePredicate : I32EnumAttr<"ComparePredicate", "how to compare", [
     I32EnumAttrCase<"EQ", 0, "eq">, I32EnumAttrCase<"NE", 1, "ne">,

@@ -16,9 +16,9 @@ def TP_GatherOp : TP_Op<"gather", "", builtRule # linear # evaluated # localized
     gives zeros, so that a lookup in a part of the input is the masked lookup in
     the whole.}];
   let constraints = [{
-    1. `batch_dims` is at most the rank of `indices` and at most `axis`, and
+    1. `axis` is a dimension of the input.
+    2. `batch_dims` is at most the rank of `indices` and at most `axis`, and
        these dimensions agree in size.
-    2. `axis` is a dimension of the input.
     3. The result has the shape above and the input's element type.}];
   let ruleText = "`axis` is reduced (each device looks up what it holds); all else passes through";
   let example = "%y = tp.gather %x, %i axis = 0 batch = 0 : (tensor<512x32xf32>, tensor<4x8xi32>) -> tensor<4x8x32xf32>";
@@ -40,9 +40,9 @@ def TP_ScatterOp : TP_Op<"scatter", "", builtRule # evaluated # localized> {
     input[b.., o.., indices[b.., i..], r..], in row-major order of the indices.
     An index outside the axis is dropped. The inverse of tp.gather.}];
   let constraints = [{
-    1. `batch_dims` is at most the rank of `indices` and at most `axis`, and
+    1. `axis` is a dimension of the input.
+    2. `batch_dims` is at most the rank of `indices` and at most `axis`, and
        these dimensions agree in size.
-    2. `axis` is a dimension of the input.
     3. `updates` has the shape a gather would give; all have one element type.
     4. The result has the input's type.}];
   let ruleText = "`axis` passes from input to result (each device applies what falls on it); index dimensions are wanted whole";
@@ -112,7 +112,7 @@ def TP_TopKOp : TP_Op<"top_k", "", builtRule # decomposed> {
     1. The input has at least one dimension.
     2. `values` and `indices` have the input's shape but for the last dimension,
        which is at most the input's; `values` has its element type, `indices` i32.}];
-  let ruleText = "...d!->...k!,...k!";
+  let ruleText = "`...d!->...k!,...k!`";
   let example = "%v, %i = tp.top_k %x : tensor<4x16xf32> -> tensor<4x2xf32>, tensor<4x2xi32>";
   let arguments = (ins TP_NumberTensor:$input);
   let results = (outs TP_NumberTensor:$values, TP_IntegerTensor:$indices);

@@ -16,7 +16,7 @@ def TP_ConstantOp : TP_Op<"constant", "", builtRule # evaluated # localized # [C
   let summary = "A tensor known at compile time";
   let meaning = "the value written.";
   let constraints = "1. The value has the result's shape and element type.";
-  let ruleText = "->...";
+  let ruleText = "`->...`";
   let example = "%c = tp.constant dense<1.0> : tensor<4x16xf32>";
   let arguments = (ins ElementsAttr:$value);
   let results = (outs TP_Tensor:$result);
@@ -29,7 +29,7 @@ def TP_IotaOp : TP_Op<"iota", "", builtRule # evaluated # localized> {
   let summary = "Count along a dimension";
   let meaning = "every element is its index in dimension `dim`.";
   let constraints = "1. `dim` is a dimension of the result.";
-  let ruleText = "->...";
+  let ruleText = "`->...`";
   let example = "%i = tp.iota dim = 1 : tensor<4x16xi32>";
   let arguments = (ins I64Attr:$dim);
   let results = (outs TP_NumberTensor:$result);

@@ -96,11 +96,12 @@ class TP_Op<string mnemonic, string rule, list<Trait> traits = []>
   string meaning = "";
   string constraints = "";
   string example = "";
-  string ruleText = rule;
+  // How the reference shows the rule.
+  string ruleText = !if(!empty(rule), "", "`" # rule # "`");
   let description = !strconcat(
       "**Meaning:** ", meaning, "\n\n",
       !if(!empty(constraints), "", "**Constraints**\n" # constraints # "\n\n"),
-      !if(!empty(ruleText), "", "**Sharding:** `" # ruleText # "`\n\n"),
+      !if(!empty(ruleText), "", "**Sharding:** " # ruleText # "\n\n"),
       "**Example:**\n\n```mlir\n", example, "\n```\n");
   string equationMethod = !if(!empty(rule), "",
       "std::string getShardingEquation() { return \"" # rule # "\"; }\n");

@@ -57,8 +57,8 @@ def TP_SoftmaxOp : TP_Op<"softmax", "", builtRule # decomposed # [SameOperandsAn
   let summary = "Exponentials that sum to 1";
   let meaning = "exp(x - max) / sum(exp(x - max)) along `dim`, computed in f32.";
   let constraints = [{
-    1. `dim` is a dimension of the input.
-    2. The result has the input's type.}];
+    1. The result has the input's type.
+    2. `dim` is a dimension of the input.}];
   let ruleText = "`dim` is wanted whole (`!`); the others pass through";
   let example = "%y = tp.softmax %x dim = 1 : tensor<4x16xf32>";
   let arguments = (ins TP_FloatTensor:$input, I64Attr:$dim);
@@ -79,7 +79,7 @@ def TP_RotaryOp : TP_Op<"rotary", "", builtRule # decomposed> {
     2. cos and sin have one type, [position, h] or [batch, position, h], with
        2h at most the number of features.
     3. The result has the input's type.}];
-  let ruleText = "bs..d!,sh!,sh!->bs..d";
+  let ruleText = "`bs...d!,sh!,sh!->bs...d`";
   let example = "%y = tp.rotary %q, %cos, %sin : (tensor<2x16x8x64xf32>, tensor<16x32xf32>, tensor<16x32xf32>) -> tensor<2x16x8x64xf32>";
   let arguments = (ins TP_FloatTensor:$input, TP_FloatTensor:$cos, TP_FloatTensor:$sin, UnitAttr:$interleaved);
   let results = (outs TP_FloatTensor:$result);
@@ -106,7 +106,7 @@ def TP_AttentionOp : TP_Op<"attention", "", [AttrSizedOperandSegments] # builtRu
     2. `offset` is an integer scalar or [b]; `lengths` is an integer [b]; `mask` is
        i1 [b,s,t].
     3. `window`, if given, is at least 1 and needs `causal`.}];
-  let ruleText = "bskgd!,bt!kd,bt!ke->bskge";
+  let ruleText = "`bskgd!,bt!kd,bt!ke->bskge`";
   let example = [{%o = tp.attention %q, %k, %v offset(%p : tensor<i32>) {causal, scale = 0.125 : f64}
       : (tensor<2x16x3x3x64xf32>, tensor<2x64x3x64xf32>, tensor<2x64x3x64xf32>) -> tensor<2x16x3x3x64xf32>}];
   let arguments = (ins TP_FloatTensor:$query, TP_FloatTensor:$key, TP_FloatTensor:$value,

@@ -1,0 +1,442 @@
+// RUN: tp-opt %s --split-input-file --verify-diagnostics
+
+// A case for each line of the Constraints of every collective, in their order.
+
+// spmd.all_reduce 1: another element type
+spmd.mesh @mesh <["x"=2, "y"=2]>
+
+func.func @f(%x: tensor<8xf32>) {
+  // expected-error @below {{input and result are the same global tensor, or both parts of it}}
+  %0 = spmd.all_reduce %x {"x"} in <@mesh, [{}], unreduced={"x"}> out <@mesh, [{}]> : tensor<8xf32> -> tensor<8xf64>
+  return
+}
+
+// -----
+
+// spmd.all_reduce 2: out does not fit
+spmd.mesh @mesh <["x"=2, "y"=2]>
+
+func.func @f(%x: tensor<8xf32>) {
+  // expected-error @below {{out: [TP0202] mesh @mesh has no axis "w"}}
+  %0 = spmd.all_reduce %x {"x"} in <@mesh, [{}], unreduced={"x"}> out <@mesh, [{"w"}]> : tensor<8xf32> -> tensor<8xf32>
+  return
+}
+
+// -----
+
+// spmd.all_reduce 2: in does not fit
+spmd.mesh @mesh <["x"=2, "y"=2]>
+
+func.func @f(%x: tensor<8xf32>) {
+  // expected-error @below {{in: [TP0203] the sharding has 3 dimensions}}
+  %0 = spmd.all_reduce %x {"x"} in <@mesh, [{}, {}, {}]> out <@mesh, [{}]> : tensor<8xf32> -> tensor<8xf32>
+  return
+}
+
+// -----
+
+// spmd.all_reduce 3: out says something else
+spmd.mesh @mesh <["x"=2, "y"=2]>
+
+func.func @f(%x: tensor<8xf32>) {
+  // expected-error @below {{[TP0210]}}
+  %0 = spmd.all_reduce %x {"x"} in <@mesh, [{}], unreduced={"x"}> out <@mesh, [{}], unreduced={"y"}> : tensor<8xf32> -> tensor<8xf32>
+  return
+}
+
+// -----
+
+// spmd.all_reduce 3: other axes than those named
+spmd.mesh @mesh <["x"=2, "y"=2]>
+
+func.func @f(%x: tensor<8xf32>) {
+  // expected-error @below {{[TP0210] `in` and `out` differ in other axes than those named}}
+  %0 = spmd.all_reduce %x {"y"} in <@mesh, [{}], unreduced={"x"}> out <@mesh, [{}]> : tensor<8xf32> -> tensor<8xf32>
+  return
+}
+
+// -----
+
+// spmd.reduce_scatter 1: another element type
+spmd.mesh @mesh <["x"=2, "y"=2]>
+
+func.func @f(%x: tensor<8xf32>) {
+  // expected-error @below {{input and result are the same global tensor, or both parts of it}}
+  %0 = spmd.reduce_scatter %x [{"x"}] in <@mesh, [{}], unreduced={"x"}> out <@mesh, [{"x"}]> : tensor<8xf32> -> tensor<8xf64>
+  return
+}
+
+// -----
+
+// spmd.reduce_scatter 2: out does not fit
+spmd.mesh @mesh <["x"=2, "y"=2]>
+
+func.func @f(%x: tensor<8xf32>) {
+  // expected-error @below {{out: [TP0202] mesh @mesh has no axis "w"}}
+  %0 = spmd.reduce_scatter %x [{"x"}] in <@mesh, [{}], unreduced={"x"}> out <@mesh, [{"w"}]> : tensor<8xf32> -> tensor<8xf32>
+  return
+}
+
+// -----
+
+// spmd.reduce_scatter 2: in does not fit
+spmd.mesh @mesh <["x"=2, "y"=2]>
+
+func.func @f(%x: tensor<8xf32>) {
+  // expected-error @below {{in: [TP0203] the sharding has 3 dimensions}}
+  %0 = spmd.reduce_scatter %x [{"x"}] in <@mesh, [{}, {}, {}]> out <@mesh, [{"x"}]> : tensor<8xf32> -> tensor<8xf32>
+  return
+}
+
+// -----
+
+// spmd.reduce_scatter 3: out says something else
+spmd.mesh @mesh <["x"=2, "y"=2]>
+
+func.func @f(%x: tensor<8xf32>) {
+  // expected-error @below {{[TP0210]}}
+  %0 = spmd.reduce_scatter %x [{"x"}] in <@mesh, [{}], unreduced={"x"}> out <@mesh, [{"y"}]> : tensor<8xf32> -> tensor<8xf32>
+  return
+}
+
+// -----
+
+// spmd.reduce_scatter 3: other axes than those named
+spmd.mesh @mesh <["x"=2, "y"=2]>
+
+func.func @f(%x: tensor<8xf32>) {
+  // expected-error @below {{[TP0210] `in` and `out` differ in other axes than those named}}
+  %0 = spmd.reduce_scatter %x [{"y"}] in <@mesh, [{}], unreduced={"x"}> out <@mesh, [{"x"}]> : tensor<8xf32> -> tensor<8xf32>
+  return
+}
+
+// -----
+
+// spmd.all_gather 1: another element type
+spmd.mesh @mesh <["x"=2, "y"=2]>
+
+func.func @f(%x: tensor<8xf32>) {
+  // expected-error @below {{input and result are the same global tensor, or both parts of it}}
+  %0 = spmd.all_gather %x [{"x"}] in <@mesh, [{"x"}]> out <@mesh, [{}]> : tensor<8xf32> -> tensor<8xf64>
+  return
+}
+
+// -----
+
+// spmd.all_gather 1: a part on one side only
+spmd.mesh @mesh <["x"=2, "y"=2]>
+
+func.func @f(%x: tensor<4xf32, #spmd.local<@mesh, [{"x"}], global=[8]>>) {
+  // expected-error @below {{input and result are the same global tensor, or both parts of it}}
+  %0 = spmd.all_gather %x [{"x"}] in <@mesh, [{"x"}]> out <@mesh, [{}]> : tensor<4xf32, #spmd.local<@mesh, [{"x"}], global=[8]>> -> tensor<8xf32>
+  return
+}
+
+// -----
+
+// spmd.all_gather 1: a part that another sharding makes
+spmd.mesh @mesh <["x"=2, "y"=2]>
+
+func.func @f(%x: tensor<4xf32, #spmd.local<@mesh, [{"x"}], global=[8]>>) {
+  // expected-error @below {{the part of 'tensor<8xf32>' in}}
+  %0 = spmd.all_gather %x [{"y"}] in <@mesh, [{"y"}]> out <@mesh, [{}]> : tensor<4xf32, #spmd.local<@mesh, [{"x"}], global=[8]>> -> tensor<8xf32, #spmd.local<@mesh, [{}], global=[8]>>
+  return
+}
+
+// -----
+
+// spmd.all_gather 2: two meshes
+spmd.mesh @mesh <["x"=2, "y"=2]>
+spmd.mesh @net <["x"=2]>
+
+func.func @f(%x: tensor<8xf32>) {
+  // expected-error @below {{in and out name different meshes}}
+  %0 = spmd.all_gather %x [{"x"}] in <@mesh, [{"x"}]> out <@net, [{}]> : tensor<8xf32> -> tensor<8xf32>
+  return
+}
+
+// -----
+
+// spmd.all_gather 2: out does not fit
+spmd.mesh @mesh <["x"=2, "y"=2]>
+
+func.func @f(%x: tensor<8xf32>) {
+  // expected-error @below {{out: [TP0202] mesh @mesh has no axis "w"}}
+  %0 = spmd.all_gather %x [{"x"}] in <@mesh, [{"x"}]> out <@mesh, [{"w"}]> : tensor<8xf32> -> tensor<8xf32>
+  return
+}
+
+// -----
+
+// spmd.all_gather 2: in does not fit
+spmd.mesh @mesh <["x"=2, "y"=2]>
+
+func.func @f(%x: tensor<8xf32>) {
+  // expected-error @below {{in: [TP0203] the sharding has 3 dimensions}}
+  %0 = spmd.all_gather %x [{"x"}] in <@mesh, [{}, {}, {}]> out <@mesh, [{}]> : tensor<8xf32> -> tensor<8xf32>
+  return
+}
+
+// -----
+
+// spmd.all_gather 3: out says something else
+spmd.mesh @mesh <["x"=2, "y"=2]>
+
+func.func @f(%x: tensor<8xf32>) {
+  // expected-error @below {{[TP0210]}}
+  %0 = spmd.all_gather %x [{"x"}] in <@mesh, [{"x"}]> out <@mesh, [{"y"}]> : tensor<8xf32> -> tensor<8xf32>
+  return
+}
+
+// -----
+
+// spmd.all_gather 3: other axes than those named
+spmd.mesh @mesh <["x"=2, "y"=2]>
+
+func.func @f(%x: tensor<8xf32>) {
+  // expected-error @below {{[TP0210] `in` and `out` differ in other axes than those named}}
+  %0 = spmd.all_gather %x [{"y"}] in <@mesh, [{"x"}]> out <@mesh, [{}]> : tensor<8xf32> -> tensor<8xf32>
+  return
+}
+
+// -----
+
+// spmd.all_slice 1: another element type
+spmd.mesh @mesh <["x"=2, "y"=2]>
+
+func.func @f(%x: tensor<8xf32>) {
+  // expected-error @below {{input and result are the same global tensor, or both parts of it}}
+  %0 = spmd.all_slice %x [{"x"}] in <@mesh, [{}]> out <@mesh, [{"x"}]> : tensor<8xf32> -> tensor<8xf64>
+  return
+}
+
+// -----
+
+// spmd.all_slice 2: out does not fit
+spmd.mesh @mesh <["x"=2, "y"=2]>
+
+func.func @f(%x: tensor<8xf32>) {
+  // expected-error @below {{out: [TP0202] mesh @mesh has no axis "w"}}
+  %0 = spmd.all_slice %x [{"x"}] in <@mesh, [{}]> out <@mesh, [{"w"}]> : tensor<8xf32> -> tensor<8xf32>
+  return
+}
+
+// -----
+
+// spmd.all_slice 2: in does not fit
+spmd.mesh @mesh <["x"=2, "y"=2]>
+
+func.func @f(%x: tensor<8xf32>) {
+  // expected-error @below {{in: [TP0203] the sharding has 3 dimensions}}
+  %0 = spmd.all_slice %x [{"x"}] in <@mesh, [{}, {}, {}]> out <@mesh, [{"x"}]> : tensor<8xf32> -> tensor<8xf32>
+  return
+}
+
+// -----
+
+// spmd.all_slice 3: out says something else
+spmd.mesh @mesh <["x"=2, "y"=2]>
+
+func.func @f(%x: tensor<8xf32>) {
+  // expected-error @below {{[TP0210]}}
+  %0 = spmd.all_slice %x [{"x"}] in <@mesh, [{}]> out <@mesh, [{"y", "x"}]> : tensor<8xf32> -> tensor<8xf32>
+  return
+}
+
+// -----
+
+// spmd.all_slice 3: other axes than those named
+spmd.mesh @mesh <["x"=2, "y"=2]>
+
+func.func @f(%x: tensor<8xf32>) {
+  // expected-error @below {{[TP0210] `in` and `out` differ in other axes than those named}}
+  %0 = spmd.all_slice %x [{"y"}] in <@mesh, [{}]> out <@mesh, [{"x"}]> : tensor<8xf32> -> tensor<8xf32>
+  return
+}
+
+// -----
+
+// spmd.all_to_all 1: another element type
+spmd.mesh @mesh <["x"=2, "y"=2]>
+
+func.func @f(%x: tensor<4x8xf32>) {
+  // expected-error @below {{input and result are the same global tensor, or both parts of it}}
+  %0 = spmd.all_to_all %x ["x": 0 -> 1] in <@mesh, [{"x"}, {}]> out <@mesh, [{}, {"x"}]> : tensor<4x8xf32> -> tensor<4x8xf64>
+  return
+}
+
+// -----
+
+// spmd.all_to_all 2: out does not fit
+spmd.mesh @mesh <["x"=2, "y"=2]>
+
+func.func @f(%x: tensor<4x8xf32>) {
+  // expected-error @below {{out: [TP0202] mesh @mesh has no axis "w"}}
+  %0 = spmd.all_to_all %x ["x": 0 -> 1] in <@mesh, [{"x"}, {}]> out <@mesh, [{}, {"w"}]> : tensor<4x8xf32> -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+// spmd.all_to_all 2: in does not fit
+spmd.mesh @mesh <["x"=2, "y"=2]>
+
+func.func @f(%x: tensor<4x8xf32>) {
+  // expected-error @below {{in: [TP0203] the sharding has 3 dimensions}}
+  %0 = spmd.all_to_all %x ["x": 0 -> 1] in <@mesh, [{}, {}, {}]> out <@mesh, [{}, {"x"}]> : tensor<4x8xf32> -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+// spmd.all_to_all 3: out says something else
+spmd.mesh @mesh <["x"=2, "y"=2]>
+
+func.func @f(%x: tensor<4x8xf32>) {
+  // expected-error @below {{[TP0210]}}
+  %0 = spmd.all_to_all %x ["x": 0 -> 1] in <@mesh, [{"x"}, {}]> out <@mesh, [{}, {"y"}]> : tensor<4x8xf32> -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+// spmd.all_to_all 3: a move of another axis
+spmd.mesh @mesh <["x"=2, "y"=2]>
+
+func.func @f(%x: tensor<4x8xf32>) {
+  // expected-error @below {{[TP0210]}}
+  %0 = spmd.all_to_all %x ["y": 0 -> 1] in <@mesh, [{"x"}, {}]> out <@mesh, [{}, {"x"}]> : tensor<4x8xf32> -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+// spmd.all_to_all 3: a move from a dimension that is not there
+spmd.mesh @mesh <["x"=2, "y"=2]>
+
+func.func @f(%x: tensor<4x8xf32>) {
+  // expected-error @below {{moves between dimensions of a tensor of rank 2, not 7}}
+  %0 = spmd.all_to_all %x ["x": 7 -> 1] in <@mesh, [{"x"}, {}]> out <@mesh, [{}, {"x"}]> : tensor<4x8xf32> -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+// spmd.all_to_all 3: a move the other way
+spmd.mesh @mesh <["x"=2, "y"=2]>
+
+func.func @f(%x: tensor<4x8xf32>) {
+  // expected-error @below {{[TP0210]}}
+  %0 = spmd.all_to_all %x ["x": 1 -> 0] in <@mesh, [{"x"}, {}]> out <@mesh, [{}, {"x"}]> : tensor<4x8xf32> -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+// spmd.all_to_all 3: an axis that is not there
+spmd.mesh @mesh <["x"=2, "y"=2]>
+
+func.func @f(%x: tensor<4x8xf32>) {
+  // expected-error @below {{[TP0210]}}
+  %0 = spmd.all_to_all %x ["w": 0 -> 1] in <@mesh, [{"x"}, {}]> out <@mesh, [{}, {"x"}]> : tensor<4x8xf32> -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+// spmd.collective_permute 1: another element type
+spmd.mesh @mesh <["x"=2, "y"=2]>
+
+func.func @f(%x: tensor<8xf32>) {
+  // expected-error @below {{input and result are the same global tensor, or both parts of it}}
+  %0 = spmd.collective_permute %x in <@mesh, [{"x"}]> out <@mesh, [{"y"}]> : tensor<8xf32> -> tensor<8xf64>
+  return
+}
+
+// -----
+
+// spmd.collective_permute 2: out does not fit
+spmd.mesh @mesh <["x"=2, "y"=2]>
+
+func.func @f(%x: tensor<8xf32>) {
+  // expected-error @below {{out: [TP0202] mesh @mesh has no axis "w"}}
+  %0 = spmd.collective_permute %x in <@mesh, [{"x"}]> out <@mesh, [{"w"}]> : tensor<8xf32> -> tensor<8xf32>
+  return
+}
+
+// -----
+
+// spmd.collective_permute 2: in does not fit
+spmd.mesh @mesh <["x"=2, "y"=2]>
+
+func.func @f(%x: tensor<8xf32>) {
+  // expected-error @below {{in: [TP0203] the sharding has 3 dimensions}}
+  %0 = spmd.collective_permute %x in <@mesh, [{}, {}, {}]> out <@mesh, [{"y"}]> : tensor<8xf32> -> tensor<8xf32>
+  return
+}
+
+// -----
+
+// spmd.collective_permute 3: out says something else
+spmd.mesh @mesh <["x"=2, "y"=2]>
+
+func.func @f(%x: tensor<8xf32>) {
+  // expected-error @below {{[TP0210]}}
+  %0 = spmd.collective_permute %x in <@mesh, [{"x"}]> out <@mesh, [{}]> : tensor<8xf32> -> tensor<8xf32>
+  return
+}
+
+// -----
+
+// spmd.to_partial 1: another element type
+spmd.mesh @mesh <["x"=2, "y"=2]>
+
+func.func @f(%x: tensor<8xf32>) {
+  // expected-error @below {{input and result are the same global tensor, or both parts of it}}
+  %0 = spmd.to_partial %x {"x"} in <@mesh, [{}]> out <@mesh, [{}], unreduced={"x"}> : tensor<8xf32> -> tensor<8xf64>
+  return
+}
+
+// -----
+
+// spmd.to_partial 2: out does not fit
+spmd.mesh @mesh <["x"=2, "y"=2]>
+
+func.func @f(%x: tensor<8xf32>) {
+  // expected-error @below {{out: [TP0202] mesh @mesh has no axis "w"}}
+  %0 = spmd.to_partial %x {"x"} in <@mesh, [{}]> out <@mesh, [{}], unreduced={"w"}> : tensor<8xf32> -> tensor<8xf32>
+  return
+}
+
+// -----
+
+// spmd.to_partial 2: in does not fit
+spmd.mesh @mesh <["x"=2, "y"=2]>
+
+func.func @f(%x: tensor<8xf32>) {
+  // expected-error @below {{in: [TP0203] the sharding has 3 dimensions}}
+  %0 = spmd.to_partial %x {"x"} in <@mesh, [{}, {}, {}]> out <@mesh, [{}], unreduced={"x"}> : tensor<8xf32> -> tensor<8xf32>
+  return
+}
+
+// -----
+
+// spmd.to_partial 3: out says something else
+spmd.mesh @mesh <["x"=2, "y"=2]>
+
+func.func @f(%x: tensor<8xf32>) {
+  // expected-error @below {{[TP0210]}}
+  %0 = spmd.to_partial %x {"x"} in <@mesh, [{}]> out <@mesh, [{}], unreduced={"y"}> : tensor<8xf32> -> tensor<8xf32>
+  return
+}
+
+// -----
+
+// spmd.to_partial 3: other axes than those named
+spmd.mesh @mesh <["x"=2, "y"=2]>
+
+func.func @f(%x: tensor<8xf32>) {
+  // expected-error @below {{[TP0210] `in` and `out` differ in other axes than those named}}
+  %0 = spmd.to_partial %x {"y"} in <@mesh, [{}]> out <@mesh, [{}], unreduced={"x"}> : tensor<8xf32> -> tensor<8xf32>
+  return
+}

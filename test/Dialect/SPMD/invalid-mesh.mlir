@@ -1,0 +1,62 @@
+// RUN: tp-opt %s --split-input-file --verify-diagnostics
+
+// What a mesh and a link must be.
+
+
+// #spmd.mesh: axis names are not empty
+// expected-error @below {{[TP0207] a mesh axis needs a name}}
+spmd.mesh @mesh <[""=2]>
+
+// -----
+
+// #spmd.mesh: axis names are distinct
+// expected-error @below {{[TP0207] two mesh axes are called "x"}}
+spmd.mesh @mesh <["x"=2, "x"=2]>
+
+// -----
+
+// #spmd.mesh: sizes are at least one
+// expected-error @below {{[TP0207] mesh axis "x" has size 0, it must be at least 1}}
+spmd.mesh @mesh <["x"=0]>
+
+// -----
+
+// #spmd.mesh: so many devices do not exist
+// expected-error @below {{[TP0207] a mesh has at most 2^31 devices}}
+spmd.mesh @mesh <["x"=65536, "y"=65536]>
+
+// -----
+
+// #spmd.mesh: device_ids has every device
+// expected-error @below {{[TP0207] device_ids has 1 entries, the mesh has 2 devices}}
+spmd.mesh @mesh <["x"=2], device_ids=[0]>
+
+// -----
+
+// #spmd.mesh: device_ids is a permutation
+// expected-error @below {{[TP0207] device_ids must name every device from 0 to 1 once}}
+spmd.mesh @mesh <["x"=2], device_ids=[1, 1]>
+
+// -----
+
+// #spmd.link: a latency below 0
+// expected-error @below {{[TP0207] a link has a latency of at least 0 us and a bandwidth above 0 gbps}}
+spmd.mesh @mesh <["x"=2]> {links = [#spmd.link<us=-1.0, gbps=1.0>]}
+
+// -----
+
+// #spmd.link: no bandwidth
+// expected-error @below {{[TP0207] a link has a latency of at least 0 us and a bandwidth above 0 gbps}}
+spmd.mesh @mesh <["x"=2]> {links = [#spmd.link<us=1.0, gbps=0.0>]}
+
+// -----
+
+// spmd.mesh 1: too few links
+// expected-error @below {{[TP0207] `links` has one #spmd.link<..> for each of the 2 axes}}
+spmd.mesh @mesh <["x"=2, "y"=2]> {links = [#spmd.link<us=1.0, gbps=1.0>]}
+
+// -----
+
+// spmd.mesh 1: something else
+// expected-error @below {{[TP0207] `links` has one #spmd.link<..> for each of the 1 axes}}
+spmd.mesh @mesh <["x"=2]> {links = ["fast"]}

@@ -1,0 +1,374 @@
+// RUN: tp-opt %s --split-input-file --verify-diagnostics
+
+// A case for each line of the Constraints of every op, in their order, and under
+// "types" what the types of operands rule out.
+
+
+// spmd.constraint 1: another rank
+spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
+
+func.func @f(%x: tensor<8x24xf32>) {
+  // expected-error @below {{[TP0203] the sharding has 1 dimensions, the tensor has 2}}
+  %0 = spmd.constraint %x <@mesh, [{}]> : tensor<8x24xf32>
+  return
+}
+
+// -----
+
+// spmd.reshard 1: another mesh
+spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
+
+func.func @f(%x: tensor<8x24xf32>) {
+  // expected-error @below {{[TP0201] the module has no mesh @net}}
+  %0 = spmd.reshard %x <@net, [{}, {}]> : tensor<8x24xf32>
+  return
+}
+
+// -----
+
+// spmd.barrier 1: another direction
+spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
+
+func.func @f(%x: tensor<8x24xf32>) {
+  // expected-error @below {{direction is "forward", "backward" or "both", not "sideways"}}
+  %0 = spmd.barrier %x "sideways" : tensor<8x24xf32>
+  return
+}
+
+// -----
+
+// spmd.group 1: two shapes
+func.func @f(%x: tensor<8x24xf32>, %y: tensor<24x8xf32>) {
+  // expected-note @below {{the first member is here}}
+  spmd.group %x 1 : tensor<8x24xf32>
+  spmd.group %y 2 : tensor<24x8xf32>
+  // expected-error @below {{group 1 has members of different shapes}}
+  spmd.group %y 1 : tensor<24x8xf32>
+  return
+}
+
+// -----
+
+// spmd.manual 1: no out-sharding
+spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
+
+func.func @f(%0: tensor<8x24xf32>) {
+  // expected-error @below {{needs an in-sharding and a region argument for each operand, an out-sharding and a returned value for each result, and at least one of them}}
+  %1 = spmd.manual (%0) in [<@mesh, [{"x"}, {}]>] out [] axes {"x"} {
+  ^bb0(%a: tensor<2x24xf32>):
+    spmd.return %a : tensor<2x24xf32>
+  } : (tensor<8x24xf32>) -> tensor<8x24xf32>
+  return
+}
+
+// -----
+
+// spmd.manual 1: two in-shardings
+spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
+
+func.func @f(%0: tensor<8x24xf32>) {
+  // expected-error @below {{needs an in-sharding and a region argument for each operand, an out-sharding and a returned value for each result, and at least one of them}}
+  %1 = spmd.manual (%0) in [<@mesh, [{"x"}, {}]>, <@mesh, [{"x"}, {}]>] out [<@mesh, [{"x"}, {}]>] axes {"x"} {
+  ^bb0(%a: tensor<2x24xf32>):
+    spmd.return %a : tensor<2x24xf32>
+  } : (tensor<8x24xf32>) -> tensor<8x24xf32>
+  return
+}
+
+// -----
+
+// spmd.manual 1: no region argument
+spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
+
+func.func @f(%0: tensor<8x24xf32>) {
+  // expected-error @below {{needs an in-sharding and a region argument for each operand, an out-sharding and a returned value for each result, and at least one of them}}
+  %1 = spmd.manual (%0) in [<@mesh, [{"x"}, {}]>] out [<@mesh, [{"x"}, {}]>] axes {"x"} {
+  ^bb0():
+    %b = tp.constant dense<0.0> : tensor<2x24xf32>
+    spmd.return %b : tensor<2x24xf32>
+  } : (tensor<8x24xf32>) -> tensor<8x24xf32>
+  return
+}
+
+// -----
+
+// spmd.manual 1: nothing returned
+spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
+
+func.func @f(%0: tensor<8x24xf32>) {
+  // expected-error @below {{needs an in-sharding and a region argument for each operand, an out-sharding and a returned value for each result, and at least one of them}}
+  %1 = spmd.manual (%0) in [<@mesh, [{"x"}, {}]>] out [<@mesh, [{"x"}, {}]>] axes {"x"} {
+  ^bb0(%a: tensor<2x24xf32>):
+    spmd.return 
+  } : (tensor<8x24xf32>) -> tensor<8x24xf32>
+  return
+}
+
+// -----
+
+// spmd.manual 1: nothing at all
+spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
+
+func.func @f() {
+  // expected-error @below {{needs an in-sharding and a region argument for each operand, an out-sharding and a returned value for each result, and at least one of them}}
+  spmd.manual () in [] out [] axes {"x"} {
+    spmd.return
+  } : () -> ()
+  return
+}
+
+// -----
+
+// spmd.manual 2: a sharding that does not fit
+spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
+
+func.func @f(%0: tensor<8x24xf32>) {
+  // expected-error @below {{operand #0: [TP0202] mesh @mesh has no axis "w"}}
+  %1 = spmd.manual (%0) in [<@mesh, [{"w"}, {}]>] out [<@mesh, [{"x"}, {}]>] axes {"x"} {
+  ^bb0(%a: tensor<2x24xf32>):
+    spmd.return %a : tensor<2x24xf32>
+  } : (tensor<8x24xf32>) -> tensor<8x24xf32>
+  return
+}
+
+// -----
+
+// spmd.manual 2: two meshes
+spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
+
+func.func @f(%0: tensor<8x24xf32>) {
+  // expected-error @below {{result #0: names mesh @net, others name @mesh}}
+  %1 = spmd.manual (%0) in [<@mesh, [{"x"}, {}]>] out [<@net, [{"x"}, {}]>] axes {"x"} {
+  ^bb0(%a: tensor<2x24xf32>):
+    spmd.return %a : tensor<2x24xf32>
+  } : (tensor<8x24xf32>) -> tensor<8x24xf32>
+  return
+}
+
+// -----
+
+// spmd.manual 3: an axis that is not there
+spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
+
+func.func @f(%0: tensor<8x24xf32>) {
+  // expected-error @below {{axes: [TP0202] mesh @mesh has no axis "w"}}
+  %1 = spmd.manual (%0) in [<@mesh, [{"x"}, {}]>] out [<@mesh, [{"x"}, {}]>] axes {"w"} {
+  ^bb0(%a: tensor<2x24xf32>):
+    spmd.return %a : tensor<2x24xf32>
+  } : (tensor<8x24xf32>) -> tensor<8x24xf32>
+  return
+}
+
+// -----
+
+// spmd.manual 3: an axis twice
+spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
+
+func.func @f(%0: tensor<8x24xf32>) {
+  // expected-error @below {{axes: [TP0204] axis "x" is used twice in one sharding}}
+  %1 = spmd.manual (%0) in [<@mesh, [{"x"}, {}]>] out [<@mesh, [{"x"}, {}]>] axes {"x", "x"} {
+  ^bb0(%a: tensor<2x24xf32>):
+    spmd.return %a : tensor<2x24xf32>
+  } : (tensor<8x24xf32>) -> tensor<8x24xf32>
+  return
+}
+
+// -----
+
+// spmd.manual 4: half of an axis
+spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
+
+func.func @f(%0: tensor<8x24xf32>) {
+  // expected-error @below {{operand #0: an axis is manual as a whole or not at all}}
+  %1 = spmd.manual (%0) in [<@mesh, [{"x"}, {}]>] out [<@mesh, [{"x"}, {}]>] axes {"x":(1)2} {
+  ^bb0(%a: tensor<2x24xf32>):
+    spmd.return %a : tensor<2x24xf32>
+  } : (tensor<8x24xf32>) -> tensor<8x24xf32>
+  return
+}
+
+// -----
+
+// spmd.manual 4: behind a free axis
+spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
+
+func.func @f(%0: tensor<8x24xf32>) {
+  // expected-error @below {{operand #0: manual axes stand before all others in every dimension}}
+  %1 = spmd.manual (%0) in [<@mesh, [{"y", "x"}, {}]>] out [<@mesh, [{"x"}, {}]>] axes {"x"} {
+  ^bb0(%a: tensor<2x24xf32>):
+    spmd.return %a : tensor<2x24xf32>
+  } : (tensor<8x24xf32>) -> tensor<8x24xf32>
+  return
+}
+
+// -----
+
+// spmd.manual 5: the whole inside
+spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
+
+func.func @f(%0: tensor<8x24xf32>) {
+  // expected-error @below {{operand #0: is 'tensor<8x24xf32>' inside, the manual axes make it 'tensor<2x24xf32>'}}
+  %1 = spmd.manual (%0) in [<@mesh, [{"x"}, {}]>] out [<@mesh, [{"x"}, {}]>] axes {"x"} {
+  ^bb0(%a: tensor<8x24xf32>):
+    spmd.return %a : tensor<8x24xf32>
+  } : (tensor<8x24xf32>) -> tensor<8x24xf32>
+  return
+}
+
+// -----
+
+// spmd.manual 5: another element type
+spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
+
+func.func @f(%0: tensor<8x24xf32>) {
+  // expected-error @below {{operand #0: is 'tensor<2x24xf64>' inside, the manual axes make it 'tensor<2x24xf32>'}}
+  %1 = spmd.manual (%0) in [<@mesh, [{"x"}, {}]>] out [<@mesh, [{"x"}, {}]>] axes {"x"} {
+  ^bb0(%a: tensor<2x24xf64>):
+    spmd.return %a : tensor<2x24xf64>
+  } : (tensor<8x24xf32>) -> tensor<8x24xf32>
+  return
+}
+
+// -----
+
+// spmd.manual 6: cut by nothing outside
+spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
+
+func.func @f(%0: tensor<8x24xf32>) {
+  // expected-error @below {{result #0: is 'tensor<2x24xf32>' inside, the manual axes make it 'tensor<8x24xf32>'}}
+  %1 = spmd.manual (%0) in [<@mesh, [{"x"}, {}]>] out [<@mesh, [{}, {}]>] axes {"x"} {
+  ^bb0(%a: tensor<2x24xf32>):
+    spmd.return %a : tensor<2x24xf32>
+  } : (tensor<8x24xf32>) -> tensor<8x24xf32>
+  return
+}
+
+// -----
+
+// spmd.return types: only in a manual region
+func.func @f() {
+  // expected-error @below {{expects parent op 'spmd.manual'}}
+  spmd.return
+}
+
+// -----
+
+// spmd.axis_index 1: outside
+spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
+
+func.func @f(%x: tensor<8x24xf32>) {
+  // expected-error @below {{stands in spmd.manual over its axes or in a function that tp-localize has cut}}
+  %0 = spmd.axis_index @mesh {"x"} : tensor<i32>
+  return
+}
+
+// -----
+
+// spmd.axis_index 1: over another axis
+spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
+
+func.func @f(%0: tensor<8x24xf32>) {
+  %1 = spmd.manual (%0) in [<@mesh, [{"x"}, {}]>] out [<@mesh, [{"x"}, {}]>] axes {"x"} {
+  ^bb0(%a: tensor<2x24xf32>):
+    // expected-error @below {{stands in spmd.manual over its axes or in a function that tp-localize has cut}}
+    %i = spmd.axis_index @mesh {"y"} : tensor<i32>
+    spmd.return %a : tensor<2x24xf32>
+  } : (tensor<8x24xf32>) -> tensor<8x24xf32>
+  return
+}
+
+// -----
+
+// spmd.axis_index 2: another mesh
+spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
+
+func.func @f(%x: tensor<4x6xf32, #spmd.local<@mesh, [{"x"}, {}], global=[14, 6]>>) {
+  // expected-error @below {{[TP0201] the module has no mesh @net}}
+  %0 = spmd.axis_index @net {"x"} : tensor<i32>
+  return
+}
+
+// -----
+
+// spmd.axis_index 2: an axis that is not there
+spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
+
+func.func @f(%x: tensor<4x6xf32, #spmd.local<@mesh, [{"x"}, {}], global=[14, 6]>>) {
+  // expected-error @below {{[TP0202] mesh @mesh has no axis "w"}}
+  %0 = spmd.axis_index @mesh {"w"} : tensor<i32>
+  return
+}
+
+// -----
+
+// spmd.shift 1: another mode
+spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
+
+func.func @f(%0: tensor<8x24xf32>) {
+  %1 = spmd.manual (%0) in [<@mesh, [{"x"}, {}]>] out [<@mesh, [{"x"}, {}]>] axes {"x"} {
+  ^bb0(%a: tensor<2x24xf32>):
+    // expected-error @below {{mode is wrap or fill, not reflect}}
+    %i = spmd.shift %a along "x" by 1 reflect : tensor<2x24xf32>
+    spmd.return %a : tensor<2x24xf32>
+  } : (tensor<8x24xf32>) -> tensor<8x24xf32>
+  return
+}
+
+// -----
+
+// spmd.shift 2: outside
+spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
+
+func.func @f(%x: tensor<8x24xf32>) {
+  // expected-error @below {{stands in spmd.manual over its axes or in a function that tp-localize has cut}}
+  %0 = spmd.shift %x along "x" by 1 wrap : tensor<8x24xf32>
+  return
+}
+
+// -----
+
+// spmd.shift 2: along another axis
+spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
+
+func.func @f(%0: tensor<8x24xf32>) {
+  %1 = spmd.manual (%0) in [<@mesh, [{"x"}, {}]>] out [<@mesh, [{"x"}, {}]>] axes {"x"} {
+  ^bb0(%a: tensor<2x24xf32>):
+    // expected-error @below {{stands in spmd.manual over its axes or in a function that tp-localize has cut}}
+    %i = spmd.shift %a along "y" by 1 wrap : tensor<2x24xf32>
+    spmd.return %a : tensor<2x24xf32>
+  } : (tensor<8x24xf32>) -> tensor<8x24xf32>
+  return
+}
+
+// -----
+
+// spmd.mask 1: a global type
+spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
+
+func.func @f(%x: tensor<8x24xf32>) {
+  // expected-error @below {{needs a #spmd.local encoding, which says where the padding begins}}
+  %0 = spmd.mask %x [0] value(0.0 : f32) : tensor<8x24xf32>
+  return
+}
+
+// -----
+
+// spmd.mask 2: a dimension that is not there
+spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
+
+func.func @f(%x: tensor<4x6xf32, #spmd.local<@mesh, [{"x"}, {}], global=[14, 6]>>) {
+  // expected-error @below {{masks dimension 2 of a tensor of rank 2}}
+  %0 = spmd.mask %x [2] value(0.0 : f32) : tensor<4x6xf32, #spmd.local<@mesh, [{"x"}, {}], global=[14, 6]>>
+  return
+}
+
+// -----
+
+// spmd.mask 3: another element type
+spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
+
+func.func @f(%x: tensor<4x6xf32, #spmd.local<@mesh, [{"x"}, {}], global=[14, 6]>>) {
+  // expected-error @below {{value is a 'i32' in a tensor of 'f32'}}
+  %0 = spmd.mask %x [0] value(0 : i32) : tensor<4x6xf32, #spmd.local<@mesh, [{"x"}, {}], global=[14, 6]>>
+  return
+}

@@ -1,0 +1,40 @@
+// RUN: tp-opt %s --verify-roundtrip | FileCheck %s
+// RUN: tp-opt %s --mlir-print-op-generic | tp-opt | FileCheck %s
+
+spmd.mesh @mesh <["x"=4, "y"=2]>
+
+// A ring over one manual axis, while another axis cuts outside only; uneven
+// blocks are as long as the longest.
+// CHECK-LABEL: func.func @ring
+func.func @ring(%0: tensor<10x512xf32>, %s: tensor<512xf32>) -> tensor<10x512xf32> {
+  // CHECK: spmd.manual(%{{.+}}, %{{.+}}) in [<@mesh, [{"x", "y"}, {}]>, <@mesh, [{}]>] out [<@mesh, [{"x"}, {}]>] axes {"x"} {
+  // CHECK-NEXT: ^bb0(%[[A:.+]]: tensor<3x512xf32>, %{{.+}}: tensor<512xf32>):
+  %1 = spmd.manual (%0, %s) in [<@mesh, [{"x", "y"}, {}]>, <@mesh, [{}]>] out [<@mesh, [{"x"}, {}]>] axes {"x"} {
+  ^bb0(%a: tensor<3x512xf32>, %t: tensor<512xf32>):
+    // CHECK-NEXT: spmd.axis_index @mesh {"x"} : tensor<i32>
+    %i = spmd.axis_index @mesh {"x"} : tensor<i32>
+    // CHECK-NEXT: spmd.shift %[[A]] along "x" by 1 wrap : tensor<3x512xf32>
+    %b = spmd.shift %a along "x" by 1 wrap : tensor<3x512xf32>
+    // CHECK-NEXT: spmd.shift %{{.+}} along "x" by -2 fill : tensor<3x512xf32>
+    %c = spmd.shift %b along "x" by -2 fill : tensor<3x512xf32>
+    // CHECK-NEXT: spmd.return %{{.+}} : tensor<3x512xf32>
+    spmd.return %c : tensor<3x512xf32>
+  } : (tensor<10x512xf32>, tensor<512xf32>) -> tensor<10x512xf32>
+  return %1 : tensor<10x512xf32>
+}
+
+// After Localize: what a type says of the whole tensor, the padding behind it,
+// and the device's place.
+// CHECK-LABEL: func.func @local(
+// CHECK-SAME: tensor<4x6xf32, #spmd.local<@mesh, [{"x"}, {}], unreduced={"y"}, global=[14, 6]>>
+func.func @local(%a: tensor<4x6xf32, #spmd.local<@mesh, [{"x"}, {}], unreduced={"y"}, global=[14, 6]>>) {
+  // CHECK: spmd.mask %{{.+}} [0] value(0.000000e+00 : f32) : tensor<4x6xf32,
+  %0 = spmd.mask %a [0] value(0.0 : f32) : tensor<4x6xf32, #spmd.local<@mesh, [{"x"}, {}], unreduced={"y"}, global=[14, 6]>>
+  // CHECK: spmd.mask %{{.+}} [0, 1] value(0xFF800000 : f32) : tensor<4x6xf32,
+  %1 = spmd.mask %a [0, 1] value(0xFF800000 : f32) : tensor<4x6xf32, #spmd.local<@mesh, [{"x"}, {}], unreduced={"y"}, global=[14, 6]>>
+  // CHECK: spmd.axis_index @mesh {"y", "x":(2)2} : tensor<i32>
+  %2 = spmd.axis_index @mesh {"y", "x":(2)2} : tensor<i32>
+  // CHECK: spmd.shift %{{.+}} along "y" by 1 wrap
+  %3 = spmd.shift %a along "y" by 1 wrap : tensor<4x6xf32, #spmd.local<@mesh, [{"x"}, {}], unreduced={"y"}, global=[14, 6]>>
+  return
+}

@@ -1,0 +1,35 @@
+// RUN: tp-opt %s --verify-roundtrip | FileCheck %s
+// RUN: tp-opt %s --mlir-print-op-generic | tp-opt | FileCheck %s
+
+// A function with the usual annotations prints as it was read: names, the place
+// of a weight in its file, a cache that a result overwrites, shardings.
+// CHECK: spmd.mesh @mesh <["data"=2, "model"=4]>
+spmd.mesh @mesh <["data"=2, "model"=4]>
+
+// CHECK-LABEL: func.func @mlp(
+// CHECK-SAME: {spmd.sharding = #spmd.sharding<@mesh, [{"data"}, {}]>, tp.name = "x"}
+// CHECK-SAME: {spmd.sharding = #spmd.sharding<@mesh, [{}, {"model", ?}p1]>, tp.name = "w1"}
+// CHECK-SAME: tp.source = #tp.source<"w2", stored=[512, 2048], start=[0, 0], size=[512, 2048], view=[512, 2048], permutation=[1, 0]>
+// CHECK-SAME: {tp.donated = 1 : i64}
+// CHECK-SAME: -> (tensor<8x512xf32> {spmd.sharding = #spmd.sharding<@mesh, [{"data"}, {}], unreduced=max{"model":(1)2}>, tp.name = "y"}, tensor<64xf32>)
+func.func @mlp(%x: tensor<8x512xf32> {tp.name = "x", spmd.sharding = #spmd.sharding<@mesh, [{"data"}, {}]>},
+               %w1: tensor<512x2048xf32> {tp.name = "w1", spmd.sharding = #spmd.sharding<@mesh, [{}, {"model", ?}p1]>},
+               %w2: tensor<2048x512xf32> {tp.name = "w2", tp.source = #tp.source<"w2", stored=[512, 2048], start=[0, 0], size=[512, 2048], view=[512, 2048], permutation=[1, 0]>},
+               %cache: tensor<64xf32> {tp.donated = 1})
+    -> (tensor<8x512xf32> {tp.name = "y", spmd.sharding = #spmd.sharding<@mesh, [{"data"}, {}], unreduced=max{"model":(1)2}>},
+        tensor<64xf32>) {
+  // CHECK: tp.einsum "bi,io->bo"
+  %0 = tp.einsum "bi,io->bo" %x, %w1 : (tensor<8x512xf32>, tensor<512x2048xf32>) -> tensor<8x2048xf32>
+  %1 = tp.gelu tanh %0 : tensor<8x2048xf32>
+  // CHECK: spmd.constraint %{{.+}} <@mesh, [{?}, {"model"}]> : tensor<8x2048xf32>
+  %2 = spmd.constraint %1 <@mesh, [{?}, {"model"}]> : tensor<8x2048xf32>
+  // CHECK: tp.einsum "bo,oi->bi" {{.+}} {spmd.shardings = [#spmd.sharding<@mesh, [{}, {}]>]}
+  %3 = tp.einsum "bo,oi->bi" %2, %w2 {spmd.shardings = [#spmd.sharding<@mesh, [{}, {}]>]} : (tensor<8x2048xf32>, tensor<2048x512xf32>) -> tensor<8x512xf32>
+  return %3, %cache : tensor<8x512xf32>, tensor<64xf32>
+}
+
+// Element types of weights in use, and an argument that is not a tensor.
+// CHECK-LABEL: func.func @types
+func.func @types(%a: tensor<4xf8E4M3FN>, %b: tensor<4xf8E5M2>, %c: index, %d: tensor<4xi4>) {
+  return
+}

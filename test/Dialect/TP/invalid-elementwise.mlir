@@ -1,0 +1,399 @@
+// RUN: tp-opt %s --split-input-file --verify-diagnostics
+
+// A case for each line of the Constraints of every op, in their order, and under
+// "types" what the types of operands rule out.
+
+
+// tp.neg 1: another shape
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @below {{all non-scalar operands/results must have the same shape and base type}}
+  %0 = "tp.neg"(%x) : (tensor<4xf32>) -> tensor<5xf32>
+  return
+}
+
+// -----
+
+// tp.abs 1: another shape
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @below {{all non-scalar operands/results must have the same shape and base type}}
+  %0 = "tp.abs"(%x) : (tensor<4xf32>) -> tensor<5xf32>
+  return
+}
+
+// -----
+
+// tp.sign 1: another shape
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @below {{all non-scalar operands/results must have the same shape and base type}}
+  %0 = "tp.sign"(%x) : (tensor<4xf32>) -> tensor<5xf32>
+  return
+}
+
+// -----
+
+// tp.exp 1: another shape
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @below {{all non-scalar operands/results must have the same shape and base type}}
+  %0 = "tp.exp"(%x) : (tensor<4xf32>) -> tensor<5xf32>
+  return
+}
+
+// -----
+
+// tp.expm1 1: another shape
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @below {{all non-scalar operands/results must have the same shape and base type}}
+  %0 = "tp.expm1"(%x) : (tensor<4xf32>) -> tensor<5xf32>
+  return
+}
+
+// -----
+
+// tp.log 1: another shape
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @below {{all non-scalar operands/results must have the same shape and base type}}
+  %0 = "tp.log"(%x) : (tensor<4xf32>) -> tensor<5xf32>
+  return
+}
+
+// -----
+
+// tp.log1p 1: another shape
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @below {{all non-scalar operands/results must have the same shape and base type}}
+  %0 = "tp.log1p"(%x) : (tensor<4xf32>) -> tensor<5xf32>
+  return
+}
+
+// -----
+
+// tp.sqrt 1: another shape
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @below {{all non-scalar operands/results must have the same shape and base type}}
+  %0 = "tp.sqrt"(%x) : (tensor<4xf32>) -> tensor<5xf32>
+  return
+}
+
+// -----
+
+// tp.rsqrt 1: another shape
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @below {{all non-scalar operands/results must have the same shape and base type}}
+  %0 = "tp.rsqrt"(%x) : (tensor<4xf32>) -> tensor<5xf32>
+  return
+}
+
+// -----
+
+// tp.sin 1: another shape
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @below {{all non-scalar operands/results must have the same shape and base type}}
+  %0 = "tp.sin"(%x) : (tensor<4xf32>) -> tensor<5xf32>
+  return
+}
+
+// -----
+
+// tp.cos 1: another shape
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @below {{all non-scalar operands/results must have the same shape and base type}}
+  %0 = "tp.cos"(%x) : (tensor<4xf32>) -> tensor<5xf32>
+  return
+}
+
+// -----
+
+// tp.tanh 1: another shape
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @below {{all non-scalar operands/results must have the same shape and base type}}
+  %0 = "tp.tanh"(%x) : (tensor<4xf32>) -> tensor<5xf32>
+  return
+}
+
+// -----
+
+// tp.erf 1: another shape
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @below {{all non-scalar operands/results must have the same shape and base type}}
+  %0 = "tp.erf"(%x) : (tensor<4xf32>) -> tensor<5xf32>
+  return
+}
+
+// -----
+
+// tp.logistic 1: another shape
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @below {{all non-scalar operands/results must have the same shape and base type}}
+  %0 = "tp.logistic"(%x) : (tensor<4xf32>) -> tensor<5xf32>
+  return
+}
+
+// -----
+
+// tp.floor 1: another shape
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @below {{all non-scalar operands/results must have the same shape and base type}}
+  %0 = "tp.floor"(%x) : (tensor<4xf32>) -> tensor<5xf32>
+  return
+}
+
+// -----
+
+// tp.ceil 1: another shape
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @below {{all non-scalar operands/results must have the same shape and base type}}
+  %0 = "tp.ceil"(%x) : (tensor<4xf32>) -> tensor<5xf32>
+  return
+}
+
+// -----
+
+// tp.round_even 1: another shape
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @below {{all non-scalar operands/results must have the same shape and base type}}
+  %0 = "tp.round_even"(%x) : (tensor<4xf32>) -> tensor<5xf32>
+  return
+}
+
+// -----
+
+// tp.not 1: another shape
+func.func @f(%x: tensor<4xi32>) {
+  // expected-error @below {{all non-scalar operands/results must have the same shape and base type}}
+  %0 = "tp.not"(%x) : (tensor<4xi32>) -> tensor<5xi32>
+  return
+}
+
+// -----
+
+// tp.exp types: no integers
+func.func @f(%x: tensor<4xi32>) {
+  // expected-error @below {{operand #0 must be static tensor of floats, but got 'tensor<4xi32>'}}
+  %0 = tp.exp %x : tensor<4xi32>
+  return
+}
+
+// -----
+
+// tp.neg 1: another element type
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @below {{requires the same type for all operands and results}}
+  %0 = "tp.neg"(%x) : (tensor<4xf32>) -> tensor<4xf64>
+  return
+}
+
+// -----
+
+// tp.add 1: two shapes, nothing is broadcast
+func.func @f(%x: tensor<4xf32>, %s: tensor<f32>) {
+  // expected-error @below {{all non-scalar operands/results must have the same shape and base type}}
+  %0 = "tp.add"(%x, %s) : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+// tp.sub 1: two shapes, nothing is broadcast
+func.func @f(%x: tensor<4xf32>, %s: tensor<f32>) {
+  // expected-error @below {{all non-scalar operands/results must have the same shape and base type}}
+  %0 = "tp.sub"(%x, %s) : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+// tp.mul 1: two shapes, nothing is broadcast
+func.func @f(%x: tensor<4xf32>, %s: tensor<f32>) {
+  // expected-error @below {{all non-scalar operands/results must have the same shape and base type}}
+  %0 = "tp.mul"(%x, %s) : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+// tp.div 1: two shapes, nothing is broadcast
+func.func @f(%x: tensor<4xf32>, %s: tensor<f32>) {
+  // expected-error @below {{all non-scalar operands/results must have the same shape and base type}}
+  %0 = "tp.div"(%x, %s) : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+// tp.max 1: two shapes, nothing is broadcast
+func.func @f(%x: tensor<4xf32>, %s: tensor<f32>) {
+  // expected-error @below {{all non-scalar operands/results must have the same shape and base type}}
+  %0 = "tp.max"(%x, %s) : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+// tp.min 1: two shapes, nothing is broadcast
+func.func @f(%x: tensor<4xf32>, %s: tensor<f32>) {
+  // expected-error @below {{all non-scalar operands/results must have the same shape and base type}}
+  %0 = "tp.min"(%x, %s) : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+// tp.pow 1: two shapes, nothing is broadcast
+func.func @f(%x: tensor<4xf32>, %s: tensor<f32>) {
+  // expected-error @below {{all non-scalar operands/results must have the same shape and base type}}
+  %0 = "tp.pow"(%x, %s) : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+// tp.rem 1: two shapes, nothing is broadcast
+func.func @f(%x: tensor<4xf32>, %s: tensor<f32>) {
+  // expected-error @below {{all non-scalar operands/results must have the same shape and base type}}
+  %0 = "tp.rem"(%x, %s) : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+// tp.and 1: two shapes, nothing is broadcast
+func.func @f(%x: tensor<4xi32>, %s: tensor<i32>) {
+  // expected-error @below {{all non-scalar operands/results must have the same shape and base type}}
+  %0 = "tp.and"(%x, %s) : (tensor<4xi32>, tensor<i32>) -> tensor<4xi32>
+  return
+}
+
+// -----
+
+// tp.or 1: two shapes, nothing is broadcast
+func.func @f(%x: tensor<4xi32>, %s: tensor<i32>) {
+  // expected-error @below {{all non-scalar operands/results must have the same shape and base type}}
+  %0 = "tp.or"(%x, %s) : (tensor<4xi32>, tensor<i32>) -> tensor<4xi32>
+  return
+}
+
+// -----
+
+// tp.xor 1: two shapes, nothing is broadcast
+func.func @f(%x: tensor<4xi32>, %s: tensor<i32>) {
+  // expected-error @below {{all non-scalar operands/results must have the same shape and base type}}
+  %0 = "tp.xor"(%x, %s) : (tensor<4xi32>, tensor<i32>) -> tensor<4xi32>
+  return
+}
+
+// -----
+
+// tp.add 1: two element types
+func.func @f(%x: tensor<4xf32>, %y: tensor<4xf64>) {
+  // expected-error @below {{requires the same type for all operands and results}}
+  %0 = "tp.add"(%x, %y) : (tensor<4xf32>, tensor<4xf64>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+// tp.and types: no floats
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @below {{operand #0 must be static tensor of integers, but got 'tensor<4xf32>'}}
+  %0 = tp.and %x, %x : tensor<4xf32>
+  return
+}
+
+// -----
+
+// tp.compare 1: two shapes
+func.func @f(%x: tensor<4xf32>, %y: tensor<5xf32>) {
+  // expected-error @below {{all non-scalar operands/results must have the same shape and base type}}
+  %0 = tp.compare lt %x, %y : (tensor<4xf32>, tensor<5xf32>) -> tensor<4xi1>
+  return
+}
+
+// -----
+
+// tp.compare 1: two element types
+func.func @f(%x: tensor<4xf32>, %y: tensor<4xf64>) {
+  // expected-error @below {{compares element types 'f32' and 'f64': convert one}}
+  %0 = tp.compare lt %x, %y : (tensor<4xf32>, tensor<4xf64>) -> tensor<4xi1>
+  return
+}
+
+// -----
+
+// tp.compare 1: not i1
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @below {{result #0 must be static tensor of i1, but got 'tensor<4xi8>'}}
+  %0 = tp.compare lt %x, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi8>
+  return
+}
+
+// -----
+
+// tp.select 1: two shapes
+func.func @f(%m: tensor<i1>, %x: tensor<4xf32>) {
+  // expected-error @below {{all non-scalar operands/results must have the same shape and base type}}
+  %0 = tp.select %m, %x, %x : (tensor<i1>, tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+// tp.select 1: the condition is no i1
+func.func @f(%m: tensor<4xi8>, %x: tensor<4xf32>) {
+  // expected-error @below {{operand #0 must be static tensor of i1, but got 'tensor<4xi8>'}}
+  %0 = tp.select %m, %x, %x : (tensor<4xi8>, tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+// tp.select 1: two element types
+func.func @f(%m: tensor<4xi1>, %x: tensor<4xf32>, %y: tensor<4xf64>) {
+  // expected-error @below {{on_true, on_false and the result have one element type}}
+  %0 = tp.select %m, %x, %y : (tensor<4xi1>, tensor<4xf32>, tensor<4xf64>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+// tp.convert 1: another shape
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @below {{all non-scalar operands/results must have the same shape and base type}}
+  %0 = tp.convert %x : tensor<4xf32> -> tensor<5xf64>
+  return
+}
+
+// -----
+
+// tp.gelu 1: another shape
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @below {{all non-scalar operands/results must have the same shape and base type}}
+  %0 = "tp.gelu"(%x) : (tensor<4xf32>) -> tensor<5xf32>
+  return
+}
+
+// -----
+
+// tp.silu 1: another shape
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @below {{all non-scalar operands/results must have the same shape and base type}}
+  %0 = "tp.silu"(%x) : (tensor<4xf32>) -> tensor<5xf32>
+  return
+}
+
+// -----
+
+// tp.relu 1: another shape
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @below {{all non-scalar operands/results must have the same shape and base type}}
+  %0 = "tp.relu"(%x) : (tensor<4xf32>) -> tensor<5xf32>
+  return
+}
+
+// -----
+
+// tp.gated 1: two element types
+func.func @f(%x: tensor<4xf32>, %y: tensor<4xf64>) {
+  // expected-error @below {{requires the same type for all operands and results}}
+  %0 = "tp.gated"(%x, %y) <{activation = 0 : i32}> : (tensor<4xf32>, tensor<4xf64>) -> tensor<4xf32>
+  return
+}

@@ -1,0 +1,327 @@
+// RUN: tp-opt %s --split-input-file --verify-diagnostics
+
+// A case for each line of the Constraints of every op, in their order, and under
+// "types" what the types of operands rule out.
+
+
+// tp.constant 1: another shape
+func.func @f() {
+  // expected-error @below {{value is 'tensor<4xf32>', result is 'tensor<5xf32>'}}
+  %0 = tp.constant dense<1.0> : tensor<4xf32> as tensor<5xf32>
+  return
+}
+
+// -----
+
+// tp.constant 1: another element type
+func.func @f() {
+  // expected-error @below {{value is 'tensor<4xf32>', result is 'tensor<4xf64>'}}
+  %0 = tp.constant dense<1.0> : tensor<4xf32> as tensor<4xf64>
+  return
+}
+
+// -----
+
+// tp.constant 1: not a tensor
+func.func @f() {
+  // expected-error @below {{value is 'vector<4xf32>', result is 'tensor<4xf32>'}}
+  %0 = tp.constant dense<1.0> : vector<4xf32> as tensor<4xf32>
+  return
+}
+
+// -----
+
+// tp.iota 1: a dimension that is not there
+func.func @f() {
+  // expected-error @below {{counts along dimension 2 of a tensor of rank 2}}
+  %0 = tp.iota dim = 2 : tensor<4x16xi32>
+  return
+}
+
+// -----
+
+// tp.iota 1: a scalar has none
+func.func @f() {
+  // expected-error @below {{counts along dimension 0 of a tensor of rank 0}}
+  %0 = tp.iota dim = 0 : tensor<i32>
+  return
+}
+
+// -----
+
+// tp.iota 1: a negative dimension
+func.func @f() {
+  // expected-error @below {{counts along dimension}}
+  %0 = tp.iota dim = -1 : tensor<4xi32>
+  return
+}
+
+// -----
+
+// tp.broadcast 1: too few entries
+func.func @f(%x: tensor<4x16xf32>) {
+  // expected-error @below {{dims has 1 entries, the input 2 dimensions}}
+  %0 = tp.broadcast %x dims = [1] : tensor<4x16xf32> -> tensor<2x4x16xf32>
+  return
+}
+
+// -----
+
+// tp.broadcast 1: not ascending
+func.func @f(%x: tensor<4x16xf32>) {
+  // expected-error @below {{dims are ascending dimensions of the result, not [1, 0]}}
+  %0 = tp.broadcast %x dims = [1, 0] : tensor<4x16xf32> -> tensor<16x4xf32>
+  return
+}
+
+// -----
+
+// tp.broadcast 1: past the result
+func.func @f(%x: tensor<4x16xf32>) {
+  // expected-error @below {{dims are ascending dimensions of the result, not [0, 2]}}
+  %0 = tp.broadcast %x dims = [0, 2] : tensor<4x16xf32> -> tensor<4x16xf32>
+  return
+}
+
+// -----
+
+// tp.broadcast 2: a size that changes
+func.func @f(%b: tensor<1xf32>) {
+  // expected-error @below {{input dimension 0 of size 1 becomes result dimension 0 of size 4}}
+  %0 = tp.broadcast %b dims = [0] : tensor<1xf32> -> tensor<4xf32>
+  return
+}
+
+// -----
+
+// tp.broadcast 3: another element type
+func.func @f(%b: tensor<f32>) {
+  // expected-error @below {{turns 'f32' into 'f64': it moves elements, convert does that}}
+  %0 = tp.broadcast %b dims = [] : tensor<f32> -> tensor<4xf64>
+  return
+}
+
+// -----
+
+// tp.transpose 1: too few entries
+func.func @f(%x: tensor<4x16xf32>) {
+  // expected-error @below {{permutation names every dimension of the input once}}
+  %0 = tp.transpose %x [0] : tensor<4x16xf32> -> tensor<4x16xf32>
+  return
+}
+
+// -----
+
+// tp.transpose 1: a dimension twice
+func.func @f(%x: tensor<4x16xf32>) {
+  // expected-error @below {{permutation names every dimension of the input once}}
+  %0 = tp.transpose %x [0, 0] : tensor<4x16xf32> -> tensor<4x4xf32>
+  return
+}
+
+// -----
+
+// tp.transpose 1: a dimension that is not there
+func.func @f(%x: tensor<4x16xf32>) {
+  // expected-error @below {{permutation names every dimension of the input once}}
+  %0 = tp.transpose %x [0, 2] : tensor<4x16xf32> -> tensor<4x16xf32>
+  return
+}
+
+// -----
+
+// tp.transpose 2: the shape as it was
+func.func @f(%x: tensor<4x16xf32>) {
+  // expected-error @below {{result must be 'tensor<16x4xf32>'}}
+  %0 = tp.transpose %x [1, 0] : tensor<4x16xf32> -> tensor<4x16xf32>
+  return
+}
+
+// -----
+
+// tp.transpose 2: another element type
+func.func @f(%x: tensor<4x16xf32>) {
+  // expected-error @below {{turns 'f32' into 'f64': it moves elements, convert does that}}
+  %0 = tp.transpose %x [1, 0] : tensor<4x16xf32> -> tensor<16x4xf64>
+  return
+}
+
+// -----
+
+// tp.reshape 1: more elements
+func.func @f(%x: tensor<4x16xf32>) {
+  // expected-error @below {{reads 64 elements as 65}}
+  %0 = tp.reshape %x : tensor<4x16xf32> -> tensor<65xf32>
+  return
+}
+
+// -----
+
+// tp.reshape 1: another element type
+func.func @f(%x: tensor<4x16xf32>) {
+  // expected-error @below {{turns 'f32' into 'i32': it moves elements, convert does that}}
+  %0 = tp.reshape %x : tensor<4x16xf32> -> tensor<64xi32>
+  return
+}
+
+// -----
+
+// tp.slice 1: too few entries
+func.func @f(%x: tensor<4x16xf32>) {
+  // expected-error @below {{has one start and one stride per dimension}}
+  %0 = tp.slice %x starts = [0] strides = [1, 1] : tensor<4x16xf32> -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+// tp.slice 1: a result of another rank
+func.func @f(%x: tensor<4x16xf32>) {
+  // expected-error @below {{has one start and one stride per dimension}}
+  %0 = tp.slice %x starts = [0, 0] strides = [1, 1] : tensor<4x16xf32> -> tensor<8xf32>
+  return
+}
+
+// -----
+
+// tp.slice 1: a negative start
+func.func @f(%x: tensor<4x16xf32>) {
+  // expected-error @below {{starts are at least 0 and strides at least 1}}
+  %0 = tp.slice %x starts = [0, -1] strides = [1, 1] : tensor<4x16xf32> -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+// tp.slice 1: no stride
+func.func @f(%x: tensor<4x16xf32>) {
+  // expected-error @below {{starts are at least 0 and strides at least 1}}
+  %0 = tp.slice %x starts = [0, 0] strides = [1, 0] : tensor<4x16xf32> -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+// tp.slice 2: past the end
+func.func @f(%x: tensor<4x16xf32>) {
+  // expected-error @below {{takes 8 elements from 9 by 1 in dimension 1 of size 16}}
+  %0 = tp.slice %x starts = [0, 9] strides = [1, 1] : tensor<4x16xf32> -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+// tp.slice 2: past the end by a stride that overflows
+func.func @f(%x: tensor<4x16xf32>) {
+  // expected-error @below {{takes 3 elements from 0 by 9223372036854775807 in dimension 1 of size 16}}
+  %0 = tp.slice %x starts = [0, 0] strides = [1, 9223372036854775807] : tensor<4x16xf32> -> tensor<4x3xf32>
+  return
+}
+
+// -----
+
+// tp.slice 3: another element type
+func.func @f(%x: tensor<4x16xf32>) {
+  // expected-error @below {{turns 'f32' into 'f64': it moves elements, convert does that}}
+  %0 = tp.slice %x starts = [0, 0] strides = [1, 1] : tensor<4x16xf32> -> tensor<4x8xf64>
+  return
+}
+
+// -----
+
+// tp.concat 1: no input
+func.func @f() {
+  // expected-error @below {{needs at least one input}}
+  %0 = tp.concat dim = 0 : () -> tensor<4xf32>
+  return
+}
+
+// -----
+
+// tp.concat 1: two ranks
+func.func @f(%x: tensor<4x16xf32>, %b: tensor<16xf32>) {
+  // expected-error @below {{inputs and result have one rank}}
+  %0 = tp.concat %x, %b dim = 0 : (tensor<4x16xf32>, tensor<16xf32>) -> tensor<5x16xf32>
+  return
+}
+
+// -----
+
+// tp.concat 1: two element types
+func.func @f(%x: tensor<4x16xf32>, %y: tensor<4x16xf64>) {
+  // expected-error @below {{turns 'f64' into 'f32': it moves elements, convert does that}}
+  %0 = tp.concat %x, %y dim = 0 : (tensor<4x16xf32>, tensor<4x16xf64>) -> tensor<8x16xf32>
+  return
+}
+
+// -----
+
+// tp.concat 2: a dimension that is not there
+func.func @f(%x: tensor<4x16xf32>) {
+  // expected-error @below {{dim 2 is no dimension of rank 2}}
+  %0 = tp.concat %x, %x dim = 2 : (tensor<4x16xf32>, tensor<4x16xf32>) -> tensor<8x16xf32>
+  return
+}
+
+// -----
+
+// tp.concat 2: the other dimensions differ
+func.func @f(%x: tensor<4x16xf32>, %y: tensor<4x15xf32>) {
+  // expected-error @below {{inputs agree with the result in all dimensions but dim}}
+  %0 = tp.concat %x, %y dim = 0 : (tensor<4x16xf32>, tensor<4x15xf32>) -> tensor<8x16xf32>
+  return
+}
+
+// -----
+
+// tp.concat 3: too long
+func.func @f(%x: tensor<4x16xf32>) {
+  // expected-error @below {{the inputs make 8 along dim, the result has 9}}
+  %0 = tp.concat %x, %x dim = 0 : (tensor<4x16xf32>, tensor<4x16xf32>) -> tensor<9x16xf32>
+  return
+}
+
+// -----
+
+// tp.pad 1: too few entries
+func.func @f(%x: tensor<4x16xf32>, %z: tensor<f32>) {
+  // expected-error @below {{has one entry of low per dimension}}
+  %0 = tp.pad %x, %z low = [0] : (tensor<4x16xf32>, tensor<f32>) -> tensor<4x18xf32>
+  return
+}
+
+// -----
+
+// tp.pad 1: a negative entry
+func.func @f(%x: tensor<4x16xf32>, %z: tensor<f32>) {
+  // expected-error @below {{low is at least 0}}
+  %0 = tp.pad %x, %z low = [0, -1] : (tensor<4x16xf32>, tensor<f32>) -> tensor<4x18xf32>
+  return
+}
+
+// -----
+
+// tp.pad 2: too short
+func.func @f(%x: tensor<4x16xf32>, %z: tensor<f32>) {
+  // expected-error @below {{result dimension 1 of size 18 is too short for 3 + 16}}
+  %0 = tp.pad %x, %z low = [0, 3] : (tensor<4x16xf32>, tensor<f32>) -> tensor<4x18xf32>
+  return
+}
+
+// -----
+
+// tp.pad 3: not a scalar
+func.func @f(%x: tensor<4x16xf32>, %z: tensor<1xf32>) {
+  // expected-error @below {{pads with a scalar, not 'tensor<1xf32>'}}
+  %0 = tp.pad %x, %z low = [0, 1] : (tensor<4x16xf32>, tensor<1xf32>) -> tensor<4x18xf32>
+  return
+}
+
+// -----
+
+// tp.pad 3: two element types
+func.func @f(%x: tensor<4x16xf32>, %z: tensor<f64>) {
+  // expected-error @below {{turns 'f64' into 'f32': it moves elements, convert does that}}
+  %0 = tp.pad %x, %z low = [0, 1] : (tensor<4x16xf32>, tensor<f64>) -> tensor<4x18xf32>
+  return
+}

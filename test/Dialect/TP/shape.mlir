@@ -1,0 +1,43 @@
+// RUN: tp-opt %s --verify-roundtrip | FileCheck %s
+// RUN: tp-opt %s --mlir-print-op-generic | tp-opt | FileCheck %s
+
+// Tensors from nothing: one value everywhere, listed elements, a count. After
+// Localize a constant's type has an encoding that its value cannot carry.
+// CHECK-LABEL: func.func @sources
+func.func @sources() {
+  // CHECK: tp.constant dense<1.000000e+00> : tensor<4x16xf32>
+  %0 = tp.constant dense<1.0> : tensor<4x16xf32>
+  // CHECK: tp.constant dense<[1, 2, 3]> : tensor<3xi8>
+  %1 = tp.constant dense<[1, 2, 3]> : tensor<3xi8>
+  // CHECK: tp.constant dense<true> : tensor<i1>
+  %2 = tp.constant dense<true> : tensor<i1>
+  // CHECK: tp.constant dense<0> : tensor<2xi32> as tensor<2xi32, #spmd.local<@m, [{"x"}], global=[4]>>
+  %3 = tp.constant dense<0> : tensor<2xi32> as tensor<2xi32, #spmd.local<@m, [{"x"}], global=[4]>>
+  // CHECK: tp.iota dim = 1 : tensor<4x16xi32>
+  %4 = tp.iota dim = 1 : tensor<4x16xi32>
+  return
+}
+
+// Ops that move elements, and that empty tensors and scalars are tensors.
+// CHECK-LABEL: func.func @movement
+func.func @movement(%x: tensor<4x16xf32>, %b: tensor<16xf32>, %s: tensor<f32>, %e: tensor<0x16xf32>) {
+  // CHECK: tp.broadcast %{{.+}} dims = [1] : tensor<16xf32> -> tensor<4x16xf32>
+  %0 = tp.broadcast %b dims = [1] : tensor<16xf32> -> tensor<4x16xf32>
+  // CHECK: tp.broadcast %{{.+}} dims = [] : tensor<f32> -> tensor<4x16xf32>
+  %1 = tp.broadcast %s dims = [] : tensor<f32> -> tensor<4x16xf32>
+  // CHECK: tp.transpose %{{.+}} [1, 0] : tensor<4x16xf32> -> tensor<16x4xf32>
+  %2 = tp.transpose %x [1, 0] : tensor<4x16xf32> -> tensor<16x4xf32>
+  // CHECK: tp.reshape %{{.+}} : tensor<4x16xf32> -> tensor<2x2x4x4xf32>
+  %3 = tp.reshape %x : tensor<4x16xf32> -> tensor<2x2x4x4xf32>
+  // CHECK: tp.reshape %{{.+}} : tensor<f32> -> tensor<1x1xf32>
+  %4 = tp.reshape %s : tensor<f32> -> tensor<1x1xf32>
+  // CHECK: tp.slice %{{.+}} starts = [0, 1] strides = [1, 5] : tensor<4x16xf32> -> tensor<4x3xf32>
+  %5 = tp.slice %x starts = [0, 1] strides = [1, 5] : tensor<4x16xf32> -> tensor<4x3xf32>
+  // CHECK: tp.slice %{{.+}} starts = [4, 0] strides = [1, 1] : tensor<4x16xf32> -> tensor<0x16xf32>
+  %6 = tp.slice %x starts = [4, 0] strides = [1, 1] : tensor<4x16xf32> -> tensor<0x16xf32>
+  // CHECK: tp.concat %{{.+}}, %{{.+}} dim = 0 : (tensor<4x16xf32>, tensor<0x16xf32>) -> tensor<4x16xf32>
+  %7 = tp.concat %x, %e dim = 0 : (tensor<4x16xf32>, tensor<0x16xf32>) -> tensor<4x16xf32>
+  // CHECK: tp.pad %{{.+}}, %{{.+}} low = [0, 1] : (tensor<4x16xf32>, tensor<f32>) -> tensor<5x18xf32>
+  %8 = tp.pad %x, %s low = [0, 1] : (tensor<4x16xf32>, tensor<f32>) -> tensor<5x18xf32>
+  return
+}

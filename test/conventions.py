@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+# Part of the tp-opt project, under the Apache License v2.0 with LLVM
+# Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Checks what every file of the repository owes.
+
+* Source files begin with the licence header (`--fix` writes it).
+* No file mentions a path of somebody's machine.
+* Files of code have less than 900 lines: one subject per file.
+* Error codes are unique, and every code that our code can emit is provoked by
+  a test: its number stands in an expected message, or its enumerator in a unit
+  test. Codes that nothing emits yet are listed.
+"""
+
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+SOURCES = (".cpp", ".h", ".c", ".td", ".def", ".py")
+HEADER = """\
+{0} Part of the tp-opt project, under the Apache License v2.0 with LLVM
+{0} Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+MACHINE_PATH = re.compile(r"(?<![\w.}/-])/(home|root|work|Users)/")
+CODE = re.compile(r"^TP\w*_ERROR\((\d+),\s*(\w+),", re.MULTILINE)
+
+
+def tracked():
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True,
+                            capture_output=True, text=True).stdout
+    for name in filter(None, listed.split("\0")):
+        if (ROOT / name).is_file():
+            yield name
+
+
+def read(name):
+    """The text of a file; None if it is not text."""
+    try:
+        return (ROOT / name).read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        return None
+
+
+def check_error_codes(texts, errors):
+    codes = [(int(number), enumerator, name) for name, text in texts.items()
+             if name.endswith(".def") for number, enumerator in CODE.findall(text)]
+    if not codes:
+        errors.append("no table of error codes found")
+    product, tests = (
+        "\n".join(text for name, text in texts.items()
+                  if name.startswith("test/") == inside and
+                  (inside or name.endswith((".cpp", ".h", ".td"))))
+        for inside in (False, True))
+    seen = {}
+    for number, enumerator, table in codes:
+        code = f"TP{number:04d}"
+        if number in seen:
+            errors.append(f"{table}: {code} is also in {seen[number]}")
+        seen[number] = table
+        used = re.compile(rf"::{enumerator}\b")
+        if not used.search(product):
+            print(f"note: {table}: nothing emits {code} ({enumerator}) yet")
+        elif code not in tests and not used.search(tests):
+            errors.append(f"{table}: no test provokes {code} ({enumerator})")
+
+
+def add_header(name, text):
+    mark = "#" if name.endswith(".py") or text.startswith("#!") else "//"
+    first, shebang = "", text.startswith("#!")
+    if shebang:
+        first, _, text = text.partition("\n")
+        first += "\n"
+    elif text:
+        text = "\n" + text
+    (ROOT / name).write_text(first + HEADER.format(mark) + text)
+
+
+def main():
+    errors = []
+    texts = {name: text for name in tracked() if (text := read(name)) is not None}
+    for name, text in texts.items():
+        lines = text.splitlines()
+        head = "\n".join(lines[:4])
+        if name.endswith(SOURCES) or lines[:1] == ["#!/bin/bash"]:
+            if ("Part of the tp-opt project" not in head or
+                    "SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception"
+                    not in head):
+                if "--fix" in sys.argv[1:]:
+                    add_header(name, text)
+                else:
+                    errors.append(f"{name}: no licence header in the first lines")
+            if len(lines) >= 900:
+                errors.append(f"{name}: {len(lines)} lines, split it")
+        for number, line in enumerate(lines, 1):
+            if MACHINE_PATH.search(line):
+                errors.append(f"{name}:{number}: a path of one machine")
+    check_error_codes(texts, errors)
+    print("\n".join(errors) if errors else f"{len(texts)} files, nothing owed")
+    return 1 if errors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
