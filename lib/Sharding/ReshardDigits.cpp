@@ -167,7 +167,6 @@ static SmallVector<int64_t> getPrimes(int64_t n) {
 
 SmallVector<DigitSystem, 2>
 tp::reshard::getFineSystems(ArrayRef<DigitSystem> coarse) {
-  constexpr size_t fewDigits = 4;
   SmallVector<DigitSystem, 2> fine;
   auto add = [&](const DigitSystem &system) {
     if (!llvm::is_contained(fine, system))

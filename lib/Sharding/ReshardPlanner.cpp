@@ -94,6 +94,24 @@ static std::vector<Leg> reduceGatherSlice(const Problem &problem) {
 /// A number that the size of every group of the problem divides.
 static int64_t getScale(const DigitSystem &digits) { return getSize(digits); }
 
+/// Searches with whole digits, then, unless the best possible is found, with
+/// parts of them. Limits are numbers of steps looked at, about 1 us each.
+static bool searchAll(const Problem &problem, const LinkModel &links,
+                      ArrayRef<DigitSystem> coarse,
+                      llvm::function_ref<bool()> isSettled, Path &path) {
+  constexpr unsigned limit = 100000, fineLimit = 10000;
+  if (!search(problem, links, coarse, /*greedy=*/false, limit, path))
+    return search(problem, links, coarse, /*greedy=*/true, limit, path);
+  if (isSettled())
+    return true;
+  SmallVector<DigitSystem, 2> fine = getFineSystems(coarse);
+  if (ArrayRef<DigitSystem>(fine) == coarse)
+    return true;
+  bool few = fine.front().size() <= fewDigits;
+  return search(problem, links, fine, /*greedy=*/false, few ? limit : fineLimit,
+                path);
+}
+
 static ReshardPlan makePlan(const Problem &problem) {
   ReshardPlan plan;
   plan.from = problem.from;
@@ -124,11 +142,7 @@ static ReshardPlan makePlan(const Problem &problem) {
            path.cost.launches == bound.launches;
   };
   if (!isSettled()) {
-    plan.complete = search(problem, links, coarse, path);
-    SmallVector<DigitSystem, 2> fine;
-    if (plan.complete && !isSettled() &&
-        (fine = getFineSystems(coarse)) != coarse)
-      plan.complete = search(problem, links, fine, path);
+    plan.complete = searchAll(problem, links, coarse, isSettled, path);
     describe(path.legs, path.cost);
   }
   plan.cost = links.toCost(path.cost.ticks);

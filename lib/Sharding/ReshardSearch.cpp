@@ -309,8 +309,8 @@ namespace {
 
 class Search {
 public:
-  Search(const StateSpace &space, Path &best, bool greedy)
-      : space(space), best(best), greedy(greedy) {}
+  Search(const StateSpace &space, bool greedy, unsigned maxVisits, Path &best)
+      : space(space), best(best), greedy(greedy), maxVisits(maxVisits) {}
 
   /// Returns whether everything was looked at.
   bool run();
@@ -355,6 +355,7 @@ private:
   const StateSpace &space;
   Path &best;
   bool greedy;
+  unsigned maxVisits;
   std::vector<Node> nodes;
   std::unordered_map<State, unsigned, StateHash> known;
   /// Lowest priority first, then first come, first served.
@@ -373,9 +374,6 @@ private:
 };
 
 } // namespace
-
-/// Steps looked at before a search gives up: some tens of milliseconds.
-static constexpr unsigned maxVisits = 100000;
 
 bool Search::run() {
   for (uint8_t system = 0; system < space.systems.size(); ++system)
@@ -671,12 +669,11 @@ void Search::permute(const State &state) {
 }
 
 bool tp::reshard::search(const Problem &problem, const LinkModel &links,
-                         ArrayRef<DigitSystem> systems, Path &best) {
+                         ArrayRef<DigitSystem> systems, bool greedy,
+                         unsigned maxVisits, Path &best) {
   for (const DigitSystem &system : systems)
     if (system.size() > maxDigits)
       return false;
   StateSpace space(problem, links, systems);
-  if (Search(space, best, /*greedy=*/false).run())
-    return true;
-  return Search(space, best, /*greedy=*/true).run();
+  return Search(space, greedy, maxVisits, best).run();
 }

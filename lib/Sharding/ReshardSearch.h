@@ -30,8 +30,8 @@
 /// All-gather, reduce-scatter, all-to-all and all-reduce meet their bounds
 /// exactly, so a plan of one step is mostly found without looking at any other.
 ///
-/// A search that meets too many states starts again as a greedy one: it follows
-/// the number of digits that are not yet in place, a guess and not a bound.
+/// A greedy search follows the number of digits that are not yet in place
+/// instead, a guess and not a bound, for problems with too many states.
 
 #ifndef TPOPT_LIB_SHARDING_RESHARDSEARCH_H
 #define TPOPT_LIB_SHARDING_RESHARDSEARCH_H
@@ -96,6 +96,9 @@ using DigitSystem = AxisList;
 /// axis in ways that do not fit.
 llvm::SmallVector<DigitSystem, 2> getCoarseSystems(const Problem &problem);
 
+/// So many digits have few enough states to look at all of them.
+constexpr size_t fewDigits = 4;
+
 /// Finer systems, for trading a part of an axis: prime digits where these are
 /// few, else cut where sizes of digits have a common divisor.
 llvm::SmallVector<DigitSystem, 2>
@@ -110,10 +113,12 @@ struct Path {
   Cost cost;
 };
 
-/// Searches for a path that is cheaper than `best`, which it replaces. Returns
-/// whether there is no cheaper one with these digits.
+/// Searches for a path that is cheaper than `best`, which it replaces, looking
+/// at `maxVisits` steps at most. Returns whether there is no cheaper one with
+/// these digits.
 bool search(const Problem &problem, const LinkModel &links,
-            llvm::ArrayRef<DigitSystem> systems, Path &best);
+            llvm::ArrayRef<DigitSystem> systems, bool greedy,
+            unsigned maxVisits, Path &best);
 
 } // namespace tp::reshard
 

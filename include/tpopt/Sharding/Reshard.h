@@ -60,9 +60,14 @@
 ///   Data that is only moved is never added to anything, not even to zero.
 /// * Axes move through the dimensions that either side cuts, and two more.
 ///
+/// It first moves axes as the two sides cut them. Unless that meets a lower
+/// bound, it also moves parts of axes: all prime parts if there are at most
+/// four, else those that the sizes of two axes have in common.
+///
 /// The search is bounded: it starts from the plan that reduces, gathers and
 /// slices, which always exists, and stops at a fixed number of steps looked at,
-/// with the best plan so far and `complete = false`.
+/// with the best plan so far and `complete = false`. A complete plan over at
+/// most four prime parts is the cheapest there is, with the exceptions above.
 ///
 /// The set of steps is that of Shardy's reshard-to-collectives pass, the search
 /// replaces its fixed order. The bounds that guide the search are in
