@@ -210,16 +210,13 @@ Machine::Results Machine::runManual(ManualOp op, Frame &frame) {
   SmallVector<DeviceValues> results;
   for (auto [output, sharding, result] :
        llvm::zip_equal(*outputs, op.getOutShardings(), op.getResults())) {
-    FailureOr<TensorValue> whole =
-        distributor.gather(output, layoutOf(sharding, result.getType()),
-                           cast<RankedTensorType>(result.getType()),
-                           options.tolerance, [&, number = results.size()] {
-                             return op.emitError()
-                                    << "result #" << number << ": ";
-                           });
-    if (failed(whole))
-      return failure();
-    results.push_back({*whole});
+    auto whole = distributor.gather(
+        output, layoutOf(sharding, result.getType()),
+        cast<RankedTensorType>(result.getType()), options.tolerance);
+    if (auto *reason = std::get_if<std::string>(&whole))
+      return op.emitError() << prefix(ErrorCode::DevicesDisagree) << "result #"
+                            << results.size() << ": " << *reason;
+    results.push_back({std::get<TensorValue>(whole)});
   }
   return results;
 }

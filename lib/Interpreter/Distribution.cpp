@@ -82,10 +82,9 @@ DeviceValues Distributor::scatter(TensorValue whole, const Layout &layout,
   return parts;
 }
 
-FailureOr<TensorValue>
+std::variant<TensorValue, std::string>
 Distributor::gather(ArrayRef<TensorValue> parts, const Layout &layout,
-                    RankedTensorType whole, double tolerance,
-                    function_ref<InFlightDiagnostic()> emitError) {
+                    RankedTensorType whole, double tolerance) {
   DeviceValues combined;
   if (getSize(layout.sharding.unreduced) > 1) {
     combined = allReduce(parts, *layout.mesh, layout.sharding.unreduced,
@@ -115,13 +114,12 @@ Distributor::gather(ArrayRef<TensorValue> parts, const Layout &layout,
         writer[at] = device;
         (*result)[at] = value;
       } else if (!evaluator.isClose((*result)[at], value, element, tolerance)) {
-        return emitError() << prefix(ErrorCode::DevicesDisagree) << "device "
-                           << device << " holds "
-                           << evaluator.print(value, element) << " at "
-                           << printIndex(at, layout.shape) << ", device "
-                           << writer[at] << " holds "
-                           << evaluator.print((*result)[at], element)
-                           << " there: they should be copies of one value";
+        return ("device " + Twine(device) + " holds " +
+                evaluator.print(value, element) + " at " +
+                printIndex(at, layout.shape) + ", device " + Twine(writer[at]) +
+                " holds " + evaluator.print((*result)[at], element) +
+                " there: they should be copies of one value")
+            .str();
       }
     }
   }

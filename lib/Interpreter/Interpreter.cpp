@@ -70,7 +70,7 @@ Machine::Results Machine::dispatch(Operation *op, Frame &frame) {
     return runWhile(loop, frame);
   if (auto branch = dyn_cast<CaseOp>(op))
     return runCase(branch, frame);
-  if (isa<spmd::SPMDDialect>(op->getDialect()))
+  if (isa_and_present<spmd::SPMDDialect>(op->getDialect()))
     return runDeviceOp(op, frame);
   if (isa<EvaluateOpInterface>(op))
     return evaluate(op, frame);
@@ -134,7 +134,8 @@ Machine::Results Machine::evaluateDecomposed(Operation *op, Frame &frame) {
                                                      operand.getLoc()));
     Operation *copy = op->clone(mapping);
     body->block.push_back(copy);
-    OpBuilder builder = OpBuilder::atBlockEnd(&body->block);
+    OpBuilder builder(op->getContext());
+    builder.setInsertionPointToEnd(&body->block);
     body->results = cast<DecomposeOpInterface>(copy).decompose(builder);
     body->copy = copy;
   }
@@ -250,7 +251,7 @@ Machine::Results Machine::runFunction(func::FuncOp function,
                                       ArrayRef<DeviceValues> arguments,
                                       const World &world, bool observed) {
   if (!function.getBody().hasOneBlock())
-    return function.emitError()
+    return emitError(function.getLoc())
            << prefix(ErrorCode::NotEvaluable) << "function '"
            << function.getName()
            << (function.isExternal() ? "' has no body"
@@ -285,16 +286,17 @@ Interpreter::run(const Program &program, ArrayRef<TensorValue> arguments) {
   if (failed(machine.checkDevices(function, world.devices)))
     return failure();
   if (arguments.size() != function.getNumArguments())
-    return function.emitError() << prefix(ErrorCode::InterfaceMismatch)
-                                << "takes " << function.getNumArguments()
-                                << " arguments, given " << arguments.size();
+    return emitError(function.getLoc())
+           << prefix(ErrorCode::InterfaceMismatch) << "takes "
+           << function.getNumArguments() << " arguments, given "
+           << arguments.size();
   SmallVector<DeviceValues> values;
   for (auto [index, argument] : llvm::enumerate(arguments)) {
     Type type = function.getArgumentTypes()[index];
     RankedTensorType whole = Program::getWholeType(type);
     if (argument->getShape() != whole.getShape() ||
         argument->getType().getElementType() != whole.getElementType())
-      return function.emitError()
+      return emitError(function.getLoc())
              << prefix(ErrorCode::InterfaceMismatch) << "argument #" << index
              << " is " << whole << ", given " << argument->getType();
     if (failed(checkSize(function, type, world.devices, options)))
@@ -321,16 +323,14 @@ Interpreter::run(const Program &program, ArrayRef<TensorValue> arguments) {
       results.push_back(output.front());
       continue;
     }
-    auto emitError = [&, index = index] {
-      return function.emitError() << "function '" << function.getName()
-                                  << "', result #" << index << ": ";
-    };
-    FailureOr<TensorValue> whole = machine.distributor.gather(
+    auto whole = machine.distributor.gather(
         output, getLayout(cast<RankedTensorType>(type), *program.getMesh()),
-        Program::getWholeType(type), options.tolerance, emitError);
-    if (failed(whole))
-      return failure();
-    results.push_back(*whole);
+        Program::getWholeType(type), options.tolerance);
+    if (auto *reason = std::get_if<std::string>(&whole))
+      return emitError(function.getLoc())
+             << prefix(ErrorCode::DevicesDisagree) << "function '"
+             << function.getName() << "', result #" << index << ": " << *reason;
+    results.push_back(std::get<TensorValue>(whole));
   }
   return results;
 }
@@ -341,13 +341,10 @@ std::optional<TensorValue> Interpreter::gather(const Program &program,
   auto tensor = cast<RankedTensorType>(type);
   if (!tensor.getEncoding())
     return parts.size() == 1 ? std::optional(parts.front()) : std::nullopt;
-  auto quiet = [&] {
-    InFlightDiagnostic diag = program.getFunction().emitError();
-    diag.abandon();
-    return diag;
-  };
-  FailureOr<TensorValue> whole = Distributor(evaluator).gather(
-      parts, getLayout(cast<RankedTensorType>(type), *program.getMesh()),
-      Program::getWholeType(type), options.tolerance, quiet);
-  return failed(whole) ? std::nullopt : std::optional(*whole);
+  auto whole = Distributor(evaluator).gather(
+      parts, getLayout(tensor, *program.getMesh()), Program::getWholeType(type),
+      options.tolerance);
+  if (auto *value = std::get_if<TensorValue>(&whole))
+    return *value;
+  return std::nullopt;
 }

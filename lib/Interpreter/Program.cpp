@@ -69,11 +69,11 @@ FailureOr<Program> Program::analyze(func::FuncOp function) {
   auto checkInterface = [&](TypeRange range, StringRef what) -> LogicalResult {
     for (auto [index, type] : llvm::enumerate(range)) {
       if (!isSupportedTensor(type))
-        return function.emitError()
+        return emitError(function.getLoc())
                << prefix(ErrorCode::NotEvaluable) << what << " #" << index
                << " is " << type << ", not a tensor to compute with";
       if (isLocal && !getLocal(type))
-        return function.emitError()
+        return emitError(function.getLoc())
                << prefix(ErrorCode::BadLocalType) << what << " #" << index
                << " is " << type
                << ", without #spmd.local, in a function of local values";

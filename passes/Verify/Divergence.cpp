@@ -19,6 +19,13 @@ static StringRef getName(Location loc) {
   return name;
 }
 
+/// Where in a file `op` stands, or its function, if all it has is a name.
+static Location getPlace(Operation *op) {
+  if (auto place = op->getLoc()->findInstanceOf<FileLineColLoc>())
+    return place;
+  return op->getParentOfType<func::FuncOp>().getLoc();
+}
+
 std::optional<std::string> tp::findDifference(DenseEvaluator &evaluator,
                                               const TensorValue &local,
                                               const TensorValue &whole,
@@ -101,14 +108,14 @@ void tp::explainDifference(DenseEvaluator &evaluator,
           continue;
         difference = *text;
       }
-      InFlightDiagnostic remark = op->emitRemark()
+      InFlightDiagnostic remark = emitRemark(getPlace(op))
                                   << "the programs part at \"" << key.first
                                   << "\": " << difference;
-      remark.attachNote(other->getLoc()) << "this is it in the whole program";
+      remark.attachNote(getPlace(other)) << "this is it in the whole program";
       return;
     }
   }
-  InFlightDiagnostic remark = local.getFunction().emitRemark();
+  InFlightDiagnostic remark = emitRemark(local.getFunction().getLoc());
   if (compared > 0)
     remark << "all " << compared
            << " values named in both programs agree: they part behind the last";

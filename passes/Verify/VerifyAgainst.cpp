@@ -27,7 +27,7 @@ using namespace tp;
 static FailureOr<SmallVector<unsigned>> matchArguments(func::FuncOp local,
                                                        func::FuncOp whole) {
   auto error = [&](unsigned index) {
-    return local.emitError()
+    return emitError(local.getLoc())
            << prefix(ErrorCode::InterfaceMismatch) << "function '"
            << local.getName() << "', argument #" << index << ": ";
   };
@@ -35,7 +35,7 @@ static FailureOr<SmallVector<unsigned>> matchArguments(func::FuncOp local,
     return function.getArgAttrOfType<StringAttr>(index, kNameAttr);
   };
   if (local.getNumArguments() != whole.getNumArguments())
-    return local.emitError()
+    return emitError(local.getLoc())
            << prefix(ErrorCode::InterfaceMismatch) << "function '"
            << local.getName() << "' takes " << local.getNumArguments()
            << " arguments, in the whole program " << whole.getNumArguments();
@@ -63,14 +63,14 @@ static FailureOr<SmallVector<unsigned>> matchArguments(func::FuncOp local,
 
 static LogicalResult matchResults(func::FuncOp local, func::FuncOp whole) {
   if (local.getNumResults() != whole.getNumResults())
-    return local.emitError()
+    return emitError(local.getLoc())
            << prefix(ErrorCode::InterfaceMismatch) << "function '"
            << local.getName() << "' gives " << local.getNumResults()
            << " results, in the whole program " << whole.getNumResults();
   for (unsigned index = 0; index < local.getNumResults(); ++index) {
     Type type = Program::getWholeType(local.getResultTypes()[index]);
     if (type != Program::getWholeType(whole.getResultTypes()[index]))
-      return local.emitError()
+      return emitError(local.getLoc())
              << prefix(ErrorCode::InterfaceMismatch) << "function '"
              << local.getName() << "', result #" << index
              << ": it is (a part of) " << type << ", in the whole program "
@@ -114,7 +114,7 @@ LogicalResult VerifyAgainst::verifyModule() {
   if (!whole.empty())
     other = parseSourceFile<ModuleOp>(whole, ParserConfig(&getContext()));
   if (!other)
-    return module.emitError()
+    return emitError(module.getLoc())
            << prefix(ErrorCode::UnreadableProgram) << "no whole program in \""
            << whole << "\": write whole=FILE";
 
@@ -124,7 +124,7 @@ LogicalResult VerifyAgainst::verifyModule() {
   for (auto function : other->getOps<func::FuncOp>())
     if (isEntry(function) &&
         !module.lookupSymbol<func::FuncOp>(function.getName()))
-      return module.emitError()
+      return emitError(module.getLoc())
              << prefix(ErrorCode::InterfaceMismatch) << "function '"
              << function.getName() << "' of the whole program is missing";
   LogicalResult result = success();
@@ -133,7 +133,7 @@ LogicalResult VerifyAgainst::verifyModule() {
       continue;
     auto match = other->lookupSymbol<func::FuncOp>(function.getName());
     if (!match)
-      return function.emitError()
+      return emitError(function.getLoc())
              << prefix(ErrorCode::InterfaceMismatch) << "function '"
              << function.getName() << "' is not in the whole program";
     // The others may still have something to tell.
@@ -150,7 +150,7 @@ LogicalResult VerifyAgainst::verifyFunction(func::FuncOp local,
   if (failed(localProgram) || failed(wholeProgram))
     return failure();
   if (wholeProgram->isLocal())
-    return whole.emitError()
+    return emitError(whole.getLoc())
            << prefix(ErrorCode::InterfaceMismatch)
            << "this should be the whole program, but its types are local";
   FailureOr<SmallVector<unsigned>> matches = matchArguments(local, whole);
@@ -193,14 +193,14 @@ LogicalResult VerifyAgainst::verifyTrial(const Program &local,
   for (auto [index, result] : llvm::enumerate(*results)) {
     const TensorValue &wanted = (*expected)[index];
     if (isNaN(wanted))
-      function.emitWarning()
+      emitWarning(function.getLoc())
           << "function '" << function.getName() << "', result #" << index
           << ": no number on this data, so nothing is checked";
     std::optional<std::string> difference =
         findDifference(evaluator, result, wanted, options.tolerance);
     if (!difference)
       continue;
-    InFlightDiagnostic diag = function.emitError()
+    InFlightDiagnostic diag = emitError(function.getLoc())
                               << prefix(ErrorCode::ProgramsDiffer)
                               << "function '" << function.getName()
                               << "', result #" << index;
@@ -208,7 +208,7 @@ LogicalResult VerifyAgainst::verifyTrial(const Program &local,
       diag << " (" << name << ")";
     diag << ": " << *difference;
     diag.attachNote(whole.getFunction().getLoc())
-        << "the whole program; seed " << seed << ", trial " << trial;
+        << "the whole program; seed " << uint64_t(seed) << ", trial " << trial;
     diag.report();
     explain();
     return failure();

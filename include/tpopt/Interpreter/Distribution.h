@@ -27,7 +27,8 @@
 
 #include "tpopt/Interpreter/DenseEvaluator.h"
 
-#include "mlir/IR/Diagnostics.h"
+#include <string>
+#include <variant>
 
 namespace tp {
 
@@ -67,13 +68,12 @@ public:
   DeviceValues scatter(TensorValue whole, const Layout &layout,
                        mlir::RankedTensorType local, Padding padding);
 
-  /// The whole tensor of type `whole`. Partial values are combined first.
-  /// Fails, with a reason, if devices that hold the same block do not agree
-  /// within `tolerance` (see DenseEvaluator::isClose).
-  mlir::FailureOr<TensorValue>
+  /// The whole tensor of type `whole`. Partial values are combined first. If
+  /// devices that hold the same block do not agree within `tolerance` (see
+  /// DenseEvaluator::isClose), says which and where instead.
+  std::variant<TensorValue, std::string>
   gather(llvm::ArrayRef<TensorValue> parts, const Layout &layout,
-         mlir::RankedTensorType whole, double tolerance,
-         llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
+         mlir::RankedTensorType whole, double tolerance);
 
   /// Every device gets the combination of the buffers along `axes`.
   DeviceValues allReduce(llvm::ArrayRef<TensorValue> parts, const Mesh &mesh,

@@ -109,8 +109,8 @@ public:
   mlir::FailureOr<llvm::SmallVector<TensorValue>>
   run(const Program &program, llvm::ArrayRef<TensorValue> arguments);
 
-  /// Puts a value together from the buffers that an observer sees. Quiet:
-  /// none if devices do not agree.
+  /// Puts a value together from the buffers that an observer sees. None if
+  /// devices do not agree.
   std::optional<TensorValue> gather(const Program &program, mlir::Type type,
                                     llvm::ArrayRef<TensorValue> parts);
 
