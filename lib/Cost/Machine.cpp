@@ -20,7 +20,9 @@ bool tp::isContraction(const ShardingRule &rule) {
 /// Operations that weigh as much as a byte sent, if no machine says otherwise.
 static constexpr double kFlopsPerByte = 64;
 /// Small enough to break ties only.
-static constexpr double kTieBreak = 1e-9;
+static constexpr double kTieBreak = 1e-15;
+
+bool CostModel::countsPadding() const { return machine.has_value(); }
 
 double CostModel::getCompute(const Work &work) const {
   if (machine)
@@ -37,6 +39,6 @@ double CostModel::getCompute(const Work &work) const {
   return bytes * beta;
 }
 
-double CostModel::getLaunchPenalty() const {
-  return mesh.hasLinks ? 1e-12 : 1e-2;
+double CostModel::getLaunchPenalty(double tensorBytes) const {
+  return mesh.hasLinks ? 1e-12 : 1e-3 * tensorBytes;
 }

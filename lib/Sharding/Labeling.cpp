@@ -3,7 +3,10 @@
 
 #include "tpopt/Sharding/Labeling.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 using namespace tp;
@@ -113,31 +116,186 @@ std::vector<unsigned> Labeling::decode() const {
   return labels;
 }
 
-/// Changes one node at a time while that helps.
-void Labeling::descend(std::vector<unsigned> &labels) const {
-  for (unsigned round = 0; round < 8; ++round) {
-    bool changed = false;
-    for (unsigned number = 0; number < nodes.size(); ++number) {
-      const Node &node = nodes[number];
-      std::vector<double> belief = node.costs;
-      for (unsigned e : node.edges) {
-        const Edge &edge = edges[e];
-        unsigned end = edge.nodes[0] == number ? 0 : 1;
-        unsigned other = edge.ports[1 - end][labels[edge.nodes[1 - end]]];
-        for (size_t c = 0; c < belief.size(); ++c)
-          belief[c] += end == 0 ? edge.cost(edge.ports[0][c], other)
-                                : edge.cost(other, edge.ports[1][c]);
-      }
-      unsigned best =
-          std::min_element(belief.begin(), belief.end()) - belief.begin();
-      // A margin, or rounding could make two choices alternate.
-      if (belief[best] < belief[labels[number]] * (1 - 1e-12) - 1e-12) {
-        labels[number] = best;
-        changed = true;
+//===----------------------------------------------------------------------===//
+// Descent over forests
+//===----------------------------------------------------------------------===//
+
+/// Re-optimises a forest of nodes exactly, all others staying as they are. The
+/// forest is grown in the given order: a node joins unless that closes a cycle.
+/// Never makes the choice worse.
+void Labeling::optimizeForest(llvm::ArrayRef<unsigned> order,
+                              std::vector<unsigned> &labels) const {
+  // Grow it.
+  std::vector<unsigned> component(nodes.size());
+  for (unsigned i = 0; i < nodes.size(); ++i)
+    component[i] = i;
+  auto find = [&](unsigned i) {
+    while (component[i] != i)
+      i = component[i] = component[component[i]];
+    return i;
+  };
+  std::vector<char> inside(nodes.size(), 0);
+  auto otherEnd = [&](unsigned e, unsigned number) {
+    return edges[e].nodes[0] == number ? edges[e].nodes[1] : edges[e].nodes[0];
+  };
+  for (unsigned number : order) {
+    // Parallel edges lead to one neighbour and close no cycle.
+    llvm::SmallVector<unsigned, 8> neighbours, roots;
+    bool closes = false;
+    for (unsigned e : nodes[number].edges) {
+      unsigned other = otherEnd(e, number);
+      if (!inside[other] || llvm::is_contained(neighbours, other))
+        continue;
+      neighbours.push_back(other);
+      closes |= llvm::is_contained(roots, find(other));
+      roots.push_back(find(other));
+    }
+    if (closes)
+      continue;
+    inside[number] = 1;
+    for (unsigned root : roots)
+      component[root] = number;
+  }
+
+  // Order it from the roots outwards.
+  constexpr unsigned none = ~0u;
+  std::vector<unsigned> parent(nodes.size(), none), sequence;
+  std::vector<char> seen(nodes.size(), 0);
+  for (unsigned root : order) {
+    if (!inside[root] || seen[root])
+      continue;
+    seen[root] = 1;
+    size_t next = sequence.size();
+    sequence.push_back(root);
+    while (next < sequence.size()) {
+      unsigned number = sequence[next++];
+      for (unsigned e : nodes[number].edges) {
+        unsigned other = otherEnd(e, number);
+        if (!inside[other] || seen[other])
+          continue;
+        seen[other] = 1;
+        parent[other] = number;
+        sequence.push_back(other);
       }
     }
-    if (!changed)
-      return;
+  }
+
+  // Costs of subtrees, leaves first; what a child answers to each candidate of
+  // its parent.
+  std::vector<std::vector<double>> belief(nodes.size());
+  std::vector<std::vector<unsigned>> answer(nodes.size());
+  for (unsigned number : sequence) {
+    belief[number] = nodes[number].costs;
+    for (unsigned e : nodes[number].edges) {
+      unsigned other = otherEnd(e, number);
+      if (inside[other])
+        continue;
+      const Edge &edge = edges[e];
+      unsigned end = edge.nodes[0] == number ? 0 : 1;
+      unsigned fixed = edge.ports[1 - end][labels[other]];
+      for (size_t c = 0; c < belief[number].size(); ++c)
+        belief[number][c] += end == 0 ? edge.cost(edge.ports[0][c], fixed)
+                                      : edge.cost(fixed, edge.ports[1][c]);
+    }
+  }
+  for (size_t i = sequence.size(); i-- > 0;) {
+    unsigned child = sequence[i], up = parent[child];
+    if (up == none)
+      continue;
+    llvm::SmallVector<const Edge *, 2> joined;
+    for (unsigned e : nodes[child].edges)
+      if (otherEnd(e, child) == up)
+        joined.push_back(&edges[e]);
+    answerParent(child, up, joined, belief, answer[child]);
+  }
+  for (unsigned number : sequence) {
+    const std::vector<double> &costs = belief[number];
+    labels[number] =
+        parent[number] == none
+            ? std::min_element(costs.begin(), costs.end()) - costs.begin()
+            : answer[number][labels[parent[number]]];
+  }
+}
+
+/// For each candidate of `up`, the best one of `child`; adds its cost to `up`.
+void Labeling::answerParent(unsigned child, unsigned up,
+                            llvm::ArrayRef<const Edge *> joined,
+                            std::vector<std::vector<double>> &belief,
+                            std::vector<unsigned> &answer) const {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  const std::vector<double> &own = belief[child];
+  answer.assign(belief[up].size(), 0);
+  if (joined.size() == 1) {
+    // Candidates that look alike through the edge are compared once.
+    const Edge &edge = *joined[0];
+    unsigned end = edge.nodes[0] == child ? 0 : 1;
+    std::vector<double> best(edge.messages[end].size(), infinity);
+    std::vector<unsigned> who(best.size(), 0);
+    for (unsigned c = 0; c < own.size(); ++c)
+      if (uint16_t port = edge.ports[end][c]; own[c] < best[port]) {
+        best[port] = own[c];
+        who[port] = c;
+      }
+    std::vector<double> least(edge.messages[1 - end].size(), infinity);
+    std::vector<unsigned> whom(least.size(), 0);
+    for (unsigned to = 0; to < least.size(); ++to)
+      for (unsigned from = 0; from < best.size(); ++from) {
+        double cost = best[from] +
+                      (end == 0 ? edge.cost(from, to) : edge.cost(to, from));
+        if (cost < least[to]) {
+          least[to] = cost;
+          whom[to] = who[from];
+        }
+      }
+    for (unsigned c = 0; c < answer.size(); ++c) {
+      uint16_t port = edge.ports[1 - end][c];
+      belief[up][c] += least[port];
+      answer[c] = whom[port];
+    }
+    return;
+  }
+  for (unsigned c = 0; c < answer.size(); ++c) {
+    double least = infinity;
+    for (unsigned k = 0; k < own.size(); ++k) {
+      double cost = own[k];
+      for (const Edge *edge : joined)
+        cost += edge->nodes[0] == child
+                    ? edge->cost(edge->ports[0][k], edge->ports[1][c])
+                    : edge->cost(edge->ports[0][c], edge->ports[1][k]);
+      if (cost < least) {
+        least = cost;
+        answer[c] = k;
+      }
+    }
+    belief[up][c] += least;
+  }
+}
+
+/// Re-optimises one forest after another while that helps. The orders start at
+/// different nodes and run both ways, so that every chain of nodes is in some
+/// forest as a whole.
+void Labeling::descend(std::vector<unsigned> &labels) const {
+  double cost = evaluate(labels);
+  unsigned idle = 0;
+  constexpr unsigned kOrders = 12;
+  for (unsigned round = 0; idle < kOrders && round < 20 * kOrders; ++round) {
+    std::vector<unsigned> order(nodes.size());
+    size_t shift = nodes.size() * (round % kOrders) / kOrders;
+    for (size_t i = 0; i < nodes.size(); ++i)
+      order[i] = (i + shift) % nodes.size();
+    if (round % 2 == 1)
+      std::reverse(order.begin(), order.end());
+    std::vector<unsigned> trial = labels;
+    optimizeForest(order, trial);
+    double trialCost = evaluate(trial);
+    // A margin, or rounding could make two choices alternate.
+    if (trialCost < cost - 1e-12 * std::abs(cost)) {
+      cost = trialCost;
+      labels = std::move(trial);
+      idle = 0;
+    } else {
+      ++idle;
+    }
   }
 }
 
@@ -160,14 +318,15 @@ Labeling::Solution Labeling::solve(unsigned sweeps) {
     solution.lowerBound =
         std::max(solution.lowerBound, sweep(/*forward=*/false));
     std::vector<unsigned> labels = decode();
-    descend(labels);
     double cost = evaluate(labels);
     if (cost < solution.cost) {
       solution.cost = cost;
       solution.labels = std::move(labels);
     }
     if (solution.cost <= solution.lowerBound * (1 + 1e-9) + 1e-9)
-      break;
+      return solution;
   }
+  descend(solution.labels);
+  solution.cost = evaluate(solution.labels);
   return solution;
 }

@@ -15,7 +15,8 @@ double PartitionContext::getReshardCost(Type type, const TensorSharding &from,
   auto tensor = cast<RankedTensorType>(type);
   const ReshardPlan &plan =
       planner.plan(from, to, tensor.getShape(), getElementBytes(type));
-  return plan.cost + plan.launches * cost.getLaunchPenalty();
+  double bytes = getVolume(tensor.getShape()) * getElementBytes(type);
+  return plan.cost + plan.launches * cost.getLaunchPenalty(bytes);
 }
 
 const CostMatrix &PartitionContext::getMatrix(Type type,

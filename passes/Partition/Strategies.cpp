@@ -154,10 +154,18 @@ private:
     Work work;
     work.contraction = contraction;
     SmallVector<int64_t> sizes;
-    for (auto [factor, list] : llvm::zip(rule.factors, axes))
-      sizes.push_back(BlockLayout{factor.size, getSize(list)}.block());
+    double share = 1; // of a device, if padding does not count
+    for (auto [factor, list] : llvm::zip(rule.factors, axes)) {
+      BlockLayout blocks{factor.size, getSize(list)};
+      sizes.push_back(cost.countsPadding() ? blocks.block() : factor.size);
+      // Devices with nothing at all do not count where they are the most.
+      if (!cost.countsPadding())
+        share /= std::max<int64_t>(1, blocks.k < 2 * factor.size
+                                          ? blocks.k
+                                          : factor.size);
+    }
     if (auto costed = dyn_cast<CostOpInterface>(op))
-      work.flops = costed.getFlops(sizes);
+      work.flops = costed.getFlops(sizes) * share;
     auto addBytes = [&](Value value, const TensorSharding &layout) {
       auto type = cast<RankedTensorType>(value.getType());
       work.bytes += getVolume(getLocalShape(layout, type.getShape())) *
@@ -171,7 +179,8 @@ private:
     double flowing = 0;
     for (const AxisList &list : flowAxes)
       flowing += list.size();
-    return cost.getCompute(work) + flowing * cost.getLaunchPenalty() * 1e-3;
+    return cost.getCompute(work) +
+           flowing * 0.1 * cost.getLaunchPenalty(work.bytes);
   }
 
   Operation *op;
