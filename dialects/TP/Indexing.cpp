@@ -80,6 +80,12 @@ static Value makeIndicesLocal(spmd::Localizer &localizer, Location loc,
   OpBuilder &builder = localizer.getBuilder();
   Emitter emit(builder, loc);
   auto type = typeOf(indices);
+  // A narrow index type may not hold where blocks begin, nor a difference.
+  if (type.getElementType().getIntOrFloatBitWidth() < 32) {
+    type = RankedTensorType::get(type.getShape(), builder.getI32Type(),
+                                 type.getEncoding());
+    indices = ConvertOp::create(builder, loc, type, indices);
+  }
   auto repeat = [&](Value scalar) -> Value {
     return BroadcastOp::create(builder, loc, type,
                                emit.convert(scalar, type.getElementType()),

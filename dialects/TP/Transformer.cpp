@@ -251,13 +251,20 @@ SmallVector<Value> CrossEntropyOp::decompose(OpBuilder &builder) {
   Value shifted = emit.binary<SubOp>(x, emit.repeatAlong(max, x, last));
   Value sum = emit.reduce(ReductionKind::Sum, emit.unary<ExpOp>(shifted), last);
   // The target's logit by comparison, so that a cut vocabulary needs no gather:
-  // one device finds it, the others add zero.
+  // one device finds it, the others add zero. Counted in at least 32 bits, as a
+  // vocabulary may be larger than a narrow label type can count.
   Type labelType = typeOf(getLabels()).getElementType();
+  if (labelType.getIntOrFloatBitWidth() < 32)
+    labelType = builder.getI32Type();
+  Value labels = emit.convert(getLabels(), labelType);
   Value index = emit.iota(last, typeOf(x).getShape(), labelType);
   Value hit = emit.compare(ComparePredicate::EQ, index,
-                           emit.repeatAlong(getLabels(), index, last));
-  Value target = emit.reduce(
-      ReductionKind::Sum, emit.select(hit, shifted, emit.constant(0, x)), last);
-  Value loss = emit.binary<SubOp>(emit.unary<LogOp>(sum), target);
+                           emit.repeatAlong(labels, index, last));
+  Value target = emit.reduce(ReductionKind::Sum,
+                             emit.select(hit, x, emit.constant(0, x)), last);
+  // The maximum comes back here and not in the target's term, which a label
+  // outside the vocabulary does not have.
+  Value loss = emit.binary<AddOp>(emit.unary<LogOp>(sum),
+                                  emit.binary<SubOp>(max, target));
   return {emit.convert(loss, getType().getElementType())};
 }

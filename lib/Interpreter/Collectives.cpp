@@ -5,8 +5,6 @@
 
 #include "Blocks.h"
 
-#include "tpopt/Sharding/Reshard.h"
-
 #include <set>
 
 using namespace mlir;
@@ -56,14 +54,6 @@ DeviceValues Distributor::exchange(ArrayRef<TensorValue> parts,
   return results;
 }
 
-DeviceValues Distributor::permute(ArrayRef<TensorValue> parts, const Layout &in,
-                                  const Layout &out) {
-  DeviceValues results;
-  for (int64_t source : getPermuteSources(*in.mesh, in.sharding, out.sharding))
-    results.push_back(parts[source]);
-  return results;
-}
-
 DeviceValues Distributor::toPartial(ArrayRef<TensorValue> parts,
                                     const Layout &in, const Layout &out,
                                     ArrayRef<AxisRef> axes,
@@ -92,6 +82,34 @@ DeviceValues Distributor::toPartial(ArrayRef<TensorValue> parts,
     }
   }
   return results;
+}
+
+DeviceValues Distributor::run(CollectiveKind kind, ArrayRef<AxisRef> axes,
+                              ArrayRef<TensorValue> parts, const Layout &in,
+                              const Layout &out, RankedTensorType type) {
+  ReduceKind reduce = in.sharding.kind;
+  switch (kind) {
+  case CollectiveKind::AllReduce:
+    return allReduce(parts, *in.mesh, axes, reduce);
+  case CollectiveKind::ReduceScatter:
+    return exchange(allReduce(parts, *in.mesh, axes, reduce), in, out,
+                    /*axes=*/{}, type);
+  case CollectiveKind::AllSlice:
+    return exchange(parts, in, out, /*axes=*/{}, type);
+  case CollectiveKind::AllGather:
+  case CollectiveKind::AllToAll:
+    return exchange(parts, in, out, axes, type);
+  case CollectiveKind::CollectivePermute: {
+    DeviceValues results;
+    for (int64_t source :
+         getPermuteSources(*in.mesh, in.sharding, out.sharding))
+      results.push_back(parts[source]);
+    return results;
+  }
+  case CollectiveKind::ToPartial:
+    return toPartial(parts, in, out, axes, type);
+  }
+  llvm_unreachable("covered switch");
 }
 
 DeviceValues Distributor::shift(ArrayRef<TensorValue> parts, const Mesh &mesh,

@@ -119,30 +119,8 @@ Machine::Results Machine::runCollective(CollectiveOpInterface op,
   Layout in = getLayout(cast<RankedTensorType>(op->getOperand(0).getType()),
                         *world.mesh);
   Layout out = getLayout(type, *world.mesh);
-  ReduceKind kind = in.sharding.kind;
-  AxisList axes = getStep(op, *world.mesh).axes;
-  switch (getKind(op)) {
-  case CollectiveKind::AllReduce:
-    return SmallVector<DeviceValues>{
-        distributor.allReduce(parts, *world.mesh, axes, kind)};
-  case CollectiveKind::ReduceScatter:
-    return SmallVector<DeviceValues>{distributor.exchange(
-        distributor.allReduce(parts, *world.mesh, axes, kind), in, out,
-        /*axes=*/{}, type)};
-  case CollectiveKind::AllSlice:
-    return SmallVector<DeviceValues>{
-        distributor.exchange(parts, in, out, /*axes=*/{}, type)};
-  case CollectiveKind::AllGather:
-  case CollectiveKind::AllToAll:
-    return SmallVector<DeviceValues>{
-        distributor.exchange(parts, in, out, axes, type)};
-  case CollectiveKind::CollectivePermute:
-    return SmallVector<DeviceValues>{distributor.permute(parts, in, out)};
-  case CollectiveKind::ToPartial:
-    return SmallVector<DeviceValues>{
-        distributor.toPartial(parts, in, out, axes, type)};
-  }
-  llvm_unreachable("covered switch");
+  return SmallVector<DeviceValues>{distributor.run(
+      getKind(op), getStep(op, *world.mesh).axes, parts, in, out, type)};
 }
 
 /// In a manual region, tensors are whole on the other axes, and a collective

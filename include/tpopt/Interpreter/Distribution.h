@@ -26,6 +26,7 @@
 #define TPOPT_INTERPRETER_DISTRIBUTION_H
 
 #include "tpopt/Interpreter/DenseEvaluator.h"
+#include "tpopt/Sharding/Reshard.h"
 
 #include <string>
 #include <variant>
@@ -75,23 +76,15 @@ public:
   gather(llvm::ArrayRef<TensorValue> parts, const Layout &layout,
          mlir::RankedTensorType whole, double tolerance);
 
+  /// What a collective of `kind` over `axes` makes of buffers that lie as `in`:
+  /// buffers of `type` that lie as `out`. The step must be a valid one, see
+  /// tpopt/Sharding/Reshard.h.
+  DeviceValues run(CollectiveKind kind, llvm::ArrayRef<AxisRef> axes,
+                   llvm::ArrayRef<TensorValue> parts, const Layout &in,
+                   const Layout &out, mlir::RankedTensorType type);
   /// Every device gets the combination of the buffers along `axes`.
   DeviceValues allReduce(llvm::ArrayRef<TensorValue> parts, const Mesh &mesh,
                          llvm::ArrayRef<AxisRef> axes, ReduceKind kind);
-  /// Every device gets, of its block in `out`, what the devices of its group
-  /// along `axes` hold in `in`. With all axes that leave a dimension this is an
-  /// all_gather or an all_to_all, with no axes an all_slice.
-  DeviceValues exchange(llvm::ArrayRef<TensorValue> parts, const Layout &in,
-                        const Layout &out, llvm::ArrayRef<AxisRef> axes,
-                        mlir::RankedTensorType type);
-  /// Whole buffers change owner so that the value lies as `out` says.
-  DeviceValues permute(llvm::ArrayRef<TensorValue> parts, const Layout &in,
-                       const Layout &out);
-  /// Along idle axes the first device keeps its value, and along axes that cut
-  /// a dimension each keeps its block; all else is the identity.
-  DeviceValues toPartial(llvm::ArrayRef<TensorValue> parts, const Layout &in,
-                         const Layout &out, llvm::ArrayRef<AxisRef> axes,
-                         mlir::RankedTensorType type);
   /// The device at place i along `axis` gets the buffer of place i - by. With
   /// `wrap` the axis is a ring, else devices without a sender get zeros.
   DeviceValues shift(llvm::ArrayRef<TensorValue> parts, const Mesh &mesh,
@@ -104,6 +97,17 @@ public:
                     llvm::ArrayRef<int64_t> dims, Element value);
 
 private:
+  /// Every device gets, of its block in `out`, what the devices of its group
+  /// along `axes` hold in `in`. With the axes that leave a dimension this is an
+  /// all_gather or an all_to_all, with no axes an all_slice.
+  DeviceValues exchange(llvm::ArrayRef<TensorValue> parts, const Layout &in,
+                        const Layout &out, llvm::ArrayRef<AxisRef> axes,
+                        mlir::RankedTensorType type);
+  /// Along idle axes the first device keeps its value, and along axes that cut
+  /// a dimension each keeps its block; all else is the identity.
+  DeviceValues toPartial(llvm::ArrayRef<TensorValue> parts, const Layout &in,
+                         const Layout &out, llvm::ArrayRef<AxisRef> axes,
+                         mlir::RankedTensorType type);
   std::shared_ptr<DenseTensor> makeFilled(mlir::RankedTensorType type,
                                           Element value);
   std::shared_ptr<DenseTensor> makeGarbage(mlir::RankedTensorType type);
