@@ -6,6 +6,7 @@
 #include "tpopt/Dialect/SPMD/SPMD.h"
 #include "tpopt/Dialect/TP/TP.h"
 #include "tpopt/Passes/Collectives/Passes.h"
+#include "tpopt/Passes/Import/Passes.h"
 #include "tpopt/Passes/Localize/Passes.h"
 #include "tpopt/Passes/Partition/Passes.h"
 #include "tpopt/Passes/Pipelines/Pipelines.h"
@@ -24,6 +25,7 @@ inline void registerTPOptDialects(mlir::DialectRegistry &registry) {
 
 /// All passes and pipelines.
 inline void registerTPOptPasses() {
+  registerTPOptImportPasses();
   registerTPOptPropagatePasses();
   registerTPOptPartitionPasses();
   registerTPOptCollectivesPasses();

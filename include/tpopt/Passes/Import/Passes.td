@@ -1,0 +1,67 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// The passes that bring in what users wrote elsewhere.
+
+#ifndef TPOPT_PASSES_IMPORT_PASSES
+#define TPOPT_PASSES_IMPORT_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def ApplyPlanPass : Pass<"tp-apply-plan", "::mlir::ModuleOp"> {
+  let summary = "Annotate named arguments with the shardings of a plan";
+  let description = [{
+    A plan says for patterns of argument names how the arguments are cut along
+    one axis of the mesh. `plan` is the name of a built-in plan or a JSON file:
+
+    ```json
+    {"layers.*.self_attn.q_proj": "colwise",
+     "layers.*.self_attn.o_proj": "rowwise",
+     "*norm.weight": "replicate",
+     "x": [["data"], ["model:(1)2"]]}
+    ```
+
+    A pattern is compared with `tp.name`, also without a leading `model.` and
+    without what follows the module's name (`.weight`, `.bias`, `#q`); `*` stands
+    for anything. The first pattern that matches wins; one that matches nothing
+    is an error.
+
+    * `colwise` cuts what a weight puts out: the output features of a projection
+      or a head, the hidden features of an embedding, its bias.
+    * `rowwise` cuts what it takes in: the input features of a projection, the
+      vocabulary of an embedding; its bias is whole on every device.
+    * `replicate` keeps the argument whole.
+    * A list names the axes of every dimension, major first, sub-axes as
+      `model:(1)2`.
+
+    Which features those are is read off the first op that uses the argument.
+    Where they are heads, [kv, head] or [kv, group, head], heads stay whole: the
+    largest part of the axis that divides the key-value heads cuts those, and the
+    rest cuts the queries of each, if it divides them; otherwise the axis cuts the
+    key-value heads unevenly. `colwise_rep`, `colwise_gather_output` and
+    `rowwise_rep`, which differ in what happens to activations, are read as
+    `colwise` and `rowwise`: activations follow from propagation.
+
+    **megatron** is column, then row parallel (arXiv:1909.08053) for the families
+    that `--tp-import=hf` knows: queries, keys, values and the first matrices of
+    an MLP colwise, the others rowwise, embeddings and output heads over the
+    vocabulary, all other weights replicated, KV caches as the keys. If the mesh
+    has an axis `data`, batches of tokens and caches are cut along it.
+
+    **Requires:** the module has one mesh.
+
+    **Guarantees:** the shardings written are closed; an argument that carries a
+    sharding keeps it; results stay open.
+
+    **Example:** `test/Import/Plan/megatron.test`
+  }];
+  let dependentDialects = ["::tp::spmd::SPMDDialect"];
+  let options = [
+    Option<"plan", "plan", "std::string", "\"\"",
+           "A built-in plan (megatron) or a JSON file of name patterns">,
+    Option<"axis", "axis", "std::string", "\"model\"",
+           "The mesh axis that colwise and rowwise cut along">
+  ];
+}
+
+#endif // TPOPT_PASSES_IMPORT_PASSES

@@ -1,0 +1,265 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Annotates named arguments with the shardings of a plan.
+
+#include "Features.h"
+#include "Plan.h"
+
+#include "tpopt/Dialect/SPMD/SPMD.h"
+#include "tpopt/Passes/Import/Passes.h"
+
+#include "llvm/ADT/StringSet.h"
+
+namespace tp {
+#define GEN_PASS_DEF_APPLYPLANPASS
+#include "tpopt/Passes/Import/Passes.h.inc"
+} // namespace tp
+
+using namespace mlir;
+using namespace tp;
+using namespace tp::spmd;
+
+namespace {
+/// Applies one plan to the functions of a module.
+class PlanApplier {
+public:
+  PlanApplier(const Plan &plan, const Mesh &mesh, unsigned axis, bool isBuiltIn)
+      : plan(plan), mesh(mesh), axis(AxisRef::full(mesh, axis)),
+        isBuiltIn(isBuiltIn), uses(plan.getRules().size()) {}
+
+  LogicalResult apply(FunctionOpInterface function);
+  /// Complains about rules that had nothing to do.
+  LogicalResult checkUses(ModuleOp module);
+
+private:
+  struct RuleUse {
+    bool matched = false, applied = false;
+  };
+
+  /// The first rule about `name`, null if there is none.
+  const PlanRule *find(StringRef name);
+  FailureOr<TensorSharding> getSharding(const PlanRule &rule, Value argument,
+                                        StringRef name,
+                                        const Features *features);
+  /// What a built-in plan says about arguments that no rule is about.
+  std::optional<TensorSharding> getDefault(Value argument, bool isWeight);
+  void cut(TensorSharding &sharding, ArrayRef<unsigned> dims, Value argument);
+
+  const Plan &plan;
+  const Mesh &mesh;
+  AxisRef axis;
+  bool isBuiltIn;
+  SmallVector<RuleUse> uses;
+  std::vector<std::string> names;
+};
+} // namespace
+
+static RankedTensorType getType(Value value) {
+  return dyn_cast<RankedTensorType>(value.getType());
+}
+
+const PlanRule *PlanApplier::find(StringRef name) {
+  const PlanRule *first = nullptr;
+  for (auto [rule, use] : llvm::zip_equal(plan.getRules(), uses)) {
+    if (!matches(rule, name))
+      continue;
+    use.matched = true;
+    if (!first) {
+      first = &rule;
+      use.applied = true;
+    }
+  }
+  return first;
+}
+
+/// Cuts features along the axis. Several are heads, the last of them inside
+/// one.
+void PlanApplier::cut(TensorSharding &sharding, ArrayRef<unsigned> dims,
+                      Value argument) {
+  if (dims.empty())
+    return;
+  if (dims.size() == 1) {
+    sharding.dims[dims[0]].axes = {axis};
+    return;
+  }
+  ArrayRef<int64_t> shape = getType(argument).getShape();
+  bool hasGroup = dims.size() > 2;
+  int64_t group = 1;
+  if (hasGroup)
+    group = shape[dims[1]];
+  else if (AttentionOp attention = findAttention(argument))
+    group = getType(attention.getQuery()).getDimSize(3);
+  HeadAxes axes = cutHeads(shape[dims[0]], group, axis);
+  sharding.dims[dims[0]].axes = axes.kv;
+  if (hasGroup)
+    sharding.dims[dims[1]].axes = axes.group;
+}
+
+FailureOr<TensorSharding> PlanApplier::getSharding(const PlanRule &rule,
+                                                   Value argument,
+                                                   StringRef name,
+                                                   const Features *features) {
+  unsigned rank = getType(argument).getRank();
+  auto sharding = TensorSharding::replicate(rank);
+  switch (rule.action) {
+  case PlanRule::Action::Replicate:
+    return sharding;
+  case PlanRule::Action::Explicit:
+    sharding.dims.resize(rule.axes.size());
+    for (auto [dim, axes] : llvm::zip_equal(sharding.dims, rule.axes))
+      dim.axes = axes;
+    if (std::optional<ShardingError> error = verify(sharding, mesh, rank))
+      return emitError(rule.loc)
+             << prefix(ErrorCode::PlanDoesNotFit) << "\"" << rule.pattern
+             << "\" does not fit argument " << name << " of type "
+             << argument.getType() << ": " << error->message;
+    return sharding;
+  case PlanRule::Action::Colwise:
+  case PlanRule::Action::Rowwise:
+    if (!features)
+      return emitError(rule.loc)
+             << prefix(ErrorCode::PlanDoesNotFit) << "\"" << rule.pattern
+             << "\" cuts features of argument " << name
+             << ", which is no projection, embedding or bias; write "
+                "\"replicate\" or a list of axes per dimension";
+    cut(sharding,
+        rule.action == PlanRule::Action::Colwise ? features->out : features->in,
+        argument);
+    return sharding;
+  }
+  llvm_unreachable("every action is handled");
+}
+
+std::optional<TensorSharding> PlanApplier::getDefault(Value argument,
+                                                      bool isWeight) {
+  RankedTensorType type = getType(argument);
+  auto sharding = TensorSharding::replicate(type.getRank());
+  if (isWeight)
+    return sharding;
+  AttentionOp attention = findAttention(argument);
+  bool isCache = attention && type.getRank() == 4;
+  if (!isCache && !(isIntegerTensor(type) && type.getRank() > 0))
+    return std::nullopt;
+  if (std::optional<unsigned> data = mesh.find("data");
+      data && *data != axis.axis)
+    sharding.dims[0].axes = {AxisRef::full(mesh, *data)};
+  // [batch, position, kv, head].
+  if (isCache)
+    sharding.dims[2].axes =
+        cutHeads(type.getDimSize(2),
+                 getType(attention.getQuery()).getDimSize(3), axis)
+            .kv;
+  return sharding;
+}
+
+LogicalResult PlanApplier::apply(FunctionOpInterface function) {
+  if (function.isExternal())
+    return success();
+  llvm::DenseMap<Value, Features> features = getFeatures(function);
+  for (BlockArgument argument : function.getArguments()) {
+    auto getAttr = [&](StringRef name) {
+      return function.getArgAttr(argument.getArgNumber(), name);
+    };
+    auto name = dyn_cast_or_null<StringAttr>(getAttr(kNameAttr));
+    if (!name || !getType(argument))
+      continue;
+    names.push_back(name.str());
+    const PlanRule *rule = find(name);
+    if (getAttr(kShardingAttr))
+      continue;
+    std::optional<TensorSharding> sharding;
+    if (rule) {
+      auto known = features.find(argument);
+      FailureOr<TensorSharding> planned =
+          getSharding(*rule, argument, name,
+                      known == features.end() ? nullptr : &known->second);
+      if (failed(planned))
+        return failure();
+      sharding = std::move(*planned);
+    } else if (isBuiltIn) {
+      sharding = getDefault(argument, bool(getAttr(kSourceAttr)));
+    }
+    if (sharding)
+      function.setArgAttr(
+          argument.getArgNumber(), kShardingAttr,
+          ShardingAttr::get(function->getContext(), mesh, *sharding));
+  }
+  return success();
+}
+
+LogicalResult PlanApplier::checkUses(ModuleOp module) {
+  if (isBuiltIn) {
+    // A built-in plan speaks of several families, so most rules are idle.
+    if (llvm::any_of(uses, [](const RuleUse &use) { return use.matched; }))
+      return success();
+    return emitError(module.getLoc())
+           << prefix(ErrorCode::UnmatchedPattern)
+           << "the plan knows none of the arguments' names; name them as "
+              "Hugging Face does, in tp.name, or write a plan file";
+  }
+  SmallVector<StringRef> known(names.begin(), names.end());
+  bool isIdle = false;
+  for (auto [rule, use] : llvm::zip_equal(plan.getRules(), uses)) {
+    if (!use.matched) {
+      isIdle = true;
+      std::string near = getNearNames(rule.pattern, known);
+      InFlightDiagnostic diagnostic = emitError(rule.loc);
+      diagnostic << prefix(ErrorCode::UnmatchedPattern) << "\"" << rule.pattern
+                 << "\" matches no argument";
+      if (near.empty())
+        diagnostic.attachNote() << "no argument carries tp.name";
+      else
+        diagnostic.attachNote() << "near names are " << near;
+    } else if (!use.applied) {
+      emitWarning(rule.loc) << "\"" << rule.pattern
+                            << "\" has no effect: patterns before it take all "
+                               "its arguments";
+    }
+  }
+  return failure(isIdle);
+}
+
+namespace {
+struct ApplyPlanPass : tp::impl::ApplyPlanPassBase<ApplyPlanPass> {
+  using ApplyPlanPassBase::ApplyPlanPassBase;
+
+  /// The mesh and the axis the options speak of.
+  FailureOr<std::pair<Mesh, unsigned>> getMesh() {
+    auto meshes = llvm::to_vector(getOperation().getOps<MeshOp>());
+    if (meshes.size() != 1)
+      return emitError(getOperation().getLoc())
+             << prefix(ErrorCode::PlanNeedsMesh) << "the module has "
+             << meshes.size()
+             << " meshes, and a plan is for one; write spmd.mesh @mesh "
+                "<[\"data\"=2, \"model\"=4]>";
+    Mesh mesh = meshes[0].toMesh();
+    if (std::optional<unsigned> found = mesh.find(axis))
+      return std::make_pair(std::move(mesh), *found);
+    InFlightDiagnostic diagnostic = emitError(meshes[0].getLoc());
+    diagnostic << prefix(ErrorCode::PlanNeedsMesh) << "mesh @" << mesh.name
+               << " has no axis \"" << axis << "\"; give axis= one of";
+    for (const Axis &known : mesh.axes)
+      diagnostic << " \"" << known.name << "\"";
+    return failure();
+  }
+
+  void runOnOperation() override {
+    FailureOr<std::pair<Mesh, unsigned>> found = getMesh();
+    if (failed(found))
+      return signalPassFailure();
+    auto &[mesh, meshAxis] = *found;
+    bool isBuiltIn = plan == "megatron";
+    FailureOr<Plan> read = isBuiltIn ? Plan::getMegatron(&getContext())
+                                     : Plan::read(&getContext(), plan, mesh);
+    if (failed(read))
+      return signalPassFailure();
+    PlanApplier applier(*read, mesh, meshAxis, isBuiltIn);
+    for (auto function : getOperation().getOps<FunctionOpInterface>())
+      if (failed(applier.apply(function)))
+        return signalPassFailure();
+    if (failed(applier.checkUses(getOperation())))
+      signalPassFailure();
+  }
+};
+} // namespace
