@@ -90,7 +90,8 @@ def find_circle(edges):
 
 def main():
     listed = subprocess.run(
-        ["git", "ls-files", "-z", "--", "*.h", "*.cpp", "*.c", "*.td", "*.def"],
+        ["git", "ls-files", "-zco", "--exclude-standard", "--",
+         "*.h", "*.cpp", "*.c", "*.td", "*.def"],
         cwd=ROOT, check=True, capture_output=True, text=True).stdout
     errors, edges, checked = [], {}, 0
     for name in filter(None, listed.split("\0")):

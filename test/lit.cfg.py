@@ -17,12 +17,14 @@ config.substitutions.append(
 )
 config.substitutions.append(("%tp_source", config.tp_source_root))
 config.substitutions.append(("%tp_build", config.tp_obj_root))
+config.substitutions.append(("%cxx", config.cxx))
 config.substitutions.append(("%python", '"' + config.python_executable + '"'))
 if config.tp_sanitize:
     config.available_features.add("sanitizer")
 llvm_config.with_environment("PATH", config.llvm_tools_dir, append_path=True)
 llvm_config.with_environment("PATH", config.tp_obj_root + "/bin", append_path=True)
 llvm_config.add_tool_substitutions(
-    ["tp-opt", "mlir-opt", "FileCheck", "not", "split-file", "count"],
+    ["tp-opt", "tp-run", "tp-lsp-server", "tp-reduce", "tpopt-capi-test",
+     "mlir-opt", "FileCheck", "not", "split-file", "count"],
     [config.tp_obj_root + "/bin", config.llvm_tools_dir],
 )

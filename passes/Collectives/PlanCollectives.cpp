@@ -1,3 +1,6 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 // Replaces every reshard by the steps of its plan.
 
 #include "tpopt/Passes/Collectives/Passes.h"

@@ -1,3 +1,6 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 // Defines or overrides the module's mesh.
 
 #include "tpopt/Dialect/SPMD/SPMD.h"

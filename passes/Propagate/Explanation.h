@@ -1,3 +1,6 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 // What propagation did, in words, for tp-explain.
 
 #ifndef TPOPT_PASSES_PROPAGATE_EXPLANATION_H

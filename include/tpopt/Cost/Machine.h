@@ -1,3 +1,6 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// \file What a device can do, and what work on it costs.
 ///
 /// Two units. With links on the mesh, everything is in seconds. Without, costs

@@ -1,3 +1,6 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// \file The shardings of a program's values, resolved once.
 ///
 /// Attributes name axes by string; passes compute with TensorSharding. A table

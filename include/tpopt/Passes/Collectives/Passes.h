@@ -1,3 +1,6 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 /// \file The passes of stage Collectives.
 
 #ifndef TPOPT_PASSES_COLLECTIVES_PASSES_H

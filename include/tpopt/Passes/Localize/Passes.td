@@ -1,3 +1,6 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 // The pass that cuts the program to what one device runs.
 
 #ifndef TPOPT_PASSES_LOCALIZE_PASSES

@@ -1,3 +1,6 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 // The pass that decides what every op computes on every device.
 
 #ifndef TPOPT_PASSES_PARTITION_PASSES

@@ -1,3 +1,6 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 // Passes that prepare a module for the stages.
 
 #ifndef TPOPT_PASSES_PIPELINES_PASSES

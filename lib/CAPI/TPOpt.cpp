@@ -1,0 +1,165 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// The C API over the C++ library.
+
+#include "tpopt-c/TPOpt.h"
+
+#include "tpopt/InitAll.h"
+
+#include "mlir/Dialect/Func/Extensions/InlinerExtension.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+#include "llvm/Support/SourceMgr.h"
+
+#include <mutex>
+
+using namespace mlir;
+
+static DialectRegistry getDialects() {
+  DialectRegistry registry;
+  tp::registerTPOptDialects(registry);
+  registry.insert<func::FuncDialect>();
+  func::registerInlinerExtension(registry);
+  return registry;
+}
+
+/// The pass registry is global to the process and not meant for threads.
+static void registerPassesOnce() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    tp::registerTPOptPasses();
+    registerTransformsPasses();
+  });
+}
+
+static TPOptSeverity toSeverity(DiagnosticSeverity severity) {
+  switch (severity) {
+  case DiagnosticSeverity::Error:
+    return TPOPT_ERROR;
+  case DiagnosticSeverity::Warning:
+    return TPOPT_WARNING;
+  case DiagnosticSeverity::Remark:
+    return TPOPT_REMARK;
+  case DiagnosticSeverity::Note:
+    return TPOPT_NOTE;
+  }
+  llvm_unreachable("covered switch");
+}
+
+static StringRef getWord(TPOptSeverity severity) {
+  static const StringRef words[] = {"error", "warning", "remark", "note"};
+  return words[severity];
+}
+
+struct TPOptSessionImpl {
+  MLIRContext context;
+  std::string messages;
+  /// What tpoptModuleGetText() returned last.
+  std::string text;
+  TPOptMessageCallback callback = nullptr;
+  void *userData = nullptr;
+
+  TPOptSessionImpl() : context(getDialects()) {
+    // Passes on several functions may speak at once; the engine calls handlers
+    // under a lock.
+    context.getDiagEngine().registerHandler([this](Diagnostic &diagnostic) {
+      add(diagnostic);
+      for (Diagnostic &note : diagnostic.getNotes())
+        add(note);
+      return success();
+    });
+    context.printOpOnDiagnostic(false);
+  }
+
+  void add(TPOptSeverity severity, const Twine &message) {
+    std::string line = message.str();
+    messages += line + '\n';
+    if (callback)
+      callback(severity, line.c_str(), userData);
+  }
+
+private:
+  void add(Diagnostic &diagnostic) {
+    std::string message;
+    llvm::raw_string_ostream os(message);
+    if (auto loc = diagnostic.getLocation()->findInstanceOf<FileLineColLoc>())
+      os << loc.getFilename().getValue() << ':' << loc.getLine() << ':'
+         << loc.getColumn() << ": ";
+    TPOptSeverity severity = toSeverity(diagnostic.getSeverity());
+    os << getWord(severity) << ": " << diagnostic;
+    add(severity, message);
+  }
+};
+
+struct TPOptModuleImpl {
+  TPOptSession session;
+  OwningOpRef<ModuleOp> module;
+};
+
+unsigned tpoptGetVersion(void) {
+  return TPOPT_VERSION_MAJOR * 1000 + TPOPT_VERSION_MINOR;
+}
+
+TPOptSession tpoptSessionCreate(void) {
+  registerPassesOnce();
+  return new TPOptSessionImpl;
+}
+
+void tpoptSessionDestroy(TPOptSession session) { delete session; }
+
+void tpoptSessionSetMessageCallback(TPOptSession session,
+                                    TPOptMessageCallback callback,
+                                    void *userData) {
+  session->callback = callback;
+  session->userData = userData;
+}
+
+const char *tpoptSessionGetMessages(TPOptSession session) {
+  return session->messages.c_str();
+}
+
+TPOptStatus tpoptModuleParse(TPOptSession session, const char *text,
+                             size_t length, const char *name,
+                             TPOptModule *module) {
+  session->messages.clear();
+  *module = nullptr;
+  // A copy, because the parser wants a NUL behind the text.
+  auto sources = std::make_shared<llvm::SourceMgr>();
+  sources->AddNewSourceBuffer(
+      llvm::MemoryBuffer::getMemBufferCopy(StringRef(text, length), name),
+      llvm::SMLoc());
+  OwningOpRef<ModuleOp> parsed =
+      parseSourceFile<ModuleOp>(sources, ParserConfig(&session->context));
+  if (!parsed)
+    return TPOPT_INVALID;
+  *module = new TPOptModuleImpl{session, std::move(parsed)};
+  return TPOPT_OK;
+}
+
+TPOptStatus tpoptModuleRunPipeline(TPOptModule module, const char *pipeline) {
+  TPOptSession session = module->session;
+  session->messages.clear();
+  PassManager manager(&session->context);
+  std::string error;
+  llvm::raw_string_ostream os(error);
+  if (failed(parsePassPipeline(pipeline, manager, os))) {
+    session->add(TPOPT_ERROR, StringRef(error).trim());
+    return TPOPT_INVALID;
+  }
+  return succeeded(manager.run(*module->module)) ? TPOPT_OK : TPOPT_INVALID;
+}
+
+const char *tpoptModuleGetText(TPOptModule module) {
+  std::string &text = module->session->text;
+  text.clear();
+  llvm::raw_string_ostream os(text);
+  module->module->print(os);
+  return text.c_str();
+}
+
+void tpoptModuleDestroy(TPOptModule module) { delete module; }

@@ -1,0 +1,91 @@
+/* Part of the tp-opt project, under the Apache License v2.0 with LLVM
+ * Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* A C program that embeds the compiler: every function of the C API once, and
+ * every way to fail. */
+
+#include "tpopt-c/TPOpt.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char *const program =
+    "spmd.mesh @mesh <[\"model\"=4]>\n"
+    "func.func @f(%x: tensor<8x16xf32> {spmd.sharding = "
+    "#spmd.sharding<@mesh, [{}, {\"model\"}]>}, %w: tensor<16x4xf32>)\n"
+    "    -> tensor<8x4xf32> {\n"
+    "  %0 = tp.einsum \"bi,io->bo\" %x, %w : (tensor<8x16xf32>, "
+    "tensor<16x4xf32>) -> tensor<8x4xf32>\n"
+    "  return %0 : tensor<8x4xf32>\n"
+    "}\n";
+
+static const char *const wrong =
+    "func.func @f(%x: tensor<4xf32>) {\n"
+    "  %0 = tp.reduce sum %x dims = [1] : tensor<4xf32> -> tensor<4xf32>\n"
+    "  return\n"
+    "}\n";
+
+static void count(TPOptSeverity severity, const char *message, void *data) {
+  (void)message;
+  ((int *)data)[severity]++;
+}
+
+static int failures;
+
+static void expect(int condition, const char *what) {
+  if (!condition) {
+    printf("FAILED: %s\n", what);
+    failures++;
+  }
+}
+
+int main(void) {
+  expect(tpoptGetVersion() == TPOPT_VERSION_MAJOR * 1000 + TPOPT_VERSION_MINOR,
+         "header and library have one version");
+
+  TPOptSession session = tpoptSessionCreate();
+  TPOptSession other = tpoptSessionCreate();
+  int counts[4] = {0, 0, 0, 0};
+  tpoptSessionSetMessageCallback(session, count, counts);
+
+  /* A good program goes through a pipeline. */
+  TPOptModule module;
+  expect(tpoptModuleParse(session, program, strlen(program), "f.mlir",
+                          &module) == TPOPT_OK,
+         "a good program is read");
+  expect(!strcmp(tpoptSessionGetMessages(session), ""), "without a message");
+  expect(tpoptModuleRunPipeline(module, "tp-shard") == TPOPT_OK,
+         "the pipeline runs");
+  fputs(tpoptSessionGetMessages(session), stdout);
+  puts(tpoptModuleGetText(module));
+
+  /* A pipeline that is none leaves the module as it is. */
+  expect(tpoptModuleRunPipeline(module, "tp-nonsense") == TPOPT_INVALID,
+         "an unknown pass is refused");
+  printf("pipeline: %s", tpoptSessionGetMessages(session));
+  expect(counts[TPOPT_ERROR] == 1, "the callback got the error");
+  expect(strstr(tpoptModuleGetText(module), "@f") != NULL,
+         "the module is still there");
+  tpoptModuleDestroy(module);
+
+  /* A wrong program is refused, in this session and without a callback. */
+  expect(tpoptModuleParse(session, wrong, strlen(wrong), "wrong.mlir",
+                          &module) == TPOPT_INVALID &&
+             module == NULL,
+         "a wrong program is refused");
+  printf("program: %s", tpoptSessionGetMessages(session));
+  expect(counts[TPOPT_ERROR] == 2, "the callback got the second error");
+  tpoptSessionSetMessageCallback(session, NULL, NULL);
+  expect(tpoptModuleParse(session, "?", 1, "mark", &module) == TPOPT_INVALID,
+         "text that is no program is refused");
+  expect(counts[TPOPT_ERROR] == 2, "the callback is gone");
+  expect(!strcmp(tpoptSessionGetMessages(other), ""),
+         "sessions do not hear each other");
+
+  tpoptModuleDestroy(NULL);
+  tpoptSessionDestroy(other);
+  tpoptSessionDestroy(session);
+  tpoptSessionDestroy(NULL);
+  printf("%d failures\n", failures);
+  return failures != 0;
+}
