@@ -156,16 +156,12 @@ std::optional<int> DenseEvaluator::orderOf(Element a, Element b,
   return order(a, b);
 }
 
-std::optional<Element> DenseEvaluator::makeElement(Attribute scalar,
-                                                   mlir::Type elementType) {
+Element DenseEvaluator::makeElement(Attribute scalar, mlir::Type elementType) {
   if (auto number = dyn_cast<FloatAttr>(scalar))
-    if (auto type = dyn_cast<FloatType>(elementType))
-      return round(fromAPFloat(number.getValue()), type);
-  if (auto integer = dyn_cast<IntegerAttr>(scalar))
-    if (auto type = dyn_cast<IntegerType>(elementType))
-      return makeInteger(
-          wrapInteger(int64_t(integer.getValue().getRawData()[0]), type));
-  return std::nullopt;
+    return round(fromAPFloat(number.getValue()), cast<FloatType>(elementType));
+  return makeInteger(
+      wrapInteger(int64_t(cast<IntegerAttr>(scalar).getValue().getRawData()[0]),
+                  cast<IntegerType>(elementType)));
 }
 
 Element DenseEvaluator::getIdentity(ReduceKind kind, mlir::Type elementType) {

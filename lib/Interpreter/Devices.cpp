@@ -11,21 +11,6 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::spmd;
 
-/// The axes of an op, checked against the mesh.
-static FailureOr<AxisList> getAxes(Operation *op, AxisListAttr axes,
-                                   const Mesh &mesh) {
-  for (AxisRefAttr axis : axes.getAxes())
-    if (!mesh.find(axis.getName()))
-      return op->emitError()
-             << prefix(ErrorCode::UnknownAxis) << "mesh @" << mesh.name
-             << " has no axis \"" << axis.getName().getValue() << '"';
-  TensorSharding sharding = TensorSharding::replicate(1);
-  sharding.dims[0].axes = resolveAxes(axes.getAxes(), mesh);
-  if (std::optional<ShardingError> error = tp::verify(sharding, mesh, 1))
-    return op->emitError() << prefix(error->code) << error->message;
-  return sharding.dims[0].axes;
-}
-
 /// The part of a sharding that the manual axes make.
 static TensorSharding restrict(TensorSharding sharding,
                                ArrayRef<AxisRef> manual) {
@@ -59,43 +44,31 @@ Machine::Results Machine::runDeviceOp(Operation *op, Frame &frame) {
   if (auto collective = dyn_cast<CollectiveOpInterface>(op))
     return runCollective(collective, frame);
 
-  if (world.kind == World::Whole)
-    return op->emitError() << prefix(ErrorCode::NotEvaluable) << "'"
-                           << op->getName()
-                           << "' speaks of one device and stands in a program "
-                              "for all: only spmd.manual and functions of "
-                              "local types may have it";
+  // The rest stands among local values or in manual regions only.
   const Mesh &mesh = *world.mesh;
   if (auto index = dyn_cast<AxisIndexOp>(op)) {
     if (index.getMesh() != mesh.name)
       return op->emitError()
              << prefix(ErrorCode::UnknownMesh) << "this runs on mesh @"
              << mesh.name << ", not on @" << index.getMesh();
-    FailureOr<AxisList> axes = getAxes(op, index.getAxes(), mesh);
-    if (failed(axes))
-      return failure();
-    return only(distributor.axisIndex(mesh, *axes,
-                                      cast<RankedTensorType>(index.getType())));
+    return only(distributor.axisIndex(
+        mesh, resolveAxes(index.getAxes().getAxes(), mesh),
+        cast<RankedTensorType>(index.getType())));
   }
   if (auto shift = dyn_cast<ShiftOp>(op)) {
-    auto name = AxisRefAttr::get(op->getContext(), shift.getAxisAttr(), 1, 0);
-    FailureOr<AxisList> axes =
-        getAxes(op, AxisListAttr::get(op->getContext(), name), mesh);
-    if (failed(axes))
-      return failure();
-    return only(distributor.shift(operand(), mesh, axes->front(), shift.getBy(),
-                                  shift.getMode() == "wrap"));
+    std::optional<unsigned> axis = mesh.find(shift.getAxis());
+    if (!axis)
+      return op->emitError()
+             << prefix(ErrorCode::UnknownAxis) << "mesh @" << mesh.name
+             << " has no axis \"" << shift.getAxis() << '"';
+    return only(distributor.shift(operand(), mesh, AxisRef::full(mesh, *axis),
+                                  shift.getBy(), shift.getMode() == "wrap"));
   }
   if (auto mask = dyn_cast<MaskOp>(op)) {
     auto type = cast<RankedTensorType>(mask.getType());
-    std::optional<Element> value =
-        evaluator.makeElement(mask.getValue(), type.getElementType());
-    if (!value)
-      return op->emitError()
-             << prefix(ErrorCode::NotEvaluable) << mask.getValue()
-             << " is no value of a " << type.getElementType();
-    return only(distributor.mask(operand(), getLayout(type, mesh),
-                                 mask.getDims(), *value));
+    return only(distributor.mask(
+        operand(), getLayout(type, mesh), mask.getDims(),
+        evaluator.makeElement(mask.getValue(), type.getElementType())));
   }
   return op->emitError() << prefix(ErrorCode::NotEvaluable) << "'"
                          << op->getName() << "' is not an op that runs";
@@ -148,39 +121,53 @@ Machine::Results Machine::runManualCollective(CollectiveOpInterface op,
 // Manual regions
 //===----------------------------------------------------------------------===//
 
+/// Among local values, what comes in and goes out must lie as the manual axes
+/// cut it: then the buffers are those of the region.
+static LogicalResult checkManualType(ManualOp op, Type type,
+                                     const Layout &layout) {
+  auto local = cast<RankedTensorType>(type);
+  if (local.getEncoding() &&
+      getLayout(local, *layout.mesh).sharding.sameLayout(layout.sharding))
+    return success();
+  return op.emitError() << prefix(ErrorCode::BadLocalType) << type
+                        << " does not lie as the manual axes cut it: "
+                        << layout.sharding.str(*layout.mesh);
+}
+
 Machine::Results Machine::runManual(ManualOp op, Frame &frame) {
-  if (frame.world.kind != World::Whole)
+  const World &world = frame.world;
+  if (world.kind == World::Manual)
     return op.emitError() << prefix(ErrorCode::NotEvaluable)
-                          << "a manual region inside another, or among local "
-                             "values, is not one that runs";
+                          << "a manual region inside another one";
   SmallVector<Attribute> shardings(op.getInShardings().getValue());
   llvm::append_range(shardings, op.getOutShardings());
-  // Without operands and results there is nothing to compute.
-  if (shardings.empty())
-    return SmallVector<DeviceValues>();
-  FlatSymbolRefAttr name = cast<ShardingAttr>(shardings[0]).getMesh();
-  Mesh mesh = lookupMesh(op, name).toMesh();
-  FailureOr<AxisList> manual = getAxes(op, op.getAxes(), mesh);
-  if (failed(manual))
+  Mesh mesh =
+      lookupMesh(op, cast<ShardingAttr>(shardings[0]).getMesh()).toMesh();
+  AxisList manual = resolveAxes(op.getAxes().getAxes(), mesh);
+  if (failed(checkDevices(op, mesh.getNumDevices())))
     return failure();
-  Frame inner(World{&mesh, mesh.getNumDevices(), World::Manual, *manual});
-  if (failed(checkDevices(op, inner.world.devices)))
-    return failure();
+  Frame inner(World{&mesh, mesh.getNumDevices(), World::Manual, manual});
+
   auto layoutOf = [&](Attribute attribute, Type type) {
-    auto tensor = cast<RankedTensorType>(type);
-    auto resolved =
-        cast<ShardingAttr>(attribute).resolve(mesh, tensor.getRank());
-    return Layout{&mesh, restrict(std::get<TensorSharding>(resolved), *manual),
-                  SmallVector<int64_t>(tensor.getShape())};
+    auto sharding = cast<ShardingAttr>(attribute);
+    auto resolved = sharding.resolve(mesh, sharding.getDims().size());
+    return Layout{&mesh, restrict(std::get<TensorSharding>(resolved), manual),
+                  SmallVector<int64_t>(Program::getWholeType(type).getShape())};
   };
   SmallVector<DeviceValues> arguments;
   for (auto [operand, sharding, argument] : llvm::zip_equal(
            op.getInputs(), op.getInShardings(), op.getBody().getArguments())) {
-    if (failed(checkSize(op, argument.getType(), inner.world.devices, options)))
+    auto type = cast<RankedTensorType>(argument.getType());
+    Layout layout = layoutOf(sharding, operand.getType());
+    if (failed(checkSize(op, type, inner.world.devices, options)))
       return failure();
-    arguments.push_back(distributor.scatter(
-        frame.values[operand].front(), layoutOf(sharding, operand.getType()),
-        cast<RankedTensorType>(argument.getType()), Padding::Garbage));
+    if (!world.isLocal())
+      arguments.push_back(distributor.scatter(frame.values[operand].front(),
+                                              layout, type, Padding::Garbage));
+    else if (failed(checkManualType(op, operand.getType(), layout)))
+      return failure();
+    else
+      arguments.push_back(frame.values[operand]);
   }
   auto outputs = runBlock(op.getBody().front(), arguments, inner);
   if (failed(outputs))
@@ -188,9 +175,16 @@ Machine::Results Machine::runManual(ManualOp op, Frame &frame) {
   SmallVector<DeviceValues> results;
   for (auto [output, sharding, result] :
        llvm::zip_equal(*outputs, op.getOutShardings(), op.getResults())) {
-    auto whole = distributor.gather(
-        output, layoutOf(sharding, result.getType()),
-        cast<RankedTensorType>(result.getType()), options.tolerance);
+    Layout layout = layoutOf(sharding, result.getType());
+    if (world.isLocal()) {
+      if (failed(checkManualType(op, result.getType(), layout)))
+        return failure();
+      results.push_back(output);
+      continue;
+    }
+    auto whole = distributor.gather(output, layout,
+                                    cast<RankedTensorType>(result.getType()),
+                                    options.tolerance);
     if (auto *reason = std::get_if<std::string>(&whole))
       return op.emitError() << prefix(ErrorCode::DevicesDisagree) << "result #"
                             << results.size() << ": " << *reason;

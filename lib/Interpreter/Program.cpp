@@ -29,10 +29,6 @@ static LogicalResult verifyLocalType(Operation *op, RankedTensorType type,
   if (local.getSharding().getMesh().getValue() != mesh.name)
     return error() << "names mesh @" << local.getSharding().getMesh().getValue()
                    << ", other values of the function name @" << mesh.name;
-  if (int64_t(local.getGlobal().size()) != type.getRank() ||
-      llvm::any_of(local.getGlobal(), [](int64_t size) { return size < 0; }))
-    return error() << "`global` needs one size for each of " << type.getRank()
-                   << " dimensions";
   auto sharding = local.getSharding().resolve(mesh, type.getRank());
   if (auto *wrong = std::get_if<ShardingError>(&sharding))
     return op->emitError() << prefix(wrong->code) << type << ": "
@@ -108,8 +104,5 @@ Layout tp::getLayout(RankedTensorType type, const Mesh &mesh) {
 }
 
 RankedTensorType Program::getWholeType(Type type) {
-  auto tensor = cast<RankedTensorType>(type);
-  spmd::LocalAttr local = getLocal(type);
-  return RankedTensorType::get(local ? local.getGlobal() : tensor.getShape(),
-                               tensor.getElementType());
+  return spmd::getGlobalType(cast<RankedTensorType>(type));
 }

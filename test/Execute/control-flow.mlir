@@ -4,6 +4,7 @@
 // RUN: tp-opt %t/local.mlir --tp-verify-against="whole=%t/whole.mlir trials=4" | FileCheck %s
 // CHECK-LABEL: func.func @loops
 // CHECK-LABEL: func.func @ring
+// CHECK-LABEL: func.func @local_ring
 
 // A loop whose condition differs between devices would hang: the first device
 // that goes another way is named.
@@ -43,6 +44,12 @@ func.func @loops(%x: tensor<6xf32>, %n: tensor<i32>, %p: tensor<i1>) -> (tensor<
   return %r, %m : tensor<6xf32>, tensor<i32>
 }
 func.func @ring(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %a = tp.slice %x starts = [0] strides = [1] : tensor<8xf32> -> tensor<6xf32>
+  %b = tp.slice %x starts = [6] strides = [1] : tensor<8xf32> -> tensor<2xf32>
+  %r = tp.concat %b, %a dim = 0 : (tensor<2xf32>, tensor<6xf32>) -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}
+func.func @local_ring(%x: tensor<8xf32>) -> tensor<8xf32> {
   %a = tp.slice %x starts = [0] strides = [1] : tensor<8xf32> -> tensor<6xf32>
   %b = tp.slice %x starts = [6] strides = [1] : tensor<8xf32> -> tensor<2xf32>
   %r = tp.concat %b, %a dim = 0 : (tensor<2xf32>, tensor<6xf32>) -> tensor<8xf32>
@@ -94,6 +101,16 @@ func.func @ring(%x: tensor<8xf32>) -> tensor<8xf32> {
     spmd.return %b : tensor<2xf32>
   } : (tensor<8xf32>) -> tensor<8xf32>
   return %r : tensor<8xf32>
+}
+// A local program may keep one, too.
+!r = tensor<2xf32, #spmd.local<@mesh, [{"x"}], global=[8]>>
+func.func @local_ring(%x: !r) -> !r {
+  %r = spmd.manual (%x) in [<@mesh, [{"x"}]>] out [<@mesh, [{"x"}]>] axes {"x"} {
+  ^bb0(%a: tensor<2xf32>):
+    %b = spmd.shift %a along "x" by 1 wrap : tensor<2xf32>
+    spmd.return %b : tensor<2xf32>
+  } : (!r) -> !r
+  return %r : !r
 }
 
 //--- divergent-whole.mlir

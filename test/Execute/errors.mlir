@@ -29,11 +29,11 @@
 // AXIS: error: {{.*}}[TP0202] 'tensor<2xf32, {{.*}}>': mesh @mesh has no axis "z"
 // RUN: not tp-opt %t/unknown-mesh.mlir --tp-verify-against=whole=%t/x.mlir -o %t/out 2>&1 | FileCheck %s --check-prefix=MESH
 // MESH: error: {{.*}}[TP0201] 'tensor<2xf32, {{.*}}>': the module has no mesh @net
-// RUN: not tp-opt %t/rank.mlir --tp-verify-against=whole=%t/x.mlir -o %t/out 2>&1 | FileCheck %s --check-prefix=RANK
-// RANK: error: {{.*}}[TP0704] 'tensor<2xf32, {{.*}}>': `global` needs one size for each of 1 dimensions
 
 // RUN: not tp-opt %t/place.mlir --tp-verify-against=whole=%t/x.mlir -o %t/out 2>&1 | FileCheck %s --check-prefix=PLACE
-// PLACE: error: [TP0701] 'spmd.shift' speaks of one device and stands in a program for all
+// PLACE: error: [TP0202] mesh @mesh has no axis "z"
+// RUN: not tp-opt %t/reshard.mlir --tp-verify-against=whole=%t/x.mlir -o %t/out 2>&1 | FileCheck %s --check-prefix=RESHARD
+// RESHARD: error: [TP0701] a reshard of local values has no meaning yet: collectives must take its place
 // RUN: not tp-opt %t/foreign.mlir --tp-verify-against=whole=%t/x.mlir --allow-unregistered-dialect -o %t/out 2>&1 | FileCheck %s --check-prefix=FOREIGN
 // FOREIGN: error: [TP0701] 'other.op' says neither how it is evaluated nor how it decomposes
 // RUN: not tp-opt %t/scalar.mlir --tp-verify-against=whole=%t/scalar.mlir -o %t/out 2>&1 | FileCheck %s --check-prefix=SCALAR
@@ -112,16 +112,19 @@ func.func @f(%x: !x) -> !x {
 func.func @f(%x: !x) -> !x {
   return %x : !x
 }
-//--- rank.mlir
-spmd.mesh @mesh <["x"=2]>
-!x = tensor<2xf32, #spmd.local<@mesh, [{"x"}], global=[4, 4]>>
-func.func @f(%x: !x) -> !x {
-  return %x : !x
-}
 //--- place.mlir
-func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
-  %0 = spmd.shift %x along "x" by 1 wrap : tensor<4xf32>
-  return %0 : tensor<4xf32>
+spmd.mesh @mesh <["x"=2]>
+!x = tensor<2xf32, #spmd.local<@mesh, [{"x"}], global=[4]>>
+func.func @f(%x: !x) -> !x {
+  %0 = spmd.shift %x along "z" by 1 wrap : !x
+  return %0 : !x
+}
+//--- reshard.mlir
+spmd.mesh @mesh <["x"=2]>
+!x = tensor<2xf32, #spmd.local<@mesh, [{"x"}], global=[4]>>
+func.func @f(%x: !x) -> !x {
+  %0 = spmd.reshard %x <@mesh, [{"x"}]> : !x
+  return %0 : !x
 }
 //--- foreign.mlir
 func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {

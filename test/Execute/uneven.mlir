@@ -38,11 +38,11 @@ func.func @f(%x: !h, %b: !b, %w: !w) -> (!y, !m, !sp) {
   %one = tp.constant dense<1.0> : tensor<3x3xf32> as !h
   %0 = tp.add %x, %bias : !h
   %h = tp.add %0, %one : !h loc("h")
-  %hz = spmd.mask %h [1] 0.0 : f32 : !h loc("h")
+  %hz = spmd.mask %h [1] value(0.0 : f32) : !h loc("h")
   // 5 columns on 4 devices are blocks of 2, 2, 1 and 0.
   %yp = tp.einsum "bi,io->bo" %hz, %w : (!h, !w) -> !yp loc("y")
   %y = spmd.reduce_scatter %yp [{}, {"x"}] in <@mesh, [{}, {}], unreduced={"x"}> out <@mesh, [{}, {"x"}]> : !yp -> !y loc("y")
-  %hm = spmd.mask %h [1] 0xFF800000 : f32 : !h loc("h")
+  %hm = spmd.mask %h [1] value(0xFF800000 : f32) : !h loc("h")
   %mp = tp.reduce max %hm dims = [1] : !h -> !mp loc("m")
   %m = spmd.all_reduce %mp {"x"} in <@mesh, [{}], unreduced=max{"x"}> out <@mesh, [{}]> : !mp -> !m loc("m")
   // A result may stay a partial sum.
@@ -65,7 +65,7 @@ func.func @f(%x: !h, %b: !b, %w: !w) -> (!yp, !mp, !sp) {
   %h = tp.add %0, %one : !h loc("h")
   // The padding of the weight, an argument, is zero, so this is still right.
   %yp = tp.einsum "bi,io->bo" %h, %w : (!h, !w) -> !yp loc("y")
-  %hm = spmd.mask %h [1] 0xFF800000 : f32 : !h loc("h")
+  %hm = spmd.mask %h [1] value(0xFF800000 : f32) : !h loc("h")
   %mp = tp.reduce max %hm dims = [1] : !h -> !mp loc("m")
   %sp = tp.reduce sum %h dims = [1] : !h -> !sp loc("s")
   return %yp, %mp, %sp : !yp, !mp, !sp

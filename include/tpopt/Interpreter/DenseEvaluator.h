@@ -147,10 +147,8 @@ public:
                                            Type indices) override;
   llvm::SmallVector<int64_t> getIntegers(TensorValue x) override;
 
-  /// A number written in an attribute, for fills and masks. None if it is not
-  /// of the kind of `elementType`.
-  std::optional<Element> makeElement(mlir::Attribute scalar,
-                                     mlir::Type elementType);
+  /// A number written in an attribute of type `elementType`, for masks.
+  Element makeElement(mlir::Attribute scalar, mlir::Type elementType);
   /// What combining with changes nothing: 0, or the least or greatest value.
   Element getIdentity(ReduceKind kind, mlir::Type elementType);
   /// Large, odd and never the same twice in a row: what padding may hold. The

@@ -7,7 +7,8 @@
 #ifndef TPOPT_TEST_UNIT_INTERPRETER_HARNESS_H
 #define TPOPT_TEST_UNIT_INTERPRETER_HARNESS_H
 
-#include "tpopt/InitAll.h"
+#include "tpopt/Dialect/SPMD/SPMD.h"
+#include "tpopt/Dialect/TP/TP.h"
 #include "tpopt/Interpreter/Interpreter.h"
 
 #include "mlir/AsmParser/AsmParser.h"
@@ -56,8 +57,7 @@ class InterpreterFixture : public ::testing::Test {
 protected:
   InterpreterFixture() {
     mlir::DialectRegistry registry;
-    registerTPOptDialects(registry);
-    registry.insert<mlir::func::FuncDialect>();
+    registry.insert<TPDialect, spmd::SPMDDialect, mlir::func::FuncDialect>();
     context.appendDialectRegistry(registry);
     context.loadAllAvailableDialects();
   }
