@@ -7,6 +7,7 @@
 
 #include "tpopt/Support/JsonFile.h"
 
+#include "mlir/IR/BuiltinAttributes.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -67,16 +68,17 @@ static std::optional<std::string> parseAxes(const json::Array &dims,
   return std::nullopt;
 }
 
-LogicalResult Plan::add(StringRef pattern, Action action,
-                        ArrayRef<AxisList> axes, Location loc) {
+LogicalResult Plan::add(StringRef text, Action action, ArrayRef<AxisList> axes,
+                        Location loc) {
+  StringRef pattern = StringAttr::get(loc.getContext(), text);
   llvm::Expected<llvm::GlobPattern> glob =
       llvm::GlobPattern::create(pattern, /*MaxSubPatterns=*/64);
   if (!glob)
     return emitError(loc) << prefix(ErrorCode::BadPlanEntry) << "\"" << pattern
                           << "\" is no pattern: "
                           << llvm::toString(glob.takeError());
-  rules.push_back({pattern.str(), std::move(*glob), action,
-                   SmallVector<AxisList>(axes), loc});
+  rules.push_back(
+      {pattern, std::move(*glob), action, SmallVector<AxisList>(axes), loc});
   return success();
 }
 
@@ -204,7 +206,9 @@ std::string tp::getNearNames(StringRef pattern, ArrayRef<StringRef> names) {
   }
   SmallVector<std::pair<unsigned, std::string>> ranked;
   for (const std::string &name : distinct)
-    ranked.push_back({pattern.edit_distance(name), name});
+    ranked.push_back({std::min(pattern.edit_distance(name),
+                               pattern.edit_distance(getModule(name))),
+                      name});
   llvm::sort(ranked);
   std::string text;
   for (auto &[distance, name] : llvm::make_range(

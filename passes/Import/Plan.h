@@ -17,7 +17,8 @@ namespace tp {
 struct PlanRule {
   enum class Action { Colwise, Rowwise, Replicate, Explicit };
 
-  std::string pattern;
+  /// Owned by the context, since `glob` points into it.
+  llvm::StringRef pattern;
   llvm::GlobPattern glob;
   Action action;
   llvm::SmallVector<AxisList> axes; ///< Of every dimension, if Explicit.
@@ -35,7 +36,7 @@ public:
   llvm::ArrayRef<PlanRule> getRules() const { return rules; }
 
 private:
-  mlir::LogicalResult add(llvm::StringRef pattern, PlanRule::Action action,
+  mlir::LogicalResult add(llvm::StringRef text, PlanRule::Action action,
                           llvm::ArrayRef<AxisList> axes, mlir::Location loc);
 
   std::vector<PlanRule> rules;

@@ -9,8 +9,9 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::hf;
 
-SmallVector<Entry> hf::getEntries(const ImportOptions &options, Config &config,
-                                  StringRef field, int64_t positions) {
+FailureOr<SmallVector<Entry>> hf::getEntries(const ImportOptions &options,
+                                             Config &config, StringRef field,
+                                             int64_t positions) {
   using Phase = ImportOptions::Phase;
   // With nothing said, what is usual, as far as the model goes.
   int64_t sequence = options.sequence.value_or(
@@ -31,14 +32,12 @@ SmallVector<Entry> hf::getEntries(const ImportOptions &options, Config &config,
   if (hasCache && cache > positions)
     contradict("cache", cache);
   if (config.failed())
-    return {};
-  if (hasPrompt && hasCache && sequence > cache) {
-    emitError(config.getLoc(field))
-        << prefix(ErrorCode::BadImportOption) << "sequence=" << sequence
-        << " does not fit into cache=" << cache
-        << "; import with cache=" << sequence << " or more";
-    return {};
-  }
+    return failure();
+  if (hasPrompt && hasCache && sequence > cache)
+    return emitError(config.getLoc(field))
+           << prefix(ErrorCode::BadImportOption) << "sequence=" << sequence
+           << " does not fit into cache=" << cache
+           << "; import with cache=" << sequence << " or more";
 
   Entry prompt, step;
   prompt.name = step.name = "main";
@@ -50,14 +49,14 @@ SmallVector<Entry> hf::getEntries(const ImportOptions &options, Config &config,
   if (hasCache)
     prompt.cache = cache;
   if (options.phase == Phase::Prefill)
-    return {prompt};
+    return SmallVector<Entry>{prompt};
   if (options.phase == Phase::Decode)
-    return {step};
+    return SmallVector<Entry>{step};
   prompt.name = "prefill";
   prompt.hasLength = true;
   step.name = "decode";
   prompt.lastOnly = step.lastOnly = true;
-  return {prompt, step};
+  return SmallVector<Entry>{prompt, step};
 }
 
 Decoder::Decoder(ModelBuilder &builder, const DecoderSizes &sizes,

@@ -32,10 +32,10 @@ struct Entry {
 };
 
 /// The entries that `options` ask for, for a model of so many positions, which
-/// `field` gives. Empty after an error.
-llvm::SmallVector<Entry> getEntries(const ImportOptions &options,
-                                    Config &config, llvm::StringRef field,
-                                    int64_t positions);
+/// `field` gives. Failure after an error.
+mlir::FailureOr<llvm::SmallVector<Entry>>
+getEntries(const ImportOptions &options, Config &config, llvm::StringRef field,
+           int64_t positions);
 
 /// Builds one entry of a decoder: a family takes tokens and positions, calls
 /// attend() in every layer, select() before the last norm, and finish().

@@ -161,8 +161,11 @@ LogicalResult hf::buildGPT2(Import &import) {
     return failure();
   ModelBuilder builder(import.module, import.getElement(), import.checkpoint,
                        "transformer.", /*isStored=*/false);
-  for (const Entry &entry : getEntries(import.options, import.config,
-                                       "n_positions", config.positions))
+  FailureOr<SmallVector<Entry>> entries = getEntries(
+      import.options, import.config, "n_positions", config.positions);
+  if (failed(entries))
+    return failure();
+  for (const Entry &entry : *entries)
     GPT2(builder, config, entry, import.options.batch).build();
-  return failure(import.config.failed() || builder.failed());
+  return failure(builder.failed());
 }

@@ -257,9 +257,12 @@ LogicalResult hf::buildLlama(Import &import) {
     return failure();
   ModelBuilder builder(import.module, import.getElement(), import.checkpoint,
                        "model.", /*isStored=*/false);
-  for (const Entry &entry :
-       getEntries(import.options, import.config, "max_position_embeddings",
-                  config.positions))
+  FailureOr<SmallVector<Entry>> entries =
+      getEntries(import.options, import.config, "max_position_embeddings",
+                 config.positions);
+  if (failed(entries))
+    return failure();
+  for (const Entry &entry : *entries)
     Llama(builder, config, entry, import.options.batch).build();
-  return failure(import.config.failed() || builder.failed());
+  return failure(builder.failed());
 }

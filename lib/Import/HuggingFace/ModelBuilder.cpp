@@ -141,8 +141,12 @@ static Type getElement(Value value) {
 }
 
 Location ModelBuilder::getLoc() {
-  return path.empty() ? entry.getLoc()
-                      : NameLoc::get(builder.getStringAttr(path));
+  if (path.empty())
+    return entry.getLoc();
+  // Reports speak of layers.0 whatever the base model is called.
+  StringRef name = path;
+  name.consume_front(prefix);
+  return NameLoc::get(builder.getStringAttr(name));
 }
 
 Value ModelBuilder::einsum(StringRef equation, Value a, Value b, Type element) {

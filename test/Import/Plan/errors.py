@@ -1,0 +1,99 @@
+# Part of the tp-opt project, under the Apache License v2.0 with LLVM
+# Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Applies plans that are wrong in one way each and looks for the message.
+
+usage: errors.py TP-OPT SCRATCH
+"""
+
+import pathlib
+import subprocess
+import sys
+
+TOOL, SCRATCH = sys.argv[1], pathlib.Path(sys.argv[2])
+MESH = 'spmd.mesh @mesh <["data"=2, "model"=4]>\n'
+FUNCTION = """
+func.func @main(%x: tensor<4x16xf32> {tp.name = "x"},
+    %w: tensor<16x8xf32> {tp.name = "model.layers.0.up_proj.weight"},
+    %s: tensor<8xf32> {tp.name = "model.norm.weight"}) -> tensor<4x8xf32> {
+  %0 = tp.einsum "bi,io->bo" %x, %w : (tensor<4x16xf32>, tensor<16x8xf32>) -> tensor<4x8xf32>
+  %1 = tp.rms_norm %0, %s epsilon = 1.0e-5 : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
+  return %1 : tensor<4x8xf32>
+}
+"""
+
+# Program, plan, options, what the message says.
+CASES = [
+    (FUNCTION, "{}", "",
+     "error: [TP0520] the module has 0 meshes, and a plan is for one"),
+    (MESH + MESH.replace("@mesh", "@other") + FUNCTION, "{}", "",
+     "[TP0520] the module has 2 meshes"),
+    (MESH + FUNCTION, "{}", "axis=tensor",
+     '[TP0520] mesh @mesh has no axis "tensor"; give axis= one of "data" "model"'),
+    (MESH + FUNCTION, None, "",
+     "[TP0521] cannot be read: No such file or directory; a plan is `megatron` "
+     "or a JSON file"),
+    (MESH + FUNCTION, "{", "", "[TP0521] not JSON: "),
+    (MESH + FUNCTION, "[]", "", "[TP0521] a plan is one object"),
+    (MESH + FUNCTION, '{"x": "replicate",\n "x": "replicate"}', "",
+     'plan.json:2:2: error: [TP0521] the key "x" stands twice'),
+    (MESH + FUNCTION, '{"x":\n "colwize"}', "",
+     'plan.json:1:2: error: [TP0522] "colwize" is no word of a plan: write'),
+    (MESH + FUNCTION, '{"x": 3}', "", "[TP0522] 3 is no word of a plan"),
+    (MESH + FUNCTION, '{"x": null}', "", "[TP0522] null is no word of a plan"),
+    (MESH + FUNCTION, '{"[": "replicate"}', "", '[TP0522] "[" is no pattern: '),
+    (MESH + FUNCTION, '{"x": ["data", []]}', "",
+     '[TP0522] "data" is no axis: write a list of axes per dimension'),
+    (MESH + FUNCTION, '{"x": [["pipe"], []]}', "",
+     '[TP0522] "pipe" is no axis: write a list of axes per dimension, such as '
+     '[["model"], []] or [["model:(1)2"], []]; mesh @mesh has data, model'),
+    (MESH + FUNCTION, '{"x": [["model:2"], []]}', "", '[TP0522] "model:2" is no axis'),
+    (MESH + FUNCTION, '{"x": [["model:(1)"], []]}', "", "[TP0522] "),
+    (MESH + FUNCTION, '{"x": [[1], []]}', "", "[TP0522] 1 is no axis"),
+    (MESH + FUNCTION, '{"x": "replicate",\n "layers.*.up_prj": "colwise"}', "",
+     'plan.json:2:2: error: [TP0523] "layers.*.up_prj" matches no argument'),
+    (MESH + FUNCTION, '{"layers.*.up_prj": "colwise"}', "",
+     "note: near names are layers.*.up_proj.weight, "),
+    (MESH + "func.func @f(%x: tensor<4xf32>) { return }", '{"x": "replicate"}', "",
+     "note: no argument carries tp.name"),
+    (MESH + FUNCTION, "megatron", "", None),
+    (MESH + "func.func @f(%x: tensor<4xf32> {tp.name = \"x\"}) { return }",
+     "megatron", "", "[TP0523] the plan knows none of the arguments' names"),
+    (MESH + FUNCTION, '{"norm": "colwise"}', "",
+     '[TP0524] "norm" cuts features of argument model.norm.weight, which is no '
+     "projection, embedding or bias"),
+    (MESH + FUNCTION, '{"x": [["data"]]}', "",
+     '[TP0524] "x" does not fit argument x of type'),
+    (MESH + FUNCTION, '{"x": [["data"], ["data"]]}', "", "[TP0524] "),
+    (MESH + FUNCTION, '{"x": [["model:(1)3"], []]}', "", "[TP0524] "),
+    (MESH + FUNCTION, '{"x": [["model:(0)2"], []]}', "", "[TP0524] "),
+    (MESH + FUNCTION, '{"x": [["model:(-1)2"], []]}', "", "[TP0524] "),
+]
+
+
+def main():
+    errors = []
+    for number, (program, plan, options, message) in enumerate(CASES):
+        folder = SCRATCH / str(number)
+        folder.mkdir()
+        (folder / "in.mlir").write_text(program)
+        path = folder / "plan.json"
+        if plan == "megatron":
+            path = plan
+        elif plan is not None:
+            path.write_text(plan)
+        result = subprocess.run(
+            [TOOL, str(folder / "in.mlir"),
+             f"--tp-apply-plan=plan={path} {options}"],
+            capture_output=True, text=True, check=False)
+        # A case without a message is a good one.
+        ok = (result.returncode == 0 if message is None else
+              result.returncode == 1 and message in result.stderr)
+        if not ok:
+            errors.append(f"{number}: expected {message!r}, got exit "
+                          f"{result.returncode} and\n{result.stderr[:600]}")
+    print("\n".join(errors))
+    return 1 if errors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
