@@ -6,6 +6,7 @@
 #include "tpopt/Passes/Pipelines/Pipelines.h"
 
 #include "tpopt/Passes/Collectives/Passes.h"
+#include "tpopt/Passes/Import/Passes.h"
 #include "tpopt/Passes/Localize/Passes.h"
 #include "tpopt/Passes/Partition/Passes.h"
 #include "tpopt/Passes/Propagate/Passes.h"
@@ -17,45 +18,43 @@
 using namespace mlir;
 using namespace tp;
 
-namespace {
-/// The stages in order, each with what it adds.
-struct Stage {
-  llvm::StringLiteral name;
-  void (*add)(OpPassManager &, const ShardOptions &);
-};
-} // namespace
-
-static const Stage stages[] = {
-    {"import",
-     [](OpPassManager &manager, const ShardOptions &options) {
-       if (!options.mesh.empty())
-         manager.addPass(createSetMeshPass({options.mesh}));
-       manager.addPass(createInlinerPass());
-       manager.addPass(createSymbolDCEPass());
-     }},
-    {"propagate",
-     [](OpPassManager &manager, const ShardOptions &options) {
-       manager.addPass(createPropagatePass({options.explain}));
-     }},
-    {"partition",
-     [](OpPassManager &manager, const ShardOptions &) {
-       manager.addPass(createPartitionPass());
-     }},
-    {"collectives",
-     [](OpPassManager &manager, const ShardOptions &) {
-       manager.addPass(createPlanCollectivesPass());
-     }},
-    {"localize",
-     [](OpPassManager &manager, const ShardOptions &) {
-       manager.addPass(createLocalizePass());
-     }},
-};
+/// Adds the passes of one stage.
+static void addStage(OpPassManager &manager, Stage stage,
+                     const ShardOptions &options) {
+  switch (stage) {
+  case Stage::Import:
+    if (!options.mesh.empty())
+      manager.addPass(createSetMeshPass({options.mesh}));
+    if (!options.plan.empty()) {
+      ApplyPlanPassOptions plan;
+      plan.plan = options.plan;
+      manager.addPass(createApplyPlanPass(plan));
+    }
+    manager.addPass(createInlinerPass());
+    manager.addPass(createSymbolDCEPass());
+    return;
+  case Stage::Propagate:
+    manager.addPass(createPropagatePass({options.explain}));
+    return;
+  case Stage::Partition:
+    manager.addPass(createPartitionPass());
+    return;
+  case Stage::Collectives:
+    manager.addPass(createPlanCollectivesPass());
+    return;
+  case Stage::Localize:
+    manager.addPass(createLocalizePass());
+    return;
+  }
+  llvm_unreachable("covered switch");
+}
 
 void tp::buildShardPipeline(OpPassManager &manager,
                             const ShardOptions &options) {
-  for (const Stage &stage : stages) {
-    stage.add(manager, options);
-    if (stage.name == options.stopAfter)
+  for (Stage stage : {Stage::Import, Stage::Propagate, Stage::Partition,
+                      Stage::Collectives, Stage::Localize}) {
+    addStage(manager, stage, options);
+    if (stage == options.stopAfter)
       return;
   }
 }

@@ -3,6 +3,7 @@
 
 // The command line of the compiler.
 
+#include "Flags.h"
 #include "Import.h"
 
 #include "tpopt/InitAll.h"
@@ -80,6 +81,15 @@ int main(int argc, char **argv) {
   registry.insert<mlir::func::FuncDialect>();
   mlir::func::registerInlinerExtension(registry);
   mlir::registerTransformsPasses();
+  auto arguments = tp::expandFlags(llvm::ArrayRef<const char *>(argv, argc));
+  if (failed(arguments))
+    return 1;
+  llvm::SmallVector<char *> expanded;
+  for (std::string &argument : *arguments)
+    expanded.push_back(argument.data());
+  expanded.push_back(nullptr);
+  argc = arguments->size();
+  argv = expanded.data();
   auto [input, output] = mlir::registerAndParseCLIOptions(
       argc, argv, "tp-opt: the tensor-parallel sharding compiler\n", registry);
   return mlir::asMainReturnCode(

@@ -22,17 +22,36 @@ namespace tp {
 #define GEN_PASS_REGISTRATION
 #include "tpopt/Passes/Pipelines/Passes.h.inc"
 
+/// The stages in order.
+enum class Stage : uint8_t {
+  Import,
+  Propagate,
+  Partition,
+  Collectives,
+  Localize,
+};
+
 /// The options of `--tp-shard="..."`, separated by blanks.
 struct ShardOptions : mlir::PassPipelineOptions<ShardOptions> {
   Option<std::string> mesh{
       *this, "mesh",
       llvm::cl::desc("Define or override the module's mesh: data=2,model=4")};
-  Option<std::string> stopAfter{
-      *this, "stop-after",
-      llvm::cl::desc(
-          "Last stage to run: import, propagate, partition, collectives or "
-          "localize"),
-      llvm::cl::init("localize")};
+  Option<std::string> plan{
+      *this, "plan",
+      llvm::cl::desc("Annotate named arguments: megatron, or a JSON file of "
+                     "name patterns")};
+  Option<Stage> stopAfter{
+      *this, "stop-after", llvm::cl::desc("Last stage to run"),
+      llvm::cl::values(
+          clEnumValN(Stage::Import, "import", "Mesh, plan, inlined calls"),
+          clEnumValN(Stage::Propagate, "propagate",
+                     "Every value has a sharding"),
+          clEnumValN(Stage::Partition, "partition",
+                     "Every op has what it computes in, and reshards"),
+          clEnumValN(Stage::Collectives, "collectives",
+                     "Reshards are collectives, on global types"),
+          clEnumValN(Stage::Localize, "localize", "What a device runs")),
+      llvm::cl::init(Stage::Localize)};
   Option<bool> explain{
       *this, "explain",
       llvm::cl::desc("Record why values are sharded as they are")};
