@@ -1,0 +1,22 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// O2: the inner dimension is cut alike on both sides (row-parallel linear).
+// Every device has an addend of every element.
+//
+// EXPECT: AR{y} V=32
+//
+// RUN: tp-opt %s --tp-shard --tp-report=%t.json -o %t.mlir
+// RUN: %python %S/../figures.py %s %t.json
+// RUN: tp-opt %t.mlir --tp-verify-against=whole=%s -o %t.checked
+// RUN: tp-opt %s --tp-shard="mesh=x=3,y=2" | tp-opt --tp-verify-against=whole=%s -o %t.checked
+// RUN: tp-opt %s --tp-shard="mesh=x=1,y=3" | tp-opt --tp-verify-against=whole=%s -o %t.checked
+
+spmd.mesh @mesh <["x"=4, "y"=2]>
+
+func.func @main(%x: tensor<8x32xf32> {tp.name = "x", spmd.sharding = #spmd.sharding<@mesh, [{"x"}, {"y"}]>},
+                %w: tensor<32x16xf32> {tp.name = "w", spmd.sharding = #spmd.sharding<@mesh, [{"y"}, {}]>})
+    -> (tensor<8x16xf32> {spmd.sharding = #spmd.sharding<@mesh, [{"x"}, {}]>}) {
+  %y = tp.einsum "ik,kj->ij" %x, %w : (tensor<8x32xf32>, tensor<32x16xf32>) -> tensor<8x16xf32>
+  return %y : tensor<8x16xf32>
+}

@@ -1,0 +1,30 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// T1: a Megatron MLP, column then row parallel.
+// One sum per block.
+//
+// EXPECT: AR{tp} V=2048
+//
+// RUN: tp-opt %s --tp-shard --tp-report=%t.json -o %t.mlir
+// RUN: %python %S/../figures.py %s %t.json
+// RUN: tp-opt %t.mlir --tp-verify-against=whole=%s -o %t.checked
+// RUN: tp-opt %s --tp-shard="mesh=dp=1,tp=1" | tp-opt --tp-verify-against=whole=%s -o %t.checked
+// RUN: tp-opt %s --tp-shard="mesh=dp=1,tp=2" | tp-opt --tp-verify-against=whole=%s -o %t.checked
+// RUN: tp-opt %s --tp-shard="mesh=dp=2,tp=2" | tp-opt --tp-verify-against=whole=%s -o %t.checked
+// RUN: tp-opt %s --tp-shard="mesh=dp=1,tp=3" | tp-opt --tp-verify-against=whole=%s -o %t.checked
+// RUN: tp-opt %s --tp-shard="mesh=dp=2,tp=3" | tp-opt --tp-verify-against=whole=%s -o %t.checked
+// RUN: tp-opt %s --tp-shard="mesh=dp=1,tp=5" | tp-opt --tp-verify-against=whole=%s -o %t.checked
+// RUN: tp-opt %s --tp-shard="mesh=dp=1,tp=8" | tp-opt --tp-verify-against=whole=%s -o %t.checked
+
+spmd.mesh @mesh <["dp"=2, "tp"=4]>
+
+func.func @main(%x: tensor<4x16x64xf32> {tp.name = "x", spmd.sharding = #spmd.sharding<@mesh, [{"dp"}, {}, {}]>},
+                %w1: tensor<64x256xf32> {tp.name = "w1", spmd.sharding = #spmd.sharding<@mesh, [{}, {"tp"}]>},
+                %w2: tensor<256x64xf32> {tp.name = "w2", spmd.sharding = #spmd.sharding<@mesh, [{"tp"}, {}]>})
+    -> (tensor<4x16x64xf32> {spmd.sharding = #spmd.sharding<@mesh, [{"dp"}, {}, {}]>}) {
+  %h = tp.einsum "bsi,io->bso" %x, %w1 : (tensor<4x16x64xf32>, tensor<64x256xf32>) -> tensor<4x16x256xf32>
+  %g = tp.gelu %h : tensor<4x16x256xf32>
+  %y = tp.einsum "bso,oi->bsi" %g, %w2 : (tensor<4x16x256xf32>, tensor<256x64xf32>) -> tensor<4x16x64xf32>
+  return %y : tensor<4x16x64xf32>
+}
