@@ -10,6 +10,7 @@
 #include "tpopt/Passes/Partition/Passes.h"
 #include "tpopt/Passes/Pipelines/Pipelines.h"
 #include "tpopt/Passes/Propagate/Passes.h"
+#include "tpopt/Passes/Report/Passes.h"
 #include "tpopt/Passes/Verify/Passes.h"
 
 #include "mlir/IR/DialectRegistry.h"
@@ -30,6 +31,7 @@ inline void registerTPOptPasses() {
   registerTPOptLocalizePasses();
   registerTPOptPipelinesPasses();
   registerTPOptPipelines();
+  registerTPOptReportPasses();
   registerTPOptVerifyPasses();
 }
 

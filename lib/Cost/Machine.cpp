@@ -62,11 +62,11 @@ double Machine::getFlops(unsigned bits) const {
   return flops64 ? flops64 : getFlops(32) / 2;
 }
 
-Mesh tp::withMachineLinks(Mesh mesh, const Machine &machine) {
-  if (mesh.hasLinks)
+Mesh tp::withMachineLinks(Mesh mesh, const std::optional<Machine> &machine) {
+  if (mesh.hasLinks || !machine)
     return mesh;
   for (Axis &axis : mesh.axes)
-    axis.link = machine.link;
+    axis.link = machine->link;
   mesh.hasLinks = true;
   return mesh;
 }

@@ -10,6 +10,8 @@
 
 #include "llvm/ADT/DenseSet.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace tp;
 using namespace tp::spmd;
@@ -112,6 +114,60 @@ Trips tp::getTrips(Operation *op) {
       trips.note = "in a branch of tp.case: counted as if always taken";
   }
   return trips;
+}
+
+//===----------------------------------------------------------------------===//
+// Launches
+//===----------------------------------------------------------------------===//
+
+/// The value behind collectives and the overwriting of padding.
+static Value getSource(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (!isa<CollectiveOpInterface, MaskOp>(op))
+      break;
+    value = op->getOperand(0);
+  }
+  return value;
+}
+
+std::optional<Launch> tp::getLaunch(Operation *op, ShardingTable &table) {
+  const Mesh &mesh = table.getMesh();
+  Launch launch;
+  launch.op = op;
+  double elements;
+  if (auto shift = dyn_cast<ShiftOp>(op)) {
+    std::optional<unsigned> axis = mesh.find(shift.getAxis());
+    std::optional<LocalTensor> local = getLocalTensor(shift.getInput(), table);
+    if (!axis || !local)
+      return std::nullopt;
+    launch.kind = CollectiveKind::CollectivePermute;
+    launch.axes = {AxisRef::full(mesh, *axis)};
+    launch.bytes = local->getBytes();
+    elements = getBufferElements(local->sharding, local->global.getShape());
+  } else if (auto collective = dyn_cast<CollectiveOpInterface>(op)) {
+    ReshardStep step = spmd::getStep(collective, mesh);
+    if (isFree(step.kind))
+      return std::nullopt;
+    launch.kind = step.kind;
+    launch.axes = step.axes;
+    if (step.kind == CollectiveKind::AllReduce ||
+        step.kind == CollectiveKind::ReduceScatter)
+      launch.reduce = collective.getInSharding().getKind();
+    launch.bytes =
+        step.payload * getElementBytes(op->getOperand(0).getType());
+    elements = step.getWire();
+  } else {
+    return std::nullopt;
+  }
+  launch.wireBytes = std::ceil(
+      elements * getElementBytes(op->getOperand(0).getType()));
+  launch.source = getSource(op->getOperand(0));
+  return launch;
+}
+
+bool tp::isRequested(Operation *collective) {
+  return collective->hasAttr(kRequestedAttr) ||
+         !collective->hasAttr(kReasonAttr);
 }
 
 //===----------------------------------------------------------------------===//
@@ -235,6 +291,16 @@ private:
 ActivationPeak tp::getActivationPeak(FunctionOpInterface function,
                                      ShardingTable &table) {
   return LifetimeCollector(function, table).run();
+}
+
+FailureOr<std::optional<Machine>> tp::readMachineOption(ModuleOp module,
+                                                        StringRef option) {
+  if (option.empty())
+    return std::optional<Machine>();
+  llvm::Expected<Machine> machine = getMachine(option);
+  if (!machine)
+    return module.emitError() << llvm::toString(machine.takeError());
+  return std::optional<Machine>(*machine);
 }
 
 StringRef tp::stringify(ArgumentRole role) {

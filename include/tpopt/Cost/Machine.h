@@ -72,8 +72,9 @@ llvm::Expected<Machine> getMachine(llvm::StringRef name);
 llvm::Expected<Machine> parseMachine(llvm::StringRef text,
                                      llvm::StringRef path);
 
-/// `mesh`, with the machine's link on every axis if the mesh has none.
-Mesh withMachineLinks(Mesh mesh, const Machine &machine);
+/// `mesh`, with the machine's link on every axis if the mesh has no links and
+/// there is a machine.
+Mesh withMachineLinks(Mesh mesh, const std::optional<Machine> &machine);
 
 /// The link that a collective along `axes` feels: the worst of each number.
 Link getLink(const Mesh &mesh, llvm::ArrayRef<AxisRef> axes);

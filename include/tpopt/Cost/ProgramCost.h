@@ -60,6 +60,26 @@ struct Trips {
 
 Trips getTrips(mlir::Operation *op);
 
+/// One collective of a program: what a device sends, and of what.
+struct Launch {
+  mlir::Operation *op = nullptr;
+  CollectiveKind kind = CollectiveKind::AllReduce;
+  AxisList axes;
+  /// How values combine, where they do.
+  std::optional<ReduceKind> reduce;
+  int64_t bytes = 0;     ///< The payload of a device.
+  int64_t wireBytes = 0; ///< What a device sends on a ring, rounded up.
+  /// The value that is sent, behind the collectives that sent it before.
+  mlir::Value source;
+};
+
+/// None if `op` is no collective, or a free one.
+std::optional<Launch> getLaunch(mlir::Operation *op, ShardingTable &table);
+
+/// Whether somebody asked for a collective: it was written by hand, or
+/// Partition made it for an annotation.
+bool isRequested(mlir::Operation *collective);
+
 /// The most that values of `function` take at one time. Storage of parameters
 /// and caches is not among it, nor are values that are written in place into
 /// donated arguments.
@@ -70,6 +90,11 @@ struct ActivationPeak {
 
 ActivationPeak getActivationPeak(mlir::FunctionOpInterface function,
                                  ShardingTable &table);
+
+/// The machine that a pass option names: none if it is empty. Emits an error at
+/// `module` and fails if there is no such machine.
+mlir::FailureOr<std::optional<Machine>>
+readMachineOption(mlir::ModuleOp module, llvm::StringRef option);
 
 /// What an argument is for.
 enum class ArgumentRole : uint8_t {
