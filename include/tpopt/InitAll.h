@@ -14,6 +14,7 @@
 #include "tpopt/Passes/Partition/Passes.h"
 #include "tpopt/Passes/Pipelines/Pipelines.h"
 #include "tpopt/Passes/Propagate/Passes.h"
+#include "tpopt/Passes/Report/Passes.h"
 #include "tpopt/Passes/Verify/Passes.h"
 
 #include "mlir/IR/DialectRegistry.h"
@@ -35,6 +36,7 @@ inline void registerTPOptPasses() {
   registerTPOptLocalizePasses();
   registerTPOptPipelinesPasses();
   registerTPOptPipelines();
+  registerTPOptReportPasses();
   registerTPOptVerifyPasses();
 }
 

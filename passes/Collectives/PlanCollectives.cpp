@@ -3,6 +3,7 @@
 
 // Replaces every reshard by the steps of its plan.
 
+#include "tpopt/Cost/ProgramCost.h"
 #include "tpopt/Passes/Collectives/Passes.h"
 #include "tpopt/Program/ShardingTable.h"
 
@@ -21,12 +22,16 @@ struct PlanCollectives : tp::impl::PlanCollectivesPassBase<PlanCollectives> {
   using PlanCollectivesPassBase::PlanCollectivesPassBase;
 
   void runOnOperation() override {
+    auto device = readMachineOption(getOperation(), machine);
+    if (failed(device))
+      return signalPassFailure();
     for (auto function : getOperation().getOps<FunctionOpInterface>())
-      if (!function.isExternal() && failed(runOnFunction(function)))
+      if (!function.isExternal() && failed(runOnFunction(function, *device)))
         return signalPassFailure();
   }
 
-  LogicalResult runOnFunction(FunctionOpInterface function) {
+  LogicalResult runOnFunction(FunctionOpInterface function,
+                              const std::optional<Machine> &device) {
     SmallVector<ReshardOp> reshards;
     function->walk([&](ReshardOp op) { reshards.push_back(op); });
     if (reshards.empty())
@@ -34,7 +39,8 @@ struct PlanCollectives : tp::impl::PlanCollectivesPassBase<PlanCollectives> {
     FailureOr<MeshOp> mesh = tp::getMesh(function);
     if (failed(mesh))
       return failure();
-    ShardingTable table(&getContext(), mesh->toMesh());
+    ShardingTable table(&getContext(),
+                        withMachineLinks(mesh->toMesh(), device));
     ReshardPlanner planner(table.getMesh());
     for (ReshardOp op : reshards)
       if (failed(expand(op, table, planner)))
@@ -59,8 +65,10 @@ struct PlanCollectives : tp::impl::PlanCollectivesPassBase<PlanCollectives> {
     for (const ReshardStep &step : plan.steps) {
       value = createCollective(builder, op.getLoc(), value, table.getMesh(), at,
                                step);
-      if (Attribute reason = op->getAttr(kReasonAttr); reason && !isFree(step.kind))
-        value.getDefiningOp()->setAttr(kReasonAttr, reason);
+      if (!isFree(step.kind))
+        for (StringRef name : {kReasonAttr, kRequestedAttr})
+          if (Attribute attribute = op->getAttr(name))
+            value.getDefiningOp()->setAttr(name, attribute);
       at = step.result;
     }
     op.getResult().replaceAllUsesWith(value);

@@ -5,6 +5,7 @@
 
 #include "Problem.h"
 
+#include "tpopt/Cost/ProgramCost.h"
 #include "tpopt/Dialect/TP/TP.h"
 #include "tpopt/Passes/Partition/Passes.h"
 
@@ -116,6 +117,13 @@ static std::string describeReshard(const Mesh &mesh, const TensorSharding &from,
 }
 
 namespace {
+
+/// Whether `user` wants its operands in a layout that the user wrote down.
+bool isAnnotation(Operation *user) {
+  return isa<ConstraintOp, ManualOp>(user) ||
+         (user->hasTrait<OpTrait::ReturnLike>() &&
+          isa<FunctionOpInterface>(user->getParentOp()));
+}
 
 class FunctionPartitioner {
 public:
@@ -340,6 +348,8 @@ private:
                                      source, table.toAttr(to));
     reshard->setAttr(kReasonAttr, builder.getStringAttr(describeReshard(
                                       table.getMesh(), from, to, user)));
+    if (isAnnotation(user))
+      reshard->setAttr(kRequestedAttr, builder.getUnitAttr());
     return reshard;
   }
 
@@ -364,14 +374,18 @@ struct Partition : tp::impl::PartitionPassBase<Partition> {
   using PartitionPassBase::PartitionPassBase;
 
   void runOnOperation() override {
+    auto device = readMachineOption(getOperation(), machine);
+    if (failed(device))
+      return signalPassFailure();
     for (auto function : getOperation().getOps<FunctionOpInterface>()) {
       if (function.isExternal())
         continue;
       FailureOr<MeshOp> mesh = tp::getMesh(function);
       if (failed(mesh))
         return signalPassFailure();
-      ShardingTable table(&getContext(), mesh->toMesh());
-      CostModel cost(table.getMesh(), std::nullopt);
+      ShardingTable table(&getContext(),
+                          withMachineLinks(mesh->toMesh(), *device));
+      CostModel cost(table.getMesh(), *device);
       if (failed(FunctionPartitioner(function, table, cost).run()))
         return signalPassFailure();
     }

@@ -37,10 +37,10 @@ static void addStage(OpPassManager &manager, Stage stage,
     manager.addPass(createPropagatePass({options.explain}));
     return;
   case Stage::Partition:
-    manager.addPass(createPartitionPass());
+    manager.addPass(createPartitionPass({options.machine}));
     return;
   case Stage::Collectives:
-    manager.addPass(createPlanCollectivesPass());
+    manager.addPass(createPlanCollectivesPass({options.machine}));
     return;
   case Stage::Localize:
     manager.addPass(createLocalizePass());

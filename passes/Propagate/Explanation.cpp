@@ -9,6 +9,43 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::spmd;
 
+/// What stood in the way, in words; `winner` is the axis that did, if one did.
+static std::string tellRule(LossRule rule, const std::string &winner) {
+  std::string who = winner.empty() ? "another axis" : winner;
+  switch (rule) {
+  case LossRule::LargerSource:
+    return who + " was preferred: it came from a larger tensor";
+  case LossRule::MoreSharded:
+    return who + " was preferred: it cuts more";
+  case LossRule::Cost:
+    return who + " was preferred: less is sent";
+  case LossRule::OperandOrder:
+    return who + " was preferred: it came from an earlier operand, all else "
+                 "being equal";
+  case LossRule::Priority:
+    return who + " came in an earlier step";
+  case LossRule::DimTaken:
+    return who + " cuts the dimension already";
+  case LossRule::AxisInUse:
+    return who + " is in use on this value already";
+  case LossRule::SourcesDisagree:
+    return "the op's other tensors want different axes here";
+  case LossRule::Closed:
+    return "the dimension is closed, its annotation has no `?`";
+  case LossRule::Replicated:
+    return "the value is annotated replicated along the axis";
+  case LossRule::NotDivisible:
+    return "the size does not divide, and the dimension is several in one";
+  case LossRule::Overflow:
+    return "the dimension has axes already that do not divide its size";
+  case LossRule::Strided:
+    return "the blocks would not be contiguous";
+  case LossRule::Barrier:
+    return "the op does not let shardings through this way";
+  }
+  llvm_unreachable("covered switch");
+}
+
 namespace {
 
 /// Writes sentences about values and ops of one program.
@@ -45,7 +82,8 @@ public:
     return text;
   }
 
-  /// `"data" did not come to dim 0 from x over tp.add: DimTaken, "model" ...`.
+  /// `"data" did not come to dim 0 from x over tp.add: "model" cuts the
+  /// dimension already`.
   SmallVector<std::string> tellLosses(ValueId value) {
     SmallVector<std::string> lines;
     for (const Loss *loss : losses.lookup(value)) {
@@ -54,12 +92,7 @@ public:
       loss->loser.print(os, mesh);
       os << " did not come to dim " << loss->dim << " from "
          << name(loss->source) << " over " << place(loss->op) << ": "
-         << stringify(loss->rule);
-      if (loss->winner) {
-        os << ", ";
-        loss->winner->print(os, mesh);
-        os << " was preferred";
-      }
+         << tellRule(loss->rule, printAxis(loss->winner));
       lines.push_back(text);
     }
     return lines;
@@ -68,6 +101,13 @@ public:
 private:
   std::string name(ValueId id) const {
     return names[id].empty() ? "the function's result" : names[id];
+  }
+  std::string printAxis(const std::optional<AxisRef> &axis) const {
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    if (axis)
+      axis->print(os, mesh);
+    return text;
   }
   std::string place(OpId id) const {
     std::string text;

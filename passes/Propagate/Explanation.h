@@ -22,9 +22,6 @@ void attachExplanations(mlir::FunctionOpInterface function,
                         const llvm::MapVector<mlir::Value, ValueId> &ids,
                         llvm::ArrayRef<mlir::Operation *> ops);
 
-/// The attribute's name.
-inline constexpr llvm::StringLiteral kExplanationsAttr = "tp.explanations";
-
 } // namespace tp
 
 #endif // TPOPT_PASSES_PROPAGATE_EXPLANATION_H

@@ -14,17 +14,6 @@ static llvm::cl::opt<std::string>
               llvm::cl::desc("Last stage of --tp-shard to run: import, "
                              "propagate, partition, collectives or localize"));
 
-namespace {
-/// A flag and the option it stands for; `bare` is its value if none is given.
-struct Sugar {
-  StringLiteral flag, option, bare;
-};
-} // namespace
-
-static constexpr Sugar sugars[] = {
-    {"tp-stop-after", "stop-after", ""},
-};
-
 /// `--name` or `-name`, without the dashes; empty for anything else.
 static StringRef getFlag(StringRef argument) {
   if (!argument.consume_front("-"))
@@ -37,23 +26,22 @@ FailureOr<std::vector<std::string>>
 tp::expandFlags(ArrayRef<const char *> arguments) {
   std::vector<std::string> kept;
   std::string options;
-  StringRef first;
+  StringRef needsShard;
+  bool explains = false;
   for (StringRef argument : arguments) {
-    auto [flag, value] = getFlag(argument).split('=');
-    const Sugar *match = llvm::find_if(
-        sugars, [&](const Sugar &sugar) { return sugar.flag == flag; });
-    if (match == std::end(sugars)) {
-      kept.push_back(argument.str());
+    StringRef flag, value;
+    std::tie(flag, value) = getFlag(argument).split('=');
+    if (flag == "tp-stop-after") {
+      options += (" stop-after=" + value).str();
+      needsShard = flag;
       continue;
     }
-    if (first.empty())
-      first = match->flag;
-    if (value.empty())
-      value = match->bare;
-    options += (" " + match->option + "=" + value).str();
+    explains |= flag == "tp-explain";
+    kept.push_back(argument.str());
   }
-  if (options.empty())
-    return kept;
+  // The pass tells what propagation has recorded.
+  if (explains)
+    options += " explain=true";
   for (std::string &argument : kept) {
     auto [flag, value] = getFlag(argument).split('=');
     if (flag != "tp-shard")
@@ -61,7 +49,9 @@ tp::expandFlags(ArrayRef<const char *> arguments) {
     argument = ("--tp-shard=" + value + options).str();
     return kept;
   }
-  llvm::errs() << "error: --" << first
+  if (needsShard.empty())
+    return kept;
+  llvm::errs() << "error: --" << needsShard
                << " says how --tp-shard runs; give that, too\n";
   return failure();
 }

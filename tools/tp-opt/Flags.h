@@ -13,9 +13,9 @@
 
 namespace tp {
 
-/// Moves `--tp-stop-after=STAGE` and its like into the options of `--tp-shard`,
-/// where the pipeline knows them. Fails, having said why, if there is no
-/// `--tp-shard` among the arguments.
+/// Moves `--tp-stop-after=STAGE` into the options of `--tp-shard`, and makes it
+/// record what a `--tp-explain` beside it tells. Fails, having said why, if a
+/// flag needs a `--tp-shard` that is not there.
 mlir::FailureOr<std::vector<std::string>>
 expandFlags(llvm::ArrayRef<const char *> arguments);
 

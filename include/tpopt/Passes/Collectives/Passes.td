@@ -22,6 +22,11 @@ def PlanCollectivesPass : Pass<"tp-plan-collectives", "::mlir::ModuleOp"> {
     **Example:** `test/Collectives/plan.mlir`
   }];
   let dependentDialects = ["::tp::spmd::SPMDDialect"];
+  let options = [
+    Option<"machine", "machine", "std::string", "\"\"",
+           "Device whose links the mesh has where it names none: h100, h200, "
+           "cpu, or a JSON file">
+  ];
 }
 
 #endif // TPOPT_PASSES_COLLECTIVES_PASSES

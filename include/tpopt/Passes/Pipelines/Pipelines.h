@@ -40,6 +40,10 @@ struct ShardOptions : mlir::PassPipelineOptions<ShardOptions> {
       *this, "plan",
       llvm::cl::desc("Annotate named arguments: megatron, or a JSON file of "
                      "name patterns")};
+  Option<std::string> machine{
+      *this, "machine",
+      llvm::cl::desc(
+          "Device to predict times for: h100, h200, cpu, or a JSON file")};
   Option<Stage> stopAfter{
       *this, "stop-after", llvm::cl::desc("Last stage to run"),
       llvm::cl::values(

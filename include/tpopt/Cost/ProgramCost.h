@@ -1,0 +1,113 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file What a partitioned program costs on one device: work, launches,
+/// storage.
+///
+/// Everything here works from `tp-partition` on, on global types with a
+/// sharding on every value as on the local types behind `tp-localize`, and says
+/// the same of both (but for the overwriting of padding, which only the latter
+/// has):
+///
+///     %y = tp.einsum "bi,io->bo" %x, %w       x [{"data"}, {}], 8x512
+///                                             w [{}, {"model"}], 512x2048
+///     on data=2, model=4:   2 * 4 * 512 * 512 operations,
+///                           4x512 + 512x512 + 4x512 elements moved
+///
+/// Inside `spmd.manual` types are what a device holds already.
+
+#ifndef TPOPT_COST_PROGRAMCOST_H
+#define TPOPT_COST_PROGRAMCOST_H
+
+#include "tpopt/Cost/Machine.h"
+#include "tpopt/Cost/Memory.h"
+#include "tpopt/Program/ShardingTable.h"
+
+namespace tp {
+
+/// What one device holds of a value.
+struct LocalTensor {
+  mlir::RankedTensorType global;
+  TensorSharding sharding; ///< Its layout only.
+
+  llvm::SmallVector<int64_t> getShape() const {
+    return getLocalShape(sharding, global.getShape());
+  }
+  int64_t getBytes() const {
+    return getBufferElements(sharding, global.getShape()) *
+           getElementBytes(global);
+  }
+  int64_t getPaddingBytes() const {
+    return getPaddingElements(sharding, global.getShape()) *
+           getElementBytes(global);
+  }
+};
+
+/// None if `value` is no tensor, or has no sharding and stands outside of
+/// `spmd.manual`.
+std::optional<LocalTensor> getLocalTensor(mlir::Value value,
+                                          ShardingTable &table);
+
+/// The work of `op` on one device; none for an op that changes or moves
+/// nothing, and for control flow, whose work is that of its regions.
+Work getWork(mlir::Operation *op, ShardingTable &table);
+
+/// How often an op runs for one call of its function.
+struct Trips {
+  int64_t times = 1; ///< The product of the trip counts of enclosing loops.
+  std::string note;  ///< What that leaves out; empty if it is exact.
+};
+
+Trips getTrips(mlir::Operation *op);
+
+/// One collective of a program: what a device sends, and of what.
+struct Launch {
+  mlir::Operation *op = nullptr;
+  CollectiveKind kind = CollectiveKind::AllReduce;
+  AxisList axes;
+  /// How values combine, where they do.
+  std::optional<ReduceKind> reduce;
+  int64_t bytes = 0;     ///< The payload of a device.
+  int64_t wireBytes = 0; ///< What a device sends on a ring, rounded up.
+  /// The value that is sent, behind the collectives that sent it before.
+  mlir::Value source;
+};
+
+/// None if `op` is no collective, or a free one.
+std::optional<Launch> getLaunch(mlir::Operation *op, ShardingTable &table);
+
+/// Whether somebody asked for a collective: it was written by hand, or
+/// Partition made it for an annotation.
+bool isRequested(mlir::Operation *collective);
+
+/// The most that values of `function` take at one time. Storage of parameters
+/// and caches is not among it, nor are values that are written in place into
+/// donated arguments.
+struct ActivationPeak {
+  Peak peak;
+  mlir::Operation *op = nullptr; ///< Where it is reached; null if there is none.
+};
+
+ActivationPeak getActivationPeak(mlir::FunctionOpInterface function,
+                                 ShardingTable &table);
+
+/// The machine that a pass option names: none if it is empty. Emits an error at
+/// `module` and fails if there is no such machine.
+mlir::FailureOr<std::optional<Machine>>
+readMachineOption(mlir::ModuleOp module, llvm::StringRef option);
+
+/// What an argument is for.
+enum class ArgumentRole : uint8_t {
+  Input,     ///< Data of one call.
+  Parameter, ///< Loaded from a checkpoint: it has `tp.source`.
+  Cache,     ///< A result overwrites it: it has `tp.donated`.
+};
+
+/// `input`, `parameter`, `kv_cache`.
+llvm::StringRef stringify(ArgumentRole role);
+
+ArgumentRole getRole(mlir::FunctionOpInterface function, unsigned argument);
+
+} // namespace tp
+
+#endif // TPOPT_COST_PROGRAMCOST_H

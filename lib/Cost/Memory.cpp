@@ -1,0 +1,58 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Peaks of lifetimes, and what buffers hold.
+
+#include "tpopt/Cost/Memory.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <map>
+
+using namespace tp;
+
+Peak tp::getPeak(llvm::ArrayRef<Lifetime> lifetimes) {
+  // What changes at each point: storage that ends is given back behind it.
+  std::map<unsigned, std::pair<int64_t, int64_t>> changes;
+  for (const Lifetime &lifetime : lifetimes) {
+    auto &born = changes[lifetime.begin];
+    born.first += lifetime.bytes;
+    born.second += lifetime.padding;
+    auto &gone = changes[lifetime.end + 1];
+    gone.first -= lifetime.bytes;
+    gone.second -= lifetime.padding;
+  }
+  Peak peak;
+  int64_t bytes = 0, padding = 0;
+  for (auto &[point, change] : changes) {
+    bytes += change.first;
+    padding += change.second;
+    if (bytes > peak.bytes)
+      peak = {bytes, padding, point};
+  }
+  return peak;
+}
+
+static int64_t getVolume(llvm::ArrayRef<int64_t> shape) {
+  int64_t volume = 1;
+  for (int64_t size : shape)
+    volume *= size;
+  return volume;
+}
+
+int64_t tp::getBufferElements(const TensorSharding &sharding,
+                              llvm::ArrayRef<int64_t> shape) {
+  return getVolume(getLocalShape(sharding, shape));
+}
+
+int64_t tp::getPaddingElements(const TensorSharding &sharding,
+                               llvm::ArrayRef<int64_t> shape) {
+  // Blocks never grow along a dimension, and each dimension has axes of its
+  // own, so the device that is last everywhere holds least.
+  int64_t held = 1;
+  for (auto [dim, size] : llvm::zip_equal(sharding.dims, shape)) {
+    int64_t devices = getSize(dim.axes);
+    held *= BlockLayout{size, devices}.valid(devices - 1);
+  }
+  return getBufferElements(sharding, shape) - held;
+}

@@ -1,0 +1,324 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Work, trip counts and storage of a partitioned program.
+
+#include "tpopt/Cost/ProgramCost.h"
+
+#include "tpopt/Dialect/TP/TP.h"
+#include "tpopt/Sharding/Projection.h"
+
+#include "llvm/ADT/DenseSet.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace tp;
+using namespace tp::spmd;
+
+std::optional<LocalTensor> tp::getLocalTensor(Value value,
+                                              ShardingTable &table) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  if (!type)
+    return std::nullopt;
+  RankedTensorType global = spmd::getGlobalType(type);
+  if (std::optional<TensorSharding> sharding = table.lookup(value))
+    return LocalTensor{global, sharding->getLayout()};
+  Operation *parent = value.getParentBlock()->getParentOp();
+  if (isa<ManualOp>(parent) || parent->getParentOfType<ManualOp>())
+    return LocalTensor{global, TensorSharding::replicate(type.getRank())};
+  // Counters have none of their own.
+  if (type.getRank() == 0)
+    return LocalTensor{global, TensorSharding()};
+  return std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// Work
+//===----------------------------------------------------------------------===//
+
+/// The size of every factor on one device.
+static SmallVector<int64_t> getLocalSizes(Operation *op,
+                                          const ShardingRule &rule,
+                                          ShardingTable &table) {
+  SmallVector<int64_t> sizes;
+  for (const Factor &factor : rule.factors)
+    sizes.push_back(factor.size);
+  SmallVector<Value> tensors(op->getOperands());
+  llvm::append_range(tensors, op->getResults());
+  for (auto [index, value] : llvm::enumerate(tensors)) {
+    auto type = dyn_cast<RankedTensorType>(value.getType());
+    std::optional<TensorSharding> sharding = table.lookup(value);
+    // A local type has made the rule's sizes local.
+    if (!type || !sharding || type.getEncoding())
+      continue;
+    TensorProjection projection = project(rule, index, *sharding);
+    for (auto [f, factor] : llvm::enumerate(projection))
+      sizes[f] = std::min(
+          sizes[f],
+          BlockLayout{rule.factors[f].size, getSize(factor.axes)}.block());
+  }
+  return sizes;
+}
+
+/// The bytes that `op` reads and writes. Ops that address a part of a tensor
+/// touch no more than the part.
+static double getTouchedBytes(Operation *op, ShardingTable &table) {
+  auto bytes = [&](Value value) -> double {
+    std::optional<LocalTensor> local = getLocalTensor(value, table);
+    return local ? local->getBytes() : 0;
+  };
+  if (isa<DynamicUpdateSliceOp, ScatterOp>(op)) {
+    // In place: everything but the tensor itself and, in its stead, the update
+    // once more.
+    double others = 0;
+    for (Value operand : op->getOperands().drop_front())
+      others += bytes(operand);
+    return 2 * others;
+  }
+  double sum = 0;
+  for (Value result : op->getResults())
+    sum += bytes(result);
+  bool reads = !isa<GatherOp, EmbeddingOp, DynamicSliceOp>(op);
+  for (auto [index, operand] : llvm::enumerate(op->getOperands()))
+    sum += index == 0 && !reads ? bytes(op->getResult(0)) : bytes(operand);
+  return sum;
+}
+
+Work tp::getWork(Operation *op, ShardingTable &table) {
+  Work work;
+  auto ruled = dyn_cast<ShardingRuleOpInterface>(op);
+  // A reshape reads the same storage in another way.
+  if (!ruled || isa<ReshapeOp>(op))
+    return work;
+  ShardingRule rule = ruled.getShardingRule();
+  work.contraction = isContraction(rule);
+  work.bytes = getTouchedBytes(op, table);
+  if (auto costed = dyn_cast<CostOpInterface>(op))
+    work.flops = costed.getFlops(getLocalSizes(op, rule, table));
+  if (op->getNumOperands() != 0)
+    if (auto type = dyn_cast<RankedTensorType>(op->getOperand(0).getType()))
+      work.bits = type.getElementTypeBitWidth();
+  return work;
+}
+
+Trips tp::getTrips(Operation *op) {
+  Trips trips;
+  for (Operation *parent = op->getParentOp(); parent;
+       parent = parent->getParentOp()) {
+    if (auto loop = dyn_cast<ForOp>(parent))
+      trips.times *= loop.getCount();
+    else if (isa<WhileOp>(parent))
+      trips.note = "in a tp.while, whose turns are not known: counted once";
+    else if (isa<CaseOp>(parent) && trips.note.empty())
+      trips.note = "in a branch of tp.case: counted as if always taken";
+  }
+  return trips;
+}
+
+//===----------------------------------------------------------------------===//
+// Launches
+//===----------------------------------------------------------------------===//
+
+/// The value behind collectives and the overwriting of padding.
+static Value getSource(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (!isa<CollectiveOpInterface, MaskOp>(op))
+      break;
+    value = op->getOperand(0);
+  }
+  return value;
+}
+
+std::optional<Launch> tp::getLaunch(Operation *op, ShardingTable &table) {
+  const Mesh &mesh = table.getMesh();
+  Launch launch;
+  launch.op = op;
+  double elements;
+  if (auto shift = dyn_cast<ShiftOp>(op)) {
+    std::optional<unsigned> axis = mesh.find(shift.getAxis());
+    std::optional<LocalTensor> local = getLocalTensor(shift.getInput(), table);
+    if (!axis || !local)
+      return std::nullopt;
+    launch.kind = CollectiveKind::CollectivePermute;
+    launch.axes = {AxisRef::full(mesh, *axis)};
+    launch.bytes = local->getBytes();
+    elements = getBufferElements(local->sharding, local->global.getShape());
+  } else if (auto collective = dyn_cast<CollectiveOpInterface>(op)) {
+    ReshardStep step = spmd::getStep(collective, mesh);
+    if (isFree(step.kind))
+      return std::nullopt;
+    launch.kind = step.kind;
+    launch.axes = step.axes;
+    if (step.kind == CollectiveKind::AllReduce ||
+        step.kind == CollectiveKind::ReduceScatter)
+      launch.reduce = collective.getInSharding().getKind();
+    launch.bytes =
+        step.payload * getElementBytes(op->getOperand(0).getType());
+    elements = step.getWire();
+  } else {
+    return std::nullopt;
+  }
+  launch.wireBytes = std::ceil(
+      elements * getElementBytes(op->getOperand(0).getType()));
+  launch.source = getSource(op->getOperand(0));
+  return launch;
+}
+
+bool tp::isRequested(Operation *collective) {
+  return collective->hasAttr(kRequestedAttr) ||
+         !collective->hasAttr(kReasonAttr);
+}
+
+//===----------------------------------------------------------------------===//
+// Storage
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Numbers the points of a function and finds its values' lifetimes.
+class LifetimeCollector {
+public:
+  LifetimeCollector(FunctionOpInterface function, ShardingTable &table)
+      : function(function), table(table) {}
+
+  ActivationPeak run() {
+    number(function.getFunctionBody());
+    collectInPlace();
+    collect(function.getFunctionBody());
+    ActivationPeak result;
+    result.peak = getPeak(lifetimes);
+    if (result.peak.bytes > 0)
+      result.op = ops[result.peak.point];
+    return result;
+  }
+
+private:
+  void number(Region &region) {
+    for (Block &block : region)
+      for (Operation &op : block) {
+        begins[&op] = ops.size();
+        ops.push_back(&op);
+        if (op.getNumRegions() == 0)
+          continue;
+        for (Region &inner : op.getRegions())
+          number(inner);
+        ends[&op] = ops.size();
+        ops.push_back(&op);
+      }
+  }
+
+  unsigned getEnd(Operation *op) const {
+    auto it = ends.find(op);
+    return it != ends.end() ? it->second : begins.lookup(op);
+  }
+
+  /// Values that live in the storage of a donated argument: what is written
+  /// into it, and what loops carry of that.
+  void collectInPlace() {
+    SmallVector<Value> worklist;
+    auto add = [&](Value value) {
+      if (inPlace.insert(value).second)
+        worklist.push_back(value);
+    };
+    for (BlockArgument arg : function.getArguments())
+      if (getRole(function, arg.getArgNumber()) == ArgumentRole::Cache)
+        add(arg);
+    while (!worklist.empty()) {
+      Value value = worklist.pop_back_val();
+      for (OpOperand &use : value.getUses()) {
+        Operation *user = use.getOwner();
+        unsigned index = use.getOperandNumber();
+        if (isa<DynamicUpdateSliceOp>(user) && index == 0) {
+          add(user->getResult(0));
+        } else if (auto loop = dyn_cast<LoopLikeOpInterface>(user)) {
+          add(user->getResult(index));
+          for (Region *region : loop.getLoopRegions())
+            // A counted loop has its counter first.
+            add(region->getArgument(index + region->getNumArguments() -
+                                    user->getNumOperands()));
+        }
+      }
+    }
+  }
+
+  void collect(Region &region) {
+    for (Block &block : region) {
+      Operation *parent = block.getParentOp();
+      for (BlockArgument arg : block.getArguments()) {
+        if (parent != function.getOperation())
+          // What is carried in: the storage of the operand, which ends where
+          // the op with the region begins.
+          add(arg, begins.lookup(parent) + 1);
+        else if (getRole(function, arg.getArgNumber()) == ArgumentRole::Input)
+          // The caller's, for the whole call.
+          add(arg, 0, ops.size() - 1);
+      }
+      for (Operation &op : block) {
+        for (Value result : op.getResults())
+          add(result, getEnd(&op));
+        for (Region &inner : op.getRegions())
+          collect(inner);
+      }
+    }
+  }
+
+  void add(Value value, unsigned begin, std::optional<unsigned> fixed = {}) {
+    std::optional<LocalTensor> local = getLocalTensor(value, table);
+    if (!local || inPlace.contains(value))
+      return;
+    unsigned end = fixed.value_or(begin);
+    if (!fixed)
+      for (Operation *user : value.getUsers()) {
+        // From inside a region: to the end of the op, since a loop comes back.
+        Operation *at = value.getParentBlock()->findAncestorOpInBlock(*user);
+        end = std::max(end, at == user ? begins.lookup(at) : getEnd(at));
+      }
+    lifetimes.push_back(
+        {local->getBytes(), local->getPaddingBytes(), begin, end});
+  }
+
+  FunctionOpInterface function;
+  ShardingTable &table;
+  std::vector<Operation *> ops; ///< By point.
+  llvm::DenseMap<Operation *, unsigned> begins, ends;
+  llvm::DenseSet<Value> inPlace;
+  std::vector<Lifetime> lifetimes;
+};
+
+} // namespace
+
+ActivationPeak tp::getActivationPeak(FunctionOpInterface function,
+                                     ShardingTable &table) {
+  return LifetimeCollector(function, table).run();
+}
+
+FailureOr<std::optional<Machine>> tp::readMachineOption(ModuleOp module,
+                                                        StringRef option) {
+  if (option.empty())
+    return std::optional<Machine>();
+  llvm::Expected<Machine> machine = getMachine(option);
+  if (!machine)
+    return module.emitError() << llvm::toString(machine.takeError());
+  return std::optional<Machine>(*machine);
+}
+
+StringRef tp::stringify(ArgumentRole role) {
+  switch (role) {
+  case ArgumentRole::Input:
+    return "input";
+  case ArgumentRole::Parameter:
+    return "parameter";
+  case ArgumentRole::Cache:
+    return "kv_cache";
+  }
+  llvm_unreachable("covered switch");
+}
+
+ArgumentRole tp::getRole(FunctionOpInterface function, unsigned argument) {
+  if (function.getArgAttr(argument, kDonatedAttr))
+    return ArgumentRole::Cache;
+  if (function.getArgAttr(argument, kSourceAttr))
+    return ArgumentRole::Parameter;
+  return ArgumentRole::Input;
+}

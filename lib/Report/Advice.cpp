@@ -1,0 +1,127 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// What would remove a collective, in words.
+
+#include "tpopt/Report/BuildReport.h"
+
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+
+using namespace mlir;
+using namespace tp;
+using namespace tp::spmd;
+
+namespace {
+
+/// Words about one launch.
+class Adviser {
+public:
+  Adviser(const Launch &launch, CollectiveOpInterface op, ShardingTable &table)
+      : launch(launch), op(op), mesh(table.getMesh()), table(table), os(text) {}
+
+  std::string advise() {
+    switch (launch.kind) {
+    case CollectiveKind::AllGather:
+      adviseGather();
+      break;
+    case CollectiveKind::AllReduce:
+      adviseReduce();
+      break;
+    case CollectiveKind::AllToAll:
+      os << "make " << name() << " as " << out() << " from the start, or use it as "
+         << in();
+      break;
+    case CollectiveKind::CollectivePermute:
+      os << "write the axes in one order on both sides: " << name()
+         << " is made as " << in() << " and wanted as " << out();
+      break;
+    case CollectiveKind::ReduceScatter: // sums and cuts: nothing is cheaper
+    case CollectiveKind::AllSlice:
+    case CollectiveKind::ToPartial:
+      break;
+    }
+    return text;
+  }
+
+private:
+  std::string name() const { return "'" + getName(launch.source) + "'"; }
+  std::string in() { return print(op.getInSharding()); }
+  std::string out() { return print(op.getOutSharding()); }
+  std::string print(ShardingAttr sharding) {
+    return table.resolve(sharding, getRank()).str(mesh);
+  }
+  unsigned getRank() {
+    return cast<RankedTensorType>(op->getResult(0).getType()).getRank();
+  }
+
+  /// Who uses the value in its new layout.
+  Operation *getUser() {
+    Value value = op->getResult(0);
+    while (!value.use_empty()) {
+      Operation *user = *value.getUsers().begin();
+      if (!isa<CollectiveOpInterface>(user))
+        return user;
+      value = user->getResult(0);
+    }
+    return nullptr;
+  }
+
+  void adviseGather() {
+    Operation *user = getUser();
+    if (auto arg = dyn_cast<BlockArgument>(launch.source);
+        arg && isa<FunctionOpInterface>(arg.getOwner()->getParentOp())) {
+      os << "annotate " << name() << " as " << out()
+         << ": no gather at every call, for the memory of the whole; or keep ";
+      os << "what uses it cut along ";
+      printAxes(os, mesh, launch.axes, /*quoted=*/false);
+    } else if (user && user->hasTrait<OpTrait::ReturnLike>() &&
+               isa<FunctionOpInterface>(user->getParentOp())) {
+      os << "annotate the function's result as " << in()
+         << ", if the caller can use it cut";
+    } else {
+      os << "keep ";
+      if (user && user->getNumResults() != 0)
+        os << '\'' << getName(user->getResult(0)) << "', which uses " << name()
+           << ',';
+      else
+        os << name();
+      os << " cut along ";
+      printAxes(os, mesh, launch.axes, /*quoted=*/false);
+      os << " with an spmd.constraint, or do not cut " << name()
+         << " along it";
+    }
+  }
+
+  void adviseReduce() {
+    int64_t group = getSize(launch.axes);
+    const TensorSharding &from =
+        table.resolve(op.getInSharding(), getRank());
+    RankedTensorType global = spmd::getGlobalType(
+        cast<RankedTensorType>(op->getOperand(0).getType()));
+    SmallVector<int64_t> local = getLocalShape(from, global.getShape());
+    for (auto [dim, size] : llvm::enumerate(local))
+      if (size >= group && size % group == 0) {
+        os << "cut " << name() << " along ";
+        printAxes(os, mesh, launch.axes, /*quoted=*/false);
+        os << ", say on dim " << dim
+           << ", with an spmd.constraint or in the function's result: a "
+              "reduce_scatter sends half the bytes";
+        return;
+      }
+  }
+
+  const Launch &launch;
+  CollectiveOpInterface op;
+  const Mesh &mesh;
+  ShardingTable &table;
+  std::string text;
+  llvm::raw_string_ostream os;
+};
+
+} // namespace
+
+std::string tp::getAdvice(const Launch &launch, ShardingTable &table) {
+  // A shift is what its author wrote.
+  auto collective = dyn_cast<CollectiveOpInterface>(launch.op);
+  return collective ? Adviser(launch, collective, table).advise() : "";
+}

@@ -1,0 +1,291 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Reads the report out of a module.
+
+#include "tpopt/Report/BuildReport.h"
+
+#include "tpopt/Dialect/TP/TP.h"
+
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace tp;
+using namespace tp::spmd;
+
+/// What Verify leaves on the module: how the program was proved, and how long
+/// that took.
+static constexpr llvm::StringLiteral kVerifiedAttr = "tp.verified";
+static constexpr llvm::StringLiteral kVerifyTimeAttr = "tp.verify_us";
+
+std::string tp::getPlace(Location loc) {
+  std::string text;
+  if (auto file = loc->findInstanceOf<FileLineColLoc>()) {
+    llvm::raw_string_ostream os(text);
+    os << file.getFilename().getValue() << ':' << file.getLine() << ':'
+       << file.getColumn();
+  }
+  return text;
+}
+
+/// The part `layers.N` of a dotted path.
+static StringRef findLayer(StringRef path) {
+  static constexpr llvm::StringLiteral word = "layers.";
+  for (size_t at = path.find(word); at != StringRef::npos;
+       at = path.find(word, at + 1)) {
+    StringRef number =
+        path.substr(at + word.size()).take_while(llvm::isDigit);
+    StringRef layer = path.substr(at, word.size() + number.size());
+    StringRef rest = path.substr(at + layer.size());
+    if (!number.empty() && (at == 0 || path[at - 1] == '.') &&
+        (rest.empty() || rest.front() == '.'))
+      return layer;
+  }
+  return {};
+}
+
+StringRef tp::getLayer(Location loc) {
+  StringRef layer;
+  loc->walk([&](Location part) {
+    if (auto name = dyn_cast<NameLoc>(part))
+      layer = findLayer(name.getName());
+    return layer.empty() ? WalkResult::advance() : WalkResult::interrupt();
+  });
+  return layer;
+}
+
+std::string tp::formatTensor(Type element, ArrayRef<int64_t> shape) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << element << '[';
+  llvm::interleave(shape, os, ",");
+  os << ']';
+  return text;
+}
+
+static MeshEntry makeMesh(const Mesh &mesh) {
+  MeshEntry entry{mesh.name, {}};
+  for (const Axis &axis : mesh.axes)
+    entry.axes.push_back({axis.name, axis.size});
+  return entry;
+}
+
+namespace {
+
+class FunctionReporter {
+public:
+  FunctionReporter(FunctionOpInterface function, ShardingTable &table,
+                   const std::optional<Machine> &machine)
+      : function(function), table(table), machine(machine) {}
+
+  FailureOr<FunctionReport> run() {
+    if (failed(check()))
+      return failure();
+    report.name = function.getName().str();
+    report.mesh = makeMesh(table.getMesh());
+    report.timed = table.getMesh().hasLinks;
+    function->walk<WalkOrder::PreOrder>([&](Operation *op) { addOp(op); });
+    for (auto &[name, layer] : layers)
+      report.layers.push_back(layer);
+    addSignature();
+    addMemory();
+    return std::move(report);
+  }
+
+private:
+  /// Whether everything is there that the rest relies on.
+  LogicalResult check() {
+    auto missing = [&](Location loc) {
+      return emitError(loc) << prefix(ErrorCode::MissingSharding);
+    };
+    for (BlockArgument arg : function.getArguments())
+      if (isUnknown(arg))
+        return missing(arg.getLoc())
+               << getName(arg)
+               << " has no sharding: a report needs a module that "
+                  "tp-plan-collectives has run on";
+    auto result = function->walk([&](Operation *op) {
+      if (isa<ReshardOp>(op)) {
+        missing(op->getLoc()) << "a reshard has no cost before it is planned: "
+                                 "run tp-plan-collectives first";
+        return WalkResult::interrupt();
+      }
+      if (auto shift = dyn_cast<ShiftOp>(op);
+          shift && !table.getMesh().find(shift.getAxis())) {
+        op->emitError() << prefix(ErrorCode::UnknownAxis) << "mesh @"
+                        << table.getMesh().name << " has no axis \""
+                        << shift.getAxis() << '"';
+        return WalkResult::interrupt();
+      }
+      for (Value value : op->getResults())
+        if (isUnknown(value)) {
+          missing(op->getLoc())
+              << getName(value)
+              << " has no sharding: a report needs a module that "
+                 "tp-plan-collectives has run on";
+          return WalkResult::interrupt();
+        }
+      return WalkResult::advance();
+    });
+    return failure(result.wasInterrupted());
+  }
+
+  bool isUnknown(Value value) {
+    return isa<RankedTensorType>(value.getType()) &&
+           !getLocalTensor(value, table);
+  }
+
+  void addOp(Operation *op) {
+    double communication = 0, compute = 0;
+    Trips trips = getTrips(op);
+    StringRef layer = getLayer(op->getLoc());
+    if (std::optional<Launch> launch = getLaunch(op, table)) {
+      // Between layers: of the one that makes the value.
+      if (layer.empty())
+        layer = getLayer(launch->source.getLoc());
+      CollectiveEntry entry = makeCollective(*launch, trips);
+      entry.layer = layer.str();
+      communication = entry.microseconds * trips.times;
+      report.collectives.push_back(std::move(entry));
+    } else {
+      Work work = getWork(op, table);
+      report.flops += work.flops * trips.times;
+      if (machine)
+        compute = getTime(*machine, work) * 1e6 * trips.times;
+    }
+    report.communication += communication;
+    report.compute += compute;
+    if (layer.empty())
+      return;
+    LayerEntry &entry = layers[layer];
+    entry.name = layer.str();
+    entry.communication += communication;
+    entry.compute += compute;
+  }
+
+  CollectiveEntry makeCollective(const Launch &launch, const Trips &trips) {
+    const Mesh &mesh = table.getMesh();
+    CollectiveEntry entry;
+    entry.kind = tp::stringify(launch.kind).str();
+    for (const AxisRef &axis : launch.axes) {
+      llvm::raw_string_ostream os(entry.axes.emplace_back());
+      axis.print(os, mesh, /*quoted=*/false);
+    }
+    entry.op = launch.reduce ? tp::stringify(*launch.reduce).str() : "none";
+    entry.groupSize = getSize(launch.axes);
+    entry.bytes = launch.bytes;
+    entry.wireBytes = launch.wireBytes;
+    entry.times = trips.times;
+    entry.note = trips.note;
+    if (mesh.hasLinks)
+      entry.microseconds =
+          getCollectiveTime(mesh, launch.axes, launch.wireBytes) * 1e6;
+    entry.loc = getPlace(launch.op->getLoc());
+    if (auto reason = launch.op->getAttrOfType<StringAttr>(kReasonAttr))
+      entry.reason = reason.str();
+    entry.value = getName(launch.source);
+    entry.requested = isRequested(launch.op);
+    entry.advice = getAdvice(launch, table);
+    return entry;
+  }
+
+  TensorEntry makeTensor(std::string name, StringRef role,
+                         const LocalTensor &local) {
+    TensorEntry entry;
+    entry.name = std::move(name);
+    entry.role = role.str();
+    Type element = local.global.getElementType();
+    entry.global = formatTensor(element, local.global.getShape());
+    entry.local = formatTensor(element, local.getShape());
+    entry.sharding = local.sharding.str(table.getMesh());
+    entry.bytes = local.getBytes();
+    entry.paddingBytes = local.getPaddingBytes();
+    entry.picture =
+        makePicture(table.getMesh(), local.sharding, local.global.getShape());
+    return entry;
+  }
+
+  void addSignature() {
+    for (BlockArgument arg : function.getArguments()) {
+      std::optional<LocalTensor> local = getLocalTensor(arg, table);
+      if (!local)
+        continue;
+      ArgumentRole role = getRole(function, arg.getArgNumber());
+      report.inputs.push_back(
+          makeTensor(getName(arg), tp::stringify(role), *local));
+      int64_t bytes = local->getBytes();
+      report.inputBytes += bytes;
+      if (role == ArgumentRole::Parameter)
+        report.memory.parameters += bytes;
+      else if (role == ArgumentRole::Cache)
+        report.memory.cache += bytes;
+      if (role != ArgumentRole::Input)
+        report.memory.padding += local->getPaddingBytes();
+    }
+    // What a function returns is what its return op is given.
+    function.getFunctionBody().walk([&](Operation *op) {
+      if (!op->hasTrait<OpTrait::ReturnLike>() ||
+          op->getParentOp() != function.getOperation())
+        return;
+      for (auto [index, value] : llvm::enumerate(op->getOperands())) {
+        std::optional<LocalTensor> local = getLocalTensor(value, table);
+        if (!local)
+          continue;
+        auto name =
+            function.getResultAttrOfType<StringAttr>(index, kNameAttr);
+        report.outputs.push_back(
+            makeTensor(name ? name.str() : "result" + std::to_string(index),
+                       "output", *local));
+      }
+    });
+  }
+
+  void addMemory() {
+    ActivationPeak activations = getActivationPeak(function, table);
+    report.memory.activations = activations.peak.bytes;
+    report.memory.padding += activations.peak.padding;
+    if (Operation *op = activations.op)
+      report.memory.peakOp = op->getNumResults() != 0
+                                 ? getName(op->getResult(0))
+                                 : op->getName().getStringRef().str();
+    if (machine)
+      report.memory.capacity = machine->memoryBytes;
+  }
+
+  FunctionOpInterface function;
+  ShardingTable &table;
+  const std::optional<Machine> &machine;
+  FunctionReport report;
+  llvm::MapVector<StringRef, LayerEntry> layers;
+};
+
+} // namespace
+
+FailureOr<Report> tp::buildReport(ModuleOp module,
+                                  const std::optional<Machine> &machine) {
+  Report report;
+  if (machine)
+    report.machine = machine->name;
+  for (auto mesh : module.getOps<MeshOp>())
+    report.meshes.push_back(makeMesh(mesh.toMesh()));
+  for (auto function : module.getOps<FunctionOpInterface>()) {
+    if (function.isExternal())
+      continue;
+    FailureOr<MeshOp> mesh = tp::getMesh(function);
+    if (failed(mesh))
+      return failure();
+    ShardingTable table(module.getContext(),
+                        withMachineLinks(mesh->toMesh(), machine));
+    FailureOr<FunctionReport> entry =
+        FunctionReporter(function, table, machine).run();
+    if (failed(entry))
+      return failure();
+    if (auto verified = module->getAttrOfType<StringAttr>(kVerifiedAttr))
+      entry->verified = verified.str();
+    if (auto time = module->getAttrOfType<FloatAttr>(kVerifyTimeAttr))
+      entry->verifyMicroseconds = time.getValueAsDouble();
+    report.functions.push_back(std::move(*entry));
+  }
+  return report;
+}

@@ -1,0 +1,171 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// The report as JSON: a contract, see Report.h.
+
+#include "tpopt/Report/Report.h"
+
+#include "llvm/Support/Format.h"
+#include "llvm/Support/JSON.h"
+
+using namespace tp;
+
+namespace {
+
+class JSONWriter {
+public:
+  explicit JSONWriter(llvm::raw_ostream &os) : json(os, /*IndentSize=*/1) {}
+
+  void write(const Report &report) {
+    json.object([&] {
+      json.attribute("version", 1);
+      json.attributeArray("meshes", [&] {
+        for (const MeshEntry &mesh : report.meshes)
+          json.object([&] {
+            string("name", mesh.name);
+            writeAxes("axes", mesh);
+          });
+      });
+      // Most modules have one mesh; else it is the first function's.
+      if (!report.functions.empty())
+        writeAxes("mesh", report.functions.front().mesh);
+      else if (!report.meshes.empty())
+        writeAxes("mesh", report.meshes.front());
+      else
+        writeAxes("mesh", {});
+      if (report.machine.empty())
+        json.attribute("machine", nullptr);
+      else
+        string("machine", report.machine);
+      json.attributeArray("functions", [&] {
+        for (const FunctionReport &function : report.functions)
+          write(function);
+      });
+    });
+  }
+
+private:
+  /// A double with a fixed number of digits, so that it reads well and does not
+  /// depend on how a library prints one.
+  void number(llvm::StringRef key, double value, int digits = 3) {
+    json.attributeBegin(key);
+    std::string text;
+    llvm::raw_string_ostream(text) << llvm::format("%.*f", digits, value);
+    json.rawValue(text);
+    json.attributeEnd();
+  }
+
+  /// Names come from outside and may be any bytes.
+  void string(llvm::StringRef key, llvm::StringRef value) {
+    json.attribute(key, llvm::json::fixUTF8(value));
+  }
+
+  void writeAxes(llvm::StringRef key, const MeshEntry &mesh) {
+    json.attributeArray(key, [&] {
+      for (const auto &axis : mesh.axes)
+        json.object([&] {
+          string("axis", axis.first);
+          json.attribute("size", axis.second);
+        });
+    });
+  }
+
+  void write(const FunctionReport &function) {
+    json.object([&] {
+      string("name", function.name);
+      string("mesh", function.mesh.name);
+      json.attributeArray("collectives", [&] {
+        for (const CollectiveEntry &entry : function.collectives)
+          write(entry);
+      });
+      writeTensors("inputs", function.inputs);
+      writeTensors("outputs", function.outputs);
+      json.attributeArray("layers", [&] {
+        for (const LayerEntry &layer : function.layers)
+          write(layer);
+      });
+      json.attributeObject("memory", [&] { write(function.memory); });
+      number("flops_per_device", function.flops, /*digits=*/0);
+      json.attribute("input_bytes_per_device", function.inputBytes);
+      json.attribute("peak_bytes_per_device", function.memory.getTotal());
+      json.attribute("timed", function.timed);
+      number("comm_us", function.communication);
+      number("compute_us", function.compute);
+      number("comm_compute_ratio", function.getRatio());
+      string("verified", function.verified);
+      number("verify_us", function.verifyMicroseconds);
+    });
+  }
+
+  void writeTensors(llvm::StringRef key, llvm::ArrayRef<TensorEntry> tensors) {
+    json.attributeArray(key, [&] {
+      for (const TensorEntry &tensor : tensors)
+        write(tensor);
+    });
+  }
+
+  void write(const CollectiveEntry &entry) {
+    json.object([&] {
+      string("kind", entry.kind);
+      json.attributeArray("axes", [&] {
+        for (const std::string &axis : entry.axes)
+          json.value(llvm::json::fixUTF8(axis));
+      });
+      string("op", entry.op);
+      json.attribute("group_size", entry.groupSize);
+      json.attribute("bytes", entry.bytes);
+      json.attribute("wire_bytes", entry.wireBytes);
+      json.attribute("times", entry.times);
+      number("predicted_us", entry.microseconds);
+      string("loc", entry.loc);
+      string("reason", entry.reason);
+      string("value", entry.value);
+      string("layer", entry.layer);
+      json.attribute("requested", entry.requested);
+      string("advice", entry.advice);
+      string("note", entry.note);
+    });
+  }
+
+  void write(const TensorEntry &tensor) {
+    json.object([&] {
+      string("name", tensor.name);
+      string("role", tensor.role);
+      string("global", tensor.global);
+      string("local", tensor.local);
+      string("sharding", tensor.sharding);
+      json.attribute("bytes", tensor.bytes);
+      json.attribute("padding_bytes", tensor.paddingBytes);
+    });
+  }
+
+  void write(const LayerEntry &layer) {
+    json.object([&] {
+      string("name", layer.name);
+      number("comm_us", layer.communication);
+      number("compute_us", layer.compute);
+      number("ratio", layer.getRatio());
+    });
+  }
+
+  void write(const MemoryEntry &memory) {
+    json.attribute("parameters", memory.parameters);
+    json.attribute("activations", memory.activations);
+    json.attribute("kv_cache", memory.cache);
+    json.attribute("gradients", memory.gradients);
+    json.attribute("optimizer", memory.optimizer);
+    json.attribute("padding", memory.padding);
+    json.attribute("capacity", memory.capacity);
+    json.attribute("fits", memory.fits());
+    string("peak_op", memory.peakOp);
+  }
+
+  llvm::json::OStream json;
+};
+
+} // namespace
+
+void tp::writeJSON(const Report &report, llvm::raw_ostream &os) {
+  JSONWriter(os).write(report);
+  os << '\n';
+}

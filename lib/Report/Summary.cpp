@@ -1,0 +1,172 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Sums and sentences about a report.
+
+#include "Summary.h"
+
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Format.h"
+
+using namespace tp;
+
+static std::string formatNumber(const char *format, double value) {
+  std::string text;
+  llvm::raw_string_ostream(text) << llvm::format(format, value);
+  return text;
+}
+
+std::string tp::formatBytes(int64_t bytes) {
+  static constexpr llvm::StringLiteral units[] = {"KiB", "MiB", "GiB", "TiB",
+                                                  "PiB"};
+  if (bytes < 1024)
+    return std::to_string(bytes) + " B";
+  double value = bytes / 1024.0;
+  unsigned unit = 0;
+  // As long as it would print as 1024.0.
+  while (value >= 1023.95 && unit + 1 < std::size(units)) {
+    value /= 1024;
+    ++unit;
+  }
+  return formatNumber("%.1f ", value) + units[unit].str();
+}
+
+std::string tp::formatTime(double microseconds) {
+  if (microseconds < 999.95)
+    return formatNumber("%.1f us", microseconds);
+  if (microseconds < 999995)
+    return formatNumber("%.2f ms", microseconds / 1e3);
+  return formatNumber("%.2f s", microseconds / 1e6);
+}
+
+std::string tp::formatAxes(llvm::ArrayRef<std::string> axes) {
+  return "{" + llvm::join(axes, ", ") + "}";
+}
+
+int64_t MeshEntry::getNumDevices() const {
+  int64_t devices = 1;
+  for (auto &[name, size] : axes)
+    devices *= size;
+  return devices;
+}
+
+std::vector<CollectiveGroup>
+tp::groupCollectives(const FunctionReport &function) {
+  std::vector<CollectiveGroup> groups;
+  for (const CollectiveEntry &entry : function.collectives) {
+    std::string axes = llvm::join(entry.axes, ",");
+    auto group = llvm::find_if(groups, [&](const CollectiveGroup &g) {
+      return g.kind == entry.kind && g.axes == axes;
+    });
+    if (group == groups.end()) {
+      groups.push_back({entry.kind, axes});
+      group = std::prev(groups.end());
+    }
+    group->launches += entry.times;
+    group->bytes += entry.bytes * entry.times;
+    group->wireBytes += entry.wireBytes * entry.times;
+    group->microseconds += entry.microseconds * entry.times;
+  }
+  return groups;
+}
+
+CollectiveGroup tp::sumGroups(llvm::ArrayRef<CollectiveGroup> groups) {
+  CollectiveGroup sum;
+  sum.kind = "total";
+  for (const CollectiveGroup &group : groups) {
+    sum.launches += group.launches;
+    sum.bytes += group.bytes;
+    sum.wireBytes += group.wireBytes;
+    sum.microseconds += group.microseconds;
+  }
+  return sum;
+}
+
+double tp::getShare(const CollectiveGroup &part, const CollectiveGroup &all) {
+  if (all.microseconds > 0)
+    return part.microseconds / all.microseconds;
+  return all.wireBytes > 0 ? double(part.wireBytes) / all.wireBytes : 0;
+}
+
+std::vector<const CollectiveEntry *>
+tp::getLargest(const FunctionReport &function, size_t count) {
+  std::vector<const CollectiveEntry *> list;
+  for (const CollectiveEntry &entry : function.collectives)
+    list.push_back(&entry);
+  llvm::sort(list, [](const auto *a, const auto *b) {
+    int64_t first = a->wireBytes * a->times, second = b->wireBytes * b->times;
+    return first != second ? first > second : a < b; // else program order
+  });
+  list.resize(std::min(count, list.size()));
+  return list;
+}
+
+std::string tp::summarize(const FunctionReport &function) {
+  llvm::MapVector<llvm::StringRef, int64_t> kinds;
+  int64_t sent = 0;
+  for (const CollectiveEntry &entry : function.collectives) {
+    kinds[entry.kind] += entry.times;
+    sent += entry.wireBytes * entry.times;
+  }
+  llvm::SmallVector<std::string> parts;
+  for (auto &[kind, count] : kinds)
+    parts.push_back(std::to_string(count) + " " + kind.str());
+  return "@" + function.name + ": " +
+         (parts.empty() ? "no collectives" : llvm::join(parts, ", ")) + "; " +
+         formatBytes(sent) + " sent and " +
+         formatBytes(function.memory.getTotal()) + " held per device";
+}
+
+std::string tp::describeMesh(const MeshEntry &mesh) {
+  llvm::SmallVector<std::string> axes;
+  for (auto &[name, size] : mesh.axes)
+    axes.push_back(name + "=" + std::to_string(size));
+  int64_t devices = mesh.getNumDevices();
+  return llvm::join(axes, " x ") + ", " + std::to_string(devices) +
+         (devices == 1 ? " device" : " devices");
+}
+
+std::vector<std::pair<std::string, int64_t>>
+tp::listMemory(const MemoryEntry &memory) {
+  std::vector<std::pair<std::string, int64_t>> rows;
+  for (auto &[what, bytes] :
+       {std::pair("parameters", memory.parameters),
+        std::pair("kv cache", memory.cache),
+        std::pair("gradients", memory.gradients),
+        std::pair("optimizer", memory.optimizer),
+        std::pair("activations", memory.activations)})
+    if (bytes > 0)
+      rows.push_back({what, bytes});
+  return rows;
+}
+
+std::string tp::judgeCapacity(const MemoryEntry &memory) {
+  if (memory.capacity == 0)
+    return "capacity unknown";
+  std::string share =
+      formatNumber("%.1f %%", 100.0 * memory.getTotal() / memory.capacity);
+  return (memory.fits() ? "fits: " : "DOES NOT FIT: ") + share + " of " +
+         formatBytes(memory.capacity);
+}
+
+std::string tp::describePadding(const MemoryEntry &memory) {
+  if (memory.padding == 0)
+    return "";
+  return formatBytes(memory.padding) + " of this is padding on the device that "
+                                       "holds least (" +
+         formatNumber("%.2f %%", 100.0 * memory.padding / memory.getTotal()) +
+         ")";
+}
+
+std::string tp::compareTimes(const FunctionReport &function) {
+  if (!function.timed || function.compute == 0)
+    return "";
+  std::string text = "compute " + formatTime(function.compute) +
+                     ", communication " + formatTime(function.communication) +
+                     ": ratio " + formatNumber("%.2f", function.getRatio());
+  if (function.getRatio() > 1)
+    text += ", the links are the bottleneck";
+  return text;
+}

@@ -1,0 +1,74 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// A remark for every collective.
+
+#include "tpopt/Passes/Report/Passes.h"
+#include "tpopt/Report/BuildReport.h"
+
+#include "mlir/IR/Remarks.h"
+
+namespace tp {
+#define GEN_PASS_DEF_REMARKCOLLECTIVESPASS
+#include "tpopt/Passes/Report/Passes.h.inc"
+} // namespace tp
+
+using namespace mlir;
+using namespace tp;
+using namespace tp::spmd;
+
+namespace {
+
+struct RemarkCollectives
+    : tp::impl::RemarkCollectivesPassBase<RemarkCollectives> {
+  using RemarkCollectivesPassBase::RemarkCollectivesPassBase;
+
+  void runOnOperation() override {
+    markAllAnalysesPreserved();
+    // Nobody listens: nothing to say.
+    if (!getContext().getRemarkEngine())
+      return;
+    for (auto function : getOperation().getOps<FunctionOpInterface>()) {
+      if (function.isExternal())
+        continue;
+      FailureOr<MeshOp> mesh = tp::getMesh(function);
+      if (failed(mesh))
+        return signalPassFailure();
+      ShardingTable table(&getContext(), mesh->toMesh());
+      function->walk([&](Operation *op) {
+        if (std::optional<Launch> launch = getLaunch(op, table))
+          emit(function, *launch, table);
+      });
+    }
+  }
+
+  void emit(FunctionOpInterface function, const Launch &launch,
+            ShardingTable &table) {
+    std::string name;
+    llvm::raw_string_ostream os(name);
+    os << stringify(launch.kind) << ' ';
+    printAxes(os, table.getMesh(), launch.axes, /*quoted=*/false);
+    os << " of " << tp::getName(launch.source);
+    bool requested = isRequested(launch.op);
+    std::string advice = getAdvice(launch, table);
+    auto options = remark::RemarkOpts::name(name).category("tp-comm").function(
+        function.getName());
+    Location loc = launch.op->getLoc();
+    auto remark = requested || advice.empty() ? remark::analysis(loc, options)
+                                              : remark::missed(loc, options);
+    if (!remark)
+      return;
+    auto reason = launch.op->getAttrOfType<StringAttr>(kReasonAttr);
+    remark << remark::reason("{0}", reason ? reason.getValue()
+                                           : "written in the program");
+    if (requested && reason)
+      remark << remark::metric("AskedFor", true);
+    else if (!requested && !advice.empty())
+      remark << remark::suggest("{0}", advice);
+    remark << remark::metric("bytes", launch.bytes)
+           << remark::metric("wire_bytes", launch.wireBytes)
+           << remark::metric("times", getTrips(launch.op).times);
+  }
+};
+
+} // namespace

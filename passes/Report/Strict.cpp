@@ -1,0 +1,66 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Rejects gathers and exchanges that nobody asked for.
+
+#include "tpopt/Passes/Report/Passes.h"
+#include "tpopt/Report/BuildReport.h"
+
+namespace tp {
+#define GEN_PASS_DEF_STRICTPASS
+#include "tpopt/Passes/Report/Passes.h.inc"
+} // namespace tp
+
+using namespace mlir;
+using namespace tp;
+using namespace tp::spmd;
+
+namespace {
+
+struct Strict : tp::impl::StrictPassBase<Strict> {
+  using StrictPassBase::StrictPassBase;
+
+  void runOnOperation() override {
+    markAllAnalysesPreserved();
+    bool ok = true;
+    for (auto function : getOperation().getOps<FunctionOpInterface>()) {
+      if (function.isExternal())
+        continue;
+      FailureOr<MeshOp> mesh = tp::getMesh(function);
+      if (failed(mesh))
+        return signalPassFailure();
+      ShardingTable table(&getContext(), mesh->toMesh());
+      // All of them at once: they are mended together.
+      function->walk([&](Operation *op) {
+        if (std::optional<Launch> launch = getLaunch(op, table))
+          ok &= succeeded(check(*launch, table));
+      });
+    }
+    if (!ok)
+      signalPassFailure();
+  }
+
+  LogicalResult check(const Launch &launch, ShardingTable &table) {
+    bool moves = launch.kind == CollectiveKind::AllGather ||
+                 launch.kind == CollectiveKind::AllToAll ||
+                 launch.kind == CollectiveKind::CollectivePermute;
+    if (!moves || isRequested(launch.op))
+      return success();
+    std::string axes;
+    llvm::raw_string_ostream os(axes);
+    printAxes(os, table.getMesh(), launch.axes, /*quoted=*/false);
+    InFlightDiagnostic error = launch.op->emitError();
+    error << prefix(ErrorCode::UnrequestedCollective)
+          << stringify(launch.kind) << ' ' << axes << " of '"
+          << tp::getName(launch.source) << "', "
+          << formatBytes(launch.wireBytes)
+          << " sent by every device, is asked for by no annotation";
+    if (auto reason = launch.op->getAttrOfType<StringAttr>(kReasonAttr))
+      error.attachNote() << "it is here because of this: " << reason.getValue();
+    if (std::string advice = getAdvice(launch, table); !advice.empty())
+      error.attachNote() << advice;
+    return error;
+  }
+};
+
+} // namespace
