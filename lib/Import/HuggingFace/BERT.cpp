@@ -70,22 +70,18 @@ static BERTConfig readConfig(Config &config) {
 /// x times a weight stored [out, in], plus a bias, at the current path.
 Value BERT::buildLinear(Value x, int64_t in, int64_t out) {
   Value y = b.einsum("bsi,io->bso", x,
-                     b.weight("weight", Stored({out, in}).order({1, 0})));
+                     b.weight("weight", Stored::linear({in}, {out})));
   return b.addBias(y, b.weight("bias", Stored({out})));
 }
 
 Value BERT::buildHeads(StringRef name, Value x, ArrayRef<int64_t> heads) {
   ModelBuilder::Scope scope(b, name);
-  SmallVector<int64_t> view(heads);
-  view.push_back(config.head);
-  SmallVector<int64_t> stored(view), order{int64_t(view.size())};
-  stored.push_back(config.hidden);
-  llvm::append_range(order, llvm::seq<int64_t>(0, view.size()));
-  int64_t n = config.hidden;
-  Value weight = b.weight("weight", Stored({n, n}).read(stored).order(order));
+  SmallVector<int64_t> outs(heads);
+  outs.push_back(config.head);
+  Value weight = b.weight("weight", Stored::linear({config.hidden}, outs));
   Value y = b.einsum(heads.size() == 2 ? "bsi,ikgd->bskgd" : "bsi,ikd->bskd", x,
                      weight);
-  return b.addBias(y, b.weight("bias", Stored({n}).read(view)));
+  return b.addBias(y, b.weight("bias", Stored({config.hidden}).read(outs)));
 }
 
 Value BERT::buildResidual(Value x, llvm::function_ref<Value()> dense) {
@@ -112,13 +108,11 @@ Value BERT::buildAttention(Value x, Value mask) {
                                  1 / std::sqrt(double(config.head)));
   }
   return buildResidual(x, [&] {
-    int64_t n = config.hidden;
     Value weight =
-        b.weight("weight", Stored({n, n})
-                               .read({n, config.heads, 1, config.head})
-                               .order({1, 2, 3, 0}));
+        b.weight("weight", Stored::linear({config.heads, 1, config.head},
+                                          {config.hidden}));
     return b.addBias(b.einsum("bskgd,kgdo->bso", attended, weight),
-                     b.weight("bias", Stored({n})));
+                     b.weight("bias", Stored({config.hidden})));
   });
 }
 

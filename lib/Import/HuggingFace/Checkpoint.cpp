@@ -77,7 +77,7 @@ static std::optional<std::string> readEntry(const json::Value &value,
       elements = llvm::SaturatingMultiply(elements, *number, &overflow);
     if (!number || overflow)
       return "has a shape that is no list of sizes";
-    entry.tensor.shape.push_back(*number);
+    entry.tensor.shape.push_back(int64_t(*number));
   }
   std::optional<uint64_t> begin = toUnsigned((*offsets)[0]),
                           end = toUnsigned((*offsets)[1]);

@@ -18,7 +18,6 @@ struct DecoderSizes {
   int64_t kv;    ///< Key-value heads.
   int64_t group; ///< Query heads for each of them.
   int64_t head;  ///< Features of a head.
-  int64_t getHeads() const { return kv * group; }
 };
 
 /// One function of the module.

@@ -168,22 +168,19 @@ void Llama::buildAngles() {
   sin = b.op<SinOp>(angles.getType(), angles);
 }
 
-/// x [b, s, hidden] times a weight stored [heads * head, hidden].
+/// x [b, s, hidden] to [b, s, heads.., head].
 Value Llama::buildHeads(StringRef name, Value x, ArrayRef<int64_t> heads,
                         bool hasBias) {
   ModelBuilder::Scope scope(b, name);
-  SmallVector<int64_t> view(heads);
-  view.push_back(sizes.head);
-  int64_t out = ShapedType::getNumElements(view);
-  SmallVector<int64_t> order{int64_t(view.size())};
-  llvm::append_range(order, llvm::seq<int64_t>(0, view.size()));
-  SmallVector<int64_t> stored(view);
-  stored.push_back(sizes.hidden);
-  Value weight =
-      b.weight("weight", Stored({out, sizes.hidden}).read(stored).order(order));
+  SmallVector<int64_t> outs(heads);
+  outs.push_back(sizes.head);
+  Value weight = b.weight("weight", Stored::linear({sizes.hidden}, outs));
   Value y = b.einsum(heads.size() == 2 ? "bsi,ikgd->bskgd" : "bsi,ikd->bskd", x,
                      weight);
-  return hasBias ? b.addBias(y, b.weight("bias", Stored({out}).read(view))) : y;
+  if (!hasBias)
+    return y;
+  Stored bias({ShapedType::getNumElements(outs)});
+  return b.addBias(y, b.weight("bias", bias.read(outs)));
 }
 
 Value Llama::buildAttention(int64_t layer, Value x) {
@@ -198,11 +195,9 @@ Value Llama::buildAttention(int64_t layer, Value x) {
       decoder.attend(layer, query, key, value,
                      1 / std::sqrt(double(sizes.head)), config.windows[layer]);
   ModelBuilder::Scope output(b, "o_proj");
-  int64_t in = sizes.getHeads() * sizes.head;
-  Value weight = b.weight(
-      "weight", Stored({sizes.hidden, in})
-                    .read({sizes.hidden, sizes.kv, sizes.group, sizes.head})
-                    .order({1, 2, 3, 0}));
+  Value weight =
+      b.weight("weight", Stored::linear({sizes.kv, sizes.group, sizes.head},
+                                        {sizes.hidden}));
   Value y = b.einsum("bskgd,kgdo->bso", attended, weight);
   return config.hasOutputBias
              ? b.addBias(y, b.weight("bias", Stored({sizes.hidden})))
@@ -212,7 +207,7 @@ Value Llama::buildAttention(int64_t layer, Value x) {
 Value Llama::buildLinear(StringRef name, Value x, int64_t in, int64_t out) {
   ModelBuilder::Scope scope(b, name);
   Value y = b.einsum("bsi,io->bso", x,
-                     b.weight("weight", Stored({out, in}).order({1, 0})));
+                     b.weight("weight", Stored::linear({in}, {out})));
   return config.hasMLPBias ? b.addBias(y, b.weight("bias", Stored({out}))) : y;
 }
 

@@ -16,9 +16,25 @@ using namespace tp::hf;
 // Stored
 //===----------------------------------------------------------------------===//
 
+/// 0, 1, .. n - 1: dimensions as they stand.
+static SmallVector<int64_t> getDims(size_t n) {
+  return llvm::to_vector(llvm::seq<int64_t>(0, int64_t(n)));
+}
+
 Stored::Stored(ArrayRef<int64_t> shape)
     : stored(shape), start(shape.size(), 0), size(shape), view(shape),
-      permutation(llvm::to_vector(llvm::seq<int64_t>(0, shape.size()))) {}
+      permutation(getDims(shape.size())) {}
+
+Stored Stored::linear(ArrayRef<int64_t> ins, ArrayRef<int64_t> outs) {
+  SmallVector<int64_t> view(outs), order = getDims(ins.size() + outs.size());
+  llvm::append_range(view, ins);
+  std::rotate(order.begin(), order.begin() + ptrdiff_t(outs.size()),
+              order.end());
+  return Stored({ShapedType::getNumElements(outs),
+                 ShapedType::getNumElements(ins)})
+      .read(view)
+      .order(order);
+}
 
 Stored Stored::part(unsigned dim, int64_t begin, int64_t length,
                     StringRef label) const {
@@ -32,7 +48,7 @@ Stored Stored::part(unsigned dim, int64_t begin, int64_t length,
 Stored Stored::read(ArrayRef<int64_t> sizes) const {
   Stored result = *this;
   result.view = SmallVector<int64_t>(sizes);
-  result.permutation = llvm::to_vector(llvm::seq<int64_t>(0, sizes.size()));
+  result.permutation = getDims(sizes.size());
   return result;
 }
 
@@ -167,7 +183,8 @@ Value ModelBuilder::add(Value a, Value b) {
 }
 
 Value ModelBuilder::addBias(Value x, Value bias) {
-  int64_t rank = getShape(x).size(), first = rank - getShape(bias).size();
+  int64_t rank = int64_t(getShape(x).size());
+  int64_t first = rank - int64_t(getShape(bias).size());
   return add(
       x, broadcast(bias, getShape(x), llvm::to_vector(llvm::seq(first, rank))));
 }

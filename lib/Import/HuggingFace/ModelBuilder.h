@@ -23,6 +23,10 @@ namespace tp::hf {
 class Stored {
 public:
   explicit Stored(llvm::ArrayRef<int64_t> shape);
+  /// The weight of a linear layer, stored [out, in] and wanted [ins.., outs..]:
+  /// linear({576}, {3, 3, 64}) is the one above.
+  static Stored linear(llvm::ArrayRef<int64_t> ins,
+                       llvm::ArrayRef<int64_t> outs);
   /// Takes `length` entries of dimension `dim` from `begin` on, the part that
   /// is called `label`.
   Stored part(unsigned dim, int64_t begin, int64_t length,
