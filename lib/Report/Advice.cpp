@@ -71,25 +71,36 @@ private:
     if (auto arg = dyn_cast<BlockArgument>(launch.source);
         arg && isa<FunctionOpInterface>(arg.getOwner()->getParentOp())) {
       os << "annotate " << name() << " as " << out()
-         << ": no gather at every call, for the memory of the whole; or keep ";
-      os << "what uses it cut along ";
-      printAxes(os, mesh, launch.axes, /*quoted=*/false);
+         << ": no gather at every call, for the memory of the whole";
     } else if (user && user->hasTrait<OpTrait::ReturnLike>() &&
                isa<FunctionOpInterface>(user->getParentOp())) {
       os << "annotate the function's result as " << in()
          << ", if the caller can use it cut";
     } else {
-      os << "keep ";
-      if (user && user->getNumResults() != 0)
+      // The user may be cut along the axes elsewhere, and then must have this
+      // dimension whole.
+      bool elsewhere = user && user->getNumResults() != 0 &&
+                       usesAxes(user->getResult(0));
+      os << "constrain ";
+      if (user && user->getNumResults() != 0 && !elsewhere)
         os << '\'' << getName(user->getResult(0)) << "', which uses " << name()
-           << ',';
+           << ", to be cut along ";
       else
-        os << name();
-      os << " cut along ";
+        os << name() << " not to be cut along ";
       printAxes(os, mesh, launch.axes, /*quoted=*/false);
-      os << " with an spmd.constraint, or do not cut " << name()
-         << " along it";
+      if (elsewhere)
+        os << ": its user '" << getName(user->getResult(0))
+           << "' is cut along it elsewhere";
+      else
+        os << " as well, or " << name() << " not to be";
     }
+  }
+
+  bool usesAxes(Value value) {
+    std::optional<TensorSharding> sharding = table.lookup(value);
+    return sharding &&
+           (overlap(sharding->getDimAxes(), launch.axes) ||
+            overlap(sharding->unreduced, launch.axes));
   }
 
   void adviseReduce() {

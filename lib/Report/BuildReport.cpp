@@ -246,11 +246,17 @@ private:
     report.memory.activations = activations.peak.bytes;
     report.memory.padding += activations.peak.padding;
     if (Operation *op = activations.op)
-      report.memory.peakOp = op->getNumResults() != 0
-                                 ? getName(op->getResult(0))
-                                 : op->getName().getStringRef().str();
+      report.memory.peakOp = describe(op);
     if (machine)
       report.memory.capacity = machine->memoryBytes;
+  }
+
+  std::string describe(Operation *op) {
+    if (std::optional<Launch> launch = getLaunch(op, table))
+      return (tp::stringify(launch->kind) + " of " + getName(launch->source))
+          .str();
+    return op->getNumResults() != 0 ? getName(op->getResult(0))
+                                    : op->getName().getStringRef().str();
   }
 
   FunctionOpInterface function;

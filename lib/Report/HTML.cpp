@@ -27,6 +27,7 @@ table { border-collapse: collapse; } .scroll { overflow-x: auto; }
 th { text-align: left; font-weight: 600; color: var(--soft); }
 th, td { padding: .2rem .8rem .2rem 0; border-bottom: 1px solid var(--line);
   vertical-align: top; } .n { text-align: right; white-space: nowrap; }
+.head td { border-bottom: 0; padding-top: .5rem; white-space: nowrap; }
 code { font: 13px ui-monospace, monospace; }
 .bar { display: flex; height: .8rem; width: 24rem; background: var(--pale); }
 .comm { background: var(--comm); } .work { background: var(--work); }
@@ -95,13 +96,13 @@ private:
               function.getRatio() > 1 ? "bad" : "soft");
     if (function.verified != "none")
       paragraph("Verified: " + function.verified + ".");
-    if (!function.collectives.empty()) {
+    if (!function.collectives.empty())
       writeGroups(function);
-      writeCollectives(function);
-    }
     writeMemory(function.memory);
     if (function.timed)
       writeLayers(function);
+    if (!function.collectives.empty())
+      writeCollectives(function);
     writeTensors("Arguments", function.inputs);
     writeTensors("Results", function.outputs);
   }
@@ -134,24 +135,25 @@ private:
 
   void writeCollectives(const FunctionReport &function) {
     title("Every collective, in program order");
-    header({"collective", "of", "#sent", "#times", "where", "why",
-            "what would help"});
+    header({"collective", "of", "where", "#payload", "#sent", "#times"});
     for (const CollectiveEntry &entry : function.collectives) {
-      os << "<tr>";
+      os << "<tr class=\"head\">";
       cell(entry.kind + " " + formatAxes(entry.axes));
       code(entry.value);
+      code(entry.loc);
+      number(formatBytes(entry.bytes));
       number(formatBytes(entry.wireBytes));
       number(std::to_string(entry.times));
-      code(entry.loc);
-      std::string why = entry.reason;
-      if (entry.requested)
-        why += why.empty() ? "written in the program"
-                           : "; an annotation asks for it";
+      os << "</tr>\n<tr><td></td><td colspan=\"5\" class=\"soft\">"
+         << escape(entry.reason.empty() ? "written in the program"
+                                        : entry.reason);
+      if (entry.requested && !entry.reason.empty())
+        os << "; an annotation asks for it";
       if (!entry.note.empty())
-        why += " (" + entry.note + ")";
-      cell(why);
-      cell(entry.advice);
-      os << "</tr>\n";
+        os << "<br>" << escape(entry.note);
+      if (!entry.advice.empty())
+        os << "<br>To avoid it: " << escape(entry.advice);
+      os << "</td></tr>\n";
     }
     footer();
   }
