@@ -29,7 +29,7 @@ int main() {
   if (!module || mlir::failed(mlir::verify(*module)))
     return 1;
   tp::ShardOptions options;
-  options.stopAfter = "propagate";
+  options.stopAfter = tp::Stage::Propagate;
   mlir::PassManager manager(&context);
   tp::buildShardPipeline(manager, options);
   manager.addPass(mlir::createCanonicalizerPass());
