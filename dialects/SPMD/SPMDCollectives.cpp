@@ -41,8 +41,8 @@ static LogicalResult verifyCollective(CollectiveOpInterface op,
   RankedTensorType global = getGlobalType(input);
   if (getGlobalType(result) != global ||
       bool(input.getEncoding()) != bool(result.getEncoding()))
-    return op->emitOpError()
-           << "input and result are the same global tensor, or both parts of it";
+    return op->emitOpError() << "input and result are the same global tensor, "
+                                "or both parts of it";
   for (bool isOut : {false, true})
     if (failed(verifySharding(op, isOut ? out : in, global, [&] {
           return op->emitOpError() << (isOut ? "out: " : "in: ");
@@ -126,9 +126,8 @@ CollectiveKind spmd::getKind(CollectiveOpInterface op) {
       .Case([](AllGatherOp) { return CollectiveKind::AllGather; })
       .Case([](AllSliceOp) { return CollectiveKind::AllSlice; })
       .Case([](AllToAllOp) { return CollectiveKind::AllToAll; })
-      .Case([](CollectivePermuteOp) {
-        return CollectiveKind::CollectivePermute;
-      })
+      .Case(
+          [](CollectivePermuteOp) { return CollectiveKind::CollectivePermute; })
       .Case([](ToPartialOp) { return CollectiveKind::ToPartial; });
 }
 
@@ -139,8 +138,7 @@ ReshardStep spmd::getStep(CollectiveOpInterface op, const Mesh &mesh) {
     return std::get<TensorSharding>(sharding.resolve(mesh, global.getRank()));
   };
   // Verified, so there is one.
-  return llvm::cantFail(makeStep(mesh, getKind(op),
-                                 resolve(op.getInSharding()),
+  return llvm::cantFail(makeStep(mesh, getKind(op), resolve(op.getInSharding()),
                                  resolve(op.getOutSharding()),
                                  global.getShape()));
 }
@@ -163,9 +161,8 @@ LogicalResult AllToAllOp::verify() {
   Mesh mesh = lookupMesh(*this, getInSharding().getMesh()).toMesh();
   ReshardStep step = getStep(*this, mesh);
   step.moves.clear();
-  for (auto [axis, from, to] :
-       llvm::zip_equal(resolveAxes(getAxes().getAxes(), mesh), getFromDims(),
-                       getToDims()))
+  for (auto [axis, from, to] : llvm::zip_equal(
+           resolveAxes(getAxes().getAxes(), mesh), getFromDims(), getToDims()))
     step.moves.push_back({axis, unsigned(from), unsigned(to)});
   auto in = std::get<TensorSharding>(getInSharding().resolve(mesh, rank));
   RankedTensorType global =

@@ -304,8 +304,7 @@ LogicalResult ManualOp::verify() {
   Mesh mesh = lookupMesh(*this, meshName).toMesh();
   AxisList manual = resolveAxes(getAxes().getAxes(), mesh);
   for (auto [index, attr] : llvm::enumerate(shardings)) {
-    RankedTensorType type =
-        getGlobalType(cast<RankedTensorType>(outer[index]));
+    RankedTensorType type = getGlobalType(cast<RankedTensorType>(outer[index]));
     auto sharding =
         std::get<TensorSharding>(attr.resolve(mesh, type.getRank()));
     FailureOr<RankedTensorType> cut = cutByManualAxes(

@@ -26,7 +26,13 @@ using namespace tp;
 static const Machine &getBuiltIn(unsigned index) {
   static const Machine machines[] = {
       {"h100", 790e12, 3.0e12, 80e9, {10e-6, 1 / 370e9}, 1580e12, 53e12, 53e12},
-      {"h200", 790e12, 4.3e12, 141e9, {10e-6, 1 / 370e9}, 1580e12, 53e12,
+      {"h200",
+       790e12,
+       4.3e12,
+       141e9,
+       {10e-6, 1 / 370e9},
+       1580e12,
+       53e12,
        53e12},
       {"cpu", 450e9, 42e9, 0, {1e-6, 1 / 8e9}, 450e9, 225e9, 112e9},
   };

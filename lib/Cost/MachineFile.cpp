@@ -41,14 +41,14 @@ public:
         return fail("\"name\" is a string that is not empty");
       machine.name = name->getAsString()->str();
     }
-    if (llvm::Error error = readNumbers(
-            *root, {"name", "link"},
-            {{"flops", true, &machine.flops},
-             {"memory_bandwidth", true, &machine.memoryBandwidth},
-             {"memory_bytes", false, &machine.memoryBytes},
-             {"flops_8", false, &machine.flops8},
-             {"flops_32", false, &machine.flops32},
-             {"flops_64", false, &machine.flops64}}))
+    if (llvm::Error error =
+            readNumbers(*root, {"name", "link"},
+                        {{"flops", true, &machine.flops},
+                         {"memory_bandwidth", true, &machine.memoryBandwidth},
+                         {"memory_bytes", false, &machine.memoryBytes},
+                         {"flops_8", false, &machine.flops8},
+                         {"flops_32", false, &machine.flops32},
+                         {"flops_64", false, &machine.flops64}}))
       return error;
 
     // Without one, communication would be free.
@@ -56,8 +56,8 @@ public:
     if (!link)
       return fail("\"link\" is missing: write {\"us\": .., \"gbps\": ..}");
     double us = 0, gbps = 0;
-    if (llvm::Error error = readNumbers(
-            *link, {}, {{"us", true, &us}, {"gbps", true, &gbps}}))
+    if (llvm::Error error =
+            readNumbers(*link, {}, {{"us", true, &us}, {"gbps", true, &gbps}}))
       return error;
     machine.link = {us * 1e-6, 1e-9 / gbps};
     return machine;

@@ -38,9 +38,8 @@ std::optional<LocalTensor> tp::getLocalTensor(Value value,
 //===----------------------------------------------------------------------===//
 
 /// The size of every factor on one device.
-static SmallVector<int64_t> getLocalSizes(Operation *op,
-                                          const ShardingRule &rule,
-                                          ShardingTable &table) {
+static SmallVector<int64_t>
+getLocalSizes(Operation *op, const ShardingRule &rule, ShardingTable &table) {
   SmallVector<int64_t> sizes;
   for (const Factor &factor : rule.factors)
     sizes.push_back(factor.size);
@@ -153,14 +152,13 @@ std::optional<Launch> tp::getLaunch(Operation *op, ShardingTable &table) {
     if (step.kind == CollectiveKind::AllReduce ||
         step.kind == CollectiveKind::ReduceScatter)
       launch.reduce = collective.getInSharding().getKind();
-    launch.bytes =
-        step.payload * getElementBytes(op->getOperand(0).getType());
+    launch.bytes = step.payload * getElementBytes(op->getOperand(0).getType());
     elements = step.getWire();
   } else {
     return std::nullopt;
   }
-  launch.wireBytes = std::ceil(
-      elements * getElementBytes(op->getOperand(0).getType()));
+  launch.wireBytes =
+      std::ceil(elements * getElementBytes(op->getOperand(0).getType()));
   launch.source = getSource(op->getOperand(0));
   return launch;
 }

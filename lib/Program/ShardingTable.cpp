@@ -14,7 +14,8 @@ using namespace tp::spmd;
 FailureOr<MeshOp> tp::getMesh(FunctionOpInterface function) {
   llvm::SetVector<StringAttr> names;
   auto collect = [&](Attribute attribute) {
-    attribute.walk([&](ShardingAttr s) { names.insert(s.getMesh().getAttr()); });
+    attribute.walk(
+        [&](ShardingAttr s) { names.insert(s.getMesh().getAttr()); });
   };
   collect(function->getAttrDictionary());
   function->walk([&](Operation *op) { collect(op->getAttrDictionary()); });
@@ -81,8 +82,8 @@ int64_t tp::getElementBytes(Type tensor) {
 
 std::string tp::getName(Value value) {
   if (auto arg = dyn_cast<BlockArgument>(value)) {
-    auto function = dyn_cast_or_null<FunctionOpInterface>(
-        arg.getOwner()->getParentOp());
+    auto function =
+        dyn_cast_or_null<FunctionOpInterface>(arg.getOwner()->getParentOp());
     if (function)
       if (auto name = function.getArgAttrOfType<StringAttr>(arg.getArgNumber(),
                                                             kNameAttr))

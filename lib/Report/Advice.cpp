@@ -28,8 +28,8 @@ public:
       adviseReduce();
       break;
     case CollectiveKind::AllToAll:
-      os << "make " << name() << " as " << out() << " from the start, or use it as "
-         << in();
+      os << "make " << name() << " as " << out()
+         << " from the start, or use it as " << in();
       break;
     case CollectiveKind::CollectivePermute:
       os << "write the axes in one order on both sides: " << name()
@@ -79,8 +79,8 @@ private:
     } else {
       // The user may be cut along the axes elsewhere, and then must have this
       // dimension whole.
-      bool elsewhere = user && user->getNumResults() != 0 &&
-                       usesAxes(user->getResult(0));
+      bool elsewhere =
+          user && user->getNumResults() != 0 && usesAxes(user->getResult(0));
       os << "constrain ";
       if (user && user->getNumResults() != 0 && !elsewhere)
         os << '\'' << getName(user->getResult(0)) << "', which uses " << name()
@@ -98,15 +98,13 @@ private:
 
   bool usesAxes(Value value) {
     std::optional<TensorSharding> sharding = table.lookup(value);
-    return sharding &&
-           (overlap(sharding->getDimAxes(), launch.axes) ||
-            overlap(sharding->unreduced, launch.axes));
+    return sharding && (overlap(sharding->getDimAxes(), launch.axes) ||
+                        overlap(sharding->unreduced, launch.axes));
   }
 
   void adviseReduce() {
     int64_t group = getSize(launch.axes);
-    const TensorSharding &from =
-        table.resolve(op.getInSharding(), getRank());
+    const TensorSharding &from = table.resolve(op.getInSharding(), getRank());
     RankedTensorType global = spmd::getGlobalType(
         cast<RankedTensorType>(op->getOperand(0).getType()));
     SmallVector<int64_t> local = getLocalShape(from, global.getShape());

@@ -34,8 +34,7 @@ static StringRef findLayer(StringRef path) {
   static constexpr llvm::StringLiteral word = "layers.";
   for (size_t at = path.find(word); at != StringRef::npos;
        at = path.find(word, at + 1)) {
-    StringRef number =
-        path.substr(at + word.size()).take_while(llvm::isDigit);
+    StringRef number = path.substr(at + word.size()).take_while(llvm::isDigit);
     StringRef layer = path.substr(at, word.size() + number.size());
     StringRef rest = path.substr(at + layer.size());
     if (!number.empty() && (at == 0 || path[at - 1] == '.') &&
@@ -232,8 +231,7 @@ private:
         std::optional<LocalTensor> local = getLocalTensor(value, table);
         if (!local)
           continue;
-        auto name =
-            function.getResultAttrOfType<StringAttr>(index, kNameAttr);
+        auto name = function.getResultAttrOfType<StringAttr>(index, kNameAttr);
         report.outputs.push_back(
             makeTensor(name ? name.str() : "result" + std::to_string(index),
                        "output", *local));

@@ -92,8 +92,7 @@ private:
     paragraph(summarize(function), "");
     paragraph("On " + describeMesh(function.mesh) +
               (machine.empty() ? "" : " (" + machine.str() + ")") + ".");
-    paragraph(compareTimes(function),
-              function.getRatio() > 1 ? "bad" : "soft");
+    paragraph(compareTimes(function), function.getRatio() > 1 ? "bad" : "soft");
     if (function.verified != "none")
       paragraph("Verified: " + function.verified + ".");
     if (!function.collectives.empty())
@@ -129,8 +128,9 @@ private:
   }
 
   void bar(llvm::StringRef style, double share) {
-    os << "<div class=\"" << style << "\" style=\"width:"
-       << llvm::format("%.2f", 100 * share) << "%\"></div>";
+    os << "<div class=\"" << style
+       << "\" style=\"width:" << llvm::format("%.2f", 100 * share)
+       << "%\"></div>";
   }
 
   void writeCollectives(const FunctionReport &function) {

@@ -66,8 +66,8 @@ Picture tp::makePicture(const Mesh &mesh, const TensorSharding &sharding,
   label(rowDim, " down", picture.rowLabels);
   label(columnDim, " across", picture.columnLabels);
 
-  std::vector<llvm::SmallVector<int64_t>> devices(
-      picture.rowLabels.size() * picture.columnLabels.size());
+  std::vector<llvm::SmallVector<int64_t>> devices(picture.rowLabels.size() *
+                                                  picture.columnLabels.size());
   for (int64_t number = 0; number < mesh.getNumDevices(); ++number) {
     auto position = [&](std::optional<unsigned> dim) -> int64_t {
       return dim ? getPosition(mesh, sharding.dims[*dim].axes, number) : 0;
@@ -129,8 +129,7 @@ void tp::printPicture(const Picture &picture, llvm::raw_ostream &os) {
 
   // A column is a line, a blank, a box and a blank; one more line ends the row.
   size_t room = kWidth > margin + 1 ? (kWidth - margin - 1) / (box + 3) : 0;
-  auto columns =
-      select(picture.columnLabels.size(), std::max(room, kFewest));
+  auto columns = select(picture.columnLabels.size(), std::max(room, kFewest));
   auto rows = select(picture.rowLabels.size(), kHeight);
 
   auto print = [&](const std::string &line) {

@@ -131,12 +131,11 @@ std::string tp::describeMesh(const MeshEntry &mesh) {
 std::vector<std::pair<std::string, int64_t>>
 tp::listMemory(const MemoryEntry &memory) {
   std::vector<std::pair<std::string, int64_t>> rows;
-  for (auto &[what, bytes] :
-       {std::pair("parameters", memory.parameters),
-        std::pair("kv cache", memory.cache),
-        std::pair("gradients", memory.gradients),
-        std::pair("optimizer", memory.optimizer),
-        std::pair("activations", memory.activations)})
+  for (auto &[what, bytes] : {std::pair("parameters", memory.parameters),
+                              std::pair("kv cache", memory.cache),
+                              std::pair("gradients", memory.gradients),
+                              std::pair("optimizer", memory.optimizer),
+                              std::pair("activations", memory.activations)})
     if (bytes > 0)
       rows.push_back({what, bytes});
   return rows;
@@ -154,8 +153,9 @@ std::string tp::judgeCapacity(const MemoryEntry &memory) {
 std::string tp::describePadding(const MemoryEntry &memory) {
   if (memory.padding == 0)
     return "";
-  return formatBytes(memory.padding) + " of this is padding on the device that "
-                                       "holds least (" +
+  return formatBytes(memory.padding) +
+         " of this is padding on the device that "
+         "holds least (" +
          formatNumber("%.2f %%", 100.0 * memory.padding / memory.getTotal()) +
          ")";
 }

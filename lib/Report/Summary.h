@@ -29,8 +29,8 @@ CollectiveGroup sumGroups(llvm::ArrayRef<CollectiveGroup> groups);
 double getShare(const CollectiveGroup &part, const CollectiveGroup &all);
 
 /// The most expensive collectives, at most `count`, the worst first.
-std::vector<const CollectiveEntry *>
-getLargest(const FunctionReport &function, size_t count);
+std::vector<const CollectiveEntry *> getLargest(const FunctionReport &function,
+                                                size_t count);
 
 /// `@main: 2 all_reduce, 1 all_gather; 40.0 MiB sent and 1.2 GiB held per
 /// device`.

@@ -19,7 +19,8 @@ unsigned Labeling::addNode(llvm::ArrayRef<double> costs) {
 void Labeling::addEdge(unsigned from, std::vector<uint16_t> fromPorts,
                        unsigned to, std::vector<uint16_t> toPorts,
                        const CostMatrix &matrix) {
-  Edge edge{{from, to}, {std::move(fromPorts), std::move(toPorts)}, &matrix, {}};
+  Edge edge{
+      {from, to}, {std::move(fromPorts), std::move(toPorts)}, &matrix, {}};
   edge.messages[0].assign(matrix.rows, 0);
   edge.messages[1].assign(matrix.columns, 0);
   nodes[from].edges.push_back(edges.size());
@@ -69,8 +70,8 @@ double Labeling::sweep(bool forward) {
         if (belief[c] == infinity)
           continue; // and its message may be infinite, too
         uint16_t port = edge.ports[end][c];
-        best[port] = std::min(
-            best[port], share * belief[c] - edge.messages[end][port]);
+        best[port] =
+            std::min(best[port], share * belief[c] - edge.messages[end][port]);
       }
       std::vector<double> &out = edge.messages[1 - end];
       double least = infinity;
@@ -78,9 +79,9 @@ double Labeling::sweep(bool forward) {
         double value = infinity;
         for (size_t from = 0; from < best.size(); ++from)
           if (best[from] != infinity)
-            value = std::min(value, best[from] + (end == 0
-                                                      ? edge.cost(from, to)
-                                                      : edge.cost(to, from)));
+            value =
+                std::min(value, best[from] + (end == 0 ? edge.cost(from, to)
+                                                       : edge.cost(to, from)));
         out[to] = value;
         least = std::min(least, value);
       }
@@ -240,8 +241,8 @@ void Labeling::answerParent(unsigned child, unsigned up,
     std::vector<unsigned> whom(least.size(), 0);
     for (unsigned to = 0; to < least.size(); ++to)
       for (unsigned from = 0; from < best.size(); ++from) {
-        double cost = best[from] +
-                      (end == 0 ? edge.cost(from, to) : edge.cost(to, from));
+        double cost =
+            best[from] + (end == 0 ? edge.cost(from, to) : edge.cost(to, from));
         if (cost < least[to]) {
           least[to] = cost;
           whom[to] = who[from];

@@ -45,8 +45,8 @@ public:
       results.push_back(type);
     }
     builder.setInsertionPoint(global);
-    auto local = cast<func::FuncOp>(
-        builder.cloneWithoutRegions(*global.getOperation()));
+    auto local =
+        cast<func::FuncOp>(builder.cloneWithoutRegions(*global.getOperation()));
     local.setType(builder.getFunctionType(inputs, results));
     if (failed(localizeRegion(global.getBody(), local.getBody())))
       return failure(); // the module is discarded with the pass's failure
@@ -100,8 +100,7 @@ private:
       }
       it->second = sharding->getLayout();
     }
-    return spmd::getLocalType(type, table.toAttr(it->second),
-                              table.getMesh());
+    return spmd::getLocalType(type, table.toAttr(it->second), table.getMesh());
   }
 
   LogicalResult localizeRegion(Region &from, Region &to) {
@@ -175,9 +174,8 @@ private:
       for (auto entry : list.getAsRange<ShardingAttr>())
         for (DimShardingAttr dim : entry.getDims())
           for (const AxisRef &axis : resolveAxes(dim.getAxes(), getMesh()))
-            if (!llvm::any_of(manual, [&](const AxisRef &m) {
-                  return m.contains(axis);
-                }))
+            if (!llvm::any_of(
+                    manual, [&](const AxisRef &m) { return m.contains(axis); }))
               return op.emitError()
                      << prefix(ErrorCode::FreeAxisInManual)
                      << "a value of the manual region is also cut along axis \""

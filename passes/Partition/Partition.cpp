@@ -41,8 +41,7 @@ static SmallVector<AxisRef> collectAtoms(FunctionOpInterface function,
     });
   };
   addAttribute(function->getAttrDictionary());
-  function->walk(
-      [&](Operation *op) { addAttribute(op->getAttrDictionary()); });
+  function->walk([&](Operation *op) { addAttribute(op->getAttrDictionary()); });
 
   SmallVector<AxisRef> atoms;
   for (unsigned axis = 0; axis < mesh.axes.size(); ++axis) {
@@ -77,8 +76,7 @@ static bool hasCutWholeFactor(Operation *op, ShardingTable &table) {
     std::optional<TensorSharding> sharding = table.lookup(value);
     if (!sharding)
       continue;
-    for (auto [dim, factors] :
-         llvm::zip(sharding->dims, rule.getTensor(t)))
+    for (auto [dim, factors] : llvm::zip(sharding->dims, rule.getTensor(t)))
       if (!dim.axes.empty() && llvm::any_of(factors, [&](unsigned f) {
             return rule.factors[f].kind == FactorKind::Whole &&
                    rule.factors[f].size > 1;
@@ -90,7 +88,7 @@ static bool hasCutWholeFactor(Operation *op, ShardingTable &table) {
 
 /// What is printed about a reshard: which rule makes it necessary.
 static std::string describeReshard(const Mesh &mesh, const TensorSharding &from,
-                            const TensorSharding &to, Operation *user) {
+                                   const TensorSharding &to, Operation *user) {
   std::string text;
   llvm::raw_string_ostream os(text);
   AxisList summed, gathered;
@@ -104,10 +102,11 @@ static std::string describeReshard(const Mesh &mesh, const TensorSharding &from,
   if (!summed.empty()) {
     os << "inner dimension: a dimension cut along ";
     printAxes(os, mesh, summed, /*quoted=*/false);
-    os << " was contracted, and " << user->getName()
-       << " needs the " << stringify(from.kind);
+    os << " was contracted, and " << user->getName() << " needs the "
+       << stringify(from.kind);
   } else if (!gathered.empty()) {
-    os << "outer dimension: " << user->getName() << " needs whole what is cut along ";
+    os << "outer dimension: " << user->getName()
+       << " needs whole what is cut along ";
     printAxes(os, mesh, gathered, /*quoted=*/false);
   } else {
     os << "mismatch: " << user->getName()
@@ -165,8 +164,7 @@ private:
     SmallVector<Value> values;
     SmallVector<Operation *> parts;
 
-    explicit Substitute(DecomposeOpInterface decomposable)
-        : op(decomposable) {
+    explicit Substitute(DecomposeOpInterface decomposable) : op(decomposable) {
       OpBuilder builder(op);
       Operation *before = op->getPrevNode();
       values = decomposable.decompose(builder);
@@ -280,8 +278,8 @@ private:
       if (!type)
         continue;
       TensorSharding layout = TensorSharding::replicate(type.getRank());
-      if (auto sharding = function.getResultAttrOfType<ShardingAttr>(
-              i, kShardingAttr))
+      if (auto sharding =
+              function.getResultAttrOfType<ShardingAttr>(i, kShardingAttr))
         layout = table.resolve(sharding, type.getRank()).getLayout();
       function.setResultAttr(i, kShardingAttr, table.toAttr(layout));
     }
@@ -289,9 +287,8 @@ private:
 
   /// Gives every use the layout it needs. Copies grow from each other, always
   /// the cheapest next, so that a scattered sum serves the next gather.
-  void
-  reshardUses(Value value, const TensorSharding &made,
-              ArrayRef<std::pair<OpOperand *, TensorSharding>> uses) {
+  void reshardUses(Value value, const TensorSharding &made,
+                   ArrayRef<std::pair<OpOperand *, TensorSharding>> uses) {
     struct Copy {
       TensorSharding layout;
       Value value;

@@ -33,8 +33,8 @@ const CostMatrix &PartitionContext::getMatrix(Type type,
   key.push_back(nullptr);
   for (const TensorSharding &layout : to)
     key.push_back(table.toAttr(layout).getAsOpaquePointer());
-  auto [it, isNew] = matrices.try_emplace(std::move(key), from.size(),
-                                          to.size());
+  auto [it, isNew] =
+      matrices.try_emplace(std::move(key), from.size(), to.size());
   if (isNew)
     for (unsigned i = 0; i < from.size(); ++i)
       for (unsigned j = 0; j < to.size(); ++j)
@@ -116,8 +116,7 @@ static TensorSharding getFixedRequirement(ShardingTable &table, OpOperand &use,
                                           Value fallback) {
   Operation *op = use.getOwner();
   unsigned index = use.getOperandNumber();
-  unsigned rank =
-      cast<RankedTensorType>(use.get().getType()).getRank();
+  unsigned rank = cast<RankedTensorType>(use.get().getType()).getRank();
   auto layoutOf = [&](Value value) {
     std::optional<TensorSharding> sharding = table.lookup(value);
     return sharding ? sharding->getLayout() : TensorSharding::replicate(rank);
@@ -136,11 +135,10 @@ static TensorSharding getFixedRequirement(ShardingTable &table, OpOperand &use,
       return TensorSharding::replicate(rank);
     return layoutOf(parent->getResult(index));
   }
-  if (auto function =
-          dyn_cast_or_null<FunctionOpInterface>(op->getParentOp());
+  if (auto function = dyn_cast_or_null<FunctionOpInterface>(op->getParentOp());
       function && op->hasTrait<OpTrait::IsTerminator>()) {
-    if (auto sharding = function.getResultAttrOfType<ShardingAttr>(
-            index, kShardingAttr))
+    if (auto sharding =
+            function.getResultAttrOfType<ShardingAttr>(index, kShardingAttr))
       return table.resolve(sharding, rank).getLayout();
     return TensorSharding::replicate(rank);
   }
@@ -222,8 +220,7 @@ double PartitionProblem::solve() {
   for (Operation *op : ops)
     for (Value operand : op->getOperands())
       if (isa<RankedTensorType>(operand.getType()) &&
-          !states.count(operand.getDefiningOp()) &&
-          seen.insert(operand).second)
+          !states.count(operand.getDefiningOp()) && seen.insert(operand).second)
         addUses(operand, getProducer(operand));
   for (Operation *op : ops)
     for (Value result : op->getResults()) {

@@ -43,8 +43,8 @@ private:
 };
 
 /// The choice for a list of ops. Values from outside, and values that outsiders
-/// use, have the layout the table gives them; `resultLayouts` overrides that for
-/// values that stand for others.
+/// use, have the layout the table gives them; `resultLayouts` overrides that
+/// for values that stand for others.
 class PartitionProblem {
 public:
   PartitionProblem(PartitionContext &context,

@@ -163,9 +163,8 @@ private:
       sizes.push_back(cost.countsPadding() ? blocks.block() : factor.size);
       // Devices with nothing at all do not count where they are the most.
       if (!cost.countsPadding())
-        share /= std::max<int64_t>(1, blocks.k < 2 * factor.size
-                                          ? blocks.k
-                                          : factor.size);
+        share /= std::max<int64_t>(1, blocks.k < 2 * factor.size ? blocks.k
+                                                                 : factor.size);
     }
     if (auto costed = dyn_cast<CostOpInterface>(op))
       work.flops = costed.getFlops(sizes) * share;
@@ -219,9 +218,9 @@ StrategyEnumerator::enumerate(Operation *op, ArrayRef<KindSet> partial) {
 }
 
 std::vector<const void *> tp::getStructure(Operation *op) {
-  std::vector<const void *> key{op->getName().getAsOpaquePointer(),
-                                op->getPropertiesAsAttribute()
-                                    .getAsOpaquePointer()};
+  std::vector<const void *> key{
+      op->getName().getAsOpaquePointer(),
+      op->getPropertiesAsAttribute().getAsOpaquePointer()};
   for (Type type : op->getOperandTypes())
     key.push_back(type.getAsOpaquePointer());
   for (Type type : op->getResultTypes())

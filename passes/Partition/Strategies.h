@@ -49,8 +49,7 @@ public:
       : atoms(atoms.begin(), atoms.end()), cost(cost) {}
 
   /// `partial[i]`: the kinds in which operand i may arrive unreduced.
-  const StrategySet &get(mlir::Operation *op,
-                         llvm::ArrayRef<KindSet> partial);
+  const StrategySet &get(mlir::Operation *op, llvm::ArrayRef<KindSet> partial);
 
 private:
   std::unique_ptr<StrategySet> enumerate(mlir::Operation *op,

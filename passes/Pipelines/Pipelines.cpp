@@ -62,7 +62,8 @@ void tp::buildShardPipeline(OpPassManager &manager,
 void tp::registerTPOptPipelines() {
   static PassPipelineRegistration<ShardOptions> shard(
       "tp-shard",
-      "Shard the program over its mesh: propagate, partition, plan collectives, "
+      "Shard the program over its mesh: propagate, partition, plan "
+      "collectives, "
       "localize",
       [](OpPassManager &manager, const ShardOptions &options) {
         buildShardPipeline(manager, options);

@@ -38,10 +38,10 @@ struct SetMesh : tp::impl::SetMeshPassBase<SetMesh> {
       }
       names.push_back(StringAttr::get(&getContext(), name));
     }
-    auto attribute = MeshAttr::getChecked(
-        [&] { return module.emitError(); }, &getContext(),
-        ArrayRef<StringAttr>(names), ArrayRef<int64_t>(sizes),
-        ArrayRef<int64_t>());
+    auto attribute =
+        MeshAttr::getChecked([&] { return module.emitError(); }, &getContext(),
+                             ArrayRef<StringAttr>(names),
+                             ArrayRef<int64_t>(sizes), ArrayRef<int64_t>());
     if (!attribute)
       return signalPassFailure();
 

@@ -52,8 +52,7 @@ namespace {
 class Narrator {
 public:
   Narrator(const PropagationGraph &graph, const Provenance &provenance,
-           ShardingTable &table,
-           const llvm::MapVector<Value, ValueId> &ids,
+           ShardingTable &table, const llvm::MapVector<Value, ValueId> &ids,
            ArrayRef<Operation *> ops)
       : graph(graph), provenance(provenance), mesh(table.getMesh()), ops(ops),
         names(graph.getNumValues()) {
@@ -77,8 +76,8 @@ public:
     os << "written on " << name(hops.back().source);
     for (const Arrival &hop : llvm::reverse(hops))
       os << "; to " << name(hop.value) << " over " << place(hop.op)
-         << " (priority " << hop.step.priority << ", "
-         << stringify(hop.step.op) << ")";
+         << " (priority " << hop.step.priority << ", " << stringify(hop.step.op)
+         << ")";
     return text;
   }
 
@@ -157,9 +156,8 @@ void tp::attachExplanations(FunctionOpInterface function,
     entries.push_back(builder.getDictionaryAttr(
         {builder.getNamedAttr("lines", builder.getArrayAttr(lines)),
          builder.getNamedAttr("name", builder.getStringAttr(getName(value))),
-         builder.getNamedAttr(
-             "sharding",
-             builder.getStringAttr(sharding.str(table.getMesh())))}));
+         builder.getNamedAttr("sharding", builder.getStringAttr(sharding.str(
+                                              table.getMesh())))}));
   }
   function->setAttr(kExplanationsAttr, builder.getArrayAttr(entries));
 }

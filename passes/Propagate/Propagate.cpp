@@ -51,8 +51,8 @@ public:
     functions.push_back(function);
     for (BlockArgument arg : function.getArguments()) {
       addValue(arg, getSharding(arg));
-      auto name = function.getArgAttrOfType<StringAttr>(arg.getArgNumber(),
-                                                        kNameAttr);
+      auto name =
+          function.getArgAttrOfType<StringAttr>(arg.getArgNumber(), kNameAttr);
       if (name && ids.count(arg))
         named[name].push_back(arg);
     }
@@ -213,9 +213,7 @@ private:
     values.resize(graph.getNumValues());
     return id;
   }
-  uint64_t volume(ValueId id) const {
-    return getVolume(graph.getShape(id));
-  }
+  uint64_t volume(ValueId id) const { return getVolume(graph.getShape(id)); }
 
   /// What a function returns, in the sharding its type asks for.
   LogicalResult addReturn(Operation *op) {
@@ -225,8 +223,8 @@ private:
       if (it == ids.end())
         continue;
       unsigned rank = graph.getShape(it->second).size();
-      auto annotation = function.getResultAttrOfType<ShardingAttr>(
-          index, kShardingAttr);
+      auto annotation =
+          function.getResultAttrOfType<ShardingAttr>(index, kShardingAttr);
       ValueId to = addAnonymous(
           it->second, annotation
                           ? table.resolve(annotation, rank)
@@ -242,8 +240,8 @@ private:
     for (auto [operand, entry] : llvm::zip(
              op.getInputs(), op.getInShardings().getAsRange<ShardingAttr>())) {
       ValueId from = ids.lookup(operand);
-      ValueId to = addAnonymous(
-          from, table.resolve(entry, graph.getShape(from).size()));
+      ValueId to =
+          addAnonymous(from, table.resolve(entry, graph.getShape(from).size()));
       addIdentity(op, from, to);
     }
     for (auto [result, entry] : llvm::zip(

@@ -95,12 +95,12 @@ private:
 
     os << '\'' << entry.name << "' in @" << function.getName();
     if (value)
-      os << ", " << formatTensor(spmd::getGlobalType(cast<RankedTensorType>(
-                                                         value.getType()))
-                                     .getElementType(),
-                                 spmd::getGlobalType(
-                                     cast<RankedTensorType>(value.getType()))
-                                     .getShape());
+      os << ", "
+         << formatTensor(
+                spmd::getGlobalType(cast<RankedTensorType>(value.getType()))
+                    .getElementType(),
+                spmd::getGlobalType(cast<RankedTensorType>(value.getType()))
+                    .getShape());
     if (value)
       if (std::string place = getPlace(value.getLoc()); !place.empty())
         os << ", " << place;
@@ -146,8 +146,8 @@ private:
   }
 
   void draw(const LocalTensor &local) {
-    Picture picture = makePicture(table.getMesh(), local.sharding,
-                                  local.global.getShape());
+    Picture picture =
+        makePicture(table.getMesh(), local.sharding, local.global.getShape());
     if (picture.boxes.size() == 1 && picture.notes.empty()) {
       os << "  every device holds all of it\n";
       return;
@@ -198,26 +198,24 @@ struct Explain : tp::impl::ExplainPassBase<Explain> {
     }
   }
 
-  LogicalResult
-  checkName(ArrayRef<std::pair<FunctionOpInterface, SmallVector<Entry>>>
-                records) {
+  LogicalResult checkName(
+      ArrayRef<std::pair<FunctionOpInterface, SmallVector<Entry>>> records) {
     // Near names first, then by alphabet.
     SmallVector<std::pair<unsigned, StringRef>> near;
     for (auto &[function, entries] : records)
       for (const Entry &entry : entries) {
         if (entry.name == valueName)
           return success();
-        near.push_back({StringRef(valueName).edit_distance(entry.name),
-                        entry.name});
+        near.push_back(
+            {StringRef(valueName).edit_distance(entry.name), entry.name});
       }
     llvm::sort(near);
     near.erase(llvm::unique(near), near.end());
     if (near.size() > 3)
       near.resize(3);
-    InFlightDiagnostic error =
-        getOperation().emitError()
-        << prefix(ErrorCode::UnknownValue) << "no value is called '"
-        << valueName << '\'';
+    InFlightDiagnostic error = getOperation().emitError()
+                               << prefix(ErrorCode::UnknownValue)
+                               << "no value is called '" << valueName << '\'';
     if (!near.empty()) {
       error << "; near it are ";
       llvm::interleaveComma(near, error, [&](auto &entry) {

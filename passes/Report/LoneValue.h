@@ -14,14 +14,12 @@ namespace tp {
 
 /// Pass options as text, in which a first word without a key gets `key`:
 /// `OUT.json table=false` is `file=OUT.json table=false`.
-inline std::string nameLoneValue(llvm::StringRef options,
-                                 llvm::StringRef key) {
+inline std::string nameLoneValue(llvm::StringRef options, llvm::StringRef key) {
   llvm::StringRef word = options.take_until(llvm::isSpace);
   auto [name, value] = word.split('=');
   // A key is a word of letters and has a value behind it; a path has neither.
   bool isKey = name.size() != word.size() && llvm::all_of(name, llvm::isAlpha);
-  return word.empty() || isKey ? options.str()
-                               : (key + "=" + options).str();
+  return word.empty() || isKey ? options.str() : (key + "=" + options).str();
 }
 
 } // namespace tp

@@ -50,9 +50,8 @@ struct Strict : tp::impl::StrictPassBase<Strict> {
     llvm::raw_string_ostream os(axes);
     printAxes(os, table.getMesh(), launch.axes, /*quoted=*/false);
     InFlightDiagnostic error = launch.op->emitError();
-    error << prefix(ErrorCode::UnrequestedCollective)
-          << stringify(launch.kind) << ' ' << axes << " of '"
-          << tp::getName(launch.source) << "', "
+    error << prefix(ErrorCode::UnrequestedCollective) << stringify(launch.kind)
+          << ' ' << axes << " of '" << tp::getName(launch.source) << "', "
           << formatBytes(launch.wireBytes)
           << " sent by every device, is asked for by no annotation";
     if (auto reason = launch.op->getAttrOfType<StringAttr>(kReasonAttr))

@@ -85,7 +85,8 @@ bool isRequested(mlir::Operation *collective);
 /// donated arguments.
 struct ActivationPeak {
   Peak peak;
-  mlir::Operation *op = nullptr; ///< Where it is reached; null if there is none.
+  mlir::Operation *op =
+      nullptr; ///< Where it is reached; null if there is none.
 };
 
 ActivationPeak getActivationPeak(mlir::FunctionOpInterface function,

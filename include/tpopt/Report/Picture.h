@@ -43,8 +43,8 @@ struct Picture {
 Picture makePicture(const Mesh &mesh, const TensorSharding &sharding,
                     llvm::ArrayRef<int64_t> shape);
 
-/// Draws with ASCII lines, indented by two, at most 80 columns wide and 16 boxes
-/// high. Where that is not enough, `..` stands for what is left out.
+/// Draws with ASCII lines, indented by two, at most 80 columns wide and 16
+/// boxes high. Where that is not enough, `..` stands for what is left out.
 void printPicture(const Picture &picture, llvm::raw_ostream &os);
 
 /// Sorted numbers as ranges: `0-3,8`.

@@ -15,9 +15,9 @@
 ///       all_reduce      model        2   16.0 MiB   24.0 MiB    88.0 us   100%
 ///
 /// Units: bytes are those of one device; times are microseconds of one call.
-/// Without a machine, and without links on the mesh, times are unknown: JSON has
-/// 0 and `"timed": false`, the table a dash. Memory without a known capacity
-/// has capacity 0 and fits.
+/// Without a machine, and without links on the mesh, times are unknown: JSON
+/// has 0 and `"timed": false`, the table a dash. Memory without a known
+/// capacity has capacity 0 and fits.
 ///
 /// The HTML form is one file that fetches nothing.
 
@@ -95,9 +95,9 @@ struct FunctionReport {
   std::vector<TensorEntry> inputs, outputs;
   std::vector<LayerEntry> layers;
   MemoryEntry memory;
-  bool timed = false; ///< Whether times are known.
-  double flops = 0;   ///< Per device.
-  int64_t inputBytes = 0; ///< All arguments, per device.
+  bool timed = false;                    ///< Whether times are known.
+  double flops = 0;                      ///< Per device.
+  int64_t inputBytes = 0;                ///< All arguments, per device.
   double communication = 0, compute = 0; ///< Microseconds.
   std::string verified = "none";
   double verifyMicroseconds = 0;

@@ -20,14 +20,13 @@
 /// # The method
 ///
 /// Sequential tree-reweighted message passing (TRW-S, Kolmogorov, PAMI 2006):
-/// exact on trees and chains, with a lower bound everywhere, which tells how far
-/// from the optimum the answer can be. Transformer graphs are chains with
+/// exact on trees and chains, with a lower bound everywhere, which tells how
+/// far from the optimum the answer can be. Transformer graphs are chains with
 /// residual bridges, and the bound is usually met. Where it is not, a descent
-/// follows: fix some nodes so that the others form a forest, solve that exactly,
-/// and go on with another forest while it helps, so that whole chains change
-/// together. AutoParallel
-/// (github.com/meta-pytorch/autoparallel) found this to match an integer
-/// program on the same kind of problem.
+/// follows: fix some nodes so that the others form a forest, solve that
+/// exactly, and go on with another forest while it helps, so that whole chains
+/// change together. AutoParallel (github.com/meta-pytorch/autoparallel) found
+/// this to match an integer program on the same kind of problem.
 ///
 /// Deterministic: nodes in the order added, ties to the earlier candidate.
 
