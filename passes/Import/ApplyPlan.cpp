@@ -30,6 +30,8 @@ public:
 
   LogicalResult apply(FunctionOpInterface function);
   /// Complains about rules that had nothing to do.
+  /// Whoever picks the next token needs whole rows of logits.
+  void closeLogits(FunctionOpInterface function);
   LogicalResult checkUses(ModuleOp module);
 
 private:
@@ -185,7 +187,26 @@ LogicalResult PlanApplier::apply(FunctionOpInterface function) {
           argument.getArgNumber(), kShardingAttr,
           ShardingAttr::get(function->getContext(), mesh, *sharding));
   }
+  if (isBuiltIn)
+    closeLogits(function);
   return success();
+}
+
+void PlanApplier::closeLogits(FunctionOpInterface function) {
+  for (unsigned i = 0; i < function.getNumResults(); ++i) {
+    auto name = function.getResultAttrOfType<StringAttr>(i, kNameAttr);
+    auto type = dyn_cast<RankedTensorType>(function.getResultTypes()[i]);
+    if (!name || name.getValue() != "logits" || !type || type.getRank() == 0 ||
+        function.getResultAttr(i, kShardingAttr))
+      continue;
+    auto sharding = TensorSharding::replicate(type.getRank());
+    if (std::optional<unsigned> data = mesh.find("data");
+        data && *data != axis.axis)
+      sharding.dims[0].axes = {AxisRef::full(mesh, *data)};
+    function.setResultAttr(
+        i, kShardingAttr,
+        ShardingAttr::get(function->getContext(), mesh, sharding));
+  }
 }
 
 LogicalResult PlanApplier::checkUses(ModuleOp module) {

@@ -46,12 +46,14 @@ def ApplyPlanPass : Pass<"tp-apply-plan", "::mlir::ModuleOp"> {
     that `--tp-import=hf` knows: queries, keys, values and the first matrices of
     an MLP colwise, the others rowwise, embeddings and output heads over the
     vocabulary, all other weights replicated, KV caches as the keys. If the mesh
-    has an axis `data`, batches of tokens and caches are cut along it.
+    has an axis `data`, batches of tokens and caches are cut along it. A result
+    called `logits` is asked for whole, but for its batch: who picks the next
+    token needs all of a row.
 
     **Requires:** the module has one mesh.
 
     **Guarantees:** the shardings written are closed; an argument that carries a
-    sharding keeps it; results stay open.
+    sharding keeps it; other results stay open.
 
     **Example:** `test/Import/Plan/megatron.test`
   }];
