@@ -36,6 +36,11 @@ tp::expandFlags(ArrayRef<const char *> arguments) {
       needsShard = flag;
       continue;
     }
+    // A lone value is the whole program's file.
+    if (flag == "tp-verify-against" && !value.empty() && !value.contains('=')) {
+      kept.push_back(("--" + flag + "=whole=" + value).str());
+      continue;
+    }
     explains |= flag == "tp-explain";
     kept.push_back(argument.str());
   }

@@ -14,7 +14,8 @@
 namespace tp {
 
 /// Moves `--tp-stop-after=STAGE` into the options of `--tp-shard`, and makes it
-/// record what a `--tp-explain` beside it tells. Fails, having said why, if a
+/// record what a `--tp-explain` beside it tells; `--tp-verify-against=FILE` is
+/// short for its option `whole`. Fails, having said why, if a
 /// flag needs a `--tp-shard` that is not there.
 mlir::FailureOr<std::vector<std::string>>
 expandFlags(llvm::ArrayRef<const char *> arguments);
