@@ -25,6 +25,13 @@ static LogicalResult verifyYield(Operation *op, Region &region, TypeRange types,
   return success();
 }
 
+/// A scalar integer of `width`; behind Localize its type says that it is whole.
+static bool isScalar(Type type, unsigned width) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && tensor.getRank() == 0 &&
+         tensor.getElementType().isSignlessInteger(width);
+}
+
 //===----------------------------------------------------------------------===//
 // ForOp
 //===----------------------------------------------------------------------===//
@@ -33,11 +40,11 @@ LogicalResult ForOp::verify() {
   if (int64_t(getCount()) < 0)
     return emitOpError() << "count is at least 0";
   TypeRange arguments = getBody().getArgumentTypes();
-  auto counter = RankedTensorType::get({}, IntegerType::get(getContext(), 32));
-  if (arguments.size() != getInits().size() + 1 || arguments[0] != counter ||
+  if (arguments.size() != getInits().size() + 1 ||
+      !isScalar(arguments[0], 32) ||
       arguments.drop_front() != getInits().getTypes())
-    return emitOpError() << "body takes (" << counter
-                         << ") and the types of the initial values";
+    return emitOpError() << "body takes ('tensor<i32>') and the types of the "
+                            "initial values";
   if (getResultTypes() != getInits().getTypes())
     return emitOpError() << "results have the types of the initial values";
   return verifyYield(*this, getBody(), getInits().getTypes(), "body");
@@ -61,7 +68,10 @@ LogicalResult WhileOp::verify() {
       getBody().getArgumentTypes() != getInits().getTypes())
     return emitOpError() << "both regions take the types of the initial values";
   Type condition = RankedTensorType::get({}, IntegerType::get(getContext(), 1));
-  if (failed(verifyYield(*this, getCond(), condition, "cond")))
+  auto yield = dyn_cast<YieldOp>(getCond().front().getTerminator());
+  bool isCondition = yield && yield->getNumOperands() == 1 &&
+                     isScalar(yield->getOperand(0).getType(), 1);
+  if (!isCondition && failed(verifyYield(*this, getCond(), condition, "cond")))
     return failure();
   if (getResultTypes() != getInits().getTypes())
     return emitOpError() << "results have the types of the initial values";

@@ -96,8 +96,8 @@ ActivationPeak getActivationPeak(mlir::FunctionOpInterface function,
 inline constexpr llvm::StringLiteral kMachineAttr = "tp.machine";
 
 /// The machine that a pass option names, or if it is empty the one that the
-/// module was planned for, if any. Emits an error at `module` and fails if there
-/// is no such machine.
+/// module was planned for, if any. Emits an error at `module` and fails if
+/// there is no such machine.
 mlir::FailureOr<std::optional<Machine>>
 readMachineOption(mlir::ModuleOp module, llvm::StringRef option);
 

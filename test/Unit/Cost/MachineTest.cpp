@@ -103,9 +103,10 @@ TEST(MachineTest, SaysWhatIsWrongWithAFile) {
   EXPECT_NE(getError(R"({"flops": 1, "memory_bandwidth": 1})")
                 .find("\"link\" is missing"),
             std::string::npos);
-  EXPECT_NE(getError(R"({"flops": 1, "memory_bandwidth": 1, "link": {"us": 1}})")
-                .find("\"gbps\" is missing"),
-            std::string::npos);
+  EXPECT_NE(
+      getError(R"({"flops": 1, "memory_bandwidth": 1, "link": {"us": 1}})")
+          .find("\"gbps\" is missing"),
+      std::string::npos);
 }
 
 TEST(MachineTest, LinksComeFromTheMachineOnlyWhereTheMeshHasNone) {
@@ -141,10 +142,10 @@ TEST(MachineTest, PlannerAndReportAgreeOnTime) {
   const ReshardPlan &plan = planner.plan(from, to, {16384}, 4);
   ASSERT_EQ(plan.steps.size(), 1u);
   EXPECT_EQ(plan.steps[0].getWire() * 4, 2 * 3 / 4.0 * 65536);
-  EXPECT_NEAR(plan.cost,
-              getCollectiveTime(mesh, plan.steps[0].axes,
-                                plan.steps[0].getWire() * 4),
-              1e-12);
+  EXPECT_NEAR(
+      plan.cost,
+      getCollectiveTime(mesh, plan.steps[0].axes, plan.steps[0].getWire() * 4),
+      1e-12);
 }
 
 TEST(MachineTest, AnOpTakesTheLongerOfArithmeticAndTraffic) {

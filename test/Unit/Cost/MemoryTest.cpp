@@ -63,12 +63,13 @@ TEST(PaddingTest, AgainstEveryDevice) {
   // All sizes on all ways to cut two dimensions over two axes.
   Mesh mesh;
   mesh.axes = {{"x", 3, {}}, {"y", 4, {}}};
-  std::vector<AxisList> lists = {{},
-                                 {AxisRef::full(mesh, 0)},
-                                 {AxisRef::full(mesh, 1)},
-                                 {AxisRef{1, 1, 2}},
-                                 {AxisRef{1, 2, 2}},
-                                 {AxisRef::full(mesh, 1), AxisRef::full(mesh, 0)}};
+  std::vector<AxisList> lists = {
+      {},
+      {AxisRef::full(mesh, 0)},
+      {AxisRef::full(mesh, 1)},
+      {AxisRef{1, 1, 2}},
+      {AxisRef{1, 2, 2}},
+      {AxisRef::full(mesh, 1), AxisRef::full(mesh, 0)}};
   unsigned cases = 0;
   for (const AxisList &rows : lists)
     for (const AxisList &columns : lists) {

@@ -103,9 +103,8 @@ TEST(ReportTest, JSONIsReadBack) {
   EXPECT_EQ(memory.getBoolean("fits"), false);
   EXPECT_EQ(function.getInteger("peak_bytes_per_device"), 4 << 20);
   // Bytes that are no text become a mark.
-  llvm::StringRef name = *(*function.getArray("collectives"))[0]
-                              .getAsObject()
-                              ->getString("value");
+  llvm::StringRef name =
+      *(*function.getArray("collectives"))[0].getAsObject()->getString("value");
   EXPECT_TRUE(name.starts_with("<b>&\"v"));
   EXPECT_TRUE(name.ends_with("\xef\xbf\xbd"));
 }
