@@ -8,12 +8,16 @@
 using namespace mlir;
 using namespace tp;
 
+/// Verifiers run before the region's own: the block may be empty.
+static YieldOp getYield(Region &region) {
+  Block &block = region.front();
+  return block.empty() ? YieldOp() : dyn_cast<YieldOp>(&block.back());
+}
+
 /// The terminator of `region` yields exactly `types`.
 static LogicalResult verifyYield(Operation *op, Region &region, TypeRange types,
                                  StringRef what) {
-  // Runs before the region's own verification: the block may be empty.
-  Block &block = region.front();
-  auto yield = block.empty() ? YieldOp() : dyn_cast<YieldOp>(&block.back());
+  YieldOp yield = getYield(region);
   if (!yield || yield.getOperandTypes() != types) {
     InFlightDiagnostic diag = op->emitOpError()
                               << what << " must yield (" << types << ")";
@@ -68,10 +72,11 @@ LogicalResult WhileOp::verify() {
       getBody().getArgumentTypes() != getInits().getTypes())
     return emitOpError() << "both regions take the types of the initial values";
   Type condition = RankedTensorType::get({}, IntegerType::get(getContext(), 1));
-  auto yield = dyn_cast<YieldOp>(getCond().front().getTerminator());
-  bool isCondition = yield && yield->getNumOperands() == 1 &&
-                     isScalar(yield->getOperand(0).getType(), 1);
-  if (!isCondition && failed(verifyYield(*this, getCond(), condition, "cond")))
+  YieldOp yield = getYield(getCond());
+  if (yield && yield->getNumOperands() == 1 &&
+      isScalar(yield->getOperand(0).getType(), 1))
+    condition = yield->getOperand(0).getType();
+  if (failed(verifyYield(*this, getCond(), condition, "cond")))
     return failure();
   if (getResultTypes() != getInits().getTypes())
     return emitOpError() << "results have the types of the initial values";

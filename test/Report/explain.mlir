@@ -7,6 +7,7 @@
 // RUN: tp-opt %s --tp-shard=stop-after=collectives --tp-explain=w2 -o %t.mlir 2>&1 | FileCheck %s --check-prefix=W2
 // RUN: tp-opt %s --tp-shard=stop-after=collectives --tp-explain=out -o %t.mlir 2>&1 | FileCheck %s --check-prefix=OUT
 // RUN: tp-opt %s --tp-shard=stop-after=collectives --tp-explain=b -o %t.mlir 2>&1 | FileCheck %s --check-prefix=B
+// RUN: tp-opt %s --tp-shard --tp-explain="tp.tanh at line 61" -o %t.mlir 2>&1 | FileCheck %s --check-prefix=BLANKS
 // RUN: tp-opt %s --tp-shard --tp-explain -o %t.mlir 2>&1 | FileCheck %s --check-prefix=ALL
 // The record is not left in the program.
 // RUN: not grep tp.explanations %t.mlir
@@ -39,6 +40,8 @@
 // B:         now         [{}, {}], per device f32[8,8]
 // B:         "data" did not come to dim 0 from {{.*}}: the dimension is closed, its annotation has no `?`
 // B:         every device holds all of it
+
+// BLANKS: 'tp.tanh at line 61' in @main
 
 // ALL:     'x' in @main
 // ALL:     'w1' in @main
