@@ -7,12 +7,11 @@
 // RUN: tp-opt %s --tp-shard=stop-after=collectives --tp-explain=w2 -o %t.mlir 2>&1 | FileCheck %s --check-prefix=W2
 // RUN: tp-opt %s --tp-shard=stop-after=collectives --tp-explain=out -o %t.mlir 2>&1 | FileCheck %s --check-prefix=OUT
 // RUN: tp-opt %s --tp-shard=stop-after=collectives --tp-explain=b -o %t.mlir 2>&1 | FileCheck %s --check-prefix=B
-// RUN: tp-opt %s --tp-shard --tp-explain="tp.tanh at line 61" -o %t.mlir 2>&1 | FileCheck %s --check-prefix=BLANKS
+// RUN: tp-opt %s --tp-shard --tp-explain="tp.tanh at line 60" -o %t.mlir 2>&1 | FileCheck %s --check-prefix=BLANKS
 // RUN: tp-opt %s --tp-shard --tp-explain -o %t.mlir 2>&1 | FileCheck %s --check-prefix=ALL
 // The record is not left in the program.
 // RUN: not grep tp.explanations %t.mlir
 // RUN: not tp-opt %s --tp-shard --tp-explain=w3 -o %t.mlir 2>&1 | FileCheck %s --check-prefix=NAME
-// RUN: not tp-opt %s --tp-propagate --tp-partition --pass-pipeline="builtin.module(tp-explain)" -o %t.mlir
 // RUN: not tp-opt %s --pass-pipeline="builtin.module(tp-propagate,tp-explain)" -o %t.mlir 2>&1 | FileCheck %s --check-prefix=RECORD
 
 // NAME: error: [TP0614] no value is called 'w3'; near it are 'w1', 'w2', 'b'
@@ -41,7 +40,7 @@
 // B:         "data" did not come to dim 0 from {{.*}}: the dimension is closed, its annotation has no `?`
 // B:         every device holds all of it
 
-// BLANKS: 'tp.tanh at line 61' in @main
+// BLANKS: 'tp.tanh at line 60' in @main
 
 // ALL:     'x' in @main
 // ALL:     'w1' in @main
