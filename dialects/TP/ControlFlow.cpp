@@ -8,12 +8,16 @@
 using namespace mlir;
 using namespace tp;
 
+/// Verifiers run before the region's own: the block may be empty.
+static YieldOp getYield(Region &region) {
+  Block &block = region.front();
+  return block.empty() ? YieldOp() : dyn_cast<YieldOp>(&block.back());
+}
+
 /// The terminator of `region` yields exactly `types`.
 static LogicalResult verifyYield(Operation *op, Region &region, TypeRange types,
                                  StringRef what) {
-  // Runs before the region's own verification: the block may be empty.
-  Block &block = region.front();
-  auto yield = block.empty() ? YieldOp() : dyn_cast<YieldOp>(&block.back());
+  YieldOp yield = getYield(region);
   if (!yield || yield.getOperandTypes() != types) {
     InFlightDiagnostic diag = op->emitOpError()
                               << what << " must yield (" << types << ")";
@@ -25,6 +29,13 @@ static LogicalResult verifyYield(Operation *op, Region &region, TypeRange types,
   return success();
 }
 
+/// A scalar integer of `width`; behind Localize its type says that it is whole.
+static bool isScalar(Type type, unsigned width) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && tensor.getRank() == 0 &&
+         tensor.getElementType().isSignlessInteger(width);
+}
+
 //===----------------------------------------------------------------------===//
 // ForOp
 //===----------------------------------------------------------------------===//
@@ -33,11 +44,11 @@ LogicalResult ForOp::verify() {
   if (int64_t(getCount()) < 0)
     return emitOpError() << "count is at least 0";
   TypeRange arguments = getBody().getArgumentTypes();
-  auto counter = RankedTensorType::get({}, IntegerType::get(getContext(), 32));
-  if (arguments.size() != getInits().size() + 1 || arguments[0] != counter ||
+  if (arguments.size() != getInits().size() + 1 ||
+      !isScalar(arguments[0], 32) ||
       arguments.drop_front() != getInits().getTypes())
-    return emitOpError() << "body takes (" << counter
-                         << ") and the types of the initial values";
+    return emitOpError() << "body takes ('tensor<i32>') and the types of the "
+                            "initial values";
   if (getResultTypes() != getInits().getTypes())
     return emitOpError() << "results have the types of the initial values";
   return verifyYield(*this, getBody(), getInits().getTypes(), "body");
@@ -61,6 +72,10 @@ LogicalResult WhileOp::verify() {
       getBody().getArgumentTypes() != getInits().getTypes())
     return emitOpError() << "both regions take the types of the initial values";
   Type condition = RankedTensorType::get({}, IntegerType::get(getContext(), 1));
+  YieldOp yield = getYield(getCond());
+  if (yield && yield->getNumOperands() == 1 &&
+      isScalar(yield->getOperand(0).getType(), 1))
+    condition = yield->getOperand(0).getType();
   if (failed(verifyYield(*this, getCond(), condition, "cond")))
     return failure();
   if (getResultTypes() != getInits().getTypes())

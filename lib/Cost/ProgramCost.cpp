@@ -293,6 +293,9 @@ ActivationPeak tp::getActivationPeak(FunctionOpInterface function,
 
 FailureOr<std::optional<Machine>> tp::readMachineOption(ModuleOp module,
                                                         StringRef option) {
+  if (auto planned = module->getAttrOfType<StringAttr>(kMachineAttr);
+      planned && option.empty())
+    option = planned.getValue();
   if (option.empty())
     return std::optional<Machine>();
   llvm::Expected<Machine> machine = getMachine(option);

@@ -125,7 +125,8 @@ void tp::printPicture(const Picture &picture, llvm::raw_ostream &os) {
     for (const std::string &text : *list)
       box = std::max(box, cutOff(text).size());
   for (const std::string &text : picture.rowLabels)
-    margin = std::max(margin, text.size() + 3);
+    if (!text.empty())
+      margin = std::max(margin, text.size() + 3);
 
   // A column is a line, a blank, a box and a blank; one more line ends the row.
   size_t room = kWidth > margin + 1 ? (kWidth - margin - 1) / (box + 3) : 0;

@@ -374,6 +374,9 @@ struct Partition : tp::impl::PartitionPassBase<Partition> {
     auto device = readMachineOption(getOperation(), machine);
     if (failed(device))
       return signalPassFailure();
+    if (!machine.empty()) // what comes later plans and reports for it, too
+      getOperation()->setAttr(kMachineAttr,
+                              StringAttr::get(&getContext(), machine));
     for (auto function : getOperation().getOps<FunctionOpInterface>()) {
       if (function.isExternal())
         continue;

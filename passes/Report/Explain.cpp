@@ -3,8 +3,6 @@
 
 // Says why values are sharded as they are.
 
-#include "LoneValue.h"
-
 #include "tpopt/Passes/Report/Passes.h"
 #include "tpopt/Report/BuildReport.h"
 
@@ -170,8 +168,11 @@ struct Explain : tp::impl::ExplainPassBase<Explain> {
   LogicalResult initializeOptions(
       StringRef options,
       function_ref<LogicalResult(const Twine &)> errorHandler) override {
-    return ExplainPassBase::initializeOptions(nameLoneValue(options, "name"),
-                                              errorHandler);
+    // A lone value is all there is: names may have blanks.
+    std::string named = options.empty() || options.starts_with("name=")
+                            ? options.str()
+                            : ("name='" + options + "'").str();
+    return ExplainPassBase::initializeOptions(named, errorHandler);
   }
 
   void runOnOperation() override {

@@ -3,10 +3,10 @@
 
 // Says what the program sends, computes and holds.
 
-#include "LoneValue.h"
-
 #include "tpopt/Passes/Report/Passes.h"
 #include "tpopt/Report/BuildReport.h"
+
+#include "llvm/ADT/StringExtras.h"
 
 namespace tp {
 #define GEN_PASS_DEF_REPORTPASS
@@ -16,6 +16,16 @@ namespace tp {
 using namespace mlir;
 using namespace tp;
 
+/// Pass options as text, in which a first word without a key is the file:
+/// `OUT.json table=false` is `file=OUT.json table=false`.
+static std::string nameFile(StringRef options) {
+  StringRef word = options.take_until(llvm::isSpace);
+  auto [name, value] = word.split('=');
+  // A key is a word of letters and has a value behind it; a path has neither.
+  bool isKey = name.size() != word.size() && llvm::all_of(name, llvm::isAlpha);
+  return word.empty() || isKey ? options.str() : ("file=" + options).str();
+}
+
 namespace {
 
 struct ReportProgram : tp::impl::ReportPassBase<ReportProgram> {
@@ -24,8 +34,7 @@ struct ReportProgram : tp::impl::ReportPassBase<ReportProgram> {
   LogicalResult initializeOptions(
       StringRef options,
       function_ref<LogicalResult(const Twine &)> errorHandler) override {
-    return ReportPassBase::initializeOptions(nameLoneValue(options, "file"),
-                                             errorHandler);
+    return ReportPassBase::initializeOptions(nameFile(options), errorHandler);
   }
 
   void runOnOperation() override {

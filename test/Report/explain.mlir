@@ -1,24 +1,63 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Why a value is sharded as it is: the seed, the way, and a picture.
-//
-// RUN: tp-opt %s --tp-shard --tp-explain=w2 -o %t.mlir 2>&1 | FileCheck %s
-// CHECK: w2
-// CHECK: "model" on dim 0
-// RUN: not tp-opt %s --tp-shard --tp-explain=w3 -o %t.mlir 2>&1 | FileCheck %s --check-prefix=UNKNOWN
-// UNKNOWN: [TP0614] {{.*}}w3
-// RUN: not tp-opt %s --tp-propagate --tp-explain=w2 -o %t.mlir 2>&1 | FileCheck %s --check-prefix=RECORD
-// RECORD: [TP0615]
+// Explains a value: the way of its axes, what did not come, what moves it, and
+// who holds it. Names are those of arguments and locations.
+
+// RUN: tp-opt %s --tp-shard=stop-after=collectives --tp-explain=w2 -o %t.mlir 2>&1 | FileCheck %s --check-prefix=W2
+// RUN: tp-opt %s --tp-shard=stop-after=collectives --tp-explain=out -o %t.mlir 2>&1 | FileCheck %s --check-prefix=OUT
+// RUN: tp-opt %s --tp-shard=stop-after=collectives --tp-explain=b -o %t.mlir 2>&1 | FileCheck %s --check-prefix=B
+// RUN: tp-opt %s --tp-shard --tp-explain="tp.tanh at line 60" -o %t.mlir 2>&1 | FileCheck %s --check-prefix=BLANKS
+// RUN: tp-opt %s --tp-shard --tp-explain -o %t.mlir 2>&1 | FileCheck %s --check-prefix=ALL
+// The record is not left in the program.
+// RUN: not grep tp.explanations %t.mlir
+// RUN: not tp-opt %s --tp-shard --tp-explain=w3 -o %t.mlir 2>&1 | FileCheck %s --check-prefix=NAME
+// RUN: not tp-opt %s --pass-pipeline="builtin.module(tp-propagate,tp-explain)" -o %t.mlir 2>&1 | FileCheck %s --check-prefix=RECORD
+
+// NAME: error: [TP0614] no value is called 'w3'; near it are 'w1', 'w2', 'b'
+// RECORD: error: [TP0615] there is no record of a propagation to explain
+
+// W2:      'w2' in @main, f32[16,8], {{.*}}explain.mlir:
+// W2-NEXT:   propagated  [{"model", ?}, {?}]
+// W2-NEXT:   now         [{"model"}, {}], per device f32[4,8]
+// W2-NEXT:   * "model" on dim 0: written on w1
+// W2-NEXT:       to hidden over tp.einsum
+// W2:            to w2 over tp.einsum
+// W2:        dim 0 down
+// W2:        0-3   | 0,4 |
+// W2:        12-15 | 3,7 |
+// W2-NOT:  in @main
+
+// OUT:     'out' in @main
+// OUT:       now         [{"data"}, {}], unreduced={"model"}, per device f32[4,8]
+// OUT:       > all_reduce {model}, 192 B sent by every device, for
+// OUT-NEXT:      inner dimension: a dimension cut along {model} was contracted
+// OUT-NEXT:      to avoid it: cut 'out' along {model}
+// OUT:       (devices along {model} hold parts of a sum that is not done yet)
+
+// B:       'b' in @main
+// B:         now         [{}, {}], per device f32[8,8]
+// B:         "data" did not come to dim 0 from {{.*}}: the dimension is closed, its annotation has no `?`
+// B:         every device holds all of it
+
+// BLANKS: 'tp.tanh at line 60' in @main
+
+// ALL:     'x' in @main
+// ALL:     'w1' in @main
+// ALL:     'hidden' in @main
 
 spmd.mesh @mesh <["data"=2, "model"=4]>
 
-func.func @main(%x: tensor<8x512xf32> {tp.name = "x", spmd.sharding = #spmd.sharding<@mesh, [{"data"}, {}]>},
-                %w1: tensor<512x2048xf32> {tp.name = "w1", spmd.sharding = #spmd.sharding<@mesh, [{}, {"model"}]>},
-                %w2: tensor<2048x512xf32> {tp.name = "w2", spmd.sharding = #spmd.sharding<@mesh, [{"model"}, {}]>})
-    -> (tensor<8x512xf32> {spmd.sharding = #spmd.sharding<@mesh, [{"data"}, {}]>}) {
-  %h = tp.einsum "bi,io->bo" %x, %w1 : (tensor<8x512xf32>, tensor<512x2048xf32>) -> tensor<8x2048xf32>
-  %g = tp.gelu %h : tensor<8x2048xf32>
-  %y = tp.einsum "bo,oi->bi" %g, %w2 : (tensor<8x2048xf32>, tensor<2048x512xf32>) -> tensor<8x512xf32>
-  return %y : tensor<8x512xf32>
+func.func @main(
+    %x: tensor<8x8xf32> {tp.name = "x", spmd.sharding = #spmd.sharding<@mesh, [{"data"}, {}]>},
+    %w1: tensor<8x16xf32> {tp.name = "w1", spmd.sharding = #spmd.sharding<@mesh, [{}, {"model"}]>},
+    %w2: tensor<16x8xf32> {tp.name = "w2"},
+    %b: tensor<8x8xf32> {tp.name = "b", spmd.sharding = #spmd.sharding<@mesh, [{}, {}]>})
+    -> (tensor<8x8xf32> {spmd.sharding = #spmd.sharding<@mesh, [{"data"}, {}]>}) {
+  %0 = tp.einsum "bi,io->bo" %x, %w1 : (tensor<8x8xf32>, tensor<8x16xf32>) -> tensor<8x16xf32> loc("hidden")
+  %1 = tp.gelu tanh %0 : tensor<8x16xf32>
+  %2 = tp.einsum "bo,oi->bi" %1, %w2 : (tensor<8x16xf32>, tensor<16x8xf32>) -> tensor<8x8xf32> loc("out")
+  %3 = tp.tanh %2 : tensor<8x8xf32>
+  %4 = tp.add %3, %b : tensor<8x8xf32>
+  return %4 : tensor<8x8xf32>
 }

@@ -1,66 +1,132 @@
 #!/usr/bin/env python3
 # Part of the tp-opt project, under the Apache License v2.0 with LLVM
 # Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Checks that a JSON report has every field of version 1, of the right type.
+"""Checks that a report is one of version 1.
 
-  schema.py REPORT.json
+    schema.py REPORT.json
+
+Every field of the contract is there, with its type; sums and products agree.
 """
 
 import json
+import math
+import re
 import sys
 
-NUMBER = (int, float)
-COLLECTIVE = {
-    "kind": str, "axes": list, "op": str, "group_size": int, "bytes": int,
-    "wire_bytes": NUMBER, "times": int, "predicted_us": NUMBER, "loc": str,
-    "reason": str,
-}
-INPUT = {
-    "name": str, "role": str, "global": str, "local": str, "sharding": str,
-    "padding_bytes": int,
-}
-LAYER = {"name": str, "comm_us": NUMBER, "compute_us": NUMBER, "ratio": NUMBER}
-MEMORY = {
-    "parameters": int, "activations": int, "kv_cache": int, "gradients": int,
-    "optimizer": int, "padding": int, "capacity": NUMBER, "fits": bool,
-}
-FUNCTION = {
-    "name": str, "collectives": [COLLECTIVE], "inputs": [INPUT],
-    "outputs": list, "layers": [LAYER], "memory": MEMORY,
-    "flops_per_device": NUMBER, "input_bytes_per_device": int,
-    "peak_bytes_per_device": int, "comm_us": NUMBER, "compute_us": NUMBER,
-    "comm_compute_ratio": NUMBER, "verified": str, "verify_us": NUMBER,
-}
-REPORT = {
-    "version": int, "meshes": [{"name": str}],
-    "mesh": [{"axis": str, "size": int}], "functions": [FUNCTION],
-}
-KINDS = {
-    "all_reduce", "all_gather", "reduce_scatter", "all_to_all",
-    "collective_permute",
-}
+KINDS = ["all_reduce", "all_gather", "reduce_scatter", "all_to_all",
+         "collective_permute"]
+ROLES = ["input", "parameter", "kv_cache", "output"]
+TENSOR = re.compile(r"[a-z]+\d+\w*\[(\d+(,\d+)*)?\]$")
+AXIS = re.compile(r"[^:]+(:\(\d+\)\d+)?$")
 
 
-def check(value, schema, path):
-    if isinstance(schema, dict):
-        assert isinstance(value, dict), f"{path} is no object"
-        for key, inner in schema.items():
-            # An all_gather reduces nothing and has no op.
-            if key == "op" and value.get("kind") not in ("all_reduce", "reduce_scatter"):
-                continue
-            assert key in value, f"{path}.{key} is missing"
-            check(value[key], inner, f"{path}.{key}")
-    elif isinstance(schema, list):
-        assert isinstance(value, list), f"{path} is no list"
-        for i, element in enumerate(value):
-            check(element, schema[0], f"{path}[{i}]")
-    else:
-        assert isinstance(value, schema), f"{path} is {value!r}"
+def natural(value):
+    return type(value) is int and value >= 0
 
 
-report = json.load(open(sys.argv[1]))
-check(report, REPORT, "report")
-assert report["version"] == 1
-for function in report["functions"]:
-    for collective in function["collectives"]:
-        assert collective["kind"] in KINDS, collective["kind"]
+def number(value):
+    return type(value) in (int, float) and math.isfinite(value) and value >= 0
+
+
+def string(value):
+    return type(value) is str
+
+
+def boolean(value):
+    return type(value) is bool
+
+
+def one_of(*values):
+    return lambda value: value in values
+
+
+def matches(pattern):
+    return lambda value: string(value) and pattern.match(value) is not None
+
+
+def many(check):
+    def each(value):
+        return type(value) is list and all(check(entry) for entry in value)
+    return each
+
+
+def record(**fields):
+    def check(value):
+        if type(value) is not dict:
+            return False
+        for name, field in fields.items():
+            if name not in value:
+                sys.exit(f"no field '{name}' in {value}")
+            if not field(value[name]):
+                sys.exit(f"'{name}' is not as it should be: {value[name]}")
+        return True
+    return check
+
+
+MESH = many(record(axis=string, size=natural))
+COLLECTIVE = record(
+    kind=one_of(*KINDS), axes=many(matches(AXIS)),
+    op=one_of("sum", "max", "min", "none"), group_size=natural, bytes=natural,
+    wire_bytes=natural, times=natural, predicted_us=number, loc=string,
+    reason=string, value=string, layer=string, requested=boolean,
+    advice=string, note=string)
+TENSORS = many(record(
+    name=string, role=one_of(*ROLES), **{"global": matches(TENSOR)},
+    local=matches(TENSOR), sharding=string, bytes=natural,
+    padding_bytes=natural))
+MEMORY = record(
+    parameters=natural, activations=natural, kv_cache=natural,
+    gradients=natural, optimizer=natural, padding=natural, capacity=natural,
+    fits=boolean, peak_op=string)
+FUNCTION = record(
+    name=string, mesh=string, collectives=many(COLLECTIVE), inputs=TENSORS,
+    outputs=TENSORS,
+    layers=many(record(name=string, comm_us=number, compute_us=number,
+                       ratio=number)),
+    memory=MEMORY, flops_per_device=natural, input_bytes_per_device=natural,
+    peak_bytes_per_device=natural, timed=boolean, comm_us=number,
+    compute_us=number, comm_compute_ratio=number, verified=string,
+    verify_us=number)
+REPORT = record(
+    version=one_of(1), meshes=many(record(name=string, axes=MESH)), mesh=MESH,
+    machine=lambda value: value is None or string(value),
+    functions=many(FUNCTION))
+
+
+def check_sums(function):
+    """What can be computed from other fields is what these give."""
+    for c in function["collectives"]:
+        g = c["group_size"]
+        share = {"all_reduce": 2 * (g - 1) / g,
+                 "collective_permute": 1}.get(c["kind"], (g - 1) / g)
+        assert c["wire_bytes"] == math.ceil(share * c["bytes"] - 1e-9), c
+        reduces = c["kind"] in ("all_reduce", "reduce_scatter")
+        assert (c["op"] != "none") == reduces, c
+    time = sum(c["predicted_us"] * c["times"] for c in function["collectives"])
+    assert math.isclose(time, function["comm_us"], rel_tol=1e-3, abs_tol=0.01)
+    assert sum(i["bytes"] for i in function["inputs"]) == \
+        function["input_bytes_per_device"]
+    memory = function["memory"]
+    total = sum(memory[key] for key in ("parameters", "activations", "kv_cache",
+                                        "gradients", "optimizer"))
+    assert total == function["peak_bytes_per_device"]
+    assert memory["fits"] == (memory["capacity"] == 0 or
+                              total <= memory["capacity"])
+    for role, key in (("parameter", "parameters"), ("kv_cache", "kv_cache")):
+        assert memory[key] == sum(i["bytes"] for i in function["inputs"]
+                                  if i["role"] == role)
+    assert sum(layer["comm_us"] for layer in function["layers"]) <= \
+        function["comm_us"] + 0.01
+
+
+def main():
+    with open(sys.argv[1], encoding="utf-8") as file:
+        report = json.load(file)
+    if not REPORT(report):
+        sys.exit("the report is not one object")
+    for function in report["functions"]:
+        check_sums(function)
+
+
+if __name__ == "__main__":
+    main()

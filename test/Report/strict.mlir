@@ -1,18 +1,28 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Strict mode takes sums, which inner-dimension sharding means, and results that
-// are wanted so; a gather that no annotation asks for is an error.
-//
-// RUN: tp-opt %s --tp-shard -o %t.mlir
-// RUN: not tp-opt %s --tp-shard --tp-strict -o %t.mlir 2>&1 | FileCheck %s
-// CHECK: [TP0410]
+// Gathers and exchanges that no annotation asks for are errors; sums are not.
+
+// RUN: tp-opt %s --tp-strict --verify-diagnostics -o /dev/null
 
 spmd.mesh @mesh <["x"=4]>
 
-func.func @main(%a: tensor<256x32xf32> {spmd.sharding = #spmd.sharding<@mesh, [{"x"}, {}]>},
-                %w: tensor<32x64xf32> {spmd.sharding = #spmd.sharding<@mesh, [{"x"}, {}]>})
-    -> (tensor<256x64xf32> {spmd.sharding = #spmd.sharding<@mesh, [{"x"}, {}]>}) {
-  %y = tp.einsum "ik,kj->ij" %a, %w : (tensor<256x32xf32>, tensor<32x64xf32>) -> tensor<256x64xf32>
-  return %y : tensor<256x64xf32>
+func.func @main(
+    %w: tensor<16x8xf32> {tp.name = "w", spmd.sharding = #spmd.sharding<@mesh, [{"x"}, {}]>},
+    %v: tensor<16x8xf32> {tp.name = "v", spmd.sharding = #spmd.sharding<@mesh, [{}, {}]>}) {
+  // Nobody but its author wrote this.
+  %0 = spmd.all_gather %w [{"x"}, {}] in <@mesh, [{"x"}, {}]> out <@mesh, [{}, {}]> : tensor<16x8xf32> -> tensor<16x8xf32>
+  // A constraint asks for this.
+  %1 = spmd.all_gather %w [{"x"}, {}] in <@mesh, [{"x"}, {}]> out <@mesh, [{}, {}]> {tp.reason = "outer", tp.requested} : tensor<16x8xf32> -> tensor<16x8xf32>
+  // expected-error @+3 {{[TP0410] all_gather {x} of 'w', 384 B sent by every device, is asked for by no annotation}}
+  // expected-note @+2 {{it is here because of this: outer}}
+  // expected-note @+1 {{annotate 'w' as [{}, {}]}}
+  %2 = spmd.all_gather %w [{"x"}, {}] in <@mesh, [{"x"}, {}]> out <@mesh, [{}, {}]> {tp.reason = "outer"} : tensor<16x8xf32> -> tensor<16x8xf32>
+  // expected-error @+3 {{[TP0410] all_to_all {x} of 'w', 96 B sent by every device, is asked for by no annotation}}
+  // expected-note @+2 {{it is here because of this: mismatch}}
+  // expected-note @+1 {{make 'w' as [{}, {"x"}] from the start}}
+  %3 = spmd.all_to_all %w ["x": 0 -> 1] in <@mesh, [{"x"}, {}]> out <@mesh, [{}, {"x"}]> {tp.reason = "mismatch"} : tensor<16x8xf32> -> tensor<16x8xf32>
+  %4 = spmd.to_partial %v {"x"} in <@mesh, [{}, {}]> out <@mesh, [{}, {}], unreduced={"x"}> : tensor<16x8xf32> -> tensor<16x8xf32>
+  %5 = spmd.all_reduce %4 {"x"} in <@mesh, [{}, {}], unreduced={"x"}> out <@mesh, [{}, {}]> {tp.reason = "inner"} : tensor<16x8xf32> -> tensor<16x8xf32>
+  return
 }

@@ -92,8 +92,12 @@ struct ActivationPeak {
 ActivationPeak getActivationPeak(mlir::FunctionOpInterface function,
                                  ShardingTable &table);
 
-/// The machine that a pass option names: none if it is empty. Emits an error at
-/// `module` and fails if there is no such machine.
+/// On modules: the machine that Partition planned for, as its option names it.
+inline constexpr llvm::StringLiteral kMachineAttr = "tp.machine";
+
+/// The machine that a pass option names, or if it is empty the one that the
+/// module was planned for, if any. Emits an error at `module` and fails if
+/// there is no such machine.
 mlir::FailureOr<std::optional<Machine>>
 readMachineOption(mlir::ModuleOp module, llvm::StringRef option);
 

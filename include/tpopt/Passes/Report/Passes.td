@@ -15,8 +15,8 @@ def ReportPass : Pass<"tp-report", "::mlir::ModuleOp"> {
     HTML page (see `tpopt/Report/Report.h`). As a flag, a lone value is the file:
     `--tp-report=OUT.json`. The file is replaced only when all of it is written.
 
-    Times need a machine, or links on the mesh. Give the machine that
-    `tp-partition` was given.
+    Times need a machine, or links on the mesh. Without `machine`, it is the one
+    that `tp-partition` was given, which the module remembers.
 
     **Requires:** collectives are planned (`tp-plan-collectives`); types may be
     global or local.

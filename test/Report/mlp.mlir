@@ -1,17 +1,20 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What the reporting passes and the machine option refuse.
+// The report of a Megatron MLP holds every field of version 1, with the figures
+// of the rules: one all-reduce of 4x512 floats over model.
 //
-// RUN: not tp-opt %s --tp-shard="machine=abacus" -o %t.mlir 2>&1 | FileCheck %s --check-prefix=MACHINE
-// MACHINE: [TP0610] {{.*}}abacus
-// RUN: echo '{"name": "m", "flops": -1}' > %t.machine.json
-// RUN: not tp-opt %s --tp-shard="machine=%t.machine.json" -o %t.mlir 2>&1 | FileCheck %s --check-prefix=FILE
-// FILE: [TP0611]
-// RUN: not tp-opt %s --tp-shard --tp-report=%t.absent/report.json -o %t.mlir 2>&1 | FileCheck %s --check-prefix=WRITE
-// WRITE: [TP0612]
-// RUN: not tp-opt %s --tp-shard --tp-report=%t.report.txt -o %t.mlir 2>&1 | FileCheck %s --check-prefix=KIND
-// KIND: [TP0613]
+// RUN: tp-opt %s --tp-shard="machine=h200" --tp-report=%t.json -o %t.mlir 2> %t.table
+// RUN: %python %S/schema.py %t.json
+// RUN: FileCheck %s --input-file=%t.json
+// RUN: FileCheck %s --input-file=%t.table --check-prefix=TABLE
+// RUN: tp-opt %s --tp-shard --tp-report=%t.html -o %t.mlir 2> %t.table
+// RUN: FileCheck %s --input-file=%t.html --check-prefix=HTML
+// CHECK: "kind": "all_reduce"
+// TABLE: @main: 1 all_reduce
+// TABLE: all_reduce {{.*}}model
+// HTML: <html
+// HTML: all_reduce
 
 spmd.mesh @mesh <["data"=2, "model"=4]>
 

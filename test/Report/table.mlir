@@ -1,0 +1,46 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// The table sums collectives by kind and axes, and needs no machine.
+
+// RUN: tp-opt %s --tp-report -o /dev/null 2>&1 | FileCheck %s --match-full-lines
+// RUN: tp-opt %s --tp-report=machine=h100 -o /dev/null 2>&1 | FileCheck %s --check-prefix=TIMED
+
+// CHECK:      @main: 1 all_gather, 3 all_reduce; 9.5 KiB sent and 5.3 KiB held per device
+// CHECK-NEXT:   on data=2 x model=4, 8 devices
+// CHECK:        collective          axes                         count   payload      sent      time     share
+// CHECK-NEXT:   all_gather          data                             1   1.0 KiB     512 B         -       5 %
+// CHECK-NEXT:   all_reduce          model                            3   6.0 KiB   9.0 KiB         -      95 %
+// CHECK-NEXT:   total                                                4   7.0 KiB   9.5 KiB         -     100 %
+// CHECK:        largest, by bytes sent
+// CHECK-NEXT:     6.0 KiB  all_reduce {model} x2 of twice, {{.*}}table.mlir:[[#@LINE+26]]:10
+// CHECK-NEXT:         a loop
+// CHECK-NEXT:     3.0 KiB  all_reduce {model} of once, {{.*}}table.mlir:[[#@LINE+20]]:8
+// CHECK-NEXT:     512 B  all_gather {data} of x, {{.*}}table.mlir:[[#@LINE+16]]:8
+// CHECK:        memory per device
+// CHECK-NEXT:     activations        5.3 KiB  most at twice
+// CHECK-NEXT:     peak               5.3 KiB  capacity unknown
+
+// TIMED:      on data=2 x model=4, 8 devices (h100)
+// TIMED:      all_reduce          model                            3   6.0 KiB   9.0 KiB   30.0 us      75 %
+// TIMED:      peak               5.3 KiB  fits: 0.0 % of 74.5 GiB
+// TIMED:      compute {{.*}}, communication 40.0 us: ratio {{.*}}, the links are the bottleneck
+
+spmd.mesh @mesh <["data"=2, "model"=4]>
+
+func.func @main(
+    %x: tensor<16x16xf32> {tp.name = "x", spmd.sharding = #spmd.sharding<@mesh, [{"data"}, {}]>},
+    %w: tensor<16x32xf32> {tp.name = "w", spmd.sharding = #spmd.sharding<@mesh, [{"model"}, {}]>},
+    %a: tensor<16x16xf32> {tp.name = "a", spmd.sharding = #spmd.sharding<@mesh, [{}, {"model"}]>}) {
+  %0 = spmd.all_gather %x [{"data"}, {}] in <@mesh, [{"data"}, {}]> out <@mesh, [{}, {}]> : tensor<16x16xf32> -> tensor<16x16xf32>
+  %1 = tp.einsum "bi,io->bo" %a, %w {spmd.shardings = [#spmd.sharding<@mesh, [{}, {}], unreduced={"model"}>]}
+      : (tensor<16x16xf32>, tensor<16x32xf32>) -> tensor<16x32xf32> loc("once")
+  %2 = spmd.all_reduce %1 {"model"} in <@mesh, [{}, {}], unreduced={"model"}> out <@mesh, [{}, {}]> : tensor<16x32xf32> -> tensor<16x32xf32>
+  %3 = tp.for 2 (%2) {
+  ^bb0(%i: tensor<i32>, %b: tensor<16x32xf32>):
+    %4 = tp.einsum "bi,io->bo" %a, %w {spmd.shardings = [#spmd.sharding<@mesh, [{}, {}], unreduced={"model"}>]} : (tensor<16x16xf32>, tensor<16x32xf32>) -> tensor<16x32xf32> loc("twice")
+    %5 = spmd.all_reduce %4 {"model"} in <@mesh, [{}, {}], unreduced={"model"}> out <@mesh, [{}, {}]> {tp.reason = "a loop"} : tensor<16x32xf32> -> tensor<16x32xf32>
+    tp.yield %5 : tensor<16x32xf32>
+  } {spmd.shardings = [#spmd.sharding<@mesh, [{}, {}]>]} : (tensor<16x32xf32>) -> tensor<16x32xf32>
+  return
+}

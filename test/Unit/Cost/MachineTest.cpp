@@ -1,0 +1,171 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Machines, their files, and times by hand.
+
+#include "tpopt/Cost/Machine.h"
+
+#include "gtest/gtest.h"
+
+using namespace tp;
+
+namespace {
+
+Mesh makeMesh() {
+  Mesh mesh;
+  mesh.name = "mesh";
+  mesh.axes = {{"data", 2, {5e-6, 1 / 50e9}}, {"model", 4, {2e-6, 1 / 100e9}}};
+  mesh.hasLinks = true;
+  return mesh;
+}
+
+std::string getError(llvm::StringRef text) {
+  llvm::Expected<Machine> machine = parseMachine(text, "m.json");
+  return machine ? "" : llvm::toString(machine.takeError());
+}
+
+TEST(MachineTest, EveryBuiltInMachineIsComplete) {
+  for (llvm::StringRef name : getMachineNames()) {
+    llvm::Expected<Machine> machine = getMachine(name);
+    ASSERT_TRUE(bool(machine)) << name.str();
+    EXPECT_EQ(machine->name, name);
+    EXPECT_GT(machine->memoryBandwidth, 0);
+    EXPECT_GT(machine->link.alpha, 0);
+    EXPECT_GT(machine->link.beta, 0);
+    // Wider elements are never faster.
+    double last = machine->getFlops(4);
+    for (unsigned bits : {8, 16, 32, 64}) {
+      EXPECT_LE(machine->getFlops(bits), last) << name.str() << ' ' << bits;
+      EXPECT_GT(machine->getFlops(bits), 0);
+      last = machine->getFlops(bits);
+    }
+  }
+}
+
+TEST(MachineTest, UnknownMachineIsANamedError) {
+  llvm::Expected<Machine> machine = getMachine("h300");
+  ASSERT_FALSE(bool(machine));
+  std::string message = llvm::toString(machine.takeError());
+  EXPECT_NE(message.find("[TP0610] machine 'h300' is neither h100, h200, cpu"),
+            std::string::npos)
+      << message;
+}
+
+TEST(MachineTest, ReadsAFile) {
+  llvm::Expected<Machine> machine = parseMachine(
+      R"({"name": "a100", "flops": 250e12, "memory_bandwidth": 1.8e12,
+          "memory_bytes": 80e9, "link": {"us": 10.0, "gbps": 230.0}})",
+      "a100.json");
+  ASSERT_TRUE(bool(machine));
+  EXPECT_EQ(machine->name, "a100");
+  EXPECT_EQ(machine->memoryBytes, 80e9);
+  EXPECT_DOUBLE_EQ(machine->link.alpha, 10e-6);
+  EXPECT_DOUBLE_EQ(machine->link.beta, 1 / 230e9);
+  // What the file leaves out.
+  EXPECT_EQ(machine->getFlops(8), 250e12);
+  EXPECT_EQ(machine->getFlops(32), 125e12);
+  EXPECT_EQ(machine->getFlops(64), 62.5e12);
+}
+
+TEST(MachineTest, AFileWithoutANameIsCalledByItsPath) {
+  llvm::Expected<Machine> machine = parseMachine(
+      R"({"flops": 1, "memory_bandwidth": 1, "link": {"us": 1, "gbps": 1}})",
+      "my.json");
+  ASSERT_TRUE(bool(machine));
+  EXPECT_EQ(machine->name, "my.json");
+  EXPECT_EQ(machine->memoryBytes, 0);
+}
+
+TEST(MachineTest, SaysWhatIsWrongWithAFile) {
+  struct Case {
+    const char *text, *message;
+  };
+  const char *rest = R"("memory_bandwidth": 1, "link": {"us": 1, "gbps": 1}})";
+  for (const Case &c : {
+           Case{"[]", "the file is not one JSON object"},
+           Case{R"({"name": "", "flops": 1, )", "\"name\" is a string"},
+           Case{R"({"name": 3, "flops": 1, )", "\"name\" is a string"},
+           Case{R"({)", "\"flops\" is missing"},
+           Case{R"({"flops": 0, )", "\"flops\" is a positive number"},
+           Case{R"({"flops": -1, )", "\"flops\" is a positive number"},
+           Case{R"({"flops": "1", )", "\"flops\" is a positive number"},
+           Case{R"({"flops": 1, "memory": 1, )",
+                "\"memory\" is no key of a machine"},
+       }) {
+    std::string text = c.text;
+    if (text != "[]")
+      text += rest;
+    std::string error = getError(text);
+    EXPECT_EQ(error.find("[TP0611] m.json: "), 0u) << error;
+    EXPECT_NE(error.find(c.message), std::string::npos) << error;
+  }
+  EXPECT_NE(getError("{").find("[TP0611] m.json: "), std::string::npos);
+  EXPECT_NE(getError(R"({"flops": 1, "memory_bandwidth": 1})")
+                .find("\"link\" is missing"),
+            std::string::npos);
+  EXPECT_NE(
+      getError(R"({"flops": 1, "memory_bandwidth": 1, "link": {"us": 1}})")
+          .find("\"gbps\" is missing"),
+      std::string::npos);
+}
+
+TEST(MachineTest, LinksComeFromTheMachineOnlyWhereTheMeshHasNone) {
+  Machine machine = llvm::cantFail(getMachine("h200"));
+  Mesh own = makeMesh();
+  EXPECT_EQ(withMachineLinks(own, machine).axes[0].link, own.axes[0].link);
+  Mesh bare = makeMesh();
+  bare.hasLinks = false;
+  Mesh linked = withMachineLinks(bare, machine);
+  EXPECT_TRUE(linked.hasLinks);
+  for (const Axis &axis : linked.axes)
+    EXPECT_EQ(axis.link, machine.link);
+  EXPECT_FALSE(withMachineLinks(bare, std::nullopt).hasLinks);
+}
+
+TEST(MachineTest, ACollectiveFeelsTheWorstOfItsLinks) {
+  Mesh mesh = makeMesh();
+  AxisRef data = AxisRef::full(mesh, 0), model = AxisRef::full(mesh, 1);
+  EXPECT_DOUBLE_EQ(getCollectiveTime(mesh, model, 1e6), 2e-6 + 1e6 / 100e9);
+  EXPECT_DOUBLE_EQ(getCollectiveTime(mesh, {data, model}, 1e6),
+                   5e-6 + 1e6 / 50e9);
+  // Half of an axis runs over the links of the whole one.
+  EXPECT_DOUBLE_EQ(getCollectiveTime(mesh, AxisRef{1, 1, 2}, 1e6),
+                   getCollectiveTime(mesh, model, 1e6));
+}
+
+TEST(MachineTest, PlannerAndReportAgreeOnTime) {
+  // 64 KiB summed along model, then the plan's own cost of the same.
+  Mesh mesh = makeMesh();
+  TensorSharding from = TensorSharding::replicate(1), to = from;
+  from.unreduced = {AxisRef::full(mesh, 1)};
+  ReshardPlanner planner(mesh);
+  const ReshardPlan &plan = planner.plan(from, to, {16384}, 4);
+  ASSERT_EQ(plan.steps.size(), 1u);
+  EXPECT_EQ(plan.steps[0].getWire() * 4, 2 * 3 / 4.0 * 65536);
+  EXPECT_NEAR(
+      plan.cost,
+      getCollectiveTime(mesh, plan.steps[0].axes, plan.steps[0].getWire() * 4),
+      1e-12);
+}
+
+TEST(MachineTest, AnOpTakesTheLongerOfArithmeticAndTraffic) {
+  Machine machine;
+  machine.flops = 100;
+  machine.memoryBandwidth = 10;
+  EXPECT_EQ(getTime(machine, {1000, 10, true, 16}), 10);
+  EXPECT_EQ(getTime(machine, {1000, 1000, true, 16}), 100);
+  // Twice as wide, half as fast.
+  EXPECT_EQ(getTime(machine, {1000, 10, true, 32}), 20);
+}
+
+TEST(MachineTest, WithoutLinksOnlyContractionsAreWorthBytes) {
+  Mesh mesh = makeMesh();
+  mesh.hasLinks = false;
+  CostModel cost(mesh, std::nullopt);
+  EXPECT_EQ(cost.getCompute({6400, 1e6, true, 16}), 100);
+  EXPECT_LT(cost.getCompute({6400, 1e6, false, 16}),
+            cost.getLaunchPenalty(1e6));
+  EXPECT_FALSE(cost.countsPadding());
+}
+
+} // namespace
