@@ -95,6 +95,7 @@ def main():
     check = parser.parse_args().check
     pages = {"TPDialect.md": dialect("tp", "TP/TPOps.td"),
              "SPMDDialect.md": dialect("spmd", "SPMD/SPMDOps.td"),
+             "StepDialect.md": dialect("step", "Step/StepOps.td"),
              "Passes.md": passes(), "Errors.md": errors()}
     stale = []
     for name, text in pages.items():

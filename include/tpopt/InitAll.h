@@ -7,10 +7,12 @@
 #define TPOPT_INITALL_H
 
 #include "tpopt/Dialect/SPMD/SPMD.h"
+#include "tpopt/Dialect/Step/Step.h"
 #include "tpopt/Dialect/TP/TP.h"
 #include "tpopt/Passes/Collectives/Passes.h"
 #include "tpopt/Passes/Import/Passes.h"
 #include "tpopt/Passes/Localize/Passes.h"
+#include "tpopt/Passes/Lower/Passes.h"
 #include "tpopt/Passes/Partition/Passes.h"
 #include "tpopt/Passes/Pipelines/Pipelines.h"
 #include "tpopt/Passes/Propagate/Passes.h"
@@ -24,7 +26,7 @@ namespace tp {
 /// The dialects of this project. The readers of other projects' text are not
 /// among them: a tool that has the real StableHLO registers both.
 inline void registerTPOptDialects(mlir::DialectRegistry &registry) {
-  registry.insert<TPDialect, spmd::SPMDDialect>();
+  registry.insert<TPDialect, spmd::SPMDDialect, step::StepDialect>();
 }
 
 /// All passes and pipelines.
@@ -34,6 +36,7 @@ inline void registerTPOptPasses() {
   registerTPOptPartitionPasses();
   registerTPOptCollectivesPasses();
   registerTPOptLocalizePasses();
+  registerTPOptLowerPasses();
   registerTPOptPipelinesPasses();
   registerTPOptPipelines();
   registerTPOptReportPasses();

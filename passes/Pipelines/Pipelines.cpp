@@ -8,6 +8,7 @@
 #include "tpopt/Passes/Collectives/Passes.h"
 #include "tpopt/Passes/Import/Passes.h"
 #include "tpopt/Passes/Localize/Passes.h"
+#include "tpopt/Passes/Lower/Passes.h"
 #include "tpopt/Passes/Partition/Passes.h"
 #include "tpopt/Passes/Propagate/Passes.h"
 #include "tpopt/Support/ErrorCodes.h"
@@ -59,7 +60,24 @@ void tp::buildShardPipeline(OpPassManager &manager,
   }
 }
 
+void tp::buildCompilePipeline(OpPassManager &manager,
+                              const CompileOptions &options) {
+  buildShardPipeline(manager, options);
+  if (options.stopAfter != Stage::Localize)
+    return;
+  manager.addPass(createLowerToStepPass({options.target}));
+  manager.addNestedPass<step::ProgramOp>(createAssignBuffersPass());
+  if (!options.artifact.empty())
+    manager.addPass(createWriteArtifactPass({options.artifact}));
+}
+
 void tp::registerTPOptPipelines() {
+  static PassPipelineRegistration<CompileOptions> compile(
+      "tp-compile",
+      "Shard the program, lower it to steps, and compile it for a target",
+      [](OpPassManager &manager, const CompileOptions &options) {
+        buildCompilePipeline(manager, options);
+      });
   static PassPipelineRegistration<ShardOptions> shard(
       "tp-shard",
       "Shard the program over its mesh: propagate, partition, plan "

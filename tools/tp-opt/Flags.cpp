@@ -14,6 +14,10 @@ static llvm::cl::opt<std::string>
               llvm::cl::desc("Last stage of --tp-shard to run: import, "
                              "propagate, partition, collectives or localize"));
 
+static llvm::cl::opt<std::string> artifact(
+    "tp-artifact", llvm::cl::value_desc("file"),
+    llvm::cl::desc("Where --tp-compile writes the program for tp-run"));
+
 /// `--name` or `-name`, without the dashes; empty for anything else.
 static StringRef getFlag(StringRef argument) {
   if (!argument.consume_front("-"))
@@ -26,7 +30,7 @@ FailureOr<std::vector<std::string>>
 tp::expandFlags(ArrayRef<const char *> arguments) {
   std::vector<std::string> kept;
   std::string options;
-  StringRef needsShard;
+  StringRef needsShard, needsCompile;
   bool explains = false;
   for (StringRef argument : arguments) {
     StringRef flag, value;
@@ -34,6 +38,11 @@ tp::expandFlags(ArrayRef<const char *> arguments) {
     if (flag == "tp-stop-after") {
       options += (" stop-after=" + value).str();
       needsShard = flag;
+      continue;
+    }
+    if (flag == "tp-artifact") {
+      options += (" artifact=" + value).str();
+      needsCompile = flag;
       continue;
     }
     // A lone value is the whole program's file.
@@ -49,14 +58,17 @@ tp::expandFlags(ArrayRef<const char *> arguments) {
     options += " explain=true";
   for (std::string &argument : kept) {
     auto [flag, value] = getFlag(argument).split('=');
-    if (flag != "tp-shard")
+    if (flag != "tp-compile" && (flag != "tp-shard" || !needsCompile.empty()))
       continue;
-    argument = ("--tp-shard=" + value + options).str();
+    argument = ("--" + flag + "=" + value + options).str();
     return kept;
   }
-  if (needsShard.empty())
+  if (needsShard.empty() && needsCompile.empty())
     return kept;
-  llvm::errs() << "error: --" << needsShard
-               << " says how --tp-shard runs; give that, too\n";
+  llvm::errs() << "error: --"
+               << (needsCompile.empty() ? needsShard : needsCompile)
+               << " says how --"
+               << (needsCompile.empty() ? "tp-shard" : "tp-compile")
+               << " runs; give that, too\n";
   return failure();
 }

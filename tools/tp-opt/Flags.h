@@ -13,10 +13,11 @@
 
 namespace tp {
 
-/// Moves `--tp-stop-after=STAGE` into the options of `--tp-shard`, and makes it
-/// record what a `--tp-explain` beside it tells; `--tp-verify-against=FILE` is
-/// short for its option `whole`. Fails, having said why, if a
-/// flag needs a `--tp-shard` that is not there.
+/// Moves `--tp-stop-after=STAGE` into the options of `--tp-shard` or
+/// `--tp-compile`, and makes it record what a `--tp-explain` beside it tells;
+/// moves `--tp-artifact=FILE` into those of `--tp-compile`;
+/// `--tp-verify-against=FILE` is short for its option `whole`. Fails, having
+/// said why, if a flag needs a pipeline that is not there.
 mlir::FailureOr<std::vector<std::string>>
 expandFlags(llvm::ArrayRef<const char *> arguments);
 

@@ -3,9 +3,11 @@
 
 /// \file The order of the stages: the only place that knows it.
 ///
-///     import -> propagate -> partition -> collectives -> localize
+///     import -> propagate -> partition -> collectives -> localize -> lower
 ///
-/// `buildShardPipeline` is what `--tp-shard` runs and what embedders call.
+/// `buildShardPipeline` is what `--tp-shard` runs and what embedders call, up
+/// to localize; `buildCompilePipeline`, behind `--tp-compile`, goes to the
+/// artifact.
 
 #ifndef TPOPT_PASSES_PIPELINES_PIPELINES_H
 #define TPOPT_PASSES_PIPELINES_PIPELINES_H
@@ -65,7 +67,20 @@ struct ShardOptions : mlir::PassPipelineOptions<ShardOptions> {
 void buildShardPipeline(mlir::OpPassManager &manager,
                         const ShardOptions &options);
 
-/// Registers `--tp-shard`.
+/// The options of `--tp-compile="..."`: those of `--tp-shard`, and what to
+/// compile for.
+struct CompileOptions : ShardOptions {
+  Option<std::string> target{*this, "target", llvm::cl::desc("cpu"),
+                             llvm::cl::init("cpu")};
+  Option<std::string> artifact{
+      *this, "artifact", llvm::cl::desc("The .tpx file to write for tp-run")};
+};
+
+/// Adds all stages, and the writing of the artifact if `options` names one.
+void buildCompilePipeline(mlir::OpPassManager &manager,
+                          const CompileOptions &options);
+
+/// Registers `--tp-shard` and `--tp-compile`.
 void registerTPOptPipelines();
 
 } // namespace tp

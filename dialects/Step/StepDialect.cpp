@@ -1,0 +1,100 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// The `step` dialect and the arithmetic of its buffers.
+
+#include "tpopt/Dialect/Step/Step.h"
+
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace tp;
+using namespace tp::step;
+
+#include "tpopt/Dialect/Step/StepDialect.cpp.inc"
+#include "tpopt/Dialect/Step/StepEnums.cpp.inc"
+#define GET_ATTRDEF_CLASSES
+#include "tpopt/Dialect/Step/StepAttrs.cpp.inc"
+#define GET_TYPEDEF_CLASSES
+#include "tpopt/Dialect/Step/StepTypes.cpp.inc"
+
+void StepDialect::initialize() {
+  registerAttributes();
+  registerTypes();
+  addOperations<
+#define GET_OP_LIST
+#include "tpopt/Dialect/Step/StepOps.cpp.inc"
+      >();
+}
+
+void StepDialect::registerAttributes() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "tpopt/Dialect/Step/StepAttrs.cpp.inc"
+      >();
+}
+
+void StepDialect::registerTypes() {
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "tpopt/Dialect/Step/StepTypes.cpp.inc"
+      >();
+}
+
+bool step::isBuffer(Type type) {
+  auto memref = dyn_cast<MemRefType>(type);
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  if (!memref || !memref.hasStaticShape() ||
+      failed(memref.getStridesAndOffset(strides, offset)))
+    return false;
+  // ShapedType::kDynamic is negative.
+  return offset >= 0 && llvm::all_of(strides, [](int64_t s) { return s >= 0; });
+}
+
+Strides::Strides(MemRefType type) {
+  bool isStrided = succeeded(type.getStridesAndOffset(strides, offset));
+  (void)isStrided; // buffers are
+}
+
+SmallVector<int64_t> step::getDenseStrides(ArrayRef<int64_t> shape) {
+  SmallVector<int64_t> strides(shape.size(), 1);
+  for (size_t i = shape.size(); i-- > 1;)
+    strides[i - 1] = strides[i] * shape[i];
+  return strides;
+}
+
+MemRefType step::getBufferType(ArrayRef<int64_t> shape, Type element,
+                               ArrayRef<int64_t> strides, int64_t offset) {
+  if (offset == 0 && strides == ArrayRef<int64_t>(getDenseStrides(shape)))
+    return MemRefType::get(shape, element);
+  return MemRefType::get(
+      shape, element,
+      StridedLayoutAttr::get(element.getContext(), offset, strides));
+}
+
+bool step::isDense(MemRefType type) {
+  Strides layout(type);
+  return layout.offset == 0 &&
+         layout.strides == getDenseStrides(type.getShape());
+}
+
+int64_t step::getElementBytes(Type element) {
+  return llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
+}
+
+int64_t step::getEndByte(MemRefType type) {
+  if (type.getNumElements() == 0)
+    return 0;
+  Strides layout(type);
+  int64_t last = layout.offset;
+  for (auto [size, stride] : llvm::zip(type.getShape(), layout.strides))
+    last += (size - 1) * stride;
+  return (last + 1) * getElementBytes(type.getElementType());
+}
+
+Value step::getRoot(Value buffer) {
+  auto view = buffer.getDefiningOp<ViewOp>();
+  return view ? view.getSource() : buffer;
+}

@@ -1,0 +1,296 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// What steps demand of their operands.
+
+#include "tpopt/Dialect/Step/Step.h"
+
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+using namespace tp::step;
+
+#define GET_OP_CLASSES
+#include "tpopt/Dialect/Step/StepOps.cpp.inc"
+
+static MemRefType typeOf(Value value) {
+  return cast<MemRefType>(value.getType());
+}
+
+//===----------------------------------------------------------------------===//
+// Programs and buffers
+//===----------------------------------------------------------------------===//
+
+LogicalResult ProgramOp::verify() {
+  SmallVector<Type> wanted;
+  llvm::StringSet<> inputs, outputs;
+  auto addBuffer = [&](RankedTensorType type) {
+    wanted.push_back(MemRefType::get(type.getShape(), type.getElementType()));
+  };
+  for (auto input : getInputs().getAsRange<InputAttr>()) {
+    addBuffer(input.getType());
+    if (!inputs.insert(input.getName()).second)
+      return emitOpError() << "has two inputs " << input.getName();
+  }
+  for (auto output : getOutputs().getAsRange<OutputAttr>()) {
+    int64_t alias = output.getAlias();
+    if (alias < 0)
+      addBuffer(output.getType());
+    else if (alias >= int64_t(getInputs().size()) ||
+             cast<InputAttr>(getInputs()[alias]).getType() != output.getType())
+      return emitOpError() << "output " << output.getName()
+                           << " is no alias of an input of its type";
+    if (!outputs.insert(output.getName()).second)
+      return emitOpError() << "has two outputs " << output.getName();
+  }
+  if (getBody().getArgumentTypes() != TypeRange(wanted))
+    return emitOpError() << "arguments of the body must be the buffers of its "
+                            "inputs, then those of its outputs";
+  return success();
+}
+
+LogicalResult AllocOp::verify() {
+  if (!isDense(getType()))
+    return emitOpError() << "is dense, not " << getType();
+  if (getOffset() && (int64_t(*getOffset()) < 0 ||
+                      int64_t(*getOffset()) % kArenaAlignment != 0))
+    return emitOpError() << "lies at a multiple of " << kArenaAlignment;
+  return success();
+}
+
+LogicalResult ConstantOp::verify() {
+  auto value = dyn_cast<ShapedType>(getValue().getType());
+  if (!value || !isDense(getType()) ||
+      value.getShape() != getType().getShape() ||
+      value.getElementType() != getType().getElementType())
+    return emitOpError() << "of " << getValue().getType()
+                         << " is no dense buffer " << getType();
+  return success();
+}
+
+LogicalResult ViewOp::verify() {
+  MemRefType source = typeOf(getSource());
+  if (!isDense(source) || getSource().getDefiningOp<ViewOp>())
+    return emitOpError() << "is of an argument, an alloc or a constant";
+  if (getType().getElementType() != source.getElementType() ||
+      getEndByte(getType()) > getEndByte(source))
+    return emitOpError() << getType() << " does not lie inside " << source;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Copies and matrix products
+//===----------------------------------------------------------------------===//
+
+LogicalResult CopyOp::verify() {
+  MemRefType from = typeOf(getSource()), to = typeOf(getDestination());
+  if (from.getShape() != to.getShape() ||
+      from.getElementType() != to.getElementType() ||
+      from.getRank() > kMaxCopyRank)
+    return emitOpError() << "needs one shape of at most " << kMaxCopyRank
+                         << " dimensions and one element type";
+  return success();
+}
+
+LogicalResult FillOp::verify() {
+  MemRefType type = typeOf(getDestination());
+  if (getValue().getType() != type.getElementType() ||
+      type.getRank() > kMaxCopyRank)
+    return emitOpError() << "needs a value of the destination's element type "
+                            "and at most "
+                         << kMaxCopyRank << " dimensions";
+  return success();
+}
+
+LogicalResult MatmulOp::verify() {
+  constexpr unsigned row = kNumBatchDims, column = row + 1, rank = row + 2;
+  MemRefType a = typeOf(getA()), b = typeOf(getB()), c = typeOf(getC());
+  SmallVector<MemRefType> all{a, b, c};
+  for (Value operand : getPostOperands())
+    all.push_back(typeOf(operand));
+  for (MemRefType type : all)
+    if (type.getRank() != rank || type.getShape().take_front(kNumBatchDims) !=
+                                      c.getShape().take_front(kNumBatchDims))
+      return emitOpError()
+             << "operands have three equal batch dimensions, rows "
+                "and columns";
+  bool fits = a.getDimSize(row) == c.getDimSize(row) &&
+              b.getDimSize(column) == c.getDimSize(column) &&
+              a.getDimSize(column) == b.getDimSize(row);
+  for (Value operand : getPostOperands())
+    fits &= typeOf(operand).getShape() == c.getShape();
+  if (!fits)
+    return emitOpError() << "is of m x k, k x n and m x n matrices";
+  auto isFloat = [](MemRefType type) {
+    return type.getElementType().isF32() || type.getElementType().isBF16();
+  };
+  if (!llvm::all_of(all, isFloat) || a.getElementType() != b.getElementType() ||
+      (!c.getElementType().isF32() && c.getElementType() != a.getElementType()))
+    return emitOpError() << "is of two f32 or two bf16 matrices into f32 or "
+                            "their type";
+  auto hasUnitStride = [&](MemRefType type, bool orRows) {
+    Strides layout(type);
+    return layout.strides[column] == 1 || (orRows && layout.strides[row] == 1);
+  };
+  if (!hasUnitStride(a, true) || !hasUnitStride(b, true) ||
+      !hasUnitStride(c, false))
+    return emitOpError() << "needs unit strides along a row or column of A and "
+                            "B, and along the columns of C";
+  unsigned operands = llvm::count_if(getPostOps(), [](Attribute post) {
+    return cast<PostOpAttr>(post).getValue() <= PostOp::Multiply;
+  });
+  if (operands != getPostOperands().size())
+    return emitOpError() << "has one operand for each `add` and `multiply`";
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Collectives
+//===----------------------------------------------------------------------===//
+
+/// The size of an axis of the mesh of the program around `op`; none, with an
+/// error at `op`, if there is no such axis.
+static FailureOr<int64_t> getAxisSize(Operation *op,
+                                      tp::spmd::AxisRefAttr axis) {
+  auto program = op->getParentOfType<ProgramOp>();
+  tp::spmd::MeshOp mesh;
+  if (program && program.getMeshAttr())
+    mesh = tp::spmd::lookupMesh(program, program.getMeshAttr());
+  if (!mesh)
+    return op->emitOpError() << "stands in a program without a mesh";
+  tp::Mesh devices = mesh.toMesh();
+  if (!devices.find(axis.getName()))
+    return op->emitOpError()
+           << "mesh " << mesh.getSymName() << " has no axis " << axis.getName();
+  return tp::getSize(tp::spmd::resolveAxes(axis, devices));
+}
+
+LogicalResult CollectiveStartOp::verify() {
+  int64_t group = 1;
+  for (spmd::AxisRefAttr axis : getAxes().getAxes()) {
+    FailureOr<int64_t> size = getAxisSize(*this, axis);
+    if (failed(size))
+      return failure();
+    group *= *size;
+  }
+  MemRefType from = typeOf(getSource()), to = typeOf(getDestination());
+  Strides in(from), out(to);
+  if (in.strides != getDenseStrides(from.getShape()) ||
+      out.strides != getDenseStrides(to.getShape()) ||
+      from.getElementType() != to.getElementType())
+    return emitOpError() << "needs dense buffers of one element type";
+  bool scatters = getKind() == CollectiveKind::ReduceScatter;
+  bool gathers = getKind() == CollectiveKind::AllGather;
+  if (from.getNumElements() * (gathers ? group : 1) !=
+      to.getNumElements() * (scatters ? group : 1))
+    return emitOpError() << "sends " << from << " and receives " << to
+                         << " in a group of " << group;
+  bool reduces = scatters || getKind() == CollectiveKind::AllReduce;
+  if (reduces != getReduction().has_value() ||
+      getReduction() == Reduction::Prod)
+    return emitOpError() << "has a reduction, sum, max or min, if it reduces";
+  bool permutes = getKind() == CollectiveKind::CollectivePermute;
+  if (permutes != getPermutation().has_value() ||
+      (permutes && int64_t(getPermutation()->size()) != group))
+    return emitOpError() << "has a permutation of the group's " << group
+                         << " devices if it permutes";
+  return success();
+}
+
+LogicalResult CollectiveDoneOp::verify() {
+  if (!getToken().hasOneUse())
+    return emitOpError() << "waits for a collective that others wait for";
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Row programs
+//===----------------------------------------------------------------------===//
+
+int64_t RowsOp::getNumRows() {
+  int64_t rows = 1;
+  for (int64_t size : getDomain().drop_back())
+    rows *= size;
+  return rows;
+}
+
+LogicalResult RowsOp::verify() {
+  if (getDomain().empty() ||
+      llvm::any_of(getDomain(), [](int64_t size) { return size < 1; }))
+    return emitOpError() << "has a domain of at least one dimension, without "
+                            "empty ones";
+  if (getBody().getArgumentTypes() != getOperandTypes())
+    return emitOpError() << "body has one argument per operand, of its type";
+  for (Operation &op : getBody().front()) {
+    bool isOurs = isa<LoadOp, StoreOp, ReduceOp, IndexOp, CoordinateOp>(op);
+    bool isScalar =
+        isa<arith::ArithDialect, math::MathDialect>(op.getDialect()) &&
+        op.getNumResults() == 1 && op.getResult(0).getType().isIntOrFloat() &&
+        (op.hasTrait<OpTrait::Elementwise>() || isa<arith::ConstantOp>(op));
+    if (!isOurs && !isScalar)
+      return op.emitOpError() << "is no op for one element";
+  }
+  return success();
+}
+
+/// Shared by load and store; `shape` is what a buffer without indices has.
+static LogicalResult verifyAccess(Operation *op, Value buffer,
+                                  ValueRange indices, bool isWrite) {
+  auto rows = cast<RowsOp>(op->getParentOp());
+  auto argument = dyn_cast<BlockArgument>(buffer);
+  if (!argument ||
+      (isWrite && argument.getArgNumber() < rows.getReads().size()))
+    return op->emitOpError() << "accesses an operand of the row program"
+                             << (isWrite ? " that it writes" : "");
+  MemRefType type = typeOf(buffer);
+  if (!indices.empty()) {
+    if (int64_t(indices.size()) != type.getRank())
+      return op->emitOpError() << "has one index per dimension of " << type;
+    return success();
+  }
+  SmallVector<int64_t> shape(rows.getDomain());
+  if (isWrite && type.getRank() > 0 && type.getShape().back() == 1)
+    shape.back() = 1;
+  if (type.getShape() != ArrayRef<int64_t>(shape))
+    return op->emitOpError()
+           << "of " << type << " at a point of the domain [" << shape << "]";
+  return success();
+}
+
+LogicalResult LoadOp::inferReturnTypes(MLIRContext *context,
+                                       std::optional<Location>,
+                                       ValueRange operands, DictionaryAttr,
+                                       OpaqueProperties, RegionRange,
+                                       SmallVectorImpl<Type> &types) {
+  Type element = typeOf(operands[0]).getElementType();
+  if (auto integer = dyn_cast<IntegerType>(element))
+    element = IntegerType::get(context, integer.getWidth());
+  types.push_back(element);
+  return success();
+}
+
+LogicalResult LoadOp::verify() {
+  return verifyAccess(*this, getBuffer(), getIndices(), false);
+}
+
+LogicalResult StoreOp::verify() {
+  Type element = typeOf(getBuffer()).getElementType();
+  if (auto integer = dyn_cast<IntegerType>(element))
+    element = IntegerType::get(getContext(), integer.getWidth());
+  if (getValue().getType() != element)
+    return emitOpError() << "of " << getValue().getType() << " into "
+                         << getBuffer().getType();
+  return verifyAccess(*this, getBuffer(), getIndices(), true);
+}
+
+LogicalResult IndexOp::verify() {
+  auto rows = cast<RowsOp>((*this)->getParentOp());
+  if (int64_t(getDim()) < 0 || getDim() >= rows.getDomain().size())
+    return emitOpError() << "along dimension " << getDim() << " of a domain of "
+                         << rows.getDomain().size();
+  return success();
+}
+
+LogicalResult CoordinateOp::verify() {
+  return success(succeeded(getAxisSize(*this, getAxis())));
+}

@@ -1,0 +1,105 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// The `step` dialect: what one device does, in order.
+
+#ifndef TPOPT_DIALECT_STEP_STEPDIALECT
+#define TPOPT_DIALECT_STEP_STEPDIALECT
+
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
+include "mlir/IR/OpBase.td"
+
+def Step_Dialect : Dialect {
+  let name = "step";
+  let cppNamespace = "::tp::step";
+  let summary = "What one device does, in order";
+  let description = [{
+    A `step.program` is an entry of the artifact: a list of steps, executed one
+    after the other on every device. Each op that is not a buffer or a view is
+    one row of the runtime's step table.
+
+    Buffers are memrefs with static sizes and strides; a stride of 0 repeats a
+    dimension. The program's block arguments are its inputs, then the outputs that
+    have storage of their own; `step.alloc` is a place in the arena, `step.view`
+    reads a buffer with other sizes and strides and costs nothing. i1 takes one
+    byte.
+
+    All computing that is neither a matrix product nor communication is in row
+    programs: `step.rows`, whose body says what happens to one element, free of
+    any target.
+  }];
+  let useDefaultAttributePrinterParser = 1;
+  let useDefaultTypePrinterParser = 1;
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+                           "::tp::spmd::SPMDDialect", "::tp::TPDialect"];
+  let extraClassDeclaration = [{
+    void registerAttributes();
+    void registerTypes();
+  }];
+}
+
+def Step_Token : TypeDef<Step_Dialect, "Token"> {
+  let mnemonic = "token";
+  let summary = "A collective under way";
+}
+
+class Step_Enum<string name, string summary, list<I32EnumAttrCase> cases>
+    : I32EnumAttr<name, summary, cases> {
+  let cppNamespace = "::tp::step";
+}
+
+// The cases of these have the numbers that the artifact has.
+def Step_Role : Step_Enum<"Role", "what an input is", [
+    I32EnumAttrCase<"Activation", 0, "activation">,
+    I32EnumAttrCase<"Parameter", 1, "parameter">,
+    I32EnumAttrCase<"State", 2, "state">]>;
+def Step_Reduction : Step_Enum<"Reduction", "how to combine", [
+    I32EnumAttrCase<"Sum", 1, "sum">, I32EnumAttrCase<"Max", 2, "max">,
+    I32EnumAttrCase<"Min", 3, "min">, I32EnumAttrCase<"Prod", 4, "prod">]>;
+def Step_CollectiveKind : Step_Enum<"CollectiveKind", "what a collective does", [
+    I32EnumAttrCase<"AllReduce", 0, "all_reduce">,
+    I32EnumAttrCase<"AllGather", 1, "all_gather">,
+    I32EnumAttrCase<"ReduceScatter", 2, "reduce_scatter">,
+    I32EnumAttrCase<"AllToAll", 3, "all_to_all">,
+    I32EnumAttrCase<"CollectivePermute", 4, "collective_permute">]>;
+def Step_PostOp : I32Enum<"PostOp", "what follows a matrix product", [
+    I32EnumCase<"Add", 0, "add">, I32EnumCase<"Multiply", 1, "multiply">,
+    I32EnumCase<"Relu", 3, "relu">, I32EnumCase<"GeluErf", 4, "gelu_erf">,
+    I32EnumCase<"GeluTanh", 5, "gelu_tanh">, I32EnumCase<"Silu", 6, "silu">]> {
+  let cppNamespace = "::tp::step";
+}
+def Step_PostOpAttr : EnumAttr<Step_Dialect, Step_PostOp, "post">;
+def Step_PostOps : TypedArrayAttrBase<Step_PostOpAttr, "a list of post-ops">;
+
+def Step_InputAttr : AttrDef<Step_Dialect, "Input"> {
+  let mnemonic = "input";
+  let summary = "An input of a program";
+  let description = [{
+    Its name and role, and its type with the `#spmd.local` encoding that says
+    which part of which tensor a device holds; no encoding: all of it. `source`
+    is where a weight is stored.
+
+    Example: `#step.input<"w", parameter, tensor<4x8xf32, #spmd.local<@mesh, [{}, {"x"} ], global=[4, 16]>>>`
+  }];
+  let parameters = (ins "::mlir::StringAttr":$name,
+      EnumParameter<Step_Role>:$role, "::mlir::RankedTensorType":$type,
+      OptionalParameter<"::mlir::Attribute">:$source);
+  let assemblyFormat = "`<` $name `,` $role `,` $type (`,` `source` `=` $source^)? `>`";
+}
+
+def Step_OutputAttr : AttrDef<Step_Dialect, "Output"> {
+  let mnemonic = "output";
+  let summary = "An output of a program";
+  let description = [{
+    Like an input. An output with an `alias` is the storage of that input, which
+    the program overwrites.
+
+    Example: `#step.output<"cache", tensor<64x16xf32>, alias = 2>`
+  }];
+  let parameters = (ins "::mlir::StringAttr":$name, "::mlir::RankedTensorType":$type,
+      DefaultValuedParameter<"int64_t", "-1">:$alias);
+  let assemblyFormat = "`<` $name `,` $type (`,` `alias` `=` $alias^)? `>`";
+}
+
+#endif // TPOPT_DIALECT_STEP_STEPDIALECT

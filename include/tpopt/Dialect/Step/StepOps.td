@@ -1,0 +1,303 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Programs, buffers, steps, and what stands in a row program.
+
+#ifndef TPOPT_DIALECT_STEP_STEPOPS
+#define TPOPT_DIALECT_STEP_STEPOPS
+
+include "tpopt/Dialect/SPMD/SPMDDialect.td"
+include "tpopt/Dialect/Step/StepDialect.td"
+include "mlir/IR/BuiltinAttributeInterfaces.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def IsBuffer : CPred<"::tp::step::isBuffer($_self)">;
+def Step_Buffer : Type<And<[IsBuffer]>,
+    "memref with static sizes, strides of at least 0 and a static offset",
+    "::mlir::MemRefType">;
+def Step_Scalar : AnyTypeOf<[AnyFloat, AnySignlessInteger]>;
+
+class Step_Op<string mnemonic, list<Trait> traits = []>
+    : Op<Step_Dialect, mnemonic, traits> {
+  // The parts of the description, always in this order.
+  string meaning = "";
+  string constraints = "";
+  string example = "";
+  let description = !strconcat(
+      "**Meaning:** ", meaning, "\n\n",
+      !if(!empty(constraints), "", "**Constraints**\n" # constraints # "\n\n"),
+      "**Example:**\n\n```mlir\n", example, "\n```\n");
+}
+
+//===----------------------------------------------------------------------===//
+// Programs and buffers
+//===----------------------------------------------------------------------===//
+
+def Step_ProgramOp : Step_Op<"program", [Symbol, IsolatedFromAbove, NoTerminator, SingleBlock]> {
+  let summary = "An entry: its inputs, outputs and steps";
+  let meaning = [{the steps of the body, in order, on every device of the mesh. Block
+    arguments are the inputs' local buffers, then those of the outputs without
+    an alias. `positions` is how many entries the caches hold that the program
+    writes one part of. `arena` is the size in bytes of the memory that
+    `step.alloc`s lie in, once they have a place.}];
+  let constraints = [{
+    1. The body has one block, with a dense buffer of the local type for every
+       input and for every output without an alias.
+    2. An alias names an input with the output's type.
+    3. Names of inputs are distinct, and so are names of outputs.}];
+  let example = [{step.program @main on @mesh inputs [#step.input<"x", activation, tensor<4x8xf32>>]
+      outputs [#step.output<"y", tensor<4x8xf32>>] {
+  ^bb0(%x: memref<4x8xf32>, %y: memref<4x8xf32>):
+    step.copy %x to %y : memref<4x8xf32> to memref<4x8xf32>
+  }
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<FlatSymbolRefAttr>:$mesh,
+      TypedArrayAttrBase<Step_InputAttr, "inputs">:$inputs,
+      TypedArrayAttrBase<Step_OutputAttr, "outputs">:$outputs,
+      OptionalAttr<I64Attr>:$positions, OptionalAttr<I64Attr>:$arena);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $sym_name (`on` $mesh^)? `inputs` $inputs `outputs` $outputs
+    (`positions` $positions^)? (`arena` $arena^)? attr-dict-with-keyword $body
+  }];
+  let hasVerifier = 1;
+}
+
+def Step_AllocOp : Step_Op<"alloc", [MemoryEffects<[MemAlloc]>]> {
+  let summary = "A buffer in the arena";
+  let meaning = [{memory of the device for a while. `at` is its place in bytes from
+    the arena's start, once one is assigned; two buffers may have the same place
+    at different times.}];
+  let constraints = "1. The buffer is dense, and `at` a multiple of 64.";
+  let example = "%0 = step.alloc at 128 : memref<4x8xf32>";
+  let arguments = (ins OptionalAttr<I64Attr>:$offset);
+  let results = (outs Step_Buffer:$buffer);
+  let assemblyFormat = "(`at` $offset^)? attr-dict `:` type($buffer)";
+  let hasVerifier = 1;
+}
+
+def Step_ConstantOp : Step_Op<"constant", [Pure]> {
+  let summary = "A buffer known at compile time";
+  let meaning = "read-only memory with the value written.";
+  let constraints = "1. The buffer is dense and has the value's shape and element type.";
+  let example = "%0 = step.constant dense<[1.0, 2.0]> : tensor<2xf32> as memref<2xf32>";
+  let arguments = (ins ElementsAttr:$value);
+  let results = (outs Step_Buffer:$buffer);
+  let assemblyFormat = "$value attr-dict `as` type($buffer)";
+  let hasVerifier = 1;
+}
+
+def Step_ViewOp : Step_Op<"view", [Pure]> {
+  let summary = "A buffer read with other sizes and strides";
+  let meaning = "the same memory; nothing is executed.";
+  let constraints = [{
+    1. The source is dense: an argument, an alloc or a constant.
+    2. The view lies inside it, and has its element type.}];
+  let example = "%1 = step.view %0 : memref<4x8xf32> as memref<8x4xf32, strided<[1, 8]>>";
+  let arguments = (ins Step_Buffer:$source);
+  let results = (outs Step_Buffer:$view);
+  let assemblyFormat = "$source attr-dict `:` type($source) `as` type($view)";
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Steps
+//===----------------------------------------------------------------------===//
+
+def Step_CopyOp : Step_Op<"copy", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Copy a strided view";
+  let meaning = "every element of the source to the same index of the destination.";
+  let constraints = [{
+    1. Both have one shape and element type, of at most 8 dimensions.
+    2. They do not overlap.}];
+  let example = "step.copy %x to %y : memref<4x8xf32> to memref<4x8xf32>";
+  let arguments = (ins Step_Buffer:$source, Step_Buffer:$destination);
+  let assemblyFormat = "$source `to` $destination attr-dict `:` type($source) `to` type($destination)";
+  let hasVerifier = 1;
+}
+
+def Step_FillOp : Step_Op<"fill", [MemoryEffects<[MemWrite]>]> {
+  let summary = "Set all elements of a view";
+  let meaning = "every element of the destination becomes the value.";
+  let constraints = "1. The value has the destination's element type; at most 8 dimensions.";
+  let example = "step.fill %y with 0.0 : f32 in memref<4x8xf32>";
+  let arguments = (ins Step_Buffer:$destination, TypedAttrInterface:$value);
+  let assemblyFormat = "$destination `with` $value `in` type($destination) attr-dict";
+  let hasVerifier = 1;
+}
+
+def Step_MatmulOp : Step_Op<"matmul", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "A batch of matrix products with an epilogue";
+  let meaning = [{C[batch, m, n] = post-ops(sum_k A[batch, m, k] B[batch, k, n]), where
+    all operands have three batch dimensions, and strides of 0 repeat a matrix.
+    Products are accumulated in f32 and rounded once, after the post-ops. `add`
+    and `multiply` take an operand [batch, m, n] each: a bias has row stride 0.
+    `constant_b`: B is the same in all runs and may be repacked once.}];
+  let constraints = [{
+    1. A, B, C and the post-ops' operands have five dimensions that agree.
+    2. A and B have one element type, f32 or bf16; C has f32 or that type;
+       post-ops' operands f32 or bf16.
+    3. A and B have stride 1 along their row or their column, C along its
+       columns.
+    4. There is one operand for each `add` and `multiply`.}];
+  let example = [{step.matmul %a, %b into %c : memref<1x1x1x4x8xf32>, memref<1x1x1x8x16xf32> into memref<1x1x1x4x16xf32>}];
+  let arguments = (ins Step_Buffer:$a, Step_Buffer:$b, Step_Buffer:$c,
+      Variadic<Step_Buffer>:$post_operands,
+      DefaultValuedAttr<Step_PostOps, "{}">:$post_ops, UnitAttr:$constant_b);
+  let assemblyFormat = [{
+    $a `,` $b `into` $c (`then` $post_ops^)? (`with` `(` $post_operands^ `:` type($post_operands) `)`)?
+    (`constant_b` $constant_b^)? attr-dict `:` type($a) `,` type($b) `into` type($c)
+  }];
+  let hasVerifier = 1;
+}
+
+def Step_CollectiveStartOp : Step_Op<"collective_start", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Begin a collective";
+  let meaning = [{an exchange among the devices that differ along `axes` only, numbered
+    by their place along them, first axis most significant. Buffers are chunks, one
+    for each device of the group where the kind says so; see
+    `tprt::CollectiveKind`. Source and destination must be left alone until done.
+    A permutation gives, for each place, the one that it receives from, or -1
+    for zeros.}];
+  let constraints = [{
+    1. Source and destination are dense and have one element type; an all_gather
+       receives, a reduce_scatter sends group-size times the other's elements,
+       all others as many as they send.
+    2. all_reduce and reduce_scatter have a reduction (sum, max or min), others
+       none.
+    3. A collective_permute has a permutation with one entry per device of
+       the group, others none.
+    4. The program has the mesh, and the mesh the axes.}];
+  let example = [{%t = step.collective_start all_reduce sum <{"x"}> %a to %b : memref<4x8xf32> to memref<4x8xf32>}];
+  let arguments = (ins Step_CollectiveKind:$kind, OptionalAttr<Step_Reduction>:$reduction,
+      SPMD_AxisListAttr:$axes, Step_Buffer:$source, Step_Buffer:$destination,
+      OptionalAttr<DenseI64ArrayAttr>:$permutation);
+  let results = (outs Step_Token:$token);
+  let assemblyFormat = [{
+    $kind ($reduction^)? $axes $source `to` $destination
+    (`from` $permutation^)? attr-dict `:` type($source) `to` type($destination)
+  }];
+  let hasVerifier = 1;
+}
+
+def Step_CollectiveDoneOp : Step_Op<"collective_done", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Wait for a collective";
+  let meaning = "after it, the destination holds the result.";
+  let constraints = "1. The token is used once.";
+  let example = "step.collective_done %t";
+  let arguments = (ins Step_Token:$token);
+  let assemblyFormat = "$token attr-dict";
+  let hasVerifier = 1;
+}
+
+def Step_RowsOp : Step_Op<"rows", [SingleBlock, NoTerminator, IsolatedFromAbove,
+    AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "A row program: what happens to every element of a domain";
+  let meaning = [{the body runs for every point of `domain`; points that differ in the
+    last dimension only make a row. The body is written for one element:
+    `step.load` reads an operand at the point, `arith` and `math` ops compute,
+    `step.reduce` combines a value over the row, and its result is the same for
+    all points of it. Points are visited in any order, and a point's ops may be
+    computed more than once, so buffers that are written are not read.}];
+  let constraints = [{
+    1. The domain has at least one dimension, and sizes of at least 1.
+    2. The block has one argument per operand, of its type.
+    3. The body holds ops of this dialect that stand in row programs, and
+       element-wise arith and math ops on scalars.}];
+  let example = [{step.rows [4, 16] reads(%x : memref<4x16xf32>) writes(%y : memref<4x16xf32>) {
+  ^bb0(%a: memref<4x16xf32>, %b: memref<4x16xf32>):
+    %0 = step.load %a : memref<4x16xf32>
+    %1 = step.reduce max %0 : f32
+    %2 = arith.subf %0, %1 : f32
+    step.store %2 to %b : f32, memref<4x16xf32>
+  }
+  }];
+  let arguments = (ins DenseI64ArrayAttr:$domain, Variadic<Step_Buffer>:$reads,
+      Variadic<Step_Buffer>:$writes);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $domain (`reads` `(` $reads^ `:` type($reads) `)`)?
+    (`writes` `(` $writes^ `:` type($writes) `)`)? attr-dict-with-keyword $body
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The number of rows: all of the domain but its last dimension.
+    int64_t getNumRows();
+    int64_t getNumColumns() { return getDomain().back(); }
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// In the body of step.rows
+//===----------------------------------------------------------------------===//
+
+class Step_BodyOp<string mnemonic, list<Trait> traits = []>
+    : Step_Op<mnemonic, traits # [HasParent<"RowsOp">]>;
+
+def Step_LoadOp : Step_BodyOp<"load", [MemoryEffects<[MemRead]>,
+    DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
+  let summary = "Read an operand";
+  let meaning = [{the element at the point; with `indices`, at these, which must lie
+    inside. Unsigned elements are read as signless.}];
+  let constraints = [{
+    1. The buffer is an argument of the row program.
+    2. Without indices it has the domain's shape; with them, one i64 per dimension.
+    3. The result is the element type.}];
+  let example = "%0 = step.load %a[%i, %j] : memref<4x16xf32>";
+  let arguments = (ins Step_Buffer:$buffer, Variadic<I64>:$indices);
+  let results = (outs Step_Scalar:$result);
+  let assemblyFormat = "$buffer (`[` $indices^ `]`)? attr-dict `:` type($buffer)";
+  let hasVerifier = 1;
+}
+
+def Step_StoreOp : Step_BodyOp<"store", [MemoryEffects<[MemWrite]>]> {
+  let summary = "Write an operand";
+  let meaning = [{the element at the point becomes the value; with `indices`, the one
+    there, which must lie inside. A buffer whose last size is 1 gets one value
+    per row.}];
+  let constraints = [{
+    1. The buffer is an argument of the row program for a buffer that it writes.
+    2. Without indices it has the domain's shape, or 1 as its last size and a value
+       that is the same for the whole row; with them, one i64 per dimension.
+    3. The value is of the element type.}];
+  let example = "step.store %0 to %b : f32, memref<4x16xf32>";
+  let arguments = (ins Step_Scalar:$value, Step_Buffer:$buffer, Variadic<I64>:$indices);
+  let assemblyFormat = "$value `to` $buffer (`[` $indices^ `]`)? attr-dict `:` type($value) `,` type($buffer)";
+  let hasVerifier = 1;
+}
+
+def Step_ReduceOp : Step_BodyOp<"reduce", [Pure, SameOperandsAndResultType]> {
+  let summary = "Combine a value over the row";
+  let meaning = "the sum, maximum, minimum or product of the value at all points of the row.";
+  let constraints = "1. The result has the value's type.";
+  let example = "%1 = step.reduce sum %0 : f32";
+  let arguments = (ins Step_Reduction:$kind, Step_Scalar:$value);
+  let results = (outs Step_Scalar:$result);
+  let assemblyFormat = "$kind $value attr-dict `:` type($result)";
+}
+
+def Step_IndexOp : Step_BodyOp<"index", [Pure]> {
+  let summary = "Where the point is";
+  let meaning = "the point's index in dimension `dim` of the domain.";
+  let constraints = "1. `dim` is a dimension of the domain.";
+  let example = "%i = step.index 1";
+  let arguments = (ins I64Attr:$dim);
+  let results = (outs I64:$result);
+  let assemblyFormat = "$dim attr-dict";
+  let hasVerifier = 1;
+}
+
+def Step_CoordinateOp : Step_BodyOp<"coordinate", [Pure]> {
+  let summary = "Where the device is";
+  let meaning = "the device's place along an axis of the program's mesh.";
+  let constraints = "1. The program has the mesh, and the mesh the axis.";
+  let example = "%i = step.coordinate <\"x\">";
+  let arguments = (ins SPMD_AxisRefAttr:$axis);
+  let results = (outs I64:$result);
+  let assemblyFormat = "$axis attr-dict";
+  let hasVerifier = 1;
+}
+
+#endif // TPOPT_DIALECT_STEP_STEPOPS

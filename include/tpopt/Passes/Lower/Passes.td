@@ -1,0 +1,67 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// The passes from the per-device program to steps.
+
+#ifndef TPOPT_PASSES_LOWER_PASSES
+#define TPOPT_PASSES_LOWER_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def LowerToStepPass : Pass<"tp-lower-to-step", "::mlir::ModuleOp"> {
+  let summary = "Turn the per-device program into steps";
+  let description = [{
+    Every function becomes a `step.program`. Transformer ops without a step of
+    their own are decomposed; chains of element-wise ops and row reductions
+    become row programs, contractions become matmuls with their epilogues,
+    collectives get packed chunks, and movements of data become views where
+    strides can say them and copies where not.
+
+    **Requires:** the program is local (`tp-localize`).
+
+    **Guarantees:** no function is left. Ops that have no lowering are errors.
+
+    **Example:** `test/Lower/mlp.mlir`
+  }];
+  let dependentDialects = ["::tp::TPDialect", "::tp::spmd::SPMDDialect",
+                           "::tp::step::StepDialect"];
+  let options = [
+    Option<"target", "target", "std::string", "\"cpu\"",
+           "What the steps are for: cpu">
+  ];
+}
+
+def AssignBuffersPass : Pass<"tp-assign-buffers", "::tp::step::ProgramOp"> {
+  let summary = "Give every buffer its place in the arena";
+  let description = [{
+    Buffers that are in use at the same time lie apart; others may share memory.
+    Large ones choose first, each the tightest gap that holds it.
+
+    **Requires:** nothing.
+
+    **Guarantees:** every `step.alloc` has a place, and the program the arena's
+    size.
+
+    **Example:** `test/Lower/assign-buffers.mlir`
+  }];
+}
+
+def WriteArtifactPass : Pass<"tp-write-artifact", "::mlir::ModuleOp"> {
+  let summary = "Compile the kernels and write the artifact";
+  let description = [{
+    Compiles row programs to native code and writes the `.tpx` that `tp-run`
+    executes. The module stays as it is.
+
+    **Requires:** steps whose buffers have places (`tp-assign-buffers`).
+
+    **Guarantees:** the same module and CPU give the same bytes. Nothing is
+    written if there is an error.
+
+    **Example:** `test/Unit/Execute/ExecuteTest.cpp`
+  }];
+  let options = [
+    Option<"file", "file", "std::string", "\"\"", "The file to write">
+  ];
+}
+
+#endif // TPOPT_PASSES_LOWER_PASSES

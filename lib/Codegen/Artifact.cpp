@@ -1,0 +1,594 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "tpopt/Codegen/Artifact.h"
+
+#include "tpopt/Codegen/ObjectCode.h"
+#include "tpopt/Codegen/RowEmitter.h"
+#include "tpopt/Program/ShardingTable.h"
+
+#include "runtime/Core/Artifact.h"
+#include "runtime/Core/ArtifactWriter.h"
+#include "runtime/Core/CpuFeatures.h"
+#include "runtime/Core/Shapes.h"
+
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace tp;
+
+// The enums of the dialect have the numbers of the format.
+static_assert(uint32_t(step::Role::State) == uint32_t(tprt::Role::State));
+static_assert(uint32_t(step::CollectiveKind::CollectivePermute) ==
+              uint32_t(tprt::CollectiveKind::CollectivePermute));
+static_assert(uint32_t(step::Reduction::Min) == uint32_t(tprt::Reduction::Min));
+static_assert(uint32_t(step::PostOp::Silu) == uint32_t(tprt::PostOpKind::Silu));
+static_assert(step::kMaxCopyRank == tprt::kMaxDims);
+static_assert(step::kNumBatchDims == tprt::kMaxBatch);
+
+static std::optional<tprt::DType> getDType(Type type) {
+  using tprt::DType;
+  if (auto integer = dyn_cast<IntegerType>(type)) {
+    bool isUnsigned = integer.isUnsigned();
+    switch (integer.getWidth()) {
+    case 1:
+      return DType::Bool;
+    case 8:
+      return isUnsigned ? DType::U8 : DType::I8;
+    case 16:
+      return isUnsigned ? DType::U16 : DType::I16;
+    case 32:
+      return isUnsigned ? DType::U32 : DType::I32;
+    case 64:
+      return isUnsigned ? DType::U64 : DType::I64;
+    default:
+      return std::nullopt;
+    }
+  }
+  return llvm::TypeSwitch<Type, std::optional<DType>>(type)
+      .Case([](Float64Type) { return DType::F64; })
+      .Case([](Float32Type) { return DType::F32; })
+      .Case([](BFloat16Type) { return DType::BF16; })
+      .Case([](Float16Type) { return DType::F16; })
+      .Case([](Float8E4M3FNType) { return DType::F8E4M3FN; })
+      .Case([](Float8E5M2Type) { return DType::F8E5M2; })
+      .Default(std::nullopt);
+}
+
+static absl::string_view toView(StringRef text) {
+  return {text.data(), text.size()};
+}
+
+namespace {
+
+class ArtifactBuilder {
+public:
+  explicit ArtifactBuilder(ModuleOp module) : module(module) {}
+  FailureOr<std::string> build();
+
+private:
+  // Tables that all entries share.
+  LogicalResult addMesh();
+  FailureOr<uint32_t> addInput(step::ProgramOp program, step::InputAttr input);
+  FailureOr<tprt::DType> getDTypeAt(Operation *op, Type type);
+  tprt::Range addAxes(ArrayRef<AxisRef> axes);
+  tprt::Range addDims(RankedTensorType type);
+  FailureOr<uint32_t> addSource(Operation *op, SourceAttr source);
+  uint32_t addCommunicator(spmd::AxisListAttr axes);
+  uint32_t addCoordinate(spmd::AxisRefAttr axis);
+  FailureOr<uint32_t> addKernel(step::RowsOp rows);
+  tprt::Range addIntegers(ArrayRef<int64_t> values) {
+    return writer.addAll<int64_t>(
+        absl::MakeConstSpan(values.data(), values.size()));
+  }
+
+  // One entry.
+  LogicalResult addEntry(step::ProgramOp program);
+  LogicalResult addStep(Operation *op);
+  LogicalResult addRows(step::RowsOp rows);
+  LogicalResult addCollective(step::CollectiveStartOp op);
+  void addMatmul(step::MatmulOp op);
+  void addCopy(step::CopyOp op);
+  void addFill(step::FillOp op);
+  void pushStep(Operation *op, tprt::StepKind kind, uint32_t row);
+  tprt::BufferRow getBuffer(Value buffer);
+  tprt::MatmulOperand getOperand(Value buffer);
+  tprt::DType dtypeOf(Value buffer) {
+    return *getDType(cast<MemRefType>(buffer.getType()).getElementType());
+  }
+
+  ModuleOp module;
+  tprt::ArtifactWriter writer;
+  std::optional<Mesh> mesh;
+  OwningOpRef<ModuleOp> kernels;
+  llvm::StringMap<uint32_t> kernelRows; ///< By the text of their program.
+  llvm::StringMap<std::pair<uint32_t, step::InputAttr>> inputs;
+  llvm::DenseMap<Attribute, uint32_t> communicators, coordinates;
+  llvm::DenseMap<Attribute, uint64_t> constants;
+
+  llvm::DenseMap<Value, tprt::BufferRow> roots; ///< Of the current entry.
+  llvm::DenseMap<Value, uint32_t> collectives;  ///< By token.
+  std::vector<tprt::StepRow> steps;
+  uint32_t numOutputs = 0;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Tables that all entries share
+//===----------------------------------------------------------------------===//
+
+LogicalResult ArtifactBuilder::addMesh() {
+  Attribute name;
+  for (auto program : module.getOps<step::ProgramOp>()) {
+    if (!program.getMeshAttr())
+      continue;
+    if (name && name != program.getMeshAttr())
+      return program.emitError() << prefix(ErrorCode::SeveralMeshes)
+                                 << "entries of one artifact run on one mesh";
+    name = program.getMeshAttr();
+    spmd::MeshOp op = spmd::lookupMesh(program, program.getMeshAttr());
+    if (!op)
+      return program.emitError() << prefix(ErrorCode::UnknownMesh)
+                                 << "the module has no mesh " << name;
+    mesh = op.toMesh();
+  }
+  if (mesh)
+    for (const Axis &axis : mesh->axes)
+      writer.add(tprt::MeshAxis{writer.text(axis.name), axis.size});
+  return success();
+}
+
+tprt::Range ArtifactBuilder::addAxes(ArrayRef<AxisRef> axes) {
+  SmallVector<tprt::AxisRefRow> rows;
+  for (const AxisRef &axis : axes)
+    rows.push_back({axis.axis, 0, axis.pre, axis.size});
+  return writer.addAll<tprt::AxisRefRow>(
+      absl::MakeConstSpan(rows.data(), rows.size()));
+}
+
+tprt::Range ArtifactBuilder::addDims(RankedTensorType type) {
+  auto local = dyn_cast_if_present<spmd::LocalAttr>(type.getEncoding());
+  std::optional<TensorSharding> sharding;
+  if (local && mesh)
+    sharding = std::get<TensorSharding>(
+        local.getSharding().resolve(*mesh, type.getRank()));
+  SmallVector<tprt::DimRow> rows;
+  for (int64_t dim = 0; dim < type.getRank(); ++dim)
+    rows.push_back(
+        {sharding ? local.getGlobal()[dim] : type.getDimSize(dim),
+         type.getDimSize(dim),
+         sharding ? addAxes(sharding->dims[dim].axes) : tprt::Range()});
+  return writer.addAll<tprt::DimRow>(
+      absl::MakeConstSpan(rows.data(), rows.size()));
+}
+
+/// The compiler slices the stored tensor and views the box, the artifact views
+/// the tensor and slices the view: [start, size] of a dimension is, where the
+/// view splits it, a slice of its major factor.
+FailureOr<uint32_t> ArtifactBuilder::addSource(Operation *op,
+                                               SourceAttr source) {
+  auto fail = [&] {
+    return op->emitError() << prefix(ErrorCode::BadSource) << "the part of '"
+                           << source.getTensor().getValue()
+                           << "' that a weight is cannot be sliced from a view "
+                              "of it";
+  };
+  auto toSpan = [](ArrayRef<int64_t> list) {
+    return absl::MakeConstSpan(list.data(), list.size());
+  };
+  auto factors =
+      tprt::factorReshape(toSpan(source.getSize()), toSpan(source.getView()));
+  if (!factors)
+    return fail();
+  struct Dim {
+    int64_t whole, start, size;
+    int64_t to; ///< Of the source's view; -1 for a dimension of 1.
+  };
+  SmallVector<Dim> dims;
+  for (auto [index, stored] : llvm::enumerate(source.getStored())) {
+    int64_t inner = 1, start = source.getStart()[index];
+    size_t first = dims.size();
+    for (const tprt::ReshapeFactor &factor : *factors) {
+      if (factor.from != index)
+        continue;
+      if (dims.size() > first)
+        inner *= factor.size;
+      dims.push_back({factor.size, 0, factor.size, factor.to});
+    }
+    if (dims.size() == first)
+      dims.push_back({1, 0, 1, -1});
+    if (stored % inner != 0 || start % inner != 0)
+      return fail();
+    dims[first].whole = stored / inner;
+    dims[first].start = start / inner;
+  }
+  SmallVector<int64_t> view, start, size, step(dims.size(), 1), permutation;
+  auto append = [&](int64_t to) {
+    for (auto [index, dim] : llvm::enumerate(dims))
+      if (dim.to == to)
+        permutation.push_back(index);
+  };
+  append(-1);
+  for (int64_t from : source.getPermutation())
+    append(from);
+  for (const Dim &dim : dims) {
+    view.push_back(dim.whole);
+    start.push_back(dim.start);
+    size.push_back(dim.size);
+  }
+  tprt::SourceRow row = {};
+  row.tensor = writer.text(toView(source.getTensor().getValue()));
+  row.stored = addIntegers(source.getStored());
+  row.view = addIntegers(view);
+  row.start = addIntegers(start);
+  row.size = addIntegers(size);
+  row.step = addIntegers(step);
+  row.permutation = addIntegers(permutation);
+  return writer.add(row);
+}
+
+FailureOr<tprt::DType> ArtifactBuilder::getDTypeAt(Operation *op, Type type) {
+  if (std::optional<tprt::DType> dtype = getDType(type))
+    return *dtype;
+  return op->emitError() << prefix(ErrorCode::UnsupportedType)
+                         << "the runtime has no elements of type " << type;
+}
+
+FailureOr<uint32_t> ArtifactBuilder::addInput(step::ProgramOp program,
+                                              step::InputAttr input) {
+  auto [it, isNew] = inputs.try_emplace(input.getName().getValue());
+  if (!isNew) {
+    if (it->second.second != input)
+      return program.emitError()
+             << prefix(ErrorCode::InputMismatch) << "input " << input.getName()
+             << " is " << input << " here and " << it->second.second
+             << " in another entry";
+    return it->second.first;
+  }
+  FailureOr<tprt::DType> dtype =
+      getDTypeAt(program, input.getType().getElementType());
+  if (failed(dtype))
+    return failure();
+  uint32_t source = tprt::kNone;
+  if (auto attribute = dyn_cast_if_present<SourceAttr>(input.getSource())) {
+    FailureOr<uint32_t> row = addSource(program, attribute);
+    if (failed(row))
+      return failure();
+    source = *row;
+  }
+  tprt::InputRow row = {};
+  row.name = writer.text(toView(input.getName().getValue()));
+  row.role = tprt::Role(input.getRole());
+  row.dtype = *dtype;
+  row.dims = addDims(input.getType());
+  row.source = source;
+  it->second = {writer.add(row), input};
+  return it->second.first;
+}
+
+uint32_t ArtifactBuilder::addCommunicator(spmd::AxisListAttr axes) {
+  auto [it, isNew] = communicators.try_emplace(axes);
+  if (isNew)
+    it->second = writer.add(tprt::CommunicatorRow{
+        addAxes(spmd::resolveAxes(axes.getAxes(), *mesh))});
+  return it->second;
+}
+
+uint32_t ArtifactBuilder::addCoordinate(spmd::AxisRefAttr axis) {
+  auto [it, isNew] = coordinates.try_emplace(axis);
+  if (isNew)
+    it->second = addAxes(spmd::resolveAxes(axis, *mesh)).first;
+  return it->second;
+}
+
+/// Row programs with the same text are one kernel.
+FailureOr<uint32_t> ArtifactBuilder::addKernel(step::RowsOp rows) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  llvm::interleaveComma(rows.getDomain(), os);
+  os << " : " << rows.getOperandTypes() << "\n";
+  rows.getBody().front().print(os);
+  auto [it, isNew] = kernelRows.try_emplace(text);
+  if (isNew) {
+    std::string name = "rows" + std::to_string(kernelRows.size() - 1);
+    OpBuilder builder = OpBuilder::atBlockEnd(kernels->getBody());
+    emitRows(builder, rows, name, RowPolicy());
+    it->second = writer.add(tprt::KernelRow{writer.text(name)});
+  }
+  return it->second;
+}
+
+//===----------------------------------------------------------------------===//
+// Steps
+//===----------------------------------------------------------------------===//
+
+tprt::BufferRow ArtifactBuilder::getBuffer(Value buffer) {
+  auto type = cast<MemRefType>(buffer.getType());
+  tprt::BufferRow row = roots.lookup(step::getRoot(buffer));
+  uint64_t begin =
+      step::Strides(type).offset * step::getElementBytes(type.getElementType());
+  row.offset += begin;
+  row.size = step::getEndByte(type) - begin;
+  return row;
+}
+
+tprt::MatmulOperand ArtifactBuilder::getOperand(Value buffer) {
+  tprt::MatmulOperand operand = {};
+  operand.buffer = getBuffer(buffer);
+  operand.dtype = dtypeOf(buffer);
+  llvm::copy(step::Strides(cast<MemRefType>(buffer.getType())).strides,
+             operand.strides);
+  return operand;
+}
+
+/// What traces and errors call a step: the name in its location, else its op.
+static std::string getStepName(Operation *op) {
+  std::string name = op->getName().stripDialect().str();
+  op->getLoc()->walk([&](Location loc) {
+    auto named = dyn_cast<NameLoc>(loc);
+    if (!named)
+      return WalkResult::advance();
+    name = named.getName().str();
+    return WalkResult::interrupt();
+  });
+  return name;
+}
+
+void ArtifactBuilder::pushStep(Operation *op, tprt::StepKind kind,
+                               uint32_t row) {
+  steps.push_back({kind, row, writer.text(getStepName(op))});
+}
+
+LogicalResult ArtifactBuilder::addRows(step::RowsOp rows) {
+  FailureOr<uint32_t> kernel = addKernel(rows);
+  if (failed(kernel))
+    return failure();
+  std::vector<tprt::BufferRow> buffers;
+  for (Value operand : rows->getOperands())
+    buffers.push_back(getBuffer(operand));
+  std::vector<tprt::ScalarRow> scalars;
+  for (spmd::AxisRefAttr axis : getCoordinates(rows))
+    scalars.push_back({tprt::ScalarKind::Coordinate, addCoordinate(axis), 0});
+  tprt::KernelCallRow call = {};
+  call.kernel = *kernel;
+  call.firstWritten = rows.getReads().size();
+  call.buffers = writer.addAll<tprt::BufferRow>(absl::MakeConstSpan(buffers));
+  call.scalars = writer.addAll<tprt::ScalarRow>(absl::MakeConstSpan(scalars));
+  call.rowEnd = rows.getNumRows();
+  pushStep(rows, tprt::StepKind::Kernel, writer.add(call));
+  return success();
+}
+
+void ArtifactBuilder::addMatmul(step::MatmulOp op) {
+  tprt::MatmulRow row = {};
+  ArrayRef<int64_t> shape = cast<MemRefType>(op.getC().getType()).getShape();
+  llvm::copy(shape.take_front(step::kNumBatchDims), row.batch);
+  row.m = shape[step::kNumBatchDims];
+  row.n = shape.back();
+  row.k = cast<MemRefType>(op.getA().getType()).getShape().back();
+  row.constantB = op.getConstantB();
+  SmallVector<tprt::PostOpRow> posts;
+  auto operand = op.getPostOperands().begin();
+  for (auto attribute : op.getPostOps().getAsRange<step::PostOpAttr>()) {
+    tprt::PostOpRow &post = posts.emplace_back();
+    post = {};
+    post.kind = tprt::PostOpKind(attribute.getValue());
+    if (attribute.getValue() <= step::PostOp::Multiply)
+      post.operand = getOperand(*operand++);
+  }
+  row.postOps = writer.addAll<tprt::PostOpRow>(
+      absl::MakeConstSpan(posts.data(), posts.size()));
+  row.a = getOperand(op.getA());
+  row.b = getOperand(op.getB());
+  row.c = getOperand(op.getC());
+  pushStep(op, tprt::StepKind::Matmul, writer.add(row));
+}
+
+LogicalResult ArtifactBuilder::addCollective(step::CollectiveStartOp op) {
+  tprt::CollectiveRow row = {};
+  row.kind = tprt::CollectiveKind(op.getKind());
+  row.communicator = addCommunicator(op.getAxes());
+  row.dtype = dtypeOf(op.getSource());
+  if (op.getReduction())
+    row.reduction = tprt::Reduction(*op.getReduction());
+  int64_t sent = cast<MemRefType>(op.getSource().getType()).getNumElements();
+  int64_t received =
+      cast<MemRefType>(op.getDestination().getType()).getNumElements();
+  row.count = std::min(sent, received);
+  if (op.getKind() == step::CollectiveKind::AllToAll)
+    row.count /= getSize(spmd::resolveAxes(op.getAxes().getAxes(), *mesh));
+  row.source = getBuffer(op.getSource());
+  row.destination = getBuffer(op.getDestination());
+  if (op.getPermutation())
+    row.permutation = addIntegers(*op.getPermutation());
+  uint32_t index = writer.add(row);
+  collectives[op.getToken()] = index;
+  pushStep(op, tprt::StepKind::CollectiveStart, index);
+  return success();
+}
+
+void ArtifactBuilder::addCopy(step::CopyOp op) {
+  auto from = cast<MemRefType>(op.getSource().getType());
+  tprt::CopyRow row = {};
+  row.rank = from.getRank();
+  row.dtype = dtypeOf(op.getSource());
+  llvm::copy(from.getShape(), row.sizes);
+  row.source = getBuffer(op.getSource());
+  row.destination = getBuffer(op.getDestination());
+  llvm::copy(step::Strides(from).strides, row.from.strides);
+  llvm::copy(
+      step::Strides(cast<MemRefType>(op.getDestination().getType())).strides,
+      row.to.strides);
+  pushStep(op, tprt::StepKind::Copy, writer.add(row));
+}
+
+void ArtifactBuilder::addFill(step::FillOp op) {
+  auto to = cast<MemRefType>(op.getDestination().getType());
+  tprt::FillRow row = {};
+  row.rank = to.getRank();
+  row.dtype = dtypeOf(op.getDestination());
+  llvm::copy(to.getShape(), row.sizes);
+  row.destination = getBuffer(op.getDestination());
+  llvm::copy(step::Strides(to).strides, row.to.strides);
+  if (auto number = dyn_cast<FloatAttr>(op.getValue()))
+    row.pattern = number.getValue().bitcastToAPInt().getZExtValue();
+  else
+    row.pattern = cast<IntegerAttr>(op.getValue()).getValue().getZExtValue();
+  pushStep(op, tprt::StepKind::Fill, writer.add(row));
+}
+
+/// A tensor's bytes as they lie in memory.
+static std::string getBytes(ElementsAttr value) {
+  std::string bytes;
+  auto dense = cast<DenseElementsAttr>(value);
+  size_t size = step::getElementBytes(dense.getElementType());
+  auto append = [&](const APInt &bits) {
+    uint64_t word = bits.getZExtValue();
+    bytes.append(reinterpret_cast<const char *>(&word), size);
+  };
+  if (isa<FloatType>(dense.getElementType()))
+    for (const APFloat &number : dense.getValues<APFloat>())
+      append(number.bitcastToAPInt());
+  else
+    for (const APInt &number : dense.getValues<APInt>())
+      append(number);
+  return bytes;
+}
+
+LogicalResult ArtifactBuilder::addStep(Operation *op) {
+  for (Value operand : op->getOperands())
+    if (auto type = dyn_cast<MemRefType>(operand.getType()))
+      if (failed(getDTypeAt(op, type.getElementType())))
+        return failure();
+  auto setRoot = [&](Value buffer, tprt::Space space, uint64_t offset) {
+    tprt::BufferRow &row = roots[buffer];
+    row.space = space;
+    row.offset = offset;
+  };
+  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+      .Case([](step::ViewOp) { return success(); })
+      .Case([&](step::AllocOp alloc) -> LogicalResult {
+        if (!alloc.getOffset())
+          return alloc.emitError() << prefix(ErrorCode::CodegenFailed)
+                                   << "has no place: run tp-assign-buffers";
+        setRoot(alloc, tprt::Space::Arena, *alloc.getOffset());
+        return success();
+      })
+      .Case([&](step::ConstantOp constant) -> LogicalResult {
+        if (!isa<DenseElementsAttr>(constant.getValue()))
+          return constant.emitError() << prefix(ErrorCode::UnsupportedType)
+                                      << "only dense constants can be stored";
+        auto [it, isNew] = constants.try_emplace(constant.getValue());
+        if (isNew)
+          it->second = writer.addConstant(getBytes(constant.getValue()));
+        setRoot(constant, tprt::Space::Constant, it->second);
+        return success();
+      })
+      .Case([&](step::RowsOp rows) { return addRows(rows); })
+      .Case([&](step::CollectiveStartOp start) { return addCollective(start); })
+      .Case([&](step::MatmulOp matmul) {
+        addMatmul(matmul);
+        return success();
+      })
+      .Case([&](step::CopyOp copy) {
+        addCopy(copy);
+        return success();
+      })
+      .Case([&](step::FillOp fill) {
+        addFill(fill);
+        return success();
+      })
+      .Case([&](step::CollectiveDoneOp done) {
+        pushStep(done.getToken().getDefiningOp(),
+                 tprt::StepKind::CollectiveDone,
+                 collectives.lookup(done.getToken()));
+        return success();
+      })
+      .Default([](Operation *other) {
+        return other->emitError()
+               << prefix(ErrorCode::UnsupportedOp) << "is no step";
+      });
+}
+
+LogicalResult ArtifactBuilder::addEntry(step::ProgramOp program) {
+  roots.clear();
+  steps.clear();
+  std::vector<int64_t> entryInputs;
+  std::vector<tprt::OutputRow> outputs;
+  Block &body = program.getBody().front();
+  for (auto [index, attribute] :
+       llvm::enumerate(program.getInputs().getAsRange<step::InputAttr>())) {
+    FailureOr<uint32_t> input = addInput(program, attribute);
+    if (failed(input))
+      return failure();
+    entryInputs.push_back(*input);
+    tprt::BufferRow &row = roots[body.getArgument(index)];
+    row.space = tprt::Space::Input;
+    row.index = *input;
+  }
+  unsigned next = entryInputs.size();
+  for (auto attribute : program.getOutputs().getAsRange<step::OutputAttr>()) {
+    FailureOr<tprt::DType> dtype =
+        getDTypeAt(program, attribute.getType().getElementType());
+    if (failed(dtype))
+      return failure();
+    tprt::OutputRow row = {};
+    row.name = writer.text(toView(attribute.getName().getValue()));
+    row.dtype = *dtype;
+    row.alias = tprt::kNone;
+    if (attribute.getAlias() >= 0) {
+      row.alias = entryInputs[attribute.getAlias()];
+    } else {
+      tprt::BufferRow &root = roots[body.getArgument(next++)];
+      root.space = tprt::Space::Output;
+      root.index = numOutputs + outputs.size();
+    }
+    row.dims = addDims(attribute.getType());
+    outputs.push_back(row);
+  }
+  for (Operation &op : body)
+    if (failed(addStep(&op)))
+      return failure();
+  tprt::EntryRow entry = {};
+  entry.name = writer.text(toView(program.getSymName()));
+  entry.inputs = writer.addAll<int64_t>(absl::MakeConstSpan(entryInputs));
+  entry.outputs = writer.addAll<tprt::OutputRow>(absl::MakeConstSpan(outputs));
+  entry.steps = writer.addAll<tprt::StepRow>(absl::MakeConstSpan(steps));
+  entry.arenaSize = program.getArena().value_or(0);
+  entry.positions = program.getPositions().value_or(0);
+  writer.add(entry);
+  numOutputs += outputs.size();
+  return success();
+}
+
+FailureOr<std::string> ArtifactBuilder::build() {
+  kernels = ModuleOp::create(module.getLoc());
+  if (failed(addMesh()))
+    return failure();
+  for (auto program : module.getOps<step::ProgramOp>())
+    if (failed(addEntry(program)))
+      return failure();
+  if (!kernelRows.empty()) {
+    std::string cpu = tprt::getHostCpu();
+    FailureOr<std::string> code = compileKernels(*kernels, cpu);
+    if (failed(code))
+      return failure();
+    writer.setBytes(tprt::SectionKind::ObjectCode, *code);
+    writer.setBytes(tprt::SectionKind::CpuFeatures, cpu);
+  }
+  std::string bytes = writer.finish();
+  // What the runtime would refuse is our mistake, and better found here.
+  auto check = tprt::Artifact::fromBytes(bytes);
+  if (!check.ok())
+    return module.emitError()
+           << prefix(ErrorCode::CodegenFailed) << "the artifact is broken: "
+           << StringRef(check.status().message().data(),
+                        check.status().message().size());
+  return bytes;
+}
+
+FailureOr<std::string> tp::buildCPUArtifact(ModuleOp module) {
+  return ArtifactBuilder(module).build();
+}

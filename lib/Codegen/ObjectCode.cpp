@@ -1,0 +1,188 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "tpopt/Codegen/ObjectCode.h"
+
+#include "tpopt/Support/ErrorCodes.h"
+
+#include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Math/Transforms/Passes.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/UB/IR/UBOps.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "mlir/Transforms/Passes.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FileUtilities.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Program.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/TargetParser/Host.h"
+
+using namespace mlir;
+using namespace tp;
+
+/// Functions as polynomials on vectors, and bf16 by integer arithmetic: CPUs
+/// round it differently, and not all can.
+static LogicalResult expandMath(ModuleOp module) {
+  RewritePatternSet patterns(module.getContext());
+  // The polynomials of sine and cosine lose their digits for large arguments,
+  // which rotary tables have.
+  auto isUsed = [](StringRef name) {
+    return name != math::SinOp::getOperationName() &&
+           name != math::CosOp::getOperationName();
+  };
+  populateMathPolynomialApproximationPatterns(patterns, isUsed);
+  arith::populateExpandBFloat16Patterns(patterns);
+  return applyPatternsGreedily(module, std::move(patterns));
+}
+
+static LogicalResult lowerToLLVM(ModuleOp module) {
+  PassManager manager(module.getContext());
+  manager.addPass(createCanonicalizerPass());
+  manager.addPass(createCSEPass());
+  manager.addPass(createSCFToControlFlowPass());
+  manager.addPass(createConvertMathToLLVMPass());
+  manager.addPass(createConvertMathToLibmPass());
+  manager.addPass(createConvertVectorToLLVMPass());
+  manager.addPass(createArithToLLVMConversionPass());
+  manager.addPass(createConvertControlFlowToLLVMPass());
+  manager.addPass(createConvertFuncToLLVMPass());
+  manager.addPass(createUBToLLVMConversionPass());
+  manager.addPass(createReconcileUnrealizedCastsPass());
+  return manager.run(module);
+}
+
+/// The code generator for `cpu`: architecture and features, nothing guessed.
+static std::unique_ptr<llvm::TargetMachine> createMachine(StringRef cpu,
+                                                          std::string &why) {
+  llvm::InitializeNativeTarget();
+  llvm::InitializeNativeTargetAsmPrinter();
+  llvm::Triple triple(llvm::sys::getProcessTriple());
+  const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, why);
+  if (!target)
+    return nullptr;
+  auto [architecture, list] = cpu.split(':');
+  SmallVector<StringRef> names;
+  list.split(names, ',', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
+  std::string features;
+  for (StringRef name : names)
+    features += (features.empty() ? "+" : ",+") + name.str();
+  return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
+      triple, architecture == "x86_64" ? "x86-64" : "generic", features,
+      llvm::TargetOptions(), llvm::Reloc::PIC_, std::nullopt,
+      llvm::CodeGenOptLevel::Aggressive));
+}
+
+static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager graphs;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PassBuilder builder(&machine);
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(graphs);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, graphs, modules);
+  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3)
+      .run(module, modules);
+}
+
+/// Links an object to a shared one, in files of the temporary folder.
+static FailureOr<std::string> link(ModuleOp module, StringRef object) {
+  auto fail = [&](const Twine &why) {
+    return module.emitError() << prefix(ErrorCode::LinkFailed)
+                              << "cannot link the kernels: " << why;
+  };
+  SmallString<128> objectPath, libraryPath;
+  int descriptor;
+  if (std::error_code error = llvm::sys::fs::createTemporaryFile(
+          "tp-kernels", "o", descriptor, objectPath))
+    return fail(error.message());
+  llvm::FileRemover removeObject(objectPath);
+  {
+    llvm::raw_fd_ostream file(descriptor, /*shouldClose=*/true);
+    file << object;
+    file.close();
+    if (file.has_error()) {
+      std::string why = file.error().message();
+      file.clear_error();
+      return fail(why);
+    }
+  }
+  if (std::error_code error =
+          llvm::sys::fs::createTemporaryFile("tp-kernels", "so", libraryPath))
+    return fail(error.message());
+  llvm::FileRemover removeLibrary(libraryPath);
+
+  llvm::ErrorOr<std::string> linker = llvm::sys::findProgramByName("ld.lld-22");
+  if (!linker)
+    linker = llvm::sys::findProgramByName("ld.lld");
+  if (!linker)
+    return fail("there is no ld.lld-22 on the PATH");
+  StringRef arguments[] = {
+      *linker,    "-shared", "--build-id=none", "-soname=tp-kernels",
+      objectPath, "-o",      libraryPath};
+  std::string why;
+  if (int code = llvm::sys::ExecuteAndWait(*linker, arguments, std::nullopt, {},
+                                           0, 0, &why))
+    return fail(*linker + " ended with " + Twine(code) +
+                (why.empty() ? "" : ": " + why));
+  auto library = llvm::MemoryBuffer::getFile(libraryPath);
+  if (!library)
+    return fail(library.getError().message());
+  return (*library)->getBuffer().str();
+}
+
+void tp::registerKernelDialects(DialectRegistry &registry) {
+  registry.insert<arith::ArithDialect, cf::ControlFlowDialect,
+                  func::FuncDialect, LLVM::LLVMDialect, math::MathDialect,
+                  scf::SCFDialect, ub::UBDialect, vector::VectorDialect>();
+  registerBuiltinDialectTranslation(registry);
+  registerLLVMDialectTranslation(registry);
+}
+
+FailureOr<std::string> tp::compileKernels(ModuleOp module, StringRef cpu) {
+  auto fail = [&](const Twine &why) {
+    return module.emitError() << prefix(ErrorCode::CodegenFailed)
+                              << "cannot compile the kernels: " << why;
+  };
+  if (failed(expandMath(module)) || failed(lowerToLLVM(module)))
+    return fail("lowering to the llvm dialect failed");
+
+  std::string why;
+  std::unique_ptr<llvm::TargetMachine> machine = createMachine(cpu, why);
+  if (!machine)
+    return fail(why);
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> code = translateModuleToLLVMIR(module, context);
+  if (!code)
+    return fail("translation to LLVM IR failed");
+  code->setTargetTriple(machine->getTargetTriple());
+  code->setDataLayout(machine->createDataLayout());
+  optimize(*code, *machine);
+
+  SmallString<0> object;
+  llvm::raw_svector_ostream stream(object);
+  llvm::legacy::PassManager emitter;
+  if (machine->addPassesToEmitFile(emitter, stream, nullptr,
+                                   llvm::CodeGenFileType::ObjectFile))
+    return fail("the target writes no object files");
+  emitter.run(*code);
+  return link(module, object);
+}

@@ -1,0 +1,95 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Fewer and longer dimensions for row programs.
+
+#include "Lowering.h"
+
+using namespace mlir;
+using namespace tp;
+
+/// Whether dimension `dim` of the domain and the next are one for all operands.
+static bool canMerge(step::RowsOp rows, unsigned dim) {
+  bool joinsRows = dim + 2 == rows.getDomain().size();
+  for (Operation &op : rows.getBody().front()) {
+    if (joinsRows && isa<step::ReduceOp>(op))
+      return false;
+    if (auto index = dyn_cast<step::IndexOp>(op))
+      if (index.getDim() == dim || index.getDim() == dim + 1)
+        return false;
+  }
+  for (BlockArgument argument : rows.getBody().getArguments()) {
+    // Accesses by index do not follow the domain.
+    bool atPoint = llvm::any_of(argument.getUsers(), [](Operation *user) {
+      auto load = dyn_cast<step::LoadOp>(user);
+      auto store = dyn_cast<step::StoreOp>(user);
+      return (load && load.getIndices().empty()) ||
+             (store && store.getIndices().empty());
+    });
+    if (!atPoint)
+      continue;
+    auto type = cast<MemRefType>(argument.getType());
+    step::Strides layout(type);
+    int64_t size = type.getDimSize(dim + 1);
+    if (size != rows.getDomain()[dim + 1])
+      return false; // one value per row
+    if (layout.strides[dim] != layout.strides[dim + 1] * size)
+      return false;
+  }
+  return true;
+}
+
+/// Whether an operand is accessed by index somewhere, so that its type stays.
+static bool isIndexed(BlockArgument argument) {
+  return llvm::any_of(argument.getUsers(), [](Operation *user) {
+    auto load = dyn_cast<step::LoadOp>(user);
+    auto store = dyn_cast<step::StoreOp>(user);
+    return (load && !load.getIndices().empty()) ||
+           (store && !store.getIndices().empty());
+  });
+}
+
+static void merge(step::RowsOp rows, unsigned dim) {
+  OpBuilder builder(rows);
+  SmallVector<int64_t> domain(rows.getDomain());
+  domain[dim] *= domain[dim + 1];
+  domain.erase(domain.begin() + dim + 1);
+  rows.setDomain(domain);
+  rows.walk([&](step::IndexOp index) {
+    if (index.getDim() > dim)
+      index.setDim(index.getDim() - 1);
+  });
+  for (BlockArgument argument : rows.getBody().getArguments()) {
+    if (isIndexed(argument))
+      continue;
+    auto type = cast<MemRefType>(argument.getType());
+    step::Strides layout(type);
+    SmallVector<int64_t> shape(type.getShape()), strides(layout.strides);
+    shape[dim] *= shape[dim + 1];
+    strides[dim] = strides[dim + 1];
+    shape.erase(shape.begin() + dim + 1);
+    strides.erase(strides.begin() + dim + 1);
+    MemRefType merged = step::getBufferType(shape, type.getElementType(),
+                                            strides, layout.offset);
+    OpOperand &operand = rows->getOpOperand(argument.getArgNumber());
+    Value root = step::getRoot(operand.get());
+    if (root.getType() != merged)
+      root = step::ViewOp::create(builder, rows.getLoc(), merged, root);
+    operand.set(root);
+    argument.setType(merged);
+  }
+}
+
+void tp::collapseDomain(step::RowsOp rows) {
+  // An operand with both kinds of access would need two types.
+  for (BlockArgument argument : rows.getBody().getArguments())
+    if (isIndexed(argument) &&
+        llvm::any_of(argument.getUsers(), [](Operation *user) {
+          auto load = dyn_cast<step::LoadOp>(user);
+          return load && load.getIndices().empty();
+        }))
+      return;
+  for (size_t dim = rows.getDomain().size() - 1; dim-- > 0;)
+    if (canMerge(rows, dim))
+      merge(rows, dim);
+}

@@ -1,0 +1,294 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Contractions as matrix products.
+//
+// Every letter of an equation is a batch (in all three tensors), a row (left
+// and result), a column (right and result) or summed. A letter costs nothing
+// where all tensors walk through it as the continuation of another one; those
+// that remain beside one row, one column and one summed dimension become
+// batches, of which the library takes three. The result's layout is ours to
+// choose: the tensor's own order where its last letter is a row or a column,
+// else batches first, and the value is a view of that. Only what then still
+// does not fit is copied.
+
+#include "Lowering.h"
+
+#include "llvm/ADT/SmallSet.h"
+
+using namespace mlir;
+using namespace tp;
+
+namespace {
+
+enum Operand : unsigned { A, B, C, FirstPost };
+
+/// A letter, or several that walk as one, with its stride in every operand.
+struct Run {
+  int64_t size;
+  SmallVector<int64_t, 4> strides;
+};
+
+/// A contraction with one letter per dimension of every operand.
+struct Contraction {
+  std::string letters[3];
+  std::vector<View> operands; ///< A, B, C, then post-ops' with C's letters.
+
+  bool has(unsigned operand, char letter) const {
+    return StringRef(letters[operand]).contains(letter);
+  }
+  Run getRun(char letter) const {
+    Run run{1, {}};
+    for (auto [index, view] : llvm::enumerate(operands)) {
+      size_t dim = letters[std::min<size_t>(index, C)].find(letter);
+      bool isThere = dim != std::string::npos;
+      run.strides.push_back(isThere ? view.strides[dim] : 0);
+      if (isThere)
+        run.size = view.shape[dim];
+    }
+    return run;
+  }
+};
+
+struct MatmulPlan {
+  SmallVector<Run> batch;
+  Run m{1, {}}, n{1, {}}, k{1, {}};
+  /// The operand whose layout does not allow the plan, if any.
+  std::optional<Operand> blocker;
+};
+
+} // namespace
+
+/// Appends `inner`, as the continuation of the last run where all operands walk
+/// so.
+static void append(SmallVectorImpl<Run> &runs, const Run &inner) {
+  if (inner.size == 1)
+    return;
+  if (!runs.empty()) {
+    Run &outer = runs.back();
+    bool continues = true;
+    for (auto [a, b] : llvm::zip(outer.strides, inner.strides))
+      continues &= a == b * inner.size;
+    if (continues) {
+      outer = {outer.size * inner.size, inner.strides};
+      return;
+    }
+  }
+  runs.push_back(inner);
+}
+
+static MatmulPlan planMatmul(const Contraction &contraction) {
+  MatmulPlan plan;
+  size_t count = contraction.operands.size();
+  for (Run *run : {&plan.m, &plan.n, &plan.k})
+    run->strides.assign(count, 0);
+  SmallVector<Run> rows, columns, summed;
+  for (char letter : contraction.letters[C]) {
+    bool inA = contraction.has(A, letter), inB = contraction.has(B, letter);
+    append(inA && inB ? plan.batch
+           : inA      ? rows
+                      : columns,
+           contraction.getRun(letter));
+  }
+  // The last column is the one along which C has stride 1.
+  if (!columns.empty())
+    plan.n = columns.pop_back_val();
+  auto largest = llvm::max_element(
+      rows, [](const Run &a, const Run &b) { return a.size < b.size; });
+  if (largest != rows.end()) {
+    plan.m = *largest;
+    rows.erase(largest);
+  }
+  plan.batch.append(columns);
+  plan.batch.append(rows);
+  if (plan.n.size > 1 && plan.n.strides[C] != 1)
+    plan.blocker = C;
+  if (plan.batch.size() > step::kNumBatchDims)
+    plan.blocker = C;
+
+  // Summed letters in the order in which B has them: it may be a weight.
+  SmallVector<Run> order;
+  for (char letter : contraction.letters[B])
+    if (Run run = contraction.getRun(letter);
+        run.size > 1 && !contraction.has(C, letter))
+      order.push_back(run);
+  llvm::sort(order, [](const Run &a, const Run &b) {
+    return a.strides[B] > b.strides[B];
+  });
+  for (const Run &run : order)
+    append(summed, run);
+  if (summed.size() > 1) {
+    // One of the two walks through them unevenly.
+    bool isB = false;
+    for (size_t i = 1; i < summed.size(); ++i)
+      isB |= summed[i - 1].strides[B] != summed[i].strides[B] * summed[i].size;
+    plan.blocker = isB ? B : A;
+  }
+  if (!summed.empty())
+    plan.k = summed.front();
+  auto isMatrix = [](const Run &row, const Run &column, Operand operand) {
+    return row.size == 1 || column.size == 1 || row.strides[operand] == 1 ||
+           column.strides[operand] == 1;
+  };
+  if (!plan.blocker && !isMatrix(plan.m, plan.k, A))
+    plan.blocker = A;
+  if (!plan.blocker && !isMatrix(plan.k, plan.n, B))
+    plan.blocker = B;
+  return plan;
+}
+
+/// A dense matrix per batch: `row` and `column` are what an operand has of
+/// them.
+static View getOperand(const View &view, const MatmulPlan &plan, unsigned index,
+                       const Run &row, const Run &column) {
+  View result = view;
+  result.shape.assign(step::kNumBatchDims - plan.batch.size(), 1);
+  result.strides.assign(result.shape.size(), 0);
+  for (const Run &run : plan.batch) {
+    result.shape.push_back(run.size);
+    result.strides.push_back(run.strides[index]);
+  }
+  for (const Run *run : {&row, &column}) {
+    result.shape.push_back(run->size);
+    result.strides.push_back(run->strides[index]);
+  }
+  // A dimension of 1 may have any stride, and one of them is to be 1. Strides
+  // of a broadcast operand stay.
+  if (index <= C) {
+    int64_t &last = result.strides.back(), &first = *std::prev(&last);
+    if (column.size == 1 && first != 1)
+      last = 1;
+    else if (row.size == 1 && last != 1)
+      first = 1;
+    if (index == C && column.size == 1)
+      last = 1;
+  }
+  return result;
+}
+
+void ProgramLowering::lowerContraction(const Unit &unit) {
+  auto op = cast<EinsumOp>(unit.ops.front());
+  EinsumTerms terms = EinsumTerms::split(op.getEquation());
+  Value result = unit.ops.back()->getResult(0);
+  Type element = cast<RankedTensorType>(result.getType()).getElementType();
+  Contraction contraction;
+  contraction.letters[A] = terms.lhs.str();
+  contraction.letters[B] = terms.rhs.str();
+  contraction.letters[C] = terms.result.str();
+  View a = getView(op.getLhs()), b = getView(op.getRhs());
+
+  // The last letter of the result is a column; if it is one of A, sides change.
+  StringRef last = terms.result;
+  ArrayRef<int64_t> shape = op.getType().getShape();
+  while (!last.empty() && shape[last.size() - 1] == 1)
+    last = last.drop_back();
+  char column = last.empty() ? 0 : last.back();
+  if (column && contraction.has(A, column) && !contraction.has(B, column)) {
+    std::swap(a, b);
+    std::swap(contraction.letters[A], contraction.letters[B]);
+  }
+
+  // Batches, rows, columns: the order that always fits.
+  std::string ordered;
+  for (unsigned round = 0; round < 3; ++round)
+    for (char letter : contraction.letters[C]) {
+      bool inA = contraction.has(A, letter), inB = contraction.has(B, letter);
+      unsigned kind = inA && inB ? 0 : inA ? 1 : 2;
+      if (kind == round)
+        ordered += letter;
+    }
+  auto permute = [&](const View &view, StringRef from, StringRef to) {
+    SmallVector<int64_t> permutation;
+    for (char letter : to)
+      permutation.push_back(from.find(letter));
+    return view.transpose(permutation);
+  };
+
+  View c = allocateFor(result);
+  contraction.operands = {a, b, c};
+  SmallVector<Attribute> posts;
+  Value previous = op.getResult();
+  for (Operation *next : ArrayRef(unit.ops).drop_front()) {
+    step::PostOp kind = step::PostOp::Relu;
+    if (isa<AddOp, MulOp>(next)) {
+      kind = isa<AddOp>(next) ? step::PostOp::Add : step::PostOp::Multiply;
+      Value other = next->getOperand(next->getOperand(0) == previous ? 1 : 0);
+      View view = getView(other);
+      contraction.operands.push_back(view);
+    } else if (auto gelu = dyn_cast<GeluOp>(next)) {
+      kind = gelu.getTanh() ? step::PostOp::GeluTanh : step::PostOp::GeluErf;
+    } else if (isa<SiluOp>(next)) {
+      kind = step::PostOp::Silu;
+    }
+    posts.push_back(step::PostOpAttr::get(builder.getContext(), kind));
+    previous = next->getResult(0);
+  }
+
+  MatmulPlan plan = planMatmul(contraction);
+  View value = c;
+  auto makeDense = [&](Operand operand) {
+    // Letters of the result in its order, summed ones in B's: behind the rows
+    // in A, in front of the columns in B.
+    std::string wanted, columns;
+    for (char letter : ordered)
+      if (contraction.has(operand, letter))
+        (contraction.has(A, letter) ? wanted : columns) += letter;
+    for (char letter : contraction.letters[B])
+      if (!contraction.has(C, letter))
+        wanted += letter;
+    wanted += columns;
+    View &view = contraction.operands[operand];
+    View inOrder = permute(view, contraction.letters[operand], wanted);
+    view = allocate(inOrder.shape, inOrder.element);
+    copy(inOrder, view, op);
+    contraction.letters[operand] = wanted;
+  };
+  auto useOwnLayout = [&] {
+    View own = permute(c, contraction.letters[C], ordered);
+    own = allocate(own.shape, element);
+    value = permute(own, ordered, contraction.letters[C]);
+    contraction.operands[C] = own;
+    for (View &view : llvm::drop_begin(contraction.operands, size_t(FirstPost)))
+      view = permute(view, contraction.letters[C], ordered);
+    contraction.letters[C] = ordered;
+  };
+  // Only what stands in the way; if that is not enough, everything: then each
+  // kind of letter is one run in all operands but a post-op's.
+  llvm::SmallSet<unsigned, 3> changed;
+  while (plan.blocker && changed.size() < 3) {
+    Operand next = *plan.blocker;
+    for (Operand other : {C, A, B})
+      if (changed.contains(next))
+        next = other;
+    changed.insert(next);
+    if (next == C)
+      useOwnLayout();
+    else
+      makeDense(next);
+    plan = planMatmul(contraction);
+  }
+  if (plan.blocker)
+    return void(fail(op, ErrorCode::UnsupportedOp)
+                << "\"" << op.getEquation()
+                << "\" has more batch dimensions than a matmul takes");
+
+  auto get = [&](unsigned index, const Run &row, const Run &column) {
+    return getBuffer(
+        getOperand(contraction.operands[index], plan, index, row, column));
+  };
+  Value bufferA = get(A, plan.m, plan.k), bufferB = get(B, plan.k, plan.n),
+        bufferC = get(C, plan.m, plan.n);
+  SmallVector<Value> postBuffers;
+  for (size_t i = FirstPost; i < contraction.operands.size(); ++i)
+    postBuffers.push_back(get(i, plan.m, plan.n));
+  auto weight = dyn_cast<BlockArgument>(contraction.operands[B].root);
+  bool isConstant =
+      contraction.operands[B].root.getDefiningOp<step::ConstantOp>() != nullptr;
+  if (weight && weight.getArgNumber() < program.getInputs().size())
+    isConstant =
+        cast<step::InputAttr>(program.getInputs()[weight.getArgNumber()])
+            .getRole() == step::Role::Parameter;
+  step::MatmulOp::create(builder, loc, bufferA, bufferB, bufferC, postBuffers,
+                         builder.getArrayAttr(posts), isConstant);
+  views[result] = value;
+}

@@ -1,0 +1,369 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Programs, memory, and the order of units.
+
+#include "Lowering.h"
+
+#include "ScalarOps.h"
+
+#include "tpopt/Passes/Lower/Passes.h"
+#include "tpopt/Program/ShardingTable.h"
+
+namespace tp {
+#define GEN_PASS_DEF_LOWERTOSTEPPASS
+#include "tpopt/Passes/Lower/Passes.h.inc"
+} // namespace tp
+
+using namespace mlir;
+using namespace tp;
+using namespace tp::spmd;
+
+static RankedTensorType typeOf(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
+InFlightDiagnostic ProgramLowering::fail(Operation *op, ErrorCode code) {
+  failed = true;
+  return op->emitError() << prefix(code);
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+View ProgramLowering::allocate(ArrayRef<int64_t> shape, Type element) {
+  return View(step::AllocOp::create(builder, loc,
+                                    MemRefType::get(shape, element), nullptr));
+}
+
+View ProgramLowering::allocateFor(Value value) {
+  auto it = outputStorage.find(value);
+  if (it != outputStorage.end())
+    return View(it->second);
+  return allocate(typeOf(value).getShape(), typeOf(value).getElementType());
+}
+
+Value ProgramLowering::getBuffer(const View &view) {
+  MemRefType type = view.getType();
+  if (type == view.root.getType())
+    return view.root;
+  Value &buffer = buffers[{view.root, type}];
+  if (!buffer)
+    buffer = step::ViewOp::create(builder, loc, type, view.root);
+  return buffer;
+}
+
+void ProgramLowering::copy(const View &from, const View &to, Operation *op) {
+  // As few dimensions as strides allow: tables have room for eight.
+  View source = from, target = to;
+  size_t count = 0;
+  for (size_t i = 0; i < from.shape.size(); ++i) {
+    if (from.shape[i] == 1)
+      continue;
+    size_t last = count - 1;
+    int64_t size = from.shape[i];
+    if (count > 0 && source.strides[last] == size * from.strides[i] &&
+        target.strides[last] == size * to.strides[i]) {
+      source.shape[last] *= size;
+      --count;
+    } else {
+      source.shape[count] = size;
+    }
+    source.strides[count] = from.strides[i];
+    target.strides[count++] = to.strides[i];
+  }
+  source.shape.resize(count);
+  source.strides.resize(count);
+  target.shape = source.shape;
+  target.strides.resize(count);
+  if (count > step::kMaxCopyRank) {
+    fail(op, ErrorCode::TooManyDims)
+        << "moving " << count << " dimensions that do not merge";
+    return;
+  }
+  step::CopyOp::create(builder, loc, getBuffer(source), getBuffer(target));
+}
+
+void ProgramLowering::fill(const View &to, TypedAttr value, Operation *op) {
+  if (to.shape.size() > step::kMaxCopyRank)
+    fail(op, ErrorCode::TooManyDims)
+        << "filling " << to.shape.size() << " dimensions";
+  else
+    step::FillOp::create(builder, loc, getBuffer(to), value);
+}
+
+View ProgramLowering::getDense(const View &view, Operation *op) {
+  if (view.isDense()) {
+    View same = view;
+    same.strides = step::getDenseStrides(view.shape);
+    return same;
+  }
+  View dense = allocate(view.shape, view.element);
+  copy(view, dense, op);
+  return dense;
+}
+
+View ProgramLowering::getReshaped(const View &view, ArrayRef<int64_t> shape,
+                                  Operation *op) {
+  if (std::optional<View> reshaped = view.reshape(shape))
+    return *reshaped;
+  return *getDense(view, op).reshape(shape);
+}
+
+View ProgramLowering::getView(Value value) {
+  auto it = views.find(value);
+  if (it != views.end())
+    return it->second;
+  Operation *op = value.getDefiningOp();
+  View view;
+  if (isInline(value)) {
+    view = materialize(value);
+  } else if (auto constant = dyn_cast<ConstantOp>(op)) {
+    auto type = MemRefType::get(typeOf(value).getShape(),
+                                typeOf(value).getElementType());
+    view =
+        View(step::ConstantOp::create(builder, loc, type, constant.getValue()));
+  } else {
+    View input = getView(op->getOperand(0));
+    ArrayRef<int64_t> shape = typeOf(value).getShape();
+    if (auto transpose = dyn_cast<TransposeOp>(op))
+      view = input.transpose(transpose.getPermutation());
+    else if (auto broadcast = dyn_cast<BroadcastOp>(op))
+      view = input.broadcast(shape, broadcast.getDims());
+    else if (auto slice = dyn_cast<SliceOp>(op))
+      view = input.slice(slice.getStarts(), shape, slice.getStrides());
+    else
+      view = getReshaped(input, shape, op);
+  }
+  views[value] = view;
+  return view;
+}
+
+bool ProgramLowering::mayOverwrite(Value value, Operation *op) {
+  if (!value.hasOneUse() || *value.getUsers().begin() != op)
+    return false;
+  if (auto argument = dyn_cast<BlockArgument>(value))
+    return function.getArgAttr(argument.getArgNumber(), kDonatedAttr) !=
+           nullptr;
+  // The memory of a value that is no view is its own.
+  Operation *producer = value.getDefiningOp();
+  if (isa<DynamicUpdateSliceOp>(producer))
+    return !outputStorage.count(value);
+  return !isViewOp(producer) && !isa<ConstantOp>(producer) &&
+         !isInline(value) && !outputStorage.count(value) &&
+         getView(value).isRoot();
+}
+
+//===----------------------------------------------------------------------===//
+// Units
+//===----------------------------------------------------------------------===//
+
+void ProgramLowering::lowerUnit(const UnitGraph &graph, unsigned index) {
+  const Unit &unit = graph.get(index);
+  Operation *op = unit.ops.front();
+  loc = op->getLoc();
+  for (Operation *member : unit.ops)
+    for (Value result : member->getResults()) {
+      Type element = typeOf(result).getElementType();
+      auto integer = dyn_cast<IntegerType>(element);
+      bool isNarrowFloat =
+          isa<FloatType>(element) && element.getIntOrFloatBitWidth() < 16;
+      if (isNarrowFloat ||
+          (integer && integer.getWidth() != 1 &&
+           !llvm::isPowerOf2_32(integer.getWidth())) ||
+          (integer && integer.getWidth() == 4))
+        return void(fail(member, ErrorCode::UnsupportedType)
+                    << element << " elements cannot be computed yet");
+      if (typeOf(result).getNumElements() == 0)
+        return void(fail(member, ErrorCode::UnsupportedOp)
+                    << "a tensor without elements has no step");
+    }
+  if (unit.isRows)
+    return lowerRows(graph, index);
+  if (isa<EinsumOp>(op))
+    return lowerContraction(unit);
+  if (auto collective = dyn_cast<CollectiveOpInterface>(op))
+    return lowerCollective(collective);
+  if (auto shift = dyn_cast<ShiftOp>(op))
+    return lowerShift(shift);
+  if (auto update = dyn_cast<DynamicUpdateSliceOp>(op))
+    return lowerUpdate(update);
+  if (auto concat = dyn_cast<ConcatOp>(op))
+    return lowerConcat(concat);
+  if (auto pad = dyn_cast<PadOp>(op))
+    return lowerPad(pad);
+  fail(op, ErrorCode::UnsupportedOp)
+      << op->getName() << " has no lowering to steps";
+}
+
+//===----------------------------------------------------------------------===//
+// The program
+//===----------------------------------------------------------------------===//
+
+LogicalResult ProgramLowering::createProgram() {
+  builder.setInsertionPoint(function);
+  MLIRContext *context = builder.getContext();
+  unsigned numResults = function.getNumResults();
+  aliases.assign(numResults, -1);
+  SmallVector<Attribute> inputs, outputs;
+  SmallVector<Type> storage;
+  auto getType = [&](Type type) -> RankedTensorType {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    if (tensor && !isSupportedTensor(RankedTensorType::get(
+                      tensor.getShape(), tensor.getElementType())))
+      tensor = {};
+    if (!tensor)
+      fail(function, ErrorCode::UnsupportedType)
+          << "an entry takes and returns tensors, not " << type;
+    else
+      storage.push_back(
+          MemRefType::get(tensor.getShape(), tensor.getElementType()));
+    return tensor;
+  };
+  auto getNameOf = [&](StringAttr name, const char *kind, unsigned index) {
+    return name ? name : builder.getStringAttr(kind + Twine(index));
+  };
+  for (BlockArgument argument : function.getArguments()) {
+    unsigned index = argument.getArgNumber();
+    RankedTensorType type = getType(argument.getType());
+    if (!type)
+      return failure();
+    step::Role role = step::Role::Activation;
+    Attribute source = function.getArgAttr(index, kSourceAttr);
+    if (auto donated =
+            function.getArgAttrOfType<IntegerAttr>(index, kDonatedAttr)) {
+      role = step::Role::State;
+      if (aliases[donated.getInt()] >= 0) {
+        fail(function, ErrorCode::BadDonation)
+            << "arguments #" << aliases[donated.getInt()] << " and #" << index
+            << " are both donated to result #" << donated.getInt();
+        return failure();
+      }
+      aliases[donated.getInt()] = index;
+    } else if (source) {
+      role = step::Role::Parameter;
+    }
+    inputs.push_back(step::InputAttr::get(
+        context,
+        getNameOf(function.getArgAttrOfType<StringAttr>(index, kNameAttr),
+                  "arg", index),
+        role, type, source));
+  }
+  for (unsigned index = 0; index < numResults; ++index) {
+    RankedTensorType type = getType(function.getResultTypes()[index]);
+    if (!type)
+      return failure();
+    if (aliases[index] >= 0)
+      storage.pop_back();
+    outputs.push_back(step::OutputAttr::get(
+        context,
+        getNameOf(function.getResultAttrOfType<StringAttr>(index, kNameAttr),
+                  "result", index),
+        type, aliases[index]));
+  }
+  program = step::ProgramOp::create(
+      builder, function.getLoc(), function.getSymNameAttr(),
+      meshOp ? FlatSymbolRefAttr::get(meshOp.getSymNameAttr())
+             : FlatSymbolRefAttr(),
+      builder.getArrayAttr(inputs), builder.getArrayAttr(outputs),
+      /*positions=*/nullptr, /*arena=*/nullptr);
+  Block &body = program.getBody().emplaceBlock();
+  for (Type type : storage)
+    body.addArgument(type, function.getLoc());
+  return success();
+}
+
+void ProgramLowering::lowerResults() {
+  Operation *end = function.getBody().front().getTerminator();
+  loc = end->getLoc();
+  Block &body = program.getBody().front();
+  unsigned numInputs = function.getNumArguments(), next = numInputs;
+  // Aliased inputs are overwritten last, when nothing reads them any more but
+  // other results, which are set aside.
+  std::vector<std::pair<View, View>> late;
+  for (auto [value, alias] : llvm::zip(end->getOperands(), aliases)) {
+    View view = getView(value);
+    if (alias < 0) {
+      View storage{Value(body.getArgument(next++))};
+      if (view.root != storage.root)
+        copy(view, storage, end);
+      continue;
+    }
+    View storage{Value(body.getArgument(alias))};
+    if (view.root == storage.root && view.isRoot())
+      continue;
+    auto argument = dyn_cast<BlockArgument>(view.root);
+    if (argument && argument.getArgNumber() < numInputs) {
+      View aside = allocate(view.shape, view.element);
+      copy(view, aside, end);
+      view = aside;
+    }
+    late.push_back({view, storage});
+  }
+  for (auto &[view, storage] : late)
+    copy(view, storage, end);
+}
+
+LogicalResult ProgramLowering::run() {
+  if (!llvm::hasSingleElement(function.getBody()))
+    return function.emitError()
+           << prefix(ErrorCode::UnsupportedOp) << "a function has one block";
+  if (mlir::failed(createProgram()))
+    return failure();
+  FailureOr<LocalInfos> prepared = prepare(function, mesh ? &*mesh : nullptr);
+  if (mlir::failed(prepared))
+    return failure();
+  infos = std::move(*prepared);
+
+  Block &block = function.getBody().front(), &body = program.getBody().front();
+  builder.setInsertionPointToStart(&body);
+  for (BlockArgument argument : block.getArguments())
+    views[argument] = View(body.getArgument(argument.getArgNumber()));
+  unsigned next = block.getNumArguments();
+  for (auto [value, alias] :
+       llvm::zip(block.getTerminator()->getOperands(), aliases))
+    if (alias < 0)
+      outputStorage.try_emplace(value, body.getArgument(next++));
+  UnitGraph graph(block);
+  for (unsigned unit : graph.getOrder()) {
+    lowerUnit(graph, unit);
+    if (failed)
+      return failure();
+  }
+  lowerResults();
+  return failure(failed);
+}
+
+namespace {
+
+struct LowerToStep : tp::impl::LowerToStepPassBase<LowerToStep> {
+  using LowerToStepPassBase::LowerToStepPassBase;
+
+  void runOnOperation() override {
+    if (target != "cpu") {
+      getOperation().emitError()
+          << prefix(ErrorCode::UnknownTarget) << "there is no target '"
+          << target << "': write target=cpu";
+      return signalPassFailure();
+    }
+    for (auto function :
+         llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>())) {
+      if (function.isExternal())
+        continue;
+      MeshOp mesh;
+      // A program without a mesh runs on one device.
+      if (!getOperation().getOps<MeshOp>().empty()) {
+        FailureOr<MeshOp> found = tp::getMesh(function);
+        if (failed(found))
+          return signalPassFailure();
+        mesh = *found;
+      }
+      if (failed(ProgramLowering(function, mesh).run()))
+        return signalPassFailure();
+      function.erase();
+    }
+  }
+};
+
+} // namespace

@@ -1,0 +1,97 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file One function on its way to a step.program.
+///
+/// The values of a prepared function are memory (`View`), or are made in row
+/// programs. Units are lowered one after the other: each asks for the views of
+/// its operands and says where its results lie.
+
+#ifndef TPOPT_PASSES_LOWER_LOWERING_H
+#define TPOPT_PASSES_LOWER_LOWERING_H
+
+#include "Units.h"
+#include "View.h"
+
+namespace tp {
+
+class ProgramLowering {
+public:
+  /// `mesh` is null if the function has none.
+  ProgramLowering(mlir::func::FuncOp function, spmd::MeshOp meshOp)
+      : function(function), meshOp(meshOp), builder(function.getContext()) {
+    if (meshOp)
+      mesh = meshOp.toMesh();
+  }
+
+  /// Puts a program beside the function. Fails, with errors.
+  mlir::LogicalResult run();
+
+private:
+  class RowsBuilder;
+
+  // LowerToStep.cpp: the signature, units in order, results.
+  mlir::LogicalResult createProgram();
+  void lowerUnit(const UnitGraph &graph, unsigned index);
+  void lowerResults();
+  mlir::InFlightDiagnostic fail(mlir::Operation *op, ErrorCode code);
+
+  // LowerToStep.cpp: memory.
+  View allocate(llvm::ArrayRef<int64_t> shape, mlir::Type element);
+  /// Where a result of the function is to lie, else a new buffer.
+  View allocateFor(mlir::Value value);
+  mlir::Value getBuffer(const View &view);
+  View getView(mlir::Value value);
+  View getReshaped(const View &view, llvm::ArrayRef<int64_t> shape,
+                   mlir::Operation *op);
+  View getDense(const View &view, mlir::Operation *op);
+  void copy(const View &from, const View &to, mlir::Operation *op);
+  void fill(const View &to, mlir::TypedAttr value, mlir::Operation *op);
+  /// Whether the only use of `value`'s memory is `op`, so that it may write
+  /// there.
+  bool mayOverwrite(mlir::Value value, mlir::Operation *op);
+
+  // RowPrograms.cpp
+  void lowerRows(const UnitGraph &graph, unsigned index);
+  View materialize(mlir::Value inlineValue);
+  void lowerUpdate(DynamicUpdateSliceOp op);
+
+  // Movement.cpp
+  void lowerConcat(ConcatOp op);
+  void lowerPad(PadOp op);
+
+  // Contraction.cpp
+  void lowerContraction(const Unit &unit);
+
+  // Collectives.cpp
+  void lowerCollective(spmd::CollectiveOpInterface op);
+  void lowerShift(spmd::ShiftOp op);
+  View exchange(step::CollectiveKind kind, llvm::ArrayRef<AxisRef> axes,
+                const View &from, const View &to,
+                std::optional<step::Reduction> reduction = std::nullopt,
+                llvm::ArrayRef<int64_t> permutation = {});
+  View padTo(const View &view, llvm::ArrayRef<int64_t> shape,
+             mlir::Operation *op);
+
+  mlir::func::FuncOp function;
+  spmd::MeshOp meshOp;
+  std::optional<Mesh> mesh;
+  mlir::OpBuilder builder;
+  mlir::Location loc = builder.getUnknownLoc();
+  step::ProgramOp program;
+  LocalInfos infos;
+  bool failed = false;
+
+  llvm::DenseMap<mlir::Value, View> views;
+  llvm::DenseMap<std::pair<mlir::Value, mlir::Type>, mlir::Value> buffers;
+  /// For values that the function returns: the outputs' own storage.
+  llvm::DenseMap<mlir::Value, mlir::Value> outputStorage;
+  llvm::SmallVector<int64_t> aliases; ///< Per result, the input or -1.
+};
+
+/// Merges dimensions of a row program that all its operands walk through alike.
+void collapseDomain(step::RowsOp rows);
+
+} // namespace tp
+
+#endif // TPOPT_PASSES_LOWER_LOWERING_H

@@ -1,0 +1,367 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Prepare.h"
+
+#include "mlir/IR/Dominance.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/Transforms/CSE.h"
+#include "llvm/ADT/SmallPtrSet.h"
+
+using namespace mlir;
+using namespace tp;
+using namespace tp::spmd;
+
+static RankedTensorType typeOf(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
+static RankedTensorType withElement(Value like, Type element) {
+  return RankedTensorType::get(typeOf(like).getShape(), element);
+}
+
+static bool isKnownAtCompileTime(Value value) {
+  if (auto broadcast = value.getDefiningOp<BroadcastOp>())
+    return isKnownAtCompileTime(broadcast.getInput());
+  return value.getDefiningOp<ConstantOp>() || value.getDefiningOp<IotaOp>();
+}
+
+bool tp::isMatmul(EinsumOp op) {
+  EinsumTerms terms = EinsumTerms::split(op.getEquation());
+  Type element = typeOf(op.getLhs()).getElementType();
+  Type result = op.getType().getElementType();
+  bool contracts = llvm::any_of(terms.lhs, [&](char letter) {
+    return terms.rhs.contains(letter) && !terms.result.contains(letter);
+  });
+  return contracts && (element.isF32() || element.isBF16()) &&
+         (result.isF32() || result == element);
+}
+
+SmallVector<Operation *> tp::getEpilogue(EinsumOp op) {
+  SmallVector<Operation *> chain;
+  EinsumTerms terms = EinsumTerms::split(op.getEquation());
+  // In batches the matrix library is faster without an epilogue.
+  bool isBatched = llvm::any_of(terms.result, [&](char letter) {
+    return terms.lhs.contains(letter) && terms.rhs.contains(letter);
+  });
+  if (!isMatmul(op) || isBatched)
+    return chain;
+  Value value = op.getResult();
+  while (value.hasOneUse()) {
+    Operation *user = *value.getUsers().begin();
+    if (isa<AddOp, MulOp>(user)) {
+      Value other = user->getOperand(user->getOperand(0) == value ? 1 : 0);
+      // Scaling by a number is cheaper in a row program than from memory.
+      if (isKnownAtCompileTime(other))
+        break;
+    } else if (!isa<ReluOp, GeluOp, SiluOp>(user)) {
+      break;
+    }
+    chain.push_back(user);
+    value = user->getResult(0);
+  }
+  return chain;
+}
+
+//===----------------------------------------------------------------------===//
+// Encodings and manual regions
+//===----------------------------------------------------------------------===//
+
+/// Remembers what encodings say about `op`, if it needs them later.
+static LogicalResult remember(Operation *op, const Mesh *mesh,
+                              LocalInfos &infos) {
+  if (!isa<CollectiveOpInterface, MaskOp>(op))
+    return success();
+  RankedTensorType type = typeOf(op->getOperand(0));
+  auto local = dyn_cast_if_present<LocalAttr>(type.getEncoding());
+  if (!local || !mesh)
+    return op->emitError() << prefix(ErrorCode::NotLocal) << op->getName()
+                           << " is on a whole tensor: run tp-localize first";
+  auto resolved = local.getSharding().resolve(*mesh, type.getRank());
+  LocalInfo info;
+  info.sharding = std::get<TensorSharding>(resolved).getLayout();
+  info.global.assign(local.getGlobal().begin(), local.getGlobal().end());
+  if (auto collective = dyn_cast<CollectiveOpInterface>(op))
+    info.step = getStep(collective, *mesh);
+  if (auto partial = dyn_cast<ToPartialOp>(op))
+    info.sharding.kind = partial.getOutSharding().getKind();
+  else if (auto collective = dyn_cast<CollectiveOpInterface>(op))
+    info.sharding.kind = collective.getInSharding().getKind();
+  infos[op] = std::move(info);
+  return success();
+}
+
+static void stripEncoding(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  if (type && type.getEncoding())
+    value.setType(
+        RankedTensorType::get(type.getShape(), type.getElementType()));
+}
+
+/// The body of a manual region is written for one device, as all else is now.
+static void inlineManual(ManualOp op) {
+  Block &body = op.getBody().front();
+  for (auto [argument, input] : llvm::zip(body.getArguments(), op.getInputs()))
+    argument.replaceAllUsesWith(input);
+  Operation *end = body.getTerminator();
+  for (auto [result, value] : llvm::zip(op.getResults(), end->getOperands()))
+    result.replaceAllUsesWith(value);
+  end->erase();
+  op->getBlock()->getOperations().splice(op->getIterator(),
+                                         body.getOperations());
+  op.erase();
+}
+
+//===----------------------------------------------------------------------===//
+// Basic forms
+//===----------------------------------------------------------------------===//
+
+static void replace(Operation *op, ValueRange values) {
+  op->replaceAllUsesWith(values);
+  op->erase();
+}
+
+static void decomposeAll(Block &block,
+                         const llvm::SmallPtrSetImpl<Operation *> &keep) {
+  for (auto it = block.begin(); it != block.end();) {
+    auto op = dyn_cast<DecomposeOpInterface>(*it);
+    if (!op || keep.contains(op)) {
+      ++it;
+      continue;
+    }
+    OpBuilder builder(op);
+    Operation *before = op->getPrevNode();
+    SmallVector<Value> values = op.decompose(builder);
+    replace(op, values);
+    // What it is made of may be made of something, too.
+    it = before ? std::next(before->getIterator()) : block.begin();
+  }
+}
+
+/// Reduces over one dimension, the last: others move there and merge. Returns
+/// the result.
+static Value simplifyReduce(ReduceOp op) {
+  int64_t rank = typeOf(op.getInput()).getRank();
+  ArrayRef<int64_t> dims = op.getDims();
+  if (dims.size() == 1 && dims[0] == rank - 1)
+    return op.getResult();
+  OpBuilder builder(op);
+  Location loc = op.getLoc();
+  Type element = op.getType().getElementType();
+  SmallVector<int64_t> permutation, permuted;
+  for (int64_t dim = 0; dim < rank; ++dim)
+    if (!llvm::is_contained(dims, dim))
+      permutation.push_back(dim);
+  permutation.append(dims.begin(), dims.end());
+  int64_t merged = 1;
+  for (int64_t dim : permutation)
+    permuted.push_back(typeOf(op.getInput()).getDimSize(dim));
+  for (int64_t dim : dims)
+    merged *= typeOf(op.getInput()).getDimSize(dim);
+  SmallVector<int64_t> shape(op.getType().getShape());
+  shape.push_back(merged);
+  Value value = op.getInput();
+  if (!llvm::is_sorted(permutation))
+    value = TransposeOp::create(builder, loc,
+                                RankedTensorType::get(permuted, element), value,
+                                permutation);
+  if (dims.size() != 1)
+    value = ReshapeOp::create(builder, loc,
+                              RankedTensorType::get(shape, element), value);
+  Value result =
+      ReduceOp::create(builder, loc, op.getType(), op.getKind(), value,
+                       ArrayRef<int64_t>(int64_t(shape.size()) - 1));
+  replace(op, result);
+  return result;
+}
+
+namespace {
+/// Brings a contraction into a form that has a step.
+class EinsumSimplifier {
+public:
+  explicit EinsumSimplifier(EinsumOp op)
+      : op(op), builder(op), loc(op.getLoc()), lhs(op.getLhs()),
+        rhs(op.getRhs()) {
+    EinsumTerms terms = EinsumTerms::split(op.getEquation());
+    left = terms.lhs.str();
+    right = terms.rhs.str();
+    result = terms.result.str();
+  }
+
+  void run() {
+    bool changed = sumAlone(lhs, left, right);
+    changed |= sumAlone(rhs, right, left);
+    changed |= useNarrowOperands() || widenOperands();
+    if (changed) {
+      Type element = op.getType().getElementType();
+      Type computed =
+          typeOf(lhs).getElementType().isF32() ? builder.getF32Type() : element;
+      auto equation = left + "," + right + "->" + result;
+      auto changedOp =
+          EinsumOp::create(builder, loc, withElement(op.getResult(), computed),
+                           equation, lhs, rhs);
+      Value value = changedOp.getResult();
+      if (computed != element)
+        value = ConvertOp::create(builder, loc, op.getType(), value);
+      replace(op, value);
+      op = changedOp;
+    }
+    if (!isMatmul(op))
+      multiplyAndSum();
+  }
+
+private:
+  /// Sums over the letters that `value` alone has.
+  bool sumAlone(Value &value, std::string &letters, StringRef others) {
+    SmallVector<int64_t> dims, shape;
+    std::string rest;
+    for (auto [dim, letter] : llvm::enumerate(letters)) {
+      if (!StringRef(result).contains(letter) && !others.contains(letter)) {
+        dims.push_back(dim);
+        continue;
+      }
+      rest += letter;
+      shape.push_back(typeOf(value).getDimSize(dim));
+    }
+    if (dims.empty())
+      return false;
+    auto type = RankedTensorType::get(shape, typeOf(value).getElementType());
+    letters = rest;
+    value = simplifyReduce(
+        ReduceOp::create(builder, loc, type, ReductionKind::Sum, value, dims));
+    return true;
+  }
+
+  /// Operands that were widened from bf16 are contracted as they were: products
+  /// of two bf16 are exact in f32, where both ways add.
+  bool useNarrowOperands() {
+    auto getNarrow = [](Value value) -> Value {
+      auto convert = value.getDefiningOp<ConvertOp>();
+      bool widens = convert &&
+                    typeOf(convert.getInput()).getElementType().isBF16() &&
+                    typeOf(value).getElementType().isF32();
+      return widens ? convert.getInput() : Value();
+    };
+    Value a = getNarrow(lhs), b = getNarrow(rhs);
+    if (!a || !b)
+      return false;
+    lhs = a;
+    rhs = b;
+    return true;
+  }
+
+  /// f16 and the 8-bit floats are contracted in f32.
+  bool widenOperands() {
+    Type element = typeOf(lhs).getElementType();
+    if (!isa<FloatType>(element) || element.isF64() || element.isF32() ||
+        element.isBF16())
+      return false;
+    for (Value *value : {&lhs, &rhs})
+      *value = ConvertOp::create(
+          builder, loc, withElement(*value, builder.getF32Type()), *value);
+    return true;
+  }
+
+  /// A sum of products, as a row program: for types that the matrix library
+  /// does not know, and where nothing is summed.
+  void multiplyAndSum() {
+    std::string all = result;
+    SmallVector<int64_t> shape(op.getType().getShape());
+    for (auto [dim, letter] : llvm::enumerate(left))
+      if (!StringRef(result).contains(letter)) {
+        all += letter;
+        shape.push_back(typeOf(lhs).getDimSize(dim));
+      }
+    Type element = op.getType().getElementType();
+    auto spread = [&](Value value, StringRef letters) -> Value {
+      if (typeOf(value).getElementType() != element)
+        value =
+            ConvertOp::create(builder, loc, withElement(value, element), value);
+      // Broadcasting keeps the order of dimensions, so they come in order
+      // first.
+      SmallVector<int64_t> permutation =
+          llvm::to_vector(llvm::seq<int64_t>(0, letters.size()));
+      llvm::sort(permutation, [&](int64_t a, int64_t b) {
+        return all.find(letters[a]) < all.find(letters[b]);
+      });
+      SmallVector<int64_t> dims, permuted;
+      for (int64_t dim : permutation) {
+        dims.push_back(all.find(letters[dim]));
+        permuted.push_back(typeOf(value).getDimSize(dim));
+      }
+      value = TransposeOp::create(builder, loc,
+                                  RankedTensorType::get(permuted, element),
+                                  value, permutation);
+      return BroadcastOp::create(
+          builder, loc, RankedTensorType::get(shape, element), value, dims);
+    };
+    Value a = spread(lhs, left), b = spread(rhs, right);
+    Value product = MulOp::create(builder, loc, a.getType(), a, b);
+    if (all.size() == result.size())
+      return replace(op, product);
+    SmallVector<int64_t> dims =
+        llvm::to_vector(llvm::seq<int64_t>(result.size(), all.size()));
+    auto sum = ReduceOp::create(builder, loc, op.getType(), ReductionKind::Sum,
+                                product, dims);
+    replace(op, sum->getResults());
+    simplifyReduce(sum);
+  }
+
+  EinsumOp op;
+  OpBuilder builder;
+  Location loc;
+  Value lhs, rhs;
+  std::string left, right, result;
+};
+} // namespace
+
+FailureOr<LocalInfos> tp::prepare(func::FuncOp function, const Mesh *mesh) {
+  LocalInfos infos;
+  if (function
+          .walk([&](Operation *op) {
+            return succeeded(remember(op, mesh, infos))
+                       ? WalkResult::advance()
+                       : WalkResult::interrupt();
+          })
+          .wasInterrupted())
+    return failure();
+  Block &block = function.getBody().front();
+  function.walk([](Block *inner) {
+    for (Value argument : inner->getArguments())
+      stripEncoding(argument);
+    for (Operation &op : *inner)
+      for (Value result : op.getResults())
+        stripEncoding(result);
+  });
+  for (auto manual : llvm::make_early_inc_range(block.getOps<ManualOp>()))
+    inlineManual(manual);
+
+  IRRewriter rewriter(function.getContext());
+  DominanceInfo dominance;
+  auto shareEqual = [&] {
+    eliminateCommonSubExpressions(rewriter, dominance, function);
+  };
+  auto getEpilogues = [&] {
+    llvm::SmallPtrSet<Operation *, 16> all;
+    for (auto einsum : block.getOps<EinsumOp>())
+      for (Operation *op : getEpilogue(einsum))
+        all.insert(op);
+    return all;
+  };
+  // Twice: what decompositions have in common may end an epilogue early.
+  for (int round = 0; round < 2; ++round) {
+    shareEqual();
+    decomposeAll(block, getEpilogues());
+  }
+  for (auto reduce : llvm::make_early_inc_range(block.getOps<ReduceOp>()))
+    simplifyReduce(reduce);
+  for (auto einsum : llvm::make_early_inc_range(block.getOps<EinsumOp>()))
+    EinsumSimplifier(einsum).run();
+  shareEqual();
+  decomposeAll(block, getEpilogues());
+  for (Operation &op :
+       llvm::make_early_inc_range(llvm::reverse(block.without_terminator())))
+    if (op.use_empty() && isPure(&op))
+      op.erase();
+  return infos;
+}

@@ -1,0 +1,43 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file A function made ready for lowering: plain tensor types, and only ops
+/// that have a form of their own in steps.
+
+#ifndef TPOPT_PASSES_LOWER_PREPARE_H
+#define TPOPT_PASSES_LOWER_PREPARE_H
+
+#include "tpopt/Dialect/SPMD/SPMD.h"
+#include "tpopt/Dialect/TP/TP.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace tp {
+
+/// What the types' encodings said about an op.
+struct LocalInfo {
+  ReshardStep step;        ///< Of a collective.
+  TensorSharding sharding; ///< Of the input.
+  llvm::SmallVector<int64_t> global;
+};
+using LocalInfos = llvm::DenseMap<mlir::Operation *, LocalInfo>;
+
+/// Takes the encodings off, inlines manual regions, decomposes, and brings
+/// reductions and contractions into their basic forms: a reduction is over the
+/// last dimension, a contraction's letters are in the result or in both
+/// operands. `mesh` is null if the function has none. Fails, with an error,
+/// where the function is not local.
+mlir::FailureOr<LocalInfos> prepare(mlir::func::FuncOp function,
+                                    const Mesh *mesh);
+
+/// The ops that may follow a contraction as its epilogue: sums and products
+/// with another tensor, and activations, each the only use of the one before.
+llvm::SmallVector<mlir::Operation *> getEpilogue(EinsumOp op);
+
+/// Whether a contraction is a matrix product that the library computes: of f32
+/// or bf16, over at least one letter.
+bool isMatmul(EinsumOp op);
+
+} // namespace tp
+
+#endif // TPOPT_PASSES_LOWER_PREPARE_H

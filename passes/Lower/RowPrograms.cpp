@@ -1,0 +1,453 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Units that are computed element by element, as step.rows.
+
+#include "Lowering.h"
+#include "ScalarOps.h"
+
+using namespace mlir;
+using namespace tp;
+using namespace tp::spmd;
+
+static RankedTensorType typeOf(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
+/// Builds one row program. Operands are added as the body asks for them.
+class ProgramLowering::RowsBuilder {
+public:
+  RowsBuilder(ProgramLowering &lowering, ArrayRef<int64_t> domain,
+              const UnitGraph *graph = nullptr, unsigned unit = 0)
+      : lowering(lowering), graph(graph), unit(unit), loc(lowering.loc),
+        domain(domain.begin(), domain.end()), builder(lowering.builder) {
+    if (this->domain.empty())
+      this->domain.push_back(1); // a scalar is a row of one
+    builder.setInsertionPointToStart(&body);
+  }
+
+  using Level = UnitGraph::Level;
+
+  /// The value of a tensor of the domain's shape, or of that of its rows, at
+  /// the current point.
+  Value get(Value tensor) {
+    Value &scalar = scalars[tensor];
+    if (scalar)
+      return scalar;
+    Value made;
+    auto broadcast = tensor.getDefiningOp<BroadcastOp>();
+    if (graph && broadcast && graph->getLevel(unit, tensor))
+      made = get(broadcast.getInput());
+    else if (isInline(tensor))
+      made = getInline(tensor, llvm::to_vector(llvm::seq<int64_t>(
+                                   0, typeOf(tensor).getRank())));
+    else
+      made = load(lowering.getView(tensor));
+    return scalars[tensor] = made; // `scalar` may have moved
+  }
+  void set(Value tensor, Value scalar) { scalars[tensor] = scalar; }
+
+  /// The element of `view` at the point, whose dimensions it has, or those of
+  /// the rows.
+  Value load(const View &view) {
+    View spread = view;
+    while (spread.shape.size() < domain.size()) {
+      spread.strides.push_back(0);
+      spread.shape.push_back(domain[spread.shape.size()]);
+    }
+    return read(addRead(spread), {}, view.element);
+  }
+  Value loadAt(const View &view, ValueRange indices) {
+    return read(addRead(view), indices, view.element);
+  }
+  void store(Value scalar, const View &view, Level level) {
+    View target = view;
+    if (level == Level::Row || target.shape.empty()) {
+      target.shape.push_back(1);
+      target.strides.push_back(1);
+    }
+    Value narrow = narrowScalar(builder, loc, scalar, view.element);
+    step::StoreOp::create(builder, loc, narrow, addWrite(target), ValueRange());
+  }
+  void storeAt(Value scalar, const View &view, ValueRange indices) {
+    Value narrow = narrowScalar(builder, loc, scalar, view.element);
+    step::StoreOp::create(builder, loc, narrow, addWrite(view), indices);
+  }
+
+  /// A scalar tensor's value as an index, the same at every point.
+  Value getScalarIndex(Value tensor) {
+    Type element = typeOf(tensor).getElementType();
+    if (isInline(tensor))
+      return toIndex(getInline(tensor, {}), element);
+    return toIndex(load(lowering.getView(tensor).broadcast(domain, {})),
+                   element);
+  }
+  Value toIndex(Value value, Type element) {
+    Type i64 = builder.getI64Type();
+    if (value.getType() == i64)
+      return value;
+    if (element.isUnsignedInteger())
+      return arith::ExtUIOp::create(builder, loc, i64, value);
+    return arith::ExtSIOp::create(builder, loc, i64, value);
+  }
+  Value number(int64_t value) {
+    return arith::ConstantOp::create(builder, loc,
+                                     builder.getI64IntegerAttr(value));
+  }
+  Value index(unsigned dim) { return step::IndexOp::create(builder, loc, dim); }
+  /// The device's place along axes, the first most significant.
+  Value coordinate(ArrayRef<AxisRef> axes) {
+    Value place;
+    for (AxisRefAttr axis :
+         toAttr(builder.getContext(), *lowering.mesh, axes).getAxes()) {
+      Value digit = step::CoordinateOp::create(builder, loc, axis);
+      if (place) {
+        AxisRef ref = resolveAxes(axis, *lowering.mesh)[0];
+        place = arith::MulIOp::create(builder, loc, place, number(ref.size));
+        place = arith::AddIOp::create(builder, loc, place, digit);
+      } else {
+        place = digit;
+      }
+    }
+    return place ? place : number(0);
+  }
+  Value add(Value a, Value b) {
+    return arith::AddIOp::create(builder, loc, a, b);
+  }
+  Value compare(arith::CmpIPredicate predicate, Value a, Value b) {
+    return arith::CmpIOp::create(builder, loc, predicate, a, b);
+  }
+  Value select(Value condition, Value a, Value b) {
+    return arith::SelectOp::create(builder, loc, condition, a, b);
+  }
+  /// `value` brought into 0 .. `last`.
+  Value clamp(Value value, int64_t last) {
+    value = arith::MaxSIOp::create(builder, loc, value, number(0));
+    return arith::MinSIOp::create(builder, loc, value, number(last));
+  }
+
+  OpBuilder &getBuilder() { return builder; }
+
+  void emit(Operation *op);
+  /// Puts the program behind what has been built.
+  void finish();
+
+private:
+  struct Access {
+    Value buffer;
+    BlockArgument argument;
+  };
+
+  Value read(Value argument, ValueRange indices, Type element) {
+    Value raw = step::LoadOp::create(builder, loc, argument, indices);
+    return widenScalar(builder, loc, raw, element);
+  }
+  Value addRead(const View &view) { return addOperand(reads, view); }
+  Value addWrite(const View &view) { return addOperand(writes, view); }
+  Value addOperand(SmallVectorImpl<Access> &list, const View &view);
+
+  /// `dims[i]` is the dimension of the domain that dimension i runs along.
+  Value getInline(Value tensor, ArrayRef<int64_t> dims);
+  Value emitLookup(GatherOp op);
+  Value emitMask(MaskOp op);
+  Value emitPartial(ToPartialOp op);
+
+  ProgramLowering &lowering;
+  const UnitGraph *graph;
+  unsigned unit;
+  Location loc;
+  SmallVector<int64_t> domain;
+  Block body;
+  OpBuilder builder;
+  SmallVector<Access> reads, writes;
+  llvm::DenseMap<Value, Value> scalars;
+};
+
+Value ProgramLowering::RowsBuilder::addOperand(SmallVectorImpl<Access> &list,
+                                               const View &view) {
+  Value buffer = lowering.getBuffer(view);
+  for (Access &access : list)
+    if (access.buffer == buffer)
+      return access.argument;
+  BlockArgument argument = body.addArgument(buffer.getType(), loc);
+  list.push_back({buffer, argument});
+  return argument;
+}
+
+Value ProgramLowering::RowsBuilder::getInline(Value tensor,
+                                              ArrayRef<int64_t> dims) {
+  Operation *op = tensor.getDefiningOp();
+  Type element = typeOf(tensor).getElementType();
+  if (auto constant = dyn_cast<ConstantOp>(op))
+    return createScalar(
+        builder, loc,
+        cast<SplatElementsAttr>(constant.getValue()).getSplatValue<Attribute>(),
+        element);
+  if (auto broadcast = dyn_cast<BroadcastOp>(op)) {
+    SmallVector<int64_t> inner;
+    for (int64_t dim : broadcast.getDims())
+      inner.push_back(dims[dim]);
+    return getInline(broadcast.getInput(), inner);
+  }
+  Type type = getComputeType(element);
+  if (isa<IotaOp, AxisIndexOp>(op)) {
+    Value place;
+    if (auto iota = dyn_cast<IotaOp>(op))
+      place = index(dims[iota.getDim()]);
+    else
+      place = coordinate(resolveAxes(cast<AxisIndexOp>(op).getAxes().getAxes(),
+                                     *lowering.mesh));
+    if (isa<FloatType>(type))
+      return arith::SIToFPOp::create(builder, loc, type, place);
+    if (type != place.getType())
+      place = arith::TruncIOp::create(builder, loc, type, place);
+    return place;
+  }
+  SmallVector<Value> operands;
+  for (Value operand : op->getOperands())
+    operands.push_back(getInline(operand, {}));
+  return createScalarOp(builder, op, operands);
+}
+
+/// The element of the input at the index looked up, or zero.
+Value ProgramLowering::RowsBuilder::emitLookup(GatherOp op) {
+  View input = lowering.getView(op.getInput());
+  View indices = lowering.getView(op.getIndices());
+  int64_t axis = op.getAxis(), batch = op.getBatchDims();
+  int64_t rank = indices.shape.size();
+  SmallVector<int64_t> dims;
+  for (int64_t i = 0; i < rank; ++i)
+    dims.push_back(i < batch ? i : axis + i - batch);
+  Value place = toIndex(load(indices.broadcast(domain, dims)), indices.element);
+  Value isInside = arith::AndIOp::create(
+      builder, loc, compare(arith::CmpIPredicate::sge, place, number(0)),
+      compare(arith::CmpIPredicate::slt, place, number(input.shape[axis])));
+  SmallVector<Value> at;
+  for (int64_t dim = 0, e = input.shape.size(); dim < e; ++dim)
+    at.push_back(dim == axis
+                     ? clamp(place, input.shape[axis] - 1)
+                     : index(dim < axis ? dim : dim + rank - batch - 1));
+  Value zero = createScalar(builder, loc, 0.0, input.element);
+  return select(isInside, loadAt(input, at), zero);
+}
+
+/// The element where it is one of the whole tensor, else the op's value.
+Value ProgramLowering::RowsBuilder::emitMask(MaskOp op) {
+  const LocalInfo &info = lowering.infos.find(op)->second;
+  Value isReal;
+  for (int64_t dim : op.getDims()) {
+    const AxisList &axes = info.sharding.dims[dim].axes;
+    Value begin = arith::MulIOp::create(builder, loc, coordinate(axes),
+                                        number(domain[dim]));
+    Value inside = compare(arith::CmpIPredicate::slt, add(begin, index(dim)),
+                           number(info.global[dim]));
+    isReal =
+        isReal ? arith::AndIOp::create(builder, loc, isReal, inside).getResult()
+               : inside;
+  }
+  Value value = get(op.getInput());
+  return isReal ? select(isReal, value,
+                         createScalar(builder, loc, op.getValue(),
+                                      typeOf(op.getResult()).getElementType()))
+                : value;
+}
+
+static step::Reduction toStep(ReductionKind kind) {
+  switch (kind) {
+  case ReductionKind::Sum:
+    return step::Reduction::Sum;
+  case ReductionKind::Max:
+    return step::Reduction::Max;
+  case ReductionKind::Min:
+    return step::Reduction::Min;
+  case ReductionKind::Prod:
+    return step::Reduction::Prod;
+  }
+  llvm_unreachable("covered switch");
+}
+
+/// What a device that is not the first adds to a partial value.
+static TypedAttr getIdentity(Builder &builder, Type element, ReduceKind kind) {
+  bool isMax = kind == ReduceKind::Max;
+  if (auto type = dyn_cast<FloatType>(element))
+    return kind == ReduceKind::Sum
+               ? builder.getFloatAttr(type, 0.0)
+               : builder.getFloatAttr(
+                     type, APFloat::getInf(type.getFloatSemantics(), isMax));
+  unsigned width = element.getIntOrFloatBitWidth();
+  if (kind == ReduceKind::Sum)
+    return builder.getIntegerAttr(element, APInt(width, 0));
+  if (element.isUnsignedInteger())
+    return builder.getIntegerAttr(element, isMax ? APInt::getMinValue(width)
+                                                 : APInt::getMaxValue(width));
+  return builder.getIntegerAttr(element, isMax
+                                             ? APInt::getSignedMinValue(width)
+                                             : APInt::getSignedMaxValue(width));
+}
+
+/// The element where this device is to contribute it, else the identity: along
+/// axes that no dimension had, the first device does; along those that cut one,
+/// each does for its block.
+Value ProgramLowering::RowsBuilder::emitPartial(ToPartialOp op) {
+  const LocalInfo &info = lowering.infos.find(op)->second;
+  View input = lowering.getView(op.getInput());
+  Value contributes;
+  auto require = [&](Value condition) {
+    contributes = contributes ? arith::AndIOp::create(builder, loc, contributes,
+                                                      condition)
+                                    .getResult()
+                              : condition;
+  };
+  AxisList cutting;
+  SmallVector<Value> at;
+  for (auto [dim, axes] : llvm::enumerate(info.step.dimAxes)) {
+    Value place = index(dim);
+    if (!axes.empty()) {
+      cutting.append(axes);
+      int64_t size = input.shape[dim];
+      Value begin =
+          arith::MulIOp::create(builder, loc, coordinate(axes), number(size));
+      place = arith::SubIOp::create(builder, loc, place, begin);
+      require(compare(arith::CmpIPredicate::sge, place, number(0)));
+      require(compare(arith::CmpIPredicate::slt, place, number(size)));
+      place = clamp(place, size - 1);
+    }
+    at.push_back(place);
+  }
+  AxisList free = *subtract(info.step.axes, getMerged(cutting));
+  if (!free.empty())
+    require(compare(arith::CmpIPredicate::eq, coordinate(free), number(0)));
+  Value value = cutting.empty() ? load(input) : loadAt(input, at);
+  Type element = input.element;
+  TypedAttr identity = getIdentity(builder, element, info.sharding.kind);
+  return select(contributes, value,
+                createScalar(builder, loc, identity, element));
+}
+
+void ProgramLowering::RowsBuilder::emit(Operation *op) {
+  loc = op->getLoc();
+  Value result = op->getResult(0);
+  Type element = typeOf(result).getElementType();
+  auto finishWith = [&](Value scalar) { set(result, scalar); };
+  if (auto reduce = dyn_cast<ReduceOp>(op)) {
+    bool isOrder = reduce.getKind() == ReductionKind::Max ||
+                   reduce.getKind() == ReductionKind::Min;
+    if (isOrder && element.isUnsignedInteger())
+      lowering.fail(op, ErrorCode::UnsupportedOp)
+          << "maxima and minima of unsigned integers have no lowering";
+    return finishWith(step::ReduceOp::create(
+        builder, loc, toStep(reduce.getKind()), get(reduce.getInput())));
+  }
+  if (auto lookup = dyn_cast<GatherOp>(op))
+    return finishWith(emitLookup(lookup));
+  if (auto mask = dyn_cast<MaskOp>(op))
+    return finishWith(emitMask(mask));
+  if (auto slice = dyn_cast<DynamicSliceOp>(op)) {
+    View input = lowering.getView(slice.getInput());
+    SmallVector<Value> at;
+    for (auto [dim, start] : llvm::enumerate(slice.getStarts()))
+      at.push_back(
+          add(clamp(getScalarIndex(start), input.shape[dim] - domain[dim]),
+              index(dim)));
+    return finishWith(loadAt(input, at));
+  }
+  if (auto slice = dyn_cast<AllSliceOp>(op)) {
+    // Every block is full: what is cut unevenly has been padded before.
+    const LocalInfo &info = lowering.infos.find(op)->second;
+    SmallVector<int64_t> padded(typeOf(result).getShape());
+    for (auto [dim, axes] : llvm::enumerate(info.step.dimAxes))
+      padded[dim] *= getSize(axes);
+    View input = lowering.padTo(lowering.getView(slice.getInput()), padded, op);
+    SmallVector<Value> at;
+    for (auto [dim, axes] : llvm::enumerate(info.step.dimAxes)) {
+      Value place = index(dim);
+      if (!axes.empty())
+        place = add(arith::MulIOp::create(builder, loc, coordinate(axes),
+                                          number(domain[dim])),
+                    place);
+      at.push_back(place);
+    }
+    return finishWith(loadAt(input, at));
+  }
+  if (auto partial = dyn_cast<ToPartialOp>(op))
+    return finishWith(emitPartial(partial));
+  SmallVector<Value> operands;
+  for (Value operand : op->getOperands())
+    operands.push_back(get(operand));
+  Value scalar = createScalarOp(builder, op, operands);
+  if (!scalar) {
+    lowering.fail(op, ErrorCode::UnsupportedOp)
+        << op->getName() << " of " << element << " has no lowering to steps";
+    scalar = createScalar(builder, loc, 0.0, element);
+  }
+  finishWith(scalar);
+}
+
+void ProgramLowering::RowsBuilder::finish() {
+  SmallVector<Value> readBuffers, writeBuffers;
+  for (const Access &access : reads)
+    readBuffers.push_back(access.buffer);
+  for (const Access &access : writes)
+    writeBuffers.push_back(access.buffer);
+  auto rows = step::RowsOp::create(lowering.builder, lowering.loc, domain,
+                                   readBuffers, writeBuffers);
+  // Arguments in the order of operands.
+  Block &block = rows.getBody().emplaceBlock();
+  for (SmallVectorImpl<Access> *list : {&reads, &writes})
+    for (Access &access : *list)
+      access.argument.replaceAllUsesWith(
+          block.addArgument(access.buffer.getType(), loc));
+  block.getOperations().splice(block.end(), body.getOperations());
+  collapseDomain(rows);
+}
+
+void ProgramLowering::lowerRows(const UnitGraph &graph, unsigned index) {
+  const Unit &unit = graph.get(index);
+  RowsBuilder rows(*this, unit.domain, &graph, index);
+  for (Operation *op : unit.ops)
+    rows.emit(op);
+  for (Operation *op : unit.ops) {
+    Value result = op->getResult(0);
+    if (!graph.escapes(index, result))
+      continue;
+    View view = allocateFor(result);
+    rows.store(rows.get(result), view, *graph.getLevel(index, result));
+    views[result] = view;
+  }
+  rows.finish();
+}
+
+View ProgramLowering::materialize(Value value) {
+  View view =
+      allocate(typeOf(value).getShape(), typeOf(value).getElementType());
+  RowsBuilder rows(*this, view.shape);
+  rows.store(rows.get(value), view, UnitGraph::Level::Point);
+  rows.finish();
+  return view;
+}
+
+void ProgramLowering::lowerUpdate(DynamicUpdateSliceOp op) {
+  View input = getView(op.getInput());
+  if (!mayOverwrite(op.getInput(), op) || !input.isRoot()) {
+    View fresh = allocateFor(op.getResult());
+    copy(input, fresh, op);
+    input = fresh;
+  }
+  View update = getView(op.getUpdate());
+  // A cache is donated, and written in parts: who feeds it must know its end.
+  auto cache = dyn_cast<BlockArgument>(op.getInput());
+  if (cache && function.getArgAttr(cache.getArgNumber(), kDonatedAttr))
+    for (auto [size, part] : llvm::zip(input.shape, update.shape))
+      if (part < size)
+        program.setPositions(
+            std::min<int64_t>(size, program.getPositions().value_or(size)));
+  RowsBuilder rows(*this, update.shape);
+  SmallVector<Value> at;
+  for (auto [dim, start] : llvm::enumerate(op.getStarts()))
+    at.push_back(rows.add(rows.clamp(rows.getScalarIndex(start),
+                                     input.shape[dim] - update.shape[dim]),
+                          rows.index(dim)));
+  rows.storeAt(rows.load(update), input, at);
+  rows.finish();
+  views[op.getResult()] = input;
+}

@@ -1,0 +1,347 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "ScalarOps.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace tp;
+
+static Type getElement(Value tensor) {
+  return cast<RankedTensorType>(tensor.getType()).getElementType();
+}
+
+Type tp::getComputeType(Type element) {
+  if (auto integer = dyn_cast<IntegerType>(element))
+    return IntegerType::get(element.getContext(), integer.getWidth());
+  return element.isF64() ? element : Float32Type::get(element.getContext());
+}
+
+Value tp::widenScalar(OpBuilder &builder, Location loc, Value value,
+                      Type element) {
+  Type type = getComputeType(element);
+  if (isa<IntegerType>(element) || value.getType() == type)
+    return value;
+  return arith::ExtFOp::create(builder, loc, type, value);
+}
+
+Value tp::narrowScalar(OpBuilder &builder, Location loc, Value value,
+                       Type element) {
+  if (isa<IntegerType>(element) || value.getType() == element)
+    return value;
+  return arith::TruncFOp::create(builder, loc, element, value);
+}
+
+Value tp::createScalar(OpBuilder &builder, Location loc, double value,
+                       Type element) {
+  Type type = getComputeType(element);
+  TypedAttr attribute;
+  if (isa<FloatType>(type))
+    attribute = builder.getFloatAttr(type, value);
+  else
+    attribute = builder.getIntegerAttr(
+        type, APInt(type.getIntOrFloatBitWidth(), int64_t(value),
+                    /*isSigned=*/true, /*implicitTrunc=*/true));
+  return arith::ConstantOp::create(builder, loc, attribute);
+}
+
+Value tp::createScalar(OpBuilder &builder, Location loc, Attribute value,
+                       Type element) {
+  if (auto number = dyn_cast<FloatAttr>(value))
+    return createScalar(builder, loc, number.getValueAsDouble(), element);
+  return arith::ConstantOp::create(
+      builder, loc,
+      builder.getIntegerAttr(getComputeType(element),
+                             cast<IntegerAttr>(value).getValue()));
+}
+
+bool tp::isScalarOp(Operation *op) {
+  return isa<TPDialect>(op->getDialect()) &&
+         op->hasTrait<OpTrait::Elementwise>() && op->getNumResults() == 1;
+}
+
+namespace {
+
+/// Builds the scalar form of one op.
+class ScalarBuilder {
+public:
+  ScalarBuilder(OpBuilder &builder, Operation *op, ValueRange operands)
+      : builder(builder), loc(op->getLoc()), operands(operands),
+        element(getElement(op->getOperand(op->getNumOperands() - 1))),
+        type(getComputeType(element)), isFloat(isa<FloatType>(type)),
+        isUnsigned(element.isUnsignedInteger() || element.isInteger(1)) {}
+
+  Value unary(UnaryKind kind);
+  Value binary(BinaryKind kind);
+  Value compare(ComparePredicate predicate);
+  Value convert(Type to);
+
+private:
+  Value number(double value) {
+    return createScalar(builder, loc, value, element);
+  }
+  template <typename OpT> Value op(ValueRange values) {
+    return OpT::create(builder, loc, values).getResult();
+  }
+  Value compareFloat(arith::CmpFPredicate predicate, Value a, Value b) {
+    return arith::CmpFOp::create(builder, loc, predicate, a, b);
+  }
+  Value compareInteger(arith::CmpIPredicate predicate, Value a, Value b) {
+    return arith::CmpIOp::create(builder, loc, predicate, a, b);
+  }
+  Value select(Value condition, Value a, Value b) {
+    return arith::SelectOp::create(builder, loc, condition, a, b);
+  }
+  Value unaryInteger(UnaryKind kind);
+  Value binaryInteger(BinaryKind kind);
+  Value divide(bool remainder);
+
+  OpBuilder &builder;
+  Location loc;
+  ValueRange operands;
+  Type element, type; ///< Of the last operand, as stored and as computed.
+  bool isFloat, isUnsigned;
+};
+
+} // namespace
+
+Value ScalarBuilder::unaryInteger(UnaryKind kind) {
+  Value x = operands[0], zero = number(0);
+  auto isNegative = [&] {
+    return compareInteger(arith::CmpIPredicate::slt, x, zero);
+  };
+  switch (kind) {
+  case UnaryKind::Neg:
+    return op<arith::SubIOp>({zero, x});
+  case UnaryKind::Abs:
+    return isUnsigned ? x
+                      : select(isNegative(), op<arith::SubIOp>({zero, x}), x);
+  case UnaryKind::Sign: {
+    Value isZero = compareInteger(arith::CmpIPredicate::eq, x, zero);
+    Value sign = number(1);
+    if (!isUnsigned)
+      sign = select(isNegative(), number(-1), sign);
+    return select(isZero, zero, sign);
+  }
+  case UnaryKind::Not:
+    return op<arith::XOrIOp>({x, number(-1)});
+  default:
+    return {};
+  }
+}
+
+Value ScalarBuilder::unary(UnaryKind kind) {
+  if (!isFloat)
+    return unaryInteger(kind);
+  Value x = operands[0];
+  switch (kind) {
+  case UnaryKind::Neg:
+    return op<arith::NegFOp>(x);
+  case UnaryKind::Abs:
+    return op<math::AbsFOp>(x);
+  case UnaryKind::Sign: {
+    Value zero = number(0);
+    Value isOrdered =
+        compareFloat(arith::CmpFPredicate::ONE, x, zero); // no zero, no NaN
+    return select(isOrdered, op<math::CopySignOp>({number(1), x}), x);
+  }
+  case UnaryKind::Exp:
+    return op<math::ExpOp>(x);
+  case UnaryKind::Expm1:
+    return op<math::ExpM1Op>(x);
+  case UnaryKind::Log:
+    return op<math::LogOp>(x);
+  case UnaryKind::Log1p:
+    return op<math::Log1pOp>(x);
+  case UnaryKind::Sqrt:
+    return op<math::SqrtOp>(x);
+  case UnaryKind::Rsqrt:
+    return op<arith::DivFOp>({number(1), op<math::SqrtOp>(x)});
+  case UnaryKind::Sin:
+    return op<math::SinOp>(x);
+  case UnaryKind::Cos:
+    return op<math::CosOp>(x);
+  case UnaryKind::Tanh:
+    return op<math::TanhOp>(x);
+  case UnaryKind::Erf:
+    return op<math::ErfOp>(x);
+  case UnaryKind::Logistic: {
+    Value one = number(1);
+    Value exp = op<math::ExpOp>(op<arith::NegFOp>(x));
+    return op<arith::DivFOp>({one, op<arith::AddFOp>({one, exp})});
+  }
+  case UnaryKind::Floor:
+    return op<math::FloorOp>(x);
+  case UnaryKind::Ceil:
+    return op<math::CeilOp>(x);
+  case UnaryKind::RoundEven:
+    return op<math::RoundEvenOp>(x);
+  case UnaryKind::Not:
+    return {};
+  }
+  llvm_unreachable("covered switch");
+}
+
+/// Division traps on 0, and on the smallest number by -1; here x / 0 is -1 with
+/// remainder x, and x / -1 is -x with remainder 0, as StableHLO has it.
+Value ScalarBuilder::divide(bool remainder) {
+  Value a = operands[0], b = operands[1];
+  Value zero = number(0), one = number(1), minusOne = number(-1);
+  Value isZero = compareInteger(arith::CmpIPredicate::eq, b, zero);
+  if (isUnsigned) {
+    Value safe = select(isZero, one, b);
+    return remainder ? select(isZero, a, op<arith::RemUIOp>({a, safe}))
+                     : select(isZero, minusOne, op<arith::DivUIOp>({a, safe}));
+  }
+  Value isMinusOne = compareInteger(arith::CmpIPredicate::eq, b, minusOne);
+  Value safe = select(op<arith::OrIOp>({isZero, isMinusOne}), one, b);
+  if (remainder)
+    return select(isZero, a,
+                  select(isMinusOne, zero, op<arith::RemSIOp>({a, safe})));
+  return select(isZero, minusOne,
+                select(isMinusOne, op<arith::SubIOp>({zero, a}),
+                       op<arith::DivSIOp>({a, safe})));
+}
+
+Value ScalarBuilder::binaryInteger(BinaryKind kind) {
+  switch (kind) {
+  case BinaryKind::Add:
+    return op<arith::AddIOp>(operands);
+  case BinaryKind::Sub:
+    return op<arith::SubIOp>(operands);
+  case BinaryKind::Mul:
+    return op<arith::MulIOp>(operands);
+  case BinaryKind::Div:
+    return divide(/*remainder=*/false);
+  case BinaryKind::Rem:
+    return divide(/*remainder=*/true);
+  case BinaryKind::Max:
+    return isUnsigned ? op<arith::MaxUIOp>(operands)
+                      : op<arith::MaxSIOp>(operands);
+  case BinaryKind::Min:
+    return isUnsigned ? op<arith::MinUIOp>(operands)
+                      : op<arith::MinSIOp>(operands);
+  case BinaryKind::And:
+    return op<arith::AndIOp>(operands);
+  case BinaryKind::Or:
+    return op<arith::OrIOp>(operands);
+  case BinaryKind::Xor:
+    return op<arith::XOrIOp>(operands);
+  case BinaryKind::Pow:
+    return {};
+  }
+  llvm_unreachable("covered switch");
+}
+
+Value ScalarBuilder::binary(BinaryKind kind) {
+  if (!isFloat)
+    return binaryInteger(kind);
+  switch (kind) {
+  case BinaryKind::Add:
+    return op<arith::AddFOp>(operands);
+  case BinaryKind::Sub:
+    return op<arith::SubFOp>(operands);
+  case BinaryKind::Mul:
+    return op<arith::MulFOp>(operands);
+  case BinaryKind::Div:
+    return op<arith::DivFOp>(operands);
+  case BinaryKind::Max:
+    return op<arith::MaximumFOp>(operands);
+  case BinaryKind::Min:
+    return op<arith::MinimumFOp>(operands);
+  case BinaryKind::Pow:
+    return op<math::PowFOp>(operands);
+  case BinaryKind::Rem:
+    return op<arith::RemFOp>(operands);
+  case BinaryKind::And:
+  case BinaryKind::Or:
+  case BinaryKind::Xor:
+    return {};
+  }
+  llvm_unreachable("covered switch");
+}
+
+Value ScalarBuilder::compare(ComparePredicate predicate) {
+  using F = arith::CmpFPredicate;
+  using I = arith::CmpIPredicate;
+  struct Row {
+    F floating;
+    I isSigned, isUnsigned;
+  };
+  // In the order of ComparePredicate.
+  static constexpr Row rows[] = {
+      {F::OEQ, I::eq, I::eq},   {F::UNE, I::ne, I::ne},
+      {F::OLT, I::slt, I::ult}, {F::OLE, I::sle, I::ule},
+      {F::OGT, I::sgt, I::ugt}, {F::OGE, I::sge, I::uge}};
+  const Row &row = rows[unsigned(predicate)];
+  if (isFloat)
+    return compareFloat(row.floating, operands[0], operands[1]);
+  return compareInteger(isUnsigned ? row.isUnsigned : row.isSigned, operands[0],
+                        operands[1]);
+}
+
+Value ScalarBuilder::convert(Type to) {
+  Value x = operands[0];
+  Type target = getComputeType(to);
+  if (to.isInteger(1))
+    return isFloat ? compareFloat(arith::CmpFPredicate::UNE, x, number(0))
+                   : compareInteger(arith::CmpIPredicate::ne, x, number(0));
+  unsigned fromBits = type.getIntOrFloatBitWidth(),
+           toBits = target.getIntOrFloatBitWidth();
+  auto cast = [&](auto tag) -> Value {
+    return decltype(tag)::create(builder, loc, target, x);
+  };
+  if (isFloat && isa<FloatType>(target)) {
+    if (fromBits < toBits)
+      x = cast(arith::ExtFOp());
+    else if (fromBits > toBits)
+      x = cast(arith::TruncFOp());
+    // Rounded here, though it stays in a wider register.
+    return widenScalar(builder, loc, narrowScalar(builder, loc, x, to), to);
+  }
+  if (isFloat)
+    return to.isUnsignedInteger() ? cast(arith::FPToUIOp())
+                                  : cast(arith::FPToSIOp());
+  if (isa<FloatType>(target)) {
+    x = isUnsigned ? cast(arith::UIToFPOp()) : cast(arith::SIToFPOp());
+    return widenScalar(builder, loc, narrowScalar(builder, loc, x, to), to);
+  }
+  if (fromBits == toBits)
+    return x;
+  if (fromBits > toBits)
+    return cast(arith::TruncIOp());
+  return isUnsigned ? cast(arith::ExtUIOp()) : cast(arith::ExtSIOp());
+}
+
+Value tp::createScalarOp(OpBuilder &builder, Operation *op,
+                         ValueRange operands) {
+  ScalarBuilder scalar(builder, op, operands);
+#define TP_UNARY(OP) .Case([&](OP) { return scalar.unary(OP::kKind); })
+#define TP_BINARY(OP) .Case([&](OP) { return scalar.binary(OP::kKind); })
+  return llvm::TypeSwitch<Operation *, Value>(op) TP_UNARY(NegOp) TP_UNARY(
+             AbsOp) TP_UNARY(SignOp) TP_UNARY(ExpOp) TP_UNARY(Expm1Op)
+      TP_UNARY(LogOp) TP_UNARY(Log1pOp) TP_UNARY(SqrtOp) TP_UNARY(RsqrtOp)
+          TP_UNARY(SinOp) TP_UNARY(CosOp) TP_UNARY(TanhOp) TP_UNARY(
+              ErfOp) TP_UNARY(LogisticOp) TP_UNARY(FloorOp) TP_UNARY(CeilOp)
+              TP_UNARY(RoundEvenOp) TP_UNARY(NotOp) TP_BINARY(AddOp) TP_BINARY(
+                  SubOp) TP_BINARY(MulOp) TP_BINARY(DivOp) TP_BINARY(MaxOp)
+                  TP_BINARY(MinOp) TP_BINARY(PowOp) TP_BINARY(RemOp) TP_BINARY(
+                      AndOp) TP_BINARY(OrOp) TP_BINARY(XorOp)
+                      .Case([&](CompareOp compare) {
+                        return scalar.compare(compare.getPredicate());
+                      })
+                      .Case([&](ConvertOp convert) {
+                        return scalar.convert(getElement(convert.getResult()));
+                      })
+                      .Case([&](SelectOp select) -> Value {
+                        return arith::SelectOp::create(builder, op->getLoc(),
+                                                       operands[0], operands[1],
+                                                       operands[2]);
+                      })
+                      .Default(Value());
+#undef TP_UNARY
+#undef TP_BINARY
+}

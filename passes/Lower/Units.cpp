@@ -1,0 +1,222 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Units.h"
+
+#include "ScalarOps.h"
+
+using namespace mlir;
+using namespace tp;
+using namespace tp::spmd;
+
+static ArrayRef<int64_t> shapeOf(Value value) {
+  return cast<RankedTensorType>(value.getType()).getShape();
+}
+
+bool tp::isInline(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (!op)
+    return false;
+  if (auto constant = dyn_cast<ConstantOp>(op))
+    return isa<SplatElementsAttr>(constant.getValue());
+  if (isa<IotaOp, AxisIndexOp>(op))
+    return true;
+  if (auto broadcast = dyn_cast<BroadcastOp>(op))
+    return isInline(broadcast.getInput());
+  // Where a device's block begins and the like.
+  return isScalarOp(op) && shapeOf(value).empty() &&
+         llvm::all_of(op->getOperands(), isInline);
+}
+
+bool tp::isViewOp(Operation *op) {
+  return isa<TransposeOp, ReshapeOp, SliceOp, BroadcastOp>(op);
+}
+
+/// Whether `op` is computed element by element, or row by row.
+static bool isRowOp(Operation *op) {
+  return isScalarOp(op) || isa<ReduceOp, GatherOp, DynamicSliceOp, AllSliceOp,
+                               MaskOp, ToPartialOp>(op);
+}
+
+/// Whether `op` takes its first operand at the point it is computed at. Ops
+/// that move data take it from elsewhere and begin a unit.
+static bool readsAtPoint(Operation *op) {
+  return isScalarOp(op) || isa<ReduceOp, MaskOp>(op);
+}
+
+UnitGraph::UnitGraph(Block &block) {
+  for (Operation &op : block.without_terminator()) {
+    if (unitOf.count(&op) || isViewOp(&op) || isa<ConstantOp>(op) ||
+        (op.getNumResults() == 1 && isInline(op.getResult(0))))
+      continue;
+    if (auto einsum = dyn_cast<EinsumOp>(op)) {
+      SmallVector<Operation *> ops{&op};
+      for (Operation *next : getEpilogue(einsum)) {
+        if (unitOf.count(next))
+          break; // it follows another contraction, too
+        ops.push_back(next);
+      }
+      add(ops, /*isRows=*/false, {});
+    } else if (isRowOp(&op)) {
+      addRowOp(&op);
+    } else {
+      add(&op, /*isRows=*/false, {});
+    }
+  }
+}
+
+void UnitGraph::add(ArrayRef<Operation *> ops, bool isRows,
+                    ArrayRef<int64_t> domain) {
+  for (Operation *op : ops)
+    unitOf[op] = units.size();
+  Unit &unit = units.emplace_back();
+  unit.ops.assign(ops.begin(), ops.end());
+  unit.isRows = isRows;
+  unit.domain.assign(domain.begin(), domain.end());
+}
+
+void UnitGraph::addRowOp(Operation *op) {
+  // A reduction computes in the domain of its input.
+  bool reduces = isa<ReduceOp>(op);
+  ArrayRef<int64_t> shape =
+      shapeOf(reduces ? op->getOperand(0) : op->getResult(0));
+  if (readsAtPoint(op)) {
+    SmallVector<unsigned> candidates;
+    for (Value operand : op->getOperands())
+      if (std::optional<unsigned> unit = getProducer(operand))
+        candidates.push_back(*unit);
+    // The latest producer first: its values are the freshest.
+    llvm::sort(candidates, std::greater<unsigned>());
+    for (unsigned unit : candidates) {
+      ArrayRef<int64_t> domain = units[unit].domain;
+      if (!units[unit].isRows || domain.empty())
+        continue;
+      bool isPoint = domain == shape;
+      if (!isPoint && (reduces || domain.drop_back() != shape))
+        continue;
+      if (!canJoin(unit, op, isPoint ? Level::Point : Level::Row))
+        continue;
+      units[unit].ops.push_back(op);
+      unitOf[op] = unit;
+      levels[op] = isPoint && !reduces ? Level::Point : Level::Row;
+      return;
+    }
+  }
+  add(op, /*isRows=*/true, shape);
+  levels[op] = reduces ? Level::Row : Level::Point;
+}
+
+bool UnitGraph::canJoin(unsigned unit, Operation *op, Level level) const {
+  for (Value operand : op->getOperands()) {
+    std::optional<Level> inside = getLevel(unit, operand);
+    if (inside ? *inside != level : false)
+      return false;
+    if (inside)
+      continue;
+    // From outside, and not by a detour from inside.
+    if (std::optional<unsigned> producer = getProducer(operand))
+      if (*producer == unit || reaches(*producer, unit))
+        return false;
+  }
+  return true;
+}
+
+std::optional<unsigned> UnitGraph::getUnit(Operation *op) const {
+  auto it = unitOf.find(op);
+  return it == unitOf.end() ? std::nullopt : std::optional(it->second);
+}
+
+std::optional<unsigned> UnitGraph::getProducer(Value value) const {
+  Operation *op = value.getDefiningOp();
+  while (op && isViewOp(op))
+    op = op->getOperand(0).getDefiningOp();
+  return op ? getUnit(op) : std::nullopt;
+}
+
+std::optional<UnitGraph::Level> UnitGraph::getLevel(unsigned unit,
+                                                    Value value) const {
+  Operation *op = value.getDefiningOp();
+  if (!op)
+    return std::nullopt;
+  if (getUnit(op) == unit)
+    return levels.lookup(op);
+  // One value per row, at every point of the row.
+  auto broadcast = dyn_cast<BroadcastOp>(op);
+  if (!broadcast)
+    return std::nullopt;
+  Operation *row = broadcast.getInput().getDefiningOp();
+  ArrayRef<int64_t> domain = units[unit].domain;
+  if (!row || getUnit(row) != unit || levels.lookup(row) != Level::Row ||
+      shapeOf(value) != domain)
+    return std::nullopt;
+  for (auto [i, dim] : llvm::enumerate(broadcast.getDims()))
+    if (int64_t(i) != dim)
+      return std::nullopt;
+  return Level::Point;
+}
+
+bool UnitGraph::escapes(unsigned unit, Value value) const {
+  return llvm::any_of(value.getUsers(), [&](Operation *user) {
+    if (getUnit(user) == unit)
+      return false;
+    if (!isViewOp(user))
+      return true;
+    Value view = user->getResult(0);
+    if (!getLevel(unit, view))
+      return escapes(unit, view) || !view.use_empty();
+    return escapes(unit, view);
+  });
+}
+
+llvm::SetVector<unsigned> UnitGraph::getOperandUnits(unsigned unit) const {
+  llvm::SetVector<unsigned> result;
+  for (Operation *op : units[unit].ops)
+    for (Value operand : op->getOperands())
+      if (std::optional<unsigned> producer = getProducer(operand);
+          producer && *producer != unit)
+        result.insert(*producer);
+  return result;
+}
+
+bool UnitGraph::reaches(unsigned from, unsigned target) const {
+  llvm::SetVector<unsigned> seen;
+  seen.insert(from);
+  for (size_t i = 0; i < seen.size(); ++i) {
+    if (seen[i] == target)
+      return true;
+    for (unsigned next : getOperandUnits(seen[i]))
+      seen.insert(next);
+  }
+  return false;
+}
+
+SmallVector<unsigned> UnitGraph::getOrder() const {
+  // Depth first from each unit in program order puts operands first.
+  SmallVector<unsigned> order;
+  llvm::BitVector done(units.size());
+  struct Frame {
+    unsigned unit;
+    SmallVector<unsigned> operands;
+  };
+  for (unsigned first = 0; first < units.size(); ++first) {
+    SmallVector<Frame> stack;
+    auto visit = [&](unsigned unit) {
+      if (done.test(unit))
+        return;
+      done.set(unit);
+      SmallVector<unsigned> operands = getOperandUnits(unit).takeVector();
+      std::reverse(operands.begin(), operands.end());
+      stack.push_back({unit, std::move(operands)});
+    };
+    visit(first);
+    while (!stack.empty()) {
+      if (stack.back().operands.empty()) {
+        order.push_back(stack.back().unit);
+        stack.pop_back();
+        continue;
+      }
+      visit(stack.back().operands.pop_back_val());
+    }
+  }
+  return order;
+}

@@ -1,0 +1,73 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file Which ops of a block are computed together.
+///
+/// A unit is what becomes one step, or one row program: a chain of element-wise
+/// ops and row reductions over one domain. Softmax over the last dimension of
+/// [4, 16] is one unit of domain [4, 16]: its maximum and its sum have a value
+/// per row, and the subtraction and the division take these without their being
+/// written to memory. A unit is executed as a whole, so an op joins one only if
+/// it does not depend on the unit through something outside.
+///
+/// Transposes, reshapes, slices and broadcasts are in no unit: they are views.
+/// Neither are constants of one value, iotas and the device's coordinates,
+/// which row programs make anew where they need them.
+
+#ifndef TPOPT_PASSES_LOWER_UNITS_H
+#define TPOPT_PASSES_LOWER_UNITS_H
+
+#include "Prepare.h"
+
+#include "llvm/ADT/SetVector.h"
+
+namespace tp {
+
+/// Whether a value is made in row programs wherever it is used.
+bool isInline(mlir::Value value);
+/// Whether an op only says how to read its operand.
+bool isViewOp(mlir::Operation *op);
+
+struct Unit {
+  llvm::SmallVector<mlir::Operation *> ops; ///< In program order.
+  /// Of a row program; empty for all others.
+  llvm::SmallVector<int64_t> domain;
+  bool isRows = false;
+};
+
+class UnitGraph {
+public:
+  explicit UnitGraph(mlir::Block &block);
+
+  /// In an order in which operands come first, as near to the program's as
+  /// that allows.
+  llvm::SmallVector<unsigned> getOrder() const;
+  const Unit &get(unsigned index) const { return units[index]; }
+
+  /// How a row program sees a value: at every point, or once per row. None if
+  /// the value is not made in the unit.
+  enum class Level { Point, Row };
+  std::optional<Level> getLevel(unsigned unit, mlir::Value value) const;
+
+  /// Whether something outside the unit needs the value in memory.
+  bool escapes(unsigned unit, mlir::Value value) const;
+
+private:
+  void addRowOp(mlir::Operation *op);
+  void add(llvm::ArrayRef<mlir::Operation *> ops, bool isRows,
+           llvm::ArrayRef<int64_t> domain);
+  bool canJoin(unsigned unit, mlir::Operation *op, Level level) const;
+  /// The units that make what a value is a view of.
+  std::optional<unsigned> getProducer(mlir::Value value) const;
+  llvm::SetVector<unsigned> getOperandUnits(unsigned unit) const;
+  bool reaches(unsigned from, unsigned target) const;
+  std::optional<unsigned> getUnit(mlir::Operation *op) const;
+
+  llvm::SmallVector<Unit> units;
+  llvm::DenseMap<mlir::Operation *, unsigned> unitOf;
+  llvm::DenseMap<mlir::Operation *, Level> levels;
+};
+
+} // namespace tp
+
+#endif // TPOPT_PASSES_LOWER_UNITS_H

@@ -1,0 +1,52 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file Tensors in memory, and the movements of data that cost nothing.
+///
+/// A view is a buffer with sizes and strides: element [i, j] is at offset +
+/// i * strides[0] + j * strides[1] of the root. Transposing permutes both
+/// lists, broadcasting adds strides of 0, slicing moves the offset; only a
+/// reshape may need a copy, where dimensions that merge do not follow each
+/// other in memory: a transposed 4x8 cannot be read as 32.
+
+#ifndef TPOPT_PASSES_LOWER_VIEW_H
+#define TPOPT_PASSES_LOWER_VIEW_H
+
+#include "tpopt/Dialect/Step/Step.h"
+
+namespace tp {
+
+struct View {
+  mlir::Value root; ///< A dense buffer: an argument, an alloc or a constant.
+  mlir::Type element;
+  llvm::SmallVector<int64_t> shape;
+  llvm::SmallVector<int64_t> strides;
+  int64_t offset = 0;
+
+  View() = default;
+  /// All of a dense buffer.
+  explicit View(mlir::Value root);
+
+  int64_t getNumElements() const;
+  /// Row-major and without gaps, wherever it begins.
+  bool isDense() const;
+  /// Exactly its root.
+  bool isRoot() const;
+
+  View transpose(llvm::ArrayRef<int64_t> permutation) const;
+  /// Dimension i becomes `dims[i]` of `shape`; the others repeat.
+  View broadcast(llvm::ArrayRef<int64_t> shape,
+                 llvm::ArrayRef<int64_t> dims) const;
+  View slice(llvm::ArrayRef<int64_t> starts, llvm::ArrayRef<int64_t> sizes,
+             llvm::ArrayRef<int64_t> steps) const;
+  /// The first `sizes` elements of every dimension.
+  View takeFront(llvm::ArrayRef<int64_t> sizes) const;
+  /// The same elements in row-major order, if strides can say so.
+  std::optional<View> reshape(llvm::ArrayRef<int64_t> shape) const;
+
+  mlir::MemRefType getType() const;
+};
+
+} // namespace tp
+
+#endif // TPOPT_PASSES_LOWER_VIEW_H

@@ -1,0 +1,44 @@
+// RUN: tp-opt %s --verify-roundtrip | FileCheck %s
+
+// Every step prints as it was read.
+// CHECK-LABEL: step.program @all on @mesh
+// CHECK: step.copy
+// CHECK: step.fill
+// CHECK: step.constant
+// CHECK: step.view
+// CHECK: step.matmul
+// CHECK: step.collective_start all_reduce sum
+// CHECK: step.collective_done
+// CHECK: step.collective_start collective_permute {{.*}} from [1, -1]
+// CHECK: step.rows [2, 4]
+// CHECK: step.coordinate
+spmd.mesh @mesh <["x"=2]>
+step.program @all on @mesh inputs [#step.input<"x", activation, tensor<2x4xf32>>, #step.input<"c", state, tensor<2x4xf32>>]
+    outputs [#step.output<"y", tensor<2x4xf32>>, #step.output<"d", tensor<2x4xf32>, alias = 1>] arena 128 {
+^bb0(%x: memref<2x4xf32>, %c: memref<2x4xf32>, %y: memref<2x4xf32>):
+  %a = step.alloc at 0 : memref<2x4xf32>
+  %b = step.alloc at 64 : memref<2x4xf32>
+  step.copy %x to %a : memref<2x4xf32> to memref<2x4xf32>
+  step.fill %b with 1.0 : f32 in memref<2x4xf32>
+  %k = step.constant dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf32> as memref<4xf32>
+  %k2 = step.view %k : memref<4xf32> as memref<2x4xf32, strided<[0, 1]>>
+  %m = step.view %x : memref<2x4xf32> as memref<1x1x1x2x4xf32, strided<[0, 0, 0, 4, 1]>>
+  %n = step.view %x : memref<2x4xf32> as memref<1x1x1x4x2xf32, strided<[0, 0, 0, 1, 4]>>
+  %o = step.view %b : memref<2x4xf32> as memref<1x1x1x2x2xf32, strided<[0, 0, 0, 2, 1]>>
+  step.matmul %m, %n into %o then [#step<post relu>] : memref<1x1x1x2x4xf32, strided<[0, 0, 0, 4, 1]>>, memref<1x1x1x4x2xf32, strided<[0, 0, 0, 1, 4]>> into memref<1x1x1x2x2xf32, strided<[0, 0, 0, 2, 1]>>
+  %t = step.collective_start all_reduce sum <{"x"}> %a to %a : memref<2x4xf32> to memref<2x4xf32>
+  step.collective_done %t
+  %u = step.collective_start collective_permute <{"x"}> %a to %c from [1, -1] : memref<2x4xf32> to memref<2x4xf32>
+  step.collective_done %u
+  step.rows [2, 4] reads(%a, %k2 : memref<2x4xf32>, memref<2x4xf32, strided<[0, 1]>>) writes(%y : memref<2x4xf32>) {
+  ^bb0(%p: memref<2x4xf32>, %q: memref<2x4xf32, strided<[0, 1]>>, %r: memref<2x4xf32>):
+    %i = step.index 0
+    %d = step.coordinate <"x">
+    %0 = step.load %p[%i, %d] : memref<2x4xf32>
+    %1 = step.load %q : memref<2x4xf32, strided<[0, 1]>>
+    %2 = arith.addf %0, %1 : f32
+    %3 = step.reduce max %2 : f32
+    %4 = arith.subf %2, %3 : f32
+    step.store %4 to %r : f32, memref<2x4xf32>
+  }
+}

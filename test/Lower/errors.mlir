@@ -1,0 +1,69 @@
+// Every way in which a program can have no steps is an error at its place.
+
+// RUN: tp-opt %s --tp-lower-to-step --split-input-file --verify-diagnostics
+
+func.func @sort(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @below {{[TP0801] tp.sort has no lowering to steps}}
+  %v, %i = tp.sort %x dim = 0 : tensor<4xf32> -> tensor<4xf32>, tensor<4xi32>
+  return %v : tensor<4xf32>
+}
+
+// -----
+
+func.func @loop(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @below {{[TP0801] tp.for has no lowering to steps}}
+  %r = tp.for 3 (%x) {
+  ^bb0(%i: tensor<i32>, %h: tensor<4xf32>):
+    %y = tp.tanh %h : tensor<4xf32>
+    tp.yield %y : tensor<4xf32>
+  } : (tensor<4xf32>) -> tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// -----
+
+func.func @empty(%x: tensor<0x4xf32>) -> tensor<0x4xf32> {
+  // expected-error @below {{[TP0801] a tensor without elements has no step}}
+  %y = tp.exp %x : tensor<0x4xf32>
+  return %y : tensor<0x4xf32>
+}
+
+// -----
+
+func.func @power(%x: tensor<4xi32>) -> tensor<4xi32> {
+  // expected-error @below {{[TP0801] tp.pow of 'i32' has no lowering}}
+  %y = tp.pow %x, %x : tensor<4xi32>
+  return %y : tensor<4xi32>
+}
+
+// -----
+
+spmd.mesh @mesh <["x"=2]>
+func.func @whole(%x: tensor<8xf32>) -> tensor<8xf32> {
+  // expected-error @below {{[TP0802] spmd.all_reduce is on a whole tensor: run tp-localize first}}
+  %1 = spmd.all_reduce %x {"x"} in <@mesh, [{} ], unreduced={"x"}> out <@mesh, [{} ]> : tensor<8xf32> -> tensor<8xf32>
+  return %1 : tensor<8xf32>
+}
+
+// -----
+
+func.func @narrow(%x: tensor<4xf8E5M2>) -> tensor<4xf8E5M2> {
+  // expected-error @below {{[TP0803] 'f8E5M2' elements cannot be computed yet}}
+  %y = tp.add %x, %x : tensor<4xf8E5M2>
+  return %y : tensor<4xf8E5M2>
+}
+
+// -----
+
+func.func @dims(%x: tensor<2x3x2x3x2x3x2x3x2xf32>) -> tensor<2x3x2x3x2x3x2x3x2xf32> {
+  %y = tp.transpose %x [8, 7, 6, 5, 4, 3, 2, 1, 0] : tensor<2x3x2x3x2x3x2x3x2xf32> -> tensor<2x3x2x3x2x3x2x3x2xf32>
+  // expected-error @below {{[TP0804] moving 9 dimensions that do not merge}}
+  return %y : tensor<2x3x2x3x2x3x2x3x2xf32>
+}
+
+// -----
+
+// expected-error @below {{[TP0805] arguments #0 and #1 are both donated to result #0}}
+func.func @twice(%x: tensor<4xf32> {tp.donated = 0 : i64}, %y: tensor<4xf32> {tp.donated = 0 : i64}) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
+}
