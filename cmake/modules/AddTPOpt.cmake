@@ -1,12 +1,17 @@
-# Flags of this project's own code, on top of what HandleLLVMOptions sets.
+# Flags of this project's own code, on top of what HandleLLVMOptions sets, which
+# turns the warnings on.
 function(tp_compile_options target)
   target_compile_options(${target} PRIVATE
-    -Wall -Wextra -Wno-unused-parameter $<$<BOOL:${TPOPT_WERROR}>:-Werror>)
+    $<$<BOOL:${TPOPT_WERROR}>:-Werror>)
   if(TPOPT_SANITIZE)
     target_compile_options(${target} PRIVATE
       -fsanitize=address,undefined -fno-sanitize-recover=all
       -fno-omit-frame-pointer)
     target_link_options(${target} PUBLIC -fsanitize=address,undefined)
+    get_target_property(type ${target} TYPE)
+    if(type STREQUAL EXECUTABLE)
+      target_sources(${target} PRIVATE ${PROJECT_SOURCE_DIR}/cmake/AsanOptions.cpp)
+    endif()
   endif()
 endfunction()
 
@@ -25,6 +30,9 @@ function(add_tp_library name)
     $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include>
     $<INSTALL_INTERFACE:include>)
   tp_compile_options(${name})
+  if(TARGET obj.${name}) # add_mlir_library() compiles there
+    tp_compile_options(obj.${name})
+  endif()
   install(TARGETS ${name} EXPORT TPOptTargets
           ARCHIVE DESTINATION lib LIBRARY DESTINATION lib)
 endfunction()

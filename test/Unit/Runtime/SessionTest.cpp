@@ -14,11 +14,6 @@
 using namespace tprt;
 using namespace tprt::test;
 
-/// An allocation that is too large is to fail as it does without sanitizers.
-extern "C" const char *__asan_default_options() {
-  return "allocator_may_return_null=1";
-}
-
 namespace {
 
 absl::StatusOr<std::unique_ptr<Session>> open(TestProgram &program,
