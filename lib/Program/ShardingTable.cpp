@@ -72,7 +72,10 @@ const TensorSharding &ShardingTable::resolve(ShardingAttr attribute,
 }
 
 ShardingAttr ShardingTable::toAttr(const TensorSharding &sharding) {
-  return ShardingAttr::get(context, mesh, sharding);
+  ShardingAttr &attribute = attributes[sharding];
+  if (!attribute)
+    attribute = ShardingAttr::get(context, mesh, sharding);
+  return attribute;
 }
 
 int64_t tp::getElementBytes(Type tensor) {

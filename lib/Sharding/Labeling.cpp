@@ -11,47 +11,82 @@
 
 using namespace tp;
 
-unsigned Labeling::addNode(llvm::ArrayRef<double> costs) {
-  nodes.push_back({costs.vec(), {}, 0, 0});
+static constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+unsigned Labeling::addNode(llvm::ArrayRef<double> candidates) {
+  nodes.push_back({costs.size(), unsigned(candidates.size()), 0, 0, {}});
+  costs.insert(costs.end(), candidates.begin(), candidates.end());
   return nodes.size() - 1;
 }
 
-void Labeling::addEdge(unsigned from, std::vector<uint16_t> fromPorts,
-                       unsigned to, std::vector<uint16_t> toPorts,
+void Labeling::addCosts(unsigned node, llvm::ArrayRef<uint16_t> ports,
+                        llvm::ArrayRef<double> more) {
+  for (auto [c, port] : llvm::enumerate(ports))
+    costs[nodes[node].costs + c] += more[port];
+}
+
+void Labeling::addEdge(unsigned from, llvm::ArrayRef<uint16_t> fromPorts,
+                       unsigned to, llvm::ArrayRef<uint16_t> toPorts,
                        const CostMatrix &matrix) {
-  Edge edge{
-      {from, to}, {std::move(fromPorts), std::move(toPorts)}, &matrix, {}};
-  edge.messages[0].assign(matrix.rows, 0);
-  edge.messages[1].assign(matrix.columns, 0);
+  size_t place = messages.size();
   nodes[from].edges.push_back(edges.size());
   nodes[to].edges.push_back(edges.size());
   ++nodes[from].forward;
   ++nodes[to].backward;
-  edges.push_back(std::move(edge));
+  edges.push_back({{from, to},
+                   {fromPorts, toPorts},
+                   &matrix,
+                   {place, place + matrix.rows}});
+  messages.resize(place + matrix.rows + matrix.columns, 0);
 }
 
-std::vector<double> Labeling::getBelief(const Node &node,
-                                        unsigned number) const {
-  std::vector<double> belief = node.costs;
-  for (unsigned e : node.edges) {
-    const Edge &edge = edges[e];
-    unsigned end = edge.nodes[0] == number ? 0 : 1;
-    for (size_t c = 0; c < belief.size(); ++c)
-      belief[c] += edge.messages[end][edge.ports[end][c]];
+/// Tells the other end of an edge what `belief` means for its port states.
+void Labeling::send(const Edge &edge, unsigned end, double share) {
+  const double *in = &messages[edge.messages[end]];
+  double *out = &messages[edge.messages[1 - end]];
+  const uint16_t *ports = edge.ports[end].data();
+  unsigned numPorts = edge.getNumPorts(end);
+  unsigned numOut = edge.getNumPorts(1 - end);
+  best.assign(numPorts, kInfinity);
+  for (size_t c = 0; c < edge.ports[end].size(); ++c)
+    best[ports[c]] = std::min(best[ports[c]], belief[c]);
+  for (unsigned port = 0; port < numPorts; ++port)
+    if (best[port] != kInfinity) // its message may be infinite, too
+      best[port] = share * best[port] - in[port];
+  const double *matrix = edge.matrix->values.data();
+  if (end == 0) {
+    std::fill(out, out + numOut, kInfinity);
+    for (unsigned from = 0; from < numPorts; ++from, matrix += numOut)
+      if (best[from] != kInfinity)
+        for (unsigned to = 0; to < numOut; ++to)
+          out[to] = std::min(out[to], best[from] + matrix[to]);
+  } else {
+    for (unsigned to = 0; to < numOut; ++to, matrix += numPorts) {
+      double least = kInfinity;
+      for (unsigned from = 0; from < numPorts; ++from)
+        least = std::min(least, best[from] + matrix[from]);
+      out[to] = least;
+    }
   }
-  return belief;
 }
 
 /// Passes messages along all edges in one direction. Returns what a backward
 /// sweep adds to the lower bound.
 double Labeling::sweep(bool forward) {
-  constexpr double infinity = std::numeric_limits<double>::infinity();
   double bound = 0;
-  std::vector<double> best;
   for (size_t i = 0; i < nodes.size(); ++i) {
     unsigned number = forward ? i : nodes.size() - 1 - i;
     const Node &node = nodes[number];
-    std::vector<double> belief = getBelief(node, number);
+    llvm::ArrayRef<double> own = getCosts(number);
+    belief.assign(own.begin(), own.end());
+    for (unsigned e : node.edges) {
+      const Edge &edge = edges[e];
+      unsigned end = edge.nodes[0] == number ? 0 : 1;
+      const double *message = &messages[edge.messages[end]];
+      const uint16_t *ports = edge.ports[end].data();
+      for (size_t c = 0; c < belief.size(); ++c)
+        belief[c] += message[ports[c]];
+    }
     // Each of the chains that the edges form gets its share of the node.
     double share = 1.0 / std::max({node.forward, node.backward, 1u});
     if (!forward) {
@@ -60,32 +95,16 @@ double Labeling::sweep(bool forward) {
       bound += least * (1.0 - share * node.backward);
     }
     for (unsigned e : node.edges) {
-      Edge &edge = edges[e];
+      const Edge &edge = edges[e];
       unsigned end = edge.nodes[0] == number ? 0 : 1;
       bool ahead = end == 0; // the other node is later
       if (ahead != forward)
         continue;
-      best.assign(edge.messages[end].size(), infinity);
-      for (size_t c = 0; c < belief.size(); ++c) {
-        if (belief[c] == infinity)
-          continue; // and its message may be infinite, too
-        uint16_t port = edge.ports[end][c];
-        best[port] =
-            std::min(best[port], share * belief[c] - edge.messages[end][port]);
-      }
-      std::vector<double> &out = edge.messages[1 - end];
-      double least = infinity;
-      for (size_t to = 0; to < out.size(); ++to) {
-        double value = infinity;
-        for (size_t from = 0; from < best.size(); ++from)
-          if (best[from] != infinity)
-            value =
-                std::min(value, best[from] + (end == 0 ? edge.cost(from, to)
-                                                       : edge.cost(to, from)));
-        out[to] = value;
-        least = std::min(least, value);
-      }
-      if (least != infinity)
+      send(edge, end, share);
+      llvm::MutableArrayRef<double> out(&messages[edge.messages[1 - end]],
+                                        edge.getNumPorts(1 - end));
+      double least = *std::min_element(out.begin(), out.end());
+      if (least != kInfinity)
         for (double &value : out)
           value -= least;
       if (!forward)
@@ -95,20 +114,23 @@ double Labeling::sweep(bool forward) {
   return bound;
 }
 
-std::vector<unsigned> Labeling::decode() const {
+std::vector<unsigned> Labeling::decode() {
   std::vector<unsigned> labels(nodes.size(), 0);
   for (unsigned number = 0; number < nodes.size(); ++number) {
-    const Node &node = nodes[number];
-    std::vector<double> belief = node.costs;
-    for (unsigned e : node.edges) {
+    llvm::ArrayRef<double> own = getCosts(number);
+    belief.assign(own.begin(), own.end());
+    for (unsigned e : nodes[number].edges) {
       const Edge &edge = edges[e];
       if (edge.nodes[1] == number) { // the other end is decided
         unsigned other = edge.ports[0][labels[edge.nodes[0]]];
+        const double *row =
+            &edge.matrix->values[size_t(other) * edge.matrix->columns];
         for (size_t c = 0; c < belief.size(); ++c)
-          belief[c] += edge.cost(other, edge.ports[1][c]);
+          belief[c] += row[edge.ports[1][c]];
       } else {
+        const double *message = &messages[edge.messages[0]];
         for (size_t c = 0; c < belief.size(); ++c)
-          belief[c] += edge.messages[0][edge.ports[0][c]];
+          belief[c] += message[edge.ports[0][c]];
       }
     }
     labels[number] =
@@ -183,10 +205,11 @@ void Labeling::optimizeForest(llvm::ArrayRef<unsigned> order,
 
   // Costs of subtrees, leaves first; what a child answers to each candidate of
   // its parent.
-  std::vector<std::vector<double>> belief(nodes.size());
+  std::vector<std::vector<double>> beliefs(nodes.size());
   std::vector<std::vector<unsigned>> answer(nodes.size());
   for (unsigned number : sequence) {
-    belief[number] = nodes[number].costs;
+    std::vector<double> &belief = beliefs[number];
+    belief = getCosts(number).vec();
     for (unsigned e : nodes[number].edges) {
       unsigned other = otherEnd(e, number);
       if (inside[other])
@@ -194,9 +217,9 @@ void Labeling::optimizeForest(llvm::ArrayRef<unsigned> order,
       const Edge &edge = edges[e];
       unsigned end = edge.nodes[0] == number ? 0 : 1;
       unsigned fixed = edge.ports[1 - end][labels[other]];
-      for (size_t c = 0; c < belief[number].size(); ++c)
-        belief[number][c] += end == 0 ? edge.cost(edge.ports[0][c], fixed)
-                                      : edge.cost(fixed, edge.ports[1][c]);
+      for (size_t c = 0; c < belief.size(); ++c)
+        belief[c] += end == 0 ? edge.cost(edge.ports[0][c], fixed)
+                              : edge.cost(fixed, edge.ports[1][c]);
     }
   }
   for (size_t i = sequence.size(); i-- > 0;) {
@@ -207,13 +230,13 @@ void Labeling::optimizeForest(llvm::ArrayRef<unsigned> order,
     for (unsigned e : nodes[child].edges)
       if (otherEnd(e, child) == up)
         joined.push_back(&edges[e]);
-    answerParent(child, up, joined, belief, answer[child]);
+    answerParent(child, up, joined, beliefs, answer[child]);
   }
   for (unsigned number : sequence) {
-    const std::vector<double> &costs = belief[number];
+    const std::vector<double> &sums = beliefs[number];
     labels[number] =
         parent[number] == none
-            ? std::min_element(costs.begin(), costs.end()) - costs.begin()
+            ? std::min_element(sums.begin(), sums.end()) - sums.begin()
             : answer[number][labels[parent[number]]];
   }
 }
@@ -221,28 +244,27 @@ void Labeling::optimizeForest(llvm::ArrayRef<unsigned> order,
 /// For each candidate of `up`, the best one of `child`; adds its cost to `up`.
 void Labeling::answerParent(unsigned child, unsigned up,
                             llvm::ArrayRef<const Edge *> joined,
-                            std::vector<std::vector<double>> &belief,
+                            std::vector<std::vector<double>> &beliefs,
                             std::vector<unsigned> &answer) const {
-  constexpr double infinity = std::numeric_limits<double>::infinity();
-  const std::vector<double> &own = belief[child];
-  answer.assign(belief[up].size(), 0);
+  const std::vector<double> &own = beliefs[child];
+  answer.assign(beliefs[up].size(), 0);
   if (joined.size() == 1) {
     // Candidates that look alike through the edge are compared once.
     const Edge &edge = *joined[0];
     unsigned end = edge.nodes[0] == child ? 0 : 1;
-    std::vector<double> best(edge.messages[end].size(), infinity);
-    std::vector<unsigned> who(best.size(), 0);
+    std::vector<double> lowest(edge.getNumPorts(end), kInfinity);
+    std::vector<unsigned> who(lowest.size(), 0);
     for (unsigned c = 0; c < own.size(); ++c)
-      if (uint16_t port = edge.ports[end][c]; own[c] < best[port]) {
-        best[port] = own[c];
+      if (uint16_t port = edge.ports[end][c]; own[c] < lowest[port]) {
+        lowest[port] = own[c];
         who[port] = c;
       }
-    std::vector<double> least(edge.messages[1 - end].size(), infinity);
+    std::vector<double> least(edge.getNumPorts(1 - end), kInfinity);
     std::vector<unsigned> whom(least.size(), 0);
     for (unsigned to = 0; to < least.size(); ++to)
-      for (unsigned from = 0; from < best.size(); ++from) {
-        double cost =
-            best[from] + (end == 0 ? edge.cost(from, to) : edge.cost(to, from));
+      for (unsigned from = 0; from < lowest.size(); ++from) {
+        double cost = lowest[from] +
+                      (end == 0 ? edge.cost(from, to) : edge.cost(to, from));
         if (cost < least[to]) {
           least[to] = cost;
           whom[to] = who[from];
@@ -250,13 +272,13 @@ void Labeling::answerParent(unsigned child, unsigned up,
       }
     for (unsigned c = 0; c < answer.size(); ++c) {
       uint16_t port = edge.ports[1 - end][c];
-      belief[up][c] += least[port];
+      beliefs[up][c] += least[port];
       answer[c] = whom[port];
     }
     return;
   }
   for (unsigned c = 0; c < answer.size(); ++c) {
-    double least = infinity;
+    double least = kInfinity;
     for (unsigned k = 0; k < own.size(); ++k) {
       double cost = own[k];
       for (const Edge *edge : joined)
@@ -268,7 +290,7 @@ void Labeling::answerParent(unsigned child, unsigned up,
         answer[c] = k;
       }
     }
-    belief[up][c] += least;
+    beliefs[up][c] += least;
   }
 }
 
@@ -278,7 +300,7 @@ void Labeling::answerParent(unsigned child, unsigned up,
 void Labeling::descend(std::vector<unsigned> &labels) const {
   double cost = evaluate(labels);
   unsigned idle = 0;
-  constexpr unsigned kOrders = 12;
+  constexpr unsigned kOrders = 6;
   for (unsigned round = 0; idle < kOrders && round < 20 * kOrders; ++round) {
     std::vector<unsigned> order(nodes.size());
     size_t shift = nodes.size() * (round % kOrders) / kOrders;
@@ -303,7 +325,7 @@ void Labeling::descend(std::vector<unsigned> &labels) const {
 double Labeling::evaluate(llvm::ArrayRef<unsigned> labels) const {
   double cost = 0;
   for (size_t number = 0; number < nodes.size(); ++number)
-    cost += nodes[number].costs[labels[number]];
+    cost += costs[nodes[number].costs + labels[number]];
   for (const Edge &edge : edges)
     cost += edge.cost(edge.ports[0][labels[edge.nodes[0]]],
                       edge.ports[1][labels[edge.nodes[1]]]);
@@ -312,17 +334,22 @@ double Labeling::evaluate(llvm::ArrayRef<unsigned> labels) const {
 
 Labeling::Solution Labeling::solve(unsigned sweeps) {
   Solution solution;
-  solution.cost = std::numeric_limits<double>::infinity();
-  solution.lowerBound = -solution.cost;
-  for (unsigned i = 0; i < std::max(1u, sweeps); ++i) {
+  solution.cost = kInfinity;
+  solution.lowerBound = -kInfinity;
+  // The bound creeps up long after the best choice was seen.
+  constexpr unsigned kPatience = 4;
+  unsigned idle = 0;
+  for (unsigned i = 0; i < std::max(1u, sweeps) && idle < kPatience; ++i) {
     sweep(/*forward=*/true);
     solution.lowerBound =
         std::max(solution.lowerBound, sweep(/*forward=*/false));
     std::vector<unsigned> labels = decode();
     double cost = evaluate(labels);
+    ++idle;
     if (cost < solution.cost) {
       solution.cost = cost;
       solution.labels = std::move(labels);
+      idle = 0;
     }
     if (solution.cost <= solution.lowerBound * (1 + 1e-9) + 1e-9)
       return solution;

@@ -22,23 +22,42 @@ double PartitionContext::getReshardCost(Type type, const TensorSharding &from,
   return plan.cost + plan.launches * cost.getLaunchPenalty(bytes);
 }
 
-const CostMatrix &PartitionContext::getMatrix(Type type,
-                                              ArrayRef<TensorSharding> from,
-                                              ArrayRef<TensorSharding> to) {
-  // Layouts as attributes are unique, and so make a key.
-  auto tensor = cast<RankedTensorType>(type);
-  std::vector<const void *> key{type.getAsOpaquePointer()};
-  for (const TensorSharding &layout : from)
-    key.push_back(table.toAttr(layout).getAsOpaquePointer());
-  key.push_back(nullptr);
-  for (const TensorSharding &layout : to)
-    key.push_back(table.toAttr(layout).getAsOpaquePointer());
-  auto [it, isNew] =
-      matrices.try_emplace(std::move(key), from.size(), to.size());
+const Layouts &PartitionContext::getSingle(const TensorSharding &layout) {
+  std::unique_ptr<Layouts> &list = singles[table.toAttr(layout)];
+  if (!list)
+    list = std::make_unique<Layouts>(1, layout);
+  return *list;
+}
+
+const StrategySet &PartitionContext::getFixed(const TensorSharding &layout) {
+  std::unique_ptr<StrategySet> &set = fixed[table.toAttr(layout)];
+  if (!set) {
+    set = std::make_unique<StrategySet>();
+    set->strategies.push_back({{layout, layout}, 0});
+    set->layouts = {{layout}, {layout}};
+    set->ports = {{0}, {0}};
+  }
+  return *set;
+}
+
+const Layouts &PartitionContext::getUnion(ArrayRef<const Layouts *> lists) {
+  auto [it, isNew] = unions.try_emplace(lists.vec());
+  if (isNew)
+    for (const Layouts *list : lists)
+      for (const TensorSharding &layout : *list)
+        if (!llvm::is_contained(it->second, layout))
+          it->second.push_back(layout);
+  return it->second;
+}
+
+const CostMatrix &PartitionContext::getMatrix(Type type, const Layouts &from,
+                                              const Layouts &to) {
+  auto [it, isNew] = matrices.try_emplace(
+      {type.getAsOpaquePointer(), &from, &to}, from.size(), to.size());
   if (isNew)
     for (unsigned i = 0; i < from.size(); ++i)
       for (unsigned j = 0; j < to.size(); ++j)
-        it->second.at(i, j) = getReshardCost(tensor, from[i], to[j]);
+        it->second.at(i, j) = getReshardCost(type, from[i], to[j]);
   return it->second;
 }
 
@@ -68,11 +87,7 @@ void PartitionProblem::enumerate() {
           context.table
               .resolve(constraint.getSharding(), constraint.getType().getRank())
               .getLayout();
-      StrategySet &set = ownSets.emplace_back();
-      set.strategies.push_back({{layout, layout}, 0});
-      set.layouts = {{layout}, {layout}};
-      set.ports = {{0}, {0}};
-      state.set = &set;
+      state.set = &context.getFixed(layout);
       continue;
     }
     SmallVector<KindSet> kinds;
@@ -86,11 +101,8 @@ void PartitionProblem::enumerate() {
   }
 }
 
-PartitionProblem::Port
-PartitionProblem::addFixedNode(const TensorSharding &layout) {
-  static const std::vector<uint16_t> zero{0};
-  ownLayouts.push_back({layout});
-  return {labeling.addNode({0.0}), &ownLayouts.back(), &zero};
+PartitionProblem::Port PartitionProblem::fix(const TensorSharding &layout) {
+  return {nullptr, &context.getSingle(layout), context.getIdentity(1)};
 }
 
 PartitionProblem::Port PartitionProblem::getProducer(Value value) {
@@ -99,16 +111,15 @@ PartitionProblem::Port PartitionProblem::getProducer(Value value) {
     if (it != states.end() && it->second.set) {
       unsigned tensor =
           op->getNumOperands() + cast<OpResult>(value).getResultNumber();
-      return {it->second.node, &it->second.set->layouts[tensor],
-              &it->second.set->ports[tensor]};
+      return {&it->second.node, &it->second.set->layouts[tensor],
+              it->second.set->ports[tensor]};
     }
   }
   // From outside, or tied by data flow: as propagation left it.
   std::optional<TensorSharding> sharding = context.table.lookup(value);
-  return addFixedNode(
-      sharding ? sharding->getLayout()
-               : TensorSharding::replicate(
-                     cast<RankedTensorType>(value.getType()).getRank()));
+  return fix(sharding ? sharding->getLayout()
+                      : TensorSharding::replicate(
+                            cast<RankedTensorType>(value.getType()).getRank()));
 }
 
 /// The layout in which an op that is not a node of this problem takes a value.
@@ -151,87 +162,85 @@ std::optional<PartitionProblem::Port> PartitionProblem::getUse(OpOperand &use) {
   auto it = states.find(use.getOwner());
   if (it != states.end() && it->second.set) {
     unsigned tensor = use.getOperandNumber();
-    return Port{it->second.node, &it->second.set->layouts[tensor],
-                &it->second.set->ports[tensor]};
+    return Port{&it->second.node, &it->second.set->layouts[tensor],
+                it->second.set->ports[tensor]};
   }
   if (isa<GroupOp>(use.getOwner()))
     return std::nullopt;
-  return addFixedNode(getFixedRequirement(context.table, use, use.get()));
+  return fix(getFixedRequirement(context.table, use, use.get()));
 }
 
 void PartitionProblem::connect(Type type, Port from, Port to) {
   const CostMatrix &matrix =
       context.getMatrix(type, *from.layouts, *to.layouts);
-  labeling.addEdge(from.node, *from.ports, to.node, *to.ports, matrix);
+  // Where one side has a single layout, the other pays by itself.
+  if (from.layouts->size() == 1) {
+    if (to.node)
+      labeling.addCosts(*to.node, to.ports, matrix.values);
+  } else if (to.layouts->size() == 1) {
+    labeling.addCosts(*from.node, from.ports, matrix.values);
+  } else {
+    labeling.addEdge(*from.node, from.ports, *to.node, to.ports, matrix);
+  }
 }
 
-/// Joins a value's producer with its users. With several users a node between
-/// stands for the copy they share, so that one reshard is counted once. That is
-/// exact as long as all users can live with cuts of that copy, which are free.
-void PartitionProblem::addUses(Value value, Port producer) {
-  SmallVector<OpOperand *> uses;
-  for (OpOperand &use : value.getUses())
-    if (!isa<GroupOp>(use.getOwner()) &&
-        (states.count(use.getOwner()) || isFixed(use.getOwner())))
-      uses.push_back(&use);
-  // Use lists run backwards; plans must not depend on that.
-  std::reverse(uses.begin(), uses.end());
-  if (uses.size() < 2) {
-    for (OpOperand *use : uses)
-      if (std::optional<Port> port = getUse(*use))
-        connect(value.getType(), producer, *port);
+/// Adds a value; of several users the node between them, which makes one
+/// reshard count once. That is exact as long as all users can live with cuts of
+/// that copy, which are free.
+void PartitionProblem::addFlow(Value value) {
+  if (!isa<RankedTensorType>(value.getType()))
     return;
+  Flow flow{value.getType(), getProducer(value), {}, nullptr, 0};
+  for (OpOperand &use : value.getUses())
+    if (states.count(use.getOwner()) || isFixed(use.getOwner()))
+      if (std::optional<Port> port = getUse(use))
+        flow.uses.push_back(*port);
+  // Use lists run backwards; plans must not depend on that.
+  std::reverse(flow.uses.begin(), flow.uses.end());
+  if (flow.uses.size() > 1) {
+    SmallVector<const Layouts *> lists{flow.producer.layouts};
+    for (const Port &use : flow.uses)
+      lists.push_back(use.layouts);
+    flow.shared = &context.getUnion(lists);
+    flow.node = labeling.addNode(std::vector<double>(flow.shared->size(), 0));
   }
-  SmallVector<Port> ports;
-  std::vector<TensorSharding> &layouts = ownLayouts.emplace_back();
-  auto add = [&](const std::vector<TensorSharding> &more) {
-    for (const TensorSharding &layout : more)
-      if (!llvm::is_contained(layouts, layout))
-        layouts.push_back(layout);
-  };
-  add(*producer.layouts);
-  for (OpOperand *use : uses)
-    if (std::optional<Port> port = getUse(*use)) {
-      add(*port->layouts);
-      ports.push_back(*port);
-    }
-  std::vector<uint16_t> &identity = ownPorts.emplace_back();
-  for (size_t i = 0; i < layouts.size(); ++i)
-    identity.push_back(i);
-  Port hub{labeling.addNode(std::vector<double>(layouts.size(), 0)), &layouts,
-           &identity};
-  connect(value.getType(), producer, hub);
-  for (const Port &port : ports)
-    connect(value.getType(), hub, port);
+  flows.push_back(std::move(flow));
+}
+
+void PartitionProblem::connect(const Flow &flow) {
+  Port source = flow.producer;
+  if (flow.shared) {
+    source = {&flow.node, flow.shared,
+              context.getIdentity(flow.shared->size())};
+    connect(flow.type, flow.producer, source);
+  }
+  for (const Port &use : flow.uses)
+    connect(flow.type, source, use);
 }
 
 double PartitionProblem::solve() {
   enumerate();
+  // Nodes in the order of the data flow. Every value once: those from outside
+  // first, then results in order.
+  llvm::DenseSet<Value> outside;
   for (Operation *op : ops)
+    for (Value operand : op->getOperands())
+      if (!states.count(operand.getDefiningOp()) &&
+          outside.insert(operand).second)
+        addFlow(operand);
+  for (Operation *op : ops) {
     if (auto it = states.find(op); it != states.end()) {
       std::vector<double> costs;
       for (const Strategy &strategy : it->second.set->strategies)
         costs.push_back(strategy.cost);
       it->second.node = labeling.addNode(costs);
     }
-
-  // Every value once: those from outside first, then results in order.
-  llvm::DenseSet<Value> seen;
-  for (Operation *op : ops)
-    for (Value operand : op->getOperands())
-      if (isa<RankedTensorType>(operand.getType()) &&
-          !states.count(operand.getDefiningOp()) && seen.insert(operand).second)
-        addUses(operand, getProducer(operand));
-  for (Operation *op : ops)
-    for (Value result : op->getResults()) {
-      if (!isa<RankedTensorType>(result.getType()) ||
-          !seen.insert(result).second)
-        continue;
-      Port producer = getProducer(result);
-      if (auto it = resultLayouts.find(result); it != resultLayouts.end())
-        connect(result.getType(), producer, addFixedNode(it->second));
-      addUses(result, producer);
-    }
+    for (Value result : op->getResults())
+      if (!outside.count(result))
+        addFlow(result);
+  }
+  for (const Flow &flow : flows)
+    connect(flow);
   solution = labeling.solve();
   return solution.cost;
 }

@@ -13,23 +13,41 @@
 #include "tpopt/Sharding/Labeling.h"
 #include "tpopt/Sharding/Reshard.h"
 
-#include <deque>
+#include <map>
+#include <memory>
+#include <numeric>
+#include <tuple>
 
 namespace tp {
 
-/// What all problems of one function share: plans, strategy sets, matrices.
+using Layouts = std::vector<TensorSharding>;
+
+/// What all problems of one function share: plans, strategy sets, matrices. All
+/// that it hands out stays where it is.
 class PartitionContext {
 public:
   PartitionContext(ShardingTable &table, llvm::ArrayRef<AxisRef> atoms,
                    const CostModel &cost)
       : table(table), cost(cost), planner(table.getMesh()),
-        strategies(atoms, cost) {}
+        strategies(atoms, cost), identity(UINT16_MAX) {
+    std::iota(identity.begin(), identity.end(), 0);
+  }
 
+  /// The list of one layout.
+  const Layouts &getSingle(const TensorSharding &layout);
+  /// A choice that the user has made: all tensors of the op have this layout.
+  const StrategySet &getFixed(const TensorSharding &layout);
+  /// All layouts of some lists, which it handed out itself or has in a strategy
+  /// set, each once.
+  const Layouts &getUnion(llvm::ArrayRef<const Layouts *> lists);
+  /// 0, 1, 2, ..: the port states of candidates that are the states.
+  llvm::ArrayRef<uint16_t> getIdentity(size_t size) const {
+    return llvm::ArrayRef(identity).take_front(size);
+  }
   /// The price of getting a tensor of `type` from each of `from` to each of
-  /// `to`. Shared between equal questions.
-  const CostMatrix &getMatrix(mlir::Type type,
-                              llvm::ArrayRef<TensorSharding> from,
-                              llvm::ArrayRef<TensorSharding> to);
+  /// `to`, lists as for getUnion().
+  const CostMatrix &getMatrix(mlir::Type type, const Layouts &from,
+                              const Layouts &to);
   double getReshardCost(mlir::Type type, const TensorSharding &from,
                         const TensorSharding &to);
 
@@ -39,21 +57,22 @@ public:
   StrategyEnumerator strategies;
 
 private:
-  std::map<std::vector<const void *>, CostMatrix> matrices;
+  llvm::DenseMap<mlir::Attribute, std::unique_ptr<Layouts>> singles;
+  llvm::DenseMap<mlir::Attribute, std::unique_ptr<StrategySet>> fixed;
+  std::map<std::vector<const Layouts *>, Layouts> unions;
+  std::map<std::tuple<const void *, const Layouts *, const Layouts *>,
+           CostMatrix>
+      matrices;
+  std::vector<uint16_t> identity;
 };
 
 /// The choice for a list of ops. Values from outside, and values that outsiders
-/// use, have the layout the table gives them; `resultLayouts` overrides that
-/// for values that stand for others.
+/// use, have the layout the table gives them.
 class PartitionProblem {
 public:
   PartitionProblem(PartitionContext &context,
                    llvm::ArrayRef<mlir::Operation *> ops);
 
-  /// Pins the layout in which a value leaves this problem.
-  void setResultLayout(mlir::Value value, TensorSharding layout) {
-    resultLayouts[value] = std::move(layout);
-  }
   /// Solves; returns the predicted cost.
   double solve();
 
@@ -63,11 +82,21 @@ public:
   TensorSharding getRequirement(mlir::Operation *op, unsigned index) const;
 
 private:
-  /// One side of an edge: which candidate of a node means which layout.
+  /// One side of an edge: which candidate of a node means which layout. A
+  /// layout that nobody chooses has no node.
   struct Port {
+    const unsigned *node;
+    const Layouts *layouts;
+    llvm::ArrayRef<uint16_t> ports;
+  };
+  /// A value, who makes it and who takes it. Of several users, a node between
+  /// stands for the copy that they share.
+  struct Flow {
+    mlir::Type type;
+    Port producer;
+    llvm::SmallVector<Port, 2> uses;
+    const Layouts *shared; ///< What the node chooses from, null without one.
     unsigned node;
-    const std::vector<TensorSharding> *layouts;
-    const std::vector<uint16_t> *ports;
   };
   struct OpState {
     const StrategySet *set = nullptr;
@@ -75,9 +104,10 @@ private:
   };
 
   void enumerate();
-  Port addFixedNode(const TensorSharding &layout);
+  Port fix(const TensorSharding &layout);
   Port getProducer(mlir::Value value);
-  void addUses(mlir::Value value, Port producer);
+  void addFlow(mlir::Value value);
+  void connect(const Flow &flow);
   std::optional<Port> getUse(mlir::OpOperand &use);
   void connect(mlir::Type type, Port from, Port to);
   bool isFixed(mlir::Operation *op) const;
@@ -85,13 +115,9 @@ private:
   PartitionContext &context;
   llvm::SmallVector<mlir::Operation *> ops;
   llvm::DenseMap<mlir::Operation *, OpState> states;
-  llvm::DenseMap<mlir::Value, TensorSharding> resultLayouts;
   Labeling labeling;
   Labeling::Solution solution;
-  /// Single layouts of fixed nodes; addresses stay.
-  std::deque<std::vector<TensorSharding>> ownLayouts;
-  std::deque<std::vector<uint16_t>> ownPorts;
-  std::deque<StrategySet> ownSets;
+  std::vector<Flow> flows;
 };
 
 } // namespace tp

@@ -49,7 +49,13 @@ public:
 private:
   mlir::MLIRContext *context;
   Mesh mesh;
+  struct Hash {
+    size_t operator()(const TensorSharding &sharding) const {
+      return hash_value(sharding);
+    }
+  };
   llvm::DenseMap<mlir::Attribute, TensorSharding> resolved;
+  std::unordered_map<TensorSharding, spmd::ShardingAttr, Hash> attributes;
 };
 
 /// The size of one element, at least one byte.

@@ -66,13 +66,18 @@ public:
     double lowerBound = 0;
   };
 
-  /// A node with one cost per candidate; returns its number.
+  /// A node with one cost per candidate; returns its number. Messages run in
+  /// the order of numbers: the closer to the data flow, the fewer it takes.
   unsigned addNode(llvm::ArrayRef<double> costs);
+  /// Adds to each candidate of a node the cost of its port state: what an edge
+  /// to a node without a choice amounts to.
+  void addCosts(unsigned node, llvm::ArrayRef<uint16_t> ports,
+                llvm::ArrayRef<double> costs);
   /// An edge from an earlier node to a later one. `fromPorts[c]` is the port
   /// state of candidate c of `from`: a row of `matrix`; `toPorts` its columns.
-  /// The matrix must outlive the problem: equal edges share one.
-  void addEdge(unsigned from, std::vector<uint16_t> fromPorts, unsigned to,
-               std::vector<uint16_t> toPorts, const CostMatrix &matrix);
+  /// Ports and matrix must outlive the problem: equal edges share them.
+  void addEdge(unsigned from, llvm::ArrayRef<uint16_t> fromPorts, unsigned to,
+               llvm::ArrayRef<uint16_t> toPorts, const CostMatrix &matrix);
 
   /// Solves with at most `sweeps` rounds of messages.
   Solution solve(unsigned sweeps = 20);
@@ -82,35 +87,47 @@ public:
 private:
   struct Edge {
     unsigned nodes[2];
-    std::vector<uint16_t> ports[2];
+    llvm::ArrayRef<uint16_t> ports[2];
     const CostMatrix *matrix;
-    /// What the other end says about each port state of this end.
-    std::vector<double> messages[2];
+    /// Where in `messages` stands what the other end says about each port state
+    /// of this end.
+    size_t messages[2];
 
     double cost(unsigned port0, unsigned port1) const {
       return matrix->at(port0, port1);
     }
+    unsigned getNumPorts(unsigned end) const {
+      return end == 0 ? matrix->rows : matrix->columns;
+    }
   };
   struct Node {
-    std::vector<double> costs;
-    llvm::SmallVector<unsigned, 4> edges;
+    size_t costs; ///< Where in `costs` its candidates begin.
+    unsigned numCandidates;
     /// Edges to earlier and later nodes.
     unsigned backward = 0, forward = 0;
+    llvm::SmallVector<unsigned, 4> edges;
   };
 
+  llvm::ArrayRef<double> getCosts(unsigned number) const {
+    return llvm::ArrayRef(costs).slice(nodes[number].costs,
+                                       nodes[number].numCandidates);
+  }
   double sweep(bool forward);
-  std::vector<unsigned> decode() const;
+  void send(const Edge &edge, unsigned end, double share);
+  std::vector<unsigned> decode();
   void descend(std::vector<unsigned> &labels) const;
   void optimizeForest(llvm::ArrayRef<unsigned> order,
                       std::vector<unsigned> &labels) const;
   void answerParent(unsigned child, unsigned up,
                     llvm::ArrayRef<const Edge *> joined,
-                    std::vector<std::vector<double>> &belief,
+                    std::vector<std::vector<double>> &beliefs,
                     std::vector<unsigned> &answer) const;
-  std::vector<double> getBelief(const Node &node, unsigned number) const;
 
   std::vector<Node> nodes;
   std::vector<Edge> edges;
+  std::vector<double> costs, messages;
+  /// Of the node at hand, and of the port states of its edge at hand.
+  std::vector<double> belief, best;
 };
 
 } // namespace tp

@@ -18,6 +18,7 @@ namespace {
 struct Problem {
   Labeling labeling;
   std::deque<CostMatrix> matrices;
+  std::deque<std::vector<uint16_t>> ports;
   std::vector<unsigned> sizes;
 
   Problem(unsigned seed, unsigned count, bool isTree) {
@@ -38,13 +39,14 @@ struct Problem {
     CostMatrix &matrix = matrices.emplace_back(2, 3);
     for (double &value : matrix.values)
       value = random() % 10;
-    auto ports = [&](unsigned candidates, unsigned states) {
-      std::vector<uint16_t> result(candidates);
+    auto choose = [&](unsigned candidates,
+                      unsigned states) -> std::vector<uint16_t> & {
+      std::vector<uint16_t> &result = ports.emplace_back(candidates);
       for (uint16_t &port : result)
         port = random() % states;
       return result;
     };
-    labeling.addEdge(from, ports(sizes[from], 2), to, ports(sizes[to], 3),
+    labeling.addEdge(from, choose(sizes[from], 2), to, choose(sizes[to], 3),
                      matrix);
   }
 
@@ -97,7 +99,8 @@ TEST(Labeling, AvoidsForbiddenPairs) {
   unsigned b = labeling.addNode({0, 0});
   CostMatrix matrix(2, 2);
   matrix.values = {infinity, infinity, 3, 1};
-  labeling.addEdge(a, {0, 1}, b, {0, 1}, matrix);
+  const uint16_t ports[] = {0, 1};
+  labeling.addEdge(a, ports, b, ports, matrix);
   Labeling::Solution solution = labeling.solve();
   EXPECT_EQ(solution.labels, (std::vector<unsigned>{1, 1}));
   EXPECT_EQ(solution.cost, 6);
