@@ -12,6 +12,8 @@
 #include "runtime/Core/CpuFeatures.h"
 #include "runtime/Core/Shapes.h"
 
+#include "mlir/Bytecode/BytecodeWriter.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -27,7 +29,7 @@ static_assert(uint32_t(step::PostOp::Silu) == uint32_t(tprt::PostOpKind::Silu));
 static_assert(step::kMaxCopyRank == tprt::kMaxDims);
 static_assert(step::kNumBatchDims == tprt::kMaxBatch);
 
-static std::optional<tprt::DType> getDType(Type type) {
+std::optional<tprt::DType> tp::getDType(Type type) {
   using tprt::DType;
   if (auto integer = dyn_cast<IntegerType>(type)) {
     bool isUnsigned = integer.isUnsigned();
@@ -67,6 +69,8 @@ public:
   explicit ArtifactBuilder(ModuleOp module) : module(module) {}
   FailureOr<std::string> build();
 
+  tprt::ArtifactWriter writer;
+
 private:
   // Tables that all entries share.
   LogicalResult addMesh();
@@ -99,7 +103,6 @@ private:
   }
 
   ModuleOp module;
-  tprt::ArtifactWriter writer;
   std::optional<Mesh> mesh;
   OwningOpRef<ModuleOp> kernels;
   llvm::StringMap<uint32_t> kernelRows; ///< By the text of their program.
@@ -589,6 +592,65 @@ FailureOr<std::string> ArtifactBuilder::build() {
   return bytes;
 }
 
+//===----------------------------------------------------------------------===//
+// Programs
+//===----------------------------------------------------------------------===//
+
+/// The names in a location, without places in files.
+static Location getNameOnly(Location loc) {
+  Location only = UnknownLoc::get(loc.getContext());
+  loc->walk([&](Location part) {
+    auto named = dyn_cast<NameLoc>(part);
+    if (!named)
+      return WalkResult::advance();
+    only = NameLoc::get(named.getName());
+    return WalkResult::interrupt();
+  });
+  return only;
+}
+
+std::string tp::getProgramBytes(ModuleOp module) {
+  OwningOpRef<ModuleOp> copy = module.clone();
+  copy->getOperation()->removeAttr(kWholeProgramAttr);
+  copy->getOperation()->removeAttr(kLocalProgramAttr);
+  copy->walk([](Operation *op) {
+    op->setLoc(getNameOnly(op->getLoc()));
+    for (Region &region : op->getRegions())
+      for (BlockArgument argument : region.getArguments())
+        argument.setLoc(getNameOnly(argument.getLoc()));
+  });
+  std::string bytes;
+  llvm::raw_string_ostream os(bytes);
+  // Only an old version of the format can be refused, and none is asked for.
+  (void)writeBytecodeToFile(*copy, os);
+  return bytes;
+}
+
+/// Puts the bytes that an attribute of the module holds, if it has it, into a
+/// section.
+static void addKept(tprt::ArtifactWriter &writer, ModuleOp module,
+                    StringRef name, tprt::SectionKind section) {
+  auto attr = module->getAttrOfType<DenseResourceElementsAttr>(name);
+  if (AsmResourceBlob *blob = attr ? attr.getRawHandle().getBlob() : nullptr)
+    writer.setBytes(section, {blob->getData().data(), blob->getData().size()});
+}
+
 FailureOr<std::string> tp::buildCPUArtifact(ModuleOp module) {
-  return ArtifactBuilder(module).build();
+  ArtifactBuilder builder(module);
+  addKept(builder.writer, module, kWholeProgramAttr,
+          tprt::SectionKind::GlobalProgram);
+  addKept(builder.writer, module, kLocalProgramAttr,
+          tprt::SectionKind::LocalProgram);
+  return builder.build();
+}
+
+FailureOr<std::string> tp::buildInterfaceArtifact(ModuleOp module,
+                                                  StringRef wholeProgram) {
+  ArtifactBuilder builder(module);
+  builder.writer.setBytes(tprt::SectionKind::GlobalProgram,
+                          toView(wholeProgram));
+  // No CPU is of this kind, so that no backend takes it for a program that has
+  // nothing to do.
+  builder.writer.setBytes(tprt::SectionKind::CpuFeatures, "interpreter:");
+  return builder.build();
 }

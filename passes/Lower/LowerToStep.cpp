@@ -5,6 +5,7 @@
 
 #include "Lowering.h"
 
+#include "Entry.h"
 #include "ScalarOps.h"
 
 #include "tpopt/Passes/Lower/Passes.h"
@@ -203,74 +204,16 @@ void ProgramLowering::lowerUnit(const UnitGraph &graph, unsigned index) {
 
 LogicalResult ProgramLowering::createProgram() {
   builder.setInsertionPoint(function);
-  MLIRContext *context = builder.getContext();
-  unsigned numResults = function.getNumResults();
-  aliases.assign(numResults, -1);
-  SmallVector<Attribute> inputs, outputs;
-  SmallVector<Type> storage;
-  auto getType = [&](Type type) -> RankedTensorType {
-    auto tensor = dyn_cast<RankedTensorType>(type);
-    if (tensor && !isSupportedTensor(RankedTensorType::get(
-                      tensor.getShape(), tensor.getElementType())))
-      tensor = {};
-    if (!tensor)
-      fail(function, ErrorCode::UnsupportedType)
-          << "an entry takes and returns tensors, not " << type;
-    else
-      storage.push_back(
-          MemRefType::get(tensor.getShape(), tensor.getElementType()));
-    return tensor;
-  };
-  auto getNameOf = [&](StringAttr name, const char *kind, unsigned index) {
-    return name ? name : builder.getStringAttr(kind + Twine(index));
-  };
-  for (BlockArgument argument : function.getArguments()) {
-    unsigned index = argument.getArgNumber();
-    RankedTensorType type = getType(argument.getType());
-    if (!type)
-      return failure();
-    step::Role role = step::Role::Activation;
-    Attribute source = function.getArgAttr(index, kSourceAttr);
-    if (auto donated =
-            function.getArgAttrOfType<IntegerAttr>(index, kDonatedAttr)) {
-      role = step::Role::State;
-      if (aliases[donated.getInt()] >= 0) {
-        fail(function, ErrorCode::BadDonation)
-            << "arguments #" << aliases[donated.getInt()] << " and #" << index
-            << " are both donated to result #" << donated.getInt();
-        return failure();
-      }
-      aliases[donated.getInt()] = index;
-    } else if (source) {
-      role = step::Role::Parameter;
-    }
-    inputs.push_back(step::InputAttr::get(
-        context,
-        getNameOf(function.getArgAttrOfType<StringAttr>(index, kNameAttr),
-                  "arg", index),
-        role, type, source));
-  }
-  for (unsigned index = 0; index < numResults; ++index) {
-    RankedTensorType type = getType(function.getResultTypes()[index]);
-    if (!type)
-      return failure();
-    if (aliases[index] >= 0)
-      storage.pop_back();
-    outputs.push_back(step::OutputAttr::get(
-        context,
-        getNameOf(function.getResultAttrOfType<StringAttr>(index, kNameAttr),
-                  "result", index),
-        type, aliases[index]));
-  }
-  program = step::ProgramOp::create(
-      builder, function.getLoc(), function.getSymNameAttr(),
+  FailureOr<step::ProgramOp> created = createEntry(
+      builder, function,
       meshOp ? FlatSymbolRefAttr::get(meshOp.getSymNameAttr())
              : FlatSymbolRefAttr(),
-      builder.getArrayAttr(inputs), builder.getArrayAttr(outputs),
-      /*positions=*/nullptr, /*arena=*/nullptr);
-  Block &body = program.getBody().emplaceBlock();
-  for (Type type : storage)
-    body.addArgument(type, function.getLoc());
+      [](Type local) { return local; });
+  if (mlir::failed(created))
+    return failure();
+  program = *created;
+  for (auto output : program.getOutputs().getAsRange<step::OutputAttr>())
+    aliases.push_back(output.getAlias());
   return success();
 }
 

@@ -4,10 +4,7 @@
 #include "tpopt/Codegen/Artifact.h"
 #include "tpopt/Codegen/ObjectCode.h"
 #include "tpopt/Passes/Lower/Passes.h"
-#include "tpopt/Support/ErrorCodes.h"
-
-#include "mlir/Support/FileUtilities.h"
-#include "llvm/Support/ToolOutputFile.h"
+#include "tpopt/Support/OutputFile.h"
 
 namespace tp {
 #define GEN_PASS_DEF_WRITEARTIFACTPASS
@@ -30,19 +27,13 @@ struct WriteArtifact : tp::impl::WriteArtifactPassBase<WriteArtifact> {
     FailureOr<std::string> bytes = buildCPUArtifact(getOperation());
     if (failed(bytes))
       return signalPassFailure();
-    std::string why;
-    std::unique_ptr<llvm::ToolOutputFile> output = openOutputFile(file, &why);
-    if (output) {
-      output->os() << *bytes;
-      output->os().close();
-      if (!output->os().has_error())
-        return output->keep();
-      why = output->os().error().message();
-      output->os().clear_error();
+    if (llvm::Error error = writeFile(file, *bytes)) {
+      getOperation().emitError() << llvm::toString(std::move(error));
+      return signalPassFailure();
     }
-    getOperation().emitError() << prefix(ErrorCode::UnwritableFile)
-                               << "cannot write '" << file << "': " << why;
-    signalPassFailure();
+    // They are in the artifact now, and unreadable in the text of the module.
+    getOperation()->removeAttr(kWholeProgramAttr);
+    getOperation()->removeAttr(kLocalProgramAttr);
   }
 };
 

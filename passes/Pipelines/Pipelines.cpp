@@ -62,12 +62,18 @@ void tp::buildShardPipeline(OpPassManager &manager,
 
 void tp::buildCompilePipeline(OpPassManager &manager,
                               const CompileOptions &options) {
+  bool writes =
+      !options.artifact.empty() && options.stopAfter == Stage::Localize;
+  if (writes)
+    manager.addPass(createKeepProgramPass());
   buildShardPipeline(manager, options);
   if (options.stopAfter != Stage::Localize)
     return;
+  if (writes)
+    manager.addPass(createKeepProgramPass({/*isLocal=*/true}));
   manager.addPass(createLowerToStepPass({options.target}));
   manager.addNestedPass<step::ProgramOp>(createAssignBuffersPass());
-  if (!options.artifact.empty())
+  if (writes)
     manager.addPass(createWriteArtifactPass({options.artifact}));
 }
 

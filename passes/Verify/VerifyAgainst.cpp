@@ -9,6 +9,7 @@
 #include "tpopt/Dialect/SPMD/SPMD.h"
 #include "tpopt/Dialect/TP/TP.h"
 #include "tpopt/Passes/Verify/Passes.h"
+#include "tpopt/Program/Interface.h"
 
 #include "mlir/Parser/Parser.h"
 
@@ -118,9 +119,6 @@ LogicalResult VerifyAgainst::verifyModule() {
            << prefix(ErrorCode::UnreadableProgram) << "no whole program in \""
            << whole << "\": write whole=FILE";
 
-  auto isEntry = [](func::FuncOp function) {
-    return function.isPublic() && !function.isExternal();
-  };
   for (auto function : other->getOps<func::FuncOp>())
     if (isEntry(function) &&
         !module.lookupSymbol<func::FuncOp>(function.getName()))

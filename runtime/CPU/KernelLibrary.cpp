@@ -56,10 +56,13 @@ static absl::StatusOr<void *> openBytes(absl::string_view bytes) {
 absl::StatusOr<KernelLibrary> KernelLibrary::load(const Artifact &artifact) {
   KernelLibrary library;
   absl::string_view code = artifact.bytes(SectionKind::ObjectCode);
+  absl::string_view cpu = artifact.bytes(SectionKind::CpuFeatures);
   absl::Span<const KernelRow> kernels = artifact.rows<KernelRow>();
-  if (code.empty() && kernels.empty())
+  bool hasCode = !code.empty() || !kernels.empty();
+  if (hasCode || !cpu.empty())
+    TPRT_RETURN_IF_ERROR(checkCpu(cpu));
+  if (!hasCode)
     return library; // matmuls, copies and collectives alone
-  TPRT_RETURN_IF_ERROR(checkCpu(artifact.bytes(SectionKind::CpuFeatures)));
   TPRT_ASSIGN_OR_RETURN(void *handle, openBytes(code));
   library.handle.reset(handle);
   for (const KernelRow &kernel : kernels) {

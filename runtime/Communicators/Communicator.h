@@ -81,6 +81,11 @@ public:
 
   /// An error once any rank has failed. Cheap: called between steps.
   virtual absl::Status check() = 0;
+
+  /// After a failure: waits until all ranks have come here, two seconds at
+  /// most. A process that is gone takes the others with it, so each first says
+  /// what it has to say.
+  virtual void depart() {}
 };
 
 } // namespace tprt

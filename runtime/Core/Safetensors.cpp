@@ -291,7 +291,9 @@ std::string tprt::writeSafetensors(
                     {"shape", tensor.shape},
                     {"data_offsets", {begin, data.size()}}};
   }
-  std::string text = header.dump();
+  // A name that is no UTF-8 is no JSON: it loses what is not.
+  std::string text =
+      header.dump(-1, ' ', false, json::error_handler_t::replace);
   text.resize((text.size() + 7) / 8 * 8, ' '); // the format aligns the data
   uint64_t length = text.size();
   std::string bytes(reinterpret_cast<const char *>(&length), sizeof(length));

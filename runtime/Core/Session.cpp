@@ -18,7 +18,7 @@ using namespace tprt;
 absl::StatusOr<std::unique_ptr<Session>>
 Session::open(const SessionOptions &options,
               std::shared_ptr<const Artifact> artifact) {
-  std::unique_ptr<Session> session(new Session(options, std::move(artifact)));
+  auto session = std::make_unique<Session>(options, std::move(artifact));
   TPRT_RETURN_IF_ERROR(session->prepare());
   return session;
 }
@@ -43,17 +43,21 @@ absl::Status Session::prepare() {
                      ", but the program was compiled for a mesh of ", devices,
                      " devices; leave --ranks out or compile it for ",
                      options.ranks);
-  TPRT_ASSIGN_OR_RETURN(const Plugin *plugin, loadPlugin(options.backend));
-  if (!plugin->createBackend)
+  auto createBackend = options.createBackend;
+  if (!createBackend) {
+    TPRT_ASSIGN_OR_RETURN(const Plugin *plugin, loadPlugin(options.backend));
+    createBackend = plugin->createBackend;
+  }
+  if (!createBackend)
     return makeError(ErrorCode::BackendMissing, "'", options.backend,
                      "' is no backend");
-  TPRT_ASSIGN_OR_RETURN(backend, plugin->createBackend(artifact));
+  TPRT_ASSIGN_OR_RETURN(backend, createBackend(artifact));
   int local = 1;
   if (options.transport == "threads") {
     local = static_cast<int>(devices);
     domain = std::make_shared<ThreadDomain>(local, options.timeout);
   } else {
-    TPRT_ASSIGN_OR_RETURN(plugin, loadPlugin(options.transport));
+    TPRT_ASSIGN_OR_RETURN(const Plugin *plugin, loadPlugin(options.transport));
     createWorld = plugin->createWorld;
     if (!createWorld)
       return makeError(ErrorCode::BackendMissing, "'", options.transport,
@@ -281,7 +285,6 @@ absl::Status Session::start(absl::string_view name) {
                      "; give --weights or --input, or bind it");
   lastEntry = entry;
   startRanks([this, entry](Rank &rank) {
-    rank.times.clear();
     return rank.executor->run(*entry, recording ? &rank.times : nullptr);
   });
   return absl::OkStatus();
@@ -364,11 +367,23 @@ void Session::abort(absl::string_view why) {
       rank.world->fail(status);
 }
 
+void Session::leave(const absl::Status &status) {
+  if (!threads || threads->isBusy())
+    return;
+  threads->start([&](int i) {
+    if (World *world = ranks[i].world.get()) {
+      world->fail(status);
+      world->depart();
+    }
+  });
+  threads->wait();
+}
+
 void Session::recordTimes(bool on) { recording = on; }
 
 std::vector<Session::RankTimes> Session::takeTimes() {
   std::vector<RankTimes> all;
   for (Rank &rank : ranks)
-    all.push_back({rank.number, std::move(rank.times)});
+    all.push_back({rank.number, std::exchange(rank.times, {})});
   return all;
 }

@@ -28,6 +28,7 @@
 #include "runtime/Core/RankThreads.h"
 #include "runtime/Core/Safetensors.h"
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -39,6 +40,10 @@ class ThreadDomain;
 struct SessionOptions {
   std::string backend = "cpu";
   std::string transport = "threads"; ///< Or the plugin that has the transport.
+  /// Makes the backend in place of the library of that name.
+  std::function<absl::StatusOr<std::unique_ptr<Backend>>(
+      std::shared_ptr<const Artifact>)>
+      createBackend;
   int ranks = 0; ///< 0, or what the caller believes the mesh has.
   absl::Duration timeout = absl::Seconds(300); ///< Of each collective.
 };
@@ -47,6 +52,11 @@ class Session {
 public:
   static absl::StatusOr<std::unique_ptr<Session>>
   open(const SessionOptions &options, std::shared_ptr<const Artifact> artifact);
+  /// The same in two steps, so that a session which could not be opened can
+  /// still `leave`.
+  Session(SessionOptions options, std::shared_ptr<const Artifact> artifact)
+      : options(std::move(options)), artifact(std::move(artifact)) {}
+  absl::Status prepare();
   ~Session();
 
   const Artifact &getArtifact() const { return *artifact; }
@@ -76,13 +86,18 @@ public:
   /// Ends a run from any thread.
   void abort(absl::string_view why);
 
-  /// From now on, runs record when each step ran on each local rank.
+  /// From now on, runs record when each step ran on each local rank, or no
+  /// longer do. What is recorded piles up until it is taken.
   void recordTimes(bool on);
   struct RankTimes {
     int rank;
     std::vector<StepTime> steps;
   };
   std::vector<RankTimes> takeTimes();
+
+  /// For a process that ends with an error, after it has said which: tells the
+  /// ranks in other processes and gives them a moment to end in good order.
+  void leave(const absl::Status &status);
 
   /// What each failed local rank had to say, the cause first.
   std::vector<absl::Status> getRankErrors() const;
@@ -97,10 +112,6 @@ private:
     absl::Status status;
   };
 
-  Session(SessionOptions options, std::shared_ptr<const Artifact> artifact)
-      : options(std::move(options)), artifact(std::move(artifact)) {}
-
-  absl::Status prepare();
   absl::Status prepareRank(Rank &rank);
   absl::Status agree(World &world) const;
   /// Runs body(rank) on all local ranks; a failure ends all of them.

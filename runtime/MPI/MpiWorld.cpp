@@ -34,7 +34,8 @@ namespace {
 
 constexpr int kExchangeTag = 0;
 constexpr int kFailureTag = 1;
-constexpr int kFirstGroupTag = 2;
+constexpr int kDepartureTag = 2;
+constexpr int kFirstGroupTag = 3;
 /// MPI counts in int: larger messages go in pieces of this many bytes.
 constexpr int64_t kPiece = int64_t{1} << 30;
 
@@ -96,6 +97,7 @@ public:
   exchange(absl::string_view mine, absl::string_view what) override;
   void fail(const absl::Status &cause) override;
   absl::Status check() override;
+  void depart() override;
 
   /// Waits for all messages; `what()` names the occasion.
   template <typename What> absl::Status wait(Messages &messages, What what);
@@ -107,6 +109,7 @@ public:
 private:
   absl::Status receiveFailure();
   void tellFailure();
+  static void finishWithin(Messages &messages, absl::Duration time);
 
   const absl::Duration timeout;
   const bool owned; ///< MPI was started here and is ended here.
@@ -116,6 +119,7 @@ private:
   int groups = 0;
   MPI_Request failureRequest = MPI_REQUEST_NULL;
   char failureText[1024] = {};
+  std::vector<char> farewells; ///< By rank; MPI may write here to the end.
   absl::Mutex mutex;
   absl::Status failure ABSL_GUARDED_BY(mutex);
   bool hasTold = false;
@@ -186,17 +190,32 @@ void MpiWorld::tellFailure() {
   for (int peer = 0; peer < size; ++peer)
     if (peer != rank)
       messages.send(comm, peer, kFailureTag, text.data(), text.size());
-  // Give them a moment to leave; whoever cannot listen is ended by the
-  // launcher.
-  for (absl::Time end = absl::Now() + absl::Milliseconds(500);
-       absl::Now() < end;) {
+  finishWithin(messages, absl::Milliseconds(500));
+}
+
+/// Gives messages a moment; whoever cannot listen is ended by the launcher.
+void MpiWorld::finishWithin(Messages &messages, absl::Duration time) {
+  for (absl::Time end = absl::Now() + time;
+       absl::Now() < end && !wasTerminated;) {
     int done = 0;
     MPI_Testall(static_cast<int>(messages.requests.size()),
                 messages.requests.data(), &done, MPI_STATUSES_IGNORE);
     if (done)
       break;
-    sched_yield();
+    absl::SleepFor(absl::Microseconds(100));
   }
+}
+
+void MpiWorld::depart() {
+  farewells.resize(size);
+  Messages messages;
+  for (int peer = 0; peer < size; ++peer) {
+    if (peer == rank)
+      continue;
+    messages.receive(comm, peer, kDepartureTag, &farewells[peer], 1);
+    messages.send(comm, peer, kDepartureTag, &farewells[rank], 1);
+  }
+  finishWithin(messages, absl::Seconds(2));
 }
 
 absl::Status MpiWorld::receiveFailure() {

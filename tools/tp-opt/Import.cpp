@@ -8,12 +8,8 @@
 #include "tpopt/Import/Import.h"
 
 #include "mlir/Bytecode/BytecodeWriter.h"
-#include "mlir/Support/FileUtilities.h"
-#include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "llvm/Support/CommandLine.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SourceMgr.h"
-#include "llvm/Support/ToolOutputFile.h"
 
 using namespace mlir;
 
@@ -29,9 +25,13 @@ bool tp::isImportRequested() {
   return source.getNumOccurrences() || importOptions.getNumOccurrences();
 }
 
-/// The imported module as bytecode, which keeps locations.
-static std::unique_ptr<llvm::MemoryBuffer>
-importToBuffer(DialectRegistry &registry) {
+std::unique_ptr<llvm::MemoryBuffer> tp::runImport(StringRef inputFile,
+                                                  DialectRegistry &registry) {
+  if (inputFile != "-") {
+    llvm::errs() << "error: with --tp-import no input file is read; leave out "
+                 << inputFile << "\n";
+    return nullptr;
+  }
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
   llvm::SourceMgr sources;
   SourceMgrDiagnosticHandler handler(sources, &context);
@@ -47,28 +47,4 @@ importToBuffer(DialectRegistry &registry) {
   if (failed(writeBytecodeToFile(*module, stream)))
     return nullptr;
   return llvm::MemoryBuffer::getMemBufferCopy(bytes, source);
-}
-
-LogicalResult tp::runImport(StringRef inputFile, StringRef outputFile,
-                            DialectRegistry &registry) {
-  if (inputFile != "-") {
-    llvm::errs() << "error: with --tp-import no input file is read; leave out "
-                 << inputFile << "\n";
-    return failure();
-  }
-  std::unique_ptr<llvm::MemoryBuffer> buffer = importToBuffer(registry);
-  if (!buffer)
-    return failure();
-  std::string error;
-  std::unique_ptr<llvm::ToolOutputFile> output =
-      openOutputFile(outputFile, &error);
-  if (!output) {
-    llvm::errs() << error << "\n";
-    return failure();
-  }
-  if (failed(MlirOptMain(output->os(), std::move(buffer), registry,
-                         MlirOptMainConfig::createFromCLOptions())))
-    return failure();
-  output->keep();
-  return success();
 }

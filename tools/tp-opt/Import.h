@@ -8,17 +8,17 @@
 
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Support/LLVM.h"
+#include "llvm/Support/MemoryBuffer.h"
 
 namespace tp {
 
 /// Whether --tp-import is given, so that no input file is read.
 bool isImportRequested();
 
-/// Imports the model and hands it to the pipeline and the output that the
-/// other flags ask for, as if it had been read from a file.
-mlir::LogicalResult runImport(llvm::StringRef inputFile,
-                              llvm::StringRef outputFile,
-                              mlir::DialectRegistry &registry);
+/// The imported module as bytecode, which keeps locations; null, with the
+/// reason printed, if there is none.
+std::unique_ptr<llvm::MemoryBuffer> runImport(llvm::StringRef inputFile,
+                                              mlir::DialectRegistry &registry);
 
 } // namespace tp
 

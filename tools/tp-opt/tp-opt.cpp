@@ -4,7 +4,7 @@
 // The command line of the compiler.
 
 #include "Flags.h"
-#include "Import.h"
+#include "Tool.h"
 
 #include "tpopt/InitAll.h"
 
@@ -15,6 +15,7 @@
 #include "mlir/Transforms/Passes.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Debug.h"
+#include "llvm/Support/InitLLVM.h"
 
 #ifndef NDEBUG
 // Debian's libLLVM is built without assertions and has no --debug-only.
@@ -73,6 +74,7 @@ static void keepDiagnosticsShort() {
 }
 
 int main(int argc, char **argv) {
+  llvm::InitLLVM init(argc, argv);
   keepDiagnosticsShort();
   hideForeignOptions();
   mlir::DialectRegistry registry;
@@ -92,8 +94,10 @@ int main(int argc, char **argv) {
   argv = expanded.data();
   auto [input, output] = mlir::registerAndParseCLIOptions(
       argc, argv, "tp-opt: the tensor-parallel sharding compiler\n", registry);
-  return mlir::asMainReturnCode(
-      tp::isImportRequested()
-          ? tp::runImport(input, output, registry)
-          : mlir::MlirOptMain(argc, argv, input, output, registry));
+  mlir::MlirOptMainConfig config =
+      mlir::MlirOptMainConfig::createFromCLOptions();
+  if (config.shouldShowDialects() || config.shouldListPasses())
+    return mlir::asMainReturnCode(
+        mlir::MlirOptMain(argc, argv, input, output, registry));
+  return tp::runTool(input, output, registry);
 }

@@ -3,7 +3,8 @@
 
 #include "Generate.h"
 
-#include "Inputs.h"
+#include "Numbers.h"
+#include "Sampling.h"
 #include "runtime/Core/Errors.h"
 #include "runtime/Core/Hash.h"
 #include "runtime/Core/Shapes.h"
@@ -11,13 +12,8 @@
 #include "absl/time/clock.h"
 
 #include <algorithm>
-#include <cmath>
-#include <cstdio>
 
 using namespace tprt;
-
-const std::vector<absl::string_view> tprun::kGenerateInputs = {
-    "tokens", "length", "token", "position"};
 
 /// Binds integers to an input, zeros behind them.
 static absl::Status bindIntegers(Session &session, absl::string_view name,
@@ -83,25 +79,8 @@ readLogits(Session &session, const OutputRow &output, int64_t place) {
                        absl::string_view(bytes).substr(at * row, row));
 }
 
-int64_t tprun::sample(absl::Span<const double> logits, double temperature,
-                      uint64_t random) {
-  auto best = std::max_element(logits.begin(), logits.end());
-  if (temperature == 0)
-    return best - logits.begin();
-  double total = 0;
-  std::vector<double> weights;
-  for (double logit : logits) {
-    weights.push_back(std::exp((logit - *best) / temperature));
-    total += weights.back();
-  }
-  double left = static_cast<double>(mix(random) >> 11) * 0x1p-53 * total;
-  for (size_t i = 0; i < weights.size(); ++i)
-    if ((left -= weights[i]) < 0)
-      return static_cast<int64_t>(i);
-  return best - logits.begin(); // rounding has eaten the last of it
-}
-
-absl::Status tprun::generate(Session &session, const Options &options) {
+absl::StatusOr<std::vector<int64_t>>
+tprun::generate(Session &session, const Options &options, FILE *stream) {
   const Artifact &artifact = session.getArtifact();
   TPRT_ASSIGN_OR_RETURN(std::vector<int64_t> prompt,
                         parseTokens(options.generate));
@@ -126,33 +105,35 @@ absl::Status tprun::generate(Session &session, const Options &options) {
   TPRT_ASSIGN_OR_RETURN(std::vector<double> logits,
                         readLogits(session, *first, length - 1));
 
-  bool isFirstRank = session.getFirstRank() == 0;
-  int count = 0;
+  std::vector<int64_t> tokens;
   begin = absl::Now();
   for (int64_t position = length;; ++position) {
     int64_t token = sample(logits, options.temperature,
                            mix(options.seed) + static_cast<uint64_t>(position));
-    if (isFirstRank) {
-      std::printf("%s%lld", count == 0 ? "" : ",",
-                  static_cast<long long>(token));
-      std::fflush(stdout);
+    if (stream) {
+      std::fprintf(stream, "%s%lld", tokens.empty() ? "" : ",",
+                   static_cast<long long>(token));
+      std::fflush(stream);
     }
-    if (++count == options.maxTokens || token == options.endToken)
+    tokens.push_back(token);
+    if (static_cast<int>(tokens.size()) == options.maxTokens ||
+        token == options.endToken)
       break;
     TPRT_RETURN_IF_ERROR(bindIntegers(session, "token", {token}));
     TPRT_RETURN_IF_ERROR(bindIntegers(session, "position", {position}));
     TPRT_RETURN_IF_ERROR(session.run("decode"));
     TPRT_ASSIGN_OR_RETURN(logits, readLogits(session, *next, 0));
   }
-  if (!isFirstRank)
-    return absl::OkStatus();
-  std::printf("\n");
+  if (!stream)
+    return tokens;
+  std::fprintf(stream, "\n");
   double decode = absl::ToDoubleMilliseconds(absl::Now() - begin);
   std::fprintf(stderr, "prefill %.2f ms for %lld tokens",
                absl::ToDoubleMilliseconds(prefill),
                static_cast<long long>(length));
-  if (count > 1)
-    std::fprintf(stderr, ", decode %.2f ms per token", decode / (count - 1));
+  if (tokens.size() > 1)
+    std::fprintf(stderr, ", decode %.2f ms per token",
+                 decode / static_cast<double>(tokens.size() - 1));
   std::fprintf(stderr, "\n");
-  return absl::OkStatus();
+  return tokens;
 }

@@ -18,18 +18,14 @@
 #include "Options.h"
 #include "runtime/Core/Session.h"
 
+#include <cstdio>
+
 namespace tprun {
 
-/// The inputs that `generate` binds.
-extern const std::vector<absl::string_view> kGenerateInputs;
-
-/// Prints the new tokens, separated by commas, as they come.
-absl::Status generate(tprt::Session &session, const Options &options);
-
-/// The index of the largest logit, or with a temperature above 0 one drawn from
-/// softmax(logits / temperature) by `random`.
-int64_t sample(absl::Span<const double> logits, double temperature,
-               uint64_t random);
+/// The new tokens. Unless `stream` is null, they are also printed there as they
+/// come, separated by commas, and then times to stderr.
+absl::StatusOr<std::vector<int64_t>>
+generate(tprt::Session &session, const Options &options, FILE *stream);
 
 } // namespace tprun
 

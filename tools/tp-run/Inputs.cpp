@@ -3,10 +3,11 @@
 
 #include "Inputs.h"
 
+#include "Numbers.h"
+#include "Progress.h"
 #include "runtime/Core/Errors.h"
 #include "runtime/Core/Safetensors.h"
 #include "runtime/Core/Shapes.h"
-#include "runtime/Core/StridedCopy.h"
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
@@ -19,48 +20,6 @@
 #include <cstdio>
 
 using namespace tprt;
-
-/// Whether the doubles are converted by copyStrided; other types are integers.
-static bool convertsFromDouble(DType dtype) {
-  return canConvert(DType::F64, dtype);
-}
-
-std::string tprun::encode(DType dtype, absl::Span<const double> values) {
-  int64_t size = tprt::getSize(dtype);
-  std::string bytes(values.size() * size, '\0');
-  if (convertsFromDouble(dtype)) {
-    copyStrided(dtype, &bytes[0], {1}, DType::F64,
-                reinterpret_cast<const char *>(values.data()), {1},
-                {static_cast<int64_t>(values.size())});
-    return bytes;
-  }
-  for (size_t i = 0; i < values.size(); ++i) {
-    auto integer = static_cast<int64_t>(values[i]);
-    std::memcpy(&bytes[i * size], &integer, size); // the low bytes
-  }
-  return bytes;
-}
-
-std::vector<double> tprun::decode(DType dtype, absl::string_view bytes) {
-  int64_t size = tprt::getSize(dtype);
-  std::vector<double> values(bytes.size() / size);
-  if (convertsFromDouble(dtype)) {
-    copyStrided(DType::F64, reinterpret_cast<char *>(values.data()), {1}, dtype,
-                bytes.data(), {1}, {static_cast<int64_t>(values.size())});
-    return values;
-  }
-  bool isSigned = dtype >= DType::I64 && dtype <= DType::I8;
-  for (size_t i = 0; i < values.size(); ++i) {
-    uint64_t bits = 0;
-    std::memcpy(&bits, bytes.data() + i * size, size);
-    uint64_t sign = uint64_t{1} << (8 * size - 1);
-    values[i] =
-        isSigned
-            ? static_cast<double>(static_cast<int64_t>((bits ^ sign) - sign))
-            : static_cast<double>(bits);
-  }
-  return values;
-}
 
 static absl::Status bindOne(Session &session, const std::string &name,
                             const std::string &value) {
@@ -87,37 +46,41 @@ static absl::Status bindOne(Session &session, const std::string &name,
   return session.bind(name, row.dtype, shape, tprun::encode(row.dtype, values));
 }
 
-absl::Status tprun::bindInputs(Session &session, const Options &options,
-                               absl::Span<const absl::string_view> ours) {
+absl::StatusOr<std::vector<std::string>>
+tprun::bindInputs(Session &session, const Options &options) {
   if (!options.weights.empty()) {
+    Progress progress(absl::StrCat("loading weights from ", options.weights));
     TPRT_ASSIGN_OR_RETURN(std::unique_ptr<SafetensorsFolder> weights,
                           SafetensorsFolder::open(options.weights));
     TPRT_RETURN_IF_ERROR(session.loadWeights(*weights));
   }
-  absl::flat_hash_set<absl::string_view> given(ours.begin(), ours.end());
+  absl::flat_hash_set<absl::string_view> given;
+  if (!options.generate.empty())
+    given.insert(std::begin(kGenerateInputs), std::end(kGenerateInputs));
   for (const auto &[name, value] : options.inputs) {
     TPRT_RETURN_IF_ERROR(bindOne(session, name, value));
     given.insert(name);
   }
   const Artifact &artifact = session.getArtifact();
-  std::vector<absl::string_view> random;
+  std::vector<std::string> random;
   for (const InputRow &input : artifact.rows<InputRow>()) {
     absl::string_view name = artifact.text(input.name);
     bool isLoaded = !options.weights.empty() && input.source != kNone;
     if (input.role == Role::State || isLoaded || given.contains(name))
       continue;
     TPRT_RETURN_IF_ERROR(session.bindRandom(name, options.seed));
-    random.push_back(name);
+    random.emplace_back(name);
   }
-  if (!random.empty() && session.getFirstRank() == 0) {
-    size_t more = random.size();
-    random.resize(std::min<size_t>(random.size(), 4));
-    more -= random.size();
-    std::fprintf(stderr, "note: random values for %s%s\n",
-                 absl::StrJoin(random, ", ").c_str(),
-                 more ? absl::StrFormat(" and %d more", more).c_str() : "");
-  }
-  return absl::OkStatus();
+  return random;
+}
+
+void tprun::noteRandomInputs(std::vector<std::string> names) {
+  size_t more = names.size();
+  names.resize(std::min<size_t>(names.size(), 4));
+  more -= names.size();
+  std::fprintf(stderr, "note: random values for %s%s\n",
+               absl::StrJoin(names, ", ").c_str(),
+               more ? absl::StrFormat(" and %d more", more).c_str() : "");
 }
 
 absl::Status tprun::printOutputs(Session &session, uint32_t entry) {

@@ -10,19 +10,20 @@
 #include "runtime/Core/Session.h"
 
 #include "absl/strings/string_view.h"
-#include "absl/types/span.h"
 
 namespace tprun {
 
-/// Binds weights, --input values, and random numbers to what is left. `ours`
-/// are inputs that the caller binds itself.
-absl::Status bindInputs(tprt::Session &session, const Options &options,
-                        absl::Span<const absl::string_view> ours);
+/// The inputs that --generate binds as it goes.
+inline constexpr absl::string_view kGenerateInputs[] = {"tokens", "length",
+                                                        "token", "position"};
 
-/// The bytes of integers or floats in an element type.
-std::string encode(tprt::DType dtype, absl::Span<const double> values);
-/// And back.
-std::vector<double> decode(tprt::DType dtype, absl::string_view bytes);
+/// Binds weights, --input values, and random numbers to what is left, whose
+/// names it returns.
+absl::StatusOr<std::vector<std::string>> bindInputs(tprt::Session &session,
+                                                    const Options &options);
+
+/// Says on stderr that these inputs got random values.
+void noteRandomInputs(std::vector<std::string> names);
 
 /// Prints each output of an entry: a line with name and type, then its rows.
 absl::Status printOutputs(tprt::Session &session, uint32_t entry);

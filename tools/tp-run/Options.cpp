@@ -22,6 +22,7 @@ ABSL_FLAG(std::string, weights, "", "safetensors file or folder");
 ABSL_FLAG(std::string, entry, "", "the function to run");
 ABSL_FLAG(uint64_t, seed, 1, "of random inputs and of sampling");
 ABSL_FLAG(bool, print, false, "print the outputs");
+ABSL_FLAG(bool, check, false, "compare with the whole program on one device");
 ABSL_FLAG(int, bench, 0, "run so many times and print times");
 ABSL_FLAG(std::string, trace, "", "write a Chrome trace of the last run");
 ABSL_FLAG(std::string, generate, "", "prompt: token ids, or a file of them");
@@ -44,6 +45,8 @@ beside this tool, and kept for the next time.
   --seed=N              of random inputs and of sampling (1)
   --entry=NAME          the function to run (main, or the first)
   --print               print the outputs
+  --check               run the whole program on one device, too, and compare;
+                        exit code 1 if the results differ
   --bench=K             run K times and print times
   --trace=FILE          write when each step ran, for ui.perfetto.dev
   --generate=IDS|FILE   continue a prompt of token ids with the entries prefill
@@ -51,7 +54,8 @@ beside this tool, and kept for the next time.
                         likeliest token), --end_token=ID
   --shard="..."         for a .mlir: options of tp-opt --tp-compile
   --ranks=N             what the mesh must have
-  --backend=cpu         what computes
+  --backend=cpu         what computes: cpu, cuda, virtual (ranks that share one
+                        GPU), interpreter (tp-opt's; slow, of a .mlir as it is)
   --timeout=S           seconds that a collective may take (300)
 
 Ranks are threads; started by mpirun, each process is one rank.
@@ -114,6 +118,7 @@ absl::StatusOr<tprun::Options> tprun::parseOptions(int argc, char **argv,
   options.entry = absl::GetFlag(FLAGS_entry);
   options.seed = absl::GetFlag(FLAGS_seed);
   options.print = absl::GetFlag(FLAGS_print);
+  options.check = absl::GetFlag(FLAGS_check);
   options.bench = absl::GetFlag(FLAGS_bench);
   options.trace = absl::GetFlag(FLAGS_trace);
   options.generate = absl::GetFlag(FLAGS_generate);
@@ -125,6 +130,11 @@ absl::StatusOr<tprun::Options> tprun::parseOptions(int argc, char **argv,
     return makeError(ErrorCode::BadOption,
                      "--timeout and --max_tokens are positive; --ranks, "
                      "--bench and --temperature are not negative");
+  if (options.backend == kInterpreter &&
+      (options.check || options.bench > 0 || !options.trace.empty()))
+    return makeError(ErrorCode::BadOption,
+                     "--check, --bench and --trace are for compiled programs: "
+                     "leave out --backend=interpreter");
   return options;
 }
 

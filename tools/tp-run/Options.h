@@ -15,6 +15,9 @@
 
 namespace tprun {
 
+/// The --backend that has no library in the runtime.
+inline constexpr char kInterpreter[] = "interpreter";
+
 struct Options {
   std::string program; ///< .tpx or .mlir
   std::string shard;   ///< For .mlir: what tp-opt's --tp-compile takes.
@@ -27,6 +30,7 @@ struct Options {
   std::string entry;
   uint64_t seed = 0;
   bool print = false;
+  bool check = false;
   int bench = 0;
   std::string trace;
   std::string generate;

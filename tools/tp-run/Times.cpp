@@ -94,10 +94,20 @@ absl::Status tprun::writeTrace(Session &session, const std::string &path) {
   int rank = session.getFirstRank();
   std::string file = rank == 0 ? path : absl::StrCat(path, ".", rank);
   std::ofstream stream(file);
-  stream << nlohmann::json{{"traceEvents", events}}.dump() << "\n";
-  stream.close();
   if (!stream)
     return makeError(ErrorCode::FileUnreadable, "cannot write '", file,
                      "': ", std::strerror(errno));
+  // A name that is no UTF-8 is no JSON: it loses what is not.
+  stream << nlohmann::json{{"traceEvents", events}}.dump(
+                -1, ' ', false, nlohmann::json::error_handler_t::replace)
+         << "\n";
+  stream.close();
+  if (!stream) {
+    absl::Status status =
+        makeError(ErrorCode::DiskFull, "cannot write all of '", file,
+                  "': ", std::strerror(errno));
+    std::remove(file.c_str());
+    return status;
+  }
   return absl::OkStatus();
 }

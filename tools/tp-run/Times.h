@@ -16,7 +16,7 @@ namespace tprun {
 absl::Status benchmark(tprt::Session &session, const std::string &entry,
                        int runs);
 
-/// Writes the steps of the last recorded run as a Chrome trace, one row per
+/// Writes the steps of the recorded runs as a Chrome trace, one row per
 /// rank. Under MPI each process writes its own: FILE, FILE.1, FILE.2, ..
 absl::Status writeTrace(tprt::Session &session, const std::string &path);
 

@@ -2,12 +2,14 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 /// \file Runs a compiled program on this machine, or as one rank of mpirun's
-/// job. It needs no compiler: all it links is the runtime.
+/// job. All it links is the runtime; what takes the compiler is done by the
+/// tp-opt beside it, if there is one.
 
-#include "Compile.h"
+#include "Check.h"
 #include "Generate.h"
 #include "Inputs.h"
 #include "Options.h"
+#include "Program.h"
 #include "Times.h"
 #include "runtime/Core/Errors.h"
 #include "runtime/Core/Session.h"
@@ -30,38 +32,49 @@ static std::string chooseEntry(const Artifact &artifact,
 }
 
 static absl::Status run(Session &session, const Options &options) {
-  std::string entry = chooseEntry(session.getArtifact(), options);
+  bool isFirst = session.getFirstRank() == 0;
   bool generates = !options.generate.empty();
-  TPRT_RETURN_IF_ERROR(bindInputs(
-      session, options,
-      generates ? kGenerateInputs : std::vector<absl::string_view>()));
+  TPRT_ASSIGN_OR_RETURN(std::vector<std::string> random,
+                        bindInputs(session, options));
+  if (!random.empty() && isFirst)
+    noteRandomInputs(random);
   session.recordTimes(!options.trace.empty());
-  if (generates)
-    TPRT_RETURN_IF_ERROR(generate(session, options));
-  else
+  std::string entry = chooseEntry(session.getArtifact(), options);
+  std::vector<int64_t> tokens;
+  if (generates) {
+    TPRT_ASSIGN_OR_RETURN(
+        tokens, generate(session, options, isFirst ? stdout : nullptr));
+  } else {
     TPRT_RETURN_IF_ERROR(session.run(entry));
+  }
   if (!options.trace.empty())
     TPRT_RETURN_IF_ERROR(writeTrace(session, options.trace));
   if (options.print && !generates)
     TPRT_RETURN_IF_ERROR(
         printOutputs(session, *session.getArtifact().findEntry(entry)));
-  if (options.bench > 0) {
-    session.recordTimes(false);
+  if (options.check)
+    TPRT_RETURN_IF_ERROR(generates ? checkTokens(session, options, tokens)
+                                   : checkOutputs(session, options, entry));
+  session.recordTimes(false);
+  if (options.bench > 0)
     TPRT_RETURN_IF_ERROR(benchmark(session, entry, options.bench));
-  }
   return absl::OkStatus();
 }
 
-/// Prints what each failed rank has to say and leaves at once: a rank may still
-/// be inside a kernel and cannot be waited for.
-[[noreturn]] static void leave(const absl::Status &status,
-                               std::vector<absl::Status> errors) {
-  if (errors.empty() || getExitCode(status) == 1)
+/// Prints what each failed rank has to say and leaves without tidying up: a
+/// rank may still be inside a kernel and cannot be waited for.
+[[noreturn]] static void leave(const absl::Status &status, Session *session) {
+  std::vector<absl::Status> errors;
+  if (session && getExitCode(status) != 1)
+    errors = session->getRankErrors();
+  if (errors.empty())
     errors = {status};
   std::fflush(stdout);
   for (const absl::Status &error : errors)
     std::fprintf(stderr, "error: %s\n", std::string(error.message()).c_str());
   std::fflush(stderr);
+  if (session)
+    session->leave(status);
   std::_Exit(getExitCode(status));
 }
 
@@ -69,27 +82,25 @@ int main(int argc, char **argv) {
   bool done = false;
   absl::StatusOr<Options> options = parseOptions(argc, argv, &done);
   if (!options.ok())
-    leave(options.status(), {});
+    leave(options.status(), nullptr);
   if (done)
     return 0;
-  absl::StatusOr<std::string> path = getArtifact(*options);
-  if (!path.ok())
-    leave(path.status(), {});
-  auto artifact = Artifact::open(*path);
-  if (!artifact.ok())
-    leave(artifact.status(), {});
+  absl::StatusOr<Program> program = loadProgram(*options);
+  if (!program.ok())
+    leave(program.status(), nullptr);
   SessionOptions sessionOptions;
   sessionOptions.backend = options->backend;
+  sessionOptions.createBackend = program->createBackend;
   sessionOptions.ranks = options->ranks;
   sessionOptions.timeout = options->timeout;
   // Open MPI and MPICH tell their processes so.
   if (std::getenv("OMPI_COMM_WORLD_SIZE") || std::getenv("PMI_SIZE"))
     sessionOptions.transport = "mpi";
-  auto session = Session::open(sessionOptions, *artifact);
-  if (!session.ok())
-    leave(session.status(), {});
-  absl::Status status = run(**session, *options);
+  Session session(sessionOptions, program->artifact);
+  absl::Status status = session.prepare();
+  if (status.ok())
+    status = run(session, *options);
   if (!status.ok())
-    leave(status, (*session)->getRankErrors());
+    leave(status, &session);
   return 0;
 }

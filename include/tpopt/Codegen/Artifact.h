@@ -6,19 +6,42 @@
 /// Programs of a module become the entries of one artifact. Inputs of equal
 /// name are one storage; equal row programs are one kernel, so a model's layers
 /// share theirs. The bytes depend on the module and the CPU's features only.
+///
+/// An artifact also carries the programs it was made of, as bytecode that the
+/// runtime never reads: the whole one, from before sharding, and the one of a
+/// device. They wait in attributes of the module until it is written.
 
 #ifndef TPOPT_CODEGEN_ARTIFACT_H
 #define TPOPT_CODEGEN_ARTIFACT_H
 
+#include "runtime/Core/DType.h"
+
 #include "mlir/IR/BuiltinOps.h"
 
+#include <optional>
 #include <string>
 
 namespace tp {
 
+/// Of a module: the bytes of a program to put into the artifact.
+inline constexpr llvm::StringLiteral kWholeProgramAttr = "tp.whole_program";
+inline constexpr llvm::StringLiteral kLocalProgramAttr = "tp.local_program";
+
+/// The module as bytecode, without the two attributes and without places in
+/// files: the same program gives the same bytes wherever it is read from.
+std::string getProgramBytes(mlir::ModuleOp module);
+
+/// What the runtime calls an element type; none if it has no such elements.
+std::optional<tprt::DType> getDType(mlir::Type type);
+
 /// Compiles the row programs for this machine's CPU and writes the tables.
 /// Buffers must have places (`tp-assign-buffers`). Emits errors where they lie.
 mlir::FailureOr<std::string> buildCPUArtifact(mlir::ModuleOp module);
+
+/// An artifact for tp-run's interpreter: of programs without steps, and
+/// `wholeProgram` as bytecode, which is what will be run.
+mlir::FailureOr<std::string>
+buildInterfaceArtifact(mlir::ModuleOp module, llvm::StringRef wholeProgram);
 
 } // namespace tp
 

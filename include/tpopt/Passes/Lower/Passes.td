@@ -46,11 +46,32 @@ def AssignBuffersPass : Pass<"tp-assign-buffers", "::tp::step::ProgramOp"> {
   }];
 }
 
+def KeepProgramPass : Pass<"tp-keep-program", "::mlir::ModuleOp"> {
+  let summary = "Keep the module as it is now for the artifact";
+  let description = [{
+    Attaches the module to itself, as bytecode without places in files:
+    `tp.whole_program`, or with `local` `tp.local_program`. `tp-write-artifact`
+    puts these into the artifact, from which `tp-run --check` takes what a
+    sharded program should compute.
+
+    **Requires:** nothing.
+
+    **Guarantees:** the module is unchanged but for that attribute.
+
+    **Example:** `test/Lower/programs.test`
+  }];
+  let options = [
+    Option<"isLocal", "local", "bool", "false",
+           "This is the program of one device">
+  ];
+}
+
 def WriteArtifactPass : Pass<"tp-write-artifact", "::mlir::ModuleOp"> {
   let summary = "Compile the kernels and write the artifact";
   let description = [{
     Compiles row programs to native code and writes the `.tpx` that `tp-run`
-    executes. The module stays as it is.
+    executes, with the programs in it that `tp-keep-program` has kept. But for
+    these the module stays as it is.
 
     **Requires:** steps whose buffers have places (`tp-assign-buffers`).
 
@@ -59,6 +80,26 @@ def WriteArtifactPass : Pass<"tp-write-artifact", "::mlir::ModuleOp"> {
 
     **Example:** `test/Unit/Execute/ExecuteTest.cpp`
   }];
+  let options = [
+    Option<"file", "file", "std::string", "\"\"", "The file to write">
+  ];
+}
+
+def WriteInterfacePass : Pass<"tp-write-interface", "::mlir::ModuleOp"> {
+  let summary = "Write what tp-run needs to know of a program it interprets";
+  let description = [{
+    Writes an artifact without steps: entries, inputs and outputs as whole
+    tensors, and the module itself as bytecode. `tp-run --backend=interpreter`
+    binds inputs by it and hands the module to `tp-interpret-entry`.
+
+    **Requires:** public functions on static tensors, whole or local.
+
+    **Guarantees:** the module is unchanged. Nothing is written if there is an
+    error.
+
+    **Example:** `test/Lower/programs.test`
+  }];
+  let dependentDialects = ["::tp::step::StepDialect"];
   let options = [
     Option<"file", "file", "std::string", "\"\"", "The file to write">
   ];

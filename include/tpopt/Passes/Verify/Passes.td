@@ -47,4 +47,34 @@ def VerifyAgainstPass : Pass<"tp-verify-against", "::mlir::ModuleOp"> {
   ];
 }
 
+def InterpretEntryPass : Pass<"tp-interpret-entry", "::mlir::ModuleOp"> {
+  let summary = "Run an entry on given inputs and write its outputs";
+  let description = [{
+    Reads a tensor for every argument from a safetensors file, runs the function
+    as `tp-verify-against` does, a local program on all devices of its mesh in
+    lockstep, and writes the results to another. All tensors are whole. Each goes
+    by the `tp.name` of its argument or result, or by `arg0`, `result0` and so
+    on. Every result of a kernel is rounded once to its element type, as in
+    compiled code.
+
+    **Requires:** a program on static tensors that the interpreter can hold.
+
+    **Guarantees:** the module is unchanged. Nothing is written if there is an
+    error.
+
+    **Example:** `test/Execute/interpret.test`
+  }];
+  let dependentDialects = ["::tp::TPDialect", "::tp::spmd::SPMDDialect",
+                           "::mlir::func::FuncDialect"];
+  let options = [
+    Option<"entry", "entry", "std::string", "\"main\"", "The function to run">,
+    Option<"inputs", "inputs", "std::string", "\"\"",
+           "The safetensors file with a value for every argument">,
+    Option<"outputs", "outputs", "std::string", "\"\"",
+           "The safetensors file to write">,
+    Option<"tolerance", "tolerance", "double", "1e-9",
+           "How much copies of a value may differ between devices">,
+  ];
+}
+
 #endif // TPOPT_PASSES_VERIFY_PASSES

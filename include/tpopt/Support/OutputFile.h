@@ -1,0 +1,29 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file How every file of ours is written: whole or not at all.
+///
+///     if (llvm::Error error = tp::writeFile("mlp.tpx", bytes))
+///       module.emitError() << llvm::toString(std::move(error));
+///
+/// The bytes go to a file beside `path`, which is then moved there: nobody ever
+/// reads half of it, and a full disk leaves what was there before. A path that
+/// is no regular file, such as /dev/null or an open descriptor under /proc, is
+/// written to as it is.
+///
+/// Errors: UnwritableFile (the user's: no such folder, no permission) if the
+/// file cannot be opened, DiskFull (the machine's) if bytes get lost.
+
+#ifndef TPOPT_SUPPORT_OUTPUTFILE_H
+#define TPOPT_SUPPORT_OUTPUTFILE_H
+
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+
+namespace tp {
+
+llvm::Error writeFile(llvm::StringRef path, llvm::StringRef bytes);
+
+} // namespace tp
+
+#endif // TPOPT_SUPPORT_OUTPUTFILE_H

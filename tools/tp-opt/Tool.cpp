@@ -1,0 +1,99 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Tool.h"
+
+#include "Import.h"
+#include "Trace.h"
+
+#include "tpopt/Support/ErrorCodes.h"
+#include "tpopt/Support/OutputFile.h"
+
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Support/FileUtilities.h"
+#include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Process.h"
+
+#include <atomic>
+
+using namespace mlir;
+using namespace tp;
+
+/// What an error says of whose fault it is. Errors without a code are the
+/// user's: MLIR's own, of text that does not parse.
+static int getExitCode(StringRef message) {
+  for (ErrorCode code : {ErrorCode::DiskFull, ErrorCode::LinkFailed})
+    if (message.starts_with(prefix(code)))
+      return 3;
+  return message.starts_with(prefix(ErrorCode::CodegenFailed)) ? 2 : 1;
+}
+
+/// Says what went wrong outside of any pass.
+static int report(llvm::Error error) {
+  std::string message = llvm::toString(std::move(error));
+  llvm::errs() << "error: " << message << "\n";
+  return getExitCode(message);
+}
+
+static std::unique_ptr<llvm::MemoryBuffer> readInput(StringRef path) {
+  if (path == "-" && llvm::sys::Process::StandardInIsUserInput())
+    llvm::errs() << "(reading from the terminal, end with ctrl-d)\n";
+  std::string why;
+  std::unique_ptr<llvm::MemoryBuffer> buffer = openInputFile(path, &why);
+  if (!buffer)
+    llvm::errs() << why << "\n";
+  return buffer;
+}
+
+/// Writes the result, and what may still wait in stdout.
+static llvm::Error writeOutput(StringRef path, StringRef text) {
+  if (path != "-")
+    return writeFile(path, text);
+  llvm::outs() << text;
+  llvm::outs().flush();
+  std::error_code error = llvm::outs().error();
+  llvm::outs().clear_error();
+  if (!error)
+    return llvm::Error::success();
+  return llvm::createStringError(
+      error, prefix(ErrorCode::DiskFull) +
+                 "cannot write to stdout: " + error.message());
+}
+
+int tp::runTool(StringRef inputFile, StringRef outputFile,
+                DialectRegistry &registry) {
+  std::unique_ptr<llvm::MemoryBuffer> buffer =
+      isImportRequested() ? runImport(inputFile, registry)
+                          : readInput(inputFile);
+  if (!buffer)
+    return 1;
+  PassTrace trace;
+  std::atomic<int> code = 0;
+  auto flags = MlirOptMainConfig::createFromCLOptions();
+  MlirOptMainConfig config = flags;
+  config.setPassPipelineSetupFn([&](PassManager &manager) {
+    // Asked first, this handler leaves the message to those of mlir-opt.
+    manager.getContext()->getDiagEngine().registerHandler(
+        [&](Diagnostic &diagnostic) {
+          if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
+            code = std::max(code.load(), getExitCode(diagnostic.str()));
+          return failure();
+        });
+    if (PassTrace::isRequested())
+      trace.attach(manager);
+    return flags.setupPassPipeline(manager);
+  });
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  bool isFine = succeeded(MlirOptMain(os, std::move(buffer), registry, config));
+  code = isFine ? 0 : std::max(code.load(), 1);
+  // A trace of what failed is wanted most.
+  if (PassTrace::isRequested())
+    if (llvm::Error error = trace.write())
+      code = std::max(code.load(), report(std::move(error)));
+  if (isFine || outputFile == "-")
+    if (llvm::Error error = writeOutput(outputFile, text))
+      code = std::max(code.load(), report(std::move(error)));
+  return code;
+}

@@ -1,0 +1,26 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file Whether a sharded program computes what the whole one does.
+
+#ifndef TPRUN_CHECK_H
+#define TPRUN_CHECK_H
+
+#include "Options.h"
+#include "runtime/Core/Session.h"
+
+namespace tprun {
+
+/// Runs the whole program on one device, on the same inputs as the session has
+/// just run `entry`, and compares every output; see Compare.h. Prints a line
+/// for each and fails with CheckFailed if one is too far off.
+absl::Status checkOutputs(tprt::Session &session, const Options &options,
+                          const std::string &entry);
+
+/// The same for the tokens that the session has generated.
+absl::Status checkTokens(tprt::Session &session, const Options &options,
+                         const std::vector<int64_t> &tokens);
+
+} // namespace tprun
+
+#endif // TPRUN_CHECK_H

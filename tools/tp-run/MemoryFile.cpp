@@ -1,0 +1,58 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "MemoryFile.h"
+
+#include "runtime/Core/Errors.h"
+
+#include <cerrno>
+#include <cstring>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+using namespace tprt;
+
+static absl::Status fail(absl::string_view what) {
+  return makeError(ErrorCode::OutOfMemory, "cannot ", what,
+                   " a file in memory: ", std::strerror(errno));
+}
+
+absl::StatusOr<tprun::MemoryFile>
+tprun::MemoryFile::create(absl::string_view bytes) {
+  // Open in the processes that this one starts.
+  MemoryFile file(::memfd_create("tp-run", 0));
+  if (file.descriptor < 0)
+    return fail("make");
+  while (!bytes.empty()) {
+    ssize_t written = ::write(file.descriptor, bytes.data(), bytes.size());
+    if (written < 0 && errno != EINTR)
+      return fail("write");
+    bytes.remove_prefix(written < 0 ? 0 : written);
+  }
+  return file;
+}
+
+tprun::MemoryFile::~MemoryFile() {
+  if (descriptor >= 0)
+    ::close(descriptor);
+}
+
+std::string tprun::MemoryFile::getPath() const {
+  return absl::StrCat("/proc/self/fd/", descriptor);
+}
+
+absl::StatusOr<std::string> tprun::MemoryFile::read() const {
+  struct stat info = {};
+  if (::fstat(descriptor, &info) != 0)
+    return fail("read");
+  std::string bytes(info.st_size, '\0');
+  for (size_t at = 0; at < bytes.size();) {
+    ssize_t count = ::pread(descriptor, &bytes[at], bytes.size() - at,
+                            static_cast<off_t>(at));
+    if (count <= 0 && !(count < 0 && errno == EINTR))
+      return fail("read");
+    at += count < 0 ? 0 : count;
+  }
+  return bytes;
+}

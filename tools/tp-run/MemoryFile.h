@@ -1,0 +1,43 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file A file that is only in memory: what this tool and tp-opt hand each
+/// other. However both end, nothing is left behind.
+
+#ifndef TPRUN_MEMORYFILE_H
+#define TPRUN_MEMORYFILE_H
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+#include <string>
+#include <utility>
+
+namespace tprun {
+
+class MemoryFile {
+public:
+  static absl::StatusOr<MemoryFile> create(absl::string_view bytes = "");
+
+  MemoryFile(MemoryFile &&other) noexcept
+      : descriptor(std::exchange(other.descriptor, -1)) {}
+  MemoryFile &operator=(MemoryFile &&other) noexcept {
+    std::swap(descriptor, other.descriptor);
+    return *this;
+  }
+  ~MemoryFile();
+
+  /// Under which a process that this one starts can open it.
+  std::string getPath() const;
+  /// What is in it now.
+  absl::StatusOr<std::string> read() const;
+
+private:
+  explicit MemoryFile(int descriptor) : descriptor(descriptor) {}
+
+  int descriptor;
+};
+
+} // namespace tprun
+
+#endif // TPRUN_MEMORYFILE_H

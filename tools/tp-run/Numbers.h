@@ -1,0 +1,26 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file Elements of any type as doubles, and back.
+
+#ifndef TPRUN_NUMBERS_H
+#define TPRUN_NUMBERS_H
+
+#include "runtime/Core/DType.h"
+
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+
+#include <string>
+#include <vector>
+
+namespace tprun {
+
+/// The bytes of integers or floats in an element type.
+std::string encode(tprt::DType dtype, absl::Span<const double> values);
+/// And back.
+std::vector<double> decode(tprt::DType dtype, absl::string_view bytes);
+
+} // namespace tprun
+
+#endif // TPRUN_NUMBERS_H

@@ -1,0 +1,25 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file What a person at a terminal reads while waiting.
+
+#ifndef TPRUN_PROGRESS_H
+#define TPRUN_PROGRESS_H
+
+#include "absl/strings/string_view.h"
+
+namespace tprun {
+
+/// Shows a line on stderr until it goes out of scope; nothing if stderr is no
+/// terminal.
+class Progress {
+public:
+  explicit Progress(absl::string_view what);
+  ~Progress();
+  Progress(const Progress &) = delete;
+  Progress &operator=(const Progress &) = delete;
+};
+
+} // namespace tprun
+
+#endif // TPRUN_PROGRESS_H

@@ -1,0 +1,63 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "TpOpt.h"
+
+#include "runtime/Core/Errors.h"
+
+#include <cerrno>
+#include <cstring>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+using namespace tprt;
+
+extern char **environ;
+
+absl::StatusOr<std::string> tprun::findCompiler() {
+  char self[4096];
+  ssize_t length = ::readlink("/proc/self/exe", self, sizeof(self));
+  std::string path(self, length > 0 ? length : 0);
+  path = path.substr(0, path.rfind('/') + 1) + "tp-opt";
+  if (::access(path.c_str(), X_OK) == 0)
+    return path;
+  return makeError(ErrorCode::CompilerMissing,
+                   "a .mlir, --check and the interpreter need the compiler, "
+                   "but there is no '",
+                   path,
+                   "'; compile elsewhere with tp-opt --tp-compile "
+                   "--tp-artifact=FILE.tpx and run that");
+}
+
+absl::Status tprun::runCompiler(std::vector<std::string> arguments) {
+  TPRT_ASSIGN_OR_RETURN(std::string compiler, findCompiler());
+  arguments.insert(arguments.begin(), compiler);
+  arguments.insert(arguments.end(), {"-o", "/dev/null"});
+  std::vector<char *> argv;
+  for (std::string &argument : arguments)
+    argv.push_back(&argument[0]);
+  argv.push_back(nullptr);
+  pid_t child;
+  int error = ::posix_spawn(&child, compiler.c_str(), nullptr, nullptr,
+                            argv.data(), environ);
+  if (error != 0)
+    return makeError(ErrorCode::CompilerMissing, "cannot start '", compiler,
+                     "': ", std::strerror(error));
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR)
+    ;
+  int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  if (code == 0)
+    return absl::OkStatus();
+  if (code == 1)
+    return makeError(ErrorCode::CompilerFailed,
+                     "tp-opt refused the program; see its message above");
+  if (code == 3)
+    return makeError(ErrorCode::CompilerHindered,
+                     "tp-opt could not do its work; see its message above");
+  return makeError(ErrorCode::CompilerBroke, "tp-opt ended with ",
+                   WIFEXITED(status) ? "code " : "signal ",
+                   WIFEXITED(status) ? code : WTERMSIG(status),
+                   "; see its message above");
+}
