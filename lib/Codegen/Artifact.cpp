@@ -326,9 +326,11 @@ tprt::MatmulOperand ArtifactBuilder::getOperand(Value buffer) {
   return operand;
 }
 
-/// What traces and errors call a step: the name in its location, else its op.
+/// What traces and errors call a step: the name in its location, else its kind.
 static std::string getStepName(Operation *op) {
   std::string name = op->getName().stripDialect().str();
+  if (auto collective = dyn_cast<step::CollectiveStartOp>(op))
+    name = stringifyCollectiveKind(collective.getKind()).str();
   op->getLoc()->walk([&](Location loc) {
     auto named = dyn_cast<NameLoc>(loc);
     if (!named)

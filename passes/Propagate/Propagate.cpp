@@ -232,6 +232,22 @@ private:
       values[to] = operand;
       addIdentity(op, it->second, to);
       results.push_back({function, unsigned(index), to});
+      if (failed(tieToDonated(function, index, to)))
+        return failure();
+    }
+    return success();
+  }
+
+  /// A result that overwrites an argument lies as that does.
+  LogicalResult tieToDonated(FunctionOpInterface function, unsigned index,
+                             ValueId result) {
+    for (BlockArgument arg : function.getArguments()) {
+      auto donated = function.getArgAttrOfType<IntegerAttr>(arg.getArgNumber(),
+                                                            kDonatedAttr);
+      if (!donated || donated.getInt() != index || !ids.count(arg))
+        continue;
+      if (auto error = graph.addShardingGroup({ids.lookup(arg), result}))
+        return report(*error);
     }
     return success();
   }

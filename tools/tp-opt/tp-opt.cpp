@@ -17,6 +17,8 @@
 #include "llvm/Support/Debug.h"
 #include "llvm/Support/InitLLVM.h"
 
+#include <csignal>
+
 #ifndef NDEBUG
 // Debian's libLLVM is built without assertions and has no --debug-only.
 static std::string debugTypes;
@@ -75,6 +77,7 @@ static void keepDiagnosticsShort() {
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
+  std::signal(SIGXFSZ, SIG_IGN); // a file's limit is an error, like a full disk
   keepDiagnosticsShort();
   hideForeignOptions();
   mlir::DialectRegistry registry;

@@ -14,6 +14,7 @@
 #include "runtime/Core/Errors.h"
 #include "runtime/Core/Session.h"
 
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 
@@ -79,6 +80,7 @@ static absl::Status run(Session &session, const Options &options) {
 }
 
 int main(int argc, char **argv) {
+  std::signal(SIGXFSZ, SIG_IGN); // a file's limit is an error, like a full disk
   bool done = false;
   absl::StatusOr<Options> options = parseOptions(argc, argv, &done);
   if (!options.ok())

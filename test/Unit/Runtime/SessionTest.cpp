@@ -450,7 +450,7 @@ TEST(SessionFaults, AKernelsErrorEndsAllRanks) {
 
 TEST(SessionFaults, ASlowRankIsATimeout) {
   TestProgram program({{"model", 2}});
-  buildFault(program, "sleep_at", 1, 800);
+  buildFault(program, "sleep_at", 1, 1500);
   SessionOptions options;
   options.timeout = absl::Milliseconds(200);
   auto session = open(program, options);

@@ -405,6 +405,10 @@ TEST_F(Compiler, PassesItsFailureOn) {
 /// How processes end when one of them does not do its part.
 class MpiFaults : public Tool {
 protected:
+  /// Until a job is over that does not wait for the deadline of 300 s. Most of
+  /// it is what the launcher takes on a busy machine.
+  static constexpr absl::Duration kSoon = absl::Seconds(20);
+
   std::string writeFault(const std::string &kernel, int64_t how) {
     TestProgram program({{"model", 2}});
     buildFault(program, kernel, 1, how);
@@ -421,9 +425,17 @@ protected:
 };
 
 TEST_F(MpiFaults, AKilledRankEndsTheOthers) {
+  std::string mark = folder + "/mark";
+  ASSERT_EQ(::setenv("TPRT_TEST_MARK", mark.c_str(), 1), 0);
   Outcome outcome = runMpi(2, writeFault("die_at", 0));
+  absl::Time end = absl::Now();
+  ::unsetenv("TPRT_TEST_MARK");
   EXPECT_NE(outcome.code, 0);
-  EXPECT_LT(outcome.time, absl::Seconds(5));
+  // From the death on: how long a busy machine takes to start a job does not
+  // count.
+  struct stat info = {};
+  ASSERT_EQ(::stat(mark.c_str(), &info), 0) << outcome.err;
+  EXPECT_LT(end - absl::TimeFromTimespec(info.st_mtim), absl::Seconds(5));
   std::vector<std::string> errors = getErrors(outcome);
   ASSERT_EQ(errors.size(), 1u) << outcome.err;
   EXPECT_TRUE(absl::StartsWith(
@@ -432,30 +444,37 @@ TEST_F(MpiFaults, AKilledRankEndsTheOthers) {
 }
 
 TEST_F(MpiFaults, AFailedRankTellsTheOthers) {
-  // The launcher ends the job when the first rank is gone, and on a busy
-  // machine that can be before the other has printed: the message is then lost,
-  // not wrong.
-  Outcome outcome;
-  std::vector<std::string> errors;
-  for (int attempt = 0; attempt < 3 && errors.size() != 2; ++attempt) {
-    outcome = runMpi(2, writeFault("fail_at", 42));
-    EXPECT_NE(outcome.code, 0);
-    errors = getErrors(outcome);
-  }
+  Outcome outcome = runMpi(2, writeFault("fail_at", 42));
+  EXPECT_NE(outcome.code, 0);
+  std::vector<std::string> errors = getErrors(outcome);
   ASSERT_EQ(errors.size(), 2u) << outcome.err;
   std::sort(errors.begin(), errors.end());
-  EXPECT_TRUE(absl::StrContains(
-      errors[0], "[TP0870] rank 0, all_reduce 'attn.out': rank 1 failed"))
-      << errors[0];
+  // It hears of it before the all_reduce or inside.
+  EXPECT_TRUE(absl::StartsWith(errors[0], "error: [TP0870] rank 0")) << errors[0];
+  EXPECT_TRUE(absl::StrContains(errors[0], ": rank 1 failed: ")) << errors[0];
   EXPECT_TRUE(absl::StrContains(errors[0], "'fail_at' returned 42"))
       << errors[0];
   EXPECT_TRUE(absl::StrContains(errors[1], "[TP0879] rank 1")) << errors[1];
 }
 
+TEST_F(MpiFaults, AWrongInputOnOneRankEndsTheOthers) {
+  std::string program = writeFault("fail_at", 0);
+  Outcome outcome = shell(absl::StrFormat(
+      "%s -n 1 %s %s : -n 1 %s %s --input z=1", kMpiRun, TPRT_TEST_TP_RUN,
+      program, TPRT_TEST_TP_RUN, program));
+  EXPECT_NE(outcome.code, 0);
+  std::vector<std::string> errors = getErrors(outcome);
+  ASSERT_EQ(errors.size(), 2u) << outcome.err;
+  std::sort(errors.begin(), errors.end());
+  EXPECT_TRUE(absl::StartsWith(errors[0], "error: [TP0860] ")) << errors[0];
+  EXPECT_TRUE(absl::StartsWith(errors[1], "error: [TP0870] rank 0"))
+      << errors[1];
+}
+
 TEST_F(MpiFaults, ASlowRankIsNamedAfterTheDeadline) {
   Outcome outcome = runMpi(2, writeFault("sleep_at", 1500) + " --timeout=0.5");
   EXPECT_NE(outcome.code, 0);
-  EXPECT_LT(outcome.time, absl::Seconds(5));
+  EXPECT_LT(outcome.time, kSoon);
   EXPECT_TRUE(absl::StrContains(outcome.err, "[TP0871] rank 0, all_reduce "
                                              "'attn.out': rank 1 did not"))
       << outcome.err;
@@ -468,7 +487,7 @@ TEST_F(MpiFaults, DifferentProgramsAreSeenAtOnce) {
       shell(absl::StrFormat("%s -n 1 %s %s : -n 1 %s %s", kMpiRun,
                             TPRT_TEST_TP_RUN, fail, TPRT_TEST_TP_RUN, sleep));
   EXPECT_EQ(outcome.code, 3);
-  EXPECT_LT(outcome.time, absl::Seconds(5));
+  EXPECT_LT(outcome.time, kSoon);
   std::vector<std::string> errors = getErrors(outcome);
   ASSERT_EQ(errors.size(), 2u) << outcome.err;
   for (const std::string &error : errors)
@@ -478,7 +497,7 @@ TEST_F(MpiFaults, DifferentProgramsAreSeenAtOnce) {
 TEST_F(MpiFaults, AnotherNumberOfRanksIsSeenAtOnce) {
   Outcome outcome = runMpi(3, writeFault("fail_at", 0));
   EXPECT_EQ(outcome.code, 3);
-  EXPECT_LT(outcome.time, absl::Seconds(5));
+  EXPECT_LT(outcome.time, kSoon);
   EXPECT_TRUE(absl::StrContains(outcome.err, "[TP0873] rank ")) << outcome.err;
 }
 
