@@ -18,6 +18,36 @@ static llvm::cl::opt<std::string> artifact(
     "tp-artifact", llvm::cl::value_desc("file"),
     llvm::cl::desc("Where --tp-compile writes the program for tp-run"));
 
+void tp::hideForeignFlags() {
+  static const char *const keep[] = {"tp-",
+                                     "mlir-",
+                                     "pass-pipeline",
+                                     "verify-",
+                                     "split-input",
+                                     "allow-unreg",
+                                     "emit-bytecode",
+                                     "dump-pass",
+                                     "list-passes",
+                                     "show-dialects",
+                                     "remark",
+                                     "load-",
+                                     "run-reproducer",
+                                     "no-implicit",
+                                     "help",
+                                     "version",
+                                     "canonicalize",
+                                     "cse",
+                                     "debug"};
+  for (auto &entry : llvm::cl::getRegisteredOptions()) {
+    llvm::StringRef name = entry.first;
+    bool ours = name == "o" || llvm::any_of(keep, [&](const char *prefix) {
+                  return name.starts_with(prefix);
+                });
+    if (!ours)
+      entry.second->setHiddenFlag(llvm::cl::Hidden);
+  }
+}
+
 /// `--name` or `-name`, without the dashes; empty for anything else.
 static StringRef getFlag(StringRef argument) {
   if (!argument.consume_front("-"))

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Flags that are short for options of --tp-shard.
+// What is done to flags before they are parsed.
 
 #ifndef TPOPT_TOOLS_TPOPT_FLAGS_H
 #define TPOPT_TOOLS_TPOPT_FLAGS_H
@@ -12,6 +12,10 @@
 #include <vector>
 
 namespace tp {
+
+/// Hides the hundreds of code-generator flags that libLLVM registers, so that
+/// --help shows this compiler. --help-hidden still lists all of them.
+void hideForeignFlags();
 
 /// Moves `--tp-stop-after=STAGE` into the options of `--tp-shard` or
 /// `--tp-compile`, and makes it record what a `--tp-explain` beside it tells;

@@ -33,38 +33,6 @@ static llvm::cl::opt<std::string>
               }));
 #endif
 
-// Hides the hundreds of code-generator flags that libLLVM registers, so that
-// --help shows this compiler. --help-hidden still lists all of them.
-static void hideForeignOptions() {
-  static const char *const keep[] = {"tp-",
-                                     "mlir-",
-                                     "pass-pipeline",
-                                     "verify-",
-                                     "split-input",
-                                     "allow-unreg",
-                                     "emit-bytecode",
-                                     "dump-pass",
-                                     "list-passes",
-                                     "show-dialects",
-                                     "remark",
-                                     "load-",
-                                     "run-reproducer",
-                                     "no-implicit",
-                                     "help",
-                                     "version",
-                                     "canonicalize",
-                                     "cse",
-                                     "debug"};
-  for (auto &entry : llvm::cl::getRegisteredOptions()) {
-    llvm::StringRef name = entry.first;
-    bool ours = name == "o" || llvm::any_of(keep, [&](const char *prefix) {
-                  return name.starts_with(prefix);
-                });
-    if (!ours)
-      entry.second->setHiddenFlag(llvm::cl::Hidden);
-  }
-}
-
 /// Errors point at the user's line; the op dumped behind them is for compiler
 /// engineers, who pass --mlir-print-op-on-diagnostic.
 static void keepDiagnosticsShort() {
@@ -79,7 +47,7 @@ int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   std::signal(SIGXFSZ, SIG_IGN); // a file's limit is an error, like a full disk
   keepDiagnosticsShort();
-  hideForeignOptions();
+  tp::hideForeignFlags();
   mlir::DialectRegistry registry;
   tp::registerTPOptDialects(registry);
   tp::registerTPOptPasses();

@@ -142,3 +142,13 @@ absl::StatusOr<Program> tprun::loadReference(const Artifact &artifact,
   TPRT_ASSIGN_OR_RETURN(auto single, Artifact::fromBytes(bytes));
   return Program{std::move(single), nullptr};
 }
+
+std::string tprun::chooseEntry(const Artifact &artifact,
+                               const Options &options) {
+  if (!options.entry.empty())
+    return options.entry;
+  absl::Span<const EntryRow> entries = artifact.rows<EntryRow>();
+  if (artifact.findEntry("main") || entries.empty())
+    return "main";
+  return std::string(artifact.text(entries.front().name));
+}

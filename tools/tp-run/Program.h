@@ -30,6 +30,9 @@ absl::StatusOr<Program> loadProgram(const Options &options);
 absl::StatusOr<Program> loadReference(const tprt::Artifact &artifact,
                                       const Options &options);
 
+/// The entry to run: the one asked for, "main", or the first.
+std::string chooseEntry(const tprt::Artifact &artifact, const Options &options);
+
 } // namespace tprun
 
 #endif // TPRUN_PROGRAM_H

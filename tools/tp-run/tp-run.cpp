@@ -1,9 +1,9 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Runs a compiled program on this machine, or as one rank of mpirun's
-/// job. All it links is the runtime; what takes the compiler is done by the
-/// tp-opt beside it, if there is one.
+/// \file Runs a program on this machine, or as one rank of mpirun's job. All it
+/// links is the runtime; what takes the compiler is done by the tp-opt beside
+/// it.
 
 #include "Check.h"
 #include "Generate.h"
@@ -20,17 +20,6 @@
 
 using namespace tprt;
 using namespace tprun;
-
-/// The entry to run: the one asked for, "main", or the first.
-static std::string chooseEntry(const Artifact &artifact,
-                               const Options &options) {
-  if (!options.entry.empty())
-    return options.entry;
-  absl::Span<const EntryRow> entries = artifact.rows<EntryRow>();
-  if (artifact.findEntry("main") || entries.empty())
-    return "main";
-  return std::string(artifact.text(entries.front().name));
-}
 
 static absl::Status run(Session &session, const Options &options) {
   bool isFirst = session.getFirstRank() == 0;

@@ -3,7 +3,9 @@
 # Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Checks that a trace is one in the Trace Event Format, with these events.
 
-    check_trace.py FILE [NAME...] [--ranks=N] [--times=NAME:COUNT]...
+    check_trace.py FILE [NAME...] [--ranks=N] [--times=NAME:OTHER:COUNT]...
+
+NAME:OTHER:COUNT: there are COUNT events called NAME for each called OTHER.
 """
 
 import argparse
@@ -50,5 +52,5 @@ if options.ranks is not None:
 for name in options.names:
     assert any(name in other for other in counts), (name, counts)
 for entry in options.times:
-    name, times = entry.split(":")
-    assert counts[name] == int(times), (name, counts)
+    name, other, times = entry.split(":")
+    assert counts[name] == counts[other] * int(times) > 0, (name, other, counts)

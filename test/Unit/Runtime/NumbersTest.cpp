@@ -3,8 +3,8 @@
 
 /// \file The arithmetic of tp-run: comparing tensors and drawing tokens.
 
-#include "Compare.h"
 #include "Numbers.h"
+#include "Compare.h"
 #include "Sampling.h"
 #include "runtime/Core/Hash.h"
 

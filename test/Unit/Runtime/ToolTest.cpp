@@ -450,7 +450,8 @@ TEST_F(MpiFaults, AFailedRankTellsTheOthers) {
   ASSERT_EQ(errors.size(), 2u) << outcome.err;
   std::sort(errors.begin(), errors.end());
   // It hears of it before the all_reduce or inside.
-  EXPECT_TRUE(absl::StartsWith(errors[0], "error: [TP0870] rank 0")) << errors[0];
+  EXPECT_TRUE(absl::StartsWith(errors[0], "error: [TP0870] rank 0"))
+      << errors[0];
   EXPECT_TRUE(absl::StrContains(errors[0], ": rank 1 failed: ")) << errors[0];
   EXPECT_TRUE(absl::StrContains(errors[0], "'fail_at' returned 42"))
       << errors[0];
@@ -459,9 +460,9 @@ TEST_F(MpiFaults, AFailedRankTellsTheOthers) {
 
 TEST_F(MpiFaults, AWrongInputOnOneRankEndsTheOthers) {
   std::string program = writeFault("fail_at", 0);
-  Outcome outcome = shell(absl::StrFormat(
-      "%s -n 1 %s %s : -n 1 %s %s --input z=1", kMpiRun, TPRT_TEST_TP_RUN,
-      program, TPRT_TEST_TP_RUN, program));
+  Outcome outcome = shell(
+      absl::StrFormat("%s -n 1 %s %s : -n 1 %s %s --input z=1", kMpiRun,
+                      TPRT_TEST_TP_RUN, program, TPRT_TEST_TP_RUN, program));
   EXPECT_NE(outcome.code, 0);
   std::vector<std::string> errors = getErrors(outcome);
   ASSERT_EQ(errors.size(), 2u) << outcome.err;
