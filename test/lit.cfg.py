@@ -23,8 +23,20 @@ config.substitutions.append(("%cxx", config.cxx))
 config.substitutions.append(("%mpirun", "env ASAN_OPTIONS=detect_leaks=0 mpirun "
                              "--allow-run-as-root --oversubscribe"))
 config.substitutions.append(("%python", '"' + config.python_executable + '"'))
+# In a container, on fewer cores than ranks. Open MPI itself leaks, which a build
+# with sanitizers would take for an error of ours.
+config.substitutions.append(
+    ("%mpirun", "env ASAN_OPTIONS=detect_leaks=0 mpirun "
+                "--allow-run-as-root --oversubscribe")
+)
+# What cmake/setup.sh makes. Too large for code with sanitizers.
+models = os.path.expanduser("~/.cache/tp-opt/models")
+config.substitutions.append(("%models", models))
 if config.tp_sanitize:
     config.available_features.add("sanitizer")
+elif all(os.path.isdir(os.path.join(models, name))
+         for name in ("smollm2-135m", "minilm-l6")):
+    config.available_features.add("models")
 llvm_config.with_environment("PATH", config.llvm_tools_dir, append_path=True)
 llvm_config.with_environment("PATH", config.tp_obj_root + "/bin", append_path=True)
 llvm_config.add_tool_substitutions(

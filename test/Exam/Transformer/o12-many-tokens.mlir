@@ -10,6 +10,11 @@
 // RUN: tp-opt %s --tp-shard --tp-report=%t.json -o %t.mlir
 // RUN: %python %S/../figures.py %s %t.json
 // RUN: tp-opt %t.mlir --tp-verify-against=whole=%s -o %t.checked
+// RUN: tp-opt %s --tp-shard="mesh=tp=1" | tp-opt --tp-verify-against=whole=%s -o %t.checked
+// RUN: tp-opt %s --tp-shard="mesh=tp=2" | tp-opt --tp-verify-against=whole=%s -o %t.checked
+// RUN: tp-opt %s --tp-shard="mesh=tp=3" | tp-opt --tp-verify-against=whole=%s -o %t.checked
+// RUN: tp-opt %s --tp-shard="mesh=tp=5" | tp-opt --tp-verify-against=whole=%s -o %t.checked
+// RUN: tp-opt %s --tp-shard="mesh=tp=8" | tp-opt --tp-verify-against=whole=%s -o %t.checked
 
 spmd.mesh @mesh <["tp"=4]>
 

@@ -10,6 +10,13 @@
 // RUN: tp-opt %s --tp-shard --tp-report=%t.json -o %t.mlir
 // RUN: %python %S/../figures.py %s %t.json
 // RUN: tp-opt %t.mlir --tp-verify-against=whole=%s -o %t.checked
+// RUN: tp-opt %s --tp-shard="mesh=x=1,y=1" | tp-opt --tp-verify-against=whole=%s -o %t.checked
+// RUN: tp-opt %s --tp-shard="mesh=x=2,y=1" | tp-opt --tp-verify-against=whole=%s -o %t.checked
+// RUN: tp-opt %s --tp-shard="mesh=x=3,y=1" | tp-opt --tp-verify-against=whole=%s -o %t.checked
+// RUN: tp-opt %s --tp-shard="mesh=x=2,y=2" | tp-opt --tp-verify-against=whole=%s -o %t.checked
+// RUN: tp-opt %s --tp-shard="mesh=x=3,y=2" | tp-opt --tp-verify-against=whole=%s -o %t.checked
+// RUN: tp-opt %s --tp-shard="mesh=x=2,y=3" | tp-opt --tp-verify-against=whole=%s -o %t.checked
+// RUN: tp-opt %s --tp-shard="mesh=x=2,y=4" | tp-opt --tp-verify-against=whole=%s -o %t.checked
 
 spmd.mesh @mesh <["x"=4, "y"=2]>
 

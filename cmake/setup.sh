@@ -1,0 +1,82 @@
+# Part of the tp-opt project, under the Apache License v2.0 with LLVM
+# Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# What test/run and tools/demo share: from a bare machine to built tools and
+# models. Both source it in the root of the repository, with `logs` set to the
+# folder for the output of the parts.
+
+jobs=${TPOPT_JOBS:-$(nproc)}
+# What is large and does not depend on the build is kept between checkouts.
+cache=$HOME/.cache/tp-opt
+# Python with what makes models and reads text; only these packages.
+python=$cache/python/bin/python
+
+packages=(
+  clang-22 lld-22 llvm-22-dev llvm-22-tools libmlir-22-dev mlir-22-tools
+  cmake ninja-build ccache git python3 python3-venv libgtest-dev libgmock-dev
+  libabsl-dev libdnnl-dev libopenmpi-dev openmpi-bin nlohmann-json3-dev)
+
+# part NAME COMMAND...: runs a part of the job, with its output in a log. One
+# that fails prints the end of it.
+part() {
+  local name=$1 log=$logs/$1.log start=$SECONDS status
+  shift
+  [[ -t 1 ]] && printf '%-10s ...\r' "$name"
+  "$@" >"$log" 2>&1
+  status=$?
+  if ((status == 0)); then
+    printf '%-10s ok      %4d s\n' "$name" $((SECONDS - start))
+  else
+    printf '%-10s FAILED  %4d s, the end of %s:\n' "$name" \
+      $((SECONDS - start)) "$log"
+    tail -n 100 "$log"
+  fi
+  return $status
+}
+
+install_packages() {
+  local missing=() package
+  for package in "${packages[@]}"; do
+    [[ $(dpkg-query -W -f='${Status}' "$package" 2>/dev/null) == \
+      "install ok installed" ]] || missing+=("$package")
+  done
+  ((${#missing[@]})) || return 0
+  echo "installing: ${missing[*]}"
+  local root=()
+  ((EUID == 0)) || root=(sudo)
+  "${root[@]}" apt-get update &&
+    "${root[@]}" env DEBIAN_FRONTEND=noninteractive \
+      apt-get install -y --no-install-recommends "${missing[@]}"
+}
+
+# build PRESET "TARGET..." [CMAKE ARGUMENTS...]
+build() {
+  local preset=$1 targets
+  read -ra targets <<<"$2"
+  shift 2
+  cmake --preset "$preset" "$@" &&
+    cmake --build --preset "$preset" -j "$jobs" --target "${targets[@]}"
+}
+
+# Two checkouts may want to make it at once.
+make_python() {
+  local wanted=test/Models/requirements.txt made=$cache/python/made-from.txt
+  mkdir -p "$cache"
+  (
+    flock 9
+    cmp -s $wanted "$made" && exit
+    python3 -m venv --clear "$cache/python" &&
+      "$python" -m pip install --quiet --disable-pip-version-check \
+        --requirement $wanted &&
+      cp $wanted "$made"
+  ) 9>"$cache/python.lock"
+}
+
+# make_models NAME...: puts models that are not there yet into the cache.
+make_models() {
+  local name
+  make_python || return
+  for name in "$@"; do
+    "$python" "test/Models/make_$name.py" || return
+  done
+}

@@ -1,0 +1,63 @@
+#!/usr/bin/env python3
+# Part of the tp-opt project, under the Apache License v2.0 with LLVM
+# Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Runs the commands that a page of documentation shows, in the folder FOLDER.
+
+    commands.py PAGE.md FOLDER
+
+A comment before a block says what it is:
+
+    <!-- sh -->               run this
+    <!-- sh: mlp.mlir -->     run this, with the last function shown in that file
+    <!-- prints -->           what the block before prints; `...` skips some of it
+"""
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+import examples
+
+BLOCK = re.compile(r"(?:<!-- (?P<order>sh(?:: (?P<file>\S+))?|prints) -->\n+)?"
+                   r"^```(?P<kind>\w+)\n(?P<text>.*?)^```", re.M | re.S)
+# mpirun on a small machine, as anybody; it leaks, which a build with sanitizers
+# would take for an error of ours.
+ENVIRONMENT = os.environ | {
+    "ASAN_OPTIONS": "detect_leaks=0",
+    "HOME": str(pathlib.Path.home()),
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "OMPI_MCA_rmaps_base_oversubscribe": "1",
+}
+
+
+def main():
+    page, folder = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
+    folder.mkdir(parents=True, exist_ok=True)
+    count, ir, printed = 0, "", ""
+    for block in BLOCK.finditer(page.read_text(encoding="utf-8")):
+        order, text = block["order"] or "", block["text"]
+        if order == "prints":
+            if error := examples.check_output(text, printed):
+                sys.exit(f"{page}: {error}")
+        elif order.startswith("sh"):
+            if block["file"]:
+                (folder / block["file"]).write_text(ir, encoding="utf-8")
+            result = subprocess.run(["bash", "-e", "-c", text], cwd=folder,
+                                    env=ENVIRONMENT, stdout=subprocess.PIPE,
+                                    text=True)
+            printed = result.stdout
+            if result.returncode != 0:
+                sys.exit(f"{page}: exit code {result.returncode} of\n{text}")
+            count += 1
+        elif block["kind"] == "mlir" and "func.func" in text:
+            ir = text
+    if not count:
+        sys.exit(f"{page}: there are no commands")
+    print(f"{count} blocks of commands")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,95 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// The exam's programs on compiled ranks, on their own mesh and on those of
+// their RUN lines, one to eight devices: the numbers of the whole program.
+
+#include "CompiledProgram.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Regex.h"
+
+using namespace mlir;
+using namespace tp;
+
+namespace {
+
+struct Item {
+  std::string path;
+  std::string mesh; ///< `dp=2,tp=3`
+};
+
+class Exam : public CompiledProgram,
+             public ::testing::WithParamInterface<Item> {};
+
+} // namespace
+
+/// Meshes of one to eight devices with the axes of the program's own.
+static std::vector<std::string> makeMeshes(StringRef program) {
+  llvm::Regex declaration(
+      "spmd\\.mesh @mesh <\\[\"([a-z]+)\"=[0-9]+(, \"([a-z]+)\"=[0-9]+)?]>");
+  SmallVector<StringRef> groups;
+  if (!declaration.match(program, &groups))
+    return {""}; // which fails, under the program's name
+  std::vector<std::string> meshes;
+  std::string first = groups[1].str() + "=", second = groups[3].str() + "=";
+  if (groups[3].empty()) {
+    for (int size : {1, 2, 3, 4, 5, 8})
+      meshes.push_back(first + std::to_string(size));
+    return meshes;
+  }
+  for (auto [x, y] : {std::pair(1, 1), {1, 3}, {2, 2}, {2, 3}, {2, 4}, {4, 2}})
+    meshes.push_back(first + std::to_string(x) + "," + second +
+                     std::to_string(y));
+  return meshes;
+}
+
+static std::vector<Item> findItems() {
+  std::vector<Item> items;
+  std::error_code error;
+  for (llvm::sys::fs::recursive_directory_iterator file(TPOPT_EXAM, error), end;
+       !error && file != end; file.increment(error)) {
+    if (llvm::sys::path::extension(file->path()) != ".mlir")
+      continue;
+    auto text = llvm::MemoryBuffer::getFile(file->path());
+    if (!text)
+      continue;
+    for (const std::string &mesh : makeMeshes((*text)->getBuffer()))
+      items.push_back({file->path(), mesh});
+  }
+  llvm::sort(items, [](const Item &a, const Item &b) {
+    return std::tie(a.path, a.mesh) < std::tie(b.path, b.mesh);
+  });
+  return items;
+}
+
+/// The product of the sizes in `dp=2,tp=3`.
+static int countDevices(StringRef mesh) {
+  int devices = 1;
+  for (StringRef axis : llvm::split(mesh, ',')) {
+    int size = 0;
+    EXPECT_FALSE(axis.split('=').second.getAsInteger(10, size)) << mesh.str();
+    devices *= size;
+  }
+  return devices;
+}
+
+TEST_P(Exam, ComputesTheWholeProgram) {
+  const Item &item = GetParam();
+  expectWholeProgram(item.path, item.mesh, countDevices(item.mesh), 1e-5);
+}
+
+INSTANTIATE_TEST_SUITE_P(Programs, Exam, ::testing::ValuesIn(findItems()),
+                         [](const ::testing::TestParamInfo<Item> &info) {
+                           std::string name =
+                               (llvm::sys::path::stem(info.param.path) + "_" +
+                                info.param.mesh)
+                                   .str();
+                           std::replace_if(
+                               name.begin(), name.end(),
+                               [](char c) { return !llvm::isAlnum(c); }, '_');
+                           return name;
+                         });
