@@ -204,11 +204,11 @@ void ProgramLowering::lowerUnit(const UnitGraph &graph, unsigned index) {
 
 LogicalResult ProgramLowering::createProgram() {
   builder.setInsertionPoint(function);
-  FailureOr<step::ProgramOp> created = createEntry(
-      builder, function,
-      meshOp ? FlatSymbolRefAttr::get(meshOp.getSymNameAttr())
-             : FlatSymbolRefAttr(),
-      [](Type local) { return local; });
+  FailureOr<step::ProgramOp> created =
+      createEntry(builder, function,
+                  meshOp ? FlatSymbolRefAttr::get(meshOp.getSymNameAttr())
+                         : FlatSymbolRefAttr(),
+                  [](Type local) { return local; });
   if (mlir::failed(created))
     return failure();
   program = *created;
