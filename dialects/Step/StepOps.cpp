@@ -187,7 +187,7 @@ LogicalResult CollectiveStartOp::verify() {
                          << " in a group of " << group;
   bool reduces = scatters || getKind() == CollectiveKind::AllReduce;
   if (reduces != getReduction().has_value() ||
-      getReduction() == Reduction::Prod)
+      (reduces && *getReduction() > Reduction::Min))
     return emitOpError() << "has a reduction, sum, max or min, if it reduces";
   bool permutes = getKind() == CollectiveKind::CollectivePermute;
   if (permutes != getPermutation().has_value() ||
@@ -281,6 +281,15 @@ LogicalResult StoreOp::verify() {
     return emitOpError() << "of " << getValue().getType() << " into "
                          << getBuffer().getType();
   return verifyAccess(*this, getBuffer(), getIndices(), true);
+}
+
+LogicalResult ReduceOp::verify() {
+  bool isUnsigned =
+      getKind() == Reduction::UMax || getKind() == Reduction::UMin;
+  if (isUnsigned && !isa<IntegerType>(getType()))
+    return emitOpError() << stringifyReduction(getKind()) << " of "
+                         << getType();
+  return success();
 }
 
 LogicalResult IndexOp::verify() {

@@ -3,8 +3,9 @@
 
 #include "tpopt/Codegen/Artifact.h"
 
+#include "tpopt/Codegen/KernelTable.h"
+#include "tpopt/Codegen/Kernels.h"
 #include "tpopt/Codegen/ObjectCode.h"
-#include "tpopt/Codegen/RowEmitter.h"
 #include "tpopt/Program/ShardingTable.h"
 
 #include "runtime/Core/Artifact.h"
@@ -81,7 +82,7 @@ private:
   FailureOr<uint32_t> addSource(Operation *op, SourceAttr source);
   uint32_t addCommunicator(spmd::AxisListAttr axes);
   uint32_t addCoordinate(spmd::AxisRefAttr axis);
-  FailureOr<uint32_t> addKernel(step::RowsOp rows);
+  uint32_t addKernel(step::RowsOp rows);
   tprt::Range addIntegers(ArrayRef<int64_t> values) {
     return writer.addAll<int64_t>(
         absl::MakeConstSpan(values.data(), values.size()));
@@ -90,7 +91,7 @@ private:
   // One entry.
   LogicalResult addEntry(step::ProgramOp program);
   LogicalResult addStep(Operation *op);
-  LogicalResult addRows(step::RowsOp rows);
+  void addRows(step::RowsOp rows);
   LogicalResult addCollective(step::CollectiveStartOp op);
   void addMatmul(step::MatmulOp op);
   void addCopy(step::CopyOp op);
@@ -105,7 +106,8 @@ private:
   ModuleOp module;
   std::optional<Mesh> mesh;
   OwningOpRef<ModuleOp> kernels;
-  llvm::StringMap<uint32_t> kernelRows; ///< By the text of their program.
+  KernelTable kernelTable;
+  SmallVector<uint32_t> kernelRows; ///< By the table's numbers.
   llvm::StringMap<std::pair<uint32_t, step::InputAttr>> inputs;
   llvm::DenseMap<Attribute, uint32_t> communicators, coordinates;
   llvm::DenseMap<Attribute, uint64_t> constants;
@@ -286,21 +288,16 @@ uint32_t ArtifactBuilder::addCoordinate(spmd::AxisRefAttr axis) {
   return it->second;
 }
 
-/// Row programs with the same text are one kernel.
-FailureOr<uint32_t> ArtifactBuilder::addKernel(step::RowsOp rows) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  llvm::interleaveComma(rows.getDomain(), os);
-  os << " : " << rows.getOperandTypes() << "\n";
-  rows.getBody().front().print(os);
-  auto [it, isNew] = kernelRows.try_emplace(text);
-  if (isNew) {
-    std::string name = "rows" + std::to_string(kernelRows.size() - 1);
-    OpBuilder builder = OpBuilder::atBlockEnd(kernels->getBody());
-    emitRows(builder, rows, name, RowPolicy());
-    it->second = writer.add(tprt::KernelRow{writer.text(name)});
-  }
-  return it->second;
+uint32_t ArtifactBuilder::addKernel(step::RowsOp rows) {
+  unsigned known = kernelTable.getKernels().size();
+  unsigned index = kernelTable.add(rows);
+  if (index < known)
+    return kernelRows[index];
+  std::string name = "rows" + std::to_string(index);
+  OpBuilder builder = OpBuilder::atBlockEnd(kernels->getBody());
+  emitCpuKernel(builder, rows, name);
+  kernelRows.push_back(writer.add(tprt::KernelRow{writer.text(name)}));
+  return kernelRows.back();
 }
 
 //===----------------------------------------------------------------------===//
@@ -346,10 +343,7 @@ void ArtifactBuilder::pushStep(Operation *op, tprt::StepKind kind,
   steps.push_back({kind, row, writer.text(getStepName(op))});
 }
 
-LogicalResult ArtifactBuilder::addRows(step::RowsOp rows) {
-  FailureOr<uint32_t> kernel = addKernel(rows);
-  if (failed(kernel))
-    return failure();
+void ArtifactBuilder::addRows(step::RowsOp rows) {
   std::vector<tprt::BufferRow> buffers;
   for (Value operand : rows->getOperands())
     buffers.push_back(getBuffer(operand));
@@ -357,13 +351,12 @@ LogicalResult ArtifactBuilder::addRows(step::RowsOp rows) {
   for (spmd::AxisRefAttr axis : getCoordinates(rows))
     scalars.push_back({tprt::ScalarKind::Coordinate, addCoordinate(axis), 0});
   tprt::KernelCallRow call = {};
-  call.kernel = *kernel;
+  call.kernel = addKernel(rows);
   call.firstWritten = rows.getReads().size();
   call.buffers = writer.addAll<tprt::BufferRow>(absl::MakeConstSpan(buffers));
   call.scalars = writer.addAll<tprt::ScalarRow>(absl::MakeConstSpan(scalars));
   call.rowEnd = rows.getNumRows();
   pushStep(rows, tprt::StepKind::Kernel, writer.add(call));
-  return success();
 }
 
 void ArtifactBuilder::addMatmul(step::MatmulOp op) {
@@ -491,7 +484,10 @@ LogicalResult ArtifactBuilder::addStep(Operation *op) {
         setRoot(constant, tprt::Space::Constant, it->second);
         return success();
       })
-      .Case([&](step::RowsOp rows) { return addRows(rows); })
+      .Case([&](step::RowsOp rows) {
+        addRows(rows);
+        return success();
+      })
       .Case([&](step::CollectiveStartOp start) { return addCollective(start); })
       .Case([&](step::MatmulOp matmul) {
         addMatmul(matmul);

@@ -3,15 +3,16 @@
 
 #include "tpopt/Codegen/ObjectCode.h"
 
+#include "KernelLowering.h"
+#include "MachineCode.h"
+
 #include "tpopt/Support/ErrorCodes.h"
 
 #include "mlir/Conversion/Passes.h"
-#include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -19,12 +20,8 @@
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
-#include "mlir/Transforms/Passes.h"
-#include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/MC/TargetRegistry.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -36,30 +33,9 @@
 using namespace mlir;
 using namespace tp;
 
-/// Functions as polynomials on vectors, and bf16 by integer arithmetic: CPUs
-/// round it differently, and not all can.
-static LogicalResult expandMath(ModuleOp module) {
-  RewritePatternSet patterns(module.getContext());
-  // The polynomials of sine and cosine lose their digits for large arguments,
-  // which rotary tables have.
-  auto isUsed = [](StringRef name) {
-    return name != math::SinOp::getOperationName() &&
-           name != math::CosOp::getOperationName();
-  };
-  populateMathPolynomialApproximationPatterns(patterns, isUsed);
-  arith::populateExpandBFloat16Patterns(patterns);
-  return applyPatternsGreedily(module, std::move(patterns));
-}
-
-static LogicalResult lowerToLLVM(ModuleOp module) {
+static LogicalResult lowerToLLVM(ModuleOp module, const MathSupport &support) {
   PassManager manager(module.getContext());
-  manager.addPass(createCanonicalizerPass());
-  manager.addPass(createCSEPass());
-  manager.addPass(createSCFToControlFlowPass());
-  manager.addPass(createConvertMathToLLVMPass());
-  manager.addPass(createConvertMathToLibmPass());
-  manager.addPass(createConvertVectorToLLVMPass());
-  manager.addPass(createArithToLLVMConversionPass());
+  addKernelLowering(manager, support);
   manager.addPass(createConvertControlFlowToLLVMPass());
   manager.addPass(createConvertFuncToLLVMPass());
   manager.addPass(createUBToLLVMConversionPass());
@@ -86,21 +62,6 @@ static std::unique_ptr<llvm::TargetMachine> createMachine(StringRef cpu,
       triple, architecture == "x86_64" ? "x86-64" : "generic", features,
       llvm::TargetOptions(), llvm::Reloc::PIC_, std::nullopt,
       llvm::CodeGenOptLevel::Aggressive));
-}
-
-static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager graphs;
-  llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder builder(&machine);
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(graphs);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, graphs, modules);
-  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3)
-      .run(module, modules);
 }
 
 /// Links an object to a shared one, in files of the temporary folder.
@@ -162,7 +123,14 @@ FailureOr<std::string> tp::compileKernels(ModuleOp module, StringRef cpu) {
     return module.emitError() << prefix(ErrorCode::CodegenFailed)
                               << "cannot compile the kernels: " << why;
   };
-  if (failed(expandMath(module)) || failed(lowerToLLVM(module)))
+  // Conversions as instructions, if the CPU has them; they take subnormal
+  // numbers for zeros.
+  MathSupport support;
+  support.hasLibrary = true;
+  support.hasBFloat16 =
+      llvm::is_contained(llvm::split(cpu.split(':').second, ','), "avx512bf16");
+  if (failed(expandMath(module, support)) ||
+      failed(lowerToLLVM(module, support)))
     return fail("lowering to the llvm dialect failed");
 
   std::string why;
@@ -173,16 +141,9 @@ FailureOr<std::string> tp::compileKernels(ModuleOp module, StringRef cpu) {
   std::unique_ptr<llvm::Module> code = translateModuleToLLVMIR(module, context);
   if (!code)
     return fail("translation to LLVM IR failed");
-  code->setTargetTriple(machine->getTargetTriple());
-  code->setDataLayout(machine->createDataLayout());
-  optimize(*code, *machine);
-
-  SmallString<0> object;
-  llvm::raw_svector_ostream stream(object);
-  llvm::legacy::PassManager emitter;
-  if (machine->addPassesToEmitFile(emitter, stream, nullptr,
-                                   llvm::CodeGenFileType::ObjectFile))
+  FailureOr<std::string> object =
+      generateCode(*code, *machine, llvm::CodeGenFileType::ObjectFile);
+  if (failed(object))
     return fail("the target writes no object files");
-  emitter.run(*code);
-  return link(module, object);
+  return link(module, *object);
 }

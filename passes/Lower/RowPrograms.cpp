@@ -252,14 +252,15 @@ Value ProgramLowering::RowsBuilder::emitMask(MaskOp op) {
                 : value;
 }
 
-static step::Reduction toStep(ReductionKind kind) {
+static step::Reduction toStep(ReductionKind kind, Type element) {
+  bool isUnsigned = element.isUnsignedInteger() || element.isInteger(1);
   switch (kind) {
   case ReductionKind::Sum:
     return step::Reduction::Sum;
   case ReductionKind::Max:
-    return step::Reduction::Max;
+    return isUnsigned ? step::Reduction::UMax : step::Reduction::Max;
   case ReductionKind::Min:
-    return step::Reduction::Min;
+    return isUnsigned ? step::Reduction::UMin : step::Reduction::Min;
   case ReductionKind::Prod:
     return step::Reduction::Prod;
   }
@@ -330,13 +331,9 @@ void ProgramLowering::RowsBuilder::emit(Operation *op) {
   Type element = typeOf(result).getElementType();
   auto finishWith = [&](Value scalar) { set(result, scalar); };
   if (auto reduce = dyn_cast<ReduceOp>(op)) {
-    bool isOrder = reduce.getKind() == ReductionKind::Max ||
-                   reduce.getKind() == ReductionKind::Min;
-    if (isOrder && element.isUnsignedInteger())
-      lowering.fail(op, ErrorCode::UnsupportedOp)
-          << "maxima and minima of unsigned integers have no lowering";
-    return finishWith(step::ReduceOp::create(
-        builder, loc, toStep(reduce.getKind()), get(reduce.getInput())));
+    return finishWith(step::ReduceOp::create(builder, loc,
+                                             toStep(reduce.getKind(), element),
+                                             get(reduce.getInput())));
   }
   if (auto lookup = dyn_cast<GatherOp>(op))
     return finishWith(emitLookup(lookup));

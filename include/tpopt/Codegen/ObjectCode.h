@@ -12,8 +12,8 @@
 
 namespace tp {
 
-/// Compiles the functions of `module`, in the dialects that `emitRows` writes,
-/// to a shared object. `cpu` is an architecture and its features as
+/// Compiles the functions of `module`, in the dialects that `emitCpuKernel`
+/// writes, to a shared object. `cpu` is an architecture and its features as
 /// `tprt::getHostCpu` gives them; the code uses these and no others, so that
 /// the runtime can tell whether a machine can execute it. Emits errors at the
 /// module. The module is used up.

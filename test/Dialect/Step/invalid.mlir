@@ -133,3 +133,15 @@ step.program @written inputs [#step.input<"x", activation, tensor<4xf32>>] outpu
     step.store %0 to %a : f32, memref<4xf32>
   }
 }
+
+// -----
+
+step.program @unsigned inputs [#step.input<"x", activation, tensor<4xf32>>] outputs [] {
+^bb0(%x: memref<4xf32>):
+  step.rows [4] reads(%x : memref<4xf32>) {
+  ^bb0(%a: memref<4xf32>):
+    %0 = step.load %a : memref<4xf32>
+    // expected-error @below {{umax of 'f32'}}
+    %1 = step.reduce umax %0 : f32
+  }
+}

@@ -40,5 +40,7 @@ step.program @all on @mesh inputs [#step.input<"x", activation, tensor<2x4xf32>>
     %3 = step.reduce max %2 : f32
     %4 = arith.subf %2, %3 : f32
     step.store %4 to %r : f32, memref<2x4xf32>
+    // CHECK: step.reduce umin
+    %5 = step.reduce umin %d : i64
   }
 }

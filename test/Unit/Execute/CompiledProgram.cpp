@@ -16,6 +16,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
+#include "llvm/Support/MemoryBuffer.h"
 
 using namespace mlir;
 using namespace tp;
@@ -31,34 +32,26 @@ static TensorValue toTensor(RankedTensorType type,
 /// Bytes as the runtime takes them, and back.
 static std::string encode(tprt::DType dtype,
                           const std::vector<double> &values) {
-  std::string bytes(values.size() * tprt::getSize(dtype), '\0');
+  int64_t size = tprt::getSize(dtype);
+  std::string bytes(values.size() * size, '\0');
   for (auto [i, value] : llvm::enumerate(values)) {
-    char *to = bytes.data() + i * tprt::getSize(dtype);
-    if (dtype == tprt::DType::I32) {
-      auto integer = int32_t(value);
-      std::memcpy(to, &integer, sizeof(integer));
-    } else {
+    char *to = bytes.data() + i * size;
+    if (tprt::isFloat(dtype)) {
       tprt::copyStrided(dtype, to, {1}, tprt::DType::F64,
                         reinterpret_cast<const char *>(&value), {1}, {1});
+    } else {
+      auto integer = int64_t(value);
+      std::memcpy(to, &integer, size);
     }
   }
   return bytes;
 }
 
-static std::vector<double> decode(tprt::DType dtype, const std::string &bytes) {
-  std::vector<double> values(bytes.size() / tprt::getSize(dtype));
-  for (auto [i, value] : llvm::enumerate(values)) {
-    const char *from = bytes.data() + i * tprt::getSize(dtype);
-    if (dtype == tprt::DType::I32) {
-      int32_t integer;
-      std::memcpy(&integer, from, sizeof(integer));
-      value = integer;
-    } else {
-      tprt::copyStrided(tprt::DType::F64, reinterpret_cast<char *>(&value), {1},
-                        dtype, from, {1}, {1});
-    }
-  }
-  return values;
+static double decodeReal(tprt::DType dtype, const char *from) {
+  double value;
+  tprt::copyStrided(tprt::DType::F64, reinterpret_cast<char *>(&value), {1},
+                    dtype, from, {1}, {1});
+  return value;
 }
 
 CompiledProgram::CompiledProgram() {
@@ -70,13 +63,18 @@ CompiledProgram::CompiledProgram() {
   context.loadAllAvailableDialects();
 }
 
-OwningOpRef<ModuleOp> CompiledProgram::parse(const std::string &path) {
-  return parseSourceFile<ModuleOp>(path, &context);
+std::string CompiledProgram::readFile(const std::string &path) {
+  auto file = llvm::MemoryBuffer::getFile(path);
+  return file ? (*file)->getBuffer().str() : "";
 }
 
-std::string CompiledProgram::compile(const std::string &path,
+OwningOpRef<ModuleOp> CompiledProgram::parse(const std::string &source) {
+  return parseSourceString<ModuleOp>(source, &context);
+}
+
+std::string CompiledProgram::compile(const std::string &source,
                                      const std::string &mesh) {
-  OwningOpRef<ModuleOp> module = parse(path);
+  OwningOpRef<ModuleOp> module = parse(source);
   if (!module)
     return "";
   PassManager manager(&context);
@@ -90,23 +88,27 @@ std::string CompiledProgram::compile(const std::string &path,
 }
 
 /// Multiples of 1/8 for floats; integers from -1 to 8, some of which are no
-/// place in anything; zeros for caches.
+/// place in anything, or from 0 for unsigned ones; zeros for caches.
 std::vector<double> CompiledProgram::makeValues(RankedTensorType type,
                                                 bool isState) {
   std::vector<double> values(type.getNumElements(), 0.0);
   if (isState)
     return values;
+  Type element = type.getElementType();
   for (double &value : values)
-    value = isa<FloatType>(type.getElementType())
-                ? (int(engine() % 33) - 16) / 8.0
-                : int(engine() % 10) - 1;
+    if (isa<FloatType>(element))
+      value = (int(engine() % 33) - 16) / 8.0;
+    else if (element.isInteger(1))
+      value = engine() % 2;
+    else
+      value = int(engine() % 10) - (element.isUnsignedInteger() ? 0 : 1);
   return values;
 }
 
-void CompiledProgram::expectWholeProgram(const std::string &path,
+void CompiledProgram::expectWholeProgram(const std::string &source,
                                          const std::string &mesh, int ranks,
                                          double tolerance) {
-  auto loaded = tprt::Artifact::fromBytes(compile(path, mesh));
+  auto loaded = tprt::Artifact::fromBytes(compile(source, mesh));
   ASSERT_TRUE(loaded.ok()) << loaded.status();
   std::shared_ptr<const tprt::Artifact> artifact = *loaded;
   tprt::SessionOptions options;
@@ -114,7 +116,7 @@ void CompiledProgram::expectWholeProgram(const std::string &path,
   auto session = tprt::Session::open(options, artifact);
   ASSERT_TRUE(session.ok()) << session.status();
 
-  OwningOpRef<ModuleOp> whole = parse(path);
+  OwningOpRef<ModuleOp> whole = parse(source);
   auto function = whole->lookupSymbol<func::FuncOp>("main");
   ASSERT_TRUE(function);
   SmallVector<TensorValue> arguments;
@@ -143,18 +145,31 @@ void CompiledProgram::expectWholeProgram(const std::string &path,
   for (auto [index, row] : llvm::enumerate(artifact->rows<tprt::OutputRow>())) {
     auto bytes = (*session)->read(artifact->text(row.name));
     ASSERT_TRUE(bytes.ok()) << bytes.status();
-    std::vector<double> values = decode(row.dtype, *bytes);
     const DenseTensor &expected = toDense((*wanted)[index]);
-    ASSERT_EQ(int64_t(values.size()), expected.size());
-    auto get = [&, &expected = expected](int64_t i) {
-      return expected.isFloat() ? expected[i].real
-                                : double(expected[i].integer);
-    };
+    int64_t size = tprt::getSize(row.dtype);
+    ASSERT_EQ(int64_t(bytes->size()), expected.size() * size);
     double largest = 1;
-    for (int64_t i = 0; i < expected.size(); ++i)
-      largest = std::max(largest, std::abs(get(i)));
-    for (int64_t i = 0; i < expected.size(); ++i)
-      EXPECT_NEAR(values[i], get(i), tolerance * largest)
-          << "element " << i << " of output " << artifact->text(row.name);
+    for (int64_t i = 0; i < expected.size() && expected.isFloat(); ++i)
+      if (std::isfinite(expected[i].real))
+        largest = std::max(largest, std::abs(expected[i].real));
+    for (int64_t i = 0; i < expected.size(); ++i) {
+      const char *from = bytes->data() + i * size;
+      std::string where = "element " + std::to_string(i) + " of output " +
+                          std::string(artifact->text(row.name));
+      if (!expected.isFloat()) {
+        // As bits: the interpreter may keep them with either sign.
+        uint64_t bits = 0, wantedBits = 0;
+        std::memcpy(&bits, from, size);
+        std::memcpy(&wantedBits, &expected[i].integer, size);
+        EXPECT_EQ(bits, wantedBits) << where;
+        continue;
+      }
+      double value = decodeReal(row.dtype, from), real = expected[i].real;
+      if (std::isfinite(real))
+        EXPECT_NEAR(value, real, tolerance * largest) << where;
+      else
+        EXPECT_TRUE(std::isnan(real) ? std::isnan(value) : value == real)
+            << value << ", not " << real << ": " << where;
+    }
   }
 }

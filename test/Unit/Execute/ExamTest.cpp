@@ -79,7 +79,8 @@ static int countDevices(StringRef mesh) {
 
 TEST_P(Exam, ComputesTheWholeProgram) {
   const Item &item = GetParam();
-  expectWholeProgram(item.path, item.mesh, countDevices(item.mesh), 1e-5);
+  expectWholeProgram(readFile(item.path), item.mesh, countDevices(item.mesh),
+                     1e-5);
 }
 
 INSTANTIATE_TEST_SUITE_P(Programs, Exam, ::testing::ValuesIn(findItems()),

@@ -25,14 +25,14 @@ using Parameter = std::tuple<Case, int>;
 class Execute : public CompiledProgram,
                 public ::testing::WithParamInterface<Parameter> {
 protected:
-  std::string getPath() {
-    return std::string(TPOPT_TEST_INPUTS) + "/" + std::get<0>(GetParam()).name +
-           ".mlir";
+  std::string getSource() {
+    return readFile(std::string(TPOPT_TEST_INPUTS) + "/" +
+                    std::get<0>(GetParam()).name + ".mlir");
   }
 
   /// The program's one axis, with the devices of the parameter.
   std::string getMesh() {
-    OwningOpRef<ModuleOp> module = parse(getPath());
+    OwningOpRef<ModuleOp> module = parse(getSource());
     spmd::MeshOp mesh = *module->getOps<spmd::MeshOp>().begin();
     return (mesh.getMesh().getNames()[0].getValue() + "=" +
             std::to_string(std::get<1>(GetParam())))
@@ -44,13 +44,13 @@ protected:
 
 TEST_P(Execute, ComputesTheWholeProgram) {
   const auto &[program, ranks] = GetParam();
-  expectWholeProgram(getPath(), getMesh(), ranks, program.tolerance);
+  expectWholeProgram(getSource(), getMesh(), ranks, program.tolerance);
 }
 
 TEST_P(Execute, GivesTheSameBytesTwice) {
-  std::string bytes = compile(getPath(), getMesh());
+  std::string bytes = compile(getSource(), getMesh());
   EXPECT_FALSE(bytes.empty());
-  EXPECT_TRUE(bytes == compile(getPath(), getMesh()));
+  EXPECT_TRUE(bytes == compile(getSource(), getMesh()));
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -56,7 +56,8 @@ def Step_Role : Step_Enum<"Role", "what an input is", [
     I32EnumAttrCase<"State", 2, "state">]>;
 def Step_Reduction : Step_Enum<"Reduction", "how to combine", [
     I32EnumAttrCase<"Sum", 1, "sum">, I32EnumAttrCase<"Max", 2, "max">,
-    I32EnumAttrCase<"Min", 3, "min">, I32EnumAttrCase<"Prod", 4, "prod">]>;
+    I32EnumAttrCase<"Min", 3, "min">, I32EnumAttrCase<"Prod", 4, "prod">,
+    I32EnumAttrCase<"UMax", 5, "umax">, I32EnumAttrCase<"UMin", 6, "umin">]>;
 def Step_CollectiveKind : Step_Enum<"CollectiveKind", "what a collective does", [
     I32EnumAttrCase<"AllReduce", 0, "all_reduce">,
     I32EnumAttrCase<"AllGather", 1, "all_gather">,

@@ -270,12 +270,16 @@ def Step_StoreOp : Step_BodyOp<"store", [MemoryEffects<[MemWrite]>]> {
 
 def Step_ReduceOp : Step_BodyOp<"reduce", [Pure, SameOperandsAndResultType]> {
   let summary = "Combine a value over the row";
-  let meaning = "the sum, maximum, minimum or product of the value at all points of the row.";
-  let constraints = "1. The result has the value's type.";
+  let meaning = [{the sum, maximum, minimum or product of the value at all points of the
+    row. `umax` and `umin` compare integers as unsigned.}];
+  let constraints = [{
+    1. The result has the value's type.
+    2. `umax` and `umin` are of integers.}];
   let example = "%1 = step.reduce sum %0 : f32";
   let arguments = (ins Step_Reduction:$kind, Step_Scalar:$value);
   let results = (outs Step_Scalar:$result);
   let assemblyFormat = "$kind $value attr-dict `:` type($result)";
+  let hasVerifier = 1;
 }
 
 def Step_IndexOp : Step_BodyOp<"index", [Pure]> {

@@ -105,4 +105,26 @@ def WriteInterfacePass : Pass<"tp-write-interface", "::mlir::ModuleOp"> {
   ];
 }
 
+def EmitPtxPass : Pass<"tp-emit-ptx", "::mlir::ModuleOp"> {
+  let summary = "Write the row programs as PTX";
+  let description = [{
+    Compiles every distinct row program to a GPU kernel, and writes them as one
+    PTX module. Neither a GPU nor a CUDA toolkit is needed. A comment before the
+    code says for each how it is launched. The module stays as it is; without
+    row programs, nothing is written.
+
+    **Requires:** steps (`tp-lower-to-step`).
+
+    **Guarantees:** the same module and chip give the same text. Nothing is
+    written if there is an error.
+
+    **Example:** `test/Lower/ptx.mlir`
+  }];
+  let options = [
+    Option<"chip", "chip", "std::string", "\"sm_90\"",
+           "The chip to compile for, sm_80 or later">,
+    Option<"file", "file", "std::string", "\"-\"", "The file to write">
+  ];
+}
+
 #endif // TPOPT_PASSES_LOWER_PASSES

@@ -1,0 +1,143 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "RowEmitter.h"
+
+#include "tpopt/Codegen/Kernels.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/ADT/bit.h"
+
+using namespace mlir;
+using namespace tp;
+
+/// Elements of one operation: a register of AVX-512, or several narrower ones.
+static constexpr int64_t kWidth = 16;
+/// Chunks of a loop: independent operations hide each other's latency.
+static constexpr int64_t kUnrolled = 4;
+/// Chunks of a row that stays in registers.
+static constexpr int64_t kMaxResident = 8;
+
+SmallVector<spmd::AxisRefAttr> tp::getCoordinates(step::RowsOp rows) {
+  SmallVector<spmd::AxisRefAttr> axes;
+  for (auto op : rows.getBody().getOps<step::CoordinateOp>())
+    if (!llvm::is_contained(axes, op.getAxis()))
+      axes.push_back(op.getAxis());
+  return axes;
+}
+
+namespace {
+
+/// A row has one thread.
+class CpuTarget : public RowTarget {
+public:
+  CpuTarget(Block *entry, int64_t columns) : entry(entry), columns(columns) {}
+
+  Value combineThreads(OpBuilder &, step::Reduction, Value partial) override {
+    return partial;
+  }
+  void emitOnce(OpBuilder &, llvm::function_ref<void()> emit) override {
+    emit();
+  }
+  Value allocateRow(OpBuilder &builder, Type element) override {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(entry);
+    Location loc = entry->getParentOp()->getLoc();
+    Value count = arith::ConstantOp::create(builder, loc,
+                                            builder.getI64IntegerAttr(columns));
+    return LLVM::AllocaOp::create(
+        builder, loc, LLVM::LLVMPointerType::get(builder.getContext()), element,
+        count, /*alignment=*/64);
+  }
+  /// Unaligned access costs nothing.
+  int64_t getBufferAlignment() const override { return 1; }
+
+private:
+  Block *entry;
+  int64_t columns;
+};
+
+} // namespace
+
+/// Chunks for the columns from `begin` to the row's end, at most `width` wide;
+/// the last may reach back before `begin`.
+static SmallVector<Chunk> cutRest(OpBuilder &builder, Location loc,
+                                  int64_t begin, int64_t columns,
+                                  int64_t width) {
+  SmallVector<Chunk> chunks;
+  for (int64_t first = begin; first < columns; first += width) {
+    int64_t moved = std::min(first, columns - width);
+    Chunk &chunk = chunks.emplace_back();
+    chunk.first = arith::ConstantOp::create(builder, loc,
+                                            builder.getI64IntegerAttr(moved));
+    chunk.width = width;
+    if (moved == first)
+      continue;
+    SmallVector<bool> own;
+    for (int64_t column = moved; column < columns; ++column)
+      own.push_back(column >= first);
+    auto type = VectorType::get(width, builder.getI1Type());
+    chunk.own = arith::ConstantOp::create(builder, loc,
+                                          DenseElementsAttr::get(type, own));
+  }
+  return chunks;
+}
+
+static RowWalk getWalk(OpBuilder &builder, Location loc, int64_t columns) {
+  RowWalk walk;
+  if (columns <= kMaxResident * kWidth) {
+    // Powers of two are what code generators know best.
+    auto width = int64_t(llvm::bit_floor(uint64_t(std::min(columns, kWidth))));
+    walk.resident = cutRest(builder, loc, 0, columns, width);
+    return walk;
+  }
+  auto number = [&](int64_t value) {
+    return arith::ConstantOp::create(builder, loc,
+                                     builder.getI64IntegerAttr(value));
+  };
+  walk.width = kUnrolled * kWidth;
+  int64_t end = columns - columns % walk.width;
+  walk.begin = number(0);
+  walk.end = number(end);
+  walk.step = number(walk.width);
+  walk.rest = cutRest(builder, loc, end, columns, kWidth);
+  return walk;
+}
+
+func::FuncOp tp::emitCpuKernel(OpBuilder &builder, step::RowsOp rows,
+                               StringRef name) {
+  Location loc = rows.getLoc();
+  Type pointer = LLVM::LLVMPointerType::get(builder.getContext());
+  Type i64 = builder.getI64Type(), i32 = builder.getI32Type();
+  auto function = func::FuncOp::create(
+      builder, loc, name,
+      builder.getFunctionType({pointer, pointer, i64, i64}, {i32}));
+  OpBuilder::InsertionGuard guard(builder);
+  Block *entry = function.addEntryBlock();
+  builder.setInsertionPointToStart(entry);
+  auto loadFrom = [&](Value table, Type type, int64_t index) -> Value {
+    Value address = LLVM::GEPOp::create(builder, loc, pointer, type, table,
+                                        ArrayRef<LLVM::GEPArg>(int32_t(index)));
+    return LLVM::LoadOp::create(builder, loc, type, address);
+  };
+  RowContext context;
+  for (unsigned i = 0; i < rows->getNumOperands(); ++i)
+    context.pointers.push_back(loadFrom(entry->getArgument(0), pointer, i));
+  for (auto [i, axis] : llvm::enumerate(getCoordinates(rows)))
+    context.coordinates[axis] = loadFrom(entry->getArgument(1), i64, i);
+  RowWalk walk = getWalk(builder, loc, rows.getNumColumns());
+  auto integer = [&](IntegerAttr value) {
+    return arith::ConstantOp::create(builder, loc, value);
+  };
+  auto loop = scf::ForOp::create(builder, loc, entry->getArgument(2),
+                                 entry->getArgument(3),
+                                 integer(builder.getI64IntegerAttr(1)));
+  Value zero = integer(builder.getI32IntegerAttr(0));
+  func::ReturnOp::create(builder, loc, zero);
+  builder.setInsertionPointToStart(loop.getBody());
+  context.row = loop.getInductionVar();
+  CpuTarget target(entry, rows.getNumColumns());
+  emitRow(builder, rows, RowAnalysis(rows), context, std::move(walk), target);
+  return function;
+}

@@ -1,0 +1,333 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "RowEmitter.h"
+
+#include "tpopt/Codegen/Kernels.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace tp;
+
+static constexpr int64_t kWarp = 32;
+/// Bytes of the widest access to memory, and what buffers begin at.
+static constexpr int64_t kAccessBytes = 16;
+/// Threads of a block that has several rows, or chunks of any.
+static constexpr int64_t kBlock = 128;
+/// The longest row that a warp has alone.
+static constexpr int64_t kMaxWarpColumns = 1024;
+/// Elements of a row that a thread keeps in registers, and threads of a block.
+static constexpr int64_t kElements = 16, kMaxThreads = 1024;
+static constexpr unsigned kGlobal = 1, kShared = 3; ///< Address spaces.
+
+namespace {
+
+/// Who has what of a row program.
+struct Mapping {
+  enum class Unit { Chunk, Warp, Block }; ///< What a thread, or row, is one of.
+  Unit unit;
+  int64_t width;   ///< Columns of a chunk: divides the row.
+  int64_t threads; ///< That share a row, or chunks.
+  int64_t chunks;  ///< That a thread keeps in registers; 0: it loops.
+  int64_t items; ///< Chunks or rows, of which a thread, warp or block has one.
+  Launch launch;
+};
+
+} // namespace
+
+/// As many columns as the widest access has of the widest elements, or fewer,
+/// so that they divide the row.
+static int64_t getWidth(step::RowsOp rows) {
+  int64_t bytes = 2; // more of narrower ones would need too many registers
+  for (Type type : rows.getOperandTypes()) {
+    auto buffer = cast<MemRefType>(type);
+    if (buffer.getRank() > 0 && step::Strides(buffer).strides.back() != 0)
+      bytes = std::max(bytes, step::getElementBytes(buffer.getElementType()));
+  }
+  auto columns = uint64_t(rows.getNumColumns());
+  return std::min(kAccessBytes / bytes, int64_t(1)
+                                            << llvm::countr_zero(columns));
+}
+
+static Mapping getMapping(step::RowsOp rows, const RowAnalysis &analysis) {
+  Mapping map;
+  int64_t columns = rows.getNumColumns();
+  map.width = getWidth(rows);
+  if (!analysis.hasReductions()) {
+    map.unit = Mapping::Unit::Chunk;
+    map.threads = map.chunks = 1;
+    map.items = rows.getNumRows() * (columns / map.width);
+    map.launch = {int64_t(llvm::divideCeil(map.items, kBlock)), kBlock};
+    return map;
+  }
+  map.items = rows.getNumRows();
+  if (columns <= kMaxWarpColumns) {
+    map.unit = Mapping::Unit::Warp;
+    map.threads = kWarp;
+    map.launch = {int64_t(llvm::divideCeil(map.items, kBlock / kWarp)), kBlock};
+  } else {
+    map.unit = Mapping::Unit::Block;
+    map.threads = std::min<int64_t>(
+        kMaxThreads, llvm::PowerOf2Ceil(llvm::divideCeil(columns, kElements)));
+    map.launch = {map.items, map.threads};
+  }
+  map.chunks = llvm::divideCeil(columns, map.threads * map.width);
+  if (columns > kElements * kMaxThreads)
+    map.chunks = 0;
+  return map;
+}
+
+namespace {
+
+/// The threads of a warp or a block share a row.
+class GpuTarget : public RowTarget {
+public:
+  GpuTarget(gpu::GPUFuncOp function, const Mapping &map, Value lane)
+      : function(function), loc(function.getLoc()), map(map), lane(lane) {}
+
+  Value combineThreads(OpBuilder &builder, step::Reduction kind,
+                       Value partial) override;
+  void emitOnce(OpBuilder &builder, llvm::function_ref<void()> emit) override {
+    auto branch = scf::IfOp::create(
+        builder, loc,
+        arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, lane,
+                              number(builder, 0)));
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(&branch.getThenRegion().front());
+    emit();
+  }
+  /// Memory of a thread is as far away as all other.
+  Value allocateRow(OpBuilder &, Type) override { return Value(); }
+  int64_t getBufferAlignment() const override { return kAccessBytes; }
+
+private:
+  Value number(OpBuilder &builder, int64_t value) {
+    return arith::ConstantOp::create(builder, loc,
+                                     builder.getI64IntegerAttr(value));
+  }
+  Value exchange(OpBuilder &builder, Value value, int32_t distance);
+  Value combineBlock(OpBuilder &builder, step::Reduction kind, Value value);
+
+  gpu::GPUFuncOp function;
+  Location loc;
+  const Mapping &map;
+  Value lane; ///< i64: which of the threads that share the row.
+  unsigned numShared = 0;
+};
+
+} // namespace
+
+/// The value that the thread has whose number differs by the bit `distance`.
+Value GpuTarget::exchange(OpBuilder &builder, Value value, int32_t distance) {
+  auto shuffle = [&](Value word) -> Value {
+    return gpu::ShuffleOp::create(builder, loc, word, distance, kWarp,
+                                  gpu::ShuffleMode::XOR)
+        .getShuffleResult();
+  };
+  Type type = value.getType();
+  if (type.getIntOrFloatBitWidth() == 32)
+    return shuffle(value);
+  // 64 bits go as two words.
+  auto words = VectorType::get(2, builder.getI32Type());
+  Value parts = LLVM::BitcastOp::create(builder, loc, words, value);
+  for (int64_t i = 0; i < 2; ++i) {
+    Value word = vector::ExtractOp::create(builder, loc, parts, i);
+    parts = vector::InsertOp::create(builder, loc, shuffle(word), parts, i);
+  }
+  return LLVM::BitcastOp::create(builder, loc, type, parts);
+}
+
+Value GpuTarget::combineThreads(OpBuilder &builder, step::Reduction kind,
+                                Value partial) {
+  if (map.threads == 1)
+    return partial;
+  // Words of 32 bits are the least that threads exchange.
+  Type type = partial.getType();
+  bool isNarrow = type.getIntOrFloatBitWidth() < 32;
+  bool isUnsigned =
+      kind == step::Reduction::UMax || kind == step::Reduction::UMin;
+  Value value = partial;
+  if (isNarrow && isa<FloatType>(type))
+    value = arith::ExtFOp::create(builder, loc, builder.getF32Type(), value);
+  else if (isNarrow && isUnsigned)
+    value = arith::ExtUIOp::create(builder, loc, builder.getI32Type(), value);
+  else if (isNarrow)
+    value = arith::ExtSIOp::create(builder, loc, builder.getI32Type(), value);
+  for (int32_t distance = kWarp / 2; distance > 0; distance /= 2)
+    value = combineValues(builder, loc, kind, value,
+                          exchange(builder, value, distance));
+  if (map.unit == Mapping::Unit::Block)
+    value = combineBlock(builder, kind, value);
+  if (isNarrow && isa<FloatType>(type))
+    return arith::TruncFOp::create(builder, loc, type, value);
+  return isNarrow ? arith::TruncIOp::create(builder, loc, type, value) : value;
+}
+
+/// Of each warp, one thread writes what the warp has, and all read all of it.
+/// Every reduction has memory of its own, so that one barrier is enough.
+Value GpuTarget::combineBlock(OpBuilder &builder, step::Reduction kind,
+                              Value value) {
+  int64_t warps = map.threads / kWarp;
+  Type type = value.getType();
+  auto array = LLVM::LLVMArrayType::get(type, warps);
+  auto pointer = LLVM::LLVMPointerType::get(builder.getContext(), kShared);
+  std::string name =
+      (function.getName() + "_shared" + Twine(numShared++)).str();
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPoint(function);
+    LLVM::GlobalOp::create(builder, loc, array, /*isConstant=*/false,
+                           LLVM::Linkage::Internal, name, Attribute(),
+                           /*alignment=*/kAccessBytes, kShared);
+  }
+  Value shared = LLVM::AddressOfOp::create(builder, loc, pointer, name);
+  Value inWarp =
+      arith::RemUIOp::create(builder, loc, lane, number(builder, kWarp));
+  Value warp =
+      arith::DivUIOp::create(builder, loc, lane, number(builder, kWarp));
+  auto isFirst = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
+                                       inWarp, number(builder, 0));
+  auto branch = scf::IfOp::create(builder, loc, isFirst);
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(&branch.getThenRegion().front());
+    Value place = LLVM::GEPOp::create(builder, loc, pointer, type, shared,
+                                      ArrayRef<LLVM::GEPArg>(warp));
+    LLVM::StoreOp::create(builder, loc, value, place);
+  }
+  gpu::BarrierOp::create(builder, loc);
+  Value all = LLVM::LoadOp::create(builder, loc, VectorType::get(warps, type),
+                                   shared, kAccessBytes);
+  return reduceVector(builder, loc, kind, all);
+}
+
+/// The chunks of the thread with number `lane` of those that share a row.
+static RowWalk getWalk(OpBuilder &builder, Location loc, const Mapping &map,
+                       int64_t columns, Value lane) {
+  auto number = [&](int64_t value) -> Value {
+    return arith::ConstantOp::create(builder, loc,
+                                     builder.getI64IntegerAttr(value));
+  };
+  Value begin = arith::MulIOp::create(builder, loc, lane, number(map.width));
+  int64_t step = map.threads * map.width;
+  RowWalk walk;
+  walk.width = map.width;
+  if (map.chunks == 0) {
+    walk.begin = begin;
+    walk.end = number(columns);
+    walk.step = number(step);
+    return walk;
+  }
+  for (int64_t i = 0; i < map.chunks; ++i) {
+    Chunk &chunk = walk.resident.emplace_back();
+    chunk.width = chunk.alignment = map.width;
+    chunk.first = arith::AddIOp::create(builder, loc, begin, number(i * step));
+    if ((i + 1) * step <= columns)
+      continue;
+    chunk.own = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt,
+                                      chunk.first, number(columns));
+    chunk.first = arith::MinSIOp::create(builder, loc, chunk.first,
+                                         number(columns - map.width));
+  }
+  return walk;
+}
+
+static gpu::GPUFuncOp createFunction(OpBuilder &builder, step::RowsOp rows,
+                                     StringRef name, const Mapping &map,
+                                     RowContext &context) {
+  MLIRContext *ctx = builder.getContext();
+  auto axes = getCoordinates(rows);
+  SmallVector<Type> types(rows->getNumOperands(),
+                          LLVM::LLVMPointerType::get(ctx, kGlobal));
+  types.append(axes.size(), builder.getI64Type());
+  auto function = gpu::GPUFuncOp::create(builder, rows.getLoc(), name,
+                                         builder.getFunctionType(types, {}));
+  function->setAttr(gpu::GPUDialect::getKernelFuncAttrName(),
+                    builder.getUnitAttr());
+  function.setKnownBlockSizeAttr(
+      builder.getDenseI32ArrayAttr({int32_t(map.launch.threads), 1, 1}));
+  unsigned numReads = rows.getReads().size();
+  for (unsigned i = 0; i < rows->getNumOperands(); ++i) {
+    // What is read is not written, which allows the read-only cache.
+    function.setArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName(),
+                        builder.getUnitAttr());
+    if (i < numReads)
+      function.setArgAttr(i, LLVM::LLVMDialect::getReadonlyAttrName(),
+                          builder.getUnitAttr());
+    context.pointers.push_back(function.getArgument(i));
+  }
+  for (auto [i, axis] : llvm::enumerate(axes))
+    context.coordinates[axis] =
+        function.getArgument(rows->getNumOperands() + i);
+  return function;
+}
+
+Launch tp::emitGpuKernel(OpBuilder &builder, step::RowsOp rows,
+                         StringRef name) {
+  Location loc = rows.getLoc();
+  RowAnalysis analysis(rows);
+  Mapping map = getMapping(rows, analysis);
+  int64_t columns = rows.getNumColumns();
+  RowContext context;
+  gpu::GPUFuncOp function = createFunction(builder, rows, name, map, context);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(&function.getBody().front());
+
+  auto number = [&](int64_t value) -> Value {
+    return arith::ConstantOp::create(builder, loc,
+                                     builder.getI64IntegerAttr(value));
+  };
+  auto divide = [&](Value value, int64_t by) {
+    Value divisor = number(by);
+    return std::pair<Value, Value>(
+        arith::DivUIOp::create(builder, loc, value, divisor),
+        arith::RemUIOp::create(builder, loc, value, divisor));
+  };
+  auto toNumber = [&](Value index) -> Value {
+    return arith::IndexCastUIOp::create(builder, loc, builder.getI64Type(),
+                                        index);
+  };
+  Value block =
+      toNumber(gpu::BlockIdOp::create(builder, loc, gpu::Dimension::x));
+  Value thread =
+      toNumber(gpu::ThreadIdOp::create(builder, loc, gpu::Dimension::x));
+  // The number of the item, and of the thread among those that share it.
+  Value item = block, lane = thread;
+  int64_t itemsPerBlock = 1;
+  if (map.unit != Mapping::Unit::Block) {
+    itemsPerBlock = map.launch.threads / map.threads;
+    auto [inBlock, inItem] = divide(thread, map.threads);
+    item = arith::AddIOp::create(
+        builder, loc,
+        arith::MulIOp::create(builder, loc, block, number(itemsPerBlock)),
+        inBlock);
+    lane = inItem;
+  }
+  gpu::ReturnOp::create(builder, loc);
+  builder.setInsertionPoint(&function.getBody().front().back());
+  if (map.items % itemsPerBlock != 0) {
+    auto branch = scf::IfOp::create(
+        builder, loc,
+        arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, item,
+                              number(map.items)));
+    builder.setInsertionPointToStart(&branch.getThenRegion().front());
+  }
+  context.row = item;
+  if (map.unit == Mapping::Unit::Chunk)
+    std::tie(context.row, lane) = divide(item, columns / map.width);
+  RowWalk walk;
+  if (map.unit == Mapping::Unit::Chunk) {
+    Chunk &chunk = walk.resident.emplace_back();
+    chunk.first = arith::MulIOp::create(builder, loc, lane, number(map.width));
+    chunk.width = chunk.alignment = map.width;
+  } else {
+    walk = getWalk(builder, loc, map, columns, lane);
+  }
+  GpuTarget target(function, map, lane);
+  emitRow(builder, rows, analysis, context, std::move(walk), target);
+  return map.launch;
+}

@@ -1,0 +1,156 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "KernelLowering.h"
+
+#include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Math/Transforms/Passes.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace tp;
+
+namespace {
+
+/// Arithmetic on scalars and vectors of one shape.
+class MathBuilder {
+public:
+  MathBuilder(PatternRewriter &rewriter, Location loc, Type like)
+      : rewriter(rewriter), loc(loc), shape(dyn_cast<VectorType>(like)) {}
+
+  Type get(Type element) {
+    return shape ? Type(shape.clone(element)) : element;
+  }
+  Value number(double value, Type element) {
+    TypedAttr number = isa<FloatType>(element)
+                           ? TypedAttr(rewriter.getFloatAttr(element, value))
+                           : rewriter.getIntegerAttr(element, int64_t(value));
+    if (shape)
+      number = DenseElementsAttr::get(cast<ShapedType>(get(element)),
+                                      Attribute(number));
+    return arith::ConstantOp::create(rewriter, loc, number);
+  }
+  Value mul(Value a, Value b) {
+    return arith::MulFOp::create(rewriter, loc, a, b);
+  }
+  Value fma(Value a, Value b, Value c) {
+    return math::FmaOp::create(rewriter, loc, a, b, c);
+  }
+  /// The polynomial with these coefficients, the highest first.
+  Value evaluate(Value x, ArrayRef<double> coefficients) {
+    Type element = getElementTypeOrSelf(x.getType());
+    Value sum = number(coefficients.front(), element);
+    for (double coefficient : coefficients.drop_front())
+      sum = fma(sum, x, number(coefficient, element));
+    return sum;
+  }
+
+private:
+  PatternRewriter &rewriter;
+  Location loc;
+  VectorType shape;
+};
+
+/// Sine and cosine: what is left of the angle after whole quarter turns, exact
+/// enough since it is computed in f64, enters a polynomial, and the quarter
+/// decides which and with which sign. Rotary tables have large angles.
+template <typename OpT, int64_t kShift>
+struct ExpandTrigonometric : OpRewritePattern<OpT> {
+  using OpRewritePattern<OpT>::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(OpT op,
+                                PatternRewriter &rewriter) const override {
+    if (!getElementTypeOrSelf(op.getType()).isF32())
+      return failure();
+    Location loc = op.getLoc();
+    MathBuilder math(rewriter, loc, op.getType());
+    Type f32 = rewriter.getF32Type(), f64 = rewriter.getF64Type();
+    Type i32 = rewriter.getI32Type();
+    Value x =
+        arith::ExtFOp::create(rewriter, loc, math.get(f64), op.getOperand());
+    Value turns = math::RoundEvenOp::create(
+        rewriter, loc, math.mul(x, math.number(0x1.45f306dc9c883p-1, f64)));
+    // Half of pi in two parts.
+    x = math.fma(turns, math.number(-0x1.921fb54442d18p+0, f64), x);
+    x = math.fma(turns, math.number(-0x1.1a62633145c07p-54, f64), x);
+    Value angle = arith::TruncFOp::create(rewriter, loc, math.get(f32), x);
+    Value square = math.mul(angle, angle);
+    Value sine = math.evaluate(
+        square, {-1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1});
+    sine = math.fma(math.mul(sine, square), angle, angle);
+    Value cosine =
+        math.evaluate(square, {2.443315711809948e-5, -1.388731625493765e-3,
+                               4.166664568298827e-2, -0.5, 1.0});
+
+    Value quarter =
+        arith::FPToSIOp::create(rewriter, loc, math.get(i32), turns);
+    if (kShift != 0)
+      quarter = arith::AddIOp::create(rewriter, loc, quarter,
+                                      math.number(kShift, i32));
+    auto hasBit = [&](int64_t bit) -> Value {
+      Value masked =
+          arith::AndIOp::create(rewriter, loc, quarter, math.number(bit, i32));
+      return arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::ne,
+                                   masked, math.number(0, i32));
+    };
+    Value value =
+        arith::SelectOp::create(rewriter, loc, hasBit(1), cosine, sine);
+    Value negated = arith::NegFOp::create(rewriter, loc, value);
+    rewriter.replaceOpWithNewOp<arith::SelectOp>(op, hasBit(2), negated, value);
+    return success();
+  }
+};
+
+/// e^x as 2^(x log2 e), where the hardware has the latter.
+struct ExpandExp : OpRewritePattern<math::ExpOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(math::ExpOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!getElementTypeOrSelf(op.getType()).isF32())
+      return failure();
+    MathBuilder math(rewriter, op.getLoc(), op.getType());
+    Value scaled =
+        math.mul(op.getOperand(),
+                 math.number(1.4426950408889634, rewriter.getF32Type()));
+    rewriter.replaceOpWithNewOp<math::Exp2Op>(op, scaled,
+                                              arith::FastMathFlags::afn);
+    return success();
+  }
+};
+
+} // namespace
+
+LogicalResult tp::expandMath(Operation *module, const MathSupport &support) {
+  RewritePatternSet patterns(module->getContext());
+  auto isUsed = [&](StringRef name) {
+    bool isExp = name == math::ExpOp::getOperationName();
+    return name != math::SinOp::getOperationName() &&
+           name != math::CosOp::getOperationName() &&
+           !(isExp && support.hasExp2);
+  };
+  populateMathPolynomialApproximationPatterns(patterns, isUsed);
+  patterns.add<ExpandTrigonometric<math::SinOp, 0>,
+               ExpandTrigonometric<math::CosOp, 1>>(module->getContext());
+  if (support.hasExp2)
+    patterns.add<ExpandExp>(module->getContext());
+  if (!support.hasBFloat16)
+    arith::populateExpandBFloat16Patterns(patterns);
+  return applyPatternsGreedily(module, std::move(patterns));
+}
+
+void tp::addKernelLowering(OpPassManager &manager, const MathSupport &support) {
+  manager.addPass(createCanonicalizerPass());
+  manager.addPass(createCSEPass());
+  manager.addPass(createSCFToControlFlowPass());
+  manager.addPass(createConvertMathToLLVMPass());
+  if (support.hasLibrary)
+    manager.addPass(createConvertMathToLibmPass());
+  manager.addPass(createConvertVectorToLLVMPass());
+  manager.addPass(createArithToLLVMConversionPass());
+}

@@ -1,0 +1,29 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// The way from LLVM IR to the code of a machine.
+
+#ifndef TPOPT_LIB_CODEGEN_MACHINECODE_H
+#define TPOPT_LIB_CODEGEN_MACHINECODE_H
+
+#include "mlir/Support/LLVM.h"
+#include "llvm/Support/CodeGen.h"
+
+#include <string>
+
+namespace llvm {
+class Module;
+class TargetMachine;
+} // namespace llvm
+
+namespace tp {
+
+/// Optimises `module` for `machine` and writes its code; a failure if the
+/// machine has no such output.
+mlir::FailureOr<std::string> generateCode(llvm::Module &module,
+                                          llvm::TargetMachine &machine,
+                                          llvm::CodeGenFileType type);
+
+} // namespace tp
+
+#endif // TPOPT_LIB_CODEGEN_MACHINECODE_H
