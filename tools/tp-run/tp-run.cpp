@@ -83,6 +83,7 @@ int main(int argc, char **argv) {
   sessionOptions.backend = options->backend;
   sessionOptions.createBackend = program->createBackend;
   sessionOptions.ranks = options->ranks;
+  sessionOptions.threads = options->threads;
   sessionOptions.timeout = options->timeout;
   // Open MPI and MPICH tell their processes so.
   if (std::getenv("OMPI_COMM_WORLD_SIZE") || std::getenv("PMI_SIZE"))
