@@ -25,9 +25,9 @@ static bool isInline(Value value, unsigned height) {
   if (auto broadcast = dyn_cast<BroadcastOp>(op))
     return isInline(broadcast.getInput(), height - 1);
   // Where a device's block begins, what a causal mask lets through.
-  bool isCheap = shapeOf(value).empty() ||
-                 isa<AddOp, SubOp, MulOp, CompareOp, AndOp, OrOp, NotOp,
-                     SelectOp, ConvertOp>(op);
+  bool isCheap =
+      shapeOf(value).empty() || isa<AddOp, SubOp, MulOp, CompareOp, AndOp, OrOp,
+                                    NotOp, SelectOp, ConvertOp>(op);
   return isCheap && isScalarOp(op) &&
          llvm::all_of(op->getOperands(), [&](Value operand) {
            return isInline(operand, height - 1);
