@@ -73,12 +73,22 @@ private:
         i += control.first + control.second;
         continue;
       }
-      int64_t begin = times ? now() : 0;
+      if (!times) {
+        TPRT_RETURN_IF_ERROR(runStep(step));
+        continue;
+      }
+      int64_t begin = now(), waited = getWaited();
       TPRT_RETURN_IF_ERROR(runStep(step));
-      if (times)
-        times->push_back({i, begin, now()});
+      times->push_back({i, begin, now(), getWaited() - waited});
     }
     return absl::OkStatus();
+  }
+
+  int64_t getWaited() const {
+    int64_t total = 0;
+    for (const std::unique_ptr<Communicator> &communicator : communicators)
+      total += communicator->getWaited();
+    return total;
   }
 
   absl::Status runControl(const ControlRow &control, const StepRow &step,

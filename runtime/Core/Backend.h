@@ -34,6 +34,7 @@ struct RankMemory {
 struct StepTime {
   uint32_t step;
   int64_t begin, end;
+  int64_t wait; ///< For other ranks, of a collective.
 };
 
 /// Runs entries on one rank. Belongs to that rank's thread.

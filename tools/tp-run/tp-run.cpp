@@ -34,7 +34,8 @@ static absl::Status run(Session &session, const Options &options) {
   if (generates) {
     TPRT_ASSIGN_OR_RETURN(
         tokens, generate(session, options, isFirst ? stdout : nullptr));
-  } else {
+  } else if (options.bench == 0 || options.print || options.check ||
+             !options.trace.empty()) {
     TPRT_RETURN_IF_ERROR(session.run(entry));
   }
   if (!options.trace.empty())
