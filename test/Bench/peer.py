@@ -13,6 +13,9 @@ sys.setdlopenflags(os.RTLD_LAZY | os.RTLD_GLOBAL)
 import torch  # noqa: E402
 import transformers  # noqa: E402
 
+# The one question about CUDA that transformers asks without looking for a
+# device first; the stubs have no answer to it.
+torch.cuda.is_current_stream_capturing = lambda: False
 torch.set_num_threads(2)
 torch.set_grad_enabled(False)
 transformers.utils.logging.set_verbosity_error()
