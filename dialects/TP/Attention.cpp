@@ -141,10 +141,15 @@ SmallVector<Value> AttentionOp::decompose(OpBuilder &builder) {
     sum = emit.select(empty, emit.constant(1, sum), sum);
     weights = emit.binary<DivOp>(exp, emit.repeatAlong(sum, exp, 4));
   }
-  ArrayRef<int64_t> result = getType().getShape();
+  // Weights are rounded to 16 bits where values have so many, as models' own
+  // code does: they are at most 1, and the product is one of narrow operands.
+  Type element = getType().getElementType();
+  Value value = element.getIntOrFloatBitWidth() < 16 ? emit.widen(getValue())
+                                                     : getValue();
+  weights = emit.convert(weights, typeOf(value).getElementType());
   Value y =
-      emit.einsum("bkgst,btke->bskge", weights, emit.widen(getValue()), result);
-  return {emit.convert(y, getType().getElementType())};
+      emit.einsum("bkgst,btke->bskge", weights, value, getType().getShape());
+  return {emit.convert(y, element)};
 }
 
 FailureOr<SmallVector<Value>> AttentionOp::localize(spmd::Localizer &localizer,

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Fewer and longer dimensions for row programs.
+// Fewer and longer dimensions for row programs, but no single row for all.
 
 #include "Lowering.h"
 
@@ -49,35 +49,74 @@ static bool isIndexed(BlockArgument argument) {
   });
 }
 
-static void merge(step::RowsOp rows, unsigned dim) {
+/// Gives the operands at `rows` the sizes and strides that `reshape` makes of
+/// theirs.
+static void setDomain(step::RowsOp rows, ArrayRef<int64_t> domain,
+                      function_ref<void(SmallVectorImpl<int64_t> &shape,
+                                        SmallVectorImpl<int64_t> &strides)>
+                          reshape) {
   OpBuilder builder(rows);
-  SmallVector<int64_t> domain(rows.getDomain());
-  domain[dim] *= domain[dim + 1];
-  domain.erase(domain.begin() + dim + 1);
   rows.setDomain(domain);
-  rows.walk([&](step::IndexOp index) {
-    if (index.getDim() > dim)
-      index.setDim(index.getDim() - 1);
-  });
   for (BlockArgument argument : rows.getBody().getArguments()) {
     if (isIndexed(argument))
       continue;
     auto type = cast<MemRefType>(argument.getType());
     step::Strides layout(type);
     SmallVector<int64_t> shape(type.getShape()), strides(layout.strides);
-    shape[dim] *= shape[dim + 1];
-    strides[dim] = strides[dim + 1];
-    shape.erase(shape.begin() + dim + 1);
-    strides.erase(strides.begin() + dim + 1);
-    MemRefType merged = step::getBufferType(shape, type.getElementType(),
-                                            strides, layout.offset);
+    reshape(shape, strides);
+    MemRefType changed = step::getBufferType(shape, type.getElementType(),
+                                             strides, layout.offset);
     OpOperand &operand = rows->getOpOperand(argument.getArgNumber());
     Value root = step::getRoot(operand.get());
-    if (root.getType() != merged)
-      root = step::ViewOp::create(builder, rows.getLoc(), merged, root);
+    if (root.getType() != changed)
+      root = step::ViewOp::create(builder, rows.getLoc(), changed, root);
     operand.set(root);
-    argument.setType(merged);
+    argument.setType(changed);
   }
+}
+
+static void merge(step::RowsOp rows, unsigned dim) {
+  SmallVector<int64_t> domain(rows.getDomain());
+  domain[dim] *= domain[dim + 1];
+  domain.erase(domain.begin() + dim + 1);
+  rows.walk([&](step::IndexOp index) {
+    if (index.getDim() > dim)
+      index.setDim(index.getDim() - 1);
+  });
+  setDomain(
+      rows, domain,
+      [&](SmallVectorImpl<int64_t> &shape, SmallVectorImpl<int64_t> &strides) {
+        shape[dim] *= shape[dim + 1];
+        strides[dim] = strides[dim + 1];
+        shape.erase(shape.begin() + dim + 1);
+        strides.erase(strides.begin() + dim + 1);
+      });
+}
+
+/// Cuts a single long row, so that several threads can share it.
+static void cutRow(step::RowsOp rows) {
+  constexpr int64_t longest = 4096, shortest = 256, unit = 16;
+  int64_t size = rows.getNumColumns();
+  if (rows.getDomain().size() != 1 || size < 2 * longest)
+    return;
+  for (Operation &op : rows.getBody().front())
+    if (isa<step::ReduceOp, step::IndexOp>(op))
+      return;
+  for (BlockArgument argument : rows.getBody().getArguments())
+    if (isIndexed(argument) ||
+        cast<MemRefType>(argument.getType()).getDimSize(0) != size)
+      return;
+  int64_t columns = longest;
+  while (columns >= shortest && size % columns != 0)
+    columns -= unit;
+  if (columns < shortest)
+    return;
+  setDomain(
+      rows, {size / columns, columns},
+      [&](SmallVectorImpl<int64_t> &shape, SmallVectorImpl<int64_t> &strides) {
+        shape.assign({size / columns, columns});
+        strides.assign({strides[0] * columns, strides[0]});
+      });
 }
 
 void tp::collapseDomain(step::RowsOp rows) {
@@ -92,4 +131,5 @@ void tp::collapseDomain(step::RowsOp rows) {
   for (size_t dim = rows.getDomain().size() - 1; dim-- > 0;)
     if (canMerge(rows, dim))
       merge(rows, dim);
+  cutRow(rows);
 }

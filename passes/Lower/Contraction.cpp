@@ -204,7 +204,7 @@ void ProgramLowering::lowerContraction(const Unit &unit) {
     return view.transpose(permutation);
   };
 
-  View c = allocateFor(result);
+  View c = allocatePart(result);
   contraction.operands = {a, b, c};
   SmallVector<Attribute> posts;
   Value previous = op.getResult();

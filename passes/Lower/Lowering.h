@@ -40,6 +40,8 @@ private:
   View allocate(llvm::ArrayRef<int64_t> shape, mlir::Type element);
   /// Where a result of the function is to lie, else a new buffer.
   View allocateFor(mlir::Value value);
+  /// The same, or its place in the concatenation that alone uses it.
+  View allocatePart(mlir::Value value);
   mlir::Value getBuffer(const View &view);
   View getView(mlir::Value value);
   View getReshaped(const View &view, llvm::ArrayRef<int64_t> shape,
@@ -57,6 +59,8 @@ private:
   void lowerUpdate(DynamicUpdateSliceOp op);
 
   // Movement.cpp
+  View getConcatenation(ConcatOp op);
+  View getPart(ConcatOp op, unsigned index);
   void lowerConcat(ConcatOp op);
   void lowerPad(PadOp op);
 

@@ -12,13 +12,40 @@ static SmallVector<int64_t> ones(size_t rank) {
   return SmallVector<int64_t>(rank, 1);
 }
 
+/// The memory of a concatenation, of which parts may be written before it.
+View ProgramLowering::getConcatenation(ConcatOp op) {
+  View &view = views[op.getResult()];
+  if (!view.root)
+    view = allocateFor(op.getResult());
+  return view;
+}
+
+View ProgramLowering::getPart(ConcatOp op, unsigned index) {
+  View whole = getConcatenation(op);
+  SmallVector<int64_t> starts(whole.shape.size(), 0);
+  for (Value before : op.getInputs().take_front(index))
+    starts[op.getDim()] +=
+        cast<RankedTensorType>(before.getType()).getDimSize(op.getDim());
+  Value part = op.getInputs()[index];
+  return whole.slice(starts, cast<RankedTensorType>(part.getType()).getShape(),
+                     ones(starts.size()));
+}
+
+View ProgramLowering::allocatePart(Value value) {
+  if (value.hasOneUse() && !outputStorage.count(value))
+    if (auto concat = dyn_cast<ConcatOp>(*value.getUsers().begin()))
+      return getPart(concat, value.getUses().begin()->getOperandNumber());
+  return allocateFor(value);
+}
+
 void ProgramLowering::lowerConcat(ConcatOp op) {
-  View result = allocateFor(op.getResult());
-  SmallVector<int64_t> starts(result.shape.size(), 0);
-  for (Value input : op.getInputs()) {
-    View part = getView(input);
-    copy(part, result.slice(starts, part.shape, ones(starts.size())), op);
-    starts[op.getDim()] += part.shape[op.getDim()];
+  View result = getConcatenation(op);
+  for (auto [index, input] : llvm::enumerate(op.getInputs())) {
+    View from = getView(input), to = getPart(op, index);
+    bool isThere = from.root == to.root && from.offset == to.offset &&
+                   from.strides == to.strides;
+    if (!isThere)
+      copy(from, to, op);
   }
   views[op.getResult()] = result;
 }

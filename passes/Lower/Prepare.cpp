@@ -3,6 +3,9 @@
 
 #include "Prepare.h"
 
+#include "ScalarOps.h"
+#include "Units.h"
+
 #include "mlir/IR/Dominance.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Transforms/CSE.h"
@@ -173,6 +176,52 @@ static Value simplifyReduce(ReduceOp op) {
                        ArrayRef<int64_t>(int64_t(shape.size()) - 1));
   replace(op, result);
   return result;
+}
+
+/// Whether only row programs read a view, perhaps by way of other views.
+static bool isReadByRows(Operation *view) {
+  return llvm::all_of(view->getUsers(), [](Operation *user) {
+    return isViewOp(user) ? isReadByRows(user)
+                          : isScalarOp(user) || isa<ReduceOp>(user);
+  });
+}
+
+/// Widening a value before it is sliced or spread would write it to memory;
+/// behind, it is done where elements are read.
+static void widenBehindView(Operation *view) {
+  auto convert = view->getOperand(0).getDefiningOp<ConvertOp>();
+  if (!convert || !isReadByRows(view))
+    return;
+  Type from = typeOf(convert.getInput()).getElementType(),
+       to = convert.getType().getElementType();
+  if (!isa<FloatType>(from) || !isa<FloatType>(to) ||
+      from.getIntOrFloatBitWidth() >= to.getIntOrFloatBitWidth())
+    return;
+  OpBuilder builder(view);
+  Value result = view->getResult(0);
+  auto widened =
+      ConvertOp::create(builder, convert.getLoc(),
+                        cast<RankedTensorType>(result.getType()), result);
+  result.replaceAllUsesExcept(widened, widened);
+  widened->moveAfter(view);
+  view->setOperand(0, convert.getInput());
+  result.setType(withElement(result, from));
+}
+
+/// Parts are narrowed where they are computed, and not once more behind.
+static void narrowParts(ConcatOp concat) {
+  auto convert = concat->hasOneUse()
+                     ? dyn_cast<ConvertOp>(*concat->getUsers().begin())
+                     : ConvertOp();
+  if (!convert)
+    return;
+  Type element = convert.getType().getElementType();
+  OpBuilder builder(concat);
+  for (OpOperand &part : concat->getOpOperands())
+    part.set(ConvertOp::create(builder, convert.getLoc(),
+                               withElement(part.get(), element), part.get()));
+  concat.getResult().setType(convert.getType());
+  replace(convert, concat->getResults());
 }
 
 namespace {
@@ -348,6 +397,8 @@ FailureOr<LocalInfos> tp::prepare(func::FuncOp function, const Mesh *mesh) {
         all.insert(op);
     return all;
   };
+  for (auto attention : llvm::make_early_inc_range(block.getOps<AttentionOp>()))
+    splitCausalAttention(attention);
   // Twice: what decompositions have in common may end an epilogue early.
   for (int round = 0; round < 2; ++round) {
     shareEqual();
@@ -359,9 +410,16 @@ FailureOr<LocalInfos> tp::prepare(func::FuncOp function, const Mesh *mesh) {
     EinsumSimplifier(einsum).run();
   shareEqual();
   decomposeAll(block, getEpilogues());
-  for (Operation &op :
-       llvm::make_early_inc_range(llvm::reverse(block.without_terminator())))
-    if (op.use_empty() && isPure(&op))
-      op.erase();
+  for (auto concat : llvm::to_vector(block.getOps<ConcatOp>()))
+    narrowParts(concat);
+  for (Operation &op : block)
+    if (isViewOp(&op))
+      widenBehindView(&op);
+  SmallVector<Operation *> ops;
+  for (Operation &op : block.without_terminator())
+    ops.push_back(&op);
+  for (Operation *op : llvm::reverse(ops))
+    if (op->use_empty() && isPure(op))
+      op->erase();
   return infos;
 }

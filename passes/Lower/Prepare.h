@@ -38,6 +38,9 @@ llvm::SmallVector<mlir::Operation *> getEpilogue(EinsumOp op);
 /// or bf16, over at least one letter.
 bool isMatmul(EinsumOp op);
 
+/// Attention over a whole sequence as attention over blocks of it.
+void splitCausalAttention(AttentionOp op);
+
 } // namespace tp
 
 #endif // TPOPT_PASSES_LOWER_PREPARE_H

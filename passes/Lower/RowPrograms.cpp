@@ -205,7 +205,7 @@ Value ProgramLowering::RowsBuilder::getInline(Value tensor,
   }
   SmallVector<Value> operands;
   for (Value operand : op->getOperands())
-    operands.push_back(getInline(operand, {}));
+    operands.push_back(getInline(operand, dims));
   return createScalarOp(builder, op, operands);
 }
 
@@ -407,7 +407,7 @@ void ProgramLowering::lowerRows(const UnitGraph &graph, unsigned index) {
     Value result = op->getResult(0);
     if (!graph.escapes(index, result))
       continue;
-    View view = allocateFor(result);
+    View view = allocatePart(result);
     rows.store(rows.get(result), view, *graph.getLevel(index, result));
     views[result] = view;
   }

@@ -13,20 +13,28 @@ static ArrayRef<int64_t> shapeOf(Value value) {
   return cast<RankedTensorType>(value.getType()).getShape();
 }
 
-bool tp::isInline(Value value) {
+/// `height` bounds the expression, which is computed anew for every use.
+static bool isInline(Value value, unsigned height) {
   Operation *op = value.getDefiningOp();
-  if (!op)
+  if (!op || height == 0)
     return false;
   if (auto constant = dyn_cast<ConstantOp>(op))
     return isa<SplatElementsAttr>(constant.getValue());
   if (isa<IotaOp, AxisIndexOp>(op))
     return true;
   if (auto broadcast = dyn_cast<BroadcastOp>(op))
-    return isInline(broadcast.getInput());
-  // Where a device's block begins and the like.
-  return isScalarOp(op) && shapeOf(value).empty() &&
-         llvm::all_of(op->getOperands(), isInline);
+    return isInline(broadcast.getInput(), height - 1);
+  // Where a device's block begins, what a causal mask lets through.
+  bool isCheap =
+      shapeOf(value).empty() || isa<AddOp, SubOp, MulOp, CompareOp, AndOp, OrOp,
+                                    NotOp, SelectOp, ConvertOp>(op);
+  return isCheap && isScalarOp(op) &&
+         llvm::all_of(op->getOperands(), [&](Value operand) {
+           return isInline(operand, height - 1);
+         });
 }
+
+bool tp::isInline(Value value) { return ::isInline(value, /*height=*/8); }
 
 bool tp::isViewOp(Operation *op) {
   return isa<TransposeOp, ReshapeOp, SliceOp, BroadcastOp>(op);
@@ -63,6 +71,8 @@ UnitGraph::UnitGraph(Block &block) {
       add(&op, /*isRows=*/false, {});
     }
   }
+  for (auto concat : block.getOps<ConcatOp>())
+    mergeParts(concat);
 }
 
 void UnitGraph::add(ArrayRef<Operation *> ops, bool isRows,
@@ -99,11 +109,61 @@ void UnitGraph::addRowOp(Operation *op) {
       units[unit].ops.push_back(op);
       unitOf[op] = unit;
       levels[op] = isPoint && !reduces ? Level::Point : Level::Row;
+      for (unsigned other : candidates)
+        merge(unit, other);
       return;
     }
   }
   add(op, /*isRows=*/true, shape);
   levels[op] = reduces ? Level::Row : Level::Point;
+}
+
+bool UnitGraph::readsInPlace(unsigned unit, unsigned other) const {
+  return llvm::all_of(units[unit].ops, [&](Operation *op) {
+    Level level = isa<ReduceOp>(op) ? Level::Point : levels.lookup(op);
+    return llvm::all_of(op->getOperands(), [&](Value operand) {
+      return getProducer(operand) != other ||
+             (readsAtPoint(op) && getLevel(other, operand) == level);
+    });
+  });
+}
+
+bool UnitGraph::canMerge(unsigned unit, unsigned other) const {
+  if (unit == other || !units[unit].isRows || !units[other].isRows ||
+      units[unit].domain.empty() || units[unit].domain != units[other].domain)
+    return false;
+  auto hasDetour = [&](unsigned from, unsigned target) {
+    return llvm::any_of(getOperandUnits(from), [&](unsigned next) {
+      return next != target && reaches(next, target);
+    });
+  };
+  return readsInPlace(unit, other) && readsInPlace(other, unit) &&
+         !hasDetour(unit, other) && !hasDetour(other, unit);
+}
+
+void UnitGraph::merge(unsigned unit, unsigned other) {
+  if (!canMerge(unit, other))
+    return;
+  for (Operation *op : units[other].ops)
+    unitOf[op] = unit;
+  units[unit].ops.append(units[other].ops);
+  llvm::sort(units[unit].ops,
+             [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+  units[other] = Unit();
+}
+
+void UnitGraph::mergeParts(ConcatOp op) {
+  std::optional<unsigned> first;
+  for (Value part : op.getInputs()) {
+    Operation *producer = part.getDefiningOp();
+    std::optional<unsigned> unit = producer ? getUnit(producer) : std::nullopt;
+    if (!unit)
+      continue;
+    if (first)
+      merge(*first, *unit);
+    else
+      first = unit;
+  }
 }
 
 bool UnitGraph::canJoin(unsigned unit, Operation *op, Level level) const {
@@ -211,7 +271,8 @@ SmallVector<unsigned> UnitGraph::getOrder() const {
     visit(first);
     while (!stack.empty()) {
       if (stack.back().operands.empty()) {
-        order.push_back(stack.back().unit);
+        if (!units[stack.back().unit].ops.empty()) // not merged away
+          order.push_back(stack.back().unit);
         stack.pop_back();
         continue;
       }

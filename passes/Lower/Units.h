@@ -11,8 +11,9 @@
 /// it does not depend on the unit through something outside.
 ///
 /// Transposes, reshapes, slices and broadcasts are in no unit: they are views.
-/// Neither are constants of one value, iotas and the device's coordinates,
-/// which row programs make anew where they need them.
+/// Neither are constants of one value, iotas, the device's coordinates and
+/// simple arithmetic on these, such as a causal mask: row programs make them
+/// anew where they need them.
 
 #ifndef TPOPT_PASSES_LOWER_UNITS_H
 #define TPOPT_PASSES_LOWER_UNITS_H
@@ -57,6 +58,12 @@ private:
   void add(llvm::ArrayRef<mlir::Operation *> ops, bool isRows,
            llvm::ArrayRef<int64_t> domain);
   bool canJoin(unsigned unit, mlir::Operation *op, Level level) const;
+  /// Makes `other` part of `unit`, if nothing stands between them.
+  void merge(unsigned unit, unsigned other);
+  bool canMerge(unsigned unit, unsigned other) const;
+  /// Whether `unit` takes what `other` makes at the point it makes it.
+  bool readsInPlace(unsigned unit, unsigned other) const;
+  void mergeParts(ConcatOp op);
   /// The units that make what a value is a view of.
   std::optional<unsigned> getProducer(mlir::Value value) const;
   llvm::SetVector<unsigned> getOperandUnits(unsigned unit) const;

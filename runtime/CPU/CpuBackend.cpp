@@ -1,24 +1,26 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Executes the step table on a thread of this machine's CPU: kernels
+/// \file Executes the step table on threads of this machine's CPU: kernels
 /// from the artifact's object code, matmuls from oneDNN, collectives from the
 /// world.
 
 #include "runtime/CPU/KernelLibrary.h"
 #include "runtime/CPU/Matmul.h"
+#include "runtime/CPU/Team.h"
 #include "runtime/Core/Backend.h"
 #include "runtime/Core/StridedCopy.h"
 
 #include "absl/container/inlined_vector.h"
 
+#include <atomic>
 #include <chrono>
 
 using namespace tprt;
 
-// Of libgomp, which oneDNN computes with; clang has no omp.h for it.
-extern "C" void
-omp_set_num_threads(int); // NOLINT(readability-identifier-naming)
+/// Bytes of a row program's operands below which more threads cost more than
+/// they bring.
+static constexpr uint64_t kMinParallelBytes = 1 << 16;
 
 static int64_t now() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
@@ -31,9 +33,10 @@ namespace {
 class CpuExecutor final : public Executor {
 public:
   CpuExecutor(const Artifact &artifact, const KernelLibrary &kernels,
-              World &world, RankMemory &memory)
+              World &world, RankMemory &memory, int threads)
       : artifact(artifact), kernels(kernels), world(world), memory(memory),
-        matmuls(artifact), generation(memory.parameterGeneration) {}
+        team(threads), matmuls(artifact, team),
+        generation(memory.parameterGeneration) {}
 
   /// Makes the communicators, as every rank does in table order.
   absl::Status connect() {
@@ -48,8 +51,7 @@ public:
 
   absl::Status run(uint32_t entryIndex,
                    std::vector<StepTime> *stepTimes) override {
-    // Ranks share the machine's cores: each computes on its own thread alone.
-    omp_set_num_threads(1);
+    team.enter();
     if (generation != memory.parameterGeneration) {
       matmuls.forgetWeights();
       generation = memory.parameterGeneration;
@@ -71,12 +73,22 @@ private:
         i += control.first + control.second;
         continue;
       }
-      int64_t begin = times ? now() : 0;
+      if (!times) {
+        TPRT_RETURN_IF_ERROR(runStep(step));
+        continue;
+      }
+      int64_t begin = now(), waited = getWaited();
       TPRT_RETURN_IF_ERROR(runStep(step));
-      if (times)
-        times->push_back({i, begin, now()});
+      times->push_back({i, begin, now(), getWaited() - waited});
     }
     return absl::OkStatus();
+  }
+
+  int64_t getWaited() const {
+    int64_t total = 0;
+    for (const std::unique_ptr<Communicator> &communicator : communicators)
+      total += communicator->getWaited();
+    return total;
   }
 
   absl::Status runControl(const ControlRow &control, const StepRow &step,
@@ -147,18 +159,32 @@ private:
 
   absl::Status runKernel(const KernelCallRow &call, const StepRow &step) {
     absl::InlinedVector<void *, 8> buffers;
-    for (const BufferRow &buffer : artifact.rows<BufferRow>(call.buffers))
+    uint64_t bytes = 0;
+    for (const BufferRow &buffer : artifact.rows<BufferRow>(call.buffers)) {
       buffers.push_back(resolve(buffer));
+      bytes += buffer.size;
+    }
     absl::InlinedVector<int64_t, 8> scalars;
     for (const ScalarRow &scalar : artifact.rows<ScalarRow>(call.scalars))
       scalars.push_back(evaluate(scalar));
-    int32_t result = kernels.get(call.kernel)(buffers.data(), scalars.data(),
-                                              call.rowBegin, call.rowEnd);
+    std::atomic<int32_t> result{0};
+    auto compute = [&](int part, int parts) {
+      auto [begin, end] = Team::split(call.rowEnd - call.rowBegin, part, parts);
+      int32_t code =
+          kernels.get(call.kernel)(buffers.data(), scalars.data(),
+                                   call.rowBegin + begin, call.rowBegin + end);
+      if (code != 0)
+        result = code;
+    };
+    if (bytes < kMinParallelBytes)
+      compute(0, 1);
+    else
+      team.run(compute);
     if (result == 0)
       return absl::OkStatus();
     return fail(ErrorCode::KernelFailed, step, "kernel '",
                 artifact.text(artifact.rows<KernelRow>()[call.kernel].symbol),
-                "' returned ", result);
+                "' returned ", result.load());
   }
 
   absl::Status runMatmul(const StepRow &step) {
@@ -222,6 +248,7 @@ private:
   const KernelLibrary &kernels;
   World &world;
   RankMemory &memory;
+  const Team team;
   MatmulEngine matmuls;
   uint64_t generation;
   std::vector<std::unique_ptr<Communicator>> communicators;
@@ -235,9 +262,9 @@ public:
       : artifact(std::move(artifact)), kernels(std::move(kernels)) {}
 
   absl::StatusOr<std::unique_ptr<Executor>>
-  createExecutor(World &world, RankMemory &memory) override {
-    auto executor =
-        std::make_unique<CpuExecutor>(*artifact, kernels, world, memory);
+  createExecutor(World &world, RankMemory &memory, int threads) override {
+    auto executor = std::make_unique<CpuExecutor>(*artifact, kernels, world,
+                                                  memory, threads);
     TPRT_RETURN_IF_ERROR(executor->connect());
     return executor;
   }

@@ -3,6 +3,7 @@
 
 #include "runtime/CPU/Matmul.h"
 
+#include "runtime/CPU/SkinnyMatmul.h"
 #include "runtime/Core/Errors.h"
 
 #include "absl/container/flat_hash_map.h"
@@ -92,13 +93,15 @@ static memory::desc describeOperand(const MatmulOperand &operand, int64_t rows,
 
 class MatmulEngine::Impl {
 public:
-  explicit Impl(const Artifact &artifact)
-      : artifact(artifact), engine(dnnl::engine::kind::cpu, 0), stream(engine) {
-  }
+  Impl(const Artifact &artifact, const Team &team)
+      : artifact(artifact), skinny(team), engine(dnnl::engine::kind::cpu, 0),
+        stream(engine) {}
 
   void run(uint32_t index, const MatmulPointers &pointers) {
-    std::unique_ptr<Plan> &plan = plans[index];
     const MatmulRow &row = artifact.rows<MatmulRow>()[index];
+    if (SkinnyMatmul::suits(row))
+      return skinny.run(artifact, row, pointers);
+    std::unique_ptr<Plan> &plan = plans[index];
     if (!plan)
       plan = std::make_unique<Plan>(makePlan(row));
     int64_t count = 1;
@@ -121,7 +124,7 @@ private:
     memory data;
   };
 
-  Plan makePlan(const MatmulRow &row);
+  Plan makePlan(const MatmulRow &whole);
   /// Runs the `number`-th of the outer batches.
   void runOne(const Plan &plan, const MatmulPointers &pointers, int64_t number);
   memory getWeight(const Plan &plan, const char *data);
@@ -130,6 +133,7 @@ private:
   }
 
   const Artifact &artifact;
+  SkinnyMatmul skinny;
   dnnl::engine engine;
   dnnl::stream stream;
   absl::flat_hash_map<uint32_t, std::unique_ptr<Plan>> plans;
@@ -139,7 +143,22 @@ private:
   size_t scratchpadSize = 0;
 };
 
-Plan MatmulEngine::Impl::makePlan(const MatmulRow &row) {
+/// How many columns to compute at a time. oneDNN 2.6 loses half of its speed
+/// on a vocabulary's width, where its blocks of the weight leave the cache
+/// before all rows have used them.
+static int64_t getPieceWidth(const MatmulRow &row) {
+  constexpr int64_t widest = 4096, unit = 64;
+  if (!row.constantB || row.n <= widest)
+    return row.n;
+  for (int64_t width = widest; width > 0; width -= unit)
+    if (row.n % width == 0)
+      return width;
+  return row.n;
+}
+
+Plan MatmulEngine::Impl::makePlan(const MatmulRow &whole) {
+  MatmulRow row = whole;
+  row.n = getPieceWidth(whole);
   absl::Span<const PostOpRow> postOps = artifact.rows<PostOpRow>(row.postOps);
   std::vector<const MatmulOperand *> operands = {&row.a, &row.b, &row.c};
   for (const PostOpRow &postOp : postOps)
@@ -172,6 +191,10 @@ Plan MatmulEngine::Impl::makePlan(const MatmulRow &row) {
     ++index;
     return result;
   };
+  plan.outer.push_back({whole.n / row.n, {}});
+  for (const MatmulOperand *operand : operands)
+    plan.outer.back().strides.push_back(
+        operand == &row.a ? 0 : row.n * operand->strides[kMaxBatch + 1]);
   plan.a = makeOperand(row.a, row.m, row.k);
   plan.b = makeOperand(row.b, row.k, row.n);
   plan.c = makeOperand(row.c, row.m, row.n);
@@ -271,8 +294,8 @@ void MatmulEngine::Impl::runOne(const Plan &plan,
   stream.wait();
 }
 
-MatmulEngine::MatmulEngine(const Artifact &artifact)
-    : impl(std::make_unique<Impl>(artifact)) {}
+MatmulEngine::MatmulEngine(const Artifact &artifact, const Team &team)
+    : impl(std::make_unique<Impl>(artifact, team)) {}
 MatmulEngine::~MatmulEngine() = default;
 
 absl::Status MatmulEngine::run(uint32_t row, const MatmulPointers &pointers) {

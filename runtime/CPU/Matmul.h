@@ -17,6 +17,8 @@
 
 namespace tprt {
 
+class Team;
+
 /// Where the operands of a call lie; post-ops in order, null if they have none.
 struct MatmulPointers {
   const char *a, *b;
@@ -25,12 +27,13 @@ struct MatmulPointers {
 };
 
 /// The matmuls of one rank. Primitives are made when a row is first run.
+/// Products with few rows do without oneDNN, see SkinnyMatmul.
 class MatmulEngine {
 public:
-  explicit MatmulEngine(const Artifact &artifact);
+  MatmulEngine(const Artifact &artifact, const Team &team);
   ~MatmulEngine();
 
-  /// Runs a row of the Matmuls table on the calling thread.
+  /// Runs a row of the Matmuls table on the team.
   absl::Status run(uint32_t row, const MatmulPointers &pointers);
 
   /// Drops the repacked weights, as their originals have changed.

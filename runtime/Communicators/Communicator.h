@@ -57,6 +57,10 @@ public:
 
   /// Waits until the destination holds the result and the source is free.
   virtual absl::Status finish(uint32_t index) = 0;
+
+  /// Nanoseconds that this rank has waited for others, of the time it spent
+  /// here; 0 where the transport cannot tell.
+  virtual int64_t getWaited() const { return 0; }
 };
 
 class World {

@@ -9,6 +9,7 @@
 #include "absl/time/clock.h"
 
 #include <algorithm>
+#include <chrono>
 #include <sched.h>
 
 using namespace tprt;
@@ -99,6 +100,24 @@ public:
   template <typename What> absl::Status meet(What what) {
     ++phase;
     mine().phase.store(phase, std::memory_order_release);
+    auto begin = std::chrono::steady_clock::now();
+    absl::Status status = awaitAll(what);
+    waited += (std::chrono::steady_clock::now() - begin).count();
+    return status;
+  }
+
+  int64_t getWaited() const { return waited; }
+
+  std::string getContext(absl::string_view what) const {
+    return absl::StrCat("rank ", getRank(), ", ", what);
+  }
+
+  const std::shared_ptr<ThreadDomain> domain;
+  const std::shared_ptr<ThreadGroup> group;
+  size_t position;
+
+private:
+  template <typename What> absl::Status awaitAll(What what) {
     absl::Time deadline = absl::InfinitePast(); // set at the first slow wait
     for (size_t peer = 0; peer < size(); ++peer)
       for (int round = 0; !hasArrived(peer); ++round) {
@@ -120,15 +139,6 @@ public:
     return absl::OkStatus();
   }
 
-  std::string getContext(absl::string_view what) const {
-    return absl::StrCat("rank ", getRank(), ", ", what);
-  }
-
-  const std::shared_ptr<ThreadDomain> domain;
-  const std::shared_ptr<ThreadGroup> group;
-  size_t position;
-
-private:
   bool hasArrived(size_t peer) const {
     return group->slots[peer].phase.load(std::memory_order_acquire) >= phase;
   }
@@ -145,6 +155,7 @@ private:
   }
 
   uint64_t phase = 0;
+  int64_t waited = 0; ///< Nanoseconds.
 };
 
 class ThreadCommunicator final : public Communicator {
@@ -193,6 +204,8 @@ public:
   }
 
   absl::Status finish(uint32_t index) override { return absl::OkStatus(); }
+
+  int64_t getWaited() const override { return member.getWaited(); }
 
 private:
   const char *sourceOf(size_t peer) { return member.at(peer).call.source; }

@@ -34,6 +34,7 @@ struct RankMemory {
 struct StepTime {
   uint32_t step;
   int64_t begin, end;
+  int64_t wait; ///< For other ranks, of a collective.
 };
 
 /// Runs entries on one rank. Belongs to that rank's thread.
@@ -48,8 +49,9 @@ public:
 class Backend {
 public:
   virtual ~Backend() = default;
+  /// For one rank, which computes on `threads` threads.
   virtual absl::StatusOr<std::unique_ptr<Executor>>
-  createExecutor(World &world, RankMemory &memory) = 0;
+  createExecutor(World &world, RankMemory &memory, int threads) = 0;
 };
 
 struct Plugin {
@@ -64,7 +66,7 @@ struct Plugin {
 };
 
 /// Raised with every change of the interfaces above.
-inline constexpr uint32_t kPluginVersion = 1;
+inline constexpr uint32_t kPluginVersion = 2;
 
 /// Opens `libtprt_NAME.so` beside the core library, once per process.
 absl::StatusOr<const Plugin *> loadPlugin(const std::string &name);

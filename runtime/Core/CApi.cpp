@@ -51,6 +51,9 @@ static absl::StatusOr<SessionOptions> convert(const tprt_options *options) {
   if (options->transport)
     result.transport = options->transport;
   result.ranks = options->ranks;
+  if (options->threads < 0)
+    return refuse("tprt_options.threads is negative");
+  result.threads = options->threads;
   if (options->timeout_s != 0)
     result.timeout = absl::Seconds(options->timeout_s);
   return result;

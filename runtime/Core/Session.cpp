@@ -12,6 +12,9 @@
 #include "absl/strings/str_join.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <sched.h>
+#include <unistd.h>
 
 using namespace tprt;
 
@@ -103,9 +106,28 @@ absl::Status Session::prepareRank(Rank &rank) {
   for (const EntryRow &entry : artifact->rows<EntryRow>())
     arena = std::max(arena, entry.arenaSize);
   TPRT_ASSIGN_OR_RETURN(rank.memory.arena, AlignedBuffer::create(arena));
-  TPRT_ASSIGN_OR_RETURN(rank.executor,
-                        backend->createExecutor(*rank.world, rank.memory));
+  TPRT_ASSIGN_OR_RETURN(
+      rank.executor,
+      backend->createExecutor(*rank.world, rank.memory, getNumThreads()));
   return absl::OkStatus();
+}
+
+/// A rank's share of the cores that this process may use.
+int Session::getNumThreads() const {
+  if (options.threads > 0)
+    return options.threads;
+  cpu_set_t usable;
+  int cores = sched_getaffinity(0, sizeof(usable), &usable) == 0
+                  ? CPU_COUNT(&usable)
+                  : 1;
+  int sharing = static_cast<int>(ranks.size());
+  // Other processes of the job are on this host, too. Bound to cores of their
+  // own, they share none.
+  if (!domain && cores == sysconf(_SC_NPROCESSORS_ONLN))
+    for (const char *name : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"})
+      if (const char *value = std::getenv(name))
+        sharing = std::max(1, std::atoi(value));
+  return std::max(1, cores / sharing);
 }
 
 /// All ranks run this artifact, and there are as many as its mesh has devices.

@@ -45,6 +45,7 @@ struct SessionOptions {
       std::shared_ptr<const Artifact>)>
       createBackend;
   int ranks = 0; ///< 0, or what the caller believes the mesh has.
+  int threads = 0; ///< That each rank computes on; 0: its share of the cores.
   absl::Duration timeout = absl::Seconds(300); ///< Of each collective.
 };
 
@@ -113,6 +114,7 @@ private:
   };
 
   absl::Status prepareRank(Rank &rank);
+  int getNumThreads() const;
   absl::Status agree(World &world) const;
   /// Runs body(rank) on all local ranks; a failure ends all of them.
   template <typename Body> void startRanks(Body body);

@@ -17,6 +17,7 @@
 ABSL_FLAG(std::string, shard, "", "for .mlir: options of tp-opt --tp-compile");
 ABSL_FLAG(std::string, backend, "cpu", "what computes");
 ABSL_FLAG(int, ranks, 0, "the mesh's number of devices, as a check");
+ABSL_FLAG(int, threads, 0, "that each rank computes on");
 ABSL_FLAG(double, timeout, 300, "seconds that a collective may take");
 ABSL_FLAG(std::string, weights, "", "safetensors file or folder");
 ABSL_FLAG(std::string, entry, "", "the function to run");
@@ -54,6 +55,7 @@ beside this tool, and kept for the next time.
                         likeliest token), --end_token=ID
   --shard="..."         for a .mlir: options of tp-opt --tp-compile
   --ranks=N             what the mesh must have
+  --threads=N           that each rank computes on (its share of the cores)
   --backend=cpu         what computes: cpu, cuda, virtual (ranks that share one
                         GPU), interpreter (tp-opt's; slow, of a .mlir as it is)
   --timeout=S           seconds that a collective may take (300)
@@ -113,6 +115,7 @@ absl::StatusOr<tprun::Options> tprun::parseOptions(int argc, char **argv,
   options.shard = absl::GetFlag(FLAGS_shard);
   options.backend = absl::GetFlag(FLAGS_backend);
   options.ranks = absl::GetFlag(FLAGS_ranks);
+  options.threads = absl::GetFlag(FLAGS_threads);
   options.timeout = absl::Seconds(absl::GetFlag(FLAGS_timeout));
   options.weights = absl::GetFlag(FLAGS_weights);
   options.entry = absl::GetFlag(FLAGS_entry);
@@ -126,10 +129,11 @@ absl::StatusOr<tprun::Options> tprun::parseOptions(int argc, char **argv,
   options.temperature = absl::GetFlag(FLAGS_temperature);
   options.endToken = absl::GetFlag(FLAGS_end_token);
   if (options.timeout <= absl::ZeroDuration() || options.ranks < 0 ||
-      options.bench < 0 || options.maxTokens < 1 || options.temperature < 0)
+      options.threads < 0 || options.bench < 0 || options.maxTokens < 1 ||
+      options.temperature < 0)
     return makeError(ErrorCode::BadOption,
                      "--timeout and --max_tokens are positive; --ranks, "
-                     "--bench and --temperature are not negative");
+                     "--threads, --bench and --temperature are not negative");
   if (options.backend == kInterpreter &&
       (options.check || options.bench > 0 || !options.trace.empty()))
     return makeError(ErrorCode::BadOption,

@@ -23,6 +23,7 @@ struct Options {
   std::string shard;   ///< For .mlir: what tp-opt's --tp-compile takes.
   std::string backend;
   int ranks = 0;
+  int threads = 0;
   absl::Duration timeout;
   std::string weights;
   /// name=value of every --input, in order.

@@ -34,7 +34,8 @@ static absl::Status run(Session &session, const Options &options) {
   if (generates) {
     TPRT_ASSIGN_OR_RETURN(
         tokens, generate(session, options, isFirst ? stdout : nullptr));
-  } else {
+  } else if (options.bench == 0 || options.print || options.check ||
+             !options.trace.empty()) {
     TPRT_RETURN_IF_ERROR(session.run(entry));
   }
   if (!options.trace.empty())
@@ -83,6 +84,7 @@ int main(int argc, char **argv) {
   sessionOptions.backend = options->backend;
   sessionOptions.createBackend = program->createBackend;
   sessionOptions.ranks = options->ranks;
+  sessionOptions.threads = options->threads;
   sessionOptions.timeout = options->timeout;
   // Open MPI and MPICH tell their processes so.
   if (std::getenv("OMPI_COMM_WORLD_SIZE") || std::getenv("PMI_SIZE"))

@@ -70,6 +70,8 @@ typedef struct tprt_options {
   const char *transport; /**< "threads" or "mpi"; NULL is the former */
   int32_t ranks;         /**< what the mesh must have; 0: whatever it has */
   double timeout_s;      /**< of each collective; 0 is 300 */
+  int32_t threads;       /**< that each rank computes on; 0: its share of the
+                              cores */
 } tprt_options;
 
 typedef struct tprt_tensor {

@@ -170,7 +170,7 @@ public:
 };
 
 void check(const Case &test, const Epilogue &epilogue, DType dtype, DType cType,
-           bool constantB) {
+           bool constantB, int threads = 1) {
   SCOPED_TRACE(absl::StrCat(test.name, ", ", epilogue.name, ", ",
                             getName(dtype), " -> ", getName(cType),
                             constantB ? ", constant B" : ""));
@@ -209,7 +209,9 @@ void check(const Case &test, const Epilogue &epilogue, DType dtype, DType cType,
 
   auto artifact = Artifact::fromBytes(program.finish());
   ASSERT_TRUE(artifact.ok()) << artifact.status();
-  auto session = Session::open({}, *artifact);
+  SessionOptions options;
+  options.threads = threads;
+  auto session = Session::open(options, *artifact);
   ASSERT_TRUE(session.ok()) << session.status();
   for (auto [name, data] : {std::make_pair("a", &aData),
                             {"b", &bData},
@@ -245,30 +247,64 @@ void check(const Case &test, const Epilogue &epilogue, DType dtype, DType cType,
                             cData.get(at(c, i, j)));
             wanted.set(at(c, i, j), value);
           }
-  double tolerance = cType == DType::BF16 ? 0x1p-7 : 1e-5;
+  double tolerance = cType == DType::BF16 ? 0x1p-7 : 2e-5;
   for (int64_t i = 0; i < c.elements; ++i)
     ASSERT_NEAR(result.get(i), wanted.get(i),
                 tolerance * (std::abs(wanted.get(i)) + 0.01))
         << "element " << i;
 }
 
+/// With few rows, and with so many that the matrix library computes.
+std::vector<Case> getCases() {
+  std::vector<Case> cases(std::begin(kCases), std::end(kCases));
+  for (Case test : kCases) {
+    test.m += 8;
+    cases.push_back(test);
+  }
+  return cases;
+}
+
 TEST(Matmul, EveryLayoutWithEveryEpilogue) {
-  for (const Case &test : kCases)
+  for (const Case &test : getCases())
     for (const Epilogue &epilogue : kEpilogues)
       for (bool constantB : {false, true})
         check(test, epilogue, DType::F32, DType::F32, constantB);
 }
 
 TEST(Matmul, EveryLayoutInBFloat16) {
-  for (const Case &test : kCases)
+  for (const Case &test : getCases())
     for (DType cType : {DType::F32, DType::BF16})
       for (bool constantB : {false, true})
         check(test, kEpilogues[3], DType::BF16, cType, constantB);
 }
 
 TEST(Matmul, EveryEpilogueInBFloat16) {
-  for (const Epilogue &epilogue : kEpilogues)
-    check(kCases[0], epilogue, DType::BF16, DType::BF16, true);
+  for (int64_t m : {5, 13}) {
+    Case test = kCases[0];
+    test.m = m;
+    for (const Epilogue &epilogue : kEpilogues)
+      check(test, epilogue, DType::BF16, DType::BF16, true);
+  }
+}
+
+/// Every count of rows that has a kernel of its own, with columns and depths
+/// around the widths of its tiles, computed by more threads than one.
+TEST(Matmul, FewRowsOfEverySize) {
+  for (int64_t m = 1; m <= 9; ++m)
+    for (int64_t n : {1, 15, 16, 67, 1100})
+      for (int64_t k : {1, 8, 33})
+        for (const std::vector<int> &b :
+             {std::vector<int>{3, 4}, std::vector<int>{4, 3}})
+          for (DType dtype : {DType::F32, DType::BF16})
+            check({"few rows", {1, 1, 1}, m, n, k, {3, 4}, b, {3, 4}},
+                  kEpilogues[0], dtype, DType::F32, false, /*threads=*/3);
+}
+
+/// A weight so wide that it is computed in pieces, with an epilogue that has a
+/// part for each.
+TEST(Matmul, WideWeight) {
+  check({"wide", {1, 1, 1}, 10, 3 * 4096, 5, {3, 4}, {3, 4}, {3, 4}},
+        kEpilogues[1], DType::F32, DType::F32, true);
 }
 
 } // namespace

@@ -99,7 +99,8 @@ def TP_AttentionOp : TP_Op<"attention", "", [AttrSizedOperandSegments] # builtRu
     `causal`), offset + s - t < `window` (with a window), t < `lengths`[b], and
     `mask`[b,s,t], as far as given. `offset` is the position of the first query
     row, a scalar or one per batch entry, 0 if left out: with a KV cache it is the
-    number of positions before. Rows that see nothing give zeros. Computed in f32.}];
+    number of positions before. Rows that see nothing give zeros. Computed in f32,
+    but for 16-bit values the weights are rounded to their type.}];
   let constraints = [{
     1. query is [b,s,k,g,d], key [b,t,k,d], value [b,t,k,e], the result
        [b,s,k,g,e], in one element type.

@@ -1,0 +1,244 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Compiled once for each level of the CPU, which TPRT_SKINNY_KERNELS names.
+
+#include "runtime/CPU/SkinnyKernels.h"
+
+using namespace tprt;
+
+#define TPRT_INLINE inline __attribute__((always_inline))
+
+namespace {
+
+// Sixteen lanes: one register of AVX-512, two of AVX2. The compiler cuts them.
+constexpr int64_t kLanes = 16;
+using Floats = float __attribute__((vector_size(64)));
+using Words = uint32_t __attribute__((vector_size(64)));
+using Halves = uint16_t __attribute__((vector_size(32)));
+
+/// Rows of B that pass before sums go back to memory.
+constexpr int64_t kDepth = 8;
+
+union Bits {
+  uint32_t word;
+  float number;
+};
+
+} // namespace
+
+static TPRT_INLINE float toFloat(float value) { return value; }
+static TPRT_INLINE float toFloat(uint16_t value) {
+  Bits bits = {static_cast<uint32_t>(value) << 16};
+  return bits.number;
+}
+
+static TPRT_INLINE Floats load(const float *from) {
+  Floats value; // nothing in memory is aligned
+  __builtin_memcpy(&value, from, sizeof(value));
+  return value;
+}
+static TPRT_INLINE Floats load(const uint16_t *from) {
+  Halves halves;
+  __builtin_memcpy(&halves, from, sizeof(halves));
+  return reinterpret_cast<Floats>(__builtin_convertvector(halves, Words) << 16);
+}
+static TPRT_INLINE void store(float *to, Floats value) {
+  __builtin_memcpy(to, &value, sizeof(value));
+}
+
+static TPRT_INLINE float sum(Floats v) {
+  float total[kLanes];
+  store(total, v);
+  for (int64_t half = kLanes / 2; half > 0; half /= 2)
+    for (int64_t i = 0; i < half; ++i)
+      total[i] += total[i + half];
+  return total[0];
+}
+
+//===----------------------------------------------------------------------===//
+// B's rows are contiguous: every element of A adds its multiple of one
+//===----------------------------------------------------------------------===//
+
+/// Adds `depth` rows of B to C.
+template <typename T, int64_t M>
+static TPRT_INLINE void addRows(const SkinnyTask &task, const float *a,
+                                const T *b, int64_t depth) {
+  int64_t j = 0;
+  for (; j + kLanes <= task.n; j += kLanes) {
+    Floats sums[M];
+    for (int64_t i = 0; i < M; ++i)
+      sums[i] = load(task.c + i * task.n + j);
+    for (int64_t l = 0; l < depth; ++l) {
+      Floats row = load(b + l * task.stride + j);
+      // So many streams are more than the hardware follows by itself.
+      __builtin_prefetch(b + (l + kDepth) * task.stride + j, 0, 2);
+      for (int64_t i = 0; i < M; ++i)
+        sums[i] += a[l * M + i] * row;
+    }
+    for (int64_t i = 0; i < M; ++i)
+      store(task.c + i * task.n + j, sums[i]);
+  }
+  for (; j < task.n; ++j)
+    for (int64_t i = 0; i < M; ++i)
+      for (int64_t l = 0; l < depth; ++l)
+        task.c[i * task.n + j] +=
+            a[l * M + i] * toFloat(b[l * task.stride + j]);
+}
+
+template <typename T, int64_t M> static void columnsOf(const SkinnyTask &task) {
+  for (int64_t i = 0; i < M * task.n; ++i)
+    task.c[i] = 0;
+  const float *a = task.a;
+  const T *b = static_cast<const T *>(task.b);
+  int64_t l = 0;
+  for (; l + kDepth <= task.k; l += kDepth) // unrolled
+    addRows<T, M>(task, a + l * M, b + l * task.stride, kDepth);
+  addRows<T, M>(task, a + l * M, b + l * task.stride, task.k - l);
+}
+
+//===----------------------------------------------------------------------===//
+// B's columns are contiguous: every element of C is a dot product
+//===----------------------------------------------------------------------===//
+
+/// N columns of C.
+template <typename T, int64_t M, int64_t N>
+static TPRT_INLINE void multiplyTile(const SkinnyTask &task, const T *b,
+                                     float *c) {
+  Floats sums[M][N] = {};
+  int64_t l = 0;
+  for (; l + kLanes <= task.k; l += kLanes) {
+    Floats columns[N];
+    for (int64_t j = 0; j < N; ++j) {
+      columns[j] = load(b + j * task.stride + l);
+      __builtin_prefetch(b + (j + 2 * N) * task.stride + l, 0, 2);
+    }
+    for (int64_t i = 0; i < M; ++i) {
+      Floats row = load(task.a + i * task.k + l);
+      for (int64_t j = 0; j < N; ++j)
+        sums[i][j] += row * columns[j];
+    }
+  }
+  for (int64_t i = 0; i < M; ++i)
+    for (int64_t j = 0; j < N; ++j) {
+      float total = sum(sums[i][j]);
+      for (int64_t rest = l; rest < task.k; ++rest)
+        total += task.a[i * task.k + rest] * toFloat(b[j * task.stride + rest]);
+      c[i * task.n + j] = total;
+    }
+}
+
+template <typename T, int64_t M> static void dotsOf(const SkinnyTask &task) {
+  constexpr int64_t width = M <= 4 ? 4 : 2; // M * width sums in registers
+  const T *b = static_cast<const T *>(task.b);
+  int64_t j = 0;
+  for (; j + width <= task.n; j += width)
+    multiplyTile<T, M, width>(task, b + j * task.stride, task.c + j);
+  for (; j < task.n; ++j)
+    multiplyTile<T, M, 1>(task, b + j * task.stride, task.c + j);
+}
+
+//===----------------------------------------------------------------------===//
+// Epilogues
+//===----------------------------------------------------------------------===//
+
+/// e^x to about an ulp, without a branch: x = n ln2 + r, a polynomial for e^r.
+static TPRT_INLINE float exponential(float x) {
+  x = x < -87.0f ? -87.0f : x;
+  x = x > 88.0f ? 88.0f : x;
+  constexpr float rounder = 12582912.0f; // 1.5 * 2^23: n is in the low bits
+  Bits n = {};
+  n.number = x * 1.44269504f + rounder;
+  float whole = n.number - rounder;
+  float r = x - whole * 0.693359375f + whole * 2.12194440e-4f;
+  float p = 1.9875691500e-4f;
+  p = p * r + 1.3981999507e-3f;
+  p = p * r + 8.3334519073e-3f;
+  p = p * r + 4.1665795894e-2f;
+  p = p * r + 1.6666665459e-1f;
+  p = p * r + 5.0000001201e-1f;
+  p = p * r * r + r + 1.0f;
+  Bits power = {(n.word + 127) << 23};
+  return p * power.number;
+}
+
+/// x times the normal distribution's integral up to x: Abramowitz and Stegun
+/// 7.1.26 for erfc.
+static TPRT_INLINE float geluErf(float x) {
+  float z = (x < 0 ? -x : x) * 0.707106781f;
+  float t = 1.0f / (1.0f + 0.3275911f * z);
+  float p = 1.061405429f;
+  p = p * t - 1.453152027f;
+  p = p * t + 1.421413741f;
+  p = p * t - 0.284496736f;
+  p = p * t + 0.254829592f;
+  float tail = 0.5f * p * t * exponential(-z * z);
+  return x * (x < 0 ? tail : 1.0f - tail);
+}
+
+static TPRT_INLINE float geluTanh(float x) {
+  float u = 0.797884561f * (x + 0.044715f * x * x * x);
+  return x / (1.0f + exponential(-2.0f * u));
+}
+
+static void activate(SkinnyActivation kind, float *values, int64_t count) {
+  switch (kind) {
+  case SkinnyActivation::Relu:
+    for (int64_t i = 0; i < count; ++i)
+      values[i] = values[i] < 0 ? 0 : values[i];
+    return;
+  case SkinnyActivation::GeluErf:
+    for (int64_t i = 0; i < count; ++i)
+      values[i] = geluErf(values[i]);
+    return;
+  case SkinnyActivation::GeluTanh:
+    for (int64_t i = 0; i < count; ++i)
+      values[i] = geluTanh(values[i]);
+    return;
+  case SkinnyActivation::Silu:
+    for (int64_t i = 0; i < count; ++i)
+      values[i] = values[i] / (1.0f + exponential(-values[i]));
+    return;
+  }
+}
+
+static void widen(const uint16_t *from, float *to, int64_t count) {
+  for (int64_t i = 0; i < count; ++i)
+    to[i] = toFloat(from[i]);
+}
+
+/// To the nearest, ties to even, NaN kept quiet.
+static void narrow(const float *from, uint16_t *to, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) {
+    Bits bits = {};
+    bits.number = from[i];
+    uint32_t rounded = (bits.word + 0x7fff + (bits.word >> 16 & 1)) >> 16;
+    bool isNaN = (bits.word & 0x7fffffff) > 0x7f800000;
+    to[i] = static_cast<uint16_t>(isNaN ? bits.word >> 16 | 0x40 : rounded);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// A version for every number of rows
+//===----------------------------------------------------------------------===//
+
+template <typename T> static void columns(const SkinnyTask &task) {
+  static constexpr SkinnyKernels::Product kernels[kMaxSkinnyRows] = {
+      columnsOf<T, 1>, columnsOf<T, 2>, columnsOf<T, 3>, columnsOf<T, 4>,
+      columnsOf<T, 5>, columnsOf<T, 6>, columnsOf<T, 7>, columnsOf<T, 8>};
+  kernels[task.m - 1](task);
+}
+
+template <typename T> static void dots(const SkinnyTask &task) {
+  static constexpr SkinnyKernels::Product kernels[kMaxSkinnyRows] = {
+      dotsOf<T, 1>, dotsOf<T, 2>, dotsOf<T, 3>, dotsOf<T, 4>,
+      dotsOf<T, 5>, dotsOf<T, 6>, dotsOf<T, 7>, dotsOf<T, 8>};
+  kernels[task.m - 1](task);
+}
+
+const SkinnyKernels tprt::TPRT_SKINNY_KERNELS = {
+    {columns<float>, columns<uint16_t>},
+    {dots<float>, dots<uint16_t>},
+    activate,
+    widen,
+    narrow};

@@ -1,0 +1,52 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file Products with few rows, as in decoding: [1, 576] x [576, 1536].
+///
+/// Such a product is as fast as B can be read. So B is read once, as it lies in
+/// memory: nothing is repacked, no second copy of a weight is held, and strided
+/// keys and values of a cache are as good as dense ones. oneDNN 2.6 reaches a
+/// half of the memory's bandwidth with 1 row, an eighth with 8, where it counts
+/// the rows of A but not the traffic of B.
+
+#ifndef TPRT_CPU_SKINNYMATMUL_H
+#define TPRT_CPU_SKINNYMATMUL_H
+
+#include "runtime/CPU/Matmul.h"
+#include "runtime/CPU/Team.h"
+
+#include <vector>
+
+namespace tprt {
+
+class SkinnyMatmul {
+public:
+  explicit SkinnyMatmul(const Team &team);
+
+  /// Whether this is the faster way for a row of the Matmuls table.
+  static bool suits(const MatmulRow &row);
+
+  /// Runs a row that suits.
+  void run(const Artifact &artifact, const MatmulRow &row,
+           const MatmulPointers &pointers);
+
+private:
+  /// What a thread works in.
+  struct Scratch {
+    std::vector<float> sums, operand;
+  };
+
+  void pack(const MatmulRow &row, const char *a, bool isByColumns);
+  void computeTile(const Artifact &artifact, const MatmulRow &row,
+                   const MatmulPointers &pointers, int64_t batch, int64_t begin,
+                   int64_t end, bool isByColumns, Scratch &scratch);
+
+  const Team &team;
+  const struct SkinnyKernels &kernels;
+  std::vector<float> packedA; ///< All batches, dense, in f32.
+  std::vector<Scratch> scratches;
+};
+
+} // namespace tprt
+
+#endif // TPRT_CPU_SKINNYMATMUL_H
