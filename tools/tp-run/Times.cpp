@@ -32,9 +32,9 @@ absl::Status tprun::benchmark(Session &session, const std::string &entry,
   double first = 0, second = 0;
   TPRT_RETURN_IF_ERROR(measure(first));
   TPRT_RETURN_IF_ERROR(measure(second));
-  std::vector<double> times(runs);
-  for (double &time : times)
-    TPRT_RETURN_IF_ERROR(measure(time));
+  std::vector<double> times;
+  for (int i = 0; i < runs; ++i)
+    TPRT_RETURN_IF_ERROR(measure(times.emplace_back()));
   // Apart, as reading the clock at every step takes time itself.
   session.recordTimes(true);
   TPRT_RETURN_IF_ERROR(session.run(entry));
