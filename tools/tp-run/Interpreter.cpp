@@ -79,7 +79,7 @@ public:
       : artifact(std::move(artifact)) {}
 
   absl::StatusOr<std::unique_ptr<Executor>>
-  createExecutor(World &, RankMemory &memory, int) override {
+  createExecutor(World &, RankMemory &memory, int threads) override {
     TPRT_ASSIGN_OR_RETURN(
         MemoryFile program,
         MemoryFile::create(artifact->bytes(SectionKind::GlobalProgram)));
