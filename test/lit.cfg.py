@@ -18,10 +18,6 @@ config.substitutions.append(
 config.substitutions.append(("%tp_source", config.tp_source_root))
 config.substitutions.append(("%tp_build", config.tp_obj_root))
 config.substitutions.append(("%cxx", config.cxx))
-# In a container, on fewer cores than ranks. Open MPI itself leaks, which a build
-# with sanitizers would take for an error of ours.
-config.substitutions.append(("%mpirun", "env ASAN_OPTIONS=detect_leaks=0 mpirun "
-                             "--allow-run-as-root --oversubscribe"))
 config.substitutions.append(("%python", '"' + config.python_executable + '"'))
 # In a container, on fewer cores than ranks. Open MPI itself leaks, which a build
 # with sanitizers would take for an error of ours.
