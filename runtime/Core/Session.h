@@ -44,7 +44,7 @@ struct SessionOptions {
   std::function<absl::StatusOr<std::unique_ptr<Backend>>(
       std::shared_ptr<const Artifact>)>
       createBackend;
-  int ranks = 0; ///< 0, or what the caller believes the mesh has.
+  int ranks = 0;   ///< 0, or what the caller believes the mesh has.
   int threads = 0; ///< That each rank computes on; 0: its share of the cores.
   absl::Duration timeout = absl::Seconds(300); ///< Of each collective.
 };
