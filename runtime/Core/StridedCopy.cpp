@@ -64,17 +64,26 @@ template <typename To, typename From> static To convert(From value) {
     return To(static_cast<float>(value));
 }
 
+/// Element `index`. What a file holds lies at any byte.
+template <typename T> static T load(const char *from, int64_t index) {
+  T value;
+  std::memcpy(&value, from + index * static_cast<int64_t>(sizeof(T)),
+              sizeof(T));
+  return value;
+}
+
 template <typename To, typename From>
-static void copyPlane(To *to, const From *from, Dim rows, Dim columns) {
+static void copyPlane(To *to, const char *from, Dim rows, Dim columns) {
   if (columns.to == 1 && columns.from == 1) {
     for (int64_t i = 0; i < rows.size; ++i) {
       To *target = to + i * rows.to;
-      const From *source = from + i * rows.from;
+      const char *source =
+          from + i * rows.from * static_cast<int64_t>(sizeof(From));
       if constexpr (std::is_same_v<To, From>)
         std::memcpy(target, source, columns.size * sizeof(To));
       else
         for (int64_t j = 0; j < columns.size; ++j)
-          target[j] = convert<To>(source[j]);
+          target[j] = convert<To>(load<From>(source, j));
     }
     return;
   }
@@ -85,7 +94,7 @@ static void copyPlane(To *to, const From *from, Dim rows, Dim columns) {
         for (int64_t j = j0, jEnd = std::min(j0 + kTile, columns.size);
              j < jEnd; ++j)
           to[i * rows.to + j * columns.to] =
-              convert<To>(from[i * rows.from + j * columns.from]);
+              convert<To>(load<From>(from, i * rows.from + j * columns.from));
 }
 
 template <typename To, typename From>
@@ -105,8 +114,9 @@ static void copyTyped(char *to, const char *from, Dims dims) {
     dims.erase(best);
   }
   forEachPlane(dims, 0, 0, [&](int64_t toOffset, int64_t fromOffset) {
-    copyPlane(reinterpret_cast<To *>(to) + toOffset,
-              reinterpret_cast<const From *>(from) + fromOffset, rows, columns);
+    copyPlane<To, From>(reinterpret_cast<To *>(to) + toOffset,
+                        from + fromOffset * static_cast<int64_t>(sizeof(From)),
+                        rows, columns);
   });
 }
 
