@@ -206,6 +206,37 @@ void spmd::setSharding(Value value, ShardingAttr sharding) {
   op->setAttr(kShardingsAttr, ArrayAttr::get(op->getContext(), shardings));
 }
 
+/// `old` with the sharding in each dictionary replaced.
+static SmallVector<DictionaryAttr>
+withShardings(MLIRContext *context, ArrayAttr old, unsigned size,
+              ArrayRef<ShardingAttr> shardings) {
+  SmallVector<DictionaryAttr> all(size, DictionaryAttr::get(context));
+  if (old)
+    llvm::copy(old.getAsRange<DictionaryAttr>(), all.begin());
+  for (auto [sharding, dictionary] : llvm::zip(shardings, all)) {
+    if (!sharding)
+      continue;
+    NamedAttrList list(dictionary);
+    list.set(kShardingAttr, sharding);
+    dictionary = list.getDictionary(context);
+  }
+  return all;
+}
+
+void spmd::setSignature(FunctionOpInterface function,
+                        ArrayRef<ShardingAttr> arguments,
+                        ArrayRef<ShardingAttr> results) {
+  MLIRContext *context = function->getContext();
+  if (llvm::any_of(arguments, [](ShardingAttr a) { return bool(a); }))
+    function.setAllArgAttrs(withShardings(context, function.getArgAttrsAttr(),
+                                          function.getNumArguments(),
+                                          arguments));
+  if (llvm::any_of(results, [](ShardingAttr a) { return bool(a); }))
+    function.setAllResultAttrs(
+        withShardings(context, function.getResAttrsAttr(),
+                      function.getNumResults(), results));
+}
+
 ShardingRule spmd::parseShardingRule(Operation *op, StringRef equation) {
   auto shapes = [](TypeRange types) {
     SmallVector<ArrayRef<int64_t>> shapes;

@@ -159,6 +159,7 @@ LogicalResult PlanApplier::apply(FunctionOpInterface function) {
   if (function.isExternal())
     return success();
   llvm::DenseMap<Value, Features> features = getFeatures(function);
+  SmallVector<ShardingAttr> shardings(function.getNumArguments());
   for (BlockArgument argument : function.getArguments()) {
     auto getAttr = [&](StringRef name) {
       return function.getArgAttr(argument.getArgNumber(), name);
@@ -183,10 +184,10 @@ LogicalResult PlanApplier::apply(FunctionOpInterface function) {
       sharding = getDefault(argument, bool(getAttr(kSourceAttr)));
     }
     if (sharding)
-      function.setArgAttr(
-          argument.getArgNumber(), kShardingAttr,
-          ShardingAttr::get(function->getContext(), mesh, *sharding));
+      shardings[argument.getArgNumber()] =
+          ShardingAttr::get(function->getContext(), mesh, *sharding);
   }
+  setSignature(function, shardings, {});
   if (isBuiltIn)
     closeLogits(function);
   return success();

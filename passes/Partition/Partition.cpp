@@ -268,21 +268,21 @@ private:
   /// Arguments and results keep what propagation gave them, closed now. A
   /// missing sharding is a replicated one from here on, and says so.
   void closeSignature() {
+    auto close = [&](Type type, ShardingAttr sharding) {
+      auto tensor = dyn_cast<RankedTensorType>(type);
+      if (!tensor)
+        return ShardingAttr();
+      return table.toAttr(
+          sharding ? table.resolve(sharding, tensor.getRank()).getLayout()
+                   : TensorSharding::replicate(tensor.getRank()));
+    };
+    SmallVector<ShardingAttr> arguments, results;
     for (BlockArgument arg : function.getArguments())
-      if (auto type = dyn_cast<RankedTensorType>(arg.getType()))
-        table.set(arg, table.lookup(arg)
-                           .value_or(TensorSharding::replicate(type.getRank()))
-                           .getLayout());
-    for (unsigned i = 0; i < function.getNumResults(); ++i) {
-      auto type = dyn_cast<RankedTensorType>(function.getResultTypes()[i]);
-      if (!type)
-        continue;
-      TensorSharding layout = TensorSharding::replicate(type.getRank());
-      if (auto sharding =
-              function.getResultAttrOfType<ShardingAttr>(i, kShardingAttr))
-        layout = table.resolve(sharding, type.getRank()).getLayout();
-      function.setResultAttr(i, kShardingAttr, table.toAttr(layout));
-    }
+      arguments.push_back(close(arg.getType(), getSharding(arg)));
+    for (auto [i, type] : llvm::enumerate(function.getResultTypes()))
+      results.push_back(close(
+          type, function.getResultAttrOfType<ShardingAttr>(i, kShardingAttr)));
+    setSignature(function, arguments, results);
   }
 
   /// Gives every use the layout it needs. Copies grow from each other, always

@@ -75,10 +75,10 @@ public:
             propagate(graph, table.getMesh(), provenance))
       return report(*error);
     for (auto &[value, id] : ids)
-      table.set(value, graph.getSharding(id));
-    for (auto &[function, index, id] : results)
-      FunctionOpInterface(function).setResultAttr(
-          index, kShardingAttr, table.toAttr(graph.getSharding(id)));
+      if (!isArgument(value))
+        table.set(value, graph.getSharding(id));
+    for (FunctionOpInterface function : functions)
+      setSignature(function);
     if (explain)
       for (FunctionOpInterface function : functions)
         attachExplanations(function, graph, provenance, table, ids, ops);
@@ -86,6 +86,25 @@ public:
   }
 
 private:
+  static bool isArgument(Value value) {
+    auto arg = dyn_cast<BlockArgument>(value);
+    return arg && isa<FunctionOpInterface>(arg.getOwner()->getParentOp());
+  }
+
+  void setSignature(FunctionOpInterface function) {
+    SmallVector<ShardingAttr> arguments, outputs(function.getNumResults());
+    for (BlockArgument arg : function.getArguments()) {
+      auto it = ids.find(arg);
+      arguments.push_back(it == ids.end()
+                              ? ShardingAttr()
+                              : table.toAttr(graph.getSharding(it->second)));
+    }
+    for (const Result &result : results)
+      if (result.function == function)
+        outputs[result.index] = table.toAttr(graph.getSharding(result.id));
+    spmd::setSignature(function, arguments, outputs);
+  }
+
   /// A value with an annotation, open without one. Other than tensors do not
   /// take part.
   std::optional<ValueId> addValue(Value value, ShardingAttr annotation) {
@@ -218,6 +237,8 @@ private:
   /// What a function returns, in the sharding its type asks for.
   LogicalResult addReturn(Operation *op) {
     auto function = cast<FunctionOpInterface>(op->getParentOp());
+    llvm::DenseMap<unsigned, SmallVector<ValueId, 1>> donors =
+        getDonors(function);
     for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
       auto it = ids.find(operand);
       if (it == ids.end())
@@ -232,24 +253,24 @@ private:
       values[to] = operand;
       addIdentity(op, it->second, to);
       results.push_back({function, unsigned(index), to});
-      if (failed(tieToDonated(function, index, to)))
-        return failure();
+      // A result that overwrites an argument lies as that does.
+      for (ValueId donor : donors.lookup(index))
+        if (auto error = graph.addShardingGroup({donor, to}))
+          return report(*error);
     }
     return success();
   }
 
-  /// A result that overwrites an argument lies as that does.
-  LogicalResult tieToDonated(FunctionOpInterface function, unsigned index,
-                             ValueId result) {
-    for (BlockArgument arg : function.getArguments()) {
-      auto donated = function.getArgAttrOfType<IntegerAttr>(arg.getArgNumber(),
-                                                            kDonatedAttr);
-      if (!donated || donated.getInt() != index || !ids.count(arg))
-        continue;
-      if (auto error = graph.addShardingGroup({ids.lookup(arg), result}))
-        return report(*error);
-    }
-    return success();
+  /// The arguments that results overwrite, by the number of the result.
+  llvm::DenseMap<unsigned, SmallVector<ValueId, 1>>
+  getDonors(FunctionOpInterface function) {
+    llvm::DenseMap<unsigned, SmallVector<ValueId, 1>> donors;
+    for (BlockArgument arg : function.getArguments())
+      if (auto donated = function.getArgAttrOfType<IntegerAttr>(
+              arg.getArgNumber(), kDonatedAttr);
+          donated && ids.count(arg))
+        donors[donated.getInt()].push_back(ids.lookup(arg));
+    return donors;
   }
 
   LogicalResult addManual(ManualOp op) {

@@ -19,6 +19,7 @@
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/IR/TensorEncoding.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
@@ -53,6 +54,13 @@ ShardingAttr getSharding(mlir::Value value);
 
 /// Sets the sharding of a value where getSharding() finds it.
 void setSharding(mlir::Value value, ShardingAttr sharding);
+
+/// Sets the shardings of a function's arguments and results; null entries, and
+/// those behind the end of a list, stay as they are. All at once, because a
+/// signature's attributes are one list: one by one is quadratic.
+void setSignature(mlir::FunctionOpInterface function,
+                  llvm::ArrayRef<ShardingAttr> arguments,
+                  llvm::ArrayRef<ShardingAttr> results);
 
 /// Checks that `mesh` exists and has each of `axes`, once, and says at
 /// `emitError` what is wrong.
