@@ -3,7 +3,7 @@
 
 // The collectives: each is a step of a reshard plan, and is checked as one.
 
-#include "tpopt/Dialect/SPMD/SPMD.h"
+#include "Meanings.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -51,16 +51,23 @@ static LogicalResult verifyCollective(CollectiveOpInterface op,
   if (in.getMesh() != out.getMesh())
     return op->emitOpError() << "in and out name different meshes";
 
-  Mesh mesh = lookupMesh(op, in.getMesh()).toMesh();
+  MeshOp meshOp = lookupMesh(op, in.getMesh());
+  const Meanings &meanings = Meanings::get(op->getContext());
   if (input.getEncoding()) {
     for (auto [type, sharding] : {std::pair(input, in), std::pair(result, out)})
-      if (getLocalType(global, sharding, mesh) != type)
+      if (RankedTensorType part =
+              meanings.getLocalType(global, sharding, meshOp);
+          part != type)
         return op->emitOpError()
                << "the part of " << global << " in " << sharding << " is "
-               << getLocalType(global, sharding, mesh) << ", not " << type;
+               << part << ", not " << type;
   }
-  auto from = std::get<TensorSharding>(in.resolve(mesh, global.getRank()));
-  auto to = std::get<TensorSharding>(out.resolve(mesh, global.getRank()));
+  const Mesh &mesh = meanings.getMesh(meshOp);
+  auto resolve = [&](ShardingAttr sharding) -> const TensorSharding & {
+    return std::get<TensorSharding>(
+        meanings.resolve(sharding, meshOp, global.getRank()));
+  };
+  const TensorSharding &from = resolve(in), &to = resolve(out);
   auto mismatch = [&](const Twine &why) {
     return op->emitOpError() << prefix(ErrorCode::CollectiveMismatch) << why;
   };

@@ -3,7 +3,7 @@
 
 // The `spmd` dialect: where shardings stand, and that they are right there.
 
-#include "tpopt/Dialect/SPMD/SPMD.h"
+#include "Meanings.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -29,7 +29,7 @@ struct SPMDInlinerInterface : DialectInlinerInterface {
 
 void SPMDDialect::initialize() {
   registerAttributes();
-  addInterfaces<SPMDInlinerInterface>();
+  addInterfaces<SPMDInlinerInterface, Meanings>();
   addOperations<
 #define GET_OP_LIST
 #include "tpopt/Dialect/SPMD/SPMDOps.cpp.inc"
@@ -50,8 +50,9 @@ verifyOnMesh(Operation *op, ShardingAttr sharding, unsigned rank,
                        << "the module has no mesh " << sharding.getMesh()
                        << "; define one with `spmd.mesh " << sharding.getMesh()
                        << " <[\"model\"=4]>`";
-  auto resolved = sharding.resolve(mesh.toMesh(), rank);
-  if (auto *error = std::get_if<ShardingError>(&resolved))
+  const Meanings::Resolved &resolved =
+      Meanings::get(op->getContext()).resolve(sharding, mesh, rank);
+  if (const auto *error = std::get_if<ShardingError>(&resolved))
     return emitError() << prefix(error->code) << error->message;
   return success();
 }

@@ -22,7 +22,7 @@ std::optional<LocalTensor> tp::getLocalTensor(Value value,
   if (!type)
     return std::nullopt;
   RankedTensorType global = spmd::getGlobalType(type);
-  if (std::optional<TensorSharding> sharding = table.lookup(value))
+  if (const TensorSharding *sharding = table.lookup(value))
     return LocalTensor{global, sharding->getLayout()};
   Operation *parent = value.getParentBlock()->getParentOp();
   if (isa<ManualOp>(parent) || parent->getParentOfType<ManualOp>())
@@ -47,7 +47,7 @@ getLocalSizes(Operation *op, const ShardingRule &rule, ShardingTable &table) {
   llvm::append_range(tensors, op->getResults());
   for (auto [index, value] : llvm::enumerate(tensors)) {
     auto type = dyn_cast<RankedTensorType>(value.getType());
-    std::optional<TensorSharding> sharding = table.lookup(value);
+    const TensorSharding *sharding = table.lookup(value);
     // A local type has made the rule's sizes local.
     if (!type || !sharding || type.getEncoding())
       continue;

@@ -46,15 +46,14 @@ FailureOr<MeshOp> tp::getMesh(FunctionOpInterface function) {
   return *meshes.begin();
 }
 
-std::optional<TensorSharding> ShardingTable::lookup(Value value) {
+const TensorSharding *ShardingTable::lookup(Value value) {
+  static const TensorSharding scalar;
   auto type = dyn_cast<RankedTensorType>(value.getType());
   if (!type)
-    return std::nullopt;
+    return nullptr;
   if (ShardingAttr attribute = getSharding(value))
-    return resolve(attribute, type.getRank());
-  if (type.getRank() == 0)
-    return TensorSharding();
-  return std::nullopt;
+    return &resolve(attribute, type.getRank());
+  return type.getRank() == 0 ? &scalar : nullptr;
 }
 
 const TensorSharding &ShardingTable::resolve(ShardingAttr attribute,
@@ -63,12 +62,12 @@ const TensorSharding &ShardingTable::resolve(ShardingAttr attribute,
   if (isNew) {
     auto result = attribute.resolve(mesh, rank);
     if (auto *sharding = std::get_if<TensorSharding>(&result))
-      it->second = *sharding;
+      it->second = std::make_unique<TensorSharding>(std::move(*sharding));
     else // cannot happen on verified IR; an empty sharding would hide it
       llvm::report_fatal_error(
           llvm::Twine(std::get<ShardingError>(result).message));
   }
-  return it->second;
+  return *it->second;
 }
 
 ShardingAttr ShardingTable::toAttr(const TensorSharding &sharding) {

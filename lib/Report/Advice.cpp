@@ -97,7 +97,7 @@ private:
   }
 
   bool usesAxes(Value value) {
-    std::optional<TensorSharding> sharding = table.lookup(value);
+    const TensorSharding *sharding = table.lookup(value);
     return sharding && (overlap(sharding->getDimAxes(), launch.axes) ||
                         overlap(sharding->unreduced, launch.axes));
   }

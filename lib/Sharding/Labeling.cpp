@@ -3,6 +3,8 @@
 
 #include "tpopt/Sharding/Labeling.h"
 
+#include "LabelingLift.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
@@ -297,13 +299,12 @@ void Labeling::answerParent(unsigned child, unsigned up,
 /// Re-optimises one forest after another while that helps. The orders start at
 /// different nodes and run both ways, so that every chain of nodes is in some
 /// forest as a whole.
-void Labeling::descend(std::vector<unsigned> &labels) const {
+void Labeling::descend(std::vector<unsigned> &labels, unsigned orders) const {
   double cost = evaluate(labels);
   unsigned idle = 0;
-  constexpr unsigned kOrders = 6;
-  for (unsigned round = 0; idle < kOrders && round < 20 * kOrders; ++round) {
+  for (unsigned round = 0; idle < orders && round < 20 * orders; ++round) {
     std::vector<unsigned> order(nodes.size());
-    size_t shift = nodes.size() * (round % kOrders) / kOrders;
+    size_t shift = nodes.size() * (round % orders) / orders;
     for (size_t i = 0; i < nodes.size(); ++i)
       order[i] = (i + shift) % nodes.size();
     if (round % 2 == 1)
@@ -333,6 +334,21 @@ double Labeling::evaluate(llvm::ArrayRef<unsigned> labels) const {
 }
 
 Labeling::Solution Labeling::solve(unsigned sweeps) {
+  std::unique_ptr<Lifted> lifted = lift();
+  if (!lifted)
+    return solveDirectly(sweeps);
+  Solution classes = lifted->labeling.solveDirectly(sweeps);
+  Solution solution;
+  solution.lowerBound = classes.lowerBound;
+  for (unsigned classOf : lifted->classOf)
+    solution.labels.push_back(classes.labels[classOf]);
+  // Once along the data flow and once against it.
+  descend(solution.labels, /*orders=*/2);
+  solution.cost = evaluate(solution.labels);
+  return solution;
+}
+
+Labeling::Solution Labeling::solveDirectly(unsigned sweeps) {
   Solution solution;
   solution.cost = kInfinity;
   solution.lowerBound = -kInfinity;
@@ -354,7 +370,7 @@ Labeling::Solution Labeling::solve(unsigned sweeps) {
     if (solution.cost <= solution.lowerBound * (1 + 1e-9) + 1e-9)
       return solution;
   }
-  descend(solution.labels);
+  descend(solution.labels, /*orders=*/6);
   solution.cost = evaluate(solution.labels);
   return solution;
 }

@@ -7,7 +7,7 @@
 #include "llvm/ADT/Sequence.h"
 #include "llvm/ADT/StringExtras.h"
 
-#include <map>
+#include <array>
 #include <numeric>
 
 using namespace tp;
@@ -69,6 +69,11 @@ public:
   }
 
 private:
+  /// The tensor at hand, for errors.
+  std::string getPlace() const {
+    return (place.first + " #" + llvm::Twine(place.second)).str();
+  }
+
   /// The size of a factor that no dimension has told yet.
   static constexpr int64_t unknownSize = -1;
 
@@ -108,15 +113,16 @@ private:
     if (terms.size() != shapes.size())
       return error("it has " + llvm::Twine(terms.size()) + " " + what +
                    "s, the op has " + llvm::Twine(shapes.size()));
-    for (auto [index, term] : llvm::enumerate(terms))
-      if (auto err = parseTerm(term.trim(), shapes[index], tensors[index],
-                               (what + " #" + llvm::Twine(index)).str()))
+    for (auto [index, term] : llvm::enumerate(terms)) {
+      place = {what, unsigned(index)};
+      if (auto err = parseTerm(term.trim(), shapes[index], tensors[index]))
         return err;
+    }
     return llvm::Error::success();
   }
 
   llvm::Error parseTerm(StringRef term, ArrayRef<int64_t> shape,
-                        TensorFactors &dims, const std::string &what) {
+                        TensorFactors &dims) {
     // How many dimensions `...` stands for: what the rest leaves over.
     unsigned written = 0;
     bool ellipsis = term.contains("...");
@@ -128,7 +134,7 @@ private:
       rest = rest.front() == '(' ? rest.split(')').second : rest.drop_front();
     }
     if (written > shape.size() || (!ellipsis && written != shape.size()))
-      return error(what + " has " + llvm::Twine(written) +
+      return error(getPlace() + " has " + llvm::Twine(written) +
                    " dimensions in the equation and " +
                    llvm::Twine(shape.size()) + " in its type");
     unsigned hidden = shape.size() - written;
@@ -136,7 +142,7 @@ private:
     for (StringRef rest = term; !rest.empty();) {
       if (rest.consume_front("...")) {
         for (unsigned i = hidden; i > 0; --i)
-          if (auto err = addDim({getEllipsisFactor(i)}, shape, dims, what))
+          if (auto err = addDim({getEllipsisFactor(i)}, shape, dims))
             return err;
         continue;
       }
@@ -144,7 +150,7 @@ private:
       bool group = rest.consume_front("(");
       do {
         if (rest.empty())
-          return error("'(' is never closed in " + what);
+          return error("'(' is never closed in " + getPlace());
         char letter = rest.front();
         rest = rest.drop_front();
         if (group && letter == ')')
@@ -152,21 +158,21 @@ private:
         if (letter == '1' && !group)
           break; // a dimension without a factor
         if (!llvm::isAlpha(letter))
-          return error("'" + llvm::Twine(letter) + "' in " + what +
+          return error("'" + llvm::Twine(letter) + "' in " + getPlace() +
                        " is not a letter");
         unsigned factor = getFactor(letter);
         if (rest.consume_front("!"))
           rule.factors[factor].kind = FactorKind::Whole;
         factors.push_back(factor);
       } while (group);
-      if (auto err = addDim(factors, shape, dims, what))
+      if (auto err = addDim(factors, shape, dims))
         return err;
     }
     return llvm::Error::success();
   }
 
   llvm::Error addDim(const DimFactors &factors, ArrayRef<int64_t> shape,
-                     TensorFactors &dims, const std::string &what) {
+                     TensorFactors &dims) {
     int64_t size = shape[dims.size()];
     int64_t known = 1;
     unsigned numUnknown = 0;
@@ -192,45 +198,45 @@ private:
                                      ? rule.factors[factors[0]].name
                                      : '.') +
                      "' is " + llvm::Twine(known) + " and, in dimension " +
-                     llvm::Twine(dims.size()) + " of " + what + ", " +
+                     llvm::Twine(dims.size()) + " of " + getPlace() + ", " +
                      llvm::Twine(size));
-      return wrongProduct(dims.size(), what, size, known);
+      return wrongProduct(dims.size(), getPlace(), size, known);
     }
     for (const DimFactors &dim : dims)
       for (unsigned f : factors)
         if (llvm::is_contained(dim, f))
           return error("'" + llvm::Twine(rule.factors[f].name) +
-                       "' appears twice in " + what);
+                       "' appears twice in " + getPlace());
     dims.push_back(factors);
     return llvm::Error::success();
   }
 
-  unsigned getFactor(char letter) {
-    auto [it, isNew] = letters.try_emplace(letter, rule.factors.size());
-    if (isNew) {
-      Factor factor;
-      factor.size = unknownSize;
-      factor.name = letter;
-      rule.factors.push_back(factor);
-    }
-    return it->second;
-  }
+  unsigned getFactor(char letter) { return getFactor(letters[letter], letter); }
 
   /// The factor of the `fromRight`-th dimension behind `...`.
   unsigned getEllipsisFactor(unsigned fromRight) {
-    auto [it, isNew] = ellipsis.try_emplace(fromRight, rule.factors.size());
-    if (isNew) {
+    if (ellipsis.size() < fromRight)
+      ellipsis.resize(fromRight, 0);
+    return getFactor(ellipsis[fromRight - 1], /*name=*/0);
+  }
+
+  template <typename Number> unsigned getFactor(Number &entry, char name) {
+    if (entry == 0) {
       Factor factor;
       factor.size = unknownSize;
+      factor.name = name;
       rule.factors.push_back(factor);
+      entry = rule.factors.size();
     }
-    return it->second;
+    return entry - 1;
   }
 
   StringRef equation;
+  std::pair<StringRef, unsigned> place;
   ShardingRule rule;
-  std::map<char, unsigned> letters;
-  std::map<unsigned, unsigned> ellipsis;
+  /// The factor of each letter, and of each dimension behind `...`, plus one.
+  std::array<unsigned, 128> letters{};
+  SmallVector<unsigned, 4> ellipsis;
 };
 
 } // namespace

@@ -51,7 +51,7 @@ struct PlanCollectives : tp::impl::PlanCollectivesPassBase<PlanCollectives> {
   LogicalResult expand(ReshardOp op, ShardingTable &table,
                        ReshardPlanner &planner) {
     auto type = cast<RankedTensorType>(op.getType());
-    std::optional<TensorSharding> from = table.lookup(op.getInput());
+    const TensorSharding *from = table.lookup(op.getInput());
     if (!from)
       return op.emitError() << prefix(ErrorCode::MissingSharding)
                             << "the input has no sharding, so it is not known "

@@ -58,8 +58,7 @@ public:
   const Mesh &getMesh() const override { return table.getMesh(); }
 
   const TensorSharding &getSharding(Value value) const override {
-    auto it = shardings.find(value);
-    return it->second;
+    return parts.find(value)->second->layout;
   }
 
   RankedTensorType getLocalType(Value value) override {
@@ -68,7 +67,7 @@ public:
 
   Value getBlockBegin(Value value, unsigned dim) override {
     localize(value);
-    const AxisList &axes = shardings[value].dims[dim].axes;
+    const AxisList &axes = getSharding(value).dims[dim].axes;
     if (getSize(axes) == 1)
       return {};
     int64_t size = cast<RankedTensorType>(value.getType()).getDimSize(dim);
@@ -86,21 +85,38 @@ public:
   }
 
 private:
+  /// What a device holds of a tensor.
+  struct Part {
+    TensorSharding layout;
+    RankedTensorType type;
+  };
+
   /// The local type of a value, remembering its sharding.
   Type localize(Value value) {
     auto type = dyn_cast<RankedTensorType>(value.getType());
     if (!type)
       return value.getType();
-    auto [it, isNew] = shardings.try_emplace(value);
+    auto [it, isNew] = parts.try_emplace(value);
     if (isNew) {
-      std::optional<TensorSharding> sharding = table.lookup(value);
-      if (!sharding) {
+      const TensorSharding *sharding = table.lookup(value);
+      if (!sharding)
         unknown = value;
-        sharding = TensorSharding::replicate(type.getRank());
-      }
-      it->second = sharding->getLayout();
+      it->second = getPart(type, sharding);
     }
-    return spmd::getLocalType(type, table.toAttr(it->second), table.getMesh());
+    return it->second->type;
+  }
+
+  /// Values of one type and sharding share a part. Null means replicated.
+  const Part *getPart(RankedTensorType type, const TensorSharding *sharding) {
+    std::unique_ptr<Part> &part = distinct[{type, sharding}];
+    if (!part) {
+      part = std::make_unique<Part>();
+      part->layout = sharding ? sharding->getLayout()
+                              : TensorSharding::replicate(type.getRank());
+      part->type =
+          spmd::getLocalType(type, table.toAttr(part->layout), table.getMesh());
+    }
+    return part.get();
   }
 
   LogicalResult localizeRegion(Region &from, Region &to) {
@@ -194,7 +210,7 @@ private:
     ShardingRule rule = ruled.getShardingRule();
     for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
       localize(operand);
-      const TensorSharding &sharding = shardings[operand];
+      const TensorSharding &sharding = getSharding(operand);
       ArrayRef<int64_t> shape =
           cast<RankedTensorType>(operand.getType()).getShape();
       SmallVector<int64_t> dims;
@@ -253,7 +269,10 @@ private:
   ShardingTable &table;
   OpBuilder builder;
   IRMapping mapping;
-  llvm::DenseMap<Value, TensorSharding> shardings;
+  llvm::DenseMap<Value, const Part *> parts;
+  /// By type and the table's sharding.
+  llvm::DenseMap<std::pair<Type, const TensorSharding *>, std::unique_ptr<Part>>
+      distinct;
   Value unknown;
 };
 

@@ -73,7 +73,7 @@ static bool hasCutWholeFactor(Operation *op, ShardingTable &table) {
     Value value = t < op->getNumOperands()
                       ? op->getOperand(t)
                       : op->getResult(t - op->getNumOperands());
-    std::optional<TensorSharding> sharding = table.lookup(value);
+    const TensorSharding *sharding = table.lookup(value);
     if (!sharding)
       continue;
     for (auto [dim, factors] : llvm::zip(sharding->dims, rule.getTensor(t)))

@@ -116,7 +116,7 @@ PartitionProblem::Port PartitionProblem::getProducer(Value value) {
     }
   }
   // From outside, or tied by data flow: as propagation left it.
-  std::optional<TensorSharding> sharding = context.table.lookup(value);
+  const TensorSharding *sharding = context.table.lookup(value);
   return fix(sharding ? sharding->getLayout()
                       : TensorSharding::replicate(
                             cast<RankedTensorType>(value.getType()).getRank()));
@@ -129,7 +129,7 @@ static TensorSharding getFixedRequirement(ShardingTable &table, OpOperand &use,
   unsigned index = use.getOperandNumber();
   unsigned rank = cast<RankedTensorType>(use.get().getType()).getRank();
   auto layoutOf = [&](Value value) {
-    std::optional<TensorSharding> sharding = table.lookup(value);
+    const TensorSharding *sharding = table.lookup(value);
     return sharding ? sharding->getLayout() : TensorSharding::replicate(rank);
   };
   if (auto manual = dyn_cast<ManualOp>(op))
@@ -255,7 +255,7 @@ TensorSharding PartitionProblem::getLayout(Value value) const {
           .tensors[tensor];
     }
   }
-  std::optional<TensorSharding> sharding = context.table.lookup(value);
+  const TensorSharding *sharding = context.table.lookup(value);
   return sharding ? sharding->getLayout()
                   : TensorSharding::replicate(
                         cast<RankedTensorType>(value.getType()).getRank());

@@ -14,7 +14,6 @@
 #include "tpopt/Support/ErrorCodes.h"
 
 #include "mlir/Pass/PassManager.h"
-#include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
 using namespace tp;
@@ -31,8 +30,7 @@ static void addStage(OpPassManager &manager, Stage stage,
       plan.plan = options.plan;
       manager.addPass(createApplyPlanPass(plan));
     }
-    manager.addPass(createInlinerPass());
-    manager.addPass(createSymbolDCEPass());
+    manager.addPass(createInlineCallsPass());
     return;
   case Stage::Propagate:
     manager.addPass(createPropagatePass({options.explain}));

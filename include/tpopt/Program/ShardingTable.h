@@ -35,11 +35,11 @@ public:
 
   const Mesh &getMesh() const { return mesh; }
 
-  /// The sharding of `value`, none if it has no attribute. Scalars without one
-  /// are replicated: there is nothing to cut.
-  std::optional<TensorSharding> lookup(mlir::Value value);
+  /// The sharding of `value`, null if it has no attribute. Scalars without one
+  /// are replicated: there is nothing to cut. Lives as long as the table.
+  const TensorSharding *lookup(mlir::Value value);
   /// What an attribute says for a tensor of `rank`. The attribute has been
-  /// verified.
+  /// verified. Lives as long as the table.
   const TensorSharding &resolve(spmd::ShardingAttr attribute, unsigned rank);
   spmd::ShardingAttr toAttr(const TensorSharding &sharding);
   void set(mlir::Value value, const TensorSharding &sharding) {
@@ -54,7 +54,7 @@ private:
       return hash_value(sharding);
     }
   };
-  llvm::DenseMap<mlir::Attribute, TensorSharding> resolved;
+  llvm::DenseMap<mlir::Attribute, std::unique_ptr<TensorSharding>> resolved;
   std::unordered_map<TensorSharding, spmd::ShardingAttr, Hash> attributes;
 };
 

@@ -28,6 +28,17 @@
 /// change together. AutoParallel (github.com/meta-pytorch/autoparallel) found
 /// this to match an integer program on the same kind of problem.
 ///
+/// # Repeated layers
+///
+/// A model is one layer many times. Nodes that look alike as far as some steps
+/// along the edges are taken for one: the problem over these classes, with
+/// their costs and edges counted as often as they occur, is as small as a layer
+/// or two. It is solved as above, every node takes the choice of its class, and
+/// a short descent over all nodes finds what is better done differently from
+/// layer to layer. This is lifted inference (Kersting, Ahmadi and Natarajan,
+/// Counting Belief Propagation, UAI 2009) with colours refined a fixed number
+/// of times, so that the ends of a chain stay apart from its inside.
+///
 /// Deterministic: nodes in the order added, ties to the earlier candidate.
 
 #ifndef TPOPT_SHARDING_LABELING_H
@@ -37,6 +48,7 @@
 #include "llvm/ADT/SmallVector.h"
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace tp {
@@ -62,7 +74,8 @@ public:
   struct Solution {
     std::vector<unsigned> labels; ///< The chosen candidate of each node.
     double cost = 0;
-    /// No choice can cost less than this.
+    /// No choice can cost less than this; of repeated layers, no choice that is
+    /// the same for alike nodes.
     double lowerBound = 0;
   };
 
@@ -112,10 +125,14 @@ private:
     return llvm::ArrayRef(costs).slice(nodes[number].costs,
                                        nodes[number].numCandidates);
   }
+  struct Lifted;
+  std::vector<uint64_t> refineColours() const;
+  std::unique_ptr<Lifted> lift() const;
+  Solution solveDirectly(unsigned sweeps);
   double sweep(bool forward);
   void send(const Edge &edge, unsigned end, double share);
   std::vector<unsigned> decode();
-  void descend(std::vector<unsigned> &labels) const;
+  void descend(std::vector<unsigned> &labels, unsigned orders) const;
   void optimizeForest(llvm::ArrayRef<unsigned> order,
                       std::vector<unsigned> &labels) const;
   void answerParent(unsigned child, unsigned up,

@@ -106,4 +106,67 @@ TEST(Labeling, AvoidsForbiddenPairs) {
   EXPECT_EQ(solution.cost, 6);
 }
 
+/// A chain of `layers` equal layers of a few nodes each, with ends of their
+/// own.
+struct Layers : Problem {
+  Layers(unsigned seed, unsigned layers) : Problem(0, 0, true) {
+    std::mt19937 random(seed);
+    unsigned depth = 1 + random() % 4;
+    std::vector<CostMatrix *> edges;
+    std::vector<std::vector<double>> costs;
+    for (unsigned i = 0; i < depth; ++i) {
+      CostMatrix &matrix = matrices.emplace_back(3, 3);
+      for (double &value : matrix.values)
+        value = random() % 10;
+      edges.push_back(&matrix);
+      costs.push_back(
+          {double(random() % 4), double(random() % 4), double(random() % 4)});
+    }
+    const std::vector<uint16_t> &identity =
+        ports.emplace_back(std::vector<uint16_t>{0, 1, 2});
+    for (unsigned n = 0; n < layers * depth; ++n) {
+      sizes.push_back(3);
+      std::vector<double> own = costs[n % depth];
+      if (n == 0 || n + 1 == layers * depth)
+        own = {double(random() % 4), double(random() % 4), 50};
+      nodeCosts.push_back(own);
+      labeling.addNode(own);
+      if (n > 0) {
+        labeling.addEdge(n - 1, identity, n, identity, *edges[n % depth]);
+        chain.push_back(edges[n % depth]);
+      }
+    }
+  }
+
+  /// The optimum, by dynamic programming along the chain.
+  double solveChain() {
+    std::vector<double> best = nodeCosts[0];
+    for (size_t n = 1; n < nodeCosts.size(); ++n) {
+      std::vector<double> next = nodeCosts[n];
+      for (unsigned to = 0; to < 3; ++to) {
+        double least = std::numeric_limits<double>::infinity();
+        for (unsigned from = 0; from < 3; ++from)
+          least = std::min(least, best[from] + chain[n - 1]->at(from, to));
+        next[to] += least;
+      }
+      best = next;
+    }
+    return *std::min_element(best.begin(), best.end());
+  }
+
+  std::vector<std::vector<double>> nodeCosts;
+  std::vector<const CostMatrix *> chain;
+};
+
+// Repeated layers are planned once, and no worse for that: also where the best
+// choice differs at the ends or alternates from layer to layer.
+TEST(Labeling, SolvesRepeatedLayers) {
+  for (unsigned seed = 0; seed < 200; ++seed) {
+    Layers problem(seed, 100 + seed % 3);
+    Labeling::Solution solution = problem.labeling.solve();
+    EXPECT_EQ(solution.cost, problem.solveChain()) << "seed " << seed;
+    EXPECT_EQ(problem.labeling.evaluate(solution.labels), solution.cost);
+  }
+}
+
 } // namespace

@@ -66,4 +66,20 @@ def ApplyPlanPass : Pass<"tp-apply-plan", "::mlir::ModuleOp"> {
   ];
 }
 
+def InlineCallsPass : Pass<"tp-inline-calls", "::mlir::ModuleOp"> {
+  let summary = "Inline all calls, so that entries are what is left";
+  let description = [{
+    Shardings flow through a program's values, and a private function called from
+    two places may have to be cut in two ways. So calls are inlined, and private
+    functions that nobody calls any more are dropped. A module without either is
+    left as it is.
+
+    **Requires:** calls are not recursive.
+
+    **Guarantees:** no public function calls another.
+
+    **Example:** `test/Import/inline-calls.mlir`
+  }];
+}
+
 #endif // TPOPT_PASSES_IMPORT_PASSES

@@ -1,0 +1,112 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "LabelingLift.h"
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/Hashing.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/xxhash.h"
+
+using namespace tp;
+
+/// How far nodes must look alike, in edges. Between an op and the next there
+/// are up to two, so this is about as far as one layer is deep.
+static constexpr unsigned kRadius = 16;
+
+static uint64_t mix(uint64_t a, uint64_t b) { return llvm::hash_combine(a, b); }
+
+/// Colours that are equal for nodes with equal costs whose surroundings are
+/// equal up to the radius: each round tells a node the colours of its
+/// neighbours (Weisfeiler and Leman, 1968).
+std::vector<uint64_t> Labeling::refineColours() const {
+  std::vector<uint64_t> colours, next(nodes.size()), kinds;
+  for (unsigned number = 0; number < nodes.size(); ++number) {
+    llvm::ArrayRef<double> own = getCosts(number);
+    colours.push_back(llvm::xxh3_64bits(
+        llvm::ArrayRef(reinterpret_cast<const uint8_t *>(own.data()),
+                       own.size() * sizeof(double))));
+  }
+  // Equal edges share ports and matrices.
+  for (const Edge &edge : edges)
+    kinds.push_back(llvm::hash_combine(edge.matrix, edge.ports[0].data(),
+                                       edge.ports[1].data()));
+  for (unsigned round = 0; round < kRadius; ++round) {
+    for (auto [to, from] : llvm::zip_equal(next, colours))
+      to = mix(from, round);
+    for (auto [edge, kind] : llvm::zip_equal(edges, kinds)) {
+      // Sums, as the edges of a node have no order.
+      next[edge.nodes[0]] += mix(kind, colours[edge.nodes[1]]);
+      next[edge.nodes[1]] += mix(~kind, colours[edge.nodes[0]]);
+    }
+    std::swap(colours, next);
+  }
+  return colours;
+}
+
+/// The problem over classes, none if it is not much smaller. What it says a
+/// choice costs is exact: costs and edges count as often as they occur.
+std::unique_ptr<Labeling::Lifted> Labeling::lift() const {
+  auto lifted = std::make_unique<Lifted>();
+  // Should colours ever coincide by chance, the plan is worse, not wrong, as
+  // long as choices have the same numbers.
+  llvm::DenseMap<std::pair<uint64_t, unsigned>, unsigned> classes;
+  std::vector<unsigned> members, first;
+  for (auto [number, colour] : llvm::enumerate(refineColours())) {
+    std::pair<uint64_t, unsigned> key{colour >> 1, nodes[number].numCandidates};
+    auto [it, isNew] = classes.try_emplace(key, members.size());
+    if (isNew) {
+      members.push_back(0);
+      first.push_back(number);
+    }
+    ++members[it->second];
+    lifted->classOf.push_back(it->second);
+  }
+  if (2 * members.size() > nodes.size())
+    return nullptr;
+
+  for (auto [count, number] : llvm::zip_equal(members, first)) {
+    std::vector<double> sums = getCosts(number).vec();
+    for (double &cost : sums)
+      cost *= count;
+    lifted->labeling.addNode(sums);
+  }
+
+  using Key =
+      std::pair<std::pair<unsigned, unsigned>,
+                std::pair<const CostMatrix *,
+                          std::pair<const uint16_t *, const uint16_t *>>>;
+  llvm::MapVector<Key, std::pair<const Edge *, unsigned>> counts;
+  for (const Edge &edge : edges) {
+    Key key{{lifted->classOf[edge.nodes[0]], lifted->classOf[edge.nodes[1]]},
+            {edge.matrix, {edge.ports[0].data(), edge.ports[1].data()}}};
+    auto &entry = counts[key];
+    entry.first = &edge;
+    ++entry.second;
+  }
+  for (auto &[key, entry] : counts) {
+    auto [from, to] = key.first;
+    auto [edge, count] = entry;
+    const CostMatrix &matrix = *edge->matrix;
+    if (from == to) {
+      // Both ends choose the same.
+      for (unsigned c = 0; c < edge->ports[0].size(); ++c)
+        lifted->labeling.costs[lifted->labeling.nodes[from].costs + c] +=
+            count * matrix.at(edge->ports[0][c], edge->ports[1][c]);
+      continue;
+    }
+    // Edges lead to later nodes, and so may have to turn.
+    bool turn = from > to;
+    CostMatrix &sums =
+        lifted->matrices.emplace_back(turn ? matrix.columns : matrix.rows,
+                                      turn ? matrix.rows : matrix.columns);
+    for (unsigned row = 0; row < sums.rows; ++row)
+      for (unsigned column = 0; column < sums.columns; ++column)
+        sums.at(row, column) =
+            count * (turn ? matrix.at(column, row) : matrix.at(row, column));
+    lifted->labeling.addEdge(turn ? to : from, edge->ports[turn ? 1 : 0],
+                             turn ? from : to, edge->ports[turn ? 0 : 1], sums);
+  }
+  return lifted;
+}
