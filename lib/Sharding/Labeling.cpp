@@ -352,23 +352,26 @@ Labeling::Solution Labeling::solveDirectly(unsigned sweeps) {
   Solution solution;
   solution.cost = kInfinity;
   solution.lowerBound = -kInfinity;
-  // The bound creeps up long after the best choice was seen.
+  // Whoever still closes the gap may yet find the best choice; a bound that
+  // creeps will not.
   constexpr unsigned kPatience = 4;
+  constexpr double kProgress = 0.01;
   unsigned idle = 0;
   for (unsigned i = 0; i < std::max(1u, sweeps) && idle < kPatience; ++i) {
+    double gap = solution.cost - solution.lowerBound;
     sweep(/*forward=*/true);
     solution.lowerBound =
         std::max(solution.lowerBound, sweep(/*forward=*/false));
     std::vector<unsigned> labels = decode();
     double cost = evaluate(labels);
-    ++idle;
     if (cost < solution.cost) {
       solution.cost = cost;
       solution.labels = std::move(labels);
-      idle = 0;
     }
-    if (solution.cost <= solution.lowerBound * (1 + 1e-9) + 1e-9)
+    double left = solution.cost - solution.lowerBound;
+    if (left <= solution.lowerBound * 1e-9 + 1e-9)
       return solution;
+    idle = left < gap * (1 - kProgress) ? 0 : idle + 1;
   }
   descend(solution.labels, /*orders=*/6);
   solution.cost = evaluate(solution.labels);

@@ -8,6 +8,7 @@
 #include "tpopt/Cost/ProgramCost.h"
 #include "tpopt/Dialect/TP/TP.h"
 #include "tpopt/Passes/Partition/Passes.h"
+#include "tpopt/Sharding/Projection.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/MapVector.h"
@@ -25,23 +26,56 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::spmd;
 
+/// Operands first, then results, as in a rule.
+static Value getTensor(Operation *op, unsigned i) {
+  return i < op->getNumOperands() ? op->getOperand(i)
+                                  : op->getResult(i - op->getNumOperands());
+}
+
+/// The axes on each factor of `op`, for all its tensors with a sharding.
+static SmallVector<AxisList> projectTensors(ShardingRuleOpInterface op,
+                                            ShardingTable &table) {
+  SmallVector<AxisList> factors;
+  ShardingRule rule = op.getShardingRule();
+  for (unsigned t = 0; t < rule.getNumTensors(); ++t)
+    if (const TensorSharding *sharding = table.lookup(getTensor(op, t)))
+      for (FactorSharding &factor : project(rule, t, *sharding))
+        factors.push_back(std::move(factor.axes));
+  return factors;
+}
+
 /// Cuts the axes of the mesh at every place where a sharding of `function` cuts
-/// one, so that all shardings are lists of whole parts.
+/// one, or where a dimension of several factors would: where `x` is larger than
+/// the heads of a heads-and-features dimension, part of it cuts the features.
+/// Then all shardings are lists of whole parts.
 static SmallVector<AxisRef> collectAtoms(FunctionOpInterface function,
                                          ShardingTable &table) {
   const Mesh &mesh = table.getMesh();
   std::vector<std::set<int64_t>> cuts(mesh.axes.size());
+  auto addAxes = [&](ArrayRef<AxisRef> axes) {
+    for (const AxisRef &axis : axes) {
+      cuts[axis.axis].insert(axis.pre);
+      cuts[axis.axis].insert(axis.end());
+    }
+  };
   auto addAttribute = [&](Attribute attribute) {
-    attribute.walk([&](AxisRefAttr ref) {
-      AxisList axes = resolveAxes(ref, mesh);
-      for (const AxisRef &axis : axes) {
-        cuts[axis.axis].insert(axis.pre);
-        cuts[axis.axis].insert(axis.end());
-      }
-    });
+    attribute.walk([&](AxisRefAttr ref) { addAxes(resolveAxes(ref, mesh)); });
   };
   addAttribute(function->getAttrDictionary());
-  function->walk([&](Operation *op) { addAttribute(op->getAttrDictionary()); });
+  // Layers repeat, so most ops have nothing new to say.
+  std::set<std::vector<const void *>> seen;
+  function->walk([&](Operation *op) {
+    std::vector<const void *> key = getStructure(op);
+    key.push_back(op->getDiscardableAttrDictionary().getAsOpaquePointer());
+    for (Value operand : op->getOperands())
+      key.push_back(table.lookup(operand));
+    if (!seen.insert(std::move(key)).second)
+      return;
+    addAttribute(op->getAttrDictionary());
+    if (auto ruled = dyn_cast<ShardingRuleOpInterface>(op))
+      for (const AxisList &factor : projectTensors(ruled, table))
+        addAxes(factor);
+  });
 
   SmallVector<AxisRef> atoms;
   for (unsigned axis = 0; axis < mesh.axes.size(); ++axis) {
@@ -70,10 +104,7 @@ static bool hasCutWholeFactor(Operation *op, ShardingTable &table) {
     return false;
   ShardingRule rule = ruled.getShardingRule();
   for (unsigned t = 0; t < rule.getNumTensors(); ++t) {
-    Value value = t < op->getNumOperands()
-                      ? op->getOperand(t)
-                      : op->getResult(t - op->getNumOperands());
-    const TensorSharding *sharding = table.lookup(value);
+    const TensorSharding *sharding = table.lookup(getTensor(op, t));
     if (!sharding)
       continue;
     for (auto [dim, factors] : llvm::zip(sharding->dims, rule.getTensor(t)))
@@ -263,6 +294,7 @@ private:
       reshardUses(entry.first, source.second, uses);
     }
     dropAnnotations(ops);
+    joinReshards();
   }
 
   /// Arguments and results keep what propagation gave them, closed now. A
@@ -343,11 +375,20 @@ private:
     OpBuilder builder(first);
     auto reshard = ReshardOp::create(builder, user->getLoc(), source.getType(),
                                      source, table.toAttr(to));
+    describe(reshard, from, to, user);
+    return reshard;
+  }
+
+  /// Writes why `reshard` is there: for `user`.
+  void describe(ReshardOp reshard, const TensorSharding &from,
+                const TensorSharding &to, Operation *user) {
+    OpBuilder builder(reshard);
     reshard->setAttr(kReasonAttr, builder.getStringAttr(describeReshard(
                                       table.getMesh(), from, to, user)));
     if (isAnnotation(user))
       reshard->setAttr(kRequestedAttr, builder.getUnitAttr());
-    return reshard;
+    else
+      reshard->removeAttr(kRequestedAttr);
   }
 
   /// Constraints and barriers have done their work.
@@ -359,6 +400,36 @@ private:
       } else if (isa<GroupOp>(op)) {
         op->erase();
       }
+    }
+  }
+
+  /// A layout that only the next reshard sees, as that of a constraint whose
+  /// value is wanted otherwise, is left out.
+  void joinReshards() {
+    SmallVector<ReshardOp> reshards;
+    function->walk([&](ReshardOp op) { reshards.push_back(op); });
+    for (ReshardOp second : reshards) {
+      auto first = second.getInput().getDefiningOp<ReshardOp>();
+      if (!first || !first->hasOneUse() ||
+          first->getBlock() != second->getBlock())
+        continue;
+      unsigned rank = second.getType().getRank();
+      TensorSharding from = *table.lookup(first.getInput());
+      TensorSharding via = table.resolve(first.getSharding(), rank);
+      TensorSharding to = table.resolve(second.getSharding(), rank);
+      auto cost = [&](const TensorSharding &a, const TensorSharding &b) {
+        return context.getReshardCost(second.getType(), a, b);
+      };
+      if (cost(from, to) > cost(from, via) + cost(via, to))
+        continue;
+      second.getInputMutable().assign(first.getInput());
+      if (from.sameLayout(to)) {
+        second.replaceAllUsesWith(first.getInput());
+        second.erase();
+      } else {
+        describe(second, from, to, *second->user_begin());
+      }
+      first.erase();
     }
   }
 

@@ -5,15 +5,7 @@
 // Outer dimensions are independent.
 //
 // EXPECT: none
-//
-// RUN: tp-opt %s --tp-shard --tp-report=%t.json -o %t.mlir
-// RUN: %python %S/../figures.py %s %t.json
-// RUN: tp-opt %t.mlir --tp-verify-against=whole=%s -o %t.checked
-// RUN: tp-opt %s --tp-shard="mesh=x=1" | tp-opt --tp-verify-against=whole=%s -o %t.checked
-// RUN: tp-opt %s --tp-shard="mesh=x=2" | tp-opt --tp-verify-against=whole=%s -o %t.checked
-// RUN: tp-opt %s --tp-shard="mesh=x=3" | tp-opt --tp-verify-against=whole=%s -o %t.checked
-// RUN: tp-opt %s --tp-shard="mesh=x=5" | tp-opt --tp-verify-against=whole=%s -o %t.checked
-// RUN: tp-opt %s --tp-shard="mesh=x=8" | tp-opt --tp-verify-against=whole=%s -o %t.checked
+// MESHES: x=1; x=2; x=3; x=5; x=8
 
 spmd.mesh @mesh <["x"=4]>
 

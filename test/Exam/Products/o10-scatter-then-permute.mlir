@@ -6,10 +6,6 @@
 //
 // EXPECT: RS{y} V=32, CP{x,y} V=16, AG{x} V=64
 // WIRE: 80
-//
-// RUN: tp-opt %s --tp-shard --tp-report=%t.json -o %t.mlir
-// RUN: %python %S/../figures.py %s %t.json
-// RUN: tp-opt %t.mlir --tp-verify-against=whole=%s -o %t.checked
 
 spmd.mesh @mesh <["x"=4, "y"=2]>
 

@@ -5,12 +5,7 @@
 // Every device has an addend of every element.
 //
 // EXPECT: AR{y} V=32
-//
-// RUN: tp-opt %s --tp-shard --tp-report=%t.json -o %t.mlir
-// RUN: %python %S/../figures.py %s %t.json
-// RUN: tp-opt %t.mlir --tp-verify-against=whole=%s -o %t.checked
-// RUN: tp-opt %s --tp-shard="mesh=x=3,y=2" | tp-opt --tp-verify-against=whole=%s -o %t.checked
-// RUN: tp-opt %s --tp-shard="mesh=x=1,y=3" | tp-opt --tp-verify-against=whole=%s -o %t.checked
+// MESHES: x=3,y=2; x=1,y=3
 
 spmd.mesh @mesh <["x"=4, "y"=2]>
 

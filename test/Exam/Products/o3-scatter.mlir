@@ -5,11 +5,7 @@
 // An all-reduce and a slice cost twice a reduce-scatter.
 //
 // EXPECT: RS{y} V=32
-//
-// RUN: tp-opt %s --tp-shard --tp-report=%t.json -o %t.mlir
-// RUN: %python %S/../figures.py %s %t.json
-// RUN: tp-opt %t.mlir --tp-verify-against=whole=%s -o %t.checked
-// RUN: tp-opt %s --tp-shard="mesh=x=3,y=2" | tp-opt --tp-verify-against=whole=%s -o %t.checked
+// MESHES: x=3,y=2
 
 spmd.mesh @mesh <["x"=4, "y"=2]>
 

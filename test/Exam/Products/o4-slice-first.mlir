@@ -5,10 +5,6 @@
 // Slice the rows first; that is free and quarters the sum.
 //
 // EXPECT: AR{y} V=32
-//
-// RUN: tp-opt %s --tp-shard --tp-report=%t.json -o %t.mlir
-// RUN: %python %S/../figures.py %s %t.json
-// RUN: tp-opt %t.mlir --tp-verify-against=whole=%s -o %t.checked
 
 spmd.mesh @mesh <["x"=4, "y"=2]>
 

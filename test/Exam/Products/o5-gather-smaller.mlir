@@ -5,11 +5,7 @@
 // One operand has to give way: the smaller one.
 //
 // EXPECT: AG{x} V=1536
-//
-// RUN: tp-opt %s --tp-shard --tp-report=%t.json -o %t.mlir
-// RUN: %python %S/../figures.py %s %t.json
-// RUN: tp-opt %t.mlir --tp-verify-against=whole=%s -o %t.checked
-// RUN: tp-opt %s --tp-shard="mesh=x=3" | tp-opt --tp-verify-against=whole=%s -o %t.checked
+// MESHES: x=3
 
 spmd.mesh @mesh <["x"=4]>
 

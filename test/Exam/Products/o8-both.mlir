@@ -6,10 +6,6 @@
 //
 // EXPECT: AG{y} V=64, AG{x} V=128
 // WIRE: 128
-//
-// RUN: tp-opt %s --tp-shard --tp-report=%t.json -o %t.mlir
-// RUN: %python %S/../figures.py %s %t.json
-// RUN: tp-opt %t.mlir --tp-verify-against=whole=%s -o %t.checked
 
 spmd.mesh @mesh <["x"=4, "y"=2]>
 

@@ -6,10 +6,6 @@
 //
 // EXPECT: A2A{x} V=32, RS{x} V=64
 // WIRE: 72
-//
-// RUN: tp-opt %s --tp-shard --tp-report=%t.json -o %t.mlir
-// RUN: %python %S/../figures.py %s %t.json
-// RUN: tp-opt %t.mlir --tp-verify-against=whole=%s -o %t.checked
 
 spmd.mesh @mesh <["x"=4]>
 

@@ -6,15 +6,7 @@
 //
 // EXPECT: AG{tp} V=8192, AG{tp} V=8192, AG{tp} V=262144
 // WIRE: 208896
-//
-// RUN: tp-opt %s --tp-shard --tp-report=%t.json -o %t.mlir
-// RUN: %python %S/../figures.py %s %t.json
-// RUN: tp-opt %t.mlir --tp-verify-against=whole=%s -o %t.checked
-// RUN: tp-opt %s --tp-shard="mesh=tp=1" | tp-opt --tp-verify-against=whole=%s -o %t.checked
-// RUN: tp-opt %s --tp-shard="mesh=tp=2" | tp-opt --tp-verify-against=whole=%s -o %t.checked
-// RUN: tp-opt %s --tp-shard="mesh=tp=3" | tp-opt --tp-verify-against=whole=%s -o %t.checked
-// RUN: tp-opt %s --tp-shard="mesh=tp=5" | tp-opt --tp-verify-against=whole=%s -o %t.checked
-// RUN: tp-opt %s --tp-shard="mesh=tp=8" | tp-opt --tp-verify-against=whole=%s -o %t.checked
+// MESHES: tp=1; tp=2; tp=3; tp=5; tp=8
 
 spmd.mesh @mesh <["tp"=4]>
 

@@ -5,17 +5,7 @@
 // One sum per block.
 //
 // EXPECT: AR{tp} V=2048
-//
-// RUN: tp-opt %s --tp-shard --tp-report=%t.json -o %t.mlir
-// RUN: %python %S/../figures.py %s %t.json
-// RUN: tp-opt %t.mlir --tp-verify-against=whole=%s -o %t.checked
-// RUN: tp-opt %s --tp-shard="mesh=dp=1,tp=1" | tp-opt --tp-verify-against=whole=%s -o %t.checked
-// RUN: tp-opt %s --tp-shard="mesh=dp=1,tp=2" | tp-opt --tp-verify-against=whole=%s -o %t.checked
-// RUN: tp-opt %s --tp-shard="mesh=dp=2,tp=2" | tp-opt --tp-verify-against=whole=%s -o %t.checked
-// RUN: tp-opt %s --tp-shard="mesh=dp=1,tp=3" | tp-opt --tp-verify-against=whole=%s -o %t.checked
-// RUN: tp-opt %s --tp-shard="mesh=dp=2,tp=3" | tp-opt --tp-verify-against=whole=%s -o %t.checked
-// RUN: tp-opt %s --tp-shard="mesh=dp=1,tp=5" | tp-opt --tp-verify-against=whole=%s -o %t.checked
-// RUN: tp-opt %s --tp-shard="mesh=dp=1,tp=8" | tp-opt --tp-verify-against=whole=%s -o %t.checked
+// MESHES: dp=1,tp=1; dp=1,tp=2; dp=2,tp=2; dp=1,tp=3; dp=2,tp=3; dp=1,tp=5; dp=1,tp=8
 
 spmd.mesh @mesh <["dp"=2, "tp"=4]>
 

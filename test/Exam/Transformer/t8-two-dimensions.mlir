@@ -6,17 +6,7 @@
 //
 // EXPECT: AG{y} V=8192, AG{x} V=8192, AG{x} V=8192, RS{y} V=8192
 // WIRE: 20480
-//
-// RUN: tp-opt %s --tp-shard --tp-report=%t.json -o %t.mlir
-// RUN: %python %S/../figures.py %s %t.json
-// RUN: tp-opt %t.mlir --tp-verify-against=whole=%s -o %t.checked
-// RUN: tp-opt %s --tp-shard="mesh=x=1,y=1" | tp-opt --tp-verify-against=whole=%s -o %t.checked
-// RUN: tp-opt %s --tp-shard="mesh=x=2,y=1" | tp-opt --tp-verify-against=whole=%s -o %t.checked
-// RUN: tp-opt %s --tp-shard="mesh=x=3,y=1" | tp-opt --tp-verify-against=whole=%s -o %t.checked
-// RUN: tp-opt %s --tp-shard="mesh=x=2,y=2" | tp-opt --tp-verify-against=whole=%s -o %t.checked
-// RUN: tp-opt %s --tp-shard="mesh=x=3,y=2" | tp-opt --tp-verify-against=whole=%s -o %t.checked
-// RUN: tp-opt %s --tp-shard="mesh=x=2,y=3" | tp-opt --tp-verify-against=whole=%s -o %t.checked
-// RUN: tp-opt %s --tp-shard="mesh=x=2,y=4" | tp-opt --tp-verify-against=whole=%s -o %t.checked
+// MESHES: x=1,y=1; x=2,y=1; x=3,y=1; x=2,y=2; x=3,y=2; x=2,y=3; x=2,y=4
 
 spmd.mesh @mesh <["x"=4, "y"=2]>
 

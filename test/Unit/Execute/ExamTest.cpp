@@ -2,7 +2,7 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 // The exam's programs on compiled ranks, on their own mesh and on those of
-// their RUN lines, one to eight devices: the numbers of the whole program.
+// their MESHES lines: the numbers of the whole program.
 
 #include "CompiledProgram.h"
 
@@ -27,23 +27,25 @@ class Exam : public CompiledProgram,
 
 } // namespace
 
-/// Meshes of one to eight devices with the axes of the program's own.
-static std::vector<std::string> makeMeshes(StringRef program) {
-  llvm::Regex declaration(
-      "spmd\\.mesh @mesh <\\[\"([a-z]+)\"=[0-9]+(, \"([a-z]+)\"=[0-9]+)?]>");
+/// The mesh that `program` declares, as `dp=2,tp=3`; empty if there is none,
+/// which fails under the program's name.
+static std::string getOwnMesh(StringRef program) {
+  llvm::Regex declaration("spmd\\.mesh @mesh <\\[([^]]*)]>");
   SmallVector<StringRef> groups;
   if (!declaration.match(program, &groups))
-    return {""}; // which fails, under the program's name
-  std::vector<std::string> meshes;
-  std::string first = groups[1].str() + "=", second = groups[3].str() + "=";
-  if (groups[3].empty()) {
-    for (int size : {1, 2, 3, 4, 5, 8})
-      meshes.push_back(first + std::to_string(size));
-    return meshes;
-  }
-  for (auto [x, y] : {std::pair(1, 1), {1, 3}, {2, 2}, {2, 3}, {2, 4}, {4, 2}})
-    meshes.push_back(first + std::to_string(x) + "," + second +
-                     std::to_string(y));
+    return "";
+  std::string mesh = groups[1].str();
+  llvm::erase_if(mesh, [](char c) { return c == '"' || c == ' '; });
+  return mesh;
+}
+
+/// Its own mesh, and those of its line `// MESHES: x=3; x=1,y=2`.
+static std::vector<std::string> getMeshes(StringRef program) {
+  std::vector<std::string> meshes{getOwnMesh(program)};
+  StringRef others = program.split("// MESHES: ").second.split('\n').first;
+  for (StringRef mesh : llvm::split(others, ';'))
+    if (!mesh.trim().empty())
+      meshes.push_back(mesh.trim().str());
   return meshes;
 }
 
@@ -52,12 +54,14 @@ static std::vector<Item> findItems() {
   std::error_code error;
   for (llvm::sys::fs::recursive_directory_iterator file(TPOPT_EXAM, error), end;
        !error && file != end; file.increment(error)) {
-    if (llvm::sys::path::extension(file->path()) != ".mlir")
+    // Loops and conditionals have no steps: Lower says so, with an error.
+    if (llvm::sys::path::extension(file->path()) != ".mlir" ||
+        StringRef(file->path()).contains("DataFlow"))
       continue;
     auto text = llvm::MemoryBuffer::getFile(file->path());
     if (!text)
       continue;
-    for (const std::string &mesh : makeMeshes((*text)->getBuffer()))
+    for (const std::string &mesh : getMeshes((*text)->getBuffer()))
       items.push_back({file->path(), mesh});
   }
   llvm::sort(items, [](const Item &a, const Item &b) {

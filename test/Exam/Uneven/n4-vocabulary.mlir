@@ -6,15 +6,7 @@
 //
 // EXPECT: AR{t} V=16, AR{t} V=16, AR{t} V=16
 // WIRE: 84
-//
-// RUN: tp-opt %s --tp-shard --tp-report=%t.json -o %t.mlir
-// RUN: %python %S/../figures.py %s %t.json
-// RUN: tp-opt %t.mlir --tp-verify-against=whole=%s -o %t.checked
-// RUN: tp-opt %s --tp-shard="mesh=t=1" | tp-opt --tp-verify-against=whole=%s -o %t.checked
-// RUN: tp-opt %s --tp-shard="mesh=t=2" | tp-opt --tp-verify-against=whole=%s -o %t.checked
-// RUN: tp-opt %s --tp-shard="mesh=t=3" | tp-opt --tp-verify-against=whole=%s -o %t.checked
-// RUN: tp-opt %s --tp-shard="mesh=t=5" | tp-opt --tp-verify-against=whole=%s -o %t.checked
-// RUN: tp-opt %s --tp-shard="mesh=t=8" | tp-opt --tp-verify-against=whole=%s -o %t.checked
+// MESHES: t=1; t=2; t=3; t=5
 
 spmd.mesh @mesh <["t"=8]>
 

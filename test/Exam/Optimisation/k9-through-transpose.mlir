@@ -5,10 +5,6 @@
 // All-reduce and slice would send twice as much.
 //
 // EXPECT: RS{tp} V=512
-//
-// RUN: tp-opt %s --tp-shard --tp-report=%t.json -o %t.mlir
-// RUN: %python %S/../figures.py %s %t.json
-// RUN: tp-opt %t.mlir --tp-verify-against=whole=%s -o %t.checked
 
 spmd.mesh @mesh <["tp"=4]>
 

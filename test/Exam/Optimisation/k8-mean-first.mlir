@@ -5,10 +5,6 @@
 // A linear reduction may run before the sum over devices.
 //
 // EXPECT: AR{tp} V=32
-//
-// RUN: tp-opt %s --tp-shard --tp-report=%t.json -o %t.mlir
-// RUN: %python %S/../figures.py %s %t.json
-// RUN: tp-opt %t.mlir --tp-verify-against=whole=%s -o %t.checked
 
 spmd.mesh @mesh <["tp"=8]>
 

@@ -5,10 +5,6 @@
 // Sums commute.
 //
 // EXPECT: AR{tp} V=2048
-//
-// RUN: tp-opt %s --tp-shard --tp-report=%t.json -o %t.mlir
-// RUN: %python %S/../figures.py %s %t.json
-// RUN: tp-opt %t.mlir --tp-verify-against=whole=%s -o %t.checked
 
 spmd.mesh @mesh <["dp"=2, "tp"=4]>
 

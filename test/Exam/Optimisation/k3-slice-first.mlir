@@ -1,0 +1,16 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// K3: the free slice goes first.
+// An all-reduce and a slice would send 256.
+//
+// EXPECT: RS{x} V=128
+
+spmd.mesh @mesh <["x"=2, "y"=2]>
+
+func.func @main(%x: tensor<16x32xf32> {tp.name = "x", spmd.sharding = #spmd.sharding<@mesh, [{}, {"x"}]>},
+                %w: tensor<32x16xf32> {tp.name = "w", spmd.sharding = #spmd.sharding<@mesh, [{"x"}, {}]>})
+    -> (tensor<16x16xf32> {spmd.sharding = #spmd.sharding<@mesh, [{"y", "x"}, {}]>}) {
+  %s = tp.einsum "ik,kj->ij" %x, %w : (tensor<16x32xf32>, tensor<32x16xf32>) -> tensor<16x16xf32>
+  return %s : tensor<16x16xf32>
+}

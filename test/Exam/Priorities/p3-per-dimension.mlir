@@ -1,0 +1,15 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// P3: priorities are per dimension.
+//
+// PROPAGATED: z [c?,b?]; y [c?,b?]; result [c,b?]
+
+spmd.mesh @mesh <["a"=2, "b"=2, "c"=2]>
+
+func.func @main(%x: tensor<16x16xf32> {tp.name = "x", spmd.sharding = #spmd.sharding<@mesh, [{"a", ?}p1, {"b"}p1]>},
+                %z: tensor<16x16xf32> {tp.name = "z"})
+    -> (tensor<16x16xf32> {spmd.sharding = #spmd.sharding<@mesh, [{"c"}p0, {?}]>}) {
+  %y = tp.div %x, %z : tensor<16x16xf32>
+  return %y : tensor<16x16xf32>
+}

@@ -1,0 +1,15 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// R1: merge: the minor dimension follows where the major one is full.
+//
+// EXPECT: none
+// PROPAGATED: y [(a,b)?]
+
+spmd.mesh @mesh <["a"=2, "b"=2]>
+
+func.func @main(%x: tensor<2x4xf32> {tp.name = "x", spmd.sharding = #spmd.sharding<@mesh, [{"a"}, {"b"}]>})
+    -> (tensor<8xf32>) {
+  %y = tp.reshape %x : tensor<2x4xf32> -> tensor<8xf32>
+  return %y : tensor<8xf32>
+}

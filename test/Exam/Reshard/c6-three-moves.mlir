@@ -1,0 +1,14 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// C6: moves in the right order need no permutation.
+//
+// EXPECT: A2A{z} V=128, A2A{x} V=128, A2A{y,z} V=128
+// WIRE: 224
+
+spmd.mesh @mesh <["x"=2, "y"=2, "z"=2]>
+
+func.func @main(%x: tensor<16x8x8xf32> {tp.name = "x", spmd.sharding = #spmd.sharding<@mesh, [{"y"}, {"x", "z"}, {}]>})
+    -> (tensor<16x8x8xf32> {spmd.sharding = #spmd.sharding<@mesh, [{}, {}, {"x", "y", "z"}]>}) {
+  return %x : tensor<16x8x8xf32>
+}

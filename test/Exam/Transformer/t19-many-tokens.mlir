@@ -1,0 +1,28 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// T19: tensor parallel sends with the tokens, FSDP with the weights: many tokens.
+// An MLP forward and backward with kept gathers flips at f = 256 tokens.
+//
+// EXPECT: AG{n} V=16384 x2, RS{n} V=16384 x2
+
+spmd.mesh @mesh <["n"=4]>
+
+func.func @main(%x: tensor<4x68x64xf32> {tp.name = "x", spmd.sharding = #spmd.sharding<@mesh, [{"n"}, {}, {}]>},
+                %dy: tensor<4x68x64xf32> {tp.name = "dy", spmd.sharding = #spmd.sharding<@mesh, [{"n"}, {}, {}]>},
+                %w1: tensor<64x256xf32> {tp.name = "w1", spmd.sharding = #spmd.sharding<@mesh, [{}, {"n"}]>},
+                %w2: tensor<256x64xf32> {tp.name = "w2", spmd.sharding = #spmd.sharding<@mesh, [{"n"}, {}]>})
+    -> (tensor<4x68x64xf32> {spmd.sharding = #spmd.sharding<@mesh, [{"n"}, {}, {}]>}, tensor<4x68x64xf32> {spmd.sharding = #spmd.sharding<@mesh, [{"n"}, {}, {}]>}, tensor<64x256xf32> {spmd.sharding = #spmd.sharding<@mesh, [{}, {"n"}]>}, tensor<256x64xf32> {spmd.sharding = #spmd.sharding<@mesh, [{"n"}, {}]>}) {
+  %h = tp.einsum "bsi,io->bso" %x, %w1 : (tensor<4x68x64xf32>, tensor<64x256xf32>) -> tensor<4x68x256xf32>
+  %g = tp.tanh %h : tensor<4x68x256xf32>
+  %y = tp.einsum "bso,oi->bsi" %g, %w2 : (tensor<4x68x256xf32>, tensor<256x64xf32>) -> tensor<4x68x64xf32>
+  %dg = tp.einsum "bsi,oi->bso" %dy, %w2 : (tensor<4x68x64xf32>, tensor<256x64xf32>) -> tensor<4x68x256xf32>
+  %one = tp.constant dense<1.0> : tensor<4x68x256xf32>
+  %gg = tp.mul %g, %g : tensor<4x68x256xf32>
+  %slope = tp.sub %one, %gg : tensor<4x68x256xf32>
+  %dh = tp.mul %dg, %slope : tensor<4x68x256xf32>
+  %dw2 = tp.einsum "bso,bsi->oi" %g, %dy : (tensor<4x68x256xf32>, tensor<4x68x64xf32>) -> tensor<256x64xf32>
+  %dw1 = tp.einsum "bsi,bso->io" %x, %dh : (tensor<4x68x64xf32>, tensor<4x68x256xf32>) -> tensor<64x256xf32>
+  %dx = tp.einsum "bso,io->bsi" %dh, %w1 : (tensor<4x68x256xf32>, tensor<64x256xf32>) -> tensor<4x68x64xf32>
+  return %y, %dx, %dw1, %dw2 : tensor<4x68x64xf32>, tensor<4x68x64xf32>, tensor<64x256xf32>, tensor<256x64xf32>
+}

@@ -1,0 +1,39 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// T3: a full layer with the sequence cut outside.
+// A sum may stay whole between the blocks: the same bytes in a launch less.
+//
+// EXPECT: AG{tp} V=2048 x2, RS{tp} V=2048 x2
+// MESHES: dp=1,tp=1; dp=1,tp=2; dp=2,tp=2; dp=1,tp=3; dp=2,tp=3; dp=1,tp=5; dp=1,tp=8
+
+spmd.mesh @mesh <["dp"=2, "tp"=4]>
+
+func.func @main(%x: tensor<4x16x64xf32> {tp.name = "x", spmd.sharding = #spmd.sharding<@mesh, [{"dp"}, {"tp"}, {}]>},
+                %wq: tensor<64x8x1x8xf32> {tp.name = "wq", spmd.sharding = #spmd.sharding<@mesh, [{}, {"tp"}, {}, {}]>},
+                %wk: tensor<64x8x8xf32> {tp.name = "wk", spmd.sharding = #spmd.sharding<@mesh, [{}, {"tp"}, {}]>},
+                %wv: tensor<64x8x8xf32> {tp.name = "wv", spmd.sharding = #spmd.sharding<@mesh, [{}, {"tp"}, {}]>},
+                %wo: tensor<8x1x8x64xf32> {tp.name = "wo", spmd.sharding = #spmd.sharding<@mesh, [{"tp"}, {}, {}, {}]>},
+                %cos: tensor<16x4xf32> {tp.name = "cos", spmd.sharding = #spmd.sharding<@mesh, [{}, {}]>},
+                %sin: tensor<16x4xf32> {tp.name = "sin", spmd.sharding = #spmd.sharding<@mesh, [{}, {}]>},
+                %n1: tensor<64xf32> {tp.name = "n1", spmd.sharding = #spmd.sharding<@mesh, [{}]>},
+                %n2: tensor<64xf32> {tp.name = "n2", spmd.sharding = #spmd.sharding<@mesh, [{}]>},
+                %w1: tensor<64x256xf32> {tp.name = "w1", spmd.sharding = #spmd.sharding<@mesh, [{}, {"tp"}]>},
+                %w2: tensor<256x64xf32> {tp.name = "w2", spmd.sharding = #spmd.sharding<@mesh, [{"tp"}, {}]>})
+    -> (tensor<4x16x64xf32> {spmd.sharding = #spmd.sharding<@mesh, [{"dp"}, {"tp"}, {}]>}) {
+  %h = tp.rms_norm %x, %n1 epsilon = 1.0e-5 : (tensor<4x16x64xf32>, tensor<64xf32>) -> tensor<4x16x64xf32>
+  %q0 = tp.einsum "bsh,hkgd->bskgd" %h, %wq : (tensor<4x16x64xf32>, tensor<64x8x1x8xf32>) -> tensor<4x16x8x1x8xf32>
+  %k0 = tp.einsum "bsh,hkd->bskd" %h, %wk : (tensor<4x16x64xf32>, tensor<64x8x8xf32>) -> tensor<4x16x8x8xf32>
+  %v = tp.einsum "bsh,hkd->bskd" %h, %wv : (tensor<4x16x64xf32>, tensor<64x8x8xf32>) -> tensor<4x16x8x8xf32>
+  %q = tp.rotary %q0, %cos, %sin : (tensor<4x16x8x1x8xf32>, tensor<16x4xf32>, tensor<16x4xf32>) -> tensor<4x16x8x1x8xf32>
+  %k = tp.rotary %k0, %cos, %sin : (tensor<4x16x8x8xf32>, tensor<16x4xf32>, tensor<16x4xf32>) -> tensor<4x16x8x8xf32>
+  %a = tp.attention %q, %k, %v {causal, scale = 0.125 : f64} : (tensor<4x16x8x1x8xf32>, tensor<4x16x8x8xf32>, tensor<4x16x8x8xf32>) -> tensor<4x16x8x1x8xf32>
+  %o = tp.einsum "bskgd,kgdh->bsh" %a, %wo : (tensor<4x16x8x1x8xf32>, tensor<8x1x8x64xf32>) -> tensor<4x16x64xf32>
+  %r0 = tp.add %x, %o : tensor<4x16x64xf32>
+  %h2 = tp.rms_norm %r0, %n2 epsilon = 1.0e-5 : (tensor<4x16x64xf32>, tensor<64xf32>) -> tensor<4x16x64xf32>
+  %u = tp.einsum "bsi,io->bso" %h2, %w1 : (tensor<4x16x64xf32>, tensor<64x256xf32>) -> tensor<4x16x256xf32>
+  %g = tp.silu %u : tensor<4x16x256xf32>
+  %d = tp.einsum "bso,oi->bsi" %g, %w2 : (tensor<4x16x256xf32>, tensor<256x64xf32>) -> tensor<4x16x64xf32>
+  %y = tp.add %r0, %d : tensor<4x16x64xf32>
+  return %y : tensor<4x16x64xf32>
+}
