@@ -3,6 +3,7 @@
 
 #include "Problem.h"
 
+#include "tpopt/Cost/ProgramCost.h"
 #include "tpopt/Dialect/TP/TP.h"
 
 using namespace mlir;
@@ -50,14 +51,44 @@ const Layouts &PartitionContext::getUnion(ArrayRef<const Layouts *> lists) {
   return it->second;
 }
 
+const StrategySet &
+PartitionContext::getCarried(RankedTensorType type,
+                             const TensorSharding *annotation, KindSet kinds) {
+  ShardingAttr attribute = annotation ? table.toAttr(*annotation) : nullptr;
+  auto [it, isNew] = carried.try_emplace({type, attribute, kinds});
+  if (!isNew)
+    return *it->second;
+  it->second = std::make_unique<StrategySet>();
+  StrategySet &set = *it->second;
+  set.layouts.resize(1);
+  set.ports.resize(1);
+  for (const Strategy &strategy : strategies.getIdentity(type, kinds)) {
+    const TensorSharding &layout = strategy.tensors[0];
+    bool differs = false;
+    if (annotation)
+      for (auto [dim, wanted] : llvm::zip_equal(layout.dims, annotation->dims))
+        differs |= !wanted.open && dim.axes != wanted.axes;
+    if (differs)
+      continue;
+    set.ports[0].push_back(set.layouts[0].size());
+    set.layouts[0].push_back(layout);
+    set.strategies.push_back(strategy);
+  }
+  return set;
+}
+
 const CostMatrix &PartitionContext::getMatrix(Type type, const Layouts &from,
-                                              const Layouts &to) {
+                                              const Layouts &to, double times,
+                                              bool transposed) {
   auto [it, isNew] = matrices.try_emplace(
-      {type.getAsOpaquePointer(), &from, &to}, from.size(), to.size());
+      {type.getAsOpaquePointer(), &from, &to, times, transposed},
+      transposed ? to.size() : from.size(),
+      transposed ? from.size() : to.size());
   if (isNew)
     for (unsigned i = 0; i < from.size(); ++i)
       for (unsigned j = 0; j < to.size(); ++j)
-        it->second.at(i, j) = getReshardCost(type, from[i], to[j]);
+        (transposed ? it->second.at(j, i) : it->second.at(i, j)) =
+            times * getReshardCost(type, from[i], to[j]);
   return it->second;
 }
 
@@ -73,13 +104,89 @@ bool PartitionProblem::isFixed(Operation *op) const {
   return !isa<ShardingRuleOpInterface>(op);
 }
 
+/// How often what stands in the same block as `op` runs. Turns that are not
+/// known count as a few: what can leave a loop should.
+static double getTimes(Operation *op) {
+  constexpr double kUnknownTurns = 4;
+  double times = std::max<int64_t>(1, getTrips(op).times);
+  for (auto loop = op->getParentOfType<WhileOp>(); loop;
+       loop = loop->getParentOfType<WhileOp>())
+    times *= kUnknownTurns;
+  return times;
+}
+
+/// How often copies of `value` are made, which stand beside it.
+static double getTimes(Value value) {
+  Operation *parent = value.getParentBlock()->getParentOp();
+  return isa<FunctionOpInterface>(parent)
+             ? 1
+             : getTimes(value.getParentBlock()->getTerminator());
+}
+
+/// The result of a loop or conditional whose layout `value` shares, if any.
+static Value getCarrier(Value value) {
+  if (auto arg = dyn_cast<BlockArgument>(value)) {
+    Operation *parent = arg.getOwner()->getParentOp();
+    if (!isa<ForOp, WhileOp>(parent))
+      return {};
+    // Counters come before what is carried.
+    int64_t index =
+        int64_t(arg.getArgNumber()) -
+        (arg.getOwner()->getNumArguments() - parent->getNumResults());
+    return index < 0 ? Value() : parent->getResult(index);
+  }
+  return isa<ForOp, WhileOp, CaseOp>(value.getDefiningOp()) ? value : Value();
+}
+
+/// The same for what a value becomes.
+static Value getCarrier(OpOperand &use) {
+  Operation *op = use.getOwner();
+  if (isa<ForOp, WhileOp>(op))
+    return op->getResult(use.getOperandNumber());
+  if (!isa<YieldOp>(op))
+    return {};
+  // The condition of a loop is a scalar that all devices must know.
+  auto loop = dyn_cast<WhileOp>(op->getParentOp());
+  if (loop && op->getParentRegion() == &loop.getCond())
+    return {};
+  return op->getParentOp()->getResult(use.getOperandNumber());
+}
+
 /// Strategy sets of all ops, in program order, so that it is known which values
-/// may be partial.
+/// may be partial. What a loop carries may be what its body makes, so that its
+/// kinds grow to a fixpoint.
 void PartitionProblem::enumerate() {
   llvm::DenseMap<Value, KindSet> partial;
+  while (enumerate(partial)) {
+  }
   for (Operation *op : ops) {
-    if (isFixed(op))
+    if (!isa<ForOp, WhileOp, CaseOp>(op))
       continue;
+    for (Value result : op->getResults()) {
+      carriers[result].set = &context.getCarried(
+          cast<RankedTensorType>(result.getType()),
+          context.table.lookup(result), partial.lookup(result));
+    }
+  }
+}
+
+/// One round; returns whether loops carry kinds that it did not know of.
+bool PartitionProblem::enumerate(llvm::DenseMap<Value, KindSet> &partial) {
+  bool grew = false;
+  auto getKinds = [&](Value value) {
+    Value carrier = getCarrier(value);
+    return partial.lookup(carrier ? carrier : value);
+  };
+  for (Operation *op : ops) {
+    if (isFixed(op)) {
+      for (OpOperand &use : op->getOpOperands())
+        if (Value carrier = getCarrier(use)) {
+          KindSet &kinds = partial[carrier];
+          KindSet more = kinds | getKinds(use.get());
+          grew |= std::exchange(kinds, more) != more;
+        }
+      continue;
+    }
     OpState &state = states[op];
     if (auto constraint = dyn_cast<ConstraintOp>(op)) {
       // Not a choice: the user made it.
@@ -92,20 +199,28 @@ void PartitionProblem::enumerate() {
     }
     SmallVector<KindSet> kinds;
     for (Value operand : op->getOperands())
-      kinds.push_back(partial.lookup(operand));
+      kinds.push_back(getKinds(operand));
     state.set = &context.strategies.get(op, kinds);
     KindSet made = getPartialKinds(
         op, cast<ShardingRuleOpInterface>(op).getShardingRule(), kinds);
     for (Value result : op->getResults())
       partial[result] = made;
   }
+  return grew;
 }
 
 PartitionProblem::Port PartitionProblem::fix(const TensorSharding &layout) {
   return {nullptr, &context.getSingle(layout), context.getIdentity(1)};
 }
 
+PartitionProblem::Port PartitionProblem::getPort(Value carrier) {
+  OpState &state = carriers.find(carrier)->second;
+  return {&state.node, &state.set->layouts[0], state.set->ports[0]};
+}
+
 PartitionProblem::Port PartitionProblem::getProducer(Value value) {
+  if (Value carrier = getCarrier(value))
+    return getPort(carrier);
   if (Operation *op = value.getDefiningOp()) {
     auto it = states.find(op);
     if (it != states.end() && it->second.set) {
@@ -115,7 +230,7 @@ PartitionProblem::Port PartitionProblem::getProducer(Value value) {
               it->second.set->ports[tensor]};
     }
   }
-  // From outside, or tied by data flow: as propagation left it.
+  // From outside: as propagation left it.
   const TensorSharding *sharding = context.table.lookup(value);
   return fix(sharding ? sharding->getLayout()
                       : TensorSharding::replicate(
@@ -136,16 +251,6 @@ static TensorSharding getFixedRequirement(ShardingTable &table, OpOperand &use,
     return table
         .resolve(cast<ShardingAttr>(manual.getInShardings()[index]), rank)
         .getLayout();
-  if (auto loop = dyn_cast<LoopLikeOpInterface>(op))
-    return layoutOf(op->getResult(index));
-  if (isa<YieldOp>(op)) {
-    Operation *parent = op->getParentOp();
-    // The condition of a loop is a scalar that all devices must know.
-    auto loop = dyn_cast<WhileOp>(parent);
-    if (loop && op->getParentRegion() == &loop.getCond())
-      return TensorSharding::replicate(rank);
-    return layoutOf(parent->getResult(index));
-  }
   if (auto function = dyn_cast_or_null<FunctionOpInterface>(op->getParentOp());
       function && op->hasTrait<OpTrait::IsTerminator>()) {
     if (auto sharding =
@@ -153,12 +258,15 @@ static TensorSharding getFixedRequirement(ShardingTable &table, OpOperand &use,
       return table.resolve(sharding, rank).getLayout();
     return TensorSharding::replicate(rank);
   }
-  if (isa<CaseOp>(op))
+  // The index of a branch, the condition of a loop.
+  if (isa<CaseOp, YieldOp>(op))
     return TensorSharding::replicate(rank);
   return layoutOf(fallback);
 }
 
 std::optional<PartitionProblem::Port> PartitionProblem::getUse(OpOperand &use) {
+  if (Value carrier = getCarrier(use))
+    return getPort(carrier);
   auto it = states.find(use.getOwner());
   if (it != states.end() && it->second.set) {
     unsigned tensor = use.getOperandNumber();
@@ -170,9 +278,15 @@ std::optional<PartitionProblem::Port> PartitionProblem::getUse(OpOperand &use) {
   return fix(getFixedRequirement(context.table, use, use.get()));
 }
 
-void PartitionProblem::connect(Type type, Port from, Port to) {
+void PartitionProblem::connect(Type type, Port from, Port to, double times) {
+  // Carried on as it is.
+  if (from.node && from.node == to.node)
+    return;
+  // An edge runs from the earlier node to the later; what a loop's body hands
+  // to the next turn flows backwards.
+  bool isBackward = from.node && to.node && *from.node > *to.node;
   const CostMatrix &matrix =
-      context.getMatrix(type, *from.layouts, *to.layouts);
+      context.getMatrix(type, *from.layouts, *to.layouts, times, isBackward);
   // Where one side has a single layout, the other pays by itself.
   if (from.layouts->size() == 1) {
     if (to.node)
@@ -180,6 +294,8 @@ void PartitionProblem::connect(Type type, Port from, Port to) {
   } else if (to.layouts->size() == 1) {
     labeling.addCosts(*from.node, from.ports, matrix.values);
   } else {
+    if (isBackward)
+      std::swap(from, to);
     labeling.addEdge(*from.node, from.ports, *to.node, to.ports, matrix);
   }
 }
@@ -190,7 +306,8 @@ void PartitionProblem::connect(Type type, Port from, Port to) {
 void PartitionProblem::addFlow(Value value) {
   if (!isa<RankedTensorType>(value.getType()))
     return;
-  Flow flow{value.getType(), getProducer(value), {}, nullptr, 0};
+  Flow flow{
+      value.getType(), getProducer(value), {}, getTimes(value), nullptr, 0};
   for (OpOperand &use : value.getUses())
     if (states.count(use.getOwner()) || isFixed(use.getOwner()))
       if (std::optional<Port> port = getUse(use))
@@ -212,10 +329,10 @@ void PartitionProblem::connect(const Flow &flow) {
   if (flow.shared) {
     source = {&flow.node, flow.shared,
               context.getIdentity(flow.shared->size())};
-    connect(flow.type, flow.producer, source);
+    connect(flow.type, flow.producer, source, flow.times);
   }
   for (const Port &use : flow.uses)
-    connect(flow.type, source, use);
+    connect(flow.type, source, use, flow.times);
 }
 
 double PartitionProblem::solve() {
@@ -225,19 +342,28 @@ double PartitionProblem::solve() {
   llvm::DenseSet<Value> outside;
   for (Operation *op : ops)
     for (Value operand : op->getOperands())
-      if (!states.count(operand.getDefiningOp()) &&
+      if (!states.count(operand.getDefiningOp()) && !getCarrier(operand) &&
           outside.insert(operand).second)
         addFlow(operand);
+  auto addNode = [&](OpState &state, double times) {
+    std::vector<double> costs;
+    for (const Strategy &strategy : state.set->strategies)
+      costs.push_back(times * strategy.cost);
+    state.node = labeling.addNode(costs);
+  };
   for (Operation *op : ops) {
-    if (auto it = states.find(op); it != states.end()) {
-      std::vector<double> costs;
-      for (const Strategy &strategy : it->second.set->strategies)
-        costs.push_back(strategy.cost);
-      it->second.node = labeling.addNode(costs);
-    }
-    for (Value result : op->getResults())
+    if (auto it = states.find(op); it != states.end())
+      addNode(it->second, getTimes(op));
+    for (Value result : op->getResults()) {
+      if (auto it = carriers.find(result); it != carriers.end())
+        addNode(it->second, getTimes(op));
       if (!outside.count(result))
         addFlow(result);
+    }
+    for (Region &region : op->getRegions())
+      for (Value arg : region.getArguments())
+        if (getCarrier(arg))
+          addFlow(arg);
   }
   for (const Flow &flow : flows)
     connect(flow);
@@ -245,7 +371,14 @@ double PartitionProblem::solve() {
   return solution.cost;
 }
 
+TensorSharding PartitionProblem::getCarriedLayout(Value carrier) const {
+  const OpState &state = carriers.find(carrier)->second;
+  return state.set->strategies[solution.labels[state.node]].tensors[0];
+}
+
 TensorSharding PartitionProblem::getLayout(Value value) const {
+  if (Value carrier = getCarrier(value))
+    return getCarriedLayout(carrier);
   if (Operation *op = value.getDefiningOp()) {
     auto it = states.find(op);
     if (it != states.end()) {
@@ -263,6 +396,8 @@ TensorSharding PartitionProblem::getLayout(Value value) const {
 
 TensorSharding PartitionProblem::getRequirement(Operation *op,
                                                 unsigned index) const {
+  if (Value carrier = getCarrier(op->getOpOperand(index)))
+    return getCarriedLayout(carrier);
   auto it = states.find(op);
   if (it == states.end())
     return getFixedRequirement(context.table, op->getOpOperand(index),

@@ -37,6 +37,11 @@ public:
   const Layouts &getSingle(const TensorSharding &layout);
   /// A choice that the user has made: all tensors of the op have this layout.
   const StrategySet &getFixed(const TensorSharding &layout);
+  /// The layouts in which a loop may carry a value of `type` on, or branches
+  /// may hand it out: any, but for what an annotation has closed.
+  const StrategySet &getCarried(mlir::RankedTensorType type,
+                                const TensorSharding *annotation,
+                                KindSet kinds);
   /// All layouts of some lists, which it handed out itself or has in a strategy
   /// set, each once.
   const Layouts &getUnion(llvm::ArrayRef<const Layouts *> lists);
@@ -45,9 +50,10 @@ public:
     return llvm::ArrayRef(identity).take_front(size);
   }
   /// The price of getting a tensor of `type` from each of `from` to each of
-  /// `to`, lists as for getUnion().
+  /// `to`, lists as for getUnion(), so many times. Transposed, `to` makes the
+  /// rows.
   const CostMatrix &getMatrix(mlir::Type type, const Layouts &from,
-                              const Layouts &to);
+                              const Layouts &to, double times, bool transposed);
   double getReshardCost(mlir::Type type, const TensorSharding &from,
                         const TensorSharding &to);
 
@@ -60,8 +66,12 @@ private:
   llvm::DenseMap<mlir::Attribute, std::unique_ptr<Layouts>> singles;
   llvm::DenseMap<mlir::Attribute, std::unique_ptr<StrategySet>> fixed;
   std::map<std::vector<const Layouts *>, Layouts> unions;
-  std::map<std::tuple<const void *, const Layouts *, const Layouts *>,
-           CostMatrix>
+  llvm::DenseMap<std::tuple<mlir::Type, mlir::Attribute, KindSet>,
+                 std::unique_ptr<StrategySet>>
+      carried;
+  std::map<
+      std::tuple<const void *, const Layouts *, const Layouts *, double, bool>,
+      CostMatrix>
       matrices;
   std::vector<uint16_t> identity;
 };
@@ -95,6 +105,7 @@ private:
     mlir::Type type;
     Port producer;
     llvm::SmallVector<Port, 2> uses;
+    double times;          ///< How often a reshard of it runs.
     const Layouts *shared; ///< What the node chooses from, null without one.
     unsigned node;
   };
@@ -104,17 +115,23 @@ private:
   };
 
   void enumerate();
+  bool enumerate(llvm::DenseMap<mlir::Value, KindSet> &partial);
+  Port getPort(mlir::Value carrier);
+  TensorSharding getCarriedLayout(mlir::Value carrier) const;
   Port fix(const TensorSharding &layout);
   Port getProducer(mlir::Value value);
   void addFlow(mlir::Value value);
   void connect(const Flow &flow);
   std::optional<Port> getUse(mlir::OpOperand &use);
-  void connect(mlir::Type type, Port from, Port to);
+  void connect(mlir::Type type, Port from, Port to, double times);
   bool isFixed(mlir::Operation *op) const;
 
   PartitionContext &context;
   llvm::SmallVector<mlir::Operation *> ops;
   llvm::DenseMap<mlir::Operation *, OpState> states;
+  /// Results of loops and conditionals: one choice for the result, what the
+  /// body gets and what it yields.
+  llvm::DenseMap<mlir::Value, OpState> carriers;
   Labeling labeling;
   Labeling::Solution solution;
   std::vector<Flow> flows;

@@ -13,6 +13,9 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::spmd;
 
+static constexpr ReduceKind kAllKinds[] = {ReduceKind::Sum, ReduceKind::Max,
+                                           ReduceKind::Min};
+
 KindSet tp::getPartialKinds(Operation *op, const ShardingRule &rule,
                             ArrayRef<KindSet> operands) {
   KindSet kinds = 0;
@@ -21,8 +24,7 @@ KindSet tp::getPartialKinds(Operation *op, const ShardingRule &rule,
       kinds |= toSet(factor.reduce);
   if (auto linear = dyn_cast<LinearOpInterface>(op))
     for (auto [i, set] : llvm::enumerate(operands))
-      for (ReduceKind kind :
-           {ReduceKind::Sum, ReduceKind::Max, ReduceKind::Min})
+      for (ReduceKind kind : kAllKinds)
         if ((set & toSet(kind)) &&
             linear.getLinearity(i, kind) != Linearity::None)
           kinds |= toSet(kind);
@@ -41,27 +43,49 @@ struct Flow {
 class Enumeration {
 public:
   Enumeration(Operation *op, ArrayRef<AxisRef> atoms, const CostModel &cost,
-              ArrayRef<KindSet> partial, StrategySet &out)
-      : op(op), atoms(atoms), cost(cost), out(out),
+              ArrayRef<KindSet> partial)
+      : op(op), atoms(atoms), cost(cost),
         rule(cast<ShardingRuleOpInterface>(op).getShardingRule()) {
+    collectFlows(partial);
+    prepare();
+  }
+  /// Of an identity, which costs nothing.
+  Enumeration(RankedTensorType type, ArrayRef<AxisRef> atoms,
+              const CostModel &cost, KindSet kinds)
+      : type(type), atoms(atoms), cost(cost) {
+    RuleBuilder builder(1, 1);
+    for (int64_t size : type.getShape()) {
+      unsigned factor = builder.addFactor(size);
+      builder.addDim(0, factor);
+      builder.addDim(1, factor);
+    }
+    rule = builder.build();
+    for (ReduceKind kind : kAllKinds)
+      if (kinds & toSet(kind))
+        flows.push_back({kind, {0}});
+    prepare();
+  }
+
+  std::vector<Strategy> run() {
+    assign(0);
+    return std::move(strategies);
+  }
+
+private:
+  void prepare() {
     for (auto [f, factor] : llvm::enumerate(rule.factors))
       if (factor.kind != FactorKind::Whole && factor.size > 1)
         free.push_back(f);
-    collectFlows(partial);
     contraction = isContraction(rule);
     axes.resize(rule.factors.size());
     flowAxes.resize(flows.size());
   }
 
-  void run() { assign(0); }
-
-private:
   void collectFlows(ArrayRef<KindSet> partial) {
     auto linear = dyn_cast<LinearOpInterface>(op);
     if (!linear)
       return;
-    for (ReduceKind kind :
-         {ReduceKind::Sum, ReduceKind::Max, ReduceKind::Min}) {
+    for (ReduceKind kind : kAllKinds) {
       Flow joint{kind, {}};
       bool arrives = false;
       for (unsigned i = 0; i < rule.operands.size(); ++i) {
@@ -150,7 +174,7 @@ private:
       strategy.tensors.push_back(result.getLayout());
     }
     strategy.cost = getCost(strategy, unreduced);
-    out.strategies.push_back(std::move(strategy));
+    strategies.push_back(std::move(strategy));
   }
 
   double getCost(const Strategy &strategy, ArrayRef<AxisRef> unreduced) {
@@ -166,17 +190,21 @@ private:
         share /= std::max<int64_t>(1, blocks.k < 2 * factor.size ? blocks.k
                                                                  : factor.size);
     }
-    if (auto costed = dyn_cast<CostOpInterface>(op))
+    if (auto costed = dyn_cast_if_present<CostOpInterface>(op))
       work.flops = costed.getFlops(sizes) * share;
-    auto addBytes = [&](Value value, const TensorSharding &layout) {
-      auto type = cast<RankedTensorType>(value.getType());
-      work.bytes += getVolume(getLocalShape(layout, type.getShape())) *
-                    getElementBytes(type);
+    auto addBytes = [&](Type of, const TensorSharding &layout) {
+      ArrayRef<int64_t> shape = cast<RankedTensorType>(of).getShape();
+      work.bytes +=
+          getVolume(getLocalShape(layout, shape)) * getElementBytes(of);
     };
-    for (auto [i, operand] : llvm::enumerate(op->getOperands()))
-      addBytes(operand, strategy.tensors[i]);
-    for (auto [i, result] : llvm::enumerate(op->getResults()))
-      addBytes(result, strategy.tensors[rule.operands.size() + i]);
+    if (op) {
+      for (auto [i, operand] : llvm::enumerate(op->getOperands()))
+        addBytes(operand.getType(), strategy.tensors[i]);
+      for (auto [i, result] : llvm::enumerate(op->getResults()))
+        addBytes(result.getType(), strategy.tensors[rule.operands.size() + i]);
+    } else {
+      addBytes(type, strategy.tensors[0]);
+    }
     // Between equals, sum early: fewer values are partial.
     double flowing = 0;
     for (const AxisList &list : flowAxes)
@@ -185,10 +213,12 @@ private:
            flowing * 0.1 * cost.getLaunchPenalty(work.bytes);
   }
 
-  Operation *op;
+  /// What is computed, or the type of what is handed on.
+  Operation *op = nullptr;
+  RankedTensorType type;
   ArrayRef<AxisRef> atoms;
   const CostModel &cost;
-  StrategySet &out;
+  std::vector<Strategy> strategies;
   ShardingRule rule;
   SmallVector<unsigned> free;
   SmallVector<Flow> flows;
@@ -202,7 +232,7 @@ private:
 std::unique_ptr<StrategySet>
 StrategyEnumerator::enumerate(Operation *op, ArrayRef<KindSet> partial) {
   auto set = std::make_unique<StrategySet>();
-  Enumeration(op, atoms, cost, partial, *set).run();
+  set->strategies = Enumeration(op, atoms, cost, partial).run();
   unsigned tensors = op->getNumOperands() + op->getNumResults();
   set->layouts.resize(tensors);
   set->ports.resize(tensors);
@@ -215,6 +245,11 @@ StrategyEnumerator::enumerate(Operation *op, ArrayRef<KindSet> partial) {
         layouts.push_back(strategy.tensors[t]);
     }
   return set;
+}
+
+std::vector<Strategy> StrategyEnumerator::getIdentity(RankedTensorType type,
+                                                      KindSet kinds) {
+  return Enumeration(type, atoms, cost, kinds).run();
 }
 
 std::vector<const void *> tp::getStructure(Operation *op) {

@@ -50,6 +50,9 @@ public:
 
   /// `partial[i]`: the kinds in which operand i may arrive unreduced.
   const StrategySet &get(mlir::Operation *op, llvm::ArrayRef<KindSet> partial);
+  /// The ways to hold a tensor of `type` that is only handed on, perhaps
+  /// unreduced in one of `kinds`: as its operand 0, each once.
+  std::vector<Strategy> getIdentity(mlir::RankedTensorType type, KindSet kinds);
 
 private:
   std::unique_ptr<StrategySet> enumerate(mlir::Operation *op,
