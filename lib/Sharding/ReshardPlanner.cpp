@@ -95,11 +95,11 @@ static std::vector<Leg> reduceGatherSlice(const Problem &problem) {
 static int64_t getScale(const DigitSystem &digits) { return getSize(digits); }
 
 /// Searches with whole digits, then, unless the best possible is found, with
-/// parts of them. Limits are numbers of steps looked at, about 1 us each.
+/// parts of them. `limit` is a number of steps looked at, about 1 us each.
 static bool searchAll(const Problem &problem, const LinkModel &links,
-                      ArrayRef<DigitSystem> coarse,
+                      ArrayRef<DigitSystem> coarse, unsigned limit,
                       llvm::function_ref<bool()> isSettled, Path &path) {
-  constexpr unsigned limit = 100000, fineLimit = 10000;
+  unsigned fineLimit = limit / 10;
   if (!search(problem, links, coarse, /*greedy=*/false, limit, path))
     return search(problem, links, coarse, /*greedy=*/true, limit, path);
   if (isSettled())
@@ -112,7 +112,7 @@ static bool searchAll(const Problem &problem, const LinkModel &links,
                 path);
 }
 
-static ReshardPlan makePlan(const Problem &problem) {
+static ReshardPlan makePlan(const Problem &problem, unsigned limit) {
   ReshardPlan plan;
   plan.from = problem.from;
   SmallVector<DigitSystem, 2> coarse = getCoarseSystems(problem);
@@ -142,7 +142,7 @@ static ReshardPlan makePlan(const Problem &problem) {
            path.cost.launches == bound.launches;
   };
   if (!isSettled()) {
-    plan.complete = searchAll(problem, links, coarse, isSettled, path);
+    plan.complete = searchAll(problem, links, coarse, limit, isSettled, path);
     describe(path.legs, path.cost);
   }
   plan.cost = links.toCost(path.cost.ticks);
@@ -165,6 +165,7 @@ const ReshardPlan &ReshardPlanner::plan(const TensorSharding &from,
                  llvm::SmallVector<int64_t, 4>(shape), elementBytes};
   auto [it, isNew] = plans.try_emplace(query);
   if (isNew)
-    it->second = makePlan({mesh, query.from, query.to, shape, elementBytes});
+    it->second = makePlan({mesh, query.from, query.to, shape, elementBytes},
+                          effort == PlanEffort::Full ? 100000 : 200);
   return it->second;
 }

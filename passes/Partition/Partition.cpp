@@ -195,14 +195,17 @@ private:
     SmallVector<Value> values;
     SmallVector<Operation *> parts;
 
-    explicit Substitute(DecomposeOpInterface decomposable) : op(decomposable) {
+    Substitute(DecomposeOpInterface decomposable, ShardingTable &table)
+        : op(decomposable) {
       OpBuilder builder(op);
       Operation *before = op->getPrevNode();
       values = decomposable.decompose(builder);
       for (Operation *part = before ? before->getNextNode()
                                     : &op->getBlock()->front();
-           part != op; part = part->getNextNode())
+           part != op; part = part->getNextNode()) {
+        inferShardings(part, table);
         parts.push_back(part);
+      }
       op->replaceAllUsesWith(values);
     }
     void accept() { op->erase(); }
@@ -234,7 +237,7 @@ private:
     for (ArrayRef<Operation *> members : groups) {
       std::vector<Substitute> substitutes;
       for (Operation *op : members)
-        substitutes.emplace_back(cast<DecomposeOpInterface>(op));
+        substitutes.emplace_back(cast<DecomposeOpInterface>(op), table);
       llvm::SmallPtrSet<Operation *, 8> replaced(members.begin(),
                                                  members.end());
       SmallVector<Operation *> ops = collectOps();

@@ -62,7 +62,8 @@ PartitionContext::getCarried(RankedTensorType type,
   StrategySet &set = *it->second;
   set.layouts.resize(1);
   set.ports.resize(1);
-  for (const Strategy &strategy : strategies.getIdentity(type, kinds)) {
+  for (const Strategy &strategy :
+       strategies.getIdentity(type, annotation, kinds)) {
     const TensorSharding &layout = strategy.tensors[0];
     bool differs = false;
     if (annotation)

@@ -28,8 +28,9 @@ class PartitionContext {
 public:
   PartitionContext(ShardingTable &table, llvm::ArrayRef<AxisRef> atoms,
                    const CostModel &cost)
-      : table(table), cost(cost), planner(table.getMesh()),
-        strategies(atoms, cost), identity(UINT16_MAX) {
+      : table(table), cost(cost),
+        planner(table.getMesh(), PlanEffort::Estimate),
+        strategies(table, atoms, cost), identity(UINT16_MAX) {
     std::iota(identity.begin(), identity.end(), 0);
   }
 

@@ -8,6 +8,7 @@
 #include "tpopt/Sharding/Projection.h"
 
 #include <algorithm>
+#include <numeric>
 
 using namespace mlir;
 using namespace tp;
@@ -39,6 +40,9 @@ struct Flow {
   SmallVector<unsigned, 2> operands;
 };
 
+/// The axes of every factor, then those of every flow.
+using Assignment = SmallVector<AxisList, 8>;
+
 /// Assigns atoms to factors and flows, one after the other.
 class Enumeration {
 public:
@@ -66,10 +70,41 @@ public:
     prepare();
   }
 
-  std::vector<Strategy> run() {
-    assign(0);
-    return std::move(strategies);
+  /// All strategies; false if there are more than `limit`.
+  bool run(size_t limit) {
+    this->limit = limit;
+    assign(0, nullptr, 0);
+    return !isOver();
   }
+
+  /// At most `count` strategies: those that differ least from what the tensors'
+  /// `shardings` ask for, none where they are not known, and among equals the
+  /// cheapest. Finds them by limited discrepancy search (Harvey and Ginsberg,
+  /// 1995).
+  void runNear(ArrayRef<const TensorSharding *> shardings, size_t count) {
+    limit = kMaxTried;
+    std::vector<Assignment> bases = getBases(shardings);
+    std::vector<Strategy> near;
+    for (unsigned distance = 0; distance <= atoms.size() && !isOver();
+         ++distance) {
+      for (const Assignment &base : bases)
+        assign(0, &base, distance);
+      std::vector<unsigned> order(found.size());
+      std::iota(order.begin(), order.end(), 0);
+      llvm::sort(order, [&](unsigned a, unsigned b) {
+        return std::pair(found[a].cost, a) < std::pair(found[b].cost, b);
+      });
+      for (unsigned i : order)
+        if (near.size() < count)
+          near.push_back(std::move(found[i]));
+      found.clear();
+      if (near.size() == count)
+        break;
+    }
+    found = std::move(near);
+  }
+
+  std::vector<Strategy> take() { return std::move(found); }
 
 private:
   void prepare() {
@@ -77,9 +112,10 @@ private:
       if (factor.kind != FactorKind::Whole && factor.size > 1)
         free.push_back(f);
     contraction = isContraction(rule);
-    axes.resize(rule.factors.size());
-    flowAxes.resize(flows.size());
+    lists.resize(rule.factors.size() + flows.size());
   }
+
+  bool isOver() const { return found.size() > limit || tried > kMaxTried; }
 
   void collectFlows(ArrayRef<KindSet> partial) {
     auto linear = dyn_cast<LinearOpInterface>(op);
@@ -103,34 +139,97 @@ private:
     }
   }
 
-  /// All choices for atom `i`, with what came before fixed.
-  void assign(unsigned i) {
+  MutableArrayRef<AxisList> factorAxes() {
+    return MutableArrayRef(lists).take_front(rule.factors.size());
+  }
+  MutableArrayRef<AxisList> flowAxes() {
+    return MutableArrayRef(lists).drop_front(rule.factors.size());
+  }
+
+  /// For each tensor the assignment that cuts it as it lies; what it leaves
+  /// idle goes where another one has it. And the one where all is idle.
+  std::vector<Assignment> getBases(ArrayRef<const TensorSharding *> shardings) {
+    std::vector<Assignment> asked;
+    for (auto [t, sharding] : llvm::enumerate(shardings)) {
+      if (!sharding)
+        continue;
+      Assignment &base = asked.emplace_back(lists.size());
+      TensorProjection projection = project(rule, t, *sharding);
+      for (unsigned f : free)
+        for (const AxisRef &axis : projection[f].axes)
+          for (const AxisRef &atom : atoms)
+            if (axis.contains(atom))
+              base[f].push_back(atom);
+    }
+    std::vector<Assignment> bases{Assignment(lists.size())};
+    for (const Assignment &first : asked) {
+      Assignment base = first;
+      AxisList used;
+      for (const AxisList &list : base)
+        llvm::append_range(used, list);
+      for (const Assignment &other : asked)
+        for (auto [list, more] : llvm::zip_equal(base, other))
+          for (const AxisRef &atom : more)
+            if (!llvm::is_contained(used, atom)) {
+              list.push_back(atom);
+              used.push_back(atom);
+            }
+      if (!llvm::is_contained(bases, base))
+        bases.push_back(base);
+    }
+    return bases;
+  }
+
+  /// All choices for the atoms from `i` on, with what came before fixed; with a
+  /// `base`, those that leave it at exactly `distance` atoms.
+  void assign(unsigned i, const Assignment *base, unsigned distance) {
+    if (isOver())
+      return;
     if (i == atoms.size()) {
-      emit();
+      ++tried;
+      if (distance == 0)
+        emit();
       return;
     }
-    assign(i + 1); // idle
-    auto tryList = [&](AxisList &list) {
-      AxisList saved = list;
+    // Continues with atom `i` where it is now.
+    auto next = [&](bool agrees) {
+      if (!base || agrees)
+        assign(i + 1, base, distance);
+      else if (distance > 0)
+        assign(i + 1, base, distance - 1);
+    };
+    const AxisRef &atom = atoms[i];
+    next(!base || llvm::none_of(*base, [&](const AxisList &list) {
+      return llvm::is_contained(list, atom);
+    }));
+    for (unsigned f : free) {
+      AxisList saved = lists[f];
+      ArrayRef<AxisRef> wanted;
+      if (base)
+        wanted = (*base)[f];
+      const auto *place = llvm::find(wanted, atom);
       // Every place in the list: the order of axes on a dimension matters.
       for (unsigned at = 0; at <= saved.size(); ++at) {
+        auto [before, behind] = std::pair(ArrayRef(saved).take_front(at),
+                                          ArrayRef(saved).drop_front(at));
         // Parts of one axis stay in order, so that they merge.
-        if (llvm::any_of(llvm::drop_begin(saved, at), [&](const AxisRef &a) {
-              return a.axis == atoms[i].axis;
-            }))
+        if (llvm::any_of(behind,
+                         [&](const AxisRef &a) { return a.axis == atom.axis; }))
           continue;
-        list = saved;
-        list.insert(list.begin() + at, atoms[i]);
-        assign(i + 1);
+        auto isWantedBefore = [&](const AxisRef &a) {
+          return llvm::find(wanted, a) < place;
+        };
+        lists[f] = saved;
+        lists[f].insert(lists[f].begin() + at, atom);
+        next(place != wanted.end() && llvm::all_of(before, isWantedBefore) &&
+             llvm::none_of(behind, isWantedBefore));
       }
-      list = saved;
-    };
-    for (unsigned f : free)
-      tryList(axes[f]);
-    for (AxisList &list : flowAxes) {
+      lists[f] = saved;
+    }
+    for (AxisList &list : flowAxes()) {
       AxisList saved = list;
-      list.push_back(atoms[i]);
-      assign(i + 1);
+      list.push_back(atom);
+      next(false);
       list = saved;
     }
   }
@@ -148,19 +247,19 @@ private:
       unreduced.append(list.begin(), list.end());
       return true;
     };
-    for (auto [f, list] : llvm::enumerate(axes))
+    for (auto [f, list] : llvm::enumerate(factorAxes()))
       if (rule.factors[f].kind == FactorKind::Reduction &&
           !addUnreduced(rule.factors[f].reduce, list))
         return;
-    for (auto [flow, list] : llvm::zip(flows, flowAxes))
+    for (auto [flow, list] : llvm::zip(flows, flowAxes()))
       if (!addUnreduced(flow.kind, list))
         return;
 
     // The layouts these axes give, if there are any.
     OpShardings shardings;
-    if (getShardings(rule, axes, shardings))
+    if (getShardings(rule, factorAxes(), shardings))
       return;
-    for (auto [flow, list] : llvm::zip(flows, flowAxes))
+    for (auto [flow, list] : llvm::zip(flows, flowAxes()))
       for (unsigned operand : flow.operands) {
         shardings.operands[operand].unreduced.append(list.begin(), list.end());
         shardings.operands[operand].kind = flow.kind;
@@ -174,7 +273,9 @@ private:
       strategy.tensors.push_back(result.getLayout());
     }
     strategy.cost = getCost(strategy, unreduced);
-    strategies.push_back(std::move(strategy));
+    // Several bases may be near.
+    if (seen.insert(lists).second)
+      found.push_back(std::move(strategy));
   }
 
   double getCost(const Strategy &strategy, ArrayRef<AxisRef> unreduced) {
@@ -182,7 +283,7 @@ private:
     work.contraction = contraction;
     SmallVector<int64_t> sizes;
     double share = 1; // of a device, if padding does not count
-    for (auto [factor, list] : llvm::zip(rule.factors, axes)) {
+    for (auto [factor, list] : llvm::zip(rule.factors, factorAxes())) {
       BlockLayout blocks{factor.size, getSize(list)};
       sizes.push_back(cost.countsPadding() ? blocks.block() : factor.size);
       // Devices with nothing at all do not count where they are the most.
@@ -207,7 +308,7 @@ private:
     }
     // Between equals, sum early: fewer values are partial.
     double flowing = 0;
-    for (const AxisList &list : flowAxes)
+    for (const AxisList &list : flowAxes())
       flowing += list.size();
     return cost.getCompute(work) +
            flowing * 0.1 * cost.getLaunchPenalty(work.bytes);
@@ -218,21 +319,26 @@ private:
   RankedTensorType type;
   ArrayRef<AxisRef> atoms;
   const CostModel &cost;
-  std::vector<Strategy> strategies;
   ShardingRule rule;
   SmallVector<unsigned> free;
   SmallVector<Flow> flows;
   bool contraction;
   /// The choice under construction.
-  SmallVector<AxisList> axes, flowAxes;
+  Assignment lists;
+  std::set<Assignment> seen;
+  std::vector<Strategy> found;
+  /// Assignments that fit no tensor cost time, too.
+  static constexpr size_t kMaxTried = 1 << 14;
+  size_t limit = 0, tried = 0;
 };
 
 } // namespace
 
-std::unique_ptr<StrategySet>
-StrategyEnumerator::enumerate(Operation *op, ArrayRef<KindSet> partial) {
+/// The set of some strategies, with the layouts that occur in them.
+static std::unique_ptr<StrategySet> makeSet(Operation *op,
+                                            std::vector<Strategy> strategies) {
   auto set = std::make_unique<StrategySet>();
-  set->strategies = Enumeration(op, atoms, cost, partial).run();
+  set->strategies = std::move(strategies);
   unsigned tensors = op->getNumOperands() + op->getNumResults();
   set->layouts.resize(tensors);
   set->ports.resize(tensors);
@@ -247,9 +353,19 @@ StrategyEnumerator::enumerate(Operation *op, ArrayRef<KindSet> partial) {
   return set;
 }
 
-std::vector<Strategy> StrategyEnumerator::getIdentity(RankedTensorType type,
-                                                      KindSet kinds) {
-  return Enumeration(type, atoms, cost, kinds).run();
+// Plans grow with the square of the strategies. Two axes and the factors of a
+// transformer's ops make fewer than these.
+static constexpr size_t kMaxStrategies = 64, kNearStrategies = 24;
+
+std::vector<Strategy>
+StrategyEnumerator::getIdentity(RankedTensorType type,
+                                const TensorSharding *sharding, KindSet kinds) {
+  Enumeration all(type, atoms, cost, kinds);
+  if (all.run(kMaxStrategies))
+    return all.take();
+  Enumeration near(type, atoms, cost, kinds);
+  near.runNear({sharding, sharding}, kNearStrategies);
+  return near.take();
 }
 
 std::vector<const void *> tp::getStructure(Operation *op) {
@@ -268,8 +384,58 @@ const StrategySet &StrategyEnumerator::get(Operation *op,
   std::vector<const void *> key = getStructure(op);
   for (KindSet kinds : partial)
     key.push_back(reinterpret_cast<const void *>(uintptr_t(kinds)));
+  if (!large.count(key)) {
+    std::unique_ptr<StrategySet> &set = sets[key];
+    if (set)
+      return *set;
+    Enumeration all(op, atoms, cost, partial);
+    if (all.run(kMaxStrategies)) {
+      set = makeSet(op, all.take());
+      return *set;
+    }
+    large.insert(key);
+  }
+  // Too many: which of them count depends on where the op stands.
+  SmallVector<const TensorSharding *> shardings;
+  for (Value value :
+       llvm::concat<Value>(SmallVector<Value>(op->getOperands()),
+                           SmallVector<Value>(op->getResults()))) {
+    shardings.push_back(table.lookup(value));
+    key.push_back(getSharding(value).getAsOpaquePointer());
+  }
   std::unique_ptr<StrategySet> &set = sets[key];
-  if (!set)
-    set = enumerate(op, partial);
+  if (!set) {
+    Enumeration near(op, atoms, cost, partial);
+    near.runNear(shardings, kNearStrategies);
+    set = makeSet(op, near.take());
+  }
   return *set;
+}
+
+void tp::inferShardings(Operation *op, ShardingTable &table) {
+  auto ruled = dyn_cast<ShardingRuleOpInterface>(op);
+  if (!ruled)
+    return;
+  ShardingRule rule = ruled.getShardingRule();
+  FactorAxes axes(rule.factors.size());
+  AxisList used;
+  for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
+    const TensorSharding *sharding = table.lookup(operand);
+    if (!sharding)
+      continue;
+    TensorProjection projection = project(rule, i, *sharding);
+    for (auto [list, factor] : llvm::zip_equal(axes, projection))
+      if (list.empty() && !overlap(used, factor.axes)) {
+        list = factor.axes;
+        llvm::append_range(used, list);
+      }
+  }
+  OpShardings shardings;
+  while (std::optional<Misfit> misfit = getShardings(rule, axes, shardings))
+    axes[misfit->factor].clear();
+  for (auto [result, sharding] :
+       llvm::zip_equal(op->getResults(), shardings.results)) {
+    sharding.unreduced.clear();
+    table.set(result, sharding);
+  }
 }

@@ -8,9 +8,11 @@
 
 #include "tpopt/Cost/Machine.h"
 #include "tpopt/Dialect/SPMD/SPMD.h"
+#include "tpopt/Program/ShardingTable.h"
 
 #include <map>
 #include <memory>
+#include <set>
 #include <vector>
 
 namespace tp {
@@ -40,28 +42,35 @@ struct StrategySet {
 
 /// Enumerates strategies: every part of the mesh may cut any factor that the op
 /// does not want whole, be left idle, or carry a partial value through a linear
-/// op. Equal ops share one set.
+/// op. Equal ops share one set. Many parts and many factors make too many; then
+/// those count that are near what propagation gave the op's tensors.
 class StrategyEnumerator {
 public:
   /// `atoms` are the parts of mesh axes that anything in the program uses,
   /// disjoint.
-  StrategyEnumerator(llvm::ArrayRef<AxisRef> atoms, const CostModel &cost)
-      : atoms(atoms.begin(), atoms.end()), cost(cost) {}
+  StrategyEnumerator(ShardingTable &table, llvm::ArrayRef<AxisRef> atoms,
+                     const CostModel &cost)
+      : table(table), atoms(atoms.begin(), atoms.end()), cost(cost) {}
 
   /// `partial[i]`: the kinds in which operand i may arrive unreduced.
   const StrategySet &get(mlir::Operation *op, llvm::ArrayRef<KindSet> partial);
   /// The ways to hold a tensor of `type` that is only handed on, perhaps
-  /// unreduced in one of `kinds`: as its operand 0, each once.
-  std::vector<Strategy> getIdentity(mlir::RankedTensorType type, KindSet kinds);
+  /// unreduced in one of `kinds`: as its operand 0, each once. If they are too
+  /// many, those near `sharding`, which may be null.
+  std::vector<Strategy> getIdentity(mlir::RankedTensorType type,
+                                    const TensorSharding *sharding,
+                                    KindSet kinds);
 
 private:
-  std::unique_ptr<StrategySet> enumerate(mlir::Operation *op,
-                                         llvm::ArrayRef<KindSet> partial);
+  using Key = std::vector<const void *>;
 
+  ShardingTable &table;
   llvm::SmallVector<AxisRef> atoms;
   const CostModel &cost;
   /// By everything of an op that strategies depend on.
-  std::map<std::vector<const void *>, std::unique_ptr<StrategySet>> sets;
+  std::map<Key, std::unique_ptr<StrategySet>> sets;
+  /// Ops with too many strategies, which depend on shardings besides.
+  std::set<Key> large;
 };
 
 /// Everything about an op that its strategies depend on: equal for equal ops of
@@ -71,6 +80,10 @@ std::vector<const void *> getStructure(mlir::Operation *op);
 /// The kinds in which results of `op` may be unreduced.
 KindSet getPartialKinds(mlir::Operation *op, const ShardingRule &rule,
                         llvm::ArrayRef<KindSet> operands);
+
+/// Gives the results of `op` the sharding that those of its operands suggest,
+/// for an op that propagation has not seen.
+void inferShardings(mlir::Operation *op, ShardingTable &table);
 
 } // namespace tp
 

@@ -201,11 +201,17 @@ struct ReshardPlan {
   std::string str(const Mesh &mesh) const;
 };
 
+/// How long to search. An estimate, for choosing among many layouts, gives up
+/// within a millisecond and may then cost more than the best plan.
+enum class PlanEffort : uint8_t { Full, Estimate };
+
 /// Plans reshards over one mesh and remembers them. Not thread-safe. The mesh
 /// must outlive the planner and not change.
 class ReshardPlanner {
 public:
-  explicit ReshardPlanner(const Mesh &mesh) : mesh(mesh) {}
+  explicit ReshardPlanner(const Mesh &mesh,
+                          PlanEffort effort = PlanEffort::Full)
+      : mesh(mesh), effort(effort) {}
 
   /// The cheapest way from `from` to `to`, which must be valid shardings of a
   /// tensor of this shape; only their layouts count. The reference stays valid
@@ -233,6 +239,7 @@ private:
   };
 
   const Mesh &mesh;
+  PlanEffort effort;
   std::unordered_map<Query, ReshardPlan, QueryHash> plans;
 };
 

@@ -1,0 +1,84 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Regions written for one device. What the user computes there is up to them,
+// so that these are regions in which every device computes its own part of a
+// value that has a meaning: element by element, with rings where blocks are
+// full.
+
+#include "Author.h"
+
+using namespace mlir;
+using namespace tp;
+using namespace tp::fuzz;
+using namespace tp::spmd;
+
+/// The device's number along `axes`, as many times as `like` has elements.
+static Value makePlace(Author &author, Value like, ArrayRef<AxisRef> axes) {
+  OpBuilder &builder = author.builder;
+  Value place = AxisIndexOp::create(
+      builder, author.loc, author.type({}, builder.getI32Type()),
+      FlatSymbolRefAttr::get(builder.getContext(), author.mesh.name),
+      toAttr(builder.getContext(), author.mesh, axes));
+  if (!Author::elementOf(like).isInteger(32))
+    place = ConvertOp::create(builder, author.loc,
+                              author.type({}, Author::elementOf(like)), place);
+  return BroadcastOp::create(builder, author.loc, like.getType(), place,
+                             ArrayRef<int64_t>());
+}
+
+static void addManual(Author &author) {
+  if (author.isIsolated())
+    return;
+  Value x = author.pick(Elements::Number, /*minRank=*/1);
+  RankedTensorType type = Author::typeOf(x);
+  // Whole axes, all of them manual.
+  TensorSharding layout = TensorSharding::replicate(type.getRank());
+  AxisList used;
+  for (DimSharding &dim : layout.dims)
+    if (std::optional<AxisRef> axis = author.drawAxis(used);
+        axis && axis->isFull(author.mesh) && axis->size > 1 &&
+        author.random.percent(70)) {
+      dim.axes.push_back(*axis);
+      used.push_back(*axis);
+    }
+  if (used.empty())
+    return;
+  OpBuilder &builder = author.builder;
+  ShardingAttr attribute = author.toAttr(layout);
+  auto manual = ManualOp::create(
+      builder, author.loc, type, x, builder.getArrayAttr({attribute}),
+      builder.getArrayAttr({attribute}),
+      toAttr(builder.getContext(), author.mesh, used));
+  Block *body = new Block();
+  manual.getBody().push_back(body);
+  auto local = RankedTensorType::get(getLocalShape(layout, type.getShape()),
+                                     type.getElementType());
+  Value value = body->addArgument(local, author.loc);
+  author.inIsolation(body, [&] {
+    for (int64_t i = author.random.draw(0, 3); i > 0; --i) {
+      AxisRef axis = author.random.pick(ArrayRef<AxisRef>(used));
+      bool isEven = true;
+      for (auto [dim, size] : llvm::zip_equal(layout.dims, type.getShape()))
+        isEven &= !BlockLayout{size, getSize(dim.axes)}.isUneven();
+      if (author.random.percent(40))
+        value = author
+                    .create("tp.add", {value, makePlace(author, value, axis)},
+                            local)
+                    ->getResult(0);
+      else if (isEven)
+        value = ShiftOp::create(
+            builder, author.loc, local, value, author.mesh.axes[axis.axis].name,
+            author.random.draw(-3, 3),
+            author.random.pick<StringRef>({"wrap", "fill"}));
+      else
+        value = author.create("tp.neg", value, local)->getResult(0);
+    }
+    ReturnOp::create(builder, author.loc, value);
+  });
+  author.add(manual);
+}
+
+void tp::fuzz::addManualRegions(Generators &generators) {
+  generators["spmd.manual"] = addManual;
+}

@@ -1,0 +1,173 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// tp-fuzz-readers: damaged files for everything that reads files.
+//
+//   tp-fuzz-readers --seed=1 --count=600         100 files for each reader
+//   tp-fuzz-readers --reader=plan --time=60      one reader for a minute
+//   tp-fuzz-readers --reader=plan FILE           a file
+//
+// A file that crashes or hangs its reader is written to DIR/<reader>-<seed>, as
+// small as it gets. Exit 1 if there is one.
+
+#include "Driver.h"
+#include "Mutate.h"
+#include "Readers.h"
+
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+#include <chrono>
+#include <map>
+
+using namespace tp::fuzz;
+using llvm::StringRef;
+namespace cl = llvm::cl;
+
+static cl::opt<std::string> inputFile(cl::Positional, cl::desc("[FILE]"));
+static cl::opt<std::string> only("reader", cl::desc("This reader only"));
+static cl::opt<uint64_t> seed("seed", cl::desc("First seed"), cl::init(1));
+static cl::opt<uint64_t> count("count", cl::desc("How many files"),
+                               cl::init(1));
+static cl::opt<double> seconds("time", cl::desc("End after so many seconds"));
+static cl::opt<double> deadline("deadline",
+                                cl::desc("Seconds after which one hangs"),
+                                cl::init(20));
+static cl::opt<unsigned> jobs("jobs", cl::desc("Processes at a time"),
+                              cl::init(1));
+static cl::opt<std::string>
+    folder("out", cl::desc("Where failures are written"), cl::init("."));
+
+namespace {
+
+struct Subject {
+  const Reader *reader;
+  std::vector<std::string> examples;
+};
+
+std::string makeFolder() {
+  llvm::SmallString<128> path;
+  llvm::sys::fs::createUniqueDirectory("tp-fuzz", path);
+  return path.str().str();
+}
+
+/// The file of a seed.
+std::string makeFile(const Subject &subject, uint64_t fileSeed) {
+  Random random(fileSeed * 1000003 + 7);
+  const std::string &example =
+      random.pick(llvm::ArrayRef<std::string>(subject.examples));
+  return random.percent(1) ? example : mutate(example, random);
+}
+
+/// The smallest file, by leaving parts out, that ends its reader as well.
+std::string shrinkFile(const Reader &reader, std::string file,
+                       const std::string &scratch) {
+  auto fails = [&](const std::string &bytes) {
+    return !runTrial(
+                [&] {
+                  reader.read(bytes, scratch);
+                  return std::string();
+                },
+                deadline)
+                .death.empty();
+  };
+  for (size_t part = file.size() / 2; part > 0; part /= 2)
+    for (size_t at = 0; at + part <= file.size();) {
+      std::string smaller = file;
+      smaller.erase(at, part);
+      if (fails(smaller))
+        file = smaller;
+      else
+        at += part;
+    }
+  return file;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  cl::ParseCommandLineOptions(argc, argv, "damaged files\n");
+  std::vector<Subject> subjects;
+  for (const Reader &reader : getReaders())
+    if (only.empty() || only == reader.name)
+      subjects.push_back({&reader, {}});
+  if (subjects.empty()) {
+    llvm::errs() << "no reader is called '" << only << "'\n";
+    return 1;
+  }
+  std::string scratch = makeFolder();
+  if (!inputFile.empty()) {
+    auto buffer = llvm::MemoryBuffer::getFile(inputFile);
+    if (!buffer || only.empty()) {
+      llvm::errs() << "a file that can be read, and --reader, are needed\n";
+      return 1;
+    }
+    bool accepted =
+        subjects.front().reader->read((*buffer)->getBuffer(), scratch);
+    llvm::outs() << (accepted ? "accepted\n" : "rejected\n");
+    return 0;
+  }
+  for (Subject &subject : subjects) {
+    subject.examples = subject.reader->makeExamples();
+    for (const std::string &example : subject.examples)
+      if (!subject.reader->read(example, scratch)) {
+        llvm::errs() << subject.reader->name << " rejects its own example\n";
+        return 1;
+      }
+    if (subject.examples.empty()) {
+      llvm::errs() << subject.reader->name << " has no example\n";
+      return 1;
+    }
+  }
+
+  auto begin = std::chrono::steady_clock::now();
+  Schedule schedule;
+  schedule.seed = seed;
+  schedule.count = seconds > 0 && count == 1 ? UINT64_MAX - seed : count;
+  schedule.seconds = seconds;
+  schedule.jobs = jobs;
+  schedule.deadline = deadline;
+  auto getSubject = [&](uint64_t trial) -> const Subject & {
+    return subjects[trial % subjects.size()];
+  };
+  auto makeTrial = [&]() -> Trial {
+    return [&, own = makeFolder()](uint64_t trial) {
+      const Subject &subject = getSubject(trial);
+      bool accepted = subject.reader->read(makeFile(subject, trial), own);
+      return std::string(accepted ? "accepted" : "rejected");
+    };
+  };
+  uint64_t done = 0, failures = 0;
+  std::map<std::pair<std::string, std::string>, uint64_t> outcomes;
+  runTrials(schedule, makeTrial, [&](const Outcome &outcome) {
+    const Subject &subject = getSubject(outcome.seed);
+    ++outcomes[{subject.reader->name,
+                outcome.death.empty() ? outcome.report : "failed"}];
+    if (!outcome.death.empty()) {
+      ++failures;
+      std::string name = std::string(subject.reader->name) + "-" +
+                         std::to_string(outcome.seed);
+      llvm::outs() << name << ": " << outcome.death << '\n';
+      llvm::outs().flush();
+      std::string file =
+          shrinkFile(*subject.reader, makeFile(subject, outcome.seed), scratch);
+      llvm::sys::fs::create_directories(folder);
+      std::error_code error;
+      llvm::raw_fd_ostream(folder + "/" + name, error) << file;
+    }
+    if (++done % 500 == 0)
+      showProgress(std::to_string(done) + " files, " +
+                   std::to_string(failures) + " failures");
+  });
+  std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+  showProgress("");
+  llvm::outs() << done << " files from seed " << seed << " in "
+               << llvm::format("%.1f", took.count()) << " s\n";
+  for (auto &[key, times] : outcomes)
+    llvm::outs() << "  " << key.first << ", " << key.second << ": " << times
+                 << '\n';
+  llvm::outs() << failures << " failures\n";
+  return failures > 0;
+}
