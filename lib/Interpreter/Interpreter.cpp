@@ -340,8 +340,7 @@ Interpreter::runOnDevices(const Program &program,
                           ArrayRef<DeviceValues> arguments) {
   func::FuncOp function = program.getFunction();
   Machine machine(evaluator, options);
-  World world{
-      program.getMesh(), program.getNumDevices(), World::Local, {}};
+  World world{program.getMesh(), program.getNumDevices(), World::Local, {}};
   if (failed(machine.checkDevices(function, world.devices)))
     return failure();
   for (Type type : function.getArgumentTypes())

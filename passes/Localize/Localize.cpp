@@ -29,8 +29,7 @@ namespace {
 /// still be asked about global types.
 class FunctionLocalizer : public Localizer {
 public:
-  FunctionLocalizer(func::FuncOp global, ShardingTable &table,
-                    bool keepsGlobal)
+  FunctionLocalizer(func::FuncOp global, ShardingTable &table, bool keepsGlobal)
       : global(global), table(table), keepsGlobal(keepsGlobal),
         builder(global.getContext()) {}
 
@@ -138,12 +137,9 @@ private:
   }
 
   /// Says which of the global function's ops the local values stand for.
-  void tag(ValueRange results, int64_t number) {
-    if (!keepsGlobal || results.empty())
-      return;
-    Operation *last = results.front().getDefiningOp();
-    if (last && last->getResults() == results)
-      last->setAttr(kGlobalOpAttr, builder.getI64IntegerAttr(number));
+  void tag(Operation *local, int64_t number) {
+    if (keepsGlobal && local && !local->hasTrait<OpTrait::IsTerminator>())
+      local->setAttr(kGlobalOpAttr, builder.getI64IntegerAttr(number));
   }
 
   LogicalResult localizeRegion(Region &from, Region &to) {
@@ -187,7 +183,8 @@ private:
       if (failed(results))
         return failure();
       mapping.map(op->getResults(), *results);
-      tag(*results, number);
+      if (!results->empty())
+        tag(results->front().getDefiningOp(), number);
       return success();
     }
     maskPadding(op, operands);
@@ -202,7 +199,7 @@ private:
       state.addRegion();
     Operation *copy = builder.create(state);
     mapping.map(op->getResults(), copy->getResults());
-    tag(copy->getResults(), number);
+    tag(copy, number);
     for (auto [from, to] : llvm::zip(op->getRegions(), copy->getRegions())) {
       if (isa<ManualOp>(op))
         from.cloneInto(&to, mapping); // its body is local already

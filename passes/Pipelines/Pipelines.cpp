@@ -42,14 +42,12 @@ static void addStage(OpPassManager &manager, Stage stage,
   case Stage::Partition:
     manager.addPass(createPartitionPass({options.machine}));
     if (verifies)
-      manager.addPass(
-          createVerifyShardingsPass({options.reportVerification}));
+      manager.addPass(createVerifyShardingsPass({options.reportVerification}));
     return;
   case Stage::Collectives:
     manager.addPass(createPlanCollectivesPass({options.machine}));
     if (verifies) {
-      manager.addPass(
-          createVerifyShardingsPass({options.reportVerification}));
+      manager.addPass(createVerifyShardingsPass({options.reportVerification}));
       manager.addPass(
           createVerifyCollectivesPass({options.reportVerification}));
     }

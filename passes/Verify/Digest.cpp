@@ -102,9 +102,8 @@ void ProgramDigest::digestOp(Operation *op, Digests &digests, uint64_t place,
     digest = mix(digest, digests.lookup(operand));
   for (Region &region : op->getRegions())
     for (Block &block : region)
-      for (uint64_t yielded :
-           digestBlock(block, digests, mix(place, region.getRegionNumber()),
-                       visit))
+      for (uint64_t yielded : digestBlock(
+               block, digests, mix(place, region.getRegionNumber()), visit))
         digest = mix(digest, yielded);
   for (OpResult result : op->getResults())
     digests[result] = mix(digest, result.getResultNumber());

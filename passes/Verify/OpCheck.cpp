@@ -78,8 +78,8 @@ DeviceValues SegmentRunner::distribute(TensorValue value, RankedTensorType type,
   for (ArrayRef<int64_t> group : getGroups(mesh, unreduced)) {
     TensorValue first = parts[group.front()];
     for (auto [place, device] : llvm::enumerate(group.drop_front())) {
-      TensorValue &addend = addends[{getPosition(mesh, held, device),
-                                     int64_t(place)}];
+      TensorValue &addend =
+          addends[{getPosition(mesh, held, device), int64_t(place)}];
       if (!addend)
         addend = draw(type);
       TensorValue &part = parts[device];
@@ -101,27 +101,27 @@ DeviceValues SegmentRunner::distribute(TensorValue value, RankedTensorType type,
   return parts;
 }
 
-std::optional<std::string>
-SegmentRunner::runTrial(const Program &wholeProgram,
-                        const Program &localProgram, uint64_t seed,
-                        unsigned trial) {
+std::optional<std::string> SegmentRunner::runTrial(const Program &wholeProgram,
+                                                   const Program &localProgram,
+                                                   uint64_t seed,
+                                                   unsigned trial) {
   SmallVector<TensorValue> arguments =
       drawArguments(evaluator, whole, seed, trial);
   SmallVector<DeviceValues> parts;
   const Mesh *mesh = localProgram.getMesh();
   for (auto [index, argument] : llvm::enumerate(arguments)) {
     auto type = cast<RankedTensorType>(local.getArgumentTypes()[index]);
-    parts.push_back(distribute(
-        argument, type, *mesh,
-        segment.zeroPadded[index] ? Padding::Zero : Padding::Garbage));
+    parts.push_back(distribute(argument, type, *mesh,
+                               segment.zeroPadded[index] ? Padding::Zero
+                                                         : Padding::Garbage));
   }
   std::string error;
-  ScopedDiagnosticHandler collect(
-      whole.getContext(), [&](Diagnostic &diagnostic) {
-        if (error.empty())
-          error = diagnostic.str();
-        return success();
-      });
+  ScopedDiagnosticHandler collect(whole.getContext(),
+                                  [&](Diagnostic &diagnostic) {
+                                    if (error.empty())
+                                      error = diagnostic.str();
+                                    return success();
+                                  });
   Interpreter interpreter(evaluator);
   auto wanted = interpreter.run(wholeProgram, arguments);
   if (failed(wanted))
@@ -159,11 +159,11 @@ CheckResult SegmentRunner::run() {
   std::string error;
   FailureOr<Program> wholeProgram, localProgram;
   {
-    ScopedDiagnosticHandler collect(
-        whole.getContext(), [&](Diagnostic &diagnostic) {
-          error = diagnostic.str();
-          return success();
-        });
+    ScopedDiagnosticHandler collect(whole.getContext(),
+                                    [&](Diagnostic &diagnostic) {
+                                      error = diagnostic.str();
+                                      return success();
+                                    });
     wholeProgram = Program::analyze(whole);
     localProgram = Program::analyze(local);
   }
@@ -177,8 +177,7 @@ CheckResult SegmentRunner::run() {
     return {CheckResult::NotCovered, "its tensors are too large to be run", "",
             false};
   for (unsigned trial = 0, e = getNumTrials(whole); trial < e; ++trial)
-    if (auto difference =
-            runTrial(*wholeProgram, *localProgram, salt, trial))
+    if (auto difference = runTrial(*wholeProgram, *localProgram, salt, trial))
       return {CheckResult::Different, *difference, "", false};
   return {CheckResult::Equal, "", "", false};
 }

@@ -5,10 +5,10 @@
 //
 // Every value of a local program stands for one of the global program: its type
 // says how the device's buffer relates to the whole tensor. If, for all inputs
-// so related, an op's local form makes outputs so related, then by induction the
-// local program computes what the global one does. That is checked here, for one
-// op, by running both in a prime field on random data: partial sums are split at
-// random, and padding is garbage.
+// so related, an op's local form makes outputs so related, then by induction
+// the local program computes what the global one does. That is checked here,
+// for one op, by running both in a prime field on random data: partial sums are
+// split at random, and padding is garbage.
 //
 //     global:  %y = einsum "ik,kj->ij" %x, %w     4096x4096, 4096x512
 //     local:   %m = spmd.mask %x ..; %y = einsum %m, %w    on 64 devices

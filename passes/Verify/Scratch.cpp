@@ -99,8 +99,8 @@ ShardingRule ScratchBuilder::getRule() {
   for (unsigned t = 0; t < tensors; ++t)
     for (auto [dim, size] :
          llvm::enumerate(typeOf(getWholeTensor(t)).getShape()))
-      rule.addDim(t, t > 0 && isCollective ? unsigned(dim)
-                                           : rule.addFactor(size));
+      rule.addDim(t,
+                  t > 0 && isCollective ? unsigned(dim) : rule.addFactor(size));
   return rule.build();
 }
 
@@ -162,8 +162,7 @@ void ScratchBuilder::chooseMesh(const ShardingRule &rule) {
       meshShrinker.use(getLocalSharding(tensor, mesh));
   };
   for (unsigned t = 0; t < rule.getNumTensors(); ++t) {
-    TensorSharding sharding =
-        getLocalSharding(typeOf(getLocalTensor(t)), mesh);
+    TensorSharding sharding = getLocalSharding(typeOf(getLocalTensor(t)), mesh);
     meshShrinker.use(sharding);
     // Several factors to one dimension: their sizes hang together.
     for (auto [dim, factors] :
@@ -212,9 +211,8 @@ void ScratchBuilder::chooseShapes(const ShardingRule &rule) {
   }
   for (unsigned t = 0; t < rule.getNumTensors(); ++t) {
     Shape shape;
-    for (auto [factors, size] :
-         llvm::zip_equal(rule.getTensor(t),
-                         typeOf(getWholeTensor(t)).getShape())) {
+    for (auto [factors, size] : llvm::zip_equal(
+             rule.getTensor(t), typeOf(getWholeTensor(t)).getShape())) {
       int64_t extent = factors.empty() ? size : 1;
       for (unsigned factor : factors)
         extent *= extents[factor];
@@ -283,8 +281,7 @@ Operation *ScratchBuilder::cloneOp(Operation *op, ArrayRef<Type> types,
   replacer.addReplacement(
       [&](SplatElementsAttr splat) -> std::pair<Attribute, WalkResult> {
         auto type = cast<RankedTensorType>(types.front());
-        if (splat.getType().getShape() !=
-            typeOf(op->getResult(0)).getShape())
+        if (splat.getType().getShape() != typeOf(op->getResult(0)).getShape())
           return {splat, WalkResult::skip()};
         return {splat.resizeSplat(RankedTensorType::get(type.getShape(),
                                                         type.getElementType())),
@@ -335,9 +332,9 @@ bool ScratchBuilder::buildLocal() {
   SmallVector<Type> inputs, outputs;
   for (auto [t, operand] : llvm::enumerate(segment.operands))
     inputs.push_back(shrink(typeOf(operand), shapes[t]));
-  auto function = func::FuncOp::create(
-      builder, segment.whole->getLoc(), "local",
-      builder.getFunctionType(inputs, outputs));
+  auto function =
+      func::FuncOp::create(builder, segment.whole->getLoc(), "local",
+                           builder.getFunctionType(inputs, outputs));
   Block *block = function.addEntryBlock();
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(block);
@@ -364,8 +361,8 @@ bool ScratchBuilder::buildLocal() {
     std::optional<int64_t> block = shrinkOffset(offset);
     if (!block)
       return false;
-    auto copy = mapping.lookup(offset.constant.getResult())
-                    .getDefiningOp<ConstantOp>();
+    auto copy =
+        mapping.lookup(offset.constant.getResult()).getDefiningOp<ConstantOp>();
     auto value = cast<DenseElementsAttr>(copy.getValue());
     copy.setValueAttr(DenseElementsAttr::get(
         value.getType(), builder.getI32IntegerAttr(*block)));
@@ -382,9 +379,8 @@ bool ScratchBuilder::buildLocal() {
 
 OwningOpRef<ModuleOp> ScratchBuilder::build(std::string &reason) {
   ShardingRule rule = getRule();
-  keepsOffsets =
-      llvm::any_of(segment.local, llvm::IsaPred<AxisIndexOp>) &&
-      !(sizes.offsets && findOffsets());
+  keepsOffsets = llvm::any_of(segment.local, llvm::IsaPred<AxisIndexOp>) &&
+                 !(sizes.offsets && findOffsets());
   if (keepsOffsets)
     offsets.clear();
   chooseMesh(rule);

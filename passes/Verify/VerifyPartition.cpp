@@ -100,9 +100,9 @@ bool FunctionVerifier::isZeroPadded(Value part) {
 LogicalResult FunctionVerifier::verifyOperands(Operation *whole,
                                                Operation *part) {
   if (whole->getNumOperands() != part->getNumOperands())
-    return emitMismatch(part) << "has " << part->getNumOperands()
-                              << " operands, the global op "
-                              << whole->getNumOperands();
+    return emitMismatch(part)
+           << "has " << part->getNumOperands() << " operands, the global op "
+           << whole->getNumOperands();
   for (auto [index, operands] : llvm::enumerate(
            llvm::zip_equal(whole->getOperands(), part->getOperands())))
     if (related.lookup(std::get<0>(operands)) != std::get<1>(operands))
@@ -120,8 +120,8 @@ LogicalResult FunctionVerifier::verifyStructure(Operation *whole,
       whole->getNumRegions() != part->getNumRegions() ||
       whole->getNumResults() != part->getNumResults() ||
       whole->getPropertiesAsAttribute() != part->getPropertiesAsAttribute())
-    return emitMismatch(part) << "is another op than the global one, "
-                              << whole->getName();
+    return emitMismatch(part)
+           << "is another op than the global one, " << whole->getName();
   if (failed(verifyOperands(whole, part)))
     return failure();
   auto isPartial = [&](Value value) {
@@ -161,8 +161,6 @@ LogicalResult FunctionVerifier::verifyRegion(Region &whole, Region &part) {
     int64_t number = numOps++;
     if (op.hasTrait<OpTrait::IsTerminator>())
       return verifyOperands(&op, part.front().getTerminator());
-    if (op.getNumResults() == 0)
-      return emitMismatch(&op) << "computes nothing";
     Segment segment{&op, {}, {}, {}, {}};
     for (bool found = false; !found; ++next) {
       auto tag = next == end ? IntegerAttr()
@@ -180,12 +178,11 @@ LogicalResult FunctionVerifier::verifyRegion(Region &whole, Region &part) {
     }
     Operation *last = segment.local.back();
     if (last->getNumResults() != op.getNumResults())
-      return emitMismatch(last) << "has " << last->getNumResults()
-                                << " results, the global op "
-                                << op.getNumResults();
-    bool isStructural =
-        isa<CallOpInterface>(op) ||
-        (op.getNumRegions() > 0 && !isa<ManualOp>(op));
+      return emitMismatch(last)
+             << "has " << last->getNumResults() << " results, the global op "
+             << op.getNumResults();
+    bool isStructural = isa<CallOpInterface>(op) ||
+                        (op.getNumRegions() > 0 && !isa<ManualOp>(op));
     if (isStructural ? failed(verifyStructure(&op, last))
                      : failed(verifySegment(segment)))
       return failure();
@@ -295,12 +292,11 @@ LogicalResult FunctionVerifier::verifySegment(Segment &segment) {
   case CheckResult::Different: {
     if (failed(writeReproducer(last, result)))
       return failure();
-    InFlightDiagnostic diag = last->emitError()
-                              << prefix(ErrorCode::ProgramsDiffer)
-                              << "function '" << local.getName()
-                              << "': the local form of "
-                              << segment.whole->getName()
-                              << " does not compute it: " << result.message;
+    InFlightDiagnostic diag =
+        last->emitError() << prefix(ErrorCode::ProgramsDiffer) << "function '"
+                          << local.getName() << "': the local form of "
+                          << segment.whole->getName()
+                          << " does not compute it: " << result.message;
     for (auto [index, operand] : llvm::enumerate(segment.operands))
       diag.attachNote(operand.getLoc())
           << "operand #" << index << " is " << operand.getType();
@@ -354,8 +350,7 @@ LogicalResult FunctionVerifier::run() {
 }
 
 namespace {
-struct VerifyPartition
-    : tp::impl::VerifyPartitionPassBase<VerifyPartition> {
+struct VerifyPartition : tp::impl::VerifyPartitionPassBase<VerifyPartition> {
   using VerifyPartitionPassBase::VerifyPartitionPassBase;
 
   void runOnOperation() override {
@@ -364,10 +359,10 @@ struct VerifyPartition
       return signalPassFailure();
     if (!report)
       return;
-    getOperation()->setAttr(
-        kVerifiedAttr, StringAttr::get(&getContext(), numNotCovered == 0
-                                                          ? "field"
-                                                          : "static"));
+    getOperation()->setAttr(kVerifiedAttr,
+                            StringAttr::get(&getContext(), numNotCovered == 0
+                                                               ? "field"
+                                                               : "static"));
     stopwatch.addTo(getOperation());
   }
 

@@ -135,8 +135,8 @@ LogicalResult RuleVerifier::verifyPartials() {
     kind = sharding.kind;
     if (linearity == Linearity::Joint && joint) {
       if (own != getMerged(shardings[*joint].unreduced))
-        return emit() << nameOf(t) << " is partial along " << print(own)
-                      << ", " << nameOf(*joint) << " along "
+        return emit() << nameOf(t) << " is partial along " << print(own) << ", "
+                      << nameOf(*joint) << " along "
                       << print(shardings[*joint].unreduced);
       continue;
     }
@@ -150,8 +150,8 @@ LogicalResult RuleVerifier::verifyPartials() {
   for (unsigned t = op->getNumOperands(); t < shardings.size(); ++t) {
     AxisList own = getMerged(shardings[t].unreduced);
     if (own != wanted)
-      return emit() << nameOf(t) << " should be partial along "
-                    << print(wanted) << ", and is along " << print(own);
+      return emit() << nameOf(t) << " should be partial along " << print(wanted)
+                    << ", and is along " << print(own);
     if (!own.empty() && kind && shardings[t].kind != *kind)
       return emit() << nameOf(t) << " is a " << stringify(shardings[t].kind)
                     << " of addends of a " << stringify(*kind);
@@ -200,7 +200,7 @@ private:
         return WalkResult::advance();
       std::vector<TensorSharding> shardings;
       for (Value value : values) {
-        std::optional<TensorSharding> sharding = table.lookup(value);
+        const TensorSharding *sharding = table.lookup(value);
         if (!sharding) {
           op->emitError() << prefix(ErrorCode::MissingSharding)
                           << tp::getName(value) << " has no sharding";

@@ -89,8 +89,8 @@ static bool claimMaximum(Operation *op, Choices &) {
   if (!known || known->second.unreduced.empty())
     return false;
   TensorSharding &sharding = known->second;
-  sharding.kind = sharding.kind == ReduceKind::Sum ? ReduceKind::Max
-                                                   : ReduceKind::Sum;
+  sharding.kind =
+      sharding.kind == ReduceKind::Sum ? ReduceKind::Max : ReduceKind::Sum;
   return claim(op, known->first, sharding);
 }
 
@@ -409,8 +409,7 @@ static bool maskOtherwise(Operation *op, Choices &) {
   if (auto number = dyn_cast<FloatAttr>(mask.getValue()))
     mask.setValueAttr(FloatAttr::get(number.getType(), 1.0));
   else
-    mask.setValueAttr(
-        IntegerAttr::get(mask.getValue().getType(), /*value=*/1));
+    mask.setValueAttr(IntegerAttr::get(mask.getValue().getType(), /*value=*/1));
   return true;
 }
 
@@ -471,8 +470,8 @@ static bool claimType(Operation *op, Choices &choices) {
   if (verify(sharding, mesh, sharding.getRank()))
     return false;
   op->getResult(0).setType(spmd::getLocalType(
-      getGlobalType(type),
-      ShardingAttr::get(op->getContext(), mesh, sharding), mesh));
+      getGlobalType(type), ShardingAttr::get(op->getContext(), mesh, sharding),
+      mesh));
   return true;
 }
 

@@ -6,8 +6,9 @@
 //     tp-mutate [--mutants=N] [--seed=N] [--mesh=..] [--show] FILE.mlir...
 //
 // Every program is partitioned, which must verify, and then damaged N times in
-// ways and places drawn at random. A damaged program that verifies is run beside
-// the whole one: if results differ, it was missed, and the exit status is 1.
+// ways and places drawn at random. A damaged program that verifies is run
+// beside the whole one: if results differ, it was missed, and the exit status
+// is 1.
 
 #include "Mutations.h"
 
@@ -127,8 +128,9 @@ bool FileMutator::prepare() {
     isFine = quiet.run(*certified, addGlobalChecks);
   }
   if (!isFine)
-    llvm::errs() << name << ": the partition itself is refused: "
-                 << quiet.message << "\n";
+    llvm::errs() << name
+                 << ": the partition itself is refused: " << quiet.message
+                 << "\n";
   return isFine;
 }
 
@@ -169,13 +171,12 @@ FileMutator::tryOne(const Mutation &mutation, Choices &choices,
         if (op != function)
           ops.push_back(op);
       });
-  if (ops.empty() ||
-      !mutation.apply(ops[choices.below(ops.size())], choices))
+  if (ops.empty() || !mutation.apply(ops[choices.below(ops.size())], choices))
     return std::nullopt;
   QuietRun quiet(module->getContext());
-  bool passes = succeeded(verify(*module)) &&
-                quiet.run(*module, mutation.isLocal ? addLocalChecks
-                                                    : addGlobalChecks);
+  bool passes =
+      succeeded(verify(*module)) &&
+      quiet.run(*module, mutation.isLocal ? addLocalChecks : addGlobalChecks);
   message = quiet.message;
   if (!passes)
     return Outcome::Refused;
@@ -199,8 +200,8 @@ void FileMutator::mutate(llvm::MapVector<StringRef, Tally> &tallies,
     switch (*outcome) {
     case Outcome::Refused: {
       ++tally.refused;
-      StringRef code = StringRef(message).take_until(
-          [](char c) { return c == ']'; });
+      StringRef code =
+          StringRef(message).take_until([](char c) { return c == ']'; });
       ++codes[code.starts_with("[TP") ? code.drop_front().str() : "verifier"];
       break;
     }

@@ -111,8 +111,7 @@ public:
 
   /// Runs a local program on the buffers of its devices.
   mlir::FailureOr<llvm::SmallVector<DeviceValues>>
-  runOnDevices(const Program &program,
-               llvm::ArrayRef<DeviceValues> arguments);
+  runOnDevices(const Program &program, llvm::ArrayRef<DeviceValues> arguments);
 
   /// Puts a value together from the buffers that an observer sees. None if
   /// devices do not agree.

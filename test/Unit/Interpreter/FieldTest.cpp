@@ -96,10 +96,10 @@ TEST_F(FieldEvaluatorTest, HoldsFractionsExactly) {
   EXPECT_EQ(print(product, 3), "1");
   EXPECT_EQ(print(product, 4), "-3");
   EXPECT_EQ(print(binary(BinaryKind::Div, field({1}), field({3})))[0], '#');
-  EXPECT_EQ(
-      print(binary(BinaryKind::Mul,
-                   binary(BinaryKind::Div, field({2}), field({3})), field({3}))),
-      "2");
+  EXPECT_EQ(print(binary(BinaryKind::Mul,
+                         binary(BinaryKind::Div, field({2}), field({3})),
+                         field({3}))),
+            "2");
 }
 
 // Infinities and NaN stand beside the field, in one way for any order of sums.
@@ -128,7 +128,8 @@ TEST_F(FieldEvaluatorTest, OrdersRepresentatives) {
   TensorValue most = binary(BinaryKind::Max, x, y);
   EXPECT_EQ(print(most, 0), "1");
   EXPECT_EQ(print(most, 1), "5");
-  TensorValue less = residues.compare(ComparePredicate::LT, x, y, type(2, i(1)));
+  TensorValue less =
+      residues.compare(ComparePredicate::LT, x, y, type(2, i(1)));
   EXPECT_EQ(toDense(less)[0].integer, 1);
   EXPECT_EQ(toDense(less)[1].integer, 0);
 }
@@ -160,7 +161,8 @@ TEST_F(FieldEvaluatorTest, Contracts) {
   for (int64_t begin : {6, 0, 3}) {
     int64_t size = begin == 6 ? 2 : 3;
     TensorValue part = residues.contract(
-        "ik,kj->ij", residues.slice(a, {0, begin}, {1, 1}, type({3, size}, f32())),
+        "ik,kj->ij",
+        residues.slice(a, {0, begin}, {1, 1}, type({3, size}, f32())),
         residues.slice(b, {begin, 0}, {1, 1}, type({size, 4}, f32())), shape);
     sum = sum ? binary(BinaryKind::Add, sum, part) : part;
   }

@@ -22,7 +22,7 @@ TEST(ShrinkTest, ShrinksPieces) {
   MeshShrinker small(mesh);
   small.use(AxisRef{0, 1, 2});
   small.use(AxisRef{3, 2, 3});
-  EXPECT_EQ(small.getMesh().axes[0].size, 6);  // 2 * 4 -> 2 * 3
+  EXPECT_EQ(small.getMesh().axes[0].size, 6); // 2 * 4 -> 2 * 3
   EXPECT_EQ(small.getMesh().axes[1].size, 3);
   EXPECT_EQ(small.getMesh().axes[2].size, 2);
   EXPECT_EQ(small.getMesh().axes[3].size, 18); // 2 * 3 * 5 -> 2 * 3 * 3
