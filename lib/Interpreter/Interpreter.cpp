@@ -335,6 +335,20 @@ Interpreter::run(const Program &program, ArrayRef<TensorValue> arguments) {
   return results;
 }
 
+FailureOr<SmallVector<DeviceValues>>
+Interpreter::runOnDevices(const Program &program,
+                          ArrayRef<DeviceValues> arguments) {
+  func::FuncOp function = program.getFunction();
+  Machine machine(evaluator, options);
+  World world{program.getMesh(), program.getNumDevices(), World::Local, {}};
+  if (failed(machine.checkDevices(function, world.devices)))
+    return failure();
+  for (Type type : function.getArgumentTypes())
+    if (failed(checkSize(function, type, world.devices, options)))
+      return failure();
+  return machine.runFunction(function, arguments, world, /*observed=*/true);
+}
+
 std::optional<TensorValue> Interpreter::gather(const Program &program,
                                                Type type,
                                                ArrayRef<TensorValue> parts) {

@@ -6,6 +6,7 @@
 #include "tpopt/Report/BuildReport.h"
 
 #include "tpopt/Dialect/TP/TP.h"
+#include "tpopt/Program/Interface.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -13,11 +14,6 @@
 using namespace mlir;
 using namespace tp;
 using namespace tp::spmd;
-
-/// What Verify leaves on the module: how the program was proved, and how long
-/// that took.
-static constexpr llvm::StringLiteral kVerifiedAttr = "tp.verified";
-static constexpr llvm::StringLiteral kVerifyTimeAttr = "tp.verify_us";
 
 std::string tp::getPlace(Location loc) {
   std::string text;

@@ -93,7 +93,7 @@ private:
     paragraph("On " + describeMesh(function.mesh) +
               (machine.empty() ? "" : " (" + machine.str() + ")") + ".");
     paragraph(compareTimes(function), function.getRatio() > 1 ? "bad" : "soft");
-    if (function.verified != "none")
+    if (function.verified != "off")
       paragraph("Verified: " + function.verified + ".");
     if (!function.collectives.empty())
       writeGroups(function);

@@ -5,6 +5,7 @@
 
 #include "tpopt/Dialect/TP/TP.h"
 #include "tpopt/Passes/Localize/Passes.h"
+#include "tpopt/Program/Interface.h"
 #include "tpopt/Program/ShardingTable.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -28,8 +29,9 @@ namespace {
 /// still be asked about global types.
 class FunctionLocalizer : public Localizer {
 public:
-  FunctionLocalizer(func::FuncOp global, ShardingTable &table)
-      : global(global), table(table), builder(global.getContext()) {}
+  FunctionLocalizer(func::FuncOp global, ShardingTable &table, bool keepsGlobal)
+      : global(global), table(table), keepsGlobal(keepsGlobal),
+        builder(global.getContext()) {}
 
   LogicalResult run() {
     // The signature.
@@ -50,7 +52,10 @@ public:
     local.setType(builder.getFunctionType(inputs, results));
     if (failed(localizeRegion(global.getBody(), local.getBody())))
       return failure(); // the module is discarded with the pass's failure
-    global.erase();
+    if (keepsGlobal)
+      keepGlobal(local);
+    else
+      global.erase();
     return success();
   }
 
@@ -119,6 +124,24 @@ private:
     return part.get();
   }
 
+  /// The global function stays, under another name, as what the local one is
+  /// to be checked against.
+  void keepGlobal(func::FuncOp local) {
+    global.setPrivate();
+    global->setAttr(kLocalFormAttr, FlatSymbolRefAttr::get(local));
+    std::string name = (local.getName() + ".global").str();
+    auto module = global->getParentOfType<ModuleOp>();
+    while (module.lookupSymbol(name))
+      name += "_";
+    global.setName(name);
+  }
+
+  /// Says which of the global function's ops the local values stand for.
+  void tag(Operation *local, int64_t number) {
+    if (keepsGlobal && local && !local->hasTrait<OpTrait::IsTerminator>())
+      local->setAttr(kGlobalOpAttr, builder.getI64IntegerAttr(number));
+  }
+
   LogicalResult localizeRegion(Region &from, Region &to) {
     OpBuilder::InsertionGuard guard(builder);
     for (Block &block : from) {
@@ -141,6 +164,7 @@ private:
   }
 
   LogicalResult localizeOp(Operation *op) {
+    int64_t number = numOps++;
     if (isa<ReshardOp, ConstraintOp, BarrierOp, GroupOp>(op))
       return op->emitError() << prefix(ErrorCode::MissingSharding)
                              << "is not local: run tp-partition and "
@@ -159,6 +183,8 @@ private:
       if (failed(results))
         return failure();
       mapping.map(op->getResults(), *results);
+      if (!results->empty())
+        tag(results->front().getDefiningOp(), number);
       return success();
     }
     maskPadding(op, operands);
@@ -173,6 +199,7 @@ private:
       state.addRegion();
     Operation *copy = builder.create(state);
     mapping.map(op->getResults(), copy->getResults());
+    tag(copy, number);
     for (auto [from, to] : llvm::zip(op->getRegions(), copy->getRegions())) {
       if (isa<ManualOp>(op))
         from.cloneInto(&to, mapping); // its body is local already
@@ -267,6 +294,8 @@ private:
 
   func::FuncOp global;
   ShardingTable &table;
+  bool keepsGlobal;
+  int64_t numOps = 0;
   OpBuilder builder;
   IRMapping mapping;
   llvm::DenseMap<Value, const Part *> parts;
@@ -288,7 +317,7 @@ struct Localize : tp::impl::LocalizePassBase<Localize> {
       if (failed(mesh))
         return signalPassFailure();
       ShardingTable table(&getContext(), mesh->toMesh());
-      if (failed(FunctionLocalizer(function, table).run()))
+      if (failed(FunctionLocalizer(function, table, keepGlobal).run()))
         return signalPassFailure();
     }
   }

@@ -11,6 +11,7 @@
 #include "tpopt/Passes/Lower/Passes.h"
 #include "tpopt/Passes/Partition/Passes.h"
 #include "tpopt/Passes/Propagate/Passes.h"
+#include "tpopt/Passes/Verify/Passes.h"
 #include "tpopt/Support/ErrorCodes.h"
 
 #include "mlir/Pass/PassManager.h"
@@ -21,6 +22,7 @@ using namespace tp;
 /// Adds the passes of one stage.
 static void addStage(OpPassManager &manager, Stage stage,
                      const ShardOptions &options) {
+  bool verifies = options.verify != Verification::Off;
   switch (stage) {
   case Stage::Import:
     if (!options.mesh.empty())
@@ -31,18 +33,33 @@ static void addStage(OpPassManager &manager, Stage stage,
       manager.addPass(createApplyPlanPass(plan));
     }
     manager.addPass(createInlineCallsPass());
+    if (verifies && options.stopAfter >= Stage::Collectives)
+      manager.addPass(createKeepDigestPass({options.reportVerification}));
     return;
   case Stage::Propagate:
     manager.addPass(createPropagatePass({options.explain}));
     return;
   case Stage::Partition:
     manager.addPass(createPartitionPass({options.machine}));
+    if (verifies)
+      manager.addPass(createVerifyShardingsPass({options.reportVerification}));
     return;
   case Stage::Collectives:
     manager.addPass(createPlanCollectivesPass({options.machine}));
+    if (verifies) {
+      manager.addPass(createVerifyShardingsPass({options.reportVerification}));
+      manager.addPass(
+          createVerifyCollectivesPass({options.reportVerification}));
+    }
     return;
   case Stage::Localize:
-    manager.addPass(createLocalizePass());
+    manager.addPass(
+        createLocalizePass({options.verify == Verification::Field}));
+    if (options.verify == Verification::Field) {
+      VerifyPartitionPassOptions verify;
+      verify.report = options.reportVerification;
+      manager.addPass(createVerifyPartitionPass(verify));
+    }
     return;
   }
   llvm_unreachable("covered switch");

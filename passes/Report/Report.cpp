@@ -4,6 +4,7 @@
 // Says what the program sends, computes and holds.
 
 #include "tpopt/Passes/Report/Passes.h"
+#include "tpopt/Program/Interface.h"
 #include "tpopt/Report/BuildReport.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -45,6 +46,9 @@ struct ReportProgram : tp::impl::ReportPassBase<ReportProgram> {
     FailureOr<Report> report = buildReport(getOperation(), *device);
     if (failed(report))
       return signalPassFailure();
+    // Read once: later changes are not verified, and times are not of the IR.
+    for (StringRef name : {kVerifiedAttr, kVerifyTimeAttr})
+      getOperation()->removeAttr(name);
     if (table)
       writeTable(*report, llvm::errs());
     if (file.empty())

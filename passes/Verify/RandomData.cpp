@@ -114,18 +114,26 @@ static void drawIndices(Random &random, int64_t extent, int64_t first,
   }
 }
 
-SmallVector<TensorValue> tp::drawArguments(func::FuncOp function, uint64_t seed,
+SmallVector<TensorValue> tp::drawArguments(DenseEvaluator &evaluator,
+                                           func::FuncOp function, uint64_t seed,
                                            unsigned trial) {
   SmallVector<TensorValue> arguments;
   for (BlockArgument argument : function.getArguments()) {
     auto type = cast<RankedTensorType>(argument.getType());
-    SmallVector<int64_t> values(type.getNumElements());
     Random random{seed * 1000003 + argument.getArgNumber()};
     auto integer = dyn_cast<IntegerType>(type.getElementType());
-    bool isBool = integer && integer.getWidth() == 1;
-    bool isUnsigned = integer && integer.isUnsigned();
+    if (!integer) {
+      random.state += uint64_t(trial) << 32;
+      auto tensor = std::make_shared<DenseTensor>(type);
+      for (int64_t i = 0; i < tensor->size(); ++i)
+        (*tensor)[i] = evaluator.drawFloat(random.next());
+      arguments.push_back(tensor);
+      continue;
+    }
+    SmallVector<int64_t> values(type.getNumElements());
+    bool isBool = integer.getWidth() == 1, isUnsigned = integer.isUnsigned();
     std::optional<int64_t> extent;
-    if (integer && !isBool)
+    if (!isBool)
       extent = getIndexedExtent(argument);
     if (extent) {
       drawIndices(random, *extent, int64_t(trial) * values.size(), isUnsigned,
@@ -135,13 +143,7 @@ SmallVector<TensorValue> tp::drawArguments(func::FuncOp function, uint64_t seed,
       for (int64_t &value : values)
         value = isBool       ? random.draw(0, 1)
                 : isUnsigned ? random.draw(0, 8)
-                : integer    ? random.draw(-4, 4)
-                             : random.draw(-3, 3);
-    }
-    if (!integer) {
-      SmallVector<double> reals(values.begin(), values.end());
-      arguments.push_back(makeRealTensor(type, reals));
-      continue;
+                             : random.draw(-4, 4);
     }
     for (int64_t &value : values)
       value = wrapInteger(value, integer);

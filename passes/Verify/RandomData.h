@@ -16,11 +16,12 @@ namespace tp {
 /// address: a table looked up, a cache written to. None if it is no index.
 std::optional<int64_t> getIndexedExtent(mlir::Value value);
 
-/// The arguments of `function` for one of several trials: floats are integers
-/// from -3 to 3; an index counts through a permutation of all places, from one
-/// trial to the next, and every eighth or so is out of range; other integers
-/// are from -4 to 4, or 0 to 8 if unsigned.
-llvm::SmallVector<TensorValue> drawArguments(mlir::func::FuncOp function,
+/// The arguments of `function` for one of several trials: floats are what the
+/// evaluator draws; an index counts through a permutation of all places, from
+/// one trial to the next, and every eighth or so is out of range; other
+/// integers are from -4 to 4, or 0 to 8 if unsigned.
+llvm::SmallVector<TensorValue> drawArguments(DenseEvaluator &evaluator,
+                                             mlir::func::FuncOp function,
                                              uint64_t seed, unsigned trial);
 
 } // namespace tp

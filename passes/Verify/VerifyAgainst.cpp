@@ -8,12 +8,11 @@
 
 #include "tpopt/Dialect/SPMD/SPMD.h"
 #include "tpopt/Dialect/TP/TP.h"
+#include "tpopt/Interpreter/FieldEvaluator.h"
 #include "tpopt/Passes/Verify/Passes.h"
 #include "tpopt/Program/Interface.h"
 
 #include "mlir/Parser/Parser.h"
-
-#include <cmath>
 
 namespace tp {
 #define GEN_PASS_DEF_VERIFYAGAINSTPASS
@@ -81,12 +80,12 @@ static LogicalResult matchResults(func::FuncOp local, func::FuncOp whole) {
 }
 
 /// Whether no element is a number: such a result equals every other such one.
-static bool isNaN(const TensorValue &value) {
+static bool isNaN(DenseEvaluator &evaluator, const TensorValue &value) {
   const DenseTensor &tensor = toDense(value);
   if (!tensor.isFloat() || tensor.size() == 0)
     return false;
   for (int64_t i = 0; i < tensor.size(); ++i)
-    if (!std::isnan(tensor[i].real))
+    if (!evaluator.isNaN(tensor[i]))
       return false;
   return true;
 }
@@ -168,17 +167,20 @@ LogicalResult VerifyAgainst::verifyTrial(const Program &local,
   InterpreterOptions options;
   if (failed(checkArguments(whole, options)))
     return failure();
+  DoubleEvaluator doubles;
+  FieldEvaluator residues(seed);
+  DenseEvaluator &evaluator = field ? static_cast<DenseEvaluator &>(residues)
+                                    : static_cast<DenseEvaluator &>(doubles);
   SmallVector<TensorValue> wholeArguments =
-      drawArguments(whole.getFunction(), seed, trial);
+      drawArguments(evaluator, whole.getFunction(), seed, trial);
   SmallVector<TensorValue> localArguments;
   for (unsigned match : matches)
     localArguments.push_back(wholeArguments[match]);
 
-  DoubleEvaluator evaluator;
   auto expected = Interpreter(evaluator, options).run(whole, wholeArguments);
   if (failed(expected))
     return failure();
-  options.tolerance = evaluator.isExact() ? 0 : double(tolerance);
+  options.tolerance = field || doubles.isExact() ? 0 : double(tolerance);
   auto explain = [&] {
     explainDifference(evaluator, options, local, localArguments, whole,
                       wholeArguments);
@@ -190,7 +192,7 @@ LogicalResult VerifyAgainst::verifyTrial(const Program &local,
   }
   for (auto [index, result] : llvm::enumerate(*results)) {
     const TensorValue &wanted = (*expected)[index];
-    if (isNaN(wanted))
+    if (isNaN(evaluator, wanted))
       emitWarning(function.getLoc())
           << "function '" << function.getName() << "', result #" << index
           << ": no number on this data, so nothing is checked";

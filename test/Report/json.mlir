@@ -149,4 +149,4 @@ func.func @main(
 // Two products, and the second three times more: 2 * 4 * 512 * 512 each.
 // CHECK:      "flops_per_device": 10485760,
 // CHECK:      "timed": true,
-// CHECK:      "verified": "none",
+// CHECK:      "verified": "off",

@@ -61,7 +61,7 @@ tp::expandFlags(ArrayRef<const char *> arguments) {
   std::vector<std::string> kept;
   std::string options;
   StringRef needsShard, needsCompile;
-  bool explains = false;
+  bool explains = false, reports = false;
   for (StringRef argument : arguments) {
     StringRef flag, value;
     std::tie(flag, value) = getFlag(argument).split('=');
@@ -81,11 +81,15 @@ tp::expandFlags(ArrayRef<const char *> arguments) {
       continue;
     }
     explains |= flag == "tp-explain";
+    reports |= flag == "tp-report";
     kept.push_back(argument.str());
   }
   // The pass tells what propagation has recorded.
   if (explains)
     options += " explain=true";
+  // The report says how the program was verified; without one, nobody asks.
+  if (reports)
+    options += " report-verification=true";
   for (std::string &argument : kept) {
     auto [flag, value] = getFlag(argument).split('=');
     if (flag != "tp-compile" && (flag != "tp-shard" || !needsCompile.empty()))

@@ -7,8 +7,8 @@
 ///
 /// Most kernels only move elements, and integers mean the same in every
 /// evaluator. DenseEvaluator does all of that once. What floats are is left to
-/// a derived class, in ten functions on single elements: DoubleEvaluator
-/// computes with doubles; a prime field would be another one.
+/// a derived class, in a dozen functions on single elements: DoubleEvaluator
+/// computes with doubles, FieldEvaluator (FieldEvaluator.h) in a prime field.
 ///
 /// A worked example, the sum of two vectors:
 ///
@@ -153,7 +153,10 @@ public:
   Element getIdentity(ReduceKind kind, mlir::Type elementType);
   /// Large, odd and never the same twice in a row: what padding may hold. The
   /// salt picks one.
-  Element getGarbage(uint64_t salt, mlir::Type elementType);
+  virtual Element getGarbage(uint64_t salt, mlir::Type elementType);
+  /// The float that random data has for a random number.
+  virtual Element drawFloat(uint64_t number) = 0;
+  virtual bool isNaN(Element value) = 0;
   /// Whether two results are one value: within `tolerance` times the larger
   /// magnitude, or 1; NaNs are one value.
   virtual bool isClose(Element a, Element b, mlir::Type elementType,
@@ -199,6 +202,11 @@ public:
   bool isClose(Element a, Element b, mlir::Type elementType,
                double tolerance) override;
   std::string print(Element value, mlir::Type elementType) override;
+  /// An integer from -3 to 3.
+  Element drawFloat(uint64_t number) override {
+    return makeReal(double(number % 7) - 3);
+  }
+  bool isNaN(Element value) override { return value.real != value.real; }
 
 protected:
   Element fromAPFloat(const llvm::APFloat &value) override;

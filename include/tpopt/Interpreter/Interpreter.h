@@ -109,6 +109,10 @@ public:
   mlir::FailureOr<llvm::SmallVector<TensorValue>>
   run(const Program &program, llvm::ArrayRef<TensorValue> arguments);
 
+  /// Runs a local program on the buffers of its devices.
+  mlir::FailureOr<llvm::SmallVector<DeviceValues>>
+  runOnDevices(const Program &program, llvm::ArrayRef<DeviceValues> arguments);
+
   /// Puts a value together from the buffers that an observer sees. None if
   /// devices do not agree.
   std::optional<TensorValue> gather(const Program &program, mlir::Type type,

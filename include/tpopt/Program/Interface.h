@@ -16,6 +16,17 @@
 
 namespace tp {
 
+/// The certificate of a partition. A global function names its local form; an
+/// op of the local form gives the number, in program order, of the global op
+/// whose results it has.
+inline constexpr llvm::StringLiteral kLocalFormAttr = "tp.local_form";
+inline constexpr llvm::StringLiteral kGlobalOpAttr = "tp.global_op";
+
+/// On modules, from verification to the report: how far the program has been
+/// verified, and the microseconds that took.
+inline constexpr llvm::StringLiteral kVerifiedAttr = "tp.verified";
+inline constexpr llvm::StringLiteral kVerifyTimeAttr = "tp.verify_us";
+
 /// Whether a function can be called from outside: it is public and has a body.
 bool isEntry(mlir::func::FuncOp function);
 

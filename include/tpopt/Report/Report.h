@@ -99,7 +99,9 @@ struct FunctionReport {
   double flops = 0;                      ///< Per device.
   int64_t inputBytes = 0;                ///< All arguments, per device.
   double communication = 0, compute = 0; ///< Microseconds.
-  std::string verified = "none";
+  /// How far the program has been verified: `field` by computing, `static` by
+  /// its rules alone, or `off`.
+  std::string verified = "off";
   double verifyMicroseconds = 0;
 
   double getRatio() const { return compute > 0 ? communication / compute : 0; }

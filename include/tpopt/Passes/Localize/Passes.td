@@ -20,11 +20,17 @@ def LocalizePass : Pass<"tp-localize", "::mlir::ModuleOp"> {
     **Requires:** collectives are planned (`tp-plan-collectives`).
 
     **Guarantees:** no global types are left; the function is what every device
-    runs.
+    runs. With `keep-global` the module is a partition with its certificate: see
+    `tp-verify-partition`.
 
     **Example:** `test/Localize/uneven.mlir`
   }];
   let dependentDialects = ["::tp::TPDialect", "::tp::spmd::SPMDDialect"];
+  let options = [
+    Option<"keepGlobal", "keep-global", "bool", "false",
+           "Leave the global functions, and say which op each local value "
+           "stands for, as tp-verify-partition wants it">,
+  ];
 }
 
 #endif // TPOPT_PASSES_LOCALIZE_PASSES

@@ -33,6 +33,13 @@ enum class Stage : uint8_t {
   Localize,
 };
 
+/// How far the compiler proves its own output.
+enum class Verification : uint8_t {
+  Off,
+  Static, ///< Rules and structure.
+  Field,  ///< By computing both programs in a prime field, too.
+};
+
 /// The options of `--tp-shard="..."`, separated by blanks.
 struct ShardOptions : mlir::PassPipelineOptions<ShardOptions> {
   Option<std::string> mesh{
@@ -58,6 +65,17 @@ struct ShardOptions : mlir::PassPipelineOptions<ShardOptions> {
                      "Reshards are collectives, on global types"),
           clEnumValN(Stage::Localize, "localize", "What a device runs")),
       llvm::cl::init(Stage::Localize)};
+  Option<Verification> verify{
+      *this, "verify", llvm::cl::desc("How far the partition is proved right"),
+      llvm::cl::values(
+          clEnumValN(Verification::Off, "off", "Not at all"),
+          clEnumValN(Verification::Static, "static", "By rules and structure"),
+          clEnumValN(Verification::Field, "field",
+                     "By computing both programs in a prime field, too")),
+      llvm::cl::init(Verification::Field)};
+  Option<bool> reportVerification{
+      *this, "report-verification",
+      llvm::cl::desc("Note on the module how it was verified, for tp-report")};
   Option<bool> explain{
       *this, "explain",
       llvm::cl::desc("Record why values are sharded as they are")};

@@ -24,6 +24,12 @@ def VerifyAgainstPass : Pass<"tp-verify-against", "::mlir::ModuleOp"> {
     elements or trials, and now and then what is outside of it. Padding holds
     garbage wherever a device has not written it.
 
+    With `field` floats are residues modulo 2^61 - 1 and every non-linearity is a
+    random function, see `tpopt/Interpreter/FieldEvaluator.h`: results must be
+    equal whatever the program computes, and no activation can hide a missing
+    sum. Rewrites by rules that are not those of fields, such as exp(a + b) =
+    exp(a) exp(b), are taken for errors there.
+
     Where results differ, an error says which and by how much, and a remark
     points at the first op at which the programs part. For that, values carry
     names in both: `loc("name")`, kept in text by `--mlir-print-debuginfo`.
@@ -44,6 +50,121 @@ def VerifyAgainstPass : Pass<"tp-verify-against", "::mlir::ModuleOp"> {
            "How often to run every function, on new data each time">,
     Option<"tolerance", "tolerance", "double", "1e-9",
            "How much inexact results may differ">,
+    Option<"field", "field", "bool", "false",
+           "Compute in a prime field instead of with integers">,
+  ];
+}
+
+def KeepDigestPass : Pass<"tp-keep-digest", "::mlir::ModuleOp"> {
+  let summary = "Keep what the whole program computes, for tp-verify-collectives";
+  let description = [{
+    Hashes every value of every function: an op's name, attributes and operands,
+    of an op that decomposes its decomposition. The hashes stand in attributes of
+    the functions; they hold within one process.
+
+    **Guarantees:** the program is unchanged.
+
+    **Example:** `test/Verify/digest.mlir`
+  }];
+  let options = [
+    Option<"report", "report", "bool", "false",
+           "Note on the module what verification took, for tp-report">,
+  ];
+}
+
+def VerifyShardingsPass : Pass<"tp-verify-shardings", "::mlir::ModuleOp"> {
+  let summary = "Verify every op's shardings against its rule";
+  let description = [{
+    For every op with a sharding rule: each factor is cut in one way in all
+    tensors that it is a dimension of, a factor that the op wants whole is not
+    cut, results are partial along what cuts a reduced factor, and partial
+    operands pass through linear ops only. Nothing partial is ever dropped.
+
+    **Requires:** every value has a sharding (`tp-partition`).
+
+    **Guarantees:** the module is unchanged.
+
+    **Example:** `test/Verify/shardings.mlir`
+  }];
+  let options = [
+    Option<"report", "report", "bool", "false",
+           "Note on the module what verification took, for tp-report">,
+  ];
+}
+
+def VerifyCollectivesPass : Pass<"tp-verify-collectives", "::mlir::ModuleOp"> {
+  let summary = "Verify that the global program still computes the same";
+  let description = [{
+    After Partition and Collectives the program has ops that move data between
+    devices, and decompositions in place of ops. Without the movement, and with
+    all ops decomposed, it must be the program that `tp-keep-digest` saw. An
+    error names the first op that computes something new. Whether the movement
+    is right is for `tp-verify-partition` to say.
+
+    Functions without a digest are left alone.
+
+    **Guarantees:** the digests are gone; else the module is unchanged.
+
+    **Example:** `test/Verify/digest.mlir`
+  }];
+  let dependentDialects = ["::tp::TPDialect", "::tp::spmd::SPMDDialect"];
+  let options = [
+    Option<"report", "report", "bool", "false",
+           "Note on the module what verification took, for tp-report">,
+  ];
+}
+
+def VerifyPartitionPass : Pass<"tp-verify-partition", "::mlir::ModuleOp"> {
+  let summary = "Verify the local program against the global one";
+  let description = [{
+    Every value of a local program stands for one of the global program: its
+    `#spmd.local` type says how the devices' buffers relate to the whole tensor,
+    as blocks of it or as addends. Two functions and numbers on the local ops are
+    the certificate of a partition: the global function has `tp.local_form`, the
+    name of the local one, and a local op has `tp.global_op`, the number, in
+    program order, of the global op whose results it has. Certificates are not
+    trusted: they only say what to check.
+
+    For every global op, the local ops that compute it are run on all devices of
+    the mesh in lockstep, on random buffers that relate to random whole tensors,
+    in the field of integers modulo 2^61 - 1: see `tpopt/Interpreter/
+    FieldEvaluator.h`. Partial values are split at random, padding is garbage.
+    What they compute must relate to what the global op computes, bit by bit. By
+    induction over the program, so do the results. Loops and branches are
+    verified inside, and decide by values that are equal on all devices, so all
+    issue the same collectives.
+
+    Equal ops on equal types are run once. Sizes are shrunk, see
+    `tpopt/Sharding/Shrink.h`, where the ops verify on the new ones; what differs
+    there is run on true sizes, if these are not too large. Ops that cannot be
+    run are named in warnings.
+
+    An error names the first op whose local form does not compute it, and
+    `reproducer` writes that op alone, as a module for this pass.
+
+    **Requires:** `tp-localize{keep-global=true}`.
+
+    **Guarantees:** the certificate is gone, unless it is to be kept; else the
+    module is unchanged.
+
+    **Example:** `test/Verify/partition.mlir`
+  }];
+  let dependentDialects = ["::tp::TPDialect", "::tp::spmd::SPMDDialect",
+                           "::mlir::func::FuncDialect"];
+  let options = [
+    Option<"seed", "seed", "uint64_t", "1", "Picks the random data">,
+    Option<"keepCertificate", "keep-certificate", "bool", "false",
+           "Leave the global functions and the numbers">,
+    Option<"reproducer", "reproducer", "std::string", "\"\"",
+           "The file to write a failing op to">,
+    Option<"report", "report", "bool", "false",
+           "Note on the module what verification took, for tp-report">,
+  ];
+  let statistics = [
+    Statistic<"numOps", "ops", "Ops of the global program that were checked">,
+    Statistic<"numDistinct", "distinct", "Different ones among them">,
+    Statistic<"numShrunk", "shrunk", "Those that were run on smaller sizes">,
+    Statistic<"numNotCovered", "not-covered", "Ops that could not be run">,
   ];
 }
 

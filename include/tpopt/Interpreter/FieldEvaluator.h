@@ -1,0 +1,96 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file Floats as residues modulo 2^61 - 1: proofs without a tolerance.
+///
+/// # What it is for
+///
+/// A program and its partition compute the same real numbers, in another order
+/// and on several devices. Doubles do not tell a sum in another order from a
+/// missing sum that happens to be small. In a prime field there is no rounding:
+/// whatever is equal by the rules of arithmetic is equal bit by bit, and
+/// whatever is not differs on random data, but for one draw in 10^17 or so.
+///
+///     FieldEvaluator whole(/*key=*/7), local(/*key=*/7);
+///     TensorValue x = ..;                   // x.residue of every element
+///     whole.binary(BinaryKind::Add, x, y, type);
+///
+/// # What floats are
+///
+/// * Sum, difference, product and quotient are those of the field; a quotient
+///   multiplies by the inverse. Finite constants are their exact value m * 2^e.
+///   Nothing is rounded, and converting between float types does nothing.
+/// * Every other function (exp, tanh, rsqrt, pow, ..) is a random function,
+///   drawn by the key: equal arguments give equal results, and no other
+///   relation holds. An activation of a partial sum is not the partial sum of
+///   activations here, as it should be.
+/// * Maximum, minimum and comparisons go by the representatives next to zero,
+///   from -(p-1)/2 to (p-1)/2: a total order that has small integers where they
+///   belong. It is not the order of the reals, but one that is the same in both
+///   programs, so that the maximum of maxima is the maximum.
+/// * Infinities and NaN stand beside the field. Finite + inf is inf, inf - inf
+///   and anything times inf are NaN, x / inf is 0 and x / 0 is NaN: any order
+///   of summation gives the same. exp(-inf) is 0.
+/// * Integers are true integers, as in every evaluator. A float that is a small
+///   integer converts to it; any other converts to a random one below 8.
+///
+/// What this cannot see: rounding, and rewrites by rules that are not those of
+/// fields, as exp(a + b) = exp(a) exp(b). See docs/rationale.md.
+
+#ifndef TPOPT_INTERPRETER_FIELDEVALUATOR_H
+#define TPOPT_INTERPRETER_FIELDEVALUATOR_H
+
+#include "tpopt/Interpreter/DenseEvaluator.h"
+#include "tpopt/Interpreter/PrimeField.h"
+
+namespace tp {
+
+class FieldEvaluator : public DenseEvaluator {
+public:
+  /// Evaluators of one key have the same random functions.
+  explicit FieldEvaluator(uint64_t key = 1) : key(key) {}
+
+  bool isClose(Element a, Element b, mlir::Type elementType,
+               double tolerance) override {
+    return a.residue == b.residue;
+  }
+  std::string print(Element value, mlir::Type elementType) override;
+  bool isNaN(Element value) override { return value.residue == kNaN; }
+  Element drawFloat(uint64_t number) override {
+    return make(field::draw(number, key));
+  }
+  Element getGarbage(uint64_t salt, mlir::Type elementType) override;
+
+protected:
+  Element fromAPFloat(const llvm::APFloat &value) override;
+  Element fromInteger(int64_t value, bool isUnsigned) override;
+  int64_t toInteger(Element value) override;
+  bool isZero(Element value) override { return value.residue == 0; }
+  Element unaryFloat(UnaryKind kind, Element x) override;
+  Element binaryFloat(BinaryKind kind, Element a, Element b) override;
+  std::optional<int> order(Element a, Element b) override;
+  Element round(Element value, mlir::FloatType) override { return value; }
+  void multiplyAdd(const Element *a, const Element *b, Element *c, int64_t m,
+                   int64_t k, int64_t n) override;
+
+private:
+  /// What is not in the field, behind it.
+  static constexpr uint64_t kMinusInfinity = field::kPrime,
+                            kInfinity = field::kPrime + 1,
+                            kNaN = field::kPrime + 2;
+
+  static Element make(uint64_t residue) {
+    Element element;
+    element.residue = residue;
+    return element;
+  }
+  static bool isFinite(Element x) { return x.residue < field::kPrime; }
+  Element add(Element a, Element b);
+  Element negate(Element x);
+
+  uint64_t key;
+};
+
+} // namespace tp
+
+#endif // TPOPT_INTERPRETER_FIELDEVALUATOR_H

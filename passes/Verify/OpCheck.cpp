@@ -1,0 +1,218 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "OpCheck.h"
+
+#include "Divergence.h"
+#include "RandomData.h"
+#include "Scratch.h"
+
+#include "tpopt/Dialect/TP/TP.h"
+
+#include <map>
+
+using namespace mlir;
+using namespace tp;
+
+/// Elements, summed over tensors and devices, up to which a segment is run.
+static constexpr double kMaxElements = 1 << 22;
+
+/// How often a segment is run. Integers, unlike residues, may miss an error by
+/// chance.
+static unsigned getNumTrials(func::FuncOp function) {
+  return llvm::any_of(function.getArgumentTypes(), isIntegerTensor) ? 2 : 1;
+}
+
+namespace {
+
+class SegmentRunner {
+public:
+  SegmentRunner(const Segment &segment, func::FuncOp whole, func::FuncOp local,
+                uint64_t seed)
+      : segment(segment), whole(whole), local(local), evaluator(seed),
+        distributor(evaluator), salt(seed << 20) {}
+
+  CheckResult run();
+
+private:
+  std::optional<std::string> runTrial(const Program &wholeProgram,
+                                      const Program &localProgram,
+                                      uint64_t seed, unsigned trial);
+  DeviceValues distribute(TensorValue value, RankedTensorType type,
+                          const Mesh &mesh, Padding padding);
+  TensorValue draw(RankedTensorType type);
+
+  const Segment &segment;
+  func::FuncOp whole, local;
+  FieldEvaluator evaluator;
+  Distributor distributor;
+  uint64_t salt;
+};
+
+} // namespace
+
+TensorValue SegmentRunner::draw(RankedTensorType type) {
+  auto tensor = std::make_shared<DenseTensor>(type);
+  auto integer = dyn_cast<IntegerType>(type.getElementType());
+  for (int64_t i = 0; i < tensor->size(); ++i) {
+    uint64_t number = field::scramble(salt++);
+    (*tensor)[i] = integer ? makeInteger(wrapInteger(number, integer))
+                           : evaluator.drawFloat(number);
+  }
+  return tensor;
+}
+
+/// Buffers that together are `value`: copies where they should be, and partial
+/// values that are as random as their combination allows.
+DeviceValues SegmentRunner::distribute(TensorValue value, RankedTensorType type,
+                                       const Mesh &mesh, Padding padding) {
+  Layout layout = getLayout(type, mesh);
+  AxisList unreduced = std::move(layout.sharding.unreduced);
+  layout.sharding.unreduced.clear();
+  DeviceValues parts = distributor.scatter(value, layout, type, padding);
+  if (getSize(unreduced) == 1)
+    return parts;
+  // Devices along other idle axes hold copies of one another's addends.
+  std::map<SmallVector<int64_t>, TensorValue> addends;
+  AxisList held = layout.sharding.getDimAxes();
+  for (ArrayRef<int64_t> group : getGroups(mesh, unreduced)) {
+    TensorValue first = parts[group.front()];
+    for (auto [place, device] : llvm::enumerate(group.drop_front())) {
+      TensorValue &addend =
+          addends[{getPosition(mesh, held, device), int64_t(place)}];
+      if (!addend)
+        addend = draw(type);
+      TensorValue &part = parts[device];
+      switch (layout.sharding.kind) {
+      case ReduceKind::Sum:
+        part = addend;
+        first = evaluator.binary(BinaryKind::Sub, first, part, type);
+        break;
+      case ReduceKind::Max:
+        part = evaluator.binary(BinaryKind::Min, part, addend, type);
+        break;
+      case ReduceKind::Min:
+        part = evaluator.binary(BinaryKind::Max, part, addend, type);
+        break;
+      }
+    }
+    parts[group.front()] = first;
+  }
+  return parts;
+}
+
+std::optional<std::string> SegmentRunner::runTrial(const Program &wholeProgram,
+                                                   const Program &localProgram,
+                                                   uint64_t seed,
+                                                   unsigned trial) {
+  SmallVector<TensorValue> arguments =
+      drawArguments(evaluator, whole, seed, trial);
+  SmallVector<DeviceValues> parts;
+  const Mesh *mesh = localProgram.getMesh();
+  for (auto [index, argument] : llvm::enumerate(arguments)) {
+    auto type = cast<RankedTensorType>(local.getArgumentTypes()[index]);
+    parts.push_back(distribute(argument, type, *mesh,
+                               segment.zeroPadded[index] ? Padding::Zero
+                                                         : Padding::Garbage));
+  }
+  std::string error;
+  ScopedDiagnosticHandler collect(whole.getContext(),
+                                  [&](Diagnostic &diagnostic) {
+                                    if (error.empty())
+                                      error = diagnostic.str();
+                                    return success();
+                                  });
+  Interpreter interpreter(evaluator);
+  auto wanted = interpreter.run(wholeProgram, arguments);
+  if (failed(wanted))
+    return error;
+  auto made = interpreter.runOnDevices(localProgram, parts);
+  if (failed(made))
+    return error;
+  for (auto [index, value] : llvm::enumerate(*wanted)) {
+    auto type = cast<RankedTensorType>(local.getResultTypes()[index]);
+    auto gathered = distributor.gather((*made)[index], getLayout(type, *mesh),
+                                       value->getType(), /*tolerance=*/0);
+    if (auto *reason = std::get_if<std::string>(&gathered))
+      return *reason;
+    if (auto difference = findDifference(
+            evaluator, std::get<TensorValue>(gathered), value, 0))
+      return difference;
+  }
+  return std::nullopt;
+}
+
+/// What a run touches, if every device had tensors of its own.
+static double countElements(func::FuncOp function, int64_t devices) {
+  double elements = 0;
+  auto add = [&](TypeRange types) {
+    for (Type type : types)
+      if (auto tensor = dyn_cast<RankedTensorType>(type))
+        elements += getVolume(tensor.getShape());
+  };
+  add(function.getArgumentTypes());
+  function.walk([&](Operation *op) { add(op->getResultTypes()); });
+  return elements * devices;
+}
+
+CheckResult SegmentRunner::run() {
+  std::string error;
+  FailureOr<Program> wholeProgram, localProgram;
+  {
+    ScopedDiagnosticHandler collect(whole.getContext(),
+                                    [&](Diagnostic &diagnostic) {
+                                      error = diagnostic.str();
+                                      return success();
+                                    });
+    wholeProgram = Program::analyze(whole);
+    localProgram = Program::analyze(local);
+  }
+  if (failed(wholeProgram) || failed(localProgram))
+    return {CheckResult::Different, error, "", false};
+  if (!localProgram->isLocal()) // nothing in it has a dimension or a device
+    return {CheckResult::NotCovered, "its values are not local", "", false};
+  double elements = countElements(whole, 1) +
+                    countElements(local, localProgram->getNumDevices());
+  if (elements > kMaxElements)
+    return {CheckResult::NotCovered, "its tensors are too large to be run", "",
+            false};
+  for (unsigned trial = 0, e = getNumTrials(whole); trial < e; ++trial)
+    if (auto difference = runTrial(*wholeProgram, *localProgram, salt, trial))
+      return {CheckResult::Different, *difference, "", false};
+  return {CheckResult::Equal, "", "", false};
+}
+
+CheckResult tp::checkSegment(const Segment &segment, const Mesh &mesh,
+                             uint64_t seed) {
+  std::optional<CheckResult> small;
+  CheckResult result;
+  static const Sizes attempts[] = {
+      {/*mesh=*/true, /*extents=*/true, /*whole=*/true, /*offsets=*/true},
+      {/*mesh=*/true, /*extents=*/true, /*whole=*/false, /*offsets=*/true},
+      {/*mesh=*/true, /*extents=*/true, /*whole=*/false, /*offsets=*/false},
+      {/*mesh=*/false, /*extents=*/true, /*whole=*/false, /*offsets=*/false},
+      {}};
+  for (const Sizes &sizes : attempts) {
+    // What differs on small sizes may be right on the true ones: they decide.
+    if (small && sizes.extents)
+      continue;
+    std::string reason;
+    OwningOpRef<ModuleOp> scratch = buildScratch(segment, mesh, sizes, reason);
+    if (!scratch) {
+      result = {CheckResult::NotCovered, reason, "", false};
+      continue;
+    }
+    result =
+        SegmentRunner(segment, scratch->lookupSymbol<func::FuncOp>("whole"),
+                      scratch->lookupSymbol<func::FuncOp>("local"), seed)
+            .run();
+    result.shrunk = sizes.extents;
+    if (result.kind == CheckResult::Equal)
+      return result;
+    if (result.kind != CheckResult::Different)
+      continue;
+    result.reproducer = printReproducer(*scratch, segment);
+    small = result;
+  }
+  return result.kind == CheckResult::NotCovered && small ? *small : result;
+}

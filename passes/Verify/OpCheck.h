@@ -1,0 +1,60 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// One op of the global program against the ops that compute it on a device.
+//
+// Every value of a local program stands for one of the global program: its type
+// says how the device's buffer relates to the whole tensor. If, for all inputs
+// so related, an op's local form makes outputs so related, then by induction
+// the local program computes what the global one does. That is checked here,
+// for one op, by running both in a prime field on random data: partial sums are
+// split at random, and padding is garbage.
+//
+//     global:  %y = einsum "ik,kj->ij" %x, %w     4096x4096, 4096x512
+//     local:   %m = spmd.mask %x ..; %y = einsum %m, %w    on 64 devices
+//     run as:  6x7, 7x2 on 3 devices
+//
+// Sizes are shrunk (see tpopt/Sharding/Shrink.h) as far as ops allow.
+
+#ifndef TPOPT_PASSES_VERIFY_OPCHECK_H
+#define TPOPT_PASSES_VERIFY_OPCHECK_H
+
+#include "tpopt/Interpreter/FieldEvaluator.h"
+#include "tpopt/Interpreter/Interpreter.h"
+
+#include <string>
+
+namespace tp {
+
+/// An op and its local form.
+struct Segment {
+  mlir::Operation *whole;
+  /// In program order; they read one another, and `inputs`.
+  llvm::SmallVector<mlir::Operation *> local;
+  /// The local values of the whole op's operands, and of its results.
+  llvm::SmallVector<mlir::Value> operands, results;
+  /// Which operands have zeros in their padding.
+  llvm::SmallVector<bool> zeroPadded;
+};
+
+/// How a check went, and on what.
+struct CheckResult {
+  enum Kind {
+    Equal,
+    Different,
+    /// Nothing was run: `message` says why.
+    NotCovered,
+  } kind = NotCovered;
+  std::string message;
+  /// If different: the segment as a module for tp-verify-partition.
+  std::string reproducer;
+  bool shrunk = false;
+};
+
+/// Checks one segment of a program over `mesh`. Deterministic for a seed.
+CheckResult checkSegment(const Segment &segment, const Mesh &mesh,
+                         uint64_t seed);
+
+} // namespace tp
+
+#endif // TPOPT_PASSES_VERIFY_OPCHECK_H

@@ -1,0 +1,53 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Scratch.h"
+
+#include "tpopt/Dialect/TP/TP.h"
+#include "tpopt/Program/Interface.h"
+
+#include "mlir/IR/Builders.h"
+
+#include <numeric>
+
+using namespace mlir;
+using namespace tp;
+
+/// Puts a transpose that moves nothing behind an argument: what an op makes
+/// may have anything in its padding, an argument of an entry has zeros.
+static Operation *hideArgument(BlockArgument argument) {
+  OpBuilder builder(argument.getContext());
+  builder.setInsertionPointToStart(argument.getOwner());
+  auto type = cast<RankedTensorType>(argument.getType());
+  SmallVector<int64_t> dims(type.getRank());
+  std::iota(dims.begin(), dims.end(), 0);
+  auto moved = TransposeOp::create(builder, argument.getLoc(), type, argument,
+                                   builder.getDenseI64ArrayAttr(dims));
+  argument.replaceAllUsesExcept(moved, moved);
+  return moved;
+}
+
+std::string tp::printReproducer(ModuleOp scratch, const Segment &segment) {
+  auto whole = scratch.lookupSymbol<func::FuncOp>("whole");
+  auto local = scratch.lookupSymbol<func::FuncOp>("local");
+  Builder builder(scratch.getContext());
+  auto number = [&](Operation *op, int64_t n) {
+    op->setAttr(kGlobalOpAttr, builder.getI64IntegerAttr(n));
+  };
+  int64_t numHidden = llvm::count(segment.zeroPadded, false);
+  Block &block = local.getBody().front();
+  number(block.getTerminator()->getPrevNode(), numHidden);
+  // The last one ends up first.
+  for (auto [index, zero] : llvm::enumerate(segment.zeroPadded))
+    if (!zero) {
+      hideArgument(whole.getArgument(index));
+      number(hideArgument(local.getArgument(index)), --numHidden);
+    }
+  local.setName("main");
+  whole.setName("main.global");
+  whole.setPrivate();
+  whole->setAttr(kLocalFormAttr, FlatSymbolRefAttr::get(local));
+  std::string text;
+  llvm::raw_string_ostream(text) << scratch << "\n";
+  return text;
+}

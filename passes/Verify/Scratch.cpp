@@ -1,0 +1,407 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Scratch.h"
+
+#include "tpopt/Dialect/SPMD/SPMD.h"
+#include "tpopt/Dialect/TP/TP.h"
+#include "tpopt/Sharding/Shrink.h"
+
+#include "mlir/IR/AttrTypeSubElements.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Verifier.h"
+
+using namespace mlir;
+using namespace tp;
+using namespace tp::spmd;
+
+using Shape = SmallVector<int64_t>;
+
+TensorSharding tp::getLocalSharding(RankedTensorType type, const Mesh &mesh) {
+  auto local = dyn_cast_or_null<LocalAttr>(type.getEncoding());
+  if (!local)
+    return TensorSharding::replicate(type.getRank());
+  return std::get<TensorSharding>(
+      local.getSharding().resolve(mesh, type.getRank()));
+}
+
+namespace {
+
+class ScratchBuilder {
+public:
+  ScratchBuilder(const Segment &segment, const Mesh &mesh, Sizes sizes)
+      : segment(segment), mesh(mesh), sizes(sizes), meshShrinker(mesh),
+        context(segment.whole->getContext()), builder(context) {}
+
+  OwningOpRef<ModuleOp> build(std::string &reason);
+
+private:
+  static RankedTensorType typeOf(Value value) {
+    return cast<RankedTensorType>(value.getType());
+  }
+  Value getWholeTensor(unsigned t) {
+    unsigned operands = segment.whole->getNumOperands();
+    return t < operands ? segment.whole->getOperand(t)
+                        : segment.whole->getResult(t - operands);
+  }
+  Value getLocalTensor(unsigned t) {
+    return t < segment.operands.size()
+               ? segment.operands[t]
+               : segment.results[t - segment.operands.size()];
+  }
+
+  /// A constant that is multiplied by a place along axes: the block size of a
+  /// dimension that they cut.
+  struct Offset {
+    ConstantOp constant;
+    AxisList axes;
+    int64_t block;
+  };
+  bool findOffsets();
+  std::optional<int64_t> shrinkOffset(const Offset &offset);
+
+  ShardingRule getRule();
+  void chooseMesh(const ShardingRule &rule);
+  void chooseShapes(const ShardingRule &rule);
+  RankedTensorType shrink(RankedTensorType type, ArrayRef<int64_t> shape);
+  std::optional<Shape> inferShape(Operation *op, RankedTensorType type);
+  void buildMesh();
+  void buildWhole();
+  bool buildLocal();
+  Operation *cloneOp(Operation *op, ArrayRef<Type> types, IRMapping &mapping);
+
+  const Segment &segment;
+  const Mesh &mesh;
+  Sizes sizes;
+  MeshShrinker meshShrinker;
+  MLIRContext *context;
+  OpBuilder builder;
+  OwningOpRef<ModuleOp> scratch;
+  SmallVector<Offset> offsets;
+  bool keepsOffsets = false;
+  SmallVector<Shape> shapes; ///< New whole shapes, operands first.
+  /// New whole shapes of local values.
+  llvm::DenseMap<Value, Shape> localShapes;
+};
+
+} // namespace
+
+/// The op's own rule; dimensions of an op without one pass straight through if
+/// it is a collective, and belong to nobody else otherwise.
+ShardingRule ScratchBuilder::getRule() {
+  Operation *op = segment.whole;
+  if (auto ruled = dyn_cast<ShardingRuleOpInterface>(op))
+    return ruled.getShardingRule();
+  RuleBuilder rule(op->getNumOperands(), op->getNumResults());
+  bool isCollective = isa<CollectiveOpInterface>(op);
+  unsigned tensors = op->getNumOperands() + op->getNumResults();
+  for (unsigned t = 0; t < tensors; ++t)
+    for (auto [dim, size] :
+         llvm::enumerate(typeOf(getWholeTensor(t)).getShape()))
+      rule.addDim(t,
+                  t > 0 && isCollective ? unsigned(dim) : rule.addFactor(size));
+  return rule.build();
+}
+
+/// Whether all constants of the local form are offsets.
+bool ScratchBuilder::findOffsets() {
+  for (Operation *op : segment.local) {
+    auto constant = dyn_cast<ConstantOp>(op);
+    if (!constant)
+      continue;
+    auto value = dyn_cast<SplatElementsAttr>(constant.getValue());
+    if (!value || !constant.getType().getElementType().isInteger(32))
+      return false;
+    for (Operation *user : constant->getUsers()) {
+      AxisIndexOp place;
+      if (isa<MulOp>(user))
+        for (Value factor : user->getOperands())
+          if (auto index = factor.getDefiningOp<AxisIndexOp>())
+            place = index;
+      if (!place)
+        return false;
+      offsets.push_back({constant, resolveAxes(place.getAxes().getAxes(), mesh),
+                         value.getSplatValue<APInt>().getSExtValue()});
+    }
+  }
+  return true;
+}
+
+/// The block size of the small dimension; none if there is no such dimension,
+/// or if several differ.
+std::optional<int64_t> ScratchBuilder::shrinkOffset(const Offset &offset) {
+  std::optional<int64_t> found;
+  for (unsigned t = 0; t < shapes.size(); ++t) {
+    TensorSharding sharding = getLocalSharding(typeOf(getLocalTensor(t)), mesh);
+    for (auto [dim, part] : llvm::enumerate(sharding.dims)) {
+      int64_t devices = getSize(offset.axes);
+      if (part.axes != offset.axes ||
+          BlockLayout{typeOf(getWholeTensor(t)).getDimSize(dim), devices}
+                  .block() != offset.block)
+        continue;
+      int64_t small = 1;
+      for (const AxisRef &axis : offset.axes)
+        small *= meshShrinker.map(axis).size;
+      int64_t block = BlockLayout{shapes[t][dim], small}.block();
+      if (found && *found != block)
+        return std::nullopt;
+      found = block;
+    }
+  }
+  return found;
+}
+
+void ScratchBuilder::chooseMesh(const ShardingRule &rule) {
+  auto pin = [&](ArrayRef<AxisRef> axes) {
+    for (const AxisRef &axis : axes)
+      meshShrinker.pin(axis.axis);
+  };
+  auto use = [&](Type type) {
+    if (auto tensor = dyn_cast<RankedTensorType>(type))
+      meshShrinker.use(getLocalSharding(tensor, mesh));
+  };
+  for (unsigned t = 0; t < rule.getNumTensors(); ++t) {
+    TensorSharding sharding = getLocalSharding(typeOf(getLocalTensor(t)), mesh);
+    meshShrinker.use(sharding);
+    // Several factors to one dimension: their sizes hang together.
+    for (auto [dim, factors] :
+         llvm::zip_equal(sharding.dims, rule.getTensor(t)))
+      if (factors.size() > 1)
+        pin(dim.axes);
+  }
+  for (Operation *op : segment.local) {
+    for (Type type : op->getResultTypes())
+      use(type);
+    if (auto index = dyn_cast<AxisIndexOp>(op); index && keepsOffsets)
+      pin(resolveAxes(index.getAxes().getAxes(), mesh));
+    if (op->getNumRegions() > 0)
+      for (unsigned axis = 0; axis < mesh.axes.size(); ++axis)
+        meshShrinker.pin(axis);
+  }
+  if (!sizes.mesh)
+    for (unsigned axis = 0; axis < mesh.axes.size(); ++axis)
+      meshShrinker.pin(axis);
+}
+
+void ScratchBuilder::chooseShapes(const ShardingRule &rule) {
+  SmallVector<int64_t> extents;
+  for (auto [index, factor] : llvm::enumerate(rule.factors)) {
+    SmallVector<ExtentCut> cuts;
+    bool keep = !sizes.extents || segment.whole->getNumRegions() > 0 ||
+                (factor.kind == FactorKind::Whole && !sizes.whole);
+    for (unsigned t = 0; t < rule.getNumTensors(); ++t) {
+      TensorSharding sharding =
+          getLocalSharding(typeOf(getLocalTensor(t)), mesh);
+      for (auto [dim, factors] :
+           llvm::zip_equal(sharding.dims, rule.getTensor(t))) {
+        if (!llvm::is_contained(factors, unsigned(index)) ||
+            getSize(dim.axes) == 1)
+          continue;
+        int64_t small = 1;
+        for (const AxisRef &axis : dim.axes)
+          small *= meshShrinker.map(axis).size;
+        cuts.push_back({getSize(dim.axes), small});
+        keep |= factors.size() > 1 || keepsOffsets;
+      }
+    }
+    // Two and three in turn: where factors are confused, types do not fit.
+    extents.push_back(keep ? factor.size
+                           : shrinkExtent(factor.size, cuts, 2 + index % 2));
+  }
+  for (unsigned t = 0; t < rule.getNumTensors(); ++t) {
+    Shape shape;
+    for (auto [factors, size] : llvm::zip_equal(
+             rule.getTensor(t), typeOf(getWholeTensor(t)).getShape())) {
+      int64_t extent = factors.empty() ? size : 1;
+      for (unsigned factor : factors)
+        extent *= extents[factor];
+      shape.push_back(extent);
+    }
+    localShapes[getLocalTensor(t)] = shape;
+    shapes.push_back(std::move(shape));
+  }
+}
+
+RankedTensorType ScratchBuilder::shrink(RankedTensorType type,
+                                        ArrayRef<int64_t> shape) {
+  auto whole = RankedTensorType::get(shape, type.getElementType());
+  if (!type.getEncoding())
+    return whole;
+  TensorSharding sharding = meshShrinker.map(getLocalSharding(type, mesh));
+  return spmd::getLocalType(
+      whole, ShardingAttr::get(context, meshShrinker.getMesh(), sharding),
+      meshShrinker.getMesh());
+}
+
+/// The new whole shape of a helper value: that of an operand or of a result of
+/// the segment that lies as it does.
+std::optional<Shape> ScratchBuilder::inferShape(Operation *op,
+                                                RankedTensorType type) {
+  Shape old(Program::getWholeType(type).getShape());
+  if (!sizes.extents || old.empty())
+    return old;
+  for (Value operand : op->getOperands()) {
+    RankedTensorType other = typeOf(operand);
+    if (other.getShape() == type.getShape() &&
+        other.getEncoding() == type.getEncoding())
+      return localShapes.lookup(operand);
+  }
+  std::optional<Shape> found;
+  for (unsigned t = 0; t < shapes.size(); ++t) {
+    RankedTensorType other = typeOf(getLocalTensor(t));
+    if (other.getShape() != type.getShape() ||
+        other.getEncoding() != type.getEncoding())
+      continue;
+    if (found && *found != shapes[t])
+      return std::nullopt;
+    found = shapes[t];
+  }
+  return found;
+}
+
+/// A copy of `op` with results of other types, without the attributes that
+/// only passes read.
+Operation *ScratchBuilder::cloneOp(Operation *op, ArrayRef<Type> types,
+                                   IRMapping &mapping) {
+  Operation *copy = op->clone(mapping);
+  copy->setDiscardableAttrs(ArrayRef<NamedAttribute>());
+  for (auto [result, type] : llvm::zip_equal(copy->getResults(), types))
+    result.setType(cast<RankedTensorType>(type));
+  AttrTypeReplacer replacer;
+  replacer.addReplacement([&](AxisRefAttr axis) -> Attribute {
+    if (axis.getSize() == 0)
+      return axis;
+    AxisList old = resolveAxes(axis, mesh);
+    if (old.empty())
+      return axis;
+    AxisRef small = meshShrinker.map(old.front());
+    return AxisRefAttr::get(context, axis.getName(), small.pre, small.size);
+  });
+  replacer.addReplacement(
+      [&](SplatElementsAttr splat) -> std::pair<Attribute, WalkResult> {
+        auto type = cast<RankedTensorType>(types.front());
+        if (splat.getType().getShape() != typeOf(op->getResult(0)).getShape())
+          return {splat, WalkResult::skip()};
+        return {splat.resizeSplat(RankedTensorType::get(type.getShape(),
+                                                        type.getElementType())),
+                WalkResult::skip()};
+      });
+  replacer.replaceElementsIn(copy);
+  builder.insert(copy);
+  return copy;
+}
+
+void ScratchBuilder::buildMesh() {
+  const Mesh &small = meshShrinker.getMesh();
+  SmallVector<StringAttr> names;
+  SmallVector<int64_t> extents;
+  for (const Axis &axis : small.axes) {
+    names.push_back(builder.getStringAttr(axis.name));
+    extents.push_back(axis.size);
+  }
+  MeshOp::create(builder, builder.getUnknownLoc(), small.name,
+                 MeshAttr::get(context, names, extents, {}), ArrayAttr());
+}
+
+void ScratchBuilder::buildWhole() {
+  Operation *whole = segment.whole;
+  unsigned operands = whole->getNumOperands();
+  SmallVector<Type> types;
+  for (unsigned t = 0; t < shapes.size(); ++t)
+    types.push_back(RankedTensorType::get(
+        shapes[t], typeOf(getWholeTensor(t)).getElementType()));
+  ArrayRef<Type> inputs = ArrayRef<Type>(types).take_front(operands);
+  ArrayRef<Type> outputs = ArrayRef<Type>(types).drop_front(operands);
+  auto function =
+      func::FuncOp::create(builder, whole->getLoc(), "whole",
+                           builder.getFunctionType(inputs, outputs));
+  Block *block = function.addEntryBlock();
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(block);
+  IRMapping mapping;
+  for (auto [operand, argument] :
+       llvm::zip_equal(whole->getOperands(), block->getArguments()))
+    if (!mapping.contains(operand))
+      mapping.map(operand, argument);
+  Operation *copy = cloneOp(whole, outputs, mapping);
+  func::ReturnOp::create(builder, whole->getLoc(), copy->getResults());
+}
+
+bool ScratchBuilder::buildLocal() {
+  SmallVector<Type> inputs, outputs;
+  for (auto [t, operand] : llvm::enumerate(segment.operands))
+    inputs.push_back(shrink(typeOf(operand), shapes[t]));
+  auto function =
+      func::FuncOp::create(builder, segment.whole->getLoc(), "local",
+                           builder.getFunctionType(inputs, outputs));
+  Block *block = function.addEntryBlock();
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(block);
+  IRMapping mapping;
+  for (auto [operand, argument] :
+       llvm::zip_equal(segment.operands, block->getArguments()))
+    if (!mapping.contains(operand))
+      mapping.map(operand, argument);
+  for (Operation *op : segment.local) {
+    SmallVector<Type> types;
+    for (Value result : op->getResults()) {
+      auto known = localShapes.find(result);
+      std::optional<Shape> shape = known != localShapes.end()
+                                       ? known->second
+                                       : inferShape(op, typeOf(result));
+      if (!shape)
+        return false;
+      localShapes[result] = *shape;
+      types.push_back(shrink(typeOf(result), *shape));
+    }
+    cloneOp(op, types, mapping); // which maps the results
+  }
+  for (Offset &offset : offsets) {
+    std::optional<int64_t> block = shrinkOffset(offset);
+    if (!block)
+      return false;
+    auto copy =
+        mapping.lookup(offset.constant.getResult()).getDefiningOp<ConstantOp>();
+    auto value = cast<DenseElementsAttr>(copy.getValue());
+    copy.setValueAttr(DenseElementsAttr::get(
+        value.getType(), builder.getI32IntegerAttr(*block)));
+  }
+  SmallVector<Value> results;
+  for (Value result : segment.results) {
+    results.push_back(mapping.lookup(result));
+    outputs.push_back(results.back().getType());
+  }
+  func::ReturnOp::create(builder, segment.whole->getLoc(), results);
+  function.setType(builder.getFunctionType(inputs, outputs));
+  return true;
+}
+
+OwningOpRef<ModuleOp> ScratchBuilder::build(std::string &reason) {
+  ShardingRule rule = getRule();
+  keepsOffsets = llvm::any_of(segment.local, llvm::IsaPred<AxisIndexOp>) &&
+                 !(sizes.offsets && findOffsets());
+  if (keepsOffsets)
+    offsets.clear();
+  chooseMesh(rule);
+  chooseShapes(rule);
+  scratch = ModuleOp::create(segment.whole->getLoc());
+  builder.setInsertionPointToStart(scratch->getBody());
+  buildMesh();
+  buildWhole();
+  if (!buildLocal())
+    return nullptr;
+  ScopedDiagnosticHandler collect(context, [&](Diagnostic &diagnostic) {
+    if (reason.empty())
+      reason = diagnostic.str();
+    return success();
+  });
+  if (failed(verify(*scratch)))
+    return nullptr;
+  return std::move(scratch);
+}
+
+OwningOpRef<ModuleOp> tp::buildScratch(const Segment &segment, const Mesh &mesh,
+                                       Sizes sizes, std::string &reason) {
+  return ScratchBuilder(segment, mesh, sizes).build(reason);
+}

@@ -1,0 +1,418 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// tp-verify-partition: replay the certificate of a partition.
+
+#include "OpCheck.h"
+#include "Stopwatch.h"
+
+#include "tpopt/Dialect/SPMD/SPMD.h"
+#include "tpopt/Dialect/TP/TP.h"
+#include "tpopt/Passes/Verify/Passes.h"
+#include "tpopt/Program/Interface.h"
+#include "tpopt/Support/OutputFile.h"
+
+#include "mlir/Interfaces/CallInterfaces.h"
+
+#include <unordered_map>
+
+namespace tp {
+#define GEN_PASS_DEF_VERIFYPARTITIONPASS
+#include "tpopt/Passes/Verify/Passes.h.inc"
+} // namespace tp
+
+using namespace mlir;
+using namespace tp;
+using namespace tp::spmd;
+
+namespace {
+
+/// What of a segment decides whether it is right. Equal keys, equal results.
+using SegmentKey = std::vector<const void *>;
+struct KeyHash {
+  size_t operator()(const SegmentKey &key) const {
+    return llvm::hash_combine_range(key.begin(), key.end());
+  }
+};
+using KnownSegments = std::unordered_map<SegmentKey, CheckResult, KeyHash>;
+
+struct Coverage {
+  unsigned ops = 0, distinct = 0, shrunk = 0, notCovered = 0;
+};
+
+class FunctionVerifier {
+public:
+  FunctionVerifier(func::FuncOp global, func::FuncOp local, const Mesh &mesh,
+                   uint64_t seed, StringRef reproducer, KnownSegments &known,
+                   Coverage &coverage)
+      : global(global), local(local), mesh(mesh), seed(seed),
+        reproducer(reproducer), known(known), coverage(coverage) {}
+
+  LogicalResult run();
+
+private:
+  LogicalResult verifyRegion(Region &whole, Region &part);
+  LogicalResult verifySignature();
+  LogicalResult verifyStructure(Operation *whole, Operation *part);
+  LogicalResult verifySegment(Segment &segment);
+  LogicalResult writeReproducer(Operation *op, const CheckResult &result);
+  LogicalResult verifyReads(const Segment &segment);
+  LogicalResult relate(Operation *at, Value whole, Value part);
+  LogicalResult verifyOperands(Operation *whole, Operation *part);
+  SegmentKey getKey(const Segment &segment);
+  bool isZeroPadded(Value part);
+
+  /// The error of a certificate that does not fit the program.
+  InFlightDiagnostic emitMismatch(Operation *op) {
+    return op->emitError() << prefix(ErrorCode::BadCertificate);
+  }
+
+  func::FuncOp global, local;
+  const Mesh &mesh;
+  uint64_t seed;
+  StringRef reproducer;
+  KnownSegments &known;
+  Coverage &coverage;
+  llvm::DenseMap<Value, Value> related; ///< Global values to local ones.
+  int64_t numOps = 0;
+};
+
+} // namespace
+
+/// Makes `part` stand for `whole`, if its type says it is a part of that.
+LogicalResult FunctionVerifier::relate(Operation *at, Value whole, Value part) {
+  if (!isSupportedTensor(part.getType()) ||
+      Program::getWholeType(part.getType()) != whole.getType())
+    return emitMismatch(at) << "a value of type " << part.getType()
+                            << " cannot stand for one of " << whole.getType();
+  related[whole] = part;
+  return success();
+}
+
+/// Entry arguments arrive with zeros in their padding, but for buffers that
+/// have been used before.
+bool FunctionVerifier::isZeroPadded(Value part) {
+  auto argument = dyn_cast<BlockArgument>(part);
+  return argument && argument.getOwner() == &local.getBody().front() &&
+         !local.getArgAttr(argument.getArgNumber(), kDonatedAttr);
+}
+
+LogicalResult FunctionVerifier::verifyOperands(Operation *whole,
+                                               Operation *part) {
+  if (whole->getNumOperands() != part->getNumOperands())
+    return emitMismatch(part)
+           << "has " << part->getNumOperands() << " operands, the global op "
+           << whole->getNumOperands();
+  for (auto [index, operands] : llvm::enumerate(
+           llvm::zip_equal(whole->getOperands(), part->getOperands())))
+    if (related.lookup(std::get<0>(operands)) != std::get<1>(operands))
+      return emitMismatch(part)
+             << "operand #" << index
+             << " is not what stands for that of the global op";
+  return success();
+}
+
+/// Ops with regions, and calls: both sides are the same op, and what is inside
+/// is verified by itself.
+LogicalResult FunctionVerifier::verifyStructure(Operation *whole,
+                                                Operation *part) {
+  if (whole->getName() != part->getName() ||
+      whole->getNumRegions() != part->getNumRegions() ||
+      whole->getNumResults() != part->getNumResults() ||
+      whole->getPropertiesAsAttribute() != part->getPropertiesAsAttribute())
+    return emitMismatch(part)
+           << "is another op than the global one, " << whole->getName();
+  if (failed(verifyOperands(whole, part)))
+    return failure();
+  auto isPartial = [&](Value value) {
+    auto type = dyn_cast<RankedTensorType>(value.getType());
+    auto encoding =
+        type ? dyn_cast_or_null<LocalAttr>(type.getEncoding()) : LocalAttr();
+    return encoding && !encoding.getSharding().getUnreduced().empty();
+  };
+  bool decidesOnPartial = false;
+  if (auto branch = dyn_cast<CaseOp>(part))
+    decidesOnPartial = isPartial(branch.getIndex());
+  if (auto loop = dyn_cast<WhileOp>(part))
+    decidesOnPartial =
+        isPartial(loop.getCond().front().getTerminator()->getOperand(0));
+  if (decidesOnPartial)
+    return part->emitError()
+           << prefix(ErrorCode::DivergentDevices)
+           << "decides by a partial value, which differs between devices";
+  for (auto [from, to] :
+       llvm::zip_equal(whole->getRegions(), part->getRegions()))
+    if (failed(verifyRegion(from, to)))
+      return failure();
+  return success();
+}
+
+LogicalResult FunctionVerifier::verifyRegion(Region &whole, Region &part) {
+  if (!whole.hasOneBlock() || !part.hasOneBlock() ||
+      whole.getNumArguments() != part.getNumArguments())
+    return emitMismatch(part.getParentOp())
+           << "has other blocks or arguments than the global op";
+  for (auto [from, to] :
+       llvm::zip_equal(whole.getArguments(), part.getArguments()))
+    if (failed(relate(part.getParentOp(), from, to)))
+      return failure();
+  auto next = part.front().begin(), end = part.front().end();
+  for (Operation &op : whole.front()) {
+    int64_t number = numOps++;
+    if (op.hasTrait<OpTrait::IsTerminator>())
+      return verifyOperands(&op, part.front().getTerminator());
+    Segment segment{&op, {}, {}, {}, {}};
+    for (bool found = false; !found; ++next) {
+      auto tag = next == end ? IntegerAttr()
+                             : next->getAttrOfType<IntegerAttr>(kGlobalOpAttr);
+      if (next == end || (tag && tag.getInt() != number)) {
+        InFlightDiagnostic diag =
+            emitMismatch(next == end ? part.getParentOp() : &*next)
+            << "no op stands for " << op.getName() << ", op " << number
+            << " of the global program";
+        diag.attachNote(op.getLoc()) << "this op";
+        return diag;
+      }
+      segment.local.push_back(&*next);
+      found = bool(tag);
+    }
+    Operation *last = segment.local.back();
+    if (last->getNumResults() != op.getNumResults())
+      return emitMismatch(last)
+             << "has " << last->getNumResults() << " results, the global op "
+             << op.getNumResults();
+    bool isStructural = isa<CallOpInterface>(op) ||
+                        (op.getNumRegions() > 0 && !isa<ManualOp>(op));
+    if (isStructural ? failed(verifyStructure(&op, last))
+                     : failed(verifySegment(segment)))
+      return failure();
+    for (auto [from, to] : llvm::zip_equal(op.getResults(), last->getResults()))
+      if (failed(relate(last, from, to)))
+        return failure();
+  }
+  return success();
+}
+
+/// The local ops read each other and what stands for the operands, no more.
+LogicalResult FunctionVerifier::verifyReads(const Segment &segment) {
+  llvm::SmallPtrSet<Operation *, 8> inside(segment.local.begin(),
+                                           segment.local.end());
+  for (Operation *op : segment.local)
+    for (auto [index, operand] : llvm::enumerate(op->getOperands()))
+      if (!llvm::is_contained(segment.operands, operand) &&
+          !inside.count(operand.getDefiningOp()))
+        return emitMismatch(op)
+               << "operand #" << index
+               << " stands for none of the operands of the global "
+               << segment.whole->getName();
+  return success();
+}
+
+SegmentKey FunctionVerifier::getKey(const Segment &segment) {
+  SegmentKey key;
+  llvm::DenseMap<Value, uintptr_t> numbers;
+  auto add = [&](Operation *op) {
+    key.push_back(op->getName().getAsOpaquePointer());
+    key.push_back(op->getPropertiesAsAttribute().getAsOpaquePointer());
+    for (Value operand : op->getOperands())
+      key.push_back(reinterpret_cast<const void *>(numbers.lookup(operand)));
+    for (Value result : op->getResults()) {
+      key.push_back(result.getType().getAsOpaquePointer());
+      numbers.try_emplace(result, numbers.size() + 1);
+    }
+  };
+  for (auto [operand, zero] :
+       llvm::zip_equal(segment.operands, segment.zeroPadded)) {
+    uintptr_t number =
+        numbers.try_emplace(operand, numbers.size() + 1).first->second;
+    key.push_back(reinterpret_cast<const void *>(number * 2 + zero));
+    key.push_back(operand.getType().getAsOpaquePointer());
+  }
+  key.push_back(segment.whole->getName().getAsOpaquePointer());
+  key.push_back(segment.whole->getPropertiesAsAttribute().getAsOpaquePointer());
+  for (Operation *op : segment.local)
+    add(op);
+  return key;
+}
+
+LogicalResult FunctionVerifier::writeReproducer(Operation *op,
+                                                const CheckResult &result) {
+  if (reproducer.empty())
+    return success();
+  if (llvm::Error error = writeFile(reproducer, result.reproducer))
+    return op->emitError() << llvm::toString(std::move(error));
+  return success();
+}
+
+LogicalResult FunctionVerifier::verifySegment(Segment &segment) {
+  for (Value operand : segment.whole->getOperands()) {
+    Value part = related.lookup(operand);
+    segment.operands.push_back(part);
+    segment.zeroPadded.push_back(isZeroPadded(part));
+  }
+  Operation *last = segment.local.back();
+  segment.results = llvm::to_vector_of<Value>(last->getResults());
+  if (failed(verifyReads(segment)))
+    return failure();
+  for (auto [from, to] :
+       llvm::zip_equal(segment.whole->getResults(), segment.results))
+    if (failed(relate(last, from, to)))
+      return failure();
+  ++coverage.ops;
+  bool hasRegions = segment.whole->getNumRegions() > 0 ||
+                    llvm::any_of(segment.local, [](Operation *op) {
+                      return op->getNumRegions() > 0;
+                    });
+  CheckResult result;
+  if (hasRegions) {
+    result = checkSegment(segment, mesh, seed);
+    ++coverage.distinct;
+  } else {
+    auto [entry, isNew] = known.try_emplace(getKey(segment));
+    if (isNew) {
+      entry->second = checkSegment(segment, mesh, seed);
+      ++coverage.distinct;
+      coverage.shrunk += entry->second.shrunk;
+    }
+    result = entry->second;
+    if (!isNew && result.kind == CheckResult::NotCovered)
+      ++coverage.notCovered;
+    if (!isNew && result.kind != CheckResult::Different)
+      return success();
+  }
+  switch (result.kind) {
+  case CheckResult::Equal:
+    return success();
+  case CheckResult::NotCovered:
+    ++coverage.notCovered;
+    emitWarning(last->getLoc())
+        << "the local form of " << segment.whole->getName()
+        << " is not verified by computing: " << result.message;
+    return success();
+  case CheckResult::Different: {
+    if (failed(writeReproducer(last, result)))
+      return failure();
+    InFlightDiagnostic diag =
+        last->emitError() << prefix(ErrorCode::ProgramsDiffer) << "function '"
+                          << local.getName() << "': the local form of "
+                          << segment.whole->getName()
+                          << " does not compute it: " << result.message;
+    for (auto [index, operand] : llvm::enumerate(segment.operands))
+      diag.attachNote(operand.getLoc())
+          << "operand #" << index << " is " << operand.getType();
+    diag.attachNote(last->getLoc())
+        << "the result is " << last->getResult(0).getType();
+    return diag;
+  }
+  }
+  llvm_unreachable("covered switch");
+}
+
+/// The layouts that the user asked for are those of the arguments and results.
+LogicalResult FunctionVerifier::verifySignature() {
+  auto check = [&](Type type, ShardingAttr wanted,
+                   const Twine &what) -> LogicalResult {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    if (!tensor || !wanted)
+      return success();
+    auto encoding = dyn_cast_or_null<LocalAttr>(tensor.getEncoding());
+    auto asked = wanted.resolve(mesh, tensor.getRank());
+    if (encoding && std::holds_alternative<TensorSharding>(asked) &&
+        std::get<TensorSharding>(
+            encoding.getSharding().resolve(mesh, tensor.getRank()))
+            .sameLayout(std::get<TensorSharding>(asked)))
+      return success();
+    return emitMismatch(local)
+           << what << " is " << type << ", which is not " << wanted;
+  };
+  for (auto [index, type] : llvm::enumerate(local.getArgumentTypes()))
+    if (failed(check(
+            type, global.getArgAttrOfType<ShardingAttr>(index, kShardingAttr),
+            "argument #" + Twine(index))))
+      return failure();
+  for (auto [index, type] : llvm::enumerate(local.getResultTypes()))
+    if (failed(check(
+            type,
+            global.getResultAttrOfType<ShardingAttr>(index, kShardingAttr),
+            "result #" + Twine(index))))
+      return failure();
+  return success();
+}
+
+LogicalResult FunctionVerifier::run() {
+  if (global.getNumArguments() != local.getNumArguments() ||
+      global.getNumResults() != local.getNumResults())
+    return emitMismatch(local)
+           << "has other arguments or results than the global function";
+  if (failed(verifySignature()))
+    return failure();
+  return verifyRegion(global.getBody(), local.getBody());
+}
+
+namespace {
+struct VerifyPartition : tp::impl::VerifyPartitionPassBase<VerifyPartition> {
+  using VerifyPartitionPassBase::VerifyPartitionPassBase;
+
+  void runOnOperation() override {
+    Stopwatch stopwatch;
+    if (failed(verifyModule()))
+      return signalPassFailure();
+    if (!report)
+      return;
+    getOperation()->setAttr(kVerifiedAttr,
+                            StringAttr::get(&getContext(), numNotCovered == 0
+                                                               ? "field"
+                                                               : "static"));
+    stopwatch.addTo(getOperation());
+  }
+
+private:
+  LogicalResult verifyModule();
+  void dropCertificate(func::FuncOp global, func::FuncOp local);
+};
+} // namespace
+
+void VerifyPartition::dropCertificate(func::FuncOp global, func::FuncOp local) {
+  global.erase();
+  local.walk([](Operation *op) { op->removeAttr(kGlobalOpAttr); });
+}
+
+LogicalResult VerifyPartition::verifyModule() {
+  ModuleOp module = getOperation();
+  KnownSegments known;
+  Coverage coverage;
+  unsigned functions = 0;
+  for (auto global :
+       llvm::make_early_inc_range(module.getOps<func::FuncOp>())) {
+    auto name = global->getAttrOfType<FlatSymbolRefAttr>(kLocalFormAttr);
+    if (!name)
+      continue;
+    auto local = module.lookupSymbol<func::FuncOp>(name.getAttr());
+    if (!local || local.isExternal() || global.isExternal())
+      return global.emitError() << prefix(ErrorCode::BadCertificate)
+                                << "the module has no function " << name;
+    FailureOr<Program> program = Program::analyze(local);
+    if (failed(program))
+      return failure();
+    ++functions;
+    // Without local types there is one way only to be right: by being equal.
+    Mesh none;
+    if (failed(FunctionVerifier(global, local,
+                                program->isLocal() ? *program->getMesh() : none,
+                                seed, reproducer, known, coverage)
+                   .run()))
+      return failure();
+    if (!keepCertificate)
+      dropCertificate(global, local);
+  }
+  if (functions == 0)
+    return module.emitError()
+           << prefix(ErrorCode::BadCertificate)
+           << "no function says what its local form is: run tp-localize with "
+              "keep-global";
+  numOps = coverage.ops;
+  numDistinct = coverage.distinct;
+  numShrunk = coverage.shrunk;
+  numNotCovered = coverage.notCovered;
+  return success();
+}

@@ -1,0 +1,526 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Mutations.h"
+
+#include "tpopt/Dialect/SPMD/SPMD.h"
+#include "tpopt/Dialect/TP/TP.h"
+#include "tpopt/Program/ShardingTable.h"
+
+using namespace mlir;
+using namespace tp;
+using namespace tp::spmd;
+
+uint64_t Choices::next() {
+  uint64_t z = state += 0x9e3779b97f4a7c15;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+  return z ^ (z >> 31);
+}
+
+//===----------------------------------------------------------------------===//
+// What collectives do, and what shardings claim
+//===----------------------------------------------------------------------===//
+
+static TensorSharding resolve(ShardingAttr attribute, const Mesh &mesh) {
+  return std::get<TensorSharding>(
+      attribute.resolve(mesh, attribute.getDims().size()));
+}
+
+static Mesh getMeshOf(Operation *op, ShardingAttr sharding) {
+  return lookupMesh(op, sharding.getMesh()).toMesh();
+}
+
+/// The collective is gone, and its operand claims to be what it made.
+template <typename OpT> static bool dropCollective(Operation *op, Choices &) {
+  auto collective = dyn_cast<OpT>(op);
+  if (!collective || !collective.getInput().getDefiningOp())
+    return false;
+  Value input = collective.getInput();
+  setSharding(input, collective.getOutSharding());
+  collective.getResult().replaceAllUsesWith(input);
+  op->erase();
+  return true;
+}
+
+/// All uses of an op's result claim another layout.
+static bool claim(Operation *op, const Mesh &mesh,
+                  const TensorSharding &sharding) {
+  if (verify(sharding, mesh, sharding.getRank()))
+    return false;
+  setSharding(op->getResult(0),
+              ShardingAttr::get(op->getContext(), mesh, sharding));
+  return true;
+}
+
+static std::optional<std::pair<Mesh, TensorSharding>> getClaim(Operation *op) {
+  if (op->getNumResults() != 1 || isa<CollectiveOpInterface>(op))
+    return std::nullopt;
+  ShardingAttr attribute = getSharding(op->getResult(0));
+  if (!attribute)
+    return std::nullopt;
+  Mesh mesh = getMeshOf(op, attribute);
+  return std::pair(mesh, resolve(attribute, mesh));
+}
+
+static bool dropPartial(Operation *op, Choices &) {
+  auto known = getClaim(op);
+  if (!known || known->second.unreduced.empty())
+    return false;
+  known->second.unreduced.clear();
+  return claim(op, known->first, known->second);
+}
+
+static bool claimPartial(Operation *op, Choices &choices) {
+  auto known = getClaim(op);
+  if (!known)
+    return false;
+  auto &[mesh, sharding] = *known;
+  AxisRef axis = AxisRef::full(mesh, choices.below(mesh.axes.size()));
+  if (axis.size == 1 || sharding.uses(axis))
+    return false;
+  sharding.unreduced.push_back(axis);
+  llvm::sort(sharding.unreduced);
+  return claim(op, mesh, sharding);
+}
+
+static bool claimMaximum(Operation *op, Choices &) {
+  auto known = getClaim(op);
+  if (!known || known->second.unreduced.empty())
+    return false;
+  TensorSharding &sharding = known->second;
+  sharding.kind =
+      sharding.kind == ReduceKind::Sum ? ReduceKind::Max : ReduceKind::Sum;
+  return claim(op, known->first, sharding);
+}
+
+/// A cut dimension claims to be whole, or another one to be cut.
+static bool claimOtherDim(Operation *op, Choices &choices) {
+  auto known = getClaim(op);
+  if (!known || known->second.dims.size() < 2)
+    return false;
+  auto &dims = known->second.dims;
+  size_t a = choices.below(dims.size()), b = choices.below(dims.size());
+  if (dims[a].axes == dims[b].axes)
+    return false;
+  std::swap(dims[a].axes, dims[b].axes);
+  return claim(op, known->first, known->second);
+}
+
+static bool claimOtherAxis(Operation *op, Choices &choices) {
+  auto known = getClaim(op);
+  if (!known)
+    return false;
+  auto &[mesh, sharding] = *known;
+  for (DimSharding &dim : sharding.dims)
+    for (AxisRef &axis : dim.axes) {
+      AxisRef other = AxisRef::full(mesh, choices.below(mesh.axes.size()));
+      if (other.size != axis.size || sharding.uses(other))
+        continue;
+      axis = other;
+      return claim(op, mesh, sharding);
+    }
+  return false;
+}
+
+static bool claimOtherOrder(Operation *op, Choices &) {
+  auto known = getClaim(op);
+  if (!known)
+    return false;
+  for (DimSharding &dim : known->second.dims)
+    if (dim.axes.size() > 1) {
+      std::swap(dim.axes[0], dim.axes[1]);
+      return claim(op, known->first, known->second);
+    }
+  return false;
+}
+
+static bool claimWhole(Operation *op, Choices &) {
+  auto known = getClaim(op);
+  if (!known || known->second.getDimAxes().empty())
+    return false;
+  for (DimSharding &dim : known->second.dims)
+    dim.axes.clear();
+  return claim(op, known->first, known->second);
+}
+
+/// A sum and the op behind it change places: f(sum x) becomes sum f(x).
+static bool reduceLate(Operation *op, Choices &) {
+  auto sum = dyn_cast<AllReduceOp>(op);
+  if (!sum || !sum.getResult().hasOneUse())
+    return false;
+  Operation *user = *sum.getResult().user_begin();
+  if (user->getNumResults() != 1 || user->getNumRegions() != 0 ||
+      isa<CollectiveOpInterface>(user) ||
+      user->getResult(0).getType() != sum.getType())
+    return false;
+  Value made = user->getResult(0);
+  ShardingAttr after = getSharding(made);
+  if (!after || after != sum.getOutSharding())
+    return false;
+  user->replaceUsesOfWith(sum.getResult(), sum.getInput());
+  setSharding(made, sum.getInSharding());
+  op->moveAfter(user);
+  made.replaceAllUsesExcept(sum.getResult(), sum);
+  sum->setOperand(0, made);
+  return true;
+}
+
+/// A value that was moved is read as it was before.
+static bool readStale(Operation *op, Choices &) {
+  if (!isa<CollectiveOpInterface>(op) || op->getResult(0).use_empty())
+    return false;
+  OpOperand &use = *op->getResult(0).use_begin();
+  if (isa<CollectiveOpInterface>(use.getOwner()))
+    return false;
+  use.set(op->getOperand(0));
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// What devices compute
+//===----------------------------------------------------------------------===//
+
+static bool swapOperands(Operation *op, Choices &choices) {
+  if (op->getNumOperands() < 2)
+    return false;
+  unsigned a = choices.below(op->getNumOperands()),
+           b = choices.below(op->getNumOperands());
+  Value x = op->getOperand(a), y = op->getOperand(b);
+  if (x == y || x.getType() != y.getType())
+    return false;
+  op->setOperand(a, y);
+  op->setOperand(b, x);
+  return true;
+}
+
+/// An operand becomes an earlier value of its type.
+static bool readOther(Operation *op, Choices &choices) {
+  if (op->getNumOperands() == 0)
+    return false;
+  unsigned index = choices.below(op->getNumOperands());
+  Value old = op->getOperand(index);
+  SmallVector<Value> others;
+  auto offer = [&](Value value) {
+    if (value != old && value.getType() == old.getType())
+      others.push_back(value);
+  };
+  for (BlockArgument argument : op->getBlock()->getArguments())
+    offer(argument);
+  for (Operation *before = op->getPrevNode(); before;
+       before = before->getPrevNode())
+    for (Value result : before->getResults())
+      offer(result);
+  if (others.empty())
+    return false;
+  op->setOperand(index, others[choices.below(others.size())]);
+  return true;
+}
+
+/// An op is skipped: its operand of the same type stands for its result.
+static bool skipOp(Operation *op, Choices &choices) {
+  if (op->getNumResults() != 1 || op->getNumRegions() != 0)
+    return false;
+  for (Value operand : op->getOperands())
+    if (operand.getType() == op->getResult(0).getType()) {
+      // Whoever numbers ops would still find the number.
+      if (Operation *source = operand.getDefiningOp();
+          source && choices.below(2))
+        source->setAttrs(op->getDiscardableAttrDictionary());
+      op->getResult(0).replaceAllUsesWith(operand);
+      op->erase();
+      return true;
+    }
+  return false;
+}
+
+/// An op's result is counted twice, or an activation runs twice.
+static bool repeatOp(Operation *op, Choices &) {
+  if (op->getNumResults() != 1 || op->getNumRegions() != 0)
+    return false;
+  for (auto [index, operand] : llvm::enumerate(op->getOperands()))
+    if (operand.getType() == op->getResult(0).getType()) {
+      OpBuilder builder(op);
+      Operation *first = builder.clone(*op);
+      first->setDiscardableAttrs(ArrayRef<NamedAttribute>());
+      op->setOperand(index, first->getResult(0));
+      return true;
+    }
+  return false;
+}
+
+template <typename FromT, typename ToT>
+static bool replaceOp(Operation *op, Choices &) {
+  if (!isa<FromT>(op))
+    return false;
+  OpBuilder builder(op);
+  Operation *other = ToT::create(builder, op->getLoc(), op->getResultTypes(),
+                                 op->getOperands());
+  other->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+  op->replaceAllUsesWith(other);
+  op->erase();
+  return true;
+}
+
+/// One letter of an einsum for another.
+static bool confuseLetters(Operation *op, Choices &choices) {
+  auto einsum = dyn_cast<EinsumOp>(op);
+  if (!einsum)
+    return false;
+  std::string equation = einsum.getEquation().str();
+  size_t end = equation.find("->");
+  size_t a = choices.below(end), b = choices.below(end);
+  if (equation[a] == ',' || equation[b] == ',' || equation[a] == equation[b])
+    return false;
+  std::swap(equation[a], equation[b]);
+  einsum.setEquation(equation);
+  return true;
+}
+
+/// Nudges one number among the attributes that `Fn` picks.
+static Attribute nudge(Attribute attribute, Choices &choices) {
+  Builder builder(attribute.getContext());
+  int64_t step = choices.below(2) ? 1 : -1;
+  if (auto integer = dyn_cast<IntegerAttr>(attribute))
+    return IntegerAttr::get(integer.getType(), integer.getValue() + step);
+  if (auto number = dyn_cast<FloatAttr>(attribute))
+    return FloatAttr::get(number.getType(),
+                          number.getValueAsDouble() * 1.5 + step);
+  if (auto list = dyn_cast<DenseI64ArrayAttr>(attribute)) {
+    if (list.empty())
+      return {};
+    SmallVector<int64_t> values(list.asArrayRef());
+    values[choices.below(values.size())] += step;
+    return builder.getDenseI64ArrayAttr(values);
+  }
+  return {};
+}
+
+/// Off by one, in any attribute of any op: starts, strides, dims, trip counts,
+/// windows, scales, tables of axes.
+static bool nudgeAttribute(Operation *op, Choices &choices) {
+  if (isa<ConstantOp, CollectiveOpInterface>(op) || op->getNumResults() == 0)
+    return false;
+  SmallVector<NamedAttribute> attributes;
+  for (NamedAttribute attribute :
+       cast<DictionaryAttr>(op->getPropertiesAsAttribute()
+                                ? op->getPropertiesAsAttribute()
+                                : DictionaryAttr::get(op->getContext())))
+    attributes.push_back(attribute);
+  if (attributes.empty())
+    return false;
+  NamedAttribute picked = attributes[choices.below(attributes.size())];
+  Attribute other = nudge(picked.getValue(), choices);
+  if (!other)
+    return false;
+  op->setAttr(picked.getName(), other);
+  return true;
+}
+
+static bool flipFlag(Operation *op, Choices &choices) {
+  SmallVector<StringAttr> flags;
+  if (Attribute properties = op->getPropertiesAsAttribute())
+    for (NamedAttribute attribute : cast<DictionaryAttr>(properties))
+      if (isa<UnitAttr, BoolAttr>(attribute.getValue()))
+        flags.push_back(attribute.getName());
+  if (flags.empty() || isa<CollectiveOpInterface>(op))
+    return false;
+  StringAttr flag = flags[choices.below(flags.size())];
+  if (auto value = op->getAttrOfType<BoolAttr>(flag))
+    op->setAttr(flag, BoolAttr::get(op->getContext(), !value.getValue()));
+  else
+    op->removeAttr(flag);
+  return true;
+}
+
+static bool permuteDims(Operation *op, Choices &choices) {
+  auto transpose = dyn_cast<TransposeOp>(op);
+  if (!transpose || transpose.getPermutation().size() < 2)
+    return false;
+  SmallVector<int64_t> dims(transpose.getPermutation());
+  size_t at = choices.below(dims.size() - 1);
+  std::swap(dims[at], dims[at + 1]);
+  transpose.setPermutation(dims);
+  return true;
+}
+
+/// A block begins one row early or late, a mask cuts there, a mean divides by
+/// the wrong count.
+static bool nudgeConstant(Operation *op, Choices &choices) {
+  auto constant = dyn_cast<ConstantOp>(op);
+  auto splat =
+      constant ? dyn_cast<SplatElementsAttr>(constant.getValue()) : nullptr;
+  if (!splat)
+    return false;
+  Attribute other = nudge(splat.getSplatValue<Attribute>(), choices);
+  if (!other)
+    return false;
+  constant.setValueAttr(DenseElementsAttr::get(splat.getType(), other));
+  return true;
+}
+
+static bool countOtherAxis(Operation *op, Choices &choices) {
+  auto index = dyn_cast<AxisIndexOp>(op);
+  if (!index)
+    return false;
+  Mesh mesh = lookupMesh(op, index.getMeshAttr()).toMesh();
+  AxisRef axis = AxisRef::full(mesh, choices.below(mesh.axes.size()));
+  AxisListAttr axes = toAttr(op->getContext(), mesh, axis);
+  if (axes == index.getAxes())
+    return false;
+  index.setAxesAttr(axes);
+  return true;
+}
+
+static bool changeComparison(Operation *op, Choices &choices) {
+  auto compare = dyn_cast<CompareOp>(op);
+  if (!compare)
+    return false;
+  auto other = ComparePredicate(choices.below(6));
+  if (other == compare.getPredicate())
+    return false;
+  compare.setPredicate(other);
+  return true;
+}
+
+static bool changeReduction(Operation *op, Choices &choices) {
+  auto reduce = dyn_cast<ReduceOp>(op);
+  if (!reduce)
+    return false;
+  auto other = ReductionKind(choices.below(4));
+  if (other == reduce.getKind())
+    return false;
+  reduce.setKind(other);
+  return true;
+}
+
+static bool skipMask(Operation *op, Choices &) {
+  if (!isa<MaskOp>(op))
+    return false;
+  op->getResult(0).replaceAllUsesWith(op->getOperand(0));
+  op->erase();
+  return true;
+}
+
+static bool maskOtherwise(Operation *op, Choices &) {
+  auto mask = dyn_cast<MaskOp>(op);
+  if (!mask)
+    return false;
+  if (auto number = dyn_cast<FloatAttr>(mask.getValue()))
+    mask.setValueAttr(FloatAttr::get(number.getType(), 1.0));
+  else
+    mask.setValueAttr(IntegerAttr::get(mask.getValue().getType(), /*value=*/1));
+  return true;
+}
+
+/// The buffers of another sharding, by the same collective: axes are exchanged
+/// in what it says it makes.
+static bool sendElsewhere(Operation *op, Choices &choices) {
+  auto collective = dyn_cast<CollectiveOpInterface>(op);
+  if (!collective)
+    return false;
+  ShardingAttr out = collective.getOutSharding();
+  Mesh mesh = getMeshOf(op, out);
+  TensorSharding sharding = resolve(out, mesh);
+  if (sharding.dims.size() < 2)
+    return false;
+  size_t a = choices.below(sharding.dims.size()),
+         b = choices.below(sharding.dims.size());
+  if (sharding.dims[a].axes == sharding.dims[b].axes)
+    return false;
+  std::swap(sharding.dims[a].axes, sharding.dims[b].axes);
+  op->setAttr("out_sharding",
+              ShardingAttr::get(op->getContext(), mesh, sharding));
+  return true;
+}
+
+/// A collective runs over other axes than it should.
+static bool sendAlongOther(Operation *op, Choices &choices) {
+  auto sum = dyn_cast<AllReduceOp>(op);
+  if (!sum)
+    return false;
+  Mesh mesh = getMeshOf(op, sum.getInSharding());
+  AxisRef axis = AxisRef::full(mesh, choices.below(mesh.axes.size()));
+  AxisListAttr axes = toAttr(op->getContext(), mesh, axis);
+  if (axes == sum.getAxes())
+    return false;
+  sum.setAxesAttr(axes);
+  return true;
+}
+
+/// A type claims that a value is whole, or lies otherwise.
+static bool claimType(Operation *op, Choices &choices) {
+  if (op->getNumResults() != 1)
+    return false;
+  auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
+  auto local = type ? dyn_cast_or_null<LocalAttr>(type.getEncoding()) : nullptr;
+  if (!local)
+    return false;
+  Mesh mesh = getMeshOf(op, local.getSharding());
+  TensorSharding sharding = resolve(local.getSharding(), mesh);
+  if (!sharding.unreduced.empty() && choices.below(2)) {
+    sharding.unreduced.clear();
+  } else {
+    AxisRef axis = AxisRef::full(mesh, choices.below(mesh.axes.size()));
+    if (axis.size == 1 || sharding.uses(axis))
+      return false;
+    sharding.unreduced.push_back(axis);
+    llvm::sort(sharding.unreduced);
+  }
+  if (verify(sharding, mesh, sharding.getRank()))
+    return false;
+  op->getResult(0).setType(spmd::getLocalType(
+      getGlobalType(type), ShardingAttr::get(op->getContext(), mesh, sharding),
+      mesh));
+  return true;
+}
+
+/// Results leave in another order.
+static bool exchangeResults(Operation *op, Choices &choices) {
+  return op->hasTrait<OpTrait::IsTerminator>() && swapOperands(op, choices);
+}
+
+ArrayRef<Mutation> tp::getMutations() {
+  static const Mutation mutations[] = {
+      {"all_reduce dropped", false, dropCollective<AllReduceOp>},
+      {"all_gather dropped", false, dropCollective<AllGatherOp>},
+      {"reduce_scatter dropped", false, dropCollective<ReduceScatterOp>},
+      {"all_slice dropped", false, dropCollective<AllSliceOp>},
+      {"all_to_all dropped", false, dropCollective<AllToAllOp>},
+      {"collective_permute dropped", false,
+       dropCollective<CollectivePermuteOp>},
+      {"partial sum forgotten", false, dropPartial},
+      {"partial sum invented", false, claimPartial},
+      {"sum taken for a maximum", false, claimMaximum},
+      {"other dimension cut", false, claimOtherDim},
+      {"other axis", false, claimOtherAxis},
+      {"other order of axes", false, claimOtherOrder},
+      {"cut value taken for whole", false, claimWhole},
+      {"op moved before the sum", false, reduceLate},
+      {"stale value read", false, readStale},
+      {"operands swapped before cutting", false, swapOperands},
+      {"operands swapped", true, swapOperands},
+      {"wrong value read", true, readOther},
+      {"op skipped", true, skipOp},
+      {"op repeated", true, repeatOp},
+      {"add for sub", true, replaceOp<AddOp, SubOp>},
+      {"max for add", true, replaceOp<AddOp, MaxOp>},
+      {"add for mul", true, replaceOp<MulOp, AddOp>},
+      {"tanh for exp", true, replaceOp<ExpOp, TanhOp>},
+      {"einsum letters confused", true, confuseLetters},
+      {"attribute off by one", true, nudgeAttribute},
+      {"flag flipped", true, flipFlag},
+      {"dimensions permuted", true, permuteDims},
+      {"constant off by one", true, nudgeConstant},
+      {"place along another axis", true, countOtherAxis},
+      {"comparison changed", true, changeComparison},
+      {"reduction changed", true, changeReduction},
+      {"mask missing", true, skipMask},
+      {"mask with a wrong value", true, maskOtherwise},
+      {"sent elsewhere", true, sendElsewhere},
+      {"reduced along another axis", true, sendAlongOther},
+      {"type claims otherwise", true, claimType},
+      {"results exchanged", true, exchangeResults},
+  };
+  return mutations;
+}

@@ -1,0 +1,41 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Ways to damage a partitioned program.
+//
+// Those of the global stage act after tp-plan-collectives, on decisions: what
+// is sent, and what shardings claim. Those of the local stage act after
+// tp-localize, on the program that devices run. Each is what a slip in a
+// compiler, or of an author, could leave behind.
+
+#ifndef TPOPT_TEST_MUTATION_MUTATIONS_H
+#define TPOPT_TEST_MUTATION_MUTATIONS_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace tp {
+
+/// A source of choices (splitmix64).
+class Choices {
+public:
+  explicit Choices(uint64_t seed) : state(seed) {}
+  uint64_t next();
+  /// From 0 to n - 1.
+  uint64_t below(uint64_t n) { return next() % n; }
+
+private:
+  uint64_t state;
+};
+
+struct Mutation {
+  llvm::StringLiteral name;
+  bool isLocal;
+  /// Damages the program at `op`, if this damage is possible there.
+  bool (*apply)(mlir::Operation *op, Choices &choices);
+};
+
+llvm::ArrayRef<Mutation> getMutations();
+
+} // namespace tp
+
+#endif // TPOPT_TEST_MUTATION_MUTATIONS_H

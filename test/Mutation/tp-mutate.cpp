@@ -1,0 +1,260 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Damages partitions and counts who notices.
+//
+//     tp-mutate [--mutants=N] [--seed=N] [--mesh=..] [--show] FILE.mlir...
+//
+// Every program is partitioned, which must verify, and then damaged N times in
+// ways and places drawn at random. A damaged program that verifies is run
+// beside the whole one: if results differ, it was missed, and the exit status
+// is 1.
+
+#include "Mutations.h"
+
+#include "passes/Verify/Divergence.h"
+#include "passes/Verify/RandomData.h"
+#include "tpopt/InitAll.h"
+#include "tpopt/Interpreter/FieldEvaluator.h"
+#include "tpopt/Passes/Collectives/Passes.h"
+#include "tpopt/Passes/Localize/Passes.h"
+#include "tpopt/Passes/Partition/Passes.h"
+#include "tpopt/Passes/Pipelines/Pipelines.h"
+#include "tpopt/Passes/Propagate/Passes.h"
+#include "tpopt/Passes/Verify/Passes.h"
+#include "tpopt/Program/Interface.h"
+
+#include "mlir/Dialect/Func/Extensions/InlinerExtension.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace tp;
+
+static llvm::cl::list<std::string> files(llvm::cl::Positional,
+                                         llvm::cl::desc("FILE.mlir..."),
+                                         llvm::cl::OneOrMore);
+static llvm::cl::opt<unsigned> mutants("mutants", llvm::cl::init(50),
+                                       llvm::cl::desc("Per file"));
+static llvm::cl::opt<uint64_t> seed("seed", llvm::cl::init(1));
+static llvm::cl::opt<std::string> mesh("mesh", llvm::cl::desc("As tp-shard"));
+static llvm::cl::opt<bool> show("show", llvm::cl::desc("Print each error"));
+
+namespace {
+
+/// What became of the mutants of one way to damage.
+struct Tally {
+  unsigned refused = 0, harmless = 0, missed = 0;
+};
+
+/// Runs passes and keeps the first error to itself.
+class QuietRun {
+public:
+  explicit QuietRun(MLIRContext *context)
+      : handler(context, [this](Diagnostic &diagnostic) {
+          if (message.empty() &&
+              diagnostic.getSeverity() == DiagnosticSeverity::Error)
+            message = diagnostic.str();
+          return success();
+        }) {}
+
+  bool run(ModuleOp module, function_ref<void(OpPassManager &)> build) {
+    PassManager manager(module.getContext());
+    build(manager);
+    return succeeded(manager.run(module));
+  }
+  std::string message;
+
+private:
+  ScopedDiagnosticHandler handler;
+};
+
+class FileMutator {
+public:
+  FileMutator(ModuleOp whole, std::string name)
+      : whole(whole), name(std::move(name)) {}
+
+  bool prepare();
+  void mutate(llvm::MapVector<StringRef, Tally> &tallies,
+              std::map<std::string, unsigned> &codes);
+
+private:
+  enum class Outcome { Refused, Harmless, Missed };
+  std::optional<Outcome> tryOne(const Mutation &mutation, Choices &choices,
+                                std::string &message);
+  bool isEqual(ModuleOp certified);
+
+  ModuleOp whole;
+  std::string name;
+  OwningOpRef<ModuleOp> global, certified;
+};
+
+} // namespace
+
+static void addLocalChecks(OpPassManager &manager) {
+  VerifyPartitionPassOptions options;
+  options.keepCertificate = true;
+  manager.addPass(createVerifyPartitionPass(options));
+}
+
+static void addGlobalChecks(OpPassManager &manager) {
+  manager.addPass(createVerifyShardingsPass());
+  manager.addPass(createVerifyCollectivesPass());
+  manager.addPass(createLocalizePass({/*keepGlobal=*/true}));
+  addLocalChecks(manager);
+}
+
+bool FileMutator::prepare() {
+  QuietRun quiet(whole.getContext());
+  bool isFine = quiet.run(whole, [&](OpPassManager &manager) {
+    ShardOptions options;
+    options.mesh = mesh;
+    options.stopAfter = Stage::Import;
+    buildShardPipeline(manager, options);
+  });
+  global = whole.clone();
+  isFine = isFine && quiet.run(*global, [](OpPassManager &manager) {
+    manager.addPass(createKeepDigestPass());
+    manager.addPass(createPropagatePass());
+    manager.addPass(createPartitionPass());
+    manager.addPass(createPlanCollectivesPass());
+  });
+  if (isFine) {
+    certified = global->clone();
+    isFine = quiet.run(*certified, addGlobalChecks);
+  }
+  if (!isFine)
+    llvm::errs() << name
+                 << ": the partition itself is refused: " << quiet.message
+                 << "\n";
+  return isFine;
+}
+
+/// Whether the local programs compute what the whole ones do.
+bool FileMutator::isEqual(ModuleOp module) {
+  for (auto function : whole.getOps<func::FuncOp>()) {
+    auto local = module.lookupSymbol<func::FuncOp>(function.getName());
+    FailureOr<Program> a = Program::analyze(function),
+                       b = Program::analyze(local);
+    if (failed(a) || failed(b))
+      return false;
+    for (unsigned trial = 0; trial < 4; ++trial) {
+      FieldEvaluator evaluator(seed + trial);
+      SmallVector<TensorValue> arguments =
+          drawArguments(evaluator, function, seed, trial);
+      Interpreter interpreter(evaluator);
+      auto wanted = interpreter.run(*a, arguments);
+      auto made = interpreter.run(*b, arguments);
+      if (failed(wanted) || failed(made))
+        return false;
+      for (auto [x, y] : llvm::zip_equal(*made, *wanted))
+        if (findDifference(evaluator, x, y, /*tolerance=*/0))
+          return false;
+    }
+  }
+  return true;
+}
+
+std::optional<FileMutator::Outcome>
+FileMutator::tryOne(const Mutation &mutation, Choices &choices,
+                    std::string &message) {
+  ModuleOp source = mutation.isLocal ? *certified : *global;
+  OwningOpRef<ModuleOp> module = source.clone();
+  SmallVector<Operation *> ops;
+  for (auto function : module->getOps<func::FuncOp>())
+    if (!function->hasAttr(kLocalFormAttr))
+      function.walk([&](Operation *op) {
+        if (op != function)
+          ops.push_back(op);
+      });
+  if (ops.empty() || !mutation.apply(ops[choices.below(ops.size())], choices))
+    return std::nullopt;
+  QuietRun quiet(module->getContext());
+  bool passes =
+      succeeded(verify(*module)) &&
+      quiet.run(*module, mutation.isLocal ? addLocalChecks : addGlobalChecks);
+  message = quiet.message;
+  if (!passes)
+    return Outcome::Refused;
+  return isEqual(*module) ? Outcome::Harmless : Outcome::Missed;
+}
+
+void FileMutator::mutate(llvm::MapVector<StringRef, Tally> &tallies,
+                         std::map<std::string, unsigned> &codes) {
+  Choices choices(seed);
+  ArrayRef<Mutation> mutations = getMutations();
+  // Ways that are possible nowhere in a program end in attempts.
+  unsigned done = 0, attempts = 0;
+  while (done < mutants && attempts++ < mutants * 200) {
+    const Mutation &mutation = mutations[choices.below(mutations.size())];
+    std::string message;
+    std::optional<Outcome> outcome = tryOne(mutation, choices, message);
+    if (!outcome)
+      continue;
+    ++done;
+    Tally &tally = tallies[mutation.name];
+    switch (*outcome) {
+    case Outcome::Refused: {
+      ++tally.refused;
+      StringRef code =
+          StringRef(message).take_until([](char c) { return c == ']'; });
+      ++codes[code.starts_with("[TP") ? code.drop_front().str() : "verifier"];
+      break;
+    }
+    case Outcome::Harmless:
+      ++tally.harmless;
+      break;
+    case Outcome::Missed:
+      ++tally.missed;
+      llvm::outs() << "MISSED: " << name << ": " << mutation.name << "\n";
+      break;
+    }
+    if (show)
+      llvm::outs() << mutation.name << ": "
+                   << (message.empty() ? "verifies" : message) << "\n";
+  }
+}
+
+int main(int argc, char **argv) {
+  llvm::cl::ParseCommandLineOptions(argc, argv, "damages partitions\n");
+  DialectRegistry registry;
+  registerTPOptDialects(registry);
+  registry.insert<func::FuncDialect>();
+  func::registerInlinerExtension(registry);
+  llvm::MapVector<StringRef, Tally> tallies;
+  std::map<std::string, unsigned> codes;
+  unsigned refusals = 0;
+  for (const std::string &file : files) {
+    MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+    OwningOpRef<ModuleOp> whole = parseSourceFile<ModuleOp>(file, &context);
+    if (!whole)
+      return 1;
+    FileMutator mutator(*whole, file);
+    if (mutator.prepare())
+      mutator.mutate(tallies, codes);
+    else
+      ++refusals;
+  }
+  Tally all;
+  for (auto [name, tally] : tallies) {
+    llvm::outs() << llvm::formatv("{0,-36}{1,6} refused{2,6} harmless{3,6} "
+                                  "missed\n",
+                                  name, tally.refused, tally.harmless,
+                                  tally.missed);
+    all.refused += tally.refused;
+    all.harmless += tally.harmless;
+    all.missed += tally.missed;
+  }
+  for (auto [code, count] : codes)
+    llvm::outs() << llvm::formatv("{0,-36}{1,6}\n", code, count);
+  llvm::outs() << llvm::formatv(
+      "{0} ways, {1} mutants: {2} refused, {3} harmless, {4} missed; {5} of "
+      "{6} correct partitions refused\n",
+      tallies.size(), all.refused + all.harmless + all.missed, all.refused,
+      all.harmless, all.missed, refusals, files.size());
+  return all.missed + refusals > 0;
+}
