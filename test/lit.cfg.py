@@ -33,10 +33,17 @@ if config.tp_sanitize:
 elif all(os.path.isdir(os.path.join(models, name))
          for name in ("smollm2-135m", "minilm-l6")):
     config.available_features.add("models")
+# With sanitizers everything is some twenty times slower.
+config.substitutions.append(
+    ("%fuzz_programs", "100" if config.tp_sanitize else "2000"))
+config.substitutions.append(
+    ("%fuzz_files", "300" if config.tp_sanitize else "6000"))
 llvm_config.with_environment("PATH", config.llvm_tools_dir, append_path=True)
 llvm_config.with_environment("PATH", config.tp_obj_root + "/bin", append_path=True)
 llvm_config.add_tool_substitutions(
     ["tp-opt", "tp-run", "tp-lsp-server", "tp-reduce", "tpopt-capi-test",
+     "tp-fuzz", "tp-fuzz-readers",
      "mlir-opt", "FileCheck", "not", "split-file", "count"],
-    [config.tp_obj_root + "/bin", config.llvm_tools_dir],
+    [config.tp_obj_root + "/bin", config.tp_obj_root + "/test/Fuzz",
+     config.llvm_tools_dir],
 )

@@ -20,13 +20,11 @@ Linearity tp::getLinearity(UnaryKind unary, ReduceKind kind) {
   switch (unary) {
   case UnaryKind::Neg:
     return kind == ReduceKind::Sum ? Linearity::Joint : Linearity::None;
-  // Non-decreasing functions: f(max(a, b)) = max(f(a), f(b)).
+  // Non-decreasing functions: f(max(a, b)) = max(f(a), f(b)). Those that are no
+  // number somewhere are not among them: the lesser value may stand there.
   case UnaryKind::Sign:
   case UnaryKind::Exp:
   case UnaryKind::Expm1:
-  case UnaryKind::Log:
-  case UnaryKind::Log1p:
-  case UnaryKind::Sqrt:
   case UnaryKind::Tanh:
   case UnaryKind::Erf:
   case UnaryKind::Logistic:
@@ -35,6 +33,9 @@ Linearity tp::getLinearity(UnaryKind unary, ReduceKind kind) {
   case UnaryKind::RoundEven:
     return kind == ReduceKind::Sum ? Linearity::None : Linearity::Joint;
   case UnaryKind::Abs:
+  case UnaryKind::Log:
+  case UnaryKind::Log1p:
+  case UnaryKind::Sqrt:
   case UnaryKind::Rsqrt:
   case UnaryKind::Sin:
   case UnaryKind::Cos:
@@ -44,8 +45,14 @@ Linearity tp::getLinearity(UnaryKind unary, ReduceKind kind) {
   llvm_unreachable("covered switch");
 }
 
-Linearity tp::getLinearity(BinaryKind binary, unsigned operand,
-                           ReduceKind kind) {
+Linearity tp::getLinearity(BinaryKind binary, unsigned operand, ReduceKind kind,
+                           Type type) {
+  // Quotients of integers are truncated. Sums wrap around, so that adding does
+  // not keep their order: a device with nothing holds the least of all.
+  bool isInteger = isIntegerTensor(type);
+  if (isInteger && (binary == BinaryKind::Div || kind != ReduceKind::Sum) &&
+      binary != BinaryKind::Max && binary != BinaryKind::Min)
+    return Linearity::None;
   switch (binary) {
   case BinaryKind::Add:
     // max(a, b) + c = max(a + c, b + c), with c whole.
@@ -118,7 +125,11 @@ Linearity ConvertOp::getLinearity(unsigned, ReduceKind kind) {
   // Rounding is monotone, but rounding addends is not rounding their sum.
   bool widens = to.getFPMantissaWidth() >= from.getFPMantissaWidth() &&
                 to.getWidth() >= from.getWidth();
-  return kind != ReduceKind::Sum || widens ? Linearity::Joint : Linearity::None;
+  if (kind == ReduceKind::Sum)
+    return widens ? Linearity::Joint : Linearity::None;
+  // A device with nothing holds an infinity.
+  return APFloat::semanticsHasInf(to.getFloatSemantics()) ? Linearity::Joint
+                                                          : Linearity::None;
 }
 
 FailureOr<SmallVector<TensorValue>>

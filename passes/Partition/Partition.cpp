@@ -173,7 +173,7 @@ public:
 private:
   /// Every op must have a rule, or be one whose data flow is known.
   LogicalResult checkOps() {
-    auto result = function->walk([&](Operation *op) {
+    auto result = function->walk<WalkOrder::PreOrder>([&](Operation *op) {
       if (op == function.getOperation() || isa<ShardingRuleOpInterface>(op) ||
           isa<GroupOp, ForOp, WhileOp, CaseOp, YieldOp>(op) ||
           op->hasTrait<OpTrait::ReturnLike>())

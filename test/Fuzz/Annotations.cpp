@@ -32,6 +32,12 @@ static void addGroup(Author &author) {
   if (author.isIsolated())
     return;
   Value x = author.pick(Elements::Any), y = author.get(Author::typeOf(x));
+  // Annotations of a group must be equal, and arguments get theirs later.
+  for (Value member : {x, y}) {
+    Operation *op = member.getDefiningOp();
+    if (!op || isa<ConstraintOp, ManualOp>(op) || op->hasAttr(kShardingsAttr))
+      return;
+  }
   int64_t id = author.random.draw(0, 1000000);
   GroupOp::create(author.builder, author.loc, x, id);
   GroupOp::create(author.builder, author.loc, y, id);

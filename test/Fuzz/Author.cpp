@@ -149,14 +149,18 @@ Type Author::element(Elements elements) {
   case Elements::ExactFloat:
     if (random.percent(75))
       return builder.getF32Type();
-    return random.pick<Type>(
-        {builder.getF64Type(), builder.getBF16Type(), builder.getF16Type()});
+    return random.pick<Type>({builder.getF64Type(), builder.getBF16Type(),
+                              builder.getF16Type(),
+                              Float8E4M3FNType::get(builder.getContext()),
+                              Float8E5M2Type::get(builder.getContext())});
   case Elements::Index:
     if (random.percent(75))
       return builder.getI32Type();
-    return random.pick<Type>({builder.getI64Type(), builder.getIntegerType(8),
+    return random.pick<Type>({builder.getI64Type(), builder.getIntegerType(4),
+                              builder.getIntegerType(8),
                               builder.getIntegerType(16),
-                              builder.getIntegerType(8, /*isSigned=*/false)});
+                              builder.getIntegerType(8, /*isSigned=*/false),
+                              builder.getIntegerType(32, /*isSigned=*/false)});
   case Elements::Number:
     return element(random.percent(75) ? Elements::Float : Elements::Index);
   case Elements::Bool:

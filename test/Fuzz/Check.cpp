@@ -86,9 +86,10 @@ SmallVector<TensorValue> drawArguments(func::FuncOp function, uint64_t seed) {
     }
     SmallVector<int64_t> values(type.getNumElements());
     for (int64_t &value : values)
-      value = integer.getWidth() == 1 ? random.draw(0, 1)
-              : integer.isUnsigned()  ? random.draw(0, 9)
-                                      : random.draw(-2, 9);
+      value = wrapInteger(integer.getWidth() == 1 ? random.draw(0, 1)
+                          : integer.isUnsigned()  ? random.draw(0, 9)
+                                                  : random.draw(-2, 9),
+                          integer);
     arguments.push_back(makeIntegerTensor(type, values));
   }
   return arguments;

@@ -66,6 +66,8 @@ void addDivision(Author &author) {
 
 void addPower(Author &author) {
   Value x = author.pick(Elements::Number);
+  if (Author::elementOf(x).isUnsignedInteger())
+    return; // no -2 to hold it from growing
   Value y = clamp(author, author.get(Author::typeOf(x)), 2);
   bool isFloat = isa<FloatType>(Author::elementOf(x));
   if (isFloat)

@@ -285,7 +285,7 @@ func.func @f(%x: tensor<4xi32>, %s: tensor<i32>) {
 
 // tp.add 1: two element types
 func.func @f(%x: tensor<4xf32>, %y: tensor<4xf64>) {
-  // expected-error @below {{requires the same type for all operands and results}}
+  // expected-error @below {{requires the same element type for all operands and results}}
   %0 = "tp.add"(%x, %y) : (tensor<4xf32>, tensor<4xf64>) -> tensor<4xf32>
   return
 }

@@ -56,6 +56,31 @@ inline void printWord(mlir::OpAsmPrinter &printer, mlir::Operation *,
   printer << value.getValue();
 }
 
+/// The types of two operands and a result: one where they are equal, else as a
+/// function's.
+inline mlir::ParseResult parseEqualTypes(mlir::OpAsmParser &parser,
+                                         mlir::Type &lhs, mlir::Type &rhs,
+                                         mlir::Type &result) {
+  if (mlir::failed(parser.parseOptionalLParen())) {
+    if (parser.parseType(result))
+      return mlir::failure();
+    lhs = rhs = result;
+    return mlir::success();
+  }
+  return mlir::failure(parser.parseType(lhs) || parser.parseComma() ||
+                       parser.parseType(rhs) || parser.parseRParen() ||
+                       parser.parseArrow() || parser.parseType(result));
+}
+
+inline void printEqualTypes(mlir::OpAsmPrinter &printer, mlir::Operation *,
+                            mlir::Type lhs, mlir::Type rhs,
+                            mlir::Type result) {
+  if (lhs == rhs && lhs == result)
+    printer << result;
+  else
+    printer << '(' << lhs << ", " << rhs << ") -> " << result;
+}
+
 } // namespace tp
 
 #endif // TPOPT_DIALECT_SPMD_DIRECTIVES_H

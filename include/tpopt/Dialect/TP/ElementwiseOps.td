@@ -68,19 +68,20 @@ def TP_NotOp : TP_UnaryOp<"not", "Not", "The bitwise complement", TP_IntegerTens
 class TP_BinaryOp<string mnemonic, string kind, string what,
                   Type type = TP_NumberTensor, list<Trait> traits = [],
                   string element = "f32">
-    : TP_Op<mnemonic, "...,...->...", elementwise # linear # evaluated # [SameOperandsAndResultType] # traits> {
+    : TP_Op<mnemonic, "...,...->...", elementwise # linear # evaluated # [SameOperandsAndResultElementType] # traits> {
   let summary = what # ", element by element";
   let meaning = what # " of every pair of elements.";
   let constraints = "1. Operands and result have one shape and element type.";
   let example = "%y = tp." # mnemonic # " %a, %b : tensor<4x16x" # element # ">";
   let arguments = (ins type:$lhs, type:$rhs);
   let results = (outs type:$result);
-  let assemblyFormat = "$lhs `,` $rhs attr-dict `:` type($result)";
+  // On devices, one operand alone may be a partial sum: their types differ then.
+  let assemblyFormat = "$lhs `,` $rhs attr-dict `:` custom<EqualTypes>(type($lhs), type($rhs), type($result))";
   let extraClassDeclaration = equationMethod #
       "static constexpr ::tp::BinaryKind kKind = ::tp::BinaryKind::" # kind # ";";
   let extraClassDefinition = !strconcat(elementwiseMethods, [{
     ::tp::spmd::Linearity $cppClass::getLinearity(unsigned operand, ::tp::ReduceKind kind) {
-      return ::tp::getLinearity(kKind, operand, kind);
+      return ::tp::getLinearity(kKind, operand, kind, getType());
     }
     ::mlir::FailureOr<::llvm::SmallVector<::tp::TensorValue>>
     $cppClass::evaluate(::tp::Evaluator &evaluator, ::llvm::ArrayRef<::tp::TensorValue> operands) {

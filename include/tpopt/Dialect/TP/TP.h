@@ -34,8 +34,9 @@ double getVolume(llvm::ArrayRef<int64_t> sizes);
 
 /// How element-wise functions commute with combining partial values.
 spmd::Linearity getLinearity(UnaryKind unary, ReduceKind kind);
+/// `type` is that of the operands.
 spmd::Linearity getLinearity(BinaryKind binary, unsigned operand,
-                             ReduceKind kind);
+                             ReduceKind kind, mlir::Type type);
 
 /// Attributes of function arguments and results.
 inline constexpr llvm::StringLiteral kNameAttr = "tp.name";
