@@ -18,6 +18,7 @@
 #include "mlir/Pass/PassManager.h"
 
 #include "runtime/Core/Artifact.h"
+#include "runtime/Core/Hash.h"
 #include "runtime/Core/Safetensors.h"
 
 using namespace mlir;
@@ -56,7 +57,7 @@ std::vector<std::string> makeSafetensors() {
       tprt::DType::BF16, {3}, absl::string_view(data).substr(6, 6)};
   tensors["scalar"] = {
       tprt::DType::I64, {}, absl::string_view(data).substr(0, 8)};
-  return {tprt::writeSafetensors(tensors), tprt::writeSafetensors({})};
+  return {tprt::writeSafetensors(tensors)};
 }
 
 bool readSafetensors(StringRef bytes, const std::string &folder) {
@@ -64,17 +65,17 @@ bool readSafetensors(StringRef bytes, const std::string &folder) {
   auto file = tprt::SafetensorsFolder::open(folder + "/model.safetensors");
   if (!file.ok())
     return false;
+  bool found = false;
   for (const char *name : {"embed.weight", "bias", "scalar", "nothing"}) {
     auto tensor = (*file)->find(name);
     // Every byte that is promised is there.
-    unsigned sum = 0;
+    volatile unsigned char sum = 0;
     if (tensor.ok())
       for (char byte : tensor->data)
-        sum += static_cast<unsigned char>(byte);
-    volatile unsigned used = sum;
-    (void)used;
+        sum = sum + byte;
+    found |= tensor.ok();
   }
-  return true;
+  return found;
 }
 
 //===----------------------------------------------------------------------===//
@@ -111,7 +112,7 @@ bool readConfig(StringRef bytes, const std::string &folder) {
 
 std::vector<std::string> makePlans() {
   return {R"({"layers.*.q.weight": "colwise", "x": [["data"], []],
- "layers.0.o.weight": "rowwise", "*": "replicated"})",
+ "layers.0.o.weight": "rowwise", "*": "replicate"})",
           R"({"x": [["data", "model"], []], "layers.*": [[], ["model"]]})"};
 }
 
@@ -178,18 +179,44 @@ std::vector<std::string> makeArtifacts() {
                        : std::vector<std::string>{*bytes};
 }
 
+/// Makes checksums right, as somebody would who means harm, so that what lies
+/// behind them is reached.
+std::string mendChecksums(StringRef bytes) {
+  std::string file = bytes.str();
+  auto *header = reinterpret_cast<tprt::FileHeader *>(file.data());
+  if (file.size() < sizeof(*header) ||
+      header->sectionCount >
+          (file.size() - sizeof(*header)) / sizeof(tprt::SectionRow))
+    return file;
+  absl::string_view table(file.data() + sizeof(*header),
+                          header->sectionCount * sizeof(tprt::SectionRow));
+  auto *rows = reinterpret_cast<tprt::SectionRow *>(header + 1);
+  for (uint32_t i = 0; i < header->sectionCount; ++i)
+    if (rows[i].offset <= file.size() &&
+        rows[i].size <= file.size() - rows[i].offset)
+      rows[i].checksum = tprt::hashBytes(
+          absl::string_view(file.data() + rows[i].offset, rows[i].size));
+  header->checksum = tprt::hashBytes(table);
+  return file;
+}
+
 bool readArtifact(StringRef bytes, const std::string &) {
-  auto artifact =
-      tprt::Artifact::fromBytes(absl::string_view(bytes.data(), bytes.size()));
-  if (!artifact.ok())
-    return false;
-  // What tp-run asks of one before it runs.
-  for (const tprt::InputRow &input : (*artifact)->rows<tprt::InputRow>())
-    (void)(*artifact)->getLocalBytes(input);
-  for (const tprt::OutputRow &output : (*artifact)->rows<tprt::OutputRow>())
-    (void)(*artifact)->getLocalBytes(output);
-  (void)(*artifact)->findEntry("main");
-  return true;
+  bool accepted = false;
+  for (const std::string &file : {bytes.str(), mendChecksums(bytes)}) {
+    auto artifact = tprt::Artifact::fromBytes(file);
+    if (!artifact.ok())
+      continue;
+    accepted = true;
+    // What tp-run asks of one before it runs.
+    for (const tprt::InputRow &input : (*artifact)->rows<tprt::InputRow>())
+      (void)(*artifact)->getLocalBytes(input);
+    for (const tprt::OutputRow &output : (*artifact)->rows<tprt::OutputRow>())
+      (void)(*artifact)->getLocalBytes(output);
+    for (const auto &group : (*artifact)->rows<tprt::CommunicatorRow>())
+      (void)(*artifact)->getGroup(group, /*rank=*/0);
+    (void)(*artifact)->findEntry("main");
+  }
+  return accepted;
 }
 
 std::vector<std::string> makePrograms() {

@@ -53,6 +53,13 @@ std::string makeFolder() {
   return path.str().str();
 }
 
+/// Reads in a folder of the reader's own: files of others would count.
+bool read(const Reader &reader, StringRef bytes, const std::string &root) {
+  std::string own = root + "/" + reader.name;
+  llvm::sys::fs::create_directories(own);
+  return reader.read(bytes, own);
+}
+
 /// The file of a seed.
 std::string makeFile(const Subject &subject, uint64_t fileSeed) {
   Random random(fileSeed * 1000003 + 7);
@@ -67,7 +74,7 @@ std::string shrinkFile(const Reader &reader, std::string file,
   auto fails = [&](const std::string &bytes) {
     return !runTrial(
                 [&] {
-                  reader.read(bytes, scratch);
+                  read(reader, bytes, scratch);
                   return std::string();
                 },
                 deadline)
@@ -105,14 +112,14 @@ int main(int argc, char **argv) {
       return 1;
     }
     bool accepted =
-        subjects.front().reader->read((*buffer)->getBuffer(), scratch);
+        read(*subjects.front().reader, (*buffer)->getBuffer(), scratch);
     llvm::outs() << (accepted ? "accepted\n" : "rejected\n");
     return 0;
   }
   for (Subject &subject : subjects) {
     subject.examples = subject.reader->makeExamples();
     for (const std::string &example : subject.examples)
-      if (!subject.reader->read(example, scratch)) {
+      if (!read(*subject.reader, example, scratch)) {
         llvm::errs() << subject.reader->name << " rejects its own example\n";
         return 1;
       }
@@ -135,7 +142,7 @@ int main(int argc, char **argv) {
   auto makeTrial = [&]() -> Trial {
     return [&, own = makeFolder()](uint64_t trial) {
       const Subject &subject = getSubject(trial);
-      bool accepted = subject.reader->read(makeFile(subject, trial), own);
+      bool accepted = read(*subject.reader, makeFile(subject, trial), own);
       return std::string(accepted ? "accepted" : "rejected");
     };
   };
