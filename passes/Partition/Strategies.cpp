@@ -261,6 +261,8 @@ private:
       return;
     for (auto [flow, list] : llvm::zip(flows, flowAxes()))
       for (unsigned operand : flow.operands) {
+        if (list.empty())
+          continue; // another flow may say what the operand is
         shardings.operands[operand].unreduced.append(list.begin(), list.end());
         shardings.operands[operand].kind = flow.kind;
       }
