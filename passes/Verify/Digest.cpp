@@ -6,40 +6,30 @@
 #include "tpopt/Dialect/SPMD/SPMD.h"
 #include "tpopt/Dialect/TP/TP.h"
 #include "tpopt/Interpreter/PrimeField.h"
+#include "tpopt/Program/Interface.h"
 #include "tpopt/Program/ShardingTable.h"
 
-#include "mlir/IR/IRMapping.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace tp;
 using namespace tp::spmd;
 
-/// An op's meaning in simpler ones, over block arguments for its operands.
-struct ProgramDigest::Decomposition {
-  Block block;
-  Operation *copy = nullptr; ///< The op itself, not a part of its meaning.
-  SmallVector<Value> results;
-};
-
-ProgramDigest::ProgramDigest() = default;
-ProgramDigest::~ProgramDigest() = default;
-
-/// Combines numbers, in order.
-static uint64_t mix(uint64_t a, uint64_t b) {
+uint64_t tp::mixDigest(uint64_t a, uint64_t b) {
   return field::scramble(a ^ field::scramble(b));
 }
+static uint64_t mix(uint64_t a, uint64_t b) { return mixDigest(a, b); }
 static uint64_t mix(uint64_t a, const void *b) {
-  return mix(a, reinterpret_cast<uintptr_t>(b));
+  return mixDigest(a, reinterpret_cast<uintptr_t>(b));
 }
 
-/// What an op is, without its operands: attributes that say where and why are
-/// left out.
-uint64_t ProgramDigest::digestSelf(Operation *op) {
+uint64_t tp::digestOpAlone(Operation *op) {
   uint64_t digest = mix(1, op->getName().getAsOpaquePointer());
   digest = mix(digest, uint64_t(op->hashProperties()));
   for (NamedAttribute attribute : op->getDiscardableAttrs()) {
     StringRef name = attribute.getName();
-    if (name == kShardingsAttr || name == kReasonAttr || name == kRequestedAttr)
+    if (name == kShardingsAttr || name == kReasonAttr ||
+        name == kRequestedAttr || name == kGlobalOpAttr)
       continue;
     digest = mix(digest, attribute.getName().getAsOpaquePointer());
     digest = mix(digest, attribute.getValue().getAsOpaquePointer());
@@ -49,29 +39,63 @@ uint64_t ProgramDigest::digestSelf(Operation *op) {
   return digest;
 }
 
-/// The parts of an op that decomposes, once for all equal ops.
-ProgramDigest::Decomposition *ProgramDigest::decompose(Operation *op) {
-  std::vector<const void *> key{
-      op->getName().getAsOpaquePointer(),
-      op->getPropertiesAsAttribute().getAsOpaquePointer()};
-  for (Type type : op->getOperandTypes())
-    key.push_back(type.getAsOpaquePointer());
-  for (Type type : op->getResultTypes())
-    key.push_back(type.getAsOpaquePointer());
-  std::unique_ptr<Decomposition> &body = decompositions[key];
-  if (body)
-    return body.get();
-  body = std::make_unique<Decomposition>();
+static bool decomposes(Operation *op) {
+  return isa<DecomposeOpInterface>(op) && op->getNumRegions() == 0;
+}
+
+SmallVector<unsigned, 1> ProgramDigest::flatten(Operation *op,
+                                                ArrayRef<unsigned> operands,
+                                                Recipe &recipe) {
+  if (!decomposes(op)) {
+    recipe.parts.push_back({digestOpAlone(op),
+                            SmallVector<unsigned, 3>(operands),
+                            op->getNumResults()});
+    SmallVector<unsigned, 1> results;
+    for (unsigned i = 0; i < op->getNumResults(); ++i)
+      results.push_back(recipe.numValues++);
+    return results;
+  }
+  // On block arguments, so that the program itself gets no new uses.
+  Block block;
   SmallVector<Value> arguments;
-  for (Value operand : op->getOperands())
-    arguments.push_back(
-        body->block.addArgument(operand.getType(), operand.getLoc()));
+  llvm::DenseMap<Value, unsigned> numbers;
+  for (auto [operand, number] : llvm::zip_equal(op->getOperands(), operands)) {
+    arguments.push_back(block.addArgument(operand.getType(), operand.getLoc()));
+    numbers[arguments.back()] = number;
+  }
   OpBuilder builder(op->getContext());
-  builder.setInsertionPointToEnd(&body->block);
-  body->copy = builder.clone(*op);
-  body->copy->setOperands(arguments);
-  body->results = cast<DecomposeOpInterface>(body->copy).decompose(builder);
-  return body.get();
+  builder.setInsertionPointToEnd(&block);
+  Operation *copy = builder.clone(*op);
+  copy->setOperands(arguments);
+  auto lookup = [&](ValueRange values) {
+    return llvm::map_to_vector<3>(values,
+                                  [&](Value v) { return numbers.lookup(v); });
+  };
+  SmallVector<Value> results =
+      cast<DecomposeOpInterface>(copy).decompose(builder);
+  for (Operation &part : block)
+    if (&part != copy)
+      for (auto [result, number] :
+           llvm::zip_equal(part.getResults(),
+                           flatten(&part, lookup(part.getOperands()), recipe)))
+        numbers[result] = number;
+  return SmallVector<unsigned, 1>(lookup(results));
+}
+
+/// The parts of an op that decomposes, once for all equal ops.
+const ProgramDigest::Recipe &ProgramDigest::getRecipe(Operation *op) {
+  uint64_t key = digestOpAlone(op);
+  for (Type type : op->getOperandTypes())
+    key = mix(key, type.getAsOpaquePointer());
+  auto [entry, isNew] = recipes.try_emplace(key);
+  Recipe &recipe = entry->second;
+  if (isNew) {
+    SmallVector<unsigned> operands(op->getNumOperands());
+    std::iota(operands.begin(), operands.end(), 0);
+    recipe.numValues = operands.size();
+    recipe.results = flatten(op, operands, recipe);
+  }
+  return recipe;
 }
 
 void ProgramDigest::digestOp(Operation *op, Digests &digests, uint64_t place,
@@ -82,22 +106,26 @@ void ProgramDigest::digestOp(Operation *op, Digests &digests, uint64_t place,
   }
   if (op->getNumResults() == 0)
     return;
-  if (isa<DecomposeOpInterface>(op) && op->getNumRegions() == 0) {
-    Decomposition *body = decompose(op);
-    Digests inner;
-    for (auto [argument, operand] :
-         llvm::zip_equal(body->block.getArguments(), op->getOperands()))
-      inner[argument] = digests.lookup(operand);
-    for (Operation &part : body->block)
-      if (&part != body->copy)
-        digestOp(&part, inner, place, visit);
-    for (auto [result, value] :
-         llvm::zip_equal(op->getResults(), body->results))
-      digests[result] = inner.lookup(value);
+  if (decomposes(op)) {
+    const Recipe &recipe = getRecipe(op);
+    SmallVector<uint64_t, 32> values;
+    for (Value operand : op->getOperands())
+      values.push_back(digests.lookup(operand));
+    for (const Recipe::Part &part : recipe.parts) {
+      uint64_t digest = part.alone;
+      for (unsigned operand : part.operands)
+        digest = mix(digest, values[operand]);
+      for (unsigned i = 0; i < part.numResults; ++i)
+        values.push_back(mix(digest, i));
+      visit(nullptr, digest);
+    }
+    for (auto [result, number] :
+         llvm::zip_equal(op->getResults(), recipe.results))
+      digests[result] = values[number];
     visit(op, digests.lookup(op->getResult(0)));
     return;
   }
-  uint64_t digest = digestSelf(op);
+  uint64_t digest = digestOpAlone(op);
   for (Value operand : op->getOperands())
     digest = mix(digest, digests.lookup(operand));
   for (Region &region : op->getRegions())

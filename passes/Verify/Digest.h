@@ -23,42 +23,58 @@
 
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
-#include <map>
-#include <memory>
 #include <unordered_map>
 
 namespace tp {
 
-/// Digests of the values of one function, in one context and process.
+/// Combines numbers, in order.
+uint64_t mixDigest(uint64_t a, uint64_t b);
+
+/// The digest of an op alone, without its operands; attributes that say where
+/// and why it is are left out.
+uint64_t digestOpAlone(mlir::Operation *op);
+
+/// Digests of the values of functions, in one context and process.
 class ProgramDigest {
 public:
-  ProgramDigest();
-  ~ProgramDigest();
+  /// Called with the digest of everything that is computed, in program order,
+  /// and with the op; null for a part of an op's decomposition.
+  using Visitor = llvm::function_ref<void(mlir::Operation *, uint64_t)>;
 
-  /// Computes the digests of all values, and calls `visit` on every op that
-  /// computes something, in program order, and on the parts that it decomposes
-  /// to.
-  void compute(mlir::FunctionOpInterface function,
-               llvm::function_ref<void(mlir::Operation *, uint64_t)> visit);
+  /// Computes the digests of all values of `function`.
+  void compute(mlir::FunctionOpInterface function, Visitor visit);
 
   /// The digests of what the function returns.
   llvm::ArrayRef<uint64_t> getResults() const { return results; }
 
 private:
   using Digests = llvm::DenseMap<mlir::Value, uint64_t>;
-  using Visitor = llvm::function_ref<void(mlir::Operation *, uint64_t)>;
-  struct Decomposition;
 
+  /// A decomposition, flat: values are numbered, operands first.
+  struct Recipe {
+    struct Part {
+      uint64_t alone;
+      llvm::SmallVector<unsigned, 3> operands;
+      unsigned numResults;
+    };
+    std::vector<Part> parts;
+    llvm::SmallVector<unsigned, 1> results;
+    unsigned numValues = 0;
+  };
+
+  const Recipe &getRecipe(mlir::Operation *op);
+  /// Appends the parts of `op`, whose operands are the given numbers, and
+  /// returns those of its results.
+  static llvm::SmallVector<unsigned, 1>
+  flatten(mlir::Operation *op, llvm::ArrayRef<unsigned> operands,
+          Recipe &recipe);
   llvm::SmallVector<uint64_t> digestBlock(mlir::Block &block, Digests &digests,
                                           uint64_t place, Visitor visit);
   void digestOp(mlir::Operation *op, Digests &digests, uint64_t place,
                 Visitor visit);
-  uint64_t digestSelf(mlir::Operation *op);
-  Decomposition *decompose(mlir::Operation *op);
 
   llvm::SmallVector<uint64_t> results;
-  std::map<std::vector<const void *>, std::unique_ptr<Decomposition>>
-      decompositions;
+  std::unordered_map<uint64_t, Recipe> recipes;
 };
 
 } // namespace tp

@@ -20,7 +20,7 @@ static constexpr double kMaxElements = 1 << 22;
 /// How often a segment is run. Integers, unlike residues, may miss an error by
 /// chance.
 static unsigned getNumTrials(func::FuncOp function) {
-  return llvm::any_of(function.getArgumentTypes(), isIntegerTensor) ? 2 : 1;
+  return llvm::any_of(function.getArgumentTypes(), isIntegerTensor) ? 8 : 1;
 }
 
 namespace {

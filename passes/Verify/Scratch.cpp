@@ -62,6 +62,7 @@ private:
   std::optional<int64_t> shrinkOffset(const Offset &offset);
 
   ShardingRule getRule();
+  bool indexesAlong(const ShardingRule &rule, unsigned factor);
   void chooseMesh(const ShardingRule &rule);
   void chooseShapes(const ShardingRule &rule);
   RankedTensorType shrink(RankedTensorType type, ArrayRef<int64_t> shape);
@@ -152,6 +153,18 @@ std::optional<int64_t> ScratchBuilder::shrinkOffset(const Offset &offset) {
   return found;
 }
 
+/// Whether `factor` is one of an integer operand of an op on floats.
+bool ScratchBuilder::indexesAlong(const ShardingRule &rule, unsigned factor) {
+  Operation *op = segment.whole;
+  if (!llvm::any_of(op->getResultTypes(), isFloatTensor))
+    return false;
+  for (auto [t, operand] : llvm::enumerate(op->getOperands()))
+    if (isIntegerTensor(operand.getType()) &&
+        !isBoolTensor(operand.getType()) && rule.hasFactor(t, factor))
+      return true;
+  return false;
+}
+
 void ScratchBuilder::chooseMesh(const ShardingRule &rule) {
   auto pin = [&](ArrayRef<AxisRef> axes) {
     for (const AxisRef &axis : axes)
@@ -185,18 +198,28 @@ void ScratchBuilder::chooseMesh(const ShardingRule &rule) {
 }
 
 void ScratchBuilder::chooseShapes(const ShardingRule &rule) {
-  SmallVector<int64_t> extents;
-  for (auto [index, factor] : llvm::enumerate(rule.factors)) {
+  // What is counted in blocks is compared with indices along another dimension,
+  // as queries with keys: that one stays the longer.
+  bool counts = llvm::any_of(segment.local, llvm::IsaPred<AxisIndexOp>);
+  int64_t longest = 0;
+  SmallVector<int64_t> extents(rule.factors.size());
+  SmallVector<unsigned> order;
+  for (bool isWhole : {false, true})
+    for (auto [index, factor] : llvm::enumerate(rule.factors))
+      if ((factor.kind == FactorKind::Whole) == isWhole)
+        order.push_back(index);
+  for (unsigned index : order) {
+    const Factor &factor = rule.factors[index];
     SmallVector<ExtentCut> cuts;
-    bool keep = !sizes.extents || segment.whole->getNumRegions() > 0 ||
-                (factor.kind == FactorKind::Whole && !sizes.whole);
+    bool keep =
+        !sizes.extents || segment.whole->getNumRegions() > 0 ||
+        (factor.kind == FactorKind::Whole && (!sizes.whole || keepsOffsets));
     for (unsigned t = 0; t < rule.getNumTensors(); ++t) {
       TensorSharding sharding =
           getLocalSharding(typeOf(getLocalTensor(t)), mesh);
       for (auto [dim, factors] :
            llvm::zip_equal(sharding.dims, rule.getTensor(t))) {
-        if (!llvm::is_contained(factors, unsigned(index)) ||
-            getSize(dim.axes) == 1)
+        if (!llvm::is_contained(factors, index) || getSize(dim.axes) == 1)
           continue;
         int64_t small = 1;
         for (const AxisRef &axis : dim.axes)
@@ -205,9 +228,14 @@ void ScratchBuilder::chooseShapes(const ShardingRule &rule) {
         keep |= factors.size() > 1 || keepsOffsets;
       }
     }
-    // Two and three in turn: where factors are confused, types do not fit.
-    extents.push_back(keep ? factor.size
-                           : shrinkExtent(factor.size, cuts, 2 + index % 2));
+    // Two and three in turn: where factors are confused, types do not fit. More
+    // indices than that, as each may be the one that shows an error.
+    int64_t least = indexesAlong(rule, index) ? 8 : 2 + index % 2;
+    if (counts && factor.kind == FactorKind::Whole)
+      least = longest + 2;
+    extents[index] =
+        keep ? factor.size : shrinkExtent(factor.size, cuts, least);
+    longest = std::max(longest, extents[index]);
   }
   for (unsigned t = 0; t < rule.getNumTensors(); ++t) {
     Shape shape;

@@ -84,7 +84,7 @@ private:
     Operation *first = nullptr;
     ProgramDigest digest;
     digest.compute(function, [&](Operation *op, uint64_t value) {
-      if (!first && op->getBlock()->getParent() &&
+      if (!first && op &&
           !std::binary_search(values.begin(), values.end(), int64_t(value)))
         first = op;
     });

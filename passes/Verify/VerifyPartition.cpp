@@ -3,6 +3,7 @@
 
 // tp-verify-partition: replay the certificate of a partition.
 
+#include "Digest.h"
 #include "OpCheck.h"
 #include "Stopwatch.h"
 
@@ -28,13 +29,9 @@ using namespace tp::spmd;
 namespace {
 
 /// What of a segment decides whether it is right. Equal keys, equal results.
-using SegmentKey = std::vector<const void *>;
-struct KeyHash {
-  size_t operator()(const SegmentKey &key) const {
-    return llvm::hash_combine_range(key.begin(), key.end());
-  }
-};
-using KnownSegments = std::unordered_map<SegmentKey, CheckResult, KeyHash>;
+/// 64 bits: two different segments of n have one key with a probability of
+/// n^2 / 2^65.
+using KnownSegments = std::unordered_map<uint64_t, CheckResult>;
 
 struct Coverage {
   unsigned ops = 0, distinct = 0, shrunk = 0, notCovered = 0;
@@ -59,7 +56,7 @@ private:
   LogicalResult verifyReads(const Segment &segment);
   LogicalResult relate(Operation *at, Value whole, Value part);
   LogicalResult verifyOperands(Operation *whole, Operation *part);
-  SegmentKey getKey(const Segment &segment);
+  uint64_t getKey(const Segment &segment);
   bool isZeroPadded(Value part);
 
   /// The error of a certificate that does not fit the program.
@@ -208,30 +205,24 @@ LogicalResult FunctionVerifier::verifyReads(const Segment &segment) {
   return success();
 }
 
-SegmentKey FunctionVerifier::getKey(const Segment &segment) {
-  SegmentKey key;
-  llvm::DenseMap<Value, uintptr_t> numbers;
-  auto add = [&](Operation *op) {
-    key.push_back(op->getName().getAsOpaquePointer());
-    key.push_back(op->getPropertiesAsAttribute().getAsOpaquePointer());
-    for (Value operand : op->getOperands())
-      key.push_back(reinterpret_cast<const void *>(numbers.lookup(operand)));
-    for (Value result : op->getResults()) {
-      key.push_back(result.getType().getAsOpaquePointer());
-      numbers.try_emplace(result, numbers.size() + 1);
-    }
-  };
+uint64_t FunctionVerifier::getKey(const Segment &segment) {
+  uint64_t key = digestOpAlone(segment.whole);
+  llvm::SmallDenseMap<Value, uint64_t, 16> numbers;
   for (auto [operand, zero] :
        llvm::zip_equal(segment.operands, segment.zeroPadded)) {
-    uintptr_t number =
+    uint64_t number =
         numbers.try_emplace(operand, numbers.size() + 1).first->second;
-    key.push_back(reinterpret_cast<const void *>(number * 2 + zero));
-    key.push_back(operand.getType().getAsOpaquePointer());
+    key = mixDigest(key, number * 2 + zero);
+    key = mixDigest(key, reinterpret_cast<uintptr_t>(
+                             operand.getType().getAsOpaquePointer()));
   }
-  key.push_back(segment.whole->getName().getAsOpaquePointer());
-  key.push_back(segment.whole->getPropertiesAsAttribute().getAsOpaquePointer());
-  for (Operation *op : segment.local)
-    add(op);
+  for (Operation *op : segment.local) {
+    key = mixDigest(key, digestOpAlone(op));
+    for (Value operand : op->getOperands())
+      key = mixDigest(key, numbers.lookup(operand));
+    for (Value result : op->getResults())
+      numbers.try_emplace(result, numbers.size() + 1);
+  }
   return key;
 }
 

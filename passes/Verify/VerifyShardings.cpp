@@ -6,6 +6,7 @@
 // Written from the rule's meaning alone: passes decide by projections and
 // strategies, and what decides must not be what checks.
 
+#include "Digest.h"
 #include "Stopwatch.h"
 
 #include "tpopt/Dialect/SPMD/SPMD.h"
@@ -13,7 +14,7 @@
 #include "tpopt/Passes/Verify/Passes.h"
 #include "tpopt/Program/ShardingTable.h"
 
-#include <set>
+#include "llvm/ADT/DenseSet.h"
 
 namespace tp {
 #define GEN_PASS_DEF_VERIFYSHARDINGSPASS
@@ -174,29 +175,30 @@ struct VerifyShardings : tp::impl::VerifyShardingsPassBase<VerifyShardings> {
   }
 
 private:
-  /// What is known to hold of an op, and of equal ones.
-  using Key = std::vector<const void *>;
-
   LogicalResult verify(FunctionOpInterface function) {
     FailureOr<MeshOp> op = tp::getMesh(function);
     if (failed(op))
       return failure();
     ShardingTable table(&getContext(), op->toMesh());
-    std::set<Key> known;
+    // Equal ops with equal shardings are looked at once. The set keeps the two
+    // greatest numbers to itself.
+    llvm::DenseSet<uint64_t> known;
     auto result = function->walk<WalkOrder::PreOrder>([&](Operation *op) {
       if (isa<ManualOp>(op))
         return WalkResult::skip();
       if (!isa<ShardingRuleOpInterface>(op) || isa<ReshardOp>(op))
         return WalkResult::advance();
-      Key key{op->getName().getAsOpaquePointer(),
-              op->getPropertiesAsAttribute().getAsOpaquePointer()};
+      uint64_t key = digestOpAlone(op);
+      auto add = [&](const void *what) {
+        key = mixDigest(key, reinterpret_cast<uintptr_t>(what));
+      };
       SmallVector<Value> values(op->getOperands());
       llvm::append_range(values, op->getResults());
       for (Value value : values) {
-        key.push_back(value.getType().getAsOpaquePointer());
-        key.push_back(getSharding(value).getAsOpaquePointer());
+        add(value.getType().getAsOpaquePointer());
+        add(getSharding(value).getAsOpaquePointer());
       }
-      if (!known.insert(std::move(key)).second)
+      if (!known.insert(key >> 2).second)
         return WalkResult::advance();
       std::vector<TensorSharding> shardings;
       for (Value value : values) {

@@ -85,7 +85,7 @@ public:
 private:
   enum class Outcome { Refused, Harmless, Missed };
   std::optional<Outcome> tryOne(const Mutation &mutation, Choices &choices,
-                                std::string &message);
+                                std::string &message, std::string &place);
   bool isEqual(ModuleOp certified);
 
   ModuleOp whole;
@@ -161,7 +161,7 @@ bool FileMutator::isEqual(ModuleOp module) {
 
 std::optional<FileMutator::Outcome>
 FileMutator::tryOne(const Mutation &mutation, Choices &choices,
-                    std::string &message) {
+                    std::string &message, std::string &place) {
   ModuleOp source = mutation.isLocal ? *certified : *global;
   OwningOpRef<ModuleOp> module = source.clone();
   SmallVector<Operation *> ops;
@@ -171,7 +171,12 @@ FileMutator::tryOne(const Mutation &mutation, Choices &choices,
         if (op != function)
           ops.push_back(op);
       });
-  if (ops.empty() || !mutation.apply(ops[choices.below(ops.size())], choices))
+  if (ops.empty())
+    return std::nullopt;
+  Operation *op = ops[choices.below(ops.size())];
+  place.clear();
+  llvm::raw_string_ostream(place) << *op;
+  if (!mutation.apply(op, choices))
     return std::nullopt;
   QuietRun quiet(module->getContext());
   bool passes =
@@ -191,8 +196,8 @@ void FileMutator::mutate(llvm::MapVector<StringRef, Tally> &tallies,
   unsigned done = 0, attempts = 0;
   while (done < mutants && attempts++ < mutants * 200) {
     const Mutation &mutation = mutations[choices.below(mutations.size())];
-    std::string message;
-    std::optional<Outcome> outcome = tryOne(mutation, choices, message);
+    std::string message, place;
+    std::optional<Outcome> outcome = tryOne(mutation, choices, message, place);
     if (!outcome)
       continue;
     ++done;
@@ -210,7 +215,8 @@ void FileMutator::mutate(llvm::MapVector<StringRef, Tally> &tallies,
       break;
     case Outcome::Missed:
       ++tally.missed;
-      llvm::outs() << "MISSED: " << name << ": " << mutation.name << "\n";
+      llvm::outs() << "MISSED: " << name << ": " << mutation.name << " at "
+                   << place << "\n";
       break;
     }
     if (show)

@@ -40,6 +40,10 @@ using DeviceValues = llvm::SmallVector<TensorValue>;
 struct BlockExtent {
   llvm::SmallVector<int64_t> begin; ///< First element, in the whole tensor.
   llvm::SmallVector<int64_t> valid; ///< Elements that are not padding.
+
+  bool operator==(const BlockExtent &o) const {
+    return begin == o.begin && valid == o.valid;
+  }
 };
 
 /// How a tensor of `shape` lies on a mesh. The mesh must outlive the layout.

@@ -12,7 +12,8 @@ namespace {
 Mesh makeMesh(std::initializer_list<int64_t> sizes) {
   Mesh mesh;
   for (int64_t size : sizes)
-    mesh.axes.push_back({std::string(1, char('x' + mesh.axes.size())), size});
+    mesh.axes.push_back(
+        {std::string(1, char('x' + mesh.axes.size())), size, {}});
   return mesh;
 }
 
