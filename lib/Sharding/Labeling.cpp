@@ -5,6 +5,7 @@
 
 #include "LabelingLift.h"
 
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
@@ -321,6 +322,56 @@ void Labeling::descend(std::vector<unsigned> &labels, unsigned orders) const {
       ++idle;
     }
   }
+}
+
+std::vector<double>
+Labeling::getRegrets(llvm::ArrayRef<unsigned> labels, unsigned node,
+                     llvm::function_ref<bool(unsigned)> adapts) const {
+  // Parallel edges lead to one neighbour.
+  llvm::MapVector<unsigned, llvm::SmallVector<const Edge *, 2>> neighbours;
+  for (unsigned e : nodes[node].edges) {
+    const Edge &edge = edges[e];
+    neighbours[edge.nodes[edge.nodes[0] == node]].push_back(&edge);
+  }
+  // What `label` of `number` costs on `edge` beside `other` of the other end.
+  auto price = [](const Edge &edge, unsigned number, unsigned label,
+                  unsigned other) {
+    return edge.nodes[0] == number
+               ? edge.cost(edge.ports[0][label], edge.ports[1][other])
+               : edge.cost(edge.ports[0][other], edge.ports[1][label]);
+  };
+  std::vector<double> regrets = getCosts(node).vec();
+  for (auto &[neighbour, joined] : neighbours) {
+    llvm::SmallVector<unsigned> choices{labels[neighbour]};
+    std::vector<double> rest(nodes[neighbour].numCandidates, 0);
+    if (adapts(neighbour)) {
+      choices.clear();
+      for (unsigned c = 0; c < rest.size(); ++c)
+        choices.push_back(c);
+      rest = getCosts(neighbour).vec();
+      for (unsigned e : nodes[neighbour].edges) {
+        const Edge &edge = edges[e];
+        unsigned far = edge.nodes[edge.nodes[0] == neighbour];
+        if (far != node)
+          for (unsigned c = 0; c < rest.size(); ++c)
+            rest[c] += price(edge, neighbour, c, labels[far]);
+      }
+    }
+    for (unsigned c = 0; c < regrets.size(); ++c) {
+      double least = kInfinity;
+      for (unsigned choice : choices) {
+        double cost = rest[choice];
+        for (const Edge *edge : joined)
+          cost += price(*edge, node, c, choice);
+        least = std::min(least, cost);
+      }
+      regrets[c] += least;
+    }
+  }
+  double chosen = regrets[labels[node]];
+  for (double &regret : regrets)
+    regret -= chosen;
+  return regrets;
 }
 
 double Labeling::evaluate(llvm::ArrayRef<unsigned> labels) const {

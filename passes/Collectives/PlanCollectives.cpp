@@ -59,6 +59,8 @@ struct PlanCollectives : tp::impl::PlanCollectivesPassBase<PlanCollectives> {
     const TensorSharding &to = table.resolve(op.getSharding(), type.getRank());
     const ReshardPlan &plan =
         planner.plan(*from, to, type.getShape(), getElementBytes(type));
+    if (plan.fullyGathers())
+      explainFullGather(op, *from, to, table);
     OpBuilder builder(op);
     Value value = op.getInput();
     TensorSharding at = *from;
@@ -74,6 +76,19 @@ struct PlanCollectives : tp::impl::PlanCollectivesPassBase<PlanCollectives> {
     op.getResult().replaceAllUsesWith(value);
     op.erase();
     return success();
+  }
+
+  /// Never in silence: that devices hold a whole tensor which they need a part
+  /// of is part of the reason.
+  void explainFullGather(ReshardOp op, const TensorSharding &from,
+                         const TensorSharding &to, ShardingTable &table) {
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    if (auto reason = op->getAttrOfType<StringAttr>(kReasonAttr))
+      os << reason.getValue() << "; ";
+    os << "the whole tensor is gathered, as no cheaper way leads from "
+       << from.str(table.getMesh()) << " to " << to.str(table.getMesh());
+    op->setAttr(kReasonAttr, StringAttr::get(op.getContext(), text));
   }
 };
 

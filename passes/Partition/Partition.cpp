@@ -12,6 +12,8 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Support/FormatVariadic.h"
 
 #include <limits>
 #include <map>
@@ -265,6 +267,7 @@ private:
     SmallVector<Operation *> ops = collectOps();
     PartitionProblem problem(context, ops);
     problem.solve();
+    recordAlternatives(problem);
 
     // Read everything before anything changes.
     struct Need {
@@ -298,6 +301,52 @@ private:
     }
     dropAnnotations(ops);
     joinReshards();
+  }
+
+  /// Where somebody wants explanations: what else values could have been.
+  void recordAlternatives(const PartitionProblem &problem) {
+    auto record = function->getAttrOfType<ArrayAttr>(kExplanationsAttr);
+    if (!record)
+      return;
+    llvm::StringMap<Value> values; // the first of each name, as in the record
+    function->walk<WalkOrder::PreOrder>([&](Operation *op) {
+      for (Value result : op->getResults())
+        if (isa<RankedTensorType>(result.getType()))
+          values.insert({getName(result), result});
+    });
+    Builder builder(function.getContext());
+    SmallVector<Attribute> entries(record.begin(), record.end());
+    for (Attribute &attribute : entries) {
+      auto entry = dyn_cast<DictionaryAttr>(attribute);
+      auto name = entry ? entry.getAs<StringAttr>("name") : nullptr;
+      auto lines = entry ? entry.getAs<ArrayAttr>("lines") : nullptr;
+      if (!name || !lines || !values.count(name.getValue()))
+        continue;
+      SmallVector<Attribute> longer(lines.begin(), lines.end());
+      for (const auto &alternative :
+           problem.getAlternatives(values.lookup(name.getValue()), 3))
+        longer.push_back(
+            builder.getStringAttr(describeAlternative(alternative)));
+      NamedAttrList list(entry);
+      list.set("lines", builder.getArrayAttr(longer));
+      attribute = list.getDictionary(function.getContext());
+    }
+    function->setAttr(kExplanationsAttr, builder.getArrayAttr(entries));
+  }
+
+  /// `as [{"x"}, {}] it would cost 1.5 KiB more per device`.
+  std::string
+  describeAlternative(const PartitionProblem::Alternative &alternative) {
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    os << "as " << alternative.layout.str(table.getMesh()) << " it would cost ";
+    // With links costs are seconds, without them bytes.
+    if (table.getMesh().hasLinks)
+      os << llvm::formatv("{0:F1} us", alternative.regret * 1e6);
+    else
+      os << llvm::formatv("{0:F0} B", alternative.regret);
+    os << " more per device, all else being as it is";
+    return text;
   }
 
   /// Arguments and results keep what propagation gave them, closed now. A

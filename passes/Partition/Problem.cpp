@@ -6,6 +6,9 @@
 #include "tpopt/Cost/ProgramCost.h"
 #include "tpopt/Dialect/TP/TP.h"
 
+#include <cmath>
+#include <limits>
+
 using namespace mlir;
 using namespace tp;
 using namespace tp::spmd;
@@ -405,4 +408,37 @@ TensorSharding PartitionProblem::getRequirement(Operation *op,
                                op->getOperand(index));
   return it->second.set->strategies[solution.labels[it->second.node]]
       .tensors[index];
+}
+
+std::vector<PartitionProblem::Alternative>
+PartitionProblem::getAlternatives(Value value, unsigned most) const {
+  Operation *op = value.getDefiningOp();
+  auto it = states.find(op);
+  if (!op || it == states.end())
+    return {};
+  unsigned tensor =
+      op->getNumOperands() + cast<OpResult>(value).getResultNumber();
+  llvm::DenseSet<unsigned> copies;
+  for (const Flow &flow : flows)
+    if (flow.shared)
+      copies.insert(flow.node);
+  std::vector<double> regrets =
+      labeling.getRegrets(solution.labels, it->second.node,
+                          [&](unsigned node) { return copies.count(node); });
+  // Of the strategies that make one layout the cheapest.
+  const StrategySet &set = *it->second.set;
+  TensorSharding chosen = getLayout(value);
+  std::vector<double> least(set.layouts[tensor].size(),
+                            std::numeric_limits<double>::infinity());
+  for (auto [port, regret] : llvm::zip_equal(set.ports[tensor], regrets))
+    least[port] = std::min(least[port], regret);
+  std::vector<std::pair<double, unsigned>> order;
+  for (auto [port, layout] : llvm::enumerate(set.layouts[tensor]))
+    if (!layout.sameLayout(chosen) && std::isfinite(least[port]))
+      order.push_back({least[port], port});
+  llvm::sort(order);
+  std::vector<Alternative> alternatives;
+  for (auto [regret, port] : ArrayRef(order).take_front(most))
+    alternatives.push_back({set.layouts[tensor][port], regret});
+  return alternatives;
 }

@@ -92,6 +92,18 @@ public:
   TensorSharding getLayout(mlir::Value value) const;
   TensorSharding getRequirement(mlir::Operation *op, unsigned index) const;
 
+  /// Another layout in which an op could make its result, and how much more
+  /// everything would then cost, with copies made anew and all other ops as
+  /// they are.
+  struct Alternative {
+    TensorSharding layout;
+    double regret;
+  };
+  /// After solve(): the best alternatives for `value`, cheapest first; none if
+  /// its op has no choice.
+  std::vector<Alternative> getAlternatives(mlir::Value value,
+                                           unsigned most) const;
+
 private:
   /// One side of an edge: which candidate of a node means which layout. A
   /// layout that nobody chooses has no node.

@@ -7,7 +7,7 @@
 // RUN: tp-opt %s --tp-shard=stop-after=collectives --tp-explain=w2 -o %t.mlir 2>&1 | FileCheck %s --check-prefix=W2
 // RUN: tp-opt %s --tp-shard=stop-after=collectives --tp-explain=out -o %t.mlir 2>&1 | FileCheck %s --check-prefix=OUT
 // RUN: tp-opt %s --tp-shard=stop-after=collectives --tp-explain=b -o %t.mlir 2>&1 | FileCheck %s --check-prefix=B
-// RUN: tp-opt %s --tp-shard --tp-explain="tp.tanh at line 60" -o %t.mlir 2>&1 | FileCheck %s --check-prefix=BLANKS
+// RUN: tp-opt %s --tp-shard --tp-explain="tp.tanh at line 61" -o %t.mlir 2>&1 | FileCheck %s --check-prefix=BLANKS
 // RUN: tp-opt %s --tp-shard --tp-explain -o %t.mlir 2>&1 | FileCheck %s --check-prefix=ALL
 // The record is not left in the program.
 // RUN: not grep tp.explanations %t.mlir
@@ -30,6 +30,7 @@
 
 // OUT:     'out' in @main
 // OUT:       now         [{"data"}, {}], unreduced={"model"}, per device f32[4,8]
+// OUT:       * as {{.*}} it would cost {{[0-9]+}} B more per device
 // OUT:       > all_reduce {model}, 192 B sent by every device, for
 // OUT-NEXT:      inner dimension: a dimension cut along {model} was contracted
 // OUT-NEXT:      to avoid it: cut 'out' along {model}
@@ -40,7 +41,7 @@
 // B:         "data" did not come to dim 0 from {{.*}}: the dimension is closed, its annotation has no `?`
 // B:         every device holds all of it
 
-// BLANKS: 'tp.tanh at line 60' in @main
+// BLANKS: 'tp.tanh at line 61' in @main
 
 // ALL:     'x' in @main
 // ALL:     'w1' in @main

@@ -45,6 +45,7 @@
 #define TPOPT_SHARDING_LABELING_H
 
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/SmallVector.h"
 
 #include <cstdint>
@@ -96,6 +97,11 @@ public:
   Solution solve(unsigned sweeps = 20);
   /// What a choice costs.
   double evaluate(llvm::ArrayRef<unsigned> labels) const;
+  /// How much dearer than the choice `labels` each candidate of `node` would
+  /// be: neighbours for which `adapts` holds follow, all else stays.
+  std::vector<double>
+  getRegrets(llvm::ArrayRef<unsigned> labels, unsigned node,
+             llvm::function_ref<bool(unsigned)> adapts) const;
 
 private:
   struct Edge {

@@ -8,7 +8,13 @@
 
 #include "tpopt/Sharding/Sharding.h"
 
+#include <cstdlib>
+
 namespace tp::test {
+
+/// Whether tests are to leave nothing out, however long it takes: with
+/// TPOPT_EXHAUSTIVE in the environment.
+inline bool isExhaustive() { return std::getenv("TPOPT_EXHAUSTIVE"); }
 
 /// The axes as prime digits, smallest prime first.
 inline AxisList getPrimeDigits(const Mesh &mesh) {

@@ -8,6 +8,7 @@
 #include <deque>
 #include <limits>
 #include <random>
+#include <set>
 
 using namespace tp;
 
@@ -20,6 +21,7 @@ struct Problem {
   std::deque<CostMatrix> matrices;
   std::deque<std::vector<uint16_t>> ports;
   std::vector<unsigned> sizes;
+  std::set<std::pair<unsigned, unsigned>> joined;
 
   Problem(unsigned seed, unsigned count, bool isTree) {
     std::mt19937 random(seed);
@@ -36,6 +38,7 @@ struct Problem {
 
   /// Ports are fewer than candidates, as layouts are fewer than strategies.
   void join(unsigned from, unsigned to, std::mt19937 &random) {
+    joined.insert({from, to});
     CostMatrix &matrix = matrices.emplace_back(2, 3);
     for (double &value : matrix.values)
       value = random() % 10;
@@ -74,6 +77,40 @@ TEST(Labeling, SolvesTreesExactly) {
     EXPECT_EQ(problem.labeling.evaluate(solution.labels), solution.cost);
     EXPECT_LE(solution.lowerBound, best + 1e-9) << "seed " << seed;
     EXPECT_NEAR(solution.lowerBound, best, 1e-6) << "seed " << seed;
+  }
+}
+
+// What a candidate would cost more: alone, and with neighbours that follow.
+TEST(Labeling, TellsRegrets) {
+  for (unsigned seed = 0; seed < 100; ++seed) {
+    Problem problem(seed, 2 + seed % 5, /*isTree=*/true);
+    std::vector<unsigned> labels = problem.labeling.solve().labels;
+    double best = problem.labeling.evaluate(labels);
+    for (unsigned node = 0; node < labels.size(); ++node) {
+      auto alone = problem.labeling.getRegrets(labels, node,
+                                               [](unsigned) { return false; });
+      auto together = problem.labeling.getRegrets(
+          labels, node, [](unsigned) { return true; });
+      for (unsigned c = 0; c < problem.sizes[node]; ++c) {
+        std::vector<unsigned> changed = labels;
+        changed[node] = c;
+        EXPECT_NEAR(alone[c], problem.labeling.evaluate(changed) - best, 1e-9);
+        // In a tree neighbours do not touch each other: one after the other.
+        for (unsigned other = 0; other < labels.size(); ++other) {
+          if (!problem.joined.count(std::minmax(node, other)))
+            continue;
+          std::vector<unsigned> trial = changed;
+          for (trial[other] = 0; trial[other] < problem.sizes[other];
+               ++trial[other])
+            if (problem.labeling.evaluate(trial) <
+                problem.labeling.evaluate(changed))
+              changed = trial;
+        }
+        EXPECT_NEAR(together[c], problem.labeling.evaluate(changed) - best,
+                    1e-9);
+      }
+      EXPECT_EQ(alone[labels[node]], 0);
+    }
   }
 }
 

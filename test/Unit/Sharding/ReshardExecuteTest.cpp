@@ -6,8 +6,8 @@
 // device must hold what the target says.
 //
 // All pairs of shardings of a rank-2 tensor, unreduced ones included, on x2,y2
-// and x2,y3 and x4,y2 with sub-axes, for even and uneven sizes; of rank 3 every
-// 61st pair.
+// and x2,y3 and x4,y2 with sub-axes, for even and uneven sizes; of rank 3 a
+// sample, or with TPOPT_EXHAUSTIVE all on x2,y3, x2,y4 and x4,y4.
 
 #include "Enumerate.h"
 #include "Notation.h"
@@ -366,6 +366,19 @@ TEST(ReshardExecute, TinyTensors) {
     executeAll(m, all, all, shape, 7);
   auto scalars = getAll(getPrimeDigits(m), 0);
   executeAll(m, scalars, scalars, {});
+}
+
+TEST(ReshardExecute, RankThree) {
+  for (auto [text, every] :
+       {std::pair("x2,y3", 7u), {"x2,y4", 101u}, {"x4,y4", 10007u}}) {
+    Mesh m = mesh(text);
+    auto all = getAll(getPrimeDigits(m), 3);
+    for (std::vector<int64_t> shape : {std::vector<int64_t>{16, 16, 16},
+                                       {16, 16, 10},
+                                       {16, 10, 10},
+                                       {10, 10, 10}})
+      executeAll(m, all, all, shape, isExhaustive() ? 1 : every);
+  }
 }
 
 TEST(ReshardExecute, SampleOfRankThree) {
