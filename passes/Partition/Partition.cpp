@@ -369,44 +369,81 @@ private:
     setSignature(function, arguments, results);
   }
 
-  /// Gives every use the layout it needs. Copies grow from each other, always
-  /// the cheapest next, so that a scattered sum serves the next gather.
+  /// Which of `layouts` each other one is made from; the first is there. Always
+  /// the cheapest next, so that a scattered sum serves the next gather; then
+  /// whatever is cheaper made from a copy that came later is made from that.
+  SmallVector<unsigned> growCopies(Type type,
+                                   ArrayRef<TensorSharding> layouts) {
+    unsigned count = layouts.size();
+    auto getCost = [&](unsigned from, unsigned to) {
+      return context.getReshardCost(type, layouts[from], layouts[to]);
+    };
+    SmallVector<unsigned> parents(count, 0);
+    SmallVector<unsigned> made{0};
+    while (made.size() < count) {
+      double best = std::numeric_limits<double>::infinity();
+      unsigned from = 0, next = 0;
+      for (unsigned copy : made)
+        for (unsigned to = 1; to < count; ++to)
+          if (!llvm::is_contained(made, to) && getCost(copy, to) < best) {
+            best = getCost(copy, to);
+            from = copy;
+            next = to;
+          }
+      parents[next] = from;
+      made.push_back(next);
+    }
+    auto comesFrom = [&](unsigned copy, unsigned origin) {
+      while (copy != 0 && copy != origin)
+        copy = parents[copy];
+      return copy == origin;
+    };
+    for (bool isBetter = true; isBetter;) {
+      isBetter = false;
+      for (unsigned to = 1; to < count; ++to)
+        for (unsigned from = 0; from < count; ++from)
+          if (!comesFrom(from, to) &&
+              getCost(from, to) < getCost(parents[to], to)) {
+            parents[to] = from;
+            isBetter = true;
+          }
+    }
+    return parents;
+  }
+
+  /// Gives every use the layout it needs.
   void reshardUses(Value value, const TensorSharding &made,
                    ArrayRef<std::pair<OpOperand *, TensorSharding>> uses) {
-    struct Copy {
-      TensorSharding layout;
-      Value value;
-    };
-    std::vector<Copy> copies{{made, value}};
+    std::vector<TensorSharding> layouts{made};
     std::vector<std::pair<OpOperand *, TensorSharding>> open;
-    for (auto &use : uses)
-      if (!use.second.sameLayout(made))
-        open.push_back(use);
-    while (!open.empty()) {
-      // The cheapest step from any copy to any wanted layout.
-      double best = std::numeric_limits<double>::infinity();
-      unsigned from = 0, to = 0;
-      for (unsigned c = 0; c < copies.size(); ++c)
-        for (unsigned u = 0; u < open.size(); ++u) {
-          double cost = context.getReshardCost(
-              value.getType(), copies[c].layout, open[u].second);
-          if (cost < best) {
-            best = cost;
-            from = c;
-            to = u;
-          }
-        }
-      TensorSharding layout = open[to].second;
-      Copy copy{layout, makeReshard(copies[from].value, copies[from].layout,
-                                    layout, open)};
-      llvm::erase_if(open, [&](auto &use) {
-        if (!use.second.sameLayout(layout))
-          return false;
-        use.first->set(copy.value);
-        return true;
-      });
-      copies.push_back(copy);
+    for (auto &use : uses) {
+      if (use.second.sameLayout(made))
+        continue;
+      open.push_back(use);
+      if (llvm::none_of(layouts, [&](const TensorSharding &layout) {
+            return layout.sameLayout(use.second);
+          }))
+        layouts.push_back(use.second);
     }
+    if (open.empty())
+      return;
+    SmallVector<unsigned> parents = growCopies(value.getType(), layouts);
+    SmallVector<Value> copies(layouts.size());
+    copies[0] = value;
+    while (!open.empty())
+      for (unsigned to = 1; to < layouts.size(); ++to) {
+        unsigned from = parents[to];
+        if (copies[to] || !copies[from])
+          continue;
+        copies[to] =
+            makeReshard(copies[from], layouts[from], layouts[to], open);
+        llvm::erase_if(open, [&](auto &use) {
+          if (!use.second.sameLayout(layouts[to]))
+            return false;
+          use.first->set(copies[to]);
+          return true;
+        });
+      }
   }
 
   /// A reshard of `source`, before the first use of any copy of it that is
