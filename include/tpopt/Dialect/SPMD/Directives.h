@@ -73,8 +73,7 @@ inline mlir::ParseResult parseEqualTypes(mlir::OpAsmParser &parser,
 }
 
 inline void printEqualTypes(mlir::OpAsmPrinter &printer, mlir::Operation *,
-                            mlir::Type lhs, mlir::Type rhs,
-                            mlir::Type result) {
+                            mlir::Type lhs, mlir::Type rhs, mlir::Type result) {
   if (lhs == rhs && lhs == result)
     printer << result;
   else
