@@ -31,6 +31,8 @@ std::string tp::printIndex(int64_t offset, Sizes shape) {
 
 void tp::copyStrided(Sizes sizes, const Element *from, Sizes fromStrides,
                      Element *to, Sizes toStrides) {
+  if (llvm::is_contained(sizes, 0))
+    return; // there may be no pointers to step from
   if (sizes.empty()) {
     *to = *from;
     return;
