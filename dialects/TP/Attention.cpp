@@ -165,8 +165,13 @@ FailureOr<SmallVector<Value>> AttentionOp::localize(spmd::Localizer &localizer,
     if (!offset) {
       offset = begin;
     } else {
+      // Where a block begins may not fit into the type of an offset that does.
+      auto given = cast<IntegerType>(typeOf(offset).getElementType());
+      bool isWide = given.isSignless() && given.getWidth() >= 32;
+      Type sum = isWide ? Type(given) : builder.getI64Type();
+      offset = emit.convert(offset, sum);
+      begin = emit.convert(begin, sum);
       RankedTensorType type = typeOf(offset);
-      begin = emit.convert(begin, type.getElementType());
       if (type.getRank() == 1)
         begin = BroadcastOp::create(builder, getLoc(), type, begin,
                                     ArrayRef<int64_t>());
