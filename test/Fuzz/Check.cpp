@@ -67,9 +67,9 @@ namespace {
 /// and up to which rounding errors stay below the tolerance.
 constexpr double kMaxExact = double(int64_t(1) << 46), kMaxInexact = 1e5;
 constexpr double kTolerance = 1e-9;
-/// Programs are small: whoever waits longer has found a bug. Sanitizers make all
-/// some twenty times slower.
-constexpr double kMaxSeconds = LLVM_ADDRESS_SANITIZER_BUILD ? 100 : 5;
+/// Programs are small: whoever waits longer has found a bug, on a slow machine,
+/// too. Sanitizers make all some twenty times slower.
+constexpr double kMaxSeconds = LLVM_ADDRESS_SANITIZER_BUILD ? 200 : 10;
 
 /// Integers, such as indices that are mostly within dimensions; some are not.
 SmallVector<TensorValue> drawArguments(func::FuncOp function, uint64_t seed) {
