@@ -406,7 +406,7 @@ Labeling::Solution Labeling::solveDirectly(unsigned sweeps) {
   // Whoever still closes the gap may yet find the best choice; a bound that
   // creeps will not.
   constexpr unsigned kPatience = 4;
-  constexpr double kProgress = 0.01;
+  constexpr double kProgress = 0.001;
   unsigned idle = 0;
   for (unsigned i = 0; i < std::max(1u, sweeps) && idle < kPatience; ++i) {
     double gap = solution.cost - solution.lowerBound;

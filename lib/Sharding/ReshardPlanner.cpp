@@ -95,24 +95,31 @@ static std::vector<Leg> reduceGatherSlice(const Problem &problem) {
 static int64_t getScale(const DigitSystem &digits) { return getSize(digits); }
 
 /// Searches with whole digits, then, unless the best possible is found, with
-/// parts of them. `limit` is a number of steps looked at, about 1 us each.
+/// parts of them. Returns whether all states were looked at.
 static bool searchAll(const Problem &problem, const LinkModel &links,
-                      ArrayRef<DigitSystem> coarse, unsigned limit,
+                      ArrayRef<DigitSystem> coarse, PlanEffort effort,
                       llvm::function_ref<bool()> isSettled, Path &path) {
-  unsigned fineLimit = limit / 10;
-  if (!search(problem, links, coarse, /*greedy=*/false, limit, path))
+  bool isThorough = effort == PlanEffort::Full;
+  // States looked at, less than 1 us each.
+  unsigned limit = isThorough ? 100000 : 200;
+  auto isSmall = [](ArrayRef<DigitSystem> systems) {
+    return systems.front().size() <= fewDigits;
+  };
+  if ((!isThorough && !isSmall(coarse)) ||
+      !search(problem, links, coarse, /*greedy=*/false, limit, path))
     return search(problem, links, coarse, /*greedy=*/true, limit, path);
   if (isSettled())
     return true;
   SmallVector<DigitSystem, 2> fine = getFineSystems(coarse);
   if (ArrayRef<DigitSystem>(fine) == coarse)
     return true;
-  bool few = fine.front().size() <= fewDigits;
-  return search(problem, links, fine, /*greedy=*/false, few ? limit : fineLimit,
-                path);
+  if (isSmall(fine))
+    return search(problem, links, fine, /*greedy=*/false, limit, path);
+  return isThorough &&
+         search(problem, links, fine, /*greedy=*/false, limit / 10, path);
 }
 
-static ReshardPlan makePlan(const Problem &problem, unsigned limit) {
+static ReshardPlan makePlan(const Problem &problem, PlanEffort effort) {
   ReshardPlan plan;
   plan.from = problem.from;
   SmallVector<DigitSystem, 2> coarse = getCoarseSystems(problem);
@@ -142,7 +149,7 @@ static ReshardPlan makePlan(const Problem &problem, unsigned limit) {
            path.cost.launches == bound.launches;
   };
   if (!isSettled()) {
-    plan.complete = searchAll(problem, links, coarse, limit, isSettled, path);
+    plan.complete = searchAll(problem, links, coarse, effort, isSettled, path);
     describe(path.legs, path.cost);
   }
   plan.cost = links.toCost(path.cost.ticks);
@@ -165,7 +172,7 @@ const ReshardPlan &ReshardPlanner::plan(const TensorSharding &from,
                  llvm::SmallVector<int64_t, 4>(shape), elementBytes};
   auto [it, isNew] = plans.try_emplace(query);
   if (isNew)
-    it->second = makePlan({mesh, query.from, query.to, shape, elementBytes},
-                          effort == PlanEffort::Full ? 100000 : 200);
+    it->second =
+        makePlan({mesh, query.from, query.to, shape, elementBytes}, effort);
   return it->second;
 }

@@ -325,6 +325,11 @@ private:
   };
 
   void visit(const State &state, Cost cost, std::optional<CollectiveKind> kind);
+  /// A single node may have thousands of neighbours: looked at no further.
+  bool isSpent() const { return order > maxVisits; }
+  /// Of a path by way of the current node.
+  Cost getCost(const State &state, CollectiveKind kind, DigitSet axes,
+               uint64_t payload) const;
   void emit(const State &next, CollectiveKind kind, DigitSet axes,
             uint64_t payload);
   Path getPath(unsigned node) const;
@@ -394,7 +399,7 @@ bool Search::run() {
     current = entry.node;
     if (nodes[current].cost < entry.cost)
       continue; // found again, cheaper
-    if (order > maxVisits)
+    if (isSpent())
       return false;
     State state = nodes[current].state;
     changeSystem(state);
@@ -404,12 +409,14 @@ bool Search::run() {
     gatherOrExchange(state);
     permute(state);
   }
-  return true;
+  return !isSpent();
 }
 
 void Search::visit(const State &state, Cost cost,
                    std::optional<CollectiveKind> kind) {
   ++order;
+  if (isSpent() || !(cost < best.cost))
+    return;
   auto [it, isNew] = known.try_emplace(state, nodes.size());
   if (isNew)
     nodes.push_back({state, cost, current, kind});
@@ -441,14 +448,19 @@ Cost Search::guess(const State &state) const {
           misplaced, 0};
 }
 
-void Search::emit(const State &next, CollectiveKind kind, DigitSet axes,
-                  uint64_t payload) {
+Cost Search::getCost(const State &state, CollectiveKind kind, DigitSet axes,
+                     uint64_t payload) const {
   AxisList list;
   for (; axes; axes &= axes - 1)
-    list.push_back(space.getDigits(next)[llvm::countr_zero(axes)]);
-  Cost step = {space.links.getTicks(kind, list, payload), !isFree(kind),
-               static_cast<unsigned>(list.size())};
-  visit(next, nodes[current].cost + step, kind);
+    list.push_back(space.getDigits(state)[llvm::countr_zero(axes)]);
+  return nodes[current].cost + Cost{space.links.getTicks(kind, list, payload),
+                                    !isFree(kind),
+                                    static_cast<unsigned>(list.size())};
+}
+
+void Search::emit(const State &next, CollectiveKind kind, DigitSet axes,
+                  uint64_t payload) {
+  visit(next, getCost(next, kind, axes, payload), kind);
 }
 
 Path Search::getPath(unsigned node) const {
@@ -562,6 +574,10 @@ void Search::reduce(const State &state) {
     next.unreduced = state.unreduced & ~some;
     next.kind = next.unreduced ? state.kind : space.problem.from.kind;
     emit(next, CollectiveKind::AllReduce, some, buffer);
+    // Padding adds to the buffer; without any it is too dear already.
+    if (!(getCost(next, CollectiveKind::ReduceScatter, some, buffer) <
+          best.cost))
+      continue;
     distribute(next, some, all, [&] {
       uint64_t share = space.getVolume(getLocal(next));
       emit(next, CollectiveKind::ReduceScatter, some,
@@ -607,7 +623,8 @@ void Search::chooseKept(const State &state, State &kept, DigitSet removed) {
   for (unsigned dim = 0; dim < state.dims.size(); ++dim)
     if (kept.dims[dim].size() == state.dims[dim].size())
       targets.push_back(dim);
-  if (targets.empty())
+  if (targets.empty() || !(getCost(kept, CollectiveKind::AllToAll, removed,
+                                   space.getVolume(local)) < best.cost))
     return;
   distribute(kept, removed, targets, [&] {
     // What goes from one device to another is the smaller block everywhere.
@@ -623,6 +640,13 @@ void Search::chooseKept(const State &state, State &kept, DigitSet removed) {
 /// of the same product.
 void Search::permute(const State &state) {
   uint64_t buffer = space.getVolume(getLocal(state));
+  // Whatever moves, all of the buffer does.
+  const LinkModel &links = space.links;
+  uint64_t least = links.getBound(
+      space.getDigits(state),
+      llvm::SaturatingMultiply<uint64_t>(buffer, links.getScale()));
+  if (!(nodes[current].cost + Cost{least, 1, 1} < best.cost))
+    return;
   int64_t addends = space.getSize(state, state.unreduced);
   StateSpace::Places places = space.getPlaces(state);
   State next = state;

@@ -3,15 +3,14 @@
 # Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Holds plans of whole schemes against closed forms, for many meshes.
 
-  oracle.py TP_OPT [--all] [SCHEME...]
+  oracle.py TP_OPT [SCHEME...]
 
 Writes the graph of each scheme of section 9 of exam.md, with its backward pass
-by hand, for t and d of 2, 3, 4 and 8 (whole layers on at most nine devices
-without --all, which takes minutes), has it sharded, and compares what is sent
-with the formula: kind, axes, payload and launches. Prints a line for each and
-at last `same N, better M, worse 0`; `better` sends less, or as much in fewer
-launches. Graphs of at most nine devices also run on simulated ones. Exits with
-1 if one is worse.
+by hand, for t and d of 2, 3, 4 and 8, has it sharded, and compares what is
+sent with the formula: kind, axes, payload and launches. Prints a line for each
+and at last `same N, better M, worse 0`; `better` sends less, or as much in
+fewer launches. Graphs of at most nine devices also run on simulated ones. Exits
+with 1 if one is worse.
 """
 
 import concurrent.futures
@@ -385,8 +384,8 @@ def decode(s):
     return g, [("AR", "s", 2 * b * n + b * n * e, 3)]
 
 
-GRID = (megatron_mlp, megatron_attention)
-LAYERS = (tensor_parallel, sequence_parallel, two_dimensional)
+GRID = (megatron_mlp, megatron_attention, tensor_parallel, sequence_parallel,
+        two_dimensional)
 LINE = (fsdp, experts, vocabulary, ulysses, decode)
 
 
@@ -436,16 +435,11 @@ def write(rows):
 
 def main():
     tp_opt, *names = sys.argv[1:]
-    every = "--all" in names
-    names = [name for name in names if name != "--all"]
     jobs = [(scheme, sizes)
-            for schemes, places, most in ((GRID, 2, 64),
-                                          (LAYERS, 2, 64 if every else 9),
-                                          (LINE, 1, 8))
+            for schemes, places in ((GRID, 2), (LINE, 1))
             for scheme in schemes
             for sizes in itertools.product(SIZES, repeat=places)
-            if (not names or scheme.__name__ in names) and
-            math.prod(sizes) <= most]
+            if not names or scheme.__name__ in names]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         results = list(pool.map(lambda job: judge(tp_opt, *job), jobs))
     count = {"same": 0, "better": 0, "worse": 0}
