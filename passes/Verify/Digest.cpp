@@ -8,6 +8,7 @@
 #include "tpopt/Interpreter/PrimeField.h"
 #include "tpopt/Program/Interface.h"
 #include "tpopt/Program/ShardingTable.h"
+#include "tpopt/Support/Random.h"
 
 #include <numeric>
 
@@ -16,7 +17,7 @@ using namespace tp;
 using namespace tp::spmd;
 
 uint64_t tp::mixDigest(uint64_t a, uint64_t b) {
-  return field::scramble(a ^ field::scramble(b));
+  return scramble(a ^ scramble(b));
 }
 static uint64_t mix(uint64_t a, uint64_t b) { return mixDigest(a, b); }
 static uint64_t mix(uint64_t a, const void *b) {

@@ -8,6 +8,7 @@
 #include "Scratch.h"
 
 #include "tpopt/Dialect/TP/TP.h"
+#include "tpopt/Support/Random.h"
 
 #include <map>
 
@@ -55,7 +56,7 @@ TensorValue SegmentRunner::draw(RankedTensorType type) {
   auto tensor = std::make_shared<DenseTensor>(type);
   auto integer = dyn_cast<IntegerType>(type.getElementType());
   for (int64_t i = 0; i < tensor->size(); ++i) {
-    uint64_t number = field::scramble(salt++);
+    uint64_t number = scramble(salt++);
     (*tensor)[i] = integer ? makeInteger(wrapInteger(number, integer))
                            : evaluator.drawFloat(number);
   }

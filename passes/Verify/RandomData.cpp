@@ -6,31 +6,13 @@
 #include "tpopt/Dialect/SPMD/SPMD.h"
 #include "tpopt/Dialect/TP/TP.h"
 
+#include "tpopt/Support/Random.h"
+
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/TypeSwitch.h"
 
-#include <numeric>
-
 using namespace mlir;
 using namespace tp;
-
-namespace {
-/// Numbers that are the same with every standard library (splitmix64, by
-/// S. Vigna).
-struct Random {
-  uint64_t state;
-
-  uint64_t next() {
-    uint64_t z = state += 0x9e3779b97f4a7c15;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-    return z ^ (z >> 31);
-  }
-  int64_t draw(int64_t least, int64_t greatest) {
-    return least + int64_t(next() % uint64_t(greatest - least + 1));
-  }
-};
-} // namespace
 
 /// The extent of the dimension that operand `use` of its op addresses.
 static std::optional<int64_t> getAddressedExtent(OpOperand &use) {
@@ -98,14 +80,11 @@ std::optional<int64_t> tp::getIndexedExtent(Value value) {
 }
 
 /// Counts through a permutation of 0..extent-1 from `first` on.
-static void drawIndices(Random &random, int64_t extent, int64_t first,
+static void drawIndices(uint64_t seed, int64_t extent, int64_t first,
                         bool isUnsigned, MutableArrayRef<int64_t> indices) {
-  SmallVector<int64_t> order(extent);
-  std::iota(order.begin(), order.end(), 0);
-  for (int64_t i = extent - 1; i > 0; --i)
-    std::swap(order[i], order[random.draw(0, i)]);
   // The order is that of all trials; what is outside differs.
-  random.state += first;
+  SmallVector<int64_t> order = Random(seed).permutation(extent);
+  Random random(seed + extent + first);
   for (auto [i, index] : llvm::enumerate(indices)) {
     index = order[(first + int64_t(i)) % extent];
     if (random.draw(0, 7) == 0)
@@ -120,10 +99,10 @@ SmallVector<TensorValue> tp::drawArguments(DenseEvaluator &evaluator,
   SmallVector<TensorValue> arguments;
   for (BlockArgument argument : function.getArguments()) {
     auto type = cast<RankedTensorType>(argument.getType());
-    Random random{seed * 1000003 + argument.getArgNumber()};
+    uint64_t orderSeed = seed * 1000003 + argument.getArgNumber();
+    Random random(orderSeed + (uint64_t(trial) << 32));
     auto integer = dyn_cast<IntegerType>(type.getElementType());
     if (!integer) {
-      random.state += uint64_t(trial) << 32;
       auto tensor = std::make_shared<DenseTensor>(type);
       for (int64_t i = 0; i < tensor->size(); ++i)
         (*tensor)[i] = evaluator.drawFloat(random.next());
@@ -136,10 +115,9 @@ SmallVector<TensorValue> tp::drawArguments(DenseEvaluator &evaluator,
     if (!isBool)
       extent = getIndexedExtent(argument);
     if (extent) {
-      drawIndices(random, *extent, int64_t(trial) * values.size(), isUnsigned,
-                  values);
+      drawIndices(orderSeed, *extent, int64_t(trial) * values.size(),
+                  isUnsigned, values);
     } else {
-      random.state += uint64_t(trial) << 32;
       for (int64_t &value : values)
         value = isBool       ? random.draw(0, 1)
                 : isUnsigned ? random.draw(0, 8)

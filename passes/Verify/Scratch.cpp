@@ -68,6 +68,9 @@ private:
   RankedTensorType shrink(RankedTensorType type, ArrayRef<int64_t> shape);
   std::optional<Shape> inferShape(Operation *op, RankedTensorType type);
   void buildMesh();
+  void beginFunction(StringRef name, ValueRange values, ArrayRef<Type> types,
+                     IRMapping &mapping);
+  void endFunction(ValueRange results);
   void buildWhole();
   bool buildLocal();
   Operation *cloneOp(Operation *op, ArrayRef<Type> types, IRMapping &mapping);
@@ -332,6 +335,25 @@ void ScratchBuilder::buildMesh() {
                  MeshAttr::get(context, names, extents, {}), ArrayAttr());
 }
 
+/// Goes into a new function in which `values` are arguments of these types.
+void ScratchBuilder::beginFunction(StringRef name, ValueRange values,
+                                   ArrayRef<Type> types, IRMapping &mapping) {
+  auto function = func::FuncOp::create(builder, segment.whole->getLoc(), name,
+                                       builder.getFunctionType(types, {}));
+  Block *block = function.addEntryBlock();
+  builder.setInsertionPointToStart(block);
+  for (auto [value, argument] : llvm::zip_equal(values, block->getArguments()))
+    if (!mapping.contains(value))
+      mapping.map(value, argument);
+}
+
+void ScratchBuilder::endFunction(ValueRange results) {
+  auto end = func::ReturnOp::create(builder, segment.whole->getLoc(), results);
+  auto function = cast<func::FuncOp>(end->getParentOp());
+  function.setType(
+      builder.getFunctionType(function.getArgumentTypes(), results.getTypes()));
+}
+
 void ScratchBuilder::buildWhole() {
   Operation *whole = segment.whole;
   unsigned operands = whole->getNumOperands();
@@ -341,36 +363,20 @@ void ScratchBuilder::buildWhole() {
         shapes[t], typeOf(getWholeTensor(t)).getElementType()));
   ArrayRef<Type> inputs = ArrayRef<Type>(types).take_front(operands);
   ArrayRef<Type> outputs = ArrayRef<Type>(types).drop_front(operands);
-  auto function =
-      func::FuncOp::create(builder, whole->getLoc(), "whole",
-                           builder.getFunctionType(inputs, outputs));
-  Block *block = function.addEntryBlock();
   OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToStart(block);
   IRMapping mapping;
-  for (auto [operand, argument] :
-       llvm::zip_equal(whole->getOperands(), block->getArguments()))
-    if (!mapping.contains(operand))
-      mapping.map(operand, argument);
+  beginFunction("whole", whole->getOperands(), inputs, mapping);
   Operation *copy = cloneOp(whole, outputs, mapping);
-  func::ReturnOp::create(builder, whole->getLoc(), copy->getResults());
+  endFunction(copy->getResults());
 }
 
 bool ScratchBuilder::buildLocal() {
-  SmallVector<Type> inputs, outputs;
+  SmallVector<Type> inputs;
   for (auto [t, operand] : llvm::enumerate(segment.operands))
     inputs.push_back(shrink(typeOf(operand), shapes[t]));
-  auto function =
-      func::FuncOp::create(builder, segment.whole->getLoc(), "local",
-                           builder.getFunctionType(inputs, outputs));
-  Block *block = function.addEntryBlock();
   OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToStart(block);
   IRMapping mapping;
-  for (auto [operand, argument] :
-       llvm::zip_equal(segment.operands, block->getArguments()))
-    if (!mapping.contains(operand))
-      mapping.map(operand, argument);
+  beginFunction("local", segment.operands, inputs, mapping);
   for (Operation *op : segment.local) {
     SmallVector<Type> types;
     for (Value result : op->getResults()) {
@@ -396,12 +402,9 @@ bool ScratchBuilder::buildLocal() {
         value.getType(), builder.getI32IntegerAttr(*block)));
   }
   SmallVector<Value> results;
-  for (Value result : segment.results) {
+  for (Value result : segment.results)
     results.push_back(mapping.lookup(result));
-    outputs.push_back(results.back().getType());
-  }
-  func::ReturnOp::create(builder, segment.whole->getLoc(), results);
-  function.setType(builder.getFunctionType(inputs, outputs));
+  endFunction(results);
   return true;
 }
 

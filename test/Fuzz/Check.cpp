@@ -5,10 +5,9 @@
 
 #include "Check.h"
 
-#include "Random.h"
-
 #include "tpopt/InitAll.h"
 #include "tpopt/Interpreter/Interpreter.h"
+#include "tpopt/Support/Random.h"
 
 #include "mlir/Dialect/Func/Extensions/InlinerExtension.h"
 #include "mlir/IR/Verifier.h"

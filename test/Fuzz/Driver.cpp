@@ -5,6 +5,8 @@
 
 #include "Driver.h"
 
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <chrono>
@@ -17,6 +19,7 @@
 #include <unistd.h>
 
 using namespace tp::fuzz;
+namespace cl = llvm::cl;
 
 using Clock = std::chrono::steady_clock;
 
@@ -127,16 +130,64 @@ struct Worker {
 
 } // namespace
 
-uint64_t tp::fuzz::runTrials(const Schedule &schedule,
-                             const std::function<Trial()> &makeTrial,
-                             const std::function<void(const Outcome &)> &take) {
+Options::Options(double deadline)
+    : seed("seed", cl::desc("First seed"), cl::init(1)),
+      deadline("deadline", cl::desc("Seconds after which one hangs"),
+               cl::init(deadline)),
+      count("count", cl::desc("How many trials"), cl::init(1)),
+      seconds("time", cl::desc("End after so many seconds")),
+      jobs("jobs", cl::desc("Processes at a time"), cl::init(1)),
+      folder("out", cl::desc("Where failures are written"), cl::init(".")) {}
+
+/// Rewrites the last line of a terminal, says nothing elsewhere.
+static void showProgress(const llvm::Twine &text) {
+  static const bool isTerminal = isatty(STDERR_FILENO);
+  if (isTerminal)
+    llvm::errs() << '\r' << text << "\x1b[K";
+}
+
+int Options::run(llvm::StringRef what, const std::function<Trial()> &makeTrial,
+                 llvm::function_ref<bool(const Outcome &)> take,
+                 llvm::function_ref<void()> summarize) const {
+  Schedule schedule;
+  schedule.seed = seed;
+  // Without a count, as many as fit into the time.
+  schedule.count = seconds > 0 && count == 1 ? UINT64_MAX - seed : count;
+  schedule.seconds = seconds;
+  schedule.jobs = jobs;
+  schedule.deadline = deadline;
+  Clock::time_point begin = Clock::now();
+  uint64_t done = 0, failures = 0;
+  runTrials(schedule, makeTrial, [&](const Outcome &outcome) {
+    failures += take(outcome);
+    if (++done % 50 == 0)
+      showProgress(llvm::Twine(done) + " " + what + ", " +
+                   llvm::Twine(failures) + " failures");
+  });
+  showProgress("");
+  llvm::outs() << done << ' ' << what << " from seed " << seed << " in "
+               << llvm::format("%.1f", secondsSince(begin)) << " s\n";
+  summarize();
+  llvm::outs() << failures << " failures\n";
+  return failures > 0;
+}
+
+void Options::write(const std::string &name, llvm::StringRef bytes) const {
+  std::error_code error;
+  llvm::sys::fs::create_directories(folder.getValue());
+  llvm::raw_fd_ostream os(folder + "/" + name, error);
+  if (error)
+    llvm::errs() << name << ": " << error.message() << '\n';
+  else
+    os << bytes;
+}
+
+void tp::fuzz::runTrials(const Schedule &schedule,
+                         const std::function<Trial()> &makeTrial,
+                         const std::function<void(const Outcome &)> &take) {
   constexpr uint64_t kChunk = 250;
   Clock::time_point begin = Clock::now();
-  uint64_t next = schedule.seed, end = schedule.seed + schedule.count, done = 0;
-  auto count = [&](const Outcome &outcome) {
-    ++done;
-    take(outcome);
-  };
+  uint64_t next = schedule.seed, end = schedule.seed + schedule.count;
   auto isOver = [&] {
     return schedule.seconds > 0 && secondsSince(begin) > schedule.seconds;
   };
@@ -159,7 +210,7 @@ uint64_t tp::fuzz::runTrials(const Schedule &schedule,
       }
     }
     if (files.empty())
-      return done;
+      return;
     poll(files.data(), files.size(), /*milliseconds=*/200);
     for (size_t i = 0; i < files.size(); ++i) {
       Worker &worker = *owners[i];
@@ -167,9 +218,9 @@ uint64_t tp::fuzz::runTrials(const Schedule &schedule,
           worker.running && secondsSince(worker.started) > schedule.deadline;
       if (hung || (isOver() && !worker.running))
         kill(worker.pid, SIGKILL);
-      else if (files[i].revents == 0 || worker.receive(count))
+      else if (files[i].revents == 0 || worker.receive(take))
         continue;
-      worker.bury(hung, count);
+      worker.bury(hung, take);
     }
   }
 }
@@ -183,10 +234,4 @@ Outcome tp::fuzz::runTrial(const std::function<std::string()> &trial,
       schedule, [&]() -> Trial { return [&](uint64_t) { return trial(); }; },
       [&](const Outcome &outcome) { result = outcome; });
   return result;
-}
-
-void tp::fuzz::showProgress(const std::string &text) {
-  static const bool isTerminal = isatty(STDERR_FILENO);
-  if (isTerminal)
-    llvm::errs() << '\r' << text << "\x1b[K";
 }

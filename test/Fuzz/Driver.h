@@ -7,6 +7,8 @@
 #ifndef TPOPT_TEST_FUZZ_DRIVER_H
 #define TPOPT_TEST_FUZZ_DRIVER_H
 
+#include "llvm/Support/CommandLine.h"
+
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -35,17 +37,39 @@ struct Outcome {
 
 /// Runs the trials of `schedule` and gives their outcomes to `take`, in no
 /// order. `makeTrial` is called in every new process: what trials share grows
-/// no further than a few hundred of them. Returns the number of trials.
-uint64_t runTrials(const Schedule &schedule,
-                   const std::function<Trial()> &makeTrial,
-                   const std::function<void(const Outcome &)> &take);
+/// no further than a few hundred of them.
+void runTrials(const Schedule &schedule,
+               const std::function<Trial()> &makeTrial,
+               const std::function<void(const Outcome &)> &take);
+
+/// What the command lines of all tools here say about trials.
+class Options {
+public:
+  /// One trial that runs longer than `deadline` seconds hangs.
+  explicit Options(double deadline);
+
+  /// Runs the trials, with progress, and says how many of `what` there were,
+  /// the rest by `summarize`, and how many failed: those for which `take` is
+  /// true. Returns the exit status.
+  int run(llvm::StringRef what, const std::function<Trial()> &makeTrial,
+          llvm::function_ref<bool(const Outcome &)> take,
+          llvm::function_ref<void()> summarize) const;
+  /// Writes a file of a failure.
+  void write(const std::string &name, llvm::StringRef bytes) const;
+
+  llvm::cl::opt<uint64_t> seed;
+  llvm::cl::opt<double> deadline;
+
+private:
+  llvm::cl::opt<uint64_t> count;
+  llvm::cl::opt<double> seconds;
+  llvm::cl::opt<unsigned> jobs;
+  llvm::cl::opt<std::string> folder;
+};
 
 /// The outcome of one trial, in a process of its own.
 Outcome runTrial(const std::function<std::string()> &trial,
                  double deadline = 60);
-
-/// Rewrites the last line of a terminal, says nothing elsewhere.
-void showProgress(const std::string &text);
 
 } // namespace tp::fuzz
 

@@ -7,6 +7,7 @@
 
 #include "llvm/ADT/StringExtras.h"
 
+using namespace tp;
 using namespace tp::fuzz;
 using llvm::StringRef;
 

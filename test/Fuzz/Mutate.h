@@ -7,7 +7,7 @@
 #ifndef TPOPT_TEST_FUZZ_MUTATE_H
 #define TPOPT_TEST_FUZZ_MUTATE_H
 
-#include "Random.h"
+#include "tpopt/Support/Random.h"
 
 #include <string>
 

@@ -16,29 +16,18 @@
 
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/Format.h"
 #include "llvm/Support/MemoryBuffer.h"
 
-#include <chrono>
 #include <map>
 
+using namespace tp;
 using namespace tp::fuzz;
 using llvm::StringRef;
 namespace cl = llvm::cl;
 
 static cl::opt<std::string> inputFile(cl::Positional, cl::desc("[FILE]"));
 static cl::opt<std::string> only("reader", cl::desc("This reader only"));
-static cl::opt<uint64_t> seed("seed", cl::desc("First seed"), cl::init(1));
-static cl::opt<uint64_t> count("count", cl::desc("How many files"),
-                               cl::init(1));
-static cl::opt<double> seconds("time", cl::desc("End after so many seconds"));
-static cl::opt<double> deadline("deadline",
-                                cl::desc("Seconds after which one hangs"),
-                                cl::init(20));
-static cl::opt<unsigned> jobs("jobs", cl::desc("Processes at a time"),
-                              cl::init(1));
-static cl::opt<std::string>
-    folder("out", cl::desc("Where failures are written"), cl::init("."));
+static const Options options(/*deadline=*/20);
 
 namespace {
 
@@ -77,7 +66,7 @@ std::string shrinkFile(const Reader &reader, std::string file,
                   read(reader, bytes, scratch);
                   return std::string();
                 },
-                deadline)
+                options.deadline)
                 .death.empty();
   };
   for (size_t part = file.size() / 2; part > 0; part /= 2)
@@ -129,13 +118,6 @@ int main(int argc, char **argv) {
     }
   }
 
-  auto begin = std::chrono::steady_clock::now();
-  Schedule schedule;
-  schedule.seed = seed;
-  schedule.count = seconds > 0 && count == 1 ? UINT64_MAX - seed : count;
-  schedule.seconds = seconds;
-  schedule.jobs = jobs;
-  schedule.deadline = deadline;
   auto getSubject = [&](uint64_t trial) -> const Subject & {
     return subjects[trial % subjects.size()];
   };
@@ -146,35 +128,24 @@ int main(int argc, char **argv) {
       return std::string(accepted ? "accepted" : "rejected");
     };
   };
-  uint64_t done = 0, failures = 0;
   std::map<std::pair<std::string, std::string>, uint64_t> outcomes;
-  runTrials(schedule, makeTrial, [&](const Outcome &outcome) {
+  auto take = [&](const Outcome &outcome) {
     const Subject &subject = getSubject(outcome.seed);
-    ++outcomes[{subject.reader->name,
-                outcome.death.empty() ? outcome.report : "failed"}];
-    if (!outcome.death.empty()) {
-      ++failures;
-      std::string name = std::string(subject.reader->name) + "-" +
-                         std::to_string(outcome.seed);
-      llvm::outs() << name << ": " << outcome.death << '\n';
-      llvm::outs().flush();
-      std::string file =
-          shrinkFile(*subject.reader, makeFile(subject, outcome.seed), scratch);
-      llvm::sys::fs::create_directories(folder);
-      std::error_code error;
-      llvm::raw_fd_ostream(folder + "/" + name, error) << file;
-    }
-    if (++done % 500 == 0)
-      showProgress(std::to_string(done) + " files, " +
-                   std::to_string(failures) + " failures");
+    bool failed = !outcome.death.empty();
+    ++outcomes[{subject.reader->name, failed ? "failed" : outcome.report}];
+    if (!failed)
+      return false;
+    std::string name =
+        std::string(subject.reader->name) + "-" + std::to_string(outcome.seed);
+    llvm::outs() << name << ": " << outcome.death << '\n';
+    llvm::outs().flush();
+    options.write(name, shrinkFile(*subject.reader,
+                                   makeFile(subject, outcome.seed), scratch));
+    return true;
+  };
+  return options.run("files", makeTrial, take, [&] {
+    for (auto &[key, times] : outcomes)
+      llvm::outs() << "  " << key.first << ", " << key.second << ": " << times
+                   << '\n';
   });
-  std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-  showProgress("");
-  llvm::outs() << done << " files from seed " << seed << " in "
-               << llvm::format("%.1f", took.count()) << " s\n";
-  for (auto &[key, times] : outcomes)
-    llvm::outs() << "  " << key.first << ", " << key.second << ": " << times
-                 << '\n';
-  llvm::outs() << failures << " failures\n";
-  return failures > 0;
 }

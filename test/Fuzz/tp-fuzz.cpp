@@ -17,32 +17,19 @@
 #include "Shrink.h"
 
 #include "llvm/Support/CommandLine.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/MemoryBuffer.h"
-
-#include <chrono>
 
 using namespace mlir;
 using namespace tp::fuzz;
 namespace cl = llvm::cl;
 
 static cl::opt<std::string> inputFile(cl::Positional, cl::desc("[FILE.mlir]"));
-static cl::opt<uint64_t> seed("seed", cl::desc("First seed"), cl::init(1));
-static cl::opt<uint64_t> count("count", cl::desc("How many programs"),
-                               cl::init(1));
-static cl::opt<double> seconds("time", cl::desc("End after so many seconds"));
-static cl::opt<double> deadline("deadline",
-                                cl::desc("Seconds after which one hangs"),
-                                cl::init(60));
-static cl::opt<unsigned> jobs("jobs", cl::desc("Processes at a time"),
-                              cl::init(1));
+static const Options options(/*deadline=*/60);
 static cl::opt<bool> reduces("reduce", cl::desc("Make failing programs small"));
 static cl::opt<bool> prints("print", cl::desc("Print the program, do not run"));
 static cl::opt<bool> failsOnRefusal("no-refusals",
                                     cl::desc("A refused program fails"));
-static cl::opt<std::string>
-    folder("out", cl::desc("Where failures are written"), cl::init("."));
 
 namespace {
 
@@ -87,23 +74,14 @@ std::string writeText(uint64_t programSeed) {
 
 /// `text` checked in a process of its own.
 Finding checkApart(StringRef text, uint64_t dataSeed) {
-  return decode(runTrial(
-      [&] { return encode(check(*makeContext(), text, dataSeed)); }, deadline));
+  return decode(
+      runTrial([&] { return encode(check(*makeContext(), text, dataSeed)); },
+               options.deadline));
 }
 
 bool isFailure(const Finding &finding) {
   return finding.isFailure() ||
          (failsOnRefusal && finding.verdict == Verdict::Refused);
-}
-
-void write(const std::string &name, StringRef text) {
-  std::error_code error;
-  llvm::sys::fs::create_directories(folder);
-  llvm::raw_fd_ostream os(folder + "/" + name, error);
-  if (error)
-    llvm::errs() << name << ": " << error.message() << '\n';
-  else
-    os << text;
 }
 
 /// Shows a failure, as small as asked for.
@@ -116,7 +94,7 @@ void report(const std::string &name, StringRef text, uint64_t dataSeed,
       Finding other = checkApart(smaller, dataSeed);
       return other.verdict == finding.verdict && other.code == finding.code;
     });
-    write(name + ".min.mlir", small);
+    options.write(name + ".min.mlir", small);
     llvm::outs() << small;
   }
   llvm::outs().flush();
@@ -129,9 +107,9 @@ int runFile() {
     return 1;
   }
   StringRef text = (*buffer)->getBuffer();
-  Finding finding = checkApart(text, seed);
+  Finding finding = checkApart(text, options.seed);
   if (isFailure(finding)) {
-    report("fuzz-file", text, seed, finding);
+    report("fuzz-file", text, options.seed, finding);
     return 1;
   }
   llvm::outs() << stringify(finding.verdict) << ' ' << finding.message << '\n';
@@ -153,17 +131,9 @@ bool checkGenerators() {
 }
 
 int runSeeds() {
-  auto begin = std::chrono::steady_clock::now();
-  uint64_t done = 0, failures = 0;
   std::map<Verdict, uint64_t> verdicts;
   std::map<std::string, uint64_t> refusals;
   std::map<std::string, std::pair<uint64_t, uint64_t>> ops;
-  Schedule schedule;
-  schedule.seed = seed;
-  schedule.count = seconds > 0 && count == 1 ? UINT64_MAX - seed : count;
-  schedule.seconds = seconds;
-  schedule.jobs = jobs;
-  schedule.deadline = deadline;
   auto makeTrial = []() -> Trial {
     std::shared_ptr<MLIRContext> context = makeContext();
     return [context](uint64_t trial) {
@@ -171,7 +141,7 @@ int runSeeds() {
       return encode(check(*context, text, trial));
     };
   };
-  runTrials(schedule, makeTrial, [&](const Outcome &outcome) {
+  auto take = [&](const Outcome &outcome) {
     Finding finding = decode(outcome);
     ++verdicts[finding.verdict];
     if (finding.verdict == Verdict::Refused)
@@ -180,34 +150,26 @@ int runSeeds() {
       ops[op].first += counts.first;
       ops[op].second += counts.second;
     }
-    ++done;
-    if (isFailure(finding)) {
-      ++failures;
-      std::string name = "fuzz-" + std::to_string(outcome.seed);
-      std::string text = writeText(outcome.seed);
-      write(name + ".mlir", text);
-      report(name, text, outcome.seed, finding);
-    }
-    if (done % 50 == 0)
-      showProgress(std::to_string(done) + " programs, " +
-                   std::to_string(failures) + " failures");
+    if (!isFailure(finding))
+      return false;
+    std::string name = "fuzz-" + std::to_string(outcome.seed);
+    std::string text = writeText(outcome.seed);
+    options.write(name + ".mlir", text);
+    report(name, text, outcome.seed, finding);
+    return true;
+  };
+  return options.run("programs", makeTrial, take, [&] {
+    for (auto &[verdict, times] : verdicts)
+      llvm::outs() << "  " << stringify(verdict) << ": " << times << '\n';
+    for (auto &[code, times] : refusals)
+      llvm::outs() << "  refused with " << code << ": " << times << '\n';
+    llvm::outs() << "ops of the local programs, and those with a cut operand "
+                    "or result:\n";
+    for (auto &[op, counts] : ops)
+      llvm::outs() << llvm::format("  %-28s %9llu %9llu\n", op.c_str(),
+                                   (unsigned long long)counts.first,
+                                   (unsigned long long)counts.second);
   });
-  std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-  showProgress("");
-  llvm::outs() << done << " programs from seed " << seed << " in "
-               << llvm::format("%.1f", took.count()) << " s\n";
-  for (auto &[verdict, times] : verdicts)
-    llvm::outs() << "  " << stringify(verdict) << ": " << times << '\n';
-  for (auto &[code, times] : refusals)
-    llvm::outs() << "  refused with " << code << ": " << times << '\n';
-  llvm::outs() << "ops of the local programs, and those with a cut operand or "
-                  "result:\n";
-  for (auto &[op, counts] : ops)
-    llvm::outs() << llvm::format("  %-28s %9llu %9llu\n", op.c_str(),
-                                 (unsigned long long)counts.first,
-                                 (unsigned long long)counts.second);
-  llvm::outs() << failures << " failures\n";
-  return failures > 0;
 }
 
 } // namespace
@@ -220,7 +182,7 @@ int main(int argc, char **argv) {
   if (!inputFile.empty())
     return runFile();
   if (prints) {
-    llvm::outs() << writeText(seed);
+    llvm::outs() << writeText(options.seed);
     return 0;
   }
   return runSeeds();

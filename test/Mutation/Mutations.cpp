@@ -11,13 +11,6 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::spmd;
 
-uint64_t Choices::next() {
-  uint64_t z = state += 0x9e3779b97f4a7c15;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-  return z ^ (z >> 31);
-}
-
 //===----------------------------------------------------------------------===//
 // What collectives do, and what shardings claim
 //===----------------------------------------------------------------------===//
@@ -32,7 +25,7 @@ static Mesh getMeshOf(Operation *op, ShardingAttr sharding) {
 }
 
 /// The collective is gone, and its operand claims to be what it made.
-template <typename OpT> static bool dropCollective(Operation *op, Choices &) {
+template <typename OpT> static bool dropCollective(Operation *op, Random &) {
   auto collective = dyn_cast<OpT>(op);
   if (!collective || !collective.getInput().getDefiningOp())
     return false;
@@ -63,7 +56,7 @@ static std::optional<std::pair<Mesh, TensorSharding>> getClaim(Operation *op) {
   return std::pair(mesh, resolve(attribute, mesh));
 }
 
-static bool dropPartial(Operation *op, Choices &) {
+static bool dropPartial(Operation *op, Random &) {
   auto known = getClaim(op);
   if (!known || known->second.unreduced.empty())
     return false;
@@ -71,12 +64,12 @@ static bool dropPartial(Operation *op, Choices &) {
   return claim(op, known->first, known->second);
 }
 
-static bool claimPartial(Operation *op, Choices &choices) {
+static bool claimPartial(Operation *op, Random &random) {
   auto known = getClaim(op);
   if (!known)
     return false;
   auto &[mesh, sharding] = *known;
-  AxisRef axis = AxisRef::full(mesh, choices.below(mesh.axes.size()));
+  AxisRef axis = AxisRef::full(mesh, random.below(mesh.axes.size()));
   if (axis.size == 1 || sharding.uses(axis))
     return false;
   sharding.unreduced.push_back(axis);
@@ -84,7 +77,7 @@ static bool claimPartial(Operation *op, Choices &choices) {
   return claim(op, mesh, sharding);
 }
 
-static bool claimMaximum(Operation *op, Choices &) {
+static bool claimMaximum(Operation *op, Random &) {
   auto known = getClaim(op);
   if (!known || known->second.unreduced.empty())
     return false;
@@ -95,26 +88,26 @@ static bool claimMaximum(Operation *op, Choices &) {
 }
 
 /// A cut dimension claims to be whole, or another one to be cut.
-static bool claimOtherDim(Operation *op, Choices &choices) {
+static bool claimOtherDim(Operation *op, Random &random) {
   auto known = getClaim(op);
   if (!known || known->second.dims.size() < 2)
     return false;
   auto &dims = known->second.dims;
-  size_t a = choices.below(dims.size()), b = choices.below(dims.size());
+  size_t a = random.below(dims.size()), b = random.below(dims.size());
   if (dims[a].axes == dims[b].axes)
     return false;
   std::swap(dims[a].axes, dims[b].axes);
   return claim(op, known->first, known->second);
 }
 
-static bool claimOtherAxis(Operation *op, Choices &choices) {
+static bool claimOtherAxis(Operation *op, Random &random) {
   auto known = getClaim(op);
   if (!known)
     return false;
   auto &[mesh, sharding] = *known;
   for (DimSharding &dim : sharding.dims)
     for (AxisRef &axis : dim.axes) {
-      AxisRef other = AxisRef::full(mesh, choices.below(mesh.axes.size()));
+      AxisRef other = AxisRef::full(mesh, random.below(mesh.axes.size()));
       if (other.size != axis.size || sharding.uses(other))
         continue;
       axis = other;
@@ -123,7 +116,7 @@ static bool claimOtherAxis(Operation *op, Choices &choices) {
   return false;
 }
 
-static bool claimOtherOrder(Operation *op, Choices &) {
+static bool claimOtherOrder(Operation *op, Random &) {
   auto known = getClaim(op);
   if (!known)
     return false;
@@ -135,7 +128,7 @@ static bool claimOtherOrder(Operation *op, Choices &) {
   return false;
 }
 
-static bool claimWhole(Operation *op, Choices &) {
+static bool claimWhole(Operation *op, Random &) {
   auto known = getClaim(op);
   if (!known || known->second.getDimAxes().empty())
     return false;
@@ -145,7 +138,7 @@ static bool claimWhole(Operation *op, Choices &) {
 }
 
 /// A sum and the op behind it change places: f(sum x) becomes sum f(x).
-static bool reduceLate(Operation *op, Choices &) {
+static bool reduceLate(Operation *op, Random &) {
   auto sum = dyn_cast<AllReduceOp>(op);
   if (!sum || !sum.getResult().hasOneUse())
     return false;
@@ -167,7 +160,7 @@ static bool reduceLate(Operation *op, Choices &) {
 }
 
 /// A value that was moved is read as it was before.
-static bool readStale(Operation *op, Choices &) {
+static bool readStale(Operation *op, Random &) {
   if (!isa<CollectiveOpInterface>(op) || op->getResult(0).use_empty())
     return false;
   OpOperand &use = *op->getResult(0).use_begin();
@@ -181,11 +174,11 @@ static bool readStale(Operation *op, Choices &) {
 // What devices compute
 //===----------------------------------------------------------------------===//
 
-static bool swapOperands(Operation *op, Choices &choices) {
+static bool swapOperands(Operation *op, Random &random) {
   if (op->getNumOperands() < 2)
     return false;
-  unsigned a = choices.below(op->getNumOperands()),
-           b = choices.below(op->getNumOperands());
+  unsigned a = random.below(op->getNumOperands()),
+           b = random.below(op->getNumOperands());
   Value x = op->getOperand(a), y = op->getOperand(b);
   if (x == y || x.getType() != y.getType())
     return false;
@@ -195,10 +188,10 @@ static bool swapOperands(Operation *op, Choices &choices) {
 }
 
 /// An operand becomes an earlier value of its type.
-static bool readOther(Operation *op, Choices &choices) {
+static bool readOther(Operation *op, Random &random) {
   if (op->getNumOperands() == 0)
     return false;
-  unsigned index = choices.below(op->getNumOperands());
+  unsigned index = random.below(op->getNumOperands());
   Value old = op->getOperand(index);
   SmallVector<Value> others;
   auto offer = [&](Value value) {
@@ -213,19 +206,19 @@ static bool readOther(Operation *op, Choices &choices) {
       offer(result);
   if (others.empty())
     return false;
-  op->setOperand(index, others[choices.below(others.size())]);
+  op->setOperand(index, others[random.below(others.size())]);
   return true;
 }
 
 /// An op is skipped: its operand of the same type stands for its result.
-static bool skipOp(Operation *op, Choices &choices) {
+static bool skipOp(Operation *op, Random &random) {
   if (op->getNumResults() != 1 || op->getNumRegions() != 0)
     return false;
   for (Value operand : op->getOperands())
     if (operand.getType() == op->getResult(0).getType()) {
       // Whoever numbers ops would still find the number.
       if (Operation *source = operand.getDefiningOp();
-          source && choices.below(2))
+          source && random.below(2))
         source->setAttrs(op->getDiscardableAttrDictionary());
       op->getResult(0).replaceAllUsesWith(operand);
       op->erase();
@@ -235,7 +228,7 @@ static bool skipOp(Operation *op, Choices &choices) {
 }
 
 /// An op's result is counted twice, or an activation runs twice.
-static bool repeatOp(Operation *op, Choices &) {
+static bool repeatOp(Operation *op, Random &) {
   if (op->getNumResults() != 1 || op->getNumRegions() != 0)
     return false;
   for (auto [index, operand] : llvm::enumerate(op->getOperands()))
@@ -250,7 +243,7 @@ static bool repeatOp(Operation *op, Choices &) {
 }
 
 template <typename FromT, typename ToT>
-static bool replaceOp(Operation *op, Choices &) {
+static bool replaceOp(Operation *op, Random &) {
   if (!isa<FromT>(op))
     return false;
   OpBuilder builder(op);
@@ -263,13 +256,13 @@ static bool replaceOp(Operation *op, Choices &) {
 }
 
 /// One letter of an einsum for another.
-static bool confuseLetters(Operation *op, Choices &choices) {
+static bool confuseLetters(Operation *op, Random &random) {
   auto einsum = dyn_cast<EinsumOp>(op);
   if (!einsum)
     return false;
   std::string equation = einsum.getEquation().str();
   size_t end = equation.find("->");
-  size_t a = choices.below(end), b = choices.below(end);
+  size_t a = random.below(end), b = random.below(end);
   if (equation[a] == ',' || equation[b] == ',' || equation[a] == equation[b])
     return false;
   std::swap(equation[a], equation[b]);
@@ -278,9 +271,9 @@ static bool confuseLetters(Operation *op, Choices &choices) {
 }
 
 /// Nudges one number among the attributes that `Fn` picks.
-static Attribute nudge(Attribute attribute, Choices &choices) {
+static Attribute nudge(Attribute attribute, Random &random) {
   Builder builder(attribute.getContext());
-  int64_t step = choices.below(2) ? 1 : -1;
+  int64_t step = random.below(2) ? 1 : -1;
   if (auto integer = dyn_cast<IntegerAttr>(attribute))
     return IntegerAttr::get(integer.getType(), integer.getValue() + step);
   if (auto number = dyn_cast<FloatAttr>(attribute))
@@ -290,7 +283,7 @@ static Attribute nudge(Attribute attribute, Choices &choices) {
     if (list.empty())
       return {};
     SmallVector<int64_t> values(list.asArrayRef());
-    values[choices.below(values.size())] += step;
+    values[random.below(values.size())] += step;
     return builder.getDenseI64ArrayAttr(values);
   }
   return {};
@@ -298,7 +291,7 @@ static Attribute nudge(Attribute attribute, Choices &choices) {
 
 /// Off by one, in any attribute of any op: starts, strides, dims, trip counts,
 /// windows, scales, tables of axes.
-static bool nudgeAttribute(Operation *op, Choices &choices) {
+static bool nudgeAttribute(Operation *op, Random &random) {
   if (isa<ConstantOp, CollectiveOpInterface>(op) || op->getNumResults() == 0)
     return false;
   SmallVector<NamedAttribute> attributes;
@@ -309,15 +302,15 @@ static bool nudgeAttribute(Operation *op, Choices &choices) {
     attributes.push_back(attribute);
   if (attributes.empty())
     return false;
-  NamedAttribute picked = attributes[choices.below(attributes.size())];
-  Attribute other = nudge(picked.getValue(), choices);
+  NamedAttribute picked = attributes[random.below(attributes.size())];
+  Attribute other = nudge(picked.getValue(), random);
   if (!other)
     return false;
   op->setAttr(picked.getName(), other);
   return true;
 }
 
-static bool flipFlag(Operation *op, Choices &choices) {
+static bool flipFlag(Operation *op, Random &random) {
   SmallVector<StringAttr> flags;
   if (Attribute properties = op->getPropertiesAsAttribute())
     for (NamedAttribute attribute : cast<DictionaryAttr>(properties))
@@ -325,7 +318,7 @@ static bool flipFlag(Operation *op, Choices &choices) {
         flags.push_back(attribute.getName());
   if (flags.empty() || isa<CollectiveOpInterface>(op))
     return false;
-  StringAttr flag = flags[choices.below(flags.size())];
+  StringAttr flag = flags[random.below(flags.size())];
   if (auto value = op->getAttrOfType<BoolAttr>(flag))
     op->setAttr(flag, BoolAttr::get(op->getContext(), !value.getValue()));
   else
@@ -333,12 +326,12 @@ static bool flipFlag(Operation *op, Choices &choices) {
   return true;
 }
 
-static bool permuteDims(Operation *op, Choices &choices) {
+static bool permuteDims(Operation *op, Random &random) {
   auto transpose = dyn_cast<TransposeOp>(op);
   if (!transpose || transpose.getPermutation().size() < 2)
     return false;
   SmallVector<int64_t> dims(transpose.getPermutation());
-  size_t at = choices.below(dims.size() - 1);
+  size_t at = random.below(dims.size() - 1);
   std::swap(dims[at], dims[at + 1]);
   transpose.setPermutation(dims);
   return true;
@@ -346,25 +339,25 @@ static bool permuteDims(Operation *op, Choices &choices) {
 
 /// A block begins one row early or late, a mask cuts there, a mean divides by
 /// the wrong count.
-static bool nudgeConstant(Operation *op, Choices &choices) {
+static bool nudgeConstant(Operation *op, Random &random) {
   auto constant = dyn_cast<ConstantOp>(op);
   auto splat =
       constant ? dyn_cast<SplatElementsAttr>(constant.getValue()) : nullptr;
   if (!splat)
     return false;
-  Attribute other = nudge(splat.getSplatValue<Attribute>(), choices);
+  Attribute other = nudge(splat.getSplatValue<Attribute>(), random);
   if (!other)
     return false;
   constant.setValueAttr(DenseElementsAttr::get(splat.getType(), other));
   return true;
 }
 
-static bool countOtherAxis(Operation *op, Choices &choices) {
+static bool countOtherAxis(Operation *op, Random &random) {
   auto index = dyn_cast<AxisIndexOp>(op);
   if (!index)
     return false;
   Mesh mesh = lookupMesh(op, index.getMeshAttr()).toMesh();
-  AxisRef axis = AxisRef::full(mesh, choices.below(mesh.axes.size()));
+  AxisRef axis = AxisRef::full(mesh, random.below(mesh.axes.size()));
   AxisListAttr axes = toAttr(op->getContext(), mesh, axis);
   if (axes == index.getAxes())
     return false;
@@ -372,29 +365,29 @@ static bool countOtherAxis(Operation *op, Choices &choices) {
   return true;
 }
 
-static bool changeComparison(Operation *op, Choices &choices) {
+static bool changeComparison(Operation *op, Random &random) {
   auto compare = dyn_cast<CompareOp>(op);
   if (!compare)
     return false;
-  auto other = ComparePredicate(choices.below(6));
+  auto other = ComparePredicate(random.below(6));
   if (other == compare.getPredicate())
     return false;
   compare.setPredicate(other);
   return true;
 }
 
-static bool changeReduction(Operation *op, Choices &choices) {
+static bool changeReduction(Operation *op, Random &random) {
   auto reduce = dyn_cast<ReduceOp>(op);
   if (!reduce)
     return false;
-  auto other = ReductionKind(choices.below(4));
+  auto other = ReductionKind(random.below(4));
   if (other == reduce.getKind())
     return false;
   reduce.setKind(other);
   return true;
 }
 
-static bool skipMask(Operation *op, Choices &) {
+static bool skipMask(Operation *op, Random &) {
   if (!isa<MaskOp>(op))
     return false;
   op->getResult(0).replaceAllUsesWith(op->getOperand(0));
@@ -402,7 +395,7 @@ static bool skipMask(Operation *op, Choices &) {
   return true;
 }
 
-static bool maskOtherwise(Operation *op, Choices &) {
+static bool maskOtherwise(Operation *op, Random &) {
   auto mask = dyn_cast<MaskOp>(op);
   if (!mask)
     return false;
@@ -415,7 +408,7 @@ static bool maskOtherwise(Operation *op, Choices &) {
 
 /// The buffers of another sharding, by the same collective: axes are exchanged
 /// in what it says it makes.
-static bool sendElsewhere(Operation *op, Choices &choices) {
+static bool sendElsewhere(Operation *op, Random &random) {
   auto collective = dyn_cast<CollectiveOpInterface>(op);
   if (!collective)
     return false;
@@ -424,8 +417,8 @@ static bool sendElsewhere(Operation *op, Choices &choices) {
   TensorSharding sharding = resolve(out, mesh);
   if (sharding.dims.size() < 2)
     return false;
-  size_t a = choices.below(sharding.dims.size()),
-         b = choices.below(sharding.dims.size());
+  size_t a = random.below(sharding.dims.size()),
+         b = random.below(sharding.dims.size());
   if (sharding.dims[a].axes == sharding.dims[b].axes)
     return false;
   std::swap(sharding.dims[a].axes, sharding.dims[b].axes);
@@ -435,12 +428,12 @@ static bool sendElsewhere(Operation *op, Choices &choices) {
 }
 
 /// A collective runs over other axes than it should.
-static bool sendAlongOther(Operation *op, Choices &choices) {
+static bool sendAlongOther(Operation *op, Random &random) {
   auto sum = dyn_cast<AllReduceOp>(op);
   if (!sum)
     return false;
   Mesh mesh = getMeshOf(op, sum.getInSharding());
-  AxisRef axis = AxisRef::full(mesh, choices.below(mesh.axes.size()));
+  AxisRef axis = AxisRef::full(mesh, random.below(mesh.axes.size()));
   AxisListAttr axes = toAttr(op->getContext(), mesh, axis);
   if (axes == sum.getAxes())
     return false;
@@ -449,7 +442,7 @@ static bool sendAlongOther(Operation *op, Choices &choices) {
 }
 
 /// A type claims that a value is whole, or lies otherwise.
-static bool claimType(Operation *op, Choices &choices) {
+static bool claimType(Operation *op, Random &random) {
   if (op->getNumResults() != 1)
     return false;
   auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
@@ -458,10 +451,10 @@ static bool claimType(Operation *op, Choices &choices) {
     return false;
   Mesh mesh = getMeshOf(op, local.getSharding());
   TensorSharding sharding = resolve(local.getSharding(), mesh);
-  if (!sharding.unreduced.empty() && choices.below(2)) {
+  if (!sharding.unreduced.empty() && random.below(2)) {
     sharding.unreduced.clear();
   } else {
-    AxisRef axis = AxisRef::full(mesh, choices.below(mesh.axes.size()));
+    AxisRef axis = AxisRef::full(mesh, random.below(mesh.axes.size()));
     if (axis.size == 1 || sharding.uses(axis))
       return false;
     sharding.unreduced.push_back(axis);
@@ -476,8 +469,8 @@ static bool claimType(Operation *op, Choices &choices) {
 }
 
 /// Results leave in another order.
-static bool exchangeResults(Operation *op, Choices &choices) {
-  return op->hasTrait<OpTrait::IsTerminator>() && swapOperands(op, choices);
+static bool exchangeResults(Operation *op, Random &random) {
+  return op->hasTrait<OpTrait::IsTerminator>() && swapOperands(op, random);
 }
 
 ArrayRef<Mutation> tp::getMutations() {

@@ -11,27 +11,17 @@
 #ifndef TPOPT_TEST_MUTATION_MUTATIONS_H
 #define TPOPT_TEST_MUTATION_MUTATIONS_H
 
+#include "tpopt/Support/Random.h"
+
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace tp {
-
-/// A source of choices (splitmix64).
-class Choices {
-public:
-  explicit Choices(uint64_t seed) : state(seed) {}
-  uint64_t next();
-  /// From 0 to n - 1.
-  uint64_t below(uint64_t n) { return next() % n; }
-
-private:
-  uint64_t state;
-};
 
 struct Mutation {
   llvm::StringLiteral name;
   bool isLocal;
   /// Damages the program at `op`, if this damage is possible there.
-  bool (*apply)(mlir::Operation *op, Choices &choices);
+  bool (*apply)(mlir::Operation *op, Random &random);
 };
 
 llvm::ArrayRef<Mutation> getMutations();

@@ -84,7 +84,7 @@ public:
 
 private:
   enum class Outcome { Refused, Harmless, Missed };
-  std::optional<Outcome> tryOne(const Mutation &mutation, Choices &choices,
+  std::optional<Outcome> tryOne(const Mutation &mutation, Random &random,
                                 std::string &message, std::string &place);
   bool isEqual(ModuleOp certified);
 
@@ -160,7 +160,7 @@ bool FileMutator::isEqual(ModuleOp module) {
 }
 
 std::optional<FileMutator::Outcome>
-FileMutator::tryOne(const Mutation &mutation, Choices &choices,
+FileMutator::tryOne(const Mutation &mutation, Random &random,
                     std::string &message, std::string &place) {
   ModuleOp source = mutation.isLocal ? *certified : *global;
   OwningOpRef<ModuleOp> module = source.clone();
@@ -173,10 +173,10 @@ FileMutator::tryOne(const Mutation &mutation, Choices &choices,
       });
   if (ops.empty())
     return std::nullopt;
-  Operation *op = ops[choices.below(ops.size())];
+  Operation *op = ops[random.below(ops.size())];
   place.clear();
   llvm::raw_string_ostream(place) << *op;
-  if (!mutation.apply(op, choices))
+  if (!mutation.apply(op, random))
     return std::nullopt;
   QuietRun quiet(module->getContext());
   bool passes =
@@ -190,14 +190,14 @@ FileMutator::tryOne(const Mutation &mutation, Choices &choices,
 
 void FileMutator::mutate(llvm::MapVector<StringRef, Tally> &tallies,
                          std::map<std::string, unsigned> &codes) {
-  Choices choices(seed);
+  Random random(seed);
   ArrayRef<Mutation> mutations = getMutations();
   // Ways that are possible nowhere in a program end in attempts.
   unsigned done = 0, attempts = 0;
   while (done < mutants && attempts++ < mutants * 200) {
-    const Mutation &mutation = mutations[choices.below(mutations.size())];
+    const Mutation &mutation = mutations[random.below(mutations.size())];
     std::string message, place;
-    std::optional<Outcome> outcome = tryOne(mutation, choices, message, place);
+    std::optional<Outcome> outcome = tryOne(mutation, random, message, place);
     if (!outcome)
       continue;
     ++done;

@@ -20,6 +20,8 @@
 #ifndef TPOPT_INTERPRETER_PRIMEFIELD_H
 #define TPOPT_INTERPRETER_PRIMEFIELD_H
 
+#include "tpopt/Support/Random.h"
+
 #include <cstdint>
 
 namespace tp::field {
@@ -71,13 +73,6 @@ constexpr uint64_t scale(uint64_t m, int64_t exponent) {
   return multiply(m, uint64_t(1) << (shift < 0 ? shift + 61 : shift));
 }
 
-/// Scrambles 64 bits one to one (the finaliser of splitmix64, by S. Vigna).
-constexpr uint64_t scramble(uint64_t z) {
-  z += 0x9e3779b97f4a7c15;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-  return z ^ (z >> 31);
-}
 /// A residue drawn by a key and up to two arguments: a random function.
 constexpr uint64_t draw(uint64_t key, uint64_t a, uint64_t b = 0) {
   return reduce(scramble(scramble(scramble(key) ^ a) + b));
