@@ -16,6 +16,17 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::spmd;
 
+/// Whether `op` stands in a program that is cut already.
+static bool isInLocalProgram(Operation *op) {
+  auto function = op->getParentOfType<FunctionOpInterface>();
+  auto isLocal = [](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return tensor && isa_and_nonnull<LocalAttr>(tensor.getEncoding());
+  };
+  return function && (llvm::any_of(function.getArgumentTypes(), isLocal) ||
+                      llvm::any_of(function.getResultTypes(), isLocal));
+}
+
 std::optional<LocalTensor> tp::getLocalTensor(Value value,
                                               ShardingTable &table) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
@@ -25,7 +36,10 @@ std::optional<LocalTensor> tp::getLocalTensor(Value value,
   if (const TensorSharding *sharding = table.lookup(value))
     return LocalTensor{global, sharding->getLayout()};
   Operation *parent = value.getParentBlock()->getParentOp();
-  if (isa<ManualOp>(parent) || parent->getParentOfType<ManualOp>())
+  // What is in a manual region, and helpers of a local program, belong to the
+  // device.
+  if (isa<ManualOp>(parent) || parent->getParentOfType<ManualOp>() ||
+      (value.getDefiningOp() && isInLocalProgram(value.getDefiningOp())))
     return LocalTensor{global, TensorSharding::replicate(type.getRank())};
   // Counters have none of their own.
   if (type.getRank() == 0)

@@ -7,6 +7,7 @@
 
 #include "tpopt/InitAll.h"
 #include "tpopt/Interpreter/Interpreter.h"
+#include "tpopt/Report/BuildReport.h"
 #include "tpopt/Support/Random.h"
 
 #include "mlir/Dialect/Func/Extensions/InlinerExtension.h"
@@ -138,6 +139,8 @@ public:
       return fail(StringRef(errors).contains("[TP") ? Verdict::Refused
                                                     : Verdict::Unexplained);
     countOps();
+    if (failed(buildReport(*local, /*machine=*/std::nullopt)))
+      return fail(Verdict::Unexplained);
     for (Expected &expected : functions)
       if (!compare(expected))
         return fail(Verdict::Wrong);
