@@ -20,7 +20,7 @@ static Value makePlace(Author &author, Value like, ArrayRef<AxisRef> axes) {
       builder, author.loc, author.type({}, builder.getI32Type()),
       FlatSymbolRefAttr::get(builder.getContext(), author.mesh.name),
       toAttr(builder.getContext(), author.mesh, axes));
-  if (!Author::elementOf(like).isInteger(32))
+  if (!Author::elementOf(like).isSignlessInteger(32))
     place = ConvertOp::create(builder, author.loc,
                               author.type({}, Author::elementOf(like)), place);
   return BroadcastOp::create(builder, author.loc, like.getType(), place,
