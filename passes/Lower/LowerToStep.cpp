@@ -9,6 +9,7 @@
 #include "ScalarOps.h"
 
 #include "tpopt/Passes/Lower/Passes.h"
+#include "tpopt/Program/Interface.h"
 #include "tpopt/Program/ShardingTable.h"
 
 namespace tp {
@@ -294,6 +295,11 @@ struct LowerToStep : tp::impl::LowerToStepPassBase<LowerToStep> {
          llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>())) {
       if (function.isExternal())
         continue;
+      // A certificate is not run.
+      if (function->hasAttr(kLocalFormAttr)) {
+        function.erase();
+        continue;
+      }
       MeshOp mesh;
       // A program without a mesh runs on one device.
       if (!getOperation().getOps<MeshOp>().empty()) {

@@ -53,11 +53,12 @@ static void addStage(OpPassManager &manager, Stage stage,
     }
     return;
   case Stage::Localize:
-    manager.addPass(
-        createLocalizePass({options.verify == Verification::Field}));
+    manager.addPass(createLocalizePass(
+        {options.certificate || options.verify == Verification::Field}));
     if (options.verify == Verification::Field) {
       VerifyPartitionPassOptions verify;
       verify.report = options.reportVerification;
+      verify.keepCertificate = options.certificate;
       manager.addPass(createVerifyPartitionPass(verify));
     }
     return;

@@ -160,3 +160,36 @@ void ProgramDigest::compute(FunctionOpInterface function, Visitor visit) {
   results = digestBlock(function.getFunctionBody().front(), digests,
                         /*place=*/0, visit);
 }
+
+KnownDigests KnownDigests::collect(FunctionOpInterface function) {
+  KnownDigests known;
+  ProgramDigest digest;
+  digest.compute(function, [&](Operation *, uint64_t value) {
+    known.values.push_back(int64_t(value));
+  });
+  llvm::sort(known.values);
+  known.values.erase(std::unique(known.values.begin(), known.values.end()),
+                     known.values.end());
+  known.results.assign(digest.getResults().begin(), digest.getResults().end());
+  return known;
+}
+
+LogicalResult KnownDigests::verify(FunctionOpInterface function) const {
+  Operation *first = nullptr;
+  ProgramDigest digest;
+  digest.compute(function, [&](Operation *op, uint64_t value) {
+    if (!first && op &&
+        !std::binary_search(values.begin(), values.end(), int64_t(value)))
+      first = op;
+  });
+  if (SmallVector<int64_t>(digest.getResults()) == results)
+    return success();
+  if (first)
+    return first->emitError()
+           << prefix(ErrorCode::NotThePartition) << first->getName()
+           << " computes what the whole program nowhere does";
+  return function.emitError()
+         << prefix(ErrorCode::NotThePartition) << "function '"
+         << function.getName()
+         << "' returns another value than in the whole program";
+}

@@ -34,6 +34,18 @@ uint64_t mixDigest(uint64_t a, uint64_t b);
 /// and why it is are left out.
 uint64_t digestOpAlone(mlir::Operation *op);
 
+/// What a function computes: the digests of its results, in order, and those
+/// of all its values, ascending.
+struct KnownDigests {
+  llvm::SmallVector<int64_t> results;
+  std::vector<int64_t> values;
+
+  static KnownDigests collect(mlir::FunctionOpInterface function);
+  /// Emits an error, at the first op that computes something else, unless
+  /// `function` returns what is known.
+  mlir::LogicalResult verify(mlir::FunctionOpInterface function) const;
+};
+
 /// Digests of the values of functions, in one context and process.
 class ProgramDigest {
 public:

@@ -11,7 +11,6 @@
 #include "tpopt/Dialect/TP/TP.h"
 #include "tpopt/Passes/Verify/Passes.h"
 
-#include "llvm/ADT/DenseSet.h"
 
 namespace tp {
 #define GEN_PASS_DEF_KEEPDIGESTPASS
@@ -37,18 +36,12 @@ struct KeepDigest : tp::impl::KeepDigestPassBase<KeepDigest> {
     for (auto function : getOperation().getOps<FunctionOpInterface>()) {
       if (function.isExternal() || !function.getFunctionBody().hasOneBlock())
         continue;
-      ProgramDigest digest;
-      std::vector<int64_t> values;
-      digest.compute(function, [&](Operation *, uint64_t value) {
-        values.push_back(int64_t(value));
-      });
-      llvm::sort(values);
-      values.erase(std::unique(values.begin(), values.end()), values.end());
+      KnownDigests known = KnownDigests::collect(function);
       Builder builder(&getContext());
-      SmallVector<int64_t> results(digest.getResults());
       function->setAttr(kResultDigestsAttr,
-                        builder.getDenseI64ArrayAttr(results));
-      function->setAttr(kDigestsAttr, builder.getDenseI64ArrayAttr(values));
+                        builder.getDenseI64ArrayAttr(known.results));
+      function->setAttr(kDigestsAttr,
+                        builder.getDenseI64ArrayAttr(known.values));
     }
     if (report)
       stopwatch.addTo(getOperation());
@@ -73,32 +66,16 @@ struct VerifyCollectives
 
 private:
   LogicalResult verify(FunctionOpInterface function) {
-    auto wanted =
+    auto results =
         function->getAttrOfType<DenseI64ArrayAttr>(kResultDigestsAttr);
-    auto known = function->getAttrOfType<DenseI64ArrayAttr>(kDigestsAttr);
-    if (!wanted || !known)
+    auto values = function->getAttrOfType<DenseI64ArrayAttr>(kDigestsAttr);
+    if (!results || !values)
       return success();
     function->removeAttr(kResultDigestsAttr);
     function->removeAttr(kDigestsAttr);
-    llvm::ArrayRef<int64_t> values = known.asArrayRef();
-    Operation *first = nullptr;
-    ProgramDigest digest;
-    digest.compute(function, [&](Operation *op, uint64_t value) {
-      if (!first && op &&
-          !std::binary_search(values.begin(), values.end(), int64_t(value)))
-        first = op;
-    });
-    SmallVector<int64_t> results(digest.getResults());
-    if (ArrayRef<int64_t>(results) == wanted.asArrayRef())
-      return success();
-    if (first)
-      return first->emitError()
-             << prefix(ErrorCode::NotThePartition) << first->getName()
-             << " computes what the whole program nowhere does";
-    return function.emitError()
-           << prefix(ErrorCode::NotThePartition) << "function '"
-           << function.getName()
-           << "' returns another value than in the whole program";
+    return KnownDigests{SmallVector<int64_t>(results.asArrayRef()),
+                        values.asArrayRef().vec()}
+        .verify(function);
   }
 };
 

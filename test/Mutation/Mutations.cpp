@@ -395,6 +395,18 @@ static bool skipMask(Operation *op, Random &) {
   return true;
 }
 
+static bool maskWithZero(Operation *op, Random &) {
+  auto mask = dyn_cast<MaskOp>(op);
+  if (!mask)
+    return false;
+  Builder builder(op->getContext());
+  TypedAttr zero = builder.getZeroAttr(mask.getValue().getType());
+  if (zero == mask.getValue())
+    return false;
+  mask.setValueAttr(zero);
+  return true;
+}
+
 static bool maskOtherwise(Operation *op, Random &) {
   auto mask = dyn_cast<MaskOp>(op);
   if (!mask)
@@ -510,6 +522,7 @@ ArrayRef<Mutation> tp::getMutations() {
       {"reduction changed", true, changeReduction},
       {"mask missing", true, skipMask},
       {"mask with a wrong value", true, maskOtherwise},
+      {"mask with the identity of a sum", true, maskWithZero},
       {"sent elsewhere", true, sendElsewhere},
       {"reduced along another axis", true, sendAlongOther},
       {"type claims otherwise", true, claimType},

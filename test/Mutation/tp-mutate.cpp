@@ -7,8 +7,9 @@
 //
 // Every program is partitioned, which must verify, and then damaged N times in
 // ways and places drawn at random. A damaged program that verifies is run
-// beside the whole one: if results differ, it was missed, and the exit status
-// is 1.
+// beside the whole one: if results differ, it was missed. The certificate of
+// what is refused must be refused as well, by itself beside the file. The exit
+// status is 1 if something was missed.
 
 #include "Mutations.h"
 
@@ -87,6 +88,7 @@ private:
   std::optional<Outcome> tryOne(const Mutation &mutation, Random &random,
                                 std::string &message, std::string &place);
   bool isEqual(ModuleOp certified);
+  bool hasBadCertificate(ModuleOp module, bool isLocal);
 
   ModuleOp whole;
   std::string name;
@@ -127,6 +129,10 @@ bool FileMutator::prepare() {
     certified = global->clone();
     isFine = quiet.run(*certified, addGlobalChecks);
   }
+  if (isFine) {
+    OwningOpRef<ModuleOp> copy = certified->clone();
+    isFine = !hasBadCertificate(*copy, /*isLocal=*/true);
+  }
   if (!isFine)
     llvm::errs() << name
                  << ": the partition itself is refused: " << quiet.message
@@ -159,6 +165,18 @@ bool FileMutator::isEqual(ModuleOp module) {
   return true;
 }
 
+/// Whether no certificate comes of `module`, or one that does not hold.
+bool FileMutator::hasBadCertificate(ModuleOp module, bool isLocal) {
+  QuietRun quiet(module.getContext());
+  return !quiet.run(module, [&](OpPassManager &manager) {
+    if (!isLocal)
+      manager.addPass(createLocalizePass({/*keepGlobal=*/true}));
+    VerifyCertificatePassOptions options;
+    options.whole = name;
+    manager.addPass(createVerifyCertificatePass(options));
+  });
+}
+
 std::optional<FileMutator::Outcome>
 FileMutator::tryOne(const Mutation &mutation, Random &random,
                     std::string &message, std::string &place) {
@@ -178,13 +196,15 @@ FileMutator::tryOne(const Mutation &mutation, Random &random,
   llvm::raw_string_ostream(place) << *op;
   if (!mutation.apply(op, random))
     return std::nullopt;
+  OwningOpRef<ModuleOp> copy = module->clone();
   QuietRun quiet(module->getContext());
   bool passes =
       succeeded(verify(*module)) &&
       quiet.run(*module, mutation.isLocal ? addLocalChecks : addGlobalChecks);
   message = quiet.message;
   if (!passes)
-    return Outcome::Refused;
+    return hasBadCertificate(*copy, mutation.isLocal) ? Outcome::Refused
+                                                      : Outcome::Missed;
   return isEqual(*module) ? Outcome::Harmless : Outcome::Missed;
 }
 

@@ -73,6 +73,10 @@ struct ShardOptions : mlir::PassPipelineOptions<ShardOptions> {
           clEnumValN(Verification::Field, "field",
                      "By computing both programs in a prime field, too")),
       llvm::cl::init(Verification::Field)};
+  Option<bool> certificate{
+      *this, "certificate",
+      llvm::cl::desc("Leave the proof of the partition in the module, for "
+                     "tp-verify-certificate")};
   Option<bool> reportVerification{
       *this, "report-verification",
       llvm::cl::desc("Note on the module how it was verified, for tp-report")};

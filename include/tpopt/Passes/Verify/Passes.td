@@ -114,6 +114,35 @@ def VerifyCollectivesPass : Pass<"tp-verify-collectives", "::mlir::ModuleOp"> {
   ];
 }
 
+def VerifyCertificatePass : Pass<"tp-verify-certificate", "::mlir::ModuleOp"> {
+  let summary = "Verify a partition by its certificate against the whole program";
+  let description = [{
+    For whoever has a partition that somebody else made, and the whole program:
+    the module, made by `--tp-shard="certificate=true"`, carries its certificate,
+    which `tp-verify-partition` explains. Three things are verified, by nothing
+    that takes part in partitioning:
+
+    1. For every entry of `whole` there is a certificate whose global function
+       computes the same, by structure: collectives aside, and ops that decompose
+       as their decompositions.
+    2. That function keeps the rules of shardings (`tp-verify-shardings`).
+    3. Every op of it is what the local ops that stand for it compute
+       (`tp-verify-partition`).
+
+    Annotations of the whole program are no part of what it computes.
+
+    **Guarantees:** the module is unchanged.
+
+    **Example:** `test/Verify/certificate.test`
+  }];
+  let dependentDialects = ["::tp::TPDialect", "::tp::spmd::SPMDDialect",
+                           "::mlir::func::FuncDialect"];
+  let options = [
+    Option<"whole", "whole", "std::string", "\"\"", "The file of the whole program">,
+    Option<"seed", "seed", "uint64_t", "1", "Picks the random data">,
+  ];
+}
+
 def VerifyPartitionPass : Pass<"tp-verify-partition", "::mlir::ModuleOp"> {
   let summary = "Verify the local program against the global one";
   let description = [{

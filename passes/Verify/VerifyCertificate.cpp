@@ -1,0 +1,106 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// tp-verify-certificate: a partition, by its certificate, against the whole
+// program that its user has.
+//
+//     whole program  =  global functions of the certificate, by structure
+//     global ops     keep the rules of shardings
+//     global ops     =  the local ops that stand for them, by computing
+
+#include "Digest.h"
+
+#include "tpopt/Dialect/SPMD/SPMD.h"
+#include "tpopt/Dialect/TP/TP.h"
+#include "tpopt/Passes/Import/Passes.h"
+#include "tpopt/Passes/Verify/Passes.h"
+#include "tpopt/Program/Interface.h"
+
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+
+namespace tp {
+#define GEN_PASS_DEF_VERIFYCERTIFICATEPASS
+#include "tpopt/Passes/Verify/Passes.h.inc"
+} // namespace tp
+
+using namespace mlir;
+using namespace tp;
+
+namespace {
+
+struct VerifyCertificate
+    : tp::impl::VerifyCertificatePassBase<VerifyCertificate> {
+  using VerifyCertificatePassBase::VerifyCertificatePassBase;
+
+  void runOnOperation() override {
+    OpPassManager checks(ModuleOp::getOperationName());
+    checks.addPass(createVerifyShardingsPass());
+    VerifyPartitionPassOptions options;
+    options.seed = seed;
+    options.keepCertificate = true;
+    checks.addPass(createVerifyPartitionPass(options));
+    if (failed(verifyStructure()) ||
+        failed(runPipeline(checks, getOperation())))
+      signalPassFailure();
+    markAllAnalysesPreserved();
+  }
+
+private:
+  OwningOpRef<ModuleOp> readWhole();
+  LogicalResult verifyStructure();
+};
+
+} // namespace
+
+/// The whole program with its calls inlined, as those of a partition are.
+OwningOpRef<ModuleOp> VerifyCertificate::readWhole() {
+  OwningOpRef<ModuleOp> module;
+  if (!whole.empty())
+    module = parseSourceFile<ModuleOp>(whole, ParserConfig(&getContext()));
+  if (!module) {
+    emitError(getOperation().getLoc())
+        << prefix(ErrorCode::UnreadableProgram) << "no whole program in \""
+        << whole << "\": write whole=FILE";
+    return nullptr;
+  }
+  PassManager manager(&getContext());
+  manager.addPass(createInlineCallsPass());
+  if (failed(manager.run(*module)))
+    return nullptr;
+  return module;
+}
+
+LogicalResult VerifyCertificate::verifyStructure() {
+  OwningOpRef<ModuleOp> module = readWhole();
+  if (!module)
+    return failure();
+  llvm::DenseMap<StringAttr, func::FuncOp> globals;
+  for (auto function : getOperation().getOps<func::FuncOp>())
+    if (auto name = function->getAttrOfType<FlatSymbolRefAttr>(kLocalFormAttr))
+      globals[name.getAttr()] = function;
+  for (auto function : module->getOps<func::FuncOp>()) {
+    if (!isEntry(function))
+      continue;
+    func::FuncOp global = globals.lookup(function.getNameAttr());
+    if (!global)
+      return emitError(getOperation().getLoc())
+             << prefix(ErrorCode::BadCertificate) << "function '"
+             << function.getName()
+             << "' of the whole program has no certificate: shard it with "
+                "certificate=true";
+    if (global.getFunctionType() != function.getFunctionType())
+      return global.emitError()
+             << prefix(ErrorCode::BadCertificate) << "is of type "
+             << global.getFunctionType() << ", in the whole program of type "
+             << function.getFunctionType();
+    if (failed(KnownDigests::collect(function).verify(global)))
+      return failure();
+    globals.erase(function.getNameAttr());
+  }
+  for (auto &[name, global] : globals)
+    return global.emitError()
+           << prefix(ErrorCode::BadCertificate) << "there is no function "
+           << name << " in the whole program";
+  return success();
+}
