@@ -55,6 +55,8 @@ static void addStage(OpPassManager &manager, Stage stage,
   case Stage::Localize:
     manager.addPass(createLocalizePass(
         {options.certificate || options.verify == Verification::Field}));
+    if (verifies)
+      manager.addPass(createVerifyLocalPass({options.reportVerification}));
     if (options.verify == Verification::Field) {
       VerifyPartitionPassOptions verify;
       verify.report = options.reportVerification;

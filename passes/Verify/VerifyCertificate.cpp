@@ -36,6 +36,7 @@ struct VerifyCertificate
   void runOnOperation() override {
     OpPassManager checks(ModuleOp::getOperationName());
     checks.addPass(createVerifyShardingsPass());
+    checks.addPass(createVerifyLocalPass());
     VerifyPartitionPassOptions options;
     options.seed = seed;
     options.keepCertificate = true;

@@ -11,7 +11,6 @@
 #include "tpopt/Dialect/TP/TP.h"
 #include "tpopt/Passes/Verify/Passes.h"
 
-
 namespace tp {
 #define GEN_PASS_DEF_KEEPDIGESTPASS
 #define GEN_PASS_DEF_VERIFYCOLLECTIVESPASS

@@ -2,11 +2,9 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 // tp-verify-shardings: every op's shardings against its rule.
-//
-// Written from the rule's meaning alone: passes decide by projections and
-// strategies, and what decides must not be what checks.
 
 #include "Digest.h"
+#include "RuleCheck.h"
 #include "Stopwatch.h"
 
 #include "tpopt/Dialect/SPMD/SPMD.h"
@@ -25,141 +23,6 @@ namespace tp {
 using namespace mlir;
 using namespace tp;
 using namespace tp::spmd;
-
-namespace {
-
-/// The rule of one op against the shardings of its tensors, operands first.
-class RuleVerifier {
-public:
-  RuleVerifier(Operation *op, const Mesh &mesh,
-               ArrayRef<TensorSharding> shardings)
-      : op(op), mesh(mesh), shardings(shardings),
-        rule(cast<ShardingRuleOpInterface>(op).getShardingRule()) {}
-
-  LogicalResult verify() {
-    return failure(failed(verifyFactors()) || failed(verifyPartials()));
-  }
-
-private:
-  InFlightDiagnostic emit() {
-    return op->emitError() << prefix(ErrorCode::RuleViolated) << op->getName()
-                           << ": ";
-  }
-  std::string print(ArrayRef<AxisRef> axes) {
-    std::string text;
-    llvm::raw_string_ostream os(text);
-    printAxes(os, mesh, axes);
-    return text;
-  }
-  std::string nameOf(unsigned tensor) {
-    unsigned operands = op->getNumOperands();
-    return (tensor < operands ? "operand #" + Twine(tensor)
-                              : "result #" + Twine(tensor - operands))
-        .str();
-  }
-  static AxisList normalise(ArrayRef<AxisRef> axes) {
-    AxisList list;
-    for (const AxisRef &axis : axes)
-      if (axis.size > 1)
-        appendMerged(list, axis);
-    return list;
-  }
-
-  LogicalResult verifyFactors();
-  LogicalResult verifyPartials();
-
-  Operation *op;
-  const Mesh &mesh;
-  ArrayRef<TensorSharding> shardings;
-  ShardingRule rule;
-  AxisList reduced; ///< Cut by factors that are in no result.
-  std::optional<ReduceKind> kind;
-};
-
-} // namespace
-
-/// A factor is cut in one way wherever it is a dimension of its own, and not at
-/// all if the op wants it whole. Dimensions of several factors are left to
-/// tp-verify-partition.
-LogicalResult RuleVerifier::verifyFactors() {
-  for (auto [index, factor] : llvm::enumerate(rule.factors)) {
-    if (factor.size <= 1)
-      continue;
-    std::optional<AxisList> axes;
-    unsigned first = 0;
-    for (unsigned t = 0; t < rule.getNumTensors(); ++t)
-      for (auto [dim, factors] :
-           llvm::zip_equal(shardings[t].dims, rule.getTensor(t))) {
-        if (factors.size() != 1 || factors.front() != index)
-          continue;
-        AxisList own = normalise(dim.axes);
-        if (factor.kind == FactorKind::Whole && !own.empty())
-          return emit() << nameOf(t) << " is cut along " << print(own)
-                        << " in a dimension that the op needs whole";
-        if (axes && *axes != own)
-          return emit() << nameOf(t) << " is cut along " << print(own)
-                        << " where " << nameOf(first) << " is cut along "
-                        << print(*axes);
-        if (!axes)
-          first = t;
-        axes = own;
-      }
-    if (factor.kind == FactorKind::Reduction && axes && !axes->empty()) {
-      llvm::append_range(reduced, *axes);
-      kind = factor.reduce;
-    }
-  }
-  return success();
-}
-
-/// Results are partial over what is reduced and over what operands are partial
-/// over, and those pass through linear ops only.
-LogicalResult RuleVerifier::verifyPartials() {
-  auto linear = dyn_cast<LinearOpInterface>(op);
-  AxisList inherited;
-  std::optional<unsigned> joint;
-  for (unsigned t = 0; t < op->getNumOperands(); ++t) {
-    const TensorSharding &sharding = shardings[t];
-    AxisList own = getMerged(sharding.unreduced);
-    Linearity linearity = linear && !own.empty()
-                              ? linear.getLinearity(t, sharding.kind)
-                              : Linearity::None;
-    if (own.empty())
-      continue;
-    if (linearity == Linearity::None)
-      return emit() << nameOf(t) << " is a " << stringify(sharding.kind)
-                    << " yet to be taken along " << print(own)
-                    << ", and the op does not commute with that";
-    if (kind && *kind != sharding.kind)
-      return emit() << nameOf(t) << " is partial by "
-                    << stringify(sharding.kind)
-                    << ", other values of the op by " << stringify(*kind);
-    kind = sharding.kind;
-    if (linearity == Linearity::Joint && joint) {
-      if (own != getMerged(shardings[*joint].unreduced))
-        return emit() << nameOf(t) << " is partial along " << print(own) << ", "
-                      << nameOf(*joint) << " along "
-                      << print(shardings[*joint].unreduced);
-      continue;
-    }
-    if (linearity == Linearity::Joint)
-      joint = t;
-    llvm::append_range(inherited, own);
-  }
-  AxisList wanted = reduced;
-  llvm::append_range(wanted, inherited);
-  wanted = getMerged(wanted);
-  for (unsigned t = op->getNumOperands(); t < shardings.size(); ++t) {
-    AxisList own = getMerged(shardings[t].unreduced);
-    if (own != wanted)
-      return emit() << nameOf(t) << " should be partial along " << print(wanted)
-                    << ", and is along " << print(own);
-    if (!own.empty() && kind && shardings[t].kind != *kind)
-      return emit() << nameOf(t) << " is a " << stringify(shardings[t].kind)
-                    << " of addends of a " << stringify(*kind);
-  }
-  return success();
-}
 
 namespace {
 struct VerifyShardings : tp::impl::VerifyShardingsPassBase<VerifyShardings> {
@@ -218,7 +81,8 @@ private:
         }
         shardings.push_back(*sharding);
       }
-      return failed(RuleVerifier(op, table.getMesh(), shardings).verify())
+      return failed(
+                 verifyRule(op, table.getMesh(), shardings, /*isLocal=*/false))
                  ? WalkResult::interrupt()
                  : WalkResult::advance();
     });

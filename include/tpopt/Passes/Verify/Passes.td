@@ -114,6 +114,30 @@ def VerifyCollectivesPass : Pass<"tp-verify-collectives", "::mlir::ModuleOp"> {
   ];
 }
 
+def VerifyLocalPass : Pass<"tp-verify-local", "::mlir::ModuleOp"> {
+  let summary = "Verify a local program by itself";
+  let description = [{
+    For anyone's local program, without what it was made from: every type is what
+    its `#spmd.local` encoding makes of the whole tensor; every op on local values
+    keeps its sharding rule, so that nothing partial is dropped or put through an
+    op that does not commute with it; and where a loop or a branch has collectives
+    inside, no device decides by its own number or by a partial value, so that all
+    issue the same sequence. What a collective makes, its own verifier says.
+
+    Values without a local type, such as offsets, are the device's own. Whether
+    the program computes what it should is for `tp-verify-against` and
+    `tp-verify-partition`.
+
+    **Guarantees:** the module is unchanged.
+
+    **Example:** `test/Verify/local.mlir`
+  }];
+  let options = [
+    Option<"report", "report", "bool", "false",
+           "Note on the module what verification took, for tp-report">,
+  ];
+}
+
 def VerifyCertificatePass : Pass<"tp-verify-certificate", "::mlir::ModuleOp"> {
   let summary = "Verify a partition by its certificate against the whole program";
   let description = [{

@@ -1,0 +1,115 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// What a local program says wrong about itself, without the program it was made
+// from, is found at the op.
+//
+// RUN: tp-opt %s --split-input-file --verify-diagnostics --tp-verify-local -o %t
+
+// A contraction of 10 over 4 devices that takes blocks of 2, as the `shard`
+// dialect of MLIR 22.1.8 does: two rows are lost.
+spmd.mesh @mesh <["x"=4]>
+!a = tensor<6x2xf32, #spmd.local<@mesh, [{}, {"x"}], global=[6, 10]>>
+!b = tensor<2x5xf32, #spmd.local<@mesh, [{"x"}, {}], global=[10, 5]>>
+!s = tensor<6x5xf32, #spmd.local<@mesh, [{}, {}], unreduced={"x"}, global=[6, 5]>>
+!y = tensor<6x5xf32, #spmd.local<@mesh, [{}, {}], global=[6, 5]>>
+// expected-error @+1 {{[TP0704] 'tensor<6x2xf32, #spmd.local<@mesh, [{}, {"x"}], global=[6, 10]>>': a buffer of this part has sizes [6, 3]}}
+func.func @uneven_contraction(%a: !a, %b: !b) -> !y {
+  %0 = tp.einsum "ik,kj->ij" %a, %b : (!a, !b) -> !s
+  %1 = spmd.all_reduce %0 {"x"} in <@mesh, [{}, {}], unreduced={"x"}> out <@mesh, [{}, {}]> : !s -> !y
+  return %1 : !y
+}
+
+// -----
+
+// The same blocks rightly sized, and no sum.
+spmd.mesh @mesh <["x"=4]>
+!a = tensor<6x3xf32, #spmd.local<@mesh, [{}, {"x"}], global=[6, 10]>>
+!b = tensor<3x5xf32, #spmd.local<@mesh, [{"x"}, {}], global=[10, 5]>>
+!y = tensor<6x5xf32, #spmd.local<@mesh, [{}, {}], global=[6, 5]>>
+func.func @no_sum(%a: !a, %b: !b) -> !y {
+  // expected-error @+1 {{[TP0712] tp.einsum: result #0 should be partial along {"x"}, and is along {}}}
+  %0 = tp.einsum "ik,kj->ij" %a, %b : (!a, !b) -> !y
+  return %0 : !y
+}
+
+// -----
+
+spmd.mesh @mesh <["x"=4]>
+!s = tensor<6xf32, #spmd.local<@mesh, [{}], unreduced={"x"}, global=[6]>>
+func.func @activation_of_a_partial_sum(%a: !s) -> !s {
+  // expected-error @+1 {{[TP0712] tp.tanh: operand #0 is a sum yet to be taken along {"x"}}}
+  %0 = tp.tanh %a : !s
+  return %0 : !s
+}
+
+// -----
+
+// One element on each device is a part of four.
+spmd.mesh @mesh <["x"=4]>
+!a = tensor<1xf32, #spmd.local<@mesh, [{"x"}], global=[4]>>
+!y = tensor<f32, #spmd.local<@mesh, [], global=[]>>
+func.func @one_element(%a: !a) -> !y {
+  // expected-error @+1 {{[TP0712] tp.reduce: result #0 should be partial along {"x"}, and is along {}}}
+  %0 = tp.reduce sum %a dims = [0] : !a -> !y
+  return %0 : !y
+}
+
+// -----
+
+// The device's number decides who waits.
+spmd.mesh @mesh <["x"=4]>
+!a = tensor<1xf32, #spmd.local<@mesh, [{"x"}], global=[4]>>
+!w = tensor<4xf32, #spmd.local<@mesh, [{}], global=[4]>>
+func.func @some_wait(%a: !a, %w: !w) -> !w {
+  %i = spmd.axis_index @mesh {"x"} : tensor<i32>
+  %one = tp.constant dense<1> : tensor<i32>
+  %which = tp.min %i, %one : tensor<i32>
+  // expected-error @+1 {{[TP0703] decides by the device's number, and devices wait for one another inside}}
+  %r = tp.case %which {
+    %0 = spmd.all_gather %a [{"x"}] in <@mesh, [{"x"}]> out <@mesh, [{}]> : !a -> !w
+    tp.yield %0 : !w
+  }, {
+    tp.yield %w : !w
+  } : (tensor<i32>) -> !w
+  return %r : !w
+}
+
+// -----
+
+// By way of a loop, whose second value is the number from the first turn on.
+spmd.mesh @mesh <["x"=4]>
+!a = tensor<1xf32, #spmd.local<@mesh, [{"x"}], global=[4]>>
+!w = tensor<4xf32, #spmd.local<@mesh, [{}], global=[4]>>
+func.func @some_wait_later(%a: !a, %w: !w) -> !w {
+  %i = spmd.axis_index @mesh {"x"} : tensor<i32>
+  %zero = tp.constant dense<0> : tensor<i32>
+  %n:3 = tp.for 3 (%zero, %zero, %w) {
+  ^bb0(%t: tensor<i32>, %p: tensor<i32>, %q: tensor<i32>, %v: !w):
+    // expected-error @+1 {{[TP0703] decides by the device's number}}
+    %r = tp.case %p {
+      %0 = spmd.all_gather %a [{"x"}] in <@mesh, [{"x"}]> out <@mesh, [{}]> : !a -> !w
+      tp.yield %0 : !w
+    }, {
+      tp.yield %v : !w
+    } : (tensor<i32>) -> !w
+    tp.yield %q, %i, %r : tensor<i32>, tensor<i32>, !w
+  } : (tensor<i32>, tensor<i32>, !w) -> (tensor<i32>, tensor<i32>, !w)
+  return %n#2 : !w
+}
+
+// -----
+
+// Nobody waits inside: every device may go its own way.
+spmd.mesh @mesh <["x"=4]>
+!a = tensor<1xf32, #spmd.local<@mesh, [{"x"}], global=[4]>>
+func.func @own_ways(%a: !a) -> !a {
+  %i = spmd.axis_index @mesh {"x"} : tensor<i32>
+  %r = tp.case %i {
+    %0 = tp.exp %a : !a
+    tp.yield %0 : !a
+  }, {
+    tp.yield %a : !a
+  } : (tensor<i32>) -> !a
+  return %r : !a
+}
