@@ -40,7 +40,10 @@ Element FieldEvaluator::getGarbage(uint64_t salt, mlir::Type elementType) {
 Element FieldEvaluator::fromAPFloat(const llvm::APFloat &value) {
   if (value.isNaN())
     return make(kNaN);
-  if (value.isInfinity())
+  // Of a type without infinities the largest number is the end of its order.
+  bool isEnd = value.isLargest() &&
+               !llvm::APFloat::semanticsHasInf(value.getSemantics());
+  if (value.isInfinity() || isEnd)
     return make(value.isNegative() ? kMinusInfinity : kInfinity);
   int exponent;
   double fraction = std::frexp(value.convertToDouble(), &exponent);

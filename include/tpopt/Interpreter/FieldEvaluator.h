@@ -30,7 +30,8 @@
 ///   programs, so that the maximum of maxima is the maximum.
 /// * Infinities and NaN stand beside the field. Finite + inf is inf, inf - inf
 ///   and anything times inf are NaN, x / inf is 0 and x / 0 is NaN: any order
-///   of summation gives the same. exp(-inf) is 0.
+///   of summation gives the same. exp(-inf) is 0. A type without infinities,
+///   f8E4M3FN, has its largest number in their place.
 /// * Integers are true integers, as in every evaluator. A float that is a small
 ///   integer converts to it; any other converts to a random one below 8.
 ///
