@@ -28,15 +28,16 @@ RankedTensorType spmd::getLocalType(RankedTensorType global,
                      global.getShape()));
 }
 
-/// The checks of every collective, in the order of its Constraints. `axes` and
-/// `dimAxes` are what the op spells out about its step.
+/// The checks of every collective, in the order of its Constraints, for one
+/// part. `axes` and `dimAxes` are what the op spells out about its step.
 static LogicalResult verifyCollective(CollectiveOpInterface op,
                                       CollectiveKind kind,
                                       std::optional<AxisListAttr> axes,
-                                      ArrayAttr dimAxes) {
-  auto input = cast<RankedTensorType>(op->getOperand(0).getType());
-  auto result = cast<RankedTensorType>(op->getResult(0).getType());
-  ShardingAttr in = op.getInSharding(), out = op.getOutSharding();
+                                      ArrayAttr dimAxes, unsigned part = 0) {
+  auto input = cast<RankedTensorType>(op->getOperand(part).getType());
+  auto result = cast<RankedTensorType>(op->getResult(part).getType());
+  ShardingAttr in = op.getPartInSharding(part);
+  ShardingAttr out = op.getPartOutSharding(part);
 
   RankedTensorType global = getGlobalType(input);
   if (getGlobalType(result) != global ||
@@ -126,8 +127,71 @@ LogicalResult CollectivePermuteOp::verify() {
 LogicalResult ToPartialOp::verify() {
   return verifyCollective(*this, CollectiveKind::ToPartial, getAxes(), {});
 }
+
+ShardingAttr CombinedOp::getInSharding() { return getPartInSharding(0); }
+ShardingAttr CombinedOp::getOutSharding() { return getPartOutSharding(0); }
+ShardingAttr CombinedOp::getPartInSharding(unsigned part) {
+  return cast<ShardingAttr>(getInShardings()[part]);
+}
+ShardingAttr CombinedOp::getPartOutSharding(unsigned part) {
+  return cast<ShardingAttr>(getOutShardings()[part]);
+}
+
+/// The collective that `word` names, if it sends something.
+static std::optional<CollectiveKind> parseLaunch(StringRef word) {
+  for (CollectiveKind kind :
+       {CollectiveKind::AllReduce, CollectiveKind::AllGather,
+        CollectiveKind::ReduceScatter, CollectiveKind::AllToAll,
+        CollectiveKind::CollectivePermute})
+    if (tp::stringify(kind) == word)
+      return kind;
+  return std::nullopt;
+}
+
+LogicalResult CombinedOp::verify() {
+  std::optional<CollectiveKind> kind = parseLaunch(getKind());
+  if (!kind)
+    return emitOpError() << "'" << getKind()
+                         << "' is no collective that sends something";
+  size_t parts = getInputs().size();
+  if (parts == 0 || getOutputs().size() != parts ||
+      getInShardings().size() != parts || getOutShardings().size() != parts)
+    return emitOpError() << "has an input, and one result and one sharding of "
+                            "`in` and of `out` for each";
+  for (unsigned part = 0; part < parts; ++part)
+    if (failed(verifyCollective(*this, *kind, std::nullopt, {}, part)))
+      return failure();
+
+  Mesh mesh = lookupMesh(*this, getInSharding().getMesh()).toMesh();
+  AxisList axes = getGroupAxes(getStep(*this, mesh, 0));
+  bool reduces = *kind == CollectiveKind::AllReduce ||
+                 *kind == CollectiveKind::ReduceScatter;
+  for (unsigned part = 1; part < parts; ++part) {
+    auto differs = [&](StringRef what) {
+      return emitOpError() << prefix(ErrorCode::CollectiveMismatch) << "part "
+                           << part << " has " << what << " than part 0";
+    };
+    auto elementOf = [&](unsigned of) {
+      return cast<RankedTensorType>(getInputs()[of].getType()).getElementType();
+    };
+    ShardingAttr in = getPartInSharding(part), out = getPartOutSharding(part);
+    if (in.getMesh() != getInSharding().getMesh())
+      return differs("another mesh");
+    if (elementOf(part) != elementOf(0))
+      return differs("another element type");
+    if (reduces && in.getKind() != getInSharding().getKind())
+      return differs("another combination");
+    if (*kind == CollectiveKind::CollectivePermute
+            ? in != getInSharding() || out != getOutSharding()
+            : getGroupAxes(getStep(*this, mesh, part)) != axes)
+      return differs("other axes, or in another order,");
+  }
+  return success();
+}
+
 CollectiveKind spmd::getKind(CollectiveOpInterface op) {
   return llvm::TypeSwitch<Operation *, CollectiveKind>(op)
+      .Case([](CombinedOp op) { return *parseLaunch(op.getKind()); })
       .Case([](AllReduceOp) { return CollectiveKind::AllReduce; })
       .Case([](ReduceScatterOp) { return CollectiveKind::ReduceScatter; })
       .Case([](AllGatherOp) { return CollectiveKind::AllGather; })
@@ -138,16 +202,39 @@ CollectiveKind spmd::getKind(CollectiveOpInterface op) {
       .Case([](ToPartialOp) { return CollectiveKind::ToPartial; });
 }
 
-ReshardStep spmd::getStep(CollectiveOpInterface op, const Mesh &mesh) {
+ReshardStep spmd::getStep(CollectiveOpInterface op, const Mesh &mesh,
+                          unsigned part) {
   RankedTensorType global =
-      getGlobalType(cast<RankedTensorType>(op->getOperand(0).getType()));
+      getGlobalType(cast<RankedTensorType>(op->getOperand(part).getType()));
   auto resolve = [&](ShardingAttr sharding) {
     return std::get<TensorSharding>(sharding.resolve(mesh, global.getRank()));
   };
   // Verified, so there is one.
-  return llvm::cantFail(makeStep(mesh, getKind(op), resolve(op.getInSharding()),
-                                 resolve(op.getOutSharding()),
-                                 global.getShape()));
+  return llvm::cantFail(
+      makeStep(mesh, getKind(op), resolve(op.getPartInSharding(part)),
+               resolve(op.getPartOutSharding(part)), global.getShape()));
+}
+
+AxisList spmd::getGroupAxes(const ReshardStep &step) {
+  AxisList axes;
+  switch (step.kind) {
+  case CollectiveKind::AllGather:
+  case CollectiveKind::ReduceScatter:
+  case CollectiveKind::AllSlice:
+    for (const AxisList &list : step.dimAxes)
+      if (getSize(list) > 1)
+        axes.append(list);
+    return axes;
+  case CollectiveKind::AllToAll:
+    for (const AxisMove &move : step.moves)
+      axes.push_back(move.axis);
+    return axes;
+  case CollectiveKind::AllReduce:
+  case CollectiveKind::ToPartial:
+  case CollectiveKind::CollectivePermute:
+    return step.axes;
+  }
+  llvm_unreachable("covered switch");
 }
 
 LogicalResult AllToAllOp::verify() {

@@ -175,7 +175,7 @@ ShardingAttr spmd::getSharding(Value value) {
   }
   auto result = cast<OpResult>(value);
   if (auto collective = dyn_cast<CollectiveOpInterface>(result.getOwner()))
-    return collective.getOutSharding();
+    return collective.getPartOutSharding(result.getResultNumber());
   if (auto reshard = dyn_cast<ReshardOp>(result.getOwner()))
     return reshard.getSharding();
   auto shardings = result.getOwner()->getAttrOfType<ArrayAttr>(kShardingsAttr);

@@ -370,8 +370,10 @@ LogicalResult AxisIndexOp::verify() {
 LogicalResult ShiftOp::verify() {
   if (getMode() != "wrap" && getMode() != "fill")
     return emitOpError() << "mode is wrap or fill, not " << getMode();
-  return verifyPlace(*this, AxisRefAttr::get(getContext(), getAxisAttr(),
-                                             /*pre=*/1, /*size=*/0));
+  if (failed(verifyPlace(*this, getAxes().getAxes())))
+    return failure();
+  return verifyAxes(*this, getMeshAttr(), getAxes().getAxes(),
+                    [&] { return emitOpError(); });
 }
 
 LogicalResult MaskOp::verify() {

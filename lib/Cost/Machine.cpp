@@ -132,6 +132,11 @@ double CostModel::getCompute(const Work &work) const {
   return bytes * beta;
 }
 
+double CostModel::getTransfer(llvm::ArrayRef<AxisRef> axes,
+                              double bytes) const {
+  return mesh.hasLinks ? getCollectiveTime(mesh, axes, bytes) : bytes;
+}
+
 double CostModel::getLaunchPenalty(double tensorBytes) const {
   return mesh.hasLinks ? 1e-12 : 1e-3 * tensorBytes;
 }

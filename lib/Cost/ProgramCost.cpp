@@ -138,7 +138,7 @@ static Value getSource(Value value) {
   while (Operation *op = value.getDefiningOp()) {
     if (!isa<CollectiveOpInterface, MaskOp>(op))
       break;
-    value = op->getOperand(0);
+    value = op->getOperand(cast<OpResult>(value).getResultNumber());
   }
   return value;
 }
@@ -149,12 +149,11 @@ std::optional<Launch> tp::getLaunch(Operation *op, ShardingTable &table) {
   launch.op = op;
   double elements;
   if (auto shift = dyn_cast<ShiftOp>(op)) {
-    std::optional<unsigned> axis = mesh.find(shift.getAxis());
     std::optional<LocalTensor> local = getLocalTensor(shift.getInput(), table);
-    if (!axis || !local)
+    if (!local)
       return std::nullopt;
     launch.kind = CollectiveKind::CollectivePermute;
-    launch.axes = {AxisRef::full(mesh, *axis)};
+    launch.axes = resolveAxes(shift.getAxes().getAxes(), mesh);
     launch.bytes = local->getBytes();
     elements = getBufferElements(local->sharding, local->global.getShape());
   } else if (auto collective = dyn_cast<CollectiveOpInterface>(op)) {
@@ -166,14 +165,21 @@ std::optional<Launch> tp::getLaunch(Operation *op, ShardingTable &table) {
     if (step.kind == CollectiveKind::AllReduce ||
         step.kind == CollectiveKind::ReduceScatter)
       launch.reduce = collective.getInSharding().getKind();
-    launch.bytes = step.payload * getElementBytes(op->getOperand(0).getType());
-    elements = step.getWire();
+    elements = 0;
+    for (unsigned part = 0; part < op->getNumOperands(); ++part) {
+      ReshardStep own = spmd::getStep(collective, mesh, part);
+      launch.bytes +=
+          own.payload * getElementBytes(op->getOperand(0).getType());
+      elements += own.getWire();
+    }
   } else {
     return std::nullopt;
   }
   launch.wireBytes =
       std::ceil(elements * getElementBytes(op->getOperand(0).getType()));
-  launch.source = getSource(op->getOperand(0));
+  for (Value operand : op->getOperands())
+    launch.sources.push_back(getSource(operand));
+  launch.source = launch.sources.front();
   return launch;
 }
 

@@ -115,12 +115,12 @@ DeviceValues Distributor::run(CollectiveKind kind, ArrayRef<AxisRef> axes,
 }
 
 DeviceValues Distributor::shift(ArrayRef<TensorValue> parts, const Mesh &mesh,
-                                AxisRef axis, int64_t by, bool wrap) {
+                                ArrayRef<AxisRef> axes, int64_t by, bool wrap) {
   RankedTensorType type = parts.front()->getType();
   TensorValue zeros = makeFilled(
       type, evaluator.getIdentity(ReduceKind::Sum, type.getElementType()));
   DeviceValues results(parts.size());
-  for (ArrayRef<int64_t> group : getGroups(mesh, axis))
+  for (ArrayRef<int64_t> group : getGroups(mesh, axes))
     for (auto [place, device] : llvm::enumerate(group)) {
       // Reduced first: `by` may be as large as the user likes.
       int64_t size = group.size(), step = by % size;

@@ -56,12 +56,12 @@ Machine::Results Machine::runDeviceOp(Operation *op, Frame &frame) {
         cast<RankedTensorType>(index.getType())));
   }
   if (auto shift = dyn_cast<ShiftOp>(op)) {
-    std::optional<unsigned> axis = mesh.find(shift.getAxis());
-    if (!axis)
+    if (shift.getMesh() != mesh.name)
       return op->emitError()
-             << prefix(ErrorCode::UnknownAxis) << "mesh @" << mesh.name
-             << " has no axis \"" << shift.getAxis() << '"';
-    return only(distributor.shift(operand(), mesh, AxisRef::full(mesh, *axis),
+             << prefix(ErrorCode::UnknownMesh) << "this runs on mesh @"
+             << mesh.name << ", not on @" << shift.getMesh();
+    return only(distributor.shift(operand(), mesh,
+                                  resolveAxes(shift.getAxes().getAxes(), mesh),
                                   shift.getBy(), shift.getMode() == "wrap"));
   }
   if (auto mask = dyn_cast<MaskOp>(op)) {
@@ -81,40 +81,53 @@ Machine::Results Machine::runDeviceOp(Operation *op, Frame &frame) {
 Machine::Results Machine::runCollective(CollectiveOpInterface op,
                                         Frame &frame) {
   const World &world = frame.world;
-  DeviceValues &parts = frame.values[op->getOperand(0)];
-  auto type = cast<RankedTensorType>(op->getResult(0).getType());
-  // On whole tensors only the layout changes.
-  if (world.kind == World::Whole)
-    return SmallVector<DeviceValues>{parts};
-  if (!type.getEncoding())
-    return runManualCollective(op, frame);
-
-  Layout in = getLayout(cast<RankedTensorType>(op->getOperand(0).getType()),
-                        *world.mesh);
-  Layout out = getLayout(type, *world.mesh);
-  return SmallVector<DeviceValues>{distributor.run(
-      getKind(op), getStep(op, *world.mesh).axes, parts, in, out, type)};
+  SmallVector<DeviceValues> results;
+  for (auto [part, operand, result] :
+       llvm::enumerate(op->getOperands(), op->getResults())) {
+    DeviceValues &buffers = frame.values[operand];
+    auto type = cast<RankedTensorType>(result.getType());
+    // On whole tensors only the layout changes.
+    if (world.kind == World::Whole) {
+      results.push_back(buffers);
+      continue;
+    }
+    if (!type.getEncoding()) {
+      FailureOr<DeviceValues> made = runManualCollective(op, part, frame);
+      if (failed(made))
+        return failure();
+      results.push_back(std::move(*made));
+      continue;
+    }
+    Layout in =
+        getLayout(cast<RankedTensorType>(operand.getType()), *world.mesh);
+    Layout out = getLayout(type, *world.mesh);
+    results.push_back(distributor.run(getKind(op),
+                                      getStep(op, *world.mesh, part).axes,
+                                      buffers, in, out, type));
+  }
+  return results;
 }
 
 /// In a manual region, tensors are whole on the other axes, and a collective
 /// over those is an identity. Over manual axes, only a sum has the same type
 /// before and after.
-Machine::Results Machine::runManualCollective(CollectiveOpInterface op,
-                                              Frame &frame) {
+FailureOr<DeviceValues> Machine::runManualCollective(CollectiveOpInterface op,
+                                                     unsigned part,
+                                                     Frame &frame) {
   const World &world = frame.world;
-  DeviceValues &parts = frame.values[op->getOperand(0)];
-  AxisList axes = getStep(op, *world.mesh).axes;
+  DeviceValues &parts = frame.values[op->getOperand(part)];
+  AxisList axes = getStep(op, *world.mesh, part).axes;
   llvm::erase_if(axes, [&](const AxisRef &axis) {
     return !overlap(axis, world.manualAxes);
   });
   if (axes.empty())
-    return SmallVector<DeviceValues>{parts};
-  if (!isa<AllReduceOp>(op))
+    return parts;
+  if (getKind(op) != CollectiveKind::AllReduce)
     return op->emitError() << prefix(ErrorCode::NotEvaluable)
                            << "over manual axes, tensors need #spmd.local "
                               "types to say what each device holds";
-  return SmallVector<DeviceValues>{distributor.allReduce(
-      parts, *world.mesh, axes, op.getInSharding().getKind())};
+  return distributor.allReduce(parts, *world.mesh, axes,
+                               op.getPartInSharding(part).getKind());
 }
 
 //===----------------------------------------------------------------------===//

@@ -91,7 +91,9 @@ private:
   Results runDeviceOp(mlir::Operation *op, Frame &frame);
   Results runManual(spmd::ManualOp op, Frame &frame);
   Results runCollective(spmd::CollectiveOpInterface op, Frame &frame);
-  Results runManualCollective(spmd::CollectiveOpInterface op, Frame &frame);
+  mlir::FailureOr<DeviceValues>
+  runManualCollective(spmd::CollectiveOpInterface op, unsigned part,
+                      Frame &frame);
 
   DenseEvaluator &evaluator;
   const InterpreterOptions &options;

@@ -6,6 +6,7 @@
 #include "tpopt/Report/BuildReport.h"
 
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace tp;
@@ -16,8 +17,10 @@ namespace {
 /// Words about one launch.
 class Adviser {
 public:
-  Adviser(const Launch &launch, CollectiveOpInterface op, ShardingTable &table)
-      : launch(launch), op(op), mesh(table.getMesh()), table(table), os(text) {}
+  Adviser(const Launch &launch, unsigned part, CollectiveOpInterface op,
+          ShardingTable &table)
+      : launch(launch), part(part), op(op), mesh(table.getMesh()), table(table),
+        os(text) {}
 
   std::string advise() {
     switch (launch.kind) {
@@ -44,31 +47,32 @@ public:
   }
 
 private:
-  std::string name() const { return "'" + getName(launch.source) + "'"; }
-  std::string in() { return print(op.getInSharding()); }
-  std::string out() { return print(op.getOutSharding()); }
+  std::string name() const { return "'" + getName(getSource()) + "'"; }
+  Value getSource() const { return launch.sources[part]; }
+  std::string in() { return print(op.getPartInSharding(part)); }
+  std::string out() { return print(op.getPartOutSharding(part)); }
   std::string print(ShardingAttr sharding) {
     return table.resolve(sharding, getRank()).str(mesh);
   }
   unsigned getRank() {
-    return cast<RankedTensorType>(op->getResult(0).getType()).getRank();
+    return cast<RankedTensorType>(op->getResult(part).getType()).getRank();
   }
 
   /// Who uses the value in its new layout.
   Operation *getUser() {
-    Value value = op->getResult(0);
+    Value value = op->getResult(part);
     while (!value.use_empty()) {
       Operation *user = *value.getUsers().begin();
       if (!isa<CollectiveOpInterface>(user))
         return user;
-      value = user->getResult(0);
+      value = user->getResult(value.use_begin()->getOperandNumber());
     }
     return nullptr;
   }
 
   void adviseGather() {
     Operation *user = getUser();
-    if (auto arg = dyn_cast<BlockArgument>(launch.source);
+    if (auto arg = dyn_cast<BlockArgument>(getSource());
         arg && isa<FunctionOpInterface>(arg.getOwner()->getParentOp())) {
       os << "annotate " << name() << " as " << out()
          << ": no gather at every call, for the memory of the whole";
@@ -104,9 +108,10 @@ private:
 
   void adviseReduce() {
     int64_t group = getSize(launch.axes);
-    const TensorSharding &from = table.resolve(op.getInSharding(), getRank());
+    const TensorSharding &from =
+        table.resolve(op.getPartInSharding(part), getRank());
     RankedTensorType global = spmd::getGlobalType(
-        cast<RankedTensorType>(op->getOperand(0).getType()));
+        cast<RankedTensorType>(op->getOperand(part).getType()));
     SmallVector<int64_t> local = getLocalShape(from, global.getShape());
     for (auto [dim, size] : llvm::enumerate(local))
       if (size >= group && size % group == 0) {
@@ -120,6 +125,7 @@ private:
   }
 
   const Launch &launch;
+  unsigned part;
   CollectiveOpInterface op;
   const Mesh &mesh;
   ShardingTable &table;
@@ -132,5 +138,13 @@ private:
 std::string tp::getAdvice(const Launch &launch, ShardingTable &table) {
   // A shift is what its author wrote.
   auto collective = dyn_cast<CollectiveOpInterface>(launch.op);
-  return collective ? Adviser(launch, collective, table).advise() : "";
+  if (!collective)
+    return "";
+  SmallVector<std::string, 1> advice;
+  for (unsigned part = 0; part < launch.sources.size(); ++part) {
+    std::string own = Adviser(launch, part, collective, table).advise();
+    if (!own.empty() && !llvm::is_contained(advice, own))
+      advice.push_back(std::move(own));
+  }
+  return llvm::join(advice, "; and ");
 }

@@ -106,13 +106,6 @@ private:
                                  "run tp-plan-collectives first";
         return WalkResult::interrupt();
       }
-      if (auto shift = dyn_cast<ShiftOp>(op);
-          shift && !table.getMesh().find(shift.getAxis())) {
-        op->emitError() << prefix(ErrorCode::UnknownAxis) << "mesh @"
-                        << table.getMesh().name << " has no axis \""
-                        << shift.getAxis() << '"';
-        return WalkResult::interrupt();
-      }
       for (Value value : op->getResults())
         if (isUnknown(value)) {
           missing(op->getLoc())

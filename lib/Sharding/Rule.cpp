@@ -127,7 +127,8 @@ private:
     unsigned written = 0;
     bool ellipsis = term.contains("...");
     for (StringRef rest = term; !rest.empty();) {
-      if (rest.consume_front("...") || rest.consume_front("!"))
+      if (rest.consume_front("...") || rest.consume_front("!") ||
+          rest.consume_front("~"))
         continue;
       ++written;
       // A missing ')' ends the term here and is reported below.
@@ -163,6 +164,8 @@ private:
         unsigned factor = getFactor(letter);
         if (rest.consume_front("!"))
           rule.factors[factor].kind = FactorKind::Whole;
+        else if (rest.consume_front("~"))
+          rule.factors[factor].kind = FactorKind::Exchanged;
         factors.push_back(factor);
       } while (group);
       if (auto err = addDim(factors, shape, dims))
@@ -275,6 +278,8 @@ void ShardingRule::print(llvm::raw_ostream &os) const {
         os << names[f];
         if (factors[f].kind == FactorKind::Whole)
           os << '!';
+        else if (factors[f].kind == FactorKind::Exchanged)
+          os << '~';
       }
       if (dim.size() > 1)
         os << ')';

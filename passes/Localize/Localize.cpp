@@ -10,6 +10,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/MapVector.h"
 
 #include <limits>
 #include <map>
@@ -89,6 +90,14 @@ public:
     return MulOp::create(builder, loc, scalar, index, length);
   }
 
+  Value maskPadding(Value local, ArrayRef<int64_t> dims,
+                    ReduceKind kind) override {
+    auto type = cast<RankedTensorType>(local.getType());
+    return MaskOp::create(builder, local.getLoc(), type, local,
+                          builder.getDenseI64ArrayAttr(dims),
+                          getIdentity(type.getElementType(), kind));
+  }
+
 private:
   /// What a device holds of a tensor.
   struct Part {
@@ -142,6 +151,39 @@ private:
       local->setAttr(kGlobalOpAttr, builder.getI64IntegerAttr(number));
   }
 
+  /// The same for results that may come from several ops.
+  void tag(ArrayRef<Value> results, int64_t number) {
+    Operation *last = results.front().getDefiningOp();
+    if (results.size() == last->getNumResults() &&
+        llvm::equal(results, last->getResults()))
+      return tag(last, number);
+    llvm::MapVector<Operation *, SmallVector<int64_t>> makers;
+    for (auto [index, result] : llvm::enumerate(results)) {
+      Operation *maker = result.getDefiningOp();
+      SmallVector<int64_t> &list = makers[maker];
+      list.resize(maker->getNumResults(), -1);
+      list[cast<OpResult>(result).getResultNumber()] = index;
+      if (last->isBeforeInBlock(maker))
+        last = maker;
+    }
+    tag(last, number);
+    if (keepsGlobal)
+      for (auto &[maker, list] : makers)
+        maker->setAttr(kGlobalResultsAttr, builder.getDenseI64ArrayAttr(list));
+  }
+
+  /// Why there is what an op sends by itself.
+  void explainLaunches(Operation *global, Operation *first) {
+    if (!isa<ExchangeOpInterface>(global))
+      return;
+    auto reason = builder.getStringAttr(
+        "exchange: " + global->getName().getStringRef() +
+        " needs what lies on other devices along a dimension that is cut");
+    for (Operation *op = first; op; op = op->getNextNode())
+      if (isa<CollectiveOpInterface, ShiftOp>(op))
+        op->setAttr(kReasonAttr, reason);
+  }
+
   LogicalResult localizeRegion(Region &from, Region &to) {
     OpBuilder::InsertionGuard guard(builder);
     for (Block &block : from) {
@@ -179,15 +221,18 @@ private:
       // Its shardings must be known before it asks for them.
       for (Value value : op->getOperands())
         localize(value);
+      Block *block = builder.getInsertionBlock();
+      Operation *before = block->empty() ? nullptr : &block->back();
       FailureOr<SmallVector<Value>> results = own.localize(*this, operands);
       if (failed(results))
         return failure();
       mapping.map(op->getResults(), *results);
+      explainLaunches(op, before ? before->getNextNode() : &block->front());
       if (!results->empty())
-        tag(results->front().getDefiningOp(), number);
+        tag(*results, number);
       return success();
     }
-    maskPadding(op, operands);
+    maskReduced(op, operands);
 
     OperationState state(op->getLoc(), op->getName());
     state.addOperands(operands);
@@ -230,7 +275,7 @@ private:
 
   /// Overwrites padding with the identity of what `op` reduces, where a reduced
   /// dimension is cut unevenly.
-  void maskPadding(Operation *op, MutableArrayRef<Value> operands) {
+  void maskReduced(Operation *op, MutableArrayRef<Value> operands) {
     auto ruled = dyn_cast<ShardingRuleOpInterface>(op);
     if (!ruled)
       return;
@@ -254,11 +299,7 @@ private:
       // which hold whatever the last call left there.
       if (dims.empty() || (kind == ReduceKind::Sum && isZeroPadded(operand)))
         continue;
-      Value &local = operands[index];
-      auto type = cast<RankedTensorType>(local.getType());
-      local = MaskOp::create(builder, op->getLoc(), type, local,
-                             builder.getDenseI64ArrayAttr(dims),
-                             getIdentity(type.getElementType(), kind));
+      operands[index] = maskPadding(operands[index], dims, kind);
     }
   }
 

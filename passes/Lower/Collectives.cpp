@@ -79,14 +79,6 @@ static View splitCuts(const View &view, ArrayRef<Cut> cuts) {
   return result;
 }
 
-/// The axes that each cut names, in one list.
-static AxisList getAxes(ArrayRef<Cut> cuts) {
-  AxisList axes;
-  for (const Cut &cut : cuts)
-    axes.append(cut.axes);
-  return axes;
-}
-
 static SmallVector<Cut> getCuts(ArrayRef<AxisList> dimAxes) {
   SmallVector<Cut> cuts;
   for (auto [dim, axes] : llvm::enumerate(dimAxes))
@@ -95,86 +87,58 @@ static SmallVector<Cut> getCuts(ArrayRef<AxisList> dimAxes) {
   return cuts;
 }
 
-void ProgramLowering::lowerCollective(CollectiveOpInterface op) {
-  const LocalInfo &info = infos.find(op)->second;
-  Value result = op->getResult(0);
-  auto type = cast<RankedTensorType>(result.getType());
-  View input = getView(op->getOperand(0));
-  ArrayRef<int64_t> shape = type.getShape();
+/// The tensor that `cuts` make pieces of.
+static SmallVector<int64_t> getWhole(ArrayRef<int64_t> piece,
+                                     ArrayRef<Cut> cuts) {
+  SmallVector<int64_t> whole(piece);
+  for (const Cut &cut : cuts)
+    whole[cut.dim] *= cut.pieces;
+  return whole;
+}
 
-  // The tensor `cuts` are taken out of, as chunks; and back.
-  auto getWhole = [](ArrayRef<int64_t> piece, ArrayRef<Cut> cuts) {
-    SmallVector<int64_t> whole(piece);
-    for (const Cut &cut : cuts)
-      whole[cut.dim] *= cut.pieces;
-    return whole;
-  };
-  auto pack = [&](ArrayRef<int64_t> piece, ArrayRef<Cut> cuts) {
-    return getDense(splitCuts(padTo(input, getWhole(piece, cuts), op), cuts),
-                    op);
-  };
-  auto unpack = [&](const View &chunks, ArrayRef<int64_t> piece,
-                    ArrayRef<Cut> cuts) {
-    // Pieces of a dimension that nothing but ones stands before are in place.
-    SmallVector<int64_t> whole = getWhole(piece, cuts);
-    View joined;
-    bool inPlace = cuts.size() == 1 &&
-                   llvm::all_of(ArrayRef(piece).take_front(cuts[0].dim),
-                                [](int64_t size) { return size == 1; });
-    if (inPlace) {
-      joined = *chunks.reshape(whole);
-    } else {
-      joined = ArrayRef<int64_t>(whole) == shape
-                   ? allocateFor(result)
-                   : allocate(whole, type.getElementType());
-      copy(chunks, splitCuts(joined, cuts), op);
-    }
-    return joined.takeFront(shape);
-  };
-  auto allocateChunks = [&](ArrayRef<int64_t> piece, ArrayRef<Cut> cuts) {
-    SmallVector<int64_t> sizes;
-    for (const Cut &cut : cuts)
-      sizes.push_back(cut.pieces);
-    sizes.append(piece.begin(), piece.end());
-    return allocate(sizes, type.getElementType());
-  };
+/// A piece, behind the numbers of pieces.
+static SmallVector<int64_t> getChunks(ArrayRef<int64_t> piece,
+                                      ArrayRef<Cut> cuts) {
+  SmallVector<int64_t> sizes;
+  for (const Cut &cut : cuts)
+    sizes.push_back(cut.pieces);
+  sizes.append(piece.begin(), piece.end());
+  return sizes;
+}
 
+namespace {
+/// One tensor of a launch: the pieces that go out and come in, all of one
+/// shape, and which cuts number them.
+struct Transfer {
+  SmallVector<int64_t> piece;
+  SmallVector<Cut> out, in;
+  /// What comes in is numbered as it went out; its cuts in the order of `in`.
+  SmallVector<int64_t> order;
+};
+} // namespace
+
+static Transfer getTransfer(const LocalInfo &info, ArrayRef<int64_t> input,
+                            ArrayRef<int64_t> result) {
+  Transfer transfer;
+  transfer.piece.assign(input.begin(), input.end());
   switch (info.step.kind) {
-  case CollectiveKind::AllReduce: {
-    bool inPlace =
-        !outputStorage.count(result) && mayOverwrite(op->getOperand(0), op);
-    View from = getDense(input, op);
-    View to = inPlace ? from : allocateFor(result);
-    views[result] = exchange(step::CollectiveKind::AllReduce, info.step.axes,
-                             from, to, toStep(info.sharding.kind));
-    return;
-  }
-  case CollectiveKind::AllGather: {
-    SmallVector<Cut> cuts = getCuts(info.step.dimAxes);
-    View chunks =
-        exchange(step::CollectiveKind::AllGather, getAxes(cuts),
-                 getDense(input, op), allocateChunks(input.shape, cuts));
-    views[result] = unpack(chunks, input.shape, cuts);
-    return;
-  }
-  case CollectiveKind::ReduceScatter: {
-    SmallVector<Cut> cuts = getCuts(info.step.dimAxes);
-    views[result] = exchange(step::CollectiveKind::ReduceScatter, getAxes(cuts),
-                             pack(shape, cuts), allocateFor(result),
-                             toStep(info.sharding.kind));
-    return;
-  }
+  case CollectiveKind::AllGather:
+    transfer.in = getCuts(info.step.dimAxes);
+    break;
+  case CollectiveKind::ReduceScatter:
+    transfer.piece.assign(result.begin(), result.end());
+    transfer.out = getCuts(info.step.dimAxes);
+    break;
   case CollectiveKind::AllToAll: {
     // A move is a cut of the dimension it goes to on the way out, and of the
     // one it leaves on the way in; there its digits stand as they did before.
-    SmallVector<Cut> out, in;
-    SmallVector<int64_t> piece(input.shape);
+    SmallVector<Cut> in;
     for (const AxisMove &move : info.step.moves) {
-      out.push_back({{move.axis}, move.to, move.axis.size});
+      transfer.out.push_back({{move.axis}, move.to, move.axis.size});
       in.push_back({{move.axis}, move.from, move.axis.size});
     }
-    for (const Cut &cut : out)
-      piece[cut.dim] = shape[cut.dim];
+    for (const Cut &cut : transfer.out)
+      transfer.piece[cut.dim] = result[cut.dim];
     auto getPlace = [&](const Cut &cut) {
       const AxisList &axes = info.sharding.dims[cut.dim].axes;
       for (auto [i, axis] : llvm::enumerate(axes))
@@ -182,50 +146,182 @@ void ProgramLowering::lowerCollective(CollectiveOpInterface op) {
           return std::pair<size_t, int64_t>(i, cut.axes[0].pre);
       return std::pair<size_t, int64_t>(axes.size(), 0);
     };
-    View chunks = exchange(step::CollectiveKind::AllToAll, getAxes(out),
-                           pack(piece, out), allocateChunks(piece, out));
     // splitCuts takes the cuts of a dimension major first.
-    SmallVector<int64_t> order =
-        llvm::to_vector(llvm::seq<int64_t>(0, in.size()));
-    llvm::sort(order, [&](int64_t a, int64_t b) {
+    transfer.order = llvm::to_vector(llvm::seq<int64_t>(0, in.size()));
+    llvm::sort(transfer.order, [&](int64_t a, int64_t b) {
       return getPlace(in[a]) < getPlace(in[b]);
     });
-    SmallVector<Cut> sorted;
-    SmallVector<int64_t> permutation;
-    for (int64_t i : order) {
-      sorted.push_back(in[i]);
-      permutation.push_back(i);
-    }
-    for (size_t i = in.size(); i < chunks.shape.size(); ++i)
-      permutation.push_back(i);
-    views[result] = unpack(chunks.transpose(permutation), piece, sorted);
-    return;
+    for (int64_t i : transfer.order)
+      transfer.in.push_back(in[i]);
+    break;
   }
-  case CollectiveKind::CollectivePermute: {
-    SmallVector<int64_t> sources =
-        getPermuteSources(*mesh, info.sharding, info.step.result);
-    SmallVector<int64_t> group = getGroups(*mesh, info.step.axes).front();
-    SmallVector<int64_t> permutation;
-    for (int64_t device : group)
-      permutation.push_back(llvm::find(group, sources[device]) - group.begin());
-    views[result] = exchange(step::CollectiveKind::CollectivePermute,
-                             info.step.axes, getDense(input, op),
-                             allocateFor(result), std::nullopt, permutation);
-    return;
-  }
+  case CollectiveKind::AllReduce:
+  case CollectiveKind::CollectivePermute:
   case CollectiveKind::AllSlice:
   case CollectiveKind::ToPartial:
-    break; // row programs
+    break;
+  }
+  return transfer;
+}
+
+/// Where the chunks of one of several tensors lie in a buffer whose chunks have
+/// `stride` elements: `chunks` numbers in front of a piece.
+static View getTenant(const View &buffer, int64_t offset, int64_t stride,
+                      ArrayRef<int64_t> shape, size_t chunks) {
+  View part = buffer;
+  part.offset = offset;
+  part.shape.assign(shape.begin(), shape.end());
+  part.strides = step::getDenseStrides(shape);
+  int64_t size = 1;
+  for (size_t i = chunks; i-- > 0;) {
+    part.strides[i] = stride * size;
+    size *= shape[i];
+  }
+  return part;
+}
+
+static step::CollectiveKind toStep(CollectiveKind kind) {
+  switch (kind) {
+  case CollectiveKind::AllReduce:
+    return step::CollectiveKind::AllReduce;
+  case CollectiveKind::AllGather:
+    return step::CollectiveKind::AllGather;
+  case CollectiveKind::ReduceScatter:
+    return step::CollectiveKind::ReduceScatter;
+  case CollectiveKind::AllToAll:
+    return step::CollectiveKind::AllToAll;
+  case CollectiveKind::CollectivePermute:
+    return step::CollectiveKind::CollectivePermute;
+  case CollectiveKind::AllSlice:
+  case CollectiveKind::ToPartial:
+    break;
+  }
+  llvm_unreachable("these are row programs");
+}
+
+void ProgramLowering::lowerCollective(CollectiveOpInterface op) {
+  ArrayRef<LocalInfo> parts = infos.find(op)->second;
+  const LocalInfo &info = parts.front();
+  if (isFree(info.step.kind))
+    return; // row programs
+  std::vector<Transfer> transfers;
+  for (auto [part, operand, result] :
+       llvm::zip_equal(parts, op->getOperands(), op->getResults()))
+    transfers.push_back(
+        getTransfer(part, cast<RankedTensorType>(operand.getType()).getShape(),
+                    cast<RankedTensorType>(result.getType()).getShape()));
+
+  // A tensor as the chunks that go out, and what came in as the tensor.
+  auto split = [&](unsigned i) {
+    const Transfer &transfer = transfers[i];
+    View input = getView(op->getOperand(i));
+    return splitCuts(padTo(input, getWhole(transfer.piece, transfer.out), op),
+                     transfer.out);
+  };
+  auto join = [&](unsigned i, View chunks) {
+    const Transfer &transfer = transfers[i];
+    Value result = op->getResult(i);
+    auto type = cast<RankedTensorType>(result.getType());
+    ArrayRef<Cut> cuts = transfer.in;
+    if (cuts.empty())
+      return chunks;
+    if (!transfer.order.empty()) {
+      SmallVector<int64_t> permutation(transfer.order);
+      for (size_t d = cuts.size(); d < chunks.shape.size(); ++d)
+        permutation.push_back(d);
+      chunks = chunks.transpose(permutation);
+    }
+    // Pieces of a dimension that nothing but ones stands before are in place.
+    SmallVector<int64_t> whole = getWhole(transfer.piece, cuts);
+    bool inPlace =
+        chunks.isDense() && cuts.size() == 1 &&
+        llvm::all_of(ArrayRef(transfer.piece).take_front(cuts[0].dim),
+                     [](int64_t size) { return size == 1; });
+    View joined;
+    if (inPlace) {
+      joined = *chunks.reshape(whole);
+    } else {
+      joined = ArrayRef<int64_t>(whole) == type.getShape()
+                   ? allocateFor(result)
+                   : allocate(whole, type.getElementType());
+      copy(chunks, splitCuts(joined, cuts), op);
+    }
+    return joined.takeFront(type.getShape());
+  };
+
+  auto send = [&](const View &from, const View &to) {
+    std::optional<step::Reduction> reduction;
+    if (info.step.kind == CollectiveKind::AllReduce ||
+        info.step.kind == CollectiveKind::ReduceScatter)
+      reduction = toStep(info.sharding.kind);
+    SmallVector<int64_t> permutation;
+    if (info.step.kind == CollectiveKind::CollectivePermute) {
+      SmallVector<int64_t> sources =
+          getPermuteSources(*mesh, info.sharding, info.step.result);
+      SmallVector<int64_t> group = getGroups(*mesh, info.step.axes).front();
+      for (int64_t device : group)
+        permutation.push_back(llvm::find(group, sources[device]) -
+                              group.begin());
+    }
+    return exchange(toStep(info.step.kind), getGroupAxes(info.step), from, to,
+                    reduction, permutation);
+  };
+
+  if (transfers.size() == 1) {
+    const Transfer &transfer = transfers.front();
+    Value result = op->getResult(0);
+    View from = getDense(split(0), op);
+    bool inPlace = info.step.kind == CollectiveKind::AllReduce &&
+                   !outputStorage.count(result) &&
+                   mayOverwrite(op->getOperand(0), op);
+    View to = inPlace ? from
+              : transfer.in.empty()
+                  ? allocateFor(result)
+                  : allocate(getChunks(transfer.piece, transfer.order.empty()
+                                                           ? transfer.in
+                                                           : transfer.out),
+                             from.element);
+    views[result] = join(0, send(from, to));
+    return;
+  }
+
+  // Chunk by chunk, the chunks of all tensors one behind the other.
+  int64_t length = 0, out = 1, in = 1;
+  SmallVector<int64_t> offsets;
+  for (const Transfer &transfer : transfers) {
+    offsets.push_back(length);
+    length += ShapedType::getNumElements(transfer.piece);
+  }
+  for (const Cut &cut : transfers.front().out)
+    out *= cut.pieces;
+  for (const Cut &cut : transfers.front().in)
+    in *= cut.pieces;
+  Type element = getView(op->getOperand(0)).element;
+  View from = allocate({out * length}, element);
+  for (auto [i, transfer] : llvm::enumerate(transfers))
+    copy(split(i),
+         getTenant(from, offsets[i], length,
+                   getChunks(transfer.piece, transfer.out),
+                   transfer.out.size()),
+         op);
+  View to = send(from, info.step.kind == CollectiveKind::AllReduce
+                           ? from
+                           : allocate({in * length}, element));
+  for (auto [i, transfer] : llvm::enumerate(transfers)) {
+    // As they were sent: the cuts of an all-to-all in the order of `out`.
+    ArrayRef<Cut> cuts = transfer.order.empty() ? transfer.in : transfer.out;
+    views[op->getResult(i)] =
+        join(i, getTenant(to, offsets[i], length,
+                          getChunks(transfer.piece, cuts), cuts.size()));
   }
 }
 
 void ProgramLowering::lowerShift(ShiftOp op) {
-  std::optional<unsigned> axis =
-      mesh ? mesh->find(op.getAxis()) : std::optional<unsigned>();
-  if (!axis)
-    return void(fail(op, ErrorCode::UnknownAxis)
-                << "the mesh has no axis \"" << op.getAxis() << "\"");
-  int64_t size = mesh->axes[*axis].size, by = op.getBy();
+  if (!mesh || op.getMesh() != mesh->name)
+    return void(fail(op, ErrorCode::UnknownMesh)
+                << "the program does not run on mesh @" << op.getMesh());
+  AxisList axes = resolveAxes(op.getAxes().getAxes(), *mesh);
+  int64_t size = getSize(axes), by = op.getBy();
   SmallVector<int64_t> permutation;
   for (int64_t place = 0; place < size; ++place) {
     int64_t from = place - by;
@@ -234,8 +330,8 @@ void ProgramLowering::lowerShift(ShiftOp op) {
       from = (from % size + size) % size;
     permutation.push_back(from >= 0 && from < size ? from : -1);
   }
-  views[op.getResult()] = exchange(
-      step::CollectiveKind::CollectivePermute, AxisRef::full(*mesh, *axis),
-      getDense(getView(op.getInput()), op), allocateFor(op.getResult()),
-      std::nullopt, permutation);
+  views[op.getResult()] =
+      exchange(step::CollectiveKind::CollectivePermute, axes,
+               getDense(getView(op.getInput()), op),
+               allocateFor(op.getResult()), std::nullopt, permutation);
 }

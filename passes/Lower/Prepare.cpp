@@ -75,22 +75,24 @@ static LogicalResult remember(Operation *op, const Mesh *mesh,
                               LocalInfos &infos) {
   if (!isa<CollectiveOpInterface, MaskOp>(op))
     return success();
-  RankedTensorType type = typeOf(op->getOperand(0));
-  auto local = dyn_cast_if_present<LocalAttr>(type.getEncoding());
-  if (!local || !mesh)
-    return op->emitError() << prefix(ErrorCode::NotLocal) << op->getName()
-                           << " is on a whole tensor: run tp-localize first";
-  auto resolved = local.getSharding().resolve(*mesh, type.getRank());
-  LocalInfo info;
-  info.sharding = std::get<TensorSharding>(resolved).getLayout();
-  info.global.assign(local.getGlobal().begin(), local.getGlobal().end());
-  if (auto collective = dyn_cast<CollectiveOpInterface>(op))
-    info.step = getStep(collective, *mesh);
-  if (auto partial = dyn_cast<ToPartialOp>(op))
-    info.sharding.kind = partial.getOutSharding().getKind();
-  else if (auto collective = dyn_cast<CollectiveOpInterface>(op))
-    info.sharding.kind = collective.getInSharding().getKind();
-  infos[op] = std::move(info);
+  for (auto [part, operand] : llvm::enumerate(op->getOperands())) {
+    RankedTensorType type = typeOf(operand);
+    auto local = dyn_cast_if_present<LocalAttr>(type.getEncoding());
+    if (!local || !mesh)
+      return op->emitError() << prefix(ErrorCode::NotLocal) << op->getName()
+                             << " is on a whole tensor: run tp-localize first";
+    auto resolved = local.getSharding().resolve(*mesh, type.getRank());
+    LocalInfo info;
+    info.sharding = std::get<TensorSharding>(resolved).getLayout();
+    info.global.assign(local.getGlobal().begin(), local.getGlobal().end());
+    if (auto collective = dyn_cast<CollectiveOpInterface>(op)) {
+      info.step = getStep(collective, *mesh, part);
+      info.sharding.kind = isa<ToPartialOp>(op)
+                               ? collective.getPartOutSharding(part).getKind()
+                               : collective.getPartInSharding(part).getKind();
+    }
+    infos[op].push_back(std::move(info));
+  }
   return success();
 }
 

@@ -14,13 +14,14 @@
 
 namespace tp {
 
-/// What the types' encodings said about an op.
+/// What the types' encodings said about an op, or one part of it.
 struct LocalInfo {
   ReshardStep step;        ///< Of a collective.
   TensorSharding sharding; ///< Of the input.
   llvm::SmallVector<int64_t> global;
 };
-using LocalInfos = llvm::DenseMap<mlir::Operation *, LocalInfo>;
+using LocalInfos =
+    llvm::DenseMap<mlir::Operation *, llvm::SmallVector<LocalInfo, 1>>;
 
 /// Takes the encodings off, inlines manual regions, decomposes, and brings
 /// reductions and contractions into their basic forms: a reduction is over the

@@ -233,7 +233,7 @@ Value ProgramLowering::RowsBuilder::emitLookup(GatherOp op) {
 
 /// The element where it is one of the whole tensor, else the op's value.
 Value ProgramLowering::RowsBuilder::emitMask(MaskOp op) {
-  const LocalInfo &info = lowering.infos.find(op)->second;
+  const LocalInfo &info = lowering.infos.find(op)->second.front();
   Value isReal;
   for (int64_t dim : op.getDims()) {
     const AxisList &axes = info.sharding.dims[dim].axes;
@@ -290,7 +290,7 @@ static TypedAttr getIdentity(Builder &builder, Type element, ReduceKind kind) {
 /// axes that no dimension had, the first device does; along those that cut one,
 /// each does for its block.
 Value ProgramLowering::RowsBuilder::emitPartial(ToPartialOp op) {
-  const LocalInfo &info = lowering.infos.find(op)->second;
+  const LocalInfo &info = lowering.infos.find(op)->second.front();
   View input = lowering.getView(op.getInput());
   Value contributes;
   auto require = [&](Value condition) {
@@ -350,7 +350,7 @@ void ProgramLowering::RowsBuilder::emit(Operation *op) {
   }
   if (auto slice = dyn_cast<AllSliceOp>(op)) {
     // Every block is full: what is cut unevenly has been padded before.
-    const LocalInfo &info = lowering.infos.find(op)->second;
+    const LocalInfo &info = lowering.infos.find(op)->second.front();
     SmallVector<int64_t> padded(typeOf(result).getShape());
     for (auto [dim, axes] : llvm::enumerate(info.step.dimAxes))
       padded[dim] *= getSize(axes);

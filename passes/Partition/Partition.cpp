@@ -4,6 +4,7 @@
 // Chooses what every op computes on every device, and writes the reshards.
 
 #include "Problem.h"
+#include "Splices.h"
 
 #include "tpopt/Cost/ProgramCost.h"
 #include "tpopt/Dialect/TP/TP.h"
@@ -167,8 +168,10 @@ public:
   LogicalResult run() {
     if (failed(checkOps()))
       return failure();
+    spliceWhereCut();
     decomposeWhereCheaper();
     choose();
+    takeSplicesApart(function, table);
     return success();
   }
 
@@ -249,6 +252,17 @@ private:
         cost < best ? substitute.accept() : substitute.reject();
       best = std::min(best, cost);
     }
+  }
+
+  /// Slices, pads and concatenations along a dimension that is cut.
+  void spliceWhereCut() {
+    SmallVector<Operation *> ops;
+    function->walk<WalkOrder::PreOrder>([&](Operation *op) {
+      if (isa<SliceOp, PadOp, ConcatOp>(op) && hasCutWholeFactor(op, table))
+        ops.push_back(op);
+      return isa<ManualOp>(op) ? WalkResult::skip() : WalkResult::advance();
+    });
+    makeSplices(ops, table);
   }
 
   /// All ops of the function, but for the bodies of manual regions.

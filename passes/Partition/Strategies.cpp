@@ -274,10 +274,33 @@ private:
       result.kind = kind.value_or(ReduceKind::Sum);
       strategy.tensors.push_back(result.getLayout());
     }
-    strategy.cost = getCost(strategy, unreduced);
+    std::optional<double> exchanges = getExchangeCost(strategy);
+    if (!exchanges)
+      return;
+    strategy.cost = getCost(strategy, unreduced) + *exchanges;
     // Several bases may be near.
     if (seen.insert(lists).second)
       found.push_back(std::move(strategy));
+  }
+
+  /// What the op sends by itself; none if that is no way to go.
+  std::optional<double> getExchangeCost(const Strategy &strategy) {
+    auto exchanging = dyn_cast_if_present<ExchangeOpInterface>(op);
+    if (!exchanging)
+      return 0;
+    auto exchanges = exchanging.getExchanges(strategy.tensors);
+    if (!exchanges)
+      return std::nullopt;
+    auto type = cast<RankedTensorType>(op->getOperand(0).getType());
+    double tensorBytes = getVolume(type.getShape()) * getElementBytes(type);
+    double sum = 0;
+    for (const Exchange &exchange : *exchanges)
+      sum += cost.getTransfer(exchange.axes,
+                              getWireElements(exchange.kind,
+                                              getSize(exchange.axes),
+                                              exchange.bytes)) +
+             cost.getLaunchPenalty(tensorBytes);
+    return sum;
   }
 
   double getCost(const Strategy &strategy, ArrayRef<AxisRef> unreduced) {

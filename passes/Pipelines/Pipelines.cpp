@@ -46,6 +46,11 @@ static void addStage(OpPassManager &manager, Stage stage,
     return;
   case Stage::Collectives:
     manager.addPass(createPlanCollectivesPass({options.machine}));
+    {
+      CombineCollectivesPassOptions combine;
+      combine.machine = options.machine;
+      manager.addPass(createCombineCollectivesPass(combine));
+    }
     if (verifies) {
       manager.addPass(createVerifyShardingsPass({options.reportVerification}));
       manager.addPass(

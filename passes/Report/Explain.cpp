@@ -64,7 +64,8 @@ public:
       add(arg);
     function->walk<WalkOrder::PreOrder>([&](Operation *op) {
       if (std::optional<Launch> launch = getLaunch(op, table)) {
-        launches[launch->source].push_back(*launch);
+        for (Value source : launch->sources)
+          launches[source].push_back(*launch);
         return;
       }
       if (isa<CollectiveOpInterface, MaskOp>(op))

@@ -10,8 +10,6 @@
 #include "tpopt/Program/ShardingTable.h"
 #include "tpopt/Support/Random.h"
 
-#include <numeric>
-
 using namespace mlir;
 using namespace tp;
 using namespace tp::spmd;
@@ -30,7 +28,8 @@ uint64_t tp::digestOpAlone(Operation *op) {
   for (NamedAttribute attribute : op->getDiscardableAttrs()) {
     StringRef name = attribute.getName();
     if (name == kShardingsAttr || name == kReasonAttr ||
-        name == kRequestedAttr || name == kGlobalOpAttr)
+        name == kRequestedAttr || name == kGlobalOpAttr ||
+        name == kGlobalResultsAttr)
       continue;
     digest = mix(digest, attribute.getName().getAsOpaquePointer());
     digest = mix(digest, attribute.getValue().getAsOpaquePointer());
@@ -58,10 +57,15 @@ SmallVector<unsigned, 1> ProgramDigest::flatten(Operation *op,
   }
   // On block arguments, so that the program itself gets no new uses.
   Block block;
+  // A value that is two operands stays one: meanings may depend on that.
   SmallVector<Value> arguments;
   llvm::DenseMap<Value, unsigned> numbers;
   for (auto [operand, number] : llvm::zip_equal(op->getOperands(), operands)) {
-    arguments.push_back(block.addArgument(operand.getType(), operand.getLoc()));
+    const auto *first = llvm::find(operands, number);
+    arguments.push_back(
+        size_t(first - operands.begin()) < arguments.size()
+            ? arguments[first - operands.begin()]
+            : block.addArgument(operand.getType(), operand.getLoc()));
     numbers[arguments.back()] = number;
   }
   OpBuilder builder(op->getContext());
@@ -84,15 +88,14 @@ SmallVector<unsigned, 1> ProgramDigest::flatten(Operation *op,
 }
 
 /// The parts of an op that decomposes, once for all equal ops.
-const ProgramDigest::Recipe &ProgramDigest::getRecipe(Operation *op) {
+const ProgramDigest::Recipe &
+ProgramDigest::getRecipe(Operation *op, ArrayRef<unsigned> operands) {
   uint64_t key = digestOpAlone(op);
-  for (Type type : op->getOperandTypes())
-    key = mix(key, type.getAsOpaquePointer());
+  for (auto [type, number] : llvm::zip_equal(op->getOperandTypes(), operands))
+    key = mix(mix(key, type.getAsOpaquePointer()), uint64_t(number));
   auto [entry, isNew] = recipes.try_emplace(key);
   Recipe &recipe = entry->second;
   if (isNew) {
-    SmallVector<unsigned> operands(op->getNumOperands());
-    std::iota(operands.begin(), operands.end(), 0);
     recipe.numValues = operands.size();
     recipe.results = flatten(op, operands, recipe);
   }
@@ -102,16 +105,21 @@ const ProgramDigest::Recipe &ProgramDigest::getRecipe(Operation *op) {
 void ProgramDigest::digestOp(Operation *op, Digests &digests, uint64_t place,
                              Visitor visit) {
   if (isa<CollectiveOpInterface, ReshardOp, ConstraintOp, BarrierOp>(op)) {
-    digests[op->getResult(0)] = digests.lookup(op->getOperand(0));
+    for (auto [operand, result] :
+         llvm::zip_equal(op->getOperands(), op->getResults()))
+      digests[result] = digests.lookup(operand);
     return;
   }
   if (op->getNumResults() == 0)
     return;
   if (decomposes(op)) {
-    const Recipe &recipe = getRecipe(op);
     SmallVector<uint64_t, 32> values;
-    for (Value operand : op->getOperands())
+    SmallVector<unsigned> operands;
+    for (Value operand : op->getOperands()) {
       values.push_back(digests.lookup(operand));
+      operands.push_back(llvm::find(values, values.back()) - values.begin());
+    }
+    const Recipe &recipe = getRecipe(op, operands);
     for (const Recipe::Part &part : recipe.parts) {
       uint64_t digest = part.alone;
       for (unsigned operand : part.operands)

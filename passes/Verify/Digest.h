@@ -74,7 +74,9 @@ private:
     unsigned numValues = 0;
   };
 
-  const Recipe &getRecipe(mlir::Operation *op);
+  /// `operands` numbers the op's operands; equal values have one number.
+  const Recipe &getRecipe(mlir::Operation *op,
+                          llvm::ArrayRef<unsigned> operands);
   /// Appends the parts of `op`, whose operands are the given numbers, and
   /// returns those of its results.
   static llvm::SmallVector<unsigned, 1>

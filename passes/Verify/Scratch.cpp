@@ -99,12 +99,17 @@ ShardingRule ScratchBuilder::getRule() {
     return ruled.getShardingRule();
   RuleBuilder rule(op->getNumOperands(), op->getNumResults());
   bool isCollective = isa<CollectiveOpInterface>(op);
-  unsigned tensors = op->getNumOperands() + op->getNumResults();
-  for (unsigned t = 0; t < tensors; ++t)
+  unsigned operands = op->getNumOperands(), count = 0;
+  SmallVector<unsigned> first; // factor of every tensor
+  for (unsigned t = 0; t < operands + op->getNumResults(); ++t) {
+    bool isPart = isCollective && t >= operands;
+    first.push_back(isPart ? first[t - operands] : count);
     for (auto [dim, size] :
          llvm::enumerate(typeOf(getWholeTensor(t)).getShape()))
       rule.addDim(t,
-                  t > 0 && isCollective ? unsigned(dim) : rule.addFactor(size));
+                  isPart ? first.back() + unsigned(dim) : rule.addFactor(size));
+    count += isPart ? 0 : typeOf(getWholeTensor(t)).getRank();
+  }
   return rule.build();
 }
 
@@ -168,6 +173,12 @@ bool ScratchBuilder::indexesAlong(const ShardingRule &rule, unsigned factor) {
   return false;
 }
 
+static bool isExchanged(const ShardingRule &rule, ArrayRef<unsigned> factors) {
+  return llvm::any_of(factors, [&](unsigned factor) {
+    return rule.factors[factor].kind == FactorKind::Exchanged;
+  });
+}
+
 void ScratchBuilder::chooseMesh(const ShardingRule &rule) {
   auto pin = [&](ArrayRef<AxisRef> axes) {
     for (const AxisRef &axis : axes)
@@ -180,10 +191,11 @@ void ScratchBuilder::chooseMesh(const ShardingRule &rule) {
   for (unsigned t = 0; t < rule.getNumTensors(); ++t) {
     TensorSharding sharding = getLocalSharding(typeOf(getLocalTensor(t)), mesh);
     meshShrinker.use(sharding);
-    // Several factors to one dimension: their sizes hang together.
+    // Several factors to one dimension: their sizes hang together. What an op
+    // exchanges is counted in elements and places.
     for (auto [dim, factors] :
          llvm::zip_equal(sharding.dims, rule.getTensor(t)))
-      if (factors.size() > 1)
+      if (factors.size() > 1 || isExchanged(rule, factors))
         pin(dim.axes);
   }
   for (Operation *op : segment.local) {
@@ -216,6 +228,7 @@ void ScratchBuilder::chooseShapes(const ShardingRule &rule) {
     SmallVector<ExtentCut> cuts;
     bool keep =
         !sizes.extents || segment.whole->getNumRegions() > 0 ||
+        factor.kind == FactorKind::Exchanged ||
         (factor.kind == FactorKind::Whole && (!sizes.whole || keepsOffsets));
     for (unsigned t = 0; t < rule.getNumTensors(); ++t) {
       TensorSharding sharding =
@@ -247,7 +260,8 @@ void ScratchBuilder::chooseShapes(const ShardingRule &rule) {
       int64_t extent = factors.empty() ? size : 1;
       for (unsigned factor : factors)
         extent *= extents[factor];
-      shape.push_back(extent);
+      // Such a factor has other sizes in other tensors.
+      shape.push_back(isExchanged(rule, factors) ? size : extent);
     }
     localShapes[getLocalTensor(t)] = shape;
     shapes.push_back(std::move(shape));
@@ -266,7 +280,8 @@ RankedTensorType ScratchBuilder::shrink(RankedTensorType type,
 }
 
 /// The new whole shape of a helper value: that of an operand or of a result of
-/// the segment that lies as it does.
+/// the segment that lies as it does. Where an op exchanges, helpers are parts
+/// of its result along dimensions that keep their sizes.
 std::optional<Shape> ScratchBuilder::inferShape(Operation *op,
                                                 RankedTensorType type) {
   Shape old(Program::getWholeType(type).getShape());
@@ -288,7 +303,16 @@ std::optional<Shape> ScratchBuilder::inferShape(Operation *op,
       return std::nullopt;
     found = shapes[t];
   }
-  return found;
+  RankedTensorType result = typeOf(segment.results.front());
+  if (found || !isa<ExchangeOpInterface>(segment.whole) ||
+      result.getRank() != type.getRank())
+    return found;
+  Shape whole(Program::getWholeType(result).getShape());
+  const Shape &small = localShapes.find(segment.results.front())->second;
+  for (auto [size, before, after] : llvm::zip_equal(old, whole, small))
+    if (size == before)
+      size = after;
+  return old;
 }
 
 /// A copy of `op` with results of other types, without the attributes that

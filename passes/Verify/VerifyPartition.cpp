@@ -50,6 +50,7 @@ public:
 private:
   LogicalResult verifyRegion(Region &whole, Region &part);
   LogicalResult verifySignature();
+  SmallVector<Value> getResults(const Segment &segment, unsigned count);
   LogicalResult verifyStructure(Operation *whole, Operation *part);
   LogicalResult verifySegment(Segment &segment);
   LogicalResult writeReproducer(Operation *op, const CheckResult &result);
@@ -174,20 +175,41 @@ LogicalResult FunctionVerifier::verifyRegion(Region &whole, Region &part) {
       found = bool(tag);
     }
     Operation *last = segment.local.back();
-    if (last->getNumResults() != op.getNumResults())
-      return emitMismatch(last)
-             << "has " << last->getNumResults() << " results, the global op "
-             << op.getNumResults();
+    segment.results = getResults(segment, op.getNumResults());
+    if (segment.results.size() != op.getNumResults() ||
+        llvm::is_contained(segment.results, Value()))
+      return emitMismatch(last) << "has not the " << op.getNumResults()
+                                << " results of the global " << op.getName();
     bool isStructural = isa<CallOpInterface>(op) ||
                         (op.getNumRegions() > 0 && !isa<ManualOp>(op));
     if (isStructural ? failed(verifyStructure(&op, last))
                      : failed(verifySegment(segment)))
       return failure();
-    for (auto [from, to] : llvm::zip_equal(op.getResults(), last->getResults()))
+    for (auto [from, to] : llvm::zip_equal(op.getResults(), segment.results))
       if (failed(relate(last, from, to)))
         return failure();
   }
   return success();
+}
+
+/// The values that stand for the global op's results: those of the last op, if
+/// it does not say otherwise.
+SmallVector<Value> FunctionVerifier::getResults(const Segment &segment,
+                                                unsigned count) {
+  auto getPlaces = [](Operation *op) {
+    return op->getAttrOfType<DenseI64ArrayAttr>(kGlobalResultsAttr);
+  };
+  Operation *last = segment.local.back();
+  if (!getPlaces(last))
+    return llvm::to_vector_of<Value>(last->getResults());
+  SmallVector<Value> results(count);
+  for (Operation *op : segment.local)
+    if (DenseI64ArrayAttr places = getPlaces(op))
+      for (auto [place, value] :
+           llvm::zip(places.asArrayRef(), op->getResults()))
+        if (place >= 0 && place < int64_t(count))
+          results[place] = value;
+  return results;
 }
 
 /// The local ops read each other and what stands for the operands, no more.
@@ -242,7 +264,6 @@ LogicalResult FunctionVerifier::verifySegment(Segment &segment) {
     segment.zeroPadded.push_back(isZeroPadded(part));
   }
   Operation *last = segment.local.back();
-  segment.results = llvm::to_vector_of<Value>(last->getResults());
   if (failed(verifyReads(segment)))
     return failure();
   for (auto [from, to] :
@@ -365,7 +386,10 @@ private:
 
 void VerifyPartition::dropCertificate(func::FuncOp global, func::FuncOp local) {
   global.erase();
-  local.walk([](Operation *op) { op->removeAttr(kGlobalOpAttr); });
+  local.walk([](Operation *op) {
+    op->removeAttr(kGlobalOpAttr);
+    op->removeAttr(kGlobalResultsAttr);
+  });
 }
 
 LogicalResult VerifyPartition::verifyModule() {

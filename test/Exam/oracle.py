@@ -243,7 +243,8 @@ def alone(graph, shape, outer, block):
 
 # -- schemes: a graph and what it may send -------------------------------------
 #
-# A row is (kind, axes, payload of all launches, launches).
+# A row is (kind, axes, payload of all launches, launches). What does not wait
+# for each other is one launch: all weights that are gathered, all gradients.
 
 H, HEADS, F = 48, 24, 192  # divisible by all sizes
 W_ATTENTION, W_MLP = 4 * H * H, 2 * H * F
@@ -253,14 +254,14 @@ W = W_ATTENTION + W_MLP
 def megatron_mlp(t, d):
     g = Graph(d=d, t=t)
     alone(g, (2 * d, 24, H), ("d", "", ""), MLP(g, H, F, ("", "t"), ("t", "")))
-    return g, [("AR", "t", 2 * 48 * H, 2), ("AR", "d", W_MLP // t, 2)]
+    return g, [("AR", "t", 2 * 48 * H, 1), ("AR", "d", W_MLP // t, 1)]
 
 
 def megatron_attention(t, d):
     g = Graph(d=d, t=t)
     alone(g, (2 * d, 24, H), ("d", "", ""),
           Attention(g, H, HEADS, H // HEADS, ("", "t", ""), ("t", "", "")))
-    return g, [("AR", "t", 2 * 48 * H, 2), ("AR", "d", W_ATTENTION // t, 4)]
+    return g, [("AR", "t", 2 * 48 * H, 1), ("AR", "d", W_ATTENTION // t, 1)]
 
 
 TENSOR = ((("", "t", ""), ("t", "", "")), (("", "t"), ("t", "")))
@@ -269,21 +270,21 @@ TENSOR = ((("", "t", ""), ("t", "", "")), (("", "t"), ("t", "")))
 def tensor_parallel(t, d):
     g = Graph(d=d, t=t)
     layer(g, (2 * d, 24, H), HEADS, F, ("d", "", ""), *TENSOR, ("",))
-    return g, [("AR", "t", 4 * 48 * H, 4), ("AR", "d", W // t + 2 * H, 8)]
+    return g, [("AR", "t", 4 * 48 * H, 4), ("AR", "d", W // t + 2 * H, 1)]
 
 
 def sequence_parallel(t, d):
     g = Graph(d=d, t=t)
     layer(g, (2 * d, 24, H), HEADS, F, ("d", "t", ""), *TENSOR, ("",))
     return g, [("AG", "t", 4 * 48 * H, 4), ("RS", "t", 4 * 48 * H, 4),
-               ("AR", "t", 2 * H, 2), ("AR", "d", W // t + 2 * H, 8)]
+               ("AR", "t", 2 * H, 1), ("AR", "d", W // t + 2 * H, 1)]
 
 
 def fsdp(d):
     g = Graph(d=d)
     layer(g, (8 * d, 48, H), HEADS, F, ("d", "", ""),
           (("d", "", ""), ("d", "", "")), (("d", ""), ("d", "")), ("d",))
-    return g, [("AG", "d", W + 2 * H, 8), ("RS", "d", W + 2 * H, 8)]
+    return g, [("AG", "d", W + 2 * H, 1), ("RS", "d", W + 2 * H, 1)]
 
 
 def two_dimensional(t, d):
@@ -292,8 +293,8 @@ def two_dimensional(t, d):
           (("d", "t", ""), ("t", "", "d")), (("d", "t"), ("t", "d")), ("t",))
     tokens = 3 * 24
     return g, [("AG", "t", 4 * tokens * H, 4), ("RS", "t", 4 * tokens * H, 4),
-               ("AG", "d", W // t, 6), ("RS", "d", W // t, 6),
-               ("AR", "t", 2 * 2 * tokens, 4), ("AR", "d", 2 * H // t, 2)]
+               ("AG", "d", W // t, 1), ("RS", "d", W // t, 1),
+               ("AR", "t", 2 * 2 * tokens, 4), ("AR", "d", 2 * H // t, 1)]
 
 
 def experts(e):
@@ -360,7 +361,7 @@ def vocabulary(t):
     dlogits = g.binary("sub", p, select(one, zero))
     g.result(g.einsum("tv,hv->th", dlogits, w), ("", ""))
     g.result(g.einsum("th,tv->hv", x, dlogits), ("", "t"))
-    return g, [("AR", "t", 2 * tokens * H + 3 * tokens, 5)]
+    return g, [("AR", "t", 2 * tokens * H + 3 * tokens, 4)]
 
 
 def ulysses(c):
@@ -369,7 +370,7 @@ def ulysses(c):
     alone(g, (1, tokens, H), ("", "c", ""),
           Attention(g, H, HEADS, H // HEADS, ("", "", ""), ("", "", ""),
                     heads=("", "", "c", "")))
-    return g, [("A2A", "c", 8 * tokens * H // c, 8), ("AR", "c", W_ATTENTION, 4)]
+    return g, [("A2A", "c", 8 * tokens * H // c, 4), ("AR", "c", W_ATTENTION, 1)]
 
 
 def decode(s):

@@ -97,7 +97,7 @@ func.func @loops(%x: !x, %n: !i, %p: !b) -> (!x, !i) {
 func.func @ring(%x: tensor<8xf32>) -> tensor<8xf32> {
   %r = spmd.manual (%x) in [<@mesh, [{"x"}]>] out [<@mesh, [{"x"}]>] axes {"x"} {
   ^bb0(%a: tensor<2xf32>):
-    %b = spmd.shift %a along "x" by 1 wrap : tensor<2xf32>
+    %b = spmd.shift %a along @mesh {"x"} by 1 wrap : tensor<2xf32>
     spmd.return %b : tensor<2xf32>
   } : (tensor<8xf32>) -> tensor<8xf32>
   return %r : tensor<8xf32>
@@ -107,7 +107,7 @@ func.func @ring(%x: tensor<8xf32>) -> tensor<8xf32> {
 func.func @local_ring(%x: !r) -> !r {
   %r = spmd.manual (%x) in [<@mesh, [{"x"}]>] out [<@mesh, [{"x"}]>] axes {"x"} {
   ^bb0(%a: tensor<2xf32>):
-    %b = spmd.shift %a along "x" by 1 wrap : tensor<2xf32>
+    %b = spmd.shift %a along @mesh {"x"} by 1 wrap : tensor<2xf32>
     spmd.return %b : tensor<2xf32>
   } : (!r) -> !r
   return %r : !r

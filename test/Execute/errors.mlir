@@ -116,7 +116,7 @@ func.func @f(%x: !x) -> !x {
 spmd.mesh @mesh <["x"=2]>
 !x = tensor<2xf32, #spmd.local<@mesh, [{"x"}], global=[4]>>
 func.func @f(%x: !x) -> !x {
-  %0 = spmd.shift %x along "z" by 1 wrap : !x
+  %0 = spmd.shift %x along @mesh {"z"} by 1 wrap : !x
   return %0 : !x
 }
 //--- reshard.mlir

@@ -67,10 +67,11 @@ static void addManual(Author &author) {
                             local)
                     ->getResult(0);
       else if (isEven)
-        value = ShiftOp::create(
-            builder, author.loc, local, value, author.mesh.axes[axis.axis].name,
-            author.random.draw(-3, 3),
-            author.random.pick<StringRef>({"wrap", "fill"}));
+        value =
+            ShiftOp::create(builder, author.loc, local, value, author.mesh.name,
+                            toAttr(builder.getContext(), author.mesh, axis),
+                            author.random.draw(-3, 3),
+                            author.random.pick<StringRef>({"wrap", "fill"}));
       else
         value = author.create("tp.neg", value, local)->getResult(0);
     }

@@ -136,6 +136,43 @@ void addConcat(Author &author) {
                               parts, dim));
 }
 
+/// Pieces of values that agree in all dimensions but one, and of scalars.
+void addSplice(Author &author) {
+  Value first = author.pick(Elements::Any, /*minRank=*/1);
+  Shape result(Author::shapeOf(first));
+  int64_t dim = author.random.draw(0, result.size() - 1);
+  if (llvm::is_contained(result, 0))
+    return;
+  SmallVector<Value> inputs;
+  Shape starts, sizes;
+  auto addPiece = [&](Value input) {
+    ArrayRef<int64_t> shape = Author::shapeOf(input);
+    bool isScalar = shape.empty();
+    inputs.push_back(input);
+    starts.push_back(isScalar ? 0 : author.random.draw(0, shape[dim] - 1));
+    sizes.push_back(
+        author.random.draw(1, isScalar ? 3 : shape[dim] - starts.back()));
+  };
+  if (author.random.percent(30))
+    addPiece(author.get({}, Author::elementOf(first)));
+  addPiece(first);
+  for (int64_t i = author.random.draw(0, 2); i > 0; --i) {
+    Shape part = result;
+    part[dim] = author.random.draw(1, 12);
+    addPiece(author.random.percent(50)
+                 ? first
+                 : author.get(part, Author::elementOf(first)));
+  }
+  if (author.random.percent(30))
+    addPiece(author.get({}, Author::elementOf(first)));
+  result[dim] = 0;
+  for (int64_t size : sizes)
+    result[dim] += size;
+  author.add(SpliceOp::create(author.builder, author.loc,
+                              author.type(result, Author::elementOf(first)),
+                              inputs, dim, starts, sizes));
+}
+
 void addPad(Author &author) {
   Value x = author.pick(Elements::Any);
   Shape low, result;
@@ -161,5 +198,6 @@ void tp::fuzz::addMovements(Generators &generators) {
   generators["tp.reshape"] = addReshape;
   generators["tp.slice"] = addSlice;
   generators["tp.concat"] = addConcat;
+  generators["tp.splice"] = addSplice;
   generators["tp.pad"] = addPad;
 }

@@ -10,7 +10,7 @@ func.func @main(%a: tensor<4x6xf32>) -> tensor<4x6xf32> {
     %f = tp.convert %i : tensor<i32> -> tensor<f32>
     %c = tp.broadcast %f dims = [] : tensor<f32> -> tensor<2x2xf32>
     %d = tp.add %b, %c : tensor<2x2xf32>
-    %e = spmd.shift %d along "x" by 1 wrap : tensor<2x2xf32>
+    %e = spmd.shift %d along @mesh {"x"} by 1 wrap : tensor<2x2xf32>
     spmd.return %e : tensor<2x2xf32>
   } : (tensor<4x6xf32>) -> tensor<4x6xf32>
   %1 = tp.neg %0 : tensor<4x6xf32>

@@ -30,3 +30,13 @@ func.func @free_axis(%x: tensor<8xf32> {spmd.sharding = #spmd.sharding<@mesh, [{
   } : (tensor<8xf32>) -> tensor<8xf32>
   return
 }
+
+// -----
+
+// A splice that brings every second row of 16 devices together.
+spmd.mesh @mesh <["x"=16]>
+func.func @f(%x: tensor<32xf32> {spmd.sharding = #spmd.sharding<@mesh, [{"x"}]>}) -> (tensor<16xf32> {spmd.sharding = #spmd.sharding<@mesh, [{"x"}]>}) {
+  // expected-error @below {{[TP0405] needs rows from more than 8 other devices each: cut dimension 0 along fewer axes, or gather it}}
+  %0 = tp.splice %x dim = 0 starts = [0] sizes = [16] {spmd.shardings = [#spmd.sharding<@mesh, [{"x"}]>]} : (tensor<32xf32>) -> tensor<16xf32>
+  return %0 : tensor<16xf32>
+}

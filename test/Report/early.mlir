@@ -39,6 +39,6 @@ spmd.mesh @mesh <["x"=4]>
 
 func.func @shift(%a: tensor<1xf32, #spmd.local<@mesh, [{"x"}], global=[4]>>) {
   // expected-error @below {{[TP0202] mesh @mesh has no axis "y"}}
-  %0 = spmd.shift %a along "y" by 1 wrap : tensor<1xf32, #spmd.local<@mesh, [{"x"}], global=[4]>>
+  %0 = spmd.shift %a along @mesh {"y"} by 1 wrap : tensor<1xf32, #spmd.local<@mesh, [{"x"}], global=[4]>>
   return
 }

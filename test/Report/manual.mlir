@@ -34,7 +34,7 @@ func.func @main(%a: tensor<32xf32> {tp.name = "a", spmd.sharding = #spmd.shardin
     -> (tensor<32xf32> {spmd.sharding = #spmd.sharding<@mesh, [{"x"}]>}) {
   %0 = spmd.manual (%a) in [<@mesh, [{"x"}]>] out [<@mesh, [{"x"}]>] axes {"x"} {
   ^bb0(%b: tensor<8xf32>):
-    %c = spmd.shift %b along "x" by 1 wrap : tensor<8xf32>
+    %c = spmd.shift %b along @mesh {"x"} by 1 wrap : tensor<8xf32>
     spmd.return %c : tensor<8xf32>
   } {spmd.shardings = [#spmd.sharding<@mesh, [{"x"}]>]} : (tensor<32xf32>) -> tensor<32xf32>
   %1 = spmd.to_partial %q {"x"} in <@mesh, [{}]> out <@mesh, [{}], unreduced={"x"}> : tensor<8xf32> -> tensor<8xf32>

@@ -110,6 +110,8 @@ public:
   /// Whether padded elements count as work. Without a machine they do not: who
   /// cuts 3 heads over 2 devices wants that, not a gather that evens it out.
   bool countsPadding() const;
+  /// What it costs to send `bytes` per device in one launch along `axes`.
+  double getTransfer(llvm::ArrayRef<AxisRef> axes, double bytes) const;
   /// What one launch on a tensor of `tensorBytes` costs on top of what it
   /// sends, so that plans of equal bytes go to the one with fewer launches. In
   /// proportion to the tensor: a constant would be lost among large ones and

@@ -71,6 +71,8 @@ struct Launch {
   int64_t wireBytes = 0; ///< What a device sends on a ring, rounded up.
   /// The value that is sent, behind the collectives that sent it before.
   mlir::Value source;
+  /// The same of every part of a combined launch; `source` is the first.
+  llvm::SmallVector<mlir::Value, 1> sources;
 };
 
 /// None if `op` is no collective, or a free one.

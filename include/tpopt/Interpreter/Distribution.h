@@ -92,7 +92,7 @@ public:
   /// The device at place i along `axis` gets the buffer of place i - by. With
   /// `wrap` the axis is a ring, else devices without a sender get zeros.
   DeviceValues shift(llvm::ArrayRef<TensorValue> parts, const Mesh &mesh,
-                     AxisRef axis, int64_t by, bool wrap);
+                     llvm::ArrayRef<AxisRef> axes, int64_t by, bool wrap);
   /// The place of every device along `axes`.
   DeviceValues axisIndex(const Mesh &mesh, llvm::ArrayRef<AxisRef> axes,
                          mlir::RankedTensorType type);

@@ -18,9 +18,11 @@ namespace tp {
 
 /// The certificate of a partition. A global function names its local form; an
 /// op of the local form gives the number, in program order, of the global op
-/// whose results it has.
+/// whose results it has. Where several ops have them, it is the last one, and
+/// all say which of the global op's results their own are, -1 for none.
 inline constexpr llvm::StringLiteral kLocalFormAttr = "tp.local_form";
 inline constexpr llvm::StringLiteral kGlobalOpAttr = "tp.global_op";
+inline constexpr llvm::StringLiteral kGlobalResultsAttr = "tp.global_results";
 
 /// On modules, from verification to the report: how far the program has been
 /// verified, and the microseconds that took.

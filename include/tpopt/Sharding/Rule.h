@@ -18,13 +18,15 @@
 /// The text form is einsum notation: operands, `->`, results; a letter is a
 /// factor, `(hd)` is a dimension made of several factors, major first, `1` is
 /// a dimension without a factor, `...` stands for the same leading or trailing
-/// dimensions everywhere, and a `!` behind a letter marks a factor the op wants
-/// whole.
+/// dimensions everywhere, a `!` behind a letter marks a factor the op wants
+/// whole, and a `~` one along which the op itself sends what devices need of
+/// each other.
 ///
 ///     "...,...->..."           element-wise
 ///     "...d!,d->...d"          rms_norm: statistics over d
 ///     "b(hd)->bhd"             a reshape that splits heads
 ///     "vh,...->...h"           embedding: v is in no result, so it is reduced
+///     "...d~->...k!,...k!"     top_k: of each block first, then of those
 ///
 /// `!` never stops propagation. It tells Partition to price the ways out:
 /// gather the factor, move its axes to another factor, or decompose the op.
@@ -48,6 +50,10 @@ enum class FactorKind : uint8_t {
   Reduction,
   /// The op wants it whole.
   Whole,
+  /// The op's local form sends what devices need of each other, and its price
+  /// says so (see ExchangeOpInterface). Dimensions that have such a factor may
+  /// differ in size: each lies in blocks of its own.
+  Exchanged,
 };
 
 struct Factor {
@@ -105,7 +111,7 @@ public:
                      ReduceKind reduce = ReduceKind::Sum);
   /// The next dimension of `tensor`.
   void addDim(unsigned tensor, llvm::ArrayRef<unsigned> factors);
-  /// Factors in no result become Reductions here, unless they are Whole.
+  /// Factors in no result that pass through become Reductions here.
   ShardingRule build();
 
 private:

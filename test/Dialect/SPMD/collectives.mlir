@@ -28,3 +28,11 @@ func.func @moves(%0: tensor<8xf32>, %m: tensor<4x2xf32>) {
   %4 = spmd.collective_permute %0 in <@mesh, [{"x", "y"}]> out <@mesh, [{"y", "x"}]> : tensor<8xf32> -> tensor<8xf32>
   return
 }
+
+// Several collectives are one launch.
+// CHECK-LABEL: func.func @combined
+func.func @combined(%0: tensor<8xf32>, %m: tensor<4x2xf32>) {
+  // CHECK: spmd.combined all_reduce %{{.+}}, %{{.+}} in [<@mesh, [{}], unreduced={"x"}>, <@mesh, [{"y"}, {}], unreduced={"x"}>] out [<@mesh, [{}]>, <@mesh, [{"y"}, {}]>] : (tensor<8xf32>, tensor<4x2xf32>) -> (tensor<8xf32>, tensor<4x2xf32>)
+  %1:2 = spmd.combined all_reduce %0, %m in [<@mesh, [{}], unreduced={"x"}>, <@mesh, [{"y"}, {}], unreduced={"x"}>] out [<@mesh, [{}]>, <@mesh, [{"y"}, {}]>] : (tensor<8xf32>, tensor<4x2xf32>) -> (tensor<8xf32>, tensor<4x2xf32>)
+  return
+}

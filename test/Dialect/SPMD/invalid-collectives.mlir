@@ -440,3 +440,69 @@ func.func @f(%x: tensor<8xf32>) {
   %0 = spmd.to_partial %x {"y"} in <@mesh, [{}]> out <@mesh, [{}], unreduced={"x"}> : tensor<8xf32> -> tensor<8xf32>
   return
 }
+
+// -----
+
+// spmd.combined 1: it sends nothing
+spmd.mesh @mesh <["x"=2, "y"=2]>
+
+func.func @f(%x: tensor<8xf32>, %m: tensor<8x4xf32>) {
+  // expected-error @below {{'all_slice' is no collective that sends something}}
+  %0 = spmd.combined all_slice %x in [<@mesh, [{}]>] out [<@mesh, [{"x"}]>] : (tensor<8xf32>) -> tensor<8xf32>
+  return
+}
+
+// -----
+
+// spmd.combined 2: no sharding for a part
+spmd.mesh @mesh <["x"=2, "y"=2]>
+
+func.func @f(%x: tensor<8xf32>, %m: tensor<8x4xf32>) {
+  // expected-error @below {{has an input, and one result and one sharding of `in` and of `out` for each}}
+  %0:2 = spmd.combined all_gather %x, %x in [<@mesh, [{"x"}]>] out [<@mesh, [{}]>, <@mesh, [{}]>] : (tensor<8xf32>, tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>)
+  return
+}
+
+// -----
+
+// spmd.combined 3: a part is another collective
+spmd.mesh @mesh <["x"=2, "y"=2]>
+
+func.func @f(%x: tensor<8xf32>, %m: tensor<8x4xf32>) {
+  // expected-error @below {{[TP0210]}}
+  %0:2 = spmd.combined all_gather %x, %x in [<@mesh, [{"x"}]>, <@mesh, [{}]>] out [<@mesh, [{}]>, <@mesh, [{"x"}]>] : (tensor<8xf32>, tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>)
+  return
+}
+
+// -----
+
+// spmd.combined 4: two element types
+spmd.mesh @mesh <["x"=2, "y"=2]>
+
+func.func @f(%x: tensor<8xf32>, %i: tensor<8xi32>) {
+  // expected-error @below {{[TP0210] part 1 has another element type than part 0}}
+  %0:2 = spmd.combined all_gather %x, %i in [<@mesh, [{"x"}]>, <@mesh, [{"x"}]>] out [<@mesh, [{}]>, <@mesh, [{}]>] : (tensor<8xf32>, tensor<8xi32>) -> (tensor<8xf32>, tensor<8xi32>)
+  return
+}
+
+// -----
+
+// spmd.combined 4: two combinations
+spmd.mesh @mesh <["x"=2, "y"=2]>
+
+func.func @f(%x: tensor<8xf32>, %m: tensor<8x4xf32>) {
+  // expected-error @below {{[TP0210] part 1 has another combination than part 0}}
+  %0:2 = spmd.combined all_reduce %x, %x in [<@mesh, [{}], unreduced={"x"}>, <@mesh, [{}], unreduced=max{"x"}>] out [<@mesh, [{}]>, <@mesh, [{}]>] : (tensor<8xf32>, tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>)
+  return
+}
+
+// -----
+
+// spmd.combined 4: the axes in another order
+spmd.mesh @mesh <["x"=2, "y"=2]>
+
+func.func @f(%x: tensor<8xf32>, %m: tensor<8x4xf32>) {
+  // expected-error @below {{[TP0210] part 1 has other axes, or in another order, than part 0}}
+  %0:2 = spmd.combined all_gather %m, %m in [<@mesh, [{"x"}, {"y"}]>, <@mesh, [{"y"}, {"x"}]>] out [<@mesh, [{}, {}]>, <@mesh, [{}, {}]>] : (tensor<8x4xf32>, tensor<8x4xf32>) -> (tensor<8x4xf32>, tensor<8x4xf32>)
+  return
+}

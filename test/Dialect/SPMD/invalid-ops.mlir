@@ -308,7 +308,7 @@ func.func @f(%0: tensor<8x24xf32>) {
   %1 = spmd.manual (%0) in [<@mesh, [{"x"}, {}]>] out [<@mesh, [{"x"}, {}]>] axes {"x"} {
   ^bb0(%a: tensor<2x24xf32>):
     // expected-error @below {{mode is wrap or fill, not reflect}}
-    %i = spmd.shift %a along "x" by 1 reflect : tensor<2x24xf32>
+    %i = spmd.shift %a along @mesh {"x"} by 1 reflect : tensor<2x24xf32>
     spmd.return %a : tensor<2x24xf32>
   } : (tensor<8x24xf32>) -> tensor<8x24xf32>
   return
@@ -321,7 +321,7 @@ spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
 
 func.func @f(%x: tensor<8x24xf32>) {
   // expected-error @below {{stands in spmd.manual over its axes or in a function that tp-localize has cut}}
-  %0 = spmd.shift %x along "x" by 1 wrap : tensor<8x24xf32>
+  %0 = spmd.shift %x along @mesh {"x"} by 1 wrap : tensor<8x24xf32>
   return
 }
 
@@ -334,9 +334,20 @@ func.func @f(%0: tensor<8x24xf32>) {
   %1 = spmd.manual (%0) in [<@mesh, [{"x"}, {}]>] out [<@mesh, [{"x"}, {}]>] axes {"x"} {
   ^bb0(%a: tensor<2x24xf32>):
     // expected-error @below {{stands in spmd.manual over its axes or in a function that tp-localize has cut}}
-    %i = spmd.shift %a along "y" by 1 wrap : tensor<2x24xf32>
+    %i = spmd.shift %a along @mesh {"y"} by 1 wrap : tensor<2x24xf32>
     spmd.return %a : tensor<2x24xf32>
   } : (tensor<8x24xf32>) -> tensor<8x24xf32>
+  return
+}
+
+// -----
+
+// spmd.shift 3: no such axis
+spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
+
+func.func @f(%x: tensor<4x6xf32, #spmd.local<@mesh, [{"x"}, {}], global=[14, 6]>>) {
+  // expected-error @below {{[TP0202] mesh @mesh has no axis "w"}}
+  %0 = spmd.shift %x along @mesh {"w"} by 1 wrap : tensor<4x6xf32, #spmd.local<@mesh, [{"x"}, {}], global=[14, 6]>>
   return
 }
 

@@ -13,10 +13,10 @@ func.func @ring(%0: tensor<10x512xf32>, %s: tensor<512xf32>) -> tensor<10x512xf3
   ^bb0(%a: tensor<3x512xf32>, %t: tensor<512xf32>):
     // CHECK-NEXT: spmd.axis_index @mesh {"x"} : tensor<i32>
     %i = spmd.axis_index @mesh {"x"} : tensor<i32>
-    // CHECK-NEXT: spmd.shift %[[A]] along "x" by 1 wrap : tensor<3x512xf32>
-    %b = spmd.shift %a along "x" by 1 wrap : tensor<3x512xf32>
-    // CHECK-NEXT: spmd.shift %{{.+}} along "x" by -2 fill : tensor<3x512xf32>
-    %c = spmd.shift %b along "x" by -2 fill : tensor<3x512xf32>
+    // CHECK-NEXT: spmd.shift %[[A]] along @mesh {"x"} by 1 wrap : tensor<3x512xf32>
+    %b = spmd.shift %a along @mesh {"x"} by 1 wrap : tensor<3x512xf32>
+    // CHECK-NEXT: spmd.shift %{{.+}} along @mesh {"x"} by -2 fill : tensor<3x512xf32>
+    %c = spmd.shift %b along @mesh {"x"} by -2 fill : tensor<3x512xf32>
     // CHECK-NEXT: spmd.return %{{.+}} : tensor<3x512xf32>
     spmd.return %c : tensor<3x512xf32>
   } : (tensor<10x512xf32>, tensor<512xf32>) -> tensor<10x512xf32>
@@ -34,7 +34,7 @@ func.func @local(%a: tensor<4x6xf32, #spmd.local<@mesh, [{"x"}, {}], unreduced={
   %1 = spmd.mask %a [0, 1] value(0xFF800000 : f32) : tensor<4x6xf32, #spmd.local<@mesh, [{"x"}, {}], unreduced={"y"}, global=[14, 6]>>
   // CHECK: spmd.axis_index @mesh {"y", "x":(2)2} : tensor<i32>
   %2 = spmd.axis_index @mesh {"y", "x":(2)2} : tensor<i32>
-  // CHECK: spmd.shift %{{.+}} along "y" by 1 wrap
-  %3 = spmd.shift %a along "y" by 1 wrap : tensor<4x6xf32, #spmd.local<@mesh, [{"x"}, {}], unreduced={"y"}, global=[14, 6]>>
+  // CHECK: spmd.shift %{{.+}} along @mesh {"y"} by 1 wrap
+  %3 = spmd.shift %a along @mesh {"y"} by 1 wrap : tensor<4x6xf32, #spmd.local<@mesh, [{"x"}, {}], unreduced={"y"}, global=[14, 6]>>
   return
 }

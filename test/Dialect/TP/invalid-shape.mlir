@@ -283,6 +283,69 @@ func.func @f(%x: tensor<4x16xf32>) {
 
 // -----
 
+// tp.splice 1: no start
+func.func @f(%x: tensor<4x16xf32>) {
+  // expected-error @below {{has at least one input, and a start and a size of at least 1 for each}}
+  %0 = tp.splice %x dim = 0 starts = [] sizes = [4] : (tensor<4x16xf32>) -> tensor<4x16xf32>
+  return
+}
+
+// -----
+
+// tp.splice 1: an empty piece
+func.func @f(%x: tensor<4x16xf32>) {
+  // expected-error @below {{has at least one input, and a start and a size of at least 1 for each}}
+  %0 = tp.splice %x, %x dim = 0 starts = [0, 0] sizes = [4, 0] : (tensor<4x16xf32>, tensor<4x16xf32>) -> tensor<4x16xf32>
+  return
+}
+
+// -----
+
+// tp.splice 2: no such dimension
+func.func @f(%x: tensor<4x16xf32>) {
+  // expected-error @below {{dim 2 is no dimension of rank 2}}
+  %0 = tp.splice %x dim = 2 starts = [0] sizes = [4] : (tensor<4x16xf32>) -> tensor<4x16xf32>
+  return
+}
+
+// -----
+
+// tp.splice 2: other dimensions differ
+func.func @f(%x: tensor<4x16xf32>) {
+  // expected-error @below {{inputs are scalars or agree with the result in all dimensions but dim, not 'tensor<4x16xf32>'}}
+  %0 = tp.splice %x dim = 0 starts = [0] sizes = [4] : (tensor<4x16xf32>) -> tensor<4x15xf32>
+  return
+}
+
+// -----
+
+// tp.splice 3: past the end
+func.func @f(%x: tensor<4x16xf32>) {
+  // expected-error @below {{takes 3 elements from 2 of 'tensor<4x16xf32>'}}
+  %0 = tp.splice %x dim = 0 starts = [2] sizes = [3] : (tensor<4x16xf32>) -> tensor<3x16xf32>
+  return
+}
+
+// -----
+
+// tp.splice 3: a scalar has one element
+func.func @f(%x: tensor<f32>) {
+  // expected-error @below {{takes 3 elements from 2 of 'tensor<f32>'}}
+  %0 = tp.splice %x dim = 0 starts = [2] sizes = [3] : (tensor<f32>) -> tensor<3x16xf32>
+  return
+}
+
+// -----
+
+// tp.splice 4: too long, even where lengths overflow
+func.func @f(%x: tensor<f32>) {
+  // expected-error @below {{the pieces are not as long as the result, 3}}
+  %0 = tp.splice %x, %x dim = 0 starts = [0, 0] sizes = [9223372036854775807, 5] : (tensor<f32>, tensor<f32>) -> tensor<3x16xf32>
+  return
+}
+
+// -----
+
 // tp.pad 1: too few entries
 func.func @f(%x: tensor<4x16xf32>, %z: tensor<f32>) {
   // expected-error @below {{has one entry of low per dimension}}

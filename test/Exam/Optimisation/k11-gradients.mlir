@@ -1,10 +1,10 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// K11: independent gradients over the same axes may share a launch.
+// K11: independent gradients over the same axes share a launch.
 // The payload must not grow.
 //
-// EXPECT: AR{d} V=4096, AR{d} V=2048
+// EXPECT: AR{d} V=6144
 
 spmd.mesh @mesh <["d"=4]>
 

@@ -4,7 +4,7 @@
 // O12: long activations against small weights.
 // Past 2f tokens per shard the weights are cheaper to move than a sum.
 //
-// EXPECT: AG{tp} V=8192, AG{tp} V=8192, AG{tp} V=262144
+// EXPECT: AG{tp} V=16384, AG{tp} V=262144
 // WIRE: 208896
 // MESHES: tp=1; tp=2; tp=3; tp=5; tp=8
 

@@ -3,7 +3,7 @@
 
 // T18: context parallel, few key-value heads: gathering them is the cheaper side.
 //
-// EXPECT: AG{c} V=1024 x2
+// EXPECT: AG{c} V=2048
 // WIRE: 1536
 
 spmd.mesh @mesh <["c"=4]>

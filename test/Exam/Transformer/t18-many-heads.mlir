@@ -3,7 +3,7 @@
 
 // T18: context parallel, as many key-value heads as heads.
 //
-// EXPECT: A2A{c} V=1024 x4
+// EXPECT: A2A{c} V=3072, A2A{c} V=1024
 // WIRE: 3072
 
 spmd.mesh @mesh <["c"=4]>

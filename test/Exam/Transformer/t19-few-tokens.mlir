@@ -4,7 +4,7 @@
 // T19: tensor parallel sends with the tokens, FSDP with the weights: few tokens.
 // An MLP forward and backward with kept gathers flips at f = 256 tokens.
 //
-// EXPECT: AG{n} V=15360 x2, RS{n} V=15360 x2
+// EXPECT: AG{n} V=30720, RS{n} V=30720
 
 spmd.mesh @mesh <["n"=4]>
 

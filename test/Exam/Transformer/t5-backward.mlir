@@ -4,7 +4,7 @@
 // T5: an MLP forward and backward, tensor and data parallel.
 // The Megatron count: no column-parallel gradient is summed too early.
 //
-// EXPECT: AR{tp} V=4096 x2, AR{dp} V=4096 x2
+// EXPECT: AR{tp} V=8192, AR{dp} V=8192
 
 spmd.mesh @mesh <["dp"=2, "tp"=4]>
 

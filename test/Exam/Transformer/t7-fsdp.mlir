@@ -4,7 +4,7 @@
 // T7: FSDP forward and backward.
 // Weights are smaller than activations; the gradient sum is scattered at once.
 //
-// EXPECT: AG{d} V=4096 x2, RS{d} V=4096 x2
+// EXPECT: AG{d} V=8192, RS{d} V=8192
 
 spmd.mesh @mesh <["d"=4]>
 

@@ -4,7 +4,7 @@
 // T8: weights and activations cut both ways.
 // Every tensor lies on all 8 devices and is gathered over one axis only.
 //
-// EXPECT: AG{y} V=8192, AG{x} V=8192, AG{x} V=8192, RS{y} V=8192
+// EXPECT: AG{y} V=8192, AG{x} V=16384, RS{y} V=8192
 // WIRE: 20480
 // MESHES: x=1,y=1; x=2,y=1; x=3,y=1; x=2,y=2; x=3,y=2; x=2,y=3; x=2,y=4
 

@@ -202,6 +202,24 @@ void concat(Program &p) {
   p.emit("tp.concat " + text + " dim = " + Twine(dim), Program::type(result));
 }
 
+void splice(Program &p) {
+  Shape result = p.shape(1, 4), starts, sizes;
+  int64_t dim = p.pick(0, result.size() - 1);
+  std::string text;
+  result[dim] = 0;
+  for (int64_t i = 0, e = p.pick(1, 3); i < e; ++i) {
+    starts.push_back(p.pick(0, 3));
+    sizes.push_back(p.pick(1, 4));
+    result[dim] += sizes.back();
+    Shape part = result;
+    part[dim] = starts.back() + sizes.back() + p.pick(0, 3);
+    text += (i ? ", " : "") + p.in(part);
+  }
+  p.emit("tp.splice " + text + " dim = " + Twine(dim) +
+             " starts = " + list(starts) + " sizes = " + list(sizes),
+         Program::type(result));
+}
+
 void pad(Program &p) {
   Shape input = p.shape(0, 4), low, result;
   for (int64_t size : input) {
@@ -364,6 +382,7 @@ llvm::StringMap<Generator> getGenerators() {
   map["reshape"] = reshape;
   map["slice"] = slice;
   map["concat"] = concat;
+  map["splice"] = splice;
   map["pad"] = pad;
   map["gather"] = [](Program &p) { gather(p, false); };
   map["scatter"] = [](Program &p) { gather(p, true); };
@@ -394,19 +413,24 @@ void checkRule(Operation *op, const ShardingRule &rule) {
     ASSERT_EQ(tensor.size(), shape.size()) << "tensor " << index;
     for (auto [dim, factors] : llvm::enumerate(tensor)) {
       int64_t product = 1;
+      bool isExchanged = false; // which have other sizes elsewhere
       for (unsigned f : factors) {
         ASSERT_LT(f, rule.factors.size());
+        isExchanged |= rule.factors[f].kind == FactorKind::Exchanged;
         product *= rule.factors[f].size;
         used[f] = true;
         inResult[f] = inResult[f] || index >= rule.operands.size();
       }
-      EXPECT_EQ(product, shape[dim]) << "tensor " << index << " dim " << dim;
+      if (!isExchanged) {
+        EXPECT_EQ(product, shape[dim]) << "tensor " << index << " dim " << dim;
+      }
     }
   }
   for (auto [f, factor] : llvm::enumerate(rule.factors)) {
     EXPECT_TRUE(used[f]) << "factor " << f << " is nowhere";
-    // Kinds say where a factor is; Whole may be anywhere.
-    if (factor.kind != FactorKind::Whole) {
+    // Kinds say where a factor is; Whole and Exchanged may be anywhere.
+    if (factor.kind != FactorKind::Whole &&
+        factor.kind != FactorKind::Exchanged) {
       EXPECT_EQ(factor.kind == FactorKind::PassThrough, inResult[f])
           << "factor " << f;
     }

@@ -83,10 +83,13 @@ mlir::RankedTensorType getLocalType(mlir::RankedTensorType global,
 /// The tensor that a local type is a part of; a global type is its own.
 mlir::RankedTensorType getGlobalType(mlir::RankedTensorType type);
 
-/// Collectives are steps of reshard plans, as ops: which kind, the step, and
-/// the op for a step that follows `from`.
+/// Collectives are steps of reshard plans, as ops: which kind, the step of a
+/// part, and the op for a step that follows `from`.
 CollectiveKind getKind(CollectiveOpInterface op);
-ReshardStep getStep(CollectiveOpInterface op, const Mesh &mesh);
+ReshardStep getStep(CollectiveOpInterface op, const Mesh &mesh,
+                    unsigned part = 0);
+/// The axes of a step in the order in which its launch numbers devices.
+AxisList getGroupAxes(const ReshardStep &step);
 mlir::Value createCollective(mlir::OpBuilder &builder, mlir::Location loc,
                              mlir::Value input, const Mesh &mesh,
                              const TensorSharding &from,

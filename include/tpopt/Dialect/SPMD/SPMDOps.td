@@ -165,7 +165,7 @@ def SPMD_ManualOp : SPMD_Op<"manual", [IsolatedFromAbove,
     ```mlir
     %1 = spmd.manual (%0) in [<@mesh, [{"x"}, {} ]>] out [<@mesh, [{"x"}, {} ]>] axes {"x"} {
     ^bb0(%a: tensor<2x512xf32>):
-      %b = spmd.shift %a along "x" by 1 wrap : tensor<2x512xf32>
+      %b = spmd.shift %a along @mesh {"x"} by 1 wrap : tensor<2x512xf32>
       spmd.return %b : tensor<2x512xf32>
     } : (tensor<8x512xf32>) -> tensor<8x512xf32>
     ```
@@ -211,12 +211,20 @@ def CollectiveOpInterface : OpInterface<"CollectiveOpInterface"> {
   let cppNamespace = "::tp::spmd";
   let description = [{
     A change of layout as one launch: what is sent, and between which shardings.
+    Part i is operand i on its way to result i; there is one, but where
+    `spmd.combined` says otherwise.
   }];
   let methods = [
-    InterfaceMethod<"The sharding of the input.",
+    InterfaceMethod<"The sharding of the first input.",
       "::tp::spmd::ShardingAttr", "getInSharding">,
-    InterfaceMethod<"The sharding of the result.",
+    InterfaceMethod<"The sharding of the first result.",
       "::tp::spmd::ShardingAttr", "getOutSharding">,
+    InterfaceMethod<"The sharding of an input.",
+      "::tp::spmd::ShardingAttr", "getPartInSharding", (ins "unsigned":$part),
+      [{}], [{ return $_op.getInSharding(); }]>,
+    InterfaceMethod<"The sharding of a result.",
+      "::tp::spmd::ShardingAttr", "getPartOutSharding", (ins "unsigned":$part),
+      [{}], [{ return $_op.getOutSharding(); }]>,
   ];
 }
 
@@ -418,6 +426,46 @@ def SPMD_ToPartialOp : SPMD_CollectiveOp<"to_partial"> {
   let assemblyFormat = !strconcat("$input custom<AxisNames>($axes) ", inOutFormat);
 }
 
+def SPMD_CombinedOp : SPMD_Op<"combined", [Pure,
+    DeclareOpInterfaceMethods<CollectiveOpInterface,
+        ["getPartInSharding", "getPartOutSharding"]>]> {
+  let summary = "Several collectives as one launch";
+  let description = [{
+    **Meaning:** result i is what the collective `kind` makes of input i, from the
+    i-th sharding of `in` to the i-th of `out`. All of it is sent at once: the
+    payload is the sum, and it is started once. tp-combine-collectives writes
+    these.
+
+    **Constraints**
+    1. `kind` is a collective that sends: all_reduce, all_gather,
+       reduce_scatter, all_to_all or collective_permute.
+    2. There is an input, and one result and one sharding of `in` and of `out`
+       for each.
+    3. Each part fulfils the constraints of that collective.
+    4. All parts have one element type, one combination (sum, max or min) and
+       the same axes in the same order; those of a collective_permute the same
+       `in` and `out`.
+
+    **Cost:** that of the parts, with one start.
+
+    Example:
+
+    ```mlir
+    %1:2 = spmd.combined all_reduce %0, %0 in [<@mesh, [{} ], unreduced={"x"}>, <@mesh, [{} ], unreduced={"x"}>] out [<@mesh, [{} ]>, <@mesh, [{} ]>] : (tensor<8xf32>, tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>)
+    ```
+  }];
+  let arguments = (ins StrAttr:$kind, Variadic<AnyRankedTensor>:$inputs,
+                       TypedArrayAttrBase<SPMD_ShardingAttr, "shardings">:$in_shardings,
+                       TypedArrayAttrBase<SPMD_ShardingAttr, "shardings">:$out_shardings);
+  let results = (outs Variadic<AnyRankedTensor>:$outputs);
+  let assemblyFormat = [{
+    custom<Word>($kind) $inputs `in` custom<Shardings>($in_shardings)
+    `out` custom<Shardings>($out_shardings)
+    attr-dict `:` functional-type($inputs, $outputs)
+  }];
+  let hasVerifier = 1;
+}
+
 //===----------------------------------------------------------------------===//
 // The device's own place
 //===----------------------------------------------------------------------===//
@@ -453,9 +501,9 @@ def SPMD_AxisIndexOp : SPMD_Op<"axis_index", [Pure]> {
 def SPMD_ShiftOp : SPMD_Op<"shift", [Pure, SameOperandsAndResultType]> {
   let summary = "Pass buffers to a neighbour along an axis";
   let description = [{
-    **Meaning:** the device at place i along `axis` gets the buffer of place i - by.
-    With `wrap` the axis is a ring; with `fill` devices without a sender get
-    zeros. Reported as a collective_permute.
+    **Meaning:** the device at place i along `axes`, first axis most significant,
+    gets the buffer of place i - by. With `wrap` the places are a ring; with
+    `fill` devices without a sender get zeros. Reported as a collective_permute.
 
     ```
       x=0  x=1  x=2   by 1 wrap    x=0  x=1  x=2
@@ -464,24 +512,25 @@ def SPMD_ShiftOp : SPMD_Op<"shift", [Pure, SameOperandsAndResultType]> {
 
     **Constraints**
     1. `mode` is `wrap` or `fill`.
-    2. Stands in `spmd.manual` over this axis, or in a function that Localize
+    2. Stands in `spmd.manual` over these axes, or in a function that Localize
        has cut.
+    3. The mesh exists and has the axes.
 
     Example:
 
     ```mlir
     %1 = spmd.manual (%0) in [<@mesh, [{"x"} ]>] out [<@mesh, [{"x"} ]>] axes {"x"} {
     ^bb0(%a: tensor<4xf32>):
-      %b = spmd.shift %a along "x" by 1 wrap : tensor<4xf32>
+      %b = spmd.shift %a along @mesh {"x"} by 1 wrap : tensor<4xf32>
       spmd.return %b : tensor<4xf32>
     } : (tensor<16xf32>) -> tensor<16xf32>
     ```
   }];
-  let arguments = (ins AnyRankedTensor:$input, StrAttr:$axis, I64Attr:$by,
-                       StrAttr:$mode);
+  let arguments = (ins AnyRankedTensor:$input, FlatSymbolRefAttr:$mesh,
+                       SPMD_AxisListAttr:$axes, I64Attr:$by, StrAttr:$mode);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = [{
-    $input `along` $axis `by` custom<Plain>($by) custom<Word>($mode)
+    $input `along` $mesh custom<AxisNames>($axes) `by` custom<Plain>($by) custom<Word>($mode)
     attr-dict `:` type($result)
   }];
   let hasVerifier = 1;

@@ -7,6 +7,7 @@
 #ifndef TPOPT_DIALECT_SPMD_SHARDINGINTERFACES_H
 #define TPOPT_DIALECT_SPMD_SHARDINGINTERFACES_H
 
+#include "tpopt/Sharding/Reshard.h"
 #include "tpopt/Sharding/Rule.h"
 
 #include "mlir/IR/Builders.h"
@@ -37,6 +38,13 @@ enum class Linearity : uint8_t {
   Each,
 };
 
+/// One launch of an op's own: payload as in Reshard.h.
+struct Exchange {
+  CollectiveKind kind;
+  AxisList axes;
+  int64_t bytes;
+};
+
 /// What localize() may use: the mesh, the shardings of the op's values, and a
 /// builder in the device's program.
 class Localizer {
@@ -53,6 +61,11 @@ public:
   /// block in dimension `dim` of `global`: a scalar tensor<i32>. Null if the
   /// dimension is not cut, where it is zero.
   virtual mlir::Value getBlockBegin(mlir::Value global, unsigned dim) = 0;
+  /// `local`, whose type says where its padding begins, with the identity of
+  /// `kind` in the padding of `dims`.
+  virtual mlir::Value maskPadding(mlir::Value local,
+                                  llvm::ArrayRef<int64_t> dims,
+                                  ReduceKind kind) = 0;
 };
 
 /// Reads the equation for the operand and result shapes of `op`. A verified op

@@ -50,6 +50,24 @@ def LinearOpInterface : OpInterface<"LinearOpInterface"> {
   ];
 }
 
+def ExchangeOpInterface : OpInterface<"ExchangeOpInterface"> {
+  let cppNamespace = "::tp::spmd";
+  let description = [{
+    For ops whose local form sends something when an exchanged factor of their
+    rule is cut, as a slice whose rows lie on two devices does. Partition adds
+    the price to that of computing. The local form is LocalizeOpInterface's.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+        What the local form sends with the op's tensors in `layouts`, operands
+        first, in its order. None if it would take so many launches that
+        another way is better.
+      }], "::std::optional<::llvm::SmallVector<::tp::spmd::Exchange>>",
+      "getExchanges",
+      (ins "::llvm::ArrayRef<::tp::TensorSharding>":$layouts)>,
+  ];
+}
+
 def LocalizeOpInterface : OpInterface<"LocalizeOpInterface"> {
   let cppNamespace = "::tp::spmd";
   let description = [{

@@ -104,7 +104,8 @@ def TP_SortOp : TP_Op<"sort", "", builtRule # evaluated> {
   let hasVerifier = 1;
 }
 
-def TP_TopKOp : TP_Op<"top_k", "", builtRule # decomposed> {
+def TP_TopKOp : TP_Op<"top_k", "", builtRule # decomposed # localized
+    # [DeclareOpInterfaceMethods<ExchangeOpInterface>]> {
   let summary = "The largest elements of every row";
   let meaning = [{the k largest elements along the last dimension, largest first,
     and their indices; of equal ones the first. k is the result's last size.}];
@@ -112,7 +113,7 @@ def TP_TopKOp : TP_Op<"top_k", "", builtRule # decomposed> {
     1. The input has at least one dimension.
     2. `values` and `indices` have the input's shape but for the last dimension,
        which is at most the input's; `values` has its element type, `indices` i32.}];
-  let ruleText = "`...d!->...k!,...k!`";
+  let ruleText = "`...d~->...k!,...k!`: where `d` is cut, devices exchange the k largest of each block";
   let example = "%v, %i = tp.top_k %x : tensor<4x16xf32> -> tensor<4x2xf32>, tensor<4x2xi32>";
   let arguments = (ins TP_NumberTensor:$input);
   let results = (outs TP_NumberTensor:$values, TP_IntegerTensor:$indices);

@@ -111,6 +111,29 @@ def TP_ConcatOp : TP_Op<"concat", "", movement # linear # evaluated> {
   let hasVerifier = 1;
 }
 
+def TP_SpliceOp : TP_Op<"splice", "", builtRule # linear # localized # decomposed
+    # [DeclareOpInterfaceMethods<ExchangeOpInterface>]> {
+  let summary = "Put pieces of tensors one behind the other";
+  let meaning = [{along `dim`, `sizes[i]` elements of input i from `starts[i]` on, for
+    all inputs in order. An input that is a scalar is repeated. Slices, pads and
+    concatenations along one dimension are splices; Partition writes them so
+    where the dimension is cut, as then devices exchange only what crosses from
+    block to block. `concat(x[1:], x[:1])` is below.}];
+  let constraints = [{
+    1. At least one input; one start and one size for each, sizes at least 1.
+    2. `dim` is a dimension; inputs have the result's rank or are scalars, and
+       one element type; the other dimensions agree.
+    3. A piece lies within its input; a scalar's start is 0.
+    4. Along `dim` the result is as long as the pieces together.}];
+  let ruleText = "`dim` is exchanged: where it is cut, the op sends what lies on other devices; inputs less than a quarter as long as the result are wanted whole along it; the others pass through";
+  let example = "%y = tp.splice %x, %x dim = 1 starts = [1, 0] sizes = [15, 1] : (tensor<4x16xf32>, tensor<4x16xf32>) -> tensor<4x16xf32>";
+  let arguments = (ins Variadic<TP_Tensor>:$inputs, I64Attr:$dim,
+                       DenseI64ArrayAttr:$starts, DenseI64ArrayAttr:$sizes);
+  let results = (outs TP_Tensor:$result);
+  let assemblyFormat = "$inputs `dim` `=` custom<Plain>($dim) `starts` `=` $starts `sizes` `=` $sizes attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
 def TP_PadOp : TP_Op<"pad", "", movement # evaluated> {
   let summary = "Surround a tensor with a value";
   let meaning = [{`low` elements of `value` in front of every dimension, and as

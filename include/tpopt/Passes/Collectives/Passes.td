@@ -29,4 +29,42 @@ def PlanCollectivesPass : Pass<"tp-plan-collectives", "::mlir::ModuleOp"> {
   ];
 }
 
+def CombineCollectivesPass : Pass<"tp-combine-collectives", "::mlir::ModuleOp"> {
+  let summary = "Issue independent collectives as one";
+  let description = [{
+    Collectives of one block that have kind, axes, combination and element type
+    in common, and of which none needs another, become one `spmd.combined`: the
+    same bytes in one launch. It stands behind the last of its operands and
+    before the first use of any of its results. Gradients that are all wanted at
+    the end are summed together; sums that a layer waits for stay where they are.
+
+    A collective is put off to its first use, and what is ready by then and goes
+    with it is sent along, in program order, as long as the payloads together
+    stay within the bucket: so much more memory may be in use at a time, and no
+    more. Where the mesh has links, a collective goes alone if sending it takes
+    more than 16 starts: a start saved is less than 6 % of that then.
+
+    The default is the bucket of PyTorch's DistributedDataParallel, 25 MiB: an
+    all-reduce of it over 8 devices, at 370 GB/s and 10 us, sends 92 % of its
+    time.
+
+    **Requires:** collectives are planned (`tp-plan-collectives`).
+
+    **Guarantees:** every value has the sharding that it had; payloads stay.
+
+    **Example:** `test/Collectives/combine.mlir`
+  }];
+  let dependentDialects = ["::tp::spmd::SPMDDialect"];
+  let options = [
+    Option<"bucketBytes", "bucket-bytes", "int64_t", "25 << 20",
+           "The largest payload of a combined launch; 0 combines nothing">,
+    Option<"machine", "machine", "std::string", "\"\"",
+           "Device whose links the mesh has where it names none: h100, h200, "
+           "cpu, or a JSON file">
+  ];
+  let statistics = [
+    Statistic<"numSaved", "num-saved", "Launches saved">
+  ];
+}
+
 #endif // TPOPT_PASSES_COLLECTIVES_PASSES

@@ -1,0 +1,404 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Splices: slices, pads and concatenations whose dimension may be cut.
+
+#include "Emitter.h"
+
+#include "tpopt/Dialect/SPMD/SPMD.h"
+#include "tpopt/Sharding/Halo.h"
+
+#include <map>
+
+using namespace mlir;
+using namespace tp;
+using spmd::Linearity;
+
+static RankedTensorType typeOf(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
+LogicalResult SpliceOp::verify() {
+  size_t count = getInputs().size();
+  if (count == 0 || getStarts().size() != count || getSizes().size() != count ||
+      llvm::any_of(getSizes(), [](int64_t size) { return size < 1; }))
+    return emitOpError() << "has at least one input, and a start and a size of "
+                            "at least 1 for each";
+  int64_t dim = getDim(), rank = getType().getRank();
+  if (dim < 0 || dim >= rank)
+    return emitOpError() << "dim " << dim << " is no dimension of rank "
+                         << rank;
+  for (Value input : getInputs()) {
+    RankedTensorType type = typeOf(input);
+    bool fits = type.getElementType() == getType().getElementType() &&
+                (type.getRank() == 0 || type.getRank() == rank);
+    for (int64_t i = 0; fits && i < type.getRank(); ++i)
+      fits = i == dim || type.getDimSize(i) == getType().getDimSize(i);
+    if (!fits)
+      return emitOpError() << "inputs are scalars or agree with the result in "
+                              "all dimensions but dim, not "
+                           << type;
+  }
+  int64_t total = 0;
+  for (auto [input, start, size] :
+       llvm::zip_equal(getInputs(), getStarts(), getSizes())) {
+    int64_t length =
+        typeOf(input).getRank() == 0 ? 0 : typeOf(input).getDimSize(dim);
+    bool isInside =
+        typeOf(input).getRank() == 0
+            ? start == 0
+            : start >= 0 && start <= length && size <= length - start;
+    if (!isInside)
+      return emitOpError() << "takes " << size << " elements from " << start
+                           << " of " << typeOf(input);
+    // Sizes of scalars are anything: no overflow.
+    if (size > getType().getDimSize(dim) - total)
+      total = getType().getDimSize(dim) + 1;
+    else
+      total += size;
+  }
+  if (total != getType().getDimSize(dim))
+    return emitOpError() << "the pieces are not as long as the result, "
+                         << getType().getDimSize(dim);
+  return success();
+}
+
+ShardingRule SpliceOp::getShardingRule() {
+  unsigned inputs = getInputs().size();
+  RuleBuilder rule(inputs, 1);
+  for (auto [i, size] : llvm::enumerate(getType().getShape())) {
+    bool own = int64_t(i) == int64_t(getDim());
+    unsigned factor = rule.addFactor(size, own ? FactorKind::Exchanged
+                                               : FactorKind::PassThrough);
+    for (auto [t, input] : llvm::enumerate(getInputs())) {
+      if (typeOf(input).getRank() == 0)
+        continue;
+      int64_t length = typeOf(input).getDimSize(i);
+      // What is short is better had whole than cut in crumbs.
+      bool isShort = own && inputs > 1 && length < size / 4;
+      rule.addDim(t,
+                  isShort ? rule.addFactor(length, FactorKind::Whole) : factor);
+    }
+    rule.addDim(inputs, factor);
+  }
+  return rule.build();
+}
+
+double SpliceOp::getFlops(ArrayRef<int64_t>) { return 0; }
+Linearity SpliceOp::getLinearity(unsigned, ReduceKind) {
+  return Linearity::Joint;
+}
+
+SmallVector<Value> SpliceOp::decompose(OpBuilder &builder) {
+  Emitter emit(builder, getLoc());
+  int64_t dim = getDim();
+  auto isScalar = [](Value value) { return typeOf(value).getRank() == 0; };
+  auto withLength = [&](int64_t length) {
+    SmallVector<int64_t> shape(getType().getShape());
+    shape[dim] = length;
+    return shape;
+  };
+  SmallVector<Value> pieces;
+  for (auto [input, start, size] :
+       llvm::zip_equal(getInputs(), getStarts(), getSizes())) {
+    SmallVector<int64_t> starts(getType().getRank(), 0);
+    starts[dim] = start;
+    if (isScalar(input) || typeOf(input).getDimSize(dim) == size)
+      pieces.push_back(input);
+    else
+      pieces.push_back(emit.slice(input, starts, withLength(size)));
+  }
+  // One scalar around one tensor is a pad.
+  SmallVector<Value, 2> scalars;
+  SmallVector<unsigned, 1> tensors;
+  for (auto [i, piece] : llvm::enumerate(pieces))
+    if (isScalar(piece))
+      scalars.push_back(piece);
+    else
+      tensors.push_back(i);
+  if (!scalars.empty() && llvm::all_equal(scalars) && tensors.size() == 1 &&
+      tensors.front() < 2 && pieces.size() - tensors.front() <= 2) {
+    SmallVector<int64_t> low(getType().getRank(), 0);
+    low[dim] = tensors.front() == 1 ? getSizes().front() : 0;
+    return {PadOp::create(builder, getLoc(), getType(), pieces[tensors.front()],
+                          scalars.front(), low)};
+  }
+  for (auto [piece, size] : llvm::zip_equal(pieces, getSizes()))
+    if (isScalar(piece))
+      piece = emit.broadcast(piece, withLength(size), {});
+  return {pieces.size() == 1 ? pieces.front() : emit.concat(pieces, dim)};
+}
+
+//===----------------------------------------------------------------------===//
+// Where the dimension is cut
+//===----------------------------------------------------------------------===//
+
+/// Distances and launches past which a gather is simpler, whatever it costs.
+static constexpr size_t kMostDistances = 8;
+
+namespace {
+/// What is sent for a splice: rows of input `first`, the first operand that is
+/// this value, from the device `distance` places ahead on the ring.
+struct SplicePlan {
+  /// By operand; none for scalars.
+  SmallVector<std::optional<Window>> windows;
+  std::map<std::pair<unsigned, int64_t>, BlockRows> fetches;
+};
+} // namespace
+
+static unsigned getFirst(SpliceOp op, unsigned operand) {
+  Value input = op.getInputs()[operand];
+  return llvm::find(op.getInputs(), input) - op.getInputs().begin();
+}
+
+/// `devices[i]` are those that cut operand i along the dimension, and
+/// `devices.back()` the result.
+static std::optional<SplicePlan> makePlan(SpliceOp op,
+                                          ArrayRef<int64_t> devices) {
+  SplicePlan plan;
+  int64_t dim = op.getDim(), at = 0, ring = devices.back();
+  BlockLayout to{op.getType().getDimSize(dim), ring};
+  for (auto [i, input] : llvm::enumerate(op.getInputs())) {
+    Piece piece{op.getStarts()[i], at, op.getSizes()[i]};
+    at += piece.size;
+    std::optional<Window> &window = plan.windows.emplace_back();
+    if (typeOf(input).getRank() == 0)
+      continue;
+    BlockLayout from{typeOf(input).getDimSize(dim), devices[i]};
+    window = getWindow(from, to, piece, kMostDistances);
+    if (!window)
+      return std::nullopt;
+    if (devices[i] == 1)
+      continue;
+    for (auto [j, rows] : llvm::enumerate(window->rows)) {
+      int64_t distance = ((window->lowest + int64_t(j)) % ring + ring) % ring;
+      if (distance == 0 || rows.empty())
+        continue;
+      BlockRows &fetched = plan.fetches[{getFirst(op, i), distance}];
+      fetched = fetched.hull(rows);
+    }
+  }
+  if (plan.fetches.size() > kMostDistances)
+    return std::nullopt;
+  return plan;
+}
+
+static int64_t getDevices(const TensorSharding &sharding, int64_t dim) {
+  return sharding.dims.empty() ? 1 : getSize(sharding.dims[dim].axes);
+}
+
+std::optional<SmallVector<spmd::Exchange>>
+SpliceOp::getExchanges(ArrayRef<TensorSharding> layouts) {
+  int64_t dim = getDim();
+  SmallVector<spmd::Exchange> exchanges;
+  const AxisList &axes = layouts.back().dims[dim].axes;
+  if (getSize(axes) == 1)
+    return exchanges;
+  std::optional<SplicePlan> plan =
+      makePlan(*this, llvm::map_to_vector(layouts, [&](const auto &layout) {
+        return getDevices(layout, dim);
+      }));
+  if (!plan)
+    return std::nullopt;
+  for (auto &[key, rows] : plan->fetches) {
+    RankedTensorType type = typeOf(getInputs()[key.first]);
+    SmallVector<int64_t> shape =
+        getLocalShape(layouts[key.first], type.getShape());
+    shape[dim] = rows.size();
+    exchanges.push_back(
+        {CollectiveKind::CollectivePermute, axes,
+         int64_t(getVolume(shape)) *
+             int64_t(llvm::divideCeil(type.getElementTypeBitWidth(), 8))});
+  }
+  return exchanges;
+}
+
+namespace {
+
+/// Builds the local form: the strip of every piece's window, the device's part
+/// of it, and of these the one that each element lies in.
+class SpliceLocalizer {
+public:
+  SpliceLocalizer(SpliceOp op, spmd::Localizer &localizer, ValueRange operands)
+      : op(op), localizer(localizer), operands(operands),
+        builder(localizer.getBuilder()), loc(op.getLoc()), emit(builder, loc),
+        dim(op.getDim()), result(localizer.getLocalType(op.getResult())),
+        axes(localizer.getSharding(op.getResult()).dims[dim].axes) {
+    SmallVector<int64_t> devices;
+    for (Value input : op.getInputs())
+      devices.push_back(getDevices(localizer.getSharding(input), dim));
+    devices.push_back(getSize(axes));
+    plan = makePlan(op, devices);
+  }
+
+  FailureOr<SmallVector<Value>> run() {
+    // Partition prices getExchanges(); a hand-written sharding may not.
+    if (!plan)
+      return op.emitError() << prefix(ErrorCode::TooManyExchanges)
+                            << "needs rows from more than " << kMostDistances
+                            << " other devices each: cut dimension " << dim
+                            << " along fewer axes, or gather it";
+    for (auto &[key, rows] : plan->fetches)
+      fetch(key.first, key.second, rows);
+    Value value = getPart(0);
+    int64_t at = op.getSizes().front();
+    for (unsigned i = 1; i < operands.size(); at += op.getSizes()[i++])
+      value = select(at, getPart(i), value);
+    return SmallVector<Value>{value};
+  }
+
+private:
+  /// What a device has of `rows` rows of an input that lies as `like`, but for
+  /// the dimension of the splice: its encoding says that all rows are here.
+  RankedTensorType getStripType(Value like, int64_t rows) {
+    RankedTensorType global = typeOf(like);
+    TensorSharding sharding = localizer.getSharding(like);
+    sharding.dims[dim].axes.clear();
+    SmallVector<int64_t> shape(global.getShape());
+    shape[dim] = rows;
+    return spmd::getLocalType(
+        RankedTensorType::get(shape, global.getElementType()),
+        spmd::ShardingAttr::get(builder.getContext(), localizer.getMesh(),
+                                sharding),
+        localizer.getMesh());
+  }
+
+  Value slice(Value local, BlockRows rows, Value like) {
+    if (rows.begin == 0 && rows.end == typeOf(local).getDimSize(dim))
+      return local;
+    SmallVector<int64_t> starts(result.getRank(), 0);
+    SmallVector<int64_t> strides(result.getRank(), 1);
+    starts[dim] = rows.begin;
+    return SliceOp::create(builder, loc, getStripType(like, rows.size()), local,
+                           starts, strides);
+  }
+
+  Value scalar(int64_t value) {
+    return emit.constant(value,
+                         RankedTensorType::get({}, builder.getIntegerType(32)));
+  }
+
+  Value place() {
+    auto type = RankedTensorType::get({}, builder.getIntegerType(32));
+    return spmd::AxisIndexOp::create(
+        builder, loc, type,
+        FlatSymbolRefAttr::get(builder.getContext(), localizer.getMesh().name),
+        spmd::toAttr(builder.getContext(), localizer.getMesh(), axes));
+  }
+
+  void fetch(unsigned input, int64_t distance, BlockRows rows) {
+    Value part = slice(operands[input], rows, op.getInputs()[input]);
+    // From ahead: the sender's buffer moves back.
+    fetched[{input, distance}] = spmd::ShiftOp::create(
+        builder, loc, part.getType(), part, localizer.getMesh().name,
+        spmd::toAttr(builder.getContext(), localizer.getMesh(), axes),
+        -distance, "wrap");
+  }
+
+  /// The rows of the piece's window, and those that are needed around them.
+  Value getStrip(unsigned i, const Window &window) {
+    Value global = op.getInputs()[i];
+    int64_t block = typeOf(operands[i]).getDimSize(dim), ring = getSize(axes);
+    bool isWhole = getDevices(localizer.getSharding(global), dim) == 1;
+    SmallVector<Value> parts;
+    int64_t missing = window.lead, length = 0;
+    auto fill = [&] {
+      length += missing;
+      if (missing > 0)
+        parts.push_back(BroadcastOp::create(builder, loc,
+                                            getStripType(global, missing),
+                                            zero(), ArrayRef<int64_t>()));
+      missing = 0;
+    };
+    for (auto [j, rows] : llvm::enumerate(window.rows)) {
+      bool isFirst = j == 0, isLast = j + 1 == window.rows.size();
+      if (rows.empty()) {
+        missing += block;
+        continue;
+      }
+      int64_t distance =
+          isWhole ? 0 : ((window.lowest + int64_t(j)) % ring + ring) % ring;
+      missing += isFirst ? 0 : rows.begin;
+      fill();
+      if (distance == 0) {
+        parts.push_back(slice(operands[i], rows, global));
+      } else {
+        std::pair<unsigned, int64_t> key(getFirst(op, i), distance);
+        int64_t origin = plan->fetches.at(key).begin;
+        parts.push_back(slice(
+            fetched.at(key), {rows.begin - origin, rows.end - origin}, global));
+      }
+      length += rows.size();
+      missing += isLast ? 0 : block - rows.end;
+    }
+    missing += window.tail;
+    fill();
+    if (parts.size() == 1)
+      return parts.front();
+    return ConcatOp::create(builder, loc, getStripType(global, length), parts,
+                            dim);
+  }
+
+  Value zero() {
+    return emit.constant(0, RankedTensorType::get({}, result.getElementType()));
+  }
+
+  /// The device's block as if all of it were piece `i`.
+  Value getPart(unsigned i) {
+    const std::optional<Window> &window = plan->windows[i];
+    if (!window)
+      return BroadcastOp::create(builder, loc, result, operands[i],
+                                 ArrayRef<int64_t>());
+    Value strip = getStrip(i, *window);
+    if (window->step == 0) {
+      SmallVector<int64_t> starts(result.getRank(), 0);
+      SmallVector<int64_t> strides(result.getRank(), 1);
+      starts[dim] = window->offset;
+      return SliceOp::create(builder, loc, result, strip, starts, strides);
+    }
+    SmallVector<Value> starts(result.getRank(), scalar(0));
+    starts[dim] =
+        emit.binary<AddOp>(scalar(window->offset),
+                           emit.binary<MulOp>(place(), scalar(window->step)));
+    return DynamicSliceOp::create(builder, loc, result, strip, starts);
+  }
+
+  /// `behind` from row `at` of the result on, before it `front`.
+  Value select(int64_t at, Value behind, Value front) {
+    auto withElement = [&](Type element) {
+      return RankedTensorType::get(result.getShape(), element,
+                                   result.getEncoding());
+    };
+    RankedTensorType i32 = withElement(builder.getIntegerType(32));
+    if (!rows)
+      rows = IotaOp::create(builder, loc, i32, dim);
+    Value bound = scalar(at);
+    if (Value begin = localizer.getBlockBegin(op.getResult(), dim))
+      bound = emit.binary<SubOp>(bound, begin);
+    Value isBehind = CompareOp::create(
+        builder, loc, withElement(builder.getI1Type()), ComparePredicate::GE,
+        rows,
+        BroadcastOp::create(builder, loc, i32, bound, ArrayRef<int64_t>()));
+    return SelectOp::create(builder, loc, result, isBehind, behind, front);
+  }
+
+  SpliceOp op;
+  spmd::Localizer &localizer;
+  ValueRange operands;
+  OpBuilder &builder;
+  Location loc;
+  Emitter emit;
+  int64_t dim;
+  RankedTensorType result;
+  AxisList axes;
+  std::optional<SplicePlan> plan;
+  std::map<std::pair<unsigned, int64_t>, Value> fetched;
+  Value rows; ///< Of every element of the block, its row.
+};
+
+} // namespace
+
+FailureOr<SmallVector<Value>> SpliceOp::localize(spmd::Localizer &localizer,
+                                                 ValueRange operands) {
+  return SpliceLocalizer(*this, localizer, operands).run();
+}

@@ -1,0 +1,271 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Issues collectives that do not wait for each other as one.
+
+#include "tpopt/Cost/ProgramCost.h"
+#include "tpopt/Passes/Collectives/Passes.h"
+#include "tpopt/Program/ShardingTable.h"
+
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringExtras.h"
+
+#include <deque>
+#include <map>
+
+namespace tp {
+#define GEN_PASS_DEF_COMBINECOLLECTIVESPASS
+#include "tpopt/Passes/Collectives/Passes.h.inc"
+} // namespace tp
+
+using namespace mlir;
+using namespace tp;
+using namespace tp::spmd;
+
+/// A collective that takes longer than this many starts goes alone.
+static constexpr double kMostStarts = 16;
+
+namespace {
+
+/// What collectives of one launch have in common.
+using Key = std::vector<uintptr_t>;
+
+struct Candidate {
+  Operation *op = nullptr;
+  int64_t bytes = 0;
+  /// Null if it goes alone.
+  std::deque<Candidate *> *queue = nullptr;
+  /// The collective that makes its operand, and those that take its result.
+  Candidate *source = nullptr;
+  SmallVector<Candidate *, 1> dependents;
+  unsigned number = 0; ///< In program order.
+  bool isIssued = false;
+};
+
+/// Goes through a block in order. Every collective is put off until an op needs
+/// its result; then it is issued, with all of its kind whose operands are
+/// there. That is the fewest launches: of intervals on a line, the points at
+/// which the first one ends that is not yet stabbed stab them all.
+class BlockCombiner {
+public:
+  BlockCombiner(Block &block, const Mesh &mesh, int64_t bucketBytes)
+      : block(block), mesh(mesh), bucketBytes(bucketBytes) {}
+
+  /// Returns how many launches are saved.
+  int64_t run() {
+    collect();
+    if (candidates.size() < 2)
+      return 0;
+    for (Candidate &candidate : candidates)
+      connect(candidate);
+    SmallVector<Operation *> ops =
+        llvm::map_to_vector(block, [](Operation &op) { return &op; });
+    for (Operation *op : ops) {
+      if (numbers.count(op))
+        continue;
+      for (Candidate *candidate : needs.lookup(op))
+        issue(*candidate, op);
+      for (Candidate *candidate : madeBy.lookup(op))
+        setReady(*candidate);
+    }
+    return saved;
+  }
+
+private:
+  void collect();
+  void connect(Candidate &candidate);
+  Key getKey(CollectiveOpInterface op, const ReshardStep &step);
+  bool goesAlone(const ReshardStep &step, int64_t bytes);
+  void issue(Candidate &candidate, Operation *before);
+  void combine(ArrayRef<Candidate *> members, Operation *before);
+
+  static void setReady(Candidate &candidate) {
+    if (candidate.queue)
+      candidate.queue->push_back(&candidate);
+  }
+
+  Block &block;
+  const Mesh &mesh;
+  int64_t bucketBytes, saved = 0;
+  std::deque<Candidate> candidates; // which stay where they are
+  llvm::DenseMap<Operation *, Candidate *> numbers;
+  std::map<Key, std::deque<Candidate *>> queues;
+  /// The ops of the block, no candidates, that need results of candidates, and
+  /// that make their operands.
+  llvm::DenseMap<Operation *, SmallVector<Candidate *, 1>> needs, madeBy;
+};
+
+} // namespace
+
+Key BlockCombiner::getKey(CollectiveOpInterface op, const ReshardStep &step) {
+  auto toNumber = [](const void *pointer) {
+    return reinterpret_cast<uintptr_t>(pointer);
+  };
+  auto type = cast<RankedTensorType>(op->getOperand(0).getType());
+  ShardingAttr in = op.getInSharding(), out = op.getOutSharding();
+  bool reduces = step.kind == CollectiveKind::AllReduce ||
+                 step.kind == CollectiveKind::ReduceScatter;
+  Key key{uintptr_t(step.kind), reduces ? uintptr_t(in.getKind()) : 0,
+          toNumber(type.getElementType().getAsOpaquePointer()),
+          uintptr_t(isRequested(op))};
+  if (step.kind == CollectiveKind::CollectivePermute)
+    llvm::append_values(key, toNumber(in.getAsOpaquePointer()),
+                        toNumber(out.getAsOpaquePointer()));
+  for (const AxisRef &axis : getGroupAxes(step))
+    llvm::append_values(key, uintptr_t(axis.axis), uintptr_t(axis.pre),
+                        uintptr_t(axis.size));
+  return key;
+}
+
+/// Whether starting it with others saves next to nothing.
+bool BlockCombiner::goesAlone(const ReshardStep &step, int64_t bytes) {
+  if (bytes > bucketBytes)
+    return true;
+  if (!mesh.hasLinks)
+    return false;
+  Link link = getLink(mesh, step.axes);
+  return link.beta * getWireElements(step.kind, step.getGroupSize(), bytes) >
+         kMostStarts * link.alpha;
+}
+
+void BlockCombiner::collect() {
+  for (Operation &op : block) {
+    auto collective = dyn_cast<CollectiveOpInterface>(op);
+    if (!collective || isa<CombinedOp>(op) || op.use_empty())
+      continue;
+    ReshardStep step = getStep(collective, mesh);
+    if (isFree(step.kind))
+      continue;
+    int64_t bytes =
+        step.payload * tp::getElementBytes(op.getOperand(0).getType());
+    Candidate &candidate = candidates.emplace_back();
+    candidate.op = &op;
+    candidate.bytes = bytes;
+    if (!goesAlone(step, bytes))
+      candidate.queue = &queues[getKey(collective, step)];
+    candidate.number = candidates.size();
+    numbers[&op] = &candidate;
+  }
+}
+
+/// Finds out what makes a candidate's operand and who needs its result.
+void BlockCombiner::connect(Candidate &candidate) {
+  Value operand = candidate.op->getOperand(0);
+  Operation *maker = operand.getDefiningOp();
+  if (!maker || maker->getBlock() != &block) {
+    setReady(candidate);
+  } else if (Candidate *source = numbers.lookup(maker)) {
+    candidate.source = source;
+    source->dependents.push_back(&candidate);
+  } else {
+    madeBy[maker].push_back(&candidate);
+  }
+  llvm::SmallSetVector<Operation *, 4> users;
+  for (Operation *user : candidate.op->getUsers())
+    users.insert(block.findAncestorOpInBlock(*user));
+  for (Operation *user : users)
+    if (!numbers.count(user))
+      needs[user].push_back(&candidate);
+}
+
+void BlockCombiner::issue(Candidate &candidate, Operation *before) {
+  if (candidate.isIssued)
+    return;
+  if (candidate.source)
+    issue(*candidate.source, before);
+  // Its source may have taken it along.
+  SmallVector<Candidate *> members{&candidate};
+  candidate.isIssued = true;
+  int64_t bytes = candidate.bytes;
+  if (std::deque<Candidate *> *queue = candidate.queue)
+    while (!queue->empty()) {
+      Candidate *next = queue->front();
+      if (!next->isIssued && bytes + next->bytes > bucketBytes)
+        break;
+      queue->pop_front();
+      if (next->isIssued)
+        continue;
+      next->isIssued = true;
+      bytes += next->bytes;
+      members.push_back(next);
+    }
+  llvm::sort(members, [](const Candidate *a, const Candidate *b) {
+    return a->number < b->number;
+  });
+  combine(members, before);
+  for (Candidate *member : members)
+    for (Candidate *dependent : member->dependents)
+      setReady(*dependent);
+}
+
+void BlockCombiner::combine(ArrayRef<Candidate *> members, Operation *before) {
+  if (members.size() == 1)
+    return members.front()->op->moveBefore(before);
+  SmallVector<Location> locations;
+  SmallVector<Value> inputs;
+  SmallVector<Type> types;
+  SmallVector<Attribute> in, out;
+  llvm::SmallSetVector<StringRef, 2> reasons;
+  for (Candidate *member : members) {
+    auto op = cast<CollectiveOpInterface>(member->op);
+    locations.push_back(op.getLoc());
+    inputs.push_back(op->getOperand(0));
+    types.push_back(op->getResult(0).getType());
+    in.push_back(op.getInSharding());
+    out.push_back(op.getOutSharding());
+    if (auto reason = op->getAttrOfType<StringAttr>(kReasonAttr))
+      reasons.insert(reason.getValue());
+  }
+  auto first = cast<CollectiveOpInterface>(members.front()->op);
+  OpBuilder builder(before);
+  auto combined = CombinedOp::create(
+      builder, builder.getFusedLoc(locations), types,
+      builder.getStringAttr(tp::stringify(getKind(first))), inputs,
+      builder.getArrayAttr(in), builder.getArrayAttr(out));
+  if (!reasons.empty())
+    combined->setAttr(kReasonAttr,
+                      builder.getStringAttr(llvm::join(reasons, "; and ")));
+  if (Attribute requested = first->getAttr(kRequestedAttr))
+    combined->setAttr(kRequestedAttr, requested);
+  for (auto [member, result] :
+       llvm::zip_equal(members, combined.getOutputs())) {
+    member->op->getResult(0).replaceAllUsesWith(result);
+    member->op->erase();
+  }
+  saved += members.size() - 1;
+}
+
+namespace {
+
+struct CombineCollectives
+    : tp::impl::CombineCollectivesPassBase<CombineCollectives> {
+  using CombineCollectivesPassBase::CombineCollectivesPassBase;
+
+  void runOnOperation() override {
+    auto device = readMachineOption(getOperation(), machine);
+    if (failed(device))
+      return signalPassFailure();
+    for (auto function : getOperation().getOps<FunctionOpInterface>()) {
+      SmallVector<Block *> blocks;
+      function->walk<WalkOrder::PreOrder>([&](Operation *op) {
+        if (isa<ManualOp>(op)) // what the user wrote
+          return WalkResult::skip();
+        for (Region &region : op->getRegions())
+          for (Block &block : region)
+            if (llvm::any_of(block, llvm::IsaPred<CollectiveOpInterface>))
+              blocks.push_back(&block);
+        return WalkResult::advance();
+      });
+      if (blocks.empty())
+        continue;
+      FailureOr<MeshOp> mesh = tp::getMesh(function);
+      if (failed(mesh))
+        return signalPassFailure();
+      Mesh linked = withMachineLinks(mesh->toMesh(), *device);
+      for (Block *block : blocks)
+        numSaved += BlockCombiner(*block, linked, bucketBytes).run();
+    }
+  }
+};
+
+} // namespace

@@ -1,0 +1,126 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Collectives that do not wait for each other are one launch, behind the last
+// operand and before the first use.
+//
+// RUN: tp-opt %s --tp-combine-collectives --split-input-file | FileCheck %s
+// RUN: tp-opt %s --tp-combine-collectives=bucket-bytes=64 --split-input-file | FileCheck %s --check-prefix=SMALL
+// RUN: tp-opt %s --tp-combine-collectives=bucket-bytes=0 --split-input-file | FileCheck %s --check-prefix=NONE
+// NONE-NOT: spmd.combined
+
+// Both sums wait until the first of them is needed; the third is not there yet,
+// and 64 bytes have room for two of 32.
+spmd.mesh @mesh <["x"=2, "y"=2]>
+// CHECK-LABEL: func.func @until_needed
+// CHECK:      %[[A:.+]] = tp.neg
+// CHECK-NEXT: %[[B:.+]] = tp.exp
+// CHECK-NEXT: %[[AB:.+]]:2 = spmd.combined all_reduce %[[A]], %[[B]] in
+// CHECK-SAME: tp.reason = "one; and two"
+// CHECK-NEXT: %[[C:.+]] = tp.add %[[AB]]#0, %[[AB]]#0
+// CHECK-NEXT: %[[D:.+]] = spmd.all_reduce %[[C]]
+// CHECK-NEXT: return %[[D]], %[[AB]]#1
+// SMALL-LABEL: func.func @until_needed
+// SMALL: spmd.combined all_reduce
+!t = tensor<8xf32>
+func.func @until_needed(%x: !t {spmd.sharding = #spmd.sharding<@mesh, [{}]>}) -> (!t, !t) {
+  %a = tp.neg %x {spmd.shardings = [#spmd.sharding<@mesh, [{}], unreduced={"x"}>]} : !t
+  %0 = spmd.all_reduce %a {"x"} in <@mesh, [{}], unreduced={"x"}> out <@mesh, [{}]> {tp.reason = "one"} : !t -> !t
+  %b = tp.exp %x {spmd.shardings = [#spmd.sharding<@mesh, [{}], unreduced={"x"}>]} : !t
+  %c = tp.add %0, %0 {spmd.shardings = [#spmd.sharding<@mesh, [{}], unreduced={"x"}>]} : !t
+  %1 = spmd.all_reduce %c {"x"} in <@mesh, [{}], unreduced={"x"}> out <@mesh, [{}]> {tp.reason = "three"} : !t -> !t
+  %2 = spmd.all_reduce %b {"x"} in <@mesh, [{}], unreduced={"x"}> out <@mesh, [{}]> {tp.reason = "two"} : !t -> !t
+  return %1, %2 : !t, !t
+}
+
+// -----
+
+// What is needed together is not one launch if it differs in kind, axes,
+// combination, element type, or in whether the user asked for it; and three of
+// 32 bytes are too much for 64.
+spmd.mesh @mesh <["x"=2, "y"=2]>
+// CHECK-LABEL: func.func @apart
+// CHECK-DAG: spmd.all_gather
+// CHECK-DAG: spmd.all_reduce {{.*}} {"y"}
+// CHECK-DAG: spmd.all_reduce {{.*}} unreduced=max{"x"}
+// CHECK-DAG: spmd.all_reduce {{.*}} -> tensor<8xi32>
+// CHECK-DAG: spmd.all_reduce {{.*}}tp.requested
+// CHECK-DAG: spmd.combined all_reduce %arg0, %arg0, %arg0 in
+// CHECK: return
+// SMALL-LABEL: func.func @apart
+// SMALL-DAG: spmd.combined all_reduce %arg0, %arg0 in
+// SMALL-DAG: spmd.all_reduce %arg0 {"x"} {{.*}}"again"
+// SMALL: return
+!t = tensor<8xf32>
+!i = tensor<8xi32>
+func.func @apart(%p: !t, %q: !t, %m: !t, %i: !i, %c: !t) -> (!t, !t, !t, !i, !t, !t, !t, !t) {
+  %0 = spmd.all_gather %c [{"x"}] in <@mesh, [{"x"}]> out <@mesh, [{}]> {tp.reason = "r"} : !t -> !t
+  %1 = spmd.all_reduce %q {"y"} in <@mesh, [{}], unreduced={"y"}> out <@mesh, [{}]> {tp.reason = "r"} : !t -> !t
+  %2 = spmd.all_reduce %m {"x"} in <@mesh, [{}], unreduced=max{"x"}> out <@mesh, [{}]> {tp.reason = "r"} : !t -> !t
+  %3 = spmd.all_reduce %i {"x"} in <@mesh, [{}], unreduced={"x"}> out <@mesh, [{}]> {tp.reason = "r"} : !i -> !i
+  %4 = spmd.all_reduce %p {"x"} in <@mesh, [{}], unreduced={"x"}> out <@mesh, [{}]> {tp.reason = "r", tp.requested} : !t -> !t
+  %5 = spmd.all_reduce %p {"x"} in <@mesh, [{}], unreduced={"x"}> out <@mesh, [{}]> {tp.reason = "r"} : !t -> !t
+  %6 = spmd.all_reduce %p {"x"} in <@mesh, [{}], unreduced={"x"}> out <@mesh, [{}]> {tp.reason = "r"} : !t -> !t
+  %7 = spmd.all_reduce %p {"x"} in <@mesh, [{}], unreduced={"x"}> out <@mesh, [{}]> {tp.reason = "again"} : !t -> !t
+  return %0, %1, %2, %3, %4, %5, %6, %7 : !t, !t, !t, !i, !t, !t, !t, !t
+}
+
+// -----
+
+// A chain moves as a whole: what scatters first goes with the other scatter, and
+// the gather behind it with the other gather.
+spmd.mesh @mesh <["x"=2]>
+// CHECK-LABEL: func.func @chain
+// CHECK: %[[S:.+]]:2 = spmd.combined reduce_scatter %arg0, %arg0
+// CHECK: %[[G:.+]]:2 = spmd.combined all_gather {{.*}}%[[S]]#0
+// CHECK: return
+!t = tensor<8xf32>
+func.func @chain(%p: !t, %c: !t) -> (!t, !t, !t) {
+  %0 = spmd.reduce_scatter %p [{"x"}] in <@mesh, [{}], unreduced={"x"}> out <@mesh, [{"x"}]> : !t -> !t
+  %1 = spmd.all_gather %0 [{"x"}] in <@mesh, [{"x"}]> out <@mesh, [{}]> : !t -> !t
+  %2 = spmd.reduce_scatter %p [{"x"}] in <@mesh, [{}], unreduced={"x"}> out <@mesh, [{"x"}]> : !t -> !t
+  %3 = spmd.all_gather %c [{"x"}] in <@mesh, [{"x"}]> out <@mesh, [{}]> : !t -> !t
+  return %1, %2, %3 : !t, !t, !t
+}
+
+// -----
+
+// A turn of a loop is a block of its own.
+spmd.mesh @mesh <["x"=2]>
+// CHECK-LABEL: func.func @loop
+// CHECK: tp.for
+// CHECK: spmd.combined all_reduce
+// CHECK: tp.yield
+// CHECK: spmd.all_reduce
+// CHECK: return
+!t = tensor<8xf32>
+func.func @loop(%x: !t, %p: !t) -> (!t, !t) {
+  %0 = tp.for 3 (%x) {
+  ^bb0(%i: tensor<i32>, %a: !t):
+    %1 = spmd.all_reduce %p {"x"} in <@mesh, [{}], unreduced={"x"}> out <@mesh, [{}]> : !t -> !t
+    %2 = spmd.all_reduce %p {"x"} in <@mesh, [{}], unreduced={"x"}> out <@mesh, [{}]> : !t -> !t
+    %3 = tp.add %1, %2 {spmd.shardings = [#spmd.sharding<@mesh, [{}]>]} : !t
+    tp.yield %3 : !t
+  } : (!t) -> !t
+  %4 = spmd.all_reduce %p {"x"} in <@mesh, [{}], unreduced={"x"}> out <@mesh, [{}]> : !t -> !t
+  return %0, %4 : !t, !t
+}
+
+// -----
+
+// With links, 4 MiB take 22 starts and go alone; 256 KiB take less than two.
+spmd.mesh @mesh <["x"=2]> {links = [#spmd.link<us=2.0, gbps=100.0>]}
+// CHECK-LABEL: func.func @links
+// CHECK-DAG: spmd.all_reduce %arg0
+// CHECK-DAG: spmd.all_reduce %arg0
+// CHECK-DAG: spmd.combined all_reduce %arg1, %arg1
+// CHECK: return
+!l = tensor<1048576xf32>
+!s = tensor<65536xf32>
+func.func @links(%l: !l, %s: !s) -> (!l, !l, !s, !s) {
+  %0 = spmd.all_reduce %l {"x"} in <@mesh, [{}], unreduced={"x"}> out <@mesh, [{}]> : !l -> !l
+  %1 = spmd.all_reduce %l {"x"} in <@mesh, [{}], unreduced={"x"}> out <@mesh, [{}]> : !l -> !l
+  %2 = spmd.all_reduce %s {"x"} in <@mesh, [{}], unreduced={"x"}> out <@mesh, [{}]> : !s -> !s
+  %3 = spmd.all_reduce %s {"x"} in <@mesh, [{}], unreduced={"x"}> out <@mesh, [{}]> : !s -> !s
+  return %0, %1, %2, %3 : !l, !l, !s, !s
+}
