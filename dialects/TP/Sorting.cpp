@@ -170,9 +170,11 @@ FailureOr<SmallVector<Value>> TopKOp::localize(spmd::Localizer &localizer,
   Value input = operands[0];
   if (BlockLayout{size, tournament.devices}.isUneven())
     input = localizer.maskPadding(input, last, ReduceKind::Max);
-  RankedTensorType ownIndices = getType(length, i32, cut);
-  auto own =
-      create(builder, loc, getType(length, element, cut), ownIndices, input);
+  // These are nobody's part of anything, until they are sent.
+  RankedTensorType sent = getType(length, element, cut);
+  auto ownValues = RankedTensorType::get(sent.getShape(), element);
+  auto ownIndices = RankedTensorType::get(sent.getShape(), i32);
+  auto own = create(builder, loc, ownValues, ownIndices, input);
   Value begin = localizer.getBlockBegin(getInput(), last);
   Value known = AddOp::create(builder, loc, ownIndices, own.getIndices(),
                               repeat(begin, ownIndices));
@@ -180,8 +182,11 @@ FailureOr<SmallVector<Value>> TopKOp::localize(spmd::Localizer &localizer,
   // Among those of all devices, the winners and their places.
   SmallVector<Attribute> gathered(last, spmd::toAttr(context, mesh, {}));
   gathered.push_back(spmd::toAttr(context, mesh, tournament.axes));
+  SmallVector<int64_t> starts(last + 1, 0), strides(last + 1, 1);
+  Value part =
+      SliceOp::create(builder, loc, sent, own.getValues(), starts, strides);
   Value candidates = spmd::AllGatherOp::create(
-      builder, loc, getType(length, element, whole), own.getValues(),
+      builder, loc, getType(length, element, whole), part,
       builder.getArrayAttr(gathered), toAttr(cut), toAttr(whole));
   auto winners = create(builder, loc, values, indices, candidates);
 

@@ -248,24 +248,16 @@ public:
   }
 
 private:
-  /// What a device has of `rows` rows of an input that lies as `like`, but for
-  /// the dimension of the splice: its encoding says that all rows are here.
+  /// Rows of an input that lies as `like`: the device's own, so that no
+  /// encoding says of what they are a part.
   RankedTensorType getStripType(Value like, int64_t rows) {
-    RankedTensorType global = typeOf(like);
-    TensorSharding sharding = localizer.getSharding(like);
-    sharding.dims[dim].axes.clear();
-    SmallVector<int64_t> shape(global.getShape());
+    RankedTensorType local = localizer.getLocalType(like);
+    SmallVector<int64_t> shape(local.getShape());
     shape[dim] = rows;
-    return spmd::getLocalType(
-        RankedTensorType::get(shape, global.getElementType()),
-        spmd::ShardingAttr::get(builder.getContext(), localizer.getMesh(),
-                                sharding),
-        localizer.getMesh());
+    return RankedTensorType::get(shape, local.getElementType());
   }
 
   Value slice(Value local, BlockRows rows, Value like) {
-    if (rows.begin == 0 && rows.end == typeOf(local).getDimSize(dim))
-      return local;
     SmallVector<int64_t> starts(result.getRank(), 0);
     SmallVector<int64_t> strides(result.getRank(), 1);
     starts[dim] = rows.begin;

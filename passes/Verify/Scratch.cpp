@@ -307,8 +307,12 @@ std::optional<Shape> ScratchBuilder::inferShape(Operation *op,
   if (found || !isa<ExchangeOpInterface>(segment.whole) ||
       result.getRank() != type.getRank())
     return found;
+  Shape small = localShapes.find(segment.results.front())->second;
   Shape whole(Program::getWholeType(result).getShape());
-  const Shape &small = localShapes.find(segment.results.front())->second;
+  if (!type.getEncoding()) {
+    whole.assign(result.getShape().begin(), result.getShape().end());
+    small = Shape(shrink(result, small).getShape());
+  }
   for (auto [size, before, after] : llvm::zip_equal(old, whole, small))
     if (size == before)
       size = after;
