@@ -168,13 +168,14 @@ bool FileMutator::isEqual(ModuleOp module) {
 /// Whether no certificate comes of `module`, or one that does not hold.
 bool FileMutator::hasBadCertificate(ModuleOp module, bool isLocal) {
   QuietRun quiet(module.getContext());
-  return !quiet.run(module, [&](OpPassManager &manager) {
-    if (!isLocal)
-      manager.addPass(createLocalizePass({/*keepGlobal=*/true}));
-    VerifyCertificatePassOptions options;
-    options.whole = name;
-    manager.addPass(createVerifyCertificatePass(options));
-  });
+  return failed(verify(module)) ||
+         !quiet.run(module, [&](OpPassManager &manager) {
+           if (!isLocal)
+             manager.addPass(createLocalizePass({/*keepGlobal=*/true}));
+           VerifyCertificatePassOptions options;
+           options.whole = name;
+           manager.addPass(createVerifyCertificatePass(options));
+         });
 }
 
 std::optional<FileMutator::Outcome>
