@@ -3,7 +3,7 @@
 
 // Scaled dot-product attention over grouped heads.
 
-#include "Emitter.h"
+#include "tpopt/Dialect/TP/Emitter.h"
 
 #include "mlir/IR/IRMapping.h"
 

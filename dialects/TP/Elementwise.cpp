@@ -4,7 +4,7 @@
 // Element-wise ops, conversions and activations. The unary and binary ops get
 // their methods from ElementwiseOps.td.
 
-#include "Emitter.h"
+#include "tpopt/Dialect/TP/Emitter.h"
 
 #include <cmath>
 
@@ -37,9 +37,13 @@ Linearity tp::getLinearity(UnaryKind unary, ReduceKind kind) {
   case UnaryKind::Log1p:
   case UnaryKind::Sqrt:
   case UnaryKind::Rsqrt:
+  case UnaryKind::Cbrt:
   case UnaryKind::Sin:
   case UnaryKind::Cos:
+  case UnaryKind::Tan:
   case UnaryKind::Not:
+  case UnaryKind::Popcount:
+  case UnaryKind::CountLeadingZeros:
     return Linearity::None;
   }
   llvm_unreachable("covered switch");
@@ -72,16 +76,20 @@ Linearity tp::getLinearity(BinaryKind binary, unsigned operand, ReduceKind kind,
     return kind == ReduceKind::Min ? Linearity::Joint : Linearity::None;
   case BinaryKind::Pow:
   case BinaryKind::Rem:
+  case BinaryKind::Atan2:
   case BinaryKind::And:
   case BinaryKind::Or:
   case BinaryKind::Xor:
+  case BinaryKind::ShiftLeft:
+  case BinaryKind::ShiftRightArithmetic:
+  case BinaryKind::ShiftRightLogical:
     return Linearity::None;
   }
   llvm_unreachable("covered switch");
 }
 
 //===----------------------------------------------------------------------===//
-// CompareOp, SelectOp, ConvertOp
+// CompareOp, SelectOp, ConvertOp, BitcastOp
 //===----------------------------------------------------------------------===//
 
 LogicalResult CompareOp::verify() {
@@ -135,6 +143,20 @@ Linearity ConvertOp::getLinearity(unsigned, ReduceKind kind) {
 FailureOr<SmallVector<TensorValue>>
 ConvertOp::evaluate(Evaluator &evaluator, ArrayRef<TensorValue> operands) {
   return SmallVector<TensorValue>{evaluator.convert(operands[0], getType())};
+}
+
+LogicalResult BitcastOp::verify() {
+  Type from = typeOf(getInput()).getElementType();
+  Type to = getType().getElementType();
+  if (from.getIntOrFloatBitWidth() != to.getIntOrFloatBitWidth())
+    return emitOpError() << "reads " << from << " as " << to
+                         << ", which has another number of bits";
+  return success();
+}
+
+FailureOr<SmallVector<TensorValue>>
+BitcastOp::evaluate(Evaluator &evaluator, ArrayRef<TensorValue> operands) {
+  return SmallVector<TensorValue>{evaluator.bitcast(operands[0], getType())};
 }
 
 //===----------------------------------------------------------------------===//

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "Emitter.h"
+#include "tpopt/Dialect/TP/Emitter.h"
 
 #include "llvm/ADT/Sequence.h"
 
@@ -46,10 +46,15 @@ Value Emitter::repeatAlong(Value row, Value like, unsigned dim) {
 }
 
 Value Emitter::reduce(ReductionKind kind, Value x, int64_t dim) {
-  SmallVector<int64_t> shape(typeOf(x).getShape());
-  shape.erase(shape.begin() + dim);
-  return ReduceOp::create(builder, loc, withShape(x, shape), kind, x,
-                          ArrayRef<int64_t>(dim));
+  return reduce(kind, x, ArrayRef<int64_t>(dim));
+}
+
+Value Emitter::reduce(ReductionKind kind, Value x, ArrayRef<int64_t> dims) {
+  SmallVector<int64_t> shape;
+  for (auto [dim, size] : llvm::enumerate(typeOf(x).getShape()))
+    if (!llvm::is_contained(dims, int64_t(dim)))
+      shape.push_back(size);
+  return ReduceOp::create(builder, loc, withShape(x, shape), kind, x, dims);
 }
 
 Value Emitter::compare(ComparePredicate predicate, Value a, Value b) {
@@ -84,6 +89,36 @@ Value Emitter::slice(Value x, ArrayRef<int64_t> starts,
                      ArrayRef<int64_t> sizes) {
   SmallVector<int64_t> strides(starts.size(), 1);
   return SliceOp::create(builder, loc, withShape(x, sizes), x, starts, strides);
+}
+
+Value Emitter::slice(Value x, ArrayRef<int64_t> starts,
+                     ArrayRef<int64_t> limits, ArrayRef<int64_t> strides) {
+  SmallVector<int64_t> sizes;
+  for (auto [start, limit, stride] : llvm::zip_equal(starts, limits, strides))
+    sizes.push_back((limit - start + stride - 1) / stride);
+  return SliceOp::create(builder, loc, withShape(x, sizes), x, starts, strides);
+}
+
+Value Emitter::reshape(Value x, ArrayRef<int64_t> shape) {
+  if (typeOf(x).getShape() == shape)
+    return x;
+  return ReshapeOp::create(builder, loc, withShape(x, shape), x);
+}
+
+Value Emitter::bitcast(Value x, Type elementType) {
+  if (typeOf(x).getElementType() == elementType)
+    return x;
+  return BitcastOp::create(
+      builder, loc, RankedTensorType::get(typeOf(x).getShape(), elementType),
+      x);
+}
+
+Value Emitter::gather(Value x, Value indices, int64_t axis, int64_t batchDims) {
+  SmallVector<int64_t> shape(typeOf(x).getShape().take_front(axis));
+  llvm::append_range(shape, typeOf(indices).getShape().drop_front(batchDims));
+  llvm::append_range(shape, typeOf(x).getShape().drop_front(axis + 1));
+  return GatherOp::create(builder, loc, withShape(x, shape), x, indices, axis,
+                          batchDims);
 }
 
 Value Emitter::concat(ArrayRef<Value> parts, unsigned dim) {

@@ -3,7 +3,7 @@
 
 // Ops that address elements by value.
 
-#include "Emitter.h"
+#include "tpopt/Dialect/TP/Emitter.h"
 
 #include <cmath>
 

@@ -3,7 +3,7 @@
 
 // Constants, and ops that move data about without computing.
 
-#include "Emitter.h"
+#include "tpopt/Dialect/TP/Emitter.h"
 
 #include "llvm/ADT/SmallBitVector.h"
 

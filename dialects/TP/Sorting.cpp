@@ -3,7 +3,7 @@
 
 // Sorting, and the largest elements of rows that may be cut.
 
-#include "Emitter.h"
+#include "tpopt/Dialect/TP/Emitter.h"
 
 #include "tpopt/Dialect/SPMD/SPMD.h"
 

@@ -3,7 +3,7 @@
 
 // Splices: slices, pads and concatenations whose dimension may be cut.
 
-#include "Emitter.h"
+#include "tpopt/Dialect/TP/Emitter.h"
 
 #include "tpopt/Dialect/SPMD/SPMD.h"
 #include "tpopt/Sharding/Halo.h"

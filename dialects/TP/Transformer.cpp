@@ -3,7 +3,7 @@
 
 // Norms, softmax, rotary embedding and cross entropy.
 
-#include "Emitter.h"
+#include "tpopt/Dialect/TP/Emitter.h"
 
 using namespace mlir;
 using namespace tp;

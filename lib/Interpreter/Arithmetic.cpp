@@ -87,6 +87,23 @@ static int64_t divide(int64_t a, int64_t b, bool remainder, IntegerType type) {
   return remainder ? a % b : a / b;
 }
 
+/// `a` with all its bits moved; `b` counts as unsigned.
+static int64_t shift(BinaryKind kind, int64_t a, int64_t b, IntegerType type) {
+  unsigned width = type.getWidth();
+  llvm::APInt bits(width, uint64_t(a), /*isSigned=*/false,
+                   /*implicitTrunc=*/true);
+  unsigned by = llvm::APInt(width, uint64_t(b), /*isSigned=*/false,
+                            /*implicitTrunc=*/true)
+                    .getLimitedValue(width);
+  if (kind == BinaryKind::ShiftLeft)
+    bits <<= by;
+  else if (kind == BinaryKind::ShiftRightLogical)
+    bits.lshrInPlace(by);
+  else
+    bits.ashrInPlace(by);
+  return int64_t(bits.getZExtValue());
+}
+
 static int64_t binaryInteger(BinaryKind kind, int64_t a, int64_t b,
                              IntegerType type) {
   switch (kind) {
@@ -112,8 +129,14 @@ static int64_t binaryInteger(BinaryKind kind, int64_t a, int64_t b,
     return a | b;
   case BinaryKind::Xor:
     return a ^ b;
+  case BinaryKind::ShiftLeft:
+  case BinaryKind::ShiftRightArithmetic:
+  case BinaryKind::ShiftRightLogical:
+    return shift(kind, a, b, type);
+  case BinaryKind::Atan2:
+    break;
   }
-  llvm_unreachable("covered switch");
+  llvm_unreachable("the verifier allows this on floats only");
 }
 
 static int64_t unaryInteger(UnaryKind kind, int64_t x, IntegerType type) {
@@ -126,6 +149,12 @@ static int64_t unaryInteger(UnaryKind kind, int64_t x, IntegerType type) {
     return x == 0 ? 0 : x < 0 && !isUnsigned(type) ? -1 : 1;
   case UnaryKind::Not:
     return ~x;
+  case UnaryKind::Popcount:
+  case UnaryKind::CountLeadingZeros: {
+    llvm::APInt bits(type.getWidth(), uint64_t(x), /*isSigned=*/false,
+                     /*implicitTrunc=*/true);
+    return kind == UnaryKind::Popcount ? bits.popcount() : bits.countl_zero();
+  }
   default:
     llvm_unreachable("the verifier allows this on floats only");
   }
@@ -312,6 +341,21 @@ TensorValue DenseEvaluator::convert(TensorValue x, Type type) {
       out =
           makeInteger(wrapInteger(from ? value.integer : toInteger(value), to));
     }
+  }
+  return result;
+}
+
+TensorValue DenseEvaluator::bitcast(TensorValue x, Type type) {
+  auto result = allocate(type);
+  auto from = dyn_cast<FloatType>(x->getType().getElementType());
+  auto to = dyn_cast<FloatType>(type.getElementType());
+  for (int64_t i = 0; i < result->size(); ++i) {
+    Element value = toDense(x)[i];
+    uint64_t bits = from ? toBits(value, from) : uint64_t(value.integer);
+    (*result)[i] =
+        to ? finish(fromBits(bits, to), to)
+           : makeInteger(wrapInteger(int64_t(bits),
+                                     cast<IntegerType>(type.getElementType())));
   }
   return result;
 }

@@ -56,6 +56,24 @@ int64_t DoubleEvaluator::toInteger(Element value) {
                                     : int64_t(x);
 }
 
+uint64_t DoubleEvaluator::toBits(Element value, FloatType type) {
+  llvm::APFloat number(value.real);
+  bool losesInfo;
+  number.convert(type.getFloatSemantics(), llvm::APFloat::rmNearestTiesToEven,
+                 &losesInfo);
+  return number.bitcastToAPInt().getZExtValue();
+}
+
+Element DoubleEvaluator::fromBits(uint64_t bits, FloatType type) {
+  llvm::APFloat number(type.getFloatSemantics(),
+                       llvm::APInt(type.getWidth(), bits, /*isSigned=*/false,
+                                   /*implicitTrunc=*/true));
+  bool losesInfo;
+  number.convert(llvm::APFloat::IEEEdouble(),
+                 llvm::APFloat::rmNearestTiesToEven, &losesInfo);
+  return makeReal(number.convertToDouble());
+}
+
 Element DoubleEvaluator::unaryFloat(UnaryKind kind, Element element) {
   double x = element.real;
   switch (kind) {
@@ -77,10 +95,14 @@ Element DoubleEvaluator::unaryFloat(UnaryKind kind, Element element) {
     return makeReal(std::sqrt(x));
   case UnaryKind::Rsqrt:
     return makeReal(1 / std::sqrt(x));
+  case UnaryKind::Cbrt:
+    return makeReal(std::cbrt(x));
   case UnaryKind::Sin:
     return makeReal(std::sin(x));
   case UnaryKind::Cos:
     return makeReal(std::cos(x));
+  case UnaryKind::Tan:
+    return makeReal(std::tan(x));
   case UnaryKind::Tanh:
     return makeReal(std::tanh(x));
   case UnaryKind::Erf:
@@ -94,6 +116,8 @@ Element DoubleEvaluator::unaryFloat(UnaryKind kind, Element element) {
   case UnaryKind::RoundEven:
     return makeReal(std::nearbyint(x));
   case UnaryKind::Not:
+  case UnaryKind::Popcount:
+  case UnaryKind::CountLeadingZeros:
     llvm_unreachable("the verifier allows this on integers only");
   }
   llvm_unreachable("covered switch");
@@ -120,9 +144,14 @@ Element DoubleEvaluator::binaryFloat(BinaryKind kind, Element lhs,
     return makeReal(std::pow(a, b));
   case BinaryKind::Rem:
     return makeReal(std::fmod(a, b));
+  case BinaryKind::Atan2:
+    return makeReal(std::atan2(a, b));
   case BinaryKind::And:
   case BinaryKind::Or:
   case BinaryKind::Xor:
+  case BinaryKind::ShiftLeft:
+  case BinaryKind::ShiftRightArithmetic:
+  case BinaryKind::ShiftRightLogical:
     llvm_unreachable("the verifier allows this on integers only");
   }
   llvm_unreachable("covered switch");

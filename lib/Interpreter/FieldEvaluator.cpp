@@ -63,6 +63,16 @@ int64_t FieldEvaluator::toInteger(Element value) {
   return int64_t(field::draw(key, value.residue) % 8);
 }
 
+uint64_t FieldEvaluator::toBits(Element value, FloatType) {
+  return field::draw(key + 101, value.residue);
+}
+
+Element FieldEvaluator::fromBits(uint64_t bits, FloatType type) {
+  // A sign-extended integer and its bits are one value.
+  uint64_t low = bits & (~uint64_t(0) >> (64 - type.getWidth()));
+  return make(field::draw(key + 102, low));
+}
+
 Element FieldEvaluator::negate(Element x) {
   if (isFinite(x))
     return make(field::negate(x.residue));
@@ -113,12 +123,16 @@ Element FieldEvaluator::binaryFloat(BinaryKind kind, Element a, Element b) {
   }
   case BinaryKind::Pow:
   case BinaryKind::Rem:
+  case BinaryKind::Atan2:
     if (a.residue == kNaN || b.residue == kNaN)
       return make(kNaN);
     return make(field::draw(~key - uint64_t(kind), a.residue, b.residue));
   case BinaryKind::And:
   case BinaryKind::Or:
   case BinaryKind::Xor:
+  case BinaryKind::ShiftLeft:
+  case BinaryKind::ShiftRightArithmetic:
+  case BinaryKind::ShiftRightLogical:
     llvm_unreachable("the verifier allows this on integers only");
   }
   llvm_unreachable("covered switch");

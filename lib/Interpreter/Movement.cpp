@@ -196,6 +196,8 @@ static std::optional<BinaryKind> toBinary(ScatterKind kind) {
     return BinaryKind::Max;
   case ScatterKind::Min:
     return BinaryKind::Min;
+  case ScatterKind::Mul:
+    return BinaryKind::Mul;
   }
   llvm_unreachable("covered switch");
 }

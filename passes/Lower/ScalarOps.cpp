@@ -78,6 +78,7 @@ public:
   Value binary(BinaryKind kind);
   Value compare(ComparePredicate predicate);
   Value convert(Type to);
+  Value bitcast(Type to);
 
 private:
   Value number(double value) {
@@ -98,6 +99,7 @@ private:
   Value unaryInteger(UnaryKind kind);
   Value binaryInteger(BinaryKind kind);
   Value divide(bool remainder);
+  Value shift(BinaryKind kind);
 
   OpBuilder &builder;
   Location loc;
@@ -128,6 +130,10 @@ Value ScalarBuilder::unaryInteger(UnaryKind kind) {
   }
   case UnaryKind::Not:
     return op<arith::XOrIOp>({x, number(-1)});
+  case UnaryKind::Popcount:
+    return op<math::CtPopOp>(x);
+  case UnaryKind::CountLeadingZeros:
+    return op<math::CountLeadingZerosOp>(x);
   default:
     return {};
   }
@@ -160,10 +166,14 @@ Value ScalarBuilder::unary(UnaryKind kind) {
     return op<math::SqrtOp>(x);
   case UnaryKind::Rsqrt:
     return op<arith::DivFOp>({number(1), op<math::SqrtOp>(x)});
+  case UnaryKind::Cbrt:
+    return op<math::CbrtOp>(x);
   case UnaryKind::Sin:
     return op<math::SinOp>(x);
   case UnaryKind::Cos:
     return op<math::CosOp>(x);
+  case UnaryKind::Tan:
+    return op<math::TanOp>(x);
   case UnaryKind::Tanh:
     return op<math::TanhOp>(x);
   case UnaryKind::Erf:
@@ -180,6 +190,8 @@ Value ScalarBuilder::unary(UnaryKind kind) {
   case UnaryKind::RoundEven:
     return op<math::RoundEvenOp>(x);
   case UnaryKind::Not:
+  case UnaryKind::Popcount:
+  case UnaryKind::CountLeadingZeros:
     return {};
   }
   llvm_unreachable("covered switch");
@@ -206,6 +218,20 @@ Value ScalarBuilder::divide(bool remainder) {
                        op<arith::DivSIOp>({a, safe})));
 }
 
+/// Shifting by the width or more is not defined in LLVM; here every bit leaves.
+Value ScalarBuilder::shift(BinaryKind kind) {
+  Value x = operands[0], by = operands[1];
+  unsigned width = type.getIntOrFloatBitWidth();
+  Value last = number(width - 1);
+  Value inside = compareInteger(arith::CmpIPredicate::ule, by, last);
+  if (kind == BinaryKind::ShiftRightArithmetic)
+    return op<arith::ShRSIOp>({x, select(inside, by, last)});
+  Value safe = select(inside, by, number(0));
+  Value shifted = kind == BinaryKind::ShiftLeft ? op<arith::ShLIOp>({x, safe})
+                                                : op<arith::ShRUIOp>({x, safe});
+  return select(inside, shifted, number(0));
+}
+
 Value ScalarBuilder::binaryInteger(BinaryKind kind) {
   switch (kind) {
   case BinaryKind::Add:
@@ -230,7 +256,12 @@ Value ScalarBuilder::binaryInteger(BinaryKind kind) {
     return op<arith::OrIOp>(operands);
   case BinaryKind::Xor:
     return op<arith::XOrIOp>(operands);
+  case BinaryKind::ShiftLeft:
+  case BinaryKind::ShiftRightArithmetic:
+  case BinaryKind::ShiftRightLogical:
+    return shift(kind);
   case BinaryKind::Pow:
+  case BinaryKind::Atan2:
     return {};
   }
   llvm_unreachable("covered switch");
@@ -256,9 +287,14 @@ Value ScalarBuilder::binary(BinaryKind kind) {
     return op<math::PowFOp>(operands);
   case BinaryKind::Rem:
     return op<arith::RemFOp>(operands);
+  case BinaryKind::Atan2:
+    return op<math::Atan2Op>(operands);
   case BinaryKind::And:
   case BinaryKind::Or:
   case BinaryKind::Xor:
+  case BinaryKind::ShiftLeft:
+  case BinaryKind::ShiftRightArithmetic:
+  case BinaryKind::ShiftRightLogical:
     return {};
   }
   llvm_unreachable("covered switch");
@@ -316,32 +352,53 @@ Value ScalarBuilder::convert(Type to) {
   return isUnsigned ? cast(arith::ExtUIOp()) : cast(arith::ExtSIOp());
 }
 
+/// Narrow floats are computed in f32; their bits are those of the stored type.
+Value ScalarBuilder::bitcast(Type to) {
+  Value x = narrowScalar(builder, loc, operands[0], element);
+  Type stored = isa<FloatType>(to) ? to : getComputeType(to);
+  if (x.getType() != stored)
+    x = arith::BitcastOp::create(builder, loc, stored, x);
+  return widenScalar(builder, loc, x, to);
+}
+
+/// The kind of `op` if it is one of `OpTs`.
+template <typename Kind, typename... OpTs>
+static std::optional<Kind> getKind(Operation *op) {
+  std::optional<Kind> kind;
+  ((isa<OpTs>(op) ? void(kind = OpTs::kKind) : void()), ...);
+  return kind;
+}
+
+static constexpr auto getUnaryKind =
+    getKind<UnaryKind, NegOp, AbsOp, SignOp, ExpOp, Expm1Op, LogOp, Log1pOp,
+            SqrtOp, RsqrtOp, CbrtOp, SinOp, CosOp, TanOp, TanhOp, ErfOp,
+            LogisticOp, FloorOp, CeilOp, RoundEvenOp, NotOp, PopcountOp,
+            CountLeadingZerosOp>;
+static constexpr auto getBinaryKind =
+    getKind<BinaryKind, AddOp, SubOp, MulOp, DivOp, MaxOp, MinOp, PowOp, RemOp,
+            Atan2Op, AndOp, OrOp, XorOp, ShiftLeftOp, ShiftRightArithmeticOp,
+            ShiftRightLogicalOp>;
+
 Value tp::createScalarOp(OpBuilder &builder, Operation *op,
                          ValueRange operands) {
   ScalarBuilder scalar(builder, op, operands);
-#define TP_UNARY(OP) .Case([&](OP) { return scalar.unary(OP::kKind); })
-#define TP_BINARY(OP) .Case([&](OP) { return scalar.binary(OP::kKind); })
-  return llvm::TypeSwitch<Operation *, Value>(op) TP_UNARY(NegOp) TP_UNARY(
-             AbsOp) TP_UNARY(SignOp) TP_UNARY(ExpOp) TP_UNARY(Expm1Op)
-      TP_UNARY(LogOp) TP_UNARY(Log1pOp) TP_UNARY(SqrtOp) TP_UNARY(RsqrtOp)
-          TP_UNARY(SinOp) TP_UNARY(CosOp) TP_UNARY(TanhOp) TP_UNARY(
-              ErfOp) TP_UNARY(LogisticOp) TP_UNARY(FloorOp) TP_UNARY(CeilOp)
-              TP_UNARY(RoundEvenOp) TP_UNARY(NotOp) TP_BINARY(AddOp) TP_BINARY(
-                  SubOp) TP_BINARY(MulOp) TP_BINARY(DivOp) TP_BINARY(MaxOp)
-                  TP_BINARY(MinOp) TP_BINARY(PowOp) TP_BINARY(RemOp) TP_BINARY(
-                      AndOp) TP_BINARY(OrOp) TP_BINARY(XorOp)
-                      .Case([&](CompareOp compare) {
-                        return scalar.compare(compare.getPredicate());
-                      })
-                      .Case([&](ConvertOp convert) {
-                        return scalar.convert(getElement(convert.getResult()));
-                      })
-                      .Case([&](SelectOp select) -> Value {
-                        return arith::SelectOp::create(builder, op->getLoc(),
-                                                       operands[0], operands[1],
-                                                       operands[2]);
-                      })
-                      .Default(Value());
-#undef TP_UNARY
-#undef TP_BINARY
+  if (std::optional<UnaryKind> kind = getUnaryKind(op))
+    return scalar.unary(*kind);
+  if (std::optional<BinaryKind> kind = getBinaryKind(op))
+    return scalar.binary(*kind);
+  return llvm::TypeSwitch<Operation *, Value>(op)
+      .Case([&](CompareOp compare) {
+        return scalar.compare(compare.getPredicate());
+      })
+      .Case([&](ConvertOp convert) {
+        return scalar.convert(getElement(convert.getResult()));
+      })
+      .Case([&](BitcastOp bitcast) {
+        return scalar.bitcast(getElement(bitcast.getResult()));
+      })
+      .Case([&](SelectOp select) -> Value {
+        return arith::SelectOp::create(builder, op->getLoc(), operands[0],
+                                       operands[1], operands[2]);
+      })
+      .Default(Value());
 }

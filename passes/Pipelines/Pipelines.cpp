@@ -25,6 +25,7 @@ static void addStage(OpPassManager &manager, Stage stage,
   bool verifies = options.verify != Verification::Off;
   switch (stage) {
   case Stage::Import:
+    manager.addPass(createImportStableHLOPass());
     if (!options.mesh.empty())
       manager.addPass(createSetMeshPass({options.mesh}));
     if (!options.plan.empty()) {

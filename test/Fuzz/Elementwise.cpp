@@ -12,7 +12,7 @@ using namespace tp::fuzz;
 namespace {
 
 /// What a unary op may be given.
-enum class Domain : uint8_t { All, Exact, Positive, Small };
+enum class Domain : uint8_t { All, Exact, Positive, Small, Tangent };
 
 /// 1 + |x|, where division, roots and logarithms are tame.
 Value makePositive(Author &author, Value x) {
@@ -36,9 +36,10 @@ Generator unary(StringRef name, Elements elements, Domain domain,
                 bool leavesIntegers) {
   return [=](Author &author) {
     Value x = author.pick(elements);
-    Value operand = domain == Domain::Positive ? makePositive(author, x)
-                    : domain == Domain::Small  ? clamp(author, x, 6)
-                                               : x;
+    Value operand = domain == Domain::Positive  ? makePositive(author, x)
+                    : domain == Domain::Small   ? clamp(author, x, 6)
+                    : domain == Domain::Tangent ? clamp(author, x, 1)
+                                                : x;
     if (author.isInexact(x))
       author.markInexact(operand);
     author.add(author.create(name, operand, x.getType()), leavesIntegers);
@@ -82,6 +83,24 @@ void addRemainder(Author &author) {
   if (isa<FloatType>(Author::elementOf(x)))
     y = makePositive(author, y);
   author.add(author.create("tp.rem", {x, y}, x.getType()));
+}
+
+void addAngle(Author &author) {
+  Value x = author.pick(Elements::Float);
+  // Left of the origin the angle jumps.
+  Value y = makePositive(author, author.get(Author::typeOf(x)));
+  author.add(author.create("tp.atan2", {x, y}, x.getType()),
+             /*leavesIntegers=*/true);
+}
+
+void addBitcast(Author &author) {
+  Value x = author.pick(Elements::Index);
+  auto from = cast<IntegerType>(Author::elementOf(x));
+  auto to = IntegerType::get(author.builder.getContext(), from.getWidth(),
+                             from.isUnsigned() ? IntegerType::Signless
+                                               : IntegerType::Unsigned);
+  author.add(BitcastOp::create(author.builder, author.loc,
+                               author.type(Author::shapeOf(x), to), x));
 }
 
 void addCompare(Author &author) {
@@ -142,7 +161,10 @@ void tp::fuzz::addElementwise(Generators &generators) {
   for (const char *name : {"neg", "abs"})
     add(name, Elements::Number, Domain::All, false);
   add("relu", Elements::Float, Domain::All, false);
-  add("not", Elements::Index, Domain::All, false);
+  for (const char *name : {"not", "popcount", "count_leading_zeros"})
+    add(name, Elements::Index, Domain::All, false);
+  add("cbrt", Elements::Float, Domain::All, true);
+  add("tan", Elements::Float, Domain::Tangent, true);
   for (const char *name : {"sign", "floor", "ceil", "round_even"})
     add(name, Elements::ExactFloat, Domain::Exact, false);
   for (const char *name : {"sin", "cos", "tanh", "erf", "logistic", "silu"})
@@ -155,13 +177,16 @@ void tp::fuzz::addElementwise(Generators &generators) {
     generators["tp." + std::string(name)] =
         binary(generators.try_emplace("tp." + std::string(name)).first->first,
                Elements::Number);
-  for (const char *name : {"and", "or", "xor"})
+  for (const char *name : {"and", "or", "xor", "shift_left",
+                           "shift_right_arithmetic", "shift_right_logical"})
     generators["tp." + std::string(name)] =
         binary(generators.try_emplace("tp." + std::string(name)).first->first,
                Elements::Index);
   generators["tp.div"] = addDivision;
   generators["tp.pow"] = addPower;
   generators["tp.rem"] = addRemainder;
+  generators["tp.atan2"] = addAngle;
+  generators["tp.bitcast"] = addBitcast;
   generators["tp.compare"] = addCompare;
   generators["tp.select"] = addSelect;
   generators["tp.convert"] = addConvert;

@@ -6,6 +6,8 @@
 #include "Flags.h"
 #include "Tool.h"
 
+#include "tpopt/Dialect/Sdy/Sdy.h"
+#include "tpopt/Dialect/StableHLO/StableHLO.h"
 #include "tpopt/InitAll.h"
 
 #include "mlir/Dialect/Func/Extensions/InlinerExtension.h"
@@ -50,6 +52,8 @@ int main(int argc, char **argv) {
   tp::hideForeignFlags();
   mlir::DialectRegistry registry;
   tp::registerTPOptDialects(registry);
+  tp::stablehlo::registerReaders(registry);
+  tp::sdy::registerReader(registry);
   tp::registerTPOptPasses();
   registry.insert<mlir::func::FuncDialect>();
   mlir::func::registerInlinerExtension(registry);

@@ -117,6 +117,7 @@ public:
   TensorValue select(TensorValue condition, TensorValue a, TensorValue b,
                      Type type) override;
   TensorValue convert(TensorValue x, Type type) override;
+  TensorValue bitcast(TensorValue x, Type type) override;
   TensorValue contract(llvm::StringRef equation, TensorValue a, TensorValue b,
                        Type type) override;
   TensorValue reduce(ReductionKind kind, TensorValue x,
@@ -171,6 +172,9 @@ protected:
   /// Towards zero. Out of range is up to the number system.
   virtual int64_t toInteger(Element value) = 0;
   virtual bool isZero(Element value) = 0;
+  /// The bits of a float rounded to `type`, and back.
+  virtual uint64_t toBits(Element value, mlir::FloatType type) = 0;
+  virtual Element fromBits(uint64_t bits, mlir::FloatType type) = 0;
   virtual Element unaryFloat(UnaryKind kind, Element x) = 0;
   virtual Element binaryFloat(BinaryKind kind, Element a, Element b) = 0;
   /// -1, 0 or 1; none if one is not a number.
@@ -213,6 +217,8 @@ protected:
   Element fromInteger(int64_t value, bool isUnsigned) override;
   int64_t toInteger(Element value) override;
   bool isZero(Element value) override { return value.real == 0; }
+  uint64_t toBits(Element value, mlir::FloatType type) override;
+  Element fromBits(uint64_t bits, mlir::FloatType type) override;
   Element unaryFloat(UnaryKind kind, Element x) override;
   Element binaryFloat(BinaryKind kind, Element a, Element b) override;
   std::optional<int> order(Element a, Element b) override;

@@ -67,6 +67,8 @@ protected:
   Element fromInteger(int64_t value, bool isUnsigned) override;
   int64_t toInteger(Element value) override;
   bool isZero(Element value) override { return value.residue == 0; }
+  uint64_t toBits(Element value, mlir::FloatType type) override;
+  Element fromBits(uint64_t bits, mlir::FloatType type) override;
   Element unaryFloat(UnaryKind kind, Element x) override;
   Element binaryFloat(BinaryKind kind, Element a, Element b) override;
   std::optional<int> order(Element a, Element b) override;

@@ -40,6 +40,14 @@ func.func @unary(%x: tensor<4x16xf32>, %i: tensor<4xi32>) {
   %16 = tp.round_even %x : tensor<4x16xf32>
   // CHECK: tp.not %{{.+}} : tensor<4xi32>
   %17 = tp.not %i : tensor<4xi32>
+  // CHECK: tp.cbrt %{{.+}} : tensor<4x16xf32>
+  %18 = tp.cbrt %x : tensor<4x16xf32>
+  // CHECK: tp.tan %{{.+}} : tensor<4x16xf32>
+  %19 = tp.tan %x : tensor<4x16xf32>
+  // CHECK: tp.popcount %{{.+}} : tensor<4xi32>
+  %20 = tp.popcount %i : tensor<4xi32>
+  // CHECK: tp.count_leading_zeros %{{.+}} : tensor<4xi32>
+  %21 = tp.count_leading_zeros %i : tensor<4xi32>
   return
 }
 
@@ -68,6 +76,14 @@ func.func @binary(%a: tensor<4x16xbf16>, %i: tensor<4xui4>) {
   %9 = tp.or %i, %i : tensor<4xui4>
   // CHECK: tp.xor %{{.+}}, %{{.+}} : tensor<4xui4>
   %10 = tp.xor %i, %i : tensor<4xui4>
+  // CHECK: tp.atan2 %{{.+}}, %{{.+}} : tensor<4x16xbf16>
+  %11 = tp.atan2 %a, %a : tensor<4x16xbf16>
+  // CHECK: tp.shift_left %{{.+}}, %{{.+}} : tensor<4xui4>
+  %12 = tp.shift_left %i, %i : tensor<4xui4>
+  // CHECK: tp.shift_right_arithmetic %{{.+}}, %{{.+}} : tensor<4xui4>
+  %13 = tp.shift_right_arithmetic %i, %i : tensor<4xui4>
+  // CHECK: tp.shift_right_logical %{{.+}}, %{{.+}} : tensor<4xui4>
+  %14 = tp.shift_right_logical %i, %i : tensor<4xui4>
   return
 }
 
@@ -122,6 +138,16 @@ func.func @convert(%x: tensor<4xf64>) {
   %12 = tp.convert %11 : tensor<4xui4> -> tensor<4xi1>
   // CHECK: tp.convert %{{.+}} : tensor<4xi1> -> tensor<4xf32>
   %13 = tp.convert %12 : tensor<4xi1> -> tensor<4xf32>
+  return
+}
+
+// Bits of a float as an integer, and back.
+// CHECK-LABEL: func.func @bitcast
+func.func @bitcast(%x: tensor<4xbf16>) {
+  // CHECK: tp.bitcast %{{.+}} : tensor<4xbf16> -> tensor<4xui16>
+  %0 = tp.bitcast %x : tensor<4xbf16> -> tensor<4xui16>
+  // CHECK: tp.bitcast %{{.+}} : tensor<4xui16> -> tensor<4xf16>
+  %1 = tp.bitcast %0 : tensor<4xui16> -> tensor<4xf16>
   return
 }
 

@@ -85,6 +85,15 @@ func.func @f(%x: tensor<4xf32>) {
 
 // -----
 
+// tp.cbrt 1: another shape
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @below {{all non-scalar operands/results must have the same shape and base type}}
+  %0 = "tp.cbrt"(%x) : (tensor<4xf32>) -> tensor<5xf32>
+  return
+}
+
+// -----
+
 // tp.sin 1: another shape
 func.func @f(%x: tensor<4xf32>) {
   // expected-error @below {{all non-scalar operands/results must have the same shape and base type}}
@@ -98,6 +107,15 @@ func.func @f(%x: tensor<4xf32>) {
 func.func @f(%x: tensor<4xf32>) {
   // expected-error @below {{all non-scalar operands/results must have the same shape and base type}}
   %0 = "tp.cos"(%x) : (tensor<4xf32>) -> tensor<5xf32>
+  return
+}
+
+// -----
+
+// tp.tan 1: another shape
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @below {{all non-scalar operands/results must have the same shape and base type}}
+  %0 = "tp.tan"(%x) : (tensor<4xf32>) -> tensor<5xf32>
   return
 }
 
@@ -161,6 +179,24 @@ func.func @f(%x: tensor<4xf32>) {
 func.func @f(%x: tensor<4xi32>) {
   // expected-error @below {{all non-scalar operands/results must have the same shape and base type}}
   %0 = "tp.not"(%x) : (tensor<4xi32>) -> tensor<5xi32>
+  return
+}
+
+// -----
+
+// tp.popcount 1: another shape
+func.func @f(%x: tensor<4xi32>) {
+  // expected-error @below {{all non-scalar operands/results must have the same shape and base type}}
+  %0 = "tp.popcount"(%x) : (tensor<4xi32>) -> tensor<5xi32>
+  return
+}
+
+// -----
+
+// tp.count_leading_zeros 1: another shape
+func.func @f(%x: tensor<4xi32>) {
+  // expected-error @below {{all non-scalar operands/results must have the same shape and base type}}
+  %0 = "tp.count_leading_zeros"(%x) : (tensor<4xi32>) -> tensor<5xi32>
   return
 }
 
@@ -256,6 +292,15 @@ func.func @f(%x: tensor<4xf32>, %s: tensor<f32>) {
 
 // -----
 
+// tp.atan2 1: two shapes, nothing is broadcast
+func.func @f(%x: tensor<4xf32>, %s: tensor<f32>) {
+  // expected-error @below {{all non-scalar operands/results must have the same shape and base type}}
+  %0 = "tp.atan2"(%x, %s) : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
 // tp.and 1: two shapes, nothing is broadcast
 func.func @f(%x: tensor<4xi32>, %s: tensor<i32>) {
   // expected-error @below {{all non-scalar operands/results must have the same shape and base type}}
@@ -278,6 +323,33 @@ func.func @f(%x: tensor<4xi32>, %s: tensor<i32>) {
 func.func @f(%x: tensor<4xi32>, %s: tensor<i32>) {
   // expected-error @below {{all non-scalar operands/results must have the same shape and base type}}
   %0 = "tp.xor"(%x, %s) : (tensor<4xi32>, tensor<i32>) -> tensor<4xi32>
+  return
+}
+
+// -----
+
+// tp.shift_left 1: two shapes, nothing is broadcast
+func.func @f(%x: tensor<4xi32>, %s: tensor<i32>) {
+  // expected-error @below {{all non-scalar operands/results must have the same shape and base type}}
+  %0 = "tp.shift_left"(%x, %s) : (tensor<4xi32>, tensor<i32>) -> tensor<4xi32>
+  return
+}
+
+// -----
+
+// tp.shift_right_arithmetic 1: two shapes, nothing is broadcast
+func.func @f(%x: tensor<4xi32>, %s: tensor<i32>) {
+  // expected-error @below {{all non-scalar operands/results must have the same shape and base type}}
+  %0 = "tp.shift_right_arithmetic"(%x, %s) : (tensor<4xi32>, tensor<i32>) -> tensor<4xi32>
+  return
+}
+
+// -----
+
+// tp.shift_right_logical 1: two shapes, nothing is broadcast
+func.func @f(%x: tensor<4xi32>, %s: tensor<i32>) {
+  // expected-error @below {{all non-scalar operands/results must have the same shape and base type}}
+  %0 = "tp.shift_right_logical"(%x, %s) : (tensor<4xi32>, tensor<i32>) -> tensor<4xi32>
   return
 }
 
@@ -359,6 +431,24 @@ func.func @f(%m: tensor<4xi1>, %x: tensor<4xf32>, %y: tensor<4xf64>) {
 func.func @f(%x: tensor<4xf32>) {
   // expected-error @below {{all non-scalar operands/results must have the same shape and base type}}
   %0 = tp.convert %x : tensor<4xf32> -> tensor<5xf64>
+  return
+}
+
+// -----
+
+// tp.bitcast 1: another shape
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @below {{all non-scalar operands/results must have the same shape and base type}}
+  %0 = tp.bitcast %x : tensor<4xf32> -> tensor<5xi32>
+  return
+}
+
+// -----
+
+// tp.bitcast 2: another number of bits
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @below {{reads 'f32' as 'i64', which has another number of bits}}
+  %0 = tp.bitcast %x : tensor<4xf32> -> tensor<4xi64>
   return
 }
 

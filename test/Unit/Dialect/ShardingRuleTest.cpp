@@ -340,15 +340,18 @@ void crossEntropy(Program &p) {
 llvm::StringMap<Generator> getGenerators() {
   llvm::StringMap<Generator> map;
   for (const char *op :
-       {"neg",   "abs",   "sign",       "exp",  "expm1", "log", "log1p",
-        "sqrt",  "rsqrt", "sin",        "cos",  "tanh",  "erf", "logistic",
-        "floor", "ceil",  "round_even", "gelu", "silu",  "relu"})
+       {"neg",   "abs",      "sign",  "exp",  "expm1",      "log",
+        "log1p", "sqrt",     "rsqrt", "sin",  "cos",        "tanh",
+        "erf",   "logistic", "floor", "ceil", "round_even", "gelu",
+        "silu",  "relu",     "tan",   "cbrt"})
     map[op] = elementwise("tp." + std::string(op), 1);
   for (const char *op :
-       {"add", "sub", "mul", "div", "max", "min", "pow", "rem"})
+       {"add", "sub", "mul", "div", "max", "min", "pow", "rem", "atan2"})
     map[op] = elementwise("tp." + std::string(op), 2);
-  map["not"] = elementwise("tp.not", 1, "i32");
-  for (const char *op : {"and", "or", "xor"})
+  for (const char *op : {"not", "popcount", "count_leading_zeros"})
+    map[op] = elementwise("tp." + std::string(op), 1, "i32");
+  for (const char *op : {"and", "or", "xor", "shift_left",
+                         "shift_right_arithmetic", "shift_right_logical"})
     map[op] = elementwise("tp." + std::string(op), 2, "i32");
   map["gated"] = elementwise("tp.gated silu", 2);
   map["compare"] = [](Program &p) {
@@ -368,6 +371,12 @@ llvm::StringMap<Generator> getGenerators() {
     std::string x = p.in(shape);
     p.emitPlain("tp.convert " + x + " : " + Program::type(shape) + " -> " +
                 Program::type(shape, "bf16"));
+  };
+  map["bitcast"] = [](Program &p) {
+    Shape shape = p.shape(0, 4);
+    std::string x = p.in(shape);
+    p.emitPlain("tp.bitcast " + x + " : " + Program::type(shape) + " -> " +
+                Program::type(shape, "ui32"));
   };
   map["constant"] = [](Program &p) {
     p.emitPlain("tp.constant dense<1.0> : " + Program::type(p.shape(0, 4)));

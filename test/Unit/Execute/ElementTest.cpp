@@ -70,18 +70,30 @@ TEST_P(Elements, ComputeLikeTheInterpreter) {
   Source source({t, t, tensor("3x21", "i1")});
   std::vector<std::string> unary, binary;
   if (isFloat) {
-    unary = {"neg",  "abs", "sign",     "exp",   "expm1", "sin",       "cos",
-             "tanh", "erf", "logistic", "floor", "ceil",  "round_even"};
-    binary = {"add", "sub", "mul", "div", "max", "min", "rem"};
+    unary = {"neg",   "abs",  "sign",       "exp",  "expm1",
+             "sin",   "cos",  "tanh",       "erf",  "logistic",
+             "floor", "ceil", "round_even", "cbrt", "tan"};
+    binary = {"add", "sub", "mul", "div", "max", "min", "rem", "atan2"};
   } else if (isBool) {
     unary = {"not"};
     binary = {"and", "or", "xor"};
   } else {
-    unary = {"not"};
+    unary = {"not", "popcount", "count_leading_zeros"};
     if (!isUnsigned)
       unary.insert(unary.end(), {"neg", "abs", "sign"});
-    binary = {"add", "sub", "mul", "div", "rem",
-              "max", "min", "and", "or",  "xor"};
+    binary = {"add",
+              "sub",
+              "mul",
+              "div",
+              "rem",
+              "max",
+              "min",
+              "and",
+              "or",
+              "xor",
+              "shift_left",
+              "shift_right_arithmetic",
+              "shift_right_logical"};
   }
   for (const std::string &op : unary)
     source.add("tp." + op + " %a0 : " + t, t);
@@ -93,6 +105,10 @@ TEST_P(Elements, ComputeLikeTheInterpreter) {
     for (const char *op : {"log", "log1p", "sqrt", "rsqrt"})
       source.add(std::string("tp.") + op + " %p : " + t, t);
     source.add("tp.pow %p, %b1 : " + t, t);
+    // The bits of small integers, which are the same before and after rounding.
+    std::string bits = "ui" + name.substr(name.find_first_of("136"));
+    source.add("tp.bitcast %b1 : " + t + " -> " + tensor("3x21", bits),
+               tensor("3x21", bits));
   }
   std::string truth = tensor("3x21", "i1");
   for (const char *order : {"eq", "ne", "lt", "le", "gt", "ge"})
@@ -106,6 +122,14 @@ TEST_P(Elements, ComputeLikeTheInterpreter) {
     if (to != name)
       source.add("tp.convert %a0 : " + t + " -> " + tensor("3x21", to),
                  tensor("3x21", to));
+  if (name == "i32" || name == "i16" || name == "ui64") {
+    // Back from bits that a float is known to have.
+    std::string to = name == "i32" ? "f32" : name == "i16" ? "bf16" : "f64";
+    source.define("%q = tp.convert %a0 : " + t + " -> " + tensor("3x21", to));
+    source.define("%r = tp.bitcast %q : " + tensor("3x21", to) + " -> " + t);
+    source.add("tp.bitcast %r : " + t + " -> " + tensor("3x21", to),
+               tensor("3x21", to));
+  }
   if (!isBool)
     for (const char *kind : {"max", "min", "sum", "prod"})
       source.add(std::string("tp.reduce ") + kind + " %a0 dims = [1] : " + t +

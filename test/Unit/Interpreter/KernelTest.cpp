@@ -5,6 +5,8 @@
 
 #include "Harness.h"
 
+#include <complex>
+
 using namespace tp;
 using namespace mlir;
 
@@ -117,8 +119,9 @@ TEST_F(KernelTest, Gathers) {
 TEST_F(KernelTest, Scatters) {
   TensorValue indices = draw(type({2, 6}, i(32)), -1, 5);
   for (Type element : {Type(i(32)), Type(i(8)), f32()})
-    for (ScatterKind kind : {ScatterKind::Set, ScatterKind::Add,
-                             ScatterKind::Max, ScatterKind::Min}) {
+    for (ScatterKind kind :
+         {ScatterKind::Set, ScatterKind::Add, ScatterKind::Max,
+          ScatterKind::Min, ScatterKind::Mul}) {
       TensorValue x = draw(type({2, 3, 5}, element), -9, 9);
       TensorValue updates = draw(type({2, 3, 6}, element), -9, 9);
       TensorValue y =
@@ -136,10 +139,14 @@ TEST_F(KernelTest, Scatters) {
           double update = number(at(updates, {n[0], n[1], u}));
           value = kind == ScatterKind::Set   ? update
                   : kind == ScatterKind::Add ? value + update
+                  : kind == ScatterKind::Mul ? value * update
                   : kind == ScatterKind::Max ? std::max(value, update)
                                              : std::min(value, update);
         }
-        return isFloat ? makeReal(value) : makeInteger(int64_t(value));
+        if (isFloat)
+          return makeReal(value);
+        auto integerType = cast<IntegerType>(element);
+        return makeInteger(wrapInteger(int64_t(value), integerType));
       });
     }
 }
@@ -237,7 +244,7 @@ std::optional<__int128> binaryDirectly(BinaryKind kind, __int128 a,
     return a | b;
   case BinaryKind::Xor:
     return a ^ b;
-  case BinaryKind::Pow:
+  default:
     return std::nullopt;
   }
   return std::nullopt;
@@ -288,6 +295,75 @@ TEST_F(KernelTest, IntegerArithmeticWraps) {
   }
 }
 
+// Shifts look at the bits of the type alone, and by its width or more nothing
+// is left but what fills.
+TEST_F(KernelTest, ShiftsAndCountsOfBits) {
+  for (Type element : integers()) {
+    auto integerType = cast<IntegerType>(element);
+    int width = integerType.getWidth();
+    RankedTensorType row = type({64}, element);
+    auto a = std::make_shared<DenseTensor>(toDense(random(row)));
+    auto b = std::make_shared<DenseTensor>(toDense(random(row)));
+    (*a)[0] = makeInteger(0);
+    for (int i = 0; i < 32; ++i)
+      (*b)[i] = makeInteger(wrapInteger(i, integerType));
+    auto bit = [&](int64_t value, int at) {
+      return at >= 0 && at < width && (value >> at & 1);
+    };
+    auto check = [&](BinaryKind kind, int direction, bool repeats) {
+      expectElements(evaluator.binary(kind, a, b, row), [&](const Index &n) {
+        int64_t x = integer(a, n), by = integer(b, n);
+        uint64_t mask = width == 64 ? ~uint64_t(0) : (uint64_t(1) << width) - 1;
+        int distance = std::min<uint64_t>(uint64_t(by) & mask, width);
+        __int128 result = 0;
+        for (int i = 0; i < width; ++i) {
+          int from = i - direction * distance;
+          bool fill = repeats && from >= width && bit(x, width - 1);
+          result += __int128(bit(x, from) || fill) << i;
+        }
+        return makeInteger(wrapSlowly(result, integerType));
+      });
+    };
+    check(BinaryKind::ShiftLeft, 1, false);
+    check(BinaryKind::ShiftRightLogical, -1, false);
+    check(BinaryKind::ShiftRightArithmetic, -1, true);
+    auto count = [&](int64_t value, bool leading) {
+      int result = 0;
+      for (int i = width - 1; i >= 0; --i) {
+        if (leading && bit(value, i))
+          break;
+        result += leading || bit(value, i);
+      }
+      return makeInteger(wrapSlowly(result, integerType));
+    };
+    expectElements(evaluator.unary(UnaryKind::Popcount, a, row),
+                   [&](const Index &n) { return count(integer(a, n), false); });
+    expectElements(evaluator.unary(UnaryKind::CountLeadingZeros, a, row),
+                   [&](const Index &n) { return count(integer(a, n), true); });
+  }
+}
+
+// Known encodings there and back; a float that is no f32 is rounded first.
+TEST_F(KernelTest, BitsOfFloats) {
+  auto f32 = Float32Type::get(&context);
+  RankedTensorType floats = type({6}, f32), words = type({6}, i(32));
+  TensorValue x =
+      makeRealTensor(floats, {0.0, -0.0, 1.0, -2.5, HUGE_VAL, 1.0 + 0x1p-30});
+  SmallVector<int64_t> bits = {0,           INT32_MIN,  0x3f800000,
+                               -0x3fe00000, 0x7f800000, 0x3f800000};
+  TensorValue cast = evaluator.bitcast(x, words);
+  EXPECT_EQ(evaluator.getIntegers(cast), bits);
+  TensorValue back = evaluator.bitcast(cast, floats);
+  EXPECT_TRUE(std::signbit(toDense(back)[1].real));
+  EXPECT_EQ(toDense(back)[3].real, -2.5);
+  EXPECT_EQ(toDense(back)[5].real, 1.0);
+  RankedTensorType half = type({1}, Float16Type::get(&context));
+  EXPECT_EQ(toDense(evaluator.bitcast(
+                makeIntegerTensor(type({1}, i(16)), {0x3c00}), half))[0]
+                .real,
+            1.0);
+}
+
 TEST_F(KernelTest, IntegerPowers) {
   RankedTensorType row = type({8}, i(32));
   TensorValue base = makeIntegerTensor(row, {2, -3, 0, 0, 1, -1, -1, 5});
@@ -329,6 +405,11 @@ TEST_F(KernelTest, FloatFunctions) {
       {UnaryKind::Expm1, [](double v) { return std::expm1(v); }},
       {UnaryKind::Sqrt, [](double v) { return std::sqrt(v); }},
       {UnaryKind::Rsqrt, [](double v) { return std::pow(v, -0.5); }},
+      {UnaryKind::Cbrt,
+       [](double v) {
+         return std::copysign(std::pow(std::fabs(v), 1.0 / 3), v);
+       }},
+      {UnaryKind::Tan, [](double v) { return std::sin(v) / std::cos(v); }},
       {UnaryKind::Sin, [](double v) { return std::sin(v); }},
       {UnaryKind::Cos, [](double v) { return std::cos(v); }},
       {UnaryKind::Tanh, [](double v) { return std::tanh(v); }},
@@ -353,7 +434,10 @@ TEST_F(KernelTest, FloatFunctions) {
       {BinaryKind::Max, [](double a, double b) { return std::max(a, b); }},
       {BinaryKind::Min, [](double a, double b) { return std::min(a, b); }},
       {BinaryKind::Pow, [](double a, double b) { return std::pow(a, b); }},
-      {BinaryKind::Rem, [](double a, double b) { return std::fmod(a, b); }}};
+      {BinaryKind::Rem, [](double a, double b) { return std::fmod(a, b); }},
+      {BinaryKind::Atan2, [](double a, double b) {
+         return std::arg(std::complex<double>(b, a));
+       }}};
   for (auto [kind, function] : binaries)
     expectReals(evaluator.binary(kind, x, y, row),
                 [&, f = function](const Index &n) {

@@ -55,8 +55,10 @@ def TP_LogOp : TP_UnaryOp<"log", "Log", "The natural logarithm">;
 def TP_Log1pOp : TP_UnaryOp<"log1p", "Log1p", "The natural logarithm of one plus the value">;
 def TP_SqrtOp : TP_UnaryOp<"sqrt", "Sqrt", "The square root">;
 def TP_RsqrtOp : TP_UnaryOp<"rsqrt", "Rsqrt", "The inverse square root">;
+def TP_CbrtOp : TP_UnaryOp<"cbrt", "Cbrt", "The cube root">;
 def TP_SinOp : TP_UnaryOp<"sin", "Sin", "The sine">;
 def TP_CosOp : TP_UnaryOp<"cos", "Cos", "The cosine">;
+def TP_TanOp : TP_UnaryOp<"tan", "Tan", "The tangent">;
 def TP_TanhOp : TP_UnaryOp<"tanh", "Tanh", "The hyperbolic tangent">;
 def TP_ErfOp : TP_UnaryOp<"erf", "Erf", "The error function">;
 def TP_LogisticOp : TP_UnaryOp<"logistic", "Logistic", "1 / (1 + exp(-x))">;
@@ -64,6 +66,8 @@ def TP_FloorOp : TP_UnaryOp<"floor", "Floor", "The largest integer not above">;
 def TP_CeilOp : TP_UnaryOp<"ceil", "Ceil", "The smallest integer not below">;
 def TP_RoundEvenOp : TP_UnaryOp<"round_even", "RoundEven", "The nearest integer, ties to even">;
 def TP_NotOp : TP_UnaryOp<"not", "Not", "The bitwise complement", TP_IntegerTensor, "i32">;
+def TP_PopcountOp : TP_UnaryOp<"popcount", "Popcount", "The number of bits set", TP_IntegerTensor, "i32">;
+def TP_CountLeadingZerosOp : TP_UnaryOp<"count_leading_zeros", "CountLeadingZeros", "The number of zero bits above the highest one", TP_IntegerTensor, "i32">;
 
 class TP_BinaryOp<string mnemonic, string kind, string what,
                   Type type = TP_NumberTensor, list<Trait> traits = [],
@@ -99,9 +103,15 @@ def TP_MaxOp : TP_BinaryOp<"max", "Max", "The maximum", TP_NumberTensor, [Commut
 def TP_MinOp : TP_BinaryOp<"min", "Min", "The minimum", TP_NumberTensor, [Commutative]>;
 def TP_PowOp : TP_BinaryOp<"pow", "Pow", "The power">;
 def TP_RemOp : TP_BinaryOp<"rem", "Rem", "The remainder, with the sign of the dividend">;
+def TP_Atan2Op : TP_BinaryOp<"atan2", "Atan2", "The angle of the point (rhs, lhs)", TP_FloatTensor>;
 def TP_AndOp : TP_BinaryOp<"and", "And", "The bitwise and", TP_IntegerTensor, [Commutative], "i32">;
 def TP_OrOp : TP_BinaryOp<"or", "Or", "The bitwise or", TP_IntegerTensor, [Commutative], "i32">;
 def TP_XorOp : TP_BinaryOp<"xor", "Xor", "The bitwise exclusive or", TP_IntegerTensor, [Commutative], "i32">;
+
+// Shifting by what is no number of a bit shifts every bit out.
+def TP_ShiftLeftOp : TP_BinaryOp<"shift_left", "ShiftLeft", "The left shift", TP_IntegerTensor, [], "i32">;
+def TP_ShiftRightArithmeticOp : TP_BinaryOp<"shift_right_arithmetic", "ShiftRightArithmetic", "The right shift that repeats the highest bit", TP_IntegerTensor, [], "i32">;
+def TP_ShiftRightLogicalOp : TP_BinaryOp<"shift_right_logical", "ShiftRightLogical", "The right shift that fills with zeros", TP_IntegerTensor, [], "i32">;
 
 def TP_ComparePredicate : I32EnumAttr<"ComparePredicate", "how to compare", [
     I32EnumAttrCase<"EQ", 0, "eq">, I32EnumAttrCase<"NE", 1, "ne">,
@@ -147,6 +157,21 @@ def TP_ConvertOp : TP_Op<"convert", "...->...", elementwise # linear # evaluated
   let arguments = (ins TP_Tensor:$input);
   let results = (outs TP_Tensor:$result);
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+  let extraClassDefinition = elementwiseMethods;
+}
+
+def TP_BitcastOp : TP_Op<"bitcast", "...->...", elementwise # evaluated> {
+  let summary = "Read the bits of every element as another type";
+  let meaning = [{the element of the result's type that has the same bits. Which
+    NaN a NaN is stays open.}];
+  let constraints = [{
+    1. Input and result have one shape.
+    2. Their element types have as many bits.}];
+  let example = "%y = tp.bitcast %x : tensor<4xf32> -> tensor<4xi32>";
+  let arguments = (ins TP_Tensor:$input);
+  let results = (outs TP_Tensor:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
   let extraClassDefinition = elementwiseMethods;
 }
 

@@ -49,15 +49,19 @@ enum class UnaryKind : uint8_t {
   Expm1,
   Sqrt,
   Rsqrt,
+  Cbrt,
   Sin,
   Cos,
+  Tan,
   Tanh,
   Erf,
   Logistic,
   Floor,
   Ceil,
   RoundEven,
-  Not
+  Not,
+  Popcount,
+  CountLeadingZeros
 };
 enum class BinaryKind : uint8_t {
   Add,
@@ -68,9 +72,13 @@ enum class BinaryKind : uint8_t {
   Min,
   Pow,
   Rem,
+  Atan2,
   And,
   Or,
-  Xor
+  Xor,
+  ShiftLeft,
+  ShiftRightArithmetic,
+  ShiftRightLogical
 };
 
 /// The kernels. Integers are exact in every evaluator: they are indices.
@@ -90,6 +98,8 @@ public:
   virtual TensorValue select(TensorValue condition, TensorValue a,
                              TensorValue b, Type type) = 0;
   virtual TensorValue convert(TensorValue x, Type type) = 0;
+  /// The same bits, read as another type.
+  virtual TensorValue bitcast(TensorValue x, Type type) = 0;
 
   /// `labels` name the dimensions of both operands and the result; a label that
   /// is not in the result is summed over: "ik,kj->ij".

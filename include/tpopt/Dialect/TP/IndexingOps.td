@@ -30,7 +30,8 @@ def TP_GatherOp : TP_Op<"gather", "", builtRule # linear # evaluated # localized
 
 def TP_ScatterKind : I32EnumAttr<"ScatterKind", "how updates combine", [
     I32EnumAttrCase<"Set", 0, "set">, I32EnumAttrCase<"Add", 1, "add">,
-    I32EnumAttrCase<"Max", 2, "max">, I32EnumAttrCase<"Min", 3, "min">]> {
+    I32EnumAttrCase<"Max", 2, "max">, I32EnumAttrCase<"Min", 3, "min">,
+    I32EnumAttrCase<"Mul", 4, "mul">]> {
   let cppNamespace = "::tp";
 }
 

@@ -66,6 +66,27 @@ def ApplyPlanPass : Pass<"tp-apply-plan", "::mlir::ModuleOp"> {
   ];
 }
 
+def ImportStableHLOPass : Pass<"tp-import-stablehlo", "::mlir::ModuleOp"> {
+  let summary = "Convert StableHLO, with its shardings, to tp and spmd";
+  let description = [{
+    Every operation of `stablehlo` and `chlo` becomes ops of `tp` that mean the
+    same, and shardings in any of the forms that exporters write become those of
+    `spmd`. Names of arguments and results become `tp.name`. A module without
+    such operations is left as it is.
+
+    Operations are known by name and attributes: the module may have been read by
+    our readers of the text, or by the real dialects.
+
+    **Requires:** tensors are static; no complex numbers.
+
+    **Guarantees:** no operation of stablehlo, chlo, mhlo or sdy is left.
+
+    **Example:** `test/Import/StableHLO/elementwise.mlir`
+  }];
+  let dependentDialects = ["::tp::TPDialect", "::tp::spmd::SPMDDialect",
+                           "::mlir::func::FuncDialect"];
+}
+
 def InlineCallsPass : Pass<"tp-inline-calls", "::mlir::ModuleOp"> {
   let summary = "Inline all calls, so that entries are what is left";
   let description = [{

@@ -1,10 +1,10 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Short forms for writing decompositions and local forms.
+/// \file Short forms for writing decompositions, local forms and imports.
 
-#ifndef TPOPT_DIALECTS_TP_EMITTER_H
-#define TPOPT_DIALECTS_TP_EMITTER_H
+#ifndef TPOPT_DIALECT_TP_EMITTER_H
+#define TPOPT_DIALECT_TP_EMITTER_H
 
 #include "tpopt/Dialect/TP/TP.h"
 
@@ -46,6 +46,8 @@ public:
   /// Repeats `row`, which lacks dimension `dim` of `like`, along it.
   mlir::Value repeatAlong(mlir::Value row, mlir::Value like, unsigned dim);
   mlir::Value reduce(ReductionKind kind, mlir::Value x, int64_t dim);
+  mlir::Value reduce(ReductionKind kind, mlir::Value x,
+                     llvm::ArrayRef<int64_t> dims);
   mlir::Value compare(ComparePredicate predicate, mlir::Value a, mlir::Value b);
   mlir::Value select(mlir::Value condition, mlir::Value a, mlir::Value b);
   mlir::Value iota(unsigned dim, llvm::ArrayRef<int64_t> shape,
@@ -55,6 +57,18 @@ public:
   mlir::Value transpose(mlir::Value x, llvm::ArrayRef<int64_t> permutation);
   mlir::Value slice(mlir::Value x, llvm::ArrayRef<int64_t> starts,
                     llvm::ArrayRef<int64_t> sizes);
+  /// Sizes follow from where the slice ends.
+  mlir::Value slice(mlir::Value x, llvm::ArrayRef<int64_t> starts,
+                    llvm::ArrayRef<int64_t> limits,
+                    llvm::ArrayRef<int64_t> strides);
+  mlir::Value reshape(mlir::Value x, llvm::ArrayRef<int64_t> shape);
+  mlir::Value bitcast(mlir::Value x, mlir::Type elementType);
+  mlir::Value gather(mlir::Value x, mlir::Value indices, int64_t axis,
+                     int64_t batchDims);
+  /// A scalar everywhere in `shape`.
+  mlir::Value splat(mlir::Value scalar, llvm::ArrayRef<int64_t> shape) {
+    return broadcast(scalar, shape, {});
+  }
   mlir::Value concat(llvm::ArrayRef<mlir::Value> parts, unsigned dim);
   mlir::Value softmax(mlir::Value x, unsigned dim);
 
@@ -65,4 +79,4 @@ private:
 
 } // namespace tp
 
-#endif // TPOPT_DIALECTS_TP_EMITTER_H
+#endif // TPOPT_DIALECT_TP_EMITTER_H

@@ -1,0 +1,187 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// The pretty forms of Shardy's operations.
+
+#include "../StableHLO/Syntax.h"
+
+#include "tpopt/Dialect/SPMD/SPMD.h"
+#include "tpopt/Dialect/Sdy/Sdy.h"
+
+using namespace mlir;
+using namespace tp;
+using namespace tp::reader;
+
+using Argument = OpAsmParser::Argument;
+
+static ParseResult parseSharding(OpAsmParser &parser, Attribute &sharding) {
+  sharding = spmd::ShardingAttr::parse(parser, Type());
+  return failure(!sharding);
+}
+
+/// `@mesh = <["x"=2, "y"=4]> {..}`
+static ParseResult parseMesh(OpAsmParser &parser, OperationState &state) {
+  StringAttr name;
+  if (parser.parseSymbolName(name, "sym_name", state.attributes) ||
+      parser.parseEqual())
+    return failure();
+  Attribute mesh = spmd::MeshAttr::parse(parser, Type());
+  if (!mesh)
+    return failure();
+  state.addAttribute("mesh", mesh);
+  if (parser.parseOptionalAttrDict(state.attributes))
+    return failure();
+  setProperties(state);
+  return success();
+}
+
+/// `%x <@mesh, [{"x"}]> : type`
+static ParseResult parseConstraint(OpAsmParser &parser, OperationState &state) {
+  Operand input;
+  Attribute sharding;
+  if (parser.parseOperand(input) || parseSharding(parser, sharding))
+    return failure();
+  state.addAttribute("sharding", sharding);
+  return parseTail(parser, state, input);
+}
+
+/// `in_shardings=[<..>, ..]`
+static ParseResult parseShardings(OpAsmParser &parser, OperationState &state,
+                                  StringRef key) {
+  SmallVector<Attribute> shardings;
+  if (parser.parseKeyword(key) || parser.parseEqual() ||
+      parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Square, [&] {
+        return parseSharding(parser, shardings.emplace_back());
+      }))
+    return failure();
+  state.addAttribute(key, parser.getBuilder().getArrayAttr(shardings));
+  return success();
+}
+
+/// `(%a: t, ..) {..} {attributes} : types`
+static ParseResult parseBody(OpAsmParser &parser, OperationState &state,
+                             ArrayRef<Operand> operands) {
+  SmallVector<Argument> arguments;
+  if (parser.parseArgumentList(arguments, OpAsmParser::Delimiter::Paren,
+                               /*allowType=*/true) ||
+      parser.parseRegion(*state.addRegion(), arguments))
+    return failure();
+  return parseTail(parser, state, operands);
+}
+
+/// `(%x, ..) in_shardings=[..] out_shardings=[..] manual_axes={..} (%a: t)
+/// {..}`
+static ParseResult parseManual(OpAsmParser &parser, OperationState &state) {
+  Builder &builder = parser.getBuilder();
+  SmallVector<Operand> operands;
+  SmallVector<Attribute> axes;
+  auto parseAxis = [&]() -> ParseResult {
+    std::string name;
+    if (parser.parseString(&name))
+      return failure();
+    axes.push_back(builder.getStringAttr(name));
+    return success();
+  };
+  if (parser.parseOperandList(operands, OpAsmParser::Delimiter::Paren) ||
+      parseShardings(parser, state, "in_shardings") ||
+      parseShardings(parser, state, "out_shardings") ||
+      parser.parseKeyword("manual_axes") || parser.parseEqual() ||
+      parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Braces, parseAxis))
+    return failure();
+  state.addAttribute("manual_axes", builder.getArrayAttr(axes));
+  return parseBody(parser, state, operands);
+}
+
+/// `<"name">(%x, ..) in_shardings=[..] out_shardings=[..] (%a: t) {..} : types`
+static ParseResult parseNamedComputation(OpAsmParser &parser,
+                                         OperationState &state) {
+  std::string name;
+  SmallVector<Operand> operands;
+  if (parser.parseLess() || parser.parseString(&name) ||
+      parser.parseGreater() ||
+      parser.parseOperandList(operands, OpAsmParser::Delimiter::Paren))
+    return failure();
+  state.addAttribute("name", parser.getBuilder().getStringAttr(name));
+  for (StringRef key : {"in_shardings", "out_shardings"}) {
+    bool isHere =
+        StringRef(parser.getCurrentLocation().getPointer(), key.size())
+            .starts_with(key);
+    if (isHere && parseShardings(parser, state, key))
+      return failure();
+  }
+  return parseBody(parser, state, operands);
+}
+
+/// `%x key=value : type`
+static ParseResult parseOneField(OpAsmParser &parser, OperationState &state) {
+  Operand input;
+  StringRef key;
+  Attribute value;
+  if (parser.parseOperand(input) || parser.parseKeyword(&key) ||
+      parser.parseEqual() || parseValue(parser, value))
+    return failure();
+  state.addAttribute(key, value);
+  return parseTail(parser, state, input);
+}
+
+/// `%x : type`, without a result.
+static ParseResult parseGroup(OpAsmParser &parser, OperationState &state) {
+  if (parseOneField(parser, state))
+    return failure();
+  state.types.clear();
+  return success();
+}
+
+namespace {
+struct FormRow {
+  StringLiteral op;
+  Form form;
+};
+} // namespace
+
+static constexpr FormRow kForms[] = {
+    {"sdy.manual_computation", parseManual},
+    {"sdy.mesh", parseMesh},
+    {"sdy.named_computation", parseNamedComputation},
+    {"sdy.propagation_barrier", parseOneField},
+    {"sdy.reshard", parseConstraint},
+    {"sdy.sharding_constraint", parseConstraint},
+    {"sdy.sharding_group", parseGroup},
+};
+
+static constexpr Form kPlainForm = parseFields;
+
+static const Form &getSdyForm(StringRef name) {
+  for (const FormRow &row : kForms)
+    if (row.op == name)
+      return row.form;
+  return kPlainForm;
+}
+
+namespace {
+class SdyDialect : public ReaderDialect {
+public:
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(SdyDialect)
+  explicit SdyDialect(MLIRContext *context)
+      : ReaderDialect(getDialectNamespace(), context,
+                      TypeID::get<SdyDialect>()) {
+    // Attributes become ones of this dialect.
+    context->getOrLoadDialect<spmd::SPMDDialect>();
+  }
+  static constexpr StringLiteral getDialectNamespace() { return "sdy"; }
+
+  std::optional<ParseOpHook>
+  getParseOperationHook(StringRef name) const override {
+    return ParseOpHook(getSdyForm(name));
+  }
+
+protected:
+  Attribute read(StringRef text) const override {
+    return sdy::readAttribute(getContext(), text);
+  }
+};
+} // namespace
+
+void sdy::registerReader(DialectRegistry &registry) {
+  registry.insert<SdyDialect>();
+}

@@ -1,0 +1,191 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// The module as a whole: which operation goes to which converter.
+
+#include "Conversion.h"
+#include "Signature.h"
+
+#include "tpopt/Import/StableHLO.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Verifier.h"
+#include "llvm/ADT/StringMap.h"
+
+using namespace mlir;
+using namespace tp;
+using namespace tp::stablehlo;
+
+static bool isForeign(Operation *op) {
+  StringRef dialect = op->getName().getDialectNamespace();
+  return dialect == "stablehlo" || dialect == "chlo" || dialect == "mhlo" ||
+         dialect == "sdy";
+}
+
+bool tp::hasStableHLO(ModuleOp module) {
+  return module
+      .walk([](Operation *op) {
+        return isForeign(op) ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+/// The end of a region, which is for the operation that has the region.
+static bool isReturn(Operation *op) {
+  StringRef name = op->getName().getStringRef();
+  return name == "stablehlo.return" || name == "sdy.return";
+}
+
+/// What operations of any dialect carry for XLA alone.
+static void dropForeignAttributes(Operation *op) {
+  SmallVector<StringAttr> names;
+  for (NamedAttribute attribute : op->getDiscardableAttrs()) {
+    StringRef dialect = attribute.getName().getValue().split('.').first;
+    if (dialect == "mhlo" || dialect == "jax" || dialect == "sdy" ||
+        dialect == "tf" || dialect == "stablehlo")
+      names.push_back(attribute.getName());
+  }
+  for (StringAttr name : names)
+    op->removeDiscardableAttr(name);
+}
+
+namespace {
+
+/// Remembers what a converter has built, to verify it.
+class Recorder : public OpBuilder::Listener {
+public:
+  void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) override {
+    built.push_back(op);
+  }
+  SmallVector<Operation *> built;
+};
+
+class Importer {
+public:
+  Importer(MLIRContext *context, const ForeignShardings &shardings)
+      : builder(context, &recorder), shardings(shardings) {
+    for (ArrayRef<Row> rows :
+         {getElementwiseRows(), getSpecialFunctionRows(), getShapeRows(),
+          getContractionRows(), getReductionRows(), getWindowRows(),
+          getIndexingRows(), getSortRows(), getControlFlowRows(), getCallRows(),
+          getAnnotationRows(), getManualRows()})
+      for (const Row &row : rows)
+        table[row.name] = &row;
+  }
+
+  LogicalResult convert(Region &region);
+
+private:
+  LogicalResult convert(Operation *op);
+  LogicalResult checkTypes(Operation *op);
+
+  Recorder recorder;
+  OpBuilder builder;
+  const ForeignShardings &shardings;
+  llvm::StringMap<const Row *> table;
+};
+
+} // namespace
+
+/// Why a type is not one that tp computes with.
+static LogicalResult checkType(Operation *op, Type type) {
+  if (isSupportedTensor(type))
+    return success();
+  auto shaped = dyn_cast<ShapedType>(type);
+  if (shaped && isa<ComplexType>(shaped.getElementType()))
+    return op->emitError() << prefix(ErrorCode::ComplexNumbers) << op->getName()
+                           << " has the type " << type;
+  if (shaped && (!shaped.hasRank() || !shaped.hasStaticShape()))
+    return op->emitError() << prefix(ErrorCode::DynamicShape) << op->getName()
+                           << " has the type " << type
+                           << ": export with static sizes";
+  return op->emitError() << prefix(ErrorCode::UnsupportedStableHLO)
+                         << op->getName() << " has the type " << type
+                         << ", which is no tensor of numbers we compute with";
+}
+
+LogicalResult Importer::checkTypes(Operation *op) {
+  for (Type type : op->getOperandTypes())
+    if (failed(checkType(op, type)))
+      return failure();
+  for (Type type : op->getResultTypes())
+    if (failed(checkType(op, type)))
+      return failure();
+  return success();
+}
+
+LogicalResult Importer::convert(Region &region) {
+  for (Block &block : region)
+    for (Operation &op : llvm::make_early_inc_range(block))
+      if (failed(convert(&op)))
+        return failure();
+  return success();
+}
+
+LogicalResult Importer::convert(Operation *op) {
+  const Row *row =
+      isForeign(op) ? table.lookup(op->getName().getStringRef()) : nullptr;
+  if (!row || row->regions == Regions::Before)
+    for (Region &region : op->getRegions())
+      if (failed(convert(region)))
+        return failure();
+  if (!isForeign(op))
+    dropForeignAttributes(op);
+  if (!isForeign(op) || isReturn(op))
+    return success();
+  Conversion c(op, builder, shardings);
+  if (failed(checkTypes(op)))
+    return failure();
+  if (!row)
+    return c.unsupported() << " is not imported";
+  auto isOf = [](int wanted, unsigned number) {
+    return wanted < 0 || unsigned(wanted) == number;
+  };
+  if (!isOf(row->numOperands, op->getNumOperands()) ||
+      !isOf(row->numResults, op->getNumResults()) ||
+      !isOf(row->numRegions, op->getNumRegions()))
+    return c.invalid() << " has another number of operands, results or regions";
+  for (Region &region : op->getRegions())
+    if (!region.hasOneBlock())
+      return c.invalid() << " has regions of one block";
+  builder.setInsertionPoint(op);
+  recorder.built.clear();
+  Results results = row->convert(c);
+  if (failed(results))
+    return failure();
+  for (Operation *built : recorder.built)
+    if (built != op && failed(verify(built, /*verifyRecursively=*/false)))
+      return failure();
+  if (TypeRange(ValueRange(*results)) != TypeRange(op->getResultTypes())) {
+    InFlightDiagnostic diag = c.invalid() << " has the result types ("
+                                          << op->getResultTypes() << ")";
+    return diag << ", and gives (" << TypeRange(ValueRange(*results)) << ")";
+  }
+  // The operation may carry the shardings of its results.
+  if (!row->annotates &&
+      failed(results = constrain(c, *results, op->getAttrDictionary())))
+    return failure();
+  op->replaceAllUsesWith(*results);
+  op->erase();
+  if (row->regions != Regions::After)
+    return success();
+  for (Operation *built : SmallVector<Operation *>(recorder.built))
+    for (Region &region : built->getRegions())
+      if (failed(convert(region)))
+        return failure();
+  return success();
+}
+
+LogicalResult tp::importStableHLO(ModuleOp module) {
+  ForeignShardings shardings;
+  if (failed(shardings.importMeshes(module)))
+    return failure();
+  for (auto function : module.getOps<func::FuncOp>())
+    if (failed(importSignature(function, shardings)))
+      return failure();
+  Importer importer(module.getContext(), shardings);
+  if (failed(importer.convert(module.getBodyRegion())))
+    return failure();
+  dropForeignAttributes(module);
+  return success();
+}

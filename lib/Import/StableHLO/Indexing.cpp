@@ -1,0 +1,462 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Gather and scatter: any number of dimensions is addressed through one.
+//
+// Both address a window of the operand by a start in some of its dimensions.
+// These are moved together and flattened, starts and the places within a window
+// become places along the flattened dimension, and tp.gather or tp.scatter does
+// the rest. A lookup along one dimension, as embeddings are, stays a lookup
+// along that dimension.
+
+#include "Conversion.h"
+
+using namespace mlir;
+using namespace tp;
+using namespace tp::stablehlo;
+
+namespace {
+
+/// A tensor whose dimensions have labels, to be brought into another order.
+struct Labelled {
+  Value value;
+  SmallVector<int64_t> labels;
+
+  /// Dimensions in the order of `wanted`, which has the same labels.
+  void arrange(Emitter &emit, Sizes wanted) {
+    SmallVector<int64_t> permutation;
+    for (int64_t label : wanted)
+      permutation.push_back(llvm::find(labels, label) - labels.begin());
+    if (!llvm::is_sorted(permutation))
+      value = emit.transpose(value, permutation);
+    labels.assign(wanted.begin(), wanted.end());
+  }
+};
+
+/// What gather and scatter have in common. Dimensions of the operand are
+/// labelled by their number, those of the indices by kIndex + number.
+struct Addressing {
+  static constexpr int64_t kIndex = 1 << 20;
+
+  SmallVector<int64_t> operandShape;
+  SmallVector<int64_t> windowSizes; ///< Of each dimension of the operand.
+  SmallVector<int64_t> collapsed;   ///< Not in the window's tensor; size 1.
+  SmallVector<int64_t> operandBatch, indexBatch; ///< That go together.
+  SmallVector<int64_t> addressed; ///< By the entries of the index vector.
+  int64_t indexVectorDim;
+
+  bool isAddressed(int64_t dim) const {
+    return llvm::is_contained(addressed, dim);
+  }
+  bool isBatch(int64_t dim) const {
+    return llvm::is_contained(operandBatch, dim);
+  }
+  bool isCollapsed(int64_t dim) const {
+    return llvm::is_contained(collapsed, dim);
+  }
+  /// Dimensions that every window has whole.
+  SmallVector<int64_t> getRest() const {
+    SmallVector<int64_t> rest;
+    for (int64_t dim = 0, e = operandShape.size(); dim < e; ++dim)
+      if (!isAddressed(dim) && !isBatch(dim))
+        rest.push_back(dim);
+    return rest;
+  }
+  /// The operand's dimensions that windows have, in order.
+  SmallVector<int64_t> getWindowDims() const {
+    SmallVector<int64_t> dims;
+    for (int64_t dim = 0, e = operandShape.size(); dim < e; ++dim)
+      if (!isCollapsed(dim) && !isBatch(dim))
+        dims.push_back(dim);
+    return dims;
+  }
+};
+
+} // namespace
+
+/// Reads what has the same names up to `prefix`es, and checks all of it.
+static FailureOr<Addressing> readAddressing(Conversion &c,
+                                            const Fields &numbers,
+                                            bool isGather, Sizes windowSizes) {
+  Addressing a;
+  a.operandShape.assign(c.inShape(0).begin(), c.inShape(0).end());
+  a.windowSizes.assign(windowSizes.begin(), windowSizes.end());
+  int64_t rank = c.inType(0).getRank(), indexRank = c.inType(1).getRank();
+  auto collapsed = numbers.getDims(
+           isGather ? "collapsed_slice_dims" : "inserted_window_dims", rank),
+       operandBatch = numbers.getDims(
+           isGather ? "operand_batching_dims" : "input_batching_dims", rank),
+       indexBatch = numbers.getDims(isGather ? "start_indices_batching_dims"
+                                             : "scatter_indices_batching_dims",
+                                    indexRank),
+       addressed = numbers.getDims(
+           isGather ? "start_index_map" : "scatter_dims_to_operand_dims", rank);
+  auto vectorDim = numbers.getInteger("index_vector_dim", 0);
+  if (failed(collapsed) || failed(operandBatch) || failed(indexBatch) ||
+      failed(addressed) || failed(vectorDim))
+    return failure();
+  a.collapsed = *collapsed;
+  a.operandBatch = *operandBatch;
+  a.indexBatch = *indexBatch;
+  a.addressed = *addressed;
+  a.indexVectorDim = *vectorDim;
+  if (*vectorDim < 0 || *vectorDim > indexRank ||
+      int64_t(addressed->size()) !=
+          (*vectorDim == indexRank ? 1 : c.inShape(1)[*vectorDim]))
+    return c.invalid() << " needs an entry of the index vector for each "
+                          "dimension that it addresses";
+  if (operandBatch->size() != indexBatch->size())
+    return c.invalid() << " pairs batching dimensions";
+  for (auto [dim, index] : llvm::zip_equal(*operandBatch, *indexBatch))
+    if (a.isCollapsed(dim) || a.isAddressed(dim) || index == *vectorDim ||
+        c.inShape(0)[dim] != c.inShape(1)[index])
+      return c.invalid() << " has batching dimensions of equal size that are "
+                            "nothing else";
+  for (auto [dim, size] : llvm::enumerate(a.windowSizes))
+    if (size < 0 || size > a.operandShape[dim] ||
+        (size != 1 && (a.isCollapsed(dim) || a.isBatch(dim))))
+      return c.invalid() << " has a window that does not fit dimension " << dim;
+  if (!isa<IntegerType>(c.inType(1).getElementType()))
+    return c.invalid() << " has integer indices";
+  return a;
+}
+
+/// Windows that are cut in a dimension nobody addresses begin at 0 there, as if
+/// an index said so.
+static SmallVector<int64_t> getFixed(const Addressing &a) {
+  SmallVector<int64_t> fixed;
+  for (int64_t dim : a.getRest())
+    if (a.windowSizes[dim] != a.operandShape[dim])
+      fixed.push_back(dim);
+  return fixed;
+}
+
+/// Entry `k` of the index vectors, as i32 or i64, with labels of its
+/// dimensions.
+static Labelled emitEntry(Conversion &c, const Addressing &a, int64_t k) {
+  Value x = c.in(1);
+  SmallVector<int64_t> shape(c.inShape(1));
+  Labelled entry{x, {}};
+  for (int64_t dim = 0, e = shape.size(); dim < e; ++dim)
+    if (dim != a.indexVectorDim)
+      entry.labels.push_back(Addressing::kIndex + dim);
+  if (a.indexVectorDim < int64_t(shape.size())) {
+    SmallVector<int64_t> starts(shape.size(), 0);
+    starts[a.indexVectorDim] = k;
+    shape[a.indexVectorDim] = 1;
+    x = c.emit.slice(x, starts, shape);
+    shape.erase(shape.begin() + a.indexVectorDim);
+    x = c.emit.reshape(x, shape);
+  }
+  // Narrow types may not hold sizes.
+  if (Emitter::typeOf(x).getElementTypeBitWidth() < 32)
+    x = c.emit.convert(x, c.builder.getI32Type());
+  entry.value = x;
+  return entry;
+}
+
+namespace {
+/// Places along the flattened dimension.
+struct Places {
+  /// [batch.., other index dimensions.., window..]
+  Labelled places;
+  /// Whether all of a place's window lies inside; null if it always does.
+  Value inside;
+};
+} // namespace
+
+/// The places that `dims` are flattened to, with those of a window. With
+/// `clamps`, starts are moved so that windows lie inside.
+static FailureOr<Places> emitPlaces(Conversion &c, const Addressing &a,
+                                    Sizes dims, bool clamps) {
+  int64_t total = 1;
+  for (int64_t dim : dims)
+    total *= a.operandShape[dim];
+  Type type = total < INT32_MAX ? Type(c.builder.getI32Type())
+                                : Type(c.builder.getI64Type());
+  SmallVector<int64_t> order;
+  for (int64_t dim : a.indexBatch)
+    order.push_back(Addressing::kIndex + dim);
+  for (int64_t dim = 0; dim < c.inType(1).getRank(); ++dim)
+    if (dim != a.indexVectorDim && !llvm::is_contained(a.indexBatch, dim))
+      order.push_back(Addressing::kIndex + dim);
+  SmallVector<int64_t> shape;
+  for (int64_t label : order)
+    shape.push_back(c.inShape(1)[label - Addressing::kIndex]);
+
+  Places result;
+  Value sum;
+  int64_t stride = total;
+  auto add = [&](Value &to, Value term) {
+    to = to ? c.emit.binary<AddOp>(to, term) : term;
+  };
+  auto times = [&](Value x, int64_t factor) {
+    return factor == 1 ? x
+                       : c.emit.binary<MulOp>(x, c.emit.constant(factor, x));
+  };
+  SmallVector<int64_t> strides;
+  for (int64_t dim : dims) {
+    stride /= std::max<int64_t>(a.operandShape[dim], 1);
+    strides.push_back(stride);
+    auto found = llvm::find(a.addressed, dim);
+    if (found == a.addressed.end())
+      continue;
+    Labelled entry = emitEntry(c, a, found - a.addressed.begin());
+    entry.arrange(c.emit, order);
+    Value start = entry.value;
+    int64_t last = a.operandShape[dim] - a.windowSizes[dim];
+    if (last > INT32_MAX &&
+        Emitter::typeOf(start).getElementTypeBitWidth() < 64)
+      start = c.emit.convert(start, c.builder.getI64Type());
+    Value low = c.emit.constant(0, start), high = c.emit.constant(last, start);
+    if (clamps) {
+      start = c.emit.binary<MinOp>(c.emit.binary<MaxOp>(start, low), high);
+    } else {
+      Value fits = c.emit.binary<AndOp>(
+          c.emit.compare(ComparePredicate::GE, start, low),
+          c.emit.compare(ComparePredicate::LE, start, high));
+      result.inside =
+          result.inside ? c.emit.binary<AndOp>(result.inside, fits) : fits;
+    }
+    add(sum, times(c.emit.convert(start, type), stride));
+  }
+  if (!sum)
+    sum = c.emit.constant(0, RankedTensorType::get(shape, type));
+  // Dimensions of the window behind those of the indices.
+  SmallVector<int64_t> full(shape), labels(order),
+      outer = llvm::to_vector(llvm::seq<int64_t>(0, shape.size()));
+  for (int64_t dim : dims)
+    if (!a.isCollapsed(dim)) {
+      labels.push_back(dim);
+      full.push_back(a.windowSizes[dim]);
+    }
+  if (full.size() > shape.size()) {
+    sum = c.emit.broadcast(sum, full, outer);
+    if (result.inside)
+      result.inside = c.emit.broadcast(result.inside, full, outer);
+    unsigned position = shape.size();
+    for (auto [dim, by] : llvm::zip_equal(dims, strides)) {
+      if (a.isCollapsed(dim))
+        continue;
+      if (a.windowSizes[dim] > 1)
+        add(sum, times(c.emit.iota(position, full, type), by));
+      ++position;
+    }
+  }
+  result.places = {sum, labels};
+  return result;
+}
+
+/// The operand as [batch.., flattened, rest..], with the labels it had before.
+static Labelled emitFlattened(Conversion &c, const Addressing &a, Sizes dims,
+                              Sizes rest) {
+  Labelled x{c.in(0), {}};
+  x.labels = llvm::to_vector(llvm::seq<int64_t>(0, a.operandShape.size()));
+  SmallVector<int64_t> order(a.operandBatch), shape;
+  llvm::append_range(order, dims);
+  llvm::append_range(order, rest);
+  x.arrange(c.emit, order);
+  for (int64_t dim : a.operandBatch)
+    shape.push_back(a.operandShape[dim]);
+  shape.push_back(1);
+  for (int64_t dim : dims)
+    shape.back() *= a.operandShape[dim];
+  for (int64_t dim : rest)
+    shape.push_back(a.operandShape[dim]);
+  x.value = c.emit.reshape(x.value, shape);
+  return x;
+}
+
+/// The labels of a gather's result, or a scatter's updates: `windowDims` of it
+/// are those of the window, the others those of the indices, each in order.
+static FailureOr<SmallVector<int64_t>> getWindowLabels(Conversion &c,
+                                                       const Addressing &a,
+                                                       Sizes windowPositions,
+                                                       int64_t rank) {
+  SmallVector<int64_t> windowDims = a.getWindowDims();
+  SmallVector<int64_t> indexDims;
+  for (int64_t dim = 0; dim < c.inType(1).getRank(); ++dim)
+    if (dim != a.indexVectorDim)
+      indexDims.push_back(Addressing::kIndex + dim);
+  if (windowPositions.size() != windowDims.size() ||
+      int64_t(windowDims.size() + indexDims.size()) != rank)
+    return c.invalid() << " has a dimension for each of the window and of the "
+                          "indices";
+  SmallVector<int64_t> labels, sorted(windowPositions);
+  llvm::sort(sorted);
+  auto nextWindow = windowDims.begin(), nextIndex = indexDims.begin();
+  for (int64_t position = 0; position < rank; ++position)
+    labels.push_back(llvm::is_contained(windowPositions, position)
+                         ? *nextWindow++
+                         : *nextIndex++);
+  return labels;
+}
+
+static Results convertGather(Conversion &c) {
+  FailureOr<Fields> numbers = c.getStructure("dimension_numbers");
+  if (failed(numbers))
+    return failure();
+  auto sizes = c.getList("slice_sizes", c.inType(0).getRank());
+  auto offsets = numbers->getDims("offset_dims", c.outType().getRank());
+  if (failed(sizes) || failed(offsets))
+    return failure();
+  FailureOr<Addressing> a =
+      readAddressing(c, *numbers, /*isGather=*/true, *sizes);
+  if (failed(a))
+    return failure();
+  auto labels = getWindowLabels(c, *a, *offsets, c.outType().getRank());
+  if (failed(labels))
+    return failure();
+  if (llvm::is_contained(a->operandShape, 0))
+    return c.unsupported() << " from an empty tensor";
+  FailureOr<Places> places = emitPlaces(c, *a, a->addressed, /*clamps=*/true);
+  if (failed(places))
+    return failure();
+  SmallVector<int64_t> rest = a->getRest();
+  Labelled x = emitFlattened(c, *a, a->addressed, rest);
+  int64_t axis = a->operandBatch.size();
+  // What a window does not have of the other dimensions goes before.
+  SmallVector<int64_t> shape(Emitter::typeOf(x.value).getShape()),
+      starts(shape.size(), 0);
+  for (auto [i, dim] : llvm::enumerate(rest))
+    shape[axis + 1 + i] = a->windowSizes[dim];
+  if (Sizes(shape) != Emitter::typeOf(x.value).getShape())
+    x.value = c.emit.slice(x.value, starts, shape);
+  Labelled y{c.emit.gather(x.value, places->places.value, axis, axis),
+             places->places.labels};
+  SmallVector<int64_t> kept;
+  for (int64_t dim : rest)
+    if (!a->isCollapsed(dim))
+      kept.push_back(dim);
+  SmallVector<int64_t> keptShape(
+      Emitter::typeOf(places->places.value).getShape());
+  for (int64_t dim : kept)
+    keptShape.push_back(a->windowSizes[dim]);
+  y.value = c.emit.reshape(y.value, keptShape);
+  llvm::append_range(y.labels, kept);
+  y.arrange(c.emit, *labels);
+  return c.one(y.value);
+}
+
+/// How updates combine, and the updates made fit for it.
+static FailureOr<ScatterKind> getScatterKind(Conversion &c, Value &updates) {
+  Region &region = c.op->getRegion(0);
+  bool isBool = c.outElement().isInteger(1);
+  if (std::optional<Combiner> combiner = getCombiner(region))
+    switch (*combiner) {
+    case Combiner::Second:
+      return ScatterKind::Set;
+    case Combiner::Add:
+      return ScatterKind::Add;
+    case Combiner::Mul:
+      return ScatterKind::Mul;
+    case Combiner::Max:
+      return ScatterKind::Max;
+    case Combiner::Min:
+      return ScatterKind::Min;
+    case Combiner::And:
+      if (isBool)
+        return ScatterKind::Min;
+      break;
+    case Combiner::Or:
+      if (isBool)
+        return ScatterKind::Max;
+      break;
+    }
+  // Subtracting is adding the negative.
+  if (Operation *end = getReturn(region);
+      end && end->getNumOperands() == 1 && region.getNumArguments() == 2)
+    if (auto sub = end->getOperand(0).getDefiningOp<SubOp>();
+        sub && sub.getLhs() == region.getArgument(0) &&
+        sub.getRhs() == region.getArgument(1)) {
+      updates = c.emit.unary<NegOp>(updates);
+      return ScatterKind::Add;
+    }
+  return c.unsupported() << " that neither replaces, adds, subtracts, "
+                            "multiplies, nor takes the greater or lesser";
+}
+
+static Results convertScatter(Conversion &c) {
+  if (c.op->getNumOperands() != 3)
+    return c.unsupported() << " into several tensors at once";
+  FailureOr<Fields> numbers = c.getStructure("scatter_dimension_numbers");
+  if (failed(numbers))
+    return failure();
+  int64_t rank = c.inType(0).getRank(), updateRank = c.inType(2).getRank();
+  auto windowDims = numbers->getDims("update_window_dims", updateRank),
+       inserted = numbers->getDims("inserted_window_dims", rank),
+       batching = numbers->getDims("input_batching_dims", rank);
+  if (failed(windowDims) || failed(inserted) || failed(batching))
+    return failure();
+  // The updates say how large windows are.
+  SmallVector<int64_t> sizes(rank, 1), positions(*windowDims);
+  llvm::sort(positions);
+  auto next = positions.begin();
+  for (int64_t dim = 0; dim < rank; ++dim)
+    if (!llvm::is_contained(*inserted, dim) &&
+        !llvm::is_contained(*batching, dim)) {
+      if (next == positions.end())
+        return c.invalid() << " has an update window dimension for each "
+                              "dimension of the operand that is not inserted";
+      sizes[dim] = c.inShape(2)[*next++];
+    }
+  FailureOr<Addressing> a =
+      readAddressing(c, *numbers, /*isGather=*/false, sizes);
+  if (failed(a))
+    return failure();
+  auto labels = getWindowLabels(c, *a, *windowDims, updateRank);
+  if (failed(labels))
+    return failure();
+  Value updates = c.in(2);
+  FailureOr<ScatterKind> kind = getScatterKind(c, updates);
+  if (failed(kind))
+    return failure();
+  if (llvm::is_contained(a->operandShape, 0))
+    return c.one(c.in(0));
+  SmallVector<int64_t> dims(a->addressed), fixed = getFixed(*a), rest;
+  // An inserted dimension that no index addresses is at 0.
+  for (int64_t dim : a->getRest())
+    if (a->isCollapsed(dim) && !llvm::is_contained(fixed, dim))
+      fixed.push_back(dim);
+  llvm::append_range(dims, fixed);
+  for (int64_t dim : a->getRest())
+    if (!llvm::is_contained(fixed, dim))
+      rest.push_back(dim);
+  FailureOr<Places> places = emitPlaces(c, *a, dims, /*clamps=*/false);
+  if (failed(places))
+    return failure();
+  Value at = places->places.value;
+  // A window that does not lie inside is dropped as a whole.
+  if (places->inside)
+    at = c.emit.select(places->inside, at, c.emit.constant(-1, at));
+  Labelled update{updates, *labels};
+  SmallVector<int64_t> order = places->places.labels;
+  llvm::append_range(order, rest);
+  update.arrange(c.emit, order);
+  Labelled x = emitFlattened(c, *a, dims, rest);
+  bool isBool = c.outElement().isInteger(1) && *kind != ScatterKind::Set;
+  Type i8 = c.builder.getIntegerType(8);
+  if (isBool) {
+    x.value = c.emit.convert(x.value, i8);
+    update.value = c.emit.convert(update.value, i8);
+  }
+  int64_t axis = a->operandBatch.size();
+  Value y = ScatterOp::create(c.builder, c.op->getLoc(), x.value.getType(),
+                              *kind, x.value, at, update.value, axis, axis);
+  if (isBool)
+    y = c.emit.convert(y, c.outElement());
+  SmallVector<int64_t> shape;
+  for (int64_t dim : x.labels)
+    shape.push_back(a->operandShape[dim]);
+  Labelled result{c.emit.reshape(y, shape), x.labels};
+  SmallVector<int64_t> natural = llvm::to_vector(llvm::seq<int64_t>(0, rank));
+  result.arrange(c.emit, natural);
+  return c.one(result.value);
+}
+
+static constexpr Row kRows[] = {
+    {"stablehlo.gather", 2, 1, 0, convertGather},
+    {"stablehlo.scatter", -1, -1, 1, convertScatter},
+};
+
+ArrayRef<Row> tp::stablehlo::getIndexingRows() { return kRows; }

@@ -1,0 +1,255 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Constants, and operations that move data about.
+
+#include "Conversion.h"
+
+using namespace mlir;
+using namespace tp;
+using namespace tp::stablehlo;
+
+static Results convertConstant(Conversion &c) {
+  auto value = dyn_cast_or_null<ElementsAttr>(c.get("value"));
+  if (!value || value.getType() != c.outType())
+    return c.invalid() << " needs a `value` of its type";
+  if (!isa<DenseElementsAttr, DenseResourceElementsAttr>(value))
+    return c.unsupported() << " is written as dense<..> or dense_resource<..>";
+  return c.one(
+      ConstantOp::create(c.builder, c.op->getLoc(), c.outType(), value));
+}
+
+static Results convertIota(Conversion &c) {
+  FailureOr<int64_t> dim = c.getInteger("iota_dimension");
+  if (failed(dim))
+    return failure();
+  if (*dim < 0 || *dim >= c.outType().getRank())
+    return c.invalid() << " counts along dimension " << *dim << ", which "
+                       << c.outType() << " does not have";
+  return c.one(c.emit.iota(*dim, c.outShape(), c.outElement()));
+}
+
+/// Dimensions of size one may be repeated, and dimensions may be permuted.
+static Results convertBroadcastInDim(Conversion &c) {
+  auto dims = c.getDims("broadcast_dimensions", c.outType().getRank());
+  if (failed(dims))
+    return failure();
+  if (int64_t(dims->size()) != c.inType().getRank())
+    return c.invalid() << " needs a dimension of the result for each of the "
+                          "operand's";
+  // What is to be repeated goes; the rest goes where it stands in the result.
+  SmallVector<int64_t> kept, keptSizes;
+  for (auto [dim, size] : llvm::zip_equal(*dims, c.inShape())) {
+    if (size != c.outShape()[dim] && size != 1)
+      return c.invalid() << " cannot make a dimension of size " << size << " "
+                         << c.outShape()[dim] << " long";
+    if (size == c.outShape()[dim]) {
+      kept.push_back(dim);
+      keptSizes.push_back(size);
+    }
+  }
+  Value x = c.emit.reshape(c.in(), keptSizes);
+  SmallVector<int64_t> order =
+      llvm::to_vector(llvm::seq<int64_t>(0, kept.size()));
+  llvm::sort(order, [&](int64_t a, int64_t b) { return kept[a] < kept[b]; });
+  if (!llvm::is_sorted(order))
+    x = c.emit.transpose(x, order);
+  llvm::sort(kept);
+  if (x.getType() == c.outType())
+    return c.one(x);
+  return c.one(c.emit.broadcast(x, c.outShape(), kept));
+}
+
+static Results convertBroadcast(Conversion &c) {
+  auto sizes = c.getList("broadcast_sizes");
+  if (failed(sizes))
+    return failure();
+  int64_t rank = c.outType().getRank();
+  if (int64_t(sizes->size()) + c.inType().getRank() != rank)
+    return c.invalid() << " needs as many sizes as there are new dimensions";
+  SmallVector<int64_t> dims =
+      llvm::to_vector(llvm::seq<int64_t>(sizes->size(), rank));
+  return c.one(c.emit.broadcast(c.in(), c.outShape(), dims));
+}
+
+static Results convertReshape(Conversion &c) {
+  return c.one(c.emit.reshape(c.in(), c.outShape()));
+}
+
+static Results convertTranspose(Conversion &c) {
+  auto permutation = c.getDims("permutation", c.inType().getRank());
+  if (failed(permutation))
+    return failure();
+  if (int64_t(permutation->size()) != c.inType().getRank())
+    return c.invalid() << " permutes every dimension";
+  return c.one(c.emit.transpose(c.in(), *permutation));
+}
+
+static Results convertSlice(Conversion &c) {
+  size_t rank = c.inType().getRank();
+  auto starts = c.getList("start_indices", rank),
+       limits = c.getList("limit_indices", rank),
+       strides = c.getList("strides", rank, 1);
+  if (failed(starts) || failed(limits) || failed(strides))
+    return failure();
+  for (auto [start, limit, stride, size] :
+       llvm::zip_equal(*starts, *limits, *strides, c.inShape()))
+    if (start < 0 || start > limit || limit > size || stride < 1)
+      return c.invalid() << " takes [" << start << ":" << limit << ":" << stride
+                         << "] of a dimension of size " << size;
+  // tp.slice takes as many elements as the type says; the first of none may lie
+  // behind the end.
+  for (auto [start, limit] : llvm::zip_equal(*starts, *limits))
+    if (start == limit)
+      start = limit = 0;
+  return c.one(c.emit.slice(c.in(), *starts, *limits, *strides));
+}
+
+static Results convertConcatenate(Conversion &c) {
+  FailureOr<int64_t> dim = c.getInteger("dimension");
+  if (failed(dim))
+    return failure();
+  SmallVector<Value> parts(c.op->getOperands());
+  for (Value part : parts)
+    if (*dim < 0 || *dim >= Emitter::typeOf(part).getRank())
+      return c.invalid() << " needs operands that have dimension " << *dim;
+  if (parts.empty())
+    return c.invalid() << " needs an operand";
+  return c.one(parts.size() == 1 ? parts[0] : c.emit.concat(parts, *dim));
+}
+
+/// Elements of `value` between those along `dim`.
+static Value emitInterior(Conversion &c, Value x, Value value, int64_t dim,
+                          int64_t interior) {
+  SmallVector<int64_t> shape(Emitter::typeOf(x).getShape());
+  int64_t size = shape[dim];
+  if (interior == 0 || size < 2)
+    return x;
+  // [n] as [n, 1], padded to [n, 1 + interior], without what follows the last.
+  shape.insert(shape.begin() + dim + 1, 1);
+  Value column = c.emit.reshape(x, shape);
+  SmallVector<int64_t> low(shape.size(), 0);
+  shape[dim + 1] += interior;
+  Value padded =
+      PadOp::create(c.builder, c.op->getLoc(), Emitter::withShape(x, shape),
+                    column, value, low);
+  shape.erase(shape.begin() + dim);
+  shape[dim] *= size;
+  SmallVector<int64_t> starts(shape.size(), 0);
+  padded = c.emit.reshape(padded, shape);
+  shape[dim] -= interior;
+  return c.emit.slice(padded, starts, shape);
+}
+
+static Results convertPad(Conversion &c) {
+  size_t rank = c.inType().getRank();
+  auto low = c.getList("edge_padding_low", rank),
+       high = c.getList("edge_padding_high", rank),
+       interior = c.getList("interior_padding", rank, 0);
+  if (failed(low) || failed(high) || failed(interior))
+    return failure();
+  if (c.inType(1).getRank() != 0 ||
+      c.inType(1).getElementType() != c.inType().getElementType() ||
+      c.outType().getRank() != c.inType().getRank())
+    return c.invalid() << " pads with a scalar of its element type";
+  // What every dimension comes to must be right before anything is built.
+  for (size_t i = 0; i < rank; ++i) {
+    __int128 size = c.inShape()[i];
+    __int128 inner = size + std::max<__int128>(size - 1, 0) * (*interior)[i];
+    if ((*interior)[i] < 0 || inner + (*low)[i] + (*high)[i] != c.outShape()[i])
+      return c.invalid() << " does not give dimension " << i << " of "
+                         << c.outType() << " its size";
+  }
+  Value x = c.in(), value = c.in(1);
+  for (size_t i = 0; i < rank; ++i)
+    x = emitInterior(c, x, value, i, (*interior)[i]);
+  // Where padding is negative, it cuts. Cutting after padding keeps sizes from
+  // going below zero.
+  SmallVector<int64_t> shape(Emitter::typeOf(x).getShape()), begin, starts;
+  bool pads = false, cuts = false;
+  for (size_t i = 0; i < rank; ++i) {
+    int64_t before = std::max<int64_t>((*low)[i], 0);
+    int64_t behind = std::max<int64_t>((*high)[i], 0);
+    begin.push_back(before);
+    starts.push_back(before - (*low)[i]);
+    shape[i] += before + behind;
+    pads |= before || behind;
+    cuts |= (*low)[i] < 0 || (*high)[i] < 0;
+  }
+  if (pads)
+    x = PadOp::create(c.builder, c.op->getLoc(), Emitter::withShape(x, shape),
+                      x, value, begin);
+  if (cuts) {
+    // An empty part begins anywhere.
+    for (auto [start, size] : llvm::zip_equal(starts, c.outShape()))
+      if (size == 0)
+        start = 0;
+    x = c.emit.slice(x, starts, c.outShape());
+  }
+  return c.one(x);
+}
+
+/// Element i becomes element n - 1 - i.
+static Results convertReverse(Conversion &c) {
+  auto dims = c.getDims("dimensions", c.inType().getRank());
+  if (failed(dims))
+    return failure();
+  Value x = c.in();
+  Type i32 = c.builder.getI32Type();
+  for (int64_t dim : *dims) {
+    int64_t size = c.inShape()[dim];
+    if (size < 2)
+      continue;
+    if (size > INT32_MAX)
+      return c.unsupported() << " of a dimension of more than 2^31 elements";
+    Value indices = c.emit.iota(0, {size}, i32);
+    indices = c.emit.binary<SubOp>(c.emit.constant(size - 1, indices), indices);
+    x = c.emit.gather(x, indices, dim, /*batchDims=*/0);
+  }
+  return c.one(x);
+}
+
+static Results convertDynamicSlice(Conversion &c) {
+  if (c.op->getNumOperands() == 0)
+    return c.invalid() << " needs an operand";
+  return c.one(DynamicSliceOp::create(c.builder, c.op->getLoc(), c.outType(),
+                                      c.in(),
+                                      c.op->getOperands().drop_front()));
+}
+
+static Results convertDynamicUpdateSlice(Conversion &c) {
+  if (c.op->getNumOperands() < 2)
+    return c.invalid() << " needs an operand and an update";
+  return c.one(DynamicUpdateSliceOp::create(c.builder, c.op->getLoc(),
+                                            c.outType(), c.in(0), c.in(1),
+                                            c.op->getOperands().drop_front(2)));
+}
+
+static Results convertDimensionSize(Conversion &c) {
+  FailureOr<int64_t> dim = c.getInteger("dimension");
+  if (failed(dim))
+    return failure();
+  if (*dim < 0 || *dim >= c.inType().getRank())
+    return c.invalid() << " asks for dimension " << *dim << " of "
+                       << c.inType();
+  return c.one(c.emit.constant(c.inShape()[*dim], c.outType()));
+}
+
+static constexpr Row kRows[] = {
+    {"chlo.constant", 0, 1, 0, convertConstant},
+    {"stablehlo.broadcast", 1, 1, 0, convertBroadcast},
+    {"stablehlo.broadcast_in_dim", 1, 1, 0, convertBroadcastInDim},
+    {"stablehlo.concatenate", -1, 1, 0, convertConcatenate},
+    {"stablehlo.constant", 0, 1, 0, convertConstant},
+    {"stablehlo.dynamic_slice", -1, 1, 0, convertDynamicSlice},
+    {"stablehlo.dynamic_update_slice", -1, 1, 0, convertDynamicUpdateSlice},
+    {"stablehlo.get_dimension_size", 1, 1, 0, convertDimensionSize},
+    {"stablehlo.iota", 0, 1, 0, convertIota},
+    {"stablehlo.pad", 2, 1, 0, convertPad},
+    {"stablehlo.reshape", 1, 1, 0, convertReshape},
+    {"stablehlo.reverse", 1, 1, 0, convertReverse},
+    {"stablehlo.slice", 1, 1, 0, convertSlice},
+    {"stablehlo.transpose", 1, 1, 0, convertTranspose},
+};
+
+ArrayRef<Row> tp::stablehlo::getShapeRows() { return kRows; }

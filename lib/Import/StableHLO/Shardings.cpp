@@ -1,0 +1,304 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Shardings.h"
+
+#include "tpopt/Dialect/Sdy/Sdy.h"
+#include "tpopt/Support/ErrorCodes.h"
+
+#include "mlir/AsmParser/AsmParser.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace tp;
+using namespace tp::stablehlo;
+
+static InFlightDiagnostic fail(Operation *op) {
+  return op->emitError() << prefix(ErrorCode::BadForeignSharding);
+}
+
+//===----------------------------------------------------------------------===//
+// Strings
+//===----------------------------------------------------------------------===//
+
+/// Exporters escape what is in strings in strings once or twice.
+static std::string unescape(StringRef text) {
+  std::string plain;
+  for (char c : text)
+    if (c != '\\')
+      plain += c;
+  return plain;
+}
+
+Attribute stablehlo::getFrontendAttribute(DictionaryAttr attributes,
+                                          StringRef name) {
+  auto frontend =
+      attributes ? attributes.getAs<DictionaryAttr>("mhlo.frontend_attributes")
+                 : DictionaryAttr();
+  return frontend ? frontend.get(name) : Attribute();
+}
+
+Attribute stablehlo::readShardyString(Attribute string) {
+  auto text = dyn_cast_or_null<StringAttr>(string);
+  if (!text)
+    return {};
+  std::string plain = unescape(text);
+  StringRef body = plain;
+  if (!body.consume_front("#sdy"))
+    return {};
+  if (!body.consume_front(".") &&
+      (!body.consume_front("<") || !body.consume_back(">")))
+    return {};
+  return sdy::readAttribute(string.getContext(), body);
+}
+
+//===----------------------------------------------------------------------===//
+// Meshes
+//===----------------------------------------------------------------------===//
+
+LogicalResult ForeignShardings::importMeshes(ModuleOp module) {
+  OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
+  SmallVector<Operation *> foreign;
+  for (Operation &op : *module.getBody()) {
+    if (auto own = dyn_cast<spmd::MeshOp>(op); own && !mesh)
+      mesh = own;
+    if (op.getName().getStringRef() == "sdy.mesh")
+      foreign.push_back(&op);
+  }
+  for (Operation *op : foreign) {
+    auto name = op->getAttrOfType<StringAttr>("sym_name");
+    Attribute grid = op->getAttr("mesh");
+    auto attribute = dyn_cast_or_null<spmd::MeshAttr>(
+        grid ? sdy::toBuiltin(grid) : Attribute());
+    if (!name || !attribute)
+      return fail(op)
+             << "the mesh has axes with sizes, as <[\"x\"=2, \"y\"=4]>";
+    if (attribute.getNames().empty()) {
+      emptyMeshes.push_back(name);
+    } else {
+      builder.setInsertionPoint(op);
+      auto own = spmd::MeshOp::create(builder, op->getLoc(), name, attribute,
+                                      ArrayAttr());
+      if (!mesh)
+        mesh = own;
+    }
+    op->erase();
+  }
+  if (mesh)
+    return success();
+  if (failed(importStringMeshes(module)))
+    return failure();
+  return mesh ? success() : importTileMesh(module);
+}
+
+/// `xla.sdy.meshes = "{mesh = #sdy.mesh<[..]>}"` of the module.
+LogicalResult ForeignShardings::importStringMeshes(ModuleOp module) {
+  auto text = dyn_cast_or_null<StringAttr>(
+      getFrontendAttribute(module->getAttrDictionary(), "xla.sdy.meshes"));
+  if (!text)
+    return success();
+  std::string own = unescape(text);
+  for (size_t at; (at = own.find("#sdy.mesh")) != std::string::npos;)
+    own.replace(at, 9, "#spmd.mesh");
+  auto meshes = dyn_cast_or_null<DictionaryAttr>(
+      parseAttribute(own, module.getContext()));
+  if (!meshes)
+    return fail(module) << "the meshes in xla.sdy.meshes cannot be read: "
+                        << text;
+  OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
+  for (NamedAttribute entry : meshes) {
+    auto attribute = dyn_cast<spmd::MeshAttr>(entry.getValue());
+    if (!attribute)
+      return fail(module) << "the meshes in xla.sdy.meshes cannot be read: "
+                          << text;
+    if (attribute.getNames().empty()) {
+      emptyMeshes.push_back(entry.getName());
+      continue;
+    }
+    auto op = spmd::MeshOp::create(builder, module.getLoc(), entry.getName(),
+                                   attribute, ArrayAttr());
+    if (!mesh)
+      mesh = op;
+  }
+  return success();
+}
+
+/// Calls `apply` with every GSPMD string of the module and where it stands.
+static LogicalResult
+forEachTileString(ModuleOp module,
+                  function_ref<LogicalResult(Operation *, StringAttr)> apply) {
+  auto visit = [&](Operation *op, DictionaryAttr attributes) {
+    auto text = attributes ? attributes.getAs<StringAttr>("mhlo.sharding")
+                           : StringAttr();
+    return text ? apply(op, text) : success();
+  };
+  WalkResult result = module.walk([&](Operation *op) {
+    if (failed(visit(op, op->getAttrDictionary())))
+      return WalkResult::interrupt();
+    if (auto function = dyn_cast<FunctionOpInterface>(op)) {
+      for (unsigned i = 0; i < function.getNumArguments(); ++i)
+        if (failed(visit(op, function.getArgAttrDict(i))))
+          return WalkResult::interrupt();
+      for (unsigned i = 0; i < function.getNumResults(); ++i)
+        if (failed(visit(op, function.getResultAttrDict(i))))
+          return WalkResult::interrupt();
+    }
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
+LogicalResult ForeignShardings::importTileMesh(ModuleOp module) {
+  int64_t devices = 1;
+  bool any = false;
+  if (auto count = module->getAttrOfType<IntegerAttr>("mhlo.num_partitions");
+      count && count.getValue().isSignedIntN(64))
+    devices = count.getInt();
+  if (failed(forEachTileString(
+          module, [&](Operation *op, StringAttr text) -> LogicalResult {
+            auto shardings = parseTileShardings(text);
+            if (!shardings)
+              return fail(op) << "the sharding \"" << text.getValue()
+                              << "\" has another form than "
+                                 "{devices=[2,4]<=[8]}, or lists devices in no "
+                                 "regular order";
+            for (const TileSharding &sharding : *shardings) {
+              any = true;
+              for (const auto &digits : sharding.dims)
+                for (const Digit &digit : digits)
+                  factors.add(digit);
+              devices = std::max(devices, sharding.numDevices);
+            }
+            return success();
+          })))
+    return failure();
+  if (!any || devices < 2)
+    return success();
+  factors.add({devices, 1});
+  std::optional<SmallVector<int64_t>> sizes = factors.getSizes();
+  if (!sizes)
+    return fail(module) << "the shardings cut the devices in ways that no mesh "
+                           "has axes for";
+  SmallVector<StringAttr> names;
+  for (size_t i = 0; i < sizes->size(); ++i)
+    names.push_back(
+        StringAttr::get(module.getContext(), "_axis_" + std::to_string(i)));
+  OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
+  auto attribute = spmd::MeshAttr::get(module.getContext(), names, *sizes,
+                                       ArrayRef<int64_t>());
+  mesh = spmd::MeshOp::create(builder, module.getLoc(), "mesh", attribute,
+                              ArrayAttr());
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Shardings
+//===----------------------------------------------------------------------===//
+
+spmd::ShardingAttr ForeignShardings::onMesh(spmd::ShardingAttr sharding) const {
+  if (!llvm::is_contained(emptyMeshes, sharding.getMesh().getAttr()))
+    return sharding;
+  if (!mesh)
+    return {};
+  spmd::MeshOp own = mesh;
+  return spmd::ShardingAttr::get(
+      sharding.getContext(), FlatSymbolRefAttr::get(own), sharding.getDims(),
+      sharding.getReplicated(), sharding.getUnreduced(), sharding.getKind());
+}
+
+spmd::ShardingAttr ForeignShardings::toAttr(const TileSharding &sharding,
+                                            int64_t rank,
+                                            ArrayRef<int64_t> openDims) const {
+  spmd::MeshOp own = mesh; // whose accessors are not const
+  MLIRContext *context = own.getContext();
+  auto refs = [&](ArrayRef<Digit> digits) {
+    SmallVector<spmd::AxisRefAttr> axes;
+    for (const Digit &digit : digits)
+      for (unsigned axis : factors.getAxes(digit))
+        axes.push_back(spmd::AxisRefAttr::get(
+            context, own.getMesh().getNames()[axis], /*pre=*/1, /*size=*/0));
+    return axes;
+  };
+  bool isTiled = sharding.kind == TileSharding::Tiled;
+  SmallVector<spmd::DimShardingAttr> dims;
+  for (int64_t dim = 0; dim < rank; ++dim)
+    dims.push_back(spmd::DimShardingAttr::get(
+        context,
+        isTiled ? refs(sharding.dims[dim]) : SmallVector<spmd::AxisRefAttr>(),
+        llvm::is_contained(openDims, dim), /*priority=*/-1));
+  SmallVector<spmd::AxisRefAttr> unreduced;
+  for (auto [i, subgroup] : llvm::enumerate(sharding.subgroups))
+    if (subgroup == Subgroup::Unreduced)
+      llvm::append_range(unreduced, refs(sharding.dims[rank + i]));
+  return spmd::ShardingAttr::get(context, FlatSymbolRefAttr::get(mesh), dims,
+                                 {}, unreduced, ReduceKind::Sum);
+}
+
+/// `unspecified_dims=[0,1]` in the backend_config of a @Sharding.
+static SmallVector<int64_t> getOpenDims(DictionaryAttr attributes) {
+  SmallVector<int64_t> dims;
+  auto config = attributes.getAs<StringAttr>("backend_config");
+  StringRef text = config ? config.getValue() : StringRef();
+  if (!text.consume_front("unspecified_dims=["))
+    return dims;
+  SmallVector<StringRef> words;
+  text.split(']').first.split(words, ',');
+  for (StringRef word : words)
+    if (int64_t dim; !word.trim().getAsInteger(10, dim))
+      dims.push_back(dim);
+  return dims;
+}
+
+FailureOr<SmallVector<spmd::ShardingAttr>>
+ForeignShardings::read(Operation *op, DictionaryAttr attributes,
+                       TypeRange types) const {
+  SmallVector<spmd::ShardingAttr> shardings(types.size());
+  if (!attributes)
+    return shardings;
+  Attribute native = attributes.get("sdy.sharding");
+  if (native)
+    native = sdy::toBuiltin(native);
+  else if (Attribute string =
+               getFrontendAttribute(attributes, "xla.sdy.sharding")) {
+    native = readShardyString(string);
+    if (!native)
+      return fail(op) << "the sharding " << string << " cannot be read";
+  }
+  if (native) {
+    auto list = dyn_cast<ArrayAttr>(native);
+    auto one = dyn_cast<spmd::ShardingAttr>(native);
+    if (one && types.size() == 1) {
+      shardings[0] = onMesh(one);
+      return shardings;
+    }
+    if (!list || list.size() != types.size() ||
+        !llvm::all_of(list, llvm::IsaPred<spmd::ShardingAttr>))
+      return fail(op) << "there is a sharding for each value, not " << native;
+    for (auto [sharding, attribute] : llvm::zip_equal(shardings, list))
+      sharding = onMesh(cast<spmd::ShardingAttr>(attribute));
+    return shardings;
+  }
+  auto text = attributes.getAs<StringAttr>("mhlo.sharding");
+  if (!text || !mesh)
+    return shardings;
+  auto tiles = parseTileShardings(text);
+  if (!tiles || (tiles->size() != types.size() && tiles->size() != 1))
+    return fail(op) << "the sharding \"" << text.getValue()
+                    << "\" is one for each value";
+  SmallVector<int64_t> open = getOpenDims(attributes);
+  for (size_t i = 0; i < types.size(); ++i) {
+    const TileSharding &tile = (*tiles)[tiles->size() == 1 ? 0 : i];
+    auto tensor = dyn_cast<RankedTensorType>(types[i]);
+    if (!tensor || tile.kind == TileSharding::Unknown ||
+        tile.kind == TileSharding::Manual)
+      continue;
+    if (tile.kind == TileSharding::Tiled &&
+        int64_t(tile.dims.size() - tile.subgroups.size()) != tensor.getRank())
+      return fail(op) << "the sharding \"" << text.getValue()
+                      << "\" has tiles for another number of dimensions than "
+                      << tensor;
+    shardings[i] = toAttr(tile, tensor.getRank(), open);
+  }
+  return shardings;
+}

@@ -1,0 +1,133 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// What functions say of their arguments and results.
+
+#include "Signature.h"
+
+#include "tpopt/Dialect/TP/TP.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+using namespace tp;
+using namespace tp::stablehlo;
+
+std::string stablehlo::toDotted(StringRef path) {
+  std::string name;
+  for (size_t i = 0; i < path.size(); ++i) {
+    char c = path[i];
+    if (c == '[') {
+      if (!name.empty() && name.back() != '.')
+        name += '.';
+    } else if (c != ']' && c != '\'' && c != '"' && c != ' ') {
+      name += c;
+    }
+  }
+  return name;
+}
+
+/// The name that JAX gives an argument through its location.
+static StringRef getLocatedName(Location loc) {
+  auto name = dyn_cast<NameLoc>(loc);
+  return name ? name.getName().getValue() : StringRef();
+}
+
+namespace {
+/// The attributes of an argument or result, as ours.
+class Signature {
+public:
+  Signature(func::FuncOp function, const ForeignShardings &shardings)
+      : function(function), shardings(shardings) {}
+
+  LogicalResult import();
+
+private:
+  /// Attributes that are not foreign, with the sharding that foreign ones say.
+  FailureOr<NamedAttrList> convert(DictionaryAttr attributes, Type type);
+  void setName(NamedAttrList &attributes, StringRef path,
+               llvm::StringSet<> &seen);
+
+  func::FuncOp function;
+  const ForeignShardings &shardings;
+};
+} // namespace
+
+FailureOr<NamedAttrList> Signature::convert(DictionaryAttr attributes,
+                                            Type type) {
+  NamedAttrList own;
+  if (!attributes)
+    return own;
+  for (NamedAttribute attribute : attributes) {
+    StringRef dialect = attribute.getName().getValue().split('.').first;
+    if (dialect != "mhlo" && dialect != "jax" && dialect != "sdy" &&
+        dialect != "tf")
+      own.push_back(attribute);
+  }
+  auto sharding = shardings.read(function, attributes, type);
+  if (failed(sharding))
+    return failure();
+  if (sharding->front())
+    own.set(spmd::kShardingAttr, sharding->front());
+  return own;
+}
+
+/// A name stands for one value; a second one keeps its number.
+void Signature::setName(NamedAttrList &attributes, StringRef path,
+                        llvm::StringSet<> &seen) {
+  if (auto given = dyn_cast_or_null<StringAttr>(attributes.get(kNameAttr))) {
+    seen.insert(given.getValue());
+    return;
+  }
+  std::string name = toDotted(path);
+  if (!name.empty() && seen.insert(name).second)
+    attributes.set(kNameAttr, StringAttr::get(function.getContext(), name));
+}
+
+LogicalResult Signature::import() {
+  bool isEntry = function.isPublic() && !function.isExternal();
+  SmallVector<DictionaryAttr> arguments, results;
+  llvm::StringSet<> names;
+  llvm::SmallDenseSet<int64_t> overwritten;
+  for (unsigned i = 0; i < function.getNumArguments(); ++i) {
+    DictionaryAttr foreign = function.getArgAttrDict(i);
+    auto own = convert(foreign, function.getArgumentTypes()[i]);
+    if (failed(own))
+      return failure();
+    if (isEntry)
+      setName(*own, getLocatedName(function.getArgument(i).getLoc()), names);
+    auto alias = foreign ? foreign.getAs<IntegerAttr>("tf.aliasing_output")
+                         : IntegerAttr();
+    if (alias && isEntry && alias.getValue().isSignedIntN(64) &&
+        alias.getInt() >= 0 && alias.getInt() < function.getNumResults() &&
+        function.getResultTypes()[alias.getInt()] ==
+            function.getArgumentTypes()[i] &&
+        overwritten.insert(alias.getInt()).second)
+      own->set(kDonatedAttr,
+               IntegerAttr::get(IntegerType::get(function.getContext(), 64),
+                                alias.getInt()));
+    arguments.push_back(own->getDictionary(function.getContext()));
+  }
+  names.clear();
+  for (unsigned i = 0; i < function.getNumResults(); ++i) {
+    DictionaryAttr foreign = function.getResultAttrDict(i);
+    auto own = convert(foreign, function.getResultTypes()[i]);
+    if (failed(own))
+      return failure();
+    auto path =
+        foreign ? foreign.getAs<StringAttr>("jax.result_info") : StringAttr();
+    if (isEntry && path)
+      setName(*own, path, names);
+    results.push_back(own->getDictionary(function.getContext()));
+  }
+  function.setAllArgAttrs(arguments);
+  function.setAllResultAttrs(results);
+  return success();
+}
+
+LogicalResult stablehlo::importSignature(func::FuncOp function,
+                                         const ForeignShardings &shardings) {
+  return Signature(function, shardings).import();
+}

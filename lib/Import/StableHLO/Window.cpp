@@ -1,0 +1,303 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Windows that slide over tensors.
+
+#include "Conversion.h"
+
+using namespace mlir;
+using namespace tp;
+using namespace tp::stablehlo;
+
+namespace {
+
+using Body = llvm::function_ref<Results(ArrayRef<Value> pairs, Sizes shape)>;
+
+/// The windows of an operation, per dimension.
+struct Windows {
+  SmallVector<int64_t> sizes, strides, baseDilations, dilations, low, high;
+
+  bool isTrivial(size_t dim) const {
+    return sizes[dim] == 1 && strides[dim] == 1 && baseDilations[dim] == 1 &&
+           low[dim] == 0 && high[dim] == 0;
+  }
+};
+
+} // namespace
+
+static FailureOr<Windows> readWindows(Conversion &c, Sizes shape,
+                                      Sizes output) {
+  size_t rank = shape.size();
+  auto sizes = c.getList("window_dimensions", rank, 1),
+       strides = c.getList("window_strides", rank, 1),
+       base = c.getList("base_dilations", rank, 1),
+       dilations = c.getList("window_dilations", rank, 1),
+       padding = c.getList("padding", 2 * rank, 0);
+  if (failed(sizes) || failed(strides) || failed(base) || failed(dilations) ||
+      failed(padding))
+    return failure();
+  Windows windows{*sizes, *strides, *base, *dilations, {}, {}};
+  constexpr int64_t kLarge = int64_t(1) << 31;
+  for (size_t i = 0; i < rank; ++i) {
+    windows.low.push_back((*padding)[2 * i]);
+    windows.high.push_back((*padding)[2 * i + 1]);
+    for (const auto &list : {*sizes, *strides, *base, *dilations})
+      if (list[i] < 1 || list[i] > kLarge)
+        return c.invalid() << " has a window beyond all bounds";
+    if (std::abs(windows.low[i]) > kLarge ||
+        std::abs(windows.high[i]) > kLarge || shape[i] > kLarge)
+      return c.invalid() << " has a window beyond all bounds";
+    int64_t padded = std::max<int64_t>((shape[i] - 1) * (*base)[i] + 1, 0) +
+                     windows.low[i] + windows.high[i];
+    int64_t reach = ((*sizes)[i] - 1) * (*dilations)[i] + 1;
+    int64_t count = padded < reach ? 0 : (padded - reach) / (*strides)[i] + 1;
+    if (i >= output.size() || count != output[i])
+      return c.invalid() << " has " << count << " windows along dimension "
+                         << i;
+  }
+  return windows;
+}
+
+/// Elements of `value` around and between those of `x`, or fewer of them.
+static Value emitPadded(Conversion &c, Value x, Value value,
+                        const Windows &windows) {
+  auto build = [&](Value from, Sizes shape, Sizes low) -> Value {
+    return PadOp::create(c.builder, c.op->getLoc(),
+                         Emitter::withShape(from, shape), from, value, low);
+  };
+  for (size_t dim = 0; dim < windows.sizes.size(); ++dim) {
+    SmallVector<int64_t> shape(Emitter::typeOf(x).getShape());
+    int64_t size = shape[dim], spread = windows.baseDilations[dim];
+    SmallVector<int64_t> starts(shape.size(), 0);
+    if (spread > 1 && size > 1) {
+      SmallVector<int64_t> column(shape);
+      column.insert(column.begin() + dim + 1, 1);
+      x = c.emit.reshape(x, column);
+      column[dim + 1] = spread;
+      x = build(x, column, SmallVector<int64_t>(column.size(), 0));
+      shape[dim] = size * spread;
+      x = c.emit.reshape(x, shape);
+      shape[dim] -= spread - 1;
+      x = c.emit.slice(x, starts, shape);
+    }
+    int64_t low = windows.low[dim], high = windows.high[dim];
+    if (low > 0 || high > 0) {
+      SmallVector<int64_t> before(shape.size(), 0);
+      before[dim] = std::max<int64_t>(low, 0);
+      shape[dim] += before[dim] + std::max<int64_t>(high, 0);
+      x = build(x, shape, before);
+    }
+    if (low < 0 || high < 0) {
+      starts[dim] = std::max<int64_t>(-low, 0);
+      shape[dim] -= starts[dim] + std::max<int64_t>(-high, 0);
+      x = c.emit.slice(x, starts, shape);
+    }
+  }
+  return x;
+}
+
+/// Part of dimension `dim`.
+static Value emitPart(Emitter &emit, Value x, int64_t dim, int64_t start,
+                      int64_t limit, int64_t stride = 1) {
+  SmallVector<int64_t> limits(Emitter::typeOf(x).getShape()),
+      starts(limits.size(), 0), strides(limits.size(), 1);
+  if (start == 0 && limit == limits[dim] && stride == 1)
+    return x;
+  starts[dim] = start;
+  limits[dim] = limit;
+  strides[dim] = stride;
+  return emit.slice(x, starts, limits, strides);
+}
+
+/// Combines each element of `a` with the one of `b` `offset` behind it, as far
+/// as there is one.
+static Results emitCombined(Conversion &c, ArrayRef<Value> a, ArrayRef<Value> b,
+                            int64_t dim, int64_t offset, Body body) {
+  auto sizeOf = [&](Value x) { return Emitter::typeOf(x).getDimSize(dim); };
+  int64_t length = std::min(sizeOf(a[0]), sizeOf(b[0]) - offset);
+  SmallVector<Value> pairs;
+  for (Value x : a)
+    pairs.push_back(emitPart(c.emit, x, dim, 0, length));
+  for (Value x : b)
+    pairs.push_back(emitPart(c.emit, x, dim, offset, offset + length));
+  return body(pairs, Emitter::typeOf(pairs[0]).getShape());
+}
+
+/// Windows of 1, 2, 4, .. elements, put together to windows of `size`: as many
+/// steps as it has bits, whatever `body` does, as long as it is associative.
+static Results emitSliding(Conversion &c, SmallVector<Value> values,
+                           int64_t dim, int64_t size, int64_t dilation,
+                           Body body) {
+  SmallVector<Value> sum;
+  int64_t covered = 0;
+  for (int64_t power = 1; power <= size; power *= 2) {
+    if (power > 1) {
+      Results doubled =
+          emitCombined(c, values, values, dim, power / 2 * dilation, body);
+      if (failed(doubled))
+        return failure();
+      values = *doubled;
+    }
+    if (!(size & power))
+      continue;
+    if (sum.empty()) {
+      sum = values;
+    } else {
+      Results longer =
+          emitCombined(c, sum, values, dim, covered * dilation, body);
+      if (failed(longer))
+        return failure();
+      sum = *longer;
+    }
+    covered += power;
+  }
+  return sum;
+}
+
+/// All dimensions, the last one first, so that the order of elements stays.
+static Results emitWindows(Conversion &c, SmallVector<Value> values,
+                           const Windows &windows, Sizes output, Body body) {
+  for (size_t dim = windows.sizes.size(); dim-- > 0;) {
+    if (windows.sizes[dim] > 1) {
+      Results slid = emitSliding(c, values, dim, windows.sizes[dim],
+                                 windows.dilations[dim], body);
+      if (failed(slid))
+        return failure();
+      values = *slid;
+    }
+    int64_t stride = windows.strides[dim];
+    int64_t limit = output[dim] == 0 ? 0 : (output[dim] - 1) * stride + 1;
+    for (Value &value : values)
+      value = emitPart(c.emit, value, dim, 0, limit, stride);
+  }
+  return values;
+}
+
+static Results convertReduceWindow(Conversion &c) {
+  size_t operands = c.op->getNumOperands(), n = operands / 2;
+  if (operands % 2 || n == 0 || c.op->getNumResults() != n)
+    return c.invalid() << " has an initial value and a result for each tensor";
+  for (size_t i = 0; i < n; ++i)
+    if (c.inShape(i) != c.inShape() || c.inType(n + i).getRank() != 0 ||
+        c.inType(n + i).getElementType() != c.inType(i).getElementType())
+      return c.invalid() << " has tensors of one shape, and scalars of their "
+                            "types as initial values";
+  FailureOr<Windows> windows = readWindows(c, c.inShape(), c.outShape());
+  if (failed(windows))
+    return failure();
+  SmallVector<Value> inits, values;
+  for (Value init : c.op->getOperands().drop_front(n))
+    inits.push_back(c.emit.splat(init, c.outShape()));
+  if (llvm::is_contained(c.outShape(), 0))
+    return inits;
+  for (size_t i = 0; i < n; ++i)
+    values.push_back(emitPadded(c, c.in(i), c.in(n + i), *windows));
+  Region &region = c.op->getRegion(0);
+  Results reduced =
+      emitWindows(c, values, *windows, c.outShape(),
+                  [&](ArrayRef<Value> pairs, Sizes shape) {
+                    return inlineElementwise(c, region, pairs, shape);
+                  });
+  if (failed(reduced))
+    return failure();
+  std::optional<Combiner> combiner = getCombiner(region);
+  if (n == 1 && combiner && isIdentity(*combiner, c.in(1)))
+    return reduced;
+  SmallVector<Value> pairs = inits;
+  llvm::append_range(pairs, *reduced);
+  return inlineElementwise(c, region, pairs, c.outShape());
+}
+
+//===----------------------------------------------------------------------===//
+// SelectAndScatter: the gradient of pooling
+//===----------------------------------------------------------------------===//
+
+/// Finds in every window the element that is selected, by its place in the
+/// dimensions that have windows, and adds the source there.
+static Results convertSelectAndScatter(Conversion &c) {
+  if (c.inType(2).getRank() != 0 ||
+      c.inType(1).getRank() != c.inType().getRank())
+    return c.invalid() << " takes a tensor, a source of its rank, and a scalar";
+  FailureOr<Windows> windows = readWindows(c, c.inShape(), c.inShape(1));
+  if (failed(windows))
+    return failure();
+  Region &select = c.op->getRegion(0);
+  if (getCombiner(c.op->getRegion(1)) != Combiner::Add)
+    return c.unsupported() << " that does not add";
+  // Dimensions without windows first: every element of them is by itself.
+  SmallVector<int64_t> order, back(c.inType().getRank());
+  for (bool trivial : {true, false})
+    for (int64_t dim = 0; dim < c.inType().getRank(); ++dim)
+      if (windows->isTrivial(dim) == trivial)
+        order.push_back(dim);
+  for (auto [to, from] : llvm::enumerate(order))
+    back[from] = to;
+  int64_t batch = llvm::count_if(
+      order, [&](int64_t dim) { return windows->isTrivial(dim); });
+  int64_t count = 1;
+  for (int64_t dim : ArrayRef(order).drop_front(batch))
+    count *= c.inShape()[dim];
+  if (count > INT32_MAX)
+    return c.unsupported() << " of more than 2^31 elements";
+  // The place of every element; of padding none.
+  Type i32 = c.builder.getI32Type();
+  auto placesType = RankedTensorType::get(c.inShape(), i32);
+  Value places = c.emit.constant(0, placesType);
+  int64_t stride = count;
+  for (int64_t dim : ArrayRef(order).drop_front(batch)) {
+    stride /= std::max<int64_t>(c.inShape()[dim], 1);
+    places = c.emit.binary<AddOp>(
+        places, c.emit.binary<MulOp>(c.emit.iota(dim, c.inShape(), i32),
+                                     c.emit.constant(stride, placesType)));
+  }
+  Value none = c.emit.constant(-1, RankedTensorType::get({}, i32));
+  SmallVector<Value> values = {emitPadded(c, c.in(), c.in(2), *windows),
+                               emitPadded(c, places, none, *windows)};
+  auto body = [&](ArrayRef<Value> pairs, Sizes shape) -> Results {
+    Results first = inlineElementwise(c, select, {pairs[0], pairs[2]}, shape);
+    if (failed(first))
+      return failure();
+    if (first->size() != 1 ||
+        first->front().getType() !=
+            RankedTensorType::get(shape, c.builder.getI1Type()))
+      return c.invalid() << " selects by one i1";
+    Value zero = c.emit.constant(0, pairs[1]);
+    Value isPadding = c.emit.compare(ComparePredicate::LT, pairs[3], zero);
+    Value isElement = c.emit.compare(ComparePredicate::GE, pairs[1], zero);
+    Value takeFirst = c.emit.binary<AndOp>(
+        isElement, c.emit.binary<OrOp>(first->front(), isPadding));
+    return SmallVector<Value>{c.emit.select(takeFirst, pairs[0], pairs[2]),
+                              c.emit.select(takeFirst, pairs[1], pairs[3])};
+  };
+  Results selected = emitWindows(c, values, *windows, c.inShape(1), body);
+  if (failed(selected))
+    return failure();
+  SmallVector<int64_t> flat, flatSource;
+  for (int64_t dim : ArrayRef(order).take_front(batch))
+    flat.push_back(c.inShape()[dim]);
+  flatSource = flat;
+  flat.push_back(count);
+  int64_t updates = 1;
+  for (int64_t dim : ArrayRef(order).drop_front(batch))
+    updates *= c.inShape(1)[dim];
+  flatSource.push_back(updates);
+  auto flatten = [&](Value x) {
+    return c.emit.reshape(c.emit.transpose(x, order), flatSource);
+  };
+  Value target = c.emit.splat(c.in(2), flat);
+  Value sum = ScatterOp::create(
+      c.builder, c.op->getLoc(), target.getType(), ScatterKind::Add, target,
+      flatten((*selected)[1]), flatten(c.in(1)), /*axis=*/batch,
+      /*batch_dims=*/batch);
+  SmallVector<int64_t> ordered;
+  for (int64_t dim : order)
+    ordered.push_back(c.inShape()[dim]);
+  return c.one(c.emit.transpose(c.emit.reshape(sum, ordered), back));
+}
+
+static constexpr Row kRows[] = {
+    {"stablehlo.reduce_window", -1, -1, 1, convertReduceWindow},
+    {"stablehlo.select_and_scatter", 3, 1, 2, convertSelectAndScatter},
+};
+
+ArrayRef<Row> tp::stablehlo::getWindowRows() { return kRows; }
