@@ -1,12 +1,18 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+// tp-inline-calls: one function for each entry.
+//
+// Not by MLIR's inliner, which splits the caller's block at every call and so
+// moves all that follows: JAX calls functions of a few ops thousands of times.
+
 #include "tpopt/Passes/Import/Passes.h"
 
-#include "mlir/Interfaces/CallInterfaces.h"
-#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/IRMapping.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
+#include "llvm/ADT/DenseMap.h"
 
 namespace tp {
 #define GEN_PASS_DEF_INLINECALLSPASS
@@ -17,22 +23,83 @@ using namespace mlir;
 
 namespace {
 
+/// Inlines callees before callers, each function once.
+class CallInliner {
+public:
+  explicit CallInliner(ModuleOp module) : module(module) {
+    for (auto function : module.getOps<func::FuncOp>())
+      functions[function.getNameAttr()] = function;
+  }
+
+  void run() {
+    for (auto function : module.getOps<func::FuncOp>())
+      visit(function);
+  }
+
+private:
+  enum class State : uint8_t { New, Open, Done };
+
+  void visit(func::FuncOp function) {
+    State &state = states[function];
+    if (state != State::New)
+      return;
+    state = State::Open;
+    SmallVector<func::CallOp> calls;
+    function.walk([&](func::CallOp call) { calls.push_back(call); });
+    for (func::CallOp call : calls) {
+      func::FuncOp callee =
+          functions.lookup(call.getCalleeAttr().getRootReference());
+      if (!callee)
+        continue;
+      visit(callee);
+      // One that calls itself is left to whoever has to run it.
+      if (states.lookup(callee) == State::Done &&
+          callee.getBody().hasOneBlock())
+        inlineCall(call, callee.getBody().front());
+    }
+    states[function] = State::Done;
+  }
+
+  void inlineCall(func::CallOp call, Block &body) {
+    OpBuilder builder(call);
+    IRMapping mapping;
+    mapping.map(body.getArguments(), call.getOperands());
+    llvm::DenseMap<Location, Location> places;
+    for (Operation &op : body.without_terminator())
+      builder.clone(op, mapping)->walk([&](Operation *inner) {
+        Location own = inner->getLoc();
+        auto [entry, isNew] = places.try_emplace(own, own);
+        if (isNew)
+          entry->second = CallSiteLoc::get(own, call.getLoc());
+        inner->setLoc(entry->second);
+      });
+    for (auto [result, value] : llvm::zip_equal(
+             call.getResults(), body.getTerminator()->getOperands()))
+      result.replaceAllUsesWith(mapping.lookupOrDefault(value));
+    call.erase();
+  }
+
+  ModuleOp module;
+  llvm::DenseMap<StringAttr, func::FuncOp> functions;
+  llvm::DenseMap<Operation *, State> states;
+};
+
 struct InlineCalls : tp::impl::InlineCallsPassBase<InlineCalls> {
   void runOnOperation() override {
     // Walking a large program twice more for nothing is what this avoids.
-    bool isNeeded = getOperation()
-                        .walk([](Operation *op) {
-                          auto function = dyn_cast<FunctionOpInterface>(op);
-                          return isa<CallOpInterface>(op) ||
-                                         (function && function.isPrivate())
-                                     ? WalkResult::interrupt()
-                                     : WalkResult::advance();
-                        })
-                        .wasInterrupted();
+    bool isNeeded =
+        getOperation()
+            .walk([](Operation *op) {
+              auto function = dyn_cast<func::FuncOp>(op);
+              return isa<func::CallOp>(op) || (function && function.isPrivate())
+                         ? WalkResult::interrupt()
+                         : WalkResult::advance();
+            })
+            .wasInterrupted();
     if (!isNeeded)
       return markAllAnalysesPreserved();
+    CallInliner(getOperation()).run();
     OpPassManager pipeline(ModuleOp::getOperationName());
-    pipeline.addPass(createInlinerPass());
     pipeline.addPass(createSymbolDCEPass());
     if (failed(runPipeline(pipeline, getOperation())))
       signalPassFailure();
