@@ -34,6 +34,8 @@ private:
   Attribute readValue(unsigned depth);
   Attribute readList(unsigned depth);
   Attribute readFields(unsigned depth);
+  /// `FLOAT>` or `lhs_contracting_dimensions = [1]>`, behind `<`.
+  Attribute readBody(unsigned depth);
   /// `[b, 0, f]x[0, i, o]->[b, 0, f]`.
   Attribute readConvolution();
 
@@ -63,13 +65,15 @@ Attribute ValueReader::readValue(unsigned depth) {
   if (consume("<"))
     return readFields(depth);
   if (consume("#")) {
-    readWord(); // the dialect and perhaps the kind
-    if (consume("<")) {
-      readWord();
-      Attribute value = readValue(depth + 1);
-      return consume(">") ? value : Attribute();
-    }
-    return readSymbol();
+    // `#stablehlo.kind<body>` or `#stablehlo<kind value>`.
+    bool hasKind = readWord().contains('.');
+    if (!consume("<"))
+      return {};
+    if (hasKind)
+      return readBody(depth + 1);
+    readWord();
+    Attribute value = readValue(depth + 1);
+    return consume(">") ? value : Attribute();
   }
   if (consume("\"")) {
     auto [text, behind] = rest.split('"');
@@ -143,20 +147,21 @@ Attribute ValueReader::readConvolution() {
 
 Attribute ValueReader::readSymbol() {
   StringRef kind = readWord();
-  if (!consume("<")) {
-    Attribute value = readValue(0);
-    return value;
-  }
+  if (!consume("<"))
+    return readValue(0);
   if (kind == "conv")
     return readConvolution();
+  return readBody(0);
+}
+
+Attribute ValueReader::readBody(unsigned depth) {
   rest = rest.ltrim();
-  // `comparison_type<FLOAT>` or `dot<lhs_contracting_dimensions = [1]>`.
   StringRef saved = rest;
   StringRef word = readWord();
   if (!word.empty() && consume(">"))
     return builder.getStringAttr(word);
   rest = saved;
-  return readFields(0);
+  return readFields(depth);
 }
 
 Attribute tp::stablehlo::readAttribute(MLIRContext *context, StringRef text) {

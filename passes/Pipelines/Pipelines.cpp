@@ -88,6 +88,8 @@ void tp::buildCompilePipeline(OpPassManager &manager,
                               const CompileOptions &options) {
   bool writes =
       !options.artifact.empty() && options.stopAfter == Stage::Localize;
+  // The program that is kept is one that the interpreter can run.
+  manager.addPass(createImportStableHLOPass());
   if (writes)
     manager.addPass(createKeepProgramPass());
   buildShardPipeline(manager, options);

@@ -8,6 +8,7 @@
 
 #include "tpopt/Dialect/SPMD/SPMD.h"
 #include "tpopt/Dialect/TP/TP.h"
+#include "tpopt/Import/StableHLO.h"
 #include "tpopt/Interpreter/FieldEvaluator.h"
 #include "tpopt/Passes/Verify/Passes.h"
 #include "tpopt/Program/Interface.h"
@@ -117,6 +118,8 @@ LogicalResult VerifyAgainst::verifyModule() {
     return emitError(module.getLoc())
            << prefix(ErrorCode::UnreadableProgram) << "no whole program in \""
            << whole << "\": write whole=FILE";
+  if (hasStableHLO(*other) && failed(importStableHLO(*other)))
+    return failure();
 
   for (auto function : other->getOps<func::FuncOp>())
     if (isEntry(function) &&

@@ -11,6 +11,8 @@
 #include "tpopt/Codegen/Artifact.h"
 #include "tpopt/Codegen/ObjectCode.h"
 #include "tpopt/Cost/Machine.h"
+#include "tpopt/Dialect/Sdy/Sdy.h"
+#include "tpopt/Dialect/StableHLO/StableHLO.h"
 #include "tpopt/Import/Import.h"
 #include "tpopt/InitAll.h"
 
@@ -240,6 +242,120 @@ bool readProgram(StringRef bytes, const std::string &) {
   return true;
 }
 
+//===----------------------------------------------------------------------===//
+// StableHLO
+//===----------------------------------------------------------------------===//
+
+std::vector<std::string> makeStableHLO() {
+  return {R"(
+sdy.mesh @mesh = <["data"=2, "model"=4]>
+func.func public @main(%arg0: tensor<8x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {?}]>} loc("x"),
+    %arg1: tensor<16x32xbf16> {tf.aliasing_output = 0 : i32}) -> (tensor<8x32xf32> {jax.result_info = "out['y']"}) {
+  %0 = stablehlo.convert %arg1 : (tensor<16x32xbf16>) -> tensor<16x32xf32>
+  %1 = stablehlo.dot_general %arg0, %0, contracting_dims = [1] x [0], precision = [DEFAULT, HIGH] : (tensor<8x16xf32>, tensor<16x32xf32>) -> tensor<8x32xf32>
+  %2 = sdy.sharding_constraint %1 <@mesh, [{"data"}, {"model":(1)2, ?}p1]> : tensor<8x32xf32>
+  %c = stablehlo.constant dense<0.0> : tensor<f32>
+  %3 = stablehlo.reduce(%2 init: %c) applies stablehlo.add across dimensions = [1] : (tensor<8x32xf32>, tensor<f32>) -> tensor<8xf32>
+  %4 = stablehlo.broadcast_in_dim %3, dims = [0] : (tensor<8xf32>) -> tensor<8x32xf32>
+  %5 = stablehlo.compare LT, %1, %4, FLOAT : (tensor<8x32xf32>, tensor<8x32xf32>) -> tensor<8x32xi1>
+  %6 = stablehlo.select %5, %1, %4 : tensor<8x32xi1>, tensor<8x32xf32>
+  %7 = stablehlo.pad %6, %c, low = [0, -1], high = [1, 2], interior = [0, 1] : (tensor<8x32xf32>, tensor<f32>) -> tensor<9x64xf32>
+  %8 = stablehlo.slice %7 [0:8, 0:64:2] : (tensor<9x64xf32>) -> tensor<8x32xf32>
+  return %8 : tensor<8x32xf32>
+})",
+          R"(
+module attributes {mhlo.num_partitions = 8 : i32} {
+func.func @main(%x: tensor<4x8xf32> {mhlo.sharding = "{devices=[4,1,2]<=[8] last_tile_dim_replicate}"}, %i: tensor<4x1xi32>) -> (tensor<4x8xf32>, tensor<4xi32>) {
+  %0 = "stablehlo.gather"(%x, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 8>}> : (tensor<4x8xf32>, tensor<4x1xi32>) -> tensor<4x8xf32>
+  %1 = stablehlo.custom_call @Sharding(%0) {mhlo.sharding = "{devices=[2,4]<=[4,2]T(1,0)}", backend_config = "unspecified_dims=[1]"} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  %2 = "stablehlo.scatter"(%x, %i, %1) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %s = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) : (tensor<4x8xf32>, tensor<4x1xi32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  %n = stablehlo.iota dim = 1 : tensor<4x8xi32>
+  %3:2 = "stablehlo.sort"(%2, %n) <{dimension = 1 : i64, is_stable = true}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>, %c: tensor<i32>, %d: tensor<i32>):
+    %s = stablehlo.compare GT, %a, %b, TOTALORDER : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %s : tensor<i1>
+  }) : (tensor<4x8xf32>, tensor<4x8xi32>) -> (tensor<4x8xf32>, tensor<4x8xi32>)
+  %z = stablehlo.constant dense<0> : tensor<i32>
+  %4 = stablehlo.reduce(%3#1 init: %z) across dimensions = [1] : (tensor<4x8xi32>, tensor<i32>) -> tensor<4xi32>
+   reducer(%a: tensor<i32>, %b: tensor<i32>)  {
+    %s = stablehlo.xor %a, %b : tensor<i32>
+    stablehlo.return %s : tensor<i32>
+  }
+  return %3#0, %4 : tensor<4x8xf32>, tensor<4xi32>
+}})",
+          R"(
+func.func @main(%x: tensor<1x8x8x3xf32>, %k: tensor<3x3x3x5xf32>) -> (tensor<1x4x4x5xf32>, tensor<1x8x8x3xf32>) {
+  %0 = stablehlo.convolution(%x, %k) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {stride = [2, 2], pad = [[1, 1], [0, 1]], rhs_dilate = [1, 1], reverse = [false, true]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x8x8x3xf32>, tensor<3x3x3x5xf32>) -> tensor<1x4x4x5xf32>
+  %c = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %1 = "stablehlo.reduce_window"(%x, %c) <{padding = dense<[[0, 0], [1, 1], [2, 0], [0, 0]]> : tensor<4x2xi64>, window_dimensions = array<i64: 1, 3, 3, 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %m = stablehlo.maximum %a, %b : tensor<f32>
+    stablehlo.return %m : tensor<f32>
+  }) : (tensor<1x8x8x3xf32>, tensor<f32>) -> tensor<1x8x8x3xf32>
+  %i = stablehlo.constant dense<0> : tensor<i32>
+  %n = stablehlo.constant dense<3> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %2:2 = stablehlo.while(%it = %i, %acc = %1) : tensor<i32>, tensor<1x8x8x3xf32> cond {
+    %p = stablehlo.compare LT, %it, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %p : tensor<i1>
+  } do {
+    %next = stablehlo.add %it, %one : tensor<i32>
+    %q = func.call @f(%acc) : (tensor<1x8x8x3xf32>) -> tensor<1x8x8x3xf32>
+    %r = "stablehlo.case"(%it) ({
+      stablehlo.return %q : tensor<1x8x8x3xf32>
+    }, {
+      %t = stablehlo.tanh %q : tensor<1x8x8x3xf32>
+      stablehlo.return %t : tensor<1x8x8x3xf32>
+    }) : (tensor<i32>) -> tensor<1x8x8x3xf32>
+    stablehlo.return %next, %r : tensor<i32>, tensor<1x8x8x3xf32>
+  }
+  return %0, %2#1 : tensor<1x4x4x5xf32>, tensor<1x8x8x3xf32>
+}
+func.func private @f(%x: tensor<1x8x8x3xf32>) -> tensor<1x8x8x3xf32> {
+  %0 = stablehlo.composite "chlo.erf" %x {decomposition = @g, version = 1 : i32} : (tensor<1x8x8x3xf32>) -> tensor<1x8x8x3xf32>
+  return %0 : tensor<1x8x8x3xf32>
+}
+func.func private @g(%x: tensor<1x8x8x3xf32>) -> tensor<1x8x8x3xf32> {
+  %0 = chlo.erf %x : tensor<1x8x8x3xf32> -> tensor<1x8x8x3xf32>
+  return %0 : tensor<1x8x8x3xf32>
+})",
+          R"(
+sdy.mesh @mesh = <["data"=2, "model"=4], device_ids=[0, 1, 2, 3, 4, 5, 7, 6]>
+func.func @main(%arg0: tensor<8x16xf32>) -> tensor<8x4xf32> {
+  %0 = sdy.manual_computation(%arg0) in_shardings=[<@mesh, [{"data"}, {"model"}]>] out_shardings=[<@mesh, [{"data"}, {}]>] manual_axes={"data", "model"} (%arg1: tensor<4x4xf32>) {
+    %1 = "stablehlo.all_reduce"(%arg1) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 0>, replica_groups = dense<[[0, 1, 2, 3], [4, 5, 7, 6]]> : tensor<2x4xi64>, use_global_device_ids}> ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %s = stablehlo.add %a, %b : tensor<f32>
+      stablehlo.return %s : tensor<f32>
+    }) : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    %2 = "stablehlo.collective_permute"(%1) <{source_target_pairs = dense<[[0, 1], [1, 2], [2, 3], [3, 0], [4, 5], [5, 7], [7, 6], [6, 4]]> : tensor<8x2xi64>}> : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    sdy.return %2 : tensor<4x4xf32>
+  } : (tensor<8x16xf32>) -> tensor<8x4xf32>
+  return %0 : tensor<8x4xf32>
+})"};
+}
+
+/// Whatever can be read must be imported, or be refused.
+bool readStableHLO(StringRef bytes, const std::string &) {
+  QuietContext context;
+  DialectRegistry registry;
+  stablehlo::registerReaders(registry);
+  sdy::registerReader(registry);
+  context.get()->appendDialectRegistry(registry);
+  auto module = parseSourceString<ModuleOp>(bytes, context.get());
+  if (!module)
+    return false;
+  PassManager manager(context.get());
+  ShardOptions options;
+  options.stopAfter = Stage::Import;
+  buildShardPipeline(manager, options);
+  return succeeded(manager.run(*module));
+}
+
 } // namespace
 
 const std::vector<Reader> &tp::fuzz::getReaders() {
@@ -250,6 +366,7 @@ const std::vector<Reader> &tp::fuzz::getReaders() {
       {"machine", makeMachines, readMachine},
       {"artifact", makeArtifacts, readArtifact},
       {"program", makePrograms, readProgram},
+      {"stablehlo", makeStableHLO, readStableHLO},
   };
   return readers;
 }

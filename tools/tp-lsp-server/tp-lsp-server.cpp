@@ -3,6 +3,8 @@
 
 // What an editor talks to: errors, definitions and hovers in .mlir files.
 
+#include "tpopt/Dialect/Sdy/Sdy.h"
+#include "tpopt/Dialect/StableHLO/StableHLO.h"
 #include "tpopt/InitAll.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -11,6 +13,8 @@
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   tp::registerTPOptDialects(registry);
+  tp::stablehlo::registerReaders(registry);
+  tp::sdy::registerReader(registry);
   registry.insert<mlir::func::FuncDialect>();
   return mlir::failed(mlir::MlirLspServerMain(argc, argv, registry));
 }

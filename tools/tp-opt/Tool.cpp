@@ -6,6 +6,7 @@
 #include "Import.h"
 #include "Trace.h"
 
+#include "tpopt/Dialect/StableHLO/StableHLO.h"
 #include "tpopt/Support/ErrorCodes.h"
 #include "tpopt/Support/OutputFile.h"
 
@@ -41,8 +42,14 @@ static std::unique_ptr<llvm::MemoryBuffer> readInput(StringRef path) {
     llvm::errs() << "(reading from the terminal, end with ctrl-d)\n";
   std::string why;
   std::unique_ptr<llvm::MemoryBuffer> buffer = openInputFile(path, &why);
-  if (!buffer)
+  if (!buffer) {
     llvm::errs() << why << "\n";
+  } else if (stablehlo::isPortableArtifact(buffer->getBuffer())) {
+    llvm::errs() << path
+                 << ":1:1: error: " << prefix(ErrorCode::PortableArtifact)
+                 << describe(ErrorCode::PortableArtifact) << "\n";
+    return nullptr;
+  }
   return buffer;
 }
 

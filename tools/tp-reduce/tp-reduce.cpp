@@ -7,6 +7,8 @@
 //
 // where check.sh exits with 1 if its argument still shows the bug.
 
+#include "tpopt/Dialect/Sdy/Sdy.h"
+#include "tpopt/Dialect/StableHLO/StableHLO.h"
 #include "tpopt/InitAll.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -16,6 +18,8 @@
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   tp::registerTPOptDialects(registry);
+  tp::stablehlo::registerReaders(registry);
+  tp::sdy::registerReader(registry);
   registry.insert<mlir::func::FuncDialect>();
   tp::registerTPOptPasses();
   mlir::MLIRContext context(registry);

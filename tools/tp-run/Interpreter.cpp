@@ -96,7 +96,7 @@ private:
 absl::StatusOr<Program> tprun::loadInterpreted(const std::string &path,
                                                const std::string &shard) {
   TPRT_ASSIGN_OR_RETURN(MemoryFile interface, MemoryFile::create());
-  std::vector<std::string> arguments = {path};
+  std::vector<std::string> arguments = {path, "--tp-import-stablehlo"};
   if (!shard.empty())
     arguments.push_back(absl::StrCat("--tp-shard=", shard));
   arguments.push_back(

@@ -199,7 +199,7 @@ static FailureOr<SmallVector<Window>> readWindows(Conversion &c,
   if (failed(strides) || failed(padding) || failed(lhsDilation) ||
       failed(rhsDilation) || failed(reversal))
     return failure();
-  constexpr int64_t kLarge = int64_t(1) << 31;
+  constexpr int64_t kLarge = int64_t(1) << 31, kMaxPlaces = 1 << 24;
   SmallVector<Window> windows;
   for (size_t i = 0; i < rank; ++i) {
     Window window{(*strides)[i],
@@ -227,6 +227,8 @@ static FailureOr<SmallVector<Window>> readWindows(Conversion &c,
     if (output != window.output)
       return c.invalid() << " gives " << output << " windows along dimension "
                          << result.spatial[i] << ", not " << window.output;
+    if (window.output * window.kernel > kMaxPlaces)
+      return c.unsupported() << " of more than 2^24 places in a dimension";
     windows.push_back(window);
   }
   return windows;
@@ -287,10 +289,11 @@ static Results convertConvolution(Conversion &c) {
   int64_t features = c.inShape(0)[lhs->second],
           batch = c.inShape(0)[lhs->first], inputs = c.inShape(1)[rhs->first],
           outputs = c.inShape(1)[rhs->second];
-  if (*featureGroups < 1 || *batchGroups < 1 ||
-      (*featureGroups > 1 && *batchGroups > 1) ||
-      inputs * *featureGroups != features || outputs % *featureGroups ||
-      outputs % *batchGroups || batch % *batchGroups)
+  if (*featureGroups < 1 || *batchGroups < 1 || *featureGroups > features ||
+      *batchGroups > batch || (*featureGroups > 1 && *batchGroups > 1) ||
+      features % *featureGroups || inputs != features / *featureGroups ||
+      outputs % *featureGroups || outputs % *batchGroups ||
+      batch % *batchGroups)
     return c.invalid() << " has groups that do not divide its features";
   if (windows->size() > 10)
     return c.unsupported() << " of more than 10 spatial dimensions";

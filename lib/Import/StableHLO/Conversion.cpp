@@ -47,7 +47,10 @@ FailureOr<SmallVector<int64_t>> Fields::getList(StringRef name) const {
   if (auto flags = dyn_cast<DenseBoolArrayAttr>(attribute))
     return SmallVector<int64_t>(flags.asArrayRef());
   auto dense = dyn_cast<DenseIntElementsAttr>(attribute);
-  if (!dense || dense.getElementType().getIntOrFloatBitWidth() > 64)
+  // A splat may be far longer than its text.
+  constexpr int64_t kMaxLength = 1 << 22;
+  if (!dense || dense.getElementType().getIntOrFloatBitWidth() > 64 ||
+      dense.getNumElements() > kMaxLength)
     return fail() << " needs a list of integers `" << name << "`";
   bool isBool = dense.getElementType().isInteger(1);
   SmallVector<int64_t> list;

@@ -126,7 +126,8 @@ static Results convertCompare(Conversion &c) {
 }
 
 static Value splatIfScalar(Emitter &emit, Value x, Sizes shape) {
-  return Emitter::typeOf(x).getRank() == 0 ? emit.splat(x, shape) : x;
+  bool isScalar = Emitter::typeOf(x).getRank() == 0;
+  return isScalar && !shape.empty() ? emit.splat(x, shape) : x;
 }
 
 static Results convertSelect(Conversion &c) {
@@ -142,9 +143,11 @@ static Results convertClamp(Conversion &c) {
 
 /// Neither infinite nor NaN, which compares as nothing.
 static Results convertIsFinite(Conversion &c) {
-  Value infinity = c.emit.constant(HUGE_VAL, c.in());
-  return c.one(c.emit.compare(ComparePredicate::LT, c.emit.unary<AbsOp>(c.in()),
-                              infinity));
+  if (!isa<FloatType>(elementOf(c.in())))
+    return c.invalid() << " is for floats";
+  Value size = c.emit.unary<AbsOp>(c.emit.widen(c.in()));
+  return c.one(c.emit.compare(ComparePredicate::LT, size,
+                              c.emit.constant(HUGE_VAL, size)));
 }
 
 //===----------------------------------------------------------------------===//
@@ -252,7 +255,10 @@ static Results convertAcos(Conversion &c) {
 
 /// Truth of `x == value` on the size of x.
 static Results convertIsInfinite(Conversion &c, bool anySign, double value) {
-  Value x = anySign ? c.emit.unary<AbsOp>(c.in()) : c.in();
+  if (!isa<FloatType>(elementOf(c.in())))
+    return c.invalid() << " is for floats";
+  Value x = c.emit.widen(c.in());
+  x = anySign ? c.emit.unary<AbsOp>(x) : x;
   return c.one(
       c.emit.compare(ComparePredicate::EQ, x, c.emit.constant(value, x)));
 }

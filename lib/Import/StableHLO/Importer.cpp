@@ -4,6 +4,7 @@
 // The module as a whole: which operation goes to which converter.
 
 #include "Conversion.h"
+#include "ManualCalls.h"
 #include "Signature.h"
 
 #include "tpopt/Import/StableHLO.h"
@@ -179,6 +180,8 @@ LogicalResult Importer::convert(Operation *op) {
 LogicalResult tp::importStableHLO(ModuleOp module) {
   ForeignShardings shardings;
   if (failed(shardings.importMeshes(module)))
+    return failure();
+  if (failed(importManualCalls(module, shardings)))
     return failure();
   for (auto function : module.getOps<func::FuncOp>())
     if (failed(importSignature(function, shardings)))

@@ -377,7 +377,7 @@ static FailureOr<ScatterKind> getScatterKind(Conversion &c, Value &updates) {
 }
 
 static Results convertScatter(Conversion &c) {
-  if (c.op->getNumOperands() != 3)
+  if (c.op->getNumOperands() != 3 || c.op->getNumResults() != 1)
     return c.unsupported() << " into several tensors at once";
   FailureOr<Fields> numbers = c.getStructure("scatter_dimension_numbers");
   if (failed(numbers))

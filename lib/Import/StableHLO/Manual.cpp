@@ -335,6 +335,9 @@ static Results convertPermute(Conversion &c) {
   if (failed(pairs))
     return failure();
   Group everybody = getEverybody(mesh);
+  constexpr int64_t kMaxDevices = 1 << 20;
+  if (everybody.size > kMaxDevices)
+    return c.unsupported() << " among more than 2^20 devices";
   toPlaces(*pairs, mesh.getMesh());
   SmallVector<int32_t> sources(everybody.size, -1);
   for (size_t i = 0; i + 1 < pairs->size(); i += 2) {

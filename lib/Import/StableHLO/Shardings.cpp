@@ -236,9 +236,9 @@ spmd::ShardingAttr ForeignShardings::toAttr(const TileSharding &sharding,
 }
 
 /// `unspecified_dims=[0,1]` in the backend_config of a @Sharding.
-static SmallVector<int64_t> getOpenDims(DictionaryAttr attributes) {
+static SmallVector<int64_t> getOpenDims(Operation *op) {
   SmallVector<int64_t> dims;
-  auto config = attributes.getAs<StringAttr>("backend_config");
+  auto config = op->getAttrOfType<StringAttr>("backend_config");
   StringRef text = config ? config.getValue() : StringRef();
   if (!text.consume_front("unspecified_dims=["))
     return dims;
@@ -286,7 +286,7 @@ ForeignShardings::read(Operation *op, DictionaryAttr attributes,
   if (!tiles || (tiles->size() != types.size() && tiles->size() != 1))
     return fail(op) << "the sharding \"" << text.getValue()
                     << "\" is one for each value";
-  SmallVector<int64_t> open = getOpenDims(attributes);
+  SmallVector<int64_t> open = getOpenDims(op);
   for (size_t i = 0; i < types.size(); ++i) {
     const TileSharding &tile = (*tiles)[tiles->size() == 1 ? 0 : i];
     auto tensor = dyn_cast<RankedTensorType>(types[i]);
@@ -301,4 +301,25 @@ ForeignShardings::read(Operation *op, DictionaryAttr attributes,
     shardings[i] = toAttr(tile, tensor.getRank(), open);
   }
   return shardings;
+}
+
+FailureOr<ArrayAttr> ForeignShardings::readManualAxes(Operation *op) const {
+  auto text = op->getAttrOfType<StringAttr>("mhlo.sharding");
+  auto tiles = text ? parseTileShardings(text) : std::nullopt;
+  if (!mesh || !tiles || tiles->size() != 1)
+    return fail(op) << "what is written for one device says {manual}";
+  spmd::MeshOp own = mesh;
+  const TileSharding &tile = tiles->front();
+  SmallVector<Attribute> names;
+  if (tile.kind == TileSharding::Manual)
+    llvm::append_range(names, own.getMesh().getNames());
+  for (auto [i, subgroup] : llvm::enumerate(tile.subgroups))
+    if (subgroup == Subgroup::Manual)
+      for (const Digit &digit :
+           tile.dims[tile.dims.size() - tile.subgroups.size() + i])
+        for (unsigned axis : factors.getAxes(digit))
+          names.push_back(own.getMesh().getNames()[axis]);
+  if (names.empty())
+    return fail(op) << "no axis is manual in \"" << text.getValue() << "\"";
+  return ArrayAttr::get(op->getContext(), names);
 }

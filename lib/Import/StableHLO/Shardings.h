@@ -33,6 +33,9 @@ public:
   mlir::FailureOr<llvm::SmallVector<spmd::ShardingAttr>>
   read(mlir::Operation *op, mlir::DictionaryAttr attributes,
        mlir::TypeRange types) const;
+  /// The names of the axes that are manual behind `op`, which says {manual}, or
+  /// which tiles are.
+  mlir::FailureOr<mlir::ArrayAttr> readManualAxes(mlir::Operation *op) const;
   /// A sharding on a mesh without axes, as one on the module's mesh.
   spmd::ShardingAttr onMesh(spmd::ShardingAttr sharding) const;
   /// The module's mesh; null if it has none.

@@ -45,6 +45,13 @@ private:
     return op && op->getName().getStringRef() == name ? op : nullptr;
   }
 
+  /// One value, or two constants that are equal.
+  static bool isSame(Value a, Value b) {
+    Operation *first = a.getDefiningOp(), *second = b.getDefiningOp();
+    Attribute value = first ? first->getAttr("value") : Attribute();
+    return a == b || (value && second && second->getAttr("value") == value);
+  }
+
   /// The argument behind what makes zeros and NaNs equal.
   static Value strip(Value value) {
     while (Operation *select = getOp(value, "stablehlo.select")) {
@@ -57,8 +64,8 @@ private:
       Value x = compare->getOperand(0);
       // `x != x ? NaN : ..` and `x == 0 ? 0 : ..`
       bool isNaN = direction == "NE" && compare->getOperand(1) == x;
-      bool isZero =
-          direction == "EQ" && compare->getOperand(1) == select->getOperand(1);
+      bool isZero = direction == "EQ" &&
+                    isSame(compare->getOperand(1), select->getOperand(1));
       if ((!isNaN && !isZero) || !isa<BlockArgument>(x))
         break;
       value = select->getOperand(2);

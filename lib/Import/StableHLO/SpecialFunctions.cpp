@@ -238,7 +238,15 @@ static Real hurwitzZeta(Real s, Real q) {
   return infinite.where(s.isEqual(s.number(1)), sum);
 }
 
+static LogicalResult checkPair(Conversion &c) {
+  if (isa<FloatType>(c.outElement()) && c.in(0).getType() == c.in(1).getType())
+    return success();
+  return c.invalid() << " takes floats of one type";
+}
+
 static Results convertZeta(Conversion &c) {
+  if (failed(checkPair(c)))
+    return failure();
   Real result = hurwitzZeta({c.emit, c.emit.widen(c.in(0))},
                             {c.emit, c.emit.widen(c.in(1))});
   return c.one(c.emit.convert(result.value, c.outElement()));
@@ -246,6 +254,8 @@ static Results convertZeta(Conversion &c) {
 
 /// The n-th derivative of digamma: (-1)^(n+1) n! zeta(n + 1, x).
 static Results convertPolygamma(Conversion &c) {
+  if (failed(checkPair(c)))
+    return failure();
   Real n{c.emit, c.emit.widen(c.in(0))}, x{c.emit, c.emit.widen(c.in(1))};
   Real even = n.apply<RemOp>(n.number(2));
   Real sign = even * 2.0 - 1.0;
@@ -295,9 +305,9 @@ static Real besselI1e(Real x) {
 /// The next float from x towards y: floats of one sign are in the order of
 /// their bits.
 static Results convertNextAfter(Conversion &c) {
-  auto element = dyn_cast<FloatType>(c.outElement());
-  if (!element || c.in(0).getType() != c.in(1).getType())
-    return c.invalid() << " takes floats of one type";
+  if (failed(checkPair(c)))
+    return failure();
+  auto element = cast<FloatType>(c.outElement());
   Emitter &emit = c.emit;
   Value x = c.in(0), y = c.in(1);
   Type bitsType = IntegerType::get(c.op->getContext(), element.getWidth());

@@ -1,0 +1,160 @@
+// RUN: tp-opt %s --split-input-file --verify-diagnostics --tp-import-stablehlo
+
+// What is not imported is an error that names the operation and the reason.
+
+func.func @unknown(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @below {{[TP0530] stablehlo.tomorrow is not imported}}
+  %0 = stablehlo.tomorrow %x : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+func.func @library(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @below {{[TP0530] stablehlo.custom_call @lapack_spotrf_ffi: what it computes is known to its library alone}}
+  %0 = stablehlo.custom_call @lapack_spotrf_ffi(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+func.func @complex(%x: tensor<4xf32>) {
+  // expected-error @below {{[TP0533] stablehlo.complex has the type 'tensor<4xcomplex<f32>>'}}
+  %0 = stablehlo.complex %x, %x : tensor<4xcomplex<f32>>
+  return
+}
+
+// -----
+
+func.func @dynamic(%x: tensor<?xf32>) {
+  // expected-error @below {{[TP0209] stablehlo.negate has the type 'tensor<?xf32>': export with static sizes}}
+  %0 = stablehlo.negate %x : tensor<?xf32>
+  return
+}
+
+// -----
+
+func.func @token() {
+  // expected-error @below {{[TP0530] stablehlo.create_token has the type '!stablehlo.token', which is no tensor of numbers we compute with}}
+  %0 = stablehlo.create_token : !stablehlo.token
+  return
+}
+
+// -----
+
+func.func @comparator(%x: tensor<4xf32>) {
+  // expected-error @below {{[TP0530] stablehlo.sort by a comparator that does not compare operands by < or >, one after the other}}
+  %0 = "stablehlo.sort"(%x) <{dimension = 0 : i64}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %s = stablehlo.add %a, %b : tensor<f32>
+    %p = stablehlo.compare LT, %a, %s : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %p : tensor<i1>
+  }) : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @region(%x: tensor<4xf32>, %c: tensor<f32>) {
+  // expected-error @below {{[TP0530] stablehlo.reduce with a region that is not element-wise}}
+  %0 = "stablehlo.reduce"(%x, %c) <{dimensions = array<i64: 0>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    // expected-note @below {{this is not}}
+    %s = stablehlo.broadcast_in_dim %a, dims = [] : (tensor<f32>) -> tensor<2xf32>
+    stablehlo.return %b : tensor<f32>
+  }) : (tensor<4xf32>, tensor<f32>) -> tensor<f32>
+  return
+}
+
+// -----
+
+func.func @precision(%x: tensor<4xf32>) {
+  // expected-error @below {{[TP0530] stablehlo.reduce_precision to e5m7: only f32, f16, bf16 and f8E5M2 are there to round to}}
+  %0 = stablehlo.reduce_precision %x, format = e5m7 : tensor<4xf32>
+  return
+}
+
+// -----
+
+// An operation that is not as StableHLO has it.
+func.func @operands(%x: tensor<4xf32>) {
+  // expected-error @below {{[TP0531] stablehlo.negate has another number of operands, results or regions}}
+  %0 = "stablehlo.negate"(%x, %x) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @missing(%x: tensor<4x4xf32>) {
+  // expected-error @below {{[TP0531] stablehlo.iota needs an integer `iota_dimension`}}
+  %0 = "stablehlo.iota"() : () -> tensor<4x4xf32>
+  return
+}
+
+// -----
+
+func.func @range(%x: tensor<4x4xf32>) {
+  // expected-error @below {{[TP0531] stablehlo.slice takes [0:5:1] of a dimension of size 4}}
+  %0 = stablehlo.slice %x [0:5, 0:4] : (tensor<4x4xf32>) -> tensor<5x4xf32>
+  return
+}
+
+// -----
+
+func.func @structure(%x: tensor<4x4xf32>) {
+  // expected-error @below {{[TP0531] stablehlo.dot_general: dot_dimension_numbers names in `lhs_contracting_dimensions` a dimension that a tensor of rank 2 does not have, or one twice}}
+  %0 = stablehlo.dot_general %x, %x, contracting_dims = [2] x [0] : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  return
+}
+
+// -----
+
+func.func @types(%x: tensor<4x4xf32>) {
+  // expected-error @below {{[TP0531] stablehlo.transpose has the result types ('tensor<4x4xf16>'), and gives ('tensor<4x4xf32>')}}
+  %0 = stablehlo.transpose %x, dims = [1, 0] : (tensor<4x4xf32>) -> tensor<4x4xf16>
+  return
+}
+
+// -----
+
+// What our own ops do not accept they say themselves, at the operation.
+func.func @ours(%x: tensor<4xf32>, %y: tensor<5xf32>) {
+  // expected-error @below {{'tp.add' op}}
+  %0 = "stablehlo.add"(%x, %y) : (tensor<4xf32>, tensor<5xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+// expected-error @below {{[TP0534] the sharding "{devices=[2,2]<=[8]}" has another form than {devices=[2,4]<=[8]}, or lists devices in no regular order}}
+func.func @tiles(%x: tensor<4x4xf32> {mhlo.sharding = "{devices=[2,2]<=[8]}"}) -> tensor<4x4xf32> {
+  %0 = stablehlo.negate %x : tensor<4x4xf32>
+  return %0 : tensor<4x4xf32>
+}
+
+// -----
+
+// expected-error @below {{[TP0534] the shardings cut the devices in ways that no mesh has axes for}}
+module {
+  func.func @factors(%x: tensor<6x6xf32> {mhlo.sharding = "{devices=[2,1,3]<=[6] last_tile_dim_replicate}"}, %y: tensor<6x6xf32> {mhlo.sharding = "{devices=[3,1,2]<=[6] last_tile_dim_replicate}"}) -> tensor<6x6xf32> {
+    %0 = stablehlo.add %x, %y : tensor<6x6xf32>
+    return %0 : tensor<6x6xf32>
+  }
+}
+
+// -----
+
+sdy.mesh @mesh = <["x"=2]>
+func.func @axis(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @below {{[TP0202]}}
+  %0 = sdy.sharding_constraint %x <@mesh, [{"y"}]> : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+func.func @exchange(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @below {{[TP0530] stablehlo.all_gather outside of a region for one device}}
+  %0 = "stablehlo.all_gather"(%x) <{all_gather_dim = 0 : i64, replica_groups = dense<0> : tensor<1x1xi64>}> : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}

@@ -1,0 +1,65 @@
+// RUN: tp-opt %s --tp-import-stablehlo | FileCheck %s
+
+// A head split, a contraction and a transposition stay what sharding rules see
+// through: reshape, einsum, transpose.
+// CHECK-LABEL: func.func @attention_scores
+func.func @attention_scores(%q: tensor<2x5x12xf32>, %k: tensor<2x7x3x4xf32>) -> tensor<2x3x5x7xf32> {
+  // CHECK: %[[Q:.+]] = tp.reshape %arg0 : tensor<2x5x12xf32> -> tensor<2x5x3x4xf32>
+  %0 = stablehlo.reshape %q : (tensor<2x5x12xf32>) -> tensor<2x5x3x4xf32>
+  // CHECK: tp.einsum "adbc,aebc->abde" %[[Q]], %arg1 : (tensor<2x5x3x4xf32>, tensor<2x7x3x4xf32>) -> tensor<2x3x5x7xf32>
+  %1 = stablehlo.dot_general %0, %k, batching_dims = [0, 2] x [0, 2], contracting_dims = [3] x [3] : (tensor<2x5x3x4xf32>, tensor<2x7x3x4xf32>) -> tensor<2x3x5x7xf32>
+  return %1 : tensor<2x3x5x7xf32>
+}
+
+// A lookup of rows is a gather along one axis.
+// CHECK-LABEL: func.func @embedding
+func.func @embedding(%table: tensor<50x8xf32>, %ids: tensor<3x1xi32>) -> tensor<3x8xf32> {
+  // CHECK: %[[IDS:.+]] = tp.min
+  // CHECK: tp.gather %arg0, %[[IDS]] axis = 0 batch = 0 : (tensor<50x8xf32>, tensor<3xi32>) -> tensor<3x8xf32>
+  // CHECK-NEXT: return
+  %0 = "stablehlo.gather"(%table, %ids) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 8>}> : (tensor<50x8xf32>, tensor<3x1xi32>) -> tensor<3x8xf32>
+  return %0 : tensor<3x8xf32>
+}
+
+// Patches of an image that lie side by side are a reshape and an einsum.
+// CHECK-LABEL: func.func @patches
+func.func @patches(%x: tensor<2x8x8x3xf32>, %w: tensor<4x4x3x16xf32>) -> tensor<2x2x2x16xf32> {
+  // CHECK: tp.reshape %{{.+}} : tensor<2x8x8x3xf32> -> tensor<2x8x2x4x3xf32>
+  // CHECK: %[[X:.+]] = tp.reshape %{{.+}} : tensor<2x8x2x4x3xf32> -> tensor<2x2x4x2x4x3xf32>
+  // CHECK: tp.einsum "nANBOc,NOcm->nABm" %[[X]], %arg1
+  // CHECK-NEXT: return
+  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {stride = [4, 4]} : (tensor<2x8x8x3xf32>, tensor<4x4x3x16xf32>) -> tensor<2x2x2x16xf32>
+  return %0 : tensor<2x2x2x16xf32>
+}
+
+// The loop of a scan has a known number of turns; what it carries is carried.
+// CHECK-LABEL: func.func @scan
+func.func @scan(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %twelve = stablehlo.constant dense<12> : tensor<i32>
+  // CHECK: %{{.+}}:3 = tp.for 12(
+  // CHECK-NEXT: ^bb0(%[[TURN:.+]]: tensor<i32>, %{{.+}}: tensor<i32>, %[[Y:.+]]: tensor<4xf32>, %{{.+}}: tensor<i32>):
+  // CHECK: tp.tanh %[[Y]]
+  %0:3 = stablehlo.while(%i = %zero, %y = %x, %n = %twelve) : tensor<i32>, tensor<4xf32>, tensor<i32>
+  cond {
+    %p = stablehlo.compare LT, %i, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %p : tensor<i1>
+  } do {
+    %z = stablehlo.tanh %y : tensor<4xf32>
+    %j = stablehlo.add %i, %one : tensor<i32>
+    stablehlo.return %j, %z, %n : tensor<i32>, tensor<4xf32>, tensor<i32>
+  }
+  return %0#1 : tensor<4xf32>
+}
+
+// Names: Python's, in the form of checkpoints; what may be overwritten.
+// CHECK-LABEL: func.func @names
+// CHECK-SAME: %arg0: tensor<4xf32> {tp.donated = 1 : i64, tp.name = "params.h.0.mu"}
+// CHECK-SAME: %arg1: tensor<4xf32> {tp.name = "given"}
+// CHECK-SAME: %arg2: tensor<4xf32>)
+// CHECK-SAME: -> (tensor<4xf32> {tp.name = "result.loss"}, tensor<4xf32>)
+func.func @names(%a: tensor<4xf32> {tf.aliasing_output = 1 : i32, jax.buffer_donor = true} loc("params['h'][0].mu"), %b: tensor<4xf32> {tp.name = "given"} loc("x"), %c: tensor<4xf32>) -> (tensor<4xf32> {jax.result_info = "result['loss']"}, tensor<4xf32>) {
+  %0 = stablehlo.add %a, %b : tensor<4xf32>
+  return %0, %c : tensor<4xf32>, tensor<4xf32>
+}

@@ -1,0 +1,84 @@
+// RUN: %python %S/evaluate.py %s
+
+// Exchanges in regions for one device: sums over groups that are one axis, the
+// place of a device, parts gathered and scattered, exchanged and passed on
+sdy.mesh @mesh = <["x"=2, "y"=2]>
+func.func @main() -> (tensor<4xi32>, tensor<4xi32>, tensor<16xi32>, tensor<4xi32>, tensor<8xi32>, tensor<4xi32>, tensor<4xi32>) {
+  // EXPECT: [1 + 2, 1 + 2, 3 + 4, 3 + 4]
+  // EXPECT: [0, 1, 2, 3]
+  // EXPECT: [1, 2, 3, 4] * 4
+  // EXPECT: [10 + 30, 20 + 40, 50 + 70, 60 + 80]
+  // EXPECT: [10, 30, 20, 40, 50, 70, 60, 80]
+  // EXPECT: [3, 4, 1, 2]
+  // EXPECT: [0, 3, 1, 0]
+  %v = stablehlo.constant dense<[1, 2, 3, 4]> : tensor<4xi32>
+  %w = stablehlo.constant dense<[10, 20, 30, 40, 50, 60, 70, 80]> : tensor<8xi32>
+  %0:7 = sdy.manual_computation(%v, %w) in_shardings=[<@mesh, [{"x", "y"}]>, <@mesh, [{"x", "y"}]>] out_shardings=[<@mesh, [{"x", "y"}]>, <@mesh, [{"x", "y"}]>, <@mesh, [{"x", "y"}]>, <@mesh, [{"x", "y"}]>, <@mesh, [{"x", "y"}]>, <@mesh, [{"x", "y"}]>, <@mesh, [{"x", "y"}]>] manual_axes={"x", "y"} (%a: tensor<1xi32>, %b: tensor<2xi32>) {
+    %1 = "stablehlo.all_reduce"(%a) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 0>, replica_groups = dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>, use_global_device_ids}> ({
+    ^bb0(%c: tensor<i32>, %d: tensor<i32>):
+      %s = stablehlo.add %c, %d : tensor<i32>
+      stablehlo.return %s : tensor<i32>
+    }) : (tensor<1xi32>) -> tensor<1xi32>
+    %2 = stablehlo.partition_id : tensor<ui32>
+    %3 = stablehlo.convert %2 : (tensor<ui32>) -> tensor<i32>
+    %4 = stablehlo.reshape %3 : (tensor<i32>) -> tensor<1xi32>
+    %5 = "stablehlo.all_gather"(%a) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>}> : (tensor<1xi32>) -> tensor<4xi32>
+    %6 = "stablehlo.reduce_scatter"(%b) <{scatter_dimension = 0 : i64, replica_groups = dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>}> ({
+    ^bb0(%c: tensor<i32>, %d: tensor<i32>):
+      %s = stablehlo.add %c, %d : tensor<i32>
+      stablehlo.return %s : tensor<i32>
+    }) : (tensor<2xi32>) -> tensor<1xi32>
+    %7 = "stablehlo.all_to_all"(%b) <{split_dimension = 0 : i64, concat_dimension = 0 : i64, split_count = 2 : i64, replica_groups = dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>}> : (tensor<2xi32>) -> tensor<2xi32>
+    %8 = "stablehlo.collective_permute"(%a) <{source_target_pairs = dense<[[0, 2], [1, 3], [2, 0], [3, 1]]> : tensor<4x2xi64>}> : (tensor<1xi32>) -> tensor<1xi32>
+    // No shift along an axis; who gets nothing has zeros.
+    %9 = "stablehlo.collective_permute"(%a) <{source_target_pairs = dense<[[0, 2], [2, 1]]> : tensor<2x2xi64>}> : (tensor<1xi32>) -> tensor<1xi32>
+    sdy.return %1, %4, %5, %6, %7, %8, %9 : tensor<1xi32>, tensor<1xi32>, tensor<4xi32>, tensor<1xi32>, tensor<2xi32>, tensor<1xi32>, tensor<1xi32>
+  } : (tensor<4xi32>, tensor<8xi32>) -> (tensor<4xi32>, tensor<4xi32>, tensor<16xi32>, tensor<4xi32>, tensor<8xi32>, tensor<4xi32>, tensor<4xi32>)
+  return %0#0, %0#1, %0#2, %0#3, %0#4, %0#5, %0#6 : tensor<4xi32>, tensor<4xi32>, tensor<16xi32>, tensor<4xi32>, tensor<8xi32>, tensor<4xi32>, tensor<4xi32>
+}
+
+// -----
+
+// The calls of GSPMD around what is written for one device: two tensors that are
+// cut in their own ways, a constant from outside, and the body as it stands
+module attributes {mhlo.num_partitions = 4 : i32} {
+  func.func @main() -> (tensor<4xi32>) {
+    // EXPECT: [(1 + 2 + 3 + 4) * 10 + 100 * n for n in (1, 2, 3, 4)]
+    %v = stablehlo.constant dense<[1, 2, 3, 4]> : tensor<4xi32>
+    %t = stablehlo.constant dense<10> : tensor<1xi32>
+    %h = stablehlo.constant dense<100> : tensor<1xi32>
+    %0 = stablehlo.custom_call @Sharding(%v) {mhlo.sharding = "{devices=[4]<=[4]}"} : (tensor<4xi32>) -> tensor<4xi32>
+    %1 = stablehlo.custom_call @SPMDFullToShardShape(%0) {mhlo.sharding = "{manual}"} : (tensor<4xi32>) -> tensor<1xi32>
+    %2 = stablehlo.custom_call @Sharding(%t) {mhlo.sharding = "{replicated}"} : (tensor<1xi32>) -> tensor<1xi32>
+    %3 = stablehlo.custom_call @SPMDFullToShardShape(%2) {mhlo.sharding = "{manual}"} : (tensor<1xi32>) -> tensor<1xi32>
+    %4 = "stablehlo.all_reduce"(%1) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, use_global_device_ids}> ({
+    ^bb0(%c: tensor<i32>, %d: tensor<i32>):
+      %s = stablehlo.add %c, %d : tensor<i32>
+      stablehlo.return %s : tensor<i32>
+    }) : (tensor<1xi32>) -> tensor<1xi32>
+    %5 = stablehlo.multiply %4, %3 : tensor<1xi32>
+    %6 = stablehlo.multiply %1, %h : tensor<1xi32>
+    %7 = stablehlo.add %5, %6 : tensor<1xi32>
+    %8 = stablehlo.custom_call @Sharding(%7) {mhlo.sharding = "{manual}"} : (tensor<1xi32>) -> tensor<1xi32>
+    %9 = stablehlo.custom_call @SPMDShardToFullShape(%8) {mhlo.sharding = "{devices=[4]<=[4]}"} : (tensor<1xi32>) -> tensor<4xi32>
+    return %9 : tensor<4xi32>
+  }
+}
+
+// -----
+
+// The calls of Shardy in strings
+module attributes {mhlo.frontend_attributes = {xla.sdy.meshes = "{mesh = #sdy.mesh<[\22a\22=2, \22b\22=2]>}"}} {
+  func.func @main() -> (tensor<4xi32>) {
+    // EXPECT: [-1, -2, -3, -4]
+    %v = stablehlo.constant dense<[1, 2, 3, 4]> : tensor<4xi32>
+    %0 = stablehlo.custom_call @xla.sdy.GlobalToLocalShape(%v) {mhlo.frontend_attributes = {xla.sdy.in_shardings = "#sdy.sharding_per_value<[<@mesh, [{\22a\22}]>]>", xla.sdy.manual_axes = "#sdy<manual_axes{\22a\22}>"}} : (tensor<4xi32>) -> tensor<2xi32>
+    %1 = func.call @xla.sdy.manual_computation_body(%0) : (tensor<2xi32>) -> tensor<2xi32>
+    %2 = stablehlo.custom_call @xla.sdy.LocalToGlobalShape(%1) {mhlo.frontend_attributes = {xla.sdy.manual_axes = "#sdy<manual_axes{\22a\22}>", xla.sdy.out_shardings = "#sdy.sharding_per_value<[<@mesh, [{\22a\22}]>]>"}} : (tensor<2xi32>) -> tensor<4xi32>
+    return %2 : tensor<4xi32>
+  }
+  func.func private @xla.sdy.manual_computation_body(%a: tensor<2xi32>) -> tensor<2xi32> {
+    %0 = stablehlo.negate %a : tensor<2xi32>
+    return %0 : tensor<2xi32>
+  }
+}
