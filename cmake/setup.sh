@@ -58,18 +58,28 @@ build() {
     cmake --build --preset "$preset" -j "$jobs" --target "${targets[@]}"
 }
 
-# Two checkouts may want to make it at once.
-make_python() {
-  local wanted=test/Models/requirements.txt made=$cache/python/made-from.txt
+# make_environment FOLDER REQUIREMENTS: a Python with only these packages. Two
+# checkouts may want to make it at once.
+make_environment() {
+  local folder=$1 wanted=$2
   mkdir -p "$cache"
   (
     flock 9
-    cmp -s $wanted "$made" && exit
-    python3 -m venv --clear "$cache/python" &&
-      "$python" -m pip install --quiet --disable-pip-version-check \
-        --requirement $wanted &&
-      cp $wanted "$made"
-  ) 9>"$cache/python.lock"
+    cmp -s "$wanted" "$folder/made-from.txt" && exit
+    python3 -m venv --clear "$folder" &&
+      "$folder/bin/python" -m pip install --quiet --disable-pip-version-check \
+        --requirement "$wanted" &&
+      cp "$wanted" "$folder/made-from.txt"
+  ) 9>"$folder.lock"
+}
+
+make_python() {
+  make_environment "$cache/python" test/Models/requirements.txt
+}
+
+# What exports programs, and the peer that shards them, too.
+make_jax_python() {
+  make_environment "$cache/jax" test/Models/requirements-jax.txt
 }
 
 # make_models NAME...: puts models that are not there yet into the cache.

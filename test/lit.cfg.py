@@ -28,6 +28,16 @@ config.substitutions.append(
 # What cmake/setup.sh makes. Too large for code with sanitizers.
 models = os.path.expanduser("~/.cache/tp-opt/models")
 config.substitutions.append(("%models", models))
+# Pythons with JAX, and with PyTorch and torchax, too. The folders of their `python`,
+# which go before the PATH of programs that are called as users call them.
+for feature, folder in (("jax", "jax"), ("torch", "torch-export")):
+    folder = os.path.expanduser(f"~/.cache/tp-opt/{folder}/bin")
+    config.substitutions.append((f"%{feature}_python", f"{folder}/python"))
+    config.substitutions.append((
+        f"%with_{feature}", f"env PYTHONPATH={config.tp_source_root}/tools/export "
+                            f"PATH={folder}:{config.tp_obj_root}/bin:/usr/bin:/bin"))
+    if os.path.exists(f"{folder}/python") and not config.tp_sanitize:
+        config.available_features.add(feature)
 if config.tp_sanitize:
     config.available_features.add("sanitizer")
 elif all(os.path.isdir(os.path.join(models, name))

@@ -1,6 +1,8 @@
 # Part of the tp-opt project, under the Apache License v2.0 with LLVM
 # Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Installs PyTorch and transformers for the bench.
+"""Installs PyTorch: with transformers for the bench, and with torchax, which turns its
+modules into JAX functions, for export. As a script it makes the latter, and a `python`
+in its folder that finds all of it.
 
 PyPI's PyTorch for Linux is linked against CUDA, which its CPU code never calls
 and which would be gigabytes of packages. Shared objects of the same names stand
@@ -9,13 +11,21 @@ in: every function of theirs returns 100, which is "no device" in CUDA."""
 import collections
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 
-FOLDER = pathlib.Path.home() / ".cache" / "tp-opt" / "bench-peer"
-PLAIN = ["torch==2.15.0", "filelock", "typing-extensions", "sympy", "networkx",
-         "jinja2", "fsspec", "mpmath", "markupsafe"]
-WHOLE = ["numpy", "transformers==5.23.0", "safetensors", "setuptools"]
+CACHE = pathlib.Path.home() / ".cache" / "tp-opt"
+# What torch wants but CUDA.
+NEEDED = ["filelock", "typing-extensions", "sympy", "networkx", "jinja2", "fsspec",
+          "mpmath", "markupsafe"]
+# Packages that are installed alone, and with all they want.
+BENCH = (["torch==2.15.0", *NEEDED],
+         ["numpy", "transformers==5.23.0", "safetensors", "setuptools"])
+# torchax wants operators that later versions of torch have no more.
+EXPORT = (["torch==2.12.0", "torchax==0.0.13", *NEEDED],
+          ["immutabledict", "jax==0.10.2", "ml_dtypes==0.6.0", "numpy==2.4.6",
+           "safetensors==0.8.0", "setuptools"])
 
 
 def run(*command):
@@ -52,23 +62,25 @@ def write_stubs(libraries, folder):
     for name in needed:
         if (name.startswith(("libcu", "libnv", "libnccl"))
                 and not (libraries / name).exists()):
-            run("cc", "-shared", "-nostdlib", f"-Wl,-soname,{name}",
+            run(shutil.which("cc") or "clang-22", "-shared", "-nostdlib", f"-Wl,-soname,{name}",
                 f"-Wl,--version-script={folder / 'stub.map'}",
                 "-o", folder / name, folder / "stub.s")
 
 
-def prepare():
-    """The peer's Python and the environment it wants."""
-    python, stubs = FOLDER / "venv/bin/python", FOLDER / "stubs"
-    done = FOLDER / "done"
+def prepare(name="bench-peer", packages=BENCH):
+    """The Python of that folder of the cache and the environment it wants."""
+    folder = CACHE / name
+    python, stubs = folder / "venv/bin/python", folder / "stubs"
+    done = folder / "done"
     if not done.exists():
-        print("installing the peer into", FOLDER, file=sys.stderr)
-        run(sys.executable, "-m", "venv", "--clear", FOLDER / "venv")
+        print("installing PyTorch into", folder, file=sys.stderr)
+        alone, whole = packages
+        run(sys.executable, "-m", "venv", "--clear", folder / "venv")
         pip = (python, "-m", "pip", "install", "--quiet")
-        run(*pip, "--no-deps", *PLAIN)
-        run(*pip, *WHOLE)
+        run(*pip, "--no-deps", *alone)
+        run(*pip, *whole)
         stubs.mkdir(exist_ok=True)
-        (libraries,) = FOLDER.glob("venv/lib/python*/site-packages/torch/lib")
+        (libraries,) = folder.glob("venv/lib/python*/site-packages/torch/lib")
         write_stubs(libraries, stubs)
         done.touch()
     environment = dict(os.environ)
@@ -76,3 +88,22 @@ def prepare():
     environment["LD_LIBRARY_PATH"] = ":".join(path for path in paths if path)
     environment["HF_HUB_OFFLINE"] = "1"
     return python, environment
+
+
+def make_export():
+    """A command `python` that needs no environment: for users' programs as they are."""
+    python, _ = prepare("torch-export", EXPORT)
+    folder = CACHE / "torch-export"
+    (packages,) = folder.glob("venv/lib/python*/site-packages")
+    # Functions that the stubs lack are never called: resolve them when they are.
+    (packages / "sitecustomize.py").write_text(
+        "import os, sys\nsys.setdlopenflags(os.RTLD_LAZY | os.RTLD_GLOBAL)\n")
+    command = folder / "bin/python"
+    command.parent.mkdir(exist_ok=True)
+    command.write_text(f'#!/bin/sh\nLD_LIBRARY_PATH="{folder}/stubs:$LD_LIBRARY_PATH" '
+                       f'exec "{python}" "$@"\n')
+    command.chmod(0o755)
+
+
+if __name__ == "__main__":
+    make_export()

@@ -3,10 +3,12 @@
 # Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Runs the commands that a page of documentation shows, in the folder FOLDER.
 
-    commands.py PAGE.md FOLDER
+    commands.py PAGE.md FOLDER [SECTION]
 
-A comment before a block says what it is:
+SECTION, the words of a heading `## ..`, is the part of the page to run. A comment
+before a block says what it is:
 
+    <!-- file: mlp.py -->     put this into that file
     <!-- sh -->               run this
     <!-- sh: mlp.mlir -->     run this, with the last function shown in that file
     <!-- prints -->           what the block before prints; `...` skips some of it
@@ -20,7 +22,7 @@ import sys
 
 import examples
 
-BLOCK = re.compile(r"(?:<!-- (?P<order>sh(?:: (?P<file>\S+))?|prints) -->\n+)?"
+BLOCK = re.compile(r"(?:<!-- (?P<order>(?:sh|file)(?:: (?P<file>\S+))?|prints) -->\n+)?"
                    r"^```(?P<kind>\w+)\n(?P<text>.*?)^```", re.M | re.S)
 # mpirun on a small machine, as anybody; it leaks, which a build with sanitizers
 # would take for an error of ours.
@@ -37,11 +39,20 @@ def main():
     page, folder = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
     folder.mkdir(parents=True, exist_ok=True)
     count, ir, printed = 0, "", ""
-    for block in BLOCK.finditer(page.read_text(encoding="utf-8")):
+    words = page.read_text(encoding="utf-8")
+    if len(sys.argv) > 3:
+        sections = [section for section in re.split(r"^## ", words, flags=re.M)
+                    if section.startswith(sys.argv[3] + "\n")]
+        if not sections:
+            sys.exit(f"{page}: there is no section '{sys.argv[3]}'")
+        words = sections[0]
+    for block in BLOCK.finditer(words):
         order, text = block["order"] or "", block["text"]
         if order == "prints":
             if error := examples.check_output(text, printed):
                 sys.exit(f"{page}: {error}")
+        elif order.startswith("file"):
+            (folder / block["file"]).write_text(text, encoding="utf-8")
         elif order.startswith("sh"):
             if block["file"]:
                 (folder / block["file"]).write_text(ir, encoding="utf-8")

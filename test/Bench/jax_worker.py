@@ -1,0 +1,79 @@
+# Part of the tp-opt project, under the Apache License v2.0 with LLVM
+# Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""JAX's side of jax-peer: exports a program, compiles and runs it, and prints what
+came of it as JSON.
+
+    jax_worker.py FOLDER MODEL FORM LAYOUT PHASE CONFIG DEVICES WHAT
+
+WHAT is `run`, or `compile` to stop before that. Into FOLDER go
+model.mlir and, if it runs, in.safetensors and out.safetensors. XLA's log, which has
+the times of its passes, goes to stderr."""
+
+import json
+import os
+import pathlib
+import statistics
+import sys
+import time
+
+folder = pathlib.Path(sys.argv[1])
+model, form, layout, phase, config, devices, what = sys.argv[2:]
+os.environ["XLA_FLAGS"] = f"--xla_force_host_platform_device_count={devices}"
+os.environ["JAX_PLATFORMS"] = "cpu"
+os.environ["TF_CPP_MIN_LOG_LEVEL"] = "0"
+os.environ["TF_CPP_VMODULE"] = "hlo_pass_pipeline=1"
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path += [str(HERE.parent / "Models"), str(HERE.parent.parent / "tools/export")]
+
+import jax  # noqa: E402
+import numpy as np  # noqa: E402
+import safetensors.numpy  # noqa: E402
+
+import jax_models  # noqa: E402
+import tp_export  # noqa: E402
+import xla_program  # noqa: E402
+from tp_export.naming import get_parameters, name_leaves  # noqa: E402
+
+
+def save(named, path):
+    safetensors.numpy.save_file(
+        {name: np.ascontiguousarray(leaf).reshape(np.shape(leaf)) for name, leaf in named},
+        path)
+
+
+def main():
+    program = jax_models.build(model, form, layout, phase,
+                               getattr(jax_models, config.upper()), int(devices))
+    tp_export.export(program.jitted, *program.arguments, to=folder)
+    result = {"jax": jax.__version__}
+    lowered = program.jitted.lower(*program.arguments)
+    begin = time.perf_counter()
+    compiled = lowered.compile()
+    result["compile_s"] = time.perf_counter() - begin
+    result["collectives"] = [
+        {"kind": c.kind, "group_size": c.group, "bytes": c.bytes, "times": c.times,
+         "wire_bytes": c.wire_bytes}
+        for c in xla_program.read_collectives(compiled.as_text(), int(devices))]
+    if what == "compile":
+        return result
+
+    arguments = program.make_arguments()
+    names = get_parameters(program.jitted, len(arguments))
+    save([pair for i, argument in enumerate(arguments)
+          for pair in name_leaves(argument, names[i] if i else "")],
+         folder / "in.safetensors")
+    placed = jax.device_put(arguments, compiled.input_shardings[0])
+    outputs = jax.block_until_ready(compiled(*placed))
+    save(name_leaves(outputs, "result"), folder / "out.safetensors")
+    seconds = []
+    for _ in range(7):
+        begin = time.perf_counter()
+        jax.block_until_ready(compiled(*placed))
+        seconds.append(time.perf_counter() - begin)
+    result["run_ms"] = statistics.median(seconds) * 1e3
+    return result
+
+
+if __name__ == "__main__":
+    print(json.dumps(main()))

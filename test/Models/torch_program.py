@@ -1,0 +1,129 @@
+# Part of the tp-opt project, under the Apache License v2.0 with LLVM
+# Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Exports a small PyTorch model, and what PyTorch computes of it.
+
+    torch_program.py encoder|decoder FOLDER
+
+Into FOLDER go model.mlir and model.safetensors (its weights), in.safetensors (its
+inputs), out.safetensors, and plan.json, Megatron's cuts of it. The encoder is made of torch's own layers, the decoder
+written as decoders are: rotary positions, grouped queries, a causal mask."""
+
+import json
+import pathlib
+import sys
+
+import safetensors.numpy
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools/export"))
+import tp_export  # noqa: E402
+
+VOCABULARY, HIDDEN, HEADS, KV_HEADS, FEED, LAYERS = 40, 32, 4, 2, 48, 2
+
+
+# Of weights that are stored [out, in].
+COLUMNS, ROWS, CUT = [["model"], []], [[], ["model"]], [["model"]]
+PLANS = {
+    "encoder": {"layers.layers.*.linear1.weight": COLUMNS,
+                "layers.layers.*.linear1.bias": CUT,
+                "layers.layers.*.linear2.weight": ROWS,
+                "tokens.weight": COLUMNS},
+    "decoder": {"layers.*.q_proj.weight": COLUMNS, "layers.*.k_proj.weight": COLUMNS,
+                "layers.*.v_proj.weight": COLUMNS, "layers.*.o_proj.weight": ROWS,
+                "layers.*.gate_proj.weight": COLUMNS, "layers.*.up_proj.weight": COLUMNS,
+                "layers.*.down_proj.weight": ROWS,
+                "embed.weight": COLUMNS, "lm_head.weight": COLUMNS},
+}
+
+
+class Encoder(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.tokens = nn.Embedding(VOCABULARY, HIDDEN)
+        self.positions = nn.Embedding(16, HIDDEN)
+        layer = nn.TransformerEncoderLayer(HIDDEN, HEADS, FEED, activation="gelu",
+                                           batch_first=True)
+        self.layers = nn.TransformerEncoder(layer, LAYERS, enable_nested_tensor=False)
+
+    def forward(self, tokens, mask):
+        x = self.tokens(tokens) + self.positions(torch.arange(tokens.shape[1]))
+        return self.layers(x, src_key_padding_mask=mask)
+
+
+def rotate(x):
+    """Of [batch, head, sequence, feature]."""
+    half = x.shape[-1] // 2
+    frequency = 1 / 10000 ** (torch.arange(half) / half)
+    angle = torch.arange(x.shape[-2])[:, None] * frequency
+    cos, sin = angle.cos(), angle.sin()
+    x1, x2 = x[..., :half], x[..., half:]
+    return torch.cat([x1 * cos - x2 * sin, x2 * cos + x1 * sin], -1)
+
+
+class DecoderLayer(nn.Module):
+    def __init__(self):
+        super().__init__()
+        head = HIDDEN // HEADS
+        self.input_norm, self.post_norm = nn.RMSNorm(HIDDEN), nn.RMSNorm(HIDDEN)
+        self.q_proj = nn.Linear(HIDDEN, HIDDEN, bias=False)
+        self.k_proj = nn.Linear(HIDDEN, KV_HEADS * head, bias=False)
+        self.v_proj = nn.Linear(HIDDEN, KV_HEADS * head, bias=False)
+        self.o_proj = nn.Linear(HIDDEN, HIDDEN, bias=False)
+        self.gate_proj = nn.Linear(HIDDEN, FEED, bias=False)
+        self.up_proj = nn.Linear(HIDDEN, FEED, bias=False)
+        self.down_proj = nn.Linear(FEED, HIDDEN, bias=False)
+
+    def forward(self, x):
+        y = self.input_norm(x)
+        batch, sequence, _ = x.shape
+        q, k, v = (p(y).view(batch, sequence, -1, HIDDEN // HEADS).transpose(1, 2)
+                   for p in (self.q_proj, self.k_proj, self.v_proj))
+        k, v = (t.repeat_interleave(HEADS // KV_HEADS, dim=1) for t in (rotate(k), v))
+        mixed = F.scaled_dot_product_attention(rotate(q), k, v, is_causal=True)
+        x = x + self.o_proj(mixed.transpose(1, 2).reshape(batch, sequence, HIDDEN))
+        y = self.post_norm(x)
+        return x + self.down_proj(F.silu(self.gate_proj(y)) * self.up_proj(y))
+
+
+class Decoder(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embed = nn.Embedding(VOCABULARY, HIDDEN)
+        self.layers = nn.ModuleList(DecoderLayer() for _ in range(LAYERS))
+        self.norm = nn.RMSNorm(HIDDEN)
+        self.lm_head = nn.Linear(HIDDEN, VOCABULARY, bias=False)
+
+    def forward(self, tokens):
+        x = self.embed(tokens)
+        for layer in self.layers:
+            x = layer(x)
+        return self.lm_head(self.norm(x))
+
+
+def main():
+    torch.manual_seed(1)
+    kind, folder = sys.argv[1], pathlib.Path(sys.argv[2])
+    folder.mkdir(parents=True, exist_ok=True)
+    tokens = torch.randint(0, VOCABULARY, (2, 7))
+    if kind == "encoder":
+        # The last two tokens of the second row are padding.
+        mask = torch.zeros((2, 7), dtype=torch.bool)
+        mask[1, 5:] = True
+        model, inputs = Encoder(), {"tokens": tokens, "mask": mask}
+    else:
+        model, inputs = Decoder(), {"tokens": tokens}
+    (folder / "plan.json").write_text(json.dumps(PLANS[kind]))
+    model.eval()
+    tp_export.export_torch(model, *inputs.values(), to=folder)
+    with torch.no_grad():
+        output = model(*inputs.values())
+    inputs["tokens"] = tokens.to(torch.int32)  # as JAX has no larger integers
+    safetensors.numpy.save_file({name: value.numpy() for name, value in inputs.items()},
+                                folder / "in.safetensors")
+    safetensors.numpy.save_file({"result.0": output.numpy()}, folder / "out.safetensors")
+
+
+if __name__ == "__main__":
+    main()

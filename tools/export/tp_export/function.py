@@ -1,0 +1,100 @@
+# Part of the tp-opt project, under the Apache License v2.0 with LLVM
+# Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""JAX functions."""
+
+import json
+import pathlib
+
+import jax
+import ml_dtypes  # noqa: F401  teaches NumPy bfloat16
+import numpy as np
+import safetensors.numpy
+from jax.extend.mlir import ir
+
+from .naming import get_parameters, name_leaves
+
+
+def export(function, *arguments, to, weights=(0,), in_shardings=None,
+           out_shardings=None):
+    """Writes `function` of these arguments into the folder `to` and returns the path of
+    the program, `to`/model.mlir.
+
+    `function` may be anything JAX can trace, also what jax.jit has made, which then
+    knows its shardings. `arguments` are trees of arrays or of jax.ShapeDtypeStruct.
+    `weights` says which arguments are weights, by number: those that are arrays are
+    written to `to`/model.safetensors."""
+    jitted = function
+    if not hasattr(function, "lower"):
+        shardings = {key: value for key, value in (("in_shardings", in_shardings),
+                                                   ("out_shardings", out_shardings))
+                     if value is not None}
+        jitted = jax.jit(function, keep_unused=True, **shardings)
+    elif in_shardings is not None or out_shardings is not None:
+        raise ValueError("jax.jit has been given the shardings of this function: "
+                         "in_shardings and out_shardings are for functions it has not seen")
+
+    named = []
+    for i, (name, argument) in enumerate(zip(get_parameters(function, len(arguments)),
+                                             arguments)):
+        is_weight = i in weights
+        # A lone array has no path to be called by.
+        lone = jax.tree_util.all_leaves([argument])
+        named += [(path, leaf, is_weight) for path, leaf in
+                  name_leaves(argument, "" if is_weight and not lone else name)]
+    return write(jitted.lower(*arguments), named, to)
+
+
+def write(lowered, named, to):
+    """Writes what JAX lowered; `named` are the name of each argument, the argument, and
+    whether it is a weight."""
+    check_unique([name for name, *_ in named])
+    module = lowered.compiler_ir("stablehlo")
+    annotate(module, named, [name for name, _ in name_leaves(lowered.out_info, "result")])
+    folder = pathlib.Path(to)
+    folder.mkdir(parents=True, exist_ok=True)
+    stored = {name: np.asarray(leaf) for name, leaf, is_weight in named
+              if is_weight and not isinstance(leaf, jax.ShapeDtypeStruct)}
+    if stored:
+        safetensors.numpy.save_file(stored, folder / "model.safetensors")
+    program = folder / "model.mlir"
+    program.write_text(module.operation.get_asm(enable_debug_info=True), encoding="utf-8")
+    return program
+
+
+def check_unique(names):
+    twice = {name for name in names if names.count(name) > 1}
+    if twice:
+        raise ValueError(f"two arguments are called {', '.join(sorted(twice))}: name "
+                         "the function's parameters, or the trees' keys, apart")
+
+
+def annotate(module, arguments, results):
+    """Writes names, and where weights are stored, beside what JAX says of them."""
+    (main,) = [op for op in module.body.operations if op.operation.name == "func.func"
+               and ir.StringAttr(op.attributes["sym_name"]).value == "main"]
+    if len(main.arguments) != len(arguments):
+        raise ValueError(
+            f"the function uses {len(main.arguments)} of its {len(arguments)} arguments, "
+            "and jax.jit has dropped the others: make it with keep_unused=True")
+    with module.context:
+        # tp's attributes are only text to JAX.
+        module.context.allow_unregistered_dialects = True
+
+        def extend(old, new):
+            return ir.DictAttr.get({**{entry.name: entry.attr for entry in old}, **new})
+        main.arg_attrs = ir.ArrayAttr.get([
+            extend(old, {"tp.name": ir.StringAttr.get(name),
+                         **({"tp.source": make_source(name, leaf.shape)} if is_weight
+                            else {})})
+            for old, (name, leaf, is_weight) in zip(main.arg_attrs, arguments)])
+        main.result_attrs = ir.ArrayAttr.get([
+            extend(old, {"tp.name": ir.StringAttr.get(name)})
+            for old, name in zip(main.result_attrs, results)])
+
+
+def make_source(name, shape):
+    """A weight that is a stored tensor as it is."""
+    sizes = list(shape)
+    return ir.Attribute.parse(
+        f"#tp.source<{json.dumps(name)}, stored={sizes}, start={[0] * len(sizes)}, "
+        f"size={sizes}, view={sizes}, permutation={list(range(len(sizes)))}>")
