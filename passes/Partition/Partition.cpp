@@ -511,6 +511,13 @@ private:
   void joinReshards() {
     SmallVector<ReshardOp> reshards;
     function->walk([&](ReshardOp op) { reshards.push_back(op); });
+    // Those that only an annotation wanted whose result nobody uses.
+    for (ReshardOp &op : llvm::reverse(reshards))
+      if (op.use_empty()) {
+        op.erase();
+        op = nullptr;
+      }
+    llvm::erase(reshards, nullptr);
     for (ReshardOp second : reshards) {
       auto first = second.getInput().getDefiningOp<ReshardOp>();
       if (!first || !first->hasOneUse() ||

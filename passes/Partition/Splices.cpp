@@ -59,7 +59,8 @@ static void addInput(Pieces &pieces, Value value, int64_t dim) {
 static std::optional<int64_t> getPieces(Operation *op, Pieces &pieces) {
   ArrayRef<int64_t> result = shapeOf(op->getResult(0));
   if (auto concat = dyn_cast<ConcatOp>(op)) {
-    if (llvm::is_contained(result, 0))
+    // One input is no choice of pieces: nothing would be left of the op.
+    if (llvm::is_contained(result, 0) || concat.getInputs().size() == 1)
       return std::nullopt;
     for (Value input : concat.getInputs()) {
       if (shapeOf(input)[concat.getDim()] == 0)

@@ -319,8 +319,10 @@ static Value emitShift(Conversion &c, ArrayRef<int64_t> pairs,
       }
       if (fits)
         return spmd::ShiftOp::create(
-            c.builder, c.op->getLoc(), c.in().getType(), c.in(),
-            mesh.getMesh().getNames()[axis], by, wraps ? "wrap" : "fill");
+            c.builder, c.op->getLoc(), c.in().getType(), c.in(), mesh.getName(),
+            spmd::toAttr(c.op->getContext(), mesh.toMesh(),
+                         AxisRef::full(mesh.toMesh(), axis)),
+            by, wraps ? "wrap" : "fill");
     }
     stride *= size;
   }
