@@ -22,10 +22,10 @@
 /// Sequential tree-reweighted message passing (TRW-S, Kolmogorov, PAMI 2006):
 /// exact on trees and chains, with a lower bound everywhere, which tells how
 /// far from the optimum the answer can be. Transformer graphs are chains with
-/// residual bridges, and the bound is usually met: for a layer with its backward
-/// pass after 40 to 100 rounds. Where it is not, a descent follows: fix some
-/// nodes so that the others form a forest, solve that exactly, and go on with
-/// another forest while it helps, so that whole chains change together.
+/// residual bridges, and the bound is usually met: for a layer with its
+/// backward pass after 40 to 100 rounds. Where it is not, a descent follows:
+/// fix some nodes so that the others form a forest, solve that exactly, and go
+/// on with another forest while it helps, so that whole chains change together.
 /// AutoParallel (github.com/meta-pytorch/autoparallel) found this to match an
 /// integer program on the same kind of problem.
 ///
