@@ -53,6 +53,7 @@ private:
   SmallVector<Value> getResults(const Segment &segment, unsigned count);
   LogicalResult verifyStructure(Operation *whole, Operation *part);
   LogicalResult verifySegment(Segment &segment);
+  LogicalResult verifyCombined(const Segment &segment);
   LogicalResult writeReproducer(Operation *op, const CheckResult &result);
   LogicalResult verifyReads(const Segment &segment);
   LogicalResult relate(Operation *at, Value whole, Value part);
@@ -257,7 +258,42 @@ LogicalResult FunctionVerifier::writeReproducer(Operation *op,
   return success();
 }
 
+/// One part of a combined collective as an op, beside it.
+static CombinedOp takePart(CombinedOp op, unsigned part) {
+  OpBuilder builder(op);
+  return CombinedOp::create(builder, op.getLoc(),
+                            TypeRange(op.getOutputs()[part].getType()),
+                            op.getKindAttr(), ValueRange(op.getInputs()[part]),
+                            builder.getArrayAttr({op.getInShardings()[part]}),
+                            builder.getArrayAttr({op.getOutShardings()[part]}));
+}
+
+/// Part by part: there may be thousands, and many are equal.
+LogicalResult FunctionVerifier::verifyCombined(const Segment &segment) {
+  auto whole = cast<CombinedOp>(segment.whole);
+  auto local = dyn_cast<CombinedOp>(segment.local.back());
+  if (segment.local.size() != 1 || !local ||
+      local.getKind() != whole.getKind() ||
+      segment.results != llvm::to_vector_of<Value>(local->getResults()))
+    return emitMismatch(segment.local.back())
+           << "is another op than the global one, " << whole->getName();
+  if (failed(verifyOperands(whole, local)))
+    return failure();
+  LogicalResult result = success();
+  for (unsigned i = 0; i < whole->getNumOperands() && succeeded(result); ++i) {
+    CombinedOp wholePart = takePart(whole, i), localPart = takePart(local, i);
+    Segment part{wholePart, {localPart}, {}, {localPart->getResult(0)}, {}};
+    result = verifySegment(part);
+    related.erase(wholePart->getResult(0));
+    wholePart.erase();
+    localPart.erase();
+  }
+  return result;
+}
+
 LogicalResult FunctionVerifier::verifySegment(Segment &segment) {
+  if (isa<CombinedOp>(segment.whole) && segment.whole->getNumOperands() > 1)
+    return verifyCombined(segment);
   for (Value operand : segment.whole->getOperands()) {
     Value part = related.lookup(operand);
     segment.operands.push_back(part);
