@@ -245,6 +245,7 @@ struct CombineCollectives
     auto device = readMachineOption(getOperation(), machine);
     if (failed(device))
       return signalPassFailure();
+    int64_t saved = 0;
     for (auto function : getOperation().getOps<FunctionOpInterface>()) {
       SmallVector<Block *> blocks;
       function->walk<WalkOrder::PreOrder>([&](Operation *op) {
@@ -263,8 +264,9 @@ struct CombineCollectives
         return signalPassFailure();
       Mesh linked = withMachineLinks(mesh->toMesh(), *device);
       for (Block *block : blocks)
-        numSaved += BlockCombiner(*block, linked, bucketBytes).run();
+        saved += BlockCombiner(*block, linked, bucketBytes).run();
     }
+    numSaved = saved;
   }
 };
 

@@ -199,7 +199,7 @@ static FailureOr<SmallVector<Window>> readWindows(Conversion &c,
   if (failed(strides) || failed(padding) || failed(lhsDilation) ||
       failed(rhsDilation) || failed(reversal))
     return failure();
-  constexpr int64_t kLarge = int64_t(1) << 31, kMaxPlaces = 1 << 24;
+  constexpr int64_t kMaxPlaces = 1 << 24;
   SmallVector<Window> windows;
   for (size_t i = 0; i < rank; ++i) {
     Window window{(*strides)[i],
@@ -217,7 +217,7 @@ static FailureOr<SmallVector<Window>> readWindows(Conversion &c,
       if (number < 0 || number > kLarge)
         return c.invalid() << " has a window beyond all bounds";
     if (window.stride < 1 || window.lhsDilation < 1 || window.rhsDilation < 1 ||
-        std::abs(window.low) > kLarge || std::abs(window.high) > kLarge)
+        isLarge(window.low) || isLarge(window.high))
       return c.invalid() << " has a window beyond all bounds";
     int64_t padded =
         window.low + window.high +

@@ -111,6 +111,11 @@ public:
   const ForeignShardings &shardings;
 };
 
+/// Sizes and distances beyond which nothing is computed: the product of two is
+/// in range.
+constexpr int64_t kLarge = int64_t(1) << 31;
+inline bool isLarge(int64_t n) { return n < -kLarge || n > kLarge; }
+
 using Converter = Results (*)(Conversion &);
 
 /// When the regions of an operation are converted.

@@ -37,15 +37,14 @@ static FailureOr<Windows> readWindows(Conversion &c, Sizes shape,
       failed(padding))
     return failure();
   Windows windows{*sizes, *strides, *base, *dilations, {}, {}};
-  constexpr int64_t kLarge = int64_t(1) << 31;
   for (size_t i = 0; i < rank; ++i) {
     windows.low.push_back((*padding)[2 * i]);
     windows.high.push_back((*padding)[2 * i + 1]);
     for (const auto &list : {*sizes, *strides, *base, *dilations})
       if (list[i] < 1 || list[i] > kLarge)
         return c.invalid() << " has a window beyond all bounds";
-    if (std::abs(windows.low[i]) > kLarge ||
-        std::abs(windows.high[i]) > kLarge || shape[i] > kLarge)
+    if (isLarge(windows.low[i]) || isLarge(windows.high[i]) ||
+        shape[i] > kLarge)
       return c.invalid() << " has a window beyond all bounds";
     int64_t padded = std::max<int64_t>((shape[i] - 1) * (*base)[i] + 1, 0) +
                      windows.low[i] + windows.high[i];
