@@ -132,13 +132,6 @@ static ParseResult parseGroup(OpAsmParser &parser, OperationState &state) {
   return success();
 }
 
-namespace {
-struct FormRow {
-  StringLiteral op;
-  Form form;
-};
-} // namespace
-
 static constexpr FormRow kForms[] = {
     {"sdy.manual_computation", parseManual},
     {"sdy.mesh", parseMesh},
@@ -148,15 +141,6 @@ static constexpr FormRow kForms[] = {
     {"sdy.sharding_constraint", parseConstraint},
     {"sdy.sharding_group", parseGroup},
 };
-
-static constexpr Form kPlainForm = parseFields;
-
-static const Form &getSdyForm(StringRef name) {
-  for (const FormRow &row : kForms)
-    if (row.op == name)
-      return row.form;
-  return kPlainForm;
-}
 
 namespace {
 class SdyDialect : public ReaderDialect {
@@ -172,7 +156,7 @@ public:
 
   std::optional<ParseOpHook>
   getParseOperationHook(StringRef name) const override {
-    return ParseOpHook(getSdyForm(name));
+    return ParseOpHook(findForm(kForms, name));
   }
 
 protected:

@@ -367,13 +367,6 @@ static ParseResult parseWhile(OpAsmParser &parser, OperationState &state) {
 // The table
 //===----------------------------------------------------------------------===//
 
-namespace {
-struct FormRow {
-  StringLiteral op;
-  Form form;
-};
-} // namespace
-
 static constexpr FormRow kForms[] = {
     {"stablehlo.compare", parseCompare},
     {"stablehlo.composite", parseComposite},
@@ -389,11 +382,4 @@ static constexpr FormRow kForms[] = {
     {"chlo.constant", parseConstant},
 };
 
-static constexpr Form kPlainForm = parseFields;
-
-const Form &reader::getForm(StringRef name) {
-  for (const FormRow &row : kForms)
-    if (row.op == name)
-      return row.form;
-  return kPlainForm;
-}
+const Form &reader::getForm(StringRef name) { return findForm(kForms, name); }

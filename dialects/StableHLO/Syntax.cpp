@@ -245,3 +245,11 @@ Attribute ReaderDialect::parseAttribute(DialectAsmParser &parser,
   return OpaqueAttr::get(StringAttr::get(getContext(), getNamespace()), text,
                          type ? type : NoneType::get(getContext()));
 }
+
+static constexpr Form kPlainForm = parseFields;
+
+const Form &reader::findForm(ArrayRef<FormRow> rows, StringRef name) {
+  const FormRow *row =
+      llvm::find_if(rows, [&](const FormRow &row) { return row.op == name; });
+  return row == rows.end() ? kPlainForm : row->form;
+}

@@ -26,6 +26,17 @@ namespace tp::reader {
 using Operand = mlir::OpAsmParser::UnresolvedOperand;
 using Form = mlir::ParseResult (*)(mlir::OpAsmParser &, mlir::OperationState &);
 
+/// The form of one operation.
+struct FormRow {
+  llvm::StringLiteral op;
+  Form form;
+};
+
+/// The form that `rows` have for an operation, else the plain one: operands and
+/// fields. Parse hooks refer to it as long as the program runs, and so `rows`
+/// must last.
+const Form &findForm(llvm::ArrayRef<FormRow> rows, llvm::StringRef name);
+
 /// `DEFAULT`, `7`, `true`, `[0, 1]`, `[b, 0, f]`, `[[1, 1], [0, 0]]`, or any
 /// attribute. Numbers are i64, words strings.
 mlir::ParseResult parseValue(mlir::OpAsmParser &parser, mlir::Attribute &value);
