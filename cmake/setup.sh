@@ -14,7 +14,8 @@ python=$cache/python/bin/python
 packages=(
   clang-22 lld-22 llvm-22-dev llvm-22-tools libmlir-22-dev mlir-22-tools
   cmake ninja-build ccache git python3 python3-venv libgtest-dev libgmock-dev
-  libabsl-dev libdnnl-dev libopenmpi-dev openmpi-bin nlohmann-json3-dev)
+  libabsl-dev libdnnl-dev libmimalloc-dev libopenmpi-dev openmpi-bin
+  nlohmann-json3-dev)
 
 # part NAME COMMAND...: runs a part of the job, with its output in a log. One
 # that fails prints the end of it.

@@ -61,3 +61,40 @@ RankedTensorType Meanings::getLocalType(RankedTensorType global,
   llvm::sys::ScopedWriter lock(mutex);
   return entry.localTypes.try_emplace(key, type).first->second;
 }
+
+const Meanings::Step &Meanings::getStep(CollectiveKind kind, ShardingAttr in,
+                                        ShardingAttr out,
+                                        RankedTensorType global,
+                                        MeshOp mesh) const {
+  Entry &entry = getEntry(mesh);
+  std::tuple<unsigned, Attribute, Attribute, Type> key{unsigned(kind), in, out,
+                                                       global};
+  return *findOrMake(mutex, entry.steps, key, [&] {
+    auto resolve = [&](ShardingAttr sharding) {
+      return std::get<TensorSharding>(
+          sharding.resolve(entry.mesh, global.getRank()));
+    };
+    llvm::Expected<ReshardStep> step = makeStep(
+        entry.mesh, kind, resolve(in), resolve(out), global.getShape());
+    return std::make_unique<Step>(
+        step ? Step(std::move(*step)) : Step(llvm::toString(step.takeError())));
+  });
+}
+
+const Meanings::Rule &Meanings::getRule(Operation *op,
+                                        StringRef equation) const {
+  Signature signature{equation.str(), {}, op->getNumOperands()};
+  llvm::append_range(signature.types, op->getOperandTypes());
+  llvm::append_range(signature.types, op->getResultTypes());
+  return *findOrMake(mutex, rules, signature, [&] {
+    auto shapes = [](TypeRange types) {
+      return llvm::map_to_vector(types, [](Type type) {
+        return cast<RankedTensorType>(type).getShape();
+      });
+    };
+    llvm::Expected<ShardingRule> rule = ShardingRule::parse(
+        equation, shapes(op->getOperandTypes()), shapes(op->getResultTypes()));
+    return std::make_unique<Rule>(
+        rule ? Rule(std::move(*rule)) : Rule(llvm::toString(rule.takeError())));
+  });
+}

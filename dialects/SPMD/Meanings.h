@@ -14,6 +14,7 @@
 #include "llvm/Support/RWMutex.h"
 
 #include <memory>
+#include <unordered_map>
 
 namespace tp::spmd {
 
@@ -36,8 +37,34 @@ public:
   /// See spmd::getLocalType. The sharding fits the tensor.
   mlir::RankedTensorType getLocalType(mlir::RankedTensorType global,
                                       ShardingAttr sharding, MeshOp mesh) const;
+  /// See makeStep. The shardings fit the tensor; a string says why there is no
+  /// such step.
+  using Step = std::variant<ReshardStep, std::string>;
+  const Step &getStep(CollectiveKind kind, ShardingAttr in, ShardingAttr out,
+                      mlir::RankedTensorType global, MeshOp mesh) const;
+
+  /// See ShardingRule::parse. A string says what is wrong with the equation.
+  using Rule = std::variant<ShardingRule, std::string>;
+  const Rule &getRule(mlir::Operation *op, llvm::StringRef equation) const;
 
 private:
+  /// An equation, and the types of the operands and of the results.
+  struct Signature {
+    std::string equation;
+    llvm::SmallVector<mlir::Type, 4> types;
+    size_t numOperands;
+    bool operator==(const Signature &other) const {
+      return equation == other.equation && types == other.types &&
+             numOperands == other.numOperands;
+    }
+  };
+  struct SignatureHash {
+    size_t operator()(const Signature &signature) const {
+      return llvm::hash_combine(llvm::StringRef(signature.equation),
+                                llvm::hash_combine_range(signature.types),
+                                signature.numOperands);
+    }
+  };
   struct Entry {
     Mesh mesh;
     llvm::DenseMap<std::pair<mlir::Attribute, unsigned>,
@@ -46,6 +73,10 @@ private:
     llvm::DenseMap<std::pair<mlir::Type, mlir::Attribute>,
                    mlir::RankedTensorType>
         localTypes;
+    llvm::DenseMap<
+        std::tuple<unsigned, mlir::Attribute, mlir::Attribute, mlir::Type>,
+        std::unique_ptr<Step>>
+        steps;
   };
   /// What is known about the mesh that `op` defines now.
   Entry &getEntry(MeshOp op) const;
@@ -56,6 +87,8 @@ private:
       std::pair<mlir::Attribute, std::pair<mlir::Attribute, mlir::Attribute>>,
       std::unique_ptr<Entry>>
       entries;
+  mutable std::unordered_map<Signature, std::unique_ptr<Rule>, SignatureHash>
+      rules;
 };
 
 } // namespace tp::spmd

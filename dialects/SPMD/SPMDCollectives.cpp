@@ -12,7 +12,9 @@ using namespace tp;
 using namespace tp::spmd;
 
 RankedTensorType spmd::getGlobalType(RankedTensorType type) {
-  auto local = dyn_cast_if_present<LocalAttr>(type.getEncoding());
+  if (!type.getEncoding())
+    return type;
+  auto local = dyn_cast<LocalAttr>(type.getEncoding());
   return RankedTensorType::get(local ? local.getGlobal() : type.getShape(),
                                type.getElementType());
 }
@@ -64,18 +66,13 @@ static LogicalResult verifyCollective(CollectiveOpInterface op,
                << part << ", not " << type;
   }
   const Mesh &mesh = meanings.getMesh(meshOp);
-  auto resolve = [&](ShardingAttr sharding) -> const TensorSharding & {
-    return std::get<TensorSharding>(
-        meanings.resolve(sharding, meshOp, global.getRank()));
-  };
-  const TensorSharding &from = resolve(in), &to = resolve(out);
   auto mismatch = [&](const Twine &why) {
     return op->emitOpError() << prefix(ErrorCode::CollectiveMismatch) << why;
   };
-  llvm::Expected<ReshardStep> step =
-      makeStep(mesh, kind, from, to, global.getShape());
-  if (!step)
-    return mismatch(llvm::toString(step.takeError()));
+  const Meanings::Step &found = meanings.getStep(kind, in, out, global, meshOp);
+  if (const auto *why = std::get_if<std::string>(&found))
+    return mismatch(*why);
+  const auto &step = std::get<ReshardStep>(found);
   auto same = [](AxisList a, AxisList b) {
     llvm::sort(a);
     llvm::sort(b);
@@ -91,14 +88,14 @@ static LogicalResult verifyCollective(CollectiveOpInterface op,
       if (!mesh.find(axis.getName()))
         return mismatch("mesh @" + Twine(mesh.name) + " has no axis \"" +
                         axis.getName().getValue() + "\"");
-    if (!same(resolveAxes(axes->getAxes(), mesh), step->axes))
+    if (!same(resolveAxes(axes->getAxes(), mesh), step.axes))
       return mismatch("`in` and `out` differ in other axes than those named");
   }
   if (dimAxes) {
     if (int64_t(dimAxes.size()) != global.getRank())
       return mismatch("one list of axes per dimension is needed");
     for (auto [list, wanted] :
-         llvm::zip(dimAxes.getAsRange<AxisListAttr>(), step->dimAxes))
+         llvm::zip(dimAxes.getAsRange<AxisListAttr>(), step.dimAxes))
       if (resolveAxes(list.getAxes(), mesh) != wanted)
         return mismatch("`in` and `out` differ in other axes than those named");
   }
@@ -162,8 +159,7 @@ LogicalResult CombinedOp::verify() {
     if (failed(verifyCollective(*this, *kind, std::nullopt, {}, part)))
       return failure();
 
-  Mesh mesh = lookupMesh(*this, getInSharding().getMesh()).toMesh();
-  AxisList axes = getGroupAxes(getStep(*this, mesh, 0));
+  AxisList axes = getGroupAxes(getStep(*this));
   bool reduces = *kind == CollectiveKind::AllReduce ||
                  *kind == CollectiveKind::ReduceScatter;
   for (unsigned part = 1; part < parts; ++part) {
@@ -183,7 +179,7 @@ LogicalResult CombinedOp::verify() {
       return differs("another combination");
     if (*kind == CollectiveKind::CollectivePermute
             ? in != getInSharding() || out != getOutSharding()
-            : getGroupAxes(getStep(*this, mesh, part)) != axes)
+            : getGroupAxes(getStep(*this, part)) != axes)
       return differs("other axes, or in another order,");
   }
   return success();
@@ -202,17 +198,15 @@ CollectiveKind spmd::getKind(CollectiveOpInterface op) {
       .Case([](ToPartialOp) { return CollectiveKind::ToPartial; });
 }
 
-ReshardStep spmd::getStep(CollectiveOpInterface op, const Mesh &mesh,
-                          unsigned part) {
-  RankedTensorType global =
-      getGlobalType(cast<RankedTensorType>(op->getOperand(part).getType()));
-  auto resolve = [&](ShardingAttr sharding) {
-    return std::get<TensorSharding>(sharding.resolve(mesh, global.getRank()));
-  };
+const ReshardStep &spmd::getStep(CollectiveOpInterface op, unsigned part) {
+  ShardingAttr in = op.getPartInSharding(part);
   // Verified, so there is one.
-  return llvm::cantFail(
-      makeStep(mesh, getKind(op), resolve(op.getPartInSharding(part)),
-               resolve(op.getPartOutSharding(part)), global.getShape()));
+  return std::get<ReshardStep>(
+      Meanings::get(op->getContext())
+          .getStep(getKind(op), in, op.getPartOutSharding(part),
+                   getGlobalType(
+                       cast<RankedTensorType>(op->getOperand(part).getType())),
+                   lookupMesh(op, in.getMesh())));
 }
 
 AxisList spmd::getGroupAxes(const ReshardStep &step) {
@@ -253,7 +247,7 @@ LogicalResult AllToAllOp::verify() {
 
   // There is a step from `in` to `out` over these axes; it must be this one.
   Mesh mesh = lookupMesh(*this, getInSharding().getMesh()).toMesh();
-  ReshardStep step = getStep(*this, mesh);
+  ReshardStep step = getStep(*this);
   step.moves.clear();
   for (auto [axis, from, to] : llvm::zip_equal(
            resolveAxes(getAxes().getAxes(), mesh), getFromDims(), getToDims()))

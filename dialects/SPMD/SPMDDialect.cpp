@@ -37,7 +37,15 @@ void SPMDDialect::initialize() {
 }
 
 MeshOp spmd::lookupMesh(Operation *from, FlatSymbolRefAttr name) {
-  return SymbolTable::lookupNearestSymbolFrom<MeshOp>(from, name);
+  // Asked for by every verifier: SymbolTable would look the attribute's name up
+  // among all strings for each op it passes.
+  while (from && !isa<ModuleOp>(from))
+    from = from->getParentOp();
+  if (from)
+    for (MeshOp mesh : cast<ModuleOp>(from).getOps<MeshOp>())
+      if (mesh.getSymNameAttr() == name.getAttr())
+        return mesh;
+  return nullptr;
 }
 
 /// Checks `sharding` against its mesh for a tensor of `rank`.
@@ -238,20 +246,23 @@ void spmd::setSignature(FunctionOpInterface function,
                       function.getNumResults(), results));
 }
 
+const ShardingRule *spmd::findShardingRule(Operation *op, StringRef equation,
+                                           std::string &why) {
+  const Meanings::Rule &rule =
+      Meanings::get(op->getContext()).getRule(op, equation);
+  if (const auto *error = std::get_if<std::string>(&rule))
+    why = *error;
+  return std::get_if<ShardingRule>(&rule);
+}
+
 ShardingRule spmd::parseShardingRule(Operation *op, StringRef equation) {
-  auto shapes = [](TypeRange types) {
-    SmallVector<ArrayRef<int64_t>> shapes;
-    for (Type type : types)
-      shapes.push_back(cast<RankedTensorType>(type).getShape());
-    return shapes;
-  };
-  llvm::Expected<ShardingRule> rule = ShardingRule::parse(
-      equation, shapes(op->getOperandTypes()), shapes(op->getResultTypes()));
+  std::string why;
+  const ShardingRule *rule = findShardingRule(op, equation, why);
   if (!rule) {
     // Only an op whose verifier misses a constraint gets here: that is a bug of
     // the op, and going on would give wrong shardings.
     llvm::report_fatal_error(llvm::Twine(op->getName().getStringRef()) + ": " +
-                             llvm::toString(rule.takeError()));
+                             why);
   }
-  return std::move(*rule);
+  return *rule;
 }

@@ -40,14 +40,9 @@ LogicalResult EinsumOp::verify() {
     for (char letter : term)
       if (!llvm::isAlpha(letter))
         return error() << "'" << Twine(letter) << "' is not a letter";
-  ArrayRef<int64_t> operands[] = {typeOf(getLhs()).getShape(),
-                                  typeOf(getRhs()).getShape()};
-  ArrayRef<int64_t> results[] = {typeOf(getResult()).getShape()};
-  llvm::Expected<ShardingRule> rule =
-      ShardingRule::parse(equation, operands, results);
-  if (!rule)
-    return emitOpError() << prefix(ErrorCode::BadEinsum)
-                         << llvm::toString(rule.takeError());
+  std::string why;
+  if (!spmd::findShardingRule(*this, equation, why))
+    return emitOpError() << prefix(ErrorCode::BadEinsum) << why;
   for (char letter : terms.result)
     if (!terms.lhs.contains(letter) && !terms.rhs.contains(letter))
       return error() << "result letter '" << Twine(letter)

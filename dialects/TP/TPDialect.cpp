@@ -4,6 +4,7 @@
 // The `tp` dialect: types it accepts, attributes of arguments and results.
 
 #include "tpopt/Dialect/SPMD/Directives.h"
+#include "tpopt/Dialect/SPMD/SPMD.h"
 #include "tpopt/Dialect/TP/TP.h"
 
 #include "mlir/IR/DialectImplementation.h"

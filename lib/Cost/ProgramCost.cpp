@@ -157,7 +157,7 @@ std::optional<Launch> tp::getLaunch(Operation *op, ShardingTable &table) {
     launch.bytes = local->getBytes();
     elements = getBufferElements(local->sharding, local->global.getShape());
   } else if (auto collective = dyn_cast<CollectiveOpInterface>(op)) {
-    ReshardStep step = spmd::getStep(collective, mesh);
+    const ReshardStep &step = spmd::getStep(collective);
     if (isFree(step.kind))
       return std::nullopt;
     launch.kind = step.kind;
@@ -167,7 +167,7 @@ std::optional<Launch> tp::getLaunch(Operation *op, ShardingTable &table) {
       launch.reduce = collective.getInSharding().getKind();
     elements = 0;
     for (unsigned part = 0; part < op->getNumOperands(); ++part) {
-      ReshardStep own = spmd::getStep(collective, mesh, part);
+      const ReshardStep &own = spmd::getStep(collective, part);
       launch.bytes +=
           own.payload * getElementBytes(op->getOperand(0).getType());
       elements += own.getWire();

@@ -101,8 +101,7 @@ Machine::Results Machine::runCollective(CollectiveOpInterface op,
     Layout in =
         getLayout(cast<RankedTensorType>(operand.getType()), *world.mesh);
     Layout out = getLayout(type, *world.mesh);
-    results.push_back(distributor.run(getKind(op),
-                                      getStep(op, *world.mesh, part).axes,
+    results.push_back(distributor.run(getKind(op), getStep(op, part).axes,
                                       buffers, in, out, type));
   }
   return results;
@@ -116,7 +115,7 @@ FailureOr<DeviceValues> Machine::runManualCollective(CollectiveOpInterface op,
                                                      Frame &frame) {
   const World &world = frame.world;
   DeviceValues &parts = frame.values[op->getOperand(part)];
-  AxisList axes = getStep(op, *world.mesh, part).axes;
+  AxisList axes = getStep(op, part).axes;
   llvm::erase_if(axes, [&](const AxisRef &axis) {
     return !overlap(axis, world.manualAxes);
   });

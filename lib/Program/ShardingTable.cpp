@@ -13,12 +13,27 @@ using namespace tp::spmd;
 
 FailureOr<MeshOp> tp::getMesh(FunctionOpInterface function) {
   llvm::SetVector<StringAttr> names;
+  llvm::DenseSet<Attribute> seen; // few are distinct, and a walk is slow
   auto collect = [&](Attribute attribute) {
-    attribute.walk(
-        [&](ShardingAttr s) { names.insert(s.getMesh().getAttr()); });
+    if (attribute && seen.insert(attribute).second)
+      attribute.walk(
+          [&](ShardingAttr s) { names.insert(s.getMesh().getAttr()); });
   };
-  collect(function->getAttrDictionary());
-  function->walk([&](Operation *op) { collect(op->getAttrDictionary()); });
+  for (unsigned i = 0; i < function.getNumArguments(); ++i)
+    collect(function.getArgAttr(i, kShardingAttr));
+  for (unsigned i = 0; i < function.getNumResults(); ++i)
+    collect(function.getResultAttr(i, kShardingAttr));
+  function->walk([&](Operation *op) {
+    collect(op->getDiscardableAttr(kShardingsAttr));
+    if (auto collective = dyn_cast<CollectiveOpInterface>(op)) {
+      collect(collective.getInSharding());
+      collect(collective.getOutSharding());
+    } else if (isa_and_present<SPMDDialect>(op->getDialect())) {
+      collect(op->getAttrDictionary());
+    }
+  });
+  if (names.empty()) // a local program may say it in its types alone
+    collect(TypeAttr::get(function.getFunctionType()));
   if (names.size() > 1) {
     function->emitError() << prefix(ErrorCode::SeveralMeshes)
                           << "shardings of one function name several meshes, "

@@ -133,7 +133,7 @@ void BlockCombiner::collect() {
     auto collective = dyn_cast<CollectiveOpInterface>(op);
     if (!collective || isa<CombinedOp>(op) || op.use_empty())
       continue;
-    ReshardStep step = getStep(collective, mesh);
+    const ReshardStep &step = getStep(collective);
     if (isFree(step.kind))
       continue;
     int64_t bytes =

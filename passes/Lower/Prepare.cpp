@@ -86,7 +86,7 @@ static LogicalResult remember(Operation *op, const Mesh *mesh,
     info.sharding = std::get<TensorSharding>(resolved).getLayout();
     info.global.assign(local.getGlobal().begin(), local.getGlobal().end());
     if (auto collective = dyn_cast<CollectiveOpInterface>(op)) {
-      info.step = getStep(collective, *mesh, part);
+      info.step = getStep(collective, part);
       info.sharding.kind = isa<ToPartialOp>(op)
                                ? collective.getPartOutSharding(part).getKind()
                                : collective.getPartInSharding(part).getKind();

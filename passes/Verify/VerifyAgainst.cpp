@@ -105,9 +105,64 @@ private:
   LogicalResult verifyModule();
   LogicalResult verifyFunction(func::FuncOp local, func::FuncOp whole);
   LogicalResult verifyTrial(const Program &local, const Program &whole,
-                            ArrayRef<unsigned> matches, unsigned trial);
+                            ArrayRef<unsigned> matches, unsigned number);
+  LogicalResult verifyByExp(const Program &local, const Program &whole,
+                            ArrayRef<unsigned> matches);
+};
+
+/// Two programs and what they are run on.
+struct Trial {
+  Trial(DenseEvaluator &evaluator, const Program &local, const Program &whole,
+        ArrayRef<unsigned> matches, uint64_t seed, unsigned number)
+      : evaluator(evaluator), local(local), whole(whole),
+        wholeArguments(
+            drawArguments(evaluator, whole.getFunction(), seed, number)) {
+    for (unsigned match : matches)
+      localArguments.push_back(wholeArguments[match]);
+  }
+
+  struct Difference {
+    unsigned result;
+    std::string text;
+  };
+  /// The first difference, if there is one. Fails with an error where a program
+  /// cannot run. The tolerance is asked for when both have run.
+  FailureOr<std::optional<Difference>>
+  compare(InterpreterOptions &options, function_ref<double()> getTolerance);
+  void explain(InterpreterOptions &options) {
+    explainDifference(evaluator, options, local, localArguments, whole,
+                      wholeArguments);
+  }
+
+  DenseEvaluator &evaluator;
+  const Program &local, &whole;
+  SmallVector<TensorValue> wholeArguments, localArguments;
+  SmallVector<unsigned> unchecked; ///< Results without a number.
 };
 } // namespace
+
+FailureOr<std::optional<Trial::Difference>>
+Trial::compare(InterpreterOptions &options,
+               function_ref<double()> getTolerance) {
+  auto expected = Interpreter(evaluator, options).run(whole, wholeArguments);
+  if (failed(expected))
+    return failure();
+  auto results = Interpreter(evaluator, options).run(local, localArguments);
+  if (failed(results)) {
+    explain(options);
+    return failure();
+  }
+  options.tolerance = getTolerance();
+  for (auto [index, result] : llvm::enumerate(*results)) {
+    const TensorValue &wanted = (*expected)[index];
+    if (isNaN(evaluator, wanted))
+      unchecked.push_back(index);
+    if (std::optional<std::string> text =
+            findDifference(evaluator, result, wanted, options.tolerance))
+      return std::optional(Difference{unsigned(index), std::move(*text)});
+  }
+  return std::optional<Difference>();
+}
 
 LogicalResult VerifyAgainst::verifyModule() {
   ModuleOp module = getOperation();
@@ -165,56 +220,57 @@ LogicalResult VerifyAgainst::verifyFunction(func::FuncOp local,
 LogicalResult VerifyAgainst::verifyTrial(const Program &local,
                                          const Program &whole,
                                          ArrayRef<unsigned> matches,
-                                         unsigned trial) {
+                                         unsigned number) {
   func::FuncOp function = local.getFunction();
   InterpreterOptions options;
   if (failed(checkArguments(whole, options)))
     return failure();
   DoubleEvaluator doubles;
   FieldEvaluator residues(seed);
-  DenseEvaluator &evaluator = field ? static_cast<DenseEvaluator &>(residues)
-                                    : static_cast<DenseEvaluator &>(doubles);
-  SmallVector<TensorValue> wholeArguments =
-      drawArguments(evaluator, whole.getFunction(), seed, trial);
-  SmallVector<TensorValue> localArguments;
-  for (unsigned match : matches)
-    localArguments.push_back(wholeArguments[match]);
+  Trial trial(field ? static_cast<DenseEvaluator &>(residues)
+                    : static_cast<DenseEvaluator &>(doubles),
+              local, whole, matches, seed, number);
+  auto difference = trial.compare(options, [&] {
+    return field || doubles.isExact() ? 0 : double(tolerance);
+  });
+  if (failed(difference))
+    return failure();
+  for (unsigned index : trial.unchecked)
+    emitWarning(function.getLoc())
+        << "function '" << function.getName() << "', result #" << index
+        << ": no number on this data, so nothing is checked";
+  if (!*difference || (field && succeeded(verifyByExp(local, whole, matches))))
+    return success();
 
-  auto expected = Interpreter(evaluator, options).run(whole, wholeArguments);
-  if (failed(expected))
-    return failure();
-  options.tolerance = field || doubles.isExact() ? 0 : double(tolerance);
-  auto explain = [&] {
-    explainDifference(evaluator, options, local, localArguments, whole,
-                      wholeArguments);
-  };
-  auto results = Interpreter(evaluator, options).run(local, localArguments);
-  if (failed(results)) {
-    explain();
-    return failure();
-  }
-  for (auto [index, result] : llvm::enumerate(*results)) {
-    const TensorValue &wanted = (*expected)[index];
-    if (isNaN(evaluator, wanted))
-      emitWarning(function.getLoc())
-          << "function '" << function.getName() << "', result #" << index
-          << ": no number on this data, so nothing is checked";
-    std::optional<std::string> difference =
-        findDifference(evaluator, result, wanted, options.tolerance);
-    if (!difference)
-      continue;
-    InFlightDiagnostic diag = emitError(function.getLoc())
-                              << prefix(ErrorCode::ProgramsDiffer)
-                              << "function '" << function.getName()
-                              << "', result #" << index;
-    if (auto name = function.getResultAttrOfType<StringAttr>(index, kNameAttr))
-      diag << " (" << name << ")";
-    diag << ": " << *difference;
-    diag.attachNote(whole.getFunction().getLoc())
-        << "the whole program; seed " << uint64_t(seed) << ", trial " << trial;
-    diag.report();
-    explain();
-    return failure();
+  unsigned index = (*difference)->result;
+  InFlightDiagnostic diag = emitError(function.getLoc())
+                            << prefix(ErrorCode::ProgramsDiffer) << "function '"
+                            << function.getName() << "', result #" << index;
+  if (auto name = function.getResultAttrOfType<StringAttr>(index, kNameAttr))
+    diag << " (" << name << ")";
+  diag << ": " << (*difference)->text;
+  diag.attachNote(whole.getFunction().getLoc())
+      << "the whole program; seed " << uint64_t(seed) << ", trial " << number;
+  diag.report();
+  trial.explain(options);
+  return failure();
+}
+
+/// Whether the programs are equal by the rules of fields and of exp. A wrong
+/// one passes a key with a probability of about 1 in 2^32 per degree.
+LogicalResult VerifyAgainst::verifyByExp(const Program &local,
+                                         const Program &whole,
+                                         ArrayRef<unsigned> matches) {
+  constexpr unsigned numKeys = 3;
+  for (unsigned number = 0; number < numKeys; ++number) {
+    PairEvaluator pairs(seed + number);
+    InterpreterOptions options;
+    auto difference =
+        Trial(pairs, local, whole, matches, seed, number).compare(options, [] {
+          return 0;
+        });
+    if (failed(difference) || *difference)
+      return failure();
   }
   return success();
 }

@@ -32,6 +32,7 @@ struct KeepDigest : tp::impl::KeepDigestPassBase<KeepDigest> {
 
   void runOnOperation() override {
     Stopwatch stopwatch;
+    markAllAnalysesPreserved(); // but for attributes that no verifier reads
     for (auto function : getOperation().getOps<FunctionOpInterface>()) {
       if (function.isExternal() || !function.getFunctionBody().hasOneBlock())
         continue;
@@ -53,6 +54,7 @@ struct VerifyCollectives
 
   void runOnOperation() override {
     Stopwatch stopwatch;
+    markAllAnalysesPreserved(); // as above
     for (auto function : getOperation().getOps<FunctionOpInterface>())
       if (failed(verify(function)))
         signalPassFailure();

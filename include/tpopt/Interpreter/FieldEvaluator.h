@@ -36,29 +36,32 @@
 ///   integer converts to it; any other converts to a random one below 8.
 ///
 /// What this cannot see: rounding, and rewrites by rules that are not those of
-/// fields, as exp(a + b) = exp(a) exp(b). See docs/rationale.md.
+/// fields. One of these has numbers of its own, exp(a + b) = exp(a) exp(b): see
+/// PrimePair.h and PairEvaluator. See docs/rationale.md.
 
 #ifndef TPOPT_INTERPRETER_FIELDEVALUATOR_H
 #define TPOPT_INTERPRETER_FIELDEVALUATOR_H
 
 #include "tpopt/Interpreter/DenseEvaluator.h"
 #include "tpopt/Interpreter/PrimeField.h"
+#include "tpopt/Interpreter/PrimePair.h"
 
 namespace tp {
 
-class FieldEvaluator : public DenseEvaluator {
+/// Floats as the numbers of `Field`, see PrimeField for what that must have.
+template <typename Field> class ResidueEvaluator : public DenseEvaluator {
 public:
   /// Evaluators of one key have the same random functions.
-  explicit FieldEvaluator(uint64_t key = 1) : key(key) {}
+  explicit ResidueEvaluator(uint64_t key = 1) : key(key) {}
 
   bool isClose(Element a, Element b, mlir::Type elementType,
                double tolerance) override {
-    return a.residue == b.residue;
+    return Field::isEqual(a.residue, b.residue);
   }
   std::string print(Element value, mlir::Type elementType) override;
   bool isNaN(Element value) override { return value.residue == kNaN; }
   Element drawFloat(uint64_t number) override {
-    return make(field::draw(number, key));
+    return make(Field::draw(number, key));
   }
   Element getGarbage(uint64_t salt, mlir::Type elementType) override;
 
@@ -66,7 +69,7 @@ protected:
   Element fromAPFloat(const llvm::APFloat &value) override;
   Element fromInteger(int64_t value, bool isUnsigned) override;
   int64_t toInteger(Element value) override;
-  bool isZero(Element value) override { return value.residue == 0; }
+  bool isZero(Element value) override { return Field::isZero(value.residue); }
   uint64_t toBits(Element value, mlir::FloatType type) override;
   Element fromBits(uint64_t bits, mlir::FloatType type) override;
   Element unaryFloat(UnaryKind kind, Element x) override;
@@ -78,21 +81,24 @@ protected:
 
 private:
   /// What is not in the field, behind it.
-  static constexpr uint64_t kMinusInfinity = field::kPrime,
-                            kInfinity = field::kPrime + 1,
-                            kNaN = field::kPrime + 2;
+  static constexpr uint64_t kMinusInfinity = Field::kEnd,
+                            kInfinity = Field::kEnd + 1, kNaN = Field::kEnd + 2;
 
   static Element make(uint64_t residue) {
     Element element;
     element.residue = residue;
     return element;
   }
-  static bool isFinite(Element x) { return x.residue < field::kPrime; }
+  static bool isFinite(Element x) { return x.residue < Field::kEnd; }
   Element add(Element a, Element b);
   Element negate(Element x);
 
   uint64_t key;
 };
+
+using FieldEvaluator = ResidueEvaluator<PrimeField>;
+/// Knows that exp(a + b) is exp(a) exp(b), and errs more often.
+using PairEvaluator = ResidueEvaluator<PrimePair>;
 
 } // namespace tp
 

@@ -9,9 +9,9 @@
 /// are not equal agree at a random point with probability d / p at most
 /// (Schwartz and Zippel). That is what a check without a tolerance needs.
 ///
-///     uint64_t third = field::inverse(3);
-///     field::multiply(third, 3);            // 1
-///     field::toSigned(field::subtract(2, 5)); // -3
+///     uint64_t third = PrimeField::inverse(3);
+///     PrimeField::multiply(third, 3);                 // 1
+///     PrimeField::toSigned(PrimeField::subtract(2, 5)); // -3
 ///
 /// The prime is of a form that makes reduction a shift and an addition: 2^61 is
 /// 1. So every power of two is a rotation, and a floating-point number m * 2^e
@@ -24,60 +24,78 @@
 
 #include <cstdint>
 
-namespace tp::field {
+namespace tp {
 
-inline constexpr uint64_t kPrime = (uint64_t(1) << 61) - 1;
+struct PrimeField {
+  static constexpr uint64_t kPrime = (uint64_t(1) << 61) - 1;
 
-__extension__ using Wide = unsigned __int128;
+  /// Numbers are below it.
+  static constexpr uint64_t kEnd = kPrime;
+  /// Integers that numbers may stand for: larger ones are taken for random.
+  static constexpr int64_t kLargestInteger = int64_t(1) << 40;
 
-/// Any number below 2^122 to its residue.
-constexpr uint64_t reduce(Wide value) {
-  uint64_t sum = uint64_t(value & kPrime) + uint64_t(value >> 61);
-  sum = (sum & kPrime) + (sum >> 61);
-  return sum >= kPrime ? sum - kPrime : sum;
-}
-constexpr uint64_t add(uint64_t a, uint64_t b) {
-  uint64_t sum = a + b;
-  return sum >= kPrime ? sum - kPrime : sum;
-}
-constexpr uint64_t negate(uint64_t a) { return a == 0 ? 0 : kPrime - a; }
-constexpr uint64_t subtract(uint64_t a, uint64_t b) {
-  return add(a, negate(b));
-}
-constexpr uint64_t multiply(uint64_t a, uint64_t b) {
-  return reduce(Wide(a) * b);
-}
-constexpr uint64_t power(uint64_t base, uint64_t exponent) {
-  uint64_t result = 1;
-  for (; exponent != 0; exponent >>= 1) {
-    if (exponent & 1)
-      result = multiply(result, base);
-    base = multiply(base, base);
+  __extension__ using Wide = unsigned __int128;
+
+  /// Any number below 2^122 to its residue.
+  static constexpr uint64_t reduce(Wide value) {
+    uint64_t sum = uint64_t(value & kPrime) + uint64_t(value >> 61);
+    sum = (sum & kPrime) + (sum >> 61);
+    return sum >= kPrime ? sum - kPrime : sum;
   }
-  return result;
-}
-/// What times `a` is 1 (Fermat); 0 for 0.
-constexpr uint64_t inverse(uint64_t a) { return power(a, kPrime - 2); }
+  static constexpr uint64_t add(uint64_t a, uint64_t b) {
+    uint64_t sum = a + b;
+    return sum >= kPrime ? sum - kPrime : sum;
+  }
+  static constexpr uint64_t negate(uint64_t a) {
+    return a == 0 ? 0 : kPrime - a;
+  }
+  static constexpr uint64_t subtract(uint64_t a, uint64_t b) {
+    return add(a, negate(b));
+  }
+  static constexpr uint64_t multiply(uint64_t a, uint64_t b) {
+    return reduce(Wide(a) * b);
+  }
+  static constexpr uint64_t power(uint64_t base, uint64_t exponent) {
+    uint64_t result = 1;
+    for (; exponent != 0; exponent >>= 1) {
+      if (exponent & 1)
+        result = multiply(result, base);
+      base = multiply(base, base);
+    }
+    return result;
+  }
+  /// What times `a` is 1 (Fermat); 0 for 0.
+  static constexpr uint64_t inverse(uint64_t a) { return power(a, kPrime - 2); }
 
-constexpr uint64_t fromUnsigned(uint64_t value) { return reduce(value); }
-constexpr uint64_t fromSigned(int64_t value) {
-  return value < 0 ? negate(reduce(-uint64_t(value))) : reduce(value);
-}
-/// The number next to zero that has this residue: from -(p-1)/2 to (p-1)/2.
-constexpr int64_t toSigned(uint64_t a) {
-  return a > kPrime / 2 ? -int64_t(kPrime - a) : int64_t(a);
-}
-/// m * 2^exponent.
-constexpr uint64_t scale(uint64_t m, int64_t exponent) {
-  int64_t shift = exponent % 61;
-  return multiply(m, uint64_t(1) << (shift < 0 ? shift + 61 : shift));
-}
+  static constexpr uint64_t fromUnsigned(uint64_t value) {
+    return reduce(value);
+  }
+  static constexpr uint64_t fromSigned(int64_t value) {
+    return value < 0 ? negate(reduce(-uint64_t(value))) : reduce(value);
+  }
+  /// The number next to zero that has this residue: from -(p-1)/2 to (p-1)/2.
+  static constexpr int64_t toSigned(uint64_t a) {
+    return a > kPrime / 2 ? -int64_t(kPrime - a) : int64_t(a);
+  }
+  /// m * 2^exponent.
+  static constexpr uint64_t scale(uint64_t m, int64_t exponent) {
+    int64_t shift = exponent % 61;
+    return multiply(m, uint64_t(1) << (shift < 0 ? shift + 61 : shift));
+  }
 
-/// A residue drawn by a key and up to two arguments: a random function.
-constexpr uint64_t draw(uint64_t key, uint64_t a, uint64_t b = 0) {
-  return reduce(scramble(scramble(scramble(key) ^ a) + b));
-}
+  static constexpr bool isZero(uint64_t a) { return a == 0; }
+  static constexpr bool isEqual(uint64_t a, uint64_t b) { return a == b; }
+  /// Nothing but a function here.
+  static constexpr uint64_t exp(uint64_t key, uint64_t a) {
+    return draw(key, a);
+  }
 
-} // namespace tp::field
+  /// A residue drawn by a key and up to two arguments: a random function.
+  static constexpr uint64_t draw(uint64_t key, uint64_t a, uint64_t b = 0) {
+    return reduce(scramble(scramble(scramble(key) ^ a) + b));
+  }
+};
+
+} // namespace tp
 
 #endif // TPOPT_INTERPRETER_PRIMEFIELD_H

@@ -16,22 +16,22 @@ namespace {
 // its edges.
 TEST(PrimeFieldTest, IsAField) {
   std::mt19937_64 engine(3);
-  std::vector<uint64_t> points{0, 1, 2, field::kPrime - 1, field::kPrime / 2};
+  std::vector<uint64_t> points{0, 1, 2, PrimeField::kPrime - 1, PrimeField::kPrime / 2};
   for (int n = 0; n < 40; ++n)
-    points.push_back(field::fromUnsigned(engine()));
+    points.push_back(PrimeField::fromUnsigned(engine()));
   for (uint64_t a : points) {
-    EXPECT_LT(a, field::kPrime);
-    EXPECT_EQ(field::add(a, field::negate(a)), 0u);
+    EXPECT_LT(a, PrimeField::kPrime);
+    EXPECT_EQ(PrimeField::add(a, PrimeField::negate(a)), 0u);
     if (a != 0)
-      EXPECT_EQ(field::multiply(a, field::inverse(a)), 1u);
-    EXPECT_EQ(field::fromSigned(field::toSigned(a)), a);
+      EXPECT_EQ(PrimeField::multiply(a, PrimeField::inverse(a)), 1u);
+    EXPECT_EQ(PrimeField::fromSigned(PrimeField::toSigned(a)), a);
     for (uint64_t b : points)
       for (uint64_t c : points) {
-        EXPECT_EQ(field::multiply(a, field::add(b, c)),
-                  field::add(field::multiply(a, b), field::multiply(a, c)));
-        EXPECT_EQ(field::multiply(field::multiply(a, b), c),
-                  field::multiply(a, field::multiply(b, c)));
-        EXPECT_EQ(field::add(field::subtract(a, b), b), a);
+        EXPECT_EQ(PrimeField::multiply(a, PrimeField::add(b, c)),
+                  PrimeField::add(PrimeField::multiply(a, b), PrimeField::multiply(a, c)));
+        EXPECT_EQ(PrimeField::multiply(PrimeField::multiply(a, b), c),
+                  PrimeField::multiply(a, PrimeField::multiply(b, c)));
+        EXPECT_EQ(PrimeField::add(PrimeField::subtract(a, b), b), a);
       }
   }
 }
@@ -40,15 +40,63 @@ TEST(PrimeFieldTest, IsAField) {
 TEST(PrimeFieldTest, MultipliesAsIntegersDo) {
   std::mt19937_64 engine(4);
   for (int n = 0; n < 1000; ++n) {
-    uint64_t a = field::fromUnsigned(engine()),
-             b = field::fromUnsigned(engine());
+    uint64_t a = PrimeField::fromUnsigned(engine()),
+             b = PrimeField::fromUnsigned(engine());
     uint64_t product = 0;
     for (int bit = 60; bit >= 0; --bit) {
-      product = product * 2 % field::kPrime;
+      product = product * 2 % PrimeField::kPrime;
       if (b >> bit & 1)
-        product = (product + a) % field::kPrime;
+        product = (product + a) % PrimeField::kPrime;
     }
-    EXPECT_EQ(field::multiply(a, b), product);
+    EXPECT_EQ(PrimeField::multiply(a, b), product);
+  }
+}
+
+// The pair obeys the laws of a field modulo both primes at once.
+TEST(PrimePairTest, IsTwoFields) {
+  std::mt19937_64 engine(5);
+  std::vector<uint64_t> points;
+  for (int64_t n : {0, 1, -1, 2})
+    points.push_back(PrimePair::fromSigned(n));
+  for (int n = 0; n < 40; ++n)
+    points.push_back(PrimePair::draw(n, engine()));
+  uint64_t one = PrimePair::fromUnsigned(1);
+  for (uint64_t a : points) {
+    EXPECT_LT(a, PrimePair::kEnd);
+    EXPECT_EQ(PrimePair::add(a, PrimePair::negate(a)), 0u);
+    if (a != 0)
+      EXPECT_EQ(PrimePair::multiply(a, PrimePair::inverse(a)), one);
+    for (uint64_t b : points)
+      for (uint64_t c : points) {
+        EXPECT_EQ(PrimePair::multiply(a, PrimePair::add(b, c)),
+                  PrimePair::add(PrimePair::multiply(a, b),
+                                 PrimePair::multiply(a, c)));
+        EXPECT_EQ(PrimePair::multiply(PrimePair::multiply(a, b), c),
+                  PrimePair::multiply(a, PrimePair::multiply(b, c)));
+      }
+  }
+  EXPECT_EQ(PrimePair::scale(PrimePair::fromSigned(-12), -2),
+            PrimePair::fromSigned(-3));
+}
+
+// exp turns sums into products, is 1 at 0, and does nothing else of the kind.
+TEST(PrimePairTest, HasAnExponential) {
+  std::mt19937_64 engine(6);
+  auto exp = [](uint64_t x) { return PrimePair::exp(7, x); };
+  EXPECT_TRUE(PrimePair::isEqual(exp(0), PrimePair::fromUnsigned(1)));
+  for (int n = 0; n < 100; ++n) {
+    uint64_t a = PrimePair::draw(1, engine()), b = PrimePair::draw(2, engine());
+    uint64_t sum = PrimePair::add(a, b);
+    EXPECT_TRUE(PrimePair::isEqual(
+        exp(sum), PrimePair::multiply(exp(a), exp(b))));
+    EXPECT_FALSE(
+        PrimePair::isEqual(exp(sum), PrimePair::add(exp(a), exp(b))));
+    EXPECT_FALSE(PrimePair::isEqual(exp(PrimePair::multiply(a, b)),
+                                    PrimePair::multiply(exp(a), exp(b))));
+    // What is open modulo q has a random exp.
+    EXPECT_FALSE(
+        PrimePair::isEqual(exp(PrimePair::add(exp(a), exp(b))),
+                           PrimePair::multiply(exp(exp(a)), exp(exp(b)))));
   }
 }
 

@@ -84,10 +84,10 @@ mlir::RankedTensorType getLocalType(mlir::RankedTensorType global,
 mlir::RankedTensorType getGlobalType(mlir::RankedTensorType type);
 
 /// Collectives are steps of reshard plans, as ops: which kind, the step of a
-/// part, and the op for a step that follows `from`.
+/// part (it lives as long as the context), and the op for a step that follows
+/// `from`.
 CollectiveKind getKind(CollectiveOpInterface op);
-ReshardStep getStep(CollectiveOpInterface op, const Mesh &mesh,
-                    unsigned part = 0);
+const ReshardStep &getStep(CollectiveOpInterface op, unsigned part = 0);
 /// The axes of a step in the order in which its launch numbers devices.
 AxisList getGroupAxes(const ReshardStep &step);
 mlir::Value createCollective(mlir::OpBuilder &builder, mlir::Location loc,

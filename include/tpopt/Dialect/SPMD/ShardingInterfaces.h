@@ -73,6 +73,12 @@ public:
 /// see to that.
 ShardingRule parseShardingRule(mlir::Operation *op, llvm::StringRef equation);
 
+/// As above, for such a verifier: null if the equation does not fit, and `why`
+/// says what is wrong with it. Lives as long as the context.
+const ShardingRule *findShardingRule(mlir::Operation *op,
+                                     llvm::StringRef equation,
+                                     std::string &why);
+
 } // namespace tp::spmd
 
 #include "tpopt/Dialect/SPMD/ShardingInterfaces.h.inc"

@@ -19,6 +19,8 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 def TP_Dialect : Dialect {
   let name = "tp";
   let cppNamespace = "::tp";
+  // It remembers the rules of ops.
+  let dependentDialects = ["::tp::spmd::SPMDDialect"];
   let summary = "The transformer graph: what is computed";
   let description = [{
     Ops on ranked static tensors, written as for one device. Every op states its
