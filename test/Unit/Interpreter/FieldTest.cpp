@@ -16,7 +16,8 @@ namespace {
 // its edges.
 TEST(PrimeFieldTest, IsAField) {
   std::mt19937_64 engine(3);
-  std::vector<uint64_t> points{0, 1, 2, PrimeField::kPrime - 1, PrimeField::kPrime / 2};
+  std::vector<uint64_t> points{0, 1, 2, PrimeField::kPrime - 1,
+                               PrimeField::kPrime / 2};
   for (int n = 0; n < 40; ++n)
     points.push_back(PrimeField::fromUnsigned(engine()));
   for (uint64_t a : points) {
@@ -28,7 +29,8 @@ TEST(PrimeFieldTest, IsAField) {
     for (uint64_t b : points)
       for (uint64_t c : points) {
         EXPECT_EQ(PrimeField::multiply(a, PrimeField::add(b, c)),
-                  PrimeField::add(PrimeField::multiply(a, b), PrimeField::multiply(a, c)));
+                  PrimeField::add(PrimeField::multiply(a, b),
+                                  PrimeField::multiply(a, c)));
         EXPECT_EQ(PrimeField::multiply(PrimeField::multiply(a, b), c),
                   PrimeField::multiply(a, PrimeField::multiply(b, c)));
         EXPECT_EQ(PrimeField::add(PrimeField::subtract(a, b), b), a);
@@ -87,10 +89,9 @@ TEST(PrimePairTest, HasAnExponential) {
   for (int n = 0; n < 100; ++n) {
     uint64_t a = PrimePair::draw(1, engine()), b = PrimePair::draw(2, engine());
     uint64_t sum = PrimePair::add(a, b);
-    EXPECT_TRUE(PrimePair::isEqual(
-        exp(sum), PrimePair::multiply(exp(a), exp(b))));
-    EXPECT_FALSE(
-        PrimePair::isEqual(exp(sum), PrimePair::add(exp(a), exp(b))));
+    EXPECT_TRUE(
+        PrimePair::isEqual(exp(sum), PrimePair::multiply(exp(a), exp(b))));
+    EXPECT_FALSE(PrimePair::isEqual(exp(sum), PrimePair::add(exp(a), exp(b))));
     EXPECT_FALSE(PrimePair::isEqual(exp(PrimePair::multiply(a, b)),
                                     PrimePair::multiply(exp(a), exp(b))));
     // What is open modulo q has a random exp.
