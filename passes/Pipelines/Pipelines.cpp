@@ -103,7 +103,22 @@ void tp::buildCompilePipeline(OpPassManager &manager,
     manager.addPass(createWriteArtifactPass({options.artifact}));
 }
 
+void tp::buildCertificatePipeline(OpPassManager &manager,
+                                  const CertificateOptions &options) {
+  manager.addPass(createVerifyOriginPass({options.whole}));
+  manager.addPass(createVerifyShardingsPass());
+  manager.addPass(createVerifyLocalPass());
+  VerifyPartitionPassOptions verify;
+  verify.seed = options.seed;
+  verify.keepCertificate = true;
+  manager.addPass(createVerifyPartitionPass(verify));
+}
+
 void tp::registerTPOptPipelines() {
+  static PassPipelineRegistration<CertificateOptions> certificate(
+      "tp-verify-certificate",
+      "Verify a partition by its certificate against the whole program",
+      buildCertificatePipeline);
   static PassPipelineRegistration<CompileOptions> compile(
       "tp-compile",
       "Shard the program, lower it to steps, and compile it for a target",

@@ -172,9 +172,9 @@ bool FileMutator::hasBadCertificate(ModuleOp module, bool isLocal) {
          !quiet.run(module, [&](OpPassManager &manager) {
            if (!isLocal)
              manager.addPass(createLocalizePass({/*keepGlobal=*/true}));
-           VerifyCertificatePassOptions options;
+           CertificateOptions options;
            options.whole = name;
-           manager.addPass(createVerifyCertificatePass(options));
+           buildCertificatePipeline(manager, options);
          });
 }
 

@@ -102,7 +102,26 @@ struct CompileOptions : ShardOptions {
 void buildCompilePipeline(mlir::OpPassManager &manager,
                           const CompileOptions &options);
 
-/// Registers `--tp-shard` and `--tp-compile`.
+/// The options of `--tp-verify-certificate="..."`.
+struct CertificateOptions : mlir::PassPipelineOptions<CertificateOptions> {
+  Option<std::string> whole{*this, "whole",
+                            llvm::cl::desc("The file of the whole program")};
+  Option<uint64_t> seed{*this, "seed", llvm::cl::desc("Picks the random data"),
+                        llvm::cl::init(1)};
+};
+
+/// Adds what verifies a partition by its certificate, against the whole program
+/// and by nothing that takes part in partitioning:
+///
+/// 1. The certificate is about the whole program (`tp-verify-origin`).
+/// 2. Its global functions keep the rules of shardings (`tp-verify-shardings`),
+///    and the local ones those of local types (`tp-verify-local`).
+/// 3. Every op of the global functions is what the local ops that stand for it
+///    compute (`tp-verify-partition`).
+void buildCertificatePipeline(mlir::OpPassManager &manager,
+                              const CertificateOptions &options);
+
+/// Registers `--tp-shard`, `--tp-compile` and `--tp-verify-certificate`.
 void registerTPOptPipelines();
 
 } // namespace tp

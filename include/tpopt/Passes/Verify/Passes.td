@@ -138,20 +138,15 @@ def VerifyLocalPass : Pass<"tp-verify-local", "::mlir::ModuleOp"> {
   ];
 }
 
-def VerifyCertificatePass : Pass<"tp-verify-certificate", "::mlir::ModuleOp"> {
-  let summary = "Verify a partition by its certificate against the whole program";
+def VerifyOriginPass : Pass<"tp-verify-origin", "::mlir::ModuleOp"> {
+  let summary = "Verify that a certificate is about the whole program";
   let description = [{
-    For whoever has a partition that somebody else made, and the whole program:
-    the module, made by `--tp-shard="certificate=true"`, carries its certificate,
-    which `tp-verify-partition` explains. Three things are verified, by nothing
-    that takes part in partitioning:
-
-    1. For every entry of `whole` there is a certificate whose global function
-       computes the same, by structure: collectives aside, and ops that decompose
-       as their decompositions.
-    2. That function keeps the rules of shardings (`tp-verify-shardings`).
-    3. Every op of it is what the local ops that stand for it compute
-       (`tp-verify-partition`).
+    The first part of `--tp-verify-certificate`, for whoever has a partition that
+    somebody else made, and the whole program. The module, made by
+    `--tp-shard="certificate=true"`, carries its certificate, which
+    `tp-verify-partition` explains. For every entry of `whole` there must be a
+    certificate whose global function computes the same, by structure:
+    collectives aside, and ops that decompose as their decompositions.
 
     Annotations of the whole program are no part of what it computes.
 
@@ -163,7 +158,6 @@ def VerifyCertificatePass : Pass<"tp-verify-certificate", "::mlir::ModuleOp"> {
                            "::mlir::func::FuncDialect"];
   let options = [
     Option<"whole", "whole", "std::string", "\"\"", "The file of the whole program">,
-    Option<"seed", "seed", "uint64_t", "1", "Picks the random data">,
   ];
 }
 

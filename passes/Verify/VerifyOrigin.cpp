@@ -1,12 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// tp-verify-certificate: a partition, by its certificate, against the whole
-// program that its user has.
-//
-//     whole program  =  global functions of the certificate, by structure
-//     global ops     keep the rules of shardings
-//     global ops     =  the local ops that stand for them, by computing
+// tp-verify-origin: that a certificate is about the whole program that its user
+// has.
 
 #include "Digest.h"
 
@@ -20,7 +16,7 @@
 #include "mlir/Pass/PassManager.h"
 
 namespace tp {
-#define GEN_PASS_DEF_VERIFYCERTIFICATEPASS
+#define GEN_PASS_DEF_VERIFYORIGINPASS
 #include "tpopt/Passes/Verify/Passes.h.inc"
 } // namespace tp
 
@@ -29,20 +25,11 @@ using namespace tp;
 
 namespace {
 
-struct VerifyCertificate
-    : tp::impl::VerifyCertificatePassBase<VerifyCertificate> {
-  using VerifyCertificatePassBase::VerifyCertificatePassBase;
+struct VerifyOrigin : tp::impl::VerifyOriginPassBase<VerifyOrigin> {
+  using VerifyOriginPassBase::VerifyOriginPassBase;
 
   void runOnOperation() override {
-    OpPassManager checks(ModuleOp::getOperationName());
-    checks.addPass(createVerifyShardingsPass());
-    checks.addPass(createVerifyLocalPass());
-    VerifyPartitionPassOptions options;
-    options.seed = seed;
-    options.keepCertificate = true;
-    checks.addPass(createVerifyPartitionPass(options));
-    if (failed(verifyStructure()) ||
-        failed(runPipeline(checks, getOperation())))
+    if (failed(verifyStructure()))
       signalPassFailure();
     markAllAnalysesPreserved();
   }
@@ -55,7 +42,7 @@ private:
 } // namespace
 
 /// The whole program with its calls inlined, as those of a partition are.
-OwningOpRef<ModuleOp> VerifyCertificate::readWhole() {
+OwningOpRef<ModuleOp> VerifyOrigin::readWhole() {
   OwningOpRef<ModuleOp> module;
   if (!whole.empty())
     module = parseSourceFile<ModuleOp>(whole, ParserConfig(&getContext()));
@@ -72,7 +59,7 @@ OwningOpRef<ModuleOp> VerifyCertificate::readWhole() {
   return module;
 }
 
-LogicalResult VerifyCertificate::verifyStructure() {
+LogicalResult VerifyOrigin::verifyStructure() {
   OwningOpRef<ModuleOp> module = readWhole();
   if (!module)
     return failure();
