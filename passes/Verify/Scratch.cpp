@@ -59,6 +59,7 @@ private:
     int64_t block;
   };
   bool findOffsets();
+  bool countsNarrowly();
   std::optional<int64_t> shrinkOffset(const Offset &offset);
 
   ShardingRule getRule();
@@ -135,6 +136,17 @@ bool ScratchBuilder::findOffsets() {
     }
   }
   return true;
+}
+
+/// Whether the local form computes with integers that true offsets may not fit
+/// into. Small ones would.
+bool ScratchBuilder::countsNarrowly() {
+  return llvm::any_of(segment.local, [](Operation *op) {
+    return llvm::any_of(op->getResultTypes(), [](Type type) {
+      return isIntegerTensor(type) && !isBoolTensor(type) &&
+             getElementTypeOrSelf(type).getIntOrFloatBitWidth() < 32;
+    });
+  });
 }
 
 /// The block size of the small dimension; none if there is no such dimension,
@@ -439,7 +451,7 @@ bool ScratchBuilder::buildLocal() {
 OwningOpRef<ModuleOp> ScratchBuilder::build(std::string &reason) {
   ShardingRule rule = getRule();
   keepsOffsets = llvm::any_of(segment.local, llvm::IsaPred<AxisIndexOp>) &&
-                 !(sizes.offsets && findOffsets());
+                 !(sizes.offsets && !countsNarrowly() && findOffsets());
   if (keepsOffsets)
     offsets.clear();
   chooseMesh(rule);

@@ -365,6 +365,22 @@ static bool countOtherAxis(Operation *op, Random &random) {
   return true;
 }
 
+/// Where a block begins, through an integer that it may not fit into.
+static bool narrowOffset(Operation *op, Random &random) {
+  auto begin = dyn_cast<MulOp>(op);
+  if (!begin || !begin.getLhs().getDefiningOp<AxisIndexOp>())
+    return false;
+  OpBuilder builder(op->getContext());
+  builder.setInsertionPointAfter(op);
+  auto type = cast<RankedTensorType>(begin.getType());
+  Value narrow = ConvertOp::create(
+      builder, op->getLoc(),
+      type.clone(builder.getIntegerType(8 << random.below(2))), begin);
+  Value back = ConvertOp::create(builder, op->getLoc(), type, narrow);
+  begin.getResult().replaceAllUsesExcept(back, narrow.getDefiningOp());
+  return true;
+}
+
 static bool changeComparison(Operation *op, Random &random) {
   auto compare = dyn_cast<CompareOp>(op);
   if (!compare)
@@ -520,6 +536,7 @@ ArrayRef<Mutation> tp::getMutations() {
       {"place along another axis", true, countOtherAxis},
       {"comparison changed", true, changeComparison},
       {"reduction changed", true, changeReduction},
+      {"offset in a narrow integer", true, narrowOffset},
       {"mask missing", true, skipMask},
       {"mask with a wrong value", true, maskOtherwise},
       {"mask with the identity of a sum", true, maskWithZero},
