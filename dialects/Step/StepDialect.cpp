@@ -94,6 +94,13 @@ int64_t step::getEndByte(MemRefType type) {
   return (last + 1) * getElementBytes(type.getElementType());
 }
 
+LoopOp step::getLoop(Operation *op, uint64_t index) {
+  auto loop = op->getParentOfType<LoopOp>();
+  for (; loop && index > 0; --index)
+    loop = loop->getParentOfType<LoopOp>();
+  return loop;
+}
+
 Value step::getRoot(Value buffer) {
   auto view = buffer.getDefiningOp<ViewOp>();
   return view ? view.getSource() : buffer;

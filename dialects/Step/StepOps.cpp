@@ -72,8 +72,21 @@ LogicalResult ViewOp::verify() {
   MemRefType source = typeOf(getSource());
   if (!isDense(source) || getSource().getDefiningOp<ViewOp>())
     return emitOpError() << "is of an argument, an alloc or a constant";
+  int64_t first = 0, last = 0; // how far it moves
+  if (int64_t by = getBy().value_or(0)) {
+    LoopOp loop = step::getLoop(*this, getLoop());
+    int64_t bytes = getElementBytes(source.getElementType());
+    if (!loop || by * bytes % kArenaAlignment != 0)
+      return emitOpError() << "moves by a multiple of " << kArenaAlignment
+                           << " bytes with a loop around it";
+    int64_t distance = by * (std::max<int64_t>(loop.getCount(), 1) - 1) * bytes;
+    first = std::min<int64_t>(distance, 0);
+    last = std::max<int64_t>(distance, 0);
+  }
+  int64_t begin =
+      Strides(getType()).offset * getElementBytes(source.getElementType());
   if (getType().getElementType() != source.getElementType() ||
-      getEndByte(getType()) > getEndByte(source))
+      begin + first < 0 || getEndByte(getType()) + last > getEndByte(source))
     return emitOpError() << getType() << " does not lie inside " << source;
   return success();
 }
@@ -143,6 +156,70 @@ LogicalResult MatmulOp::verify() {
     return emitOpError() << "has one operand for each `add` and `multiply`";
   return success();
 }
+
+//===----------------------------------------------------------------------===//
+// Scatters and sorts
+//===----------------------------------------------------------------------===//
+
+LogicalResult ScatterOp::verify() {
+  MemRefType updates = typeOf(getUpdates()), indices = typeOf(getIndices()),
+             to = typeOf(getDestination());
+  ArrayRef<int64_t> u = updates.getShape(), i = indices.getShape(),
+                    d = to.getShape();
+  if (u.size() != 4 || i.size() != 2 || d.size() != 4 || i[0] != u[0] ||
+      i[1] != u[2] || d[0] != u[0] || d[1] != u[1] || d[3] != u[3])
+    return emitOpError() << "is of updates [b, o, i, r] at indices [b, i] into "
+                            "[b, o, axis, r]";
+  Type element = to.getElementType();
+  bool computes =
+      element.isF32() || element.isF64() || isa<IntegerType>(element);
+  if (!indices.getElementType().isSignlessInteger(64) ||
+      updates.getElementType() != element ||
+      (getKind() != ScatterKind::Set && !computes))
+    return emitOpError() << "of " << updates << " at " << indices << " into "
+                         << to << " needs i64 indices and one element type, "
+                         << "which it can compute in";
+  return success();
+}
+
+LogicalResult SortOp::verify() {
+  MemRefType from = typeOf(getSource()), values = typeOf(getValues()),
+             indices = typeOf(getIndices());
+  if (from.getRank() != 2 || values.getRank() != 2 ||
+      values.getShape() != indices.getShape() ||
+      values.getDimSize(0) != from.getDimSize(0) ||
+      values.getDimSize(1) > from.getDimSize(1))
+    return emitOpError() << "is of rows, into rows of at most their length";
+  if (values.getElementType() != from.getElementType() ||
+      !indices.getElementType().isSignlessInteger(32))
+    return emitOpError() << "gives values of the source's element type and i32 "
+                            "indices";
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Loops and branches
+//===----------------------------------------------------------------------===//
+
+LogicalResult LoopOp::verify() {
+  if (int64_t(getCount()) < 0 || getCount() > INT32_MAX)
+    return emitOpError() << "repeats its body " << int64_t(getCount())
+                         << " times";
+  return success();
+}
+
+/// Shared by whiles and ifs.
+static LogicalResult verifyPredicate(Operation *op, Value predicate) {
+  MemRefType type = typeOf(predicate);
+  if (type.getNumElements() != 1 || !type.getElementType().isInteger(1))
+    return op->emitOpError() << "decides by one i1, not by " << type;
+  return success();
+}
+
+LogicalResult tp::step::WhileOp::verify() {
+  return verifyPredicate(*this, getPredicate());
+}
+LogicalResult IfOp::verify() { return verifyPredicate(*this, getPredicate()); }
 
 //===----------------------------------------------------------------------===//
 // Collectives
@@ -222,7 +299,8 @@ LogicalResult RowsOp::verify() {
   if (getBody().getArgumentTypes() != getOperandTypes())
     return emitOpError() << "body has one argument per operand, of its type";
   for (Operation &op : getBody().front()) {
-    bool isOurs = isa<LoadOp, StoreOp, ReduceOp, IndexOp, CoordinateOp>(op);
+    bool isOurs =
+        isa<LoadOp, StoreOp, ReduceOp, IndexOp, CoordinateOp, CounterOp>(op);
     bool isScalar =
         isa<arith::ArithDialect, math::MathDialect>(op.getDialect()) &&
         op.getNumResults() == 1 && op.getResult(0).getType().isIntOrFloat() &&
@@ -302,4 +380,11 @@ LogicalResult IndexOp::verify() {
 
 LogicalResult CoordinateOp::verify() {
   return success(succeeded(getAxisSize(*this, getAxis())));
+}
+
+LogicalResult CounterOp::verify() {
+  if (!step::getLoop(*this, getLoop()))
+    return emitOpError() << "there are not " << getLoop() + 1
+                         << " loops around it";
+  return success();
 }

@@ -28,7 +28,10 @@ static_assert(uint32_t(step::CollectiveKind::CollectivePermute) ==
 static_assert(uint32_t(step::Reduction::Min) == uint32_t(tprt::Reduction::Min));
 static_assert(uint32_t(step::PostOp::Silu) == uint32_t(tprt::PostOpKind::Silu));
 static_assert(step::kMaxCopyRank == tprt::kMaxDims);
+static_assert(uint32_t(step::ScatterKind::Mul) ==
+              uint32_t(tprt::ScatterKind::Mul));
 static_assert(step::kNumBatchDims == tprt::kMaxBatch);
+static_assert(step::kMaxNesting == tprt::kMaxNesting);
 
 std::optional<tprt::DType> tp::getDType(Type type) {
   using tprt::DType;
@@ -96,6 +99,12 @@ private:
   void addMatmul(step::MatmulOp op);
   void addCopy(step::CopyOp op);
   void addFill(step::FillOp op);
+  void addScatter(step::ScatterOp op);
+  void addSort(step::SortOp op);
+  LogicalResult addLoop(step::LoopOp op);
+  LogicalResult addChoice(Operation *op, Value predicate,
+                          tprt::ControlKind kind);
+  LogicalResult addControl(Operation *op, tprt::ControlRow row);
   void pushStep(Operation *op, tprt::StepKind kind, uint32_t row);
   tprt::BufferRow getBuffer(Value buffer);
   tprt::MatmulOperand getOperand(Value buffer);
@@ -112,8 +121,10 @@ private:
   llvm::DenseMap<Attribute, uint32_t> communicators, coordinates;
   llvm::DenseMap<Attribute, uint64_t> constants;
 
-  llvm::DenseMap<Value, tprt::BufferRow> roots; ///< Of the current entry.
-  llvm::DenseMap<Value, uint32_t> collectives;  ///< By token.
+  llvm::DenseMap<Value, tprt::BufferRow> roots;   ///< Of the current entry.
+  llvm::DenseMap<Value, uint32_t> collectives;    ///< By token.
+  llvm::DenseMap<Operation *, uint32_t> counters; ///< By loop.
+  uint32_t numCounters = 0;
   std::vector<tprt::StepRow> steps;
   uint32_t numOutputs = 0;
 };
@@ -311,6 +322,11 @@ tprt::BufferRow ArtifactBuilder::getBuffer(Value buffer) {
       step::Strides(type).offset * step::getElementBytes(type.getElementType());
   row.offset += begin;
   row.size = step::getEndByte(type) - begin;
+  auto view = buffer.getDefiningOp<step::ViewOp>();
+  if (int64_t by = view ? view.getBy().value_or(0) : 0) {
+    row.step = by * step::getElementBytes(type.getElementType());
+    row.counter = counters.lookup(step::getLoop(view, view.getLoop()));
+  }
   return row;
 }
 
@@ -348,8 +364,14 @@ void ArtifactBuilder::addRows(step::RowsOp rows) {
   for (Value operand : rows->getOperands())
     buffers.push_back(getBuffer(operand));
   std::vector<tprt::ScalarRow> scalars;
-  for (spmd::AxisRefAttr axis : getCoordinates(rows))
-    scalars.push_back({tprt::ScalarKind::Coordinate, addCoordinate(axis), 0});
+  for (Attribute scalar : getScalars(rows)) {
+    if (auto axis = dyn_cast<spmd::AxisRefAttr>(scalar)) {
+      scalars.push_back({tprt::ScalarKind::Coordinate, addCoordinate(axis), 0});
+      continue;
+    }
+    step::LoopOp loop = step::getLoop(rows, cast<IntegerAttr>(scalar).getInt());
+    scalars.push_back({tprt::ScalarKind::Counter, counters.lookup(loop), 0});
+  }
   tprt::KernelCallRow call = {};
   call.kernel = addKernel(rows);
   call.firstWritten = rows.getReads().size();
@@ -437,6 +459,85 @@ void ArtifactBuilder::addFill(step::FillOp op) {
   pushStep(op, tprt::StepKind::Fill, writer.add(row));
 }
 
+template <size_t rank>
+static void setStrides(int64_t (&strides)[rank], Value buffer) {
+  llvm::copy(step::Strides(cast<MemRefType>(buffer.getType())).strides,
+             strides);
+}
+
+void ArtifactBuilder::addScatter(step::ScatterOp op) {
+  tprt::ScatterRow row = {};
+  row.kind = tprt::ScatterKind(op.getKind());
+  row.dtype = dtypeOf(op.getDestination());
+  ArrayRef<int64_t> sizes =
+      cast<MemRefType>(op.getUpdates().getType()).getShape();
+  row.batch = sizes[0];
+  row.outer = sizes[1];
+  row.count = sizes[2];
+  row.inner = sizes[3];
+  row.axis = cast<MemRefType>(op.getDestination().getType()).getDimSize(2);
+  row.updates = getBuffer(op.getUpdates());
+  setStrides(row.updateStrides, op.getUpdates());
+  row.indices = getBuffer(op.getIndices());
+  setStrides(row.indexStrides, op.getIndices());
+  row.destination = getBuffer(op.getDestination());
+  setStrides(row.strides, op.getDestination());
+  pushStep(op, tprt::StepKind::Scatter, writer.add(row));
+}
+
+void ArtifactBuilder::addSort(step::SortOp op) {
+  tprt::SortRow row = {};
+  row.dtype = dtypeOf(op.getSource());
+  row.descending = op.getDescending();
+  auto from = cast<MemRefType>(op.getSource().getType());
+  row.rows = from.getDimSize(0);
+  row.columns = from.getDimSize(1);
+  row.kept = cast<MemRefType>(op.getValues().getType()).getDimSize(1);
+  row.source = getBuffer(op.getSource());
+  setStrides(row.sourceStrides, op.getSource());
+  row.values = getBuffer(op.getValues());
+  setStrides(row.valueStrides, op.getValues());
+  row.indices = getBuffer(op.getIndices());
+  setStrides(row.indexStrides, op.getIndices());
+  pushStep(op, tprt::StepKind::Sort, writer.add(row));
+}
+
+/// The step, then those of its regions, which it counts.
+LogicalResult ArtifactBuilder::addControl(Operation *op, tprt::ControlRow row) {
+  size_t place = steps.size();
+  pushStep(op, tprt::StepKind::Control, 0);
+  uint32_t *counts[] = {&row.first, &row.second};
+  for (auto [region, count] : llvm::zip_first(op->getRegions(), counts)) {
+    size_t begin = steps.size();
+    for (Operation &nested : region.front())
+      if (failed(addStep(&nested)))
+        return failure();
+    *count = steps.size() - begin;
+  }
+  steps[place].row = writer.add(row);
+  return success();
+}
+
+LogicalResult ArtifactBuilder::addLoop(step::LoopOp op) {
+  tprt::ControlRow row = {};
+  row.kind = tprt::ControlKind::Loop;
+  row.counter = counters[op] = numCounters++;
+  row.trips = op.getCount();
+  return addControl(op, row);
+}
+
+LogicalResult ArtifactBuilder::addChoice(Operation *op, Value predicate,
+                                         tprt::ControlKind kind) {
+  tprt::ControlRow row = {};
+  row.kind = kind;
+  if (kind == tprt::ControlKind::While) {
+    row.counter = numCounters++;
+    row.trips = INT32_MAX;
+  }
+  row.predicate = getBuffer(predicate);
+  return addControl(op, row);
+}
+
 /// A tensor's bytes as they lie in memory.
 static std::string getBytes(ElementsAttr value) {
   std::string bytes;
@@ -501,6 +602,21 @@ LogicalResult ArtifactBuilder::addStep(Operation *op) {
         addFill(fill);
         return success();
       })
+      .Case([&](step::ScatterOp scatter) {
+        addScatter(scatter);
+        return success();
+      })
+      .Case([&](step::SortOp sort) {
+        addSort(sort);
+        return success();
+      })
+      .Case([&](step::LoopOp loop) { return addLoop(loop); })
+      .Case([&](step::WhileOp loop) {
+        return addChoice(loop, loop.getPredicate(), tprt::ControlKind::While);
+      })
+      .Case([&](step::IfOp branch) {
+        return addChoice(branch, branch.getPredicate(), tprt::ControlKind::If);
+      })
       .Case([&](step::CollectiveDoneOp done) {
         pushStep(done.getToken().getDefiningOp(),
                  tprt::StepKind::CollectiveDone,
@@ -516,6 +632,8 @@ LogicalResult ArtifactBuilder::addStep(Operation *op) {
 LogicalResult ArtifactBuilder::addEntry(step::ProgramOp program) {
   roots.clear();
   steps.clear();
+  counters.clear();
+  numCounters = 0;
   std::vector<int64_t> entryInputs;
   std::vector<tprt::OutputRow> outputs;
   Block &body = program.getBody().front();
@@ -558,6 +676,7 @@ LogicalResult ArtifactBuilder::addEntry(step::ProgramOp program) {
   entry.outputs = writer.addAll<tprt::OutputRow>(absl::MakeConstSpan(outputs));
   entry.steps = writer.addAll<tprt::StepRow>(absl::MakeConstSpan(steps));
   entry.arenaSize = program.getArena().value_or(0);
+  entry.counters = numCounters;
   entry.positions = program.getPositions().value_or(0);
   writer.add(entry);
   numOutputs += outputs.size();

@@ -7,6 +7,7 @@
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/bit.h"
 
 using namespace mlir;
@@ -19,12 +20,15 @@ static constexpr int64_t kUnrolled = 4;
 /// Chunks of a row that stays in registers.
 static constexpr int64_t kMaxResident = 8;
 
-SmallVector<spmd::AxisRefAttr> tp::getCoordinates(step::RowsOp rows) {
-  SmallVector<spmd::AxisRefAttr> axes;
-  for (auto op : rows.getBody().getOps<step::CoordinateOp>())
-    if (!llvm::is_contained(axes, op.getAxis()))
-      axes.push_back(op.getAxis());
-  return axes;
+SmallVector<Attribute> tp::getScalars(step::RowsOp rows) {
+  llvm::SetVector<Attribute> scalars;
+  for (Operation &op : rows.getBody().front()) {
+    if (auto coordinate = dyn_cast<step::CoordinateOp>(op))
+      scalars.insert(coordinate.getAxis());
+    else if (auto counter = dyn_cast<step::CounterOp>(op))
+      scalars.insert(counter.getLoopAttr());
+  }
+  return scalars.takeVector();
 }
 
 namespace {
@@ -124,8 +128,8 @@ func::FuncOp tp::emitCpuKernel(OpBuilder &builder, step::RowsOp rows,
   RowContext context;
   for (unsigned i = 0; i < rows->getNumOperands(); ++i)
     context.pointers.push_back(loadFrom(entry->getArgument(0), pointer, i));
-  for (auto [i, axis] : llvm::enumerate(getCoordinates(rows)))
-    context.coordinates[axis] = loadFrom(entry->getArgument(1), i64, i);
+  for (auto [i, scalar] : llvm::enumerate(getScalars(rows)))
+    context.scalars[scalar] = loadFrom(entry->getArgument(1), i64, i);
   RowWalk walk = getWalk(builder, loc, rows.getNumColumns());
   auto integer = [&](IntegerAttr value) {
     return arith::ConstantOp::create(builder, loc, value);

@@ -240,10 +240,10 @@ static gpu::GPUFuncOp createFunction(OpBuilder &builder, step::RowsOp rows,
                                      StringRef name, const Mapping &map,
                                      RowContext &context) {
   MLIRContext *ctx = builder.getContext();
-  auto axes = getCoordinates(rows);
+  SmallVector<Attribute> scalars = getScalars(rows);
   SmallVector<Type> types(rows->getNumOperands(),
                           LLVM::LLVMPointerType::get(ctx, kGlobal));
-  types.append(axes.size(), builder.getI64Type());
+  types.append(scalars.size(), builder.getI64Type());
   auto function = gpu::GPUFuncOp::create(builder, rows.getLoc(), name,
                                          builder.getFunctionType(types, {}));
   function->setAttr(gpu::GPUDialect::getKernelFuncAttrName(),
@@ -260,9 +260,8 @@ static gpu::GPUFuncOp createFunction(OpBuilder &builder, step::RowsOp rows,
                           builder.getUnitAttr());
     context.pointers.push_back(function.getArgument(i));
   }
-  for (auto [i, axis] : llvm::enumerate(axes))
-    context.coordinates[axis] =
-        function.getArgument(rows->getNumOperands() + i);
+  for (auto [i, scalar] : llvm::enumerate(scalars))
+    context.scalars[scalar] = function.getArgument(rows->getNumOperands() + i);
   return function;
 }
 

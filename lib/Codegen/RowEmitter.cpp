@@ -147,7 +147,9 @@ void RowEmitter::emitUniform(Operation *op) {
   } else if (auto index = dyn_cast<step::IndexOp>(op)) {
     uniform = rowIndices[index.getDim()];
   } else if (auto coordinate = dyn_cast<step::CoordinateOp>(op)) {
-    uniform = context.coordinates.lookup(coordinate.getAxis());
+    uniform = context.scalars.lookup(coordinate.getAxis());
+  } else if (auto counter = dyn_cast<step::CounterOp>(op)) {
+    uniform = context.scalars.lookup(counter.getLoopAttr());
   } else {
     IRMapping mapping;
     for (Value operand : op->getOperands())

@@ -58,9 +58,9 @@ public:
 
 /// What the surrounding function has for the body of the program.
 struct RowContext {
-  llvm::SmallVector<mlir::Value> pointers; ///< One per operand.
-  llvm::DenseMap<mlir::Attribute, mlir::Value> coordinates; ///< By axis.
-  mlir::Value row;                                          ///< i64
+  llvm::SmallVector<mlir::Value> pointers;              ///< One per operand.
+  llvm::DenseMap<mlir::Attribute, mlir::Value> scalars; ///< See getScalars.
+  mlir::Value row;                                      ///< i64
 };
 
 /// Emits one row of `rows` where `builder` stands.

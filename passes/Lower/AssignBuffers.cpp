@@ -37,39 +37,73 @@ struct AssignBuffers : tp::impl::AssignBuffersPassBase<AssignBuffers> {
 
 } // namespace
 
-static std::vector<Interval> getIntervals(step::ProgramOp program) {
+namespace {
+
+/// Numbers the steps and notes who touches what when.
+class Liveness {
+public:
   std::vector<Interval> intervals;
+
+  void visit(Block &block) {
+    for (Operation &op : block) {
+      ++time;
+      if (auto alloc = dyn_cast<step::AllocOp>(op)) {
+        indices[alloc] = intervals.size();
+        intervals.push_back({alloc, step::getEndByte(alloc.getType())});
+        continue;
+      }
+      if (isa<step::ViewOp>(op))
+        continue;
+      touch(op.getOperands());
+      // A collective holds its buffers until it is done.
+      if (auto done = dyn_cast<step::CollectiveDoneOp>(op))
+        touch(done.getToken().getDefiningOp()->getOperands());
+      if (isa<step::LoopOp, step::WhileOp, step::IfOp>(op))
+        visitRegions(&op);
+    }
+  }
+
+private:
+  /// What is from outside a loop is needed again in the next turn, so it is in
+  /// use until the last one ends.
+  void visitRegions(Operation *op) {
+    size_t outside = intervals.size();
+    unsigned begin = time;
+    for (Region &region : op->getRegions())
+      visit(region.front());
+    ++time; // a predicate is read again
+    touch(op->getOperands());
+    if (isa<step::IfOp>(op))
+      return;
+    for (Interval &interval :
+         llvm::MutableArrayRef(intervals).take_front(outside))
+      if (interval.first <= interval.last && interval.last >= begin) {
+        interval.first = std::min(interval.first, begin);
+        interval.last = time;
+      }
+  }
+
+  void touch(ValueRange operands) {
+    for (Value operand : operands) {
+      auto it = indices.find(step::getRoot(operand));
+      if (it == indices.end())
+        continue;
+      Interval &interval = intervals[it->second];
+      interval.first = std::min(interval.first, time);
+      interval.last = std::max(interval.last, time);
+    }
+  }
+
   llvm::DenseMap<Value, size_t> indices;
   unsigned time = 0;
-  for (Operation &op : program.getBody().front()) {
-    ++time;
-    if (auto alloc = dyn_cast<step::AllocOp>(op)) {
-      indices[alloc] = intervals.size();
-      intervals.push_back({alloc, step::getEndByte(alloc.getType())});
-      continue;
-    }
-    if (isa<step::ViewOp>(op))
-      continue;
-    auto touch = [&](Operation *user) {
-      for (Value operand : user->getOperands()) {
-        auto it = indices.find(step::getRoot(operand));
-        if (it == indices.end())
-          continue;
-        Interval &interval = intervals[it->second];
-        interval.first = std::min(interval.first, time);
-        interval.last = std::max(interval.last, time);
-      }
-    };
-    touch(&op);
-    // A collective holds its buffers until it is done.
-    if (auto done = dyn_cast<step::CollectiveDoneOp>(op))
-      touch(done.getToken().getDefiningOp());
-  }
-  return intervals;
-}
+};
+
+} // namespace
 
 void AssignBuffers::runOnOperation() {
-  std::vector<Interval> intervals = getIntervals(getOperation());
+  Liveness liveness;
+  liveness.visit(getOperation().getBody().front());
+  std::vector<Interval> &intervals = liveness.intervals;
   std::vector<Interval *> bySize, placed;
   for (Interval &interval : intervals)
     bySize.push_back(&interval);

@@ -67,9 +67,17 @@ static void setDomain(step::RowsOp rows, ArrayRef<int64_t> domain,
     MemRefType changed = step::getBufferType(shape, type.getElementType(),
                                              strides, layout.offset);
     OpOperand &operand = rows->getOpOperand(argument.getArgNumber());
+    auto view = operand.get().getDefiningOp<step::ViewOp>();
     Value root = step::getRoot(operand.get());
-    if (root.getType() != changed)
-      root = step::ViewOp::create(builder, rows.getLoc(), changed, root);
+    bool moves = view && view.getBy();
+    if (moves || root.getType() != changed) {
+      auto made = step::ViewOp::create(builder, rows.getLoc(), changed, root);
+      if (moves) {
+        made.setBy(view.getBy());
+        made.setLoop(view.getLoop());
+      }
+      root = made;
+    }
     operand.set(root);
     argument.setType(changed);
   }

@@ -288,6 +288,7 @@ void ProgramLowering::lowerContraction(const Unit &unit) {
     isConstant =
         cast<step::InputAttr>(program.getInputs()[weight.getArgNumber()])
             .getRole() == step::Role::Parameter;
+  isConstant &= contraction.operands[B].by == 0; // else another one each turn
   step::MatmulOp::create(builder, loc, bufferA, bufferB, bufferC, postBuffers,
                          builder.getArrayAttr(posts), isConstant);
   views[result] = value;

@@ -48,12 +48,25 @@ View ProgramLowering::allocateFor(Value value) {
 
 Value ProgramLowering::getBuffer(const View &view) {
   MemRefType type = view.getType();
-  if (type == view.root.getType())
+  if (view.by == 0 && type == view.root.getType())
     return view.root;
-  Value &buffer = buffers[{view.root, type}];
-  if (!buffer)
-    buffer = step::ViewOp::create(builder, loc, type, view.root);
-  return buffer;
+  Value &buffer = buffers[{view.root, type, view.loop, view.by}];
+  if (buffer)
+    return buffer;
+  auto made = step::ViewOp::create(builder, loc, type, view.root);
+  if (view.by != 0) {
+    made.setBy(view.by);
+    made.setLoop(getLoopNumber(view.loop));
+  }
+  return buffer = made;
+}
+
+uint64_t ProgramLowering::getLoopNumber(Operation *loop) {
+  uint64_t number = 0;
+  for (Operation *op = builder.getInsertionBlock()->getParentOp(); op != loop;
+       op = op->getParentOp())
+    number += isa<step::LoopOp>(op);
+  return number;
 }
 
 void ProgramLowering::copy(const View &from, const View &to, Operation *op) {
@@ -93,6 +106,20 @@ void ProgramLowering::fill(const View &to, TypedAttr value, Operation *op) {
         << "filling " << to.shape.size() << " dimensions";
   else
     step::FillOp::create(builder, loc, getBuffer(to), value);
+}
+
+View ProgramLowering::getOwn(Value input, Value result, Operation *op) {
+  if (mayOverwrite(input, op)) {
+    View view = getView(input);
+    if (view.isRoot())
+      return view;
+  }
+  View fresh = allocateFor(result);
+  if (isInline(input))
+    materialize(input, fresh);
+  else
+    copy(getView(input), fresh, op);
+  return fresh;
 }
 
 View ProgramLowering::getDense(const View &view, Operation *op) {
@@ -135,6 +162,8 @@ View ProgramLowering::getView(Value value) {
       view = input.broadcast(shape, broadcast.getDims());
     else if (auto slice = dyn_cast<SliceOp>(op))
       view = input.slice(slice.getStarts(), shape, slice.getStrides());
+    else if (auto slice = dyn_cast<DynamicSliceOp>(op))
+      view = lowerSlice(slice);
     else
       view = getReshaped(input, shape, op);
   }
@@ -143,11 +172,17 @@ View ProgramLowering::getView(Value value) {
 }
 
 bool ProgramLowering::mayOverwrite(Value value, Operation *op) {
-  if (!value.hasOneUse() || *value.getUsers().begin() != op)
+  // In an inner loop, the next turn would read it again.
+  if (!value.hasOneUse() || *value.getUsers().begin() != op ||
+      value.getParentBlock() != op->getBlock())
     return false;
-  if (auto argument = dyn_cast<BlockArgument>(value))
-    return function.getArgAttr(argument.getArgNumber(), kDonatedAttr) !=
-           nullptr;
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    Region *region = argument.getOwner()->getParent();
+    if (auto loop = dyn_cast<WhileOp>(region->getParentOp()))
+      return region == &loop.getBody(); // `cond` only looks
+    return isa<ForOp>(region->getParentOp()) ||
+           function.getArgAttr(argument.getArgNumber(), kDonatedAttr);
+  }
   // The memory of a value that is no view is its own.
   Operation *producer = value.getDefiningOp();
   if (isa<DynamicUpdateSliceOp>(producer))
@@ -195,8 +230,31 @@ void ProgramLowering::lowerUnit(const UnitGraph &graph, unsigned index) {
     return lowerConcat(concat);
   if (auto pad = dyn_cast<PadOp>(op))
     return lowerPad(pad);
+  if (auto scatter = dyn_cast<ScatterOp>(op))
+    return lowerScatter(scatter);
+  if (auto sort = dyn_cast<SortOp>(op))
+    return lowerSort(sort.getInput(), sort.getDim(), sort.getDescending(),
+                     sort.getValues(), sort.getIndices());
+  if (auto topK = dyn_cast<TopKOp>(op))
+    return lowerSort(topK.getInput(), typeOf(topK.getInput()).getRank() - 1,
+                     /*descending=*/true, topK.getValues(), topK.getIndices());
+  if (auto loop = dyn_cast<ForOp>(op))
+    return lowerFor(loop);
+  if (auto loop = dyn_cast<WhileOp>(op))
+    return lowerWhile(loop);
+  if (auto branch = dyn_cast<CaseOp>(op))
+    return lowerCase(branch);
   fail(op, ErrorCode::UnsupportedOp)
       << op->getName() << " has no lowering to steps";
+}
+
+void ProgramLowering::lowerBlock(Block &block) {
+  UnitGraph graph(block);
+  for (unsigned unit : graph.getOrder()) {
+    lowerUnit(graph, unit);
+    if (failed)
+      return;
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -269,13 +327,9 @@ LogicalResult ProgramLowering::run() {
        llvm::zip(block.getTerminator()->getOperands(), aliases))
     if (alias < 0)
       outputStorage.try_emplace(value, body.getArgument(next++));
-  UnitGraph graph(block);
-  for (unsigned unit : graph.getOrder()) {
-    lowerUnit(graph, unit);
-    if (failed)
-      return failure();
-  }
-  lowerResults();
+  lowerBlock(block);
+  if (!failed)
+    lowerResults();
   return failure(failed);
 }
 

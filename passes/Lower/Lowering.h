@@ -32,6 +32,7 @@ private:
 
   // LowerToStep.cpp: the signature, units in order, results.
   mlir::LogicalResult createProgram();
+  void lowerBlock(mlir::Block &block);
   void lowerUnit(const UnitGraph &graph, unsigned index);
   void lowerResults();
   mlir::InFlightDiagnostic fail(mlir::Operation *op, ErrorCode code);
@@ -42,7 +43,12 @@ private:
   View allocateFor(mlir::Value value);
   /// The same, or its place in the concatenation that alone uses it.
   View allocatePart(mlir::Value value);
+  /// The memory of `input`, if `op` may overwrite it, else a copy for the
+  /// result.
+  View getOwn(mlir::Value input, mlir::Value result, mlir::Operation *op);
   mlir::Value getBuffer(const View &view);
+  /// What a step at the insertion point calls the loop.
+  uint64_t getLoopNumber(mlir::Operation *loop);
   View getView(mlir::Value value);
   View getReshaped(const View &view, llvm::ArrayRef<int64_t> shape,
                    mlir::Operation *op);
@@ -56,7 +62,32 @@ private:
   // RowPrograms.cpp
   void lowerRows(const UnitGraph &graph, unsigned index);
   View materialize(mlir::Value inlineValue);
+  void materialize(mlir::Value inlineValue, const View &to);
+  View lowerSlice(DynamicSliceOp op);
   void lowerUpdate(DynamicUpdateSliceOp op);
+  /// Whether a scalar lies in low .. high, as an i1 in memory.
+  View compareScalar(mlir::Value scalar, int64_t low, int64_t high);
+
+  // Indexed.cpp
+  void lowerScatter(ScatterOp op);
+  void lowerSort(mlir::Value input, int64_t dim, bool descending,
+                 mlir::Value values, mlir::Value indices);
+
+  // Regions.cpp
+  void lowerFor(ForOp op);
+  void lowerWhile(WhileOp op);
+  void lowerCase(CaseOp op);
+  bool isTooDeep(mlir::Operation *op);
+  /// Memory for what a loop carries, with the initial values; none for what is
+  /// the same in all turns.
+  llvm::SmallVector<View> makeCarried(mlir::Operation *op,
+                                      mlir::ValueRange inits, YieldOp yield);
+  /// Lowers a block in `region`, with its arguments lying in `arguments`; what
+  /// it yields goes into `results`.
+  void lowerRegion(mlir::Region &region, mlir::Block &block,
+                   mlir::ValueRange arguments, llvm::ArrayRef<View> views,
+                   llvm::ArrayRef<View> results);
+  void storeYielded(YieldOp yield, llvm::ArrayRef<View> results);
 
   // Movement.cpp
   View getConcatenation(ConcatOp op);
@@ -86,8 +117,13 @@ private:
   LocalInfos infos;
   bool failed = false;
 
+  /// Of the current region and those around it.
   llvm::DenseMap<mlir::Value, View> views;
-  llvm::DenseMap<std::pair<mlir::Value, mlir::Type>, mlir::Value> buffers;
+  llvm::DenseMap<
+      std::tuple<mlir::Value, mlir::Type, mlir::Operation *, int64_t>,
+      mlir::Value>
+      buffers;
+  llvm::DenseMap<mlir::Operation *, step::LoopOp> loops; ///< By ForOp.
   /// For values that the function returns: the outputs' own storage.
   llvm::DenseMap<mlir::Value, mlir::Value> outputStorage;
   llvm::SmallVector<int64_t> aliases; ///< Per result, the input or -1.

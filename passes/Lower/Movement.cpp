@@ -33,7 +33,8 @@ View ProgramLowering::getPart(ConcatOp op, unsigned index) {
 
 View ProgramLowering::allocatePart(Value value) {
   if (value.hasOneUse() && !outputStorage.count(value))
-    if (auto concat = dyn_cast<ConcatOp>(*value.getUsers().begin()))
+    if (auto concat = dyn_cast<ConcatOp>(*value.getUsers().begin());
+        concat && concat->getBlock() == value.getParentBlock())
       return getPart(concat, value.getUses().begin()->getOperandNumber());
   return allocateFor(value);
 }

@@ -52,6 +52,8 @@ SmallVector<Operation *> tp::getEpilogue(EinsumOp op) {
   Value value = op.getResult();
   while (value.hasOneUse()) {
     Operation *user = *value.getUsers().begin();
+    if (user->getBlock() != op->getBlock())
+      break; // in a loop, for every turn
     if (isa<AddOp, MulOp>(user)) {
       Value other = user->getOperand(user->getOperand(0) == value ? 1 : 0);
       // Scaling by a number is cheaper in a row program than from memory.
@@ -366,6 +368,49 @@ private:
 };
 } // namespace
 
+/// What a loop carries unchanged is taken from outside.
+static void freeInvariants(Operation *op) {
+  auto loop = dyn_cast<LoopLikeOpInterface>(op);
+  if (!loop || !isa<TPDialect>(op->getDialect()))
+    return;
+  for (auto [i, init] : llvm::enumerate(llvm::to_vector(loop.getInits()))) {
+    BlockArgument argument = loop.getRegionIterArgs()[i];
+    if (loop.getYieldedValues()[i] != argument)
+      continue;
+    argument.replaceAllUsesWith(init);
+    op->getResult(i).replaceAllUsesWith(init);
+    if (auto condition = dyn_cast<WhileOp>(op))
+      condition.getCond().getArgument(i).replaceAllUsesWith(init);
+  }
+}
+
+/// Indices become i64, and what is narrower than f32 is combined in f32 and
+/// rounded once.
+static void simplifyScatter(ScatterOp op) {
+  OpBuilder builder(op);
+  auto convert = [&](Value value, Type element) -> Value {
+    if (typeOf(value).getElementType() == element)
+      return value;
+    return ConvertOp::create(builder, op.getLoc(), withElement(value, element),
+                             value);
+  };
+  op.getIndicesMutable().assign(convert(op.getIndices(), builder.getI64Type()));
+  Type element = op.getType().getElementType();
+  bool isNarrow =
+      isa<FloatType>(element) && element.getIntOrFloatBitWidth() < 32;
+  if (!isNarrow || op.getKind() == ScatterKind::Set)
+    return;
+  Type wide = builder.getF32Type();
+  op.getInputMutable().assign(convert(op.getInput(), wide));
+  op.getUpdatesMutable().assign(convert(op.getUpdates(), wide));
+  Value result = op.getResult();
+  auto type = cast<RankedTensorType>(result.getType());
+  result.setType(withElement(result, wide));
+  builder.setInsertionPointAfter(op);
+  auto narrow = ConvertOp::create(builder, op.getLoc(), type, result);
+  result.replaceAllUsesExcept(narrow, narrow);
+}
+
 FailureOr<LocalInfos> tp::prepare(func::FuncOp function, const Mesh *mesh) {
   LocalInfos infos;
   if (function
@@ -376,7 +421,7 @@ FailureOr<LocalInfos> tp::prepare(func::FuncOp function, const Mesh *mesh) {
           })
           .wasInterrupted())
     return failure();
-  Block &block = function.getBody().front();
+  SmallVector<ManualOp> regions;
   function.walk([](Block *inner) {
     for (Value argument : inner->getArguments())
       stripEncoding(argument);
@@ -384,44 +429,67 @@ FailureOr<LocalInfos> tp::prepare(func::FuncOp function, const Mesh *mesh) {
       for (Value result : op.getResults())
         stripEncoding(result);
   });
-  for (auto manual : llvm::make_early_inc_range(block.getOps<ManualOp>()))
+  function.walk([&](ManualOp manual) { regions.push_back(manual); });
+  for (ManualOp manual : regions)
     inlineManual(manual);
+
+  function.walk([](Operation *op) { freeInvariants(op); });
 
   IRRewriter rewriter(function.getContext());
   DominanceInfo dominance;
   auto shareEqual = [&] {
     eliminateCommonSubExpressions(rewriter, dominance, function);
   };
-  auto getEpilogues = [&] {
-    llvm::SmallPtrSet<Operation *, 16> all;
-    for (auto einsum : block.getOps<EinsumOp>())
-      for (Operation *op : getEpilogue(einsum))
-        all.insert(op);
-    return all;
+  // Inner blocks first.
+  SmallVector<Block *> blocks;
+  function.walk([&](Block *block) { blocks.push_back(block); });
+  auto decomposeBlocks = [&] {
+    for (Block *block : blocks) {
+      llvm::SmallPtrSet<Operation *, 16> keep;
+      for (auto einsum : block->getOps<EinsumOp>())
+        for (Operation *op : getEpilogue(einsum))
+          keep.insert(op);
+      for (auto topK : block->getOps<TopKOp>())
+        keep.insert(topK); // a sort that stops early
+      decomposeAll(*block, keep);
+    }
   };
-  for (auto attention : llvm::make_early_inc_range(block.getOps<AttentionOp>()))
-    splitCausalAttention(attention);
+  auto forEach = [&](auto change) {
+    for (Block *block : blocks)
+      change(*block);
+  };
+  forEach([](Block &block) {
+    for (auto op : llvm::make_early_inc_range(block.getOps<AttentionOp>()))
+      splitCausalAttention(op);
+  });
   // Twice: what decompositions have in common may end an epilogue early.
   for (int round = 0; round < 2; ++round) {
     shareEqual();
-    decomposeAll(block, getEpilogues());
+    decomposeBlocks();
   }
-  for (auto reduce : llvm::make_early_inc_range(block.getOps<ReduceOp>()))
-    simplifyReduce(reduce);
-  for (auto einsum : llvm::make_early_inc_range(block.getOps<EinsumOp>()))
-    EinsumSimplifier(einsum).run();
+  forEach([](Block &block) {
+    for (auto reduce : llvm::make_early_inc_range(block.getOps<ReduceOp>()))
+      simplifyReduce(reduce);
+    for (auto einsum : llvm::make_early_inc_range(block.getOps<EinsumOp>()))
+      EinsumSimplifier(einsum).run();
+    for (auto scatter : llvm::make_early_inc_range(block.getOps<ScatterOp>()))
+      simplifyScatter(scatter);
+  });
   shareEqual();
-  decomposeAll(block, getEpilogues());
-  for (auto concat : llvm::to_vector(block.getOps<ConcatOp>()))
-    narrowParts(concat);
-  for (Operation &op : block)
-    if (isViewOp(&op))
-      widenBehindView(&op);
-  SmallVector<Operation *> ops;
-  for (Operation &op : block.without_terminator())
-    ops.push_back(&op);
-  for (Operation *op : llvm::reverse(ops))
-    if (op->use_empty() && isPure(op))
-      op->erase();
+  decomposeBlocks();
+  forEach([](Block &block) {
+    for (auto concat : llvm::to_vector(block.getOps<ConcatOp>()))
+      narrowParts(concat);
+    findMotions(block);
+    for (Operation &op : block)
+      if (isViewOp(&op))
+        widenBehindView(&op);
+    SmallVector<Operation *> ops;
+    for (Operation &op : block.without_terminator())
+      ops.push_back(&op);
+    for (Operation *op : llvm::reverse(ops))
+      if (isOpTriviallyDead(op))
+        op->erase();
+  });
   return infos;
 }

@@ -42,6 +42,19 @@ bool isMatmul(EinsumOp op);
 /// Attention over a whole sequence as attention over blocks of it.
 void splitCausalAttention(AttentionOp op);
 
+/// Where a dynamic slice begins that moves evenly from turn to turn of a loop.
+struct Motion {
+  ForOp loop;
+  llvm::SmallVector<int64_t> starts; ///< In the first turn.
+  llvm::SmallVector<int64_t> moves;  ///< From each turn to the next.
+};
+
+/// Makes slices of the dynamic ones of a block that begin at known places, and
+/// finds those that move evenly, so that `getMotion` knows them.
+void findMotions(mlir::Block &block);
+/// None if a slice begins where only the run can say.
+std::optional<Motion> getMotion(DynamicSliceOp op);
+
 } // namespace tp
 
 #endif // TPOPT_PASSES_LOWER_PREPARE_H

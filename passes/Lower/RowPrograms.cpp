@@ -86,7 +86,7 @@ public:
     Type i64 = builder.getI64Type();
     if (value.getType() == i64)
       return value;
-    if (element.isUnsignedInteger())
+    if (element.isUnsignedInteger() || element.isInteger(1))
       return arith::ExtUIOp::create(builder, loc, i64, value);
     return arith::ExtSIOp::create(builder, loc, i64, value);
   }
@@ -178,6 +178,12 @@ Value ProgramLowering::RowsBuilder::getInline(Value tensor,
                                               ArrayRef<int64_t> dims) {
   Operation *op = tensor.getDefiningOp();
   Type element = typeOf(tensor).getElementType();
+  if (auto counter = dyn_cast<BlockArgument>(tensor)) {
+    Operation *loop = lowering.loops.lookup(counter.getOwner()->getParentOp());
+    Value turn =
+        step::CounterOp::create(builder, loc, lowering.getLoopNumber(loop));
+    return arith::TruncIOp::create(builder, loc, getComputeType(element), turn);
+  }
   if (auto constant = dyn_cast<ConstantOp>(op))
     return createScalar(
         builder, loc,
@@ -414,26 +420,63 @@ void ProgramLowering::lowerRows(const UnitGraph &graph, unsigned index) {
   rows.finish();
 }
 
+void ProgramLowering::materialize(Value value, const View &to) {
+  RowsBuilder rows(*this, to.shape);
+  rows.store(rows.get(value), to, UnitGraph::Level::Point);
+  rows.finish();
+}
+
 View ProgramLowering::materialize(Value value) {
   View view =
       allocate(typeOf(value).getShape(), typeOf(value).getElementType());
-  RowsBuilder rows(*this, view.shape);
-  rows.store(rows.get(value), view, UnitGraph::Level::Point);
+  materialize(value, view);
+  return view;
+}
+
+View ProgramLowering::compareScalar(Value scalar, int64_t low, int64_t high) {
+  View view = allocate({}, builder.getI1Type());
+  RowsBuilder rows(*this, {});
+  Value value = rows.getScalarIndex(scalar);
+  Value inside = arith::AndIOp::create(
+      rows.getBuilder(), loc,
+      rows.compare(arith::CmpIPredicate::sge, value, rows.number(low)),
+      rows.compare(arith::CmpIPredicate::sle, value, rows.number(high)));
+  rows.store(inside, view, UnitGraph::Level::Point);
   rows.finish();
   return view;
 }
 
-void ProgramLowering::lowerUpdate(DynamicUpdateSliceOp op) {
-  View input = getView(op.getInput());
-  if (!mayOverwrite(op.getInput(), op) || !input.isRoot()) {
-    View fresh = allocateFor(op.getResult());
-    copy(input, fresh, op);
-    input = fresh;
+View ProgramLowering::lowerSlice(DynamicSliceOp op) {
+  std::optional<Motion> motion = getMotion(op);
+  ArrayRef<int64_t> shape = op.getType().getShape();
+  View view = getView(op.getInput());
+  int64_t by = 0;
+  for (auto [move, stride] : llvm::zip(motion->moves, view.strides))
+    by += move * stride;
+  // Kernels count on where buffers begin.
+  if (view.by == 0 &&
+      by * step::getElementBytes(view.element) % step::kArenaAlignment == 0) {
+    SmallVector<int64_t> ones(shape.size(), 1);
+    view = view.slice(motion->starts, shape, ones);
+    view.loop = by == 0 ? nullptr : loops.lookup(motion->loop);
+    view.by = by;
+    return view;
   }
+  View part = allocate(shape, view.element);
+  RowsBuilder rows(*this, shape);
+  rows.emit(op);
+  rows.store(rows.get(op.getResult()), part, UnitGraph::Level::Point);
+  rows.finish();
+  return part;
+}
+
+void ProgramLowering::lowerUpdate(DynamicUpdateSliceOp op) {
+  View input = getOwn(op.getInput(), op.getResult(), op);
   View update = getView(op.getUpdate());
   // A cache is donated, and written in parts: who feeds it must know its end.
   auto cache = dyn_cast<BlockArgument>(op.getInput());
-  if (cache && function.getArgAttr(cache.getArgNumber(), kDonatedAttr))
+  if (cache && cache.getOwner() == &function.front() &&
+      function.getArgAttr(cache.getArgNumber(), kDonatedAttr))
     for (auto [size, part] : llvm::zip(input.shape, update.shape))
       if (part < size)
         program.setPositions(

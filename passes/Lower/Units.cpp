@@ -5,6 +5,8 @@
 
 #include "ScalarOps.h"
 
+#include "mlir/Transforms/RegionUtils.h"
+
 using namespace mlir;
 using namespace tp;
 using namespace tp::spmd;
@@ -15,6 +17,9 @@ static ArrayRef<int64_t> shapeOf(Value value) {
 
 /// `height` bounds the expression, which is computed anew for every use.
 static bool isInline(Value value, unsigned height) {
+  if (auto argument = dyn_cast<BlockArgument>(value))
+    return argument.getArgNumber() == 0 &&
+           isa<ForOp>(argument.getOwner()->getParentOp());
   Operation *op = value.getDefiningOp();
   if (!op || height == 0)
     return false;
@@ -37,7 +42,20 @@ static bool isInline(Value value, unsigned height) {
 bool tp::isInline(Value value) { return ::isInline(value, /*height=*/8); }
 
 bool tp::isViewOp(Operation *op) {
-  return isa<TransposeOp, ReshapeOp, SliceOp, BroadcastOp>(op);
+  auto slice = dyn_cast<DynamicSliceOp>(op);
+  return isa<TransposeOp, ReshapeOp, SliceOp, BroadcastOp>(op) ||
+         (slice && getMotion(slice));
+}
+
+/// The operands of an op, and what its regions take from outside.
+static SmallVector<Value> getInputs(Operation *op) {
+  SmallVector<Value> inputs(op->getOperands());
+  if (op->getNumRegions() == 0)
+    return inputs;
+  llvm::SetVector<Value> captured;
+  getUsedValuesDefinedAbove(op->getRegions(), captured);
+  inputs.append(captured.begin(), captured.end());
+  return inputs;
 }
 
 /// Whether `op` is computed element by element, or row by row.
@@ -231,8 +249,8 @@ bool UnitGraph::escapes(unsigned unit, Value value) const {
 llvm::SetVector<unsigned> UnitGraph::getOperandUnits(unsigned unit) const {
   llvm::SetVector<unsigned> result;
   for (Operation *op : units[unit].ops)
-    for (Value operand : op->getOperands())
-      if (std::optional<unsigned> producer = getProducer(operand);
+    for (Value input : getInputs(op))
+      if (std::optional<unsigned> producer = getProducer(input);
           producer && *producer != unit)
         result.insert(*producer);
   return result;

@@ -11,9 +11,11 @@
 /// it does not depend on the unit through something outside.
 ///
 /// Transposes, reshapes, slices and broadcasts are in no unit: they are views.
-/// Neither are constants of one value, iotas, the device's coordinates and
-/// simple arithmetic on these, such as a causal mask: row programs make them
-/// anew where they need them.
+/// Neither are constants of one value, iotas, the device's coordinates, a
+/// loop's counter and simple arithmetic on these, such as a causal mask: row
+/// programs make them anew where they need them.
+///
+/// A loop or a branch is a unit; its blocks have units of their own.
 
 #ifndef TPOPT_PASSES_LOWER_UNITS_H
 #define TPOPT_PASSES_LOWER_UNITS_H

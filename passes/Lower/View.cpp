@@ -32,7 +32,7 @@ bool View::isDense() const {
 }
 
 bool View::isRoot() const {
-  return offset == 0 && isDense() &&
+  return offset == 0 && by == 0 && isDense() &&
          cast<MemRefType>(root.getType()).getShape() ==
              ArrayRef<int64_t>(shape);
 }

@@ -8,6 +8,9 @@
 /// lists, broadcasting adds strides of 0, slicing moves the offset; only a
 /// reshape may need a copy, where dimensions that merge do not follow each
 /// other in memory: a transposed 4x8 cannot be read as 32.
+///
+/// In a loop a view may move by a number of elements with every turn: the slice
+/// of stacked weights that is the turn's layer.
 
 #ifndef TPOPT_PASSES_LOWER_VIEW_H
 #define TPOPT_PASSES_LOWER_VIEW_H
@@ -22,6 +25,8 @@ struct View {
   llvm::SmallVector<int64_t> shape;
   llvm::SmallVector<int64_t> strides;
   int64_t offset = 0;
+  mlir::Operation *loop = nullptr; ///< The step.loop that it moves with.
+  int64_t by = 0;                  ///< Elements in each turn of that.
 
   View() = default;
   /// All of a dense buffer.

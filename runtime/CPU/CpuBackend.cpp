@@ -5,6 +5,7 @@
 /// from the artifact's object code, matmuls from oneDNN, collectives from the
 /// world.
 
+#include "runtime/CPU/Indexed.h"
 #include "runtime/CPU/KernelLibrary.h"
 #include "runtime/CPU/Matmul.h"
 #include "runtime/CPU/Team.h"
@@ -149,6 +150,18 @@ private:
       fillStrided(fill.dtype, resolve(fill.destination),
                   {fill.to.strides, fill.rank}, {fill.sizes, fill.rank},
                   fill.pattern);
+      return absl::OkStatus();
+    }
+    case StepKind::Scatter: {
+      const ScatterRow &row = artifact.rows<ScatterRow>()[step.row];
+      runScatter(row, resolve(row.updates), resolve(row.indices),
+                 resolve(row.destination), team);
+      return absl::OkStatus();
+    }
+    case StepKind::Sort: {
+      const SortRow &row = artifact.rows<SortRow>()[step.row];
+      runSort(row, resolve(row.source), resolve(row.values),
+              resolve(row.indices), team);
       return absl::OkStatus();
     }
     case StepKind::Control:

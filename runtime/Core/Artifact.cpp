@@ -53,6 +53,10 @@ uint32_t tprt::getRowSize(SectionKind kind) {
     return sizeof(StepRow);
   case SectionKind::Entries:
     return sizeof(EntryRow);
+  case SectionKind::Scatters:
+    return sizeof(ScatterRow);
+  case SectionKind::Sorts:
+    return sizeof(SortRow);
   case SectionKind::Text:
   case SectionKind::Constants:
   case SectionKind::ObjectCode:

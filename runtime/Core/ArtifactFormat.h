@@ -85,6 +85,8 @@ enum class SectionKind : uint32_t {
   Controls = 18,
   Steps = 19,
   Entries = 20,
+  Scatters = 21,
+  Sorts = 22,
   // Bytes.
   Text = 64,          ///< All names.
   Constants = 65,     ///< Read-only data of Space::Constant.
@@ -199,9 +201,10 @@ enum class Space : uint32_t {
   Constant = 3, ///< The Constants section, read-only; `index` is 0.
 };
 
-/// `size` bytes at `offset` of a space, plus `step` bytes for each finished
-/// trip of the enclosing loop that counts in `counter`: one layer's slice of
-/// stacked weights. The arena has the same layout on all ranks.
+/// `size` bytes at `offset` of a space, plus `step` bytes (which may be
+/// negative) for each finished trip of the enclosing loop that counts in
+/// `counter`: one layer's slice of stacked weights. The arena has the same
+/// layout on all ranks.
 struct BufferRow {
   Space space = Space::Arena;
   uint32_t index = 0;
@@ -340,11 +343,53 @@ struct FillRow {
   uint64_t pattern; ///< The element's bits, in the low bytes.
 };
 
+enum class ScatterKind : uint32_t {
+  Set = 0,
+  Add = 1,
+  Max = 2,
+  Min = 3,
+  Mul = 4
+};
+inline constexpr uint32_t kNumScatterKinds = 5;
+
+/// updates[b, o, i, r] is combined into destination[b, o, indices[b, i], r], in
+/// ascending order of i; an index outside 0 .. axis drops its updates. Indices
+/// are i64; of the floats, only f32 and f64 are computed in.
+struct ScatterRow {
+  ScatterKind kind;
+  DType dtype;
+  int64_t batch, outer, count, inner; ///< Sizes of b, o, i, r.
+  int64_t axis;
+  BufferRow updates;
+  int64_t updateStrides[4]; ///< Of b, o, i, r.
+  BufferRow indices;
+  int64_t indexStrides[2]; ///< Of b, i.
+  BufferRow destination;
+  int64_t strides[4]; ///< Of b, o, the axis, r.
+};
+
+/// The first `kept` elements of each row in order, and as i32 where in the row
+/// each stood: the first of equal ones first, NaN above all numbers.
+struct SortRow {
+  DType dtype;
+  uint32_t descending;
+  int64_t rows, columns, kept;
+  BufferRow source;
+  int64_t sourceStrides[2]; ///< Of rows, columns.
+  BufferRow values;
+  int64_t valueStrides[2];
+  BufferRow indices;
+  int64_t indexStrides[2];
+};
+
 enum class ControlKind : uint32_t {
   Loop = 0,  ///< `trips` times the first steps.
   While = 1, ///< First steps, stop if the predicate is 0, second steps, again.
   If = 2,    ///< First steps if the predicate is not 0, else the second ones.
 };
+
+/// More nested loops than any model has, few enough to recurse over.
+inline constexpr unsigned kMaxNesting = 32;
 
 /// The steps it governs follow it in the step table: `first` of them, then
 /// `second`. Trips bound a While: going past them is an error.
@@ -365,8 +410,10 @@ enum class StepKind : uint32_t {
   Copy = 4,            ///< Copies
   Fill = 5,            ///< Fills
   Control = 6,         ///< Controls
+  Scatter = 7,         ///< Scatters
+  Sort = 8,            ///< Sorts
 };
-inline constexpr uint32_t kNumStepKinds = 7;
+inline constexpr uint32_t kNumStepKinds = 9;
 
 struct StepRow {
   StepKind kind;
@@ -412,9 +459,11 @@ TPRT_SECTION(FillRow, Fills)
 TPRT_SECTION(ControlRow, Controls)
 TPRT_SECTION(StepRow, Steps)
 TPRT_SECTION(EntryRow, Entries)
+TPRT_SECTION(ScatterRow, Scatters)
+TPRT_SECTION(SortRow, Sorts)
 #undef TPRT_SECTION
 
-inline constexpr uint32_t kNumRowSections = 21; ///< One past the last of them.
+inline constexpr uint32_t kNumRowSections = 23; ///< One past the last of them.
 
 } // namespace tprt
 

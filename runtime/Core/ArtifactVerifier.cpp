@@ -13,14 +13,13 @@
 #include "absl/container/flat_hash_set.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <tuple>
 
 using namespace tprt;
 
 namespace {
 
-/// More nested loops than any model has, few enough to recurse over.
-constexpr unsigned kMaxNesting = 32;
 constexpr int64_t kMaxDevices = int64_t{1} << 20;
 
 enum class Access { Read, Write };
@@ -78,6 +77,8 @@ private:
                           absl::Span<const int64_t> strides) const;
   absl::Status verifyKernelCall(const KernelCallRow &call) const;
   absl::Status verifyMatmul(const MatmulRow &matmul) const;
+  absl::Status verifyScatter(const ScatterRow &scatter) const;
+  absl::Status verifySort(const SortRow &sort) const;
   absl::Status verifyCollective(const CollectiveRow &collective) const;
   bool overlap(const BufferRow &a, const BufferRow &b) const;
 
@@ -328,6 +329,12 @@ absl::Status Verifier::verifyStep(const StepRow &step) {
                                  : fail("a loop with two bodies");
     return verifyView(control.predicate, DType::Bool, Access::Read, {}, {});
   }
+  case StepKind::Scatter:
+    TPRT_RETURN_IF_ERROR(has(artifact.rows<ScatterRow>().size()));
+    return verifyScatter(artifact.rows<ScatterRow>()[step.row]);
+  case StepKind::Sort:
+    TPRT_RETURN_IF_ERROR(has(artifact.rows<SortRow>().size()));
+    return verifySort(artifact.rows<SortRow>()[step.row]);
   }
   return fail("kind ", static_cast<uint32_t>(step.kind), " is unknown");
 }
@@ -369,19 +376,23 @@ absl::Status Verifier::verifyBuffer(const BufferRow &buffer,
   if (access == Access::Write && !writable)
     return fail("a write to a buffer that is only read");
 
-  absl::optional<int64_t> end = buffer.offset;
+  if (buffer.offset > INT64_MAX || buffer.size > INT64_MAX)
+    return fail("a buffer leaves its storage of ", storage, " bytes");
+  auto offset = static_cast<int64_t>(buffer.offset);
+  absl::optional<int64_t> distance = 0; // there and back
   if (buffer.counter != kNone) {
     auto loop = activeLoops.find(buffer.counter);
     if (loop == activeLoops.end())
       return fail("a buffer moves with a loop that is not around it");
-    end = checkedMultiply(std::max<int64_t>(loop->second - 1, 0), buffer.step);
-    if (end && buffer.offset <= INT64_MAX)
-      end = checkedAdd(*end, static_cast<int64_t>(buffer.offset));
+    int64_t step = buffer.step == INT64_MIN ? INT64_MAX : std::abs(buffer.step);
+    distance = checkedMultiply(std::max<int64_t>(loop->second - 1, 0), step);
   }
-  if (end && buffer.size <= INT64_MAX)
-    end = checkedAdd(*end, static_cast<int64_t>(buffer.size));
-  if (buffer.offset > INT64_MAX || buffer.size > INT64_MAX || !end ||
-      *end > storage)
+  bool isForward = buffer.step >= 0;
+  absl::optional<int64_t> end =
+      checkedAdd(offset, static_cast<int64_t>(buffer.size));
+  if (end && distance && isForward)
+    end = checkedAdd(*end, *distance);
+  if (!end || *end > storage || !distance || (!isForward && *distance > offset))
     return fail("a buffer leaves its storage of ", storage, " bytes");
   if (buffer.offset % elementSize != 0 || buffer.step % elementSize != 0)
     return fail("a buffer is not aligned to its elements");
@@ -479,18 +490,64 @@ absl::Status Verifier::verifyMatmul(const MatmulRow &matmul) const {
   return absl::OkStatus();
 }
 
+absl::Status Verifier::verifyScatter(const ScatterRow &row) const {
+  if (static_cast<uint32_t>(row.kind) >= kNumScatterKinds)
+    return fail("a scatter of an unknown kind");
+  bool isNarrow = isDType(row.dtype) && isFloat(row.dtype) &&
+                  getSize(row.dtype) < getSize(DType::F32);
+  if (isNarrow && row.kind != ScatterKind::Set)
+    return fail("a scatter that computes in ", getName(row.dtype));
+  if (!getNumElements({row.batch, row.outer, row.count, row.inner}))
+    return fail("a scatter of too many updates");
+  TPRT_RETURN_IF_ERROR(verifyView(row.updates, row.dtype, Access::Read,
+                                  {row.batch, row.outer, row.count, row.inner},
+                                  row.updateStrides));
+  TPRT_RETURN_IF_ERROR(verifyView(row.indices, DType::I64, Access::Read,
+                                  {row.batch, row.count}, row.indexStrides));
+  TPRT_RETURN_IF_ERROR(verifyView(row.destination, row.dtype, Access::Write,
+                                  {row.batch, row.outer, row.axis, row.inner},
+                                  row.strides));
+  if (overlap(row.updates, row.destination) ||
+      overlap(row.indices, row.destination))
+    return fail("a scatter reads what it writes");
+  return absl::OkStatus();
+}
+
+absl::Status Verifier::verifySort(const SortRow &row) const {
+  if (!getNumElements({row.rows, row.columns}) || row.columns > INT32_MAX ||
+      row.kept > row.columns)
+    return fail("a sort of ", row.columns, " columns that keeps ", row.kept);
+  if (isDType(row.dtype) && row.dtype >= DType::F8E4M3FN)
+    return fail("a sort of 8-bit floats");
+  TPRT_RETURN_IF_ERROR(verifyView(row.source, row.dtype, Access::Read,
+                                  {row.rows, row.columns}, row.sourceStrides));
+  TPRT_RETURN_IF_ERROR(verifyView(row.values, row.dtype, Access::Write,
+                                  {row.rows, row.kept}, row.valueStrides));
+  TPRT_RETURN_IF_ERROR(verifyView(row.indices, DType::I32, Access::Write,
+                                  {row.rows, row.kept}, row.indexStrides));
+  if (overlap(row.source, row.values) || overlap(row.source, row.indices) ||
+      overlap(row.values, row.indices))
+    return fail("a sort's buffers overlap");
+  return absl::OkStatus();
+}
+
 /// Whether two buffers of the current entry may share bytes.
 bool Verifier::overlap(const BufferRow &a, const BufferRow &b) const {
   if (a.space != b.space || a.index != b.index)
     return false;
   // Buffers that move are taken as all they sweep over.
-  auto getEnd = [&](const BufferRow &buffer) {
-    uint64_t trips =
+  auto getRange = [&](const BufferRow &buffer) {
+    int64_t trips =
         buffer.counter == kNone ? 1 : activeLoops.at(buffer.counter);
-    return buffer.offset + buffer.size +
-           buffer.step * (trips > 0 ? trips - 1 : 0);
+    int64_t moved = buffer.step * std::max<int64_t>(trips - 1, 0);
+    auto begin = static_cast<int64_t>(buffer.offset);
+    return std::make_pair(begin + std::min<int64_t>(moved, 0),
+                          begin + static_cast<int64_t>(buffer.size) +
+                              std::max<int64_t>(moved, 0));
   };
-  return a.offset < getEnd(b) && b.offset < getEnd(a);
+  auto [beginA, endA] = getRange(a);
+  auto [beginB, endB] = getRange(b);
+  return beginA < endB && beginB < endA;
 }
 
 absl::Status Verifier::verifyCollective(const CollectiveRow &row) const {

@@ -2,17 +2,18 @@
 
 // RUN: tp-opt %s --tp-lower-to-step --split-input-file --verify-diagnostics
 
-func.func @sort(%x: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error @below {{[TP0801] tp.sort has no lowering to steps}}
-  %v, %i = tp.sort %x dim = 0 : tensor<4xf32> -> tensor<4xf32>, tensor<4xi32>
-  return %v : tensor<4xf32>
+func.func private @other(%x: tensor<4xf32>) -> tensor<4xf32>
+func.func @call(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @below {{[TP0801] func.call has no lowering to steps}}
+  %y = func.call @other(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  return %y : tensor<4xf32>
 }
 
 // -----
 
-func.func @loop(%x: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error @below {{[TP0801] tp.for has no lowering to steps}}
-  %r = tp.for 3 (%x) {
+func.func @endless(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @below {{[TP0801] a loop makes less than 2^31 turns, not 2147483648}}
+  %r = tp.for 2147483648 (%x) {
   ^bb0(%i: tensor<i32>, %h: tensor<4xf32>):
     %y = tp.tanh %h : tensor<4xf32>
     tp.yield %y : tensor<4xf32>

@@ -18,7 +18,8 @@
 using namespace tprt;
 
 static constexpr const char *kKinds[kNumStepKinds] = {
-    "kernel", "matmul", "collective", "collective", "copy", "fill", "control"};
+    "kernel", "matmul",  "collective", "collective", "copy",
+    "fill",   "control", "scatter",    "sort"};
 
 absl::Status tprun::benchmark(Session &session, const std::string &entry,
                               int runs) {

@@ -50,13 +50,14 @@
 
 namespace tp {
 
-/// The axes whose coordinates a row program asks for: its kernel's scalars.
-llvm::SmallVector<spmd::AxisRefAttr> getCoordinates(step::RowsOp rows);
+/// What a row program asks the device for, its kernel's scalars: a place along
+/// an axis (`spmd::AxisRefAttr`), or the turn of an enclosing loop, by the
+/// loop's number (`mlir::IntegerAttr`).
+llvm::SmallVector<mlir::Attribute> getScalars(step::RowsOp rows);
 
 /// Emits a row program as the function `name` in the arith, llvm, math, scf and
 /// vector dialects. It has the ABI of `tprt::KernelRow`: a table of pointers to
-/// where the operands begin, a table of the device's coordinates, and a range
-/// of rows.
+/// where the operands begin, a table of scalars, and a range of rows.
 mlir::func::FuncOp emitCpuKernel(mlir::OpBuilder &builder, step::RowsOp rows,
                                  llvm::StringRef name);
 
@@ -68,7 +69,7 @@ struct Launch {
 
 /// Emits a row program as the kernel `name` where `builder` stands, in a
 /// `gpu.module`. Its arguments are one bare pointer into global memory per
-/// operand, to where it begins, and one i64 per coordinate. Buffers must begin
+/// operand, to where it begins, and one i64 per scalar. Buffers must begin
 /// at multiples of 64 bytes before their views' offsets, as the arena's do.
 Launch emitGpuKernel(mlir::OpBuilder &builder, step::RowsOp rows,
                      llvm::StringRef name);

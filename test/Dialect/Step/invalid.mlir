@@ -145,3 +145,121 @@ step.program @unsigned inputs [#step.input<"x", activation, tensor<4xf32>>] outp
     %1 = step.reduce umax %0 : f32
   }
 }
+
+// -----
+
+step.program @outside inputs [#step.input<"w", parameter, tensor<3x16xf32>>] outputs [] {
+^bb0(%w: memref<3x16xf32>):
+  step.loop 4 {
+    // expected-error @below {{does not lie inside}}
+    %0 = step.view %w by 16 of loop 0 : memref<3x16xf32> as memref<16xf32>
+  }
+}
+
+// -----
+
+step.program @before inputs [#step.input<"w", parameter, tensor<3x16xf32>>] outputs [] {
+^bb0(%w: memref<3x16xf32>):
+  step.loop 3 {
+    // expected-error @below {{does not lie inside}}
+    %0 = step.view %w by -16 of loop 0 : memref<3x16xf32> as memref<16xf32, strided<[1], offset: 16>>
+  }
+}
+
+// -----
+
+step.program @still inputs [#step.input<"w", parameter, tensor<3x16xf32>>] outputs [] {
+^bb0(%w: memref<3x16xf32>):
+  // expected-error @below {{moves by a multiple of 64 bytes with a loop around it}}
+  %0 = step.view %w by 16 of loop 0 : memref<3x16xf32> as memref<16xf32>
+}
+
+// -----
+
+step.program @uneven inputs [#step.input<"w", parameter, tensor<3x15xf32>>] outputs [] {
+^bb0(%w: memref<3x15xf32>):
+  step.loop 3 {
+    // expected-error @below {{moves by a multiple of 64 bytes with a loop around it}}
+    %0 = step.view %w by 15 of loop 0 : memref<3x15xf32> as memref<15xf32>
+  }
+}
+
+// -----
+
+step.program @loop inputs [] outputs [] {
+^bb0:
+  // expected-error @below {{repeats its body -1 times}}
+  step.loop -1 {
+  }
+}
+
+// -----
+
+step.program @predicate inputs [#step.input<"p", activation, tensor<2xi1>>] outputs [] {
+^bb0(%p: memref<2xi1>):
+  // expected-error @below {{decides by one i1, not by 'memref<2xi1>'}}
+  step.if %p {
+  } else {
+  } : memref<2xi1>
+}
+
+// -----
+
+step.program @condition inputs [#step.input<"p", activation, tensor<i8>>] outputs [] {
+^bb0(%p: memref<i8>):
+  // expected-error @below {{decides by one i1, not by 'memref<i8>'}}
+  step.while %p cond {
+  } do {
+  } : memref<i8>
+}
+
+// -----
+
+step.program @counter inputs [#step.input<"x", activation, tensor<4xi64>>] outputs [] {
+^bb0(%x: memref<4xi64>):
+  step.loop 2 {
+    step.rows [4] reads(%x : memref<4xi64>) {
+    ^bb0(%a: memref<4xi64>):
+      // expected-error @below {{there are not 2 loops around it}}
+      %0 = step.counter 1
+    }
+  }
+}
+
+// -----
+
+step.program @scatter inputs [#step.input<"u", activation, tensor<1x1x6x4xf32>>, #step.input<"i", activation, tensor<1x6xi64>>] outputs [] {
+^bb0(%u: memref<1x1x6x4xf32>, %i: memref<1x6xi64>):
+  %0 = step.alloc : memref<1x1x9x5xf32>
+  // expected-error @below {{is of updates [b, o, i, r] at indices [b, i] into [b, o, axis, r]}}
+  step.scatter add %u at %i into %0 : memref<1x1x6x4xf32>, memref<1x6xi64> into memref<1x1x9x5xf32>
+}
+
+// -----
+
+step.program @halves inputs [#step.input<"u", activation, tensor<1x1x6x4xf16>>, #step.input<"i", activation, tensor<1x6xi64>>] outputs [] {
+^bb0(%u: memref<1x1x6x4xf16>, %i: memref<1x6xi64>):
+  %0 = step.alloc : memref<1x1x9x4xf16>
+  // expected-error @below {{needs i64 indices and one element type}}
+  step.scatter add %u at %i into %0 : memref<1x1x6x4xf16>, memref<1x6xi64> into memref<1x1x9x4xf16>
+}
+
+// -----
+
+step.program @sort inputs [#step.input<"x", activation, tensor<4x6xf32>>] outputs [] {
+^bb0(%x: memref<4x6xf32>):
+  %0 = step.alloc : memref<4x7xf32>
+  %1 = step.alloc : memref<4x7xi32>
+  // expected-error @below {{is of rows, into rows of at most their length}}
+  step.sort %x into %0, %1 : memref<4x6xf32> into memref<4x7xf32>, memref<4x7xi32>
+}
+
+// -----
+
+step.program @places inputs [#step.input<"x", activation, tensor<4x6xf32>>] outputs [] {
+^bb0(%x: memref<4x6xf32>):
+  %0 = step.alloc : memref<4x6xf32>
+  %1 = step.alloc : memref<4x6xi64>
+  // expected-error @below {{gives values of the source's element type and i32 indices}}
+  step.sort %x into %0, %1 : memref<4x6xf32> into memref<4x6xf32>, memref<4x6xi64>
+}

@@ -44,3 +44,53 @@ step.program @all on @mesh inputs [#step.input<"x", activation, tensor<2x4xf32>>
     %5 = step.reduce umin %d : i64
   }
 }
+
+// CHECK-LABEL: step.program @regions
+// CHECK: step.loop 3 {
+// CHECK:   step.view %{{.*}} by 16 of loop 0
+// CHECK:   step.loop 2 {
+// CHECK:     step.view %{{.*}} by -16 of loop 1
+// CHECK:       step.counter 1
+// CHECK: step.while %{{.*}} cond {
+// CHECK: } do {
+// CHECK: } : memref<i1>
+// CHECK: step.if %{{.*}} {
+// CHECK: } else {
+// CHECK: step.scatter max
+// CHECK: step.sort descending
+// CHECK: step.sort %
+step.program @regions inputs [#step.input<"w", parameter, tensor<3x16xf32>>, #step.input<"p", activation, tensor<i1>>, #step.input<"i", activation, tensor<1x6xi64>>] outputs [] {
+^bb0(%w: memref<3x16xf32>, %p: memref<i1>, %i: memref<1x6xi64>):
+  %y = step.alloc : memref<16xf32>
+  %c = step.alloc : memref<16xi64>
+  step.loop 3 {
+    %0 = step.view %w by 16 of loop 0 : memref<3x16xf32> as memref<16xf32>
+    step.copy %0 to %y : memref<16xf32> to memref<16xf32>
+    step.loop 2 {
+      %1 = step.view %w by -16 of loop 1 : memref<3x16xf32> as memref<16xf32, strided<[1], offset: 32>>
+      step.copy %1 to %y : memref<16xf32, strided<[1], offset: 32>> to memref<16xf32>
+      step.rows [16] writes(%c : memref<16xi64>) {
+      ^bb0(%a: memref<16xi64>):
+        %2 = step.counter 1
+        step.store %2 to %a : i64, memref<16xi64>
+      }
+    }
+  }
+  %q = step.alloc : memref<i1>
+  step.while %q cond {
+    step.copy %p to %q : memref<i1> to memref<i1>
+  } do {
+    step.fill %y with 1.0 : f32 in memref<16xf32>
+  } : memref<i1>
+  step.if %q {
+    step.fill %y with 1.0 : f32 in memref<16xf32>
+  } else {
+  } : memref<i1>
+  %u = step.alloc : memref<1x1x6x4xf32>
+  %d = step.alloc : memref<1x1x9x4xf32>
+  step.scatter max %u at %i into %d : memref<1x1x6x4xf32>, memref<1x6xi64> into memref<1x1x9x4xf32>
+  %v = step.alloc : memref<3x2xf32>
+  %k = step.alloc : memref<3x2xi32>
+  step.sort descending %w into %v, %k : memref<3x16xf32> into memref<3x2xf32>, memref<3x2xi32>
+  step.sort %w into %v, %k : memref<3x16xf32> into memref<3x2xf32>, memref<3x2xi32>
+}

@@ -77,6 +77,27 @@ public:
     loop.trips = 5;
     loop.first = 2;
 
+    scatter.kind = ScatterKind::Add;
+    scatter.dtype = DType::F32;
+    scatter.batch = 1, scatter.outer = 2, scatter.count = 3, scatter.inner = 4;
+    scatter.axis = 5;
+    scatter.updates = buffer(Space::Arena, 0, 96, 1024);
+    scatter.updateStrides[1] = 12, scatter.updateStrides[2] = 4;
+    scatter.updateStrides[3] = 1;
+    scatter.indices = buffer(Space::Arena, 0, 24, 1152);
+    scatter.indexStrides[1] = 1;
+    scatter.destination = buffer(Space::Arena, 0, 160, 1280);
+    scatter.strides[1] = 20, scatter.strides[2] = 4, scatter.strides[3] = 1;
+
+    sort.dtype = DType::F32;
+    sort.rows = 2, sort.columns = 6, sort.kept = 3;
+    sort.source = buffer(Space::Arena, 0, 48, 2048);
+    sort.sourceStrides[0] = 6, sort.sourceStrides[1] = 1;
+    sort.values = buffer(Space::Arena, 0, 24, 2112);
+    sort.valueStrides[0] = 3, sort.valueStrides[1] = 1;
+    sort.indices = buffer(Space::Arena, 0, 24, 2176);
+    sort.indexStrides[0] = 3, sort.indexStrides[1] = 1;
+
     call.firstWritten = 1;
     call.rowEnd = 8;
     callBuffers = {buffer(Space::Constant, 0, 64), buffer(Space::Arena, 0, 64)};
@@ -95,6 +116,8 @@ public:
     addStep(StepKind::Kernel, writer.add(call));
     addStep(StepKind::Matmul, writer.add(matmul));
     addStep(StepKind::Copy, writer.add(copy));
+    addStep(StepKind::Scatter, writer.add(scatter));
+    addStep(StepKind::Sort, writer.add(sort));
     addCollective(collective);
     writer.setBytes(SectionKind::CpuFeatures, "x86_64:");
     writer.setBytes(SectionKind::LocalProgram, "ML\xefR");
@@ -106,6 +129,8 @@ public:
   CollectiveRow collective = {};
   CopyRow copy = {};
   FillRow fill = {};
+  ScatterRow scatter = {};
+  SortRow sort = {};
   ControlRow loop = {};
   KernelCallRow call = {};
   std::vector<BufferRow> callBuffers;
@@ -141,7 +166,7 @@ TEST(Artifact, ReadsWhatWasWritten) {
   EXPECT_EQ(a.bytes(SectionKind::GlobalProgram), "");
   EXPECT_EQ(a.getLocalShape(a.rows<InputRow>()[0].dims),
             (std::vector<int64_t>{2, 8}));
-  EXPECT_EQ(a.rows<StepRow>().size(), 7u);
+  EXPECT_EQ(a.rows<StepRow>().size(), 9u);
 }
 
 TEST(Artifact, SameProgramSameBytes) {
@@ -174,7 +199,7 @@ TEST(Artifact, NamesWhatIsWrongWithTheFile) {
   version[8] = 9;
   EXPECT_EQ(read(version), ErrorCode::ArtifactVersion);
   std::string damaged = bytes;
-  damaged[damaged.size() / 2] ^= 1;
+  damaged[damaged.find("stored.w")] ^= 1;
   EXPECT_EQ(read(damaged), ErrorCode::ArtifactChecksum);
 }
 
@@ -291,10 +316,34 @@ TEST(Artifact, RefusesRowsThatContradict) {
       {"misaligned fill", [](auto &p) { p.fill.destination.offset = 2; }},
       {"last trip beyond the arena",
        [](auto &p) { p.fill.destination.step = 1024; }},
+      {"last trip before the arena",
+       [](auto &p) { p.fill.destination.step = -64; }},
+      {"step that overflows",
+       [](auto &p) { p.fill.destination.step = INT64_MIN; }},
+      {"scatter of an unknown kind",
+       [](auto &p) { p.scatter.kind = ScatterKind(5); }},
+      {"scatter that adds halves",
+       [](auto &p) { p.scatter.dtype = DType::F16; }},
+      {"scatter beyond its updates", [](auto &p) { p.scatter.outer = 3; }},
+      {"scatter beyond its indices",
+       [](auto &p) { p.scatter.indexStrides[1] = 2; }},
+      {"scatter beyond its destination", [](auto &p) { p.scatter.axis = 6; }},
+      {"scatter into what it reads",
+       [](auto &p) { p.scatter.updates = p.scatter.destination; }},
+      {"scatter of too much",
+       [](auto &p) {
+         p.scatter.batch = p.scatter.outer = int64_t{1} << 40;
+         p.scatter.count = p.scatter.inner = 0;
+       }},
+      {"sort of more rows than there are", [](auto &p) { p.sort.rows = 3; }},
+      {"sort that keeps more than it has", [](auto &p) { p.sort.kept = 7; }},
+      {"sort of a negative number", [](auto &p) { p.sort.kept = -1; }},
+      {"sort in place", [](auto &p) { p.sort.values = p.sort.source; }},
+      {"sort of 8-bit floats", [](auto &p) { p.sort.dtype = DType::F8E4M3FN; }},
       {"counter of no loop", [](auto &p) { p.fill.destination.counter = 1; }},
       {"scalar of no loop", [](auto &p) { p.callScalars[2].index = 1; }},
-      {"loop over later steps", [](auto &p) { p.loop.first = 7; }},
-      {"loop over half a collective", [](auto &p) { p.loop.first = 5; }},
+      {"loop over later steps", [](auto &p) { p.loop.first = 9; }},
+      {"loop over half a collective", [](auto &p) { p.loop.first = 7; }},
       {"loop with two bodies", [](auto &p) { p.loop.second = 1; }},
       {"loop with an unknown counter", [](auto &p) { p.loop.counter = 2; }},
       {"collective never finished",
@@ -305,7 +354,7 @@ TEST(Artifact, RefusesRowsThatContradict) {
        [](auto &p) {
          p.addStep(StepKind::CollectiveDone, p.writer.add(p.collective));
        }},
-      {"step of an unknown kind", [](auto &p) { p.addStep(StepKind(7), 0); }},
+      {"step of an unknown kind", [](auto &p) { p.addStep(StepKind(9), 0); }},
       {"step of a missing row", [](auto &p) { p.addStep(StepKind::Copy, 9); }},
       {"two inputs of one name",
        [](auto &p) { p.addInput("x", DType::F32, {}); }},

@@ -8,6 +8,8 @@
 #include "absl/time/clock.h"
 #include "gtest/gtest.h"
 
+#include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <thread>
 
@@ -113,6 +115,106 @@ TEST(Session, LoopsOverStackedSlices) {
   for (int i = 0; i < 12; ++i)
     wanted[i] += static_cast<float>(i / 4);
   EXPECT_EQ(readAs<float>(**session, "y"), wanted);
+}
+
+/// Scatters and sorts that are large enough for several threads to share give
+/// what one thread gives, and what a loop over their definition does.
+TEST(Session, ScattersAndSortsOnAnyNumberOfThreads) {
+  constexpr int64_t kUpdates = 400, kColumns = 64, kRows = 30, kKept = 7;
+  std::vector<float> updates(kUpdates * kColumns), keys(kUpdates * kColumns);
+  std::vector<int64_t> places(kUpdates);
+  for (int64_t i = 0; i < kUpdates; ++i)
+    places[i] = i * 31 % (kRows + 4) - 2; // some are outside
+  for (size_t i = 0; i < updates.size(); ++i) {
+    updates[i] = 1.0f / static_cast<float>(i + 1);
+    keys[i] = i % 97 == 0 ? NAN : static_cast<float>(i * 7919 % 50);
+  }
+  std::vector<float> sums(kRows * kColumns);
+  for (int64_t i = 0; i < kUpdates; ++i)
+    for (int64_t j = 0; j < kColumns && places[i] >= 0 && places[i] < kRows;
+         ++j)
+      sums[places[i] * kColumns + j] += updates[i * kColumns + j];
+  std::vector<int32_t> order;
+  for (int64_t row = 0; row < kUpdates; ++row) {
+    std::vector<int32_t> all(kColumns);
+    std::iota(all.begin(), all.end(), 0);
+    auto getRank = [&](int32_t i) { // NaN is the largest
+      float key = keys[row * kColumns + i];
+      return std::make_pair(std::isnan(key) ? -INFINITY : -key, i);
+    };
+    std::sort(all.begin(), all.end(),
+              [&](int32_t a, int32_t b) { return getRank(a) < getRank(b); });
+    order.insert(order.end(), all.begin(), all.begin() + kKept);
+  }
+  for (int threads : {1, 3}) {
+    TestProgram program;
+    uint32_t u =
+        program.addInput("u", DType::F32, {{kUpdates, {}}, {kColumns, {}}});
+    uint32_t p = program.addInput("p", DType::I64, {{kUpdates, {}}});
+    uint32_t k =
+        program.addInput("k", DType::F32, {{kUpdates, {}}, {kColumns, {}}});
+    uint32_t y =
+        program.addOutput("y", DType::F32, {{kRows, {}}, {kColumns, {}}});
+    uint32_t v =
+        program.addOutput("v", DType::F32, {{kUpdates, {}}, {kKept, {}}});
+    uint32_t i =
+        program.addOutput("i", DType::I32, {{kUpdates, {}}, {kKept, {}}});
+    FillRow zero = {};
+    zero.rank = 1;
+    zero.dtype = DType::F32;
+    zero.sizes[0] = kRows * kColumns;
+    zero.destination = program.buffer(Space::Output, y, sums.size() * 4);
+    zero.to.strides[0] = 1;
+    program.addStep(StepKind::Fill, program.writer.add(zero));
+    ScatterRow scatter = {};
+    scatter.kind = ScatterKind::Add;
+    scatter.dtype = DType::F32;
+    scatter.batch = scatter.outer = 1;
+    scatter.count = kUpdates, scatter.inner = kColumns, scatter.axis = kRows;
+    scatter.updates = program.buffer(Space::Input, u, updates.size() * 4);
+    scatter.updateStrides[2] = kColumns, scatter.updateStrides[3] = 1;
+    scatter.indices = program.buffer(Space::Input, p, kUpdates * 8);
+    scatter.indexStrides[1] = 1;
+    scatter.destination = zero.destination;
+    scatter.strides[2] = kColumns, scatter.strides[3] = 1;
+    program.addStep(StepKind::Scatter, program.writer.add(scatter));
+    SortRow sort = {};
+    sort.dtype = DType::F32;
+    sort.descending = 1;
+    sort.rows = kUpdates, sort.columns = kColumns, sort.kept = kKept;
+    sort.source = program.buffer(Space::Input, k, keys.size() * 4);
+    sort.sourceStrides[0] = kColumns, sort.sourceStrides[1] = 1;
+    sort.values = program.buffer(Space::Output, v, kUpdates * kKept * 4);
+    sort.indices = program.buffer(Space::Output, i, kUpdates * kKept * 4);
+    sort.valueStrides[0] = sort.indexStrides[0] = kKept;
+    sort.valueStrides[1] = sort.indexStrides[1] = 1;
+    program.addStep(StepKind::Sort, program.writer.add(sort));
+    SessionOptions options;
+    options.threads = threads;
+    program.writer.setBytes(SectionKind::CpuFeatures, "x86_64:");
+    auto session = open(program, options);
+    ASSERT_TRUE(session.ok()) << session.status();
+    ASSERT_TRUE(
+        (*session)
+            ->bind("u", DType::F32, {kUpdates, kColumns}, asBytes(updates))
+            .ok());
+    ASSERT_TRUE(
+        (*session)->bind("p", DType::I64, {kUpdates}, asBytes(places)).ok());
+    ASSERT_TRUE((*session)
+                    ->bind("k", DType::F32, {kUpdates, kColumns}, asBytes(keys))
+                    .ok());
+    ASSERT_TRUE((*session)->run("main").ok());
+    EXPECT_EQ(readAs<float>(**session, "y"), sums);
+    EXPECT_EQ(readAs<int32_t>(**session, "i"), order);
+    std::vector<float> values = readAs<float>(**session, "v");
+    for (size_t j = 0; j < order.size(); ++j) {
+      float wanted =
+          keys[static_cast<int64_t>(j) / kKept * kColumns + order[j]];
+      EXPECT_TRUE(values[j] == wanted ||
+                  (std::isnan(values[j]) && std::isnan(wanted)))
+          << j;
+    }
+  }
 }
 
 /// While: the condition counts an input down; the body adds to the output.

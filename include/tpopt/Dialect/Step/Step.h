@@ -54,6 +54,8 @@ namespace tp::step {
 inline constexpr unsigned kMaxCopyRank = 8;
 /// Batch dimensions of a matmul.
 inline constexpr unsigned kNumBatchDims = 3;
+/// Loops and branches inside each other.
+inline constexpr unsigned kMaxNesting = 32;
 /// Where buffers in the arena may begin.
 inline constexpr int64_t kArenaAlignment = 64;
 
@@ -84,6 +86,10 @@ int64_t getElementBytes(mlir::Type element);
 
 /// Bytes from the start of the underlying memory to the end of the view.
 int64_t getEndByte(mlir::MemRefType type);
+
+/// The `step.loop` number `index` around a step, counted from the inside; null
+/// if there are not so many.
+LoopOp getLoop(mlir::Operation *op, uint64_t index);
 
 /// The argument, alloc or constant that a buffer is a view of, or itself.
 mlir::Value getRoot(mlir::Value buffer);

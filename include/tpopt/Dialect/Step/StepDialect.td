@@ -25,9 +25,13 @@ def Step_Dialect : Dialect {
     reads a buffer with other sizes and strides and costs nothing. i1 takes one
     byte.
 
-    All computing that is neither a matrix product nor communication is in row
-    programs: `step.rows`, whose body says what happens to one element, free of
-    any target.
+    All computing that is neither a matrix product, nor a scatter or a sort, nor
+    communication is in row programs: `step.rows`, whose body says what happens to
+    one element, free of any target.
+
+    Loops and branches are steps with bodies of steps. What they carry from one
+    turn to the next lies in buffers from outside; what a body allocates is gone
+    at its end.
   }];
   let useDefaultAttributePrinterParser = 1;
   let useDefaultTypePrinterParser = 1;
@@ -64,6 +68,10 @@ def Step_CollectiveKind : Step_Enum<"CollectiveKind", "what a collective does", 
     I32EnumAttrCase<"ReduceScatter", 2, "reduce_scatter">,
     I32EnumAttrCase<"AllToAll", 3, "all_to_all">,
     I32EnumAttrCase<"CollectivePermute", 4, "collective_permute">]>;
+def Step_ScatterKind : Step_Enum<"ScatterKind", "what an update does to an element", [
+    I32EnumAttrCase<"Set", 0, "set">, I32EnumAttrCase<"Add", 1, "add">,
+    I32EnumAttrCase<"Max", 2, "max">, I32EnumAttrCase<"Min", 3, "min">,
+    I32EnumAttrCase<"Mul", 4, "mul">]>;
 def Step_PostOp : I32Enum<"PostOp", "what follows a matrix product", [
     I32EnumCase<"Add", 0, "add">, I32EnumCase<"Multiply", 1, "multiply">,
     I32EnumCase<"Relu", 3, "relu">, I32EnumCase<"GeluErf", 4, "gelu_erf">,

@@ -91,14 +91,24 @@ def Step_ConstantOp : Step_Op<"constant", [Pure]> {
 
 def Step_ViewOp : Step_Op<"view", [Pure]> {
   let summary = "A buffer read with other sizes and strides";
-  let meaning = "the same memory; nothing is executed.";
+  let meaning = [{the same memory; nothing is executed. With `by`, the view moves by so
+    many elements, backwards if it is negative, with every turn of the enclosing
+    `step.loop` number `loop`, where 0 is the innermost: layer by layer through
+    stacked weights.}];
   let constraints = [{
     1. The source is dense: an argument, an alloc or a constant.
-    2. The view lies inside it, and has its element type.}];
-  let example = "%1 = step.view %0 : memref<4x8xf32> as memref<8x4xf32, strided<[1, 8]>>";
-  let arguments = (ins Step_Buffer:$source);
+    2. The view lies inside it in every turn, and has its element type.
+    3. There are so many loops around it, and it moves by a multiple of 64 bytes.}];
+  let example = [{%1 = step.view %0 : memref<4x8xf32> as memref<8x4xf32, strided<[1, 8]>>}];
+  let arguments = (ins Step_Buffer:$source, OptionalAttr<I64Attr>:$by,
+      DefaultValuedAttr<I64Attr, "0">:$loop);
   let results = (outs Step_Buffer:$view);
-  let assemblyFormat = "$source attr-dict `:` type($source) `as` type($view)";
+  let assemblyFormat = [{
+    $source (`by` $by^ `of` `loop` $loop)? attr-dict `:` type($source) `as` type($view)
+  }];
+  let builders = [OpBuilder<(ins "::mlir::Type":$view, "::mlir::Value":$source), [{
+    build($_builder, $_state, view, source, /*by=*/nullptr, /*loop=*/0);
+  }]>];
   let hasVerifier = 1;
 }
 
@@ -153,6 +163,44 @@ def Step_MatmulOp : Step_Op<"matmul", [MemoryEffects<[MemRead, MemWrite]>]> {
   let hasVerifier = 1;
 }
 
+def Step_ScatterOp : Step_Op<"scatter", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Update elements along a dimension";
+  let meaning = [{updates[b, o, i, r] is combined into destination[b, o, indices[b, i],
+    r], for one b, o and r in ascending order of i. An index outside the
+    destination drops its updates.}];
+  let constraints = [{
+    1. Updates are [b, o, i, r], indices [b, i], the destination [b, o, axis, r].
+    2. Indices are i64. Updates and destination have one element type, an integer,
+       f32 or f64; `set` takes any.}];
+  let example = [{step.scatter add %u at %i into %y : memref<1x1x6x4xf32>, memref<1x6xi64> into memref<1x1x9x4xf32>}];
+  let arguments = (ins Step_ScatterKind:$kind, Step_Buffer:$updates, Step_Buffer:$indices,
+      Step_Buffer:$destination);
+  let assemblyFormat = [{
+    $kind $updates `at` $indices `into` $destination attr-dict
+    `:` type($updates) `,` type($indices) `into` type($destination)
+  }];
+  let hasVerifier = 1;
+}
+
+def Step_SortOp : Step_Op<"sort", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "The first elements of every row in order";
+  let meaning = [{the elements of a row in ascending or descending order, of equal ones
+    the first first, and where in the row each stood; as many as the results have
+    columns. What is not a number stands above all numbers.}];
+  let constraints = [{
+    1. Source, values and indices are [rows, columns]; values and indices have
+       equal shapes, with at most the source's columns.
+    2. Values have the source's element type, indices i32.}];
+  let example = [{step.sort descending %x into %v, %i : memref<4x16xf32> into memref<4x2xf32>, memref<4x2xi32>}];
+  let arguments = (ins Step_Buffer:$source, Step_Buffer:$values, Step_Buffer:$indices,
+      UnitAttr:$descending);
+  let assemblyFormat = [{
+    (`descending` $descending^)? $source `into` $values `,` $indices attr-dict
+    `:` type($source) `into` type($values) `,` type($indices)
+  }];
+  let hasVerifier = 1;
+}
+
 def Step_CollectiveStartOp : Step_Op<"collective_start", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "Begin a collective";
   let meaning = [{an exchange among the devices that differ along `axes` only, numbered
@@ -191,6 +239,60 @@ def Step_CollectiveDoneOp : Step_Op<"collective_done", [MemoryEffects<[MemRead, 
   let assemblyFormat = "$token attr-dict";
   let hasVerifier = 1;
 }
+
+//===----------------------------------------------------------------------===//
+// Loops and branches
+//===----------------------------------------------------------------------===//
+
+def Step_LoopOp : Step_Op<"loop", [NoTerminator, SingleBlock, RecursiveMemoryEffects]> {
+  let summary = "Repeat steps a known number of times";
+  let meaning = [{the body, `count` times. `step.counter` and views that move tell one
+    turn from the next.}];
+  let constraints = "1. `count` is at least 0 and below 2^31.";
+  let example = [{step.loop 12 {
+    step.copy %x to %y : memref<4x8xf32> to memref<4x8xf32>
+  }
+  }];
+  let arguments = (ins I64Attr:$count);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$count $body attr-dict";
+  let hasVerifier = 1;
+}
+
+def Step_WhileOp : Step_Op<"while", [NoTerminator, SingleBlock, RecursiveMemoryEffects]> {
+  let summary = "Repeat steps while a condition holds";
+  let meaning = [{`cond`; if the predicate is then true, `body`, and from the start
+    again. 2^31 - 1 turns are the most that the runtime makes.}];
+  let constraints = "1. The predicate is one i1.";
+  let example = [{step.while %p cond {
+    step.fill %p with false in memref<i1>
+  } do {
+    step.copy %x to %y : memref<4x8xf32> to memref<4x8xf32>
+  } : memref<i1>}];
+  let arguments = (ins Step_Buffer:$predicate);
+  let regions = (region SizedRegion<1>:$cond, SizedRegion<1>:$body);
+  let assemblyFormat = "$predicate `cond` $cond `do` $body attr-dict `:` type($predicate)";
+  let hasVerifier = 1;
+}
+
+def Step_IfOp : Step_Op<"if", [NoTerminator, SingleBlock, RecursiveMemoryEffects]> {
+  let summary = "Run one of two lists of steps";
+  let meaning = "`then` if the predicate is true, else `otherwise`.";
+  let constraints = "1. The predicate is one i1.";
+  let example = [{step.if %p {
+    step.copy %x to %y : memref<4x8xf32> to memref<4x8xf32>
+  } else {
+    step.fill %y with 0.0 : f32 in memref<4x8xf32>
+  } : memref<i1>}];
+  let arguments = (ins Step_Buffer:$predicate);
+  let regions = (region SizedRegion<1>:$then, SizedRegion<1>:$otherwise);
+  let assemblyFormat = "$predicate $then `else` $otherwise attr-dict `:` type($predicate)";
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Row programs
+//===----------------------------------------------------------------------===//
 
 def Step_RowsOp : Step_Op<"rows", [SingleBlock, NoTerminator, IsolatedFromAbove,
     AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>]> {
@@ -301,6 +403,18 @@ def Step_CoordinateOp : Step_BodyOp<"coordinate", [Pure]> {
   let arguments = (ins SPMD_AxisRefAttr:$axis);
   let results = (outs I64:$result);
   let assemblyFormat = "$axis attr-dict";
+  let hasVerifier = 1;
+}
+
+def Step_CounterOp : Step_BodyOp<"counter", [Pure]> {
+  let summary = "Which turn of a loop it is";
+  let meaning = [{how many turns the enclosing `step.loop` number `loop` has finished,
+    where 0 is the innermost.}];
+  let constraints = "1. There are so many loops around the row program.";
+  let example = "%i = step.counter 0";
+  let arguments = (ins I64Attr:$loop);
+  let results = (outs I64:$result);
+  let assemblyFormat = "$loop attr-dict";
   let hasVerifier = 1;
 }
 

@@ -15,7 +15,9 @@ def LowerToStepPass : Pass<"tp-lower-to-step", "::mlir::ModuleOp"> {
     their own are decomposed; chains of element-wise ops and row reductions
     become row programs, contractions become matmuls with their epilogues,
     collectives get packed chunks, and movements of data become views where
-    strides can say them and copies where not.
+    strides can say them and copies where not. Loops and branches become steps
+    with bodies of steps; what a loop carries has one buffer, and a slice that
+    moves evenly from turn to turn is a view that moves.
 
     **Requires:** the program is local (`tp-localize`).
 

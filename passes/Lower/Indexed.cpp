@@ -1,0 +1,61 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Scatters and sorts: ops whose elements go where their values say. A step
+// takes them in one form each, to which tensors of any rank are reshaped.
+
+#include "Lowering.h"
+
+using namespace mlir;
+using namespace tp;
+
+/// The product of sizes.
+static int64_t getProduct(ArrayRef<int64_t> sizes) {
+  return ShapedType::getNumElements(sizes);
+}
+
+/// Batches, dimensions before the axis, indices, dimensions behind it.
+void ProgramLowering::lowerScatter(ScatterOp op) {
+  View to = getOwn(op.getInput(), op.getResult(), op);
+  View updates = getView(op.getUpdates()), indices = getView(op.getIndices());
+  int64_t axis = op.getAxis(), batch = op.getBatchDims();
+  ArrayRef<int64_t> shape = to.shape;
+  int64_t batches = getProduct(shape.take_front(batch));
+  int64_t outer = getProduct(shape.slice(batch, axis - batch));
+  int64_t inner = getProduct(shape.drop_front(axis + 1));
+  int64_t count = getProduct(ArrayRef(indices.shape).drop_front(batch));
+  View flat = getReshaped(to, {batches, outer, shape[axis], inner}, op);
+  updates = getReshaped(updates, {batches, outer, count, inner}, op);
+  indices = getReshaped(indices, {batches, count}, op);
+  step::ScatterOp::create(builder, loc, step::ScatterKind(op.getKind()),
+                          getBuffer(updates), getBuffer(indices),
+                          getBuffer(flat));
+  views[op.getResult()] = to;
+}
+
+void ProgramLowering::lowerSort(Value input, int64_t dim, bool descending,
+                                Value values, Value indices) {
+  View view = getView(input);
+  int64_t rank = view.shape.size();
+  SmallVector<int64_t> toLast, back(rank);
+  for (int64_t i = 0; i < rank; ++i)
+    if (i != dim)
+      toLast.push_back(i);
+  toLast.push_back(dim);
+  for (auto [to, from] : llvm::enumerate(toLast))
+    back[from] = to;
+  Operation *op = values.getDefiningOp();
+  View rows = view.transpose(toLast);
+  int64_t columns = rows.shape.back();
+  int64_t count = getProduct(ArrayRef(rows.shape).drop_back());
+  int64_t kept = cast<RankedTensorType>(values.getType()).getDimSize(dim);
+  rows.shape.back() = kept; // of the results
+  auto sort = step::SortOp::create(
+      builder, loc,
+      getBuffer(getReshaped(view.transpose(toLast), {count, columns}, op)),
+      getBuffer(allocate({count, kept}, view.element)),
+      getBuffer(allocate({count, kept}, builder.getI32Type())), descending);
+  for (auto [result, buffer] : {std::pair(values, sort.getValues()),
+                                std::pair(indices, sort.getIndices())})
+    views[result] = View(buffer).reshape(rows.shape)->transpose(back);
+}

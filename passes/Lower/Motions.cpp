@@ -1,0 +1,164 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Dynamic slices that need not move data: those that begin at the same distance
+// from turn to turn of a loop. A scan over layers takes layer i of every
+// stacked weight, backwards layer n - 1 - i; JAX writes that with comparisons
+// that wrap negative indices around. So the expressions are not matched but
+// evaluated, for every turn.
+
+#include "Prepare.h"
+
+#include "tpopt/Interpreter/DenseEvaluator.h"
+
+using namespace mlir;
+using namespace tp;
+
+namespace {
+
+/// Turns that are evaluated; loops with more have dynamic slices.
+constexpr int64_t kMaxTurns = 1024;
+
+constexpr StringLiteral kMotionAttr = "tp.motion";
+
+/// A scalar as a function of the turn of one loop.
+class TurnFunction {
+public:
+  explicit TurnFunction(Value value) : value(value) {
+    isKnown = addLeaves(value, /*height=*/8);
+  }
+
+  bool isKnown = false;
+  ForOp loop; ///< None: a constant.
+
+  std::optional<int64_t> evaluate(int64_t turn) {
+    FailureOr<TensorValue> result = get(value, turn);
+    if (failed(result))
+      return std::nullopt;
+    return evaluator.getIntegers(*result)[0];
+  }
+
+private:
+  bool addLeaves(Value value, unsigned height) {
+    auto type = cast<RankedTensorType>(value.getType());
+    if (type.getRank() != 0 || height == 0)
+      return false;
+    if (auto argument = dyn_cast<BlockArgument>(value)) {
+      auto owner = dyn_cast<ForOp>(argument.getOwner()->getParentOp());
+      if (!owner || argument.getArgNumber() != 0 || (loop && loop != owner))
+        return false;
+      loop = owner;
+      return true;
+    }
+    Operation *op = value.getDefiningOp();
+    return isa<ConstantOp, EvaluateOpInterface>(op) && isPure(op) &&
+           llvm::all_of(op->getOperands(), [&](Value operand) {
+             return addLeaves(operand, height - 1);
+           });
+  }
+
+  FailureOr<TensorValue> get(Value value, int64_t turn) {
+    if (isa<BlockArgument>(value))
+      return makeIntegerTensor(cast<RankedTensorType>(value.getType()),
+                               ArrayRef<int64_t>(turn));
+    Operation *op = value.getDefiningOp();
+    SmallVector<TensorValue> operands;
+    for (Value operand : op->getOperands()) {
+      FailureOr<TensorValue> known = get(operand, turn);
+      if (failed(known))
+        return failure();
+      operands.push_back(*known);
+    }
+    auto results = cast<EvaluateOpInterface>(op).evaluate(evaluator, operands);
+    if (failed(results))
+      return failure();
+    return results->front();
+  }
+
+  Value value;
+  DoubleEvaluator evaluator{Rounding::ToElementType};
+};
+
+} // namespace
+
+/// The place in 0 .. `last` where a slice begins in the first turn, and how far
+/// it moves with each.
+static std::optional<std::pair<int64_t, int64_t>>
+getProgression(TurnFunction &function, int64_t last) {
+  int64_t count = function.loop ? int64_t(function.loop.getCount()) : 1;
+  if (count > kMaxTurns)
+    return std::nullopt;
+  std::optional<std::pair<int64_t, int64_t>> result;
+  for (int64_t turn = 0; turn < std::max<int64_t>(count, 1); ++turn) {
+    std::optional<int64_t> value = function.evaluate(turn);
+    if (!value)
+      return std::nullopt;
+    int64_t place = std::clamp<int64_t>(*value, 0, last);
+    if (turn == 0)
+      result = {place, 0};
+    else if (turn == 1)
+      result->second = place - result->first;
+    else if (place != result->first + turn * result->second)
+      return std::nullopt;
+  }
+  return result;
+}
+
+void tp::findMotions(Block &block) {
+  for (auto op : llvm::make_early_inc_range(block.getOps<DynamicSliceOp>())) {
+    // Strided memory seldom lies where a moving view may begin.
+    Operation *producer = op.getInput().getDefiningOp();
+    ArrayRef<int64_t> whole =
+        cast<RankedTensorType>(op.getInput().getType()).getShape();
+    ForOp loop;
+    SmallVector<int64_t> motion, moves;
+    for (auto [dim, start] : llvm::enumerate(op.getStarts())) {
+      int64_t last = whole[dim] - op.getType().getDimSize(dim);
+      std::optional<std::pair<int64_t, int64_t>> progression;
+      TurnFunction function(start);
+      bool isUnsigned = cast<RankedTensorType>(start.getType())
+                            .getElementType()
+                            .isUnsignedInteger();
+      if (last == 0)
+        progression = {0, 0};
+      else if (function.isKnown && !isUnsigned &&
+               (!function.loop || !loop || function.loop == loop))
+        progression = getProgression(function, last);
+      if (!progression)
+        break;
+      if (progression->second != 0)
+        loop = function.loop;
+      motion.push_back(progression->first);
+      moves.push_back(progression->second);
+    }
+    if (motion.size() != whole.size())
+      continue;
+    OpBuilder builder(op);
+    if (!loop) {
+      SmallVector<int64_t> strides(whole.size(), 1);
+      auto slice = SliceOp::create(builder, op.getLoc(), op.getType(),
+                                   op.getInput(), motion, strides);
+      op.replaceAllUsesWith(slice.getResult());
+      op.erase();
+    } else if (!producer || !isa<TransposeOp, BroadcastOp>(producer)) {
+      motion.append(moves);
+      op->setAttr(kMotionAttr, builder.getDenseI64ArrayAttr(motion));
+    }
+  }
+}
+
+std::optional<Motion> tp::getMotion(DynamicSliceOp op) {
+  auto attr = op->getAttrOfType<DenseI64ArrayAttr>(kMotionAttr);
+  if (!attr)
+    return std::nullopt;
+  size_t rank = attr.size() / 2;
+  Motion motion;
+  motion.starts.assign(attr.asArrayRef().begin(),
+                       attr.asArrayRef().begin() + rank);
+  motion.moves.assign(attr.asArrayRef().begin() + rank,
+                      attr.asArrayRef().end());
+  for (auto [start, move] : llvm::zip(op.getStarts(), motion.moves))
+    if (move != 0)
+      motion.loop = TurnFunction(start).loop;
+  return motion;
+}

@@ -1,0 +1,33 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file Steps whose elements go where their values say: scatters and sorts.
+///
+///     updates    indices    destination
+///     [1 2]      2          [0 0]    [0 0]
+///     [3 4]      0      add [0 0] -> [0 0]     row 7 is no row: dropped
+///     [5 6]      2          [0 0]    [6 8]
+///                7  ...     row 0 becomes [3 4]
+///
+/// Every element of a destination has its updates in the order of the rows'
+/// definition, whatever the team's size: the same bits on all machines. The
+/// artifact's verifier has seen to sizes and types.
+
+#ifndef TPRT_CPU_INDEXED_H
+#define TPRT_CPU_INDEXED_H
+
+#include "runtime/CPU/Team.h"
+#include "runtime/Core/ArtifactFormat.h"
+
+namespace tprt {
+
+/// Buffers are where the row's buffers begin.
+void runScatter(const ScatterRow &row, const char *updates, const char *indices,
+                char *destination, const Team &team);
+
+void runSort(const SortRow &row, const char *source, char *values,
+             char *indices, const Team &team);
+
+} // namespace tprt
+
+#endif // TPRT_CPU_INDEXED_H
