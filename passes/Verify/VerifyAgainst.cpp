@@ -4,6 +4,7 @@
 // tp-verify-against: run two programs on the same data and compare.
 
 #include "Divergence.h"
+#include "Parting.h"
 #include "RandomData.h"
 
 #include "tpopt/Dialect/SPMD/SPMD.h"
@@ -12,8 +13,7 @@
 #include "tpopt/Interpreter/FieldEvaluator.h"
 #include "tpopt/Passes/Verify/Passes.h"
 #include "tpopt/Program/Interface.h"
-
-#include "mlir/Parser/Parser.h"
+#include "tpopt/Program/ReadProgram.h"
 
 namespace tp {
 #define GEN_PASS_DEF_VERIFYAGAINSTPASS
@@ -111,9 +111,17 @@ private:
 
 LogicalResult VerifyAgainst::verifyModule() {
   ModuleOp module = getOperation();
+  // What is given stays as it is.
+  OwningOpRef<ModuleOp> imported;
+  if (hasStableHLO(module)) {
+    imported = module.clone();
+    module = *imported;
+    if (failed(importStableHLO(module)))
+      return failure();
+  }
   OwningOpRef<ModuleOp> other;
   if (!whole.empty())
-    other = parseSourceFile<ModuleOp>(whole, ParserConfig(&getContext()));
+    other = readProgram(whole, &getContext());
   if (!other)
     return emitError(module.getLoc())
            << prefix(ErrorCode::UnreadableProgram) << "no whole program in \""
@@ -184,13 +192,14 @@ LogicalResult VerifyAgainst::verifyTrial(const Program &local,
   if (failed(expected))
     return failure();
   options.tolerance = field || doubles.isExact() ? 0 : double(tolerance);
-  auto explain = [&] {
-    explainDifference(evaluator, options, local, localArguments, whole,
-                      wholeArguments);
+  auto explain = [&](unsigned index) {
+    if (!explainParting(local, whole, matches, index, seed, trial))
+      explainDifference(evaluator, options, local, localArguments, whole,
+                        wholeArguments);
   };
   auto results = Interpreter(evaluator, options).run(local, localArguments);
   if (failed(results)) {
-    explain();
+    explain(0);
     return failure();
   }
   for (auto [index, result] : llvm::enumerate(*results)) {
@@ -213,7 +222,7 @@ LogicalResult VerifyAgainst::verifyTrial(const Program &local,
     diag.attachNote(whole.getFunction().getLoc())
         << "the whole program; seed " << uint64_t(seed) << ", trial " << trial;
     diag.report();
-    explain();
+    explain(index);
     return failure();
   }
   return success();
