@@ -129,7 +129,7 @@ TEST_F(GroupsTest, Processes) {
   std::string four =
       "replica_groups = dense<[[0, 2], [1, 3]]> : tensor<2x2xi64>";
   EXPECT_EQ(read(four + kChannel, mixed, "stablehlo.all_to_all"),
-            "0 2|1 3|4 6|5 7");
+            "0 2|4 6|1 3|5 7");
   // One replica: partitions by themselves, or all of them.
   std::string self = "replica_groups = dense<0> : tensor<1x1xi64>";
   EXPECT_EQ(read(self), "0|1|2|3|4|5|6|7");

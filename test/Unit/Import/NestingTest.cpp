@@ -35,7 +35,7 @@ TEST(Nesting, Limit) {
 TEST(Nesting, Closed) {
   for (const char *text :
        {"()", "[]", "{}", "<>", "({[<>]})", "(d0) -> (d0)", "a <= b", "a >= b",
-        "(<)", "[(<]", "\"((((\"", "\"\\\"((((\"", "// ((((\n", "a - b",
+        "(<)", "[<]", "\"((((\"", "\"\\\"((((\"", "// ((((\n", "a - b",
         "tensor<4xf32> ", "\"never closed\n"})
     EXPECT_FALSE(findDeepNesting(repeat(text, 5 * kMaxNesting))) << text;
 }
