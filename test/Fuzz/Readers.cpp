@@ -232,7 +232,7 @@ std::vector<std::string> makePrograms() {
 
 /// A program that the verifier accepts must come through all stages, or be
 /// refused by one.
-bool readProgram(StringRef bytes, const std::string &) {
+bool readProgramText(StringRef bytes, const std::string &) {
   QuietContext context;
   OwningOpRef<ModuleOp> module = parseProgram(bytes, "fuzzed", context.get());
   if (!module)
@@ -391,7 +391,7 @@ const std::vector<Reader> &tp::fuzz::getReaders() {
       {"plan", makePlans, readPlan},
       {"machine", makeMachines, readMachine},
       {"artifact", makeArtifacts, readArtifact},
-      {"program", makePrograms, readProgram},
+      {"program", makePrograms, readProgramText},
       {"stablehlo", makeStableHLO, readStableHLO},
   };
   return readers;

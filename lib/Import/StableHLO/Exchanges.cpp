@@ -77,11 +77,7 @@ static FailureOr<Group> readGroup(Conversion &c, bool ordered = true) {
   FailureOr<DeviceGroups> groups = readGroups(c.op, mesh.getNumDevices());
   if (failed(groups))
     return failure();
-  if (!ordered)
-    for (auto *it = groups->devices.begin(); it != groups->devices.end();
-         it += groups->size)
-      std::sort(it, it + groups->size);
-  std::optional<AxisList> axes = findAxes(*groups, mesh);
+  std::optional<AxisList> axes = findAxes(*groups, mesh, ordered);
   if (!axes)
     return c.op->emitError()
            << prefix(ErrorCode::IrregularGroups) << c.op->getName()
@@ -267,9 +263,9 @@ static Results convertAllToAll(Conversion &c) {
         cutAt(*group, rank, 0), cutAt(*group, rank, *split + 1));
     if (failed(sent))
       return failure();
-    // From [device, .., 1, piece, ..] to the devices' pieces along `concat`.
     if (size == 1)
       return x;
+    // From [device, .., 1, piece, ..] to the devices' pieces along `concat`.
     shape[*split] /= size;
     SmallVector<int64_t> received(shape);
     received.insert(received.begin(), size);
@@ -280,8 +276,10 @@ static Results convertAllToAll(Conversion &c) {
         permutation.push_back(0);
       permutation.push_back(dim);
     }
+    if (*concat != 0)
+      parts = c.emit.transpose(parts, permutation);
     shape[*concat] *= size;
-    return c.emit.reshape(c.emit.transpose(parts, permutation), shape);
+    return c.emit.reshape(parts, shape);
   });
 }
 
@@ -367,9 +365,11 @@ static Results emitTaken(Conversion &c, spmd::MeshOp mesh,
 /// places, -1 for devices that get nothing.
 static std::optional<std::pair<AxisList, int64_t>>
 findShift(const Mesh &mesh, ArrayRef<int32_t> sources) {
-  // Neighbouring axes count together, the last one fastest.
-  for (unsigned first = 0; first < mesh.axes.size(); ++first)
-    for (unsigned last = first; last < mesh.axes.size(); ++last) {
+  // Neighbouring axes count together, the last one fastest; as few as will do.
+  unsigned count = mesh.axes.size();
+  for (unsigned length = 1; length <= count; ++length)
+    for (unsigned first = 0; first + length <= count; ++first) {
+      unsigned last = first + length - 1;
       AxisList axes;
       for (unsigned i = first; i <= last; ++i)
         axes.push_back(AxisRef::full(mesh, i));

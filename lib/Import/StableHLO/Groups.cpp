@@ -325,10 +325,14 @@ static std::optional<AxisList> toAxes(const Digit &digit, const Mesh &mesh) {
 }
 
 std::optional<AxisList> stablehlo::findAxes(DeviceGroups groups,
-                                            const Mesh &mesh) {
+                                            const Mesh &mesh, bool ordered) {
   Numbers places = getPlaces(mesh);
   for (int64_t &device : groups.devices)
     device = places[device];
+  if (!ordered)
+    for (auto *it = groups.devices.begin(); it != groups.devices.end();
+         it += groups.size)
+      std::sort(it, it + groups.size);
   auto digits =
       findDigits(groups.devices,
                  {int64_t(groups.devices.size()) / groups.size, groups.size});

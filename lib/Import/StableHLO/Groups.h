@@ -60,8 +60,10 @@ mlir::FailureOr<llvm::SmallVector<int64_t>> readPairs(mlir::Operation *op,
                                                       int64_t devices);
 
 /// The axes of `mesh` along which all groups stand, in the groups' order; none
-/// if they do not follow axes. `groups` are of all devices of the mesh.
-std::optional<AxisList> findAxes(DeviceGroups groups, const Mesh &mesh);
+/// if they do not follow axes. `groups` are of all devices of the mesh; where
+/// devices stand in them does not matter unless they are `ordered`.
+std::optional<AxisList> findAxes(DeviceGroups groups, const Mesh &mesh,
+                                 bool ordered = true);
 
 /// The place in the mesh of each device, by number.
 llvm::SmallVector<int64_t> getPlaces(const Mesh &mesh);

@@ -204,6 +204,10 @@ TEST_F(GroupsTest, NoAxes) {
   mesh.deviceIds = {0, 4, 1, 5, 2, 6, 3, 7};
   EXPECT_EQ(findAxes({{0, 4, 1, 5, 2, 6, 3, 7}, 2}, mesh),
             (AxisList{{0, 4, 2}}));
+  // In another order within the groups, which a sum does not see.
+  EXPECT_FALSE(findAxes({{4, 0, 1, 5, 2, 6, 7, 3}, 2}, mesh));
+  EXPECT_EQ(findAxes({{4, 0, 1, 5, 2, 6, 7, 3}, 2}, mesh, /*ordered=*/false),
+            (AxisList{{0, 4, 2}}));
 }
 
 } // namespace
