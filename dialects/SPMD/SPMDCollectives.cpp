@@ -7,6 +7,8 @@
 
 #include "llvm/ADT/TypeSwitch.h"
 
+#include <limits>
+
 using namespace mlir;
 using namespace tp;
 using namespace tp::spmd;
@@ -30,6 +32,43 @@ RankedTensorType spmd::getLocalType(RankedTensorType global,
                      global.getShape()));
 }
 
+/// The manual axes that cut the types `op` stands among; none outside of
+/// spmd.manual, and none where encodings say how types are cut.
+static AxisList getManualAxes(Operation *op) {
+  auto manual = op->getParentOfType<ManualOp>();
+  if (!manual ||
+      cast<RankedTensorType>(op->getOperand(0).getType()).getEncoding())
+    return {};
+  // The region is verified before what is in it.
+  Mesh mesh = lookupMesh(manual, getMeshName(manual)).toMesh();
+  return resolveAxes(manual.getAxes().getAxes(), mesh);
+}
+
+/// The sizes of what the manual axes of `sharding` cut to `part`; sizes out of
+/// range stay at its end.
+static SmallVector<int64_t> joinParts(ArrayRef<int64_t> part,
+                                      ShardingAttr sharding, const Mesh &mesh,
+                                      ArrayRef<AxisRef> manual) {
+  SmallVector<int64_t> shape(part);
+  for (auto [size, dim] : llvm::zip(shape, sharding.getDims()))
+    for (const AxisRef &axis : resolveAxes(dim.getAxes(), mesh))
+      if (overlap(axis, manual) && llvm::MulOverflow(size, axis.size, size))
+        size = std::numeric_limits<int64_t>::max();
+  return shape;
+}
+
+RankedTensorType spmd::getGlobalType(CollectiveOpInterface op, unsigned part) {
+  auto type = cast<RankedTensorType>(op->getOperand(part).getType());
+  AxisList manual = getManualAxes(op);
+  ShardingAttr in = op.getPartInSharding(part);
+  MeshOp mesh = lookupMesh(op, in.getMesh());
+  if (manual.empty() || !mesh)
+    return getGlobalType(type);
+  return RankedTensorType::get(
+      joinParts(type.getShape(), in, mesh.toMesh(), manual),
+      type.getElementType());
+}
+
 /// The checks of every collective, in the order of its Constraints, for one
 /// part. `axes` and `dimAxes` are what the op spells out about its step.
 static LogicalResult verifyCollective(CollectiveOpInterface op,
@@ -41,9 +80,14 @@ static LogicalResult verifyCollective(CollectiveOpInterface op,
   ShardingAttr in = op.getPartInSharding(part);
   ShardingAttr out = op.getPartOutSharding(part);
 
-  RankedTensorType global = getGlobalType(input);
-  if (getGlobalType(result) != global ||
-      bool(input.getEncoding()) != bool(result.getEncoding()))
+  RankedTensorType global = getGlobalType(op, part);
+  AxisList manual = getManualAxes(op);
+  RankedTensorType made = getGlobalType(result);
+  if (MeshOp mesh = lookupMesh(op, out.getMesh()); mesh && !manual.empty())
+    made = RankedTensorType::get(
+        joinParts(result.getShape(), out, mesh.toMesh(), manual),
+        result.getElementType());
+  if (made != global || bool(input.getEncoding()) != bool(result.getEncoding()))
     return op->emitOpError() << "input and result are the same global tensor, "
                                 "or both parts of it";
   for (bool isOut : {false, true})
@@ -53,6 +97,9 @@ static LogicalResult verifyCollective(CollectiveOpInterface op,
       return failure();
   if (in.getMesh() != out.getMesh())
     return op->emitOpError() << "in and out name different meshes";
+  if (!manual.empty() &&
+      in.getMesh() != getMeshName(op->getParentOfType<ManualOp>()))
+    return op->emitOpError() << "in and out name another mesh than the region";
 
   MeshOp meshOp = lookupMesh(op, in.getMesh());
   const Meanings &meanings = Meanings::get(op->getContext());
@@ -204,9 +251,7 @@ const ReshardStep &spmd::getStep(CollectiveOpInterface op, unsigned part) {
   return std::get<ReshardStep>(
       Meanings::get(op->getContext())
           .getStep(getKind(op), in, op.getPartOutSharding(part),
-                   getGlobalType(
-                       cast<RankedTensorType>(op->getOperand(part).getType())),
-                   lookupMesh(op, in.getMesh())));
+                   getGlobalType(op, part), lookupMesh(op, in.getMesh())));
 }
 
 AxisList spmd::getGroupAxes(const ReshardStep &step) {
@@ -253,10 +298,8 @@ LogicalResult AllToAllOp::verify() {
            resolveAxes(getAxes().getAxes(), mesh), getFromDims(), getToDims()))
     step.moves.push_back({axis, unsigned(from), unsigned(to)});
   auto in = std::get<TensorSharding>(getInSharding().resolve(mesh, rank));
-  RankedTensorType global =
-      getGlobalType(cast<RankedTensorType>(getInput().getType()));
   llvm::Expected<TensorSharding> made =
-      applyStep(mesh, in, step, global.getShape());
+      applyStep(mesh, in, step, getGlobalType(*this).getShape());
   if (!made)
     return emitOpError() << prefix(ErrorCode::CollectiveMismatch)
                          << llvm::toString(made.takeError());
@@ -269,11 +312,12 @@ LogicalResult AllToAllOp::verify() {
 
 Value spmd::createCollective(OpBuilder &builder, Location loc, Value input,
                              const Mesh &mesh, const TensorSharding &from,
-                             const ReshardStep &step) {
+                             const ReshardStep &step, Type type) {
   MLIRContext *context = builder.getContext();
   ShardingAttr in = ShardingAttr::get(context, mesh, from.getLayout());
   ShardingAttr out = ShardingAttr::get(context, mesh, step.result);
-  Type type = input.getType();
+  if (!type)
+    type = input.getType();
   SmallVector<Attribute> lists;
   for (const AxisList &axes : step.dimAxes)
     lists.push_back(toAttr(context, mesh, axes));

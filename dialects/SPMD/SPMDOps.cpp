@@ -233,8 +233,7 @@ LogicalResult GroupOp::verify() {
 // ManualOp
 //===----------------------------------------------------------------------===//
 
-/// The mesh that the shardings of a verified op name.
-static FlatSymbolRefAttr getMeshName(ManualOp op) {
+FlatSymbolRefAttr spmd::getMeshName(ManualOp op) {
   ArrayAttr shardings =
       op.getInShardings().empty() ? op.getOutShardings() : op.getInShardings();
   return cast<ShardingAttr>(shardings[0]).getMesh();

@@ -45,6 +45,42 @@ static ParseResult parseConstraint(OpAsmParser &parser, OperationState &state) {
   return parseTail(parser, state, input);
 }
 
+/// `[{"x"}, {}] %x out_sharding=<..> : type`, where all_reduce has `{"x"}`,
+/// all_to_all `[{"x"}: 0->1]`, and collective_permute nothing. What changes is
+/// told by the sharding, so the axes are only read.
+static ParseResult parseCollective(OpAsmParser &parser, OperationState &state) {
+  int64_t number;
+  auto parseAxis = [&]() -> ParseResult {
+    std::string name;
+    if (parser.parseString(&name))
+      return failure();
+    if (failed(parser.parseOptionalColon()))
+      return success();
+    return failure(parser.parseLParen() || parser.parseInteger(number) ||
+                   parser.parseRParen() || parser.parseInteger(number));
+  };
+  auto parseDim = [&]() -> ParseResult {
+    if (parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Braces,
+                                       parseAxis))
+      return failure();
+    if (failed(parser.parseOptionalColon()))
+      return success();
+    return failure(parser.parseInteger(number) || parser.parseArrow() ||
+                   parser.parseInteger(number));
+  };
+  Operand input;
+  Attribute sharding;
+  if (parser.parseCommaSeparatedList(OpAsmParser::Delimiter::OptionalSquare,
+                                     parseDim) ||
+      parser.parseCommaSeparatedList(OpAsmParser::Delimiter::OptionalBraces,
+                                     parseAxis) ||
+      parser.parseOperand(input) || parser.parseKeyword("out_sharding") ||
+      parser.parseEqual() || parseSharding(parser, sharding))
+    return failure();
+  state.addAttribute("out_sharding", sharding);
+  return parseTail(parser, state, input);
+}
+
 /// `in_shardings=[<..>, ..]`
 static ParseResult parseShardings(OpAsmParser &parser, OperationState &state,
                                   StringRef key) {
@@ -133,10 +169,16 @@ static ParseResult parseGroup(OpAsmParser &parser, OperationState &state) {
 }
 
 static constexpr FormRow kForms[] = {
+    {"sdy.all_gather", parseCollective},
+    {"sdy.all_reduce", parseCollective},
+    {"sdy.all_slice", parseCollective},
+    {"sdy.all_to_all", parseCollective},
+    {"sdy.collective_permute", parseCollective},
     {"sdy.manual_computation", parseManual},
     {"sdy.mesh", parseMesh},
     {"sdy.named_computation", parseNamedComputation},
     {"sdy.propagation_barrier", parseOneField},
+    {"sdy.reduce_scatter", parseCollective},
     {"sdy.reshard", parseConstraint},
     {"sdy.sharding_constraint", parseConstraint},
     {"sdy.sharding_group", parseGroup},

@@ -38,6 +38,11 @@ private:
   Attribute readBody(unsigned depth);
   /// `[b, 0, f]x[0, i, o]->[b, 0, f]`.
   Attribute readConvolution();
+  /// `1)2`, behind `(`: a part of an axis, as `[1, 2]`.
+  Attribute readPair();
+  /// `:(1)2` behind the name in `#sdy<axis_ref"y":(1)2>`, or nothing; what
+  /// `#stablehlo.axis_ref<name = "y", sub_axis_info = (1)2>` is.
+  Attribute readAxis(Attribute name, unsigned depth);
 
   bool consume(StringRef token) {
     rest = rest.ltrim();
@@ -71,9 +76,18 @@ Attribute ValueReader::readValue(unsigned depth) {
       return {};
     if (hasKind)
       return readBody(depth + 1);
-    readWord();
+    bool isAxis = readWord() == "axis_ref";
     Attribute value = readValue(depth + 1);
+    if (isAxis && value)
+      value = readAxis(value, depth + 1);
     return consume(">") ? value : Attribute();
+  }
+  if (consume("("))
+    return readPair();
+  if (consume("@")) {
+    StringRef name = readWord();
+    return name.empty() ? Attribute()
+                        : FlatSymbolRefAttr::get(builder.getContext(), name);
   }
   if (consume("\"")) {
     auto [text, behind] = rest.split('"');
@@ -129,6 +143,27 @@ Attribute ValueReader::readFields(unsigned depth) {
         return {};
       fields.append(name, value);
     } while (consume(",") || !consume(">"));
+  return fields.getDictionary(builder.getContext());
+}
+
+Attribute ValueReader::readPair() {
+  int64_t numbers[2];
+  rest = rest.ltrim();
+  if (rest.consumeInteger(10, numbers[0]) || !consume(")") ||
+      rest.consumeInteger(10, numbers[1]))
+    return {};
+  return builder.getDenseI64ArrayAttr(numbers);
+}
+
+Attribute ValueReader::readAxis(Attribute name, unsigned depth) {
+  NamedAttrList fields;
+  fields.append("name", name);
+  if (consume(":")) {
+    Attribute part = readValue(depth);
+    if (!part)
+      return {};
+    fields.append("sub_axis_info", part);
+  }
   return fields.getDictionary(builder.getContext());
 }
 

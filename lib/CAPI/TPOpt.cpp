@@ -6,15 +6,14 @@
 #include "tpopt-c/TPOpt.h"
 
 #include "tpopt/InitAll.h"
+#include "tpopt/Program/ReadProgram.h"
 
 #include "mlir/Dialect/Func/Extensions/InlinerExtension.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Diagnostics.h"
-#include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
-#include "llvm/Support/SourceMgr.h"
 
 #include <mutex>
 
@@ -128,13 +127,8 @@ TPOptStatus tpoptModuleParse(TPOptSession session, const char *text,
                              TPOptModule *module) {
   session->messages.clear();
   *module = nullptr;
-  // A copy, because the parser wants a NUL behind the text.
-  auto sources = std::make_shared<llvm::SourceMgr>();
-  sources->AddNewSourceBuffer(
-      llvm::MemoryBuffer::getMemBufferCopy(StringRef(text, length), name),
-      llvm::SMLoc());
   OwningOpRef<ModuleOp> parsed =
-      parseSourceFile<ModuleOp>(sources, ParserConfig(&session->context));
+      parseProgram(StringRef(text, length), name, &session->context);
   if (!parsed)
     return TPOPT_INVALID;
   *module = new TPOptModuleImpl{session, std::move(parsed)};

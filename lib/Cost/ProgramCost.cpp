@@ -33,12 +33,14 @@ std::optional<LocalTensor> tp::getLocalTensor(Value value,
   if (!type)
     return std::nullopt;
   RankedTensorType global = spmd::getGlobalType(type);
-  if (const TensorSharding *sharding = table.lookup(value))
-    return LocalTensor{global, sharding->getLayout()};
   Operation *parent = value.getParentBlock()->getParentOp();
+  bool isManual = isa<ManualOp>(parent) || parent->getParentOfType<ManualOp>();
+  const TensorSharding *sharding = isManual ? nullptr : table.lookup(value);
+  if (sharding)
+    return LocalTensor{global, sharding->getLayout()};
   // What is in a manual region, and helpers of a local program, belong to the
   // device.
-  if (isa<ManualOp>(parent) || parent->getParentOfType<ManualOp>() ||
+  if (isManual ||
       (value.getDefiningOp() && isInLocalProgram(value.getDefiningOp())))
     return LocalTensor{global, TensorSharding::replicate(type.getRank())};
   // Counters have none of their own.
@@ -63,7 +65,8 @@ getLocalSizes(Operation *op, const ShardingRule &rule, ShardingTable &table) {
     auto type = dyn_cast<RankedTensorType>(value.getType());
     const TensorSharding *sharding = table.lookup(value);
     // A local type has made the rule's sizes local.
-    if (!type || !sharding || type.getEncoding())
+    if (!type || !sharding || type.getEncoding() ||
+        op->getParentOfType<ManualOp>())
       continue;
     TensorProjection projection = project(rule, index, *sharding);
     for (auto [f, factor] : llvm::enumerate(projection))

@@ -108,8 +108,9 @@ Machine::Results Machine::runCollective(CollectiveOpInterface op,
 }
 
 /// In a manual region, tensors are whole on the other axes, and a collective
-/// over those is an identity. Over manual axes, only a sum has the same type
-/// before and after.
+/// over those is an identity. On the manual ones, `in` and `out` tell how what
+/// a device holds lies among the others' parts; it need be no copy of anything
+/// along the axes that neither names.
 FailureOr<DeviceValues> Machine::runManualCollective(CollectiveOpInterface op,
                                                      unsigned part,
                                                      Frame &frame) {
@@ -121,12 +122,18 @@ FailureOr<DeviceValues> Machine::runManualCollective(CollectiveOpInterface op,
   });
   if (axes.empty())
     return parts;
-  if (getKind(op) != CollectiveKind::AllReduce)
-    return op->emitError() << prefix(ErrorCode::NotEvaluable)
-                           << "over manual axes, tensors need #spmd.local "
-                              "types to say what each device holds";
-  return distributor.allReduce(parts, *world.mesh, axes,
-                               op.getPartInSharding(part).getKind());
+  RankedTensorType global = getGlobalType(op, part);
+  auto layoutOf = [&](ShardingAttr sharding) {
+    auto resolved = sharding.resolve(*world.mesh, global.getRank());
+    return Layout{
+        world.mesh,
+        restrict(std::get<TensorSharding>(resolved), world.manualAxes),
+        SmallVector<int64_t>(global.getShape())};
+  };
+  return distributor.run(getKind(op), axes, parts,
+                         layoutOf(op.getPartInSharding(part)),
+                         layoutOf(op.getPartOutSharding(part)),
+                         cast<RankedTensorType>(op->getResult(part).getType()));
 }
 
 //===----------------------------------------------------------------------===//
@@ -159,6 +166,7 @@ Machine::Results Machine::runManual(ManualOp op, Frame &frame) {
   if (failed(checkDevices(op, mesh.getNumDevices())))
     return failure();
   Frame inner(World{&mesh, mesh.getNumDevices(), World::Manual, manual});
+  inner.observed = frame.observed;
 
   auto layoutOf = [&](Attribute attribute, Type type) {
     auto sharding = cast<ShardingAttr>(attribute);

@@ -72,22 +72,30 @@ SmallVector<Operation *> tp::getEpilogue(EinsumOp op) {
 // Encodings and manual regions
 //===----------------------------------------------------------------------===//
 
-/// Remembers what encodings say about `op`, if it needs them later.
+/// Remembers what `op`'s encodings, or the shardings of a collective in a
+/// manual region, say about it, if it needs them later.
 static LogicalResult remember(Operation *op, const Mesh *mesh,
                               LocalInfos &infos) {
-  if (!isa<CollectiveOpInterface, MaskOp>(op))
+  auto collective = dyn_cast<CollectiveOpInterface>(op);
+  if (!collective && !isa<MaskOp>(op))
     return success();
   for (auto [part, operand] : llvm::enumerate(op->getOperands())) {
-    RankedTensorType type = typeOf(operand);
+    RankedTensorType type = typeOf(operand), global = getGlobalType(type);
     auto local = dyn_cast_if_present<LocalAttr>(type.getEncoding());
-    if (!local || !mesh)
+    ShardingAttr sharding = local ? local.getSharding() : ShardingAttr();
+    if (!local && collective && op->getParentOfType<ManualOp>()) {
+      sharding = collective.getPartInSharding(part);
+      global = getGlobalType(collective, part);
+    }
+    if (!sharding || !mesh)
       return op->emitError() << prefix(ErrorCode::NotLocal) << op->getName()
                              << " is on a whole tensor: run tp-localize first";
-    auto resolved = local.getSharding().resolve(*mesh, type.getRank());
     LocalInfo info;
-    info.sharding = std::get<TensorSharding>(resolved).getLayout();
-    info.global.assign(local.getGlobal().begin(), local.getGlobal().end());
-    if (auto collective = dyn_cast<CollectiveOpInterface>(op)) {
+    info.sharding =
+        std::get<TensorSharding>(sharding.resolve(*mesh, type.getRank()))
+            .getLayout();
+    info.global.assign(global.getShape().begin(), global.getShape().end());
+    if (collective) {
       info.step = getStep(collective, part);
       info.sharding.kind = isa<ToPartialOp>(op)
                                ? collective.getPartOutSharding(part).getKind()

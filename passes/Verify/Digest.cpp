@@ -104,7 +104,10 @@ ProgramDigest::getRecipe(Operation *op, ArrayRef<unsigned> operands) {
 
 void ProgramDigest::digestOp(Operation *op, Digests &digests, uint64_t place,
                              Visitor visit) {
-  if (isa<CollectiveOpInterface, ReshardOp, ConstraintOp, BarrierOp>(op)) {
+  // In a manual region, where types are what devices hold, a collective makes
+  // another value.
+  if (isa<ReshardOp, ConstraintOp, BarrierOp>(op) ||
+      (isa<CollectiveOpInterface>(op) && !op->getParentOfType<ManualOp>())) {
     for (auto [operand, result] :
          llvm::zip_equal(op->getOperands(), op->getResults()))
       digests[result] = digests.lookup(operand);

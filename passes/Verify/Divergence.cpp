@@ -3,6 +3,8 @@
 
 #include "Divergence.h"
 
+#include "tpopt/Dialect/SPMD/SPMD.h"
+
 using namespace mlir;
 using namespace tp;
 
@@ -48,6 +50,9 @@ std::optional<std::string> tp::findDifference(DenseEvaluator &evaluator,
 }
 
 void Trace::record(Operation *op, ArrayRef<DeviceValues> results) {
+  // Types in manual regions do not say how values lie.
+  if (op->getParentOfType<spmd::ManualOp>())
+    return;
   if (results.size() == 1 && !getName(op->getLoc()).empty())
     runs[op].push_back(results.front());
 }

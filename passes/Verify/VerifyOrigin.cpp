@@ -11,8 +11,8 @@
 #include "tpopt/Passes/Import/Passes.h"
 #include "tpopt/Passes/Verify/Passes.h"
 #include "tpopt/Program/Interface.h"
+#include "tpopt/Program/ReadProgram.h"
 
-#include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 
 namespace tp {
@@ -45,7 +45,7 @@ private:
 OwningOpRef<ModuleOp> VerifyOrigin::readWhole() {
   OwningOpRef<ModuleOp> module;
   if (!whole.empty())
-    module = parseSourceFile<ModuleOp>(whole, ParserConfig(&getContext()));
+    module = readProgram(whole, &getContext());
   if (!module) {
     emitError(getOperation().getLoc())
         << prefix(ErrorCode::UnreadableProgram) << "no whole program in \""

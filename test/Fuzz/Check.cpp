@@ -176,8 +176,10 @@ private:
     // Neither rounding nor 0 * inf: what is compared is what was computed.
     double most = 0;
     options.observer = [&](Operation *, ArrayRef<DeviceValues> results) {
+      // What a device holds in a manual region may be padding.
       for (const DeviceValues &values : results)
-        for (const TensorValue &value : values)
+        for (const TensorValue &value :
+             values.size() == 1 ? ArrayRef(values) : ArrayRef<TensorValue>())
           if (double magnitude = getMagnitude(value); !(magnitude <= most))
             most = magnitude;
     };

@@ -70,7 +70,7 @@ static void change(std::string &text, Random &random) {
                                          "[]",
                                          "{}",
                                          "\"\""};
-  switch (random.draw(0, 9)) {
+  switch (random.draw(0, 10)) {
   case 0: // a bit
     if (!text.empty())
       text[random.draw(0, text.size() - 1)] ^= char(1 << random.draw(0, 7));
@@ -117,6 +117,17 @@ static void change(std::string &text, Random &random) {
     if (!StringRef(text).substr(begin, size).getAsInteger(10, value))
       text.replace(begin, size,
                    std::to_string(value + random.pick({-1, 1, 2})));
+    return;
+  }
+  case 10: { // one in another, deeper than any stack
+    if (!random.percent(20))
+      return;
+    const char *level = random.pick({"[", "(", "{", "<", "\"a.b\"() ({\n",
+                                     "tuple<", "dense<[", "{\"a\": ["});
+    std::string nest;
+    for (int64_t i = random.draw(100, 20000); i > 0; --i)
+      nest += level;
+    text.insert(random.draw(0, text.size()), nest);
     return;
   }
   case 9: { // eight bytes as a little-endian number, as in binary headers

@@ -15,6 +15,7 @@
 #include "tpopt/Dialect/StableHLO/StableHLO.h"
 #include "tpopt/Import/Import.h"
 #include "tpopt/InitAll.h"
+#include "tpopt/Program/ReadProgram.h"
 
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
@@ -231,9 +232,9 @@ std::vector<std::string> makePrograms() {
 
 /// A program that the verifier accepts must come through all stages, or be
 /// refused by one.
-bool readProgram(StringRef bytes, const std::string &) {
+bool readProgramText(StringRef bytes, const std::string &) {
   QuietContext context;
-  auto module = parseSourceString<ModuleOp>(bytes, context.get());
+  OwningOpRef<ModuleOp> module = parseProgram(bytes, "fuzzed", context.get());
   if (!module)
     return false;
   PassManager manager(context.get());
@@ -336,6 +337,31 @@ func.func @main(%arg0: tensor<8x16xf32>) -> tensor<8x4xf32> {
     sdy.return %2 : tensor<4x4xf32>
   } : (tensor<8x16xf32>) -> tensor<8x4xf32>
   return %0 : tensor<8x4xf32>
+})",
+          R"(
+module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 2 : i32, mhlo.spmd_output_sharding = "{devices=[2,4]<=[2,2,2]T(1,0,2) last_tile_dim_replicate}", mhlo.spmd_parameters_shardings = ["{devices=[4,1,2]<=[8] last_tile_dim_replicate}"]} {
+  sdy.mesh @groups = <["axis_0"=2, "axis_1"=4]>
+  func.func @main(%x: tensor<2x4xf32>) -> tensor<4xf32> {
+    %0 = "stablehlo.all_gather"(%x) <{all_gather_dim = 0 : i64, channel_handle = #stablehlo.channel_handle<handle = 1, type = 0>, replica_groups = #stablehlo.replica_group_mesh_axes<mesh = @groups, axes = [#stablehlo.axis_ref<name = "axis_1", sub_axis_info = (1)2>]>, use_global_device_ids}> : (tensor<2x4xf32>) -> tensor<4x4xf32>
+    %1 = "stablehlo.all_to_all"(%0) <{split_dimension = 1 : i64, concat_dimension = 0 : i64, split_count = 2 : i64, replica_groups = "[1,2]<=[2]"}> : (tensor<4x4xf32>) -> tensor<8x2xf32>
+    %2 = "stablehlo.collective_permute"(%1) <{channel_handle = #stablehlo.channel_handle<handle = 2, type = 0>, source_target_pairs = dense<[[0, 1], [1, 2]]> : tensor<2x2xi64>}> : (tensor<8x2xf32>) -> tensor<8x2xf32>
+    %3 = call @sum(%2) : (tensor<8x2xf32>) -> tensor<4x2xf32>
+    %4 = stablehlo.partition_id : tensor<ui32>
+    %5 = stablehlo.convert %4 : (tensor<ui32>) -> tensor<f32>
+    %6 = stablehlo.broadcast_in_dim %5, dims = [] : (tensor<f32>) -> tensor<4xf32>
+    %7 = stablehlo.slice %3 [0:4, 0:1] : (tensor<4x2xf32>) -> tensor<4x1xf32>
+    %8 = stablehlo.reshape %7 : (tensor<4x1xf32>) -> tensor<4xf32>
+    %9 = stablehlo.add %6, %8 : tensor<4xf32>
+    return %9 : tensor<4xf32>
+  }
+  func.func private @sum(%x: tensor<8x2xf32>) -> tensor<4x2xf32> {
+    %0 = "stablehlo.reduce_scatter"(%x) <{scatter_dimension = 0 : i64, replica_groups = "{{0,1}}"}> ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %s = stablehlo.add %a, %b : tensor<f32>
+      stablehlo.return %s : tensor<f32>
+    }) : (tensor<8x2xf32>) -> tensor<4x2xf32>
+    return %0 : tensor<4x2xf32>
+  }
 })"};
 }
 
@@ -346,7 +372,7 @@ bool readStableHLO(StringRef bytes, const std::string &) {
   stablehlo::registerReaders(registry);
   sdy::registerReader(registry);
   context.get()->appendDialectRegistry(registry);
-  auto module = parseSourceString<ModuleOp>(bytes, context.get());
+  OwningOpRef<ModuleOp> module = parseProgram(bytes, "fuzzed", context.get());
   if (!module)
     return false;
   PassManager manager(context.get());
@@ -365,7 +391,7 @@ const std::vector<Reader> &tp::fuzz::getReaders() {
       {"plan", makePlans, readPlan},
       {"machine", makeMachines, readMachine},
       {"artifact", makeArtifacts, readArtifact},
-      {"program", makePrograms, readProgram},
+      {"program", makePrograms, readProgramText},
       {"stablehlo", makeStableHLO, readStableHLO},
   };
   return readers;

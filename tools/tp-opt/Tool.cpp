@@ -8,6 +8,7 @@
 
 #include "tpopt/Dialect/StableHLO/StableHLO.h"
 #include "tpopt/Support/ErrorCodes.h"
+#include "tpopt/Support/Nesting.h"
 #include "tpopt/Support/OutputFile.h"
 
 #include "mlir/IR/Diagnostics.h"
@@ -44,12 +45,17 @@ static std::unique_ptr<llvm::MemoryBuffer> readInput(StringRef path) {
   std::unique_ptr<llvm::MemoryBuffer> buffer = openInputFile(path, &why);
   if (!buffer) {
     llvm::errs() << why << "\n";
-  } else if (stablehlo::isPortableArtifact(buffer->getBuffer())) {
-    llvm::errs() << path
-                 << ":1:1: error: " << prefix(ErrorCode::PortableArtifact)
-                 << describe(ErrorCode::PortableArtifact) << "\n";
     return nullptr;
   }
+  auto refuse = [&](TextPosition at, ErrorCode code) {
+    llvm::errs() << path << ":" << at.line << ":" << at.column
+                 << ": error: " << prefix(code) << describe(code) << "\n";
+    return nullptr;
+  };
+  if (stablehlo::isPortableArtifact(buffer->getBuffer()))
+    return refuse({}, ErrorCode::PortableArtifact);
+  if (std::optional<TextPosition> at = findDeepNesting(buffer->getBuffer()))
+    return refuse(*at, ErrorCode::DeepNesting);
   return buffer;
 }
 

@@ -28,8 +28,12 @@ Results tp::stablehlo::constrain(Conversion &c, ValueRange values,
   return constrained;
 }
 
+/// Shardy's collectives stand on whole tensors, as constraints do, and are told
+/// by what comes out.
 static Results convertConstraint(Conversion &c) {
   Attribute attribute = c.get("sharding");
+  if (!attribute)
+    attribute = c.get("out_sharding");
   auto sharding = dyn_cast_or_null<spmd::ShardingAttr>(
       attribute ? sdy::toBuiltin(attribute) : Attribute());
   if (!sharding)
@@ -103,9 +107,16 @@ static Results convertNamedComputation(Conversion &c) {
 }
 
 static constexpr Row kRows[] = {
+    {"sdy.all_gather", 1, 1, 0, convertConstraint, Regions::Before, true},
+    {"sdy.all_reduce", 1, 1, 0, convertConstraint, Regions::Before, true},
+    {"sdy.all_slice", 1, 1, 0, convertConstraint, Regions::Before, true},
+    {"sdy.all_to_all", 1, 1, 0, convertConstraint, Regions::Before, true},
+    {"sdy.collective_permute", 1, 1, 0, convertConstraint, Regions::Before,
+     true},
     {"sdy.named_computation", -1, -1, 1, convertNamedComputation,
      Regions::Before, true},
     {"sdy.propagation_barrier", 1, 1, 0, convertPropagationBarrier},
+    {"sdy.reduce_scatter", 1, 1, 0, convertConstraint, Regions::Before, true},
     {"sdy.reshard", 1, 1, 0, convertConstraint, Regions::Before, true},
     {"sdy.sharding_constraint", 1, 1, 0, convertConstraint, Regions::Before,
      true},

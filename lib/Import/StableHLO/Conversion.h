@@ -148,6 +148,7 @@ llvm::ArrayRef<Row> getCallRows();
 llvm::ArrayRef<Row> getSpecialFunctionRows();
 llvm::ArrayRef<Row> getAnnotationRows();
 llvm::ArrayRef<Row> getManualRows();
+llvm::ArrayRef<Row> getExchangeRows();
 
 /// The `stablehlo.return` of a region of one block; null if there is none.
 mlir::Operation *getReturn(mlir::Region &region);

@@ -5,6 +5,7 @@
 
 #include "Conversion.h"
 #include "ManualCalls.h"
+#include "Partitioned.h"
 #include "Signature.h"
 
 #include "tpopt/Import/StableHLO.h"
@@ -69,7 +70,7 @@ public:
          {getElementwiseRows(), getSpecialFunctionRows(), getShapeRows(),
           getContractionRows(), getReductionRows(), getWindowRows(),
           getIndexingRows(), getSortRows(), getControlFlowRows(), getCallRows(),
-          getAnnotationRows(), getManualRows()})
+          getAnnotationRows(), getManualRows(), getExchangeRows()})
       for (const Row &row : rows)
         table[row.name] = &row;
   }
@@ -179,9 +180,13 @@ LogicalResult Importer::convert(Operation *op) {
 
 LogicalResult tp::importStableHLO(ModuleOp module) {
   ForeignShardings shardings;
+  bool isLocal = isPartitioned(module);
   if (failed(shardings.importMeshes(module)))
     return failure();
   if (failed(importManualCalls(module, shardings)))
+    return failure();
+  inlineExchanges(module);
+  if (isLocal && failed(importPartitioned(module, shardings)))
     return failure();
   for (auto function : module.getOps<func::FuncOp>())
     if (failed(importSignature(function, shardings)))
@@ -189,6 +194,8 @@ LogicalResult tp::importStableHLO(ModuleOp module) {
   Importer importer(module.getContext(), shardings);
   if (failed(importer.convert(module.getBodyRegion())))
     return failure();
+  if (isLocal)
+    dropOtherMeshes(module, shardings);
   dropForeignAttributes(module);
   return success();
 }

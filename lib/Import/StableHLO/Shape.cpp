@@ -237,6 +237,7 @@ static Results convertDimensionSize(Conversion &c) {
 
 static constexpr Row kRows[] = {
     {"chlo.constant", 0, 1, 0, convertConstant},
+    {"mhlo.copy", 1, 1, 0, convertReshape},
     {"stablehlo.broadcast", 1, 1, 0, convertBroadcast},
     {"stablehlo.broadcast_in_dim", 1, 1, 0, convertBroadcastInDim},
     {"stablehlo.concatenate", -1, 1, 0, convertConcatenate},

@@ -3,6 +3,9 @@
 
 #include "Shardings.h"
 
+#include "Groups.h"
+#include "Partitioned.h"
+
 #include "tpopt/Dialect/Sdy/Sdy.h"
 #include "tpopt/Support/ErrorCodes.h"
 
@@ -57,6 +60,46 @@ Attribute stablehlo::readShardyString(Attribute string) {
 // Meshes
 //===----------------------------------------------------------------------===//
 
+/// Calls `apply` with every GSPMD string of the module and where it stands.
+static LogicalResult
+forEachTileString(ModuleOp module,
+                  function_ref<LogicalResult(Operation *, StringAttr)> apply) {
+  auto visit = [&](Operation *op, DictionaryAttr attributes) {
+    auto text = attributes ? attributes.getAs<StringAttr>("mhlo.sharding")
+                           : StringAttr();
+    return text ? apply(op, text) : success();
+  };
+  // What XLA leaves of them when it partitions.
+  SmallVector<Attribute> left;
+  if (auto list =
+          module->getAttrOfType<ArrayAttr>("mhlo.spmd_parameters_shardings"))
+    llvm::append_range(left, list);
+  left.push_back(module->getAttr("mhlo.spmd_output_sharding"));
+  for (Attribute entry : left)
+    if (auto text = dyn_cast_or_null<StringAttr>(entry);
+        text && failed(apply(module, text)))
+      return failure();
+  WalkResult result = module.walk([&](Operation *op) {
+    if (failed(visit(op, op->getAttrDictionary())))
+      return WalkResult::interrupt();
+    if (auto function = dyn_cast<FunctionOpInterface>(op)) {
+      for (unsigned i = 0; i < function.getNumArguments(); ++i)
+        if (failed(visit(op, function.getArgAttrDict(i))))
+          return WalkResult::interrupt();
+      for (unsigned i = 0; i < function.getNumResults(); ++i)
+        if (failed(visit(op, function.getResultAttrDict(i))))
+          return WalkResult::interrupt();
+    }
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
+static bool hasTileStrings(ModuleOp module) {
+  return failed(forEachTileString(
+      module, [](Operation *, StringAttr) { return failure(); }));
+}
+
 LogicalResult ForeignShardings::importMeshes(ModuleOp module) {
   OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
   SmallVector<Operation *> foreign;
@@ -85,11 +128,11 @@ LogicalResult ForeignShardings::importMeshes(ModuleOp module) {
     }
     op->erase();
   }
-  if (mesh)
-    return success();
-  if (failed(importStringMeshes(module)))
+  // Meshes that groups name say nothing about how arguments lie.
+  bool isLocal = isPartitioned(module) && hasTileStrings(module);
+  if (!mesh && failed(importStringMeshes(module)))
     return failure();
-  return mesh ? success() : importTileMesh(module);
+  return mesh && !isLocal ? success() : importTileMesh(module);
 }
 
 /// `xla.sdy.meshes = "{mesh = #sdy.mesh<[..]>}"` of the module.
@@ -124,37 +167,29 @@ LogicalResult ForeignShardings::importStringMeshes(ModuleOp module) {
   return success();
 }
 
-/// Calls `apply` with every GSPMD string of the module and where it stands.
-static LogicalResult
-forEachTileString(ModuleOp module,
-                  function_ref<LogicalResult(Operation *, StringAttr)> apply) {
-  auto visit = [&](Operation *op, DictionaryAttr attributes) {
-    auto text = attributes ? attributes.getAs<StringAttr>("mhlo.sharding")
-                           : StringAttr();
-    return text ? apply(op, text) : success();
-  };
+/// The digits of devices along which groups of a partitioned program stand.
+static LogicalResult addGroups(ModuleOp module, int64_t devices,
+                               AxisFactors &factors) {
   WalkResult result = module.walk([&](Operation *op) {
-    if (failed(visit(op, op->getAttrDictionary())))
+    if (!isExchange(op) || !op->hasAttr("replica_groups"))
+      return WalkResult::advance();
+    FailureOr<DeviceGroups> groups = readGroups(op, devices);
+    if (failed(groups))
       return WalkResult::interrupt();
-    if (auto function = dyn_cast<FunctionOpInterface>(op)) {
-      for (unsigned i = 0; i < function.getNumArguments(); ++i)
-        if (failed(visit(op, function.getArgAttrDict(i))))
-          return WalkResult::interrupt();
-      for (unsigned i = 0; i < function.getNumResults(); ++i)
-        if (failed(visit(op, function.getResultAttrDict(i))))
-          return WalkResult::interrupt();
-    }
+    // Those that follow no digits are refused where they are used.
+    if (auto digits =
+            findDigits(groups->devices, {devices / groups->size, groups->size}))
+      for (const Digit &digit : (*digits)[1])
+        factors.add(digit);
     return WalkResult::advance();
   });
   return failure(result.wasInterrupted());
 }
 
 LogicalResult ForeignShardings::importTileMesh(ModuleOp module) {
-  int64_t devices = 1;
-  bool any = false;
-  if (auto count = module->getAttrOfType<IntegerAttr>("mhlo.num_partitions");
-      count && count.getValue().isSignedIntN(64))
-    devices = count.getInt();
+  bool isLocal = isPartitioned(module), any = isLocal;
+  int64_t devices =
+      isLocal ? countDevices(module) : Processes::read(module).partitions;
   if (failed(forEachTileString(
           module, [&](Operation *op, StringAttr text) -> LogicalResult {
             auto shardings = parseTileShardings(text);
@@ -173,13 +208,17 @@ LogicalResult ForeignShardings::importTileMesh(ModuleOp module) {
             return success();
           })))
     return failure();
-  if (!any || devices < 2)
+  if (!any || (devices < 2 && !isLocal))
     return success();
+  if (isLocal && failed(addGroups(module, devices, factors)))
+    return failure();
   factors.add({devices, 1});
   std::optional<SmallVector<int64_t>> sizes = factors.getSizes();
   if (!sizes)
     return fail(module) << "the shardings cut the devices in ways that no mesh "
                            "has axes for";
+  if (sizes->empty())
+    sizes->push_back(1);
   SmallVector<StringAttr> names;
   for (size_t i = 0; i < sizes->size(); ++i)
     names.push_back(
@@ -187,7 +226,10 @@ LogicalResult ForeignShardings::importTileMesh(ModuleOp module) {
   OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
   auto attribute = spmd::MeshAttr::get(module.getContext(), names, *sizes,
                                        ArrayRef<int64_t>());
-  mesh = spmd::MeshOp::create(builder, module.getLoc(), "mesh", attribute,
+  std::string name = "mesh";
+  while (module.lookupSymbol(name))
+    name += "_";
+  mesh = spmd::MeshOp::create(builder, module.getLoc(), name, attribute,
                               ArrayAttr());
   return success();
 }

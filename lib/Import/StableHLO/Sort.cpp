@@ -196,6 +196,9 @@ static Results convertSort(Conversion &c) {
 
 /// The k greatest of the last dimension and their indices.
 static Results convertTopK(Conversion &c) {
+  if (auto largest = dyn_cast_or_null<BoolAttr>(c.get("largest"));
+      largest && !largest.getValue())
+    return c.unsupported() << " of the least elements";
   return SmallVector<Value>(TopKOp::create(c.builder, c.op->getLoc(),
                                            c.outType(0), c.outType(1), c.in())
                                 .getResults());
@@ -203,6 +206,7 @@ static Results convertTopK(Conversion &c) {
 
 static constexpr Row kRows[] = {
     {"chlo.top_k", 1, 2, 0, convertTopK},
+    {"mhlo.topk", 1, 2, 0, convertTopK},
     {"stablehlo.sort", -1, -1, 1, convertSort, Regions::Never},
 };
 

@@ -145,6 +145,21 @@ func.func @f(%x: tensor<4xf32, #spmd.local<@mesh, [{"x"}], global=[8]>>) {
 
 // -----
 
+// spmd.all_gather 1: in a manual region, not the size that `in` and `out` make
+spmd.mesh @mesh <["x"=2, "y"=2]>
+
+func.func @f(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = spmd.manual (%x) in [<@mesh, [{"x"}]>] out [<@mesh, [{"x"}]>] axes {"x"} {
+  ^bb0(%a: tensor<4xf32>):
+    // expected-error @below {{input and result are the same global tensor, or both parts of it}}
+    %1 = spmd.all_gather %a [{"x"}] in <@mesh, [{"x"}]> out <@mesh, [{}]> : tensor<4xf32> -> tensor<16xf32>
+    spmd.return %a : tensor<4xf32>
+  } : (tensor<8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+// -----
+
 // spmd.all_gather 2: two meshes
 spmd.mesh @mesh <["x"=2, "y"=2]>
 spmd.mesh @net <["x"=2]>
@@ -175,6 +190,22 @@ func.func @f(%x: tensor<8xf32>) {
   // expected-error @below {{in: [TP0203] the sharding has 3 dimensions}}
   %0 = spmd.all_gather %x [{"x"}] in <@mesh, [{}, {}, {}]> out <@mesh, [{}]> : tensor<8xf32> -> tensor<8xf32>
   return
+}
+
+// -----
+
+// spmd.all_gather 2: in a manual region, on another mesh
+spmd.mesh @mesh <["x"=2, "y"=2]>
+spmd.mesh @other <["x"=2]>
+
+func.func @f(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = spmd.manual (%x) in [<@mesh, [{"x"}]>] out [<@mesh, [{}]>] axes {"x"} {
+  ^bb0(%a: tensor<4xf32>):
+    // expected-error @below {{in and out name another mesh than the region}}
+    %1 = spmd.all_gather %a [{"x"}] in <@other, [{"x"}]> out <@other, [{}]> : tensor<4xf32> -> tensor<8xf32>
+    spmd.return %1 : tensor<8xf32>
+  } : (tensor<8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
 }
 
 // -----

@@ -23,6 +23,27 @@ func.func @ring(%0: tensor<10x512xf32>, %s: tensor<512xf32>) -> tensor<10x512xf3
   return %1 : tensor<10x512xf32>
 }
 
+// In a region over "x", types are cut by it, and by "x" alone: a gather makes
+// them longer, a sum over "y" is none of theirs.
+// CHECK-LABEL: func.func @exchange
+func.func @exchange(%0: tensor<8x16xf32>) -> tensor<32x16xf32> {
+  %1 = spmd.manual (%0) in [<@mesh, [{"x"}, {}]>] out [<@mesh, [{"x"}, {}]>] axes {"x"} {
+  ^bb0(%a: tensor<2x16xf32>):
+    // CHECK: spmd.all_gather %{{.+}} [{"x"}, {}] in <@mesh, [{"x"}, {}]> out <@mesh, [{}, {}]> : tensor<2x16xf32> -> tensor<8x16xf32>
+    %b = spmd.all_gather %a [{"x"}, {}] in <@mesh, [{"x"}, {}]> out <@mesh, [{}, {}]> : tensor<2x16xf32> -> tensor<8x16xf32>
+    // CHECK-NEXT: spmd.reduce_scatter %{{.+}} [{}, {"x"}] {{.*}} : tensor<8x16xf32> -> tensor<8x4xf32>
+    %c = spmd.reduce_scatter %b [{}, {"x"}] in <@mesh, [{}, {}], unreduced={"x"}> out <@mesh, [{}, {"x"}]> : tensor<8x16xf32> -> tensor<8x4xf32>
+    // CHECK-NEXT: spmd.all_to_all %{{.+}} ["x": 1 -> 0] {{.*}} : tensor<8x4xf32> -> tensor<2x16xf32>
+    %d = spmd.all_to_all %c ["x": 1 -> 0] in <@mesh, [{}, {"x"}]> out <@mesh, [{"x"}, {}]> : tensor<8x4xf32> -> tensor<2x16xf32>
+    // CHECK-NEXT: spmd.all_gather %{{.+}} {{.*}} : tensor<2x16xf32> -> tensor<2x16xf32>
+    %e = spmd.all_gather %d [{"y"}, {}] in <@mesh, [{"y"}, {}]> out <@mesh, [{}, {}]> : tensor<2x16xf32> -> tensor<2x16xf32>
+    // CHECK-NEXT: spmd.all_slice %{{.+}} {{.*}} : tensor<8x16xf32> -> tensor<8x4xf32>
+    %f = spmd.all_slice %b [{}, {"x"}] in <@mesh, [{}, {}]> out <@mesh, [{}, {"x"}]> : tensor<8x16xf32> -> tensor<8x4xf32>
+    spmd.return %b : tensor<8x16xf32>
+  } : (tensor<8x16xf32>) -> tensor<32x16xf32>
+  return %1 : tensor<32x16xf32>
+}
+
 // After Localize: what a type says of the whole tensor, the padding behind it,
 // and the device's place.
 // CHECK-LABEL: func.func @local(

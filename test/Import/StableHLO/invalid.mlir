@@ -153,8 +153,53 @@ func.func @axis(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
+// Beside regions for one device, nothing is exchanged outside of them.
+sdy.mesh @mesh = <["x"=2]>
 func.func @exchange(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = sdy.manual_computation(%x) in_shardings=[<@mesh, [{"x"}]>] out_shardings=[<@mesh, [{"x"}]>] manual_axes={"x"} (%a: tensor<2xf32>) {
+    sdy.return %a : tensor<2xf32>
+  } : (tensor<4xf32>) -> tensor<4xf32>
   // expected-error @below {{[TP0530] stablehlo.all_gather outside of a region for one device}}
-  %0 = "stablehlo.all_gather"(%x) <{all_gather_dim = 0 : i64, replica_groups = dense<0> : tensor<1x1xi64>}> : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = "stablehlo.all_gather"(%0) <{all_gather_dim = 0 : i64, replica_groups = dense<0> : tensor<1x1xi64>}> : (tensor<4xf32>) -> tensor<4xf32>
+  return %1 : tensor<4xf32>
+}
+
+// -----
+
+sdy.mesh @mesh = <["x"=4]>
+func.func @groups(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = sdy.manual_computation(%x) in_shardings=[<@mesh, [{"x"}]>] out_shardings=[<@mesh, [{"x"}]>] manual_axes={"x"} (%a: tensor<1xf32>) {
+    // expected-error @below {{[TP0535] stablehlo.all_reduce in groups that do not follow axes of mesh @mesh}}
+    %1 = "stablehlo.all_reduce"(%a) <{replica_groups = dense<[[0, 3], [1, 2]]> : tensor<2x2xi64>}> ({
+    ^bb0(%l: tensor<f32>, %r: tensor<f32>):
+      %s = stablehlo.add %l, %r : tensor<f32>
+      stablehlo.return %s : tensor<f32>
+    }) : (tensor<1xf32>) -> tensor<1xf32>
+    sdy.return %1 : tensor<1xf32>
+  } : (tensor<4xf32>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
+}
+
+// -----
+
+sdy.mesh @mesh = <["x"=2, "y"=2]>
+func.func @axis(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = sdy.manual_computation(%x) in_shardings=[<@mesh, [{"x"}]>] out_shardings=[<@mesh, [{"x"}]>] manual_axes={"x"} (%a: tensor<2xf32>) {
+    // expected-error @below {{[TP0531] stablehlo.all_gather along an axis that is not manual}}
+    %1 = "stablehlo.all_gather"(%a) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>}> : (tensor<2xf32>) -> tensor<4xf32>
+    %2 = stablehlo.slice %1 [0:2] : (tensor<4xf32>) -> tensor<2xf32>
+    sdy.return %2 : tensor<2xf32>
+  } : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+// A partitioned function whose arguments nobody says the whole of.
+module attributes {mhlo.num_replicas = 2 : i32} {
+  // expected-error @below {{[TP0534] function 'main', argument #0: devices hold different values}}
+  func.func @main(%x: tensor<4xf32> {mhlo.parameter_replication = [false]}) -> tensor<8xf32> {
+    %0 = "stablehlo.all_gather"(%x) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> : (tensor<4xf32>) -> tensor<8xf32>
+    return %0 : tensor<8xf32>
+  }
 }

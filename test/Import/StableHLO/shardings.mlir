@@ -77,3 +77,26 @@ module attributes {mhlo.frontend_attributes = {xla.sdy.meshes = "{mesh = #sdy.me
     return %1 : tensor<8x8xf32>
   }
 }
+
+// -----
+
+// Shardy's collectives are what they lead to, and those are what we make of it.
+sdy.mesh @mesh = <["x"=2, "y"=4]>
+// CHECK-LABEL: func.func @collectives
+func.func @collectives(%x: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {"y"}]>}) -> tensor<8x8xf32> {
+  // CHECK: spmd.constraint %arg0 <@mesh, [{"x"}, {"y":(1)2}]>
+  %0 = sdy.all_gather [{}, {"y":(2)2}] %x out_sharding=<@mesh, [{"x"}, {"y":(1)2}]> : tensor<8x8xf32>
+  // CHECK: spmd.constraint %{{.+}} <@mesh, [{"x", "y":(1)2}, {}]>
+  %1 = sdy.all_to_all [{"y":(1)2}: 1->0] %0 out_sharding=<@mesh, [{"x", "y":(1)2}, {}]> : tensor<8x8xf32>
+  // CHECK: spmd.constraint %{{.+}} <@mesh, [{"y"}, {}]>
+  %2 = sdy.collective_permute %1 out_sharding=<@mesh, [{"y"}, {}]> : tensor<8x8xf32>
+  // CHECK: spmd.constraint %{{.+}} <@mesh, [{"y"}, {"x"}]>
+  %3 = sdy.all_slice [{}, {"x"}] %2 out_sharding=<@mesh, [{"y"}, {"x"}]> : tensor<8x8xf32>
+  // CHECK: tp.einsum
+  %4 = stablehlo.dot_general %3, %3, contracting_dims = [0] x [0] : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  // CHECK: spmd.constraint %{{.+}} <@mesh, [{"y"}, {"x"}]>
+  %5 = sdy.reduce_scatter [{"y"}, {}] %4 out_sharding=<@mesh, [{"y"}, {"x"}]> : tensor<8x8xf32>
+  // CHECK: spmd.constraint %{{.+}} <@mesh, [{}, {"x"}]>
+  %6 = sdy.all_reduce {"y"} %5 out_sharding=<@mesh, [{}, {"x"}]> : tensor<8x8xf32>
+  return %6 : tensor<8x8xf32>
+}

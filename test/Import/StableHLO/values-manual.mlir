@@ -82,3 +82,53 @@ module attributes {mhlo.frontend_attributes = {xla.sdy.meshes = "{mesh = #sdy.me
     return %0 : tensor<2xi32>
   }
 }
+
+// -----
+
+// Exchanges by permutations: axes that change places, a ring over two axes, a
+// way to the neighbour that not all take, and what is no pattern at all; the
+// pieces of all_to_all along two dimensions and over two axes, numbers and flags
+sdy.mesh @mesh = <["x"=2, "y"=2]>
+func.func @main() -> (tensor<4xi32>, tensor<4xi32>, tensor<4xi32>, tensor<4xi32>, tensor<4x4xi32>, tensor<16xi32>, tensor<4xi1>, tensor<4xi32>) {
+  // EXPECT: [1, 3, 2, 4]
+  // EXPECT: [4, 1, 2, 3]
+  // EXPECT: [2, 0, 0, 0]
+  // EXPECT: [3, 4, 2, 1]
+  // EXPECT: [10, 20, 50, 60, 30, 40, 70, 80, 90, 100, 130, 140, 110, 120, 150, 160]
+  // EXPECT: [10, 50, 90, 130, 20, 60, 100, 140, 30, 70, 110, 150, 40, 80, 120, 160]
+  // EXPECT: [True, True, False, False]
+  // EXPECT: [3, 3, 1, 1]
+  %v = stablehlo.constant dense<[1, 2, 3, 4]> : tensor<4xi32>
+  %w = stablehlo.constant dense<[10, 20, 30, 40, 50, 60, 70, 80, 90, 100, 110, 120, 130, 140, 150, 160]> : tensor<16xi32>
+  %f = stablehlo.constant dense<[true, false, false, false]> : tensor<4xi1>
+  %0:8 = sdy.manual_computation(%v, %w, %f) in_shardings=[<@mesh, [{"x", "y"}]>, <@mesh, [{"x", "y"}]>, <@mesh, [{"x", "y"}]>] out_shardings=[<@mesh, [{"x", "y"}]>, <@mesh, [{"x", "y"}]>, <@mesh, [{"x", "y"}]>, <@mesh, [{"x", "y"}]>, <@mesh, [{"x", "y"}, {}]>, <@mesh, [{"x", "y"}]>, <@mesh, [{"x", "y"}]>, <@mesh, [{"x", "y"}]>] manual_axes={"x", "y"} (%a: tensor<1xi32>, %b: tensor<4xi32>, %c: tensor<1xi1>) {
+    %1 = "stablehlo.collective_permute"(%a) <{source_target_pairs = dense<[[0, 0], [1, 2], [2, 1], [3, 3]]> : tensor<4x2xi64>}> : (tensor<1xi32>) -> tensor<1xi32>
+    %2 = "stablehlo.collective_permute"(%a) <{source_target_pairs = dense<[[0, 1], [1, 2], [2, 3], [3, 0]]> : tensor<4x2xi64>}> : (tensor<1xi32>) -> tensor<1xi32>
+    %3 = "stablehlo.collective_permute"(%a) <{source_target_pairs = dense<[[1, 0]]> : tensor<1x2xi64>}> : (tensor<1xi32>) -> tensor<1xi32>
+    %4 = "stablehlo.collective_permute"(%a) <{source_target_pairs = dense<[[0, 3], [1, 2], [2, 0], [3, 1]]> : tensor<4x2xi64>}> : (tensor<1xi32>) -> tensor<1xi32>
+    %5 = stablehlo.reshape %b : (tensor<4xi32>) -> tensor<2x2xi32>
+    %6 = "stablehlo.all_to_all"(%5) <{split_dimension = 0 : i64, concat_dimension = 1 : i64, split_count = 2 : i64, replica_groups = dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>}> : (tensor<2x2xi32>) -> tensor<1x4xi32>
+    %7 = "stablehlo.all_to_all"(%b) <{split_dimension = 0 : i64, concat_dimension = 0 : i64, split_count = 4 : i64, replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>}> : (tensor<4xi32>) -> tensor<4xi32>
+    %8 = "stablehlo.all_reduce"(%c) <{replica_groups = dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>}> ({
+    ^bb0(%l: tensor<i1>, %r: tensor<i1>):
+      %o = stablehlo.or %l, %r : tensor<i1>
+      stablehlo.return %o : tensor<i1>
+    }) : (tensor<1xi1>) -> tensor<1xi1>
+    // The parts of a group in another order than the devices are numbered.
+    %9 = "stablehlo.all_gather"(%a) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 2, 1, 3]]> : tensor<1x4xi64>}> : (tensor<1xi32>) -> tensor<4xi32>
+    %10 = func.call @second(%9) : (tensor<4xi32>) -> tensor<1xi32>
+    sdy.return %1, %2, %3, %4, %6, %7, %8, %10 : tensor<1xi32>, tensor<1xi32>, tensor<1xi32>, tensor<1xi32>, tensor<1x4xi32>, tensor<4xi32>, tensor<1xi1>, tensor<1xi32>
+  } : (tensor<4xi32>, tensor<16xi32>, tensor<4xi1>) -> (tensor<4xi32>, tensor<4xi32>, tensor<4xi32>, tensor<4xi32>, tensor<4x4xi32>, tensor<16xi32>, tensor<4xi1>, tensor<4xi32>)
+  return %0#0, %0#1, %0#2, %0#3, %0#4, %0#5, %0#6, %0#7 : tensor<4xi32>, tensor<4xi32>, tensor<4xi32>, tensor<4xi32>, tensor<4x4xi32>, tensor<16xi32>, tensor<4xi1>, tensor<4xi32>
+}
+// Devices exchange something in a function, too.
+func.func private @second(%g: tensor<4xi32>) -> tensor<1xi32> {
+  %0 = "stablehlo.collective_permute"(%g) <{source_target_pairs = dense<[[0, 2], [1, 3], [2, 0], [3, 1]]> : tensor<4x2xi64>}> : (tensor<4xi32>) -> tensor<4xi32>
+  %1 = stablehlo.partition_id : tensor<ui32>
+  %two = stablehlo.constant dense<2> : tensor<ui32>
+  %2 = stablehlo.divide %1, %two : tensor<ui32>
+  %one = stablehlo.constant dense<1> : tensor<ui32>
+  %3 = stablehlo.subtract %one, %2 : tensor<ui32>
+  %4 = stablehlo.dynamic_slice %0, %3, sizes = [1] : (tensor<4xi32>, tensor<ui32>) -> tensor<1xi32>
+  return %4 : tensor<1xi32>
+}

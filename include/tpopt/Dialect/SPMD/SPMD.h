@@ -83,9 +83,17 @@ mlir::RankedTensorType getLocalType(mlir::RankedTensorType global,
 /// The tensor that a local type is a part of; a global type is its own.
 mlir::RankedTensorType getGlobalType(mlir::RankedTensorType type);
 
+/// The global tensor of which a collective moves part `part`. In `spmd.manual`
+/// types are cut without saying so, and `in` tells by how much.
+mlir::RankedTensorType getGlobalType(CollectiveOpInterface op,
+                                     unsigned part = 0);
+
+/// The mesh that the shardings of a manual region name.
+mlir::FlatSymbolRefAttr getMeshName(ManualOp op);
+
 /// Collectives are steps of reshard plans, as ops: which kind, the step of a
 /// part (it lives as long as the context), and the op for a step that follows
-/// `from`.
+/// `from`, which gives the input's type if `type` does not say otherwise.
 CollectiveKind getKind(CollectiveOpInterface op);
 const ReshardStep &getStep(CollectiveOpInterface op, unsigned part = 0);
 /// The axes of a step in the order in which its launch numbers devices.
@@ -93,7 +101,7 @@ AxisList getGroupAxes(const ReshardStep &step);
 mlir::Value createCollective(mlir::OpBuilder &builder, mlir::Location loc,
                              mlir::Value input, const Mesh &mesh,
                              const TensorSharding &from,
-                             const ReshardStep &step);
+                             const ReshardStep &step, mlir::Type type = {});
 
 } // namespace tp::spmd
 

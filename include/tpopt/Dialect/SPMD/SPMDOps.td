@@ -243,8 +243,9 @@ defvar inOutFormat = [{
 defvar collectiveConstraints = [{
 
     **Constraints**
-    1. Input and result are the global tensor, of one type; or, after
-       Localize, its parts, with encodings that say `in` and `out`.
+    1. Input and result are the global tensor, of one type; or its parts: after
+       Localize with encodings that say `in` and `out`, in `spmd.manual` as the
+       manual axes of `in` and `out` cut it, evenly.
     2. `in` and `out` fit the tensor and their mesh.
     3. `out` is what the op makes of `in`.
 }];

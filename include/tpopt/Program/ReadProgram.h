@@ -1,0 +1,32 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file Programs from outside, as text or MLIR bytecode.
+///
+///     OwningOpRef<ModuleOp> whole = readProgram("whole.mlir", context);
+///     if (!whole)
+///       return failure(); // the reason has been emitted
+///
+/// Errors are those of the parser, and DeepNesting for text that it would run
+/// out of stack with.
+
+#ifndef TPOPT_PROGRAM_READPROGRAM_H
+#define TPOPT_PROGRAM_READPROGRAM_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+
+namespace tp {
+
+/// Parses a program that errors call `name`.
+mlir::OwningOpRef<mlir::ModuleOp> parseProgram(llvm::StringRef text,
+                                               llvm::StringRef name,
+                                               mlir::MLIRContext *context);
+
+/// Reads a file.
+mlir::OwningOpRef<mlir::ModuleOp> readProgram(llvm::StringRef path,
+                                              mlir::MLIRContext *context);
+
+} // namespace tp
+
+#endif // TPOPT_PROGRAM_READPROGRAM_H

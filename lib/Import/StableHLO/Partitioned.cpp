@@ -1,0 +1,343 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Partitioned.h"
+
+#include "Groups.h"
+
+#include "tpopt/Support/ErrorCodes.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+using namespace tp;
+using namespace tp::stablehlo;
+
+static constexpr StringLiteral kParameters = "mhlo.spmd_parameters_shardings";
+static constexpr StringLiteral kOutput = "mhlo.spmd_output_sharding";
+
+static bool isRegion(Operation *op) {
+  if (op->getName().getStringRef() == "sdy.manual_computation")
+    return true;
+  auto target = op->getName().getStringRef() == "stablehlo.custom_call"
+                    ? op->getAttrOfType<StringAttr>("call_target_name")
+                    : StringAttr();
+  return target && (target == "SPMDFullToShardShape" ||
+                    target == "xla.sdy.GlobalToLocalShape");
+}
+
+bool stablehlo::isPartitioned(ModuleOp module) {
+  bool exchanges = module->hasAttr(kParameters) || module->hasAttr(kOutput);
+  bool hasRegions = false;
+  module.walk([&](Operation *op) {
+    exchanges |= isExchange(op);
+    hasRegions |= isRegion(op);
+  });
+  return exchanges && !hasRegions;
+}
+
+int64_t stablehlo::countDevices(ModuleOp module) {
+  int64_t devices = Processes::read(module).getNumDevices();
+  if (devices > 1)
+    return devices;
+  constexpr int64_t kMaxDevices = 1 << 20;
+  module.walk([&](Operation *op) {
+    if (auto mesh = dyn_cast<spmd::MeshOp>(op)) {
+      int64_t size = 1;
+      for (int64_t axis : mesh.getMesh().getSizes())
+        size = std::min(size * std::min(axis, kMaxDevices), kMaxDevices);
+      devices = std::max(devices, size);
+    }
+    for (StringRef name : {"replica_groups", "source_target_pairs"})
+      if (auto list = op->getAttrOfType<DenseIntElementsAttr>(name);
+          list && isExchange(op) && list.getNumElements() <= 2 * kMaxDevices)
+        for (const APInt &number : list.getValues<APInt>())
+          if (number.isNonNegative() && number.ult(kMaxDevices))
+            devices = std::max<int64_t>(devices, number.getZExtValue() + 1);
+  });
+  return devices;
+}
+
+//===----------------------------------------------------------------------===//
+// Functions as regions
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// One entry on its way from the parts of tensors to the whole.
+class EntryImporter {
+public:
+  EntryImporter(func::FuncOp function, const ForeignShardings &shardings)
+      : function(function), shardings(shardings),
+        module(function->getParentOfType<ModuleOp>()) {}
+
+  LogicalResult run();
+
+private:
+  /// A list of values: how they lie, and what they are parts of.
+  struct Interface {
+    SmallVector<Attribute> shardings;
+    SmallVector<Type> types;
+  };
+
+  InFlightDiagnostic fail(ErrorCode code) {
+    return function.emitError()
+           << prefix(code) << "function '" << function.getName() << "', ";
+  }
+  FailureOr<Interface> readArguments();
+  FailureOr<Interface> readResults();
+  LogicalResult add(Interface &interface, DictionaryAttr attributes,
+                    spmd::ShardingAttr otherwise, Type type, const Twine &what);
+  void dropInnerShardings();
+
+  func::FuncOp function;
+  const ForeignShardings &shardings;
+  ModuleOp module;
+};
+} // namespace
+
+/// Attributes of an argument or result without what they say of shardings.
+static DictionaryAttr withSharding(DictionaryAttr attributes,
+                                   Attribute sharding) {
+  NamedAttrList list(attributes);
+  list.erase("mhlo.sharding");
+  list.erase("sdy.sharding");
+  list.erase("mhlo.frontend_attributes");
+  list.set(spmd::kShardingAttr, sharding);
+  return list.getDictionary(sharding.getContext());
+}
+
+/// Adds one value of type `type` on a device.
+LogicalResult EntryImporter::add(Interface &interface,
+                                 DictionaryAttr attributes,
+                                 spmd::ShardingAttr otherwise, Type type,
+                                 const Twine &what) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor || !tensor.hasStaticShape())
+    return fail(ErrorCode::UnsupportedStableHLO)
+           << what << ": " << type << " is no part of a tensor";
+  auto said = shardings.read(function, attributes, type);
+  if (failed(said))
+    return failure();
+  Mesh mesh = shardings.getMesh().toMesh();
+  spmd::ShardingAttr sharding = said->front() ? said->front() : otherwise;
+  auto replication =
+      attributes ? attributes.getAs<ArrayAttr>("mhlo.parameter_replication")
+                 : ArrayAttr();
+  bool differs = replication &&
+                 llvm::is_contained(replication,
+                                    BoolAttr::get(module.getContext(), false));
+  if (!sharding && differs)
+    return fail(ErrorCode::BadForeignSharding)
+           << what
+           << ": devices hold different values, and nothing says of "
+              "what tensor they are parts";
+  TensorSharding layout = TensorSharding::replicate(tensor.getRank());
+  if (sharding) {
+    auto resolved = sharding.resolve(mesh, tensor.getRank());
+    if (auto *error = std::get_if<ShardingError>(&resolved))
+      return fail(error->code) << what << ": " << error->message;
+    layout = std::get<TensorSharding>(resolved).getLayout();
+  }
+  SmallVector<int64_t> shape(tensor.getShape());
+  for (auto [size, dim] : llvm::zip_equal(shape, layout.dims))
+    if (llvm::MulOverflow(size, getSize(dim.axes), size))
+      return fail(ErrorCode::BadForeignSharding)
+             << what << ": the whole tensor has a dimension beyond 2^63";
+  interface.shardings.push_back(
+      spmd::ShardingAttr::get(module.getContext(), mesh, layout));
+  interface.types.push_back(
+      RankedTensorType::get(shape, tensor.getElementType()));
+  return success();
+}
+
+FailureOr<EntryImporter::Interface> EntryImporter::readArguments() {
+  Interface interface;
+  auto texts = module->getAttrOfType<ArrayAttr>(kParameters);
+  if (texts && texts.size() != function.getNumArguments())
+    texts = {};
+  for (unsigned i = 0; i < function.getNumArguments(); ++i) {
+    Type type = function.getArgumentTypes()[i];
+    spmd::ShardingAttr otherwise;
+    if (texts) {
+      auto read = shardings.read(
+          function,
+          DictionaryAttr::get(module.getContext(),
+                              NamedAttribute("mhlo.sharding", texts[i])),
+          type);
+      if (failed(read))
+        return failure();
+      otherwise = read->front();
+    }
+    if (failed(add(interface, function.getArgAttrDict(i), otherwise, type,
+                   "argument #" + Twine(i))))
+      return failure();
+  }
+  return interface;
+}
+
+FailureOr<EntryImporter::Interface> EntryImporter::readResults() {
+  Interface interface;
+  SmallVector<spmd::ShardingAttr> otherwise(function.getNumResults());
+  if (Attribute text = module->getAttr(kOutput)) {
+    auto read = shardings.read(
+        function,
+        DictionaryAttr::get(module.getContext(),
+                            NamedAttribute("mhlo.sharding", text)),
+        function.getResultTypes());
+    if (failed(read))
+      return failure();
+    otherwise = *read;
+  }
+  for (unsigned i = 0; i < function.getNumResults(); ++i)
+    if (failed(add(interface, function.getResultAttrDict(i), otherwise[i],
+                   function.getResultTypes()[i], "result #" + Twine(i))))
+      return failure();
+  return interface;
+}
+
+/// Inside, all is manual, and what is left of shardings says nothing.
+void EntryImporter::dropInnerShardings() {
+  function.getBody().walk([](Operation *op) {
+    op->removeAttr("mhlo.sharding");
+    op->removeAttr("sdy.sharding");
+  });
+}
+
+LogicalResult EntryImporter::run() {
+  Block &body = function.getBody().front();
+  if (!function.getBody().hasOneBlock() || body.empty() ||
+      !isa<func::ReturnOp>(body.back()))
+    return fail(ErrorCode::BadStableHLO) << "has a body of one block";
+  FailureOr<Interface> arguments = readArguments(), results;
+  if (failed(arguments) || failed(results = readResults()))
+    return failure();
+  // Nothing goes in or out: there is nothing to be a part of.
+  if (arguments->types.empty() && results->types.empty())
+    return success();
+  dropInnerShardings();
+
+  SmallVector<Location> places;
+  for (BlockArgument argument : body.getArguments())
+    places.push_back(argument.getLoc());
+  OperationState state(function.getLoc(), "sdy.manual_computation");
+  OpBuilder builder(function.getContext());
+  state.addTypes(results->types);
+  state.addAttribute("in_shardings",
+                     builder.getArrayAttr(arguments->shardings));
+  state.addAttribute("out_shardings", builder.getArrayAttr(results->shardings));
+  spmd::MeshOp mesh = shardings.getMesh();
+  state.addAttribute("manual_axes",
+                     builder.getArrayAttr(SmallVector<Attribute>(
+                         llvm::iterator_range(mesh.getMesh().getNames()))));
+  state.addRegion()->takeBody(function.getBody());
+  Block *entry = function.addEntryBlock();
+  entry->eraseArguments(0, entry->getNumArguments());
+  entry->addArguments(arguments->types, places);
+  state.addOperands(entry->getArguments());
+  builder.setInsertionPointToEnd(entry);
+  Operation *region = builder.create(state);
+  func::ReturnOp::create(builder, body.back().getLoc(), region->getResults());
+  Operation *end = &body.back();
+  builder.setInsertionPoint(end);
+  OperationState yield(end->getLoc(), "sdy.return");
+  yield.addOperands(end->getOperands());
+  builder.create(yield);
+  end->erase();
+
+  function.setType(builder.getFunctionType(arguments->types, results->types));
+  for (auto [i, sharding] : llvm::enumerate(arguments->shardings))
+    function.setArgAttrs(i, withSharding(function.getArgAttrDict(i), sharding));
+  for (auto [i, sharding] : llvm::enumerate(results->shardings))
+    function.setResultAttrs(
+        i, withSharding(function.getResultAttrDict(i), sharding));
+  return success();
+}
+
+LogicalResult stablehlo::importPartitioned(ModuleOp module,
+                                           const ForeignShardings &shardings) {
+  for (auto function : module.getOps<func::FuncOp>())
+    if (function.isPublic() && !function.isExternal() &&
+        failed(EntryImporter(function, shardings).run()))
+      return failure();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Calls
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Inlines callees before callers, each function once.
+class ExchangeInliner {
+public:
+  explicit ExchangeInliner(ModuleOp module) {
+    for (auto function : module.getOps<func::FuncOp>())
+      functions[function.getNameAttr()] = function;
+  }
+
+  void run() {
+    for (auto [name, function] : functions)
+      visit(function);
+    for (auto [name, function] : functions)
+      if (function.isPrivate() && states[function] == State::Exchanges &&
+          SymbolTable::symbolKnownUseEmpty(function, function->getParentOp()))
+        function.erase();
+  }
+
+private:
+  enum class State : uint8_t { New, Open, Quiet, Exchanges };
+
+  State visit(func::FuncOp function) {
+    if (states[function] != State::New)
+      return states[function];
+    states[function] = State::Open;
+    SmallVector<func::CallOp> calls;
+    bool exchanges = false, isClosed = function.getBody().hasOneBlock();
+    function.walk([&](Operation *op) {
+      exchanges |= isExchange(op);
+      if (auto call = dyn_cast<func::CallOp>(op))
+        calls.push_back(call);
+    });
+    for (func::CallOp call : calls) {
+      func::FuncOp callee = functions.lookup(
+          StringAttr::get(call.getContext(), call.getCallee()));
+      State state = callee ? visit(callee) : State::Quiet;
+      exchanges |= state == State::Exchanges;
+      // One that calls itself stays as it is, and is refused where it stands.
+      isClosed &= state != State::Open;
+      if (state == State::Exchanges)
+        inlineCall(call, callee.getBody().front());
+    }
+    return states[function] =
+               exchanges && isClosed ? State::Exchanges : State::Quiet;
+  }
+
+  static void inlineCall(func::CallOp call, Block &body) {
+    OpBuilder builder(call);
+    IRMapping mapping;
+    mapping.map(body.getArguments(), call.getOperands());
+    for (Operation &op : body.without_terminator())
+      builder.clone(op, mapping);
+    for (auto [result, value] : llvm::zip_equal(
+             call.getResults(), body.getTerminator()->getOperands()))
+      result.replaceAllUsesWith(mapping.lookupOrDefault(value));
+    call.erase();
+  }
+
+  llvm::MapVector<StringAttr, func::FuncOp> functions;
+  llvm::DenseMap<Operation *, State> states;
+};
+} // namespace
+
+void stablehlo::dropOtherMeshes(ModuleOp module,
+                                const ForeignShardings &shardings) {
+  for (auto mesh : llvm::make_early_inc_range(module.getOps<spmd::MeshOp>()))
+    if (mesh != shardings.getMesh() &&
+        SymbolTable::symbolKnownUseEmpty(mesh, module))
+      mesh.erase();
+}
+
+void stablehlo::inlineExchanges(ModuleOp module) {
+  ExchangeInliner(module).run();
+}

@@ -1,0 +1,44 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "tpopt/Program/ReadProgram.h"
+
+#include "tpopt/Support/ErrorCodes.h"
+#include "tpopt/Support/Nesting.h"
+
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Support/FileUtilities.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/SourceMgr.h"
+
+using namespace mlir;
+using namespace tp;
+
+static OwningOpRef<ModuleOp> parse(std::unique_ptr<llvm::MemoryBuffer> buffer,
+                                   MLIRContext *context) {
+  if (auto at = findDeepNesting(buffer->getBuffer())) {
+    emitError(FileLineColLoc::get(context, buffer->getBufferIdentifier(),
+                                  at->line, at->column))
+        << prefix(ErrorCode::DeepNesting) << describe(ErrorCode::DeepNesting);
+    return nullptr;
+  }
+  auto sources = std::make_shared<llvm::SourceMgr>();
+  sources->AddNewSourceBuffer(std::move(buffer), llvm::SMLoc());
+  return parseSourceFile<ModuleOp>(sources, ParserConfig(context));
+}
+
+OwningOpRef<ModuleOp> tp::parseProgram(StringRef text, StringRef name,
+                                       MLIRContext *context) {
+  // A copy, because the parser wants a NUL behind the text.
+  return parse(llvm::MemoryBuffer::getMemBufferCopy(text, name), context);
+}
+
+OwningOpRef<ModuleOp> tp::readProgram(StringRef path, MLIRContext *context) {
+  std::string why;
+  std::unique_ptr<llvm::MemoryBuffer> buffer = openInputFile(path, &why);
+  if (buffer)
+    return parse(std::move(buffer), context);
+  emitError(UnknownLoc::get(context)) << why;
+  return nullptr;
+}
