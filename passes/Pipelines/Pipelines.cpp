@@ -34,6 +34,7 @@ static void addStage(OpPassManager &manager, Stage stage,
       manager.addPass(createApplyPlanPass(plan));
     }
     manager.addPass(createInlineCallsPass());
+    manager.addPass(createRaisePass());
     if (verifies && options.stopAfter >= Stage::Collectives)
       manager.addPass(createKeepDigestPass({options.reportVerification}));
     return;

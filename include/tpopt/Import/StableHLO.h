@@ -43,11 +43,17 @@
 
 namespace tp {
 
+class Emitter;
+
 /// Whether there is anything to import: an operation of stablehlo, chlo or sdy.
 bool hasStableHLO(mlir::ModuleOp module);
 
 /// Converts all of `module` in place.
 mlir::LogicalResult importStableHLO(mlir::ModuleOp module);
+
+/// The complementary error function of floats of at least 32 bits, as imports
+/// write it: the dialect has no op for it.
+mlir::Value emitErfc(Emitter &emit, mlir::Value x);
 
 } // namespace tp
 

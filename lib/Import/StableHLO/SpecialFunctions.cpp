@@ -7,6 +7,8 @@
 
 #include "Conversion.h"
 
+#include "tpopt/Import/StableHLO.h"
+
 #include <cmath>
 
 using namespace mlir;
@@ -139,6 +141,8 @@ static Real erfc(Real x) {
   tail = (tail.number(2) - tail).where(x.isLess(0), tail);
   return near.where(size.isLess(1), tail);
 }
+
+Value tp::emitErfc(Emitter &emit, Value x) { return erfc({emit, x}).value; }
 
 /// M. Giles, "Approximating the erfinv function", GPU Computing Gems, 2011.
 static Real erfInv(Real x) {

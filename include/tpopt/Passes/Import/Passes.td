@@ -103,4 +103,35 @@ def InlineCallsPass : Pass<"tp-inline-calls", "::mlir::ModuleOp"> {
   }];
 }
 
+def RaisePass : Pass<"tp-raise", "::mlir::ModuleOp"> {
+  let summary = "Recognise transformer ops in the primitives that exporters write";
+  let description = [{
+    JAX and PyTorch export a softmax as a maximum, a difference, exponentials, a
+    sum and a quotient. This finds what the transformer ops of `tp` decompose into,
+    as exporters and authors write it, and puts the op there: `softmax`,
+    `layer_norm`, `rms_norm`, `gelu`, `silu`, `gated`, `rotary`, `attention` (with
+    its scale, causal masks and windows, and repeated key-value heads),
+    `embedding`, `cross_entropy`.
+
+    Only what is the same function of real numbers is raised, and only where it
+    was computed in at least f32, as the transformer ops compute; of what was
+    rounded to 16 bits on the way, the rest stays primitive. A score that is
+    replaced by -1e9 or less counts as hidden. Values between that something else
+    uses, such as the gradient, and values that carry a sharding keep their ops,
+    and the group stays as it is.
+
+    Remarks of the category `tp-raise` say what was raised, and where.
+
+    **Requires:** calls are inlined: what calls another function is no primitive.
+
+    **Guarantees:** results keep their types, locations and shardings.
+
+    **Example:** `test/Import/Raise/norms.mlir`
+  }];
+  let dependentDialects = ["::tp::TPDialect"];
+  let statistics = [
+    Statistic<"numRaised", "raised", "Transformer ops written">
+  ];
+}
+
 #endif // TPOPT_PASSES_IMPORT_PASSES

@@ -1,0 +1,410 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Attention: a softmax between two contractions. Dims are known by the letters
+// of the second one, `weights, value -> result`, whichever order and layout
+// they come in:
+//
+//     b  batch        s  query position    d  feature of queries and keys
+//     k  key head     t  key position      e  feature of values
+//     g  query head of a group that shares a key head
+//
+// Letters of size 1 are left out, and put back where tp.attention wants them.
+
+#include "Masks.h"
+#include "Patterns.h"
+
+#include "llvm/ADT/SmallSet.h"
+
+#include <cmath>
+#include <limits>
+
+using namespace mlir;
+using namespace tp;
+using namespace tp::raise;
+
+static constexpr int64_t kNone = Term::kNone;
+
+namespace {
+
+/// A key or value, and how often each of its heads is repeated.
+struct Repeated {
+  Term term;
+  int64_t times = 1, heads = kNone;
+};
+
+struct Attention {
+  Term query, key, value;
+  Visibility visible;
+  double scale = 1;
+  /// What stands for the scores of hidden keys, and whether it was added.
+  std::optional<double> hidden;
+  bool isAdded = false;
+  /// Whether every query row is known to see a key.
+  bool isAlwaysSeen = true;
+  /// Of one head after the other, as `repeat` does.
+  int64_t repeats = 1;
+  int64_t b = kNone, k = kNone, g = kNone, s = kNone, t = kNone, d = kNone,
+          e = kNone;
+  llvm::DenseMap<int64_t, int64_t> sizes;
+
+  int64_t sizeOf(int64_t letter) const {
+    auto size = sizes.find(letter);
+    return size == sizes.end() ? 1 : size->second;
+  }
+  Value build(OpBuilder &builder, Location loc, RankedTensorType type,
+              ArrayRef<int64_t> resultLetters) const;
+  bool hide(const Term &select, bool isInverse, bool added);
+  bool readScores(Term scores, Type element);
+  bool nameLetters(const Term &weights, ArrayRef<int64_t> result);
+};
+
+} // namespace
+
+static SmallVector<int64_t> toLetters(StringRef term) {
+  return SmallVector<int64_t>(term.begin(), term.end());
+}
+
+/// The term with `element`, if that takes no rounding: tp.attention widens what
+/// it is given.
+static std::optional<Term> asElement(Term term, Type element) {
+  Type own = elementOf(term.getSource());
+  if (own == element || (own.isF16() || own.isBF16()))
+    return own == element || isWide(element) ? std::optional(term)
+                                             : std::nullopt;
+  auto convert = term.as<ConvertOp>();
+  if (convert && elementOf(convert.getInput()) == element)
+    return term.operand(0);
+  return std::nullopt;
+}
+
+/// Takes in a select between what is seen and a very low number.
+bool Attention::hide(const Term &select, bool isInverse, bool added) {
+  std::optional<double> number = select.operand(isInverse ? 1 : 2).getNumber();
+  if (!number || !(scale > 0) || !isHiding(*number * scale) ||
+      (hidden && *hidden != *number * scale))
+    return false;
+  hidden = *number * scale;
+  isAdded |= added;
+  return visible.require({select.operand(0), !isInverse});
+}
+
+/// From the softmax's input back to the product of queries and keys.
+bool Attention::readScores(Term scores, Type element) {
+  for (unsigned depth = 0; depth < 8; ++depth) {
+    Type own = elementOf(scores.getSource());
+    if (!isWide(own))
+      return false;
+    if (scores.as<SelectOp>()) {
+      bool isInverse = scores.operand(1).getNumber().has_value();
+      if (!hide(scores, isInverse, /*added=*/false))
+        return false;
+      scores = scores.operand(isInverse ? 2 : 1);
+      continue;
+    }
+    if (scores.as<AddOp>()) {
+      // scores + select(condition, 0, -1e9)
+      bool isFirst = bool(scores.operand(0).as<SelectOp>());
+      Term select = scores.operand(isFirst ? 0 : 1);
+      if (!select.as<SelectOp>())
+        return false;
+      bool isInverse = select.operand(2).isNumber(0);
+      if (!select.operand(isInverse ? 2 : 1).isNumber(0) ||
+          !hide(select, isInverse, /*added=*/true))
+        return false;
+      scores = scores.operand(isFirst ? 1 : 0);
+      continue;
+    }
+    if (auto einsum = scores.as<EinsumOp>()) {
+      EinsumTerms terms = EinsumTerms::split(einsum.getEquation());
+      llvm::DenseMap<int64_t, int64_t> rename;
+      for (auto [letter, dim] : llvm::zip_equal(terms.result, scores.getDims()))
+        rename[letter] = dim;
+      Term sides[2];
+      for (unsigned i : {0, 1}) {
+        StringRef letters = i ? terms.rhs : terms.lhs;
+        SmallVector<int64_t> dims;
+        for (auto [letter, size] : llvm::zip_equal(
+                 letters, typeOf(einsum->getOperand(i)).getShape())) {
+          // Contracted letters mean nothing outside, but may be used there.
+          auto outer = rename.find(letter);
+          dims.push_back(outer != rename.end() ? outer->second : letter + 256);
+          if (size != 1)
+            sizes[dims.back()] = size;
+        }
+        sides[i] = Term::of(einsum->getOperand(i), dims);
+      }
+      bool swapped = sides[0].isAlong(t);
+      auto asQuery = asElement(sides[swapped], element),
+           asKey = asElement(sides[!swapped], element);
+      if (!asQuery || !asKey || sides[0].isAlong(t) == sides[1].isAlong(t))
+        return false;
+      query = *asQuery;
+      key = *asKey;
+      // Flax scales queries, others both.
+      for (Term *side : {&query, &key})
+        if (isWide(elementOf(side->getSource()))) {
+          Scaled scaled = Scaled::of(*side);
+          scale *= scaled.coefficient;
+          *side = scaled.term;
+        }
+      return true;
+    }
+    Scaled scaled = Scaled::of(scores);
+    if (scaled.coefficient == 1)
+      return false;
+    scale *= scaled.coefficient;
+    scores = scaled.term;
+  }
+  return false;
+}
+
+/// What a reshape that merges [.., heads, times, ..] repeats.
+static Repeated getRepeated(const Term &term) {
+  auto merge = term.as<ReshapeOp>();
+  if (!merge)
+    return {term};
+  auto broadcast = merge.getInput().getDefiningOp<BroadcastOp>();
+  if (!broadcast)
+    return {term};
+  ArrayRef<int64_t> wide = broadcast.getType().getShape(),
+                    merged = merge.getType().getShape();
+  if (wide.size() != merged.size() + 1)
+    return {term};
+  // The one dim that is missing from the broadcast's input is behind the heads.
+  for (auto [heads, size] : llvm::enumerate(merged)) {
+    if (wide[heads] == size)
+      continue;
+    if (wide[heads] * wide[heads + 1] != size ||
+        merged.drop_front(heads + 1) != wide.drop_front(heads + 2) ||
+        llvm::is_contained(broadcast.getDims(), int64_t(heads) + 1))
+      return {term};
+    SmallVector<int64_t> dims(term.getDims());
+    int64_t head = dims[heads];
+    dims.insert(dims.begin() + heads + 1, kNone);
+    if (wide[heads] == 1 || head == kNone)
+      return {term};
+    return {Term::of(merge.getInput(), dims), wide[heads + 1], head};
+  }
+  return {term};
+}
+
+/// Gives every letter its part; false if there are too many.
+bool Attention::nameLetters(const Term &weights, ArrayRef<int64_t> result) {
+  auto isOf = [](const Term &term) {
+    return [&](int64_t letter) { return term.isAlong(letter); };
+  };
+  auto inQuery = isOf(query), inKey = isOf(key), inValue = isOf(value);
+  SmallVector<int64_t, 2> batch, rows;
+  llvm::SmallSet<int64_t, 8> seen;
+  for (const Term &term : {query, key, value})
+    for (int64_t letter : term.getDims()) {
+      if (letter == kNone || letter == t || !seen.insert(letter).second)
+        continue;
+      bool isResult = llvm::is_contained(result, letter);
+      if (isResult && inQuery(letter) && inKey(letter) && inValue(letter))
+        batch.push_back(letter);
+      else if (isResult && inQuery(letter) && !inKey(letter) &&
+               !inValue(letter))
+        rows.push_back(letter);
+      else if (isResult && !inQuery(letter) && !inKey(letter) && e == kNone)
+        e = letter;
+      else if (!isResult && inQuery(letter) && inKey(letter) &&
+               !inValue(letter) && d == kNone)
+        d = letter;
+      else
+        return false;
+    }
+  if (!inKey(t) || !inValue(t) || batch.size() > 2 || rows.size() > 2)
+    return false;
+  for (int64_t letter : weights.getDims())
+    if (letter != kNone && letter != t && !llvm::is_contained(batch, letter) &&
+        !llvm::is_contained(rows, letter))
+      return false;
+
+  // Query positions are what conditions depend on, heads what they do not.
+  if (rows.size() == 2) {
+    bool isSecond = visible.isAlong(rows[1]);
+    if ((isSecond && visible.isAlong(rows[0])) || repeats != 1)
+      return false;
+    s = rows[isSecond];
+    g = rows[!isSecond];
+  } else if (rows.size() == 1) {
+    s = rows[0];
+  }
+  if (!visible.understand(s, t))
+    return false;
+  auto isMasked = [&](int64_t letter) {
+    return llvm::any_of(visible.getMasks(), [&](const Condition &mask) {
+      return mask.term.isAlong(letter);
+    });
+  };
+  if (batch.size() == 2 && isMasked(batch[1]))
+    std::swap(batch[0], batch[1]);
+  bool hasBatch =
+      batch.size() == 2 || (batch.size() == 1 && isMasked(batch[0]));
+  if (repeats != 1) {
+    // The repeated letter is that of key heads.
+    if (!llvm::is_contained(batch, k))
+      return false;
+    llvm::erase(batch, k);
+    b = batch.empty() ? kNone : batch[0];
+  } else if (hasBatch) {
+    b = batch[0];
+    k = batch.size() == 2 ? batch[1] : kNone;
+  } else if (!batch.empty()) {
+    k = batch[0];
+  }
+  // Conditions that are written again must not be of heads.
+  isAlwaysSeen = visible.seesAlways(sizeOf(s), sizeOf(t));
+  return isAlwaysSeen ||
+         llvm::all_of(visible.getConditions(), [&](const Condition &c) {
+           return llvm::all_of(c.term.getDims(), [&](int64_t letter) {
+             return letter == kNone || letter == b || letter == s ||
+                    letter == t;
+           });
+         });
+}
+
+Value Attention::build(OpBuilder &builder, Location loc, RankedTensorType type,
+                       ArrayRef<int64_t> resultLetters) const {
+  Emitter emit(builder, loc);
+  Type element = type.getElementType();
+  int64_t heads = sizeOf(k) / repeats, group = sizeOf(g) * repeats;
+  int64_t rows = sizeOf(s), keys = sizeOf(t);
+  // Heads lie side by side, or in two letters of which g may be left out.
+  SmallVector<int64_t> queryLetters{b, s, k, d},
+      querySizes{sizeOf(b), rows, sizeOf(k), sizeOf(d)};
+  if (g != kNone) {
+    queryLetters.insert(queryLetters.begin() + 3, g);
+    querySizes.insert(querySizes.begin() + 3, sizeOf(g));
+  }
+  Value q =
+      emit.convert(query.arrange(emit, queryLetters, querySizes), element);
+  q = emit.reshape(q, {sizeOf(b), rows, heads, group, sizeOf(d)});
+  Value keyValue = emit.convert(
+      key.arrange(emit, {b, t, k, d}, {sizeOf(b), keys, heads, sizeOf(d)}),
+      element);
+  Value v =
+      value.arrange(emit, {b, t, k, e}, {sizeOf(b), keys, heads, sizeOf(e)});
+  int64_t plane[] = {sizeOf(b), rows, keys};
+  auto conjoin = [&](ArrayRef<Condition> conditions) {
+    Value all;
+    for (const Condition &condition : conditions) {
+      Value one = condition.arrange(emit, {b, s, t}, plane);
+      all = all ? emit.binary<AndOp>(all, one) : one;
+    }
+    return all;
+  };
+  Value mask = conjoin(visible.getMasks());
+  Value offset;
+  if (visible.getDiagonal() && *visible.getDiagonal() != 0)
+    offset = emit.constant(double(*visible.getDiagonal()),
+                           RankedTensorType::get({}, builder.getI32Type()));
+  IntegerAttr window;
+  if (visible.getWindow())
+    window = builder.getI64IntegerAttr(*visible.getWindow());
+  SmallVector<int64_t> shape{sizeOf(b), rows, heads, group, sizeOf(e)};
+  Value y = AttentionOp::create(
+      builder, loc, RankedTensorType::get(shape, element), q, keyValue, v,
+      offset, /*lengths=*/Value(), mask, builder.getF64FloatAttr(scale),
+      visible.getDiagonal() ? builder.getUnitAttr() : UnitAttr(), window);
+
+  if (!isAlwaysSeen) {
+    // Rows that see nothing are zeros in tp.attention. A softmax of equal
+    // scores makes the mean of all values of them, or no number of -inf.
+    Value seen =
+        visible.getDiagonal() ? conjoin(visible.getConditions()) : mask;
+    seen = emit.convert(seen, builder.getI8Type());
+    seen = emit.convert(emit.reduce(ReductionKind::Max, seen, 2),
+                        builder.getI1Type());
+    Value otherwise;
+    if (std::isinf(*hidden)) {
+      otherwise = emit.constant(std::numeric_limits<double>::quiet_NaN(), y);
+    } else {
+      Value sum = emit.reduce(ReductionKind::Sum, emit.widen(v), 1);
+      Value mean = emit.binary<MulOp>(sum, emit.constant(1.0 / keys, sum));
+      otherwise = emit.broadcast(emit.convert(mean, element), shape, {0, 2, 4});
+    }
+    y = emit.select(emit.broadcast(seen, shape, {0, 1}), y, otherwise);
+  }
+  queryLetters.back() = e;
+  querySizes.back() = sizeOf(e);
+  return Term::of(emit.reshape(y, querySizes), queryLetters)
+      .arrange(emit, resultLetters, type.getShape());
+}
+
+std::optional<Match> tp::raise::matchAttention(Operation *root) {
+  auto einsum = dyn_cast<EinsumOp>(root);
+  if (!einsum)
+    return std::nullopt;
+  EinsumTerms terms = EinsumTerms::split(einsum.getEquation());
+  SmallVector<int64_t> result = toLetters(terms.result);
+  for (unsigned side : {0, 1}) {
+    StringRef own = side ? terms.rhs : terms.lhs,
+              other = side ? terms.lhs : terms.rhs;
+    Value values = einsum->getOperand(1 - side);
+    Type element = elementOf(values);
+    Term weights = Term::of(einsum->getOperand(side), toLetters(own));
+    // Weights may be rounded to the values' 16 bits, and nothing else.
+    if (weights.as<ConvertOp>() && (element.isBF16() || element.isF16()))
+      weights = weights.operand(0);
+    auto softmax = weights.as<SoftmaxOp>();
+    if (!softmax || elementOf(einsum.getResult()) != element)
+      continue;
+    Attention attention;
+    attention.t = weights.getDims()[softmax.getDim()];
+    if (attention.t == kNone || llvm::is_contained(result, attention.t))
+      continue;
+    for (auto [letters, operand] :
+         {std::pair(own, einsum->getOperand(side)), std::pair(other, values)})
+      for (auto [letter, size] :
+           llvm::zip_equal(letters, typeOf(operand).getShape()))
+        if (size != 1)
+          attention.sizes[letter] = size;
+    attention.value = Term::of(values, toLetters(other));
+    if (!attention.readScores(weights.operand(0), element))
+      continue;
+    Repeated key = getRepeated(attention.key),
+             value = getRepeated(attention.value);
+    if (key.times != 1 && key.times == value.times &&
+        key.heads == value.heads) {
+      attention.key = key.term;
+      attention.value = value.term;
+      attention.repeats = key.times;
+      attention.k = key.heads;
+    }
+    if (!attention.nameLetters(weights, result))
+      continue;
+    // Where everything is hidden, a number added to all scores changes nothing.
+    if (!attention.isAlwaysSeen && attention.isAdded &&
+        !std::isinf(*attention.hidden))
+      continue;
+
+    Match match{"attention", root, {}, {}};
+    // A transpose behind is one with the result's own layout.
+    while (match.root->hasOneUse()) {
+      auto transpose = dyn_cast<TransposeOp>(*match.root->user_begin());
+      if (!transpose)
+        break;
+      SmallVector<int64_t> permuted;
+      for (int64_t from : transpose.getPermutation())
+        permuted.push_back(result[from]);
+      result = permuted;
+      match.root = transpose;
+    }
+    match.inputs = {attention.query.getSource(), attention.key.getSource(),
+                    attention.value.getSource()};
+    for (const Condition &condition : attention.visible.getConditions())
+      match.inputs.push_back(condition.term.getSource());
+    for (int64_t &letter : result)
+      if (attention.sizeOf(letter) == 1)
+        letter = kNone;
+    match.build = [attention, result, type = typeOf(match.root->getResult(0))](
+                      OpBuilder &builder, Location loc) {
+      return attention.build(builder, loc, type, result);
+    };
+    return match;
+  }
+  return std::nullopt;
+}

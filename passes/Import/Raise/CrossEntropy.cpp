@@ -1,0 +1,222 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Cross entropy, with x the logits and L = x - logsumexp(x):
+//
+//     logsumexp(x) - x[label]      -L[label]      -sum(onehot(label) * L)
+//
+// Labels outside the classes give NaN where JAX looks them up, and no loss
+// where they are no class's; tp.cross_entropy would give the first term alone.
+
+#include "Patterns.h"
+
+#include <cmath>
+#include <limits>
+
+using namespace mlir;
+using namespace tp;
+using namespace tp::raise;
+
+/// The classes, beside the dims of the loss.
+static constexpr int64_t kClass = 1 << 20;
+
+namespace {
+
+/// Elements that labels pick.
+struct Picked {
+  Term from, label;
+  int64_t classes = 0;
+  /// NaN is picked where one of these does not hold, nothing if there is none
+  /// and the label is no class.
+  SmallVector<Term, 2> guards;
+  bool isLookedUp = true;
+};
+
+} // namespace
+
+/// The x in log(sum(exp(x))) along the classes.
+static std::optional<Term> getLogSumInput(const Term &log) {
+  if (!log.as<LogOp>())
+    return std::nullopt;
+  Term sum = log.operand(0);
+  // logsumexp may have weights, and so a sign.
+  if (sum.as<AbsOp>())
+    sum = sum.operand(0);
+  auto reduce = sum.as<ReduceOp>();
+  if (!reduce || reduce.getKind() != ReductionKind::Sum ||
+      reduce.getDims().size() != 1 || sum.isAlong(kClass))
+    return std::nullopt;
+  Term exp = sum.reduced(kClass);
+  if (!exp.as<ExpOp>() || !exp.operand(0).isAlong(kClass))
+    return std::nullopt;
+  return exp.operand(0);
+}
+
+/// The x in x - logsumexp(x), written (x - m) - log(sum(exp(x - m))) with any m
+/// of the row: it cancels.
+static std::optional<Term> getLogSoftmaxInput(const Term &term) {
+  if (!term.as<SubOp>() || !term.isAlong(kClass))
+    return std::nullopt;
+  Term x = term.operand(0);
+  std::optional<Term> input = getLogSumInput(term.operand(1));
+  if (!input || !(*input == x))
+    return std::nullopt;
+  return x.as<SubOp>() && !x.operand(1).isAlong(kClass) ? x.operand(0) : x;
+}
+
+/// The x in log(sum(exp(x - m))) + m.
+static std::optional<Term> getLogSumExpInput(const Term &term) {
+  if (std::optional<Term> x = getLogSumInput(term))
+    return x;
+  for (unsigned log : {0, 1})
+    if (term.as<AddOp>())
+      if (std::optional<Term> x = getLogSumInput(term.operand(log)))
+        if (x->as<SubOp>() && x->operand(1) == term.operand(1 - log))
+          return x->operand(0);
+  return std::nullopt;
+}
+
+/// Whether an index is clamped to nothing but 0.
+static bool isZero(const Term &index) {
+  if (index.isNumber(0))
+    return true;
+  for (unsigned zero : {0, 1}) {
+    if (!index.as<MinOp>() || !index.operand(zero).isNumber(0))
+      continue;
+    Term inner = index.operand(1 - zero);
+    if (inner.as<MaxOp>() &&
+        (inner.operand(0).isNumber(0) || inner.operand(1).isNumber(0)))
+      return true;
+  }
+  return false;
+}
+
+/// x[label], as a lookup.
+static std::optional<Picked> getLookedUp(Term term) {
+  Picked picked;
+  for (unsigned depth = 0; depth < 4; ++depth) {
+    if (term.as<SelectOp>()) {
+      std::optional<double> other = term.operand(2).getNumber();
+      if (!other || !std::isnan(*other))
+        return std::nullopt;
+      picked.guards.push_back(term.operand(0));
+      term = term.operand(1);
+      continue;
+    }
+    auto gather = term.as<GatherOp>();
+    if (!gather)
+      return std::nullopt;
+    auto from = typeOf(gather.getInput());
+    int64_t axis = gather.getAxis(),
+            rank = typeOf(gather.getIndices()).getRank();
+    SmallVector<int64_t> dims(term.getDims().take_front(axis));
+    if (int64_t(gather.getBatchDims()) == axis && axis + 1 == from.getRank()) {
+      dims.push_back(kClass);
+      picked.from = Term::of(gather.getInput(), dims);
+      picked.label = Term::of(gather.getIndices(), term.getDims());
+      picked.classes = from.getDimSize(axis);
+      return picked;
+    }
+    // The only one of a dim.
+    if (from.getDimSize(axis) != 1 || gather.getBatchDims() != 0 ||
+        typeOf(gather.getIndices()).getNumElements() != 1 ||
+        !isZero(Term::of(gather.getIndices())))
+      return std::nullopt;
+    dims.push_back(Term::kNone);
+    llvm::append_range(dims, term.getDims().drop_front(axis + rank));
+    term = Term::of(gather.getInput(), dims);
+  }
+  return std::nullopt;
+}
+
+/// sum(onehot(label) * x).
+static std::optional<Picked> getSummed(const Term &sum) {
+  auto reduce = sum.as<ReduceOp>();
+  if (!reduce || reduce.getKind() != ReductionKind::Sum ||
+      reduce.getDims().size() != 1 || sum.isAlong(kClass))
+    return std::nullopt;
+  Term product = sum.reduced(kClass);
+  if (!product.as<MulOp>())
+    return std::nullopt;
+  for (unsigned hot : {0, 1}) {
+    if (!product.operand(hot).as<ConvertOp>())
+      continue;
+    Term equal = product.operand(hot).operand(0);
+    auto compare = equal.as<CompareOp>();
+    if (!compare || compare.getPredicate() != ComparePredicate::EQ)
+      continue;
+    for (unsigned index : {0, 1}) {
+      Term count = equal.operand(index), label = equal.operand(1 - index);
+      auto iota = count.as<IotaOp>();
+      if (!iota || count.getDims()[iota.getDim()] != kClass ||
+          label.isAlong(kClass) ||
+          elementOf(label.getSource()).getIntOrFloatBitWidth() < 32 ||
+          !isa<IntegerType>(elementOf(label.getSource())))
+        continue;
+      Picked picked;
+      picked.from = product.operand(1 - hot);
+      picked.label = label;
+      picked.classes = iota.getType().getDimSize(iota.getDim());
+      picked.isLookedUp = false;
+      return picked;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<Match> tp::raise::matchCrossEntropy(Operation *root) {
+  if (!isa<SubOp, NegOp>(root) || !isWide(elementOf(root->getResult(0))))
+    return std::nullopt;
+  std::optional<Picked> picked;
+  std::optional<Term> logits;
+  if (isa<SubOp>(root)) {
+    picked = getLookedUp(Term::of(root->getOperand(1)));
+    if (picked) {
+      logits = getLogSumExpInput(Term::of(root->getOperand(0)));
+      if (!logits || !(*logits == picked->from))
+        return std::nullopt;
+    }
+  } else {
+    Term term = Term::of(root->getOperand(0));
+    picked = getLookedUp(term);
+    if (!picked)
+      picked = getSummed(term);
+    if (picked)
+      logits = getLogSoftmaxInput(picked->from);
+  }
+  if (!logits || !logits->isAlong(kClass))
+    return std::nullopt;
+
+  Match match{"cross_entropy", root, {}, {}};
+  match.inputs = {logits->getSource(), picked->label.getSource()};
+  for (const Term &guard : picked->guards)
+    match.inputs.push_back(guard.getSource());
+  match.build = [picked = *picked, logits = *logits,
+                 type = typeOf(root->getResult(0))](OpBuilder &builder,
+                                                    Location loc) -> Value {
+    Emitter emit(builder, loc);
+    SmallVector<int64_t> shape(type.getShape()), order;
+    for (size_t dim = 0; dim < shape.size(); ++dim)
+      order.push_back(dim);
+    Value label = picked.label.arrange(emit, order, shape);
+    order.push_back(kClass);
+    shape.push_back(picked.classes);
+    Value loss = CrossEntropyOp::create(
+        builder, loc, type, logits.arrange(emit, order, shape), label);
+    if (!picked.isLookedUp) {
+      Value isClass = emit.binary<AndOp>(
+          emit.compare(ComparePredicate::GE, label, emit.constant(0, label)),
+          emit.compare(ComparePredicate::LT, label,
+                       emit.constant(double(picked.classes), label)));
+      return emit.select(isClass, loss, emit.constant(0, loss));
+    }
+    Value nan =
+        picked.guards.empty()
+            ? Value()
+            : emit.constant(std::numeric_limits<double>::quiet_NaN(), loss);
+    for (const Term &guard : picked.guards)
+      loss = emit.select(guard.materialize(emit, type.getShape()), loss, nan);
+    return loss;
+  };
+  return match;
+}

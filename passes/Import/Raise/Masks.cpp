@@ -1,0 +1,199 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Masks.h"
+
+using namespace mlir;
+using namespace tp;
+using namespace tp::raise;
+
+bool tp::raise::isHiding(double score) { return score <= -1e9; }
+
+namespace {
+
+/// A position, and a number added to it.
+struct Position {
+  int64_t letter;
+  int64_t plus;
+};
+
+/// low <= t - s, or t - s <= high.
+struct Band {
+  std::optional<int64_t> low, high;
+};
+
+} // namespace
+
+/// Whether a constant counts 0, 1, 2, ..
+static bool counts(ConstantOp constant) {
+  auto dense = dyn_cast<DenseIntElementsAttr>(constant.getValue());
+  if (!dense || dense.isSplat() || dense.getType().getRank() != 1 ||
+      dense.getNumElements() > (1 << 20))
+    return false;
+  int64_t next = 0;
+  return llvm::all_of(dense.getValues<APInt>(),
+                      [&](const APInt &number) { return number == next++; });
+}
+
+static std::optional<Position> readPosition(Term term) {
+  int64_t plus = 0;
+  for (unsigned depth = 0; depth < 4; ++depth) {
+    if (!isa<IntegerType>(elementOf(term.getSource())) ||
+        elementOf(term.getSource()).getIntOrFloatBitWidth() < 32)
+      return std::nullopt;
+    if (auto iota = term.as<IotaOp>()) {
+      int64_t letter = term.getDims()[iota.getDim()];
+      if (letter == Term::kNone)
+        return std::nullopt;
+      return Position{letter, plus};
+    }
+    if (auto constant = term.as<ConstantOp>();
+        constant && term.getDims().size() == 1 &&
+        term.getDims()[0] != Term::kNone && counts(constant))
+      return Position{term.getDims()[0], plus};
+    if (term.as<ConvertOp>()) {
+      term = term.operand(0);
+      continue;
+    }
+    if (!term.as<AddOp>() && !term.as<SubOp>())
+      return std::nullopt;
+    std::optional<double> number = term.operand(1).getNumber();
+    unsigned other = 0;
+    if (!number && term.as<AddOp>()) {
+      number = term.operand(0).getNumber();
+      other = 1;
+    }
+    if (!number)
+      return std::nullopt;
+    plus += int64_t(term.as<AddOp>() ? *number : -*number);
+    term = term.operand(other);
+  }
+  return std::nullopt;
+}
+
+static std::optional<Band> getBand(const Condition &condition, int64_t s,
+                                   int64_t t) {
+  auto compare = condition.term.as<CompareOp>();
+  if (!compare)
+    return std::nullopt;
+  std::optional<Position> left = readPosition(condition.term.operand(0)),
+                          right = readPosition(condition.term.operand(1));
+  if (!left || !right || left->letter == right->letter ||
+      (left->letter != s && left->letter != t) ||
+      (right->letter != s && right->letter != t))
+    return std::nullopt;
+  // As t - s, or s - t, against a number: left - right <= most, or >= least.
+  int64_t number = right->plus - left->plus;
+  bool isBelow, isStrict;
+  switch (compare.getPredicate()) {
+  case ComparePredicate::EQ:
+  case ComparePredicate::NE:
+    return std::nullopt;
+  case ComparePredicate::LE:
+  case ComparePredicate::LT:
+    isBelow = true;
+    isStrict = compare.getPredicate() == ComparePredicate::LT;
+    break;
+  case ComparePredicate::GE:
+  case ComparePredicate::GT:
+    isBelow = false;
+    isStrict = compare.getPredicate() == ComparePredicate::GT;
+    break;
+  }
+  if (!condition.holds) {
+    isBelow = !isBelow;
+    isStrict = !isStrict;
+  }
+  if (isStrict)
+    number += isBelow ? -1 : 1;
+  if (left->letter == s) {
+    isBelow = !isBelow;
+    number = -number;
+  }
+  return isBelow ? Band{std::nullopt, number} : Band{number, std::nullopt};
+}
+
+bool Visibility::require(const Condition &condition) {
+  SmallVector<Condition> open{condition};
+  for (unsigned count = 0; !open.empty(); ++count) {
+    if (count == 32)
+      return false;
+    auto [term, holds] = open.pop_back_val();
+    if (term.isNumber(holds ? 1 : 0))
+      continue;
+    // A conjunction, of which De Morgan makes more.
+    if (holds ? bool(term.as<AndOp>()) : bool(term.as<OrOp>())) {
+      open.push_back({term.operand(0), holds});
+      open.push_back({term.operand(1), holds});
+    } else if (term.as<NotOp>()) {
+      open.push_back({term.operand(0), !holds});
+    } else if (term.as<SelectOp>() && term.operand(1).isNumber(1) &&
+               term.operand(2).isNumber(0)) {
+      open.push_back({term.operand(0), holds});
+    } else if (term.as<SelectOp>() && term.operand(1).isNumber(0) &&
+               term.operand(2).isNumber(1)) {
+      open.push_back({term.operand(0), !holds});
+    } else if (term.as<CompareOp>() && term.operand(0).as<ConvertOp>() &&
+               term.as<CompareOp>().getPredicate() == ComparePredicate::NE &&
+               term.operand(1).isNumber(0) &&
+               elementOf(term.operand(0).operand(0).getSource()).isInteger(1)) {
+      // Flax makes masks of floats.
+      open.push_back({term.operand(0).operand(0), holds});
+    } else {
+      conditions.push_back({term, holds});
+    }
+  }
+  return true;
+}
+
+bool Visibility::isAlong(int64_t letter) const {
+  return llvm::any_of(conditions, [&](const Condition &condition) {
+    const Term &term = condition.term;
+    if (!term.as<CompareOp>())
+      return term.isAlong(letter);
+    // Written over heads, too, positions do not depend on them.
+    for (unsigned i : {0, 1}) {
+      Term side = term.operand(i);
+      std::optional<Position> position = readPosition(side);
+      if (position ? position->letter == letter : side.isAlong(letter))
+        return true;
+    }
+    return false;
+  });
+}
+
+bool Visibility::understand(int64_t s, int64_t t) {
+  std::optional<int64_t> low;
+  for (const Condition &condition : conditions) {
+    std::optional<Band> band = getBand(condition, s, t);
+    if (!band)
+      masks.push_back(condition);
+    else if (band->high)
+      diagonal = diagonal ? std::min(*diagonal, *band->high) : *band->high;
+    else
+      low = low ? std::max(*low, *band->low) : *band->low;
+  }
+  if (low) {
+    // A window reaches back from the diagonal.
+    if (!diagonal || *low > *diagonal)
+      return false;
+    window = *diagonal - *low + 1;
+  }
+  return true;
+}
+
+Value Condition::arrange(Emitter &emit, ArrayRef<int64_t> order,
+                         ArrayRef<int64_t> sizes) const {
+  Value value = term.arrange(emit, order, sizes);
+  return holds ? value : emit.unary<NotOp>(value);
+}
+
+bool Visibility::seesAlways(int64_t rows, int64_t keys) const {
+  if (!masks.empty())
+    return false;
+  if (!diagonal)
+    return true;
+  // The first row's last key, and the last row's first one.
+  return *diagonal >= 0 &&
+         (!window || rows - 1 + *diagonal - *window + 1 <= keys - 1);
+}

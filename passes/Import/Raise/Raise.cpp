@@ -1,0 +1,249 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// tp-raise: which of the ops that patterns recognise may go, and their going.
+//
+// Blocks are swept backwards, so that the largest group is found first: a norm
+// with its scale before one without. A second sweep finds what is made of ops
+// that the first has written. Each looks at a bounded number of ops from every
+// one, so that the pass is linear.
+
+#include "Patterns.h"
+
+#include "tpopt/Passes/Import/Passes.h"
+
+#include "mlir/IR/Remarks.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace tp {
+#define GEN_PASS_DEF_RAISEPASS
+#include "tpopt/Passes/Import/Passes.h.inc"
+} // namespace tp
+
+using namespace mlir;
+using namespace tp;
+using namespace tp::raise;
+
+namespace {
+
+/// The ops between a match's root and its inputs, operands before users.
+class Group {
+public:
+  explicit Group(const Match &match) : match(match) {}
+
+  /// Whether all of them may go: nothing else needs what they compute.
+  bool isFree();
+  /// Erases those that are no longer used, and what only they used; the root
+  /// is gone.
+  void erase(llvm::function_ref<void(Operation *)> beforeErase);
+
+private:
+  bool collect(Operation *op);
+
+  const Match &match;
+  llvm::SetVector<Operation *> ops;
+  /// Those whose values are neither inputs, moved or converted, nor made of
+  /// constants alone: computing them once more would cost something.
+  llvm::DenseSet<Operation *> costly;
+  static constexpr size_t kMostOps = 512;
+};
+
+} // namespace
+
+/// Erases those ops that nothing uses, and what only they used.
+static void
+eraseDead(ArrayRef<Operation *> ops,
+          llvm::function_ref<void(Operation *)> beforeErase = nullptr) {
+  llvm::SetVector<Operation *> open(ops.begin(), ops.end());
+  while (!open.empty()) {
+    Operation *op = open.pop_back_val();
+    if (!isOpTriviallyDead(op))
+      continue;
+    for (Value operand : op->getOperands())
+      if (Operation *source = operand.getDefiningOp())
+        open.insert(source);
+    if (beforeErase)
+      beforeErase(op);
+    op->erase();
+  }
+}
+
+bool Group::collect(Operation *op) {
+  if (ops.contains(op))
+    return true;
+  if (ops.size() >= kMostOps)
+    return false;
+  bool isCostly = false;
+  bool isMovement =
+      isa<BroadcastOp, TransposeOp, ReshapeOp, SliceOp, ConvertOp>(op);
+  for (Value operand : op->getOperands()) {
+    // Exporters convert an input once for each use.
+    if (llvm::any_of(match.inputs, [&](Value input) {
+          return isWrittenAlike(operand, input);
+        })) {
+      isCostly |= !isMovement;
+      continue;
+    }
+    Operation *source = operand.getDefiningOp();
+    if (!source || !collect(source))
+      return false;
+    isCostly |= costly.contains(source);
+  }
+  ops.insert(op);
+  if (isCostly)
+    costly.insert(op);
+  return true;
+}
+
+void Group::erase(llvm::function_ref<void(Operation *)> beforeErase) {
+  SmallVector<Operation *> unused;
+  for (Value input : match.inputs)
+    if (Operation *op = input.getDefiningOp())
+      unused.push_back(op);
+  llvm::append_range(unused, ops.getArrayRef().drop_back());
+  eraseDead(unused, beforeErase);
+}
+
+bool Group::isFree() {
+  if (!collect(match.root))
+    return false;
+  return llvm::all_of(ops.getArrayRef().drop_back(), [&](Operation *op) {
+    // A sharding or whatever else was said of a value is said of none after.
+    if (!op->getDiscardableAttrDictionary().empty())
+      return false;
+    return !costly.contains(op) ||
+           (op->getBlock() == match.root->getBlock() &&
+            llvm::all_of(op->getUsers(), [&](Operation *user) {
+              return ops.contains(user) || isOpTriviallyDead(user);
+            }));
+  });
+}
+
+/// Rewrites an op between converts from 16 bits and back as one of 16 bits,
+/// which computes in f32 and rounds once, too.
+static void narrow(Operation *op) {
+  if (!isa<SoftmaxOp, LayerNormOp, RMSNormOp, RotaryOp, GeluOp, SiluOp,
+           GatedOp>(op) ||
+      !op->hasOneUse() || !elementOf(op->getResult(0)).isF32())
+    return;
+  auto back = dyn_cast<ConvertOp>(*op->user_begin());
+  auto input = op->getOperand(0).getDefiningOp<ConvertOp>();
+  if (!back || !input || input.getInput().getType() != back.getType() ||
+      elementOf(back).getIntOrFloatBitWidth() != 16 ||
+      !back->getDiscardableAttrDictionary().empty())
+    return;
+  Type element = elementOf(back);
+  // Angles have a type of their own.
+  unsigned count = isa<RotaryOp>(op) ? 1 : op->getNumOperands();
+  SmallVector<Value> operands(op->getOperands());
+  OpBuilder builder(op);
+  Emitter emit(builder, op->getLoc());
+  auto getNarrow = [&](Value operand) -> Value {
+    auto shape = typeOf(operand).getShape();
+    Term term = Term::of(operand);
+    if (term.as<ConvertOp>() &&
+        elementOf(term.operand(0).getSource()) == element)
+      return term.operand(0).materialize(emit, shape);
+    // A row that is there for want of a scale or bias.
+    std::optional<double> number = term.getNumber();
+    return number == 0.0 || number == 1.0
+               ? emit.constant(*number, RankedTensorType::get(shape, element))
+               : Value();
+  };
+  for (Value &operand : MutableArrayRef(operands).take_front(count))
+    if (operand = getNarrow(operand); !operand)
+      return;
+  SmallVector<Operation *> unused;
+  for (Value operand : op->getOperands())
+    if (Operation *source = operand.getDefiningOp())
+      unused.push_back(source);
+  op->setOperands(operands);
+  op->getResult(0).setType(back.getType());
+  back.replaceAllUsesWith(op->getResult(0));
+  back.erase();
+  eraseDead(unused);
+}
+
+namespace {
+
+class Raiser {
+public:
+  void sweep(Region &region, ArrayRef<Recognizer> recognizers) {
+    for (Block &block : region)
+      for (Operation *op = block.empty() ? nullptr : &block.back(); op;) {
+        for (Region &inner : op->getRegions())
+          sweep(inner, recognizers);
+        // What was erased lies before what replaces it.
+        op = tryRaise(op, recognizers)->getPrevNode();
+      }
+  }
+
+  unsigned report() {
+    for (auto [op, name] : written) {
+      auto function = op->getParentOfType<FunctionOpInterface>();
+      auto remark = remark::passed(
+          op->getLoc(), remark::RemarkOpts::name(name)
+                            .category("tp-raise")
+                            .function(function ? function.getName() : ""));
+      if (remark)
+        remark << remark::reason("raised from primitives");
+    }
+    return written.size();
+  }
+
+private:
+  /// The op to go on before.
+  Operation *tryRaise(Operation *op, ArrayRef<Recognizer> recognizers) {
+    if (op->getNumResults() != 1 || op->use_empty())
+      return op;
+    for (Recognizer recognize : recognizers) {
+      std::optional<Match> match = recognize(op);
+      if (!match)
+        continue;
+      Group group(*match);
+      if (group.isFree())
+        return raise(*match, group);
+    }
+    return op;
+  }
+
+  Operation *raise(const Match &match, Group &group) {
+    Operation *root = match.root;
+    OpBuilder builder(root);
+    Value replacement = match.build(builder, root->getLoc());
+    Operation *last = replacement.getDefiningOp();
+    last->setDiscardableAttrs(root->getDiscardableAttrDictionary());
+    root->getResult(0).replaceAllUsesWith(replacement);
+    forget(root);
+    root->erase();
+    group.erase([&](Operation *op) { forget(op); });
+    // Reshapes may stand behind the op itself.
+    Operation *op = last;
+    while (isa<ReshapeOp, TransposeOp>(op))
+      op = op->getOperand(0).getDefiningOp();
+    written[op] = match.name;
+    narrow(op);
+    return last;
+  }
+
+  void forget(Operation *op) { written.erase(op); }
+
+  llvm::MapVector<Operation *, StringRef> written;
+};
+
+struct Raise : tp::impl::RaisePassBase<Raise> {
+  void runOnOperation() override {
+    Raiser raiser;
+    Region &body = getOperation().getBodyRegion();
+    raiser.sweep(body, {matchNorm, matchSoftmax, matchActivation, matchRotary,
+                        matchEmbedding, matchCrossEntropy});
+    raiser.sweep(body, {matchGated, matchAttention});
+    numRaised = raiser.report();
+    if (numRaised == 0)
+      markAllAnalysesPreserved();
+  }
+};
+
+} // namespace
