@@ -128,7 +128,7 @@ TPOptStatus tpoptModuleParse(TPOptSession session, const char *text,
   session->messages.clear();
   *module = nullptr;
   OwningOpRef<ModuleOp> parsed =
-      parseProgram(StringRef(text, length), name, &session->context);
+      tp::parseProgram(StringRef(text, length), name, &session->context);
   if (!parsed)
     return TPOPT_INVALID;
   *module = new TPOptModuleImpl{session, std::move(parsed)};

@@ -41,7 +41,8 @@ private:
 
 } // namespace
 
-/// The whole program with its calls inlined, as those of a partition are.
+/// The whole program as partitioning gets it: imported, with its calls inlined,
+/// in transformer ops where it is written out.
 OwningOpRef<ModuleOp> VerifyOrigin::readWhole() {
   OwningOpRef<ModuleOp> module;
   if (!whole.empty())
@@ -53,7 +54,9 @@ OwningOpRef<ModuleOp> VerifyOrigin::readWhole() {
     return nullptr;
   }
   PassManager manager(&getContext());
+  manager.addPass(createImportStableHLOPass());
   manager.addPass(createInlineCallsPass());
+  manager.addPass(createRaisePass());
   if (failed(manager.run(*module)))
     return nullptr;
   return module;
