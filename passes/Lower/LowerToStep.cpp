@@ -204,12 +204,10 @@ void ProgramLowering::lowerUnit(const UnitGraph &graph, unsigned index) {
     for (Value result : member->getResults()) {
       Type element = typeOf(result).getElementType();
       auto integer = dyn_cast<IntegerType>(element);
-      bool isNarrowFloat =
-          isa<FloatType>(element) && element.getIntOrFloatBitWidth() < 16;
-      if (isNarrowFloat ||
-          (integer && integer.getWidth() != 1 &&
-           !llvm::isPowerOf2_32(integer.getWidth())) ||
-          (integer && integer.getWidth() == 4))
+      unsigned width = element.getIntOrFloatBitWidth();
+      bool isNarrowFloat = width < 16 && !isFloat8(element);
+      if ((isa<FloatType>(element) && isNarrowFloat) ||
+          (integer && width != 1 && (width < 8 || !llvm::isPowerOf2_32(width))))
         return void(fail(member, ErrorCode::UnsupportedType)
                     << element << " elements cannot be computed yet");
       if (typeOf(result).getNumElements() == 0)

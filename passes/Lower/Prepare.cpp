@@ -266,6 +266,7 @@ public:
         value = ConvertOp::create(builder, loc, op.getType(), value);
       replace(op, value);
       op = changedOp;
+      builder.setInsertionPoint(op);
     }
     if (!isMatmul(op))
       multiplyAndSum();
@@ -383,7 +384,8 @@ static void freeInvariants(Operation *op) {
     return;
   for (auto [i, init] : llvm::enumerate(llvm::to_vector(loop.getInits()))) {
     BlockArgument argument = loop.getRegionIterArgs()[i];
-    if (loop.getYieldedValues()[i] != argument)
+    Value next = loop.getYieldedValues()[i];
+    if (next != argument && next != init)
       continue;
     argument.replaceAllUsesWith(init);
     op->getResult(i).replaceAllUsesWith(init);
@@ -392,31 +394,53 @@ static void freeInvariants(Operation *op) {
   }
 }
 
-/// Indices become i64, and what is narrower than f32 is combined in f32 and
-/// rounded once.
-static void simplifyScatter(ScatterOp op) {
+static Value convertTo(OpBuilder &builder, Value value, Type element) {
+  if (typeOf(value).getElementType() == element)
+    return value;
+  return ConvertOp::create(builder, value.getLoc(), withElement(value, element),
+                           value);
+}
+
+/// Has `op` take those of its operands in f32, and give those of its results,
+/// that are of a narrower float.
+static void computeWide(Operation *op, ArrayRef<unsigned> operands,
+                        ArrayRef<unsigned> results) {
   OpBuilder builder(op);
-  auto convert = [&](Value value, Type element) -> Value {
-    if (typeOf(value).getElementType() == element)
-      return value;
-    return ConvertOp::create(builder, op.getLoc(), withElement(value, element),
-                             value);
-  };
-  op.getIndicesMutable().assign(convert(op.getIndices(), builder.getI64Type()));
-  Type element = op.getType().getElementType();
-  bool isNarrow =
-      isa<FloatType>(element) && element.getIntOrFloatBitWidth() < 32;
-  if (!isNarrow || op.getKind() == ScatterKind::Set)
-    return;
   Type wide = builder.getF32Type();
-  op.getInputMutable().assign(convert(op.getInput(), wide));
-  op.getUpdatesMutable().assign(convert(op.getUpdates(), wide));
-  Value result = op.getResult();
-  auto type = cast<RankedTensorType>(result.getType());
-  result.setType(withElement(result, wide));
+  for (unsigned i : operands)
+    op->setOperand(i, convertTo(builder, op->getOperand(i), wide));
   builder.setInsertionPointAfter(op);
-  auto narrow = ConvertOp::create(builder, op.getLoc(), type, result);
-  result.replaceAllUsesExcept(narrow, narrow);
+  for (unsigned i : results) {
+    Value result = op->getResult(i);
+    Type element = typeOf(result).getElementType();
+    result.setType(withElement(result, wide));
+    Value narrow = convertTo(builder, result, element);
+    result.replaceAllUsesExcept(narrow, narrow.getDefiningOp());
+  }
+}
+
+/// Brings ops that the runtime computes to types that it computes in. Sums are
+/// rounded once.
+static void widenForRuntime(Operation *op) {
+  auto isBelow = [](Value value, unsigned width) {
+    Type element = typeOf(value).getElementType();
+    return isa<FloatType>(element) && element.getIntOrFloatBitWidth() < width;
+  };
+  if (auto scatter = dyn_cast<ScatterOp>(op)) {
+    OpBuilder builder(op);
+    scatter.getIndicesMutable().assign(
+        convertTo(builder, scatter.getIndices(), builder.getI64Type()));
+    if (scatter.getKind() != ScatterKind::Set &&
+        isBelow(scatter.getResult(), 32))
+      computeWide(op, {0, 2}, 0u);
+  } else if (isa<SortOp, TopKOp>(op)) {
+    if (isBelow(op->getOperand(0), 16))
+      computeWide(op, 0u, 0u);
+  } else if (isa<AllReduceOp, ReduceScatterOp>(op)) {
+    for (unsigned i = 0; i < op->getNumOperands(); ++i)
+      if (isBelow(op->getOperand(i), 16))
+        computeWide(op, i, i);
+  }
 }
 
 FailureOr<LocalInfos> tp::prepare(func::FuncOp function, const Mesh *mesh) {
@@ -480,11 +504,12 @@ FailureOr<LocalInfos> tp::prepare(func::FuncOp function, const Mesh *mesh) {
       simplifyReduce(reduce);
     for (auto einsum : llvm::make_early_inc_range(block.getOps<EinsumOp>()))
       EinsumSimplifier(einsum).run();
-    for (auto scatter : llvm::make_early_inc_range(block.getOps<ScatterOp>()))
-      simplifyScatter(scatter);
+    for (Operation &op : llvm::make_early_inc_range(block))
+      widenForRuntime(&op);
   });
   shareEqual();
   decomposeBlocks();
+  function.walk([](Operation *op) { freeInvariants(op); });
   forEach([](Block &block) {
     for (auto concat : llvm::to_vector(block.getOps<ConcatOp>()))
       narrowParts(concat);

@@ -481,6 +481,9 @@ void ProgramLowering::lowerUpdate(DynamicUpdateSliceOp op) {
       if (part < size)
         program.setPositions(
             std::min<int64_t>(size, program.getPositions().value_or(size)));
+  views[op.getResult()] = input;
+  if (input.shape == update.shape) // wherever it is to begin
+    return copy(update, input, op);
   RowsBuilder rows(*this, update.shape);
   SmallVector<Value> at;
   for (auto [dim, start] : llvm::enumerate(op.getStarts()))
@@ -489,5 +492,4 @@ void ProgramLowering::lowerUpdate(DynamicUpdateSliceOp op) {
                           rows.index(dim)));
   rows.storeAt(rows.load(update), input, at);
   rows.finish();
-  views[op.getResult()] = input;
 }

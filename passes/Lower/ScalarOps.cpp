@@ -25,6 +25,8 @@ Value tp::widenScalar(OpBuilder &builder, Location loc, Value value,
   Type type = getComputeType(element);
   if (isa<IntegerType>(element) || value.getType() == type)
     return value;
+  if (isFloat8(element))
+    return widenFloat8(builder, loc, value);
   return arith::ExtFOp::create(builder, loc, type, value);
 }
 
@@ -32,6 +34,8 @@ Value tp::narrowScalar(OpBuilder &builder, Location loc, Value value,
                        Type element) {
   if (isa<IntegerType>(element) || value.getType() == element)
     return value;
+  if (isFloat8(element))
+    return narrowFloat8(builder, loc, value, element);
   return arith::TruncFOp::create(builder, loc, element, value);
 }
 

@@ -20,6 +20,13 @@ mlir::Value widenScalar(mlir::OpBuilder &builder, mlir::Location loc,
 mlir::Value narrowScalar(mlir::OpBuilder &builder, mlir::Location loc,
                          mlir::Value value, mlir::Type element);
 
+/// The same of the 8-bit floats, in f32.
+bool isFloat8(mlir::Type type);
+mlir::Value widenFloat8(mlir::OpBuilder &builder, mlir::Location loc,
+                        mlir::Value value);
+mlir::Value narrowFloat8(mlir::OpBuilder &builder, mlir::Location loc,
+                         mlir::Value value, mlir::Type element);
+
 /// A number in the compute type of `element`.
 mlir::Value createScalar(mlir::OpBuilder &builder, mlir::Location loc,
                          double value, mlir::Type element);

@@ -48,10 +48,10 @@ func.func @whole(%x: tensor<8xf32>) -> tensor<8xf32> {
 
 // -----
 
-func.func @narrow(%x: tensor<4xf8E5M2>) -> tensor<4xf8E5M2> {
-  // expected-error @below {{[TP0803] 'f8E5M2' elements cannot be computed yet}}
-  %y = tp.add %x, %x : tensor<4xf8E5M2>
-  return %y : tensor<4xf8E5M2>
+func.func @narrow(%x: tensor<4xi4>) -> tensor<4xi4> {
+  // expected-error @below {{[TP0803] 'i4' elements cannot be computed yet}}
+  %y = tp.add %x, %x : tensor<4xi4>
+  return %y : tensor<4xi4>
 }
 
 // -----

@@ -138,6 +138,65 @@ TEST_P(Elements, ComputeLikeTheInterpreter) {
   expectWholeProgram(source.str(), "x=1", 1, GetParam().tolerance);
 }
 
+// Every 8-bit float, and what lies between two of them and around the largest,
+// is widened and rounded like the interpreter does; sums over devices and rows,
+// the largest and what a scatter adds are rounded once.
+TEST_F(Rows, OfEightBitFloats) {
+  for (std::string type : {"f8E4M3FN", "f8E5M2"}) {
+    auto tensor8 = [&](const std::string &shape) {
+      return tensor(shape, type);
+    };
+    Source source(
+        {tensor("256x16", "f32"), tensor("16x3", "f32"), tensor("5", "i32")});
+    source.define("%i = tp.iota dim = 0 : tensor<256xi32>");
+    source.define("%bits = tp.convert %i : tensor<256xi32> -> tensor<256xui8>");
+    source.define("%all = tp.bitcast %bits : tensor<256xui8> -> " +
+                  tensor8("256"));
+    source.add("tp.convert %all : " + tensor8("256") + " -> tensor<256xf32>",
+               "tensor<256xf32>");
+    // v (16 + k) / 16: between two numbers, or half-way.
+    source.define("%wide = tp.broadcast %result0 dims = [0] : tensor<256xf32> "
+                  "-> tensor<256x16xf32>");
+    source.define("%k = tp.iota dim = 1 : tensor<256x16xf32>");
+    source.define("%part = tp.constant dense<0.0625> : tensor<256x16xf32>");
+    source.define("%k16 = tp.mul %k, %part : tensor<256x16xf32>");
+    source.define("%more = tp.mul %wide, %k16 : tensor<256x16xf32>");
+    source.define("%sum = tp.add %wide, %more : tensor<256x16xf32>");
+    source.define("%rounded = tp.convert %sum : tensor<256x16xf32> -> " +
+                  tensor8("256x16"));
+    source.add("tp.convert %rounded : " + tensor8("256x16") +
+                   " -> tensor<256x16xf32>",
+               "tensor<256x16xf32>");
+    source.define("%x = tp.convert %a0 : tensor<256x16xf32> -> " +
+                  tensor8("256x16"));
+    source.define("%y = tp.convert %b1 : tensor<16x3xf32> -> " +
+                  tensor8("16x3"));
+    auto addWide = [&](const std::string &op, const std::string &shape) {
+      std::string name = "%narrow" + std::to_string(op.size());
+      source.define(name + " = " + op);
+      source.add("tp.convert " + name + " : " + tensor8(shape) + " -> " +
+                     tensor(shape, "f32"),
+                 tensor(shape, "f32"));
+    };
+    addWide("tp.einsum \"ij,jk->ik\" %x, %y : (" + tensor8("256x16") + ", " +
+                tensor8("16x3") + ") -> " + tensor8("256x3"),
+            "256x3");
+    addWide("tp.einsum \"ij,kl->ijkl\" %y, %y : (" + tensor8("16x3") + ", " +
+                tensor8("16x3") + ") -> " + tensor8("16x3x16x3"),
+            "16x3x16x3");
+    addWide("tp.scatter add %y, %c2, %five axis = 0 batch = 0 : (" +
+                tensor8("16x3") + ", tensor<5xi32>, " + tensor8("5x3") +
+                ") -> " + tensor8("16x3"),
+            "16x3");
+    std::string text = source.str();
+    std::string five = "  %five = tp.slice %y starts = [0, 0] strides = [1, 1] "
+                       ": " +
+                       tensor8("16x3") + " -> " + tensor8("5x3") + "\n";
+    text.insert(text.find("  %narrow", text.find("tp.einsum")), five);
+    expectWholeProgram(text, "x=1", 1, 0);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Types, Elements,
     ::testing::Values(ElementCase{"f64", 1e-14}, ElementCase{"f32", 2e-6},

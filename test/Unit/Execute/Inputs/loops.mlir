@@ -15,7 +15,8 @@ func.func @main(%h: tensor<3x6xi32> {tp.name = "h", spmd.sharding = #spmd.shardi
         tensor<2xi32> {tp.name = "fibonacci"}, tensor<2xi32> {tp.name = "before"},
         tensor<5x2xi32> {tp.name = "kept_out"},
         tensor<i32> {tp.name = "turns"}, tensor<3x6xi32> {tp.name = "doubled"},
-        tensor<i32> {tp.name = "nested"}, tensor<3x6xi32> {tp.name = "never"}) {
+        tensor<i32> {tp.name = "nested"}, tensor<3x6xi32> {tp.name = "never"},
+        tensor<3x6xi32> {tp.name = "same"}, tensor<i32> {tp.name = "scalar"}) {
   %zero = tp.constant dense<0> : tensor<i32>
   %one = tp.constant dense<1> : tensor<i32>
   %four = tp.constant dense<4> : tensor<i32>
@@ -91,5 +92,11 @@ func.func @main(%h: tensor<3x6xi32> {tp.name = "h", spmd.sharding = #spmd.shardi
     %twice = tp.add %a, %a : tensor<3x6xi32>
     tp.yield %twice : tensor<3x6xi32>
   } : (tensor<3x6xi32>) -> tensor<3x6xi32>
-  return %scan, %stack, %back, %f, %g, %changed, %turns, %doubled, %nested, %never : tensor<3x6xi32>, tensor<4x3x6xi32>, tensor<3x16xf32>, tensor<2xi32>, tensor<2xi32>, tensor<5x2xi32>, tensor<i32>, tensor<3x6xi32>, tensor<i32>, tensor<3x6xi32>
+  // What it begins with is what it yields; an update of all there is.
+  %same, %scalar = tp.for 2 (%h, %n) {
+  ^bb0(%i: tensor<i32>, %a: tensor<3x6xi32>, %s: tensor<i32>):
+    %new = tp.dynamic_update_slice %s, %i [] : (tensor<i32>, tensor<i32>) -> tensor<i32>
+    tp.yield %h, %new : tensor<3x6xi32>, tensor<i32>
+  } : (tensor<3x6xi32>, tensor<i32>) -> (tensor<3x6xi32>, tensor<i32>)
+  return %scan, %stack, %back, %f, %g, %changed, %turns, %doubled, %nested, %never, %same, %scalar : tensor<3x6xi32>, tensor<4x3x6xi32>, tensor<3x16xf32>, tensor<2xi32>, tensor<2xi32>, tensor<5x2xi32>, tensor<i32>, tensor<3x6xi32>, tensor<i32>, tensor<3x6xi32>, tensor<3x6xi32>, tensor<i32>
 }

@@ -1,0 +1,129 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// The 8-bit floats in terms of the bits of f32: no code generator has them.
+//
+// f8E4M3FN and f8E5M2 differ in three numbers. Below the smallest normal number
+// they count in even steps, so such a number is an integer times the step; and
+// adding a number of which the step is the last bit leaves the count, rounded
+// as f32 rounds.
+
+#include "ScalarOps.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace tp;
+
+namespace {
+
+/// Builds with i32, and i1 from comparisons.
+class Bits {
+public:
+  Bits(OpBuilder &builder, Location loc, Type element)
+      : builder(builder), loc(loc), i8(builder.getI8Type()),
+        i32(builder.getI32Type()), f32(builder.getF32Type()),
+        isFinite(isa<Float8E4M3FNType>(element)), mantissa(isFinite ? 3 : 2),
+        bias(isFinite ? 7 : 15), element(element) {}
+
+  Value widen(Value value) {
+    Value bits = arith::ExtUIOp::create(builder, loc, i32, cast(value, i8));
+    Value rest = both(bits, 0x7f);
+    Value normal = add(shiftLeft(rest, 23 - mantissa), (127 - bias) << 23);
+    Value count = arith::UIToFPOp::create(builder, loc, f32, rest);
+    Value step = real(std::ldexp(1.0, 1 - bias - mantissa));
+    Value small = cast(arith::MulFOp::create(builder, loc, count, step), i32);
+    Value number = select(isAbove(rest, (1 << mantissa) - 1), normal, small);
+    if (!isFinite)
+      number = select(isAbove(rest, 0x7b), integer(0x7f800000), number);
+    number = select(isAbove(rest, isFinite ? 0x7e : 0x7c), integer(0x7fc00000),
+                    number);
+    Value sign = shiftLeft(both(bits, 0x80), 24);
+    return cast(either(number, sign), f32);
+  }
+
+  Value narrow(Value value) {
+    Value bits = cast(value, i32), number = both(bits, 0x7fffffff);
+    auto step = float(std::ldexp(1.0, 24 - bias - mantissa));
+    Value sum =
+        arith::AddFOp::create(builder, loc, cast(number, f32), real(step));
+    Value small = add(cast(sum, i32), -int64_t(llvm::bit_cast<int32_t>(step)));
+    // To the nearest, of two the even one.
+    int64_t dropped = 23 - mantissa;
+    Value shifted = add(number, -(int64_t(127 - bias) << 23));
+    Value odd = both(shiftRight(shifted, dropped), 1);
+    Value half = add(shifted, (int64_t(1) << (dropped - 1)) - 1);
+    Value normal =
+        shiftRight(arith::AddIOp::create(builder, loc, half, odd), dropped);
+    Value rest =
+        select(isAbove(number, (int64_t(128 - bias) << 23) - 1), normal, small);
+    if (isFinite) {
+      rest = select(isAbove(rest, 0x7e), integer(0x7f), rest);
+    } else {
+      rest = select(isAbove(rest, 0x7c), integer(0x7c), rest);
+      rest = select(isAbove(number, 0x7f800000), integer(0x7e), rest);
+    }
+    Value sign = both(shiftRight(bits, 24), 0x80);
+    Value byte = arith::TruncIOp::create(builder, loc, i8, either(rest, sign));
+    return cast(byte, element);
+  }
+
+private:
+  Value integer(int64_t value) {
+    return arith::ConstantOp::create(builder, loc,
+                                     builder.getI32IntegerAttr(int32_t(value)));
+  }
+  Value real(double value) {
+    return arith::ConstantOp::create(builder, loc,
+                                     builder.getFloatAttr(f32, value));
+  }
+  Value cast(Value value, Type type) {
+    return arith::BitcastOp::create(builder, loc, type, value);
+  }
+  Value add(Value value, int64_t other) {
+    return arith::AddIOp::create(builder, loc, value, integer(other));
+  }
+  Value both(Value value, int64_t mask) {
+    return arith::AndIOp::create(builder, loc, value, integer(mask));
+  }
+  Value either(Value a, Value b) {
+    return arith::OrIOp::create(builder, loc, a, b);
+  }
+  Value shiftLeft(Value value, int64_t by) {
+    return arith::ShLIOp::create(builder, loc, value, integer(by));
+  }
+  Value shiftRight(Value value, int64_t by) {
+    return arith::ShRUIOp::create(builder, loc, value, integer(by));
+  }
+  Value isAbove(Value value, int64_t bound) {
+    return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ugt, value,
+                                 integer(bound));
+  }
+  Value select(Value condition, Value a, Value b) {
+    return arith::SelectOp::create(builder, loc, condition, a, b);
+  }
+
+  OpBuilder &builder;
+  Location loc;
+  Type i8, i32, f32;
+  bool isFinite; ///< f8E4M3FN, which has no infinities.
+  int64_t mantissa, bias;
+  Type element;
+};
+
+} // namespace
+
+bool tp::isFloat8(Type type) {
+  return isa<Float8E4M3FNType, Float8E5M2Type>(type);
+}
+
+Value tp::widenFloat8(OpBuilder &builder, Location loc, Value value) {
+  return Bits(builder, loc, value.getType()).widen(value);
+}
+
+Value tp::narrowFloat8(OpBuilder &builder, Location loc, Value value,
+                       Type element) {
+  return Bits(builder, loc, element).narrow(value);
+}
