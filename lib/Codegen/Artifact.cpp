@@ -3,6 +3,8 @@
 
 #include "tpopt/Codegen/Artifact.h"
 
+#include "Source.h"
+
 #include "tpopt/Codegen/KernelTable.h"
 #include "tpopt/Codegen/Kernels.h"
 #include "tpopt/Codegen/ObjectCode.h"
@@ -11,9 +13,7 @@
 #include "runtime/Core/Artifact.h"
 #include "runtime/Core/ArtifactWriter.h"
 #include "runtime/Core/CpuFeatures.h"
-#include "runtime/Core/Shapes.h"
 
-#include "mlir/Bytecode/BytecodeWriter.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -82,7 +82,6 @@ private:
   FailureOr<tprt::DType> getDTypeAt(Operation *op, Type type);
   tprt::Range addAxes(ArrayRef<AxisRef> axes);
   tprt::Range addDims(RankedTensorType type);
-  FailureOr<uint32_t> addSource(Operation *op, SourceAttr source);
   uint32_t addCommunicator(spmd::AxisListAttr axes);
   uint32_t addCoordinate(spmd::AxisRefAttr axis);
   uint32_t addKernel(step::RowsOp rows);
@@ -180,71 +179,6 @@ tprt::Range ArtifactBuilder::addDims(RankedTensorType type) {
       absl::MakeConstSpan(rows.data(), rows.size()));
 }
 
-/// The compiler slices the stored tensor and views the box, the artifact views
-/// the tensor and slices the view: [start, size] of a dimension is, where the
-/// view splits it, a slice of its major factor.
-FailureOr<uint32_t> ArtifactBuilder::addSource(Operation *op,
-                                               SourceAttr source) {
-  auto fail = [&] {
-    return op->emitError() << prefix(ErrorCode::BadSource) << "the part of '"
-                           << source.getTensor().getValue()
-                           << "' that a weight is cannot be sliced from a view "
-                              "of it";
-  };
-  auto toSpan = [](ArrayRef<int64_t> list) {
-    return absl::MakeConstSpan(list.data(), list.size());
-  };
-  auto factors =
-      tprt::factorReshape(toSpan(source.getSize()), toSpan(source.getView()));
-  if (!factors)
-    return fail();
-  struct Dim {
-    int64_t whole, start, size;
-    int64_t to; ///< Of the source's view; -1 for a dimension of 1.
-  };
-  SmallVector<Dim> dims;
-  for (auto [index, stored] : llvm::enumerate(source.getStored())) {
-    int64_t inner = 1, start = source.getStart()[index];
-    size_t first = dims.size();
-    for (const tprt::ReshapeFactor &factor : *factors) {
-      if (factor.from != index)
-        continue;
-      if (dims.size() > first)
-        inner *= factor.size;
-      dims.push_back({factor.size, 0, factor.size, factor.to});
-    }
-    if (dims.size() == first)
-      dims.push_back({1, 0, 1, -1});
-    if (stored % inner != 0 || start % inner != 0)
-      return fail();
-    dims[first].whole = stored / inner;
-    dims[first].start = start / inner;
-  }
-  SmallVector<int64_t> view, start, size, step(dims.size(), 1), permutation;
-  auto append = [&](int64_t to) {
-    for (auto [index, dim] : llvm::enumerate(dims))
-      if (dim.to == to)
-        permutation.push_back(index);
-  };
-  append(-1);
-  for (int64_t from : source.getPermutation())
-    append(from);
-  for (const Dim &dim : dims) {
-    view.push_back(dim.whole);
-    start.push_back(dim.start);
-    size.push_back(dim.size);
-  }
-  tprt::SourceRow row = {};
-  row.tensor = writer.text(toView(source.getTensor().getValue()));
-  row.stored = addIntegers(source.getStored());
-  row.view = addIntegers(view);
-  row.start = addIntegers(start);
-  row.size = addIntegers(size);
-  row.step = addIntegers(step);
-  row.permutation = addIntegers(permutation);
-  return writer.add(row);
-}
-
 FailureOr<tprt::DType> ArtifactBuilder::getDTypeAt(Operation *op, Type type) {
   if (std::optional<tprt::DType> dtype = getDType(type))
     return *dtype;
@@ -269,7 +203,7 @@ FailureOr<uint32_t> ArtifactBuilder::addInput(step::ProgramOp program,
     return failure();
   uint32_t source = tprt::kNone;
   if (auto attribute = dyn_cast_if_present<SourceAttr>(input.getSource())) {
-    FailureOr<uint32_t> row = addSource(program, attribute);
+    FailureOr<uint32_t> row = addSource(writer, program, attribute);
     if (failed(row))
       return failure();
     source = *row;
@@ -712,36 +646,6 @@ FailureOr<std::string> ArtifactBuilder::build() {
 //===----------------------------------------------------------------------===//
 // Programs
 //===----------------------------------------------------------------------===//
-
-/// The names in a location, without places in files.
-static Location getNameOnly(Location loc) {
-  Location only = UnknownLoc::get(loc.getContext());
-  loc->walk([&](Location part) {
-    auto named = dyn_cast<NameLoc>(part);
-    if (!named)
-      return WalkResult::advance();
-    only = NameLoc::get(named.getName());
-    return WalkResult::interrupt();
-  });
-  return only;
-}
-
-std::string tp::getProgramBytes(ModuleOp module) {
-  OwningOpRef<ModuleOp> copy = module.clone();
-  copy->getOperation()->removeAttr(kWholeProgramAttr);
-  copy->getOperation()->removeAttr(kLocalProgramAttr);
-  copy->walk([](Operation *op) {
-    op->setLoc(getNameOnly(op->getLoc()));
-    for (Region &region : op->getRegions())
-      for (BlockArgument argument : region.getArguments())
-        argument.setLoc(getNameOnly(argument.getLoc()));
-  });
-  std::string bytes;
-  llvm::raw_string_ostream os(bytes);
-  // Only an old version of the format can be refused, and none is asked for.
-  (void)writeBytecodeToFile(*copy, os);
-  return bytes;
-}
 
 /// Puts the bytes that an attribute of the module holds, if it has it, into a
 /// section.

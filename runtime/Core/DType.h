@@ -113,6 +113,46 @@ struct Float16 {
   }
 };
 
+/// f8E4M3FN, which has no infinities, and f8E5M2, which is a shorter f16.
+template <int mantissa, int bias, bool isFinite> struct Float8 {
+  uint8_t bits;
+  Float8() = default;
+  explicit Float8(float value) {
+    uint32_t f = floatToBits(value), sign = f >> 24 & 0x80, rest;
+    f &= 0x7fffffff;
+    // Below the smallest normal number as Float16 does it.
+    constexpr auto magic = static_cast<float>(1 << 24) /
+                           static_cast<float>(uint64_t{1} << (bias + mantissa));
+    constexpr int dropped = 23 - mantissa;
+    if (f < uint32_t{128 - bias} << 23) {
+      rest = floatToBits(bitsToFloat(f) + magic) - floatToBits(magic);
+    } else {
+      uint32_t moved = f - (uint32_t{127 - bias} << 23);
+      rest = (moved + (1u << (dropped - 1)) - 1 + (moved >> dropped & 1)) >>
+             dropped;
+    }
+    if (isFinite)
+      rest = rest > 0x7e ? 0x7f : rest;
+    else
+      rest = f > 0x7f800000 ? 0x7e : rest > 0x7c ? 0x7c : rest;
+    bits = static_cast<uint8_t>(sign | rest);
+  }
+  explicit operator float() const {
+    uint32_t sign = uint32_t{bits} << 24 & 0x80000000, rest = bits & 0x7f;
+    uint32_t number = (rest << (23 - mantissa)) + (uint32_t{127 - bias} << 23);
+    if (rest > (isFinite ? 0x7e : 0x7c))
+      number = 0x7fc00000;
+    else if (!isFinite && rest == 0x7c)
+      number = 0x7f800000;
+    else if (rest < 1 << mantissa)
+      number = floatToBits(static_cast<float>(rest) /
+                           static_cast<float>(1 << (bias + mantissa - 1)));
+    return bitsToFloat(sign | number);
+  }
+};
+using Float8E4M3FN = Float8<3, 7, true>;
+using Float8E5M2 = Float8<2, 15, false>;
+
 } // namespace tprt
 
 #endif // TPRT_CORE_DTYPE_H

@@ -133,6 +133,12 @@ static void copyFromFloat(DType fromType, char *to, const char *from,
   case DType::BF16:
     copyTyped<To, BFloat16>(to, from, std::move(dims));
     return;
+  case DType::F8E4M3FN:
+    copyTyped<To, Float8E4M3FN>(to, from, std::move(dims));
+    return;
+  case DType::F8E5M2:
+    copyTyped<To, Float8E5M2>(to, from, std::move(dims));
+    return;
   default:
     copyTyped<To, Float16>(to, from, std::move(dims));
   }
@@ -153,7 +159,7 @@ template <typename Body> static void withInteger(int64_t size, Body body) {
 }
 
 bool tprt::canConvert(DType from, DType to) {
-  return from == to || (from <= DType::F16 && to <= DType::F16);
+  return from == to || (isFloat(from) && isFloat(to));
 }
 
 void tprt::copyStrided(DType toType, char *to,
@@ -176,6 +182,12 @@ void tprt::copyStrided(DType toType, char *to,
     return;
   case DType::BF16:
     copyFromFloat<BFloat16>(fromType, to, from, std::move(dims));
+    return;
+  case DType::F8E4M3FN:
+    copyFromFloat<Float8E4M3FN>(fromType, to, from, std::move(dims));
+    return;
+  case DType::F8E5M2:
+    copyFromFloat<Float8E5M2>(fromType, to, from, std::move(dims));
     return;
   default:
     copyFromFloat<Float16>(fromType, to, from, std::move(dims));

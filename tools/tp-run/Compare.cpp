@@ -20,6 +20,10 @@ double tprun::getTolerance(DType dtype) {
     return 1e-2;
   case DType::BF16:
     return 5e-2;
+  case DType::F8E4M3FN:
+    return 0.25;
+  case DType::F8E5M2:
+    return 0.5;
   default:
     return 0;
   }

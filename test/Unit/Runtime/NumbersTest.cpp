@@ -140,3 +140,38 @@ TEST(Sampling, SurvivesLargeAndInfiniteLogits) {
 }
 
 } // namespace
+
+/// Every 8-bit float is its own rounding, and what lies between two becomes the
+/// nearer one, of two the even.
+template <typename T> static void checkFloat8() {
+  auto get = [](int bits) {
+    T value;
+    value.bits = static_cast<uint8_t>(bits);
+    return static_cast<float>(value);
+  };
+  for (int bits = 0; bits < 256; ++bits) {
+    float value = get(bits);
+    if (std::isnan(value)) {
+      EXPECT_TRUE(std::isnan(static_cast<float>(T(value)))) << bits;
+      continue;
+    }
+    EXPECT_EQ(T(value).bits, bits);
+    float next = get(bits + 1);
+    if ((bits & 0x7f) == 0x7f || !std::isfinite(next))
+      continue;
+    float middle = (value + next) / 2;
+    EXPECT_EQ(T(middle).bits, bits + (bits & 1));
+    EXPECT_EQ(T(std::nextafter(middle, value)).bits, bits);
+    EXPECT_EQ(T(std::nextafter(middle, next)).bits, bits + 1);
+  }
+}
+
+TEST(Numbers, RoundToEightBits) {
+  checkFloat8<Float8E4M3FN>();
+  checkFloat8<Float8E5M2>();
+  // Beyond the largest: infinity, or what is no number.
+  EXPECT_EQ(Float8E5M2(61440.0f).bits, 0x7c);
+  EXPECT_EQ(Float8E5M2(-INFINITY).bits, 0xfc);
+  EXPECT_EQ(Float8E4M3FN(464.0f).bits, 0x7e);
+  EXPECT_EQ(Float8E4M3FN(465.0f).bits, 0x7f);
+}

@@ -1,0 +1,41 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Programs as bytecode, for an artifact to carry.
+
+#include "tpopt/Codegen/Artifact.h"
+
+#include "mlir/Bytecode/BytecodeWriter.h"
+
+using namespace mlir;
+using namespace tp;
+
+/// The names in a location, without places in files.
+static Location getNameOnly(Location loc) {
+  Location only = UnknownLoc::get(loc.getContext());
+  loc->walk([&](Location part) {
+    auto named = dyn_cast<NameLoc>(part);
+    if (!named)
+      return WalkResult::advance();
+    only = NameLoc::get(named.getName());
+    return WalkResult::interrupt();
+  });
+  return only;
+}
+
+std::string tp::getProgramBytes(ModuleOp module) {
+  OwningOpRef<ModuleOp> copy = module.clone();
+  copy->getOperation()->removeAttr(kWholeProgramAttr);
+  copy->getOperation()->removeAttr(kLocalProgramAttr);
+  copy->walk([](Operation *op) {
+    op->setLoc(getNameOnly(op->getLoc()));
+    for (Region &region : op->getRegions())
+      for (BlockArgument argument : region.getArguments())
+        argument.setLoc(getNameOnly(argument.getLoc()));
+  });
+  std::string bytes;
+  llvm::raw_string_ostream os(bytes);
+  // Only an old version of the format can be refused, and none is asked for.
+  (void)writeBytecodeToFile(*copy, os);
+  return bytes;
+}

@@ -1,0 +1,80 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Source.h"
+
+#include "tpopt/Support/ErrorCodes.h"
+
+#include "runtime/Core/Shapes.h"
+
+using namespace mlir;
+using namespace tp;
+
+/// The compiler slices the stored tensor and views the box, the artifact views
+/// the tensor and slices the view: [start, size] of a dimension is, where the
+/// view splits it, a slice of its major factor.
+FailureOr<uint32_t> tp::addSource(tprt::ArtifactWriter &writer, Operation *op,
+                                  SourceAttr source) {
+  auto fail = [&] {
+    return op->emitError() << prefix(ErrorCode::BadSource) << "the part of '"
+                           << source.getTensor().getValue()
+                           << "' that a weight is cannot be sliced from a view "
+                              "of it";
+  };
+  auto toSpan = [](ArrayRef<int64_t> list) {
+    return absl::MakeConstSpan(list.data(), list.size());
+  };
+  auto factors =
+      tprt::factorReshape(toSpan(source.getSize()), toSpan(source.getView()));
+  if (!factors)
+    return fail();
+  struct Dim {
+    int64_t whole, start, size;
+    int64_t to; ///< Of the source's view; -1 for a dimension of 1.
+  };
+  SmallVector<Dim> dims;
+  for (auto [index, stored] : llvm::enumerate(source.getStored())) {
+    int64_t inner = 1, start = source.getStart()[index];
+    size_t first = dims.size();
+    for (const tprt::ReshapeFactor &factor : *factors) {
+      if (factor.from != index)
+        continue;
+      if (dims.size() > first)
+        inner *= factor.size;
+      dims.push_back({factor.size, 0, factor.size, factor.to});
+    }
+    if (dims.size() == first)
+      dims.push_back({1, 0, 1, -1});
+    if (stored % inner != 0 || start % inner != 0)
+      return fail();
+    dims[first].whole = stored / inner;
+    dims[first].start = start / inner;
+  }
+  SmallVector<int64_t> view, start, size, step(dims.size(), 1), permutation;
+  auto append = [&](int64_t to) {
+    for (auto [index, dim] : llvm::enumerate(dims))
+      if (dim.to == to)
+        permutation.push_back(index);
+  };
+  append(-1);
+  for (int64_t from : source.getPermutation())
+    append(from);
+  for (const Dim &dim : dims) {
+    view.push_back(dim.whole);
+    start.push_back(dim.start);
+    size.push_back(dim.size);
+  }
+  auto addIntegers = [&](ArrayRef<int64_t> list) {
+    return writer.addAll<int64_t>(toSpan(list));
+  };
+  StringRef name = source.getTensor().getValue();
+  tprt::SourceRow row = {};
+  row.tensor = writer.text({name.data(), name.size()});
+  row.stored = addIntegers(source.getStored());
+  row.view = addIntegers(view);
+  row.start = addIntegers(start);
+  row.size = addIntegers(size);
+  row.step = addIntegers(step);
+  row.permutation = addIntegers(permutation);
+  return writer.add(row);
+}
