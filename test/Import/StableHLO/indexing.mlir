@@ -6,7 +6,7 @@ sdy.mesh @mesh = <["model"=4]>
 // CHECK-LABEL: func.func @vocabulary
 func.func @vocabulary(%table: tensor<64x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"model"}, {}]>}, %ids: tensor<3x5x1xi32>) -> tensor<3x5x8xf32> {
   // CHECK-NOT: all_gather
-  // CHECK: tp.gather %arg0
+  // CHECK: tp.embedding %arg0
   // CHECK-SAME: unreduced={"model"}
   // CHECK: spmd.all_reduce
   %0 = "stablehlo.gather"(%table, %ids) <{dimension_numbers = #stablehlo.gather<offset_dims = [2], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 2>, slice_sizes = array<i64: 1, 8>}> : (tensor<64x8xf32>, tensor<3x5x1xi32>) -> tensor<3x5x8xf32>

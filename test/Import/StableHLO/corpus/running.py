@@ -1,7 +1,7 @@
 # Part of the tp-opt project, under the Apache License v2.0 with LLVM
 # Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Imports each file of the corpus, runs it in the interpreter on one device and
-compares with what JAX computes."""
+"""Imports each file of the corpus, raises what tp-raise recognises, runs it in the
+interpreter on one device and compares with what JAX computes."""
 
 import collections
 import concurrent.futures
@@ -92,7 +92,8 @@ def run_one(folder, name, tool, scratch):
     """What is wrong with the numbers; None if nothing is."""
     imported, inputs, outputs = (pathlib.Path(scratch) / f"{name}.{kind}" for kind in
                                  ("mlir", "in.safetensors", "out.safetensors"))
-    call(tool, folder / f"{name}.mlir", "--tp-import-stablehlo", "-o", imported)
+    call(tool, folder / f"{name}.mlir", "--tp-import-stablehlo", "--tp-inline-calls",
+         "--tp-raise", "-o", imported)
     arguments, results = get_names(imported.read_text())
     given = safetensors.numpy.load_file(folder / f"{name}.in.safetensors")
     safetensors.numpy.save_file(
