@@ -357,9 +357,15 @@ private:
 
   /// `behind` from row `at` of the result on, before it `front`.
   Value select(int64_t at, Value behind, Value front) {
+    // Pieces may be partial sums; places are not.
+    TensorSharding sharding = localizer.getSharding(op.getResult());
+    sharding.unreduced.clear();
+    auto attribute = spmd::ShardingAttr::get(op.getContext(),
+                                             localizer.getMesh(), sharding);
     auto withElement = [&](Type element) {
-      return RankedTensorType::get(result.getShape(), element,
-                                   result.getEncoding());
+      return spmd::getLocalType(
+          RankedTensorType::get(op.getType().getShape(), element), attribute,
+          localizer.getMesh());
     };
     RankedTensorType i32 = withElement(builder.getIntegerType(32));
     if (!rows)
