@@ -1,10 +1,8 @@
 // RUN: tp-opt %s --tp-raise --remarks-filter=tp-raise -o /dev/null 2>&1 | FileCheck %s
-// RUN: tp-opt %s --tp-raise --mlir-pass-statistics -o /dev/null 2>&1 | FileCheck %s --check-prefix=STATISTICS
 // RUN: tp-opt %s --tp-raise -o /dev/null 2>&1 | not grep "remark: "
 
 // A remark for every op that was raised, one for what was raised in two steps, and one
 // with their numbers; nobody who asks for none gets any.
-// STATISTICS: (S) 2 raised
 func.func @main(%x: tensor<5xf32>, %up: tensor<5xf32>, %table: tensor<7x5xf32>, %ids: tensor<3xi32>) -> (tensor<5xf32>, tensor<3x5xf32>) {
   %logistic = tp.logistic %x : tensor<5xf32>
   %silu = tp.mul %x, %logistic : tensor<5xf32>
