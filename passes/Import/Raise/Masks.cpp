@@ -3,6 +3,8 @@
 
 #include "Masks.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace tp;
 using namespace tp::raise;
@@ -38,8 +40,9 @@ static bool counts(ConstantOp constant) {
 static std::optional<Position> readPosition(Term term) {
   int64_t plus = 0;
   for (unsigned depth = 0; depth < 4; ++depth) {
-    if (!isa<IntegerType>(elementOf(term.getSource())) ||
-        elementOf(term.getSource()).getIntOrFloatBitWidth() < 32)
+    // Where nothing wraps around.
+    Type element = elementOf(term.getSource());
+    if (!element.isSignlessInteger(32) && !element.isSignlessInteger(64))
       return std::nullopt;
     if (auto iota = term.as<IotaOp>()) {
       int64_t letter = term.getDims()[iota.getDim()];
@@ -63,7 +66,7 @@ static std::optional<Position> readPosition(Term term) {
       number = term.operand(0).getNumber();
       other = 1;
     }
-    if (!number)
+    if (!number || std::abs(*number) > (1 << 24))
       return std::nullopt;
     plus += int64_t(term.as<AddOp>() ? *number : -*number);
     term = term.operand(other);

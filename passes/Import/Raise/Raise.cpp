@@ -180,18 +180,31 @@ public:
       }
   }
 
-  unsigned report() {
-    for (auto [op, name] : written) {
+  /// Remarks on what was written, in program order, and how much of each.
+  void report(ModuleOp module) {
+    llvm::MapVector<StringRef, unsigned> counts;
+    module->walk<WalkOrder::PreOrder>([&](Operation *op) {
+      auto entry = written.find(op);
+      if (entry == written.end())
+        return;
+      ++counts[entry->second];
       auto function = op->getParentOfType<FunctionOpInterface>();
       auto remark = remark::passed(
-          op->getLoc(), remark::RemarkOpts::name(name)
+          op->getLoc(), remark::RemarkOpts::name(entry->second)
                             .category("tp-raise")
                             .function(function ? function.getName() : ""));
       if (remark)
         remark << remark::reason("raised from primitives");
-    }
-    return written.size();
+    });
+    auto summary = remark::analysis(
+        module.getLoc(),
+        remark::RemarkOpts::name("raised").category("tp-raise"));
+    if (summary)
+      for (auto [name, count] : counts)
+        summary << remark::metric(name, count);
   }
+
+  unsigned getCount() const { return written.size(); }
 
 private:
   /// The op to go on before.
@@ -230,7 +243,8 @@ private:
 
   void forget(Operation *op) { written.erase(op); }
 
-  llvm::MapVector<Operation *, StringRef> written;
+  /// What transformer ops are called, those of which others were made left out.
+  llvm::DenseMap<Operation *, StringRef> written;
 };
 
 struct Raise : tp::impl::RaisePassBase<Raise> {
@@ -240,9 +254,12 @@ struct Raise : tp::impl::RaisePassBase<Raise> {
     raiser.sweep(body, {matchNorm, matchSoftmax, matchActivation, matchRotary,
                         matchEmbedding, matchCrossEntropy});
     raiser.sweep(body, {matchGated, matchAttention});
-    numRaised = raiser.report();
-    if (numRaised == 0)
-      markAllAnalysesPreserved();
+    numRaised = raiser.getCount();
+    if (raiser.getCount() == 0)
+      return markAllAnalysesPreserved();
+    // Nobody listens: nothing to say.
+    if (getContext().getRemarkEngine())
+      raiser.report(getOperation());
   }
 };
 
