@@ -32,13 +32,20 @@ def VerifyAgainstPass : Pass<"tp-verify-against", "::mlir::ModuleOp"> {
 
     Where results differ, an error says which and by how much, and a remark
     points at the first op at which the programs part. For that, values carry
-    names in both: `loc("name")`, kept in text by `--mlir-print-debuginfo`.
+    names in both: `loc("name")`, kept in text by `--mlir-print-debuginfo`. In
+    regions for one device nothing need be named: both programs are run in a
+    prime field, where the numbers tell which values the whole program has, and
+    which are sums that have yet to be taken.
+
+    Either program may be StableHLO, and the module one that somebody else has
+    partitioned, with replica groups; what it holds stays as it is.
 
     **Requires:** a program on static tensors that the interpreter can hold.
 
     **Guarantees:** the module is unchanged.
 
-    **Example:** `test/Execute/column-row.mlir`
+    **Example:** `test/Execute/column-row.mlir`,
+    `test/Verify/against-partitioned.test`
   }];
   let dependentDialects = ["::tp::TPDialect", "::tp::spmd::SPMDDialect",
                            "::mlir::func::FuncDialect"];
