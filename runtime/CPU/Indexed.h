@@ -3,11 +3,10 @@
 
 /// \file Steps whose elements go where their values say: scatters and sorts.
 ///
-///     updates    indices    destination
-///     [1 2]      2          [0 0]    [0 0]
-///     [3 4]      0      add [0 0] -> [0 0]     row 7 is no row: dropped
-///     [5 6]      2          [0 0]    [6 8]
-///                7  ...     row 0 becomes [3 4]
+///     add   [1 2]   at row 2   into   [0 0]   gives   [3 4]
+///           [3 4]          0          [0 0]           [0 0]
+///           [5 6]          2          [0 0]           [6 8]
+///           [7 7]          9, which is no row: dropped
 ///
 /// Every element of a destination has its updates in the order of the rows'
 /// definition, whatever the team's size: the same bits on all machines. The
