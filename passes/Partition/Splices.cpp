@@ -74,7 +74,8 @@ static std::optional<int64_t> getPieces(Operation *op, Pieces &pieces) {
   if (!dim)
     return std::nullopt;
   if (auto slice = dyn_cast<SliceOp>(op)) {
-    if (slice.getStrides()[*dim] != 1)
+    // Elsewhere a stride changes nothing, but a splice would not say it again.
+    if (llvm::any_of(slice.getStrides(), [](int64_t s) { return s != 1; }))
       return std::nullopt;
     pieces.add(slice.getInput(), slice.getStarts()[*dim], result[*dim]);
     return dim;
