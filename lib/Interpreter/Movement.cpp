@@ -100,19 +100,22 @@ TensorValue DenseEvaluator::reshape(TensorValue x, Type type) {
 TensorValue DenseEvaluator::slice(TensorValue x, Sizes starts, Sizes strides,
                                   Type type) {
   auto result = allocate(type);
+  if (result->size() == 0)
+    return result; // there may be no pointers to step from
   SmallVector<int64_t> from = getStrides(x->getShape());
   const Element *first = toDense(x).data() + getOffset(starts, from);
   for (auto [stride, step] : llvm::zip_equal(from, strides))
     stride *= step;
-  if (result->size() > 0)
-    copyStrided(type.getShape(), first, from, result->data(),
-                getStrides(type.getShape()));
+  copyStrided(type.getShape(), first, from, result->data(),
+              getStrides(type.getShape()));
   return result;
 }
 
 TensorValue DenseEvaluator::concat(ArrayRef<TensorValue> parts, unsigned dim,
                                    Type type) {
   auto result = allocate(type);
+  if (result->size() == 0)
+    return result; // as above
   SmallVector<int64_t> strides = getStrides(type.getShape());
   int64_t begin = 0;
   for (const TensorValue &part : parts) {
