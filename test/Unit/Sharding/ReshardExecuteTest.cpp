@@ -9,7 +9,8 @@
 //
 // All pairs of shardings of a rank-2 tensor, unreduced ones included, on x2,y2
 // and x2,y3 and x4,y2 with sub-axes, for even and uneven sizes; of rank 3 a
-// sample, or with TPOPT_EXHAUSTIVE all on x2,y3, x2,y4 and x4,y4.
+// sample, or with TPOPT_EXHAUSTIVE all on x2,y3 and x2,y4, and on x4,y4 all
+// without unreduced axes.
 
 #include "Enumerate.h"
 #include "Notation.h"
@@ -356,9 +357,11 @@ private:
 };
 
 std::vector<TensorSharding> getAll(const AxisList &digits, unsigned rank,
-                                   ReduceKind kind = ReduceKind::Sum) {
+                                   ReduceKind kind = ReduceKind::Sum,
+                                   bool withUnreduced = true) {
   std::vector<TensorSharding> all;
-  for (const DigitLayout &layout : getAllLayouts(digits.size(), rank, true)) {
+  for (const DigitLayout &layout :
+       getAllLayouts(digits.size(), rank, withUnreduced)) {
     all.push_back(toSharding(layout, digits));
     all.back().kind = kind;
   }
@@ -415,16 +418,29 @@ TEST(ReshardExecute, TinyTensors) {
   executeAll(m, scalars, scalars, {});
 }
 
+/// The sizes 16 and 10 of a rank-3 tensor; which of them lies where makes no
+/// difference.
+const std::vector<std::vector<int64_t>> kRankThree = {
+    {16, 16, 16}, {16, 16, 10}, {16, 10, 10}, {10, 10, 10}};
+
 TEST(ReshardExecute, RankThree) {
-  for (auto [text, every] :
-       {std::pair("x2,y3", 7u), {"x2,y4", 101u}, {"x4,y4", 10007u}}) {
+  for (auto [text, every] : {std::pair("x2,y3", 7u), {"x2,y4", 101u}}) {
     Mesh m = mesh(text);
     auto all = getAll(getPrimeDigits(m), 3);
-    for (std::vector<int64_t> shape : {std::vector<int64_t>{16, 16, 16},
-                                       {16, 16, 10},
-                                       {16, 10, 10},
-                                       {10, 10, 10}})
+    for (const std::vector<int64_t> &shape : kRankThree)
       executeAll(m, all, all, shape, isExhaustive() ? 1 : every);
+  }
+}
+
+// All that hold nothing unreduced, or a sample; of those that do a sample.
+TEST(ReshardExecute, RankThreeOnSixteenDevices) {
+  Mesh m = mesh("x4,y4");
+  AxisList digits = getPrimeDigits(m);
+  auto most = getAll(digits, 3, ReduceKind::Sum, /*withUnreduced=*/false);
+  auto all = getAll(digits, 3);
+  for (const std::vector<int64_t> &shape : kRankThree) {
+    executeAll(m, most, most, shape, isExhaustive() ? 1 : 10007);
+    executeAll(m, all, all, shape, 20011);
   }
 }
 
