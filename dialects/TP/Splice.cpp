@@ -360,8 +360,8 @@ private:
     // Pieces may be partial sums; places are not.
     TensorSharding sharding = localizer.getSharding(op.getResult());
     sharding.unreduced.clear();
-    auto attribute = spmd::ShardingAttr::get(op.getContext(),
-                                             localizer.getMesh(), sharding);
+    auto attribute =
+        spmd::ShardingAttr::get(op.getContext(), localizer.getMesh(), sharding);
     auto withElement = [&](Type element) {
       return spmd::getLocalType(
           RankedTensorType::get(op.getType().getShape(), element), attribute,
