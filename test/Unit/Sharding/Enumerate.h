@@ -70,6 +70,11 @@ inline std::vector<DigitLayout> getAllLayouts(unsigned numDigits, unsigned rank,
   return layouts;
 }
 
+/// The sizes 16 and 10 of a rank-3 tensor; which of them lies where makes no
+/// difference.
+inline const std::vector<std::vector<int64_t>> kRankThree = {
+    {16, 16, 16}, {16, 16, 10}, {16, 10, 10}, {10, 10, 10}};
+
 } // namespace tp::test
 
 #endif // TPOPT_TEST_UNIT_SHARDING_ENUMERATE_H

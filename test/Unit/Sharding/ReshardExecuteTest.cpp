@@ -418,11 +418,6 @@ TEST(ReshardExecute, TinyTensors) {
   executeAll(m, scalars, scalars, {});
 }
 
-/// The sizes 16 and 10 of a rank-3 tensor; which of them lies where makes no
-/// difference.
-const std::vector<std::vector<int64_t>> kRankThree = {
-    {16, 16, 16}, {16, 16, 10}, {16, 10, 10}, {10, 10, 10}};
-
 TEST(ReshardExecute, RankThree) {
   for (auto [text, every] : {std::pair("x2,y3", 7u), {"x2,y4", 101u}}) {
     Mesh m = mesh(text);

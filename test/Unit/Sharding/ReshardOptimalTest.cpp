@@ -231,11 +231,6 @@ void checkAll(const Mesh &mesh, std::vector<int64_t> shape, int &checked) {
         Reference(mesh, shape, used, target).check(planner, used, checked);
 }
 
-/// The sizes 16 and 10 of a rank-3 tensor; which of them lies where makes no
-/// difference.
-const std::vector<std::vector<int64_t>> kRankThree = {
-    {16, 16, 16}, {16, 16, 10}, {16, 10, 10}, {10, 10, 10}};
-
 // With sub-axes and unreduced values.
 TEST(ReshardOptimal, AllPairsOfRankThree) {
   int checked = 0;
