@@ -19,13 +19,20 @@
 using namespace mlir;
 using namespace tp;
 
+/// What makes a program that a user wrote one that can be partitioned.
+static void addPreparation(OpPassManager &manager) {
+  manager.addPass(createImportStableHLOPass());
+  manager.addPass(createInlineCallsPass());
+  manager.addPass(createRaisePass());
+}
+
 /// Adds the passes of one stage.
 static void addStage(OpPassManager &manager, Stage stage,
                      const ShardOptions &options) {
   bool verifies = options.verify != Verification::Off;
   switch (stage) {
   case Stage::Import:
-    manager.addPass(createImportStableHLOPass());
+    addPreparation(manager);
     if (!options.mesh.empty())
       manager.addPass(createSetMeshPass({options.mesh}));
     if (!options.plan.empty()) {
@@ -33,8 +40,6 @@ static void addStage(OpPassManager &manager, Stage stage,
       plan.plan = options.plan;
       manager.addPass(createApplyPlanPass(plan));
     }
-    manager.addPass(createInlineCallsPass());
-    manager.addPass(createRaisePass());
     if (verifies && options.stopAfter >= Stage::Collectives)
       manager.addPass(createKeepDigestPass({options.reportVerification}));
     return;
@@ -106,7 +111,7 @@ void tp::buildCompilePipeline(OpPassManager &manager,
 
 void tp::buildCertificatePipeline(OpPassManager &manager,
                                   const CertificateOptions &options) {
-  manager.addPass(createVerifyOriginPass({options.whole}));
+  manager.addPass(createVerifyOriginPass({options.whole}, addPreparation));
   manager.addPass(createVerifyShardingsPass());
   manager.addPass(createVerifyLocalPass());
   VerifyPartitionPassOptions verify;

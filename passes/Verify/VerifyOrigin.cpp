@@ -8,7 +8,6 @@
 
 #include "tpopt/Dialect/SPMD/SPMD.h"
 #include "tpopt/Dialect/TP/TP.h"
-#include "tpopt/Passes/Import/Passes.h"
 #include "tpopt/Passes/Verify/Passes.h"
 #include "tpopt/Program/Interface.h"
 #include "tpopt/Program/ReadProgram.h"
@@ -26,7 +25,8 @@ using namespace tp;
 namespace {
 
 struct VerifyOrigin : tp::impl::VerifyOriginPassBase<VerifyOrigin> {
-  using VerifyOriginPassBase::VerifyOriginPassBase;
+  VerifyOrigin(VerifyOriginPassOptions options, PreparePasses prepare)
+      : VerifyOriginPassBase(std::move(options)), prepare(prepare) {}
 
   void runOnOperation() override {
     if (failed(verifyStructure()))
@@ -37,12 +37,13 @@ struct VerifyOrigin : tp::impl::VerifyOriginPassBase<VerifyOrigin> {
 private:
   OwningOpRef<ModuleOp> readWhole();
   LogicalResult verifyStructure();
+
+  PreparePasses prepare;
 };
 
 } // namespace
 
-/// The whole program as partitioning gets it: imported, with its calls inlined,
-/// in transformer ops where it is written out.
+/// The whole program as partitioning gets it.
 OwningOpRef<ModuleOp> VerifyOrigin::readWhole() {
   OwningOpRef<ModuleOp> module;
   if (!whole.empty())
@@ -53,10 +54,10 @@ OwningOpRef<ModuleOp> VerifyOrigin::readWhole() {
         << whole << "\": write whole=FILE";
     return nullptr;
   }
+  if (!prepare)
+    return module;
   PassManager manager(&getContext());
-  manager.addPass(createImportStableHLOPass());
-  manager.addPass(createInlineCallsPass());
-  manager.addPass(createRaisePass());
+  prepare(manager);
   if (failed(manager.run(*module)))
     return nullptr;
   return module;
@@ -94,4 +95,13 @@ LogicalResult VerifyOrigin::verifyStructure() {
            << prefix(ErrorCode::BadCertificate) << "there is no function "
            << name << " in the whole program";
   return success();
+}
+
+std::unique_ptr<Pass>
+tp::createVerifyOriginPass(VerifyOriginPassOptions options,
+                           PreparePasses prepare) {
+  return std::make_unique<VerifyOrigin>(std::move(options), prepare);
+}
+std::unique_ptr<Pass> tp::createVerifyOriginPass() {
+  return createVerifyOriginPass({}, nullptr);
 }

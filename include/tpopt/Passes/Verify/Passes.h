@@ -15,6 +15,16 @@ namespace tp {
 
 #define GEN_PASS_DECL
 #include "tpopt/Passes/Verify/Passes.h.inc"
+
+/// Adds the passes that a program from a user goes through first.
+using PreparePasses = void (*)(mlir::OpPassManager &);
+
+/// With `prepare` for the whole program: what comes before partitioning is the
+/// pipeline's to know.
+std::unique_ptr<mlir::Pass>
+createVerifyOriginPass(VerifyOriginPassOptions options, PreparePasses prepare);
+std::unique_ptr<mlir::Pass> createVerifyOriginPass();
+
 #define GEN_PASS_REGISTRATION
 #include "tpopt/Passes/Verify/Passes.h.inc"
 

@@ -155,12 +155,14 @@ def VerifyOriginPass : Pass<"tp-verify-origin", "::mlir::ModuleOp"> {
     certificate whose global function computes the same, by structure:
     collectives aside, and ops that decompose as their decompositions.
 
-    Annotations of the whole program are no part of what it computes.
+    Annotations of the whole program are no part of what it computes. It is taken
+    as it is written; the pipeline prepares it as it does what it partitions.
 
     **Guarantees:** the module is unchanged.
 
     **Example:** `test/Verify/certificate.test`
   }];
+  let constructor = "::tp::createVerifyOriginPass()";
   let dependentDialects = ["::tp::TPDialect", "::tp::spmd::SPMDDialect",
                            "::mlir::func::FuncDialect"];
   let options = [
