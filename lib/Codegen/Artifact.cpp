@@ -7,12 +7,11 @@
 
 #include "tpopt/Codegen/KernelTable.h"
 #include "tpopt/Codegen/Kernels.h"
-#include "tpopt/Codegen/ObjectCode.h"
+#include "tpopt/Codegen/TargetCode.h"
 #include "tpopt/Program/ShardingTable.h"
 
 #include "runtime/Core/Artifact.h"
 #include "runtime/Core/ArtifactWriter.h"
-#include "runtime/Core/CpuFeatures.h"
 
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "llvm/ADT/StringMap.h"
@@ -70,7 +69,9 @@ namespace {
 
 class ArtifactBuilder {
 public:
-  explicit ArtifactBuilder(ModuleOp module) : module(module) {}
+  /// Without `code`, an artifact of programs without steps.
+  explicit ArtifactBuilder(ModuleOp module, TargetCode *code = nullptr)
+      : module(module), code(code) {}
   FailureOr<std::string> build();
 
   tprt::ArtifactWriter writer;
@@ -113,7 +114,7 @@ private:
 
   ModuleOp module;
   std::optional<Mesh> mesh;
-  OwningOpRef<ModuleOp> kernels;
+  TargetCode *code;
   KernelTable kernelTable;
   SmallVector<uint32_t> kernelRows; ///< By the table's numbers.
   llvm::StringMap<std::pair<uint32_t, step::InputAttr>> inputs;
@@ -239,8 +240,7 @@ uint32_t ArtifactBuilder::addKernel(step::RowsOp rows) {
   if (index < known)
     return kernelRows[index];
   std::string name = "rows" + std::to_string(index);
-  OpBuilder builder = OpBuilder::atBlockEnd(kernels->getBody());
-  emitCpuKernel(builder, rows, name);
+  code->addKernel(rows, name);
   kernelRows.push_back(writer.add(tprt::KernelRow{writer.text(name)}));
   return kernelRows.back();
 }
@@ -618,20 +618,15 @@ LogicalResult ArtifactBuilder::addEntry(step::ProgramOp program) {
 }
 
 FailureOr<std::string> ArtifactBuilder::build() {
-  kernels = ModuleOp::create(module.getLoc());
   if (failed(addMesh()))
     return failure();
   for (auto program : module.getOps<step::ProgramOp>())
     if (failed(addEntry(program)))
       return failure();
-  if (!kernelRows.empty()) {
-    std::string cpu = tprt::getHostCpu();
-    FailureOr<std::string> code = compileKernels(*kernels, cpu);
-    if (failed(code))
-      return failure();
-    writer.setBytes(tprt::SectionKind::ObjectCode, *code);
-    writer.setBytes(tprt::SectionKind::CpuFeatures, cpu);
-  }
+  if (!kernelRows.empty() && failed(code->write(module.getLoc(), writer)))
+    return failure();
+  writer.setBytes(tprt::SectionKind::Target,
+                  code ? toView(code->getName()) : tprt::kInterpreterTarget);
   std::string bytes = writer.finish();
   // What the runtime would refuse is our mistake, and better found here.
   auto check = tprt::Artifact::fromBytes(bytes);
@@ -656,8 +651,8 @@ static void addKept(tprt::ArtifactWriter &writer, ModuleOp module,
     writer.setBytes(section, {blob->getData().data(), blob->getData().size()});
 }
 
-FailureOr<std::string> tp::buildCPUArtifact(ModuleOp module) {
-  ArtifactBuilder builder(module);
+FailureOr<std::string> tp::buildArtifact(ModuleOp module, TargetCode &code) {
+  ArtifactBuilder builder(module, &code);
   addKept(builder.writer, module, kWholeProgramAttr,
           tprt::SectionKind::GlobalProgram);
   addKept(builder.writer, module, kLocalProgramAttr,
@@ -670,8 +665,5 @@ FailureOr<std::string> tp::buildInterfaceArtifact(ModuleOp module,
   ArtifactBuilder builder(module);
   builder.writer.setBytes(tprt::SectionKind::GlobalProgram,
                           toView(wholeProgram));
-  // No CPU is of this kind, so that no backend takes it for a program that has
-  // nothing to do.
-  builder.writer.setBytes(tprt::SectionKind::CpuFeatures, "interpreter:");
   return builder.build();
 }

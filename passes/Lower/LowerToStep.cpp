@@ -8,6 +8,7 @@
 #include "Entry.h"
 #include "ScalarOps.h"
 
+#include "tpopt/Codegen/TargetCode.h"
 #include "tpopt/Passes/Lower/Passes.h"
 #include "tpopt/Program/Interface.h"
 #include "tpopt/Program/ShardingTable.h"
@@ -337,12 +338,8 @@ struct LowerToStep : tp::impl::LowerToStepPassBase<LowerToStep> {
   using LowerToStepPassBase::LowerToStepPassBase;
 
   void runOnOperation() override {
-    if (target != "cpu") {
-      getOperation().emitError()
-          << prefix(ErrorCode::UnknownTarget) << "there is no target '"
-          << target << "': write target=cpu";
+    if (failed(checkTarget(getOperation(), target)))
       return signalPassFailure();
-    }
     for (auto function :
          llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>())) {
       if (function.isExternal())

@@ -2,7 +2,7 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "tpopt/Codegen/Artifact.h"
-#include "tpopt/Codegen/ObjectCode.h"
+#include "tpopt/Codegen/TargetCode.h"
 #include "tpopt/Passes/Lower/Passes.h"
 #include "tpopt/Support/OutputFile.h"
 
@@ -20,11 +20,16 @@ struct WriteArtifact : tp::impl::WriteArtifactPassBase<WriteArtifact> {
   using WriteArtifactPassBase::WriteArtifactPassBase;
 
   void getDependentDialects(DialectRegistry &registry) const override {
-    registerKernelDialects(registry);
+    registerTargetDialects(registry);
   }
 
   void runOnOperation() override {
-    FailureOr<std::string> bytes = buildCPUArtifact(getOperation());
+    if (failed(checkTarget(getOperation(), target)))
+      return signalPassFailure();
+    SmallVector<std::string> names(chips.begin(), chips.end());
+    std::unique_ptr<TargetCode> code =
+        createTargetCode(&getContext(), target, names);
+    FailureOr<std::string> bytes = buildArtifact(getOperation(), *code);
     if (failed(bytes))
       return signalPassFailure();
     if (llvm::Error error = writeFile(file, *bytes)) {

@@ -105,8 +105,15 @@ void tp::buildCompilePipeline(OpPassManager &manager,
     manager.addPass(createKeepProgramPass({/*isLocal=*/true}));
   manager.addPass(createLowerToStepPass({options.target}));
   manager.addNestedPass<step::ProgramOp>(createAssignBuffersPass());
-  if (writes)
-    manager.addPass(createWriteArtifactPass({options.artifact}));
+  if (!writes)
+    return;
+  WriteArtifactPassOptions write;
+  write.file = options.artifact;
+  write.target = options.target;
+  write.chips.assign(options.chips.begin(), options.chips.end());
+  if (write.chips.empty())
+    write.chips = {"sm_80", "sm_90", "sm_100"};
+  manager.addPass(createWriteArtifactPass(write));
 }
 
 void tp::buildCertificatePipeline(OpPassManager &manager,

@@ -54,6 +54,7 @@ static absl::StatusOr<void *> openBytes(absl::string_view bytes) {
 }
 
 absl::StatusOr<KernelLibrary> KernelLibrary::load(const Artifact &artifact) {
+  TPRT_RETURN_IF_ERROR(artifact.checkTarget(kCpuTarget));
   KernelLibrary library;
   absl::string_view code = artifact.bytes(SectionKind::ObjectCode);
   absl::string_view cpu = artifact.bytes(SectionKind::CpuFeatures);

@@ -57,12 +57,18 @@ uint32_t tprt::getRowSize(SectionKind kind) {
     return sizeof(ScatterRow);
   case SectionKind::Sorts:
     return sizeof(SortRow);
+  case SectionKind::Launches:
+    return sizeof(LaunchRow);
+  case SectionKind::GpuImages:
+    return sizeof(GpuImageRow);
   case SectionKind::Text:
   case SectionKind::Constants:
   case SectionKind::ObjectCode:
   case SectionKind::CpuFeatures:
   case SectionKind::LocalProgram:
   case SectionKind::GlobalProgram:
+  case SectionKind::Target:
+  case SectionKind::GpuCode:
     return 1;
   }
   return 0;
@@ -121,6 +127,14 @@ absl::Status Artifact::parse(absl::string_view bytes) {
     place = section;
   }
   return verify();
+}
+
+absl::Status Artifact::checkTarget(absl::string_view target) const {
+  if (getTarget() == target)
+    return absl::OkStatus();
+  return makeError(ErrorCode::TargetMismatch, "the program was compiled for '",
+                   getTarget(), "', not for '", target,
+                   "'; compile it with --tp-compile=\"target=", target, "\"");
 }
 
 absl::StatusOr<std::shared_ptr<const Artifact>>

@@ -36,6 +36,11 @@ public:
   static absl::StatusOr<std::shared_ptr<const Artifact>>
   fromBytes(absl::string_view bytes);
 
+  /// Whom it was compiled for: a `k..Target` of the format.
+  absl::string_view getTarget() const { return bytes(SectionKind::Target); }
+  /// An error unless it was compiled for `target`.
+  absl::Status checkTarget(absl::string_view target) const;
+
   /// Names the program: equal on ranks that run the same one.
   uint64_t getHash() const;
 

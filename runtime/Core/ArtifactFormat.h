@@ -87,6 +87,8 @@ enum class SectionKind : uint32_t {
   Entries = 20,
   Scatters = 21,
   Sorts = 22,
+  Launches = 23,
+  GpuImages = 24,
   // Bytes.
   Text = 64,          ///< All names.
   Constants = 65,     ///< Read-only data of Space::Constant.
@@ -94,7 +96,13 @@ enum class SectionKind : uint32_t {
   CpuFeatures = 67,   ///< Architecture and features: "x86_64:avx2,fma".
   LocalProgram = 68,  ///< MLIR bytecode of the per-device program; not read.
   GlobalProgram = 69, ///< MLIR bytecode of the whole program; not read.
+  Target = 70,        ///< Whom it is for, one of the names below.
+  GpuCode = 71,       ///< What GpuImages are slices of.
 };
+
+inline constexpr char kCpuTarget[] = "cpu";
+inline constexpr char kCudaTarget[] = "cuda";
+inline constexpr char kInterpreterTarget[] = "interpreter"; ///< No steps.
 
 struct SectionRow {
   SectionKind kind;
@@ -229,7 +237,7 @@ struct ScalarRow {
 
 //===-- Steps -------------------------------------------------------------===//
 
-/// A function of the object code:
+/// A function of the object code, or of the GPU's images (LaunchRow). On a CPU:
 ///
 ///     int32_t f(void *const *buffers, const int64_t *scalars,
 ///               int64_t rowBegin, int64_t rowEnd);
@@ -237,6 +245,35 @@ struct ScalarRow {
 /// It returns 0, or a number that becomes part of the error message.
 struct KernelRow {
   TextRef symbol;
+};
+
+inline constexpr uint32_t kMaxGpuThreads = 1024;
+
+/// How the kernel of the same number is launched on a GPU, where it is a
+/// function of the images
+///
+///     void f(void *operand0, .., int64_t scalar0, ..)
+///
+/// with one pointer per buffer of the call and one word per scalar. It does all
+/// rows in one launch, whatever the call says.
+struct LaunchRow {
+  int64_t blocks;       ///< Along x; below 2^31.
+  uint32_t threads;     ///< Of a block, along x; at most 1024.
+  uint32_t sharedBytes; ///< That the launch adds to what the kernel declares.
+};
+
+enum class GpuImageKind : uint32_t {
+  Ptx = 0,   ///< Text, which the driver compiles for any later chip.
+  Cubin = 1, ///< Code of one chip, and of later minor versions of it.
+};
+
+/// All kernels, for one chip. A chip with a suffix ("sm_90a") is itself only.
+struct GpuImageRow {
+  GpuImageKind kind;
+  uint32_t chip;   ///< 10 * major + minor: 90.
+  TextRef name;    ///< "sm_90".
+  uint64_t offset; ///< In GpuCode.
+  uint64_t size;
 };
 
 struct KernelCallRow {
@@ -461,9 +498,11 @@ TPRT_SECTION(StepRow, Steps)
 TPRT_SECTION(EntryRow, Entries)
 TPRT_SECTION(ScatterRow, Scatters)
 TPRT_SECTION(SortRow, Sorts)
+TPRT_SECTION(LaunchRow, Launches)
+TPRT_SECTION(GpuImageRow, GpuImages)
 #undef TPRT_SECTION
 
-inline constexpr uint32_t kNumRowSections = 23; ///< One past the last of them.
+inline constexpr uint32_t kNumRowSections = 25; ///< One past the last of them.
 
 } // namespace tprt
 

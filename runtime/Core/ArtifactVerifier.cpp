@@ -33,6 +33,7 @@ public:
     TPRT_RETURN_IF_ERROR(verifyTensors());
     for (const KernelRow &kernel : artifact.rows<KernelRow>())
       TPRT_RETURN_IF_ERROR(verifyText(kernel.symbol));
+    TPRT_RETURN_IF_ERROR(verifyGpuCode());
     for (const EntryRow &row : artifact.rows<EntryRow>()) {
       entry = &row;
       TPRT_RETURN_IF_ERROR(verifyEntry());
@@ -75,6 +76,7 @@ private:
   absl::Status verifyView(const BufferRow &buffer, DType dtype, Access access,
                           absl::Span<const int64_t> sizes,
                           absl::Span<const int64_t> strides) const;
+  absl::Status verifyGpuCode() const;
   absl::Status verifyKernelCall(const KernelCallRow &call) const;
   absl::Status verifyMatmul(const MatmulRow &matmul) const;
   absl::Status verifyScatter(const ScatterRow &scatter) const;
@@ -411,6 +413,27 @@ absl::Status Verifier::verifyView(const BufferRow &buffer, DType dtype,
     bytes = checkedMultiply(*bytes, getSize(dtype));
   if (!bytes || static_cast<uint64_t>(*bytes) > buffer.size)
     return fail("strides leave a buffer of ", buffer.size, " bytes");
+  return absl::OkStatus();
+}
+
+absl::Status Verifier::verifyGpuCode() const {
+  absl::Span<const LaunchRow> launches = artifact.rows<LaunchRow>();
+  if (artifact.getTarget() == kCudaTarget &&
+      launches.size() != artifact.rows<KernelRow>().size())
+    return fail(artifact.rows<KernelRow>().size(), " kernels have ",
+                launches.size(), " launches");
+  for (const LaunchRow &launch : launches)
+    if (launch.blocks < 1 || launch.blocks > INT32_MAX || launch.threads < 1 ||
+        launch.threads > kMaxGpuThreads)
+      return fail("a launch of ", launch.blocks, " blocks of ", launch.threads,
+                  " threads");
+  uint64_t size = artifact.bytes(SectionKind::GpuCode).size();
+  for (const GpuImageRow &image : artifact.rows<GpuImageRow>()) {
+    TPRT_RETURN_IF_ERROR(verifyText(image.name));
+    if (image.kind > GpuImageKind::Cubin || image.offset > size ||
+        image.size > size - image.offset)
+      return fail("code for a GPU lies outside its section");
+  }
   return absl::OkStatus();
 }
 

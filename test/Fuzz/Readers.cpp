@@ -177,7 +177,7 @@ std::vector<std::string> makeArtifacts() {
   buildCompilePipeline(manager, CompileOptions());
   if (failed(manager.run(*module)))
     return {};
-  FailureOr<std::string> bytes = buildCPUArtifact(*module);
+  FailureOr<std::string> bytes = buildArtifact(*module, *createCpuCode(&plain));
   return failed(bytes) ? std::vector<std::string>()
                        : std::vector<std::string>{*bytes};
 }

@@ -14,6 +14,8 @@
 #ifndef TPOPT_CODEGEN_ARTIFACT_H
 #define TPOPT_CODEGEN_ARTIFACT_H
 
+#include "tpopt/Codegen/TargetCode.h"
+
 #include "runtime/Core/DType.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -34,9 +36,10 @@ std::string getProgramBytes(mlir::ModuleOp module);
 /// What the runtime calls an element type; none if it has no such elements.
 std::optional<tprt::DType> getDType(mlir::Type type);
 
-/// Compiles the row programs for this machine's CPU and writes the tables.
-/// Buffers must have places (`tp-assign-buffers`). Emits errors where they lie.
-mlir::FailureOr<std::string> buildCPUArtifact(mlir::ModuleOp module);
+/// Compiles the row programs with `code` and writes the tables. Buffers must
+/// have places (`tp-assign-buffers`). Emits errors where they lie.
+mlir::FailureOr<std::string> buildArtifact(mlir::ModuleOp module,
+                                           TargetCode &code);
 
 /// An artifact for tp-run's interpreter: of programs without steps, and
 /// `wholeProgram` as bytecode, which is what will be run.

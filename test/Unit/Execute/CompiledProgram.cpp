@@ -83,7 +83,8 @@ std::string CompiledProgram::compile(const std::string &source,
   buildCompilePipeline(manager, options);
   if (failed(manager.run(*module)))
     return "";
-  FailureOr<std::string> bytes = buildCPUArtifact(*module);
+  FailureOr<std::string> bytes =
+      buildArtifact(*module, *createCpuCode(&context));
   return succeeded(bytes) ? *bytes : "";
 }
 

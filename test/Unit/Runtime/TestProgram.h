@@ -118,10 +118,12 @@ public:
   std::string finish() {
     if (!steps.empty() || !outputs.empty())
       endEntry();
+    writer.setBytes(SectionKind::Target, target);
     return writer.finish();
   }
 
   ArtifactWriter writer;
+  const char *target = kCpuTarget;
   uint64_t arena = 0;
   uint32_t counters = 0;
   int64_t positions = 0;

@@ -29,7 +29,7 @@ def LowerToStepPass : Pass<"tp-lower-to-step", "::mlir::ModuleOp"> {
                            "::tp::step::StepDialect"];
   let options = [
     Option<"target", "target", "std::string", "\"cpu\"",
-           "What the steps are for: cpu">
+           "What the steps are for: cpu or cuda">
   ];
 }
 
@@ -73,7 +73,8 @@ def WriteArtifactPass : Pass<"tp-write-artifact", "::mlir::ModuleOp"> {
   let description = [{
     Compiles row programs to native code and writes the `.tpx` that `tp-run`
     executes, with the programs in it that `tp-keep-program` has kept. But for
-    these the module stays as it is.
+    these the module stays as it is. For CUDA there is code for every chip of
+    `chips`.
 
     **Requires:** steps whose buffers have places (`tp-assign-buffers`).
 
@@ -83,7 +84,11 @@ def WriteArtifactPass : Pass<"tp-write-artifact", "::mlir::ModuleOp"> {
     **Example:** `test/Unit/Execute/ExecuteTest.cpp`
   }];
   let options = [
-    Option<"file", "file", "std::string", "\"\"", "The file to write">
+    Option<"file", "file", "std::string", "\"\"", "The file to write">,
+    Option<"target", "target", "std::string", "\"cpu\"",
+           "What the kernels are for: cpu or cuda">,
+    ListOption<"chips", "chips", "std::string",
+               "The GPUs to compile for, such as sm_90">
   ];
 }
 

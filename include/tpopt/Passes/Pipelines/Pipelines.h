@@ -92,8 +92,11 @@ void buildShardPipeline(mlir::OpPassManager &manager,
 /// The options of `--tp-compile="..."`: those of `--tp-shard`, and what to
 /// compile for.
 struct CompileOptions : ShardOptions {
-  Option<std::string> target{*this, "target", llvm::cl::desc("cpu"),
+  Option<std::string> target{*this, "target", llvm::cl::desc("cpu or cuda"),
                              llvm::cl::init("cpu")};
+  ListOption<std::string> chips{
+      *this, "chips",
+      llvm::cl::desc("The GPUs to compile for: sm_80,sm_90,sm_100")};
   Option<std::string> artifact{
       *this, "artifact", llvm::cl::desc("The .tpx file to write for tp-run")};
 };

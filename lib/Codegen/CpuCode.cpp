@@ -1,0 +1,47 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "tpopt/Codegen/Kernels.h"
+#include "tpopt/Codegen/ObjectCode.h"
+#include "tpopt/Codegen/TargetCode.h"
+
+#include "runtime/Core/ArtifactWriter.h"
+#include "runtime/Core/CpuFeatures.h"
+
+using namespace mlir;
+using namespace tp;
+
+namespace {
+
+class CpuCode final : public TargetCode {
+public:
+  explicit CpuCode(MLIRContext *context)
+      : kernels(ModuleOp::create(UnknownLoc::get(context))) {}
+
+  StringRef getName() const override { return tprt::kCpuTarget; }
+
+  void addKernel(step::RowsOp rows, StringRef name) override {
+    OpBuilder builder = OpBuilder::atBlockEnd(kernels->getBody());
+    emitCpuKernel(builder, rows, name);
+  }
+
+  LogicalResult write(Location loc, tprt::ArtifactWriter &writer) override {
+    (*kernels)->setLoc(loc);
+    std::string cpu = tprt::getHostCpu();
+    FailureOr<std::string> code = compileKernels(*kernels, cpu);
+    if (failed(code))
+      return failure();
+    writer.setBytes(tprt::SectionKind::ObjectCode, *code);
+    writer.setBytes(tprt::SectionKind::CpuFeatures, cpu);
+    return success();
+  }
+
+private:
+  OwningOpRef<ModuleOp> kernels;
+};
+
+} // namespace
+
+std::unique_ptr<TargetCode> tp::createCpuCode(MLIRContext *context) {
+  return std::make_unique<CpuCode>(context);
+}
