@@ -5,10 +5,6 @@
 
 #include "tpopt/Support/ErrorCodes.h"
 
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/Process.h"
-#include "llvm/Support/raw_ostream.h"
-
 using namespace llvm;
 
 static Error fail(tp::ErrorCode code, StringRef path, std::error_code why) {
@@ -16,46 +12,66 @@ static Error fail(tp::ErrorCode code, StringRef path, std::error_code why) {
                                     "': " + why.message());
 }
 
-/// What went wrong while writing, if anything did.
-static std::error_code write(int descriptor, StringRef bytes) {
-  raw_fd_ostream os(descriptor, /*shouldClose=*/false);
-  os << bytes;
-  os.flush();
-  std::error_code error = os.error();
-  os.clear_error();
-  return error;
-}
-
-/// Devices, pipes and descriptors: nothing can be moved to their place.
-static Error writeInPlace(StringRef path, StringRef bytes) {
-  int descriptor;
-  if (std::error_code error = sys::fs::openFileForWrite(path, descriptor))
-    return fail(tp::ErrorCode::UnwritableFile, path, error);
-  std::error_code error = write(descriptor, bytes);
-  std::error_code closing = sys::Process::SafelyCloseFileDescriptor(descriptor);
-  if (error || closing)
-    return fail(tp::ErrorCode::DiskFull, path, error ? error : closing);
-  return Error::success();
-}
-
-Error tp::writeFile(StringRef path, StringRef bytes) {
+Expected<std::unique_ptr<tp::OutputFile>> tp::OutputFile::open(StringRef path) {
+  std::unique_ptr<OutputFile> output(new OutputFile(path));
   sys::fs::file_status status;
   bool isThere = !sys::fs::status(path, status);
   // A descriptor may be of a regular file, too.
   if (isThere && (!sys::fs::is_regular_file(status) ||
-                  path.starts_with("/proc/") || path.starts_with("/dev/")))
-    return writeInPlace(path, bytes);
+                  path.starts_with("/proc/") || path.starts_with("/dev/"))) {
+    // Devices, pipes and descriptors: nothing can be moved to their place.
+    int descriptor;
+    if (std::error_code error = sys::fs::openFileForWrite(path, descriptor))
+      return fail(ErrorCode::UnwritableFile, path, error);
+    output->stream =
+        std::make_unique<raw_fd_ostream>(descriptor, /*shouldClose=*/true);
+    return output;
+  }
   auto file = sys::fs::TempFile::create(path + ".%%%%%%%%.tmp",
                                         sys::fs::all_read | sys::fs::all_write);
   if (!file)
     return fail(ErrorCode::UnwritableFile, path,
                 errorToErrorCode(file.takeError()));
-  if (std::error_code error = write(file->FD, bytes)) {
-    consumeError(file->discard());
-    return fail(ErrorCode::DiskFull, path, error);
+  output->file = std::move(*file);
+  output->stream =
+      std::make_unique<raw_fd_ostream>(output->file->FD, /*shouldClose=*/false);
+  return output;
+}
+
+tp::OutputFile::~OutputFile() {
+  if (stream) {
+    stream->flush();
+    stream->clear_error();
+    stream.reset();
   }
-  if (Error error = file->keep(path))
+  if (file)
+    consumeError(file->discard());
+}
+
+Error tp::OutputFile::keep() {
+  if (file)
+    stream->flush();
+  else
+    stream->close();
+  std::error_code error = stream->error();
+  stream->clear_error();
+  stream.reset();
+  if (error)
+    return fail(ErrorCode::DiskFull, path, error);
+  if (!file)
+    return Error::success();
+  Error kept = file->keep(path);
+  file.reset();
+  if (kept)
     return fail(ErrorCode::UnwritableFile, path,
-                errorToErrorCode(std::move(error)));
+                errorToErrorCode(std::move(kept)));
   return Error::success();
+}
+
+Error tp::writeFile(StringRef path, StringRef bytes) {
+  Expected<std::unique_ptr<OutputFile>> file = OutputFile::open(path);
+  if (!file)
+    return file.takeError();
+  (*file)->os() << bytes;
+  return (*file)->keep();
 }

@@ -277,6 +277,16 @@ private:
     return ops;
   }
 
+  /// A use and the layout that it wants.
+  struct Need {
+    OpOperand *use;
+    const TensorSharding *layout;
+
+    bool hasLayout(const TensorSharding &other) const {
+      return layout == &other || layout->sameLayout(other);
+    }
+  };
+
   void choose() {
     SmallVector<Operation *> ops = collectOps();
     PartitionProblem problem(context, ops);
@@ -284,12 +294,8 @@ private:
     recordAlternatives(problem);
 
     // Read everything before anything changes.
-    struct Need {
-      OpOperand *use;
-      TensorSharding layout;
-    };
-    llvm::MapVector<Value, std::vector<Need>> needs;
-    std::vector<std::pair<Value, TensorSharding>> layouts;
+    llvm::MapVector<Value, SmallVector<Need, 2>> needs;
+    std::vector<std::pair<Value, const TensorSharding *>> layouts;
     for (Operation *op : ops) {
       if (isa<GroupOp>(op))
         continue;
@@ -297,22 +303,18 @@ private:
         if (isa<RankedTensorType>(operand.get().getType()))
           needs[operand.get()].push_back(
               {&operand,
-               problem.getRequirement(op, operand.getOperandNumber())});
+               &problem.getRequirement(op, operand.getOperandNumber())});
       for (Value result : op->getResults())
-        layouts.push_back({result, problem.getLayout(result)});
+        layouts.push_back({result, &problem.getLayout(result)});
     }
-    std::vector<std::pair<Value, TensorSharding>> sources;
+    std::vector<const TensorSharding *> sources;
     for (auto &[value, list] : needs)
-      sources.push_back({value, problem.getLayout(value)});
+      sources.push_back(&problem.getLayout(value));
     for (auto &[value, layout] : layouts)
-      table.set(value, layout);
+      table.set(value, *layout);
     closeSignature();
-    for (auto [source, entry] : llvm::zip_equal(sources, needs)) {
-      std::vector<std::pair<OpOperand *, TensorSharding>> uses;
-      for (Need &need : entry.second)
-        uses.push_back({need.use, need.layout});
-      reshardUses(entry.first, source.second, uses);
-    }
+    for (auto [source, entry] : llvm::zip_equal(sources, needs))
+      reshardUses(entry.first, *source, entry.second);
     dropAnnotations(ops);
     joinReshards();
   }
@@ -387,10 +389,10 @@ private:
   /// the cheapest next, so that a scattered sum serves the next gather; then
   /// whatever is cheaper made from a copy that came later is made from that.
   SmallVector<unsigned> growCopies(Type type,
-                                   ArrayRef<TensorSharding> layouts) {
+                                   ArrayRef<const TensorSharding *> layouts) {
     unsigned count = layouts.size();
     auto getCost = [&](unsigned from, unsigned to) {
-      return context.getReshardCost(type, layouts[from], layouts[to]);
+      return context.getReshardCost(type, *layouts[from], *layouts[to]);
     };
     SmallVector<unsigned> parents(count, 0);
     SmallVector<unsigned> made{0};
@@ -427,17 +429,17 @@ private:
 
   /// Gives every use the layout it needs.
   void reshardUses(Value value, const TensorSharding &made,
-                   ArrayRef<std::pair<OpOperand *, TensorSharding>> uses) {
-    std::vector<TensorSharding> layouts{made};
-    std::vector<std::pair<OpOperand *, TensorSharding>> open;
-    for (auto &use : uses) {
-      if (use.second.sameLayout(made))
+                   ArrayRef<Need> needs) {
+    SmallVector<const TensorSharding *> layouts{&made};
+    SmallVector<Need> open;
+    for (const Need &need : needs) {
+      if (need.hasLayout(made))
         continue;
-      open.push_back(use);
-      if (llvm::none_of(layouts, [&](const TensorSharding &layout) {
-            return layout.sameLayout(use.second);
+      open.push_back(need);
+      if (llvm::none_of(layouts, [&](const TensorSharding *layout) {
+            return need.hasLayout(*layout);
           }))
-        layouts.push_back(use.second);
+        layouts.push_back(need.layout);
     }
     if (open.empty())
       return;
@@ -450,11 +452,11 @@ private:
         if (copies[to] || !copies[from])
           continue;
         copies[to] =
-            makeReshard(copies[from], layouts[from], layouts[to], open);
-        llvm::erase_if(open, [&](auto &use) {
-          if (!use.second.sameLayout(layouts[to]))
+            makeReshard(copies[from], *layouts[from], *layouts[to], open);
+        llvm::erase_if(open, [&](const Need &need) {
+          if (!need.hasLayout(*layouts[to]))
             return false;
-          use.first->set(copies[to]);
+          need.use->set(copies[to]);
           return true;
         });
       }
@@ -463,17 +465,16 @@ private:
   /// A reshard of `source`, before the first use of any copy of it that is
   /// still open: later copies may grow from this one.
   Value makeReshard(Value source, const TensorSharding &from,
-                    const TensorSharding &to,
-                    ArrayRef<std::pair<OpOperand *, TensorSharding>> open) {
+                    const TensorSharding &to, ArrayRef<Need> open) {
     Block *block = source.getParentBlock();
     Operation *first = nullptr, *user = nullptr;
-    for (auto &[use, layout] : open) {
+    for (const Need &need : open) {
       // A use inside a loop of a value from outside: reshard before the loop.
-      Operation *at = block->findAncestorOpInBlock(*use->getOwner());
+      Operation *at = block->findAncestorOpInBlock(*need.use->getOwner());
       if (!first || at->isBeforeInBlock(first))
         first = at;
-      if (!user && layout.sameLayout(to))
-        user = use->getOwner();
+      if (!user && need.hasLayout(to))
+        user = need.use->getOwner();
     }
     OpBuilder builder(first);
     auto reshard = ReshardOp::create(builder, user->getLoc(), source.getType(),

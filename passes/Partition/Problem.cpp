@@ -33,6 +33,25 @@ const Layouts &PartitionContext::getSingle(const TensorSharding &layout) {
   return *list;
 }
 
+const TensorSharding &
+PartitionContext::getLayout(const TensorSharding &resolved) {
+  const TensorSharding *&layout = layouts[&resolved];
+  if (!layout)
+    layout = &getSingle(resolved.getLayout()).front();
+  return *layout;
+}
+
+const TensorSharding &PartitionContext::getReplicated(unsigned rank) {
+  return getSingle(TensorSharding::replicate(rank)).front();
+}
+
+const TensorSharding &PartitionContext::getLayout(Value value) {
+  const TensorSharding *sharding = table.lookup(value);
+  return sharding
+             ? getLayout(*sharding)
+             : getReplicated(cast<RankedTensorType>(value.getType()).getRank());
+}
+
 const StrategySet &PartitionContext::getFixed(const TensorSharding &layout) {
   std::unique_ptr<StrategySet> &set = fixed[table.toAttr(layout)];
   if (!set) {
@@ -194,11 +213,8 @@ bool PartitionProblem::enumerate(llvm::DenseMap<Value, KindSet> &partial) {
     OpState &state = states[op];
     if (auto constraint = dyn_cast<ConstraintOp>(op)) {
       // Not a choice: the user made it.
-      TensorSharding layout =
-          context.table
-              .resolve(constraint.getSharding(), constraint.getType().getRank())
-              .getLayout();
-      state.set = &context.getFixed(layout);
+      state.set = &context.getFixed(context.getLayout(context.table.resolve(
+          constraint.getSharding(), constraint.getType().getRank())));
       continue;
     }
     SmallVector<KindSet> kinds;
@@ -235,37 +251,31 @@ PartitionProblem::Port PartitionProblem::getProducer(Value value) {
     }
   }
   // From outside: as propagation left it.
-  const TensorSharding *sharding = context.table.lookup(value);
-  return fix(sharding ? sharding->getLayout()
-                      : TensorSharding::replicate(
-                            cast<RankedTensorType>(value.getType()).getRank()));
+  return fix(context.getLayout(value));
 }
 
 /// The layout in which an op that is not a node of this problem takes a value.
-static TensorSharding getFixedRequirement(ShardingTable &table, OpOperand &use,
-                                          Value fallback) {
+static const TensorSharding &getFixedRequirement(PartitionContext &context,
+                                                 OpOperand &use) {
   Operation *op = use.getOwner();
   unsigned index = use.getOperandNumber();
   unsigned rank = cast<RankedTensorType>(use.get().getType()).getRank();
-  auto layoutOf = [&](Value value) {
-    const TensorSharding *sharding = table.lookup(value);
-    return sharding ? sharding->getLayout() : TensorSharding::replicate(rank);
+  auto resolve = [&](ShardingAttr sharding) -> const TensorSharding & {
+    return context.getLayout(context.table.resolve(sharding, rank));
   };
   if (auto manual = dyn_cast<ManualOp>(op))
-    return table
-        .resolve(cast<ShardingAttr>(manual.getInShardings()[index]), rank)
-        .getLayout();
+    return resolve(cast<ShardingAttr>(manual.getInShardings()[index]));
   if (auto function = dyn_cast_or_null<FunctionOpInterface>(op->getParentOp());
       function && op->hasTrait<OpTrait::IsTerminator>()) {
     if (auto sharding =
             function.getResultAttrOfType<ShardingAttr>(index, kShardingAttr))
-      return table.resolve(sharding, rank).getLayout();
-    return TensorSharding::replicate(rank);
+      return resolve(sharding);
+    return context.getReplicated(rank);
   }
   // The index of a branch, the condition of a loop.
   if (isa<CaseOp, YieldOp>(op))
-    return TensorSharding::replicate(rank);
-  return layoutOf(fallback);
+    return context.getReplicated(rank);
+  return context.getLayout(use.get());
 }
 
 std::optional<PartitionProblem::Port> PartitionProblem::getUse(OpOperand &use) {
@@ -279,7 +289,7 @@ std::optional<PartitionProblem::Port> PartitionProblem::getUse(OpOperand &use) {
   }
   if (isa<GroupOp>(use.getOwner()))
     return std::nullopt;
-  return fix(getFixedRequirement(context.table, use, use.get()));
+  return fix(getFixedRequirement(context, use));
 }
 
 void PartitionProblem::connect(Type type, Port from, Port to, double times) {
@@ -375,12 +385,12 @@ double PartitionProblem::solve() {
   return solution.cost;
 }
 
-TensorSharding PartitionProblem::getCarriedLayout(Value carrier) const {
+const TensorSharding &PartitionProblem::getCarriedLayout(Value carrier) const {
   const OpState &state = carriers.find(carrier)->second;
   return state.set->strategies[solution.labels[state.node]].tensors[0];
 }
 
-TensorSharding PartitionProblem::getLayout(Value value) const {
+const TensorSharding &PartitionProblem::getLayout(Value value) const {
   if (Value carrier = getCarrier(value))
     return getCarriedLayout(carrier);
   if (Operation *op = value.getDefiningOp()) {
@@ -392,20 +402,16 @@ TensorSharding PartitionProblem::getLayout(Value value) const {
           .tensors[tensor];
     }
   }
-  const TensorSharding *sharding = context.table.lookup(value);
-  return sharding ? sharding->getLayout()
-                  : TensorSharding::replicate(
-                        cast<RankedTensorType>(value.getType()).getRank());
+  return context.getLayout(value);
 }
 
-TensorSharding PartitionProblem::getRequirement(Operation *op,
-                                                unsigned index) const {
+const TensorSharding &PartitionProblem::getRequirement(Operation *op,
+                                                       unsigned index) const {
   if (Value carrier = getCarrier(op->getOpOperand(index)))
     return getCarriedLayout(carrier);
   auto it = states.find(op);
   if (it == states.end())
-    return getFixedRequirement(context.table, op->getOpOperand(index),
-                               op->getOperand(index));
+    return getFixedRequirement(context, op->getOpOperand(index));
   return it->second.set->strategies[solution.labels[it->second.node]]
       .tensors[index];
 }
@@ -427,7 +433,7 @@ PartitionProblem::getAlternatives(Value value, unsigned most) const {
                           [&](unsigned node) { return copies.count(node); });
   // Of the strategies that make one layout the cheapest.
   const StrategySet &set = *it->second.set;
-  TensorSharding chosen = getLayout(value);
+  const TensorSharding &chosen = getLayout(value);
   std::vector<double> least(set.layouts[tensor].size(),
                             std::numeric_limits<double>::infinity());
   for (auto [port, regret] : llvm::zip_equal(set.ports[tensor], regrets))

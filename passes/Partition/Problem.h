@@ -36,6 +36,12 @@ public:
 
   /// The list of one layout.
   const Layouts &getSingle(const TensorSharding &layout);
+  /// Just the layout of what an attribute of the table says.
+  const TensorSharding &getLayout(const TensorSharding &resolved);
+  /// That of a whole tensor on every device.
+  const TensorSharding &getReplicated(unsigned rank);
+  /// The layout that the table gives `value`.
+  const TensorSharding &getLayout(mlir::Value value);
   /// A choice that the user has made: all tensors of the op have this layout.
   const StrategySet &getFixed(const TensorSharding &layout);
   /// The layouts in which a loop may carry a value of `type` on, or branches
@@ -65,6 +71,7 @@ public:
 
 private:
   llvm::DenseMap<mlir::Attribute, std::unique_ptr<Layouts>> singles;
+  llvm::DenseMap<const TensorSharding *, const TensorSharding *> layouts;
   llvm::DenseMap<mlir::Attribute, std::unique_ptr<StrategySet>> fixed;
   std::map<std::vector<const Layouts *>, Layouts> unions;
   llvm::DenseMap<std::tuple<mlir::Type, mlir::Attribute, KindSet>,
@@ -88,9 +95,10 @@ public:
   double solve();
 
   /// After solve(): the layout in which an op makes `value`, and the one in
-  /// which operand `index` of `op` is wanted.
-  TensorSharding getLayout(mlir::Value value) const;
-  TensorSharding getRequirement(mlir::Operation *op, unsigned index) const;
+  /// which operand `index` of `op` is wanted. They live as long as the context.
+  const TensorSharding &getLayout(mlir::Value value) const;
+  const TensorSharding &getRequirement(mlir::Operation *op,
+                                       unsigned index) const;
 
   /// Another layout in which an op could make its result, and how much more
   /// everything would then cost, with copies made anew and all other ops as
@@ -130,7 +138,7 @@ private:
   void enumerate();
   bool enumerate(llvm::DenseMap<mlir::Value, KindSet> &partial);
   Port getPort(mlir::Value carrier);
-  TensorSharding getCarriedLayout(mlir::Value carrier) const;
+  const TensorSharding &getCarriedLayout(mlir::Value carrier) const;
   Port fix(const TensorSharding &layout);
   Port getProducer(mlir::Value value);
   void addFlow(mlir::Value value);

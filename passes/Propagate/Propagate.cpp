@@ -45,7 +45,18 @@ namespace {
 /// result back.
 class Translation {
 public:
-  Translation(ShardingTable &table) : table(table) {}
+  Translation(ShardingTable &table, ArrayRef<FunctionOpInterface> functions)
+      : table(table) {
+    size_t numValues = 0, numOps = 0;
+    for (FunctionOpInterface function : functions) {
+      numValues += function.getNumArguments();
+      function->walk([&](Operation *op) {
+        ++numOps;
+        numValues += op->getNumResults();
+      });
+    }
+    graph.reserve(numValues, numOps);
+  }
 
   LogicalResult add(FunctionOpInterface function) {
     functions.push_back(function);
@@ -389,7 +400,7 @@ struct Propagate : tp::impl::PropagatePassBase<Propagate> {
     }
     for (auto &[mesh, functions] : byMesh) {
       ShardingTable table(&getContext(), cast<MeshOp>(mesh).toMesh());
-      Translation translation(table);
+      Translation translation(table, functions);
       for (FunctionOpInterface function : functions)
         if (failed(translation.add(function)))
           return signalPassFailure();

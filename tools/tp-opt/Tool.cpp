@@ -59,11 +59,8 @@ static std::unique_ptr<llvm::MemoryBuffer> readInput(StringRef path) {
   return buffer;
 }
 
-/// Writes the result, and what may still wait in stdout.
-static llvm::Error writeOutput(StringRef path, StringRef text) {
-  if (path != "-")
-    return writeFile(path, text);
-  llvm::outs() << text;
+/// What may still wait in stdout.
+static llvm::Error flushOutput() {
   llvm::outs().flush();
   std::error_code error = llvm::outs().error();
   llvm::outs().clear_error();
@@ -97,16 +94,24 @@ int tp::runTool(StringRef inputFile, StringRef outputFile,
       trace.attach(manager);
     return flags.setupPassPipeline(manager);
   });
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  bool isFine = succeeded(MlirOptMain(os, std::move(buffer), registry, config));
+  std::unique_ptr<OutputFile> file;
+  if (outputFile != "-") {
+    auto opened = OutputFile::open(outputFile);
+    if (!opened)
+      return report(opened.takeError());
+    file = std::move(*opened);
+  }
+  bool isFine = succeeded(MlirOptMain(file ? file->os() : llvm::outs(),
+                                      std::move(buffer), registry, config));
   code = isFine ? 0 : std::max(code.load(), 1);
   // A trace of what failed is wanted most.
   if (PassTrace::isRequested())
     if (llvm::Error error = trace.write())
       code = std::max(code.load(), report(std::move(error)));
-  if (isFine || outputFile == "-")
-    if (llvm::Error error = writeOutput(outputFile, text))
-      code = std::max(code.load(), report(std::move(error)));
+  llvm::Error written = !file    ? flushOutput()
+                        : isFine ? file->keep()
+                                 : llvm::Error::success();
+  if (written)
+    code = std::max(code.load(), report(std::move(written)));
   return code;
 }

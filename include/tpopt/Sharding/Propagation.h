@@ -95,6 +95,14 @@ struct GraphError {
 /// the function's type asks for.
 class PropagationGraph {
 public:
+  /// Makes room for so many values and ops: a program's are counted sooner than
+  /// moved.
+  void reserve(size_t numValues, size_t numOps) {
+    values.reserve(numValues);
+    nodes.reserve(numValues);
+    ops.reserve(numOps);
+  }
+
   /// A value with its annotation; all dimensions open if it has none. `name` is
   /// anything the caller wants to find again.
   ValueId addValue(llvm::ArrayRef<int64_t> shape, unsigned elementBits,
