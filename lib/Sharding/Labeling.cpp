@@ -31,7 +31,7 @@ void Labeling::addCosts(unsigned node, llvm::ArrayRef<uint16_t> ports,
 void Labeling::addEdge(unsigned from, llvm::ArrayRef<uint16_t> fromPorts,
                        unsigned to, llvm::ArrayRef<uint16_t> toPorts,
                        const CostMatrix &matrix) {
-  size_t place = messages.size();
+  size_t place = numMessages;
   nodes[from].edges.push_back(edges.size());
   nodes[to].edges.push_back(edges.size());
   ++nodes[from].forward;
@@ -40,7 +40,7 @@ void Labeling::addEdge(unsigned from, llvm::ArrayRef<uint16_t> fromPorts,
                    {fromPorts, toPorts},
                    &matrix,
                    {place, place + matrix.rows}});
-  messages.resize(place + matrix.rows + matrix.columns, 0);
+  numMessages += matrix.rows + matrix.columns;
 }
 
 /// Tells the other end of an edge what `belief` means for its port states.
@@ -403,6 +403,7 @@ Labeling::Solution Labeling::solveDirectly(unsigned sweeps) {
   Solution solution;
   solution.cost = kInfinity;
   solution.lowerBound = -kInfinity;
+  messages.assign(numMessages, 0);
   // Whoever still closes the gap may yet find the best choice; a bound that
   // creeps will not.
   constexpr unsigned kPatience = 4;

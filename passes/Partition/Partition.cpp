@@ -391,6 +391,8 @@ private:
   SmallVector<unsigned> growCopies(Type type,
                                    ArrayRef<const TensorSharding *> layouts) {
     unsigned count = layouts.size();
+    if (count == 2)
+      return {0, 0};
     auto getCost = [&](unsigned from, unsigned to) {
       return context.getReshardCost(type, *layouts[from], *layouts[to]);
     };

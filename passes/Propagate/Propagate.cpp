@@ -49,7 +49,7 @@ public:
       : table(table) {
     size_t numValues = 0, numOps = 0;
     for (FunctionOpInterface function : functions) {
-      numValues += function.getNumArguments();
+      numValues += function.getNumArguments() + function.getNumResults();
       function->walk([&](Operation *op) {
         ++numOps;
         numValues += op->getNumResults();

@@ -149,7 +149,9 @@ private:
 
   std::vector<Node> nodes;
   std::vector<Edge> edges;
-  std::vector<double> costs, messages;
+  std::vector<double> costs;
+  std::vector<double> messages; ///< Of the direct solution alone.
+  size_t numMessages = 0;
   /// Of the node at hand, and of the port states of its edge at hand.
   std::vector<double> belief, best;
 };
