@@ -9,7 +9,7 @@
 #include "runtime/CPU/KernelLibrary.h"
 #include "runtime/CPU/Matmul.h"
 #include "runtime/CPU/Team.h"
-#include "runtime/Core/Backend.h"
+#include "runtime/Core/HostMemory.h"
 #include "runtime/Core/StridedCopy.h"
 
 #include "absl/container/inlined_vector.h"
@@ -31,13 +31,12 @@ static int64_t now() {
 
 namespace {
 
-class CpuExecutor final : public Executor {
+class CpuExecutor final : public HostExecutor {
 public:
-  CpuExecutor(const Artifact &artifact, const KernelLibrary &kernels,
-              World &world, RankMemory &memory, int threads)
-      : artifact(artifact), kernels(kernels), world(world), memory(memory),
-        team(threads), matmuls(artifact, team),
-        generation(memory.parameterGeneration) {}
+  CpuExecutor(const Artifact &artifact, HostMemory memory,
+              const KernelLibrary &kernels, World &world, int threads)
+      : HostExecutor(artifact, std::move(memory)), kernels(kernels),
+        world(world), team(threads), matmuls(artifact, team) {}
 
   /// Makes the communicators, as every rank does in table order.
   absl::Status connect() {
@@ -53,14 +52,20 @@ public:
   absl::Status run(uint32_t entryIndex,
                    std::vector<StepTime> *stepTimes) override {
     team.enter();
-    if (generation != memory.parameterGeneration) {
+    if (hasNewWeights)
       matmuls.forgetWeights();
-      generation = memory.parameterGeneration;
-    }
+    hasNewWeights = false;
     const EntryRow &entry = artifact.rows<EntryRow>()[entryIndex];
     counters.assign(entry.counters, 0);
     times = stepTimes;
     return runSteps(entry.steps.first, entry.steps.count);
+  }
+
+  absl::Status
+  writeInput(uint32_t input,
+             absl::FunctionRef<absl::Status(char *block)> fill) override {
+    hasNewWeights |= artifact.rows<InputRow>()[input].role == Role::Parameter;
+    return HostExecutor::writeInput(input, fill);
   }
 
 private:
@@ -229,13 +234,13 @@ private:
     char *base = nullptr;
     switch (buffer.space) {
     case Space::Arena:
-      base = memory.arena.data();
+      base = memory.getArena();
       break;
     case Space::Input:
-      base = memory.inputs[buffer.index].data();
+      base = memory.getInput(buffer.index);
       break;
     case Space::Output:
-      base = memory.outputs[buffer.index].data();
+      base = memory.getOutput(buffer.index);
       break;
     case Space::Constant:
       // Never written: the artifact's verifier has seen to it.
@@ -257,13 +262,11 @@ private:
     return makeError(code, getContext(step), ": ", pieces...);
   }
 
-  const Artifact &artifact;
   const KernelLibrary &kernels;
   World &world;
-  RankMemory &memory;
   const Team team;
   MatmulEngine matmuls;
-  uint64_t generation;
+  bool hasNewWeights = false; ///< Others than those it has repacked.
   std::vector<std::unique_ptr<Communicator>> communicators;
   std::vector<int64_t> counters;
   std::vector<StepTime> *times = nullptr;
@@ -275,9 +278,10 @@ public:
       : artifact(std::move(artifact)), kernels(std::move(kernels)) {}
 
   absl::StatusOr<std::unique_ptr<Executor>>
-  createExecutor(World &world, RankMemory &memory, int threads) override {
-    auto executor = std::make_unique<CpuExecutor>(*artifact, kernels, world,
-                                                  memory, threads);
+  createExecutor(World &world, int threads) override {
+    TPRT_ASSIGN_OR_RETURN(HostMemory memory, HostMemory::create(*artifact));
+    auto executor = std::make_unique<CpuExecutor>(*artifact, std::move(memory),
+                                                  kernels, world, threads);
     TPRT_RETURN_IF_ERROR(executor->connect());
     return executor;
   }
@@ -290,7 +294,8 @@ private:
 } // namespace
 
 static absl::StatusOr<std::unique_ptr<Backend>>
-createBackend(std::shared_ptr<const Artifact> artifact) {
+createBackend(std::shared_ptr<const Artifact> artifact,
+              const BackendOptions &) {
   TPRT_ASSIGN_OR_RETURN(KernelLibrary kernels, KernelLibrary::load(*artifact));
   return std::make_unique<CpuBackend>(std::move(artifact), std::move(kernels));
 }

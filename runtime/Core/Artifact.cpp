@@ -214,6 +214,13 @@ int64_t Artifact::getLocalBytes(const OutputRow &output) const {
   return getBytes(rows<DimRow>(output.dims), output.dtype);
 }
 
+uint64_t Artifact::getArenaBytes() const {
+  uint64_t bytes = 0;
+  for (const EntryRow &entry : rows<EntryRow>())
+    bytes = std::max(bytes, entry.arenaSize);
+  return bytes;
+}
+
 int64_t Artifact::getNumDevices() const {
   int64_t devices = 1;
   for (const MeshAxis &axis : rows<MeshAxis>())

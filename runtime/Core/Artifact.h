@@ -71,6 +71,8 @@ public:
   /// Bytes of the block that each rank holds.
   int64_t getLocalBytes(const InputRow &input) const;
   int64_t getLocalBytes(const OutputRow &output) const;
+  /// Bytes of an arena that suffices for all entries.
+  uint64_t getArenaBytes() const;
 
   /// The number of devices: the product of the mesh.
   int64_t getNumDevices() const;

@@ -7,28 +7,31 @@
 /// brings a Backend, `libtprt_mpi.so` a World, each through one function that
 /// returns a `Plugin`. They are opened when first asked for, so that a machine
 /// without MPI runs everything that does not need it.
+///
+/// Storage belongs to the executor, as only it knows which memory its device
+/// computes in. The session sees blocks in host memory, for as long as a call
+/// takes (HostMemory.h is for devices that compute just there):
+///
+///     executor->writeInput(0, [&](char *block) {
+///       scatterBlock(artifact, dims, dtype, rank, whole, block);
+///       return absl::OkStatus();
+///     });
+///     executor->run(0, nullptr);
+///     executor->readOutput(0, [&](const char *block) { ... });
 
 #ifndef TPRT_CORE_BACKEND_H
 #define TPRT_CORE_BACKEND_H
 
 #include "runtime/Communicators/Communicator.h"
-#include "runtime/Core/AlignedBuffer.h"
 #include "runtime/Core/Artifact.h"
+
+#include "absl/functional/function_ref.h"
 
 #include <memory>
 #include <string>
 #include <vector>
 
 namespace tprt {
-
-/// The storage of one rank, indexed as the artifact's tables.
-struct RankMemory {
-  std::vector<AlignedBuffer> inputs;
-  std::vector<AlignedBuffer> outputs; ///< None where the output has an alias.
-  AlignedBuffer arena;
-  /// Counts changes of parameters, which a backend may have repacked.
-  uint64_t parameterGeneration = 0;
-};
 
 /// When a step ran, in nanoseconds of the monotonic clock.
 struct StepTime {
@@ -37,12 +40,25 @@ struct StepTime {
   int64_t wait; ///< For other ranks, of a collective.
 };
 
-/// Runs entries on one rank. Belongs to that rank's thread.
+/// Runs entries on one rank and holds its storage, indexed as the artifact's
+/// tables and zero at first. It is made, run and ended on the rank's thread;
+/// the storage is read and written between runs, from any.
 class Executor {
 public:
   virtual ~Executor() = default;
   /// `times` may be null; else each executed step is appended to it.
   virtual absl::Status run(uint32_t entry, std::vector<StepTime> *times) = 0;
+
+  /// Gives an input a new value: `fill` writes all of the rank's block.
+  virtual absl::Status
+  writeInput(uint32_t input,
+             absl::FunctionRef<absl::Status(char *block)> fill) = 0;
+  /// Sets an input to zero.
+  virtual absl::Status clearInput(uint32_t input) = 0;
+  /// Shows `use` the rank's block of an output, be it an input's storage.
+  virtual absl::Status
+  readOutput(uint32_t output,
+             absl::FunctionRef<absl::Status(const char *block)> use) = 0;
 };
 
 /// An artifact's code, loaded once per process.
@@ -51,22 +67,28 @@ public:
   virtual ~Backend() = default;
   /// For one rank, which computes on `threads` threads.
   virtual absl::StatusOr<std::unique_ptr<Executor>>
-  createExecutor(World &world, RankMemory &memory, int threads) = 0;
+  createExecutor(World &world, int threads) = 0;
 };
 
+struct BackendOptions {
+  std::string name; ///< A library may hold several: which one is wanted.
+  absl::Duration timeout = absl::Seconds(300); ///< Of a collective.
+};
+
+using CreateBackend = absl::StatusOr<std::unique_ptr<Backend>>(
+    std::shared_ptr<const Artifact>, const BackendOptions &);
+
 struct Plugin {
-  using CreateBackend = absl::StatusOr<std::unique_ptr<Backend>> (*)(
-      std::shared_ptr<const Artifact>);
   using CreateWorld =
       absl::StatusOr<std::unique_ptr<World>> (*)(absl::Duration timeout);
 
   uint32_t version = 0; ///< kPluginVersion of its build.
-  CreateBackend createBackend = nullptr;
+  CreateBackend *createBackend = nullptr;
   CreateWorld createWorld = nullptr;
 };
 
 /// Raised with every change of the interfaces above.
-inline constexpr uint32_t kPluginVersion = 2;
+inline constexpr uint32_t kPluginVersion = 3;
 
 /// Opens `libtprt_NAME.so` beside the core library, once per process.
 absl::StatusOr<const Plugin *> loadPlugin(const std::string &name);

@@ -46,7 +46,7 @@ absl::Status Session::prepare() {
                      ", but the program was compiled for a mesh of ", devices,
                      " devices; leave --ranks out or compile it for ",
                      options.ranks);
-  auto createBackend = options.createBackend;
+  std::function<CreateBackend> createBackend = options.createBackend;
   if (!createBackend) {
     TPRT_ASSIGN_OR_RETURN(const Plugin *plugin, loadPlugin(options.backend));
     createBackend = plugin->createBackend;
@@ -54,7 +54,8 @@ absl::Status Session::prepare() {
   if (!createBackend)
     return makeError(ErrorCode::BackendMissing, "'", options.backend,
                      "' is no backend");
-  TPRT_ASSIGN_OR_RETURN(backend, createBackend(artifact));
+  TPRT_ASSIGN_OR_RETURN(
+      backend, createBackend(artifact, {options.backend, options.timeout}));
   int local = 1;
   if (options.transport == "threads") {
     local = static_cast<int>(devices);
@@ -88,27 +89,8 @@ absl::Status Session::prepareRank(Rank &rank) {
     rank.number = rank.world->getRank();
   }
   TPRT_RETURN_IF_ERROR(agree(*rank.world));
-  for (const InputRow &input : artifact->rows<InputRow>()) {
-    TPRT_ASSIGN_OR_RETURN(
-        AlignedBuffer buffer,
-        AlignedBuffer::create(artifact->getLocalBytes(input)));
-    rank.memory.inputs.push_back(std::move(buffer));
-  }
-  for (const OutputRow &output : artifact->rows<OutputRow>()) {
-    AlignedBuffer buffer;
-    if (output.alias == kNone) {
-      TPRT_ASSIGN_OR_RETURN(
-          buffer, AlignedBuffer::create(artifact->getLocalBytes(output)));
-    }
-    rank.memory.outputs.push_back(std::move(buffer));
-  }
-  uint64_t arena = 0;
-  for (const EntryRow &entry : artifact->rows<EntryRow>())
-    arena = std::max(arena, entry.arenaSize);
-  TPRT_ASSIGN_OR_RETURN(rank.memory.arena, AlignedBuffer::create(arena));
-  TPRT_ASSIGN_OR_RETURN(
-      rank.executor,
-      backend->createExecutor(*rank.world, rank.memory, getNumThreads()));
+  TPRT_ASSIGN_OR_RETURN(rank.executor,
+                        backend->createExecutor(*rank.world, getNumThreads()));
   return absl::OkStatus();
 }
 
@@ -218,11 +200,12 @@ absl::Status Session::bind(absl::string_view name, DType dtype,
   if (bytes.size() != size)
     return makeError(ErrorCode::InputMismatch, "input '", name, "' takes ",
                      size, " bytes, not ", bytes.size());
-  for (Rank &rank : ranks) {
-    scatterBlock(*artifact, input.dims, dtype, rank.number, bytes.data(),
-                 rank.memory.inputs[index].data());
-    rank.memory.parameterGeneration += input.role == Role::Parameter;
-  }
+  for (Rank &rank : ranks)
+    TPRT_RETURN_IF_ERROR(rank.executor->writeInput(index, [&](char *block) {
+      scatterBlock(*artifact, input.dims, dtype, rank.number, bytes.data(),
+                   block);
+      return absl::OkStatus();
+    }));
   isBound[index] = true;
   return absl::OkStatus();
 }
@@ -234,11 +217,12 @@ absl::Status Session::bindRandom(absl::string_view name, uint64_t seed) {
   // Weights as small as a model's, so that activations stay in range however
   // many layers there are.
   float scale = input.role == Role::Parameter ? 0.02f : 1.0f;
-  for (Rank &rank : ranks) {
-    fillRandom(*artifact, input.dims, input.dtype, rank.number,
-               hashBytes(name, seed), scale, rank.memory.inputs[index].data());
-    rank.memory.parameterGeneration += input.role == Role::Parameter;
-  }
+  for (Rank &rank : ranks)
+    TPRT_RETURN_IF_ERROR(rank.executor->writeInput(index, [&](char *block) {
+      fillRandom(*artifact, input.dims, input.dtype, rank.number,
+                 hashBytes(name, seed), scale, block);
+      return absl::OkStatus();
+    }));
   isBound[index] = true;
   return absl::OkStatus();
 }
@@ -259,12 +243,12 @@ absl::Status Session::loadWeights(SafetensorsFolder &weights) {
   std::vector<absl::Status> results(ranks.size());
   threads->start([&](int i) {
     Rank &rank = ranks[i];
-    for (size_t input = 0; input < inputs.size() && results[i].ok(); ++input)
+    for (uint32_t input = 0; input < inputs.size() && results[i].ok(); ++input)
       if (tensors[input])
-        results[i] =
-            loadSource(*artifact, inputs[input], rank.number, *tensors[input],
-                       rank.memory.inputs[input].data());
-    ++rank.memory.parameterGeneration;
+        results[i] = rank.executor->writeInput(input, [&](char *block) {
+          return loadSource(*artifact, inputs[input], rank.number,
+                            *tensors[input], block);
+        });
   });
   threads->wait();
   for (const absl::Status &result : results)
@@ -279,10 +263,9 @@ absl::Status Session::resetState() {
   TPRT_RETURN_IF_ERROR(checkIdle());
   absl::Span<const InputRow> inputs = artifact->rows<InputRow>();
   for (Rank &rank : ranks)
-    for (size_t i = 0; i < inputs.size(); ++i)
+    for (uint32_t i = 0; i < inputs.size(); ++i)
       if (inputs[i].role == Role::State)
-        std::memset(rank.memory.inputs[i].data(), 0,
-                    rank.memory.inputs[i].size());
+        TPRT_RETURN_IF_ERROR(rank.executor->clearInput(i));
   return absl::OkStatus();
 }
 
@@ -341,37 +324,41 @@ absl::StatusOr<std::string> Session::read(absl::string_view name) {
   if (!output)
     return makeError(ErrorCode::UnknownName, "the entry has no output '", name,
                      "'");
-  auto getBlock = [&](const Rank &rank) -> const AlignedBuffer & {
-    return output->alias == kNone ? rank.memory.outputs[index]
-                                  : rank.memory.inputs[output->alias];
-  };
   std::string whole(*getNumElements(artifact->getGlobalShape(output->dims)) *
                         getSize(output->dtype),
                     '\0');
   auto gather = [&](int rank, const char *block) {
     gatherBlock(*artifact, output->dims, output->dtype, rank, block, &whole[0]);
   };
+  auto gatherFrom = [&](Rank &rank) {
+    return rank.executor->readOutput(index, [&](const char *block) {
+      gather(rank.number, block);
+      return absl::OkStatus();
+    });
+  };
   bool isReplicated = true;
   for (const DimRow &dim : artifact->rows<DimRow>(output->dims))
     isReplicated &= artifact->getGroupSize(dim.axes) == 1;
   if (isReplicated) {
-    gather(ranks.front().number, getBlock(ranks.front()).data());
+    TPRT_RETURN_IF_ERROR(gatherFrom(ranks.front()));
     return whole;
   }
   if (domain) {
-    for (const Rank &rank : ranks)
-      gather(rank.number, getBlock(rank).data());
+    for (Rank &rank : ranks)
+      TPRT_RETURN_IF_ERROR(gatherFrom(rank));
     return whole;
   }
   std::vector<std::string> blocks;
   startRanks([&](Rank &rank) {
-    const AlignedBuffer &block = getBlock(rank);
-    auto all = rank.world->exchange({block.data(), block.size()},
-                                    absl::StrCat("reading '", name, "'"));
-    if (!all.ok())
-      return all.status();
-    blocks = *std::move(all);
-    return absl::OkStatus();
+    return rank.executor->readOutput(index, [&](const char *block) {
+      auto size = static_cast<size_t>(artifact->getLocalBytes(*output));
+      auto all = rank.world->exchange({block, size},
+                                      absl::StrCat("reading '", name, "'"));
+      if (!all.ok())
+        return all.status();
+      blocks = *std::move(all);
+      return absl::OkStatus();
+    });
   });
   threads->wait();
   TPRT_RETURN_IF_ERROR(finishRanks());

@@ -1,8 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file An artifact being run: the ranks of this process, their memory, and
-/// the values bound to inputs. The C ABI (tprt/tprt.h) and tp-run stand on it.
+/// \file An artifact being run: the ranks of this process and the values bound
+/// to inputs. The C ABI (tprt/tprt.h) and tp-run stand on it.
 ///
 ///     auto artifact = Artifact::open("mlp.tpx");
 ///     auto session = Session::open({}, *artifact);      // 8 devices: 8
@@ -41,9 +41,7 @@ struct SessionOptions {
   std::string backend = "cpu";
   std::string transport = "threads"; ///< Or the plugin that has the transport.
   /// Makes the backend in place of the library of that name.
-  std::function<absl::StatusOr<std::unique_ptr<Backend>>(
-      std::shared_ptr<const Artifact>)>
-      createBackend;
+  std::function<CreateBackend> createBackend;
   int ranks = 0;   ///< 0, or what the caller believes the mesh has.
   int threads = 0; ///< That each rank computes on; 0: its share of the cores.
   absl::Duration timeout = absl::Seconds(300); ///< Of each collective.
@@ -106,9 +104,8 @@ public:
 private:
   struct Rank {
     int number = 0;
-    RankMemory memory;
     std::unique_ptr<World> world;
-    std::unique_ptr<Executor> executor; // uses both
+    std::unique_ptr<Executor> executor; // uses the world
     std::vector<StepTime> times;
     absl::Status status;
   };

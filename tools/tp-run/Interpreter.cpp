@@ -6,6 +6,7 @@
 #include "MemoryFile.h"
 #include "TpOpt.h"
 #include "runtime/Core/Errors.h"
+#include "runtime/Core/HostMemory.h"
 #include "runtime/Core/Safetensors.h"
 
 using namespace tprt;
@@ -13,22 +14,22 @@ using namespace tprun;
 
 namespace {
 
-class InterpreterExecutor final : public Executor {
+class InterpreterExecutor final : public HostExecutor {
 public:
-  InterpreterExecutor(std::shared_ptr<const Artifact> artifact,
-                      RankMemory &memory, MemoryFile program)
-      : artifact(std::move(artifact)), memory(memory),
-        program(std::move(program)) {}
+  InterpreterExecutor(const Artifact &artifact, HostMemory memory,
+                      MemoryFile program)
+      : HostExecutor(artifact, std::move(memory)), program(std::move(program)) {
+  }
 
   absl::Status run(uint32_t entryIndex, std::vector<StepTime> *) override {
-    const EntryRow &entry = artifact->rows<EntryRow>()[entryIndex];
+    const EntryRow &entry = artifact.rows<EntryRow>()[entryIndex];
     TPRT_ASSIGN_OR_RETURN(MemoryFile inputs,
                           MemoryFile::create(packInputs(entry)));
     TPRT_ASSIGN_OR_RETURN(MemoryFile outputs, MemoryFile::create());
     TPRT_RETURN_IF_ERROR(runCompiler(
         {program.getPath(),
-         absl::StrCat("--tp-interpret-entry=entry='",
-                      artifact->text(entry.name), "' inputs=", inputs.getPath(),
+         absl::StrCat("--tp-interpret-entry=entry='", artifact.text(entry.name),
+                      "' inputs=", inputs.getPath(),
                       " outputs=", outputs.getPath())}));
     TPRT_ASSIGN_OR_RETURN(std::string bytes, outputs.read());
     return unpackOutputs(entry, bytes);
@@ -37,13 +38,13 @@ public:
 private:
   std::string packInputs(const EntryRow &entry) const {
     absl::btree_map<std::string, StoredTensor> tensors;
-    for (int64_t index : artifact->integers(entry.inputs)) {
-      const InputRow &input = artifact->rows<InputRow>()[index];
-      const AlignedBuffer &buffer = memory.inputs[index];
-      tensors[std::string(artifact->text(input.name))] = {
+    for (int64_t index : artifact.integers(entry.inputs)) {
+      const InputRow &input = artifact.rows<InputRow>()[index];
+      tensors[std::string(artifact.text(input.name))] = {
           input.dtype,
-          artifact->getGlobalShape(input.dims),
-          {buffer.data(), static_cast<size_t>(artifact->getLocalBytes(input))}};
+          artifact.getGlobalShape(input.dims),
+          {memory.getInput(static_cast<uint32_t>(index)),
+           static_cast<size_t>(artifact.getLocalBytes(input))}};
     }
     return writeSafetensors(tensors);
   }
@@ -51,25 +52,20 @@ private:
   absl::Status unpackOutputs(const EntryRow &entry, absl::string_view bytes) {
     TPRT_ASSIGN_OR_RETURN(auto tensors, parseSafetensors(bytes));
     uint32_t index = entry.outputs.first;
-    for (const OutputRow &output : artifact->rows<OutputRow>(entry.outputs)) {
-      AlignedBuffer &buffer = output.alias == kNone
-                                  ? memory.outputs[index]
-                                  : memory.inputs[output.alias];
-      ++index;
-      std::string name(artifact->text(output.name));
+    for (const OutputRow &output : artifact.rows<OutputRow>(entry.outputs)) {
+      char *block = memory.getOutput(index++);
+      std::string name(artifact.text(output.name));
       auto found = tensors.find(name);
-      auto size = static_cast<size_t>(artifact->getLocalBytes(output));
+      auto size = static_cast<size_t>(artifact.getLocalBytes(output));
       if (found == tensors.end() || found->second.data.size() != size)
         return makeError(ErrorCode::CompilerBroke,
                          "tp-opt has not written the output '", name, "'");
       if (size > 0)
-        std::memcpy(buffer.data(), found->second.data.data(), size);
+        std::memcpy(block, found->second.data.data(), size);
     }
     return absl::OkStatus();
   }
 
-  const std::shared_ptr<const Artifact> artifact;
-  RankMemory &memory;
   const MemoryFile program;
 };
 
@@ -78,12 +74,13 @@ public:
   explicit InterpreterBackend(std::shared_ptr<const Artifact> artifact)
       : artifact(std::move(artifact)) {}
 
-  absl::StatusOr<std::unique_ptr<Executor>>
-  createExecutor(World &, RankMemory &memory, int threads) override {
+  absl::StatusOr<std::unique_ptr<Executor>> createExecutor(World &,
+                                                           int) override {
+    TPRT_ASSIGN_OR_RETURN(HostMemory memory, HostMemory::create(*artifact));
     TPRT_ASSIGN_OR_RETURN(
         MemoryFile program,
         MemoryFile::create(artifact->bytes(SectionKind::GlobalProgram)));
-    return std::make_unique<InterpreterExecutor>(artifact, memory,
+    return std::make_unique<InterpreterExecutor>(*artifact, std::move(memory),
                                                  std::move(program));
   }
 
@@ -104,7 +101,8 @@ absl::StatusOr<Program> tprun::loadInterpreted(const std::string &path,
   TPRT_RETURN_IF_ERROR(runCompiler(std::move(arguments)));
   TPRT_ASSIGN_OR_RETURN(std::string bytes, interface.read());
   TPRT_ASSIGN_OR_RETURN(auto artifact, Artifact::fromBytes(bytes));
-  return Program{std::move(artifact), [](std::shared_ptr<const Artifact> of) {
+  return Program{std::move(artifact), [](std::shared_ptr<const Artifact> of,
+                                         const BackendOptions &) {
                    return std::make_unique<InterpreterBackend>(std::move(of));
                  }};
 }

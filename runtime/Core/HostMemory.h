@@ -1,0 +1,52 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file The storage of a rank that computes in this process's own memory.
+
+#ifndef TPRT_CORE_HOSTMEMORY_H
+#define TPRT_CORE_HOSTMEMORY_H
+
+#include "runtime/Core/AlignedBuffer.h"
+#include "runtime/Core/Backend.h"
+
+namespace tprt {
+
+/// Inputs, outputs and the arena of all entries.
+class HostMemory {
+public:
+  static absl::StatusOr<HostMemory> create(const Artifact &artifact);
+
+  char *getInput(uint32_t index) const { return inputs[index].data(); }
+  /// That of the input it aliases, if it does.
+  char *getOutput(uint32_t index) const { return outputs[index]; }
+  char *getArena() const { return arena.data(); }
+
+private:
+  std::vector<AlignedBuffer> inputs;
+  std::vector<AlignedBuffer> own; ///< Of outputs without an alias.
+  std::vector<char *> outputs;
+  AlignedBuffer arena;
+};
+
+/// An executor on host memory: what is left to do is to run.
+class HostExecutor : public Executor {
+public:
+  HostExecutor(const Artifact &artifact, HostMemory memory)
+      : artifact(artifact), memory(std::move(memory)) {}
+
+  absl::Status
+  writeInput(uint32_t input,
+             absl::FunctionRef<absl::Status(char *block)> fill) override;
+  absl::Status clearInput(uint32_t input) override;
+  absl::Status
+  readOutput(uint32_t output,
+             absl::FunctionRef<absl::Status(const char *block)> use) override;
+
+protected:
+  const Artifact &artifact;
+  const HostMemory memory;
+};
+
+} // namespace tprt
+
+#endif // TPRT_CORE_HOSTMEMORY_H
