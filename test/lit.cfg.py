@@ -52,8 +52,9 @@ llvm_config.with_environment("PATH", config.llvm_tools_dir, append_path=True)
 llvm_config.with_environment("PATH", config.tp_obj_root + "/bin", append_path=True)
 llvm_config.add_tool_substitutions(
     ["tp-opt", "tp-run", "tp-lsp-server", "tp-reduce", "tpopt-capi-test",
-     "tp-fuzz", "tp-fuzz-readers",
+     "tp-fuzz", "tp-fuzz-readers", "tp-emulate-kernels",
      "mlir-opt", "FileCheck", "not", "split-file", "count"],
     [config.tp_obj_root + "/bin", config.tp_obj_root + "/test/Fuzz",
+     config.tp_obj_root + "/test/Emulation",
      config.llvm_tools_dir],
 )

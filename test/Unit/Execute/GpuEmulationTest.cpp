@@ -1,9 +1,10 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// GPU kernels without a GPU: compiled for this machine, with one thread of the
-// operating system for each thread of a block, and a barrier for each warp and
-// block. They write what the CPU's kernels write.
+// GPU kernels, executed on this machine, write what the CPU's kernels write.
+
+#include "test/Emulation/Emulator.h"
+#include "test/Emulation/HostKernels.h"
 
 #include "tpopt/Codegen/Kernels.h"
 #include "tpopt/Codegen/ObjectCode.h"
@@ -11,130 +12,17 @@
 
 #include "runtime/Core/CpuFeatures.h"
 
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/IR/IRMapping.h"
 #include "mlir/Parser/Parser.h"
 #include "gtest/gtest.h"
 
-#include <dlfcn.h>
-#include <pthread.h>
 #include <random>
 #include <sys/mman.h>
-#include <thread>
 #include <unistd.h>
 
 using namespace mlir;
 using namespace tp;
 
-//===----------------------------------------------------------------------===//
-// What the emulated kernels call
-//===----------------------------------------------------------------------===//
-
 namespace {
-
-class Barrier {
-public:
-  explicit Barrier(unsigned count) {
-    pthread_barrier_init(&barrier, nullptr, count);
-  }
-  ~Barrier() { pthread_barrier_destroy(&barrier); }
-  void wait() { pthread_barrier_wait(&barrier); }
-
-private:
-  pthread_barrier_t barrier;
-};
-
-/// A block under way, as one of its threads sees it.
-struct RunningBlock {
-  explicit RunningBlock(unsigned threads) : all(threads), words(threads) {
-    for (unsigned warp = 0; warp < threads / 32; ++warp)
-      warps.push_back(std::make_unique<Barrier>(32));
-  }
-  Barrier all;
-  std::vector<std::unique_ptr<Barrier>> warps;
-  std::vector<int32_t> words;
-};
-thread_local RunningBlock *block;
-thread_local unsigned thread;
-
-} // namespace
-
-extern "C" void tpEmulatedBarrier() { block->all.wait(); }
-
-extern "C" int32_t tpEmulatedShuffle(int32_t word, int32_t distance) {
-  Barrier &warp = *block->warps[thread / 32];
-  block->words[thread] = word;
-  warp.wait();
-  int32_t result = block->words[thread ^ unsigned(distance)];
-  warp.wait();
-  return result;
-}
-
-//===----------------------------------------------------------------------===//
-// From gpu.func to a function for one thread
-//===----------------------------------------------------------------------===//
-
-/// The kernel as (pointers, coordinates, block, thread) -> 0.
-static void convertKernel(gpu::GPUFuncOp kernel, ModuleOp into) {
-  Location loc = kernel.getLoc();
-  OpBuilder builder = OpBuilder::atBlockEnd(into.getBody());
-  Type pointer = LLVM::LLVMPointerType::get(builder.getContext());
-  Type i64 = builder.getI64Type(), i32 = builder.getI32Type();
-  auto function = func::FuncOp::create(
-      builder, loc, kernel.getName(),
-      builder.getFunctionType({pointer, pointer, i64, i64}, {i32}));
-  Block *entry = function.addEntryBlock();
-  builder.setInsertionPointToStart(entry);
-  IRMapping mapping;
-  for (BlockArgument argument : kernel.getArguments()) {
-    Value address = LLVM::GEPOp::create(
-        builder, loc, pointer, pointer, entry->getArgument(0),
-        ArrayRef<LLVM::GEPArg>(int32_t(argument.getArgNumber())));
-    Value generic = LLVM::LoadOp::create(builder, loc, pointer, address);
-    mapping.map(argument, LLVM::AddrSpaceCastOp::create(
-                              builder, loc, argument.getType(), generic));
-  }
-  for (Operation &op : kernel.getBody().front().without_terminator())
-    builder.clone(op, mapping);
-  Value zero =
-      arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(0));
-  func::ReturnOp::create(builder, loc, zero);
-
-  function.walk([&](Operation *op) {
-    OpBuilder builder(op);
-    auto toIndex = [&](unsigned argument) {
-      op->getResult(0).replaceAllUsesWith(arith::IndexCastOp::create(
-          builder, loc, builder.getIndexType(), entry->getArgument(argument)));
-      op->erase();
-    };
-    if (isa<gpu::BlockIdOp>(op)) {
-      toIndex(2);
-    } else if (isa<gpu::ThreadIdOp>(op)) {
-      toIndex(3);
-    } else if (isa<gpu::BarrierOp>(op)) {
-      func::CallOp::create(builder, loc, "tpEmulatedBarrier", TypeRange());
-      op->erase();
-    } else if (auto shuffle = dyn_cast<gpu::ShuffleOp>(op)) {
-      Type type = shuffle.getValue().getType();
-      Value word =
-          LLVM::BitcastOp::create(builder, loc, i32, shuffle.getValue());
-      Value other = func::CallOp::create(builder, loc, "tpEmulatedShuffle", i32,
-                                         {word, shuffle.getOffset()})
-                        .getResult(0);
-      shuffle.getShuffleResult().replaceAllUsesWith(
-          LLVM::BitcastOp::create(builder, loc, type, other));
-      op->erase();
-    }
-  });
-}
-
-//===----------------------------------------------------------------------===//
-// Running both
-//===----------------------------------------------------------------------===//
-
-namespace {
-
-using Function = int32_t (*)(void *const *, const int64_t *, int64_t, int64_t);
 
 /// Operands of a row program in memory, the same for the same program.
 class Operands {
@@ -227,60 +115,41 @@ void GpuEmulation::expectSame(StringRef source, double tolerance) {
   auto device = gpu::GPUModuleOp::create(builder, loc, "kernels");
   std::vector<Launch> launches;
   OpBuilder host = OpBuilder::atBlockEnd(code->getBody());
-  Type i32 = host.getI32Type();
-  func::FuncOp::create(host, loc, "tpEmulatedBarrier",
-                       host.getFunctionType({}, {}))
-      .setPrivate();
-  func::FuncOp::create(host, loc, "tpEmulatedShuffle",
-                       host.getFunctionType({i32, i32}, {i32}))
-      .setPrivate();
   for (auto [i, rows] : llvm::enumerate(programs)) {
     host.setInsertionPointToEnd(code->getBody());
     emitCpuKernel(host, rows, "cpu" + std::to_string(i));
     builder.setInsertionPointToEnd(device.getBody());
     launches.push_back(emitGpuKernel(builder, rows, "gpu" + std::to_string(i)));
   }
-  for (Operation &op : *device.getBody()) {
-    host.setInsertionPointToEnd(code->getBody());
-    if (auto kernel = dyn_cast<gpu::GPUFuncOp>(op))
-      convertKernel(kernel, *code);
-    else
-      host.clone(op); // memory that a block shares
-  }
+  ASSERT_TRUE(succeeded(emulation::convertToHost(device, *code)));
   FailureOr<std::string> bytes = compileKernels(*code, tprt::getHostCpu());
   ASSERT_TRUE(succeeded(bytes));
   int file = memfd_create("kernels", 0);
   ASSERT_EQ(write(file, bytes->data(), bytes->size()), ssize_t(bytes->size()));
   std::string path = "/proc/self/fd/" + std::to_string(file);
-  void *library = dlopen(path.c_str(), RTLD_NOW);
-  ASSERT_TRUE(library) << dlerror();
+  auto library = emulation::KernelLibrary::open(path);
+  ASSERT_TRUE(library.ok()) << library.status();
   close(file);
 
   for (size_t i = 0; i < programs.size(); ++i) {
     step::RowsOp rows = programs[i];
-    auto get = [&](const char *target) {
-      std::string name = target + std::to_string(i);
-      return reinterpret_cast<Function>(dlsym(library, name.c_str()));
-    };
-    Function onCpu = get("cpu"), onGpu = get("gpu");
+    // Both have the same four arguments, and rows of the one are numbers of
+    // the block and the thread of the other.
+    emulation::Kernel onCpu = (*library)->find("cpu" + std::to_string(i)),
+                      onGpu = (*library)->find("gpu" + std::to_string(i));
     ASSERT_TRUE(onCpu && onGpu);
-    Operands cpu(rows), gpu(rows);
+    Operands cpu(rows);
     onCpu(cpu.getTable(), nullptr, 0, rows.getNumRows());
-    for (int64_t index = 0; index < launches[i].blocks; ++index) {
-      RunningBlock shared(launches[i].threads);
-      std::vector<std::thread> threads;
-      for (int64_t t = 0; t < launches[i].threads; ++t)
-        threads.emplace_back([&, t, index] {
-          block = &shared;
-          thread = t;
-          onGpu(gpu.getTable(), nullptr, index, t);
-        });
-      for (std::thread &one : threads)
-        one.join();
+    for (auto order :
+         {emulation::Order::Ascending, emulation::Order::Descending}) {
+      Operands gpu(rows);
+      absl::Status status =
+          emulation::launch(onGpu, gpu.getTable(), nullptr,
+                            {launches[i].blocks, launches[i].threads}, order);
+      ASSERT_TRUE(status.ok()) << status;
+      compare(rows, cpu, gpu, tolerance);
     }
-    compare(rows, cpu, gpu, tolerance);
   }
-  dlclose(library);
 }
 
 /// A row softmax of [rows, columns].

@@ -1,0 +1,287 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "HostKernels.h"
+
+#include "Emulator.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/DataLayoutInterfaces.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace emulation;
+
+static constexpr unsigned kShared = 3; ///< Address space.
+
+namespace {
+
+class KernelConverter {
+public:
+  KernelConverter(gpu::GPUFuncOp kernel, ModuleOp into)
+      : kernel(kernel), loc(kernel.getLoc()),
+        builder(OpBuilder::atBlockEnd(into.getBody())),
+        pointer(LLVM::LLVMPointerType::get(builder.getContext())),
+        i32(builder.getI32Type()), i64(builder.getI64Type()) {}
+
+  LogicalResult convert();
+
+private:
+  LogicalResult convertOp(Operation *op);
+  /// Gives the arguments of the kernel, from the tables of the function's.
+  void mapArguments(IRMapping &mapping);
+  /// Lays out the memory that the block shares: what has no size comes last,
+  /// for its size is the launch's.
+  void mapShared();
+  void load(NVVM::LdMatrixOp op);
+  void multiply(NVVM::MmaOp op);
+  void copy(NVVM::CpAsyncOp op);
+
+  Value number(int64_t value, Type type) {
+    return arith::ConstantOp::create(builder, loc,
+                                     builder.getIntegerAttr(type, value));
+  }
+  Value getPlace(Value base, Type element, int64_t index) {
+    return LLVM::GEPOp::create(builder, loc, pointer, element, base,
+                               ArrayRef<LLVM::GEPArg>(int32_t(index)));
+  }
+  /// Words of the thread's own, for arguments of calls: as many as a product
+  /// of matrices has.
+  Value getWords() {
+    if (!words) {
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPointToStart(entry);
+      words = LLVM::AllocaOp::create(builder, loc, pointer, i32,
+                                     number(4 + 2 + 4, i64));
+    }
+    return words;
+  }
+  /// The struct whose members are words of memory; of one word, the word.
+  Value loadWords(Type type, int64_t first);
+  Value toGeneric(Value address) {
+    if (address.getType() == pointer)
+      return address;
+    return LLVM::AddrSpaceCastOp::create(builder, loc, pointer, address);
+  }
+  /// Calls a function of the emulator.
+  Value call(Call what, Type result, ValueRange arguments);
+
+  gpu::GPUFuncOp kernel;
+  Location loc;
+  OpBuilder builder;
+  Type pointer, i32, i64;
+  Block *entry = nullptr;
+  Value words;
+  llvm::DenseMap<Attribute, Value> sharedPlaces; ///< By name of the global.
+};
+
+} // namespace
+
+Value KernelConverter::call(Call what, Type result, ValueRange arguments) {
+  Value table = LLVM::AddressOfOp::create(builder, loc, pointer, kCallTable);
+  Value callee = LLVM::LoadOp::create(builder, loc, pointer,
+                                      getPlace(table, pointer, int64_t(what)));
+  SmallVector<Value> operands{callee};
+  llvm::append_range(operands, arguments);
+  bool isVoid = !result;
+  auto type = LLVM::LLVMFunctionType::get(
+      isVoid ? LLVM::LLVMVoidType::get(builder.getContext()) : result,
+      llvm::to_vector(arguments.getTypes()));
+  auto made = LLVM::CallOp::create(builder, loc, type, operands);
+  return isVoid ? Value() : made.getResult();
+}
+
+Value KernelConverter::loadWords(Type type, int64_t first) {
+  auto structure = dyn_cast<LLVM::LLVMStructType>(type);
+  if (!structure)
+    return LLVM::LoadOp::create(builder, loc, type,
+                                getPlace(words, i32, first));
+  Value result = LLVM::UndefOp::create(builder, loc, type);
+  for (auto [i, member] : llvm::enumerate(structure.getBody()))
+    result = LLVM::InsertValueOp::create(
+        builder, loc, result,
+        LLVM::LoadOp::create(builder, loc, member,
+                             getPlace(words, i32, first + i)),
+        i);
+  return result;
+}
+
+void KernelConverter::mapArguments(IRMapping &mapping) {
+  int64_t numPointers = 0, numScalars = 0;
+  for (BlockArgument argument : kernel.getArguments()) {
+    bool isPointer = isa<LLVM::LLVMPointerType>(argument.getType());
+    Type type = isPointer ? pointer : argument.getType();
+    Value place = getPlace(entry->getArgument(isPointer ? 0 : 1), type,
+                           isPointer ? numPointers++ : numScalars++);
+    Value value = LLVM::LoadOp::create(builder, loc, type, place);
+    if (isPointer)
+      value = LLVM::AddrSpaceCastOp::create(builder, loc, argument.getType(),
+                                            value);
+    mapping.map(argument, value);
+  }
+}
+
+void KernelConverter::mapShared() {
+  DataLayout layout(kernel->getParentOfType<ModuleOp>());
+  int64_t end = 0;
+  std::vector<std::pair<Attribute, int64_t>> places;
+  SmallVector<Attribute> open;
+  for (auto global :
+       kernel->getParentOfType<gpu::GPUModuleOp>().getOps<LLVM::GlobalOp>()) {
+    std::optional<SymbolTable::UseRange> uses =
+        SymbolTable::getSymbolUses(global, kernel);
+    if (!uses || uses->empty())
+      continue;
+    auto name = FlatSymbolRefAttr::get(global.getSymNameAttr());
+    int64_t size = layout.getTypeSize(global.getType()).getFixedValue();
+    if (size == 0) {
+      open.push_back(name);
+      continue;
+    }
+    end = llvm::alignTo(end, global.getAlignment().value_or(16));
+    places.emplace_back(name, end);
+    end += size;
+  }
+  if (places.empty() && open.empty())
+    return;
+  end = llvm::alignTo(end, 16);
+  for (Attribute name : open)
+    places.emplace_back(name, end);
+  Value base = call(Call::SharedMemory, pointer, number(end, i64));
+  Type shared = LLVM::LLVMPointerType::get(builder.getContext(), kShared);
+  for (auto [name, offset] : places)
+    sharedPlaces[name] = LLVM::AddrSpaceCastOp::create(
+        builder, loc, shared, getPlace(base, builder.getI8Type(), offset));
+}
+
+void KernelConverter::load(NVVM::LdMatrixOp op) {
+  Value words = getWords();
+  bool isTransposed = op.getLayout() == NVVM::MMALayout::col;
+  call(Call::LoadMatrices, Type(),
+       {toGeneric(op.getPtr()), words, number(op.getNum(), i32),
+        number(isTransposed, i32)});
+  op.replaceAllUsesWith(loadWords(op.getType(), 0));
+}
+
+void KernelConverter::multiply(NVVM::MmaOp op) {
+  Value words = getWords();
+  for (auto [i, operand] : llvm::enumerate(op->getOperands()))
+    LLVM::StoreOp::create(builder, loc, operand, getPlace(words, i32, i));
+  bool isBF16 = op.getMultiplicandAPtxType() == NVVM::MMATypes::bf16;
+  call(Call::MultiplyMatrices, Type(),
+       {words, number(int64_t(isBF16 ? Half::BF16 : Half::F16), i32)});
+  op.replaceAllUsesWith(loadWords(op.getType(), op.getOperandA().size() +
+                                                    op.getOperandB().size()));
+}
+
+void KernelConverter::copy(NVVM::CpAsyncOp op) {
+  Value size = number(op.getSize(), i32);
+  call(Call::CopyAsync, Type(),
+       {toGeneric(op.getDst()), toGeneric(op.getSrc()), size,
+        op.getCpSize() ? op.getCpSize() : size});
+}
+
+LogicalResult KernelConverter::convertOp(Operation *op) {
+  builder.setInsertionPoint(op);
+  auto toIndex = [&](unsigned argument) {
+    op->getResult(0).replaceAllUsesWith(arith::IndexCastOp::create(
+        builder, loc, builder.getIndexType(), entry->getArgument(argument)));
+  };
+  auto replace = [&](Value value) {
+    op->getResult(0).replaceAllUsesWith(value);
+  };
+  bool isKnown =
+      llvm::TypeSwitch<Operation *, bool>(op)
+          .Case([&](gpu::BlockIdOp) { return toIndex(2), true; })
+          .Case([&](gpu::ThreadIdOp) { return toIndex(3), true; })
+          .Case([&](gpu::BarrierOp) {
+            return call(Call::Barrier, Type(), {}), true;
+          })
+          .Case([&](gpu::ShuffleOp shuffle) {
+            if (shuffle.getMode() != gpu::ShuffleMode::XOR)
+              return false;
+            Type type = shuffle.getValue().getType();
+            Value word =
+                LLVM::BitcastOp::create(builder, loc, i32, shuffle.getValue());
+            Value other = call(Call::Shuffle, i32, {word, shuffle.getOffset()});
+            replace(LLVM::BitcastOp::create(builder, loc, type, other));
+            return true;
+          })
+          .Case([&](LLVM::AddressOfOp address) {
+            replace(sharedPlaces.lookup(address.getGlobalNameAttr()));
+            return true;
+          })
+          .Case([&](NVVM::LdMatrixOp matrices) { return load(matrices), true; })
+          .Case([&](NVVM::MmaOp product) {
+            if (product.getShape().getM() != 16 ||
+                product.getShape().getN() != 8 ||
+                product.getShape().getK() != 16)
+              return false;
+            return multiply(product), true;
+          })
+          .Case([&](NVVM::CpAsyncOp async) { return copy(async), true; })
+          .Case([&](NVVM::CpAsyncCommitGroupOp) {
+            return call(Call::CommitCopies, Type(), {}), true;
+          })
+          .Case([&](NVVM::CpAsyncWaitGroupOp wait) {
+            call(Call::WaitForCopies, Type(), number(wait.getN(), i32));
+            return true;
+          })
+          .Default(false);
+  if (!isKnown)
+    return op->emitError() << "there is no emulation of this";
+  op->erase();
+  return success();
+}
+
+LogicalResult KernelConverter::convert() {
+  auto function = func::FuncOp::create(
+      builder, loc, kernel.getName(),
+      builder.getFunctionType({pointer, pointer, i64, i64}, {i32}));
+  entry = function.addEntryBlock();
+  builder.setInsertionPointToStart(entry);
+  IRMapping mapping;
+  mapArguments(mapping);
+  mapShared();
+  SmallVector<Operation *> clones;
+  for (Operation &op : kernel.getBody().front().without_terminator())
+    clones.push_back(builder.clone(op, mapping));
+  func::ReturnOp::create(builder, loc, number(0, i32));
+  SmallVector<Operation *> ops;
+  for (Operation *clone : clones)
+    clone->walk([&](Operation *op) {
+      if (isa<gpu::GPUDialect, NVVM::NVVMDialect>(op->getDialect()) ||
+          isa<LLVM::AddressOfOp>(op))
+        ops.push_back(op);
+    });
+  for (Operation *op : ops)
+    if (failed(convertOp(op)))
+      return failure();
+  return success();
+}
+
+/// An array of pointers, null until a library is opened.
+static void addCallTable(Location loc, ModuleOp into) {
+  OpBuilder builder = OpBuilder::atBlockEnd(into.getBody());
+  auto type = LLVM::LLVMArrayType::get(
+      LLVM::LLVMPointerType::get(builder.getContext()), kNumCalls);
+  auto global =
+      LLVM::GlobalOp::create(builder, loc, type, /*isConstant=*/false,
+                             LLVM::Linkage::External, kCallTable, Attribute());
+  builder.createBlock(&global.getInitializerRegion());
+  LLVM::ReturnOp::create(builder, loc,
+                         LLVM::ZeroOp::create(builder, loc, type).getResult());
+}
+
+LogicalResult emulation::convertToHost(gpu::GPUModuleOp device, ModuleOp into) {
+  addCallTable(device.getLoc(), into);
+  for (auto kernel : device.getOps<gpu::GPUFuncOp>())
+    if (failed(KernelConverter(kernel, into).convert()))
+      return failure();
+  return success();
+}

@@ -1,0 +1,71 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// The GPU kernels of steps as a shared object for this machine:
+//
+//   tp-opt IN.mlir --tp-compile="target=cuda" -o STEPS.mlir
+//   tp-emulate-kernels STEPS.mlir -o kernels.so
+//
+// Each kernel has the name that it has in the artifact, and the form
+// `emulation::Kernel`.
+
+#include "HostKernels.h"
+
+#include "tpopt/Codegen/KernelTable.h"
+#include "tpopt/Codegen/Kernels.h"
+#include "tpopt/Codegen/ObjectCode.h"
+#include "tpopt/Codegen/Ptx.h"
+#include "tpopt/InitAll.h"
+#include "tpopt/Program/ReadProgram.h"
+#include "tpopt/Support/OutputFile.h"
+
+#include "runtime/Core/CpuFeatures.h"
+
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/InitLLVM.h"
+
+using namespace mlir;
+using namespace tp;
+
+static llvm::cl::opt<std::string> inputPath(llvm::cl::Positional,
+                                            llvm::cl::Required,
+                                            llvm::cl::desc("steps"));
+static llvm::cl::opt<std::string> outputPath("o", llvm::cl::Required,
+                                             llvm::cl::desc("shared object"));
+
+static FailureOr<std::string> compile(ModuleOp module) {
+  KernelTable table;
+  module.walk([&](step::RowsOp rows) { table.add(rows); });
+  OwningOpRef<ModuleOp> outer = ModuleOp::create(module.getLoc());
+  OwningOpRef<ModuleOp> code = ModuleOp::create(module.getLoc());
+  OpBuilder builder = OpBuilder::atBlockEnd(outer->getBody());
+  auto device = gpu::GPUModuleOp::create(builder, module.getLoc(), "kernels");
+  for (auto [index, rows] : llvm::enumerate(table.getKernels())) {
+    builder.setInsertionPointToEnd(device.getBody());
+    emitGpuKernel(builder, rows, "rows" + std::to_string(index));
+  }
+  if (failed(emulation::convertToHost(device, *code)))
+    return failure();
+  return compileKernels(*code, tprt::getHostCpu());
+}
+
+int main(int argc, char **argv) {
+  llvm::InitLLVM init(argc, argv);
+  llvm::cl::ParseCommandLineOptions(argc, argv, "GPU kernels for a CPU\n");
+  DialectRegistry registry;
+  registerTPOptDialects(registry);
+  registerGpuKernelDialects(registry);
+  MLIRContext context(registry);
+  context.loadAllAvailableDialects();
+  OwningOpRef<ModuleOp> module = readProgram(inputPath, &context);
+  if (!module)
+    return 1;
+  FailureOr<std::string> bytes = compile(*module);
+  if (failed(bytes))
+    return 1;
+  if (llvm::Error error = writeFile(outputPath, *bytes)) {
+    llvm::errs() << llvm::toString(std::move(error)) << "\n";
+    return 1;
+  }
+  return 0;
+}

@@ -1,0 +1,243 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// What the emulator promises of kernels that are right, and says of others.
+
+#include "test/Emulation/Emulator.h"
+
+#include "gtest/gtest.h"
+
+#include <cmath>
+#include <cstring>
+#include <thread>
+#include <vector>
+
+using namespace emulation;
+
+static float *getShared(int64_t floats) {
+  return static_cast<float *>(
+      tpEmulatedSharedMemory(floats * int64_t(sizeof(float))));
+}
+
+/// Reverses 256 numbers of each block, through what the block shares.
+static int32_t reverse(void *const *operands, const int64_t *, int64_t block,
+                       int64_t thread) {
+  float *shared = getShared(256), *data = static_cast<float *>(operands[0]);
+  shared[thread] = data[block * 256 + thread];
+  tpEmulatedBarrier();
+  data[block * 256 + thread] = shared[255 - thread];
+  return 0;
+}
+
+static std::vector<float> getNumbers(size_t count) {
+  std::vector<float> numbers(count);
+  for (size_t i = 0; i < count; ++i)
+    numbers[i] = float(i);
+  return numbers;
+}
+
+// A barrier holds the threads of a block, in either order, and several threads
+// of the process may launch at once.
+TEST(Emulator, BarriersAndSharedMemory) {
+  auto check = [](Order order) {
+    std::vector<float> numbers = getNumbers(1024);
+    void *operands[] = {numbers.data()};
+    absl::Status status = launch(reverse, operands, nullptr, {4, 256}, order);
+    ASSERT_TRUE(status.ok()) << status;
+    for (size_t i = 0; i < numbers.size(); ++i)
+      EXPECT_EQ(numbers[i], float(i / 256 * 256 + 255 - i % 256));
+  };
+  std::thread other([&] {
+    for (int i = 0; i < 20; ++i)
+      check(Order::Descending);
+  });
+  for (int i = 0; i < 20; ++i)
+    check(Order::Ascending);
+  other.join();
+}
+
+/// The same without a barrier.
+static int32_t race(void *const *operands, const int64_t *, int64_t,
+                    int64_t thread) {
+  float *shared = getShared(256), *data = static_cast<float *>(operands[0]);
+  shared[thread] = 1;
+  data[thread] = shared[255 - thread];
+  return 0;
+}
+
+// What reads memory too early reads what is not a number.
+TEST(Emulator, ForgottenBarriersShow) {
+  for (Order order : {Order::Ascending, Order::Descending}) {
+    std::vector<float> numbers(256);
+    void *operands[] = {numbers.data()};
+    ASSERT_TRUE(launch(race, operands, nullptr, {1, 256}, order).ok());
+    EXPECT_TRUE(std::isnan(numbers[0]) || std::isnan(numbers[255]));
+  }
+}
+
+/// A copy that is read before (scalar 0) or after it has been waited for.
+static int32_t copyAcross(void *const *operands, const int64_t *scalars,
+                          int64_t, int64_t thread) {
+  float *shared = getShared(4 * 32), *data = static_cast<float *>(operands[0]);
+  tpEmulatedCopyAsync(shared + 4 * thread, data + 4 * thread, 16, 12);
+  tpEmulatedCommitCopies();
+  tpEmulatedCommitCopies(); // an empty group
+  tpEmulatedWaitForCopies(scalars[0] ? 1 : 2);
+  tpEmulatedBarrier();
+  for (int64_t i = 0; i < 4; ++i)
+    data[4 * (31 - thread) + i] = shared[4 * (31 - thread) + i];
+  return 0;
+}
+
+// A copy arrives when its group is waited for, with zeros behind what it takes;
+// until then there is nothing.
+TEST(Emulator, CopiesArriveWhenWaitedFor) {
+  for (int64_t waits : {0, 1}) {
+    std::vector<float> numbers(128, 5);
+    void *operands[] = {numbers.data()};
+    ASSERT_TRUE(launch(copyAcross, operands, &waits, {1, 32}).ok());
+    for (size_t i = 0; i < numbers.size(); ++i) {
+      if (waits)
+        EXPECT_EQ(numbers[i], i % 4 == 3 ? 0 : 5);
+      else
+        EXPECT_TRUE(std::isnan(numbers[i]));
+    }
+  }
+}
+
+/// Matrices A [16, 16], B [16, 8] and C [16, 8] as a kernel holds them: A and
+/// B come through shared memory, B transposed on the way.
+static int32_t multiply(void *const *operands, const int64_t *scalars, int64_t,
+                        int64_t lane) {
+  auto *shared = static_cast<uint16_t *>(tpEmulatedSharedMemory(768));
+  std::memcpy(shared + lane * 8, static_cast<char *>(operands[0]) + lane * 16,
+              16);
+  if (lane < 16)
+    std::memcpy(shared + 256 + lane * 8,
+                static_cast<char *>(operands[1]) + lane * 16, 16);
+  tpEmulatedBarrier();
+  int32_t words[10];
+  tpEmulatedLoadMatrices(shared + lane % 16 * 16 + lane / 16 * 8, words, 4, 0);
+  tpEmulatedLoadMatrices(shared + 256 + lane % 16 * 8, words + 4, 2, 1);
+  auto *c = static_cast<float *>(operands[2]);
+  auto at = [&](int i) -> float & {
+    return c[(lane / 4 + i / 2 * 8) * 8 + lane % 4 * 2 + i % 2];
+  };
+  for (int i = 0; i < 4; ++i)
+    std::memcpy(words + 6 + i, &at(i), 4);
+  tpEmulatedMultiplyMatrices(words, int32_t(scalars[0]));
+  for (int i = 0; i < 4; ++i)
+    std::memcpy(&at(i), words + 6 + i, 4);
+  return 0;
+}
+
+// Fragments that are loaded as the PTX manual says give the product.
+TEST(Emulator, ProductsOfMatrices) {
+  for (Half half : {Half::F16, Half::BF16}) {
+    // Small integers have their bits in the upper part of both formats.
+    auto toBits = [&](int value) {
+      float number = float(value);
+      uint32_t bits;
+      std::memcpy(&bits, &number, 4);
+      if (half == Half::BF16 || value == 0)
+        return uint16_t(bits >> 16);
+      return uint16_t((bits >> 16 & 0x8000) | ((bits >> 23 & 255) - 112) << 10 |
+                      (bits >> 13 & 1023));
+    };
+    int a[16][16], b[16][8];
+    uint16_t aBits[16][16], bBits[16][8];
+    float c[16][8];
+    for (int i = 0; i < 16; ++i)
+      for (int j = 0; j < 16; ++j)
+        aBits[i][j] = toBits(a[i][j] = (i * 5 + j * 3) % 11 - 5);
+    for (int i = 0; i < 16; ++i)
+      for (int j = 0; j < 8; ++j) {
+        bBits[i][j] = toBits(b[i][j] = (i * 7 + j * 2) % 13 - 6);
+        c[i][j] = float(i - j);
+      }
+    void *operands[] = {aBits, bBits, c};
+    int64_t scalar = int64_t(half);
+    absl::Status status = launch(multiply, operands, &scalar, {1, 32});
+    ASSERT_TRUE(status.ok()) << status;
+    for (int i = 0; i < 16; ++i)
+      for (int j = 0; j < 8; ++j) {
+        int sum = i - j;
+        for (int k = 0; k < 16; ++k)
+          sum += a[i][k] * b[k][j];
+        EXPECT_EQ(c[i][j], float(sum)) << i << " " << j;
+      }
+  }
+}
+
+// A lane gets the word of the lane that differs by the bits of the distance.
+TEST(Emulator, Shuffles) {
+  std::vector<int32_t> words(64);
+  void *operands[] = {words.data()};
+  Kernel kernel = [](void *const *operands, const int64_t *, int64_t,
+                     int64_t thread) {
+    static_cast<int32_t *>(operands[0])[thread] =
+        tpEmulatedShuffle(int32_t(thread), 5);
+    return 0;
+  };
+  ASSERT_TRUE(launch(kernel, operands, nullptr, {1, 64}).ok());
+  for (int32_t i = 0; i < 64; ++i)
+    EXPECT_EQ(words[i], i ^ 5);
+}
+
+/// What a kernel must not do, by number.
+static int32_t misbehave(void *const *, const int64_t *scalars, int64_t,
+                         int64_t thread) {
+  float *shared = getShared(16);
+  switch (scalars[0]) {
+  case 0:
+    if (thread != 5)
+      tpEmulatedBarrier();
+    break;
+  case 1:
+    if (thread < 40)
+      tpEmulatedShuffle(1, 1);
+    break;
+  case 2:
+    if (thread % 2)
+      tpEmulatedShuffle(1, 1);
+    else
+      tpEmulatedLoadMatrices(shared, nullptr, 1, 0);
+    break;
+  case 3:
+    shared[16 + 4] = 1; // behind the 16 declared and the 4 of the launch
+    break;
+  case 4:
+    tpEmulatedSharedMemory(300 << 10);
+    break;
+  }
+  return 0;
+}
+
+// Waiting for what never comes, a warp at two places, and too much memory are
+// errors that say where.
+TEST(Emulator, Misbehaviour) {
+  const char *const reasons[] = {
+      "in block 0, thread 0 waits at a barrier and thread 5 has ended",
+      "in block 0, thread 32 waits for its warp and thread 0 has ended",
+      "in block 0, thread 1 is at a shuffle and others of its warp at ldmatrix",
+      "block 0 writes 0 bytes behind the 80 that it shares",
+      "a block shares 307216 bytes, more than the 232448 that there are"};
+  for (auto &reason : reasons) {
+    int64_t scalar = &reason - reasons;
+    absl::Status status =
+        launch(misbehave, nullptr, &scalar, {2, 64, /*sharedBytes=*/16});
+    EXPECT_EQ(status.message(), reason);
+  }
+  int64_t scalar = 9;
+  EXPECT_TRUE(launch(misbehave, nullptr, &scalar, {2, 64}).ok());
+  EXPECT_EQ(launch(misbehave, nullptr, &scalar, {2, 63}).message(),
+            "a block has whole warps and at most 1024 threads, not 63");
+}
+
+// A file that has no kernels is told from one that has.
+TEST(Emulator, Libraries) {
+  EXPECT_EQ(KernelLibrary::open("/no/such/file").status().code(),
+            absl::StatusCode::kNotFound);
+  EXPECT_EQ(KernelLibrary::open("libm.so.6").status().code(),
+            absl::StatusCode::kInvalidArgument);
+}
