@@ -10,6 +10,7 @@
 // is none of its business.
 
 #include "Conversion.h"
+#include "GSPMD.h"
 #include "Groups.h"
 
 using namespace mlir;
@@ -39,11 +40,8 @@ static FailureOr<spmd::MeshOp> getMesh(Conversion &c) {
   if (!mesh)
     return c.unsupported() << " outside of a region for one device, in a "
                               "program that has such regions";
-  constexpr int64_t kMaxDevices = 1 << 20;
-  int64_t devices = 1;
-  for (int64_t size : mesh.getMesh().getSizes())
-    if (llvm::MulOverflow(devices, size, devices) || devices > kMaxDevices)
-      return c.unsupported() << " among more than 2^20 devices";
+  if (!getNumDevices(mesh.getMesh().getSizes()))
+    return c.unsupported() << " among more than 2^20 devices";
   return mesh;
 }
 

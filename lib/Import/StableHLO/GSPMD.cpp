@@ -16,11 +16,7 @@ using llvm::StringRef;
 
 using Numbers = SmallVector<int64_t>;
 
-/// More devices than anybody has, and few enough to list.
-static constexpr int64_t kMaxDevices = 1 << 20;
-
-/// The product, or none beyond kMaxDevices or below 1.
-static std::optional<int64_t> multiply(ArrayRef<int64_t> sizes) {
+std::optional<int64_t> stablehlo::getNumDevices(ArrayRef<int64_t> sizes) {
   int64_t product = 1;
   for (int64_t size : sizes) {
     if (size < 1 || size > kMaxDevices / product)
@@ -190,7 +186,7 @@ private:
     Numbers tiles, devices;
     if (!readNumbers(tiles, "]"))
       return false;
-    std::optional<int64_t> count = multiply(tiles);
+    std::optional<int64_t> count = getNumDevices(tiles);
     if (!count)
       return false;
     if (consume("<=[") ? !readIota(devices, *count) : !readNumbers(devices, ""))
@@ -216,7 +212,7 @@ private:
   /// dimensions, permuted.
   bool readIota(Numbers &devices, int64_t count) {
     Numbers shape, permutation;
-    if (!readNumbers(shape, "]") || multiply(shape) != count)
+    if (!readNumbers(shape, "]") || getNumDevices(shape) != count)
       return false;
     if (consume("T(")) {
       if (!readNumbers(permutation, ")"))

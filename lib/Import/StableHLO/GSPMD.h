@@ -30,6 +30,12 @@
 
 namespace tp::stablehlo {
 
+/// More devices than anybody lists one by one.
+inline constexpr int64_t kMaxDevices = int64_t(1) << 20;
+
+/// The product of sizes, none if one is below 1 or it is above `kMaxDevices`.
+std::optional<int64_t> getNumDevices(llvm::ArrayRef<int64_t> sizes);
+
 /// What a dimension of tiles behind those of the tensor is.
 enum class Subgroup : uint8_t { Replicated, Manual, Unreduced };
 

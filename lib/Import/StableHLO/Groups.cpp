@@ -4,6 +4,7 @@
 #include "Groups.h"
 
 #include "Conversion.h"
+#include "GSPMD.h"
 
 #include "tpopt/Dialect/StableHLO/StableHLO.h"
 
@@ -14,9 +15,6 @@ using namespace tp;
 using namespace tp::stablehlo;
 
 using Numbers = SmallVector<int64_t>;
-
-/// Beyond this nobody lists devices.
-static constexpr int64_t kMaxDevices = 1 << 20;
 
 Processes Processes::read(ModuleOp module) {
   auto count = [&](StringRef name) -> int64_t {
@@ -148,10 +146,11 @@ static std::optional<DeviceGroups> readMeshAxes(Operation *op,
   } else {
     return std::nullopt;
   }
-  int64_t devices = 1;
-  for (const auto &axis : mesh.axes)
-    if (llvm::MulOverflow(devices, axis.size, devices) || devices > kMaxDevices)
-      return std::nullopt;
+  SmallVector<int64_t> sizes;
+  for (const Axis &axis : mesh.axes)
+    sizes.push_back(axis.size);
+  if (!getNumDevices(sizes))
+    return std::nullopt;
 
   auto list = fields.getAs<ArrayAttr>("axes");
   AxisList axes;

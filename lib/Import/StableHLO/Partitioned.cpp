@@ -3,6 +3,7 @@
 
 #include "Partitioned.h"
 
+#include "GSPMD.h"
 #include "Groups.h"
 
 #include "tpopt/Support/ErrorCodes.h"
@@ -41,14 +42,11 @@ int64_t stablehlo::countDevices(ModuleOp module) {
   int64_t devices = Processes::read(module).getNumDevices();
   if (devices > 1)
     return devices;
-  constexpr int64_t kMaxDevices = 1 << 20;
   module.walk([&](Operation *op) {
-    if (auto mesh = dyn_cast<spmd::MeshOp>(op)) {
-      int64_t size = 1;
-      for (int64_t axis : mesh.getMesh().getSizes())
-        size = std::min(size * std::min(axis, kMaxDevices), kMaxDevices);
-      devices = std::max(devices, size);
-    }
+    if (auto mesh = dyn_cast<spmd::MeshOp>(op))
+      devices = std::max(
+          devices,
+          getNumDevices(mesh.getMesh().getSizes()).value_or(kMaxDevices));
     for (StringRef name : {"replica_groups", "source_target_pairs"})
       if (auto list = op->getAttrOfType<DenseIntElementsAttr>(name);
           list && isExchange(op) && list.getNumElements() <= 2 * kMaxDevices)
