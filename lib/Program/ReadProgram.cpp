@@ -3,8 +3,7 @@
 
 #include "tpopt/Program/ReadProgram.h"
 
-#include "tpopt/Support/ErrorCodes.h"
-#include "tpopt/Support/Nesting.h"
+#include "tpopt/Support/TextLimits.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
@@ -17,10 +16,10 @@ using namespace tp;
 
 static OwningOpRef<ModuleOp> parse(std::unique_ptr<llvm::MemoryBuffer> buffer,
                                    MLIRContext *context) {
-  if (auto at = findDeepNesting(buffer->getBuffer())) {
+  if (auto excess = findExcess(buffer->getBuffer())) {
     emitError(FileLineColLoc::get(context, buffer->getBufferIdentifier(),
-                                  at->line, at->column))
-        << prefix(ErrorCode::DeepNesting) << describe(ErrorCode::DeepNesting);
+                                  excess->line, excess->column))
+        << prefix(excess->code) << describe(excess->code);
     return nullptr;
   }
   auto sources = std::make_shared<llvm::SourceMgr>();

@@ -121,9 +121,6 @@ private:
 
 } // namespace
 
-/// Dimensions that neither side cuts, through which axes may move.
-static constexpr size_t maxSpareDims = 2;
-
 StateSpace::StateSpace(const Problem &problem, const LinkModel &links,
                        ArrayRef<DigitSystem> systems)
     : problem(problem), links(links), systems(systems) {

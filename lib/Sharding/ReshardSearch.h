@@ -96,6 +96,9 @@ using DigitSystem = AxisList;
 /// axis in ways that do not fit.
 llvm::SmallVector<DigitSystem, 2> getCoarseSystems(const Problem &problem);
 
+/// Dimensions that neither side cuts, through which axes may move.
+constexpr size_t maxSpareDims = 2;
+
 /// So many digits have few enough states to look at all of them.
 constexpr size_t fewDigits = 4;
 

@@ -20,10 +20,10 @@ using namespace tp::spmd;
 double PartitionContext::getReshardCost(Type type, const TensorSharding &from,
                                         const TensorSharding &to) {
   auto tensor = cast<RankedTensorType>(type);
-  const ReshardPlan &plan =
-      planner.plan(from, to, tensor.getShape(), getElementBytes(type));
+  ReshardEstimator::Estimate estimate =
+      estimator.get(from, to, tensor.getShape(), getElementBytes(type));
   double bytes = getVolume(tensor.getShape()) * getElementBytes(type);
-  return plan.cost + plan.launches * cost.getLaunchPenalty(bytes);
+  return estimate.cost + estimate.launches * cost.getLaunchPenalty(bytes);
 }
 
 const Layouts &PartitionContext::getSingle(const TensorSharding &layout) {

@@ -11,7 +11,7 @@
 
 #include "tpopt/Program/ShardingTable.h"
 #include "tpopt/Sharding/Labeling.h"
-#include "tpopt/Sharding/Reshard.h"
+#include "tpopt/Sharding/ReshardEstimate.h"
 
 #include <map>
 #include <memory>
@@ -29,7 +29,7 @@ public:
   PartitionContext(ShardingTable &table, llvm::ArrayRef<AxisRef> atoms,
                    const CostModel &cost)
       : table(table), cost(cost),
-        planner(table.getMesh(), PlanEffort::Estimate),
+        estimator(table.getMesh()),
         strategies(table, atoms, cost), identity(UINT16_MAX) {
     std::iota(identity.begin(), identity.end(), 0);
   }
@@ -66,7 +66,7 @@ public:
 
   ShardingTable &table;
   const CostModel &cost;
-  ReshardPlanner planner;
+  ReshardEstimator estimator;
   StrategyEnumerator strategies;
 
 private:

@@ -8,8 +8,8 @@
 
 #include "tpopt/Dialect/StableHLO/StableHLO.h"
 #include "tpopt/Support/ErrorCodes.h"
-#include "tpopt/Support/Nesting.h"
 #include "tpopt/Support/OutputFile.h"
+#include "tpopt/Support/TextLimits.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Support/FileUtilities.h"
@@ -47,16 +47,15 @@ static std::unique_ptr<llvm::MemoryBuffer> readInput(StringRef path) {
     llvm::errs() << why << "\n";
     return nullptr;
   }
-  auto refuse = [&](TextPosition at, ErrorCode code) {
-    llvm::errs() << path << ":" << at.line << ":" << at.column
-                 << ": error: " << prefix(code) << describe(code) << "\n";
-    return nullptr;
-  };
+  std::optional<TextExcess> excess = findExcess(buffer->getBuffer());
   if (stablehlo::isPortableArtifact(buffer->getBuffer()))
-    return refuse({}, ErrorCode::PortableArtifact);
-  if (std::optional<TextPosition> at = findDeepNesting(buffer->getBuffer()))
-    return refuse(*at, ErrorCode::DeepNesting);
-  return buffer;
+    excess = {ErrorCode::PortableArtifact, 1, 1};
+  if (!excess)
+    return buffer;
+  llvm::errs() << path << ":" << excess->line << ":" << excess->column
+               << ": error: " << prefix(excess->code) << describe(excess->code)
+               << "\n";
+  return nullptr;
 }
 
 /// What may still wait in stdout.

@@ -7,8 +7,8 @@
 ///     if (!whole)
 ///       return failure(); // the reason has been emitted
 ///
-/// Errors are those of the parser, and DeepNesting for text that it would run
-/// out of stack with.
+/// Errors are those of the parser, and those of Support/TextLimits.h for text
+/// that it would not survive.
 
 #ifndef TPOPT_PROGRAM_READPROGRAM_H
 #define TPOPT_PROGRAM_READPROGRAM_H

@@ -1,0 +1,147 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Follows a text as MLIR's lexer would.
+
+#include "tpopt/Support/TextLimits.h"
+
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringExtras.h"
+
+using llvm::StringRef;
+using namespace tp;
+
+namespace {
+
+class Scanner {
+public:
+  explicit Scanner(StringRef text) : text(text) {}
+  std::optional<TextExcess> run();
+
+private:
+  /// What begins at `at`, of which it becomes the last character. The code of
+  /// a limit that it exceeds.
+  std::optional<ErrorCode> take();
+  std::optional<ErrorCode> open();
+  void close(char bracket);
+  std::optional<ErrorCode> takeSign();
+  std::optional<ErrorCode> takeNumber();
+  void skipString();
+  char next() const { return at + 1 < text.size() ? text[at + 1] : '\0'; }
+
+  StringRef text;
+  size_t at = 0;
+  llvm::SmallVector<char, kMaxNesting> brackets;
+  unsigned signs = 0; ///< In a row.
+};
+
+} // namespace
+
+/// Goes to the last character of the string literal that begins here.
+void Scanner::skipString() {
+  size_t i = at + 1;
+  // A literal ends with its line: the quote that is missing is an error.
+  while (i < text.size() && text[i] != '"' && text[i] != '\n')
+    i += text[i] == '\\' ? 2 : 1;
+  at = i < text.size() && text[i] == '\n' ? i - 1 : i;
+}
+
+std::optional<ErrorCode> Scanner::open() {
+  if (brackets.size() == kMaxNesting)
+    return ErrorCode::DeepNesting;
+  brackets.push_back(text[at]);
+  return std::nullopt;
+}
+
+void Scanner::close(char bracket) {
+  // `<` is a bracket or not, so it never holds one of the others open.
+  size_t depth = brackets.size();
+  while (depth > 0 && brackets[depth - 1] == '<' && bracket != '<')
+    --depth;
+  if (depth > 0 && brackets[depth - 1] == bracket)
+    brackets.resize(depth - 1);
+}
+
+/// `-`, or an arrow.
+std::optional<ErrorCode> Scanner::takeSign() {
+  if (next() == '>') {
+    ++at;
+    signs = 0;
+  } else if (++signs > kMaxNesting) {
+    return ErrorCode::DeepNesting;
+  }
+  return std::nullopt;
+}
+
+/// The number of a result, if a number follows `#`.
+std::optional<ErrorCode> Scanner::takeNumber() {
+  StringRef digits = text.drop_front(at + 1).take_while(llvm::isDigit);
+  uint64_t number = 0;
+  if (!digits.empty() &&
+      (digits.getAsInteger(10, number) || number >= text.size()))
+    return ErrorCode::ResultNumber;
+  at += digits.size();
+  return std::nullopt;
+}
+
+std::optional<ErrorCode> Scanner::take() {
+  char character = text[at];
+  if (character == '-')
+    return takeSign();
+  if (!llvm::isSpace(character))
+    signs = 0;
+  switch (character) {
+  case '"':
+    skipString();
+    return std::nullopt;
+  case '/':
+    if (next() == '/')
+      at = std::min(text.find('\n', at), text.size());
+    return std::nullopt;
+  case '#':
+    return takeNumber();
+  case '<':
+  case '>':
+    if (next() == '=') {
+      ++at;
+      return std::nullopt;
+    }
+    if (character == '<')
+      return open();
+    close('<');
+    return std::nullopt;
+  case '(':
+  case '[':
+  case '{':
+    return open();
+  case ')':
+    close('(');
+    return std::nullopt;
+  case ']':
+    close('[');
+    return std::nullopt;
+  case '}':
+    close('{');
+    return std::nullopt;
+  default:
+    return std::nullopt;
+  }
+}
+
+std::optional<TextExcess> Scanner::run() {
+  for (; at < text.size(); ++at)
+    if (std::optional<ErrorCode> code = take()) {
+      StringRef before = text.take_front(at);
+      size_t line = before.rfind('\n');
+      return TextExcess{
+          *code, unsigned(before.count('\n') + 1),
+          unsigned(at - (line == StringRef::npos ? 0 : line + 1) + 1)};
+    }
+  return std::nullopt;
+}
+
+std::optional<TextExcess> tp::findExcess(StringRef text) {
+  if (text.starts_with("ML\xefR")) // bytecode
+    return std::nullopt;
+  return Scanner(text).run();
+}

@@ -1,0 +1,54 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// An estimate is the cost of the best plan: for every pair of layouts of
+// tensors with even, uneven and spare dimensions, with links and without.
+
+#include "Enumerate.h"
+#include "Notation.h"
+
+#include "tpopt/Sharding/ReshardEstimate.h"
+
+using namespace tp;
+using namespace tp::test;
+
+static void checkAllPairs(const Mesh &mesh,
+                          llvm::ArrayRef<std::vector<int64_t>> shapes,
+                          int64_t elementBytes) {
+  AxisList digits = getPrimeDigits(mesh);
+  ReshardPlanner planner(mesh);
+  ReshardEstimator estimator(mesh);
+  for (const std::vector<int64_t> &shape : shapes) {
+    std::vector<TensorSharding> layouts;
+    for (const DigitLayout &layout :
+         getAllLayouts(digits.size(), shape.size(), /*withUnreduced=*/true))
+      layouts.push_back(toSharding(layout, digits));
+    for (const TensorSharding &from : layouts)
+      for (const TensorSharding &to : layouts) {
+        const ReshardPlan &plan = planner.plan(from, to, shape, elementBytes);
+        ReshardEstimator::Estimate estimate =
+            estimator.get(from, to, shape, elementBytes);
+        EXPECT_NEAR(estimate.cost, plan.cost, 1e-9 * plan.cost)
+            << from.str(mesh) << " -> " << to.str(mesh) << ": "
+            << plan.str(mesh);
+        EXPECT_EQ(estimate.launches, plan.launches)
+            << from.str(mesh) << " -> " << to.str(mesh) << ": "
+            << plan.str(mesh);
+      }
+  }
+}
+
+static const std::vector<std::vector<int64_t>> kShapes = {
+    {24}, {7}, {24, 12}, {5, 24}, {24, 12, 48}, {24, 7, 10}, {6, 6, 7}};
+
+TEST(ReshardEstimate, TwoByTwo) { checkAllPairs(mesh("x2,y2"), kShapes, 4); }
+
+TEST(ReshardEstimate, TwoByThree) { checkAllPairs(mesh("x2,y3"), kShapes, 2); }
+
+TEST(ReshardEstimate, WithLinks) {
+  Mesh m = mesh("x2,y3");
+  m.hasLinks = true;
+  m.axes[0].link = {5e-6, 1 / 50e9};
+  m.axes[1].link = {2e-6, 1 / 370e9};
+  checkAllPairs(m, kShapes, 2);
+}
