@@ -8,6 +8,7 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
+#include <utility>
 
 using namespace tp;
 using llvm::ArrayRef;
@@ -50,27 +51,55 @@ static int64_t getMostParts(const Mesh &mesh, const TensorSharding &from,
   return parts;
 }
 
-ReshardEstimator::Estimate ReshardEstimator::get(const TensorSharding &from,
-                                                 const TensorSharding &to,
-                                                 ArrayRef<int64_t> shape,
-                                                 int64_t elementBytes) {
-  if (from.sameLayout(to))
+unsigned ReshardEstimator::getNumber(const TensorSharding &sharding) {
+  auto [it, isNew] =
+      numbers.try_emplace(sharding.getLayout(), unsigned(layouts.size()));
+  if (isNew)
+    layouts.push_back(&it->first);
+  return it->second;
+}
+
+ReshardEstimator::Shape ReshardEstimator::getShape(ArrayRef<int64_t> sizes,
+                                                   int64_t elementBytes) {
+  Kind kind{SmallVector<int64_t, 4>(sizes), elementBytes};
+  double copies = 1;
+  if (!mesh.hasLinks) {
+    for (int64_t &size : kind.sizes)
+      if (size > 0 && size % numDevices == 0)
+        copies *= double(std::exchange(size, numDevices) / numDevices);
+    copies *= double(std::exchange(kind.elementBytes, 1));
+  }
+  auto [it, isNew] =
+      kindNumbers.try_emplace(std::move(kind), unsigned(kinds.size()));
+  if (isNew)
+    kinds.push_back(&it->first);
+  return {it->second, copies};
+}
+
+ReshardEstimator::Estimate ReshardEstimator::get(unsigned from, unsigned to,
+                                                 Shape shape) {
+  if (from == to)
     return {};
-  // In how many copies of the simpler question this one falls.
+  auto [it, isNew] = known.try_emplace({from, to, shape.number});
+  if (isNew)
+    it->second = compute(*layouts[from], *layouts[to], *kinds[shape.number]);
+  return {it->second.cost * shape.copies, it->second.launches};
+}
+
+ReshardEstimator::Estimate ReshardEstimator::compute(const TensorSharding &from,
+                                                     const TensorSharding &to,
+                                                     const Kind &kind) {
+  // How many copies of a simpler question this one is.
   double copies = 1;
   SmallVector<Dim, 6> dims;
   int64_t parts = getMostParts(mesh, from, to);
   bool isLinear = !mesh.hasLinks;
-  for (auto [dim, size] : llvm::enumerate(shape)) {
+  for (auto [dim, size] : llvm::enumerate(kind.sizes)) {
     dims.push_back({&from.dims[dim].axes, &to.dims[dim].axes, size});
     if (!isLinear || size == 0 || size % parts != 0)
       continue;
     copies *= double(size / parts);
     dims.back().size = parts;
-  }
-  if (isLinear) {
-    copies *= double(elementBytes);
-    elementBytes = 1;
   }
   // Spare dimensions last, those first that the search would use.
   llvm::sort(dims, [&](const Dim &a, const Dim &b) {
@@ -104,6 +133,7 @@ ReshardEstimator::Estimate ReshardEstimator::get(const TensorSharding &from,
   source.kind = from.kind;
   target.unreduced = to.unreduced;
   target.kind = to.kind;
-  const ReshardPlan &plan = planner.plan(source, target, sizes, elementBytes);
+  const ReshardPlan &plan =
+      planner.plan(source, target, sizes, kind.elementBytes);
   return {plan.cost * copies, plan.launches};
 }

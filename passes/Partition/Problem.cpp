@@ -17,13 +17,19 @@ using namespace tp::spmd;
 // PartitionContext
 //===----------------------------------------------------------------------===//
 
+double PartitionContext::getReshardCost(RankedTensorType type,
+                                        ReshardEstimator::Estimate estimate) {
+  double bytes = getVolume(type.getShape()) * getElementBytes(type);
+  return estimate.cost + estimate.launches * cost.getLaunchPenalty(bytes);
+}
+
 double PartitionContext::getReshardCost(Type type, const TensorSharding &from,
                                         const TensorSharding &to) {
   auto tensor = cast<RankedTensorType>(type);
-  ReshardEstimator::Estimate estimate =
-      estimator.get(from, to, tensor.getShape(), getElementBytes(type));
-  double bytes = getVolume(tensor.getShape()) * getElementBytes(type);
-  return estimate.cost + estimate.launches * cost.getLaunchPenalty(bytes);
+  return getReshardCost(
+      tensor, estimator.get(estimator.getNumber(from), estimator.getNumber(to),
+                            estimator.getShape(tensor.getShape(),
+                                               getElementBytes(type))));
 }
 
 const Layouts &PartitionContext::getSingle(const TensorSharding &layout) {
@@ -107,11 +113,20 @@ const CostMatrix &PartitionContext::getMatrix(Type type, const Layouts &from,
       {type.getAsOpaquePointer(), &from, &to, times, transposed},
       transposed ? to.size() : from.size(),
       transposed ? from.size() : to.size());
-  if (isNew)
-    for (unsigned i = 0; i < from.size(); ++i)
-      for (unsigned j = 0; j < to.size(); ++j)
-        (transposed ? it->second.at(j, i) : it->second.at(i, j)) =
-            times * getReshardCost(type, from[i], to[j]);
+  if (!isNew)
+    return it->second;
+  auto tensor = cast<RankedTensorType>(type);
+  ReshardEstimator::Shape shape =
+      estimator.getShape(tensor.getShape(), getElementBytes(type));
+  SmallVector<unsigned> targets;
+  for (const TensorSharding &layout : to)
+    targets.push_back(estimator.getNumber(layout));
+  for (auto [i, layout] : llvm::enumerate(from)) {
+    unsigned source = estimator.getNumber(layout);
+    for (auto [j, target] : llvm::enumerate(targets))
+      (transposed ? it->second.at(j, i) : it->second.at(i, j)) =
+          times * getReshardCost(tensor, estimator.get(source, target, shape));
+  }
   return it->second;
 }
 

@@ -28,8 +28,7 @@ class PartitionContext {
 public:
   PartitionContext(ShardingTable &table, llvm::ArrayRef<AxisRef> atoms,
                    const CostModel &cost)
-      : table(table), cost(cost),
-        estimator(table.getMesh()),
+      : table(table), cost(cost), estimator(table.getMesh()),
         strategies(table, atoms, cost), identity(UINT16_MAX) {
     std::iota(identity.begin(), identity.end(), 0);
   }
@@ -70,6 +69,9 @@ public:
   StrategyEnumerator strategies;
 
 private:
+  double getReshardCost(mlir::RankedTensorType type,
+                        ReshardEstimator::Estimate estimate);
+
   llvm::DenseMap<mlir::Attribute, std::unique_ptr<Layouts>> singles;
   llvm::DenseMap<const TensorSharding *, const TensorSharding *> layouts;
   llvm::DenseMap<mlir::Attribute, std::unique_ptr<StrategySet>> fixed;

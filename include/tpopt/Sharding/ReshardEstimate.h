@@ -20,11 +20,24 @@
 ///
 /// are an exchange of one byte per element of [2, 2] from [{"x"}, {}] to
 /// [{}, {"x"}], times 4194304, 32768 and 14336 * 4.
+///
+/// Layouts and shapes are given numbers once, so that a price that is known is
+/// found by three of them:
+///
+///     ReshardEstimator estimator(mesh);
+///     unsigned from = estimator.getNumber(sharding), to = ..;
+///     ReshardEstimator::Shape shape = estimator.getShape({4096, 512}, 4);
+///     estimator.get(from, to, shape).cost;   // 4194304
 
 #ifndef TPOPT_SHARDING_RESHARDESTIMATE_H
 #define TPOPT_SHARDING_RESHARDESTIMATE_H
 
 #include "tpopt/Sharding/Reshard.h"
+
+#include "llvm/ADT/DenseMap.h"
+
+#include <map>
+#include <unordered_map>
 
 namespace tp {
 
@@ -32,20 +45,51 @@ namespace tp {
 class ReshardEstimator {
 public:
   explicit ReshardEstimator(const Mesh &mesh)
-      : mesh(mesh), planner(mesh, PlanEffort::Estimate) {}
+      : mesh(mesh), numDevices(mesh.getNumDevices()),
+        planner(mesh, PlanEffort::Estimate) {}
+
+  /// A kind of shape, and how many times as much a tensor costs.
+  struct Shape {
+    unsigned number;
+    double copies;
+  };
+  Shape getShape(llvm::ArrayRef<int64_t> sizes, int64_t elementBytes);
+
+  /// The number of the layout of a valid sharding.
+  unsigned getNumber(const TensorSharding &sharding);
 
   struct Estimate {
     double cost = 0; ///< Bytes per device, or seconds on a mesh with links.
     int64_t launches = 0;
   };
-  /// Of a way from `from` to `to`, valid shardings of a tensor of this shape.
-  /// Seldom more than the best way costs, never less.
-  Estimate get(const TensorSharding &from, const TensorSharding &to,
-               llvm::ArrayRef<int64_t> shape, int64_t elementBytes);
+  /// Of a way between layouts of tensors of that shape's rank. Seldom more than
+  /// the best way costs, never less.
+  Estimate get(unsigned from, unsigned to, Shape shape);
 
 private:
+  struct Kind {
+    llvm::SmallVector<int64_t, 4> sizes;
+    int64_t elementBytes;
+    bool operator<(const Kind &o) const {
+      return std::tie(elementBytes, sizes) < std::tie(o.elementBytes, o.sizes);
+    }
+  };
+  struct LayoutHash {
+    size_t operator()(const TensorSharding &layout) const {
+      return hash_value(layout);
+    }
+  };
+  Estimate compute(const TensorSharding &from, const TensorSharding &to,
+                   const Kind &kind);
+
   const Mesh &mesh;
+  int64_t numDevices;
   ReshardPlanner planner;
+  std::unordered_map<TensorSharding, unsigned, LayoutHash> numbers;
+  std::vector<const TensorSharding *> layouts; ///< By number, in the map.
+  std::map<Kind, unsigned> kindNumbers;
+  std::vector<const Kind *> kinds; ///< By number, in the map.
+  llvm::DenseMap<std::tuple<unsigned, unsigned, unsigned>, Estimate> known;
 };
 
 } // namespace tp

@@ -27,7 +27,8 @@ static void checkAllPairs(const Mesh &mesh,
       for (const TensorSharding &to : layouts) {
         const ReshardPlan &plan = planner.plan(from, to, shape, elementBytes);
         ReshardEstimator::Estimate estimate =
-            estimator.get(from, to, shape, elementBytes);
+            estimator.get(estimator.getNumber(from), estimator.getNumber(to),
+                          estimator.getShape(shape, elementBytes));
         EXPECT_NEAR(estimate.cost, plan.cost, 1e-9 * plan.cost)
             << from.str(mesh) << " -> " << to.str(mesh) << ": "
             << plan.str(mesh);
