@@ -4,6 +4,7 @@
 #include "runtime/CPU/Matmul.h"
 
 #include "runtime/CPU/SkinnyMatmul.h"
+#include "runtime/Core/Batches.h"
 #include "runtime/Core/Errors.h"
 
 #include "absl/container/flat_hash_map.h"
@@ -23,11 +24,6 @@ struct Operand {
   std::vector<int64_t> outerBytes;
 };
 
-struct Batch {
-  int64_t size;
-  std::vector<int64_t> strides; ///< Of each operand.
-};
-
 struct Plan {
   std::vector<Batch> outer; ///< Looped over here.
   Operand a, b, c;
@@ -42,29 +38,6 @@ struct Plan {
 static memory::data_type getType(DType dtype) {
   return dtype == DType::BF16 ? memory::data_type::bf16
                               : memory::data_type::f32;
-}
-
-/// The batch dimensions that matter, neighbours merged where all operands walk
-/// through them evenly.
-static std::vector<Batch>
-getBatches(const MatmulRow &row,
-           absl::Span<const MatmulOperand *const> operands) {
-  std::vector<Batch> batches;
-  for (unsigned i = 0; i < kMaxBatch; ++i) {
-    if (row.batch[i] == 1)
-      continue;
-    Batch batch{row.batch[i], {}};
-    for (const MatmulOperand *operand : operands)
-      batch.strides.push_back(operand->strides[i]);
-    bool continues = !batches.empty();
-    for (size_t o = 0; continues && o < operands.size(); ++o)
-      continues = batches.back().strides[o] == batch.size * batch.strides[o];
-    if (continues)
-      batches.back() = {batches.back().size * batch.size, batch.strides};
-    else
-      batches.push_back(std::move(batch));
-  }
-  return batches;
 }
 
 /// An operand of `rows` x `columns`, in `inner` batches if there are any. A

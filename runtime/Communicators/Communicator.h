@@ -63,6 +63,8 @@ public:
   virtual int64_t getWaited() const { return 0; }
 };
 
+class ThreadDomain;
+
 class World {
 public:
   virtual ~World() = default;
@@ -79,6 +81,9 @@ public:
   /// ranks call it; `what` names the occasion in messages.
   virtual absl::StatusOr<std::vector<std::string>>
   exchange(absl::string_view mine, absl::string_view what) = 0;
+
+  /// What the ranks share if all are threads of this process; else null.
+  virtual std::shared_ptr<ThreadDomain> getThreads() const { return nullptr; }
 
   /// Ends the work of all ranks because of this one's error. Idempotent.
   virtual void fail(const absl::Status &cause) = 0;

@@ -61,6 +61,8 @@ uint32_t tprt::getRowSize(SectionKind kind) {
     return sizeof(LaunchRow);
   case SectionKind::GpuImages:
     return sizeof(GpuImageRow);
+  case SectionKind::Combines:
+    return sizeof(CombineRow);
   case SectionKind::Text:
   case SectionKind::Constants:
   case SectionKind::ObjectCode:
@@ -219,6 +221,13 @@ uint64_t Artifact::getArenaBytes() const {
   for (const EntryRow &entry : rows<EntryRow>())
     bytes = std::max(bytes, entry.arenaSize);
   return bytes;
+}
+
+uint32_t Artifact::getNumCounters() const {
+  uint32_t counters = 0;
+  for (const EntryRow &entry : rows<EntryRow>())
+    counters = std::max(counters, entry.counters);
+  return counters;
 }
 
 int64_t Artifact::getNumDevices() const {

@@ -73,6 +73,8 @@ public:
   int64_t getLocalBytes(const OutputRow &output) const;
   /// Bytes of an arena that suffices for all entries.
   uint64_t getArenaBytes() const;
+  /// Counters of loops that suffice for all entries.
+  uint32_t getNumCounters() const;
 
   /// The number of devices: the product of the mesh.
   int64_t getNumDevices() const;

@@ -89,6 +89,7 @@ enum class SectionKind : uint32_t {
   Sorts = 22,
   Launches = 23,
   GpuImages = 24,
+  Combines = 25,
   // Bytes.
   Text = 64,          ///< All names.
   Constants = 65,     ///< Read-only data of Space::Constant.
@@ -262,6 +263,22 @@ struct LaunchRow {
   uint32_t sharedBytes; ///< That the launch adds to what the kernel declares.
 };
 
+enum class Reduction : uint32_t { None = 0, Sum = 1, Max = 2, Min = 3 };
+
+/// A kernel that reduces the payloads of a group whose ranks share one GPU:
+///
+///     void f(void *source0, .., void *destination, i64 elements)
+///
+/// with one source for each position, reduced in that order as CollectiveRow
+/// says. Pointers are aligned as their elements are; any number of elements is
+/// done by the blocks of its LaunchRow. It may write where it reads.
+struct CombineRow {
+  uint32_t kernel;
+  DType dtype;
+  Reduction reduction;
+  uint32_t groupSize;
+};
+
 enum class GpuImageKind : uint32_t {
   Ptx = 0,   ///< Text, which the driver compiles for any later chip.
   Cubin = 1, ///< Code of one chip, and of later minor versions of it.
@@ -334,8 +351,6 @@ enum class CollectiveKind : uint32_t {
   CollectivePermute = 4, ///< count -> count
 };
 inline constexpr uint32_t kNumCollectives = 5;
-
-enum class Reduction : uint32_t { None = 0, Sum = 1, Max = 2, Min = 3 };
 
 /// Payloads are contiguous chunks of `count` elements: what needs packing was
 /// packed by a copy. Reductions go in order of position and give the same bits
@@ -500,9 +515,10 @@ TPRT_SECTION(ScatterRow, Scatters)
 TPRT_SECTION(SortRow, Sorts)
 TPRT_SECTION(LaunchRow, Launches)
 TPRT_SECTION(GpuImageRow, GpuImages)
+TPRT_SECTION(CombineRow, Combines)
 #undef TPRT_SECTION
 
-inline constexpr uint32_t kNumRowSections = 25; ///< One past the last of them.
+inline constexpr uint32_t kNumRowSections = 26; ///< One past the last of them.
 
 } // namespace tprt
 

@@ -434,6 +434,11 @@ absl::Status Verifier::verifyGpuCode() const {
         image.size > size - image.offset)
       return fail("code for a GPU lies outside its section");
   }
+  for (const CombineRow &combine : artifact.rows<CombineRow>())
+    if (combine.kernel >= launches.size() || !isDType(combine.dtype) ||
+        combine.reduction < Reduction::Sum ||
+        combine.reduction > Reduction::Min || combine.groupSize < 2)
+      return fail("kernel ", combine.kernel, " combines nothing there is");
   return absl::OkStatus();
 }
 

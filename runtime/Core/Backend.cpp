@@ -7,17 +7,22 @@
 
 using namespace tprt;
 
+/// The library that has the backend or transport of this name.
+static std::string getLibrary(const std::string &name) {
+  return absl::StrCat("libtprt_", name == kVirtual ? "cuda" : name, ".so");
+}
+
 absl::StatusOr<const Plugin *> tprt::loadPlugin(const std::string &name) {
   auto fail = [&](absl::string_view why) {
     return makeError(ErrorCode::BackendMissing, "cannot load '", name,
-                     "': ", why, "; install libtprt_", name,
-                     ".so and what it links beside libtprt.so");
+                     "': ", why, "; install ", getLibrary(name),
+                     " and what it links beside libtprt.so");
   };
   if (name.empty() || name.find('/') != std::string::npos)
     return fail("this is no name of a backend");
   // Our own folder first: the plugin must be of the same build.
   Dl_info self;
-  std::string library = absl::StrCat("libtprt_", name, ".so");
+  std::string library = getLibrary(name);
   if (dladdr(reinterpret_cast<void *>(&loadPlugin), &self) && self.dli_fname)
     if (const char *slash = strrchr(self.dli_fname, '/'))
       library.insert(0, self.dli_fname, slash + 1 - self.dli_fname);

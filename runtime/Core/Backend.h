@@ -73,7 +73,11 @@ public:
 struct BackendOptions {
   std::string name; ///< A library may hold several: which one is wanted.
   absl::Duration timeout = absl::Seconds(300); ///< Of a collective.
+  bool allowTF32 = false; ///< In matmuls of f32, where a GPU has it.
 };
+
+/// The backend whose ranks share one GPU.
+inline constexpr char kVirtual[] = "virtual";
 
 using CreateBackend = absl::StatusOr<std::unique_ptr<Backend>>(
     std::shared_ptr<const Artifact>, const BackendOptions &);

@@ -55,7 +55,8 @@ absl::Status Session::prepare() {
     return makeError(ErrorCode::BackendMissing, "'", options.backend,
                      "' is no backend");
   TPRT_ASSIGN_OR_RETURN(
-      backend, createBackend(artifact, {options.backend, options.timeout}));
+      backend, createBackend(artifact, {options.backend, options.timeout,
+                                        options.allowTF32}));
   int local = 1;
   if (options.transport == "threads") {
     local = static_cast<int>(devices);

@@ -45,6 +45,7 @@ struct SessionOptions {
   int ranks = 0;   ///< 0, or what the caller believes the mesh has.
   int threads = 0; ///< That each rank computes on; 0: its share of the cores.
   absl::Duration timeout = absl::Seconds(300); ///< Of each collective.
+  bool allowTF32 = false; ///< In matmuls of f32, where a GPU has it.
 };
 
 class Session {

@@ -25,6 +25,7 @@ ABSL_FLAG(uint64_t, seed, 1, "of random inputs and of sampling");
 ABSL_FLAG(bool, print, false, "print the outputs");
 ABSL_FLAG(bool, check, false, "compare with the whole program on one device");
 ABSL_FLAG(int, bench, 0, "run so many times and print times");
+ABSL_FLAG(bool, tf32, false, "let a GPU round f32 in matmuls to tf32");
 ABSL_FLAG(std::string, trace, "", "write a Chrome trace of the last run");
 ABSL_FLAG(std::string, generate, "", "prompt: token ids, or a file of them");
 ABSL_FLAG(int, max_tokens, 16, "how many tokens to generate");
@@ -58,6 +59,7 @@ beside this tool, and kept for the next time.
   --threads=N           that each rank computes on (its share of the cores)
   --backend=cpu         what computes: cpu, cuda, virtual (ranks that share one
                         GPU), interpreter (tp-opt's; slow, of a .mlir as it is)
+  --tf32                let a GPU multiply f32 as tf32: faster, 10 bits
   --timeout=S           seconds that a collective may take (300)
 
 Ranks are threads; started by mpirun, each process is one rank.
@@ -123,6 +125,7 @@ absl::StatusOr<tprun::Options> tprun::parseOptions(int argc, char **argv,
   options.print = absl::GetFlag(FLAGS_print);
   options.check = absl::GetFlag(FLAGS_check);
   options.bench = absl::GetFlag(FLAGS_bench);
+  options.allowTF32 = absl::GetFlag(FLAGS_tf32);
   options.trace = absl::GetFlag(FLAGS_trace);
   options.generate = absl::GetFlag(FLAGS_generate);
   options.maxTokens = absl::GetFlag(FLAGS_max_tokens);

@@ -33,6 +33,7 @@ struct Options {
   bool print = false;
   bool check = false;
   int bench = 0;
+  bool allowTF32 = false;
   std::string trace;
   std::string generate;
   int maxTokens = 0;

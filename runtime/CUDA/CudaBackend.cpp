@@ -1,0 +1,96 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// The plugin of the backends "cuda", a GPU for each rank, and "virtual", ranks
+// that share one.
+
+#include "runtime/CUDA/CudaExecutor.h"
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/synchronization/mutex.h"
+
+#include <cstdlib>
+
+using namespace tprt;
+
+/// The place of this process among those on its host, as its launcher says.
+static int getLocalRank() {
+  for (const char *name : {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",
+                           "LOCAL_RANK", "SLURM_LOCALID"})
+    if (const char *value = std::getenv(name))
+      return std::atoi(value);
+  return 0;
+}
+
+namespace {
+
+class CudaBackend final : public Backend {
+public:
+  CudaBackend(std::shared_ptr<const Artifact> artifact, BackendOptions options)
+      : artifact(std::move(artifact)), options(std::move(options)) {}
+
+  absl::StatusOr<std::unique_ptr<Executor>> createExecutor(World &world,
+                                                           int) override {
+    TPRT_ASSIGN_OR_RETURN(int ordinal, chooseDevice(world));
+    TPRT_ASSIGN_OR_RETURN(std::shared_ptr<const GpuProgram> program,
+                          load(ordinal));
+    return CudaExecutor::create(std::move(program), *artifact, world, options);
+  }
+
+private:
+  absl::StatusOr<int> chooseDevice(World &world) const {
+    TPRT_ASSIGN_OR_RETURN(int count, Device::count());
+    if (count < 1)
+      return makeError(ErrorCode::GpuMissing,
+                       "the driver shows no GPU; see CUDA_VISIBLE_DEVICES, or "
+                       "run with --backend=cpu");
+    if (options.name == kVirtual)
+      return 0;
+    int local = world.getThreads() ? world.getRank() : getLocalRank();
+    // A launcher may show each process one GPU, its own.
+    if (local >= count && count == 1 && !world.getThreads() &&
+        std::getenv("CUDA_VISIBLE_DEVICES"))
+      return 0;
+    if (local >= count)
+      return makeError(ErrorCode::GpuMissing, "rank ", world.getRank(),
+                       " is number ", local, " on this machine, which has ",
+                       count,
+                       " GPUs: use fewer ranks, or --backend=virtual for all "
+                       "of them on one");
+    return local;
+  }
+
+  /// Ranks on one GPU share its code.
+  absl::StatusOr<std::shared_ptr<const GpuProgram>> load(int ordinal) {
+    absl::MutexLock lock(&mutex);
+    std::shared_ptr<const GpuProgram> &program = programs[ordinal];
+    if (!program) {
+      TPRT_ASSIGN_OR_RETURN(std::shared_ptr<Device> device,
+                            Device::open(ordinal));
+      TPRT_ASSIGN_OR_RETURN(program,
+                            GpuProgram::load(std::move(device), *artifact));
+    }
+    return program;
+  }
+
+  const std::shared_ptr<const Artifact> artifact;
+  const BackendOptions options;
+  absl::Mutex mutex;
+  absl::flat_hash_map<int, std::shared_ptr<const GpuProgram>>
+      programs ABSL_GUARDED_BY(mutex);
+};
+
+} // namespace
+
+static absl::StatusOr<std::unique_ptr<Backend>>
+createBackend(std::shared_ptr<const Artifact> artifact,
+              const BackendOptions &options) {
+  TPRT_RETURN_IF_ERROR(artifact->checkTarget(kCudaTarget));
+  TPRT_RETURN_IF_ERROR(checkGpuSteps(*artifact));
+  return std::make_unique<CudaBackend>(std::move(artifact), options);
+}
+
+extern "C" const Plugin *tprtGetPlugin() {
+  static const Plugin plugin{kPluginVersion, createBackend, nullptr};
+  return &plugin;
+}

@@ -1,0 +1,394 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "runtime/CUDA/CudaExecutor.h"
+
+#include "absl/container/inlined_vector.h"
+#include "absl/time/clock.h"
+
+#include <algorithm>
+
+using namespace tprt;
+
+/// Of a collective that is launched together with its neighbours: what takes
+/// longer than a launch gains nothing.
+static constexpr int64_t kSmallBytes = 1 << 20;
+
+absl::StatusOr<std::unique_ptr<CudaExecutor>>
+CudaExecutor::create(std::shared_ptr<const GpuProgram> program,
+                     const Artifact &artifact, World &world,
+                     const BackendOptions &options) {
+  std::unique_ptr<CudaExecutor> executor(
+      new CudaExecutor(std::move(program), artifact, world, options.timeout));
+  TPRT_RETURN_IF_ERROR(addContext(executor->prepare(options),
+                                  absl::StrCat("rank ", world.getRank())));
+  return executor;
+}
+
+absl::Status CudaExecutor::prepare(const BackendOptions &options) {
+  TPRT_RETURN_IF_ERROR(device.enter());
+  TPRT_ASSIGN_OR_RETURN(compute, device.createStream(false));
+  TPRT_ASSIGN_OR_RETURN(exchange, device.createStream(true));
+  TPRT_ASSIGN_OR_RETURN(ready, device.createEvent(false));
+  TPRT_ASSIGN_OR_RETURN(predicate, device.allocateHost(1));
+  for (size_t i = 0; i < artifact.rows<CollectiveRow>().size(); ++i) {
+    TPRT_ASSIGN_OR_RETURN(Owned<cuda::Event> event, device.createEvent(false));
+    done.push_back(std::move(event));
+  }
+  Owned<cuda::Pointer> arena;
+  if (!artifact.rows<CommunicatorRow>().empty()) {
+    TPRT_ASSIGN_OR_RETURN(links,
+                          options.name == kVirtual
+                              ? connectVirtual(*program, artifact, world)
+                              : connectNccl(device, artifact, world, timeout));
+    TPRT_ASSIGN_OR_RETURN(arena,
+                          links->allocateArena(artifact.getArenaBytes()));
+  }
+  TPRT_ASSIGN_OR_RETURN(
+      memory, DeviceMemory::create(device, artifact, std::move(arena)));
+  if (!artifact.rows<MatmulRow>().empty()) {
+    TPRT_ASSIGN_OR_RETURN(matmuls,
+                          DeviceMatmul::create(device, artifact, *memory, world,
+                                               options.allowTF32));
+  }
+  for (const EntryRow &row : artifact.rows<EntryRow>()) {
+    Entry entry;
+    entry.canCapture = !links || links->canCapture();
+    for (const StepRow &step : artifact.rows<StepRow>(row.steps))
+      if (step.kind == StepKind::Control)
+        entry.canCapture &=
+            artifact.rows<ControlRow>()[step.row].kind == ControlKind::Loop;
+    entries.push_back(std::move(entry));
+  }
+  return absl::OkStatus();
+}
+
+CudaExecutor::~CudaExecutor() {
+  // All that ends here wants the context.
+  (void)device.enter();
+}
+
+absl::Status
+CudaExecutor::writeInput(uint32_t input,
+                         absl::FunctionRef<absl::Status(char *block)> fill) {
+  TPRT_RETURN_IF_ERROR(device.enter());
+  return memory->write(input, fill);
+}
+
+absl::Status CudaExecutor::clearInput(uint32_t input) {
+  TPRT_RETURN_IF_ERROR(device.enter());
+  return memory->clear(input);
+}
+
+absl::Status CudaExecutor::readOutput(
+    uint32_t output, absl::FunctionRef<absl::Status(const char *block)> use) {
+  TPRT_RETURN_IF_ERROR(device.enter());
+  return memory->read(output, use);
+}
+
+absl::Status CudaExecutor::run(uint32_t entryIndex,
+                               std::vector<StepTime> *times) {
+  TPRT_RETURN_IF_ERROR(device.enter());
+  const EntryRow &row = artifact.rows<EntryRow>()[entryIndex];
+  Entry &entry = entries[entryIndex];
+  running = &row;
+  started.clear();
+  isTimed = times != nullptr;
+  auto runOnce = [&]() -> absl::Status {
+    if (isTimed)
+      TPRT_RETURN_IF_ERROR(clock.begin(compute.get()));
+    if (isTimed || !entry.canCapture || !entry.hasRun) {
+      TPRT_RETURN_IF_ERROR(issue(row));
+    } else {
+      if (!entry.graph) {
+        TPRT_ASSIGN_OR_RETURN(entry.graph, capture(row));
+      }
+      TPRT_RETURN_IF_ERROR(device.check(
+          device.driver.launchGraph(entry.graph.get(), compute.get()),
+          "launching a graph"));
+    }
+    return wait();
+  };
+  absl::Status status = runOnce();
+  if (!status.ok() && links)
+    links->abort();
+  TPRT_RETURN_IF_ERROR(status);
+  entry.hasRun = true;
+  return isTimed ? clock.finish(*times) : absl::OkStatus();
+}
+
+absl::Status CudaExecutor::issue(const EntryRow &entry) {
+  counters.assign(entry.counters, 0);
+  return runSteps(entry.steps.first, entry.steps.count);
+}
+
+absl::StatusOr<Owned<cuda::GraphExec>>
+CudaExecutor::capture(const EntryRow &entry) {
+  TPRT_RETURN_IF_ERROR(device.check(
+      device.driver.beginCapture(compute.get(), cuda::kCaptureThreadLocal),
+      "beginning a graph"));
+  absl::Status issued = issue(entry);
+  // A capture is ended also when what it captured is given up.
+  started.clear();
+  cuda::Graph captured = nullptr;
+  cuda::Result result = device.driver.endCapture(compute.get(), &captured);
+  Owned<cuda::Graph> graph(captured, device.driver.destroyGraph);
+  TPRT_RETURN_IF_ERROR(issued);
+  TPRT_RETURN_IF_ERROR(device.check(result, "making a graph"));
+  cuda::GraphExec executable = nullptr;
+  TPRT_RETURN_IF_ERROR(
+      device.check(device.driver.instantiate(&executable, graph.get(), 0),
+                   "making a graph"));
+  return Owned<cuda::GraphExec>(executable, device.driver.destroyGraphExec);
+}
+
+absl::Status CudaExecutor::runSteps(uint32_t first, uint32_t count) {
+  for (uint32_t i = first, end = first + count; i < end; ++i) {
+    TPRT_RETURN_IF_ERROR(world.check());
+    const StepRow &step = artifact.rows<StepRow>()[i];
+    absl::Status status;
+    if (step.kind == StepKind::Control) {
+      const ControlRow &control = artifact.rows<ControlRow>()[step.row];
+      TPRT_RETURN_IF_ERROR(runControl(control, step, i + 1));
+      i += control.first + control.second;
+      continue;
+    }
+    if (step.kind == StepKind::CollectiveStart) {
+      TPRT_ASSIGN_OR_RETURN(uint32_t together, startCollectives(i, end));
+      i += together - 1;
+      continue;
+    }
+    if (step.kind == StepKind::CollectiveDone) {
+      TPRT_RETURN_IF_ERROR(finishCollective(i));
+      continue;
+    }
+    size_t begin = 0;
+    if (isTimed) {
+      TPRT_ASSIGN_OR_RETURN(begin, clock.mark(compute.get()));
+    }
+    TPRT_RETURN_IF_ERROR(addContext(
+        runStep(step), absl::StrCat("rank ", world.getRank(), ", step '",
+                                    artifact.text(step.name), "'")));
+    if (isTimed) {
+      TPRT_ASSIGN_OR_RETURN(size_t ended, clock.mark(compute.get()));
+      clock.add(i, begin, ended, false);
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CudaExecutor::runControl(const ControlRow &control,
+                                      const StepRow &step, uint32_t first) {
+  uint32_t second = first + control.first;
+  if (control.kind == ControlKind::If) {
+    TPRT_ASSIGN_OR_RETURN(bool isTrue, readPredicate(control.predicate));
+    return isTrue ? runSteps(first, control.first)
+                  : runSteps(second, control.second);
+  }
+  for (int64_t trip = 0; trip < control.trips; ++trip) {
+    counters[control.counter] = trip;
+    TPRT_RETURN_IF_ERROR(runSteps(first, control.first));
+    if (control.kind == ControlKind::Loop)
+      continue;
+    TPRT_ASSIGN_OR_RETURN(bool goesOn, readPredicate(control.predicate));
+    if (!goesOn)
+      return absl::OkStatus();
+    TPRT_RETURN_IF_ERROR(runSteps(second, control.second));
+  }
+  if (control.kind == ControlKind::Loop)
+    return absl::OkStatus();
+  return makeError(ErrorCode::TripLimit, "rank ", world.getRank(), ", step '",
+                   artifact.text(step.name), "': went on after ", control.trips,
+                   " trips, the bound it was compiled with");
+}
+
+absl::StatusOr<bool> CudaExecutor::readPredicate(const BufferRow &buffer) {
+  TPRT_RETURN_IF_ERROR(device.check(
+      device.driver.copyToHost(
+          predicate.get(), memory->resolve(buffer, counters), 1, compute.get()),
+      "reading a predicate"));
+  TPRT_RETURN_IF_ERROR(wait());
+  return *static_cast<const char *>(predicate.get()) != 0;
+}
+
+absl::Status CudaExecutor::runStep(const StepRow &step) {
+  switch (step.kind) {
+  case StepKind::Kernel:
+    return runKernel(artifact.rows<KernelCallRow>()[step.row]);
+  case StepKind::Matmul:
+    return matmuls->run(step.row, *memory, counters, compute.get());
+  case StepKind::Copy:
+    return runCopy(artifact.rows<CopyRow>()[step.row]);
+  case StepKind::Fill:
+    return runFill(artifact.rows<FillRow>()[step.row]);
+  case StepKind::CollectiveStart:
+  case StepKind::CollectiveDone:
+  case StepKind::Control:
+    break; // runSteps sees to them
+  case StepKind::Scatter:
+  case StepKind::Sort:
+    break; // refused by checkGpuSteps
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CudaExecutor::runKernel(const KernelCallRow &call) {
+  absl::InlinedVector<cuda::Pointer, 8> operands;
+  for (const BufferRow &buffer : artifact.rows<BufferRow>(call.buffers))
+    operands.push_back(memory->resolve(buffer, counters));
+  absl::InlinedVector<int64_t, 8> scalars;
+  for (const ScalarRow &scalar : artifact.rows<ScalarRow>(call.scalars))
+    scalars.push_back(evaluate(scalar));
+  absl::InlinedVector<void *, 16> arguments;
+  for (cuda::Pointer &operand : operands)
+    arguments.push_back(&operand);
+  for (int64_t &scalar : scalars)
+    arguments.push_back(&scalar);
+  return program->launch(call.kernel, arguments.data(), compute.get());
+}
+
+int64_t CudaExecutor::evaluate(const ScalarRow &scalar) const {
+  switch (scalar.kind) {
+  case ScalarKind::Constant:
+    return scalar.value;
+  case ScalarKind::Coordinate:
+    return artifact.getPosition({scalar.index, 1}, world.getRank());
+  case ScalarKind::Counter:
+    return counters[scalar.index];
+  }
+  return 0;
+}
+
+static size_t countElements(const int64_t *sizes, uint32_t rank) {
+  int64_t count = 1;
+  for (uint32_t i = 0; i < rank; ++i)
+    count *= sizes[i];
+  return static_cast<size_t>(count);
+}
+
+absl::Status CudaExecutor::runCopy(const CopyRow &copy) {
+  size_t bytes = countElements(copy.sizes, copy.rank) *
+                 static_cast<size_t>(getSize(copy.dtype));
+  if (bytes == 0)
+    return absl::OkStatus();
+  return device.check(
+      device.driver.copy(memory->resolve(copy.destination, counters),
+                         memory->resolve(copy.source, counters), bytes,
+                         compute.get()),
+      "copying");
+}
+
+absl::Status CudaExecutor::runFill(const FillRow &fill) {
+  size_t count = countElements(fill.sizes, fill.rank);
+  if (count == 0)
+    return absl::OkStatus();
+  cuda::Pointer to = memory->resolve(fill.destination, counters);
+  auto fillWith = [&](auto set, auto pattern, size_t elements) {
+    return device.check(set(to, pattern, elements, compute.get()), "filling");
+  };
+  switch (getSize(fill.dtype)) {
+  case 1:
+    return fillWith(device.driver.set8, static_cast<uint8_t>(fill.pattern),
+                    count);
+  case 2:
+    return fillWith(device.driver.set16, static_cast<uint16_t>(fill.pattern),
+                    count);
+  case 4:
+    return fillWith(device.driver.set32, static_cast<uint32_t>(fill.pattern),
+                    count);
+  default: // both halves are alike, see checkGpuSteps
+    return fillWith(device.driver.set32, static_cast<uint32_t>(fill.pattern),
+                    2 * count);
+  }
+}
+
+absl::StatusOr<uint32_t> CudaExecutor::startCollectives(uint32_t step,
+                                                        uint32_t end) {
+  std::vector<Links::Call> calls;
+  for (uint32_t i = step; i < end; ++i) {
+    const StepRow &next = artifact.rows<StepRow>()[i];
+    if (next.kind != StepKind::CollectiveStart)
+      break;
+    const CollectiveRow &row = artifact.rows<CollectiveRow>()[next.row];
+    bool isSmall = row.count * getSize(row.dtype) <= kSmallBytes;
+    // Timed ones start alone, so that each has a time of its own.
+    if (!calls.empty() && (!isSmall || isTimed))
+      break;
+    calls.push_back(
+        {next.row,
+         {&row, artifact.integers(row.permutation),
+          reinterpret_cast<const char *>(memory->resolve(row.source, counters)),
+          reinterpret_cast<char *>(memory->resolve(row.destination, counters)),
+          artifact.text(next.name)}});
+    started.push_back(i);
+    if (!isSmall)
+      break;
+  }
+  TPRT_RETURN_IF_ERROR(
+      device.check(device.driver.recordEvent(ready.get(), compute.get()),
+                   "recording an event"));
+  TPRT_RETURN_IF_ERROR(
+      device.check(device.driver.waitEvent(exchange.get(), ready.get(), 0),
+                   "waiting for an event"));
+  size_t begin = 0;
+  if (isTimed) {
+    TPRT_ASSIGN_OR_RETURN(begin, clock.mark(exchange.get()));
+  }
+  TPRT_RETURN_IF_ERROR(links->start(calls, exchange.get()));
+  if (isTimed) {
+    TPRT_ASSIGN_OR_RETURN(size_t ended, clock.mark(exchange.get()));
+    clock.add(step, begin, ended, false);
+  }
+  for (const Links::Call &call : calls)
+    TPRT_RETURN_IF_ERROR(device.check(
+        device.driver.recordEvent(done[call.index].get(), exchange.get()),
+        "recording an event"));
+  return static_cast<uint32_t>(calls.size());
+}
+
+absl::Status CudaExecutor::finishCollective(uint32_t step) {
+  size_t begin = 0;
+  if (isTimed) {
+    TPRT_ASSIGN_OR_RETURN(begin, clock.mark(compute.get()));
+  }
+  uint32_t row = artifact.rows<StepRow>()[step].row;
+  TPRT_RETURN_IF_ERROR(
+      device.check(device.driver.waitEvent(compute.get(), done[row].get(), 0),
+                   "waiting for an event"));
+  if (isTimed) {
+    TPRT_ASSIGN_OR_RETURN(size_t ended, clock.mark(compute.get()));
+    clock.add(step, begin, ended, true);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CudaExecutor::wait() {
+  absl::Time deadline = links ? absl::Now() + timeout : absl::InfiniteFuture();
+  return device.wait(compute.get(), [&]() -> absl::Status {
+    TPRT_RETURN_IF_ERROR(world.check());
+    if (!links)
+      return absl::OkStatus();
+    TPRT_RETURN_IF_ERROR(links->check());
+    return absl::Now() < deadline ? absl::OkStatus() : reportStuck();
+  });
+}
+
+/// Names the first collective that is not done. A graph does not tell.
+absl::Status CudaExecutor::reportStuck() const {
+  std::string what = absl::StrCat("a collective of the graph of '",
+                                  artifact.text(running->name),
+                                  "', which --trace runs step by step,");
+  for (uint32_t step : started) {
+    const StepRow &row = artifact.rows<StepRow>()[step];
+    if (device.driver.queryEvent(done[row.row].get()) == cuda::kSuccess)
+      continue;
+    CollectiveCall call = {};
+    call.row = &artifact.rows<CollectiveRow>()[row.row];
+    call.name = artifact.text(row.name);
+    what = describe(call);
+    break;
+  }
+  return makeError(ErrorCode::CollectiveTimeout, "rank ", world.getRank(), ", ",
+                   what, ": not done within ", absl::FormatDuration(timeout),
+                   "; a longer --timeout helps if a rank is only slow");
+}

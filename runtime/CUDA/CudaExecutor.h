@@ -1,0 +1,106 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file Executes the step table on a GPU.
+///
+/// Kernels, matmuls, copies and fills go on one stream, collectives on another
+/// of higher priority:
+///
+///     compute   matmul | e0          | kernel | wait e1 | kernel
+///     links            wait e0 | all_reduce | e1
+///
+/// The first run of an entry is issued step by step; the second is captured
+/// into a graph, which the later ones launch. What the host must decide in the
+/// middle (While, If) and what its threads must meet for (virtual ranks) is
+/// issued step by step each time, and so is a run whose steps are timed. No
+/// step allocates, and but for a predicate none waits.
+///
+/// A run that is issued is waited for with the deadline of a collective, if the
+/// program has any, and with an eye on the other ranks.
+
+#ifndef TPRT_CUDA_CUDAEXECUTOR_H
+#define TPRT_CUDA_CUDAEXECUTOR_H
+
+#include "runtime/CUDA/DeviceMatmul.h"
+#include "runtime/CUDA/Links.h"
+#include "runtime/CUDA/StepClock.h"
+#include "runtime/Core/Backend.h"
+
+namespace tprt {
+
+class CudaExecutor final : public Executor {
+public:
+  static absl::StatusOr<std::unique_ptr<CudaExecutor>>
+  create(std::shared_ptr<const GpuProgram> program, const Artifact &artifact,
+         World &world, const BackendOptions &options);
+  ~CudaExecutor() override;
+
+  absl::Status run(uint32_t entry, std::vector<StepTime> *times) override;
+  absl::Status
+  writeInput(uint32_t input,
+             absl::FunctionRef<absl::Status(char *block)> fill) override;
+  absl::Status clearInput(uint32_t input) override;
+  absl::Status
+  readOutput(uint32_t output,
+             absl::FunctionRef<absl::Status(const char *block)> use) override;
+
+private:
+  /// What an entry has become by running.
+  struct Entry {
+    bool canCapture = false;
+    bool hasRun = false;
+    Owned<cuda::GraphExec> graph;
+  };
+
+  CudaExecutor(std::shared_ptr<const GpuProgram> program,
+               const Artifact &artifact, World &world, absl::Duration timeout)
+      : program(std::move(program)), device(this->program->getDevice()),
+        artifact(artifact), world(world), timeout(timeout), clock(device) {}
+  absl::Status prepare(const BackendOptions &options);
+
+  absl::Status issue(const EntryRow &entry);
+  absl::StatusOr<Owned<cuda::GraphExec>> capture(const EntryRow &entry);
+  absl::Status runSteps(uint32_t first, uint32_t count);
+  absl::Status runControl(const ControlRow &control, const StepRow &step,
+                          uint32_t first);
+  absl::StatusOr<bool> readPredicate(const BufferRow &buffer);
+  absl::Status runStep(const StepRow &step);
+  absl::Status runKernel(const KernelCallRow &call);
+  absl::Status runCopy(const CopyRow &copy);
+  absl::Status runFill(const FillRow &fill);
+  /// Starts the collective of this step, and those of the steps behind it that
+  /// are worth one launch with it. Gives how many.
+  absl::StatusOr<uint32_t> startCollectives(uint32_t step, uint32_t end);
+  absl::Status finishCollective(uint32_t step);
+
+  /// Waits until all that was issued is done.
+  absl::Status wait();
+  absl::Status reportStuck() const;
+  int64_t evaluate(const ScalarRow &scalar) const;
+
+  const std::shared_ptr<const GpuProgram> program;
+  const Device &device;
+  const Artifact &artifact;
+  World &world;
+  const absl::Duration timeout;
+
+  Owned<cuda::Stream> compute, exchange;
+  Owned<cuda::Event> ready;
+  std::vector<Owned<cuda::Event>> done; ///< By collective.
+  Owned<void *> predicate;              ///< One byte, pinned.
+  absl::optional<DeviceMemory> memory;
+  std::unique_ptr<DeviceMatmul> matmuls;
+  std::unique_ptr<Links> links; ///< None if there are no groups.
+  std::vector<Entry> entries;
+
+  // Of the run under way.
+  std::vector<int64_t> counters;
+  std::vector<uint32_t> started; ///< Steps that started collectives, in order.
+  const EntryRow *running = nullptr;
+  bool isTimed = false;
+  StepClock clock;
+};
+
+} // namespace tprt
+
+#endif // TPRT_CUDA_CUDAEXECUTOR_H

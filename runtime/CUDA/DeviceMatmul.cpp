@@ -1,0 +1,336 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "runtime/CUDA/DeviceMatmul.h"
+
+#include "absl/strings/match.h"
+
+#include <algorithm>
+
+using namespace tprt;
+
+static constexpr size_t kWorkspace = 32 << 20;
+static constexpr int kProposals = 8;
+static constexpr int kTimedRuns = 5;
+
+/// A matmul as the library's descriptors.
+struct DeviceMatmul::Prepared {
+  explicit Prepared(const Blas &blas) : blas(blas) {}
+  ~Prepared() {
+    for (blas::Layout layout : {first, second, addend, result})
+      if (layout)
+        blas.destroyLayout(layout);
+    if (preference)
+      blas.destroyPreference(preference);
+    if (desc)
+      blas.destroyDesc(desc);
+  }
+
+  const Blas &blas;
+  MatmulPlan plan;
+  blas::Desc desc = nullptr;
+  blas::Layout first = nullptr, second = nullptr, addend = nullptr,
+               result = nullptr;
+  blas::Preference preference = nullptr;
+  blas::Algorithm algorithm = {};
+};
+
+/// Where the operands lie.
+struct DeviceMatmul::Addresses {
+  cuda::Pointer a, b, c, addend;
+  cuda::Pointer bias = 0;
+};
+
+DeviceMatmul::DeviceMatmul(const Device &device, const Blas &blas,
+                           const Artifact &artifact)
+    : device(device), blas(blas), artifact(artifact) {}
+
+DeviceMatmul::~DeviceMatmul() {
+  rows.clear();
+  if (handle)
+    blas.destroy(handle);
+}
+
+absl::StatusOr<std::unique_ptr<DeviceMatmul>>
+DeviceMatmul::create(const Device &device, const Artifact &artifact,
+                     const DeviceMemory &memory, World &world, bool isFast) {
+  TPRT_ASSIGN_OR_RETURN(const Blas *blas, openBlas());
+  std::unique_ptr<DeviceMatmul> matmul(
+      new DeviceMatmul(device, *blas, artifact));
+  TPRT_RETURN_IF_ERROR(blas->check(blas->create(&matmul->handle), "starting"));
+  TPRT_ASSIGN_OR_RETURN(matmul->workspace, device.allocate(kWorkspace));
+  for (const MatmulRow &row : artifact.rows<MatmulRow>())
+    TPRT_RETURN_IF_ERROR(matmul->prepare(row, isFast));
+  TPRT_RETURN_IF_ERROR(matmul->choose(memory, world, isFast));
+  return matmul;
+}
+
+static int getType(DType dtype) {
+  return dtype == DType::BF16 ? blas::kBF16 : blas::kF32;
+}
+
+static int getEpilogue(const Epilogue &epilogue) {
+  int bits = epilogue.bias >= 0 ? blas::kEpilogueBias : 0;
+  if (epilogue.activation == PostOpKind::Relu)
+    bits |= blas::kEpilogueRelu;
+  if (epilogue.activation == PostOpKind::GeluTanh)
+    bits |= blas::kEpilogueGelu;
+  return bits == 0 ? blas::kEpilogueNone : bits;
+}
+
+absl::Status DeviceMatmul::prepare(const MatmulRow &row, bool isFast) {
+  auto prepared = std::make_unique<Prepared>(blas);
+  TPRT_ASSIGN_OR_RETURN(prepared->plan, planMatmul(artifact, row));
+  const MatmulPlan &plan = prepared->plan;
+  bool isTF32 = isFast && row.a.dtype == DType::F32;
+  TPRT_RETURN_IF_ERROR(blas.check(
+      blas.createDesc(&prepared->desc,
+                      isTF32 ? blas::kComputeTF32 : blas::kCompute32F,
+                      blas::kF32),
+      "describing a matmul"));
+  auto set = [&](int attribute, auto value) {
+    return blas.check(
+        blas.setDesc(prepared->desc, attribute, &value, sizeof(value)),
+        "describing a matmul");
+  };
+  if (plan.first.isTransposed)
+    TPRT_RETURN_IF_ERROR(set(blas::kTransA, int32_t{blas::kTranspose}));
+  if (plan.second.isTransposed)
+    TPRT_RETURN_IF_ERROR(set(blas::kTransB, int32_t{blas::kTranspose}));
+  TPRT_RETURN_IF_ERROR(
+      set(blas::kEpilogue, static_cast<int32_t>(::getEpilogue(plan.epilogue))));
+  if (plan.epilogue.bias >= 0) {
+    TPRT_RETURN_IF_ERROR(
+        set(blas::kBiasType, static_cast<int32_t>(getType(row.c.dtype))));
+    if (plan.batchCount > 1)
+      TPRT_RETURN_IF_ERROR(
+          set(blas::kBiasBatchStride, int64_t{plan.biasBatchStride}));
+  }
+
+  TPRT_RETURN_IF_ERROR(blas.check(blas.createPreference(&prepared->preference),
+                                  "describing a matmul"));
+  auto prefer = [&](int attribute, auto value) {
+    return blas.check(blas.setPreference(prepared->preference, attribute,
+                                         &value, sizeof(value)),
+                      "describing a matmul");
+  };
+  TPRT_RETURN_IF_ERROR(prefer(blas::kMaxWorkspace, uint64_t{kWorkspace}));
+  auto describe = [&](const MatmulPlan::Matrix &matrix, blas::Layout &layout,
+                      int alignment) -> absl::Status {
+    TPRT_RETURN_IF_ERROR(blas.check(
+        blas.createLayout(&layout, getType(matrix.dtype),
+                          static_cast<uint64_t>(matrix.rows),
+                          static_cast<uint64_t>(matrix.columns), matrix.ld),
+        "describing a matrix"));
+    if (plan.batchCount > 1) {
+      auto count = static_cast<int32_t>(plan.batchCount);
+      TPRT_RETURN_IF_ERROR(blas.check(
+          blas.setLayout(layout, blas::kBatchCount, &count, sizeof(count)),
+          "describing a batch"));
+      TPRT_RETURN_IF_ERROR(
+          blas.check(blas.setLayout(layout, blas::kBatchStride,
+                                    &matrix.batchStride, sizeof(int64_t)),
+                     "describing a batch"));
+    }
+    return prefer(alignment, uint32_t{matrix.alignment});
+  };
+  TPRT_RETURN_IF_ERROR(
+      describe(plan.first, prepared->first, blas::kAlignmentA));
+  TPRT_RETURN_IF_ERROR(
+      describe(plan.second, prepared->second, blas::kAlignmentB));
+  TPRT_RETURN_IF_ERROR(
+      describe(plan.addend, prepared->addend, blas::kAlignmentC));
+  TPRT_RETURN_IF_ERROR(
+      describe(plan.result, prepared->result, blas::kAlignmentD));
+  rows.push_back(std::move(prepared));
+  return absl::OkStatus();
+}
+
+absl::Status DeviceMatmul::choose(const DeviceMemory &memory, World &world,
+                                  bool isFast) {
+  if (rows.empty())
+    return absl::OkStatus();
+  std::string kind =
+      absl::StrCat(device.name, ", cuBLASLt ", blas.getVersion());
+  auto getKey = [&](const Prepared &prepared) {
+    return absl::StrCat(isFast ? "tf32:" : "", prepared.plan.getKey());
+  };
+  MatmulChoices choices;
+  if (world.getRank() == 0) {
+    std::string path = getChoicesPath(device.name, blas.getVersion());
+    MatmulChoices known = loadChoices(path);
+    TPRT_ASSIGN_OR_RETURN(Owned<cuda::Stream> stream,
+                          device.createStream(false));
+    bool hasMeasured = false;
+    for (uint32_t i = 0; i < rows.size(); ++i) {
+      Prepared &prepared = *rows[i];
+      std::string key = getKey(prepared);
+      if (choices.count(key) > 0)
+        continue;
+      auto found = known.find(key);
+      blas::Heuristic result = {};
+      if (found != known.end() &&
+          blas.checkAlgorithm(handle, prepared.desc, prepared.first,
+                              prepared.second, prepared.addend, prepared.result,
+                              &found->second, &result) == blas::kSuccess &&
+          result.workspace <= kWorkspace) {
+        choices[key] = found->second;
+        continue;
+      }
+      TPRT_ASSIGN_OR_RETURN(choices[key], measure(i, memory, stream.get()));
+      hasMeasured = true;
+    }
+    if (hasMeasured)
+      saveChoices(path, choices);
+  }
+  TPRT_ASSIGN_OR_RETURN(
+      std::vector<std::string> all,
+      world.exchange(absl::StrCat(kind, "\n", writeChoices(choices)),
+                     "choosing algorithms of matmuls"));
+  if (!absl::StartsWith(all[0], absl::StrCat(kind, "\n")))
+    return makeError(ErrorCode::GpuMismatch, "rank ", world.getRank(), " has ",
+                     kind, ", rank 0 has ", all[0].substr(0, all[0].find('\n')),
+                     "; run all ranks on one kind of GPU, with one cuBLASLt");
+  choices = parseChoices(all[0]);
+  for (std::unique_ptr<Prepared> &prepared : rows)
+    prepared->algorithm = choices[getKey(*prepared)];
+  return absl::OkStatus();
+}
+
+absl::StatusOr<blas::Algorithm>
+DeviceMatmul::measure(uint32_t row, const DeviceMemory &memory,
+                      cuda::Stream stream) {
+  Prepared &prepared = *rows[row];
+  blas::Heuristic proposals[kProposals];
+  int count = 0;
+  TPRT_RETURN_IF_ERROR(blas.check(
+      blas.getHeuristics(handle, prepared.desc, prepared.first, prepared.second,
+                         prepared.addend, prepared.result, prepared.preference,
+                         kProposals, proposals, &count),
+      absl::StrCat("looking for an algorithm for ", prepared.plan.getKey())));
+  if (count < 1)
+    return makeError(ErrorCode::MatmulFailed, "cuBLASLt has no algorithm for ",
+                     prepared.plan.getKey());
+  if (count == 1)
+    return proposals[0].algorithm;
+  // Weights and activations are only read. What C holds is another's.
+  std::vector<int64_t> counters(artifact.getNumCounters());
+  Addresses addresses = getAddresses(row, memory, counters);
+  const MatmulRow &matmul = artifact.rows<MatmulRow>()[row];
+  TPRT_ASSIGN_OR_RETURN(Owned<cuda::Pointer> scratch,
+                        device.allocate(matmul.c.buffer.size));
+  addresses.c = scratch.get();
+  if (prepared.plan.epilogue.accumulates)
+    addresses.addend = scratch.get();
+  absl::StatusOr<blas::Algorithm> best = proposals[0].algorithm;
+  float bestTime = -1;
+  for (const blas::Heuristic &proposal :
+       absl::MakeConstSpan(proposals, static_cast<size_t>(count))) {
+    if (proposal.state != blas::kSuccess || proposal.workspace > kWorkspace)
+      continue;
+    prepared.algorithm = proposal.algorithm;
+    TPRT_ASSIGN_OR_RETURN(float taken, time(prepared, addresses, stream));
+    if (bestTime >= 0 && taken >= bestTime)
+      continue;
+    best = proposal.algorithm;
+    bestTime = taken;
+  }
+  return best;
+}
+
+absl::StatusOr<float> DeviceMatmul::time(Prepared &prepared,
+                                         const Addresses &addresses,
+                                         cuda::Stream stream) {
+  TPRT_ASSIGN_OR_RETURN(Owned<cuda::Event> begin, device.createEvent(true));
+  TPRT_ASSIGN_OR_RETURN(Owned<cuda::Event> end, device.createEvent(true));
+  TPRT_RETURN_IF_ERROR(call(prepared, addresses, stream)); // warms up
+  TPRT_RETURN_IF_ERROR(device.check(
+      device.driver.recordEvent(begin.get(), stream), "taking the time"));
+  for (int run = 0; run < kTimedRuns; ++run)
+    TPRT_RETURN_IF_ERROR(call(prepared, addresses, stream));
+  TPRT_RETURN_IF_ERROR(device.check(
+      device.driver.recordEvent(end.get(), stream), "taking the time"));
+  TPRT_RETURN_IF_ERROR(device.wait(stream));
+  float milliseconds = 0;
+  TPRT_RETURN_IF_ERROR(device.check(
+      device.driver.getElapsed(&milliseconds, begin.get(), end.get()),
+      "taking the time"));
+  return milliseconds;
+}
+
+DeviceMatmul::Addresses
+DeviceMatmul::getAddresses(uint32_t row, const DeviceMemory &memory,
+                           absl::Span<const int64_t> counters) const {
+  const MatmulRow &matmul = artifact.rows<MatmulRow>()[row];
+  const Epilogue &epilogue = rows[row]->plan.epilogue;
+  absl::Span<const PostOpRow> postOps =
+      artifact.rows<PostOpRow>(matmul.postOps);
+  Addresses addresses = {};
+  addresses.a = memory.resolve(matmul.a.buffer, counters);
+  addresses.b = memory.resolve(matmul.b.buffer, counters);
+  addresses.c = memory.resolve(matmul.c.buffer, counters);
+  addresses.addend =
+      epilogue.addend < 0
+          ? addresses.c
+          : memory.resolve(postOps[epilogue.addend].operand.buffer, counters);
+  if (epilogue.bias >= 0)
+    addresses.bias =
+        memory.resolve(postOps[epilogue.bias].operand.buffer, counters);
+  return addresses;
+}
+
+absl::Status DeviceMatmul::run(uint32_t row, const DeviceMemory &memory,
+                               absl::Span<const int64_t> counters,
+                               cuda::Stream stream) {
+  Prepared &prepared = *rows[row];
+  const MatmulPlan &plan = prepared.plan;
+  Addresses whole = getAddresses(row, memory, counters);
+  int64_t count = 1;
+  for (const Batch &batch : plan.outer)
+    count *= batch.size;
+  for (int64_t number = 0; number < count; ++number) {
+    Addresses addresses = whole;
+    int64_t rest = number;
+    for (size_t i = plan.outer.size(); i-- > 0;) {
+      const Batch &batch = plan.outer[i];
+      auto index = static_cast<uint64_t>(rest % batch.size);
+      rest /= batch.size;
+      auto advance = [&](cuda::Pointer &pointer, size_t operand, DType dtype) {
+        pointer += index * static_cast<uint64_t>(batch.strides[operand] *
+                                                 getSize(dtype));
+      };
+      advance(addresses.a, 0, plan.second.dtype);
+      advance(addresses.b, 1, plan.first.dtype);
+      advance(addresses.c, 2, plan.result.dtype);
+      advance(addresses.addend, 3, plan.addend.dtype);
+      if (plan.epilogue.bias >= 0)
+        advance(addresses.bias, 4, plan.result.dtype);
+    }
+    TPRT_RETURN_IF_ERROR(call(prepared, addresses, stream));
+  }
+  return absl::OkStatus();
+}
+
+static void *getAddress(cuda::Pointer pointer) {
+  return reinterpret_cast<void *>(static_cast<uintptr_t>(pointer));
+}
+
+absl::Status DeviceMatmul::call(Prepared &prepared, Addresses addresses,
+                                cuda::Stream stream) {
+  const Epilogue &epilogue = prepared.plan.epilogue;
+  if (epilogue.bias >= 0) {
+    void *bias = getAddress(addresses.bias);
+    TPRT_RETURN_IF_ERROR(blas.check(
+        blas.setDesc(prepared.desc, blas::kBias, &bias, sizeof(bias)),
+        "giving a bias"));
+  }
+  float one = 1;
+  float beta = epilogue.accumulates || epilogue.addend >= 0 ? 1 : 0;
+  return blas.check(
+      blas.matmul(handle, prepared.desc, &one, getAddress(addresses.b),
+                  prepared.first, getAddress(addresses.a), prepared.second,
+                  &beta, getAddress(addresses.addend), prepared.addend,
+                  getAddress(addresses.c), prepared.result, &prepared.algorithm,
+                  getAddress(workspace.get()), kWorkspace, stream),
+      absl::StrCat("computing ", prepared.plan.getKey()));
+}

@@ -1,0 +1,62 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file Matmuls through cuBLASLt.
+///
+/// Its heuristic proposes algorithms, of which the fastest of the first eight
+/// is found by running them, once per matmul at load, and kept (MatmulCache.h).
+/// Rank 0 measures, the others take what it found: ranks that compute the same
+/// thing compute the same bits.
+
+#ifndef TPRT_CUDA_DEVICEMATMUL_H
+#define TPRT_CUDA_DEVICEMATMUL_H
+
+#include "runtime/CUDA/DeviceMemory.h"
+#include "runtime/CUDA/MatmulCache.h"
+#include "runtime/CUDA/MatmulPlan.h"
+#include "runtime/Communicators/Communicator.h"
+
+namespace tprt {
+
+class DeviceMatmul {
+public:
+  /// Plans all matmuls and chooses their algorithms, as all ranks do at once.
+  /// `isFast` lets f32 be rounded to tf32 on the way into the tensor cores.
+  static absl::StatusOr<std::unique_ptr<DeviceMatmul>>
+  create(const Device &device, const Artifact &artifact,
+         const DeviceMemory &memory, World &world, bool isFast);
+  ~DeviceMatmul();
+
+  /// Runs a row of the Matmuls table.
+  absl::Status run(uint32_t row, const DeviceMemory &memory,
+                   absl::Span<const int64_t> counters, cuda::Stream stream);
+
+private:
+  struct Prepared;
+  struct Addresses;
+
+  DeviceMatmul(const Device &device, const Blas &blas,
+               const Artifact &artifact);
+  absl::Status prepare(const MatmulRow &row, bool isFast);
+  absl::Status choose(const DeviceMemory &memory, World &world, bool isFast);
+  /// The fastest algorithm, with results written into a scratch of its own.
+  absl::StatusOr<blas::Algorithm>
+  measure(uint32_t row, const DeviceMemory &memory, cuda::Stream stream);
+  absl::StatusOr<float> time(Prepared &prepared, const Addresses &addresses,
+                             cuda::Stream stream);
+  absl::Status call(Prepared &prepared, Addresses addresses,
+                    cuda::Stream stream);
+  Addresses getAddresses(uint32_t row, const DeviceMemory &memory,
+                         absl::Span<const int64_t> counters) const;
+
+  const Device &device;
+  const Blas &blas;
+  const Artifact &artifact;
+  blas::Handle handle = nullptr;
+  Owned<cuda::Pointer> workspace;
+  std::vector<std::unique_ptr<Prepared>> rows; ///< By row.
+};
+
+} // namespace tprt
+
+#endif // TPRT_CUDA_DEVICEMATMUL_H

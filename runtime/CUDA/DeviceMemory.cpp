@@ -1,0 +1,158 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "runtime/CUDA/DeviceMemory.h"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+using namespace tprt;
+
+/// Of a piece of pinned memory: long enough that starting a copy costs nothing.
+static constexpr uint64_t kPiece = 8 << 20;
+
+absl::StatusOr<DeviceMemory> DeviceMemory::create(const Device &device,
+                                                  const Artifact &artifact,
+                                                  Owned<cuda::Pointer> arena) {
+  DeviceMemory memory(device, artifact);
+  TPRT_ASSIGN_OR_RETURN(memory.stream, device.createStream(false));
+  for (Owned<void *> &piece : memory.staging) {
+    TPRT_ASSIGN_OR_RETURN(piece, device.allocateHost(kPiece));
+  }
+  auto allocateZeroed =
+      [&](uint64_t bytes) -> absl::StatusOr<Owned<cuda::Pointer>> {
+    TPRT_ASSIGN_OR_RETURN(Owned<cuda::Pointer> block, device.allocate(bytes));
+    if (bytes > 0)
+      TPRT_RETURN_IF_ERROR(device.check(
+          device.driver.set8(block.get(), 0, bytes, memory.stream.get()),
+          "clearing memory"));
+    return block;
+  };
+  for (const InputRow &input : artifact.rows<InputRow>()) {
+    TPRT_ASSIGN_OR_RETURN(Owned<cuda::Pointer> block,
+                          allocateZeroed(artifact.getLocalBytes(input)));
+    memory.inputs.push_back(std::move(block));
+  }
+  for (const OutputRow &output : artifact.rows<OutputRow>()) {
+    if (output.alias != kNone) {
+      memory.outputs.push_back(memory.inputs[output.alias].get());
+      continue;
+    }
+    TPRT_ASSIGN_OR_RETURN(Owned<cuda::Pointer> block,
+                          allocateZeroed(artifact.getLocalBytes(output)));
+    memory.outputs.push_back(block.get());
+    memory.own.push_back(std::move(block));
+  }
+  memory.arena = std::move(arena);
+  if (!memory.arena) {
+    TPRT_ASSIGN_OR_RETURN(memory.arena,
+                          allocateZeroed(artifact.getArenaBytes()));
+  }
+  absl::string_view bytes = artifact.bytes(SectionKind::Constants);
+  TPRT_ASSIGN_OR_RETURN(memory.constants, device.allocate(bytes.size()));
+  TPRT_RETURN_IF_ERROR(
+      memory.upload(bytes.data(), memory.constants.get(), bytes.size()));
+  TPRT_RETURN_IF_ERROR(device.wait(memory.stream.get()));
+  return memory;
+}
+
+absl::Status DeviceMemory::upload(const char *from, cuda::Pointer to,
+                                  uint64_t bytes) {
+  // A piece is filled anew when its last copy but one has ended: one event
+  // would do, a wait is simpler and as fast, as filling is what takes time.
+  for (uint64_t at = 0, turn = 0; at < bytes; at += kPiece, ++turn) {
+    uint64_t size = std::min(kPiece, bytes - at);
+    auto *piece = static_cast<char *>(staging[turn % 2].get());
+    if (from + at != piece)
+      std::memcpy(piece, from + at, size);
+    TPRT_RETURN_IF_ERROR(device->wait(stream.get()));
+    TPRT_RETURN_IF_ERROR(device->check(
+        device->driver.copyToDevice(to + at, piece, size, stream.get()),
+        "copying to the GPU"));
+  }
+  return device->wait(stream.get());
+}
+
+absl::Status DeviceMemory::download(cuda::Pointer from, char *to,
+                                    uint64_t bytes) {
+  for (uint64_t at = 0; at < bytes; at += kPiece) {
+    uint64_t size = std::min(kPiece, bytes - at);
+    auto *piece = static_cast<char *>(staging[0].get());
+    TPRT_RETURN_IF_ERROR(device->check(
+        device->driver.copyToHost(piece, from + at, size, stream.get()),
+        "copying from the GPU"));
+    TPRT_RETURN_IF_ERROR(device->wait(stream.get()));
+    if (to + at != piece)
+      std::memcpy(to + at, piece, size);
+  }
+  return absl::OkStatus();
+}
+
+/// Memory of the host for a block that pinned memory is too small for.
+static absl::StatusOr<std::unique_ptr<char[]>> allocateBlock(uint64_t bytes) {
+  std::unique_ptr<char[]> block(new (std::nothrow) char[bytes]);
+  if (!block)
+    return makeError(ErrorCode::OutOfMemory, "cannot allocate ", bytes,
+                     " bytes to hold a block on its way to or from the GPU");
+  return block;
+}
+
+absl::Status
+DeviceMemory::write(uint32_t input,
+                    absl::FunctionRef<absl::Status(char *block)> fill) {
+  uint64_t bytes = artifact->getLocalBytes(artifact->rows<InputRow>()[input]);
+  std::unique_ptr<char[]> large;
+  auto *block = static_cast<char *>(staging[0].get());
+  if (bytes > kPiece) {
+    TPRT_ASSIGN_OR_RETURN(large, allocateBlock(bytes));
+    block = large.get();
+  }
+  TPRT_RETURN_IF_ERROR(fill(block));
+  return upload(block, inputs[input].get(), bytes);
+}
+
+absl::Status DeviceMemory::clear(uint32_t input) {
+  uint64_t bytes = artifact->getLocalBytes(artifact->rows<InputRow>()[input]);
+  if (bytes == 0)
+    return absl::OkStatus();
+  TPRT_RETURN_IF_ERROR(device->check(
+      device->driver.set8(inputs[input].get(), 0, bytes, stream.get()),
+      "clearing an input"));
+  return device->wait(stream.get());
+}
+
+absl::Status
+DeviceMemory::read(uint32_t output,
+                   absl::FunctionRef<absl::Status(const char *block)> use) {
+  uint64_t bytes = artifact->getLocalBytes(artifact->rows<OutputRow>()[output]);
+  std::unique_ptr<char[]> large;
+  auto *block = static_cast<char *>(staging[0].get());
+  if (bytes > kPiece) {
+    TPRT_ASSIGN_OR_RETURN(large, allocateBlock(bytes));
+    block = large.get();
+  }
+  TPRT_RETURN_IF_ERROR(download(outputs[output], block, bytes));
+  return use(block);
+}
+
+cuda::Pointer DeviceMemory::resolve(const BufferRow &buffer,
+                                    absl::Span<const int64_t> counters) const {
+  cuda::Pointer base = 0;
+  switch (buffer.space) {
+  case Space::Arena:
+    base = arena.get();
+    break;
+  case Space::Input:
+    base = inputs[buffer.index].get();
+    break;
+  case Space::Output:
+    base = outputs[buffer.index];
+    break;
+  case Space::Constant:
+    base = constants.get();
+    break;
+  }
+  int64_t trips = buffer.counter == kNone ? 0 : counters[buffer.counter];
+  return base + buffer.offset + static_cast<uint64_t>(trips * buffer.step);
+}

@@ -1,0 +1,54 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file The storage of a rank in the memory of its GPU.
+
+#ifndef TPRT_CUDA_DEVICEMEMORY_H
+#define TPRT_CUDA_DEVICEMEMORY_H
+
+#include "runtime/CUDA/Device.h"
+#include "runtime/Core/Artifact.h"
+
+#include <vector>
+
+namespace tprt {
+
+/// Inputs, outputs, the arena of all entries and the constants. What goes in
+/// and out passes through pinned memory, of two pieces: one is copied while the
+/// other is filled.
+class DeviceMemory {
+public:
+  /// The arena is given where the transport has memory of its own for it.
+  static absl::StatusOr<DeviceMemory> create(const Device &device,
+                                             const Artifact &artifact,
+                                             Owned<cuda::Pointer> arena);
+
+  absl::Status write(uint32_t input,
+                     absl::FunctionRef<absl::Status(char *block)> fill);
+  absl::Status clear(uint32_t input);
+  absl::Status read(uint32_t output,
+                    absl::FunctionRef<absl::Status(const char *block)> use);
+
+  /// Where a buffer lies, with the loops at these trips.
+  cuda::Pointer resolve(const BufferRow &buffer,
+                        absl::Span<const int64_t> counters) const;
+
+private:
+  DeviceMemory(const Device &device, const Artifact &artifact)
+      : device(&device), artifact(&artifact) {}
+  absl::Status upload(const char *from, cuda::Pointer to, uint64_t bytes);
+  absl::Status download(cuda::Pointer from, char *to, uint64_t bytes);
+
+  const Device *device;
+  const Artifact *artifact;
+  std::vector<Owned<cuda::Pointer>> inputs;
+  std::vector<Owned<cuda::Pointer>> own; ///< Of outputs without an alias.
+  std::vector<cuda::Pointer> outputs;
+  Owned<cuda::Pointer> arena, constants;
+  Owned<cuda::Stream> stream; ///< Of the copies.
+  Owned<void *> staging[2];
+};
+
+} // namespace tprt
+
+#endif // TPRT_CUDA_DEVICEMEMORY_H

@@ -1,0 +1,164 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "runtime/CUDA/GpuProgram.h"
+
+#include "runtime/CUDA/MatmulPlan.h"
+
+#include "absl/strings/str_join.h"
+
+#include <cctype>
+
+using namespace tprt;
+
+/// Beyond this, shared memory is had for the asking only.
+static constexpr uint32_t kSharedBytesOfAll = 48 << 10;
+
+uint32_t tprt::chooseImage(const Artifact &artifact, int chip) {
+  absl::Span<const GpuImageRow> images = artifact.rows<GpuImageRow>();
+  auto rank = [&](const GpuImageRow &image) -> int64_t {
+    int made = static_cast<int>(image.chip);
+    absl::string_view name = artifact.text(image.name);
+    bool isOneChips =
+        !name.empty() && std::isalpha(static_cast<unsigned char>(name.back()));
+    bool isCubin = image.kind == GpuImageKind::Cubin;
+    if (made > chip || (isOneChips && made != chip) ||
+        (isCubin && made / 10 != chip / 10))
+      return -1;
+    return (isCubin ? 100000 : 0) + made * 10 + isOneChips;
+  };
+  uint32_t best = kNone;
+  int64_t bestRank = -1;
+  for (uint32_t i = 0; i < images.size(); ++i)
+    if (rank(images[i]) > bestRank) {
+      bestRank = rank(images[i]);
+      best = i;
+    }
+  return best;
+}
+
+absl::StatusOr<std::shared_ptr<const GpuProgram>>
+GpuProgram::load(std::shared_ptr<Device> device, const Artifact &artifact) {
+  TPRT_RETURN_IF_ERROR(device->enter());
+  std::shared_ptr<GpuProgram> program(new GpuProgram(device, artifact));
+  absl::Span<const KernelRow> kernels = artifact.rows<KernelRow>();
+  if (kernels.empty())
+    return program; // matmuls, copies and collectives alone
+  uint32_t index = chooseImage(artifact, device->chip);
+  if (index == kNone) {
+    std::vector<absl::string_view> chips;
+    for (const GpuImageRow &image : artifact.rows<GpuImageRow>())
+      chips.push_back(artifact.text(image.name));
+    return makeError(ErrorCode::GpuImage, "the artifact has code for ",
+                     absl::StrJoin(chips, ", "), ", none of which this ",
+                     device->name, " of sm_", device->chip,
+                     " runs; compile it with chips=sm_", device->chip);
+  }
+  const GpuImageRow &image = artifact.rows<GpuImageRow>()[index];
+  // PTX is text that ends with a zero; a cubin knows its own length.
+  std::string code(
+      artifact.bytes(SectionKind::GpuCode).substr(image.offset, image.size));
+  cuda::Module module = nullptr;
+  cuda::Result result = device->driver.loadModule(&module, code.c_str());
+  if (result != cuda::kSuccess)
+    return makeError(ErrorCode::GpuImage,
+                     "the driver does not take the artifact's code for ",
+                     artifact.text(image.name), ": ",
+                     getPlainMessage(device->check(result, "loading")),
+                     "; a newer driver may, or other chips= when compiling");
+  program->module = Owned<cuda::Module>(module, device->driver.unloadModule);
+  for (size_t i = 0; i < kernels.size(); ++i) {
+    std::string symbol(artifact.text(kernels[i].symbol));
+    cuda::Function function = nullptr;
+    if (device->driver.getFunction(&function, module, symbol.c_str()) !=
+        cuda::kSuccess)
+      return makeError(ErrorCode::GpuImage, "the artifact's code for ",
+                       artifact.text(image.name), " lacks the kernel '", symbol,
+                       "'");
+    auto shared = artifact.rows<LaunchRow>()[i].sharedBytes;
+    if (shared > kSharedBytesOfAll)
+      TPRT_RETURN_IF_ERROR(device->check(
+          device->driver.setFunctionAttribute(function, cuda::kMaxDynamicShared,
+                                              static_cast<int>(shared)),
+          absl::StrCat("giving the kernel '", symbol, "' ", shared,
+                       " bytes of shared memory")));
+    program->functions.push_back(function);
+  }
+  return program;
+}
+
+GpuProgram::~GpuProgram() {
+  // The module ends in its context.
+  (void)device->enter();
+}
+
+absl::Status GpuProgram::launch(uint32_t kernel, void **arguments,
+                                cuda::Stream stream) const {
+  const LaunchRow &launch = artifact.rows<LaunchRow>()[kernel];
+  cuda::Result result = device->driver.launch(
+      functions[kernel], static_cast<unsigned>(launch.blocks), 1, 1,
+      launch.threads, 1, 1, launch.sharedBytes, stream, arguments, nullptr);
+  if (result == cuda::kSuccess)
+    return absl::OkStatus();
+  return device->check(
+      result,
+      absl::StrCat("launching '",
+                   artifact.text(artifact.rows<KernelRow>()[kernel].symbol),
+                   "'"));
+}
+
+/// Whether the elements lie one after another, in the order of the dimensions.
+static bool isContiguous(absl::Span<const int64_t> sizes,
+                         const StridedView &view) {
+  int64_t dense = 1;
+  for (size_t i = sizes.size(); i-- > 0;) {
+    if (sizes[i] != 1 && view.strides[i] != dense)
+      return false;
+    dense *= sizes[i];
+  }
+  return true;
+}
+
+static absl::Status checkStep(const Artifact &artifact, const StepRow &step) {
+  auto fail = [&](absl::string_view what) {
+    return makeError(ErrorCode::GpuStep, "step '", artifact.text(step.name),
+                     "' is ", what,
+                     ", which takes a kernel on a GPU; compile the program "
+                     "with target=cuda");
+  };
+  switch (step.kind) {
+  case StepKind::Scatter:
+    return fail("a scatter");
+  case StepKind::Sort:
+    return fail("a sort");
+  case StepKind::Copy: {
+    const CopyRow &copy = artifact.rows<CopyRow>()[step.row];
+    absl::Span<const int64_t> sizes(copy.sizes, copy.rank);
+    return isContiguous(sizes, copy.from) && isContiguous(sizes, copy.to)
+               ? absl::OkStatus()
+               : fail("a copy of strided memory");
+  }
+  case StepKind::Fill: {
+    const FillRow &fill = artifact.rows<FillRow>()[step.row];
+    if (!isContiguous({fill.sizes, fill.rank}, fill.to))
+      return fail("a fill of strided memory");
+    if (getSize(fill.dtype) == 8 &&
+        fill.pattern >> 32 != (fill.pattern & 0xffffffff))
+      return fail("a fill with a pattern of 64 bits");
+    return absl::OkStatus();
+  }
+  case StepKind::Matmul: {
+    const MatmulRow &matmul = artifact.rows<MatmulRow>()[step.row];
+    return addContext(planMatmul(artifact, matmul).status(),
+                      absl::StrCat("step '", artifact.text(step.name), "'"));
+  }
+  default:
+    return absl::OkStatus();
+  }
+}
+
+absl::Status tprt::checkGpuSteps(const Artifact &artifact) {
+  for (const StepRow &step : artifact.rows<StepRow>())
+    TPRT_RETURN_IF_ERROR(checkStep(artifact, step));
+  return absl::OkStatus();
+}

@@ -1,0 +1,50 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file An artifact's code on one GPU: the image that fits, and its kernels.
+
+#ifndef TPRT_CUDA_GPUPROGRAM_H
+#define TPRT_CUDA_GPUPROGRAM_H
+
+#include "runtime/CUDA/Device.h"
+#include "runtime/Core/Artifact.h"
+
+#include <vector>
+
+namespace tprt {
+
+/// Which image a chip (90) runs: machine code for it or for an earlier minor
+/// version, else the newest PTX it can take; kNone if there is none. A name
+/// with a suffix ("sm_90a") is code for that one chip, and is taken first.
+uint32_t chooseImage(const Artifact &artifact, int chip);
+
+/// GpuStep unless every step is one that a GPU executes: no scatter, no sort,
+/// copies and fills of contiguous memory, epilogues that cuBLASLt has. The
+/// compiler makes kernels of all else; this names what it did not.
+absl::Status checkGpuSteps(const Artifact &artifact);
+
+class GpuProgram {
+public:
+  static absl::StatusOr<std::shared_ptr<const GpuProgram>>
+  load(std::shared_ptr<Device> device, const Artifact &artifact);
+  ~GpuProgram();
+
+  const Device &getDevice() const { return *device; }
+
+  /// Launches a kernel; `arguments` point to its parameters.
+  absl::Status launch(uint32_t kernel, void **arguments,
+                      cuda::Stream stream) const;
+
+private:
+  GpuProgram(std::shared_ptr<Device> device, const Artifact &artifact)
+      : device(std::move(device)), artifact(artifact) {}
+
+  const std::shared_ptr<Device> device;
+  const Artifact &artifact;
+  Owned<cuda::Module> module;
+  std::vector<cuda::Function> functions;
+};
+
+} // namespace tprt
+
+#endif // TPRT_CUDA_GPUPROGRAM_H

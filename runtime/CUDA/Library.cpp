@@ -1,0 +1,100 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "runtime/CUDA/Library.h"
+
+#include "runtime/CUDA/Blas.h"
+#include "runtime/CUDA/Driver.h"
+#include "runtime/CUDA/Nccl.h"
+
+#include "absl/strings/str_join.h"
+
+#include <dlfcn.h>
+
+using namespace tprt;
+
+absl::Status tprt::openLibrary(absl::Span<const char *const> names,
+                               absl::string_view remedy,
+                               absl::Span<const LibraryFunction> functions) {
+  void *handle = nullptr;
+  std::string why;
+  for (const char *name : names) {
+    handle = dlopen(name, RTLD_NOW | RTLD_GLOBAL);
+    if (handle)
+      break;
+    if (why.empty())
+      why = dlerror();
+  }
+  if (!handle)
+    return makeError(ErrorCode::GpuLibrary, "cannot load ",
+                     absl::StrJoin(names, " or "), ": ", why, "; ", remedy);
+  for (const LibraryFunction &function : functions) {
+    *function.place = dlsym(handle, function.symbol);
+    if (!*function.place && !function.optional)
+      return makeError(ErrorCode::GpuLibrary, names.front(), " has no ",
+                       function.symbol, ": it is too old; ", remedy);
+  }
+  return absl::OkStatus();
+}
+
+#define TPRT_REQUIRED(name, symbol, ...)                                       \
+  {#symbol, reinterpret_cast<void **>(&library.name), false},
+#define TPRT_OPTIONAL(name, symbol, ...)                                       \
+  {#symbol, reinterpret_cast<void **>(&library.name), true},
+
+absl::StatusOr<const Driver *> tprt::openDriver() {
+  static Driver library;
+  static const absl::Status status = openLibrary(
+      {"libcuda.so.1"}, "install NVIDIA's driver, of version 535 or later",
+      {TPRT_DRIVER_FUNCTIONS(TPRT_REQUIRED)});
+  TPRT_RETURN_IF_ERROR(status);
+  return &library;
+}
+
+absl::StatusOr<const Blas *> tprt::openBlas() {
+  static Blas library;
+  static const absl::Status status = openLibrary(
+      {"libcublasLt.so.13", "libcublasLt.so.12"},
+      "install cuBLAS (libcublas of CUDA 12 or 13, or the package "
+      "nvidia-cublas of PyPI) and have LD_LIBRARY_PATH name its folder",
+      {TPRT_BLAS_FUNCTIONS(TPRT_REQUIRED)});
+  TPRT_RETURN_IF_ERROR(status);
+  return &library;
+}
+
+absl::StatusOr<const Nccl *> tprt::openNccl() {
+  static Nccl library;
+  static const absl::Status status =
+      openLibrary({"libnccl.so.2"},
+                  "install NCCL 2.18 or later (libnccl2, or the package "
+                  "nvidia-nccl-cu13 of PyPI) and have LD_LIBRARY_PATH name its "
+                  "folder",
+                  {TPRT_NCCL_FUNCTIONS(TPRT_REQUIRED)
+                       TPRT_NCCL_OPTIONAL_FUNCTIONS(TPRT_OPTIONAL)});
+  TPRT_RETURN_IF_ERROR(status);
+  return &library;
+}
+
+absl::Status Driver::check(cuda::Result result, absl::string_view what) const {
+  if (result == cuda::kSuccess)
+    return absl::OkStatus();
+  const char *text = nullptr;
+  if (getErrorString(result, &text) != cuda::kSuccess || !text)
+    text = "an unknown error";
+  return makeError(ErrorCode::GpuFailed, "the GPU: ", what, ": ", text, " (",
+                   result, ")");
+}
+
+absl::Status Blas::check(blas::Status result, absl::string_view what) const {
+  if (result == blas::kSuccess)
+    return absl::OkStatus();
+  return makeError(ErrorCode::MatmulFailed, "cuBLASLt: ", what, ": ",
+                   getStatusString(result));
+}
+
+absl::Status Nccl::check(nccl::Result result, absl::string_view what) const {
+  if (result == nccl::kSuccess || result == nccl::kInProgress)
+    return absl::OkStatus();
+  return makeError(ErrorCode::Transport, "NCCL: ", what, ": ",
+                   getErrorString(result));
+}

@@ -1,0 +1,51 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file Opening NVIDIA's libraries when a GPU is asked for.
+///
+/// Nothing of NVIDIA's is needed to build the runtime: Driver.h, Blas.h and
+/// Nccl.h declare the few functions that it calls, each in a table
+///
+///     #define TPRT_NCCL_FUNCTIONS(F) F(getVersion, ncclGetVersion, int(int *))
+///
+/// whose rows are: our name, the symbol, the type. Of it a struct of pointers
+/// is made, which `open..` fills, once per process:
+///
+///     TPRT_ASSIGN_OR_RETURN(const Driver *driver, openDriver());
+///     driver->init(0);
+///
+/// Enumerations are int, handles pointers to structs of which nothing is known;
+/// a test compares all of it with NVIDIA's headers where these are installed.
+/// Errors: GpuLibrary names the library or symbol that is missing and what to
+/// install.
+
+#ifndef TPRT_CUDA_LIBRARY_H
+#define TPRT_CUDA_LIBRARY_H
+
+#include "runtime/Core/Errors.h"
+
+#include "absl/types/span.h"
+
+namespace tprt {
+
+/// Declares the pointer to a function; a pointer of the table's type may be
+/// null where the function is optional.
+#define TPRT_LIBRARY_MEMBER(name, symbol, ...)                                 \
+  using name##Type = __VA_ARGS__;                                              \
+  name##Type *name = nullptr;
+
+struct LibraryFunction {
+  const char *symbol;
+  void **place;
+  bool optional;
+};
+
+/// Opens the first of these libraries that is there and fills the places.
+/// `remedy` tells what to install.
+absl::Status openLibrary(absl::Span<const char *const> names,
+                         absl::string_view remedy,
+                         absl::Span<const LibraryFunction> functions);
+
+} // namespace tprt
+
+#endif // TPRT_CUDA_LIBRARY_H

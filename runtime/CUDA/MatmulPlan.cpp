@@ -1,0 +1,150 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "runtime/CUDA/MatmulPlan.h"
+
+#include "absl/strings/str_join.h"
+
+#include <algorithm>
+
+using namespace tprt;
+
+template <typename... Pieces>
+static absl::Status refuse(const Pieces &...pieces) {
+  return makeError(ErrorCode::GpuStep, "a matmul with ", pieces...,
+                   ", which cuBLASLt does not do; compile the program with "
+                   "target=cuda");
+}
+
+static int64_t getRowStride(const MatmulOperand &operand) {
+  return operand.strides[kMaxBatch];
+}
+static int64_t getColumnStride(const MatmulOperand &operand) {
+  return operand.strides[kMaxBatch + 1];
+}
+
+static absl::StatusOr<Epilogue> getEpilogue(const Artifact &artifact,
+                                            const MatmulRow &row) {
+  Epilogue epilogue;
+  absl::Span<const PostOpRow> postOps = artifact.rows<PostOpRow>(row.postOps);
+  for (size_t i = 0; i < postOps.size(); ++i) {
+    const PostOpRow &postOp = postOps[i];
+    if (epilogue.activation != PostOpKind::Add)
+      return refuse("more after its activation");
+    switch (postOp.kind) {
+    case PostOpKind::Accumulate:
+      epilogue.accumulates = true;
+      break;
+    case PostOpKind::Relu:
+    case PostOpKind::GeluTanh:
+      epilogue.activation = postOp.kind;
+      break;
+    case PostOpKind::Add: {
+      const MatmulOperand &operand = postOp.operand;
+      bool isBias = getRowStride(operand) == 0 && row.m > 1;
+      // One row is a bias as well as a matrix.
+      isBias |= row.m == 1 && epilogue.bias < 0;
+      int &place = isBias ? epilogue.bias : epilogue.addend;
+      if (place >= 0 || (!isBias && epilogue.accumulates))
+        return refuse("two addends of one shape");
+      if (operand.dtype != row.c.dtype)
+        return refuse("an addend of another type than its result");
+      if (getColumnStride(operand) != 1 && row.n > 1)
+        return refuse("an addend that is strided");
+      place = static_cast<int>(i);
+      break;
+    }
+    default:
+      return refuse("an epilogue of another kind");
+    }
+  }
+  return epilogue;
+}
+
+/// The largest power of two that divides all addresses of a buffer, up to what
+/// allocations have.
+static unsigned getAlignment(const MatmulOperand &operand,
+                             const MatmulRow &row) {
+  uint64_t bits = 256 | operand.buffer.offset;
+  if (operand.buffer.counter != kNone)
+    bits |= static_cast<uint64_t>(operand.buffer.step);
+  for (unsigned i = 0; i < kMaxBatch; ++i)
+    if (row.batch[i] > 1)
+      bits |=
+          static_cast<uint64_t>(operand.strides[i] * getSize(operand.dtype));
+  return static_cast<unsigned>(bits & (~bits + 1));
+}
+
+/// A row-major matrix, read column-major.
+static absl::StatusOr<MatmulPlan::Matrix>
+describeMatrix(const MatmulOperand &operand, const MatmulRow &row, int64_t rows,
+               int64_t columns) {
+  int64_t rowStride = getRowStride(operand);
+  int64_t columnStride = getColumnStride(operand);
+  MatmulPlan::Matrix matrix = {};
+  matrix.dtype = operand.dtype;
+  matrix.alignment = getAlignment(operand, row);
+  // One row or column has any stride along it.
+  if ((columnStride == 1 || columns == 1) &&
+      (rowStride >= columns || rows == 1)) {
+    matrix.rows = columns;
+    matrix.columns = rows;
+    matrix.ld = rows == 1 ? columns : rowStride;
+  } else if ((rowStride == 1 || rows == 1) &&
+             (columnStride >= rows || columns == 1)) {
+    matrix.isTransposed = true;
+    matrix.rows = rows;
+    matrix.columns = columns;
+    matrix.ld = columns == 1 ? rows : columnStride;
+  } else {
+    return refuse("an operand of strides ", rowStride, " and ", columnStride);
+  }
+  return matrix;
+}
+
+absl::StatusOr<MatmulPlan> tprt::planMatmul(const Artifact &artifact,
+                                            const MatmulRow &row) {
+  MatmulPlan plan;
+  TPRT_ASSIGN_OR_RETURN(plan.epilogue, getEpilogue(artifact, row));
+  absl::Span<const PostOpRow> postOps = artifact.rows<PostOpRow>(row.postOps);
+  const MatmulOperand &addend =
+      plan.epilogue.addend < 0 ? row.c : postOps[plan.epilogue.addend].operand;
+  TPRT_ASSIGN_OR_RETURN(plan.first, describeMatrix(row.b, row, row.k, row.n));
+  TPRT_ASSIGN_OR_RETURN(plan.second, describeMatrix(row.a, row, row.m, row.k));
+  TPRT_ASSIGN_OR_RETURN(plan.result, describeMatrix(row.c, row, row.m, row.n));
+  TPRT_ASSIGN_OR_RETURN(plan.addend, describeMatrix(addend, row, row.m, row.n));
+  if (plan.result.isTransposed || plan.addend.isTransposed)
+    return refuse("a result that is not row-major");
+
+  std::vector<const MatmulOperand *> operands = {&row.a, &row.b, &row.c,
+                                                 &addend};
+  if (plan.epilogue.bias >= 0)
+    operands.push_back(&postOps[plan.epilogue.bias].operand);
+  plan.outer = getBatches(row, operands);
+  if (plan.outer.empty())
+    return plan;
+  const Batch &inner = plan.outer.back();
+  plan.batchCount = inner.size;
+  plan.second.batchStride = inner.strides[0];
+  plan.first.batchStride = inner.strides[1];
+  plan.result.batchStride = inner.strides[2];
+  plan.addend.batchStride = inner.strides[3];
+  if (plan.epilogue.bias >= 0)
+    plan.biasBatchStride = inner.strides[4];
+  plan.outer.pop_back();
+  return plan;
+}
+
+std::string MatmulPlan::getKey() const {
+  std::string key;
+  for (const Matrix *matrix : {&first, &second, &result, &addend})
+    absl::StrAppend(&key, getName(matrix->dtype), "_", matrix->rows, "_",
+                    matrix->columns, "_", matrix->ld, "_",
+                    matrix->isTransposed ? "t" : "n", "_", matrix->batchStride,
+                    "_", matrix->alignment, ":");
+  absl::StrAppend(&key, batchCount, "_", biasBatchStride, "_",
+                  epilogue.bias >= 0, "_", epilogue.addend >= 0, "_",
+                  epilogue.accumulates, "_",
+                  static_cast<uint32_t>(epilogue.activation));
+  return key;
+}

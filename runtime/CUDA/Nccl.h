@@ -1,0 +1,96 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file What the runtime uses of NCCL (libnccl.so.2, 2.18 or later).
+
+#ifndef TPRT_CUDA_NCCL_H
+#define TPRT_CUDA_NCCL_H
+
+#include "runtime/CUDA/Library.h"
+
+#include <climits>
+#include <cstddef>
+
+struct CUstream_st;
+struct ncclComm;
+struct ncclWindow_vidmem;
+
+namespace tprt {
+
+namespace nccl {
+using Result = int;
+using Comm = ncclComm *;
+using Window = ncclWindow_vidmem *;
+using Stream = CUstream_st *;
+
+inline constexpr Result kSuccess = 0, kInProgress = 7;
+
+/// Tells the ranks of a world from those of another.
+struct UniqueId {
+  char bytes[128];
+};
+
+// Types of elements.
+inline constexpr int kInt8 = 0, kUint8 = 1, kInt32 = 2, kUint32 = 3, kInt64 = 4,
+                     kUint64 = 5, kFloat16 = 6, kFloat32 = 7, kFloat64 = 8,
+                     kBfloat16 = 9;
+// Reductions.
+inline constexpr int kSum = 0, kMax = 2, kMin = 3;
+
+inline constexpr int kWindowSymmetric = 1;
+
+/// The configuration as of 2.18; later versions read only as much of it as
+/// `size` says. Fields hold INT_MIN or null where they are not set.
+struct Config {
+  size_t size = sizeof(Config);
+  unsigned magic = 0xcafebeef;
+  unsigned version = 21800;
+  int blocking = INT_MIN;
+  int clusterSize = INT_MIN;
+  int minBlocks = INT_MIN;
+  int maxBlocks = INT_MIN;
+  const char *netName = nullptr;
+  int splitShare = INT_MIN;
+};
+} // namespace nccl
+
+// clang-format off
+#define TPRT_NCCL_FUNCTIONS(F)                                                 \
+  F(getErrorString, ncclGetErrorString, const char *(nccl::Result))            \
+  F(getVersion, ncclGetVersion, nccl::Result(int *))                           \
+  F(getUniqueId, ncclGetUniqueId, nccl::Result(nccl::UniqueId *))              \
+  F(init, ncclCommInitRankConfig, nccl::Result(nccl::Comm *, int, nccl::UniqueId, int, nccl::Config *)) \
+  F(split, ncclCommSplit, nccl::Result(nccl::Comm, int, int, nccl::Comm *, nccl::Config *)) \
+  F(abort, ncclCommAbort, nccl::Result(nccl::Comm))                            \
+  F(finalize, ncclCommFinalize, nccl::Result(nccl::Comm))                      \
+  F(destroy, ncclCommDestroy, nccl::Result(nccl::Comm))                        \
+  F(getAsyncError, ncclCommGetAsyncError, nccl::Result(nccl::Comm, nccl::Result *)) \
+  F(groupStart, ncclGroupStart, nccl::Result())                                \
+  F(groupEnd, ncclGroupEnd, nccl::Result())                                    \
+  F(allReduce, ncclAllReduce, nccl::Result(const void *, void *, size_t, int, int, nccl::Comm, nccl::Stream)) \
+  F(allGather, ncclAllGather, nccl::Result(const void *, void *, size_t, int, nccl::Comm, nccl::Stream)) \
+  F(reduceScatter, ncclReduceScatter, nccl::Result(const void *, void *, size_t, int, int, nccl::Comm, nccl::Stream)) \
+  F(send, ncclSend, nccl::Result(const void *, size_t, int, int, nccl::Comm, nccl::Stream)) \
+  F(receive, ncclRecv, nccl::Result(void *, size_t, int, int, nccl::Comm, nccl::Stream))
+
+/// What later versions have: 2.19, 2.27, 2.28.
+#define TPRT_NCCL_OPTIONAL_FUNCTIONS(F)                                        \
+  F(memAlloc, ncclMemAlloc, nccl::Result(void **, size_t))                     \
+  F(memFree, ncclMemFree, nccl::Result(void *))                                \
+  F(registerWindow, ncclCommWindowRegister, nccl::Result(nccl::Comm, void *, size_t, nccl::Window *, int)) \
+  F(deregisterWindow, ncclCommWindowDeregister, nccl::Result(nccl::Comm, nccl::Window)) \
+  F(allToAll, ncclAlltoAll, nccl::Result(const void *, void *, size_t, int, nccl::Comm, nccl::Stream))
+// clang-format on
+
+struct Nccl {
+  TPRT_NCCL_FUNCTIONS(TPRT_LIBRARY_MEMBER)
+  TPRT_NCCL_OPTIONAL_FUNCTIONS(TPRT_LIBRARY_MEMBER)
+
+  absl::Status check(nccl::Result result, absl::string_view what) const;
+};
+
+absl::StatusOr<const Nccl *> openNccl();
+
+} // namespace tprt
+
+#endif // TPRT_CUDA_NCCL_H

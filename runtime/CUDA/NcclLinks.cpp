@@ -1,0 +1,349 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "runtime/CUDA/Links.h"
+#include "runtime/CUDA/Nccl.h"
+
+#include "absl/time/clock.h"
+
+#include <algorithm>
+#include <cstring>
+#include <sched.h>
+
+using namespace tprt;
+
+absl::StatusOr<NcclReduction> tprt::getNcclReduction(DType dtype,
+                                                     Reduction reduction) {
+  NcclReduction result = {};
+  switch (reduction) {
+  case Reduction::Max:
+    result.operation = nccl::kMax;
+    break;
+  case Reduction::Min:
+    result.operation = nccl::kMin;
+    break;
+  case Reduction::Sum:
+  case Reduction::None:
+    result.operation = nccl::kSum;
+    break;
+  }
+  switch (dtype) {
+  case DType::F64:
+    result.type = nccl::kFloat64;
+    return result;
+  case DType::F32:
+    result.type = nccl::kFloat32;
+    return result;
+  case DType::BF16:
+    result.type = nccl::kBfloat16;
+    return result;
+  case DType::F16:
+    result.type = nccl::kFloat16;
+    return result;
+  case DType::I64:
+    result.type = nccl::kInt64;
+    return result;
+  case DType::I32:
+    result.type = nccl::kInt32;
+    return result;
+  case DType::I8:
+    result.type = nccl::kInt8;
+    return result;
+  case DType::U64:
+    result.type = nccl::kUint64;
+    return result;
+  case DType::U32:
+    result.type = nccl::kUint32;
+    return result;
+  case DType::U8:
+    result.type = nccl::kUint8;
+    return result;
+  case DType::Bool:
+    result.type = nccl::kUint8;
+    if (reduction == Reduction::Sum)
+      result.operation = nccl::kMax;
+    return result;
+  case DType::I16:
+  case DType::U16:
+  case DType::F8E4M3FN:
+  case DType::F8E5M2:
+    break;
+  }
+  return makeError(ErrorCode::GpuStep, "NCCL reduces no ", getName(dtype),
+                   "; convert to a wider type before the reduction");
+}
+
+namespace {
+
+class NcclLinks final : public Links {
+public:
+  NcclLinks(const Device &device, const Nccl &nccl, const Artifact &artifact,
+            World &world, absl::Duration timeout)
+      : device(device), nccl(nccl), artifact(artifact), world(world),
+        timeout(timeout) {}
+  ~NcclLinks() override;
+
+  absl::Status connect();
+
+  absl::StatusOr<Owned<cuda::Pointer>> allocateArena(uint64_t bytes) override;
+  bool canCapture() const override { return true; }
+  absl::Status start(absl::Span<const Call> calls,
+                     cuda::Stream stream) override;
+  absl::Status check() override;
+  void abort() override;
+
+private:
+  struct Group {
+    nccl::Comm comm = nullptr;
+    nccl::Window window = nullptr;
+    int position = 0;
+    int size = 1;
+  };
+
+  absl::Status startOne(const CollectiveCall &call, const Group &group,
+                        cuda::Stream stream);
+  absl::Status permute(const CollectiveCall &call, const Group &group,
+                       cuda::Stream stream);
+  /// Waits until the communicator has done what it was last asked for.
+  absl::Status settle(nccl::Comm comm, absl::string_view what);
+  void close(nccl::Comm comm);
+
+  const Device &device;
+  const Nccl &nccl;
+  const Artifact &artifact;
+  World &world;
+  const absl::Duration timeout;
+  nccl::Comm all = nullptr;
+  std::vector<Group> groups; ///< By row of Communicators.
+};
+
+} // namespace
+
+absl::StatusOr<std::unique_ptr<Links>>
+tprt::connectNccl(const Device &device, const Artifact &artifact, World &world,
+                  absl::Duration timeout) {
+  for (const CollectiveRow &row : artifact.rows<CollectiveRow>())
+    if (row.reduction != Reduction::None)
+      TPRT_RETURN_IF_ERROR(getNcclReduction(row.dtype, row.reduction).status());
+  TPRT_ASSIGN_OR_RETURN(const Nccl *nccl, openNccl());
+  auto links =
+      std::make_unique<NcclLinks>(device, *nccl, artifact, world, timeout);
+  TPRT_RETURN_IF_ERROR(links->connect());
+  return links;
+}
+
+absl::Status NcclLinks::connect() {
+  nccl::UniqueId id = {};
+  if (world.getRank() == 0)
+    TPRT_RETURN_IF_ERROR(nccl.check(nccl.getUniqueId(&id), "making an id"));
+  TPRT_ASSIGN_OR_RETURN(
+      std::vector<std::string> ids,
+      world.exchange({id.bytes, sizeof(id.bytes)}, "connecting GPUs"));
+  std::memcpy(id.bytes, ids[0].data(), sizeof(id.bytes));
+  nccl::Config config;
+  config.blocking = 0;
+  config.splitShare = 1;
+  TPRT_RETURN_IF_ERROR(
+      nccl.check(nccl.init(&all, world.getSize(), id, world.getRank(), &config),
+                 "connecting the ranks"));
+  TPRT_RETURN_IF_ERROR(settle(all, "connecting the ranks"));
+  for (const CommunicatorRow &row : artifact.rows<CommunicatorRow>()) {
+    std::vector<int> ranks = artifact.getGroup(row, world.getRank());
+    Group group;
+    group.size = static_cast<int>(ranks.size());
+    group.position = static_cast<int>(
+        std::find(ranks.begin(), ranks.end(), world.getRank()) - ranks.begin());
+    // A group is known by its smallest rank; the others have other groups.
+    int color = *std::min_element(ranks.begin(), ranks.end());
+    TPRT_RETURN_IF_ERROR(
+        nccl.check(nccl.split(all, color, group.position, &group.comm, &config),
+                   "making a group"));
+    groups.push_back(group);
+    TPRT_RETURN_IF_ERROR(settle(all, "making a group"));
+    TPRT_RETURN_IF_ERROR(settle(groups.back().comm, "making a group"));
+  }
+  return absl::OkStatus();
+}
+
+/// Ends memory that NCCL allocated.
+static cuda::Result freeArena(cuda::Pointer pointer) {
+  auto library = openNccl();
+  if (library.ok())
+    (*library)->memFree(
+        reinterpret_cast<void *>(static_cast<uintptr_t>(pointer)));
+  return cuda::kSuccess;
+}
+
+/// Memory at the same offsets on every rank, which NCCL may reach from another
+/// GPU without copying through buffers of its own.
+absl::StatusOr<Owned<cuda::Pointer>> NcclLinks::allocateArena(uint64_t bytes) {
+  if (!nccl.memAlloc || !nccl.memFree || !nccl.registerWindow ||
+      !nccl.deregisterWindow || bytes == 0 || groups.empty())
+    return Owned<cuda::Pointer>();
+  constexpr uint64_t alignment = 4096;
+  uint64_t padded = (bytes + alignment - 1) / alignment * alignment;
+  void *memory = nullptr;
+  nccl::Result result = nccl.memAlloc(&memory, padded);
+  if (result != nccl::kSuccess || !memory)
+    return makeError(ErrorCode::OutOfMemory,
+                     "NCCL cannot allocate the arena of ", bytes, " bytes (",
+                     nccl.getErrorString(result),
+                     "): use more devices, or a smaller batch or cache");
+  Owned<cuda::Pointer> arena(reinterpret_cast<uintptr_t>(memory), freeArena);
+  for (Group &group : groups) {
+    TPRT_RETURN_IF_ERROR(
+        nccl.check(nccl.registerWindow(group.comm, memory, padded,
+                                       &group.window, nccl::kWindowSymmetric),
+                   "registering the arena"));
+    TPRT_RETURN_IF_ERROR(settle(group.comm, "registering the arena"));
+  }
+  return arena;
+}
+
+absl::Status NcclLinks::settle(nccl::Comm comm, absl::string_view what) {
+  absl::Time deadline = absl::InfinitePast(); // set at the first slow wait
+  while (true) {
+    nccl::Result state = nccl::kSuccess;
+    TPRT_RETURN_IF_ERROR(nccl.check(nccl.getAsyncError(comm, &state), what));
+    if (state != nccl::kInProgress)
+      return nccl.check(state, what);
+    TPRT_RETURN_IF_ERROR(world.check());
+    absl::Time now = absl::Now();
+    if (deadline == absl::InfinitePast())
+      deadline = now + timeout;
+    if (now > deadline)
+      return makeError(ErrorCode::CollectiveTimeout, "rank ", world.getRank(),
+                       ", NCCL, ", what, ": not done within ",
+                       absl::FormatDuration(timeout),
+                       "; a longer --timeout helps if a rank is only slow");
+    sched_yield();
+  }
+}
+
+absl::Status NcclLinks::start(absl::Span<const Call> calls,
+                              cuda::Stream stream) {
+  TPRT_RETURN_IF_ERROR(nccl.check(nccl.groupStart(), "beginning a group"));
+  for (const Call &call : calls) {
+    const Group &group = groups[call.call.row->communicator];
+    TPRT_RETURN_IF_ERROR(
+        addContext(startOne(call.call, group, stream), describe(call.call)));
+  }
+  std::string what = describe(calls.front().call);
+  TPRT_RETURN_IF_ERROR(nccl.check(nccl.groupEnd(), what));
+  for (const Call &call : calls)
+    TPRT_RETURN_IF_ERROR(
+        settle(groups[call.call.row->communicator].comm, describe(call.call)));
+  return absl::OkStatus();
+}
+
+absl::Status NcclLinks::startOne(const CollectiveCall &call, const Group &group,
+                                 cuda::Stream stream) {
+  const CollectiveRow &row = *call.row;
+  auto count = static_cast<size_t>(row.count);
+  // What is only moved is bytes: every type goes.
+  size_t bytes = count * static_cast<size_t>(getSize(row.dtype));
+  switch (row.kind) {
+  case CollectiveKind::AllReduce:
+  case CollectiveKind::ReduceScatter: {
+    TPRT_ASSIGN_OR_RETURN(NcclReduction reduction,
+                          getNcclReduction(row.dtype, row.reduction));
+    auto reduce = row.kind == CollectiveKind::AllReduce ? nccl.allReduce
+                                                        : nccl.reduceScatter;
+    return nccl.check(reduce(call.source, call.destination, count,
+                             reduction.type, reduction.operation, group.comm,
+                             stream),
+                      "starting it");
+  }
+  case CollectiveKind::AllGather:
+    return nccl.check(nccl.allGather(call.source, call.destination, bytes,
+                                     nccl::kInt8, group.comm, stream),
+                      "starting it");
+  case CollectiveKind::AllToAll:
+    if (nccl.allToAll)
+      return nccl.check(nccl.allToAll(call.source, call.destination, bytes,
+                                      nccl::kInt8, group.comm, stream),
+                        "starting it");
+    for (int peer = 0; peer < group.size; ++peer) {
+      TPRT_RETURN_IF_ERROR(
+          nccl.check(nccl.send(call.source + peer * bytes, bytes, nccl::kInt8,
+                               peer, group.comm, stream),
+                     "sending"));
+      TPRT_RETURN_IF_ERROR(
+          nccl.check(nccl.receive(call.destination + peer * bytes, bytes,
+                                  nccl::kInt8, peer, group.comm, stream),
+                     "receiving"));
+    }
+    return absl::OkStatus();
+  case CollectiveKind::CollectivePermute:
+    return permute(call, group, stream);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status NcclLinks::permute(const CollectiveCall &call, const Group &group,
+                                cuda::Stream stream) {
+  auto bytes = static_cast<size_t>(call.row->count * getSize(call.row->dtype));
+  for (int peer = 0; peer < group.size; ++peer)
+    if (call.permutation[peer] == group.position)
+      TPRT_RETURN_IF_ERROR(nccl.check(
+          nccl.send(call.source, bytes, nccl::kInt8, peer, group.comm, stream),
+          "sending"));
+  auto from = static_cast<int>(call.permutation[group.position]);
+  if (from >= 0)
+    return nccl.check(nccl.receive(call.destination, bytes, nccl::kInt8, from,
+                                   group.comm, stream),
+                      "receiving");
+  if (bytes == 0)
+    return absl::OkStatus();
+  return device.check(
+      device.driver.set8(reinterpret_cast<uintptr_t>(call.destination), 0,
+                         bytes, stream),
+      "clearing what is not received");
+}
+
+absl::Status NcclLinks::check() {
+  for (const Group &group : groups) {
+    nccl::Result state = nccl::kSuccess;
+    TPRT_RETURN_IF_ERROR(nccl.check(nccl.getAsyncError(group.comm, &state),
+                                    "asking for errors"));
+    TPRT_RETURN_IF_ERROR(
+        nccl.check(state, absl::StrCat("rank ", world.getRank())));
+  }
+  return absl::OkStatus();
+}
+
+void NcclLinks::abort() {
+  for (Group &group : groups)
+    if (nccl::Comm comm = std::exchange(group.comm, nullptr))
+      nccl.abort(comm);
+  groups.clear();
+  if (nccl::Comm comm = std::exchange(all, nullptr))
+    nccl.abort(comm);
+}
+
+void NcclLinks::close(nccl::Comm comm) {
+  // A rank that has gone without a word must not keep this one.
+  constexpr absl::Duration patience = absl::Seconds(5);
+  nccl::Result state = nccl.finalize(comm);
+  for (absl::Time end = absl::Now() + patience;
+       state == nccl::kInProgress && absl::Now() < end; sched_yield())
+    if (nccl.getAsyncError(comm, &state) != nccl::kSuccess)
+      break;
+  if (state == nccl::kSuccess)
+    nccl.destroy(comm);
+  else
+    nccl.abort(comm);
+}
+
+NcclLinks::~NcclLinks() {
+  // A failed rank makes no more calls that others would have to answer.
+  if (!world.check().ok())
+    abort();
+  for (const Group &group : groups) {
+    if (group.window)
+      nccl.deregisterWindow(group.comm, group.window);
+    close(group.comm);
+  }
+  if (all)
+    close(all);
+}

@@ -1,0 +1,29 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file The batch dimensions of a matmul, as few as they can be.
+
+#ifndef TPRT_CORE_BATCHES_H
+#define TPRT_CORE_BATCHES_H
+
+#include "runtime/Core/ArtifactFormat.h"
+
+#include "absl/types/span.h"
+
+#include <vector>
+
+namespace tprt {
+
+struct Batch {
+  int64_t size;
+  std::vector<int64_t> strides; ///< Of each operand, in elements.
+};
+
+/// The batch dimensions that matter, major first, neighbours merged where all
+/// operands walk through them evenly.
+std::vector<Batch> getBatches(const MatmulRow &row,
+                              absl::Span<const MatmulOperand *const> operands);
+
+} // namespace tprt
+
+#endif // TPRT_CORE_BATCHES_H

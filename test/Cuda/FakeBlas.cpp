@@ -1,0 +1,300 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// libcublasLt.so.13 on the fake GPU: matmuls by plain loops. It is as strict as
+// the real one about layouts, and about addresses, which must be aligned as its
+// heuristic was told they are.
+
+#include "FakeGpu.h"
+
+#include "runtime/CUDA/Blas.h"
+#include "runtime/Core/DType.h"
+
+#include <cmath>
+#include <cstring>
+#include <sstream>
+
+using namespace fakegpu;
+namespace blas = tprt::blas;
+using blas::Status;
+
+static constexpr Status kInvalidValue = 7, kNotSupported = 15;
+
+struct blas::Context {};
+
+struct blas::LayoutOpaque {
+  int type;
+  int64_t rows, columns, ld;
+  int32_t batchCount = 1;
+  int64_t batchStride = 0;
+};
+
+struct blas::DescOpaque {
+  int compute;
+  bool transA = false, transB = false;
+  int32_t epilogue = blas::kEpilogueNone;
+  int32_t biasType = blas::kF32;
+  int64_t biasStride = 0;
+  const void *bias = nullptr;
+};
+
+struct blas::PreferenceOpaque {
+  uint32_t alignment[4] = {256, 256, 256, 256};
+};
+
+namespace {
+
+/// What the bytes of an algorithm hold.
+struct Algorithm {
+  uint64_t magic;
+  uint64_t number;
+  uint32_t alignment[4]; ///< Of A, B, C, D.
+};
+constexpr uint64_t kMagic = 0xfa4eb1a5;
+
+} // namespace
+
+static Status refuseMatmul(const std::string &what) {
+  std::lock_guard<std::recursive_mutex> guard(getLock());
+  refuse("cuBLASLt: " + what);
+  return kInvalidValue;
+}
+
+static int64_t getSize(int type) { return type == blas::kBF16 ? 2 : 4; }
+
+static float load(const void *from, int type, int64_t at) {
+  if (type == blas::kBF16)
+    return static_cast<float>(static_cast<const tprt::BFloat16 *>(from)[at]);
+  return static_cast<const float *>(from)[at];
+}
+
+static void store(void *to, int type, int64_t at, float value) {
+  if (type == blas::kBF16)
+    static_cast<tprt::BFloat16 *>(to)[at] = tprt::BFloat16(value);
+  else
+    static_cast<float *>(to)[at] = value;
+}
+
+/// Whether the memory of a matrix is there.
+static bool isThere(const void *matrix, const blas::LayoutOpaque &layout) {
+  int64_t last = (layout.columns - 1) * layout.ld + layout.rows +
+                 (layout.batchCount - 1) * layout.batchStride;
+  return !name(matrix, static_cast<size_t>(last * getSize(layout.type)))
+              .empty();
+}
+
+template <typename Value>
+static Status read(Value &to, const void *from, size_t size) {
+  if (size != sizeof(to))
+    return refuseMatmul("an attribute of another size");
+  std::memcpy(&to, from, size);
+  return blas::kSuccess;
+}
+
+static float activate(int32_t epilogue, float x) {
+  if (epilogue & blas::kEpilogueRelu)
+    return x > 0 ? x : 0;
+  if (epilogue & blas::kEpilogueGelu)
+    return 0.5f * x *
+           (1 + std::tanh(0.7978845608f * (x + 0.044715f * x * x * x)));
+  return x;
+}
+
+extern "C" {
+
+const char *cublasLtGetStatusString(Status status) {
+  return status == kNotSupported ? "not supported" : "invalid value";
+}
+
+size_t cublasLtGetVersion() { return 130100; }
+
+Status cublasLtCreate(blas::Handle *handle) {
+  *handle = new blas::Context;
+  return blas::kSuccess;
+}
+
+Status cublasLtDestroy(blas::Handle handle) {
+  delete handle;
+  return blas::kSuccess;
+}
+
+Status cublasLtMatmulDescCreate(blas::Desc *desc, int compute, int scale) {
+  if (scale != blas::kF32)
+    return refuseMatmul("factors that are not f32");
+  *desc = new blas::DescOpaque{compute};
+  return blas::kSuccess;
+}
+
+Status cublasLtMatmulDescDestroy(blas::Desc desc) {
+  delete desc;
+  return blas::kSuccess;
+}
+
+Status cublasLtMatmulDescSetAttribute(blas::Desc desc, int attribute,
+                                      const void *value, size_t size) {
+  int32_t number = 0;
+  switch (attribute) {
+  case blas::kTransA:
+  case blas::kTransB: {
+    Status status = read(number, value, size);
+    (attribute == blas::kTransA ? desc->transA : desc->transB) =
+        number == blas::kTranspose;
+    return status;
+  }
+  case blas::kEpilogue:
+    return read(desc->epilogue, value, size);
+  case blas::kBias:
+    return read(desc->bias, value, size);
+  case blas::kBiasBatchStride:
+    return read(desc->biasStride, value, size);
+  case blas::kBiasType:
+    return read(desc->biasType, value, size);
+  default:
+    return refuseMatmul("an unknown attribute of a matmul");
+  }
+}
+
+Status cublasLtMatrixLayoutCreate(blas::Layout *layout, int type, uint64_t rows,
+                                  uint64_t columns, int64_t ld) {
+  if (ld < static_cast<int64_t>(rows))
+    return refuseMatmul("columns that overlap");
+  *layout = new blas::LayoutOpaque{type, static_cast<int64_t>(rows),
+                                   static_cast<int64_t>(columns), ld};
+  return blas::kSuccess;
+}
+
+Status cublasLtMatrixLayoutDestroy(blas::Layout layout) {
+  delete layout;
+  return blas::kSuccess;
+}
+
+Status cublasLtMatrixLayoutSetAttribute(blas::Layout layout, int attribute,
+                                        const void *value, size_t size) {
+  if (attribute == blas::kBatchCount)
+    return read(layout->batchCount, value, size);
+  if (attribute == blas::kBatchStride)
+    return read(layout->batchStride, value, size);
+  return refuseMatmul("an unknown attribute of a layout");
+}
+
+Status cublasLtMatmulPreferenceCreate(blas::Preference *preference) {
+  *preference = new blas::PreferenceOpaque;
+  return blas::kSuccess;
+}
+
+Status cublasLtMatmulPreferenceDestroy(blas::Preference preference) {
+  delete preference;
+  return blas::kSuccess;
+}
+
+Status cublasLtMatmulPreferenceSetAttribute(blas::Preference preference,
+                                            int attribute, const void *value,
+                                            size_t size) {
+  if (attribute >= blas::kAlignmentA && attribute <= blas::kAlignmentD)
+    return read(preference->alignment[attribute - blas::kAlignmentA], value,
+                size);
+  return attribute == blas::kMaxWorkspace
+             ? blas::kSuccess
+             : refuseMatmul("an unknown preference");
+}
+
+Status cublasLtMatmulAlgoGetHeuristic(blas::Handle, blas::Desc, blas::Layout,
+                                      blas::Layout, blas::Layout, blas::Layout,
+                                      blas::Preference preference, int wanted,
+                                      blas::Heuristic *results, int *count) {
+  *count = wanted < 3 ? wanted : 3;
+  for (int i = 0; i < *count; ++i) {
+    Algorithm algorithm = {kMagic, static_cast<uint64_t>(i), {}};
+    std::memcpy(algorithm.alignment, preference->alignment,
+                sizeof(algorithm.alignment));
+    results[i] = {};
+    std::memcpy(&results[i].algorithm, &algorithm, sizeof(algorithm));
+    // One proposal that cannot be taken is among them.
+    results[i].state = i == 1 ? kNotSupported : blas::kSuccess;
+  }
+  return blas::kSuccess;
+}
+
+Status cublasLtMatmulAlgoCheck(blas::Handle, blas::Desc, blas::Layout,
+                               blas::Layout, blas::Layout, blas::Layout,
+                               const blas::Algorithm *algorithm,
+                               blas::Heuristic *result) {
+  result->workspace = 0;
+  return algorithm->data[0] == kMagic ? blas::kSuccess : kNotSupported;
+}
+
+Status cublasLtMatmul(blas::Handle, blas::Desc descPointer, const void *alpha,
+                      const void *a, blas::Layout layoutA, const void *b,
+                      blas::Layout layoutB, const void *betaPointer,
+                      const void *c, blas::Layout layoutC, void *d,
+                      blas::Layout layoutD, const blas::Algorithm *bytes,
+                      void *, size_t, blas::Stream stream) {
+  std::lock_guard<std::recursive_mutex> guard(getLock());
+  blas::DescOpaque desc = *descPointer;
+  blas::LayoutOpaque A = *layoutA, B = *layoutB, C = *layoutC, D = *layoutD;
+  float beta;
+  std::memcpy(&beta, betaPointer, sizeof(beta));
+  Algorithm algorithm;
+  std::memcpy(&algorithm, bytes, sizeof(algorithm));
+  int64_t m = D.rows, n = D.columns, k = desc.transA ? A.rows : A.columns;
+  if (algorithm.magic != kMagic || algorithm.number == 1)
+    return refuseMatmul("an algorithm that was not proposed");
+  const void *places[] = {a, b, c, d};
+  for (int i = 0; i < 4; ++i)
+    if (reinterpret_cast<uintptr_t>(places[i]) % algorithm.alignment[i] != 0)
+      return refuseMatmul("operand " + std::to_string(i) +
+                          " is not aligned as was said");
+  if ((desc.transA ? A.columns : A.rows) != m ||
+      (desc.transB ? B.columns : B.rows) != k ||
+      (desc.transB ? B.rows : B.columns) != n || C.rows != m || C.columns != n)
+    return refuseMatmul("shapes that do not fit");
+  if (A.type != B.type || C.type != D.type ||
+      (D.type != blas::kF32 && D.type != A.type) ||
+      (desc.compute == blas::kComputeTF32 && A.type != blas::kF32))
+    return refuseMatmul("types that do not fit");
+  bool hasBias = desc.epilogue & blas::kEpilogueBias;
+  if (hasBias && desc.biasType != D.type)
+    return refuseMatmul("a bias of another type");
+  if (!isThere(a, A) || !isThere(b, B) || !isThere(d, D) ||
+      (beta != 0 && !isThere(c, C)) ||
+      (hasBias &&
+       name(desc.bias, static_cast<size_t>(m * getSize(D.type))).empty()))
+    return refuseMatmul("an operand that is not there");
+  std::ostringstream line;
+  line << "matmul " << m << "x" << n << "x" << k << " batch " << D.batchCount
+       << " epilogue " << desc.epilogue << " beta " << beta
+       << (desc.compute == blas::kComputeTF32 ? " tf32 " : " ") << name(a)
+       << (desc.transA ? "' " : " ") << name(b) << (desc.transB ? "' " : " ");
+  if (beta != 0)
+    line << name(c) << " ";
+  if (hasBias)
+    line << name(desc.bias) << " ";
+  line << "-> " << name(d) << " on " << name(stream);
+  record(line.str());
+  enqueue(stream, [=] {
+    return [=] {
+      for (int64_t batch = 0; batch < D.batchCount; ++batch)
+        for (int64_t column = 0; column < n; ++column)
+          for (int64_t row = 0; row < m; ++row) {
+            float sum = 0;
+            for (int64_t i = 0; i < k; ++i) {
+              int64_t atA = desc.transA ? i + row * A.ld : row + i * A.ld;
+              int64_t atB = desc.transB ? column + i * B.ld : i + column * B.ld;
+              sum += load(a, A.type, batch * A.batchStride + atA) *
+                     load(b, B.type, batch * B.batchStride + atB);
+            }
+            if (beta != 0)
+              sum += beta * load(c, C.type,
+                                 batch * C.batchStride + row + column * C.ld);
+            if (hasBias)
+              sum += load(desc.bias, D.type, batch * desc.biasStride + row);
+            store(d, D.type, batch * D.batchStride + row + column * D.ld,
+                  activate(desc.epilogue & ~blas::kEpilogueBias, sum));
+          }
+      return true;
+    };
+  });
+  return blas::kSuccess;
+}
+
+} // extern "C"

@@ -1,0 +1,135 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// The parts of the CUDA backend that are tables and arithmetic.
+
+#include "TestProgram.h"
+#include "runtime/CUDA/GpuProgram.h"
+#include "runtime/CUDA/Library.h"
+#include "runtime/CUDA/Links.h"
+#include "runtime/CUDA/MatmulCache.h"
+#include "runtime/CUDA/Nccl.h"
+
+#include "gtest/gtest.h"
+
+#include <cstdlib>
+#include <fstream>
+
+using namespace tprt;
+using namespace tprt::test;
+
+namespace {
+
+std::shared_ptr<const Artifact>
+makeImages(const std::vector<std::tuple<GpuImageKind, uint32_t, const char *>>
+               &images) {
+  TestProgram program;
+  program.target = kCudaTarget;
+  for (const auto &[kind, chip, name] : images) {
+    GpuImageRow row = {};
+    row.kind = kind;
+    row.chip = chip;
+    row.name = program.writer.text(name);
+    program.writer.add(row);
+  }
+  auto artifact = Artifact::fromBytes(program.finish());
+  EXPECT_TRUE(artifact.ok()) << artifact.status();
+  return *artifact;
+}
+
+/// Machine code for the chip itself, then for an earlier minor version, then
+/// the newest PTX; what is made for one chip only runs on no other.
+TEST(CudaTables, ChoosesTheImageThatFitsBest) {
+  constexpr auto ptx = GpuImageKind::Ptx, cubin = GpuImageKind::Cubin;
+  auto artifact = makeImages({{ptx, 80, "sm_80"},
+                              {ptx, 90, "sm_90"},
+                              {ptx, 90, "sm_90a"},
+                              {cubin, 80, "sm_80"},
+                              {cubin, 90, "sm_90"},
+                              {cubin, 90, "sm_90a"},
+                              {ptx, 100, "sm_100"}});
+  EXPECT_EQ(chooseImage(*artifact, 75), kNone);
+  EXPECT_EQ(chooseImage(*artifact, 80), 3u);
+  EXPECT_EQ(chooseImage(*artifact, 86), 3u);
+  EXPECT_EQ(chooseImage(*artifact, 90), 5u);
+  EXPECT_EQ(chooseImage(*artifact, 100), 6u);
+  EXPECT_EQ(chooseImage(*artifact, 120), 6u);
+  EXPECT_EQ(chooseImage(*makeImages({{ptx, 90, "sm_90a"}}), 100), kNone);
+  EXPECT_EQ(chooseImage(*makeImages({{cubin, 90, "sm_90"}}), 100), kNone);
+}
+
+/// Every type with every reduction is what NCCL has, or an error.
+TEST(CudaTables, EveryReductionOfEveryType) {
+  const std::vector<std::pair<DType, int>> known = {
+      {DType::F64, nccl::kFloat64},   {DType::F32, nccl::kFloat32},
+      {DType::BF16, nccl::kBfloat16}, {DType::F16, nccl::kFloat16},
+      {DType::I64, nccl::kInt64},     {DType::I32, nccl::kInt32},
+      {DType::I8, nccl::kInt8},       {DType::U64, nccl::kUint64},
+      {DType::U32, nccl::kUint32},    {DType::U8, nccl::kUint8},
+      {DType::Bool, nccl::kUint8}};
+  const std::vector<std::pair<Reduction, int>> reductions = {
+      {Reduction::Sum, nccl::kSum},
+      {Reduction::Max, nccl::kMax},
+      {Reduction::Min, nccl::kMin}};
+  for (uint32_t i = 0; i < kNumDTypes; ++i)
+    for (auto [reduction, operation] : reductions) {
+      auto dtype = static_cast<DType>(i);
+      SCOPED_TRACE(getName(dtype));
+      auto found = getNcclReduction(dtype, reduction);
+      auto row = std::find_if(known.begin(), known.end(),
+                              [&](auto pair) { return pair.first == dtype; });
+      if (row == known.end()) {
+        EXPECT_EQ(getErrorCode(found.status()), ErrorCode::GpuStep);
+        continue;
+      }
+      ASSERT_TRUE(found.ok()) << found.status();
+      EXPECT_EQ(found->type, row->second);
+      // Of truth values the sum is "any".
+      bool isAny = dtype == DType::Bool && reduction == Reduction::Sum;
+      EXPECT_EQ(found->operation, isAny ? nccl::kMax : operation);
+    }
+}
+
+/// A library or a function of it that is missing is named, with what to
+/// install.
+TEST(CudaTables, MissingLibrariesAreNamed) {
+  void *place = nullptr;
+  absl::Status status =
+      openLibrary({"libnothing.so.7", "libnothing.so.6"}, "install nothing",
+                  {{"doNothing", &place, false}});
+  EXPECT_EQ(getErrorCode(status), ErrorCode::GpuLibrary);
+  EXPECT_NE(status.message().find("libnothing.so.7"), std::string::npos);
+  EXPECT_NE(status.message().find("install nothing"), std::string::npos);
+  status = openLibrary({"libc.so.6"}, "install C",
+                       {{"noSuchFunction", &place, false}});
+  EXPECT_EQ(getErrorCode(status), ErrorCode::GpuLibrary);
+  EXPECT_NE(status.message().find("noSuchFunction"), std::string::npos);
+  EXPECT_TRUE(
+      openLibrary({"libc.so.6"}, "install C",
+                  {{"malloc", &place, false}, {"noSuchFunction", &place, true}})
+          .ok());
+}
+
+/// What was measured is found again, beside what others have measured; a file
+/// that somebody spoilt is as good as none.
+TEST(CudaTables, ChoicesAreKept) {
+  std::string folder = ::testing::TempDir() + "cuda-choices";
+  setenv("XDG_CACHE_HOME", folder.c_str(), 1);
+  std::string path = getChoicesPath("NVIDIA H200", 130100);
+  EXPECT_EQ(path, folder + "/tp-opt/matmuls-NVIDIA_H200-130100.txt");
+  std::remove(path.c_str());
+  EXPECT_TRUE(loadChoices(path).empty());
+  blas::Algorithm first = {{1, 2, 3}}, second = {{~uint64_t{0}}};
+  saveChoices(path, {{"a", first}});
+  saveChoices(path, {{"b", second}});
+  MatmulChoices all = loadChoices(path);
+  ASSERT_EQ(all.size(), 2u);
+  EXPECT_EQ(all["a"].data[2], 3u);
+  EXPECT_EQ(all["b"].data[0], ~uint64_t{0});
+  std::ofstream(path, std::ios::app)
+      << "c 12\nd\n\n x\ne " << std::string(128, 'g') << "\n";
+  EXPECT_EQ(loadChoices(path).size(), 2u);
+  saveChoices("/proc/no-such-folder/choices", {{"a", first}});
+}
+
+} // namespace
