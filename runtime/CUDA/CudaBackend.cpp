@@ -26,8 +26,11 @@ namespace {
 
 class CudaBackend final : public Backend {
 public:
-  CudaBackend(std::shared_ptr<const Artifact> artifact, BackendOptions options)
-      : artifact(std::move(artifact)), options(std::move(options)) {}
+  /// On a machine with `count` GPUs.
+  CudaBackend(std::shared_ptr<const Artifact> artifact, BackendOptions options,
+              int count)
+      : artifact(std::move(artifact)), options(std::move(options)),
+        count(count) {}
 
   absl::StatusOr<std::unique_ptr<Executor>> createExecutor(World &world,
                                                            int) override {
@@ -39,11 +42,6 @@ public:
 
 private:
   absl::StatusOr<int> chooseDevice(World &world) const {
-    TPRT_ASSIGN_OR_RETURN(int count, Device::count());
-    if (count < 1)
-      return makeError(ErrorCode::GpuMissing,
-                       "the driver shows no GPU; see CUDA_VISIBLE_DEVICES, or "
-                       "run with --backend=cpu");
     if (options.name == kVirtual)
       return 0;
     int local = world.getThreads() ? world.getRank() : getLocalRank();
@@ -75,6 +73,7 @@ private:
 
   const std::shared_ptr<const Artifact> artifact;
   const BackendOptions options;
+  const int count;
   absl::Mutex mutex;
   absl::flat_hash_map<int, std::shared_ptr<const GpuProgram>>
       programs ABSL_GUARDED_BY(mutex);
@@ -87,7 +86,12 @@ createBackend(std::shared_ptr<const Artifact> artifact,
               const BackendOptions &options) {
   TPRT_RETURN_IF_ERROR(artifact->checkTarget(kCudaTarget));
   TPRT_RETURN_IF_ERROR(checkGpuSteps(*artifact));
-  return std::make_unique<CudaBackend>(std::move(artifact), options);
+  TPRT_ASSIGN_OR_RETURN(int count, Device::count());
+  if (count < 1)
+    return makeError(ErrorCode::GpuMissing,
+                     "the driver shows no GPU; see CUDA_VISIBLE_DEVICES, or "
+                     "run with --backend=cpu");
+  return std::make_unique<CudaBackend>(std::move(artifact), options, count);
 }
 
 extern "C" const Plugin *tprtGetPlugin() {

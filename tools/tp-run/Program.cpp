@@ -49,14 +49,20 @@ static absl::StatusOr<std::string> makeCache() {
   return folder;
 }
 
+/// What the compiler calls the backend's target: virtual ranks run what GPUs
+/// do.
+static std::string getTarget(const Options &options) {
+  return options.backend == "virtual" ? kCudaTarget : options.backend;
+}
+
 /// The path of what a .mlir compiles to.
 static absl::StatusOr<std::string> compile(const Options &options) {
   TPRT_ASSIGN_OR_RETURN(MappedFile text, MappedFile::open(options.program));
   TPRT_ASSIGN_OR_RETURN(std::string compiler, findCompiler());
   TPRT_ASSIGN_OR_RETURN(std::string cache, makeCache());
   std::string target =
-      absl::StrCat("target=", options.backend, options.shard.empty() ? "" : " ",
-                   options.shard);
+      absl::StrCat("target=", getTarget(options),
+                   options.shard.empty() ? "" : " ", options.shard);
   struct stat info = {};
   ::stat(compiler.c_str(), &info);
   std::string compilerIs = absl::StrCat(info.st_size, " ", info.st_mtim.tv_sec,
@@ -96,10 +102,8 @@ absl::StatusOr<Program> tprun::loadProgram(const Options &options) {
     TPRT_ASSIGN_OR_RETURN(MemoryFile whole, getWholeProgram(*artifact));
     return loadInterpreted(whole.getPath(), "");
   }
-  // Before anything is compiled for it. Virtual ranks are the CUDA library's.
-  bool isVirtual = options.backend == "virtual";
-  absl::Status loaded =
-      loadPlugin(isVirtual ? "cuda" : options.backend).status();
+  // Before anything is compiled for it.
+  absl::Status loaded = loadPlugin(options.backend).status();
   if (!loaded.ok())
     return addContext(loaded, absl::StrCat("--backend=", options.backend));
   std::string path = options.program;
@@ -134,10 +138,10 @@ absl::StatusOr<Program> tprun::loadReference(const Artifact &artifact,
     absl::StrAppend(&mesh, mesh.empty() ? " mesh=" : ",",
                     artifact.text(axis.name), "=1");
   TPRT_ASSIGN_OR_RETURN(MemoryFile compiled, MemoryFile::create());
-  TPRT_RETURN_IF_ERROR(
-      runCompiler({whole.getPath(),
-                   absl::StrCat("--tp-compile=target=", options.backend, mesh),
-                   absl::StrCat("--tp-artifact=", compiled.getPath())}));
+  TPRT_RETURN_IF_ERROR(runCompiler(
+      {whole.getPath(),
+       absl::StrCat("--tp-compile=target=", getTarget(options), mesh),
+       absl::StrCat("--tp-artifact=", compiled.getPath())}));
   TPRT_ASSIGN_OR_RETURN(std::string bytes, compiled.read());
   TPRT_ASSIGN_OR_RETURN(auto single, Artifact::fromBytes(bytes));
   return Program{std::move(single), nullptr};
