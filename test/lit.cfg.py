@@ -25,6 +25,8 @@ config.substitutions.append(
     ("%mpirun", "env ASAN_OPTIONS=detect_leaks=0 mpirun "
                 "--allow-run-as-root --oversubscribe")
 )
+# NVIDIA's libraries, pretended.
+config.substitutions.append(("%fake_gpu", f"{config.tp_obj_root}/test/Cuda"))
 # What cmake/setup.sh makes. Too large for code with sanitizers.
 models = os.path.expanduser("~/.cache/tp-opt/models")
 config.substitutions.append(("%models", models))

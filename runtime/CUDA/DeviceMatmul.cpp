@@ -66,7 +66,9 @@ DeviceMatmul::create(const Device &device, const Artifact &artifact,
 }
 
 static int getType(DType dtype) {
-  return dtype == DType::BF16 ? blas::kBF16 : blas::kF32;
+  return dtype == DType::BF16  ? blas::kBF16
+         : dtype == DType::F16 ? blas::kF16
+                               : blas::kF32;
 }
 
 static int getEpilogue(const Epilogue &epilogue) {

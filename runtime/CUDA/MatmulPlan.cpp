@@ -41,9 +41,7 @@ static absl::StatusOr<Epilogue> getEpilogue(const Artifact &artifact,
       break;
     case PostOpKind::Add: {
       const MatmulOperand &operand = postOp.operand;
-      bool isBias = getRowStride(operand) == 0 && row.m > 1;
-      // One row is a bias as well as a matrix.
-      isBias |= row.m == 1 && epilogue.bias < 0;
+      bool isBias = getRowStride(operand) == 0;
       int &place = isBias ? epilogue.bias : epilogue.addend;
       if (place >= 0 || (!isBias && epilogue.accumulates))
         return refuse("two addends of one shape");

@@ -437,7 +437,7 @@ absl::Status Verifier::verifyGpuCode() const {
   for (const CombineRow &combine : artifact.rows<CombineRow>())
     if (combine.kernel >= launches.size() || !isDType(combine.dtype) ||
         combine.reduction < Reduction::Sum ||
-        combine.reduction > Reduction::Min || combine.groupSize < 2)
+        combine.reduction > Reduction::Min || combine.groupSize < 1)
       return fail("kernel ", combine.kernel, " combines nothing there is");
   return absl::OkStatus();
 }

@@ -60,17 +60,21 @@ static Status refuseMatmul(const std::string &what) {
   return kInvalidValue;
 }
 
-static int64_t getSize(int type) { return type == blas::kBF16 ? 2 : 4; }
+static int64_t getSize(int type) { return type == blas::kF32 ? 4 : 2; }
 
 static float load(const void *from, int type, int64_t at) {
   if (type == blas::kBF16)
     return static_cast<float>(static_cast<const tprt::BFloat16 *>(from)[at]);
+  if (type == blas::kF16)
+    return static_cast<float>(static_cast<const tprt::Float16 *>(from)[at]);
   return static_cast<const float *>(from)[at];
 }
 
 static void store(void *to, int type, int64_t at, float value) {
   if (type == blas::kBF16)
     static_cast<tprt::BFloat16 *>(to)[at] = tprt::BFloat16(value);
+  else if (type == blas::kF16)
+    static_cast<tprt::Float16 *>(to)[at] = tprt::Float16(value);
   else
     static_cast<float *>(to)[at] = value;
 }

@@ -30,6 +30,7 @@
 ///     TPRT_FAKE_CHIP          10 * major + minor (120)
 ///     TPRT_FAKE_MEMORY        bytes of each GPU
 ///     TPRT_FAKE_ODD           the number of a GPU that is of another kind
+///     TPRT_FAKE_DEATH         `connect`: the process ends when NCCL connects
 ///     TPRT_FAKE_STUCK         collectives of so many elements never end
 
 #ifndef TPOPT_TEST_CUDA_FAKEGPU_H

@@ -23,7 +23,6 @@ openReference(const Session &session, const tprun::Options &options) {
   TPRT_ASSIGN_OR_RETURN(tprun::Program program,
                         tprun::loadReference(session.getArtifact(), options));
   SessionOptions sessionOptions;
-  sessionOptions.backend = options.backend;
   sessionOptions.createBackend = program.createBackend;
   TPRT_ASSIGN_OR_RETURN(std::unique_ptr<Session> reference,
                         Session::open(sessionOptions, program.artifact));

@@ -52,7 +52,7 @@ static absl::StatusOr<std::string> makeCache() {
 /// What the compiler calls the backend's target: virtual ranks run what GPUs
 /// do.
 static std::string getTarget(const Options &options) {
-  return options.backend == "virtual" ? kCudaTarget : options.backend;
+  return options.backend == kVirtual ? kCudaTarget : options.backend;
 }
 
 /// The path of what a .mlir compiles to.
@@ -139,8 +139,7 @@ absl::StatusOr<Program> tprun::loadReference(const Artifact &artifact,
                     artifact.text(axis.name), "=1");
   TPRT_ASSIGN_OR_RETURN(MemoryFile compiled, MemoryFile::create());
   TPRT_RETURN_IF_ERROR(runCompiler(
-      {whole.getPath(),
-       absl::StrCat("--tp-compile=target=", getTarget(options), mesh),
+      {whole.getPath(), absl::StrCat("--tp-compile=target=", kCpuTarget, mesh),
        absl::StrCat("--tp-artifact=", compiled.getPath())}));
   TPRT_ASSIGN_OR_RETURN(std::string bytes, compiled.read());
   TPRT_ASSIGN_OR_RETURN(auto single, Artifact::fromBytes(bytes));

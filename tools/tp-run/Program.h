@@ -26,7 +26,7 @@ absl::StatusOr<Program> loadProgram(const Options &options);
 
 /// What an artifact of a sharded program should compute: the whole program it
 /// was made of, on one device. If small, the interpreter runs that, else it is
-/// compiled.
+/// compiled for the CPU.
 absl::StatusOr<Program> loadReference(const tprt::Artifact &artifact,
                                       const Options &options);
 
