@@ -8,7 +8,7 @@
 // RUN: tp-emulate-kernels %t/mlp.step -o %t/kernels.so
 // RUN: env LD_LIBRARY_PATH=%fake_gpu XDG_CACHE_HOME=%t TPRT_FAKE_DEVICES=3 TPRT_EMULATED_KERNELS=%t/kernels.so TPRT_RECORD=%t/log \
 // RUN:   tp-run %t/mlp.tpx --backend=cuda --check --bench=2 2>&1 | FileCheck %s --check-prefix=BENCH
-// RUN: grep -v '^connect\|^split\|d0\.\|d2\.' %t/log | FileCheck %s
+// RUN: grep -v '^module\|^connect\|^split\|d0\.\|d2\.' %t/log | FileCheck %s
 // RUN: grep -c 'rank . position .' %t/log | FileCheck %s --check-prefix=SPLIT
 // RUN: not grep 'misuse\|leak' %t/log
 
