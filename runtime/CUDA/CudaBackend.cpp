@@ -2,25 +2,15 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 // The plugin of the backends "cuda", a GPU for each rank, and "virtual", ranks
-// that share one.
+// that share one, and of the transport "environment".
 
 #include "runtime/CUDA/CudaExecutor.h"
+#include "runtime/CUDA/NcclWorld.h"
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/synchronization/mutex.h"
 
-#include <cstdlib>
-
 using namespace tprt;
-
-/// The place of this process among those on its host, as its launcher says.
-static int getLocalRank() {
-  for (const char *name : {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",
-                           "LOCAL_RANK", "SLURM_LOCALID"})
-    if (const char *value = std::getenv(name))
-      return std::atoi(value);
-  return 0;
-}
 
 namespace {
 
@@ -44,18 +34,9 @@ private:
   absl::StatusOr<int> chooseDevice(World &world) const {
     if (options.name == kVirtual)
       return 0;
-    int local = world.getThreads() ? world.getRank() : getLocalRank();
-    // A launcher may show each process one GPU, its own.
-    if (local >= count && count == 1 && !world.getThreads() &&
-        std::getenv("CUDA_VISIBLE_DEVICES"))
-      return 0;
-    if (local >= count)
-      return makeError(ErrorCode::GpuMissing, "rank ", world.getRank(),
-                       " is number ", local, " on this machine, which has ",
-                       count,
-                       " GPUs: use fewer ranks, or --backend=virtual for all "
-                       "of them on one");
-    return local;
+    bool isProcess = !world.getThreads();
+    int local = isProcess ? getLocalRank() : world.getRank();
+    return chooseGpu(world.getRank(), local, count, isProcess);
   }
 
   /// Ranks on one GPU share its code.
@@ -94,7 +75,16 @@ createBackend(std::shared_ptr<const Artifact> artifact,
   return std::make_unique<CudaBackend>(std::move(artifact), options, count);
 }
 
+static absl::StatusOr<std::unique_ptr<World>>
+createWorld(absl::Duration timeout) {
+  TPRT_ASSIGN_OR_RETURN(Launch launch, readLaunch());
+  TPRT_ASSIGN_OR_RETURN(int count, Device::count());
+  TPRT_ASSIGN_OR_RETURN(int gpu, chooseGpu(launch.rank, getLocalRank(), count,
+                                           /*isProcess=*/true));
+  return createNcclWorld(launch, gpu, timeout);
+}
+
 extern "C" const Plugin *tprtGetPlugin() {
-  static const Plugin plugin{kPluginVersion, createBackend, nullptr};
+  static const Plugin plugin{kPluginVersion, createBackend, createWorld};
   return &plugin;
 }

@@ -4,6 +4,7 @@
 #include "runtime/CUDA/CudaExecutor.h"
 
 #include "absl/container/inlined_vector.h"
+#include "absl/strings/match.h"
 #include "absl/time/clock.h"
 
 #include <algorithm>
@@ -20,9 +21,16 @@ CudaExecutor::create(std::shared_ptr<const GpuProgram> program,
                      const BackendOptions &options) {
   std::unique_ptr<CudaExecutor> executor(
       new CudaExecutor(std::move(program), artifact, world, options.timeout));
-  TPRT_RETURN_IF_ERROR(addContext(executor->prepare(options),
-                                  absl::StrCat("rank ", world.getRank())));
+  TPRT_RETURN_IF_ERROR(executor->addRank(executor->prepare(options)));
   return executor;
+}
+
+absl::Status CudaExecutor::addRank(const absl::Status &status) const {
+  std::string rank = absl::StrCat("rank ", world.getRank());
+  // What comes from the world says so itself.
+  return absl::StartsWith(getPlainMessage(status), rank)
+             ? status
+             : addContext(status, rank);
 }
 
 absl::Status CudaExecutor::prepare(const BackendOptions &options) {
@@ -334,7 +342,7 @@ absl::StatusOr<uint32_t> CudaExecutor::startCollectives(uint32_t step,
   if (isTimed) {
     TPRT_ASSIGN_OR_RETURN(begin, clock.mark(exchange.get()));
   }
-  TPRT_RETURN_IF_ERROR(links->start(calls, exchange.get()));
+  TPRT_RETURN_IF_ERROR(addRank(links->start(calls, exchange.get())));
   if (isTimed) {
     TPRT_ASSIGN_OR_RETURN(size_t ended, clock.mark(exchange.get()));
     clock.add(step, begin, ended, false);

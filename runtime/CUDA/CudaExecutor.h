@@ -77,6 +77,8 @@ private:
   absl::Status wait();
   absl::Status reportStuck() const;
   int64_t evaluate(const ScalarRow &scalar) const;
+  /// Says which rank it was, unless it is said already.
+  absl::Status addRank(const absl::Status &status) const;
 
   const std::shared_ptr<const GpuProgram> program;
   const Device &device;

@@ -2,13 +2,10 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/CUDA/Links.h"
-#include "runtime/CUDA/Nccl.h"
-
-#include "absl/time/clock.h"
+#include "runtime/CUDA/NcclWorld.h"
 
 #include <algorithm>
 #include <cstring>
-#include <sched.h>
 
 using namespace tprt;
 
@@ -106,7 +103,6 @@ private:
                        cuda::Stream stream);
   /// Waits until the communicator has done what it was last asked for.
   absl::Status settle(nccl::Comm comm, absl::string_view what);
-  void close(nccl::Comm comm);
 
   const Device &device;
   const Nccl &nccl;
@@ -201,23 +197,8 @@ absl::StatusOr<Owned<cuda::Pointer>> NcclLinks::allocateArena(uint64_t bytes) {
 }
 
 absl::Status NcclLinks::settle(nccl::Comm comm, absl::string_view what) {
-  absl::Time deadline = absl::InfinitePast(); // set at the first slow wait
-  while (true) {
-    nccl::Result state = nccl::kSuccess;
-    TPRT_RETURN_IF_ERROR(nccl.check(nccl.getAsyncError(comm, &state), what));
-    if (state != nccl::kInProgress)
-      return nccl.check(state, what);
-    TPRT_RETURN_IF_ERROR(world.check());
-    absl::Time now = absl::Now();
-    if (deadline == absl::InfinitePast())
-      deadline = now + timeout;
-    if (now > deadline)
-      return makeError(ErrorCode::CollectiveTimeout, "rank ", world.getRank(),
-                       ", NCCL, ", what, ": not done within ",
-                       absl::FormatDuration(timeout),
-                       "; a longer --timeout helps if a rank is only slow");
-    sched_yield();
-  }
+  return tprt::settle(nccl, comm, what, timeout,
+                      [this] { return world.check(); });
 }
 
 absl::Status NcclLinks::start(absl::Span<const Call> calls,
@@ -321,20 +302,6 @@ void NcclLinks::abort() {
     nccl.abort(comm);
 }
 
-void NcclLinks::close(nccl::Comm comm) {
-  // A rank that has gone without a word must not keep this one.
-  constexpr absl::Duration patience = absl::Seconds(5);
-  nccl::Result state = nccl.finalize(comm);
-  for (absl::Time end = absl::Now() + patience;
-       state == nccl::kInProgress && absl::Now() < end; sched_yield())
-    if (nccl.getAsyncError(comm, &state) != nccl::kSuccess)
-      break;
-  if (state == nccl::kSuccess)
-    nccl.destroy(comm);
-  else
-    nccl.abort(comm);
-}
-
 NcclLinks::~NcclLinks() {
   // A failed rank makes no more calls that others would have to answer.
   if (!world.check().ok())
@@ -342,8 +309,8 @@ NcclLinks::~NcclLinks() {
   for (const Group &group : groups) {
     if (group.window)
       nccl.deregisterWindow(group.comm, group.window);
-    close(group.comm);
+    close(nccl, group.comm);
   }
   if (all)
-    close(all);
+    close(nccl, all);
 }

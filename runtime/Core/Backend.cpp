@@ -9,7 +9,8 @@ using namespace tprt;
 
 /// The library that has the backend or transport of this name.
 static std::string getLibrary(const std::string &name) {
-  return absl::StrCat("libtprt_", name == kVirtual ? "cuda" : name, ".so");
+  bool isCuda = name == kVirtual || name == kEnvironment;
+  return absl::StrCat("libtprt_", isCuda ? "cuda" : name, ".so");
 }
 
 absl::StatusOr<const Plugin *> tprt::loadPlugin(const std::string &name) {

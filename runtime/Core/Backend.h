@@ -78,6 +78,8 @@ struct BackendOptions {
 
 /// The backend whose ranks share one GPU.
 inline constexpr char kVirtual[] = "virtual";
+/// The transport between GPUs whose processes torchrun or srun started.
+inline constexpr char kEnvironment[] = "environment";
 
 using CreateBackend = absl::StatusOr<std::unique_ptr<Backend>>(
     std::shared_ptr<const Artifact>, const BackendOptions &);

@@ -39,7 +39,7 @@ class ThreadDomain;
 
 struct SessionOptions {
   std::string backend = "cpu";
-  std::string transport = "threads"; ///< Or the plugin that has the transport.
+  std::string transport = "threads"; ///< Or "mpi", or "environment".
   /// Makes the backend in place of the library of that name.
   std::function<CreateBackend> createBackend;
   int ranks = 0;   ///< 0, or what the caller believes the mesh has.

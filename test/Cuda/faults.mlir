@@ -32,9 +32,9 @@
 
 // Processes whose GPUs do not find each other, and one that dies on the way.
 // RUN: env LD_LIBRARY_PATH=%fake_gpu TPRT_FAKE_DEVICES=2 not %mpirun -n 2 tp-run %t/sum.tpx --backend=cuda --timeout=1 2>&1 | FileCheck %s --check-prefix=ALONE
-// ALONE-DAG: error: [TP0871] rank {{[01]}}: rank {{[01]}}, NCCL, connecting the ranks: not done within 1s
+// ALONE-DAG: error: [TP0871] rank {{[01]}}: NCCL, connecting the ranks: not done within 1s
 // RUN: env LD_LIBRARY_PATH=%fake_gpu TPRT_FAKE_DEVICES=2 not timeout 20 %mpirun -n 1 tp-run %t/sum.tpx --backend=cuda : -n 1 env TPRT_FAKE_DEATH=connect tp-run %t/sum.tpx --backend=cuda 2>&1 | FileCheck %s --check-prefix=DEATH
-// DEATH: error: [TP0870] rank 0: rank 0: the launcher ended the job
+// DEATH: error: [TP0870] rank 0: the launcher ended the job
 
 spmd.mesh @mesh <["model"=2]>
 func.func @main(%x: tensor<4x8xf32> {tp.name = "x", spmd.sharding = #spmd.sharding<@mesh, [{"model"}, {}]>})

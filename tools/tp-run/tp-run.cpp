@@ -69,6 +69,14 @@ static absl::Status run(Session &session, const Options &options) {
   std::_Exit(getExitCode(status));
 }
 
+/// Whether torchrun or srun has started this process, with others.
+static bool isOneOfMany() {
+  for (const char *size : {"WORLD_SIZE", "SLURM_STEP_NUM_TASKS"})
+    if (const char *value = std::getenv(size))
+      return std::atoi(value) > 1;
+  return false;
+}
+
 int main(int argc, char **argv) {
   std::signal(SIGXFSZ, SIG_IGN); // a file's limit is an error, like a full disk
   bool done = false;
@@ -90,6 +98,8 @@ int main(int argc, char **argv) {
   // Open MPI and MPICH tell their processes so.
   if (std::getenv("OMPI_COMM_WORLD_SIZE") || std::getenv("PMI_SIZE"))
     sessionOptions.transport = "mpi";
+  else if (options->backend == "cuda" && isOneOfMany())
+    sessionOptions.transport = kEnvironment;
   Session session(sessionOptions, program->artifact);
   absl::Status status = session.prepare();
   if (status.ok())

@@ -66,8 +66,10 @@ typedef enum tprt_dtype {
 
 typedef struct tprt_options {
   size_t size;           /**< sizeof(tprt_options) */
-  const char *backend;   /**< "cpu"; NULL is that */
-  const char *transport; /**< "threads" or "mpi"; NULL is the former */
+  const char *backend;   /**< "cpu", "cuda", "virtual"; NULL is the first */
+  const char *transport; /**< "threads", "mpi" or, between the GPUs of processes
+                              that torchrun or srun started, "environment"; NULL
+                              is the first */
   int32_t ranks;         /**< what the mesh must have; 0: whatever it has */
   double timeout_s;      /**< of each collective; 0 is 300 */
   int32_t threads;       /**< that each rank computes on; 0: its share of the

@@ -5,7 +5,7 @@
 // and three ranks on one. The same programs run on the CPU.
 
 #include "TestProgram.h"
-#include "runtime/Core/CpuFeatures.h"
+#include "runtime/CUDA/NcclWorld.h"
 #include "runtime/Core/Errors.h"
 #include "runtime/Core/Session.h"
 
@@ -13,8 +13,8 @@
 
 #include <cstdlib>
 #include <fstream>
-#include <functional>
 #include <numeric>
+#include <thread>
 
 using namespace tprt;
 using namespace tprt::test;
@@ -480,6 +480,42 @@ TEST(CudaSession, ComputesBetweenCollectives) {
     for (const Session::RankTimes &times : (*session)->takeTimes())
       EXPECT_EQ(times.steps.size(), 4u);
   }
+}
+
+/// Ranks without MPI tell each other by their GPUs: bytes of different lengths,
+/// none among them, and again.
+TEST(CudaWorld, ExchangesByGpus) {
+  std::vector<std::thread> threads;
+  std::vector<absl::Status> results(3, absl::UnknownError(""));
+  for (int rank = 0; rank < 3; ++rank)
+    threads.emplace_back([&results, rank] {
+      results[rank] = [&]() -> absl::Status {
+        TPRT_ASSIGN_OR_RETURN(
+            std::unique_ptr<World> world,
+            createNcclWorld({rank, 3, "here:1"}, rank, absl::Seconds(60)));
+        for (int turn = 0; turn < 2; ++turn) {
+          std::string mine(static_cast<size_t>(rank * 1000), 'a' + rank + turn);
+          TPRT_ASSIGN_OR_RETURN(std::vector<std::string> all,
+                                world->exchange(mine, "trying"));
+          for (int peer = 0; peer < 3; ++peer)
+            if (all[peer] != std::string(static_cast<size_t>(peer * 1000),
+                                         'a' + peer + turn))
+              return absl::InternalError("wrong bytes");
+        }
+        return world->split({0, 1, 2}).ok() ? absl::InternalError("a split")
+                                            : absl::OkStatus();
+      }();
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  for (const absl::Status &result : results)
+    EXPECT_TRUE(result.ok()) << result;
+}
+
+/// A rank that does not come is waited for as long as was said.
+TEST(CudaWorld, MissingRankIsNoticed) {
+  auto world = createNcclWorld({0, 2, "here:2"}, 0, absl::Milliseconds(200));
+  EXPECT_EQ(getErrorCode(world.status()), ErrorCode::CollectiveTimeout);
 }
 
 //===----------------------------------------------------------------------===//

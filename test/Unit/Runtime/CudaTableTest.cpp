@@ -8,7 +8,7 @@
 #include "runtime/CUDA/Library.h"
 #include "runtime/CUDA/Links.h"
 #include "runtime/CUDA/MatmulCache.h"
-#include "runtime/CUDA/Nccl.h"
+#include "runtime/CUDA/NcclWorld.h"
 
 #include "gtest/gtest.h"
 
@@ -108,6 +108,58 @@ TEST(CudaTables, MissingLibrariesAreNamed) {
       openLibrary({"libc.so.6"}, "install C",
                   {{"malloc", &place, false}, {"noSuchFunction", &place, true}})
           .ok());
+}
+
+/// Ranks and rank 0's address from the variables of torchrun and of srun, and
+/// what is said when they are not all there.
+TEST(CudaTables, LaunchersSayWhoIsWho) {
+  std::vector<std::string> names;
+  auto set = [&](const char *name, const char *value) {
+    setenv(name, value, 1);
+    names.push_back(name);
+  };
+  auto clear = [&] {
+    for (const std::string &name : names)
+      unsetenv(name.c_str());
+  };
+  EXPECT_EQ(getErrorCode(readLaunch().status()), ErrorCode::BadOption);
+  set("RANK", "3");
+  set("WORLD_SIZE", "8");
+  set("LOCAL_RANK", "1");
+  EXPECT_EQ(getErrorCode(readLaunch().status()), ErrorCode::BadOption);
+  set("MASTER_ADDR", "node7");
+  set("MASTER_PORT", "29500");
+  auto launch = readLaunch();
+  ASSERT_TRUE(launch.ok()) << launch.status();
+  EXPECT_EQ(launch->rank, 3);
+  EXPECT_EQ(launch->size, 8);
+  EXPECT_EQ(launch->address, "node7:29501");
+  EXPECT_EQ(getLocalRank(), 1);
+  set("NCCL_COMM_ID", "node9:1234");
+  EXPECT_EQ(readLaunch()->address, "node9:1234");
+  set("RANK", "8");
+  EXPECT_EQ(getErrorCode(readLaunch().status()), ErrorCode::BadOption);
+  clear();
+  set("SLURM_PROCID", "1");
+  set("SLURM_STEP_NUM_TASKS", "2");
+  set("SLURM_LOCALID", "5");
+  set("SLURM_LAUNCH_NODE_IPADDR", "10.0.0.1");
+  set("SLURM_JOB_ID", "123456");
+  launch = readLaunch();
+  ASSERT_TRUE(launch.ok()) << launch.status();
+  EXPECT_EQ(launch->rank, 1);
+  EXPECT_EQ(launch->address, "10.0.0.1:23456");
+  EXPECT_EQ(getLocalRank(), 5);
+  clear();
+
+  EXPECT_EQ(*chooseGpu(9, 1, 4, true), 1);
+  EXPECT_EQ(getErrorCode(chooseGpu(9, 4, 4, true).status()),
+            ErrorCode::GpuMissing);
+  set("CUDA_VISIBLE_DEVICES", "5");
+  EXPECT_EQ(*chooseGpu(9, 3, 1, true), 0);
+  EXPECT_EQ(getErrorCode(chooseGpu(9, 3, 1, false).status()),
+            ErrorCode::GpuMissing);
+  clear();
 }
 
 /// What was measured is found again, beside what others have measured; a file
