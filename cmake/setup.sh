@@ -83,6 +83,12 @@ make_jax_python() {
   make_environment "$cache/jax" test/Models/requirements-jax.txt
 }
 
+# NVIDIA's assembler, where no toolkit is installed.
+make_cuda() {
+  { command -v ptxas || [[ -x /usr/local/cuda/bin/ptxas ]]; } && return
+  make_environment "$cache/cuda" test/Lower/Cuda/requirements.txt
+}
+
 # make_models NAME...: puts models that are not there yet into the cache.
 make_models() {
   local name

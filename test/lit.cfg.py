@@ -1,7 +1,9 @@
 # Part of the tp-opt project, under the Apache License v2.0 with LLVM
 # Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+import glob
 import os
+import shutil
 
 import lit.formats
 from lit.llvm import llvm_config
@@ -40,6 +42,12 @@ for feature, folder in (("jax", "jax"), ("torch", "torch-export")):
                             f"PATH={folder}:{config.tp_obj_root}/bin:/usr/bin:/bin"))
     if os.path.exists(f"{folder}/python") and not config.tp_sanitize:
         config.available_features.add(feature)
+# NVIDIA's assembler, of a toolkit or of the wheel that cmake/setup.sh installs; tp-opt
+# finds it by itself.
+cuda = os.path.expanduser("~/.cache/tp-opt/cuda")
+if (shutil.which("ptxas") or os.path.exists("/usr/local/cuda/bin/ptxas") or
+        glob.glob(f"{cuda}/lib/python3*/site-packages/nvidia/*/bin/ptxas")):
+    config.available_features.add("cuda-toolkit")
 if config.tp_sanitize:
     config.available_features.add("sanitizer")
 elif all(os.path.isdir(os.path.join(models, name))
@@ -52,6 +60,7 @@ config.substitutions.append(
     ("%fuzz_files", "300" if config.tp_sanitize else "6000"))
 llvm_config.with_environment("PATH", config.llvm_tools_dir, append_path=True)
 llvm_config.with_environment("PATH", config.tp_obj_root + "/bin", append_path=True)
+llvm_config.with_environment("PATH", f"{cuda}/bin", append_path=True)
 llvm_config.add_tool_substitutions(
     ["tp-opt", "tp-run", "tp-lsp-server", "tp-reduce", "tpopt-capi-test",
      "tp-fuzz", "tp-fuzz-readers", "tp-emulate-kernels",

@@ -5,16 +5,25 @@
 
 #include "tpopt/Dialect/Step/Step.h"
 
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 using namespace tp::step;
 
+#include "tpopt/Dialect/Step/StepInterfaces.cpp.inc"
 #define GET_OP_CLASSES
 #include "tpopt/Dialect/Step/StepOps.cpp.inc"
 
 static MemRefType typeOf(Value value) {
   return cast<MemRefType>(value.getType());
+}
+
+LogicalResult tp::step::verifyKernel(Operation *op) {
+  if (op->getNumResults() != 0 ||
+      !llvm::all_of(op->getOperandTypes(), isBuffer))
+    return op->emitOpError() << "needs buffers, and no results, to be a kernel";
+  return success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -135,12 +144,13 @@ LogicalResult MatmulOp::verify() {
   if (!fits)
     return emitOpError() << "is of m x k, k x n and m x n matrices";
   auto isFloat = [](MemRefType type) {
-    return type.getElementType().isF32() || type.getElementType().isBF16();
+    Type element = type.getElementType();
+    return element.isF32() || element.isBF16() || element.isF16();
   };
   if (!llvm::all_of(all, isFloat) || a.getElementType() != b.getElementType() ||
       (!c.getElementType().isF32() && c.getElementType() != a.getElementType()))
-    return emitOpError() << "is of two f32 or two bf16 matrices into f32 or "
-                            "their type";
+    return emitOpError() << "is of two f32, two bf16 or two f16 matrices into "
+                            "f32 or their type";
   auto hasUnitStride = [&](MemRefType type, bool orRows) {
     Strides layout(type);
     return layout.strides[column] == 1 || (orRows && layout.strides[row] == 1);
@@ -160,6 +170,8 @@ LogicalResult MatmulOp::verify() {
 //===----------------------------------------------------------------------===//
 // Scatters and sorts
 //===----------------------------------------------------------------------===//
+
+unsigned ScatterOp::getFirstWritten() { return 2; }
 
 LogicalResult ScatterOp::verify() {
   MemRefType updates = typeOf(getUpdates()), indices = typeOf(getIndices()),
@@ -181,6 +193,8 @@ LogicalResult ScatterOp::verify() {
                          << "which it can compute in";
   return success();
 }
+
+unsigned SortOp::getFirstWritten() { return 1; }
 
 LogicalResult SortOp::verify() {
   MemRefType from = typeOf(getSource()), values = typeOf(getValues()),
@@ -274,6 +288,26 @@ LogicalResult CollectiveStartOp::verify() {
   return success();
 }
 
+unsigned CombineOp::getFirstWritten() { return getSources().size(); }
+
+SmallVector<Attribute> CombineOp::getScalars() {
+  int64_t count = typeOf(getDestination()).getNumElements();
+  return {IntegerAttr::get(IndexType::get(getContext()), count)};
+}
+
+LogicalResult CombineOp::verify() {
+  MemRefType type = typeOf(getDestination());
+  if (getSources().empty() || !isDense(type) ||
+      !llvm::all_equal(getOperandTypes()))
+    return emitOpError() << "is of dense buffers of one type";
+  bool isByte = isa<FloatType>(type.getElementType()) &&
+                type.getElementTypeBitWidth() == 8;
+  if (getKind() > Reduction::Min || isByte)
+    return emitOpError() << "has no " << stringifyReduction(getKind()) << " of "
+                         << type.getElementType();
+  return success();
+}
+
 LogicalResult CollectiveDoneOp::verify() {
   if (!getToken().hasOneUse())
     return emitOpError() << "waits for a collective that others wait for";
@@ -290,6 +324,21 @@ int64_t RowsOp::getNumRows() {
     rows *= size;
   return rows;
 }
+
+unsigned RowsOp::getFirstWritten() { return getReads().size(); }
+
+SmallVector<Attribute> RowsOp::getScalars() {
+  llvm::SetVector<Attribute> scalars;
+  for (Operation &op : getBody().front()) {
+    if (auto coordinate = dyn_cast<CoordinateOp>(op))
+      scalars.insert(coordinate.getAxis());
+    else if (auto counter = dyn_cast<CounterOp>(op))
+      scalars.insert(counter.getLoopAttr());
+  }
+  return scalars.takeVector();
+}
+
+int64_t RowsOp::getNumParts() { return getNumRows(); }
 
 LogicalResult RowsOp::verify() {
   if (getDomain().empty() ||

@@ -85,7 +85,7 @@ private:
   tprt::Range addDims(RankedTensorType type);
   uint32_t addCommunicator(spmd::AxisListAttr axes);
   uint32_t addCoordinate(spmd::AxisRefAttr axis);
-  uint32_t addKernel(step::RowsOp rows);
+  FailureOr<uint32_t> addKernel(step::KernelOpInterface op);
   tprt::Range addIntegers(ArrayRef<int64_t> values) {
     return writer.addAll<int64_t>(
         absl::MakeConstSpan(values.data(), values.size()));
@@ -94,7 +94,8 @@ private:
   // One entry.
   LogicalResult addEntry(step::ProgramOp program);
   LogicalResult addStep(Operation *op);
-  void addRows(step::RowsOp rows);
+  LogicalResult addKernelCall(step::KernelOpInterface op);
+  LogicalResult addCombinations();
   LogicalResult addCollective(step::CollectiveStartOp op);
   void addMatmul(step::MatmulOp op);
   void addCopy(step::CopyOp op);
@@ -116,7 +117,8 @@ private:
   std::optional<Mesh> mesh;
   TargetCode *code;
   KernelTable kernelTable;
-  SmallVector<uint32_t> kernelRows; ///< By the table's numbers.
+  OwningOpRef<ModuleOp> combinations; ///< Kernels that no step calls.
+  SmallVector<uint32_t> kernelRows;   ///< By the table's numbers.
   llvm::StringMap<std::pair<uint32_t, step::InputAttr>> inputs;
   llvm::DenseMap<Attribute, uint32_t> communicators, coordinates;
   llvm::DenseMap<Attribute, uint64_t> constants;
@@ -234,14 +236,15 @@ uint32_t ArtifactBuilder::addCoordinate(spmd::AxisRefAttr axis) {
   return it->second;
 }
 
-uint32_t ArtifactBuilder::addKernel(step::RowsOp rows) {
+FailureOr<uint32_t> ArtifactBuilder::addKernel(step::KernelOpInterface op) {
   unsigned known = kernelTable.getKernels().size();
-  unsigned index = kernelTable.add(rows);
+  unsigned index = kernelTable.add(op);
   if (index < known)
     return kernelRows[index];
-  std::string name = "rows" + std::to_string(index);
-  code->addKernel(rows, name);
-  kernelRows.push_back(writer.add(tprt::KernelRow{writer.text(name)}));
+  const Kernel &kernel = kernelTable.getKernels()[index];
+  if (failed(code->addKernel(kernel)))
+    return failure();
+  kernelRows.push_back(writer.add(tprt::KernelRow{writer.text(kernel.name)}));
   return kernelRows.back();
 }
 
@@ -293,26 +296,49 @@ void ArtifactBuilder::pushStep(Operation *op, tprt::StepKind kind,
   steps.push_back({kind, row, writer.text(getStepName(op))});
 }
 
-void ArtifactBuilder::addRows(step::RowsOp rows) {
+LogicalResult ArtifactBuilder::addKernelCall(step::KernelOpInterface op) {
+  FailureOr<uint32_t> kernel = addKernel(op);
+  if (failed(kernel))
+    return failure();
   std::vector<tprt::BufferRow> buffers;
-  for (Value operand : rows->getOperands())
+  for (Value operand : op->getOperands())
     buffers.push_back(getBuffer(operand));
   std::vector<tprt::ScalarRow> scalars;
-  for (Attribute scalar : getScalars(rows)) {
+  for (Attribute scalar : op.getScalars()) {
     if (auto axis = dyn_cast<spmd::AxisRefAttr>(scalar)) {
       scalars.push_back({tprt::ScalarKind::Coordinate, addCoordinate(axis), 0});
       continue;
     }
-    step::LoopOp loop = step::getLoop(rows, cast<IntegerAttr>(scalar).getInt());
+    auto number = cast<IntegerAttr>(scalar);
+    if (number.getType().isIndex()) {
+      scalars.push_back({tprt::ScalarKind::Constant, 0, number.getInt()});
+      continue;
+    }
+    step::LoopOp loop = step::getLoop(op, number.getInt());
     scalars.push_back({tprt::ScalarKind::Counter, counters.lookup(loop), 0});
   }
   tprt::KernelCallRow call = {};
-  call.kernel = addKernel(rows);
-  call.firstWritten = rows.getReads().size();
+  call.kernel = *kernel;
+  call.firstWritten = op.getFirstWritten();
   call.buffers = writer.addAll<tprt::BufferRow>(absl::MakeConstSpan(buffers));
   call.scalars = writer.addAll<tprt::ScalarRow>(absl::MakeConstSpan(scalars));
-  call.rowEnd = rows.getNumRows();
-  pushStep(rows, tprt::StepKind::Kernel, writer.add(call));
+  call.rowEnd = op.getNumParts();
+  pushStep(op, tprt::StepKind::Kernel, writer.add(call));
+  return success();
+}
+
+/// What reduces among ranks that are threads on one GPU.
+LogicalResult ArtifactBuilder::addCombinations() {
+  combinations = createCombinations(module);
+  for (auto op : combinations->getOps<step::CombineOp>()) {
+    FailureOr<uint32_t> kernel = addKernel(op);
+    if (failed(kernel))
+      return failure();
+    writer.add(tprt::CombineRow{*kernel, dtypeOf(op.getDestination()),
+                                tprt::Reduction(op.getKind()),
+                                uint32_t(op.getSources().size())});
+  }
+  return success();
 }
 
 void ArtifactBuilder::addMatmul(step::MatmulOp op) {
@@ -495,6 +521,13 @@ LogicalResult ArtifactBuilder::addStep(Operation *op) {
     if (auto type = dyn_cast<MemRefType>(operand.getType()))
       if (failed(getDTypeAt(op, type.getElementType())))
         return failure();
+  auto kernel = dyn_cast<step::KernelOpInterface>(op);
+  if (kernel && code->hasKernel(kernel))
+    return addKernelCall(kernel);
+  if (!code->getTarget().executes(op))
+    return op->emitError() << prefix(ErrorCode::NoKernel) << op->getName()
+                           << " in this form is not executed on "
+                           << code->getTarget().getName();
   auto setRoot = [&](Value buffer, tprt::Space space, uint64_t offset) {
     tprt::BufferRow &row = roots[buffer];
     row.space = space;
@@ -517,10 +550,6 @@ LogicalResult ArtifactBuilder::addStep(Operation *op) {
         if (isNew)
           it->second = writer.addConstant(getBytes(constant.getValue()));
         setRoot(constant, tprt::Space::Constant, it->second);
-        return success();
-      })
-      .Case([&](step::RowsOp rows) {
-        addRows(rows);
         return success();
       })
       .Case([&](step::CollectiveStartOp start) { return addCollective(start); })
@@ -557,6 +586,7 @@ LogicalResult ArtifactBuilder::addStep(Operation *op) {
                  collectives.lookup(done.getToken()));
         return success();
       })
+      .Case([&](step::KernelOpInterface) { return addKernelCall(kernel); })
       .Default([](Operation *other) {
         return other->emitError()
                << prefix(ErrorCode::UnsupportedOp) << "is no step";
@@ -623,10 +653,14 @@ FailureOr<std::string> ArtifactBuilder::build() {
   for (auto program : module.getOps<step::ProgramOp>())
     if (failed(addEntry(program)))
       return failure();
+  if (code && code->getTarget().combinesByKernels() &&
+      failed(addCombinations()))
+    return failure();
   if (!kernelRows.empty() && failed(code->write(module.getLoc(), writer)))
     return failure();
   writer.setBytes(tprt::SectionKind::Target,
-                  code ? toView(code->getName()) : tprt::kInterpreterTarget);
+                  code ? toView(code->getTarget().getName())
+                       : tprt::kInterpreterTarget);
   std::string bytes = writer.finish();
   // What the runtime would refuse is our mistake, and better found here.
   auto check = tprt::Artifact::fromBytes(bytes);

@@ -18,11 +18,17 @@ public:
   explicit CpuCode(MLIRContext *context)
       : kernels(ModuleOp::create(UnknownLoc::get(context))) {}
 
-  StringRef getName() const override { return tprt::kCpuTarget; }
+  const Target &getTarget() const override {
+    return *Target::find(tprt::kCpuTarget);
+  }
 
-  void addKernel(step::RowsOp rows, StringRef name) override {
+  bool hasKernel(step::KernelOpInterface op) const override {
+    return isa<CpuKernelOpInterface>(op.getOperation());
+  }
+
+  LogicalResult addKernel(const Kernel &kernel) override {
     OpBuilder builder = OpBuilder::atBlockEnd(kernels->getBody());
-    emitCpuKernel(builder, rows, name);
+    return emitCpuKernel(builder, kernel.op, kernel.name);
   }
 
   LogicalResult write(Location loc, tprt::ArtifactWriter &writer) override {

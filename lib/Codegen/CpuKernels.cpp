@@ -2,12 +2,10 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "RowEmitter.h"
-
-#include "tpopt/Codegen/Kernels.h"
+#include "RowKernels.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/bit.h"
 
 using namespace mlir;
@@ -19,17 +17,6 @@ static constexpr int64_t kWidth = 16;
 static constexpr int64_t kUnrolled = 4;
 /// Chunks of a row that stays in registers.
 static constexpr int64_t kMaxResident = 8;
-
-SmallVector<Attribute> tp::getScalars(step::RowsOp rows) {
-  llvm::SetVector<Attribute> scalars;
-  for (Operation &op : rows.getBody().front()) {
-    if (auto coordinate = dyn_cast<step::CoordinateOp>(op))
-      scalars.insert(coordinate.getAxis());
-    else if (auto counter = dyn_cast<step::CounterOp>(op))
-      scalars.insert(counter.getLoopAttr());
-  }
-  return scalars.takeVector();
-}
 
 namespace {
 
@@ -109,8 +96,8 @@ static RowWalk getWalk(OpBuilder &builder, Location loc, int64_t columns) {
   return walk;
 }
 
-func::FuncOp tp::emitCpuKernel(OpBuilder &builder, step::RowsOp rows,
-                               StringRef name) {
+func::FuncOp tp::emitRowsForCpu(OpBuilder &builder, step::RowsOp rows,
+                                StringRef name) {
   Location loc = rows.getLoc();
   Type pointer = LLVM::LLVMPointerType::get(builder.getContext());
   Type i64 = builder.getI64Type(), i32 = builder.getI32Type();
@@ -128,7 +115,7 @@ func::FuncOp tp::emitCpuKernel(OpBuilder &builder, step::RowsOp rows,
   RowContext context;
   for (unsigned i = 0; i < rows->getNumOperands(); ++i)
     context.pointers.push_back(loadFrom(entry->getArgument(0), pointer, i));
-  for (auto [i, scalar] : llvm::enumerate(getScalars(rows)))
+  for (auto [i, scalar] : llvm::enumerate(rows.getScalars()))
     context.scalars[scalar] = loadFrom(entry->getArgument(1), i64, i);
   RowWalk walk = getWalk(builder, loc, rows.getNumColumns());
   auto integer = [&](IntegerAttr value) {

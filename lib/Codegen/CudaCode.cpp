@@ -1,10 +1,18 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+// Kernels as PTX and cubins, for every chip asked for.
+
+#include "Ptxas.h"
+
 #include "tpopt/Codegen/Ptx.h"
 #include "tpopt/Codegen/TargetCode.h"
+#include "tpopt/Support/ErrorCodes.h"
 
 #include "runtime/Core/ArtifactWriter.h"
+
+#include "mlir/IR/Threading.h"
+#include "llvm/Support/FileSystem.h"
 
 using namespace mlir;
 using namespace tp;
@@ -13,55 +21,142 @@ namespace {
 
 class CudaCode final : public TargetCode {
 public:
-  explicit CudaCode(ArrayRef<std::string> chips) : chips(chips) {}
+  CudaCode(std::vector<GpuChip> chips, StringRef ptxas)
+      : chips(std::move(chips)), wantedPtxas(ptxas) {}
 
-  StringRef getName() const override { return tprt::kCudaTarget; }
+  const Target &getTarget() const override {
+    return *Target::find(tprt::kCudaTarget);
+  }
 
-  void addKernel(step::RowsOp rows, StringRef name) override {
-    kernels.push_back(rows);
+  bool hasKernel(step::KernelOpInterface op) const override {
+    return isa<GpuKernelOpInterface>(op.getOperation());
+  }
+
+  LogicalResult addKernel(const Kernel &kernel) override {
+    kernels.push_back(kernel);
+    return success(); // all are emitted together
   }
 
   LogicalResult write(Location loc, tprt::ArtifactWriter &writer) override;
 
 private:
-  SmallVector<std::string> chips;
-  SmallVector<step::RowsOp> kernels;
+  /// The path of ptxas; none, with a warning, if there is none, and without
+  /// one if the user wants none.
+  FailureOr<std::string> getPtxas(Location loc);
+  LogicalResult assembleAll(Location loc, StringRef ptxas,
+                            ArrayRef<std::string> texts,
+                            std::vector<std::string> &cubins);
+
+  std::vector<GpuChip> chips;
+  std::string wantedPtxas;
+  SmallVector<Kernel> kernels;
 };
 
 } // namespace
 
-/// 90 of "sm_90a", which `compilePtx` has found to be a chip.
-static uint32_t getNumber(StringRef chip) {
-  uint32_t number = 0;
-  chip.consume_front("sm_");
-  chip.consumeInteger(10, number);
-  return number;
+FailureOr<std::string> CudaCode::getPtxas(Location loc) {
+  if (wantedPtxas == "none")
+    return std::string();
+  if (!wantedPtxas.empty()) {
+    if (llvm::sys::fs::can_execute(wantedPtxas))
+      return wantedPtxas;
+    return emitError(loc) << prefix(ErrorCode::NoPtxas) << "cannot execute '"
+                          << wantedPtxas << "', which ptxas= names";
+  }
+  std::string found = findPtxas();
+  if (found.empty())
+    emitWarning(loc)
+        << prefix(ErrorCode::NoPtxas)
+        << "there is no ptxas, so the artifact holds PTX, which the driver "
+           "compiles whenever it is loaded: install the CUDA toolkit or the "
+           "Python wheel nvidia-cuda-nvcc, or say ptxas=PATH, or ptxas=none";
+  return found;
 }
 
-LogicalResult CudaCode::write(Location, tprt::ArtifactWriter &writer) {
+LogicalResult CudaCode::assembleAll(Location loc, StringRef ptxas,
+                                    ArrayRef<std::string> texts,
+                                    std::vector<std::string> &cubins) {
+  cubins.resize(texts.size());
+  std::vector<std::string> errors(texts.size());
+  parallelFor(loc.getContext(), 0, texts.size(), [&](size_t i) {
+    llvm::Expected<std::string> cubin =
+        assemble(ptxas, texts[i], chips[i].name);
+    if (cubin)
+      cubins[i] = std::move(*cubin);
+    else
+      errors[i] = llvm::toString(cubin.takeError());
+  });
+  for (auto [error, chip] : llvm::zip_equal(errors, chips))
+    if (!error.empty())
+      return emitError(loc) << prefix(ErrorCode::PtxasFailed) << "for "
+                            << chip.name << ", " << error;
+  return success();
+}
+
+/// Whether a chip's PTX is worth its place: that of the lowest of a major
+/// version, which the driver compiles for all later ones. That of a chip with a
+/// suffix is for it alone, and so only where no other's will do.
+static bool isFallback(const GpuChip &chip, ArrayRef<GpuChip> chips) {
+  if (chip.hasSuffix)
+    return llvm::none_of(chips, [&](const GpuChip &other) {
+      return !other.hasSuffix && other.version <= chip.version;
+    });
+  return llvm::none_of(chips, [&](const GpuChip &other) {
+    return !other.hasSuffix && other.version < chip.version &&
+           other.version / 10 == chip.version / 10;
+  });
+}
+
+LogicalResult CudaCode::write(Location loc, tprt::ArtifactWriter &writer) {
+  FailureOr<std::string> ptxas = getPtxas(loc);
+  if (failed(ptxas))
+    return failure();
+  FailureOr<PtxModules> ptx = compilePtx(kernels, chips);
+  if (failed(ptx))
+    return failure();
+  std::vector<std::string> cubins;
+  if (!ptxas->empty() && failed(assembleAll(loc, *ptxas, ptx->texts, cubins)))
+    return failure();
+  for (const Launch &launch : ptx->launches)
+    writer.add(tprt::LaunchRow{launch.blocks, uint32_t(launch.threads),
+                               uint32_t(launch.sharedBytes)});
   std::string code;
-  for (const std::string &chip : chips) {
-    FailureOr<PtxModule> ptx = compilePtx(kernels, chip);
-    if (failed(ptx))
-      return failure();
-    if (code.empty())
-      for (const PtxModule::Kernel &kernel : ptx->kernels)
-        writer.add(tprt::LaunchRow{kernel.launch.blocks,
-                                   uint32_t(kernel.launch.threads),
-                                   /*sharedBytes=*/0});
+  auto add = [&](tprt::GpuImageKind kind, const GpuChip &chip,
+                 StringRef bytes) {
+    // The driver reads both where they lie.
+    code.resize(llvm::alignTo(code.size(), tprt::kSectionAlignment));
     tprt::GpuImageRow image = {};
-    image.kind = tprt::GpuImageKind::Ptx;
-    image.chip = getNumber(chip);
-    image.name = writer.text(chip);
+    image.kind = kind;
+    image.chip = chip.version;
+    image.name = writer.text(chip.name);
     image.offset = code.size();
-    image.size = ptx->text.size();
+    image.size = bytes.size();
     writer.add(image);
-    code += ptx->text;
+    code += bytes;
+  };
+  for (auto [i, chip] : llvm::enumerate(chips)) {
+    if (!cubins.empty())
+      add(tprt::GpuImageKind::Cubin, chip, cubins[i]);
+    if (!isFallback(chip, chips))
+      continue;
+    add(tprt::GpuImageKind::Ptx, chip, ptx->texts[i]);
+    code += '\0'; // the driver takes it for a string
   }
   writer.setBytes(tprt::SectionKind::GpuCode, code);
   return success();
 }
 
-std::unique_ptr<TargetCode> tp::createCudaCode(ArrayRef<std::string> chips) {
-  return std::make_unique<CudaCode>(chips);
+FailureOr<std::unique_ptr<TargetCode>>
+tp::createCudaCode(Operation *op, const CodeOptions &options) {
+  std::vector<GpuChip> chips;
+  for (StringRef name : options.chips) {
+    FailureOr<GpuChip> chip = getGpuChip(op, name);
+    if (failed(chip))
+      return failure();
+    if (llvm::none_of(chips,
+                      [&](const GpuChip &other) { return other.name == name; }))
+      chips.push_back(*chip);
+  }
+  return std::unique_ptr<TargetCode>(
+      std::make_unique<CudaCode>(std::move(chips), options.ptxas));
 }

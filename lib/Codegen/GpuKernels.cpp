@@ -1,9 +1,9 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "GpuFunction.h"
 #include "RowEmitter.h"
-
-#include "tpopt/Codegen/Kernels.h"
+#include "RowKernels.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -13,16 +13,12 @@
 using namespace mlir;
 using namespace tp;
 
-static constexpr int64_t kWarp = 32;
-/// Bytes of the widest access to memory, and what buffers begin at.
-static constexpr int64_t kAccessBytes = 16;
 /// Threads of a block that has several rows, or chunks of any.
 static constexpr int64_t kBlock = 128;
 /// The longest row that a warp has alone.
 static constexpr int64_t kMaxWarpColumns = 1024;
-/// Elements of a row that a thread keeps in registers, and threads of a block.
-static constexpr int64_t kElements = 16, kMaxThreads = 1024;
-static constexpr unsigned kGlobal = 1, kShared = 3; ///< Address spaces.
+/// Elements of a row that a thread keeps in registers.
+static constexpr int64_t kElements = 16;
 
 namespace {
 
@@ -53,31 +49,35 @@ static int64_t getWidth(step::RowsOp rows) {
                                             << llvm::countr_zero(columns));
 }
 
-static Mapping getMapping(step::RowsOp rows, const RowAnalysis &analysis) {
+static FailureOr<Mapping> getMapping(step::RowsOp rows,
+                                     const RowAnalysis &analysis) {
   Mapping map;
   int64_t columns = rows.getNumColumns();
   map.width = getWidth(rows);
+  int64_t perBlock = 1, threads = kBlock;
   if (!analysis.hasReductions()) {
     map.unit = Mapping::Unit::Chunk;
-    map.threads = map.chunks = 1;
+    map.threads = 1;
     map.items = rows.getNumRows() * (columns / map.width);
-    map.launch = {int64_t(llvm::divideCeil(map.items, kBlock)), kBlock};
-    return map;
-  }
-  map.items = rows.getNumRows();
-  if (columns <= kMaxWarpColumns) {
+    perBlock = kBlock;
+  } else if (columns <= kMaxWarpColumns) {
     map.unit = Mapping::Unit::Warp;
     map.threads = kWarp;
-    map.launch = {int64_t(llvm::divideCeil(map.items, kBlock / kWarp)), kBlock};
+    map.items = rows.getNumRows();
+    perBlock = kBlock / kWarp;
   } else {
     map.unit = Mapping::Unit::Block;
-    map.threads = std::min<int64_t>(
+    map.threads = threads = std::min<int64_t>(
         kMaxThreads, llvm::PowerOf2Ceil(llvm::divideCeil(columns, kElements)));
-    map.launch = {map.items, map.threads};
+    map.items = rows.getNumRows();
   }
   map.chunks = llvm::divideCeil(columns, map.threads * map.width);
   if (columns > kElements * kMaxThreads)
     map.chunks = 0;
+  FailureOr<Launch> launch = getLaunch(rows, map.items, perBlock, threads);
+  if (failed(launch))
+    return failure();
+  map.launch = *launch;
   return map;
 }
 
@@ -174,7 +174,7 @@ Value GpuTarget::combineBlock(OpBuilder &builder, step::Reduction kind,
   int64_t warps = map.threads / kWarp;
   Type type = value.getType();
   auto array = LLVM::LLVMArrayType::get(type, warps);
-  auto pointer = LLVM::LLVMPointerType::get(builder.getContext(), kShared);
+  auto pointer = LLVM::LLVMPointerType::get(builder.getContext(), kSharedSpace);
   std::string name =
       (function.getName() + "_shared" + Twine(numShared++)).str();
   {
@@ -182,7 +182,7 @@ Value GpuTarget::combineBlock(OpBuilder &builder, step::Reduction kind,
     builder.setInsertionPoint(function);
     LLVM::GlobalOp::create(builder, loc, array, /*isConstant=*/false,
                            LLVM::Linkage::Internal, name, Attribute(),
-                           /*alignment=*/kAccessBytes, kShared);
+                           /*alignment=*/kAccessBytes, kSharedSpace);
   }
   Value shared = LLVM::AddressOfOp::create(builder, loc, pointer, name);
   Value inWarp =
@@ -236,43 +236,27 @@ static RowWalk getWalk(OpBuilder &builder, Location loc, const Mapping &map,
   return walk;
 }
 
-static gpu::GPUFuncOp createFunction(OpBuilder &builder, step::RowsOp rows,
-                                     StringRef name, const Mapping &map,
-                                     RowContext &context) {
-  MLIRContext *ctx = builder.getContext();
-  SmallVector<Attribute> scalars = getScalars(rows);
-  SmallVector<Type> types(rows->getNumOperands(),
-                          LLVM::LLVMPointerType::get(ctx, kGlobal));
-  types.append(scalars.size(), builder.getI64Type());
-  auto function = gpu::GPUFuncOp::create(builder, rows.getLoc(), name,
-                                         builder.getFunctionType(types, {}));
-  function->setAttr(gpu::GPUDialect::getKernelFuncAttrName(),
-                    builder.getUnitAttr());
-  function.setKnownBlockSizeAttr(
-      builder.getDenseI32ArrayAttr({int32_t(map.launch.threads), 1, 1}));
-  unsigned numReads = rows.getReads().size();
-  for (unsigned i = 0; i < rows->getNumOperands(); ++i) {
-    // What is read is not written, which allows the read-only cache.
-    function.setArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName(),
-                        builder.getUnitAttr());
-    if (i < numReads)
-      function.setArgAttr(i, LLVM::LLVMDialect::getReadonlyAttrName(),
-                          builder.getUnitAttr());
-    context.pointers.push_back(function.getArgument(i));
-  }
-  for (auto [i, scalar] : llvm::enumerate(scalars))
-    context.scalars[scalar] = function.getArgument(rows->getNumOperands() + i);
-  return function;
-}
-
-Launch tp::emitGpuKernel(OpBuilder &builder, step::RowsOp rows,
-                         StringRef name) {
+FailureOr<Launch> tp::emitRowsForGpu(OpBuilder &builder, step::RowsOp rows,
+                                     StringRef name) {
   Location loc = rows.getLoc();
   RowAnalysis analysis(rows);
-  Mapping map = getMapping(rows, analysis);
+  FailureOr<Mapping> mapping = getMapping(rows, analysis);
+  if (failed(mapping))
+    return failure();
+  const Mapping &map = *mapping;
   int64_t columns = rows.getNumColumns();
+  gpu::GPUFuncOp function =
+      createGpuFunction(builder, rows, name, map.launch.threads);
+  // Numbers that are known to be small are divided as 32 bits.
+  function.setKnownGridSizeAttr(
+      builder.getDenseI32ArrayAttr({int32_t(map.launch.blocks), 1, 1}));
+  ValueRange arguments(function.getArguments());
+  unsigned numOperands = rows->getNumOperands();
   RowContext context;
-  gpu::GPUFuncOp function = createFunction(builder, rows, name, map, context);
+  context.pointers = llvm::to_vector(arguments.take_front(numOperands));
+  for (auto [scalar, argument] :
+       llvm::zip_equal(rows.getScalars(), arguments.drop_front(numOperands)))
+    context.scalars[scalar] = argument;
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(&function.getBody().front());
 
@@ -306,7 +290,6 @@ Launch tp::emitGpuKernel(OpBuilder &builder, step::RowsOp rows,
         inBlock);
     lane = inItem;
   }
-  gpu::ReturnOp::create(builder, loc);
   builder.setInsertionPoint(&function.getBody().front().back());
   if (map.items % itemsPerBlock != 0) {
     auto branch = scf::IfOp::create(

@@ -6,8 +6,10 @@
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Math/Transforms/Passes.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "mlir/Transforms/Passes.h"
@@ -124,6 +126,32 @@ struct ExpandExp : OpRewritePattern<math::ExpOp> {
   }
 };
 
+/// Quotients of elements by the instruction that errs by two units of the last
+/// place: an exact one takes a branch for each.
+struct ExpandDivision : OpRewritePattern<arith::DivFOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(arith::DivFOp op,
+                                PatternRewriter &rewriter) const override {
+    auto type = dyn_cast<VectorType>(op.getType());
+    if (!type || !type.getElementType().isF32())
+      return failure();
+    Location loc = op.getLoc();
+    SmallVector<Value> quotients;
+    for (int64_t i = 0; i < type.getNumElements(); ++i) {
+      Value a = vector::ExtractOp::create(rewriter, loc, op.getLhs(), i);
+      Value b = vector::ExtractOp::create(rewriter, loc, op.getRhs(), i);
+      quotients.push_back(LLVM::CallIntrinsicOp::create(
+                              rewriter, loc, rewriter.getF32Type(),
+                              rewriter.getStringAttr("llvm.nvvm.div.full"),
+                              ValueRange{a, b})
+                              .getResult(0));
+    }
+    rewriter.replaceOpWithNewOp<vector::FromElementsOp>(op, type, quotients);
+    return success();
+  }
+};
+
 } // namespace
 
 LogicalResult tp::expandMath(Operation *module, const MathSupport &support) {
@@ -139,6 +167,8 @@ LogicalResult tp::expandMath(Operation *module, const MathSupport &support) {
                ExpandTrigonometric<math::CosOp, 1>>(module->getContext());
   if (support.hasExp2)
     patterns.add<ExpandExp>(module->getContext());
+  if (support.hasQuickDivision)
+    patterns.add<ExpandDivision>(module->getContext());
   if (!support.hasBFloat16)
     arith::populateExpandBFloat16Patterns(patterns);
   return applyPatternsGreedily(module, std::move(patterns));

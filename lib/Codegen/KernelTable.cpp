@@ -7,34 +7,40 @@ using namespace mlir;
 using namespace tp;
 
 /// Of what is cheap to hash: which values ops use is left to the comparison.
-static size_t hashRows(step::RowsOp rows) {
-  llvm::hash_code hash = llvm::hash_combine_range(rows.getDomain());
-  for (Type type : rows.getOperandTypes())
+static size_t hashKernel(Operation *op) {
+  auto hashOp = [](Operation *op) -> size_t {
+    return OperationEquivalence::computeHash(
+        op, OperationEquivalence::ignoreHashValue,
+        OperationEquivalence::ignoreHashValue,
+        OperationEquivalence::Flags::IgnoreLocations);
+  };
+  llvm::hash_code hash = hashOp(op);
+  for (Type type : op->getOperandTypes())
     hash = llvm::hash_combine(hash, type);
-  for (Operation &op : rows.getBody().front())
-    hash = llvm::hash_combine(
-        hash, OperationEquivalence::computeHash(
-                  &op, OperationEquivalence::ignoreHashValue,
-                  OperationEquivalence::ignoreHashValue,
-                  OperationEquivalence::Flags::IgnoreLocations));
+  for (Region &region : op->getRegions())
+    for (Operation &nested : region.getOps())
+      hash = llvm::hash_combine(hash, hashOp(&nested));
   return hash;
 }
 
-static bool areEqual(step::RowsOp a, step::RowsOp b) {
-  return a.getDomain() == b.getDomain() &&
-         a.getReads().size() == b.getReads().size() &&
-         a.getOperandTypes() == b.getOperandTypes() &&
-         OperationEquivalence::isRegionEquivalentTo(
-             &a.getBody(), &b.getBody(),
-             OperationEquivalence::Flags::IgnoreLocations);
+static bool areEqual(Operation *a, Operation *b) {
+  return a->getName() == b->getName() &&
+         a->getOperandTypes() == b->getOperandTypes() &&
+         a->getAttrDictionary() == b->getAttrDictionary() &&
+         llvm::equal(
+             a->getRegions(), b->getRegions(), [](Region &one, Region &other) {
+               return OperationEquivalence::isRegionEquivalentTo(
+                   &one, &other, OperationEquivalence::Flags::IgnoreLocations);
+             });
 }
 
-unsigned KernelTable::add(step::RowsOp rows) {
-  SmallVector<unsigned, 1> &candidates = byHash[hashRows(rows)];
+unsigned KernelTable::add(step::KernelOpInterface op) {
+  SmallVector<unsigned, 1> &candidates = byHash[hashKernel(op)];
   for (unsigned index : candidates)
-    if (areEqual(kernels[index], rows))
+    if (areEqual(kernels[index].op, op))
       return index;
-  candidates.push_back(kernels.size());
-  kernels.push_back(rows);
-  return candidates.back();
+  unsigned index = kernels.size();
+  candidates.push_back(index);
+  kernels.push_back({op, (op->getName().stripDialect() + Twine(index)).str()});
+  return index;
 }

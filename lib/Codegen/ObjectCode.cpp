@@ -6,6 +6,7 @@
 #include "KernelLowering.h"
 #include "MachineCode.h"
 
+#include "tpopt/Codegen/Kernels.h"
 #include "tpopt/Support/ErrorCodes.h"
 
 #include "mlir/Conversion/Passes.h"
@@ -114,6 +115,7 @@ void tp::registerKernelDialects(DialectRegistry &registry) {
   registry.insert<arith::ArithDialect, cf::ControlFlowDialect,
                   func::FuncDialect, LLVM::LLVMDialect, math::MathDialect,
                   scf::SCFDialect, ub::UBDialect, vector::VectorDialect>();
+  registerKernelModels(registry);
   registerBuiltinDialectTranslation(registry);
   registerLLVMDialectTranslation(registry);
 }

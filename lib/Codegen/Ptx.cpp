@@ -16,6 +16,7 @@
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/Threading.h"
 #include "mlir/Target/LLVMIR/Dialect/GPU/GPUToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
@@ -37,32 +38,50 @@ void tp::registerGpuKernelDialects(DialectRegistry &registry) {
   registerNVVMDialectTranslation(registry);
 }
 
-static std::unique_ptr<llvm::TargetMachine> createMachine(StringRef chip) {
-  LLVMInitializeNVPTXTargetInfo();
-  LLVMInitializeNVPTXTarget();
-  LLVMInitializeNVPTXTargetMC();
-  LLVMInitializeNVPTXAsmPrinter();
+static std::unique_ptr<llvm::TargetMachine> createMachine(const GpuChip &chip) {
   llvm::Triple triple("nvptx64-nvidia-cuda");
   std::string why;
   const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, why);
   if (!target)
     return nullptr;
+  // PTX of CUDA 12, whose drivers every library at run time needs anyway; by
+  // themselves, later chips ask for a later one.
+  StringRef features = chip.version < 100 ? "+ptx80" : "";
   return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
-      triple, chip, /*Features=*/"", llvm::TargetOptions(), std::nullopt,
+      triple, chip.name, features, llvm::TargetOptions(), std::nullopt,
       std::nullopt, llvm::CodeGenOptLevel::Aggressive));
+}
+
+static void initializeTarget() {
+  LLVMInitializeNVPTXTargetInfo();
+  LLVMInitializeNVPTXTarget();
+  LLVMInitializeNVPTXTargetMC();
+  LLVMInitializeNVPTXAsmPrinter();
 }
 
 /// sm_80 and later: conversions of bf16, and maxima that pass NaN on. An
 /// unknown name would be answered with a warning on stderr, so the number is
 /// read here.
-static bool isKnownChip(StringRef chip) {
-  StringRef number = chip;
-  unsigned version;
-  if (!number.consume_front("sm_") || number.consumeInteger(10, version) ||
-      !(number.empty() || number == "a" || number == "f") || version < 80)
-    return false;
-  std::unique_ptr<llvm::TargetMachine> machine = createMachine("sm_80");
-  return machine && machine->getMCSubtargetInfo()->isCPUStringValid(chip);
+static std::optional<GpuChip> parseChip(StringRef name) {
+  GpuChip chip{name.str()};
+  StringRef number = name;
+  if (!number.consume_front("sm_") || number.consumeInteger(10, chip.version) ||
+      !(number.empty() || number == "a" || number == "f") || chip.version < 80)
+    return std::nullopt;
+  chip.hasSuffix = !number.empty();
+  initializeTarget();
+  std::unique_ptr<llvm::TargetMachine> machine = createMachine({"sm_80", 80});
+  if (!machine || !machine->getMCSubtargetInfo()->isCPUStringValid(name))
+    return std::nullopt;
+  return chip;
+}
+
+FailureOr<GpuChip> tp::getGpuChip(Operation *op, StringRef name) {
+  if (std::optional<GpuChip> chip = parseChip(name))
+    return *chip;
+  return op->emitError() << prefix(ErrorCode::UnknownChip)
+                         << "there is no chip '" << name
+                         << "' to compile for: write sm_80 or a later one";
 }
 
 /// Functions that are neither instructions nor polynomials would be calls to
@@ -128,44 +147,58 @@ static LogicalResult lowerToNVVM(gpu::GPUModuleOp module,
   });
 }
 
-FailureOr<PtxModule> tp::compilePtx(ArrayRef<step::RowsOp> kernels,
-                                    StringRef chip) {
-  step::RowsOp first = kernels.front();
+FailureOr<PtxModules> tp::compilePtx(ArrayRef<Kernel> kernels,
+                                     ArrayRef<GpuChip> chips) {
+  step::KernelOpInterface first = kernels.front().op;
   auto fail = [&](const Twine &why) {
     return first->emitError() << prefix(ErrorCode::CodegenFailed)
                               << "cannot compile for the GPU: " << why;
   };
-  if (!isKnownChip(chip))
-    return first->emitError()
-           << prefix(ErrorCode::UnknownChip) << "there is no chip '" << chip
-           << "' to compile for: write sm_80 or a later one";
-  PtxModule result;
+  PtxModules result;
   OwningOpRef<ModuleOp> module = ModuleOp::create(first.getLoc());
   OpBuilder builder = OpBuilder::atBlockEnd(module->getBody());
   auto device = gpu::GPUModuleOp::create(builder, first.getLoc(), "kernels");
-  for (auto [index, rows] : llvm::enumerate(kernels)) {
+  for (const Kernel &kernel : kernels) {
     builder.setInsertionPointToEnd(device.getBody());
-    std::string name = "rows" + std::to_string(index);
-    result.kernels.push_back({name, emitGpuKernel(builder, rows, name)});
+    FailureOr<Launch> launch = emitGpuKernel(builder, kernel.op, kernel.name);
+    if (failed(launch))
+      return failure();
+    result.launches.push_back(*launch);
   }
   MathSupport support;
-  support.hasExp2 = support.hasBFloat16 = true;
+  support.hasExp2 = support.hasBFloat16 = support.hasQuickDivision = true;
   if (failed(expandMath(device, support)))
     return fail("functions could not be expanded");
   if (failed(checkMath(device)))
     return failure();
   if (failed(lowerToNVVM(device, support)))
     return fail("lowering to the nvvm dialect failed");
-  llvm::LLVMContext context;
-  std::unique_ptr<llvm::Module> code =
-      translateModuleToLLVMIR(device, context, "kernels");
-  if (!code)
-    return fail("translation to LLVM IR failed");
-  std::unique_ptr<llvm::TargetMachine> machine = createMachine(chip);
-  FailureOr<std::string> text =
-      generateCode(*code, *machine, llvm::CodeGenFileType::AssemblyFile);
-  if (failed(text))
+  // From here on chips differ. Translation may touch the module, so threads
+  // begin behind it.
+  initializeTarget();
+  std::vector<std::unique_ptr<llvm::LLVMContext>> contexts;
+  std::vector<std::unique_ptr<llvm::Module>> modules;
+  for (size_t i = 0; i < chips.size(); ++i) {
+    contexts.push_back(std::make_unique<llvm::LLVMContext>());
+    modules.push_back(
+        translateModuleToLLVMIR(device, *contexts.back(), "kernels"));
+    if (!modules.back())
+      return fail("translation to LLVM IR failed");
+  }
+  result.texts.resize(chips.size());
+  auto compileFor = [&](size_t i) -> LogicalResult {
+    std::unique_ptr<llvm::TargetMachine> machine = createMachine(chips[i]);
+    if (!machine)
+      return failure();
+    FailureOr<std::string> text = generateCode(
+        *modules[i], *machine, llvm::CodeGenFileType::AssemblyFile);
+    if (failed(text))
+      return failure();
+    result.texts[i] = std::move(*text);
+    return success();
+  };
+  if (failed(failableParallelForEachN(module->getContext(), 0, chips.size(),
+                                      compileFor)))
     return fail("the target writes no assembly");
-  result.text = std::move(*text);
   return result;
 }

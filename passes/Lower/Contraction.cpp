@@ -166,6 +166,29 @@ static View getOperand(const View &view, const MatmulPlan &plan, unsigned index,
   return result;
 }
 
+View ProgramLowering::getPostOperand(View view, Post::Operand kind,
+                                     Operation *op) {
+  if (!target.hasFixedEpilogue())
+    return view;
+  constexpr unsigned row = step::kNumBatchDims;
+  // Of one row, strides do not tell which it is.
+  if (view.shape[row] == 1)
+    view.strides[row] = kind == Post::Operand::Row ? 0 : view.shape.back();
+  MemRefType type = view.getType();
+  if (classifyPostOperand(type, type) == kind)
+    return view;
+  View from = view;
+  if (kind == Post::Operand::Row)
+    from.shape[row] = 1;
+  View dense = allocate(from.shape, from.element);
+  copy(from, dense, op);
+  if (kind == Post::Operand::Row) {
+    dense.shape[row] = view.shape[row];
+    dense.strides[row] = 0;
+  }
+  return dense;
+}
+
 void ProgramLowering::lowerContraction(const Unit &unit) {
   auto op = cast<EinsumOp>(unit.ops.front());
   EinsumTerms terms = EinsumTerms::split(op.getEquation());
@@ -178,11 +201,7 @@ void ProgramLowering::lowerContraction(const Unit &unit) {
   View a = getView(op.getLhs()), b = getView(op.getRhs());
 
   // The last letter of the result is a column; if it is one of A, sides change.
-  StringRef last = terms.result;
-  ArrayRef<int64_t> shape = op.getType().getShape();
-  while (!last.empty() && shape[last.size() - 1] == 1)
-    last = last.drop_back();
-  char column = last.empty() ? 0 : last.back();
+  char column = getColumnLetter(op);
   if (column && contraction.has(A, column) && !contraction.has(B, column)) {
     std::swap(a, b);
     std::swap(contraction.letters[A], contraction.letters[B]);
@@ -206,22 +225,24 @@ void ProgramLowering::lowerContraction(const Unit &unit) {
 
   View c = allocatePart(result);
   contraction.operands = {a, b, c};
-  SmallVector<Attribute> posts;
+  SmallVector<Post> posts;
+  SmallVector<Value> others;
   Value previous = op.getResult();
   for (Operation *next : ArrayRef(unit.ops).drop_front()) {
-    step::PostOp kind = step::PostOp::Relu;
-    if (isa<AddOp, MulOp>(next)) {
-      kind = isa<AddOp>(next) ? step::PostOp::Add : step::PostOp::Multiply;
-      Value other = next->getOperand(next->getOperand(0) == previous ? 1 : 0);
-      View view = getView(other);
-      contraction.operands.push_back(view);
-    } else if (auto gelu = dyn_cast<GeluOp>(next)) {
-      kind = gelu.getTanh() ? step::PostOp::GeluTanh : step::PostOp::GeluErf;
-    } else if (isa<SiluOp>(next)) {
-      kind = step::PostOp::Silu;
-    }
-    posts.push_back(step::PostOpAttr::get(builder.getContext(), kind));
+    posts.push_back(getPost(op, previous, next));
+    others.push_back(isa<AddOp, MulOp>(next) ? getOther(next, previous)
+                                             : Value());
     previous = next->getResult(0);
+  }
+  SmallVector<Attribute> postOps;
+  SmallVector<Post::Operand> postKinds; // of those with an operand
+  for (unsigned index : orderPosts(posts, target)) {
+    postOps.push_back(
+        step::PostOpAttr::get(builder.getContext(), posts[index].kind));
+    if (!others[index])
+      continue;
+    postKinds.push_back(posts[index].operand);
+    contraction.operands.push_back(getView(others[index]));
   }
 
   MatmulPlan plan = planMatmul(contraction);
@@ -279,8 +300,11 @@ void ProgramLowering::lowerContraction(const Unit &unit) {
   Value bufferA = get(A, plan.m, plan.k), bufferB = get(B, plan.k, plan.n),
         bufferC = get(C, plan.m, plan.n);
   SmallVector<Value> postBuffers;
-  for (size_t i = FirstPost; i < contraction.operands.size(); ++i)
-    postBuffers.push_back(get(i, plan.m, plan.n));
+  for (auto [i, kind] : llvm::enumerate(postKinds)) {
+    View view = getOperand(contraction.operands[FirstPost + i], plan,
+                           FirstPost + i, plan.m, plan.n);
+    postBuffers.push_back(getBuffer(getPostOperand(view, kind, op)));
+  }
   auto weight = dyn_cast<BlockArgument>(contraction.operands[B].root);
   bool isConstant =
       contraction.operands[B].root.getDefiningOp<step::ConstantOp>() != nullptr;
@@ -290,6 +314,6 @@ void ProgramLowering::lowerContraction(const Unit &unit) {
             .getRole() == step::Role::Parameter;
   isConstant &= contraction.operands[B].by == 0; // else another one each turn
   step::MatmulOp::create(builder, loc, bufferA, bufferB, bufferC, postBuffers,
-                         builder.getArrayAttr(posts), isConstant);
+                         builder.getArrayAttr(postOps), isConstant);
   views[result] = value;
 }

@@ -25,18 +25,24 @@ struct EmitPtx : tp::impl::EmitPtxPassBase<EmitPtx> {
 
   void runOnOperation() override {
     KernelTable table;
-    getOperation().walk([&](step::RowsOp rows) { table.add(rows); });
+    getOperation().walk([&](step::KernelOpInterface op) {
+      if (isa<GpuKernelOpInterface>(op.getOperation()))
+        table.add(op);
+    });
     if (table.getKernels().empty())
       return;
-    FailureOr<PtxModule> ptx = compilePtx(table.getKernels(), chip);
+    FailureOr<GpuChip> wanted = getGpuChip(getOperation(), chip);
+    if (failed(wanted))
+      return signalPassFailure();
+    FailureOr<PtxModules> ptx = compilePtx(table.getKernels(), *wanted);
     if (failed(ptx))
       return signalPassFailure();
     std::string text;
     llvm::raw_string_ostream os(text);
-    for (const PtxModule::Kernel &kernel : ptx->kernels)
-      os << "// " << kernel.name << ": " << kernel.launch.blocks
-         << " blocks of " << kernel.launch.threads << " threads\n";
-    os << ptx->text;
+    for (auto [kernel, launch] : llvm::zip(table.getKernels(), ptx->launches))
+      os << "// " << kernel.name << ": " << launch.blocks << " blocks of "
+         << launch.threads << " threads\n";
+    os << ptx->texts.front();
     if (file == "-") {
       llvm::outs() << text;
       return;

@@ -72,7 +72,7 @@ uint64_t ProgramLowering::getLoopNumber(Operation *loop) {
 
 void ProgramLowering::copy(const View &from, const View &to, Operation *op) {
   // As few dimensions as strides allow: tables have room for eight.
-  View source = from, target = to;
+  View source = from, destination = to;
   size_t count = 0;
   for (size_t i = 0; i < from.shape.size(); ++i) {
     if (from.shape[i] == 1)
@@ -80,28 +80,32 @@ void ProgramLowering::copy(const View &from, const View &to, Operation *op) {
     size_t last = count - 1;
     int64_t size = from.shape[i];
     if (count > 0 && source.strides[last] == size * from.strides[i] &&
-        target.strides[last] == size * to.strides[i]) {
+        destination.strides[last] == size * to.strides[i]) {
       source.shape[last] *= size;
       --count;
     } else {
       source.shape[count] = size;
     }
     source.strides[count] = from.strides[i];
-    target.strides[count++] = to.strides[i];
+    destination.strides[count++] = to.strides[i];
   }
   source.shape.resize(count);
   source.strides.resize(count);
-  target.shape = source.shape;
-  target.strides.resize(count);
+  destination.shape = source.shape;
+  destination.strides.resize(count);
+  if (!target.copies(source.getType(), destination.getType()))
+    return copyByRows(source, destination);
   if (count > step::kMaxCopyRank) {
     fail(op, ErrorCode::TooManyDims)
         << "moving " << count << " dimensions that do not merge";
     return;
   }
-  step::CopyOp::create(builder, loc, getBuffer(source), getBuffer(target));
+  step::CopyOp::create(builder, loc, getBuffer(source), getBuffer(destination));
 }
 
 void ProgramLowering::fill(const View &to, TypedAttr value, Operation *op) {
+  if (!target.fills(to.getType(), value))
+    return fillByRows(to, value);
   if (to.shape.size() > step::kMaxCopyRank)
     fail(op, ErrorCode::TooManyDims)
         << "filling " << to.shape.size() << " dimensions";
@@ -248,7 +252,7 @@ void ProgramLowering::lowerUnit(const UnitGraph &graph, unsigned index) {
 }
 
 void ProgramLowering::lowerBlock(Block &block) {
-  UnitGraph graph(block);
+  UnitGraph graph(block, target);
   for (unsigned unit : graph.getOrder()) {
     lowerUnit(graph, unit);
     if (failed)
@@ -312,7 +316,8 @@ LogicalResult ProgramLowering::run() {
            << prefix(ErrorCode::UnsupportedOp) << "a function has one block";
   if (mlir::failed(createProgram()))
     return failure();
-  FailureOr<LocalInfos> prepared = prepare(function, mesh ? &*mesh : nullptr);
+  FailureOr<LocalInfos> prepared =
+      prepare(function, mesh ? &*mesh : nullptr, target);
   if (mlir::failed(prepared))
     return failure();
   infos = std::move(*prepared);
@@ -338,7 +343,8 @@ struct LowerToStep : tp::impl::LowerToStepPassBase<LowerToStep> {
   using LowerToStepPassBase::LowerToStepPassBase;
 
   void runOnOperation() override {
-    if (failed(checkTarget(getOperation(), target)))
+    FailureOr<const Target *> wanted = getTarget(getOperation(), target);
+    if (failed(wanted))
       return signalPassFailure();
     for (auto function :
          llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>())) {
@@ -357,7 +363,7 @@ struct LowerToStep : tp::impl::LowerToStepPassBase<LowerToStep> {
           return signalPassFailure();
         mesh = *found;
       }
-      if (failed(ProgramLowering(function, mesh).run()))
+      if (failed(ProgramLowering(function, mesh, **wanted).run()))
         return signalPassFailure();
       function.erase();
     }

@@ -18,8 +18,10 @@ namespace tp {
 class ProgramLowering {
 public:
   /// `mesh` is null if the function has none.
-  ProgramLowering(mlir::func::FuncOp function, spmd::MeshOp meshOp)
-      : function(function), meshOp(meshOp), builder(function.getContext()) {
+  ProgramLowering(mlir::func::FuncOp function, spmd::MeshOp meshOp,
+                  const Target &target)
+      : function(function), meshOp(meshOp), target(target),
+        builder(function.getContext()) {
     if (meshOp)
       mesh = meshOp.toMesh();
   }
@@ -63,6 +65,9 @@ private:
   void lowerRows(const UnitGraph &graph, unsigned index);
   View materialize(mlir::Value inlineValue);
   void materialize(mlir::Value inlineValue, const View &to);
+  /// As row programs, what the runtime does not execute.
+  void copyByRows(const View &from, const View &to);
+  void fillByRows(const View &to, mlir::TypedAttr value);
   View lowerSlice(DynamicSliceOp op);
   void lowerUpdate(DynamicUpdateSliceOp op);
   /// Whether a scalar lies in low .. high, as an i1 in memory.
@@ -97,6 +102,8 @@ private:
 
   // Contraction.cpp
   void lowerContraction(const Unit &unit);
+  /// What a post-op adds, in memory as the target's library takes it.
+  View getPostOperand(View view, Post::Operand kind, mlir::Operation *op);
 
   // Collectives.cpp
   void lowerCollective(spmd::CollectiveOpInterface op);
@@ -110,6 +117,7 @@ private:
 
   mlir::func::FuncOp function;
   spmd::MeshOp meshOp;
+  const Target &target;
   std::optional<Mesh> mesh;
   mlir::OpBuilder builder;
   mlir::Location loc = builder.getUnknownLoc();

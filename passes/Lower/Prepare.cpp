@@ -29,39 +29,96 @@ static bool isKnownAtCompileTime(Value value) {
   return value.getDefiningOp<ConstantOp>() || value.getDefiningOp<IotaOp>();
 }
 
-bool tp::isMatmul(EinsumOp op) {
+bool tp::isMatmul(EinsumOp op, const Target &target) {
   EinsumTerms terms = EinsumTerms::split(op.getEquation());
   Type element = typeOf(op.getLhs()).getElementType();
   Type result = op.getType().getElementType();
   bool contracts = llvm::any_of(terms.lhs, [&](char letter) {
     return terms.rhs.contains(letter) && !terms.result.contains(letter);
   });
-  return contracts && (element.isF32() || element.isBF16()) &&
+  return contracts && isa<FloatType>(element) &&
+         target.getFactorType(element) == element &&
          (result.isF32() || result == element);
 }
 
-SmallVector<Operation *> tp::getEpilogue(EinsumOp op) {
+char tp::getColumnLetter(EinsumOp op) {
+  StringRef letters = EinsumTerms::split(op.getEquation()).result;
+  ArrayRef<int64_t> shape = op.getType().getShape();
+  while (!letters.empty() && shape[letters.size() - 1] == 1)
+    letters = letters.drop_back();
+  return letters.empty() ? 0 : letters.back();
+}
+
+Value tp::getOther(Operation *op, Value value) {
+  return op->getOperand(op->getOperand(0) == value ? 1 : 0);
+}
+
+/// Which values `other`, of the shape of the contraction's result, has.
+static Post::Operand classify(EinsumOp op, Value other) {
+  auto broadcast = other.getDefiningOp<BroadcastOp>();
+  if (!broadcast)
+    return Post::Operand::Full;
+  EinsumTerms terms = EinsumTerms::split(op.getEquation());
+  StringRef columns =
+      terms.rhs.contains(getColumnLetter(op)) ? terms.rhs : terms.lhs;
+  bool hasRows = llvm::any_of(broadcast.getDims(), [&](int64_t dim) {
+    return op.getType().getDimSize(dim) != 1 &&
+           !columns.contains(terms.result[dim]);
+  });
+  return hasRows ? Post::Operand::Other : Post::Operand::Row;
+}
+
+Post tp::getPost(EinsumOp op, Value value, Operation *next) {
+  if (isa<AddOp, MulOp>(next))
+    return {isa<AddOp>(next) ? step::PostOp::Add : step::PostOp::Multiply,
+            classify(op, getOther(next, value))};
+  if (auto gelu = dyn_cast<GeluOp>(next))
+    return {gelu.getTanh() ? step::PostOp::GeluTanh : step::PostOp::GeluErf};
+  return {isa<SiluOp>(next) ? step::PostOp::Silu : step::PostOp::Relu};
+}
+
+SmallVector<unsigned> tp::orderPosts(ArrayRef<Post> posts,
+                                     const Target &target) {
+  SmallVector<unsigned> order;
+  size_t numSums = 0;
+  if (target.hasFixedEpilogue())
+    while (numSums < posts.size() && posts[numSums].kind == step::PostOp::Add)
+      ++numSums;
+  for (bool takesFull : {true, false})
+    for (size_t i = 0; i < numSums; ++i)
+      if ((posts[i].operand == Post::Operand::Full) == takesFull)
+        order.push_back(i);
+  for (size_t i = numSums; i < posts.size(); ++i)
+    order.push_back(i);
+  return order;
+}
+
+SmallVector<Operation *> tp::getEpilogue(EinsumOp op, const Target &target) {
   SmallVector<Operation *> chain;
   EinsumTerms terms = EinsumTerms::split(op.getEquation());
   // In batches the matrix library is faster without an epilogue.
   bool isBatched = llvm::any_of(terms.result, [&](char letter) {
     return terms.lhs.contains(letter) && terms.rhs.contains(letter);
   });
-  if (!isMatmul(op) || isBatched)
+  if (!isMatmul(op, target) || isBatched)
     return chain;
   Value value = op.getResult();
+  SmallVector<Post> posts;
   while (value.hasOneUse()) {
     Operation *user = *value.getUsers().begin();
     if (user->getBlock() != op->getBlock())
       break; // in a loop, for every turn
-    if (isa<AddOp, MulOp>(user)) {
-      Value other = user->getOperand(user->getOperand(0) == value ? 1 : 0);
-      // Scaling by a number is cheaper in a row program than from memory.
-      if (isKnownAtCompileTime(other))
-        break;
-    } else if (!isa<ReluOp, GeluOp, SiluOp>(user)) {
+    if (!isa<AddOp, MulOp, ReluOp, GeluOp, SiluOp>(user))
       break;
-    }
+    // Scaling by a number is cheaper in a row program than from memory.
+    if (isa<AddOp, MulOp>(user) && isKnownAtCompileTime(getOther(user, value)))
+      break;
+    posts.push_back(getPost(op, value, user));
+    SmallVector<Post> ordered;
+    for (unsigned index : orderPosts(posts, target))
+      ordered.push_back(posts[index]);
+    if (!target.canFollow(ordered))
+      break;
     chain.push_back(user);
     value = user->getResult(0);
   }
@@ -240,8 +297,8 @@ namespace {
 /// Brings a contraction into a form that has a step.
 class EinsumSimplifier {
 public:
-  explicit EinsumSimplifier(EinsumOp op)
-      : op(op), builder(op), loc(op.getLoc()), lhs(op.getLhs()),
+  EinsumSimplifier(EinsumOp op, const Target &target)
+      : op(op), target(target), builder(op), loc(op.getLoc()), lhs(op.getLhs()),
         rhs(op.getRhs()) {
     EinsumTerms terms = EinsumTerms::split(op.getEquation());
     left = terms.lhs.str();
@@ -254,9 +311,10 @@ public:
     changed |= sumAlone(rhs, right, left);
     changed |= useNarrowOperands() || widenOperands();
     if (changed) {
-      Type element = op.getType().getElementType();
-      Type computed =
-          typeOf(lhs).getElementType().isF32() ? builder.getF32Type() : element;
+      Type element = op.getType().getElementType(),
+           factor = typeOf(lhs).getElementType(), computed = element;
+      if (factor.isF32() || (isNarrow(element) && element != factor))
+        computed = builder.getF32Type();
       auto equation = left + "," + right + "->" + result;
       auto changedOp =
           EinsumOp::create(builder, loc, withElement(op.getResult(), computed),
@@ -268,7 +326,7 @@ public:
       op = changedOp;
       builder.setInsertionPoint(op);
     }
-    if (!isMatmul(op))
+    if (!isMatmul(op, target))
       multiplyAndSum();
   }
 
@@ -294,33 +352,41 @@ private:
     return true;
   }
 
+  /// A float of less than 32 bits.
+  static bool isNarrow(Type element) {
+    return isa<FloatType>(element) && element.getIntOrFloatBitWidth() < 32;
+  }
+
   /// Operands that were widened from bf16 are contracted as they were: products
-  /// of two bf16 are exact in f32, where both ways add.
+  /// of two bf16 are exact in f32, where both ways add. So are those of f16.
   bool useNarrowOperands() {
-    auto getNarrow = [](Value value) -> Value {
+    auto getNarrow = [&](Value value) -> Value {
       auto convert = value.getDefiningOp<ConvertOp>();
-      bool widens = convert &&
-                    typeOf(convert.getInput()).getElementType().isBF16() &&
-                    typeOf(value).getElementType().isF32();
-      return widens ? convert.getInput() : Value();
+      if (!convert || !typeOf(value).getElementType().isF32())
+        return Value();
+      Type from = typeOf(convert.getInput()).getElementType();
+      bool isKnown = isNarrow(from) && target.getFactorType(from) == from;
+      return isKnown ? convert.getInput() : Value();
     };
     Value a = getNarrow(lhs), b = getNarrow(rhs);
-    if (!a || !b)
+    if (!a || !b || typeOf(a).getElementType() != typeOf(b).getElementType())
       return false;
     lhs = a;
     rhs = b;
     return true;
   }
 
-  /// f16 and the 8-bit floats are contracted in f32.
+  /// What the matrix library does not know is contracted in what it does.
   bool widenOperands() {
     Type element = typeOf(lhs).getElementType();
-    if (!isa<FloatType>(element) || element.isF64() || element.isF32() ||
-        element.isBF16())
+    if (!isNarrow(element))
+      return false;
+    Type factor = target.getFactorType(element);
+    if (factor == element)
       return false;
     for (Value *value : {&lhs, &rhs})
-      *value = ConvertOp::create(
-          builder, loc, withElement(*value, builder.getF32Type()), *value);
+      *value =
+          ConvertOp::create(builder, loc, withElement(*value, factor), *value);
     return true;
   }
 
@@ -370,6 +436,7 @@ private:
   }
 
   EinsumOp op;
+  const Target &target;
   OpBuilder builder;
   Location loc;
   Value lhs, rhs;
@@ -443,7 +510,8 @@ static void widenForRuntime(Operation *op) {
   }
 }
 
-FailureOr<LocalInfos> tp::prepare(func::FuncOp function, const Mesh *mesh) {
+FailureOr<LocalInfos> tp::prepare(func::FuncOp function, const Mesh *mesh,
+                                  const Target &target) {
   LocalInfos infos;
   if (function
           .walk([&](Operation *op) {
@@ -479,7 +547,7 @@ FailureOr<LocalInfos> tp::prepare(func::FuncOp function, const Mesh *mesh) {
     for (Block *block : blocks) {
       llvm::SmallPtrSet<Operation *, 16> keep;
       for (auto einsum : block->getOps<EinsumOp>())
-        for (Operation *op : getEpilogue(einsum))
+        for (Operation *op : getEpilogue(einsum, target))
           keep.insert(op);
       for (auto topK : block->getOps<TopKOp>())
         keep.insert(topK); // a sort that stops early
@@ -490,20 +558,21 @@ FailureOr<LocalInfos> tp::prepare(func::FuncOp function, const Mesh *mesh) {
     for (Block *block : blocks)
       change(*block);
   };
-  forEach([](Block &block) {
-    for (auto op : llvm::make_early_inc_range(block.getOps<AttentionOp>()))
-      splitCausalAttention(op);
-  });
+  if (target.splitsCausalAttention())
+    forEach([](Block &block) {
+      for (auto op : llvm::make_early_inc_range(block.getOps<AttentionOp>()))
+        splitCausalAttention(op);
+    });
   // Twice: what decompositions have in common may end an epilogue early.
   for (int round = 0; round < 2; ++round) {
     shareEqual();
     decomposeBlocks();
   }
-  forEach([](Block &block) {
+  forEach([&](Block &block) {
     for (auto reduce : llvm::make_early_inc_range(block.getOps<ReduceOp>()))
       simplifyReduce(reduce);
     for (auto einsum : llvm::make_early_inc_range(block.getOps<EinsumOp>()))
-      EinsumSimplifier(einsum).run();
+      EinsumSimplifier(einsum, target).run();
     for (Operation &op : llvm::make_early_inc_range(block))
       widenForRuntime(&op);
   });

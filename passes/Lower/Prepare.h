@@ -7,6 +7,7 @@
 #ifndef TPOPT_PASSES_LOWER_PREPARE_H
 #define TPOPT_PASSES_LOWER_PREPARE_H
 
+#include "tpopt/Codegen/Target.h"
 #include "tpopt/Dialect/SPMD/SPMD.h"
 #include "tpopt/Dialect/TP/TP.h"
 
@@ -29,15 +30,32 @@ using LocalInfos =
 /// operands. `mesh` is null if the function has none. Fails, with an error,
 /// where the function is not local.
 mlir::FailureOr<LocalInfos> prepare(mlir::func::FuncOp function,
-                                    const Mesh *mesh);
+                                    const Mesh *mesh, const Target &target);
 
-/// The ops that may follow a contraction as its epilogue: sums and products
-/// with another tensor, and activations, each the only use of the one before.
-llvm::SmallVector<mlir::Operation *> getEpilogue(EinsumOp op);
+/// The ops that the target's matrix library computes behind a contraction:
+/// sums and products with another tensor, and activations, each the only use of
+/// the one before.
+llvm::SmallVector<mlir::Operation *> getEpilogue(EinsumOp op,
+                                                 const Target &target);
 
-/// Whether a contraction is a matrix product that the library computes: of f32
-/// or bf16, over at least one letter.
-bool isMatmul(EinsumOp op);
+/// What `next`, an op of the epilogue, does to `value`.
+Post getPost(EinsumOp op, mlir::Value value, mlir::Operation *next);
+
+/// The operand of a sum or a product that is not `value`.
+mlir::Value getOther(mlir::Operation *op, mlir::Value value);
+
+/// Sums with a residual before those with a bias, if the target wants it so.
+/// Returns for each the number that it had.
+llvm::SmallVector<unsigned> orderPosts(llvm::ArrayRef<Post> posts,
+                                       const Target &target);
+
+/// The last letter of the result that is no row of one element, which C has
+/// stride 1 along; 0 if there is none.
+char getColumnLetter(EinsumOp op);
+
+/// Whether a contraction is a matrix product that the library computes: of
+/// types that it knows, over at least one letter.
+bool isMatmul(EinsumOp op, const Target &target);
 
 /// Attention over a whole sequence as attention over blocks of it.
 void splitCausalAttention(AttentionOp op);

@@ -120,6 +120,13 @@ public:
   Value select(Value condition, Value a, Value b) {
     return arith::SelectOp::create(builder, loc, condition, a, b);
   }
+  /// Where the point is along `dim` of a tensor of `size`, seen from a part
+  /// that begins at `start`, which is brought into the tensor.
+  Value getPlace(Value start, int64_t size, unsigned dim) {
+    if (size == domain[dim])
+      return index(dim); // wherever it is to begin
+    return add(clamp(getScalarIndex(start), size - domain[dim]), index(dim));
+  }
   /// `value` brought into 0 .. `last`.
   Value clamp(Value value, int64_t last) {
     value = arith::MaxSIOp::create(builder, loc, value, number(0));
@@ -128,11 +135,27 @@ public:
 
   OpBuilder &getBuilder() { return builder; }
 
+  /// Elements as they are, whatever their type.
+  void copy(const View &from, const View &to) {
+    Value raw = step::LoadOp::create(builder, loc, addRead(from), ValueRange());
+    storeRaw(raw, to);
+  }
+  void fill(const View &to, TypedAttr value) {
+    if (auto number = dyn_cast<IntegerAttr>(value)) // computed without a sign
+      value = builder.getIntegerAttr(
+          builder.getIntegerType(number.getValue().getBitWidth()),
+          number.getValue());
+    storeRaw(arith::ConstantOp::create(builder, loc, value), to);
+  }
+
   void emit(Operation *op);
   /// Puts the program behind what has been built.
   void finish();
 
 private:
+  void storeRaw(Value raw, const View &to) {
+    step::StoreOp::create(builder, loc, raw, addWrite(to), ValueRange());
+  }
   struct Access {
     Value buffer;
     BlockArgument argument;
@@ -349,9 +372,7 @@ void ProgramLowering::RowsBuilder::emit(Operation *op) {
     View input = lowering.getView(slice.getInput());
     SmallVector<Value> at;
     for (auto [dim, start] : llvm::enumerate(slice.getStarts()))
-      at.push_back(
-          add(clamp(getScalarIndex(start), input.shape[dim] - domain[dim]),
-              index(dim)));
+      at.push_back(getPlace(start, input.shape[dim], dim));
     return finishWith(loadAt(input, at));
   }
   if (auto slice = dyn_cast<AllSliceOp>(op)) {
@@ -433,6 +454,18 @@ View ProgramLowering::materialize(Value value) {
   return view;
 }
 
+void ProgramLowering::copyByRows(const View &from, const View &to) {
+  RowsBuilder rows(*this, to.shape);
+  rows.copy(from, to);
+  rows.finish();
+}
+
+void ProgramLowering::fillByRows(const View &to, TypedAttr value) {
+  RowsBuilder rows(*this, to.shape);
+  rows.fill(to, value);
+  rows.finish();
+}
+
 View ProgramLowering::compareScalar(Value scalar, int64_t low, int64_t high) {
   View view = allocate({}, builder.getI1Type());
   RowsBuilder rows(*this, {});
@@ -487,9 +520,7 @@ void ProgramLowering::lowerUpdate(DynamicUpdateSliceOp op) {
   RowsBuilder rows(*this, update.shape);
   SmallVector<Value> at;
   for (auto [dim, start] : llvm::enumerate(op.getStarts()))
-    at.push_back(rows.add(rows.clamp(rows.getScalarIndex(start),
-                                     input.shape[dim] - update.shape[dim]),
-                          rows.index(dim)));
+    at.push_back(rows.getPlace(start, input.shape[dim], dim));
   rows.storeAt(rows.load(update), input, at);
   rows.finish();
 }

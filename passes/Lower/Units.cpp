@@ -70,14 +70,14 @@ static bool readsAtPoint(Operation *op) {
   return isScalarOp(op) || isa<ReduceOp, MaskOp>(op);
 }
 
-UnitGraph::UnitGraph(Block &block) {
+UnitGraph::UnitGraph(Block &block, const Target &target) {
   for (Operation &op : block.without_terminator()) {
     if (unitOf.count(&op) || isViewOp(&op) || isa<ConstantOp>(op) ||
         (op.getNumResults() == 1 && isInline(op.getResult(0))))
       continue;
     if (auto einsum = dyn_cast<EinsumOp>(op)) {
       SmallVector<Operation *> ops{&op};
-      for (Operation *next : getEpilogue(einsum)) {
+      for (Operation *next : getEpilogue(einsum, target)) {
         if (unitOf.count(next))
           break; // it follows another contraction, too
         ops.push_back(next);

@@ -40,7 +40,7 @@ struct Unit {
 
 class UnitGraph {
 public:
-  explicit UnitGraph(mlir::Block &block);
+  UnitGraph(mlir::Block &block, const Target &target);
 
   /// In an order in which operands come first, as near to the program's as
   /// that allows.

@@ -24,12 +24,17 @@ struct WriteArtifact : tp::impl::WriteArtifactPassBase<WriteArtifact> {
   }
 
   void runOnOperation() override {
-    if (failed(checkTarget(getOperation(), target)))
+    FailureOr<const Target *> wanted = getTarget(getOperation(), target);
+    if (failed(wanted))
       return signalPassFailure();
-    SmallVector<std::string> names(chips.begin(), chips.end());
-    std::unique_ptr<TargetCode> code =
-        createTargetCode(&getContext(), target, names);
-    FailureOr<std::string> bytes = buildArtifact(getOperation(), *code);
+    CodeOptions options;
+    options.chips.assign(chips.begin(), chips.end());
+    options.ptxas = ptxas;
+    FailureOr<std::unique_ptr<TargetCode>> code =
+        (*wanted)->createCode(getOperation(), options);
+    if (failed(code))
+      return signalPassFailure();
+    FailureOr<std::string> bytes = buildArtifact(getOperation(), **code);
     if (failed(bytes))
       return signalPassFailure();
     if (llvm::Error error = writeFile(file, *bytes)) {

@@ -113,6 +113,7 @@ void tp::buildCompilePipeline(OpPassManager &manager,
   write.chips.assign(options.chips.begin(), options.chips.end());
   if (write.chips.empty())
     write.chips = {"sm_80", "sm_90", "sm_100"};
+  write.ptxas = options.ptxas;
   manager.addPass(createWriteArtifactPass(write));
 }
 

@@ -485,7 +485,12 @@ absl::Status Verifier::verifyMatmul(const MatmulRow &matmul) const {
       return fail("a matmul with a dimension of ", size);
   if (!getNumElements(matmul.batch))
     return fail("a matmul with too many batches");
-  if (a.dtype != b.dtype || (a.dtype != DType::F32 && a.dtype != DType::BF16) ||
+  bool isCuda = artifact.getTarget() == kCudaTarget;
+  auto isKnown = [&](DType type) {
+    return type == DType::F32 || type == DType::BF16 ||
+           (type == DType::F16 && isCuda);
+  };
+  if (a.dtype != b.dtype || !isKnown(a.dtype) ||
       (c.dtype != DType::F32 && c.dtype != a.dtype))
     return fail("a matmul of types that are not f32 or bf16");
   if (!isMatrix(a) || !isMatrix(b) || c.strides[kMaxBatch + 1] != 1)
@@ -510,7 +515,7 @@ absl::Status Verifier::verifyMatmul(const MatmulRow &matmul) const {
     if (postOps[i].kind > PostOpKind::Multiply)
       continue;
     const MatmulOperand &operand = postOps[i].operand;
-    if (operand.dtype != DType::F32 && operand.dtype != DType::BF16)
+    if (!isKnown(operand.dtype))
       return fail("a post-op's operand is not f32 or bf16");
     TPRT_RETURN_IF_ERROR(
         verifyOperand(operand, matmul.m, matmul.n, Access::Read));

@@ -35,14 +35,20 @@ static llvm::cl::opt<std::string> outputPath("o", llvm::cl::Required,
 
 static FailureOr<std::string> compile(ModuleOp module) {
   KernelTable table;
-  module.walk([&](step::RowsOp rows) { table.add(rows); });
+  OwningOpRef<ModuleOp> combinations = createCombinations(module);
+  for (ModuleOp steps : {module, *combinations}) // in the artifact's order
+    steps.walk([&](step::KernelOpInterface op) {
+      if (isa<GpuKernelOpInterface>(op.getOperation()))
+        table.add(op);
+    });
   OwningOpRef<ModuleOp> outer = ModuleOp::create(module.getLoc());
   OwningOpRef<ModuleOp> code = ModuleOp::create(module.getLoc());
   OpBuilder builder = OpBuilder::atBlockEnd(outer->getBody());
   auto device = gpu::GPUModuleOp::create(builder, module.getLoc(), "kernels");
-  for (auto [index, rows] : llvm::enumerate(table.getKernels())) {
+  for (const Kernel &kernel : table.getKernels()) {
     builder.setInsertionPointToEnd(device.getBody());
-    emitGpuKernel(builder, rows, "rows" + std::to_string(index));
+    if (failed(emitGpuKernel(builder, kernel.op, kernel.name)))
+      return failure();
   }
   if (failed(emulation::convertToHost(device, *code)))
     return failure();

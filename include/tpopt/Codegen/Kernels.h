@@ -1,7 +1,12 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file From row programs to kernels.
+/// \file From steps to kernels.
+///
+/// Everything but matrix products, collectives and plain copies is executed by
+/// kernels: functions compiled for one step. `KernelInterfaces.td` says which
+/// steps have one on a CPU and which on a GPU; most are row programs, of which
+/// the rest of this tells.
 ///
 /// `step.rows` says what happens to one element; a target says in which order
 /// and by whom elements are visited. One emitter writes both, from three
@@ -50,29 +55,41 @@
 
 namespace tp {
 
-/// What a row program asks the device for, its kernel's scalars: a place along
-/// an axis (`spmd::AxisRefAttr`), or the turn of an enclosing loop, by the
-/// loop's number (`mlir::IntegerAttr`).
-llvm::SmallVector<mlir::Attribute> getScalars(step::RowsOp rows);
-
-/// Emits a row program as the function `name` in the arith, llvm, math, scf and
-/// vector dialects. It has the ABI of `tprt::KernelRow`: a table of pointers to
-/// where the operands begin, a table of scalars, and a range of rows.
-mlir::func::FuncOp emitCpuKernel(mlir::OpBuilder &builder, step::RowsOp rows,
-                                 llvm::StringRef name);
-
-/// How a GPU kernel is launched: blocks and threads of each, all along x.
+/// How a GPU kernel is launched: blocks and threads of each, all along x, and
+/// the shared memory of a block that the kernel does not declare itself.
 struct Launch {
   int64_t blocks = 1;
   int64_t threads = 1;
+  int64_t sharedBytes = 0;
 };
 
-/// Emits a row program as the kernel `name` where `builder` stands, in a
-/// `gpu.module`. Its arguments are one bare pointer into global memory per
-/// operand, to where it begins, and one i64 per scalar. Buffers must begin
-/// at multiples of 64 bytes before their views' offsets, as the arena's do.
-Launch emitGpuKernel(mlir::OpBuilder &builder, step::RowsOp rows,
-                     llvm::StringRef name);
+} // namespace tp
+
+#include "tpopt/Codegen/KernelInterfaces.h.inc"
+
+namespace tp {
+
+/// Emits the kernel of a step for a CPU as the function `name`, with the ABI of
+/// `tprt::KernelRow`. Emits an error at the step if there is none.
+mlir::FailureOr<mlir::func::FuncOp> emitCpuKernel(mlir::OpBuilder &builder,
+                                                  step::KernelOpInterface op,
+                                                  llvm::StringRef name);
+
+/// Emits the kernel of a step for a GPU as the function `name` where `builder`
+/// stands, in a `gpu.module`, with the ABI of `tprt::LaunchRow`: one bare
+/// pointer into global memory per operand, to where it begins, and one i64 per
+/// scalar. Emits an error at the step if there is none.
+mlir::FailureOr<Launch> emitGpuKernel(mlir::OpBuilder &builder,
+                                      step::KernelOpInterface op,
+                                      llvm::StringRef name);
+
+/// A `step.combine` for each reduction among devices that the module's
+/// collectives need: of their element types, kinds and group sizes, in program
+/// order. They work on buffers of one element, as their kernels do on any.
+mlir::OwningOpRef<mlir::ModuleOp> createCombinations(mlir::ModuleOp module);
+
+/// Gives the ops of the step dialect the interfaces for the kernels they have.
+void registerKernelModels(mlir::DialectRegistry &registry);
 
 } // namespace tp
 

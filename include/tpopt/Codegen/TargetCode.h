@@ -7,18 +7,21 @@
 /// Whoever builds an artifact names each different kernel once and asks for the
 /// code at the end:
 ///
-///     std::unique_ptr<TargetCode> code = createCpuCode();
-///     code->addKernel(rows, "rows0");
-///     code->addKernel(otherRows, "rows1");
-///     if (failed(code->write(module.getLoc(), writer))) ...
+///     auto code = Target::find("cuda")->createCode(module, {{"sm_90"}});
+///     if (failed(code) || failed((*code)->addKernel({rows, "rows0"})) ||
+///         failed((*code)->addKernel({sort, "sort1"})) ||
+///         failed((*code)->write(module.getLoc(), writer))) ...
 ///
 /// A CPU artifact gets a shared object for this machine's CPU. A CUDA artifact
-/// gets how each kernel is launched, and all kernels once for each chip.
+/// gets how each kernel is launched, and all kernels for each chip: assembled,
+/// if there is an assembler, and for the lowest chip of each major version as
+/// PTX, which the driver compiles for chips that came later.
 
 #ifndef TPOPT_CODEGEN_TARGETCODE_H
 #define TPOPT_CODEGEN_TARGETCODE_H
 
-#include "tpopt/Dialect/Step/Step.h"
+#include "tpopt/Codegen/KernelTable.h"
+#include "tpopt/Codegen/Target.h"
 
 #include <memory>
 #include <string>
@@ -29,14 +32,23 @@ class ArtifactWriter;
 
 namespace tp {
 
+/// What users say about the code.
+struct CodeOptions {
+  /// The GPUs to compile for, such as sm_90; at least one.
+  llvm::SmallVector<std::string> chips;
+  /// NVIDIA's assembler: a path, "none" for PTX alone, or empty to look for it.
+  std::string ptxas;
+};
+
 class TargetCode {
 public:
   virtual ~TargetCode() = default;
-  /// What the artifact calls the target: a `k..Target` of its format.
-  virtual llvm::StringRef getName() const = 0;
-  /// Takes a kernel, which must outlive this. Kernels are numbered in the order
-  /// in which they come.
-  virtual void addKernel(step::RowsOp rows, llvm::StringRef name) = 0;
+  virtual const Target &getTarget() const = 0;
+  /// Whether the target executes a step by a kernel.
+  virtual bool hasKernel(step::KernelOpInterface op) const = 0;
+  /// Takes a kernel, whose step must outlive this. Kernels are numbered in the
+  /// order in which they come. Emits an error at a step that has none.
+  virtual mlir::LogicalResult addKernel(const Kernel &kernel) = 0;
   /// Compiles the kernels, at least one, and adds their sections. Emits errors
   /// at `loc` or at a kernel.
   virtual mlir::LogicalResult write(mlir::Location loc,
@@ -46,16 +58,9 @@ public:
 /// For this machine's CPU.
 std::unique_ptr<TargetCode> createCpuCode(mlir::MLIRContext *context);
 
-/// For NVIDIA GPUs: `chips`, such as sm_90, of which there is at least one.
-std::unique_ptr<TargetCode> createCudaCode(llvm::ArrayRef<std::string> chips);
-
-/// Emits an error at `op` unless there is a target of this name.
-mlir::LogicalResult checkTarget(mlir::Operation *op, llvm::StringRef name);
-
-/// For the target of a name that `checkTarget` accepts.
-std::unique_ptr<TargetCode> createTargetCode(mlir::MLIRContext *context,
-                                             llvm::StringRef target,
-                                             llvm::ArrayRef<std::string> chips);
+/// For NVIDIA GPUs. Emits an error at `op` if a chip is none.
+mlir::FailureOr<std::unique_ptr<TargetCode>>
+createCudaCode(mlir::Operation *op, const CodeOptions &options);
 
 /// The dialects that kernels of all targets pass through, with their
 /// translations: for the pass that compiles them to depend on.

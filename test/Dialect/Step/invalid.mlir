@@ -263,3 +263,27 @@ step.program @places inputs [#step.input<"x", activation, tensor<4x6xf32>>] outp
   // expected-error @below {{gives values of the source's element type and i32 indices}}
   step.sort %x into %0, %1 : memref<4x6xf32> into memref<4x6xf32>, memref<4x6xi64>
 }
+
+// -----
+
+step.program @combine inputs [#step.input<"x", activation, tensor<4xf32>>, #step.input<"n", activation, tensor<4xi32>>] outputs [] {
+^bb0(%x: memref<4xf32>, %n: memref<4xi32>):
+  // expected-error @below {{is of dense buffers of one type}}
+  step.combine sum %x, %n into %x : memref<4xf32>, memref<4xi32> into memref<4xf32>
+}
+
+// -----
+
+step.program @product inputs [#step.input<"x", activation, tensor<4xf32>>] outputs [] {
+^bb0(%x: memref<4xf32>):
+  // expected-error @below {{has no prod of 'f32'}}
+  step.combine prod %x into %x : memref<4xf32> into memref<4xf32>
+}
+
+// -----
+
+step.program @bytes inputs [#step.input<"x", activation, tensor<4xf8E5M2>>] outputs [] {
+^bb0(%x: memref<4xf8E5M2>):
+  // expected-error @below {{has no sum of 'f8E5M2'}}
+  step.combine sum %x into %x : memref<4xf8E5M2> into memref<4xf8E5M2>
+}

@@ -93,4 +93,5 @@ step.program @regions inputs [#step.input<"w", parameter, tensor<3x16xf32>>, #st
   %k = step.alloc : memref<3x2xi32>
   step.sort descending %w into %v, %k : memref<3x16xf32> into memref<3x2xf32>, memref<3x2xi32>
   step.sort %w into %v, %k : memref<3x16xf32> into memref<3x2xf32>, memref<3x2xi32>
+  step.combine max %v, %v, %v into %v : memref<3x2xf32>, memref<3x2xf32>, memref<3x2xf32> into memref<3x2xf32>
 }

@@ -117,9 +117,13 @@ void GpuEmulation::expectSame(StringRef source, double tolerance) {
   OpBuilder host = OpBuilder::atBlockEnd(code->getBody());
   for (auto [i, rows] : llvm::enumerate(programs)) {
     host.setInsertionPointToEnd(code->getBody());
-    emitCpuKernel(host, rows, "cpu" + std::to_string(i));
+    ASSERT_TRUE(
+        succeeded(emitCpuKernel(host, rows, "cpu" + std::to_string(i))));
     builder.setInsertionPointToEnd(device.getBody());
-    launches.push_back(emitGpuKernel(builder, rows, "gpu" + std::to_string(i)));
+    FailureOr<Launch> launch =
+        emitGpuKernel(builder, rows, "gpu" + std::to_string(i));
+    ASSERT_TRUE(succeeded(launch));
+    launches.push_back(*launch);
   }
   ASSERT_TRUE(succeeded(emulation::convertToHost(device, *code)));
   FailureOr<std::string> bytes = compileKernels(*code, tprt::getHostCpu());

@@ -39,8 +39,14 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
+namespace tp::step {
+/// Whether an op may be a kernel: operands are buffers, and it has no results.
+mlir::LogicalResult verifyKernel(mlir::Operation *op);
+} // namespace tp::step
+
 #include "tpopt/Dialect/Step/StepDialect.h.inc"
 #include "tpopt/Dialect/Step/StepEnums.h.inc"
+#include "tpopt/Dialect/Step/StepInterfaces.h.inc"
 #define GET_ATTRDEF_CLASSES
 #include "tpopt/Dialect/Step/StepAttrs.h.inc"
 #define GET_TYPEDEF_CLASSES

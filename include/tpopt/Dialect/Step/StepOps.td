@@ -8,6 +8,7 @@
 
 include "tpopt/Dialect/SPMD/SPMDDialect.td"
 include "tpopt/Dialect/Step/StepDialect.td"
+include "tpopt/Dialect/Step/StepInterfaces.td"
 include "mlir/IR/BuiltinAttributeInterfaces.td"
 include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
@@ -147,8 +148,8 @@ def Step_MatmulOp : Step_Op<"matmul", [MemoryEffects<[MemRead, MemWrite]>]> {
     `constant_b`: B is the same in all runs and may be repacked once.}];
   let constraints = [{
     1. A, B, C and the post-ops' operands have five dimensions that agree.
-    2. A and B have one element type, f32 or bf16; C has f32 or that type;
-       post-ops' operands f32 or bf16.
+    2. A and B have one element type, f32, bf16 or f16; C has f32 or that type;
+       post-ops' operands one of these. Not every target multiplies f16.
     3. A and B have stride 1 along their row or their column, C along its
        columns.
     4. There is one operand for each `add` and `multiply`.}];
@@ -163,7 +164,8 @@ def Step_MatmulOp : Step_Op<"matmul", [MemoryEffects<[MemRead, MemWrite]>]> {
   let hasVerifier = 1;
 }
 
-def Step_ScatterOp : Step_Op<"scatter", [MemoryEffects<[MemRead, MemWrite]>]> {
+def Step_ScatterOp : Step_Op<"scatter", [MemoryEffects<[MemRead, MemWrite]>,
+    DeclareOpInterfaceMethods<KernelOpInterface>]> {
   let summary = "Update elements along a dimension";
   let meaning = [{updates[b, o, i, r] is combined into destination[b, o, indices[b, i],
     r], for one b, o and r in ascending order of i. An index outside the
@@ -182,7 +184,8 @@ def Step_ScatterOp : Step_Op<"scatter", [MemoryEffects<[MemRead, MemWrite]>]> {
   let hasVerifier = 1;
 }
 
-def Step_SortOp : Step_Op<"sort", [MemoryEffects<[MemRead, MemWrite]>]> {
+def Step_SortOp : Step_Op<"sort", [MemoryEffects<[MemRead, MemWrite]>,
+    DeclareOpInterfaceMethods<KernelOpInterface>]> {
   let summary = "The first elements of every row in order";
   let meaning = [{the elements of a row in ascending or descending order, of equal ones
     the first first, and where in the row each stood; as many as the results have
@@ -237,6 +240,27 @@ def Step_CollectiveDoneOp : Step_Op<"collective_done", [MemoryEffects<[MemRead, 
   let example = "step.collective_done %t";
   let arguments = (ins Step_Token:$token);
   let assemblyFormat = "$token attr-dict";
+  let hasVerifier = 1;
+}
+
+def Step_CombineOp : Step_Op<"combine", [MemoryEffects<[MemRead, MemWrite]>,
+    DeclareOpInterfaceMethods<KernelOpInterface, ["getScalars"]>]> {
+  let summary = "Combine buffers element by element";
+  let meaning = [{every element of the destination becomes the sum, maximum or
+    minimum of the sources' elements at its place, in the order of the sources.
+    16-bit floats are combined in f32; a sum of i1 is whether one is true. This
+    is what a reducing collective does among devices that share a memory: for
+    each kind of them a GPU's artifact holds the kernel, which takes the number
+    of elements as its scalar.}];
+  let constraints = [{
+    1. There is a source. All buffers are dense and of one type.
+    2. The reduction is sum, max or min; 8-bit floats are not combined.}];
+  let example = [{step.combine sum %x, %y into %z : memref<32xf32>, memref<32xf32> into memref<32xf32>}];
+  let arguments = (ins Step_Reduction:$kind, Variadic<Step_Buffer>:$sources,
+      Step_Buffer:$destination);
+  let assemblyFormat = [{
+    $kind $sources `into` $destination attr-dict `:` type($sources) `into` type($destination)
+  }];
   let hasVerifier = 1;
 }
 
@@ -295,7 +319,8 @@ def Step_IfOp : Step_Op<"if", [NoTerminator, SingleBlock, RecursiveMemoryEffects
 //===----------------------------------------------------------------------===//
 
 def Step_RowsOp : Step_Op<"rows", [SingleBlock, NoTerminator, IsolatedFromAbove,
-    AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>]> {
+    AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>,
+    DeclareOpInterfaceMethods<KernelOpInterface, ["getScalars", "getNumParts"]>]> {
   let summary = "A row program: what happens to every element of a domain";
   let meaning = [{the body runs for every point of `domain`; points that differ in the
     last dimension only make a row. The body is written for one element:

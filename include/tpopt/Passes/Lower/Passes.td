@@ -71,10 +71,12 @@ def KeepProgramPass : Pass<"tp-keep-program", "::mlir::ModuleOp"> {
 def WriteArtifactPass : Pass<"tp-write-artifact", "::mlir::ModuleOp"> {
   let summary = "Compile the kernels and write the artifact";
   let description = [{
-    Compiles row programs to native code and writes the `.tpx` that `tp-run`
+    Compiles kernels to native code and writes the `.tpx` that `tp-run`
     executes, with the programs in it that `tp-keep-program` has kept. But for
-    these the module stays as it is. For CUDA there is code for every chip of
-    `chips`.
+    these the module stays as it is.
+
+    For CUDA there is code for every chip of `chips`: a cubin, if there is a
+    ptxas to assemble it, and PTX for the lowest chip of each major version.
 
     **Requires:** steps whose buffers have places (`tp-assign-buffers`).
 
@@ -88,7 +90,9 @@ def WriteArtifactPass : Pass<"tp-write-artifact", "::mlir::ModuleOp"> {
     Option<"target", "target", "std::string", "\"cpu\"",
            "What the kernels are for: cpu or cuda">,
     ListOption<"chips", "chips", "std::string",
-               "The GPUs to compile for, such as sm_90">
+               "The GPUs to compile for, such as sm_90">,
+    Option<"ptxas", "ptxas", "std::string", "\"\"",
+           "NVIDIA's assembler: a path, none for PTX alone; else it is looked for">
   ];
 }
 

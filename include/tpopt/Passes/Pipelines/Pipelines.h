@@ -97,6 +97,10 @@ struct CompileOptions : ShardOptions {
   ListOption<std::string> chips{
       *this, "chips",
       llvm::cl::desc("The GPUs to compile for: sm_80,sm_90,sm_100")};
+  Option<std::string> ptxas{
+      *this, "ptxas",
+      llvm::cl::desc("NVIDIA's assembler: a path, or none for PTX alone; else "
+                     "it is looked for")};
   Option<std::string> artifact{
       *this, "artifact", llvm::cl::desc("The .tpx file to write for tp-run")};
 };

@@ -1,0 +1,94 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file What a target's runtime executes besides kernels.
+///
+/// Programs are lowered for a target: what its runtime or its libraries cannot
+/// do becomes a kernel. A matrix product of f16 with a bias, a residual and a
+/// silu behind it:
+///
+///     const Target *cuda = Target::find("cuda");
+///     cuda->getFactorType(f16)               // f16; on a CPU f32
+///     cuda->canFollow({residual, bias})      // yes: both are cuBLASLt's
+///     cuda->canFollow({residual, bias, silu}) // no: silu is a row program
+///
+/// |                  | CPU (oneDNN)           | CUDA (cuBLASLt)             |
+/// | ---------------- | ---------------------- | --------------------------- |
+/// | factors          | f32, bf16              | f32, bf16, f16              |
+/// | after a product  | anything, in any order | a residual of C's type, a   |
+/// |                  |                        | row (bias) of it, then relu |
+/// |                  |                        | or gelu_tanh; one of each   |
+/// | copies           | of any strides         | contiguous                  |
+/// | fills            | of any strides         | contiguous, of repeated     |
+/// |                  |                        | words of 1, 2 or 4 bytes    |
+/// | causal attention | in blocks of queries   | whole                       |
+///
+/// The CUDA runtime holds no code for devices, and its driver has an entry for
+/// each of these.
+
+#ifndef TPOPT_CODEGEN_TARGET_H
+#define TPOPT_CODEGEN_TARGET_H
+
+#include "tpopt/Dialect/Step/Step.h"
+
+namespace tp {
+
+/// One op behind a matrix product.
+struct Post {
+  /// What it adds or multiplies by, next to the product's result.
+  enum class Operand : uint8_t {
+    None,
+    Row,  ///< The same for all rows, of the result's type: a bias.
+    Full, ///< A matrix of the result's type.
+    Other
+  };
+  step::PostOp kind;
+  Operand operand = Operand::None;
+};
+
+struct CodeOptions;
+class TargetCode;
+
+class Target {
+public:
+  virtual ~Target() = default;
+  /// Null if there is none of this name.
+  static const Target *find(llvm::StringRef name);
+
+  /// A `k..Target` of the artifact's format.
+  virtual llvm::StringRef getName() const = 0;
+  /// The float that the matrix library multiplies elements of a float as; f64
+  /// is a row program's.
+  virtual mlir::Type getFactorType(mlir::Type element) const = 0;
+  /// Whether the library computes these behind a product, in this order.
+  virtual bool canFollow(llvm::ArrayRef<Post> posts) const = 0;
+  /// Whether that has one form only: a residual comes before a bias, and
+  /// operands have stride 1 along the columns.
+  virtual bool hasFixedEpilogue() const = 0;
+  /// Whether the runtime copies between such buffers, of equal shapes.
+  virtual bool copies(mlir::MemRefType from, mlir::MemRefType to) const = 0;
+  virtual bool fills(mlir::MemRefType to, mlir::Attribute value) const = 0;
+  /// Whether causal attention is cut into blocks of queries.
+  virtual bool splitsCausalAttention() const = 0;
+
+  /// Whether collectives among ranks that share a memory reduce by kernels.
+  virtual bool combinesByKernels() const = 0;
+  /// What compiles its kernels. Emits errors about options at `op`.
+  virtual mlir::FailureOr<std::unique_ptr<TargetCode>>
+  createCode(mlir::Operation *op, const CodeOptions &options) const = 0;
+
+  /// Whether the runtime executes a copy, a fill or a matmul as it is.
+  bool executes(mlir::Operation *step) const;
+};
+
+/// How a matmul's post-op sees an operand, given the type of C.
+Post::Operand classifyPostOperand(mlir::MemRefType operand,
+                                  mlir::MemRefType result);
+
+/// The target of a name; emits an error at `op` if there is none.
+mlir::FailureOr<const Target *> getTarget(mlir::Operation *op,
+                                          llvm::StringRef name);
+
+} // namespace tp
+
+#endif // TPOPT_CODEGEN_TARGET_H

@@ -1,0 +1,37 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// What a step tells the back ends about itself.
+
+#ifndef TPOPT_DIALECT_STEP_STEPINTERFACES
+#define TPOPT_DIALECT_STEP_STEPINTERFACES
+
+include "mlir/IR/OpBase.td"
+
+def KernelOpInterface : OpInterface<"KernelOpInterface"> {
+  let cppNamespace = "::tp::step";
+  let description = [{
+    For steps that a target may execute as one kernel, a function compiled for
+    them. Operands are buffers, those that are only read first. Two of them
+    are one kernel if they differ in their operands' values and in locations
+    only. Which targets have a kernel for which ops, `tpopt/Codegen/Kernels.h`
+    says.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+        The number of the first operand that is written.
+      }], "unsigned", "getFirstWritten">,
+    InterfaceMethod<[{
+        What the kernel asks the device for, its scalars: a place along an axis
+        (`spmd::AxisRefAttr`), the turn of an enclosing loop, by the loop's
+        number (`IntegerAttr` of i64), or a number (`IntegerAttr` of index).
+      }], "::llvm::SmallVector<::mlir::Attribute>", "getScalars", (ins), [{}],
+      [{ return {}; }]>,
+    InterfaceMethod<[{
+        How many parts it has that several threads of a CPU may share.
+      }], "int64_t", "getNumParts", (ins), [{}], [{ return 1; }]>,
+  ];
+  let verify = [{ return ::tp::step::verifyKernel($_op); }];
+}
+
+#endif // TPOPT_DIALECT_STEP_STEPINTERFACES

@@ -1,0 +1,66 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// What all GPU kernels have in common: their arguments, and arithmetic on where
+// things are.
+
+#ifndef TPOPT_LIB_CODEGEN_GPUFUNCTION_H
+#define TPOPT_LIB_CODEGEN_GPUFUNCTION_H
+
+#include "tpopt/Codegen/Kernels.h"
+
+namespace tp {
+
+inline constexpr int64_t kWarp = 32; ///< Threads.
+/// Bytes of the widest access to memory, and what buffers begin at.
+inline constexpr int64_t kAccessBytes = 16;
+inline constexpr int64_t kMaxThreads = 1024;                  ///< Of a block.
+inline constexpr unsigned kGlobalSpace = 1, kSharedSpace = 3; ///< Of addresses.
+
+/// The kernel `name` of `op`, where `builder` stands, with nothing in it but
+/// its return: a bare pointer per operand, then an i64 per scalar. Operands do
+/// not overlap, and those that are only read may be cached.
+mlir::gpu::GPUFuncOp createGpuFunction(mlir::OpBuilder &builder,
+                                       step::KernelOpInterface op,
+                                       llvm::StringRef name, int64_t threads);
+
+/// Blocks of `threads` for `items`, of which a block has `perBlock`. Emits an
+/// error at `op` if that is more than a GPU launches.
+mlir::FailureOr<Launch> getLaunch(mlir::Operation *op, int64_t items,
+                                  int64_t perBlock, int64_t threads);
+
+/// Which thread of the launch it is, whose blocks are of `threads`.
+mlir::Value getGlobalThread(mlir::OpBuilder &builder, mlir::Location loc,
+                            int64_t threads);
+
+/// Arithmetic on places, in i64, and memory.
+class Places {
+public:
+  Places(mlir::OpBuilder &builder, mlir::Location loc)
+      : builder(builder), loc(loc) {}
+
+  mlir::Value number(int64_t value);
+  mlir::Value add(mlir::Value a, mlir::Value b);
+  mlir::Value scale(mlir::Value a, int64_t factor);
+  /// The indices of element `place` of a dense array of `sizes`, the last of
+  /// them fastest.
+  llvm::SmallVector<mlir::Value> split(mlir::Value place,
+                                       llvm::ArrayRef<int64_t> sizes);
+  /// The sum of indices times strides.
+  mlir::Value getOffset(mlir::ValueRange indices,
+                        llvm::ArrayRef<int64_t> strides);
+  mlir::Value isBelow(mlir::Value a, mlir::Value b); ///< Signed.
+  mlir::Value load(mlir::Type type, mlir::Value pointer, mlir::Value offset);
+  void store(mlir::Value value, mlir::Value pointer, mlir::Value offset);
+
+private:
+  mlir::OpBuilder &builder;
+  mlir::Location loc;
+};
+
+/// The type that an element has in memory, free of signs: a byte for i1.
+mlir::Type getStoredType(mlir::Type element);
+
+} // namespace tp
+
+#endif // TPOPT_LIB_CODEGEN_GPUFUNCTION_H

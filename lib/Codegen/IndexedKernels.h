@@ -1,0 +1,37 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// GPU kernels of what the CPU's runtime computes without kernels: scatters,
+// sorts, and the reductions of collectives. Results are the same bits as its,
+// on every run.
+
+#ifndef TPOPT_LIB_CODEGEN_INDEXEDKERNELS_H
+#define TPOPT_LIB_CODEGEN_INDEXEDKERNELS_H
+
+#include "tpopt/Codegen/Kernels.h"
+
+namespace tp {
+
+/// Threads share the destination, and each walks through all updates in order.
+mlir::FailureOr<Launch> emitScatterForGpu(mlir::OpBuilder &builder,
+                                          step::ScatterOp op,
+                                          llvm::StringRef name);
+
+/// A thread has an element, whose place is how many others stand before it.
+mlir::FailureOr<Launch> emitSortForGpu(mlir::OpBuilder &builder,
+                                       step::SortOp op, llvm::StringRef name);
+
+/// Threads share the elements, of which the scalar says how many there are.
+mlir::FailureOr<Launch> emitCombineForGpu(mlir::OpBuilder &builder,
+                                          step::CombineOp op,
+                                          llvm::StringRef name);
+
+/// `old` and then `update`, of `element` or stored as it is, as the runtime
+/// combines them: what is not a number is passed on.
+mlir::Value combineInOrder(mlir::OpBuilder &builder, mlir::Location loc,
+                           step::ScatterKind kind, mlir::Type element,
+                           mlir::Value old, mlir::Value update);
+
+} // namespace tp
+
+#endif // TPOPT_LIB_CODEGEN_INDEXEDKERNELS_H

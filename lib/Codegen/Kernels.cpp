@@ -1,0 +1,88 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Which steps have kernels, and on which targets.
+
+#include "tpopt/Codegen/Kernels.h"
+
+#include "IndexedKernels.h"
+#include "RowKernels.h"
+
+#include "tpopt/Support/ErrorCodes.h"
+
+using namespace mlir;
+using namespace tp;
+
+#include "tpopt/Codegen/KernelInterfaces.cpp.inc"
+
+namespace {
+
+struct CpuRows : CpuKernelOpInterface::ExternalModel<CpuRows, step::RowsOp> {
+  func::FuncOp emitCpuKernel(Operation *op, OpBuilder &builder,
+                             StringRef name) const {
+    return emitRowsForCpu(builder, cast<step::RowsOp>(op), name);
+  }
+};
+
+struct GpuRows : GpuKernelOpInterface::ExternalModel<GpuRows, step::RowsOp> {
+  FailureOr<Launch> emitGpuKernel(Operation *op, OpBuilder &builder,
+                                  StringRef name) const {
+    return emitRowsForGpu(builder, cast<step::RowsOp>(op), name);
+  }
+};
+
+struct GpuScatter
+    : GpuKernelOpInterface::ExternalModel<GpuScatter, step::ScatterOp> {
+  FailureOr<Launch> emitGpuKernel(Operation *op, OpBuilder &builder,
+                                  StringRef name) const {
+    return emitScatterForGpu(builder, cast<step::ScatterOp>(op), name);
+  }
+};
+
+struct GpuCombine
+    : GpuKernelOpInterface::ExternalModel<GpuCombine, step::CombineOp> {
+  FailureOr<Launch> emitGpuKernel(Operation *op, OpBuilder &builder,
+                                  StringRef name) const {
+    return emitCombineForGpu(builder, cast<step::CombineOp>(op), name);
+  }
+};
+
+struct GpuSort : GpuKernelOpInterface::ExternalModel<GpuSort, step::SortOp> {
+  FailureOr<Launch> emitGpuKernel(Operation *op, OpBuilder &builder,
+                                  StringRef name) const {
+    return emitSortForGpu(builder, cast<step::SortOp>(op), name);
+  }
+};
+
+} // namespace
+
+void tp::registerKernelModels(DialectRegistry &registry) {
+  registry.insert<step::StepDialect>();
+  registry.addExtension(+[](MLIRContext *context, step::StepDialect *) {
+    step::RowsOp::attachInterface<CpuRows, GpuRows>(*context);
+    step::ScatterOp::attachInterface<GpuScatter>(*context);
+    step::CombineOp::attachInterface<GpuCombine>(*context);
+    step::SortOp::attachInterface<GpuSort>(*context);
+  });
+}
+
+static LogicalResult emitNoKernel(Operation *op, StringRef target) {
+  return op->emitError() << prefix(ErrorCode::NoKernel) << op->getName()
+                         << " has no kernel on a " << target;
+}
+
+FailureOr<func::FuncOp> tp::emitCpuKernel(OpBuilder &builder,
+                                          step::KernelOpInterface op,
+                                          StringRef name) {
+  if (auto kernel = dyn_cast<CpuKernelOpInterface>(op.getOperation()))
+    return kernel.emitCpuKernel(builder, name);
+  return emitNoKernel(op, "CPU");
+}
+
+FailureOr<Launch> tp::emitGpuKernel(OpBuilder &builder,
+                                    step::KernelOpInterface op,
+                                    StringRef name) {
+  if (auto kernel = dyn_cast<GpuKernelOpInterface>(op.getOperation()))
+    return kernel.emitGpuKernel(builder, name);
+  return emitNoKernel(op, "GPU");
+}

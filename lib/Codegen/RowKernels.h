@@ -1,0 +1,20 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// The kernels of row programs, see tpopt/Codegen/Kernels.h.
+
+#ifndef TPOPT_LIB_CODEGEN_ROWKERNELS_H
+#define TPOPT_LIB_CODEGEN_ROWKERNELS_H
+
+#include "tpopt/Codegen/Kernels.h"
+
+namespace tp {
+
+mlir::func::FuncOp emitRowsForCpu(mlir::OpBuilder &builder, step::RowsOp rows,
+                                  llvm::StringRef name);
+mlir::FailureOr<Launch> emitRowsForGpu(mlir::OpBuilder &builder,
+                                       step::RowsOp rows, llvm::StringRef name);
+
+} // namespace tp
+
+#endif // TPOPT_LIB_CODEGEN_ROWKERNELS_H

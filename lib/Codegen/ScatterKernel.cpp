@@ -1,0 +1,131 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Scatters on a GPU, without atomics: every element of the destination belongs
+// to one thread, which meets its updates in ascending order. With [b, o, axis,
+// r] as destination a thread has one b, o and r, and of the axis a slice:
+//
+//     for i in 0 .. count
+//       if indices[b, i] is in my slice
+//         destination[b, o, indices[b, i], r] op= updates[b, o, i, r]
+//
+// Neighbouring threads differ in r: they agree on the branch, and their
+// accesses follow each other. There are as many slices as give the GPU enough
+// threads: long rows need none, scattering single elements one for each.
+
+#include "GpuFunction.h"
+#include "IndexedKernels.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace tp;
+
+/// Threads of a block, and those that keep a GPU busy.
+static constexpr int64_t kBlock = 128, kEnough = 1 << 17;
+
+Value tp::combineInOrder(OpBuilder &builder, Location loc,
+                         step::ScatterKind kind, Type element, Value old,
+                         Value update) {
+  bool isFloat = isa<FloatType>(element);
+  bool isBool = element.isInteger(1);
+  bool isUnsigned = isBool || element.isUnsignedInteger();
+  // NaN is passed on, as the CPU does.
+  auto pick = [&](arith::CmpFPredicate predicate) -> Value {
+    Value keeps = arith::CmpFOp::create(builder, loc, predicate, old, update);
+    Value isNaN = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::UNO,
+                                        old, old);
+    return arith::SelectOp::create(
+        builder, loc, arith::OrIOp::create(builder, loc, keeps, isNaN), old,
+        update);
+  };
+  switch (kind) {
+  case step::ScatterKind::Set:
+    return update;
+  case step::ScatterKind::Add:
+    if (isFloat)
+      return arith::AddFOp::create(builder, loc, old, update);
+    if (isBool)
+      return arith::OrIOp::create(builder, loc, old, update);
+    return arith::AddIOp::create(builder, loc, old, update);
+  case step::ScatterKind::Mul:
+    if (isFloat)
+      return arith::MulFOp::create(builder, loc, old, update);
+    return arith::MulIOp::create(builder, loc, old, update);
+  case step::ScatterKind::Max:
+    if (isFloat)
+      return pick(arith::CmpFPredicate::OGT);
+    if (isUnsigned)
+      return arith::MaxUIOp::create(builder, loc, old, update);
+    return arith::MaxSIOp::create(builder, loc, old, update);
+  case step::ScatterKind::Min:
+    if (isFloat)
+      return pick(arith::CmpFPredicate::OLT);
+    if (isUnsigned)
+      return arith::MinUIOp::create(builder, loc, old, update);
+    return arith::MinSIOp::create(builder, loc, old, update);
+  }
+  llvm_unreachable("covered switch");
+}
+
+FailureOr<Launch> tp::emitScatterForGpu(OpBuilder &builder, step::ScatterOp op,
+                                        StringRef name) {
+  Location loc = op.getLoc();
+  auto updates = cast<MemRefType>(op.getUpdates().getType()),
+       indices = cast<MemRefType>(op.getIndices().getType()),
+       destination = cast<MemRefType>(op.getDestination().getType());
+  ArrayRef<int64_t> sizes = destination.getShape();
+  int64_t batch = sizes[0], outer = sizes[1], axis = sizes[2], inner = sizes[3];
+  int64_t walkers = batch * outer * inner;
+  int64_t slices =
+      std::clamp<int64_t>(llvm::divideCeil(kEnough, walkers), 1, axis);
+  int64_t size = llvm::divideCeil(axis, slices); // of a slice
+  slices = llvm::divideCeil(axis, size);
+  int64_t total = walkers * slices;
+  FailureOr<Launch> launch = getLaunch(op, total, kBlock, kBlock);
+  if (failed(launch))
+    return failure();
+  gpu::GPUFuncOp function = createGpuFunction(builder, op, name, kBlock);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(&function.getBody().front());
+  Places places(builder, loc);
+  Value thread = getGlobalThread(builder, loc, kBlock);
+  auto isThere = scf::IfOp::create(
+      builder, loc, places.isBelow(thread, places.number(total)));
+  builder.setInsertionPointToStart(&isThere.getThenRegion().front());
+  SmallVector<Value> mine = places.split(thread, {batch, outer, slices, inner});
+  Value begin = places.scale(mine[2], size);
+  auto loop = scf::ForOp::create(builder, loc, places.number(0),
+                                 places.number(updates.getDimSize(2)),
+                                 places.number(1));
+  builder.setInsertionPointToStart(loop.getBody());
+  Value i = loop.getInductionVar();
+  Value place = places.load(
+      builder.getI64Type(), function.getArgument(1),
+      places.getOffset({mine[0], i}, step::Strides(indices).strides));
+  // The last slice may end behind the axis, so both ends are asked for; as
+  // unsigned numbers, each by one comparison.
+  auto isUnder = [&](Value value, int64_t end) -> Value {
+    return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, value,
+                                 places.number(end));
+  };
+  Value inSlice =
+      isUnder(arith::SubIOp::create(builder, loc, place, begin), size);
+  auto isMine = scf::IfOp::create(
+      builder, loc,
+      arith::AndIOp::create(builder, loc, inSlice, isUnder(place, axis)));
+  builder.setInsertionPointToStart(&isMine.getThenRegion().front());
+  Type stored = getStoredType(destination.getElementType());
+  Value update = places.load(stored, function.getArgument(0),
+                             places.getOffset({mine[0], mine[1], i, mine[3]},
+                                              step::Strides(updates).strides));
+  Value target = places.getOffset({mine[0], mine[1], place, mine[3]},
+                                  step::Strides(destination).strides);
+  Value pointer = function.getArgument(2);
+  if (op.getKind() != step::ScatterKind::Set)
+    update =
+        combineInOrder(builder, loc, op.getKind(), destination.getElementType(),
+                       places.load(stored, pointer, target), update);
+  places.store(update, pointer, target);
+  return *launch;
+}
