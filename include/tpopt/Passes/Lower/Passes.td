@@ -117,12 +117,12 @@ def WriteInterfacePass : Pass<"tp-write-interface", "::mlir::ModuleOp"> {
 }
 
 def EmitPtxPass : Pass<"tp-emit-ptx", "::mlir::ModuleOp"> {
-  let summary = "Write the row programs as PTX";
+  let summary = "Write the GPU kernels as PTX";
   let description = [{
-    Compiles every distinct row program to a GPU kernel, and writes them as one
-    PTX module. Neither a GPU nor a CUDA toolkit is needed. A comment before the
-    code says for each how it is launched. The module stays as it is; without
-    row programs, nothing is written.
+    Compiles every distinct step that is a kernel on a GPU, and writes them as
+    one PTX module. Neither a GPU nor a CUDA toolkit is needed. A comment before
+    the code says for each how it is launched. The module stays as it is; without
+    kernels, nothing is written.
 
     **Requires:** steps (`tp-lower-to-step`).
 
