@@ -11,7 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 
-struct CUstream_st;
+struct CUstream_st; // NOLINT(readability-identifier-naming): NVIDIA's
 
 namespace tprt {
 

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 
+// NVIDIA's names. NOLINTBEGIN(readability-identifier-naming)
 struct CUctx_st;
 struct CUmod_st;
 struct CUfunc_st;
@@ -19,6 +20,7 @@ struct CUstream_st;
 struct CUevent_st;
 struct CUgraph_st;
 struct CUgraphExec_st;
+// NOLINTEND(readability-identifier-naming)
 
 namespace tprt {
 

@@ -11,9 +11,11 @@
 #include <climits>
 #include <cstddef>
 
+// NVIDIA's names. NOLINTBEGIN(readability-identifier-naming)
 struct CUstream_st;
 struct ncclComm;
 struct ncclWindow_vidmem;
+// NOLINTEND(readability-identifier-naming)
 
 namespace tprt {
 

@@ -88,6 +88,7 @@ bool advance(CUstream_st *stream);
 
 } // namespace fakegpu
 
+// NVIDIA's names. NOLINTBEGIN(readability-identifier-naming)
 struct CUstream_st {
   int device;
   int number;
@@ -114,5 +115,6 @@ struct CUgraph_st {
 struct CUgraphExec_st {
   std::shared_ptr<fakegpu::Graph> graph;
 };
+// NOLINTEND(readability-identifier-naming)
 
 #endif // TPOPT_TEST_CUDA_FAKEGPU_H

@@ -49,6 +49,7 @@ using Guard = std::lock_guard<std::recursive_mutex>;
 
 } // namespace
 
+// NOLINTNEXTLINE(readability-identifier-naming): NVIDIA's name
 struct ncclComm {
   std::shared_ptr<Clique> clique; ///< None until all have come.
   int rank = 0;

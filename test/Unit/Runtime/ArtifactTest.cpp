@@ -404,4 +404,25 @@ TEST(Errors, CarryCodeContextAndExit) {
   EXPECT_TRUE(describe(ErrorCode(1)).empty());
 }
 
+/// What reduces for ranks on one GPU is a kernel there is, of a type there is.
+TEST(Artifact, RefusesCombinesOfNothing) {
+  for (const CombineRow &row :
+       {CombineRow{0, DType::F32, Reduction::Sum, 2},
+        CombineRow{1, DType::F32, Reduction::Sum, 2},
+        CombineRow{0, static_cast<DType>(99), Reduction::Sum, 2},
+        CombineRow{0, DType::F32, Reduction::None, 2},
+        CombineRow{0, DType::F32, static_cast<Reduction>(9), 2},
+        CombineRow{0, DType::F32, Reduction::Sum, 0}}) {
+    TestProgram program;
+    program.target = kCudaTarget;
+    program.writer.add(KernelRow{program.writer.text("combine")});
+    program.writer.add(LaunchRow{1, 32, 0});
+    bool isFine = row.kernel == 0 && row.dtype == DType::F32 &&
+                  row.reduction == Reduction::Sum && row.groupSize == 2;
+    program.writer.add(row);
+    EXPECT_EQ(getErrorCode(Artifact::fromBytes(program.finish()).status()),
+              isFine ? ErrorCode(0) : ErrorCode::ArtifactCorrupt);
+  }
+}
+
 } // namespace
