@@ -12,6 +12,7 @@
 #include "gtest/gtest.h"
 
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <numeric>
 #include <thread>
@@ -21,14 +22,28 @@ using namespace tprt::test;
 
 namespace {
 
-std::string getRecordPath() { return ::testing::TempDir() + "cuda-record"; }
+/// A folder of this process: others run tests of their own meanwhile.
+const std::string &getFolder() {
+  static const std::string folder = [] {
+    std::string path = ::testing::TempDir() + "/cuda.XXXXXX";
+    EXPECT_NE(::mkdtemp(&path[0]), nullptr);
+    return path;
+  }();
+  return folder;
+}
+
+std::string getRecordPath() { return getFolder() + "/record"; }
 
 /// Before the fakes are asked for anything.
 const bool hasEnvironment = [] {
   setenv("TPRT_FAKE_DEVICES", "3", 1);
   setenv("TPRT_EMULATED_KERNELS", TPRT_TEST_GPU_KERNELS, 1);
   setenv("TPRT_RECORD", getRecordPath().c_str(), 1);
-  setenv("XDG_CACHE_HOME", ::testing::TempDir().c_str(), 1);
+  setenv("XDG_CACHE_HOME", getFolder().c_str(), 1);
+  std::atexit([] {
+    std::error_code ignored;
+    std::filesystem::remove_all(getFolder(), ignored);
+  });
   return true;
 }();
 
