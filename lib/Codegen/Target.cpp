@@ -21,6 +21,10 @@ public:
   Type getFactorType(Type element) const override {
     return element.isBF16() ? element : Float32Type::get(element.getContext());
   }
+  bool readsMatrix(ArrayRef<int64_t> sizes,
+                   ArrayRef<int64_t> strides) const override {
+    return llvm::is_contained(sizes, 1) || llvm::is_contained(strides, 1);
+  }
   bool canFollow(ArrayRef<Post>) const override { return true; }
   bool hasFixedEpilogue() const override { return false; }
   bool copies(MemRefType, MemRefType) const override { return true; }
@@ -44,6 +48,8 @@ public:
       return element;
     return Float32Type::get(element.getContext());
   }
+  bool readsMatrix(ArrayRef<int64_t> sizes,
+                   ArrayRef<int64_t> strides) const override;
   bool canFollow(ArrayRef<Post> posts) const override;
   bool hasFixedEpilogue() const override { return true; }
   bool copies(MemRefType from, MemRefType to) const override;
@@ -66,6 +72,16 @@ const Target *Target::find(StringRef name) {
     if (target->getName() == name)
       return target;
   return nullptr;
+}
+
+/// Stored by rows or by columns, with a leading dimension that holds one.
+bool CudaTarget::readsMatrix(ArrayRef<int64_t> sizes,
+                             ArrayRef<int64_t> strides) const {
+  auto isStoredBy = [&](unsigned outer, unsigned inner) {
+    return (sizes[inner] == 1 || strides[inner] == 1) &&
+           (sizes[outer] == 1 || strides[outer] >= sizes[inner]);
+  };
+  return isStoredBy(0, 1) || isStoredBy(1, 0);
 }
 
 /// beta * C, BIAS, and RELU or GELU, which is the one by tanh.
@@ -137,7 +153,13 @@ bool Target::executes(Operation *step) const {
             made.operand =
                 classifyPostOperand(typeOf(*operand++), typeOf(matmul.getC()));
         }
-        return getFactorType(element) == element && canFollow(posts);
+        auto isRead = [&](Value factor) {
+          return readsMatrix(
+              typeOf(factor).getShape().take_back(2),
+              ArrayRef(step::Strides(typeOf(factor)).strides).take_back(2));
+        };
+        return getFactorType(element) == element && canFollow(posts) &&
+               isRead(matmul.getA()) && isRead(matmul.getB());
       })
       .Default(true);
 }

@@ -77,7 +77,8 @@ static void append(SmallVectorImpl<Run> &runs, const Run &inner) {
   runs.push_back(inner);
 }
 
-static MatmulPlan planMatmul(const Contraction &contraction) {
+static MatmulPlan planMatmul(const Contraction &contraction,
+                             const Target &target) {
   MatmulPlan plan;
   size_t count = contraction.operands.size();
   for (Run *run : {&plan.m, &plan.n, &plan.k})
@@ -126,9 +127,9 @@ static MatmulPlan planMatmul(const Contraction &contraction) {
   }
   if (!summed.empty())
     plan.k = summed.front();
-  auto isMatrix = [](const Run &row, const Run &column, Operand operand) {
-    return row.size == 1 || column.size == 1 || row.strides[operand] == 1 ||
-           column.strides[operand] == 1;
+  auto isMatrix = [&](const Run &row, const Run &column, Operand operand) {
+    return target.readsMatrix({row.size, column.size},
+                              {row.strides[operand], column.strides[operand]});
   };
   if (!plan.blocker && !isMatrix(plan.m, plan.k, A))
     plan.blocker = A;
@@ -245,7 +246,7 @@ void ProgramLowering::lowerContraction(const Unit &unit) {
     contraction.operands.push_back(getView(others[index]));
   }
 
-  MatmulPlan plan = planMatmul(contraction);
+  MatmulPlan plan = planMatmul(contraction, target);
   View value = c;
   auto makeDense = [&](Operand operand) {
     // Letters of the result in its order, summed ones in B's: behind the rows
@@ -286,7 +287,7 @@ void ProgramLowering::lowerContraction(const Unit &unit) {
       useOwnLayout();
     else
       makeDense(next);
-    plan = planMatmul(contraction);
+    plan = planMatmul(contraction, target);
   }
   if (plan.blocker)
     return void(fail(op, ErrorCode::UnsupportedOp)

@@ -18,6 +18,8 @@
 /// | after a product  | anything, in any order | a residual of C's type, a   |
 /// |                  |                        | row (bias) of it, then relu |
 /// |                  |                        | or gelu_tanh; one of each   |
+/// | their matrices   | stride 1 along one     | and rows, or columns, that  |
+/// |                  | dimension              | do not overlap              |
 /// | copies           | of any strides         | contiguous                  |
 /// | fills            | of any strides         | contiguous, of repeated     |
 /// |                  |                        | words of 1, 2 or 4 bytes    |
@@ -60,6 +62,10 @@ public:
   /// The float that the matrix library multiplies elements of a float as; f64
   /// is a row program's.
   virtual mlir::Type getFactorType(mlir::Type element) const = 0;
+  /// Whether the library reads a factor of these sizes and strides, of rows and
+  /// columns.
+  virtual bool readsMatrix(llvm::ArrayRef<int64_t> sizes,
+                           llvm::ArrayRef<int64_t> strides) const = 0;
   /// Whether the library computes these behind a product, in this order.
   virtual bool canFollow(llvm::ArrayRef<Post> posts) const = 0;
   /// Whether that has one form only: a residual comes before a bias, and
