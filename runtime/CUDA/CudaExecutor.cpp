@@ -154,7 +154,6 @@ absl::Status CudaExecutor::runSteps(uint32_t first, uint32_t count) {
   for (uint32_t i = first, end = first + count; i < end; ++i) {
     TPRT_RETURN_IF_ERROR(world.check());
     const StepRow &step = artifact.rows<StepRow>()[i];
-    absl::Status status;
     if (step.kind == StepKind::Control) {
       const ControlRow &control = artifact.rows<ControlRow>()[step.row];
       TPRT_RETURN_IF_ERROR(runControl(control, step, i + 1));

@@ -6,7 +6,7 @@
 /// Nothing of NVIDIA's is needed to build the runtime: Driver.h, Blas.h and
 /// Nccl.h declare the few functions that it calls, each in a table
 ///
-///     #define TPRT_NCCL_FUNCTIONS(F) F(getVersion, ncclGetVersion, int(int *))
+///     #define TPRT_DRIVER_FUNCTIONS(F) F(init, cuInit, int(unsigned))
 ///
 /// whose rows are: our name, the symbol, the type. Of it a struct of pointers
 /// is made, which `open..` fills, once per process:

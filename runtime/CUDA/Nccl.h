@@ -59,7 +59,6 @@ struct Config {
 // clang-format off
 #define TPRT_NCCL_FUNCTIONS(F)                                                 \
   F(getErrorString, ncclGetErrorString, const char *(nccl::Result))            \
-  F(getVersion, ncclGetVersion, nccl::Result(int *))                           \
   F(getUniqueId, ncclGetUniqueId, nccl::Result(nccl::UniqueId *))              \
   F(init, ncclCommInitRankConfig, nccl::Result(nccl::Comm *, int, nccl::UniqueId, int, nccl::Config *)) \
   F(split, ncclCommSplit, nccl::Result(nccl::Comm, int, int, nccl::Comm *, nccl::Config *)) \

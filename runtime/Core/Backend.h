@@ -94,7 +94,7 @@ struct Plugin {
 };
 
 /// Raised with every change of the interfaces above.
-inline constexpr uint32_t kPluginVersion = 3;
+inline constexpr uint32_t kPluginVersion = 4;
 
 /// Opens `libtprt_NAME.so` beside the core library, once per process.
 absl::StatusOr<const Plugin *> loadPlugin(const std::string &name);

@@ -120,11 +120,6 @@ Result cuInit(unsigned) {
   return get().contexts.empty() ? 100 : cuda::kSuccess;
 }
 
-Result cuDriverGetVersion(int *version) {
-  *version = 13000;
-  return cuda::kSuccess;
-}
-
 Result cuDeviceGetCount(int *count) {
   ENTER()
   *count = static_cast<int>(get().contexts.size());

@@ -1,0 +1,174 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// The fake GPU sees what a real one would not forgive, and does nothing before
+// it must. A mistake breaks it for good, so each is made in a process of its
+// own.
+
+#include "runtime/CUDA/Device.h"
+#include "runtime/CUDA/Nccl.h"
+
+#include "gtest/gtest.h"
+
+#include <cstdlib>
+#include <functional>
+#include <thread>
+
+using namespace tprt;
+
+namespace {
+
+/// A GPU with a stream and some memory.
+struct Gpu {
+  Gpu() {
+    device = *Device::open(0);
+    driver = &device->driver;
+    (void)device->enter();
+    stream = *device->createStream(false);
+    other = *device->createStream(false);
+    memory = *device->allocate(1024);
+    event = *device->createEvent(false);
+  }
+  std::shared_ptr<Device> device;
+  const Driver *driver;
+  Owned<cuda::Stream> stream, other;
+  Owned<cuda::Pointer> memory;
+  Owned<cuda::Event> event;
+};
+
+/// Makes a mistake, which is to give this error, and tells why.
+void expectMisuse(cuda::Result error, const char *why,
+                  const std::function<cuda::Result(Gpu &)> &make) {
+  EXPECT_EXIT(
+      {
+        unsetenv("TPRT_RECORD"); // is looked through for mistakes
+        // Not ended: what is broken cannot be tidied up.
+        auto *gpu = new Gpu;
+        std::_Exit(make(*gpu) == error ? 0 : 1);
+      },
+      ::testing::ExitedWithCode(0), why);
+}
+
+TEST(FakeGpuDeathTest, SeesMemoryThatIsNotThere) {
+  expectMisuse(1, "outside of what is allocated", [](Gpu &s) {
+    return s.driver->set8(s.memory.get() + 1000, 0, 25, s.stream.get());
+  });
+  expectMisuse(999, "freed before it ran", [](Gpu &s) {
+    cuda::Pointer memory = 0;
+    cuda::Graph graph = nullptr;
+    cuda::GraphExec executable = nullptr;
+    s.driver->allocate(&memory, 64);
+    s.driver->beginCapture(s.stream.get(), cuda::kCaptureThreadLocal);
+    s.driver->copy(s.memory.get(), memory, 64, s.stream.get());
+    s.driver->endCapture(s.stream.get(), &graph);
+    s.driver->instantiate(&executable, graph, 0);
+    s.driver->free(memory);
+    s.driver->launchGraph(executable, s.stream.get());
+    return s.driver->queryStream(s.stream.get());
+  });
+  expectMisuse(1, "freeing memory that is not there",
+               [](Gpu &s) { return s.driver->free(s.memory.get() + 256); });
+}
+
+TEST(FakeGpuDeathTest, SeesHandlesThatAreGone) {
+  expectMisuse(400, "unknown stream", [](Gpu &s) {
+    cuda::Stream stream = s.stream.get();
+    s.driver->destroyStream(stream);
+    return s.driver->queryStream(stream);
+  });
+  expectMisuse(400, "what is unknown", [](Gpu &s) {
+    cuda::Event event = s.event.get();
+    s.driver->destroyEvent(event);
+    return s.driver->recordEvent(event, s.stream.get());
+  });
+  // And is broken from then on, as a context is.
+  expectMisuse(999, "unknown stream", [](Gpu &s) {
+    s.driver->queryStream(nullptr);
+    return s.driver->queryStream(s.stream.get());
+  });
+}
+
+TEST(FakeGpuDeathTest, SeesWhatMustNotBeCaptured) {
+  auto begin = [](Gpu &s) {
+    s.driver->beginCapture(s.stream.get(), cuda::kCaptureThreadLocal);
+  };
+  expectMisuse(900, "while capturing", [&](Gpu &s) {
+    begin(s);
+    cuda::Pointer memory = 0;
+    return s.driver->allocate(&memory, 64);
+  });
+  expectMisuse(900, "that is captured", [&](Gpu &s) {
+    begin(s);
+    return s.driver->queryStream(s.stream.get());
+  });
+  expectMisuse(905, "an event that is not", [&](Gpu &s) {
+    s.driver->recordEvent(s.event.get(), s.other.get());
+    begin(s);
+    return s.driver->waitEvent(s.stream.get(), s.event.get(), 0);
+  });
+  expectMisuse(904, "was not joined", [&](Gpu &s) {
+    begin(s);
+    s.driver->recordEvent(s.event.get(), s.stream.get());
+    s.driver->waitEvent(s.other.get(), s.event.get(), 0);
+    s.driver->set8(s.memory.get(), 0, 64, s.other.get());
+    cuda::Graph graph = nullptr;
+    return s.driver->endCapture(s.stream.get(), &graph);
+  });
+}
+
+/// What is copied without a wait for what writes it is what was there before;
+/// with the wait, it is what was written.
+TEST(FakeGpu, WorksAsLateAsItCan) {
+  for (bool waits : {false, true}) {
+    Gpu s;
+    Owned<void *> host = *s.device->allocateHost(4);
+    s.driver->set8(s.memory.get(), 1, 4, s.stream.get());
+    ASSERT_TRUE(s.device->wait(s.stream.get()).ok());
+    s.driver->set8(s.memory.get(), 2, 4, s.stream.get());
+    s.driver->recordEvent(s.event.get(), s.stream.get());
+    if (waits)
+      s.driver->waitEvent(s.other.get(), s.event.get(), 0);
+    s.driver->copyToHost(host.get(), s.memory.get(), 4, s.other.get());
+    ASSERT_TRUE(s.device->wait(s.other.get()).ok());
+    EXPECT_EQ(*static_cast<char *>(host.get()), waits ? 2 : 1);
+    ASSERT_TRUE(s.device->wait(s.stream.get()).ok());
+  }
+}
+
+/// Ranks that are at different collectives are an error for both.
+TEST(FakeGpuDeathTest, SeesRanksOutOfStep) {
+  EXPECT_EXIT(
+      {
+        unsetenv("TPRT_RECORD");
+        const Nccl &nccl = **openNccl();
+        nccl::UniqueId id;
+        nccl.getUniqueId(&id);
+        nccl::Result states[2] = {};
+        std::vector<std::thread> ranks;
+        for (int rank : {0, 1})
+          ranks.emplace_back([&, rank] {
+            auto *gpu = new Gpu;
+            nccl::Config config;
+            config.blocking = 0;
+            nccl::Comm comm = nullptr;
+            nccl.init(&comm, 2, id, rank, &config);
+            nccl::Result &state = states[rank];
+            do
+              nccl.getAsyncError(comm, &state);
+            while (state == nccl::kInProgress);
+            auto *memory = reinterpret_cast<void *>(gpu->memory.get());
+            nccl.allReduce(memory, memory, 4 + rank, nccl::kFloat32, nccl::kSum,
+                           comm, gpu->stream.get());
+            while (state == nccl::kSuccess) {
+              gpu->driver->queryStream(gpu->stream.get());
+              nccl.getAsyncError(comm, &state);
+            }
+          });
+        for (std::thread &rank : ranks)
+          rank.join();
+        std::_Exit(states[0] == 5 && states[1] == 5 ? 0 : 1);
+      },
+      ::testing::ExitedWithCode(0), "");
+}
+
+} // namespace
