@@ -45,9 +45,12 @@ for feature, folder in (("jax", "jax"), ("torch", "torch-export")):
 # NVIDIA's assembler, of a toolkit or of the wheel that cmake/setup.sh installs; tp-opt
 # finds it by itself.
 cuda = os.path.expanduser("~/.cache/tp-opt/cuda")
-if (shutil.which("ptxas") or os.path.exists("/usr/local/cuda/bin/ptxas") or
-        glob.glob(f"{cuda}/lib/python3*/site-packages/nvidia/*/bin/ptxas")):
+ptxas = shutil.which("ptxas") or next(iter(
+    glob.glob("/usr/local/cuda/bin/ptxas") +
+    glob.glob(f"{cuda}/lib/python3*/site-packages/nvidia/*/bin/ptxas")), None)
+if ptxas:
     config.available_features.add("cuda-toolkit")
+    config.substitutions.append(("%ptxas", ptxas))
 if config.tp_sanitize:
     config.available_features.add("sanitizer")
 elif all(os.path.isdir(os.path.join(models, name))

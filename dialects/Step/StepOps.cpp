@@ -8,6 +8,8 @@
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringSet.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace tp::step;
 
@@ -208,6 +210,89 @@ LogicalResult SortOp::verify() {
       !indices.getElementType().isSignlessInteger(32))
     return emitOpError() << "gives values of the source's element type and i32 "
                             "indices";
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Attention
+//===----------------------------------------------------------------------===//
+
+/// Whether rows of features are whole pieces of memory, each at its multiple.
+static bool hasWholeFeatures(MemRefType type) {
+  Strides layout(type);
+  int64_t bytes = getElementBytes(type.getElementType());
+  auto isWhole = [&](int64_t elements) {
+    return elements * bytes % kFeatureBytes == 0;
+  };
+  return layout.strides.back() == 1 && isWhole(type.getShape().back()) &&
+         isWhole(layout.offset) &&
+         llvm::all_of(ArrayRef(layout.strides).drop_back(), isWhole);
+}
+
+unsigned AttentionOp::getFirstWritten() {
+  return getODSOperandIndexAndLength(6).first; // the output
+}
+
+LogicalResult AttentionOp::verify() {
+  MemRefType query = typeOf(getQuery()), key = typeOf(getKey()),
+             value = typeOf(getValue()), output = typeOf(getOutput());
+  Type element = query.getElementType(), f32 = Float32Type::get(getContext());
+  ArrayRef<int64_t> q = query.getShape(), k = key.getShape(),
+                    v = value.getShape();
+  if (q.size() != 5 || k.size() != 4 || v.size() != 4 || k[0] != q[0] ||
+      k[2] != q[2] || k[3] != q[4] || v[0] != q[0] || v[1] != k[1] ||
+      v[2] != q[2] || key.getElementType() != element ||
+      value.getElementType() != element ||
+      !(element.isF32() || element.isF16() || element.isBF16()))
+    return emitOpError() << "is of query [b,s,k,g,d], key [b,t,k,d] and value "
+                            "[b,t,k,e] in f32, f16 or bf16";
+  SmallVector<int64_t> result{q[0], q[1], q[2], q[3], v[3]};
+  if (getStatistics()) {
+    MemRefType statistics = typeOf(getStatistics());
+    SmallVector<int64_t> shape(result);
+    shape.back() = 2;
+    if (statistics.getRank() != 6 || !statistics.getElementType().isF32() ||
+        statistics.getShape().drop_front() != ArrayRef(shape))
+      return emitOpError() << "has f32 statistics [p,b,s,k,g,2]";
+    result.insert(result.begin(), statistics.getDimSize(0));
+    element = f32;
+  }
+  if (output.getShape() != ArrayRef(result) ||
+      output.getElementType() != element)
+    return emitOpError() << "gives [b,s,k,g,e] in the query's type, or "
+                            "[p,b,s,k,g,e] in f32, with statistics";
+  auto isOf = [&](Value buffer, ArrayRef<ArrayRef<int64_t>> shapes,
+                  unsigned width) {
+    return !buffer ||
+           (llvm::is_contained(shapes, typeOf(buffer).getShape()) &&
+            typeOf(buffer).getElementType().isSignlessInteger(width));
+  };
+  int64_t plane[] = {q[0], q[1], k[1]};
+  if (!isOf(getOffset(), {ArrayRef<int64_t>(), q.take_front()}, 32) ||
+      !isOf(getLengths(), {q.take_front()}, 32) ||
+      !isOf(getMask(), {ArrayRef<int64_t>(plane)}, 1))
+    return emitOpError()
+           << "has an offset i32 [] or [b], lengths i32 [b] and a "
+              "mask i1 [b,s,t]";
+  int64_t features = std::max(q[4], v[3]);
+  if (features * getElementBytes(query.getElementType()) > kMaxFeatureBytes ||
+      !llvm::all_of(ArrayRef{query, key, value, output}, hasWholeFeatures))
+    return emitOpError() << "has rows of at most " << kMaxFeatureBytes
+                         << " bytes, of " << kFeatureBytes
+                         << " or multiples, at multiples of these";
+  double scale = getScale().convertToDouble();
+  if (!(scale > 0) || std::isinf(scale))
+    return emitOpError() << "has a scale that is positive and finite";
+  if (getWindow() && (int64_t(*getWindow()) < 1 || !getCausal()))
+    return emitOpError() << "window is at least 1 and needs causal";
+  auto isSmall = [](ArrayRef<int64_t> shape) {
+    double elements = 1;
+    for (int64_t size : shape)
+      elements *= size;
+    return elements <= INT32_MAX;
+  };
+  if (!isSmall(ArrayRef(result).drop_back()) || !isSmall(k) || !isSmall(v))
+    return emitOpError() << "has fewer than 2^31 rows, keys and values";
   return success();
 }
 

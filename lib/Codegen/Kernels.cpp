@@ -5,6 +5,7 @@
 
 #include "tpopt/Codegen/Kernels.h"
 
+#include "AttentionKernels.h"
 #include "IndexedKernels.h"
 #include "RowKernels.h"
 
@@ -54,11 +55,20 @@ struct GpuSort : GpuKernelOpInterface::ExternalModel<GpuSort, step::SortOp> {
   }
 };
 
+struct GpuAttention
+    : GpuKernelOpInterface::ExternalModel<GpuAttention, step::AttentionOp> {
+  FailureOr<Launch> emitGpuKernel(Operation *op, OpBuilder &builder,
+                                  StringRef name) const {
+    return emitAttentionForGpu(builder, cast<step::AttentionOp>(op), name);
+  }
+};
+
 } // namespace
 
 void tp::registerKernelModels(DialectRegistry &registry) {
   registry.insert<step::StepDialect>();
   registry.addExtension(+[](MLIRContext *context, step::StepDialect *) {
+    step::AttentionOp::attachInterface<GpuAttention>(*context);
     step::RowsOp::attachInterface<CpuRows, GpuRows>(*context);
     step::ScatterOp::attachInterface<GpuScatter>(*context);
     step::CombineOp::attachInterface<GpuCombine>(*context);

@@ -29,7 +29,7 @@ public:
   bool hasFixedEpilogue() const override { return false; }
   bool copies(MemRefType, MemRefType) const override { return true; }
   bool fills(MemRefType, Attribute) const override { return true; }
-  bool splitsCausalAttention() const override { return true; }
+  bool hasAttention() const override { return false; }
   bool combinesByKernels() const override { return false; }
   FailureOr<std::unique_ptr<TargetCode>>
   createCode(Operation *op, const CodeOptions &) const override {
@@ -54,7 +54,7 @@ public:
   bool hasFixedEpilogue() const override { return true; }
   bool copies(MemRefType from, MemRefType to) const override;
   bool fills(MemRefType to, Attribute value) const override;
-  bool splitsCausalAttention() const override { return false; }
+  bool hasAttention() const override { return true; }
   bool combinesByKernels() const override { return true; }
   FailureOr<std::unique_ptr<TargetCode>>
   createCode(Operation *op, const CodeOptions &options) const override {

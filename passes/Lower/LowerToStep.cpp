@@ -233,6 +233,8 @@ void ProgramLowering::lowerUnit(const UnitGraph &graph, unsigned index) {
     return lowerConcat(concat);
   if (auto pad = dyn_cast<PadOp>(op))
     return lowerPad(pad);
+  if (auto attention = dyn_cast<AttentionOp>(op))
+    return lowerAttention(attention);
   if (auto scatter = dyn_cast<ScatterOp>(op))
     return lowerScatter(scatter);
   if (auto sort = dyn_cast<SortOp>(op))

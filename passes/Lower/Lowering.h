@@ -105,6 +105,12 @@ private:
   /// What a post-op adds, in memory as the target's library takes it.
   View getPostOperand(View view, Post::Operand kind, mlir::Operation *op);
 
+  // Attention.cpp
+  void lowerAttention(AttentionOp op);
+  View getFeatures(mlir::Value value, mlir::Operation *op);
+  void combineParts(const View &partial, const View &statistics,
+                    const View &result);
+
   // Collectives.cpp
   void lowerCollective(spmd::CollectiveOpInterface op);
   void lowerShift(spmd::ShiftOp op);

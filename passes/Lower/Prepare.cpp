@@ -551,6 +551,9 @@ FailureOr<LocalInfos> tp::prepare(func::FuncOp function, const Mesh *mesh,
           keep.insert(op);
       for (auto topK : block->getOps<TopKOp>())
         keep.insert(topK); // a sort that stops early
+      for (auto attention : block->getOps<AttentionOp>())
+        if (hasAttentionKernel(attention, target))
+          keep.insert(attention);
       decomposeAll(*block, keep);
     }
   };
@@ -558,11 +561,10 @@ FailureOr<LocalInfos> tp::prepare(func::FuncOp function, const Mesh *mesh,
     for (Block *block : blocks)
       change(*block);
   };
-  if (target.splitsCausalAttention())
-    forEach([](Block &block) {
-      for (auto op : llvm::make_early_inc_range(block.getOps<AttentionOp>()))
-        splitCausalAttention(op);
-    });
+  forEach([&](Block &block) {
+    for (auto op : llvm::make_early_inc_range(block.getOps<AttentionOp>()))
+      prepareAttention(op, target);
+  });
   // Twice: what decompositions have in common may end an epilogue early.
   for (int round = 0; round < 2; ++round) {
     shareEqual();

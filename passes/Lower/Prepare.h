@@ -59,6 +59,11 @@ bool isMatmul(EinsumOp op, const Target &target);
 
 /// Attention over a whole sequence as attention over blocks of it.
 void splitCausalAttention(AttentionOp op);
+/// Whether attention stays whole and becomes a step.
+bool hasAttentionKernel(AttentionOp op, const Target &target);
+/// Brings attention into the form that its kernels take, or into blocks for a
+/// target that has none. Remarks where kernels that there are do not fit.
+void prepareAttention(AttentionOp op, const Target &target);
 
 /// Where a dynamic slice begins that moves evenly from turn to turn of a loop.
 struct Motion {

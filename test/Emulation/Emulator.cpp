@@ -63,6 +63,7 @@ public:
   void actTogether(const char *action, void *arguments, Function act);
   void *getShared(int64_t declared);
   Thread &getThread() { return threads[current]; }
+  int64_t numConflicts = 0;
 
 private:
   char *getSharedBegin() {
@@ -75,7 +76,8 @@ private:
   absl::Status getDeadlock() const;
   /// Lets others run until the state of this thread is `Ready` again.
   void yield(State state);
-  [[noreturn]] void fail(std::string why);
+  /// Ends the launch: the thread gets no other turn.
+  void fail(std::string why);
 
   Kernel kernel;
   void *const *operands;
@@ -121,8 +123,7 @@ void Runner::yield(State state) {
 
 void Runner::fail(std::string why) {
   error = std::move(why);
-  while (true)
-    yield(State::Ended);
+  yield(State::Ended);
 }
 
 void Runner::wait() {
@@ -224,18 +225,25 @@ absl::Status Runner::run(Kernel kernel, void *const *operands,
   this->scalars = scalars;
   this->grid = grid;
   error.clear();
+  numConflicts = 0;
   for (int64_t index = 0; index < grid.blocks; ++index)
     if (absl::Status status = runBlock(index, order); !status.ok())
       return status;
   return absl::OkStatus();
 }
 
+static Runner &getRunner() {
+  thread_local Runner runner;
+  return runner;
+}
+
 absl::Status emulation::launch(Kernel kernel, void *const *operands,
                                const int64_t *scalars, Grid grid, Order order) {
-  thread_local Runner runner;
-  running = &runner;
-  return runner.run(kernel, operands, scalars, grid, order);
+  running = &getRunner();
+  return running->run(kernel, operands, scalars, grid, order);
 }
+
+int64_t emulation::getNumBankConflicts() { return getRunner().numConflicts; }
 
 //===----------------------------------------------------------------------===//
 // What kernels call
@@ -271,6 +279,15 @@ void tpEmulatedLoadMatrices(const void *row, int32_t *words, int32_t count,
     auto get = [&](int64_t lane) {
       return static_cast<const Arguments *>(all[lane]);
     };
+    // Eight rows of 16 bytes are one access if they cover all 32 banks.
+    for (int32_t matrix = 0; matrix < get(0)->count; ++matrix) {
+      uint32_t banks = 0;
+      for (int64_t row = 0; row < 8; ++row)
+        banks |=
+            1u << (reinterpret_cast<uintptr_t>(get(matrix * 8 + row)->row) /
+                   16 % 8);
+      running->numConflicts += banks != 0xff;
+    }
     for (int64_t lane = 0; lane < kWarp; ++lane)
       for (int32_t matrix = 0; matrix < get(lane)->count; ++matrix) {
         auto element = [&](int64_t row, int64_t column) -> uint32_t {

@@ -56,6 +56,10 @@ absl::Status launch(Kernel kernel, void *const *operands,
                     const int64_t *scalars, Grid grid,
                     Order order = Order::Ascending);
 
+/// How often, in the last launch of the calling thread, eight rows of a matrix
+/// that ldmatrix loads did not lie in different banks of shared memory.
+int64_t getNumBankConflicts();
+
 /// The kernels of a shared object.
 class KernelLibrary {
 public:

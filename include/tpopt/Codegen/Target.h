@@ -23,7 +23,8 @@
 /// | copies           | of any strides         | contiguous                  |
 /// | fills            | of any strides         | contiguous, of repeated     |
 /// |                  |                        | words of 1, 2 or 4 bytes    |
-/// | causal attention | in blocks of queries   | whole                       |
+/// | attention        | decomposed, causal in  | one kernel, or one and a    |
+/// |                  | blocks of queries      | row program                 |
 ///
 /// The CUDA runtime holds no code for devices, and its driver has an entry for
 /// each of these.
@@ -74,8 +75,9 @@ public:
   /// Whether the runtime copies between such buffers, of equal shapes.
   virtual bool copies(mlir::MemRefType from, mlir::MemRefType to) const = 0;
   virtual bool fills(mlir::MemRefType to, mlir::Attribute value) const = 0;
-  /// Whether causal attention is cut into blocks of queries.
-  virtual bool splitsCausalAttention() const = 0;
+  /// Whether it has kernels for attention; others cut what is causal into
+  /// blocks of queries.
+  virtual bool hasAttention() const = 0;
 
   /// Whether collectives among ranks that share a memory reduce by kernels.
   virtual bool combinesByKernels() const = 0;

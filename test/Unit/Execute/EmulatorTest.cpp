@@ -159,6 +159,8 @@ TEST(Emulator, ProductsOfMatrices) {
     int64_t scalar = int64_t(half);
     absl::Status status = launch(multiply, operands, &scalar, {1, 32});
     ASSERT_TRUE(status.ok()) << status;
+    // Rows of 32 bytes have their halves in the same banks; rows of 16 do not.
+    EXPECT_EQ(getNumBankConflicts(), 4);
     for (int i = 0; i < 16; ++i)
       for (int j = 0; j < 8; ++j) {
         int sum = i - j;

@@ -62,6 +62,9 @@ inline constexpr unsigned kMaxCopyRank = 8;
 inline constexpr unsigned kNumBatchDims = 3;
 /// Loops and branches inside each other.
 inline constexpr unsigned kMaxNesting = 32;
+/// Bytes of the longest row of a query, a key or a value, and what rows are
+/// multiples of.
+inline constexpr int64_t kMaxFeatureBytes = 512, kFeatureBytes = 16;
 /// Where buffers in the arena may begin.
 inline constexpr int64_t kArenaAlignment = 64;
 

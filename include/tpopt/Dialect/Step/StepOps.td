@@ -204,6 +204,49 @@ def Step_SortOp : Step_Op<"sort", [MemoryEffects<[MemRead, MemWrite]>,
   let hasVerifier = 1;
 }
 
+def Step_AttentionOp : Step_Op<"attention", [AttrSizedOperandSegments,
+    MemoryEffects<[MemRead, MemWrite]>, DeclareOpInterfaceMethods<KernelOpInterface>]> {
+  let summary = "Weigh values by the softmax of query-key products";
+  let meaning = [{what `tp.attention` computes, of views: query [b,s,k,g,d], key
+    [b,t,k,d] and value [b,t,k,e] into output [b,s,k,g,e], with `offset`,
+    `lengths`, `mask`, `causal` and `window` hiding keys as they do there.
+    Products of 16-bit floats are summed in f32, and weights rounded to 16 bits
+    before they are divided by their sum.
+
+    With `statistics` [p,b,s,k,g,2] the visible keys fall into p parts, and
+    output [p,b,s,k,g,e] is, in f32, the sum of values that are not yet divided.
+    The statistics of a row are the part's maximum, of scores times log2 e, from
+    which 2 to a score's distance is a weight, and its sum of weights: minus
+    infinity and 0, and then no output, if the row sees nothing of the part.}];
+  let constraints = [{
+    1. Query, key and value have these shapes, and one element type, f32, f16 or
+       bf16.
+    2. The output has this shape and their type; with `statistics`, one dimension
+       more in front and f32, as the statistics have.
+    3. `offset` is i32 [] or [b], `lengths` i32 [b], `mask` i1 [b,s,t].
+    4. d and e are at most 512 bytes. Features have stride 1; features, other
+       strides and where views begin are multiples of 16 bytes.
+    5. `scale` is positive and finite. `window`, if given, is at least 1 and needs
+       `causal`.
+    6. The output's rows, and the elements of the key and of the value, number
+       below 2^31.}];
+  let example = [{step.attention %q, %k, %v into %y {causal, scale = 0.125 : f64}
+      : memref<1x16x2x4x64xbf16>, memref<1x32x2x64xbf16>, memref<1x32x2x64xbf16> into memref<1x16x2x4x64xbf16>}];
+  let arguments = (ins Step_Buffer:$query, Step_Buffer:$key, Step_Buffer:$value,
+      Optional<Step_Buffer>:$offset, Optional<Step_Buffer>:$lengths, Optional<Step_Buffer>:$mask,
+      Step_Buffer:$output, Optional<Step_Buffer>:$statistics,
+      F64Attr:$scale, UnitAttr:$causal, OptionalAttr<I64Attr>:$window);
+  let assemblyFormat = [{
+    $query `,` $key `,` $value
+    (`offset` `(` $offset^ `:` type($offset) `)`)?
+    (`lengths` `(` $lengths^ `:` type($lengths) `)`)?
+    (`mask` `(` $mask^ `:` type($mask) `)`)? `into` $output
+    (`statistics` `(` $statistics^ `:` type($statistics) `)`)? attr-dict
+    `:` type($query) `,` type($key) `,` type($value) `into` type($output)
+  }];
+  let hasVerifier = 1;
+}
+
 def Step_CollectiveStartOp : Step_Op<"collective_start", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "Begin a collective";
   let meaning = [{an exchange among the devices that differ along `axes` only, numbered

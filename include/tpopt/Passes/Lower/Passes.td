@@ -18,6 +18,9 @@ def LowerToStepPass : Pass<"tp-lower-to-step", "::mlir::ModuleOp"> {
     strides can say them and copies where not. Loops and branches become steps
     with bodies of steps; what a loop carries has one buffer, and a slice that
     moves evenly from turn to turn is a view that moves.
+    Attention is a step where the target has kernels for it; of few queries, it
+    is in parts that a row program puts together. A remark says why one that is
+    not is decomposed.
 
     **Requires:** the program is local (`tp-localize`).
 

@@ -1,0 +1,28 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// The kernels of attention, see tpopt/Codegen/Attention.h.
+
+#ifndef TPOPT_LIB_CODEGEN_ATTENTIONKERNELS_H
+#define TPOPT_LIB_CODEGEN_ATTENTIONKERNELS_H
+
+#include "AttentionEmitter.h"
+
+namespace tp {
+
+mlir::FailureOr<Launch> emitAttentionForGpu(mlir::OpBuilder &builder,
+                                            step::AttentionOp op,
+                                            llvm::StringRef name);
+
+/// Fills `function` with the kernel for 16-bit floats, or for f32. Give the
+/// bytes that a block shares.
+int64_t emitHalfAttention(mlir::OpBuilder &builder, step::AttentionOp op,
+                          const AttentionShape &shape,
+                          mlir::gpu::GPUFuncOp function);
+int64_t emitSingleAttention(mlir::OpBuilder &builder, step::AttentionOp op,
+                            const AttentionShape &shape,
+                            mlir::gpu::GPUFuncOp function);
+
+} // namespace tp
+
+#endif // TPOPT_LIB_CODEGEN_ATTENTIONKERNELS_H

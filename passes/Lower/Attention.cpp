@@ -1,0 +1,186 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Attention as a step of its own, for a target that has kernels for it.
+
+#include "Lowering.h"
+
+#include "tpopt/Codegen/Attention.h"
+
+#include "llvm/Support/FormatVariadic.h"
+
+#include <cmath>
+#include <limits>
+
+using namespace mlir;
+using namespace tp;
+
+static RankedTensorType typeOf(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
+static AttentionSize sizeOf(AttentionOp op) {
+  ArrayRef<int64_t> q = typeOf(op.getQuery()).getShape();
+  ArrayRef<int64_t> v = typeOf(op.getValue()).getShape();
+  return {q[0] * q[2], q[1] * q[3], v[1],
+          q[4],        v[3],        !op.getType().getElementType().isF32()};
+}
+
+/// Why the kernels cannot compute `op`; empty if they can.
+static std::string findObstacle(AttentionOp op) {
+  Type element = op.getType().getElementType();
+  if (!element.isF32() && !element.isF16() && !element.isBF16())
+    return llvm::formatv("there are none for {0}", element);
+  AttentionSize size = sizeOf(op);
+  int64_t bytes = step::getElementBytes(element);
+  for (int64_t features : {size.features, size.valueFeatures})
+    if (features * bytes > step::kMaxFeatureBytes ||
+        features * bytes % step::kFeatureBytes != 0)
+      return llvm::formatv("{0} features are more than {1} or no multiple of "
+                           "{2}",
+                           features, step::kMaxFeatureBytes / bytes,
+                           step::kFeatureBytes / bytes);
+  double scale = op.getScale().convertToDouble();
+  if (!(scale > 0) || std::isinf(scale))
+    return "the scale is not positive and finite";
+  double rows = double(size.heads) * size.rows * getAttentionParts(size);
+  double features = std::max(size.features, size.valueFeatures);
+  if (std::max(rows, double(size.heads) * size.keys * features) > INT32_MAX)
+    return "it has more than 2^31 rows, keys or values";
+  return "";
+}
+
+bool tp::hasAttentionKernel(AttentionOp op, const Target &target) {
+  return target.hasAttention() && findObstacle(op).empty();
+}
+
+void tp::prepareAttention(AttentionOp op, const Target &target) {
+  if (!hasAttentionKernel(op, target)) {
+    if (target.hasAttention())
+      op.emitRemark() << "no attention kernel computes this: "
+                      << findObstacle(op);
+    else
+      splitCausalAttention(op);
+    return;
+  }
+  // Kernels read numbers of one type.
+  OpBuilder builder(op);
+  auto toWord = [&](MutableOperandRange operand) {
+    if (operand.empty())
+      return;
+    Value value = operand[0].get();
+    auto type =
+        RankedTensorType::get(typeOf(value).getShape(), builder.getI32Type());
+    if (type != value.getType())
+      operand.assign(ConvertOp::create(builder, op.getLoc(), type, value));
+  };
+  toWord(op.getOffsetMutable());
+  toWord(op.getLengthsMutable());
+}
+
+/// With rows of features at whole pieces of memory.
+View ProgramLowering::getFeatures(Value value, Operation *op) {
+  View view = getView(value), adjusted = view;
+  int64_t bytes = step::getElementBytes(view.element);
+  bool isWhole = view.strides.back() == 1 &&
+                 view.offset * bytes % step::kFeatureBytes == 0;
+  for (auto [size, stride] :
+       llvm::drop_end(llvm::zip(adjusted.shape, adjusted.strides))) {
+    if (stride * bytes % step::kFeatureBytes == 0)
+      continue;
+    isWhole &= size == 1;
+    stride = 0; // of one element, it says nothing
+  }
+  if (isWhole)
+    return adjusted;
+  View dense = allocate(view.shape, view.element);
+  copy(view, dense, op);
+  return dense;
+}
+
+void ProgramLowering::lowerAttention(AttentionOp op) {
+  auto getOptional = [&](Value value) {
+    return value ? getBuffer(getView(value)) : Value();
+  };
+  View query = getFeatures(op.getQuery(), op),
+       key = getFeatures(op.getKey(), op),
+       value = getFeatures(op.getValue(), op);
+  Value offset = getOptional(op.getOffset()),
+        lengths = getOptional(op.getLengths()),
+        mask = getOptional(op.getMask());
+  View result = allocateFor(op.getResult());
+  views[op.getResult()] = result;
+  int64_t parts = getAttentionParts(sizeOf(op));
+  auto create = [&](const View &output, Value statistics) {
+    step::AttentionOp::create(builder, loc, getBuffer(query), getBuffer(key),
+                              getBuffer(value), offset, lengths, mask,
+                              getBuffer(output), statistics, op.getScaleAttr(),
+                              op.getCausalAttr(), op.getWindowAttr());
+  };
+  if (parts == 1)
+    return create(result, Value());
+  SmallVector<int64_t> shape(result.shape);
+  shape.insert(shape.begin(), parts);
+  View partial = allocate(shape, builder.getF32Type());
+  shape.back() = 2;
+  View statistics = allocate(shape, builder.getF32Type());
+  create(partial, getBuffer(statistics));
+  combineParts(partial, statistics, result);
+}
+
+/// Sums of parts have different maxima behind them, which are made one.
+void ProgramLowering::combineParts(const View &partial, const View &statistics,
+                                   const View &result) {
+  int64_t parts = partial.shape.front(), columns = partial.shape.back();
+  int64_t count = result.getNumElements() / columns;
+  Value buffers[] = {getBuffer(*partial.reshape({parts, count, columns})),
+                     getBuffer(*statistics.reshape({parts, count, 2})),
+                     getBuffer(*result.reshape({count, columns}))};
+  auto rows = step::RowsOp::create(
+      builder, loc, ArrayRef<int64_t>({count, columns}),
+      ArrayRef(buffers).take_front(2), ArrayRef(buffers).take_back(1));
+  Block &block = rows.getBody().emplaceBlock();
+  for (Value buffer : buffers)
+    block.addArgument(buffer.getType(), loc);
+  OpBuilder body = OpBuilder::atBlockEnd(&block);
+  auto number = [&](int64_t value) -> Value {
+    return arith::ConstantOp::create(body, loc, body.getI64IntegerAttr(value));
+  };
+  auto real = [&](double value) -> Value {
+    return arith::ConstantOp::create(body, loc, body.getF32FloatAttr(value));
+  };
+  Value row = step::IndexOp::create(body, loc, 0);
+  Value column = step::IndexOp::create(body, loc, 1);
+  auto load = [&](unsigned operand, int64_t part, Value index) -> Value {
+    return step::LoadOp::create(body, loc, block.getArgument(operand),
+                                ValueRange{number(part), row, index});
+  };
+  SmallVector<Value> maxima;
+  Value maximum = real(-std::numeric_limits<double>::infinity());
+  for (int64_t part = 0; part < parts; ++part) {
+    maxima.push_back(load(1, part, number(0)));
+    maximum = arith::MaxNumFOp::create(body, loc, maximum, maxima.back());
+  }
+  Value zero = real(0), sum = zero, all = zero;
+  for (int64_t part = 0; part < parts; ++part) {
+    // A part that sees nothing has written no result.
+    Value weights = load(1, part, number(1));
+    Value isSeen = arith::CmpFOp::create(body, loc, arith::CmpFPredicate::UNE,
+                                         weights, zero);
+    Value distance = arith::SubFOp::create(body, loc, maxima[part], maximum);
+    Value weight =
+        math::Exp2Op::create(body, loc, distance, arith::FastMathFlags::afn);
+    weight = arith::SelectOp::create(body, loc, isSeen, weight, zero);
+    sum = math::FmaOp::create(body, loc, weight, weights, sum);
+    Value own =
+        arith::SelectOp::create(body, loc, isSeen, load(0, part, column), zero);
+    all = math::FmaOp::create(body, loc, weight, own, all);
+  }
+  Value isEmpty =
+      arith::CmpFOp::create(body, loc, arith::CmpFPredicate::OEQ, sum, zero);
+  sum = arith::SelectOp::create(body, loc, isEmpty, real(1), sum);
+  Value value = arith::DivFOp::create(body, loc, all, sum);
+  if (!result.element.isF32())
+    value = arith::TruncFOp::create(body, loc, result.element, value);
+  step::StoreOp::create(body, loc, value, block.getArgument(2), ValueRange());
+}

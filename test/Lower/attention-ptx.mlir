@@ -1,0 +1,73 @@
+// The kernels of attention use what the hardware has for it.
+
+// RUN: tp-opt %s --tp-emit-ptx="chip=sm_80 file=%t.ptx" -o %t.mlir
+// RUN: FileCheck %s --input-file=%t.ptx
+// RUN: FileCheck %s --input-file=%t.ptx --check-prefix=KEYS
+// RUN: FileCheck %s --input-file=%t.ptx --check-prefix=VALUES
+// RUN: FileCheck %s --input-file=%t.ptx --check-prefix=PRODUCTS
+// RUN: FileCheck %s --input-file=%t.ptx --check-prefix=MEMORY
+
+// CHECK: // attention0: 16 blocks of 128 threads
+// CHECK: // attention1: 128 blocks of 32 threads
+// CHECK: // attention2: 4 blocks of 128 threads
+// CHECK: // attention3: 16 blocks of 128 threads
+
+// CHECK-LABEL: .entry attention0(
+// CHECK-DAG:     cp.async.cg.shared.global
+// CHECK-DAG:     cp.async.commit_group
+// CHECK-DAG:     cp.async.wait_group 1
+// CHECK-DAG:     ex2.approx
+// CHECK-DAG:     cvt.rn.bf16x2.f32
+
+// With 64 features, the keys and the values of a tile of 64 keys are loaded once
+// for the 32 rows of a warp, and each of the two products is 2 x 32 matrix
+// instructions.
+// KEYS-LABEL:        .entry attention0(
+// KEYS-COUNT-16:     ldmatrix.sync.aligned.m8n8.x4.shared.b16
+// KEYS-NOT:          ldmatrix.sync.aligned.m8n8.x4.shared.b16
+// KEYS-LABEL:        .entry attention1(
+// VALUES-LABEL:      .entry attention0(
+// VALUES-COUNT-16:   ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16
+// VALUES-NOT:        ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16
+// VALUES-LABEL:      .entry attention1(
+// PRODUCTS-LABEL:    .entry attention0(
+// PRODUCTS-COUNT-128: mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32
+// PRODUCTS-NOT:      mma.sync
+// PRODUCTS-LABEL:    .entry attention1(
+
+// A group's four queries are rows of one warp, which shares the keys' parts.
+// CHECK-LABEL: .entry attention1(
+// CHECK:         mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32
+
+// f32 keeps its precision.
+// CHECK-LABEL: .entry attention2(
+// CHECK-NOT:     mma.sync
+// CHECK:         fma.rn.f32
+
+// Nothing lies in the memory of a thread.
+// MEMORY-NOT: .local
+
+step.program @main inputs [] outputs [] {
+  %q = step.alloc : memref<1x256x4x2x64xbf16>
+  %k = step.alloc : memref<1x256x4x64xbf16>
+  %y = step.alloc : memref<1x256x4x2x64xbf16>
+  step.attention %q, %k, %k into %y {causal, scale = 0.125 : f64}
+      : memref<1x256x4x2x64xbf16>, memref<1x256x4x64xbf16>, memref<1x256x4x64xbf16> into memref<1x256x4x2x64xbf16>
+  %q1 = step.alloc : memref<1x1x8x4x128xf16>
+  %k1 = step.alloc : memref<1x2048x8x128xf16>
+  %o1 = step.alloc : memref<i32>
+  %y1 = step.alloc : memref<16x1x1x8x4x128xf32>
+  %s1 = step.alloc : memref<16x1x1x8x4x2xf32>
+  step.attention %q1, %k1, %k1 offset(%o1 : memref<i32>) into %y1 statistics(%s1 : memref<16x1x1x8x4x2xf32>) {causal, scale = 0.125 : f64}
+      : memref<1x1x8x4x128xf16>, memref<1x2048x8x128xf16>, memref<1x2048x8x128xf16> into memref<16x1x1x8x4x128xf32>
+  %q2 = step.alloc : memref<1x64x1x1x64xf32>
+  %k2 = step.alloc : memref<1x64x1x64xf32>
+  %y2 = step.alloc : memref<1x64x1x1x64xf32>
+  step.attention %q2, %k2, %k2 into %y2 {scale = 0.125 : f64}
+      : memref<1x64x1x1x64xf32>, memref<1x64x1x64xf32>, memref<1x64x1x64xf32> into memref<1x64x1x1x64xf32>
+  %q3 = step.alloc : memref<1x256x4x1x128xbf16>
+  %k3 = step.alloc : memref<1x256x4x128xbf16>
+  %y3 = step.alloc : memref<1x256x4x1x128xbf16>
+  step.attention %q3, %k3, %k3 into %y3 {causal, scale = 0.125 : f64}
+      : memref<1x256x4x1x128xbf16>, memref<1x256x4x128xbf16>, memref<1x256x4x128xbf16> into memref<1x256x4x1x128xbf16>
+}

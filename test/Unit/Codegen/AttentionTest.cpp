@@ -1,0 +1,492 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// The GPU's attention kernels, executed on this machine, give what the formula
+// gives in f64.
+
+#include "test/Emulation/Emulator.h"
+#include "test/Emulation/HostKernels.h"
+
+#include "tpopt/Codegen/Attention.h"
+#include "tpopt/Codegen/Kernels.h"
+#include "tpopt/Codegen/ObjectCode.h"
+#include "tpopt/Codegen/Ptx.h"
+
+#include "runtime/Core/CpuFeatures.h"
+
+#include "mlir/Parser/Parser.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "gtest/gtest.h"
+
+#include <cmath>
+#include <random>
+#include <sys/mman.h>
+#include <unistd.h>
+
+using namespace mlir;
+using namespace tp;
+
+namespace {
+
+/// What is computed. Data are the same for the same sizes.
+struct Problem {
+  const char *type;
+  int64_t b, s, k, g, d, t, e;
+  bool causal = false;
+  int64_t window = 0;                ///< 0: none.
+  std::vector<int32_t> offset = {};  ///< None, one, or one per batch entry.
+  std::vector<int32_t> lengths = {}; ///< None, or one per batch entry.
+  bool hasMask = false;
+  int64_t parts = 0;   ///< 0: not divided.
+  bool byHead = false; ///< Heads lie outside of positions in memory.
+
+  double scale() const { return 1 / std::sqrt(double(d)); }
+  bool isVisible(int64_t b, int64_t s, int64_t t) const {
+    int64_t position = s;
+    if (!offset.empty())
+      position += offset[offset.size() == 1 ? 0 : b];
+    return (!causal || t <= position) &&
+           (window == 0 || position - t < window) &&
+           (lengths.empty() || t < lengths[b]) &&
+           (!hasMask || (b + 2 * s + 3 * t) % 5 != 0);
+  }
+};
+
+/// Numbers of an element type in memory, with room to begin at 64 bytes.
+class Buffer {
+public:
+  Buffer(StringRef type, int64_t count)
+      : type(type), words((count * bytes() + 7) / 8 + 16) {
+    auto start = reinterpret_cast<uintptr_t>(words.data());
+    begin = reinterpret_cast<char *>((start + 63) / 64 * 64);
+  }
+  void set(int64_t index, float value) {
+    uint32_t bits = toBits(value);
+    std::memcpy(begin + index * bytes(), &bits, bytes());
+  }
+  float get(int64_t index) const {
+    uint32_t bits = 0;
+    std::memcpy(&bits, begin + index * bytes(), bytes());
+    if (type == "f16")
+      return fromHalf(bits);
+    bits <<= type == "bf16" ? 16 : 0;
+    float value;
+    std::memcpy(&value, &bits, sizeof(value));
+    return value;
+  }
+  void *data() { return begin; }
+
+private:
+  int64_t bytes() const { return type == "f32" || type == "i32" ? 4 : 2; }
+  static float fromHalf(uint32_t bits) {
+    llvm::APFloat value(llvm::APFloat::IEEEhalf(), llvm::APInt(16, bits));
+    return value.convertToFloat();
+  }
+  uint32_t toBits(float number) const {
+    llvm::APFloat value(number);
+    bool lost;
+    if (type != "f32")
+      value.convert(type == "bf16" ? llvm::APFloat::BFloat()
+                                   : llvm::APFloat::IEEEhalf(),
+                    llvm::APFloat::rmNearestTiesToEven, &lost);
+    return uint32_t(value.bitcastToAPInt().getZExtValue());
+  }
+
+  std::string type;
+  std::vector<int64_t> words;
+  char *begin;
+};
+
+class Attention : public ::testing::Test {
+protected:
+  Attention() {
+    DialectRegistry registry;
+    registerKernelModels(registry);
+    registerGpuKernelDialects(registry);
+    context.appendDialectRegistry(registry);
+    context.loadAllAvailableDialects();
+  }
+
+  /// Computes all problems and compares each with the formula.
+  void check(ArrayRef<Problem> problems, double tolerance);
+
+  MLIRContext context;
+};
+
+/// Strides of [b,s,k,g,d] and [b,t,k,d] tensors.
+using Strides = std::vector<int64_t>;
+
+} // namespace
+
+static Strides getQueryStrides(const Problem &p, int64_t features) {
+  int64_t all = p.s * p.k * p.g * features;
+  if (p.byHead)
+    return {all, features, p.g * p.s * features, p.s * features, 1};
+  return {all, p.k * p.g * features, p.g * features, features, 1};
+}
+static Strides getKeyStrides(const Problem &p, int64_t features) {
+  int64_t all = p.t * p.k * features;
+  if (p.byHead)
+    return {all, features, p.t * features, 1};
+  return {all, p.k * features, features, 1};
+}
+
+static std::string getType(ArrayRef<int64_t> shape, ArrayRef<int64_t> strides,
+                           StringRef element) {
+  std::string text = "memref<";
+  for (int64_t size : shape)
+    text += std::to_string(size) + "x";
+  text += element.str() + ", strided<[";
+  for (int64_t stride : strides)
+    text += (text.back() == '[' ? "" : ", ") + std::to_string(stride);
+  return text + "]>>";
+}
+
+/// The step, on arguments of a program.
+static std::string getText(const Problem &p) {
+  std::string query =
+      getType({p.b, p.s, p.k, p.g, p.d}, getQueryStrides(p, p.d), p.type);
+  std::string key =
+      getType({p.b, p.t, p.k, p.d}, getKeyStrides(p, p.d), p.type);
+  std::string value =
+      getType({p.b, p.t, p.k, p.e}, getKeyStrides(p, p.e), p.type);
+  std::string output =
+      getType({p.b, p.s, p.k, p.g, p.e}, getQueryStrides(p, p.e), p.type);
+  std::string text = "step.program @main inputs [] outputs [] {\n", operands;
+  // An alloc is dense; only the types of its views matter here.
+  auto add = [&](StringRef name, StringRef element, const std::string &type) {
+    text +=
+        llvm::formatv("%{0}_ = step.alloc : memref<1048576x{1}>\n"
+                      "%{0} = step.view %{0}_ : memref<1048576x{1}> as {2}\n",
+                      name, element, type);
+  };
+  auto addOptional = [&](StringRef name, StringRef element, std::string type) {
+    add(name, element, type);
+    operands += llvm::formatv(" {0}(%{0} : {1})", name, type);
+  };
+  add("q", p.type, query);
+  add("k", p.type, key);
+  add("v", p.type, value);
+  if (p.offset.size() == 1)
+    addOptional("offset", "i32", "memref<i32>");
+  else if (!p.offset.empty())
+    addOptional("offset", "i32", llvm::formatv("memref<{0}xi32>", p.b));
+  if (!p.lengths.empty())
+    addOptional("lengths", "i32", llvm::formatv("memref<{0}xi32>", p.b));
+  if (p.hasMask)
+    addOptional("mask", "i1",
+                llvm::formatv("memref<{0}x{1}x{2}xi1>", p.b, p.s, p.t));
+  operands += " into %y";
+  if (p.parts > 0) {
+    std::string shape = llvm::formatv("memref<{0}x{1}x{2}x{3}x{4}x", p.parts,
+                                      p.b, p.s, p.k, p.g);
+    output = llvm::formatv("{0}{1}xf32>", shape, p.e);
+    add("y", "f32", output);
+    addOptional("statistics", "f32", shape + "2xf32>");
+  } else {
+    add("y", p.type, output);
+  }
+  std::string window = llvm::formatv(", window = {0} : i64", p.window);
+  return llvm::formatv(
+      "{0}step.attention %q, %k, %v{1} {{{2}scale = {3:f17} : f64{4}} : {5}, "
+      "{6}, {7} into {8}\n}\n",
+      text, operands, p.causal ? "causal, " : "", p.scale(),
+      p.window ? window : "", query, key, value, output);
+}
+
+namespace {
+
+/// The operands of a problem in memory, and what comes out.
+class Data {
+public:
+  explicit Data(const Problem &p)
+      : p(p), query(p.type, p.b * p.s * p.k * p.g * p.d),
+        key(p.type, p.b * p.t * p.k * p.d),
+        value(p.type, p.b * p.t * p.k * p.e),
+        output(p.parts ? "f32" : p.type,
+               std::max<int64_t>(p.parts, 1) * p.b * p.s * p.k * p.g * p.e),
+        statistics("f32", p.parts * p.b * p.s * p.k * p.g * 2),
+        mask(p.b * p.s * p.t) {
+    std::mt19937 engine(1);
+    auto next = [&] { return float(int(engine() % 257) - 128) / 128; };
+    for (int64_t i = 0; i < p.b * p.s * p.k * p.g * p.d; ++i)
+      query.set(i, 2 * next());
+    for (int64_t b = 0; b < p.b; ++b)
+      for (int64_t t = 0; t < p.t; ++t) {
+        // What no row sees may be anything.
+        bool isSeen = false;
+        for (int64_t s = 0; s < p.s; ++s)
+          isSeen |= p.isVisible(b, s, t);
+        isSeen |= p.hasMask || p.window > 0;
+        for (int64_t k = 0; k < p.k; ++k) {
+          for (int64_t d = 0; d < p.d; ++d)
+            key.set(place(getKeyStrides(p, p.d), {b, t, k, d}),
+                    isSeen ? next() : NAN);
+          for (int64_t e = 0; e < p.e; ++e)
+            value.set(place(getKeyStrides(p, p.e), {b, t, k, e}),
+                      isSeen ? next() : NAN);
+        }
+        for (int64_t s = 0; s < p.s; ++s)
+          mask[(b * p.s + s) * p.t + t] = (b + 2 * s + 3 * t) % 5 != 0;
+      }
+  }
+
+  std::vector<void *> getTable() {
+    std::vector<void *> table{query.data(), key.data(), value.data()};
+    if (!p.offset.empty())
+      table.push_back(const_cast<int32_t *>(p.offset.data()));
+    if (!p.lengths.empty())
+      table.push_back(const_cast<int32_t *>(p.lengths.data()));
+    if (p.hasMask)
+      table.push_back(mask.data());
+    table.push_back(output.data());
+    table.push_back(statistics.data());
+    return table;
+  }
+
+  /// The largest distance from the formula.
+  double getError();
+
+private:
+  static int64_t place(ArrayRef<int64_t> strides, ArrayRef<int64_t> index) {
+    int64_t sum = 0;
+    for (auto [stride, i] : llvm::zip(strides, index))
+      sum += stride * i;
+    return sum;
+  }
+  /// Row [b,s,k,g] of the output, put together if it is in parts.
+  std::vector<double> getRow(int64_t b, int64_t s, int64_t k, int64_t g);
+
+  const Problem &p;
+  Buffer query, key, value, output, statistics;
+  std::vector<int8_t> mask;
+};
+
+} // namespace
+
+std::vector<double> Data::getRow(int64_t b, int64_t s, int64_t k, int64_t g) {
+  std::vector<double> row(p.e);
+  int64_t rows = p.b * p.s * p.k * p.g;
+  int64_t index = ((b * p.s + s) * p.k + k) * p.g + g;
+  if (p.parts == 0) {
+    for (int64_t e = 0; e < p.e; ++e)
+      row[e] = output.get(place(getQueryStrides(p, p.e), {b, s, k, g, e}));
+    return row;
+  }
+  double maximum = -INFINITY, sum = 0;
+  for (int64_t i = 0; i < p.parts; ++i)
+    maximum = std::max<double>(maximum, statistics.get((i * rows + index) * 2));
+  for (int64_t i = 0; i < p.parts; ++i) {
+    double part = statistics.get((i * rows + index) * 2 + 1);
+    if (part == 0)
+      continue;
+    double weight = std::exp2(statistics.get((i * rows + index) * 2) - maximum);
+    sum += weight * part;
+    for (int64_t e = 0; e < p.e; ++e)
+      row[e] += weight * output.get((i * rows + index) * p.e + e);
+  }
+  for (double &number : row)
+    number /= sum == 0 ? 1 : sum;
+  return row;
+}
+
+double Data::getError() {
+  double error = 0;
+  for (int64_t b = 0; b < p.b; ++b)
+    for (int64_t s = 0; s < p.s; ++s)
+      for (int64_t k = 0; k < p.k; ++k)
+        for (int64_t g = 0; g < p.g; ++g) {
+          std::vector<double> weights(p.t), wanted(p.e);
+          double maximum = -INFINITY, sum = 0;
+          for (int64_t t = 0; t < p.t; ++t) {
+            weights[t] = -INFINITY;
+            if (!p.isVisible(b, s, t))
+              continue;
+            weights[t] = 0;
+            for (int64_t d = 0; d < p.d; ++d)
+              weights[t] += double(query.get(place(getQueryStrides(p, p.d),
+                                                   {b, s, k, g, d}))) *
+                            key.get(place(getKeyStrides(p, p.d), {b, t, k, d}));
+            weights[t] *= p.scale();
+            maximum = std::max(maximum, weights[t]);
+          }
+          for (int64_t t = 0; t < p.t; ++t) {
+            if (weights[t] == -INFINITY)
+              continue;
+            double weight = std::exp(weights[t] - maximum);
+            sum += weight;
+            for (int64_t e = 0; e < p.e; ++e)
+              wanted[e] += weight * value.get(place(getKeyStrides(p, p.e),
+                                                    {b, t, k, e}));
+          }
+          std::vector<double> row = getRow(b, s, k, g);
+          for (int64_t e = 0; e < p.e; ++e) {
+            double distance = std::abs(row[e] - wanted[e] / (sum ? sum : 1));
+            // Not a number is no distance at all.
+            error = distance <= error ? error : distance;
+            if (std::isnan(distance))
+              return distance;
+          }
+        }
+  return error;
+}
+
+void Attention::check(ArrayRef<Problem> problems, double tolerance) {
+  std::string text;
+  OwningOpRef<ModuleOp> outer = ModuleOp::create(UnknownLoc::get(&context));
+  OwningOpRef<ModuleOp> code = ModuleOp::create(UnknownLoc::get(&context));
+  OpBuilder builder = OpBuilder::atBlockEnd(outer->getBody());
+  auto device = gpu::GPUModuleOp::create(builder, outer->getLoc(), "kernels");
+  std::vector<Launch> launches;
+  std::vector<OwningOpRef<ModuleOp>> modules;
+  for (const Problem &problem : problems) {
+    modules.push_back(parseSourceString<ModuleOp>(getText(problem), &context));
+    ASSERT_TRUE(modules.back()) << getText(problem);
+    modules.back()->walk([&](step::AttentionOp op) {
+      builder.setInsertionPointToEnd(device.getBody());
+      std::string name = "attention" + std::to_string(launches.size());
+      FailureOr<Launch> launch = emitGpuKernel(
+          builder, cast<step::KernelOpInterface>(op.getOperation()), name);
+      if (succeeded(launch))
+        launches.push_back(*launch);
+    });
+  }
+  ASSERT_EQ(launches.size(), problems.size());
+  ASSERT_TRUE(succeeded(emulation::convertToHost(device, *code)));
+  FailureOr<std::string> bytes = compileKernels(*code, tprt::getHostCpu());
+  ASSERT_TRUE(succeeded(bytes));
+  int file = memfd_create("kernels", 0);
+  ASSERT_EQ(write(file, bytes->data(), bytes->size()), ssize_t(bytes->size()));
+  auto library =
+      emulation::KernelLibrary::open("/proc/self/fd/" + std::to_string(file));
+  ASSERT_TRUE(library.ok()) << library.status();
+  close(file);
+  for (auto [i, problem] : llvm::enumerate(problems))
+    for (auto order :
+         {emulation::Order::Ascending, emulation::Order::Descending}) {
+      Data data(problem);
+      std::vector<void *> table = data.getTable();
+      const Launch &launch = launches[i];
+      absl::Status status = emulation::launch(
+          (*library)->find("attention" + std::to_string(i)), table.data(),
+          nullptr, {launch.blocks, launch.threads, launch.sharedBytes}, order);
+      ASSERT_TRUE(status.ok()) << "problem " << i << ": " << status;
+      EXPECT_LE(data.getError(), tolerance) << "problem " << i;
+      EXPECT_EQ(emulation::getNumBankConflicts(), 0) << "problem " << i;
+    }
+}
+
+// Tiles that end early in either direction, and blocks of one to four warps.
+TEST_F(Attention, UnevenSizes) {
+  check({{"bf16", 1, 1, 1, 1, 64, 1, 64},
+         {"bf16", 2, 37, 2, 1, 64, 71, 64},
+         {"f16", 1, 70, 1, 1, 128, 130, 128, /*causal=*/true}},
+        1e-2);
+}
+
+// Rows of a block are of several heads, which see the same keys; a warp has 32
+// rows where they fit into its registers; heads may lie anywhere.
+TEST_F(Attention, GroupsOfHeads) {
+  Problem byHead = {"bf16", 2, 9, 2, 4, 64, 9, 64, /*causal=*/true};
+  byHead.byHead = true;
+  check({{"bf16", 1, 20, 2, 4, 64, 20, 64, /*causal=*/true},
+         {"bf16", 1, 5, 1, 8, 128, 70, 128, /*causal=*/true, 0, {65}},
+         byHead},
+        1e-2);
+}
+
+// What hides keys, alone and together: positions that differ from sequence to
+// sequence, lengths, which may be 0, windows, and masks.
+TEST_F(Attention, HiddenKeys) {
+  Problem masked = {"bf16", 2, 19, 1, 2, 32, 90, 32};
+  masked.hasMask = true;
+  check({{"bf16", 2, 18, 1, 2, 32, 150, 32, /*causal=*/true, 0, {100, 3}},
+         {"bf16",
+          3,
+          18,
+          1,
+          1,
+          32,
+          150,
+          32,
+          /*causal=*/false,
+          0,
+          {},
+          {150, 70, 0}},
+         {"bf16", 1, 150, 1, 1, 32, 150, 32, /*causal=*/true, /*window=*/20},
+         {"bf16",
+          2,
+          40,
+          1,
+          1,
+          32,
+          100,
+          32,
+          /*causal=*/true,
+          70,
+          {60, 0},
+          {99, 33}},
+         masked},
+        1e-2);
+}
+
+// Features are padded to what tensor cores take, and differ for values.
+TEST_F(Attention, Features) {
+  check({{"bf16", 1, 17, 1, 1, 8, 20, 24},
+         {"f16", 1, 17, 1, 1, 72, 20, 96},
+         {"bf16", 1, 17, 1, 1, 256, 40, 256, /*causal=*/true}},
+        1e-2);
+}
+
+// f32 is as precise as f32 is.
+TEST_F(Attention, SinglePrecision) {
+  Problem masked = {"f32", 2, 9, 1, 2, 20, 45, 100};
+  masked.hasMask = true;
+  check({{"f32", 1, 1, 1, 1, 4, 1, 4},
+         {"f32", 2, 37, 2, 1, 64, 71, 64, /*causal=*/true},
+         {"f32", 1, 5, 1, 8, 128, 70, 128, /*causal=*/true, 17, {65}},
+         masked},
+        1e-5);
+}
+
+// Few queries of a long cache: parts see what is visible now, some of them
+// nothing, and what they leave gives the whole.
+TEST_F(Attention, Parts) {
+  Problem short_ = {"bf16",          2, 1,         2, 4, 64, 600, 64,
+                    /*causal=*/true, 0, {130, 599}};
+  short_.parts = 4;
+  Problem none = {"bf16", 2, 2, 1, 8, 128, 300, 128, false, 0, {}, {300, 0}};
+  none.parts = 3;
+  Problem window = {"bf16", 1, 16, 1, 1, 64, 500, 64, true, 90, {400}};
+  window.parts = 5;
+  check({short_, none, window}, 1e-2);
+  Problem single = {"f32", 2, 1, 2, 8, 64, 200, 64, true, 0, {199, 31}};
+  single.parts = 3;
+  check({single}, 1e-5);
+}
+
+// Parts are many where blocks are few, and none where they are enough or keys
+// do not suffice.
+TEST(AttentionTiles, Parts) {
+  AttentionSize decode = {
+      /*heads=*/8,    /*rows=*/8, /*keys=*/8192, 128, 128,
+      /*isHalf=*/true};
+  EXPECT_EQ(getAttentionTiles(decode).getRows(), 16);
+  EXPECT_EQ(getAttentionParts(decode), 32);
+  decode.keys = 1024;
+  EXPECT_EQ(getAttentionParts(decode), 8);
+  decode.heads = 132;
+  EXPECT_EQ(getAttentionParts(decode), 2);
+  decode.heads = 264;
+  EXPECT_EQ(getAttentionParts(decode), 1);
+  decode.heads = 1;
+  decode.keys = 100;
+  EXPECT_EQ(getAttentionParts(decode), 1);
+  AttentionSize prefill = {
+      /*heads=*/8,    /*rows=*/512, /*keys=*/512, 64, 64,
+      /*isHalf=*/true};
+  EXPECT_EQ(getAttentionTiles(prefill).getRows(), 128);
+  EXPECT_EQ(getAttentionParts(prefill), 1);
+  prefill.features = 256;
+  EXPECT_EQ(getAttentionTiles(prefill).keys, 32);
+}
