@@ -3,7 +3,7 @@
 // and where no kernel fits.
 
 // RUN: rm -rf %t && mkdir %t
-// RUN: tp-opt %s --tp-compile="target=cuda ptxas=none" --tp-artifact=%t/a.tpx -o %t/a.step 2> %t/remarks
+// RUN: tp-opt %s --tp-compile="mesh=model=1 target=cuda ptxas=none" --tp-artifact=%t/a.tpx -o %t/a.step 2> %t/remarks
 // RUN: FileCheck %s --input-file=%t/a.step
 // RUN: FileCheck %s --input-file=%t/remarks --check-prefix=REMARK
 // RUN: tp-emulate-kernels %t/a.step -o %t/a.so
