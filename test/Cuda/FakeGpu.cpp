@@ -3,7 +3,9 @@
 
 #include "FakeState.h"
 
+#include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <sstream>
 
 using namespace fakegpu;
@@ -33,6 +35,12 @@ std::recursive_mutex &fakegpu::getLock() { return get().lock; }
 long fakegpu::getNumber(const char *variable, long otherwise) {
   const char *value = std::getenv(variable);
   return value ? std::atol(value) : otherwise;
+}
+
+void fakegpu::dieAt(const char *place) {
+  const char *wanted = std::getenv("TPRT_FAKE_DEATH");
+  if (wanted && std::strcmp(wanted, place) == 0)
+    std::raise(SIGKILL);
 }
 
 void fakegpu::record(const std::string &line) {

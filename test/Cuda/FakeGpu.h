@@ -30,7 +30,8 @@
 ///     TPRT_FAKE_CHIP          10 * major + minor (120)
 ///     TPRT_FAKE_MEMORY        bytes of each GPU
 ///     TPRT_FAKE_ODD           the number of a GPU that is of another kind
-///     TPRT_FAKE_DEATH         `connect`: the process ends when NCCL connects
+///     TPRT_FAKE_DEATH         the process is killed when it comes to `connect`
+///                             with NCCL, or to `launch` a kernel
 ///     TPRT_FAKE_STUCK         collectives of so many elements never end
 
 #ifndef TPOPT_TEST_CUDA_FAKEGPU_H
@@ -70,6 +71,9 @@ std::recursive_mutex &getLock();
 
 /// The number of a variable of the environment.
 long getNumber(const char *variable, long otherwise);
+
+/// Kills the process if this is where it is to die.
+void dieAt(const char *place);
 
 /// Writes a line of the record.
 void record(const std::string &line);

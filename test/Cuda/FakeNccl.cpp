@@ -12,7 +12,6 @@
 #include "runtime/Communicators/Reduce.h"
 
 #include <algorithm>
-#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -213,8 +212,7 @@ Result ncclGetUniqueId(nccl::UniqueId *id) {
 Result ncclCommInitRankConfig(nccl::Comm *comm, int size, nccl::UniqueId id,
                               int rank, nccl::Config *config) {
   Guard guard(getLock());
-  if (std::getenv("TPRT_FAKE_DEATH"))
-    std::raise(SIGKILL);
+  dieAt("connect");
   if (config->blocking != 0 || rank < 0 || rank >= size)
     return fail("a communicator that blocks, or of no rank");
   std::shared_ptr<Clique> &clique = getWorlds()[id.bytes];
