@@ -35,9 +35,9 @@ struct Counting {
 /// The value of a scalar integer constant.
 static std::optional<int64_t> getConstant(Value value) {
   APInt number;
-  if (!matchPattern(value, m_ConstantInt(&number)) || !number.isSignedIntN(64))
+  if (!matchPattern(value, m_ConstantInt(&number)))
     return std::nullopt;
-  return number.getSExtValue();
+  return getInt64(number);
 }
 
 /// What is carried through the loop unchanged, from outside.

@@ -21,6 +21,12 @@ InFlightDiagnostic Fields::fail() const {
   return diag;
 }
 
+std::optional<int64_t> stablehlo::getInt64(const APInt &number) {
+  if (number.getBitWidth() == 0)
+    return 0;
+  return number.trySExtValue();
+}
+
 Attribute Fields::get(StringRef name) const {
   Attribute attribute = fields ? fields.get(name) : op->getAttr(name);
   return attribute && !fields ? toBuiltin(attribute) : attribute;
@@ -30,9 +36,9 @@ FailureOr<int64_t> Fields::getInteger(StringRef name,
                                       std::optional<int64_t> otherwise) const {
   Attribute attribute = get(name);
   if (auto number = dyn_cast_or_null<IntegerAttr>(attribute);
-      number && number.getType().isIntOrIndex() &&
-      number.getValue().isSignedIntN(64))
-    return number.getValue().getSExtValue();
+      number && number.getType().isIntOrIndex())
+    if (std::optional<int64_t> value = getInt64(number.getValue()))
+      return *value;
   if (!attribute && otherwise)
     return *otherwise;
   return fail() << " needs an integer `" << name << "`";

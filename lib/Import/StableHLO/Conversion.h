@@ -31,6 +31,9 @@
 
 namespace tp::stablehlo {
 
+/// A number that fits into 64 bits, none else. That of an i0 is 0.
+std::optional<int64_t> getInt64(const llvm::APInt &number);
+
 using Sizes = llvm::ArrayRef<int64_t>;
 using Results = mlir::FailureOr<llvm::SmallVector<mlir::Value>>;
 

@@ -19,9 +19,8 @@ using Numbers = SmallVector<int64_t>;
 Processes Processes::read(ModuleOp module) {
   auto count = [&](StringRef name) -> int64_t {
     auto number = module->getAttrOfType<IntegerAttr>(name);
-    if (!number || !number.getValue().isSignedIntN(63))
-      return 1;
-    return std::clamp<int64_t>(number.getInt(), 1, kMaxDevices);
+    return std::clamp<int64_t>(
+        number ? getInt64(number.getValue()).value_or(1) : 1, 1, kMaxDevices);
   };
   return {count("mhlo.num_replicas"), count("mhlo.num_partitions")};
 }
@@ -139,9 +138,10 @@ static std::optional<DeviceGroups> readMeshAxes(Operation *op,
       auto axis = dyn_cast<DictionaryAttr>(entry);
       auto name = axis ? axis.getAs<StringAttr>("name") : StringAttr();
       auto size = axis ? axis.getAs<IntegerAttr>("size") : IntegerAttr();
-      if (!name || !size || size.getInt() < 1 || size.getInt() > kMaxDevices)
+      int64_t number = size ? getInt64(size.getValue()).value_or(0) : 0;
+      if (!name || number < 1 || number > kMaxDevices)
         return std::nullopt;
-      mesh.axes.push_back({name.str(), size.getInt(), {}});
+      mesh.axes.push_back({name.str(), number, {}});
     }
   } else {
     return std::nullopt;

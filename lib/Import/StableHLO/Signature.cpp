@@ -5,6 +5,8 @@
 
 #include "Signature.h"
 
+#include "Conversion.h"
+
 #include "tpopt/Dialect/TP/TP.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -100,14 +102,13 @@ LogicalResult Signature::import() {
       setName(*own, getLocatedName(function.getArgument(i).getLoc()), names);
     auto alias = foreign ? foreign.getAs<IntegerAttr>("tf.aliasing_output")
                          : IntegerAttr();
-    if (alias && isEntry && alias.getValue().isSignedIntN(64) &&
-        alias.getInt() >= 0 && alias.getInt() < function.getNumResults() &&
-        function.getResultTypes()[alias.getInt()] ==
-            function.getArgumentTypes()[i] &&
-        overwritten.insert(alias.getInt()).second)
+    int64_t result = alias ? getInt64(alias.getValue()).value_or(-1) : -1;
+    if (isEntry && result >= 0 && result < function.getNumResults() &&
+        function.getResultTypes()[result] == function.getArgumentTypes()[i] &&
+        overwritten.insert(result).second)
       own->set(kDonatedAttr,
                IntegerAttr::get(IntegerType::get(function.getContext(), 64),
-                                alias.getInt()));
+                                result));
     arguments.push_back(own->getDictionary(function.getContext()));
   }
   names.clear();
