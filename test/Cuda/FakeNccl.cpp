@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <map>
 
 using namespace fakegpu;
@@ -62,6 +63,12 @@ struct ncclComm {
 static std::map<std::string, std::shared_ptr<Clique>> &getWorlds() {
   static auto &worlds = *new std::map<std::string, std::shared_ptr<Clique>>;
   return worlds;
+}
+
+/// Lives as long as the process: work in streams looks at it after its end.
+static ncclComm *makeComm() {
+  static auto &all = *new std::deque<ncclComm>;
+  return &all.emplace_back();
 }
 
 namespace {
@@ -220,7 +227,7 @@ Result ncclCommInitRankConfig(nccl::Comm *comm, int size, nccl::UniqueId id,
     clique = std::make_shared<Clique>();
   clique->size = size;
   ++clique->arrived;
-  *comm = new ncclComm;
+  *comm = makeComm();
   (*comm)->rank = rank;
   (*comm)->name = "all";
   (*comm)->finish = [made = *comm, clique] {
@@ -242,7 +249,7 @@ Result ncclCommSplit(nccl::Comm comm, int color, int key, nccl::Comm *made,
   std::shared_ptr<Clique> parent = comm->clique;
   int rank = comm->rank;
   parent->splits[number][rank] = {color, key};
-  *made = new ncclComm;
+  *made = makeComm();
   (*made)->rank = key;
   (*made)->name = "c" + std::to_string(number) + "." + std::to_string(color);
   (*made)->finish = [child = *made, parent, number, color] {
