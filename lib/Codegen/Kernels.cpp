@@ -25,43 +25,19 @@ struct CpuRows : CpuKernelOpInterface::ExternalModel<CpuRows, step::RowsOp> {
   }
 };
 
-struct GpuRows : GpuKernelOpInterface::ExternalModel<GpuRows, step::RowsOp> {
+/// The GPU's kernel of an op is what `emit` writes.
+template <typename Op, FailureOr<Launch> (*emit)(OpBuilder &, Op, StringRef)>
+struct GpuModel : GpuKernelOpInterface::ExternalModel<GpuModel<Op, emit>, Op> {
   FailureOr<Launch> emitGpuKernel(Operation *op, OpBuilder &builder,
                                   StringRef name) const {
-    return emitRowsForGpu(builder, cast<step::RowsOp>(op), name);
+    return emit(builder, cast<Op>(op), name);
   }
 };
-
-struct GpuScatter
-    : GpuKernelOpInterface::ExternalModel<GpuScatter, step::ScatterOp> {
-  FailureOr<Launch> emitGpuKernel(Operation *op, OpBuilder &builder,
-                                  StringRef name) const {
-    return emitScatterForGpu(builder, cast<step::ScatterOp>(op), name);
-  }
-};
-
-struct GpuCombine
-    : GpuKernelOpInterface::ExternalModel<GpuCombine, step::CombineOp> {
-  FailureOr<Launch> emitGpuKernel(Operation *op, OpBuilder &builder,
-                                  StringRef name) const {
-    return emitCombineForGpu(builder, cast<step::CombineOp>(op), name);
-  }
-};
-
-struct GpuSort : GpuKernelOpInterface::ExternalModel<GpuSort, step::SortOp> {
-  FailureOr<Launch> emitGpuKernel(Operation *op, OpBuilder &builder,
-                                  StringRef name) const {
-    return emitSortForGpu(builder, cast<step::SortOp>(op), name);
-  }
-};
-
-struct GpuAttention
-    : GpuKernelOpInterface::ExternalModel<GpuAttention, step::AttentionOp> {
-  FailureOr<Launch> emitGpuKernel(Operation *op, OpBuilder &builder,
-                                  StringRef name) const {
-    return emitAttentionForGpu(builder, cast<step::AttentionOp>(op), name);
-  }
-};
+using GpuRows = GpuModel<step::RowsOp, emitRowsForGpu>;
+using GpuScatter = GpuModel<step::ScatterOp, emitScatterForGpu>;
+using GpuSort = GpuModel<step::SortOp, emitSortForGpu>;
+using GpuCombine = GpuModel<step::CombineOp, emitCombineForGpu>;
+using GpuAttention = GpuModel<step::AttentionOp, emitAttentionForGpu>;
 
 } // namespace
 

@@ -184,7 +184,7 @@ private:
     }
     absl::InlinedVector<int64_t, 8> scalars;
     for (const ScalarRow &scalar : artifact.rows<ScalarRow>(call.scalars))
-      scalars.push_back(evaluate(scalar));
+      scalars.push_back(artifact.evaluate(scalar, world.getRank(), counters));
     std::atomic<int32_t> result{0};
     auto compute = [&](int part, int parts) {
       auto [begin, end] = Team::split(call.rowEnd - call.rowBegin, part, parts);
@@ -216,18 +216,6 @@ private:
         matmuls.run(step.row, {resolve(row.a.buffer), resolve(row.b.buffer),
                                resolve(row.c.buffer), postOps});
     return addContext(status, getContext(step));
-  }
-
-  int64_t evaluate(const ScalarRow &scalar) const {
-    switch (scalar.kind) {
-    case ScalarKind::Constant:
-      return scalar.value;
-    case ScalarKind::Coordinate:
-      return artifact.getPosition({scalar.index, 1}, world.getRank());
-    case ScalarKind::Counter:
-      return counters[scalar.index];
-    }
-    return 0;
   }
 
   char *resolve(const BufferRow &buffer) const {

@@ -245,25 +245,13 @@ absl::Status CudaExecutor::runKernel(const KernelCallRow &call) {
     operands.push_back(memory->resolve(buffer, counters));
   absl::InlinedVector<int64_t, 8> scalars;
   for (const ScalarRow &scalar : artifact.rows<ScalarRow>(call.scalars))
-    scalars.push_back(evaluate(scalar));
+    scalars.push_back(artifact.evaluate(scalar, world.getRank(), counters));
   absl::InlinedVector<void *, 16> arguments;
   for (cuda::Pointer &operand : operands)
     arguments.push_back(&operand);
   for (int64_t &scalar : scalars)
     arguments.push_back(&scalar);
   return program->launch(call.kernel, arguments.data(), compute.get());
-}
-
-int64_t CudaExecutor::evaluate(const ScalarRow &scalar) const {
-  switch (scalar.kind) {
-  case ScalarKind::Constant:
-    return scalar.value;
-  case ScalarKind::Coordinate:
-    return artifact.getPosition({scalar.index, 1}, world.getRank());
-  case ScalarKind::Counter:
-    return counters[scalar.index];
-  }
-  return 0;
 }
 
 static size_t countElements(const int64_t *sizes, uint32_t rank) {

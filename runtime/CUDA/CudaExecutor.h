@@ -76,7 +76,6 @@ private:
   /// Waits until all that was issued is done.
   absl::Status wait();
   absl::Status reportStuck() const;
-  int64_t evaluate(const ScalarRow &scalar) const;
   /// Says which rank it was, unless it is said already.
   absl::Status addRank(const absl::Status &status) const;
 

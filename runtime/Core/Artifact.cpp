@@ -254,6 +254,19 @@ int64_t Artifact::getPosition(Range axes, int64_t rank) const {
   return position;
 }
 
+int64_t Artifact::evaluate(const ScalarRow &scalar, int64_t rank,
+                           absl::Span<const int64_t> counters) const {
+  switch (scalar.kind) {
+  case ScalarKind::Constant:
+    return scalar.value;
+  case ScalarKind::Coordinate:
+    return getPosition({scalar.index, 1}, rank);
+  case ScalarKind::Counter:
+    return counters[scalar.index];
+  }
+  return 0;
+}
+
 int64_t Artifact::getGroupSize(Range axes) const {
   int64_t size = 1;
   for (const AxisRefRow &ref : rows<AxisRefRow>(axes))

@@ -81,6 +81,9 @@ public:
   /// The place of `rank` along the axes as one number, first axis most
   /// significant.
   int64_t getPosition(Range axes, int64_t rank) const;
+  /// What `rank` passes to a kernel, after `counters` trips of its loops.
+  int64_t evaluate(const ScalarRow &scalar, int64_t rank,
+                   absl::Span<const int64_t> counters) const;
   /// The product of the axes' sizes.
   int64_t getGroupSize(Range axes) const;
   /// The ranks that `rank` shares a group with, itself included, by position.
