@@ -102,9 +102,10 @@ bool CudaTarget::canFollow(ArrayRef<Post> posts) const {
 
 /// Whether elements follow each other in row-major order, wherever they begin.
 static bool isContiguous(MemRefType type) {
+  step::Strides layout(type);
   int64_t next = 1;
-  for (auto [size, stride] : llvm::reverse(
-           llvm::zip_equal(type.getShape(), step::Strides(type).strides))) {
+  for (auto [size, stride] : llvm::zip_equal(llvm::reverse(type.getShape()),
+                                             llvm::reverse(layout.strides))) {
     if (size != 1 && stride != next)
       return false;
     next *= size;

@@ -3,7 +3,9 @@
 
 #include "HostKernels.h"
 
-#include "Emulator.h"
+#include "tpopt/Codegen/ObjectCode.h"
+
+#include "runtime/Core/CpuFeatures.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -13,6 +15,9 @@
 #include "mlir/Interfaces/DataLayoutInterfaces.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
 
 using namespace mlir;
 using namespace emulation;
@@ -284,4 +289,24 @@ LogicalResult emulation::convertToHost(gpu::GPUModuleOp device, ModuleOp into) {
     if (failed(KernelConverter(kernel, into).convert()))
       return failure();
   return success();
+}
+
+std::unique_ptr<emulation::KernelLibrary>
+emulation::loadOnHost(gpu::GPUModuleOp device, ModuleOp into) {
+  if (failed(convertToHost(device, into)))
+    return nullptr;
+  FailureOr<std::string> bytes = tp::compileKernels(into, tprt::getHostCpu());
+  if (failed(bytes))
+    return nullptr;
+  int file = memfd_create("kernels", 0);
+  std::unique_ptr<KernelLibrary> library;
+  if (write(file, bytes->data(), bytes->size()) == ssize_t(bytes->size())) {
+    auto opened = KernelLibrary::open("/proc/self/fd/" + std::to_string(file));
+    if (opened.ok())
+      library = std::move(*opened);
+    else
+      device.emitError() << std::string(opened.status().message());
+  }
+  close(file);
+  return library;
 }

@@ -6,6 +6,8 @@
 #ifndef TPOPT_TEST_EMULATION_HOSTKERNELS_H
 #define TPOPT_TEST_EMULATION_HOSTKERNELS_H
 
+#include "Emulator.h"
+
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/BuiltinOps.h"
 
@@ -18,6 +20,11 @@ namespace emulation {
 /// any lowering; emits an error at what it has no counterpart for.
 mlir::LogicalResult convertToHost(mlir::gpu::GPUModuleOp device,
                                   mlir::ModuleOp into);
+
+/// The same, compiled for this machine with what else `into` holds, and opened.
+/// Null, with errors, if that fails. The module is used up.
+std::unique_ptr<KernelLibrary> loadOnHost(mlir::gpu::GPUModuleOp device,
+                                          mlir::ModuleOp into);
 
 } // namespace emulation
 

@@ -9,10 +9,7 @@
 
 #include "tpopt/Codegen/Attention.h"
 #include "tpopt/Codegen/Kernels.h"
-#include "tpopt/Codegen/ObjectCode.h"
 #include "tpopt/Codegen/Ptx.h"
-
-#include "runtime/Core/CpuFeatures.h"
 
 #include "mlir/Parser/Parser.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -20,8 +17,6 @@
 
 #include <cmath>
 #include <random>
-#include <sys/mman.h>
-#include <unistd.h>
 
 using namespace mlir;
 using namespace tp;
@@ -352,15 +347,8 @@ void Attention::check(ArrayRef<Problem> problems, double tolerance) {
     });
   }
   ASSERT_EQ(launches.size(), problems.size());
-  ASSERT_TRUE(succeeded(emulation::convertToHost(device, *code)));
-  FailureOr<std::string> bytes = compileKernels(*code, tprt::getHostCpu());
-  ASSERT_TRUE(succeeded(bytes));
-  int file = memfd_create("kernels", 0);
-  ASSERT_EQ(write(file, bytes->data(), bytes->size()), ssize_t(bytes->size()));
-  auto library =
-      emulation::KernelLibrary::open("/proc/self/fd/" + std::to_string(file));
-  ASSERT_TRUE(library.ok()) << library.status();
-  close(file);
+  auto library = emulation::loadOnHost(device, *code);
+  ASSERT_TRUE(library);
   for (auto [i, problem] : llvm::enumerate(problems))
     for (auto order :
          {emulation::Order::Ascending, emulation::Order::Descending}) {
@@ -368,8 +356,8 @@ void Attention::check(ArrayRef<Problem> problems, double tolerance) {
       std::vector<void *> table = data.getTable();
       const Launch &launch = launches[i];
       absl::Status status = emulation::launch(
-          (*library)->find("attention" + std::to_string(i)), table.data(),
-          nullptr, {launch.blocks, launch.threads, launch.sharedBytes}, order);
+          library->find("attention" + std::to_string(i)), table.data(), nullptr,
+          {launch.blocks, launch.threads, launch.sharedBytes}, order);
       ASSERT_TRUE(status.ok()) << "problem " << i << ": " << status;
       EXPECT_LE(data.getError(), tolerance) << "problem " << i;
       EXPECT_EQ(emulation::getNumBankConflicts(), 0) << "problem " << i;

@@ -10,14 +10,10 @@
 #include "tpopt/Codegen/ObjectCode.h"
 #include "tpopt/InitAll.h"
 
-#include "runtime/Core/CpuFeatures.h"
-
 #include "mlir/Parser/Parser.h"
 #include "gtest/gtest.h"
 
 #include <random>
-#include <sys/mman.h>
-#include <unistd.h>
 
 using namespace mlir;
 using namespace tp;
@@ -125,22 +121,15 @@ void GpuEmulation::expectSame(StringRef source, double tolerance) {
     ASSERT_TRUE(succeeded(launch));
     launches.push_back(*launch);
   }
-  ASSERT_TRUE(succeeded(emulation::convertToHost(device, *code)));
-  FailureOr<std::string> bytes = compileKernels(*code, tprt::getHostCpu());
-  ASSERT_TRUE(succeeded(bytes));
-  int file = memfd_create("kernels", 0);
-  ASSERT_EQ(write(file, bytes->data(), bytes->size()), ssize_t(bytes->size()));
-  std::string path = "/proc/self/fd/" + std::to_string(file);
-  auto library = emulation::KernelLibrary::open(path);
-  ASSERT_TRUE(library.ok()) << library.status();
-  close(file);
+  auto library = emulation::loadOnHost(device, *code);
+  ASSERT_TRUE(library);
 
   for (size_t i = 0; i < programs.size(); ++i) {
     step::RowsOp rows = programs[i];
     // Both have the same four arguments, and rows of the one are numbers of
     // the block and the thread of the other.
-    emulation::Kernel onCpu = (*library)->find("cpu" + std::to_string(i)),
-                      onGpu = (*library)->find("gpu" + std::to_string(i));
+    emulation::Kernel onCpu = library->find("cpu" + std::to_string(i)),
+                      onGpu = library->find("gpu" + std::to_string(i));
     ASSERT_TRUE(onCpu && onGpu);
     Operands cpu(rows);
     onCpu(cpu.getTable(), nullptr, 0, rows.getNumRows());

@@ -14,14 +14,11 @@
 
 #include "runtime/CPU/Indexed.h"
 #include "runtime/Communicators/Reduce.h"
-#include "runtime/Core/CpuFeatures.h"
 
 #include "mlir/Parser/Parser.h"
 #include "gtest/gtest.h"
 
 #include <random>
-#include <sys/mman.h>
-#include <unistd.h>
 
 using namespace mlir;
 using namespace tp;
@@ -127,22 +124,15 @@ void IndexedKernels::expectSame(
     ASSERT_TRUE(succeeded(launch));
     launches.push_back(*launch);
   }
-  ASSERT_TRUE(succeeded(emulation::convertToHost(device, *code)));
-  FailureOr<std::string> bytes = compileKernels(*code, tprt::getHostCpu());
-  ASSERT_TRUE(succeeded(bytes));
-  int file = memfd_create("kernels", 0);
-  ASSERT_EQ(write(file, bytes->data(), bytes->size()), ssize_t(bytes->size()));
-  auto library =
-      emulation::KernelLibrary::open("/proc/self/fd/" + std::to_string(file));
-  ASSERT_TRUE(library.ok()) << library.status();
-  close(file);
+  auto library = emulation::loadOnHost(device, *code);
+  ASSERT_TRUE(library);
   for (auto [i, op] : llvm::enumerate(ops)) {
     Operands expected(op, indexRange), actual(op, indexRange);
     compute(op, expected);
     std::vector<int64_t> scalars;
     for (Attribute scalar : op.getScalars())
       scalars.push_back(cast<IntegerAttr>(scalar).getInt());
-    emulation::Kernel kernel = (*library)->find("kernel" + std::to_string(i));
+    emulation::Kernel kernel = library->find("kernel" + std::to_string(i));
     ASSERT_TRUE(kernel);
     absl::Status status =
         emulation::launch(kernel, actual.getTable(), scalars.data(),
