@@ -33,7 +33,7 @@ Peak tp::getPeak(llvm::ArrayRef<Lifetime> lifetimes) {
   return peak;
 }
 
-static int64_t getVolume(llvm::ArrayRef<int64_t> shape) {
+static int64_t countElements(llvm::ArrayRef<int64_t> shape) {
   int64_t volume = 1;
   for (int64_t size : shape)
     volume *= size;
@@ -42,7 +42,7 @@ static int64_t getVolume(llvm::ArrayRef<int64_t> shape) {
 
 int64_t tp::getBufferElements(const TensorSharding &sharding,
                               llvm::ArrayRef<int64_t> shape) {
-  return getVolume(getLocalShape(sharding, shape));
+  return countElements(getLocalShape(sharding, shape));
 }
 
 int64_t tp::getPaddingElements(const TensorSharding &sharding,

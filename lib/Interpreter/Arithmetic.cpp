@@ -172,10 +172,10 @@ Element DenseEvaluator::combine(BinaryKind kind, Element a, Element b,
   return binaryFloat(kind, a, b);
 }
 
-Element DenseEvaluator::finish(Element value, mlir::Type type) {
+void DenseEvaluator::finish(MutableArrayRef<Element> values, mlir::Type type) {
   if (auto floatType = dyn_cast<FloatType>(type))
-    return round(value, floatType);
-  return value;
+    for (Element &value : values)
+      value = round(value, floatType);
 }
 
 std::optional<int> DenseEvaluator::orderOf(Element a, Element b,
@@ -246,6 +246,12 @@ TensorValue DenseEvaluator::constant(ElementsAttr value, Type type) {
   if (!dense)
     return nullptr;
   auto result = allocate(type);
+  if (result->size() > 0 && dense.isSplat()) {
+    std::fill_n(
+        result->data(), result->size(),
+        makeElement(dense.getSplatValue<Attribute>(), type.getElementType()));
+    return result;
+  }
   if (auto integer = dyn_cast<IntegerType>(type.getElementType())) {
     for (auto [i, bits] : llvm::enumerate(dense.getValues<llvm::APInt>()))
       (*result)[i] =
@@ -253,8 +259,8 @@ TensorValue DenseEvaluator::constant(ElementsAttr value, Type type) {
     return result;
   }
   for (auto [i, number] : llvm::enumerate(dense.getValues<llvm::APFloat>()))
-    (*result)[i] =
-        round(fromAPFloat(number), cast<FloatType>(type.getElementType()));
+    (*result)[i] = fromAPFloat(number);
+  finish(result->getElements(), type.getElementType());
   return result;
 }
 
@@ -265,9 +271,9 @@ TensorValue DenseEvaluator::iota(unsigned dim, Type type) {
   for (int64_t i = 0; i < result->size(); ++i) {
     int64_t index = i / stride % type.getDimSize(dim);
     (*result)[i] = integer ? makeInteger(wrapInteger(index, integer))
-                           : finish(fromInteger(index, /*isUnsigned=*/false),
-                                    type.getElementType());
+                           : fromInteger(index, /*isUnsigned=*/false);
   }
+  finish(result->getElements(), type.getElementType());
   return result;
 }
 
@@ -279,8 +285,9 @@ TensorValue DenseEvaluator::unary(UnaryKind kind, TensorValue x, Type type) {
     (*result)[i] =
         integer ? makeInteger(wrapInteger(
                       unaryInteger(kind, value.integer, integer), integer))
-                : finish(unaryFloat(kind, value), type.getElementType());
+                : unaryFloat(kind, value);
   }
+  finish(result->getElements(), type.getElementType());
   return result;
 }
 
@@ -288,9 +295,13 @@ TensorValue DenseEvaluator::binary(BinaryKind kind, TensorValue a,
                                    TensorValue b, Type type) {
   auto result = allocate(type);
   mlir::Type element = type.getElementType();
-  for (int64_t i = 0; i < result->size(); ++i)
-    (*result)[i] =
-        finish(combine(kind, toDense(a)[i], toDense(b)[i], element), element);
+  if (isa<IntegerType>(element))
+    for (int64_t i = 0; i < result->size(); ++i)
+      (*result)[i] = combine(kind, toDense(a)[i], toDense(b)[i], element);
+  else
+    binaryFloats(kind, toDense(a).data(), toDense(b).data(), result->data(),
+                 result->size());
+  finish(result->getElements(), element);
   return result;
 }
 
@@ -334,7 +345,7 @@ TensorValue DenseEvaluator::convert(TensorValue x, Type type) {
     if (!to) {
       if (from)
         value = fromInteger(value.integer, isUnsigned(from));
-      out = finish(value, type.getElementType());
+      out = value;
     } else if (to.getWidth() == 1) {
       out = makeInteger(from ? value.integer != 0 : !isZero(value));
     } else {
@@ -342,6 +353,7 @@ TensorValue DenseEvaluator::convert(TensorValue x, Type type) {
           makeInteger(wrapInteger(from ? value.integer : toInteger(value), to));
     }
   }
+  finish(result->getElements(), type.getElementType());
   return result;
 }
 
@@ -353,7 +365,7 @@ TensorValue DenseEvaluator::bitcast(TensorValue x, Type type) {
     Element value = toDense(x)[i];
     uint64_t bits = from ? toBits(value, from) : uint64_t(value.integer);
     (*result)[i] =
-        to ? finish(fromBits(bits, to), to)
+        to ? round(fromBits(bits, to), to)
            : makeInteger(wrapInteger(int64_t(bits),
                                      cast<IntegerType>(type.getElementType())));
   }
@@ -414,8 +426,7 @@ TensorValue DenseEvaluator::reduce(ReductionKind kind, TensorValue x,
                 Element &sum = (*result)[target];
                 sum = combine(binary, sum, toDense(x)[from], element);
               });
-  for (int64_t i = 0; i < result->size(); ++i)
-    (*result)[i] = finish((*result)[i], element);
+  finish(result->getElements(), element);
   return result;
 }
 
@@ -513,8 +524,7 @@ TensorValue DenseEvaluator::contract(StringRef equation, TensorValue a,
           sum = combine(BinaryKind::Add, sum, term, element);
         }
   }
-  for (Element &value : product)
-    value = finish(value, element);
+  finish(product, element);
   auto result = allocate(type);
   if (result->size() > 0)
     copyStrided(packed.sizes, product.data(), getStrides(packed.sizes),

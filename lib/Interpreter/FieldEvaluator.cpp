@@ -120,7 +120,7 @@ Element ResidueEvaluator<Field>::binaryFloat(BinaryKind kind, Element a,
   case BinaryKind::Sub:
     return add(a, negate(b));
   case BinaryKind::Mul:
-    return make(isField ? Field::multiply(a.residue, b.residue) : kNaN);
+    return multiply(a, b);
   case BinaryKind::Div:
     if (isFinite(a) && !isFinite(b) && b.residue != kNaN)
       return make(0);
@@ -152,6 +152,17 @@ Element ResidueEvaluator<Field>::binaryFloat(BinaryKind kind, Element a,
 }
 
 template <typename Field>
+void ResidueEvaluator<Field>::binaryFloats(BinaryKind kind, const Element *a,
+                                           const Element *b, Element *out,
+                                           int64_t count) {
+  // Products are most of what is checked.
+  if (kind != BinaryKind::Mul)
+    return DenseEvaluator::binaryFloats(kind, a, b, out, count);
+  for (int64_t i = 0; i < count; ++i)
+    out[i] = multiply(a[i], b[i]);
+}
+
+template <typename Field>
 std::optional<int> ResidueEvaluator<Field>::order(Element a, Element b) {
   if (a.residue == kNaN || b.residue == kNaN)
     return std::nullopt;
@@ -178,7 +189,7 @@ void ResidueEvaluator<Field>::multiplyAdd(const Element *a, const Element *b,
         Element x = a[i * k + p], y = b[p * n + j];
         sum = isField ? make(Field::add(Field::multiply(x.residue, y.residue),
                                         sum.residue))
-                      : add(sum, binaryFloat(BinaryKind::Mul, x, y));
+                      : add(sum, multiply(x, y));
       }
     }
 }

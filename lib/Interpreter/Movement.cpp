@@ -221,8 +221,7 @@ TensorValue DenseEvaluator::scatter(ScatterKind kind, TensorValue x,
       target = binary ? combine(*binary, target, update, element) : update;
     }
   });
-  for (int64_t i = 0; i < result->size(); ++i)
-    (*result)[i] = finish((*result)[i], element);
+  finish(result->getElements(), element);
   return result;
 }
 

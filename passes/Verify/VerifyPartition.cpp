@@ -72,7 +72,8 @@ private:
   StringRef reproducer;
   KnownSegments &known;
   Coverage &coverage;
-  llvm::DenseMap<Value, Value> related; ///< Global values to local ones.
+  llvm::DenseMap<Value, Value> related;  ///< Global values to local ones.
+  llvm::DenseMap<Type, Type> wholeTypes; ///< Of types of local values.
   int64_t numOps = 0;
 };
 
@@ -80,8 +81,11 @@ private:
 
 /// Makes `part` stand for `whole`, if its type says it is a part of that.
 LogicalResult FunctionVerifier::relate(Operation *at, Value whole, Value part) {
-  if (!isSupportedTensor(part.getType()) ||
-      Program::getWholeType(part.getType()) != whole.getType())
+  // Of each type once: there are fewer than values.
+  Type &type = wholeTypes[part.getType()];
+  if (!type && isSupportedTensor(part.getType()))
+    type = Program::getWholeType(part.getType());
+  if (type != whole.getType())
     return emitMismatch(at) << "a value of type " << part.getType()
                             << " cannot stand for one of " << whole.getType();
   related[whole] = part;
@@ -422,9 +426,11 @@ private:
 
 void VerifyPartition::dropCertificate(func::FuncOp global, func::FuncOp local) {
   global.erase();
-  local.walk([](Operation *op) {
-    op->removeAttr(kGlobalOpAttr);
-    op->removeAttr(kGlobalResultsAttr);
+  auto op = StringAttr::get(&getContext(), kGlobalOpAttr);
+  auto results = StringAttr::get(&getContext(), kGlobalResultsAttr);
+  local.walk([&](Operation *part) {
+    part->removeAttr(op);
+    part->removeAttr(results);
   });
 }
 

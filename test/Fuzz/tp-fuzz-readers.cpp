@@ -6,6 +6,9 @@
 //   tp-fuzz-readers --seed=1 --count=600         100 files for each reader
 //   tp-fuzz-readers --reader=plan --time=60      one reader for a minute
 //   tp-fuzz-readers --reader=plan FILE           a file
+//   tp-fuzz-readers --reader=stablehlo --examples=FOLDER --count=1000
+//                                                damages the folder's files,
+//                                                too
 //
 // A file that crashes or hangs its reader is written to DIR/<reader>-<seed>, as
 // small as it gets. Exit 1 if there is one.
@@ -19,6 +22,7 @@
 #include "llvm/Support/MemoryBuffer.h"
 
 #include <map>
+#include <set>
 
 using namespace tp;
 using namespace tp::fuzz;
@@ -27,6 +31,9 @@ namespace cl = llvm::cl;
 
 static cl::opt<std::string> inputFile(cl::Positional, cl::desc("[FILE]"));
 static cl::opt<std::string> only("reader", cl::desc("This reader only"));
+static cl::opt<std::string>
+    moreExamples("examples", cl::desc("Folder of more files to damage, for "
+                                      "the one reader that is named"));
 static const Options options(/*deadline=*/20);
 
 namespace {
@@ -55,6 +62,21 @@ std::string makeFile(const Subject &subject, uint64_t fileSeed) {
   const std::string &example =
       random.pick(llvm::ArrayRef<std::string>(subject.examples));
   return random.percent(1) ? example : mutate(example, random);
+}
+
+/// The files of a folder; false if it has none.
+bool addExamples(const std::string &folder,
+                 std::vector<std::string> &examples) {
+  std::set<std::string> paths; // in an order that every machine has
+  std::error_code error;
+  for (llvm::sys::fs::directory_iterator it(folder, error), end;
+       it != end && !error; it.increment(error))
+    if (it->type() == llvm::sys::fs::file_type::regular_file)
+      paths.insert(it->path());
+  for (const std::string &path : paths)
+    if (auto buffer = llvm::MemoryBuffer::getFile(path))
+      examples.push_back((*buffer)->getBuffer().str());
+  return !paths.empty() && !error;
 }
 
 /// The smallest file, by leaving parts out, that ends its reader as well.
@@ -116,6 +138,12 @@ int main(int argc, char **argv) {
       llvm::errs() << subject.reader->name << " has no example\n";
       return 1;
     }
+  }
+  // These may be refused.
+  if (!moreExamples.empty() &&
+      (only.empty() || !addExamples(moreExamples, subjects.front().examples))) {
+    llvm::errs() << "a folder of files, and --reader, are needed\n";
+    return 1;
   }
 
   auto getSubject = [&](uint64_t trial) -> const Subject & {

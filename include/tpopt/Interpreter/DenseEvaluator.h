@@ -75,6 +75,7 @@ public:
   const Element &operator[](int64_t i) const { return elements[i]; }
   Element *data() { return elements.data(); }
   const Element *data() const { return elements.data(); }
+  llvm::MutableArrayRef<Element> getElements() { return elements; }
 
 private:
   std::vector<Element> elements;
@@ -177,6 +178,12 @@ protected:
   virtual Element fromBits(uint64_t bits, mlir::FloatType type) = 0;
   virtual Element unaryFloat(UnaryKind kind, Element x) = 0;
   virtual Element binaryFloat(BinaryKind kind, Element a, Element b) = 0;
+  /// The same of `count` pairs.
+  virtual void binaryFloats(BinaryKind kind, const Element *a, const Element *b,
+                            Element *out, int64_t count) {
+    for (int64_t i = 0; i < count; ++i)
+      out[i] = binaryFloat(kind, a[i], b[i]);
+  }
   /// -1, 0 or 1; none if one is not a number.
   virtual std::optional<int> order(Element a, Element b) = 0;
   virtual Element round(Element value, mlir::FloatType type) = 0;
@@ -187,7 +194,8 @@ protected:
 private:
   /// Combines two elements of `type`, rounding only integers.
   Element combine(BinaryKind kind, Element a, Element b, mlir::Type type);
-  Element finish(Element value, mlir::Type type);
+  /// Rounds floats to their type.
+  void finish(llvm::MutableArrayRef<Element> values, mlir::Type type);
   std::optional<int> orderOf(Element a, Element b, mlir::Type type);
 };
 

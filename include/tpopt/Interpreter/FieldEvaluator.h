@@ -74,6 +74,8 @@ protected:
   Element fromBits(uint64_t bits, mlir::FloatType type) override;
   Element unaryFloat(UnaryKind kind, Element x) override;
   Element binaryFloat(BinaryKind kind, Element a, Element b) override;
+  void binaryFloats(BinaryKind kind, const Element *a, const Element *b,
+                    Element *out, int64_t count) override;
   std::optional<int> order(Element a, Element b) override;
   Element round(Element value, mlir::FloatType) override { return value; }
   void multiplyAdd(const Element *a, const Element *b, Element *c, int64_t m,
@@ -91,6 +93,11 @@ private:
   }
   static bool isFinite(Element x) { return x.residue < Field::kEnd; }
   Element add(Element a, Element b);
+  static Element multiply(Element a, Element b) {
+    return make(isFinite(a) && isFinite(b)
+                    ? Field::multiply(a.residue, b.residue)
+                    : kNaN);
+  }
   Element negate(Element x);
 
   uint64_t key;
