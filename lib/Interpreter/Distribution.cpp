@@ -66,11 +66,12 @@ DeviceValues Distributor::scatter(TensorValue whole, const Layout &layout,
   ReduceKind kind = layout.sharding.kind;
   DeviceValues parts;
   for (int64_t device = 0; device < layout.getNumDevices(); ++device) {
-    auto part = padding == Padding::Garbage
-                    ? makeGarbage(local)
-                    : makeFilled(local, evaluator.getIdentity(ReduceKind::Sum,
-                                                              element));
     BlockExtent block = layout.getBlock(device);
+    bool hasGarbage = padding == Padding::Garbage &&
+                      ArrayRef<int64_t>(block.valid) != local.getShape();
+    auto part = hasGarbage ? makeGarbage(local)
+                           : makeFilled(local, evaluator.getIdentity(
+                                                   ReduceKind::Sum, element));
     if (getPosition(*layout.mesh, layout.sharding.unreduced, device) == 0)
       copyOverlap(toDense(whole).data(), layout.shape,
                   getWholeBlock(layout.shape), part->data(), local.getShape(),

@@ -368,6 +368,8 @@ LogicalResult FunctionVerifier::verifySignature() {
     if (!tensor || !wanted)
       return success();
     auto encoding = dyn_cast_or_null<LocalAttr>(tensor.getEncoding());
+    if (encoding && encoding.getSharding() == wanted)
+      return success();
     auto asked = wanted.resolve(mesh, tensor.getRank());
     if (encoding && std::holds_alternative<TensorSharding>(asked) &&
         std::get<TensorSharding>(

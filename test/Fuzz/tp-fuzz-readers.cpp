@@ -167,8 +167,10 @@ int main(int argc, char **argv) {
         std::string(subject.reader->name) + "-" + std::to_string(outcome.seed);
     llvm::outs() << name << ": " << outcome.death << '\n';
     llvm::outs().flush();
-    options.write(name, shrinkFile(*subject.reader,
-                                   makeFile(subject, outcome.seed), scratch));
+    // Shrinking takes its time: until then, the whole file is there.
+    std::string file = makeFile(subject, outcome.seed);
+    options.write(name, file);
+    options.write(name, shrinkFile(*subject.reader, file, scratch));
     return true;
   };
   return options.run("files", makeTrial, take, [&] {

@@ -58,6 +58,80 @@ static Results convertTopKCall(Conversion &c) {
                                 .getResults());
 }
 
+/// Which rows a function puts first that compares its first two arguments, and
+/// may have been converted already.
+static std::optional<ComparePredicate> readComparator(func::FuncOp function) {
+  if (!function || function.isExternal() || function.getNumArguments() < 2)
+    return std::nullopt;
+  Block &block = function.getBody().front();
+  Operation &compare = block.front();
+  if (compare.getNextNode() != block.getTerminator() ||
+      compare.getNumOperands() != 2 ||
+      compare.getOperand(0) != block.getArgument(0) ||
+      compare.getOperand(1) != block.getArgument(1))
+    return std::nullopt;
+  if (auto known = dyn_cast<CompareOp>(compare))
+    return known.getPredicate();
+  if (compare.getName().getStringRef() != "stablehlo.compare")
+    return std::nullopt;
+  return symbolizeComparePredicate(
+      Fields(&compare).getWord("comparison_direction").lower());
+}
+
+/// The k best of rows and where they stood, as jax.lax.approx_max_k has it. The
+/// k that are the best recall all that can be asked for.
+static Results convertApproxTopK(Conversion &c) {
+  if (c.op->getNumOperands() != 4 || c.op->getNumResults() != 2)
+    return c.unsupported() << " @ApproxTopK of other than one tensor with the "
+                              "indices of its elements";
+  FailureOr<Fields> config = c.getStructure("mhlo.backend_config");
+  if (failed(config))
+    return failure();
+  int64_t rank = c.inType().getRank();
+  FailureOr<int64_t> dim = config->getInteger("reduction_dim", rank - 1),
+                     k = config->getInteger("top_k");
+  if (failed(dim) || failed(k))
+    return failure();
+  if (*dim < 0 || *dim >= rank || c.outType().getRank() != rank)
+    return c.invalid() << " @ApproxTopK reduces a dimension of its operand";
+  auto places = c.in(1).getDefiningOp<IotaOp>();
+  if (!places || int64_t(places.getDim()) != *dim ||
+      c.inShape(1) != c.inShape() || !c.outElement(1).isInteger(32) ||
+      !isa<FloatType>(c.outElement(0)))
+    return c.unsupported() << " @ApproxTopK of other than one tensor of floats "
+                              "with the i32 indices of its elements";
+  // Without it, there are more candidates than k, how many is the machine's.
+  if (!config->getFlag("aggregate_to_topk") || c.outShape()[*dim] != *k)
+    return c.unsupported() << " @ApproxTopK that keeps more than k: set "
+                              "aggregate_to_topk";
+  auto computations = dyn_cast_or_null<ArrayAttr>(c.get("called_computations"));
+  auto name = computations && computations.size() == 1
+                  ? dyn_cast<FlatSymbolRefAttr>(computations[0])
+                  : FlatSymbolRefAttr();
+  auto order = readComparator(
+      name ? SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(c.op, name)
+           : func::FuncOp());
+  if (order != ComparePredicate::GT && order != ComparePredicate::LT)
+    return c.unsupported() << " @ApproxTopK by a function that does not "
+                              "compare its first two arguments by < or >";
+  SmallVector<int64_t> swap = llvm::to_vector(llvm::seq<int64_t>(rank));
+  std::swap(swap[*dim], swap.back());
+  auto turn = [&](Value x) {
+    return *dim == rank - 1 ? x : c.emit.transpose(x, swap);
+  };
+  auto sign = [&](Value x) {
+    return order == ComparePredicate::GT ? x : c.emit.unary<NegOp>(x);
+  };
+  Value x = turn(sign(c.in()));
+  SmallVector<int64_t> shape(Emitter::typeOf(x).getShape());
+  shape.back() = *k;
+  auto best = TopKOp::create(c.builder, c.op->getLoc(),
+                             RankedTensorType::get(shape, c.outElement(0)),
+                             RankedTensorType::get(shape, c.outElement(1)), x);
+  return SmallVector<Value>{sign(turn(best.getValues())),
+                            turn(best.getIndices())};
+}
+
 /// The sharding that the call's attributes say, of its operands.
 static Results convertSharding(Conversion &c) {
   if (c.op->getNumOperands() != c.op->getNumResults())
@@ -67,6 +141,7 @@ static Results convertSharding(Conversion &c) {
 
 /// Targets that are not there for what they compute, or that we know.
 static constexpr CallRow kCalls[] = {
+    {"ApproxTopK", convertApproxTopK},
     {"LayoutConstraint", convertIdentity},
     {"MoveToDevice", convertIdentity},
     {"MoveToHost", convertIdentity},

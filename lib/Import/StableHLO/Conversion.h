@@ -149,6 +149,7 @@ llvm::ArrayRef<Row> getSortRows();
 llvm::ArrayRef<Row> getControlFlowRows();
 llvm::ArrayRef<Row> getCallRows();
 llvm::ArrayRef<Row> getSpecialFunctionRows();
+llvm::ArrayRef<Row> getRandomRows();
 llvm::ArrayRef<Row> getAnnotationRows();
 llvm::ArrayRef<Row> getManualRows();
 llvm::ArrayRef<Row> getExchangeRows();

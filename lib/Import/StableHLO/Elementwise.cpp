@@ -172,32 +172,68 @@ static Results convertRoundAway(Conversion &c) {
   return c.one(c.emit.select(isZero, x, result));
 }
 
-/// Rounds as a conversion there and back does, where there is such a type.
+/// Rounds to `exponent` and `mantissa` bits as XLA does: to the nearest, ties
+/// to even; what is too large becomes infinite, what would be a denormal zero.
+static Value roundBits(Emitter &emit, Value x, int64_t exponent,
+                       int64_t mantissa) {
+  auto own = cast<FloatType>(Emitter::typeOf(x).getElementType());
+  int64_t width = own.getWidth(), ownMantissa = own.getFPMantissaWidth() - 1,
+          ownExponent = width - 1 - ownMantissa;
+  Value bits = emit.bitcast(x, IntegerType::get(x.getContext(), width));
+  auto number = [&](int64_t n) { return emit.constant(double(n), bits); };
+  auto left = [&](Value b, int64_t n) {
+    return emit.binary<ShiftLeftOp>(b, number(n));
+  };
+  auto right = [&](Value b, int64_t n) {
+    return emit.binary<ShiftRightLogicalOp>(b, number(n));
+  };
+  if (int64_t dropped = ownMantissa - mantissa; dropped > 0) {
+    // Half of the last bit that stays, less one where that bit is zero.
+    Value last = emit.binary<AndOp>(right(bits, dropped), number(1));
+    Value bias =
+        emit.binary<AddOp>(last, number((int64_t(1) << (dropped - 1)) - 1));
+    bits = left(right(emit.binary<AddOp>(bits, bias), dropped), dropped);
+  }
+  if (exponent < ownExponent) {
+    int64_t most = (int64_t(1) << ownExponent) - 1, bias = most / 2,
+            reach = (int64_t(1) << (exponent - 1)) - 1;
+    Value sign = left(right(bits, width - 1), width - 1);
+    Value power = emit.binary<AndOp>(right(bits, ownMantissa), number(most));
+    Value infinity = emit.binary<OrOp>(sign, left(number(most), ownMantissa));
+    bits = emit.select(
+        emit.compare(ComparePredicate::GT, power, number(bias + reach)),
+        infinity, bits);
+    bits = emit.select(
+        emit.compare(ComparePredicate::LE, power, number(bias - reach)), sign,
+        bits);
+  }
+  Value isNaN = emit.compare(ComparePredicate::NE, x, x);
+  return emit.select(isNaN, x, emit.bitcast(bits, own));
+}
+
 static Results convertReducePrecision(Conversion &c) {
   FailureOr<int64_t> exponent = c.getInteger("exponent_bits"),
                      mantissa = c.getInteger("mantissa_bits");
   if (failed(exponent) || failed(mantissa))
     return failure();
   auto own = dyn_cast<FloatType>(c.outElement());
-  if (!own)
+  if (!own || c.inType() != c.outType())
     return c.invalid() << " is for floats";
-  MLIRContext *context = c.op->getContext();
+  if (*exponent < 1 || *mantissa < 0)
+    return c.invalid() << " has at least one bit for the exponent";
+  if (!own.isF32() && !own.isF64() && !own.isF16() && !own.isBF16())
+    return c.unsupported() << " of " << own
+                           << ": only f64, f32, f16 and bf16 are rounded";
   // The exponent of a type is what sign and mantissa leave.
-  auto hasFormat = [&](FloatType type) {
-    int64_t bits = type.getFPMantissaWidth() - 1;
-    return *mantissa == bits && *exponent == type.getWidth() - 1 - bits;
-  };
-  if (hasFormat(own))
+  int64_t ownMantissa = own.getFPMantissaWidth() - 1,
+          ownExponent = own.getWidth() - 1 - ownMantissa;
+  if (*mantissa >= ownMantissa && *exponent >= ownExponent)
     return c.one(c.in());
-  for (FloatType type : {FloatType(Float32Type::get(context)),
-                         FloatType(Float16Type::get(context)),
-                         FloatType(BFloat16Type::get(context)),
-                         FloatType(Float8E5M2Type::get(context))})
-    if (hasFormat(type))
-      return c.one(c.emit.convert(c.emit.convert(c.in(), type), own));
-  return c.unsupported() << " to e" << *exponent << "m" << *mantissa
-                         << ": only f32, f16, bf16 and f8E5M2 are there to "
-                            "round to";
+  // The compiler may well see through a conversion there and back.
+  if (own.isF32() && *exponent == 8 && *mantissa == 7)
+    return c.one(
+        c.emit.convert(c.emit.convert(c.in(), c.builder.getBF16Type()), own));
+  return c.one(roundBits(c.emit, c.in(), *exponent, *mantissa));
 }
 
 static Results convertReal(Conversion &c) { return c.one(c.in()); }

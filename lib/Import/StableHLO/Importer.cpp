@@ -70,7 +70,8 @@ public:
          {getElementwiseRows(), getSpecialFunctionRows(), getShapeRows(),
           getContractionRows(), getReductionRows(), getWindowRows(),
           getIndexingRows(), getSortRows(), getControlFlowRows(), getCallRows(),
-          getAnnotationRows(), getManualRows(), getExchangeRows()})
+          getAnnotationRows(), getManualRows(), getExchangeRows(),
+          getRandomRows()})
       for (const Row &row : rows)
         table[row.name] = &row;
   }
@@ -178,7 +179,32 @@ LogicalResult Importer::convert(Operation *op) {
   return success();
 }
 
+/// Values are there before they are used. MLIR's verifier asks it only within
+/// registered operations.
+static LogicalResult checkOrder(ModuleOp module) {
+  auto isThere = [](Value value, Operation *user) {
+    Block *block = value.getParentBlock();
+    if (!isForeign(block->getParentOp()))
+      return true;
+    Operation *at = block->findAncestorOpInBlock(*user);
+    Operation *definition = value.getDefiningOp();
+    return at && (!definition || definition->isBeforeInBlock(at));
+  };
+  WalkResult walk = module.walk([&](Operation *op) {
+    for (Value operand : op->getOperands())
+      if (!isThere(operand, op)) {
+        op->emitError() << prefix(ErrorCode::BadStableHLO) << op->getName()
+                        << " uses a value before it is computed";
+        return WalkResult::interrupt();
+      }
+    return WalkResult::advance();
+  });
+  return failure(walk.wasInterrupted());
+}
+
 LogicalResult tp::importStableHLO(ModuleOp module) {
+  if (failed(checkOrder(module)))
+    return failure();
   ForeignShardings shardings;
   bool isLocal = isPartitioned(module);
   if (failed(shardings.importMeshes(module)))

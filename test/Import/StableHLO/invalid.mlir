@@ -68,9 +68,79 @@ func.func @region(%x: tensor<4xf32>, %c: tensor<f32>) {
 
 // -----
 
-func.func @precision(%x: tensor<4xf32>) {
-  // expected-error @below {{[TP0530] stablehlo.reduce_precision to e5m7: only f32, f16, bf16 and f8E5M2 are there to round to}}
-  %0 = stablehlo.reduce_precision %x, format = e5m7 : tensor<4xf32>
+func.func @order(%x: tensor<4xf32>, %c: tensor<f32>) {
+  %0 = "stablehlo.reduce"(%x, %c) <{dimensions = array<i64: 0>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    // expected-error @below {{[TP0531] stablehlo.add uses a value before it is computed}}
+    %s = stablehlo.add %s, %b : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) : (tensor<4xf32>, tensor<f32>) -> tensor<f32>
+  return
+}
+
+// -----
+
+func.func @precision(%x: tensor<4xf8E5M2>) {
+  // expected-error @below {{[TP0530] stablehlo.reduce_precision of 'f8E5M2': only f64, f32, f16 and bf16 are rounded}}
+  %0 = stablehlo.reduce_precision %x, format = e4m1 : tensor<4xf8E5M2>
+  return
+}
+
+// -----
+
+func.func @exponent(%x: tensor<4xf32>) {
+  // expected-error @below {{[TP0531] stablehlo.reduce_precision has at least one bit for the exponent}}
+  %0 = stablehlo.reduce_precision %x, format = e0m7 : tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @algorithm(%s: tensor<2xui64>) {
+  // expected-error @below {{[TP0530] stablehlo.rng_bit_generator by THREE_FRY: use PHILOX, which is also DEFAULT}}
+  %0, %1 = stablehlo.rng_bit_generator %s, algorithm = THREE_FRY : (tensor<2xui64>) -> (tensor<2xui64>, tensor<4xui32>)
+  return
+}
+
+// -----
+
+func.func @state(%s: tensor<4xui64>) {
+  // expected-error @below {{[TP0531] stablehlo.rng_bit_generator by PHILOX has a state of two or three ui64}}
+  %0, %1 = stablehlo.rng_bit_generator %s, algorithm = PHILOX : (tensor<4xui64>) -> (tensor<4xui64>, tensor<4xui32>)
+  return
+}
+
+// -----
+
+func.func @bits(%s: tensor<2xui64>) {
+  // expected-error @below {{[TP0530] stablehlo.rng_bit_generator of 'f32': only integers of 8 bits or more are drawn}}
+  %0, %1 = stablehlo.rng_bit_generator %s, algorithm = PHILOX : (tensor<2xui64>) -> (tensor<2xui64>, tensor<4xf32>)
+  return
+}
+
+// -----
+
+func.func @candidates(%x: tensor<8xf32>, %v: tensor<f32>, %i: tensor<i32>) {
+  %n = stablehlo.iota dim = 0 : tensor<8xi32>
+  // expected-error @below {{[TP0530] stablehlo.custom_call @ApproxTopK that keeps more than k: set aggregate_to_topk}}
+  %0:2 = stablehlo.custom_call @ApproxTopK(%x, %n, %v, %i) {called_computations = [], mhlo.backend_config = {aggregate_to_topk = false, reduction_dim = 0 : i64, top_k = 2 : i64}} : (tensor<8xf32>, tensor<8xi32>, tensor<f32>, tensor<i32>) -> (tensor<4xf32>, tensor<4xi32>)
+  return
+}
+
+// -----
+
+func.func @places(%x: tensor<8xf32>, %n: tensor<8xi32>, %v: tensor<f32>, %i: tensor<i32>) {
+  // expected-error @below {{[TP0530] stablehlo.custom_call @ApproxTopK of other than one tensor of floats with the i32 indices of its elements}}
+  %0:2 = stablehlo.custom_call @ApproxTopK(%x, %n, %v, %i) {called_computations = [], mhlo.backend_config = {aggregate_to_topk = true, reduction_dim = 0 : i64, top_k = 2 : i64}} : (tensor<8xf32>, tensor<8xi32>, tensor<f32>, tensor<i32>) -> (tensor<2xf32>, tensor<2xi32>)
+  return
+}
+
+// -----
+
+func.func @comparator(%x: tensor<8xf32>, %v: tensor<f32>, %i: tensor<i32>) {
+  %n = stablehlo.iota dim = 0 : tensor<8xi32>
+  // expected-error @below {{[TP0530] stablehlo.custom_call @ApproxTopK by a function that does not compare its first two arguments by < or >}}
+  %0:2 = stablehlo.custom_call @ApproxTopK(%x, %n, %v, %i) {called_computations = [@nothing], mhlo.backend_config = {aggregate_to_topk = true, reduction_dim = 0 : i64, top_k = 2 : i64}} : (tensor<8xf32>, tensor<8xi32>, tensor<f32>, tensor<i32>) -> (tensor<2xf32>, tensor<2xi32>)
   return
 }
 

@@ -194,3 +194,50 @@ func.func @main() -> (tensor<2xf32>, tensor<2xi32>, tensor<2xf32>, tensor<2xi32>
   %1:2 = stablehlo.composite "chlo.top_k" %x {composite_attributes = {k = 2 : i64}, decomposition = @impl, version = 1 : i32} : (tensor<4xf32>) -> (tensor<2xf32>, tensor<2xi32>)
   return %0#0, %0#1, %1#0, %1#1 : tensor<2xf32>, tensor<2xi32>, tensor<2xf32>, tensor<2xi32>
 }
+
+// -----
+
+// Of approximately the greatest and the least elements, exactly those, along
+// any dimension
+func.func private @greater(%a: tensor<f32>, %b: tensor<f32>, %c: tensor<i32>, %d: tensor<i32>) -> tensor<i1> {
+  %0 = stablehlo.compare GT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+  return %0 : tensor<i1>
+}
+func.func @main() -> (tensor<2x2xf32>, tensor<2x2xi32>, tensor<1x3xf32>, tensor<1x3xi32>) {
+  // EXPECT: [[5, 3], [9, 0]]
+  // EXPECT: [[1, 2], [0, 1]]
+  // EXPECT: [[1, 0, -1]]
+  // EXPECT: [[0, 1, 1]]
+  %x = stablehlo.constant dense<[[1.0, 5.0, 3.0], [9.0, 0.0, -1.0]]> : tensor<2x3xf32>
+  %v = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %i = stablehlo.constant dense<-1> : tensor<i32>
+  %rows = stablehlo.iota dim = 1 : tensor<2x3xi32>
+  %columns = stablehlo.iota dim = 0 : tensor<2x3xi32>
+  %0:2 = stablehlo.custom_call @ApproxTopK(%x, %rows, %v, %i) {called_computations = [@greater], mhlo.backend_config = {aggregate_to_topk = true, recall_target = 0.95 : f32, reduction_dim = 1 : i64, reduction_input_size_override = -1 : i64, top_k = 2 : i64}} : (tensor<2x3xf32>, tensor<2x3xi32>, tensor<f32>, tensor<i32>) -> (tensor<2x2xf32>, tensor<2x2xi32>)
+  %1:2 = stablehlo.custom_call @ApproxTopK(%x, %columns, %v, %i) {called_computations = [@less], mhlo.backend_config = {aggregate_to_topk = true, recall_target = 0.95 : f32, reduction_dim = 0 : i64, reduction_input_size_override = -1 : i64, top_k = 1 : i64}} : (tensor<2x3xf32>, tensor<2x3xi32>, tensor<f32>, tensor<i32>) -> (tensor<1x3xf32>, tensor<1x3xi32>)
+  return %0#0, %0#1, %1#0, %1#1 : tensor<2x2xf32>, tensor<2x2xi32>, tensor<1x3xf32>, tensor<1x3xi32>
+}
+func.func private @less(%a: tensor<f32>, %b: tensor<f32>, %c: tensor<i32>, %d: tensor<i32>) -> tensor<i1> {
+  %0 = stablehlo.compare LT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+  return %0 : tensor<i1>
+}
+
+// -----
+
+// Random bits, as XLA draws them: the counter passes 2^64
+func.func @main() -> (tensor<2xui64>, tensor<3xui64>, tensor<2x3xui8>, tensor<5xui32>, tensor<3xui64>, tensor<0xui32>) {
+  // EXPECT: [81985529216486895, 0]
+  // EXPECT: [4739466887703318932, 4072841572553732078, 3491281334367377907]
+  // EXPECT: [[148, 6, 238], [212, 243, 224]]
+  // EXPECT: [172511636, 1103493126, 3598856174, 948282324, 1105943027]
+  // EXPECT: [81985529216486895, 0, 81985529216486896]
+  // EXPECT: []
+  %s = stablehlo.constant dense<[81985529216486895, 18446744073709551614]> : tensor<2xui64>
+  %t, %0 = stablehlo.rng_bit_generator %s, algorithm = DEFAULT : (tensor<2xui64>) -> (tensor<2xui64>, tensor<3xui64>)
+  %u, %1 = stablehlo.rng_bit_generator %s, algorithm = PHILOX : (tensor<2xui64>) -> (tensor<2xui64>, tensor<2x3xui8>)
+  // Of three words, two are the counter.
+  %c = stablehlo.constant dense<[81985529216486895, 18446744073709551614, 81985529216486895]> : tensor<3xui64>
+  %d, %2 = stablehlo.rng_bit_generator %c, algorithm = PHILOX : (tensor<3xui64>) -> (tensor<3xui64>, tensor<5xui32>)
+  %e, %3 = stablehlo.rng_bit_generator %s, algorithm = PHILOX : (tensor<2xui64>) -> (tensor<2xui64>, tensor<0xui32>)
+  return %t, %0, %1, %2, %d, %3 : tensor<2xui64>, tensor<3xui64>, tensor<2x3xui8>, tensor<5xui32>, tensor<3xui64>, tensor<0xui32>
+}

@@ -228,3 +228,30 @@ func.func @main() -> (tensor<3xf32>) {
   }) : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
   return %0 : tensor<3xf32>
 }
+
+// -----
+
+// Numbers of fewer bits, as XLA rounds to them: too large is infinite, and what
+// would be a denormal is zero
+func.func @main() -> (tensor<11xf32>, tensor<11xf32>, tensor<11xf32>, tensor<11xf32>, tensor<11xf32>, tensor<4xf64>, tensor<4xf64>, tensor<11xbf16>) {
+  // EXPECT: [1.0, 0.10009765625, math.inf, -0.0, 6.198883056640625e-05, math.nan, -math.inf, 0.0, math.inf, 1.0078125, 1.015625]
+  // EXPECT: [1.0, 0.1015625, math.inf, -0.0, 0.0, math.nan, -math.inf, 0.0, math.inf, 1.0, 1.0]
+  // EXPECT: [1.0, 0.10009765625, 999424.0, -3.0040740966796875e-05, 6.198883056640625e-05, math.nan, -70144.0, 3.03057137321371e-39, 65536.0, 1.0078125, 1.015625]
+  // EXPECT: [1.0, 0.0, math.inf, -0.0, 0.0, math.nan, -math.inf, 0.0, math.inf, 1.0, 1.0]
+  // EXPECT: [1.0, 0.125, 1048576.0, -3.0517578125e-05, 6.103515625e-05, math.nan, -65536.0, 0.0, 65536.0, 1.0, 1.0]
+  // EXPECT: [0.33333333333333326, 1e+300, 1.00000000000005e-310, -2.5]
+  // EXPECT: [0.333251953125, math.inf, 0.0, -2.5]
+  // EXPECT: [1.0, 0.10009765625, math.inf, -0.0, 6.198883056640625e-05, math.nan, -math.inf, 0.0, math.inf, 1.0078125, 1.015625]
+  %x = stablehlo.constant dense<[1.001, 0.1, 1.0e6, -3.0e-5, 6.2e-5, 0x7FC00000, -70000.0, 3.0e-39, 65519.0, 1.0078125, 1.01171875]> : tensor<11xf32>
+  %0 = stablehlo.reduce_precision %x, format = e5m7 : tensor<11xf32>
+  %1 = stablehlo.reduce_precision %x, format = e4m3 : tensor<11xf32>
+  %2 = stablehlo.reduce_precision %x, format = e8m7 : tensor<11xf32>
+  %3 = stablehlo.reduce_precision %x, format = e2m0 : tensor<11xf32>
+  %4 = stablehlo.reduce_precision %x, format = e8m0 : tensor<11xf32>
+  %y = stablehlo.constant dense<[0.3333333333333333, 1.0e300, 1.0e-310, -2.5]> : tensor<4xf64>
+  %5 = stablehlo.reduce_precision %y, format = e11m51 : tensor<4xf64>
+  %6 = stablehlo.reduce_precision %y, format = e5m10 : tensor<4xf64>
+  %b = stablehlo.convert %x : (tensor<11xf32>) -> tensor<11xbf16>
+  %7 = stablehlo.reduce_precision %b, format = e5m9 : tensor<11xbf16>
+  return %0, %1, %2, %3, %4, %5, %6, %7 : tensor<11xf32>, tensor<11xf32>, tensor<11xf32>, tensor<11xf32>, tensor<11xf32>, tensor<4xf64>, tensor<4xf64>, tensor<11xbf16>
+}
