@@ -76,6 +76,18 @@ bool tp::isBoolTensor(Type type) {
   return element && element.isSignlessInteger(1);
 }
 
+LogicalResult tp::verifyOneShape(Operation *op) {
+  auto getShape = [](Type type) {
+    return cast<RankedTensorType>(type).getShape();
+  };
+  ArrayRef<int64_t> shape = getShape(op->getResult(0).getType());
+  auto differs = [&](Type type) { return getShape(type) != shape; };
+  if (llvm::any_of(op->getOperandTypes(), differs) ||
+      llvm::any_of(op->getResultTypes(), differs))
+    return op->emitOpError("operands and results have one shape");
+  return success();
+}
+
 bool tp::isIntegerTensor(Type type) {
   auto integer = dyn_cast_or_null<IntegerType>(getElement(type));
   return integer && !integer.isSigned() &&

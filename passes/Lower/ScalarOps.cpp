@@ -64,7 +64,7 @@ Value tp::createScalar(OpBuilder &builder, Location loc, Attribute value,
 
 bool tp::isScalarOp(Operation *op) {
   return isa<TPDialect>(op->getDialect()) &&
-         op->hasTrait<OpTrait::Elementwise>() && op->getNumResults() == 1;
+         op->hasTrait<Elementwise>() && op->getNumResults() == 1;
 }
 
 namespace {

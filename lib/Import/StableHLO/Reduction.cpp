@@ -85,7 +85,7 @@ Results tp::stablehlo::inlineElementwise(Conversion &c, Region &region,
       mapping.map(op.getResult(0), get(op.getOperand(0)));
       continue;
     }
-    if (!op.hasTrait<OpTrait::Elementwise>() || !isScalar) {
+    if (!op.hasTrait<tp::Elementwise>() || !isScalar) {
       InFlightDiagnostic diag = c.unsupported()
                                 << " with a region that is not element-wise";
       diag.attachNote(op.getLoc()) << "this is not";

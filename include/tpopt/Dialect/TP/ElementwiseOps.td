@@ -8,7 +8,9 @@
 
 include "tpopt/Dialect/TP/TPBase.td"
 
-defvar elementwise = [Pure, Elementwise, SameOperandsAndResultShape,
+def TP_Elementwise : NativeOpTrait<"Elementwise"> { let cppNamespace = "::tp"; }
+
+defvar elementwise = [Pure, TP_Elementwise,
     DeclareOpInterfaceMethods<CostOpInterface>,
     DeclareOpInterfaceMethods<ShardingRuleOpInterface, ["getPropagationClass"]>];
 

@@ -29,6 +29,20 @@ bool isFloatTensor(mlir::Type type);
 bool isIntegerTensor(mlir::Type type);
 bool isBoolTensor(mlir::Type type);
 
+/// The error that operands and results, all of them tensors, differ in shape.
+llvm::LogicalResult verifyOneShape(mlir::Operation *op);
+
+/// Operands and results have one shape, and an element of a result depends on
+/// the operands' elements at its place alone. MLIR's trait of this name allows
+/// for unranked and dynamic shapes, and takes ten times as long to verify.
+template <typename ConcreteOp>
+class Elementwise : public mlir::OpTrait::TraitBase<ConcreteOp, Elementwise> {
+public:
+  static llvm::LogicalResult verifyTrait(mlir::Operation *op) {
+    return verifyOneShape(op);
+  }
+};
+
 /// The product of sizes.
 double getVolume(llvm::ArrayRef<int64_t> sizes);
 
