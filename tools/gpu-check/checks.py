@@ -20,7 +20,6 @@ WAYS = {"cuda": (1, lambda *a: device.run_alone("cuda", *a)),
         "virtual": (device.RANKS, lambda *a: device.run_alone("virtual", *a)),
         "nccl": (device.RANKS, device.run_by_nccl)}
 TOOLS = ("memcheck", "racecheck", "synccheck")
-FAILURES = (subprocess.CalledProcessError, subprocess.TimeoutExpired)
 
 
 def read_logits(text):
@@ -37,10 +36,20 @@ def get_generate(goldens):
             f"--max_tokens={goldens['tokens']}"]
 
 
+def compare_tokens(got, text):
+    wanted = text.split(",") if text else got
+    if len(got) != len(wanted):
+        return f"{len(got)} tokens, not {len(wanted)}"
+    for i, (ours, theirs) in enumerate(zip(got, wanted)):
+        if ours != theirs:
+            return f"token {i} is {ours}, not {theirs}"
+    return ""
+
+
 def compare(name, golden, text):
     """What is wrong with the output of a run; nothing if it is right."""
     if golden["generates"]:
-        return "" if text.strip() == golden.get("tokens", text.strip()) else text.strip()
+        return compare_tokens(text.strip().split(","), golden.get("tokens"))
     wanted = array.array("f", (HERE / "programs" / f"{name}.logits").read_bytes())
     got = read_logits(text)
     if len(got) != len(wanted):
@@ -66,7 +75,7 @@ def check_numbers(table, goldens, way, runs):
                 program, get_generate(goldens) if generates else ["--print"]))
             entry = ["--entry=decode"] if generates else []
             median = device.read_bench(execute(program, [f"--bench={runs}", *entry]))["median"]
-        except FAILURES as error:
+        except device.FAILURES as error:
             wrong = device.explain(error)
         table.add(label, way, wrong or "ok", us=median)
 
@@ -78,7 +87,7 @@ def check_one_by_nccl(table, goldens):
     try:
         wrong = compare(name, goldens["programs"][name], device.run_one_by_nccl(
             HERE / "programs" / f"{name}.tpx", ["--print"]))
-    except FAILURES as error:
+    except device.FAILURES as error:
         wrong = device.explain(error)
     table.add(name, "nccl, 1 rank", wrong or "ok")
 
@@ -97,7 +106,7 @@ def check_faults(table, goldens, patience):
     try:
         device.run_alone("cuda", program, ["--input=position=0"])
         expect(table, "more than a GPU's memory", "cuda", False, ["TP0878"], "")
-    except FAILURES as error:
+    except device.FAILURES as error:
         expect(table, "more than a GPU's memory", "cuda", True, ["TP0878"],
                getattr(error, "stderr", None) or device.explain(error))
     name = next(name for name, golden in goldens["programs"].items()
@@ -155,5 +164,5 @@ def check_sanitizer(table, names):
             except subprocess.CalledProcessError as error:
                 said = re.findall(r"^========= (.+)", error.stdout or "", re.MULTILINE)
                 table.add(name, tool, said[0] if said else device.explain(error))
-            except subprocess.TimeoutExpired as error:
+            except device.FAILURES as error:
                 table.add(name, tool, device.explain(error))

@@ -5,6 +5,7 @@ that GPU copies. As a program it prints the latter, in GB/s of what is read and
 written: a process of its own, which leaves nothing on the GPU."""
 
 import ctypes
+import functools
 import glob
 import json
 import os
@@ -18,6 +19,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 RANKS = 3
 # Of one run of a program; nothing here takes as long.
 PATIENCE = 600
+# How a program that is run here, or what it prints, can be wrong.
+FAILURES = (subprocess.SubprocessError, OSError, ValueError, KeyError)
 
 
 def call(arguments, **options):
@@ -35,13 +38,29 @@ def explain(error):
     return f"{type(error).__name__}: {error}"
 
 
-def get_environment():
-    """With the libraries of this package and NVIDIA's where pip or the toolkit put them."""
-    folders = [HERE / "lib", *filter(None, os.environ.get("LD_LIBRARY_PATH", "").split(":"))]
+def make_environment(own):
+    """With libraries of this package, and NVIDIA's where pip or the toolkit put them."""
+    folders = [*own, *filter(None, os.environ.get("LD_LIBRARY_PATH", "").split(":"))]
     for place in sys.path:
         folders += glob.glob(f"{place}/nvidia/*/lib")
     folders += glob.glob("/usr/local/cuda/lib64")
     return {**os.environ, "LD_LIBRARY_PATH": ":".join(map(str, folders))}
+
+
+@functools.cache
+def get_environment():
+    """One in which tp-run starts: with GCC's libraries of this machine if they are new
+    enough, as those that were packed may want a newer libc than there is."""
+    tool = HERE / "bin/tp-run"
+    if not os.access(tool, os.X_OK):
+        tool.chmod(0o755)
+    for own in ([HERE / "lib"], [HERE / "lib", HERE / "lib/gcc"]):
+        environment = make_environment(own)
+        done = subprocess.run([tool, "--help"], env=environment, text=True,
+                              capture_output=True, check=False)
+        if done.returncode == 0:
+            return environment
+    sys.exit(f"error: tp-run does not start here: {done.stderr.strip()}")
 
 
 def get_command(backend, program, arguments):

@@ -38,14 +38,16 @@ import sys
 import tempfile
 
 import checks
+import device
 import layers
-import peers
 import programs
 from device import HERE, RANKS, call
 from table import Table
 
 # Those that come with the loader, of which there can be one.
 SYSTEM = re.compile(r"^(lib(c|m|dl|rt|pthread)\.so|ld-linux|linux-vdso)")
+# Used if those of the machine are too old.
+GCC = ("libstdc++.", "libgcc_s.")
 PROMPT = list(range(1, 12))
 SMOLLM2 = "../../test/Import/HuggingFace/Inputs/smollm2-135m"
 SECTIONS = ("cuda", "virtual", "nccl-alone", "faults", "attention", "kernels", "layers", "nccl",
@@ -111,7 +113,7 @@ class Packer:
 
 
 def pack_tools(build, folder):
-    for part in ("bin", "lib", "programs"):
+    for part in ("bin", "lib/gcc", "programs"):
         (folder / part).mkdir(parents=True, exist_ok=True)
     tool = build / "bin/tp-run"
     shutil.copy2(tool, folder / "bin")
@@ -124,7 +126,8 @@ def pack_tools(build, folder):
         for line in call(["ldd", binary]).splitlines():
             name, _, path = line.strip().partition(" => ")
             if path.startswith("/") and not SYSTEM.match(name):
-                shutil.copy2(path.split(" ")[0], folder / "lib")
+                part = "lib/gcc" if name.startswith(GCC) else "lib"
+                shutil.copy2(path.split(" ")[0], folder / part)
 
 
 def pack_models(packer, goldens, options):
@@ -158,6 +161,7 @@ def pack_measured(packer, goldens, sizes):
     for attention in sizes.attention:
         name = programs.get_attention_name(attention)
         packer.compile(name, packer.write(name, programs.get_attention(*attention)))
+    packer.compile("negation", packer.write("negation", programs.NEGATION))
     packer.compile("product", packer.write("product", programs.get_product(sizes.square)))
 
 
@@ -198,46 +202,29 @@ def pack(options):
 def run(options):
     goldens = json.loads((HERE / "goldens.json").read_text())
     sizes = programs.TINY if goldens["tiny"] else programs.FULL
-    sections = options.only or SECTIONS
     table = Table(options.minutes, options.output)
-    # Wrong numbers need not be fast.
-    for way in ("cuda", "virtual"):
-        if way in sections:
-            checks.check_numbers(table, goldens, way, options.bench)
-    if "nccl-alone" in sections:
-        checks.check_one_by_nccl(table, goldens)
-    if "faults" in sections:
-        checks.check_faults(table, goldens, options.patience)
-    if {"layers", "attention", "kernels"} & set(sections):
-        roofs = layers.measure_roofs(table, sizes, options.bench)
-        if roofs:
-            measure(table, goldens, sizes, roofs, sections, options)
-    # Each message over the loopback takes milliseconds.
-    if "nccl" in sections:
-        checks.check_numbers(table, goldens, "nccl", options.bench)
-    if "sanitizer" in sections:
-        checks.check_sanitizer(table, goldens["small"])
+    bench = layers.Bench(table, goldens["layers"], sizes, options)
+
+    def check(way):
+        return lambda: checks.check_numbers(table, goldens, way, options.bench)
+    sections = {
+        "cuda": check("cuda"), "virtual": check("virtual"),
+        "nccl-alone": lambda: checks.check_one_by_nccl(table, goldens),
+        "faults": lambda: checks.check_faults(table, goldens, options.patience),
+        "attention": bench.measure_attention, "kernels": bench.measure_kernels,
+        "layers": lambda: bench.measure_layers(options.layer),
+        # Each message over the loopback takes milliseconds.
+        "nccl": check("nccl"),
+        "sanitizer": lambda: checks.check_sanitizer(table, goldens["small"])}
+    for name, section in sections.items():
+        if not options.only or name in options.only:
+            try:
+                section()
+            except Exception as error:  # the others are wanted all the same
+                table.add(name, "", device.explain(error))
+    bench.close()
     table.print()
     return 1 if table.failed else 0
-
-
-def measure(table, goldens, sizes, roofs, sections, options):
-    present = []
-    if {"layers", "attention"} & set(sections):
-        present = layers.greet(
-            table, [peers.Peer(name, options.python) for name in ("torch", "jax")])
-    torch = next((peer for peer in present if peer.name == "torch"), None)
-    how = (options.rounds, options.bench)
-    if "attention" in sections:
-        layers.measure_attention(table, sizes, roofs, torch, *how)
-    if "kernels" in sections:
-        layers.measure_kernels(table, goldens["layers"], sizes, roofs, *how)
-    if "layers" in sections:
-        layers.measure_layers(
-            table, {name: fields for name, fields in goldens["layers"].items()
-                    if options.layer in name}, roofs, present, *how)
-    for peer in present:
-        peer.close()
 
 
 def main():

@@ -45,7 +45,7 @@ FULL = Sizes(
     (2048, 8192), (1, 8, 64), 8192,
     # As much to do in each, so that starting it does not count.
     ((8, 2048, 32, 8, 64), (1, 8192, 32, 8, 64),
-     (4, 2048, 32, 8, 128), (1, 8192, 32, 8, 128)), 8192, 1 << 30, 1 << 24, 1 << 16)
+     (4, 2048, 32, 8, 128), (1, 8192, 32, 8, 128)), 8192, 1 << 30, 1 << 26, 1 << 16)
 # For a GPU that is none.
 TINY = Sizes(
     {"tiny": get_shard(64, 4, 2, 16, 96, 2)}, (24,), (2,), 32,
@@ -122,6 +122,15 @@ func.func @main(%q: {query} {{tp.name = "q"}}, %k: {key} {{tp.name = "k"}},
       : ({query}, {key}, {key}) -> {query}
   return %y : {query}
 }}
+"""
+
+
+# As little as a program can do.
+NEGATION = """
+func.func @main(%x: tensor<8xf32> {tp.name = "x"}) -> (tensor<8xf32> {tp.name = "y"}) {
+  %y = tp.neg %x : tensor<8xf32>
+  return %y : tensor<8xf32>
+}
 """
 
 
