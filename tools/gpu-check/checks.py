@@ -92,23 +92,29 @@ def check_one_by_nccl(table, goldens):
     table.add(name, "nccl, 1 rank", wrong or "ok")
 
 
-def expect(table, program, on, wanted, codes, said):
-    """That this ends with one of these error codes."""
-    found = re.findall(r"\[(TP\d+)\]", said)
-    wrong = "" if set(found) & set(codes) else f"not {' or '.join(codes)} but " + (
-        said.strip().splitlines() or ["nothing was said"])[-1]
-    table.add(program, on, wrong or "ok" if wanted else f"ended well, not with {codes}")
+def get_last_line(text):
+    return (text.strip().splitlines() or ["nothing was said"])[-1]
+
+
+def expect(table, program, on, codes, ended):
+    """That all of these exit codes are 3, and that one of the errors has such a code."""
+    exits, said = [code for code, _ in ended], "\n".join(errors for _, errors in ended)
+    result = "ok"
+    if set(exits) != {3}:
+        result = f"exit codes {exits}, not 3"
+    elif not set(re.findall(r"\[(TP\d+)\]", said)) & set(codes):
+        result = f"not {' or '.join(codes)} but {get_last_line(said)}"
+    table.add(program, on, result)
 
 
 def check_faults(table, goldens, patience):
     """Memory that no GPU has, and a rank that is killed while it computes."""
-    program = HERE / "programs" / "too-large.tpx"
-    try:
-        device.run_alone("cuda", program, ["--input=position=0"])
-        expect(table, "more than a GPU's memory", "cuda", False, ["TP0878"], "")
-    except device.FAILURES as error:
-        expect(table, "more than a GPU's memory", "cuda", True, ["TP0878"],
-               getattr(error, "stderr", None) or device.explain(error))
+    done = subprocess.run(
+        device.get_command("cuda", HERE / "programs/too-large.tpx", ["--input=position=0"]),
+        env=device.get_environment(), text=True, capture_output=True, check=False,
+        timeout=device.PATIENCE)
+    expect(table, "more than a GPU's memory", "cuda", ["TP0878"],
+           [(done.returncode, done.stderr)])
     name = next(name for name, golden in goldens["programs"].items()
                 if golden["ranks"] > 1 and not golden["generates"])
     check_killed(table, HERE / "programs" / f"{name}.tpx", patience)
@@ -122,22 +128,24 @@ def check_killed(table, program, patience):
         end = time.monotonic() + patience
         while time.monotonic() < end and all(p.poll() is None for p in processes):
             time.sleep(0.1)
-        if any(p.poll() is not None for p in processes):
-            ended = next(p for p in processes if p.poll() is not None)
-            table.add("a killed rank", "nccl", "one ended before: " + (
-                ended.communicate()[1].strip().splitlines() or ["silently"])[-1])
+        ended = next((p for p in processes if p.poll() is not None), None)
+        if ended:
+            table.add("a killed rank", "nccl",
+                      f"one ended before: {get_last_line(ended.communicate()[1])}")
             return
         processes[-1].kill()
         begin = time.monotonic()
-        said = [process.communicate(timeout=3 * patience + 30)[1] for process in processes[:-1]]
-        codes = [process.returncode for process in processes[:-1]]
+        errors = [process.communicate(timeout=3 * patience + 30)[1]
+                  for process in processes[:-1]]
         expect(table, f"a killed rank, noticed in {time.monotonic() - begin:.0f} s", "nccl",
-               all(code == 3 for code in codes), ["TP0870", "TP0871"], "\n".join(said))
+               ["TP0870", "TP0871"],
+               [(process.returncode, said) for process, said in zip(processes, errors)])
     except subprocess.TimeoutExpired:
         table.add("a killed rank", "nccl", "the others wait for ever")
     finally:
         for process in processes:
             process.kill()
+            process.wait()
 
 
 def find_sanitizer():
