@@ -75,7 +75,9 @@ class Packer:
 
     def __init__(self, options, scratch):
         self.tools, self.folder = options.build.resolve() / "bin", options.folder
-        self.steps = options.steps or scratch
+        # Apart from the models, whose names they have.
+        self.steps = options.steps or scratch / "steps"
+        self.steps.mkdir(exist_ok=True)
         self.scratch = scratch
 
     def write(self, name, text):
