@@ -221,7 +221,7 @@ absl::Status Session::bindRandom(absl::string_view name, uint64_t seed) {
   for (Rank &rank : ranks)
     TPRT_RETURN_IF_ERROR(rank.executor->writeInput(index, [&](char *block) {
       fillRandom(*artifact, input.dims, input.dtype, rank.number,
-                 hashBytes(name, seed), scale, block);
+                 hashBytes(name, seed), scale, getNumThreads(), block);
       return absl::OkStatus();
     }));
   isBound[index] = true;

@@ -11,7 +11,7 @@
 #include "absl/strings/str_join.h"
 
 #include <algorithm>
-#include <numeric>
+#include <thread>
 
 using namespace tprt;
 
@@ -183,59 +183,93 @@ void tprt::gatherBlock(const Artifact &artifact, Range dims, DType dtype,
                   });
 }
 
-/// The bits of one random element, in the low bytes.
-static uint64_t getRandomBits(DType dtype, uint64_t random, float scale) {
+/// Calls body with what makes an element of 64 random bits.
+template <typename Body>
+static void withRandom(DType dtype, float scale, Body body) {
   // 24 bits make a float in [-1, 1) exactly.
-  float value = (static_cast<float>(random >> 40) * 0x1p-23f - 1.0f) * scale;
+  auto makeFloat = [scale](uint64_t random) {
+    return (static_cast<float>(random >> 40) * 0x1p-23f - 1.0f) * scale;
+  };
   switch (dtype) {
-  case DType::F64: {
-    double wide = value;
-    uint64_t bits;
-    std::memcpy(&bits, &wide, sizeof(bits));
-    return bits;
-  }
+  case DType::F64:
+    return body([=](uint64_t r) { return double{makeFloat(r)}; });
   case DType::F32:
-    return floatToBits(value);
+    return body(makeFloat);
   case DType::BF16:
-    return BFloat16(value).bits;
+    return body([=](uint64_t r) { return BFloat16(makeFloat(r)); });
   case DType::F16:
-    return Float16(value).bits;
+    return body([=](uint64_t r) { return Float16(makeFloat(r)); });
   case DType::F8E4M3FN:
-  case DType::F8E5M2:
-    return random >> 63 << 7 | 0x30; // one magnitude, either sign
+  case DType::F8E5M2: // one magnitude, either sign
+    return body([](uint64_t r) { return uint8_t(r >> 63 << 7 | 0x30); });
   case DType::Bool:
-    return random >> 63;
+    return body([](uint64_t r) { return uint8_t(r >> 63); });
   default:
-    return random >> 61;
+    break;
+  }
+  switch (getSize(dtype)) {
+  case 1:
+    return body([](uint64_t r) { return uint8_t(r >> 61); });
+  case 2:
+    return body([](uint64_t r) { return uint16_t(r >> 61); });
+  case 4:
+    return body([](uint64_t r) { return uint32_t(r >> 61); });
+  default:
+    return body([](uint64_t r) { return r >> 61; });
   }
 }
 
+/// Calls body(begin, end) for parts of [0, count), on that many threads.
+template <typename Body>
+static void forParts(int64_t count, int64_t parts, Body body) {
+  std::vector<std::thread> threads;
+  for (int64_t part = 1; part < parts; ++part)
+    threads.emplace_back(body, count * part / parts,
+                         count * (part + 1) / parts);
+  body(0, count / parts);
+  for (std::thread &thread : threads)
+    thread.join();
+}
+
 void tprt::fillRandom(const Artifact &artifact, Range dims, DType dtype,
-                      int64_t rank, uint64_t seed, float scale, char *block) {
+                      int64_t rank, uint64_t seed, float scale, int threads,
+                      char *block) {
   std::vector<int64_t> local = artifact.getLocalShape(dims);
-  int64_t size = getSize(dtype);
-  std::memset(block, 0, *getNumElements(local) * size);
-  forEachDenseBox(
-      artifact, dims, rank,
-      [&](int64_t offset, absl::Span<const int64_t> strides,
-          int64_t wholeOffset, absl::Span<const int64_t> wholeStrides,
-          absl::Span<const int64_t> sizes) {
-        std::vector<int64_t> index(sizes.size());
-        int64_t count = *getNumElements(sizes);
-        for (int64_t n = 0; n < count; ++n) {
-          int64_t at = offset + std::inner_product(index.begin(), index.end(),
-                                                   strides.begin(), int64_t{0});
-          int64_t place = wholeOffset +
-                          std::inner_product(index.begin(), index.end(),
-                                             wholeStrides.begin(), int64_t{0});
-          uint64_t bits = getRandomBits(
-              dtype, mix(seed ^ mix(static_cast<uint64_t>(place))), scale);
-          std::memcpy(block + at * size, &bits, size);
-          for (size_t i = index.size(); i-- > 0;) {
-            if (++index[i] < sizes[i])
-              break;
-            index[i] = 0;
-          }
+  std::memset(block, 0, *getNumElements(local) * getSize(dtype));
+  auto fillBox = [&](auto make, int64_t offset,
+                     absl::Span<const int64_t> strides, int64_t wholeOffset,
+                     absl::Span<const int64_t> wholeStrides,
+                     absl::Span<const int64_t> sizes) {
+    using Element = decltype(make(uint64_t{}));
+    int64_t last = static_cast<int64_t>(sizes.size()) - 1;
+    int64_t columns = last < 0 ? 1 : sizes[last];
+    int64_t stride = last < 0 ? 1 : strides[last];
+    int64_t wholeStride = last < 0 ? 1 : wholeStrides[last];
+    auto fillRows = [&](int64_t begin, int64_t end) {
+      for (int64_t row = begin; row < end; ++row) {
+        int64_t at = offset, place = wholeOffset, left = row;
+        for (int64_t i = last - 1; i >= 0; left /= sizes[i--]) {
+          at += left % sizes[i] * strides[i];
+          place += left % sizes[i] * wholeStrides[i];
         }
-      });
+        char *to = block + at * static_cast<int64_t>(sizeof(Element));
+        for (int64_t i = 0; i < columns; ++i) {
+          uint64_t number = static_cast<uint64_t>(place + i * wholeStride);
+          Element element = make(mix(seed ^ mix(number)));
+          std::memcpy(to + i * stride * static_cast<int64_t>(sizeof(Element)),
+                      &element, sizeof(Element));
+        }
+      }
+    };
+    // A thread is not worth starting for less.
+    constexpr int64_t smallest = 1 << 16;
+    int64_t count = *getNumElements(sizes), rows = count / columns;
+    forParts(rows,
+             std::clamp<int64_t>(std::min(rows, count / smallest), 1, threads),
+             fillRows);
+  };
+  withRandom(dtype, scale, [&](auto make) {
+    forEachDenseBox(artifact, dims, rank,
+                    [&](auto... box) { fillBox(make, box...); });
+  });
 }

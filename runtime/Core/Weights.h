@@ -35,7 +35,7 @@ void gatherBlock(const Artifact &artifact, Range dims, DType dtype,
 /// place in the whole tensor, so that every way to cut it holds the same one.
 /// Floats lie in (-scale, scale), integers are 0 .. 7.
 void fillRandom(const Artifact &artifact, Range dims, DType dtype, int64_t rank,
-                uint64_t seed, float scale, char *block);
+                uint64_t seed, float scale, int threads, char *block);
 
 } // namespace tprt
 

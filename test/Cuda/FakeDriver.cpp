@@ -150,23 +150,27 @@ Result cuDeviceGetAttribute(int *value, int attribute, cuda::Device) {
 Result cuDevicePrimaryCtxRetain(cuda::Context *context, cuda::Device device) {
   ENTER()
   *context = &get().contexts[static_cast<size_t>(device)];
-  (*context)->isRetained = true;
+  ++(*context)->retained;
   return cuda::kSuccess;
 }
 
 Result cuDevicePrimaryCtxRelease_v2(cuda::Device device) {
   Guard guard(get().lock);
+  int &retained = get().contexts[static_cast<size_t>(device)].retained;
+  if (retained == 0)
+    return refuse("releasing a context that was released", kInvalidContext);
+  if (--retained > 0)
+    return cuda::kSuccess;
   // What was not freed is a leak.
   for (const auto &[pointer, block] : get().blocks)
     if (!block.isHost && block.device == device)
       record("leak: " + fakegpu::name(pointer));
-  get().contexts[static_cast<size_t>(device)].isRetained = false;
   return cuda::kSuccess;
 }
 
 Result cuCtxSetCurrent(cuda::Context context) {
   ENTER()
-  if (!context->isRetained)
+  if (context->retained == 0)
     return refuse("a context that was released", kInvalidContext);
   current = context;
   return cuda::kSuccess;

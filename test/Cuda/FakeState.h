@@ -17,7 +17,7 @@
 // NVIDIA's names. NOLINTBEGIN(readability-identifier-naming)
 struct CUctx_st {
   int device;
-  bool isRetained = false;
+  int retained = 0; ///< How many times, less what was released.
 };
 
 struct CUfunc_st {

@@ -6,199 +6,227 @@
     gpu-check.py pack build/release FOLDER     where the build is
     python3 FOLDER/gpu-check.py run            where the GPU is
 
-`pack` compiles a model for GPUs, lets the CPU compute what is to come out, and
+`pack` compiles programs for GPUs, lets the CPU compute what is to come out, and
 puts both beside tp-run and its libraries. Weights are seeded, so none travel.
-`run` takes Python, NVIDIA's driver, cuBLAS and NCCL. It runs the model
+`run` takes Python, NVIDIA's driver, cuBLAS and NCCL. Its sections, each of which
+`--only` names:
 
-  cuda      on one GPU,
-  virtual   on three ranks that share it,
-  nccl      on three processes that share it and talk by NCCL over the loopback,
+  cuda       SmolLM2 on one GPU against the CPU: tokens, and logits,
+  virtual    on three ranks that share it,
+  nccl-alone on one that NCCL connects to itself,
+  faults     memory that is not there, a rank that is killed,
+  attention  our kernel against PyTorch's,
+  kernels    the others against a copy,
+  layers     one layer of Llama 3 8B and one rank's of 70B, against PyTorch, JAX and
+             what the GPU can do,
+  nccl       SmolLM2 on three processes that share the GPU and talk by NCCL over the
+             loopback,
+  sanitizer  what compute-sanitizer sees.
 
-compares tokens and logits with the CPU's, measures, and prints one table. Exit
-code: 0 if all is as it should be, 1 if something is not."""
+It prints one table, whose rows come to stderr as they are made. Exit code: 0 if
+all is as it should be, 1 if something is not. Who is compared with never counts:
+a peer that is missing or fails is named in the table."""
 
 import argparse
-import array
-import glob
+import dataclasses
 import json
 import os
 import pathlib
-import re
 import shutil
-import subprocess
+import re
 import sys
 import tempfile
 
-HERE = pathlib.Path(__file__).resolve().parent
+import checks
+import device
+import layers
+import programs
+from device import HERE, RANKS, call
+from table import Table
+
 # Those that come with the loader, of which there can be one.
 SYSTEM = re.compile(r"^(lib(c|m|dl|rt|pthread)\.so|ld-linux|linux-vdso)")
-RANKS = 3
+# Used if those of the machine are too old.
+GCC = ("libstdc++.", "libgcc_s.")
 PROMPT = list(range(1, 12))
 SMOLLM2 = "../../test/Import/HuggingFace/Inputs/smollm2-135m"
-# Of the largest logit.
-TOLERANCES = {"f32": 1e-4, "bf16": 2e-2}
+SECTIONS = ("cuda", "virtual", "nccl-alone", "faults", "attention", "kernels", "layers", "nccl",
+            "sanitizer")
+# What a folder may have, to be carried to where a GPU is.
+LARGEST = 60 << 20
 
 
-def call(arguments, **options):
-    """What a program prints; its messages go where ours do."""
-    return subprocess.run([str(a) for a in arguments], check=True, text=True,
-                          stdout=subprocess.PIPE, **options).stdout
-
-
-def read_logits(text):
-    """The numbers that --print wrote below a line that names a tensor."""
-    numbers = array.array("f")
-    for line in text.splitlines():
-        if ":" not in line:
-            numbers.extend(map(float, line.split()))
-    return numbers
-
-
-def get_programs(types, sequence, cache):
+def get_models(types, sequence, cache):
     """The programs by name: their import options, ranks and type."""
-    programs = {}
+    models = {}
     for dtype in types:
         kind = "" if dtype == "f32" else f" dtype={dtype}"
         for ranks in (1, RANKS):
             name = f"{ranks}-{dtype}"
-            programs[f"prefill-{name}"] = (f"phase=prefill logits=last sequence={sequence}{kind}", ranks, dtype)
-            programs[f"generate-{name}"] = (
+            models[f"prefill-{name}"] = (
+                f"phase=prefill logits=last sequence={sequence}{kind}", ranks, dtype)
+            models[f"generate-{name}"] = (
                 f"phase=generate batch=1 sequence={sequence} cache={cache}{kind}", ranks, dtype)
-    return programs
+    return models
 
 
-def pack(options):
-    build, folder = options.build.resolve(), options.folder
-    for part in ("bin", "lib", "programs"):
+class Packer:
+    """Makes programs in a folder that is thrown away, and artifacts in one that is not."""
+
+    def __init__(self, options, scratch):
+        self.tools, self.folder = options.build.resolve() / "bin", options.folder
+        # Apart from the models, whose names they have.
+        self.steps = options.steps or scratch / "steps"
+        self.steps.mkdir(exist_ok=True)
+        self.scratch = scratch
+
+    def write(self, name, text):
+        path = self.scratch / f"{name}.mlir"
+        path.write_text(text)
+        return path
+
+    def import_model(self, name, model, options):
+        path = self.scratch / f"{name}.mlir"
+        call([self.tools / "tp-opt", f"--tp-import=hf:{model}",
+              f"--tp-import-options={options}", "-o", path])
+        return path
+
+    def import_config(self, name, config, options):
+        folder = self.scratch / f"{name}-model"
+        folder.mkdir()
+        (folder / "config.json").write_text(json.dumps(config))
+        return self.import_model(name, folder, options)
+
+    def compile(self, name, program, ranks=1):
+        """For GPUs; gives the program of steps."""
+        print(name, flush=True)
+        steps = self.steps / f"{name}.mlir"
+        mesh = f"mesh=model={ranks}" + (" plan=megatron" if ranks > 1 else "")
+        call([self.tools / "tp-opt", program, f"--tp-compile=target=cuda {mesh}",
+              f"--tp-artifact={self.folder / 'programs' / name}.tpx", "-o", steps])
+        return steps.read_text()
+
+    def run_on_cpu(self, program, *arguments):
+        reference = self.scratch / "cpu.tpx"
+        call([self.tools / "tp-opt", program, "--tp-compile=target=cpu mesh=model=1",
+              f"--tp-artifact={reference}", "-o", os.devnull])
+        # Several that wait for each other take long beside other work.
+        return call([self.tools / "tp-run", reference, "--threads=1", *arguments])
+
+
+def pack_tools(build, folder):
+    for part in ("bin", "lib/gcc", "programs"):
         (folder / part).mkdir(parents=True, exist_ok=True)
-    tools = build / "bin"
-    shutil.copy2(tools / "tp-run", folder / "bin")
-    shutil.copy2(__file__, folder / "gpu-check.py")
+    tool = build / "bin/tp-run"
+    shutil.copy2(tool, folder / "bin")
+    for module in HERE.glob("*.py"):
+        shutil.copy2(module, folder)
     libraries = [build / "lib" / f"libtprt{part}.so" for part in ("", "_cuda")]
     for library in libraries:
         shutil.copy2(library, folder / "lib")
-    for binary in (tools / "tp-run", *libraries):
+    for binary in (tool, *libraries):
         for line in call(["ldd", binary]).splitlines():
             name, _, path = line.strip().partition(" => ")
             if path.startswith("/") and not SYSTEM.match(name):
-                shutil.copy2(path.split(" ")[0], folder / "lib")
+                part = "lib/gcc" if name.startswith(GCC) else "lib"
+                shutil.copy2(path.split(" ")[0], folder / part)
 
-    goldens = {"prompt": PROMPT, "tokens": options.tokens, "programs": {}}
+
+def pack_models(packer, goldens, options):
+    """What is compared with the CPU."""
+    models = get_models(options.type or checks.TOLERANCES, options.sequence, options.cache)
+    printed = {}  # by the CPU, which has one rank
+    for name, (imported, ranks, dtype) in models.items():
+        model = packer.import_model(name, options.model, imported)
+        packer.compile(name, model, ranks)
+        golden = {"ranks": ranks, "dtype": dtype, "generates": name.startswith("generate")}
+        # In bf16 the likeliest of two tokens may be either.
+        is_compared = not golden["generates"] or dtype == "f32"
+        if is_compared and imported not in printed:
+            how = checks.get_generate(goldens) if golden["generates"] else ["--print"]
+            printed[imported] = packer.run_on_cpu(model, *how)
+        if golden["generates"] and is_compared:
+            golden["tokens"] = printed[imported].strip()
+        elif is_compared:
+            logits = checks.read_logits(printed[imported])
+            (packer.folder / "programs" / f"{name}.logits").write_bytes(logits.tobytes())
+        goldens["programs"][name] = golden
+
+
+def pack_measured(packer, goldens, sizes):
+    """What is timed, with what each step costs."""
+    for case in programs.get_cases(sizes):
+        model = packer.import_config(case.file, case.config, case.options)
+        goldens["layers"][case.name] = {
+            "case": dataclasses.asdict(case),
+            "costs": programs.read_costs(packer.compile(case.file, model))}
+    for attention in sizes.attention:
+        name = programs.get_attention_name(attention)
+        packer.compile(name, packer.write(name, programs.get_attention(*attention)))
+    packer.compile("negation", packer.write("negation", programs.NEGATION))
+    packer.compile("product", packer.write("product", programs.get_product(sizes.square)))
+
+
+def pack_small(packer, goldens, sizes):
+    """What compute-sanitizer runs, and what no GPU has the memory for."""
+    (tiny,) = programs.TINY.shards.values()
+    for phase, length in (("prefill", "sequence=24"), ("decode", "cache=32")):
+        for dtype in checks.TOLERANCES:
+            name = f"small-{phase}-{dtype}"
+            packer.compile(name, packer.import_config(
+                name, tiny, f"phase={phase} batch=2 {length} dtype={dtype}"))
+            goldens["small"].append(name)
+    shard = next(iter(sizes.shards.values()))
+    packer.compile("too-large", packer.import_config(
+        "too-large", shard, f"phase=decode batch={sizes.too_large} cache={sizes.cache} dtype=bf16"))
+
+
+def pack(options):
+    pack_tools(options.build.resolve(), options.folder)
+    sizes = programs.TINY if options.tiny else programs.FULL
+    goldens = {"prompt": PROMPT, "tokens": options.tokens, "programs": {}, "layers": {},
+               "small": [], "tiny": options.tiny}
     with tempfile.TemporaryDirectory() as scratch:
-        scratch = pathlib.Path(scratch)
-        programs = get_programs(options.type or TOLERANCES, options.sequence, options.cache)
-        for name, (imported, ranks, dtype) in programs.items():
-            print(name, flush=True)
-            model = scratch / f"{name}.mlir"
-            call([tools / "tp-opt", f"--tp-import=hf:{options.model}",
-                  f"--tp-import-options={imported}", "-o", model])
-            artifact = folder / "programs" / f"{name}.tpx"
-            call([tools / "tp-opt", model,
-                  f"--tp-compile=target=cuda mesh=model={ranks} plan=megatron",
-                  f"--tp-artifact={artifact}", "-o", options.steps / f"{name}.mlir"
-                  if options.steps else os.devnull])
-            reference = scratch / "cpu.tpx"
-            call([tools / "tp-opt", model, "--tp-compile=target=cpu mesh=model=1",
-                  f"--tp-artifact={reference}", "-o", os.devnull])
-            golden = {"ranks": ranks, "dtype": dtype, "generates": name.startswith("generate")}
-            # In bf16 the likeliest of two tokens may be either.
-            if golden["generates"] and dtype == "f32":
-                golden["tokens"] = call(
-                    [tools / "tp-run", reference, *get_generate(goldens)]).strip()
-            elif not golden["generates"]:
-                logits = read_logits(call([tools / "tp-run", reference, "--print"]))
-                (folder / "programs" / f"{name}.logits").write_bytes(logits.tobytes())
-            goldens["programs"][name] = golden
-    (folder / "goldens.json").write_text(json.dumps(goldens, indent=1) + "\n")
-    size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
-    print(f"{size / 2**20:.1f} MiB in {folder}")
-
-
-def get_generate(goldens):
-    return ["--generate=" + ",".join(map(str, goldens["prompt"])),
-            f"--max_tokens={goldens['tokens']}"]
-
-
-def get_environment():
-    """With the libraries of this package and NVIDIA's where pip or the toolkit put them."""
-    folders = [HERE / "lib", *filter(None, os.environ.get("LD_LIBRARY_PATH", "").split(":"))]
-    for place in sys.path:
-        folders += glob.glob(f"{place}/nvidia/*/lib")
-    folders += glob.glob("/usr/local/cuda/lib64")
-    return {**os.environ, "LD_LIBRARY_PATH": ":".join(map(str, folders))}
-
-
-def run_alone(backend, program, arguments):
-    return call([HERE / "bin/tp-run", program, f"--backend={backend}", *arguments],
-                env=get_environment(), stderr=subprocess.PIPE)
-
-
-def run_by_nccl(program, arguments):
-    """One process for each rank. NCCL takes GPUs on hosts of other names for others."""
-    processes = []
-    for rank in range(RANKS):
-        environment = {
-            **get_environment(), "RANK": str(rank), "WORLD_SIZE": str(RANKS),
-            "LOCAL_RANK": str(rank), "NCCL_COMM_ID": "127.0.0.1:29517",
-            "CUDA_VISIBLE_DEVICES": os.environ.get("CUDA_VISIBLE_DEVICES", "0").split(",")[0],
-            "NCCL_HOSTID": f"rank-{rank}", "NCCL_P2P_DISABLE": "1", "NCCL_SHM_DISABLE": "1",
-            "NCCL_IB_DISABLE": "1", "NCCL_SOCKET_IFNAME": "lo", "NCCL_NVLS_ENABLE": "0",
-            "NCCL_MAX_CTAS": "2"}
-        processes.append(subprocess.Popen(
-            [HERE / "bin/tp-run", program, "--backend=cuda", "--timeout=60", *arguments],
-            env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE))
-    results = [(process.communicate(), process.returncode) for process in processes]
-    for (_, errors), code in results:
-        if code != 0:
-            raise subprocess.CalledProcessError(code, "tp-run", stderr=errors)
-    return results[0][0][0]
-
-
-def compare(name, golden, text):
-    """What is wrong with the output of a run; nothing if it is right."""
-    if golden["generates"]:
-        return "" if text.strip() == golden.get("tokens", text.strip()) else text.strip()
-    wanted = array.array("f", (HERE / "programs" / f"{name}.logits").read_bytes())
-    got = read_logits(text)
-    if len(got) != len(wanted):
-        return f"{len(got)} logits, not {len(wanted)}"
-    scale = max(map(abs, wanted))
-    # A NaN is not below anything.
-    largest = max((abs(a - b) if a == a else float("inf") for a, b in zip(got, wanted)))
-    worst = largest / scale
-    return "" if worst <= TOLERANCES[golden["dtype"]] else f"off by {worst:.2g}"
+        packer = Packer(options, pathlib.Path(scratch))
+        pack_models(packer, goldens, options)
+        pack_measured(packer, goldens, sizes)
+        pack_small(packer, goldens, sizes)
+    (options.folder / "goldens.json").write_text(json.dumps(goldens, indent=1) + "\n")
+    size = sum(file.stat().st_size for file in options.folder.rglob("*") if file.is_file())
+    print(f"{size / 2**20:.1f} MiB in {options.folder}", flush=True)
+    if size > LARGEST:
+        print(f"error: more than {LARGEST >> 20} MiB cannot be carried everywhere; "
+              "leave out a --type", file=sys.stderr)
+        return 1
+    return 0
 
 
 def run(options):
     goldens = json.loads((HERE / "goldens.json").read_text())
-    ways = {"cuda": (1, lambda *a: run_alone("cuda", *a)),
-            "virtual": (RANKS, lambda *a: run_alone("virtual", *a)),
-            "nccl": (RANKS, run_by_nccl)}
-    rows, failed = [], 0
-    for name, golden in goldens["programs"].items():
-        program = HERE / "programs" / f"{name}.tpx"
-        generates = golden["generates"]
-        for way, (ranks, execute) in ways.items():
-            if ranks != golden["ranks"] or (options.only and way not in options.only):
-                continue
+    sizes = programs.TINY if goldens["tiny"] else programs.FULL
+    table = Table(options.minutes, options.output)
+    bench = layers.Bench(table, goldens["layers"], sizes, options)
+
+    def check(way):
+        return lambda: checks.check_numbers(table, goldens, way, options.bench)
+    sections = {
+        "cuda": check("cuda"), "virtual": check("virtual"),
+        "nccl-alone": lambda: checks.check_one_by_nccl(table, goldens),
+        "faults": lambda: checks.check_faults(table, goldens, options.patience),
+        "attention": bench.measure_attention, "kernels": bench.measure_kernels,
+        "layers": lambda: bench.measure_layers(options.layer),
+        # Each message over the loopback takes milliseconds.
+        "nccl": check("nccl"),
+        "sanitizer": lambda: checks.check_sanitizer(table, goldens["small"])}
+    for name, section in sections.items():
+        if not options.only or name in options.only:
             try:
-                wrong = compare(name, golden, execute(
-                    program, get_generate(goldens) if generates else ["--print"]))
-                entry = ["--entry=decode"] if generates else []
-                times = execute(program, [f"--bench={options.bench}", *entry])
-                time = re.search(r"min ([\d.]+) us, median ([\d.]+) us", times).groups()
-            except subprocess.CalledProcessError as error:
-                wrong, time = (error.stderr or str(error)).strip().splitlines()[-1], ("", "")
-            failed += bool(wrong)
-            rows.append((name + (" (decode)" if generates else ""), way,
-                         wrong or "ok", *time))
-            print(".", end="", file=sys.stderr, flush=True)
-    print(file=sys.stderr)
-    rows.insert(0, ("program", "on", "result", "min us", "median us"))
-    widths = [max(len(row[i]) for row in rows) for i in range(5)]
-    for row in rows:
-        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip())
-    return 1 if failed else 0
+                section()
+            except Exception as error:  # the others are wanted all the same
+                table.add(name, "", device.explain(error))
+    bench.close()
+    table.print()
+    return 1 if table.failed else 0
 
 
 def main():
@@ -209,15 +237,27 @@ def main():
     packing.add_argument("folder", type=pathlib.Path)
     packing.add_argument("--model", help="a folder with a config.json (SmolLM2-135M's)",
                          default=HERE / SMOLLM2)
-    packing.add_argument("--type", action="append", choices=TOLERANCES, help="not both types")
+    packing.add_argument("--type", action="append", choices=checks.TOLERANCES,
+                         help="not both types")
     packing.add_argument("--sequence", type=int, default=64)
     packing.add_argument("--cache", type=int, default=256)
-    packing.add_argument("--tokens", type=int, default=16)
+    packing.add_argument("--tokens", type=int, default=64)
+    packing.add_argument("--tiny", action="store_true",
+                         help="measure what a GPU that is none computes in seconds")
     packing.add_argument("--steps", type=pathlib.Path, help="keep the steps there")
     packing.set_defaults(action=pack)
     running = commands.add_parser("run", help="run it all on the GPU of this machine")
-    running.add_argument("--bench", type=int, default=20, help="runs to measure")
-    running.add_argument("--only", action="append", choices=["cuda", "virtual", "nccl"])
+    running.add_argument("--only", action="append", choices=SECTIONS, help="these sections")
+    running.add_argument("--layer", default="", help="those whose names have this")
+    running.add_argument("--bench", type=int, default=20, help="runs of a measurement")
+    running.add_argument("--rounds", type=int, default=3,
+                         help="in which ours and the peers take turns")
+    running.add_argument("--minutes", type=float, default=25,
+                         help="after which nothing more is begun")
+    running.add_argument("--patience", type=float, default=30,
+                         help="seconds until a rank is killed")
+    running.add_argument("--python", default=sys.executable, help="that of the peers")
+    running.add_argument("--output", type=pathlib.Path, help="a file for the rows, as JSON")
     running.set_defaults(action=run)
     options = parser.parse_args()
     sys.exit(options.action(options))

@@ -26,7 +26,7 @@ ABSL_FLAG(bool, print, false, "print the outputs");
 ABSL_FLAG(bool, check, false, "compare with the whole program on one device");
 ABSL_FLAG(int, bench, 0, "run so many times and print times");
 ABSL_FLAG(bool, tf32, false, "let a GPU round f32 in matmuls to tf32");
-ABSL_FLAG(std::string, trace, "", "write a Chrome trace of the last run");
+ABSL_FLAG(std::string, trace, "", "write a Chrome trace of the runs");
 ABSL_FLAG(std::string, generate, "", "prompt: token ids, or a file of them");
 ABSL_FLAG(int, max_tokens, 16, "how many tokens to generate");
 ABSL_FLAG(double, temperature, 0, "of sampling; 0 takes the likeliest");

@@ -22,7 +22,7 @@ static constexpr const char *kKinds[kNumStepKinds] = {
     "fill",   "control", "scatter",    "sort"};
 
 absl::Status tprun::benchmark(Session &session, const std::string &entry,
-                              int runs) {
+                              int runs, const std::string &trace) {
   auto measure = [&](double &time) {
     absl::Time begin = absl::Now();
     absl::Status status = session.run(entry);
@@ -41,6 +41,8 @@ absl::Status tprun::benchmark(Session &session, const std::string &entry,
   TPRT_RETURN_IF_ERROR(session.run(entry));
   std::vector<Session::RankTimes> recorded = session.takeTimes();
   session.recordTimes(false);
+  if (!trace.empty())
+    TPRT_RETURN_IF_ERROR(writeTrace(session, recorded, trace));
   if (session.getFirstRank() != 0)
     return absl::OkStatus();
 
@@ -73,10 +75,11 @@ absl::Status tprun::benchmark(Session &session, const std::string &entry,
   return absl::OkStatus();
 }
 
-absl::Status tprun::writeTrace(Session &session, const std::string &path) {
+absl::Status tprun::writeTrace(const Session &session,
+                               absl::Span<const Session::RankTimes> recorded,
+                               const std::string &path) {
   const Artifact &artifact = session.getArtifact();
   nlohmann::json events = nlohmann::json::array();
-  std::vector<Session::RankTimes> recorded = session.takeTimes();
   int64_t origin = INT64_MAX;
   for (const auto &[rank, steps] : recorded)
     if (!steps.empty())

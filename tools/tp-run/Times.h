@@ -12,13 +12,16 @@
 namespace tprun {
 
 /// Runs the entry --bench times after a warm-up and prints the times, in all
-/// and by kind of step.
+/// and by kind of step. For the latter it runs once more, which is what a trace
+/// is of, if a file is named for it.
 absl::Status benchmark(tprt::Session &session, const std::string &entry,
-                       int runs);
+                       int runs, const std::string &trace);
 
-/// Writes the steps of the recorded runs as a Chrome trace, one row per
-/// rank. Under MPI each process writes its own: FILE, FILE.1, FILE.2, ..
-absl::Status writeTrace(tprt::Session &session, const std::string &path);
+/// Writes the steps of recorded runs as a Chrome trace, one row per rank. Under
+/// MPI each process writes its own: FILE, FILE.1, FILE.2, ..
+absl::Status writeTrace(const tprt::Session &session,
+                        absl::Span<const tprt::Session::RankTimes> recorded,
+                        const std::string &path);
 
 } // namespace tprun
 

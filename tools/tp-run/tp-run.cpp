@@ -34,12 +34,14 @@ static absl::Status run(Session &session, const Options &options) {
   if (generates) {
     TPRT_ASSIGN_OR_RETURN(
         tokens, generate(session, options, isFirst ? stdout : nullptr));
-  } else if (options.bench == 0 || options.print || options.check ||
-             !options.trace.empty()) {
+  } else if (options.bench == 0 || options.print || options.check) {
     TPRT_RETURN_IF_ERROR(session.run(entry));
   }
-  if (!options.trace.empty())
-    TPRT_RETURN_IF_ERROR(writeTrace(session, options.trace));
+  // Of a benchmark, the trace is of the run whose steps it counts.
+  bool isTraceOfBenchmark = options.bench > 0 && !generates;
+  if (!options.trace.empty() && !isTraceOfBenchmark)
+    TPRT_RETURN_IF_ERROR(
+        writeTrace(session, session.takeTimes(), options.trace));
   if (options.print && !generates)
     TPRT_RETURN_IF_ERROR(
         printOutputs(session, *session.getArtifact().findEntry(entry)));
@@ -47,9 +49,11 @@ static absl::Status run(Session &session, const Options &options) {
     TPRT_RETURN_IF_ERROR(generates ? checkTokens(session, options, tokens)
                                    : checkOutputs(session, options, entry));
   session.recordTimes(false);
-  if (options.bench > 0)
-    TPRT_RETURN_IF_ERROR(benchmark(session, entry, options.bench));
-  return absl::OkStatus();
+  if (options.bench == 0)
+    return absl::OkStatus();
+  (void)session.takeTimes();
+  return benchmark(session, entry, options.bench,
+                   isTraceOfBenchmark ? options.trace : "");
 }
 
 /// Prints what each failed rank has to say and leaves without tidying up: a
@@ -69,8 +73,11 @@ static absl::Status run(Session &session, const Options &options) {
   std::_Exit(getExitCode(status));
 }
 
-/// Whether torchrun or srun has started this process, with others.
+/// Whether torchrun or srun has started this process, with others. Who says
+/// where NCCL finds rank 0 wants it even for one.
 static bool isOneOfMany() {
+  if (std::getenv("WORLD_SIZE") && std::getenv("NCCL_COMM_ID"))
+    return true;
   for (const char *size : {"WORLD_SIZE", "SLURM_STEP_NUM_TASKS"})
     if (const char *value = std::getenv(size))
       return std::atoi(value) > 1;

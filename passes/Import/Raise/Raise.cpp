@@ -209,7 +209,8 @@ public:
 private:
   /// The op to go on before.
   Operation *tryRaise(Operation *op, ArrayRef<Recognizer> recognizers) {
-    if (op->getNumResults() != 1 || op->use_empty())
+    if (op->getNumResults() != 1 || op->use_empty() ||
+        !isa<RankedTensorType>(op->getResult(0).getType()))
       return op;
     for (Recognizer recognize : recognizers) {
       std::optional<Match> match = recognize(op);

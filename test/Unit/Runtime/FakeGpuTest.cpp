@@ -81,6 +81,16 @@ TEST(FakeGpuDeathTest, SeesHandlesThatAreGone) {
     s.driver->destroyEvent(event);
     return s.driver->recordEvent(event, s.stream.get());
   });
+  // Contexts count who holds them.
+  expectMisuse(201, "a context that was released", [](Gpu &s) {
+    cuda::Context context = nullptr;
+    s.driver->retainContext(&context, 0);
+    s.driver->releaseContext(0);
+    if (cuda::Result result = s.driver->setContext(context))
+      return result + 1;
+    s.driver->releaseContext(0);
+    return s.driver->setContext(context);
+  });
   // And is broken from then on, as a context is.
   expectMisuse(999, "unknown stream", [](Gpu &s) {
     s.driver->queryStream(nullptr);

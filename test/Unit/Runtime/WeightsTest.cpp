@@ -174,7 +174,7 @@ TEST(Weights, RandomNumbersDoNotDependOnTheCut) {
     std::vector<float> together(35, 9.0f);
     std::vector<char> block((*artifact)->getLocalBytes(input));
     for (int rank = 0; rank < devices; ++rank) {
-      fillRandom(**artifact, input.dims, DType::F32, rank, 42, 1.0f,
+      fillRandom(**artifact, input.dims, DType::F32, rank, 42, 1.0f, 1,
                  block.data());
       gatherBlock(**artifact, input.dims, DType::F32, rank, block.data(),
                   reinterpret_cast<char *>(together.data()));
@@ -186,6 +186,49 @@ TEST(Weights, RandomNumbersDoNotDependOnTheCut) {
       EXPECT_LT(std::abs(value), 1.0f);
   }
   EXPECT_NE(whole[0], whole[1]);
+}
+
+TEST(Weights, RandomNumbersDoNotDependOnThreads) {
+  for (DType dtype :
+       {DType::F64, DType::F32, DType::BF16, DType::F16, DType::F8E4M3FN,
+        DType::I64, DType::I32, DType::I16, DType::I8, DType::Bool}) {
+    TestProgram program({{"a", 2}});
+    program.addInput("x", dtype, {{5, {}}, {203, {0}}, {997, {}}});
+    program.endEntry();
+    auto artifact = Artifact::fromBytes(program.finish());
+    ASSERT_TRUE(artifact.ok());
+    const InputRow &input = (*artifact)->rows<InputRow>()[0];
+    auto fill = [&](int threads) {
+      std::string block((*artifact)->getLocalBytes(input), 'x');
+      fillRandom(**artifact, input.dims, dtype, 1, 42, 0.5f, threads,
+                 block.data());
+      return block;
+    };
+    std::string alone = fill(1);
+    EXPECT_EQ(fill(3), alone);
+    EXPECT_EQ(fill(64), alone);
+  }
+}
+
+/// Artifacts, goldens and users' logs hold what these numbers led to.
+TEST(Weights, RandomNumbersAreTheSameForEver) {
+  TestProgram program;
+  program.addInput("x", DType::F32, {{2, {}}, {2, {}}});
+  program.endEntry();
+  auto artifact = Artifact::fromBytes(program.finish());
+  ASSERT_TRUE(artifact.ok());
+  Range dims = (*artifact)->rows<InputRow>()[0].dims;
+  auto fill = [&](DType dtype, auto element) {
+    std::vector<decltype(element)> block(4);
+    fillRandom(**artifact, dims, dtype, 0, 42, 1.0f, 1,
+               reinterpret_cast<char *>(block.data()));
+    return block;
+  };
+  EXPECT_EQ(fill(DType::F32, 0.0f),
+            (std::vector<float>{2578922 * 0x1p-23f, 4368110 * 0x1p-23f,
+                                -263545 * 0x1p-23f, 4673936 * 0x1p-23f}));
+  EXPECT_EQ(fill(DType::I32, int32_t{}), (std::vector<int32_t>{5, 6, 3, 6}));
+  EXPECT_EQ(fill(DType::Bool, uint8_t{}), (std::vector<uint8_t>{1, 1, 0, 1}));
 }
 
 } // namespace

@@ -1,0 +1,208 @@
+# Part of the tp-opt project, under the Apache License v2.0 with LLVM
+# Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What is packed to be measured: layers, attention alone, one large product; and
+what each of their steps has to move and to compute.
+
+A layer is measured in a model of a few of them with a vocabulary of 128, whose share
+of the time is a thousandth, on both sides. One rank's shard of a sharded layer is the
+layer of a smaller model: 64 heads on 8 ranks are 8 heads, and of 28,672 features of
+the feed-forward 3,584 are left, while the hidden size stays. So its two all-reduces,
+which one GPU cannot show, are left out, and nothing else."""
+
+import dataclasses
+import math
+import re
+
+MODEL = {"architectures": ["LlamaForCausalLM"], "model_type": "llama",
+         "vocab_size": 128, "hidden_act": "silu", "rms_norm_eps": 1e-5,
+         "rope_theta": 500000.0, "max_position_embeddings": 131072,
+         "tie_word_embeddings": False}
+BYTES = {"bf16": 2, "f16": 2, "f32": 4, "i32": 4, "i64": 8, "f64": 8, "i1": 1, "i8": 1}
+
+
+def get_shard(hidden, heads, kv_heads, features, inner, layers):
+    return {**MODEL, "hidden_size": hidden, "num_attention_heads": heads,
+            "num_key_value_heads": kv_heads, "head_dim": features,
+            "intermediate_size": inner, "num_hidden_layers": layers}
+
+
+@dataclasses.dataclass
+class Sizes:
+    shards: dict       # name: config
+    prefill: tuple     # tokens
+    decode: tuple      # sequences
+    cache: int         # positions, all of which are attended to
+    attention: tuple   # (sequences, positions, heads, heads of keys, features)
+    square: int        # rows and columns of the product that measures the GPU
+    copied: int        # bytes of the copy that does
+    telling: int       # bytes; a kernel that moves less is not judged by its speed
+    too_large: int     # sequences whose cache no GPU holds
+
+
+FULL = Sizes(
+    {"8B": get_shard(4096, 32, 8, 128, 14336, 4),
+     "70B/8": get_shard(8192, 8, 1, 128, 3584, 4)},
+    (2048, 8192), (1, 8, 64), 8192,
+    # As much to do in each, so that starting it does not count.
+    ((8, 2048, 32, 8, 64), (1, 8192, 32, 8, 64),
+     (4, 2048, 32, 8, 128), (1, 8192, 32, 8, 128)), 8192, 1 << 30, 1 << 26, 1 << 16)
+# For a GPU that is none.
+TINY = Sizes(
+    {"tiny": get_shard(64, 4, 2, 16, 96, 2)}, (24,), (2,), 32,
+    ((1, 24, 4, 2, 16),), 32, 1 << 20, 0, 1 << 20)
+
+
+@dataclasses.dataclass
+class Case:
+    """A layer to measure, as peers are told, too."""
+    shard: str
+    config: dict
+    phase: str
+    batch: int
+    tokens: int  # of each sequence: the prompt's, or what the cache holds
+    dtype: str = "bf16"
+
+    @property
+    def name(self):
+        what = f"{self.tokens}" if self.phase == "prefill" else f"batch {self.batch}"
+        return f"{self.shard} {self.phase} {what}"
+
+    @property
+    def file(self):
+        return "layer-" + re.sub(r"\W+", "-", self.name)
+
+    @property
+    def options(self):
+        """Of the import."""
+        length = (f"logits=last sequence={self.tokens}" if self.phase == "prefill"
+                  else f"cache={self.tokens}")
+        return f"phase={self.phase} batch={self.batch} {length} dtype={self.dtype}"
+
+    @property
+    def inputs(self):
+        """Of tp-run: a token is decoded at the end of the cache."""
+        return [] if self.phase == "prefill" else [f"--input=position={self.tokens - 1}"]
+
+    def get_layer_cost(self):
+        """The bytes that have to be moved for one layer, and its operations."""
+        c = self.config
+        hidden, features = c["hidden_size"], c["head_dim"]
+        heads, kv_heads = c["num_attention_heads"], c["num_key_value_heads"]
+        size = BYTES[self.dtype]
+        weights = hidden * (features * (2 * heads + 2 * kv_heads) + 3 * c["intermediate_size"])
+        rows = self.batch * (self.tokens if self.phase == "prefill" else 1)
+        keys = (self.tokens + 1) / 2 if self.phase == "prefill" else self.tokens
+        moved = weights + 2 * rows * hidden  # what comes in and goes out
+        if self.phase == "decode":
+            moved += 2 * self.batch * self.tokens * kv_heads * features
+        return moved * size, 2 * rows * (weights + 2 * keys * heads * features)
+
+
+def get_cases(sizes):
+    """The most telling first: time may run out."""
+    phases = [("decode", 1, sizes.cache)] if 1 in sizes.decode else []
+    phases += [("prefill", 1, tokens) for tokens in sizes.prefill]
+    phases += [("decode", batch, sizes.cache) for batch in sizes.decode if batch != 1]
+    return [Case(name, config, *phase)
+            for phase in phases for name, config in sizes.shards.items()]
+
+
+def get_attention_name(attention):
+    return "attention-" + "x".join(map(str, attention))
+
+
+def get_attention(batch, positions, heads, kv_heads, features):
+    """Causal attention of whole sequences, by itself."""
+    query = f"tensor<{batch}x{positions}x{kv_heads}x{heads // kv_heads}x{features}xbf16>"
+    key = f"tensor<{batch}x{positions}x{kv_heads}x{features}xbf16>"
+    return f"""
+func.func @main(%q: {query} {{tp.name = "q"}}, %k: {key} {{tp.name = "k"}},
+                %v: {key} {{tp.name = "v"}}) -> ({query} {{tp.name = "y"}}) {{
+  %y = tp.attention %q, %k, %v {{causal, scale = {1 / math.sqrt(features)} : f64}}
+      : ({query}, {key}, {key}) -> {query}
+  return %y : {query}
+}}
+"""
+
+
+# As little as a program can do.
+NEGATION = """
+func.func @main(%x: tensor<8xf32> {tp.name = "x"}) -> (tensor<8xf32> {tp.name = "y"}) {
+  %y = tp.neg %x : tensor<8xf32>
+  return %y : tensor<8xf32>
+}
+"""
+
+
+def get_product(size):
+    square = f"tensor<{size}x{size}xbf16>"
+    return f"""
+func.func @main(%a: {square} {{tp.name = "a"}}, %b: {square} {{tp.name = "b"}})
+    -> ({square} {{tp.name = "y"}}) {{
+  %y = tp.einsum "mk,nk->mn" %a, %b : ({square}, {square}) -> {square}
+  return %y : {square}
+}}
+"""
+
+
+def read_buffer(text):
+    """Of `memref<8x64xbf16, strided<..>>`: its sizes, those of them that are not one
+    element again and again, and the bytes of an element."""
+    shape, _, layout = text[len("memref<"):].partition(", strided<[")
+    *sizes, dtype = shape.rstrip(">").split("x")
+    sizes = [int(size) for size in sizes]
+    strides = ([int(stride) for stride in layout.partition("]")[0].split(", ")]
+               if layout else [1] * len(sizes))
+    return sizes, [n for n, stride in zip(sizes, strides) if stride], BYTES[dtype]
+
+
+MEMREF = re.compile(r"memref<[^<>]*(?:<[^<>]*>)?[^<>]*>")
+# Not in the body of another.
+STEP = re.compile(r"^    (?:%\w+(?:, %\w+)* = )?step\.(\w+) ?(.*)$", re.MULTILINE)
+NO_WORK = {"constant", "view", "alloc", "return"}
+
+
+def get_rows_cost(text):
+    """A value that many elements share is read once. What is looked up, or written at
+    a place that is computed, is as much as there are elements to do."""
+    shape = [int(n) for n in re.match(r"\[([\d, ]*)\]", text)[1].split(", ")]
+    moved = 0
+    for memref in MEMREF.findall(text):
+        sizes, distinct, size = read_buffer(memref)
+        moved += min(math.prod(distinct), math.prod(shape)) * size
+    return f"rows {shape}", moved, 0
+
+
+def get_matmul_cost(text):
+    buffers = [read_buffer(memref) for memref in MEMREF.findall(text)]
+    (*batches, m, k), n = buffers[-3][0], buffers[-1][0][-1]
+    batch = math.prod(batches)
+    # A residual or a bias among them.
+    moved = sum(math.prod(distinct) * size for _, distinct, size in buffers)
+    return f"matmul {m}x{k}x{n}", moved, 2 * batch * m * n * k
+
+
+def get_attention_cost(text):
+    """Of the whole cache, where there is one: it is measured at its end."""
+    query, key, value, _ = map(read_buffer, MEMREF.findall(text)[-4:])
+    batch, rows, kv_heads, group, features = query[0]
+    keys = key[0][1]
+    is_whole = rows == keys and "causal" in text
+    moved = sum(math.prod(sizes) * size for _, sizes, size in (query, query, key, value))
+    seen = (keys + 1) / 2 if is_whole else keys
+    return (f"attention {query[0]}", moved,
+            4 * batch * rows * kv_heads * group * features * seen)
+
+
+COSTS = {"rows": get_rows_cost, "matmul": get_matmul_cost, "attention": get_attention_cost}
+
+
+def read_costs(text):
+    """Of a program of steps: each step's label, bytes and operations, in order."""
+    costs = []
+    for kind, rest in STEP.findall(text):
+        if kind in COSTS:
+            costs.append((kind, *COSTS[kind](rest)))
+        elif kind not in NO_WORK:
+            costs.append((kind, kind, 0, 0))
+    return costs
