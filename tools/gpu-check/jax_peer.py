@@ -4,6 +4,7 @@
 cuDNN and by XLA. As in torch_peer.py, products of the same rows are one, and that the
 cache is full is known when compiling."""
 
+import functools
 import os
 
 # Others use the GPU, too.
@@ -112,10 +113,10 @@ def make_step(case, implementation):
     return jax.jit(step, donate_argnums=1)
 
 
-class Answers:
+class Answers(peers.Ways):
     def __init__(self):
-        self.device = jax.devices()[0]
-        self.calls, self.last = {}, None
+        super().__init__()
+        self.device, self.last = jax.devices()[0], None
 
     def hello(self):
         if self.device.platform != "gpu":
@@ -149,22 +150,8 @@ class Answers:
                 self.wait()
             return call
 
-        variants = {}
-        for name in ("cudnn", "xla"):
-            label = f"jit, {name}"
-            try:
-                self.calls[label] = make(name)
-                variants[label] = ""
-            except Exception as error:  # the other may work
-                variants[label] = peers.describe(error)
-        return {"variants": variants}
-
-    def time(self, variant, runs):
-        call = self.calls[variant]
-        for _ in range(3):
-            call()
-        self.wait()
-        return {"us": peers.time_calls(call, self.wait, runs)}
+        return self.make_all({f"jit, {name}": functools.partial(make, name)
+                              for name in ("cudnn", "xla")})
 
 
 if __name__ == "__main__":

@@ -92,6 +92,32 @@ def time_calls(begin, wait, runs):
     return 1e6 * min(statistics.median(singles), together)
 
 
+class Ways:
+    """The ways in which a peer runs what it has prepared: functions by their names, that
+    begin a run, which the peer's own `wait` waits for."""
+
+    def __init__(self):
+        self.calls = {}
+
+    def make_all(self, makers):
+        """Of each way "", or why there is none: the others may work."""
+        variants = {}
+        for label, make in makers.items():
+            try:
+                self.calls[label] = make()
+                variants[label] = ""
+            except Exception as error:
+                variants[label] = describe(error)
+        return {"variants": variants}
+
+    def time(self, variant, runs):
+        call = self.calls[variant]
+        for _ in range(3):
+            call()
+        self.wait()
+        return {"us": time_calls(call, self.wait, runs)}
+
+
 def serve(answers):
     """Answers requests by the functions of an object. What libraries print must not
     look like an answer, so it goes where messages go."""

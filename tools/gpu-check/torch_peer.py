@@ -142,12 +142,12 @@ def capture(model, tokens):
     return graph.replay
 
 
-class Answers:
+class Answers(peers.Ways):
     def __init__(self):
+        super().__init__()
         torch.set_grad_enabled(False)
         self.device = "cuda" if torch.cuda.is_available() else "cpu"
         self.dtypes = {"bf16": torch.bfloat16, "f32": torch.float32}
-        self.calls = {}
 
     def hello(self):
         if self.device != "cuda":
@@ -198,22 +198,8 @@ class Answers:
         if self.device == "cuda":
             makers = {"graph": in_graph,
                       **{mode: lambda mode=mode: by_compiler(mode) for mode in MODES}}
-        variants = {}
-        for name, make in makers.items():
-            label = f"{name}, {fastest}" if fastest else name
-            try:
-                self.calls[label] = make()
-                variants[label] = ""
-            except Exception as error:  # the others may work
-                variants[label] = peers.describe(error)
-        return {"variants": variants}
-
-    def time(self, variant, runs):
-        call = self.calls[variant]
-        for _ in range(3):
-            call()
-        self.wait()
-        return {"us": peers.time_calls(call, self.wait, runs)}
+        return self.make_all({f"{name}, {fastest}" if fastest else name: make
+                              for name, make in makers.items()})
 
     def time_attention(self, backend, shapes, dtype, is_causal, runs):
         """Microseconds on random heads of these shapes."""
