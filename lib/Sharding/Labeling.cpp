@@ -4,6 +4,8 @@
 #include "tpopt/Sharding/Labeling.h"
 
 #include "LabelingLift.h"
+#include "LabelingReduction.h"
+#include "LabelingSearch.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
@@ -11,6 +13,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 using namespace tp;
 
@@ -153,8 +156,7 @@ void Labeling::optimizeForest(llvm::ArrayRef<unsigned> order,
                               std::vector<unsigned> &labels) const {
   // Grow it.
   std::vector<unsigned> component(nodes.size());
-  for (unsigned i = 0; i < nodes.size(); ++i)
-    component[i] = i;
+  std::iota(component.begin(), component.end(), 0);
   auto find = [&](unsigned i) {
     while (component[i] != i)
       i = component[i] = component[component[i]];
@@ -206,106 +208,89 @@ void Labeling::optimizeForest(llvm::ArrayRef<unsigned> order,
     }
   }
 
-  // Costs of subtrees, leaves first; what a child answers to each candidate of
-  // its parent.
-  std::vector<std::vector<double>> beliefs(nodes.size());
-  std::vector<std::vector<unsigned>> answer(nodes.size());
-  for (unsigned number : sequence) {
-    std::vector<double> &belief = beliefs[number];
-    belief = getCosts(number).vec();
+  // Costs of subtrees, leaves first.
+  std::vector<double> sums = costs;
+  auto addRow = [&](const Edge &edge, unsigned number, unsigned other) {
+    unsigned end = edge.nodes[0] == number ? 0 : 1;
+    unsigned fixed = edge.ports[1 - end][labels[other]];
+    double *sum = &sums[nodes[number].costs];
+    for (uint16_t port : edge.ports[end])
+      *sum++ += end == 0 ? edge.cost(port, fixed) : edge.cost(fixed, port);
+  };
+  for (size_t i = sequence.size(); i-- > 0;) {
+    unsigned number = sequence[i];
+    llvm::SmallVector<const Edge *, 2> toParent;
     for (unsigned e : nodes[number].edges) {
       unsigned other = otherEnd(e, number);
-      if (inside[other])
-        continue;
-      const Edge &edge = edges[e];
-      unsigned end = edge.nodes[0] == number ? 0 : 1;
-      unsigned fixed = edge.ports[1 - end][labels[other]];
-      for (size_t c = 0; c < belief.size(); ++c)
-        belief[c] += end == 0 ? edge.cost(edge.ports[0][c], fixed)
-                              : edge.cost(fixed, edge.ports[1][c]);
+      if (!inside[other])
+        addRow(edges[e], number, other);
+      else if (other == parent[number])
+        toParent.push_back(&edges[e]);
     }
+    if (!toParent.empty())
+      answerParent(number, parent[number], toParent, sums);
   }
-  for (size_t i = sequence.size(); i-- > 0;) {
-    unsigned child = sequence[i], up = parent[child];
-    if (up == none)
-      continue;
-    llvm::SmallVector<const Edge *, 2> joined;
-    for (unsigned e : nodes[child].edges)
-      if (otherEnd(e, child) == up)
-        joined.push_back(&edges[e]);
-    answerParent(child, up, joined, beliefs, answer[child]);
-  }
+  // The best ones, roots first.
   for (unsigned number : sequence) {
-    const std::vector<double> &sums = beliefs[number];
+    if (parent[number] != none)
+      for (unsigned e : nodes[number].edges)
+        if (otherEnd(e, number) == parent[number])
+          addRow(edges[e], number, parent[number]);
+    auto first = sums.begin() + nodes[number].costs;
     labels[number] =
-        parent[number] == none
-            ? std::min_element(sums.begin(), sums.end()) - sums.begin()
-            : answer[number][labels[parent[number]]];
+        std::min_element(first, first + nodes[number].numCandidates) - first;
   }
 }
 
-/// For each candidate of `up`, the best one of `child`; adds its cost to `up`.
+/// Adds to each candidate of `up` what the best one of `child` costs beside it.
 void Labeling::answerParent(unsigned child, unsigned up,
                             llvm::ArrayRef<const Edge *> joined,
-                            std::vector<std::vector<double>> &beliefs,
-                            std::vector<unsigned> &answer) const {
-  const std::vector<double> &own = beliefs[child];
-  answer.assign(beliefs[up].size(), 0);
+                            std::vector<double> &sums) const {
+  auto get = [&](unsigned number) {
+    return llvm::MutableArrayRef(&sums[nodes[number].costs],
+                                 nodes[number].numCandidates);
+  };
+  llvm::MutableArrayRef<double> own = get(child), parents = get(up);
   if (joined.size() == 1) {
     // Candidates that look alike through the edge are compared once.
     const Edge &edge = *joined[0];
     unsigned end = edge.nodes[0] == child ? 0 : 1;
-    std::vector<double> lowest(edge.getNumPorts(end), kInfinity);
-    std::vector<unsigned> who(lowest.size(), 0);
-    for (unsigned c = 0; c < own.size(); ++c)
-      if (uint16_t port = edge.ports[end][c]; own[c] < lowest[port]) {
-        lowest[port] = own[c];
-        who[port] = c;
-      }
-    std::vector<double> least(edge.getNumPorts(1 - end), kInfinity);
-    std::vector<unsigned> whom(least.size(), 0);
+    llvm::SmallVector<double, 32> lowest(edge.getNumPorts(end), kInfinity);
+    for (auto [port, cost] : llvm::zip_equal(edge.ports[end], own))
+      lowest[port] = std::min(lowest[port], cost);
+    llvm::SmallVector<double, 32> least(edge.getNumPorts(1 - end), kInfinity);
     for (unsigned to = 0; to < least.size(); ++to)
-      for (unsigned from = 0; from < lowest.size(); ++from) {
-        double cost = lowest[from] +
-                      (end == 0 ? edge.cost(from, to) : edge.cost(to, from));
-        if (cost < least[to]) {
-          least[to] = cost;
-          whom[to] = who[from];
-        }
-      }
-    for (unsigned c = 0; c < answer.size(); ++c) {
-      uint16_t port = edge.ports[1 - end][c];
-      beliefs[up][c] += least[port];
-      answer[c] = whom[port];
-    }
+      for (unsigned from = 0; from < lowest.size(); ++from)
+        least[to] = std::min(least[to],
+                             lowest[from] + (end == 0 ? edge.cost(from, to)
+                                                      : edge.cost(to, from)));
+    for (auto [port, sum] : llvm::zip_equal(edge.ports[1 - end], parents))
+      sum += least[port];
     return;
   }
-  for (unsigned c = 0; c < answer.size(); ++c) {
+  for (auto [c, sum] : llvm::enumerate(parents)) {
     double least = kInfinity;
-    for (unsigned k = 0; k < own.size(); ++k) {
-      double cost = own[k];
+    for (auto [k, cost] : llvm::enumerate(own)) {
+      double total = cost;
       for (const Edge *edge : joined)
-        cost += edge->nodes[0] == child
-                    ? edge->cost(edge->ports[0][k], edge->ports[1][c])
-                    : edge->cost(edge->ports[0][c], edge->ports[1][k]);
-      if (cost < least) {
-        least = cost;
-        answer[c] = k;
-      }
+        total += edge->nodes[0] == child
+                     ? edge->cost(edge->ports[0][k], edge->ports[1][c])
+                     : edge->cost(edge->ports[0][c], edge->ports[1][k]);
+      least = std::min(least, total);
     }
-    beliefs[up][c] += least;
+    sum += least;
   }
 }
 
-/// Re-optimises one forest after another while that helps. The orders start at
-/// different nodes and run both ways, so that every chain of nodes is in some
-/// forest as a whole.
-void Labeling::descend(std::vector<unsigned> &labels, unsigned orders) const {
+/// Re-optimises one forest after another while that helps. They grow along the
+/// data flow and against it, from both ends and the middle.
+void Labeling::descend(std::vector<unsigned> &labels) const {
+  constexpr unsigned kMost = 40;
   double cost = evaluate(labels);
   unsigned idle = 0;
-  for (unsigned round = 0; idle < orders && round < 20 * orders; ++round) {
+  for (unsigned round = 0; idle < 2 && round < kMost; ++round) {
     std::vector<unsigned> order(nodes.size());
-    size_t shift = nodes.size() * (round % orders) / orders;
+    size_t shift = round % 2 == 1 ? nodes.size() / 2 : 0;
     for (size_t i = 0; i < nodes.size(); ++i)
       order[i] = (i + shift) % nodes.size();
     if (round % 2 == 1)
@@ -384,25 +369,40 @@ double Labeling::evaluate(llvm::ArrayRef<unsigned> labels) const {
   return cost;
 }
 
-Labeling::Solution Labeling::solve(unsigned sweeps) {
+Labeling::Solution Labeling::solve(Effort effort) {
   std::unique_ptr<Lifted> lifted = lift();
   if (!lifted)
-    return solveDirectly(sweeps);
-  Solution classes = lifted->labeling.solveDirectly(sweeps);
+    return solveReduced(effort);
+  Solution classes = lifted->labeling.solveReduced(effort);
   Solution solution;
   solution.lowerBound = classes.lowerBound;
   for (unsigned classOf : lifted->classOf)
     solution.labels.push_back(classes.labels[classOf]);
-  // Once along the data flow and once against it.
-  descend(solution.labels, /*orders=*/2);
+  descend(solution.labels);
   solution.cost = evaluate(solution.labels);
   return solution;
 }
 
-Labeling::Solution Labeling::solveDirectly(unsigned sweeps) {
+Labeling::Solution Labeling::solveReduced(Effort effort) const {
+  Reduction reduction(*this);
+  Labeling &core = reduction.core;
+  Solution solution = core.passMessages(effort.sweeps);
+  // Less than that no estimate of a cost is good for.
+  if (solution.getGap() > 1e-6) {
+    bool isBest = Search(core, effort.work).improve(solution.labels);
+    solution.cost = core.evaluate(solution.labels);
+    if (isBest)
+      solution.lowerBound = solution.cost;
+  }
+  solution.labels = reduction.expand(solution.labels);
+  solution.lowerBound += reduction.constant;
+  solution.cost = evaluate(solution.labels);
+  return solution;
+}
+
+/// The best of what the rounds give.
+Labeling::Solution Labeling::passMessages(unsigned sweeps) {
   Solution solution;
-  solution.cost = kInfinity;
-  solution.lowerBound = -kInfinity;
   messages.assign(numMessages, 0);
   // Whoever still closes the gap may yet find the best choice; a bound that
   // creeps will not.
@@ -416,16 +416,14 @@ Labeling::Solution Labeling::solveDirectly(unsigned sweeps) {
         std::max(solution.lowerBound, sweep(/*forward=*/false));
     std::vector<unsigned> labels = decode();
     double cost = evaluate(labels);
-    if (cost < solution.cost) {
+    if (i == 0 || cost < solution.cost) {
       solution.cost = cost;
       solution.labels = std::move(labels);
     }
+    if (solution.getGap() <= 1e-9)
+      break;
     double left = solution.cost - solution.lowerBound;
-    if (left <= solution.lowerBound * 1e-9 + 1e-9)
-      return solution;
     idle = left < gap * (1 - kProgress) ? 0 : idle + 1;
   }
-  descend(solution.labels, /*orders=*/6);
-  solution.cost = evaluate(solution.labels);
   return solution;
 }

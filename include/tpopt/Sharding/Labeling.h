@@ -19,15 +19,19 @@
 ///
 /// # The method
 ///
-/// Sequential tree-reweighted message passing (TRW-S, Kolmogorov, PAMI 2006):
-/// exact on trees and chains, with a lower bound everywhere, which tells how
-/// far from the optimum the answer can be. Transformer graphs are chains with
-/// residual bridges, and the bound is usually met: for a layer with its
-/// backward pass after 40 to 100 rounds. Where it is not, a descent follows:
-/// fix some nodes so that the others form a forest, solve that exactly, and go
-/// on with another forest while it helps, so that whole chains change together.
-/// AutoParallel (github.com/meta-pytorch/autoparallel) found this to match an
-/// integer program on the same kind of problem.
+/// First goes what can be decided exactly (LabelingReduction.h): all of a chain
+/// with residual bridges, as forward passes are; of a layer with its backward
+/// pass a sixth of the nodes remains.
+///
+/// Those by sequential tree-reweighted message passing (TRW-S, Kolmogorov, PAMI
+/// 2006), which comes with a lower bound: it tells how far from the optimum the
+/// answer can be. For a layer on one axis it is often met after 40 to 150
+/// rounds. AutoParallel (github.com/meta-pytorch/autoparallel) found message
+/// passing to match an integer program on the same kind of problem.
+///
+/// Where it is not met, large neighbourhoods are searched (LabelingSearch.h). A
+/// layer on one axis is one such neighbourhood, so that its plan is the best
+/// there is; on two axes it is within a few percent of the bound.
 ///
 /// # Repeated layers
 ///
@@ -35,10 +39,12 @@
 /// along the edges are taken for one: the problem over these classes, with
 /// their costs and edges counted as often as they occur, is as small as a layer
 /// or two. It is solved as above, every node takes the choice of its class, and
-/// a short descent over all nodes finds what is better done differently from
-/// layer to layer. This is lifted inference (Kersting, Ahmadi and Natarajan,
-/// Counting Belief Propagation, UAI 2009) with colours refined a fixed number
-/// of times, so that the ends of a chain stay apart from its inside.
+/// a short descent finds what is better done differently from layer to layer:
+/// keep some nodes so that the others form a forest, solve that exactly, and go
+/// on with another forest while it helps. This is lifted inference (Kersting,
+/// Ahmadi and Natarajan, Counting Belief Propagation, UAI 2009) with colours
+/// refined a fixed number of times, so that the ends of a chain stay apart from
+/// its inside.
 ///
 /// Deterministic: nodes in the order added, ties to the earlier candidate.
 
@@ -49,7 +55,9 @@
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/SmallVector.h"
 
+#include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <vector>
 
@@ -75,10 +83,15 @@ class Labeling {
 public:
   struct Solution {
     std::vector<unsigned> labels; ///< The chosen candidate of each node.
-    double cost = 0;
+    double cost = std::numeric_limits<double>::infinity();
     /// No choice can cost less than this; of repeated layers, no choice that is
     /// the same for alike nodes.
-    double lowerBound = 0;
+    double lowerBound = -std::numeric_limits<double>::infinity();
+
+    /// How much a better choice could save, as a share of all.
+    double getGap() const {
+      return (cost - lowerBound) / std::max(lowerBound, 1.0);
+    }
   };
 
   /// A node with one cost per candidate; returns its number. Messages run in
@@ -94,8 +107,12 @@ public:
   void addEdge(unsigned from, llvm::ArrayRef<uint16_t> fromPorts, unsigned to,
                llvm::ArrayRef<uint16_t> toPorts, const CostMatrix &matrix);
 
-  /// Solves with at most `sweeps` rounds of messages.
-  Solution solve(unsigned sweeps = 200);
+  struct Effort {
+    unsigned sweeps = 200; ///< Rounds of messages, at most.
+    double work = 1 << 22; ///< Candidates that a round of search looks at.
+  };
+  Solution solve() { return solve(Effort()); }
+  Solution solve(Effort effort);
   /// What a choice costs.
   double evaluate(llvm::ArrayRef<unsigned> labels) const;
   /// How much dearer than the choice `labels` each candidate of `node` would
@@ -133,19 +150,21 @@ private:
                                        nodes[number].numCandidates);
   }
   struct Lifted;
+  class Reduction;
+  class Search;
   std::vector<uint64_t> refineColours() const;
   std::unique_ptr<Lifted> lift() const;
-  Solution solveDirectly(unsigned sweeps);
+  Solution solveReduced(Effort effort) const;
+  Solution passMessages(unsigned sweeps);
   double sweep(bool forward);
   void send(const Edge &edge, unsigned end, double share);
   std::vector<unsigned> decode();
-  void descend(std::vector<unsigned> &labels, unsigned orders) const;
+  void descend(std::vector<unsigned> &labels) const;
   void optimizeForest(llvm::ArrayRef<unsigned> order,
                       std::vector<unsigned> &labels) const;
   void answerParent(unsigned child, unsigned up,
                     llvm::ArrayRef<const Edge *> joined,
-                    std::vector<std::vector<double>> &beliefs,
-                    std::vector<unsigned> &answer) const;
+                    std::vector<double> &sums) const;
 
   std::vector<Node> nodes;
   std::vector<Edge> edges;

@@ -5,6 +5,7 @@
 
 #include "gtest/gtest.h"
 
+#include <cmath>
 #include <deque>
 #include <limits>
 #include <random>
@@ -14,16 +15,18 @@ using namespace tp;
 
 namespace {
 
-/// A random problem with integer costs; `isTree` joins each node to one earlier
-/// node, otherwise to two.
+/// A random problem with integer costs; each node is joined to so many earlier
+/// ones, of which some may be the same. One pair in `forbidden` is, if not 0.
 struct Problem {
   Labeling labeling;
   std::deque<CostMatrix> matrices;
   std::deque<std::vector<uint16_t>> ports;
   std::vector<unsigned> sizes;
   std::set<std::pair<unsigned, unsigned>> joined;
+  unsigned forbidden;
 
-  Problem(unsigned seed, unsigned count, bool isTree) {
+  Problem(unsigned seed, unsigned count, unsigned edges, unsigned forbidden = 0)
+      : forbidden(forbidden) {
     std::mt19937 random(seed);
     for (unsigned n = 0; n < count; ++n) {
       sizes.push_back(1 + random() % 4);
@@ -31,7 +34,7 @@ struct Problem {
       for (double &cost : costs)
         cost = random() % 10;
       labeling.addNode(costs);
-      for (unsigned k = 0; n > 0 && k < (isTree ? 1u : 2u); ++k)
+      for (unsigned k = 0; n > 0 && k < edges; ++k)
         join(random() % n, n, random);
     }
   }
@@ -41,7 +44,9 @@ struct Problem {
     joined.insert({from, to});
     CostMatrix &matrix = matrices.emplace_back(2, 3);
     for (double &value : matrix.values)
-      value = random() % 10;
+      value = forbidden && random() % forbidden == 0
+                  ? std::numeric_limits<double>::infinity()
+                  : random() % 10;
     auto choose = [&](unsigned candidates,
                       unsigned states) -> std::vector<uint16_t> & {
       std::vector<uint16_t> &result = ports.emplace_back(candidates);
@@ -70,7 +75,7 @@ struct Problem {
 // On trees the answer is the optimum, and the bound proves it.
 TEST(Labeling, SolvesTreesExactly) {
   for (unsigned seed = 0; seed < 300; ++seed) {
-    Problem problem(seed, 2 + seed % 7, /*isTree=*/true);
+    Problem problem(seed, 2 + seed % 7, /*edges=*/1);
     Labeling::Solution solution = problem.labeling.solve();
     double best = problem.bruteForce();
     EXPECT_EQ(solution.cost, best) << "seed " << seed;
@@ -83,7 +88,7 @@ TEST(Labeling, SolvesTreesExactly) {
 // What a candidate would cost more: alone, and with neighbours that follow.
 TEST(Labeling, TellsRegrets) {
   for (unsigned seed = 0; seed < 100; ++seed) {
-    Problem problem(seed, 2 + seed % 5, /*isTree=*/true);
+    Problem problem(seed, 2 + seed % 5, /*edges=*/1);
     std::vector<unsigned> labels = problem.labeling.solve().labels;
     double best = problem.labeling.evaluate(labels);
     for (unsigned node = 0; node < labels.size(); ++node) {
@@ -114,18 +119,38 @@ TEST(Labeling, TellsRegrets) {
   }
 }
 
-// With cycles the bound stays a bound, and the answer is nearly always optimal.
-TEST(Labeling, BoundsGraphsWithCycles) {
+// So it is with cycles, of pairs of nodes that are joined several times, too.
+TEST(Labeling, SolvesGraphsWithCycles) {
+  for (unsigned edges : {2, 3, 5})
+    for (unsigned seed = 0; seed < 300; ++seed) {
+      Problem problem(seed, 3 + seed % 6, edges, seed % 3 == 0 ? 4 : 0);
+      Labeling::Solution solution = problem.labeling.solve();
+      double best = problem.bruteForce();
+      EXPECT_EQ(solution.cost, best) << "seed " << seed;
+      if (std::isinf(best))
+        continue; // all choices are forbidden
+      EXPECT_EQ(problem.labeling.evaluate(solution.labels), best);
+      EXPECT_LE(solution.lowerBound, best + 1e-9) << "seed " << seed;
+      EXPECT_LE(solution.getGap(), 1e-6) << "seed " << seed;
+    }
+}
+
+// Where tables would be too large, the bound stays a bound, and the answer is
+// often optimal.
+TEST(Labeling, SearchesWithinItsMeans) {
   unsigned optimal = 0;
-  for (unsigned seed = 0; seed < 300; ++seed) {
-    Problem problem(seed, 3 + seed % 6, /*isTree=*/false);
-    Labeling::Solution solution = problem.labeling.solve();
-    double best = problem.bruteForce();
-    EXPECT_LE(solution.lowerBound, best + 1e-9) << "seed " << seed;
-    EXPECT_GE(solution.cost, best) << "seed " << seed;
-    optimal += solution.cost == best;
+  for (unsigned seed = 0; seed < 100; ++seed) {
+    Problem problem(seed, 24, /*edges=*/3);
+    Labeling::Solution best = problem.labeling.solve({200, 1e9});
+    EXPECT_LE(best.getGap(), 1e-6) << "seed " << seed;
+    Labeling::Solution solution = problem.labeling.solve({1, 100});
+    EXPECT_LE(solution.lowerBound, best.cost + 1e-9) << "seed " << seed;
+    EXPECT_GE(solution.cost, best.cost) << "seed " << seed;
+    EXPECT_EQ(problem.labeling.evaluate(solution.labels), solution.cost);
+    optimal += solution.cost == best.cost;
   }
-  EXPECT_GE(optimal, 285u);
+  EXPECT_GE(optimal, 70u);
+  EXPECT_LT(optimal, 100u) << "nothing was too large";
 }
 
 // A forbidden pair is never chosen if there is another way.
@@ -146,7 +171,7 @@ TEST(Labeling, AvoidsForbiddenPairs) {
 /// A chain of `layers` equal layers of a few nodes each, with ends of their
 /// own.
 struct Layers : Problem {
-  Layers(unsigned seed, unsigned layers) : Problem(0, 0, true) {
+  Layers(unsigned seed, unsigned layers) : Problem(0, 0, 1) {
     std::mt19937 random(seed);
     unsigned depth = 1 + random() % 4;
     std::vector<CostMatrix *> edges;

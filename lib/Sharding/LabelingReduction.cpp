@@ -1,0 +1,297 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "LabelingReduction.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <numeric>
+
+using namespace tp;
+
+static constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+Labeling::Reduction::Reduction(const Labeling &problem) {
+  parts.resize(problem.nodes.size());
+  edges.reserve(problem.edges.size());
+  for (auto [number, part] : llvm::enumerate(parts)) {
+    part.costs = problem.getCosts(number).vec();
+    part.candidates.resize(part.costs.size());
+    std::iota(part.candidates.begin(), part.candidates.end(), 0);
+  }
+  for (const Edge &edge : problem.edges)
+    join(edge);
+  for (unsigned number = parts.size(); number-- > 0;)
+    worklist.push_back(number);
+  simplify();
+  buildCore();
+}
+
+Labeling::Reduction::View Labeling::Reduction::getView(unsigned node,
+                                                       unsigned number) const {
+  const Edge &edge = edges[number];
+  unsigned end = edge.nodes[0] == node ? 0 : 1;
+  size_t columns = edge.matrix->columns;
+  return {edge.nodes[1 - end],       edge.ports[end],
+          edge.ports[1 - end],       edge.getNumPorts(end),
+          edge.getNumPorts(1 - end), edge.matrix->values.data(),
+          end == 0 ? columns : 1,    end == 0 ? 1 : columns};
+}
+
+//===----------------------------------------------------------------------===//
+// Edges
+//===----------------------------------------------------------------------===//
+
+void Labeling::Reduction::join(const Edge &edge) {
+  auto [a, b] = edge.nodes;
+  const Part &fewer =
+      parts[parts[a].edges.size() < parts[b].edges.size() ? a : b];
+  for (unsigned number : fewer.edges) {
+    Edge &present = edges[number];
+    if (present.nodes[0] == a && present.nodes[1] == b) {
+      present = merge(present, edge);
+      return;
+    }
+  }
+  parts[a].edges.push_back(edges.size());
+  parts[b].edges.push_back(edges.size());
+  edges.push_back(edge);
+}
+
+/// One edge for two: its port states are the pairs of theirs that occur.
+Labeling::Edge Labeling::Reduction::merge(const Edge &a, const Edge &b) {
+  Edge result = a;
+  llvm::SmallVector<std::pair<uint16_t, uint16_t>> pairs[2];
+  for (unsigned end : {0, 1}) {
+    const Part &part = parts[a.nodes[end]];
+    std::vector<uint16_t> &states =
+        ports.emplace_back(part.costs.size(), uint16_t(0));
+    std::vector<int> known(size_t(a.getNumPorts(end)) * b.getNumPorts(end), -1);
+    for (unsigned c : part.candidates) {
+      int &state =
+          known[size_t(a.ports[end][c]) * b.getNumPorts(end) + b.ports[end][c]];
+      if (state < 0) {
+        state = pairs[end].size();
+        pairs[end].push_back({a.ports[end][c], b.ports[end][c]});
+      }
+      states[c] = state;
+    }
+    result.ports[end] = states;
+  }
+  CostMatrix &sums = matrices.emplace_back(pairs[0].size(), pairs[1].size());
+  for (auto [i, row] : llvm::enumerate(pairs[0]))
+    for (auto [j, column] : llvm::enumerate(pairs[1]))
+      sums.at(i, j) =
+          a.cost(row.first, column.first) + b.cost(row.second, column.second);
+  result.matrix = &sums;
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// The rules
+//===----------------------------------------------------------------------===//
+
+/// Its neighbours know it no longer; it keeps its edges, to be decided by.
+void Labeling::Reduction::remove(unsigned node) {
+  parts[node].isRemoved = true;
+  removed.push_back(node);
+  for (unsigned number : parts[node].edges) {
+    const Edge &edge = edges[number];
+    unsigned other = edge.nodes[edge.nodes[0] == node];
+    llvm::erase(parts[other].edges, number);
+    parts[other].isDirty = true;
+    worklist.push_back(other);
+  }
+}
+
+/// A node with one candidate: what it is to its neighbours is known.
+void Labeling::Reduction::settle(unsigned node) {
+  const Part &part = parts[node];
+  unsigned only = part.candidates.front();
+  constant += part.costs[only];
+  for (unsigned number : part.edges) {
+    View view = getView(node, number);
+    Part &other = parts[view.other];
+    for (unsigned c : other.candidates)
+      other.costs[c] += view.cost(view.ports[only], view.otherPorts[c]);
+  }
+  remove(node);
+}
+
+/// A node with one neighbour: each of that one's candidates gets the best
+/// answer.
+void Labeling::Reduction::fold(unsigned node) {
+  const Part &part = parts[node];
+  View view = getView(node, part.edges.front());
+  std::vector<double> least(view.numPorts, kInfinity);
+  for (unsigned c : part.candidates)
+    least[view.ports[c]] = std::min(least[view.ports[c]], part.costs[c]);
+  std::vector<double> answer(view.numOtherPorts, kInfinity);
+  for (unsigned port = 0; port < view.numPorts; ++port)
+    for (unsigned to = 0; to < view.numOtherPorts; ++to)
+      answer[to] = std::min(answer[to], least[port] + view.cost(port, to));
+  Part &other = parts[view.other];
+  for (unsigned c : other.candidates)
+    other.costs[c] += answer[view.otherPorts[c]];
+  remove(node);
+}
+
+/// A node with two neighbours: for each pair of what they are to it, its best
+/// answer.
+void Labeling::Reduction::bridge(unsigned node) {
+  const Part &part = parts[node];
+  View from = getView(node, part.edges[0]), to = getView(node, part.edges[1]);
+  if (from.other > to.other)
+    std::swap(from, to);
+  CostMatrix &answers =
+      matrices.emplace_back(from.numOtherPorts, to.numOtherPorts);
+  std::fill(answers.values.begin(), answers.values.end(), kInfinity);
+  std::vector<double> least(to.numPorts);
+  for (unsigned row = 0; row < answers.rows; ++row) {
+    std::fill(least.begin(), least.end(), kInfinity);
+    for (unsigned c : part.candidates) {
+      double &entry = least[to.ports[c]];
+      entry = std::min(entry, part.costs[c] + from.cost(from.ports[c], row));
+    }
+    double *answer = &answers.at(row, 0);
+    for (unsigned port = 0; port < to.numPorts; ++port)
+      if (least[port] != kInfinity)
+        for (unsigned column = 0; column < answers.columns; ++column)
+          answer[column] =
+              std::min(answer[column], least[port] + to.cost(port, column));
+  }
+  Edge edge{{from.other, to.other},
+            {from.otherPorts, to.otherPorts},
+            &answers,
+            {0, 0}};
+  remove(node);
+  join(edge);
+}
+
+/// Of candidates that look alike to all neighbours keeps the cheapest. Returns
+/// whether some went.
+bool Labeling::Reduction::prune(unsigned node) {
+  Part &part = parts[node];
+  part.isDirty = false;
+  std::map<std::vector<uint16_t>, unsigned> best;
+  for (unsigned c : part.candidates) {
+    std::vector<uint16_t> states;
+    for (unsigned number : part.edges)
+      states.push_back(getView(node, number).ports[c]);
+    auto [it, isNew] = best.try_emplace(std::move(states), c);
+    if (!isNew && part.costs[c] < part.costs[it->second])
+      it->second = c;
+  }
+  bool hasPruned = best.size() < part.candidates.size();
+  if (hasPruned) {
+    part.candidates.clear();
+    for (auto &[states, candidate] : best)
+      part.candidates.push_back(candidate);
+    llvm::sort(part.candidates);
+  }
+  return hasPruned;
+}
+
+void Labeling::Reduction::simplify() {
+  while (true) {
+    while (!worklist.empty()) {
+      unsigned node = worklist.back();
+      worklist.pop_back();
+      const Part &part = parts[node];
+      if (part.isRemoved)
+        continue;
+      // Without neighbours the cheapest is left.
+      if (part.edges.empty())
+        prune(node);
+      if (part.candidates.size() == 1)
+        settle(node);
+      else if (part.edges.size() == 1)
+        fold(node);
+      else if (part.edges.size() == 2)
+        bridge(node);
+    }
+    // Only then is it worth looking at candidates.
+    bool hasPruned = false;
+    for (unsigned node = 0; node < parts.size(); ++node) {
+      if (parts[node].isRemoved || !parts[node].isDirty || !prune(node))
+        continue;
+      hasPruned = true;
+      worklist.push_back(node);
+    }
+    if (!hasPruned)
+      return;
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// What is left
+//===----------------------------------------------------------------------===//
+
+void Labeling::Reduction::buildCore() {
+  std::vector<unsigned> place(parts.size());
+  for (auto [node, part] : llvm::enumerate(parts)) {
+    if (part.isRemoved)
+      continue;
+    std::vector<double> costs;
+    for (unsigned c : part.candidates)
+      costs.push_back(part.costs[c]);
+    place[node] = core.addNode(costs);
+    coreNodes.push_back(node);
+  }
+  for (unsigned node : coreNodes) {
+    for (unsigned number : parts[node].edges) {
+      const Edge &edge = edges[number];
+      if (edge.nodes[0] != node)
+        continue;
+      // Only the port states of candidates that are left.
+      std::vector<uint16_t> *states[2];
+      std::vector<unsigned> kept[2];
+      for (unsigned end : {0, 1}) {
+        std::vector<int> known(edge.getNumPorts(end), -1);
+        states[end] = &ports.emplace_back();
+        for (unsigned c : parts[edge.nodes[end]].candidates) {
+          int &state = known[edge.ports[end][c]];
+          if (state < 0) {
+            state = kept[end].size();
+            kept[end].push_back(edge.ports[end][c]);
+          }
+          states[end]->push_back(state);
+        }
+      }
+      CostMatrix &matrix =
+          matrices.emplace_back(kept[0].size(), kept[1].size());
+      for (auto [i, row] : llvm::enumerate(kept[0]))
+        for (auto [j, column] : llvm::enumerate(kept[1]))
+          matrix.at(i, j) = edge.cost(row, column);
+      core.addEdge(place[node], *states[0], place[edge.nodes[1]], *states[1],
+                   matrix);
+    }
+  }
+}
+
+std::vector<unsigned>
+Labeling::Reduction::expand(llvm::ArrayRef<unsigned> coreLabels) const {
+  std::vector<unsigned> labels(parts.size());
+  for (auto [node, label] : llvm::zip_equal(coreNodes, coreLabels))
+    labels[node] = parts[node].candidates[label];
+  for (unsigned node : llvm::reverse(removed)) {
+    const Part &part = parts[node];
+    double least = kInfinity;
+    labels[node] = part.candidates.front();
+    for (unsigned c : part.candidates) {
+      double cost = part.costs[c];
+      for (unsigned number : part.edges) {
+        View view = getView(node, number);
+        cost += view.cost(view.ports[c], view.otherPorts[labels[view.other]]);
+      }
+      if (cost < least) {
+        least = cost;
+        labels[node] = c;
+      }
+    }
+  }
+  return labels;
+}

@@ -1,0 +1,87 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// A labeling problem without what can be decided exactly.
+//
+// Each of these rules keeps an optimum (PBQP: Scholz and Eckstein, Register
+// Allocation for Irregular Architectures, LCTES 2002):
+//
+//   a candidate                   goes if a cheaper one looks the same to all
+//                                 neighbours,
+//   a node with one candidate     becomes costs of its neighbours' candidates,
+//   a node with one neighbour     too: each of that one's candidates knows the
+//                                 best answer to it,
+//   a node with two neighbours    becomes an edge between them.
+//
+// Chains with bridges vanish, as forward passes are; of a layer with its
+// backward pass some nodes remain.
+
+#ifndef TPOPT_LIB_SHARDING_LABELINGREDUCTION_H
+#define TPOPT_LIB_SHARDING_LABELINGREDUCTION_H
+
+#include "tpopt/Sharding/Labeling.h"
+
+#include <deque>
+
+namespace tp {
+
+class Labeling::Reduction {
+public:
+  explicit Reduction(const Labeling &problem);
+
+  /// What is left; its ports and matrices live here.
+  Labeling core;
+  /// What every choice costs besides.
+  double constant = 0;
+  /// The best choice for all nodes, given that of the core's.
+  std::vector<unsigned> expand(llvm::ArrayRef<unsigned> coreLabels) const;
+
+private:
+  /// A node with the candidates and the edges that it still has. Both are
+  /// numbered as in the problem.
+  struct Part {
+    std::vector<double> costs;
+    std::vector<unsigned> candidates;
+    llvm::SmallVector<unsigned, 4> edges;
+    bool isRemoved = false;
+    /// Whether something around it has changed since it was last pruned.
+    bool isDirty = true;
+  };
+  /// An edge seen from one of its ends.
+  struct View {
+    unsigned other;
+    llvm::ArrayRef<uint16_t> ports, otherPorts;
+    unsigned numPorts, numOtherPorts;
+    const double *values;
+    size_t stride, otherStride;
+    double cost(unsigned port, unsigned otherPort) const {
+      return values[port * stride + otherPort * otherStride];
+    }
+  };
+
+  View getView(unsigned node, unsigned edge) const;
+  /// Adds an edge, to one that joins the same nodes if there is one.
+  void join(const Edge &edge);
+  Edge merge(const Edge &a, const Edge &b);
+  void remove(unsigned node);
+  void settle(unsigned node);
+  void fold(unsigned node);
+  void bridge(unsigned node);
+  bool prune(unsigned node);
+  void simplify();
+  void buildCore();
+
+  std::vector<Part> parts;
+  std::vector<Edge> edges;
+  std::deque<std::vector<uint16_t>> ports;
+  std::deque<CostMatrix> matrices;
+  std::vector<unsigned> worklist;
+  /// In the order in which they went.
+  std::vector<unsigned> removed;
+  /// The core's nodes by their numbers there.
+  std::vector<unsigned> coreNodes;
+};
+
+} // namespace tp
+
+#endif // TPOPT_LIB_SHARDING_LABELINGREDUCTION_H

@@ -1,0 +1,78 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Better choices around a given one.
+//
+// A round keeps what a few nodes have and finds the best choice of all others
+// exactly, by bucket elimination (Dechter, Artificial Intelligence 113, 1999):
+// a node goes when its best answer to every choice of its neighbours stands in
+// a table. Where every table would be too large, a node is kept, in the next
+// round another one. A round that keeps none has found the optimum.
+
+#ifndef TPOPT_LIB_SHARDING_LABELINGSEARCH_H
+#define TPOPT_LIB_SHARDING_LABELINGSEARCH_H
+
+#include "tpopt/Sharding/Labeling.h"
+
+#include <deque>
+
+namespace tp {
+
+class Labeling::Search {
+public:
+  /// `budget`: how many candidates a round may look at.
+  Search(const Labeling &problem, double budget);
+
+  /// Whether the first round finds the optimum.
+  bool isExact() const { return isExactWithin; }
+  /// Makes a choice cheaper, until some rounds in a row did not. Returns
+  /// whether it is the cheapest.
+  bool improve(std::vector<unsigned> &labels);
+
+private:
+  /// What becomes of the nodes, one after the other.
+  struct Order {
+    struct Step {
+      unsigned node;
+      bool isKept;
+      llvm::SmallVector<unsigned, 4> neighbours; ///< Of those still there.
+    };
+    std::vector<Step> steps;
+    double work = 0;
+    bool isExact = true;
+  };
+  /// How a choice of one node moves in a table.
+  struct Axis {
+    unsigned node;
+    const uint16_t *ports; ///< Null: a candidate stands for itself.
+    size_t stride;
+    size_t getOffset(unsigned candidate) const {
+      return (ports ? ports[candidate] : candidate) * stride;
+    }
+  };
+  struct Table {
+    const double *values;
+    llvm::SmallVector<Axis, 4> axes;
+  };
+
+  Order findOrder() const;
+  void start();
+  void keep(unsigned node, unsigned label);
+  void eliminate(unsigned node, llvm::SmallVector<unsigned, 4> neighbours);
+  void decide(const Order &order, std::vector<unsigned> &labels) const;
+
+  const Labeling &problem;
+  /// What a table may take to fill, in candidates looked at.
+  double largest;
+  bool isExactWithin;
+  std::vector<unsigned> timesKept;
+
+  // Of a round.
+  std::deque<Table> tables;
+  std::deque<std::vector<double>> storage;
+  std::vector<llvm::SmallVector<Table *, 4>> tablesOf; ///< By node.
+};
+
+} // namespace tp
+
+#endif // TPOPT_LIB_SHARDING_LABELINGSEARCH_H
