@@ -182,14 +182,21 @@ ShardingAttr spmd::getSharding(Value value) {
     return owner ? getSharding(owner) : ShardingAttr();
   }
   auto result = cast<OpResult>(value);
-  if (auto collective = dyn_cast<CollectiveOpInterface>(result.getOwner()))
-    return collective.getPartOutSharding(result.getResultNumber());
-  if (auto reshard = dyn_cast<ReshardOp>(result.getOwner()))
-    return reshard.getSharding();
-  auto shardings = result.getOwner()->getAttrOfType<ArrayAttr>(kShardingsAttr);
-  if (!shardings || shardings.size() <= result.getResultNumber())
+  Operation *op = result.getOwner();
+  unsigned number = result.getResultNumber();
+  auto shardings =
+      dyn_cast_if_present<ArrayAttr>(op->getDiscardableAttr(kShardingsAttr));
+  // The attribute is found sooner than what has none.
+  if (!shardings) {
+    if (auto collective = dyn_cast<CollectiveOpInterface>(op))
+      return collective.getPartOutSharding(number);
+    if (auto reshard = dyn_cast<ReshardOp>(op))
+      return reshard.getSharding();
     return {};
-  return dyn_cast<ShardingAttr>(shardings[result.getResultNumber()]);
+  }
+  if (shardings.size() <= number)
+    return {};
+  return dyn_cast<ShardingAttr>(shardings[number]);
 }
 
 void spmd::setSharding(Value value, ShardingAttr sharding) {
@@ -204,15 +211,18 @@ void spmd::setSharding(Value value, ShardingAttr sharding) {
   auto result = cast<OpResult>(value);
   Operation *op = result.getOwner();
   SmallVector<Attribute> shardings(op->getNumResults());
-  if (auto old = op->getAttrOfType<ArrayAttr>(kShardingsAttr))
-    llvm::copy(old, shardings.begin());
+  if (op->getNumResults() > 1)
+    if (auto old = dyn_cast_if_present<ArrayAttr>(
+            op->getDiscardableAttr(kShardingsAttr)))
+      llvm::copy(old, shardings.begin());
   shardings[result.getResultNumber()] = sharding;
   // Results that have no sharding yet take a placeholder: an array cannot hold
   // nothing.
   for (Attribute &entry : shardings)
     if (!entry)
       entry = UnitAttr::get(op->getContext());
-  op->setAttr(kShardingsAttr, ArrayAttr::get(op->getContext(), shardings));
+  op->setDiscardableAttr(kShardingsAttr,
+                         ArrayAttr::get(op->getContext(), shardings));
 }
 
 /// `old` with the sharding in each dictionary replaced.

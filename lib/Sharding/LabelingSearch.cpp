@@ -249,7 +249,7 @@ void Labeling::Search::decide(const Order &order,
 }
 
 bool Labeling::Search::improve(std::vector<unsigned> &labels) {
-  constexpr unsigned kPatience = 3;
+  constexpr unsigned kPatience = 2;
   double cost = problem.evaluate(labels);
   for (unsigned idle = 0; idle < kPatience; ++idle) {
     Order order = findOrder();

@@ -168,8 +168,10 @@ bool Propagator::growsAt(OpId op, OpStep opStep) const {
   OpClass opClass = graph.getClass(op);
   switch (opStep) {
   case OpStep::SingleUse:
-  case OpStep::MultiUse:
     return opClass != OpClass::Broadcast && opClass != OpClass::Other;
+  case OpStep::MultiUse:
+    return growsAt(op, OpStep::SingleUse) &&
+           getSingleUseDirections(op) != Direction::Both;
   case OpStep::PassThrough:
     return opClass != OpClass::Elementwise && opClass != OpClass::DataMovement;
   case OpStep::AnyFactor:
@@ -220,7 +222,7 @@ void Propagator::visit(OpId op) {
 /// whole that waits: otherwise the other operands would decide without it.
 Direction Propagator::getSingleUseDirections(OpId op) const {
   Direction directions = Direction::Both;
-  for (auto [t, value] : llvm::enumerate(flow.getTensors()))
+  for (auto [t, value] : llvm::enumerate(graph.getTensors(op)))
     if (numReads[graph.getNode(value)] > 1 && !graph.getShape(value).empty())
       directions = directions & (graph.isOperand(op, t) ? Direction::Backward
                                                         : Direction::Forward);

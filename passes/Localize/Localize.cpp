@@ -32,7 +32,9 @@ class FunctionLocalizer : public Localizer {
 public:
   FunctionLocalizer(func::FuncOp global, ShardingTable &table, bool keepsGlobal)
       : global(global), table(table), keepsGlobal(keepsGlobal),
-        builder(global.getContext()) {}
+        builder(global.getContext()),
+        shardingsName(builder.getStringAttr(kShardingsAttr)),
+        globalOpName(builder.getStringAttr(kGlobalOpAttr)) {}
 
   LogicalResult run() {
     // The signature.
@@ -147,8 +149,9 @@ private:
 
   /// Says which of the global function's ops the local values stand for.
   void tag(Operation *local, int64_t number) {
-    if (keepsGlobal && local && !local->hasTrait<OpTrait::IsTerminator>())
-      local->setAttr(kGlobalOpAttr, builder.getI64IntegerAttr(number));
+    if (keepsGlobal && !local->hasTrait<OpTrait::IsTerminator>())
+      local->setDiscardableAttr(globalOpName,
+                                builder.getI64IntegerAttr(number));
   }
 
   /// The same for results that may come from several ops.
@@ -234,17 +237,8 @@ private:
     }
     maskReduced(op, operands);
 
-    OperationState state(op->getLoc(), op->getName());
-    state.addOperands(operands);
-    for (Value result : op->getResults())
-      state.addTypes(localize(result));
-    state.addAttributes(op->getAttrs());
-    state.attributes.erase(kShardingsAttr);
-    for (unsigned i = 0; i < op->getNumRegions(); ++i)
-      state.addRegion();
-    Operation *copy = builder.create(state);
+    Operation *copy = copyOp(op, operands, number);
     mapping.map(op->getResults(), copy->getResults());
-    tag(copy, number);
     for (auto [from, to] : llvm::zip(op->getRegions(), copy->getRegions())) {
       if (isa<ManualOp>(op))
         from.cloneInto(&to, mapping); // its body is local already
@@ -252,6 +246,20 @@ private:
         return failure();
     }
     return success();
+  }
+
+  /// The same op on parts, without its regions' content.
+  Operation *copyOp(Operation *op, ArrayRef<Value> operands, int64_t number) {
+    SmallVector<Type> types;
+    for (Value result : op->getResults())
+      types.push_back(localize(result));
+    NamedAttrList attributes(op->getDiscardableAttrDictionary());
+    attributes.erase(shardingsName);
+    if (keepsGlobal && !op->hasTrait<OpTrait::IsTerminator>())
+      attributes.append(globalOpName, builder.getI64IntegerAttr(number));
+    return builder.insert(Operation::create(
+        op->getLoc(), op->getName(), types, operands, std::move(attributes),
+        op->getPropertiesStorage(), BlockRange(), op->getNumRegions()));
   }
 
   /// The body of a manual region is written for one device; axes that are not
@@ -338,6 +346,7 @@ private:
   bool keepsGlobal;
   int64_t numOps = 0;
   OpBuilder builder;
+  StringAttr shardingsName, globalOpName;
   IRMapping mapping;
   llvm::DenseMap<Value, const Part *> parts;
   /// By type and the table's sharding.

@@ -9,6 +9,7 @@
 #include "tpopt/Cost/ProgramCost.h"
 #include "tpopt/Dialect/TP/TP.h"
 #include "tpopt/Passes/Partition/Passes.h"
+#include "tpopt/Program/Structure.h"
 #include "tpopt/Sharding/Projection.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -66,10 +67,14 @@ static SmallVector<AxisRef> collectAtoms(FunctionOpInterface function,
   };
   addAttribute(function->getAttrDictionary());
   // Layers repeat, so most ops have nothing new to say.
+  llvm::DenseMap<Operation *, uintptr_t, StructureInfo> structures;
   std::set<std::vector<const void *>> seen;
   function->walk([&](Operation *op) {
-    std::vector<const void *> key = getStructure(op);
-    key.push_back(op->getDiscardableAttrDictionary().getAsOpaquePointer());
+    uintptr_t structure =
+        structures.try_emplace(op, structures.size()).first->second;
+    std::vector<const void *> key{
+        reinterpret_cast<const void *>(structure),
+        op->getDiscardableAttrDictionary().getAsOpaquePointer()};
     for (Value operand : op->getOperands())
       key.push_back(table.lookup(operand));
     if (!seen.insert(std::move(key)).second)

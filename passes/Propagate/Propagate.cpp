@@ -8,6 +8,7 @@
 #include "tpopt/Dialect/TP/TP.h"
 #include "tpopt/Passes/Propagate/Passes.h"
 #include "tpopt/Program/ShardingTable.h"
+#include "tpopt/Program/Structure.h"
 #include "tpopt/Sharding/Propagation.h"
 
 #include "llvm/ADT/MapVector.h"
@@ -207,17 +208,10 @@ private:
 
   /// Equal ops share one rule.
   const ShardingRule *getRule(ShardingRuleOpInterface op) {
-    std::vector<const void *> key{
-        op->getName().getAsOpaquePointer(),
-        op->getPropertiesAsAttribute().getAsOpaquePointer()};
-    for (Type type : op->getOperandTypes())
-      key.push_back(type.getAsOpaquePointer());
-    for (Type type : op->getResultTypes())
-      key.push_back(type.getAsOpaquePointer());
-    auto [it, isNew] = rules.try_emplace(std::move(key));
-    if (isNew)
-      it->second = std::make_unique<ShardingRule>(op.getShardingRule());
-    return it->second.get();
+    std::unique_ptr<ShardingRule> &rule = rules[op];
+    if (!rule)
+      rule = std::make_unique<ShardingRule>(op.getShardingRule());
+    return rule.get();
   }
 
   /// An identity from `from` to `to`, of op `op`.
@@ -380,7 +374,8 @@ private:
   std::vector<Result> results;
   llvm::MapVector<StringAttr, SmallVector<Value>> named;
   std::map<int64_t, SmallVector<ValueId>> groups;
-  std::map<std::vector<const void *>, std::unique_ptr<ShardingRule>> rules;
+  llvm::DenseMap<Operation *, std::unique_ptr<ShardingRule>, StructureInfo>
+      rules;
   std::map<size_t, std::vector<std::unique_ptr<ShardingRule>>> identities;
 };
 

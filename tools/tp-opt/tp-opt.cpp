@@ -20,6 +20,9 @@
 #include "llvm/Support/InitLLVM.h"
 
 #include <csignal>
+#ifdef TPOPT_HAS_MIMALLOC
+#include <mimalloc.h>
+#endif
 
 #ifndef NDEBUG
 // Debian's libLLVM is built without assertions and has no --debug-only.
@@ -46,6 +49,10 @@ static void keepDiagnosticsShort() {
 }
 
 int main(int argc, char **argv) {
+#ifdef TPOPT_HAS_MIMALLOC
+  // Touching memory page by page is a tenth of a large compile.
+  mi_option_enable(mi_option_large_os_pages);
+#endif
   llvm::InitLLVM init(argc, argv);
   std::signal(SIGXFSZ, SIG_IGN); // a file's limit is an error, like a full disk
   keepDiagnosticsShort();
