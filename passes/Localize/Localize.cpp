@@ -147,19 +147,18 @@ private:
     global.setName(name);
   }
 
-  /// Says which of the global function's ops the local values stand for.
-  void tag(Operation *local, int64_t number) {
-    if (keepsGlobal && !local->hasTrait<OpTrait::IsTerminator>())
-      local->setDiscardableAttr(globalOpName,
-                                builder.getI64IntegerAttr(number));
+  /// Says that with this op those end that stand for one of the global ops.
+  void tag(Operation *last) {
+    if (keepsGlobal)
+      last->setDiscardableAttr(globalOpName, builder.getUnitAttr());
   }
 
   /// The same for results that may come from several ops.
-  void tag(ArrayRef<Value> results, int64_t number) {
+  void tag(ArrayRef<Value> results) {
     Operation *last = results.front().getDefiningOp();
     if (results.size() == last->getNumResults() &&
         llvm::equal(results, last->getResults()))
-      return tag(last, number);
+      return tag(last);
     llvm::MapVector<Operation *, SmallVector<int64_t>> makers;
     for (auto [index, result] : llvm::enumerate(results)) {
       Operation *maker = result.getDefiningOp();
@@ -169,7 +168,7 @@ private:
       if (last->isBeforeInBlock(maker))
         last = maker;
     }
-    tag(last, number);
+    tag(last);
     if (keepsGlobal)
       for (auto &[maker, list] : makers)
         maker->setAttr(kGlobalResultsAttr, builder.getDenseI64ArrayAttr(list));
@@ -209,7 +208,6 @@ private:
   }
 
   LogicalResult localizeOp(Operation *op) {
-    int64_t number = numOps++;
     if (isa<ReshardOp, ConstraintOp, BarrierOp, GroupOp>(op))
       return op->emitError() << prefix(ErrorCode::MissingSharding)
                              << "is not local: run tp-partition and "
@@ -232,12 +230,12 @@ private:
       mapping.map(op->getResults(), *results);
       explainLaunches(op, before ? before->getNextNode() : &block->front());
       if (!results->empty())
-        tag(*results, number);
+        tag(*results);
       return success();
     }
     maskReduced(op, operands);
 
-    Operation *copy = copyOp(op, operands, number);
+    Operation *copy = copyOp(op, operands);
     mapping.map(op->getResults(), copy->getResults());
     for (auto [from, to] : llvm::zip(op->getRegions(), copy->getRegions())) {
       if (isa<ManualOp>(op))
@@ -249,14 +247,14 @@ private:
   }
 
   /// The same op on parts, without its regions' content.
-  Operation *copyOp(Operation *op, ArrayRef<Value> operands, int64_t number) {
+  Operation *copyOp(Operation *op, ArrayRef<Value> operands) {
     SmallVector<Type> types;
     for (Value result : op->getResults())
       types.push_back(localize(result));
     NamedAttrList attributes(op->getDiscardableAttrDictionary());
     attributes.erase(shardingsName);
     if (keepsGlobal && !op->hasTrait<OpTrait::IsTerminator>())
-      attributes.append(globalOpName, builder.getI64IntegerAttr(number));
+      attributes.append(globalOpName, builder.getUnitAttr());
     return builder.insert(Operation::create(
         op->getLoc(), op->getName(), types, operands, std::move(attributes),
         op->getPropertiesStorage(), BlockRange(), op->getNumRegions()));
@@ -344,7 +342,6 @@ private:
   func::FuncOp global;
   ShardingTable &table;
   bool keepsGlobal;
-  int64_t numOps = 0;
   OpBuilder builder;
   StringAttr shardingsName, globalOpName;
   IRMapping mapping;

@@ -30,18 +30,16 @@ static Operation *hideArgument(BlockArgument argument) {
 std::string tp::printReproducer(ModuleOp scratch, const Segment &segment) {
   auto whole = scratch.lookupSymbol<func::FuncOp>("whole");
   auto local = scratch.lookupSymbol<func::FuncOp>("local");
-  Builder builder(scratch.getContext());
-  auto number = [&](Operation *op, int64_t n) {
-    op->setAttr(kGlobalOpAttr, builder.getI64IntegerAttr(n));
+  auto mark = [&](Operation *op) {
+    op->setAttr(kGlobalOpAttr, UnitAttr::get(scratch.getContext()));
   };
-  int64_t numHidden = llvm::count(segment.zeroPadded, false);
   Block &block = local.getBody().front();
-  number(block.getTerminator()->getPrevNode(), numHidden);
+  mark(block.getTerminator()->getPrevNode());
   // The last one ends up first.
   for (auto [index, zero] : llvm::enumerate(segment.zeroPadded))
     if (!zero) {
       hideArgument(whole.getArgument(index));
-      number(hideArgument(local.getArgument(index)), --numHidden);
+      mark(hideArgument(local.getArgument(index)));
     }
   local.setName("main");
   whole.setName("main.global");

@@ -166,18 +166,16 @@ LogicalResult FunctionVerifier::verifyRegion(Region &whole, Region &part) {
       return verifyOperands(&op, part.front().getTerminator());
     Segment segment{&op, {}, {}, {}, {}};
     for (bool found = false; !found; ++next) {
-      auto tag = next == end ? IntegerAttr()
-                             : next->getAttrOfType<IntegerAttr>(kGlobalOpAttr);
-      if (next == end || (tag && tag.getInt() != number)) {
-        InFlightDiagnostic diag =
-            emitMismatch(next == end ? part.getParentOp() : &*next)
-            << "no op stands for " << op.getName() << ", op " << number
-            << " of the global program";
+      if (next == end) {
+        InFlightDiagnostic diag = emitMismatch(part.getParentOp())
+                                  << "no op stands for " << op.getName()
+                                  << ", op " << number
+                                  << " of the global program";
         diag.attachNote(op.getLoc()) << "this op";
         return diag;
       }
       segment.local.push_back(&*next);
-      found = bool(tag);
+      found = next->hasAttr(kGlobalOpAttr);
     }
     Operation *last = segment.local.back();
     segment.results = getResults(segment, op.getNumResults());

@@ -16,10 +16,11 @@
 
 namespace tp {
 
-/// The certificate of a partition. A global function names its local form; an
-/// op of the local form gives the number, in program order, of the global op
-/// whose results it has. Where several ops have them, it is the last one, and
-/// all say which of the global op's results their own are, -1 for none.
+/// The certificate of a partition. A global function names its local form. The
+/// ops of that stand in the order of the global ones, and the last of those
+/// that stand for one global op has a mark. It has the results; where several
+/// ops have them, all say which of the global op's results their own are, -1
+/// for none.
 inline constexpr llvm::StringLiteral kLocalFormAttr = "tp.local_form";
 inline constexpr llvm::StringLiteral kGlobalOpAttr = "tp.global_op";
 inline constexpr llvm::StringLiteral kGlobalResultsAttr = "tp.global_results";

@@ -175,11 +175,11 @@ def VerifyPartitionPass : Pass<"tp-verify-partition", "::mlir::ModuleOp"> {
   let description = [{
     Every value of a local program stands for one of the global program: its
     `#spmd.local` type says how the devices' buffers relate to the whole tensor,
-    as blocks of it or as addends. Two functions and numbers on the local ops are
-    the certificate of a partition: the global function has `tp.local_form`, the
-    name of the local one, and a local op has `tp.global_op`, the number, in
-    program order, of the global op whose results it has. Certificates are not
-    trusted: they only say what to check.
+    as blocks of it or as addends. Two functions and marks on the local ops are the
+    certificate of a partition: the global function has `tp.local_form`, the name
+    of the local one, whose ops stand in the order of the global ones, and the
+    last op of those that stand for a global one has `tp.global_op`. Certificates
+    are not trusted: they only say what to check.
 
     For every global op, the local ops that compute it are run on all devices of
     the mesh in lockstep, on random buffers that relate to random whole tensors,
