@@ -8,6 +8,7 @@
 #include "runtime/CUDA/NcclWorld.h"
 #include "runtime/Core/Errors.h"
 #include "runtime/Core/Session.h"
+#include "tprt/tprt.h"
 
 #include "gtest/gtest.h"
 
@@ -494,6 +495,43 @@ TEST(CudaSession, ComputesBetweenCollectives) {
     ASSERT_TRUE((*session)->run("main").ok());
     for (const Session::RankTimes &times : (*session)->takeTimes())
       EXPECT_EQ(times.steps.size(), 4u);
+  }
+}
+
+/// The C interface lets f32 be rounded where it is asked to.
+TEST(CudaSession, RoundsToTF32WhereAsked) {
+  TestProgram program({{"model", 1}});
+  uint32_t x = program.addInput("x", DType::F32, {{4, {}}});
+  uint32_t y = program.addOutput("y", DType::F32, {{4, {}}});
+  MatmulRow row = {};
+  row.m = row.n = row.k = 2;
+  std::fill_n(row.batch, kMaxBatch, 1);
+  row.a = {program.buffer(Space::Input, x, 16), DType::F32, 0, {}};
+  row.a.strides[kMaxBatch] = 2;
+  row.a.strides[kMaxBatch + 1] = 1;
+  row.b = row.c = row.a;
+  row.c.buffer = program.buffer(Space::Output, y, 16);
+  program.addStep(StepKind::Matmul, program.writer.add(row), "mlp");
+  program.target = kCudaTarget;
+  std::string bytes = program.finish();
+  tprt_options options = {};
+  options.size = sizeof(options);
+  options.backend = "cuda";
+  for (int32_t tf32 : {0, 1, 2}) {
+    options.tf32 = tf32;
+    Record record;
+    tprt_session *session = nullptr;
+    tprt_status status =
+        tprt_open_bytes(bytes.data(), bytes.size(), &options, &session);
+    EXPECT_EQ(status, tf32 == 2 ? 881 : 0) << tprt_error(session);
+    if (status == 0) {
+      EXPECT_EQ(tprt_bind_random(session, "x", 1), 0);
+      EXPECT_EQ(tprt_run(session, "main"), 0);
+      EXPECT_EQ(tprt_sync(session, -1), 0);
+    }
+    EXPECT_EQ(record.count("matmul ") > 0, tf32 != 2);
+    EXPECT_EQ(record.count(" tf32 "), tf32 == 1 ? record.count("matmul ") : 0);
+    tprt_close(session);
   }
 }
 
