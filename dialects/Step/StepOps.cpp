@@ -145,14 +145,18 @@ LogicalResult MatmulOp::verify() {
     fits &= typeOf(operand).getShape() == c.getShape();
   if (!fits)
     return emitOpError() << "is of m x k, k x n and m x n matrices";
-  auto isFloat = [](MemRefType type) {
+  auto isResult = [](MemRefType type) {
     Type element = type.getElementType();
     return element.isF32() || element.isBF16() || element.isF16();
   };
-  if (!llvm::all_of(all, isFloat) || a.getElementType() != b.getElementType() ||
-      (!c.getElementType().isF32() && c.getElementType() != a.getElementType()))
-    return emitOpError() << "is of two f32, two bf16 or two f16 matrices into "
-                            "f32 or their type";
+  Type factor = a.getElementType(), result = c.getElementType();
+  bool isFloat8 = isa<Float8E4M3FNType>(factor);
+  if (factor != b.getElementType() || (!isFloat8 && !isResult(a)) ||
+      !llvm::all_of(ArrayRef(all).drop_front(2), isResult) ||
+      (!isFloat8 && !result.isF32() && result != factor))
+    return emitOpError() << "is of two f32, bf16, f16 or f8E4M3FN matrices "
+                            "into f32 or their type, of f8E4M3FN into f32, "
+                            "bf16 or f16";
   auto hasUnitStride = [&](MemRefType type, bool orRows) {
     Strides layout(type);
     return layout.strides[column] == 1 || (orRows && layout.strides[row] == 1);

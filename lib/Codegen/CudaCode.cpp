@@ -21,12 +21,10 @@ namespace {
 
 class CudaCode final : public TargetCode {
 public:
-  CudaCode(std::vector<GpuChip> chips, StringRef ptxas)
-      : chips(std::move(chips)), wantedPtxas(ptxas) {}
+  CudaCode(const Target &target, std::vector<GpuChip> chips, StringRef ptxas)
+      : target(target), chips(std::move(chips)), wantedPtxas(ptxas) {}
 
-  const Target &getTarget() const override {
-    return *Target::find(tprt::kCudaTarget);
-  }
+  const Target &getTarget() const override { return target; }
 
   bool hasKernel(step::KernelOpInterface op) const override {
     return isa<GpuKernelOpInterface>(op.getOperation());
@@ -47,6 +45,7 @@ private:
                             ArrayRef<std::string> texts,
                             std::vector<std::string> &cubins);
 
+  const Target &target;
   std::vector<GpuChip> chips;
   std::string wantedPtxas;
   SmallVector<Kernel> kernels;
@@ -146,17 +145,29 @@ LogicalResult CudaCode::write(Location loc, tprt::ArtifactWriter &writer) {
   return success();
 }
 
+/// The first chip whose tensor cores multiply 8-bit floats.
+static constexpr unsigned kFirstFp8Chip = 89;
+
 FailureOr<std::unique_ptr<TargetCode>>
-tp::createCudaCode(Operation *op, const CodeOptions &options) {
+tp::createCudaCode(Operation *op, const CodeOptions &options,
+                   const Target &target, bool fp8) {
+  SmallVector<std::string> names = options.chips;
+  if (names.empty())
+    names = {fp8 ? "sm_89" : "sm_80", "sm_90", "sm_100"};
   std::vector<GpuChip> chips;
-  for (StringRef name : options.chips) {
+  for (StringRef name : names) {
     FailureOr<GpuChip> chip = getGpuChip(op, name);
     if (failed(chip))
       return failure();
+    if (fp8 && chip->version < kFirstFp8Chip)
+      return op->emitError()
+             << prefix(ErrorCode::ChipWithoutFp8) << name
+             << " does not multiply 8-bit floats: name chips from sm_"
+             << kFirstFp8Chip << " on, or compile without fp8=true";
     if (llvm::none_of(chips,
                       [&](const GpuChip &other) { return other.name == name; }))
       chips.push_back(*chip);
   }
   return std::unique_ptr<TargetCode>(
-      std::make_unique<CudaCode>(std::move(chips), options.ptxas));
+      std::make_unique<CudaCode>(target, std::move(chips), options.ptxas));
 }

@@ -9,6 +9,9 @@
 #include "runtime/Core/ArtifactFormat.h"
 
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/FormatVariadic.h"
+
+#include <numeric>
 
 using namespace mlir;
 using namespace tp;
@@ -18,39 +21,40 @@ namespace {
 class CpuTarget final : public Target {
 public:
   StringRef getName() const override { return tprt::kCpuTarget; }
-  Type getFactorType(Type element) const override {
-    return element.isBF16() ? element : Float32Type::get(element.getContext());
+  FactorType getFactorType(Type element, const ProductSize &) const override {
+    if (element.isBF16())
+      return {element, ""};
+    return {Float32Type::get(element.getContext()), ""};
   }
-  bool readsMatrix(ArrayRef<int64_t> sizes,
-                   ArrayRef<int64_t> strides) const override {
-    return llvm::is_contained(sizes, 1) || llvm::is_contained(strides, 1);
+  bool writes(Type factor, Type result) const override {
+    return result.isF32() || result == factor;
   }
-  bool canFollow(ArrayRef<Post>) const override { return true; }
+  bool readsMatrix(const Matrix &factor) const override {
+    return factor.rows == 1 || factor.columns == 1 || factor.rowStride == 1 ||
+           factor.columnStride == 1;
+  }
+  bool writesMatrix(Type, const Matrix &) const override { return true; }
+  bool canFollow(Type, Type, ArrayRef<Post>) const override { return true; }
   bool hasFixedEpilogue() const override { return false; }
   bool copies(MemRefType, MemRefType) const override { return true; }
   bool fills(MemRefType, Attribute) const override { return true; }
   bool hasAttention() const override { return false; }
   bool combinesByKernels() const override { return false; }
   FailureOr<std::unique_ptr<TargetCode>>
-  createCode(Operation *op, const CodeOptions &) const override {
-    return createCpuCode(op->getContext());
-  }
+  createCode(Operation *op, const CodeOptions &options) const override;
 };
 
 class CudaTarget final : public Target {
 public:
+  explicit CudaTarget(bool fp8) : fp8(fp8) {}
+
   StringRef getName() const override { return tprt::kCudaTarget; }
-  /// An 8-bit float is a bf16, too.
-  Type getFactorType(Type element) const override {
-    if (element.getIntOrFloatBitWidth() == 8)
-      return BFloat16Type::get(element.getContext());
-    if (element.isBF16() || element.isF16())
-      return element;
-    return Float32Type::get(element.getContext());
-  }
-  bool readsMatrix(ArrayRef<int64_t> sizes,
-                   ArrayRef<int64_t> strides) const override;
-  bool canFollow(ArrayRef<Post> posts) const override;
+  FactorType getFactorType(Type element,
+                           const ProductSize &size) const override;
+  bool writes(Type factor, Type result) const override;
+  bool readsMatrix(const Matrix &factor) const override;
+  bool writesMatrix(Type factor, const Matrix &result) const override;
+  bool canFollow(Type factor, Type result, ArrayRef<Post> posts) const override;
   bool hasFixedEpilogue() const override { return true; }
   bool copies(MemRefType from, MemRefType to) const override;
   bool fills(MemRefType to, Attribute value) const override;
@@ -58,47 +62,127 @@ public:
   bool combinesByKernels() const override { return true; }
   FailureOr<std::unique_ptr<TargetCode>>
   createCode(Operation *op, const CodeOptions &options) const override {
-    return createCudaCode(op, options);
+    return createCudaCode(op, options, *this, fp8);
   }
+
+private:
+  bool fp8; ///< f8E4M3FN is multiplied as such.
 };
 
 } // namespace
 
-const Target *Target::find(StringRef name) {
+const Target *Target::find(StringRef name, bool fp8) {
   static const CpuTarget cpu;
-  static const CudaTarget cuda;
-  for (const Target *target :
-       {static_cast<const Target *>(&cpu), static_cast<const Target *>(&cuda)})
-    if (target->getName() == name)
-      return target;
-  return nullptr;
+  static const CudaTarget cuda(/*fp8=*/false), cudaFp8(/*fp8=*/true);
+  if (name == cuda.getName())
+    return fp8 ? &cudaFp8 : &cuda;
+  return name == cpu.getName() && !fp8 ? &cpu : nullptr;
 }
 
-/// Stored by rows or by columns, with a leading dimension that holds one.
-bool CudaTarget::readsMatrix(ArrayRef<int64_t> sizes,
-                             ArrayRef<int64_t> strides) const {
-  auto isStoredBy = [&](unsigned outer, unsigned inner) {
-    return (sizes[inner] == 1 || strides[inner] == 1) &&
-           (sizes[outer] == 1 || strides[outer] >= sizes[inner]);
-  };
-  return isStoredBy(0, 1) || isStoredBy(1, 0);
+static InFlightDiagnostic refuseGpuOption(Operation *op, StringRef option) {
+  return op->emitError() << prefix(ErrorCode::GpuOption) << option
+                         << " is for GPUs, and target=" << tprt::kCpuTarget
+                         << ": write target=" << tprt::kCudaTarget
+                         << ", or leave it out";
 }
 
-/// beta * C, BIAS, and RELU or GELU, which is the one by tanh.
-bool CudaTarget::canFollow(ArrayRef<Post> posts) const {
+FailureOr<std::unique_ptr<TargetCode>>
+CpuTarget::createCode(Operation *op, const CodeOptions &options) const {
+  if (!options.chips.empty())
+    return refuseGpuOption(op, "chips=");
+  if (!options.ptxas.empty())
+    return refuseGpuOption(op, "ptxas=");
+  return createCpuCode(op->getContext());
+}
+
+//===----------------------------------------------------------------------===//
+// cuBLASLt
+//===----------------------------------------------------------------------===//
+
+/// Of 8-bit floats, every address, row and sum is in whole pieces of so many
+/// bytes.
+static constexpr int64_t kPieceBytes = 16;
+
+static bool isFloat8(Type element) {
+  return element.getIntOrFloatBitWidth() == 8;
+}
+
+FactorType CudaTarget::getFactorType(Type element,
+                                     const ProductSize &size) const {
+  if (element.isBF16() || element.isF16())
+    return {element, ""};
+  MLIRContext *context = element.getContext();
+  if (!isFloat8(element))
+    return {Float32Type::get(context), ""};
+  // A bf16 holds all of its numbers.
+  Type wide = BFloat16Type::get(context);
+  if (!fp8)
+    return {wide, ""};
+  if (!isa<Float8E4M3FNType>(element))
+    return {wide, "cuBLASLt multiplies f8E4M3FN alone by itself"};
+  if (size.n % kPieceBytes != 0 || size.k % kPieceBytes != 0)
+    return {wide, llvm::formatv("cuBLASLt multiplies m x k and k x n where k "
+                                "and n are multiples of {0}, not {1} and {2}",
+                                kPieceBytes, size.k, size.n)};
+  return {element, ""};
+}
+
+/// Of 8-bit floats a result in 8 bits would be clamped, and is a row program's.
+bool CudaTarget::writes(Type factor, Type result) const {
+  if (isFloat8(factor))
+    return result.isF32() || result.isBF16() || result.isF16();
+  return result.isF32() || result == factor;
+}
+
+/// Whether each matrix begins, and each of its rows, at whole pieces.
+static bool isInPieces(const Matrix &matrix) {
+  int64_t bytes = step::getElementBytes(matrix.element);
+  return matrix.columnStride == 1 && matrix.begin * bytes % kPieceBytes == 0 &&
+         (matrix.rows == 1 || matrix.rowStride * bytes % kPieceBytes == 0);
+}
+
+/// Stored by rows or by columns, with a leading dimension that holds one; 8-bit
+/// floats only as older GPUs take them, along the sums.
+bool CudaTarget::readsMatrix(const Matrix &factor) const {
+  bool isByRows = (factor.columns == 1 || factor.columnStride == 1) &&
+                  (factor.rows == 1 || factor.rowStride >= factor.columns);
+  if (isFloat8(factor.element))
+    return isByRows && isInPieces(factor) && factor.columns % kPieceBytes == 0;
+  return isByRows ||
+         ((factor.rows == 1 || factor.rowStride == 1) &&
+          (factor.columns == 1 || factor.columnStride >= factor.rows));
+}
+
+bool CudaTarget::writesMatrix(Type factor, const Matrix &result) const {
+  return !isFloat8(factor) ||
+         (isInPieces(result) && result.columns % kPieceBytes == 0);
+}
+
+/// beta * C, BIAS, and RELU or GELU, which is the one by tanh. Of 8-bit floats
+/// the library has no bias in f32 and, before 12.4, no gelu; that it takes a
+/// residual together with others is said nowhere.
+bool CudaTarget::canFollow(Type factor, Type result,
+                           ArrayRef<Post> posts) const {
   auto take = [&](step::PostOp kind, Post::Operand operand) {
-    if (!posts.empty() && posts.front().kind == kind &&
-        posts.front().operand == operand)
-      posts = posts.drop_front();
+    if (posts.empty() || posts.front().kind != kind ||
+        posts.front().operand != operand)
+      return false;
+    posts = posts.drop_front();
+    return true;
   };
-  take(step::PostOp::Add, Post::Operand::Full);
-  take(step::PostOp::Add, Post::Operand::Row);
-  size_t before = posts.size();
-  take(step::PostOp::Relu, Post::Operand::None);
-  if (posts.size() == before)
+  bool is8Bit = isFloat8(factor);
+  if (take(step::PostOp::Add, Post::Operand::Full) && is8Bit)
+    return posts.empty();
+  if (!is8Bit || !result.isF32())
+    take(step::PostOp::Add, Post::Operand::Row);
+  if (!take(step::PostOp::Relu, Post::Operand::None) && !is8Bit)
     take(step::PostOp::GeluTanh, Post::Operand::None);
   return posts.empty();
 }
+
+//===----------------------------------------------------------------------===//
+// The driver
+//===----------------------------------------------------------------------===//
 
 /// Whether elements follow each other in row-major order, wherever they begin.
 static bool isContiguous(MemRefType type) {
@@ -126,6 +210,10 @@ bool CudaTarget::fills(MemRefType to, Attribute value) const {
   return bits.getBitWidth() <= 32 || bits.isSplat(32);
 }
 
+//===----------------------------------------------------------------------===//
+// Steps
+//===----------------------------------------------------------------------===//
+
 Post::Operand tp::classifyPostOperand(MemRefType operand, MemRefType result) {
   SmallVector<int64_t> strides = step::Strides(operand).strides;
   if (operand.getElementType() != result.getElementType() ||
@@ -133,6 +221,46 @@ Post::Operand tp::classifyPostOperand(MemRefType operand, MemRefType result) {
     return Post::Operand::Other;
   return strides[step::kNumBatchDims] == 0 ? Post::Operand::Row
                                            : Post::Operand::Full;
+}
+
+/// What lies in the last two dimensions of a matmul's operand.
+static Matrix getMatrix(Value buffer) {
+  auto type = cast<MemRefType>(buffer.getType());
+  step::Strides layout(type);
+  int64_t begin = layout.offset;
+  for (auto [size, stride] :
+       llvm::drop_end(llvm::zip(type.getShape(), layout.strides), 2))
+    if (size != 1)
+      begin = std::gcd(begin, stride);
+  if (auto view = buffer.getDefiningOp<step::ViewOp>())
+    begin = std::gcd(begin, view.getBy().value_or(0));
+  ArrayRef<int64_t> sizes = type.getShape().take_back(2),
+                    strides = ArrayRef(layout.strides).take_back(2);
+  return {
+      type.getElementType(), sizes[0], sizes[1], strides[0], strides[1], begin};
+}
+
+static bool multiplies(const Target &target, step::MatmulOp matmul) {
+  Matrix a = getMatrix(matmul.getA()), b = getMatrix(matmul.getB()),
+         c = getMatrix(matmul.getC());
+  bool fits =
+      target.getFactorType(a.element, {c.rows, c.columns, a.columns}).type ==
+          a.element &&
+      target.writes(a.element, c.element) && target.readsMatrix(a) &&
+      target.readsMatrix(transpose(b)) && target.writesMatrix(a.element, c);
+  SmallVector<Post> posts;
+  auto operand = matmul.getPostOperands().begin();
+  for (auto post : matmul.getPostOps().getAsRange<step::PostOpAttr>()) {
+    Post &made = posts.emplace_back(Post{post.getValue()});
+    if (made.kind > step::PostOp::Multiply)
+      continue;
+    Value other = *operand++;
+    made.operand =
+        classifyPostOperand(cast<MemRefType>(other.getType()),
+                            cast<MemRefType>(matmul.getC().getType()));
+    fits &= target.writesMatrix(a.element, getMatrix(other));
+  }
+  return fits && target.canFollow(a.element, c.element, posts);
 }
 
 bool Target::executes(Operation *step) const {
@@ -144,30 +272,16 @@ bool Target::executes(Operation *step) const {
       .Case([&](step::FillOp fill) {
         return fills(typeOf(fill.getDestination()), fill.getValue());
       })
-      .Case([&](step::MatmulOp matmul) {
-        Type element = typeOf(matmul.getA()).getElementType();
-        SmallVector<Post> posts;
-        auto operand = matmul.getPostOperands().begin();
-        for (auto post : matmul.getPostOps().getAsRange<step::PostOpAttr>()) {
-          Post &made = posts.emplace_back(Post{post.getValue()});
-          if (made.kind <= step::PostOp::Multiply)
-            made.operand =
-                classifyPostOperand(typeOf(*operand++), typeOf(matmul.getC()));
-        }
-        auto isRead = [&](Value factor) {
-          return readsMatrix(
-              typeOf(factor).getShape().take_back(2),
-              ArrayRef(step::Strides(typeOf(factor)).strides).take_back(2));
-        };
-        return getFactorType(element) == element && canFollow(posts) &&
-               isRead(matmul.getA()) && isRead(matmul.getB());
-      })
+      .Case([&](step::MatmulOp matmul) { return multiplies(*this, matmul); })
       .Default(true);
 }
 
-FailureOr<const Target *> tp::getTarget(Operation *op, StringRef name) {
-  if (const Target *target = Target::find(name))
+FailureOr<const Target *> tp::getTarget(Operation *op, StringRef name,
+                                        bool fp8) {
+  if (const Target *target = Target::find(name, fp8))
     return target;
+  if (Target::find(name))
+    return refuseGpuOption(op, "fp8=true");
   return op->emitError() << prefix(ErrorCode::UnknownTarget)
                          << "there is no target '" << name
                          << "': write target=" << tprt::kCpuTarget

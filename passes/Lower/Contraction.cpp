@@ -10,11 +10,13 @@
 // batches, of which the library takes three. The result's layout is ours to
 // choose: the tensor's own order where its last letter is a row or a column,
 // else batches first, and the value is a view of that. Only what then still
-// does not fit is copied.
+// does not fit, or what the library does not read as it lies, is copied.
 
 #include "Lowering.h"
 
 #include "llvm/ADT/SmallSet.h"
+
+#include <numeric>
 
 using namespace mlir;
 using namespace tp;
@@ -77,6 +79,46 @@ static void append(SmallVectorImpl<Run> &runs, const Run &inner) {
   runs.push_back(inner);
 }
 
+/// A dense matrix per batch: `row` and `column` are what an operand has of
+/// them.
+static View getOperand(const View &view, const MatmulPlan &plan, unsigned index,
+                       const Run &row, const Run &column) {
+  View result = view;
+  result.shape.assign(step::kNumBatchDims - plan.batch.size(), 1);
+  result.strides.assign(result.shape.size(), 0);
+  for (const Run &run : plan.batch) {
+    result.shape.push_back(run.size);
+    result.strides.push_back(run.strides[index]);
+  }
+  for (const Run *run : {&row, &column}) {
+    result.shape.push_back(run->size);
+    result.strides.push_back(run->strides[index]);
+  }
+  // A dimension of 1 may have any stride, and one of them is to be 1. Strides
+  // of a broadcast operand stay.
+  if (index <= C) {
+    int64_t &last = result.strides.back(), &first = *std::prev(&last);
+    if (column.size == 1 && first != 1)
+      last = 1;
+    else if (row.size == 1 && last != 1)
+      first = 1;
+    if (index == C && column.size == 1)
+      last = 1;
+  }
+  return result;
+}
+
+/// What lies in the last two dimensions of such an operand.
+static Matrix getMatrix(const View &operand) {
+  int64_t begin = std::gcd(operand.offset, operand.by);
+  for (unsigned dim = 0; dim < step::kNumBatchDims; ++dim)
+    if (operand.shape[dim] != 1)
+      begin = std::gcd(begin, operand.strides[dim]);
+  ArrayRef<int64_t> sizes = ArrayRef(operand.shape).take_back(2),
+                    strides = ArrayRef(operand.strides).take_back(2);
+  return {operand.element, sizes[0], sizes[1], strides[0], strides[1], begin};
+}
+
 static MatmulPlan planMatmul(const Contraction &contraction,
                              const Target &target) {
   MatmulPlan plan;
@@ -127,67 +169,55 @@ static MatmulPlan planMatmul(const Contraction &contraction,
   }
   if (!summed.empty())
     plan.k = summed.front();
-  auto isMatrix = [&](const Run &row, const Run &column, Operand operand) {
-    return target.readsMatrix({row.size, column.size},
-                              {row.strides[operand], column.strides[operand]});
+  if (plan.blocker)
+    return plan;
+  auto describe = [&](Operand operand, const Run &row, const Run &column) {
+    return getMatrix(
+        getOperand(contraction.operands[operand], plan, operand, row, column));
   };
-  if (!plan.blocker && !isMatrix(plan.m, plan.k, A))
+  // Whether columns that C has together are apart in B.
+  bool areTogether = !columns.empty() && columns.back().strides[C] ==
+                                             plan.n.size * plan.n.strides[C];
+  if (!target.writesMatrix(contraction.operands[A].element,
+                           describe(C, plan.m, plan.n)))
+    plan.blocker = areTogether ? B : C;
+  else if (!target.readsMatrix(describe(A, plan.m, plan.k)))
     plan.blocker = A;
-  if (!plan.blocker && !isMatrix(plan.k, plan.n, B))
+  else if (!target.readsMatrix(transpose(describe(B, plan.k, plan.n))))
     plan.blocker = B;
   return plan;
 }
 
-/// A dense matrix per batch: `row` and `column` are what an operand has of
-/// them.
-static View getOperand(const View &view, const MatmulPlan &plan, unsigned index,
-                       const Run &row, const Run &column) {
-  View result = view;
-  result.shape.assign(step::kNumBatchDims - plan.batch.size(), 1);
-  result.strides.assign(result.shape.size(), 0);
-  for (const Run &run : plan.batch) {
-    result.shape.push_back(run.size);
-    result.strides.push_back(run.strides[index]);
+/// A dense copy of what a post-op adds, with `repeated` dimensions as they are.
+View ProgramLowering::copyPostOperand(const View &view,
+                                      ArrayRef<int64_t> repeated,
+                                      Operation *op) {
+  View from = view;
+  for (int64_t dim : repeated)
+    from.shape[dim] = 1;
+  View dense = allocate(from.shape, from.element);
+  copy(from, dense, op);
+  for (int64_t dim : repeated) {
+    dense.shape[dim] = view.shape[dim];
+    dense.strides[dim] = 0;
   }
-  for (const Run *run : {&row, &column}) {
-    result.shape.push_back(run->size);
-    result.strides.push_back(run->strides[index]);
-  }
-  // A dimension of 1 may have any stride, and one of them is to be 1. Strides
-  // of a broadcast operand stay.
-  if (index <= C) {
-    int64_t &last = result.strides.back(), &first = *std::prev(&last);
-    if (column.size == 1 && first != 1)
-      last = 1;
-    else if (row.size == 1 && last != 1)
-      first = 1;
-    if (index == C && column.size == 1)
-      last = 1;
-  }
-  return result;
+  return dense;
 }
 
-View ProgramLowering::getPostOperand(View view, Post::Operand kind,
+View ProgramLowering::getPostOperand(View view, Post::Operand kind, Type factor,
                                      Operation *op) {
   if (!target.hasFixedEpilogue())
     return view;
-  constexpr unsigned row = step::kNumBatchDims;
+  constexpr int64_t row = step::kNumBatchDims;
+  bool isRow = kind == Post::Operand::Row;
   // Of one row, strides do not tell which it is.
   if (view.shape[row] == 1)
-    view.strides[row] = kind == Post::Operand::Row ? 0 : view.shape.back();
+    view.strides[row] = isRow ? 0 : view.shape.back();
   MemRefType type = view.getType();
-  if (classifyPostOperand(type, type) == kind)
+  if (classifyPostOperand(type, type) == kind &&
+      target.writesMatrix(factor, getMatrix(view)))
     return view;
-  View from = view;
-  if (kind == Post::Operand::Row)
-    from.shape[row] = 1;
-  View dense = allocate(from.shape, from.element);
-  copy(from, dense, op);
-  if (kind == Post::Operand::Row) {
-    dense.shape[row] = view.shape[row];
-    dense.strides[row] = 0;
-  }
-  return dense;
+  return copyPostOperand(view, isRow ? ArrayRef(row) : ArrayRef<int64_t>(), op);
 }
 
 void ProgramLowering::lowerContraction(const Unit &unit) {
@@ -202,8 +232,7 @@ void ProgramLowering::lowerContraction(const Unit &unit) {
   View a = getView(op.getLhs()), b = getView(op.getRhs());
 
   // The last letter of the result is a column; if it is one of A, sides change.
-  char column = getColumnLetter(op);
-  if (column && contraction.has(A, column) && !contraction.has(B, column)) {
+  if (takesColumnsFromLeft(op)) {
     std::swap(a, b);
     std::swap(contraction.letters[A], contraction.letters[B]);
   }
@@ -236,6 +265,7 @@ void ProgramLowering::lowerContraction(const Unit &unit) {
     previous = next->getResult(0);
   }
   SmallVector<Attribute> postOps;
+  SmallVector<View> postViews;
   SmallVector<Post::Operand> postKinds; // of those with an operand
   for (unsigned index : orderPosts(posts, target)) {
     postOps.push_back(
@@ -243,18 +273,24 @@ void ProgramLowering::lowerContraction(const Unit &unit) {
     if (!others[index])
       continue;
     postKinds.push_back(posts[index].operand);
-    contraction.operands.push_back(getView(others[index]));
+    postViews.push_back(getView(others[index]));
   }
 
   MatmulPlan plan = planMatmul(contraction, target);
   View value = c;
+  Type factor = a.element;
+  ProductSize size = getProductSize(op);
+  bool readsByRows = target.readsMatrix(
+      transpose({factor, size.k, size.n, size.n, 1, /*begin=*/0}));
   auto makeDense = [&](Operand operand) {
     // Letters of the result in its order, summed ones in B's: behind the rows
-    // in A, in front of the columns in B.
+    // in A, in front of the columns in B if the library reads that.
     std::string wanted, columns;
     for (char letter : ordered)
       if (contraction.has(operand, letter))
         (contraction.has(A, letter) ? wanted : columns) += letter;
+    if (!readsByRows)
+      wanted += std::exchange(columns, "");
     for (char letter : contraction.letters[B])
       if (!contraction.has(C, letter))
         wanted += letter;
@@ -274,21 +310,44 @@ void ProgramLowering::lowerContraction(const Unit &unit) {
       view = permute(view, contraction.letters[C], ordered);
     contraction.letters[C] = ordered;
   };
+  auto makePostsDense = [&] {
+    for (auto [i, kind] : llvm::enumerate(postKinds)) {
+      SmallVector<int64_t> repeated;
+      for (auto [dim, letter] : llvm::enumerate(contraction.letters[C]))
+        if (kind == Post::Operand::Row && contraction.has(A, letter))
+          repeated.push_back(dim);
+      View &view = contraction.operands[FirstPost + i];
+      view = copyPostOperand(view, repeated, op);
+    }
+    plan = planMatmul(contraction, target);
+  };
   // Only what stands in the way; if that is not enough, everything: then each
   // kind of letter is one run in all operands but a post-op's.
   llvm::SmallSet<unsigned, 3> changed;
-  while (plan.blocker && changed.size() < 3) {
-    Operand next = *plan.blocker;
-    for (Operand other : {C, A, B})
-      if (changed.contains(next))
-        next = other;
-    changed.insert(next);
-    if (next == C)
-      useOwnLayout();
-    else
-      makeDense(next);
-    plan = planMatmul(contraction, target);
-  }
+  auto makeFit = [&] {
+    while (plan.blocker && changed.size() < 3) {
+      Operand next = *plan.blocker;
+      for (Operand other : {C, A, B})
+        if (changed.contains(next))
+          next = other;
+      changed.insert(next);
+      if (next == C)
+        useOwnLayout();
+      else
+        makeDense(next);
+      plan = planMatmul(contraction, target);
+    }
+  };
+  // What follows comes in when the product itself fits.
+  std::string letters = contraction.letters[C];
+  makeFit();
+  for (const View &view : postViews)
+    contraction.operands.push_back(
+        permute(view, letters, contraction.letters[C]));
+  plan = planMatmul(contraction, target);
+  if (plan.blocker && target.hasFixedEpilogue())
+    makePostsDense();
+  makeFit();
   if (plan.blocker)
     return void(fail(op, ErrorCode::UnsupportedOp)
                 << "\"" << op.getEquation()
@@ -304,7 +363,7 @@ void ProgramLowering::lowerContraction(const Unit &unit) {
   for (auto [i, kind] : llvm::enumerate(postKinds)) {
     View view = getOperand(contraction.operands[FirstPost + i], plan,
                            FirstPost + i, plan.m, plan.n);
-    postBuffers.push_back(getBuffer(getPostOperand(view, kind, op)));
+    postBuffers.push_back(getBuffer(getPostOperand(view, kind, factor, op)));
   }
   auto weight = dyn_cast<BlockArgument>(contraction.operands[B].root);
   bool isConstant =

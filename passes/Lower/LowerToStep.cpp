@@ -345,7 +345,7 @@ struct LowerToStep : tp::impl::LowerToStepPassBase<LowerToStep> {
   using LowerToStepPassBase::LowerToStepPassBase;
 
   void runOnOperation() override {
-    FailureOr<const Target *> wanted = getTarget(getOperation(), target);
+    FailureOr<const Target *> wanted = getTarget(getOperation(), target, fp8);
     if (failed(wanted))
       return signalPassFailure();
     for (auto function :

@@ -102,8 +102,12 @@ private:
 
   // Contraction.cpp
   void lowerContraction(const Unit &unit);
-  /// What a post-op adds, in memory as the target's library takes it.
-  View getPostOperand(View view, Post::Operand kind, mlir::Operation *op);
+  /// What a post-op adds, in memory as the target's library takes it where it
+  /// multiplies such factors.
+  View getPostOperand(View view, Post::Operand kind, mlir::Type factor,
+                      mlir::Operation *op);
+  View copyPostOperand(const View &view, llvm::ArrayRef<int64_t> repeated,
+                       mlir::Operation *op);
 
   // Attention.cpp
   void lowerAttention(AttentionOp op);

@@ -29,16 +29,18 @@ static bool isKnownAtCompileTime(Value value) {
   return value.getDefiningOp<ConstantOp>() || value.getDefiningOp<IotaOp>();
 }
 
-bool tp::isMatmul(EinsumOp op, const Target &target) {
-  EinsumTerms terms = EinsumTerms::split(op.getEquation());
-  Type element = typeOf(op.getLhs()).getElementType();
-  Type result = op.getType().getElementType();
-  bool contracts = llvm::any_of(terms.lhs, [&](char letter) {
+static bool sumsProducts(const EinsumTerms &terms) {
+  return llvm::any_of(terms.lhs, [&](char letter) {
     return terms.rhs.contains(letter) && !terms.result.contains(letter);
   });
-  return contracts && isa<FloatType>(element) &&
-         target.getFactorType(element) == element &&
-         (result.isF32() || result == element);
+}
+
+bool tp::isMatmul(EinsumOp op, const Target &target) {
+  Type element = typeOf(op.getLhs()).getElementType();
+  return sumsProducts(EinsumTerms::split(op.getEquation())) &&
+         isa<FloatType>(element) &&
+         target.getFactorType(element, getProductSize(op)).type == element &&
+         target.writes(element, op.getType().getElementType());
 }
 
 char tp::getColumnLetter(EinsumOp op) {
@@ -47,6 +49,30 @@ char tp::getColumnLetter(EinsumOp op) {
   while (!letters.empty() && shape[letters.size() - 1] == 1)
     letters = letters.drop_back();
   return letters.empty() ? 0 : letters.back();
+}
+
+bool tp::takesColumnsFromLeft(EinsumOp op) {
+  EinsumTerms terms = EinsumTerms::split(op.getEquation());
+  char column = getColumnLetter(op);
+  return column && terms.lhs.contains(column) && !terms.rhs.contains(column);
+}
+
+ProductSize tp::getProductSize(EinsumOp op) {
+  EinsumTerms terms = EinsumTerms::split(op.getEquation());
+  ProductSize size{1, 1, 1};
+  for (auto [letter, extent] :
+       llvm::zip_equal(terms.lhs, typeOf(op.getLhs()).getShape())) {
+    bool isShared = terms.rhs.contains(letter);
+    if (isShared != terms.result.contains(letter))
+      (isShared ? size.k : size.m) *= extent;
+  }
+  for (auto [letter, extent] :
+       llvm::zip_equal(terms.rhs, typeOf(op.getRhs()).getShape()))
+    if (terms.result.contains(letter) && !terms.lhs.contains(letter))
+      size.n *= extent;
+  if (takesColumnsFromLeft(op))
+    std::swap(size.m, size.n);
+  return size;
 }
 
 Value tp::getOther(Operation *op, Value value) {
@@ -103,6 +129,8 @@ SmallVector<Operation *> tp::getEpilogue(EinsumOp op, const Target &target) {
   if (!isMatmul(op, target) || isBatched)
     return chain;
   Value value = op.getResult();
+  Type factor = typeOf(op.getLhs()).getElementType(),
+       result = op.getType().getElementType();
   SmallVector<Post> posts;
   while (value.hasOneUse()) {
     Operation *user = *value.getUsers().begin();
@@ -117,7 +145,7 @@ SmallVector<Operation *> tp::getEpilogue(EinsumOp op, const Target &target) {
     SmallVector<Post> ordered;
     for (unsigned index : orderPosts(posts, target))
       ordered.push_back(posts[index]);
-    if (!target.canFollow(ordered))
+    if (!target.canFollow(factor, result, ordered))
       break;
     chain.push_back(user);
     value = user->getResult(0);
@@ -310,11 +338,12 @@ public:
     bool changed = sumAlone(lhs, left, right);
     changed |= sumAlone(rhs, right, left);
     changed |= useNarrowOperands() || widenOperands();
-    if (changed) {
-      Type element = op.getType().getElementType(),
-           factor = typeOf(lhs).getElementType(), computed = element;
-      if (factor.isF32() || (isNarrow(element) && element != factor))
-        computed = builder.getF32Type();
+    Type factor = typeOf(lhs).getElementType(),
+         element = op.getType().getElementType();
+    bool isWritten = !isNarrow(element) || target.writes(factor, element);
+    if (changed || !isWritten) {
+      Type computed =
+          factor.isF32() || !isWritten ? builder.getF32Type() : element;
       auto equation = left + "," + right + "->" + result;
       auto changedOp =
           EinsumOp::create(builder, loc, withElement(op.getResult(), computed),
@@ -357,22 +386,29 @@ private:
     return isa<FloatType>(element) && element.getIntOrFloatBitWidth() < 32;
   }
 
+  /// What the matrix library multiplies elements as, here. Remarks if the user
+  /// asked for more.
+  Type getFactorType(Type element) {
+    FactorType factor = target.getFactorType(element, getProductSize(op));
+    bool isProduct = sumsProducts(EinsumTerms::split(op.getEquation()));
+    if (isProduct && !factor.obstacle.empty())
+      op.emitRemark() << element
+                      << " is not multiplied as such: " << factor.obstacle;
+    return factor.type;
+  }
+
   /// Operands that were widened from bf16 are contracted as they were: products
   /// of two bf16 are exact in f32, where both ways add. So are those of f16.
   bool useNarrowOperands() {
-    auto getNarrow = [&](Value value) -> Value {
-      auto convert = value.getDefiningOp<ConvertOp>();
-      if (!convert || !typeOf(value).getElementType().isF32())
-        return Value();
-      Type from = typeOf(convert.getInput()).getElementType();
-      bool isKnown = isNarrow(from) && target.getFactorType(from) == from;
-      return isKnown ? convert.getInput() : Value();
-    };
-    Value a = getNarrow(lhs), b = getNarrow(rhs);
-    if (!a || !b || typeOf(a).getElementType() != typeOf(b).getElementType())
+    auto a = lhs.getDefiningOp<ConvertOp>(), b = rhs.getDefiningOp<ConvertOp>();
+    if (!a || !b || !typeOf(lhs).getElementType().isF32())
       return false;
-    lhs = a;
-    rhs = b;
+    Type from = typeOf(a.getInput()).getElementType();
+    if (from != typeOf(b.getInput()).getElementType() || !isNarrow(from) ||
+        getFactorType(from) != from)
+      return false;
+    lhs = a.getInput();
+    rhs = b.getInput();
     return true;
   }
 
@@ -381,7 +417,7 @@ private:
     Type element = typeOf(lhs).getElementType();
     if (!isNarrow(element))
       return false;
-    Type factor = target.getFactorType(element);
+    Type factor = getFactorType(element);
     if (factor == element)
       return false;
     for (Value *value : {&lhs, &rhs})

@@ -53,8 +53,15 @@ llvm::SmallVector<unsigned> orderPosts(llvm::ArrayRef<Post> posts,
 /// stride 1 along; 0 if there is none.
 char getColumnLetter(EinsumOp op);
 
+/// Whether that is the left operand's: as a matrix product, its sides change.
+bool takesColumnsFromLeft(EinsumOp op);
+
+/// The sizes of one matrix product that does all of a contraction, but its
+/// batches.
+ProductSize getProductSize(EinsumOp op);
+
 /// Whether a contraction is a matrix product that the library computes: of
-/// types that it knows, over at least one letter.
+/// types and sizes that it knows, over at least one letter.
 bool isMatmul(EinsumOp op, const Target &target);
 
 /// Attention over a whole sequence as attention over blocks of it.

@@ -24,7 +24,7 @@ struct WriteArtifact : tp::impl::WriteArtifactPassBase<WriteArtifact> {
   }
 
   void runOnOperation() override {
-    FailureOr<const Target *> wanted = getTarget(getOperation(), target);
+    FailureOr<const Target *> wanted = getTarget(getOperation(), target, fp8);
     if (failed(wanted))
       return signalPassFailure();
     CodeOptions options;

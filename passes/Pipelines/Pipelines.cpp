@@ -103,16 +103,15 @@ void tp::buildCompilePipeline(OpPassManager &manager,
     return;
   if (writes)
     manager.addPass(createKeepProgramPass({/*isLocal=*/true}));
-  manager.addPass(createLowerToStepPass({options.target}));
+  manager.addPass(createLowerToStepPass({options.target, options.fp8}));
   manager.addNestedPass<step::ProgramOp>(createAssignBuffersPass());
   if (!writes)
     return;
   WriteArtifactPassOptions write;
   write.file = options.artifact;
   write.target = options.target;
+  write.fp8 = options.fp8;
   write.chips.assign(options.chips.begin(), options.chips.end());
-  if (write.chips.empty())
-    write.chips = {"sm_80", "sm_90", "sm_100"};
   write.ptxas = options.ptxas;
   manager.addPass(createWriteArtifactPass(write));
 }

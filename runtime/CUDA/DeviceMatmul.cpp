@@ -66,9 +66,10 @@ DeviceMatmul::create(const Device &device, const Artifact &artifact,
 }
 
 static int getType(DType dtype) {
-  return dtype == DType::BF16  ? blas::kBF16
-         : dtype == DType::F16 ? blas::kF16
-                               : blas::kF32;
+  return dtype == DType::BF16       ? blas::kBF16
+         : dtype == DType::F16      ? blas::kF16
+         : dtype == DType::F8E4M3FN ? blas::kF8E4M3
+                                    : blas::kF32;
 }
 
 static int getEpilogue(const Epilogue &epilogue) {
@@ -85,6 +86,8 @@ absl::Status DeviceMatmul::prepare(const MatmulRow &row, bool isFast) {
   TPRT_ASSIGN_OR_RETURN(prepared->plan, planMatmul(artifact, row));
   const MatmulPlan &plan = prepared->plan;
   bool isTF32 = isFast && row.a.dtype == DType::F32;
+  // Of 8-bit floats, the library's fast accumulation stays off, as it is unless
+  // asked for: it would not promote sums to f32, which the program says.
   TPRT_RETURN_IF_ERROR(blas.check(
       blas.createDesc(&prepared->desc,
                       isTF32 ? blas::kComputeTF32 : blas::kCompute32F,
@@ -104,6 +107,8 @@ absl::Status DeviceMatmul::prepare(const MatmulRow &row, bool isFast) {
   if (plan.epilogue.bias >= 0) {
     TPRT_RETURN_IF_ERROR(
         set(blas::kBiasType, static_cast<int32_t>(getType(row.c.dtype))));
+    // Proposals are made for an address that is aligned as this one.
+    TPRT_RETURN_IF_ERROR(set(blas::kBias, uint64_t{plan.biasAlignment}));
     if (plan.batchCount > 1)
       TPRT_RETURN_IF_ERROR(
           set(blas::kBiasBatchStride, int64_t{plan.biasBatchStride}));

@@ -37,8 +37,25 @@ uint32_t tprt::chooseImage(const Artifact &artifact, int chip) {
   return best;
 }
 
+/// The first chip whose tensor cores multiply 8-bit floats.
+static constexpr int kFirstFp8Chip = 89;
+
+static absl::Status checkFloat8(const Device &device,
+                                const Artifact &artifact) {
+  for (const MatmulRow &row : artifact.rows<MatmulRow>())
+    if (row.a.dtype == DType::F8E4M3FN && device.chip < kFirstFp8Chip)
+      return makeError(
+          ErrorCode::GpuImage,
+          "the program was compiled with fp8=true and multiplies 8-bit floats, "
+          "which this ",
+          device.name, " of sm_", device.chip, " does not, but GPUs from sm_",
+          kFirstFp8Chip, " on do; compile it without fp8=true");
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::shared_ptr<const GpuProgram>>
 GpuProgram::load(std::shared_ptr<Device> device, const Artifact &artifact) {
+  TPRT_RETURN_IF_ERROR(checkFloat8(*device, artifact));
   TPRT_RETURN_IF_ERROR(device->enter());
   std::shared_ptr<GpuProgram> program(new GpuProgram(device, artifact));
   absl::Span<const KernelRow> kernels = artifact.rows<KernelRow>();

@@ -100,6 +100,37 @@ describeMatrix(const MatmulOperand &operand, const MatmulRow &row, int64_t rows,
   return matrix;
 }
 
+/// What cuBLASLt wants of 8-bit floats, of which it has few kernels.
+static absl::Status checkFloat8(const MatmulPlan &plan) {
+  constexpr unsigned piece = 16;
+  const Epilogue &epilogue = plan.epilogue;
+  if (!plan.first.isTransposed || plan.second.isTransposed)
+    return refuse("8-bit floats that do not lie along k");
+  int64_t k = plan.first.rows, n = plan.first.columns;
+  if (k % piece != 0 || n % piece != 0)
+    return refuse("8-bit floats whose k and n are ", k, " and ", n,
+                  ", no multiples of ", piece);
+  for (const MatmulPlan::Matrix *matrix :
+       {&plan.first, &plan.second, &plan.result, &plan.addend})
+    if (matrix->alignment < piece ||
+        matrix->ld * getSize(matrix->dtype) % piece != 0)
+      return refuse("8-bit floats, and rows that do not begin at multiples of ",
+                    piece, " bytes");
+  bool hasBias = epilogue.bias >= 0;
+  bool hasAddend = epilogue.addend >= 0 || epilogue.accumulates;
+  if (hasBias && plan.result.dtype == DType::F32)
+    return refuse("8-bit floats and a bias in f32");
+  if (hasBias && plan.biasAlignment < piece)
+    return refuse("8-bit floats and a bias that does not begin at a multiple "
+                  "of ",
+                  piece, " bytes");
+  bool isRelu = epilogue.activation == PostOpKind::Relu;
+  bool hasActivation = epilogue.activation != PostOpKind::Add;
+  if ((hasAddend && (hasBias || hasActivation)) || (hasActivation && !isRelu))
+    return refuse("8-bit floats and more than a residual, or a bias and relu");
+  return absl::OkStatus();
+}
+
 absl::StatusOr<MatmulPlan> tprt::planMatmul(const Artifact &artifact,
                                             const MatmulRow &row) {
   MatmulPlan plan;
@@ -116,10 +147,14 @@ absl::StatusOr<MatmulPlan> tprt::planMatmul(const Artifact &artifact,
 
   std::vector<const MatmulOperand *> operands = {&row.a, &row.b, &row.c,
                                                  &addend};
-  if (plan.epilogue.bias >= 0)
+  if (plan.epilogue.bias >= 0) {
     operands.push_back(&postOps[plan.epilogue.bias].operand);
+    plan.biasAlignment = getAlignment(*operands.back(), row);
+  }
+  if (plan.isFloat8())
+    TPRT_RETURN_IF_ERROR(checkFloat8(plan));
   plan.outer = getBatches(row, operands);
-  if (plan.outer.empty())
+  if (plan.outer.empty() || (plan.isFloat8() && row.postOps.count > 0))
     return plan;
   const Batch &inner = plan.outer.back();
   plan.batchCount = inner.size;
@@ -140,9 +175,8 @@ std::string MatmulPlan::getKey() const {
                     matrix->columns, "_", matrix->ld, "_",
                     matrix->isTransposed ? "t" : "n", "_", matrix->batchStride,
                     "_", matrix->alignment, ":");
-  absl::StrAppend(&key, batchCount, "_", biasBatchStride, "_",
-                  epilogue.bias >= 0, "_", epilogue.addend >= 0, "_",
-                  epilogue.accumulates, "_",
+  absl::StrAppend(&key, batchCount, "_", biasBatchStride, "_", biasAlignment,
+                  "_", epilogue.addend >= 0, "_", epilogue.accumulates, "_",
                   static_cast<uint32_t>(epilogue.activation));
   return key;
 }

@@ -18,6 +18,12 @@
 /// Post-ops that fit one call: what C held or another matrix (the library's
 /// beta C), a bias per column, and relu or the tanh form of gelu last. Others
 /// are GpuStep: the compiler makes kernels of them.
+///
+/// f8E4M3FN is multiplied where `first` is transposed and `second` is not, so
+/// that both lie along k; k and n are multiples of 16, and so are, in bytes,
+/// all addresses and leading dimensions; what follows is a residual alone, or a
+/// bias of bf16 or f16, as the result, and relu. Then batches are calls: the
+/// library has no such batch with a bias.
 
 #ifndef TPRT_CUDA_MATMULPLAN_H
 #define TPRT_CUDA_MATMULPLAN_H
@@ -48,9 +54,11 @@ struct MatmulPlan {
   Epilogue epilogue;
   Matrix first, second, result, addend; ///< B, A, C; addend is C without one.
   int64_t biasBatchStride = 0;
+  unsigned biasAlignment = 0; ///< In bytes; 0 without one.
   int64_t batchCount = 1;
   std::vector<Batch> outer; ///< Strides of a, b, c, addend, bias.
 
+  bool isFloat8() const { return first.dtype == DType::F8E4M3FN; }
   /// All that the choice of an algorithm depends on, as one word.
   std::string getKey() const;
 };

@@ -486,13 +486,15 @@ absl::Status Verifier::verifyMatmul(const MatmulRow &matmul) const {
   if (!getNumElements(matmul.batch))
     return fail("a matmul with too many batches");
   bool isCuda = artifact.getTarget() == kCudaTarget;
-  auto isKnown = [&](DType type) {
+  auto isResult = [&](DType type) {
     return type == DType::F32 || type == DType::BF16 ||
            (type == DType::F16 && isCuda);
   };
-  if (a.dtype != b.dtype || !isKnown(a.dtype) ||
-      (c.dtype != DType::F32 && c.dtype != a.dtype))
-    return fail("a matmul of types that are not f32 or bf16");
+  bool isFloat8 = a.dtype == DType::F8E4M3FN && isCuda;
+  if (a.dtype != b.dtype || (!isFloat8 && !isResult(a.dtype)) ||
+      !isResult(c.dtype) ||
+      (!isFloat8 && c.dtype != DType::F32 && c.dtype != a.dtype))
+    return fail("a matmul of types that the target does not multiply");
   if (!isMatrix(a) || !isMatrix(b) || c.strides[kMaxBatch + 1] != 1)
     return fail("a matmul whose operand has unit stride along no dimension");
   TPRT_RETURN_IF_ERROR(verifyOperand(a, matmul.m, matmul.k, Access::Read));
@@ -515,8 +517,8 @@ absl::Status Verifier::verifyMatmul(const MatmulRow &matmul) const {
     if (postOps[i].kind > PostOpKind::Multiply)
       continue;
     const MatmulOperand &operand = postOps[i].operand;
-    if (!isKnown(operand.dtype))
-      return fail("a post-op's operand is not f32 or bf16");
+    if (!isResult(operand.dtype))
+      return fail("a post-op's operand is of a type that no matmul gives");
     TPRT_RETURN_IF_ERROR(
         verifyOperand(operand, matmul.m, matmul.n, Access::Read));
   }

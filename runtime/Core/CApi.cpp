@@ -54,6 +54,9 @@ static absl::StatusOr<SessionOptions> convert(const tprt_options *options) {
   if (options->threads < 0)
     return refuse("tprt_options.threads is negative");
   result.threads = options->threads;
+  if (options->tf32 != 0 && options->tf32 != 1)
+    return refuse("tprt_options.tf32 is neither 0 nor 1");
+  result.allowTF32 = options->tf32 == 1;
   if (options->timeout_s != 0)
     result.timeout = absl::Seconds(options->timeout_s);
   return result;

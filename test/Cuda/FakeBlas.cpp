@@ -2,8 +2,8 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 // libcublasLt.so.13 on the fake GPU: matmuls by plain loops. It is as strict as
-// the real one about layouts, and about addresses, which must be aligned as its
-// heuristic was told they are.
+// the real one about layouts, about addresses, which must be aligned as its
+// heuristic was told they are, and about 8-bit floats.
 
 #include "FakeGpu.h"
 
@@ -49,6 +49,7 @@ struct Algorithm {
   uint64_t magic;
   uint64_t number;
   uint32_t alignment[4]; ///< Of A, B, C, D.
+  uint32_t biasAlignment;
 };
 constexpr uint64_t kMagic = 0xfa4eb1a5;
 
@@ -60,13 +61,18 @@ static Status refuseMatmul(const std::string &what) {
   return kInvalidValue;
 }
 
-static int64_t getSize(int type) { return type == blas::kF32 ? 4 : 2; }
+static int64_t getSize(int type) {
+  return type == blas::kF32 ? 4 : type == blas::kF8E4M3 ? 1 : 2;
+}
 
 static float load(const void *from, int type, int64_t at) {
   if (type == blas::kBF16)
     return static_cast<float>(static_cast<const tprt::BFloat16 *>(from)[at]);
   if (type == blas::kF16)
     return static_cast<float>(static_cast<const tprt::Float16 *>(from)[at]);
+  if (type == blas::kF8E4M3)
+    return static_cast<float>(
+        static_cast<const tprt::Float8E4M3FN *>(from)[at]);
   return static_cast<const float *>(from)[at];
 }
 
@@ -79,12 +85,51 @@ static void store(void *to, int type, int64_t at, float value) {
     static_cast<float *>(to)[at] = value;
 }
 
+/// Of an address, up to what the library asks about.
+static uint32_t getAlignment(const void *pointer) {
+  auto bits = reinterpret_cast<uintptr_t>(pointer) | 256;
+  return static_cast<uint32_t>(bits & (~bits + 1));
+}
+
 /// Whether the memory of a matrix is there.
 static bool isThere(const void *matrix, const blas::LayoutOpaque &layout) {
   int64_t last = (layout.columns - 1) * layout.ld + layout.rows +
                  (layout.batchCount - 1) * layout.batchStride;
   return !name(matrix, static_cast<size_t>(last * getSize(layout.type)))
               .empty();
+}
+
+/// Why there is no kernel for 8-bit floats; empty if there is one, or these are
+/// others. Of what NVIDIA does not document, it has nothing.
+static std::string findObstacle(const blas::DescOpaque &desc,
+                                const blas::LayoutOpaque &A,
+                                const blas::LayoutOpaque &B,
+                                const blas::LayoutOpaque &C,
+                                const blas::LayoutOpaque &D) {
+  constexpr int64_t piece = 16;
+  if (A.type != blas::kF8E4M3 && B.type != blas::kF8E4M3)
+    return "";
+  if (getNumber("TPRT_FAKE_CHIP", 120) < 89)
+    return "8-bit floats on this GPU";
+  if (A.type != B.type || C.type != D.type || D.type == blas::kF8E4M3)
+    return "8-bit floats of other types";
+  if (desc.compute != blas::kCompute32F)
+    return "8-bit floats that are not computed in f32";
+  if (!desc.transA || desc.transB)
+    return "8-bit floats that are not TN";
+  if (A.rows % piece != 0 || D.rows % piece != 0)
+    return "8-bit floats of uneven sizes";
+  for (const blas::LayoutOpaque *layout : {&A, &B, &C, &D})
+    if (layout->ld * getSize(layout->type) % piece != 0 ||
+        (layout->batchCount > 1 &&
+         layout->batchStride * getSize(layout->type) % piece != 0))
+      return "8-bit floats with columns that are not aligned";
+  if (desc.epilogue & blas::kEpilogueGelu)
+    return "8-bit floats with gelu";
+  bool hasBias = desc.epilogue & blas::kEpilogueBias;
+  if (hasBias && (desc.biasType == blas::kF32 || D.batchCount > 1))
+    return "8-bit floats with a bias in f32, or in a batch";
+  return "";
 }
 
 template <typename Value>
@@ -202,13 +247,20 @@ Status cublasLtMatmulPreferenceSetAttribute(blas::Preference preference,
              : refuseMatmul("an unknown preference");
 }
 
-Status cublasLtMatmulAlgoGetHeuristic(blas::Handle, blas::Desc, blas::Layout,
-                                      blas::Layout, blas::Layout, blas::Layout,
+Status cublasLtMatmulAlgoGetHeuristic(blas::Handle, blas::Desc desc,
+                                      blas::Layout A, blas::Layout B,
+                                      blas::Layout C, blas::Layout D,
                                       blas::Preference preference, int wanted,
                                       blas::Heuristic *results, int *count) {
+  *count = 0;
+  if (desc->biasStride != 0 && !desc->bias)
+    return refuseMatmul("a stride from bias to bias, and none");
+  if (!findObstacle(*desc, *A, *B, *C, *D).empty())
+    return kNotSupported;
   *count = wanted < 3 ? wanted : 3;
   for (int i = 0; i < *count; ++i) {
-    Algorithm algorithm = {kMagic, static_cast<uint64_t>(i), {}};
+    Algorithm algorithm = {kMagic, static_cast<uint64_t>(i), {}, 0};
+    algorithm.biasAlignment = getAlignment(desc->bias);
     std::memcpy(algorithm.alignment, preference->alignment,
                 sizeof(algorithm.alignment));
     results[i] = {};
@@ -252,13 +304,28 @@ Status cublasLtMatmul(blas::Handle, blas::Desc descPointer, const void *alpha,
       (desc.transB ? B.columns : B.rows) != k ||
       (desc.transB ? B.rows : B.columns) != n || C.rows != m || C.columns != n)
     return refuseMatmul("shapes that do not fit");
+  std::string obstacle = findObstacle(desc, A, B, C, D);
+  if (!obstacle.empty())
+    return refuseMatmul(obstacle);
+  bool isFloat8 = A.type == blas::kF8E4M3;
   if (A.type != B.type || C.type != D.type ||
-      (D.type != blas::kF32 && D.type != A.type) ||
+      (!isFloat8 && D.type != blas::kF32 && D.type != A.type) ||
       (desc.compute == blas::kComputeTF32 && A.type != blas::kF32))
     return refuseMatmul("types that do not fit");
   bool hasBias = desc.epilogue & blas::kEpilogueBias;
   if (hasBias && desc.biasType != D.type)
     return refuseMatmul("a bias of another type");
+  const void *bias = hasBias ? desc.bias : nullptr;
+  if (getAlignment(bias) < algorithm.biasAlignment)
+    return refuseMatmul("a bias that is not aligned as was said");
+  if (isFloat8) {
+    for (const void *place : {a, b, c, static_cast<const void *>(d), bias})
+      if (reinterpret_cast<uintptr_t>(place) % 16 != 0)
+        return refuseMatmul("8-bit floats at an odd address");
+    bool hasRelu = desc.epilogue & blas::kEpilogueRelu;
+    if (beta != 0 && (hasBias || hasRelu))
+      return refuseMatmul("8-bit floats with a residual and more");
+  }
   if (!isThere(a, A) || !isThere(b, B) || !isThere(d, D) ||
       (beta != 0 && !isThere(c, C)) ||
       (hasBias &&
@@ -267,8 +334,9 @@ Status cublasLtMatmul(blas::Handle, blas::Desc descPointer, const void *alpha,
   std::ostringstream line;
   line << "matmul " << m << "x" << n << "x" << k << " batch " << D.batchCount
        << " epilogue " << desc.epilogue << " beta " << beta
-       << (desc.compute == blas::kComputeTF32 ? " tf32 " : " ") << name(a)
-       << (desc.transA ? "' " : " ") << name(b) << (desc.transB ? "' " : " ");
+       << (desc.compute == blas::kComputeTF32 ? " tf32 " : " ")
+       << (isFloat8 ? "fp8 " : "") << name(a) << (desc.transA ? "' " : " ")
+       << name(b) << (desc.transB ? "' " : " ");
   if (beta != 0)
     line << name(c) << " ";
   if (hasBias)

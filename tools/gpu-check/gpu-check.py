@@ -97,12 +97,12 @@ class Packer:
         (folder / "config.json").write_text(json.dumps(config))
         return self.import_model(name, folder, options)
 
-    def compile(self, name, program, ranks=1):
+    def compile(self, name, program, ranks=1, options=""):
         """For GPUs; gives the program of steps."""
         print(name, flush=True)
         steps = self.steps / f"{name}.mlir"
         mesh = f"mesh=model={ranks}" + (" plan=megatron" if ranks > 1 else "")
-        call([self.tools / "tp-opt", program, f"--tp-compile=target=cuda {mesh}",
+        call([self.tools / "tp-opt", program, f"--tp-compile=target=cuda {mesh} {options}",
               f"--tp-artifact={self.folder / 'programs' / name}.tpx", "-o", steps])
         return steps.read_text()
 
@@ -112,6 +112,11 @@ class Packer:
               f"--tp-artifact={reference}", "-o", os.devnull])
         # Several that wait for each other take long beside other work.
         return call([self.tools / "tp-run", reference, "--threads=1", *arguments])
+
+    def keep(self, name, printed):
+        """What the CPU printed, to compare with."""
+        numbers = checks.read_logits(printed)
+        (self.folder / "programs" / f"{name}.logits").write_bytes(numbers.tobytes())
 
 
 def pack_tools(build, folder):
@@ -148,9 +153,18 @@ def pack_models(packer, goldens, options):
         if golden["generates"] and is_compared:
             golden["tokens"] = printed[imported].strip()
         elif is_compared:
-            logits = checks.read_logits(printed[imported])
-            (packer.folder / "programs" / f"{name}.logits").write_bytes(logits.tobytes())
+            packer.keep(name, printed[imported])
         goldens["programs"][name] = golden
+
+
+def pack_float8(packer, goldens):
+    """8-bit products, which the CPU multiplies as f32."""
+    name = "products-fp8"
+    program = packer.write(name, programs.FLOAT8)
+    packer.compile(name, program, options="fp8=true")
+    packer.keep(name, packer.run_on_cpu(program, "--print"))
+    # Of the largest, tensor cores may err by more than f32 does.
+    goldens["programs"][name] = {"ranks": 1, "dtype": "bf16", "generates": False}
 
 
 def pack_measured(packer, goldens, sizes):
@@ -189,6 +203,7 @@ def pack(options):
     with tempfile.TemporaryDirectory() as scratch:
         packer = Packer(options, pathlib.Path(scratch))
         pack_models(packer, goldens, options)
+        pack_float8(packer, goldens)
         pack_measured(packer, goldens, sizes)
         pack_small(packer, goldens, sizes)
     (options.folder / "goldens.json").write_text(json.dumps(goldens, indent=1) + "\n")

@@ -134,6 +134,30 @@ func.func @main(%x: tensor<8xf32> {tp.name = "x"}) -> (tensor<8xf32> {tp.name = 
 """
 
 
+# One of each kind that cuBLASLt has: with a bias and a relu, with a residual, of one
+# row and a weight that is brought along k, and in batches.
+FLOAT8 = """
+func.func @main(%x: tensor<37x512xf8E4M3FN> {tp.name = "x"},
+                %w: tensor<1024x512xf8E4M3FN> {tp.name = "w"}, %b: tensor<1024xbf16> {tp.name = "b"},
+                %v: tensor<256x512xf8E4M3FN> {tp.name = "v"}, %r: tensor<37x256xf32> {tp.name = "r"},
+                %u: tensor<512x48xf8E4M3FN> {tp.name = "u"},
+                %q: tensor<3x37x64xf8E4M3FN> {tp.name = "q"}, %k: tensor<3x80x64xf8E4M3FN> {tp.name = "k"})
+    -> (tensor<37x1024xbf16> {tp.name = "bias"}, tensor<37x256xf32> {tp.name = "residual"},
+        tensor<1x48xf32> {tp.name = "row"}, tensor<3x37x80xf16> {tp.name = "batch"}) {
+  %0 = tp.einsum "md,ed->me" %x, %w : (tensor<37x512xf8E4M3FN>, tensor<1024x512xf8E4M3FN>) -> tensor<37x1024xbf16>
+  %1 = tp.broadcast %b dims = [1] : tensor<1024xbf16> -> tensor<37x1024xbf16>
+  %2 = tp.add %0, %1 : tensor<37x1024xbf16>
+  %bias = tp.relu %2 : tensor<37x1024xbf16>
+  %3 = tp.einsum "md,ed->me" %x, %v : (tensor<37x512xf8E4M3FN>, tensor<256x512xf8E4M3FN>) -> tensor<37x256xf32>
+  %residual = tp.add %3, %r : tensor<37x256xf32>
+  %4 = tp.slice %x starts = [5, 0] strides = [1, 1] : tensor<37x512xf8E4M3FN> -> tensor<1x512xf8E4M3FN>
+  %row = tp.einsum "md,de->me" %4, %u : (tensor<1x512xf8E4M3FN>, tensor<512x48xf8E4M3FN>) -> tensor<1x48xf32>
+  %batch = tp.einsum "hmd,hed->hme" %q, %k : (tensor<3x37x64xf8E4M3FN>, tensor<3x80x64xf8E4M3FN>) -> tensor<3x37x80xf16>
+  return %bias, %residual, %row, %batch : tensor<37x1024xbf16>, tensor<37x256xf32>, tensor<1x48xf32>, tensor<3x37x80xf16>
+}
+"""
+
+
 def get_product(size):
     square = f"tensor<{size}x{size}xbf16>"
     return f"""

@@ -8,13 +8,15 @@
 /// silu behind it:
 ///
 ///     const Target *cuda = Target::find("cuda");
-///     cuda->getFactorType(f16)               // f16; on a CPU f32
-///     cuda->canFollow({residual, bias})      // yes: both are cuBLASLt's
-///     cuda->canFollow({residual, bias, silu}) // no: silu is a row program
+///     cuda->getFactorType(f16, {m, n, k}).type // f16; on a CPU f32
+///     // Yes, both are cuBLASLt's; and no, silu is a row program.
+///     cuda->canFollow(f16, f16, {residual, bias})
+///     cuda->canFollow(f16, f16, {residual, bias, silu})
 ///
 /// |                  | CPU (oneDNN)           | CUDA (cuBLASLt)             |
 /// | ---------------- | ---------------------- | --------------------------- |
 /// | factors          | f32, bf16              | f32, bf16, f16              |
+/// | products         | f32, or the factors'   | the same                    |
 /// | after a product  | anything, in any order | a residual of C's type, a   |
 /// |                  |                        | row (bias) of it, then relu |
 /// |                  |                        | or gelu_tanh; one of each   |
@@ -26,6 +28,14 @@
 /// | attention        | decomposed, causal in  | one kernel, or one and a    |
 /// |                  | blocks of queries      | row program                 |
 ///
+/// With `fp8`, CUDA has f8E4M3FN among its factors, on chips from sm_89 on:
+///
+/// | products          | f32, bf16, f16                                       |
+/// | after a product   | a residual; or a bias, if C is bf16 or f16, and relu |
+/// | sizes             | n and k multiples of 16                              |
+/// | factors' matrices | contiguous along k                                   |
+/// | all matrices      | begin, and have their rows, at multiples of 16 bytes |
+///
 /// The CUDA runtime holds no code for devices, and its driver has an entry for
 /// each of these.
 
@@ -33,6 +43,8 @@
 #define TPOPT_CODEGEN_TARGET_H
 
 #include "tpopt/Dialect/Step/Step.h"
+
+#include <string>
 
 namespace tp {
 
@@ -49,26 +61,59 @@ struct Post {
   Operand operand = Operand::None;
 };
 
+/// The sizes of products of m x k and k x n.
+struct ProductSize {
+  int64_t m, n, k;
+};
+
+/// What elements are multiplied as.
+struct FactorType {
+  mlir::Type type;
+  /// Why not as what they are, where that was asked for; else empty.
+  std::string obstacle;
+};
+
+/// An operand of a batch of products; strides are in elements.
+struct Matrix {
+  mlir::Type element;
+  int64_t rows, columns;
+  int64_t rowStride, columnStride;
+  /// Divides the number of elements before each matrix in its allocation.
+  int64_t begin;
+};
+
+inline Matrix transpose(const Matrix &matrix) {
+  return {matrix.element,      matrix.columns,   matrix.rows,
+          matrix.columnStride, matrix.rowStride, matrix.begin};
+}
+
 struct CodeOptions;
 class TargetCode;
 
 class Target {
 public:
   virtual ~Target() = default;
-  /// Null if there is none of this name.
-  static const Target *find(llvm::StringRef name);
+  /// Null if there is none of this name, or none that multiplies f8E4M3FN where
+  /// `fp8` asks for that.
+  static const Target *find(llvm::StringRef name, bool fp8 = false);
 
   /// A `k..Target` of the artifact's format.
   virtual llvm::StringRef getName() const = 0;
   /// The float that the matrix library multiplies elements of a float as; f64
   /// is a row program's.
-  virtual mlir::Type getFactorType(mlir::Type element) const = 0;
-  /// Whether the library reads a factor of these sizes and strides, of rows and
-  /// columns.
-  virtual bool readsMatrix(llvm::ArrayRef<int64_t> sizes,
-                           llvm::ArrayRef<int64_t> strides) const = 0;
+  virtual FactorType getFactorType(mlir::Type element,
+                                   const ProductSize &size) const = 0;
+  /// Whether the library gives products of such factors in this type.
+  virtual bool writes(mlir::Type factor, mlir::Type result) const = 0;
+  /// Whether the library reads such a factor: A, or B transposed, so that its
+  /// rows are summed over.
+  virtual bool readsMatrix(const Matrix &factor) const = 0;
+  /// Whether the library writes such a C, and reads such an operand of a
+  /// post-op, where it multiplies such factors.
+  virtual bool writesMatrix(mlir::Type factor, const Matrix &result) const = 0;
   /// Whether the library computes these behind a product, in this order.
-  virtual bool canFollow(llvm::ArrayRef<Post> posts) const = 0;
+  virtual bool canFollow(mlir::Type factor, mlir::Type result,
+                         llvm::ArrayRef<Post> posts) const = 0;
   /// Whether that has one form only: a residual comes before a bias, and
   /// operands have stride 1 along the columns.
   virtual bool hasFixedEpilogue() const = 0;
@@ -93,9 +138,10 @@ public:
 Post::Operand classifyPostOperand(mlir::MemRefType operand,
                                   mlir::MemRefType result);
 
-/// The target of a name; emits an error at `op` if there is none.
+/// The target of a name; emits an error at `op` if there is none, or none that
+/// multiplies f8E4M3FN where `fp8` asks for that.
 mlir::FailureOr<const Target *> getTarget(mlir::Operation *op,
-                                          llvm::StringRef name);
+                                          llvm::StringRef name, bool fp8);
 
 } // namespace tp
 

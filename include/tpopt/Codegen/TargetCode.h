@@ -34,7 +34,7 @@ namespace tp {
 
 /// What users say about the code.
 struct CodeOptions {
-  /// The GPUs to compile for, such as sm_90; at least one.
+  /// The GPUs to compile for, such as sm_90; empty for the usual ones.
   llvm::SmallVector<std::string> chips;
   /// NVIDIA's assembler: a path, "none" for PTX alone, or empty to look for it.
   std::string ptxas;
@@ -58,9 +58,11 @@ public:
 /// For this machine's CPU.
 std::unique_ptr<TargetCode> createCpuCode(mlir::MLIRContext *context);
 
-/// For NVIDIA GPUs. Emits an error at `op` if a chip is none.
+/// For NVIDIA GPUs. `target` is theirs; with `fp8` it takes chips that multiply
+/// 8-bit floats. Emits an error at `op` if a chip is none, or too old.
 mlir::FailureOr<std::unique_ptr<TargetCode>>
-createCudaCode(mlir::Operation *op, const CodeOptions &options);
+createCudaCode(mlir::Operation *op, const CodeOptions &options,
+               const Target &target, bool fp8);
 
 /// The dialects that kernels of all targets pass through, with their
 /// translations: for the pass that compiles them to depend on.

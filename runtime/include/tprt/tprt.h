@@ -74,6 +74,8 @@ typedef struct tprt_options {
   double timeout_s;      /**< of each collective; 0 is 300 */
   int32_t threads;       /**< that each rank computes on; 0: its share of the
                               cores */
+  int32_t tf32;          /**< 1: a GPU may multiply f32 as tf32, which is faster
+                              and has 10 bits of fraction; 0: it may not */
 } tprt_options;
 
 typedef struct tprt_tensor {

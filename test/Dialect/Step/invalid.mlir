@@ -69,6 +69,27 @@ step.program @matmul inputs [] outputs [] {
 
 // -----
 
+step.program @matmul_into inputs [] outputs [] {
+^bb0:
+  %0 = step.alloc : memref<1x1x1x4x4xbf16>
+  %1 = step.alloc : memref<1x1x1x4x4xf16>
+  // expected-error @below {{is of two f32, bf16, f16 or f8E4M3FN matrices into f32 or their type, of f8E4M3FN into f32, bf16 or f16}}
+  step.matmul %0, %0 into %1 : memref<1x1x1x4x4xbf16>, memref<1x1x1x4x4xbf16> into memref<1x1x1x4x4xf16>
+}
+
+// -----
+
+step.program @matmul_float8 inputs [] outputs [] {
+^bb0:
+  %0 = step.alloc : memref<1x1x1x4x4xf8E4M3FN>
+  %1 = step.alloc : memref<1x1x1x4x4xf16>
+  step.matmul %0, %0 into %1 : memref<1x1x1x4x4xf8E4M3FN>, memref<1x1x1x4x4xf8E4M3FN> into memref<1x1x1x4x4xf16>
+  // expected-error @below {{is of two f32, bf16, f16 or f8E4M3FN matrices into f32 or their type, of f8E4M3FN into f32, bf16 or f16}}
+  step.matmul %0, %0 into %0 : memref<1x1x1x4x4xf8E4M3FN>, memref<1x1x1x4x4xf8E4M3FN> into memref<1x1x1x4x4xf8E4M3FN>
+}
+
+// -----
+
 step.program @nomesh inputs [] outputs [] {
 ^bb0:
   %0 = step.alloc : memref<4xf32>

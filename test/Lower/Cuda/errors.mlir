@@ -1,19 +1,29 @@
 // What a CUDA artifact cannot hold is an error that says so: chips that are
-// none, an assembler that is not there or refuses a kernel, steps in a form that
-// only other targets execute, and kernels too large to launch.
+// none or lack 8-bit floats, an assembler that is not there or refuses a kernel,
+// options for another target, steps in a form that only other targets execute, and
+// kernels too large to launch.
 
 // RUN: rm -rf %t && split-file %s %t
 // RUN: not tp-opt %t/two.mlir --tp-compile="mesh=x=1 target=cuda chips=sm_90,sm_10 artifact=%t/a.tpx" 2>&1 | FileCheck %s --check-prefix=CHIP
 // RUN: not tp-opt %t/two.mlir --tp-compile="mesh=x=1 target=cuda ptxas=%t/none artifact=%t/a.tpx" 2>&1 | FileCheck %s --check-prefix=PTXAS
 // RUN: not tp-opt %t/two.mlir --tp-compile="mesh=x=1 target=cuda chips=sm_90 ptxas=%S/fake_ptxas artifact=%t/a.tpx" 2>&1 | FileCheck %s --check-prefix=REFUSED
 // RUN: not tp-opt %t/two.mlir --tp-compile="mesh=x=1 target=cuda chips=sm_90 ptxas=/bin/true artifact=%t/a.tpx" 2>&1 | FileCheck %s --check-prefix=EMPTY
+// RUN: not tp-opt %t/two.mlir --tp-compile="mesh=x=1 target=cuda fp8=true chips=sm_90,sm_86 artifact=%t/a.tpx" 2>&1 | FileCheck %s --check-prefix=FP8
+// RUN: not tp-opt %t/two.mlir --tp-compile="mesh=x=1 fp8=true" 2>&1 | FileCheck %s --check-prefix=FP8CPU
+// RUN: not tp-opt %t/two.mlir --tp-compile="mesh=x=1 chips=sm_90 artifact=%t/a.tpx" 2>&1 | FileCheck %s --check-prefix=CHIPCPU
+// RUN: not tp-opt %t/two.mlir --tp-compile="mesh=x=1 ptxas=none artifact=%t/a.tpx" 2>&1 | FileCheck %s --check-prefix=PTXASCPU
 // RUN: not ls %t/a.tpx
 // RUN: tp-opt %t/steps.mlir --split-input-file --verify-diagnostics --tp-write-artifact="target=cuda chips=sm_90 ptxas=none file=%t/b.tpx"
+// RUN: tp-opt %t/float8.mlir --split-input-file --verify-diagnostics --tp-write-artifact="target=cuda fp8=true ptxas=none file=%t/b.tpx"
 // RUN: tp-opt %t/cpu.mlir --split-input-file --verify-diagnostics --tp-write-artifact="file=%t/b.tpx"
 
 // CHIP:    [TP0821] there is no chip 'sm_10' to compile for: write sm_80 or a later one
 // PTXAS:   [TP0825] cannot execute '{{.*}}none', which ptxas= names
 // REFUSED: [TP0824] for sm_90, {{.*}}fake_ptxas ended with 255: in kernel rows1: Arguments mismatch for instruction 'add'
+// FP8:     [TP0826] sm_86 does not multiply 8-bit floats: name chips from sm_89 on, or compile without fp8=true
+// FP8CPU:  [TP0604] fp8=true is for GPUs, and target=cpu: write target=cuda, or leave it out
+// CHIPCPU: [TP0604] chips= is for GPUs, and target=cpu: write target=cuda, or leave it out
+// PTXASCPU: [TP0604] ptxas= is for GPUs
 // EMPTY:   [TP0824] for sm_90, /bin/true wrote no code for a GPU
 
 //--- two.mlir
@@ -55,6 +65,17 @@ step.program @matmul inputs [] outputs [] {
 
 // -----
 
+// Without fp8=true, 8-bit floats are not among the factors.
+step.program @float8 inputs [] outputs [] {
+  %a = step.alloc at 0 : memref<1x1x1x16x16xf8E4M3FN>
+  %t = step.view %a : memref<1x1x1x16x16xf8E4M3FN> as memref<1x1x1x16x16xf8E4M3FN, strided<[0, 0, 0, 1, 16]>>
+  %b = step.alloc at 256 : memref<1x1x1x16x16xf32>
+  // expected-error @below {{[TP0822] step.matmul in this form is not executed on cuda}}
+  step.matmul %a, %t into %b : memref<1x1x1x16x16xf8E4M3FN>, memref<1x1x1x16x16xf8E4M3FN, strided<[0, 0, 0, 1, 16]>> into memref<1x1x1x16x16xf32>
+}
+
+// -----
+
 step.program @blocks inputs [] outputs [] {
   %x = step.constant dense<1.0> : tensor<1xf32> as memref<1xf32>
   %rows = step.view %x : memref<1xf32> as memref<2147483648x2000xf32, strided<[0, 0]>>
@@ -67,6 +88,28 @@ step.program @blocks inputs [] outputs [] {
     %1 = step.reduce sum %0 : f32
     step.store %1 to %b : f32, memref<2147483648x1xf32, strided<[0, 0]>>
   }
+}
+
+//--- float8.mlir
+step.program @along_k inputs [] outputs [] {
+  %a = step.alloc at 0 : memref<1x1x1x16x16xf8E4M3FN>
+  %t = step.view %a : memref<1x1x1x16x16xf8E4M3FN> as memref<1x1x1x16x16xf8E4M3FN, strided<[0, 0, 0, 1, 16]>>
+  %b = step.alloc at 256 : memref<1x1x1x16x16xf32>
+  step.matmul %a, %t into %b : memref<1x1x1x16x16xf8E4M3FN>, memref<1x1x1x16x16xf8E4M3FN, strided<[0, 0, 0, 1, 16]>> into memref<1x1x1x16x16xf32>
+  // expected-error @below {{[TP0822] step.matmul in this form is not executed on cuda}}
+  step.matmul %a, %a into %b : memref<1x1x1x16x16xf8E4M3FN>, memref<1x1x1x16x16xf8E4M3FN> into memref<1x1x1x16x16xf32>
+}
+
+// -----
+
+step.program @residual inputs [] outputs [] {
+  %a = step.alloc at 0 : memref<1x1x1x16x16xf8E4M3FN>
+  %t = step.view %a : memref<1x1x1x16x16xf8E4M3FN> as memref<1x1x1x16x16xf8E4M3FN, strided<[0, 0, 0, 1, 16]>>
+  %b = step.alloc at 256 : memref<1x1x1x16x16xbf16>
+  %r = step.alloc at 1024 : memref<16x20xbf16>
+  %p = step.view %r : memref<16x20xbf16> as memref<1x1x1x16x16xbf16, strided<[0, 0, 0, 20, 1]>>
+  // expected-error @below {{[TP0822] step.matmul in this form is not executed on cuda}}
+  step.matmul %a, %t into %b then [#step<post add>] with(%p : memref<1x1x1x16x16xbf16, strided<[0, 0, 0, 20, 1]>>) : memref<1x1x1x16x16xf8E4M3FN>, memref<1x1x1x16x16xf8E4M3FN, strided<[0, 0, 0, 1, 16]>> into memref<1x1x1x16x16xbf16>
 }
 
 //--- cpu.mlir

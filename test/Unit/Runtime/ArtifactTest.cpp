@@ -173,6 +173,24 @@ TEST(Artifact, SameProgramSameBytes) {
   EXPECT_EQ(Everything().write(), Everything().write());
 }
 
+/// GPUs multiply 8-bit floats of one kind, and give wider ones.
+TEST(Artifact, MatmulsOf8BitFloats) {
+  auto readWith = [](DType factors, DType result) {
+    Everything program;
+    program.target = kCudaTarget;
+    program.writer.add(LaunchRow{1, 32, 0});
+    program.matmul.a.dtype = program.matmul.b.dtype = factors;
+    program.matmul.c.dtype = program.postOp.operand.dtype = result;
+    return read(program.write());
+  };
+  for (DType result : {DType::F32, DType::BF16, DType::F16})
+    EXPECT_EQ(readWith(DType::F8E4M3FN, result), ErrorCode(0));
+  EXPECT_EQ(readWith(DType::F8E4M3FN, DType::F8E4M3FN),
+            ErrorCode::ArtifactCorrupt);
+  EXPECT_EQ(readWith(DType::F8E5M2, DType::F32), ErrorCode::ArtifactCorrupt);
+  EXPECT_EQ(readWith(DType::BF16, DType::F16), ErrorCode::ArtifactCorrupt);
+}
+
 TEST(Artifact, GroupsFollowTheAxes) {
   TestProgram program({{"data", 2}, {"model", 4}});
   program.writer.add(CommunicatorRow{program.axes({0})});
@@ -275,6 +293,8 @@ TEST(Artifact, RefusesRowsThatContradict) {
       {"matmul without unit stride",
        [](auto &p) { p.matmul.c.strides[4] = 2; }},
       {"matmul of integers", [](auto &p) { p.matmul.a.dtype = DType::I32; }},
+      {"matmul of 8-bit floats on a CPU",
+       [](auto &p) { p.matmul.a.dtype = p.matmul.b.dtype = DType::F8E4M3FN; }},
       {"activation as constant weight",
        [](auto &p) {
          p.matmul.b = p.matmul.a, p.matmul.k = 4, p.matmul.n = 2;

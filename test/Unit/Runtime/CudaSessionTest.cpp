@@ -8,6 +8,7 @@
 #include "runtime/CUDA/NcclWorld.h"
 #include "runtime/Core/Errors.h"
 #include "runtime/Core/Session.h"
+#include "tprt/tprt.h"
 
 #include "gtest/gtest.h"
 
@@ -497,6 +498,43 @@ TEST(CudaSession, ComputesBetweenCollectives) {
   }
 }
 
+/// The C interface lets f32 be rounded where it is asked to.
+TEST(CudaSession, RoundsToTF32WhereAsked) {
+  TestProgram program({{"model", 1}});
+  uint32_t x = program.addInput("x", DType::F32, {{4, {}}});
+  uint32_t y = program.addOutput("y", DType::F32, {{4, {}}});
+  MatmulRow row = {};
+  row.m = row.n = row.k = 2;
+  std::fill_n(row.batch, kMaxBatch, 1);
+  row.a = {program.buffer(Space::Input, x, 16), DType::F32, 0, {}};
+  row.a.strides[kMaxBatch] = 2;
+  row.a.strides[kMaxBatch + 1] = 1;
+  row.b = row.c = row.a;
+  row.c.buffer = program.buffer(Space::Output, y, 16);
+  program.addStep(StepKind::Matmul, program.writer.add(row), "mlp");
+  program.target = kCudaTarget;
+  std::string bytes = program.finish();
+  tprt_options options = {};
+  options.size = sizeof(options);
+  options.backend = "cuda";
+  for (int32_t tf32 : {0, 1, 2}) {
+    options.tf32 = tf32;
+    Record record;
+    tprt_session *session = nullptr;
+    tprt_status status =
+        tprt_open_bytes(bytes.data(), bytes.size(), &options, &session);
+    EXPECT_EQ(status, tf32 == 2 ? 881 : 0) << tprt_error(session);
+    if (status == 0) {
+      EXPECT_EQ(tprt_bind_random(session, "x", 1), 0);
+      EXPECT_EQ(tprt_run(session, "main"), 0);
+      EXPECT_EQ(tprt_sync(session, -1), 0);
+    }
+    EXPECT_EQ(record.count("matmul ") > 0, tf32 != 2);
+    EXPECT_EQ(record.count(" tf32 "), tf32 == 1 ? record.count("matmul ") : 0);
+    tprt_close(session);
+  }
+}
+
 /// Ranks without MPI tell each other by their GPUs: bytes of different lengths,
 /// none among them, and again.
 TEST(CudaWorld, ExchangesByGpus) {
@@ -604,27 +642,48 @@ TEST(CudaFaults, StepsThatNoGpuExecutes) {
   }
 }
 
+TestProgram makeMatmul(DType dtype = DType::F32) {
+  TestProgram program({{"model", 3}});
+  auto bytes = static_cast<uint64_t>(1024 * getSize(dtype));
+  uint32_t x = program.addInput("x", dtype, {{1024, {}}});
+  uint32_t y = program.addOutput("y", DType::F32, {{1024, {}}});
+  MatmulRow row = {};
+  row.m = row.n = row.k = 32;
+  std::fill_n(row.batch, kMaxBatch, 1);
+  row.a = {program.buffer(Space::Input, x, bytes), dtype, 0, {}};
+  row.a.strides[kMaxBatch] = 32;
+  row.a.strides[kMaxBatch + 1] = 1;
+  row.b = row.c = row.a;
+  std::swap(row.b.strides[kMaxBatch], row.b.strides[kMaxBatch + 1]);
+  row.c.dtype = DType::F32;
+  row.c.buffer = program.buffer(Space::Output, y, 4096);
+  program.addStep(StepKind::Matmul, program.writer.add(row), "mlp");
+  return program;
+}
+
+/// 8-bit floats are for GPUs that multiply them, and the error says which does
+/// not.
+TEST(CudaFaults, Float8OnAnEarlierGpu) {
+  for (auto [chip, isEarlier] : {std::make_pair("86", true), {"89", false}}) {
+    Variable variable("TPRT_FAKE_CHIP", chip);
+    TestProgram wide = makeMatmul(), narrow = makeMatmul(DType::F8E4M3FN);
+    EXPECT_EQ(openingFails(wide, "cuda"), ErrorCode(0));
+    absl::Status status = open(narrow, "cuda").status();
+    EXPECT_EQ(getErrorCode(status),
+              isEarlier ? ErrorCode::GpuImage : ErrorCode(0))
+        << status;
+    if (isEarlier)
+      EXPECT_NE(status.message().find("Fake GPU of sm_86"), std::string::npos)
+          << status;
+  }
+}
+
 /// More ranks than GPUs, GPUs of two kinds, a GPU that is too small.
 TEST(CudaFaults, MachinesThatDoNotFit) {
   TestProgram four({{"model", 4}});
   four.addInput("x", DType::F32, {{4, {}}});
   four.endEntry();
   EXPECT_EQ(openingFails(four, "cuda"), ErrorCode::GpuMissing);
-  auto makeMatmul = [] {
-    TestProgram program({{"model", 3}});
-    uint32_t x = program.addInput("x", DType::F32, {{1024, {}}});
-    uint32_t y = program.addOutput("y", DType::F32, {{1024, {}}});
-    MatmulRow row = {};
-    row.m = row.n = row.k = 32;
-    std::fill_n(row.batch, kMaxBatch, 1);
-    row.a = {program.buffer(Space::Input, x, 4096), DType::F32, 0, {}};
-    row.a.strides[kMaxBatch] = 32;
-    row.a.strides[kMaxBatch + 1] = 1;
-    row.b = row.c = row.a;
-    row.c.buffer = program.buffer(Space::Output, y, 4096);
-    program.addStep(StepKind::Matmul, program.writer.add(row), "mlp");
-    return program;
-  };
   {
     Variable odd("TPRT_FAKE_ODD", "1");
     TestProgram program = makeMatmul();

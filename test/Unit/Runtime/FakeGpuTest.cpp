@@ -5,6 +5,7 @@
 // it must. A mistake breaks it for good, so each is made in a process of its
 // own.
 
+#include "runtime/CUDA/Blas.h"
 #include "runtime/CUDA/Device.h"
 #include "runtime/CUDA/Nccl.h"
 
@@ -179,6 +180,90 @@ TEST(FakeGpuDeathTest, SeesRanksOutOfStep) {
         std::_Exit(states[0] == 5 && states[1] == 5 ? 0 : 1);
       },
       ::testing::ExitedWithCode(0), "");
+}
+
+/// A matmul of 8-bit floats, said to the library.
+struct Float8Matmul {
+  int typeA = blas::kF8E4M3, typeC = blas::kBF16, typeD = blas::kBF16;
+  int compute = blas::kCompute32F;
+  int32_t transA = blas::kTranspose, transB = 0;
+  uint64_t m = 16, k = 32;
+  int64_t ldD = 16;
+  int32_t epilogue = blas::kEpilogueNone, biasType = blas::kBF16, batches = 1;
+  const char *chip = "90";
+
+  blas::Status getHeuristics() const {
+    setenv("TPRT_FAKE_CHIP", chip, 1);
+    const Blas &lt = **openBlas();
+    blas::Handle handle;
+    blas::Desc desc;
+    blas::Layout a, b, c, d;
+    blas::Preference preference;
+    lt.create(&handle);
+    lt.createDesc(&desc, compute, blas::kF32);
+    lt.setDesc(desc, blas::kTransA, &transA, sizeof(transA));
+    lt.setDesc(desc, blas::kTransB, &transB, sizeof(transB));
+    lt.setDesc(desc, blas::kEpilogue, &epilogue, sizeof(epilogue));
+    lt.setDesc(desc, blas::kBiasType, &biasType, sizeof(biasType));
+    auto first = static_cast<int64_t>(transA ? k : m);
+    lt.createLayout(&a, typeA, transA ? k : m, transA ? m : k, first);
+    lt.createLayout(&b, blas::kF8E4M3, k, 5, static_cast<int64_t>(k));
+    lt.createLayout(&c, typeC, m, 5, ldD);
+    lt.createLayout(&d, typeD, m, 5, ldD);
+    for (blas::Layout layout : {a, b, c, d})
+      lt.setLayout(layout, blas::kBatchCount, &batches, sizeof(batches));
+    lt.createPreference(&preference);
+    blas::Heuristic found;
+    int count = 0;
+    blas::Status status = lt.getHeuristics(handle, desc, a, b, c, d, preference,
+                                           1, &found, &count);
+    EXPECT_EQ(count, status == blas::kSuccess ? 1 : 0);
+    for (blas::Layout layout : {a, b, c, d})
+      lt.destroyLayout(layout);
+    lt.destroyPreference(preference);
+    lt.destroyDesc(desc);
+    lt.destroy(handle);
+    unsetenv("TPRT_FAKE_CHIP");
+    return status;
+  }
+};
+
+/// Of 8-bit floats it has what NVIDIA's documentation lists.
+TEST(FakeGpu, HasFewKernelsOf8BitFloats) {
+  constexpr blas::Status none = 15;
+  auto ask = [](auto change) {
+    Float8Matmul matmul;
+    change(matmul);
+    return matmul.getHeuristics();
+  };
+  EXPECT_EQ(ask([](Float8Matmul &) {}), blas::kSuccess);
+  EXPECT_EQ(ask([](Float8Matmul &x) { x.chip = "89"; }), blas::kSuccess);
+  EXPECT_EQ(ask([](Float8Matmul &x) { x.chip = "86"; }), none);
+  EXPECT_EQ(ask([](Float8Matmul &x) { x.typeC = x.typeD = blas::kF32; }),
+            blas::kSuccess);
+  EXPECT_EQ(ask([](Float8Matmul &x) { x.typeD = blas::kF8E4M3; }), none);
+  EXPECT_EQ(ask([](Float8Matmul &x) { x.typeA = blas::kBF16; }), none);
+  EXPECT_EQ(ask([](Float8Matmul &x) { x.compute = blas::kComputeTF32; }), none);
+  EXPECT_EQ(ask([](Float8Matmul &x) { x.transA = 0; }), none);
+  EXPECT_EQ(ask([](Float8Matmul &x) { x.transB = blas::kTranspose; }), none);
+  EXPECT_EQ(ask([](Float8Matmul &x) { x.k = 24; }), none);
+  EXPECT_EQ(ask([](Float8Matmul &x) { x.m = 8; }), none);
+  EXPECT_EQ(ask([](Float8Matmul &x) { x.ldD = 20; }), none);
+  EXPECT_EQ(ask([](Float8Matmul &x) { x.epilogue = blas::kEpilogueGelu; }),
+            none);
+  EXPECT_EQ(ask([](Float8Matmul &x) { x.epilogue = blas::kEpilogueBias; }),
+            blas::kSuccess);
+  EXPECT_EQ(ask([](Float8Matmul &x) {
+              x.epilogue = blas::kEpilogueBias;
+              x.biasType = blas::kF32;
+            }),
+            none);
+  EXPECT_EQ(ask([](Float8Matmul &x) { x.batches = 2; }), blas::kSuccess);
+  EXPECT_EQ(ask([](Float8Matmul &x) {
+              x.epilogue = blas::kEpilogueBias;
+              x.batches = 2;
+            }),
+            none);
 }
 
 } // namespace

@@ -106,6 +106,7 @@ struct PostOps {
   std::vector<PostOpKind> kinds;
   /// Dimensions of the operand of Add and Multiply.
   std::vector<int> operand;
+  int64_t begin = 0; ///< The operand's first element.
 };
 
 const PostOps kEpilogues[] = {
@@ -191,7 +192,7 @@ inline void check(const Case &test, const PostOps &epilogue, DType dtype,
   Layout c = makeLayout(row, test.m, test.n, test.c, test.gap);
   Layout o = makeLayout(row, test.m, test.n, epilogue.operand);
   Storage aData(dtype, a.elements, 1), bData(dtype, b.elements, 2),
-      cData(cType, c.elements, 4), oData(cType, o.elements, 3);
+      cData(cType, c.elements, 4), oData(cType, epilogue.begin + o.elements, 3);
 
   auto addInput = [&](const char *name, const Storage &data, Role role) {
     int64_t elements = data.bytes.size() / getSize(data.dtype);
@@ -208,6 +209,8 @@ inline void check(const Case &test, const PostOps &epilogue, DType dtype,
   row.c = makeOperand(addInput("c", cData, Role::Activation), cType, c);
   program.addOutput("c.out", cType, {{c.elements, {}}}, row.c.buffer.index);
   BufferRow operand = addInput("o", oData, Role::Activation);
+  operand.offset += epilogue.begin * getSize(cType);
+  operand.size -= epilogue.begin * getSize(cType);
   std::vector<PostOpRow> postOps;
   for (PostOpKind kind : epilogue.kinds)
     postOps.push_back({kind, 0, makeOperand(operand, cType, o)});
@@ -253,8 +256,9 @@ inline void check(const Case &test, const PostOps &epilogue, DType dtype,
             for (int64_t l = 0; l < test.k; ++l)
               value += aData.get(at(a, i, l)) * bData.get(at(b, l, j));
             for (PostOpKind kind : epilogue.kinds)
-              value = apply(kind, value, oData.get(at(o, i, j)),
-                            cData.get(at(c, i, j)));
+              value =
+                  apply(kind, value, oData.get(epilogue.begin + at(o, i, j)),
+                        cData.get(at(c, i, j)));
             wanted.set(at(c, i, j), value);
           }
   double tolerance = cType == DType::BF16 ? 0x1p-7 : 2e-5;

@@ -148,8 +148,9 @@ def Step_MatmulOp : Step_Op<"matmul", [MemoryEffects<[MemRead, MemWrite]>]> {
     `constant_b`: B is the same in all runs and may be repacked once.}];
   let constraints = [{
     1. A, B, C and the post-ops' operands have five dimensions that agree.
-    2. A and B have one element type, f32, bf16 or f16; C has f32 or that type;
-       post-ops' operands one of these. Not every target multiplies f16.
+    2. A and B have one element type, f32, bf16, f16 or f8E4M3FN; C has f32 or that
+       type, of f8E4M3FN f32, bf16 or f16; post-ops' operands have one that a C may
+       have. Not every target multiplies f16 and f8E4M3FN.
     3. A and B have stride 1 along their row or their column, C along its
        columns.
     4. There is one operand for each `add` and `multiply`.}];

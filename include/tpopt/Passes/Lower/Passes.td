@@ -21,6 +21,9 @@ def LowerToStepPass : Pass<"tp-lower-to-step", "::mlir::ModuleOp"> {
     Attention is a step where the target has kernels for it; of few queries, it
     is in parts that a row program puts together. A remark says why one that is
     not is decomposed.
+    With `fp8`, contractions of f8E4M3FN, and of f32 that was widened from it, are
+    products of f8E4M3FN. A remark says why one is not: it stays what it is
+    without.
 
     **Requires:** the program is local (`tp-localize`).
 
@@ -32,7 +35,9 @@ def LowerToStepPass : Pass<"tp-lower-to-step", "::mlir::ModuleOp"> {
                            "::tp::step::StepDialect"];
   let options = [
     Option<"target", "target", "std::string", "\"cpu\"",
-           "What the steps are for: cpu or cuda">
+           "What the steps are for: cpu or cuda">,
+    Option<"fp8", "fp8", "bool", "false",
+           "Multiply f8E4M3FN as such, on GPUs from sm_89 on">
   ];
 }
 
@@ -79,7 +84,8 @@ def WriteArtifactPass : Pass<"tp-write-artifact", "::mlir::ModuleOp"> {
     these the module stays as it is.
 
     For CUDA there is code for every chip of `chips`: a cubin, if there is a
-    ptxas to assemble it, and PTX for the lowest chip of each major version.
+    ptxas to assemble it, and PTX for the lowest chip of each major version. Those
+    are sm_80, sm_90 and sm_100 if none is named; with `fp8`, sm_89 comes first.
 
     **Requires:** steps whose buffers have places (`tp-assign-buffers`).
 
@@ -92,6 +98,8 @@ def WriteArtifactPass : Pass<"tp-write-artifact", "::mlir::ModuleOp"> {
     Option<"file", "file", "std::string", "\"\"", "The file to write">,
     Option<"target", "target", "std::string", "\"cpu\"",
            "What the kernels are for: cpu or cuda">,
+    Option<"fp8", "fp8", "bool", "false",
+           "The steps multiply f8E4M3FN, which takes chips from sm_89 on">,
     ListOption<"chips", "chips", "std::string",
                "The GPUs to compile for, such as sm_90">,
     Option<"ptxas", "ptxas", "std::string", "\"\"",

@@ -94,6 +94,9 @@ void buildShardPipeline(mlir::OpPassManager &manager,
 struct CompileOptions : ShardOptions {
   Option<std::string> target{*this, "target", llvm::cl::desc("cpu or cuda"),
                              llvm::cl::init("cpu")};
+  Option<bool> fp8{
+      *this, "fp8",
+      llvm::cl::desc("Multiply f8E4M3FN as such, on GPUs from sm_89 on")};
   ListOption<std::string> chips{
       *this, "chips",
       llvm::cl::desc("The GPUs to compile for: sm_80,sm_90,sm_100")};
