@@ -7,6 +7,8 @@
 
 #include "llvm/Support/MathExtras.h"
 
+#include <algorithm>
+
 using namespace tp;
 
 /// Below the 48 KiB that a block has without asking.

@@ -7,6 +7,7 @@
 
 #include "gtest/gtest.h"
 
+#include <algorithm>
 #include <array>
 #include <set>
 
@@ -66,11 +67,14 @@ TEST(Sort, Banks) {
   }
 }
 
-// Short rows are counted, and long ones of which much is kept, where no merge
-// follows.
+// Short rows are counted, the longer the more is kept, and long ones of which
+// much is kept, where no merge follows.
 TEST(Sort, Forms) {
   EXPECT_EQ(getSortForm(1, 1, 32), SortForm::Count);
-  EXPECT_EQ(getSortForm(32, 32, 32), SortForm::Count);
+  EXPECT_EQ(getSortForm(42, 8, 16), SortForm::Count);
+  EXPECT_EQ(getSortForm(43, 8, 16), SortForm::Tile);
+  EXPECT_EQ(getSortForm(51, 51, 64), SortForm::Count);
+  EXPECT_EQ(getSortForm(52, 52, 64), SortForm::Tile);
   EXPECT_EQ(getSortForm(4096, 4096, 32), SortForm::Tile);
   EXPECT_EQ(getSortForm(1 << 20, 512, 32), SortForm::Tile);
   EXPECT_EQ(getSortForm(1 << 20, 513, 32), SortForm::Count);

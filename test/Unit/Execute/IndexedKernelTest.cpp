@@ -230,8 +230,8 @@ TEST_F(IndexedKernels, Scatters) {
 // Sorts
 //===----------------------------------------------------------------------===//
 
-/// One more step on new buffers, of which the values have `from`'s rows, and
-/// which differ from each other in their strides.
+/// Adds `step` with its attributes, on buffers of its own: rows of `columns`
+/// into rows of `kept`, all with other strides.
 static void addStep(std::string &source, StringRef step, StringRef attributes,
                     StringRef type, int64_t rows, int64_t columns,
                     int64_t kept) {
@@ -320,7 +320,8 @@ TEST_F(IndexedKernels, Sorts) {
 // All sizes of short rows, and of tiles that are full or lack an element.
 TEST_F(IndexedKernels, SortSizes) {
   std::string source;
-  for (int64_t columns : {1, 2, 3, 31, 32, 33, 63, 64, 65, 66, 127, 128, 129})
+  for (int64_t columns :
+       {1, 2, 3, 31, 32, 33, 42, 43, 51, 52, 64, 65, 127, 128, 129})
     for (int64_t kept : {int64_t(1), int64_t(8), (columns + 1) / 2, columns})
       if (kept <= columns)
         addStep(source, "sort descending", "", "f32", 3, columns, kept);
