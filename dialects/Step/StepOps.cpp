@@ -7,6 +7,7 @@
 
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <cmath>
 
@@ -214,6 +215,54 @@ LogicalResult SortOp::verify() {
       !indices.getElementType().isSignlessInteger(32))
     return emitOpError() << "gives values of the source's element type and i32 "
                             "indices";
+  return success();
+}
+
+unsigned SortPartsOp::getFirstWritten() { return 1; }
+
+LogicalResult SortPartsOp::verify() {
+  MemRefType from = typeOf(getSource()), values = typeOf(getValues()),
+             indices = typeOf(getIndices());
+  if (from.getRank() != 2 || values.getRank() != 2 ||
+      values.getShape() != indices.getShape() ||
+      values.getDimSize(0) != from.getDimSize(0))
+    return emitOpError() << "is of rows, into as many rows";
+  if (values.getElementType() != from.getElementType() ||
+      !indices.getElementType().isSignlessInteger(32))
+    return emitOpError() << "gives values of the source's element type and i32 "
+                            "indices";
+  int64_t part = getPart(), kept = getKept(), columns = from.getDimSize(1);
+  if (kept < 1 || kept > part ||
+      values.getDimSize(1) !=
+          columns / part * kept + std::min(columns % part, kept))
+    return emitOpError()
+           << "keeps at least 1 and at most all of a part, with a "
+              "column of the results for each";
+  return success();
+}
+
+unsigned MergeOp::getFirstWritten() { return 2; }
+
+LogicalResult MergeOp::verify() {
+  MemRefType elements = typeOf(getElements()), places = typeOf(getPlaces()),
+             values = typeOf(getValues()), indices = typeOf(getIndices());
+  if (elements.getRank() != 2 || values.getRank() != 2 ||
+      elements.getShape() != places.getShape() ||
+      values.getShape() != indices.getShape() ||
+      values.getDimSize(0) != elements.getDimSize(0))
+    return emitOpError() << "is of rows and their places, into as many rows";
+  if (values.getElementType() != elements.getElementType() ||
+      !places.getElementType().isSignlessInteger(32) ||
+      !indices.getElementType().isSignlessInteger(32))
+    return emitOpError()
+           << "gives values of the elements' type, for places and "
+              "indices of i32";
+  int64_t run = getRun(), ways = getWays(), columns = elements.getDimSize(1);
+  bool isLast = run >= 1 && ways >= int64_t(llvm::divideCeil(columns, run));
+  if (run < 1 || ways < 2 || values.getDimSize(1) > columns ||
+      (values.getDimSize(1) < columns && !isLast))
+    return emitOpError() << "merges 2 or more runs of at least 1, into rows of "
+                            "their length, or shorter ones of one run";
   return success();
 }
 

@@ -17,9 +17,14 @@ mlir::FailureOr<Launch> emitScatterForGpu(mlir::OpBuilder &builder,
                                           step::ScatterOp op,
                                           llvm::StringRef name);
 
-/// A thread has an element, whose place is how many others stand before it.
+/// Rows, or their parts, are sorted as `Sort.h` says.
 mlir::FailureOr<Launch> emitSortForGpu(mlir::OpBuilder &builder,
                                        step::SortOp op, llvm::StringRef name);
+mlir::FailureOr<Launch> emitSortPartsForGpu(mlir::OpBuilder &builder,
+                                            step::SortPartsOp op,
+                                            llvm::StringRef name);
+mlir::FailureOr<Launch> emitMergeForGpu(mlir::OpBuilder &builder,
+                                        step::MergeOp op, llvm::StringRef name);
 
 /// Threads share the elements, of which the scalar says how many there are.
 mlir::FailureOr<Launch> emitCombineForGpu(mlir::OpBuilder &builder,

@@ -36,6 +36,8 @@ struct GpuModel : GpuKernelOpInterface::ExternalModel<GpuModel<Op, emit>, Op> {
 using GpuRows = GpuModel<step::RowsOp, emitRowsForGpu>;
 using GpuScatter = GpuModel<step::ScatterOp, emitScatterForGpu>;
 using GpuSort = GpuModel<step::SortOp, emitSortForGpu>;
+using GpuSortParts = GpuModel<step::SortPartsOp, emitSortPartsForGpu>;
+using GpuMerge = GpuModel<step::MergeOp, emitMergeForGpu>;
 using GpuCombine = GpuModel<step::CombineOp, emitCombineForGpu>;
 using GpuAttention = GpuModel<step::AttentionOp, emitAttentionForGpu>;
 
@@ -49,6 +51,8 @@ void tp::registerKernelModels(DialectRegistry &registry) {
     step::ScatterOp::attachInterface<GpuScatter>(*context);
     step::CombineOp::attachInterface<GpuCombine>(*context);
     step::SortOp::attachInterface<GpuSort>(*context);
+    step::SortPartsOp::attachInterface<GpuSortParts>(*context);
+    step::MergeOp::attachInterface<GpuMerge>(*context);
   });
 }
 

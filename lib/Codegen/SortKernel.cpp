@@ -1,131 +1,236 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Sorts on a GPU: an element's place is how many others stand before it, where
-// of equal ones the first does. A thread counts for one element; at any time
-// all threads of a warp compare with the same other one, which is one access.
-//
-// That is n^2 comparisons for a row of n, without an exchange between threads:
-// a top_k over a vocabulary of 128K takes some 16 billion, which is a
-// millisecond of the GPUs at hand.
+// Sorts of rows, or of parts of them, on a GPU: by counting or in tiles
+// (`Sort.h`). A thread that counts does so for one element; at any time all
+// threads of a warp compare with the same other one, which is one access.
 
-#include "GpuFunction.h"
 #include "IndexedKernels.h"
+#include "SortKeys.h"
+#include "SortNetwork.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace tp;
 
-static constexpr int64_t kBlock = 128; ///< Threads.
+static constexpr int64_t kBlock = 128; ///< Threads that count.
+
+static MemRefType typeOf(Value value) {
+  return cast<MemRefType>(value.getType());
+}
 
 namespace {
 
-class Order {
+/// What both forms know of a sort.
+class SortEmitter {
 public:
-  Order(OpBuilder &builder, step::SortOp op)
-      : builder(builder), loc(op.getLoc()),
-        element(cast<MemRefType>(op.getSource().getType()).getElementType()),
-        isDescending(op.getDescending()) {}
+  /// The operands of `op` are source, values and indices.
+  SortEmitter(OpBuilder &builder, step::KernelOpInterface op, int64_t part,
+              int64_t kept, bool isDescending)
+      : builder(builder), op(op), loc(op.getLoc()), places(builder, loc),
+        keys(builder, loc, typeOf(op->getOperand(0)).getElementType(),
+             isDescending),
+        rows(typeOf(op->getOperand(0)).getDimSize(0)),
+        columns(typeOf(op->getOperand(0)).getDimSize(1)), part(part),
+        kept(kept), parts(llvm::divideCeil(columns, part)) {}
 
-  /// What elements are compared as.
-  Value getKey(Value raw) {
-    if (!element.isF16() && !element.isBF16())
-      return raw;
-    return arith::ExtFOp::create(builder, loc, builder.getF32Type(), raw);
-  }
-  /// Whether key `a` comes before `b`, which is not said of equal ones.
-  Value isBefore(Value a, Value b) {
-    return isDescending ? isLess(b, a) : isLess(a, b);
+  FailureOr<Launch> emit(StringRef name) {
+    return getSortForm(part, kept, keys.getWidth()) == SortForm::Count
+               ? count(name)
+               : sortTiles(name);
   }
 
 private:
-  Value compare(arith::CmpFPredicate predicate, Value a, Value b) {
-    return arith::CmpFOp::create(builder, loc, predicate, a, b);
-  }
-  /// What is not a number is above all numbers.
-  Value isLess(Value a, Value b) {
-    if (!isa<FloatType>(element)) {
-      bool isUnsigned = element.isInteger(1) || element.isUnsignedInteger();
-      return arith::CmpIOp::create(builder, loc,
-                                   isUnsigned ? arith::CmpIPredicate::ult
-                                              : arith::CmpIPredicate::slt,
-                                   a, b);
-    }
-    using Predicate = arith::CmpFPredicate;
-    Value isAbove =
-        arith::AndIOp::create(builder, loc, compare(Predicate::UNO, b, b),
-                              compare(Predicate::ORD, a, a));
-    return arith::OrIOp::create(builder, loc, compare(Predicate::OLT, a, b),
-                                isAbove);
-  }
+  FailureOr<Launch> count(StringRef name);
+  FailureOr<Launch> sortTiles(StringRef name);
+  void setPart(Value number);
+  Value loadBits(Value column);
+  /// The element of `column`, whose place in its part is `rank`.
+  void store(Value column, Value rank);
+  /// The thread's words of a tile whose elements begin at `begin` of the part,
+  /// in all its groups but the first `skipped`, which it keeps.
+  void fillTile(SortNetwork &network, const SortTile &tile, Value begin,
+                int64_t skipped);
 
   OpBuilder &builder;
+  step::KernelOpInterface op;
   Location loc;
-  Type element;
-  bool isDescending;
+  Places places;
+  SortKeys keys;
+  int64_t rows, columns, part, kept, parts;
+  gpu::GPUFuncOp function;
+  Value row, first, size; ///< Of a part: where it begins, and its elements.
+  Value firstKept;        ///< Where it begins in the results.
 };
 
 } // namespace
 
-FailureOr<Launch> tp::emitSortForGpu(OpBuilder &builder, step::SortOp op,
-                                     StringRef name) {
-  Location loc = op.getLoc();
-  auto source = cast<MemRefType>(op.getSource().getType()),
-       values = cast<MemRefType>(op.getValues().getType()),
-       indices = cast<MemRefType>(op.getIndices().getType());
-  int64_t rows = source.getDimSize(0), columns = source.getDimSize(1);
+/// The part that the thread works on, of all parts of all rows.
+void SortEmitter::setPart(Value number) {
+  SmallVector<Value> indices = places.split(number, {rows, parts});
+  row = indices[0];
+  first = places.scale(indices[1], part);
+  firstKept = places.scale(indices[1], kept);
+  size = places.number(part);
+  if (columns % part != 0)
+    size = arith::MinSIOp::create(
+        builder, loc, size,
+        arith::SubIOp::create(builder, loc, places.number(columns), first));
+}
+
+Value SortEmitter::loadBits(Value column) {
+  return places.load(
+      keys.getStored(), function.getArgument(0),
+      places.getOffset({row, column},
+                       step::Strides(typeOf(op->getOperand(0))).strides));
+}
+
+void SortEmitter::store(Value column, Value rank) {
+  Value index =
+      arith::TruncIOp::create(builder, loc, builder.getI32Type(), column);
+  Value target = places.add(firstKept, rank);
+  for (auto [operand, value] :
+       {std::pair(1u, loadBits(column)), std::pair(2u, index)})
+    places.store(value, function.getArgument(operand),
+                 places.getOffset(
+                     {row, target},
+                     step::Strides(typeOf(op->getOperand(operand))).strides));
+}
+
+FailureOr<Launch> SortEmitter::count(StringRef name) {
   FailureOr<Launch> launch = getLaunch(op, rows * columns, kBlock, kBlock);
   if (failed(launch))
     return failure();
-  gpu::GPUFuncOp function = createGpuFunction(builder, op, name, kBlock);
+  function = createGpuFunction(builder, op, name, kBlock);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(&function.getBody().front());
-  Places places(builder, loc);
-  Order order(builder, op);
   Value thread = getGlobalThread(builder, loc, kBlock);
   auto isThere = scf::IfOp::create(
       builder, loc, places.isBelow(thread, places.number(rows * columns)));
   builder.setInsertionPointToStart(&isThere.getThenRegion().front());
   SmallVector<Value> mine = places.split(thread, {rows, columns});
-  Type stored = getStoredType(source.getElementType());
-  auto load = [&](Value column) {
-    return places.load(
-        stored, function.getArgument(0),
-        places.getOffset({mine[0], column}, step::Strides(source).strides));
+  Value partOfRow =
+      arith::DivUIOp::create(builder, loc, mine[1], places.number(part));
+  setPart(places.add(places.scale(mine[0], parts), partOfRow));
+  // One comparison says whether another stands before it.
+  int64_t width = getSortTile(columns, keys.getWidth()).width;
+  auto getWord = [&](Value column) {
+    return keys.getWord(loadBits(column), column, width);
   };
-  Value raw = load(mine[1]), key = order.getKey(raw);
-  Value zero = places.number(0), one = places.number(1);
-  auto loop = scf::ForOp::create(builder, loc, zero, places.number(columns),
-                                 one, ValueRange(zero));
+  Type i32 = builder.getI32Type();
+  Value word = getWord(mine[1]);
+  Value none =
+      arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(0));
+  auto loop = scf::ForOp::create(builder, loc, first, places.add(first, size),
+                                 places.number(1), ValueRange(none));
   {
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(loop.getBody());
-    Value other = loop.getInductionVar(), otherKey = order.getKey(load(other));
-    // One in front stands before it unless it is the other way round.
-    Value isBehind = order.isBefore(key, otherKey);
-    Value yes =
-        arith::ConstantOp::create(builder, loc, builder.getBoolAttr(true));
-    Value stands = arith::SelectOp::create(
-        builder, loc, places.isBelow(other, mine[1]),
-        arith::XOrIOp::create(builder, loc, isBehind, yes),
-        order.isBefore(otherKey, key));
-    Value count = arith::AddIOp::create(
-        builder, loc, loop.getRegionIterArgs().front(),
-        arith::ExtUIOp::create(builder, loc, builder.getI64Type(), stands));
-    scf::YieldOp::create(builder, loc, count);
+    Value stands =
+        arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult,
+                              getWord(loop.getInductionVar()), word);
+    Value more = arith::ExtUIOp::create(builder, loc, i32, stands);
+    scf::YieldOp::create(builder, loc,
+                         arith::AddIOp::create(builder, loc,
+                                               loop.getRegionIterArgs().front(),
+                                               more)
+                             .getResult());
   }
-  Value rank = loop.getResult(0);
-  auto isKept = scf::IfOp::create(
-      builder, loc, places.isBelow(rank, places.number(values.getDimSize(1))));
+  Value rank = arith::ExtUIOp::create(builder, loc, builder.getI64Type(),
+                                      loop.getResult(0));
+  auto isKept = scf::IfOp::create(builder, loc,
+                                  places.isBelow(rank, places.number(kept)));
   builder.setInsertionPointToStart(&isKept.getThenRegion().front());
-  places.store(
-      raw, function.getArgument(1),
-      places.getOffset({mine[0], rank}, step::Strides(values).strides));
-  Value column =
-      arith::TruncIOp::create(builder, loc, builder.getI32Type(), mine[1]);
-  places.store(
-      column, function.getArgument(2),
-      places.getOffset({mine[0], rank}, step::Strides(indices).strides));
+  store(mine[1], rank);
   return *launch;
+}
+
+void SortEmitter::fillTile(SortNetwork &network, const SortTile &tile,
+                           Value begin, int64_t skipped) {
+  int64_t groups = tile.getGroups() - skipped;
+  Value group = network.getThread(), isKept;
+  SmallVector<Value> words;
+  if (skipped > 0) {
+    words = network.loadGroup();
+    isKept = places.isBelow(group, places.number(skipped));
+    group = places.add(group, places.number(-skipped));
+  }
+  // Which slot an element is in at first does not matter, so that the threads
+  // of a warp take neighbours.
+  Value place = places.add(begin, group);
+  for (int64_t i = 0; i < kSortGroup; ++i) {
+    Value index = places.add(place, places.number(i * groups));
+    Value isThere = arith::CmpIOp::create(
+        builder, loc, arith::CmpIPredicate::ult, index, size);
+    Value some =
+        arith::SelectOp::create(builder, loc, isThere, index, places.number(0));
+    Value full = arith::SelectOp::create(
+        builder, loc, isThere,
+        keys.getWord(loadBits(places.add(first, some)), some, tile.width),
+        network.getLast());
+    if (skipped > 0)
+      words[i] = arith::SelectOp::create(builder, loc, isKept, words[i], full);
+    else
+      words.push_back(full);
+  }
+  network.storeGroup(network.sortGroup(words), Value());
+  network.wait();
+}
+
+FailureOr<Launch> SortEmitter::sortTiles(StringRef name) {
+  SortTile tile = getSortTile(part, keys.getWidth());
+  int64_t threads = tile.getThreads(), run = getSortRun(tile, kept);
+  FailureOr<Launch> launch = getLaunch(op, rows * parts, 1, threads);
+  if (failed(launch))
+    return failure();
+  function = createGpuFunction(builder, op, name, threads);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(&function.getBody().front());
+  SortNetwork network(builder, function, tile, run);
+  setPart(arith::IndexCastUIOp::create(
+      builder, loc, builder.getI64Type(),
+      gpu::BlockIdOp::create(builder, loc, gpu::Dimension::x)));
+  if (part <= tile.words) {
+    fillTile(network, tile, places.number(0), /*skipped=*/0);
+    network.sortRuns();
+    network.reduceRuns();
+  } else {
+    // What is kept so far is the first run of the next tile.
+    network.storeGroup(SmallVector<Value>(kSortGroup, network.getLast()),
+                       Value());
+    auto loop = network.createTileLoop(places.number(0), places.number(part),
+                                       places.number(tile.words - run));
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(loop.getBody());
+    fillTile(network, tile, loop.getInductionVar(), run / kSortGroup);
+    network.sortRuns();
+    network.reduceRuns();
+  }
+  Value here = arith::MinSIOp::create(builder, loc, size, places.number(kept));
+  auto loop = scf::ForOp::create(builder, loc, network.getThread(), here,
+                                 places.number(threads));
+  builder.setInsertionPointToStart(loop.getBody());
+  Value rank = loop.getInductionVar();
+  store(places.add(first, keys.getIndex(network.load(rank))), rank);
+  return *launch;
+}
+
+FailureOr<Launch> tp::emitSortForGpu(OpBuilder &builder, step::SortOp op,
+                                     StringRef name) {
+  int64_t columns = typeOf(op.getSource()).getDimSize(1);
+  return SortEmitter(builder, cast<step::KernelOpInterface>(*op), columns,
+                     typeOf(op.getValues()).getDimSize(1), op.getDescending())
+      .emit(name);
+}
+
+FailureOr<Launch> tp::emitSortPartsForGpu(OpBuilder &builder,
+                                          step::SortPartsOp op,
+                                          StringRef name) {
+  int64_t columns = typeOf(op.getSource()).getDimSize(1);
+  return SortEmitter(builder, cast<step::KernelOpInterface>(*op),
+                     std::min<int64_t>(op.getPart(), columns), op.getKept(),
+                     op.getDescending())
+      .emit(name);
 }

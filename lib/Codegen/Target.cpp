@@ -39,6 +39,7 @@ public:
   bool copies(MemRefType, MemRefType) const override { return true; }
   bool fills(MemRefType, Attribute) const override { return true; }
   bool hasAttention() const override { return false; }
+  bool sortsByKernels() const override { return false; }
   bool combinesByKernels() const override { return false; }
   FailureOr<std::unique_ptr<TargetCode>>
   createCode(Operation *op, const CodeOptions &options) const override;
@@ -59,6 +60,7 @@ public:
   bool copies(MemRefType from, MemRefType to) const override;
   bool fills(MemRefType to, Attribute value) const override;
   bool hasAttention() const override { return true; }
+  bool sortsByKernels() const override { return true; }
   bool combinesByKernels() const override { return true; }
   FailureOr<std::unique_ptr<TargetCode>>
   createCode(Operation *op, const CodeOptions &options) const override {

@@ -6,6 +6,8 @@
 
 #include "Lowering.h"
 
+#include "tpopt/Codegen/Sort.h"
+
 using namespace mlir;
 using namespace tp;
 
@@ -33,6 +35,41 @@ void ProgramLowering::lowerScatter(ScatterOp op) {
   views[op.getResult()] = to;
 }
 
+/// One step, or for long rows on a target that sorts by kernels, one for parts
+/// of them and others that merge these.
+std::pair<Value, Value>
+ProgramLowering::sortRows(const View &source, int64_t kept, bool descending) {
+  int64_t rows = source.shape[0], columns = source.shape[1];
+  auto allocateRows = [&](int64_t length) {
+    return std::pair(getBuffer(allocate({rows, length}, source.element)),
+                     getBuffer(allocate({rows, length}, builder.getI32Type())));
+  };
+  Value from = getBuffer(source);
+  SortPlan plan = {columns, kept, 1};
+  if (target.sortsByKernels())
+    plan = getSortPlan(rows, columns, kept,
+                       8 * step::getElementBytes(source.element));
+  if (plan.part >= columns) {
+    auto [values, indices] = allocateRows(kept);
+    step::SortOp::create(builder, loc, from, values, indices, descending);
+    return {values, indices};
+  }
+  int64_t total = columns / plan.part * plan.kept +
+                  std::min(columns % plan.part, plan.kept);
+  auto [values, indices] = allocateRows(total);
+  step::SortPartsOp::create(builder, loc, from, values, indices, plan.part,
+                            plan.kept, descending);
+  for (int64_t run = plan.kept; run < total; run *= plan.ways) {
+    bool isLast = run * plan.ways >= total;
+    auto [merged, places] = allocateRows(isLast ? kept : total);
+    step::MergeOp::create(builder, loc, values, indices, merged, places, run,
+                          plan.ways, descending);
+    values = merged;
+    indices = places;
+  }
+  return {values, indices};
+}
+
 void ProgramLowering::lowerSort(Value input, int64_t dim, bool descending,
                                 Value values, Value indices) {
   View view = getView(input);
@@ -50,12 +87,9 @@ void ProgramLowering::lowerSort(Value input, int64_t dim, bool descending,
   int64_t count = getProduct(ArrayRef(rows.shape).drop_back());
   int64_t kept = cast<RankedTensorType>(values.getType()).getDimSize(dim);
   rows.shape.back() = kept; // of the results
-  auto sort = step::SortOp::create(
-      builder, loc,
-      getBuffer(getReshaped(view.transpose(toLast), {count, columns}, op)),
-      getBuffer(allocate({count, kept}, view.element)),
-      getBuffer(allocate({count, kept}, builder.getI32Type())), descending);
-  for (auto [result, buffer] : {std::pair(values, sort.getValues()),
-                                std::pair(indices, sort.getIndices())})
+  View source = getReshaped(view.transpose(toLast), {count, columns}, op);
+  auto [sorted, places] = sortRows(source, kept, descending);
+  for (auto [result, buffer] :
+       {std::pair(values, sorted), std::pair(indices, places)})
     views[result] = View(buffer).reshape(rows.shape)->transpose(back);
 }

@@ -77,6 +77,10 @@ private:
   void lowerScatter(ScatterOp op);
   void lowerSort(mlir::Value input, int64_t dim, bool descending,
                  mlir::Value values, mlir::Value indices);
+  /// The first `kept` of each row of [rows, columns] in order, and their
+  /// places.
+  std::pair<mlir::Value, mlir::Value> sortRows(const View &source, int64_t kept,
+                                               bool descending);
 
   // Regions.cpp
   void lowerFor(ForOp op);

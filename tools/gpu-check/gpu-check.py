@@ -190,6 +190,8 @@ def pack_small(packer, goldens, sizes):
             packer.compile(name, packer.import_config(
                 name, tiny, f"phase={phase} batch=2 {length} dtype={dtype}"))
             goldens["small"].append(name)
+    packer.compile("small-sorts", packer.write("small-sorts", programs.SORTS))
+    goldens["small"].append("small-sorts")
     shard = next(iter(sizes.shards.values()))
     packer.compile("too-large", packer.import_config(
         "too-large", shard, f"phase=decode batch={sizes.too_large} cache={sizes.cache} dtype=bf16"))

@@ -158,6 +158,25 @@ func.func @main(%x: tensor<37x512xf8E4M3FN> {tp.name = "x"},
 """
 
 
+# Each form of kernel that sorts fall into: counting, tiles, parts, and both merges.
+SORTS = """
+func.func @main(%x: tensor<3x10007xf32> {tp.name = "x"}, %e: tensor<64x32xbf16> {tp.name = "e"},
+                %m: tensor<64x200xf64> {tp.name = "m"})
+    -> (tensor<3x50xf32> {tp.name = "top"}, tensor<3x50xi32>,
+        tensor<3x10007xf32> {tp.name = "all"}, tensor<3x10007xi32>,
+        tensor<64x4xbf16> {tp.name = "experts"}, tensor<64x4xi32>,
+        tensor<64x8xf64> {tp.name = "few"}, tensor<64x8xi32>) {
+  %0, %1 = tp.top_k %x : tensor<3x10007xf32> -> tensor<3x50xf32>, tensor<3x50xi32>
+  %2, %3 = tp.sort %x dim = 1 : tensor<3x10007xf32> -> tensor<3x10007xf32>, tensor<3x10007xi32>
+  %4, %5 = tp.top_k %e : tensor<64x32xbf16> -> tensor<64x4xbf16>, tensor<64x4xi32>
+  %6, %7 = tp.top_k %m : tensor<64x200xf64> -> tensor<64x8xf64>, tensor<64x8xi32>
+  return %0, %1, %2, %3, %4, %5, %6, %7
+      : tensor<3x50xf32>, tensor<3x50xi32>, tensor<3x10007xf32>, tensor<3x10007xi32>,
+        tensor<64x4xbf16>, tensor<64x4xi32>, tensor<64x8xf64>, tensor<64x8xi32>
+}
+"""
+
+
 def get_product(size):
     square = f"tensor<{size}x{size}xbf16>"
     return f"""

@@ -27,6 +27,8 @@
 /// |                  |                        | words of 1, 2 or 4 bytes    |
 /// | attention        | decomposed, causal in  | one kernel, or one and a    |
 /// |                  | blocks of queries      | row program                 |
+/// | sorts            | one step               | one kernel, or several for  |
+/// |                  |                        | long rows                   |
 ///
 /// With `fp8`, CUDA has f8E4M3FN among its factors, on chips from sm_89 on:
 ///
@@ -123,6 +125,9 @@ public:
   /// Whether it has kernels for attention; others cut what is causal into
   /// blocks of queries.
   virtual bool hasAttention() const = 0;
+  /// Whether it sorts by kernels, and long rows by several (`Sort.h`); the
+  /// runtime of others sorts any row in one step.
+  virtual bool sortsByKernels() const = 0;
 
   /// Whether collectives among ranks that share a memory reduce by kernels.
   virtual bool combinesByKernels() const = 0;

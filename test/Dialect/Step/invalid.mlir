@@ -287,6 +287,116 @@ step.program @places inputs [#step.input<"x", activation, tensor<4x6xf32>>] outp
 
 // -----
 
+step.program @parts inputs [#step.input<"x", activation, tensor<4x6xf32>>] outputs [] {
+^bb0(%x: memref<4x6xf32>):
+  %0 = step.alloc : memref<3x4xf32>
+  %1 = step.alloc : memref<3x4xi32>
+  // expected-error @below {{is of rows, into as many rows}}
+  step.sort_parts %x parts 3 keep 2 into %0, %1 : memref<4x6xf32> into memref<3x4xf32>, memref<3x4xi32>
+}
+
+// -----
+
+step.program @elements_of_parts inputs [#step.input<"x", activation, tensor<4x6xf32>>] outputs [] {
+^bb0(%x: memref<4x6xf32>):
+  %0 = step.alloc : memref<4x4xf16>
+  %1 = step.alloc : memref<4x4xi32>
+  // expected-error @below {{gives values of the source's element type and i32 indices}}
+  step.sort_parts %x parts 3 keep 2 into %0, %1 : memref<4x6xf32> into memref<4x4xf16>, memref<4x4xi32>
+}
+
+// -----
+
+step.program @more_than_a_part inputs [#step.input<"x", activation, tensor<4x6xf32>>] outputs [] {
+^bb0(%x: memref<4x6xf32>):
+  %0 = step.alloc : memref<4x6xf32>
+  %1 = step.alloc : memref<4x6xi32>
+  // expected-error @below {{keeps at least 1 and at most all of a part, with a column of the results for each}}
+  step.sort_parts %x parts 3 keep 4 into %0, %1 : memref<4x6xf32> into memref<4x6xf32>, memref<4x6xi32>
+}
+
+// -----
+
+step.program @nothing_of_parts inputs [#step.input<"x", activation, tensor<4x6xf32>>] outputs [] {
+^bb0(%x: memref<4x6xf32>):
+  %0 = step.alloc : memref<4x1xf32>
+  %1 = step.alloc : memref<4x1xi32>
+  // expected-error @below {{keeps at least 1 and at most all of a part, with a column of the results for each}}
+  step.sort_parts %x parts 3 keep 0 into %0, %1 : memref<4x6xf32> into memref<4x1xf32>, memref<4x1xi32>
+}
+
+// -----
+
+step.program @columns_of_parts inputs [#step.input<"x", activation, tensor<4x6xf32>>] outputs [] {
+^bb0(%x: memref<4x6xf32>):
+  %0 = step.alloc : memref<4x6xf32>
+  %1 = step.alloc : memref<4x6xi32>
+  // expected-error @below {{keeps at least 1 and at most all of a part, with a column of the results for each}}
+  step.sort_parts %x parts 4 keep 3 into %0, %1 : memref<4x6xf32> into memref<4x6xf32>, memref<4x6xi32>
+}
+
+// -----
+
+step.program @merge inputs [#step.input<"x", activation, tensor<4x6xf32>>, #step.input<"p", activation, tensor<4x5xi32>>] outputs [] {
+^bb0(%x: memref<4x6xf32>, %p: memref<4x5xi32>):
+  %0 = step.alloc : memref<4x6xf32>
+  %1 = step.alloc : memref<4x6xi32>
+  // expected-error @below {{is of rows and their places, into as many rows}}
+  step.merge %x, %p runs 3 ways 2 into %0, %1 : memref<4x6xf32>, memref<4x5xi32> into memref<4x6xf32>, memref<4x6xi32>
+}
+
+// -----
+
+step.program @places_of_runs inputs [#step.input<"x", activation, tensor<4x6xf32>>, #step.input<"p", activation, tensor<4x6xi64>>] outputs [] {
+^bb0(%x: memref<4x6xf32>, %p: memref<4x6xi64>):
+  %0 = step.alloc : memref<4x6xf32>
+  %1 = step.alloc : memref<4x6xi32>
+  // expected-error @below {{gives values of the elements' type, for places and indices of i32}}
+  step.merge %x, %p runs 3 ways 2 into %0, %1 : memref<4x6xf32>, memref<4x6xi64> into memref<4x6xf32>, memref<4x6xi32>
+}
+
+// -----
+
+step.program @no_run inputs [#step.input<"x", activation, tensor<4x6xf32>>, #step.input<"p", activation, tensor<4x6xi32>>] outputs [] {
+^bb0(%x: memref<4x6xf32>, %p: memref<4x6xi32>):
+  %0 = step.alloc : memref<4x6xf32>
+  %1 = step.alloc : memref<4x6xi32>
+  // expected-error @below {{merges 2 or more runs of at least 1, into rows of their length, or shorter ones of one run}}
+  step.merge %x, %p runs 0 ways 2 into %0, %1 : memref<4x6xf32>, memref<4x6xi32> into memref<4x6xf32>, memref<4x6xi32>
+}
+
+// -----
+
+step.program @one_way inputs [#step.input<"x", activation, tensor<4x6xf32>>, #step.input<"p", activation, tensor<4x6xi32>>] outputs [] {
+^bb0(%x: memref<4x6xf32>, %p: memref<4x6xi32>):
+  %0 = step.alloc : memref<4x6xf32>
+  %1 = step.alloc : memref<4x6xi32>
+  // expected-error @below {{merges 2 or more runs of at least 1, into rows of their length, or shorter ones of one run}}
+  step.merge %x, %p runs 6 ways 1 into %0, %1 : memref<4x6xf32>, memref<4x6xi32> into memref<4x6xf32>, memref<4x6xi32>
+}
+
+// -----
+
+step.program @lost inputs [#step.input<"x", activation, tensor<4x6xf32>>, #step.input<"p", activation, tensor<4x6xi32>>] outputs [] {
+^bb0(%x: memref<4x6xf32>, %p: memref<4x6xi32>):
+  %0 = step.alloc : memref<4x5xf32>
+  %1 = step.alloc : memref<4x5xi32>
+  // expected-error @below {{merges 2 or more runs of at least 1, into rows of their length, or shorter ones of one run}}
+  step.merge %x, %p runs 2 ways 2 into %0, %1 : memref<4x6xf32>, memref<4x6xi32> into memref<4x5xf32>, memref<4x5xi32>
+}
+
+// -----
+
+step.program @found inputs [#step.input<"x", activation, tensor<4x6xf32>>, #step.input<"p", activation, tensor<4x6xi32>>] outputs [] {
+^bb0(%x: memref<4x6xf32>, %p: memref<4x6xi32>):
+  %0 = step.alloc : memref<4x7xf32>
+  %1 = step.alloc : memref<4x7xi32>
+  // expected-error @below {{merges 2 or more runs of at least 1, into rows of their length, or shorter ones of one run}}
+  step.merge %x, %p runs 3 ways 2 into %0, %1 : memref<4x6xf32>, memref<4x6xi32> into memref<4x7xf32>, memref<4x7xi32>
+}
+
+// -----
+
 step.program @combine inputs [#step.input<"x", activation, tensor<4xf32>>, #step.input<"n", activation, tensor<4xi32>>] outputs [] {
 ^bb0(%x: memref<4xf32>, %n: memref<4xi32>):
   // expected-error @below {{is of dense buffers of one type}}

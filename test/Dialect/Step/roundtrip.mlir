@@ -59,6 +59,10 @@ step.program @all on @mesh inputs [#step.input<"x", activation, tensor<2x4xf32>>
 // CHECK: step.scatter max
 // CHECK: step.sort descending
 // CHECK: step.sort %
+// CHECK: step.sort_parts descending %{{.*}} parts 6 keep 1 into
+// CHECK: step.sort_parts %{{.*}} parts 16 keep 3 into
+// CHECK: step.merge descending %{{.*}}, %{{.*}} runs 1 ways 3 into
+// CHECK: step.merge %{{.*}}, %{{.*}} runs 1 ways 2 into
 step.program @regions inputs [#step.input<"w", parameter, tensor<3x16xf32>>, #step.input<"p", activation, tensor<i1>>, #step.input<"i", activation, tensor<1x6xi64>>] outputs [] {
 ^bb0(%w: memref<3x16xf32>, %p: memref<i1>, %i: memref<1x6xi64>):
   %y = step.alloc : memref<16xf32>
@@ -93,5 +97,13 @@ step.program @regions inputs [#step.input<"w", parameter, tensor<3x16xf32>>, #st
   %k = step.alloc : memref<3x2xi32>
   step.sort descending %w into %v, %k : memref<3x16xf32> into memref<3x2xf32>, memref<3x2xi32>
   step.sort %w into %v, %k : memref<3x16xf32> into memref<3x2xf32>, memref<3x2xi32>
+  %v1 = step.alloc : memref<3x3xf32>
+  %k1 = step.alloc : memref<3x3xi32>
+  step.sort_parts descending %w parts 6 keep 1 into %v1, %k1 : memref<3x16xf32> into memref<3x3xf32>, memref<3x3xi32>
+  step.sort_parts %w parts 16 keep 3 into %v1, %k1 : memref<3x16xf32> into memref<3x3xf32>, memref<3x3xi32>
+  step.merge descending %v1, %k1 runs 1 ways 3 into %v, %k : memref<3x3xf32>, memref<3x3xi32> into memref<3x2xf32>, memref<3x2xi32>
+  %v2 = step.alloc : memref<3x3xf32>
+  %k2 = step.alloc : memref<3x3xi32>
+  step.merge %v1, %k1 runs 1 ways 2 into %v2, %k2 : memref<3x3xf32>, memref<3x3xi32> into memref<3x3xf32>, memref<3x3xi32>
   step.combine max %v, %v, %v into %v : memref<3x2xf32>, memref<3x2xf32>, memref<3x2xf32> into memref<3x2xf32>
 }

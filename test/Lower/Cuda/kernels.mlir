@@ -115,11 +115,31 @@ func.func @scatter(%x: tensor<512x32xf32>, %i: tensor<64xi64>, %u: tensor<64x32x
   return %0 : tensor<512x32xf32>
 }
 
+// The experts of a router are counted: threads do not wait for each other.
 // CHECK-LABEL: .entry sort9(
 // CHECK-NOT:   bar.sync
-// CHECK:       ld.global.nc.b32
+// CHECK:       ld.global.nc.b16
+// CHECK:       st.global.b16
 // CHECK:       st.global.b32
-// CHECK:       st.global.b32
+func.func @router(%x: tensor<512x32xbf16>) -> (tensor<512x4xbf16>, tensor<512x4xi32>) {
+  %v, %i = tp.top_k %x : tensor<512x32xbf16> -> tensor<512x4xbf16>, tensor<512x4xi32>
+  return %v, %i : tensor<512x4xbf16>, tensor<512x4xi32>
+}
+
+// Of a vocabulary each element is read once. Eight are put in order where they
+// are loaded; runs of eight are all that is kept, so each round halves them.
+// CHECK-LABEL: .entry sort_parts10(
+// CHECK-COUNT-8: ld.global.nc.b32
+// CHECK-NOT:     ld.global
+// CHECK-COUNT-8: st.shared.b64
+// CHECK:         bar.sync
+// CHECK-COUNT-16: ld.shared.b64
+// CHECK:         bar.sync
+// CHECK-COUNT-8: st.shared.b64
+// CHECK:         bar.sync
+// CHECK:         st.global.b32
+// CHECK-LABEL: .entry merge11(
+// CHECK:         bar.sync
 func.func @top_k(%x: tensor<4x32000xf32>) -> (tensor<4x8xf32>, tensor<4x8xi32>) {
   %v, %i = tp.top_k %x : tensor<4x32000xf32> -> tensor<4x8xf32>, tensor<4x8xi32>
   return %v, %i : tensor<4x8xf32>, tensor<4x8xi32>

@@ -16,6 +16,7 @@
 #include "runtime/Communicators/Reduce.h"
 
 #include "mlir/Parser/Parser.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "gtest/gtest.h"
 
 #include <random>
@@ -25,32 +26,31 @@ using namespace tp;
 
 namespace {
 
-/// The operands of a step, with few different values, some of which are no
-/// numbers; indices lie around what they point into.
+/// What the elements of operands are.
+enum class Data {
+  Few,     ///< Few different values, some of which are no numbers.
+  Special, ///< And both zeros, infinities, and what is no number of both signs.
+  Bits     ///< Of any bits.
+};
+
+/// The operands of a step; indices lie around what they point into.
 class Operands {
 public:
-  Operands(step::KernelOpInterface op, int64_t indexRange) {
-    std::mt19937 engine(7);
+  Operands(step::KernelOpInterface op, int64_t indexRange, Data data) {
+    std::mt19937_64 engine(7);
     for (Type type : op->getOperandTypes()) {
       auto buffer = cast<MemRefType>(type);
       Type element = buffer.getElementType();
       int64_t bytes = step::getElementBytes(element);
       memory.emplace_back(step::getEndByte(buffer));
       for (size_t at = 0; at < memory.back().size(); at += bytes) {
-        int64_t value = int64_t(engine() % 9) - 4;
-        if (auto type = dyn_cast<FloatType>(element)) {
-          APFloat number(double(value) / 2);
-          bool lost;
-          number.convert(type.getFloatSemantics(), APFloat::rmNearestTiesToEven,
-                         &lost);
-          if (value == 4)
-            number = APFloat::getQNaN(type.getFloatSemantics());
-          value = number.bitcastToAPInt().getSExtValue();
-        } else if (element.isSignlessInteger(64) && indexRange > 0) {
+        int64_t value = engine();
+        if (data != Data::Bits)
+          value = getFew(element, value, data == Data::Special);
+        if (element.isSignlessInteger(64) && indexRange > 0)
           value = int64_t(engine() % (indexRange + 2)) - 1;
-        } else if (element.isInteger(1)) {
+        else if (element.isInteger(1))
           value &= 1;
-        }
         std::memcpy(&memory.back()[at], &value, bytes);
       }
     }
@@ -63,6 +63,26 @@ public:
   std::vector<std::vector<char>> memory;
 
 private:
+  /// The bits of one of a few elements.
+  static int64_t getFew(Type element, uint64_t random, bool isSpecial) {
+    int64_t value = int64_t(random % 9) - 4;
+    auto type = dyn_cast<FloatType>(element);
+    if (!type)
+      return value;
+    const llvm::fltSemantics &semantics = type.getFloatSemantics();
+    APFloat number(double(value) / 2);
+    bool lost;
+    number.convert(semantics, APFloat::rmNearestTiesToEven, &lost);
+    bool isNegative = random >> 63;
+    if (value == 4)
+      number = APFloat::getQNaN(semantics, isSpecial && isNegative);
+    else if (isSpecial && value == 0)
+      number = APFloat::getZero(semantics, isNegative);
+    else if (isSpecial && value == 3)
+      number = APFloat::getInf(semantics, isNegative);
+    return number.bitcastToAPInt().getSExtValue();
+  }
+
   std::vector<void *> pointers;
 };
 
@@ -77,10 +97,14 @@ protected:
     context.loadAllAvailableDialects();
   }
 
+  using Action = llvm::function_ref<void(Operation *, Operands &)>;
   /// Runs the steps of `source`, the body of a step.program, as kernels, and by
-  /// `compute`, and compares all bytes of their operands.
-  void expectSame(StringRef source, int64_t indexRange,
-                  llvm::function_ref<void(Operation *, Operands &)> compute);
+  /// `compute`, and compares all bytes of their operands, which `prepare` has
+  /// made before.
+  void expectSame(
+      StringRef source, int64_t indexRange, Action compute,
+      ArrayRef<Data> data = Data::Few,
+      Action prepare = [](Operation *, Operands &) {});
 
   MLIRContext context;
 };
@@ -95,18 +119,24 @@ static tprt::DType dtypeOf(Value value) {
   return *getDType(typeOf(value).getElementType());
 }
 
+static std::string text(Operation *op) {
+  std::string result;
+  llvm::raw_string_ostream(result) << *op;
+  return result;
+}
+
 template <size_t rank>
 static void setStrides(int64_t (&strides)[rank], Value value) {
   llvm::copy(step::Strides(typeOf(value)).strides, strides);
 }
 
-void IndexedKernels::expectSame(
-    StringRef source, int64_t indexRange,
-    llvm::function_ref<void(Operation *, Operands &)> compute) {
-  std::string text =
+void IndexedKernels::expectSame(StringRef source, int64_t indexRange,
+                                Action compute, ArrayRef<Data> data,
+                                Action prepare) {
+  std::string program =
       ("step.program @main inputs [] outputs [] {\n^bb0:\n" + source + "\n}\n")
           .str();
-  auto parsed = parseSourceString<ModuleOp>(text, &context);
+  auto parsed = parseSourceString<ModuleOp>(program, &context);
   ASSERT_TRUE(parsed);
   Location loc = parsed->getLoc();
   OwningOpRef<ModuleOp> code = ModuleOp::create(loc);
@@ -126,8 +156,11 @@ void IndexedKernels::expectSame(
   }
   auto library = emulation::loadOnHost(device, *code);
   ASSERT_TRUE(library);
-  for (auto [i, op] : llvm::enumerate(ops)) {
-    Operands expected(op, indexRange), actual(op, indexRange);
+  auto check = [&](unsigned i, Data data, emulation::Order order) {
+    step::KernelOpInterface op = ops[i];
+    Operands expected(op, indexRange, data), actual(op, indexRange, data);
+    prepare(op, expected);
+    prepare(op, actual);
     compute(op, expected);
     std::vector<int64_t> scalars;
     for (Attribute scalar : op.getScalars())
@@ -136,10 +169,16 @@ void IndexedKernels::expectSame(
     ASSERT_TRUE(kernel);
     absl::Status status =
         emulation::launch(kernel, actual.getTable(), scalars.data(),
-                          {launches[i].blocks, launches[i].threads});
+                          {launches[i].blocks, launches[i].threads}, order);
     ASSERT_TRUE(status.ok()) << status;
-    EXPECT_EQ(actual.memory, expected.memory) << "step " << i;
-  }
+    bool isSame = actual.memory == expected.memory;
+    EXPECT_TRUE(isSame) << "step " << i << ": " << text(op);
+  };
+  for (unsigned i = 0; i < ops.size(); ++i)
+    for (Data kind : data)
+      for (auto order :
+           {emulation::Order::Ascending, emulation::Order::Descending})
+        check(i, kind, order);
 }
 
 // Updates of one element come in the order of their indices, those outside are
@@ -187,38 +226,233 @@ TEST_F(IndexedKernels, Scatters) {
   });
 }
 
+//===----------------------------------------------------------------------===//
+// Sorts
+//===----------------------------------------------------------------------===//
+
+/// Adds `step` with its attributes, on buffers of its own: rows of `columns`
+/// into rows of `kept`, all with other strides.
+static void addStep(std::string &source, StringRef step, StringRef attributes,
+                    StringRef type, int64_t rows, int64_t columns,
+                    int64_t kept) {
+  std::string n = std::to_string(source.size());
+  auto declare = [&](StringRef name, int64_t length, StringRef element,
+                     int64_t gap) {
+    int64_t stride = length + gap;
+    std::string whole =
+        llvm::formatv("memref<{0}x{1}>", rows * stride, element);
+    std::string view = llvm::formatv("memref<{0}x{1}x{2}, strided<[{3}, 1]>>",
+                                     rows, length, element, stride);
+    source += llvm::formatv("%{0}_{1} = step.alloc : {2}\n"
+                            "%{0}{1} = step.view %{0}_{1} : {2} as {3}\n",
+                            name, n, whole, view);
+    return view;
+  };
+  bool isMerge = step.starts_with("merge");
+  std::string x = declare("x", columns, type, 3), operands = "%x" + n;
+  if (isMerge) {
+    x += ", " + declare("p", columns, "i32", 1);
+    operands += ", %p" + n;
+  }
+  std::string v = declare("v", kept, type, 0), i = declare("i", kept, "i32", 2);
+  source += llvm::formatv("step.{0} {1} {2} into %v{3}, %i{3} : {4} into {5}, "
+                          "{6}\n",
+                          step, operands, attributes, n, x, v, i);
+}
+
+/// As the CPU's runtime sorts `kept` of each row of `columns` elements, which
+/// begin at `begin` of `source`, into what begins at `to`.
+static void sortColumns(Operands &operands, Operation *op, unsigned source,
+                        unsigned values, unsigned indices, bool isDescending,
+                        int64_t begin, int64_t columns, int64_t kept,
+                        int64_t to) {
+  tprt::SortRow row = {};
+  row.dtype = dtypeOf(op->getOperand(source));
+  row.descending = isDescending;
+  row.rows = typeOf(op->getOperand(source)).getDimSize(0);
+  row.columns = columns;
+  row.kept = std::min(kept, columns);
+  setStrides(row.sourceStrides, op->getOperand(source));
+  setStrides(row.valueStrides, op->getOperand(values));
+  setStrides(row.indexStrides, op->getOperand(indices));
+  auto at = [&](unsigned operand, int64_t column) {
+    return operands.get(operand) +
+           column * step::getElementBytes(
+                        typeOf(op->getOperand(operand)).getElementType());
+  };
+  tprt::runSort(row, at(source, begin), at(values, to), at(indices, to),
+                tprt::Team(1));
+}
+
+/// Element [row, column] of an operand of i32.
+static int32_t &getPlace(Operands &operands, Operation *op, unsigned operand,
+                         int64_t row, int64_t column) {
+  int64_t stride = step::Strides(typeOf(op->getOperand(operand))).strides[0];
+  return reinterpret_cast<int32_t *>(
+      operands.get(operand))[row * stride + column];
+}
+
+static constexpr Data kSorted[] = {Data::Special, Data::Bits};
+static constexpr const char *kTypes[] = {"f32", "f64",  "bf16", "f16", "i8",
+                                         "ui8", "i32",  "ui32", "i64", "ui64",
+                                         "i16", "ui16", "i1"};
+
+/// As the runtime does it.
+static void sortRows(Operation *op, Operands &operands) {
+  auto sort = cast<step::SortOp>(op);
+  int64_t columns = typeOf(sort.getSource()).getDimSize(1);
+  sortColumns(operands, op, 0, 1, 2, sort.getDescending(), 0, columns,
+              typeOf(sort.getValues()).getDimSize(1), 0);
+}
+
 // Equal elements keep their order, zeros of both signs are equal, and what is
-// no number is above all numbers; whole rows, and their first elements.
+// no number is above all numbers: of all types, by counting and in a tile.
 TEST_F(IndexedKernels, Sorts) {
   std::string source;
-  for (StringRef type :
-       {"f32", "f64", "bf16", "f16", "i8", "ui8", "i32", "ui32", "i64", "i1"})
-    for (StringRef direction : {"", "descending "})
-      for (int64_t kept : {1, 5, 67}) {
-        std::string n = std::to_string(source.size());
-        std::string in = ("memref<3x67x" + type + ">").str();
-        std::string shape = "memref<3x" + std::to_string(kept) + "x";
-        std::string out = shape + type.str() + ">", places = shape + "i32>";
-        source += "%x" + n + " = step.alloc : " + in + "\n%v" + n +
-                  " = step.alloc : " + out + "\n%i" + n +
-                  " = step.alloc : " + places + "\nstep.sort " +
-                  direction.str() + "%x" + n + " into %v" + n + ", %i" + n +
-                  " : " + in + " into " + out + ", " + places + "\n";
-      }
-  expectSame(source, 0, [](Operation *op, Operands &operands) {
-    auto sort = cast<step::SortOp>(op);
-    tprt::SortRow row = {};
-    row.dtype = dtypeOf(sort.getSource());
-    row.descending = sort.getDescending();
-    row.rows = typeOf(sort.getSource()).getDimSize(0);
-    row.columns = typeOf(sort.getSource()).getDimSize(1);
-    row.kept = typeOf(sort.getValues()).getDimSize(1);
-    setStrides(row.sourceStrides, sort.getSource());
-    setStrides(row.valueStrides, sort.getValues());
-    setStrides(row.indexStrides, sort.getIndices());
-    tprt::runSort(row, operands.get(0), operands.get(1), operands.get(2),
-                  tprt::Team(1));
-  });
+  for (StringRef type : kTypes)
+    for (StringRef step : {"sort", "sort descending"})
+      for (auto [columns, kept] :
+           {std::pair(33, 33), std::pair(300, 5), std::pair(130, 130)})
+        addStep(source, step, "", type, 2, columns, kept);
+  expectSame(source, 0, sortRows, kSorted);
+}
+
+// All sizes of short rows, and of tiles that are full or lack an element.
+TEST_F(IndexedKernels, SortSizes) {
+  std::string source;
+  for (int64_t columns :
+       {1, 2, 3, 31, 32, 33, 42, 43, 51, 52, 64, 65, 127, 128, 129})
+    for (int64_t kept : {int64_t(1), int64_t(8), (columns + 1) / 2, columns})
+      if (kept <= columns)
+        addStep(source, "sort descending", "", "f32", 3, columns, kept);
+  for (int64_t kept : {1, 8, 9, 64, 65, 511, 512, 513, 1000})
+    addStep(source, "sort", "", "i32", 1, 1000, kept);
+  for (auto [type, columns] :
+       {std::pair("f32", 4095), std::pair("f32", 4096), std::pair("i64", 2047),
+        std::pair("f64", 2048), std::pair("bf16", 8191), std::pair("i8", 8192)})
+    addStep(source, "sort", "", type, 1, columns, columns);
+  expectSame(source, 0, sortRows, kSorted);
+}
+
+// Of rows that are longer than a tile, a block keeps the first, tile by tile.
+TEST_F(IndexedKernels, LongSorts) {
+  std::string source;
+  for (auto [type, columns, kept] :
+       {std::tuple("f32", 4097, 1), std::tuple("f32", 12000, 50),
+        std::tuple("i32", 9000, 512), std::tuple("bf16", 70000, 9),
+        std::tuple("f16", 20000, 1024), std::tuple("f64", 5000, 256),
+        std::tuple("ui8", 8193, 100)})
+    for (StringRef step : {"sort", "sort descending"})
+      addStep(source, step, "", type, 2, columns, kept);
+  // Kept of a longer row is more than that: what no merge follows is counted.
+  addStep(source, "sort", "", "f32", 1, 4097, 600);
+  expectSame(source, 0, sortRows, kSorted);
+}
+
+// Each part for itself, of which the last is shorter than others, or than what
+// is kept of them; with places in the whole row.
+TEST_F(IndexedKernels, SortParts) {
+  std::string source;
+  auto add = [&](StringRef type, int64_t columns, int64_t part, int64_t kept) {
+    int64_t total = columns / part * kept + std::min(columns % part, kept);
+    for (StringRef step : {"sort_parts", "sort_parts descending"})
+      addStep(source, step,
+              llvm::formatv("parts {0} keep {1}", part, kept).str(), type, 2,
+              columns, total);
+  };
+  add("f32", 1000, 300, 20);
+  add("f32", 1000, 333, 20);
+  add("bf16", 1000, 500, 500);
+  add("i64", 700, 200, 150);
+  add("i32", 95, 10, 7);
+  add("f32", 9500, 5000, 33);
+  add("i8", 50, 60, 50);
+  expectSame(
+      source, 0,
+      [](Operation *op, Operands &operands) {
+        auto sort = cast<step::SortPartsOp>(op);
+        MemRefType from = typeOf(sort.getSource());
+        int64_t part = sort.getPart(), kept = sort.getKept(), to = 0;
+        for (int64_t begin = 0; begin < from.getDimSize(1); begin += part) {
+          int64_t size = std::min(part, from.getDimSize(1) - begin);
+          sortColumns(operands, op, 0, 1, 2, sort.getDescending(), begin, size,
+                      kept, to);
+          for (int64_t row = 0; row < from.getDimSize(0); ++row)
+            for (int64_t i = 0; i < std::min(size, kept); ++i)
+              getPlace(operands, op, 2, row, to + i) += begin;
+          to += kept;
+        }
+      },
+      kSorted);
+}
+
+/// Puts the runs of the elements of a merge in order.
+static void sortRuns(Operation *op, Operands &operands) {
+  auto merge = cast<step::MergeOp>(op);
+  MemRefType from = typeOf(merge.getElements());
+  std::vector<char> unsorted = operands.memory[0];
+  std::vector<int32_t> places(from.getNumElements());
+  tprt::SortRow row = {};
+  row.dtype = dtypeOf(merge.getElements());
+  row.descending = merge.getDescending();
+  row.rows = from.getDimSize(0);
+  setStrides(row.sourceStrides, merge.getElements());
+  setStrides(row.valueStrides, merge.getElements());
+  row.indexStrides[0] = from.getDimSize(1);
+  row.indexStrides[1] = 1;
+  int64_t bytes = step::getElementBytes(from.getElementType()),
+          run = merge.getRun();
+  for (int64_t begin = 0; begin < from.getDimSize(1); begin += run) {
+    row.columns = row.kept = std::min(run, from.getDimSize(1) - begin);
+    tprt::runSort(row, unsorted.data() + begin * bytes,
+                  operands.get(0) + begin * bytes,
+                  reinterpret_cast<char *>(places.data()), tprt::Team(1));
+  }
+}
+
+// Runs that become one, in a tile or in several after each other, and by
+// bisection, and runs that become fewer: with the places that they bring.
+TEST_F(IndexedKernels, Merges) {
+  std::string source;
+  auto add = [&](StringRef type, int64_t columns, int64_t run, int64_t ways,
+                 int64_t kept) {
+    for (StringRef step : {"merge", "merge descending"})
+      addStep(source, step, llvm::formatv("runs {0} ways {1}", run, ways).str(),
+              type, 2, columns, kept);
+  };
+  add("f32", 5 * 50, 50, 5, 50);
+  add("f32", 5 * 50 - 3, 50, 6, 17);
+  add("bf16", 32 * 9, 9, 32, 9);
+  add("i32", 32, 1, 32, 1);
+  add("f32", 32 * 256, 256, 32, 256);
+  add("f64", 20 * 200 - 199, 200, 20, 200);
+  add("i64", 9 * 8, 8, 9, 8);
+  add("f32", 700, 100, 7, 700);
+  add("f32", 700, 100, 4, 700);
+  add("bf16", 701, 100, 2, 701);
+  add("i64", 1000, 64, 16, 300);
+  add("ui8", 9, 3, 3, 8);
+  add("f16", 20, 30, 2, 11);
+  expectSame(
+      source, 0,
+      [](Operation *op, Operands &operands) {
+        auto merge = cast<step::MergeOp>(op);
+        MemRefType from = typeOf(merge.getElements());
+        int64_t columns = from.getDimSize(1),
+                all = merge.getRun() * merge.getWays(),
+                kept = typeOf(merge.getValues()).getDimSize(1);
+        for (int64_t begin = 0; begin < columns; begin += all) {
+          int64_t size = std::min(all, columns - begin);
+          sortColumns(operands, op, 0, 2, 3, merge.getDescending(), begin, size,
+                      kept, begin);
+          for (int64_t row = 0; row < from.getDimSize(0); ++row)
+            for (int64_t i = begin; i < std::min(begin + size, kept); ++i) {
+              int32_t &index = getPlace(operands, op, 3, row, i);
+              index = getPlace(operands, op, 1, row, begin + index);
+            }
+        }
+      },
+      kSorted, sortRuns);
 }
 
 // Sources are combined in order, 16-bit floats in f32 and rounded once.

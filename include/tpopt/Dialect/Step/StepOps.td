@@ -205,6 +205,56 @@ def Step_SortOp : Step_Op<"sort", [MemoryEffects<[MemRead, MemWrite]>,
   let hasVerifier = 1;
 }
 
+def Step_SortPartsOp : Step_Op<"sort_parts", [MemoryEffects<[MemRead, MemWrite]>,
+    DeclareOpInterfaceMethods<KernelOpInterface>]> {
+  let summary = "The first elements of every part of every row in order";
+  let meaning = [{a row falls into parts of `part` elements, of which the last may be
+    shorter. Of each the results hold what `step.sort` gives for it, `kept`
+    elements or all that it has, one part behind the other; the indices are places
+    in the whole row. `step.merge` makes a row of them.}];
+  let constraints = [{
+    1. Source, values and indices are [rows, columns]; values and indices have
+       equal shapes.
+    2. Values have the source's element type, indices i32.
+    3. `kept` is at least 1 and at most `part`, and the results have as many columns
+       as is kept of all parts.}];
+  let example = [{step.sort_parts descending %x parts 8 keep 2 into %v, %i : memref<4x20xf32> into memref<4x6xf32>, memref<4x6xi32>}];
+  let arguments = (ins Step_Buffer:$source, Step_Buffer:$values, Step_Buffer:$indices,
+      I64Attr:$part, I64Attr:$kept, UnitAttr:$descending);
+  let assemblyFormat = [{
+    (`descending` $descending^)? $source `parts` $part `keep` $kept
+    `into` $values `,` $indices attr-dict
+    `:` type($source) `into` type($values) `,` type($indices)
+  }];
+  let hasVerifier = 1;
+}
+
+def Step_MergeOp : Step_Op<"merge", [MemoryEffects<[MemRead, MemWrite]>,
+    DeclareOpInterfaceMethods<KernelOpInterface>]> {
+  let summary = "Merge runs that are in order";
+  let meaning = [{a row of elements and of their indices falls into runs of `run`, of
+    which the last may be shorter, each in the order of `step.sort`. Every `ways`
+    runs that follow each other become one, of equal elements those of the earlier
+    run first. Of a row that becomes one run, as much is kept as the results have
+    columns.}];
+  let constraints = [{
+    1. Elements, places, values and indices are [rows, columns]; elements and places
+       have equal shapes, and so have values and indices.
+    2. Values have the type of the elements; places and indices are i32.
+    3. `run` is at least 1 and `ways` at least 2. The results have as many columns as
+       the elements, or fewer if a row becomes one run.}];
+  let example = [{step.merge descending %x, %p runs 2 ways 3 into %v, %i
+      : memref<4x6xf32>, memref<4x6xi32> into memref<4x2xf32>, memref<4x2xi32>}];
+  let arguments = (ins Step_Buffer:$elements, Step_Buffer:$places, Step_Buffer:$values,
+      Step_Buffer:$indices, I64Attr:$run, I64Attr:$ways, UnitAttr:$descending);
+  let assemblyFormat = [{
+    (`descending` $descending^)? $elements `,` $places `runs` $run `ways` $ways
+    `into` $values `,` $indices attr-dict
+    `:` type($elements) `,` type($places) `into` type($values) `,` type($indices)
+  }];
+  let hasVerifier = 1;
+}
+
 def Step_AttentionOp : Step_Op<"attention", [AttrSizedOperandSegments,
     MemoryEffects<[MemRead, MemWrite]>, DeclareOpInterfaceMethods<KernelOpInterface>]> {
   let summary = "Weigh values by the softmax of query-key products";

@@ -1,0 +1,102 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "tpopt/Codegen/Sort.h"
+
+#include "GpuFunction.h"
+
+#include "llvm/Support/MathExtras.h"
+
+#include <algorithm>
+
+using namespace tp;
+
+/// Below the 48 KiB that a block has without asking.
+static constexpr int64_t kTileBytes = 32 << 10;
+/// Runs of what is kept that the largest tile has, at least, where it goes
+/// through a longer row: then a tile is mostly new elements, and what parts
+/// leave is a fraction of the row.
+static constexpr int64_t kMinRuns = 8;
+/// Blocks that keep a large GPU busy: two for each of 132 multiprocessors.
+static constexpr int64_t kBusyBlocks = 264;
+/// Runs merged at a time: two are more launches, eight more probes.
+static constexpr int64_t kWays = 4;
+/// Instructions of a warp: for one element that each of its threads compares
+/// with its own, and for a round of the network, of which what is done before
+/// and behind them is worth two.
+static constexpr int64_t kCountInstructions = 12, kRoundInstructions = 110,
+                         kOtherRounds = 2;
+
+int64_t SortTile::getThreads() const { return std::max(kWarp, getGroups()); }
+
+/// Words of the largest tile.
+static int64_t getMaxWords(int64_t width) { return kTileBytes * 8 / width; }
+
+SortTile tp::getSortTile(int64_t columns, int64_t width) {
+  auto all = int64_t(llvm::PowerOf2Ceil(columns));
+  SortTile tile;
+  tile.width =
+      llvm::PowerOf2Ceil(std::max<int64_t>(32, width + llvm::Log2_64(all)));
+  tile.words =
+      std::clamp<int64_t>(all, 8 * kSortGroup, getMaxWords(tile.width));
+  return tile;
+}
+
+int64_t tp::getSortRun(const SortTile &tile, int64_t kept) {
+  return std::clamp<int64_t>(llvm::PowerOf2Ceil(kept), kSortGroup, tile.words);
+}
+
+int64_t tp::permuteSlot(const SortTile &tile, int64_t slot) {
+  int64_t above = slot & tile.getPermutedBits();
+  return slot ^ (above >> 3) ^ (above >> 6);
+}
+
+/// How often the threads of a tile's block exchange words.
+static int64_t getRounds(const SortTile &tile, int64_t kept) {
+  int64_t run = getSortRun(tile, kept), last = llvm::Log2_64(run), rounds = 1;
+  for (int64_t phase = 4; phase <= last; ++phase)
+    rounds += llvm::divideCeil(phase, 3);
+  return rounds + llvm::Log2_64(tile.words / run) * llvm::divideCeil(last, 3);
+}
+
+/// Whether what is kept is little enough to go through a row tile by tile.
+static bool isLittle(int64_t kept, int64_t wordWidth) {
+  return int64_t(llvm::PowerOf2Ceil(kept)) * kMinRuns <= getMaxWords(wordWidth);
+}
+
+SortForm tp::getSortForm(int64_t columns, int64_t kept, int64_t width) {
+  SortTile tile = getSortTile(columns, width);
+  if (columns > tile.words)
+    return isLittle(kept, tile.width) ? SortForm::Tile : SortForm::Count;
+  int64_t counting = columns * columns / kWarp * kCountInstructions;
+  int64_t sorting = tile.getThreads() / kWarp *
+                    (getRounds(tile, kept) + kOtherRounds) * kRoundInstructions;
+  return counting <= sorting ? SortForm::Count : SortForm::Tile;
+}
+
+SortPlan tp::getSortPlan(int64_t rows, int64_t columns, int64_t kept,
+                         int64_t width) {
+  SortTile tile = getSortTile(columns, width);
+  if (columns <= tile.words)
+    return {columns, kept, 1};
+  if (!isLittle(kept, tile.width)) {
+    // Indices in a tile are short, so its words may be, too.
+    int64_t part = getSortTile(getMaxWords(32), width).words;
+    return {part, part, kWays};
+  }
+  int64_t parts = std::min(llvm::divideCeil(kBusyBlocks, rows),
+                           llvm::divideCeil(columns, tile.words));
+  int64_t part = llvm::divideCeil(columns, parts);
+  return {part, kept, int64_t(llvm::divideCeil(columns, part))};
+}
+
+SortTile tp::getMergeTile(int64_t columns, int64_t run, int64_t width) {
+  int64_t room = std::max<int64_t>(kSortGroup, llvm::PowerOf2Ceil(run));
+  return getSortTile(llvm::divideCeil(columns, run) * room, width);
+}
+
+bool tp::mergesInTile(int64_t columns, int64_t run, int64_t ways, int64_t kept,
+                      int64_t width) {
+  return kept <= run && columns <= run * ways &&
+         isLittle(run, getMergeTile(columns, run, width).width);
+}
