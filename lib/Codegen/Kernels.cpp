@@ -37,6 +37,7 @@ using GpuRows = GpuModel<step::RowsOp, emitRowsForGpu>;
 using GpuScatter = GpuModel<step::ScatterOp, emitScatterForGpu>;
 using GpuSort = GpuModel<step::SortOp, emitSortForGpu>;
 using GpuCombine = GpuModel<step::CombineOp, emitCombineForGpu>;
+using GpuRandom = GpuModel<step::RandomOp, emitRandomForGpu>;
 using GpuAttention = GpuModel<step::AttentionOp, emitAttentionForGpu>;
 
 } // namespace
@@ -48,6 +49,7 @@ void tp::registerKernelModels(DialectRegistry &registry) {
     step::RowsOp::attachInterface<CpuRows, GpuRows>(*context);
     step::ScatterOp::attachInterface<GpuScatter>(*context);
     step::CombineOp::attachInterface<GpuCombine>(*context);
+    step::RandomOp::attachInterface<GpuRandom>(*context);
     step::SortOp::attachInterface<GpuSort>(*context);
   });
 }

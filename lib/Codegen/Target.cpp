@@ -30,7 +30,7 @@ public:
   bool copies(MemRefType, MemRefType) const override { return true; }
   bool fills(MemRefType, Attribute) const override { return true; }
   bool hasAttention() const override { return false; }
-  bool combinesByKernels() const override { return false; }
+  bool servesByKernels() const override { return false; }
   FailureOr<std::unique_ptr<TargetCode>>
   createCode(Operation *op, const CodeOptions &) const override {
     return createCpuCode(op->getContext());
@@ -55,7 +55,7 @@ public:
   bool copies(MemRefType from, MemRefType to) const override;
   bool fills(MemRefType to, Attribute value) const override;
   bool hasAttention() const override { return true; }
-  bool combinesByKernels() const override { return true; }
+  bool servesByKernels() const override { return true; }
   FailureOr<std::unique_ptr<TargetCode>>
   createCode(Operation *op, const CodeOptions &options) const override {
     return createCudaCode(op, options);

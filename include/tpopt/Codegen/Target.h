@@ -79,8 +79,9 @@ public:
   /// blocks of queries.
   virtual bool hasAttention() const = 0;
 
-  /// Whether collectives among ranks that share a memory reduce by kernels.
-  virtual bool combinesByKernels() const = 0;
+  /// Whether the runtime does by kernels what is no step: collectives among
+  /// ranks that share a memory, and random inputs.
+  virtual bool servesByKernels() const = 0;
   /// What compiles its kernels. Emits errors about options at `op`.
   virtual mlir::FailureOr<std::unique_ptr<TargetCode>>
   createCode(mlir::Operation *op, const CodeOptions &options) const = 0;

@@ -93,5 +93,6 @@ step.program @regions inputs [#step.input<"w", parameter, tensor<3x16xf32>>, #st
   %k = step.alloc : memref<3x2xi32>
   step.sort descending %w into %v, %k : memref<3x16xf32> into memref<3x2xf32>, memref<3x2xi32>
   step.sort %w into %v, %k : memref<3x16xf32> into memref<3x2xf32>, memref<3x2xi32>
+  step.random seed -1 scale 0.5 first 3 stride 9 into %v : memref<3x2xf32>
   step.combine max %v, %v, %v into %v : memref<3x2xf32>, memref<3x2xf32>, memref<3x2xf32> into memref<3x2xf32>
 }
