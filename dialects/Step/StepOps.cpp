@@ -446,6 +446,27 @@ LogicalResult CombineOp::verify() {
   return success();
 }
 
+unsigned RandomOp::getFirstWritten() { return 0; }
+
+SmallVector<Attribute> RandomOp::getScalars() {
+  MemRefType type = typeOf(getDestination());
+  uint64_t scale = getScale().bitcastToAPInt().getZExtValue();
+  SmallVector<Attribute> scalars;
+  for (int64_t number :
+       {type.getDimSize(0), type.getDimSize(1), Strides(type).strides[0],
+        int64_t(getFirst()), int64_t(getStride()), int64_t(scale),
+        int64_t(getSeed())})
+    scalars.push_back(IntegerAttr::get(IndexType::get(getContext()), number));
+  return scalars;
+}
+
+LogicalResult RandomOp::verify() {
+  MemRefType type = typeOf(getDestination());
+  if (type.getRank() != 2 || Strides(type).strides[1] != 1)
+    return emitOpError() << "fills rows of stride 1, not " << type;
+  return success();
+}
+
 LogicalResult CollectiveDoneOp::verify() {
   if (!getToken().hasOneUse())
     return emitOpError() << "waits for a collective that others wait for";

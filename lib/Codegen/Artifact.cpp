@@ -67,6 +67,7 @@ private:
   LogicalResult addStep(Operation *op);
   LogicalResult addKernelCall(step::KernelOpInterface op);
   LogicalResult addCombinations();
+  LogicalResult addRandoms();
   LogicalResult addCollective(step::CollectiveStartOp op);
   void addMatmul(step::MatmulOp op);
   void addCopy(step::CopyOp op);
@@ -88,8 +89,8 @@ private:
   std::optional<Mesh> mesh;
   TargetCode *code;
   KernelTable kernelTable;
-  OwningOpRef<ModuleOp> combinations; ///< Kernels that no step calls.
-  SmallVector<uint32_t> kernelRows;   ///< By the table's numbers.
+  OwningOpRef<ModuleOp> combinations, randoms; ///< Kernels no step calls.
+  SmallVector<uint32_t> kernelRows;            ///< By the table's numbers.
   llvm::StringMap<std::pair<uint32_t, step::InputAttr>> inputs;
   llvm::DenseMap<Attribute, uint32_t> communicators, coordinates;
   llvm::DenseMap<Attribute, uint64_t> constants;
@@ -308,6 +309,18 @@ LogicalResult ArtifactBuilder::addCombinations() {
     writer.add(tprt::CombineRow{*kernel, dtypeOf(op.getDestination()),
                                 tprt::Reduction(op.getKind()),
                                 uint32_t(op.getSources().size())});
+  }
+  return success();
+}
+
+/// What fills inputs that are given no value.
+LogicalResult ArtifactBuilder::addRandoms() {
+  randoms = createRandoms(module);
+  for (auto op : randoms->getOps<step::RandomOp>()) {
+    FailureOr<uint32_t> kernel = addKernel(op);
+    if (failed(kernel))
+      return failure();
+    writer.add(tprt::RandomRow{*kernel, dtypeOf(op.getDestination())});
   }
   return success();
 }
@@ -624,8 +637,8 @@ FailureOr<std::string> ArtifactBuilder::build() {
   for (auto program : module.getOps<step::ProgramOp>())
     if (failed(addEntry(program)))
       return failure();
-  if (code && code->getTarget().combinesByKernels() &&
-      failed(addCombinations()))
+  if (code && code->getTarget().servesByKernels() &&
+      (failed(addCombinations()) || failed(addRandoms())))
     return failure();
   if (!kernelRows.empty() && failed(code->write(module.getLoc(), writer)))
     return failure();

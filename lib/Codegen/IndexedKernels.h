@@ -2,8 +2,8 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 // GPU kernels of what the CPU's runtime computes without kernels: scatters,
-// sorts, and the reductions of collectives. Results are the same bits as its,
-// on every run.
+// sorts, the reductions of collectives and random numbers. Results are the same
+// bits as its, on every run.
 
 #ifndef TPOPT_LIB_CODEGEN_INDEXEDKERNELS_H
 #define TPOPT_LIB_CODEGEN_INDEXEDKERNELS_H
@@ -30,6 +30,12 @@ mlir::FailureOr<Launch> emitMergeForGpu(mlir::OpBuilder &builder,
 mlir::FailureOr<Launch> emitCombineForGpu(mlir::OpBuilder &builder,
                                           step::CombineOp op,
                                           llvm::StringRef name);
+
+/// Threads share the elements, and each makes its own of the seed and the
+/// place.
+mlir::FailureOr<Launch> emitRandomForGpu(mlir::OpBuilder &builder,
+                                         step::RandomOp op,
+                                         llvm::StringRef name);
 
 /// `old` and then `update`, of `element` or stored as it is, as the runtime
 /// combines them: what is not a number is passed on.

@@ -39,6 +39,7 @@ using GpuSort = GpuModel<step::SortOp, emitSortForGpu>;
 using GpuSortParts = GpuModel<step::SortPartsOp, emitSortPartsForGpu>;
 using GpuMerge = GpuModel<step::MergeOp, emitMergeForGpu>;
 using GpuCombine = GpuModel<step::CombineOp, emitCombineForGpu>;
+using GpuRandom = GpuModel<step::RandomOp, emitRandomForGpu>;
 using GpuAttention = GpuModel<step::AttentionOp, emitAttentionForGpu>;
 
 } // namespace
@@ -50,6 +51,7 @@ void tp::registerKernelModels(DialectRegistry &registry) {
     step::RowsOp::attachInterface<CpuRows, GpuRows>(*context);
     step::ScatterOp::attachInterface<GpuScatter>(*context);
     step::CombineOp::attachInterface<GpuCombine>(*context);
+    step::RandomOp::attachInterface<GpuRandom>(*context);
     step::SortOp::attachInterface<GpuSort>(*context);
     step::SortPartsOp::attachInterface<GpuSortParts>(*context);
     step::MergeOp::attachInterface<GpuMerge>(*context);

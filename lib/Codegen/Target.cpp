@@ -40,7 +40,7 @@ public:
   bool fills(MemRefType, Attribute) const override { return true; }
   bool hasAttention() const override { return false; }
   bool sortsByKernels() const override { return false; }
-  bool combinesByKernels() const override { return false; }
+  bool servesByKernels() const override { return false; }
   FailureOr<std::unique_ptr<TargetCode>>
   createCode(Operation *op, const CodeOptions &options) const override;
 };
@@ -61,7 +61,7 @@ public:
   bool fills(MemRefType to, Attribute value) const override;
   bool hasAttention() const override { return true; }
   bool sortsByKernels() const override { return true; }
-  bool combinesByKernels() const override { return true; }
+  bool servesByKernels() const override { return true; }
   FailureOr<std::unique_ptr<TargetCode>>
   createCode(Operation *op, const CodeOptions &options) const override {
     return createCudaCode(op, options, *this, fp8);

@@ -227,8 +227,8 @@ void ProgramLowering::lowerUnit(const UnitGraph &graph, unsigned index) {
     return lowerCollective(collective);
   if (auto shift = dyn_cast<ShiftOp>(op))
     return lowerShift(shift);
-  if (auto update = dyn_cast<DynamicUpdateSliceOp>(op))
-    return lowerUpdate(update);
+  if (auto update = dyn_cast<DynamicUpdateSliceOp>(op)) // as a whole
+    return copy(getView(update.getUpdate()), getUpdated(update), update);
   if (auto concat = dyn_cast<ConcatOp>(op))
     return lowerConcat(concat);
   if (auto pad = dyn_cast<PadOp>(op))

@@ -69,7 +69,8 @@ private:
   void copyByRows(const View &from, const View &to);
   void fillByRows(const View &to, mlir::TypedAttr value);
   View lowerSlice(DynamicSliceOp op);
-  void lowerUpdate(DynamicUpdateSliceOp op);
+  /// The memory of a tensor that is updated, with what it held before.
+  View getUpdated(DynamicUpdateSliceOp op);
   /// Whether a scalar lies in low .. high, as an i1 in memory.
   View compareScalar(mlir::Value scalar, int64_t low, int64_t high);
 

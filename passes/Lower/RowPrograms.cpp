@@ -69,10 +69,9 @@ public:
     Value narrow = narrowScalar(builder, loc, scalar, view.element);
     step::StoreOp::create(builder, loc, narrow, addWrite(target), ValueRange());
   }
-  void storeAt(Value scalar, const View &view, ValueRange indices) {
-    Value narrow = narrowScalar(builder, loc, scalar, view.element);
-    step::StoreOp::create(builder, loc, narrow, addWrite(view), indices);
-  }
+  /// Stores a part of an update, made at the points or in memory, into the
+  /// tensor that lies in `root`.
+  void storePart(const UpdatePart &part, Value root);
 
   /// A scalar tensor's value as an index, the same at every point.
   Value getScalarIndex(Value tensor) {
@@ -125,7 +124,10 @@ public:
   Value getPlace(Value start, int64_t size, unsigned dim) {
     if (size == domain[dim])
       return index(dim); // wherever it is to begin
-    return add(clamp(getScalarIndex(start), size - domain[dim]), index(dim));
+    return add(getStart(start, size - domain[dim]), index(dim));
+  }
+  Value getStart(Value start, int64_t last) {
+    return clamp(getScalarIndex(start), last);
   }
   /// `value` brought into 0 .. `last`.
   Value clamp(Value value, int64_t last) {
@@ -407,6 +409,34 @@ void ProgramLowering::RowsBuilder::emit(Operation *op) {
   finishWith(scalar);
 }
 
+void ProgramLowering::RowsBuilder::storePart(const UpdatePart &part,
+                                             Value root) {
+  SmallVector<int64_t> sizes(typeOf(part.value).getShape()),
+      starts(sizes.size(), 0), ones(sizes.size(), 1);
+  // What is made here has the domain's shape; what is copied may be as long
+  // as several rows.
+  bool isWhole = sizes == domain;
+  int64_t last = sizes.size() - 1, room = part.place.shape[last] - sizes[last];
+  for (; starts[last] < sizes[last]; starts[last] += domain[last]) {
+    Value element =
+        isWhole
+            ? get(part.value)
+            : load(lowering.getView(part.value).slice(starts, domain, ones));
+    SmallVector<int64_t> from(part.starts.size(), 0),
+        steps(part.starts.size(), 1), to(part.place.shape);
+    from[last] = starts[last];
+    to[last] = domain[last] + room;
+    View place = part.place.slice(from, to, steps);
+    place.root = root;
+    SmallVector<Value> at;
+    for (auto [dim, start] : llvm::enumerate(part.starts))
+      at.push_back(dim < domain.size() ? getPlace(start, place.shape[dim], dim)
+                                       : getStart(start, place.shape[dim] - 1));
+    Value narrow = narrowScalar(builder, loc, element, place.element);
+    step::StoreOp::create(builder, loc, narrow, addWrite(place), at);
+  }
+}
+
 void ProgramLowering::RowsBuilder::finish() {
   SmallVector<Value> readBuffers, writeBuffers;
   for (const Access &access : reads)
@@ -429,8 +459,15 @@ void ProgramLowering::lowerRows(const UnitGraph &graph, unsigned index) {
   const Unit &unit = graph.get(index);
   RowsBuilder rows(*this, unit.domain, &graph, index);
   for (Operation *op : unit.ops)
-    rows.emit(op);
+    if (!isa<ConcatOp, DynamicUpdateSliceOp>(op))
+      rows.emit(op);
   for (Operation *op : unit.ops) {
+    if (auto update = dyn_cast<DynamicUpdateSliceOp>(op)) {
+      View cache = getUpdated(update);
+      for (const UpdatePart &part : graph.getParts(update))
+        rows.storePart(part, cache.root);
+      continue;
+    }
     Value result = op->getResult(0);
     if (!graph.escapes(index, result))
       continue;
@@ -503,24 +540,16 @@ View ProgramLowering::lowerSlice(DynamicSliceOp op) {
   return part;
 }
 
-void ProgramLowering::lowerUpdate(DynamicUpdateSliceOp op) {
+View ProgramLowering::getUpdated(DynamicUpdateSliceOp op) {
   View input = getOwn(op.getInput(), op.getResult(), op);
-  View update = getView(op.getUpdate());
   // A cache is donated, and written in parts: who feeds it must know its end.
   auto cache = dyn_cast<BlockArgument>(op.getInput());
   if (cache && cache.getOwner() == &function.front() &&
       function.getArgAttr(cache.getArgNumber(), kDonatedAttr))
-    for (auto [size, part] : llvm::zip(input.shape, update.shape))
+    for (auto [size, part] :
+         llvm::zip(input.shape, typeOf(op.getUpdate()).getShape()))
       if (part < size)
         program.setPositions(
             std::min<int64_t>(size, program.getPositions().value_or(size)));
-  views[op.getResult()] = input;
-  if (input.shape == update.shape) // wherever it is to begin
-    return copy(update, input, op);
-  RowsBuilder rows(*this, update.shape);
-  SmallVector<Value> at;
-  for (auto [dim, start] : llvm::enumerate(op.getStarts()))
-    at.push_back(rows.getPlace(start, input.shape[dim], dim));
-  rows.storeAt(rows.load(update), input, at);
-  rows.finish();
+  return views[op.getResult()] = input;
 }

@@ -70,6 +70,10 @@ static bool readsAtPoint(Operation *op) {
   return isScalarOp(op) || isa<ReduceOp, MaskOp>(op);
 }
 
+static bool isPartial(DynamicUpdateSliceOp op) {
+  return shapeOf(op.getUpdate()) != shapeOf(op.getInput());
+}
+
 UnitGraph::UnitGraph(Block &block, const Target &target) {
   for (Operation &op : block.without_terminator()) {
     if (unitOf.count(&op) || isViewOp(&op) || isa<ConstantOp>(op) ||
@@ -85,12 +89,20 @@ UnitGraph::UnitGraph(Block &block, const Target &target) {
       add(ops, /*isRows=*/false, {});
     } else if (isRowOp(&op)) {
       addRowOp(&op);
+    } else if (auto update = dyn_cast<DynamicUpdateSliceOp>(op);
+               update && isPartial(update)) {
+      add(&op, /*isRows=*/true, shapeOf(update.getUpdate()));
     } else {
       add(&op, /*isRows=*/false, {});
     }
   }
   for (auto concat : block.getOps<ConcatOp>())
     mergeParts(concat);
+  auto updates = llvm::to_vector(block.getOps<DynamicUpdateSliceOp>());
+  for (DynamicUpdateSliceOp update : updates)
+    storeWhereMade(update);
+  for (DynamicUpdateSliceOp update : updates)
+    storeTogether(update);
 }
 
 void UnitGraph::add(ArrayRef<Operation *> ops, bool isRows,
@@ -146,9 +158,21 @@ bool UnitGraph::readsInPlace(unsigned unit, unsigned other) const {
   });
 }
 
+/// Whether a unit can be computed over `domain`: one that only copies takes
+/// halves of its rows, too, as rotary does.
+static bool fits(const Unit &unit, ArrayRef<int64_t> domain) {
+  ArrayRef<int64_t> own = unit.domain;
+  return own == domain ||
+         (llvm::all_of(unit.ops, llvm::IsaPred<DynamicUpdateSliceOp>) &&
+          own.drop_back() == domain.drop_back() &&
+          own.back() == 2 * domain.back());
+}
+
 bool UnitGraph::canMerge(unsigned unit, unsigned other) const {
   if (unit == other || !units[unit].isRows || !units[other].isRows ||
-      units[unit].domain.empty() || units[unit].domain != units[other].domain)
+      units[unit].domain.empty() || units[other].domain.empty() ||
+      (!fits(units[unit], units[other].domain) &&
+       !fits(units[other], units[unit].domain)))
     return false;
   auto hasDetour = [&](unsigned from, unsigned target) {
     return llvm::any_of(getOperandUnits(from), [&](unsigned next) {
@@ -162,6 +186,8 @@ bool UnitGraph::canMerge(unsigned unit, unsigned other) const {
 void UnitGraph::merge(unsigned unit, unsigned other) {
   if (!canMerge(unit, other))
     return;
+  if (!fits(units[other], units[unit].domain))
+    units[unit].domain = units[other].domain;
   for (Operation *op : units[other].ops)
     unitOf[op] = unit;
   units[unit].ops.append(units[other].ops);
@@ -182,6 +208,62 @@ void UnitGraph::mergeParts(ConcatOp op) {
     else
       first = unit;
   }
+}
+
+SmallVector<UpdatePart> UnitGraph::getParts(DynamicUpdateSliceOp op) const {
+  auto it = parts.find(op);
+  return it == parts.end() ? SmallVector<UpdatePart>{getWholeUpdate(op)}
+                           : it->second;
+}
+
+void UnitGraph::storeWhereMade(DynamicUpdateSliceOp op) {
+  SmallVector<UpdatePart> made = getUpdateParts(op);
+  std::optional<unsigned> unit;
+  for (const UpdatePart &part : made) {
+    Operation *maker = part.value.getDefiningOp();
+    std::optional<unsigned> its = maker ? getUnit(maker) : std::nullopt;
+    if (!its || (unit && *its != *unit) || !units[*its].isRows ||
+        units[*its].domain.empty() ||
+        getLevel(*its, part.value) != Level::Point)
+      return;
+    unit = its;
+  }
+  // What is updated, and where, must be known before.
+  SmallVector<Value> before{op.getInput()};
+  llvm::append_range(before, op.getStarts());
+  for (Value value : before)
+    if (std::optional<unsigned> producer = getProducer(value))
+      if (reaches(*producer, *unit))
+        return;
+  move(op, *unit);
+  parts[op] = std::move(made);
+  moveUnread(op.getUpdate(), *unit);
+}
+
+void UnitGraph::moveUnread(Value value, unsigned unit) {
+  Operation *op = value.getDefiningOp();
+  if (op && isa<TransposeOp, ReshapeOp>(op))
+    return moveUnread(op->getOperand(0), unit);
+  if (!isa_and_present<ConcatOp>(op) || getUnit(op) == unit ||
+      escapes(unit, value))
+    return;
+  move(op, unit);
+  for (Value part : op->getOperands())
+    moveUnread(part, unit);
+}
+
+void UnitGraph::move(Operation *op, unsigned unit) {
+  units[unitOf[op]] = Unit();
+  unitOf[op] = unit;
+  units[unit].ops.push_back(op);
+}
+
+void UnitGraph::storeTogether(DynamicUpdateSliceOp op) {
+  Operation *next = op->getNextNode();
+  while (next && !getUnit(next))
+    next = next->getNextNode();
+  if (isa_and_present<DynamicUpdateSliceOp>(next))
+    merge(unitOf[op], unitOf[next]);
 }
 
 bool UnitGraph::canJoin(unsigned unit, Operation *op, Level level) const {
@@ -216,8 +298,10 @@ std::optional<UnitGraph::Level> UnitGraph::getLevel(unsigned unit,
   Operation *op = value.getDefiningOp();
   if (!op)
     return std::nullopt;
-  if (getUnit(op) == unit)
-    return levels.lookup(op);
+  if (getUnit(op) == unit) {
+    auto it = levels.find(op);
+    return it == levels.end() ? std::nullopt : std::optional(it->second);
+  }
   // One value per row, at every point of the row.
   auto broadcast = dyn_cast<BroadcastOp>(op);
   if (!broadcast)
@@ -237,22 +321,20 @@ bool UnitGraph::escapes(unsigned unit, Value value) const {
   return llvm::any_of(value.getUsers(), [&](Operation *user) {
     if (getUnit(user) == unit)
       return false;
-    if (!isViewOp(user))
-      return true;
-    Value view = user->getResult(0);
-    if (!getLevel(unit, view))
-      return escapes(unit, view) || !view.use_empty();
-    return escapes(unit, view);
+    return !isViewOp(user) || escapes(unit, user->getResult(0));
   });
 }
 
 llvm::SetVector<unsigned> UnitGraph::getOperandUnits(unsigned unit) const {
   llvm::SetVector<unsigned> result;
   for (Operation *op : units[unit].ops)
-    for (Value input : getInputs(op))
+    for (Value input : getInputs(op)) {
+      if (parts.contains(op) && input == op->getOperand(1))
+        continue; // its parts are made here, and need not be put together
       if (std::optional<unsigned> producer = getProducer(input);
           producer && *producer != unit)
         result.insert(*producer);
+    }
   return result;
 }
 

@@ -10,6 +10,11 @@
 /// written to memory. A unit is executed as a whole, so an op joins one only if
 /// it does not depend on the unit through something outside.
 ///
+/// An update of a part of a tensor, such as a KV cache, is stored by the row
+/// program that computes it, if there is one: rotary keys go into the cache
+/// without a buffer between. An update that follows another is stored by the
+/// same program, if it can be: that of the values.
+///
 /// Transposes, reshapes, slices and broadcasts are in no unit: they are views.
 /// Neither are constants of one value, iotas, the device's coordinates, a
 /// loop's counter and simple arithmetic on these, such as a causal mask: row
@@ -21,6 +26,7 @@
 #define TPOPT_PASSES_LOWER_UNITS_H
 
 #include "Prepare.h"
+#include "Updates.h"
 
 #include "llvm/ADT/SetVector.h"
 
@@ -55,6 +61,10 @@ public:
   /// Whether something outside the unit needs the value in memory.
   bool escapes(unsigned unit, mlir::Value value) const;
 
+  /// The parts of an update, if the row program that has it makes them; else
+  /// the whole, which is in memory.
+  llvm::SmallVector<UpdatePart> getParts(DynamicUpdateSliceOp op) const;
+
 private:
   void addRowOp(mlir::Operation *op);
   void add(llvm::ArrayRef<mlir::Operation *> ops, bool isRows,
@@ -66,6 +76,12 @@ private:
   /// Whether `unit` takes what `other` makes at the point it makes it.
   bool readsInPlace(unsigned unit, unsigned other) const;
   void mergeParts(ConcatOp op);
+  void storeWhereMade(DynamicUpdateSliceOp op);
+  void storeTogether(DynamicUpdateSliceOp op);
+  void move(mlir::Operation *op, unsigned unit);
+  /// Has `unit` take the concatenations behind `value` that only it reads: it
+  /// knows their parts.
+  void moveUnread(mlir::Value value, unsigned unit);
   /// The units that make what a value is a view of.
   std::optional<unsigned> getProducer(mlir::Value value) const;
   llvm::SetVector<unsigned> getOperandUnits(unsigned unit) const;
@@ -75,6 +91,8 @@ private:
   llvm::SmallVector<Unit> units;
   llvm::DenseMap<mlir::Operation *, unsigned> unitOf;
   llvm::DenseMap<mlir::Operation *, Level> levels;
+  /// Of updates that are stored where they are made.
+  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<UpdatePart>> parts;
 };
 
 } // namespace tp

@@ -3,11 +3,15 @@
 
 #include "runtime/CUDA/CudaExecutor.h"
 
+#include "runtime/Core/Weights.h"
+
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/match.h"
 #include "absl/time/clock.h"
 
 #include <algorithm>
+#include <array>
+#include <cstring>
 
 using namespace tprt;
 
@@ -81,6 +85,47 @@ CudaExecutor::writeInput(uint32_t input,
                          absl::FunctionRef<absl::Status(char *block)> fill) {
   TPRT_RETURN_IF_ERROR(device.enter());
   return memory->write(input, fill);
+}
+
+absl::Status
+CudaExecutor::writeRandom(uint32_t input, uint64_t seed, float scale,
+                          absl::FunctionRef<absl::Status(char *)>) {
+  TPRT_RETURN_IF_ERROR(device.enter());
+  const InputRow &row = artifact.rows<InputRow>()[input];
+  absl::Span<const RandomRow> kernels = artifact.rows<RandomRow>();
+  const auto *kernel = std::find_if(
+      kernels.begin(), kernels.end(),
+      [&](const RandomRow &random) { return random.dtype == row.dtype; });
+  if (kernel == kernels.end())
+    return addRank(makeError(ErrorCode::GpuStep,
+                             "the artifact has no kernel that makes random ",
+                             getName(row.dtype), "; compile it again"));
+  TPRT_RETURN_IF_ERROR(memory->clear(input)); // the padding
+  int64_t bits = 0;
+  std::memcpy(&bits, &scale, sizeof(scale));
+  for (const BlockRows &rows :
+       getBlockRows(artifact, row.dims, world.getRank())) {
+    BufferRow buffer = {};
+    buffer.space = Space::Input;
+    buffer.index = input;
+    buffer.offset = static_cast<uint64_t>(rows.block * getSize(row.dtype));
+    buffer.counter = kNone;
+    cuda::Pointer to = memory->resolve(buffer, {});
+    BlockRows numbers = rows;
+    std::array<void *, 8> arguments = {
+        &to,
+        &numbers.rows,
+        &numbers.columns,
+        &numbers.blockStride,
+        &numbers.whole,
+        &numbers.wholeStride,
+        &bits,
+        &seed,
+    };
+    TPRT_RETURN_IF_ERROR(
+        program->launch(kernel->kernel, arguments.data(), compute.get()));
+  }
+  return device.wait(compute.get());
 }
 
 absl::Status CudaExecutor::clearInput(uint32_t input) {

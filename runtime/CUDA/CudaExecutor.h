@@ -39,6 +39,9 @@ public:
   absl::Status
   writeInput(uint32_t input,
              absl::FunctionRef<absl::Status(char *block)> fill) override;
+  absl::Status
+  writeRandom(uint32_t input, uint64_t seed, float scale,
+              absl::FunctionRef<absl::Status(char *block)> fill) override;
   absl::Status clearInput(uint32_t input) override;
   absl::Status
   readOutput(uint32_t output,

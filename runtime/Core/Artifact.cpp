@@ -63,6 +63,8 @@ uint32_t tprt::getRowSize(SectionKind kind) {
     return sizeof(GpuImageRow);
   case SectionKind::Combines:
     return sizeof(CombineRow);
+  case SectionKind::Randoms:
+    return sizeof(RandomRow);
   case SectionKind::Text:
   case SectionKind::Constants:
   case SectionKind::ObjectCode:

@@ -90,6 +90,7 @@ enum class SectionKind : uint32_t {
   Launches = 23,
   GpuImages = 24,
   Combines = 25,
+  Randoms = 26,
   // Bytes.
   Text = 64,          ///< All names.
   Constants = 65,     ///< Read-only data of Space::Constant.
@@ -277,6 +278,19 @@ struct CombineRow {
   DType dtype;
   Reduction reduction;
   uint32_t groupSize;
+};
+
+/// A kernel that fills a block of this type with random numbers (Weights.h):
+///
+///     void f(void *to, i64 rows, i64 columns, i64 stride, i64 whole,
+///            i64 wholeStride, i64 scale, i64 seed)
+///
+/// Element j of row i lies at i * stride + j and is the one at `whole` + i *
+/// wholeStride + j of the whole tensor, whose numbers are those of fillRandom
+/// for the scale with these bits. The blocks of its LaunchRow do any number.
+struct RandomRow {
+  uint32_t kernel;
+  DType dtype;
 };
 
 enum class GpuImageKind : uint32_t {
@@ -519,9 +533,10 @@ TPRT_SECTION(SortRow, Sorts)
 TPRT_SECTION(LaunchRow, Launches)
 TPRT_SECTION(GpuImageRow, GpuImages)
 TPRT_SECTION(CombineRow, Combines)
+TPRT_SECTION(RandomRow, Randoms)
 #undef TPRT_SECTION
 
-inline constexpr uint32_t kNumRowSections = 26; ///< One past the last of them.
+inline constexpr uint32_t kNumRowSections = 27; ///< One past the last of them.
 
 } // namespace tprt
 

@@ -439,6 +439,9 @@ absl::Status Verifier::verifyGpuCode() const {
         combine.reduction < Reduction::Sum ||
         combine.reduction > Reduction::Min || combine.groupSize < 1)
       return fail("kernel ", combine.kernel, " combines nothing there is");
+  for (const RandomRow &random : artifact.rows<RandomRow>())
+    if (random.kernel >= launches.size() || !isDType(random.dtype))
+      return fail("kernel ", random.kernel, " fills nothing there is");
   return absl::OkStatus();
 }
 

@@ -53,6 +53,13 @@ public:
   virtual absl::Status
   writeInput(uint32_t input,
              absl::FunctionRef<absl::Status(char *block)> fill) = 0;
+  /// Gives an input random numbers of a seed: those that `fill` writes, which
+  /// is fillRandom (Weights.h). A device may make the same ones itself.
+  virtual absl::Status
+  writeRandom(uint32_t input, uint64_t seed, float scale,
+              absl::FunctionRef<absl::Status(char *block)> fill) {
+    return writeInput(input, fill);
+  }
   /// Sets an input to zero.
   virtual absl::Status clearInput(uint32_t input) = 0;
   /// Shows `use` the rank's block of an output, be it an input's storage.
@@ -94,7 +101,7 @@ struct Plugin {
 };
 
 /// Raised with every change of the interfaces above.
-inline constexpr uint32_t kPluginVersion = 4;
+inline constexpr uint32_t kPluginVersion = 5;
 
 /// Opens `libtprt_NAME.so` beside the core library, once per process.
 absl::StatusOr<const Plugin *> loadPlugin(const std::string &name);

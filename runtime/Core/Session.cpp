@@ -218,12 +218,14 @@ absl::Status Session::bindRandom(absl::string_view name, uint64_t seed) {
   // Weights as small as a model's, so that activations stay in range however
   // many layers there are.
   float scale = input.role == Role::Parameter ? 0.02f : 1.0f;
+  uint64_t own = hashBytes(name, seed);
   for (Rank &rank : ranks)
-    TPRT_RETURN_IF_ERROR(rank.executor->writeInput(index, [&](char *block) {
-      fillRandom(*artifact, input.dims, input.dtype, rank.number,
-                 hashBytes(name, seed), scale, getNumThreads(), block);
-      return absl::OkStatus();
-    }));
+    TPRT_RETURN_IF_ERROR(
+        rank.executor->writeRandom(index, own, scale, [&](char *block) {
+          fillRandom(*artifact, input.dims, input.dtype, rank.number, own,
+                     scale, getNumThreads(), block);
+          return absl::OkStatus();
+        }));
   isBound[index] = true;
   return absl::OkStatus();
 }

@@ -231,45 +231,78 @@ static void forParts(int64_t count, int64_t parts, Body body) {
     thread.join();
 }
 
+std::vector<BlockRows> tprt::getBlockRows(const Artifact &artifact, Range dims,
+                                          int64_t rank) {
+  std::vector<BlockRows> result;
+  forEachDenseBox(
+      artifact, dims, rank,
+      [&](int64_t block, absl::Span<const int64_t> strides, int64_t whole,
+          absl::Span<const int64_t> wholes, absl::Span<const int64_t> sizes) {
+        // Dimensions that follow each other in both are one; from the minor
+        // end.
+        struct Dim {
+          int64_t size, stride, whole;
+        };
+        std::vector<Dim> merged{{1, 1, 1}};
+        for (size_t i = sizes.size(); i-- > 0;) {
+          Dim &last = merged.back();
+          if (strides[i] == last.size * last.stride &&
+              wholes[i] == last.size * last.whole)
+            last.size *= sizes[i];
+          else if (sizes[i] != 1)
+            merged.push_back({sizes[i], strides[i], wholes[i]});
+        }
+        Dim rows = merged.size() > 1 ? merged[1] : Dim{1, 0, 0};
+        int64_t count = 1;
+        for (size_t i = 2; i < merged.size(); ++i)
+          count *= merged[i].size;
+        for (int64_t turn = 0; turn < count; ++turn) {
+          BlockRows piece = {rows.size,   merged[0].size, block,
+                             rows.stride, whole,          rows.whole};
+          int64_t left = turn;
+          for (size_t i = 2; i < merged.size(); left /= merged[i++].size) {
+            piece.block += left % merged[i].size * merged[i].stride;
+            piece.whole += left % merged[i].size * merged[i].whole;
+          }
+          result.push_back(piece);
+        }
+      });
+  return result;
+}
+
+void tprt::fillRandom(const BlockRows &rows, DType dtype, uint64_t seed,
+                      float scale, int threads, char *block) {
+  withRandom(dtype, scale, [&](auto make) {
+    using Element = decltype(make(uint64_t{}));
+    auto fillPart = [&](int64_t begin, int64_t end) {
+      while (begin < end) {
+        int64_t row = begin / rows.columns, column = begin % rows.columns;
+        int64_t count = std::min(rows.columns - column, end - begin);
+        auto place =
+            static_cast<uint64_t>(rows.whole + row * rows.wholeStride + column);
+        char *to = block + (rows.block + row * rows.blockStride + column) *
+                               static_cast<int64_t>(sizeof(Element));
+        for (int64_t i = 0; i < count; ++i, to += sizeof(Element)) {
+          Element element =
+              make(mix(seed ^ mix(place + static_cast<uint64_t>(i))));
+          std::memcpy(to, &element, sizeof(Element));
+        }
+        begin += count;
+      }
+    };
+    // A thread is not worth starting for less.
+    constexpr int64_t smallest = 1 << 16;
+    int64_t count = rows.rows * rows.columns;
+    forParts(count, std::clamp<int64_t>(count / smallest, 1, threads),
+             fillPart);
+  });
+}
+
 void tprt::fillRandom(const Artifact &artifact, Range dims, DType dtype,
                       int64_t rank, uint64_t seed, float scale, int threads,
                       char *block) {
   std::vector<int64_t> local = artifact.getLocalShape(dims);
   std::memset(block, 0, *getNumElements(local) * getSize(dtype));
-  auto fillBox = [&](auto make, int64_t offset,
-                     absl::Span<const int64_t> strides, int64_t wholeOffset,
-                     absl::Span<const int64_t> wholeStrides,
-                     absl::Span<const int64_t> sizes) {
-    using Element = decltype(make(uint64_t{}));
-    int64_t last = static_cast<int64_t>(sizes.size()) - 1;
-    int64_t columns = last < 0 ? 1 : sizes[last];
-    int64_t stride = last < 0 ? 1 : strides[last];
-    int64_t wholeStride = last < 0 ? 1 : wholeStrides[last];
-    auto fillRows = [&](int64_t begin, int64_t end) {
-      for (int64_t row = begin; row < end; ++row) {
-        int64_t at = offset, place = wholeOffset, left = row;
-        for (int64_t i = last - 1; i >= 0; left /= sizes[i--]) {
-          at += left % sizes[i] * strides[i];
-          place += left % sizes[i] * wholeStrides[i];
-        }
-        char *to = block + at * static_cast<int64_t>(sizeof(Element));
-        for (int64_t i = 0; i < columns; ++i) {
-          uint64_t number = static_cast<uint64_t>(place + i * wholeStride);
-          Element element = make(mix(seed ^ mix(number)));
-          std::memcpy(to + i * stride * static_cast<int64_t>(sizeof(Element)),
-                      &element, sizeof(Element));
-        }
-      }
-    };
-    // A thread is not worth starting for less.
-    constexpr int64_t smallest = 1 << 16;
-    int64_t count = *getNumElements(sizes), rows = count / columns;
-    forParts(rows,
-             std::clamp<int64_t>(std::min(rows, count / smallest), 1, threads),
-             fillRows);
-  };
-  withRandom(dtype, scale, [&](auto make) {
-    forEachDenseBox(artifact, dims, rank,
-                    [&](auto... box) { fillBox(make, box...); });
-  });
+  for (const BlockRows &rows : getBlockRows(artifact, dims, rank))
+    fillRandom(rows, dtype, seed, scale, threads, block);
 }

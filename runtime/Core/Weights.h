@@ -31,11 +31,26 @@ void scatterBlock(const Artifact &artifact, Range dims, DType dtype,
 void gatherBlock(const Artifact &artifact, Range dims, DType dtype,
                  int64_t rank, const char *block, char *whole);
 
+/// Rows of a rank's block: element j of row i lies at block + i * blockStride +
+/// j, and is the one at whole + i * wholeStride + j of the whole tensor.
+struct BlockRows {
+  int64_t rows, columns;
+  int64_t block, blockStride;
+  int64_t whole, wholeStride;
+};
+
+/// The rank's block, less its padding, in as few of these as can be.
+std::vector<BlockRows> getBlockRows(const Artifact &artifact, Range dims,
+                                    int64_t rank);
+
 /// Fills the rank's block with numbers that depend only on the seed and on the
 /// place in the whole tensor, so that every way to cut it holds the same one.
 /// Floats lie in (-scale, scale), integers are 0 .. 7.
 void fillRandom(const Artifact &artifact, Range dims, DType dtype, int64_t rank,
                 uint64_t seed, float scale, int threads, char *block);
+/// The same for some rows of a block, the rest of which stays.
+void fillRandom(const BlockRows &rows, DType dtype, uint64_t seed, float scale,
+                int threads, char *block);
 
 } // namespace tprt
 

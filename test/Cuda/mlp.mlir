@@ -70,7 +70,7 @@ func.func @main(%x: tensor<5x7xf32> {tp.name = "x"},
 // CACHE: matmuls-Fake_GPU-130100.txt
 
 // TF32-NOT: matmul
-// TF32: copy
+// TF32: launch random
 // TF32: matmul {{.*}} tf32
 
 // TRACE-DAG: "cat":"matmul"{{.*}}"tid":0

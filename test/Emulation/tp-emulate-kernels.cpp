@@ -35,8 +35,10 @@ static llvm::cl::opt<std::string> outputPath("o", llvm::cl::Required,
 
 static FailureOr<std::string> compile(ModuleOp module) {
   KernelTable table;
-  OwningOpRef<ModuleOp> combinations = createCombinations(module);
-  for (ModuleOp steps : {module, *combinations}) // in the artifact's order
+  OwningOpRef<ModuleOp> combinations = createCombinations(module),
+                        randoms = createRandoms(module);
+  // In the artifact's order.
+  for (ModuleOp steps : {module, *combinations, *randoms})
     steps.walk([&](step::KernelOpInterface op) {
       if (isa<GpuKernelOpInterface>(op.getOperation()))
         table.add(op);

@@ -31,15 +31,21 @@ func.func @scan(%x: tensor<4x16xf32>, %w: tensor<3x16x16xf32> {tp.source = #tp.s
   return %r : tensor<4x16xf32>
 }
 
-// A stack of results is written slice by slice where it is.
+// A stack of results is written slice by slice where it is, by what computes a
+// slice.
 // CHECK-LABEL: step.program @stack
 // CHECK:       ^bb0(%{{.*}}: memref<4xf32>, %[[Y:.*]]: memref<3x4xf32>):
 // CHECK:         %[[ALL:.*]] = step.view %[[Y]] : memref<3x4xf32> as memref<12xf32>
 // CHECK:         step.rows {{.*}} writes(%[[ALL]]
 // CHECK:         step.loop 3 {
-// CHECK:           step.rows {{.*}} writes(%[[Y]] : memref<3x4xf32>)
+// CHECK-NEXT:      %[[SLICES:.*]] = step.view %[[Y]] : memref<3x4xf32> as memref<4x3xf32, strided<[1, 4]>>
+// CHECK-NEXT:      step.rows [4] reads(%{{.*}}) writes(%[[SLICES]]
+// CHECK:             math.exp
+// CHECK:             %[[I:.*]] = step.index 0
 // CHECK:             step.counter 0
+// CHECK:             step.store %{{.*}} to %{{.*}}[%[[I]], %{{.*}}]
 // CHECK-NOT:       step.copy
+// CHECK-NOT:       step.rows
 // CHECK:         }
 func.func @stack(%x: tensor<4xf32>) -> tensor<3x4xf32> {
   %zero = tp.constant dense<0> : tensor<i32>

@@ -7,7 +7,8 @@
     python3 FOLDER/gpu-check.py run            where the GPU is
 
 `pack` compiles programs for GPUs, lets the CPU compute what is to come out, and
-puts both beside tp-run and its libraries. Weights are seeded, so none travel.
+puts both beside tp-run and its libraries. Weights are made of a seed where they are
+used, by the CPU for what is to come out and by the GPU for itself: none travel.
 `run` takes Python, NVIDIA's driver, cuBLAS and NCCL. Its sections, each of which
 `--only` names:
 

@@ -88,6 +88,10 @@ mlir::FailureOr<Launch> emitGpuKernel(mlir::OpBuilder &builder,
 /// order. They work on buffers of one element, as their kernels do on any.
 mlir::OwningOpRef<mlir::ModuleOp> createCombinations(mlir::ModuleOp module);
 
+/// A `step.random` for each element type of the programs' inputs, in program
+/// order, of one element.
+mlir::OwningOpRef<mlir::ModuleOp> createRandoms(mlir::ModuleOp module);
+
 /// Gives the ops of the step dialect the interfaces for the kernels they have.
 void registerKernelModels(mlir::DialectRegistry &registry);
 

@@ -129,8 +129,9 @@ public:
   /// runtime of others sorts any row in one step.
   virtual bool sortsByKernels() const = 0;
 
-  /// Whether collectives among ranks that share a memory reduce by kernels.
-  virtual bool combinesByKernels() const = 0;
+  /// Whether the runtime does by kernels what is no step: collectives among
+  /// ranks that share a memory, and random inputs.
+  virtual bool servesByKernels() const = 0;
   /// What compiles its kernels. Emits errors about options at `op`.
   virtual mlir::FailureOr<std::unique_ptr<TargetCode>>
   createCode(mlir::Operation *op, const CodeOptions &options) const = 0;

@@ -413,6 +413,15 @@ step.program @product inputs [#step.input<"x", activation, tensor<4xf32>>] outpu
 
 // -----
 
+step.program @random inputs [#step.input<"x", activation, tensor<4x6xf32>>] outputs [] {
+^bb0(%x: memref<4x6xf32>):
+  %0 = step.view %x : memref<4x6xf32> as memref<6x4xf32, strided<[1, 6]>>
+  // expected-error @below {{fills rows of stride 1, not 'memref<6x4xf32, strided<[1, 6]>>'}}
+  step.random seed 1 scale 1.0 first 0 stride 6 into %0 : memref<6x4xf32, strided<[1, 6]>>
+}
+
+// -----
+
 step.program @bytes inputs [#step.input<"x", activation, tensor<4xf8E5M2>>] outputs [] {
 ^bb0(%x: memref<4xf8E5M2>):
   // expected-error @below {{has no sum of 'f8E5M2'}}

@@ -105,5 +105,6 @@ step.program @regions inputs [#step.input<"w", parameter, tensor<3x16xf32>>, #st
   %v2 = step.alloc : memref<3x3xf32>
   %k2 = step.alloc : memref<3x3xi32>
   step.merge %v1, %k1 runs 1 ways 2 into %v2, %k2 : memref<3x3xf32>, memref<3x3xi32> into memref<3x3xf32>, memref<3x3xi32>
+  step.random seed -1 scale 0.5 first 3 stride 9 into %v : memref<3x2xf32>
   step.combine max %v, %v, %v into %v : memref<3x2xf32>, memref<3x2xf32>, memref<3x2xf32> into memref<3x2xf32>
 }

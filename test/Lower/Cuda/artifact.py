@@ -6,7 +6,7 @@ out: artifact.py FILE.tpx"""
 import struct
 import sys
 
-KERNELS, LAUNCHES, IMAGES, COMBINES, TEXT, CODE = 11, 23, 24, 25, 64, 71
+KERNELS, LAUNCHES, IMAGES, COMBINES, RANDOMS, TEXT, CODE = 11, 23, 24, 25, 26, 64, 71
 EM_CUDA = 190
 
 
@@ -37,6 +37,8 @@ def main():
         print(f"kernel {text(name, length)}: {blocks} x {threads}, {shared} bytes")
     for kernel, dtype, reduction, group in rows(COMBINES, "<IIII"):
         print(f"combine {dtype} {reduction} of {group}: kernel {kernel}")
+    for kernel, dtype in rows(RANDOMS, "<II"):
+        print(f"random {dtype}: kernel {kernel}")
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@
 
 #include "runtime/CPU/Indexed.h"
 #include "runtime/Communicators/Reduce.h"
+#include "runtime/Core/Weights.h"
 
 #include "mlir/Parser/Parser.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -453,6 +454,44 @@ TEST_F(IndexedKernels, Merges) {
         }
       },
       kSorted, sortRuns);
+}
+
+// The numbers of a seed are those of the runtime for every type, and what lies
+// between rows stays; a place may be beyond 32 bits.
+TEST_F(IndexedKernels, RandomNumbers) {
+  std::string source;
+  for (StringRef type : {"f64", "f32", "bf16", "f16", "f8E4M3FN", "f8E5M2",
+                         "i1", "i8", "ui8", "i16", "i32", "ui32", "i64"})
+    for (StringRef where :
+         {"first 0 stride 13 into %b", "first 7 stride 40 into %v",
+          "first 9000000000 stride 13 into %b"}) {
+      std::string n = std::to_string(source.size());
+      std::string dense = ("memref<5x13x" + type + ">").str();
+      std::string rows = ("memref<5x11x" + type + ", strided<[13, 1]>>").str();
+      bool isDense = where.ends_with("b");
+      source += "%b" + n + " = step.alloc : " + dense + "\n";
+      if (!isDense)
+        source += "%v" + n + " = step.view %b" + n + " : " + dense + " as " +
+                  rows + "\n";
+      source += ("step.random seed -5 scale 0.02 " + where).str() + n + " : " +
+                (isDense ? dense : rows) + "\n";
+    }
+  // More elements than threads.
+  source += "%long = step.alloc : memref<3x65536xbf16>\n"
+            "step.random seed 1 scale 1.0 first 0 stride 65536 into %long : "
+            "memref<3x65536xbf16>\n";
+  expectSame(source, 0, [](Operation *op, Operands &operands) {
+    auto random = cast<step::RandomOp>(op);
+    MemRefType type = typeOf(random.getDestination());
+    tprt::BlockRows rows = {type.getDimSize(0),
+                            type.getDimSize(1),
+                            0,
+                            step::Strides(type).strides[0],
+                            int64_t(random.getFirst()),
+                            int64_t(random.getStride())};
+    tprt::fillRandom(rows, dtypeOf(random.getDestination()), random.getSeed(),
+                     random.getScale().convertToFloat(), 1, operands.get(0));
+  });
 }
 
 // Sources are combined in order, 16-bit floats in f32 and rounded once.

@@ -424,6 +424,22 @@ TEST(Errors, CarryCodeContextAndExit) {
   EXPECT_TRUE(describe(ErrorCode(1)).empty());
 }
 
+/// What makes random numbers is a kernel there is, of a type there is.
+TEST(Artifact, RefusesRandomsOfNothing) {
+  for (const RandomRow &row :
+       {RandomRow{0, DType::F32}, RandomRow{1, DType::F32},
+        RandomRow{0, static_cast<DType>(99)}}) {
+    TestProgram program;
+    program.target = kCudaTarget;
+    program.writer.add(KernelRow{program.writer.text("random")});
+    program.writer.add(LaunchRow{1, 32, 0});
+    bool isFine = row.kernel == 0 && row.dtype == DType::F32;
+    program.writer.add(row);
+    EXPECT_EQ(getErrorCode(Artifact::fromBytes(program.finish()).status()),
+              isFine ? ErrorCode(0) : ErrorCode::ArtifactCorrupt);
+  }
+}
+
 /// What reduces for ranks on one GPU is a kernel there is, of a type there is.
 TEST(Artifact, RefusesCombinesOfNothing) {
   for (const CombineRow &row :

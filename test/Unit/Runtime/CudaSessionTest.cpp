@@ -10,6 +10,7 @@
 #include "runtime/Core/Session.h"
 #include "tprt/tprt.h"
 
+#include "absl/strings/match.h"
 #include "gtest/gtest.h"
 
 #include <cstdlib>
@@ -343,6 +344,28 @@ const CollectiveCase kCollectives[] = {
     {CollectiveKind::CollectivePermute, Reduction::None, kCount, kCount,
      kCount},
 };
+
+/// Random numbers are made by a kernel, and by nothing else.
+TEST(CudaSession, RandomNumbersTakeAKernel) {
+  TestProgram program;
+  uint32_t x = program.addInput("x", DType::F32, {{4, {}}});
+  uint32_t y = program.addOutput("y", DType::F32, {{4, {}}});
+  CopyRow row = {};
+  row.dtype = DType::F32;
+  row.source = program.buffer(Space::Input, x, 16);
+  row.destination = program.buffer(Space::Output, y, 16);
+  row.rank = 1;
+  row.sizes[0] = 4;
+  row.from.strides[0] = row.to.strides[0] = 1;
+  program.addStep(StepKind::Copy, program.writer.add(row), "copy");
+  auto session = open(program, "cuda");
+  ASSERT_TRUE(session.ok()) << session.status();
+  absl::Status status = (*session)->bindRandom("x", 1);
+  EXPECT_EQ(getErrorCode(status), ErrorCode::GpuStep);
+  EXPECT_TRUE(
+      absl::StrContains(status.message(), "no kernel that makes random f32"))
+      << status;
+}
 
 /// What must be there to reduce in the ranks of one GPU.
 void addCombine(TestProgram &program, uint32_t ranks) {

@@ -188,6 +188,35 @@ TEST(Weights, RandomNumbersDoNotDependOnTheCut) {
   EXPECT_NE(whole[0], whole[1]);
 }
 
+/// What follows each other in the block and in the whole is one row, and rows
+/// at even distances are together.
+TEST(Weights, BlocksAreFewRows) {
+  auto getRows = [](std::vector<TestDim> dims, int64_t rank) {
+    TestProgram program({{"a", 2}, {"b", 3}});
+    program.addInput("x", DType::F32, dims);
+    program.endEntry();
+    auto artifact = Artifact::fromBytes(program.finish());
+    EXPECT_TRUE(artifact.ok());
+    std::vector<std::vector<int64_t>> list;
+    for (const BlockRows &r :
+         getBlockRows(**artifact, (*artifact)->rows<InputRow>()[0].dims, rank))
+      list.push_back(
+          {r.rows, r.columns, r.block, r.blockStride, r.whole, r.wholeStride});
+    return list;
+  };
+  using List = std::vector<std::vector<int64_t>>;
+  // Rank 5 is the second along a, the third along b.
+  EXPECT_EQ(getRows({}, 5), (List{{1, 1, 0, 0, 0, 0}}));
+  EXPECT_EQ(getRows({{4, {}}, {5, {}}}, 5), (List{{1, 20, 0, 0, 0, 0}}));
+  EXPECT_EQ(getRows({{5, {0}}, {4, {}}}, 5), (List{{1, 8, 0, 0, 12, 0}}));
+  EXPECT_EQ(getRows({{2, {}}, {4, {}}, {5, {0}}}, 5),
+            (List{{8, 2, 0, 3, 3, 5}}));
+  EXPECT_EQ(getRows({{4, {0}}, {5, {0, 1}}, {4, {}}}, 5), List{});
+  EXPECT_EQ(getRows({{2, {}}, {5, {0}}, {7, {1}}}, 5),
+            (List{{2, 1, 0, 3, 27, 7}, {2, 1, 9, 3, 62, 7}}));
+  EXPECT_EQ(getRows({{4, {}}, {3, {1}}}, 5), (List{{4, 1, 0, 1, 2, 3}}));
+}
+
 TEST(Weights, RandomNumbersDoNotDependOnThreads) {
   for (DType dtype :
        {DType::F64, DType::F32, DType::BF16, DType::F16, DType::F8E4M3FN,

@@ -358,6 +358,26 @@ def Step_CombineOp : Step_Op<"combine", [MemoryEffects<[MemRead, MemWrite]>,
   let hasVerifier = 1;
 }
 
+def Step_RandomOp : Step_Op<"random", [MemoryEffects<[MemWrite]>,
+    DeclareOpInterfaceMethods<KernelOpInterface, ["getScalars"]>]> {
+  let summary = "Make numbers of a seed";
+  let meaning = [{element [i, j] of the destination becomes the number that the seed
+    makes of the place `first` + i * `stride` + j of the whole tensor, whatever
+    part of it the destination is. Floats lie between -`scale` and `scale`, which is
+    an f32; integers are 0 to 7; 8-bit floats are of one magnitude. So the runtime
+    fills what is given no value: for each type of the inputs a GPU's artifact holds
+    the kernel, which takes all numbers of the step as its scalars.}];
+  let constraints = "1. The buffer has two dimensions, the last of stride 1.";
+  let example = [{step.random seed 42 scale 0.5 first 3 stride 9 into %x : memref<5x7xf32>}];
+  let arguments = (ins Step_Buffer:$destination, I64Attr:$seed, F32Attr:$scale,
+      I64Attr:$first, I64Attr:$stride);
+  let assemblyFormat = [{
+    `seed` $seed `scale` $scale `first` $first `stride` $stride `into` $destination
+    attr-dict `:` type($destination)
+  }];
+  let hasVerifier = 1;
+}
+
 //===----------------------------------------------------------------------===//
 // Loops and branches
 //===----------------------------------------------------------------------===//
