@@ -116,7 +116,7 @@ void Propagator::indexUses() {
 SmallVector<int64_t> Propagator::getPriorities() const {
   std::set<int64_t> priorities = {0};
   for (const auto &node : graph.nodes)
-    for (const DimSharding &dim : node.sharding.dims)
+    for (const DimSharding &dim : node.sharding->dims)
       if (dim.priority)
         priorities.insert(*dim.priority);
   return {priorities.begin(), priorities.end()};
@@ -125,28 +125,35 @@ SmallVector<int64_t> Propagator::getPriorities() const {
 SmallVector<HiddenNode> Propagator::hide(int64_t priority) {
   SmallVector<HiddenNode> hidden;
   for (auto [index, node] : llvm::enumerate(graph.nodes)) {
-    AxisList &replicated = node.sharding.replicated;
+    if (llvm::all_of(node.sharding->dims, [&](const DimSharding &dim) {
+          return dim.priority.value_or(0) <= priority;
+        }))
+      continue;
+    TensorSharding sharding = *node.sharding;
+    AxisList &replicated = sharding.replicated;
     HiddenNode entry{static_cast<unsigned>(index),
                      static_cast<unsigned>(replicated.size()),
                      {}};
-    for (auto [d, dim] : llvm::enumerate(node.sharding.dims)) {
+    for (auto [d, dim] : llvm::enumerate(sharding.dims)) {
       if (dim.priority.value_or(0) <= priority)
         continue;
       replicated.append(dim.axes.begin(), dim.axes.end());
       entry.dims.emplace_back(d, std::exchange(dim, DimSharding()));
     }
-    if (!entry.dims.empty())
-      hidden.push_back(std::move(entry));
+    node.sharding = graph.intern(std::move(sharding));
+    hidden.push_back(std::move(entry));
   }
   return hidden;
 }
 
 void Propagator::reveal(ArrayRef<HiddenNode> hidden) {
   for (const HiddenNode &entry : hidden) {
-    TensorSharding &sharding = graph.nodes[entry.node].sharding;
+    const TensorSharding *&place = graph.nodes[entry.node].sharding;
+    TensorSharding sharding = *place;
     sharding.replicated.truncate(entry.numReplicated);
     for (const auto &[d, dim] : entry.dims)
       sharding.dims[d] = dim;
+    place = graph.intern(std::move(sharding));
   }
 }
 
@@ -307,9 +314,9 @@ void Propagator::update(unsigned target) {
 void Propagator::give(unsigned target, Candidate &candidate, const Fit &fit) {
   ValueId value = flow.getTensors()[target];
   unsigned node = graph.getNode(value);
-  DimSharding &dim = graph.nodes[node].sharding.dims[candidate.dim];
+  const TensorSharding *&sharding = graph.nodes[node].sharding;
   for (const AxisRef &axis : fit.axes) {
-    appendMerged(dim.axes, axis);
+    sharding = graph.append(sharding, candidate.dim, axis);
     provenance.add(node,
                    {value, candidate.dim, axis, flow.getOp(), candidate.factor,
                     step, flow.getTensors()[candidate.source]});

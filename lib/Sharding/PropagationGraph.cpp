@@ -3,6 +3,7 @@
 
 #include "tpopt/Sharding/Propagation.h"
 
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -11,7 +12,7 @@ using llvm::ArrayRef;
 
 ValueId PropagationGraph::addValue(ArrayRef<int64_t> shape,
                                    unsigned elementBits,
-                                   TensorSharding sharding,
+                                   const TensorSharding &sharding,
                                    std::optional<unsigned> name) {
   uint64_t bits = elementBits;
   for (int64_t size : shape)
@@ -19,8 +20,23 @@ ValueId PropagationGraph::addValue(ArrayRef<int64_t> shape,
   ValueId id = values.size();
   values.push_back({static_cast<unsigned>(nodes.size()),
                     llvm::SmallVector<int64_t, 4>(shape), bits, name});
-  nodes.push_back({std::move(sharding), {id}});
+  auto found = shardings.find(sharding);
+  nodes.push_back(
+      {found != shardings.end() ? &*found : intern(sharding), {id}});
   return id;
+}
+
+const TensorSharding *PropagationGraph::append(const TensorSharding *from,
+                                               unsigned dim,
+                                               const AxisRef &axis) {
+  auto &answers = appended[{from, dim}];
+  for (auto &[known, answer] : answers)
+    if (known == axis)
+      return answer;
+  TensorSharding longer = *from;
+  appendMerged(longer.dims[dim].axes, axis);
+  answers.push_back({axis, intern(std::move(longer))});
+  return answers.back().second;
 }
 
 OpId PropagationGraph::addOp(const ShardingRule *rule,
@@ -83,7 +99,7 @@ PropagationGraph::addShardingGroup(ArrayRef<ValueId> members) {
     common = sharding;
   }
   unsigned target = values[first].node;
-  nodes[target].sharding = common;
+  nodes[target].sharding = intern(std::move(common));
   for (ValueId member : members) {
     unsigned node = values[member].node;
     if (node == target)
@@ -98,13 +114,17 @@ PropagationGraph::addShardingGroup(ArrayRef<ValueId> members) {
 }
 
 std::optional<GraphError> PropagationGraph::verify(const Mesh &mesh) const {
+  llvm::DenseSet<const TensorSharding *> seen;
   for (const Node &node : nodes) {
     if (node.values.empty())
+      continue;
+    unsigned rank = getShape(node.values[0]).size();
+    if (!seen.insert(node.sharding).second && node.sharding->getRank() == rank)
       continue;
     auto error = [&](ErrorCode code, std::string message) {
       return GraphError{code, std::move(message), std::nullopt, node.values[0]};
     };
-    const TensorSharding &sharding = node.sharding;
+    const TensorSharding &sharding = *node.sharding;
     auto isUnknown = [&](const AxisRef &axis) {
       return axis.axis >= mesh.axes.size();
     };
@@ -113,7 +133,6 @@ std::optional<GraphError> PropagationGraph::verify(const Mesh &mesh) const {
         llvm::any_of(sharding.unreduced, isUnknown))
       return error(ErrorCode::UnknownAxis,
                    "the sharding names an axis that the mesh does not have");
-    unsigned rank = getShape(node.values[0]).size();
     if (auto bad = tp::verify(sharding, mesh, rank))
       return error(bad->code, std::move(bad->message));
   }

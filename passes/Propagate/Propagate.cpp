@@ -86,9 +86,16 @@ public:
     if (std::optional<GraphError> error =
             propagate(graph, table.getMesh(), provenance))
       return report(*error);
-    for (auto &[value, id] : ids)
-      if (!isArgument(value))
-        table.set(value, graph.getSharding(id));
+    llvm::DenseMap<const TensorSharding *, ShardingAttr> attributes;
+    for (auto &[value, id] : ids) {
+      if (isArgument(value))
+        continue;
+      const TensorSharding &sharding = graph.getSharding(id);
+      ShardingAttr &attribute = attributes[&sharding];
+      if (!attribute)
+        attribute = table.toAttr(sharding);
+      setSharding(value, attribute);
+    }
     for (FunctionOpInterface function : functions)
       setSignature(function);
     if (explain)
@@ -123,11 +130,10 @@ private:
     auto type = dyn_cast<RankedTensorType>(value.getType());
     if (!type)
       return std::nullopt;
-    TensorSharding sharding =
+    ValueId id = graph.addValue(
+        type.getShape(), type.getElementTypeBitWidth(),
         annotation ? table.resolve(annotation, type.getRank())
-                   : TensorSharding::replicate(type.getRank(), /*open=*/true);
-    ValueId id = graph.addValue(type.getShape(), type.getElementTypeBitWidth(),
-                                std::move(sharding));
+                   : TensorSharding::replicate(type.getRank(), /*open=*/true));
     ids.insert({value, id});
     values.resize(graph.getNumValues());
     values[id] = value;
@@ -229,11 +235,10 @@ private:
     track(op, graph.addOp(rule.back().get(), from, to, OpClass::DataMovement));
   }
 
-  ValueId addAnonymous(ValueId like, TensorSharding sharding) {
-    ValueId id = graph.addValue(graph.getShape(like),
-                                graph.getBits(like) /
-                                    std::max<uint64_t>(1, volume(like)),
-                                std::move(sharding));
+  ValueId addAnonymous(ValueId like, const TensorSharding &sharding) {
+    ValueId id = graph.addValue(
+        graph.getShape(like),
+        graph.getBits(like) / std::max<uint64_t>(1, volume(like)), sharding);
     values.resize(graph.getNumValues());
     return id;
   }

@@ -49,8 +49,11 @@
 #include "tpopt/Sharding/Projection.h"
 #include "tpopt/Sharding/Provenance.h"
 
+#include "llvm/ADT/DenseMap.h"
+
 #include <functional>
 #include <memory>
+#include <unordered_set>
 
 namespace tp {
 
@@ -106,7 +109,7 @@ public:
   /// A value with its annotation; all dimensions open if it has none. `name` is
   /// anything the caller wants to find again.
   ValueId addValue(llvm::ArrayRef<int64_t> shape, unsigned elementBits,
-                   TensorSharding sharding,
+                   const TensorSharding &sharding,
                    std::optional<unsigned> name = std::nullopt);
 
   /// `rule` must outlive the graph; equal ops may share one. `allowed` is what
@@ -130,8 +133,10 @@ public:
 
   unsigned getNumValues() const { return values.size(); }
   unsigned getNumOps() const { return ops.size(); }
+  /// Values with equal shardings have the same one. It lives as long as the
+  /// graph.
   const TensorSharding &getSharding(ValueId value) const {
-    return nodes[values[value].node].sharding;
+    return *nodes[values[value].node].sharding;
   }
   std::optional<unsigned> getName(ValueId value) const {
     return values[value].name;
@@ -166,7 +171,7 @@ private:
   };
   /// What shares one sharding.
   struct Node {
-    TensorSharding sharding;
+    const TensorSharding *sharding;
     llvm::SmallVector<ValueId, 1> values;
   };
   struct Op {
@@ -177,9 +182,29 @@ private:
     Direction allowed;
   };
 
+  struct Hash {
+    size_t operator()(const TensorSharding &sharding) const {
+      return hash_value(sharding);
+    }
+  };
+
+  const TensorSharding *intern(TensorSharding sharding) {
+    return &*shardings.insert(std::move(sharding)).first;
+  }
+  /// `from` with an axis more on a dimension.
+  const TensorSharding *append(const TensorSharding *from, unsigned dim,
+                               const AxisRef &axis);
+
   std::vector<Value> values;
   std::vector<Node> nodes;
   std::vector<Op> ops;
+  /// A program has few for its many values.
+  std::unordered_set<TensorSharding, Hash> shardings;
+  /// What append() has answered.
+  llvm::DenseMap<
+      std::pair<const TensorSharding *, unsigned>,
+      llvm::SmallVector<std::pair<AxisRef, const TensorSharding *>, 1>>
+      appended;
   /// Rules of data flow.
   std::vector<std::unique_ptr<ShardingRule>> ownedRules;
 };
