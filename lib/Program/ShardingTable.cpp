@@ -24,7 +24,9 @@ FailureOr<MeshOp> tp::getMesh(FunctionOpInterface function) {
   for (unsigned i = 0; i < function.getNumResults(); ++i)
     collect(function.getResultAttr(i, kShardingAttr));
   function->walk([&](Operation *op) {
-    collect(op->getDiscardableAttr(kShardingsAttr));
+    DictionaryAttr attributes = op->getDiscardableAttrDictionary();
+    if (seen.insert(attributes).second)
+      collect(attributes.get(kShardingsAttr));
     if (auto collective = dyn_cast<CollectiveOpInterface>(op)) {
       collect(collective.getInSharding());
       collect(collective.getOutSharding());

@@ -51,11 +51,10 @@ public:
   BlockCombiner(Block &block, const Mesh &mesh, int64_t bucketBytes)
       : block(block), mesh(mesh), bucketBytes(bucketBytes) {}
 
-  /// Returns how many launches are saved.
-  int64_t run() {
+  void run() {
     collect();
     if (candidates.size() < 2)
-      return 0;
+      return;
     for (Candidate &candidate : candidates)
       connect(candidate);
     SmallVector<Operation *> ops =
@@ -68,8 +67,12 @@ public:
       for (Candidate *candidate : madeBy.lookup(op))
         setReady(*candidate);
     }
-    return saved;
   }
+
+  /// How many launches are saved.
+  int64_t getNumSaved() const { return saved; }
+  /// Whether the block is another one, if only in its order.
+  bool hasChanged() const { return isChanged; }
 
 private:
   void collect();
@@ -87,6 +90,7 @@ private:
   Block &block;
   const Mesh &mesh;
   int64_t bucketBytes, saved = 0;
+  bool isChanged = false;
   std::deque<Candidate> candidates; // which stay where they are
   llvm::DenseMap<Operation *, Candidate *> numbers;
   std::map<Key, std::deque<Candidate *>> queues;
@@ -199,8 +203,14 @@ void BlockCombiner::issue(Candidate &candidate, Operation *before) {
 }
 
 void BlockCombiner::combine(ArrayRef<Candidate *> members, Operation *before) {
-  if (members.size() == 1)
-    return members.front()->op->moveBefore(before);
+  if (members.size() == 1) {
+    Operation *op = members.front()->op;
+    if (op->getNextNode() == before)
+      return;
+    isChanged = true;
+    return op->moveBefore(before);
+  }
+  isChanged = true;
   SmallVector<Location> locations;
   SmallVector<Value> inputs;
   SmallVector<Type> types;
@@ -246,6 +256,7 @@ struct CombineCollectives
     if (failed(device))
       return signalPassFailure();
     int64_t saved = 0;
+    bool isChanged = false;
     for (auto function : getOperation().getOps<FunctionOpInterface>()) {
       SmallVector<Block *> blocks;
       function->walk<WalkOrder::PreOrder>([&](Operation *op) {
@@ -263,10 +274,16 @@ struct CombineCollectives
       if (failed(mesh))
         return signalPassFailure();
       Mesh linked = withMachineLinks(mesh->toMesh(), *device);
-      for (Block *block : blocks)
-        saved += BlockCombiner(*block, linked, bucketBytes).run();
+      for (Block *block : blocks) {
+        BlockCombiner combiner(*block, linked, bucketBytes);
+        combiner.run();
+        saved += combiner.getNumSaved();
+        isChanged |= combiner.hasChanged();
+      }
     }
     numSaved = saved;
+    if (!isChanged) // nor need it be verified again
+      markAllAnalysesPreserved();
   }
 };
 

@@ -10,9 +10,9 @@
 #include "tpopt/Dialect/SPMD/SPMD.h"
 #include "tpopt/Program/ShardingTable.h"
 
-#include <map>
 #include <memory>
 #include <set>
+#include <unordered_map>
 #include <vector>
 
 namespace tp {
@@ -63,12 +63,17 @@ public:
 
 private:
   using Key = std::vector<const void *>;
+  struct Hash {
+    size_t operator()(const Key &key) const {
+      return llvm::hash_combine_range(key.begin(), key.end());
+    }
+  };
 
   ShardingTable &table;
   llvm::SmallVector<AxisRef> atoms;
   const CostModel &cost;
   /// By everything of an op that strategies depend on.
-  std::map<Key, std::unique_ptr<StrategySet>> sets;
+  std::unordered_map<Key, std::unique_ptr<StrategySet>, Hash> sets;
   /// Ops with too many strategies, which depend on shardings besides.
   std::set<Key> large;
 };
