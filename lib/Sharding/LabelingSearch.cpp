@@ -17,10 +17,8 @@ static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 Labeling::Search::Search(const Labeling &problem, double budget)
     : problem(problem), largest(budget), timesKept(problem.nodes.size(), 0) {
   // The larger the tables, the fewer nodes are kept.
-  Order order = findOrder();
-  for (; order.work > budget && largest > 1; order = findOrder())
+  while (largest > 1 && findOrder().work > budget)
     largest /= 4;
-  isExactWithin = order.isExact;
 }
 
 //===----------------------------------------------------------------------===//

@@ -23,8 +23,6 @@ public:
   /// `budget`: how many candidates a round may look at.
   Search(const Labeling &problem, double budget);
 
-  /// Whether the first round finds the optimum.
-  bool isExact() const { return isExactWithin; }
   /// Makes a choice cheaper, until some rounds in a row did not. Returns
   /// whether it is the cheapest.
   bool improve(std::vector<unsigned> &labels);
@@ -64,7 +62,6 @@ private:
   const Labeling &problem;
   /// What a table may take to fill, in candidates looked at.
   double largest;
-  bool isExactWithin;
   std::vector<unsigned> timesKept;
 
   // Of a round.

@@ -548,7 +548,11 @@ TEST(CudaSession, RoundsToTF32WhereAsked) {
         tprt_open_bytes(bytes.data(), bytes.size(), &options, &session);
     EXPECT_EQ(status, tf32 == 2 ? 881 : 0) << tprt_error(session);
     if (status == 0) {
-      EXPECT_EQ(tprt_bind_random(session, "x", 1), 0);
+      const int64_t shape[] = {4};
+      const float data[] = {1, 2, 3, 4};
+      tprt_tensor value = {sizeof(value), TPRT_F32, 1,
+                           shape,         data,     sizeof(data)};
+      EXPECT_EQ(tprt_bind(session, "x", &value), 0);
       EXPECT_EQ(tprt_run(session, "main"), 0);
       EXPECT_EQ(tprt_sync(session, -1), 0);
     }
