@@ -6,6 +6,7 @@
 #include "tpopt/Support/ErrorCodes.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -59,6 +60,24 @@ Value tp::getGlobalThread(OpBuilder &builder, Location loc, int64_t threads) {
   return places.add(
       places.scale(block, threads),
       get(gpu::ThreadIdOp::create(builder, loc, gpu::Dimension::x)));
+}
+
+FailureOr<ItemKernel> tp::createItemKernel(OpBuilder &builder,
+                                           step::KernelOpInterface op,
+                                           StringRef name, int64_t items,
+                                           int64_t threads) {
+  FailureOr<Launch> launch = getLaunch(op, items, threads, threads);
+  if (failed(launch))
+    return failure();
+  Location loc = op.getLoc();
+  gpu::GPUFuncOp function = createGpuFunction(builder, op, name, threads);
+  builder.setInsertionPointToStart(&function.getBody().front());
+  Places places(builder, loc);
+  Value item = getGlobalThread(builder, loc, threads);
+  auto isThere = scf::IfOp::create(builder, loc,
+                                   places.isBelow(item, places.number(items)));
+  builder.setInsertionPointToStart(&isThere.getThenRegion().front());
+  return ItemKernel{function, item, *launch};
 }
 
 Value Places::number(int64_t value) {

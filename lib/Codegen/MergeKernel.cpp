@@ -202,17 +202,13 @@ Value MergeEmitter::countBefore(Value key, Value begin, Value size,
 }
 
 FailureOr<Launch> MergeEmitter::bisect(StringRef name) {
-  FailureOr<Launch> launch = getLaunch(op, rows * columns, kBlock, kBlock);
-  if (failed(launch))
-    return failure();
-  function = createGpuFunction(builder, op, name, kBlock);
   OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToStart(&function.getBody().front());
-  Value thread = getGlobalThread(builder, loc, kBlock);
-  auto isThere = scf::IfOp::create(
-      builder, loc, places.isBelow(thread, places.number(rows * columns)));
-  builder.setInsertionPointToStart(&isThere.getThenRegion().front());
-  SmallVector<Value> mine = places.split(thread, {rows, columns});
+  FailureOr<ItemKernel> kernel =
+      createItemKernel(builder, op, name, rows * columns, kBlock);
+  if (failed(kernel))
+    return failure();
+  function = kernel->function;
+  SmallVector<Value> mine = places.split(kernel->item, {rows, columns});
   row = mine[0];
   SmallVector<Value> inMerge = places.split(
       mine[1],
@@ -246,7 +242,7 @@ FailureOr<Launch> MergeEmitter::bisect(StringRef name) {
     builder.setInsertionPointToStart(&isKept.getThenRegion().front());
   }
   move(mine[1], rank);
-  return *launch;
+  return kernel->launch;
 }
 
 FailureOr<Launch> tp::emitMergeForGpu(OpBuilder &builder, step::MergeOp op,

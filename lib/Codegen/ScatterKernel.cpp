@@ -82,18 +82,15 @@ FailureOr<Launch> tp::emitScatterForGpu(OpBuilder &builder, step::ScatterOp op,
   int64_t size = llvm::divideCeil(axis, slices); // of a slice
   slices = llvm::divideCeil(axis, size);
   int64_t total = walkers * slices;
-  FailureOr<Launch> launch = getLaunch(op, total, kBlock, kBlock);
-  if (failed(launch))
-    return failure();
-  gpu::GPUFuncOp function = createGpuFunction(builder, op, name, kBlock);
   OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToStart(&function.getBody().front());
+  FailureOr<ItemKernel> kernel =
+      createItemKernel(builder, op, name, total, kBlock);
+  if (failed(kernel))
+    return failure();
+  gpu::GPUFuncOp function = kernel->function;
   Places places(builder, loc);
-  Value thread = getGlobalThread(builder, loc, kBlock);
-  auto isThere = scf::IfOp::create(
-      builder, loc, places.isBelow(thread, places.number(total)));
-  builder.setInsertionPointToStart(&isThere.getThenRegion().front());
-  SmallVector<Value> mine = places.split(thread, {batch, outer, slices, inner});
+  SmallVector<Value> mine =
+      places.split(kernel->item, {batch, outer, slices, inner});
   Value begin = places.scale(mine[2], size);
   auto loop = scf::ForOp::create(builder, loc, places.number(0),
                                  places.number(updates.getDimSize(2)),
@@ -127,5 +124,5 @@ FailureOr<Launch> tp::emitScatterForGpu(OpBuilder &builder, step::ScatterOp op,
         combineInOrder(builder, loc, op.getKind(), destination.getElementType(),
                        places.load(stored, pointer, target), update);
   places.store(update, pointer, target);
-  return *launch;
+  return kernel->launch;
 }

@@ -100,17 +100,13 @@ void SortEmitter::store(Value column, Value rank) {
 }
 
 FailureOr<Launch> SortEmitter::count(StringRef name) {
-  FailureOr<Launch> launch = getLaunch(op, rows * columns, kBlock, kBlock);
-  if (failed(launch))
-    return failure();
-  function = createGpuFunction(builder, op, name, kBlock);
   OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToStart(&function.getBody().front());
-  Value thread = getGlobalThread(builder, loc, kBlock);
-  auto isThere = scf::IfOp::create(
-      builder, loc, places.isBelow(thread, places.number(rows * columns)));
-  builder.setInsertionPointToStart(&isThere.getThenRegion().front());
-  SmallVector<Value> mine = places.split(thread, {rows, columns});
+  FailureOr<ItemKernel> kernel =
+      createItemKernel(builder, op, name, rows * columns, kBlock);
+  if (failed(kernel))
+    return failure();
+  function = kernel->function;
+  SmallVector<Value> mine = places.split(kernel->item, {rows, columns});
   Value partOfRow =
       arith::DivUIOp::create(builder, loc, mine[1], places.number(part));
   setPart(places.add(places.scale(mine[0], parts), partOfRow));
@@ -144,7 +140,7 @@ FailureOr<Launch> SortEmitter::count(StringRef name) {
                                   places.isBelow(rank, places.number(kept)));
   builder.setInsertionPointToStart(&isKept.getThenRegion().front());
   store(mine[1], rank);
-  return *launch;
+  return kernel->launch;
 }
 
 void SortEmitter::fillTile(SortNetwork &network, const SortTile &tile,

@@ -225,21 +225,23 @@ Post::Operand tp::classifyPostOperand(MemRefType operand, MemRefType result) {
                                            : Post::Operand::Full;
 }
 
-/// What lies in the last two dimensions of a matmul's operand.
-static Matrix getMatrix(Value buffer) {
-  auto type = cast<MemRefType>(buffer.getType());
+Matrix tp::getMatrix(MemRefType type, int64_t by) {
   step::Strides layout(type);
-  int64_t begin = layout.offset;
+  int64_t begin = std::gcd(layout.offset, by);
   for (auto [size, stride] :
        llvm::drop_end(llvm::zip(type.getShape(), layout.strides), 2))
     if (size != 1)
       begin = std::gcd(begin, stride);
-  if (auto view = buffer.getDefiningOp<step::ViewOp>())
-    begin = std::gcd(begin, view.getBy().value_or(0));
   ArrayRef<int64_t> sizes = type.getShape().take_back(2),
                     strides = ArrayRef(layout.strides).take_back(2);
   return {
       type.getElementType(), sizes[0], sizes[1], strides[0], strides[1], begin};
+}
+
+static Matrix getMatrix(Value buffer) {
+  auto view = buffer.getDefiningOp<step::ViewOp>();
+  return tp::getMatrix(cast<MemRefType>(buffer.getType()),
+                       view ? view.getBy().value_or(0) : 0);
 }
 
 static bool multiplies(const Target &target, step::MatmulOp matmul) {

@@ -16,8 +16,6 @@
 
 #include "llvm/ADT/SmallSet.h"
 
-#include <numeric>
-
 using namespace mlir;
 using namespace tp;
 
@@ -108,17 +106,6 @@ static View getOperand(const View &view, const MatmulPlan &plan, unsigned index,
   return result;
 }
 
-/// What lies in the last two dimensions of such an operand.
-static Matrix getMatrix(const View &operand) {
-  int64_t begin = std::gcd(operand.offset, operand.by);
-  for (unsigned dim = 0; dim < step::kNumBatchDims; ++dim)
-    if (operand.shape[dim] != 1)
-      begin = std::gcd(begin, operand.strides[dim]);
-  ArrayRef<int64_t> sizes = ArrayRef(operand.shape).take_back(2),
-                    strides = ArrayRef(operand.strides).take_back(2);
-  return {operand.element, sizes[0], sizes[1], strides[0], strides[1], begin};
-}
-
 static MatmulPlan planMatmul(const Contraction &contraction,
                              const Target &target) {
   MatmulPlan plan;
@@ -172,8 +159,9 @@ static MatmulPlan planMatmul(const Contraction &contraction,
   if (plan.blocker)
     return plan;
   auto describe = [&](Operand operand, const Run &row, const Run &column) {
-    return getMatrix(
-        getOperand(contraction.operands[operand], plan, operand, row, column));
+    View view =
+        getOperand(contraction.operands[operand], plan, operand, row, column);
+    return getMatrix(view.getType(), view.by);
   };
   // Whether columns that C has together are apart in B.
   bool areTogether = !columns.empty() && columns.back().strides[C] ==
@@ -215,7 +203,7 @@ View ProgramLowering::getPostOperand(View view, Post::Operand kind, Type factor,
     view.strides[row] = isRow ? 0 : view.shape.back();
   MemRefType type = view.getType();
   if (classifyPostOperand(type, type) == kind &&
-      target.writesMatrix(factor, getMatrix(view)))
+      target.writesMatrix(factor, getMatrix(type, view.by)))
     return view;
   return copyPostOperand(view, isRow ? ArrayRef(row) : ArrayRef<int64_t>(), op);
 }

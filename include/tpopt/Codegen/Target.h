@@ -89,6 +89,10 @@ inline Matrix transpose(const Matrix &matrix) {
           matrix.columnStride, matrix.rowStride, matrix.begin};
 }
 
+/// What lies in the last two dimensions of a matmul's operand, which moves by
+/// so many elements from turn to turn of a loop.
+Matrix getMatrix(mlir::MemRefType type, int64_t by);
+
 struct CodeOptions;
 class TargetCode;
 
