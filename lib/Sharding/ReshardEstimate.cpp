@@ -3,7 +3,7 @@
 
 #include "tpopt/Sharding/ReshardEstimate.h"
 
-#include "ReshardSearch.h"
+#include "ReshardTable.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -51,11 +51,150 @@ static int64_t getMostParts(const Mesh &mesh, const TensorSharding &from,
   return parts;
 }
 
+//===----------------------------------------------------------------------===//
+// Tables
+//===----------------------------------------------------------------------===//
+
+/// A table pays for itself up to about so many states: a row of it costs as
+/// much as a few searches.
+static constexpr uint64_t kMostStates = 600;
+
+/// Meshes of more axes have few tables that are small enough.
+static constexpr size_t kMostAxes = 6;
+
+namespace {
+
+/// A table by the numbers of layouts.
+class LayoutTable {
+public:
+  LayoutTable(const Mesh &mesh, ArrayRef<unsigned> dims,
+              ArrayRef<int64_t> sizes, int64_t elementBytes,
+              const reshard::DigitSystem &system)
+      : dims(dims), table(mesh, sizes, elementBytes, system) {}
+
+  struct Layout {
+    unsigned number;
+    const TensorSharding &sharding;
+  };
+  /// Also none if a layout is not in digits of the table or cuts a dimension
+  /// that has no part in it.
+  std::optional<reshard::Cost> get(Layout from, Layout to) {
+    int a = getState(from), b = getState(to);
+    return a < 0 || b < 0 ? std::nullopt : table.get(a, b);
+  }
+  /// After a cost of the same.
+  reshard::Cost getBound(Layout from, Layout to) {
+    return table.getBound(getState(from), getState(to));
+  }
+  const reshard::LinkModel &getLinks() const { return table.getLinks(); }
+
+private:
+  static constexpr int kUnknown = -2, kNone = -1;
+  int getState(Layout layout) {
+    if (layout.number >= states.size())
+      states.resize(layout.number + 1, kUnknown);
+    int &state = states[layout.number];
+    if (state == kUnknown)
+      state = computeState(layout.sharding);
+    return state;
+  }
+  int computeState(const TensorSharding &layout) {
+    TensorSharding own;
+    for (unsigned dim : dims)
+      own.dims.push_back(layout.dims[dim]);
+    own.unreduced = layout.unreduced;
+    if (own.getDimAxes() != layout.getDimAxes())
+      return kNone;
+    std::optional<unsigned> state = table.getNumber(own);
+    return state ? int(*state) : kNone;
+  }
+
+  SmallVector<unsigned, 4> dims; ///< Those that have a part.
+  reshard::Table table;
+  std::vector<int> states; ///< By number of the layout.
+};
+
+} // namespace
+
+struct ReshardEstimator::Tables {
+  /// In whole axes, if there are few enough states.
+  std::optional<LayoutTable> coarse;
+  /// Whether no parts of axes can be cheaper.
+  bool isFinal = false;
+  /// In parts of them, likewise.
+  std::optional<LayoutTable> fine;
+};
+
+ReshardEstimator::ReshardEstimator(const Mesh &mesh)
+    : mesh(mesh), numDevices(mesh.getNumDevices()),
+      planner(mesh, PlanEffort::Estimate) {}
+
+ReshardEstimator::~ReshardEstimator() = default;
+
+ReshardEstimator::Tables *
+ReshardEstimator::getTables(unsigned from, unsigned to, unsigned kind) {
+  const TensorSharding &source = *layouts[from], &target = *layouts[to];
+  bool isOneKind = source.unreduced.empty() || target.unreduced.empty() ||
+                   source.kind == target.kind;
+  if (mesh.axes.size() > kMostAxes || !isOneKind)
+    return nullptr;
+  if (kind >= tables.size())
+    tables.resize(kinds.size());
+  if (tables[kind].empty())
+    tables[kind].resize(size_t(1) << mesh.axes.size());
+  unsigned used = axes[from] | axes[to];
+  std::unique_ptr<Tables> &result = tables[kind][used];
+  if (result)
+    return result.get();
+  result = std::make_unique<Tables>();
+  reshard::DigitSystem system;
+  for (unsigned axis = 0; axis < mesh.axes.size(); ++axis)
+    if (used >> axis & 1 && mesh.axes[axis].size > 1)
+      system.push_back(AxisRef::full(mesh, axis));
+  // Among dimensions that are all cut evenly, one of a single element is of no
+  // use; where blocks are uneven, it can take what stands in the way.
+  SmallVector<unsigned, 4> dims;
+  SmallVector<int64_t, 4> sizes;
+  ArrayRef<int64_t> all = kinds[kind]->sizes;
+  int64_t parts = getSize(system);
+  bool isEven = llvm::all_of(
+      all, [&](int64_t size) { return size == 1 || size % parts == 0; });
+  for (auto [dim, size] : llvm::enumerate(all))
+    if (size != 1 || !isEven) {
+      dims.push_back(dim);
+      sizes.push_back(size);
+    }
+  auto create = [&](std::optional<LayoutTable> &table,
+                    const reshard::DigitSystem &digits) {
+    if (reshard::Table::count(digits.size(), dims.size()) <= kMostStates)
+      table.emplace(mesh, dims, sizes, kinds[kind]->elementBytes, digits);
+  };
+  create(result->coarse, system);
+  SmallVector<reshard::DigitSystem, 2> fine = reshard::getFineSystems(system);
+  result->isFinal = fine.size() == 1 && fine.front() == system;
+  if (!result->isFinal && fine.size() == 1)
+    create(result->fine, fine.front());
+  return result.get();
+}
+
+//===----------------------------------------------------------------------===//
+// ReshardEstimator
+//===----------------------------------------------------------------------===//
+
 unsigned ReshardEstimator::getNumber(const TensorSharding &sharding) {
   auto [it, isNew] =
       numbers.try_emplace(sharding.getLayout(), unsigned(layouts.size()));
-  if (isNew)
-    layouts.push_back(&it->first);
+  if (!isNew)
+    return it->second;
+  layouts.push_back(&it->first);
+  unsigned used = 0;
+  if (mesh.axes.size() <= kMostAxes) {
+    for (const AxisRef &axis : it->first.getDimAxes())
+      used |= 1u << axis.axis;
+    for (const AxisRef &axis : it->first.unreduced)
+      used |= 1u << axis.axis;
+  }
+  axes.push_back(used);
   return it->second;
 }
 
@@ -80,15 +219,41 @@ ReshardEstimator::Estimate ReshardEstimator::get(unsigned from, unsigned to,
                                                  Shape shape) {
   if (from == to)
     return {};
+  if (Tables *known = getTables(from, to, shape.number);
+      known && known->coarse && known->isFinal)
+    if (std::optional<reshard::Cost> cost =
+            known->coarse->get({from, *layouts[from]}, {to, *layouts[to]}))
+      return {known->coarse->getLinks().toCost(cost->ticks) * shape.copies,
+              cost->launches};
   auto [it, isNew] = known.try_emplace({from, to, shape.number});
   if (isNew)
-    it->second = compute(*layouts[from], *layouts[to], *kinds[shape.number]);
+    it->second = compute(from, to, shape.number);
   return {it->second.cost * shape.copies, it->second.launches};
 }
 
-ReshardEstimator::Estimate ReshardEstimator::compute(const TensorSharding &from,
-                                                     const TensorSharding &to,
-                                                     const Kind &kind) {
+ReshardEstimator::Estimate ReshardEstimator::compute(unsigned from, unsigned to,
+                                                     unsigned kind) {
+  LayoutTable::Layout source{from, *layouts[from]}, target{to, *layouts[to]};
+  auto getEstimate = [](const LayoutTable &table, const reshard::Cost &cost) {
+    return Estimate{table.getLinks().toCost(cost.ticks), cost.launches};
+  };
+  if (Tables *known = getTables(from, to, kind); known && known->coarse) {
+    LayoutTable &coarse = *known->coarse;
+    if (std::optional<reshard::Cost> cost = coarse.get(source, target)) {
+      reshard::Cost bound = coarse.getBound(source, target);
+      if (cost->ticks == bound.ticks && cost->launches == bound.launches)
+        return getEstimate(coarse, *cost);
+      if (known->fine)
+        if ((cost = known->fine->get(source, target)))
+          return getEstimate(*known->fine, *cost);
+    }
+  }
+  return search(*layouts[from], *layouts[to], *kinds[kind]);
+}
+
+ReshardEstimator::Estimate ReshardEstimator::search(const TensorSharding &from,
+                                                    const TensorSharding &to,
+                                                    const Kind &kind) {
   // How many copies of a simpler question this one is.
   double copies = 1;
   SmallVector<Dim, 6> dims;

@@ -21,6 +21,9 @@
 /// are an exchange of one byte per element of [2, 2] from [{"x"}, {}] to
 /// [{}, {"x"}], times 4194304, 32768 and 14336 * 4.
 ///
+/// Small kinds of such questions, along whole axes, are answered from tables of
+/// all ways (ReshardTable.h in lib/Sharding), others by a search each.
+///
 /// Layouts and shapes are given numbers once, so that a price that is known is
 /// found by three of them:
 ///
@@ -37,6 +40,7 @@
 #include "llvm/ADT/DenseMap.h"
 
 #include <map>
+#include <memory>
 #include <unordered_map>
 
 namespace tp {
@@ -44,9 +48,8 @@ namespace tp {
 /// Not thread-safe. The mesh must outlive the estimator and not change.
 class ReshardEstimator {
 public:
-  explicit ReshardEstimator(const Mesh &mesh)
-      : mesh(mesh), numDevices(mesh.getNumDevices()),
-        planner(mesh, PlanEffort::Estimate) {}
+  explicit ReshardEstimator(const Mesh &mesh);
+  ~ReshardEstimator();
 
   /// A kind of shape, and how many times as much a tensor costs.
   struct Shape {
@@ -74,21 +77,28 @@ private:
       return std::tie(elementBytes, sizes) < std::tie(o.elementBytes, o.sizes);
     }
   };
+  /// The answers for one kind along the same axes.
+  struct Tables;
   struct LayoutHash {
     size_t operator()(const TensorSharding &layout) const {
       return hash_value(layout);
     }
   };
-  Estimate compute(const TensorSharding &from, const TensorSharding &to,
-                   const Kind &kind);
+  Tables *getTables(unsigned from, unsigned to, unsigned kind);
+  Estimate compute(unsigned from, unsigned to, unsigned kind);
+  Estimate search(const TensorSharding &from, const TensorSharding &to,
+                  const Kind &kind);
 
   const Mesh &mesh;
   int64_t numDevices;
   ReshardPlanner planner;
   std::unordered_map<TensorSharding, unsigned, LayoutHash> numbers;
   std::vector<const TensorSharding *> layouts; ///< By number, in the map.
+  std::vector<unsigned> axes;                  ///< Of each layout, a set.
   std::map<Kind, unsigned> kindNumbers;
   std::vector<const Kind *> kinds; ///< By number, in the map.
+  /// By kind, and the set of axes that layouts use.
+  std::vector<std::vector<std::unique_ptr<Tables>>> tables;
   llvm::DenseMap<std::tuple<unsigned, unsigned, unsigned>, Estimate> known;
 };
 

@@ -1,0 +1,232 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "ReshardExpansion.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/bit.h"
+
+using namespace tp;
+using namespace tp::reshard;
+using llvm::ArrayRef;
+using llvm::SmallVector;
+
+void Expansion::expand(const State &state) {
+  slice(state);
+  makePartial(state);
+  reduce(state);
+  gatherOrExchange(state);
+  permute(state);
+}
+
+Cost Expansion::getCost(const State &state, CollectiveKind kind, DigitSet axes,
+                        uint64_t payload) const {
+  AxisList list;
+  for (; axes; axes &= axes - 1)
+    list.push_back(space.getDigits(state)[llvm::countr_zero(axes)]);
+  return {space.links.getTicks(kind, list, payload), !isFree(kind),
+          static_cast<unsigned>(list.size())};
+}
+
+void Expansion::slice(const State &state) {
+  DigitSet idle = space.getIdle(state);
+  State next = state;
+  for (unsigned dim = 0; dim < state.dims.size(); ++dim) {
+    int64_t most =
+        space.getSize(state, state.dims[dim]) * space.getSize(state, idle);
+    if (space.getBlocks(dim, most).isUneven()) {
+      // What is no step digit by digit may be one at once.
+      for (DigitSet some = idle; some; some = (some - 1) & idle)
+        distribute(next, some, dim,
+                   [&] { emit(next, CollectiveKind::AllSlice, some, 0); });
+      continue;
+    }
+    for (DigitSet left = idle; left; left &= left - 1) {
+      next.dims[dim].push_back(llvm::countr_zero(left));
+      emit(next, CollectiveKind::AllSlice, left & -left, 0);
+      next.dims[dim].pop_back();
+    }
+  }
+}
+
+void Expansion::makePartial(const State &state) {
+  DigitSet allowed = partial[state.system];
+  if (!allowed || (state.unreduced && state.kind != partialKind))
+    return;
+  State next = state;
+  next.kind = partialKind;
+  DigitSet idle = space.getIdle(state) & allowed;
+  for (DigitSet left = idle; left; left &= left - 1) {
+    next.unreduced = state.unreduced | (left & -left);
+    emit(next, CollectiveKind::ToPartial, left & -left, 0);
+  }
+  for (unsigned dim = 0; dim < state.dims.size(); ++dim) {
+    int64_t k = space.getSize(state, state.dims[dim]), s = 1;
+    DigitSet added = 0;
+    for (uint8_t digit : llvm::reverse(state.dims[dim])) {
+      if (!(allowed >> digit & 1))
+        break;
+      added |= DigitSet(1) << digit;
+      s *= space.getDigits(state)[digit].size;
+      next.dims[dim].pop_back();
+      next.unreduced = state.unreduced | added;
+      if (canMerge(dim, k, s))
+        emit(next, CollectiveKind::ToPartial, added, 0);
+    }
+    next.dims[dim] = state.dims[dim];
+  }
+}
+
+/// Calls `done` for every way to append all of `digits` to the lists of `dims`
+/// so that block boundaries coincide. `state` is as before afterwards.
+void Expansion::distribute(State &state, DigitSet digits,
+                           ArrayRef<unsigned> dims,
+                           llvm::function_ref<void()> done) {
+  if (dims.empty()) {
+    if (digits == 0)
+      done();
+    return;
+  }
+  unsigned dim = dims.front();
+  int64_t before = space.getSize(state, state.dims[dim]);
+  auto append = [&](auto &self, int64_t s, DigitSet left) -> void {
+    if (canMerge(dim, before * s, s))
+      distribute(state, left, dims.drop_front(), done);
+    for (DigitSet rest = left; rest; rest &= rest - 1) {
+      unsigned digit = llvm::countr_zero(rest);
+      state.dims[dim].push_back(digit);
+      self(self, s * space.getDigits(state)[digit].size,
+           left & ~(DigitSet(1) << digit));
+      state.dims[dim].pop_back();
+    }
+  };
+  append(append, 1, digits);
+}
+
+void Expansion::reduce(const State &state) {
+  SmallVector<unsigned, 4> all;
+  for (unsigned dim = 0; dim < state.dims.size(); ++dim)
+    all.push_back(dim);
+  uint64_t buffer = space.getVolume(space.getLocal(state));
+  State next = state;
+  for (DigitSet some = state.unreduced; some;
+       some = (some - 1) & state.unreduced) {
+    next.unreduced = state.unreduced & ~some;
+    next.kind = next.unreduced ? state.kind : space.kind;
+    emit(next, CollectiveKind::AllReduce, some, buffer);
+    // Padding adds to the buffer; without any it is too dear already.
+    if (!mayHelp(getCost(next, CollectiveKind::ReduceScatter, some, buffer)))
+      continue;
+    distribute(next, some, all, [&] {
+      uint64_t share = space.getVolume(space.getLocal(next));
+      emit(next, CollectiveKind::ReduceScatter, some,
+           llvm::SaturatingMultiply<uint64_t>(share,
+                                              space.getSize(state, some)));
+    });
+  }
+}
+
+void Expansion::gatherOrExchange(const State &state) {
+  State kept = state;
+  kept.dims.clear();
+  chooseKept(state, kept, 0);
+}
+
+/// Chooses how much to keep of the next dimension's digits. Once all are
+/// chosen, what was removed is gathered, or appended to whole dimensions.
+void Expansion::chooseKept(const State &state, State &kept, DigitSet removed) {
+  unsigned dim = kept.dims.size();
+  if (dim < state.dims.size()) {
+    kept.dims.push_back(state.dims[dim]);
+    int64_t k = space.getSize(state, state.dims[dim]), s = 1;
+    for (uint8_t digit : llvm::reverse(state.dims[dim])) {
+      if (canMerge(dim, k, s))
+        chooseKept(state, kept, removed);
+      removed |= DigitSet(1) << digit;
+      s *= space.getDigits(state)[digit].size;
+      kept.dims[dim].pop_back();
+    }
+    chooseKept(state, kept, removed);
+    kept.dims.pop_back();
+    return;
+  }
+  if (removed == 0)
+    return;
+
+  uint64_t group = space.getSize(state, removed);
+  SmallVector<int64_t, 4> local = space.getLocal(state);
+  emit(kept, CollectiveKind::AllGather, removed,
+       llvm::SaturatingMultiply(group, space.getVolume(local)));
+
+  SmallVector<unsigned, 4> targets;
+  for (unsigned dim = 0; dim < state.dims.size(); ++dim)
+    if (kept.dims[dim].size() == state.dims[dim].size())
+      targets.push_back(dim);
+  if (targets.empty() || !mayHelp(getCost(kept, CollectiveKind::AllToAll,
+                                          removed, space.getVolume(local))))
+    return;
+  distribute(kept, removed, targets, [&] {
+    // What goes from one device to another is the smaller block everywhere.
+    SmallVector<int64_t, 4> share = local, out = space.getLocal(kept);
+    for (unsigned dim : targets)
+      share[dim] = out[dim];
+    emit(kept, CollectiveKind::AllToAll, removed,
+         llvm::SaturatingMultiply(group, space.getVolume(share)));
+  });
+}
+
+/// Fills dimension after dimension, and then the unreduced set, with any digits
+/// of the same product.
+void Expansion::permute(const State &state) {
+  uint64_t buffer = space.getVolume(space.getLocal(state));
+  // Whatever moves, all of the buffer does.
+  const LinkModel &links = space.links;
+  uint64_t least = links.getBound(
+      space.getDigits(state),
+      llvm::SaturatingMultiply<uint64_t>(buffer, links.getScale()));
+  if (!mayHelp({least, 1, 1}))
+    return;
+  int64_t addends = space.getSize(state, state.unreduced);
+  StateSpace::Places places = space.getPlaces(state);
+  State next = state;
+  next.unreduced = 0;
+  for (Digits &digits : next.dims)
+    digits.clear();
+
+  auto finish = [&] {
+    DigitSet moved = 0;
+    for (auto [digit, before, after] :
+         llvm::enumerate(places, space.getPlaces(next)))
+      if (before != after)
+        moved |= DigitSet(1) << digit;
+    if (moved)
+      emit(next, CollectiveKind::CollectivePermute, moved, buffer);
+  };
+  auto fillUnreduced = [&](DigitSet left) {
+    if (addends == 1)
+      return finish();
+    for (DigitSet some = left; some; some = (some - 1) & left)
+      if (space.getSize(state, some) == addends) {
+        next.unreduced = some;
+        finish();
+      }
+    next.unreduced = 0;
+  };
+  auto fill = [&](auto &self, unsigned dim, DigitSet left) -> void {
+    if (dim == next.dims.size())
+      return fillUnreduced(left);
+    int64_t missing = space.getSize(state, state.dims[dim]) /
+                      space.getSize(next, next.dims[dim]);
+    if (missing == 1)
+      return self(self, dim + 1, left);
+    for (DigitSet rest = left; rest; rest &= rest - 1) {
+      unsigned digit = llvm::countr_zero(rest);
+      if (missing % space.getDigits(state)[digit].size != 0)
+        continue;
+      next.dims[dim].push_back(digit);
+      self(self, dim, left & ~(DigitSet(1) << digit));
+      next.dims[dim].pop_back();
+    }
+  };
+  fill(fill, 0, space.getAllDigits(state));
+}

@@ -1,0 +1,65 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file All single steps from a state of a reshard. Private to the library.
+
+#ifndef TPOPT_LIB_SHARDING_RESHARDEXPANSION_H
+#define TPOPT_LIB_SHARDING_RESHARDEXPANSION_H
+
+#include "ReshardSpace.h"
+
+#include "llvm/ADT/STLFunctionalExtras.h"
+
+namespace tp::reshard {
+
+/// Calls take() for every step, of which mayHelp() may leave out some.
+class Expansion {
+public:
+  /// `partial` holds for every digit system the digits along which values may
+  /// become partial, of `partialKind`.
+  Expansion(const StateSpace &space, llvm::SmallVector<DigitSet, 2> partial,
+            ReduceKind partialKind)
+      : space(space), partial(std::move(partial)), partialKind(partialKind) {}
+
+protected:
+  virtual ~Expansion() = default;
+
+  /// A step to `next` along the digits `axes`.
+  virtual void take(const State &next, CollectiveKind kind, DigitSet axes,
+                    const Cost &cost) = 0;
+  /// Whether a step that costs at least so much is worth looking at.
+  virtual bool mayHelp(const Cost &least) const = 0;
+
+  void expand(const State &state);
+
+  const StateSpace &space;
+
+private:
+  Cost getCost(const State &state, CollectiveKind kind, DigitSet axes,
+               uint64_t payload) const;
+  void emit(const State &next, CollectiveKind kind, DigitSet axes,
+            uint64_t payload) {
+    take(next, kind, axes, getCost(next, kind, axes, payload));
+  }
+  bool canMerge(unsigned dim, int64_t k, int64_t s) const {
+    return space.getBlocks(dim, k).mergesEvenly(s);
+  }
+
+  // A member for each kind or two.
+  void slice(const State &state);
+  void makePartial(const State &state);
+  void reduce(const State &state);
+  void gatherOrExchange(const State &state);
+  void permute(const State &state);
+
+  void distribute(State &state, DigitSet digits, llvm::ArrayRef<unsigned> dims,
+                  llvm::function_ref<void()> done);
+  void chooseKept(const State &state, State &kept, DigitSet removed);
+
+  llvm::SmallVector<DigitSet, 2> partial;
+  ReduceKind partialKind;
+};
+
+} // namespace tp::reshard
+
+#endif // TPOPT_LIB_SHARDING_RESHARDEXPANSION_H

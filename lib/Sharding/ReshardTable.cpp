@@ -1,0 +1,127 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "ReshardTable.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Sequence.h"
+
+#include <queue>
+
+using namespace tp;
+using namespace tp::reshard;
+using llvm::ArrayRef;
+using llvm::SmallVector;
+
+/// The least number that the size of every group divides.
+static int64_t getScale(const DigitSystem &system) { return getSize(system); }
+
+Table::Table(const Mesh &mesh, ArrayRef<int64_t> shape, int64_t elementBytes,
+             const DigitSystem &system)
+    : Expansion(space, {llvm::maskTrailingOnes<DigitSet>(system.size())},
+                ReduceKind::Sum),
+      mesh(mesh), shape(shape), system(system),
+      links(mesh, elementBytes, getScale(system)),
+      space(this->shape, llvm::to_vector<4>(llvm::seq<unsigned>(shape.size())),
+            ReduceKind::Sum, links, this->system) {}
+
+uint64_t Table::count(size_t digits, size_t dims) {
+  // Some of the digits are in lists, one after the other at any place of any
+  // list; each of the others is idle or unreduced.
+  uint64_t states = 0, some = 1, lists = 1;
+  for (size_t inLists = 0; inLists <= digits; ++inLists) {
+    states += some * lists << (digits - inLists);
+    some = some * (digits - inLists) / (inLists + 1);
+    lists *= dims + inLists;
+  }
+  return states;
+}
+
+unsigned Table::getNumber(const State &state) {
+  auto [it, isNew] = numbers.try_emplace(state, unsigned(nodes.size()));
+  if (isNew)
+    nodes.push_back({&it->first, {}, false, {}, nullptr});
+  return it->second;
+}
+
+std::optional<unsigned> Table::getNumber(const TensorSharding &layout) {
+  std::optional<State> state = space.encode(layout, 0);
+  if (!state)
+    return std::nullopt;
+  // Whatever the addends' kind is, it costs as much.
+  state->kind = ReduceKind::Sum;
+  return getNumber(*state);
+}
+
+void Table::take(const State &next, CollectiveKind kind, DigitSet axes,
+                 const Cost &cost) {
+  unsigned to = getNumber(next);
+  nodes[current].edges.push_back(
+      {to, kind == CollectiveKind::ToPartial ? axes : 0, cost});
+}
+
+ArrayRef<Table::Edge> Table::getEdges(unsigned number) {
+  if (!std::exchange(nodes[number].isExpanded, true)) {
+    current = number;
+    expand(*nodes[number].state);
+  }
+  return nodes[number].edges;
+}
+
+std::vector<std::optional<Cost>> Table::computeCosts(unsigned from,
+                                                     DigitSet partial) {
+  std::vector<std::optional<Cost>> costs(nodes.size());
+  using Entry = std::pair<Cost, unsigned>;
+  auto isLater = [](const Entry &a, const Entry &b) {
+    return b.first < a.first;
+  };
+  std::priority_queue<Entry, std::vector<Entry>, decltype(isLater)> queue(
+      isLater);
+  costs[from] = Cost();
+  queue.push({{}, from});
+  while (!queue.empty()) {
+    auto [cost, number] = queue.top();
+    queue.pop();
+    if (*costs[number] < cost)
+      continue;
+    ArrayRef<Edge> edges = getEdges(number);
+    costs.resize(nodes.size());
+    for (const Edge &edge : edges) {
+      if (edge.partial & ~partial)
+        continue;
+      Cost next = cost + edge.cost;
+      std::optional<Cost> &known = costs[edge.to];
+      if (known && !(next < *known))
+        continue;
+      known = next;
+      queue.push({next, edge.to});
+    }
+  }
+  return costs;
+}
+
+std::optional<Cost> Table::get(unsigned from, unsigned to) {
+  // Nobody makes partial what is not wanted partial.
+  DigitSet partial = nodes[to].state->unreduced;
+  auto find = [&] {
+    return llvm::find_if(nodes[from].rows, [&](const Row &row) {
+      return row.partial == partial;
+    });
+  };
+  auto row = find();
+  if (row == nodes[from].rows.end()) {
+    // Nodes move when there are more of them.
+    std::vector<std::optional<Cost>> costs = computeCosts(from, partial);
+    nodes[from].rows.push_back({partial, std::move(costs)});
+    row = find();
+  }
+  return to < row->costs.size() ? row->costs[to] : std::nullopt;
+}
+
+Cost Table::getBound(unsigned from, unsigned to) {
+  std::unique_ptr<Bound> &bound = nodes[to].bound;
+  if (!bound)
+    bound =
+        std::make_unique<Bound>(mesh, space, space.decode(*nodes[to].state));
+  return bound->get(*nodes[from].state);
+}
