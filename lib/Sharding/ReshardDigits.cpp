@@ -165,6 +165,25 @@ static SmallVector<int64_t> getPrimes(int64_t n) {
   return primes;
 }
 
+DigitSystem tp::reshard::getCommonSystem(const DigitSystem &coarse) {
+  DigitSystem common;
+  for (const AxisRef &digit : coarse) {
+    Cuts cuts = {1, digit.size};
+    for (const AxisRef &other : coarse)
+      cuts.push_back(std::gcd(digit.size, other.size));
+    sortCuts(cuts);
+    SmallVector<int64_t> sizes;
+    int64_t begin = 1;
+    for (int64_t cut : cuts)
+      if (cut > begin && cut % begin == 0) {
+        sizes.push_back(cut / begin);
+        begin = cut;
+      }
+    appendParts(common, digit, sizes);
+  }
+  return common;
+}
+
 SmallVector<DigitSystem, 2>
 tp::reshard::getFineSystems(ArrayRef<DigitSystem> coarse) {
   SmallVector<DigitSystem, 2> fine;
@@ -173,31 +192,18 @@ tp::reshard::getFineSystems(ArrayRef<DigitSystem> coarse) {
       fine.push_back(system);
   };
   for (const DigitSystem &system : coarse) {
-    DigitSystem up, down, common;
+    DigitSystem up, down;
     for (const AxisRef &digit : system) {
       SmallVector<int64_t> primes = getPrimes(digit.size);
       appendParts(up, digit, primes);
       std::reverse(primes.begin(), primes.end());
       appendParts(down, digit, primes);
-
-      Cuts cuts = {1, digit.size};
-      for (const AxisRef &other : system)
-        cuts.push_back(std::gcd(digit.size, other.size));
-      sortCuts(cuts);
-      SmallVector<int64_t> sizes;
-      int64_t begin = 1;
-      for (int64_t cut : cuts)
-        if (cut > begin && cut % begin == 0) {
-          sizes.push_back(cut / begin);
-          begin = cut;
-        }
-      appendParts(common, digit, sizes);
     }
     if (up.size() <= fewDigits) {
       add(up);
       add(down);
     } else {
-      add(common);
+      add(getCommonSystem(system));
     }
   }
   return fine;

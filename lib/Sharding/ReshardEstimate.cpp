@@ -25,14 +25,6 @@ struct Dim {
 
 } // namespace
 
-static bool isLess(ArrayRef<AxisRef> a, ArrayRef<AxisRef> b) {
-  return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end(),
-                                      [](const AxisRef &x, const AxisRef &y) {
-                                        return std::tie(x.axis, x.pre, x.size) <
-                                               std::tie(y.axis, y.pre, y.size);
-                                      });
-}
-
 /// How many devices may come to share a dimension on the way.
 static int64_t getMostParts(const Mesh &mesh, const TensorSharding &from,
                             const TensorSharding &to) {
@@ -57,10 +49,7 @@ static int64_t getMostParts(const Mesh &mesh, const TensorSharding &from,
 
 /// A table pays for itself up to about so many states: a row of it costs as
 /// much as a few searches.
-static constexpr uint64_t kMostStates = 600;
-
-/// Meshes of more axes have few tables that are small enough.
-static constexpr size_t kMostAxes = 6;
+static constexpr uint64_t kMostStates = 700;
 
 namespace {
 
@@ -117,49 +106,26 @@ private:
 } // namespace
 
 struct ReshardEstimator::Tables {
-  /// In whole axes, if there are few enough states.
+  Tables(const Mesh &mesh, const Kind &kind,
+         const reshard::DigitSystem &system);
+
+  /// In the digits of the layouts, if there are few enough states.
   std::optional<LayoutTable> coarse;
-  /// Whether no parts of axes can be cheaper.
-  bool isFinal = false;
-  /// In parts of them, likewise.
+  /// In parts of these, likewise. None if their sizes have no common divisors,
+  /// so that they seldom have a use for parts.
   std::optional<LayoutTable> fine;
 };
 
-ReshardEstimator::ReshardEstimator(const Mesh &mesh)
-    : mesh(mesh), numDevices(mesh.getNumDevices()),
-      planner(mesh, PlanEffort::Estimate) {}
-
-ReshardEstimator::~ReshardEstimator() = default;
-
-ReshardEstimator::Tables *
-ReshardEstimator::getTables(unsigned from, unsigned to, unsigned kind) {
-  const TensorSharding &source = *layouts[from], &target = *layouts[to];
-  bool isOneKind = source.unreduced.empty() || target.unreduced.empty() ||
-                   source.kind == target.kind;
-  if (mesh.axes.size() > kMostAxes || !isOneKind)
-    return nullptr;
-  if (kind >= tables.size())
-    tables.resize(kinds.size());
-  if (tables[kind].empty())
-    tables[kind].resize(size_t(1) << mesh.axes.size());
-  unsigned used = axes[from] | axes[to];
-  std::unique_ptr<Tables> &result = tables[kind][used];
-  if (result)
-    return result.get();
-  result = std::make_unique<Tables>();
-  reshard::DigitSystem system;
-  for (unsigned axis = 0; axis < mesh.axes.size(); ++axis)
-    if (used >> axis & 1 && mesh.axes[axis].size > 1)
-      system.push_back(AxisRef::full(mesh, axis));
+ReshardEstimator::Tables::Tables(const Mesh &mesh, const Kind &kind,
+                                 const reshard::DigitSystem &system) {
   // Among dimensions that are all cut evenly, one of a single element is of no
   // use; where blocks are uneven, it can take what stands in the way.
+  int64_t most = getSize(system);
+  bool isEven = llvm::all_of(
+      kind.sizes, [&](int64_t size) { return size == 1 || size % most == 0; });
   SmallVector<unsigned, 4> dims;
   SmallVector<int64_t, 4> sizes;
-  ArrayRef<int64_t> all = kinds[kind]->sizes;
-  int64_t parts = getSize(system);
-  bool isEven = llvm::all_of(
-      all, [&](int64_t size) { return size == 1 || size % parts == 0; });
-  for (auto [dim, size] : llvm::enumerate(all))
+  for (auto [dim, size] : llvm::enumerate(kind.sizes))
     if (size != 1 || !isEven) {
       dims.push_back(dim);
       sizes.push_back(size);
@@ -167,13 +133,49 @@ ReshardEstimator::getTables(unsigned from, unsigned to, unsigned kind) {
   auto create = [&](std::optional<LayoutTable> &table,
                     const reshard::DigitSystem &digits) {
     if (reshard::Table::count(digits.size(), dims.size()) <= kMostStates)
-      table.emplace(mesh, dims, sizes, kinds[kind]->elementBytes, digits);
+      table.emplace(mesh, dims, sizes, kind.elementBytes, digits);
   };
-  create(result->coarse, system);
-  SmallVector<reshard::DigitSystem, 2> fine = reshard::getFineSystems(system);
-  result->isFinal = fine.size() == 1 && fine.front() == system;
-  if (!result->isFinal && fine.size() == 1)
-    create(result->fine, fine.front());
+  create(coarse, system);
+  if (reshard::DigitSystem parts = reshard::getCommonSystem(system);
+      parts != system)
+    create(fine, parts);
+}
+
+ReshardEstimator::ReshardEstimator(const Mesh &mesh)
+    : mesh(mesh), numDevices(mesh.getNumDevices()),
+      planner(mesh, PlanEffort::Estimate) {}
+
+ReshardEstimator::~ReshardEstimator() = default;
+
+/// The tables for ways between two layouts of a kind; null if they cut an axis
+/// in ways that do not fit, or are partial in two ways.
+ReshardEstimator::Tables *
+ReshardEstimator::getTables(unsigned from, unsigned to, unsigned kind) {
+  const TensorSharding &source = *layouts[from], &target = *layouts[to];
+  if (!source.unreduced.empty() && !target.unreduced.empty() &&
+      source.kind != target.kind)
+    return nullptr;
+  auto [it, isNew] = systemOf.try_emplace({uses[from], uses[to]}, kNoSystem);
+  if (isNew) {
+    SmallVector<reshard::DigitSystem, 2> coarse =
+        reshard::getCoarseSystems({mesh, source, target, {}, 1});
+    if (coarse.size() == 1) {
+      auto [known, isFirst] = systemNumbers.try_emplace(
+          coarse.front(), unsigned(systemNumbers.size()));
+      if (isFirst)
+        systems.push_back(&known->first);
+      it->second = known->second;
+    }
+  }
+  if (it->second == kNoSystem)
+    return nullptr;
+  if (kind >= tables.size())
+    tables.resize(kinds.size());
+  if (it->second >= tables[kind].size())
+    tables[kind].resize(systemNumbers.size());
+  std::unique_ptr<Tables> &result = tables[kind][it->second];
+  if (!result)
+    result = std::make_unique<Tables>(mesh, *kinds[kind], *systems[it->second]);
   return result.get();
 }
 
@@ -187,14 +189,10 @@ unsigned ReshardEstimator::getNumber(const TensorSharding &sharding) {
   if (!isNew)
     return it->second;
   layouts.push_back(&it->first);
-  unsigned used = 0;
-  if (mesh.axes.size() <= kMostAxes) {
-    for (const AxisRef &axis : it->first.getDimAxes())
-      used |= 1u << axis.axis;
-    for (const AxisRef &axis : it->first.unreduced)
-      used |= 1u << axis.axis;
-  }
-  axes.push_back(used);
+  AxisList used = it->first.getDimAxes();
+  used.append(it->first.unreduced);
+  llvm::sort(used);
+  uses.push_back(useNumbers.try_emplace(used, useNumbers.size()).first->second);
   return it->second;
 }
 
@@ -220,7 +218,7 @@ ReshardEstimator::Estimate ReshardEstimator::get(unsigned from, unsigned to,
   if (from == to)
     return {};
   if (Tables *known = getTables(from, to, shape.number);
-      known && known->coarse && known->isFinal)
+      known && known->coarse && !known->fine)
     if (std::optional<reshard::Cost> cost =
             known->coarse->get({from, *layouts[from]}, {to, *layouts[to]}))
       return {known->coarse->getLinks().toCost(cost->ticks) * shape.copies,
@@ -275,9 +273,9 @@ ReshardEstimator::Estimate ReshardEstimator::search(const TensorSharding &from,
       return rank(a) < rank(b);
     }
     if (*a.from != *b.from)
-      return isLess(*a.from, *b.from);
+      return *a.from < *b.from;
     if (*a.to != *b.to)
-      return isLess(*a.to, *b.to);
+      return *a.to < *b.to;
     return a.size < b.size;
   });
   if (isLinear) {

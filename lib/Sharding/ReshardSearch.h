@@ -102,6 +102,10 @@ constexpr size_t maxSpareDims = 2;
 /// So many digits have few enough states to look at all of them.
 constexpr size_t fewDigits = 4;
 
+/// A finer one: digits are cut where their sizes have a common divisor, so that
+/// part of one can take the place of another.
+DigitSystem getCommonSystem(const DigitSystem &coarse);
+
 /// Finer systems, for trading a part of an axis: prime digits where these are
 /// few, else cut where sizes of digits have a common divisor.
 llvm::SmallVector<DigitSystem, 2>

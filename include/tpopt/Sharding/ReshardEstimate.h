@@ -21,8 +21,8 @@
 /// are an exchange of one byte per element of [2, 2] from [{"x"}, {}] to
 /// [{}, {"x"}], times 4194304, 32768 and 14336 * 4.
 ///
-/// Small kinds of such questions, along whole axes, are answered from tables of
-/// all ways (ReshardTable.h in lib/Sharding), others by a search each.
+/// Of kinds with few layouts, tables hold the answers to all questions
+/// (ReshardTable.h in lib/Sharding); others take a search each.
 ///
 /// Layouts and shapes are given numbers once, so that a price that is known is
 /// found by three of them:
@@ -94,10 +94,16 @@ private:
   ReshardPlanner planner;
   std::unordered_map<TensorSharding, unsigned, LayoutHash> numbers;
   std::vector<const TensorSharding *> layouts; ///< By number, in the map.
-  std::vector<unsigned> axes;                  ///< Of each layout, a set.
+  std::vector<unsigned> uses; ///< By number, which axes a layout uses.
   std::map<Kind, unsigned> kindNumbers;
   std::vector<const Kind *> kinds; ///< By number, in the map.
-  /// By kind, and the set of axes that layouts use.
+  /// The digits in which a pair of layouts can be written, by what axes they
+  /// use: getCoarseSystems() in lib/Sharding.
+  std::map<AxisList, unsigned> useNumbers, systemNumbers;
+  std::vector<const AxisList *> systems; ///< By number, in the map.
+  static constexpr unsigned kNoSystem = ~0u;
+  llvm::DenseMap<std::pair<unsigned, unsigned>, unsigned> systemOf;
+  /// By kind and digits.
   std::vector<std::vector<std::unique_ptr<Tables>>> tables;
   llvm::DenseMap<std::tuple<unsigned, unsigned, unsigned>, Estimate> known;
 };
