@@ -112,12 +112,12 @@ FailureOr<SmallVector<Value>> ConstantOp::localize(spmd::Localizer &localizer,
                                                    ValueRange) {
   OpBuilder &builder = localizer.getBuilder();
   RankedTensorType local = localizer.getLocalType(getResult());
+  if (local.getShape() == getType().getShape())
+    return SmallVector<Value>{create(builder, getLoc(), local, getValue())};
   auto plain = RankedTensorType::get(local.getShape(), local.getElementType());
   if (auto splat = dyn_cast<SplatElementsAttr>(getValue()))
     return SmallVector<Value>{
         create(builder, getLoc(), local, splat.resizeSplat(plain))};
-  if (local.getShape() == getType().getShape())
-    return SmallVector<Value>{create(builder, getLoc(), local, getValue())};
 
   // Every device holds the whole, padded so that all blocks are full, and takes
   // its own.

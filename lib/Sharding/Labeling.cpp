@@ -19,6 +19,9 @@ using namespace tp;
 
 static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
+/// A share of all that no estimate of a cost is good for.
+static constexpr double kPrecision = 1e-6;
+
 unsigned Labeling::addNode(llvm::ArrayRef<double> candidates) {
   nodes.push_back({costs.size(), unsigned(candidates.size()), 0, 0, {}});
   costs.insert(costs.end(), candidates.begin(), candidates.end());
@@ -297,12 +300,13 @@ void Labeling::answerParent(unsigned child, unsigned up,
 }
 
 /// Re-optimises one forest after another while that helps. They grow along the
-/// data flow and against it, from both ends and the middle.
-void Labeling::descend(std::vector<unsigned> &labels) const {
+/// data flow and against it, from both ends and the middle. Stops after
+/// `patience` of them that do not help.
+void Labeling::descend(std::vector<unsigned> &labels, unsigned patience) const {
   constexpr unsigned kMost = 40;
   double cost = evaluate(labels);
   unsigned idle = 0;
-  for (unsigned round = 0; idle < 2 && round < kMost; ++round) {
+  for (unsigned round = 0; idle < patience && round < kMost; ++round) {
     std::vector<unsigned> order(nodes.size());
     size_t shift = round % 2 == 1 ? nodes.size() / 2 : 0;
     for (size_t i = 0; i < nodes.size(); ++i)
@@ -392,7 +396,8 @@ Labeling::Solution Labeling::solve(Effort effort) {
   solution.lowerBound = classes.lowerBound;
   for (unsigned classOf : lifted->classOf)
     solution.labels.push_back(classes.labels[classOf]);
-  descend(solution.labels);
+  // The best for classes is seldom not the best for all.
+  descend(solution.labels, classes.getGap() > kPrecision ? 2 : 1);
   solution.cost = evaluate(solution.labels);
   return solution;
 }
@@ -401,8 +406,7 @@ Labeling::Solution Labeling::solveReduced(Effort effort) const {
   Reduction reduction(*this);
   Labeling &core = reduction.core;
   Solution solution = core.passMessages(effort.sweeps);
-  // Less than that no estimate of a cost is good for.
-  if (solution.getGap() > 1e-6) {
+  if (solution.getGap() > kPrecision) {
     bool isBest = Search(core, effort.work).improve(solution.labels);
     solution.cost = core.evaluate(solution.labels);
     if (isBest)

@@ -111,8 +111,8 @@ struct ReshardEstimator::Tables {
 
   /// In the digits of the layouts, if there are few enough states.
   std::optional<LayoutTable> coarse;
-  /// In parts of these, likewise. None if their sizes have no common divisors,
-  /// so that they seldom have a use for parts.
+  /// In parts of these, likewise. Also none if their sizes have no common
+  /// divisors, so that there is seldom a use for parts.
   std::optional<LayoutTable> fine;
 };
 
@@ -217,11 +217,11 @@ ReshardEstimator::Estimate ReshardEstimator::get(unsigned from, unsigned to,
                                                  Shape shape) {
   if (from == to)
     return {};
-  if (Tables *known = getTables(from, to, shape.number);
-      known && known->coarse && !known->fine)
+  if (Tables *own = getTables(from, to, shape.number);
+      own && own->coarse && !own->fine)
     if (std::optional<reshard::Cost> cost =
-            known->coarse->get({from, *layouts[from]}, {to, *layouts[to]}))
-      return {known->coarse->getLinks().toCost(cost->ticks) * shape.copies,
+            own->coarse->get({from, *layouts[from]}, {to, *layouts[to]}))
+      return {own->coarse->getLinks().toCost(cost->ticks) * shape.copies,
               cost->launches};
   auto [it, isNew] = known.try_emplace({from, to, shape.number});
   if (isNew)
@@ -235,15 +235,15 @@ ReshardEstimator::Estimate ReshardEstimator::compute(unsigned from, unsigned to,
   auto getEstimate = [](const LayoutTable &table, const reshard::Cost &cost) {
     return Estimate{table.getLinks().toCost(cost.ticks), cost.launches};
   };
-  if (Tables *known = getTables(from, to, kind); known && known->coarse) {
-    LayoutTable &coarse = *known->coarse;
+  if (Tables *own = getTables(from, to, kind); own && own->coarse) {
+    LayoutTable &coarse = *own->coarse;
     if (std::optional<reshard::Cost> cost = coarse.get(source, target)) {
       reshard::Cost bound = coarse.getBound(source, target);
       if (cost->ticks == bound.ticks && cost->launches == bound.launches)
         return getEstimate(coarse, *cost);
-      if (known->fine)
-        if ((cost = known->fine->get(source, target)))
-          return getEstimate(*known->fine, *cost);
+      if (own->fine)
+        if ((cost = own->fine->get(source, target)))
+          return getEstimate(*own->fine, *cost);
     }
   }
   return search(*layouts[from], *layouts[to], *kinds[kind]);

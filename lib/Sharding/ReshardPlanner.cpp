@@ -91,9 +91,6 @@ static std::vector<Leg> reduceGatherSlice(const Problem &problem) {
   return legs;
 }
 
-/// A number that the size of every group of the problem divides.
-static int64_t getScale(const DigitSystem &digits) { return getSize(digits); }
-
 /// Searches with whole digits, then, unless the best possible is found, with
 /// parts of them. Returns whether all states were looked at.
 static bool searchAll(const Problem &problem, const LinkModel &links,

@@ -92,6 +92,9 @@ struct Leg {
 /// Digits, most significant first within each axis, that do not overlap.
 using DigitSystem = AxisList;
 
+/// A number that the size of every group of digits divides.
+inline int64_t getScale(const DigitSystem &system) { return getSize(system); }
+
 /// The coarsest digit systems for a problem: one, or two if the sides cut some
 /// axis in ways that do not fit.
 llvm::SmallVector<DigitSystem, 2> getCoarseSystems(const Problem &problem);

@@ -6,15 +6,13 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
 
+#include <limits>
 #include <queue>
 
 using namespace tp;
 using namespace tp::reshard;
 using llvm::ArrayRef;
 using llvm::SmallVector;
-
-/// The least number that the size of every group divides.
-static int64_t getScale(const DigitSystem &system) { return getSize(system); }
 
 Table::Table(const Mesh &mesh, ArrayRef<int64_t> shape, int64_t elementBytes,
              const DigitSystem &system)
@@ -26,13 +24,16 @@ Table::Table(const Mesh &mesh, ArrayRef<int64_t> shape, int64_t elementBytes,
             ReduceKind::Sum, links, this->system) {}
 
 uint64_t Table::count(size_t digits, size_t dims) {
+  if (digits >= maxDigits)
+    return std::numeric_limits<uint64_t>::max();
   // Some of the digits are in lists, one after the other at any place of any
   // list; each of the others is idle or unreduced.
   uint64_t states = 0, some = 1, lists = 1;
   for (size_t inLists = 0; inLists <= digits; ++inLists) {
-    states += some * lists << (digits - inLists);
+    states =
+        llvm::SaturatingMultiplyAdd(some << (digits - inLists), lists, states);
     some = some * (digits - inLists) / (inLists + 1);
-    lists *= dims + inLists;
+    lists = llvm::SaturatingMultiply<uint64_t>(lists, dims + inLists);
   }
   return states;
 }

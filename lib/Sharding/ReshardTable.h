@@ -25,7 +25,7 @@ public:
   Table(const Mesh &mesh, llvm::ArrayRef<int64_t> shape, int64_t elementBytes,
         const DigitSystem &system);
 
-  /// How many states a table has.
+  /// How many states a table has, at most the largest number.
   static uint64_t count(size_t digits, size_t dims);
 
   /// The number of a layout, none if it is not in whole digits.

@@ -279,16 +279,32 @@ private:
     return success();
   }
 
+  /// Whether some dimension of `value` is cut unevenly.
+  static bool hasPadding(Value value, const TensorSharding &sharding) {
+    ArrayRef<int64_t> shape =
+        cast<RankedTensorType>(value.getType()).getShape();
+    return llvm::any_of(
+        llvm::zip_equal(shape, sharding.dims), [](const auto &dim) {
+          const auto &[size, cut] = dim;
+          return BlockLayout{size, getSize(cut.axes)}.isUneven();
+        });
+  }
+
   /// Overwrites padding with the identity of what `op` reduces, where a reduced
   /// dimension is cut unevenly.
   void maskReduced(Operation *op, MutableArrayRef<Value> operands) {
     auto ruled = dyn_cast<ShardingRuleOpInterface>(op);
     if (!ruled)
       return;
-    ShardingRule rule = ruled.getShardingRule();
+    std::optional<ShardingRule> known;
     for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
       localize(operand);
       const TensorSharding &sharding = getSharding(operand);
+      if (!hasPadding(operand, sharding))
+        continue;
+      if (!known)
+        known = ruled.getShardingRule();
+      const ShardingRule &rule = *known;
       ArrayRef<int64_t> shape =
           cast<RankedTensorType>(operand.getType()).getShape();
       SmallVector<int64_t> dims;

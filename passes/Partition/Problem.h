@@ -13,6 +13,7 @@
 #include "tpopt/Sharding/Labeling.h"
 #include "tpopt/Sharding/ReshardEstimate.h"
 
+#include <deque>
 #include <map>
 #include <memory>
 #include <numeric>
@@ -157,7 +158,7 @@ private:
   llvm::DenseMap<mlir::Value, OpState> carriers;
   Labeling labeling;
   Labeling::Solution solution;
-  std::vector<Flow> flows;
+  std::deque<Flow> flows; ///< A program's are many to move.
 };
 
 } // namespace tp

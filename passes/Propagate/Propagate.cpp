@@ -57,6 +57,7 @@ public:
       });
     }
     graph.reserve(numValues, numOps);
+    ids.reserve(numValues);
   }
 
   LogicalResult add(FunctionOpInterface function) {
@@ -182,14 +183,15 @@ private:
   }
 
   LogicalResult addRuledOp(ShardingRuleOpInterface op) {
-    for (Value operand : op->getOperands())
-      if (!ids.count(operand))
+    SmallVector<ValueId> operands, outputs;
+    for (Value operand : op->getOperands()) {
+      auto *known = ids.find(operand);
+      if (known == ids.end())
         return op->emitError()
                << prefix(ErrorCode::NoShardingRule)
                << "operand is not a ranked tensor that has been seen";
-    SmallVector<ValueId> operands, outputs;
-    for (Value operand : op->getOperands())
-      operands.push_back(ids.lookup(operand));
+      operands.push_back(known->second);
+    }
     for (Value result : op->getResults()) {
       ShardingAttr annotation = getSharding(result);
       if (auto constraint = dyn_cast<ConstraintOp>(op.getOperation()))

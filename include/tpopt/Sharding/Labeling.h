@@ -159,7 +159,7 @@ private:
   double sweep(bool forward);
   void send(const Edge &edge, unsigned end, double share);
   std::vector<unsigned> decode();
-  void descend(std::vector<unsigned> &labels) const;
+  void descend(std::vector<unsigned> &labels, unsigned patience) const;
   void optimizeForest(llvm::ArrayRef<unsigned> order,
                       std::vector<unsigned> &labels) const;
   void answerParent(unsigned child, unsigned up,
