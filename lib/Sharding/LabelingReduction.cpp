@@ -61,31 +61,48 @@ void Labeling::Reduction::join(const Edge &edge) {
   edges.push_back(edge);
 }
 
+namespace {
+
+/// Numbers for the values that occur, in the order in which they do.
+struct Numbering {
+  explicit Numbering(size_t numValues) : known(numValues, -1) {}
+
+  uint16_t get(size_t value) {
+    int &number = known[value];
+    if (number < 0) {
+      number = values.size();
+      values.push_back(value);
+    }
+    return number;
+  }
+
+  std::vector<int> known;
+  std::vector<size_t> values; ///< By number.
+};
+
+} // namespace
+
 /// One edge for two: its port states are the pairs of theirs that occur.
 Labeling::Edge Labeling::Reduction::merge(const Edge &a, const Edge &b) {
   Edge result = a;
-  llvm::SmallVector<std::pair<uint16_t, uint16_t>> pairs[2];
+  std::vector<size_t> pairs[2];
   for (unsigned end : {0, 1}) {
     const Part &part = parts[a.nodes[end]];
     std::vector<uint16_t> &states =
         ports.emplace_back(part.costs.size(), uint16_t(0));
-    std::vector<int> known(size_t(a.getNumPorts(end)) * b.getNumPorts(end), -1);
-    for (unsigned c : part.candidates) {
-      int &state =
-          known[size_t(a.ports[end][c]) * b.getNumPorts(end) + b.ports[end][c]];
-      if (state < 0) {
-        state = pairs[end].size();
-        pairs[end].push_back({a.ports[end][c], b.ports[end][c]});
-      }
-      states[c] = state;
-    }
+    size_t others = b.getNumPorts(end);
+    Numbering numbering(a.getNumPorts(end) * others);
+    for (unsigned c : part.candidates)
+      states[c] = numbering.get(a.ports[end][c] * others + b.ports[end][c]);
     result.ports[end] = states;
+    pairs[end] = std::move(numbering.values);
   }
   CostMatrix &sums = matrices.emplace_back(pairs[0].size(), pairs[1].size());
+  size_t rows = b.matrix->rows, columns = b.matrix->columns;
   for (auto [i, row] : llvm::enumerate(pairs[0]))
     for (auto [j, column] : llvm::enumerate(pairs[1]))
-      sums.at(i, j) =
-          a.cost(row.first, column.first) + b.cost(row.second, column.second);
+      sums.at(i, j) = a.cost(row / rows, column / columns) +
+                      b.cost(row % rows, column % columns);
   result.matrix = &sums;
   return result;
 }
@@ -248,18 +265,13 @@ void Labeling::Reduction::buildCore() {
         continue;
       // Only the port states of candidates that are left.
       std::vector<uint16_t> *states[2];
-      std::vector<unsigned> kept[2];
+      std::vector<size_t> kept[2];
       for (unsigned end : {0, 1}) {
-        std::vector<int> known(edge.getNumPorts(end), -1);
+        Numbering numbering(edge.getNumPorts(end));
         states[end] = &ports.emplace_back();
-        for (unsigned c : parts[edge.nodes[end]].candidates) {
-          int &state = known[edge.ports[end][c]];
-          if (state < 0) {
-            state = kept[end].size();
-            kept[end].push_back(edge.ports[end][c]);
-          }
-          states[end]->push_back(state);
-        }
+        for (unsigned c : parts[edge.nodes[end]].candidates)
+          states[end]->push_back(numbering.get(edge.ports[end][c]));
+        kept[end] = std::move(numbering.values);
       }
       CostMatrix &matrix =
           matrices.emplace_back(kept[0].size(), kept[1].size());

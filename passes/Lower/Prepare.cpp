@@ -374,6 +374,9 @@ private:
     }
     if (dims.empty())
       return false;
+    // The result alone is rounded.
+    if (isNarrow(typeOf(value).getElementType()))
+      convertOperands(builder.getF32Type());
     auto type = RankedTensorType::get(shape, typeOf(value).getElementType());
     letters = rest;
     value = simplifyReduce(
@@ -420,10 +423,14 @@ private:
     Type factor = getFactorType(element);
     if (factor == element)
       return false;
+    convertOperands(factor);
+    return true;
+  }
+
+  void convertOperands(Type element) {
     for (Value *value : {&lhs, &rhs})
       *value =
-          ConvertOp::create(builder, loc, withElement(*value, factor), *value);
-    return true;
+          ConvertOp::create(builder, loc, withElement(*value, element), *value);
   }
 
   /// A sum of products, as a row program: for types that the matrix library
