@@ -93,7 +93,7 @@ private:
   Path &best;
   bool greedy;
   unsigned maxVisits;
-  std::vector<Node> nodes;
+  SmallVector<Node, 0> nodes; // moved as it grows, not copied
   std::unordered_map<State, unsigned, StateHash> known;
   /// Lowest priority first, then first come, first served.
   struct Entry {

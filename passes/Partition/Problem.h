@@ -21,8 +21,6 @@
 
 namespace tp {
 
-using Layouts = std::vector<TensorSharding>;
-
 /// What all problems of one function share: plans, strategy sets, matrices. All
 /// that it hands out stays where it is.
 class PartitionContext {

@@ -84,7 +84,7 @@ public:
   void runNear(ArrayRef<const TensorSharding *> shardings, size_t count) {
     limit = kMaxTried;
     std::vector<Assignment> bases = getBases(shardings);
-    std::vector<Strategy> near;
+    Strategies near;
     for (unsigned distance = 0; distance <= atoms.size() && !isOver();
          ++distance) {
       for (const Assignment &base : bases)
@@ -104,7 +104,7 @@ public:
     found = std::move(near);
   }
 
-  std::vector<Strategy> take() { return std::move(found); }
+  Strategies take() { return std::move(found); }
 
 private:
   void prepare() {
@@ -351,7 +351,7 @@ private:
   /// The choice under construction.
   Assignment lists;
   std::set<Assignment> seen;
-  std::vector<Strategy> found;
+  Strategies found;
   /// Assignments that fit no tensor cost time, too.
   static constexpr size_t kMaxTried = 1 << 14;
   size_t limit = 0, tried = 0;
@@ -361,7 +361,7 @@ private:
 
 /// The set of some strategies, with the layouts that occur in them.
 static std::unique_ptr<StrategySet> makeSet(Operation *op,
-                                            std::vector<Strategy> strategies) {
+                                            Strategies strategies) {
   auto set = std::make_unique<StrategySet>();
   set->strategies = std::move(strategies);
   unsigned tensors = op->getNumOperands() + op->getNumResults();
@@ -369,7 +369,7 @@ static std::unique_ptr<StrategySet> makeSet(Operation *op,
   set->ports.resize(tensors);
   for (const Strategy &strategy : set->strategies)
     for (unsigned t = 0; t < tensors; ++t) {
-      std::vector<TensorSharding> &layouts = set->layouts[t];
+      Layouts &layouts = set->layouts[t];
       auto it = llvm::find(layouts, strategy.tensors[t]);
       set->ports[t].push_back(it - layouts.begin());
       if (it == layouts.end())
@@ -382,9 +382,9 @@ static std::unique_ptr<StrategySet> makeSet(Operation *op,
 // transformer's ops make fewer than these.
 static constexpr size_t kMaxStrategies = 64, kNearStrategies = 24;
 
-std::vector<Strategy>
-StrategyEnumerator::getIdentity(RankedTensorType type,
-                                const TensorSharding *sharding, KindSet kinds) {
+Strategies StrategyEnumerator::getIdentity(RankedTensorType type,
+                                           const TensorSharding *sharding,
+                                           KindSet kinds) {
   Enumeration all(type, atoms, cost, kinds);
   if (all.run(kMaxStrategies))
     return all.take();

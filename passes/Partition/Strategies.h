@@ -10,6 +10,7 @@
 #include "tpopt/Dialect/SPMD/SPMD.h"
 #include "tpopt/Program/ShardingTable.h"
 
+#include <deque>
 #include <memory>
 #include <set>
 #include <unordered_map>
@@ -31,11 +32,16 @@ struct Strategy {
   double cost = 0;
 };
 
+/// Shardings are large, and a std::vector that grows even copies them, since for
+/// all it knows moving one may throw.
+using Strategies = std::deque<Strategy>;
+using Layouts = llvm::SmallVector<TensorSharding, 0>;
+
 /// All strategies of an op, and the layouts that occur per tensor.
 struct StrategySet {
-  std::vector<Strategy> strategies;
+  Strategies strategies;
   /// Distinct layouts of each tensor.
-  llvm::SmallVector<std::vector<TensorSharding>, 4> layouts;
+  llvm::SmallVector<Layouts, 4> layouts;
   /// ports[tensor][strategy]: index into layouts[tensor].
   llvm::SmallVector<std::vector<uint16_t>, 4> ports;
 };
@@ -57,9 +63,8 @@ public:
   /// The ways to hold a tensor of `type` that is only handed on, perhaps
   /// unreduced in one of `kinds`: as its operand 0, each once. If they are too
   /// many, those near `sharding`, which may be null.
-  std::vector<Strategy> getIdentity(mlir::RankedTensorType type,
-                                    const TensorSharding *sharding,
-                                    KindSet kinds);
+  Strategies getIdentity(mlir::RankedTensorType type,
+                         const TensorSharding *sharding, KindSet kinds);
 
 private:
   using Key = std::vector<const void *>;

@@ -166,7 +166,7 @@ private:
                     llvm::ArrayRef<const Edge *> joined,
                     std::vector<double> &sums) const;
 
-  std::vector<Node> nodes;
+  llvm::SmallVector<Node, 0> nodes; ///< Moved as it grows, not copied.
   std::vector<Edge> edges;
   std::vector<double> costs;
   std::vector<double> messages; ///< Of the direct solution alone.
