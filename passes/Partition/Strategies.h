@@ -32,8 +32,8 @@ struct Strategy {
   double cost = 0;
 };
 
-/// Shardings are large, and a std::vector that grows even copies them, since for
-/// all it knows moving one may throw.
+/// Shardings are large, and a std::vector that grows even copies them, since
+/// for all it knows moving one may throw.
 using Strategies = std::deque<Strategy>;
 using Layouts = llvm::SmallVector<TensorSharding, 0>;
 
