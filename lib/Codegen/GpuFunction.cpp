@@ -64,8 +64,10 @@ Value tp::getGlobalThread(OpBuilder &builder, Location loc, int64_t threads) {
 
 FailureOr<ItemKernel> tp::createItemKernel(OpBuilder &builder,
                                            step::KernelOpInterface op,
-                                           StringRef name, int64_t items,
+                                           StringRef name,
+                                           ArrayRef<int64_t> extents,
                                            int64_t threads) {
+  int64_t items = ShapedType::getNumElements(extents);
   FailureOr<Launch> launch = getLaunch(op, items, threads, threads);
   if (failed(launch))
     return failure();
@@ -77,7 +79,7 @@ FailureOr<ItemKernel> tp::createItemKernel(OpBuilder &builder,
   auto isThere = scf::IfOp::create(builder, loc,
                                    places.isBelow(item, places.number(items)));
   builder.setInsertionPointToStart(&isThere.getThenRegion().front());
-  return ItemKernel{function, item, *launch};
+  return ItemKernel{function, places.split(item, extents), *launch};
 }
 
 Value Places::number(int64_t value) {

@@ -33,20 +33,21 @@ mlir::FailureOr<Launch> getLaunch(mlir::Operation *op, int64_t items,
 mlir::Value getGlobalThread(mlir::OpBuilder &builder, mlir::Location loc,
                             int64_t threads);
 
-/// A kernel in which every item has a thread.
+/// A kernel in which every item of a grid has a thread.
 struct ItemKernel {
   mlir::gpu::GPUFuncOp function;
-  mlir::Value item; ///< That of the thread.
+  llvm::SmallVector<mlir::Value> index; ///< Of the thread's item.
   Launch launch;
 };
 
-/// Begins the kernel `name` of `op` for so many items, in blocks of `threads`,
-/// and leaves `builder` where a thread has one. Emits an error at `op` if they
-/// are more than a GPU launches.
+/// Begins the kernel `name` of `op` for the items of a grid of `extents`, in
+/// blocks of `threads`, and leaves `builder` where a thread has one. Emits an
+/// error at `op` if they are more than a GPU launches.
 mlir::FailureOr<ItemKernel> createItemKernel(mlir::OpBuilder &builder,
                                              step::KernelOpInterface op,
                                              llvm::StringRef name,
-                                             int64_t items, int64_t threads);
+                                             llvm::ArrayRef<int64_t> extents,
+                                             int64_t threads);
 
 /// Arithmetic on places, in i64, and memory.
 class Places {

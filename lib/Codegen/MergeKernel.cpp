@@ -204,11 +204,11 @@ Value MergeEmitter::countBefore(Value key, Value begin, Value size,
 FailureOr<Launch> MergeEmitter::bisect(StringRef name) {
   OpBuilder::InsertionGuard guard(builder);
   FailureOr<ItemKernel> kernel =
-      createItemKernel(builder, op, name, rows * columns, kBlock);
+      createItemKernel(builder, op, name, {rows, columns}, kBlock);
   if (failed(kernel))
     return failure();
   function = kernel->function;
-  SmallVector<Value> mine = places.split(kernel->item, {rows, columns});
+  ArrayRef<Value> mine = kernel->index;
   row = mine[0];
   SmallVector<Value> inMerge = places.split(
       mine[1],

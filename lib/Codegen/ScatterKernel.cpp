@@ -81,16 +81,14 @@ FailureOr<Launch> tp::emitScatterForGpu(OpBuilder &builder, step::ScatterOp op,
       std::clamp<int64_t>(llvm::divideCeil(kEnough, walkers), 1, axis);
   int64_t size = llvm::divideCeil(axis, slices); // of a slice
   slices = llvm::divideCeil(axis, size);
-  int64_t total = walkers * slices;
   OpBuilder::InsertionGuard guard(builder);
-  FailureOr<ItemKernel> kernel =
-      createItemKernel(builder, op, name, total, kBlock);
+  FailureOr<ItemKernel> kernel = createItemKernel(
+      builder, op, name, {batch, outer, slices, inner}, kBlock);
   if (failed(kernel))
     return failure();
   gpu::GPUFuncOp function = kernel->function;
   Places places(builder, loc);
-  SmallVector<Value> mine =
-      places.split(kernel->item, {batch, outer, slices, inner});
+  ArrayRef<Value> mine = kernel->index;
   Value begin = places.scale(mine[2], size);
   auto loop = scf::ForOp::create(builder, loc, places.number(0),
                                  places.number(updates.getDimSize(2)),

@@ -102,11 +102,11 @@ void SortEmitter::store(Value column, Value rank) {
 FailureOr<Launch> SortEmitter::count(StringRef name) {
   OpBuilder::InsertionGuard guard(builder);
   FailureOr<ItemKernel> kernel =
-      createItemKernel(builder, op, name, rows * columns, kBlock);
+      createItemKernel(builder, op, name, {rows, columns}, kBlock);
   if (failed(kernel))
     return failure();
   function = kernel->function;
-  SmallVector<Value> mine = places.split(kernel->item, {rows, columns});
+  ArrayRef<Value> mine = kernel->index;
   Value partOfRow =
       arith::DivUIOp::create(builder, loc, mine[1], places.number(part));
   setPart(places.add(places.scale(mine[0], parts), partOfRow));

@@ -396,7 +396,7 @@ Labeling::Solution Labeling::solve(Effort effort) {
   solution.lowerBound = classes.lowerBound;
   for (unsigned classOf : lifted->classOf)
     solution.labels.push_back(classes.labels[classOf]);
-  // The best for classes is seldom not the best for all.
+  // Where the choice for classes is proven best, there is seldom a better one.
   descend(solution.labels, classes.getGap() > kPrecision ? 2 : 1);
   solution.cost = evaluate(solution.labels);
   return solution;

@@ -279,44 +279,32 @@ private:
     return success();
   }
 
-  /// Whether some dimension of `value` is cut unevenly.
-  static bool hasPadding(Value value, const TensorSharding &sharding) {
-    ArrayRef<int64_t> shape =
-        cast<RankedTensorType>(value.getType()).getShape();
-    return llvm::any_of(
-        llvm::zip_equal(shape, sharding.dims), [](const auto &dim) {
-          const auto &[size, cut] = dim;
-          return BlockLayout{size, getSize(cut.axes)}.isUneven();
-        });
-  }
-
   /// Overwrites padding with the identity of what `op` reduces, where a reduced
   /// dimension is cut unevenly.
   void maskReduced(Operation *op, MutableArrayRef<Value> operands) {
     auto ruled = dyn_cast<ShardingRuleOpInterface>(op);
     if (!ruled)
       return;
-    std::optional<ShardingRule> known;
+    // Most ops have no padding, and rules take time to make.
+    std::optional<ShardingRule> rule;
     for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
       localize(operand);
       const TensorSharding &sharding = getSharding(operand);
-      if (!hasPadding(operand, sharding))
-        continue;
-      if (!known)
-        known = ruled.getShardingRule();
-      const ShardingRule &rule = *known;
       ArrayRef<int64_t> shape =
           cast<RankedTensorType>(operand.getType()).getShape();
       SmallVector<int64_t> dims;
       ReduceKind kind = ReduceKind::Sum;
-      for (auto [dim, factors] : llvm::enumerate(rule.operands[index]))
-        for (unsigned f : factors)
-          if (rule.factors[f].kind == FactorKind::Reduction &&
-              BlockLayout{shape[dim], getSize(sharding.dims[dim].axes)}
-                  .isUneven()) {
+      for (auto [dim, size] : llvm::enumerate(shape)) {
+        if (!BlockLayout{size, getSize(sharding.dims[dim].axes)}.isUneven())
+          continue;
+        if (!rule)
+          rule = ruled.getShardingRule();
+        for (unsigned f : rule->operands[index][dim])
+          if (rule->factors[f].kind == FactorKind::Reduction) {
             dims.push_back(dim);
-            kind = rule.factors[f].reduce;
+            kind = rule->factors[f].reduce;
           }
+      }
       // Arguments arrive with zeros behind their end, but for donated ones,
       // which hold whatever the last call left there.
       if (dims.empty() || (kind == ReduceKind::Sum && isZeroPadded(operand)))
