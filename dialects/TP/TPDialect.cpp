@@ -55,25 +55,51 @@ void TPDialect::initialize() {
 /// More elements than any machine holds; it keeps products of sizes in range.
 static constexpr double kMaxElements = 0x1p60;
 
+/// The elements of a tensor that tp ops take, null of other types. Asked of
+/// every operand by every verifier.
 static Type getElement(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
-  if (!tensor || !tensor.hasStaticShape())
+  if (!tensor)
     return Type();
   double elements = 1;
-  for (int64_t size : tensor.getShape())
+  for (int64_t size : tensor.getShape()) {
+    if (ShapedType::isDynamic(size))
+      return Type();
     elements *= std::max<int64_t>(size, 1);
+  }
   return elements <= kMaxElements ? tensor.getElementType() : Type();
+}
+
+static bool isFloatElement(Type element) {
+  return isa<Float64Type, Float32Type, BFloat16Type, Float16Type,
+             Float8E4M3FNType, Float8E5M2Type>(element);
+}
+
+static bool isIntegerElement(Type element) {
+  auto integer = dyn_cast<IntegerType>(element);
+  return integer && !integer.isSigned() &&
+         (integer.getWidth() == 1 ||
+          (integer.getWidth() >= 4 && integer.getWidth() <= 64));
 }
 
 bool tp::isFloatTensor(Type type) {
   Type element = getElement(type);
-  return element && isa<Float64Type, Float32Type, BFloat16Type, Float16Type,
-                        Float8E4M3FNType, Float8E5M2Type>(element);
+  return element && isFloatElement(element);
 }
 
 bool tp::isBoolTensor(Type type) {
   Type element = getElement(type);
   return element && element.isSignlessInteger(1);
+}
+
+bool tp::isIntegerTensor(Type type) {
+  Type element = getElement(type);
+  return element && isIntegerElement(element);
+}
+
+bool tp::isSupportedTensor(Type type) {
+  Type element = getElement(type);
+  return element && (isFloatElement(element) || isIntegerElement(element));
 }
 
 LogicalResult tp::verifyOneShape(Operation *op) {
@@ -86,17 +112,6 @@ LogicalResult tp::verifyOneShape(Operation *op) {
       llvm::any_of(op->getResultTypes(), differs))
     return op->emitOpError("operands and results have one shape");
   return success();
-}
-
-bool tp::isIntegerTensor(Type type) {
-  auto integer = dyn_cast_or_null<IntegerType>(getElement(type));
-  return integer && !integer.isSigned() &&
-         (integer.getWidth() == 1 ||
-          (integer.getWidth() >= 4 && integer.getWidth() <= 64));
-}
-
-bool tp::isSupportedTensor(Type type) {
-  return isFloatTensor(type) || isIntegerTensor(type);
 }
 
 double tp::getVolume(ArrayRef<int64_t> sizes) {

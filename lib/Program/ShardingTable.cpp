@@ -24,7 +24,7 @@ FailureOr<MeshOp> tp::getMesh(FunctionOpInterface function) {
   for (unsigned i = 0; i < function.getNumResults(); ++i)
     collect(function.getResultAttr(i, kShardingAttr));
   function->walk([&](Operation *op) {
-    DictionaryAttr attributes = op->getDiscardableAttrDictionary();
+    DictionaryAttr attributes = op->getRawDictionaryAttrs();
     if (seen.insert(attributes).second)
       collect(attributes.get(kShardingsAttr));
     if (auto collective = dyn_cast<CollectiveOpInterface>(op)) {

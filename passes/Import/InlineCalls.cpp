@@ -6,13 +6,14 @@
 // Not by MLIR's inliner, which splits the caller's block at every call and so
 // moves all that follows: JAX calls functions of a few ops thousands of times.
 
+#include "tpopt/Dialect/SPMD/SPMD.h"
+#include "tpopt/Dialect/TP/TP.h"
 #include "tpopt/Passes/Import/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
-#include "mlir/Pass/PassManager.h"
-#include "mlir/Transforms/Passes.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
 
 namespace tp {
 #define GEN_PASS_DEF_INLINECALLSPASS
@@ -84,6 +85,49 @@ private:
   llvm::DenseMap<Operation *, State> states;
 };
 
+/// Erases private functions that nothing names which is itself in use. Not by
+/// MLIR's symbol-dce, which looks through all attributes of all ops and has
+/// them verified once more.
+class FunctionEraser {
+public:
+  explicit FunctionEraser(ModuleOp module) : module(module) {}
+
+  void run() {
+    SmallVector<Operation *> live;
+    for (Operation &op : *module.getBody()) {
+      auto function = dyn_cast<func::FuncOp>(op);
+      if (function && function.isPrivate())
+        unnamed[function.getNameAttr()] = function;
+      else
+        live.push_back(&op);
+    }
+    while (!live.empty() && !unnamed.empty())
+      live.pop_back_val()->walk([&](Operation *op) {
+        // None of these names a function, and they are nearly all.
+        bool isOurs = isa_and_present<tp::TPDialect, tp::spmd::SPMDDialect>(
+            op->getDialect());
+        DictionaryAttr attributes =
+            isOurs ? op->getRawDictionaryAttrs() : op->getAttrDictionary();
+        if (!seen.insert(attributes).second)
+          return;
+        attributes.walk([&](SymbolRefAttr name) {
+          auto it = unnamed.find(name.getRootReference());
+          if (it == unnamed.end())
+            return;
+          live.push_back(it->second);
+          unnamed.erase(it);
+        });
+      });
+    for (auto &[name, function] : unnamed)
+      function.erase();
+  }
+
+private:
+  ModuleOp module;
+  llvm::DenseMap<StringAttr, func::FuncOp> unnamed;
+  llvm::DenseSet<Attribute> seen;
+};
+
 struct InlineCalls : tp::impl::InlineCallsPassBase<InlineCalls> {
   void runOnOperation() override {
     // Walking a large program twice more for nothing is what this avoids.
@@ -99,10 +143,7 @@ struct InlineCalls : tp::impl::InlineCallsPassBase<InlineCalls> {
     if (!isNeeded)
       return markAllAnalysesPreserved();
     CallInliner(getOperation()).run();
-    OpPassManager pipeline(ModuleOp::getOperationName());
-    pipeline.addPass(createSymbolDCEPass());
-    if (failed(runPipeline(pipeline, getOperation())))
-      signalPassFailure();
+    FunctionEraser(getOperation()).run();
   }
 };
 

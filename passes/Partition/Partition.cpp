@@ -301,6 +301,8 @@ private:
     // Read everything before anything changes.
     llvm::MapVector<Value, SmallVector<Need, 2>> needs;
     std::vector<std::pair<Value, const TensorSharding *>> layouts;
+    needs.reserve(ops.size());
+    layouts.reserve(ops.size());
     for (Operation *op : ops) {
       if (isa<GroupOp>(op))
         continue;
