@@ -36,7 +36,7 @@ void Expansion::slice(const State &state) {
         space.getSize(state, state.dims[dim]) * space.getSize(state, idle);
     if (space.getBlocks(dim, most).isUneven()) {
       // What is no step digit by digit may be one at once.
-      for (DigitSet some = idle; some; some = (some - 1) & idle)
+      for (DigitSet some = idle; some && !isSpent(); some = (some - 1) & idle)
         distribute(next, some, dim,
                    [&] { emit(next, CollectiveKind::AllSlice, some, 0); });
       continue;
@@ -82,6 +82,8 @@ void Expansion::makePartial(const State &state) {
 void Expansion::distribute(State &state, DigitSet digits,
                            ArrayRef<unsigned> dims,
                            llvm::function_ref<void()> done) {
+  if (isSpent())
+    return;
   if (dims.empty()) {
     if (digits == 0)
       done();
@@ -90,6 +92,8 @@ void Expansion::distribute(State &state, DigitSet digits,
   unsigned dim = dims.front();
   int64_t before = space.getSize(state, state.dims[dim]);
   auto append = [&](auto &self, int64_t s, DigitSet left) -> void {
+    if (isSpent())
+      return;
     if (canMerge(dim, before * s, s))
       distribute(state, left, dims.drop_front(), done);
     for (DigitSet rest = left; rest; rest &= rest - 1) {
@@ -109,7 +113,7 @@ void Expansion::reduce(const State &state) {
     all.push_back(dim);
   uint64_t buffer = space.getVolume(space.getLocal(state));
   State next = state;
-  for (DigitSet some = state.unreduced; some;
+  for (DigitSet some = state.unreduced; some && !isSpent();
        some = (some - 1) & state.unreduced) {
     next.unreduced = state.unreduced & ~some;
     next.kind = next.unreduced ? state.kind : space.kind;
@@ -135,6 +139,8 @@ void Expansion::gatherOrExchange(const State &state) {
 /// Chooses how much to keep of the next dimension's digits. Once all are
 /// chosen, what was removed is gathered, or appended to whole dimensions.
 void Expansion::chooseKept(const State &state, State &kept, DigitSet removed) {
+  if (isSpent())
+    return;
   unsigned dim = kept.dims.size();
   if (dim < state.dims.size()) {
     kept.dims.push_back(state.dims[dim]);
@@ -205,7 +211,7 @@ void Expansion::permute(const State &state) {
   auto fillUnreduced = [&](DigitSet left) {
     if (addends == 1)
       return finish();
-    for (DigitSet some = left; some; some = (some - 1) & left)
+    for (DigitSet some = left; some && !isSpent(); some = (some - 1) & left)
       if (space.getSize(state, some) == addends) {
         next.unreduced = some;
         finish();
@@ -213,6 +219,8 @@ void Expansion::permute(const State &state) {
     next.unreduced = 0;
   };
   auto fill = [&](auto &self, unsigned dim, DigitSet left) -> void {
+    if (isSpent())
+      return;
     if (dim == next.dims.size())
       return fillUnreduced(left);
     int64_t missing = space.getSize(state, state.dims[dim]) /

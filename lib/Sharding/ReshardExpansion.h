@@ -29,6 +29,10 @@ protected:
                     const Cost &cost) = 0;
   /// Whether a step that costs at least so much is worth looking at.
   virtual bool mayHelp(const Cost &least) const = 0;
+  /// Whether to stop looking for steps. Asked before each choice on the way to
+  /// one: many digits can be arranged in more ways than anybody waits for, of
+  /// which few or none may be steps.
+  virtual bool isSpent() = 0;
 
   void expand(const State &state);
 

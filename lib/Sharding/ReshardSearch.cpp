@@ -81,8 +81,10 @@ private:
   bool mayHelp(const Cost &least) const override {
     return nodes[current].cost + least < best.cost;
   }
-  /// A single node may have thousands of neighbours: looked at no further.
-  bool isSpent() const { return order > maxVisits; }
+  bool isSpent() override {
+    constexpr unsigned kChoices = 64; // that come to a visit
+    return order > maxVisits || ++choices / kChoices > maxVisits;
+  }
   Path getPath(unsigned node) const;
   Cost guess(const State &state) const;
   void changeSystem(const State &state);
@@ -106,7 +108,7 @@ private:
   std::priority_queue<Entry> queue;
   SmallVector<StateSpace::Places, 2> goalPlaces;
   unsigned current = 0;
-  unsigned order = 0;
+  unsigned order = 0, choices = 0;
 };
 
 } // namespace

@@ -61,6 +61,7 @@ private:
   void take(const State &next, CollectiveKind kind, DigitSet axes,
             const Cost &cost) override;
   bool mayHelp(const Cost &) const override { return true; }
+  bool isSpent() override { return false; }
   llvm::ArrayRef<Edge> getEdges(unsigned number);
   std::vector<std::optional<Cost>> computeCosts(unsigned from,
                                                 DigitSet partial);

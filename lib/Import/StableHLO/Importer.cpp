@@ -12,6 +12,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringMap.h"
 
 using namespace mlir;
@@ -168,8 +169,15 @@ LogicalResult Importer::convert(Operation *op) {
   if (!row->annotates &&
       failed(results = constrain(c, *results, op->getAttrDictionary())))
     return failure();
+  llvm::SmallSetVector<Operation *, 4> numbers;
+  for (Value operand : op->getOperands())
+    if (auto constant = operand.getDefiningOp<ConstantOp>())
+      numbers.insert(constant);
   op->replaceAllUsesWith(*results);
   op->erase();
+  for (Operation *number : numbers)
+    if (number->use_empty()) // folded into what has replaced `op`
+      number->erase();
   if (row->regions != Regions::After)
     return success();
   for (Operation *built : SmallVector<Operation *>(recorder.built))

@@ -63,3 +63,24 @@ func.func @names(%a: tensor<4xf32> {tf.aliasing_output = 1 : i32, jax.buffer_don
   %0 = stablehlo.add %a, %b : tensor<4xf32>
   return %0, %c : tensor<4xf32>, tensor<4xf32>
 }
+
+// A number that is broadcast is that number in the larger shape; what else uses
+// it keeps it.
+// CHECK-LABEL: func.func @numbers
+func.func @numbers(%x: tensor<3x4xf32>) -> (tensor<3x4xf32>, tensor<f32>) {
+  // CHECK-DAG: %[[HALF:.+]] = tp.constant dense<5.000000e-01> : tensor<f32>
+  // CHECK-DAG: %[[HALVES:.+]] = tp.constant dense<5.000000e-01> : tensor<3x4xf32>
+  // CHECK-DAG: %[[TWOS:.+]] = tp.constant dense<2.000000e+00> : tensor<3x4xf32>
+  // CHECK-NOT: tp.constant
+  // CHECK-NOT: tp.broadcast
+  %half = stablehlo.constant dense<0.5> : tensor<f32>
+  %two = stablehlo.constant dense<2.0> : tensor<1xf32>
+  %0 = stablehlo.broadcast_in_dim %half, dims = [] : (tensor<f32>) -> tensor<3x4xf32>
+  %1 = stablehlo.broadcast_in_dim %two, dims = [1] : (tensor<1xf32>) -> tensor<3x4xf32>
+  // CHECK: %[[SUM:.+]] = tp.add %arg0, %[[HALVES]]
+  %2 = stablehlo.add %x, %0 : tensor<3x4xf32>
+  // CHECK: %[[PRODUCT:.+]] = tp.mul %[[SUM]], %[[TWOS]]
+  %3 = stablehlo.multiply %2, %1 : tensor<3x4xf32>
+  // CHECK: return %[[PRODUCT]], %[[HALF]]
+  return %3, %half : tensor<3x4xf32>, tensor<f32>
+}
