@@ -77,13 +77,63 @@ void Expansion::makePartial(const State &state) {
   }
 }
 
+//===----------------------------------------------------------------------===//
+// Arrangements
+//===----------------------------------------------------------------------===//
+
+/// What is wanted, if the digits are too many for all arrangements.
+const State *Expansion::getGoal(const State &state) const {
+  return !goals.empty() && goals[state.system] &&
+                 space.getDigits(state).size() > fewDigits
+             ? &*goals[state.system]
+             : nullptr;
+}
+
+void Expansion::beginArrangement(const State &state) {
+  constexpr unsigned kMostChoices = 64; // those first that are wanted
+  choicesLeft = getGoal(state) ? kMostChoices : ~0u;
+}
+
+bool Expansion::mayArrange() {
+  if (isSpent())
+    return false;
+  hasCut |= choicesLeft == 0;
+  return choicesLeft != 0 && choicesLeft-- != 0;
+}
+
+template <typename Append>
+void Expansion::forEachNext(const State &state, DigitSet some, unsigned dim,
+                            Append append) {
+  auto callAll = [&](DigitSet digits) {
+    for (; digits; digits &= digits - 1)
+      append(llvm::countr_zero(digits));
+  };
+  const State *goal = getGoal(state);
+  if (!goal)
+    return callAll(some);
+  // What is wanted there, then what is wanted nowhere, then the rest.
+  DigitSet wanted = 0;
+  size_t position = state.dims[dim].size();
+  if (position < goal->dims[dim].size())
+    wanted = some & DigitSet(1) << goal->dims[dim][position];
+  callAll(wanted);
+  DigitSet idle = some & space.getIdle(*goal);
+  callAll(idle & ~wanted);
+  callAll(some & ~idle & ~wanted);
+}
+
 /// Calls `done` for every way to append all of `digits` to the lists of `dims`
 /// so that block boundaries coincide. `state` is as before afterwards.
 void Expansion::distribute(State &state, DigitSet digits,
                            ArrayRef<unsigned> dims,
                            llvm::function_ref<void()> done) {
-  if (isSpent())
-    return;
+  beginArrangement(state);
+  distributeRest(state, digits, dims, done);
+}
+
+void Expansion::distributeRest(State &state, DigitSet digits,
+                               ArrayRef<unsigned> dims,
+                               llvm::function_ref<void()> done) {
   if (dims.empty()) {
     if (digits == 0)
       done();
@@ -92,17 +142,16 @@ void Expansion::distribute(State &state, DigitSet digits,
   unsigned dim = dims.front();
   int64_t before = space.getSize(state, state.dims[dim]);
   auto append = [&](auto &self, int64_t s, DigitSet left) -> void {
-    if (isSpent())
+    if (!mayArrange())
       return;
     if (canMerge(dim, before * s, s))
-      distribute(state, left, dims.drop_front(), done);
-    for (DigitSet rest = left; rest; rest &= rest - 1) {
-      unsigned digit = llvm::countr_zero(rest);
+      distributeRest(state, left, dims.drop_front(), done);
+    forEachNext(state, left, dim, [&](unsigned digit) {
       state.dims[dim].push_back(digit);
       self(self, s * space.getDigits(state)[digit].size,
            left & ~(DigitSet(1) << digit));
       state.dims[dim].pop_back();
-    }
+    });
   };
   append(append, 1, digits);
 }
@@ -219,7 +268,7 @@ void Expansion::permute(const State &state) {
     next.unreduced = 0;
   };
   auto fill = [&](auto &self, unsigned dim, DigitSet left) -> void {
-    if (isSpent())
+    if (!mayArrange())
       return;
     if (dim == next.dims.size())
       return fillUnreduced(left);
@@ -227,14 +276,14 @@ void Expansion::permute(const State &state) {
                       space.getSize(next, next.dims[dim]);
     if (missing == 1)
       return self(self, dim + 1, left);
-    for (DigitSet rest = left; rest; rest &= rest - 1) {
-      unsigned digit = llvm::countr_zero(rest);
+    forEachNext(next, left, dim, [&](unsigned digit) {
       if (missing % space.getDigits(state)[digit].size != 0)
-        continue;
+        return;
       next.dims[dim].push_back(digit);
       self(self, dim, left & ~(DigitSet(1) << digit));
       next.dims[dim].pop_back();
-    }
+    });
   };
+  beginArrangement(state);
   fill(fill, 0, space.getAllDigits(state));
 }

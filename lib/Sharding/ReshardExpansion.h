@@ -12,14 +12,19 @@
 
 namespace tp::reshard {
 
-/// Calls take() for every step, of which mayHelp() may leave out some.
+/// Calls take() for every step, of which mayHelp() may leave out some. Of many
+/// digits there are more arrangements than anybody can look at: then only for
+/// a few of each kind, those first that bring digits where they are wanted.
 class Expansion {
 public:
   /// `partial` holds for every digit system the digits along which values may
-  /// become partial, of `partialKind`.
+  /// become partial, of `partialKind`. `goals` are what is wanted in it, if one
+  /// thing is.
   Expansion(const StateSpace &space, llvm::SmallVector<DigitSet, 2> partial,
-            ReduceKind partialKind)
-      : space(space), partial(std::move(partial)), partialKind(partialKind) {}
+            ReduceKind partialKind,
+            llvm::ArrayRef<std::optional<State>> goals = {})
+      : space(space), partial(std::move(partial)), partialKind(partialKind),
+        goals(goals) {}
 
 protected:
   virtual ~Expansion() = default;
@@ -30,9 +35,10 @@ protected:
   /// Whether a step that costs at least so much is worth looking at.
   virtual bool mayHelp(const Cost &least) const = 0;
   /// Whether to stop looking for steps. Asked before each choice on the way to
-  /// one: many digits can be arranged in more ways than anybody waits for, of
-  /// which few or none may be steps.
+  /// one: of all arrangements, few or none may be steps.
   virtual bool isSpent() = 0;
+  /// Whether arrangements have been left out.
+  bool isCut() const { return hasCut; }
 
   void expand(const State &state);
 
@@ -58,10 +64,24 @@ private:
 
   void distribute(State &state, DigitSet digits, llvm::ArrayRef<unsigned> dims,
                   llvm::function_ref<void()> done);
+  void distributeRest(State &state, DigitSet digits,
+                      llvm::ArrayRef<unsigned> dims,
+                      llvm::function_ref<void()> done);
   void chooseKept(const State &state, State &kept, DigitSet removed);
+
+  /// Calls `append` for each of `some` that may come next in the list of `dim`.
+  template <typename Append>
+  void forEachNext(const State &state, DigitSet some, unsigned dim,
+                   Append append);
+  const State *getGoal(const State &state) const;
+  void beginArrangement(const State &state);
+  bool mayArrange();
 
   llvm::SmallVector<DigitSet, 2> partial;
   ReduceKind partialKind;
+  llvm::ArrayRef<std::optional<State>> goals;
+  unsigned choicesLeft = 0; ///< Of the arrangement at hand.
+  bool hasCut = false;
 };
 
 } // namespace tp::reshard

@@ -1,6 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "ReshardBundles.h"
 #include "ReshardSearch.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -91,28 +92,63 @@ static std::vector<Leg> reduceGatherSlice(const Problem &problem) {
   return legs;
 }
 
+static bool isSmall(ArrayRef<DigitSystem> systems) {
+  return systems.front().size() <= fewDigits;
+}
+
+/// States looked at, less than 1 us each.
+static unsigned getLimit(PlanEffort effort) {
+  return effort == PlanEffort::Full ? 100000 : 200;
+}
+
+/// Searches with whole digits. Returns whether all states were looked at.
+static bool searchWhole(const Problem &problem, const LinkModel &links,
+                        ArrayRef<DigitSystem> systems, PlanEffort effort,
+                        Path &path) {
+  unsigned limit = getLimit(effort);
+  bool mayLookAtAll = effort == PlanEffort::Full || isSmall(systems);
+  return (mayLookAtAll &&
+          search(problem, links, systems, /*greedy=*/false, limit, path)) ||
+         search(problem, links, systems, /*greedy=*/true, limit, path);
+}
+
+/// Where there are many digits, first moves together what goes together.
+static void searchBundles(const Problem &problem, ArrayRef<DigitSystem> systems,
+                          PlanEffort effort, Path &path) {
+  if (isSmall(systems) || systems.size() > 1)
+    return;
+  Bundles bundles(problem, systems.front());
+  if (bundles.size() == systems.front().size())
+    return;
+  Problem bundled = bundles.getProblem();
+  SmallVector<DigitSystem, 2> whole = getCoarseSystems(bundled);
+  LinkModel links(bundled.mesh, bundled.elementBytes, getScale(whole.front()));
+  Path found;
+  found.cost = path.cost;
+  searchWhole(bundled, links, whole, effort, found);
+  if (!(found.cost < path.cost))
+    return;
+  for (Leg &leg : found.legs)
+    leg.result = bundles.expand(leg.result);
+  path = std::move(found);
+}
+
 /// Searches with whole digits, then, unless the best possible is found, with
 /// parts of them. Returns whether all states were looked at.
 static bool searchAll(const Problem &problem, const LinkModel &links,
                       ArrayRef<DigitSystem> coarse, PlanEffort effort,
                       llvm::function_ref<bool()> isSettled, Path &path) {
-  bool isThorough = effort == PlanEffort::Full;
-  // States looked at, less than 1 us each.
-  unsigned limit = isThorough ? 100000 : 200;
-  auto isSmall = [](ArrayRef<DigitSystem> systems) {
-    return systems.front().size() <= fewDigits;
-  };
-  if ((!isThorough && !isSmall(coarse)) ||
-      !search(problem, links, coarse, /*greedy=*/false, limit, path))
-    return search(problem, links, coarse, /*greedy=*/true, limit, path);
+  if (!searchWhole(problem, links, coarse, effort, path))
+    return false;
   if (isSettled())
     return true;
   SmallVector<DigitSystem, 2> fine = getFineSystems(coarse);
   if (ArrayRef<DigitSystem>(fine) == coarse)
     return true;
+  unsigned limit = getLimit(effort);
   if (isSmall(fine))
     return search(problem, links, fine, /*greedy=*/false, limit, path);
-  return isThorough &&
+  return effort == PlanEffort::Full &&
          search(problem, links, fine, /*greedy=*/false, limit / 10, path);
 }
 
@@ -145,6 +181,10 @@ static ReshardPlan makePlan(const Problem &problem, PlanEffort effort) {
     return path.cost.ticks == bound.ticks &&
            path.cost.launches == bound.launches;
   };
+  if (!isSettled()) {
+    searchBundles(problem, coarse, effort, path);
+    describe(path.legs, path.cost);
+  }
   if (!isSettled()) {
     plan.complete = searchAll(problem, links, coarse, effort, isSettled, path);
     describe(path.legs, path.cost);

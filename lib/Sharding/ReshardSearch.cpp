@@ -57,9 +57,9 @@ public:
   Search(const Problem &problem, const StateSpace &space,
          ArrayRef<std::optional<State>> goals, SmallVector<DigitSet, 2> partial,
          bool greedy, unsigned maxVisits, Path &best)
-      : Expansion(space, std::move(partial), problem.to.kind), problem(problem),
-        bound(problem.mesh, space, problem.to), goals(goals), best(best),
-        greedy(greedy), maxVisits(maxVisits) {}
+      : Expansion(space, std::move(partial), problem.to.kind, goals),
+        problem(problem), bound(problem.mesh, space, problem.to), goals(goals),
+        best(best), greedy(greedy), maxVisits(maxVisits) {}
 
   /// Returns whether everything was looked at.
   bool run();
@@ -136,7 +136,7 @@ bool Search::run() {
     changeSystem(state);
     expand(state);
   }
-  return !isSpent();
+  return !isSpent() && !isCut();
 }
 
 void Search::visit(const State &state, Cost cost,

@@ -1,0 +1,45 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file A reshard along many axes as one along few. Private to the library.
+///
+/// Ten axes can be arranged in more ways than a search can look at, yet most of
+/// them go the same way. From [{"a", "b", "c", "d"}, {}] to [{"a", "b"}, {"d"}]
+/// a and b follow one another on both sides: as if they were one axis. Axes
+/// that are unreduced, or idle, on one side need to be no neighbours there.
+///
+/// What is found for such bundles is a plan for the axes, though perhaps not
+/// the best: where links differ, it may pay to take a bundle apart.
+
+#ifndef TPOPT_LIB_SHARDING_RESHARDBUNDLES_H
+#define TPOPT_LIB_SHARDING_RESHARDBUNDLES_H
+
+#include "ReshardSearch.h"
+
+#include <vector>
+
+namespace tp::reshard {
+
+/// The same question, on a mesh whose axes are bundles of digits.
+class Bundles {
+public:
+  /// Both sides of `problem` must be in digits of `system`.
+  Bundles(const Problem &problem, const DigitSystem &system);
+
+  /// Its references are to this, and to the shape of the original.
+  Problem getProblem() const { return {mesh, from, to, shape, elementBytes}; }
+  size_t size() const { return members.size(); }
+  /// A layout of whole bundles in the axes of the original.
+  TensorSharding expand(const TensorSharding &layout) const;
+
+private:
+  llvm::ArrayRef<int64_t> shape;
+  int64_t elementBytes;
+  Mesh mesh;
+  std::vector<AxisList> members; ///< By axis of `mesh`.
+  TensorSharding from, to;
+};
+
+} // namespace tp::reshard
+
+#endif // TPOPT_LIB_SHARDING_RESHARDBUNDLES_H
