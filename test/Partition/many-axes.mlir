@@ -8,12 +8,12 @@
 // CHECK: spmd.all_to_all %arg0 ["j": 0 -> 1, "i": 0 -> 1]
 // CHECK-NEXT: spmd.all_gather %{{.*}} [{"f", "g", "h"}, {}]
 // CHECK-NEXT: tp.einsum "ab,bc->ac" %{{.*}}, %arg1
-// CHECK-NEXT: spmd.reduce_scatter
-// CHECK-NEXT: spmd.collective_permute
-// CHECK-NEXT: spmd.all_gather
-// CHECK-NEXT: tp.gelu
-// CHECK-NEXT: spmd.all_gather
-// CHECK-NEXT: return
+// CHECK-NEXT: = spmd.reduce_scatter
+// CHECK-NEXT: = spmd.collective_permute
+// CHECK-NEXT: = spmd.all_gather
+// CHECK-NEXT: = tp.gelu
+// CHECK-NEXT: = spmd.all_gather
+// CHECK-NEXT: return %
 
 spmd.mesh @mesh <["a"=2, "b"=2, "c"=2, "d"=2, "e"=2, "f"=2, "g"=2, "h"=2, "i"=2, "j"=2]>
 func.func @f(%x: tensor<2048x4096xf32> {spmd.sharding = #spmd.sharding<@mesh, [{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j"}, {}]>},
