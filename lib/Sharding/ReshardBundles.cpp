@@ -12,8 +12,8 @@ using namespace tp::reshard;
 using llvm::ArrayRef;
 using llvm::SmallVector;
 
-/// Where a digit is in a layout: the how-manieth of a dimension, or anywhere
-/// among those that are unreduced or idle.
+/// Where a digit is in a layout: a dimension and the position in its list, or
+/// among those that are unreduced or idle, which have no order.
 static std::pair<int, int> getPlace(const AxisRef &digit,
                                     const TensorSharding &layout,
                                     const DigitSystem &system) {

@@ -81,17 +81,14 @@ void Expansion::makePartial(const State &state) {
 // Arrangements
 //===----------------------------------------------------------------------===//
 
-/// What is wanted, if the digits are too many for all arrangements.
 const State *Expansion::getGoal(const State &state) const {
-  return !goals.empty() && goals[state.system] &&
-                 space.getDigits(state).size() > fewDigits
-             ? &*goals[state.system]
-             : nullptr;
+  return goals.empty() || !goals[state.system] ? nullptr
+                                               : &*goals[state.system];
 }
 
 void Expansion::beginArrangement(const State &state) {
-  constexpr unsigned kMostChoices = 64; // those first that are wanted
-  choicesLeft = getGoal(state) ? kMostChoices : ~0u;
+  // The first arrangement takes a choice per digit and some to end lists.
+  choicesLeft = getGoal(state) ? 2 * space.getDigits(state).size() : ~0u;
 }
 
 bool Expansion::mayArrange() {

@@ -12,14 +12,15 @@
 
 namespace tp::reshard {
 
-/// Calls take() for every step, of which mayHelp() may leave out some. Of many
-/// digits there are more arrangements than anybody can look at: then only for
-/// a few of each kind, those first that bring digits where they are wanted.
+/// Calls take() for every step, of which mayHelp() may leave out some. With
+/// goals only for a few arrangements of each kind, those first that bring
+/// digits where they are wanted: for digits of which there are more
+/// arrangements than anybody can look at.
 class Expansion {
 public:
   /// `partial` holds for every digit system the digits along which values may
-  /// become partial, of `partialKind`. `goals` are what is wanted in it, if one
-  /// thing is.
+  /// become partial, of `partialKind`. `goals` has what is wanted for each, or
+  /// is empty.
   Expansion(const StateSpace &space, llvm::SmallVector<DigitSet, 2> partial,
             ReduceKind partialKind,
             llvm::ArrayRef<std::optional<State>> goals = {})

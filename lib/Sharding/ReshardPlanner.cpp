@@ -96,20 +96,29 @@ static bool isSmall(ArrayRef<DigitSystem> systems) {
   return systems.front().size() <= fewDigits;
 }
 
-/// States looked at, less than 1 us each.
-static unsigned getLimit(PlanEffort effort) {
-  return effort == PlanEffort::Full ? 100000 : 200;
-}
-
 /// Searches with whole digits. Returns whether all states were looked at.
 static bool searchWhole(const Problem &problem, const LinkModel &links,
                         ArrayRef<DigitSystem> systems, PlanEffort effort,
                         Path &path) {
-  unsigned limit = getLimit(effort);
-  bool mayLookAtAll = effort == PlanEffort::Full || isSmall(systems);
-  return (mayLookAtAll &&
-          search(problem, links, systems, /*greedy=*/false, limit, path)) ||
-         search(problem, links, systems, /*greedy=*/true, limit, path);
+  bool isThorough = effort == PlanEffort::Full;
+  SearchOptions options = {isThorough         ? 100000U
+                           : isSmall(systems) ? 200U
+                                              : 1000U};
+  auto searchWith = [&](bool greedy, bool guided) {
+    options.greedy = greedy;
+    options.guided = guided;
+    return search(problem, links, systems, options, path);
+  };
+  if (!isSmall(systems)) {
+    if (isThorough)
+      searchWith(/*greedy=*/false, /*guided=*/true);
+    searchWith(/*greedy=*/true, /*guided=*/true);
+    // Of six digits there may be few enough states, but it takes long to know.
+    if (!isThorough || systems.front().size() > 6)
+      return false;
+  }
+  return searchWith(/*greedy=*/false, /*guided=*/false) ||
+         searchWith(/*greedy=*/true, /*guided=*/false);
 }
 
 /// Where there are many digits, first moves together what goes together.
@@ -145,11 +154,10 @@ static bool searchAll(const Problem &problem, const LinkModel &links,
   SmallVector<DigitSystem, 2> fine = getFineSystems(coarse);
   if (ArrayRef<DigitSystem>(fine) == coarse)
     return true;
-  unsigned limit = getLimit(effort);
+  bool isThorough = effort == PlanEffort::Full;
   if (isSmall(fine))
-    return search(problem, links, fine, /*greedy=*/false, limit, path);
-  return effort == PlanEffort::Full &&
-         search(problem, links, fine, /*greedy=*/false, limit / 10, path);
+    return search(problem, links, fine, {isThorough ? 100000U : 200U}, path);
+  return isThorough && search(problem, links, fine, {10000}, path);
 }
 
 static ReshardPlan makePlan(const Problem &problem, PlanEffort effort) {

@@ -56,10 +56,11 @@ class Search : Expansion {
 public:
   Search(const Problem &problem, const StateSpace &space,
          ArrayRef<std::optional<State>> goals, SmallVector<DigitSet, 2> partial,
-         bool greedy, unsigned maxVisits, Path &best)
-      : Expansion(space, std::move(partial), problem.to.kind, goals),
+         SearchOptions options, Path &best)
+      : Expansion(space, std::move(partial), problem.to.kind,
+                  goals.take_front(options.guided ? goals.size() : 0)),
         problem(problem), bound(problem.mesh, space, problem.to), goals(goals),
-        best(best), greedy(greedy), maxVisits(maxVisits) {}
+        best(best), options(options) {}
 
   /// Returns whether everything was looked at.
   bool run();
@@ -83,7 +84,8 @@ private:
   }
   bool isSpent() override {
     constexpr unsigned kChoices = 64; // that come to a visit
-    return order > maxVisits || ++choices / kChoices > maxVisits;
+    return order > options.maxVisits ||
+           ++choices / kChoices > options.maxVisits;
   }
   Path getPath(unsigned node) const;
   Cost guess(const State &state) const;
@@ -93,8 +95,7 @@ private:
   Bound bound;
   ArrayRef<std::optional<State>> goals;
   Path &best;
-  bool greedy;
-  unsigned maxVisits;
+  SearchOptions options;
   SmallVector<Node, 0> nodes; // moved as it grows, not copied
   std::unordered_map<State, unsigned, StateHash> known;
   /// Lowest priority first, then first come, first served.
@@ -157,8 +158,8 @@ void Search::visit(const State &state, Cost cost,
   if (goals[state.system] == state)
     best = getPath(it->second);
   else
-    queue.push({greedy ? cost + guess(state) : estimate, estimate, cost, order,
-                it->second});
+    queue.push({options.greedy ? cost + guess(state) : estimate, estimate, cost,
+                order, it->second});
 }
 
 /// What is missing if every digit out of place costs a buffer.
@@ -201,8 +202,8 @@ void Search::changeSystem(const State &state) {
 }
 
 bool tp::reshard::search(const Problem &problem, const LinkModel &links,
-                         ArrayRef<DigitSystem> systems, bool greedy,
-                         unsigned maxVisits, Path &best) {
+                         ArrayRef<DigitSystem> systems, SearchOptions options,
+                         Path &best) {
   for (const DigitSystem &system : systems)
     if (system.size() > maxDigits)
       return false;
@@ -214,7 +215,5 @@ bool tp::reshard::search(const Problem &problem, const LinkModel &links,
     goals.push_back(space.encode(problem.to, system));
     partial.push_back(goals.back() ? goals.back()->unreduced : 0);
   }
-  return Search(problem, space, goals, std::move(partial), greedy, maxVisits,
-                best)
-      .run();
+  return Search(problem, space, goals, std::move(partial), options, best).run();
 }
