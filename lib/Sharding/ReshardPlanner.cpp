@@ -157,7 +157,12 @@ static bool searchAll(const Problem &problem, const LinkModel &links,
   bool isThorough = effort == PlanEffort::Full;
   if (isSmall(fine))
     return search(problem, links, fine, {isThorough ? 100000U : 200U}, path);
-  return isThorough && search(problem, links, fine, {10000}, path);
+  if (!isThorough)
+    return false;
+  SearchOptions options = {10000};
+  options.guided = true;
+  search(problem, links, fine, options, path);
+  return search(problem, links, fine, {10000}, path);
 }
 
 static ReshardPlan makePlan(const Problem &problem, PlanEffort effort) {
