@@ -159,6 +159,7 @@ void Propagator::reveal(ArrayRef<HiddenNode> hidden) {
 
 void Propagator::run() {
   indexUses();
+  provenance.reserve(graph.nodes.size());
   for (int64_t priority : getPriorities()) {
     SmallVector<HiddenNode> hidden = hide(priority);
     for (OpStep opStep : allSteps) {

@@ -57,9 +57,14 @@ llvm::StringRef tp::stringify(OpStep step) {
   llvm_unreachable("covered switch");
 }
 
+void Provenance::reserve(size_t numNodes) {
+  lastOfNode.assign(numNodes, none);
+  // Most values get an axis, few get several.
+  previous.reserve(numNodes);
+  arrivals.reserve(numNodes);
+}
+
 void Provenance::add(unsigned node, const Arrival &arrival) {
-  if (lastOfNode.size() <= node)
-    lastOfNode.resize(node + 1, none);
   previous.push_back(lastOfNode[node]);
   lastOfNode[node] = arrivals.size();
   arrivals.push_back(arrival);

@@ -301,16 +301,18 @@ private:
     // Read everything before anything changes.
     llvm::MapVector<Value, SmallVector<Need, 2>> needs;
     std::vector<std::pair<Value, const TensorSharding *>> layouts;
-    needs.reserve(ops.size());
     layouts.reserve(ops.size());
     for (Operation *op : ops) {
       if (isa<GroupOp>(op))
         continue;
-      for (OpOperand &operand : op->getOpOperands())
-        if (isa<RankedTensorType>(operand.get().getType()))
-          needs[operand.get()].push_back(
-              {&operand,
-               &problem.getRequirement(op, operand.getOperandNumber())});
+      for (OpOperand &operand : op->getOpOperands()) {
+        if (!isa<RankedTensorType>(operand.get().getType()))
+          continue;
+        Need need{&operand,
+                  &problem.getRequirement(op, operand.getOperandNumber())};
+        if (!need.hasLayout(problem.getLayout(operand.get())))
+          needs[operand.get()].push_back(need);
+      }
       for (Value result : op->getResults())
         layouts.push_back({result, &problem.getLayout(result)});
     }
@@ -436,22 +438,16 @@ private:
     return parents;
   }
 
-  /// Gives every use the layout it needs.
+  /// Gives uses of `value`, which is made otherwise, the layouts they need.
   void reshardUses(Value value, const TensorSharding &made,
                    ArrayRef<Need> needs) {
     SmallVector<const TensorSharding *> layouts{&made};
-    SmallVector<Need> open;
-    for (const Need &need : needs) {
-      if (need.hasLayout(made))
-        continue;
-      open.push_back(need);
+    SmallVector<Need> open(needs);
+    for (const Need &need : needs)
       if (llvm::none_of(layouts, [&](const TensorSharding *layout) {
             return need.hasLayout(*layout);
           }))
         layouts.push_back(need.layout);
-    }
-    if (open.empty())
-      return;
     SmallVector<unsigned> parents = growCopies(value.getType(), layouts);
     SmallVector<Value> copies(layouts.size());
     copies[0] = value;

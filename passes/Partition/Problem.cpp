@@ -366,6 +366,7 @@ void PartitionProblem::connect(const Flow &flow) {
 
 double PartitionProblem::solve() {
   enumerate();
+  labeling.reserveNodes(2 * ops.size()); // an op and its copies, or fewer
   // Nodes in the order of the data flow. Every value once: those from outside
   // first, then results in order.
   llvm::DenseSet<Value> outside;
@@ -394,6 +395,10 @@ double PartitionProblem::solve() {
         if (getCarrier(arg))
           addFlow(arg);
   }
+  size_t numEdges = 0;
+  for (const Flow &flow : flows)
+    numEdges += flow.uses.size() + (flow.shared ? 1 : 0);
+  labeling.reserveEdges(numEdges);
   for (const Flow &flow : flows)
     connect(flow);
   solution = labeling.solve();

@@ -51,6 +51,7 @@ public:
     size_t numValues = 0, numOps = 0;
     for (FunctionOpInterface function : functions) {
       numValues += function.getNumArguments() + function.getNumResults();
+      numOps += function.getNumResults(); // what is returned
       function->walk([&](Operation *op) {
         ++numOps;
         numValues += op->getNumResults();
@@ -224,17 +225,18 @@ private:
 
   /// An identity from `from` to `to`, of op `op`.
   void addIdentity(Operation *op, ValueId from, ValueId to) {
-    auto &rule = identities[graph.getShape(from).size()];
-    // Factor sizes do not matter to an identity, but they must be right.
-    rule.push_back(std::make_unique<ShardingRule>());
-    RuleBuilder builder(1, 1);
-    for (int64_t size : graph.getShape(from)) {
-      unsigned factor = builder.addFactor(size);
-      builder.addDim(0, factor);
-      builder.addDim(1, factor);
+    ArrayRef<int64_t> shape = graph.getShape(from);
+    std::unique_ptr<ShardingRule> &rule = identities[shape.vec()];
+    if (!rule) {
+      RuleBuilder builder(1, 1);
+      for (int64_t size : shape) {
+        unsigned factor = builder.addFactor(size);
+        builder.addDim(0, factor);
+        builder.addDim(1, factor);
+      }
+      rule = std::make_unique<ShardingRule>(builder.build());
     }
-    *rule.back() = builder.build();
-    track(op, graph.addOp(rule.back().get(), from, to, OpClass::DataMovement));
+    track(op, graph.addOp(rule.get(), from, to, OpClass::DataMovement));
   }
 
   ValueId addAnonymous(ValueId like, const TensorSharding &sharding) {
@@ -383,7 +385,7 @@ private:
   std::map<int64_t, SmallVector<ValueId>> groups;
   llvm::DenseMap<Operation *, std::unique_ptr<ShardingRule>, StructureInfo>
       rules;
-  std::map<size_t, std::vector<std::unique_ptr<ShardingRule>>> identities;
+  std::map<std::vector<int64_t>, std::unique_ptr<ShardingRule>> identities;
 };
 
 struct Propagate : tp::impl::PropagatePassBase<Propagate> {

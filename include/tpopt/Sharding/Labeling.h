@@ -94,6 +94,10 @@ public:
     }
   };
 
+  /// Makes room for so many.
+  void reserveNodes(size_t count) { nodes.reserve(count); }
+  void reserveEdges(size_t count) { edges.reserve(count); }
+
   /// A node with one cost per candidate; returns its number. Messages run in
   /// the order of numbers: the closer to the data flow, the fewer it takes.
   unsigned addNode(llvm::ArrayRef<double> costs);

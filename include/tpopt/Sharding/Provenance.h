@@ -132,6 +132,8 @@ private:
 
   static constexpr unsigned none = ~0u;
 
+  /// Comes before the first add(): makes room for arrivals at so many nodes.
+  void reserve(size_t numNodes);
   void add(unsigned node, const Arrival &arrival);
   /// The last arrival before number `before` of an axis overlapping `axis`.
   unsigned find(unsigned node, const AxisRef &axis, unsigned before) const;
