@@ -236,10 +236,8 @@ bool PartitionProblem::enumerate(llvm::DenseMap<Value, KindSet> &partial) {
     for (Value operand : op->getOperands())
       kinds.push_back(getKinds(operand));
     state.set = &context.strategies.get(op, kinds);
-    KindSet made = getPartialKinds(
-        op, cast<ShardingRuleOpInterface>(op).getShardingRule(), kinds);
     for (Value result : op->getResults())
-      partial[result] = made;
+      partial[result] = state.set->partial;
   }
   return grew;
 }

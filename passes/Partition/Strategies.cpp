@@ -17,8 +17,9 @@ using namespace tp::spmd;
 static constexpr ReduceKind kAllKinds[] = {ReduceKind::Sum, ReduceKind::Max,
                                            ReduceKind::Min};
 
-KindSet tp::getPartialKinds(Operation *op, const ShardingRule &rule,
-                            ArrayRef<KindSet> operands) {
+/// The kinds in which results of `op` may be unreduced.
+static KindSet getPartialKinds(Operation *op, const ShardingRule &rule,
+                               ArrayRef<KindSet> operands) {
   KindSet kinds = 0;
   for (const Factor &factor : rule.factors)
     if (factor.kind == FactorKind::Reduction && factor.size > 1)
@@ -360,9 +361,11 @@ private:
 } // namespace
 
 /// The set of some strategies, with the layouts that occur in them.
-static std::unique_ptr<StrategySet> makeSet(Operation *op,
-                                            Strategies strategies) {
+static std::unique_ptr<StrategySet>
+makeSet(Operation *op, ArrayRef<KindSet> partial, Strategies strategies) {
   auto set = std::make_unique<StrategySet>();
+  set->partial = getPartialKinds(
+      op, cast<ShardingRuleOpInterface>(op).getShardingRule(), partial);
   set->strategies = std::move(strategies);
   unsigned tensors = op->getNumOperands() + op->getNumResults();
   set->layouts.resize(tensors);
@@ -415,7 +418,7 @@ const StrategySet &StrategyEnumerator::get(Operation *op,
       return *set;
     Enumeration all(op, atoms, cost, partial);
     if (all.run(kMaxStrategies)) {
-      set = makeSet(op, all.take());
+      set = makeSet(op, partial, all.take());
       return *set;
     }
     large.insert(key);
@@ -432,7 +435,7 @@ const StrategySet &StrategyEnumerator::get(Operation *op,
   if (!set) {
     Enumeration near(op, atoms, cost, partial);
     near.runNear(shardings, kNearStrategies);
-    set = makeSet(op, near.take());
+    set = makeSet(op, partial, near.take());
   }
   return *set;
 }

@@ -44,6 +44,8 @@ struct StrategySet {
   llvm::SmallVector<Layouts, 4> layouts;
   /// ports[tensor][strategy]: index into layouts[tensor].
   llvm::SmallVector<std::vector<uint16_t>, 4> ports;
+  /// The kinds in which results may be unreduced.
+  KindSet partial = 0;
 };
 
 /// Enumerates strategies: every part of the mesh may cut any factor that the op
@@ -86,10 +88,6 @@ private:
 /// Everything about an op that its strategies depend on: equal for equal ops of
 /// repeated layers.
 std::vector<const void *> getStructure(mlir::Operation *op);
-
-/// The kinds in which results of `op` may be unreduced.
-KindSet getPartialKinds(mlir::Operation *op, const ShardingRule &rule,
-                        llvm::ArrayRef<KindSet> operands);
 
 /// Gives the results of `op` the sharding that those of its operands suggest,
 /// for an op that propagation has not seen.
