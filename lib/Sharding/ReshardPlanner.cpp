@@ -92,18 +92,24 @@ static std::vector<Leg> reduceGatherSlice(const Problem &problem) {
   return legs;
 }
 
+/// Of how many digits all states may be looked at.
 static bool isSmall(ArrayRef<DigitSystem> systems) {
   return systems.front().size() <= fewDigits;
 }
+
+// Steps that a search looks at: of a plan, of an estimate, of an estimate along
+// many axes, and of a plan that moves parts of many.
+static constexpr unsigned kPlanVisits = 100000, kEstimateVisits = 200,
+                          kWideVisits = 1000, kFineVisits = 10000;
 
 /// Searches with whole digits. Returns whether all states were looked at.
 static bool searchWhole(const Problem &problem, const LinkModel &links,
                         ArrayRef<DigitSystem> systems, PlanEffort effort,
                         Path &path) {
   bool isThorough = effort == PlanEffort::Full;
-  SearchOptions options = {isThorough         ? 100000U
-                           : isSmall(systems) ? 200U
-                                              : 1000U};
+  SearchOptions options = {isThorough         ? kPlanVisits
+                           : isSmall(systems) ? kEstimateVisits
+                                              : kWideVisits};
   auto searchWith = [&](bool greedy, bool guided) {
     options.greedy = greedy;
     options.guided = guided;
@@ -156,13 +162,13 @@ static bool searchAll(const Problem &problem, const LinkModel &links,
     return true;
   bool isThorough = effort == PlanEffort::Full;
   if (isSmall(fine))
-    return search(problem, links, fine, {isThorough ? 100000U : 200U}, path);
+    return search(problem, links, fine,
+                  {isThorough ? kPlanVisits : kEstimateVisits}, path);
   if (!isThorough)
     return false;
-  SearchOptions options = {10000};
-  options.guided = true;
-  search(problem, links, fine, options, path);
-  return search(problem, links, fine, {10000}, path);
+  search(problem, links, fine, {kFineVisits, /*greedy=*/false, /*guided=*/true},
+         path);
+  return search(problem, links, fine, {kFineVisits}, path);
 }
 
 static ReshardPlan makePlan(const Problem &problem, PlanEffort effort) {
