@@ -57,13 +57,8 @@ PropagationGraph::addDataFlow(ArrayRef<ValueId> sources,
     return std::nullopt;
   if (auto error = addShardingGroup(targets))
     return error;
-  RuleBuilder builder(sources.size(), 1);
-  for (int64_t size : getShape(targets[0])) {
-    unsigned factor = builder.addFactor(size);
-    for (unsigned t = 0; t <= sources.size(); ++t)
-      builder.addDim(t, factor);
-  }
-  ownedRules.push_back(std::make_unique<ShardingRule>(builder.build()));
+  ownedRules.push_back(std::make_unique<ShardingRule>(
+      makeElementwiseRule(sources.size(), getShape(targets[0]))));
   addOp(ownedRules.back().get(), sources, targets[0], OpClass::Elementwise);
   return std::nullopt;
 }

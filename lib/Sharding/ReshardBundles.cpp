@@ -12,12 +12,14 @@ using namespace tp::reshard;
 using llvm::ArrayRef;
 using llvm::SmallVector;
 
+/// Instead of a dimension.
+static constexpr int kUnreduced = -1, kIdle = -2;
+
 /// Where a digit is in a layout: a dimension and the position in its list, or
 /// among those that are unreduced or idle, which have no order.
 static std::pair<int, int> getPlace(const AxisRef &digit,
                                     const TensorSharding &layout,
                                     const DigitSystem &system) {
-  constexpr int kUnreduced = -1, kIdle = -2;
   for (auto [dim, sharding] : llvm::enumerate(layout.dims)) {
     int position = 0;
     for (const AxisRef &axis : sharding.axes)
@@ -74,9 +76,9 @@ Bundles::Bundles(const Problem &problem, const DigitSystem &system)
     bundled.kind = layout.kind;
     for (auto [number, parts] : llvm::enumerate(members)) {
       int dim = getPlace(parts.front(), layout, system).first;
-      if (overlap(layout.unreduced, parts.front()))
+      if (dim == kUnreduced)
         bundled.unreduced.push_back(AxisRef::full(mesh, number));
-      else if (dim >= 0)
+      else if (dim != kIdle)
         bundled.dims[dim].axes.push_back(AxisRef::full(mesh, number));
     }
     for (auto [dim, sharding] : llvm::enumerate(bundled.dims))

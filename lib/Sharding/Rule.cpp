@@ -322,6 +322,17 @@ ShardingRule RuleBuilder::build() {
   return std::move(rule);
 }
 
+ShardingRule tp::makeElementwiseRule(unsigned numOperands,
+                                     ArrayRef<int64_t> shape) {
+  RuleBuilder builder(numOperands, 1);
+  for (int64_t size : shape) {
+    unsigned factor = builder.addFactor(size);
+    for (unsigned tensor = 0; tensor <= numOperands; ++tensor)
+      builder.addDim(tensor, factor);
+  }
+  return builder.build();
+}
+
 ShardingRule tp::makeReshapeRule(ArrayRef<int64_t> from, ArrayRef<int64_t> to) {
   RuleBuilder builder(1, 1);
   SmallVector<DimFactors> left(from.size()), right(to.size());

@@ -58,13 +58,7 @@ public:
   Enumeration(RankedTensorType type, ArrayRef<AxisRef> atoms,
               const CostModel &cost, KindSet kinds)
       : type(type), atoms(atoms), cost(cost) {
-    RuleBuilder builder(1, 1);
-    for (int64_t size : type.getShape()) {
-      unsigned factor = builder.addFactor(size);
-      builder.addDim(0, factor);
-      builder.addDim(1, factor);
-    }
-    rule = builder.build();
+    rule = makeElementwiseRule(1, type.getShape());
     for (ReduceKind kind : kAllKinds)
       if (kinds & toSet(kind))
         flows.push_back({kind, {0}});

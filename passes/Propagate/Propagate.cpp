@@ -227,15 +227,8 @@ private:
   void addIdentity(Operation *op, ValueId from, ValueId to) {
     ArrayRef<int64_t> shape = graph.getShape(from);
     std::unique_ptr<ShardingRule> &rule = identities[shape.vec()];
-    if (!rule) {
-      RuleBuilder builder(1, 1);
-      for (int64_t size : shape) {
-        unsigned factor = builder.addFactor(size);
-        builder.addDim(0, factor);
-        builder.addDim(1, factor);
-      }
-      rule = std::make_unique<ShardingRule>(builder.build());
-    }
+    if (!rule)
+      rule = std::make_unique<ShardingRule>(makeElementwiseRule(1, shape));
     track(op, graph.addOp(rule.get(), from, to, OpClass::DataMovement));
   }
 

@@ -118,6 +118,11 @@ private:
   ShardingRule rule;
 };
 
+/// Operands and a result of one shape, a factor for each dimension: of two
+/// dimensions and two operands `ij,ij->ij`.
+ShardingRule makeElementwiseRule(unsigned numOperands,
+                                 llvm::ArrayRef<int64_t> shape);
+
 /// The factors of a reshape from one shape to another: dimensions are split
 /// where both sides have a common boundary, 4x12 -> 4x2x3x2 is
 /// `i(jkl)->ijkl`, and 6x4 -> 4x6 shares no boundary but gcd parts:

@@ -30,7 +30,7 @@ static Results convertIota(Conversion &c) {
 }
 
 /// The operand, a number everywhere, in the result's shape: exporters broadcast
-/// all their numbers, which makes a quarter of the ops of a training step.
+/// all their numbers, which makes a sixth of the ops of a training step.
 static Value widenNumber(Conversion &c) {
   auto constant = c.in().getDefiningOp<ConstantOp>();
   auto number = constant ? dyn_cast<SplatElementsAttr>(constant.getValue())

@@ -49,6 +49,14 @@ TEST(Rule, ReadsEquations) {
   EXPECT_EQ(parse("ij,j->ij", {{0, 4}, {4}}, {{0, 4}}), "ij,j->ij {i=0, j=4}");
 }
 
+TEST(Rule, ElementwiseIsOneFactorADimension) {
+  EXPECT_EQ(text(makeElementwiseRule(2, {2, 3})),
+            parse("...,...->...", {{2, 3}, {2, 3}}, {{2, 3}}));
+  EXPECT_EQ(text(makeElementwiseRule(1, {1, 5})),
+            parse("...->...", {{1, 5}}, {{1, 5}}));
+  EXPECT_EQ(text(makeElementwiseRule(1, {})), parse("...->...", {{}}, {{}}));
+}
+
 TEST(Rule, KindsOfFactors) {
   Shape lhs = {8, 32}, rhs = {32, 16}, out = {8, 16};
   ShardingRule rule = llvm::cantFail(ShardingRule::parse(
