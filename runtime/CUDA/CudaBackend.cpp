@@ -81,6 +81,7 @@ createWorld(absl::Duration timeout) {
   TPRT_ASSIGN_OR_RETURN(int count, Device::count());
   TPRT_ASSIGN_OR_RETURN(int gpu, chooseGpu(launch.rank, getLocalRank(), count,
                                            /*isProcess=*/true));
+  MeetingPlace place(launch.address);
   return createNcclWorld(launch, gpu, timeout);
 }
 

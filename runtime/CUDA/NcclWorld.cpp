@@ -103,21 +103,22 @@ private:
 
 } // namespace
 
+MeetingPlace::MeetingPlace(const std::string &address) {
+  setenv("NCCL_COMM_ID", address.c_str(), 1);
+}
+
+// Later ids are made and sent round, so it must not be there for them.
+MeetingPlace::~MeetingPlace() { unsetenv("NCCL_COMM_ID"); }
+
 absl::StatusOr<std::unique_ptr<World>>
 tprt::createNcclWorld(const Launch &launch, int gpu, absl::Duration timeout) {
   TPRT_ASSIGN_OR_RETURN(const Nccl *nccl, openNccl());
   TPRT_ASSIGN_OR_RETURN(std::shared_ptr<Device> device, Device::open(gpu));
-  // All ranks get the same id by this variable. Later ones are made and sent
-  // round, so it must not be there for them.
-  setenv("NCCL_COMM_ID", launch.address.c_str(), 1);
   nccl::UniqueId id = {};
-  absl::Status status = nccl->check(nccl->getUniqueId(&id), "making an id");
+  TPRT_RETURN_IF_ERROR(nccl->check(nccl->getUniqueId(&id), "making an id"));
   auto world =
       std::make_unique<NcclWorld>(launch, std::move(device), *nccl, timeout);
-  if (status.ok())
-    status = world->connect(id);
-  unsetenv("NCCL_COMM_ID");
-  TPRT_RETURN_IF_ERROR(status);
+  TPRT_RETURN_IF_ERROR(world->connect(id));
   return world;
 }
 

@@ -565,6 +565,7 @@ TEST(CudaSession, RoundsToTF32WhereAsked) {
 /// Ranks without MPI tell each other by their GPUs: bytes of different lengths,
 /// none among them, and again.
 TEST(CudaWorld, ExchangesByGpus) {
+  MeetingPlace place("here:1");
   std::vector<std::thread> threads;
   std::vector<absl::Status> results(3, absl::UnknownError(""));
   for (int rank = 0; rank < 3; ++rank)
@@ -594,6 +595,7 @@ TEST(CudaWorld, ExchangesByGpus) {
 
 /// A rank that does not come is waited for as long as was said.
 TEST(CudaWorld, MissingRankIsNoticed) {
+  MeetingPlace place("here:2");
   auto world = createNcclWorld({0, 2, "here:2"}, 0, absl::Milliseconds(200));
   EXPECT_EQ(getErrorCode(world.status()), ErrorCode::CollectiveTimeout);
 }
@@ -754,7 +756,7 @@ TEST(CudaFaults, ReductionsThatNobodyDoes) {
 TEST(CudaFaults, CollectiveThatIsStuck) {
   for (bool isCaptured : {false, true}) {
     TestProgram program = makeSum();
-    auto session = open(program, "cuda", absl::Milliseconds(300));
+    auto session = open(program, "cuda", absl::Seconds(1));
     ASSERT_TRUE(session.ok()) << session.status();
     ASSERT_TRUE(bindFloats(**session, "x", iota(3 * 77)).ok());
     if (isCaptured)

@@ -13,6 +13,7 @@
 #include "gtest/gtest.h"
 
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 
 using namespace tprt;
@@ -165,11 +166,14 @@ TEST(CudaTables, LaunchersSayWhoIsWho) {
 /// What was measured is found again, beside what others have measured; a file
 /// that somebody spoilt is as good as none.
 TEST(CudaTables, ChoicesAreKept) {
-  std::string folder = ::testing::TempDir() + "cuda-choices";
+  std::string folder = ::testing::TempDir() + "cuda-choices.XXXXXX";
+  ASSERT_NE(::mkdtemp(&folder[0]), nullptr);
+  const char *before = std::getenv("XDG_CACHE_HOME");
+  const std::string cache = before ? before : folder;
   setenv("XDG_CACHE_HOME", folder.c_str(), 1);
   std::string path = getChoicesPath("NVIDIA H200", 130100);
+  setenv("XDG_CACHE_HOME", cache.c_str(), 1);
   EXPECT_EQ(path, folder + "/tp-opt/matmuls-NVIDIA_H200-130100.txt");
-  std::remove(path.c_str());
   EXPECT_TRUE(loadChoices(path).empty());
   blas::Algorithm first = {{1, 2, 3}}, second = {{~uint64_t{0}}};
   saveChoices(path, {{"a", first}});
@@ -182,6 +186,8 @@ TEST(CudaTables, ChoicesAreKept) {
       << "c 12\nd\n\n x\ne " << std::string(128, 'g') << "\n";
   EXPECT_EQ(loadChoices(path).size(), 2u);
   saveChoices("/proc/no-such-folder/choices", {{"a", first}});
+  std::error_code ignored;
+  std::filesystem::remove_all(folder, ignored);
 }
 
 } // namespace
