@@ -56,10 +56,8 @@ namespace {
 /// A table by the numbers of layouts.
 class LayoutTable {
 public:
-  LayoutTable(const Mesh &mesh, ArrayRef<unsigned> dims,
-              ArrayRef<int64_t> sizes, int64_t elementBytes,
-              const reshard::DigitSystem &system)
-      : dims(dims), table(mesh, sizes, elementBytes, system) {}
+  LayoutTable(ArrayRef<unsigned> dims, reshard::Table &table)
+      : dims(dims), table(table) {}
 
   struct Layout {
     unsigned number;
@@ -92,23 +90,20 @@ private:
     for (unsigned dim : dims)
       own.dims.push_back(layout.dims[dim]);
     own.unreduced = layout.unreduced;
-    if (own.getDimAxes() != layout.getDimAxes())
-      return kNone;
+    if (own.getDimAxes().size() != layout.getDimAxes().size())
+      return kNone; // it cuts another
     std::optional<unsigned> state = table.getNumber(own);
     return state ? int(*state) : kNone;
   }
 
-  SmallVector<unsigned, 4> dims; ///< Those that have a part.
-  reshard::Table table;
+  SmallVector<unsigned, 4> dims; ///< Those that have a part, as it has them.
+  reshard::Table &table;
   std::vector<int> states; ///< By number of the layout.
 };
 
 } // namespace
 
 struct ReshardEstimator::Tables {
-  Tables(const Mesh &mesh, const Kind &kind,
-         const reshard::DigitSystem &system);
-
   /// In the digits of the layouts, if there are few enough states.
   std::optional<LayoutTable> coarse;
   /// In parts of these, likewise. Also none if their sizes have no common
@@ -116,33 +111,43 @@ struct ReshardEstimator::Tables {
   std::optional<LayoutTable> fine;
 };
 
-ReshardEstimator::Tables::Tables(const Mesh &mesh, const Kind &kind,
-                                 const reshard::DigitSystem &system) {
+std::unique_ptr<ReshardEstimator::Tables>
+ReshardEstimator::createTables(const Kind &kind, const AxisList &system) {
   // Among dimensions that are all cut evenly, one of a single element is of no
   // use; where blocks are uneven, it can take what stands in the way.
   int64_t most = getSize(system);
   bool isEven = llvm::all_of(
       kind.sizes, [&](int64_t size) { return size == 1 || size % most == 0; });
   SmallVector<unsigned, 4> dims;
-  SmallVector<int64_t, 4> sizes;
   for (auto [dim, size] : llvm::enumerate(kind.sizes))
-    if (size != 1 || !isEven) {
+    if (size != 1 || !isEven)
       dims.push_back(dim);
-      sizes.push_back(size);
-    }
-  auto create = [&](std::optional<LayoutTable> &table,
-                    const reshard::DigitSystem &digits) {
-    if (reshard::Table::count(digits.size(), dims.size()) <= kMostStates)
-      table.emplace(mesh, dims, sizes, kind.elementBytes, digits);
+  // Kinds that differ in the order of their dimensions share a table.
+  llvm::sort(dims, [&](unsigned a, unsigned b) {
+    return std::pair(kind.sizes[a], a) < std::pair(kind.sizes[b], b);
+  });
+  Kind own{{}, kind.elementBytes};
+  for (unsigned dim : dims)
+    own.sizes.push_back(kind.sizes[dim]);
+  auto create = [&](std::optional<LayoutTable> &table, const AxisList &digits) {
+    if (reshard::Table::count(digits.size(), dims.size()) > kMostStates)
+      return;
+    std::unique_ptr<reshard::Table> &shared = costs[{own, digits}];
+    if (!shared)
+      shared = std::make_unique<reshard::Table>(mesh, own.sizes,
+                                                own.elementBytes, digits);
+    table.emplace(dims, *shared);
   };
-  create(coarse, system);
+  auto result = std::make_unique<Tables>();
+  create(result->coarse, system);
   if (reshard::DigitSystem parts = reshard::getCommonSystem(system);
       parts != system)
-    create(fine, parts);
+    create(result->fine, parts);
+  return result;
 }
 
-ReshardEstimator::ReshardEstimator(const Mesh &mesh)
-    : mesh(mesh), numDevices(mesh.getNumDevices()),
+ReshardEstimator::ReshardEstimator(const Mesh &mesh, const LayoutPool &pool)
+    : mesh(mesh), pool(pool), numDevices(mesh.getNumDevices()),
       planner(mesh, PlanEffort::Estimate) {}
 
 ReshardEstimator::~ReshardEstimator() = default;
@@ -151,11 +156,12 @@ ReshardEstimator::~ReshardEstimator() = default;
 /// in ways that do not fit, or are partial in two ways.
 ReshardEstimator::Tables *
 ReshardEstimator::getTables(unsigned from, unsigned to, unsigned kind) {
-  const TensorSharding &source = *layouts[from], &target = *layouts[to];
+  const TensorSharding &source = pool.get(from), &target = pool.get(to);
   if (!source.unreduced.empty() && !target.unreduced.empty() &&
       source.kind != target.kind)
     return nullptr;
-  auto [it, isNew] = systemOf.try_emplace({uses[from], uses[to]}, kNoSystem);
+  auto [it, isNew] =
+      systemOf.try_emplace({getUse(from), getUse(to)}, kNoSystem);
   if (isNew) {
     SmallVector<reshard::DigitSystem, 2> coarse =
         reshard::getCoarseSystems({mesh, source, target, {}, 1});
@@ -175,7 +181,7 @@ ReshardEstimator::getTables(unsigned from, unsigned to, unsigned kind) {
     tables[kind].resize(systemNumbers.size());
   std::unique_ptr<Tables> &result = tables[kind][it->second];
   if (!result)
-    result = std::make_unique<Tables>(mesh, *kinds[kind], *systems[it->second]);
+    result = createTables(*kinds[kind], *systems[it->second]);
   return result.get();
 }
 
@@ -183,17 +189,18 @@ ReshardEstimator::getTables(unsigned from, unsigned to, unsigned kind) {
 // ReshardEstimator
 //===----------------------------------------------------------------------===//
 
-unsigned ReshardEstimator::getNumber(const TensorSharding &sharding) {
-  auto [it, isNew] =
-      numbers.try_emplace(sharding.getLayout(), unsigned(layouts.size()));
-  if (!isNew)
-    return it->second;
-  layouts.push_back(&it->first);
-  AxisList used = it->first.getDimAxes();
-  used.append(it->first.unreduced);
-  llvm::sort(used);
-  uses.push_back(useNumbers.try_emplace(used, useNumbers.size()).first->second);
-  return it->second;
+/// The number of the set of axes that a layout uses.
+unsigned ReshardEstimator::getUse(unsigned layout) {
+  if (layout >= uses.size())
+    uses.resize(layout + 1, kUnknown);
+  unsigned &use = uses[layout];
+  if (use == kUnknown) {
+    AxisList used = pool.get(layout).getDimAxes();
+    used.append(pool.get(layout).unreduced);
+    llvm::sort(used);
+    use = useNumbers.try_emplace(used, useNumbers.size()).first->second;
+  }
+  return use;
 }
 
 ReshardEstimator::Shape ReshardEstimator::getShape(ArrayRef<int64_t> sizes,
@@ -220,7 +227,7 @@ ReshardEstimator::Estimate ReshardEstimator::get(unsigned from, unsigned to,
   if (Tables *own = getTables(from, to, shape.number);
       own && own->coarse && !own->fine)
     if (std::optional<reshard::Cost> cost =
-            own->coarse->get({from, *layouts[from]}, {to, *layouts[to]}))
+            own->coarse->get({from, pool.get(from)}, {to, pool.get(to)}))
       return {own->coarse->getLinks().toCost(cost->ticks) * shape.copies,
               cost->launches};
   auto [it, isNew] = known.try_emplace({from, to, shape.number});
@@ -231,7 +238,7 @@ ReshardEstimator::Estimate ReshardEstimator::get(unsigned from, unsigned to,
 
 ReshardEstimator::Estimate ReshardEstimator::compute(unsigned from, unsigned to,
                                                      unsigned kind) {
-  LayoutTable::Layout source{from, *layouts[from]}, target{to, *layouts[to]};
+  LayoutTable::Layout source{from, pool.get(from)}, target{to, pool.get(to)};
   auto getEstimate = [](const LayoutTable &table, const reshard::Cost &cost) {
     return Estimate{table.getLinks().toCost(cost.ticks), cost.launches};
   };
@@ -246,7 +253,7 @@ ReshardEstimator::Estimate ReshardEstimator::compute(unsigned from, unsigned to,
           return getEstimate(*own->fine, *cost);
     }
   }
-  return search(*layouts[from], *layouts[to], *kinds[kind]);
+  return search(pool.get(from), pool.get(to), *kinds[kind]);
 }
 
 ReshardEstimator::Estimate ReshardEstimator::search(const TensorSharding &from,

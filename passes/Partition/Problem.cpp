@@ -27,56 +27,44 @@ double PartitionContext::getReshardCost(Type type, const TensorSharding &from,
                                         const TensorSharding &to) {
   auto tensor = cast<RankedTensorType>(type);
   return getReshardCost(
-      tensor, estimator.get(estimator.getNumber(from), estimator.getNumber(to),
+      tensor, estimator.get(pool.getNumber(from), pool.getNumber(to),
                             estimator.getShape(tensor.getShape(),
                                                getElementBytes(type))));
 }
 
-const Layouts &PartitionContext::getSingle(const TensorSharding &layout) {
-  std::unique_ptr<Layouts> &list = singles[table.toAttr(layout)];
-  if (!list)
-    list = std::make_unique<Layouts>(1, layout);
-  return *list;
+unsigned PartitionContext::getNumber(const TensorSharding &resolved) {
+  auto [it, isNew] = numbers.try_emplace(&resolved);
+  if (isNew)
+    it->second = pool.getNumber(resolved);
+  return it->second;
 }
 
-const TensorSharding &
-PartitionContext::getLayout(const TensorSharding &resolved) {
-  const TensorSharding *&layout = layouts[&resolved];
-  if (!layout)
-    layout = &getSingle(resolved.getLayout()).front();
-  return *layout;
-}
-
-const TensorSharding &PartitionContext::getReplicated(unsigned rank) {
-  return getSingle(TensorSharding::replicate(rank)).front();
-}
-
-const TensorSharding &PartitionContext::getLayout(Value value) {
+unsigned PartitionContext::getNumber(Value value) {
   const TensorSharding *sharding = table.lookup(value);
   return sharding
-             ? getLayout(*sharding)
+             ? getNumber(*sharding)
              : getReplicated(cast<RankedTensorType>(value.getType()).getRank());
 }
 
-const StrategySet &PartitionContext::getFixed(const TensorSharding &layout) {
-  std::unique_ptr<StrategySet> &set = fixed[table.toAttr(layout)];
-  if (!set) {
-    set = std::make_unique<StrategySet>();
-    set->strategies.push_back({{layout, layout}, 0});
-    set->layouts = {{layout}, {layout}};
-    set->ports = {{0}, {0}};
-  }
+const StrategySet &PartitionContext::getFixed(unsigned layout) {
+  std::unique_ptr<StrategySet> &set = fixed[layout];
+  if (!set)
+    set = std::make_unique<StrategySet>(Strategy{{layout, layout}, 0}, 2, pool);
   return *set;
 }
 
-const Layouts &PartitionContext::getUnion(ArrayRef<const Layouts *> lists) {
+const LayoutList &
+PartitionContext::getUnion(ArrayRef<const LayoutList *> lists) {
   auto [it, isNew] = unions.try_emplace(lists.vec());
-  if (isNew)
-    for (const Layouts *list : lists)
-      for (const TensorSharding &layout : *list)
-        if (!llvm::is_contained(it->second, layout))
-          it->second.push_back(layout);
-  return it->second;
+  if (isNew) {
+    LayoutList all;
+    for (const LayoutList *list : lists)
+      for (unsigned layout : *list)
+        if (!llvm::is_contained(all, layout))
+          all.push_back(layout);
+    it->second = &pool.getList(std::move(all));
+  }
+  return *it->second;
 }
 
 const StrategySet &
@@ -86,29 +74,23 @@ PartitionContext::getCarried(RankedTensorType type,
   auto [it, isNew] = carried.try_emplace({type, attribute, kinds});
   if (!isNew)
     return *it->second;
-  it->second = std::make_unique<StrategySet>();
-  StrategySet &set = *it->second;
-  set.layouts.resize(1);
-  set.ports.resize(1);
-  for (const Strategy &strategy :
-       strategies.getIdentity(type, annotation, kinds)) {
-    const TensorSharding &layout = strategy.tensors[0];
-    bool differs = false;
-    if (annotation)
-      for (auto [dim, wanted] : llvm::zip_equal(layout.dims, annotation->dims))
-        differs |= !wanted.open && dim.axes != wanted.axes;
-    if (differs)
-      continue;
-    set.ports[0].push_back(set.layouts[0].size());
-    set.layouts[0].push_back(layout);
-    set.strategies.push_back(strategy);
-  }
-  return set;
+  std::vector<Strategy> ways = strategies.getIdentity(type, annotation, kinds);
+  if (annotation)
+    llvm::erase_if(ways, [&](const Strategy &way) {
+      return llvm::any_of(
+          llvm::zip_equal(pool.get(way.layouts[0]).dims, annotation->dims),
+          [](auto dims) {
+            auto [dim, wanted] = dims;
+            return !wanted.open && dim.axes != wanted.axes;
+          });
+    });
+  it->second = std::make_unique<StrategySet>(ways, 1, pool);
+  return *it->second;
 }
 
-const CostMatrix &PartitionContext::getMatrix(Type type, const Layouts &from,
-                                              const Layouts &to, double times,
-                                              bool transposed) {
+const CostMatrix &PartitionContext::getMatrix(Type type, const LayoutList &from,
+                                              const LayoutList &to,
+                                              double times, bool transposed) {
   auto [it, isNew] = matrices.try_emplace(
       {type.getAsOpaquePointer(), &from, &to, times, transposed},
       transposed ? to.size() : from.size(),
@@ -118,15 +100,10 @@ const CostMatrix &PartitionContext::getMatrix(Type type, const Layouts &from,
   auto tensor = cast<RankedTensorType>(type);
   ReshardEstimator::Shape shape =
       estimator.getShape(tensor.getShape(), getElementBytes(type));
-  SmallVector<unsigned> targets;
-  for (const TensorSharding &layout : to)
-    targets.push_back(estimator.getNumber(layout));
-  for (auto [i, layout] : llvm::enumerate(from)) {
-    unsigned source = estimator.getNumber(layout);
-    for (auto [j, target] : llvm::enumerate(targets))
+  for (auto [i, source] : llvm::enumerate(from))
+    for (auto [j, target] : llvm::enumerate(to))
       (transposed ? it->second.at(j, i) : it->second.at(i, j)) =
           times * getReshardCost(tensor, estimator.get(source, target, shape));
-  }
   return it->second;
 }
 
@@ -228,7 +205,7 @@ bool PartitionProblem::enumerate(llvm::DenseMap<Value, KindSet> &partial) {
     OpState &state = states[op];
     if (auto constraint = dyn_cast<ConstraintOp>(op)) {
       // Not a choice: the user made it.
-      state.set = &context.getFixed(context.getLayout(context.table.resolve(
+      state.set = &context.getFixed(context.getNumber(context.table.resolve(
           constraint.getSharding(), constraint.getType().getRank())));
       continue;
     }
@@ -242,13 +219,13 @@ bool PartitionProblem::enumerate(llvm::DenseMap<Value, KindSet> &partial) {
   return grew;
 }
 
-PartitionProblem::Port PartitionProblem::fix(const TensorSharding &layout) {
-  return {nullptr, &context.getSingle(layout), context.getIdentity(1)};
+PartitionProblem::Port PartitionProblem::fix(unsigned layout) {
+  return {nullptr, &context.pool.getList({layout}), context.getIdentity(1)};
 }
 
 PartitionProblem::Port PartitionProblem::getPort(Value carrier) {
   OpState &state = carriers.find(carrier)->second;
-  return {&state.node, &state.set->layouts[0], state.set->ports[0]};
+  return {&state.node, state.set->layouts[0], state.set->ports[0]};
 }
 
 PartitionProblem::Port PartitionProblem::getProducer(Value value) {
@@ -259,22 +236,21 @@ PartitionProblem::Port PartitionProblem::getProducer(Value value) {
     if (it != states.end() && it->second.set) {
       unsigned tensor =
           op->getNumOperands() + cast<OpResult>(value).getResultNumber();
-      return {&it->second.node, &it->second.set->layouts[tensor],
+      return {&it->second.node, it->second.set->layouts[tensor],
               it->second.set->ports[tensor]};
     }
   }
   // From outside: as propagation left it.
-  return fix(context.getLayout(value));
+  return fix(context.getNumber(value));
 }
 
 /// The layout in which an op that is not a node of this problem takes a value.
-static const TensorSharding &getFixedRequirement(PartitionContext &context,
-                                                 OpOperand &use) {
+static unsigned getFixedRequirement(PartitionContext &context, OpOperand &use) {
   Operation *op = use.getOwner();
   unsigned index = use.getOperandNumber();
   unsigned rank = cast<RankedTensorType>(use.get().getType()).getRank();
-  auto resolve = [&](ShardingAttr sharding) -> const TensorSharding & {
-    return context.getLayout(context.table.resolve(sharding, rank));
+  auto resolve = [&](ShardingAttr sharding) {
+    return context.getNumber(context.table.resolve(sharding, rank));
   };
   if (auto manual = dyn_cast<ManualOp>(op))
     return resolve(cast<ShardingAttr>(manual.getInShardings()[index]));
@@ -288,7 +264,7 @@ static const TensorSharding &getFixedRequirement(PartitionContext &context,
   // The index of a branch, the condition of a loop.
   if (isa<CaseOp, YieldOp>(op))
     return context.getReplicated(rank);
-  return context.getLayout(use.get());
+  return context.getNumber(use.get());
 }
 
 std::optional<PartitionProblem::Port> PartitionProblem::getUse(OpOperand &use) {
@@ -297,7 +273,7 @@ std::optional<PartitionProblem::Port> PartitionProblem::getUse(OpOperand &use) {
   auto it = states.find(use.getOwner());
   if (it != states.end() && it->second.set) {
     unsigned tensor = use.getOperandNumber();
-    return Port{&it->second.node, &it->second.set->layouts[tensor],
+    return Port{&it->second.node, it->second.set->layouts[tensor],
                 it->second.set->ports[tensor]};
   }
   if (isa<GroupOp>(use.getOwner()))
@@ -342,7 +318,7 @@ void PartitionProblem::addFlow(Value value) {
   // Use lists run backwards; plans must not depend on that.
   std::reverse(flow.uses.begin(), flow.uses.end());
   if (flow.uses.size() > 1) {
-    SmallVector<const Layouts *> lists{flow.producer.layouts};
+    SmallVector<const LayoutList *> lists{flow.producer.layouts};
     for (const Port &use : flow.uses)
       lists.push_back(use.layouts);
     flow.shared = &context.getUnion(lists);
@@ -375,8 +351,8 @@ double PartitionProblem::solve() {
         addFlow(operand);
   auto addNode = [&](OpState &state, double times) {
     std::vector<double> costs;
-    for (const Strategy &strategy : state.set->strategies)
-      costs.push_back(times * strategy.cost);
+    for (double cost : state.set->costs)
+      costs.push_back(times * cost);
     state.node = labeling.addNode(costs);
   };
   for (Operation *op : ops) {
@@ -403,35 +379,36 @@ double PartitionProblem::solve() {
   return solution.cost;
 }
 
-const TensorSharding &PartitionProblem::getCarriedLayout(Value carrier) const {
+unsigned PartitionProblem::getCarriedLayout(Value carrier) const {
   const OpState &state = carriers.find(carrier)->second;
-  return state.set->strategies[solution.labels[state.node]].tensors[0];
+  return state.set->getLayout(0, solution.labels[state.node]);
 }
 
 const TensorSharding &PartitionProblem::getLayout(Value value) const {
-  if (Value carrier = getCarrier(value))
-    return getCarriedLayout(carrier);
-  if (Operation *op = value.getDefiningOp()) {
-    auto it = states.find(op);
-    if (it != states.end()) {
-      unsigned tensor =
-          op->getNumOperands() + cast<OpResult>(value).getResultNumber();
-      return it->second.set->strategies[solution.labels[it->second.node]]
-          .tensors[tensor];
-    }
-  }
-  return context.getLayout(value);
+  auto getNumber = [&] {
+    if (Value carrier = getCarrier(value))
+      return getCarriedLayout(carrier);
+    auto it = states.find(value.getDefiningOp());
+    if (it == states.end())
+      return context.getNumber(value);
+    unsigned tensor =
+        it->first->getNumOperands() + cast<OpResult>(value).getResultNumber();
+    return it->second.set->getLayout(tensor, solution.labels[it->second.node]);
+  };
+  return context.pool.get(getNumber());
 }
 
 const TensorSharding &PartitionProblem::getRequirement(Operation *op,
                                                        unsigned index) const {
-  if (Value carrier = getCarrier(op->getOpOperand(index)))
-    return getCarriedLayout(carrier);
-  auto it = states.find(op);
-  if (it == states.end())
-    return getFixedRequirement(context, op->getOpOperand(index));
-  return it->second.set->strategies[solution.labels[it->second.node]]
-      .tensors[index];
+  auto getNumber = [&] {
+    if (Value carrier = getCarrier(op->getOpOperand(index)))
+      return getCarriedLayout(carrier);
+    auto it = states.find(op);
+    if (it == states.end())
+      return getFixedRequirement(context, op->getOpOperand(index));
+    return it->second.set->getLayout(index, solution.labels[it->second.node]);
+  };
+  return context.pool.get(getNumber());
 }
 
 std::vector<PartitionProblem::Alternative>
@@ -452,17 +429,19 @@ PartitionProblem::getAlternatives(Value value, unsigned most) const {
   // Of the strategies that make one layout the cheapest.
   const StrategySet &set = *it->second.set;
   const TensorSharding &chosen = getLayout(value);
-  std::vector<double> least(set.layouts[tensor].size(),
+  const LayoutList &layouts = *set.layouts[tensor];
+  std::vector<double> least(layouts.size(),
                             std::numeric_limits<double>::infinity());
   for (auto [port, regret] : llvm::zip_equal(set.ports[tensor], regrets))
     least[port] = std::min(least[port], regret);
   std::vector<std::pair<double, unsigned>> order;
-  for (auto [port, layout] : llvm::enumerate(set.layouts[tensor]))
-    if (!layout.sameLayout(chosen) && std::isfinite(least[port]))
+  for (auto [port, layout] : llvm::enumerate(layouts))
+    if (!context.pool.get(layout).sameLayout(chosen) &&
+        std::isfinite(least[port]))
       order.push_back({least[port], port});
   llvm::sort(order);
   std::vector<Alternative> alternatives;
   for (auto [regret, port] : ArrayRef(order).take_front(most))
-    alternatives.push_back({set.layouts[tensor][port], regret});
+    alternatives.push_back({context.pool.get(layouts[port]), regret});
   return alternatives;
 }

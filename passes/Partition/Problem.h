@@ -21,49 +21,49 @@
 
 namespace tp {
 
-/// What all problems of one function share: plans, strategy sets, matrices. All
-/// that it hands out stays where it is.
+/// What all problems of one function share: layouts, prices, strategy sets,
+/// matrices. All that it hands out stays where it is.
 class PartitionContext {
 public:
   PartitionContext(ShardingTable &table, llvm::ArrayRef<AxisRef> atoms,
                    const CostModel &cost)
-      : table(table), cost(cost), estimator(table.getMesh()),
-        strategies(table, atoms, cost), identity(UINT16_MAX) {
+      : table(table), cost(cost), estimator(table.getMesh(), pool),
+        strategies(table, atoms, cost, pool), identity(UINT16_MAX) {
     std::iota(identity.begin(), identity.end(), 0);
   }
 
-  /// The list of one layout.
-  const Layouts &getSingle(const TensorSharding &layout);
-  /// Just the layout of what an attribute of the table says.
-  const TensorSharding &getLayout(const TensorSharding &resolved);
+  /// The layout of a sharding that lives as long as the context.
+  unsigned getNumber(const TensorSharding &resolved);
   /// That of a whole tensor on every device.
-  const TensorSharding &getReplicated(unsigned rank);
+  unsigned getReplicated(unsigned rank) {
+    return pool.getNumber(TensorSharding::replicate(rank));
+  }
   /// The layout that the table gives `value`.
-  const TensorSharding &getLayout(mlir::Value value);
-  /// A choice that the user has made: all tensors of the op have this layout.
-  const StrategySet &getFixed(const TensorSharding &layout);
+  unsigned getNumber(mlir::Value value);
+  /// A choice that the user has made: both tensors of the op have this layout.
+  const StrategySet &getFixed(unsigned layout);
   /// The layouts in which a loop may carry a value of `type` on, or branches
   /// may hand it out: any, but for what an annotation has closed.
   const StrategySet &getCarried(mlir::RankedTensorType type,
                                 const TensorSharding *annotation,
                                 KindSet kinds);
-  /// All layouts of some lists, which it handed out itself or has in a strategy
-  /// set, each once.
-  const Layouts &getUnion(llvm::ArrayRef<const Layouts *> lists);
+  /// All layouts of some lists of the pool, each once.
+  const LayoutList &getUnion(llvm::ArrayRef<const LayoutList *> lists);
   /// 0, 1, 2, ..: the port states of candidates that are the states.
   llvm::ArrayRef<uint16_t> getIdentity(size_t size) const {
     return llvm::ArrayRef(identity).take_front(size);
   }
   /// The price of getting a tensor of `type` from each of `from` to each of
-  /// `to`, lists as for getUnion(), so many times. Transposed, `to` makes the
-  /// rows.
-  const CostMatrix &getMatrix(mlir::Type type, const Layouts &from,
-                              const Layouts &to, double times, bool transposed);
+  /// `to`, lists of the pool, so many times. Transposed, `to` makes the rows.
+  const CostMatrix &getMatrix(mlir::Type type, const LayoutList &from,
+                              const LayoutList &to, double times,
+                              bool transposed);
   double getReshardCost(mlir::Type type, const TensorSharding &from,
                         const TensorSharding &to);
 
   ShardingTable &table;
   const CostModel &cost;
+  LayoutPool pool;
   ReshardEstimator estimator;
   StrategyEnumerator strategies;
 
@@ -71,16 +71,15 @@ private:
   double getReshardCost(mlir::RankedTensorType type,
                         ReshardEstimator::Estimate estimate);
 
-  llvm::DenseMap<mlir::Attribute, std::unique_ptr<Layouts>> singles;
-  llvm::DenseMap<const TensorSharding *, const TensorSharding *> layouts;
-  llvm::DenseMap<mlir::Attribute, std::unique_ptr<StrategySet>> fixed;
-  std::map<std::vector<const Layouts *>, Layouts> unions;
+  llvm::DenseMap<const TensorSharding *, unsigned> numbers;
+  llvm::DenseMap<unsigned, std::unique_ptr<StrategySet>> fixed;
+  std::map<std::vector<const LayoutList *>, const LayoutList *> unions;
   llvm::DenseMap<std::tuple<mlir::Type, mlir::Attribute, KindSet>,
                  std::unique_ptr<StrategySet>>
       carried;
-  std::map<
-      std::tuple<const void *, const Layouts *, const Layouts *, double, bool>,
-      CostMatrix>
+  std::map<std::tuple<const void *, const LayoutList *, const LayoutList *,
+                      double, bool>,
+           CostMatrix>
       matrices;
   std::vector<uint16_t> identity;
 };
@@ -118,7 +117,7 @@ private:
   /// layout that nobody chooses has no node.
   struct Port {
     const unsigned *node;
-    const Layouts *layouts;
+    const LayoutList *layouts;
     llvm::ArrayRef<uint16_t> ports;
   };
   /// A value, who makes it and who takes it. Of several users, a node between
@@ -127,8 +126,8 @@ private:
     mlir::Type type;
     Port producer;
     llvm::SmallVector<Port, 2> uses;
-    double times;          ///< How often a reshard of it runs.
-    const Layouts *shared; ///< What the node chooses from, null without one.
+    double times;             ///< How often a reshard of it runs.
+    const LayoutList *shared; ///< What the node chooses from, null without one.
     unsigned node;
   };
   struct OpState {
@@ -139,8 +138,8 @@ private:
   void enumerate();
   bool enumerate(llvm::DenseMap<mlir::Value, KindSet> &partial);
   Port getPort(mlir::Value carrier);
-  const TensorSharding &getCarriedLayout(mlir::Value carrier) const;
-  Port fix(const TensorSharding &layout);
+  unsigned getCarriedLayout(mlir::Value carrier) const;
+  Port fix(unsigned layout);
   Port getProducer(mlir::Value value);
   void addFlow(mlir::Value value);
   void connect(const Flow &flow);

@@ -48,17 +48,17 @@ using Assignment = SmallVector<AxisList, 8>;
 class Enumeration {
 public:
   Enumeration(Operation *op, ArrayRef<AxisRef> atoms, const CostModel &cost,
-              ArrayRef<KindSet> partial)
-      : op(op), atoms(atoms), cost(cost),
+              LayoutPool &pool, ArrayRef<KindSet> partial)
+      : op(op), atoms(atoms), cost(cost), pool(pool),
         rule(cast<ShardingRuleOpInterface>(op).getShardingRule()) {
     collectFlows(partial);
     prepare();
   }
   /// Of an identity, which costs nothing.
   Enumeration(RankedTensorType type, ArrayRef<AxisRef> atoms,
-              const CostModel &cost, KindSet kinds)
-      : type(type), atoms(atoms), cost(cost) {
-    rule = makeElementwiseRule(1, type.getShape());
+              const CostModel &cost, LayoutPool &pool, KindSet kinds)
+      : type(type), atoms(atoms), cost(cost), pool(pool),
+        rule(makeElementwiseRule(1, type.getShape())) {
     for (ReduceKind kind : kAllKinds)
       if (kinds & toSet(kind))
         flows.push_back({kind, {0}});
@@ -79,7 +79,7 @@ public:
   void runNear(ArrayRef<const TensorSharding *> shardings, size_t count) {
     limit = kMaxTried;
     std::vector<Assignment> bases = getBases(shardings);
-    Strategies near;
+    std::vector<Strategy> near;
     for (unsigned distance = 0; distance <= atoms.size() && !isOver();
          ++distance) {
       for (const Assignment &base : bases)
@@ -99,7 +99,7 @@ public:
     found = std::move(near);
   }
 
-  Strategies take() { return std::move(found); }
+  std::vector<Strategy> take() { return std::move(found); }
 
 private:
   void prepare() {
@@ -263,11 +263,11 @@ private:
       }
     Strategy strategy;
     for (const TensorSharding &operand : shardings.operands)
-      strategy.tensors.push_back(operand.getLayout());
+      strategy.layouts.push_back(pool.getNumber(operand));
     for (TensorSharding &result : shardings.results) {
       result.unreduced = unreduced;
       result.kind = kind.value_or(ReduceKind::Sum);
-      strategy.tensors.push_back(result.getLayout());
+      strategy.layouts.push_back(pool.getNumber(result));
     }
     std::optional<double> exchanges = getExchangeCost(strategy);
     if (!exchanges)
@@ -283,7 +283,10 @@ private:
     auto exchanging = dyn_cast_if_present<ExchangeOpInterface>(op);
     if (!exchanging)
       return 0;
-    auto exchanges = exchanging.getExchanges(strategy.tensors);
+    SmallVector<TensorSharding, 4> layouts;
+    for (unsigned layout : strategy.layouts)
+      layouts.push_back(pool.get(layout));
+    auto exchanges = exchanging.getExchanges(layouts);
     if (!exchanges)
       return std::nullopt;
     auto type = cast<RankedTensorType>(op->getOperand(0).getType());
@@ -313,18 +316,18 @@ private:
     }
     if (auto costed = dyn_cast_if_present<CostOpInterface>(op))
       work.flops = costed.getFlops(sizes) * share;
-    auto addBytes = [&](Type of, const TensorSharding &layout) {
+    auto addBytes = [&](Type of, unsigned layout) {
       ArrayRef<int64_t> shape = cast<RankedTensorType>(of).getShape();
-      work.bytes +=
-          getVolume(getLocalShape(layout, shape)) * getElementBytes(of);
+      work.bytes += getVolume(getLocalShape(pool.get(layout), shape)) *
+                    getElementBytes(of);
     };
     if (op) {
       for (auto [i, operand] : llvm::enumerate(op->getOperands()))
-        addBytes(operand.getType(), strategy.tensors[i]);
+        addBytes(operand.getType(), strategy.layouts[i]);
       for (auto [i, result] : llvm::enumerate(op->getResults()))
-        addBytes(result.getType(), strategy.tensors[rule.operands.size() + i]);
+        addBytes(result.getType(), strategy.layouts[rule.operands.size() + i]);
     } else {
-      addBytes(type, strategy.tensors[0]);
+      addBytes(type, strategy.layouts[0]);
     }
     // Between equals, sum early: fewer values are partial.
     double flowing = 0;
@@ -339,6 +342,7 @@ private:
   RankedTensorType type;
   ArrayRef<AxisRef> atoms;
   const CostModel &cost;
+  LayoutPool &pool;
   ShardingRule rule;
   SmallVector<unsigned> free;
   SmallVector<Flow> flows;
@@ -346,7 +350,7 @@ private:
   /// The choice under construction.
   Assignment lists;
   std::set<Assignment> seen;
-  Strategies found;
+  std::vector<Strategy> found;
   /// Assignments that fit no tensor cost time, too.
   static constexpr size_t kMaxTried = 1 << 14;
   size_t limit = 0, tried = 0;
@@ -354,24 +358,31 @@ private:
 
 } // namespace
 
-/// The set of some strategies, with the layouts that occur in them.
-static std::unique_ptr<StrategySet>
-makeSet(Operation *op, ArrayRef<KindSet> partial, Strategies strategies) {
-  auto set = std::make_unique<StrategySet>();
+StrategySet::StrategySet(ArrayRef<Strategy> strategies, unsigned numTensors,
+                         LayoutPool &pool)
+    : ports(numTensors) {
+  for (const Strategy &strategy : strategies)
+    costs.push_back(strategy.cost);
+  for (unsigned t = 0; t < numTensors; ++t) {
+    LayoutList list;
+    for (const Strategy &strategy : strategies) {
+      auto it = llvm::find(list, strategy.layouts[t]);
+      ports[t].push_back(it - list.begin());
+      if (it == list.end())
+        list.push_back(strategy.layouts[t]);
+    }
+    layouts.push_back(&pool.getList(std::move(list)));
+  }
+}
+
+static std::unique_ptr<StrategySet> makeSet(Operation *op,
+                                            ArrayRef<KindSet> partial,
+                                            ArrayRef<Strategy> strategies,
+                                            LayoutPool &pool) {
+  auto set = std::make_unique<StrategySet>(
+      strategies, op->getNumOperands() + op->getNumResults(), pool);
   set->partial = getPartialKinds(
       op, cast<ShardingRuleOpInterface>(op).getShardingRule(), partial);
-  set->strategies = std::move(strategies);
-  unsigned tensors = op->getNumOperands() + op->getNumResults();
-  set->layouts.resize(tensors);
-  set->ports.resize(tensors);
-  for (const Strategy &strategy : set->strategies)
-    for (unsigned t = 0; t < tensors; ++t) {
-      Layouts &layouts = set->layouts[t];
-      auto it = llvm::find(layouts, strategy.tensors[t]);
-      set->ports[t].push_back(it - layouts.begin());
-      if (it == layouts.end())
-        layouts.push_back(strategy.tensors[t]);
-    }
   return set;
 }
 
@@ -379,13 +390,13 @@ makeSet(Operation *op, ArrayRef<KindSet> partial, Strategies strategies) {
 // transformer's ops make fewer than these.
 static constexpr size_t kMaxStrategies = 64, kNearStrategies = 24;
 
-Strategies StrategyEnumerator::getIdentity(RankedTensorType type,
-                                           const TensorSharding *sharding,
-                                           KindSet kinds) {
-  Enumeration all(type, atoms, cost, kinds);
+std::vector<Strategy>
+StrategyEnumerator::getIdentity(RankedTensorType type,
+                                const TensorSharding *sharding, KindSet kinds) {
+  Enumeration all(type, atoms, cost, pool, kinds);
   if (all.run(kMaxStrategies))
     return all.take();
-  Enumeration near(type, atoms, cost, kinds);
+  Enumeration near(type, atoms, cost, pool, kinds);
   near.runNear({sharding, sharding}, kNearStrategies);
   return near.take();
 }
@@ -410,9 +421,9 @@ const StrategySet &StrategyEnumerator::get(Operation *op,
     std::unique_ptr<StrategySet> &set = sets[key];
     if (set)
       return *set;
-    Enumeration all(op, atoms, cost, partial);
+    Enumeration all(op, atoms, cost, pool, partial);
     if (all.run(kMaxStrategies)) {
-      set = makeSet(op, partial, all.take());
+      set = makeSet(op, partial, all.take(), pool);
       return *set;
     }
     large.insert(key);
@@ -427,9 +438,9 @@ const StrategySet &StrategyEnumerator::get(Operation *op,
   }
   std::unique_ptr<StrategySet> &set = sets[key];
   if (!set) {
-    Enumeration near(op, atoms, cost, partial);
+    Enumeration near(op, atoms, cost, pool, partial);
     near.runNear(shardings, kNearStrategies);
-    set = makeSet(op, partial, near.take());
+    set = makeSet(op, partial, near.take(), pool);
   }
   return *set;
 }

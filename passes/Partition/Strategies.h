@@ -9,8 +9,8 @@
 #include "tpopt/Cost/Machine.h"
 #include "tpopt/Dialect/SPMD/SPMD.h"
 #include "tpopt/Program/ShardingTable.h"
+#include "tpopt/Sharding/LayoutPool.h"
 
-#include <deque>
 #include <memory>
 #include <set>
 #include <unordered_map>
@@ -27,25 +27,26 @@ inline KindSet toSet(ReduceKind kind) { return 1u << unsigned(kind); }
 struct Strategy {
   /// Per tensor, operands first: what an operand must be, what a result is.
   /// Results may be unreduced.
-  llvm::SmallVector<TensorSharding, 4> tensors;
+  llvm::SmallVector<unsigned, 4> layouts;
   /// Compute, with a trace of preference to break ties.
   double cost = 0;
 };
 
-/// Shardings are large, and a std::vector that grows even copies them, since
-/// for all it knows moving one may throw.
-using Strategies = std::deque<Strategy>;
-using Layouts = llvm::SmallVector<TensorSharding, 0>;
-
-/// All strategies of an op, and the layouts that occur per tensor.
+/// All strategies of an op, by number, and the layouts that occur per tensor.
 struct StrategySet {
-  Strategies strategies;
+  std::vector<double> costs;
   /// Distinct layouts of each tensor.
-  llvm::SmallVector<Layouts, 4> layouts;
+  llvm::SmallVector<const LayoutList *, 4> layouts;
   /// ports[tensor][strategy]: index into layouts[tensor].
   llvm::SmallVector<std::vector<uint16_t>, 4> ports;
   /// The kinds in which results may be unreduced.
   KindSet partial = 0;
+
+  StrategySet(llvm::ArrayRef<Strategy> strategies, unsigned numTensors,
+              LayoutPool &pool);
+  unsigned getLayout(unsigned tensor, unsigned strategy) const {
+    return (*layouts[tensor])[ports[tensor][strategy]];
+  }
 };
 
 /// Enumerates strategies: every part of the mesh may cut any factor that the op
@@ -57,16 +58,18 @@ public:
   /// `atoms` are the parts of mesh axes that anything in the program uses,
   /// disjoint.
   StrategyEnumerator(ShardingTable &table, llvm::ArrayRef<AxisRef> atoms,
-                     const CostModel &cost)
-      : table(table), atoms(atoms.begin(), atoms.end()), cost(cost) {}
+                     const CostModel &cost, LayoutPool &pool)
+      : table(table), atoms(atoms.begin(), atoms.end()), cost(cost),
+        pool(pool) {}
 
   /// `partial[i]`: the kinds in which operand i may arrive unreduced.
   const StrategySet &get(mlir::Operation *op, llvm::ArrayRef<KindSet> partial);
   /// The ways to hold a tensor of `type` that is only handed on, perhaps
   /// unreduced in one of `kinds`: as its operand 0, each once. If they are too
   /// many, those near `sharding`, which may be null.
-  Strategies getIdentity(mlir::RankedTensorType type,
-                         const TensorSharding *sharding, KindSet kinds);
+  std::vector<Strategy> getIdentity(mlir::RankedTensorType type,
+                                    const TensorSharding *sharding,
+                                    KindSet kinds);
 
 private:
   using Key = std::vector<const void *>;
@@ -79,6 +82,7 @@ private:
   ShardingTable &table;
   llvm::SmallVector<AxisRef> atoms;
   const CostModel &cost;
+  LayoutPool &pool;
   /// By everything of an op that strategies depend on.
   std::unordered_map<Key, std::unique_ptr<StrategySet>, Hash> sets;
   /// Ops with too many strategies, which depend on shardings besides.

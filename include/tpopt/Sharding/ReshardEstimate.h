@@ -24,31 +24,37 @@
 /// Of kinds with few layouts, tables hold the answers to all questions
 /// (ReshardTable.h in lib/Sharding); others take a search each.
 ///
-/// Layouts and shapes are given numbers once, so that a price that is known is
-/// found by three of them:
+/// Layouts and shapes have numbers, so that a price that is known is found by
+/// three of them:
 ///
-///     ReshardEstimator estimator(mesh);
-///     unsigned from = estimator.getNumber(sharding), to = ..;
+///     LayoutPool pool;
+///     ReshardEstimator estimator(mesh, pool);
+///     unsigned from = pool.getNumber(sharding), to = ..;
 ///     ReshardEstimator::Shape shape = estimator.getShape({4096, 512}, 4);
 ///     estimator.get(from, to, shape).cost;   // 4194304
 
 #ifndef TPOPT_SHARDING_RESHARDESTIMATE_H
 #define TPOPT_SHARDING_RESHARDESTIMATE_H
 
+#include "tpopt/Sharding/LayoutPool.h"
 #include "tpopt/Sharding/Reshard.h"
 
 #include "llvm/ADT/DenseMap.h"
 
 #include <map>
 #include <memory>
-#include <unordered_map>
 
 namespace tp {
 
-/// Not thread-safe. The mesh must outlive the estimator and not change.
+namespace reshard {
+class Table;
+} // namespace reshard
+
+/// Not thread-safe. Mesh and pool must outlive the estimator, and the mesh must
+/// not change.
 class ReshardEstimator {
 public:
-  explicit ReshardEstimator(const Mesh &mesh);
+  ReshardEstimator(const Mesh &mesh, const LayoutPool &pool);
   ~ReshardEstimator();
 
   /// A kind of shape, and how many times as much a tensor costs.
@@ -58,15 +64,12 @@ public:
   };
   Shape getShape(llvm::ArrayRef<int64_t> sizes, int64_t elementBytes);
 
-  /// The number of the layout of a valid sharding.
-  unsigned getNumber(const TensorSharding &sharding);
-
   struct Estimate {
     double cost = 0; ///< Bytes per device, or seconds on a mesh with links.
     int64_t launches = 0;
   };
-  /// Of a way between layouts of tensors of that shape's rank. Seldom more than
-  /// the best way costs, never less.
+  /// Of a way between layouts of the pool, of tensors of that shape's rank.
+  /// Seldom more than the best way costs, never less.
   Estimate get(unsigned from, unsigned to, Shape shape);
 
 private:
@@ -79,22 +82,20 @@ private:
   };
   /// The answers for one kind along the same axes.
   struct Tables;
-  struct LayoutHash {
-    size_t operator()(const TensorSharding &layout) const {
-      return hash_value(layout);
-    }
-  };
+  std::unique_ptr<Tables> createTables(const Kind &kind,
+                                       const AxisList &system);
+  unsigned getUse(unsigned layout);
   Tables *getTables(unsigned from, unsigned to, unsigned kind);
   Estimate compute(unsigned from, unsigned to, unsigned kind);
   Estimate search(const TensorSharding &from, const TensorSharding &to,
                   const Kind &kind);
 
   const Mesh &mesh;
+  const LayoutPool &pool;
   int64_t numDevices;
   ReshardPlanner planner;
-  std::unordered_map<TensorSharding, unsigned, LayoutHash> numbers;
-  std::vector<const TensorSharding *> layouts; ///< By number, in the map.
-  std::vector<unsigned> uses; ///< By number, which axes a layout uses.
+  static constexpr unsigned kUnknown = ~0u;
+  std::vector<unsigned> uses; ///< By layout, if known, which axes it uses.
   std::map<Kind, unsigned> kindNumbers;
   std::vector<const Kind *> kinds; ///< By number, in the map.
   /// The digits in which a pair of layouts can be written, by what axes they
@@ -103,6 +104,8 @@ private:
   std::vector<const AxisList *> systems; ///< By number, in the map.
   static constexpr unsigned kNoSystem = ~0u;
   llvm::DenseMap<std::pair<unsigned, unsigned>, unsigned> systemOf;
+  /// By kind, with dimensions in order of their sizes, and digits.
+  std::map<std::pair<Kind, AxisList>, std::unique_ptr<reshard::Table>> costs;
   /// By kind and digits.
   std::vector<std::vector<std::unique_ptr<Tables>>> tables;
   llvm::DenseMap<std::tuple<unsigned, unsigned, unsigned>, Estimate> known;
