@@ -96,7 +96,7 @@ private:
     return state ? int(*state) : kNone;
   }
 
-  SmallVector<unsigned, 4> dims; ///< Those that have a part, as it has them.
+  SmallVector<unsigned, 4> dims; ///< Those of the table, in its order.
   reshard::Table &table;
   std::vector<int> states; ///< By number of the layout.
 };

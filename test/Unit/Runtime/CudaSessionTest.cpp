@@ -4,6 +4,7 @@
 // Whole programs on GPUs that are none: alone, three with NCCL between them,
 // and three ranks on one. The same programs run on the CPU.
 
+#include "Surroundings.h"
 #include "TestProgram.h"
 #include "runtime/CUDA/NcclWorld.h"
 #include "runtime/Core/Errors.h"
@@ -14,7 +15,6 @@
 #include "gtest/gtest.h"
 
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <numeric>
 #include <thread>
@@ -26,12 +26,8 @@ namespace {
 
 /// A folder of this process: others run tests of their own meanwhile.
 const std::string &getFolder() {
-  static const std::string folder = [] {
-    std::string path = ::testing::TempDir() + "/cuda.XXXXXX";
-    EXPECT_NE(::mkdtemp(&path[0]), nullptr);
-    return path;
-  }();
-  return folder;
+  static const TempFolder folder;
+  return folder.get();
 }
 
 std::string getRecordPath() { return getFolder() + "/record"; }
@@ -42,24 +38,8 @@ const bool hasEnvironment = [] {
   setenv("TPRT_EMULATED_KERNELS", TPRT_TEST_GPU_KERNELS, 1);
   setenv("TPRT_RECORD", getRecordPath().c_str(), 1);
   setenv("XDG_CACHE_HOME", getFolder().c_str(), 1);
-  std::atexit([] {
-    std::error_code ignored;
-    std::filesystem::remove_all(getFolder(), ignored);
-  });
   return true;
 }();
-
-/// For as long as it lives.
-class Variable {
-public:
-  Variable(const char *name, const char *value) : name(name) {
-    setenv(name, value, 1);
-  }
-  ~Variable() { unsetenv(name); }
-
-private:
-  const char *name;
-};
 
 /// The lines that the fakes have recorded since it was made.
 class Record {

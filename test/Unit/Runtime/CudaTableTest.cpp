@@ -3,6 +3,7 @@
 
 // The parts of the CUDA backend that are tables and arithmetic.
 
+#include "Surroundings.h"
 #include "TestProgram.h"
 #include "runtime/CUDA/GpuProgram.h"
 #include "runtime/CUDA/Library.h"
@@ -13,7 +14,6 @@
 #include "gtest/gtest.h"
 
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 
 using namespace tprt;
@@ -166,14 +166,10 @@ TEST(CudaTables, LaunchersSayWhoIsWho) {
 /// What was measured is found again, beside what others have measured; a file
 /// that somebody spoilt is as good as none.
 TEST(CudaTables, ChoicesAreKept) {
-  std::string folder = ::testing::TempDir() + "cuda-choices.XXXXXX";
-  ASSERT_NE(::mkdtemp(&folder[0]), nullptr);
-  const char *before = std::getenv("XDG_CACHE_HOME");
-  const std::string cache = before ? before : folder;
-  setenv("XDG_CACHE_HOME", folder.c_str(), 1);
+  TempFolder folder;
+  Variable variable("XDG_CACHE_HOME", folder.get().c_str());
   std::string path = getChoicesPath("NVIDIA H200", 130100);
-  setenv("XDG_CACHE_HOME", cache.c_str(), 1);
-  EXPECT_EQ(path, folder + "/tp-opt/matmuls-NVIDIA_H200-130100.txt");
+  EXPECT_EQ(path, folder.get() + "/tp-opt/matmuls-NVIDIA_H200-130100.txt");
   EXPECT_TRUE(loadChoices(path).empty());
   blas::Algorithm first = {{1, 2, 3}}, second = {{~uint64_t{0}}};
   saveChoices(path, {{"a", first}});
@@ -186,8 +182,6 @@ TEST(CudaTables, ChoicesAreKept) {
       << "c 12\nd\n\n x\ne " << std::string(128, 'g') << "\n";
   EXPECT_EQ(loadChoices(path).size(), 2u);
   saveChoices("/proc/no-such-folder/choices", {{"a", first}});
-  std::error_code ignored;
-  std::filesystem::remove_all(folder, ignored);
 }
 
 } // namespace

@@ -5,6 +5,7 @@
 // it must. A mistake breaks it for good, so each is made in a process of its
 // own.
 
+#include "Surroundings.h"
 #include "runtime/CUDA/Blas.h"
 #include "runtime/CUDA/Device.h"
 #include "runtime/CUDA/Nccl.h"
@@ -16,6 +17,7 @@
 #include <thread>
 
 using namespace tprt;
+using namespace tprt::test;
 
 namespace {
 
@@ -193,7 +195,7 @@ struct Float8Matmul {
   const char *chip = "90";
 
   blas::Status getHeuristics() const {
-    setenv("TPRT_FAKE_CHIP", chip, 1);
+    Variable variable("TPRT_FAKE_CHIP", chip);
     const Blas &lt = **openBlas();
     blas::Handle handle;
     blas::Desc desc;
@@ -223,7 +225,6 @@ struct Float8Matmul {
     lt.destroyPreference(preference);
     lt.destroyDesc(desc);
     lt.destroy(handle);
-    unsetenv("TPRT_FAKE_CHIP");
     return status;
   }
 };

@@ -2,6 +2,7 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/Core/Safetensors.h"
+#include "Surroundings.h"
 #include "runtime/Core/Errors.h"
 
 #include "gtest/gtest.h"
@@ -10,6 +11,7 @@
 #include <fstream>
 
 using namespace tprt;
+using namespace tprt::test;
 
 namespace {
 
@@ -21,13 +23,6 @@ std::string makeFile(const std::string &header, const std::string &data) {
 
 ErrorCode parse(const std::string &bytes) {
   return getErrorCode(parseSafetensors(bytes).status());
-}
-
-/// An empty folder of this test.
-std::string makeFolder() {
-  std::string path = testing::TempDir() + "/safetensors.XXXXXX";
-  EXPECT_NE(::mkdtemp(&path[0]), nullptr);
-  return path;
 }
 
 void write(const std::string &path, const std::string &bytes) {
@@ -129,7 +124,8 @@ TEST(Safetensors, RandomBytesNeverCrash) {
 }
 
 TEST(SafetensorsFolder, FollowsTheIndex) {
-  std::string folder = makeFolder();
+  TempFolder temporary;
+  const std::string &folder = temporary.get();
   std::string file = makeFile(absl::StrCat("{", kA, "}"), "01234567");
   write(folder + "/one.safetensors", file);
   write(folder + "/two.safetensors", "damaged, but nobody asks");
@@ -149,7 +145,8 @@ TEST(SafetensorsFolder, FollowsTheIndex) {
 }
 
 TEST(SafetensorsFolder, NamesWhatIsWrong) {
-  std::string folder = makeFolder();
+  TempFolder temporary;
+  const std::string &folder = temporary.get();
   auto open = [](const std::string &path) {
     return getErrorCode(SafetensorsFolder::open(path).status());
   };

@@ -4,6 +4,7 @@
 /// \file tp-run as a user starts it: alone and under mpirun, with good
 /// programs, wrong ones, and ranks that fail in each way a rank can.
 
+#include "Surroundings.h"
 #include "TestKernels.h"
 #include "runtime/Core/Safetensors.h"
 
@@ -42,14 +43,6 @@ std::string slurp(const std::string &path) {
 
 class Tool : public testing::Test {
 protected:
-  Tool() {
-    folder = testing::TempDir() + "/tp-run.XXXXXX";
-    EXPECT_NE(::mkdtemp(&folder[0]), nullptr);
-  }
-  ~Tool() override {
-    EXPECT_EQ(std::system(absl::StrCat("rm -r ", folder).c_str()), 0);
-  }
-
   std::string write(const std::string &name, const std::string &bytes) {
     std::string path = folder + "/" + name;
     std::ofstream(path, std::ios::binary) << bytes;
@@ -73,7 +66,8 @@ protected:
                                  TPRT_TEST_TP_RUN, arguments));
   }
 
-  std::string folder;
+  const TempFolder temporary;
+  const std::string &folder = temporary.get();
 };
 
 /// Every collective in three types, of random numbers.
@@ -426,10 +420,9 @@ protected:
 
 TEST_F(MpiFaults, AKilledRankEndsTheOthers) {
   std::string mark = folder + "/mark";
-  ASSERT_EQ(::setenv("TPRT_TEST_MARK", mark.c_str(), 1), 0);
+  Variable variable("TPRT_TEST_MARK", mark.c_str());
   Outcome outcome = runMpi(2, writeFault("die_at", 0));
   absl::Time end = absl::Now();
-  ::unsetenv("TPRT_TEST_MARK");
   EXPECT_NE(outcome.code, 0);
   // From the death on: how long a busy machine takes to start a job does not
   // count.
