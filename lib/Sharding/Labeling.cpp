@@ -3,9 +3,9 @@
 
 #include "tpopt/Sharding/Labeling.h"
 
+#include "LabelingGap.h"
 #include "LabelingLift.h"
 #include "LabelingReduction.h"
-#include "LabelingSearch.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
@@ -37,129 +37,18 @@ void Labeling::addCosts(unsigned node, llvm::ArrayRef<uint16_t> ports,
 void Labeling::addEdge(unsigned from, llvm::ArrayRef<uint16_t> fromPorts,
                        unsigned to, llvm::ArrayRef<uint16_t> toPorts,
                        const CostMatrix &matrix) {
-  size_t place = numMessages;
   nodes[from].edges.push_back(edges.size());
   nodes[to].edges.push_back(edges.size());
   ++nodes[from].forward;
   ++nodes[to].backward;
-  edges.push_back({{from, to},
-                   {fromPorts, toPorts},
-                   &matrix,
-                   {place, place + matrix.rows}});
-  numMessages += matrix.rows + matrix.columns;
+  edges.push_back({{from, to}, {fromPorts, toPorts}, &matrix});
 }
 
-/// Tells the other end of an edge what `belief` means for its port states.
-void Labeling::send(const Edge &edge, unsigned end, double share) {
-  const double *in = &messages[edge.messages[end]];
-  double *out = &messages[edge.messages[1 - end]];
-  const uint16_t *ports = edge.ports[end].data();
-  unsigned numPorts = edge.getNumPorts(end);
-  unsigned numOut = edge.getNumPorts(1 - end);
-  best.assign(numPorts, kInfinity);
-  for (size_t c = 0; c < edge.ports[end].size(); ++c)
-    best[ports[c]] = std::min(best[ports[c]], belief[c]);
-  for (unsigned port = 0; port < numPorts; ++port)
-    if (best[port] != kInfinity) // its message may be infinite, too
-      best[port] = share * best[port] - in[port];
-  const double *row = edge.matrix->values.data();
-  if (end == 0) {
-    std::fill(out, out + numOut, kInfinity);
-    // Two rows at a time, so that `out` is read and written half as often.
-    unsigned from = 0;
-    for (; from + 2 <= numPorts; from += 2, row += 2 * size_t(numOut))
-      for (unsigned to = 0; to < numOut; ++to)
-        out[to] =
-            std::min(out[to], std::min(best[from] + row[to],
-                                       best[from + 1] + row[to + numOut]));
-    if (from < numPorts)
-      for (unsigned to = 0; to < numOut; ++to)
-        out[to] = std::min(out[to], best[from] + row[to]);
-    return;
-  }
-  for (unsigned to = 0; to < numOut; ++to, row += numPorts) {
-    // A compiler does not reorder floating-point numbers: this many chains.
-    constexpr unsigned kLanes = 8;
-    double least[kLanes];
-    std::fill_n(least, kLanes, kInfinity);
-    unsigned from = 0;
-    for (; from + kLanes <= numPorts; from += kLanes)
-      for (unsigned lane = 0; lane < kLanes; ++lane)
-        least[lane] =
-            std::min(least[lane], best[from + lane] + row[from + lane]);
-    for (; from < numPorts; ++from)
-      least[0] = std::min(least[0], best[from] + row[from]);
-    out[to] = *std::min_element(least, least + kLanes);
-  }
-}
-
-/// Passes messages along all edges in one direction. Returns what a backward
-/// sweep adds to the lower bound.
-double Labeling::sweep(bool forward) {
-  double bound = 0;
-  for (size_t i = 0; i < nodes.size(); ++i) {
-    unsigned number = forward ? i : nodes.size() - 1 - i;
-    const Node &node = nodes[number];
-    llvm::ArrayRef<double> own = getCosts(number);
-    belief.assign(own.begin(), own.end());
-    for (unsigned e : node.edges) {
-      const Edge &edge = edges[e];
-      unsigned end = edge.nodes[0] == number ? 0 : 1;
-      const double *message = &messages[edge.messages[end]];
-      const uint16_t *ports = edge.ports[end].data();
-      for (size_t c = 0; c < belief.size(); ++c)
-        belief[c] += message[ports[c]];
-    }
-    // Each of the chains that the edges form gets its share of the node.
-    double share = 1.0 / std::max({node.forward, node.backward, 1u});
-    if (!forward) {
-      double least = *std::min_element(belief.begin(), belief.end());
-      // Chains that end here hand their part of the node to the bound.
-      bound += least * (1.0 - share * node.backward);
-    }
-    for (unsigned e : node.edges) {
-      const Edge &edge = edges[e];
-      unsigned end = edge.nodes[0] == number ? 0 : 1;
-      bool ahead = end == 0; // the other node is later
-      if (ahead != forward)
-        continue;
-      send(edge, end, share);
-      llvm::MutableArrayRef<double> out(&messages[edge.messages[1 - end]],
-                                        edge.getNumPorts(1 - end));
-      double least = *std::min_element(out.begin(), out.end());
-      if (least != kInfinity)
-        for (double &value : out)
-          value -= least;
-      if (!forward)
-        bound += least;
-    }
-  }
-  return bound;
-}
-
-std::vector<unsigned> Labeling::decode() {
-  std::vector<unsigned> labels(nodes.size(), 0);
-  for (unsigned number = 0; number < nodes.size(); ++number) {
-    llvm::ArrayRef<double> own = getCosts(number);
-    belief.assign(own.begin(), own.end());
-    for (unsigned e : nodes[number].edges) {
-      const Edge &edge = edges[e];
-      if (edge.nodes[1] == number) { // the other end is decided
-        unsigned other = edge.ports[0][labels[edge.nodes[0]]];
-        const double *row =
-            &edge.matrix->values[size_t(other) * edge.matrix->columns];
-        for (size_t c = 0; c < belief.size(); ++c)
-          belief[c] += row[edge.ports[1][c]];
-      } else {
-        const double *message = &messages[edge.messages[0]];
-        for (size_t c = 0; c < belief.size(); ++c)
-          belief[c] += message[edge.ports[0][c]];
-      }
-    }
-    labels[number] =
-        std::min_element(belief.begin(), belief.end()) - belief.begin();
-  }
-  return labels;
+double Labeling::getNumEntries() const {
+  double count = 0;
+  for (const Edge &edge : edges)
+    count += double(edge.matrix->rows) * edge.matrix->columns;
+  return count;
 }
 
 //===----------------------------------------------------------------------===//
@@ -404,44 +293,20 @@ Labeling::Solution Labeling::solve(Effort effort) {
 
 Labeling::Solution Labeling::solveReduced(Effort effort) const {
   Reduction reduction(*this);
-  Labeling &core = reduction.core;
-  Solution solution = core.passMessages(effort.sweeps);
-  if (solution.getGap() > kPrecision) {
-    bool isBest = Search(core, effort.work).improve(solution.labels);
-    solution.cost = core.evaluate(solution.labels);
-    if (isBest)
-      solution.lowerBound = solution.cost;
-  }
+  const Labeling &core = reduction.core;
+  std::vector<unsigned> any(core.nodes.size(), 0);
+  Solution solution = Gap(core, std::move(any)).close(effort);
   solution.labels = reduction.expand(solution.labels);
   solution.lowerBound += reduction.constant;
   solution.cost = evaluate(solution.labels);
   return solution;
 }
 
-/// The best of what the rounds give.
-Labeling::Solution Labeling::passMessages(unsigned sweeps) {
-  Solution solution;
-  messages.assign(numMessages, 0);
-  // Whoever still closes the gap may yet find the best choice; a bound that
-  // creeps will not.
-  constexpr unsigned kPatience = 4;
-  constexpr double kProgress = 0.003;
-  unsigned idle = 0;
-  for (unsigned i = 0; i < std::max(1u, sweeps) && idle < kPatience; ++i) {
-    double gap = solution.cost - solution.lowerBound;
-    sweep(/*forward=*/true);
-    solution.lowerBound =
-        std::max(solution.lowerBound, sweep(/*forward=*/false));
-    std::vector<unsigned> labels = decode();
-    double cost = evaluate(labels);
-    if (i == 0 || cost < solution.cost) {
-      solution.cost = cost;
-      solution.labels = std::move(labels);
-    }
-    if (solution.getGap() <= 1e-9)
-      break;
-    double left = solution.cost - solution.lowerBound;
-    idle = left < gap * (1 - kProgress) ? 0 : idle + 1;
+void Labeling::Solution::improve(const Labeling &problem,
+                                 std::vector<unsigned> choice) {
+  double other = problem.evaluate(choice);
+  if (other < cost) {
+    cost = other;
+    labels = std::move(choice);
   }
-  return solution;
 }

@@ -180,10 +180,7 @@ void Labeling::Reduction::bridge(unsigned node) {
           answer[column] =
               std::min(answer[column], least[port] + to.cost(port, column));
   }
-  Edge edge{{from.other, to.other},
-            {from.otherPorts, to.otherPorts},
-            &answers,
-            {0, 0}};
+  Edge edge{{from.other, to.other}, {from.otherPorts, to.otherPorts}, &answers};
   remove(node);
   join(edge);
 }
@@ -263,23 +260,9 @@ void Labeling::Reduction::buildCore() {
       const Edge &edge = edges[number];
       if (edge.nodes[0] != node)
         continue;
-      // Only the port states of candidates that are left.
-      std::vector<uint16_t> *states[2];
-      std::vector<size_t> kept[2];
-      for (unsigned end : {0, 1}) {
-        Numbering numbering(edge.getNumPorts(end));
-        states[end] = &ports.emplace_back();
-        for (unsigned c : parts[edge.nodes[end]].candidates)
-          states[end]->push_back(numbering.get(edge.ports[end][c]));
-        kept[end] = std::move(numbering.values);
-      }
-      CostMatrix &matrix =
-          matrices.emplace_back(kept[0].size(), kept[1].size());
-      for (auto [i, row] : llvm::enumerate(kept[0]))
-        for (auto [j, column] : llvm::enumerate(kept[1]))
-          matrix.at(i, j) = edge.cost(row, column);
-      core.addEdge(place[node], *states[0], place[edge.nodes[1]], *states[1],
-                   matrix);
+      unsigned other = edge.nodes[1];
+      compaction.addEdge(core, edge, place[node], parts[node].candidates,
+                         place[other], parts[other].candidates);
     }
   }
 }

@@ -19,7 +19,7 @@
 #ifndef TPOPT_LIB_SHARDING_LABELINGREDUCTION_H
 #define TPOPT_LIB_SHARDING_LABELINGREDUCTION_H
 
-#include "tpopt/Sharding/Labeling.h"
+#include "LabelingCompaction.h"
 
 #include <deque>
 
@@ -75,6 +75,7 @@ private:
   std::vector<Edge> edges;
   std::deque<std::vector<uint16_t>> ports;
   std::deque<CostMatrix> matrices;
+  Compaction compaction; ///< Of the core's edges.
   std::vector<unsigned> worklist;
   /// In the order in which they went.
   std::vector<unsigned> removed;

@@ -15,10 +15,18 @@ using namespace tp;
 static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 Labeling::Search::Search(const Labeling &problem, double budget)
-    : problem(problem), largest(budget), timesKept(problem.nodes.size(), 0) {
-  // The larger the tables, the fewer nodes are kept.
-  while (largest > 1 && findOrder().work > budget)
-    largest /= 4;
+    : problem(problem), budget(budget), largest(budget),
+      timesKept(problem.nodes.size(), 0) {
+  for (const Node &node : problem.nodes)
+    counts.push_back(node.numCandidates);
+}
+
+bool Labeling::Search::canFinish(const Labeling &problem,
+                                 std::vector<unsigned> counts, double budget) {
+  Search search(problem, budget);
+  search.counts = std::move(counts);
+  Order order = search.findOrder();
+  return order.isExact && order.work <= budget;
 }
 
 //===----------------------------------------------------------------------===//
@@ -36,19 +44,24 @@ Labeling::Search::Order Labeling::Search::findOrder() const {
     neighbours[b].push_back(a);
   };
   for (const Edge &edge : problem.edges)
-    connect(edge.nodes[0], edge.nodes[1]);
+    if (counts[edge.nodes[0]] > 1 && counts[edge.nodes[1]] > 1)
+      connect(edge.nodes[0], edge.nodes[1]);
 
   using Entry = std::pair<double, unsigned>;
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue;
   std::vector<double> work(problem.nodes.size());
   auto enqueue = [&](unsigned node) {
-    work[node] = problem.nodes[node].numCandidates;
+    work[node] = counts[node];
     for (unsigned neighbour : neighbours[node])
-      work[node] *= problem.nodes[neighbour].numCandidates;
+      work[node] *= counts[neighbour];
     queue.push({work[node], node});
   };
+  // Who has no choice comes between no others.
   for (unsigned node = 0; node < problem.nodes.size(); ++node)
-    enqueue(node);
+    if (counts[node] > 1)
+      enqueue(node);
+    else
+      order.steps.push_back({node, /*isKept=*/true, {}});
   while (!queue.empty()) {
     auto [least, node] = queue.top();
     queue.pop();
@@ -58,9 +71,8 @@ Labeling::Search::Order Labeling::Search::findOrder() const {
     if (isKept) {
       // One of those here: seldom kept, with many candidates.
       for (unsigned other : neighbours[node])
-        if (std::make_pair(timesKept[other],
-                           problem.nodes[node].numCandidates) <
-            std::make_pair(timesKept[node], problem.nodes[other].numCandidates))
+        if (std::make_pair(timesKept[other], counts[node]) <
+            std::make_pair(timesKept[node], counts[other]))
           node = other;
       order.isExact = false;
     } else {
@@ -110,13 +122,121 @@ void Labeling::Search::keep(unsigned node, unsigned label) {
   tablesOf[node].clear();
 }
 
+/// Fills the table of a node's best answers, one neighbour inside the other.
+/// What a table says is added once all neighbours in it have their place, not
+/// for every place of the others.
+class Labeling::Search::Answers {
+public:
+  /// `neighbours` from the outermost to the innermost.
+  Answers(const Search &search, unsigned node,
+          llvm::ArrayRef<unsigned> neighbours);
+  void fill(double *values) {
+    out = values;
+    fill(/*level=*/0, sums[0]);
+  }
+
+private:
+  struct Term {
+    const double *values;
+    const Axis *own = nullptr, *inner = nullptr;
+    /// Axes of outer neighbours, and which these are.
+    llvm::SmallVector<std::pair<const Axis *, unsigned>, 4> outer;
+  };
+  void fill(unsigned level, llvm::ArrayRef<double> before);
+  void add(const Term &term, llvm::MutableArrayRef<double> sum) const;
+
+  unsigned numCandidates, numInner;
+  llvm::SmallVector<unsigned> sizes, places; ///< Of the outer neighbours.
+  // By level, which is how many outer neighbours have their place: what each
+  // candidate costs beside each of the innermost neighbour.
+  llvm::SmallVector<llvm::SmallVector<Term, 2>> terms;
+  std::vector<std::vector<double>> sums;
+  double *out = nullptr;
+};
+
+Labeling::Search::Answers::Answers(const Search &search, unsigned node,
+                                   llvm::ArrayRef<unsigned> neighbours)
+    : numCandidates(search.counts[node]),
+      numInner(search.counts[neighbours.back()]),
+      places(neighbours.size() - 1, 0), terms(neighbours.size()),
+      sums(neighbours.size()) {
+  for (unsigned neighbour : neighbours.drop_back())
+    sizes.push_back(search.counts[neighbour]);
+  for (double cost : search.problem.getCosts(node))
+    sums[0].insert(sums[0].end(), numInner, cost);
+  for (const Table *table : search.tablesOf[node]) {
+    Term term;
+    term.values = table->values;
+    unsigned level = 0;
+    for (const Axis &axis : table->axes) {
+      unsigned place = llvm::find(neighbours, axis.node) - neighbours.begin();
+      if (axis.node == node) {
+        term.own = &axis;
+      } else if (place + 1 == neighbours.size()) {
+        term.inner = &axis;
+      } else {
+        term.outer.push_back({&axis, place});
+        level = std::max(level, place + 1);
+      }
+    }
+    if (level == 0)
+      add(term, sums[0]);
+    else
+      terms[level].push_back(std::move(term));
+  }
+}
+
+void Labeling::Search::Answers::fill(unsigned level,
+                                     llvm::ArrayRef<double> before) {
+  if (level == sizes.size()) {
+    const double *line = before.data();
+    for (unsigned c = 0; c < numCandidates; ++c, line += numInner)
+      for (unsigned label = 0; label < numInner; ++label)
+        out[label] = std::min(out[label], line[label]);
+    out += numInner;
+    return;
+  }
+  unsigned &place = places[level];
+  std::vector<double> &sum = sums[++level];
+  for (place = 0; place < sizes[level - 1]; ++place) {
+    if (terms[level].empty()) {
+      fill(level, before);
+      continue;
+    }
+    sum.assign(before.begin(), before.end());
+    for (const Term &term : terms[level])
+      add(term, sum);
+    fill(level, sum);
+  }
+}
+
+void Labeling::Search::Answers::add(const Term &term,
+                                    llvm::MutableArrayRef<double> sum) const {
+  const double *from = term.values;
+  for (auto [axis, neighbour] : term.outer)
+    from += axis->getOffset(places[neighbour]);
+  double *line = sum.data();
+  for (unsigned c = 0; c < numCandidates; ++c, line += numInner) {
+    const double *row = from + term.own->getOffset(c);
+    if (!term.inner)
+      for (unsigned label = 0; label < numInner; ++label)
+        line[label] += *row;
+    else if (!term.inner->ports && term.inner->stride == 1)
+      for (unsigned label = 0; label < numInner; ++label)
+        line[label] += row[label];
+    else
+      for (unsigned label = 0; label < numInner; ++label)
+        line[label] += row[term.inner->getOffset(label)];
+  }
+}
+
 /// Puts one table of a node's best answers beside those that it is in, and
 /// takes them from its neighbours.
 void Labeling::Search::eliminate(unsigned node,
                                  llvm::SmallVector<unsigned, 4> neighbours) {
   if (neighbours.empty())
     return;
-  // Innermost the one in the fewest tables: what others say is summed before.
+  // Those in the fewest tables innermost: what others say is summed before.
   auto countTables = [&](unsigned neighbour) {
     return llvm::count_if(tablesOf[node], [&](const Table *table) {
       return llvm::any_of(table->axes, [&](const Axis &axis) {
@@ -124,96 +244,19 @@ void Labeling::Search::eliminate(unsigned node,
       });
     });
   };
-  std::swap(*llvm::min_element(neighbours,
-                               [&](unsigned a, unsigned b) {
-                                 return countTables(a) < countTables(b);
-                               }),
-            neighbours.back());
+  llvm::sort(neighbours, [&](unsigned a, unsigned b) {
+    return std::make_pair(-countTables(a), a) <
+           std::make_pair(-countTables(b), b);
+  });
   Table answers;
   size_t size = 1;
   for (unsigned neighbour : llvm::reverse(neighbours)) {
     answers.axes.push_back({neighbour, nullptr, size});
-    size *= problem.nodes[neighbour].numCandidates;
+    size *= counts[neighbour];
   }
   std::vector<double> &values = storage.emplace_back(size, kInfinity);
   answers.values = values.data();
-
-  llvm::ArrayRef<double> own = problem.getCosts(node);
-  unsigned last = neighbours.back();
-  unsigned numLast = problem.nodes[last].numCandidates;
-  // By candidate of the node and of the last neighbour: what no other neighbour
-  // has a part in.
-  std::vector<double> common(own.size() * numLast);
-  for (auto [c, cost] : llvm::enumerate(own))
-    std::fill_n(common.begin() + c * numLast, numLast, cost);
-  struct Term {
-    const Table *table;
-    const Axis *mine, *inner;
-    llvm::SmallVector<std::pair<const Axis *, const unsigned *>, 4> outer;
-  };
-  std::vector<unsigned> place(neighbours.size(), 0);
-  llvm::SmallVector<Term> terms;
-  for (const Table *table : tablesOf[node]) {
-    Term term{table, nullptr, nullptr, {}};
-    for (const Axis &axis : table->axes) {
-      if (axis.node == node)
-        term.mine = &axis;
-      else if (axis.node == last)
-        term.inner = &axis;
-      else
-        term.outer.push_back(
-            {&axis,
-             &place[llvm::find(neighbours, axis.node) - neighbours.begin()]});
-    }
-    if (!term.outer.empty()) {
-      terms.push_back(std::move(term));
-      continue;
-    }
-    for (unsigned c = 0; c < own.size(); ++c)
-      for (unsigned label = 0; label < numLast; ++label)
-        common[c * numLast + label] +=
-            table->values[term.mine->getOffset(c) +
-                          (term.inner ? term.inner->getOffset(label) : 0)];
-  }
-
-  std::vector<double> shifts(own.size()), sums(numLast);
-  for (double *out = values.data(), *end = out + size; out != end;
-       out += numLast) {
-    std::fill(shifts.begin(), shifts.end(), 0);
-    llvm::SmallVector<std::pair<const double *, const Term *>> rows;
-    for (const Term &term : terms) {
-      const double *from = term.table->values;
-      for (auto [axis, label] : term.outer)
-        from += axis->getOffset(*label);
-      if (term.inner) {
-        rows.push_back({from, &term});
-        continue;
-      }
-      for (unsigned c = 0; c < own.size(); ++c)
-        shifts[c] += from[term.mine->getOffset(c)];
-    }
-    for (unsigned c = 0; c < own.size(); ++c) {
-      const double *line = &common[size_t(c) * numLast];
-      for (auto [from, term] : rows) {
-        const double *row = from + term->mine->getOffset(c);
-        const Axis &inner = *term->inner;
-        if (!inner.ports && inner.stride == 1)
-          for (unsigned label = 0; label < numLast; ++label)
-            sums[label] = line[label] + row[label];
-        else
-          for (unsigned label = 0; label < numLast; ++label)
-            sums[label] = line[label] + row[inner.getOffset(label)];
-        line = sums.data();
-      }
-      for (unsigned label = 0; label < numLast; ++label)
-        out[label] = std::min(out[label], line[label] + shifts[c]);
-    }
-    for (size_t i = neighbours.size() - 1; i-- > 0;) {
-      if (++place[i] < problem.nodes[neighbours[i]].numCandidates)
-        break;
-      place[i] = 0;
-    }
-  }
+  Answers(*this, node, neighbours).fill(values.data());
   Table *added = &tables.emplace_back(std::move(answers));
   for (unsigned neighbour : neighbours) {
     llvm::erase_if(tablesOf[neighbour], [&](Table *table) {
@@ -247,6 +290,9 @@ void Labeling::Search::decide(const Order &order,
 }
 
 bool Labeling::Search::improve(std::vector<unsigned> &labels) {
+  // The larger the tables, the fewer nodes are kept.
+  while (largest > 1 && findOrder().work > budget)
+    largest /= 4;
   constexpr unsigned kPatience = 2;
   double cost = problem.evaluate(labels);
   for (unsigned idle = 0; idle < kPatience; ++idle) {

@@ -23,6 +23,11 @@ public:
   /// `budget`: how many candidates a round may look at.
   Search(const Labeling &problem, double budget);
 
+  /// Whether a round would find the optimum if nodes had only so many
+  /// candidates.
+  static bool canFinish(const Labeling &problem, std::vector<unsigned> counts,
+                        double budget);
+
   /// Makes a choice cheaper, until some rounds in a row did not. Returns
   /// whether it is the cheapest.
   bool improve(std::vector<unsigned> &labels);
@@ -53,6 +58,8 @@ private:
     llvm::SmallVector<Axis, 4> axes;
   };
 
+  class Answers;
+
   Order findOrder() const;
   void start();
   void keep(unsigned node, unsigned label);
@@ -60,6 +67,8 @@ private:
   void decide(const Order &order, std::vector<unsigned> &labels) const;
 
   const Labeling &problem;
+  double budget;
+  std::vector<unsigned> counts; ///< Candidates, by node.
   /// What a table may take to fill, in candidates looked at.
   double largest;
   std::vector<unsigned> timesKept;

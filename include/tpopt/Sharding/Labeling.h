@@ -23,15 +23,16 @@
 /// with residual bridges, as forward passes are; of a layer with its backward
 /// pass a sixth of the nodes remains.
 ///
-/// Those by sequential tree-reweighted message passing (TRW-S, Kolmogorov, PAMI
-/// 2006), which comes with a lower bound: it tells how far from the optimum the
-/// answer can be. For a layer on one axis it is often met after 40 to 150
-/// rounds. AutoParallel (github.com/meta-pytorch/autoparallel) found message
+/// Those by sequential tree-reweighted message passing (LabelingMessages.h),
+/// which comes with a lower bound: it tells how far from the optimum the answer
+/// can be. AutoParallel (github.com/meta-pytorch/autoparallel) found message
 /// passing to match an integer program on the same kind of problem.
 ///
-/// Where it is not met, large neighbourhoods are searched (LabelingSearch.h). A
-/// layer on one axis is one such neighbourhood, so that its plan is the best
-/// there is; on two axes it is within a few percent of the bound.
+/// Between rounds candidates go that cannot be in a better choice than the best
+/// one known, until the rest can be solved exactly (LabelingGap.h). On one axis
+/// and mostly on two the plan of a layer so is the best there is; where it is
+/// not proven, large neighbourhoods were searched (LabelingSearch.h), and it is
+/// within a few percent of the bound.
 ///
 /// # Repeated layers
 ///
@@ -92,6 +93,10 @@ public:
     double getGap() const {
       return (cost - lowerBound) / std::max(lowerBound, 1.0);
     }
+    /// Whether none could, but for rounding.
+    bool isClosed() const { return getGap() <= 1e-9; }
+    /// Takes another choice if it costs less.
+    void improve(const Labeling &problem, std::vector<unsigned> choice);
   };
 
   /// Makes room for so many.
@@ -130,9 +135,6 @@ private:
     unsigned nodes[2];
     llvm::ArrayRef<uint16_t> ports[2];
     const CostMatrix *matrix;
-    /// Where in `messages` stands what the other end says about each port state
-    /// of this end.
-    size_t messages[2];
 
     double cost(unsigned port0, unsigned port1) const {
       return matrix->at(port0, port1);
@@ -153,16 +155,17 @@ private:
     return llvm::ArrayRef(costs).slice(nodes[number].costs,
                                        nodes[number].numCandidates);
   }
+  double getNumEntries() const;
   struct Lifted;
+  class Compaction;
+  class Gap;
+  class Messages;
   class Reduction;
+  class Restriction;
   class Search;
   std::vector<uint64_t> refineColours() const;
   std::unique_ptr<Lifted> lift() const;
   Solution solveReduced(Effort effort) const;
-  Solution passMessages(unsigned sweeps);
-  double sweep(bool forward);
-  void send(const Edge &edge, unsigned end, double share);
-  std::vector<unsigned> decode();
   void descend(std::vector<unsigned> &labels, unsigned patience) const;
   void optimizeForest(llvm::ArrayRef<unsigned> order,
                       std::vector<unsigned> &labels) const;
@@ -173,10 +176,6 @@ private:
   llvm::SmallVector<Node, 0> nodes; ///< Moved as it grows, not copied.
   std::vector<Edge> edges;
   std::vector<double> costs;
-  std::vector<double> messages; ///< Of the direct solution alone.
-  size_t numMessages = 0;
-  /// Of the node at hand, and of the port states of its edge at hand.
-  std::vector<double> belief, best;
 };
 
 } // namespace tp

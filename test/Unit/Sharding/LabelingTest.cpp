@@ -153,6 +153,53 @@ TEST(Labeling, SearchesWithinItsMeans) {
   EXPECT_LT(optimal, 100u) << "nothing was too large";
 }
 
+/// Every node joined to every other, four candidates each: too entangled for
+/// messages alone.
+struct Tangle : Problem {
+  explicit Tangle(unsigned seed) : Problem(0, 0, 1) {
+    std::mt19937 random(seed);
+    const std::vector<uint16_t> &identity =
+        ports.emplace_back(std::vector<uint16_t>{0, 1, 2, 3});
+    for (unsigned n = 0; n < 6; ++n) {
+      sizes.push_back(4);
+      std::vector<double> costs(4);
+      for (double &cost : costs)
+        cost = 300 + random() % 30;
+      labeling.addNode(costs);
+      for (unsigned other = 0; other < n; ++other) {
+        CostMatrix &matrix = matrices.emplace_back(4, 4);
+        for (double &value : matrix.values)
+          value = random() % 30;
+        labeling.addEdge(other, identity, n, identity, matrix);
+      }
+    }
+  }
+};
+
+// Candidates only go if no better choice has them: with whatever means, what is
+// said to be the best choice is.
+TEST(Labeling, ClosesGaps) {
+  constexpr double kMeans[] = {30, 100, 300};
+  unsigned closed[3] = {0, 0, 0};
+  for (unsigned seed = 0; seed < 1500; ++seed) {
+    Tangle problem(seed);
+    double best = problem.bruteForce();
+    for (unsigned i = 0; i < 3; ++i) {
+      Labeling::Solution solution = problem.labeling.solve({200, kMeans[i]});
+      EXPECT_LE(solution.lowerBound, best + 1e-6) << "seed " << seed;
+      EXPECT_GE(solution.cost, best) << "seed " << seed;
+      EXPECT_EQ(problem.labeling.evaluate(solution.labels), solution.cost);
+      if (solution.isClosed()) {
+        EXPECT_EQ(solution.cost, best) << "seed " << seed;
+        ++closed[i];
+      }
+    }
+  }
+  EXPECT_GE(closed[0], 300u);
+  EXPECT_GT(closed[2], closed[0]);
+  EXPECT_LT(closed[2], 750u) << "nothing was too large";
+}
+
 // A forbidden pair is never chosen if there is another way.
 TEST(Labeling, AvoidsForbiddenPairs) {
   Labeling labeling;

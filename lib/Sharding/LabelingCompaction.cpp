@@ -1,0 +1,54 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "LabelingCompaction.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace tp;
+
+/// Numbers the port states in the order in which candidates have them.
+std::pair<Labeling::Compaction::States, llvm::ArrayRef<uint16_t>>
+Labeling::Compaction::number(llvm::ArrayRef<uint16_t> old, unsigned numOld,
+                             llvm::ArrayRef<unsigned> left) {
+  constexpr unsigned kNone = ~0u;
+  llvm::SmallVector<unsigned> numbers(numOld, kNone);
+  std::vector<uint16_t> &those = ports.emplace_back();
+  those.reserve(left.size());
+  States states;
+  for (unsigned candidate : left) {
+    unsigned &number = numbers[old[candidate]];
+    if (number == kNone) {
+      number = states.size();
+      states.push_back(old[candidate]);
+    }
+    those.push_back(number);
+  }
+  return {std::move(states), those};
+}
+
+const CostMatrix &Labeling::Compaction::getMatrix(const CostMatrix &whole,
+                                                  const States &rows,
+                                                  const States &columns) {
+  auto [it, isNew] = matrices.try_emplace({&whole, rows, columns}, rows.size(),
+                                          columns.size());
+  CostMatrix &matrix = it->second;
+  if (isNew)
+    for (auto [i, row] : llvm::enumerate(rows))
+      for (auto [j, column] : llvm::enumerate(columns))
+        matrix.at(i, j) = whole.at(row, column);
+  return matrix;
+}
+
+std::pair<Labeling::Compaction::States, Labeling::Compaction::States>
+Labeling::Compaction::addEdge(Labeling &problem, const Edge &edge,
+                              unsigned from,
+                              llvm::ArrayRef<unsigned> leftOfFrom, unsigned to,
+                              llvm::ArrayRef<unsigned> leftOfTo) {
+  auto [rows, fromPorts] = number(edge.ports[0], edge.matrix->rows, leftOfFrom);
+  auto [columns, toPorts] =
+      number(edge.ports[1], edge.matrix->columns, leftOfTo);
+  problem.addEdge(from, fromPorts, to, toPorts,
+                  getMatrix(*edge.matrix, rows, columns));
+  return {std::move(rows), std::move(columns)};
+}

@@ -1,0 +1,47 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Edges of a labeling problem for the candidates that are left.
+//
+// Port states that no candidate has any more are gone from the matrices. Edges
+// that shared a matrix and are left with the same states go on sharing one:
+// layers are alike, and what they share stays in the cache.
+
+#ifndef TPOPT_LIB_SHARDING_LABELINGCOMPACTION_H
+#define TPOPT_LIB_SHARDING_LABELINGCOMPACTION_H
+
+#include "tpopt/Sharding/Labeling.h"
+
+#include <deque>
+#include <map>
+#include <tuple>
+
+namespace tp {
+
+class Labeling::Compaction {
+public:
+  /// The port states that stay, by their new numbers.
+  using States = std::vector<unsigned>;
+
+  /// Adds to `problem` an edge between the nodes `from` and `to` that is to
+  /// them what `edge` is to those of its candidates that are left.
+  std::pair<States, States> addEdge(Labeling &problem, const Edge &edge,
+                                    unsigned from,
+                                    llvm::ArrayRef<unsigned> leftOfFrom,
+                                    unsigned to,
+                                    llvm::ArrayRef<unsigned> leftOfTo);
+
+private:
+  std::pair<States, llvm::ArrayRef<uint16_t>>
+  number(llvm::ArrayRef<uint16_t> old, unsigned numOld,
+         llvm::ArrayRef<unsigned> left);
+  const CostMatrix &getMatrix(const CostMatrix &whole, const States &rows,
+                              const States &columns);
+
+  std::deque<std::vector<uint16_t>> ports;
+  std::map<std::tuple<const CostMatrix *, States, States>, CostMatrix> matrices;
+};
+
+} // namespace tp
+
+#endif // TPOPT_LIB_SHARDING_LABELINGCOMPACTION_H

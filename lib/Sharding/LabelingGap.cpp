@@ -1,0 +1,122 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "LabelingGap.h"
+
+#include "LabelingRestriction.h"
+#include "LabelingSearch.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace tp;
+
+/// Rounds of messages between attempts.
+static constexpr unsigned kRounds = 20;
+/// The first guess, as a share of the bound, and how far one is from the next.
+static constexpr double kFirstGuess = 0.004, kStep = 4;
+/// What an attempt may look at in any case: some tenths of a millisecond.
+static constexpr double kLeastWork = 1 << 17;
+
+Labeling::Gap::Gap(const Labeling &problem, std::vector<unsigned> labels)
+    : problem(problem), messages(problem) {
+  solution.cost = problem.evaluate(labels);
+  solution.labels = std::move(labels);
+}
+
+Labeling::Gap::Gap(const Gap &whole, const Restriction &restriction)
+    : problem(restriction.rest), messages(whole.messages, restriction) {
+  solution = whole.solution;
+  solution.labels = restriction.restrict(whole.solution.labels);
+}
+
+/// Up to which excess candidates can be in a better choice.
+double Labeling::Gap::getSlack() const {
+  // A margin, for sums are rounded.
+  return solution.cost - bound + 1e-9 * std::abs(solution.cost);
+}
+
+/// Solves what candidates of at most such an excess leave, if that takes no
+/// more than `work`. Returns whether it did.
+bool Labeling::Gap::attempt(double most, double work) {
+  std::vector<unsigned> counts;
+  for (const Node &node : problem.nodes)
+    counts.push_back(llvm::count_if(
+        llvm::ArrayRef(excess).slice(node.costs, node.numCandidates),
+        [&](double above) { return above <= most; }));
+  if (!Search::canFinish(problem, counts, work))
+    return false;
+  Restriction restriction(problem, excess, most);
+  std::vector<unsigned> labels(problem.nodes.size(), 0);
+  Search(restriction.rest, work).improve(labels);
+  solution.improve(problem, restriction.expand(labels));
+  if (solution.cost <= bound + most)
+    solution.lowerBound = solution.cost;
+  return true;
+}
+
+/// An attempt with as many candidates as it can afford.
+void Labeling::Gap::guess(Means &means) {
+  double cost = solution.cost;
+  double work =
+      std::min(means.work, std::max(kLeastWork, problem.getNumEntries()));
+  if (means.guess == 0)
+    means.guess = kFirstGuess * std::max(1.0, std::abs(solution.lowerBound));
+  means.guess = std::min(means.guess, getSlack() / kStep);
+  constexpr unsigned kMost = 10;
+  for (unsigned i = 0; i < kMost && !attempt(means.guess, work); ++i)
+    means.guess /= kStep;
+  // The same again would find the same.
+  if (solution.cost == cost)
+    means.guess *= kStep;
+}
+
+/// For what cannot be solved as a whole.
+Labeling::Solution Labeling::Gap::search(double work) {
+  std::vector<unsigned> labels = solution.labels;
+  bool isBest = Search(problem, work).improve(labels);
+  solution.improve(problem, std::move(labels));
+  if (isBest)
+    solution.lowerBound = solution.cost;
+  return std::move(solution);
+}
+
+Labeling::Solution Labeling::Gap::close(Effort effort) {
+  return close({std::max(1u, effort.sweeps), effort.work,
+                std::min(kLeastWork, effort.work), /*guess=*/0});
+}
+
+Labeling::Solution Labeling::Gap::close(Means means) {
+  while (true) {
+    double before = solution.lowerBound;
+    unsigned rounds = std::min(means.sweeps, kRounds);
+    means.sweeps -= rounds;
+    bound = messages.pass(rounds, solution);
+    if (solution.isClosed())
+      return std::move(solution);
+    // A bound that creeps will not get there.
+    constexpr double kProgress = 1e-5;
+    bool isIdle =
+        !(solution.lowerBound - before > kProgress * std::abs(solution.cost));
+    if (isIdle || means.sweeps < kRounds)
+      return search(means.work);
+
+    excess = messages.getExcess();
+    if (!attempt(getSlack(), means.proof))
+      guess(means);
+    if (solution.isClosed())
+      return std::move(solution);
+    means.proof = std::min(2 * means.proof, means.work);
+
+    constexpr double kWorthwhile = 0.9;
+    Restriction restriction(problem, excess, getSlack());
+    if (restriction.rest.getNumEntries() >
+        kWorthwhile * problem.getNumEntries())
+      continue;
+    Solution rest = Gap(*this, restriction).close(means);
+    rest.labels = restriction.expand(rest.labels);
+    return rest;
+  }
+}

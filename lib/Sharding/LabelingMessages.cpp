@@ -1,0 +1,176 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "LabelingMessages.h"
+
+#include "LabelingRestriction.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
+#include <limits>
+
+using namespace tp;
+
+static constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+Labeling::Messages::Messages(const Labeling &problem) : problem(problem) {
+  size_t place = 0;
+  for (const Edge &edge : problem.edges) {
+    const CostMatrix &matrix = *edge.matrix;
+    auto [it, isNew] = turned.try_emplace(&matrix, matrix.columns, matrix.rows);
+    if (isNew)
+      for (unsigned row = 0; row < matrix.rows; ++row)
+        for (unsigned column = 0; column < matrix.columns; ++column)
+          it->second.at(column, row) = matrix.at(row, column);
+    rowsOf.push_back({&matrix, &it->second});
+    places.push_back({place, place + matrix.rows});
+    place += matrix.rows + matrix.columns;
+  }
+  values.assign(place, 0);
+}
+
+Labeling::Messages::Messages(const Messages &whole,
+                             const Restriction &restriction)
+    : Messages(restriction.rest) {
+  for (auto [edge, from, to] : llvm::enumerate(whole.places, places))
+    for (unsigned end : {0, 1})
+      for (auto [i, state] : llvm::enumerate(restriction.getStates(edge, end)))
+        values[to[end] + i] = whole.values[from[end] + state];
+}
+
+/// What the candidates of a node cost and their neighbours say about them.
+void Labeling::Messages::collect(unsigned node) {
+  llvm::ArrayRef<double> own = problem.getCosts(node);
+  belief.assign(own.begin(), own.end());
+  for (unsigned e : problem.nodes[node].edges) {
+    const Edge &edge = problem.edges[e];
+    unsigned end = edge.nodes[0] == node ? 0 : 1;
+    const double *message = &values[places[e][end]];
+    const uint16_t *ports = edge.ports[end].data();
+    for (size_t c = 0; c < belief.size(); ++c)
+      belief[c] += message[ports[c]];
+  }
+}
+
+/// Tells the other end of an edge what `belief` means for its port states.
+void Labeling::Messages::send(unsigned e, unsigned end, double share) {
+  const Edge &edge = problem.edges[e];
+  const double *in = &values[places[e][end]];
+  double *out = &values[places[e][1 - end]];
+  const uint16_t *ports = edge.ports[end].data();
+  unsigned numPorts = edge.getNumPorts(end);
+  unsigned numOut = edge.getNumPorts(1 - end);
+  best.assign(numPorts, kInfinity);
+  for (size_t c = 0; c < edge.ports[end].size(); ++c)
+    best[ports[c]] = std::min(best[ports[c]], belief[c]);
+  for (unsigned port = 0; port < numPorts; ++port)
+    if (best[port] != kInfinity) // its message may be infinite, too
+      best[port] = share * best[port] - in[port];
+  const double *row = rowsOf[e][end]->values.data();
+  std::fill(out, out + numOut, kInfinity);
+  // Some rows at a time, so that `out` is read and written less often.
+  constexpr unsigned kRows = 4;
+  unsigned from = 0;
+  for (; from + kRows <= numPorts; from += kRows, row += kRows * size_t(numOut))
+    for (unsigned to = 0; to < numOut; ++to) {
+      double least[kRows];
+      for (unsigned i = 0; i < kRows; ++i)
+        least[i] = best[from + i] + row[i * size_t(numOut) + to];
+      out[to] = std::min(out[to], std::min(std::min(least[0], least[1]),
+                                           std::min(least[2], least[3])));
+    }
+  for (; from < numPorts; ++from, row += numOut)
+    for (unsigned to = 0; to < numOut; ++to)
+      out[to] = std::min(out[to], best[from] + row[to]);
+}
+
+/// Passes messages along all edges in one direction. Returns what a backward
+/// sweep adds to the lower bound.
+double Labeling::Messages::sweep(bool forward) {
+  double bound = 0;
+  size_t numNodes = problem.nodes.size();
+  for (size_t i = 0; i < numNodes; ++i) {
+    unsigned number = forward ? i : numNodes - 1 - i;
+    const Node &node = problem.nodes[number];
+    collect(number);
+    // Each of the chains that the edges form gets its share of the node.
+    double share = 1.0 / std::max({node.forward, node.backward, 1u});
+    if (!forward) {
+      double least = *std::min_element(belief.begin(), belief.end());
+      // Chains that end here hand their part of the node to the bound.
+      bound += least * (1.0 - share * node.backward);
+    }
+    for (unsigned e : node.edges) {
+      const Edge &edge = problem.edges[e];
+      unsigned end = edge.nodes[0] == number ? 0 : 1;
+      bool ahead = end == 0; // the other node is later
+      if (ahead != forward)
+        continue;
+      send(e, end, share);
+      llvm::MutableArrayRef<double> out(&values[places[e][1 - end]],
+                                        edge.getNumPorts(1 - end));
+      double least = *std::min_element(out.begin(), out.end());
+      if (least != kInfinity)
+        for (double &value : out)
+          value -= least;
+      if (!forward)
+        bound += least;
+    }
+  }
+  return bound;
+}
+
+/// A choice: nodes decide one after the other, by what the earlier ones did and
+/// the later ones say.
+std::vector<unsigned> Labeling::Messages::decode() {
+  std::vector<unsigned> labels(problem.nodes.size(), 0);
+  for (unsigned number = 0; number < labels.size(); ++number) {
+    llvm::ArrayRef<double> own = problem.getCosts(number);
+    belief.assign(own.begin(), own.end());
+    for (unsigned e : problem.nodes[number].edges) {
+      const Edge &edge = problem.edges[e];
+      unsigned end = edge.nodes[0] == number ? 0 : 1;
+      const double *from = &values[places[e][0]];
+      if (end == 1) {
+        const CostMatrix &matrix = *edge.matrix;
+        unsigned other = edge.ports[0][labels[edge.nodes[0]]];
+        from = &matrix.values[size_t(other) * matrix.columns];
+      }
+      const uint16_t *ports = edge.ports[end].data();
+      for (size_t c = 0; c < belief.size(); ++c)
+        belief[c] += from[ports[c]];
+    }
+    labels[number] =
+        std::min_element(belief.begin(), belief.end()) - belief.begin();
+  }
+  return labels;
+}
+
+double Labeling::Messages::pass(unsigned rounds, Solution &solution) {
+  double bound = solution.lowerBound;
+  for (unsigned i = 0; i < rounds && !solution.isClosed(); ++i) {
+    bound = solution.lowerBound;
+    sweep(/*forward=*/true);
+    solution.lowerBound = std::max(bound, sweep(/*forward=*/false));
+    solution.improve(problem, decode());
+  }
+  return bound;
+}
+
+std::vector<double> Labeling::Messages::getExcess() const {
+  std::vector<double> result = problem.costs;
+  for (auto [edge, place] : llvm::zip_equal(problem.edges, places))
+    for (unsigned end : {0, 1}) {
+      double *sum = &result[problem.nodes[edge.nodes[end]].costs];
+      for (uint16_t port : edge.ports[end])
+        *sum++ += values[place[end] + port];
+    }
+  for (const Node &node : problem.nodes) {
+    llvm::MutableArrayRef<double> own(&result[node.costs], node.numCandidates);
+    double least = *std::min_element(own.begin(), own.end());
+    for (double &cost : own) // all are infinite where nothing is allowed
+      cost = least == kInfinity ? 0 : cost - least;
+  }
+  return result;
+}

@@ -1,0 +1,57 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Sequential tree-reweighted message passing (TRW-S, Kolmogorov, Convergent
+// Tree-Reweighted Message Passing for Energy Minimization, PAMI 2006).
+//
+// The edges form chains along which the numbers of nodes rise. A node tells its
+// neighbours what each of their port states would cost it and those behind it,
+// and shares its own costs among the chains through it. The sum of what the
+// chains cost at least bounds every choice, and does not fall.
+
+#ifndef TPOPT_LIB_SHARDING_LABELINGMESSAGES_H
+#define TPOPT_LIB_SHARDING_LABELINGMESSAGES_H
+
+#include "tpopt/Sharding/Labeling.h"
+
+#include <array>
+#include <map>
+
+namespace tp {
+
+class Labeling::Messages {
+public:
+  explicit Messages(const Labeling &problem);
+  /// Of a restriction: what its nodes were told in the whole.
+  Messages(const Messages &whole, const Restriction &restriction);
+
+  /// So many rounds there and back, fewer if bound and choice meet. `solution`
+  /// gets the best choice that they suggest and the highest bound. Returns the
+  /// bound before the last round.
+  double pass(unsigned rounds, Solution &solution);
+
+  /// How far above the bound before the last round every choice with a
+  /// candidate is at least. Numbered as costs are.
+  std::vector<double> getExcess() const;
+
+private:
+  double sweep(bool forward);
+  void collect(unsigned node);
+  void send(unsigned edge, unsigned end, double share);
+  std::vector<unsigned> decode();
+
+  const Labeling &problem;
+  std::vector<double> values;
+  /// By edge and end: where in `values` stands what the other end says about
+  /// each port state of this end.
+  std::vector<std::array<size_t, 2>> places;
+  /// By edge and end: the costs with a row for each port state of this end.
+  std::vector<std::array<const CostMatrix *, 2>> rowsOf;
+  std::map<const CostMatrix *, CostMatrix> turned;
+  /// Of the node at hand, and of the port states of its edge at hand.
+  std::vector<double> belief, best;
+};
+
+} // namespace tp
+
+#endif // TPOPT_LIB_SHARDING_LABELINGMESSAGES_H

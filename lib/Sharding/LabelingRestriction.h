@@ -1,0 +1,40 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// A labeling problem with some of its candidates.
+
+#ifndef TPOPT_LIB_SHARDING_LABELINGRESTRICTION_H
+#define TPOPT_LIB_SHARDING_LABELINGRESTRICTION_H
+
+#include "LabelingCompaction.h"
+
+namespace tp {
+
+class Labeling::Restriction {
+public:
+  /// Keeps the candidates whose excess, numbered as costs are, is at most
+  /// `most`. No node may lose all.
+  Restriction(const Labeling &problem, llvm::ArrayRef<double> excess,
+              double most);
+
+  /// What is left. Its ports and matrices live here.
+  Labeling rest;
+
+  /// A choice of the rest as one of the problem.
+  std::vector<unsigned> expand(llvm::ArrayRef<unsigned> labels) const;
+  /// And the other way round: all of it must have been kept.
+  std::vector<unsigned> restrict(llvm::ArrayRef<unsigned> labels) const;
+  /// The port states that the ends of an edge are left with.
+  const Compaction::States &getStates(unsigned edge, unsigned end) const {
+    return end == 0 ? states[edge].first : states[edge].second;
+  }
+
+private:
+  std::vector<std::vector<unsigned>> candidates; ///< By node.
+  std::vector<std::pair<Compaction::States, Compaction::States>> states;
+  Compaction compaction;
+};
+
+} // namespace tp
+
+#endif // TPOPT_LIB_SHARDING_LABELINGRESTRICTION_H
