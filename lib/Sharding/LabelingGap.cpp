@@ -16,7 +16,7 @@ using namespace tp;
 /// Rounds of messages between attempts.
 static constexpr unsigned kRounds = 20;
 /// The first guess, as a share of the bound, and how far one is from the next.
-static constexpr double kFirstGuess = 0.004, kStep = 4;
+static constexpr double kFirstGuess = 0.004, kStep = 2;
 /// What an attempt may look at in any case: some tenths of a millisecond.
 static constexpr double kLeastWork = 1 << 17;
 
@@ -65,7 +65,7 @@ void Labeling::Gap::guess(Means &means) {
   if (means.guess == 0)
     means.guess = kFirstGuess * std::max(1.0, std::abs(solution.lowerBound));
   means.guess = std::min(means.guess, getSlack() / kStep);
-  constexpr unsigned kMost = 10;
+  constexpr unsigned kMost = 20;
   for (unsigned i = 0; i < kMost && !attempt(means.guess, work); ++i)
     means.guess /= kStep;
   // The same again would find the same.
@@ -73,13 +73,19 @@ void Labeling::Gap::guess(Means &means) {
     means.guess *= kStep;
 }
 
-/// For what cannot be solved as a whole.
+/// For what messages do not close.
 Labeling::Solution Labeling::Gap::search(double work) {
-  std::vector<unsigned> labels = solution.labels;
-  bool isBest = Search(problem, work).improve(labels);
-  solution.improve(problem, std::move(labels));
-  if (isBest)
-    solution.lowerBound = solution.cost;
+  auto improve = [&](std::vector<unsigned> labels) {
+    bool isBest = Search(problem, work).improve(labels);
+    solution.improve(problem, std::move(labels));
+    if (isBest)
+      solution.lowerBound = solution.cost;
+  };
+  improve(solution.labels);
+  // From what messages suggest the way may lead to a better choice.
+  constexpr double kClose = 0.01;
+  if (solution.getGap() > kClose)
+    improve(messages.decode());
   return std::move(solution);
 }
 

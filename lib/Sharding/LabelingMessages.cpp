@@ -121,8 +121,6 @@ double Labeling::Messages::sweep(bool forward) {
   return bound;
 }
 
-/// A choice: nodes decide one after the other, by what the earlier ones did and
-/// the later ones say.
 std::vector<unsigned> Labeling::Messages::decode() {
   std::vector<unsigned> labels(problem.nodes.size(), 0);
   for (unsigned number = 0; number < labels.size(); ++number) {

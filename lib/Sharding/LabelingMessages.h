@@ -30,6 +30,10 @@ public:
   /// bound before the last round.
   double pass(unsigned rounds, Solution &solution);
 
+  /// A choice: nodes decide one after the other, by what the earlier ones did
+  /// and the later ones say.
+  std::vector<unsigned> decode();
+
   /// How far above the bound before the last round every choice with a
   /// candidate is at least. Numbered as costs are.
   std::vector<double> getExcess() const;
@@ -38,7 +42,6 @@ private:
   double sweep(bool forward);
   void collect(unsigned node);
   void send(unsigned edge, unsigned end, double share);
-  std::vector<unsigned> decode();
 
   const Labeling &problem;
   std::vector<double> values;
