@@ -206,7 +206,7 @@ void Labeling::descend(std::vector<unsigned> &labels, unsigned patience) const {
     optimizeForest(order, trial);
     double trialCost = evaluate(trial);
     // A margin, or rounding could make two choices alternate.
-    if (trialCost < cost - 1e-12 * std::abs(cost)) {
+    if (trialCost < cost - 1e-12 * std::abs(trialCost)) {
       cost = trialCost;
       labels = std::move(trial);
       idle = 0;

@@ -307,7 +307,7 @@ bool Labeling::Search::improve(std::vector<unsigned> &labels) {
     decide(order, trial);
     double trialCost = problem.evaluate(trial);
     // A margin, or rounding could make two choices alternate.
-    if (trialCost < cost - 1e-12 * std::abs(cost)) {
+    if (trialCost < cost - 1e-12 * std::abs(trialCost)) {
       cost = trialCost;
       labels = std::move(trial);
       idle = 0;
