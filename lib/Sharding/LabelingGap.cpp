@@ -102,11 +102,12 @@ Labeling::Solution Labeling::Gap::close(Means means) {
     bound = messages.pass(rounds, solution);
     if (solution.isClosed())
       return std::move(solution);
-    // A bound that creeps will not get there.
-    constexpr double kProgress = 1e-5;
+    // A bound that creeps will not get there, and nobody knows costs as exactly
+    // as what is left in the end.
+    constexpr double kProgress = 1e-5, kEnough = 1e-4;
     bool isIdle =
         !(solution.lowerBound - before > kProgress * std::abs(solution.cost));
-    if (isIdle || means.sweeps < kRounds)
+    if (isIdle || means.sweeps == 0 || solution.getGap() <= kEnough)
       return search(means.work);
 
     excess = messages.getExcess();
