@@ -69,8 +69,6 @@ public:
     }
   }
 
-  /// How many launches are saved.
-  int64_t getNumSaved() const { return saved; }
   /// Whether the block is another one, if only in its order.
   bool hasChanged() const { return isChanged; }
 
@@ -89,7 +87,7 @@ private:
 
   Block &block;
   const Mesh &mesh;
-  int64_t bucketBytes, saved = 0;
+  int64_t bucketBytes;
   bool isChanged = false;
   std::deque<Candidate> candidates; // which stay where they are
   llvm::DenseMap<Operation *, Candidate *> numbers;
@@ -242,7 +240,6 @@ void BlockCombiner::combine(ArrayRef<Candidate *> members, Operation *before) {
     member->op->getResult(0).replaceAllUsesWith(result);
     member->op->erase();
   }
-  saved += members.size() - 1;
 }
 
 namespace {
@@ -255,7 +252,6 @@ struct CombineCollectives
     auto device = readMachineOption(getOperation(), machine);
     if (failed(device))
       return signalPassFailure();
-    int64_t saved = 0;
     bool isChanged = false;
     for (auto function : getOperation().getOps<FunctionOpInterface>()) {
       SmallVector<Block *> blocks;
@@ -277,11 +273,9 @@ struct CombineCollectives
       for (Block *block : blocks) {
         BlockCombiner combiner(*block, linked, bucketBytes);
         combiner.run();
-        saved += combiner.getNumSaved();
         isChanged |= combiner.hasChanged();
       }
     }
-    numSaved = saved;
     if (!isChanged) // nor need it be verified again
       markAllAnalysesPreserved();
   }

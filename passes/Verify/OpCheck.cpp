@@ -202,20 +202,19 @@ CheckResult SegmentRunner::run() {
     localProgram = Program::analyze(local);
   }
   if (failed(wholeProgram) || failed(localProgram))
-    return {CheckResult::Different, error, "", false};
+    return {CheckResult::Different, error, ""};
   if (!localProgram->isLocal()) // nothing in it has a dimension or a device
-    return {CheckResult::NotCovered, "its values are not local", "", false};
+    return {CheckResult::NotCovered, "its values are not local", ""};
   double elements = countElements(whole, 1) +
                     countElements(local, localProgram->getNumDevices());
   if (elements > kMaxElements)
-    return {CheckResult::NotCovered, "its tensors are too large to be run", "",
-            false};
+    return {CheckResult::NotCovered, "its tensors are too large to be run", ""};
   for (Signs signs : getSigns(segment))
     for (unsigned trial = 0, e = getNumTrials(whole); trial < e; ++trial)
       if (auto difference =
               runTrial(*wholeProgram, *localProgram, salt, trial, signs))
-        return {CheckResult::Different, *difference, "", false};
-  return {CheckResult::Equal, "", "", false};
+        return {CheckResult::Different, *difference, ""};
+  return {CheckResult::Equal, "", ""};
 }
 
 CheckResult tp::checkSegment(const Segment &segment, const Mesh &mesh,
@@ -235,14 +234,13 @@ CheckResult tp::checkSegment(const Segment &segment, const Mesh &mesh,
     std::string reason;
     OwningOpRef<ModuleOp> scratch = buildScratch(segment, mesh, sizes, reason);
     if (!scratch) {
-      result = {CheckResult::NotCovered, reason, "", false};
+      result = {CheckResult::NotCovered, reason, ""};
       continue;
     }
     result =
         SegmentRunner(segment, scratch->lookupSymbol<func::FuncOp>("whole"),
                       scratch->lookupSymbol<func::FuncOp>("local"), seed)
             .run();
-    result.shrunk = sizes.extents;
     if (result.kind == CheckResult::Equal)
       return result;
     if (result.kind != CheckResult::Different)

@@ -48,7 +48,6 @@ struct CheckResult {
   std::string message;
   /// If different: the segment as a module for tp-verify-partition.
   std::string reproducer;
-  bool shrunk = false;
 };
 
 /// Checks one segment of a program over `mesh`. Deterministic for a seed.

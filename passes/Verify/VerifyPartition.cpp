@@ -33,17 +33,13 @@ namespace {
 /// n^2 / 2^65.
 using KnownSegments = std::unordered_map<uint64_t, CheckResult>;
 
-struct Coverage {
-  unsigned ops = 0, distinct = 0, shrunk = 0, notCovered = 0;
-};
-
 class FunctionVerifier {
 public:
   FunctionVerifier(func::FuncOp global, func::FuncOp local, const Mesh &mesh,
                    uint64_t seed, StringRef reproducer, KnownSegments &known,
-                   Coverage &coverage)
+                   bool &coversAll)
       : global(global), local(local), mesh(mesh), seed(seed),
-        reproducer(reproducer), known(known), coverage(coverage) {}
+        reproducer(reproducer), known(known), coversAll(coversAll) {}
 
   LogicalResult run();
 
@@ -71,7 +67,7 @@ private:
   uint64_t seed;
   StringRef reproducer;
   KnownSegments &known;
-  Coverage &coverage;
+  bool &coversAll; ///< Turns false where an op could not be run.
   llvm::DenseMap<Value, Value> related;  ///< Global values to local ones.
   llvm::DenseMap<Type, Type> wholeTypes; ///< Of types of local values.
   int64_t numOps = 0;
@@ -308,7 +304,6 @@ LogicalResult FunctionVerifier::verifySegment(Segment &segment) {
        llvm::zip_equal(segment.whole->getResults(), segment.results))
     if (failed(relate(last, from, to)))
       return failure();
-  ++coverage.ops;
   bool hasRegions = segment.whole->getNumRegions() > 0 ||
                     llvm::any_of(segment.local, [](Operation *op) {
                       return op->getNumRegions() > 0;
@@ -316,17 +311,11 @@ LogicalResult FunctionVerifier::verifySegment(Segment &segment) {
   CheckResult result;
   if (hasRegions) {
     result = checkSegment(segment, mesh, seed);
-    ++coverage.distinct;
   } else {
     auto [entry, isNew] = known.try_emplace(getKey(segment));
-    if (isNew) {
+    if (isNew)
       entry->second = checkSegment(segment, mesh, seed);
-      ++coverage.distinct;
-      coverage.shrunk += entry->second.shrunk;
-    }
     result = entry->second;
-    if (!isNew && result.kind == CheckResult::NotCovered)
-      ++coverage.notCovered;
     if (!isNew && result.kind != CheckResult::Different)
       return success();
   }
@@ -334,7 +323,7 @@ LogicalResult FunctionVerifier::verifySegment(Segment &segment) {
   case CheckResult::Equal:
     return success();
   case CheckResult::NotCovered:
-    ++coverage.notCovered;
+    coversAll = false;
     emitWarning(last->getLoc())
         << "the local form of " << segment.whole->getName()
         << " is not verified by computing: " << result.message;
@@ -407,19 +396,19 @@ struct VerifyPartition : tp::impl::VerifyPartitionPassBase<VerifyPartition> {
 
   void runOnOperation() override {
     Stopwatch stopwatch;
-    if (failed(verifyModule()))
+    bool coversAll = true;
+    if (failed(verifyModule(coversAll)))
       return signalPassFailure();
     if (!report)
       return;
-    getOperation()->setAttr(kVerifiedAttr,
-                            StringAttr::get(&getContext(), numNotCovered == 0
-                                                               ? "field"
-                                                               : "static"));
+    getOperation()->setAttr(
+        kVerifiedAttr,
+        StringAttr::get(&getContext(), coversAll ? "field" : "static"));
     stopwatch.addTo(getOperation());
   }
 
 private:
-  LogicalResult verifyModule();
+  LogicalResult verifyModule(bool &coversAll);
   void dropCertificate(func::FuncOp global, func::FuncOp local);
 };
 } // namespace
@@ -434,10 +423,9 @@ void VerifyPartition::dropCertificate(func::FuncOp global, func::FuncOp local) {
   });
 }
 
-LogicalResult VerifyPartition::verifyModule() {
+LogicalResult VerifyPartition::verifyModule(bool &coversAll) {
   ModuleOp module = getOperation();
   KnownSegments known;
-  Coverage coverage;
   unsigned functions = 0;
   for (auto global :
        llvm::make_early_inc_range(module.getOps<func::FuncOp>())) {
@@ -456,7 +444,7 @@ LogicalResult VerifyPartition::verifyModule() {
     Mesh none;
     if (failed(FunctionVerifier(global, local,
                                 program->isLocal() ? *program->getMesh() : none,
-                                seed, reproducer, known, coverage)
+                                seed, reproducer, known, coversAll)
                    .run()))
       return failure();
     if (!keepCertificate)
@@ -467,9 +455,5 @@ LogicalResult VerifyPartition::verifyModule() {
            << prefix(ErrorCode::BadCertificate)
            << "no function says what its local form is: run tp-localize with "
               "keep-global";
-  numOps = coverage.ops;
-  numDistinct = coverage.distinct;
-  numShrunk = coverage.shrunk;
-  numNotCovered = coverage.notCovered;
   return success();
 }

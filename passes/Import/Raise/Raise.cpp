@@ -255,7 +255,6 @@ struct Raise : tp::impl::RaisePassBase<Raise> {
     raiser.sweep(body, {matchNorm, matchSoftmax, matchActivation, matchRotary,
                         matchEmbedding, matchCrossEntropy});
     raiser.sweep(body, {matchGated, matchAttention});
-    numRaised = raiser.getCount();
     if (raiser.getCount() == 0)
       return markAllAnalysesPreserved();
     // Nobody listens: nothing to say.

@@ -62,9 +62,6 @@ def CombineCollectivesPass : Pass<"tp-combine-collectives", "::mlir::ModuleOp"> 
            "Device whose links the mesh has where it names none: h100, h200, "
            "cpu, or a JSON file">
   ];
-  let statistics = [
-    Statistic<"numSaved", "num-saved", "Launches saved">
-  ];
 }
 
 #endif // TPOPT_PASSES_COLLECTIVES_PASSES

@@ -129,9 +129,6 @@ def RaisePass : Pass<"tp-raise", "::mlir::ModuleOp"> {
     **Example:** `test/Import/Raise/norms.mlir`
   }];
   let dependentDialects = ["::tp::TPDialect"];
-  let statistics = [
-    Statistic<"numRaised", "raised", "Transformer ops written">
-  ];
 }
 
 #endif // TPOPT_PASSES_IMPORT_PASSES

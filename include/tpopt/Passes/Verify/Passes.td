@@ -216,12 +216,6 @@ def VerifyPartitionPass : Pass<"tp-verify-partition", "::mlir::ModuleOp"> {
     Option<"report", "report", "bool", "false",
            "Note on the module what verification took, for tp-report">,
   ];
-  let statistics = [
-    Statistic<"numOps", "ops", "Ops of the global program that were checked">,
-    Statistic<"numDistinct", "distinct", "Different ones among them">,
-    Statistic<"numShrunk", "shrunk", "Those that were run on smaller sizes">,
-    Statistic<"numNotCovered", "not-covered", "Ops that could not be run">,
-  ];
 }
 
 def InterpretEntryPass : Pass<"tp-interpret-entry", "::mlir::ModuleOp"> {
