@@ -7,24 +7,15 @@
 
 using namespace tp;
 
-/// Numbers the port states in the order in which candidates have them.
 std::pair<Labeling::Compaction::States, llvm::ArrayRef<uint16_t>>
 Labeling::Compaction::number(llvm::ArrayRef<uint16_t> old, unsigned numOld,
                              llvm::ArrayRef<unsigned> left) {
-  constexpr unsigned kNone = ~0u;
-  llvm::SmallVector<unsigned> numbers(numOld, kNone);
+  Numbering numbering(numOld);
   std::vector<uint16_t> &those = ports.emplace_back();
   those.reserve(left.size());
-  States states;
-  for (unsigned candidate : left) {
-    unsigned &number = numbers[old[candidate]];
-    if (number == kNone) {
-      number = states.size();
-      states.push_back(old[candidate]);
-    }
-    those.push_back(number);
-  }
-  return {std::move(states), those};
+  for (unsigned candidate : left)
+    those.push_back(numbering.get(old[candidate]));
+  return {std::move(numbering.values), those};
 }
 
 const CostMatrix &Labeling::Compaction::getMatrix(const CostMatrix &whole,

@@ -20,8 +20,25 @@ namespace tp {
 
 class Labeling::Compaction {
 public:
+  /// Numbers for the values that occur, in the order in which they do.
+  struct Numbering {
+    explicit Numbering(size_t numValues) : known(numValues, -1) {}
+
+    uint16_t get(size_t value) {
+      int &number = known[value];
+      if (number < 0) {
+        number = values.size();
+        values.push_back(value);
+      }
+      return number;
+    }
+
+    std::vector<int> known;
+    std::vector<size_t> values; ///< By number.
+  };
+
   /// The port states that stay, by their new numbers.
-  using States = std::vector<unsigned>;
+  using States = std::vector<size_t>;
 
   /// Adds to `problem` an edge between the nodes `from` and `to` that is to
   /// them what `edge` is to those of its candidates that are left.

@@ -29,7 +29,7 @@ Labeling::Gap::Gap(const Labeling &problem, std::vector<unsigned> labels)
 Labeling::Gap::Gap(const Gap &whole, const Restriction &restriction)
     : problem(restriction.rest), messages(whole.messages, restriction) {
   solution = whole.solution;
-  solution.labels = restriction.restrict(whole.solution.labels);
+  solution.labels = restriction.narrow(whole.solution.labels);
 }
 
 /// Up to which excess candidates can be in a better choice.

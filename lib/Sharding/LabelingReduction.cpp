@@ -61,27 +61,6 @@ void Labeling::Reduction::join(const Edge &edge) {
   edges.push_back(edge);
 }
 
-namespace {
-
-/// Numbers for the values that occur, in the order in which they do.
-struct Numbering {
-  explicit Numbering(size_t numValues) : known(numValues, -1) {}
-
-  uint16_t get(size_t value) {
-    int &number = known[value];
-    if (number < 0) {
-      number = values.size();
-      values.push_back(value);
-    }
-    return number;
-  }
-
-  std::vector<int> known;
-  std::vector<size_t> values; ///< By number.
-};
-
-} // namespace
-
 /// One edge for two: its port states are the pairs of theirs that occur.
 Labeling::Edge Labeling::Reduction::merge(const Edge &a, const Edge &b) {
   Edge result = a;
@@ -91,7 +70,7 @@ Labeling::Edge Labeling::Reduction::merge(const Edge &a, const Edge &b) {
     std::vector<uint16_t> &states =
         ports.emplace_back(part.costs.size(), uint16_t(0));
     size_t others = b.getNumPorts(end);
-    Numbering numbering(a.getNumPorts(end) * others);
+    Compaction::Numbering numbering(a.getNumPorts(end) * others);
     for (unsigned c : part.candidates)
       states[c] = numbering.get(a.ports[end][c] * others + b.ports[end][c]);
     result.ports[end] = states;

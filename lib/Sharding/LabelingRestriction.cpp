@@ -37,7 +37,7 @@ Labeling::Restriction::expand(llvm::ArrayRef<unsigned> labels) const {
 }
 
 std::vector<unsigned>
-    Labeling::Restriction::restrict(llvm::ArrayRef<unsigned> labels) const {
+Labeling::Restriction::narrow(llvm::ArrayRef<unsigned> labels) const {
   std::vector<unsigned> result;
   for (auto [kept, label] : llvm::zip_equal(candidates, labels))
     result.push_back(llvm::lower_bound(kept, label) - kept.begin());

@@ -23,7 +23,7 @@ public:
   /// A choice of the rest as one of the problem.
   std::vector<unsigned> expand(llvm::ArrayRef<unsigned> labels) const;
   /// And the other way round: all of it must have been kept.
-  std::vector<unsigned> restrict(llvm::ArrayRef<unsigned> labels) const;
+  std::vector<unsigned> narrow(llvm::ArrayRef<unsigned> labels) const;
   /// The port states that the ends of an edge are left with.
   const Compaction::States &getStates(unsigned edge, unsigned end) const {
     return end == 0 ? states[edge].first : states[edge].second;

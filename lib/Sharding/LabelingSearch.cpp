@@ -14,18 +14,20 @@ using namespace tp;
 
 static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
+Labeling::Search::Search(const Labeling &problem, std::vector<unsigned> counts,
+                         double budget)
+    : problem(problem), budget(budget), counts(std::move(counts)),
+      largest(budget), timesKept(problem.nodes.size(), 0) {}
+
 Labeling::Search::Search(const Labeling &problem, double budget)
-    : problem(problem), budget(budget), largest(budget),
-      timesKept(problem.nodes.size(), 0) {
+    : Search(problem, {}, budget) {
   for (const Node &node : problem.nodes)
     counts.push_back(node.numCandidates);
 }
 
 bool Labeling::Search::canFinish(const Labeling &problem,
                                  std::vector<unsigned> counts, double budget) {
-  Search search(problem, budget);
-  search.counts = std::move(counts);
-  Order order = search.findOrder();
+  Order order = Search(problem, std::move(counts), budget).findOrder();
   return order.isExact && order.work <= budget;
 }
 

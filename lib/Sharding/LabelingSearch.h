@@ -60,6 +60,7 @@ private:
 
   class Answers;
 
+  Search(const Labeling &problem, std::vector<unsigned> counts, double budget);
   Order findOrder() const;
   void start();
   void keep(unsigned node, unsigned label);
