@@ -31,6 +31,9 @@ struct Plan {
   memory::desc packedB;
   dnnl::matmul primitive;
   memory::desc scratchpad;
+  /// Made once, as it takes longer than a small product; every run says where
+  /// they lie.
+  std::unordered_map<int, memory> arguments;
 };
 
 } // namespace
@@ -99,8 +102,8 @@ private:
 
   Plan makePlan(const MatmulRow &whole);
   /// Runs the `number`-th of the outer batches.
-  void runOne(const Plan &plan, const MatmulPointers &pointers, int64_t number);
-  memory getWeight(const Plan &plan, const char *data);
+  void runOne(Plan &plan, const MatmulPointers &pointers, int64_t number);
+  memory getPacked(const Plan &plan, const char *data);
   memory wrap(const memory::desc &desc, const char *data) {
     return memory(desc, engine, const_cast<char *>(data));
   }
@@ -127,6 +130,11 @@ static int64_t getPieceWidth(const MatmulRow &row) {
     if (row.n % width == 0)
       return width;
   return row.n;
+}
+
+static int getPostOpArgument(size_t index) {
+  return DNNL_ARG_ATTR_MULTIPLE_POST_OP(static_cast<int>(index)) |
+         DNNL_ARG_SRC_1;
 }
 
 Plan MatmulEngine::Impl::makePlan(const MatmulRow &whole) {
@@ -216,13 +224,22 @@ Plan MatmulEngine::Impl::makePlan(const MatmulRow &whole) {
   plan.packedB = description.weights_desc();
   plan.scratchpad = description.scratchpad_desc();
   plan.primitive = dnnl::matmul(description);
+
+  auto add = [&](int argument, const memory::desc &desc) {
+    plan.arguments.emplace(argument, wrap(desc, nullptr));
+  };
+  add(DNNL_ARG_SRC, plan.a.plain);
+  add(DNNL_ARG_WEIGHTS, plan.b.plain);
+  add(DNNL_ARG_DST, plan.c.plain);
+  add(DNNL_ARG_SCRATCHPAD, plan.scratchpad);
+  for (size_t i = 0; i < postOps.size(); ++i)
+    if (postOps[i].kind <= PostOpKind::Multiply)
+      add(getPostOpArgument(i), plan.postOps[i].plain);
   return plan;
 }
 
 /// The weight in the layout of the plan, repacked at most once.
-memory MatmulEngine::Impl::getWeight(const Plan &plan, const char *data) {
-  if (plan.packedB == plan.b.plain)
-    return wrap(plan.b.plain, data);
+memory MatmulEngine::Impl::getPacked(const Plan &plan, const char *data) {
   std::vector<PackedWeight> &forms = packed[data];
   for (const PackedWeight &form : forms)
     if (form.plain == plan.b.plain && form.data.get_desc() == plan.packedB)
@@ -235,8 +252,7 @@ memory MatmulEngine::Impl::getWeight(const Plan &plan, const char *data) {
   return result;
 }
 
-void MatmulEngine::Impl::runOne(const Plan &plan,
-                                const MatmulPointers &pointers,
+void MatmulEngine::Impl::runOne(Plan &plan, const MatmulPointers &pointers,
                                 int64_t number) {
   auto move = [&](const Operand &operand, const char *data) {
     int64_t rest = number;
@@ -250,20 +266,24 @@ void MatmulEngine::Impl::runOne(const Plan &plan,
     scratchpad = memory(plan.scratchpad, engine);
     scratchpadSize = plan.scratchpad.get_size();
   }
-  std::unordered_map<int, memory> arguments = {
-      {DNNL_ARG_SRC, wrap(plan.a.plain, move(plan.a, pointers.a))},
-      {DNNL_ARG_WEIGHTS, getWeight(plan, move(plan.b, pointers.b))},
-      {DNNL_ARG_DST, wrap(plan.c.plain, move(plan.c, pointers.c))}};
+  auto place = [&](int argument, const Operand &operand, const char *data) {
+    plan.arguments.at(argument).set_data_handle(
+        const_cast<char *>(move(operand, data)));
+  };
+  place(DNNL_ARG_SRC, plan.a, pointers.a);
+  place(DNNL_ARG_DST, plan.c, pointers.c);
+  if (plan.packedB == plan.b.plain)
+    place(DNNL_ARG_WEIGHTS, plan.b, pointers.b);
+  else
+    plan.arguments[DNNL_ARG_WEIGHTS] =
+        getPacked(plan, move(plan.b, pointers.b));
   if (scratchpadSize > 0)
-    arguments[DNNL_ARG_SCRATCHPAD] =
-        memory(plan.scratchpad, engine, scratchpad.get_data_handle());
+    plan.arguments.at(DNNL_ARG_SCRATCHPAD)
+        .set_data_handle(scratchpad.get_data_handle());
   for (size_t i = 0; i < plan.postOps.size(); ++i)
     if (pointers.postOps[i])
-      arguments[DNNL_ARG_ATTR_MULTIPLE_POST_OP(static_cast<int>(i)) |
-                DNNL_ARG_SRC_1] =
-          wrap(plan.postOps[i].plain,
-               move(plan.postOps[i], pointers.postOps[i]));
-  plan.primitive.execute(stream, arguments);
+      place(getPostOpArgument(i), plan.postOps[i], pointers.postOps[i]);
+  plan.primitive.execute(stream, plan.arguments);
   stream.wait();
 }
 

@@ -3,7 +3,13 @@
 
 #include "runtime/Core/RankThreads.h"
 
+#include <chrono>
+#include <sched.h>
+
 using namespace tprt;
+
+/// How long a thread looks for its next job before it sleeps.
+static constexpr std::chrono::microseconds kAlert(100);
 
 RankThreads::RankThreads(int count) {
   for (int i = 0; i < count; ++i)
@@ -24,7 +30,7 @@ void RankThreads::start(std::function<void(int)> newJob) {
   absl::MutexLock lock(&mutex);
   job = std::move(newJob);
   running = static_cast<int>(threads.size());
-  ++generation;
+  generation.fetch_add(1, std::memory_order_release);
 }
 
 bool RankThreads::wait(absl::Duration timeout) {
@@ -40,22 +46,28 @@ bool RankThreads::isBusy() {
   return running > 0;
 }
 
+bool RankThreads::awaitJob(uint64_t seen) {
+  auto isPosted = [&] {
+    return generation.load(std::memory_order_acquire) != seen;
+  };
+  // A sleeper takes longer to wake than a decode step of a small model.
+  auto end = std::chrono::steady_clock::now() + kAlert;
+  while (!isPosted() && std::chrono::steady_clock::now() < end)
+    sched_yield();
+  if (isPosted())
+    return true;
+  absl::MutexLock lock(&mutex);
+  auto hasWork = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
+    return stopping || isPosted();
+  };
+  mutex.Await(absl::Condition(&hasWork));
+  return !stopping;
+}
+
 void RankThreads::serve(int index) {
-  uint64_t seen = 0;
-  while (true) {
-    std::function<void(int)> mine;
-    {
-      absl::MutexLock lock(&mutex);
-      auto hasWork = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
-        return stopping || generation != seen;
-      };
-      mutex.Await(absl::Condition(&hasWork));
-      if (stopping)
-        return;
-      seen = generation;
-      mine = job;
-    }
-    mine(index);
+  for (uint64_t seen = 0; awaitJob(seen);) {
+    ++seen;
+    job(index);
     absl::MutexLock lock(&mutex);
     --running;
   }

@@ -11,6 +11,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 
+#include <atomic>
 #include <functional>
 #include <thread>
 #include <vector>
@@ -32,10 +33,13 @@ public:
 
 private:
   void serve(int index);
+  /// Waits for a job other than the `seen`-th; whether there is one.
+  bool awaitJob(uint64_t seen);
 
   absl::Mutex mutex;
-  std::function<void(int)> job ABSL_GUARDED_BY(mutex);
-  uint64_t generation ABSL_GUARDED_BY(mutex) = 0;
+  /// Written between jobs, before its generation.
+  std::function<void(int)> job;
+  std::atomic<uint64_t> generation{0};
   int running ABSL_GUARDED_BY(mutex) = 0;
   bool stopping ABSL_GUARDED_BY(mutex) = false;
   std::vector<std::thread> threads;
