@@ -46,7 +46,9 @@ bool Labeling::Gap::attempt(double most, double work) {
     counts.push_back(llvm::count_if(
         llvm::ArrayRef(excess).slice(node.costs, node.numCandidates),
         [&](double above) { return above <= most; }));
-  if (!Search::canFinish(problem, counts, work))
+  // Nothing is left where costs are without end, or as exact as rounding lets.
+  if (llvm::is_contained(counts, 0u) ||
+      !Search::canFinish(problem, counts, work))
     return false;
   Restriction restriction(problem, excess, most);
   std::vector<unsigned> labels(problem.nodes.size(), 0);
@@ -102,6 +104,9 @@ Labeling::Solution Labeling::Gap::close(Means means) {
     bound = messages.pass(rounds, solution);
     if (solution.isClosed())
       return std::move(solution);
+    excess = messages.getExcess();
+    if (attempt(getSlack(), means.proof))
+      return std::move(solution);
     // A bound that creeps will not get there, and nobody knows costs as exactly
     // as what is left in the end.
     constexpr double kProgress = 1e-5, kEnough = 1e-4;
@@ -109,10 +114,7 @@ Labeling::Solution Labeling::Gap::close(Means means) {
         !(solution.lowerBound - before > kProgress * std::abs(solution.cost));
     if (isIdle || means.sweeps == 0 || solution.getGap() <= kEnough)
       return search(means.work);
-
-    excess = messages.getExcess();
-    if (!attempt(getSlack(), means.proof))
-      guess(means);
+    guess(means);
     if (solution.isClosed())
       return std::move(solution);
     means.proof = std::min(2 * means.proof, means.work);

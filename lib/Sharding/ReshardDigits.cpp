@@ -21,11 +21,6 @@ using llvm::SmallVector;
 // Costs
 //===----------------------------------------------------------------------===//
 
-Cost Cost::operator+(const Cost &o) const {
-  return {llvm::SaturatingAdd(ticks, o.ticks), launches + o.launches,
-          digits + o.digits};
-}
-
 static constexpr double ticksPerSecond = 1e12;
 
 /// `seconds` as ticks, far below overflow.

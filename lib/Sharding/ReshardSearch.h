@@ -41,6 +41,8 @@
 
 #include "tpopt/Sharding/Reshard.h"
 
+#include "llvm/Support/MathExtras.h"
+
 namespace tp::reshard {
 
 /// What a path costs, compared in this order.
@@ -51,7 +53,10 @@ struct Cost {
   /// Digits that change their place: small groups and few free steps.
   unsigned digits = 0;
 
-  Cost operator+(const Cost &o) const;
+  Cost operator+(const Cost &o) const {
+    return {llvm::SaturatingAdd(ticks, o.ticks), launches + o.launches,
+            digits + o.digits};
+  }
   bool operator<(const Cost &o) const {
     return std::tie(ticks, launches, digits) <
            std::tie(o.ticks, o.launches, o.digits);

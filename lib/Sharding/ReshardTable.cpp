@@ -41,7 +41,7 @@ uint64_t Table::count(size_t digits, size_t dims) {
 unsigned Table::getNumber(const State &state) {
   auto [it, isNew] = numbers.try_emplace(state, unsigned(nodes.size()));
   if (isNew)
-    nodes.push_back({&it->first, {}, false, {}, nullptr});
+    nodes.push_back({&it->first, {}, {}, nullptr});
   return it->second;
 }
 
@@ -56,67 +56,53 @@ std::optional<unsigned> Table::getNumber(const TensorSharding &layout) {
 
 void Table::take(const State &next, CollectiveKind kind, DigitSet axes,
                  const Cost &cost) {
-  unsigned to = getNumber(next);
-  nodes[current].edges.push_back(
-      {to, kind == CollectiveKind::ToPartial ? axes : 0, cost});
+  nodes[getNumber(next)].edges.push_back(
+      {current, kind == CollectiveKind::ToPartial ? axes : 0, cost});
 }
 
-ArrayRef<Table::Edge> Table::getEdges(unsigned number) {
-  if (!std::exchange(nodes[number].isExpanded, true)) {
-    current = number;
-    expand(*nodes[number].state);
-  }
-  return nodes[number].edges;
+void Table::expandAll() {
+  for (; current < nodes.size(); ++current)
+    expand(*nodes[current].state);
 }
 
-std::vector<std::optional<Cost>> Table::computeCosts(unsigned from,
-                                                     DigitSet partial) {
+std::vector<std::optional<Cost>> Table::computeCosts(unsigned to) {
   std::vector<std::optional<Cost>> costs(nodes.size());
+  // Nobody makes partial what is not wanted partial.
+  DigitSet partial = nodes[to].state->unreduced;
   using Entry = std::pair<Cost, unsigned>;
   auto isLater = [](const Entry &a, const Entry &b) {
     return b.first < a.first;
   };
   std::priority_queue<Entry, std::vector<Entry>, decltype(isLater)> queue(
       isLater);
-  costs[from] = Cost();
-  queue.push({{}, from});
+  costs[to] = Cost();
+  queue.push({{}, to});
   while (!queue.empty()) {
     auto [cost, number] = queue.top();
     queue.pop();
     if (*costs[number] < cost)
       continue;
-    ArrayRef<Edge> edges = getEdges(number);
-    costs.resize(nodes.size());
-    for (const Edge &edge : edges) {
+    for (const Edge &edge : nodes[number].edges) {
       if (edge.partial & ~partial)
         continue;
       Cost next = cost + edge.cost;
-      std::optional<Cost> &known = costs[edge.to];
+      std::optional<Cost> &known = costs[edge.from];
       if (known && !(next < *known))
         continue;
       known = next;
-      queue.push({next, edge.to});
+      queue.push({next, edge.from});
     }
   }
   return costs;
 }
 
 std::optional<Cost> Table::get(unsigned from, unsigned to) {
-  // Nobody makes partial what is not wanted partial.
-  DigitSet partial = nodes[to].state->unreduced;
-  auto find = [&] {
-    return llvm::find_if(nodes[from].rows, [&](const Row &row) {
-      return row.partial == partial;
-    });
-  };
-  auto row = find();
-  if (row == nodes[from].rows.end()) {
-    // Nodes move when there are more of them.
-    std::vector<std::optional<Cost>> costs = computeCosts(from, partial);
-    nodes[from].rows.push_back({partial, std::move(costs)});
-    row = find();
-  }
-  return to < row->costs.size() ? row->costs[to] : std::nullopt;
+  expandAll();
+  // What has been added since leads to what was there, and not back.
+  std::vector<std::optional<Cost>> &costs = nodes[to].costs;
+  if (from >= costs.size())
+    costs = computeCosts(to);
+  return costs[from];
 }
 
 Cost Table::getBound(unsigned from, unsigned to) {

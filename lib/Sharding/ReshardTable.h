@@ -6,7 +6,8 @@
 ///
 /// A search looks at the states around one way. Where nearly every pair of
 /// layouts is asked for, the steps from every state are found once, and one run
-/// of Dijkstra's algorithm answers for all targets of a layout.
+/// of Dijkstra's algorithm, backwards, answers for all ways to a layout. It is
+/// the target that says along which axes ways may make values partial.
 
 #ifndef TPOPT_LIB_SHARDING_RESHARDTABLE_H
 #define TPOPT_LIB_SHARDING_RESHARDTABLE_H
@@ -38,22 +39,16 @@ public:
 
 private:
   struct Edge {
-    unsigned to;
+    unsigned from;
     /// Digits along which it makes values partial.
     DigitSet partial;
     Cost cost;
   };
-  /// What all states cost from one, if ways may make values partial along some
-  /// digits.
-  struct Row {
-    DigitSet partial;
-    std::vector<std::optional<Cost>> costs;
-  };
   struct Node {
-    const State *state; ///< In `numbers`.
-    std::vector<Edge> edges;
-    bool isExpanded = false;
-    std::vector<Row> rows;
+    const State *state;      ///< In `numbers`.
+    std::vector<Edge> edges; ///< To it.
+    /// What ways to it cost, by where they begin, if that is known.
+    std::vector<std::optional<Cost>> costs;
     std::unique_ptr<Bound> bound; ///< On ways to it.
   };
 
@@ -62,9 +57,8 @@ private:
             const Cost &cost) override;
   bool mayHelp(const Cost &) const override { return true; }
   bool isSpent() override { return false; }
-  llvm::ArrayRef<Edge> getEdges(unsigned number);
-  std::vector<std::optional<Cost>> computeCosts(unsigned from,
-                                                DigitSet partial);
+  void expandAll();
+  std::vector<std::optional<Cost>> computeCosts(unsigned to);
 
   const Mesh &mesh;
   llvm::SmallVector<int64_t, 4> shape;
@@ -73,7 +67,7 @@ private:
   StateSpace space;
   std::unordered_map<State, unsigned, StateHash> numbers;
   std::vector<Node> nodes;
-  unsigned current = 0; ///< The node whose steps are taken.
+  unsigned current = 0; ///< The node whose steps are taken; all before it were.
 };
 
 } // namespace tp::reshard
