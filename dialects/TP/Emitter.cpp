@@ -129,6 +129,16 @@ Value Emitter::concat(ArrayRef<Value> parts, unsigned dim) {
   return ConcatOp::create(builder, loc, withShape(parts[0], shape), parts, dim);
 }
 
+Value Emitter::pad(Value x, unsigned dim, int64_t low, int64_t size) {
+  SmallVector<int64_t> shape(typeOf(x).getShape()), lows(shape.size(), 0);
+  if (shape[dim] == size)
+    return x;
+  shape[dim] = size;
+  lows[dim] = low;
+  Value zero = constant(0, withShape(x, {}));
+  return PadOp::create(builder, loc, withShape(x, shape), x, zero, lows);
+}
+
 Value Emitter::softmax(Value x, unsigned dim) {
   Value max = reduce(ReductionKind::Max, x, dim);
   Value shifted = binary<SubOp>(x, repeatAlong(max, x, dim));

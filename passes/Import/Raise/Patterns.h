@@ -29,6 +29,9 @@ struct Match {
 
 using Recognizer = std::optional<Match> (*)(mlir::Operation *root);
 
+// This finds what is made of parts, which others then know as such.
+std::optional<Match> matchConcatenation(mlir::Operation *root);
+
 std::optional<Match> matchNorm(mlir::Operation *root);
 std::optional<Match> matchSoftmax(mlir::Operation *root);
 std::optional<Match> matchActivation(mlir::Operation *root);

@@ -4,8 +4,8 @@
 // tp-raise: which of the ops that patterns recognise may go, and their going.
 //
 // Blocks are swept backwards, so that the largest group is found first: a norm
-// with its scale before one without. A second sweep finds what is made of ops
-// that the first has written. Each looks at a bounded number of ops from every
+// with its scale before one without. Later sweeps find what is made of ops that
+// earlier ones have written. Each looks at a bounded number of ops from every
 // one, so that the pass is linear.
 
 #include "Patterns.h"
@@ -252,6 +252,7 @@ struct Raise : tp::impl::RaisePassBase<Raise> {
   void runOnOperation() override {
     Raiser raiser;
     Region &body = getOperation().getBodyRegion();
+    raiser.sweep(body, {matchConcatenation});
     raiser.sweep(body, {matchNorm, matchSoftmax, matchActivation, matchRotary,
                         matchEmbedding, matchCrossEntropy});
     raiser.sweep(body, {matchGated, matchAttention});

@@ -4,6 +4,7 @@
 // Rotary embedding. With a and b the two features of every pair, either
 //
 //     concat(a cos - b sin, b cos + a sin)          or stacked, if interleaved
+//     concat(a cos + b sin, b cos - a sin)          back again, as in gradients
 //     x cos' + concat(-b, a) sin'                   cos' = concat(cos, cos)
 
 #include "Patterns.h"
@@ -32,6 +33,8 @@ struct Rotation {
   /// Pairs that are rotated.
   int64_t half = 0;
   bool interleaved = false;
+  /// By the negative angles, as gradients are.
+  bool isBack = false;
 };
 
 } // namespace
@@ -73,43 +76,71 @@ static std::optional<Features> getFeatures(const Term &term,
   return Features{pairs.getInput(), starts.back(), 2};
 }
 
-/// The two features and angles in a * cos.
-static std::optional<std::pair<Features, Term>>
-getTurned(const Term &product, ArrayRef<int64_t> half) {
+namespace {
+
+/// a * cos, perhaps less than nothing.
+struct Turned {
+  Features features;
+  Term angles;
+  bool isNegative;
+};
+
+} // namespace
+
+static Term dropSign(const Term &term, bool &isNegative) {
+  if (!term.as<NegOp>())
+    return term;
+  isNegative = !isNegative;
+  return term.operand(0);
+}
+
+static std::optional<Turned> getTurned(const Term &term, ArrayRef<int64_t> half,
+                                       bool isNegative) {
+  Term product = dropSign(term, isNegative);
   if (!product.as<MulOp>())
     return std::nullopt;
-  for (unsigned feature : {0, 1})
-    if (std::optional<Features> of =
-            getFeatures(product.operand(feature), half))
-      return std::pair(*of, product.operand(1 - feature));
+  for (unsigned feature : {0, 1}) {
+    bool isBoth = isNegative;
+    Term factor = dropSign(product.operand(feature), isBoth);
+    if (std::optional<Features> of = getFeatures(factor, half))
+      return Turned{*of, product.operand(1 - feature), isBoth};
+  }
   return std::nullopt;
+}
+
+/// The turned a and b, in this order, that are added up to `half` of a result.
+static std::optional<std::pair<Turned, Turned>>
+getBoth(const Term &sum, ArrayRef<int64_t> half) {
+  if (!sum.as<AddOp>() && !sum.as<SubOp>())
+    return std::nullopt;
+  auto first = getTurned(sum.operand(0), half, /*isNegative=*/false),
+       second = getTurned(sum.operand(1), half, bool(sum.as<SubOp>()));
+  if (!first || !second)
+    return std::nullopt;
+  return first->features.begin == 0 ? std::pair(*first, *second)
+                                    : std::pair(*second, *first);
 }
 
 /// From both halves of the result.
 static std::optional<Rotation>
 matchHalves(const Term &first, const Term &second, ArrayRef<int64_t> half) {
-  if (!first.as<SubOp>() || !second.as<AddOp>())
+  auto upper = getBoth(first, half), lower = getBoth(second, half);
+  if (!upper || !lower)
     return std::nullopt;
-  auto acos = getTurned(first.operand(0), half),
-       bsin = getTurned(first.operand(1), half);
-  if (!acos || !bsin)
+  const auto &[acos, bsin] = *upper;
+  const auto &[asin, bcos] = *lower;
+  const Features &a = acos.features, &b = bsin.features;
+  if (!(asin.features == a) || !(bcos.features == b) ||
+      !(acos.angles == bcos.angles) || !(asin.angles == bsin.angles) ||
+      acos.isNegative || bcos.isNegative || asin.isNegative == bsin.isNegative)
     return std::nullopt;
-  auto [a, cos] = *acos;
-  auto [b, sin] = *bsin;
-  for (unsigned i : {0, 1}) {
-    auto bcos = getTurned(second.operand(i), half),
-         asin = getTurned(second.operand(1 - i), half);
-    if (!bcos || !asin || !(bcos->first == b) || !(bcos->second == cos) ||
-        !(asin->first == a) || !(asin->second == sin))
-      continue;
-    int64_t size = half.back();
-    bool interleaved = a.stride == 2;
-    if (a.of != b.of || a.begin != 0 || a.stride != b.stride ||
-        b.begin != (interleaved ? 1 : size) || a.stride > 2)
-      return std::nullopt;
-    return Rotation{a.of, cos, sin, size, interleaved};
-  }
-  return std::nullopt;
+  int64_t size = half.back();
+  bool interleaved = a.stride == 2;
+  if (a.of != b.of || a.begin != 0 || a.stride != b.stride ||
+      b.begin != (interleaved ? 1 : size) || a.stride > 2)
+    return std::nullopt;
+  return Rotation{a.of, acos.angles, bsin.angles,
+                  size, interleaved, /*isBack=*/asin.isNegative};
 }
 
 /// concat(y1, y2), perhaps with features behind that pass.
@@ -203,7 +234,7 @@ static std::optional<Rotation> matchTurnedHalves(AddOp add) {
         Term cos = Term::of(xcos->getOperand(1 - x)),
              sin = Term::of(turned->getOperand(1 - i));
         if (isDoubled(cos) && isDoubled(sin))
-          return Rotation{a->of, cos, sin, half[last], false};
+          return Rotation{a->of, cos, sin, half[last]};
       }
     }
   }
@@ -278,6 +309,8 @@ std::optional<Match> tp::raise::matchRotary(Operation *root) {
       return isDouble ? emit.slice(value, starts, angleSizes) : value;
     };
     Value cos = getAngles(rotation.cos), sin = getAngles(rotation.sin);
+    if (rotation.isBack)
+      sin = emit.unary<NegOp>(sin);
     Value x = rotation.input;
     bool isInOrder = llvm::is_sorted(order);
     if (!isInOrder)

@@ -135,7 +135,10 @@ case("rotary, interleaved", "rotary interleaved",
 case("rotary of bf16", "rotary",
      lambda x, c, s: rotate_halves(x.astype(F32), c[:, None], s[:, None]).astype(BF16),
      shape(2, 5, 4, 6, dtype=BF16), angles, angles)
-case("rotary backwards", "",
+case("rotary, its gradient", "rotary, rotary", jax.grad(
+    lambda x, c, s, y: (rotate_halves(x, c[:, None], s[:, None]) * y).sum()),
+     heads, angles, angles, heads)
+case("rotary backwards", "rotary",
      lambda x, c, s: jnp.concatenate([x[..., :3] * c + x[..., 3:] * s,
                                       x[..., 3:] * c - x[..., :3] * s], -1),
      shape(2, 5, 6), angles, angles)

@@ -1,8 +1,7 @@
 // RUN: tp-opt %s --tp-raise --split-input-file | FileCheck %s
 
 // Rotary embedding is raised from its halves, with features that pass, and from pairs that
-// lie side by side, also where heads come before positions; rotating the other way is
-// another function.
+// lie side by side, also where heads come before positions, and back again.
 
 // CHECK-LABEL: func.func @halves
 // CHECK-SAME: %[[X:.*]]: tensor<2x3x5x8xf32>, %[[C:.*]]: tensor<3x3xf32>, %[[S:.*]]: tensor<3x3xf32>
@@ -56,8 +55,11 @@ func.func @interleaved(%x: tensor<2x5x3x4xf32>, %cos: tensor<2x3x2xf32>, %sin: t
 
 // -----
 
+// By the negative angles, as in gradients.
 // CHECK-LABEL: func.func @backwards
-// CHECK-NOT: tp.rotary
+// CHECK-SAME: %[[X:.*]]: tensor<2x3x4xf32>, %[[C:.*]]: tensor<3x2xf32>, %[[S:.*]]: tensor<3x2xf32>
+// CHECK: %[[N:.*]] = tp.neg %[[S]]
+// CHECK: tp.rotary %{{.*}}, %[[C]], %[[N]]
 func.func @backwards(%x: tensor<2x3x4xf32>, %cos: tensor<3x2xf32>, %sin: tensor<3x2xf32>) -> tensor<2x3x4xf32> {
   %a = tp.slice %x starts = [0, 0, 0] strides = [1, 1, 1] : tensor<2x3x4xf32> -> tensor<2x3x2xf32>
   %b = tp.slice %x starts = [0, 0, 2] strides = [1, 1, 1] : tensor<2x3x4xf32> -> tensor<2x3x2xf32>
@@ -71,6 +73,59 @@ func.func @backwards(%x: tensor<2x3x4xf32>, %cos: tensor<3x2xf32>, %sin: tensor<
   %y2 = tp.sub %bc, %as : tensor<2x3x2xf32>
   %y = tp.concat %y1, %y2 dim = 2 : (tensor<2x3x2xf32>, tensor<2x3x2xf32>) -> tensor<2x3x4xf32>
   return %y : tensor<2x3x4xf32>
+}
+
+// -----
+
+// As JAX's gradient of a rotation has it.
+// CHECK-LABEL: func.func @gradient
+// CHECK-SAME: %[[X:.*]]: tensor<2x3x4xf32>, %[[C:.*]]: tensor<3x2xf32>, %[[S:.*]]: tensor<3x2xf32>
+// CHECK: %[[N:.*]] = tp.neg %[[S]]
+// CHECK: tp.rotary %{{.*}}, %[[C]], %[[N]]
+// CHECK-NOT: tp.pad
+func.func @gradient(%x: tensor<2x3x4xf32>, %cos: tensor<3x2xf32>, %sin: tensor<3x2xf32>) -> tensor<2x3x4xf32> {
+  %a = tp.slice %x starts = [0, 0, 0] strides = [1, 1, 1] : tensor<2x3x4xf32> -> tensor<2x3x2xf32>
+  %b = tp.slice %x starts = [0, 0, 2] strides = [1, 1, 1] : tensor<2x3x4xf32> -> tensor<2x3x2xf32>
+  %c = tp.broadcast %cos dims = [1, 2] : tensor<3x2xf32> -> tensor<2x3x2xf32>
+  %s = tp.broadcast %sin dims = [1, 2] : tensor<3x2xf32> -> tensor<2x3x2xf32>
+  %bs = tp.mul %b, %s : tensor<2x3x2xf32>
+  %bc = tp.mul %b, %c : tensor<2x3x2xf32>
+  %minus = tp.neg %a : tensor<2x3x2xf32>
+  %as = tp.mul %minus, %s : tensor<2x3x2xf32>
+  %y2 = tp.add %bc, %as : tensor<2x3x2xf32>
+  %ac = tp.mul %a, %c : tensor<2x3x2xf32>
+  %y1 = tp.add %bs, %ac : tensor<2x3x2xf32>
+  %zero = tp.constant dense<0.0> : tensor<f32>
+  %lower = tp.pad %y2, %zero low = [0, 0, 2] : (tensor<2x3x2xf32>, tensor<f32>) -> tensor<2x3x4xf32>
+  %upper = tp.pad %y1, %zero low = [0, 0, 0] : (tensor<2x3x2xf32>, tensor<f32>) -> tensor<2x3x4xf32>
+  %y = tp.add %lower, %upper : tensor<2x3x4xf32>
+  return %y : tensor<2x3x4xf32>
+}
+
+// -----
+
+// A reflection, and a rotation of -x: both signs are alike, or those of the cosines are not
+// positive.
+// CHECK-LABEL: func.func @no_rotation
+// CHECK-NOT: tp.rotary
+func.func @no_rotation(%x: tensor<2x3x4xf32>, %cos: tensor<3x2xf32>, %sin: tensor<3x2xf32>) -> (tensor<2x3x4xf32>, tensor<2x3x4xf32>) {
+  %a = tp.slice %x starts = [0, 0, 0] strides = [1, 1, 1] : tensor<2x3x4xf32> -> tensor<2x3x2xf32>
+  %b = tp.slice %x starts = [0, 0, 2] strides = [1, 1, 1] : tensor<2x3x4xf32> -> tensor<2x3x2xf32>
+  %c = tp.broadcast %cos dims = [1, 2] : tensor<3x2xf32> -> tensor<2x3x2xf32>
+  %s = tp.broadcast %sin dims = [1, 2] : tensor<3x2xf32> -> tensor<2x3x2xf32>
+  %ac = tp.mul %a, %c : tensor<2x3x2xf32>
+  %bs = tp.mul %b, %s : tensor<2x3x2xf32>
+  %as = tp.mul %a, %s : tensor<2x3x2xf32>
+  %bc = tp.mul %b, %c : tensor<2x3x2xf32>
+  %y1 = tp.add %ac, %bs : tensor<2x3x2xf32>
+  %y2 = tp.add %bc, %as : tensor<2x3x2xf32>
+  %y = tp.concat %y1, %y2 dim = 2 : (tensor<2x3x2xf32>, tensor<2x3x2xf32>) -> tensor<2x3x4xf32>
+  %minus = tp.neg %a : tensor<2x3x2xf32>
+  %mc = tp.mul %minus, %c : tensor<2x3x2xf32>
+  %z1 = tp.sub %bs, %mc : tensor<2x3x2xf32>
+  %z2 = tp.sub %as, %bc : tensor<2x3x2xf32>
+  %z = tp.concat %z1, %z2 dim = 2 : (tensor<2x3x2xf32>, tensor<2x3x2xf32>) -> tensor<2x3x4xf32>
+  return %y, %z : tensor<2x3x4xf32>, tensor<2x3x4xf32>
 }
 
 // -----

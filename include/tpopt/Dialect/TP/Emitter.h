@@ -70,6 +70,8 @@ public:
     return broadcast(scalar, shape, {});
   }
   mlir::Value concat(llvm::ArrayRef<mlir::Value> parts, unsigned dim);
+  /// Zeros around `x` along `dim`: `low` before it, `size` in all.
+  mlir::Value pad(mlir::Value x, unsigned dim, int64_t low, int64_t size);
   mlir::Value softmax(mlir::Value x, unsigned dim);
 
 private:

@@ -111,7 +111,8 @@ def RaisePass : Pass<"tp-raise", "::mlir::ModuleOp"> {
     as exporters and authors write it, and puts the op there: `softmax`,
     `layer_norm`, `rms_norm`, `gelu`, `silu`, `gated`, `rotary`, `attention` (with
     its scale, causal masks and windows, and repeated key-value heads),
-    `embedding`, `cross_entropy`.
+    `embedding`, `cross_entropy`. Sums of padded neighbours, which the gradient of
+    slices consists of, become `concat`.
 
     Only what is the same function of real numbers is raised, and only where it
     was computed in at least f32, as the transformer ops compute; of what was
