@@ -239,7 +239,7 @@ private:
     mapping.map(op->getResults(), copy->getResults());
     for (auto [from, to] : llvm::zip(op->getRegions(), copy->getRegions())) {
       if (isa<ManualOp>(op))
-        from.cloneInto(&to, mapping); // its body is local already
+        cloneManualBody(from, to);
       else if (failed(localizeRegion(from, to)))
         return failure();
     }
@@ -258,6 +258,16 @@ private:
     return builder.insert(Operation::create(
         op->getLoc(), op->getName(), types, operands, std::move(attributes),
         op->getPropertiesStorage(), BlockRange(), op->getNumRegions()));
+  }
+
+  /// The body of a manual region is local already. What it asks for along the
+  /// other axes finds its values whole along them.
+  void cloneManualBody(Region &from, Region &to) {
+    from.cloneInto(&to, mapping);
+    to.walk([](ConstraintOp constraint) {
+      constraint.replaceAllUsesWith(constraint.getInput());
+      constraint.erase();
+    });
   }
 
   /// The body of a manual region is written for one device; axes that are not

@@ -132,10 +132,16 @@ private:
     auto type = dyn_cast<RankedTensorType>(value.getType());
     if (!type)
       return std::nullopt;
-    ValueId id = graph.addValue(
-        type.getShape(), type.getElementTypeBitWidth(),
-        annotation ? table.resolve(annotation, type.getRank())
-                   : TensorSharding::replicate(type.getRank(), /*open=*/true));
+    return addValue(value, annotation
+                               ? table.resolve(annotation, type.getRank())
+                               : TensorSharding::replicate(type.getRank(),
+                                                           /*open=*/true));
+  }
+
+  ValueId addValue(Value value, const TensorSharding &sharding) {
+    auto type = cast<RankedTensorType>(value.getType());
+    ValueId id = graph.addValue(type.getShape(), type.getElementTypeBitWidth(),
+                                sharding);
     ids.insert({value, id});
     values.resize(graph.getNumValues());
     values[id] = value;
@@ -288,9 +294,11 @@ private:
           addAnonymous(from, table.resolve(entry, graph.getShape(from).size()));
       addIdentity(op, from, to);
     }
+    // Open or not: along all other axes the body has its values whole.
     for (auto [result, entry] : llvm::zip(
              op.getOutputs(), op.getOutShardings().getAsRange<ShardingAttr>()))
-      addValue(result, entry);
+      addValue(result,
+               table.resolve(entry, entry.getDims().size()).getLayout());
     return success();
   }
 

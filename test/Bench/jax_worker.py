@@ -5,6 +5,7 @@ came of it as JSON.
 
     jax_worker.py FOLDER MODEL FORM LAYOUT PHASE CONFIG DEVICES WHAT
 
+The form `zoo` is that of the models in jax_zoo.py, which have one size.
 WHAT is `run`, or `compile` to stop before that. Into FOLDER go
 model.mlir and, if it runs, in.safetensors and out.safetensors. XLA's log, which has
 the times of its passes, goes to stderr."""
@@ -31,6 +32,7 @@ import numpy as np  # noqa: E402
 import safetensors.numpy  # noqa: E402
 
 import jax_models  # noqa: E402
+import jax_zoo  # noqa: E402
 import tp_export  # noqa: E402
 import xla_program  # noqa: E402
 from tp_export.naming import get_parameters, name_leaves  # noqa: E402
@@ -43,8 +45,9 @@ def save(named, path):
 
 
 def main():
-    program = jax_models.build(model, form, layout, phase,
-                               getattr(jax_models, config.upper()), int(devices))
+    program = (jax_zoo.build(model, layout, phase, int(devices)) if form == "zoo" else
+               jax_models.build(model, form, layout, phase,
+                                getattr(jax_models, config.upper()), int(devices)))
     tp_export.export(program.jitted, *program.arguments, to=folder)
     result = {"jax": jax.__version__}
     lowered = program.jitted.lower(*program.arguments)

@@ -28,9 +28,23 @@ Results tp::stablehlo::constrain(Conversion &c, ValueRange values,
   return constrained;
 }
 
+/// Whether the operation is in what another does to elements. Inside of a
+/// region that is manual along some axes only, JAX writes constraints even
+/// there.
+static bool isOnElements(Operation *op) {
+  StringRef name = op->getParentOp()->getName().getStringRef();
+  return name == "stablehlo.reduce" || name == "stablehlo.reduce_window" ||
+         name == "stablehlo.scatter" ||
+         name == "stablehlo.select_and_scatter" || name == "stablehlo.sort" ||
+         name == "stablehlo.map" || name == "stablehlo.all_reduce" ||
+         name == "stablehlo.reduce_scatter";
+}
+
 /// Shardy's collectives stand on whole tensors, as constraints do, and are told
 /// by what comes out.
 static Results convertConstraint(Conversion &c) {
+  if (isOnElements(c.op))
+    return c.one(c.in());
   Attribute attribute = c.get("sharding");
   if (!attribute)
     attribute = c.get("out_sharding");

@@ -35,6 +35,11 @@ namespace tp::stablehlo {
 std::optional<int64_t> getInt64(const llvm::APInt &number);
 
 using Sizes = llvm::ArrayRef<int64_t>;
+
+/// Whether a tensor of that type has no elements.
+inline bool isEmpty(mlir::Type type) {
+  return llvm::is_contained(mlir::cast<mlir::ShapedType>(type).getShape(), 0);
+}
 using Results = mlir::FailureOr<llvm::SmallVector<mlir::Value>>;
 
 /// Named attributes, of an operation or of a structure in one. `where` names

@@ -169,6 +169,16 @@ LogicalResult Importer::convert(Operation *op) {
   if (!row->annotates &&
       failed(results = constrain(c, *results, op->getAttrDictionary())))
     return failure();
+  // What has no elements is not computed.
+  if (op->getNumResults() != 0 && row->regions != Regions::After &&
+      llvm::all_of(op->getResultTypes(), isEmpty)) {
+    SmallVector<Operation *> dead = recorder.built;
+    for (Value &result : *results)
+      result = c.emit.constant(0, Emitter::typeOf(result));
+    for (Operation *built : llvm::reverse(dead))
+      if (built->use_empty())
+        built->erase();
+  }
   llvm::SmallSetVector<Operation *, 4> numbers;
   for (Value operand : op->getOperands())
     if (auto constant = operand.getDefiningOp<ConstantOp>())

@@ -389,8 +389,7 @@ static Results convertReduce(Conversion &c) {
   Region &region = c.op->getRegion(0);
   std::optional<Combiner> combiner =
       n == 1 ? getCombiner(region) : std::nullopt;
-  bool isEmpty = llvm::is_contained(c.inShape(), 0);
-  if (combiner && !isEmpty)
+  if (combiner && !isEmpty(c.inType()))
     if (Value reduced = emitReduce(c.emit, *combiner, c.in(), *dims)) {
       if (isIdentity(*combiner, c.in(1)))
         return c.one(reduced);

@@ -130,6 +130,8 @@ static Results convertConcatenate(Conversion &c) {
       return c.invalid() << " needs operands that have dimension " << *dim;
   if (parts.empty())
     return c.invalid() << " needs an operand";
+  if (!isEmpty(c.outType()))
+    llvm::erase_if(parts, [](Value part) { return isEmpty(part.getType()); });
   return c.one(parts.size() == 1 ? parts[0] : c.emit.concat(parts, *dim));
 }
 
@@ -176,6 +178,8 @@ static Results convertPad(Conversion &c) {
                          << c.outType() << " its size";
   }
   Value x = c.in(), value = c.in(1);
+  if (isEmpty(x.getType()))
+    return c.one(c.emit.splat(value, c.outShape()));
   for (size_t i = 0; i < rank; ++i)
     x = emitInterior(c, x, value, i, (*interior)[i]);
   // Where padding is negative, it cuts. Cutting after padding keeps sizes from

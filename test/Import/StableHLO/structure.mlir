@@ -84,3 +84,38 @@ func.func @numbers(%x: tensor<3x4xf32>) -> (tensor<3x4xf32>, tensor<f32>) {
   // CHECK: return %[[PRODUCT]], %[[HALF]]
   return %3, %half : tensor<3x4xf32>, tensor<f32>
 }
+
+// A recurrence by jax.lax.associative_scan slices tensors of no elements out, which
+// nobody computes, joins or pads.
+// CHECK-LABEL: func.func @nothing
+func.func @nothing(%x: tensor<4x1xf32>, %v: tensor<f32>) -> (tensor<4x1xf32>, tensor<4x2xf32>, tensor<4x0xf32>) {
+  // CHECK-NEXT: %[[NONE:.+]] = tp.constant dense<0.000000e+00> : tensor<4x0xf32>
+  // CHECK-NEXT: %[[PADDING:.+]] = tp.broadcast %arg1 dims = [] : tensor<f32> -> tensor<4x2xf32>
+  // CHECK-NEXT: return %arg0, %[[PADDING]], %[[NONE]]
+  %0 = stablehlo.slice %x [0:4, 0:0] : (tensor<4x1xf32>) -> tensor<4x0xf32>
+  %1 = stablehlo.slice %x [0:4, 1:1] : (tensor<4x1xf32>) -> tensor<4x0xf32>
+  %2 = stablehlo.multiply %0, %1 : tensor<4x0xf32>
+  %3 = stablehlo.concatenate %x, %2, dim = 1 : (tensor<4x1xf32>, tensor<4x0xf32>) -> tensor<4x1xf32>
+  %4 = stablehlo.pad %0, %v, low = [0, 2], high = [0, 0], interior = [0, 1] : (tensor<4x0xf32>, tensor<f32>) -> tensor<4x2xf32>
+  return %3, %4, %2 : tensor<4x1xf32>, tensor<4x2xf32>, tensor<4x0xf32>
+}
+
+// Inside of shard_map along some axes only, JAX constrains even the numbers that a
+// reduction or a scatter combines.
+sdy.mesh @mesh = <["data"=2, "model"=2]>
+// CHECK-LABEL: func.func @elements
+func.func @elements(%x: tensor<3x4xf32>, %zero: tensor<f32>) -> tensor<3xf32> {
+  // CHECK-NOT: spmd.constraint
+  // CHECK: tp.reduce sum %arg0
+  // CHECK-NOT: spmd.constraint
+  // CHECK: return
+  %0 = "stablehlo.reduce"(%x, %zero) <{dimensions = array<i64: 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %1 = sdy.sharding_constraint %a <@mesh, []> : tensor<f32>
+    %2 = sdy.sharding_constraint %b <@mesh, []> : tensor<f32>
+    %3 = stablehlo.add %1, %2 : tensor<f32>
+    %4 = sdy.sharding_constraint %3 <@mesh, []> : tensor<f32>
+    "stablehlo.return"(%4) : (tensor<f32>) -> ()
+  }) : (tensor<3x4xf32>, tensor<f32>) -> tensor<3xf32>
+  return %0 : tensor<3xf32>
+}
