@@ -260,11 +260,21 @@ private:
         op->getPropertiesStorage(), BlockRange(), op->getNumRegions()));
   }
 
-  /// The body of a manual region is local already. What it asks for along the
-  /// other axes finds its values whole along them.
+  /// The body of a manual region is local already, and whole along the axes
+  /// that are not manual, whatever it asks for along them.
   void cloneManualBody(Region &from, Region &to) {
     from.cloneInto(&to, mapping);
-    to.walk([](ConstraintOp constraint) {
+    bool hasWarned = false;
+    to.walk([&](ConstraintOp constraint) {
+      if (llvm::any_of(
+              constraint.getSharding().getDims(),
+              [](DimShardingAttr dim) { return !dim.getAxes().empty(); }) &&
+          !std::exchange(hasWarned, true))
+        emitWarning(constraint.getLoc())
+            << "this constraint cuts nothing: the body of a manual region is "
+               "whole along axes that are not manual; cut along them outside, "
+               "or "
+               "make them manual, too";
       constraint.replaceAllUsesWith(constraint.getInput());
       constraint.erase();
     });
