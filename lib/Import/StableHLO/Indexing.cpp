@@ -7,7 +7,9 @@
 // These are moved together and flattened, starts and the places within a window
 // become places along the flattened dimension, and tp.gather or tp.scatter does
 // the rest. A lookup along one dimension, as embeddings are, stays a lookup
-// along that dimension.
+// along that dimension. Dimensions that windows have whole are left alone, so
+// that they may be cut: a KV cache of which every row is at a position of its
+// own (jax.vmap of dynamic_update_slice) has an index for its heads, too.
 
 #include "Conversion.h"
 
@@ -48,17 +50,29 @@ struct Addressing {
   bool isAddressed(int64_t dim) const {
     return llvm::is_contained(addressed, dim);
   }
+  /// Windows have all of it, and lie inside only if they begin at 0.
+  bool isWhole(int64_t dim) const {
+    return !isCollapsed(dim) && windowSizes[dim] == operandShape[dim];
+  }
+  /// Addressed dimensions, those excepted of which windows have all.
+  SmallVector<int64_t> getPicked() const {
+    SmallVector<int64_t> picked;
+    for (int64_t dim : addressed)
+      if (!isWhole(dim))
+        picked.push_back(dim);
+    return picked;
+  }
   bool isBatch(int64_t dim) const {
     return llvm::is_contained(operandBatch, dim);
   }
   bool isCollapsed(int64_t dim) const {
     return llvm::is_contained(collapsed, dim);
   }
-  /// Dimensions that every window has whole.
+  /// The others, but for those of the batch.
   SmallVector<int64_t> getRest() const {
     SmallVector<int64_t> rest;
     for (int64_t dim = 0, e = operandShape.size(); dim < e; ++dim)
-      if (!isAddressed(dim) && !isBatch(dim))
+      if ((!isAddressed(dim) || isWhole(dim)) && !isBatch(dim))
         rest.push_back(dim);
     return rest;
   }
@@ -194,14 +208,10 @@ static FailureOr<Places> emitPlaces(Conversion &c, const Addressing &a,
     return factor == 1 ? x
                        : c.emit.binary<MulOp>(x, c.emit.constant(factor, x));
   };
-  SmallVector<int64_t> strides;
-  for (int64_t dim : dims) {
-    stride /= std::max<int64_t>(a.operandShape[dim], 1);
-    strides.push_back(stride);
-    auto found = llvm::find(a.addressed, dim);
-    if (found == a.addressed.end())
-      continue;
-    Labelled entry = emitEntry(c, a, found - a.addressed.begin());
+  // Where windows begin along an addressed dimension.
+  auto getStart = [&](int64_t dim) {
+    Labelled entry =
+        emitEntry(c, a, llvm::find(a.addressed, dim) - a.addressed.begin());
     entry.arrange(c.emit, order);
     Value start = entry.value;
     int64_t last = a.operandShape[dim] - a.windowSizes[dim];
@@ -209,17 +219,26 @@ static FailureOr<Places> emitPlaces(Conversion &c, const Addressing &a,
         Emitter::typeOf(start).getElementTypeBitWidth() < 64)
       start = c.emit.convert(start, c.builder.getI64Type());
     Value low = c.emit.constant(0, start), high = c.emit.constant(last, start);
-    if (clamps) {
-      start = c.emit.binary<MinOp>(c.emit.binary<MaxOp>(start, low), high);
-    } else {
-      Value fits = c.emit.binary<AndOp>(
-          c.emit.compare(ComparePredicate::GE, start, low),
-          c.emit.compare(ComparePredicate::LE, start, high));
-      result.inside =
-          result.inside ? c.emit.binary<AndOp>(result.inside, fits) : fits;
-    }
-    add(sum, times(c.emit.convert(start, type), stride));
+    if (clamps)
+      return c.emit.binary<MinOp>(c.emit.binary<MaxOp>(start, low), high);
+    Value fits =
+        c.emit.binary<AndOp>(c.emit.compare(ComparePredicate::GE, start, low),
+                             c.emit.compare(ComparePredicate::LE, start, high));
+    result.inside =
+        result.inside ? c.emit.binary<AndOp>(result.inside, fits) : fits;
+    return start;
+  };
+  SmallVector<int64_t> strides;
+  for (int64_t dim : dims) {
+    stride /= std::max<int64_t>(a.operandShape[dim], 1);
+    strides.push_back(stride);
+    if (a.isAddressed(dim))
+      add(sum, times(c.emit.convert(getStart(dim), type), stride));
   }
+  if (!clamps)
+    for (int64_t dim : a.addressed)
+      if (!llvm::is_contained(dims, dim))
+        getStart(dim);
   if (!sum)
     sum = c.emit.constant(0, RankedTensorType::get(shape, type));
   // Dimensions of the window behind those of the indices.
@@ -309,11 +328,11 @@ static Results convertGather(Conversion &c) {
     return failure();
   if (llvm::is_contained(a->operandShape, 0))
     return c.unsupported() << " from an empty tensor";
-  FailureOr<Places> places = emitPlaces(c, *a, a->addressed, /*clamps=*/true);
+  SmallVector<int64_t> picked = a->getPicked(), rest = a->getRest();
+  FailureOr<Places> places = emitPlaces(c, *a, picked, /*clamps=*/true);
   if (failed(places))
     return failure();
-  SmallVector<int64_t> rest = a->getRest();
-  Labelled x = emitFlattened(c, *a, a->addressed, rest);
+  Labelled x = emitFlattened(c, *a, picked, rest);
   int64_t axis = a->operandBatch.size();
   // What a window does not have of the other dimensions goes before.
   SmallVector<int64_t> shape(Emitter::typeOf(x.value).getShape()),
@@ -413,7 +432,7 @@ static Results convertScatter(Conversion &c) {
     return failure();
   if (llvm::is_contained(a->operandShape, 0))
     return c.one(c.in(0));
-  SmallVector<int64_t> dims(a->addressed), fixed = getFixed(*a), rest;
+  SmallVector<int64_t> dims = a->getPicked(), fixed = getFixed(*a), rest;
   // An inserted dimension that no index addresses is at 0.
   for (int64_t dim : a->getRest())
     if (a->isCollapsed(dim) && !llvm::is_contained(fixed, dim))

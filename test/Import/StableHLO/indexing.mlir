@@ -40,3 +40,32 @@ func.func @argmax(%x: tensor<4x64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{},
   }
   return %0#1 : tensor<4xi32>
 }
+
+// Each row of a cache is updated at a position of its own, as jax.vmap of
+// dynamic_update_slice has it: heads, which have an index, too, may be cut.
+// CHECK-LABEL: func.func @cache
+func.func @cache(%cache: tensor<2x7x8x3xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}, {"model"}, {}]>},
+                 %k: tensor<2x1x8x3xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}, {"model"}, {}]>}, %starts: tensor<2x3xi32>)
+    -> (tensor<2x7x8x3xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}, {"model"}, {}]>}) {
+  // CHECK-NOT: spmd.all
+  // CHECK: tp.scatter set %arg0, %{{.+}}, %arg1 axis = 1 batch = 1
+  // CHECK-NOT: spmd.all
+  // CHECK: return
+  %0 = "stablehlo.scatter"(%cache, %starts, %k) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1, 2, 3], input_batching_dims = [0], scatter_indices_batching_dims = [0], scatter_dims_to_operand_dims = [1, 2, 3], index_vector_dim = 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    stablehlo.return %b : tensor<f32>
+  }) : (tensor<2x7x8x3xf32>, tensor<2x3xi32>, tensor<2x1x8x3xf32>) -> tensor<2x7x8x3xf32>
+  return %0 : tensor<2x7x8x3xf32>
+}
+
+// The same read.
+// CHECK-LABEL: func.func @read
+func.func @read(%cache: tensor<2x7x8x3xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}, {"model"}, {}]>}, %starts: tensor<2x3xi32>)
+    -> (tensor<2x2x8x3xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}, {"model"}, {}]>}) {
+  // CHECK-NOT: spmd.all
+  // CHECK: tp.gather %arg0, %{{.+}} axis = 1 batch = 1
+  // CHECK-NOT: spmd.all
+  // CHECK: return
+  %0 = "stablehlo.gather"(%cache, %starts) <{dimension_numbers = #stablehlo.gather<offset_dims = [1, 2, 3], operand_batching_dims = [0], start_indices_batching_dims = [0], start_index_map = [1, 2, 3], index_vector_dim = 1>, slice_sizes = array<i64: 1, 2, 8, 3>}> : (tensor<2x7x8x3xf32>, tensor<2x3xi32>) -> tensor<2x2x8x3xf32>
+  return %0 : tensor<2x2x8x3xf32>
+}

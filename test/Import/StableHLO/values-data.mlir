@@ -241,3 +241,22 @@ func.func @main() -> (tensor<2xui64>, tensor<3xui64>, tensor<2x3xui8>, tensor<5x
   %e, %3 = stablehlo.rng_bit_generator %s, algorithm = PHILOX : (tensor<2xui64>) -> (tensor<2xui64>, tensor<0xui32>)
   return %t, %0, %1, %2, %d, %3 : tensor<2xui64>, tensor<3xui64>, tensor<2x3xui8>, tensor<5xui32>, tensor<3xui64>, tensor<0xui32>
 }
+
+// -----
+
+// Windows that have all of a dimension which is addressed begin at 0: read as if they
+// did, written only if they do.
+func.func @main() -> (tensor<2x2xi32>, tensor<2x2xi32>) {
+  // EXPECT: [[2, 3], [0, 1]]
+  // EXPECT: [[0, 1], [7, 8]]
+  %x = stablehlo.constant dense<[[0, 1], [2, 3]]> : tensor<2x2xi32>
+  %i = stablehlo.constant dense<[[1, 5], [0, 0]]> : tensor<2x2xi32>
+  %0 = "stablehlo.gather"(%x, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0, 1], index_vector_dim = 1>, slice_sizes = array<i64: 1, 2>}> : (tensor<2x2xi32>, tensor<2x2xi32>) -> tensor<2x2xi32>
+  %j = stablehlo.constant dense<[[0, 1], [1, 0]]> : tensor<2x2xi32>
+  %u = stablehlo.constant dense<[[5, 6], [7, 8]]> : tensor<2x2xi32>
+  %1 = "stablehlo.scatter"(%x, %j, %u) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0, 1], index_vector_dim = 1>}> ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+    stablehlo.return %b : tensor<i32>
+  }) : (tensor<2x2xi32>, tensor<2x2xi32>, tensor<2x2xi32>) -> tensor<2x2xi32>
+  return %0, %1 : tensor<2x2xi32>, tensor<2x2xi32>
+}
