@@ -6,6 +6,7 @@ import json
 import pathlib
 
 import jax
+import jax.export
 import ml_dtypes  # noqa: F401  teaches NumPy bfloat16
 import numpy as np
 import safetensors.numpy
@@ -20,7 +21,8 @@ def export(function, *arguments, to, weights=(0,), in_shardings=None,
     the program, `to`/model.mlir.
 
     `function` may be anything JAX can trace, also what jax.jit has made, which then
-    knows its shardings. `arguments` are trees of arrays or of jax.ShapeDtypeStruct.
+    knows its shardings; the program lacks arguments that it drops, as nothing uses them.
+    `arguments` are trees of arrays or of jax.ShapeDtypeStruct.
     `weights` says which arguments are weights, by number: those that are arrays are
     written to `to`/model.safetensors."""
     jitted = function
@@ -41,7 +43,11 @@ def export(function, *arguments, to, weights=(0,), in_shardings=None,
         lone = jax.tree_util.all_leaves([argument])
         named += [(path, leaf, is_weight) for path, leaf in
                   name_leaves(argument, "" if is_weight and not lone else name)]
-    return write(jitted.lower(*arguments), named, to)
+    lowered = jitted.lower(*arguments)
+    if len(get_main(lowered.compiler_ir("stablehlo")).arguments) != len(named):
+        kept = jax.export.export(jitted)(*arguments).module_kept_var_idx
+        named = [named[i] for i in kept]
+    return write(lowered, named, to)
 
 
 def write(lowered, named, to):
@@ -68,14 +74,15 @@ def check_unique(names):
                          "the function's parameters, or the trees' keys, apart")
 
 
-def annotate(module, arguments, results):
-    """Writes names, and where weights are stored, beside what JAX says of them."""
+def get_main(module):
     (main,) = [op for op in module.body.operations if op.operation.name == "func.func"
                and ir.StringAttr(op.attributes["sym_name"]).value == "main"]
-    if len(main.arguments) != len(arguments):
-        raise ValueError(
-            f"the function uses {len(main.arguments)} of its {len(arguments)} arguments, "
-            "and jax.jit has dropped the others: make it with keep_unused=True")
+    return main
+
+
+def annotate(module, arguments, results):
+    """Writes names, and where weights are stored, beside what JAX says of them."""
+    main = get_main(module)
     with module.context:
         # tp's attributes are only text to JAX.
         module.context.allow_unregistered_dialects = True
@@ -86,7 +93,8 @@ def annotate(module, arguments, results):
             extend(old, {"tp.name": ir.StringAttr.get(name),
                          **({"tp.source": make_source(name, leaf.shape)} if is_weight
                             else {})})
-            for old, (name, leaf, is_weight) in zip(main.arg_attrs, arguments)])
+            for old, (name, leaf, is_weight) in zip(main.arg_attrs, arguments,
+                                                     strict=True)])
         main.result_attrs = ir.ArrayAttr.get([
             extend(old, {"tp.name": ir.StringAttr.get(name)})
             for old, name in zip(main.result_attrs, results)])
