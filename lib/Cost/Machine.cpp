@@ -7,7 +7,7 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/FileSystem.h"
 
 #include <algorithm>
 #include <cassert>
@@ -48,13 +48,13 @@ llvm::Expected<Machine> tp::getMachine(llvm::StringRef name) {
   for (auto [index, known] : llvm::enumerate(getMachineNames()))
     if (known == name)
       return getBuiltIn(index);
-  auto file = llvm::MemoryBuffer::getFile(name, /*IsText=*/true);
-  if (!file)
+  if (std::error_code error =
+          llvm::sys::fs::access(name, llvm::sys::fs::AccessMode::Exist))
     return llvm::createStringError(
         prefix(ErrorCode::UnknownMachine) + "machine '" + name +
         "' is neither " + llvm::join(getMachineNames(), ", ") +
-        " nor a file that can be read: " + file.getError().message());
-  return parseMachine((*file)->getBuffer(), name);
+        " nor a file that can be read: " + error.message());
+  return readMachineFile(name);
 }
 
 double Machine::getFlops(unsigned bits) const {

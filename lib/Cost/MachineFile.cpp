@@ -4,13 +4,20 @@
 // Reads machines from JSON.
 
 #include "tpopt/Cost/Machine.h"
+#include "tpopt/Support/JsonFile.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/JSON.h"
 
 #include <cmath>
 
 using namespace tp;
+
+static llvm::Error makeError(llvm::StringRef path, JsonFile::Position position,
+                             const llvm::Twine &what) {
+  return llvm::createStringError(prefix(ErrorCode::BadMachineFile) + path +
+                                 ":" + llvm::Twine(position.line) + ":" +
+                                 llvm::Twine(position.column) + ": " + what);
+}
 
 namespace {
 
@@ -24,25 +31,23 @@ struct Key {
 /// Reads one object; the first thing that is wrong ends it.
 class MachineReader {
 public:
-  explicit MachineReader(llvm::StringRef path) : path(path) {}
+  MachineReader(llvm::StringRef path, const JsonFile &json)
+      : path(path), json(json) {}
 
-  llvm::Expected<Machine> read(llvm::StringRef text) {
-    auto json = llvm::json::parse(text);
-    if (!json)
-      return fail(llvm::toString(json.takeError()));
-    const llvm::json::Object *root = json->getAsObject();
+  llvm::Expected<Machine> read() {
+    const llvm::json::Object *root = json.getRoot().getAsObject();
     if (!root)
-      return fail("the file is not one JSON object");
+      return fail({}, "the file is not one JSON object");
 
     Machine machine;
     machine.name = path.str();
     if (const llvm::json::Value *name = root->get("name")) {
       if (!name->getAsString() || name->getAsString()->empty())
-        return fail("\"name\" is a string that is not empty");
+        return fail({"name"}, "\"name\" is a string that is not empty");
       machine.name = name->getAsString()->str();
     }
     if (llvm::Error error =
-            readNumbers(*root, {"name", "link"},
+            readNumbers(*root, {}, {"name", "link"},
                         {{"flops", true, &machine.flops},
                          {"memory_bandwidth", true, &machine.memoryBandwidth},
                          {"memory_bytes", false, &machine.memoryBytes},
@@ -54,29 +59,38 @@ public:
     // Without one, communication would be free.
     const llvm::json::Object *link = root->getObject("link");
     if (!link)
-      return fail("\"link\" is missing: write {\"us\": .., \"gbps\": ..}");
+      return fail({"link"},
+                  "\"link\" is missing: write {\"us\": .., \"gbps\": ..}");
     double us = 0, gbps = 0;
-    if (llvm::Error error =
-            readNumbers(*link, {}, {{"us", true, &us}, {"gbps", true, &gbps}}))
+    if (llvm::Error error = readNumbers(
+            *link, {"link"}, {}, {{"us", true, &us}, {"gbps", true, &gbps}}))
       return error;
     machine.link = {us * 1e-6, 1e-9 / gbps};
     return machine;
   }
 
 private:
-  llvm::Error readNumbers(const llvm::json::Object &object,
+  using Path = llvm::SmallVector<llvm::StringRef, 2>;
+
+  /// Of the object at `at`, which may have `others` beside.
+  llvm::Error readNumbers(const llvm::json::Object &object, const Path &at,
                           llvm::ArrayRef<llvm::StringRef> others,
                           llvm::ArrayRef<Key> keys) {
+    auto failAt = [&](llvm::StringRef name, const llvm::Twine &what) {
+      Path place = at;
+      place.push_back(name);
+      return fail(place, what);
+    };
     for (const Key &key : keys) {
       const llvm::json::Value *value = object.get(key.name);
       if (!value) {
         if (key.required)
-          return fail("\"" + key.name + "\" is missing");
+          return failAt(key.name, "\"" + key.name + "\" is missing");
         continue;
       }
       std::optional<double> number = value->getAsNumber();
       if (!number || !std::isfinite(*number) || *number <= 0)
-        return fail("\"" + key.name + "\" is a positive number");
+        return failAt(key.name, "\"" + key.name + "\" is a positive number");
       *key.target = *number;
     }
     // Sorted, so that the message does not depend on a hash.
@@ -87,21 +101,34 @@ private:
     for (llvm::StringRef name : names)
       if (!llvm::is_contained(others, name) &&
           llvm::none_of(keys, [&](const Key &key) { return key.name == name; }))
-        return fail("\"" + name + "\" is no key of a machine");
+        return failAt(name, "\"" + name + "\" is no key of a machine");
     return llvm::Error::success();
   }
 
-  llvm::Error fail(const llvm::Twine &what) const {
-    return llvm::createStringError(prefix(ErrorCode::BadMachineFile) + path +
-                                   ": " + what);
+  llvm::Error fail(const Path &at, const llvm::Twine &what) const {
+    return makeError(path, json.find(at), what);
   }
 
   llvm::StringRef path;
+  const JsonFile &json;
 };
 
 } // namespace
 
+static llvm::Expected<Machine>
+read(llvm::StringRef path,
+     const std::variant<JsonFile, JsonFile::Error> &parsed) {
+  if (const auto *error = std::get_if<JsonFile::Error>(&parsed))
+    return makeError(path, error->position, error->message);
+  return MachineReader(path, std::get<JsonFile>(parsed)).read();
+}
+
 llvm::Expected<Machine> tp::parseMachine(llvm::StringRef text,
                                          llvm::StringRef path) {
-  return MachineReader(path).read(text);
+  return read(path, JsonFile::parse(text));
+}
+
+llvm::Expected<Machine> tp::readMachineFile(llvm::StringRef path) {
+  constexpr uint64_t maxBytes = 1 << 20;
+  return read(path, JsonFile::read(path, maxBytes));
 }

@@ -67,10 +67,12 @@ llvm::ArrayRef<llvm::StringLiteral> getMachineNames();
 /// describes. Messages begin with their error code.
 llvm::Expected<Machine> getMachine(llvm::StringRef name);
 
-/// Reads the text of a machine file; `path` is for messages, and the machine's
-/// name if the text gives none.
+/// Reads the text of a machine file; `path` is for messages, which say line and
+/// column, and the machine's name if the text gives none.
 llvm::Expected<Machine> parseMachine(llvm::StringRef text,
                                      llvm::StringRef path);
+/// Reads a machine file, of at most 1 MiB.
+llvm::Expected<Machine> readMachineFile(llvm::StringRef path);
 
 /// `mesh`, with the machine's link on every axis if the mesh has no links and
 /// there is a machine.

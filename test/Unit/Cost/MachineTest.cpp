@@ -96,10 +96,19 @@ TEST(MachineTest, SaysWhatIsWrongWithAFile) {
     if (text != "[]")
       text += rest;
     std::string error = getError(text);
-    EXPECT_EQ(error.find("[TP0611] m.json: "), 0u) << error;
+    EXPECT_EQ(error.find("[TP0611] m.json:1:"), 0u) << error;
     EXPECT_NE(error.find(c.message), std::string::npos) << error;
   }
-  EXPECT_NE(getError("{").find("[TP0611] m.json: "), std::string::npos);
+  EXPECT_EQ(getError("{").find("[TP0611] m.json:1:2: not JSON"), 0u);
+  EXPECT_EQ(getError("{\n \"flops\": \"much\"}"),
+            "[TP0611] m.json:2:2: \"flops\" is a positive number");
+  EXPECT_EQ(getError("{\"flops\": 1, \"flops\": 2}"),
+            "[TP0611] m.json:1:14: the key \"flops\" stands twice");
+  // LLVM's parser calls itself for every level.
+  std::string deep;
+  for (int i = 0; i < 100000; ++i)
+    deep += "{\"a\": [";
+  EXPECT_NE(getError(deep).find("nested deeper than 64"), std::string::npos);
   EXPECT_NE(getError(R"({"flops": 1, "memory_bandwidth": 1})")
                 .find("\"link\" is missing"),
             std::string::npos);
