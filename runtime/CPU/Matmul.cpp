@@ -88,6 +88,8 @@ public:
   }
 
   void forgetWeights() {
+    for (auto &[row, plan] : plans)
+      plan->arguments[DNNL_ARG_WEIGHTS] = wrap(plan->b.plain, nullptr);
     packed.clear();
     packedBytes = 0;
   }
