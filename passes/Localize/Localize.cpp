@@ -273,8 +273,7 @@ private:
         emitWarning(constraint.getLoc())
             << "this constraint cuts nothing: the body of a manual region is "
                "whole along axes that are not manual; cut along them outside, "
-               "or "
-               "make them manual, too";
+               "or make them manual, too";
       constraint.replaceAllUsesWith(constraint.getInput());
       constraint.erase();
     });

@@ -235,6 +235,7 @@ static FailureOr<Places> emitPlaces(Conversion &c, const Addressing &a,
     if (a.isAddressed(dim))
       add(sum, times(c.emit.convert(getStart(dim), type), stride));
   }
+  // Others must lie inside, too.
   if (!clamps)
     for (int64_t dim : a.addressed)
       if (!llvm::is_contained(dims, dim))

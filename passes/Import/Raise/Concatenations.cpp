@@ -92,6 +92,12 @@ std::optional<Match> tp::raise::matchConcatenation(Operation *root) {
   if (llvm::all_of(sum.neighbours,
                    [](const auto &parts) { return parts.size() == 1; }))
     return std::nullopt;
+  // Sums of two are the same in any order, others are rounded to 16 bits on
+  // the way.
+  Type element = elementOf(root->getResult(0));
+  if (isa<FloatType>(element) && !isWide(element) &&
+      sum.neighbours.size() + sum.others.size() > 2)
+    return std::nullopt;
 
   Match match{"concat", root, {}, {}};
   llvm::append_range(match.inputs, sum.others);

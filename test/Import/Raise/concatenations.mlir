@@ -83,3 +83,25 @@ func.func @stays(%a: tensor<3xf32>, %b: tensor<1xf32>, %m: tensor<1x2xf32>) -> (
   %wanted = tp.add %begin, %end : tensor<4xf32>
   return %overlap, %gap, %surrounded, %two, %wanted, %end : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<2x4xf32>, tensor<4xf32>, tensor<4xf32>
 }
+
+// -----
+
+// In 16 bits the order of three addends matters, that of two does not.
+// CHECK-LABEL: func.func @narrow
+// CHECK-SAME: %[[A:.*]]: tensor<2xbf16>, %[[B:.*]]: tensor<2xbf16>, %[[X:.*]]: tensor<4xbf16>, %{{.*}}: tensor<4xbf16>)
+// CHECK: %[[AB:.*]] = tp.concat %[[A]], %[[B]] dim = 0
+// CHECK: tp.add %[[X]], %[[AB]]
+// CHECK-NOT: tp.concat
+func.func @narrow(%a: tensor<2xbf16>, %b: tensor<2xbf16>, %x: tensor<4xbf16>, %y: tensor<4xbf16>) -> (tensor<4xbf16>, tensor<4xbf16>) {
+  %zero = tp.constant dense<0.0> : tensor<bf16>
+  %pa = tp.pad %a, %zero low = [0] : (tensor<2xbf16>, tensor<bf16>) -> tensor<4xbf16>
+  %pb = tp.pad %b, %zero low = [2] : (tensor<2xbf16>, tensor<bf16>) -> tensor<4xbf16>
+  %ax = tp.add %pa, %x : tensor<4xbf16>
+  %two = tp.add %ax, %pb : tensor<4xbf16>
+  %qa = tp.pad %a, %zero low = [0] : (tensor<2xbf16>, tensor<bf16>) -> tensor<4xbf16>
+  %qb = tp.pad %b, %zero low = [2] : (tensor<2xbf16>, tensor<bf16>) -> tensor<4xbf16>
+  %bx = tp.add %qa, %x : tensor<4xbf16>
+  %bxy = tp.add %bx, %y : tensor<4xbf16>
+  %three = tp.add %bxy, %qb : tensor<4xbf16>
+  return %two, %three : tensor<4xbf16>, tensor<4xbf16>
+}
