@@ -69,6 +69,52 @@ RankedTensorType spmd::getGlobalType(CollectiveOpInterface op, unsigned part) {
       type.getElementType());
 }
 
+bool spmd::isAlongManualAxes(CollectiveOpInterface op) {
+  auto manual = op->getParentOfType<ManualOp>();
+  if (!manual)
+    return false;
+  Mesh mesh = lookupMesh(manual, getMeshName(manual)).toMesh();
+  AxisList free = getFreeAxes(manual, mesh);
+  for (unsigned part = 0; part < op->getNumOperands(); ++part)
+    for (const AxisRef &axis : getStep(op, part).axes)
+      if (!overlap(axis, free))
+        return true;
+  return false;
+}
+
+/// What is the same on both sides passes. Dimensions that are put together or
+/// taken apart are needed whole, unless buffers move as they are.
+static ShardingRule getCollectiveRule(CollectiveOpInterface op) {
+  auto input = cast<RankedTensorType>(op->getOperand(0).getType());
+  auto result = cast<RankedTensorType>(op->getResult(0).getType());
+  ShardingAttr in = op.getInSharding(), out = op.getOutSharding();
+  bool keepsBuffers = getKind(op) == CollectiveKind::CollectivePermute;
+  RuleBuilder rule(/*numOperands=*/1, /*numResults=*/1);
+  for (int64_t dim = 0; dim < input.getRank(); ++dim) {
+    if (keepsBuffers ||
+        in.getDims()[dim].getAxes() == out.getDims()[dim].getAxes()) {
+      unsigned factor = rule.addFactor(input.getDimSize(dim));
+      rule.addDim(0, factor);
+      rule.addDim(1, factor);
+      continue;
+    }
+    rule.addDim(0, rule.addFactor(input.getDimSize(dim), FactorKind::Whole));
+    rule.addDim(1, rule.addFactor(result.getDimSize(dim), FactorKind::Whole));
+  }
+  return rule.build();
+}
+
+#define TP_COLLECTIVE_RULE(OP)                                                 \
+  ShardingRule OP::getShardingRule() { return getCollectiveRule(*this); }
+TP_COLLECTIVE_RULE(AllReduceOp)
+TP_COLLECTIVE_RULE(ReduceScatterOp)
+TP_COLLECTIVE_RULE(AllGatherOp)
+TP_COLLECTIVE_RULE(AllSliceOp)
+TP_COLLECTIVE_RULE(AllToAllOp)
+TP_COLLECTIVE_RULE(CollectivePermuteOp)
+TP_COLLECTIVE_RULE(ToPartialOp)
+#undef TP_COLLECTIVE_RULE
+
 /// The checks of every collective, in the order of its Constraints, for one
 /// part. `axes` and `dimAxes` are what the op spells out about its step.
 static LogicalResult verifyCollective(CollectiveOpInterface op,

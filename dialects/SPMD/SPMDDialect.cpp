@@ -178,6 +178,10 @@ ShardingAttr spmd::getSharding(Value value) {
     if (auto function = dyn_cast_or_null<FunctionOpInterface>(parent))
       return function.getArgAttrOfType<ShardingAttr>(arg.getArgNumber(),
                                                      kShardingAttr);
+    if (auto manual = dyn_cast_or_null<ManualOp>(parent))
+      return getFreePart(
+          manual,
+          cast<ShardingAttr>(manual.getInShardings()[arg.getArgNumber()]));
     OpResult owner = getOwner(arg);
     return owner ? getSharding(owner) : ShardingAttr();
   }
@@ -189,7 +193,9 @@ ShardingAttr spmd::getSharding(Value value) {
   // The attribute is found sooner than what has none.
   if (!shardings) {
     if (auto collective = dyn_cast<CollectiveOpInterface>(op))
-      return collective.getPartOutSharding(number);
+      return isAlongManualAxes(collective)
+                 ? ShardingAttr() // which says how devices see each other
+                 : collective.getPartOutSharding(number);
     if (auto reshard = dyn_cast<ReshardOp>(op))
       return reshard.getSharding();
     return {};
@@ -199,11 +205,20 @@ ShardingAttr spmd::getSharding(Value value) {
   return dyn_cast<ShardingAttr>(shardings[number]);
 }
 
+/// Gives argument `index` of a manual region the sharding `free`.
+static void setFreePart(ManualOp op, unsigned index, ShardingAttr free) {
+  SmallVector<Attribute> list(op.getInShardings().getValue());
+  list[index] = withFreePart(op, cast<ShardingAttr>(list[index]), free);
+  op.setInShardingsAttr(ArrayAttr::get(op.getContext(), list));
+}
+
 void spmd::setSharding(Value value, ShardingAttr sharding) {
   if (auto arg = dyn_cast<BlockArgument>(value)) {
     Operation *parent = arg.getOwner()->getParentOp();
     if (auto function = dyn_cast_or_null<FunctionOpInterface>(parent))
       function.setArgAttr(arg.getArgNumber(), kShardingAttr, sharding);
+    else if (auto manual = dyn_cast_or_null<ManualOp>(parent))
+      setFreePart(manual, arg.getArgNumber(), sharding);
     else if (OpResult owner = getOwner(arg))
       setSharding(owner, sharding);
     return;

@@ -239,6 +239,55 @@ FlatSymbolRefAttr spmd::getMeshName(ManualOp op) {
   return cast<ShardingAttr>(shardings[0]).getMesh();
 }
 
+static bool isManualAxis(ManualOp op, StringRef name) {
+  return llvm::any_of(op.getAxes().getAxes(),
+                      [&](AxisRefAttr axis) { return axis.getName() == name; });
+}
+
+AxisList spmd::getFreeAxes(ManualOp op, const Mesh &mesh) {
+  AxisList free;
+  for (unsigned axis = 0; axis < mesh.axes.size(); ++axis)
+    if (mesh.axes[axis].size > 1 && !isManualAxis(op, mesh.axes[axis].name))
+      free.push_back(AxisRef::full(mesh, axis));
+  return free;
+}
+
+ShardingAttr spmd::getFreePart(ManualOp op, ShardingAttr sharding) {
+  auto isFree = [&](AxisRefAttr axis) {
+    return !isManualAxis(op, axis.getName());
+  };
+  SmallVector<DimShardingAttr> dims;
+  for (DimShardingAttr dim : sharding.getDims()) {
+    SmallVector<AxisRefAttr> axes(
+        llvm::make_filter_range(dim.getAxes(), isFree));
+    // An empty open dimension has nothing to give priority to.
+    int64_t priority = axes.empty() && dim.getOpen() ? -1 : dim.getPriority();
+    dims.push_back(
+        DimShardingAttr::get(op.getContext(), axes, dim.getOpen(), priority));
+  }
+  SmallVector<AxisRefAttr> replicated(
+      llvm::make_filter_range(sharding.getReplicated(), isFree));
+  return ShardingAttr::get(op.getContext(), sharding.getMesh(), dims,
+                           replicated, {}, sharding.getKind());
+}
+
+ShardingAttr spmd::withFreePart(ManualOp op, ShardingAttr sharding,
+                                ShardingAttr free) {
+  SmallVector<DimShardingAttr> dims;
+  for (auto [dim, inside] :
+       llvm::zip_equal(sharding.getDims(), free.getDims())) {
+    SmallVector<AxisRefAttr> axes;
+    for (AxisRefAttr axis : dim.getAxes())
+      if (isManualAxis(op, axis.getName()))
+        axes.push_back(axis);
+    llvm::append_range(axes, inside.getAxes());
+    dims.push_back(DimShardingAttr::get(op.getContext(), axes, inside.getOpen(),
+                                        inside.getPriority()));
+  }
+  return ShardingAttr::get(op.getContext(), sharding.getMesh(), dims,
+                           sharding.getReplicated(), {}, sharding.getKind());
+}
+
 /// What a device holds of `type` if only the manual axes of `sharding` cut it;
 /// none, with the reason emitted, if they do not stand first.
 static FailureOr<RankedTensorType>
@@ -331,6 +380,19 @@ static bool isLocal(FunctionOpInterface function) {
   };
   return llvm::any_of(function.getArgumentTypes(), isLocalType) ||
          llvm::any_of(function.getResultTypes(), isLocalType);
+}
+
+ShardingRule AxisIndexOp::getShardingRule() {
+  return RuleBuilder(/*numOperands=*/0, /*numResults=*/1).build();
+}
+
+/// Whole buffers move.
+ShardingRule ShiftOp::getShardingRule() {
+  return makeElementwiseRule(1, cast<RankedTensorType>(getType()).getShape());
+}
+
+PropagationClass ShiftOp::getPropagationClass() {
+  return PropagationClass::Elementwise;
 }
 
 /// Checks that `op` stands where every place along `axes` has a program of its

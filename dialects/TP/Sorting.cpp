@@ -154,8 +154,8 @@ FailureOr<SmallVector<Value>> TopKOp::localize(spmd::Localizer &localizer,
                      const TensorSharding &sharding) {
     SmallVector<int64_t> shape(typeOf(getValues()).getShape());
     shape[last] = length;
-    return spmd::getLocalType(RankedTensorType::get(shape, element),
-                              toAttr(sharding), mesh);
+    return localizer.getLocalType(RankedTensorType::get(shape, element),
+                                  sharding);
   };
   auto repeat = [&](Value scalar, RankedTensorType type) -> Value {
     return BroadcastOp::create(builder, loc, type, scalar, ArrayRef<int64_t>());

@@ -360,12 +360,9 @@ private:
     // Pieces may be partial sums; places are not.
     TensorSharding sharding = localizer.getSharding(op.getResult());
     sharding.unreduced.clear();
-    auto attribute =
-        spmd::ShardingAttr::get(op.getContext(), localizer.getMesh(), sharding);
     auto withElement = [&](Type element) {
-      return spmd::getLocalType(
-          RankedTensorType::get(op.getType().getShape(), element), attribute,
-          localizer.getMesh());
+      return localizer.getLocalType(
+          RankedTensorType::get(op.getType().getShape(), element), sharding);
     };
     RankedTensorType i32 = withElement(builder.getIntegerType(32));
     if (!rows)

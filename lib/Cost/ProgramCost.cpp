@@ -104,8 +104,8 @@ static double getTouchedBytes(Operation *op, ShardingTable &table) {
 Work tp::getWork(Operation *op, ShardingTable &table) {
   Work work;
   auto ruled = dyn_cast<ShardingRuleOpInterface>(op);
-  // A reshape reads the same storage in another way.
-  if (!ruled || isa<ReshapeOp>(op))
+  // A reshape reads the same storage in another way; what is sent is no work.
+  if (!ruled || isa<ReshapeOp, CollectiveOpInterface, ShiftOp>(op))
     return work;
   ShardingRule rule = ruled.getShardingRule();
   work.contraction = isContraction(rule);

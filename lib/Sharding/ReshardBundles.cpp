@@ -34,7 +34,8 @@ static std::pair<int, int> getPlace(const AxisRef &digit,
 }
 
 Bundles::Bundles(const Problem &problem, const DigitSystem &system)
-    : shape(problem.shape), elementBytes(problem.elementBytes) {
+    : shape(problem.shape), elementBytes(problem.elementBytes),
+      evenly(problem.evenly) {
   mesh.hasLinks = problem.mesh.hasLinks;
   struct Digit {
     AxisRef axis;

@@ -27,7 +27,9 @@ public:
   Bundles(const Problem &problem, const DigitSystem &system);
 
   /// Its references are to this, and to the shape of the original.
-  Problem getProblem() const { return {mesh, from, to, shape, elementBytes}; }
+  Problem getProblem() const {
+    return {mesh, from, to, shape, elementBytes, evenly};
+  }
   size_t size() const { return members.size(); }
   /// A layout of whole bundles in the axes of the original.
   TensorSharding expand(const TensorSharding &layout) const;
@@ -35,6 +37,7 @@ public:
 private:
   llvm::ArrayRef<int64_t> shape;
   int64_t elementBytes;
+  bool evenly;
   Mesh mesh;
   std::vector<AxisList> members; ///< By axis of `mesh`.
   TensorSharding from, to;

@@ -228,7 +228,7 @@ const ReshardPlan &ReshardPlanner::plan(const TensorSharding &from,
                  llvm::SmallVector<int64_t, 4>(shape), elementBytes};
   auto [it, isNew] = plans.try_emplace(query);
   if (isNew)
-    it->second =
-        makePlan({mesh, query.from, query.to, shape, elementBytes}, effort);
+    it->second = makePlan(
+        {mesh, query.from, query.to, shape, elementBytes, evenly}, effort);
   return it->second;
 }

@@ -77,7 +77,15 @@ private:
   void visit(const State &state, Cost cost, std::optional<CollectiveKind> kind);
   void take(const State &next, CollectiveKind kind, DigitSet,
             const Cost &cost) override {
-    visit(next, nodes[current].cost + cost, kind);
+    if (!problem.evenly || isEven(next))
+      visit(next, nodes[current].cost + cost, kind);
+  }
+  bool isEven(const State &state) const {
+    for (unsigned dim = 0; dim < state.dims.size(); ++dim)
+      if (space.getBlocks(dim, space.getSize(state, state.dims[dim]))
+              .isUneven())
+        return false;
+    return true;
   }
   bool mayHelp(const Cost &least) const override {
     return nodes[current].cost + least < best.cost;

@@ -69,6 +69,8 @@ struct Problem {
   const TensorSharding &from, &to;
   llvm::ArrayRef<int64_t> shape;
   int64_t elementBytes;
+  /// No step may lead to blocks with padding. Neither side has any.
+  bool evenly = false;
 };
 
 /// Prices collectives in integer ticks: without links bytes times `scale`, a

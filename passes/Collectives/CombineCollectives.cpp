@@ -133,7 +133,9 @@ bool BlockCombiner::goesAlone(const ReshardStep &step, int64_t bytes) {
 void BlockCombiner::collect() {
   for (Operation &op : block) {
     auto collective = dyn_cast<CollectiveOpInterface>(op);
-    if (!collective || isa<CombinedOp>(op) || op.use_empty())
+    // What the user wrote into a manual region stays as it is.
+    if (!collective || isa<CombinedOp>(op) || op.use_empty() ||
+        isAlongManualAxes(collective))
       continue;
     const ReshardStep &step = getStep(collective);
     if (isFree(step.kind))
@@ -255,14 +257,9 @@ struct CombineCollectives
     bool isChanged = false;
     for (auto function : getOperation().getOps<FunctionOpInterface>()) {
       SmallVector<Block *> blocks;
-      function->walk<WalkOrder::PreOrder>([&](Operation *op) {
-        if (isa<ManualOp>(op)) // what the user wrote
-          return WalkResult::skip();
-        for (Region &region : op->getRegions())
-          for (Block &block : region)
-            if (llvm::any_of(block, llvm::IsaPred<CollectiveOpInterface>))
-              blocks.push_back(&block);
-        return WalkResult::advance();
+      function->walk<WalkOrder::PreOrder>([&](Block *block) {
+        if (llvm::any_of(*block, llvm::IsaPred<CollectiveOpInterface>))
+          blocks.push_back(block);
       });
       if (blocks.empty())
         continue;

@@ -42,8 +42,11 @@ struct PlanCollectives : tp::impl::PlanCollectivesPassBase<PlanCollectives> {
     ShardingTable table(&getContext(),
                         withMachineLinks(mesh->toMesh(), device));
     ReshardPlanner planner(table.getMesh());
+    // Types in a manual region cannot say that a buffer has padding.
+    ReshardPlanner inManual(table.getMesh(), PlanEffort::Full, /*evenly=*/true);
     for (ReshardOp op : reshards)
-      if (failed(expand(op, table, planner)))
+      if (failed(expand(op, table,
+                        op->getParentOfType<ManualOp>() ? inManual : planner)))
         return failure();
     return success();
   }

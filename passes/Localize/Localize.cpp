@@ -11,6 +11,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 #include <limits>
 #include <map>
@@ -73,6 +74,15 @@ public:
     return cast<RankedTensorType>(localize(value));
   }
 
+  RankedTensorType getLocalType(RankedTensorType global,
+                                const TensorSharding &layout) override {
+    if (isInManual)
+      return RankedTensorType::get(getLocalShape(layout, global.getShape()),
+                                   global.getElementType());
+    return spmd::getLocalType(global, table.toAttr(layout.getLayout()),
+                              table.getMesh());
+  }
+
   Value getBlockBegin(Value value, unsigned dim) override {
     localize(value);
     const AxisList &axes = getSharding(value).dims[dim].axes;
@@ -124,13 +134,13 @@ private:
 
   /// Values of one type and sharding share a part. Null means replicated.
   const Part *getPart(RankedTensorType type, const TensorSharding *sharding) {
-    std::unique_ptr<Part> &part = distinct[{type, sharding}];
+    std::unique_ptr<Part> &part =
+        (isInManual ? distinctInManual : distinct)[{type, sharding}];
     if (!part) {
       part = std::make_unique<Part>();
       part->layout = sharding ? sharding->getLayout()
                               : TensorSharding::replicate(type.getRank());
-      part->type =
-          spmd::getLocalType(type, table.toAttr(part->layout), table.getMesh());
+      part->type = getLocalType(type, part->layout);
     }
     return part.get();
   }
@@ -212,12 +222,11 @@ private:
       return op->emitError() << prefix(ErrorCode::MissingSharding)
                              << "is not local: run tp-partition and "
                                 "tp-plan-collectives first";
-    if (auto manual = dyn_cast<ManualOp>(op))
-      if (failed(checkManual(manual)))
-        return failure();
     SmallVector<Value> operands;
     for (Value operand : op->getOperands())
       operands.push_back(mapping.lookup(operand));
+    if (auto manual = dyn_cast<ManualOp>(op))
+      return localizeManual(manual, operands);
     if (auto own = dyn_cast<LocalizeOpInterface>(op)) {
       // Its shardings must be known before it asks for them.
       for (Value value : op->getOperands())
@@ -229,7 +238,7 @@ private:
         return failure();
       mapping.map(op->getResults(), *results);
       explainLaunches(op, before ? before->getNextNode() : &block->front());
-      if (!results->empty())
+      if (!results->empty() && !isInManual)
         tag(*results);
       return success();
     }
@@ -237,12 +246,9 @@ private:
 
     Operation *copy = copyOp(op, operands);
     mapping.map(op->getResults(), copy->getResults());
-    for (auto [from, to] : llvm::zip(op->getRegions(), copy->getRegions())) {
-      if (isa<ManualOp>(op))
-        cloneManualBody(from, to);
-      else if (failed(localizeRegion(from, to)))
+    for (auto [from, to] : llvm::zip(op->getRegions(), copy->getRegions()))
+      if (failed(localizeRegion(from, to)))
         return failure();
-    }
     return success();
   }
 
@@ -253,48 +259,66 @@ private:
       types.push_back(localize(result));
     NamedAttrList attributes(op->getDiscardableAttrDictionary());
     attributes.erase(shardingsName);
-    if (keepsGlobal && !op->hasTrait<OpTrait::IsTerminator>())
+    if (keepsGlobal && !isInManual && !op->hasTrait<OpTrait::IsTerminator>())
       attributes.append(globalOpName, builder.getUnitAttr());
     return builder.insert(Operation::create(
         op->getLoc(), op->getName(), types, operands, std::move(attributes),
         op->getPropertiesStorage(), BlockRange(), op->getNumRegions()));
   }
 
-  /// The body of a manual region is local already, and whole along the axes
-  /// that are not manual, whatever it asks for along them.
-  void cloneManualBody(Region &from, Region &to) {
-    from.cloneInto(&to, mapping);
-    bool hasWarned = false;
-    to.walk([&](ConstraintOp constraint) {
-      if (llvm::any_of(
-              constraint.getSharding().getDims(),
-              [](DimShardingAttr dim) { return !dim.getAxes().empty(); }) &&
-          !std::exchange(hasWarned, true))
-        emitWarning(constraint.getLoc())
-            << "this constraint cuts nothing: the body of a manual region is "
-               "whole along axes that are not manual; cut along them outside, "
-               "or make them manual, too";
-      constraint.replaceAllUsesWith(constraint.getInput());
-      constraint.erase();
-    });
+  /// A region over all axes of the mesh: what the free ones cut is cut in its
+  /// body, too, where types say nothing of it.
+  LogicalResult localizeManual(ManualOp op, ArrayRef<Value> operands) {
+    if (failed(checkManual(op)))
+      return failure();
+    bool hasFreeAxes = !getFreeAxes(op, getMesh()).empty();
+    auto copy = cast<ManualOp>(copyOp(op, operands));
+    mapping.map(op->getResults(), copy->getResults());
+    if (!hasFreeAxes) {
+      op.getBody().cloneInto(&copy.getBody(), mapping);
+      // They ask for nothing, propagation has seen to that.
+      copy.getBody().walk([](ConstraintOp constraint) {
+        constraint.replaceAllUsesWith(constraint.getInput());
+        constraint.erase();
+      });
+      return success();
+    }
+    AxisList all;
+    for (unsigned axis = 0; axis < getMesh().axes.size(); ++axis)
+      all.push_back(AxisRef::full(getMesh(), axis));
+    copy.setAxesAttr(toAttr(builder.getContext(), getMesh(), all));
+    auto close = [&](ArrayAttr list) {
+      SmallVector<Attribute> closed;
+      for (auto sharding : list.getAsRange<ShardingAttr>())
+        closed.push_back(table.toAttr(
+            table.resolve(sharding, sharding.getDims().size()).getLayout()));
+      return builder.getArrayAttr(closed);
+    };
+    copy.setInShardingsAttr(close(op.getInShardings()));
+    copy.setOutShardingsAttr(close(op.getOutShardings()));
+    llvm::SaveAndRestore inside(isInManual, true);
+    return localizeRegion(op.getBody(), copy.getBody());
   }
 
-  /// The body of a manual region is written for one device; axes that are not
-  /// manual would need it to be cut once more.
+  /// A part of an axis is manual, and another part cuts a value: nobody can say
+  /// that inside.
   LogicalResult checkManual(ManualOp op) {
-    AxisList manual = resolveAxes(op.getAxes().getAxes(), getMesh());
+    AxisList known = resolveAxes(op.getAxes().getAxes(), getMesh());
+    llvm::append_range(known, getFreeAxes(op, getMesh()));
     for (ArrayAttr list : {op.getInShardings(), op.getOutShardings()})
       for (auto entry : list.getAsRange<ShardingAttr>())
         for (DimShardingAttr dim : entry.getDims())
           for (const AxisRef &axis : resolveAxes(dim.getAxes(), getMesh()))
-            if (!llvm::any_of(
-                    manual, [&](const AxisRef &m) { return m.contains(axis); }))
+            if (axis.size > 1 && llvm::none_of(known, [&](const AxisRef &m) {
+                  return m.contains(axis);
+                }))
               return op.emitError()
                      << prefix(ErrorCode::FreeAxisInManual)
-                     << "a value of the manual region is also cut along axis \""
+                     << "a value of the manual region is also cut along a part "
+                        "of axis \""
                      << getMesh().axes[axis.axis].name
-                     << "\", which is not manual: add it to `axes`, or take it "
-                        "off the sharding";
+                     << "\" that is not manual, as another part is: make the "
+                        "axis manual as a whole";
     return success();
   }
 
@@ -371,7 +395,9 @@ private:
   llvm::DenseMap<Value, const Part *> parts;
   /// By type and the table's sharding.
   llvm::DenseMap<std::pair<Type, const TensorSharding *>, std::unique_ptr<Part>>
-      distinct;
+      distinct, distinctInManual;
+  /// Whether the op at hand stands in a manual region with free axes.
+  bool isInManual = false;
   Value unknown;
 };
 

@@ -48,11 +48,12 @@ static SmallVector<AxisList> projectTensors(ShardingRuleOpInterface op,
   return factors;
 }
 
-/// Cuts the axes of the mesh at every place where a sharding of `function` cuts
+/// Cuts the axes of the mesh at every place where a sharding of `root` cuts
 /// one, or where a dimension of several factors would: where `x` is larger than
 /// the heads of a heads-and-features dimension, part of it cuts the features.
-/// Then all shardings are lists of whole parts.
-static SmallVector<AxisRef> collectAtoms(FunctionOpInterface function,
+/// Then all shardings are lists of whole parts. A manual region has its free
+/// axes alone.
+static SmallVector<AxisRef> collectAtoms(Operation *root,
                                          ShardingTable &table) {
   const Mesh &mesh = table.getMesh();
   std::vector<std::set<int64_t>> cuts(mesh.axes.size());
@@ -65,11 +66,11 @@ static SmallVector<AxisRef> collectAtoms(FunctionOpInterface function,
   auto addAttribute = [&](Attribute attribute) {
     attribute.walk([&](AxisRefAttr ref) { addAxes(resolveAxes(ref, mesh)); });
   };
-  addAttribute(function->getAttrDictionary());
+  addAttribute(root->getAttrDictionary());
   // Layers repeat, so most ops have nothing new to say.
   llvm::DenseMap<Operation *, uintptr_t, StructureInfo> structures;
   std::set<std::vector<const void *>> seen;
-  function->walk([&](Operation *op) {
+  root->walk([&](Operation *op) {
     uintptr_t structure =
         structures.try_emplace(op, structures.size()).first->second;
     std::vector<const void *> key{
@@ -85,10 +86,13 @@ static SmallVector<AxisRef> collectAtoms(FunctionOpInterface function,
         addAxes(factor);
   });
 
+  auto manual = dyn_cast<ManualOp>(root);
+  AxisList free = manual ? getFreeAxes(manual, mesh) : AxisList();
   SmallVector<AxisRef> atoms;
   for (unsigned axis = 0; axis < mesh.axes.size(); ++axis) {
     // Axes that no annotation uses stay idle: nobody asked for them.
-    if (cuts[axis].empty())
+    if (cuts[axis].empty() ||
+        (manual && !overlap(AxisRef::full(mesh, axis), free)))
       continue;
     cuts[axis].insert(1);
     cuts[axis].insert(mesh.axes[axis].size);
@@ -158,17 +162,19 @@ namespace {
 
 /// Whether `user` wants its operands in a layout that the user wrote down.
 bool isAnnotation(Operation *user) {
-  return isa<ConstraintOp, ManualOp>(user) ||
+  return isa<ConstraintOp, ManualOp, ReturnOp>(user) ||
          (user->hasTrait<OpTrait::ReturnLike>() &&
           isa<FunctionOpInterface>(user->getParentOp()));
 }
 
-class FunctionPartitioner {
+/// Partitions a function, or the body of a manual region along its free axes:
+/// `root`, but for the manual regions in it.
+class Partitioner {
 public:
-  FunctionPartitioner(FunctionOpInterface function, ShardingTable &table,
-                      const CostModel &cost)
-      : function(function), table(table),
-        context(table, collectAtoms(function, table), cost) {}
+  Partitioner(Operation *root, ShardingTable &table, const CostModel &cost)
+      : root(root), manual(dyn_cast<ManualOp>(root)), table(table),
+        context(table, collectAtoms(root, table), cost,
+                /*evenly=*/bool(manual)) {}
 
   LogicalResult run() {
     if (failed(checkOps()))
@@ -176,27 +182,25 @@ public:
     spliceWhereCut();
     decomposeWhereCheaper();
     choose();
-    takeSplicesApart(function, table);
+    takeSplicesApart(collectOps(), table);
     return success();
   }
 
 private:
   /// Every op must have a rule, or be one whose data flow is known.
   LogicalResult checkOps() {
-    auto result = function->walk<WalkOrder::PreOrder>([&](Operation *op) {
-      if (op == function.getOperation() || isa<ShardingRuleOpInterface>(op) ||
-          isa<GroupOp, ForOp, WhileOp, CaseOp, YieldOp>(op) ||
+    for (Operation *op : collectOps()) {
+      if (isa<ShardingRuleOpInterface>(op) ||
+          isa<GroupOp, ForOp, WhileOp, CaseOp, YieldOp, ManualOp>(op) ||
           op->hasTrait<OpTrait::ReturnLike>())
-        return WalkResult::advance();
-      if (isa<ManualOp>(op))
-        return WalkResult::skip();
-      op->emitError() << prefix(ErrorCode::NoShardingRule) << op->getName()
-                      << " has no sharding rule: attach one as an external "
-                         "model of ShardingRuleOpInterface, or put the op into "
-                         "an spmd.manual region";
-      return WalkResult::interrupt();
-    });
-    return failure(result.wasInterrupted());
+        continue;
+      return op->emitError()
+             << prefix(ErrorCode::NoShardingRule) << op->getName()
+             << " has no sharding rule: attach one as an external model of "
+                "ShardingRuleOpInterface, or put the op into an spmd.manual "
+                "region over all axes";
+    }
+    return success();
   }
 
   /// An op that could make way for its decomposition.
@@ -233,17 +237,17 @@ private:
   void decomposeWhereCheaper() {
     std::map<std::vector<const void *>, unsigned> numbers;
     std::vector<SmallVector<Operation *>> groups; // in program order
-    function->walk([&](Operation *op) {
+    for (Operation *op : collectOps()) {
       if (!isa<DecomposeOpInterface>(op) || !hasCutWholeFactor(op, table))
-        return;
+        continue;
       auto [it, isNew] = numbers.try_emplace(getStructure(op), groups.size());
       if (isNew)
         groups.emplace_back();
       groups[it->second].push_back(op);
-    });
+    }
     if (groups.empty())
       return;
-    double best = PartitionProblem(context, collectOps()).solve();
+    double best = PartitionProblem(context, collectOps(), manual).solve();
     for (ArrayRef<Operation *> members : groups) {
       std::vector<Substitute> substitutes;
       for (Operation *op : members)
@@ -252,7 +256,7 @@ private:
                                                  members.end());
       SmallVector<Operation *> ops = collectOps();
       llvm::erase_if(ops, [&](Operation *op) { return replaced.count(op); });
-      double cost = PartitionProblem(context, ops).solve();
+      double cost = PartitionProblem(context, ops, manual).solve();
       for (Substitute &substitute : substitutes)
         cost < best ? substitute.accept() : substitute.reject();
       best = std::min(best, cost);
@@ -261,20 +265,19 @@ private:
 
   /// Slices, pads and concatenations along a dimension that is cut.
   void spliceWhereCut() {
-    SmallVector<Operation *> ops;
-    function->walk<WalkOrder::PreOrder>([&](Operation *op) {
-      if (isa<SliceOp, PadOp, ConcatOp>(op) && hasCutWholeFactor(op, table))
-        ops.push_back(op);
-      return isa<ManualOp>(op) ? WalkResult::skip() : WalkResult::advance();
+    SmallVector<Operation *> ops = collectOps();
+    llvm::erase_if(ops, [&](Operation *op) {
+      return !isa<SliceOp, PadOp, ConcatOp>(op) ||
+             !hasCutWholeFactor(op, table);
     });
     makeSplices(ops, table);
   }
 
-  /// All ops of the function, but for the bodies of manual regions.
+  /// All ops of the root, but for the bodies of manual regions in it.
   SmallVector<Operation *> collectOps() {
     SmallVector<Operation *> ops;
-    function->walk<WalkOrder::PreOrder>([&](Operation *op) {
-      if (op == function.getOperation())
+    root->walk<WalkOrder::PreOrder>([&](Operation *op) {
+      if (op == root)
         return WalkResult::advance();
       ops.push_back(op);
       return isa<ManualOp>(op) ? WalkResult::skip() : WalkResult::advance();
@@ -294,9 +297,9 @@ private:
 
   void choose() {
     SmallVector<Operation *> ops = collectOps();
-    PartitionProblem problem(context, ops);
+    PartitionProblem problem(context, ops, manual);
     problem.solve();
-    recordAlternatives(problem);
+    recordAlternatives(ops, problem);
 
     // Read everything before anything changes.
     llvm::MapVector<Value, SmallVector<Need, 2>> needs;
@@ -321,7 +324,10 @@ private:
       sources.push_back(&problem.getLayout(value));
     for (auto &[value, layout] : layouts)
       table.set(value, *layout);
-    closeSignature();
+    if (manual)
+      closeBorder(problem);
+    else
+      closeSignature(cast<FunctionOpInterface>(root));
     for (auto [source, entry] : llvm::zip_equal(sources, needs))
       reshardUses(entry.first, *source, entry.second);
     dropAnnotations(ops);
@@ -329,17 +335,20 @@ private:
   }
 
   /// Where somebody wants explanations: what else values could have been.
-  void recordAlternatives(const PartitionProblem &problem) {
+  void recordAlternatives(ArrayRef<Operation *> ops,
+                          const PartitionProblem &problem) {
+    Operation *function = isa<FunctionOpInterface>(root)
+                              ? root
+                              : root->getParentOfType<FunctionOpInterface>();
     auto record = function->getAttrOfType<ArrayAttr>(kExplanationsAttr);
     if (!record)
       return;
     llvm::StringMap<Value> values; // the first of each name, as in the record
-    function->walk<WalkOrder::PreOrder>([&](Operation *op) {
+    for (Operation *op : ops)
       for (Value result : op->getResults())
         if (isa<RankedTensorType>(result.getType()))
           values.insert({getName(result), result});
-    });
-    Builder builder(function.getContext());
+    Builder builder(root->getContext());
     SmallVector<Attribute> entries(record.begin(), record.end());
     for (Attribute &attribute : entries) {
       auto entry = dyn_cast<DictionaryAttr>(attribute);
@@ -354,7 +363,7 @@ private:
             builder.getStringAttr(describeAlternative(alternative)));
       NamedAttrList list(entry);
       list.set("lines", builder.getArrayAttr(longer));
-      attribute = list.getDictionary(function.getContext());
+      attribute = list.getDictionary(root->getContext());
     }
     function->setAttr(kExplanationsAttr, builder.getArrayAttr(entries));
   }
@@ -376,7 +385,7 @@ private:
 
   /// Arguments and results keep what propagation gave them, closed now. A
   /// missing sharding is a replicated one from here on, and says so.
-  void closeSignature() {
+  void closeSignature(FunctionOpInterface function) {
     auto close = [&](Type type, ShardingAttr sharding) {
       auto tensor = dyn_cast<RankedTensorType>(type);
       if (!tensor)
@@ -392,6 +401,27 @@ private:
       results.push_back(close(
           type, function.getResultAttrOfType<ShardingAttr>(i, kShardingAttr)));
     setSignature(function, arguments, results);
+  }
+
+  /// What enters and leaves a manual region does so in the layout that is best
+  /// for its body.
+  void closeBorder(const PartitionProblem &problem) {
+    auto close = [&](ArrayAttr list, ValueRange carriers) {
+      SmallVector<Attribute> closed;
+      for (auto [sharding, carrier] :
+           llvm::zip_equal(list.getAsRange<ShardingAttr>(), carriers))
+        closed.push_back(withFreePart(
+            manual, sharding, table.toAttr(problem.getCarried(carrier))));
+      return ArrayAttr::get(manual.getContext(), closed);
+    };
+    manual.setInShardingsAttr(
+        close(manual.getInShardings(), manual.getBody().getArguments()));
+    manual.setOutShardingsAttr(
+        close(manual.getOutShardings(), manual.getResults()));
+    for (auto [result, sharding] :
+         llvm::zip_equal(manual.getResults(),
+                         manual.getOutShardings().getAsRange<ShardingAttr>()))
+      setSharding(result, sharding);
   }
 
   /// Which of `layouts` each other one is made from; the first is there. Always
@@ -516,7 +546,9 @@ private:
   /// value is wanted otherwise, is left out.
   void joinReshards() {
     SmallVector<ReshardOp> reshards;
-    function->walk([&](ReshardOp op) { reshards.push_back(op); });
+    for (Operation *op : collectOps())
+      if (auto reshard = dyn_cast<ReshardOp>(op))
+        reshards.push_back(reshard);
     // Those that only an annotation wanted whose result nobody uses.
     for (ReshardOp &op : llvm::reverse(reshards))
       if (op.use_empty()) {
@@ -549,7 +581,8 @@ private:
     }
   }
 
-  FunctionOpInterface function;
+  Operation *root;
+  ManualOp manual; ///< The root, if it is one.
   ShardingTable &table;
   PartitionContext context;
 };
@@ -573,8 +606,16 @@ struct Partition : tp::impl::PartitionPassBase<Partition> {
       ShardingTable table(&getContext(),
                           withMachineLinks(mesh->toMesh(), *device));
       CostModel cost(table.getMesh(), *device);
-      if (failed(FunctionPartitioner(function, table, cost).run()))
-        return signalPassFailure();
+      // Around a manual region, what it takes and gives is fixed.
+      SmallVector<Operation *> roots;
+      function->walk([&](ManualOp op) {
+        if (!getFreeAxes(op, table.getMesh()).empty())
+          roots.push_back(op);
+      });
+      roots.push_back(function);
+      for (Operation *root : roots)
+        if (failed(Partitioner(root, table, cost).run()))
+          return signalPassFailure();
     }
   }
 };

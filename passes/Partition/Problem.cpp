@@ -5,6 +5,7 @@
 
 #include "tpopt/Cost/ProgramCost.h"
 #include "tpopt/Dialect/TP/TP.h"
+#include "tpopt/Sharding/Projection.h"
 
 #include <cmath>
 #include <limits>
@@ -46,10 +47,34 @@ unsigned PartitionContext::getNumber(Value value) {
              : getReplicated(cast<RankedTensorType>(value.getType()).getRank());
 }
 
-const StrategySet &PartitionContext::getFixed(unsigned layout) {
-  std::unique_ptr<StrategySet> &set = fixed[layout];
-  if (!set)
-    set = std::make_unique<StrategySet>(Strategy{{layout, layout}, 0}, 2, pool);
+const StrategySet &PartitionContext::getConstrained(ConstraintOp op) {
+  RankedTensorType type = cast<RankedTensorType>(op.getType());
+  ShardingAttr attribute = op.getSharding();
+  std::unique_ptr<StrategySet> &set =
+      constrained[{type, attribute, getSharding(op)}];
+  if (set)
+    return *set;
+  const TensorSharding &asked = table.resolve(attribute, type.getRank());
+  unsigned layout = getNumber(asked);
+  std::vector<Strategy> ways{{{layout, layout}, 0}};
+  if (llvm::any_of(asked.dims,
+                   [](const DimSharding &dim) { return dim.open; })) {
+    // What is asked for, and more on open dimensions. The first that
+    // propagation gave an equal op stands for all, where there are too many.
+    for (Strategy &way :
+         strategies.getIdentity(type, table.lookup(op), /*kinds=*/0)) {
+      const TensorSharding &more = pool.get(way.layouts[0]);
+      bool fits = way.layouts[0] != layout;
+      for (auto [dim, wanted] : llvm::zip_equal(more.dims, asked.dims))
+        fits &= wanted.open ? startsWith(dim.axes, wanted.axes)
+                            : dim.axes == wanted.axes;
+      for (const AxisRef &axis : asked.replicated)
+        fits &= !more.uses(axis);
+      if (fits)
+        ways.push_back(std::move(way));
+    }
+  }
+  set = std::make_unique<StrategySet>(ways, 2, pool);
   return *set;
 }
 
@@ -75,7 +100,7 @@ PartitionContext::getCarried(RankedTensorType type,
   if (!isNew)
     return *it->second;
   std::vector<Strategy> ways = strategies.getIdentity(type, annotation, kinds);
-  if (annotation)
+  if (annotation) {
     llvm::erase_if(ways, [&](const Strategy &way) {
       return llvm::any_of(
           llvm::zip_equal(pool.get(way.layouts[0]).dims, annotation->dims),
@@ -84,6 +109,10 @@ PartitionContext::getCarried(RankedTensorType type,
             return !wanted.open && dim.axes != wanted.axes;
           });
     });
+    // Axes of size 1 cut nothing, and are none of the ways.
+    if (ways.empty())
+      ways.push_back({{getNumber(*annotation)}, 0});
+  }
   it->second = std::make_unique<StrategySet>(ways, 1, pool);
   return *it->second;
 }
@@ -112,8 +141,8 @@ const CostMatrix &PartitionContext::getMatrix(Type type, const LayoutList &from,
 //===----------------------------------------------------------------------===//
 
 PartitionProblem::PartitionProblem(PartitionContext &context,
-                                   ArrayRef<Operation *> ops)
-    : context(context), ops(ops.begin(), ops.end()) {}
+                                   ArrayRef<Operation *> ops, ManualOp manual)
+    : context(context), ops(ops.begin(), ops.end()), manual(manual) {}
 
 bool PartitionProblem::isFixed(Operation *op) const {
   return !isa<ShardingRuleOpInterface>(op);
@@ -138,10 +167,13 @@ static double getTimes(Value value) {
              : getTimes(value.getParentBlock()->getTerminator());
 }
 
-/// The result of a loop or conditional whose layout `value` shares, if any.
+/// The result of a loop or conditional whose layout `value` shares, if any. An
+/// argument of a manual region has its own.
 static Value getCarrier(Value value) {
   if (auto arg = dyn_cast<BlockArgument>(value)) {
     Operation *parent = arg.getOwner()->getParentOp();
+    if (isa<ManualOp>(parent))
+      return arg;
     if (!isa<ForOp, WhileOp>(parent))
       return {};
     // Counters come before what is carried.
@@ -158,7 +190,7 @@ static Value getCarrier(OpOperand &use) {
   Operation *op = use.getOwner();
   if (isa<ForOp, WhileOp>(op))
     return op->getResult(use.getOperandNumber());
-  if (!isa<YieldOp>(op))
+  if (!isa<YieldOp, ReturnOp>(op))
     return {};
   // The condition of a loop is a scalar that all devices must know.
   auto loop = dyn_cast<WhileOp>(op->getParentOp());
@@ -183,6 +215,35 @@ void PartitionProblem::enumerate() {
           context.table.lookup(result), partial.lookup(result));
     }
   }
+  for (const Border &border : getBorders())
+    carriers[border.carrier].set = &context.getCarried(
+        border.type,
+        &context.table.resolve(border.inside, border.type.getRank()),
+        /*kinds=*/0);
+}
+
+/// What crosses the border of the manual region.
+SmallVector<PartitionProblem::Border> PartitionProblem::getBorders() {
+  SmallVector<Border> borders;
+  if (!manual)
+    return borders;
+  auto add = [&](Value carrier, Value inside, Value outside,
+                 ShardingAttr sharding) {
+    ShardingAttr from = getSharding(outside);
+    borders.push_back({carrier, cast<RankedTensorType>(inside.getType()),
+                       getFreePart(manual, sharding),
+                       getFreePart(manual, from ? from : sharding)});
+  };
+  for (auto [arg, operand, sharding] :
+       llvm::zip_equal(manual.getBody().getArguments(), manual.getInputs(),
+                       manual.getInShardings().getAsRange<ShardingAttr>()))
+    add(arg, arg, operand, sharding);
+  for (auto [result, returned, sharding] :
+       llvm::zip_equal(manual.getOutputs(),
+                       manual.getBody().front().getTerminator()->getOperands(),
+                       manual.getOutShardings().getAsRange<ShardingAttr>()))
+    add(result, returned, result, sharding);
+  return borders;
 }
 
 /// One round; returns whether loops carry kinds that it did not know of.
@@ -204,9 +265,7 @@ bool PartitionProblem::enumerate(llvm::DenseMap<Value, KindSet> &partial) {
     }
     OpState &state = states[op];
     if (auto constraint = dyn_cast<ConstraintOp>(op)) {
-      // Not a choice: the user made it.
-      state.set = &context.getFixed(context.getNumber(context.table.resolve(
-          constraint.getSharding(), constraint.getType().getRank())));
+      state.set = &context.getConstrained(constraint);
       continue;
     }
     SmallVector<KindSet> kinds;
@@ -355,6 +414,12 @@ double PartitionProblem::solve() {
       costs.push_back(times * cost);
     state.node = labeling.addNode(costs);
   };
+  SmallVector<Border> borders = getBorders();
+  for (const Border &border : borders)
+    if (isa<BlockArgument>(border.carrier)) {
+      addNode(carriers[border.carrier], getTimes(manual));
+      addFlow(border.carrier);
+    }
   for (Operation *op : ops) {
     if (auto it = states.find(op); it != states.end())
       addNode(it->second, getTimes(op));
@@ -366,15 +431,28 @@ double PartitionProblem::solve() {
     }
     for (Region &region : op->getRegions())
       for (Value arg : region.getArguments())
-        if (getCarrier(arg))
+        if (carriers.count(getCarrier(arg)))
           addFlow(arg);
   }
+  for (const Border &border : borders)
+    if (!isa<BlockArgument>(border.carrier))
+      addNode(carriers[border.carrier], getTimes(manual));
   size_t numEdges = 0;
   for (const Flow &flow : flows)
     numEdges += flow.uses.size() + (flow.shared ? 1 : 0);
   labeling.reserveEdges(numEdges);
   for (const Flow &flow : flows)
     connect(flow);
+  // What is outside is taken for what propagation has left.
+  for (const Border &border : borders) {
+    Port inside = getPort(border.carrier),
+         outside = fix(context.getNumber(
+             context.table.resolve(border.outside, border.type.getRank())));
+    if (isa<BlockArgument>(border.carrier))
+      connect(border.type, outside, inside, getTimes(manual));
+    else
+      connect(border.type, inside, outside, getTimes(manual));
+  }
   solution = labeling.solve();
   return solution.cost;
 }
@@ -382,6 +460,10 @@ double PartitionProblem::solve() {
 unsigned PartitionProblem::getCarriedLayout(Value carrier) const {
   const OpState &state = carriers.find(carrier)->second;
   return state.set->getLayout(0, solution.labels[state.node]);
+}
+
+const TensorSharding &PartitionProblem::getCarried(Value carrier) const {
+  return context.pool.get(getCarriedLayout(carrier));
 }
 
 const TensorSharding &PartitionProblem::getLayout(Value value) const {

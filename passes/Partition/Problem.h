@@ -25,10 +25,11 @@ namespace tp {
 /// matrices. All that it hands out stays where it is.
 class PartitionContext {
 public:
+  /// `evenly`: no tensor may have padding.
   PartitionContext(ShardingTable &table, llvm::ArrayRef<AxisRef> atoms,
-                   const CostModel &cost)
+                   const CostModel &cost, bool evenly)
       : table(table), cost(cost), estimator(table.getMesh(), pool),
-        strategies(table, atoms, cost, pool), identity(UINT16_MAX) {
+        strategies(table, atoms, cost, pool, evenly), identity(UINT16_MAX) {
     std::iota(identity.begin(), identity.end(), 0);
   }
 
@@ -40,8 +41,9 @@ public:
   }
   /// The layout that the table gives `value`.
   unsigned getNumber(mlir::Value value);
-  /// A choice that the user has made: both tensors of the op have this layout.
-  const StrategySet &getFixed(unsigned layout);
+  /// What the user has chosen for both tensors of `op`, and on open dimensions
+  /// has not.
+  const StrategySet &getConstrained(spmd::ConstraintOp op);
   /// The layouts in which a loop may carry a value of `type` on, or branches
   /// may hand it out: any, but for what an annotation has closed.
   const StrategySet &getCarried(mlir::RankedTensorType type,
@@ -72,7 +74,9 @@ private:
                         ReshardEstimator::Estimate estimate);
 
   llvm::DenseMap<const TensorSharding *, unsigned> numbers;
-  llvm::DenseMap<unsigned, std::unique_ptr<StrategySet>> fixed;
+  llvm::DenseMap<std::tuple<mlir::Type, mlir::Attribute, mlir::Attribute>,
+                 std::unique_ptr<StrategySet>>
+      constrained;
   std::map<std::vector<const LayoutList *>, const LayoutList *> unions;
   llvm::DenseMap<std::tuple<mlir::Type, mlir::Attribute, KindSet>,
                  std::unique_ptr<StrategySet>>
@@ -85,11 +89,13 @@ private:
 };
 
 /// The choice for a list of ops. Values from outside, and values that outsiders
-/// use, have the layout the table gives them.
+/// use, have the layout the table gives them. Those of the body of a manual
+/// region come with the choice of how values enter and leave it.
 class PartitionProblem {
 public:
   PartitionProblem(PartitionContext &context,
-                   llvm::ArrayRef<mlir::Operation *> ops);
+                   llvm::ArrayRef<mlir::Operation *> ops,
+                   spmd::ManualOp manual = {});
 
   /// Solves; returns the predicted cost.
   double solve();
@@ -99,6 +105,9 @@ public:
   const TensorSharding &getLayout(mlir::Value value) const;
   const TensorSharding &getRequirement(mlir::Operation *op,
                                        unsigned index) const;
+  /// That in which the body of the manual region gets its argument `carrier`,
+  /// or returns the region's result `carrier`.
+  const TensorSharding &getCarried(mlir::Value carrier) const;
 
   /// Another layout in which an op could make its result, and how much more
   /// everything would then cost, with copies made anew and all other ops as
@@ -135,6 +144,16 @@ private:
     unsigned node = 0;
   };
 
+  /// A value that enters or leaves the manual region: the argument or result
+  /// that stands for it, what it is inside, and its shardings there and, as
+  /// propagation left it, outside.
+  struct Border {
+    mlir::Value carrier;
+    mlir::RankedTensorType type;
+    spmd::ShardingAttr inside, outside;
+  };
+
+  llvm::SmallVector<Border> getBorders();
   void enumerate();
   bool enumerate(llvm::DenseMap<mlir::Value, KindSet> &partial);
   Port getPort(mlir::Value carrier);
@@ -149,9 +168,10 @@ private:
 
   PartitionContext &context;
   llvm::SmallVector<mlir::Operation *> ops;
+  spmd::ManualOp manual;
   llvm::DenseMap<mlir::Operation *, OpState> states;
   /// Results of loops and conditionals: one choice for the result, what the
-  /// body gets and what it yields.
+  /// body gets and what it yields. And the manual region's borders.
   llvm::DenseMap<mlir::Value, OpState> carriers;
   Labeling labeling;
   Labeling::Solution solution;

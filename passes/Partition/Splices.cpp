@@ -5,8 +5,6 @@
 
 #include "tpopt/Dialect/TP/TP.h"
 
-#include "mlir/Interfaces/FunctionInterfaces.h"
-
 using namespace mlir;
 using namespace tp;
 
@@ -115,11 +113,10 @@ void tp::makeSplices(ArrayRef<Operation *> ops, ShardingTable &table) {
       splice.erase();
 }
 
-void tp::takeSplicesApart(FunctionOpInterface function, ShardingTable &table) {
-  SmallVector<SpliceOp> splices;
-  function->walk([&](SpliceOp op) { splices.push_back(op); });
-  for (SpliceOp splice : splices) {
-    const TensorSharding *layout = table.lookup(splice);
+void tp::takeSplicesApart(ArrayRef<Operation *> ops, ShardingTable &table) {
+  for (Operation *op : ops) {
+    auto splice = dyn_cast<SpliceOp>(op);
+    const TensorSharding *layout = splice ? table.lookup(splice) : nullptr;
     // A pad lets no partial value through.
     if (!layout || !layout->dims[splice.getDim()].axes.empty() ||
         !layout->unreduced.empty())

@@ -21,8 +21,9 @@ namespace tp {
 /// Replaces those of `ops` that move data along one dimension by splices.
 void makeSplices(llvm::ArrayRef<mlir::Operation *> ops, ShardingTable &table);
 
-/// Replaces splices of `function` whose dimension is not cut.
-void takeSplicesApart(mlir::FunctionOpInterface function, ShardingTable &table);
+/// Replaces the splices among `ops` whose dimension is not cut.
+void takeSplicesApart(llvm::ArrayRef<mlir::Operation *> ops,
+                      ShardingTable &table);
 
 } // namespace tp
 

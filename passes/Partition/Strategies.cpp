@@ -48,16 +48,17 @@ using Assignment = SmallVector<AxisList, 8>;
 class Enumeration {
 public:
   Enumeration(Operation *op, ArrayRef<AxisRef> atoms, const CostModel &cost,
-              LayoutPool &pool, ArrayRef<KindSet> partial)
-      : op(op), atoms(atoms), cost(cost), pool(pool),
+              LayoutPool &pool, bool evenly, ArrayRef<KindSet> partial)
+      : op(op), atoms(atoms), cost(cost), pool(pool), evenly(evenly),
         rule(cast<ShardingRuleOpInterface>(op).getShardingRule()) {
     collectFlows(partial);
     prepare();
   }
   /// Of an identity, which costs nothing.
   Enumeration(RankedTensorType type, ArrayRef<AxisRef> atoms,
-              const CostModel &cost, LayoutPool &pool, KindSet kinds)
-      : type(type), atoms(atoms), cost(cost), pool(pool),
+              const CostModel &cost, LayoutPool &pool, bool evenly,
+              KindSet kinds)
+      : type(type), atoms(atoms), cost(cost), pool(pool), evenly(evenly),
         rule(makeElementwiseRule(1, type.getShape())) {
     for (ReduceKind kind : kAllKinds)
       if (kinds & toSet(kind))
@@ -252,7 +253,8 @@ private:
 
     // The layouts these axes give, if there are any.
     OpShardings shardings;
-    if (getShardings(rule, factorAxes(), shardings))
+    if (getShardings(rule, factorAxes(), shardings) ||
+        (evenly && !areEven(shardings)))
       return;
     for (auto [flow, list] : llvm::zip(flows, flowAxes()))
       for (unsigned operand : flow.operands) {
@@ -276,6 +278,27 @@ private:
     // Several bases may be near.
     if (seen.insert(lists).second)
       found.push_back(std::move(strategy));
+  }
+
+  /// Whether no tensor has padding in its layout.
+  bool areEven(const OpShardings &shardings) const {
+    auto isEven = [](const TensorSharding &sharding, Type of) {
+      return llvm::none_of(
+          llvm::zip_equal(sharding.dims, cast<RankedTensorType>(of).getShape()),
+          [](auto dim) {
+            auto [cut, size] = dim;
+            return BlockLayout{size, getSize(cut.axes)}.isUneven();
+          });
+    };
+    if (!op)
+      return isEven(shardings.results.front(), type);
+    auto areAllEven = [&](ArrayRef<TensorSharding> list, TypeRange types) {
+      return llvm::all_of(llvm::zip_equal(list, types), [&](auto tensor) {
+        return isEven(std::get<0>(tensor), std::get<1>(tensor));
+      });
+    };
+    return areAllEven(shardings.operands, op->getOperandTypes()) &&
+           areAllEven(shardings.results, op->getResultTypes());
   }
 
   /// What the op sends by itself; none if that is no way to go.
@@ -343,6 +366,7 @@ private:
   ArrayRef<AxisRef> atoms;
   const CostModel &cost;
   LayoutPool &pool;
+  bool evenly;
   ShardingRule rule;
   SmallVector<unsigned> free;
   SmallVector<Flow> flows;
@@ -393,10 +417,10 @@ static constexpr size_t kMaxStrategies = 64, kNearStrategies = 24;
 std::vector<Strategy>
 StrategyEnumerator::getIdentity(RankedTensorType type,
                                 const TensorSharding *sharding, KindSet kinds) {
-  Enumeration all(type, atoms, cost, pool, kinds);
+  Enumeration all(type, atoms, cost, pool, evenly, kinds);
   if (all.run(kMaxStrategies))
     return all.take();
-  Enumeration near(type, atoms, cost, pool, kinds);
+  Enumeration near(type, atoms, cost, pool, evenly, kinds);
   near.runNear({sharding, sharding}, kNearStrategies);
   return near.take();
 }
@@ -421,7 +445,7 @@ const StrategySet &StrategyEnumerator::get(Operation *op,
     std::unique_ptr<StrategySet> &set = sets[key];
     if (set)
       return *set;
-    Enumeration all(op, atoms, cost, pool, partial);
+    Enumeration all(op, atoms, cost, pool, evenly, partial);
     if (all.run(kMaxStrategies)) {
       set = makeSet(op, partial, all.take(), pool);
       return *set;
@@ -438,7 +462,7 @@ const StrategySet &StrategyEnumerator::get(Operation *op,
   }
   std::unique_ptr<StrategySet> &set = sets[key];
   if (!set) {
-    Enumeration near(op, atoms, cost, pool, partial);
+    Enumeration near(op, atoms, cost, pool, evenly, partial);
     near.runNear(shardings, kNearStrategies);
     set = makeSet(op, partial, near.take(), pool);
   }

@@ -56,11 +56,11 @@ struct StrategySet {
 class StrategyEnumerator {
 public:
   /// `atoms` are the parts of mesh axes that anything in the program uses,
-  /// disjoint.
+  /// disjoint. `evenly`: only what cuts all tensors into equal blocks.
   StrategyEnumerator(ShardingTable &table, llvm::ArrayRef<AxisRef> atoms,
-                     const CostModel &cost, LayoutPool &pool)
-      : table(table), atoms(atoms.begin(), atoms.end()), cost(cost),
-        pool(pool) {}
+                     const CostModel &cost, LayoutPool &pool, bool evenly)
+      : table(table), atoms(atoms.begin(), atoms.end()), cost(cost), pool(pool),
+        evenly(evenly) {}
 
   /// `partial[i]`: the kinds in which operand i may arrive unreduced.
   const StrategySet &get(mlir::Operation *op, llvm::ArrayRef<KindSet> partial);
@@ -83,6 +83,7 @@ private:
   llvm::SmallVector<AxisRef> atoms;
   const CostModel &cost;
   LayoutPool &pool;
+  bool evenly;
   /// By everything of an op that strategies depend on.
   std::unordered_map<Key, std::unique_ptr<StrategySet>, Hash> sets;
   /// Ops with too many strategies, which depend on shardings besides.

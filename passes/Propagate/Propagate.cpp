@@ -92,12 +92,23 @@ public:
     for (auto &[value, id] : ids) {
       if (isArgument(value))
         continue;
+      if (isInManual(id)) {
+        setSharding(value, table.toAttr(getInside(id)));
+        continue;
+      }
+      if (isa_and_present<ManualOp>(value.getDefiningOp())) {
+        TensorSharding sharding = graph.getSharding(id);
+        sharding.replicated.clear(); // of manual axes, for the time being
+        setSharding(value, table.toAttr(sharding));
+        continue;
+      }
       const TensorSharding &sharding = graph.getSharding(id);
       ShardingAttr &attribute = attributes[&sharding];
       if (!attribute)
         attribute = table.toAttr(sharding);
       setSharding(value, attribute);
     }
+    setManualResults();
     for (FunctionOpInterface function : functions)
       setSignature(function);
     if (explain)
@@ -110,6 +121,12 @@ private:
   static bool isArgument(Value value) {
     auto arg = dyn_cast<BlockArgument>(value);
     return arg && isa<FunctionOpInterface>(arg.getOwner()->getParentOp());
+  }
+
+  bool isInManual(ValueId id) const {
+    return llvm::any_of(inManual, [&](std::pair<ValueId, ValueId> range) {
+      return range.first <= id && id < range.second;
+    });
   }
 
   void setSignature(FunctionOpInterface function) {
@@ -177,7 +194,7 @@ private:
                      {&loop.getCond(), &loop.getBody()}, loop.getBody());
     if (auto branch = dyn_cast<CaseOp>(op))
       return addCase(branch);
-    if (isa<YieldOp>(op))
+    if (isa<YieldOp, ReturnOp>(op))
       return success(); // its parent ties the operands
     if (op->hasTrait<OpTrait::ReturnLike>() &&
         isa<FunctionOpInterface>(op->getParentOp()))
@@ -185,7 +202,7 @@ private:
     op->emitError() << prefix(ErrorCode::NoShardingRule) << op->getName()
                     << " has no sharding rule: attach one as an external model "
                        "of ShardingRuleOpInterface, or put the op into an "
-                       "spmd.manual region";
+                       "spmd.manual region over all axes";
     return failure();
   }
 
@@ -286,20 +303,186 @@ private:
     return donors;
   }
 
+  /// The body is code like any other, on what the manual axes leave of its
+  /// values: what is done to the free axes is the same on both sides of its
+  /// border, and manual ones do not cross it.
   LogicalResult addManual(ManualOp op) {
-    for (auto [operand, entry] : llvm::zip(
+    if (failed(checkFreeParts(op)))
+      return failure();
+    SmallVector<ValueId> entering;
+    for (auto [operand, entry] : llvm::zip_equal(
              op.getInputs(), op.getInShardings().getAsRange<ShardingAttr>())) {
       ValueId from = ids.lookup(operand);
-      ValueId to =
-          addAnonymous(from, table.resolve(entry, graph.getShape(from).size()));
-      addIdentity(op, from, to);
+      entering.push_back(addAnonymous(from, withoutManual(op, operand, entry)));
+      addIdentity(op, from, entering.back());
     }
-    // Open or not: along all other axes the body has its values whole.
-    for (auto [result, entry] : llvm::zip(
-             op.getOutputs(), op.getOutShardings().getAsRange<ShardingAttr>()))
-      addValue(result,
-               table.resolve(entry, entry.getDims().size()).getLayout());
+    Operation *end = op.getBody().front().getTerminator();
+    bool hasFreeAxes = !getFreeAxes(op, table.getMesh()).empty();
+    if (hasFreeAxes) {
+      ValueId first = graph.getNumValues();
+      for (auto [arg, outside] :
+           llvm::zip_equal(op.getBody().getArguments(), entering))
+        addBorder(op, op.getInShardings()[arg.getArgNumber()], outside,
+                  addValue(arg, withoutManual(op, arg, getSharding(arg))),
+                  /*enters=*/true);
+      if (failed(addRegion(op.getBody())))
+        return failure();
+      inManual.push_back({first, graph.getNumValues()});
+    }
+    for (auto [index, result] : llvm::enumerate(op.getResults())) {
+      auto entry = cast<ShardingAttr>(op.getOutShardings()[index]);
+      TensorSharding outside = withoutManual(op, result, entry);
+      if (!hasFreeAxes) {
+        addValue(result, outside.getLayout());
+        continue;
+      }
+      ValueId to = addValue(result, outside);
+      Value returned = end->getOperand(index);
+      ValueId from = ids.lookup(returned);
+      ValueId leaving = addAnonymous(
+          from, withoutManual(op, returned, getFreePart(op, entry)));
+      values[leaving] = returned;
+      addIdentity(end, from, leaving);
+      addBorder(op, entry, to, leaving, /*enters=*/false);
+      manualResults.push_back({op, unsigned(index), leaving});
+    }
     return success();
+  }
+
+  /// What is asked for along free axes cuts evenly, and nothing in the body
+  /// asks for manual ones.
+  LogicalResult checkFreeParts(ManualOp op) {
+    AxisList free = getFreeAxes(op, table.getMesh());
+    auto check = [&](Location loc, Type type,
+                     ShardingAttr sharding) -> LogicalResult {
+      auto tensor = dyn_cast<RankedTensorType>(type);
+      if (!tensor || !sharding)
+        return success();
+      const TensorSharding &asked = table.resolve(sharding, tensor.getRank());
+      for (auto [dim, size] : llvm::zip_equal(asked.dims, tensor.getShape())) {
+        for (const AxisRef &axis : dim.axes)
+          if (axis.size > 1 && !overlap(axis, free))
+            return emitError(loc)
+                   << prefix(ErrorCode::FreeAxisInManual) << "axis \""
+                   << table.getMesh().axes[axis.axis].name
+                   << "\" cannot cut a value inside of the manual region over "
+                      "it: there, a tensor is what is left when it has cut";
+        if (BlockLayout{size, getSize(dim.axes)}.isUneven())
+          return emitError(loc)
+                 << prefix(ErrorCode::FreeAxisInManual) << "in a manual region "
+                 << size << " elements cannot be cut in " << getSize(dim.axes)
+                 << ": cuts along its other axes are even; pad the tensor, or "
+                    "leave the dimension whole";
+      }
+      return success();
+    };
+    Operation *end = op.getBody().front().getTerminator();
+    for (auto [arg, entry] :
+         llvm::zip_equal(op.getBody().getArguments(),
+                         op.getInShardings().getAsRange<ShardingAttr>()))
+      if (failed(check(op.getLoc(), arg.getType(), getFreePart(op, entry))))
+        return failure();
+    for (auto [returned, entry] :
+         llvm::zip_equal(end->getOperands(),
+                         op.getOutShardings().getAsRange<ShardingAttr>()))
+      if (failed(
+              check(end->getLoc(), returned.getType(), getFreePart(op, entry))))
+        return failure();
+    auto result = op.getBody().walk([&](Operation *inner) {
+      bool isWrong = false;
+      if (auto constraint = dyn_cast<ConstraintOp>(inner))
+        isWrong = failed(check(constraint.getLoc(), constraint.getType(),
+                               constraint.getSharding()));
+      else if (inner->hasAttr(kShardingsAttr))
+        for (Value value : inner->getResults())
+          isWrong |= failed(
+              check(inner->getLoc(), value.getType(), getSharding(value)));
+      return isWrong ? WalkResult::interrupt() : WalkResult::advance();
+    });
+    return failure(result.wasInterrupted());
+  }
+
+  /// `annotation` for `value`, at the border or inside of `op`, and no manual
+  /// axis that it does not have.
+  TensorSharding withoutManual(ManualOp op, Value value,
+                               ShardingAttr annotation) {
+    TensorSharding sharding = table.resolve(
+        annotation, cast<RankedTensorType>(value.getType()).getRank());
+    for (const AxisRef &axis :
+         resolveAxes(op.getAxes().getAxes(), table.getMesh()))
+      if (!sharding.uses(axis) && !overlap(axis, sharding.replicated))
+        sharding.replicated.push_back(axis);
+    llvm::sort(sharding.replicated);
+    return sharding;
+  }
+
+  /// Ties a value outside of a manual region, which crosses its border in
+  /// `sharding`, to what it is inside.
+  void addBorder(ManualOp op, Attribute sharding, ValueId outside,
+                 ValueId inside, bool enters) {
+    ArrayRef<int64_t> wholes = graph.getShape(outside),
+                      parts = graph.getShape(inside);
+    AxisList free = getFreeAxes(op, table.getMesh());
+    std::vector<int64_t> blocks; // that the manual axes make, by dimension
+    for (const DimSharding &dim :
+         table.resolve(cast<ShardingAttr>(sharding), wholes.size()).dims) {
+      int64_t &count = blocks.emplace_back(1);
+      for (const AxisRef &axis : dim.axes)
+        count *= overlap(axis, free) ? 1 : axis.size;
+    }
+    std::vector<int64_t> key(wholes.vec());
+    llvm::append_range(key, blocks);
+    key.push_back(enters);
+    std::unique_ptr<ShardingRule> &rule = borders[key];
+    if (!rule) {
+      RuleBuilder builder(/*numOperands=*/1, /*numResults=*/1);
+      unsigned outer = enters ? 0 : 1, inner = 1 - outer;
+      for (auto [whole, part, count] : llvm::zip_equal(wholes, parts, blocks)) {
+        // Blocks of unequal size have no factors in common.
+        bool isEven = whole == part * count;
+        FactorKind kind = isEven ? FactorKind::PassThrough : FactorKind::Whole;
+        unsigned own = builder.addFactor(part, kind);
+        builder.addDim(inner, own);
+        if (!isEven)
+          builder.addDim(outer, builder.addFactor(whole, kind));
+        else if (count == 1)
+          builder.addDim(outer, own);
+        else
+          builder.addDim(outer,
+                         {builder.addFactor(count, FactorKind::Whole), own});
+      }
+      rule = std::make_unique<ShardingRule>(builder.build());
+    }
+    track(op, graph.addOp(rule.get(), enters ? outside : inside,
+                          enters ? inside : outside, OpClass::DataMovement));
+  }
+
+  /// What a value in a manual region has along the free axes: what cuts it
+  /// evenly, as partition takes no other.
+  TensorSharding getInside(ValueId id) const {
+    TensorSharding sharding = graph.getSharding(id);
+    sharding.replicated.clear();
+    for (auto [dim, size] :
+         llvm::zip_equal(sharding.dims, graph.getShape(id))) {
+      while (BlockLayout{size, getSize(dim.axes)}.isUneven())
+        dim.axes.pop_back();
+      if (dim.axes.empty())
+        dim.priority.reset();
+    }
+    return sharding;
+  }
+
+  /// Writes what a manual region returns; its results have what they have
+  /// outside.
+  void setManualResults() {
+    for (ManualResult &result : manualResults) {
+      SmallVector<Attribute> list(result.op.getOutShardings().getValue());
+      list[result.index] =
+          withFreePart(result.op, cast<ShardingAttr>(list[result.index]),
+                       table.toAttr(getInside(result.id)));
+      result.op.setOutShardingsAttr(
+          ArrayAttr::get(result.op.getContext(), list));
+    }
   }
 
   LogicalResult addLoop(Operation *op, ValueRange inits, ValueRange bodyArgs,
@@ -375,6 +558,12 @@ private:
     ValueId id;
   };
 
+  struct ManualResult {
+    ManualOp op;
+    unsigned index;
+    ValueId id; ///< Of what the body returns.
+  };
+
   ShardingTable &table;
   PropagationGraph graph;
   SmallVector<FunctionOpInterface> functions;
@@ -382,11 +571,15 @@ private:
   std::vector<Value> values;    ///< By value id; null for anonymous ones.
   std::vector<Operation *> ops; ///< By op id.
   std::vector<Result> results;
+  std::vector<ManualResult> manualResults;
+  /// The values in bodies of manual regions: from the first up to the second.
+  SmallVector<std::pair<ValueId, ValueId>> inManual;
   llvm::MapVector<StringAttr, SmallVector<Value>> named;
   std::map<int64_t, SmallVector<ValueId>> groups;
   llvm::DenseMap<Operation *, std::unique_ptr<ShardingRule>, StructureInfo>
       rules;
-  std::map<std::vector<int64_t>, std::unique_ptr<ShardingRule>> identities;
+  std::map<std::vector<int64_t>, std::unique_ptr<ShardingRule>> identities,
+      borders;
 };
 
 struct Propagate : tp::impl::PropagatePassBase<Propagate> {

@@ -39,6 +39,24 @@ uint64_t tp::digestOpAlone(Operation *op) {
   return digest;
 }
 
+/// A manual region as it was written: what propagation makes of the free axes
+/// is no part of it.
+static uint64_t digestManual(ManualOp op) {
+  uint64_t digest = mix(2, op.getAxes().getAsOpaquePointer());
+  for (ArrayAttr list : {op.getInShardings(), op.getOutShardings()})
+    for (auto sharding : list.getAsRange<ShardingAttr>())
+      for (auto [dim, free] : llvm::zip_equal(
+               sharding.getDims(), getFreePart(op, sharding).getDims())) {
+        digest =
+            mix(digest, uint64_t(dim.getAxes().size() - free.getAxes().size()));
+        for (AxisRefAttr axis : dim.getAxes().drop_back(free.getAxes().size()))
+          digest = mix(digest, axis.getAsOpaquePointer());
+      }
+  for (Type type : op->getResultTypes())
+    digest = mix(digest, type.getAsOpaquePointer());
+  return digest;
+}
+
 static bool decomposes(Operation *op) {
   return isa<DecomposeOpInterface>(op) && op->getNumRegions() == 0;
 }
@@ -104,10 +122,11 @@ ProgramDigest::getRecipe(Operation *op, ArrayRef<unsigned> operands) {
 
 void ProgramDigest::digestOp(Operation *op, Digests &digests, uint64_t place,
                              Visitor visit) {
-  // In a manual region, where types are what devices hold, a collective makes
-  // another value.
+  // Along the axes of a manual region, where types are what devices hold, a
+  // collective makes another value.
+  auto collective = dyn_cast<CollectiveOpInterface>(op);
   if (isa<ReshardOp, ConstraintOp, BarrierOp>(op) ||
-      (isa<CollectiveOpInterface>(op) && !op->getParentOfType<ManualOp>())) {
+      (collective && !isAlongManualAxes(collective))) {
     for (auto [operand, result] :
          llvm::zip_equal(op->getOperands(), op->getResults()))
       digests[result] = digests.lookup(operand);
@@ -137,7 +156,8 @@ void ProgramDigest::digestOp(Operation *op, Digests &digests, uint64_t place,
     visit(op, digests.lookup(op->getResult(0)));
     return;
   }
-  uint64_t digest = digestOpAlone(op);
+  auto manual = dyn_cast<ManualOp>(op);
+  uint64_t digest = manual ? digestManual(manual) : digestOpAlone(op);
   for (Value operand : op->getOperands())
     digest = mix(digest, digests.lookup(operand));
   for (Region &region : op->getRegions())

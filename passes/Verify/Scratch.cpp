@@ -96,10 +96,11 @@ private:
 /// it is a collective, and belong to nobody else otherwise.
 ShardingRule ScratchBuilder::getRule() {
   Operation *op = segment.whole;
-  if (auto ruled = dyn_cast<ShardingRuleOpInterface>(op))
+  bool isCollective = isa<CollectiveOpInterface>(op);
+  if (auto ruled = dyn_cast<ShardingRuleOpInterface>(op);
+      ruled && !isCollective)
     return ruled.getShardingRule();
   RuleBuilder rule(op->getNumOperands(), op->getNumResults());
-  bool isCollective = isa<CollectiveOpInterface>(op);
   unsigned operands = op->getNumOperands(), count = 0;
   SmallVector<unsigned> first; // factor of every tensor
   for (unsigned t = 0; t < operands + op->getNumResults(); ++t) {

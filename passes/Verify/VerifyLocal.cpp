@@ -113,7 +113,7 @@ void LocalVerifier::findOwnValues() {
 
 /// As in the global program. What has no local type is the device's own.
 LogicalResult LocalVerifier::verifyRules(Operation *op) {
-  if (!isa<ShardingRuleOpInterface>(op))
+  if (!isa<ShardingRuleOpInterface>(op) || communicates(op))
     return success();
   SmallVector<Value> values(op->getOperands());
   llvm::append_range(values, op->getResults());

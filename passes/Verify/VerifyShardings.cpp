@@ -55,9 +55,13 @@ private:
     // greatest numbers to itself.
     llvm::DenseSet<uint64_t> known;
     auto result = function->walk<WalkOrder::PreOrder>([&](Operation *op) {
-      if (isa<ManualOp>(op))
+      if (auto manual = dyn_cast<ManualOp>(op);
+          manual && getFreeAxes(manual, table.getMesh()).empty())
         return WalkResult::skip();
-      if (!isa<ShardingRuleOpInterface>(op) || isa<ReshardOp>(op))
+      // What changes a layout is verified by what it is made of.
+      auto collective = dyn_cast<CollectiveOpInterface>(op);
+      if (!isa<ShardingRuleOpInterface>(op) || isa<ReshardOp>(op) ||
+          (collective && !isAlongManualAxes(collective)))
         return WalkResult::advance();
       uint64_t key = digestOpAlone(op);
       auto add = [&](const void *what) {

@@ -4,7 +4,8 @@
 // Regions written for one device. What the user computes there is up to them,
 // so that these are regions in which every device computes its own part of a
 // value that has a meaning: element by element, with rings and collectives
-// where blocks are full.
+// where blocks are full. Axes that are left free may cut what is inside, where
+// any op may stand.
 
 #include "Author.h"
 
@@ -86,10 +87,50 @@ static Value exchange(Author &author, Value x, const AxisRef &axis) {
   return back ? back : x;
 }
 
+/// Cuts a tensor of `shape`, which lies as `layout`, along axes that `manual`
+/// leaves free, evenly, or leaves that to propagation.
+static TensorSharding addFree(Author &author, TensorSharding layout,
+                              ArrayRef<int64_t> shape,
+                              ArrayRef<AxisRef> manual) {
+  AxisList used(manual);
+  for (auto [dim, size] : llvm::zip_equal(layout.dims, shape)) {
+    dim.open = author.random.percent(60);
+    std::optional<AxisRef> axis = author.drawAxis(used);
+    if (!axis || !author.random.percent(40))
+      continue;
+    DimSharding longer = dim;
+    longer.axes.push_back(*axis);
+    bool isManual = llvm::any_of(
+        manual, [&](const AxisRef &other) { return other.axis == axis->axis; });
+    if (isManual || BlockLayout{size, getSize(longer.axes)}.isUneven())
+      continue;
+    dim = longer;
+    used.push_back(*axis);
+  }
+  return layout;
+}
+
+/// Sizes that are multiples of those of axes.
+static Shape drawSmoothShape(Author &author) {
+  Shape shape;
+  for (int64_t rank = author.random.draw(1, 3); rank > 0; --rank) {
+    int64_t size = author.random.draw(1, 2);
+    for (const Axis &axis : author.mesh.axes)
+      if (author.random.percent(60) && size * axis.size <= 12)
+        size *= axis.size;
+    shape.push_back(size);
+  }
+  return shape;
+}
+
 static void addManual(Author &author) {
   if (author.isIsolated())
     return;
-  Value x = author.pick(Elements::Number, /*minRank=*/1);
+  // Mostly what some axes cut evenly, by which more can be done.
+  bool isSmooth = author.random.percent(60);
+  Value x = isSmooth ? author.get(drawSmoothShape(author),
+                                  author.element(Elements::Number))
+                     : author.pick(Elements::Number, /*minRank=*/1);
   RankedTensorType type = Author::typeOf(x);
   // Whole axes, all of them manual.
   TensorSharding layout = TensorSharding::replicate(type.getRank());
@@ -97,30 +138,47 @@ static void addManual(Author &author) {
   for (DimSharding &dim : layout.dims)
     if (std::optional<AxisRef> axis = author.drawAxis(used);
         axis && axis->isFull(author.mesh) && axis->size > 1 &&
-        author.random.percent(70)) {
+        author.random.percent(isSmooth && !used.empty() ? 20 : 70)) {
       dim.axes.push_back(*axis);
       used.push_back(*axis);
     }
   if (used.empty())
     return;
   OpBuilder &builder = author.builder;
-  ShardingAttr attribute = author.toAttr(layout);
-  auto manual = ManualOp::create(
-      builder, author.loc, type, x, builder.getArrayAttr({attribute}),
-      builder.getArrayAttr({attribute}),
-      toAttr(builder.getContext(), author.mesh, used));
+  auto draw = [&]() -> ArrayAttr {
+    return builder.getArrayAttr(
+        author.toAttr(addFree(author, layout, type.getShape(), used)));
+  };
+  ArrayAttr in = draw(), out = draw();
+  auto manual =
+      ManualOp::create(builder, author.loc, type, x, in, out,
+                       toAttr(builder.getContext(), author.mesh, used));
+  bool isInexact = author.isInexact(x);
   Block *body = new Block();
   manual.getBody().push_back(body);
   auto local = RankedTensorType::get(getLocalShape(layout, type.getShape()),
                                      type.getElementType());
   Value value = body->addArgument(local, author.loc);
+  bool isEven = true;
+  for (auto [dim, size] : llvm::zip_equal(layout.dims, type.getShape()))
+    isEven &= !BlockLayout{size, getSize(dim.axes)}.isUneven();
   author.inIsolation(body, [&] {
-    for (int64_t i = author.random.draw(0, 3); i > 0; --i) {
+    for (int64_t i = author.random.draw(0, 4); i > 0; --i) {
       AxisRef axis = author.random.pick(ArrayRef<AxisRef>(used));
-      bool isEven = true;
-      for (auto [dim, size] : llvm::zip_equal(layout.dims, type.getShape()))
-        isEven &= !BlockLayout{size, getSize(dim.axes)}.isUneven();
-      if (author.random.percent(40))
+      if (isEven && author.random.percent(40)) {
+        if (isInexact)
+          author.markInexact(value);
+        author.offer(value);
+        author.writeOps(author.random.draw(1, 4));
+        value = author.get(local);
+        isInexact |= author.isInexact(value);
+      } else if (isEven && author.random.percent(30))
+        value = ConstraintOp::create(
+            builder, author.loc, local, value,
+            author.toAttr(addFree(author,
+                                  TensorSharding::replicate(local.getRank()),
+                                  local.getShape(), used)));
+      else if (author.random.percent(40))
         value = author
                     .create("tp.add", {value, makePlace(author, value, axis)},
                             local)
@@ -139,6 +197,8 @@ static void addManual(Author &author) {
     ReturnOp::create(builder, author.loc, value);
   });
   author.add(manual);
+  if (isInexact)
+    author.markInexact(manual.getResult(0));
 }
 
 void tp::fuzz::addManualRegions(Generators &generators) {

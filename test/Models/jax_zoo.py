@@ -725,13 +725,57 @@ def exchange(mesh):
     return language_model(shapes, block, [("w_(in|out)", P("expert", None, None))])
 
 
+def pipeline(mesh):
+    """Stages by hand, along one axis: what is in a stage is cut along the other one by
+    whom the code is given to."""
+    stages, micro = mesh.shape["stage"], BATCH
+    shapes = {"norm": (32,), **ATTENTION, "mlp_norm": (32,), "w_in": (32, 64), "w_out": (64, 32)}
+    shapes = {name: (stages, *dims) for name, dims in shapes.items()}
+
+    def stage(x, p):
+        x = x + simple_attention(rms_norm(x, p["norm"]), p)
+        hidden = jax.nn.gelu(rms_norm(x, p["mlp_norm"]) @ p["w_in"])
+        return x + keep(hidden, NamedSharding(jax.sharding.get_abstract_mesh(),
+                                              P(None, None, "model"))) @ p["w_out"]
+
+    def local(p, x):
+        p = jax.tree.map(lambda w: w[0], p)
+        me = jax.lax.axis_index("stage")
+        vary = lambda z: jax.lax.pcast(z, ("stage",), to="varying")
+
+        def turn(carry, i):
+            state, done = carry
+            state = stage(jnp.where(me == 0, x[jnp.minimum(i, micro - 1)], state), p)
+            at = jnp.maximum(i - (stages - 1), 0)
+            done = jax.lax.dynamic_update_index_in_dim(done, state, at, 0)
+            state = jax.lax.ppermute(state, "stage",
+                                     [(j, (j + 1) % stages) for j in range(stages)])
+            return (state, done), None
+        start = (vary(jnp.zeros(x.shape[1:])), vary(jnp.zeros(x.shape)))
+        (_, done), _ = jax.lax.scan(turn, start, jnp.arange(micro + stages - 1))
+        return jax.lax.psum(jnp.where(me == stages - 1, done, 0), "stage")
+    run = jax.shard_map(local, mesh=mesh, in_specs=(P("stage"), P()), out_specs=P(),
+                        axis_names={"stage"})
+
+    def block(x, p, i):
+        y = run(p, x.reshape(micro, -1, *x.shape[1:]))
+        return y.reshape(x.shape)
+    rules = [("w[qkv]$", P("stage", None, "model", None)),
+             ("wo$", P("stage", "model", None, None)),
+             ("w_in", P("stage", None, "model")), ("w_out", P("stage", "model", None)),
+             ("norm", P("stage"))]
+    return language_model(shapes, block, [("final_norm", P()), *rules], layers=1)
+
+
 MODELS = {"vit": vit, "t5": t5, "whisper": whisper, "mixtral": mixtral_dense,
           "mixtral_sorted": mixtral_sorted, "deepseek": deepseek, "gemma": gemma,
           "mamba": mamba, "neox": neox, "generate": generate,
-          "accumulate": accumulate, "ring": ring, "exchange": exchange}
+          "accumulate": accumulate, "ring": ring, "exchange": exchange,
+          "pipeline": pipeline}
 LAYOUTS = {"tensor": {"model": 4}, "tensor+data": {"data": 2, "model": 2},
            "fsdp": {"data": 4}, "expert": {"expert": 4},
-           "expert+data": {"data": 2, "expert": 2}}
+           "expert+data": {"data": 2, "expert": 2},
+           "stages": {"stage": 2, "model": 2}}
 
 
 def shard_weight(rules, mesh, layout, path, dims):
@@ -762,7 +806,7 @@ def build(name, layout, phase, devices=4):
         lambda keys, leaf: named(shard_weight(model.rules, mesh, layout, get_path(keys),
                                               leaf.shape)), tree)
     shardings = cut(params)
-    batch_axes = tuple(axis for axis in sizes if axis != "model")
+    batch_axes = tuple(axis for axis in sizes if axis not in ("model", "stage"))
     on_batch = jax.tree.map(lambda _: named(P(batch_axes or None)), model.batch)
     config = dataclasses.replace(jax_models.SMALL, vocabulary=VOCABULARY)
     if phase == "forward":

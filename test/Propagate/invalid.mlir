@@ -27,3 +27,99 @@ func.func @no_rule(%x: tensor<8xf32> {spmd.sharding = #spmd.sharding<@mesh, [{"x
   %0 = func.call @elsewhere(%x) : (tensor<8xf32>) -> tensor<8xf32>
   return %0 : tensor<8xf32>
 }
+
+// -----
+
+// In a manual region nothing is cut along its axes.
+spmd.mesh @mesh <["x"=2, "y"=2]>
+func.func @manual_axis(%x: tensor<8xf32> {spmd.sharding = #spmd.sharding<@mesh, [{"x"}]>}) -> tensor<8xf32> {
+  %0 = spmd.manual (%x) in [<@mesh, [{"x"}]>] out [<@mesh, [{"x"}]>] axes {"x"} {
+  ^bb0(%a: tensor<4xf32>):
+    // expected-error @below {{[TP0404] axis "x" cannot cut a value inside of the manual region over it: there, a tensor is what is left when it has cut}}
+    %b = spmd.constraint %a <@mesh, [{"x"}]> : tensor<4xf32>
+    spmd.return %b : tensor<4xf32>
+  } : (tensor<8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+// -----
+
+// What an op in it is annotated with counts as well.
+spmd.mesh @mesh <["x"=2, "y"=2]>
+func.func @manual_axis_of_op(%x: tensor<8xf32> {spmd.sharding = #spmd.sharding<@mesh, [{"x"}]>}) -> tensor<8xf32> {
+  %0 = spmd.manual (%x) in [<@mesh, [{"x"}]>] out [<@mesh, [{"x"}]>] axes {"x", "y"} {
+  ^bb0(%a: tensor<4xf32>):
+    // expected-error @below {{[TP0404] axis "y" cannot cut a value inside}}
+    %b = tp.neg %a {spmd.shardings = [#spmd.sharding<@mesh, [{"y"}]>]} : tensor<4xf32>
+    spmd.return %b : tensor<4xf32>
+  } : (tensor<8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+// -----
+
+// Free axes cut evenly, inside
+spmd.mesh @mesh <["x"=2, "y"=2]>
+func.func @uneven_constraint(%x: tensor<6xf32> {spmd.sharding = #spmd.sharding<@mesh, [{"x"}]>}) -> tensor<6xf32> {
+  %0 = spmd.manual (%x) in [<@mesh, [{"x"}]>] out [<@mesh, [{"x"}]>] axes {"x"} {
+  ^bb0(%a: tensor<3xf32>):
+    // expected-error @below {{[TP0404] in a manual region 3 elements cannot be cut in 2: cuts along its other axes are even; pad the tensor, or leave the dimension whole}}
+    %b = spmd.constraint %a <@mesh, [{"y"}]> : tensor<3xf32>
+    spmd.return %b : tensor<3xf32>
+  } : (tensor<6xf32>) -> tensor<6xf32>
+  return %0 : tensor<6xf32>
+}
+
+// -----
+
+// and at the border, on either side.
+spmd.mesh @mesh <["x"=2, "y"=2]>
+func.func @uneven_argument(%x: tensor<6xf32>) -> tensor<6xf32> {
+  // expected-error @below {{[TP0404] in a manual region 3 elements cannot be cut in 2}}
+  %0 = spmd.manual (%x) in [<@mesh, [{"x", "y"}]>] out [<@mesh, [{"x"}]>] axes {"x"} {
+  ^bb0(%a: tensor<3xf32>):
+    spmd.return %a : tensor<3xf32>
+  } : (tensor<6xf32>) -> tensor<6xf32>
+  return %0 : tensor<6xf32>
+}
+
+// -----
+
+spmd.mesh @mesh <["x"=2, "y"=2]>
+func.func @uneven_result(%x: tensor<6xf32>) -> tensor<6xf32> {
+  %0 = spmd.manual (%x) in [<@mesh, [{"x"}]>] out [<@mesh, [{"x", "y"}]>] axes {"x"} {
+  ^bb0(%a: tensor<3xf32>):
+    // expected-error @below {{[TP0404] in a manual region 3 elements cannot be cut in 2}}
+    spmd.return %a : tensor<3xf32>
+  } : (tensor<6xf32>) -> tensor<6xf32>
+  return %0 : tensor<6xf32>
+}
+
+// -----
+
+// The body is code like any other along free axes: every op has a rule.
+spmd.mesh @mesh <["x"=2, "y"=2]>
+func.func private @elsewhere(tensor<4xf32>) -> tensor<4xf32>
+func.func @no_rule_inside(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = spmd.manual (%x) in [<@mesh, [{"x"}]>] out [<@mesh, [{"x"}]>] axes {"x"} {
+  ^bb0(%a: tensor<4xf32>):
+    // expected-error @below {{[TP0302] func.call has no sharding rule: attach one as an external model of ShardingRuleOpInterface, or put the op into an spmd.manual region over all axes}}
+    %b = func.call @elsewhere(%a) : (tensor<4xf32>) -> tensor<4xf32>
+    spmd.return %b : tensor<4xf32>
+  } : (tensor<8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+// -----
+
+// Nobody looks into a region over all axes.
+spmd.mesh @mesh <["x"=2, "y"=2]>
+func.func private @elsewhere(tensor<2xf32>) -> tensor<2xf32>
+func.func @no_rule_needed(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = spmd.manual (%x) in [<@mesh, [{"x", "y"}]>] out [<@mesh, [{"x", "y"}]>] axes {"x", "y"} {
+  ^bb0(%a: tensor<2xf32>):
+    %b = func.call @elsewhere(%a) : (tensor<2xf32>) -> tensor<2xf32>
+    spmd.return %b : tensor<2xf32>
+  } : (tensor<8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}

@@ -211,9 +211,12 @@ enum class PlanEffort : uint8_t { Full, Estimate };
 /// must outlive the planner and not change.
 class ReshardPlanner {
 public:
+  /// `evenly`: no step may lead to blocks with padding. Then the shardings that
+  /// it plans between have none.
   explicit ReshardPlanner(const Mesh &mesh,
-                          PlanEffort effort = PlanEffort::Full)
-      : mesh(mesh), effort(effort) {}
+                          PlanEffort effort = PlanEffort::Full,
+                          bool evenly = false)
+      : mesh(mesh), effort(effort), evenly(evenly) {}
 
   /// The cheapest way from `from` to `to`, which must be valid shardings of a
   /// tensor of this shape; only their layouts count. The reference stays valid
@@ -242,6 +245,7 @@ private:
 
   const Mesh &mesh;
   PlanEffort effort;
+  bool evenly;
   std::unordered_map<Query, ReshardPlan, QueryHash> plans;
 };
 

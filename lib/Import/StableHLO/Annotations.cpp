@@ -28,23 +28,20 @@ Results tp::stablehlo::constrain(Conversion &c, ValueRange values,
   return constrained;
 }
 
-/// Whether the operation is in what another does to elements. Inside of a
-/// region that is manual along some axes only, JAX writes constraints even
-/// there.
-static bool isOnElements(Operation *op) {
-  StringRef name = op->getParentOp()->getName().getStringRef();
-  return name == "stablehlo.reduce" || name == "stablehlo.reduce_window" ||
-         name == "stablehlo.scatter" ||
-         name == "stablehlo.select_and_scatter" || name == "stablehlo.sort" ||
-         name == "stablehlo.map" || name == "stablehlo.all_reduce" ||
-         name == "stablehlo.reduce_scatter";
+/// Whether `sharding` asks for nothing of a tensor of `rank`. Inside of a
+/// region that is manual along some axes only, JAX writes such constraints
+/// everywhere, even on what a reduction does to two elements.
+static bool asksNothing(spmd::ShardingAttr sharding, int64_t rank) {
+  return int64_t(sharding.getDims().size()) == rank &&
+         sharding.getReplicated().empty() && sharding.getUnreduced().empty() &&
+         llvm::all_of(sharding.getDims(), [](spmd::DimShardingAttr dim) {
+           return dim.getOpen() && dim.getAxes().empty();
+         });
 }
 
 /// Shardy's collectives stand on whole tensors, as constraints do, and are told
 /// by what comes out.
 static Results convertConstraint(Conversion &c) {
-  if (isOnElements(c.op))
-    return c.one(c.in());
   Attribute attribute = c.get("sharding");
   if (!attribute)
     attribute = c.get("out_sharding");
@@ -53,7 +50,8 @@ static Results convertConstraint(Conversion &c) {
   if (!sharding)
     return c.invalid() << " needs a `sharding`";
   sharding = c.shardings.onMesh(sharding);
-  if (!sharding) // there is one device
+  // There is one device, or all is left to propagation.
+  if (!sharding || asksNothing(sharding, c.inType().getRank()))
     return c.one(c.in());
   return c.one(
       spmd::ConstraintOp::create(c.builder, c.op->getLoc(), c.in(), sharding));

@@ -180,6 +180,10 @@ Results inlineElementwise(Conversion &c, mlir::Region &region,
 Results constrain(Conversion &c, mlir::ValueRange values,
                   mlir::DictionaryAttr attributes);
 
+/// A manual region in another one. JAX has these over the other axes, for the
+/// place of the device along those of the outer one: nothing else is known.
+Results convertPlaces(Conversion &c);
+
 /// Replaces the region's `stablehlo.return` by `tp.yield`.
 void makeYield(mlir::Region &region);
 

@@ -13,6 +13,8 @@
 #include "GSPMD.h"
 #include "Groups.h"
 
+#include "llvm/ADT/StringSwitch.h"
+
 using namespace mlir;
 using namespace tp;
 using namespace tp::stablehlo;
@@ -54,10 +56,15 @@ static Group getEverybody(spmd::MeshOp mesh) {
   return group;
 }
 
+/// The axes that the region around is manual on.
+static AxisList getManualAxes(Conversion &c, const Mesh &mesh) {
+  auto manual = c.op->getParentOfType<spmd::ManualOp>();
+  return spmd::resolveAxes(manual.getAxes().getAxes(), mesh);
+}
+
 /// Whether the region around speaks for each place along `axes`.
 static bool isManual(Conversion &c, ArrayRef<AxisRef> axes, const Mesh &mesh) {
-  auto manual = c.op->getParentOfType<spmd::ManualOp>();
-  AxisList covered = spmd::resolveAxes(manual.getAxes().getAxes(), mesh);
+  AxisList covered = getManualAxes(c, mesh);
   return llvm::all_of(axes, [&](const AxisRef &axis) {
     return axis.size == 1 || llvm::any_of(covered, [&](const AxisRef &m) {
              return m.contains(axis);
@@ -297,14 +304,36 @@ static Value emitPlace(Conversion &c, const Group &group) {
       spmd::toAttr(context, mesh.toMesh(), group.axes));
 }
 
-/// What `table` has for each place in the mesh.
-static Value emitLookup(Conversion &c, spmd::MeshOp mesh,
+/// What `table` has for each place along `axes`.
+static Value emitLookup(Conversion &c, const Group &group,
                         ArrayRef<int32_t> table) {
+  bool isPlace = true;
+  for (auto [place, number] : llvm::enumerate(table))
+    isPlace &= int64_t(place) == number;
+  if (isPlace)
+    return emitPlace(c, group);
   auto type =
       RankedTensorType::get({int64_t(table.size())}, c.builder.getI32Type());
   Value entries = ConstantOp::create(c.builder, c.op->getLoc(), type,
                                      DenseElementsAttr::get(type, table));
-  return c.emit.gather(entries, emitPlace(c, getEverybody(mesh)), 0, 0);
+  return c.emit.gather(entries, emitPlace(c, group), 0, 0);
+}
+
+/// `table`, by place in the mesh, by place along `axes`; none if it differs
+/// along others.
+static std::optional<std::vector<int32_t>>
+condense(const Mesh &mesh, ArrayRef<AxisRef> axes, ArrayRef<int32_t> table) {
+  std::vector<std::optional<int32_t>> found(tp::getSize(axes));
+  for (auto [place, number] : llvm::enumerate(table)) {
+    std::optional<int32_t> &entry = found[getPosition(mesh, axes, place)];
+    if (entry.value_or(number) != number)
+      return std::nullopt;
+    entry = number;
+  }
+  std::vector<int32_t> own;
+  for (const std::optional<int32_t> &entry : found)
+    own.push_back(*entry); // each is the place of some device
+  return own;
 }
 
 /// The number of the device, as the mesh gives it, mapped by `map`.
@@ -319,18 +348,110 @@ static Results convertNumber(Conversion &c,
   SmallVector<int32_t> table(mesh.getNumDevices());
   for (auto [device, place] : llvm::enumerate(getPlaces(mesh)))
     table[place] = map(device);
-  bool isPlace = true;
-  for (auto [place, number] : llvm::enumerate(table))
-    isPlace &= int64_t(place) == number;
-  Value number =
-      isPlace ? emitPlace(c, getEverybody(*op)) : emitLookup(c, *op, table);
-  return c.one(c.emit.convert(number, c.outElement()));
+  return c.one(
+      c.emit.convert(emitLookup(c, getEverybody(*op), table), c.outElement()));
 }
 
 static Processes getProcesses(Conversion &c) {
   FailureOr<spmd::MeshOp> mesh = getMesh(c);
   Processes written = Processes::read(c.op->getParentOfType<ModuleOp>());
   return succeeded(mesh) ? written.on(mesh->toMesh().getNumDevices()) : written;
+}
+
+/// What the scalar arithmetic of `region` returns on a device; none if there is
+/// anything else in it.
+static std::optional<SmallVector<int64_t>>
+computeNumbers(Region &region, const Processes &processes, int64_t device) {
+  llvm::DenseMap<Value, int64_t> numbers;
+  auto getConstant = [](Operation *op) -> std::optional<int64_t> {
+    auto value =
+        op ? op->getAttrOfType<DenseIntElementsAttr>("value") : nullptr;
+    if (!value || value.getNumElements() != 1)
+      return std::nullopt;
+    return getInt64(value.getSplatValue<APInt>());
+  };
+  for (Operation &op : region.front()) {
+    SmallVector<int64_t> in;
+    for (Value operand : op.getOperands()) {
+      // Others' values are constants, if anything.
+      if (!numbers.count(operand))
+        if (auto constant = getConstant(operand.getDefiningOp()))
+          numbers[operand] = *constant;
+      auto number = numbers.find(operand);
+      if (number == numbers.end())
+        return std::nullopt;
+      in.push_back(number->second);
+    }
+    StringRef name = op.getName().getStringRef();
+    if (name == "sdy.return")
+      return in;
+    std::optional<int64_t> out;
+    if (name == "stablehlo.constant")
+      out = getConstant(&op);
+    else if (name == "stablehlo.partition_id")
+      out = device % processes.partitions;
+    else if (name == "stablehlo.replica_id")
+      out = device / processes.partitions;
+    else if (in.size() == 1 &&
+             (name == "stablehlo.convert" || name == "stablehlo.reshape" ||
+              name == "sdy.sharding_constraint"))
+      out = in[0];
+    else if (in.size() == 2 && in[0] >= 0 && in[1] > 0 && !isLarge(in[0]) &&
+             !isLarge(in[1]))
+      out = llvm::StringSwitch<std::optional<int64_t>>(name)
+                .Case("stablehlo.divide", in[0] / in[1])
+                .Case("stablehlo.remainder", in[0] % in[1])
+                .Case("stablehlo.multiply", in[0] * in[1])
+                .Case("stablehlo.add", in[0] + in[1])
+                .Default(std::nullopt);
+    if (!out || isLarge(*out) || op.getNumResults() != 1)
+      return std::nullopt;
+    numbers[op.getResult(0)] = *out;
+  }
+  return std::nullopt;
+}
+
+Results tp::stablehlo::convertPlaces(Conversion &c) {
+  FailureOr<spmd::MeshOp> op = getMesh(c);
+  if (failed(op))
+    return failure();
+  Mesh mesh = op->toMesh();
+  Processes processes = getProcesses(c);
+  // By result and place.
+  std::vector<std::vector<int32_t>> tables(
+      c.op->getNumResults(), std::vector<int32_t>(mesh.getNumDevices()));
+  for (auto [device, place] : llvm::enumerate(getPlaces(mesh))) {
+    auto numbers = computeNumbers(c.op->getRegion(0), processes, device);
+    if (!numbers)
+      return c.unsupported()
+             << " in another one that computes more than the device's place: "
+                "make its axes manual in the outer one";
+    for (auto [table, number] : llvm::zip_equal(tables, *numbers))
+      table[place] = number;
+  }
+  // Along one axis, if that is all it takes.
+  SmallVector<AxisList> candidates;
+  for (const AxisRef &axis : getManualAxes(c, mesh))
+    candidates.push_back({axis});
+  candidates.push_back(getManualAxes(c, mesh));
+  SmallVector<Value> results;
+  for (auto [table, type] : llvm::zip_equal(tables, c.op->getResultTypes())) {
+    std::optional<std::vector<int32_t>> own;
+    for (const AxisList &axes : candidates) {
+      own = condense(mesh, axes, table);
+      if (!own)
+        continue;
+      auto tensor = cast<RankedTensorType>(type);
+      results.push_back(
+          c.emit.reshape(c.emit.convert(emitLookup(c, Group{*op, axes}, *own),
+                                        tensor.getElementType()),
+                         tensor.getShape()));
+      break;
+    }
+    if (!own)
+      return c.invalid() << " gives what differs along its own axes";
+  }
+  return results;
 }
 
 static Results convertPartitionId(Conversion &c) {
@@ -347,16 +468,33 @@ static Results convertReplicaId(Conversion &c) {
 // Permutations
 //===----------------------------------------------------------------------===//
 
-/// Everybody's buffers, of which each takes the one it wants; zeros if none.
-static Results emitTaken(Conversion &c, spmd::MeshOp mesh,
+/// The buffers of all in the region's groups, of which each takes the one it
+/// wants; zeros if none. `sources` are places.
+static Results emitTaken(Conversion &c, spmd::MeshOp op,
                          ArrayRef<int32_t> sources) {
+  Mesh mesh = op.toMesh();
+  Group group{op, getManualAxes(c, mesh)};
+  SmallVector<int32_t> wanted;
+  bool isManual = true;
+  for (auto [place, source] : llvm::enumerate(sources)) {
+    wanted.push_back(source < 0 ? -1 : getPosition(mesh, group.axes, source));
+    for (unsigned axis = 0; source >= 0 && axis < mesh.axes.size(); ++axis) {
+      AxisRef full = AxisRef::full(mesh, axis);
+      isManual &=
+          overlap(full, group.axes) ||
+          getPosition(mesh, full, place) == getPosition(mesh, full, source);
+    }
+  }
+  auto own = condense(mesh, group.axes, wanted);
+  if (!isManual || !own)
+    return c.invalid() << " along an axis that is not manual";
   SmallVector<int64_t> shape(c.inShape());
   shape.insert(shape.begin(), 1);
   FailureOr<Value> all =
-      emitGathered(c, c.emit.reshape(c.in(), shape), getEverybody(mesh), 0);
+      emitGathered(c, c.emit.reshape(c.in(), shape), group, 0);
   if (failed(all))
     return failure();
-  return c.one(c.emit.gather(*all, emitLookup(c, mesh, sources), 0, 0));
+  return c.one(c.emit.gather(*all, emitLookup(c, group, *own), 0, 0));
 }
 
 /// Along which axes, and how far, all that is sent goes around; `sources` are
@@ -421,8 +559,12 @@ static Results emitShift(Conversion &c, spmd::MeshOp op, AxisList axes,
     SmallVector<int32_t> receives;
     for (int32_t source : sources)
       receives.push_back(source >= 0);
+    Group group{op, getManualAxes(c, mesh)};
+    auto own = condense(mesh, group.axes, receives);
+    if (!own)
+      return c.invalid() << " along an axis that is not manual";
     Value flag =
-        c.emit.convert(emitLookup(c, op, receives), c.builder.getI1Type());
+        c.emit.convert(emitLookup(c, group, *own), c.builder.getI1Type());
     return c.one(c.emit.select(c.emit.splat(flag, c.inShape()), moved,
                                c.emit.constant(0, c.in())));
   }
@@ -469,13 +611,13 @@ static Results convertPermute(Conversion &c) {
   }
   if (stays && int64_t(pairs->size()) == 2 * mesh.getNumDevices())
     return c.one(c.in());
-  auto moves = findShift(mesh, sources);
-  AxisList used = moves ? moves->first : getEverybody(*op).axes;
-  if (!isManual(c, used, mesh))
-    return c.invalid() << " along an axis that is not manual";
-  if (moves)
+  if (auto moves = findShift(mesh, sources)) {
+    if (!isManual(c, moves->first, mesh))
+      return c.invalid() << " along an axis that is not manual";
     return emitShift(c, *op, moves->first, moves->second, sources);
-  if (auto order = findOrder(mesh, sources)) {
+  }
+  auto order = findOrder(mesh, sources);
+  if (order && isManual(c, getEverybody(*op).axes, mesh)) {
     SmallVector<int64_t> shape(c.inShape());
     shape.insert(shape.begin(), 1);
     Group everybody = getEverybody(*op);

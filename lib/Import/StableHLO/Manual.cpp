@@ -68,6 +68,8 @@ static Results convertManual(Conversion &c) {
       region.getNumArguments() != c.op->getNumOperands())
     return c.invalid() << " has a body with an argument for each operand that "
                           "returns a value for each result";
+  if (c.op->getParentOfType<spmd::ManualOp>())
+    return convertPlaces(c);
   if (failed(isolate(c, region)))
     return failure();
   OpBuilder builder(end);

@@ -265,6 +265,64 @@ func.func @axis(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
+sdy.mesh @mesh = <["x"=2, "y"=2]>
+func.func @across(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = sdy.manual_computation(%x) in_shardings=[<@mesh, [{"x"}]>] out_shardings=[<@mesh, [{"x"}]>] manual_axes={"x"} (%a: tensor<2xf32>) {
+    // expected-error @below {{[TP0531] stablehlo.collective_permute along an axis that is not manual}}
+    %1 = "stablehlo.collective_permute"(%a) <{source_target_pairs = dense<[[0, 3], [1, 0], [2, 1], [3, 2]]> : tensor<4x2xi64>}> : (tensor<2xf32>) -> tensor<2xf32>
+    sdy.return %1 : tensor<2xf32>
+  } : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+// Some devices get nothing, and which ones differs along an axis that is not manual.
+sdy.mesh @mesh = <["x"=4, "y"=2]>
+func.func @gaps(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = sdy.manual_computation(%x) in_shardings=[<@mesh, [{"x"}]>] out_shardings=[<@mesh, [{"x"}]>] manual_axes={"x"} (%a: tensor<1xf32>) {
+    // expected-error @below {{[TP0531] stablehlo.collective_permute along an axis that is not manual}}
+    %1 = "stablehlo.collective_permute"(%a) <{source_target_pairs = dense<[[0, 2], [5, 7]]> : tensor<2x2xi64>}> : (tensor<1xf32>) -> tensor<1xf32>
+    sdy.return %1 : tensor<1xf32>
+  } : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+// In a region in another one the place along the axes of the outer is all that counts.
+sdy.mesh @mesh = <["x"=2, "y"=2]>
+func.func @inner(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = sdy.manual_computation(%x) in_shardings=[<@mesh, [{"x"}]>] out_shardings=[<@mesh, [{"x"}]>] manual_axes={"x"} (%a: tensor<2xf32>) {
+    // expected-error @below {{[TP0530] sdy.manual_computation in another one that computes more than the device's place: make its axes manual in the outer one}}
+    %1 = sdy.manual_computation(%a) in_shardings=[<@mesh, [{"y"}]>] out_shardings=[<@mesh, [{"y"}]>] manual_axes={"y"} (%b: tensor<1xf32>) {
+      %2 = stablehlo.negate %b : tensor<1xf32>
+      sdy.return %2 : tensor<1xf32>
+    } : (tensor<2xf32>) -> tensor<2xf32>
+    sdy.return %1 : tensor<2xf32>
+  } : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+sdy.mesh @mesh = <["x"=2, "y"=2]>
+func.func @own_place(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = sdy.manual_computation(%x) in_shardings=[<@mesh, [{"x"}]>] out_shardings=[<@mesh, [{"x"}]>] manual_axes={"x"} (%a: tensor<2xf32>) {
+    // expected-error @below {{[TP0531] sdy.manual_computation gives what differs along its own axes}}
+    %1 = sdy.manual_computation() in_shardings=[] out_shardings=[<@mesh, []>] manual_axes={"y"} () {
+      %two = stablehlo.constant dense<2> : tensor<ui32>
+      %2 = stablehlo.partition_id : tensor<ui32>
+      %3 = stablehlo.remainder %2, %two : tensor<ui32>
+      sdy.return %3 : tensor<ui32>
+    } : () -> tensor<ui32>
+    sdy.return %a : tensor<2xf32>
+  } : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
 // A partitioned function whose arguments nobody says the whole of.
 module attributes {mhlo.num_replicas = 2 : i32} {
   // expected-error @below {{[TP0534] function 'main', argument #0: devices hold different values}}

@@ -132,3 +132,42 @@ func.func private @second(%g: tensor<4xi32>) -> tensor<1xi32> {
   %4 = stablehlo.dynamic_slice %0, %3, sizes = [1] : (tensor<4xi32>, tensor<ui32>) -> tensor<1xi32>
   return %4 : tensor<1xi32>
 }
+
+// -----
+
+// A region over one of two axes, as JAX writes it: the place along the axis comes from a
+// region over the others; who gives whom what is listed for all devices, by a ring, with
+// gaps, and anyhow
+sdy.mesh @mesh = <["x"=4, "y"=2]>
+func.func @main() -> (tensor<8xi32>, tensor<8xi32>, tensor<8xi32>, tensor<8xi32>, tensor<8xi32>) {
+  // EXPECT: [1, 2, 4, 5, 7, 8, 10, 11]
+  // EXPECT: [7, 8, 1, 2, 3, 4, 5, 6]
+  // EXPECT: [0, 0, 1, 2, 0, 0, 5, 6]
+  // EXPECT: [3, 4, 7, 8, 1, 2, 5, 6]
+  // EXPECT: [16, 20] * 4
+  %v = stablehlo.constant dense<[1, 2, 3, 4, 5, 6, 7, 8]> : tensor<8xi32>
+  %0:5 = sdy.manual_computation(%v) in_shardings=[<@mesh, [{"x", ?}]>] out_shardings=[<@mesh, [{"x", ?}]>, <@mesh, [{"x", ?}]>, <@mesh, [{"x", ?}]>, <@mesh, [{"x", ?}]>, <@mesh, [{"x", ?}]>] manual_axes={"x"} (%a: tensor<2xi32>) {
+    %1 = sdy.manual_computation() in_shardings=[] out_shardings=[<@mesh, []>] manual_axes={"y"} () {
+      %two = stablehlo.constant dense<2> : tensor<ui32>
+      %four = stablehlo.constant dense<4> : tensor<ui32>
+      %8 = stablehlo.partition_id : tensor<ui32>
+      %9 = stablehlo.divide %8, %two : tensor<ui32>
+      %10 = stablehlo.remainder %9, %four : tensor<ui32>
+      %11 = stablehlo.convert %10 : (tensor<ui32>) -> tensor<i32>
+      sdy.return %11 : tensor<i32>
+    } : () -> tensor<i32>
+    %2 = stablehlo.broadcast_in_dim %1, dims = [] : (tensor<i32>) -> tensor<2xi32>
+    %3 = stablehlo.add %a, %2 : tensor<2xi32>
+    %4 = "stablehlo.collective_permute"(%a) <{source_target_pairs = dense<[[0, 2], [2, 4], [4, 6], [6, 0], [1, 3], [3, 5], [5, 7], [7, 1]]> : tensor<8x2xi64>}> : (tensor<2xi32>) -> tensor<2xi32>
+    %5 = "stablehlo.collective_permute"(%a) <{source_target_pairs = dense<[[0, 2], [1, 3], [4, 6], [5, 7]]> : tensor<4x2xi64>}> : (tensor<2xi32>) -> tensor<2xi32>
+    %6 = "stablehlo.collective_permute"(%a) <{source_target_pairs = dense<[[0, 4], [1, 5], [2, 0], [3, 1], [4, 6], [5, 7], [6, 2], [7, 3]]> : tensor<8x2xi64>}> : (tensor<2xi32>) -> tensor<2xi32>
+    %7 = "stablehlo.all_reduce"(%a) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 2, 4, 6], [1, 3, 5, 7]]> : tensor<2x4xi64>, use_global_device_ids}> ({
+    ^bb0(%c: tensor<i32>, %d: tensor<i32>):
+      %s = stablehlo.add %c, %d : tensor<i32>
+      %t = sdy.sharding_constraint %s <@mesh, []> : tensor<i32>
+      stablehlo.return %t : tensor<i32>
+    }) : (tensor<2xi32>) -> tensor<2xi32>
+    sdy.return %3, %4, %5, %6, %7 : tensor<2xi32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>
+  } : (tensor<8xi32>) -> (tensor<8xi32>, tensor<8xi32>, tensor<8xi32>, tensor<8xi32>, tensor<8xi32>)
+  return %0#0, %0#1, %0#2, %0#3, %0#4 : tensor<8xi32>, tensor<8xi32>, tensor<8xi32>, tensor<8xi32>, tensor<8xi32>
+}

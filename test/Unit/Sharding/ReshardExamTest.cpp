@@ -251,6 +251,29 @@ TEST(Reshard, RemembersPlans) {
   EXPECT_EQ(planner.cost(from, to, {8, 8}, 4), 64);
 }
 
+// Five columns on four devices have padding: a plan for buffers that may have
+// none goes another way, at a price.
+TEST(Reshard, Evenly) {
+  Mesh m = mesh("x4,z3");
+  TensorSharding from = sharding(m, "[z,-,-]"), to = sharding(m, "[-,(z,x),-]");
+  ReshardPlanner any(m), evenly(m, PlanEffort::Full, /*evenly=*/true);
+  auto isEven = [](const ReshardPlan &plan, llvm::ArrayRef<int64_t> shape) {
+    for (const ReshardStep &step : plan.steps)
+      for (auto [dim, size] : llvm::zip_equal(step.result.dims, shape))
+        if (BlockLayout{size, getSize(dim.axes)}.isUneven())
+          return false;
+    return true;
+  };
+  llvm::SmallVector<int64_t> shape{3, 12, 5}, smooth{12, 12, 12};
+  EXPECT_FALSE(isEven(any.plan(from, to, shape, 4), shape));
+  const ReshardPlan &plan = evenly.plan(from, to, shape, 4);
+  EXPECT_TRUE(isEven(plan, shape));
+  EXPECT_TRUE(plan.getResult().sameLayout(to));
+  EXPECT_GE(plan.cost, any.plan(from, to, shape, 4).cost);
+  EXPECT_EQ(evenly.plan(from, to, smooth, 4).str(m),
+            any.plan(from, to, smooth, 4).str(m));
+}
+
 // Many axes: more states than can be looked at. The plan is found in bounded
 // time, is better than gathering everything, and says that it is not proved.
 TEST(Reshard, ManyAxes) {

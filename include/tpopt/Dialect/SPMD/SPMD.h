@@ -48,8 +48,8 @@ verifySharding(mlir::Operation *op, ShardingAttr sharding, mlir::Type type,
                llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
 
 /// The sharding attribute of a value, wherever it stands: on the op, on the
-/// function argument, or on the loop for an argument of its body. Null if the
-/// value has none.
+/// function argument, or on the loop or manual region for an argument of its
+/// body. Null if the value has none.
 ShardingAttr getSharding(mlir::Value value);
 
 /// Sets the sharding of a value where getSharding() finds it.
@@ -90,6 +90,18 @@ mlir::RankedTensorType getGlobalType(CollectiveOpInterface op,
 
 /// The mesh that the shardings of a manual region name.
 mlir::FlatSymbolRefAttr getMeshName(ManualOp op);
+/// The axes of its mesh that have no manual part: along these the body is
+/// partitioned as any other code.
+AxisList getFreeAxes(ManualOp op, const Mesh &mesh);
+/// What the free axes make of `sharding`: how the value lies inside, where the
+/// manual axes have cut it.
+ShardingAttr getFreePart(ManualOp op, ShardingAttr sharding);
+/// `sharding` with `free` in place of that part.
+ShardingAttr withFreePart(ManualOp op, ShardingAttr sharding,
+                          ShardingAttr free);
+/// Whether `op` stands in a manual region and sends along its axes. Along the
+/// free ones it is one of the compiler's.
+bool isAlongManualAxes(CollectiveOpInterface op);
 
 /// Collectives are steps of reshard plans, as ops: which kind, the step of a
 /// part (it lives as long as the context), and the op for a step that follows

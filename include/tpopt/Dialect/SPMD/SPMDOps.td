@@ -147,8 +147,11 @@ def SPMD_ManualOp : SPMD_Op<"manual", [IsolatedFromAbove,
   let description = [{
     **Meaning:** the body sees, on the manual axes, what one device holds:
     arguments arrive in `in_shardings`, and what the body returns is put
-    together by `out_shardings`. Inside, `spmd.axis_index` and `spmd.shift` over
-    the manual axes are allowed. The other axes propagate through as usual.
+    together by `out_shardings`. Inside, `spmd.axis_index`, `spmd.shift` and
+    collectives over the manual axes are allowed. Axes of the mesh without a
+    manual part are free: along these the body is code like any other, which
+    shardings propagate into and which is partitioned, evenly. What all axes are
+    manual for nobody looks into; Localize makes every region one of these.
 
     **Constraints**
     1. One in-sharding and region argument per operand, one out-sharding and
@@ -228,9 +231,12 @@ def CollectiveOpInterface : OpInterface<"CollectiveOpInterface"> {
   ];
 }
 
+// Their rules are those in a manual region, along its axes: what the free ones
+// may cut.
 class SPMD_CollectiveOp<string mnemonic, list<Trait> traits = []>
     : SPMD_Op<mnemonic, traits # [
-        Pure, CollectiveOpInterface]> {
+        Pure, CollectiveOpInterface,
+        DeclareOpInterfaceMethods<ShardingRuleOpInterface, ["getShardingRule"]>]> {
   let results = (outs AnyRankedTensor:$result);
   let hasVerifier = 1;
 }
@@ -471,7 +477,8 @@ def SPMD_CombinedOp : SPMD_Op<"combined", [Pure,
 // The device's own place
 //===----------------------------------------------------------------------===//
 
-def SPMD_AxisIndexOp : SPMD_Op<"axis_index", [Pure]> {
+def SPMD_AxisIndexOp : SPMD_Op<"axis_index", [Pure,
+    DeclareOpInterfaceMethods<ShardingRuleOpInterface, ["getShardingRule"]>]> {
   let summary = "The device's place along axes";
   let description = [{
     **Meaning:** the position of the device along `axes`, first axis most
@@ -499,7 +506,9 @@ def SPMD_AxisIndexOp : SPMD_Op<"axis_index", [Pure]> {
   let hasVerifier = 1;
 }
 
-def SPMD_ShiftOp : SPMD_Op<"shift", [Pure, SameOperandsAndResultType]> {
+def SPMD_ShiftOp : SPMD_Op<"shift", [Pure, SameOperandsAndResultType,
+    DeclareOpInterfaceMethods<ShardingRuleOpInterface,
+        ["getShardingRule", "getPropagationClass"]>]> {
   let summary = "Pass buffers to a neighbour along an axis";
   let description = [{
     **Meaning:** the device at place i along `axes`, first axis most significant,

@@ -55,8 +55,12 @@ public:
   virtual const Mesh &getMesh() const = 0;
   /// The sharding of a value of the global program.
   virtual const TensorSharding &getSharding(mlir::Value global) const = 0;
-  /// The device's part of `global`, with the encoding that says so.
+  /// The device's part of `global`, with the encoding that says so; none in a
+  /// manual region, where types are the devices' own.
   virtual mlir::RankedTensorType getLocalType(mlir::Value global) = 0;
+  /// The same for a tensor of type `global` that lies as `layout`.
+  virtual mlir::RankedTensorType getLocalType(mlir::RankedTensorType global,
+                                              const TensorSharding &layout) = 0;
   /// The index, in the global tensor, of the first element of the device's
   /// block in dimension `dim` of `global`: a scalar tensor<i32>. Null if the
   /// dimension is not cut, where it is zero.
