@@ -35,8 +35,7 @@ std::optional<LocalTensor> tp::getLocalTensor(Value value,
   RankedTensorType global = spmd::getGlobalType(type);
   Operation *parent = value.getParentBlock()->getParentOp();
   bool isManual = isa<ManualOp>(parent) || parent->getParentOfType<ManualOp>();
-  const TensorSharding *sharding = isManual ? nullptr : table.lookup(value);
-  if (sharding)
+  if (const TensorSharding *sharding = table.lookup(value))
     return LocalTensor{global, sharding->getLayout()};
   // What is in a manual region, and helpers of a local program, belong to the
   // device.
@@ -65,8 +64,7 @@ getLocalSizes(Operation *op, const ShardingRule &rule, ShardingTable &table) {
     auto type = dyn_cast<RankedTensorType>(value.getType());
     const TensorSharding *sharding = table.lookup(value);
     // A local type has made the rule's sizes local.
-    if (!type || !sharding || type.getEncoding() ||
-        op->getParentOfType<ManualOp>())
+    if (!type || !sharding || type.getEncoding())
       continue;
     TensorProjection projection = project(rule, index, *sharding);
     for (auto [f, factor] : llvm::enumerate(projection))
