@@ -59,8 +59,7 @@ const StrategySet &PartitionContext::getConstrained(ConstraintOp op) {
   std::vector<Strategy> ways{{{layout, layout}, 0}};
   if (llvm::any_of(asked.dims,
                    [](const DimSharding &dim) { return dim.open; })) {
-    // What is asked for, and more on open dimensions. The first that
-    // propagation gave an equal op stands for all, where there are too many.
+    // What is asked for, and more on open dimensions.
     for (Strategy &way :
          strategies.getIdentity(type, table.lookup(op), /*kinds=*/0)) {
       const TensorSharding &more = pool.get(way.layouts[0]);

@@ -6,6 +6,7 @@
 #include "Conversion.h"
 
 #include "mlir/IR/Matchers.h"
+#include "llvm/ADT/BitVector.h"
 
 using namespace mlir;
 using namespace tp;
@@ -85,17 +86,54 @@ static std::optional<Counting> readCounting(Conversion &c) {
   return Counting{i, *begin, std::max(*begin, *end)};
 }
 
+/// Takes what the loop carries unchanged from outside, and leaves the numbers
+/// of all else: scans carry everything that their body uses.
+static SmallVector<unsigned> freeInvariants(Conversion &c) {
+  Block &condition = c.op->getRegion(0).front(),
+        &body = c.op->getRegion(1).front();
+  Operation *end = getReturn(c.op->getRegion(1));
+  SmallVector<unsigned> carried;
+  llvm::BitVector invariant(body.getNumArguments());
+  for (auto [i, value] : llvm::enumerate(c.op->getOperands())) {
+    if (end->getOperand(i) != body.getArgument(i)) {
+      carried.push_back(i);
+      continue;
+    }
+    invariant.set(i);
+    condition.getArgument(i).replaceAllUsesWith(value);
+    body.getArgument(i).replaceAllUsesWith(value);
+  }
+  condition.eraseArguments(invariant);
+  body.eraseArguments(invariant);
+  end->eraseOperands(invariant);
+  return carried;
+}
+
+/// The results of all that has been carried, as `loop` gives those of
+/// `carried`.
+static SmallVector<Value> getResults(Conversion &c, Operation *loop,
+                                     ArrayRef<unsigned> carried) {
+  SmallVector<Value> results(c.op->getOperands());
+  for (auto [i, result] : llvm::zip_equal(carried, loop->getResults()))
+    results[i] = result;
+  return results;
+}
+
 static Results convertCounting(Conversion &c, const Counting &counting) {
   Location loc = c.op->getLoc();
-  auto loop = ForOp::create(c.builder, loc, c.op->getResultTypes(),
-                            counting.end - counting.begin, c.op->getOperands());
+  SmallVector<unsigned> carried = freeInvariants(c);
+  SmallVector<Value> inits = llvm::map_to_vector(
+      carried, [&](unsigned i) { return c.op->getOperand(i); });
+  auto loop = ForOp::create(c.builder, loc, TypeRange(ValueRange(inits)),
+                            counting.end - counting.begin, inits);
   Region &body = loop.getBody();
   body.takeBody(c.op->getRegion(1));
   makeYield(body);
   // The number of the turn, from 0; the counter follows from it.
   auto type = RankedTensorType::get({}, c.builder.getI32Type());
   Value turn = body.insertArgument(0u, type, loc);
-  Value counter = body.getArgument(counting.argument + 1);
+  Value counter = body.getArgument(
+      1 + (llvm::find(carried, counting.argument) - carried.begin()));
   OpBuilder::InsertionGuard guard(c.builder);
   c.builder.setInsertionPointToStart(&body.front());
   Value own = c.emit.convert(turn, Emitter::typeOf(counter).getElementType());
@@ -103,7 +141,7 @@ static Results convertCounting(Conversion &c, const Counting &counting) {
     own =
         c.emit.binary<AddOp>(own, c.emit.constant(double(counting.begin), own));
   counter.replaceAllUsesWith(own);
-  return SmallVector<Value>(loop.getResults());
+  return getResults(c, loop, carried);
 }
 
 static Results convertWhile(Conversion &c) {
@@ -123,13 +161,16 @@ static Results convertWhile(Conversion &c) {
     return c.invalid() << " has a body that returns what it takes";
   if (std::optional<Counting> counting = readCounting(c))
     return convertCounting(c, *counting);
-  auto loop = WhileOp::create(c.builder, c.op->getLoc(), c.op->getResultTypes(),
-                              c.op->getOperands());
+  SmallVector<unsigned> carried = freeInvariants(c);
+  SmallVector<Value> inits = llvm::map_to_vector(
+      carried, [&](unsigned i) { return c.op->getOperand(i); });
+  auto loop = WhileOp::create(c.builder, c.op->getLoc(),
+                              TypeRange(ValueRange(inits)), inits);
   loop.getCond().takeBody(c.op->getRegion(0));
   loop.getBody().takeBody(c.op->getRegion(1));
   makeYield(loop.getCond());
   makeYield(loop.getBody());
-  return SmallVector<Value>(loop.getResults());
+  return getResults(c, loop, carried);
 }
 
 //===----------------------------------------------------------------------===//

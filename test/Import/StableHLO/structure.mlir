@@ -32,25 +32,48 @@ func.func @patches(%x: tensor<2x8x8x3xf32>, %w: tensor<4x4x3x16xf32>) -> tensor<
   return %0 : tensor<2x2x2x16xf32>
 }
 
-// The loop of a scan has a known number of turns; what it carries is carried.
+// The loop of a scan has a known number of turns. What it carries unchanged, as a scan
+// does with all that its body uses, is taken from outside, and so are its results.
 // CHECK-LABEL: func.func @scan
-func.func @scan(%x: tensor<4xf32>) -> tensor<4xf32> {
+func.func @scan(%x: tensor<4xf32>, %w: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<i32>) {
   %zero = stablehlo.constant dense<0> : tensor<i32>
   %one = stablehlo.constant dense<1> : tensor<i32>
   %twelve = stablehlo.constant dense<12> : tensor<i32>
-  // CHECK: %{{.+}}:3 = tp.for 12(
-  // CHECK-NEXT: ^bb0(%[[TURN:.+]]: tensor<i32>, %{{.+}}: tensor<i32>, %[[Y:.+]]: tensor<4xf32>, %{{.+}}: tensor<i32>):
-  // CHECK: tp.tanh %[[Y]]
-  %0:3 = stablehlo.while(%i = %zero, %y = %x, %n = %twelve) : tensor<i32>, tensor<4xf32>, tensor<i32>
+  // CHECK: %[[R:.+]]:2 = tp.for 12(%{{.+}}, %arg0)
+  // CHECK-NEXT: ^bb0(%[[TURN:.+]]: tensor<i32>, %{{.+}}: tensor<i32>, %[[Y:.+]]: tensor<4xf32>):
+  // CHECK-NEXT: %[[T:.+]] = tp.tanh %[[Y]]
+  // CHECK-NEXT: %[[M:.+]] = tp.mul %[[T]], %arg1
+  // CHECK: tp.yield %{{.+}}, %[[M]]
+  // CHECK: return %[[R]]#1, %arg1, %{{.+}}
+  %0:4 = stablehlo.while(%i = %zero, %y = %x, %n = %twelve, %v = %w) : tensor<i32>, tensor<4xf32>, tensor<i32>, tensor<4xf32>
   cond {
     %p = stablehlo.compare LT, %i, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
     stablehlo.return %p : tensor<i1>
   } do {
     %z = stablehlo.tanh %y : tensor<4xf32>
+    %m = stablehlo.multiply %z, %v : tensor<4xf32>
     %j = stablehlo.add %i, %one : tensor<i32>
-    stablehlo.return %j, %z, %n : tensor<i32>, tensor<4xf32>, tensor<i32>
+    stablehlo.return %j, %m, %n, %v : tensor<i32>, tensor<4xf32>, tensor<i32>, tensor<4xf32>
   }
-  return %0#1 : tensor<4xf32>
+  return %0#1, %0#3, %0#2 : tensor<4xf32>, tensor<4xf32>, tensor<i32>
+}
+
+// The same where the turns are not known; the condition takes it from outside, too.
+// CHECK-LABEL: func.func @until
+func.func @until(%x: tensor<f32>, %w: tensor<f32>) -> (tensor<f32>, tensor<f32>) {
+  // CHECK: %[[R:.+]] = tp.while(%arg0) cond {
+  // CHECK: tp.compare lt %{{.+}}, %arg1
+  // CHECK: tp.mul %{{.+}}, %arg1
+  // CHECK: return %[[R]], %arg1
+  %0:2 = stablehlo.while(%y = %x, %v = %w) : tensor<f32>, tensor<f32>
+  cond {
+    %p = stablehlo.compare LT, %y, %v : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %p : tensor<i1>
+  } do {
+    %m = stablehlo.multiply %y, %v : tensor<f32>
+    stablehlo.return %m, %v : tensor<f32>, tensor<f32>
+  }
+  return %0#0, %0#1 : tensor<f32>, tensor<f32>
 }
 
 // Names: Python's, in the form of checkpoints; what may be overwritten.
