@@ -365,6 +365,9 @@ LogicalResult ManualOp::verify() {
       return emitAt(index) << "is " << inner[index]
                            << " inside, the manual axes make it " << *cut;
   }
+  if (getOperation()->getParentOfType<ManualOp>())
+    return emitOpError() << "stands in another manual region: write its body "
+                            "into that one's, and its axes as well";
   return success();
 }
 

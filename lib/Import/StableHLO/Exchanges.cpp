@@ -358,8 +358,8 @@ static Processes getProcesses(Conversion &c) {
   return succeeded(mesh) ? written.on(mesh->toMesh().getNumDevices()) : written;
 }
 
-/// What the scalar arithmetic of `region` returns on a device; none if there is
-/// anything else in it.
+/// What the scalar arithmetic of `region`, on integers of at least 32 bits,
+/// returns on a device; none if there is anything else in it.
 static std::optional<SmallVector<int64_t>>
 computeNumbers(Region &region, const Processes &processes, int64_t device) {
   llvm::DenseMap<Value, int64_t> numbers;
@@ -405,6 +405,11 @@ computeNumbers(Region &region, const Processes &processes, int64_t device) {
                 .Case("stablehlo.add", in[0] + in[1])
                 .Default(std::nullopt);
     if (!out || isLarge(*out) || op.getNumResults() != 1)
+      return std::nullopt;
+    auto type = dyn_cast<RankedTensorType>(op.getResult(0).getType());
+    auto element =
+        type ? dyn_cast<IntegerType>(type.getElementType()) : nullptr;
+    if (!element || element.getWidth() < 32)
       return std::nullopt;
     numbers[op.getResult(0)] = *out;
   }

@@ -245,6 +245,24 @@ func.func @f(%0: tensor<8x24xf32>) {
 
 // -----
 
+// spmd.manual 7: one in another
+spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
+
+func.func @f(%0: tensor<8x24xf32>) {
+  %1 = spmd.manual (%0) in [<@mesh, [{"x"}, {}]>] out [<@mesh, [{"x"}, {}]>] axes {"x"} {
+  ^bb0(%a: tensor<2x24xf32>):
+    // expected-error @below {{stands in another manual region: write its body into that one's, and its axes as well}}
+    %2 = spmd.manual (%a) in [<@mesh, [{"y"}, {}]>] out [<@mesh, [{"y"}, {}]>] axes {"y"} {
+    ^bb0(%b: tensor<1x24xf32>):
+      spmd.return %b : tensor<1x24xf32>
+    } : (tensor<2x24xf32>) -> tensor<2x24xf32>
+    spmd.return %2 : tensor<2x24xf32>
+  } : (tensor<8x24xf32>) -> tensor<8x24xf32>
+  return
+}
+
+// -----
+
 // spmd.return types: only in a manual region
 func.func @f() {
   // expected-error @below {{expects parent op 'spmd.manual'}}

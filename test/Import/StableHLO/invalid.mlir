@@ -306,6 +306,25 @@ func.func @inner(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
+// Not even the place, if it is not counted in integers.
+sdy.mesh @mesh = <["x"=2, "y"=2]>
+func.func @inner_float(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = sdy.manual_computation(%x) in_shardings=[<@mesh, [{"x"}]>] out_shardings=[<@mesh, [{"x"}]>] manual_axes={"x"} (%a: tensor<2xf32>) {
+    // expected-error @below {{[TP0530] sdy.manual_computation in another one that computes more than the device's place}}
+    %1 = sdy.manual_computation() in_shardings=[] out_shardings=[<@mesh, []>] manual_axes={"y"} () {
+      %two = stablehlo.constant dense<2> : tensor<ui32>
+      %2 = stablehlo.partition_id : tensor<ui32>
+      %3 = stablehlo.divide %2, %two : tensor<ui32>
+      %4 = stablehlo.convert %3 : (tensor<ui32>) -> tensor<f32>
+      sdy.return %4 : tensor<f32>
+    } : () -> tensor<f32>
+    sdy.return %a : tensor<2xf32>
+  } : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
 sdy.mesh @mesh = <["x"=2, "y"=2]>
 func.func @own_place(%x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = sdy.manual_computation(%x) in_shardings=[<@mesh, [{"x"}]>] out_shardings=[<@mesh, [{"x"}]>] manual_axes={"x"} (%a: tensor<2xf32>) {

@@ -162,6 +162,7 @@ def SPMD_ManualOp : SPMD_Op<"manual", [IsolatedFromAbove,
        stand before all others in every dimension.
     5. Region arguments have the operands' types, cut by the manual axes.
     6. Returned values have the results' types, cut by the manual axes.
+    7. Stands in no other manual region, whose axes it could name as well.
 
     Example:
 
