@@ -302,6 +302,12 @@ cutByManualAxes(RankedTensorType type, const TensorSharding &sharding,
           manual, [&](const AxisRef &m) { return m.contains(axis); });
       if (!isManual && overlap(axis, manual))
         return emitError() << "an axis is manual as a whole or not at all";
+      if (!isManual && llvm::any_of(manual, [&](const AxisRef &m) {
+            return m.axis == axis.axis && m.size > 1;
+          }))
+        return emitError()
+               << "no part of an axis cuts it of which another part "
+                  "is manual: make the axis manual as a whole";
       if (isManual && part.axes.size() != index)
         return emitError() << "manual axes stand before all others in every "
                               "dimension";

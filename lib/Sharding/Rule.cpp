@@ -333,6 +333,26 @@ ShardingRule tp::makeElementwiseRule(unsigned numOperands,
   return builder.build();
 }
 
+ShardingRule tp::makeBlockRule(ArrayRef<int64_t> shape,
+                               ArrayRef<int64_t> counts, bool toBlock) {
+  RuleBuilder builder(1, 1);
+  unsigned whole = toBlock ? 0 : 1, block = 1 - whole;
+  for (auto [size, count] : llvm::zip_equal(shape, counts)) {
+    BlockLayout blocks{size, count};
+    FactorKind kind =
+        blocks.isUneven() ? FactorKind::Whole : FactorKind::PassThrough;
+    unsigned own = builder.addFactor(blocks.block(), kind);
+    builder.addDim(block, own);
+    if (blocks.isUneven())
+      builder.addDim(whole, builder.addFactor(size, kind));
+    else if (count == 1)
+      builder.addDim(whole, own);
+    else
+      builder.addDim(whole, {builder.addFactor(count, FactorKind::Whole), own});
+  }
+  return builder.build();
+}
+
 ShardingRule tp::makeReshapeRule(ArrayRef<int64_t> from, ArrayRef<int64_t> to) {
   RuleBuilder builder(1, 1);
   SmallVector<DimFactors> left(from.size()), right(to.size());

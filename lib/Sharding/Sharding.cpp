@@ -188,3 +188,10 @@ SmallVector<int64_t> tp::getLocalShape(const TensorSharding &sharding,
     local.push_back(BlockLayout{size, getSize(dim.axes)}.block());
   return local;
 }
+
+bool tp::hasPadding(const TensorSharding &sharding, ArrayRef<int64_t> shape) {
+  for (auto [dim, size] : llvm::zip_equal(sharding.dims, shape))
+    if (BlockLayout{size, getSize(dim.axes)}.isUneven())
+      return true;
+  return false;
+}

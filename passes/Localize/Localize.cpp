@@ -269,8 +269,6 @@ private:
   /// A region over all axes of the mesh: what the free ones cut is cut in its
   /// body, too, where types say nothing of it.
   LogicalResult localizeManual(ManualOp op, ArrayRef<Value> operands) {
-    if (failed(checkManual(op)))
-      return failure();
     bool hasFreeAxes = !getFreeAxes(op, getMesh()).empty();
     auto copy = cast<ManualOp>(copyOp(op, operands));
     mapping.map(op->getResults(), copy->getResults());
@@ -298,28 +296,6 @@ private:
     copy.setOutShardingsAttr(close(op.getOutShardings()));
     llvm::SaveAndRestore inside(isInManual, true);
     return localizeRegion(op.getBody(), copy.getBody());
-  }
-
-  /// A part of an axis is manual, and another part cuts a value: nobody can say
-  /// that inside.
-  LogicalResult checkManual(ManualOp op) {
-    AxisList known = resolveAxes(op.getAxes().getAxes(), getMesh());
-    llvm::append_range(known, getFreeAxes(op, getMesh()));
-    for (ArrayAttr list : {op.getInShardings(), op.getOutShardings()})
-      for (auto entry : list.getAsRange<ShardingAttr>())
-        for (DimShardingAttr dim : entry.getDims())
-          for (const AxisRef &axis : resolveAxes(dim.getAxes(), getMesh()))
-            if (axis.size > 1 && llvm::none_of(known, [&](const AxisRef &m) {
-                  return m.contains(axis);
-                }))
-              return op.emitError()
-                     << prefix(ErrorCode::FreeAxisInManual)
-                     << "a value of the manual region is also cut along a part "
-                        "of axis \""
-                     << getMesh().axes[axis.axis].name
-                     << "\" that is not manual, as another part is: make the "
-                        "axis manual as a whole";
-    return success();
   }
 
   /// Overwrites padding with the identity of what `op` reduces, where a reduced

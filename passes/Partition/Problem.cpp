@@ -141,7 +141,8 @@ const CostMatrix &PartitionContext::getMatrix(Type type, const LayoutList &from,
 
 PartitionProblem::PartitionProblem(PartitionContext &context,
                                    ArrayRef<Operation *> ops, ManualOp manual)
-    : context(context), ops(ops.begin(), ops.end()), manual(manual) {}
+    : context(context), ops(ops.begin(), ops.end()), manual(manual),
+      borders(findBorders()) {}
 
 bool PartitionProblem::isFixed(Operation *op) const {
   return !isa<ShardingRuleOpInterface>(op);
@@ -214,7 +215,7 @@ void PartitionProblem::enumerate() {
           context.table.lookup(result), partial.lookup(result));
     }
   }
-  for (const Border &border : getBorders())
+  for (const Border &border : borders)
     carriers[border.carrier].set = &context.getCarried(
         border.type,
         &context.table.resolve(border.inside, border.type.getRank()),
@@ -222,16 +223,16 @@ void PartitionProblem::enumerate() {
 }
 
 /// What crosses the border of the manual region.
-SmallVector<PartitionProblem::Border> PartitionProblem::getBorders() {
-  SmallVector<Border> borders;
+SmallVector<PartitionProblem::Border> PartitionProblem::findBorders() {
+  SmallVector<Border> found;
   if (!manual)
-    return borders;
+    return found;
   auto add = [&](Value carrier, Value inside, Value outside,
                  ShardingAttr sharding) {
     ShardingAttr from = getSharding(outside);
-    borders.push_back({carrier, cast<RankedTensorType>(inside.getType()),
-                       getFreePart(manual, sharding),
-                       getFreePart(manual, from ? from : sharding)});
+    found.push_back({carrier, cast<RankedTensorType>(inside.getType()),
+                     getFreePart(manual, sharding),
+                     getFreePart(manual, from ? from : sharding)});
   };
   for (auto [arg, operand, sharding] :
        llvm::zip_equal(manual.getBody().getArguments(), manual.getInputs(),
@@ -242,7 +243,7 @@ SmallVector<PartitionProblem::Border> PartitionProblem::getBorders() {
                        manual.getBody().front().getTerminator()->getOperands(),
                        manual.getOutShardings().getAsRange<ShardingAttr>()))
     add(result, returned, result, sharding);
-  return borders;
+  return found;
 }
 
 /// One round; returns whether loops carry kinds that it did not know of.
@@ -413,7 +414,6 @@ double PartitionProblem::solve() {
       costs.push_back(times * cost);
     state.node = labeling.addNode(costs);
   };
-  SmallVector<Border> borders = getBorders();
   for (const Border &border : borders)
     if (isa<BlockArgument>(border.carrier)) {
       addNode(carriers[border.carrier], getTimes(manual));

@@ -153,7 +153,7 @@ private:
     spmd::ShardingAttr inside, outside;
   };
 
-  llvm::SmallVector<Border> getBorders();
+  llvm::SmallVector<Border> findBorders();
   void enumerate();
   bool enumerate(llvm::DenseMap<mlir::Value, KindSet> &partial);
   Port getPort(mlir::Value carrier);
@@ -169,6 +169,7 @@ private:
   PartitionContext &context;
   llvm::SmallVector<mlir::Operation *> ops;
   spmd::ManualOp manual;
+  llvm::SmallVector<Border> borders;
   llvm::DenseMap<mlir::Operation *, OpState> states;
   /// Results of loops and conditionals: one choice for the result, what the
   /// body gets and what it yields. And the manual region's borders.

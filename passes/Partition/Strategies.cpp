@@ -254,7 +254,7 @@ private:
     // The layouts these axes give, if there are any.
     OpShardings shardings;
     if (getShardings(rule, factorAxes(), shardings) ||
-        (evenly && !areEven(shardings)))
+        (evenly && havePadding(shardings)))
       return;
     for (auto [flow, list] : llvm::zip(flows, flowAxes()))
       for (unsigned operand : flow.operands) {
@@ -280,25 +280,22 @@ private:
       found.push_back(std::move(strategy));
   }
 
-  /// Whether no tensor has padding in its layout.
-  bool areEven(const OpShardings &shardings) const {
-    auto isEven = [](const TensorSharding &sharding, Type of) {
-      return llvm::none_of(
-          llvm::zip_equal(sharding.dims, cast<RankedTensorType>(of).getShape()),
-          [](auto dim) {
-            auto [cut, size] = dim;
-            return BlockLayout{size, getSize(cut.axes)}.isUneven();
-          });
+  /// Whether some tensor has padding in its layout.
+  bool havePadding(const OpShardings &shardings) const {
+    auto hasPadding = [](const TensorSharding &sharding, Type of) {
+      return tp::hasPadding(sharding, cast<RankedTensorType>(of).getShape());
     };
     if (!op)
-      return isEven(shardings.results.front(), type);
-    auto areAllEven = [&](ArrayRef<TensorSharding> list, TypeRange types) {
-      return llvm::all_of(llvm::zip_equal(list, types), [&](auto tensor) {
-        return isEven(std::get<0>(tensor), std::get<1>(tensor));
-      });
-    };
-    return areAllEven(shardings.operands, op->getOperandTypes()) &&
-           areAllEven(shardings.results, op->getResultTypes());
+      return hasPadding(shardings.results.front(), type);
+    for (auto [sharding, of] :
+         llvm::zip_equal(shardings.operands, op->getOperandTypes()))
+      if (hasPadding(sharding, of))
+        return true;
+    for (auto [sharding, of] :
+         llvm::zip_equal(shardings.results, op->getResultTypes()))
+      if (hasPadding(sharding, of))
+        return true;
+    return false;
   }
 
   /// What the op sends by itself; none if that is no way to go.

@@ -420,39 +420,22 @@ private:
   /// `sharding`, to what it is inside.
   void addBorder(ManualOp op, Attribute sharding, ValueId outside,
                  ValueId inside, bool enters) {
-    ArrayRef<int64_t> wholes = graph.getShape(outside),
-                      parts = graph.getShape(inside);
+    ArrayRef<int64_t> shape = graph.getShape(outside);
     AxisList free = getFreeAxes(op, table.getMesh());
-    std::vector<int64_t> blocks; // that the manual axes make, by dimension
+    std::vector<int64_t> counts; // of blocks that the manual axes make
     for (const DimSharding &dim :
-         table.resolve(cast<ShardingAttr>(sharding), wholes.size()).dims) {
-      int64_t &count = blocks.emplace_back(1);
+         table.resolve(cast<ShardingAttr>(sharding), shape.size()).dims) {
+      int64_t &count = counts.emplace_back(1);
       for (const AxisRef &axis : dim.axes)
         count *= overlap(axis, free) ? 1 : axis.size;
     }
-    std::vector<int64_t> key(wholes.vec());
-    llvm::append_range(key, blocks);
+    std::vector<int64_t> key(shape.vec());
+    llvm::append_range(key, counts);
     key.push_back(enters);
     std::unique_ptr<ShardingRule> &rule = borders[key];
-    if (!rule) {
-      RuleBuilder builder(/*numOperands=*/1, /*numResults=*/1);
-      unsigned outer = enters ? 0 : 1, inner = 1 - outer;
-      for (auto [whole, part, count] : llvm::zip_equal(wholes, parts, blocks)) {
-        // Blocks of unequal size have no factors in common.
-        bool isEven = whole == part * count;
-        FactorKind kind = isEven ? FactorKind::PassThrough : FactorKind::Whole;
-        unsigned own = builder.addFactor(part, kind);
-        builder.addDim(inner, own);
-        if (!isEven)
-          builder.addDim(outer, builder.addFactor(whole, kind));
-        else if (count == 1)
-          builder.addDim(outer, own);
-        else
-          builder.addDim(outer,
-                         {builder.addFactor(count, FactorKind::Whole), own});
-      }
-      rule = std::make_unique<ShardingRule>(builder.build());
-    }
+    if (!rule)
+      rule = std::make_unique<ShardingRule>(
+          makeBlockRule(shape, counts, /*toBlock=*/enters));
     track(op, graph.addOp(rule.get(), enters ? outside : inside,
                           enters ? inside : outside, OpClass::DataMovement));
   }

@@ -100,9 +100,7 @@ static TensorSharding addFree(Author &author, TensorSharding layout,
       continue;
     DimSharding longer = dim;
     longer.axes.push_back(*axis);
-    bool isManual = llvm::any_of(
-        manual, [&](const AxisRef &other) { return other.axis == axis->axis; });
-    if (isManual || BlockLayout{size, getSize(longer.axes)}.isUneven())
+    if (BlockLayout{size, getSize(longer.axes)}.isUneven())
       continue;
     dim = longer;
     used.push_back(*axis);
@@ -159,9 +157,7 @@ static void addManual(Author &author) {
   auto local = RankedTensorType::get(getLocalShape(layout, type.getShape()),
                                      type.getElementType());
   Value value = body->addArgument(local, author.loc);
-  bool isEven = true;
-  for (auto [dim, size] : llvm::zip_equal(layout.dims, type.getShape()))
-    isEven &= !BlockLayout{size, getSize(dim.axes)}.isUneven();
+  bool isEven = !hasPadding(layout, type.getShape());
   author.inIsolation(body, [&] {
     for (int64_t i = author.random.draw(0, 4); i > 0; --i) {
       AxisRef axis = author.random.pick(ArrayRef<AxisRef>(used));

@@ -20,19 +20,6 @@ func.func @unknown(%x: tensor<8xf32> {spmd.sharding = #spmd.sharding<@mesh, [{"x
 
 // -----
 
-// A part of an axis is manual, another cuts outside.
-spmd.mesh @mesh <["x"=4]>
-func.func @part_of_axis(%x: tensor<8x8xf32> {spmd.sharding = #spmd.sharding<@mesh, [{"x":(1)2}, {"x":(2)2}]>}) {
-  // expected-error @below {{[TP0404] a value of the manual region is also cut along a part of axis "x" that is not manual, as another part is: make the axis manual as a whole}}
-  %0 = spmd.manual (%x) in [<@mesh, [{"x":(1)2}, {"x":(2)2}]>] out [<@mesh, [{"x":(1)2}, {"x":(2)2}]>] axes {"x":(1)2} {
-  ^bb0(%a: tensor<4x8xf32>):
-    spmd.return %a : tensor<4x8xf32>
-  } {spmd.shardings = [#spmd.sharding<@mesh, [{"x":(1)2}, {"x":(2)2}]>]} : (tensor<8x8xf32>) -> tensor<8x8xf32>
-  return
-}
-
-// -----
-
 // A splice that brings every second row of 16 devices together.
 spmd.mesh @mesh <["x"=16]>
 func.func @f(%x: tensor<32xf32> {spmd.sharding = #spmd.sharding<@mesh, [{"x"}]>}) -> (tensor<16xf32> {spmd.sharding = #spmd.sharding<@mesh, [{"x"}]>}) {

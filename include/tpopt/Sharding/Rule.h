@@ -123,6 +123,13 @@ private:
 ShardingRule makeElementwiseRule(unsigned numOperands,
                                  llvm::ArrayRef<int64_t> shape);
 
+/// From a tensor to its block, in every dimension one of `counts[i]`, or, if
+/// not `toBlock`, back. What cuts the block cuts the tensor behind what makes
+/// the blocks: 8 in 4 blocks is `(ij)->j`, with i=4 wanted whole. Dimensions
+/// whose blocks are not equal have nothing in common.
+ShardingRule makeBlockRule(llvm::ArrayRef<int64_t> shape,
+                           llvm::ArrayRef<int64_t> counts, bool toBlock);
+
 /// The factors of a reshape from one shape to another: dimensions are split
 /// where both sides have a common boundary, 4x12 -> 4x2x3x2 is
 /// `i(jkl)->ijkl`, and 6x4 -> 4x6 shares no boundary but gcd parts:

@@ -152,6 +152,9 @@ struct BlockLayout {
 llvm::SmallVector<int64_t> getLocalShape(const TensorSharding &sharding,
                                          llvm::ArrayRef<int64_t> shape);
 
+/// Whether some buffer of a tensor of this shape has padding.
+bool hasPadding(const TensorSharding &sharding, llvm::ArrayRef<int64_t> shape);
+
 } // namespace tp
 
 #endif // TPOPT_SHARDING_SHARDING_H

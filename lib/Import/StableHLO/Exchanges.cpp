@@ -480,18 +480,18 @@ static Results emitTaken(Conversion &c, spmd::MeshOp op,
   Mesh mesh = op.toMesh();
   Group group{op, getManualAxes(c, mesh)};
   SmallVector<int32_t> wanted;
-  bool isManual = true;
+  bool staysInGroup = true;
   for (auto [place, source] : llvm::enumerate(sources)) {
     wanted.push_back(source < 0 ? -1 : getPosition(mesh, group.axes, source));
     for (unsigned axis = 0; source >= 0 && axis < mesh.axes.size(); ++axis) {
       AxisRef full = AxisRef::full(mesh, axis);
-      isManual &=
+      staysInGroup &=
           overlap(full, group.axes) ||
           getPosition(mesh, full, place) == getPosition(mesh, full, source);
     }
   }
   auto own = condense(mesh, group.axes, wanted);
-  if (!isManual || !own)
+  if (!staysInGroup || !own)
     return c.invalid() << " along an axis that is not manual";
   SmallVector<int64_t> shape(c.inShape());
   shape.insert(shape.begin(), 1);

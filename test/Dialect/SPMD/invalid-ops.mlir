@@ -203,6 +203,20 @@ func.func @f(%0: tensor<8x24xf32>) {
 
 // -----
 
+// spmd.manual 4: another part of an axis
+spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
+
+func.func @f(%0: tensor<8x24xf32>) {
+  // expected-error @below {{operand #0: no part of an axis cuts it of which another part is manual: make the axis manual as a whole}}
+  %1 = spmd.manual (%0) in [<@mesh, [{"x":(1)2}, {"x":(2)2}]>] out [<@mesh, [{"x":(1)2}, {}]>] axes {"x":(1)2} {
+  ^bb0(%a: tensor<4x24xf32>):
+    spmd.return %a : tensor<4x24xf32>
+  } : (tensor<8x24xf32>) -> tensor<8x24xf32>
+  return
+}
+
+// -----
+
 // spmd.manual 5: the whole inside
 spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
 

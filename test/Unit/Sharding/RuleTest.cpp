@@ -57,6 +57,16 @@ TEST(Rule, ElementwiseIsOneFactorADimension) {
   EXPECT_EQ(text(makeElementwiseRule(1, {})), parse("...->...", {{}}, {{}}));
 }
 
+// Eight rows in four blocks have two factors, of which the block has the minor;
+// six in one are the same; five in two blocks of three have nothing in common
+// with these.
+TEST(Rule, BlocksAreTheMinorFactor) {
+  EXPECT_EQ(text(makeBlockRule({8, 6, 5}, {4, 1, 2}, /*toBlock=*/true)),
+            "(B!A)CE!->ACD! {A=2, B=4, C=6, D=3, E=5}");
+  EXPECT_EQ(text(makeBlockRule({8}, {4}, /*toBlock=*/false)),
+            "A->(B!A) {A=2, B=4}");
+}
+
 TEST(Rule, KindsOfFactors) {
   Shape lhs = {8, 32}, rhs = {32, 16}, out = {8, 16};
   ShardingRule rule = llvm::cantFail(ShardingRule::parse(

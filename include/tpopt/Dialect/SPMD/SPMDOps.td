@@ -159,7 +159,8 @@ def SPMD_ManualOp : SPMD_Op<"manual", [IsolatedFromAbove,
     2. Every sharding fits its tensor and mesh, and all name the same mesh.
     3. `axes` are axes of the mesh, each once.
     4. An axis of a sharding is manual as a whole or not at all, and manual axes
-       stand before all others in every dimension.
+       stand before all others in every dimension. If a part of an axis is
+       manual, no other part of it cuts anything.
     5. Region arguments have the operands' types, cut by the manual axes.
     6. Returned values have the results' types, cut by the manual axes.
     7. Stands in no other manual region, whose axes it could name as well.
