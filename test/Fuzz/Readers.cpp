@@ -38,15 +38,28 @@ void writeFile(const std::string &path, StringRef bytes) {
 /// A context that keeps its errors to itself.
 class QuietContext {
 public:
-  QuietContext()
+  explicit QuietContext(
+      llvm::function_ref<void(DialectRegistry &)> registerMore = nullptr)
       : context(makeContext()),
-        handler(context.get(), [](Diagnostic &) { return success(); }) {}
+        handler(context.get(), [](Diagnostic &) { return success(); }) {
+    DialectRegistry registry;
+    if (registerMore)
+      registerMore(registry);
+    context->appendDialectRegistry(registry);
+  }
   MLIRContext *get() { return context.get(); }
 
 private:
   std::unique_ptr<MLIRContext> context;
   ScopedDiagnosticHandler handler;
 };
+
+/// One for all files that a process reads: making one takes longer than reading
+/// a file.
+MLIRContext *getContext() {
+  static QuietContext context;
+  return context.get();
+}
 
 //===----------------------------------------------------------------------===//
 // Weights
@@ -107,10 +120,9 @@ std::vector<std::string> makeConfigs() {
 
 bool readConfig(StringRef bytes, const std::string &folder) {
   writeFile(folder + "/config.json", bytes);
-  QuietContext context;
   ImportOptions options;
   options.sequence = 4;
-  return bool(importModel("hf:" + folder, options, context.get()));
+  return bool(importModel("hf:" + folder, options, getContext()));
 }
 
 std::vector<std::string> makePlans() {
@@ -121,7 +133,6 @@ std::vector<std::string> makePlans() {
 
 bool readPlan(StringRef bytes, const std::string &folder) {
   writeFile(folder + "/plan.json", bytes);
-  QuietContext context;
   auto module = parseSourceString<ModuleOp>(R"(
     spmd.mesh @mesh <["data"=2, "model"=4]>
     func.func @main(%x: tensor<8x6xf32> {tp.name = "x"},
@@ -131,8 +142,8 @@ bool readPlan(StringRef bytes, const std::string &folder) {
       %1 = tp.einsum "ab,bc->ac" %0, %o : (tensor<8x8xf32>, tensor<8x6xf32>) -> tensor<8x6xf32>
       return %1 : tensor<8x6xf32>
     })",
-                                            context.get());
-  PassManager manager(context.get());
+                                            getContext());
+  PassManager manager(getContext());
   ShardOptions options;
   options.plan = folder + "/plan.json";
   buildShardPipeline(manager, options);
@@ -157,11 +168,8 @@ bool readMachine(StringRef bytes, const std::string &) {
 //===----------------------------------------------------------------------===//
 
 std::vector<std::string> makeArtifacts() {
-  QuietContext context;
-  DialectRegistry registry;
-  registerKernelDialects(registry);
+  QuietContext context(registerKernelDialects);
   MLIRContext &plain = *context.get();
-  plain.appendDialectRegistry(registry);
   plain.loadAllAvailableDialects();
   auto module = parseSourceString<ModuleOp>(R"(
     spmd.mesh @mesh <["x"=2]>
@@ -224,20 +232,18 @@ bool readArtifact(StringRef bytes, const std::string &) {
 
 std::vector<std::string> makePrograms() {
   std::vector<std::string> programs;
-  QuietContext context;
   for (uint64_t seed = 1; seed <= 40; ++seed)
-    programs.push_back(print(*writeProgram(*context.get(), seed)));
+    programs.push_back(print(*writeProgram(*getContext(), seed)));
   return programs;
 }
 
 /// A program that the verifier accepts must come through all stages, or be
 /// refused by one.
 bool readProgramText(StringRef bytes, const std::string &) {
-  QuietContext context;
-  OwningOpRef<ModuleOp> module = parseProgram(bytes, "fuzzed", context.get());
+  OwningOpRef<ModuleOp> module = parseProgram(bytes, "fuzzed", getContext());
   if (!module)
     return false;
-  PassManager manager(context.get());
+  PassManager manager(getContext());
   buildShardPipeline(manager, ShardOptions());
   (void)manager.run(*module);
   return true;
@@ -367,11 +373,10 @@ module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 2 : i32, m
 
 /// Whatever can be read must be imported, or be refused.
 bool readStableHLO(StringRef bytes, const std::string &) {
-  QuietContext context;
-  DialectRegistry registry;
-  stablehlo::registerReaders(registry);
-  sdy::registerReader(registry);
-  context.get()->appendDialectRegistry(registry);
+  static QuietContext context([](DialectRegistry &registry) {
+    stablehlo::registerReaders(registry);
+    sdy::registerReader(registry);
+  });
   OwningOpRef<ModuleOp> module = parseProgram(bytes, "fuzzed", context.get());
   if (!module)
     return false;
