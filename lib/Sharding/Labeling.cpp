@@ -6,6 +6,7 @@
 #include "LabelingGap.h"
 #include "LabelingLift.h"
 #include "LabelingReduction.h"
+#include "LabelingSearch.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
@@ -294,8 +295,15 @@ Labeling::Solution Labeling::solve(Effort effort) {
 Labeling::Solution Labeling::solveReduced(Effort effort) const {
   Reduction reduction(*this);
   const Labeling &core = reduction.core;
-  std::vector<unsigned> any(core.nodes.size(), 0);
-  Solution solution = Gap(core, std::move(any)).close(effort);
+  Solution solution;
+  // On one axis messages about a few layers take longer than the answer.
+  if (auto labels = Search::solve(core, effort.work)) {
+    solution.lowerBound = core.evaluate(*labels);
+    solution.labels = std::move(*labels);
+  } else {
+    std::vector<unsigned> any(core.nodes.size(), 0);
+    solution = Gap(core, std::move(any)).close(effort);
+  }
   solution.labels = reduction.expand(solution.labels);
   solution.lowerBound += reduction.constant;
   solution.cost = evaluate(solution.labels);

@@ -17,8 +17,8 @@ using namespace tp;
 static constexpr unsigned kRounds = 30;
 /// The first guess, as a share of the bound, and how far one is from the next.
 static constexpr double kFirstGuess = 0.004, kStep = 2;
-/// What an attempt may look at in any case: some tenths of a millisecond.
-static constexpr double kLeastWork = 1 << 17;
+/// What an attempt may look at in any case: about a millisecond.
+static constexpr double kLeastWork = 1 << 19;
 
 Labeling::Gap::Gap(const Labeling &problem, std::vector<unsigned> labels)
     : problem(problem), messages(problem) {
@@ -47,12 +47,14 @@ bool Labeling::Gap::attempt(double most, double work) {
         llvm::ArrayRef(excess).slice(node.costs, node.numCandidates),
         [&](double above) { return above <= most; }));
   // Nothing is left where costs are without end, or as exact as rounding lets.
-  if (llvm::is_contained(counts, 0u) ||
-      !Search::canFinish(problem, counts, work))
+  if (llvm::is_contained(counts, 0u))
+    return false;
+  auto order = Search::findExactOrder(problem, std::move(counts), work);
+  if (!order)
     return false;
   Restriction restriction(problem, excess, most);
   std::vector<unsigned> labels(problem.nodes.size(), 0);
-  Search(restriction.rest, work).improve(labels);
+  labels = Search(restriction.rest, work).run(*order, labels);
   solution.improve(problem, restriction.expand(labels));
   if (solution.cost <= bound + most)
     solution.lowerBound = solution.cost;

@@ -3,6 +3,7 @@
 
 #include "LabelingMessages.h"
 
+#include "LabelingProduct.h"
 #include "LabelingRestriction.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -67,22 +68,8 @@ void Labeling::Messages::send(unsigned e, unsigned end, double share) {
   for (unsigned port = 0; port < numPorts; ++port)
     if (best[port] != kInfinity) // its message may be infinite, too
       best[port] = share * best[port] - in[port];
-  const double *row = rowsOf[e][end]->values.data();
   std::fill(out, out + numOut, kInfinity);
-  // Some rows at a time, so that `out` is read and written less often.
-  constexpr unsigned kRows = 4;
-  unsigned from = 0;
-  for (; from + kRows <= numPorts; from += kRows, row += kRows * size_t(numOut))
-    for (unsigned to = 0; to < numOut; ++to) {
-      double least[kRows];
-      for (unsigned i = 0; i < kRows; ++i)
-        least[i] = best[from + i] + row[i * size_t(numOut) + to];
-      out[to] = std::min(out[to], std::min(std::min(least[0], least[1]),
-                                           std::min(least[2], least[3])));
-    }
-  for (; from < numPorts; ++from, row += numOut)
-    for (unsigned to = 0; to < numOut; ++to)
-      out[to] = std::min(out[to], best[from] + row[to]);
+  takeLeast(best, rowsOf[e][end]->values.data(), {out, numOut});
 }
 
 /// Passes messages along all edges in one direction. Returns what a backward
@@ -146,12 +133,15 @@ std::vector<unsigned> Labeling::Messages::decode() {
 }
 
 double Labeling::Messages::pass(unsigned rounds, Solution &solution) {
+  constexpr unsigned kDecoded = 6;
   double bound = solution.lowerBound;
   for (unsigned i = 0; i < rounds && !solution.isClosed(); ++i) {
     bound = solution.lowerBound;
     sweep(/*forward=*/true);
     solution.lowerBound = std::max(bound, sweep(/*forward=*/false));
-    solution.improve(problem, decode());
+    // Choices settle later than bounds.
+    if ((i + 1) % kDecoded == 0 || i + 1 == rounds)
+      solution.improve(problem, decode());
   }
   return bound;
 }

@@ -3,6 +3,8 @@
 
 #include "LabelingReduction.h"
 
+#include "LabelingProduct.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
@@ -136,15 +138,40 @@ void Labeling::Reduction::fold(unsigned node) {
 }
 
 /// A node with two neighbours: for each pair of what they are to it, its best
-/// answer.
+/// answer. Layers repeat, and so do answers.
 void Labeling::Reduction::bridge(unsigned node) {
   const Part &part = parts[node];
   View from = getView(node, part.edges[0]), to = getView(node, part.edges[1]);
   if (from.other > to.other)
     std::swap(from, to);
+  std::vector<double> costs;
+  for (unsigned c : part.candidates)
+    costs.push_back(part.costs[c]);
+  const CostMatrix *&answers =
+      bridges[{from.values, from.stride, from.ports.data(), to.values,
+               to.stride, to.ports.data(), part.candidates, std::move(costs)}];
+  if (!answers)
+    answers = &getAnswers(part, from, to);
+  Edge edge{{from.other, to.other}, {from.otherPorts, to.otherPorts}, answers};
+  remove(node);
+  join(edge);
+}
+
+const CostMatrix &Labeling::Reduction::getAnswers(const Part &part,
+                                                  const View &from,
+                                                  const View &to) {
   CostMatrix &answers =
       matrices.emplace_back(from.numOtherPorts, to.numOtherPorts);
   std::fill(answers.values.begin(), answers.values.end(), kInfinity);
+  // Row by row of what the node is to the second.
+  std::vector<double> turned;
+  const double *rows = to.values;
+  if (to.otherStride != 1) {
+    for (unsigned port = 0; port < to.numPorts; ++port)
+      for (unsigned column = 0; column < answers.columns; ++column)
+        turned.push_back(to.cost(port, column));
+    rows = turned.data();
+  }
   std::vector<double> least(to.numPorts);
   for (unsigned row = 0; row < answers.rows; ++row) {
     std::fill(least.begin(), least.end(), kInfinity);
@@ -152,16 +179,9 @@ void Labeling::Reduction::bridge(unsigned node) {
       double &entry = least[to.ports[c]];
       entry = std::min(entry, part.costs[c] + from.cost(from.ports[c], row));
     }
-    double *answer = &answers.at(row, 0);
-    for (unsigned port = 0; port < to.numPorts; ++port)
-      if (least[port] != kInfinity)
-        for (unsigned column = 0; column < answers.columns; ++column)
-          answer[column] =
-              std::min(answer[column], least[port] + to.cost(port, column));
+    takeLeast(least, rows, {&answers.at(row, 0), answers.columns});
   }
-  Edge edge{{from.other, to.other}, {from.otherPorts, to.otherPorts}, &answers};
-  remove(node);
-  join(edge);
+  return answers;
 }
 
 /// Of candidates that look alike to all neighbours keeps the cheapest. Returns

@@ -22,6 +22,9 @@
 #include "LabelingCompaction.h"
 
 #include <deque>
+#include <map>
+#include <tuple>
+#include <vector>
 
 namespace tp {
 
@@ -67,6 +70,8 @@ private:
   void settle(unsigned node);
   void fold(unsigned node);
   void bridge(unsigned node);
+  const CostMatrix &getAnswers(const Part &part, const View &from,
+                               const View &to);
   bool prune(unsigned node);
   void simplify();
   void buildCore();
@@ -75,6 +80,12 @@ private:
   std::vector<Edge> edges;
   std::deque<std::vector<uint16_t>> ports;
   std::deque<CostMatrix> matrices;
+  /// By both edges, as the node sees them, and its candidates and their costs.
+  std::map<std::tuple<const double *, size_t, const uint16_t *, const double *,
+                      size_t, const uint16_t *, std::vector<unsigned>,
+                      std::vector<double>>,
+           const CostMatrix *>
+      bridges;
   Compaction compaction; ///< Of the core's edges.
   std::vector<unsigned> worklist;
   /// In the order in which they went.

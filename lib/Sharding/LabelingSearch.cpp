@@ -4,6 +4,7 @@
 #include "LabelingSearch.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetVector.h"
 
 #include <algorithm>
 #include <cmath>
@@ -25,38 +26,74 @@ Labeling::Search::Search(const Labeling &problem, double budget)
     counts.push_back(node.numCandidates);
 }
 
-bool Labeling::Search::canFinish(const Labeling &problem,
+std::optional<std::vector<unsigned>>
+Labeling::Search::solve(const Labeling &problem, double budget) {
+  Search search(problem, budget);
+  std::optional<Order> order = findExactOrder(problem, search.counts, budget);
+  if (!order)
+    return std::nullopt;
+  return search.run(*order, std::vector<unsigned>(problem.nodes.size(), 0));
+}
+
+std::optional<Labeling::Search::Order>
+Labeling::Search::findExactOrder(const Labeling &problem,
                                  std::vector<unsigned> counts, double budget) {
   Order order = Search(problem, std::move(counts), budget).findOrder();
-  return order.isExact && order.work <= budget;
+  if (!order.isExact || order.work > budget)
+    return std::nullopt;
+  return order;
 }
 
 //===----------------------------------------------------------------------===//
 // The order
 //===----------------------------------------------------------------------===//
 
-/// The node with the smallest table goes first.
+/// Where no table is too large the order by fill has mostly less work; what to
+/// keep where one is, is a question of work.
 Labeling::Search::Order Labeling::Search::findOrder() const {
+  Order order = findOrder(Rule::Fill);
+  return order.isExact && order.work <= budget ? order : findOrder(Rule::Work);
+}
+
+Labeling::Search::Order Labeling::Search::findOrder(Rule rule) const {
   Order order;
-  std::vector<llvm::SmallVector<unsigned, 4>> neighbours(problem.nodes.size());
+  std::vector<llvm::SmallVector<unsigned, 8>> neighbours(problem.nodes.size());
   auto connect = [&](unsigned a, unsigned b) {
     if (llvm::is_contained(neighbours[a], b))
-      return;
+      return false;
     neighbours[a].push_back(b);
     neighbours[b].push_back(a);
+    return true;
   };
   for (const Edge &edge : problem.edges)
     if (counts[edge.nodes[0]] > 1 && counts[edge.nodes[1]] > 1)
       connect(edge.nodes[0], edge.nodes[1]);
 
-  using Entry = std::pair<double, unsigned>;
-  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue;
-  std::vector<double> work(problem.nodes.size());
-  auto enqueue = [&](unsigned node) {
-    work[node] = counts[node];
+  // Scored by what would be new between its neighbours, or by its table.
+  auto getWork = [&](unsigned node) {
+    double work = counts[node];
     for (unsigned neighbour : neighbours[node])
-      work[node] *= counts[neighbour];
-    queue.push({work[node], node});
+      work *= counts[neighbour];
+    return work;
+  };
+  auto getScore = [&](unsigned node) {
+    double fill = 0;
+    llvm::ArrayRef<unsigned> around = neighbours[node];
+    if (rule == Rule::Fill)
+      for (auto [i, a] : llvm::enumerate(around))
+        for (unsigned b : around.drop_front(i + 1))
+          if (!llvm::is_contained(neighbours[a], b))
+            fill += double(counts[a]) * counts[b];
+    return std::make_pair(fill, getWork(node));
+  };
+  using Score = std::pair<double, double>;
+  using Entry = std::pair<Score, unsigned>;
+  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue;
+  constexpr Score kGone = {-1, -1};
+  std::vector<Score> scores(problem.nodes.size(), kGone);
+  auto enqueue = [&](unsigned node) {
+    scores[node] = getScore(node);
+    queue.push({scores[node], node});
   };
   // Who has no choice comes between no others.
   for (unsigned node = 0; node < problem.nodes.size(); ++node)
@@ -65,31 +102,40 @@ Labeling::Search::Order Labeling::Search::findOrder() const {
     else
       order.steps.push_back({node, /*isKept=*/true, {}});
   while (!queue.empty()) {
-    auto [least, node] = queue.top();
+    auto [score, node] = queue.top();
     queue.pop();
-    if (least != work[node])
+    if (score != scores[node])
       continue; // it is elsewhere in the queue, or gone
-    bool isKept = least > largest;
+    double work = getWork(node);
+    bool isKept = work > largest;
     if (isKept) {
+      order.isExact = false;
+      if (rule == Rule::Fill)
+        return order;
       // One of those here: seldom kept, with many candidates.
       for (unsigned other : neighbours[node])
         if (std::make_pair(timesKept[other], counts[node]) <
             std::make_pair(timesKept[node], counts[other]))
           node = other;
-      order.isExact = false;
     } else {
-      order.work += least;
+      order.work += work;
     }
-    work[node] = -1;
-    order.steps.push_back({node, isKept, neighbours[node]});
+    scores[node] = kGone;
+    order.steps.push_back(
+        {node, isKept, {neighbours[node].begin(), neighbours[node].end()}});
     llvm::ArrayRef<unsigned> around = order.steps.back().neighbours;
-    for (auto [i, other] : llvm::enumerate(around)) {
-      llvm::erase(neighbours[other], node);
-      if (!isKept)
-        for (unsigned next : around.drop_front(i + 1))
-          connect(other, next);
-    }
     for (unsigned other : around)
+      llvm::erase(neighbours[other], node);
+    // What is beside both ends of a new pair lacks one pair less.
+    llvm::SmallSetVector<unsigned, 16> changed(around.begin(), around.end());
+    if (!isKept)
+      for (auto [i, a] : llvm::enumerate(around))
+        for (unsigned b : around.drop_front(i + 1))
+          if (connect(a, b) && rule == Rule::Fill)
+            for (unsigned other : neighbours[a])
+              if (llvm::is_contained(neighbours[b], other))
+                changed.insert(other);
+    for (unsigned other : changed)
       enqueue(other);
   }
   return order;
@@ -126,7 +172,8 @@ void Labeling::Search::keep(unsigned node, unsigned label) {
 
 /// Fills the table of a node's best answers, one neighbour inside the other.
 /// What a table says is added once all neighbours in it have their place, not
-/// for every place of the others.
+/// for every place of the others. The innermost ones are taken together, as one
+/// line long enough to be worth a loop.
 class Labeling::Search::Answers {
 public:
   /// `neighbours` from the outermost to the innermost.
@@ -140,95 +187,123 @@ public:
 private:
   struct Term {
     const double *values;
-    const Axis *own = nullptr, *inner = nullptr;
+    const Axis *own = nullptr;
+    /// Where in the table each place of a line is; empty if all are the same.
+    std::vector<uint32_t> line;
+    bool isPlain; ///< The line is 0, 1, 2, ..
     /// Axes of outer neighbours, and which these are.
     llvm::SmallVector<std::pair<const Axis *, unsigned>, 4> outer;
   };
   void fill(unsigned level, llvm::ArrayRef<double> before);
-  void add(const Term &term, llvm::MutableArrayRef<double> sum) const;
+  void add(const Term &term, llvm::ArrayRef<double> before,
+           llvm::MutableArrayRef<double> sum) const;
 
-  unsigned numCandidates, numInner;
+  unsigned numCandidates, lineSize = 1;
   llvm::SmallVector<unsigned> sizes, places; ///< Of the outer neighbours.
   // By level, which is how many outer neighbours have their place: what each
-  // candidate costs beside each of the innermost neighbour.
-  llvm::SmallVector<llvm::SmallVector<Term, 2>> terms;
+  // candidate costs beside each place of a line.
+  std::vector<std::vector<Term>> terms;
   std::vector<std::vector<double>> sums;
   double *out = nullptr;
 };
 
 Labeling::Search::Answers::Answers(const Search &search, unsigned node,
                                    llvm::ArrayRef<unsigned> neighbours)
-    : numCandidates(search.counts[node]),
-      numInner(search.counts[neighbours.back()]),
-      places(neighbours.size() - 1, 0), terms(neighbours.size()),
-      sums(neighbours.size()) {
-  for (unsigned neighbour : neighbours.drop_back())
+    : numCandidates(search.counts[node]) {
+  constexpr unsigned kLongEnough = 32;
+  size_t numOuter = neighbours.size();
+  while (numOuter > 0 && lineSize < kLongEnough)
+    lineSize *= search.counts[neighbours[--numOuter]];
+  for (unsigned neighbour : neighbours.take_front(numOuter))
     sizes.push_back(search.counts[neighbour]);
+  places.assign(numOuter, 0);
+  terms.resize(numOuter + 1);
+  sums.resize(numOuter + 1);
   for (double cost : search.problem.getCosts(node))
-    sums[0].insert(sums[0].end(), numInner, cost);
+    sums[0].insert(sums[0].end(), lineSize, cost);
   for (const Table *table : search.tablesOf[node]) {
     Term term;
     term.values = table->values;
     unsigned level = 0;
+    llvm::SmallVector<const Axis *> inner(neighbours.size(), nullptr);
     for (const Axis &axis : table->axes) {
       unsigned place = llvm::find(neighbours, axis.node) - neighbours.begin();
       if (axis.node == node) {
         term.own = &axis;
-      } else if (place + 1 == neighbours.size()) {
-        term.inner = &axis;
+      } else if (place >= numOuter) {
+        inner[place] = &axis;
       } else {
         term.outer.push_back({&axis, place});
         level = std::max(level, place + 1);
       }
     }
+    if (llvm::any_of(inner, [](const Axis *axis) { return axis; })) {
+      term.line.push_back(0);
+      for (size_t i = numOuter; i < neighbours.size(); ++i) {
+        std::vector<uint32_t> longer;
+        longer.reserve(lineSize);
+        for (uint32_t offset : term.line)
+          for (unsigned c = 0; c < search.counts[neighbours[i]]; ++c)
+            longer.push_back(offset + (inner[i] ? inner[i]->getOffset(c) : 0));
+        term.line = std::move(longer);
+      }
+    }
+    term.isPlain = !term.line.empty();
+    for (auto [i, offset] : llvm::enumerate(term.line))
+      term.isPlain &= offset == i;
     if (level == 0)
-      add(term, sums[0]);
+      add(term, sums[0], sums[0]);
     else
       terms[level].push_back(std::move(term));
   }
+  for (unsigned level = 1; level <= numOuter; ++level)
+    if (!terms[level].empty())
+      sums[level].resize(sums[0].size());
 }
 
 void Labeling::Search::Answers::fill(unsigned level,
                                      llvm::ArrayRef<double> before) {
   if (level == sizes.size()) {
     const double *line = before.data();
-    for (unsigned c = 0; c < numCandidates; ++c, line += numInner)
-      for (unsigned label = 0; label < numInner; ++label)
-        out[label] = std::min(out[label], line[label]);
-    out += numInner;
+    for (unsigned c = 0; c < numCandidates; ++c, line += lineSize)
+      for (unsigned i = 0; i < lineSize; ++i)
+        out[i] = std::min(out[i], line[i]);
+    out += lineSize;
     return;
   }
   unsigned &place = places[level];
   std::vector<double> &sum = sums[++level];
   for (place = 0; place < sizes[level - 1]; ++place) {
-    if (terms[level].empty()) {
-      fill(level, before);
-      continue;
+    llvm::ArrayRef<double> soFar = before;
+    for (const Term &term : terms[level]) {
+      add(term, soFar, sum);
+      soFar = sum;
     }
-    sum.assign(before.begin(), before.end());
-    for (const Term &term : terms[level])
-      add(term, sum);
-    fill(level, sum);
+    fill(level, soFar);
   }
 }
 
 void Labeling::Search::Answers::add(const Term &term,
+                                    llvm::ArrayRef<double> before,
                                     llvm::MutableArrayRef<double> sum) const {
-  const double *from = term.values;
+  const double *table = term.values;
   for (auto [axis, neighbour] : term.outer)
-    from += axis->getOffset(places[neighbour]);
-  double *line = sum.data();
-  for (unsigned c = 0; c < numCandidates; ++c, line += numInner) {
-    const double *row = from + term.own->getOffset(c);
-    if (!term.inner)
-      for (unsigned label = 0; label < numInner; ++label)
-        line[label] += *row;
-    else if (!term.inner->ports && term.inner->stride == 1)
-      for (unsigned label = 0; label < numInner; ++label)
-        line[label] += row[label];
+    table += axis->getOffset(places[neighbour]);
+  const double *from = before.data();
+  double *to = sum.data();
+  for (unsigned c = 0; c < numCandidates; ++c) {
+    const double *row = table + term.own->getOffset(c);
+    if (term.line.empty())
+      for (unsigned i = 0; i < lineSize; ++i)
+        to[i] = from[i] + *row;
+    else if (term.isPlain)
+      for (unsigned i = 0; i < lineSize; ++i)
+        to[i] = from[i] + row[i];
     else
-      for (unsigned label = 0; label < numInner; ++label)
-        line[label] += row[term.inner->getOffset(label)];
+      for (unsigned i = 0; i < lineSize; ++i)
+        to[i] = from[i] + row[term.line[i]];
+    from += lineSize;
+    to += lineSize;
   }
 }
 
@@ -291,6 +366,19 @@ void Labeling::Search::decide(const Order &order,
   }
 }
 
+std::vector<unsigned> Labeling::Search::run(const Order &order,
+                                            llvm::ArrayRef<unsigned> labels) {
+  start();
+  for (const Order::Step &step : order.steps)
+    if (step.isKept)
+      keep(step.node, labels[step.node]);
+    else
+      eliminate(step.node, step.neighbours);
+  std::vector<unsigned> found = labels.vec();
+  decide(order, found);
+  return found;
+}
+
 bool Labeling::Search::improve(std::vector<unsigned> &labels) {
   // The larger the tables, the fewer nodes are kept.
   while (largest > 1 && findOrder().work > budget)
@@ -299,14 +387,7 @@ bool Labeling::Search::improve(std::vector<unsigned> &labels) {
   double cost = problem.evaluate(labels);
   for (unsigned idle = 0; idle < kPatience; ++idle) {
     Order order = findOrder();
-    std::vector<unsigned> trial = labels;
-    start();
-    for (const Order::Step &step : order.steps)
-      if (step.isKept)
-        keep(step.node, labels[step.node]);
-      else
-        eliminate(step.node, step.neighbours);
-    decide(order, trial);
+    std::vector<unsigned> trial = run(order, labels);
     double trialCost = problem.evaluate(trial);
     // A margin, or rounding could make two choices alternate.
     if (trialCost < cost - 1e-12 * std::abs(trialCost)) {

@@ -15,24 +15,12 @@
 #include "tpopt/Sharding/Labeling.h"
 
 #include <deque>
+#include <optional>
 
 namespace tp {
 
 class Labeling::Search {
 public:
-  /// `budget`: how many candidates a round may look at.
-  Search(const Labeling &problem, double budget);
-
-  /// Whether a round would find the optimum if nodes had only so many
-  /// candidates.
-  static bool canFinish(const Labeling &problem, std::vector<unsigned> counts,
-                        double budget);
-
-  /// Makes a choice cheaper, until some rounds in a row did not. Returns
-  /// whether it is the cheapest.
-  bool improve(std::vector<unsigned> &labels);
-
-private:
   /// What becomes of the nodes, one after the other.
   struct Order {
     struct Step {
@@ -44,6 +32,28 @@ private:
     double work = 0;
     bool isExact = true;
   };
+
+  /// `budget`: how many candidates a round may look at.
+  Search(const Labeling &problem, double budget);
+
+  /// The best choice of all, none if that is more to look at than `budget`.
+  static std::optional<std::vector<unsigned>> solve(const Labeling &problem,
+                                                    double budget);
+
+  /// That of a round which keeps nothing, if nodes had only so many candidates.
+  static std::optional<Order> findExactOrder(const Labeling &problem,
+                                             std::vector<unsigned> counts,
+                                             double budget);
+
+  /// The best choice of those that agree with `labels` on what is kept.
+  std::vector<unsigned> run(const Order &order,
+                            llvm::ArrayRef<unsigned> labels);
+
+  /// Makes a choice cheaper, until some rounds in a row did not. Returns
+  /// whether it is the cheapest.
+  bool improve(std::vector<unsigned> &labels);
+
+private:
   /// How a choice of one node moves in a table.
   struct Axis {
     unsigned node;
@@ -61,7 +71,11 @@ private:
   class Answers;
 
   Search(const Labeling &problem, std::vector<unsigned> counts, double budget);
+  /// Which node goes next: the one that brings the fewest new pairs of
+  /// neighbours together (Kjaerulff, 1990), or the one with the smallest table.
+  enum class Rule { Fill, Work };
   Order findOrder() const;
+  Order findOrder(Rule rule) const;
   void start();
   void keep(unsigned node, unsigned label);
   void eliminate(unsigned node, llvm::SmallVector<unsigned, 4> neighbours);

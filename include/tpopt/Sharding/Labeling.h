@@ -21,9 +21,10 @@
 ///
 /// First goes what can be decided exactly (LabelingReduction.h): all of a chain
 /// with residual bridges, as forward passes are; of a layer with its backward
-/// pass a sixth of the nodes remains.
+/// pass a sixth of the nodes remains. Where these have few candidates, as on
+/// one axis, tables of best answers decide them, too (LabelingSearch.h).
 ///
-/// Those by sequential tree-reweighted message passing (LabelingMessages.h),
+/// Others by sequential tree-reweighted message passing (LabelingMessages.h),
 /// which comes with a lower bound: it tells how far from the optimum the answer
 /// can be. AutoParallel (github.com/meta-pytorch/autoparallel) found message
 /// passing to match an integer program on the same kind of problem.
@@ -118,7 +119,7 @@ public:
 
   struct Effort {
     unsigned sweeps = 200; ///< Rounds of messages, at most.
-    double work = 1 << 22; ///< Candidates that a round of search looks at.
+    double work = 6e6;     ///< Candidates that a round of search looks at.
   };
   Solution solve() { return solve(Effort()); }
   Solution solve(Effort effort);
