@@ -214,8 +214,10 @@ void tp::fuzz::runTrials(const Schedule &schedule,
     poll(files.data(), files.size(), /*milliseconds=*/200);
     for (size_t i = 0; i < files.size(); ++i) {
       Worker &worker = *owners[i];
-      bool hung =
-          worker.running && secondsSince(worker.started) > schedule.deadline;
+      // Whatever kept this process from reading, the trial is not to blame.
+      bool hung = worker.running &&
+                  secondsSince(worker.started) > schedule.deadline &&
+                  poll(&files[i], 1, /*milliseconds=*/0) == 0;
       if (hung || (isOver() && !worker.running))
         kill(worker.pid, SIGKILL);
       else if (files[i].revents == 0 || worker.receive(take))

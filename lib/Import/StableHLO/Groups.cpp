@@ -185,6 +185,20 @@ static std::optional<DeviceGroups> readMeshAxes(Operation *op,
 // Devices
 //===----------------------------------------------------------------------===//
 
+static LogicalResult refuseDevice(Operation *op, int64_t device) {
+  return invalid(op) << " names device " << device
+                     << ", which there is not, or twice";
+}
+
+/// Whatever numbers count, none is beyond the devices.
+static LogicalResult checkNumbers(Operation *op, ArrayRef<int64_t> numbers,
+                                  int64_t devices) {
+  for (int64_t number : numbers)
+    if (number < 0 || number >= devices)
+      return refuseDevice(op, number);
+  return success();
+}
+
 /// Lists of numbers as lists of devices.
 static DeviceGroups toDevices(const DeviceGroups &written, Numbering numbering,
                               const Processes &processes) {
@@ -243,17 +257,18 @@ FailureOr<DeviceGroups> stablehlo::readGroups(Operation *op, int64_t devices) {
     groups->devices.resize(groups->size);
     std::iota(groups->devices.begin(), groups->devices.end(), 0);
   }
+  if (llvm::is_contained(groups->devices, -1))
+    return irregular(op) << " has groups of several sizes";
+  if (failed(checkNumbers(op, groups->devices, devices)))
+    return failure();
   *groups = toDevices(*groups, numbering, processes);
   if (int64_t(groups->devices.size()) != devices)
     return invalid(op) << " has groups of all " << devices
                        << " devices, not of " << groups->devices.size();
   std::vector<bool> seen(devices);
   for (int64_t device : groups->devices) {
-    if (device < 0)
-      return irregular(op) << " has groups of several sizes";
     if (device >= devices || seen[device])
-      return invalid(op) << " names device " << device
-                         << ", which there is not, or twice";
+      return refuseDevice(op, device);
     seen[device] = true;
   }
   return *groups;
@@ -266,6 +281,8 @@ FailureOr<SmallVector<int64_t>> stablehlo::readPairs(Operation *op,
     return failure();
   if (list->size() % 2)
     return invalid(op) << " has pairs of a source and a target";
+  if (failed(checkNumbers(op, *list, devices)))
+    return failure();
   Processes processes =
       Processes::read(op->getParentOfType<ModuleOp>()).on(devices);
   Numbers pairs = *list;
@@ -282,9 +299,8 @@ FailureOr<SmallVector<int64_t>> stablehlo::readPairs(Operation *op,
   std::vector<bool> sends(devices), receives(devices);
   for (size_t i = 0; i < pairs.size(); ++i) {
     std::vector<bool> &seen = i % 2 ? receives : sends;
-    if (pairs[i] < 0 || pairs[i] >= devices || seen[pairs[i]])
-      return invalid(op) << " names device " << pairs[i]
-                         << ", which there is not, or twice";
+    if (pairs[i] >= devices || seen[pairs[i]])
+      return refuseDevice(op, pairs[i]);
     seen[pairs[i]] = true;
   }
   return pairs;

@@ -252,6 +252,39 @@ func.func @groups(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
+// No number of a process is beyond the devices, whatever it counts.
+module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 2 : i32} {
+  sdy.mesh @mesh = <["x"=2, "y"=4]>
+  func.func @beyond(%x: tensor<8xf32>) -> tensor<8xf32> {
+    %0 = sdy.manual_computation(%x) in_shardings=[<@mesh, [{"x", "y"}]>] out_shardings=[<@mesh, [{"x", "y"}]>] manual_axes={"x", "y"} (%a: tensor<1xf32>) {
+      // expected-error @below {{[TP0531] stablehlo.collective_permute names device 9223372036854775807, which there is not, or twice}}
+      %1 = "stablehlo.collective_permute"(%a) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 0>, source_target_pairs = dense<[[9223372036854775807, 1], [1, 2]]> : tensor<2x2xi64>}> : (tensor<1xf32>) -> tensor<1xf32>
+      sdy.return %1 : tensor<1xf32>
+    } : (tensor<8xf32>) -> tensor<8xf32>
+    return %0 : tensor<8xf32>
+  }
+}
+
+// -----
+
+module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 2 : i32} {
+  sdy.mesh @mesh = <["x"=2, "y"=4]>
+  func.func @beyond_in_a_group(%x: tensor<8xf32>) -> tensor<8xf32> {
+    %0 = sdy.manual_computation(%x) in_shardings=[<@mesh, [{"x", "y"}]>] out_shardings=[<@mesh, [{"x", "y"}]>] manual_axes={"x", "y"} (%a: tensor<1xf32>) {
+      // expected-error @below {{[TP0531] stablehlo.all_reduce names device 9223372036854775807, which there is not, or twice}}
+      %1 = "stablehlo.all_reduce"(%a) <{replica_groups = dense<[[0, 9223372036854775807]]> : tensor<1x2xi64>}> ({
+      ^bb0(%b: tensor<f32>, %c: tensor<f32>):
+        %s = stablehlo.add %b, %c : tensor<f32>
+        stablehlo.return %s : tensor<f32>
+      }) : (tensor<1xf32>) -> tensor<1xf32>
+      sdy.return %1 : tensor<1xf32>
+    } : (tensor<8xf32>) -> tensor<8xf32>
+    return %0 : tensor<8xf32>
+  }
+}
+
+// -----
+
 sdy.mesh @mesh = <["x"=2, "y"=2]>
 func.func @axis(%x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = sdy.manual_computation(%x) in_shardings=[<@mesh, [{"x"}]>] out_shardings=[<@mesh, [{"x"}]>] manual_axes={"x"} (%a: tensor<2xf32>) {
