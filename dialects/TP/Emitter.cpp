@@ -4,6 +4,7 @@
 #include "tpopt/Dialect/TP/Emitter.h"
 
 #include "llvm/ADT/Sequence.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace tp;
@@ -95,7 +96,7 @@ Value Emitter::slice(Value x, ArrayRef<int64_t> starts,
                      ArrayRef<int64_t> limits, ArrayRef<int64_t> strides) {
   SmallVector<int64_t> sizes;
   for (auto [start, limit, stride] : llvm::zip_equal(starts, limits, strides))
-    sizes.push_back((limit - start + stride - 1) / stride);
+    sizes.push_back(llvm::divideCeilSigned(limit - start, stride));
   return SliceOp::create(builder, loc, withShape(x, sizes), x, starts, strides);
 }
 

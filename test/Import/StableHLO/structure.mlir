@@ -108,6 +108,14 @@ func.func @numbers(%x: tensor<3x4xf32>) -> (tensor<3x4xf32>, tensor<f32>) {
   return %3, %half : tensor<3x4xf32>, tensor<f32>
 }
 
+// Nothing is counted beyond the largest number.
+// CHECK-LABEL: func.func @far
+// CHECK-NEXT: tp.slice %arg0 starts = [2] strides = [9223372036854775807] : tensor<8xf32> -> tensor<1xf32>
+func.func @far(%x: tensor<8xf32>) -> tensor<1xf32> {
+  %0 = stablehlo.slice %x [2:4:9223372036854775807] : (tensor<8xf32>) -> tensor<1xf32>
+  return %0 : tensor<1xf32>
+}
+
 // A recurrence by jax.lax.associative_scan slices tensors of no elements out, which
 // nobody computes, joins or pads.
 // CHECK-LABEL: func.func @nothing
