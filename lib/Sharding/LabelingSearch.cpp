@@ -77,14 +77,16 @@ Labeling::Search::Order Labeling::Search::findOrder(Rule rule) const {
     return work;
   };
   auto getScore = [&](unsigned node) {
-    double fill = 0;
+    double fill = 0, work = getWork(node);
     llvm::ArrayRef<unsigned> around = neighbours[node];
-    if (rule == Rule::Fill)
+    if (rule == Rule::Fill && work > largest)
+      fill = kInfinity; // who has many neighbours is not worth a look
+    else if (rule == Rule::Fill)
       for (auto [i, a] : llvm::enumerate(around))
         for (unsigned b : around.drop_front(i + 1))
           if (!llvm::is_contained(neighbours[a], b))
             fill += double(counts[a]) * counts[b];
-    return std::make_pair(fill, getWork(node));
+    return std::make_pair(fill, work);
   };
   using Score = std::pair<double, double>;
   using Entry = std::pair<Score, unsigned>;
@@ -106,7 +108,7 @@ Labeling::Search::Order Labeling::Search::findOrder(Rule rule) const {
     queue.pop();
     if (score != scores[node])
       continue; // it is elsewhere in the queue, or gone
-    double work = getWork(node);
+    double work = score.second;
     bool isKept = work > largest;
     if (isKept) {
       order.isExact = false;
