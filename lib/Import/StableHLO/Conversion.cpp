@@ -53,10 +53,10 @@ FailureOr<SmallVector<int64_t>> Fields::getList(StringRef name) const {
   if (auto flags = dyn_cast<DenseBoolArrayAttr>(attribute))
     return SmallVector<int64_t>(flags.asArrayRef());
   auto dense = dyn_cast<DenseIntElementsAttr>(attribute);
-  // A splat may be far longer than its text.
-  constexpr int64_t kMaxLength = 1 << 22;
+  // A splat may be far longer than its text, and than a number of 64 bits.
+  constexpr double kMaxLength = 1 << 22;
   if (!dense || dense.getElementType().getIntOrFloatBitWidth() > 64 ||
-      dense.getNumElements() > kMaxLength)
+      getVolume(dense.getType().getShape()) > kMaxLength)
     return fail() << " needs a list of integers `" << name << "`";
   bool isBool = dense.getElementType().isInteger(1);
   SmallVector<int64_t> list;

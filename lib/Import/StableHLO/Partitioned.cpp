@@ -6,6 +6,7 @@
 #include "GSPMD.h"
 #include "Groups.h"
 
+#include "tpopt/Dialect/TP/TP.h"
 #include "tpopt/Support/ErrorCodes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -49,7 +50,8 @@ int64_t stablehlo::countDevices(ModuleOp module) {
           getNumDevices(mesh.getMesh().getSizes()).value_or(kMaxDevices));
     for (StringRef name : {"replica_groups", "source_target_pairs"})
       if (auto list = op->getAttrOfType<DenseIntElementsAttr>(name);
-          list && isExchange(op) && list.getNumElements() <= 2 * kMaxDevices)
+          list && isExchange(op) &&
+          getVolume(list.getType().getShape()) <= 2 * kMaxDevices)
         for (const APInt &number : list.getValues<APInt>())
           if (number.isNonNegative() && number.ult(kMaxDevices))
             devices = std::max<int64_t>(devices, number.getZExtValue() + 1);

@@ -285,6 +285,29 @@ module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 2 : i32} {
 
 // -----
 
+// Lists of one number many times, of more elements than 64 bits count.
+func.func @long_list(%x: tensor<4x4xf32>, %zero: tensor<f32>) -> tensor<2x2xf32> {
+  // expected-error @below {{[TP0531] stablehlo.reduce_window needs a list of integers `padding`}}
+  %0 = "stablehlo.reduce_window"(%x, %zero) <{padding = dense<0> : tensor<9223372036854775807x2xi64>, window_dimensions = array<i64: 2, 2>, window_strides = array<i64: 2, 2>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %s = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) : (tensor<4x4xf32>, tensor<f32>) -> tensor<2x2xf32>
+  return %0 : tensor<2x2xf32>
+}
+
+// -----
+
+module attributes {mhlo.num_partitions = 2 : i32} {
+  func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+    // expected-error @below {{[TP0531] stablehlo.collective_permute needs a list of integers `source_target_pairs`}}
+    %0 = "stablehlo.collective_permute"(%x) <{source_target_pairs = dense<0> : tensor<9223372036854775807x2xi64>}> : (tensor<4xf32>) -> tensor<4xf32>
+    return %0 : tensor<4xf32>
+  }
+}
+
+// -----
+
 sdy.mesh @mesh = <["x"=2, "y"=2]>
 func.func @axis(%x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = sdy.manual_computation(%x) in_shardings=[<@mesh, [{"x"}]>] out_shardings=[<@mesh, [{"x"}]>] manual_axes={"x"} (%a: tensor<2xf32>) {
