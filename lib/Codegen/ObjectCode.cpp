@@ -21,6 +21,7 @@
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Module.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Support/FileSystem.h"
@@ -63,6 +64,36 @@ static std::unique_ptr<llvm::TargetMachine> createMachine(StringRef cpu,
       triple, architecture == "x86_64" ? "x86-64" : "generic", features,
       llvm::TargetOptions(), llvm::Reloc::PIC_, std::nullopt,
       llvm::CodeGenOptLevel::Aggressive));
+}
+
+/// What LLVM calls to narrow to bf16 on a CPU without an instruction for it, as
+/// it does around choices between vectors of them: not in any library that is
+/// there. To the nearest, ties to even, NaN kept quiet.
+static void addNarrowing(llvm::Module &code) {
+  llvm::LLVMContext &context = code.getContext();
+  llvm::IRBuilder<> builder(context);
+  auto *function = llvm::Function::Create(
+      llvm::FunctionType::get(builder.getBFloatTy(), builder.getFloatTy(),
+                              /*isVarArg=*/false),
+      llvm::Function::ExternalLinkage, "__truncsfbf2", code);
+  function->setVisibility(llvm::GlobalValue::HiddenVisibility);
+  // Or its choice becomes one between bf16.
+  function->addFnAttr(llvm::Attribute::NoInline);
+  function->addFnAttr(llvm::Attribute::OptimizeNone);
+  builder.SetInsertPoint(llvm::BasicBlock::Create(context, "", function));
+  llvm::Value *value = function->getArg(0);
+  llvm::Value *bits = builder.CreateBitCast(value, builder.getInt32Ty());
+  llvm::Value *high = builder.CreateLShr(bits, 16);
+  llvm::Value *bias =
+      builder.CreateAdd(builder.CreateAnd(high, 1),
+                        llvm::ConstantInt::get(bits->getType(), 0x7fff));
+  llvm::Value *rounded = builder.CreateLShr(builder.CreateAdd(bits, bias), 16);
+  llvm::Value *narrow =
+      builder.CreateSelect(builder.CreateFCmpUNO(value, value),
+                           builder.CreateOr(high, 0x40), rounded);
+  builder.CreateRet(
+      builder.CreateBitCast(builder.CreateTrunc(narrow, builder.getInt16Ty()),
+                            builder.getBFloatTy()));
 }
 
 /// Links an object to a shared one, in files of the temporary folder.
@@ -143,6 +174,8 @@ FailureOr<std::string> tp::compileKernels(ModuleOp module, StringRef cpu) {
   std::unique_ptr<llvm::Module> code = translateModuleToLLVMIR(module, context);
   if (!code)
     return fail("translation to LLVM IR failed");
+  if (!support.hasBFloat16)
+    addNarrowing(*code);
   FailureOr<std::string> object =
       generateCode(*code, *machine, llvm::CodeGenFileType::ObjectFile);
   if (failed(object))

@@ -6,6 +6,7 @@
 #include "runtime/CPU/SkinnyMatmul.h"
 #include "runtime/Core/Batches.h"
 #include "runtime/Core/Errors.h"
+#include "runtime/Core/StridedCopy.h"
 
 #include "absl/container/flat_hash_map.h"
 
@@ -22,6 +23,12 @@ namespace {
 struct Operand {
   memory::desc plain;
   std::vector<int64_t> outerBytes;
+  /// Of bf16 on a CPU where oneDNN multiplies none: how it lies in memory.
+  /// `plain` is then dense, of f32, and `wide` holds it for a run.
+  memory::dims narrowStrides;
+  memory wide;
+
+  bool isWidened() const { return !narrowStrides.empty(); }
 };
 
 struct Plan {
@@ -29,6 +36,8 @@ struct Plan {
   Operand a, b, c;
   std::vector<Operand> postOps; ///< One per post-op; empty without operand.
   memory::desc packedB;
+  bool isBPacked; ///< Or is where the operand lies.
+  bool readsC = false;
   dnnl::matmul primitive;
   memory::desc scratchpad;
   /// Made once, as it takes longer than a small product; every run says where
@@ -43,11 +52,25 @@ static memory::data_type getType(DType dtype) {
                               : memory::data_type::f32;
 }
 
+/// oneDNN multiplies bf16 from AVX-512 on.
+static bool multipliesBFloat16() {
+  auto least = static_cast<unsigned>(dnnl::cpu_isa::avx512_core);
+  return (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & least) ==
+         least;
+}
+
+static memory::dims getDenseStrides(const memory::dims &sizes) {
+  memory::dims strides(sizes.size(), 1);
+  for (size_t i = sizes.size() - 1; i-- > 0;)
+    strides[i] = strides[i + 1] * sizes[i + 1];
+  return strides;
+}
+
 /// An operand of `rows` x `columns`, in `inner` batches if there are any. A
 /// stride of 0 becomes a dimension of 1, which oneDNN broadcasts.
-static memory::desc describeOperand(const MatmulOperand &operand, int64_t rows,
-                                    int64_t columns, const Batch *inner,
-                                    size_t index) {
+static Operand describeOperand(const MatmulOperand &operand, int64_t rows,
+                               int64_t columns, const Batch *inner,
+                               size_t index) {
   memory::dims sizes, strides;
   auto add = [&](int64_t size, int64_t stride) {
     sizes.push_back(stride == 0 ? 1 : size);
@@ -64,7 +87,31 @@ static memory::desc describeOperand(const MatmulOperand &operand, int64_t rows,
       strides[i] = dense;
     dense = std::max(dense, sizes[i] * strides[i]);
   }
-  return memory::desc(sizes, getType(operand.dtype), strides);
+  Operand result;
+  if (operand.dtype == DType::BF16 && !multipliesBFloat16()) {
+    result.plain =
+        memory::desc(sizes, memory::data_type::f32, getDenseStrides(sizes));
+    result.narrowStrides = strides;
+  } else {
+    result.plain = memory::desc(sizes, getType(operand.dtype), strides);
+  }
+  return result;
+}
+
+/// Fills `wide`, of an operand's dense form, from where the operand lies.
+static void widen(const Operand &operand, const char *data,
+                  const memory &wide) {
+  memory::dims sizes = operand.plain.dims();
+  copyStrided(DType::F32, static_cast<char *>(wide.get_data_handle()),
+              getDenseStrides(sizes), DType::BF16, data, operand.narrowStrides,
+              sizes);
+}
+
+static void narrow(const Operand &operand, char *data) {
+  memory::dims sizes = operand.plain.dims();
+  copyStrided(DType::BF16, data, operand.narrowStrides, DType::F32,
+              static_cast<const char *>(operand.wide.get_data_handle()),
+              getDenseStrides(sizes), sizes);
 }
 
 class MatmulEngine::Impl {
@@ -99,6 +146,7 @@ public:
 private:
   struct PackedWeight {
     memory::desc plain;
+    memory::dims narrowStrides;
     memory data;
   };
 
@@ -166,8 +214,9 @@ Plan MatmulEngine::Impl::makePlan(const MatmulRow &whole) {
   size_t index = 0;
   auto makeOperand = [&](const MatmulOperand &operand, int64_t rows,
                          int64_t columns) {
-    Operand result;
-    result.plain = describeOperand(operand, rows, columns, inner, index);
+    Operand result = describeOperand(operand, rows, columns, inner, index);
+    if (result.isWidened())
+      result.wide = memory(result.plain, engine);
     for (size_t i = 0; i < plan.outer.size(); ++i)
       result.outerBytes.push_back(plan.outer[i].strides[index] *
                                   getSize(operand.dtype));
@@ -196,6 +245,7 @@ Plan MatmulEngine::Impl::makePlan(const MatmulRow &whole) {
                              operand.plain);
       break;
     case PostOpKind::Accumulate:
+      plan.readsC = true;
       epilogue.append_sum(1.0f);
       break;
     case PostOpKind::Relu:
@@ -224,6 +274,8 @@ Plan MatmulEngine::Impl::makePlan(const MatmulRow &whole) {
   dnnl::matmul::primitive_desc description(
       dnnl::matmul::desc(plan.a.plain, b, plan.c.plain), attributes, engine);
   plan.packedB = description.weights_desc();
+  plan.isBPacked =
+      plan.packedB != plan.b.plain || (row.constantB && plan.b.isWidened());
   plan.scratchpad = description.scratchpad_desc();
   plan.primitive = dnnl::matmul(description);
 
@@ -244,13 +296,24 @@ Plan MatmulEngine::Impl::makePlan(const MatmulRow &whole) {
 memory MatmulEngine::Impl::getPacked(const Plan &plan, const char *data) {
   std::vector<PackedWeight> &forms = packed[data];
   for (const PackedWeight &form : forms)
-    if (form.plain == plan.b.plain && form.data.get_desc() == plan.packedB)
+    if (form.plain == plan.b.plain &&
+        form.narrowStrides == plan.b.narrowStrides &&
+        form.data.get_desc() == plan.packedB)
       return form.data;
-  memory plain = wrap(plan.b.plain, data), result(plan.packedB, engine);
-  dnnl::reorder(plain, result).execute(stream, plain, result);
-  stream.wait();
+  memory result(plan.packedB, engine);
+  if (plan.b.isWidened() && plan.packedB == plan.b.plain) {
+    widen(plan.b, data, result);
+  } else {
+    memory plain = wrap(plan.b.plain, data);
+    if (plan.b.isWidened()) {
+      widen(plan.b, data, plan.b.wide);
+      plain = plan.b.wide;
+    }
+    dnnl::reorder(plain, result).execute(stream, plain, result);
+    stream.wait();
+  }
   packedBytes += plan.packedB.get_size();
-  forms.push_back({plan.b.plain, result});
+  forms.push_back({plan.b.plain, plan.b.narrowStrides, result});
   return result;
 }
 
@@ -268,13 +331,18 @@ void MatmulEngine::Impl::runOne(Plan &plan, const MatmulPointers &pointers,
     scratchpad = memory(plan.scratchpad, engine);
     scratchpadSize = plan.scratchpad.get_size();
   }
-  auto place = [&](int argument, const Operand &operand, const char *data) {
+  auto place = [&](int argument, const Operand &operand, const char *data,
+                   bool isRead = true) {
+    const char *here = move(operand, data);
+    if (operand.isWidened() && isRead)
+      widen(operand, here, operand.wide);
     plan.arguments.at(argument).set_data_handle(
-        const_cast<char *>(move(operand, data)));
+        operand.isWidened() ? operand.wide.get_data_handle()
+                            : const_cast<char *>(here));
   };
   place(DNNL_ARG_SRC, plan.a, pointers.a);
-  place(DNNL_ARG_DST, plan.c, pointers.c);
-  if (plan.packedB == plan.b.plain)
+  place(DNNL_ARG_DST, plan.c, pointers.c, plan.readsC);
+  if (!plan.isBPacked)
     place(DNNL_ARG_WEIGHTS, plan.b, pointers.b);
   else
     plan.arguments[DNNL_ARG_WEIGHTS] =
@@ -287,6 +355,8 @@ void MatmulEngine::Impl::runOne(Plan &plan, const MatmulPointers &pointers,
       place(getPostOpArgument(i), plan.postOps[i], pointers.postOps[i]);
   plan.primitive.execute(stream, plan.arguments);
   stream.wait();
+  if (plan.c.isWidened())
+    narrow(plan.c, const_cast<char *>(move(plan.c, pointers.c)));
 }
 
 MatmulEngine::MatmulEngine(const Artifact &artifact, const Team &team)

@@ -292,10 +292,11 @@ LogicalResult emulation::convertToHost(gpu::GPUModuleOp device, ModuleOp into) {
 }
 
 std::unique_ptr<emulation::KernelLibrary>
-emulation::loadOnHost(gpu::GPUModuleOp device, ModuleOp into) {
+emulation::loadOnHost(gpu::GPUModuleOp device, ModuleOp into,
+                      const std::string &cpu) {
   if (failed(convertToHost(device, into)))
     return nullptr;
-  FailureOr<std::string> bytes = tp::compileKernels(into, tprt::getHostCpu());
+  FailureOr<std::string> bytes = tp::compileKernels(into, cpu);
   if (failed(bytes))
     return nullptr;
   int file = memfd_create("kernels", 0);

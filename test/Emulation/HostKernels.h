@@ -8,6 +8,8 @@
 
 #include "Emulator.h"
 
+#include "runtime/Core/CpuFeatures.h"
+
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/BuiltinOps.h"
 
@@ -21,10 +23,12 @@ namespace emulation {
 mlir::LogicalResult convertToHost(mlir::gpu::GPUModuleOp device,
                                   mlir::ModuleOp into);
 
-/// The same, compiled for this machine with what else `into` holds, and opened.
-/// Null, with errors, if that fails. The module is used up.
-std::unique_ptr<KernelLibrary> loadOnHost(mlir::gpu::GPUModuleOp device,
-                                          mlir::ModuleOp into);
+/// The same, compiled for `cpu`, which must be this machine or can do less,
+/// with what else `into` holds, and opened. Null, with errors, if that fails.
+/// The module is used up.
+std::unique_ptr<KernelLibrary>
+loadOnHost(mlir::gpu::GPUModuleOp device, mlir::ModuleOp into,
+           const std::string &cpu = tprt::getHostCpu());
 
 } // namespace emulation
 
