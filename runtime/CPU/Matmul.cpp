@@ -6,6 +6,7 @@
 #include "runtime/CPU/SkinnyMatmul.h"
 #include "runtime/Core/Batches.h"
 #include "runtime/Core/Errors.h"
+#include "runtime/Core/Shapes.h"
 #include "runtime/Core/StridedCopy.h"
 
 #include "absl/container/flat_hash_map.h"
@@ -24,7 +25,8 @@ struct Operand {
   memory::desc plain;
   std::vector<int64_t> outerBytes;
   /// Of bf16 on a CPU where oneDNN multiplies none: how it lies in memory.
-  /// `plain` is then dense, of f32, and `wide` holds it for a run.
+  /// `plain` is then dense, of f32, and `wide` holds it for a run, if it is not
+  /// packed.
   memory::dims narrowStrides;
   memory wide;
 
@@ -59,13 +61,6 @@ static bool multipliesBFloat16() {
          least;
 }
 
-static memory::dims getDenseStrides(const memory::dims &sizes) {
-  memory::dims strides(sizes.size(), 1);
-  for (size_t i = sizes.size() - 1; i-- > 0;)
-    strides[i] = strides[i + 1] * sizes[i + 1];
-  return strides;
-}
-
 /// An operand of `rows` x `columns`, in `inner` batches if there are any. A
 /// stride of 0 becomes a dimension of 1, which oneDNN broadcasts.
 static Operand describeOperand(const MatmulOperand &operand, int64_t rows,
@@ -90,7 +85,7 @@ static Operand describeOperand(const MatmulOperand &operand, int64_t rows,
   Operand result;
   if (operand.dtype == DType::BF16 && !multipliesBFloat16()) {
     result.plain =
-        memory::desc(sizes, memory::data_type::f32, getDenseStrides(sizes));
+        memory::desc(sizes, memory::data_type::f32, getStrides(sizes));
     result.narrowStrides = strides;
   } else {
     result.plain = memory::desc(sizes, getType(operand.dtype), strides);
@@ -103,7 +98,7 @@ static void widen(const Operand &operand, const char *data,
                   const memory &wide) {
   memory::dims sizes = operand.plain.dims();
   copyStrided(DType::F32, static_cast<char *>(wide.get_data_handle()),
-              getDenseStrides(sizes), DType::BF16, data, operand.narrowStrides,
+              getStrides(sizes), DType::BF16, data, operand.narrowStrides,
               sizes);
 }
 
@@ -111,7 +106,7 @@ static void narrow(const Operand &operand, char *data) {
   memory::dims sizes = operand.plain.dims();
   copyStrided(DType::BF16, data, operand.narrowStrides, DType::F32,
               static_cast<const char *>(operand.wide.get_data_handle()),
-              getDenseStrides(sizes), sizes);
+              getStrides(sizes), sizes);
 }
 
 class MatmulEngine::Impl {
@@ -215,8 +210,6 @@ Plan MatmulEngine::Impl::makePlan(const MatmulRow &whole) {
   auto makeOperand = [&](const MatmulOperand &operand, int64_t rows,
                          int64_t columns) {
     Operand result = describeOperand(operand, rows, columns, inner, index);
-    if (result.isWidened())
-      result.wide = memory(result.plain, engine);
     for (size_t i = 0; i < plan.outer.size(); ++i)
       result.outerBytes.push_back(plan.outer[i].strides[index] *
                                   getSize(operand.dtype));
@@ -300,15 +293,14 @@ memory MatmulEngine::Impl::getPacked(const Plan &plan, const char *data) {
         form.narrowStrides == plan.b.narrowStrides &&
         form.data.get_desc() == plan.packedB)
       return form.data;
-  memory result(plan.packedB, engine);
-  if (plan.b.isWidened() && plan.packedB == plan.b.plain) {
+  memory result = wrap(plan.b.plain, data);
+  if (plan.b.isWidened()) {
+    result = memory(plan.b.plain, engine);
     widen(plan.b, data, result);
-  } else {
-    memory plain = wrap(plan.b.plain, data);
-    if (plan.b.isWidened()) {
-      widen(plan.b, data, plan.b.wide);
-      plain = plan.b.wide;
-    }
+  }
+  if (plan.packedB != plan.b.plain) {
+    memory plain = result;
+    result = memory(plan.packedB, engine);
     dnnl::reorder(plain, result).execute(stream, plain, result);
     stream.wait();
   }
@@ -331,9 +323,11 @@ void MatmulEngine::Impl::runOne(Plan &plan, const MatmulPointers &pointers,
     scratchpad = memory(plan.scratchpad, engine);
     scratchpadSize = plan.scratchpad.get_size();
   }
-  auto place = [&](int argument, const Operand &operand, const char *data,
+  auto place = [&](int argument, Operand &operand, const char *data,
                    bool isRead = true) {
     const char *here = move(operand, data);
+    if (operand.isWidened() && !operand.wide)
+      operand.wide = memory(operand.plain, engine);
     if (operand.isWidened() && isRead)
       widen(operand, here, operand.wide);
     plan.arguments.at(argument).set_data_handle(
