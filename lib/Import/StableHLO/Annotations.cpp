@@ -11,32 +11,47 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::stablehlo;
 
-Results tp::stablehlo::constrain(Conversion &c, ValueRange values,
-                                 DictionaryAttr attributes) {
-  auto shardings = c.shardings.read(c.op, attributes, values.getTypes());
-  if (failed(shardings))
-    return failure();
-  SmallVector<Value> constrained(values);
-  for (auto [value, sharding] : llvm::zip_equal(constrained, *shardings))
-    if (sharding) {
-      auto op = spmd::ConstraintOp::create(c.builder, c.op->getLoc(), value,
-                                           sharding);
-      if (failed(op.verify()))
-        return failure();
-      value = op;
-    }
-  return constrained;
-}
-
-/// Whether `sharding` asks for nothing of a tensor of `rank`. Inside of a
-/// region that is manual along some axes only, JAX writes such constraints
-/// everywhere, even on what a reduction does to two elements.
+/// Whether all is left to propagation. Inside of a region that is manual along
+/// some axes only, JAX writes such constraints everywhere, even on what a
+/// reduction does to two elements.
 static bool asksNothing(spmd::ShardingAttr sharding, int64_t rank) {
   return int64_t(sharding.getDims().size()) == rank &&
          sharding.getReplicated().empty() && sharding.getUnreduced().empty() &&
          llvm::all_of(sharding.getDims(), [](spmd::DimShardingAttr dim) {
            return dim.getOpen() && dim.getAxes().empty();
          });
+}
+
+/// `value` in a sharding; as it is if there is none, or one that asks nothing.
+static FailureOr<Value> constrain(Conversion &c, Value value,
+                                  spmd::ShardingAttr sharding) {
+  if (!sharding || asksNothing(sharding, Emitter::typeOf(value).getRank()))
+    return value;
+  auto op =
+      spmd::ConstraintOp::create(c.builder, c.op->getLoc(), value, sharding);
+  if (failed(op.verify()))
+    return failure();
+  return Value(op);
+}
+
+static Results constrain(Conversion &c, ValueRange values,
+                         ArrayRef<spmd::ShardingAttr> shardings) {
+  SmallVector<Value> constrained;
+  for (auto [value, sharding] : llvm::zip_equal(values, shardings)) {
+    FailureOr<Value> own = constrain(c, value, sharding);
+    if (failed(own))
+      return failure();
+    constrained.push_back(*own);
+  }
+  return constrained;
+}
+
+Results tp::stablehlo::constrain(Conversion &c, ValueRange values,
+                                 DictionaryAttr attributes) {
+  auto shardings = c.shardings.read(c.op, attributes, values.getTypes());
+  if (failed(shardings))
+    return failure();
+  return ::constrain(c, values, *shardings);
 }
 
 /// Shardy's collectives stand on whole tensors, as constraints do, and are told
@@ -49,12 +64,8 @@ static Results convertConstraint(Conversion &c) {
       attribute ? sdy::toBuiltin(attribute) : Attribute());
   if (!sharding)
     return c.invalid() << " needs a `sharding`";
-  sharding = c.shardings.onMesh(sharding);
-  // There is one device, or all is left to propagation.
-  if (!sharding || asksNothing(sharding, c.inType().getRank()))
-    return c.one(c.in());
-  return c.one(
-      spmd::ConstraintOp::create(c.builder, c.op->getLoc(), c.in(), sharding));
+  // There is none if there is one device.
+  return ::constrain(c, c.op->getOperands(), c.shardings.onMesh(sharding));
 }
 
 static Results convertPropagationBarrier(Conversion &c) {
@@ -82,21 +93,18 @@ static Results convertGroup(Conversion &c) {
 
 /// Values with a list of shardings, if there is one.
 static Results constrainBy(Conversion &c, ValueRange values, StringRef name) {
-  SmallVector<Value> constrained(values);
   Attribute attribute = c.get(name);
-  auto list = dyn_cast_or_null<ArrayAttr>(attribute ? sdy::toBuiltin(attribute)
-                                                    : Attribute());
   if (!attribute)
-    return constrained;
+    return SmallVector<Value>(values);
+  auto list = dyn_cast_or_null<ArrayAttr>(sdy::toBuiltin(attribute));
   if (!list || list.size() != values.size() ||
       !llvm::all_of(list, llvm::IsaPred<spmd::ShardingAttr>))
     return c.invalid() << " needs a sharding for each value in `" << name
                        << "`";
-  for (auto [value, entry] : llvm::zip_equal(constrained, list))
-    if (auto sharding = c.shardings.onMesh(cast<spmd::ShardingAttr>(entry)))
-      value = spmd::ConstraintOp::create(c.builder, c.op->getLoc(), value,
-                                         sharding);
-  return constrained;
+  SmallVector<spmd::ShardingAttr> shardings;
+  for (Attribute entry : list)
+    shardings.push_back(c.shardings.onMesh(cast<spmd::ShardingAttr>(entry)));
+  return ::constrain(c, values, shardings);
 }
 
 /// A name for a part of the program, and shardings where it begins and ends.

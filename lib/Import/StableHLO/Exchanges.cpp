@@ -394,7 +394,8 @@ computeNumbers(Region &region, const Processes &processes, int64_t device) {
       out = device / processes.partitions;
     else if (in.size() == 1 &&
              (name == "stablehlo.convert" || name == "stablehlo.reshape" ||
-              name == "sdy.sharding_constraint"))
+              name == "sdy.sharding_constraint" ||
+              getCallTarget(&op) == "Sharding"))
       out = in[0];
     else if (in.size() == 2 && in[0] >= 0 && in[1] > 0 && !isLarge(in[0]) &&
              !isLarge(in[1]))

@@ -93,14 +93,6 @@ std::optional<SmallVector<int64_t>> AxisFactors::getSizes() const {
   return sizes;
 }
 
-SmallVector<unsigned> AxisFactors::getAxes(const Digit &digit) const {
-  SmallVector<unsigned> axes;
-  for (size_t i = bounds.size(); i-- > 1;)
-    if (bounds[i - 1] >= digit.stride && bounds[i] <= digit.stride * digit.size)
-      axes.push_back(bounds.size() - 1 - i);
-  return axes;
-}
-
 //===----------------------------------------------------------------------===//
 // Text
 //===----------------------------------------------------------------------===//

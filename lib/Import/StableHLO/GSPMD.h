@@ -80,8 +80,6 @@ public:
   void add(const Digit &digit);
   /// Sizes of the axes, major first; none if digits overlap in part.
   std::optional<llvm::SmallVector<int64_t>> getSizes() const;
-  /// The axes of a digit, major first, as numbers.
-  llvm::SmallVector<unsigned> getAxes(const Digit &digit) const;
 
 private:
   /// Strides at which an axis begins or ends, ascending.

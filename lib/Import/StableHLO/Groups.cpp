@@ -318,8 +318,8 @@ SmallVector<int64_t> stablehlo::getPlaces(const Mesh &mesh) {
   return places;
 }
 
-/// A digit of places as axes or parts of them, major first.
-static std::optional<AxisList> toAxes(const Digit &digit, const Mesh &mesh) {
+std::optional<AxisList> stablehlo::toAxes(const Digit &digit,
+                                          const Mesh &mesh) {
   AxisList axes;
   int64_t stride = 1, covered = 1;
   for (unsigned i = mesh.axes.size(); i-- > 0;) {

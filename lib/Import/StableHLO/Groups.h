@@ -27,6 +27,8 @@
 #ifndef TPOPT_LIB_IMPORT_STABLEHLO_GROUPS_H
 #define TPOPT_LIB_IMPORT_STABLEHLO_GROUPS_H
 
+#include "GSPMD.h"
+
 #include "tpopt/Dialect/SPMD/SPMD.h"
 
 namespace tp::stablehlo {
@@ -64,6 +66,11 @@ mlir::FailureOr<llvm::SmallVector<int64_t>> readPairs(mlir::Operation *op,
 /// devices stand in them does not matter unless they are `ordered`.
 std::optional<AxisList> findAxes(DeviceGroups groups, const Mesh &mesh,
                                  bool ordered = true);
+
+/// A digit of places as axes or parts of them, major first; none if the mesh
+/// has none for it. On ["x"=2, "y"=4], size 4 at stride 2 is "x" and the upper
+/// half of "y".
+std::optional<AxisList> toAxes(const Digit &digit, const Mesh &mesh);
 
 /// The place in the mesh of each device, by number.
 llvm::SmallVector<int64_t> getPlaces(const Mesh &mesh);

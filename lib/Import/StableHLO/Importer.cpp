@@ -7,6 +7,7 @@
 #include "ManualCalls.h"
 #include "Partitioned.h"
 #include "Signature.h"
+#include "Tuples.h"
 
 #include "tpopt/Import/StableHLO.h"
 
@@ -223,6 +224,8 @@ static LogicalResult checkOrder(ModuleOp module) {
 LogicalResult tp::importStableHLO(ModuleOp module) {
   if (failed(checkOrder(module)))
     return failure();
+  unpackTuples(module);
+  dropIdleExchanges(module);
   ForeignShardings shardings;
   bool isLocal = isPartitioned(module);
   if (failed(shardings.importMeshes(module)))

@@ -12,17 +12,9 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::stablehlo;
 
-/// The target of a custom call; empty for anything else.
-static StringRef getTarget(Operation *op) {
-  auto target = op && op->getName().getStringRef() == "stablehlo.custom_call"
-                    ? op->getAttrOfType<StringAttr>("call_target_name")
-                    : StringAttr();
-  return target ? target.getValue() : StringRef();
-}
-
 static InFlightDiagnostic fail(Operation *op) {
   return op->emitError() << prefix(ErrorCode::BadForeignSharding) << "@"
-                         << getTarget(op);
+                         << getCallTarget(op);
 }
 
 namespace {
@@ -80,45 +72,60 @@ static FailureOr<SmallVector<Attribute>> readList(Operation *op, StringRef name,
   return llvm::to_vector(list);
 }
 
-/// From `op`, @xla.sdy.GlobalToLocalShape, over a call to
-/// @xla.sdy.LocalToGlobal Shape.
-static LogicalResult importCall(Operation *op) {
-  Operation *call = nullptr, *back = nullptr;
-  for (Operation *user : op->getUsers())
-    call = user;
-  if (call)
-    for (Operation *user : call->getUsers())
-      back = user;
+/// The operation of `block` that all of `values` come from, if it is one.
+static Operation *getSource(ValueRange values, Block *block) {
+  Operation *source = nullptr;
+  for (Value value : values) {
+    Operation *own = value.getDefiningOp();
+    if (!own || own->getBlock() != block || (source && own != source))
+      return nullptr;
+    source = own;
+  }
+  return source;
+}
+
+/// From `back`, @xla.sdy.LocalToGlobalShape, over a call to
+/// @xla.sdy.GlobalToLocalShape, which a body that takes nothing has not.
+static LogicalResult importCall(Operation *back) {
+  Block *block = back->getBlock();
+  Operation *call = getSource(back->getOperands(), block);
+  bool isCall = call && call->getName().getStringRef() == "func.call";
+  Operation *enter = isCall ? getSource(call->getOperands(), block) : nullptr;
   auto isOnly = [](Operation *from, Operation *to) {
     return llvm::all_of(from->getUsers(),
                         [&](Operation *user) { return user == to; });
   };
-  if (!call || !back || call->getName().getStringRef() != "func.call" ||
-      getTarget(back) != "xla.sdy.LocalToGlobalShape" || !isOnly(op, call) ||
-      !isOnly(call, back) || call->getBlock() != op->getBlock() ||
-      back->getBlock() != op->getBlock())
-    return fail(op) << " is followed by a call of the body, and that by "
-                       "@xla.sdy.LocalToGlobalShape";
+  if (!isCall || !isOnly(call, back) ||
+      (call->getNumOperands() != 0 &&
+       (getCallTarget(enter) != "xla.sdy.GlobalToLocalShape" ||
+        !isOnly(enter, call))))
+    return fail(back) << " takes what a call of the body gives, and that takes "
+                         "what @xla.sdy.GlobalToLocalShape gives";
   Manual manual;
-  llvm::append_range(manual.inputs, op->getOperands());
-  llvm::append_range(manual.locals, op->getResults());
   llvm::append_range(manual.returned, back->getOperands());
   llvm::append_range(manual.results, back->getResults());
-  auto in = readList(op, "xla.sdy.in_shardings", op->getNumOperands());
   auto out = readList(back, "xla.sdy.out_shardings", back->getNumResults());
-  if (failed(in) || failed(out))
+  if (failed(out))
     return failure();
-  manual.in = *in;
   manual.out = *out;
+  if (enter) {
+    llvm::append_range(manual.inputs, enter->getOperands());
+    llvm::append_range(manual.locals, enter->getResults());
+    auto in = readList(enter, "xla.sdy.in_shardings", enter->getNumOperands());
+    if (failed(in))
+      return failure();
+    manual.in = *in;
+  }
   manual.axes = dyn_cast_or_null<ArrayAttr>(readShardyString(
-      getFrontendAttribute(op->getAttrDictionary(), "xla.sdy.manual_axes")));
-  if (!manual.axes || op->getNumOperands() != op->getNumResults() ||
-      back->getNumOperands() != back->getNumResults())
-    return fail(op) << " needs `xla.sdy.manual_axes`, and a result for each "
-                       "operand";
+      getFrontendAttribute(back->getAttrDictionary(), "xla.sdy.manual_axes")));
+  if (!manual.axes || manual.inputs.size() != manual.locals.size() ||
+      manual.returned.size() != manual.results.size())
+    return fail(back) << " needs `xla.sdy.manual_axes`, and a result for each "
+                         "operand, as what it belongs to";
   build(manual, call, back);
   back->erase();
-  op->erase();
+  if (enter)
+    enter->erase();
   return success();
 }
 
@@ -127,14 +134,28 @@ static LogicalResult importCall(Operation *op) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// All that belongs to one region: what its values come from and go to.
+/// All that belongs to one region: what its values come from and go to. It is
+/// found from one of its entries, or from the exit of one that takes nothing.
 class RegionFinder {
 public:
-  explicit RegionFinder(Operation *enter) { addEntry(enter); }
+  explicit RegionFinder(Operation *op) {
+    if (getCallTarget(op) == "SPMDFullToShardShape") {
+      addEntry(op);
+    } else {
+      exits.insert(op);
+      addSources(op);
+    }
+  }
 
   llvm::SetVector<Operation *> entries, body, exits;
 
 private:
+  void addSources(Operation *op) {
+    for (Value operand : op->getOperands())
+      if (Operation *source = operand.getDefiningOp();
+          source && source->getBlock() == op->getBlock() && body.insert(source))
+        addSources(source);
+  }
   void addEntry(Operation *op) {
     if (entries.insert(op))
       addUsers(op);
@@ -146,13 +167,13 @@ private:
         user = user->getParentOp();
       if (!user)
         continue;
-      if (getTarget(user) == "SPMDShardToFullShape") {
+      if (getCallTarget(user) == "SPMDShardToFullShape") {
         exits.insert(user);
       } else if (body.insert(user)) {
         addUsers(user);
         for (Value operand : user->getOperands())
           if (Operation *other = operand.getDefiningOp();
-              getTarget(other) == "SPMDFullToShardShape" &&
+              getCallTarget(other) == "SPMDFullToShardShape" &&
               other->getBlock() == entries.front()->getBlock())
             addEntry(other);
       }
@@ -172,15 +193,39 @@ readOne(Operation *op, const ForeignShardings &shardings) {
   return read->front();
 }
 
-static LogicalResult importRegion(Operation *enter,
+/// What becomes manual in a region: all that is so inside, but for what is
+/// around it, too.
+static FailureOr<ArrayAttr> readAxes(const RegionFinder &found,
+                                     const ForeignShardings &shardings) {
+  Operation *outer = found.exits.front();
+  Operation *inner = found.entries.empty()
+                         ? outer->getOperand(0).getDefiningOp()
+                         : found.entries.front();
+  if (found.entries.empty() && getCallTarget(inner) != "Sharding")
+    return fail(outer) << " takes what a @Sharding gives";
+  auto all = shardings.readManualAxes(inner),
+       before = shardings.readManualAxes(outer);
+  if (failed(all) || failed(before))
+    return failure();
+  SmallVector<Attribute> axes;
+  for (Attribute axis : *all)
+    if (!llvm::is_contained(*before, axis))
+      axes.push_back(axis);
+  if (axes.empty())
+    return fail(inner) << " makes no axis manual";
+  return ArrayAttr::get(inner->getContext(), axes);
+}
+
+/// A region around `op`, an entry or the exit of one without entries.
+static LogicalResult importRegion(Operation *op,
                                   const ForeignShardings &shardings) {
-  RegionFinder found(enter);
+  RegionFinder found(op);
   Manual manual;
   for (Operation *entry : found.entries) {
     Operation *sharding = entry->getNumOperands() == 1
                               ? entry->getOperand(0).getDefiningOp()
                               : nullptr;
-    if (getTarget(sharding) != "Sharding" || entry->getNumResults() != 1)
+    if (getCallTarget(sharding) != "Sharding" || entry->getNumResults() != 1)
       return fail(entry) << " takes what a @Sharding gives";
     auto in = readOne(sharding, shardings);
     if (failed(in))
@@ -189,12 +234,8 @@ static LogicalResult importRegion(Operation *enter,
     manual.inputs.push_back(sharding->getOperand(0));
     manual.locals.push_back(entry->getResult(0));
   }
-  auto axes = shardings.readManualAxes(enter);
-  if (failed(axes))
-    return failure();
-  manual.axes = *axes;
   if (found.exits.empty())
-    return fail(enter) << " is followed by @SPMDShardToFullShape somewhere";
+    return fail(op) << " is followed by @SPMDShardToFullShape somewhere";
   auto isBefore = [](Operation *a, Operation *b) {
     return a->isBeforeInBlock(b);
   };
@@ -212,6 +253,16 @@ static LogicalResult importRegion(Operation *enter,
     manual.returned.push_back(exit->getOperand(0));
     manual.results.push_back(exit->getResult(0));
   }
+  auto axes = readAxes(found, shardings);
+  if (failed(axes))
+    return failure();
+  manual.axes = *axes;
+  // One that takes nothing gives nothing but to its exits.
+  if (found.entries.empty())
+    for (Operation *source : body)
+      for (Operation *user : source->getUsers())
+        if (!found.body.contains(user) && !found.exits.contains(user))
+          return fail(op) << " ends a region that also gives values elsewhere";
   for (Operation *entry : found.entries)
     if (!entry->isBeforeInBlock(exits.front()))
       return fail(entry) << " stands behind where its region ends";
@@ -223,24 +274,25 @@ static LogicalResult importRegion(Operation *enter,
   return success();
 }
 
+static Operation *findCall(ModuleOp module, StringRef target) {
+  Operation *found = nullptr;
+  module.walk([&](Operation *op) {
+    if (getCallTarget(op) == target)
+      found = op;
+    return found ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return found;
+}
+
 LogicalResult stablehlo::importManualCalls(ModuleOp module,
                                            const ForeignShardings &shardings) {
   // Finding a region takes others' operations away: one after the other.
-  while (true) {
-    Operation *enter = nullptr;
-    module.walk([&](Operation *op) {
-      StringRef target = getTarget(op);
-      if (target != "SPMDFullToShardShape" &&
-          target != "xla.sdy.GlobalToLocalShape")
-        return WalkResult::advance();
-      enter = op;
-      return WalkResult::interrupt();
-    });
-    if (!enter)
-      return success();
-    if (failed(getTarget(enter) == "SPMDFullToShardShape"
-                   ? importRegion(enter, shardings)
-                   : importCall(enter)))
-      return failure();
-  }
+  // Exits of regions with entries go with these.
+  for (StringRef target : {"xla.sdy.LocalToGlobalShape", "SPMDFullToShardShape",
+                           "SPMDShardToFullShape"})
+    while (Operation *op = findCall(module, target))
+      if (failed(target.starts_with("xla.sdy") ? importCall(op)
+                                               : importRegion(op, shardings)))
+        return failure();
+  return success();
 }

@@ -22,11 +22,9 @@ static constexpr StringLiteral kOutput = "mhlo.spmd_output_sharding";
 static bool isRegion(Operation *op) {
   if (op->getName().getStringRef() == "sdy.manual_computation")
     return true;
-  auto target = op->getName().getStringRef() == "stablehlo.custom_call"
-                    ? op->getAttrOfType<StringAttr>("call_target_name")
-                    : StringAttr();
-  return target && (target == "SPMDFullToShardShape" ||
-                    target == "xla.sdy.GlobalToLocalShape");
+  StringRef target = getCallTarget(op);
+  return target == "SPMDFullToShardShape" ||
+         target == "xla.sdy.GlobalToLocalShape";
 }
 
 bool stablehlo::isPartitioned(ModuleOp module) {
@@ -57,6 +55,39 @@ int64_t stablehlo::countDevices(ModuleOp module) {
             devices = std::max<int64_t>(devices, number.getZExtValue() + 1);
   });
   return devices;
+}
+
+/// Whether all devices keep what they have: groups are of one, or devices send
+/// to themselves. What cannot be read is refused where it is imported.
+static bool isIdle(Operation *op, int64_t devices) {
+  ScopedDiagnosticHandler silence(op->getContext(),
+                                  [](Diagnostic &) { return success(); });
+  if (op->hasAttr("source_target_pairs")) {
+    auto pairs = readPairs(op, devices);
+    if (failed(pairs) || int64_t(pairs->size()) != 2 * devices)
+      return false;
+    for (size_t i = 0; i < pairs->size(); i += 2)
+      if ((*pairs)[i] != (*pairs)[i + 1])
+        return false;
+    return true;
+  }
+  auto groups = readGroups(op, devices);
+  return succeeded(groups) && groups->size == 1;
+}
+
+void stablehlo::dropIdleExchanges(ModuleOp module) {
+  std::optional<int64_t> devices;
+  module.walk([&](Operation *op) {
+    if (!isExchange(op) || op->getNumOperands() == 0 ||
+        op->getOperandTypes() != op->getResultTypes())
+      return;
+    if (!devices)
+      devices = countDevices(module);
+    if (!isIdle(op, *devices))
+      return;
+    op->replaceAllUsesWith(op->getOperands());
+    op->erase();
+  });
 }
 
 //===----------------------------------------------------------------------===//
@@ -271,7 +302,7 @@ namespace {
 /// Inlines callees before callers, each function once.
 class ExchangeInliner {
 public:
-  explicit ExchangeInliner(ModuleOp module) {
+  explicit ExchangeInliner(ModuleOp module) : module(module) {
     for (auto function : module.getOps<func::FuncOp>())
       functions[function.getNameAttr()] = function;
   }
@@ -279,9 +310,10 @@ public:
   void run() {
     for (auto [name, function] : functions)
       visit(function);
+    llvm::DenseSet<StringAttr> named = findNames();
     for (auto [name, function] : functions)
       if (function.isPrivate() && states[function] == State::Exchanges &&
-          SymbolTable::symbolKnownUseEmpty(function, function->getParentOp()))
+          !named.contains(name))
         function.erase();
   }
 
@@ -313,6 +345,18 @@ private:
                exchanges && isClosed ? State::Exchanges : State::Quiet;
   }
 
+  /// Symbols that anything names. SymbolTable does not tell where operations
+  /// are of dialects that are not loaded.
+  llvm::DenseSet<StringAttr> findNames() {
+    llvm::DenseSet<StringAttr> names;
+    module.walk([&](Operation *op) {
+      op->getAttrDictionary().walk([&](SymbolRefAttr symbol) {
+        names.insert(symbol.getRootReference());
+      });
+    });
+    return names;
+  }
+
   static void inlineCall(func::CallOp call, Block &body) {
     OpBuilder builder(call);
     IRMapping mapping;
@@ -325,6 +369,7 @@ private:
     call.erase();
   }
 
+  ModuleOp module;
   llvm::MapVector<StringAttr, func::FuncOp> functions;
   llvm::DenseMap<Operation *, State> states;
 };

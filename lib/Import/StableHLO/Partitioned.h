@@ -36,6 +36,11 @@
 
 namespace tp::stablehlo {
 
+/// Drops exchanges in which every device keeps what it has. Along an axis of
+/// one device JAX leaves out the region for it, and not what is exchanged
+/// there.
+void dropIdleExchanges(mlir::ModuleOp module);
+
 /// Whether functions are written for one device.
 bool isPartitioned(mlir::ModuleOp module);
 

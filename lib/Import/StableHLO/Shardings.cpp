@@ -34,6 +34,13 @@ static std::string unescape(StringRef text) {
   return plain;
 }
 
+StringRef stablehlo::getCallTarget(Operation *op) {
+  auto target = op && op->getName().getStringRef() == "stablehlo.custom_call"
+                    ? op->getAttrOfType<StringAttr>("call_target_name")
+                    : StringAttr();
+  return target ? target.getValue() : StringRef();
+}
+
 Attribute stablehlo::getFrontendAttribute(DictionaryAttr attributes,
                                           StringRef name) {
   auto frontend =
@@ -188,6 +195,7 @@ static LogicalResult addGroups(ModuleOp module, int64_t devices,
 
 LogicalResult ForeignShardings::importTileMesh(ModuleOp module) {
   bool isLocal = isPartitioned(module), any = isLocal;
+  AxisFactors factors;
   int64_t devices =
       isLocal ? countDevices(module) : Processes::read(module).partitions;
   if (failed(forEachTileString(
@@ -249,32 +257,48 @@ spmd::ShardingAttr ForeignShardings::onMesh(spmd::ShardingAttr sharding) const {
       sharding.getReplicated(), sharding.getUnreduced(), sharding.getKind());
 }
 
-spmd::ShardingAttr ForeignShardings::toAttr(const TileSharding &sharding,
-                                            int64_t rank,
-                                            ArrayRef<int64_t> openDims) const {
-  spmd::MeshOp own = mesh; // whose accessors are not const
-  MLIRContext *context = own.getContext();
-  auto refs = [&](ArrayRef<Digit> digits) {
-    SmallVector<spmd::AxisRefAttr> axes;
-    for (const Digit &digit : digits)
-      for (unsigned axis : factors.getAxes(digit))
-        axes.push_back(spmd::AxisRefAttr::get(
-            context, own.getMesh().getNames()[axis], /*pre=*/1, /*size=*/0));
-    return axes;
-  };
-  bool isTiled = sharding.kind == TileSharding::Tiled;
-  SmallVector<spmd::DimShardingAttr> dims;
-  for (int64_t dim = 0; dim < rank; ++dim)
-    dims.push_back(spmd::DimShardingAttr::get(
-        context,
-        isTiled ? refs(sharding.dims[dim]) : SmallVector<spmd::AxisRefAttr>(),
-        llvm::is_contained(openDims, dim), /*priority=*/-1));
-  SmallVector<spmd::AxisRefAttr> unreduced;
-  for (auto [i, subgroup] : llvm::enumerate(sharding.subgroups))
-    if (subgroup == Subgroup::Unreduced)
-      llvm::append_range(unreduced, refs(sharding.dims[rank + i]));
-  return spmd::ShardingAttr::get(context, FlatSymbolRefAttr::get(mesh), dims,
-                                 {}, unreduced, ReduceKind::Sum);
+FailureOr<AxisList> ForeignShardings::readAxes(Operation *op,
+                                               const TileSharding &sharding,
+                                               unsigned dim) const {
+  spmd::MeshOp known = mesh; // whose accessors are not const
+  Mesh own = known.toMesh();
+  AxisList axes;
+  for (const Digit &digit : sharding.dims[dim]) {
+    std::optional<AxisList> part;
+    if (own.deviceIds.empty() && sharding.numDevices == own.getNumDevices())
+      part = toAxes(digit, own);
+    if (!part)
+      return fail(op) << "a sharding in the form {devices=[..]} cuts devices "
+                         "as no axes of mesh @"
+                      << own.name << " do";
+    for (const AxisRef &axis : *part)
+      appendMerged(axes, axis);
+  }
+  return axes;
+}
+
+FailureOr<spmd::ShardingAttr>
+ForeignShardings::toAttr(Operation *op, const TileSharding &sharding,
+                         int64_t rank, ArrayRef<int64_t> openDims) const {
+  spmd::MeshOp known = mesh;
+  Mesh own = known.toMesh();
+  TensorSharding result = TensorSharding::replicate(rank);
+  for (size_t i = 0; i < sharding.dims.size(); ++i) {
+    bool isDim = int64_t(i) < rank;
+    if (!isDim && sharding.subgroups[i - rank] != Subgroup::Unreduced)
+      continue;
+    FailureOr<AxisList> axes = readAxes(op, sharding, i);
+    if (failed(axes))
+      return failure();
+    if (isDim)
+      result.dims[i].axes = *axes;
+    else
+      llvm::append_range(result.unreduced, *axes);
+  }
+  for (int64_t dim : openDims)
+    if (dim >= 0 && dim < rank)
+      result.dims[dim].open = true;
+  return spmd::ShardingAttr::get(op->getContext(), own, result);
 }
 
 /// `unspecified_dims=[0,1]` in the backend_config of a @Sharding.
@@ -340,7 +364,10 @@ ForeignShardings::read(Operation *op, DictionaryAttr attributes,
       return fail(op) << "the sharding \"" << text.getValue()
                       << "\" has tiles for another number of dimensions than "
                       << tensor;
-    shardings[i] = toAttr(tile, tensor.getRank(), open);
+    auto own = toAttr(op, tile, tensor.getRank(), open);
+    if (failed(own))
+      return failure();
+    shardings[i] = *own;
   }
   return shardings;
 }
@@ -350,18 +377,25 @@ FailureOr<ArrayAttr> ForeignShardings::readManualAxes(Operation *op) const {
   auto tiles = text ? parseTileShardings(text) : std::nullopt;
   if (!mesh || !tiles || tiles->size() != 1)
     return fail(op) << "what is written for one device says {manual}";
-  spmd::MeshOp own = mesh;
+  spmd::MeshOp known = mesh;
+  ArrayRef<StringAttr> all = known.getMesh().getNames();
   const TileSharding &tile = tiles->front();
   SmallVector<Attribute> names;
   if (tile.kind == TileSharding::Manual)
-    llvm::append_range(names, own.getMesh().getNames());
-  for (auto [i, subgroup] : llvm::enumerate(tile.subgroups))
-    if (subgroup == Subgroup::Manual)
-      for (const Digit &digit :
-           tile.dims[tile.dims.size() - tile.subgroups.size() + i])
-        for (unsigned axis : factors.getAxes(digit))
-          names.push_back(own.getMesh().getNames()[axis]);
-  if (names.empty())
-    return fail(op) << "no axis is manual in \"" << text.getValue() << "\"";
+    llvm::append_range(names, all);
+  size_t rank = tile.dims.size() - tile.subgroups.size();
+  for (auto [i, subgroup] : llvm::enumerate(tile.subgroups)) {
+    if (subgroup != Subgroup::Manual)
+      continue;
+    auto axes = readAxes(op, tile, rank + i);
+    if (failed(axes))
+      return failure();
+    for (const AxisRef &axis : *axes) {
+      if (!axis.isFull(known.toMesh()))
+        return fail(op) << "a part of axis " << all[axis.axis]
+                        << " is manual: make it an axis of its own";
+      names.push_back(all[axis.axis]);
+    }
+  }
   return ArrayAttr::get(op->getContext(), names);
 }

@@ -33,8 +33,8 @@ public:
   mlir::FailureOr<llvm::SmallVector<spmd::ShardingAttr>>
   read(mlir::Operation *op, mlir::DictionaryAttr attributes,
        mlir::TypeRange types) const;
-  /// The names of the axes that are manual behind `op`, which says {manual}, or
-  /// which tiles are.
+  /// The names of the axes that are manual behind `op`: all if it says
+  /// {manual}, else those of tiles that are.
   mlir::FailureOr<mlir::ArrayAttr> readManualAxes(mlir::Operation *op) const;
   /// A sharding on a mesh without axes, as one on the module's mesh.
   spmd::ShardingAttr onMesh(spmd::ShardingAttr sharding) const;
@@ -44,14 +44,20 @@ public:
 private:
   mlir::LogicalResult importStringMeshes(mlir::ModuleOp module);
   mlir::LogicalResult importTileMesh(mlir::ModuleOp module);
-  spmd::ShardingAttr toAttr(const TileSharding &sharding, int64_t rank,
-                            llvm::ArrayRef<int64_t> openDims) const;
+  /// The mesh's axes for a dimension of tiles; emits at `op` what is wrong.
+  mlir::FailureOr<AxisList> readAxes(mlir::Operation *op,
+                                     const TileSharding &sharding,
+                                     unsigned dim) const;
+  mlir::FailureOr<spmd::ShardingAttr>
+  toAttr(mlir::Operation *op, const TileSharding &sharding, int64_t rank,
+         llvm::ArrayRef<int64_t> openDims) const;
 
   spmd::MeshOp mesh;
   llvm::SmallVector<mlir::StringAttr> emptyMeshes;
-  AxisFactors factors; ///< Of the mesh that is behind strings of GSPMD.
 };
 
+/// The target of a custom call; empty for anything else, and for no operation.
+llvm::StringRef getCallTarget(mlir::Operation *op);
 /// The attribute `name` of an operation's frontend attributes.
 mlir::Attribute getFrontendAttribute(mlir::DictionaryAttr attributes,
                                      llvm::StringRef name);

@@ -223,15 +223,116 @@ func.func @axis(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
+// A region of GSPMD's calls that takes nothing ends where its manual values do.
+module attributes {mhlo.num_partitions = 2 : i32} {
+  func.func @nothing(%x: tensor<4xi32>) -> tensor<4xi32> {
+    // expected-error @below {{[TP0534] @SPMDShardToFullShape takes what a @Sharding gives}}
+    %0 = stablehlo.custom_call @SPMDShardToFullShape(%x) {mhlo.sharding = "{devices=[2]<=[2]}"} : (tensor<4xi32>) -> tensor<4xi32>
+    return %0 : tensor<4xi32>
+  }
+}
+
+// -----
+
+module attributes {mhlo.num_partitions = 2 : i32} {
+  func.func @gives() -> (tensor<2xi32>, tensor<1xi32>) {
+    %x = stablehlo.constant dense<1> : tensor<1xi32>
+    %0 = stablehlo.custom_call @Sharding(%x) {mhlo.sharding = "{manual}"} : (tensor<1xi32>) -> tensor<1xi32>
+    // expected-error @below {{[TP0534] @SPMDShardToFullShape ends a region that also gives values elsewhere}}
+    %1 = stablehlo.custom_call @SPMDShardToFullShape(%0) {mhlo.sharding = "{devices=[2]<=[2]}"} : (tensor<1xi32>) -> tensor<2xi32>
+    return %1, %0 : tensor<2xi32>, tensor<1xi32>
+  }
+}
+
+// -----
+
+module attributes {mhlo.num_partitions = 2 : i32} {
+  func.func @axes(%x: tensor<4xi32>) -> tensor<4xi32> {
+    %0 = stablehlo.custom_call @Sharding(%x) {mhlo.sharding = "{devices=[2]<=[2]}"} : (tensor<4xi32>) -> tensor<4xi32>
+    // expected-error @below {{[TP0534] @SPMDFullToShardShape makes no axis manual}}
+    %1 = stablehlo.custom_call @SPMDFullToShardShape(%0) {mhlo.sharding = "{devices=[2]<=[2]}"} : (tensor<4xi32>) -> tensor<2xi32>
+    %2 = stablehlo.custom_call @Sharding(%1) {mhlo.sharding = "{manual}"} : (tensor<2xi32>) -> tensor<2xi32>
+    %3 = stablehlo.custom_call @SPMDShardToFullShape(%2) {mhlo.sharding = "{devices=[2]<=[2]}"} : (tensor<2xi32>) -> tensor<4xi32>
+    return %3 : tensor<4xi32>
+  }
+}
+
+// -----
+
+sdy.mesh @mesh = <["x"=6]>
+// expected-error @below {{[TP0534] a sharding in the form {devices=[..]} cuts devices as no axes of mesh @mesh do}}
+func.func @other_devices(%x: tensor<8xf32> {mhlo.sharding = "{devices=[4]<=[4]}"}) -> tensor<8xf32> {
+  return %x : tensor<8xf32>
+}
+
+// -----
+
+sdy.mesh @mesh = <["x"=2, "y"=6]>
+// expected-error @below {{[TP0534] a sharding in the form {devices=[..]} cuts devices as no axes of mesh @mesh do}}
+func.func @other_axes(%x: tensor<8xf32> {mhlo.sharding = "{devices=[4,3]<=[3,4]T(1,0) last_tile_dim_replicate}"}) -> tensor<8xf32> {
+  return %x : tensor<8xf32>
+}
+
+// -----
+
+sdy.mesh @mesh = <["x"=4], device_ids=[0, 2, 1, 3]>
+// expected-error @below {{[TP0534] a sharding in the form {devices=[..]} cuts devices as no axes of mesh @mesh do}}
+func.func @listed_devices(%x: tensor<8xf32> {mhlo.sharding = "{devices=[4]<=[4]}"}) -> tensor<8xf32> {
+  return %x : tensor<8xf32>
+}
+
+// -----
+
+sdy.mesh @mesh = <["x"=4]>
+func.func @part(%x: tensor<4xi32>) -> tensor<4xi32> {
+  %0 = stablehlo.custom_call @Sharding(%x) {mhlo.sharding = "{devices=[2,2]<=[4] last_tile_dim_replicate}"} : (tensor<4xi32>) -> tensor<4xi32>
+  // expected-error @below {{[TP0534] a part of axis "x" is manual: make it an axis of its own}}
+  %1 = stablehlo.custom_call @SPMDFullToShardShape(%0) {mhlo.sharding = "{devices=[1,2,2]<=[4] last_tile_dims={manual, replicated}}"} : (tensor<4xi32>) -> tensor<2xi32>
+  %2 = stablehlo.custom_call @Sharding(%1) {mhlo.sharding = "{devices=[1,2,2]<=[4] last_tile_dims={manual, replicated}}"} : (tensor<2xi32>) -> tensor<2xi32>
+  %3 = stablehlo.custom_call @SPMDShardToFullShape(%2) {mhlo.sharding = "{devices=[2,2]<=[4] last_tile_dim_replicate}"} : (tensor<2xi32>) -> tensor<4xi32>
+  return %3 : tensor<4xi32>
+}
+
+// -----
+
+// The calls of Shardy in strings stand around a call of the body.
+module attributes {mhlo.frontend_attributes = {xla.sdy.meshes = "{mesh = #sdy.mesh<[\22a\22=2]>}"}} {
+  func.func @no_body(%x: tensor<4xi32>) -> tensor<4xi32> {
+    // expected-error @below {{[TP0534] @xla.sdy.LocalToGlobalShape takes what a call of the body gives, and that takes what @xla.sdy.GlobalToLocalShape gives}}
+    %0 = stablehlo.custom_call @xla.sdy.LocalToGlobalShape(%x) {mhlo.frontend_attributes = {xla.sdy.manual_axes = "#sdy<manual_axes{\22a\22}>", xla.sdy.out_shardings = "#sdy.sharding_per_value<[<@mesh, [{}]>]>"}} : (tensor<4xi32>) -> tensor<4xi32>
+    return %0 : tensor<4xi32>
+  }
+}
+
+// -----
+
+// Tuples are taken apart, or are no tensors.
+func.func @tuple(%x: tensor<4xi32>) -> tuple<tensor<4xi32>, tensor<4xi32>> {
+  // expected-error @below {{[TP0530] stablehlo.tuple has the type 'tuple<tensor<4xi32>, tensor<4xi32>>', which is no tensor of numbers we compute with}}
+  %0 = stablehlo.tuple %x, %x : tuple<tensor<4xi32>, tensor<4xi32>>
+  return %0 : tuple<tensor<4xi32>, tensor<4xi32>>
+}
+
+// -----
+
+func.func @element(%x: tensor<4xi32>) -> tensor<4xi32> {
+  // expected-error @below {{[TP0530] stablehlo.tuple has the type 'tuple<tensor<4xi32>, tensor<2xi32>>'}}
+  %0 = "stablehlo.tuple"(%x, %x) : (tensor<4xi32>, tensor<4xi32>) -> tuple<tensor<4xi32>, tensor<2xi32>>
+  %1 = "stablehlo.get_tuple_element"(%0) <{index = 2 : i32}> : (tuple<tensor<4xi32>, tensor<2xi32>>) -> tensor<4xi32>
+  return %1 : tensor<4xi32>
+}
+
+// -----
+
 // Beside regions for one device, nothing is exchanged outside of them.
 sdy.mesh @mesh = <["x"=2]>
-func.func @exchange(%x: tensor<4xf32>) -> tensor<4xf32> {
+func.func @exchange(%x: tensor<4xf32>) -> tensor<8xf32> {
   %0 = sdy.manual_computation(%x) in_shardings=[<@mesh, [{"x"}]>] out_shardings=[<@mesh, [{"x"}]>] manual_axes={"x"} (%a: tensor<2xf32>) {
     sdy.return %a : tensor<2xf32>
   } : (tensor<4xf32>) -> tensor<4xf32>
   // expected-error @below {{[TP0530] stablehlo.all_gather outside of a region for one device}}
-  %1 = "stablehlo.all_gather"(%0) <{all_gather_dim = 0 : i64, replica_groups = dense<0> : tensor<1x1xi64>}> : (tensor<4xf32>) -> tensor<4xf32>
-  return %1 : tensor<4xf32>
+  %1 = "stablehlo.all_gather"(%0) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> : (tensor<4xf32>) -> tensor<8xf32>
+  return %1 : tensor<8xf32>
 }
 
 // -----

@@ -80,6 +80,20 @@ module attributes {mhlo.frontend_attributes = {xla.sdy.meshes = "{mesh = #sdy.me
 
 // -----
 
+// On a mesh that has names, strings of GSPMD are about its axes and parts of them.
+module attributes {mhlo.num_partitions = 8 : i32} {
+  // CHECK: spmd.mesh @mesh <["data"=2, "model"=4]>
+  sdy.mesh @mesh = <["data"=2, "model"=4]>
+  // CHECK-LABEL: func.func @named
+  // CHECK-SAME: %arg0: tensor<8x8xf32> {spmd.sharding = #spmd.sharding<@mesh, [{"model", "data"}, {}]>}
+  // CHECK-SAME: -> (tensor<8x8xf32> {spmd.sharding = #spmd.sharding<@mesh, [{"data", "model":(1)2}, {}]>})
+  func.func @named(%x: tensor<8x8xf32> {mhlo.sharding = "{devices=[8,1]<=[2,4]T(1,0)}"}) -> (tensor<8x8xf32> {mhlo.sharding = "{devices=[4,1,2]<=[8] last_tile_dim_replicate}"}) {
+    return %x : tensor<8x8xf32>
+  }
+}
+
+// -----
+
 // Shardy's collectives are what they lead to, and those are what we make of it.
 sdy.mesh @mesh = <["x"=2, "y"=4]>
 // CHECK-LABEL: func.func @collectives

@@ -67,6 +67,93 @@ module attributes {mhlo.num_partitions = 4 : i32} {
 
 // -----
 
+// Bodies are functions, as JAX writes them
+module attributes {mhlo.num_partitions = 4 : i32} {
+  func.func @main() -> (tensor<4xi32>) {
+    // EXPECT: [1, 2 + 10, 3 + 20, 4 + 30]
+    %v = stablehlo.constant dense<[1, 2, 3, 4]> : tensor<4xi32>
+    %0 = stablehlo.custom_call @Sharding(%v) {mhlo.sharding = "{devices=[4]<=[4]}"} : (tensor<4xi32>) -> tensor<4xi32>
+    %1 = stablehlo.custom_call @SPMDFullToShardShape(%0) {mhlo.sharding = "{manual}"} : (tensor<4xi32>) -> tensor<1xi32>
+    %2 = call @body(%1) : (tensor<1xi32>) -> tensor<1xi32>
+    %3 = stablehlo.custom_call @Sharding(%2) {mhlo.sharding = "{manual}"} : (tensor<1xi32>) -> tensor<1xi32>
+    %4 = stablehlo.custom_call @SPMDShardToFullShape(%3) {mhlo.sharding = "{devices=[4]<=[4]}"} : (tensor<1xi32>) -> tensor<4xi32>
+    return %4 : tensor<4xi32>
+  }
+  func.func private @body(%a: tensor<1xi32>) -> tensor<1xi32> {
+    %ten = stablehlo.constant dense<10> : tensor<1xi32>
+    %0 = call @place() : () -> tensor<i32>
+    %1 = stablehlo.reshape %0 : (tensor<i32>) -> tensor<1xi32>
+    %2 = stablehlo.multiply %1, %ten : tensor<1xi32>
+    %3 = stablehlo.add %a, %2 : tensor<1xi32>
+    return %3 : tensor<1xi32>
+  }
+  func.func private @place() -> tensor<i32> {
+    %0 = stablehlo.partition_id : tensor<ui32>
+    %1 = stablehlo.convert %0 : (tensor<ui32>) -> tensor<i32>
+    return %1 : tensor<i32>
+  }
+}
+
+// -----
+
+// One of two axes is manual; the place along it is asked for where the other is,
+// too. Constraints are about what is left, and may ask nothing
+module attributes {mhlo.num_partitions = 4 : i32} {
+  func.func @main() -> (tensor<4x2xi32>) {
+    // EXPECT: [[8, 10], [12, 14], [8 + 2, 10 + 2], [12 + 2, 14 + 2]]
+    %v = stablehlo.constant dense<[[1, 2], [3, 4], [7, 8], [9, 10]]> : tensor<4x2xi32>
+    %0 = stablehlo.custom_call @Sharding(%v) {backend_config = "unspecified_dims=[0,1]", mhlo.sharding = "{devices=[2,1,2]<=[2,2]T(1,0) last_tile_dim_replicate}"} : (tensor<4x2xi32>) -> tensor<4x2xi32>
+    %1 = stablehlo.custom_call @SPMDFullToShardShape(%0) {backend_config = "unspecified_dims=[0,1]", mhlo.sharding = "{devices=[1,1,2,2]<=[2,2]T(1,0) last_tile_dims={manual, replicated}}"} : (tensor<4x2xi32>) -> tensor<2x2xi32>
+    %2 = call @body(%1) : (tensor<2x2xi32>) -> tensor<2x2xi32>
+    %3 = stablehlo.custom_call @Sharding(%2) {backend_config = "unspecified_dims=[0,1]", mhlo.sharding = "{devices=[1,1,2,2]<=[2,2]T(1,0) last_tile_dims={manual, replicated}}"} : (tensor<2x2xi32>) -> tensor<2x2xi32>
+    %4 = stablehlo.custom_call @SPMDShardToFullShape(%3) {backend_config = "unspecified_dims=[0,1]", mhlo.sharding = "{devices=[2,1,2]<=[2,2]T(1,0) last_tile_dim_replicate}"} : (tensor<2x2xi32>) -> tensor<4x2xi32>
+    return %4 : tensor<4x2xi32>
+  }
+  func.func private @body(%a: tensor<2x2xi32>) -> tensor<2x2xi32> {
+    %two = stablehlo.constant dense<2> : tensor<i32>
+    %0 = call @place() : () -> tensor<i32>
+    %1 = stablehlo.custom_call @Sharding(%0) {backend_config = "", mhlo.sharding = "{manual}"} : (tensor<i32>) -> tensor<i32>
+    %2 = stablehlo.custom_call @SPMDShardToFullShape(%1) {backend_config = "", mhlo.sharding = "{devices=[2,2]<=[2,2]T(1,0) last_tile_dims={manual, replicated}}"} : (tensor<i32>) -> tensor<i32>
+    %3 = stablehlo.multiply %2, %two : tensor<i32>
+    %4 = stablehlo.broadcast_in_dim %3, dims = [] : (tensor<i32>) -> tensor<2x2xi32>
+    %5 = stablehlo.custom_call @Sharding(%a) {mhlo.sharding = "{devices=[1,2,2]<=[2,2] last_tile_dims={manual}}"} : (tensor<2x2xi32>) -> tensor<2x2xi32>
+    %6 = "stablehlo.all_reduce"(%5) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>, use_global_device_ids}> ({
+    ^bb0(%c: tensor<i32>, %d: tensor<i32>):
+      %s = stablehlo.add %c, %d : tensor<i32>
+      %t = stablehlo.custom_call @Sharding(%s) {backend_config = "", mhlo.sharding = "{devices=[2,2]<=[2,2]T(1,0) last_tile_dims={manual, replicated}}"} : (tensor<i32>) -> tensor<i32>
+      stablehlo.return %t : tensor<i32>
+    }) : (tensor<2x2xi32>) -> tensor<2x2xi32>
+    %7 = stablehlo.add %6, %4 : tensor<2x2xi32>
+    return %7 : tensor<2x2xi32>
+  }
+  func.func private @place() -> tensor<i32> {
+    %two = stablehlo.constant dense<2> : tensor<ui32>
+    %0 = stablehlo.partition_id : tensor<ui32>
+    %1 = stablehlo.remainder %0, %two : tensor<ui32>
+    %2 = stablehlo.convert %1 : (tensor<ui32>) -> tensor<i32>
+    return %2 : tensor<i32>
+  }
+}
+
+// -----
+
+// Along an axis of one device JAX writes no region, but what is exchanged there
+module attributes {mhlo.num_partitions = 2 : i32} {
+  func.func @main() -> (tensor<4xi32>) {
+    // EXPECT: [1, 2, 3, 4]
+    %v = stablehlo.constant dense<[1, 2, 3, 4]> : tensor<4xi32>
+    %0 = "stablehlo.collective_permute"(%v) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<[[0, 0], [1, 1]]> : tensor<2x2xi64>}> : (tensor<4xi32>) -> tensor<4xi32>
+    %1 = "stablehlo.all_reduce"(%0) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0], [1]]> : tensor<2x1xi64>, use_global_device_ids}> ({
+    ^bb0(%c: tensor<i32>, %d: tensor<i32>):
+      %s = stablehlo.add %c, %d : tensor<i32>
+      stablehlo.return %s : tensor<i32>
+    }) : (tensor<4xi32>) -> tensor<4xi32>
+    return %1 : tensor<4xi32>
+  }
+}
+
+// -----
+
 // The calls of Shardy in strings
 module attributes {mhlo.frontend_attributes = {xla.sdy.meshes = "{mesh = #sdy.mesh<[\22a\22=2, \22b\22=2]>}"}} {
   func.func @main() -> (tensor<4xi32>) {
@@ -80,6 +167,42 @@ module attributes {mhlo.frontend_attributes = {xla.sdy.meshes = "{mesh = #sdy.me
   func.func private @xla.sdy.manual_computation_body(%a: tensor<2xi32>) -> tensor<2xi32> {
     %0 = stablehlo.negate %a : tensor<2xi32>
     return %0 : tensor<2xi32>
+  }
+}
+
+// -----
+
+// The same as they come back from HLO, where results of calls are tuples; the
+// place along an axis is a body that takes nothing
+module attributes {mhlo.frontend_attributes = {xla.sdy.meshes = "{mesh = #sdy.mesh<[\22a\22=2, \22b\22=2]>}"}} {
+  func.func private @xla.sdy.manual_computation_body.1() -> tensor<i32> {
+    %two = stablehlo.constant dense<2> : tensor<ui32>
+    %0 = stablehlo.partition_id : tensor<ui32>
+    %1 = stablehlo.divide %0, %two : tensor<ui32>
+    %2 = stablehlo.convert %1 : (tensor<ui32>) -> tensor<i32>
+    return %2 : tensor<i32>
+  }
+  func.func private @xla.sdy.manual_computation_body.2(%a: tensor<2xi32>, %b: tensor<2xi32>) -> (tensor<2xi32>, tensor<2xi32>) {
+    %0 = call @xla.sdy.manual_computation_body.1() : () -> tensor<i32>
+    %1 = stablehlo.custom_call @xla.sdy.LocalToGlobalShape(%0) {mhlo.frontend_attributes = {xla.sdy.manual_axes = "#sdy<manual_axes{\22b\22}>", xla.sdy.out_shardings = "#sdy.sharding_per_value<[<@mesh, []>]>"}} : (tensor<i32>) -> tensor<i32>
+    %2 = stablehlo.broadcast_in_dim %1, dims = [] : (tensor<i32>) -> tensor<2xi32>
+    %3 = stablehlo.add %a, %2 : tensor<2xi32>
+    return %b, %3 : tensor<2xi32>, tensor<2xi32>
+  }
+  func.func @main() -> (tensor<4xi32>, tensor<4xi32>) {
+    // EXPECT: [5, 6, 7, 8]
+    // EXPECT: [1, 2, 3 + 1, 4 + 1]
+    %v = stablehlo.constant dense<[1, 2, 3, 4]> : tensor<4xi32>
+    %w = stablehlo.constant dense<[5, 6, 7, 8]> : tensor<4xi32>
+    %0 = stablehlo.custom_call @xla.sdy.GlobalToLocalShape(%v, %w) {mhlo.frontend_attributes = {xla.sdy.in_shardings = "#sdy.sharding_per_value<[<@mesh, [{\22a\22, ?}]>, <@mesh, [{\22a\22, ?}]>]>", xla.sdy.manual_axes = "#sdy<manual_axes{\22a\22}>"}} : (tensor<4xi32>, tensor<4xi32>) -> tuple<tensor<2xi32>, tensor<2xi32>>
+    %1 = stablehlo.get_tuple_element %0[0] : (tuple<tensor<2xi32>, tensor<2xi32>>) -> tensor<2xi32>
+    %2 = stablehlo.get_tuple_element %0[1] : (tuple<tensor<2xi32>, tensor<2xi32>>) -> tensor<2xi32>
+    %3:2 = call @xla.sdy.manual_computation_body.2(%1, %2) : (tensor<2xi32>, tensor<2xi32>) -> (tensor<2xi32>, tensor<2xi32>)
+    %4 = stablehlo.custom_call @xla.sdy.LocalToGlobalShape(%3#0, %3#1) {mhlo.frontend_attributes = {xla.sdy.manual_axes = "#sdy<manual_axes{\22a\22}>", xla.sdy.out_shardings = "#sdy.sharding_per_value<[<@mesh, [{\22a\22, ?}]>, <@mesh, [{\22a\22, ?}]>]>"}} : (tensor<2xi32>, tensor<2xi32>) -> tuple<tensor<4xi32>, tensor<4xi32>>
+    %5 = stablehlo.tuple %w, %v : tuple<tensor<4xi32>, tensor<4xi32>>
+    %6 = stablehlo.get_tuple_element %4[0] : (tuple<tensor<4xi32>, tensor<4xi32>>) -> tensor<4xi32>
+    %7 = stablehlo.get_tuple_element %4[1] : (tuple<tensor<4xi32>, tensor<4xi32>>) -> tensor<4xi32>
+    return %6, %7 : tensor<4xi32>, tensor<4xi32>
   }
 }
 

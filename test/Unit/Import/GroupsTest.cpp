@@ -193,6 +193,21 @@ TEST_F(GroupsTest, Axes) {
   } while (std::next_permutation(order.begin(), order.end()));
 }
 
+// A digit is the axes and parts of axes that are between its ends.
+TEST_F(GroupsTest, Digits) {
+  Mesh mesh;
+  mesh.axes = {{"x", 2, {}}, {"y", 4, {}}, {"z", 3, {}}};
+  EXPECT_EQ(toAxes({2, 12}, mesh), (AxisList{{0, 1, 2}}));
+  EXPECT_EQ(toAxes({8, 3}, mesh), (AxisList{{0, 1, 2}, {1, 1, 4}}));
+  EXPECT_EQ(toAxes({4, 6}, mesh), (AxisList{{0, 1, 2}, {1, 1, 2}}));
+  EXPECT_EQ(toAxes({2, 3}, mesh), (AxisList{{1, 2, 2}}));
+  EXPECT_EQ(toAxes({24, 1}, mesh), (AxisList{{0, 1, 2}, {1, 1, 4}, {2, 1, 3}}));
+  EXPECT_EQ(toAxes({1, 1}, mesh), AxisList());
+  EXPECT_FALSE(toAxes({2, 1}, mesh));
+  EXPECT_FALSE(toAxes({6, 2}, mesh));
+  EXPECT_FALSE(toAxes({2, 24}, mesh));
+}
+
 // Groups of no axes are none.
 TEST_F(GroupsTest, NoAxes) {
   Mesh mesh;
