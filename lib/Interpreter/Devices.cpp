@@ -21,6 +21,23 @@ static TensorSharding restrict(TensorSharding sharding,
   return sharding;
 }
 
+LogicalResult Machine::checkMeeting(Operation *op, ArrayRef<AxisRef> axes,
+                                    const World &world) {
+  auto collective = dyn_cast<CollectiveOpInterface>(op);
+  if (world.present.empty() || (collective && isFree(getKind(collective))))
+    return success();
+  for (ArrayRef<int64_t> group : getGroups(*world.mesh, axes))
+    for (int64_t device : group)
+      if (world.isHere(device) != world.isHere(group.front()))
+        return op->emitError()
+               << prefix(ErrorCode::DivergentDevices) << "device "
+               << (world.isHere(device) ? device : group.front())
+               << " waits for device "
+               << (world.isHere(device) ? group.front() : device)
+               << ", which has taken another way";
+  return success();
+}
+
 Machine::Results Machine::runDeviceOp(Operation *op, Frame &frame) {
   const World &world = frame.world;
   auto operand = [&]() -> DeviceValues & {
@@ -60,9 +77,11 @@ Machine::Results Machine::runDeviceOp(Operation *op, Frame &frame) {
       return op->emitError()
              << prefix(ErrorCode::UnknownMesh) << "this runs on mesh @"
              << mesh.name << ", not on @" << shift.getMesh();
-    return only(distributor.shift(operand(), mesh,
-                                  resolveAxes(shift.getAxes().getAxes(), mesh),
-                                  shift.getBy(), shift.getMode() == "wrap"));
+    AxisList axes = resolveAxes(shift.getAxes().getAxes(), mesh);
+    if (failed(checkMeeting(op, axes, world)))
+      return failure();
+    return only(distributor.shift(operand(), mesh, axes, shift.getBy(),
+                                  shift.getMode() == "wrap"));
   }
   if (auto mask = dyn_cast<MaskOp>(op)) {
     auto type = cast<RankedTensorType>(mask.getType());
@@ -98,6 +117,8 @@ Machine::Results Machine::runCollective(CollectiveOpInterface op,
       results.push_back(std::move(*made));
       continue;
     }
+    if (failed(checkMeeting(op, getStep(op, part).axes, world)))
+      return failure();
     Layout in =
         getLayout(cast<RankedTensorType>(operand.getType()), *world.mesh);
     Layout out = getLayout(type, *world.mesh);
@@ -122,6 +143,8 @@ FailureOr<DeviceValues> Machine::runManualCollective(CollectiveOpInterface op,
   });
   if (axes.empty())
     return parts;
+  if (failed(checkMeeting(op, axes, world)))
+    return failure();
   RankedTensorType global = getGlobalType(op, part);
   auto layoutOf = [&](ShardingAttr sharding) {
     auto resolved = sharding.resolve(*world.mesh, global.getRank());
@@ -165,7 +188,8 @@ Machine::Results Machine::runManual(ManualOp op, Frame &frame) {
   AxisList manual = resolveAxes(op.getAxes().getAxes(), mesh);
   if (failed(checkDevices(op, mesh.getNumDevices())))
     return failure();
-  Frame inner(World{&mesh, mesh.getNumDevices(), World::Manual, manual});
+  Frame inner(World{&mesh, mesh.getNumDevices(), World::Manual, manual,
+                    world.isLocal() ? world.present : std::vector<bool>()});
   inner.observed = frame.observed;
 
   auto layoutOf = [&](Attribute attribute, Type type) {

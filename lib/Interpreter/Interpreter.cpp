@@ -1,8 +1,9 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Functions, blocks and control flow, on one device or on all in lockstep. The
-// ops about devices are in Devices.cpp.
+// Functions, blocks and control flow, on one device or on all in lockstep.
+// Where devices take different ways, each is gone by all, and those who have
+// not taken it keep what they had. The ops about devices are in Devices.cpp.
 
 #include "Machine.h"
 
@@ -56,7 +57,8 @@ LogicalResult Machine::execute(Operation *op, Frame &frame) {
     return failure();
   for (auto [result, value] : llvm::zip_equal(op->getResults(), *results))
     frame.values[result] = std::move(value);
-  if (frame.observed && options.observer)
+  // Devices that are elsewhere have nothing to show.
+  if (frame.observed && options.observer && frame.world.present.empty())
     options.observer(op, frame.lookup(op->getResults()));
   return success();
 }
@@ -154,20 +156,6 @@ Machine::Results Machine::evaluateDecomposed(Operation *op, Frame &frame) {
 // Control flow
 //===----------------------------------------------------------------------===//
 
-FailureOr<int64_t> Machine::decide(Operation *op, const DeviceValues &scalar,
-                                   StringRef what) {
-  int64_t first = evaluator.getIntegers(scalar.front())[0];
-  for (auto [device, value] : llvm::enumerate(scalar)) {
-    int64_t own = evaluator.getIntegers(value)[0];
-    if (own != first)
-      return op->emitError()
-             << prefix(ErrorCode::DivergentDevices) << what << " is " << own
-             << " on device " << device << " and " << first
-             << " on device 0: all devices must take the same way";
-  }
-  return first;
-}
-
 Machine::Results Machine::runFor(ForOp op, Frame &frame) {
   if (int64_t(op.getCount()) > options.maxTurns)
     return op.emitError() << prefix(ErrorCode::EndlessLoop) << "more than "
@@ -189,22 +177,38 @@ Machine::Results Machine::runFor(ForOp op, Frame &frame) {
   return carried;
 }
 
+/// Takes what the devices in `here` have from `from`.
+static void update(SmallVector<DeviceValues> &to, ArrayRef<DeviceValues> from,
+                   const std::vector<bool> &here) {
+  for (auto [own, other] : llvm::zip_equal(to, from))
+    for (size_t device = 0; device < here.size(); ++device)
+      if (here[device])
+        own[device] = other[device];
+}
+
 Machine::Results Machine::runWhile(WhileOp op, Frame &frame) {
   SmallVector<DeviceValues> carried = frame.lookup(op.getInits());
+  World &world = frame.world;
+  const std::vector<bool> before = world.present;
   for (int64_t turn = 0; turn <= options.maxTurns; ++turn) {
     auto condition = runBlock(op.getCond().front(), carried, frame);
     if (failed(condition))
       return failure();
-    FailureOr<int64_t> goesOn =
-        decide(op, condition->front(), "the loop's condition");
-    if (failed(goesOn))
-      return failure();
-    if (!*goesOn)
+    std::vector<bool> goesOn(world.devices);
+    for (int64_t device = 0; device < world.devices; ++device)
+      goesOn[device] =
+          world.isHere(device) &&
+          evaluator.getIntegers(condition->front()[device])[0] != 0;
+    if (!llvm::is_contained(goesOn, true)) {
+      world.present = before;
       return carried;
+    }
+    if (llvm::is_contained(goesOn, false))
+      world.present = goesOn;
     auto next = runBlock(op.getBody().front(), carried, frame);
     if (failed(next))
       return failure();
-    carried = std::move(*next);
+    update(carried, *next, goesOn);
   }
   return op.emitError() << prefix(ErrorCode::EndlessLoop)
                         << "the loop has not ended after " << options.maxTurns
@@ -212,13 +216,31 @@ Machine::Results Machine::runWhile(WhileOp op, Frame &frame) {
 }
 
 Machine::Results Machine::runCase(CaseOp op, Frame &frame) {
-  FailureOr<int64_t> index =
-      decide(op, frame.values[op.getIndex()], "the branch index");
-  if (failed(index))
-    return failure();
+  World &world = frame.world;
+  const std::vector<bool> before = world.present;
   int64_t last = op.getBranches().size() - 1;
-  int64_t branch = *index < 0 || *index > last ? last : *index;
-  return runBlock(op.getBranches()[branch].front(), {}, frame);
+  std::map<int64_t, std::vector<bool>> taken;
+  for (auto [device, index] : llvm::enumerate(frame.values[op.getIndex()])) {
+    if (!world.isHere(device))
+      continue;
+    int64_t branch = evaluator.getIntegers(index)[0];
+    branch = branch < 0 || branch > last ? last : branch;
+    taken.try_emplace(branch, world.devices).first->second[device] = true;
+  }
+  SmallVector<DeviceValues> results;
+  for (auto &[branch, here] : taken) {
+    if (taken.size() > 1)
+      world.present = here;
+    auto own = runBlock(op.getBranches()[branch].front(), {}, frame);
+    if (failed(own))
+      return failure();
+    if (results.empty())
+      results = std::move(*own);
+    else
+      update(results, *own, here);
+  }
+  world.present = before;
+  return results;
 }
 
 Machine::Results Machine::runCall(func::CallOp op, Frame &frame) {

@@ -34,8 +34,15 @@ struct World {
   int64_t devices = 1;
   Kind kind = Whole;
   AxisList manualAxes = {};
+  /// Which devices are here, where others have taken another branch or have
+  /// left the loop; empty if all are. What is computed for those that are not
+  /// is dropped.
+  std::vector<bool> present = {};
 
   bool isLocal() const { return kind == Local; }
+  bool isHere(int64_t device) const {
+    return present.empty() || present[device];
+  }
 };
 
 /// The values of one activation of a function.
@@ -84,9 +91,11 @@ private:
   Results runFor(ForOp op, Frame &frame);
   Results runWhile(WhileOp op, Frame &frame);
   Results runCase(CaseOp op, Frame &frame);
-  /// The scalar that all devices agree on.
-  mlir::FailureOr<int64_t>
-  decide(mlir::Operation *op, const DeviceValues &scalar, llvm::StringRef what);
+  /// Whether devices that wait for one another in `op`, in groups along `axes`,
+  /// are all here or all elsewhere.
+  mlir::LogicalResult checkMeeting(mlir::Operation *op,
+                                   llvm::ArrayRef<AxisRef> axes,
+                                   const World &world);
 
   Results runDeviceOp(mlir::Operation *op, Frame &frame);
   Results runManual(spmd::ManualOp op, Frame &frame);

@@ -13,7 +13,9 @@
 #include "tpopt/Passes/Verify/Passes.h"
 #include "tpopt/Program/Interface.h"
 
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/SmallBitVector.h"
 
 namespace tp {
 #define GEN_PASS_DEF_VERIFYLOCALPASS
@@ -29,9 +31,30 @@ static LocalAttr getLocal(Value value) {
   return type ? dyn_cast_or_null<LocalAttr>(type.getEncoding()) : LocalAttr();
 }
 
-/// Ops for which devices wait for one another.
 static bool communicates(Operation *op) {
   return isa<CollectiveOpInterface, ShiftOp>(op);
+}
+
+/// Axes of a mesh, by number.
+using AxisSet = llvm::SmallBitVector;
+
+static AxisSet toSet(ArrayRef<AxisRef> axes, const Mesh &mesh) {
+  AxisSet set(mesh.axes.size());
+  for (const AxisRef &axis : axes)
+    set.set(axis.axis);
+  return set;
+}
+
+/// The axes along which devices wait for one another in `op`.
+static AxisSet getMeetingAxes(Operation *op, const Mesh &mesh) {
+  AxisSet set(mesh.axes.size());
+  if (auto shift = dyn_cast<ShiftOp>(op))
+    set |= toSet(resolveAxes(shift.getAxes().getAxes(), mesh), mesh);
+  if (auto collective = dyn_cast<CollectiveOpInterface>(op);
+      collective && !isFree(getKind(collective)))
+    for (unsigned part = 0; part < op->getNumOperands(); ++part)
+      set |= toSet(getStep(collective, part).axes, mesh);
+  return set;
 }
 
 namespace {
@@ -53,14 +76,18 @@ public:
 
 private:
   void findOwnValues();
+  bool addOwn(Value value, const AxisSet &axes);
+  AxisSet getOwn(Value value) const;
+  AxisSet getOwnOfResult(Operation *op, unsigned operand) const;
   LogicalResult verifyRules(Operation *op);
   LogicalResult verifyWay(Operation *op);
 
   func::FuncOp function;
   const Mesh &mesh;
   /// Values that differ between devices though no type says so: what comes of
-  /// the device's number.
-  llvm::DenseSet<Value> own;
+  /// the device's number, or of its part in a manual region; and along which
+  /// axes they do.
+  llvm::DenseMap<Value, AxisSet> own;
   /// Equal ops are looked at once. The set keeps the two greatest numbers to
   /// itself.
   llvm::DenseSet<uint64_t> known;
@@ -68,39 +95,87 @@ private:
 
 } // namespace
 
+/// Whether that is new.
+bool LocalVerifier::addOwn(Value value, const AxisSet &axes) {
+  if (getLocal(value) || axes.none())
+    return false;
+  AxisSet &known = own[value];
+  known.resize(mesh.axes.size());
+  bool isNew = axes.test(known);
+  known |= axes;
+  return isNew;
+}
+
+AxisSet LocalVerifier::getOwn(Value value) const {
+  auto found = own.find(value);
+  return found == own.end() ? AxisSet(mesh.axes.size()) : found->second;
+}
+
+/// How the results of `op` differ for one of its operands.
+AxisSet LocalVerifier::getOwnOfResult(Operation *op, unsigned operand) const {
+  AxisSet axes = getOwn(op->getOperand(operand));
+  auto collective = dyn_cast<CollectiveOpInterface>(op);
+  if (!collective)
+    return axes |= getMeetingAxes(op, mesh);
+  const ReshardStep &step = getStep(collective, operand);
+  bool isShared = step.kind == CollectiveKind::AllReduce ||
+                  step.kind == CollectiveKind::AllGather;
+  if (!isShared)
+    return axes |= toSet(step.axes, mesh);
+  for (const AxisRef &axis : step.axes)
+    if (axis.isFull(mesh))
+      axes.reset(axis.axis);
+  return axes;
+}
+
 void LocalVerifier::findOwnValues() {
   bool grew = true;
-  auto add = [&](Value value) {
-    if (!getLocal(value))
-      grew |= own.insert(value).second;
+  auto add = [&](Value value, const AxisSet &axes) {
+    grew |= addOwn(value, axes);
   };
   // What is handed to a loop or out of a branch, at its place.
-  auto addPlace = [&](Operation *to, unsigned index) {
-    add(to->getResult(index));
+  auto addPlace = [&](Operation *to, unsigned index, const AxisSet &axes) {
+    add(to->getResult(index), axes);
     if (isa<LoopLikeOpInterface>(to))
       for (Region &region : to->getRegions()) {
         unsigned counters = region.getNumArguments() - to->getNumResults();
-        add(region.getArgument(counters + index));
+        add(region.getArgument(counters + index), axes);
       }
   };
   auto visit = [&](Operation *op) {
-    if (isa<AxisIndexOp>(op))
-      return add(op->getResult(0));
+    if (auto index = dyn_cast<AxisIndexOp>(op))
+      return add(op->getResult(0),
+                 toSet(resolveAxes(index.getAxes().getAxes(), mesh), mesh));
+    if (auto manual = dyn_cast<ManualOp>(op)) {
+      for (auto [sharding, argument] :
+           llvm::zip_equal(manual.getInShardings().getAsRange<ShardingAttr>(),
+                           manual.getBody().getArguments())) {
+        auto resolved = sharding.resolve(mesh, sharding.getDims().size());
+        for (const DimSharding &dim : std::get<TensorSharding>(resolved).dims)
+          add(argument, toSet(dim.axes, mesh));
+      }
+      return;
+    }
     Operation *parent = op->getParentOp();
     bool yields = isa<YieldOp>(op);
-    // The condition of a loop is handed to nobody.
+    // The condition of a loop is handed to nobody, and decides over all.
     if (auto loop = dyn_cast<WhileOp>(parent);
-        yields && loop && op->getParentRegion() == &loop.getCond())
+        yields && loop && op->getParentRegion() == &loop.getCond()) {
+      for (unsigned i = 0; i < loop->getNumResults(); ++i)
+        addPlace(loop, i, getOwn(op->getOperand(0)));
       return;
-    for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
-      if (!own.contains(operand))
-        continue;
+    }
+    for (unsigned index = 0; index < op->getNumOperands(); ++index) {
+      AxisSet axes = getOwnOfResult(op, index);
       if (yields)
-        addPlace(parent, index);
+        addPlace(parent, index, axes);
       else if (isa<LoopLikeOpInterface>(op))
-        addPlace(op, index);
+        addPlace(op, index, axes);
+      else if (isa<CollectiveOpInterface>(op))
+        add(op->getResult(index), axes);
       else
-        llvm::for_each(op->getResults(), add);
+        for (Value result : op->getResults())
+          add(result, axes);
     }
   };
   // Loops hand values back: until nothing is new.
@@ -132,8 +207,8 @@ LogicalResult LocalVerifier::verifyRules(Operation *op) {
   return verifyRule(op, mesh, shardings, /*isLocal=*/true);
 }
 
-/// All devices issue the same collectives: where there are some in a loop or a
-/// branch, all take the same way.
+/// Devices that meet in a collective issue the same ones: where there are some
+/// in a loop or a branch, all of them take the same way.
 LogicalResult LocalVerifier::verifyWay(Operation *op) {
   Value decision;
   if (auto branch = dyn_cast<CaseOp>(op))
@@ -142,20 +217,24 @@ LogicalResult LocalVerifier::verifyWay(Operation *op) {
     decision = loop.getCond().front().getTerminator()->getOperand(0);
   if (!decision)
     return success();
-  auto inside = op->walk([](Operation *inner) {
-    return communicates(inner) ? WalkResult::interrupt()
-                               : WalkResult::advance();
+  AxisSet axes = getOwn(decision);
+  LocalAttr local = getLocal(decision);
+  bool isPartial = local && !local.getSharding().getUnreduced().empty();
+  if (isPartial)
+    axes |= toSet(resolveAxes(local.getSharding().getUnreduced(), mesh), mesh);
+  if (axes.none())
+    return success();
+  auto inside = op->walk([&](Operation *inner) {
+    return getMeetingAxes(inner, mesh).anyCommon(axes) ? WalkResult::interrupt()
+                                                       : WalkResult::advance();
   });
   if (!inside.wasInterrupted())
     return success();
-  LocalAttr local = getLocal(decision);
-  bool isPartial = local && !local.getSharding().getUnreduced().empty();
-  if (!isPartial && !own.contains(decision))
-    return success();
   return op->emitError() << prefix(ErrorCode::DivergentDevices)
                          << (isPartial ? "decides by a partial value"
-                                       : "decides by the device's number")
-                         << ", and devices wait for one another inside";
+                                       : "decides by what differs between "
+                                         "devices")
+                         << ", and these wait for one another inside";
 }
 
 namespace {

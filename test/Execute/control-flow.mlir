@@ -5,11 +5,11 @@
 // CHECK-LABEL: func.func @loops
 // CHECK-LABEL: func.func @ring
 // CHECK-LABEL: func.func @local_ring
+// CHECK-LABEL: func.func @own_ways
 
-// A loop whose condition differs between devices would hang: the first device
-// that goes another way is named.
+// Devices that have taken different ways do not meet.
 // RUN: not tp-opt %t/divergent.mlir --tp-verify-against=whole=%t/divergent-whole.mlir -o %t/out 2>&1 | FileCheck %s --check-prefix=DIVERGENT
-// DIVERGENT: error: [TP0703] the loop's condition is 1 on device 1 and 0 on device 0: all devices must take the same way
+// DIVERGENT: error: [TP0703] device 1 waits for device 0, which has taken another way
 
 //--- whole.mlir
 func.func private @double(%x: tensor<6xf32>) -> tensor<6xf32> {
@@ -54,6 +54,11 @@ func.func @local_ring(%x: tensor<8xf32>) -> tensor<8xf32> {
   %b = tp.slice %x starts = [6] strides = [1] : tensor<8xf32> -> tensor<2xf32>
   %r = tp.concat %b, %a dim = 0 : (tensor<2xf32>, tensor<6xf32>) -> tensor<8xf32>
   return %r : tensor<8xf32>
+}
+func.func @own_ways(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %factors = tp.constant dense<[2.0, 2.0, 8.0, 4.0]> : tensor<4xf32>
+  %r = tp.mul %x, %factors : tensor<4xf32>
+  return %r : tensor<4xf32>
 }
 
 //--- local.mlir
@@ -113,6 +118,37 @@ func.func @local_ring(%x: !r) -> !r {
   return %r : !r
 }
 
+// Devices go ways of their own: those at the second place of "x" meet along "y",
+// and leave the loop one after the other.
+spmd.mesh @grid <["x"=2, "y"=2]>
+func.func @own_ways(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %r = spmd.manual (%x) in [<@grid, [{"x", "y"}]>] out [<@grid, [{"x", "y"}]>] axes {"x", "y"} {
+  ^bb0(%a: tensor<1xf32>):
+    %row = spmd.axis_index @grid {"x"} : tensor<i32>
+    %place = spmd.axis_index @grid {"y"} : tensor<i32>
+    %double = tp.add %a, %a : tensor<1xf32>
+    %b = tp.case %row {
+      tp.yield %double : tensor<1xf32>
+    }, {
+      %one = spmd.all_reduce %place {"y"} in <@grid, [], unreduced={"y"}> out <@grid, []> : tensor<i32> -> tensor<i32>
+      %three = tp.constant dense<3> : tensor<i32>
+      %end:2 = tp.while (%place, %a) cond {
+      ^bb0(%i: tensor<i32>, %c: tensor<1xf32>):
+        %more = tp.compare lt %i, %three : (tensor<i32>, tensor<i32>) -> tensor<i1>
+        tp.yield %more : tensor<i1>
+      } do {
+      ^bb0(%i: tensor<i32>, %c: tensor<1xf32>):
+        %next = tp.add %i, %one : tensor<i32>
+        %d = tp.add %c, %c : tensor<1xf32>
+        tp.yield %next, %d : tensor<i32>, tensor<1xf32>
+      } : (tensor<i32>, tensor<1xf32>) -> (tensor<i32>, tensor<1xf32>)
+      tp.yield %end#1 : tensor<1xf32>
+    } : (tensor<i32>) -> tensor<1xf32>
+    spmd.return %b : tensor<1xf32>
+  } : (tensor<4xf32>) -> tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
 //--- divergent-whole.mlir
 func.func @f(%x: tensor<i32>) -> tensor<i32> {
   return %x : tensor<i32>
@@ -130,7 +166,8 @@ func.func @f(%x: !i) -> !i {
     tp.yield %more : tensor<i1>
   } do {
   ^bb0(%c: tensor<i32>):
-    tp.yield %zero : tensor<i32>
+    %next = spmd.shift %zero along @mesh {"x"} by 1 wrap : tensor<i32>
+    tp.yield %next : tensor<i32>
   } : (tensor<i32>) -> tensor<i32>
   return %x : !i
 }

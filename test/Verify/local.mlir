@@ -65,7 +65,7 @@ func.func @some_wait(%a: !a, %w: !w) -> !w {
   %i = spmd.axis_index @mesh {"x"} : tensor<i32>
   %one = tp.constant dense<1> : tensor<i32>
   %which = tp.min %i, %one : tensor<i32>
-  // expected-error @+1 {{[TP0703] decides by the device's number, and devices wait for one another inside}}
+  // expected-error @+1 {{[TP0703] decides by what differs between devices, and these wait for one another inside}}
   %r = tp.case %which {
     %0 = spmd.all_gather %a [{"x"}] in <@mesh, [{"x"}]> out <@mesh, [{}]> : !a -> !w
     tp.yield %0 : !w
@@ -86,7 +86,7 @@ func.func @some_wait_later(%a: !a, %w: !w) -> !w {
   %zero = tp.constant dense<0> : tensor<i32>
   %n:3 = tp.for 3 (%zero, %zero, %w) {
   ^bb0(%t: tensor<i32>, %p: tensor<i32>, %q: tensor<i32>, %v: !w):
-    // expected-error @+1 {{[TP0703] decides by the device's number}}
+    // expected-error @+1 {{[TP0703] decides by what differs between devices}}
     %r = tp.case %p {
       %0 = spmd.all_gather %a [{"x"}] in <@mesh, [{"x"}]> out <@mesh, [{}]> : !a -> !w
       tp.yield %0 : !w
@@ -96,6 +96,85 @@ func.func @some_wait_later(%a: !a, %w: !w) -> !w {
     tp.yield %q, %i, %r : tensor<i32>, tensor<i32>, !w
   } : (tensor<i32>, tensor<i32>, !w) -> (tensor<i32>, tensor<i32>, !w)
   return %n#2 : !w
+}
+
+// -----
+
+// The part of a manual region that a device holds decides who waits.
+spmd.mesh @mesh <["x"=4, "y"=2]>
+!f = tensor<1xi1, #spmd.local<@mesh, [{"x"}], global=[4]>>
+!a = tensor<1xf32, #spmd.local<@mesh, [{"x"}], global=[4]>>
+func.func @part_decides(%f: !f, %a: !a) -> !a {
+  %r = spmd.manual (%f, %a) in [<@mesh, [{"x"}]>, <@mesh, [{"x"}]>] out [<@mesh, [{"x"}]>] axes {"x", "y"} {
+  ^bb0(%g: tensor<1xi1>, %b: tensor<1xf32>):
+    %flag = tp.reshape %g : tensor<1xi1> -> tensor<i1>
+    // expected-error @+1 {{[TP0703] decides by what differs between devices, and these wait for one another inside}}
+    %c = tp.case %flag {
+      tp.yield %b : tensor<1xf32>
+    }, {
+      %d = spmd.shift %b along @mesh {"x"} by 1 wrap : tensor<1xf32>
+      tp.yield %d : tensor<1xf32>
+    } : (tensor<i1>) -> tensor<1xf32>
+    spmd.return %c : tensor<1xf32>
+  } : (!f, !a) -> !a
+  return %r : !a
+}
+
+// -----
+
+// A loop that devices leave when they like is left with what differs.
+spmd.mesh @mesh <["x"=4]>
+!a = tensor<1xf32, #spmd.local<@mesh, [{"x"}], global=[4]>>
+!w = tensor<4xf32, #spmd.local<@mesh, [{}], global=[4]>>
+func.func @left_early(%a: !a, %w: !w) -> !w {
+  %i = spmd.axis_index @mesh {"x"} : tensor<i32>
+  %zero = tp.constant dense<0> : tensor<i32>
+  %one = tp.constant dense<1> : tensor<i32>
+  %n = tp.while (%zero) cond {
+  ^bb0(%c: tensor<i32>):
+    %more = tp.compare lt %c, %i : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    tp.yield %more : tensor<i1>
+  } do {
+  ^bb0(%c: tensor<i32>):
+    %next = tp.add %c, %one : tensor<i32>
+    tp.yield %next : tensor<i32>
+  } : (tensor<i32>) -> tensor<i32>
+  // expected-error @+1 {{[TP0703] decides by what differs between devices}}
+  %r = tp.case %n {
+    %0 = spmd.all_gather %a [{"x"}] in <@mesh, [{"x"}]> out <@mesh, [{}]> : !a -> !w
+    tp.yield %0 : !w
+  }, {
+    tp.yield %w : !w
+  } : (tensor<i32>) -> !w
+  return %r : !w
+}
+
+// -----
+
+// Those who wait for one another decide alike: they are at one place of the axis
+// that decides, or have summed what does.
+spmd.mesh @mesh <["x"=4, "y"=2]>
+!a = tensor<1xf32, #spmd.local<@mesh, [{"x"}], global=[4]>>
+func.func @alike(%a: !a) -> !a {
+  %r = spmd.manual (%a) in [<@mesh, [{"x"}]>] out [<@mesh, [{"x"}]>] axes {"x", "y"} {
+  ^bb0(%b: tensor<1xf32>):
+    %place = spmd.axis_index @mesh {"y"} : tensor<i32>
+    %c = tp.case %place {
+      tp.yield %b : tensor<1xf32>
+    }, {
+      %d = spmd.shift %b along @mesh {"x"} by 1 wrap : tensor<1xf32>
+      tp.yield %d : tensor<1xf32>
+    } : (tensor<i32>) -> tensor<1xf32>
+    %sum = spmd.all_reduce %place {"y"} in <@mesh, [], unreduced={"y"}> out <@mesh, []> : tensor<i32> -> tensor<i32>
+    %e = tp.case %sum {
+      tp.yield %c : tensor<1xf32>
+    }, {
+      %f = spmd.shift %c along @mesh {"y"} by 1 wrap : tensor<1xf32>
+      tp.yield %f : tensor<1xf32>
+    } : (tensor<i32>) -> tensor<1xf32>
+    spmd.return %e : tensor<1xf32>
+  } : (!a) -> !a
+  return %r : !a
 }
 
 // -----
