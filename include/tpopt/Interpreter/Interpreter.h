@@ -30,9 +30,10 @@
 /// # What an op means
 ///
 /// An op says so itself, through EvaluateOpInterface; an op without it is
-/// evaluated through its decomposition. Loops and branches are run here. Devices
-/// may take different ways, as by their own number in `spmd.manual`; those that
-/// meet in a collective must have taken the same, or they would hang there.
+/// evaluated through its decomposition. Loops and branches are run here.
+/// Devices may take different ways, as by their own number in `spmd.manual`;
+/// those that meet in a collective must have taken the same, or they would hang
+/// there.
 ///
 /// # Padding
 ///
