@@ -138,47 +138,53 @@ namespace {
 /// found from one of its entries, or from the exit of one that takes nothing.
 class RegionFinder {
 public:
-  explicit RegionFinder(Operation *op) {
+  explicit RegionFinder(Operation *op) : block(op->getBlock()) {
     if (getCallTarget(op) == "SPMDFullToShardShape") {
       addEntry(op);
+      while (!open.empty())
+        addUsers(open.pop_back_val());
     } else {
       exits.insert(op);
-      addSources(op);
+      open.push_back(op);
+      while (!open.empty())
+        addSources(open.pop_back_val());
     }
   }
 
   llvm::SetVector<Operation *> entries, body, exits;
 
 private:
-  void addSources(Operation *op) {
-    for (Value operand : op->getOperands())
-      if (Operation *source = operand.getDefiningOp();
-          source && source->getBlock() == op->getBlock() && body.insert(source))
-        addSources(source);
-  }
   void addEntry(Operation *op) {
     if (entries.insert(op))
-      addUsers(op);
+      open.push_back(op);
   }
   void addUsers(Operation *op) {
     for (Operation *user : op->getUsers()) {
       // Uses in the regions of an operation are its own.
-      while (user && user->getBlock() != entries.front()->getBlock())
-        user = user->getParentOp();
+      user = block->findAncestorOpInBlock(*user);
       if (!user)
         continue;
       if (getCallTarget(user) == "SPMDShardToFullShape") {
         exits.insert(user);
       } else if (body.insert(user)) {
-        addUsers(user);
+        open.push_back(user);
         for (Value operand : user->getOperands())
           if (Operation *other = operand.getDefiningOp();
               getCallTarget(other) == "SPMDFullToShardShape" &&
-              other->getBlock() == entries.front()->getBlock())
+              other->getBlock() == block)
             addEntry(other);
       }
     }
   }
+  void addSources(Operation *op) {
+    for (Value operand : op->getOperands())
+      if (Operation *source = operand.getDefiningOp();
+          source && source->getBlock() == block && body.insert(source))
+        open.push_back(source);
+  }
+
+  Block *block;
+  SmallVector<Operation *> open; ///< Those around which nobody has looked.
 };
 } // namespace
 
