@@ -115,19 +115,31 @@ public:
         return std::nullopt;
       shardings.push_back(*sharding);
     } while (isTuple && consume(","));
-    if ((isTuple && !consume("}")) || !rest.trim().empty())
+    if (isTuple && !consume("}"))
+      return std::nullopt;
+    skipSpace();
+    if (!rest.empty())
       return std::nullopt;
     return shardings;
   }
 
 private:
-  bool peek(StringRef token) { return rest.ltrim().starts_with(token); }
+  bool peek(StringRef token) {
+    skipSpace();
+    return rest.starts_with(token);
+  }
   bool consume(StringRef token) {
-    rest = rest.ltrim();
+    skipSpace();
     return rest.consume_front(token);
   }
-  bool readNumber(int64_t &number) {
+  /// Lists of more than five have comments: `/*index=5*/`.
+  void skipSpace() {
     rest = rest.ltrim();
+    while (rest.starts_with("/*") && rest.drop_front(2).contains("*/"))
+      rest = rest.drop_front(2).split("*/").second.ltrim();
+  }
+  bool readNumber(int64_t &number) {
+    skipSpace();
     return !rest.consumeInteger(10, number) && number >= 0;
   }
   bool readNumbers(Numbers &numbers, StringRef end) {

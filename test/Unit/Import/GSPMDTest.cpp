@@ -115,6 +115,11 @@ TEST(GSPMD, ReadsStrings) {
   EXPECT_EQ((*tuple)[2].kind, TileSharding::Manual);
   EXPECT_EQ((*tuple)[3].kind, TileSharding::Unknown);
   EXPECT_EQ((*tuple)[4].subgroups.size(), 2u);
+  auto counted =
+      parseTileShardings("{{replicated}, /*index=1*/{devices=[2]<=[2]}, /*a*/ "
+                         "/*b*/ {manual}} /**/");
+  ASSERT_TRUE(counted);
+  EXPECT_EQ(counted->size(), 3u);
 }
 
 // Whatever is cut off or changed, no text is read beyond its end or taken for
@@ -136,6 +141,8 @@ TEST(GSPMD, RefusesOtherText) {
                            "{devices=[99999999999999999999]<=[2]}",
                            "{devices=[1048577]<=[1048577]}",
                            "{replicated} x",
+                           "{replicated} /*",
+                           "/{replicated}",
                            "{{replicated}",
                            "{devices=[2]1,0}",
                            "{devices=[2]<=[2] last_tile_dims={odd}}",
