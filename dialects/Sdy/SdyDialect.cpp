@@ -81,11 +81,11 @@ static ParseResult parseCollective(OpAsmParser &parser, OperationState &state) {
   return parseTail(parser, state, input);
 }
 
-/// `in_shardings=[<..>, ..]`
+/// `=[<..>, ..]` behind `in_shardings` or `out_shardings`.
 static ParseResult parseShardings(OpAsmParser &parser, OperationState &state,
                                   StringRef key) {
   SmallVector<Attribute> shardings;
-  if (parser.parseKeyword(key) || parser.parseEqual() ||
+  if (parser.parseEqual() ||
       parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Square, [&] {
         return parseSharding(parser, shardings.emplace_back());
       }))
@@ -119,7 +119,9 @@ static ParseResult parseManual(OpAsmParser &parser, OperationState &state) {
     return success();
   };
   if (parser.parseOperandList(operands, OpAsmParser::Delimiter::Paren) ||
+      parser.parseKeyword("in_shardings") ||
       parseShardings(parser, state, "in_shardings") ||
+      parser.parseKeyword("out_shardings") ||
       parseShardings(parser, state, "out_shardings") ||
       parser.parseKeyword("manual_axes") || parser.parseEqual() ||
       parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Braces, parseAxis))
@@ -138,13 +140,10 @@ static ParseResult parseNamedComputation(OpAsmParser &parser,
       parser.parseOperandList(operands, OpAsmParser::Delimiter::Paren))
     return failure();
   state.addAttribute("name", parser.getBuilder().getStringAttr(name));
-  for (StringRef key : {"in_shardings", "out_shardings"}) {
-    bool isHere =
-        StringRef(parser.getCurrentLocation().getPointer(), key.size())
-            .starts_with(key);
-    if (isHere && parseShardings(parser, state, key))
+  for (StringRef key : {"in_shardings", "out_shardings"})
+    if (succeeded(parser.parseOptionalKeyword(key)) &&
+        parseShardings(parser, state, key))
       return failure();
-  }
   return parseBody(parser, state, operands);
 }
 
