@@ -50,6 +50,8 @@ std::unique_ptr<MLIRContext> tp::fuzz::makeContext() {
   auto context =
       std::make_unique<MLIRContext>(registry, MLIRContext::Threading::DISABLED);
   context->loadAllAvailableDialects();
+  // As in the tools. MLIR prints every element of a tensor of i0.
+  context->printOpOnDiagnostic(false);
   return context;
 }
 

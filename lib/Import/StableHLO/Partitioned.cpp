@@ -62,7 +62,7 @@ int64_t stablehlo::countDevices(ModuleOp module) {
 static bool isIdle(Operation *op, int64_t devices) {
   ScopedDiagnosticHandler silence(op->getContext(),
                                   [](Diagnostic &) { return success(); });
-  if (op->hasAttr("source_target_pairs")) {
+  if (op->getName().getStringRef() == "stablehlo.collective_permute") {
     auto pairs = readPairs(op, devices);
     if (failed(pairs) || int64_t(pairs->size()) != 2 * devices)
       return false;
