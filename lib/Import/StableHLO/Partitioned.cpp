@@ -76,14 +76,13 @@ static bool isIdle(Operation *op, int64_t devices) {
 }
 
 void stablehlo::dropIdleExchanges(ModuleOp module) {
-  std::optional<int64_t> devices;
+  // What does not say how many they are may have more than it names.
+  int64_t devices = Processes::read(module).getNumDevices();
+  if (devices == 1)
+    return;
   module.walk([&](Operation *op) {
     if (!isExchange(op) || op->getNumOperands() == 0 ||
-        op->getOperandTypes() != op->getResultTypes())
-      return;
-    if (!devices)
-      devices = countDevices(module);
-    if (!isIdle(op, *devices))
+        op->getOperandTypes() != op->getResultTypes() || !isIdle(op, devices))
       return;
     op->replaceAllUsesWith(op->getOperands());
     op->erase();

@@ -154,6 +154,20 @@ module attributes {mhlo.num_partitions = 2 : i32} {
 
 // -----
 
+// The mesh has more devices than are named: those to whom nobody sends have zeros
+sdy.mesh @mesh = <["x"=4]>
+func.func @main() -> (tensor<4xi32>) {
+  // EXPECT: [1, 0, 0, 0]
+  %v = stablehlo.constant dense<[1, 2, 3, 4]> : tensor<4xi32>
+  %0 = sdy.manual_computation(%v) in_shardings=[<@mesh, [{"x"}]>] out_shardings=[<@mesh, [{"x"}]>] manual_axes={"x"} (%a: tensor<1xi32>) {
+    %1 = "stablehlo.collective_permute"(%a) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<[[0, 0]]> : tensor<1x2xi64>}> : (tensor<1xi32>) -> tensor<1xi32>
+    sdy.return %1 : tensor<1xi32>
+  } : (tensor<4xi32>) -> tensor<4xi32>
+  return %0 : tensor<4xi32>
+}
+
+// -----
+
 // The calls of Shardy in strings
 module attributes {mhlo.frontend_attributes = {xla.sdy.meshes = "{mesh = #sdy.mesh<[\22a\22=2, \22b\22=2]>}"}} {
   func.func @main() -> (tensor<4xi32>) {
