@@ -3,9 +3,9 @@
 """JAX's side of jax-peer: exports a program, compiles and runs it, and prints what
 came of it as JSON.
 
-    jax_worker.py FOLDER MODEL FORM LAYOUT PHASE CONFIG DEVICES WHAT
+    jax_worker.py FOLDER PROGRAM CONFIG DEVICES WHAT
 
-The form `zoo` is that of the models in jax_zoo.py, which have one size.
+The models in jax_zoo.py have one size, whatever CONFIG is.
 WHAT is `run`, or `compile` to stop before that. Into FOLDER go
 model.mlir and, if it runs, in.safetensors and out.safetensors. XLA's log, which has
 the times of its passes, goes to stderr."""
@@ -18,7 +18,7 @@ import sys
 import time
 
 folder = pathlib.Path(sys.argv[1])
-model, form, layout, phase, config, devices, what = sys.argv[2:]
+name, config, devices, what = sys.argv[2:]
 os.environ["XLA_FLAGS"] = f"--xla_force_host_platform_device_count={devices}"
 os.environ["JAX_PLATFORMS"] = "cpu"
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "0"
@@ -45,9 +45,7 @@ def save(named, path):
 
 
 def main():
-    program = (jax_zoo.build(model, layout, phase, int(devices)) if form == "zoo" else
-               jax_models.build(model, form, layout, phase,
-                                getattr(jax_models, config.upper()), int(devices)))
+    program = jax_zoo.build_named(name, getattr(jax_models, config.upper()), int(devices))
     tp_export.export(program.jitted, *program.arguments, to=folder)
     result = {"jax": jax.__version__}
     lowered = program.jitted.lower(*program.arguments)

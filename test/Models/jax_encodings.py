@@ -24,21 +24,13 @@ from jax._src.interpreters.mlir import make_ir_context  # noqa: E402
 from jax._src.lib import _jax  # noqa: E402
 from jaxlib.mlir import ir  # noqa: E402
 
-import jax_models  # noqa: E402
 import jax_zoo  # noqa: E402
-
-
-def build(name):
-    model, form, layout, phase = name.split("-")
-    if form == "zoo":
-        return jax_zoo.build(model, layout, phase, 4)
-    return jax_models.build(model, form, layout, phase, jax_models.SMALL, 4)
 
 
 def lower(name, shardy):
     jax.config.update("jax_use_shardy_partitioner", shardy)
     jax.clear_caches()
-    program = build(name)
+    program = jax_zoo.build_named(name)
     return program.jitted.lower(*program.arguments)
 
 

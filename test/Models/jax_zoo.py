@@ -823,3 +823,11 @@ def build(name, layout, phase, devices=4):
     jitted = jax.jit(step, in_shardings=(shardings, on_state, on_batch),
                      out_shardings=(shardings, on_state, named(P())), keep_unused=True)
     return jax_models.Program(jitted, (params, state, model.batch), mesh, config)
+
+
+def build_named(name, config=jax_models.SMALL, devices=4):
+    """The program of a name as test/Bench/jax-peer has them, of here or of jax_models."""
+    model, form, layout, phase = name.split("-")
+    if form == "zoo":
+        return build(model, layout, phase, devices)
+    return jax_models.build(model, form, layout, phase, config, devices)
