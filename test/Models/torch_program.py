@@ -2,17 +2,19 @@
 # Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Exports a small PyTorch model, and what PyTorch computes of it.
 
-    torch_program.py encoder|decoder FOLDER
+    torch_program.py encoder|decoder|cached FOLDER
 
 Into FOLDER go model.mlir and model.safetensors (its weights), in.safetensors (its
-inputs), out.safetensors, and plan.json, Megatron's cuts of it. The encoder is made of torch's own layers, the decoder
-written as decoders are: rotary positions, grouped queries, a causal mask."""
+inputs), out.safetensors, and plan.json, Megatron's cuts of it. The encoder is made of
+torch's own layers, the decoder written as decoders are: rotary positions, grouped
+queries, a causal mask. `cached` is the decoder with caches of keys and values in its
+buffers, at the fourth and fifth token."""
 
 import json
 import pathlib
 import sys
 
-import safetensors.numpy
+import safetensors.torch
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -21,10 +23,13 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools/expo
 import tp_export  # noqa: E402
 
 VOCABULARY, HIDDEN, HEADS, KV_HEADS, FEED, LAYERS = 40, 32, 4, 2, 48, 2
+CONTEXT = 9
 
 
 # Of weights that are stored [out, in].
 COLUMNS, ROWS, CUT = [["model"], []], [[], ["model"]], [["model"]]
+# Caches are [batch, head, position, feature].
+HEADS_OF_CACHE = [[], ["model"], [], []]
 PLANS = {
     "encoder": {"layers.layers.*.linear1.weight": COLUMNS,
                 "layers.layers.*.linear1.bias": CUT,
@@ -36,6 +41,8 @@ PLANS = {
                 "layers.*.down_proj.weight": ROWS,
                 "embed.weight": COLUMNS, "lm_head.weight": COLUMNS},
 }
+PLANS["cached"] = PLANS["decoder"] | {"layers.*.keys": HEADS_OF_CACHE,
+                                      "layers.*.values": HEADS_OF_CACHE}
 
 
 class Encoder(nn.Module):
@@ -52,20 +59,24 @@ class Encoder(nn.Module):
         return self.layers(x, src_key_padding_mask=mask)
 
 
-def rotate(x):
+def rotate(x, positions):
     """Of [batch, head, sequence, feature]."""
     half = x.shape[-1] // 2
     frequency = 1 / 10000 ** (torch.arange(half) / half)
-    angle = torch.arange(x.shape[-2])[:, None] * frequency
+    angle = positions[:, None] * frequency
     cos, sin = angle.cos(), angle.sin()
     x1, x2 = x[..., :half], x[..., half:]
     return torch.cat([x1 * cos - x2 * sin, x2 * cos + x1 * sin], -1)
 
 
 class DecoderLayer(nn.Module):
-    def __init__(self):
+    def __init__(self, cached):
         super().__init__()
         head = HIDDEN // HEADS
+        self.cached = cached
+        if cached:
+            for name in ("keys", "values"):
+                self.register_buffer(name, torch.randn(2, KV_HEADS, CONTEXT, head))
         self.input_norm, self.post_norm = nn.RMSNorm(HIDDEN), nn.RMSNorm(HIDDEN)
         self.q_proj = nn.Linear(HIDDEN, HIDDEN, bias=False)
         self.k_proj = nn.Linear(HIDDEN, KV_HEADS * head, bias=False)
@@ -75,30 +86,42 @@ class DecoderLayer(nn.Module):
         self.up_proj = nn.Linear(HIDDEN, FEED, bias=False)
         self.down_proj = nn.Linear(FEED, HIDDEN, bias=False)
 
-    def forward(self, x):
+    def attend(self, q, k, v, positions):
+        q, k = rotate(q, positions), rotate(k, positions)
+        if not self.cached:
+            repeat = (t.repeat_interleave(HEADS // KV_HEADS, dim=1) for t in (k, v))
+            return F.scaled_dot_product_attention(q, *repeat, is_causal=True)
+        self.keys[:, :, positions] = k
+        self.values[:, :, positions] = v
+        seen = torch.arange(CONTEXT) <= positions[:, None]
+        return F.scaled_dot_product_attention(q, self.keys, self.values, seen,
+                                              enable_gqa=True)
+
+    def forward(self, x, positions):
         y = self.input_norm(x)
         batch, sequence, _ = x.shape
         q, k, v = (p(y).view(batch, sequence, -1, HIDDEN // HEADS).transpose(1, 2)
                    for p in (self.q_proj, self.k_proj, self.v_proj))
-        k, v = (t.repeat_interleave(HEADS // KV_HEADS, dim=1) for t in (rotate(k), v))
-        mixed = F.scaled_dot_product_attention(rotate(q), k, v, is_causal=True)
+        mixed = self.attend(q, k, v, positions)
         x = x + self.o_proj(mixed.transpose(1, 2).reshape(batch, sequence, HIDDEN))
         y = self.post_norm(x)
         return x + self.down_proj(F.silu(self.gate_proj(y)) * self.up_proj(y))
 
 
 class Decoder(nn.Module):
-    def __init__(self):
+    def __init__(self, cached=False):
         super().__init__()
         self.embed = nn.Embedding(VOCABULARY, HIDDEN)
-        self.layers = nn.ModuleList(DecoderLayer() for _ in range(LAYERS))
+        self.layers = nn.ModuleList(DecoderLayer(cached) for _ in range(LAYERS))
         self.norm = nn.RMSNorm(HIDDEN)
         self.lm_head = nn.Linear(HIDDEN, VOCABULARY, bias=False)
 
-    def forward(self, tokens):
+    def forward(self, tokens, positions=None):
+        if positions is None:
+            positions = torch.arange(tokens.shape[1])
         x = self.embed(tokens)
         for layer in self.layers:
-            x = layer(x)
+            x = layer(x, positions)
         return self.lm_head(self.norm(x))
 
 
@@ -112,17 +135,22 @@ def main():
         mask = torch.zeros((2, 7), dtype=torch.bool)
         mask[1, 5:] = True
         model, inputs = Encoder(), {"tokens": tokens, "mask": mask}
-    else:
+    elif kind == "decoder":
         model, inputs = Decoder(), {"tokens": tokens}
+    else:
+        model = Decoder(cached=True)
+        inputs = {"tokens": tokens[:, :2], "positions": torch.tensor([3, 4])}
     (folder / "plan.json").write_text(json.dumps(PLANS[kind]))
     model.eval()
-    tp_export.export_torch(model, *inputs.values(), to=folder)
+    # Of the module as it is now, before it writes to its buffers.
+    tp_export.export_torch(model, to=folder, kwargs=inputs)
     with torch.no_grad():
-        output = model(*inputs.values())
-    inputs["tokens"] = tokens.to(torch.int32)  # as JAX has no larger integers
-    safetensors.numpy.save_file({name: value.numpy() for name, value in inputs.items()},
-                                folder / "in.safetensors")
-    safetensors.numpy.save_file({"result.0": output.numpy()}, folder / "out.safetensors")
+        outputs = {"result": model(**inputs)} | dict(model.named_buffers())
+    # As JAX has no larger integers.
+    inputs = {name: value.to(torch.int32) if value.dtype == torch.int64 else value
+              for name, value in inputs.items()}
+    for name, tensors in (("in", inputs), ("out", outputs)):
+        safetensors.torch.save_file(tensors, folder / f"{name}.safetensors")
 
 
 if __name__ == "__main__":

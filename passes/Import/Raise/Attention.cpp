@@ -40,8 +40,12 @@ struct Attention {
   /// What stands for the scores of hidden keys, and whether it was added.
   std::optional<double> hidden;
   bool isAdded = false;
-  /// Whether every query row is known to see a key.
-  bool isAlwaysSeen = true;
+  /// What is added. Layers may share it.
+  SmallVector<Value, 1> addends;
+  /// Whether rows that see nothing are made zeros.
+  bool isSafe = false;
+  /// Whether tp.attention, of which they are zeros, is right in every row.
+  bool fitsEveryRow = true;
   /// Of one head after the other, as `repeat` does.
   int64_t repeats = 1;
   int64_t b = kNone, k = kNone, g = kNone, s = kNone, t = kNone, d = kNone,
@@ -112,6 +116,7 @@ bool Attention::readScores(Term scores, Type element) {
       if (!select.operand(isInverse ? 2 : 1).isNumber(0) ||
           !hide(select, isInverse, /*added=*/true))
         return false;
+      addends.push_back(select.getSource());
       scores = scores.operand(isFirst ? 1 : 0);
       continue;
     }
@@ -255,15 +260,16 @@ bool Attention::nameLetters(const Term &weights, ArrayRef<int64_t> result) {
   } else if (!batch.empty()) {
     k = batch[0];
   }
+  fitsEveryRow = visible.seesAlways(sizeOf(s), sizeOf(t)) ||
+                 (isSafe && std::isinf(*hidden));
   // Conditions that are written again must not be of heads.
-  isAlwaysSeen = visible.seesAlways(sizeOf(s), sizeOf(t));
-  return isAlwaysSeen ||
-         llvm::all_of(visible.getConditions(), [&](const Condition &c) {
-           return llvm::all_of(c.term.getDims(), [&](int64_t letter) {
-             return letter == kNone || letter == b || letter == s ||
-                    letter == t;
-           });
-         });
+  return llvm::all_of(
+      fitsEveryRow ? visible.getMasks() : visible.getConditions(),
+      [&](const Condition &c) {
+        return llvm::all_of(c.term.getDims(), [&](int64_t letter) {
+          return letter == kNone || letter == b || letter == s || letter == t;
+        });
+      });
 }
 
 Value Attention::build(OpBuilder &builder, Location loc, RankedTensorType type,
@@ -310,7 +316,7 @@ Value Attention::build(OpBuilder &builder, Location loc, RankedTensorType type,
       offset, /*lengths=*/Value(), mask, builder.getF64FloatAttr(scale),
       visible.getDiagonal() ? builder.getUnitAttr() : UnitAttr(), window);
 
-  if (!isAlwaysSeen) {
+  if (!fitsEveryRow) {
     // Rows that see nothing are zeros in tp.attention. A softmax of equal
     // scores makes the mean of all values of them, or no number of -inf.
     Value seen =
@@ -334,6 +340,54 @@ Value Attention::build(OpBuilder &builder, Location loc, RankedTensorType type,
       .arrange(emit, resultLetters, type.getShape());
 }
 
+/// Whether `rows` says where `scores` are -inf all along `t`.
+static bool isNowhereFinite(Term rows, const Term &scores, int64_t t) {
+  // Through what is written of truth values, and whether it is turned.
+  auto peel = [](Term &term) {
+    bool isInverse = false;
+    while (Operation *op = term.getSource().getDefiningOp()) {
+      auto convert = dyn_cast<ConvertOp>(op);
+      if (!isa<NotOp>(op) &&
+          !(convert && isa<IntegerType>(elementOf(convert.getInput()))))
+        break;
+      isInverse ^= isa<NotOp>(op);
+      term = term.operand(0);
+    }
+    return isInverse;
+  };
+  bool isInverse = peel(rows);
+  auto reduce = rows.as<ReduceOp>();
+  if (!reduce || reduce.getDims().size() != 1 || rows.isAlong(t))
+    return false;
+  Term each = rows.reduced(t);
+  bool isEachInverse = peel(each);
+  auto compare = each.as<CompareOp>();
+  if (!compare)
+    return false;
+  bool isUnequal = compare.getPredicate() == ComparePredicate::NE;
+  if ((!isUnequal && compare.getPredicate() != ComparePredicate::EQ) ||
+      (isEachInverse != isUnequal) != isInverse ||
+      // All are, or none is not.
+      reduce.getKind() != (isInverse ? ReductionKind::Max : ReductionKind::Min))
+    return false;
+  return each.operand(0) == scores &&
+         each.operand(1).isNumber(-std::numeric_limits<double>::infinity());
+}
+
+/// The softmax in PyTorch's safe one, which is zeros where all scores are -inf:
+///
+///     select(all(x == -inf), 0, softmax(x))
+static std::optional<Term> getSafeSoftmax(const Term &weights) {
+  if (!weights.as<SelectOp>() || !weights.operand(1).isNumber(0))
+    return std::nullopt;
+  Term inner = weights.operand(2);
+  auto softmax = inner.as<SoftmaxOp>();
+  if (!softmax || !isNowhereFinite(weights.operand(0), inner.operand(0),
+                                   inner.getDims()[softmax.getDim()]))
+    return std::nullopt;
+  return inner;
+}
+
 std::optional<Match> tp::raise::matchAttention(Operation *root) {
   auto einsum = dyn_cast<EinsumOp>(root);
   if (!einsum)
@@ -349,10 +403,14 @@ std::optional<Match> tp::raise::matchAttention(Operation *root) {
     // Weights may be rounded to the values' 16 bits, and nothing else.
     if (weights.as<ConvertOp>() && (element.isBF16() || element.isF16()))
       weights = weights.operand(0);
+    Attention attention;
+    if (std::optional<Term> inner = getSafeSoftmax(weights)) {
+      attention.isSafe = true;
+      weights = *inner;
+    }
     auto softmax = weights.as<SoftmaxOp>();
     if (!softmax || elementOf(einsum.getResult()) != element)
       continue;
-    Attention attention;
     attention.t = weights.getDims()[softmax.getDim()];
     if (attention.t == kNone || llvm::is_contained(result, attention.t))
       continue;
@@ -376,9 +434,11 @@ std::optional<Match> tp::raise::matchAttention(Operation *root) {
     }
     if (!attention.nameLetters(weights, result))
       continue;
-    // Where everything is hidden, a number added to all scores changes nothing.
-    if (!attention.isAlwaysSeen && attention.isAdded &&
-        !std::isinf(*attention.hidden))
+    // Where everything is hidden, a number added to all scores changes nothing,
+    // but for those so large that the scores are lost in them.
+    constexpr double kAbsorbing = -1e30;
+    if (!attention.fitsEveryRow && attention.isAdded &&
+        *attention.hidden > kAbsorbing)
       continue;
 
     Match match{"attention", root, {}, {}};
@@ -395,6 +455,7 @@ std::optional<Match> tp::raise::matchAttention(Operation *root) {
     }
     match.inputs = {attention.query.getSource(), attention.key.getSource(),
                     attention.value.getSource()};
+    llvm::append_range(match.inputs, attention.addends);
     for (const Condition &condition : attention.visible.getConditions())
       match.inputs.push_back(condition.term.getSource());
     for (int64_t &letter : result)

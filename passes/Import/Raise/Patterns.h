@@ -29,8 +29,11 @@ struct Match {
 
 using Recognizer = std::optional<Match> (*)(mlir::Operation *root);
 
-// This finds what is made of parts, which others then know as such.
+// These find what is made of parts, flattened or repeated, which others then
+// know as it is.
 std::optional<Match> matchConcatenation(mlir::Operation *root);
+std::optional<Match> matchFlattened(mlir::Operation *root);
+std::optional<Match> matchRepeated(mlir::Operation *root);
 
 std::optional<Match> matchNorm(mlir::Operation *root);
 std::optional<Match> matchSoftmax(mlir::Operation *root);

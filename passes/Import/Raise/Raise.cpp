@@ -121,6 +121,37 @@ bool Group::isFree() {
   });
 }
 
+/// Drops products with one and quotients by it, which PyTorch's sums have for
+/// want of a factor; products with minus one are negations.
+static bool dropUnits(Operation *root) {
+  bool changed = false;
+  root->walk([&](Operation *op) {
+    if (!isa<MulOp, DivOp>(op) || !op->getDiscardableAttrDictionary().empty())
+      return;
+    for (unsigned unit : {1, 0}) {
+      if (unit == 0 && isa<DivOp>(op))
+        return;
+      std::optional<double> number = Term::of(op->getOperand(unit)).getNumber();
+      if (number != 1 && number != -1)
+        continue;
+      Value other = op->getOperand(1 - unit);
+      SmallVector<Operation *, 1> unused;
+      if (Operation *one = op->getOperand(unit).getDefiningOp())
+        unused.push_back(one);
+      if (number == -1) {
+        OpBuilder builder(op);
+        other = NegOp::create(builder, op->getLoc(), other.getType(), other);
+      }
+      op->getResult(0).replaceAllUsesWith(other);
+      op->erase();
+      eraseDead(unused);
+      changed = true;
+      return;
+    }
+  });
+  return changed;
+}
+
 /// Rewrites an op between converts from 16 bits and back as one of 16 bits,
 /// which computes in f32 and rounds once, too.
 static void narrow(Operation *op) {
@@ -204,7 +235,7 @@ public:
         summary << remark::metric(name, count);
   }
 
-  unsigned getCount() const { return written.size(); }
+  bool hasChanged() const { return changed; }
 
 private:
   /// The op to go on before.
@@ -224,18 +255,32 @@ private:
   }
 
   Operation *raise(const Match &match, Group &group) {
+    changed = true;
     Operation *root = match.root;
+    Operation *before = root->getPrevNode();
     OpBuilder builder(root);
     Value replacement = match.build(builder, root->getLoc());
-    Operation *last = replacement.getDefiningOp();
-    last->setDiscardableAttrs(root->getDiscardableAttrDictionary());
+    llvm::SmallPtrSet<Operation *, 16> built;
+    for (Operation *op = before ? before->getNextNode()
+                                : &root->getBlock()->front();
+         op != root; op = op->getNextNode())
+      built.insert(op);
+    // Movement there and back is an input itself; a terminator is behind.
+    bool isInput = llvm::is_contained(match.inputs, replacement);
+    Operation *last =
+        isInput ? root->getNextNode() : replacement.getDefiningOp();
+    if (!isInput)
+      last->setDiscardableAttrs(root->getDiscardableAttrDictionary());
     root->getResult(0).replaceAllUsesWith(replacement);
     forget(root);
     root->erase();
     group.erase([&](Operation *op) { forget(op); });
+    if (isInput)
+      return last;
     // Reshapes may stand behind the op itself.
     Operation *op = last;
-    while (isa<ReshapeOp, TransposeOp>(op))
+    while (isa<ReshapeOp, TransposeOp>(op) &&
+           built.contains(op->getOperand(0).getDefiningOp()))
       op = op->getOperand(0).getDefiningOp();
     written[op] = match.name;
     narrow(op);
@@ -246,17 +291,20 @@ private:
 
   /// What transformer ops are called, those of which others were made left out.
   llvm::DenseMap<Operation *, StringRef> written;
+  bool changed = false;
 };
 
 struct Raise : tp::impl::RaisePassBase<Raise> {
   void runOnOperation() override {
     Raiser raiser;
+    bool changed = dropUnits(getOperation());
     Region &body = getOperation().getBodyRegion();
-    raiser.sweep(body, {matchConcatenation});
+    raiser.sweep(body, {matchConcatenation, matchFlattened});
+    raiser.sweep(body, {matchRepeated});
     raiser.sweep(body, {matchNorm, matchSoftmax, matchActivation, matchRotary,
                         matchEmbedding, matchCrossEntropy});
     raiser.sweep(body, {matchGated, matchAttention});
-    if (raiser.getCount() == 0)
+    if (!changed && !raiser.hasChanged())
       return markAllAnalysesPreserved();
     // Nobody listens: nothing to say.
     if (getContext().getRemarkEngine())

@@ -143,6 +143,11 @@ case("rotary backwards", "rotary",
                                       x[..., 3:] * c - x[..., :3] * s], -1),
      shape(2, 5, 6), angles, angles)
 
+case("rotary, its sign by a product", "rotary",
+     lambda x, c, s: x * jnp.concatenate([c, c], -1) * 1 + jnp.concatenate(
+         [-1 * x[..., 3:], x[..., :3]], -1) * jnp.concatenate([s, s], -1) * 1,
+     shape(2, 4, 5, 6), angles, angles)
+
 q, k = heads, shape(2, 7, 2, 6)
 attend = jax.nn.dot_product_attention
 case("attention", "attention", attend, q, k, k)
@@ -189,12 +194,51 @@ case("attention, causal and masked", "attention",
 case("attention, hidden by a mask of 0 added to it", "softmax",
      lambda q, k, v, m: attend_by_hand(q, k, v, lambda s: s + jnp.where(
          m[:, None, None], 0, -1e9)), q, k, k, shape(2, 7, dtype=BOOL))
+case("attention, hidden by a mask so low that scores are lost in it", "attention",
+     lambda q, k, v, m: attend_by_hand(q, k, v, lambda s: s + jnp.where(
+         m[:, None, None], 0, jnp.finfo(F32).min)), q, k, k, shape(2, 7, dtype=BOOL))
 case("attention, hidden too little", "softmax",
      lambda q, k, v, m: attend_by_hand(q, k, v, lambda s: jnp.where(
          m[:, None, None], s, -100)), q, k, k, shape(2, 7, dtype=BOOL))
 case("attention of one query", "attention",
      lambda q, k, v, m: attend_by_hand(q, k, v, lambda s: jnp.where(
          m[:, None, None], s, -1e10)), shape(2, 1, 4, 6), k, k, shape(2, 7, dtype=BOOL))
+
+
+def softmax_safely(scores):
+    """As PyTorch does: zeros where nothing is seen."""
+    unseen = jnp.all(scores == -jnp.inf, -1, keepdims=True)
+    return jnp.where(unseen, 0, jax.nn.softmax(scores))
+
+
+def attend_in_stacks(q, k, v, softmax, mask=None):
+    """Heads before positions, and scores as products of stacks of matrices."""
+    stack = lambda y: y.reshape((-1,) + y.shape[2:])
+    scale = q.shape[-1] ** -0.25
+    scores = stack(q * scale) @ stack((k * scale).swapaxes(2, 3))
+    scores = scores.reshape(q.shape[:3] + k.shape[2:3])
+    if mask is not None:
+        scores = scores + jnp.where(mask, 0, -jnp.inf)
+    return (stack(softmax(scores)) @ stack(v)).reshape(q.shape)
+
+
+stacked = shape(2, 4, 5, 6), shape(2, 4, 7, 6), shape(2, 4, 7, 6)
+case("attention, safe", "attention",
+     lambda q, k, v, m: attend_in_stacks(q, k, v, softmax_safely, m), *stacked,
+     shape(2, 1, 5, 7, dtype=BOOL))
+case("attention, safe, its mask by head", "softmax",
+     lambda q, k, v, m: attend_in_stacks(q, k, v, softmax_safely, m), *stacked,
+     shape(2, 4, 5, 7, dtype=BOOL))
+case("attention, safe where all is seen", "attention",
+     lambda q, k, v: attend_in_stacks(q, k, v, softmax_safely), *stacked)
+case("attention, zeros where something is not seen", "softmax",
+     lambda q, k, v, m: attend_in_stacks(q, k, v, lambda s: jnp.where(
+         jnp.any(s == -jnp.inf, -1, keepdims=True), 0, jax.nn.softmax(s)), m), *stacked,
+     shape(2, 1, 5, 7, dtype=BOOL))
+case("attention, two of one mask", "attention, attention",
+     lambda q, k, v, m: attend_in_stacks(attend_in_stacks(q, k, v, jax.nn.softmax, m),
+                                         k, v, jax.nn.softmax, m),
+     *stacked, shape(2, 1, 5, 7, dtype=BOOL))
 case("gradient of attention", "",
      jax.grad(lambda q, k, v: attend_by_hand(q, k, v, lambda s: s).sum()), q, k, k)
 

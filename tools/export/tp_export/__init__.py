@@ -18,8 +18,9 @@ in `tp.name` what plans, reports and `tp-run --input` call them, and weights in
     params["h"][0]["wq"], an argument of weights    ->    h.0.wq
     state.mu["h"], any other, called `state`        ->    state.mu.h
 
-PyTorch's weights keep the names of its state_dict. Exporting needs neither the
-weights in memory (jax.ShapeDtypeStruct will do) nor as many devices as the mesh has.
+PyTorch's weights keep the names of its state_dict; buffers that a module writes to are
+results, too. Exporting needs neither the weights in memory (jax.ShapeDtypeStruct will
+do) nor as many devices as the mesh has.
 """
 
 from .function import export

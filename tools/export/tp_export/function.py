@@ -47,15 +47,17 @@ def export(function, *arguments, to, weights=(0,), in_shardings=None,
     if len(get_main(lowered.compiler_ir("stablehlo")).arguments) != len(named):
         kept = jax.export.export(jitted)(*arguments).module_kept_var_idx
         named = [named[i] for i in kept]
-    return write(lowered, named, to)
+    return write(lowered, named, [name for name, _ in name_leaves(lowered.out_info, "result")],
+                 to)
 
 
-def write(lowered, named, to):
+def write(lowered, named, results, to, donated=None):
     """Writes what JAX lowered; `named` are the name of each argument, the argument, and
-    whether it is a weight."""
+    whether it is a weight; `results` the names of results. `donated` maps arguments to
+    the number of the result that may take their storage, beside what JAX knows of."""
     check_unique([name for name, *_ in named])
     module = lowered.compiler_ir("stablehlo")
-    annotate(module, named, [name for name, _ in name_leaves(lowered.out_info, "result")])
+    annotate(module, named, results, donated or {})
     folder = pathlib.Path(to)
     folder.mkdir(parents=True, exist_ok=True)
     stored = {name: np.asarray(leaf) for name, leaf, is_weight in named
@@ -80,7 +82,7 @@ def get_main(module):
     return main
 
 
-def annotate(module, arguments, results):
+def annotate(module, arguments, results, donated):
     """Writes names, and where weights are stored, beside what JAX says of them."""
     main = get_main(module)
     with module.context:
@@ -89,10 +91,16 @@ def annotate(module, arguments, results):
 
         def extend(old, new):
             return ir.DictAttr.get({**{entry.name: entry.attr for entry in old}, **new})
+
+        def describe(name, leaf, is_weight):
+            yield "tp.name", ir.StringAttr.get(name)
+            if is_weight:
+                yield "tp.source", make_source(name, leaf.shape)
+            if name in donated:
+                yield "tf.aliasing_output", ir.IntegerAttr.get(
+                    ir.IntegerType.get_signless(32), donated[name])
         main.arg_attrs = ir.ArrayAttr.get([
-            extend(old, {"tp.name": ir.StringAttr.get(name),
-                         **({"tp.source": make_source(name, leaf.shape)} if is_weight
-                            else {})})
+            extend(old, dict(describe(name, leaf, is_weight)))
             for old, (name, leaf, is_weight) in zip(main.arg_attrs, arguments,
                                                      strict=True)])
         main.result_attrs = ir.ArrayAttr.get([

@@ -2,45 +2,98 @@
 # Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """PyTorch modules: torch.export makes a graph of one, torchax a JAX function of that."""
 
+import contextlib
+
 import jax
 
 from .function import write
-from .naming import name_leaves
+from .naming import join_path, name_leaves
 
 
-def export_torch(module, *inputs, to, in_shardings=None):
-    """Writes the forward pass of a torch.nn.Module on example inputs, as `export` does.
-    Weights and buffers are called as in its state_dict. `in_shardings` maps such names
-    to jax.sharding.NamedSharding; what it does not name is left to tp-opt, which can
-    take a plan."""
+def export_torch(module, *inputs, to, kwargs=None, in_shardings=None):
+    """Writes the forward pass of a torch.nn.Module on example inputs, those in `kwargs`
+    by name, as `export` does. Inputs that are no tensors are constants of the program.
+
+    Weights and buffers are called as in its state_dict, inputs as in its forward, and
+    results by their path in what that returns. A buffer or input that the module writes
+    to, as a cache, is a result of the same name after these, which may take its storage.
+
+    `in_shardings` maps names of weights, buffers and inputs to
+    jax.sharding.NamedSharding; what it does not name is left to tp-opt, which can take
+    a plan."""
     try:
         import torch
+        import torchax
         import torchax.export
     except ImportError as error:
         raise ImportError("exporting PyTorch modules wants torch and torchax: "
                           "pip install tp-export[torch]") from error
+    from torch.utils import _pytree as pytree
 
-    program = torch.export.export(module.eval(), inputs)
-    weights, call = torchax.export.exported_program_to_jax(program)
-    specs = program.graph_signature.input_specs
-    kinds = torch.export.graph_signature.InputKind
-    names = [spec.target for spec in specs if spec.kind is not kinds.USER_INPUT]
-    called = [spec.arg.name for spec in specs if spec.kind is kinds.USER_INPUT]
-    if len(names) != len(weights):
-        raise ValueError(f"torchax returned {len(weights)} tensors for the module's {len(names)}")
+    graph = torch.export.export(module.eval(), inputs, kwargs)
+    structure = graph.call_spec.out_spec
+    for table in (None, torchax.decompositions.DECOMPOSITIONS):
+        graph = graph.run_decompositions(table)
+    signature = graph.graph_signature
+    to_jax = torchax.default_env().t2j_copy
+
+    # What the graph takes, in its order: names, or constants.
+    stored, example, taken = {}, {}, []
+    given = iter(pytree.tree_leaves(graph.example_inputs))
+    for spec in signature.input_specs:
+        if spec.kind is torch.export.graph_signature.InputKind.USER_INPUT:
+            name, value = spec.arg.name, next(given)
+            if isinstance(value, torch.Tensor):
+                example[name] = to_jax(value)
+        else:
+            name = spec.target
+            value = graph.state_dict.get(name, graph.constants.get(name))
+            stored[name] = to_jax(value)
+        taken.append((name, None) if isinstance(value, torch.Tensor) else (None, value))
+
     shardings = dict(in_shardings or {})
-    if unknown := shardings.keys() - set(names) - set(called):
+    if unknown := shardings.keys() - stored.keys() - example.keys():
         raise ValueError(f"the module has nothing called {', '.join(sorted(unknown))}")
+
+    # What it returns, in its order: first what it has written to.
+    outputs = torch.export.graph_signature.OutputKind
+    paths, _ = pytree.tree_flatten_with_path(
+        pytree.tree_unflatten(list(range(structure.num_leaves)), structure))
+    paths = iter(paths)
+    results, written = [], []
+    for number, spec in enumerate(signature.output_specs):
+        if spec.kind is outputs.USER_OUTPUT:
+            path, _ = next(paths)
+            if isinstance(spec.arg, torch.export.graph_signature.TensorArgument):
+                results.append((join_path("result", *path), number))
+        else:
+            written.append((spec.target, number))
+
+    class Interpreter(torchax.export.JaxInterpreter):
+        """Calls operations by the submodule that they are of."""
+
+        def run_node(self, node):
+            path = [path for path, _ in node.meta.get("nn_module_stack", {}).values()]
+            with jax.named_scope(path[-1]) if path and path[-1] else contextlib.nullcontext():
+                return super().run_node(node)
+
+        def call_function(self, target, args, kwargs):
+            # torchax's convolutions write to the lists that they are given.
+            args = tuple(list(arg) if isinstance(arg, list) else arg for arg in args)
+            return super().call_function(target, args, kwargs)
 
     def forward(weights, inputs):
         # By name: JAX sorts the keys of trees.
-        return call([weights[name] for name in names],
-                    tuple(inputs[name] for name in called))
+        tensors = weights | inputs
+        values = Interpreter(graph.graph_module).run(
+            *(tensors[name] if name else value for name, value in taken),
+            enable_io_processing=False)
+        return [values[number] for _, number in results + written]
 
-    example = dict(zip(called, (jax.numpy.asarray(value.numpy()) for value in inputs)))
-    stored = dict(zip(names, weights))
     jitted = jax.jit(forward, keep_unused=True, in_shardings=tuple(
         {name: shardings.get(name) for name in tree} for tree in (stored, example)))
     named = [(name, leaf, tree is stored) for tree in (stored, example)
              for name, leaf in name_leaves(tree, "")]
-    return write(jitted.lower(stored, example), named, to)
+    return write(jitted.lower(stored, example), named,
+                 [name for name, _ in results + written], to,
+                 donated={name: len(results) + i for i, (name, _) in enumerate(written)})

@@ -114,10 +114,15 @@ def RaisePass : Pass<"tp-raise", "::mlir::ModuleOp"> {
     `embedding`, `cross_entropy`. Sums of padded neighbours, which the gradient of
     slices consists of, become `concat`.
 
+    PyTorch multiplies matrices, or stacks of them: what flattens dims before and
+    splits them behind is written without, so that every dim can be cut, and what
+    is repeated to make a stack is not. Products with 1 and -1 go, too.
+
     Only what is the same function of real numbers is raised, and only where it
     was computed in at least f32, as the transformer ops compute; of what was
     rounded to 16 bits on the way, the rest stays primitive. A score that is
-    replaced by -1e9 or less counts as hidden. Values between that something else
+    replaced by -1e9 or less counts as hidden, and one to which -1e30 or less is
+    added, in which it is lost. Values between that something else
     uses, such as the gradient, and values that carry a sharding keep their ops,
     and the group stays as it is.
 

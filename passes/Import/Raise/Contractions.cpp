@@ -1,0 +1,352 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Contractions of tensors as they are. PyTorch multiplies matrices, or stacks
+// of them, and so flattens dims before and splits them behind:
+//
+//     %flat = tp.reshape %x : 2x7x32 -> 14x32
+//     %y = tp.einsum "ab,bc->ac" %flat, %w : 14x32, 32x48 -> 14x48
+//     %z = tp.add %y, %bias : 14x48
+//     %r = tp.reshape %z : 14x48 -> 2x7x48
+//
+// A flat dim can be cut along its first part only, which would rule out
+// sequences that are cut and, of [batch, head] in one, heads. Where everything
+// between such reshapes can be written without them, it is:
+//
+//     %y = tp.einsum "deb,bc->dec" %x, %w : 2x7x32, 32x48 -> 2x7x48
+//
+// And where matrices are repeated to make a stack, they need not be.
+
+#include "Patterns.h"
+
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Sequence.h"
+
+using namespace mlir;
+using namespace tp;
+using namespace tp::raise;
+
+namespace {
+
+/// For every dim of a value the sizes of what it is split into.
+using Split = SmallVector<SmallVector<int64_t, 2>, 4>;
+
+/// What is computed between reshapes that merge dims and one that splits them.
+class Unflattening {
+public:
+  /// Whether `value` can be written split, of values that are there.
+  bool plan(Value value, const Split &split);
+  ArrayRef<Value> getInputs() const { return inputs; }
+  Value build(OpBuilder &builder, Value value);
+
+private:
+  bool planEinsum(EinsumOp einsum, const Split &split);
+  Value write(OpBuilder &builder, Value value);
+  Value buildEinsum(OpBuilder &builder, EinsumOp einsum);
+
+  llvm::MapVector<Value, Split> splits;
+  SmallVector<Value, 4> inputs;
+  llvm::DenseMap<Value, Value> built;
+  static constexpr size_t kMostValues = 64, kMostLetters = 26;
+};
+
+} // namespace
+
+static SmallVector<int64_t> flatten(const Split &split) {
+  SmallVector<int64_t> shape;
+  for (const auto &sizes : split)
+    llvm::append_range(shape, sizes);
+  return shape;
+}
+
+/// Whether it splits nothing but ones off.
+static bool isTrivial(ArrayRef<int64_t> sizes) {
+  return llvm::count_if(sizes, [](int64_t size) { return size != 1; }) <= 1;
+}
+
+/// What becomes of each dim of `from` in `to`, if dims are split and none are
+/// merged.
+static std::optional<Split> getSplit(ArrayRef<int64_t> from,
+                                     ArrayRef<int64_t> to) {
+  Split split(from.size());
+  size_t next = 0;
+  for (auto [size, parts] : llvm::zip_equal(from, split))
+    for (int64_t product = 1; product != size; ++next) {
+      if (next == to.size() || to[next] == 0 || product * to[next] > size)
+        return std::nullopt;
+      product *= to[next];
+      parts.push_back(to[next]);
+    }
+  // Ones that are left over go with the last dim.
+  for (; next < to.size(); ++next) {
+    if (to[next] != 1 || split.empty())
+      return std::nullopt;
+    split.back().push_back(1);
+  }
+  return split;
+}
+
+/// Whether every dim is split, or merged with its neighbours, or stays; ones
+/// come and go.
+static bool isSplitOrMerged(SmallVector<int64_t> from,
+                            SmallVector<int64_t> to) {
+  llvm::erase(from, 1);
+  llvm::erase(to, 1);
+  size_t i = 0, j = 0;
+  while (i < from.size() && j < to.size()) {
+    size_t first = i, second = j;
+    int64_t product = from[i++], other = to[j++];
+    while (product != other)
+      if (product < other && i < from.size())
+        product *= from[i++];
+      else if (other < product && j < to.size())
+        other *= to[j++];
+      else
+        return false;
+    if (i - first > 1 && j - second > 1)
+      return false;
+  }
+  return i == from.size() && j == to.size();
+}
+
+/// For every letter of an einsum what it is split into.
+static llvm::DenseMap<char, SmallVector<int64_t, 2>>
+getLetterSplits(EinsumOp einsum, const Split &split) {
+  EinsumTerms terms = EinsumTerms::split(einsum.getEquation());
+  llvm::DenseMap<char, SmallVector<int64_t, 2>> result;
+  for (auto [letters, operand] : {std::pair(terms.lhs, einsum.getLhs()),
+                                  std::pair(terms.rhs, einsum.getRhs())})
+    for (auto [letter, size] :
+         llvm::zip_equal(letters, typeOf(operand).getShape()))
+      result[letter] = {size};
+  for (auto [letter, sizes] : llvm::zip_equal(terms.result, split))
+    result[letter] = sizes;
+  return result;
+}
+
+bool Unflattening::planEinsum(EinsumOp einsum, const Split &split) {
+  EinsumTerms terms = EinsumTerms::split(einsum.getEquation());
+  auto letters = getLetterSplits(einsum, split);
+  size_t count = 0;
+  for (auto &[letter, sizes] : letters)
+    count += sizes.size();
+  return count <= kMostLetters &&
+         llvm::all_of(ArrayRef{std::pair(terms.lhs, einsum.getLhs()),
+                               std::pair(terms.rhs, einsum.getRhs())},
+                      [&](auto side) {
+                        Split own;
+                        for (char letter : side.first)
+                          own.push_back(letters[letter]);
+                        return plan(side.second, own);
+                      });
+}
+
+bool Unflattening::plan(Value value, const Split &split) {
+  auto [it, isNew] = splits.try_emplace(value, split);
+  if (!isNew)
+    return it->second == split;
+  if (splits.size() > kMostValues)
+    return false;
+  if (llvm::all_of(split, [](const auto &sizes) { return isTrivial(sizes); })) {
+    inputs.push_back(value);
+    return true;
+  }
+  Operation *op = value.getDefiningOp();
+  if (!op)
+    return false;
+  if (auto reshape = dyn_cast<ReshapeOp>(op)) {
+    if (!isSplitOrMerged(
+            SmallVector<int64_t>(typeOf(reshape.getInput()).getShape()),
+            flatten(split)))
+      return false;
+    inputs.push_back(reshape.getInput());
+    return true;
+  }
+  if (auto constant = dyn_cast<ConstantOp>(op))
+    return isa<DenseElementsAttr>(constant.getValue());
+  if (auto einsum = dyn_cast<EinsumOp>(op))
+    return planEinsum(einsum, split);
+  if (op->hasTrait<Elementwise>())
+    return llvm::all_of(op->getOperands(),
+                        [&](Value operand) { return plan(operand, split); });
+  Split inner;
+  if (auto broadcast = dyn_cast<BroadcastOp>(op)) {
+    for (int64_t dim : broadcast.getDims())
+      inner.push_back(split[dim]);
+  } else if (auto transpose = dyn_cast<TransposeOp>(op)) {
+    inner.resize(split.size());
+    for (auto [dim, from] : llvm::enumerate(transpose.getPermutation()))
+      inner[from] = split[dim];
+  } else if (auto reduce = dyn_cast<ReduceOp>(op)) {
+    inner = split;
+    for (int64_t dim : reduce.getDims())
+      inner.insert(inner.begin() + dim,
+                   {typeOf(reduce.getInput()).getDimSize(dim)});
+  } else {
+    return false;
+  }
+  return plan(op->getOperand(0), inner);
+}
+
+Value Unflattening::buildEinsum(OpBuilder &builder, EinsumOp einsum) {
+  const Split &split = splits.find(einsum.getResult())->second;
+  auto letterSplits = getLetterSplits(einsum, split);
+  char next = 'a';
+  llvm::DenseMap<char, std::string> parts;
+  auto rename = [&](StringRef letters) {
+    std::string renamed;
+    for (char letter : letters) {
+      std::string &own = parts[letter];
+      for (size_t i = own.size(); i < letterSplits[letter].size(); ++i)
+        own += next++;
+      renamed += own;
+    }
+    return renamed;
+  };
+  EinsumTerms terms = EinsumTerms::split(einsum.getEquation());
+  std::string lhs = rename(terms.lhs), rhs = rename(terms.rhs);
+  return EinsumOp::create(
+      builder, einsum.getLoc(),
+      RankedTensorType::get(flatten(split), elementOf(einsum)),
+      lhs + "," + rhs + "->" + rename(terms.result),
+      build(builder, einsum.getLhs()), build(builder, einsum.getRhs()));
+}
+
+Value Unflattening::build(OpBuilder &builder, Value value) {
+  if (Value known = built.lookup(value))
+    return known;
+  return built[value] = write(builder, value);
+}
+
+Value Unflattening::write(OpBuilder &builder, Value value) {
+  const Split &split = splits.find(value)->second;
+  SmallVector<int64_t> shape = flatten(split);
+  Emitter emit(builder, value.getLoc());
+  if (llvm::is_contained(inputs, value))
+    return emit.reshape(value, shape);
+  Operation *op = value.getDefiningOp();
+  if (auto einsum = dyn_cast<EinsumOp>(op))
+    return buildEinsum(builder, einsum);
+  auto type = RankedTensorType::get(shape, elementOf(value));
+  if (auto constant = dyn_cast<ConstantOp>(op))
+    return ConstantOp::create(
+        builder, op->getLoc(), type,
+        cast<DenseElementsAttr>(constant.getValue()).reshape(type));
+  if (auto reshape = dyn_cast<ReshapeOp>(op))
+    return emit.reshape(reshape.getInput(), shape);
+  if (op->hasTrait<Elementwise>()) {
+    SmallVector<Value> operands;
+    for (Value operand : op->getOperands())
+      operands.push_back(build(builder, operand));
+    Operation *copy = op->clone();
+    copy->setOperands(operands);
+    copy->getResult(0).setType(type);
+    return builder.insert(copy)->getResult(0);
+  }
+  // All parts of the dims that it names.
+  Value input = build(builder, op->getOperand(0));
+  auto spread = [](ArrayRef<int64_t> dims, const Split &over) {
+    SmallVector<int64_t> spread, offsets(1, 0);
+    for (const auto &sizes : over)
+      offsets.push_back(offsets.back() + sizes.size());
+    for (int64_t dim : dims)
+      llvm::append_range(spread, llvm::seq(offsets[dim], offsets[dim + 1]));
+    return spread;
+  };
+  const Split &inner = splits.find(op->getOperand(0))->second;
+  if (auto broadcast = dyn_cast<BroadcastOp>(op))
+    return emit.broadcast(input, shape, spread(broadcast.getDims(), split));
+  if (auto transpose = dyn_cast<TransposeOp>(op))
+    return emit.transpose(input, spread(transpose.getPermutation(), inner));
+  auto reduce = cast<ReduceOp>(op);
+  return emit.reduce(reduce.getKind(), input, spread(reduce.getDims(), inner));
+}
+
+std::optional<Match> tp::raise::matchFlattened(Operation *root) {
+  auto reshape = dyn_cast<ReshapeOp>(root);
+  // What is said of a value is not said of those that it is made of.
+  if (!reshape || !root->getDiscardableAttrDictionary().empty())
+    return std::nullopt;
+  ArrayRef<int64_t> flat = typeOf(reshape.getInput()).getShape();
+  std::optional<Split> split = getSplit(flat, reshape.getType().getShape());
+  if (!split)
+    return std::nullopt;
+  // Of [batch * position, head * feature] the latter is one dim of a weight:
+  // each is split by itself, if that can be.
+  Split whole;
+  for (int64_t size : flat)
+    whole.push_back({size});
+  Split some = whole;
+  for (auto [dim, sizes] : llvm::enumerate(*split)) {
+    Split one = whole;
+    one[dim] = sizes;
+    if (!isTrivial(sizes) && Unflattening().plan(reshape.getInput(), one))
+      some[dim] = sizes;
+  }
+  Unflattening plan;
+  if (some == whole || !plan.plan(reshape.getInput(), some))
+    return std::nullopt;
+  Match match{"unflattened", root, {}, {}};
+  match.inputs.append(plan.getInputs().begin(), plan.getInputs().end());
+  match.build = [plan = std::move(plan), value = reshape.getInput(),
+                 shape = reshape.getType().getShape()](OpBuilder &builder,
+                                                       Location loc) mutable {
+    return Emitter(builder, loc).reshape(plan.build(builder, value), shape);
+  };
+  return match;
+}
+
+std::optional<Match> tp::raise::matchRepeated(Operation *root) {
+  auto einsum = dyn_cast<EinsumOp>(root);
+  if (!einsum)
+    return std::nullopt;
+  EinsumTerms terms = EinsumTerms::split(einsum.getEquation());
+  for (unsigned side : {0, 1}) {
+    StringRef own = side ? terms.rhs : terms.lhs,
+              other = side ? terms.lhs : terms.rhs;
+    Term term = Term::of(einsum->getOperand(side),
+                         SmallVector<int64_t>(own.begin(), own.end()));
+    // What it is the same along must be in the result by the other operand.
+    std::string kept, dropped;
+    SmallVector<int64_t> order, sizes;
+    for (auto [letter, size] :
+         llvm::zip_equal(own, typeOf(einsum->getOperand(side)).getShape())) {
+      bool isKept = term.isAlong(letter) ||
+                    (size == 1 && !(other.contains(letter) &&
+                                    terms.result.contains(letter)));
+      (isKept ? kept : dropped) += letter;
+      if (isKept) {
+        order.push_back(letter);
+        sizes.push_back(size);
+      }
+    }
+    bool isRepeated = llvm::any_of(
+        llvm::zip_equal(own, typeOf(einsum->getOperand(side)).getShape()),
+        [&](auto entry) {
+          auto [letter, size] = entry;
+          return size != 1 && StringRef(dropped).contains(letter);
+        });
+    if (!isRepeated || !llvm::all_of(dropped, [&](char letter) {
+          return other.contains(letter) && terms.result.contains(letter);
+        }))
+      continue;
+    Match match{"contraction", root, {}, {}};
+    match.inputs = {term.getSource(), einsum->getOperand(1 - side)};
+    std::string equation =
+        side ? (other + "," + kept + "->" + terms.result).str()
+             : (kept + "," + other + "->" + terms.result).str();
+    match.build = [=, type = einsum.getType(),
+                   whole = einsum->getOperand(1 - side)](
+                      OpBuilder &builder, Location loc) -> Value {
+      Emitter emit(builder, loc);
+      Value operands[2];
+      operands[side] = term.arrange(emit, order, sizes);
+      operands[1 - side] = whole;
+      return EinsumOp::create(builder, loc, type, equation, operands[0],
+                              operands[1]);
+    };
+    return match;
+  }
+  return std::nullopt;
+}

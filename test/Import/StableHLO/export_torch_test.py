@@ -1,0 +1,71 @@
+# Part of the tp-opt project, under the Apache License v2.0 with LLVM
+# Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What tp_export writes of PyTorch modules: inputs by name, results by path, what the
+module writes to, and an error where a sharding is of nothing."""
+
+import pathlib
+import re
+import sys
+import tempfile
+import unittest
+
+import safetensors.numpy
+import torch
+from torch import nn
+
+import tp_export
+
+
+class Recorder(nn.Module):
+    """Writes to a buffer and to an input."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(4, 6)
+        self.register_buffer("record", torch.zeros(8, 6))
+
+    def forward(self, x, seen=None, *, scale, at):
+        hidden = self.linear(x) * scale
+        self.record[at] = hidden
+        seen.add_(1)
+        return {"hidden": hidden, "all": [self.record.sum(), None, 3, seen * 2]}
+
+
+class Export(unittest.TestCase):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.folder = pathlib.Path(scratch.name)
+
+    def get_entry(self, *arguments, **options):
+        text = tp_export.export_torch(*arguments, to=self.folder, **options).read_text()
+        (entry,) = [line for line in text.splitlines() if "@main(" in line]
+        return [re.findall(r"tensor<(\w+)> \{(?:jax[^,]*, )?(?:tf.aliasing_output = (\d+) : i32, )?"
+                           'tp.name = "(.*?)"', part) for part in entry.split(" -> ")]
+
+    def test_names(self):
+        # Keywords in another order than the parameters'.
+        arguments, results = self.get_entry(
+            Recorder(), torch.ones(2, 4),
+            kwargs={"at": torch.tensor([1, 3]), "scale": 2.0, "seen": torch.ones(3)})
+        self.assertEqual(arguments, [
+            ("6xf32", "", "linear.bias"), ("6x4xf32", "", "linear.weight"),
+            ("8x6xf32", "3", "record"), ("2xi32", "", "at"), ("3xf32", "4", "seen"),
+            ("2x4xf32", "", "x")])
+        self.assertEqual(results, [
+            ("2x6xf32", "", "result.hidden"), ("f32", "", "result.all.0"),
+            ("3xf32", "", "result.all.3"), ("8x6xf32", "", "record"), ("3xf32", "", "seen")])
+        stored = safetensors.numpy.load_file(self.folder / "model.safetensors")
+        self.assertEqual(stored.keys(), {"linear.bias", "linear.weight", "record"})
+
+    def test_a_lone_result_is_the_result(self):
+        _, results = self.get_entry(nn.Linear(4, 6), torch.ones(2, 4))
+        self.assertEqual(results, [("2x6xf32", "", "result")])
+
+    def test_errors(self):
+        with self.assertRaisesRegex(ValueError, "the module has nothing called head"):
+            self.get_entry(nn.Linear(4, 6), torch.ones(2, 4), in_shardings={"head": None})
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
