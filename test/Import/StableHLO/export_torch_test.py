@@ -31,6 +31,14 @@ class Recorder(nn.Module):
         return {"hidden": hidden, "all": [self.record.sum(), None, 3, seen * 2]}
 
 
+class Viewed(nn.Module):
+    """Views a result that PyTorch lays out otherwise once it is decomposed."""
+
+    def forward(self, x):
+        mixed = nn.functional.scaled_dot_product_attention(x, x, x)
+        return mixed.transpose(1, 2).reshape(2, 7, 32).view(-1, 32)
+
+
 class Export(unittest.TestCase):
     def setUp(self):
         scratch = tempfile.TemporaryDirectory()
@@ -61,6 +69,10 @@ class Export(unittest.TestCase):
     def test_a_lone_result_is_the_result(self):
         _, results = self.get_entry(nn.Linear(4, 6), torch.ones(2, 4))
         self.assertEqual(results, [("2x6xf32", "", "result")])
+
+    def test_views_of_what_is_decomposed(self):
+        _, results = self.get_entry(Viewed(), torch.ones(2, 4, 7, 8))
+        self.assertEqual(results, [("14x32xf32", "", "result")])
 
     def test_errors(self):
         with self.assertRaisesRegex(ValueError, "the module has nothing called head"):

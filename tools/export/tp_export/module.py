@@ -32,6 +32,12 @@ def export_torch(module, *inputs, to, kwargs=None, in_shardings=None):
 
     graph = torch.export.export(module.eval(), inputs, kwargs)
     structure = graph.call_spec.out_spec
+    # Without writes in place first, so that views are values like others: what an
+    # operation is decomposed into may lay its result out otherwise, which a view refuses.
+    graph = graph.run_decompositions({})
+    for node in graph.graph.nodes:
+        if node.target is torch.ops.aten.view.default:
+            node.target = torch.ops.aten.reshape.default
     for table in (None, torchax.decompositions.DECOMPOSITIONS):
         graph = graph.run_decompositions(table)
     signature = graph.graph_signature
