@@ -25,17 +25,22 @@ std::string tp::getPlace(Location loc) {
   return text;
 }
 
-/// The part `layers.N` of a dotted path.
+/// The part `layers.N` of a path, as models of several libraries call it, and
+/// whose layer it is: `decoder.layers.1` of `jit(f)/decoder.layers.1.fc1/dot`.
 static StringRef findLayer(StringRef path) {
-  static constexpr llvm::StringLiteral word = "layers.";
-  for (size_t at = path.find(word); at != StringRef::npos;
-       at = path.find(word, at + 1)) {
-    StringRef number = path.substr(at + word.size()).take_while(llvm::isDigit);
-    StringRef layer = path.substr(at, word.size() + number.size());
-    StringRef rest = path.substr(at + layer.size());
-    if (!number.empty() && (at == 0 || path[at - 1] == '.') &&
-        (rest.empty() || rest.front() == '.'))
-      return layer;
+  SmallVector<StringRef> words;
+  for (size_t at = 0; at <= path.size(); at += words.back().size() + 1)
+    words.push_back(path.substr(at).take_until(
+        [](char c) { return c == '.' || c == '/'; }));
+  for (size_t i = 1; i < words.size(); ++i) {
+    if (words[i].empty() || !llvm::all_of(words[i], llvm::isDigit) ||
+        !llvm::is_contained({"layers", "layer", "h", "blocks", "block"},
+                            words[i - 1]))
+      continue;
+    bool isNamed =
+        i > 1 && llvm::is_contained({"encoder", "decoder"}, words[i - 2]);
+    const char *begin = words[i - (isNamed ? 2 : 1)].begin();
+    return StringRef(begin, words[i].end() - begin);
   }
   return {};
 }

@@ -25,7 +25,7 @@ BENCH = (["torch==2.15.0", *NEEDED],
 # torchax wants operators that later versions of torch have no more.
 EXPORT = (["torch==2.12.0", "torchax==0.0.13", *NEEDED],
           ["immutabledict", "jax==0.10.2", "ml_dtypes==0.6.0", "numpy==2.4.6",
-           "safetensors==0.8.0", "setuptools"])
+           "safetensors==0.8.0", "setuptools", "transformers==5.23.0"])
 
 
 def run(*command):
@@ -72,9 +72,11 @@ def prepare(name="bench-peer", packages=BENCH):
     folder = CACHE / name
     python, stubs = folder / "venv/bin/python", folder / "stubs"
     done = folder / "done"
-    if not done.exists():
+    alone, whole = packages
+    versions = " ".join(alone + whole)
+    if not done.exists() or done.read_text() != versions:
         print("installing PyTorch into", folder, file=sys.stderr)
-        alone, whole = packages
+        done.unlink(missing_ok=True)
         run(sys.executable, "-m", "venv", "--clear", folder / "venv")
         pip = (python, "-m", "pip", "install", "--quiet")
         run(*pip, "--no-deps", *alone)
@@ -82,7 +84,7 @@ def prepare(name="bench-peer", packages=BENCH):
         stubs.mkdir(exist_ok=True)
         (libraries,) = folder.glob("venv/lib/python*/site-packages/torch/lib")
         write_stubs(libraries, stubs)
-        done.touch()
+        done.write_text(versions)
     environment = dict(os.environ)
     paths = [str(stubs), environment.get("LD_LIBRARY_PATH", "")]
     environment["LD_LIBRARY_PATH"] = ":".join(path for path in paths if path)
