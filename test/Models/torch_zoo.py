@@ -26,7 +26,8 @@ import tp_export
 # A machine without a device has no stream that could be captured.
 torch.cuda.is_current_stream_capturing = lambda: False
 
-BATCH, TOKENS, TARGETS, TOLERANCE = 2, 7, 5, 1e-4
+BATCH, TOKENS, TARGETS = 2, 7, 5
+TOLERANCES = {torch.float32: 1e-4, torch.bfloat16: 3e-2}
 SIZES = {"vocab_size": 64, "hidden_size": 32, "num_hidden_layers": 2,
          "num_attention_heads": 4, "intermediate_size": 48, "max_position_embeddings": 32}
 GROUPED = SIZES | {"num_key_value_heads": 2}
@@ -52,11 +53,13 @@ def make_padding():
 
 # For each: the class, its configuration, inputs, and of how many rows of every sequence an
 # expert has how many sums. What comes before the layers of ViT and Whisper is shared out
-# here, too, and gathered, which is half a sum.
+# here, too, and gathered, which is half a sum. Numbers of f32; of bf16 each is half of one.
 ZOO = {
     "llama": ("LlamaForCausalLM", GROUPED, ("input_ids", "attention_mask"), {TOKENS: 4}),
     "llama-eager": ("LlamaForCausalLM", GROUPED | {"attn_implementation": "eager"},
                     ("input_ids", "attention_mask"), {TOKENS: 4}),
+    "llama-bf16": ("LlamaForCausalLM", GROUPED, ("input_ids", "attention_mask"),
+                   {TOKENS: 2}),
     "qwen3": ("Qwen3ForCausalLM", GROUPED | {"head_dim": 8}, ("input_ids",), {TOKENS: 4}),
     "mistral": ("MistralForCausalLM", GROUPED | {"sliding_window": 4}, ("input_ids",),
                 {TOKENS: 4}),
@@ -67,6 +70,7 @@ ZOO = {
     "mixtral": ("MixtralForCausalLM", GROUPED | {"num_local_experts": 4,
                 "experts_implementation": "batched_mm"}, ("input_ids",), {TOKENS: 2}),
     "bert": ("BertModel", SIZES, ("input_ids", "attention_mask"), {TOKENS: 4}),
+    "bert-bf16": ("BertModel", SIZES, ("input_ids", "attention_mask"), {TOKENS: 2}),
     # A bias of positions is added to its scores, but for those of the other sequence.
     "t5": ("T5Model", {"vocab_size": 64, "d_model": 32, "d_kv": 8, "d_ff": 48,
                        "num_layers": 2, "num_heads": 4},
@@ -103,6 +107,8 @@ def make(name):
     for weight in module.parameters():
         if weight.dim() > 1:
             torch.nn.init.normal_(weight, std=0.2)
+    if name.endswith("-bf16"):
+        module = module.to(torch.bfloat16)
     return module, {name: INPUTS[name]() for name in inputs}
 
 
@@ -153,9 +159,9 @@ def check(name, folder):
     if wanted.keys() != got.keys():
         return f"outputs {sorted(got)}, wanted {sorted(wanted)}"
     for key, value in wanted.items():
-        value = value.numpy().astype(np.float64).ravel()
+        tolerance, value = TOLERANCES[value.dtype], value.double().numpy().ravel()
         difference = np.max(np.abs(got[key].ravel() - value)) / np.max(np.abs(value))
-        if not difference <= TOLERANCE:
+        if not difference <= tolerance:
             return f"{key} differs by {difference} of its largest"
     return None
 

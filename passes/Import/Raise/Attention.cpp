@@ -107,9 +107,16 @@ bool Attention::readScores(Term scores, Type element) {
       continue;
     }
     if (scores.as<AddOp>()) {
-      // scores + select(condition, 0, -1e9)
-      bool isFirst = bool(scores.operand(0).as<SelectOp>());
-      Term select = scores.operand(isFirst ? 0 : 1);
+      // scores + select(condition, 0, -1e9), whose numbers may be of 16 bits
+      auto asSelect = [](const Term &term) {
+        auto convert = term.as<ConvertOp>();
+        Type element = convert ? elementOf(convert.getInput()) : Type();
+        return convert && (element.isF16() || element.isBF16())
+                   ? term.operand(0)
+                   : term;
+      };
+      bool isFirst = bool(asSelect(scores.operand(0)).as<SelectOp>());
+      Term select = asSelect(scores.operand(isFirst ? 0 : 1));
       if (!select.as<SelectOp>())
         return false;
       bool isInverse = select.operand(2).isNumber(0);

@@ -194,6 +194,9 @@ case("attention, causal and masked", "attention",
 case("attention, hidden by a mask of 0 added to it", "softmax",
      lambda q, k, v, m: attend_by_hand(q, k, v, lambda s: s + jnp.where(
          m[:, None, None], 0, -1e9)), q, k, k, shape(2, 7, dtype=BOOL))
+case("attention, mask of 16 bits added", "attention",
+     lambda q, k, v: attend_by_hand(q, k, v, lambda s: s + jnp.where(jnp.tril(jnp.ones(
+         s.shape[-2:], bool)), BF16(0), BF16(-jnp.inf)).astype(F32)), q, k, k)
 case("attention, hidden by a mask so low that scores are lost in it", "attention",
      lambda q, k, v, m: attend_by_hand(q, k, v, lambda s: s + jnp.where(
          m[:, None, None], 0, jnp.finfo(F32).min)), q, k, k, shape(2, 7, dtype=BOOL))

@@ -75,6 +75,11 @@ def export_torch(module, *inputs, to, kwargs=None, in_shardings=None):
         else:
             written.append((spec.target, number))
 
+    # PyTorch's kernels compute these in f32 and round once, torchax rounds every step.
+    aten = torch.ops.aten
+    wide = {aten._log_softmax.default, aten._softmax.default, aten.gelu.default,
+            aten.native_group_norm.default, aten.native_layer_norm.default, aten.silu.default}
+
     class Interpreter(torchax.export.JaxInterpreter):
         """Calls operations by the submodule that they are of."""
 
@@ -86,7 +91,16 @@ def export_torch(module, *inputs, to, kwargs=None, in_shardings=None):
         def call_function(self, target, args, kwargs):
             # torchax's convolutions write to the lists that they are given.
             args = tuple(list(arg) if isinstance(arg, list) else arg for arg in args)
-            return super().call_function(target, args, kwargs)
+            call = super().call_function
+            element = getattr(args[0], "dtype", None) if args else None
+            if target not in wide or element not in (jax.numpy.bfloat16, jax.numpy.float16):
+                return call(target, args, kwargs)
+
+            def convert(values, old, new):
+                return jax.tree.map(lambda value: value.astype(new) if
+                                    getattr(value, "dtype", None) == old else value, values)
+            return convert(call(target, convert(args, element, jax.numpy.float32), kwargs),
+                           jax.numpy.float32, element)
 
     def forward(weights, inputs):
         # By name: JAX sorts the keys of trees.
