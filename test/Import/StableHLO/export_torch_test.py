@@ -74,6 +74,13 @@ class Export(unittest.TestCase):
         _, results = self.get_entry(Viewed(), torch.ones(2, 4, 7, 8))
         self.assertEqual(results, [("14x32xf32", "", "result")])
 
+    def test_programs(self):
+        module, x = nn.Linear(4, 6), torch.ones(2, 4)
+        program = torch.export.export(module, (x,))
+        self.assertEqual(self.get_entry(program), self.get_entry(module, x))
+        with self.assertRaisesRegex(ValueError, "has been given the inputs"):
+            self.get_entry(program, x)
+
     def test_errors(self):
         with self.assertRaisesRegex(ValueError, "the module has nothing called head"):
             self.get_entry(nn.Linear(4, 6), torch.ones(2, 4), in_shardings={"head": None})

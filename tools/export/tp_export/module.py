@@ -13,6 +13,7 @@ from .naming import join_path, name_leaves
 def export_torch(module, *inputs, to, kwargs=None, in_shardings=None):
     """Writes the forward pass of a torch.nn.Module on example inputs, those in `kwargs`
     by name, as `export` does. Inputs that are no tensors are constants of the program.
+    `module` may also be what torch.export.export has made of one, without inputs here.
 
     Weights and buffers are called as in its state_dict, inputs as in its forward, and
     results by their path in what that returns. A buffer or input that the module writes
@@ -30,16 +31,23 @@ def export_torch(module, *inputs, to, kwargs=None, in_shardings=None):
                           "pip install tp-export[torch]") from error
     from torch.utils import _pytree as pytree
 
-    graph = torch.export.export(module.eval(), inputs, kwargs)
-    structure = graph.call_spec.out_spec
-    # Without writes in place first, so that views are values like others: what an
-    # operation is decomposed into may lay its result out otherwise, which a view refuses.
-    graph = graph.run_decompositions({})
-    for node in graph.graph.nodes:
-        if node.target is torch.ops.aten.view.default:
-            node.target = torch.ops.aten.reshape.default
-    for table in (None, torchax.decompositions.DECOMPOSITIONS):
-        graph = graph.run_decompositions(table)
+    # Gradients are not asked for, and would be of what the module writes to, too.
+    with torch.no_grad():
+        if not isinstance(module, torch.export.ExportedProgram):
+            graph = torch.export.export(module.eval(), inputs, kwargs)
+        elif inputs or kwargs:
+            raise ValueError("torch.export.export has been given the inputs of this program")
+        else:
+            graph = module
+        structure = graph.call_spec.out_spec
+        # Without writes in place first, so that views are values like others: what an
+        # operation is decomposed into may lie otherwise, which a view refuses.
+        graph = graph.run_decompositions({})
+        for node in graph.graph.nodes:
+            if node.target is torch.ops.aten.view.default:
+                node.target = torch.ops.aten.reshape.default
+        for table in (None, torchax.decompositions.DECOMPOSITIONS):
+            graph = graph.run_decompositions(table)
     signature = graph.graph_signature
     to_jax = torchax.default_env().t2j_copy
 
