@@ -52,6 +52,11 @@ findDimDigits(ArrayRef<int64_t> numbers, int64_t size, int64_t step) {
 
 std::optional<SmallVector<SmallVector<Digit>>>
 stablehlo::findDigits(ArrayRef<int64_t> numbers, ArrayRef<int64_t> shape) {
+  // Sums of what is no device's number could overflow.
+  if (llvm::any_of(numbers, [](int64_t number) {
+        return number < 0 || number >= kMaxDevices;
+      }))
+    return std::nullopt;
   SmallVector<SmallVector<Digit>> dims(shape.size());
   int64_t step = numbers.size();
   for (auto [size, digits] : llvm::zip_equal(shape, dims)) {

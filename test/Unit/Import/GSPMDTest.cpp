@@ -8,6 +8,7 @@
 #include "gtest/gtest.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <string>
 
@@ -77,6 +78,9 @@ TEST(GSPMD, SplitsMergedDimensions) {
   EXPECT_EQ((*dims)[0], (SmallVector<Digit>{{4, 1}, {2, 4}}));
   EXPECT_FALSE(findDigits({0, 1, 3, 2}, {4}));
   EXPECT_FALSE(findDigits({0, 3, 1, 2}, {2, 2}));
+  // No device has such a number.
+  EXPECT_FALSE(findDigits({1, std::numeric_limits<int64_t>::max()}, {2}));
+  EXPECT_FALSE(findDigits({-1, 0}, {2}));
 }
 
 // Axes are where digits begin and end.
