@@ -39,6 +39,13 @@ class Viewed(nn.Module):
         return mixed.transpose(1, 2).reshape(2, 7, 32).view(-1, 32)
 
 
+class OneHot(nn.Module):
+    """Asserts that numbers are below four."""
+
+    def forward(self, x):
+        return nn.functional.one_hot(x, 4)
+
+
 class Export(unittest.TestCase):
     def setUp(self):
         scratch = tempfile.TemporaryDirectory()
@@ -73,6 +80,10 @@ class Export(unittest.TestCase):
     def test_views_of_what_is_decomposed(self):
         _, results = self.get_entry(Viewed(), torch.ones(2, 4, 7, 8))
         self.assertEqual(results, [("14x32xf32", "", "result")])
+
+    def test_assertions_go(self):
+        _, results = self.get_entry(OneHot(), torch.tensor([1, 3]))
+        self.assertEqual(results, [("2x4xi32", "", "result")])
 
     def test_programs(self):
         module, x = nn.Linear(4, 6), torch.ones(2, 4)

@@ -12,7 +12,8 @@ from .naming import join_path, name_leaves
 
 def export_torch(module, *inputs, to, kwargs=None, in_shardings=None):
     """Writes the forward pass of a torch.nn.Module on example inputs, those in `kwargs`
-    by name, as `export` does. Inputs that are no tensors are constants of the program.
+    by name, as `export` does. Inputs that are no tensors are constants of the program;
+    what the module asserts of numbers is not asserted.
     `module` may also be what torch.export.export has made of one, without inputs here.
 
     Weights and buffers are called as in its state_dict, inputs as in its forward, and
@@ -87,6 +88,8 @@ def export_torch(module, *inputs, to, kwargs=None, in_shardings=None):
     aten = torch.ops.aten
     wide = {aten._log_softmax.default, aten._softmax.default, aten.gelu.default,
             aten.native_group_norm.default, aten.native_layer_norm.default, aten.silu.default}
+    # What it asserts of values, as one_hot does, no program can stop for.
+    checks = {aten._assert_async.default, aten._assert_async.msg, aten._assert_scalar.default}
 
     class Interpreter(torchax.export.JaxInterpreter):
         """Calls operations by the submodule that they are of."""
@@ -97,6 +100,8 @@ def export_torch(module, *inputs, to, kwargs=None, in_shardings=None):
                 return super().run_node(node)
 
         def call_function(self, target, args, kwargs):
+            if target in checks:
+                return None
             # torchax's convolutions write to the lists that they are given.
             args = tuple(list(arg) if isinstance(arg, list) else arg for arg in args)
             call = super().call_function
