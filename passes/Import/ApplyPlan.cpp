@@ -30,8 +30,6 @@ public:
 
   LogicalResult apply(FunctionOpInterface function);
   /// Complains about rules that had nothing to do.
-  /// Whoever picks the next token needs whole rows of logits.
-  void closeLogits(FunctionOpInterface function);
   LogicalResult checkUses(ModuleOp module);
 
 private:
@@ -44,6 +42,12 @@ private:
   FailureOr<TensorSharding> getSharding(const PlanRule &rule, Value argument,
                                         StringRef name,
                                         const Features *features);
+  /// What a rule says of each dimension of `what`, of that type, if it does.
+  FailureOr<TensorSharding>
+  getExplicit(const PlanRule &rule, RankedTensorType type, const Twine &what);
+  LogicalResult applyToResults(FunctionOpInterface function);
+  /// Whoever picks the next token needs whole rows of logits.
+  void closeLogits(FunctionOpInterface function);
   /// What a built-in plan says about arguments that no rule is about.
   std::optional<TensorSharding> getDefault(Value argument, bool isWeight);
   void cut(TensorSharding &sharding, ArrayRef<unsigned> dims, Value argument);
@@ -98,39 +102,40 @@ void PlanApplier::cut(TensorSharding &sharding, ArrayRef<unsigned> dims,
     sharding.dims[dims[1]].axes = axes.group;
 }
 
+FailureOr<TensorSharding> PlanApplier::getExplicit(const PlanRule &rule,
+                                                   RankedTensorType type,
+                                                   const Twine &what) {
+  auto sharding = TensorSharding::replicate(type.getRank());
+  if (rule.action == PlanRule::Action::Explicit) {
+    sharding.dims.resize(rule.axes.size());
+    for (auto [dim, axes] : llvm::zip_equal(sharding.dims, rule.axes))
+      dim.axes = axes;
+    if (std::optional<ShardingError> error =
+            verify(sharding, mesh, type.getRank()))
+      return emitError(rule.loc)
+             << prefix(ErrorCode::PlanDoesNotFit) << "\"" << rule.pattern
+             << "\" does not fit " << what << " of type " << type << ": "
+             << error->message;
+  } else if (rule.action != PlanRule::Action::Replicate) {
+    return emitError(rule.loc)
+           << prefix(ErrorCode::PlanDoesNotFit) << "\"" << rule.pattern
+           << "\" cuts features of " << what
+           << ", which is no projection, embedding or bias; write "
+              "\"replicate\" or a list of axes per dimension";
+  }
+  return sharding;
+}
+
 FailureOr<TensorSharding> PlanApplier::getSharding(const PlanRule &rule,
                                                    Value argument,
                                                    StringRef name,
                                                    const Features *features) {
-  unsigned rank = getType(argument).getRank();
-  auto sharding = TensorSharding::replicate(rank);
-  switch (rule.action) {
-  case PlanRule::Action::Replicate:
-    return sharding;
-  case PlanRule::Action::Explicit:
-    sharding.dims.resize(rule.axes.size());
-    for (auto [dim, axes] : llvm::zip_equal(sharding.dims, rule.axes))
-      dim.axes = axes;
-    if (std::optional<ShardingError> error = verify(sharding, mesh, rank))
-      return emitError(rule.loc)
-             << prefix(ErrorCode::PlanDoesNotFit) << "\"" << rule.pattern
-             << "\" does not fit argument " << name << " of type "
-             << argument.getType() << ": " << error->message;
-    return sharding;
-  case PlanRule::Action::Colwise:
-  case PlanRule::Action::Rowwise:
-    if (!features)
-      return emitError(rule.loc)
-             << prefix(ErrorCode::PlanDoesNotFit) << "\"" << rule.pattern
-             << "\" cuts features of argument " << name
-             << ", which is no projection, embedding or bias; write "
-                "\"replicate\" or a list of axes per dimension";
-    cut(sharding,
-        rule.action == PlanRule::Action::Colwise ? features->out : features->in,
-        argument);
-    return sharding;
-  }
-  llvm_unreachable("every action is handled");
+  bool isColwise = rule.action == PlanRule::Action::Colwise;
+  if (!features || (!isColwise && rule.action != PlanRule::Action::Rowwise))
+    return getExplicit(rule, getType(argument), "argument " + name);
+  auto sharding = TensorSharding::replicate(getType(argument).getRank());
+  cut(sharding, isColwise ? features->out : features->in, argument);
+  return sharding;
 }
 
 std::optional<TensorSharding> PlanApplier::getDefault(Value argument,
@@ -188,8 +193,36 @@ LogicalResult PlanApplier::apply(FunctionOpInterface function) {
           ShardingAttr::get(function->getContext(), mesh, *sharding);
   }
   setSignature(function, shardings, {});
-  if (isBuiltIn)
-    closeLogits(function);
+  if (!isBuiltIn)
+    return applyToResults(function);
+  closeLogits(function);
+  return success();
+}
+
+LogicalResult PlanApplier::applyToResults(FunctionOpInterface function) {
+  for (unsigned i = 0; i < function.getNumResults(); ++i) {
+    auto name = function.getResultAttrOfType<StringAttr>(i, kNameAttr);
+    auto type = dyn_cast<RankedTensorType>(function.getResultTypes()[i]);
+    if (!name || !type)
+      continue;
+    names.push_back(name.str());
+    for (auto [rule, use] : llvm::zip_equal(plan.getRules(), uses)) {
+      // Patterns are of arguments: none is meant to gather results.
+      if (rule.pattern != name.getValue())
+        continue;
+      use = {/*matched=*/true, /*applied=*/true};
+      if (function.getResultAttr(i, kShardingAttr))
+        break;
+      FailureOr<TensorSharding> planned =
+          getExplicit(rule, type, "result " + name.getValue());
+      if (failed(planned))
+        return failure();
+      function.setResultAttr(
+          i, kShardingAttr,
+          ShardingAttr::get(function->getContext(), mesh, *planned));
+      break;
+    }
+  }
   return success();
 }
 
@@ -228,7 +261,7 @@ LogicalResult PlanApplier::checkUses(ModuleOp module) {
       std::string near = getNearNames(rule.pattern, known);
       InFlightDiagnostic diagnostic = emitError(rule.loc);
       diagnostic << prefix(ErrorCode::UnmatchedPattern) << "\"" << rule.pattern
-                 << "\" matches no argument";
+                 << "\" matches no argument, and is no result's name";
       if (near.empty())
         diagnostic.attachNote() << "no argument carries tp.name";
       else

@@ -14,7 +14,7 @@ MESH = 'spmd.mesh @mesh <["data"=2, "model"=4]>\n'
 FUNCTION = """
 func.func @main(%x: tensor<4x16xf32> {tp.name = "x"},
     %w: tensor<16x8xf32> {tp.name = "model.layers.0.up_proj.weight"},
-    %s: tensor<8xf32> {tp.name = "model.norm.weight"}) -> tensor<4x8xf32> {
+    %s: tensor<8xf32> {tp.name = "model.norm.weight"}) -> (tensor<4x8xf32> {tp.name = "logits"}) {
   %0 = tp.einsum "bi,io->bo" %x, %w : (tensor<4x16xf32>, tensor<16x8xf32>) -> tensor<4x8xf32>
   %1 = tp.rms_norm %0, %s epsilon = 1.0e-5 : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
   return %1 : tensor<4x8xf32>
@@ -61,6 +61,12 @@ CASES = [
     (MESH + FUNCTION, '{"norm": "colwise"}', "",
      '[TP0524] "norm" cuts features of argument model.norm.weight, which is no '
      "projection, embedding or bias"),
+    (MESH + FUNCTION, '{"logits": "colwise"}', "",
+     '[TP0524] "logits" cuts features of result logits, which is no projection'),
+    (MESH + FUNCTION, '{"logits": [["data"]]}', "",
+     '[TP0524] "logits" does not fit result logits of type'),
+    (MESH + FUNCTION, '{"logit*": [["data"], []]}', "",
+     '[TP0523] "logit*" matches no argument, and is no result\'s name'),
     (MESH + FUNCTION, '{"x": [["data"]]}', "",
      '[TP0524] "x" does not fit argument x of type'),
     (MESH + FUNCTION, '{"x": [["data"], ["data"]]}', "", "[TP0524] "),

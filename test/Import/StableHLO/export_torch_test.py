@@ -92,6 +92,14 @@ class Export(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "has been given the inputs"):
             self.get_entry(program, x)
 
+    def test_shapes_are_enough(self):
+        with torch.device("meta"):
+            arguments, _ = self.get_entry(nn.Linear(4, 6).bfloat16(),
+                                          torch.ones(2, 4, dtype=torch.bfloat16))
+        self.assertEqual(arguments, [("6xbf16", "", "bias"), ("6x4xbf16", "", "weight"),
+                                     ("2x4xbf16", "", "input")])
+        self.assertFalse((self.folder / "model.safetensors").exists())
+
     def test_errors(self):
         with self.assertRaisesRegex(ValueError, "the module has nothing called head"):
             self.get_entry(nn.Linear(4, 6), torch.ones(2, 4), in_shardings={"head": None})

@@ -20,6 +20,8 @@ def export_torch(module, *inputs, to, kwargs=None, in_shardings=None):
     results by their path in what that returns. A buffer or input that the module writes
     to, as a cache, is a result of the same name after these, which may take its storage.
 
+    Of a module on PyTorch's device `meta`, with inputs there, nothing is stored.
+
     `in_shardings` maps names of weights, buffers and inputs to
     jax.sharding.NamedSharding; what it does not name is left to tp-opt, which can take
     a plan."""
@@ -50,7 +52,13 @@ def export_torch(module, *inputs, to, kwargs=None, in_shardings=None):
         for table in (None, torchax.decompositions.DECOMPOSITIONS):
             graph = graph.run_decompositions(table)
     signature = graph.graph_signature
-    to_jax = torchax.default_env().t2j_copy
+    environment = torchax.default_env()  # which knows torchax's operators, too
+
+    def to_jax(value):
+        if value.is_meta:
+            element = jax.dtypes.canonicalize_dtype(torchax.ops.mappings.t2j_dtype(value.dtype))
+            return jax.ShapeDtypeStruct(tuple(value.shape), element)
+        return environment.t2j_copy(value)
 
     # What the graph takes, in its order: names, or constants.
     stored, example, taken = {}, {}, []

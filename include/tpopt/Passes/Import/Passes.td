@@ -18,7 +18,8 @@ def ApplyPlanPass : Pass<"tp-apply-plan", "::mlir::ModuleOp"> {
     {"layers.*.self_attn.q_proj": "colwise",
      "layers.*.self_attn.o_proj": "rowwise",
      "*norm.weight": "replicate",
-     "x": [["data"], ["model:(1)2"]]}
+     "x": [["data"], ["model:(1)2"]],
+     "logits": [["data"], [], ["model"]]}
     ```
 
     A pattern is compared with `tp.name`, also without a leading `model.` and
@@ -33,6 +34,9 @@ def ApplyPlanPass : Pass<"tp-apply-plan", "::mlir::ModuleOp"> {
     * `replicate` keeps the argument whole.
     * A list names the axes of every dimension, major first, sub-axes as
       `model:(1)2`.
+
+    A result is meant by its whole name alone, and lies as a list or `replicate`
+    says. One that is also an argument's, as a cache's, is of both.
 
     Which features those are is read off the first op that uses the argument.
     Where they are heads, [kv, head] or [kv, group, head], heads stay whole: the
@@ -52,8 +56,8 @@ def ApplyPlanPass : Pass<"tp-apply-plan", "::mlir::ModuleOp"> {
 
     **Requires:** the module has one mesh.
 
-    **Guarantees:** the shardings written are closed; an argument that carries a
-    sharding keeps it; other results stay open.
+    **Guarantees:** the shardings written are closed; an argument or result that
+    carries a sharding keeps it; other results stay open.
 
     **Example:** `test/Import/Plan/megatron.test`
   }];
