@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// A plan: patterns of argument names, and what to do with the arguments.
+// A plan: patterns of argument names, or results' names, and how these are cut.
 
 #ifndef TPOPT_PASSES_IMPORT_PLAN_H
 #define TPOPT_PASSES_IMPORT_PLAN_H

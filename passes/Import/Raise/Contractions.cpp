@@ -19,6 +19,7 @@
 
 #include "Patterns.h"
 
+#include "mlir/Dialect/Utils/ReshapeOpsUtils.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
@@ -69,20 +70,14 @@ static bool isTrivial(ArrayRef<int64_t> sizes) {
 /// merged.
 static std::optional<Split> getSplit(ArrayRef<int64_t> from,
                                      ArrayRef<int64_t> to) {
-  Split split(from.size());
-  size_t next = 0;
-  for (auto [size, parts] : llvm::zip_equal(from, split))
-    for (int64_t product = 1; product != size; ++next) {
-      if (next == to.size() || to[next] == 0 || product * to[next] > size)
-        return std::nullopt;
-      product *= to[next];
-      parts.push_back(to[next]);
-    }
-  // Ones that are left over go with the last dim.
-  for (; next < to.size(); ++next) {
-    if (to[next] != 1 || split.empty())
-      return std::nullopt;
-    split.back().push_back(1);
+  auto groups = getReassociationIndicesForCollapse(to, from);
+  if (!groups)
+    return std::nullopt;
+  Split split;
+  for (const ReassociationIndices &group : *groups) {
+    auto &sizes = split.emplace_back();
+    for (int64_t dim : group)
+      sizes.push_back(to[dim]);
   }
   return split;
 }
@@ -308,28 +303,23 @@ std::optional<Match> tp::raise::matchRepeated(Operation *root) {
     Term term = Term::of(einsum->getOperand(side),
                          SmallVector<int64_t>(own.begin(), own.end()));
     // What it is the same along must be in the result by the other operand.
-    std::string kept, dropped;
+    std::string kept;
     SmallVector<int64_t> order, sizes;
+    bool isRepeated = false, fits = true;
     for (auto [letter, size] :
          llvm::zip_equal(own, typeOf(einsum->getOperand(side)).getShape())) {
-      bool isKept = term.isAlong(letter) ||
-                    (size == 1 && !(other.contains(letter) &&
-                                    terms.result.contains(letter)));
-      (isKept ? kept : dropped) += letter;
-      if (isKept) {
+      bool isElsewhere =
+          other.contains(letter) && terms.result.contains(letter);
+      if (term.isAlong(letter) || (size == 1 && !isElsewhere)) {
+        kept += letter;
         order.push_back(letter);
         sizes.push_back(size);
+        continue;
       }
+      isRepeated |= size != 1;
+      fits &= isElsewhere;
     }
-    bool isRepeated = llvm::any_of(
-        llvm::zip_equal(own, typeOf(einsum->getOperand(side)).getShape()),
-        [&](auto entry) {
-          auto [letter, size] = entry;
-          return size != 1 && StringRef(dropped).contains(letter);
-        });
-    if (!isRepeated || !llvm::all_of(dropped, [&](char letter) {
-          return other.contains(letter) && terms.result.contains(letter);
-        }))
+    if (!isRepeated || !fits)
       continue;
     Match match{"contraction", root, {}, {}};
     match.inputs = {term.getSource(), einsum->getOperand(1 - side)};

@@ -2,8 +2,6 @@
 # Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """PyTorch modules: torch.export makes a graph of one, torchax a JAX function of that."""
 
-import contextlib
-
 import jax
 
 from .function import write
@@ -28,7 +26,7 @@ def export_torch(module, *inputs, to, kwargs=None, in_shardings=None):
     try:
         import torch
         import torchax
-        import torchax.export
+        from .interpreter import Interpreter
     except ImportError as error:
         raise ImportError("exporting PyTorch modules wants torch and torchax: "
                           "pip install tp-export[torch]") from error
@@ -91,37 +89,6 @@ def export_torch(module, *inputs, to, kwargs=None, in_shardings=None):
                 results.append((join_path("result", *path), number))
         else:
             written.append((spec.target, number))
-
-    # PyTorch's kernels compute these in f32 and round once, torchax rounds every step.
-    aten = torch.ops.aten
-    wide = {aten._log_softmax.default, aten._softmax.default, aten.gelu.default,
-            aten.native_group_norm.default, aten.native_layer_norm.default, aten.silu.default}
-    # What it asserts of values, as one_hot does, no program can stop for.
-    checks = {aten._assert_async.default, aten._assert_async.msg, aten._assert_scalar.default}
-
-    class Interpreter(torchax.export.JaxInterpreter):
-        """Calls operations by the submodule that they are of."""
-
-        def run_node(self, node):
-            path = [path for path, _ in node.meta.get("nn_module_stack", {}).values()]
-            with jax.named_scope(path[-1]) if path and path[-1] else contextlib.nullcontext():
-                return super().run_node(node)
-
-        def call_function(self, target, args, kwargs):
-            if target in checks:
-                return None
-            # torchax's convolutions write to the lists that they are given.
-            args = tuple(list(arg) if isinstance(arg, list) else arg for arg in args)
-            call = super().call_function
-            element = getattr(args[0], "dtype", None) if args else None
-            if target not in wide or element not in (jax.numpy.bfloat16, jax.numpy.float16):
-                return call(target, args, kwargs)
-
-            def convert(values, old, new):
-                return jax.tree.map(lambda value: value.astype(new) if
-                                    getattr(value, "dtype", None) == old else value, values)
-            return convert(call(target, convert(args, element, jax.numpy.float32), kwargs),
-                           jax.numpy.float32, element)
 
     def forward(weights, inputs):
         # By name: JAX sorts the keys of trees.
