@@ -20,9 +20,6 @@ using namespace tp;
 
 static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// A share of all that no estimate of a cost is good for.
-static constexpr double kPrecision = 1e-6;
-
 unsigned Labeling::addNode(llvm::ArrayRef<double> candidates) {
   nodes.push_back({costs.size(), unsigned(candidates.size()), 0, 0, {}});
   costs.insert(costs.end(), candidates.begin(), candidates.end());
@@ -190,30 +187,23 @@ void Labeling::answerParent(unsigned child, unsigned up,
 }
 
 /// Re-optimises one forest after another while that helps. They grow along the
-/// data flow and against it, from both ends and the middle. Stops after
-/// `patience` of them that do not help.
-void Labeling::descend(std::vector<unsigned> &labels, unsigned patience) const {
+/// data flow and against it, from both ends and the middle.
+void Labeling::descend(Solution &solution) const {
   constexpr unsigned kMost = 40;
-  double cost = evaluate(labels);
-  unsigned idle = 0;
-  for (unsigned round = 0; idle < patience && round < kMost; ++round) {
+  for (unsigned round = 0; round < kMost; ++round) {
     std::vector<unsigned> order(nodes.size());
     size_t shift = round % 2 == 1 ? nodes.size() / 2 : 0;
     for (size_t i = 0; i < nodes.size(); ++i)
       order[i] = (i + shift) % nodes.size();
     if (round % 2 == 1)
       std::reverse(order.begin(), order.end());
-    std::vector<unsigned> trial = labels;
+    std::vector<unsigned> trial = solution.labels;
     optimizeForest(order, trial);
-    double trialCost = evaluate(trial);
+    double before = solution.cost;
+    solution.improve(*this, std::move(trial));
     // A margin, or rounding could make two choices alternate.
-    if (trialCost < cost - 1e-12 * std::abs(trialCost)) {
-      cost = trialCost;
-      labels = std::move(trial);
-      idle = 0;
-    } else {
-      ++idle;
-    }
+    if (!(solution.cost < before - 1e-12 * std::abs(before)))
+      return;
   }
 }
 
@@ -277,36 +267,30 @@ double Labeling::evaluate(llvm::ArrayRef<unsigned> labels) const {
   return cost;
 }
 
-Labeling::Solution Labeling::solve(Effort effort) {
-  std::unique_ptr<Lifted> lifted = lift();
-  if (!lifted)
-    return solveReduced(effort);
-  Solution classes = lifted->labeling.solveReduced(effort);
-  Solution solution;
-  solution.lowerBound = classes.lowerBound;
-  for (unsigned classOf : lifted->classOf)
-    solution.labels.push_back(classes.labels[classOf]);
-  // Where the choice for classes is proven best, there is seldom a better one.
-  descend(solution.labels, classes.getGap() > kPrecision ? 2 : 1);
+Labeling::Solution Labeling::solve(Effort effort) const {
+  Reduction reduction(*this);
+  Solution solution = reduction.core.solveCore(effort);
+  solution.labels = reduction.expand(solution.labels);
+  solution.lowerBound += reduction.constant;
   solution.cost = evaluate(solution.labels);
   return solution;
 }
 
-Labeling::Solution Labeling::solveReduced(Effort effort) const {
-  Reduction reduction(*this);
-  const Labeling &core = reduction.core;
-  Solution solution;
+Labeling::Solution Labeling::solveCore(Effort effort) const {
   // On one axis messages about a few layers take longer than the answer.
-  if (auto labels = Search::solve(core, effort.work)) {
-    solution.lowerBound = core.evaluate(*labels);
-    solution.labels = std::move(*labels);
-  } else {
-    std::vector<unsigned> any(core.nodes.size(), 0);
-    solution = Gap(core, std::move(any)).close(effort);
+  if (auto labels = Search::solve(*this, effort.work)) {
+    double cost = evaluate(*labels);
+    return {std::move(*labels), cost, cost};
   }
-  solution.labels = reduction.expand(solution.labels);
-  solution.lowerBound += reduction.constant;
-  solution.cost = evaluate(solution.labels);
+  std::vector<unsigned> any(nodes.size(), 0);
+  std::unique_ptr<Lifted> lifted = lift();
+  if (!lifted)
+    return Gap(*this, std::move(any)).close(effort);
+  any.resize(lifted->labeling.nodes.size());
+  Gap classes(lifted->labeling, std::move(any));
+  std::vector<unsigned> labels = classes.close(effort).labels;
+  Solution solution = Gap(*this, *lifted, classes, labels).confirm(effort);
+  descend(solution);
   return solution;
 }
 

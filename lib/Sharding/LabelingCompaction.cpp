@@ -11,11 +11,12 @@ std::pair<Labeling::Compaction::States, llvm::ArrayRef<uint16_t>>
 Labeling::Compaction::number(llvm::ArrayRef<uint16_t> old, unsigned numOld,
                              llvm::ArrayRef<unsigned> left) {
   Numbering numbering(numOld);
-  std::vector<uint16_t> &those = ports.emplace_back();
+  std::vector<uint16_t> those;
   those.reserve(left.size());
   for (unsigned candidate : left)
     those.push_back(numbering.get(old[candidate]));
-  return {std::move(numbering.values), those};
+  const auto &shared = *ports.insert(std::move(those)).first;
+  return {std::move(numbering.values), shared};
 }
 
 const CostMatrix &Labeling::Compaction::getMatrix(const CostMatrix &whole,

@@ -4,17 +4,20 @@
 // Edges of a labeling problem for the candidates that are left.
 //
 // Port states that no candidate has any more are gone from the matrices. Edges
-// that shared a matrix and are left with the same states go on sharing one:
-// layers are alike, and what they share stays in the cache.
+// that shared a matrix and are left with the same states go on sharing one, and
+// equal lists of ports are one: layers are alike, what they share stays in the
+// cache, and who looks for what is alike compares addresses.
 
 #ifndef TPOPT_LIB_SHARDING_LABELINGCOMPACTION_H
 #define TPOPT_LIB_SHARDING_LABELINGCOMPACTION_H
 
 #include "tpopt/Sharding/Labeling.h"
 
-#include <deque>
+#include "llvm/ADT/Hashing.h"
+
 #include <map>
 #include <tuple>
+#include <unordered_set>
 
 namespace tp {
 
@@ -55,7 +58,12 @@ private:
   const CostMatrix &getMatrix(const CostMatrix &whole, const States &rows,
                               const States &columns);
 
-  std::deque<std::vector<uint16_t>> ports;
+  struct Hash {
+    size_t operator()(const std::vector<uint16_t> &ports) const {
+      return llvm::hash_combine_range(ports.begin(), ports.end());
+    }
+  };
+  std::unordered_set<std::vector<uint16_t>, Hash> ports;
   std::map<std::tuple<const CostMatrix *, States, States>, CostMatrix> matrices;
 };
 

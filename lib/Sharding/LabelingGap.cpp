@@ -3,6 +3,7 @@
 
 #include "LabelingGap.h"
 
+#include "LabelingLift.h"
 #include "LabelingRestriction.h"
 #include "LabelingSearch.h"
 
@@ -24,6 +25,13 @@ Labeling::Gap::Gap(const Labeling &problem, std::vector<unsigned> labels)
     : problem(problem), messages(problem) {
   solution.cost = problem.evaluate(labels);
   solution.labels = std::move(labels);
+}
+
+Labeling::Gap::Gap(const Labeling &problem, const Lifted &lifted,
+                   const Gap &classes, llvm::ArrayRef<unsigned> labels)
+    : problem(problem), messages(problem, lifted, classes.messages) {
+  solution.labels = lifted.expand(labels);
+  solution.cost = problem.evaluate(solution.labels);
 }
 
 Labeling::Gap::Gap(const Gap &whole, const Restriction &restriction)
@@ -94,8 +102,24 @@ Labeling::Solution Labeling::Gap::search(double work) {
 }
 
 Labeling::Solution Labeling::Gap::close(Effort effort) {
-  return close({std::max(1u, effort.sweeps), effort.work,
-                std::min(kLeastWork, effort.work), /*guess=*/0});
+  return close(getMeans(effort, /*content=*/0));
+}
+
+Labeling::Gap::Means Labeling::Gap::getMeans(Effort effort, double content) {
+  return {std::max(1u, effort.sweeps), effort.work,
+          std::min(kLeastWork, effort.work), /*guess=*/0, content};
+}
+
+Labeling::Solution Labeling::Gap::confirm(Effort effort) {
+  constexpr unsigned kFew = 3;
+  constexpr double kContent = 1e-3, kTables = 5;
+  bound = messages.pass(kFew, solution);
+  if (solution.getGap() <= kContent)
+    return std::move(solution);
+  excess = messages.getExcess();
+  if (attempt(getSlack(), kTables * effort.work))
+    return std::move(solution);
+  return close(getMeans(effort, kContent));
 }
 
 Labeling::Solution Labeling::Gap::close(Means means) {
@@ -104,7 +128,7 @@ Labeling::Solution Labeling::Gap::close(Means means) {
     unsigned rounds = std::min(means.sweeps, kRounds);
     means.sweeps -= rounds;
     bound = messages.pass(rounds, solution);
-    if (solution.isClosed())
+    if (solution.isClosed() || solution.getGap() <= means.content)
       return std::move(solution);
     excess = messages.getExcess();
     if (attempt(getSlack(), means.proof))

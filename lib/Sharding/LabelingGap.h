@@ -31,8 +31,15 @@ class Labeling::Gap {
 public:
   /// `problem` with any choice for it.
   Gap(const Labeling &problem, std::vector<unsigned> labels);
+  /// `problem` with the choice `labels` for its classes, and what closing their
+  /// gap has found out.
+  Gap(const Labeling &problem, const Lifted &lifted, const Gap &classes,
+      llvm::ArrayRef<unsigned> labels);
 
   Solution close(Effort effort);
+  /// The same where a choice is known that is among the best: a few rounds may
+  /// tell so, and it is good enough if no other saves a thousandth.
+  Solution confirm(Effort effort);
 
 private:
   /// What a gap may still cost, and has learnt; handed on with what is left.
@@ -41,8 +48,10 @@ private:
     double work;  ///< Of a search.
     double proof; ///< Of an attempt that settles it. Grows.
     double guess; ///< Where the last attempt dropped candidates.
+    double content; ///< The gap that is small enough.
   };
 
+  static Means getMeans(Effort effort, double content);
   Gap(const Gap &whole, const Restriction &restriction);
   Solution close(Means means);
   double getSlack() const;

@@ -11,9 +11,9 @@
 
 using namespace tp;
 
-/// How far nodes must look alike, in edges. Between an op and the next there
-/// are up to two, so this is about as far as one layer is deep.
-static constexpr unsigned kRadius = 16;
+/// How far nodes must look alike, in edges. What is done otherwise at the ends
+/// is found behind this, with all nodes; the fewer classes, the sooner.
+static constexpr unsigned kRadius = 3;
 
 static uint64_t mix(uint64_t a, uint64_t b) { return llvm::hash_combine(a, b); }
 
@@ -77,36 +77,47 @@ std::unique_ptr<Labeling::Lifted> Labeling::lift() const {
       std::pair<std::pair<unsigned, unsigned>,
                 std::pair<const CostMatrix *,
                           std::pair<const uint16_t *, const uint16_t *>>>;
-  llvm::MapVector<Key, std::pair<const Edge *, unsigned>> counts;
-  for (const Edge &edge : edges) {
-    Key key{{lifted->classOf[edge.nodes[0]], lifted->classOf[edge.nodes[1]]},
-            {edge.matrix, {edge.ports[0].data(), edge.ports[1].data()}}};
-    auto &entry = counts[key];
-    entry.first = &edge;
-    ++entry.second;
-  }
-  for (auto &[key, entry] : counts) {
+  llvm::MapVector<Key, std::vector<unsigned>> joined;
+  for (auto [number, edge] : llvm::enumerate(edges))
+    joined[{{lifted->classOf[edge.nodes[0]], lifted->classOf[edge.nodes[1]]},
+            {edge.matrix, {edge.ports[0].data(), edge.ports[1].data()}}}]
+        .push_back(number);
+  lifted->places.resize(edges.size());
+  for (auto &[key, numbers] : joined) {
     auto [from, to] = key.first;
-    auto [edge, count] = entry;
-    const CostMatrix &matrix = *edge->matrix;
-    if (from == to) {
-      // Both ends choose the same.
-      for (unsigned c = 0; c < edge->ports[0].size(); ++c)
-        lifted->labeling.costs[lifted->labeling.nodes[from].costs + c] +=
-            count * matrix.at(edge->ports[0][c], edge->ports[1][c]);
-      continue;
-    }
+    const Edge &edge = edges[numbers.front()];
+    const CostMatrix &matrix = *edge.matrix;
+    unsigned count = numbers.size();
     // Edges lead to later nodes, and so may have to turn.
-    bool turn = from > to;
-    CostMatrix &sums =
-        lifted->matrices.emplace_back(turn ? matrix.columns : matrix.rows,
-                                      turn ? matrix.rows : matrix.columns);
+    Lifted::Place place{Lifted::kNone, count, from > to};
+    if (from != to) {
+      place.edge = lifted->labeling.edges.size();
+      bool turn = place.isTurned;
+      lifted->labeling.addEdge(turn ? to : from, edge.ports[turn ? 1 : 0],
+                               turn ? from : to, edge.ports[turn ? 0 : 1],
+                               lifted->getMatrix(matrix, count, turn));
+    } else {
+      // Both ends choose the same.
+      double *sum = &lifted->labeling.costs[lifted->labeling.nodes[from].costs];
+      for (auto [row, column] : llvm::zip_equal(edge.ports[0], edge.ports[1]))
+        *sum++ += count * matrix.at(row, column);
+    }
+    for (unsigned number : numbers)
+      lifted->places[number] = place;
+  }
+  return lifted;
+}
+
+const CostMatrix &Labeling::Lifted::getMatrix(const CostMatrix &matrix,
+                                              unsigned count, bool turn) {
+  auto [it, isNew] = matrices.try_emplace(
+      {&matrix, count, turn}, turn ? matrix.columns : matrix.rows,
+      turn ? matrix.rows : matrix.columns);
+  CostMatrix &sums = it->second;
+  if (isNew)
     for (unsigned row = 0; row < sums.rows; ++row)
       for (unsigned column = 0; column < sums.columns; ++column)
         sums.at(row, column) =
             count * (turn ? matrix.at(column, row) : matrix.at(row, column));
-    lifted->labeling.addEdge(turn ? to : from, edge->ports[turn ? 1 : 0],
-                             turn ? from : to, edge->ports[turn ? 0 : 1], sums);
-  }
-  return lifted;
+  return sums;
 }

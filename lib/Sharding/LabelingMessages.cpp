@@ -3,6 +3,7 @@
 
 #include "LabelingMessages.h"
 
+#include "LabelingLift.h"
 #include "LabelingProduct.h"
 #include "LabelingRestriction.h"
 
@@ -38,6 +39,22 @@ Labeling::Messages::Messages(const Messages &whole,
     for (unsigned end : {0, 1})
       for (auto [i, state] : llvm::enumerate(restriction.getStates(edge, end)))
         values[to[end] + i] = whole.values[from[end] + state];
+}
+
+Labeling::Messages::Messages(const Labeling &problem, const Lifted &lifted,
+                             const Messages &classes)
+    : Messages(problem) {
+  for (auto [edge, to, place] :
+       llvm::zip_equal(problem.edges, places, lifted.places)) {
+    if (place.edge == Lifted::kNone)
+      continue;
+    for (unsigned end : {0, 1}) {
+      unsigned there = place.isTurned ? 1 - end : end;
+      const double *from = &classes.values[classes.places[place.edge][there]];
+      for (unsigned i = 0; i < edge.getNumPorts(end); ++i)
+        values[to[end] + i] = from[i] / place.count;
+    }
+  }
 }
 
 /// What the candidates of a node cost and their neighbours say about them.

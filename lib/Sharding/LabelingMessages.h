@@ -25,6 +25,10 @@ public:
   /// Of a restriction: what its nodes were told in the whole.
   Messages(const Messages &whole, const Restriction &restriction);
 
+  /// Of all nodes: what their classes were told, to begin with.
+  Messages(const Labeling &problem, const Lifted &lifted,
+           const Messages &classes);
+
   /// So many rounds there and back, fewer if bound and choice meet. `solution`
   /// gets the best choice that they suggest and the highest bound. Returns the
   /// bound before the last round.

@@ -63,8 +63,21 @@ void Labeling::Reduction::join(const Edge &edge) {
   edges.push_back(edge);
 }
 
-/// One edge for two: its port states are the pairs of theirs that occur.
+/// One edge for two. Layers repeat, and so do pairs of edges.
 Labeling::Edge Labeling::Reduction::merge(const Edge &a, const Edge &b) {
+  auto [from, to] = a.nodes;
+  auto [it, isNew] = merged.try_emplace(
+      {a.matrix, a.ports[0].data(), a.ports[1].data(), b.matrix,
+       b.ports[0].data(), b.ports[1].data(), parts[from].candidates,
+       parts[to].candidates});
+  if (isNew)
+    it->second = makeMerged(a, b);
+  const Edge &edge = it->second;
+  return {{from, to}, {edge.ports[0], edge.ports[1]}, edge.matrix};
+}
+
+/// Its port states are the pairs of theirs that occur.
+Labeling::Edge Labeling::Reduction::makeMerged(const Edge &a, const Edge &b) {
   Edge result = a;
   std::vector<size_t> pairs[2];
   for (unsigned end : {0, 1}) {

@@ -66,6 +66,7 @@ private:
   /// Adds an edge, to one that joins the same nodes if there is one.
   void join(const Edge &edge);
   Edge merge(const Edge &a, const Edge &b);
+  Edge makeMerged(const Edge &a, const Edge &b);
   void remove(unsigned node);
   void settle(unsigned node);
   void fold(unsigned node);
@@ -86,6 +87,12 @@ private:
                       std::vector<double>>,
            const CostMatrix *>
       bridges;
+  /// What became of two edges, by both and the candidates at their ends.
+  std::map<std::tuple<const CostMatrix *, const uint16_t *, const uint16_t *,
+                      const CostMatrix *, const uint16_t *, const uint16_t *,
+                      std::vector<unsigned>, std::vector<unsigned>>,
+           Edge>
+      merged;
   Compaction compaction; ///< Of the core's edges.
   std::vector<unsigned> worklist;
   /// In the order in which they went.

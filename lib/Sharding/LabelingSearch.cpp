@@ -121,6 +121,8 @@ Labeling::Search::Order Labeling::Search::findOrder(Rule rule) const {
           node = other;
     } else {
       order.work += work;
+      if (order.work > budget)
+        return order; // nobody wants the rest
     }
     scores[node] = kGone;
     order.steps.push_back(

@@ -121,8 +121,8 @@ public:
     unsigned sweeps = 200; ///< Rounds of messages, at most.
     double work = 6e6;     ///< Candidates that a round of search looks at.
   };
-  Solution solve() { return solve(Effort()); }
-  Solution solve(Effort effort);
+  Solution solve() const { return solve(Effort()); }
+  Solution solve(Effort effort) const;
   /// What a choice costs.
   double evaluate(llvm::ArrayRef<unsigned> labels) const;
   /// How much dearer than the choice `labels` each candidate of `node` would
@@ -166,8 +166,8 @@ private:
   class Search;
   std::vector<uint64_t> refineColours() const;
   std::unique_ptr<Lifted> lift() const;
-  Solution solveReduced(Effort effort) const;
-  void descend(std::vector<unsigned> &labels, unsigned patience) const;
+  Solution solveCore(Effort effort) const;
+  void descend(Solution &solution) const;
   void optimizeForest(llvm::ArrayRef<unsigned> order,
                       std::vector<unsigned> &labels) const;
   void answerParent(unsigned child, unsigned up,
