@@ -45,9 +45,9 @@ private:
   /// What a gap may still cost, and has learnt; handed on with what is left.
   struct Means {
     unsigned sweeps;
-    double work;  ///< Of a search.
-    double proof; ///< Of an attempt that settles it. Grows.
-    double guess; ///< Where the last attempt dropped candidates.
+    double work;    ///< Of a search.
+    double proof;   ///< Of an attempt that settles it. Grows.
+    double guess;   ///< Where the last attempt dropped candidates.
     double content; ///< The gap that is small enough.
   };
 

@@ -110,9 +110,9 @@ std::unique_ptr<Labeling::Lifted> Labeling::lift() const {
 
 const CostMatrix &Labeling::Lifted::getMatrix(const CostMatrix &matrix,
                                               unsigned count, bool turn) {
-  auto [it, isNew] = matrices.try_emplace(
-      {&matrix, count, turn}, turn ? matrix.columns : matrix.rows,
-      turn ? matrix.rows : matrix.columns);
+  auto [it, isNew] = matrices.try_emplace({&matrix, count, turn},
+                                          turn ? matrix.columns : matrix.rows,
+                                          turn ? matrix.rows : matrix.columns);
   CostMatrix &sums = it->second;
   if (isNew)
     for (unsigned row = 0; row < sums.rows; ++row)

@@ -66,10 +66,10 @@ void Labeling::Reduction::join(const Edge &edge) {
 /// One edge for two. Layers repeat, and so do pairs of edges.
 Labeling::Edge Labeling::Reduction::merge(const Edge &a, const Edge &b) {
   auto [from, to] = a.nodes;
-  auto [it, isNew] = merged.try_emplace(
-      {a.matrix, a.ports[0].data(), a.ports[1].data(), b.matrix,
-       b.ports[0].data(), b.ports[1].data(), parts[from].candidates,
-       parts[to].candidates});
+  auto [it, isNew] =
+      merged.try_emplace({a.matrix, a.ports[0].data(), a.ports[1].data(),
+                          b.matrix, b.ports[0].data(), b.ports[1].data(),
+                          parts[from].candidates, parts[to].candidates});
   if (isNew)
     it->second = makeMerged(a, b);
   const Edge &edge = it->second;

@@ -37,16 +37,16 @@
 ///
 /// # Repeated layers
 ///
-/// A model is one layer many times. Nodes that look alike as far as some steps
+/// A model is one layer many times. Nodes that look alike as far as a few steps
 /// along the edges are taken for one: the problem over these classes, with
 /// their costs and edges counted as often as they occur, is as small as a layer
-/// or two. It is solved as above, every node takes the choice of its class, and
-/// a short descent finds what is better done differently from layer to layer:
-/// keep some nodes so that the others form a forest, solve that exactly, and go
-/// on with another forest while it helps. This is lifted inference (Kersting,
-/// Ahmadi and Natarajan, Counting Belief Propagation, UAI 2009) with colours
-/// refined a fixed number of times, so that the ends of a chain stay apart from
-/// its inside.
+/// or two (lifted inference: Kersting, Ahmadi and Natarajan, Counting Belief
+/// Propagation, UAI 2009). It is solved as above. Then every node takes the
+/// choice of its class, and all messages begin with those of the classes: a few
+/// rounds tell how much any other choice could save, also one that is different
+/// from layer to layer. A thousandth is not looked for; more is, as above. Last
+/// comes a short descent: keep some nodes so that the others form a forest,
+/// solve that exactly, and go on with another forest while it helps.
 ///
 /// Deterministic: nodes in the order added, ties to the earlier candidate.
 
@@ -86,8 +86,7 @@ public:
   struct Solution {
     std::vector<unsigned> labels; ///< The chosen candidate of each node.
     double cost = std::numeric_limits<double>::infinity();
-    /// No choice can cost less than this; of repeated layers, no choice that is
-    /// the same for alike nodes.
+    /// No choice can cost less than this.
     double lowerBound = -std::numeric_limits<double>::infinity();
 
     /// How much a better choice could save, as a share of all.
