@@ -39,7 +39,7 @@ std::optional<Labeling::Search::Order>
 Labeling::Search::findExactOrder(const Labeling &problem,
                                  std::vector<unsigned> counts, double budget) {
   Order order = Search(problem, std::move(counts), budget).findOrder();
-  if (!order.isExact || order.work > budget)
+  if (!order.isExact)
     return std::nullopt;
   return order;
 }
@@ -52,7 +52,7 @@ Labeling::Search::findExactOrder(const Labeling &problem,
 /// keep where one is, is a question of work.
 Labeling::Search::Order Labeling::Search::findOrder() const {
   Order order = findOrder(Rule::Fill);
-  return order.isExact && order.work <= budget ? order : findOrder(Rule::Work);
+  return order.isExact ? order : findOrder(Rule::Work);
 }
 
 Labeling::Search::Order Labeling::Search::findOrder(Rule rule) const {
@@ -121,8 +121,10 @@ Labeling::Search::Order Labeling::Search::findOrder(Rule rule) const {
           node = other;
     } else {
       order.work += work;
-      if (order.work > budget)
-        return order; // nobody wants the rest
+      if (order.work > budget) {
+        order.isExact = false;
+        return order;
+      }
     }
     scores[node] = kGone;
     order.steps.push_back(

@@ -21,7 +21,8 @@ namespace tp {
 
 class Labeling::Search {
 public:
-  /// What becomes of the nodes, one after the other.
+  /// What becomes of the nodes, one after the other. Those that come behind the
+  /// end of the budget are not there, and stay as they are.
   struct Order {
     struct Step {
       unsigned node;
@@ -30,7 +31,7 @@ public:
     };
     std::vector<Step> steps;
     double work = 0;
-    bool isExact = true;
+    bool isExact = true; ///< Nothing is kept, within the budget.
   };
 
   /// `budget`: how many candidates a round may look at.

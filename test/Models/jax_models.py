@@ -9,8 +9,9 @@ jax.grad and optax's Adam.
 
 The layouts: `tensor` cuts heads, hidden features and the vocabulary over one axis,
 `tensor+data` does so on one axis and cuts the batch over another, `fsdp` cuts the
-batch and, at rest, every weight over one axis, `sequence` is `tensor` with the
-sequence cut over the same axis between the blocks."""
+batch and, at rest, every weight over one axis, `fsdp+tensor` does each on an axis of
+its own, `sequence` is `tensor` with the sequence cut over the same axis between the
+blocks."""
 
 import dataclasses
 import functools
@@ -26,7 +27,7 @@ from jax.sharding import NamedSharding, PartitionSpec as P
 
 MODELS = ("gpt2", "llama")
 FORMS = ("unrolled", "scan")
-LAYOUTS = ("tensor", "tensor+data", "fsdp", "sequence")
+LAYOUTS = ("tensor", "tensor+data", "fsdp", "sequence", "fsdp+tensor")
 PHASES = ("forward", "train")
 
 
@@ -51,6 +52,8 @@ SMALL = Config(layers=2, hidden=32, heads=8, kv_heads=4, feed=64, vocabulary=48,
 # Which a machine of two cores trains in about a second a step.
 MEDIUM = Config(layers=4, hidden=256, heads=8, kv_heads=4, feed=768, vocabulary=2048,
                 batch=4, sequence=128)
+LLAMA_8B = Config(layers=32, hidden=4096, heads=32, kv_heads=8, feed=14336,
+                  vocabulary=128256, batch=16, sequence=8192)
 LLAMA_405B = Config(layers=126, hidden=16384, heads=128, kv_heads=8, feed=53248,
                     vocabulary=128256, batch=16, sequence=8192)
 
@@ -193,20 +196,20 @@ def get_path(keys):
                              if hasattr(key, kind))) for key in keys)
 
 
-def shard_weight(model, form, layout, size, path, shape):
+def shard_weight(model, form, layout, mesh, path, shape):
     """The spec of a weight of that path."""
     stacked = form == "scan" and re.search(r"(^|/)(h|layers)/", path) is not None
     dims = [None] * len(shape)
-    if layout == "fsdp":
-        # The first dim that divides, as in most codes.
-        for dim in range(stacked, len(shape)):
-            if shape[dim] % size == 0:
-                dims[dim] = "data"
-                break
-    else:
+    if "model" in mesh.axis_names:
         for pattern, dim in TENSOR[model]:
             if re.search(f"(^|/){pattern}", path):
                 dims[stacked + dim] = "model"
+    if layout.startswith("fsdp"):
+        # The first dim that divides, as in most codes.
+        for dim in range(stacked, len(shape)):
+            if dims[dim] is None and shape[dim] % mesh.shape["data"] == 0:
+                dims[dim] = "data"
+                break
     return P(*dims)
 
 
@@ -237,7 +240,7 @@ class Program:
 def make_mesh(layout, devices):
     """Of the first of JAX's devices, which may be forced host ones."""
     axes = {"tensor": ("model",), "sequence": ("model",), "fsdp": ("data",),
-            "tensor+data": ("data", "model")}[layout]
+            "tensor+data": ("data", "model"), "fsdp+tensor": ("data", "model")}[layout]
     shape = (2, devices // 2) if len(axes) == 2 else (devices,)
     return jax.sharding.Mesh(np.array(jax.devices()[:devices]).reshape(shape), axes)
 
@@ -256,8 +259,8 @@ def build(model, form, layout, phase, config=SMALL, devices=4):
         params = jax.eval_shape(Llama(config, form).init, jax.random.key(0), tokens)
         forward = Llama(config, form, between).apply
     shardings = jax.tree_util.tree_map_with_path(
-        lambda keys, leaf: named(shard_weight(model, form, layout, mesh.size,
-                                              get_path(keys), leaf.shape)), params)
+        lambda keys, leaf: named(shard_weight(model, form, layout, mesh, get_path(keys),
+                                              leaf.shape)), params)
     on_batch = named(P(batch))
 
     if phase == "forward":
