@@ -201,8 +201,8 @@ void Labeling::descend(Solution &solution) const {
     optimizeForest(order, trial);
     double before = solution.cost;
     solution.improve(*this, std::move(trial));
-    // A margin, or rounding could make two choices alternate.
-    if (!(solution.cost < before - 1e-12 * std::abs(before)))
+    if (!(solution.cost <
+          before - 1e-12 * std::abs(before))) // but for rounding
       return;
   }
 }
@@ -282,12 +282,10 @@ Labeling::Solution Labeling::solveCore(Effort effort) const {
     double cost = evaluate(*labels);
     return {std::move(*labels), cost, cost};
   }
-  std::vector<unsigned> any(nodes.size(), 0);
   std::unique_ptr<Lifted> lifted = lift();
   if (!lifted)
-    return Gap(*this, std::move(any)).close(effort);
-  any.resize(lifted->labeling.nodes.size());
-  Gap classes(lifted->labeling, std::move(any));
+    return Gap(*this).close(effort);
+  Gap classes(lifted->labeling);
   std::vector<unsigned> labels = classes.close(effort).labels;
   Solution solution = Gap(*this, *lifted, classes, labels).confirm(effort);
   descend(solution);

@@ -21,10 +21,10 @@ static constexpr double kFirstGuess = 0.004, kStep = 2;
 /// What an attempt may look at in any case: about a millisecond.
 static constexpr double kLeastWork = 1 << 19;
 
-Labeling::Gap::Gap(const Labeling &problem, std::vector<unsigned> labels)
+Labeling::Gap::Gap(const Labeling &problem)
     : problem(problem), messages(problem) {
-  solution.cost = problem.evaluate(labels);
-  solution.labels = std::move(labels);
+  solution.labels.assign(problem.nodes.size(), 0);
+  solution.cost = problem.evaluate(solution.labels);
 }
 
 Labeling::Gap::Gap(const Labeling &problem, const Lifted &lifted,

@@ -30,7 +30,7 @@ namespace tp {
 class Labeling::Gap {
 public:
   /// `problem` with any choice for it.
-  Gap(const Labeling &problem, std::vector<unsigned> labels);
+  explicit Gap(const Labeling &problem);
   /// `problem` with the choice `labels` for its classes, and what closing their
   /// gap has found out.
   Gap(const Labeling &problem, const Lifted &lifted, const Gap &classes,

@@ -51,8 +51,10 @@ Labeling::Messages::Messages(const Labeling &problem, const Lifted &lifted,
     for (unsigned end : {0, 1}) {
       unsigned there = place.isTurned ? 1 - end : end;
       const double *from = &classes.values[classes.places[place.edge][there]];
+      // What a class cannot be, one of its nodes may.
       for (unsigned i = 0; i < edge.getNumPorts(end); ++i)
-        values[to[end] + i] = from[i] / place.count;
+        if (from[i] != kInfinity)
+          values[to[end] + i] = from[i] / place.count;
     }
   }
 }
