@@ -111,7 +111,7 @@ Labeling::Gap::Means Labeling::Gap::getMeans(Effort effort, double content) {
 }
 
 Labeling::Solution Labeling::Gap::confirm(Effort effort) {
-  constexpr unsigned kFew = 3;
+  constexpr unsigned kFew = 2;
   constexpr double kContent = 1e-3, kTables = 5;
   bound = messages.pass(kFew, solution);
   if (solution.getGap() <= kContent)

@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <map>
 #include <numeric>
 
 using namespace tp;
@@ -202,23 +201,26 @@ const CostMatrix &Labeling::Reduction::getAnswers(const Part &part,
 bool Labeling::Reduction::prune(unsigned node) {
   Part &part = parts[node];
   part.isDirty = false;
-  std::map<std::vector<uint16_t>, unsigned> best;
-  for (unsigned c : part.candidates) {
-    std::vector<uint16_t> states;
-    for (unsigned number : part.edges)
-      states.push_back(getView(node, number).ports[c]);
-    auto [it, isNew] = best.try_emplace(std::move(states), c);
-    if (!isNew && part.costs[c] < part.costs[it->second])
-      it->second = c;
+  // By candidate, a number for what it looks like to the neighbours so far.
+  llvm::SmallVector<size_t> looks(part.candidates.size(), 0);
+  size_t numLooks = 1;
+  for (unsigned number : part.edges) {
+    View view = getView(node, number);
+    Compaction::Numbering numbering(numLooks * view.numPorts);
+    for (auto [look, c] : llvm::zip_equal(looks, part.candidates))
+      look = numbering.get(look * view.numPorts + view.ports[c]);
+    numLooks = numbering.values.size();
   }
-  bool hasPruned = best.size() < part.candidates.size();
-  if (hasPruned) {
-    part.candidates.clear();
-    for (auto &[states, candidate] : best)
-      part.candidates.push_back(candidate);
-    llvm::sort(part.candidates);
-  }
-  return hasPruned;
+  if (numLooks == part.candidates.size())
+    return false;
+  std::vector<unsigned> best(numLooks, part.costs.size());
+  for (auto [look, c] : llvm::zip_equal(looks, part.candidates))
+    if (best[look] == part.costs.size() ||
+        part.costs[c] < part.costs[best[look]])
+      best[look] = c;
+  llvm::sort(best);
+  part.candidates = std::move(best);
+  return true;
 }
 
 void Labeling::Reduction::simplify() {
