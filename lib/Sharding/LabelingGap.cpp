@@ -112,7 +112,9 @@ Labeling::Gap::Means Labeling::Gap::getMeans(Effort effort, double content) {
 
 Labeling::Solution Labeling::Gap::confirm(Effort effort) {
   constexpr unsigned kFew = 2;
-  constexpr double kContent = 1e-3, kTables = 5;
+  constexpr double kContent = 1e-3;
+  // Rounds over all nodes cost more than those tables of one axis.
+  constexpr double kTables = 5;
   bound = messages.pass(kFew, solution);
   if (solution.getGap() <= kContent)
     return std::move(solution);
