@@ -15,7 +15,7 @@
 using namespace tp;
 
 /// Rounds of messages between attempts.
-static constexpr unsigned kRounds = 30;
+static constexpr unsigned kRounds = 40;
 /// The first guess, as a share of the bound, and how far one is from the next.
 static constexpr double kFirstGuess = 0.004, kStep = 2;
 /// What an attempt may look at in any case: about a millisecond.

@@ -10,13 +10,16 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
+#include <utility>
 
 using namespace tp;
 
 static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-Labeling::Messages::Messages(const Labeling &problem) : problem(problem) {
+Labeling::Messages::Messages(const Labeling &problem)
+    : problem(problem), reached(-kInfinity) {
   size_t place = 0;
   for (const Edge &edge : problem.edges) {
     const CostMatrix &matrix = *edge.matrix;
@@ -91,8 +94,24 @@ void Labeling::Messages::send(unsigned e, unsigned end, double share) {
   takeLeast(best, rowsOf[e][end]->values.data(), {out, numOut});
 }
 
-/// Passes messages along all edges in one direction. Returns what a backward
-/// sweep adds to the lower bound.
+/// Goes on in the direction of the last rounds, the further the longer they
+/// have raised the bound.
+void Labeling::Messages::extrapolate() {
+  constexpr double kInertia = 2;
+  double weight = numRises / (numRises + kInertia);
+  if (weight == 0) {
+    before = values;
+    return;
+  }
+  for (auto [value, last] : llvm::zip_equal(values, before)) {
+    double change = value - std::exchange(last, value);
+    if (std::isfinite(change)) // both may be infinite
+      value += weight * change;
+  }
+}
+
+/// Passes messages along all edges in one direction. Returns the bound that
+/// they then are.
 double Labeling::Messages::sweep(bool forward) {
   double bound = 0;
   size_t numNodes = problem.nodes.size();
@@ -102,11 +121,10 @@ double Labeling::Messages::sweep(bool forward) {
     collect(number);
     // Each of the chains that the edges form gets its share of the node.
     double share = 1.0 / std::max({node.forward, node.backward, 1u});
-    if (!forward) {
-      double least = *std::min_element(belief.begin(), belief.end());
-      // Chains that end here hand their part of the node to the bound.
-      bound += least * (1.0 - share * node.backward);
-    }
+    // Chains that end here hand their part of the node to the bound.
+    double ending = 1.0 - share * (forward ? node.forward : node.backward);
+    if (ending > 0)
+      bound += ending * *std::min_element(belief.begin(), belief.end());
     for (unsigned e : node.edges) {
       const Edge &edge = problem.edges[e];
       unsigned end = edge.nodes[0] == number ? 0 : 1;
@@ -120,8 +138,7 @@ double Labeling::Messages::sweep(bool forward) {
       if (least != kInfinity)
         for (double &value : out)
           value -= least;
-      if (!forward)
-        bound += least;
+      bound += least;
     }
   }
   return bound;
@@ -152,17 +169,19 @@ std::vector<unsigned> Labeling::Messages::decode() {
 }
 
 double Labeling::Messages::pass(unsigned rounds, Solution &solution) {
-  constexpr unsigned kDecoded = 6;
-  double bound = solution.lowerBound;
+  constexpr unsigned kDecoded = 8;
+  double halfWay = -kInfinity;
   for (unsigned i = 0; i < rounds && !solution.isClosed(); ++i) {
-    bound = solution.lowerBound;
-    sweep(/*forward=*/true);
-    solution.lowerBound = std::max(bound, sweep(/*forward=*/false));
+    extrapolate();
+    halfWay = sweep(/*forward=*/true);
+    double bound = sweep(/*forward=*/false);
+    numRises = bound > std::exchange(reached, bound) ? numRises + 1 : 0;
+    solution.lowerBound = std::max(solution.lowerBound, bound);
     // Choices settle later than bounds.
     if ((i + 1) % kDecoded == 0 || i + 1 == rounds)
       solution.improve(problem, decode());
   }
-  return bound;
+  return halfWay;
 }
 
 std::vector<double> Labeling::Messages::getExcess() const {

@@ -8,6 +8,13 @@
 // neighbours what each of their port states would cost it and those behind it,
 // and shares its own costs among the chains through it. The sum of what the
 // chains cost at least bounds every choice, and does not fall.
+//
+// It creeps where costs travel far. So rounds go on in the direction of those
+// before, the further the longer that has helped (Nesterov, A Method for
+// Solving the Convex Programming Problem with Convergence Rate O(1/k^2), 1983),
+// and begin anew once the bound has fallen (O'Donoghue and Candes, Adaptive
+// Restart for Accelerated Gradient Schemes, 2015). Whatever messages a sweep
+// begins with, its bound holds.
 
 #ifndef TPOPT_LIB_SHARDING_LABELINGMESSAGES_H
 #define TPOPT_LIB_SHARDING_LABELINGMESSAGES_H
@@ -31,24 +38,29 @@ public:
 
   /// So many rounds there and back, fewer if bound and choice meet. `solution`
   /// gets the best choice that they suggest and the highest bound. Returns the
-  /// bound before the last round.
+  /// bound half-way through the last round.
   double pass(unsigned rounds, Solution &solution);
 
   /// A choice: nodes decide one after the other, by what the earlier ones did
   /// and the later ones say.
   std::vector<unsigned> decode();
 
-  /// How far above the bound before the last round every choice with a
-  /// candidate is at least. Numbered as costs are.
+  /// How far above the bound half-way through the last round every choice with
+  /// a candidate is at least. Numbered as costs are.
   std::vector<double> getExcess() const;
 
 private:
+  void extrapolate();
   double sweep(bool forward);
   void collect(unsigned node);
   void send(unsigned edge, unsigned end, double share);
 
   const Labeling &problem;
   std::vector<double> values;
+  /// What these were before the last round, if there was one.
+  std::vector<double> before;
+  unsigned numRises = 0; ///< Rounds since one that lowered the bound.
+  double reached;        ///< The bound after the last round.
   /// By edge and end: where in `values` stands what the other end says about
   /// each port state of this end.
   std::vector<std::array<size_t, 2>> places;

@@ -201,6 +201,44 @@ TEST(Labeling, ClosesGaps) {
   EXPECT_LT(closed[2], 750u) << "nothing was too large";
 }
 
+/// Three long chains, joined at every place, of nodes that would all rather be
+/// like their neighbours: what one end costs is felt at the other.
+struct Ribbon : Problem {
+  explicit Ribbon(unsigned seed) : Problem(0, 0, 1) {
+    constexpr unsigned kLength = 60, kWidth = 3, kCandidates = 6;
+    std::mt19937 random(seed);
+    std::vector<uint16_t> &identity = ports.emplace_back();
+    CostMatrix &matrix = matrices.emplace_back(kCandidates, kCandidates);
+    for (unsigned i = 0; i < kCandidates; ++i) {
+      identity.push_back(i);
+      for (unsigned j = 0; j < kCandidates; ++j)
+        matrix.at(i, j) = i == j ? 0 : 20 + random() % 10;
+    }
+    for (unsigned n = 0; n < kLength * kWidth; ++n) {
+      std::vector<double> costs(kCandidates);
+      for (double &cost : costs)
+        cost = random() % 12;
+      labeling.addNode(costs);
+      if (n % kWidth != 0)
+        labeling.addEdge(n - 1, identity, n, identity, matrix);
+      if (n >= kWidth)
+        labeling.addEdge(n - kWidth, identity, n, identity, matrix);
+    }
+  }
+};
+
+// Messages carry that over any distance, in few rounds.
+TEST(Labeling, TellsOverDistances) {
+  for (unsigned seed = 0; seed < 20; ++seed) {
+    Ribbon problem(seed);
+    Labeling::Solution best = problem.labeling.solve({1, 1e9});
+    EXPECT_TRUE(best.isClosed()) << "seed " << seed;
+    Labeling::Solution solution = problem.labeling.solve({40, 100});
+    EXPECT_TRUE(solution.isClosed()) << "seed " << seed;
+    EXPECT_EQ(solution.cost, best.cost) << "seed " << seed;
+  }
+}
+
 // A forbidden pair is never chosen if there is another way.
 TEST(Labeling, AvoidsForbiddenPairs) {
   Labeling labeling;
