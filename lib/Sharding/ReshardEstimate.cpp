@@ -215,25 +215,40 @@ ReshardEstimator::Shape ReshardEstimator::getShape(ArrayRef<int64_t> sizes,
   }
   auto [it, isNew] =
       kindNumbers.try_emplace(std::move(kind), unsigned(kinds.size()));
-  if (isNew)
+  if (isNew) {
     kinds.push_back(&it->first);
+    prices.emplace_back();
+  }
   return {it->second, copies};
+}
+
+unsigned ReshardEstimator::Prices::getPlace(unsigned layout) {
+  if (layout >= places.size())
+    places.resize(layout + 1, kUnknown);
+  unsigned &place = places[layout];
+  if (place == kUnknown)
+    place = numPlaces++;
+  return place;
+}
+
+ReshardEstimator::Estimate &ReshardEstimator::Prices::at(unsigned from,
+                                                         unsigned to) {
+  unsigned row = getPlace(from), column = getPlace(to);
+  if (row >= rows.size())
+    rows.resize(numPlaces);
+  if (column >= rows[row].size())
+    rows[row].resize(numPlaces, {/*cost=*/-1, 0});
+  return rows[row][column];
 }
 
 ReshardEstimator::Estimate ReshardEstimator::get(unsigned from, unsigned to,
                                                  Shape shape) {
   if (from == to)
     return {};
-  if (Tables *own = getTables(from, to, shape.number);
-      own && own->coarse && !own->fine)
-    if (std::optional<reshard::Cost> cost =
-            own->coarse->get({from, pool.get(from)}, {to, pool.get(to)}))
-      return {own->coarse->getLinks().toCost(cost->ticks) * shape.copies,
-              cost->launches};
-  auto [it, isNew] = known.try_emplace({from, to, shape.number});
-  if (isNew)
-    it->second = compute(from, to, shape.number);
-  return {it->second.cost * shape.copies, it->second.launches};
+  Estimate &known = prices[shape.number].at(from, to);
+  if (known.cost < 0)
+    known = compute(from, to, shape.number);
+  return {known.cost * shape.copies, known.launches};
 }
 
 ReshardEstimator::Estimate ReshardEstimator::compute(unsigned from, unsigned to,
@@ -244,13 +259,15 @@ ReshardEstimator::Estimate ReshardEstimator::compute(unsigned from, unsigned to,
   };
   if (Tables *own = getTables(from, to, kind); own && own->coarse) {
     LayoutTable &coarse = *own->coarse;
-    if (std::optional<reshard::Cost> cost = coarse.get(source, target)) {
+    std::optional<reshard::Cost> cost = coarse.get(source, target);
+    if (cost && !own->fine)
+      return getEstimate(coarse, *cost);
+    if (cost) {
       reshard::Cost bound = coarse.getBound(source, target);
       if (cost->ticks == bound.ticks && cost->launches == bound.launches)
         return getEstimate(coarse, *cost);
-      if (own->fine)
-        if ((cost = own->fine->get(source, target)))
-          return getEstimate(*own->fine, *cost);
+      if ((cost = own->fine->get(source, target)))
+        return getEstimate(*own->fine, *cost);
     }
   }
   return search(pool.get(from), pool.get(to), *kinds[kind]);

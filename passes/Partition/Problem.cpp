@@ -18,19 +18,16 @@ using namespace tp::spmd;
 // PartitionContext
 //===----------------------------------------------------------------------===//
 
-double PartitionContext::getReshardCost(RankedTensorType type,
-                                        ReshardEstimator::Estimate estimate) {
-  double bytes = getVolume(type.getShape()) * getElementBytes(type);
-  return estimate.cost + estimate.launches * cost.getLaunchPenalty(bytes);
+ReshardPrices PartitionContext::getPrices(Type type) {
+  ArrayRef<int64_t> sizes = cast<RankedTensorType>(type).getShape();
+  int64_t elementBytes = getElementBytes(type);
+  return {estimator, estimator.getShape(sizes, elementBytes),
+          cost.getLaunchPenalty(getVolume(sizes) * elementBytes)};
 }
 
 double PartitionContext::getReshardCost(Type type, const TensorSharding &from,
                                         const TensorSharding &to) {
-  auto tensor = cast<RankedTensorType>(type);
-  return getReshardCost(
-      tensor, estimator.get(pool.getNumber(from), pool.getNumber(to),
-                            estimator.getShape(tensor.getShape(),
-                                               getElementBytes(type))));
+  return getPrices(type).get(pool.getNumber(from), pool.getNumber(to));
 }
 
 unsigned PartitionContext::getNumber(const TensorSharding &resolved) {
@@ -125,13 +122,11 @@ const CostMatrix &PartitionContext::getMatrix(Type type, const LayoutList &from,
       transposed ? from.size() : to.size());
   if (!isNew)
     return it->second;
-  auto tensor = cast<RankedTensorType>(type);
-  ReshardEstimator::Shape shape =
-      estimator.getShape(tensor.getShape(), getElementBytes(type));
+  ReshardPrices prices = getPrices(type);
   for (auto [i, source] : llvm::enumerate(from))
     for (auto [j, target] : llvm::enumerate(to))
       (transposed ? it->second.at(j, i) : it->second.at(i, j)) =
-          times * getReshardCost(tensor, estimator.get(source, target, shape));
+          times * prices.get(source, target);
   return it->second;
 }
 

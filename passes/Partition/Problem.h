@@ -21,6 +21,18 @@
 
 namespace tp {
 
+/// What reshards of tensors of one type cost.
+struct ReshardPrices {
+  ReshardEstimator &estimator;
+  ReshardEstimator::Shape shape;
+  double launchPenalty;
+
+  double get(unsigned from, unsigned to) {
+    ReshardEstimator::Estimate estimate = estimator.get(from, to, shape);
+    return estimate.cost + estimate.launches * launchPenalty;
+  }
+};
+
 /// What all problems of one function share: layouts, prices, strategy sets,
 /// matrices. All that it hands out stays where it is.
 class PartitionContext {
@@ -70,8 +82,7 @@ public:
   StrategyEnumerator strategies;
 
 private:
-  double getReshardCost(mlir::RankedTensorType type,
-                        ReshardEstimator::Estimate estimate);
+  ReshardPrices getPrices(mlir::Type type);
 
   llvm::DenseMap<const TensorSharding *, unsigned> numbers;
   llvm::DenseMap<std::tuple<mlir::Type, mlir::Attribute, mlir::Attribute>,

@@ -80,6 +80,19 @@ private:
       return std::tie(elementBytes, sizes) < std::tie(o.elementBytes, o.sizes);
     }
   };
+  /// What is known of ways between layouts of one kind.
+  class Prices {
+  public:
+    /// Below 0 if it is not known yet. Stays where it is until the next call.
+    Estimate &at(unsigned from, unsigned to);
+
+  private:
+    unsigned getPlace(unsigned layout);
+
+    std::vector<unsigned> places; ///< By layout, in the order of questions.
+    unsigned numPlaces = 0;
+    std::vector<std::vector<Estimate>> rows; ///< By place, as far as asked.
+  };
   /// The answers for one kind along the same axes.
   struct Tables;
   std::unique_ptr<Tables> createTables(const Kind &kind,
@@ -108,7 +121,7 @@ private:
   std::map<std::pair<Kind, AxisList>, std::unique_ptr<reshard::Table>> costs;
   /// By kind and digits.
   std::vector<std::vector<std::unique_ptr<Tables>>> tables;
-  llvm::DenseMap<std::tuple<unsigned, unsigned, unsigned>, Estimate> known;
+  std::vector<Prices> prices; ///< By kind.
 };
 
 } // namespace tp
