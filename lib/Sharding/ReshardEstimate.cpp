@@ -226,18 +226,18 @@ unsigned ReshardEstimator::Prices::getPlace(unsigned layout) {
   if (layout >= places.size())
     places.resize(layout + 1, kUnknown);
   unsigned &place = places[layout];
-  if (place == kUnknown)
-    place = numPlaces++;
+  if (place == kUnknown) {
+    place = rows.size();
+    rows.emplace_back();
+  }
   return place;
 }
 
 ReshardEstimator::Estimate &ReshardEstimator::Prices::at(unsigned from,
                                                          unsigned to) {
   unsigned row = getPlace(from), column = getPlace(to);
-  if (row >= rows.size())
-    rows.resize(numPlaces);
   if (column >= rows[row].size())
-    rows[row].resize(numPlaces, {/*cost=*/-1, 0});
+    rows[row].resize(rows.size(), {/*cost=*/-1, 0});
   return rows[row][column];
 }
 

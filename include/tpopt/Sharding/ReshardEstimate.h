@@ -90,7 +90,6 @@ private:
     unsigned getPlace(unsigned layout);
 
     std::vector<unsigned> places; ///< By layout, in the order of questions.
-    unsigned numPlaces = 0;
     std::vector<std::vector<Estimate>> rows; ///< By place, as far as asked.
   };
   /// The answers for one kind along the same axes.
