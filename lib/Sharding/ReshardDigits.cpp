@@ -28,28 +28,30 @@ static uint64_t toTicks(double seconds, double (*round)(double)) {
   return static_cast<uint64_t>(round(std::min(seconds * ticksPerSecond, 1e18)));
 }
 
-uint64_t LinkModel::getTicks(CollectiveKind kind, ArrayRef<AxisRef> axes,
+void LinkModel::extend(Group &group, const AxisRef &digit) const {
+  group.size *= digit.size;
+  ++group.numDigits;
+  const Link &link = mesh.axes[digit.axis].link;
+  group.slowest.alpha = std::max(group.slowest.alpha, link.alpha);
+  group.slowest.beta = std::max(group.slowest.beta, link.beta);
+}
+
+uint64_t LinkModel::getTicks(CollectiveKind kind, const Group &group,
                              uint64_t payload) const {
   if (isFree(kind))
     return 0;
-  int64_t group = getSize(axes);
   if (!mesh.hasLinks) {
     // Shares of payload / group that a device sends.
-    uint64_t shares = kind == CollectiveKind::AllReduce ? 2 * (group - 1)
-                      : kind == CollectiveKind::CollectivePermute ? group
-                                                                  : group - 1;
-    return llvm::SaturatingMultiply(
-        llvm::SaturatingMultiply<uint64_t>(shares * (scale / group), payload),
-        static_cast<uint64_t>(elementBytes));
+    uint64_t shares = kind == CollectiveKind::AllReduce ? 2 * (group.size - 1)
+                      : kind == CollectiveKind::CollectivePermute
+                          ? group.size
+                          : group.size - 1;
+    return llvm::SaturatingMultiply(llvm::SaturatingMultiply<uint64_t>(
+                                        shares * (scale / group.size), payload),
+                                    static_cast<uint64_t>(elementBytes));
   }
-  Link slowest = {0, 0};
-  for (const AxisRef &axis : axes) {
-    const Link &link = mesh.axes[axis.axis].link;
-    slowest.alpha = std::max(slowest.alpha, link.alpha);
-    slowest.beta = std::max(slowest.beta, link.beta);
-  }
-  double bytes = getWireElements(kind, group, payload) * elementBytes;
-  return toTicks(slowest.alpha + slowest.beta * bytes, std::ceil);
+  double bytes = getWireElements(kind, group.size, payload) * elementBytes;
+  return toTicks(group.slowest.alpha + group.slowest.beta * bytes, std::ceil);
 }
 
 uint64_t LinkModel::getBound(ArrayRef<AxisRef> axes, uint64_t elements) const {

@@ -47,10 +47,6 @@ static int64_t getMostParts(const Mesh &mesh, const TensorSharding &from,
 // Tables
 //===----------------------------------------------------------------------===//
 
-/// A table pays for itself up to about so many states: a row of it costs as
-/// much as a few searches.
-static constexpr uint64_t kMostStates = 700;
-
 namespace {
 
 /// A table by the numbers of layouts.
@@ -64,10 +60,22 @@ public:
     const TensorSharding &sharding;
   };
   /// Also none if a layout is not in digits of the table or cuts a dimension
-  /// that has no part in it.
-  std::optional<reshard::Cost> get(Layout from, Layout to) {
+  /// that has no part in it. Ways to `others` of `pool` will be asked for, too.
+  std::optional<reshard::Cost> get(Layout from, Layout to,
+                                   ArrayRef<unsigned> others,
+                                   const LayoutPool &pool) {
     int a = getState(from), b = getState(to);
-    return a < 0 || b < 0 ? std::nullopt : table.get(a, b);
+    if (a < 0 || b < 0)
+      return std::nullopt;
+    if (!table.knows(a, b)) {
+      std::vector<unsigned> targets = {unsigned(b)};
+      for (unsigned other : others)
+        if (int state = getState({other, pool.get(other)});
+            state >= 0 && state != b)
+          targets.push_back(state);
+      table.compute(targets);
+    }
+    return table.get(a, b);
   }
   /// After a cost of the same.
   reshard::Cost getBound(Layout from, Layout to) {
@@ -130,7 +138,8 @@ ReshardEstimator::createTables(const Kind &kind, const AxisList &system) {
   for (unsigned dim : dims)
     own.sizes.push_back(kind.sizes[dim]);
   auto create = [&](std::optional<LayoutTable> &table, const AxisList &digits) {
-    if (reshard::Table::count(digits.size(), dims.size()) > kMostStates)
+    if (reshard::Table::count(digits.size(), dims.size()) >
+        reshard::Table::kMostStates)
       return;
     std::unique_ptr<reshard::Table> &shared = costs[{own, digits}];
     if (!shared)
@@ -229,6 +238,7 @@ unsigned ReshardEstimator::Prices::getPlace(unsigned layout) {
   if (place == kUnknown) {
     place = rows.size();
     rows.emplace_back();
+    layouts.push_back(layout);
   }
   return place;
 }
@@ -259,14 +269,16 @@ ReshardEstimator::Estimate ReshardEstimator::compute(unsigned from, unsigned to,
   };
   if (Tables *own = getTables(from, to, kind); own && own->coarse) {
     LayoutTable &coarse = *own->coarse;
-    std::optional<reshard::Cost> cost = coarse.get(source, target);
+    ArrayRef<unsigned> others = prices[kind].getLayouts();
+    std::optional<reshard::Cost> cost =
+        coarse.get(source, target, others, pool);
     if (cost && !own->fine)
       return getEstimate(coarse, *cost);
     if (cost) {
       reshard::Cost bound = coarse.getBound(source, target);
       if (cost->ticks == bound.ticks && cost->launches == bound.launches)
         return getEstimate(coarse, *cost);
-      if ((cost = own->fine->get(source, target)))
+      if ((cost = own->fine->get(source, target, others, pool)))
         return getEstimate(*own->fine, *cost);
     }
   }

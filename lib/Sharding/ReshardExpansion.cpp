@@ -19,13 +19,18 @@ void Expansion::expand(const State &state) {
   permute(state);
 }
 
-Cost Expansion::getCost(const State &state, CollectiveKind kind, DigitSet axes,
-                        uint64_t payload) const {
-  AxisList list;
+Expansion::Move Expansion::getMove(const State &state, CollectiveKind kind,
+                                   DigitSet axes) const {
+  Move move{kind, axes, {}};
   for (; axes; axes &= axes - 1)
-    list.push_back(space.getDigits(state)[llvm::countr_zero(axes)]);
-  return {space.links.getTicks(kind, list, payload), !isFree(kind),
-          static_cast<unsigned>(list.size())};
+    space.links.extend(move.group,
+                       space.getDigits(state)[llvm::countr_zero(axes)]);
+  return move;
+}
+
+Cost Expansion::getCost(const Move &move, uint64_t payload) const {
+  return {space.links.getTicks(move.kind, move.group, payload),
+          !isFree(move.kind), move.group.numDigits};
 }
 
 void Expansion::slice(const State &state) {
@@ -36,15 +41,17 @@ void Expansion::slice(const State &state) {
         space.getSize(state, state.dims[dim]) * space.getSize(state, idle);
     if (space.getBlocks(dim, most).isUneven()) {
       // What is no step digit by digit may be one at once.
-      for (DigitSet some = idle; some && !isSpent(); some = (some - 1) & idle)
-        distribute(next, some, dim,
-                   [&] { emit(next, CollectiveKind::AllSlice, some, 0); });
+      for (DigitSet some = idle; some && !isSpent(); some = (some - 1) & idle) {
+        Move move = getMove(state, CollectiveKind::AllSlice, some);
+        distribute(next, some, dim, /*volume=*/0,
+                   [&](uint64_t) { emit(next, move, 0); });
+      }
       continue;
     }
     for (DigitSet left = idle; left; left &= left - 1) {
-      next.dims[dim].push_back(llvm::countr_zero(left));
-      emit(next, CollectiveKind::AllSlice, left & -left, 0);
-      next.dims[dim].pop_back();
+      next.dims.push(dim, llvm::countr_zero(left));
+      emit(next, getMove(state, CollectiveKind::AllSlice, left & -left), 0);
+      next.dims.pop(dim);
     }
   }
 }
@@ -58,7 +65,7 @@ void Expansion::makePartial(const State &state) {
   DigitSet idle = space.getIdle(state) & allowed;
   for (DigitSet left = idle; left; left &= left - 1) {
     next.unreduced = state.unreduced | (left & -left);
-    emit(next, CollectiveKind::ToPartial, left & -left, 0);
+    emit(next, getMove(state, CollectiveKind::ToPartial, left & -left), 0);
   }
   for (unsigned dim = 0; dim < state.dims.size(); ++dim) {
     int64_t k = space.getSize(state, state.dims[dim]), s = 1;
@@ -68,12 +75,12 @@ void Expansion::makePartial(const State &state) {
         break;
       added |= DigitSet(1) << digit;
       s *= space.getDigits(state)[digit].size;
-      next.dims[dim].pop_back();
+      next.dims.pop(dim);
       next.unreduced = state.unreduced | added;
       if (canMerge(dim, k, s))
-        emit(next, CollectiveKind::ToPartial, added, 0);
+        emit(next, getMove(state, CollectiveKind::ToPartial, added), 0);
     }
-    next.dims[dim] = state.dims[dim];
+    next.dims = state.dims;
   }
 }
 
@@ -120,20 +127,21 @@ void Expansion::forEachNext(const State &state, DigitSet some, unsigned dim,
 }
 
 /// Calls `done` for every way to append all of `digits` to the lists of `dims`
-/// so that block boundaries coincide. `state` is as before afterwards.
+/// so that block boundaries coincide, with `volume` times the blocks of `dims`.
+/// `state` is as before afterwards.
 void Expansion::distribute(State &state, DigitSet digits,
-                           ArrayRef<unsigned> dims,
-                           llvm::function_ref<void()> done) {
+                           ArrayRef<unsigned> dims, uint64_t volume,
+                           TakeVolume done) {
   beginArrangement(state);
-  distributeRest(state, digits, dims, done);
+  distributeRest(state, digits, dims, volume, done);
 }
 
 void Expansion::distributeRest(State &state, DigitSet digits,
-                               ArrayRef<unsigned> dims,
-                               llvm::function_ref<void()> done) {
+                               ArrayRef<unsigned> dims, uint64_t volume,
+                               TakeVolume done) {
   if (dims.empty()) {
     if (digits == 0)
-      done();
+      done(volume);
     return;
   }
   unsigned dim = dims.front();
@@ -141,20 +149,23 @@ void Expansion::distributeRest(State &state, DigitSet digits,
   auto append = [&](auto &self, int64_t s, DigitSet left) -> void {
     if (!mayArrange())
       return;
-    if (canMerge(dim, before * s, s))
-      distributeRest(state, left, dims.drop_front(), done);
+    if (BlockLayout blocks = space.getBlocks(dim, before * s);
+        blocks.mergesEvenly(s))
+      distributeRest(state, left, dims.drop_front(),
+                     llvm::SaturatingMultiply<uint64_t>(volume, blocks.block()),
+                     done);
     forEachNext(state, left, dim, [&](unsigned digit) {
-      state.dims[dim].push_back(digit);
+      state.dims.push(dim, digit);
       self(self, s * space.getDigits(state)[digit].size,
            left & ~(DigitSet(1) << digit));
-      state.dims[dim].pop_back();
+      state.dims.pop(dim);
     });
   };
   append(append, 1, digits);
 }
 
 void Expansion::reduce(const State &state) {
-  SmallVector<unsigned, 4> all;
+  SmallVector<unsigned, 6> all;
   for (unsigned dim = 0; dim < state.dims.size(); ++dim)
     all.push_back(dim);
   uint64_t buffer = space.getVolume(space.getLocal(state));
@@ -163,68 +174,67 @@ void Expansion::reduce(const State &state) {
        some = (some - 1) & state.unreduced) {
     next.unreduced = state.unreduced & ~some;
     next.kind = next.unreduced ? state.kind : space.kind;
-    emit(next, CollectiveKind::AllReduce, some, buffer);
+    Move move = getMove(state, CollectiveKind::AllReduce, some);
+    emit(next, move, buffer);
+    move.kind = CollectiveKind::ReduceScatter;
     // Padding adds to the buffer; without any it is too dear already.
-    if (!mayHelp(getCost(next, CollectiveKind::ReduceScatter, some, buffer)))
+    if (!mayHelp(getCost(move, buffer)))
       continue;
-    distribute(next, some, all, [&] {
-      uint64_t share = space.getVolume(space.getLocal(next));
-      emit(next, CollectiveKind::ReduceScatter, some,
-           llvm::SaturatingMultiply<uint64_t>(share,
-                                              space.getSize(state, some)));
+    distribute(next, some, all, space.getVolume({}), [&](uint64_t share) {
+      emit(next, move,
+           llvm::SaturatingMultiply<uint64_t>(share, move.group.size));
     });
   }
 }
 
 void Expansion::gatherOrExchange(const State &state) {
   State kept = state;
-  kept.dims.clear();
-  chooseKept(state, kept, 0);
+  chooseKept(state, kept, /*dim=*/0, /*removed=*/0);
 }
 
-/// Chooses how much to keep of the next dimension's digits. Once all are
-/// chosen, what was removed is gathered, or appended to whole dimensions.
-void Expansion::chooseKept(const State &state, State &kept, DigitSet removed) {
+/// Chooses how much to keep of the digits of `dim` and all dimensions behind
+/// it. Then what was removed is gathered, or appended to whole dimensions.
+void Expansion::chooseKept(const State &state, State &kept, unsigned dim,
+                           DigitSet removed) {
   if (isSpent())
     return;
-  unsigned dim = kept.dims.size();
   if (dim < state.dims.size()) {
-    kept.dims.push_back(state.dims[dim]);
     int64_t k = space.getSize(state, state.dims[dim]), s = 1;
     for (uint8_t digit : llvm::reverse(state.dims[dim])) {
       if (canMerge(dim, k, s))
-        chooseKept(state, kept, removed);
+        chooseKept(state, kept, dim + 1, removed);
       removed |= DigitSet(1) << digit;
       s *= space.getDigits(state)[digit].size;
-      kept.dims[dim].pop_back();
+      kept.dims.pop(dim);
     }
-    chooseKept(state, kept, removed);
-    kept.dims.pop_back();
+    chooseKept(state, kept, dim + 1, removed);
+    for (uint8_t digit : state.dims[dim])
+      kept.dims.push(dim, digit);
     return;
   }
   if (removed == 0)
     return;
 
-  uint64_t group = space.getSize(state, removed);
-  SmallVector<int64_t, 4> local = space.getLocal(state);
-  emit(kept, CollectiveKind::AllGather, removed,
-       llvm::SaturatingMultiply(group, space.getVolume(local)));
+  Move move = getMove(state, CollectiveKind::AllGather, removed);
+  uint64_t group = move.group.size;
+  SmallVector<int64_t, 6> local = space.getLocal(state);
+  emit(kept, move, llvm::SaturatingMultiply(group, space.getVolume(local)));
+  move.kind = CollectiveKind::AllToAll;
 
-  SmallVector<unsigned, 4> targets;
+  // What goes from one device to another is the smaller block everywhere.
+  SmallVector<unsigned, 6> targets;
+  SmallVector<int64_t, 6> sources;
   for (unsigned dim = 0; dim < state.dims.size(); ++dim)
     if (kept.dims[dim].size() == state.dims[dim].size())
       targets.push_back(dim);
-  if (targets.empty() || !mayHelp(getCost(kept, CollectiveKind::AllToAll,
-                                          removed, space.getVolume(local))))
+    else
+      sources.push_back(local[dim]);
+  if (targets.empty() || !mayHelp(getCost(move, space.getVolume(local))))
     return;
-  distribute(kept, removed, targets, [&] {
-    // What goes from one device to another is the smaller block everywhere.
-    SmallVector<int64_t, 4> share = local, out = space.getLocal(kept);
-    for (unsigned dim : targets)
-      share[dim] = out[dim];
-    emit(kept, CollectiveKind::AllToAll, removed,
-         llvm::SaturatingMultiply(group, space.getVolume(share)));
-  });
+  distribute(kept, removed, targets, space.getVolume(sources),
+             [&](uint64_t share) {
+               emit(kept, move, llvm::SaturatingMultiply(group, share));
+             });
 }
 
 /// Fills dimension after dimension, and then the unreduced set, with any digits
@@ -242,8 +252,7 @@ void Expansion::permute(const State &state) {
   StateSpace::Places places = space.getPlaces(state);
   State next = state;
   next.unreduced = 0;
-  for (Digits &digits : next.dims)
-    digits.clear();
+  next.dims = DigitLists(state.dims.size());
 
   auto finish = [&] {
     DigitSet moved = 0;
@@ -252,7 +261,8 @@ void Expansion::permute(const State &state) {
       if (before != after)
         moved |= DigitSet(1) << digit;
     if (moved)
-      emit(next, CollectiveKind::CollectivePermute, moved, buffer);
+      emit(next, getMove(state, CollectiveKind::CollectivePermute, moved),
+           buffer);
   };
   auto fillUnreduced = [&](DigitSet left) {
     if (addends == 1)
@@ -276,9 +286,9 @@ void Expansion::permute(const State &state) {
     forEachNext(next, left, dim, [&](unsigned digit) {
       if (missing % space.getDigits(state)[digit].size != 0)
         return;
-      next.dims[dim].push_back(digit);
+      next.dims.push(dim, digit);
       self(self, dim, left & ~(DigitSet(1) << digit));
-      next.dims[dim].pop_back();
+      next.dims.pop(dim);
     });
   };
   beginArrangement(state);

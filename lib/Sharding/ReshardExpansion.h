@@ -46,11 +46,16 @@ protected:
   const StateSpace &space;
 
 private:
-  Cost getCost(const State &state, CollectiveKind kind, DigitSet axes,
-               uint64_t payload) const;
-  void emit(const State &next, CollectiveKind kind, DigitSet axes,
-            uint64_t payload) {
-    take(next, kind, axes, getCost(next, kind, axes, payload));
+  /// What steps from one state have in common.
+  struct Move {
+    CollectiveKind kind;
+    DigitSet axes;
+    LinkModel::Group group;
+  };
+  Move getMove(const State &state, CollectiveKind kind, DigitSet axes) const;
+  Cost getCost(const Move &move, uint64_t payload) const;
+  void emit(const State &next, const Move &move, uint64_t payload) {
+    take(next, move.kind, move.axes, getCost(move, payload));
   }
   bool canMerge(unsigned dim, int64_t k, int64_t s) const {
     return space.getBlocks(dim, k).mergesEvenly(s);
@@ -63,12 +68,14 @@ private:
   void gatherOrExchange(const State &state);
   void permute(const State &state);
 
+  using TakeVolume = llvm::function_ref<void(uint64_t volume)>;
   void distribute(State &state, DigitSet digits, llvm::ArrayRef<unsigned> dims,
-                  llvm::function_ref<void()> done);
+                  uint64_t volume, TakeVolume done);
   void distributeRest(State &state, DigitSet digits,
-                      llvm::ArrayRef<unsigned> dims,
-                      llvm::function_ref<void()> done);
-  void chooseKept(const State &state, State &kept, DigitSet removed);
+                      llvm::ArrayRef<unsigned> dims, uint64_t volume,
+                      TakeVolume done);
+  void chooseKept(const State &state, State &kept, unsigned dim,
+                  DigitSet removed);
 
   /// Calls `append` for each of `some` that may come next in the list of `dim`.
   template <typename Append>

@@ -105,7 +105,7 @@ private:
   Path &best;
   SearchOptions options;
   SmallVector<Node, 0> nodes; // moved as it grows, not copied
-  std::unordered_map<State, unsigned, StateHash> known;
+  StateNumbers known;
   /// Lowest priority first, then first come, first served.
   struct Entry {
     Cost priority, estimate, cost;

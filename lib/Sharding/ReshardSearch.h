@@ -80,8 +80,22 @@ public:
   LinkModel(const Mesh &mesh, int64_t elementBytes, int64_t scale)
       : mesh(mesh), elementBytes(elementBytes), scale(scale) {}
 
-  uint64_t getTicks(CollectiveKind kind, llvm::ArrayRef<AxisRef> axes,
+  /// Devices that send to each other.
+  struct Group {
+    int64_t size = 1;
+    unsigned numDigits = 0;
+    Link slowest = {0, 0};
+  };
+  void extend(Group &group, const AxisRef &digit) const;
+  uint64_t getTicks(CollectiveKind kind, const Group &group,
                     uint64_t payload) const;
+  uint64_t getTicks(CollectiveKind kind, llvm::ArrayRef<AxisRef> axes,
+                    uint64_t payload) const {
+    Group group;
+    for (const AxisRef &axis : axes)
+      extend(group, axis);
+    return getTicks(kind, group, payload);
+  }
   /// The least for sending `elements` / scale elements over any of `axes`.
   uint64_t getBound(llvm::ArrayRef<AxisRef> axes, uint64_t elements) const;
   /// Seconds, or bytes.

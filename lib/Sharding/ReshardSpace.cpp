@@ -28,36 +28,37 @@ std::optional<State> StateSpace::encode(const TensorSharding &layout,
   State state;
   state.system = system;
   state.kind = layout.unreduced.empty() ? kind : layout.kind;
-  auto append = [&](Digits &digits, const AxisRef &axis) {
+  state.dims = DigitLists(dims.size());
+  /// Whether `axis` is a run of digits, which `append` takes one by one.
+  auto split = [&](const AxisRef &axis, auto append) {
     int64_t begin = axis.pre;
     for (auto [index, digit] : llvm::enumerate(systems[system]))
       if (digit.axis == axis.axis && digit.pre == begin &&
           axis.end() % digit.end() == 0 && begin < axis.end()) {
-        digits.push_back(index);
+        append(index);
         begin = digit.end();
       }
     return begin == axis.end();
   };
-  for (unsigned dim : dims) {
-    state.dims.emplace_back();
+  for (auto [index, dim] : llvm::enumerate(dims))
     for (const AxisRef &axis : layout.dims[dim].axes)
-      if (!append(state.dims.back(), axis))
+      if (!split(axis, [&, dim = index](unsigned digit) {
+            state.dims.push(dim, digit);
+          }))
         return std::nullopt;
-  }
-  Digits unreduced;
   for (const AxisRef &axis : layout.unreduced)
-    if (!append(unreduced, axis))
+    if (!split(axis, [&](unsigned digit) {
+          state.unreduced |= DigitSet(1) << digit;
+        }))
       return std::nullopt;
-  for (uint8_t digit : unreduced)
-    state.unreduced |= DigitSet(1) << digit;
   return state;
 }
 
 TensorSharding StateSpace::decode(const State &state) const {
   const DigitSystem &system = systems[state.system];
   TensorSharding layout = TensorSharding::replicate(shape.size());
-  for (auto [dim, digits] : llvm::zip_equal(dims, state.dims))
-    for (uint8_t digit : digits)
+  for (auto [index, dim] : llvm::enumerate(dims))
+    for (uint8_t digit : state.dims[index])
       appendMerged(layout.dims[dim].axes, system[digit]);
   AxisList unreduced;
   for (DigitSet left = state.unreduced; left; left &= left - 1)
@@ -70,18 +71,17 @@ TensorSharding StateSpace::decode(const State &state) const {
 
 DigitSet StateSpace::getIdle(const State &state) const {
   DigitSet used = state.unreduced;
-  for (const Digits &digits : state.dims)
-    for (uint8_t digit : digits)
-      used |= DigitSet(1) << digit;
+  for (uint8_t digit : state.dims.getDigits())
+    used |= DigitSet(1) << digit;
   return getAllDigits(state) & ~used;
 }
 
 StateSpace::Places StateSpace::getPlaces(const State &state) const {
   const DigitSystem &system = systems[state.system];
   Places places(system.size(), {-1, 0});
-  for (auto [dim, digits] : llvm::enumerate(state.dims)) {
+  for (unsigned dim = 0; dim < state.dims.size(); ++dim) {
     int64_t weight = 1;
-    for (uint8_t digit : llvm::reverse(digits)) {
+    for (uint8_t digit : llvm::reverse(state.dims[dim])) {
       places[digit] = {static_cast<int>(dim), weight};
       weight *= system[digit].size;
     }
@@ -91,10 +91,10 @@ StateSpace::Places StateSpace::getPlaces(const State &state) const {
   return places;
 }
 
-SmallVector<int64_t, 4> StateSpace::getLocal(const State &state) const {
-  SmallVector<int64_t, 4> local;
-  for (auto [index, digits] : llvm::enumerate(state.dims))
-    local.push_back(getBlocks(index, getSize(state, digits)).block());
+SmallVector<int64_t, 6> StateSpace::getLocal(const State &state) const {
+  SmallVector<int64_t, 6> local;
+  for (unsigned dim = 0; dim < state.dims.size(); ++dim)
+    local.push_back(getBlocks(dim, getSize(state, state.dims[dim])).block());
   return local;
 }
 
@@ -150,13 +150,13 @@ Cost Bound::get(const State &state) const {
     elements =
         llvm::SaturatingMultiply<uint64_t>(volume, targetCopies + addends - 2);
   } else {
-    SmallVector<int64_t, 4> blocks = space.getLocal(state);
+    SmallVector<int64_t, 6> blocks = space.getLocal(state);
     uint64_t most = 0;
     for (const Sample &sample : samples) {
       uint64_t common = space.getVolume({});
-      for (auto [index, digits] : llvm::enumerate(state.dims)) {
+      for (unsigned index = 0; index < state.dims.size(); ++index) {
         int64_t position = 0;
-        for (uint8_t digit : digits)
+        for (uint8_t digit : state.dims[index])
           position = position * digitsOf[digit].size +
                      sample.digits[state.system][digit];
         // Ends behind the tensor do not matter: what is needed is inside.

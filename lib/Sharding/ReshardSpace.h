@@ -8,17 +8,56 @@
 
 #include "ReshardSearch.h"
 
-#include "llvm/ADT/Hashing.h"
 #include "llvm/Support/MathExtras.h"
+#include "llvm/Support/xxhash.h"
 
+#include <unordered_map>
 #include <vector>
 
 namespace tp::reshard {
 
-/// Digits of a system by index: a list on a dimension, or a set.
-using Digits = llvm::SmallVector<uint8_t, 6>;
+/// Digits of a system by index.
 using DigitSet = uint32_t;
 constexpr unsigned maxDigits = 32;
+
+/// A list of digits for each of some dimensions. Searches copy, compare and
+/// look up states by the million, so all are in one run of bytes: where each
+/// list ends, then one list after the other.
+class DigitLists {
+public:
+  DigitLists() = default;
+  explicit DigitLists(unsigned numDims)
+      : numDims(numDims), bytes(numDims, /*Elt=*/0) {}
+
+  unsigned size() const { return numDims; }
+  llvm::ArrayRef<uint8_t> operator[](unsigned dim) const {
+    const uint8_t *digits = bytes.data() + numDims;
+    return {digits + (dim ? bytes[dim - 1] : 0), digits + bytes[dim]};
+  }
+  /// At the end of the list of `dim`.
+  void push(unsigned dim, uint8_t digit) {
+    bytes.insert(bytes.begin() + numDims + bytes[dim], digit);
+    for (; dim < numDims; ++dim)
+      ++bytes[dim];
+  }
+  void pop(unsigned dim) {
+    bytes.erase(bytes.begin() + numDims + bytes[dim] - 1);
+    for (; dim < numDims; ++dim)
+      --bytes[dim];
+  }
+  /// Of all lists.
+  llvm::ArrayRef<uint8_t> getDigits() const {
+    return llvm::ArrayRef<uint8_t>(bytes).drop_front(numDims);
+  }
+  bool operator==(const DigitLists &o) const {
+    return numDims == o.numDims && bytes == o.bytes;
+  }
+  uint64_t getHash() const { return llvm::xxh3_64bits(bytes); }
+
+private:
+  unsigned numDims = 0;
+  llvm::SmallVector<uint8_t, 20> bytes;
+};
 
 struct State {
   uint8_t system = 0;
@@ -26,7 +65,7 @@ struct State {
   ReduceKind kind = ReduceKind::Sum;
   DigitSet unreduced = 0;
   /// Of the dimensions that take part.
-  llvm::SmallVector<Digits, 4> dims;
+  DigitLists dims;
 
   bool operator==(const State &o) const {
     return system == o.system && kind == o.kind && unreduced == o.unreduced &&
@@ -36,14 +75,14 @@ struct State {
 
 struct StateHash {
   size_t operator()(const State &state) const {
-    llvm::hash_code code = llvm::hash_combine(
-        state.system, static_cast<uint8_t>(state.kind), state.unreduced);
-    for (const Digits &digits : state.dims)
-      code = llvm::hash_combine(
-          code, llvm::hash_combine_range(digits.begin(), digits.end()));
-    return code;
+    uint64_t rest = uint64_t(state.unreduced) << 16 |
+                    uint64_t(state.kind) << 8 | state.system;
+    return state.dims.getHash() ^ rest * 0x9E3779B97F4A7C15u;
   }
 };
+
+/// Numbers for states, which stay where they are.
+using StateNumbers = std::unordered_map<State, unsigned, StateHash>;
 
 /// Which dimensions and digits take part in a reshard, and how states and
 /// layouts correspond.
@@ -87,7 +126,7 @@ public:
     return {shape[dims[dim]], k};
   }
   /// The sizes of a buffer in the dimensions that take part.
-  llvm::SmallVector<int64_t, 4> getLocal(const State &state) const;
+  llvm::SmallVector<int64_t, 6> getLocal(const State &state) const;
   /// Elements of a buffer with `blocks[i]` in the i-th dimension that takes
   /// part.
   uint64_t getVolume(llvm::ArrayRef<int64_t> blocks) const {

@@ -6,8 +6,10 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
 
+#include <array>
 #include <limits>
-#include <queue>
+#include <numeric>
+#include <utility>
 
 using namespace tp;
 using namespace tp::reshard;
@@ -41,7 +43,19 @@ uint64_t Table::count(size_t digits, size_t dims) {
 unsigned Table::getNumber(const State &state) {
   auto [it, isNew] = numbers.try_emplace(state, unsigned(nodes.size()));
   if (isNew)
-    nodes.push_back({&it->first, {}, {}, nullptr});
+    nodes.push_back({&it->first, {}, nullptr});
+  return it->second;
+}
+
+unsigned Table::getNumber(const StepKind &kind) {
+  // Most steps are of the kind of the one before.
+  if (!taken.empty())
+    if (unsigned last = taken.back().second.kind; kinds[last] == kind)
+      return last;
+  auto [it, isNew] =
+      kindNumbers.try_emplace({kind.price, kind.partial}, kinds.size());
+  if (isNew)
+    kinds.push_back(kind);
   return it->second;
 }
 
@@ -54,55 +68,112 @@ std::optional<unsigned> Table::getNumber(const TensorSharding &layout) {
   return getNumber(*state);
 }
 
+/// A price is ticks and launches in one number: the lower, the cheaper. No
+/// cheapest way comes through a state twice.
+static constexpr unsigned kLaunchBits = 10;
+static_assert(Table::kMostStates < 1 << kLaunchBits);
+/// What is dearer, too, is left to a search. The sum of two does not overflow.
+static constexpr uint64_t kNoWay = uint64_t(1) << 62;
+
+static uint64_t getPrice(const Cost &cost) {
+  return cost.ticks < kNoWay >> kLaunchBits
+             ? cost.ticks << kLaunchBits | cost.launches
+             : kNoWay;
+}
+
 void Table::take(const State &next, CollectiveKind kind, DigitSet axes,
                  const Cost &cost) {
-  nodes[getNumber(next)].edges.push_back(
-      {current, kind == CollectiveKind::ToPartial ? axes : 0, cost});
+  StepKind own{getPrice(cost), kind == CollectiveKind::ToPartial ? axes : 0};
+  taken.push_back({getNumber(next), {current, getNumber(own)}});
 }
 
 void Table::expandAll() {
+  if (current == nodes.size())
+    return;
   for (; current < nodes.size(); ++current)
     expand(*nodes[current].state);
+  sortTaken();
 }
 
-std::vector<std::optional<Cost>> Table::computeCosts(unsigned to) {
-  std::vector<std::optional<Cost>> costs(nodes.size());
-  // Nobody makes partial what is not wanted partial.
-  DigitSet partial = nodes[to].state->unreduced;
-  using Entry = std::pair<Cost, unsigned>;
-  auto isLater = [](const Entry &a, const Entry &b) {
-    return b.first < a.first;
-  };
-  std::priority_queue<Entry, std::vector<Entry>, decltype(isLater)> queue(
-      isLater);
-  costs[to] = Cost();
-  queue.push({{}, to});
-  while (!queue.empty()) {
-    auto [cost, number] = queue.top();
-    queue.pop();
-    if (*costs[number] < cost)
-      continue;
-    for (const Edge &edge : nodes[number].edges) {
-      if (edge.partial & ~partial)
-        continue;
-      Cost next = cost + edge.cost;
-      std::optional<Cost> &known = costs[edge.from];
-      if (known && !(next < *known))
-        continue;
-      known = next;
-      queue.push({next, edge.from});
-    }
+/// Puts `taken` among `steps`.
+void Table::sortTaken() {
+  for (unsigned to = 0; to + 1 < begins.size(); ++to)
+    for (unsigned i = begins[to]; i < begins[to + 1]; ++i)
+      taken.push_back({to, steps[i]});
+  begins.assign(nodes.size() + 1, 0);
+  for (const auto &[to, step] : taken)
+    ++begins[to];
+  std::partial_sum(begins.begin(), begins.end(), begins.begin());
+  steps.resize(taken.size());
+  for (const auto &[to, step] : taken)
+    steps[--begins[to]] = step;
+  taken = {};
+}
+
+/// Of at most kLanes targets at once, which are partial along the same digits.
+/// Prices are corrected round by round (Bellman and Ford): ways have few steps,
+/// and without a queue all targets can go along in each of them.
+void Table::computePrices(ArrayRef<unsigned> targets) {
+  using Lanes = std::array<uint64_t, kLanes>;
+  Lanes none;
+  none.fill(kNoWay);
+  std::vector<Lanes> prices(nodes.size(), none);
+  std::vector<uint8_t> isCheaper(nodes.size()); // than others know
+  for (auto [lane, to] : llvm::enumerate(targets)) {
+    prices[to][lane] = 0;
+    isCheaper[to] = true;
   }
-  return costs;
+  // Nobody makes partial what is not wanted partial.
+  DigitSet wanted = nodes[targets.front()].state->unreduced;
+  auto spread = [&](unsigned number) {
+    Lanes behind = prices[number];
+    for (unsigned i = begins[number]; i < begins[number + 1]; ++i) {
+      const StepKind &kind = kinds[steps[i].kind];
+      if (kind.partial & ~wanted)
+        continue;
+      Lanes &known = prices[steps[i].from];
+      bool isNew = false;
+      for (unsigned lane = 0; lane < kLanes; ++lane) {
+        uint64_t price = behind[lane] + kind.price;
+        isNew |= price < known[lane];
+        known[lane] = std::min(known[lane], price);
+      }
+      isCheaper[steps[i].from] |= isNew;
+    }
+  };
+  for (bool goesOn = true; std::exchange(goesOn, false);)
+    for (unsigned number = 0; number < nodes.size(); ++number)
+      if (std::exchange(isCheaper[number], false)) {
+        spread(number);
+        goesOn = true;
+      }
+  for (auto [lane, to] : llvm::enumerate(targets)) {
+    nodes[to].prices.clear();
+    for (const Lanes &own : prices)
+      nodes[to].prices.push_back(own[lane]);
+  }
 }
 
-std::optional<Cost> Table::get(unsigned from, unsigned to) {
+void Table::compute(ArrayRef<unsigned> targets) {
   expandAll();
-  // What has been added since leads to what was there, and not back.
-  std::vector<std::optional<Cost>> &costs = nodes[to].costs;
-  if (from >= costs.size())
-    costs = computeCosts(to);
-  return costs[from];
+  SmallVector<unsigned, kLanes> together;
+  const Node &first = nodes[targets.front()];
+  for (unsigned to : targets)
+    // What has been added since leads to what was there, and not back.
+    if (together.empty() ||
+        (together.size() < kLanes && nodes[to].prices.empty() &&
+         nodes[to].state->unreduced == first.state->unreduced))
+      together.push_back(to);
+  computePrices(together);
+}
+
+std::optional<Cost> Table::get(unsigned from, unsigned to) const {
+  uint64_t price = nodes[to].prices[from];
+  if (price >= kNoWay)
+    return std::nullopt;
+  return Cost{price >> kLaunchBits,
+              unsigned(price & llvm::maskTrailingOnes<uint64_t>(kLaunchBits)),
+              0};
 }
 
 Cost Table::getBound(unsigned from, unsigned to) {

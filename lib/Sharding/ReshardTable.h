@@ -5,69 +5,99 @@
 /// to the library.
 ///
 /// A search looks at the states around one way. Where nearly every pair of
-/// layouts is asked for, the steps from every state are found once, and one run
-/// of Dijkstra's algorithm, backwards, answers for all ways to a layout. It is
-/// the target that says along which axes ways may make values partial.
+/// layouts is asked for, the steps from every state are found once, and going
+/// backwards from a layout answers for all ways to it. It is the target that
+/// says along which axes ways may make values partial.
+///
+///     Table table(mesh, {8, 8}, 4, {x, y});
+///     unsigned from = *table.getNumber(..), to = *table.getNumber(..);
+///     if (!table.knows(from, to))
+///       table.compute({to});
+///     table.get(from, to);
 
 #ifndef TPOPT_LIB_SHARDING_RESHARDTABLE_H
 #define TPOPT_LIB_SHARDING_RESHARDTABLE_H
 
 #include "ReshardExpansion.h"
 
+#include "llvm/ADT/DenseMap.h"
+
 #include <memory>
-#include <unordered_map>
 
 namespace tp::reshard {
 
-/// Steps and costs are worked out when first asked for.
 class Table : Expansion {
 public:
   /// For tensors of `shape` in digits of `system`. `mesh` must outlive it.
   Table(const Mesh &mesh, llvm::ArrayRef<int64_t> shape, int64_t elementBytes,
         const DigitSystem &system);
 
+  /// A table pays for itself up to about so many states.
+  static constexpr unsigned kMostStates = 700;
   /// How many states a table has, at most the largest number.
   static uint64_t count(size_t digits, size_t dims);
 
   /// The number of a layout, none if it is not in whole digits.
   std::optional<unsigned> getNumber(const TensorSharding &layout);
-  /// Of the cheapest way, none if there is none of single steps.
-  std::optional<Cost> get(unsigned from, unsigned to);
+  /// Whether get() has an answer.
+  bool knows(unsigned from, unsigned to) const {
+    return from < nodes[to].prices.size();
+  }
+  /// Finds ways from everywhere to the first of `targets`, and to some of the
+  /// others along with them, which is not much more work.
+  void compute(llvm::ArrayRef<unsigned> targets);
+  /// Of the cheapest way that is known, none if there is none of single steps.
+  /// Digits are not counted.
+  std::optional<Cost> get(unsigned from, unsigned to) const;
   /// The bound on that.
   Cost getBound(unsigned from, unsigned to);
   const LinkModel &getLinks() const { return links; }
 
 private:
-  struct Edge {
-    unsigned from;
-    /// Digits along which it makes values partial.
-    DigitSet partial;
-    Cost cost;
+  static constexpr unsigned kLanes = 8;
+  /// What tells steps apart but for where they lead: of thousands in a table,
+  /// some dozens do.
+  struct StepKind {
+    uint64_t price;
+    DigitSet partial; ///< Digits along which it makes values partial.
+    bool operator==(const StepKind &o) const {
+      return price == o.price && partial == o.partial;
+    }
+  };
+  struct Step {
+    unsigned from, kind;
   };
   struct Node {
-    const State *state;      ///< In `numbers`.
-    std::vector<Edge> edges; ///< To it.
-    /// What ways to it cost, by where they begin, if that is known.
-    std::vector<std::optional<Cost>> costs;
+    const State *state; ///< In `numbers`.
+    /// Of ways to it, by where they begin, if they are known.
+    std::vector<uint64_t> prices;
     std::unique_ptr<Bound> bound; ///< On ways to it.
   };
 
   unsigned getNumber(const State &state);
+  unsigned getNumber(const StepKind &kind);
   void take(const State &next, CollectiveKind kind, DigitSet axes,
             const Cost &cost) override;
   bool mayHelp(const Cost &) const override { return true; }
   bool isSpent() override { return false; }
   void expandAll();
-  std::vector<std::optional<Cost>> computeCosts(unsigned to);
+  void sortTaken();
+  void computePrices(llvm::ArrayRef<unsigned> targets);
 
   const Mesh &mesh;
   llvm::SmallVector<int64_t, 4> shape;
   DigitSystem system;
   LinkModel links;
   StateSpace space;
-  std::unordered_map<State, unsigned, StateHash> numbers;
+  StateNumbers numbers;
   std::vector<Node> nodes;
   unsigned current = 0; ///< The node whose steps are taken; all before it were.
+  std::vector<StepKind> kinds;
+  llvm::DenseMap<std::pair<uint64_t, DigitSet>, unsigned> kindNumbers;
+  /// By where they lead: those to node i from begins[i] to begins[i + 1].
+  std::vector<Step> steps;
+  std::vector<unsigned> begins = {0};
+  std::vector<std::pair<unsigned, Step>> taken; ///< With where they lead.
 };
 
 } // namespace tp::reshard

@@ -123,6 +123,7 @@ const CostMatrix &PartitionContext::getMatrix(Type type, const LayoutList &from,
   if (!isNew)
     return it->second;
   ReshardPrices prices = getPrices(type);
+  prices.estimator.expect(to, prices.shape);
   for (auto [i, source] : llvm::enumerate(from))
     for (auto [j, target] : llvm::enumerate(to))
       (transposed ? it->second.at(j, i) : it->second.at(i, j)) =

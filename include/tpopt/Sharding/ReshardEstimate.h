@@ -71,6 +71,12 @@ public:
   /// Of a way between layouts of the pool, of tensors of that shape's rank.
   /// Seldom more than the best way costs, never less.
   Estimate get(unsigned from, unsigned to, Shape shape);
+  /// Says that ways to `layouts` will be asked for. Several are found at once
+  /// for less.
+  void expect(llvm::ArrayRef<unsigned> layouts, Shape shape) {
+    for (unsigned layout : layouts)
+      prices[shape.number].getPlace(layout);
+  }
 
 private:
   struct Kind {
@@ -85,11 +91,13 @@ private:
   public:
     /// Below 0 if it is not known yet. Stays where it is until the next call.
     Estimate &at(unsigned from, unsigned to);
+    unsigned getPlace(unsigned layout);
+    /// By place.
+    llvm::ArrayRef<unsigned> getLayouts() const { return layouts; }
 
   private:
-    unsigned getPlace(unsigned layout);
-
     std::vector<unsigned> places; ///< By layout, in the order of questions.
+    std::vector<unsigned> layouts;
     std::vector<std::vector<Estimate>> rows; ///< By place, as far as asked.
   };
   /// The answers for one kind along the same axes.

@@ -72,6 +72,32 @@ TEST(ReshardEstimate, FourByTwo) {
   checkAllPairs(mesh("x4,y2"), {{7}, {6, 1, 10}}, 4, /*exact=*/false);
 }
 
+// What is found along with others is what is found alone.
+TEST(ReshardEstimate, SeveralAtOnce) {
+  Mesh m = mesh("x2,y3,z4");
+  AxisList digits = {AxisRef::full(m, 0), AxisRef::full(m, 1),
+                     AxisRef::full(m, 2)};
+  LayoutPool pool;
+  std::vector<unsigned> layouts;
+  for (const DigitLayout &layout :
+       getAllLayouts(digits.size(), 3, /*withUnreduced=*/true))
+    layouts.push_back(pool.getNumber(toSharding(layout, digits)));
+  ReshardEstimator told(m, pool), untold(m, pool);
+  for (const std::vector<int64_t> &sizes :
+       {std::vector<int64_t>{24, 48, 24}, {5, 24, 1}}) {
+    ReshardEstimator::Shape shape = told.getShape(sizes, 2);
+    untold.getShape(sizes, 2);
+    told.expect(layouts, shape);
+    for (unsigned from : layouts)
+      for (unsigned to : layouts) {
+        ReshardEstimator::Estimate a = told.get(from, to, shape),
+                                   b = untold.get(from, to, shape);
+        EXPECT_EQ(a.cost, b.cost);
+        EXPECT_EQ(a.launches, b.launches);
+      }
+  }
+}
+
 TEST(ReshardEstimate, WithLinks) {
   Mesh m = mesh("x2,y3");
   m.hasLinks = true;
