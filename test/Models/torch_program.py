@@ -2,13 +2,14 @@
 # Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Exports a small PyTorch model, and what PyTorch computes of it.
 
-    torch_program.py encoder|decoder|cached FOLDER
+    torch_program.py encoder|decoder|cached|pooled FOLDER
 
 Into FOLDER go model.mlir and model.safetensors (its weights), in.safetensors (its
 inputs), out.safetensors, and plan.json, Megatron's cuts of it. The encoder is made of
 torch's own layers, the decoder written as decoders are: rotary positions, grouped
 queries, a causal mask. `cached` is the decoder with caches of keys and values in its
-buffers, at the fourth and fifth token."""
+buffers, at the fourth and fifth token. `pooled` classifies images by a convolution
+and a max pool, which also finds places that nobody uses."""
 
 import json
 import pathlib
@@ -41,6 +42,7 @@ PLANS = {
                 "layers.*.down_proj.weight": ROWS,
                 "embed.weight": COLUMNS, "lm_head.weight": COLUMNS},
 }
+PLANS["pooled"] = {"0.weight": [["model"], [], [], []], "0.bias": CUT, "4.weight": ROWS}
 PLANS["cached"] = PLANS["decoder"] | {"layers.*.keys": HEADS_OF_CACHE,
                                       "layers.*.values": HEADS_OF_CACHE}
 
@@ -137,6 +139,10 @@ def main():
         model, inputs = Encoder(), {"tokens": tokens, "mask": mask}
     elif kind == "decoder":
         model, inputs = Decoder(), {"tokens": tokens}
+    elif kind == "pooled":
+        model = nn.Sequential(nn.Conv2d(3, 8, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2),
+                              nn.Flatten(), nn.Linear(8 * 4 * 3, 10))
+        inputs = {"input": torch.randn(2, 3, 8, 7)}
     else:
         model = Decoder(cached=True)
         inputs = {"tokens": tokens[:, :2], "positions": torch.tensor([3, 4])}

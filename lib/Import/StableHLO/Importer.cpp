@@ -8,11 +8,14 @@
 #include "Partitioned.h"
 #include "Signature.h"
 #include "Tuples.h"
+#include "Unused.h"
 
 #include "tpopt/Import/StableHLO.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Iterators.h"
 #include "mlir/IR/Verifier.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -78,16 +81,22 @@ public:
         table[row.name] = &row;
   }
 
-  LogicalResult convert(Region &region);
+  LogicalResult convert(ModuleOp module);
 
 private:
+  bool computes(Operation *op) const;
+  LogicalResult convert(Region &region);
   LogicalResult convert(Operation *op);
+  LogicalResult convertUnused(Operation *op);
   LogicalResult checkTypes(Operation *op);
+  void eraseUnused(ModuleOp module);
 
   Recorder recorder;
   OpBuilder builder;
   const ForeignShardings &shardings;
   llvm::StringMap<const Row *> table;
+  /// What nobody uses and is not yet converted, and what stays of it.
+  llvm::DenseSet<Operation *> unused, rest;
 };
 
 } // namespace
@@ -119,12 +128,73 @@ LogicalResult Importer::checkTypes(Operation *op) {
   return success();
 }
 
+/// Whether `op` has no meaning but its results, but for its regions. What is
+/// not known here may have more.
+bool Importer::computes(Operation *op) const {
+  StringRef name = op->getName().getStringRef();
+  const Row *row = table.lookup(name);
+  return row && !row->annotates && name != "stablehlo.custom_call" &&
+         name != "stablehlo.composite";
+}
+
+LogicalResult Importer::convert(ModuleOp module) {
+  unused = findUnused(module, [&](Operation *op) { return computes(op); });
+  bool hasUnused = !unused.empty();
+  if (failed(convert(module.getBodyRegion())))
+    return failure();
+  if (hasUnused)
+    eraseUnused(module);
+  return success();
+}
+
 LogicalResult Importer::convert(Region &region) {
   for (Block &block : region)
     for (Operation &op : llvm::make_early_inc_range(block))
-      if (failed(convert(&op)))
+      if (failed(unused.erase(&op) ? convertUnused(&op) : convert(&op)))
         return failure();
   return success();
+}
+
+static bool isUnsupported(Diagnostic &error) {
+  std::string text = error.str();
+  for (ErrorCode code : {ErrorCode::UnsupportedStableHLO,
+                         ErrorCode::ComplexNumbers, ErrorCode::DynamicShape})
+    if (StringRef(text).starts_with(prefix(code)))
+      return true;
+  return false;
+}
+
+/// What is wrong is an error also where nobody uses it, what is not supported
+/// is not.
+LogicalResult Importer::convertUnused(Operation *op) {
+  MLIRContext *context = op->getContext();
+  bool stays = isa<FunctionOpInterface, func::CallOp>(op);
+  SmallVector<Diagnostic> errors;
+  LogicalResult result = success();
+  {
+    ScopedDiagnosticHandler handler(context, [&](Diagnostic &diagnostic) {
+      errors.push_back(std::move(diagnostic));
+    });
+    result = convert(op);
+  }
+  if (failed(result) && !llvm::any_of(errors, isUnsupported)) {
+    for (Diagnostic &error : errors)
+      context->getDiagEngine().emit(std::move(error));
+    return failure();
+  }
+  if (failed(result) || stays)
+    rest.insert(op);
+  return success();
+}
+
+/// Also of what has been built for it.
+void Importer::eraseUnused(ModuleOp module) {
+  module.walk<WalkOrder::PostOrder, ReverseIterator>([&](Operation *op) {
+    if (op->use_empty() &&
+        (rest.contains(op) ||
+         (isOpTriviallyDead(op) && !isa<spmd::ConstraintOp>(op))))
+      op->erase();
+  });
 }
 
 LogicalResult Importer::convert(Operation *op) {
@@ -134,6 +204,8 @@ LogicalResult Importer::convert(Operation *op) {
     for (Region &region : op->getRegions())
       if (failed(convert(region)))
         return failure();
+  if (row && row->regions == Regions::Never)
+    op->walk([&](Operation *nested) { unused.erase(nested); });
   if (!isForeign(op))
     dropForeignAttributes(op);
   if (!isForeign(op) || isReturn(op))
@@ -239,7 +311,7 @@ LogicalResult tp::importStableHLO(ModuleOp module) {
     if (failed(importSignature(function, shardings)))
       return failure();
   Importer importer(module.getContext(), shardings);
-  if (failed(importer.convert(module.getBodyRegion())))
+  if (failed(importer.convert(module)))
     return failure();
   if (isLocal)
     dropOtherMeshes(module, shardings);

@@ -18,18 +18,18 @@ func.func @library(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
-func.func @complex(%x: tensor<4xf32>) {
+func.func @complex(%x: tensor<4xf32>) -> tensor<4xcomplex<f32>> {
   // expected-error @below {{[TP0533] stablehlo.complex has the type 'tensor<4xcomplex<f32>>'}}
   %0 = stablehlo.complex %x, %x : tensor<4xcomplex<f32>>
-  return
+  return %0 : tensor<4xcomplex<f32>>
 }
 
 // -----
 
-func.func @dynamic(%x: tensor<?xf32>) {
+func.func @dynamic(%x: tensor<?xf32>) -> tensor<?xf32> {
   // expected-error @below {{[TP0209] stablehlo.negate has the type 'tensor<?xf32>': export with static sizes}}
   %0 = stablehlo.negate %x : tensor<?xf32>
-  return
+  return %0 : tensor<?xf32>
 }
 
 // -----
@@ -42,7 +42,7 @@ func.func @token() {
 
 // -----
 
-func.func @comparator(%x: tensor<4xf32>) {
+func.func @comparator(%x: tensor<4xf32>) -> tensor<4xf32> {
   // expected-error @below {{[TP0530] stablehlo.sort by a comparator that does not compare operands by < or >, one after the other}}
   %0 = "stablehlo.sort"(%x) <{dimension = 0 : i64}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
@@ -50,12 +50,12 @@ func.func @comparator(%x: tensor<4xf32>) {
     %p = stablehlo.compare LT, %a, %s : (tensor<f32>, tensor<f32>) -> tensor<i1>
     stablehlo.return %p : tensor<i1>
   }) : (tensor<4xf32>) -> tensor<4xf32>
-  return
+  return %0 : tensor<4xf32>
 }
 
 // -----
 
-func.func @region(%x: tensor<4xf32>, %c: tensor<f32>) {
+func.func @region(%x: tensor<4xf32>, %c: tensor<f32>) -> tensor<f32> {
   // expected-error @below {{[TP0530] stablehlo.reduce with a region that is not element-wise}}
   %0 = "stablehlo.reduce"(%x, %c) <{dimensions = array<i64: 0>}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
@@ -63,7 +63,7 @@ func.func @region(%x: tensor<4xf32>, %c: tensor<f32>) {
     %s = stablehlo.broadcast_in_dim %a, dims = [] : (tensor<f32>) -> tensor<2xf32>
     stablehlo.return %b : tensor<f32>
   }) : (tensor<4xf32>, tensor<f32>) -> tensor<f32>
-  return
+  return %0 : tensor<f32>
 }
 
 // -----
@@ -80,10 +80,10 @@ func.func @order(%x: tensor<4xf32>, %c: tensor<f32>) {
 
 // -----
 
-func.func @precision(%x: tensor<4xf8E5M2>) {
+func.func @precision(%x: tensor<4xf8E5M2>) -> tensor<4xf8E5M2> {
   // expected-error @below {{[TP0530] stablehlo.reduce_precision of 'f8E5M2': only f64, f32, f16 and bf16 are rounded}}
   %0 = stablehlo.reduce_precision %x, format = e4m1 : tensor<4xf8E5M2>
-  return
+  return %0 : tensor<4xf8E5M2>
 }
 
 // -----
@@ -96,10 +96,10 @@ func.func @exponent(%x: tensor<4xf32>) {
 
 // -----
 
-func.func @algorithm(%s: tensor<2xui64>) {
+func.func @algorithm(%s: tensor<2xui64>) -> tensor<4xui32> {
   // expected-error @below {{[TP0530] stablehlo.rng_bit_generator by THREE_FRY: use PHILOX, which is also DEFAULT}}
   %0, %1 = stablehlo.rng_bit_generator %s, algorithm = THREE_FRY : (tensor<2xui64>) -> (tensor<2xui64>, tensor<4xui32>)
-  return
+  return %1 : tensor<4xui32>
 }
 
 // -----
@@ -112,10 +112,10 @@ func.func @state(%s: tensor<4xui64>) {
 
 // -----
 
-func.func @bits(%s: tensor<2xui64>) {
+func.func @bits(%s: tensor<2xui64>) -> tensor<4xf32> {
   // expected-error @below {{[TP0530] stablehlo.rng_bit_generator of 'f32': only integers of 8 bits or more are drawn}}
   %0, %1 = stablehlo.rng_bit_generator %s, algorithm = PHILOX : (tensor<2xui64>) -> (tensor<2xui64>, tensor<4xf32>)
-  return
+  return %1 : tensor<4xf32>
 }
 
 // -----
@@ -475,7 +475,8 @@ func.func @inner_float(%x: tensor<4xf32>) -> tensor<4xf32> {
       %4 = stablehlo.convert %3 : (tensor<ui32>) -> tensor<f32>
       sdy.return %4 : tensor<f32>
     } : () -> tensor<f32>
-    sdy.return %a : tensor<2xf32>
+    %5 = stablehlo.broadcast_in_dim %1, dims = [] : (tensor<f32>) -> tensor<2xf32>
+    sdy.return %5 : tensor<2xf32>
   } : (tensor<4xf32>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
@@ -506,4 +507,23 @@ module attributes {mhlo.num_replicas = 2 : i32} {
     %0 = "stablehlo.all_gather"(%x) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> : (tensor<4xf32>) -> tensor<8xf32>
     return %0 : tensor<8xf32>
   }
+}
+
+// -----
+
+// What is wrong is an error also where nobody uses it, and what has more
+// meaning than its results is no less used.
+func.func @unused(%x: tensor<4xf32>, %y: tensor<4xf8E5M2>) -> tensor<4xf32> {
+  %0 = stablehlo.reduce_precision %y, format = e4m1 : tensor<4xf8E5M2>
+  // expected-error @below {{[TP0531] stablehlo.slice takes [0:5:1] of a dimension of size 4}}
+  %1 = stablehlo.slice %x [0:5] : (tensor<4xf32>) -> tensor<5xf32>
+  return %x : tensor<4xf32>
+}
+
+// -----
+
+func.func @effect(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @below {{[TP0530] stablehlo.custom_call @log: what it computes is known to its library alone}}
+  %0 = stablehlo.custom_call @log(%x) {has_side_effect = true} : (tensor<4xf32>) -> tensor<4xf32>
+  return %x : tensor<4xf32>
 }
