@@ -9,6 +9,7 @@
 #include "tpopt/Dialect/SPMD/SPMD.h"
 #include "tpopt/Dialect/TP/TP.h"
 #include "tpopt/Passes/Import/Passes.h"
+#include "tpopt/Program/Calls.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
@@ -27,40 +28,27 @@ namespace {
 /// Inlines callees before callers, each function once.
 class CallInliner {
 public:
-  explicit CallInliner(ModuleOp module) : module(module) {
-    for (auto function : module.getOps<func::FuncOp>())
-      functions[function.getNameAttr()] = function;
-  }
+  explicit CallInliner(ModuleOp module) : module(module) {}
 
-  void run() {
-    for (auto function : module.getOps<func::FuncOp>())
-      visit(function);
+  LogicalResult run() {
+    FailureOr<std::vector<tp::FunctionCalls>> functions =
+        tp::getCalleesFirst(module);
+    if (failed(functions))
+      return failure();
+    for (auto &[function, calls] : *functions) {
+      for (func::CallOp call : calls) {
+        // One that calls itself is left to whoever has to run it.
+        func::FuncOp callee =
+            done.lookup(call.getCalleeAttr().getRootReference());
+        if (callee && callee.getBody().hasOneBlock())
+          inlineCall(call, callee.getBody().front());
+      }
+      done[function.getNameAttr()] = function;
+    }
+    return success();
   }
 
 private:
-  enum class State : uint8_t { New, Open, Done };
-
-  void visit(func::FuncOp function) {
-    State &state = states[function];
-    if (state != State::New)
-      return;
-    state = State::Open;
-    SmallVector<func::CallOp> calls;
-    function.walk([&](func::CallOp call) { calls.push_back(call); });
-    for (func::CallOp call : calls) {
-      func::FuncOp callee =
-          functions.lookup(call.getCalleeAttr().getRootReference());
-      if (!callee)
-        continue;
-      visit(callee);
-      // One that calls itself is left to whoever has to run it.
-      if (states.lookup(callee) == State::Done &&
-          callee.getBody().hasOneBlock())
-        inlineCall(call, callee.getBody().front());
-    }
-    states[function] = State::Done;
-  }
-
   void inlineCall(func::CallOp call, Block &body) {
     OpBuilder builder(call);
     IRMapping mapping;
@@ -81,8 +69,7 @@ private:
   }
 
   ModuleOp module;
-  llvm::DenseMap<StringAttr, func::FuncOp> functions;
-  llvm::DenseMap<Operation *, State> states;
+  llvm::DenseMap<StringAttr, func::FuncOp> done;
 };
 
 /// Erases private functions that nothing names which is itself in use. Not by
@@ -142,7 +129,8 @@ struct InlineCalls : tp::impl::InlineCallsPassBase<InlineCalls> {
             .wasInterrupted();
     if (!isNeeded)
       return markAllAnalysesPreserved();
-    CallInliner(getOperation()).run();
+    if (failed(CallInliner(getOperation()).run()))
+      return signalPassFailure();
     FunctionEraser(getOperation()).run();
   }
 };

@@ -138,7 +138,10 @@ bool Importer::computes(Operation *op) const {
 }
 
 LogicalResult Importer::convert(ModuleOp module) {
-  unused = findUnused(module, [&](Operation *op) { return computes(op); });
+  auto found = findUnused(module, [&](Operation *op) { return computes(op); });
+  if (failed(found))
+    return failure();
+  unused = std::move(*found);
   bool hasUnused = !unused.empty();
   if (failed(convert(module.getBodyRegion())))
     return failure();
@@ -304,7 +307,8 @@ LogicalResult tp::importStableHLO(ModuleOp module) {
     return failure();
   if (failed(importManualCalls(module, shardings)))
     return failure();
-  inlineExchanges(module);
+  if (failed(inlineExchanges(module)))
+    return failure();
   if (isLocal && failed(importPartitioned(module, shardings)))
     return failure();
   for (auto function : module.getOps<func::FuncOp>())

@@ -7,6 +7,7 @@
 #include "Groups.h"
 
 #include "tpopt/Dialect/TP/TP.h"
+#include "tpopt/Program/Calls.h"
 #include "tpopt/Support/ErrorCodes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -301,59 +302,40 @@ namespace {
 /// Inlines callees before callers, each function once.
 class ExchangeInliner {
 public:
-  explicit ExchangeInliner(ModuleOp module) : module(module) {
-    for (auto function : module.getOps<func::FuncOp>())
-      functions[function.getNameAttr()] = function;
-  }
+  explicit ExchangeInliner(ModuleOp module) : module(module) {}
 
-  void run() {
-    for (auto [name, function] : functions)
-      visit(function);
-    llvm::DenseSet<StringAttr> named = findNames();
-    for (auto [name, function] : functions)
-      if (function.isPrivate() && states[function] == State::Exchanges &&
-          !named.contains(name))
+  LogicalResult run() {
+    FailureOr<std::vector<FunctionCalls>> functions = getCalleesFirst(module);
+    if (failed(functions))
+      return failure();
+    for (const FunctionCalls &caller : *functions)
+      visit(caller);
+    llvm::DenseSet<StringAttr> named;
+    module.walk([&](Operation *op) { collectSymbols(op, named); });
+    for (auto [name, function] : exchanging)
+      if (function.isPrivate() && !named.contains(name))
         function.erase();
+    return success();
   }
 
 private:
-  enum class State : uint8_t { New, Open, Quiet, Exchanges };
-
-  State visit(func::FuncOp function) {
-    if (states[function] != State::New)
-      return states[function];
-    states[function] = State::Open;
-    SmallVector<func::CallOp> calls;
+  void visit(const FunctionCalls &caller) {
+    func::FuncOp function = caller.function;
     bool exchanges = false, isClosed = function.getBody().hasOneBlock();
-    function.walk([&](Operation *op) {
-      exchanges |= isExchange(op);
-      if (auto call = dyn_cast<func::CallOp>(op))
-        calls.push_back(call);
-    });
-    for (func::CallOp call : calls) {
-      func::FuncOp callee = functions.lookup(
-          StringAttr::get(call.getContext(), call.getCallee()));
-      State state = callee ? visit(callee) : State::Quiet;
-      exchanges |= state == State::Exchanges;
+    function.walk([&](Operation *op) { exchanges |= isExchange(op); });
+    for (func::CallOp call : caller.calls) {
+      StringAttr callee = call.getCalleeAttr().getRootReference();
       // One that calls itself stays as it is, and is refused where it stands.
-      isClosed &= state != State::Open;
-      if (state == State::Exchanges)
-        inlineCall(call, callee.getBody().front());
+      isClosed &= visited.contains(callee);
+      auto it = exchanging.find(callee);
+      if (it == exchanging.end())
+        continue;
+      exchanges = true;
+      inlineCall(call, it->second.getBody().front());
     }
-    return states[function] =
-               exchanges && isClosed ? State::Exchanges : State::Quiet;
-  }
-
-  /// Symbols that anything names. SymbolTable does not tell where operations
-  /// are of dialects that are not loaded.
-  llvm::DenseSet<StringAttr> findNames() {
-    llvm::DenseSet<StringAttr> names;
-    module.walk([&](Operation *op) {
-      op->getAttrDictionary().walk([&](SymbolRefAttr symbol) {
-        names.insert(symbol.getRootReference());
-      });
-    });
-    return names;
+    visited.insert(function.getNameAttr());
+    if (exchanges && isClosed)
+      exchanging[function.getNameAttr()] = function;
   }
 
   static void inlineCall(func::CallOp call, Block &body) {
@@ -369,8 +351,9 @@ private:
   }
 
   ModuleOp module;
-  llvm::MapVector<StringAttr, func::FuncOp> functions;
-  llvm::DenseMap<Operation *, State> states;
+  llvm::DenseSet<StringAttr> visited;
+  /// What is inlined.
+  llvm::DenseMap<StringAttr, func::FuncOp> exchanging;
 };
 } // namespace
 
@@ -382,6 +365,6 @@ void stablehlo::dropOtherMeshes(ModuleOp module,
       mesh.erase();
 }
 
-void stablehlo::inlineExchanges(ModuleOp module) {
-  ExchangeInliner(module).run();
+LogicalResult stablehlo::inlineExchanges(ModuleOp module) {
+  return ExchangeInliner(module).run();
 }

@@ -58,7 +58,7 @@ void dropOtherMeshes(mlir::ModuleOp module, const ForeignShardings &shardings);
 
 /// Puts functions in which devices exchange something where they are called: on
 /// their own they do not stand in a region for one device.
-void inlineExchanges(mlir::ModuleOp module);
+mlir::LogicalResult inlineExchanges(mlir::ModuleOp module);
 
 } // namespace tp::stablehlo
 

@@ -3,10 +3,12 @@
 
 #include "Unused.h"
 
-#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "tpopt/Program/Calls.h"
+
 #include "mlir/IR/Iterators.h"
 
 using namespace mlir;
+using namespace tp;
 
 namespace {
 
@@ -15,31 +17,26 @@ public:
   UnusedFinder(ModuleOp module, llvm::function_ref<bool(Operation *)> computes)
       : module(module), computes(computes) {}
 
-  llvm::DenseSet<Operation *> run();
+  llvm::DenseSet<Operation *> run(ArrayRef<FunctionCalls> functions);
 
 private:
-  bool onlyComputes(Operation *op);
-  bool onlyComputes(func::FuncOp function);
+  bool onlyComputes(Operation *op) const;
   bool isUnused(Operation *op) const;
   bool addFunctions();
 
   ModuleOp module;
   llvm::function_ref<bool(Operation *)> computes;
-  SymbolTableCollection symbols;
-  /// Also false while it is being found out: recursion need not end.
-  llvm::DenseMap<Operation *, bool> knownFunctions;
-  unsigned numCallers = 0; ///< Of the function at hand.
+  /// Names of functions that only compute. Not of those that call themselves,
+  /// which need not end.
+  llvm::DenseSet<StringAttr> pure;
   llvm::DenseSet<Operation *> unused;
 };
 
 } // namespace
 
-bool UnusedFinder::onlyComputes(Operation *op) {
-  if (auto call = dyn_cast<func::CallOp>(op)) {
-    auto function =
-        symbols.lookupNearestSymbolFrom<func::FuncOp>(op, call.getCalleeAttr());
-    return function && onlyComputes(function);
-  }
+bool UnusedFinder::onlyComputes(Operation *op) const {
+  if (auto call = dyn_cast<func::CallOp>(op))
+    return pure.contains(call.getCalleeAttr().getRootReference());
   if (!computes(op))
     return false;
   for (Region &region : op->getRegions())
@@ -49,19 +46,6 @@ bool UnusedFinder::onlyComputes(Operation *op) {
         if (&nested != &block.back() && !onlyComputes(&nested))
           return false;
   return true;
-}
-
-bool UnusedFinder::onlyComputes(func::FuncOp function) {
-  auto [it, isNew] = knownFunctions.try_emplace(function, false);
-  if (!isNew)
-    return it->second;
-  constexpr unsigned kMostCallers = 256; // all are on the stack
-  bool result = ++numCallers < kMostCallers && !function.isExternal();
-  for (Block &block : function.getBody())
-    for (Operation &op : block)
-      result = result && (isa<func::ReturnOp>(op) || onlyComputes(&op));
-  --numCallers;
-  return knownFunctions[function] = result;
 }
 
 /// Or inside of what is.
@@ -75,26 +59,15 @@ bool UnusedFinder::isUnused(Operation *op) const {
 /// Functions that unused operations call, and nothing else. Whether there are
 /// any more.
 bool UnusedFinder::addFunctions() {
-  // SymbolTable does not find what our reader's operations refer to.
-  auto collect = [](Operation *op, llvm::DenseSet<StringAttr> &names) {
-    auto collectFrom = [&](Attribute attribute) {
-      if (attribute)
-        attribute.walk([&](SymbolRefAttr symbol) {
-          names.insert(symbol.getRootReference());
-        });
-    };
-    collectFrom(op->getDiscardableAttrDictionary());
-    collectFrom(op->getPropertiesAsAttribute());
-  };
   llvm::DenseSet<StringAttr> candidates, used;
   for (Operation *op : unused)
-    op->walk([&](func::CallOp call) { collect(call, candidates); });
+    op->walk([&](func::CallOp call) { collectSymbols(call, candidates); });
   if (candidates.empty())
     return false;
   module.walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (unused.contains(op))
       return WalkResult::skip();
-    collect(op, used);
+    collectSymbols(op, used);
     return WalkResult::advance();
   });
   bool hasAny = false;
@@ -106,7 +79,16 @@ bool UnusedFinder::addFunctions() {
   return hasAny;
 }
 
-llvm::DenseSet<Operation *> UnusedFinder::run() {
+llvm::DenseSet<Operation *>
+UnusedFinder::run(ArrayRef<FunctionCalls> functions) {
+  for (const auto &[function, calls] : functions) {
+    auto isPure = [&](Operation &op) {
+      return isa<func::ReturnOp>(op) || onlyComputes(&op);
+    };
+    if (func::FuncOp callee = function;
+        !callee.isExternal() && llvm::all_of(callee.getOps(), isPure))
+      pure.insert(callee.getNameAttr());
+  }
   // Users stand behind what they use.
   module.walk<WalkOrder::PreOrder, ReverseIterator>([&](Operation *op) {
     if (op->getNumResults() != 0 &&
@@ -123,8 +105,11 @@ llvm::DenseSet<Operation *> UnusedFinder::run() {
   return std::move(unused);
 }
 
-llvm::DenseSet<Operation *>
+FailureOr<llvm::DenseSet<Operation *>>
 tp::stablehlo::findUnused(ModuleOp module,
                           llvm::function_ref<bool(Operation *)> computes) {
-  return UnusedFinder(module, computes).run();
+  FailureOr<std::vector<FunctionCalls>> functions = getCalleesFirst(module);
+  if (failed(functions))
+    return failure();
+  return UnusedFinder(module, computes).run(*functions);
 }

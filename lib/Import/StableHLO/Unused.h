@@ -17,9 +17,9 @@ namespace tp::stablehlo {
 
 /// The operations and calls whose results have no use, if all that they do is
 /// to compute these, and private functions that only these call. Not what is
-/// inside of them. `computes` tells it of an operation but for its
-/// regions.
-llvm::DenseSet<mlir::Operation *>
+/// inside of them. `computes` tells it of an operation but for its regions.
+/// Fails with an error if there are too many calls.
+mlir::FailureOr<llvm::DenseSet<mlir::Operation *>>
 findUnused(mlir::ModuleOp module,
            llvm::function_ref<bool(mlir::Operation *)> computes);
 

@@ -1,0 +1,24 @@
+# Part of the tp-opt project, under the Apache License v2.0 with LLVM
+# Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Prints a program of functions each of which calls the next one.
+
+    calls.py chain|doubled
+
+`chain` is 50,000 functions that call one another once, `doubled` 40 that do so twice."""
+
+import sys
+
+NUM_FUNCTIONS, CALLS = {"chain": (50000, ["%x"]), "doubled": (40, ["%x", "%0"])}[sys.argv[1]]
+TYPE = "tensor<4xf32>"
+
+
+def write(header, body):
+    lines = [f"  %{i} = {line}" for i, line in enumerate(body)]
+    lines.append(f"  return %{len(body) - 1} : {TYPE}")
+    print(f"func.func {header}(%x: {TYPE}) -> {TYPE} {{", *lines, "}", sep="\n")
+
+
+for i in range(NUM_FUNCTIONS):
+    header = f"private @f{i}" if i else "@main"
+    write(header, [f"call @f{i + 1}({value}) : ({TYPE}) -> {TYPE}" for value in CALLS])
+write(f"private @f{NUM_FUNCTIONS}", [f"stablehlo.add %x, %x : {TYPE}"])
