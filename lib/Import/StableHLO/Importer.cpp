@@ -142,11 +142,9 @@ LogicalResult Importer::convert(ModuleOp module) {
   if (failed(found))
     return failure();
   unused = std::move(*found);
-  bool hasUnused = !unused.empty();
   if (failed(convert(module.getBodyRegion())))
     return failure();
-  if (hasUnused)
-    eraseUnused(module);
+  eraseUnused(module);
   return success();
 }
 
@@ -190,13 +188,29 @@ LogicalResult Importer::convertUnused(Operation *op) {
   return success();
 }
 
-/// Also of what has been built for it.
+/// Also of what has been built for it. A constraint that nobody uses says how
+/// its input lies, if somebody uses that.
 void Importer::eraseUnused(ModuleOp module) {
+  llvm::DenseSet<Operation *> loose;
   module.walk<WalkOrder::PostOrder, ReverseIterator>([&](Operation *op) {
-    if (op->use_empty() &&
-        (rest.contains(op) ||
-         (isOpTriviallyDead(op) && !isa<spmd::ConstraintOp>(op))))
-      op->erase();
+    if (!llvm::all_of(op->getUsers(),
+                      [&](Operation *user) { return loose.contains(user); }))
+      return;
+    if (isa<spmd::ConstraintOp>(op)) {
+      loose.insert(op);
+      return;
+    }
+    if (!rest.contains(op) && !isa<spmd::ManualOp>(op) &&
+        !wouldOpBeTriviallyDead(op))
+      return;
+    llvm::SmallSetVector<Operation *, 4> dead;
+    dead.insert(op);
+    for (size_t i = 0; i < dead.size(); ++i)
+      dead.insert_range(dead[i]->getUsers());
+    for (Operation *last : llvm::reverse(dead)) {
+      loose.erase(last);
+      last->erase();
+    }
   });
 }
 

@@ -22,7 +22,7 @@ public:
 private:
   bool onlyComputes(Operation *op) const;
   bool isUnused(Operation *op) const;
-  bool addFunctions();
+  void addFunctions(ArrayRef<FunctionCalls> functions);
 
   ModuleOp module;
   llvm::function_ref<bool(Operation *)> computes;
@@ -56,27 +56,29 @@ bool UnusedFinder::isUnused(Operation *op) const {
   return false;
 }
 
-/// Functions that unused operations call, and nothing else. Whether there are
-/// any more.
-bool UnusedFinder::addFunctions() {
+/// Those that unused operations call, and nothing else.
+void UnusedFinder::addFunctions(ArrayRef<FunctionCalls> functions) {
   llvm::DenseSet<StringAttr> candidates, used;
   for (Operation *op : unused)
     op->walk([&](func::CallOp call) { collectSymbols(call, candidates); });
   if (candidates.empty())
-    return false;
-  module.walk<WalkOrder::PreOrder>([&](Operation *op) {
-    if (unused.contains(op))
-      return WalkResult::skip();
-    collectSymbols(op, used);
-    return WalkResult::advance();
+    return;
+  module.walk([&](Operation *op) {
+    if (!isa<func::CallOp>(op))
+      collectSymbols(op, used);
   });
-  bool hasAny = false;
-  for (auto function : module.getOps<func::FuncOp>())
-    if (StringAttr name = function.getSymNameAttr();
-        function.isPrivate() && candidates.contains(name) &&
-        !used.contains(name))
-      hasAny |= unused.insert(function).second;
-  return hasAny;
+  // Callers first. None of the candidates is in a circle.
+  for (const auto &[function, calls] : llvm::reverse(functions)) {
+    func::FuncOp caller = function;
+    StringAttr name = caller.getSymNameAttr();
+    bool isUsed = !caller.isPrivate() || !candidates.contains(name) ||
+                  used.contains(name);
+    if (!isUsed)
+      unused.insert(caller);
+    for (func::CallOp call : calls)
+      if (!isUsed || !isUnused(call))
+        collectSymbols(call, isUsed ? used : candidates);
+  }
 }
 
 llvm::DenseSet<Operation *>
@@ -100,8 +102,7 @@ UnusedFinder::run(ArrayRef<FunctionCalls> functions) {
     }
     return WalkResult::advance();
   });
-  while (addFunctions()) {
-  }
+  addFunctions(functions);
   return std::move(unused);
 }
 

@@ -2,13 +2,15 @@
 # Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Prints a program of functions each of which calls the next one.
 
-    calls.py chain|doubled
+    calls.py chain|unused|doubled
 
-`chain` is 50,000 functions that call one another once, `doubled` 40 that do so twice."""
+`chain` is 50,000 functions that call one another once, as is `unused`, whose result
+nobody uses, and `doubled` 40 that do so twice."""
 
 import sys
 
-NUM_FUNCTIONS, CALLS = {"chain": (50000, ["%x"]), "doubled": (40, ["%x", "%0"])}[sys.argv[1]]
+NUM_FUNCTIONS, CALLS = {"chain": (50000, ["%x"]), "unused": (50000, ["%x"]),
+                        "doubled": (40, ["%x", "%0"])}[sys.argv[1]]
 TYPE = "tensor<4xf32>"
 
 
@@ -20,5 +22,8 @@ def write(header, body):
 
 for i in range(NUM_FUNCTIONS):
     header = f"private @f{i}" if i else "@main"
-    write(header, [f"call @f{i + 1}({value}) : ({TYPE}) -> {TYPE}" for value in CALLS])
+    body = [f"call @f{i + 1}({value}) : ({TYPE}) -> {TYPE}" for value in CALLS]
+    if sys.argv[1] == "unused" and i == 0:
+        body.append(f"stablehlo.negate %x : {TYPE}")
+    write(header, body)
 write(f"private @f{NUM_FUNCTIONS}", [f"stablehlo.add %x, %x : {TYPE}"])

@@ -102,12 +102,17 @@ func.func @loops(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
-// A constraint that nobody uses says how its input lies.
+// A constraint that nobody uses says how its input lies, if somebody uses that.
 // CHECK-LABEL: func.func @constraint
-// CHECK: spmd.constraint
+// CHECK: %[[Y:.*]] = tp.neg
+// CHECK-NEXT: spmd.constraint %[[Y]]
+// CHECK-NEXT: return %[[Y]]
 sdy.mesh @mesh = <["x"=2]>
 func.func @constraint(%x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = stablehlo.negate %x : tensor<4xf32>
   %1 = sdy.sharding_constraint %0 <@mesh, [{"x"}]> : tensor<4xf32>
+  %2 = stablehlo.add %x, %x : tensor<4xf32>
+  %3 = sdy.sharding_constraint %2 <@mesh, [{"x"}]> : tensor<4xf32>
+  %4 = sdy.sharding_constraint %3 <@mesh, [{}]> : tensor<4xf32>
   return %0 : tensor<4xf32>
 }
