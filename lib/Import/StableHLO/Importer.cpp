@@ -89,14 +89,15 @@ private:
   LogicalResult convert(Operation *op);
   LogicalResult convertUnused(Operation *op);
   LogicalResult checkTypes(Operation *op);
+  bool onlyComputes(Operation *op) const;
   void eraseUnused(ModuleOp module);
 
   Recorder recorder;
   OpBuilder builder;
   const ForeignShardings &shardings;
   llvm::StringMap<const Row *> table;
-  /// What nobody uses and is not yet converted, and what stays of it.
-  llvm::DenseSet<Operation *> unused, rest;
+  Unused unused; ///< Of its operations, those that are not yet converted.
+  llvm::DenseSet<Operation *> rest; ///< What stays of these as it is.
 };
 
 } // namespace
@@ -133,8 +134,8 @@ LogicalResult Importer::checkTypes(Operation *op) {
 bool Importer::computes(Operation *op) const {
   StringRef name = op->getName().getStringRef();
   const Row *row = table.lookup(name);
-  return row && !row->annotates && name != "stablehlo.custom_call" &&
-         name != "stablehlo.composite";
+  return row && !row->annotates && op->getNumResults() != 0 &&
+         name != "stablehlo.custom_call" && name != "stablehlo.composite";
 }
 
 LogicalResult Importer::convert(ModuleOp module) {
@@ -151,7 +152,7 @@ LogicalResult Importer::convert(ModuleOp module) {
 LogicalResult Importer::convert(Region &region) {
   for (Block &block : region)
     for (Operation &op : llvm::make_early_inc_range(block))
-      if (failed(unused.erase(&op) ? convertUnused(&op) : convert(&op)))
+      if (failed(unused.ops.erase(&op) ? convertUnused(&op) : convert(&op)))
         return failure();
   return success();
 }
@@ -188,6 +189,22 @@ LogicalResult Importer::convertUnused(Operation *op) {
   return success();
 }
 
+/// What MLIR does not know: calls, and so what they stand in.
+bool Importer::onlyComputes(Operation *op) const {
+  if (rest.contains(op) || isa<spmd::ManualOp>(op) ||
+      wouldOpBeTriviallyDead(op))
+    return true;
+  if (auto call = dyn_cast<func::CallOp>(op))
+    return unused.pure.contains(call.getCalleeAttr().getRootReference());
+  if (!op->hasTrait<OpTrait::HasRecursiveMemoryEffects>())
+    return false;
+  for (Region &region : op->getRegions())
+    for (Operation &nested : region.getOps())
+      if (!nested.hasTrait<OpTrait::IsTerminator>() && !onlyComputes(&nested))
+        return false;
+  return true;
+}
+
 /// Also of what has been built for it. A constraint that nobody uses says how
 /// its input lies, if somebody uses that.
 void Importer::eraseUnused(ModuleOp module) {
@@ -200,8 +217,7 @@ void Importer::eraseUnused(ModuleOp module) {
       loose.insert(op);
       return;
     }
-    if (!rest.contains(op) && !isa<spmd::ManualOp>(op) &&
-        !wouldOpBeTriviallyDead(op))
+    if (!onlyComputes(op))
       return;
     llvm::SmallSetVector<Operation *, 4> dead;
     dead.insert(op);
@@ -222,7 +238,7 @@ LogicalResult Importer::convert(Operation *op) {
       if (failed(convert(region)))
         return failure();
   if (row && row->regions == Regions::Never)
-    op->walk([&](Operation *nested) { unused.erase(nested); });
+    op->walk([&](Operation *nested) { unused.ops.erase(nested); });
   if (!isForeign(op))
     dropForeignAttributes(op);
   if (!isForeign(op) || isReturn(op))

@@ -9,6 +9,7 @@
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::stablehlo;
 
 namespace {
 
@@ -17,7 +18,7 @@ public:
   UnusedFinder(ModuleOp module, llvm::function_ref<bool(Operation *)> computes)
       : module(module), computes(computes) {}
 
-  llvm::DenseSet<Operation *> run(ArrayRef<FunctionCalls> functions);
+  Unused run(ArrayRef<FunctionCalls> functions);
 
 private:
   bool onlyComputes(Operation *op) const;
@@ -26,17 +27,14 @@ private:
 
   ModuleOp module;
   llvm::function_ref<bool(Operation *)> computes;
-  /// Names of functions that only compute. Not of those that call themselves,
-  /// which need not end.
-  llvm::DenseSet<StringAttr> pure;
-  llvm::DenseSet<Operation *> unused;
+  Unused unused;
 };
 
 } // namespace
 
 bool UnusedFinder::onlyComputes(Operation *op) const {
   if (auto call = dyn_cast<func::CallOp>(op))
-    return pure.contains(call.getCalleeAttr().getRootReference());
+    return unused.pure.contains(call.getCalleeAttr().getRootReference());
   if (!computes(op))
     return false;
   for (Region &region : op->getRegions())
@@ -51,7 +49,7 @@ bool UnusedFinder::onlyComputes(Operation *op) const {
 /// Or inside of what is.
 bool UnusedFinder::isUnused(Operation *op) const {
   for (; op; op = op->getParentOp())
-    if (unused.contains(op))
+    if (unused.ops.contains(op))
       return true;
   return false;
 }
@@ -59,7 +57,7 @@ bool UnusedFinder::isUnused(Operation *op) const {
 /// Those that unused operations call, and nothing else.
 void UnusedFinder::addFunctions(ArrayRef<FunctionCalls> functions) {
   llvm::DenseSet<StringAttr> candidates, used;
-  for (Operation *op : unused)
+  for (Operation *op : unused.ops)
     op->walk([&](func::CallOp call) { collectSymbols(call, candidates); });
   if (candidates.empty())
     return;
@@ -74,22 +72,21 @@ void UnusedFinder::addFunctions(ArrayRef<FunctionCalls> functions) {
     bool isUsed = !caller.isPrivate() || !candidates.contains(name) ||
                   used.contains(name);
     if (!isUsed)
-      unused.insert(caller);
+      unused.ops.insert(caller);
     for (func::CallOp call : calls)
       if (!isUsed || !isUnused(call))
         collectSymbols(call, isUsed ? used : candidates);
   }
 }
 
-llvm::DenseSet<Operation *>
-UnusedFinder::run(ArrayRef<FunctionCalls> functions) {
+Unused UnusedFinder::run(ArrayRef<FunctionCalls> functions) {
   for (const auto &[function, calls] : functions) {
     auto isPure = [&](Operation &op) {
       return isa<func::ReturnOp>(op) || onlyComputes(&op);
     };
     if (func::FuncOp callee = function;
         !callee.isExternal() && llvm::all_of(callee.getOps(), isPure))
-      pure.insert(callee.getNameAttr());
+      unused.pure.insert(callee.getNameAttr());
   }
   // Users stand behind what they use.
   module.walk<WalkOrder::PreOrder, ReverseIterator>([&](Operation *op) {
@@ -97,7 +94,7 @@ UnusedFinder::run(ArrayRef<FunctionCalls> functions) {
         llvm::all_of(op->getUsers(),
                      [&](Operation *user) { return isUnused(user); }) &&
         onlyComputes(op)) {
-      unused.insert(op);
+      unused.ops.insert(op);
       return WalkResult::skip();
     }
     return WalkResult::advance();
@@ -106,7 +103,7 @@ UnusedFinder::run(ArrayRef<FunctionCalls> functions) {
   return std::move(unused);
 }
 
-FailureOr<llvm::DenseSet<Operation *>>
+FailureOr<Unused>
 tp::stablehlo::findUnused(ModuleOp module,
                           llvm::function_ref<bool(Operation *)> computes) {
   FailureOr<std::vector<FunctionCalls>> functions = getCalleesFirst(module);

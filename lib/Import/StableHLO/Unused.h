@@ -15,11 +15,19 @@
 
 namespace tp::stablehlo {
 
-/// The operations and calls whose results have no use, if all that they do is
-/// to compute these, and private functions that only these call. Not what is
-/// inside of them. `computes` tells it of an operation but for its regions.
-/// Fails with an error if there are too many calls.
-mlir::FailureOr<llvm::DenseSet<mlir::Operation *>>
+struct Unused {
+  /// Operations and calls whose results have no use, if all that they do is to
+  /// compute these, and private functions that only these call. Not what is
+  /// inside of them.
+  llvm::DenseSet<mlir::Operation *> ops;
+  /// The names of all functions that only compute. Not of those that call
+  /// themselves, which need not end.
+  llvm::DenseSet<mlir::StringAttr> pure;
+};
+
+/// `computes` tells of an operation, but for its regions, that its results are
+/// all that it does. Fails with an error if there are too many calls.
+mlir::FailureOr<Unused>
 findUnused(mlir::ModuleOp module,
            llvm::function_ref<bool(mlir::Operation *)> computes);
 

@@ -66,6 +66,32 @@ func.func private @both(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
+// Calls in loops.
+// CHECK-LABEL: func.func @called
+// CHECK-NEXT: return
+// CHECK-NOT: func
+func.func @called(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %turns = stablehlo.constant dense<3> : tensor<i32>
+  %0:2 = stablehlo.while(%i = %zero, %a = %x) : tensor<i32>, tensor<4xf32>
+  cond {
+    %p = stablehlo.compare LT, %i, %turns : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %p : tensor<i1>
+  } do {
+    %j = stablehlo.add %i, %one : tensor<i32>
+    %b = func.call @body(%a) : (tensor<4xf32>) -> tensor<4xf32>
+    stablehlo.return %j, %b : tensor<i32>, tensor<4xf32>
+  }
+  return %x : tensor<4xf32>
+}
+func.func private @body(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = stablehlo.exponential %x : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
 // Loops, and what only they use; in a loop that is used, too.
 // CHECK-LABEL: func.func @loops
 // CHECK-NOT: exp
