@@ -57,7 +57,8 @@ mlir::LogicalResult importPartitioned(mlir::ModuleOp module,
 void dropOtherMeshes(mlir::ModuleOp module, const ForeignShardings &shardings);
 
 /// Puts functions in which devices exchange something where they are called: on
-/// their own they do not stand in a region for one device.
+/// their own they do not stand in a region for one device. Fails with an error
+/// if there are too many calls.
 mlir::LogicalResult inlineExchanges(mlir::ModuleOp module);
 
 } // namespace tp::stablehlo
