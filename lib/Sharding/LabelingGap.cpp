@@ -11,13 +11,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <utility>
 
 using namespace tp;
 
-/// Rounds of messages between attempts.
-static constexpr unsigned kRounds = 40;
-/// The first guess, as a share of the bound, and how far one is from the next.
-static constexpr double kFirstGuess = 0.004, kStep = 2;
+static constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+/// Rounds of messages between attempts, and until it is asked whether they get
+/// anywhere.
+static constexpr unsigned kRounds = 8, kPatience = 40;
 /// What an attempt may look at in any case: about a millisecond.
 static constexpr double kLeastWork = 1 << 19;
 
@@ -46,14 +49,28 @@ double Labeling::Gap::getSlack() const {
   return solution.cost - bound + 1e-9 * std::abs(solution.cost);
 }
 
-/// Solves what candidates of at most such an excess leave, if that takes no
-/// more than `work`. Returns whether it did.
-bool Labeling::Gap::attempt(double most, double work) {
+/// How many candidates with at most such an excess each node has.
+std::vector<unsigned> Labeling::Gap::count(double most) const {
   std::vector<unsigned> counts;
   for (const Node &node : problem.nodes)
     counts.push_back(llvm::count_if(
         llvm::ArrayRef(excess).slice(node.costs, node.numCandidates),
         [&](double above) { return above <= most; }));
+  return counts;
+}
+
+/// What a round of messages looks at if it is about these, but for a factor.
+double Labeling::Gap::countPairs(double most) const {
+  double pairs = 0;
+  for (double number : count(most))
+    pairs += number * number;
+  return pairs;
+}
+
+/// Solves what candidates of at most such an excess leave, if that takes no
+/// more than `work`. Returns whether it did.
+bool Labeling::Gap::attempt(double most, double work) {
+  std::vector<unsigned> counts = count(most);
   // Nothing is left where costs are without end, or as exact as rounding lets.
   if (llvm::is_contained(counts, 0u))
     return false;
@@ -71,18 +88,19 @@ bool Labeling::Gap::attempt(double most, double work) {
 
 /// An attempt with as many candidates as it can afford.
 void Labeling::Gap::guess(Means &means) {
-  double cost = solution.cost;
   double work =
       std::min(means.work, std::max(kLeastWork, problem.getNumEntries()));
-  if (means.guess == 0)
-    means.guess = kFirstGuess * std::max(1.0, std::abs(solution.lowerBound));
-  means.guess = std::min(means.guess, getSlack() / kStep);
-  constexpr unsigned kMost = 20;
-  for (unsigned i = 0; i < kMost && !attempt(means.guess, work); ++i)
-    means.guess /= kStep;
+  std::vector<double> sorted = excess;
+  llvm::sort(sorted);
+  constexpr unsigned kMost = 12;
+  for (unsigned i = 0; i < kMost; ++i, means.spare /= 2) {
+    size_t kept = problem.nodes.size() * (1 + means.spare);
+    double most = sorted[std::min(kept, sorted.size()) - 1];
+    if (attempt(std::min(most, getSlack()), work))
+      break;
+  }
   // The same again would find the same.
-  if (solution.cost == cost)
-    means.guess *= kStep;
+  means.spare *= 2;
 }
 
 /// For what messages do not close.
@@ -102,12 +120,18 @@ Labeling::Solution Labeling::Gap::search(double work) {
 }
 
 Labeling::Solution Labeling::Gap::close(Effort effort) {
-  return close(getMeans(effort, /*content=*/0));
+  return close(getMeans(effort, Solution::kRounding));
 }
 
 Labeling::Gap::Means Labeling::Gap::getMeans(Effort effort, double content) {
-  return {std::max(1u, effort.sweeps), effort.work,
-          std::min(kLeastWork, effort.work), /*guess=*/0, content};
+  constexpr double kFirstSpare = 2;
+  return {std::max(1u, effort.sweeps),
+          effort.work,
+          std::min(kLeastWork, effort.work),
+          kFirstSpare,
+          content,
+          /*rounds=*/0,
+          /*reached=*/-kInfinity};
 }
 
 Labeling::Solution Labeling::Gap::confirm(Effort effort) {
@@ -115,7 +139,9 @@ Labeling::Solution Labeling::Gap::confirm(Effort effort) {
   constexpr double kContent = 1e-3;
   // Rounds over all nodes cost more than those tables of one axis.
   constexpr double kTables = 5;
-  bound = messages.pass(kFew, solution);
+  solution.lowerBound = messages.getBound();
+  if (solution.getGap() > kContent)
+    bound = messages.pass(kFew, kContent, solution);
   if (solution.getGap() <= kContent)
     return std::move(solution);
   excess = messages.getExcess();
@@ -127,31 +153,41 @@ Labeling::Solution Labeling::Gap::confirm(Effort effort) {
 Labeling::Solution Labeling::Gap::close(Means means) {
   while (true) {
     double before = solution.lowerBound;
-    unsigned rounds = std::min(means.sweeps, kRounds);
-    means.sweeps -= rounds;
-    bound = messages.pass(rounds, solution);
-    if (solution.isClosed() || solution.getGap() <= means.content)
+    unsigned rounds = std::min(means.sweeps - means.rounds, kRounds);
+    means.rounds += rounds;
+    bound = messages.pass(rounds, means.content, solution);
+    if (solution.getGap() <= means.content)
       return std::move(solution);
     excess = messages.getExcess();
     if (attempt(getSlack(), means.proof))
       return std::move(solution);
-    // A bound that creeps will not get there, and nobody knows costs as exactly
-    // as what is left in the end.
-    constexpr double kProgress = 1e-5, kEnough = 1e-4;
-    bool isIdle =
-        !(solution.lowerBound - before > kProgress * std::abs(solution.cost));
-    if (isIdle || means.sweeps == 0 || solution.getGap() <= kEnough)
-      return search(means.work);
-    guess(means);
-    if (solution.isClosed())
-      return std::move(solution);
-    means.proof = std::min(2 * means.proof, means.work);
 
-    constexpr double kWorthwhile = 0.9;
-    Restriction restriction(problem, excess, getSlack());
-    if (restriction.rest.getNumEntries() >
-        kWorthwhile * problem.getNumEntries())
+    // While the bound leaps, its guesses are bad.
+    constexpr double kSettled = 0.004;
+    double size = std::abs(solution.cost);
+    if (solution.lowerBound - before <= kSettled * size) {
+      guess(means);
+      means.proof = std::min(2 * means.proof, means.work);
+    }
+    // A bound that creeps will not get there.
+    constexpr double kProgress = 1e-5;
+    bool isIdle = false;
+    if (means.rounds % kPatience == 0) {
+      double rise = solution.lowerBound -
+                    std::exchange(means.reached, solution.lowerBound);
+      isIdle = !(rise > kProgress * size);
+    }
+    if (isIdle || means.rounds == means.sweeps) {
+      // Nobody knows costs as exactly as what is left in the end.
+      constexpr double kEnough = 1e-4;
+      return solution.getGap() <= kEnough ? std::move(solution)
+                                          : search(means.work);
+    }
+
+    constexpr double kWorthwhile = 0.8;
+    if (countPairs(getSlack()) > kWorthwhile * countPairs(kInfinity))
       continue;
+    Restriction restriction(problem, excess, getSlack());
     Solution rest = Gap(*this, restriction).close(means);
     rest.labels = restriction.expand(rest.labels);
     return rest;

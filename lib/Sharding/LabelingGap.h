@@ -45,16 +45,20 @@ private:
   /// What a gap may still cost, and has learnt; handed on with what is left.
   struct Means {
     unsigned sweeps;
-    double work;    ///< Of a search.
-    double proof;   ///< Of an attempt that settles it. Grows.
-    double guess;   ///< Where the last attempt dropped candidates.
-    double content; ///< The gap that is small enough.
+    double work;     ///< Of a search.
+    double proof;    ///< Of an attempt that settles it. Grows.
+    double spare;    ///< Candidates of a guess, by node and but for one.
+    double content;  ///< The gap that is small enough.
+    unsigned rounds; ///< Spent so far.
+    double reached;  ///< The bound when it was last looked at.
   };
 
   static Means getMeans(Effort effort, double content);
   Gap(const Gap &whole, const Restriction &restriction);
   Solution close(Means means);
   double getSlack() const;
+  std::vector<unsigned> count(double most) const;
+  double countPairs(double most) const;
   bool attempt(double most, double work);
   void guess(Means &means);
   Solution search(double work);

@@ -38,10 +38,15 @@ Labeling::Messages::Messages(const Labeling &problem)
 Labeling::Messages::Messages(const Messages &whole,
                              const Restriction &restriction)
     : Messages(restriction.rest) {
+  numRises = whole.numRises;
+  before = values;
   for (auto [edge, from, to] : llvm::enumerate(whole.places, places))
     for (unsigned end : {0, 1})
-      for (auto [i, state] : llvm::enumerate(restriction.getStates(edge, end)))
+      for (auto [i, state] :
+           llvm::enumerate(restriction.getStates(edge, end))) {
         values[to[end] + i] = whole.values[from[end] + state];
+        before[to[end] + i] = whole.before[from[end] + state];
+      }
 }
 
 Labeling::Messages::Messages(const Labeling &problem, const Lifted &lifted,
@@ -168,10 +173,11 @@ std::vector<unsigned> Labeling::Messages::decode() {
   return labels;
 }
 
-double Labeling::Messages::pass(unsigned rounds, Solution &solution) {
+double Labeling::Messages::pass(unsigned rounds, double content,
+                                Solution &solution) {
   constexpr unsigned kDecoded = 8;
   double halfWay = -kInfinity;
-  for (unsigned i = 0; i < rounds && !solution.isClosed(); ++i) {
+  for (unsigned i = 0; i < rounds && !(solution.getGap() <= content); ++i) {
     extrapolate();
     halfWay = sweep(/*forward=*/true);
     double bound = sweep(/*forward=*/false);

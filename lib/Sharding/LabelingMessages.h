@@ -36,10 +36,13 @@ public:
   Messages(const Labeling &problem, const Lifted &lifted,
            const Messages &classes);
 
-  /// So many rounds there and back, fewer if bound and choice meet. `solution`
-  /// gets the best choice that they suggest and the highest bound. Returns the
-  /// bound half-way through the last round.
-  double pass(unsigned rounds, Solution &solution);
+  /// So many rounds there and back, fewer if the gap between bound and choice
+  /// is `content` before. `solution` gets the best choice that they suggest and
+  /// the highest bound. Returns the bound half-way through the last round.
+  double pass(unsigned rounds, double content, Solution &solution);
+
+  /// The bound of the messages there are: half a round.
+  double getBound() { return sweep(/*forward=*/true); }
 
   /// A choice: nodes decide one after the other, by what the earlier ones did
   /// and the later ones say.

@@ -15,12 +15,15 @@ using namespace tp;
 
 static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-Labeling::Reduction::Reduction(const Labeling &problem) {
-  parts.resize(problem.nodes.size());
+Labeling::Reduction::Reduction(const Labeling &problem)
+    : parts(problem.nodes.size()), costs(problem.costs),
+      candidates(costs.size()) {
   edges.reserve(problem.edges.size());
-  for (auto [number, part] : llvm::enumerate(parts)) {
-    part.costs = problem.getCosts(number).vec();
-    part.candidates.resize(part.costs.size());
+  for (auto [node, part] : llvm::zip_equal(problem.nodes, parts)) {
+    part.costs =
+        llvm::MutableArrayRef(costs).slice(node.costs, node.numCandidates);
+    part.candidates =
+        llvm::MutableArrayRef(candidates).slice(node.costs, node.numCandidates);
     std::iota(part.candidates.begin(), part.candidates.end(), 0);
   }
   for (const Edge &edge : problem.edges)
@@ -156,12 +159,12 @@ void Labeling::Reduction::bridge(unsigned node) {
   View from = getView(node, part.edges[0]), to = getView(node, part.edges[1]);
   if (from.other > to.other)
     std::swap(from, to);
-  std::vector<double> costs;
+  std::vector<double> own;
   for (unsigned c : part.candidates)
-    costs.push_back(part.costs[c]);
+    own.push_back(part.costs[c]);
   const CostMatrix *&answers =
       bridges[{from.values, from.stride, from.ports.data(), to.values,
-               to.stride, to.ports.data(), part.candidates, std::move(costs)}];
+               to.stride, to.ports.data(), part.candidates, std::move(own)}];
   if (!answers)
     answers = &getAnswers(part, from, to);
   Edge edge{{from.other, to.other}, {from.otherPorts, to.otherPorts}, answers};
@@ -213,13 +216,14 @@ bool Labeling::Reduction::prune(unsigned node) {
   }
   if (numLooks == part.candidates.size())
     return false;
-  std::vector<unsigned> best(numLooks, part.costs.size());
+  llvm::SmallVector<unsigned> best(numLooks, part.costs.size());
   for (auto [look, c] : llvm::zip_equal(looks, part.candidates))
     if (best[look] == part.costs.size() ||
         part.costs[c] < part.costs[best[look]])
       best[look] = c;
   llvm::sort(best);
-  part.candidates = std::move(best);
+  llvm::copy(best, part.candidates.begin());
+  part.candidates = part.candidates.take_front(numLooks);
   return true;
 }
 
@@ -260,13 +264,18 @@ void Labeling::Reduction::simplify() {
 
 void Labeling::Reduction::buildCore() {
   std::vector<unsigned> place(parts.size());
+  size_t numLeft = parts.size() - removed.size(), numCandidates = 0;
+  for (const Part &part : parts)
+    numCandidates += part.isRemoved ? 0 : part.candidates.size();
+  core.reserveNodes(numLeft, numCandidates);
+  coreNodes.reserve(numLeft);
   for (auto [node, part] : llvm::enumerate(parts)) {
     if (part.isRemoved)
       continue;
-    std::vector<double> costs;
+    llvm::SmallVector<double, 64> left;
     for (unsigned c : part.candidates)
-      costs.push_back(part.costs[c]);
-    place[node] = core.addNode(costs);
+      left.push_back(part.costs[c]);
+    place[node] = core.addNode(left);
     coreNodes.push_back(node);
   }
   for (unsigned node : coreNodes) {

@@ -43,8 +43,8 @@ private:
   /// A node with the candidates and the edges that it still has. Both are
   /// numbered as in the problem.
   struct Part {
-    std::vector<double> costs;
-    std::vector<unsigned> candidates;
+    llvm::MutableArrayRef<double> costs;
+    llvm::MutableArrayRef<unsigned> candidates;
     llvm::SmallVector<unsigned, 4> edges;
     bool isRemoved = false;
     /// Whether something around it has changed since it was last pruned.
@@ -78,6 +78,8 @@ private:
   void buildCore();
 
   std::vector<Part> parts;
+  std::vector<double> costs;        ///< Of all parts.
+  std::vector<unsigned> candidates; ///< The same.
   std::vector<Edge> edges;
   std::deque<std::vector<uint16_t>> ports;
   std::deque<CostMatrix> matrices;

@@ -9,7 +9,7 @@ using namespace tp;
 
 Labeling::Restriction::Restriction(const Labeling &problem,
                                    llvm::ArrayRef<double> excess, double most) {
-  rest.reserveNodes(problem.nodes.size());
+  rest.reserveNodes(problem.nodes.size(), problem.costs.size());
   rest.reserveEdges(problem.edges.size());
   for (auto [number, node] : llvm::enumerate(problem.nodes)) {
     std::vector<unsigned> &kept = candidates.emplace_back();

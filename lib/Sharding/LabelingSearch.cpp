@@ -28,6 +28,8 @@ Labeling::Search::Search(const Labeling &problem, double budget)
 
 std::optional<std::vector<unsigned>>
 Labeling::Search::solve(const Labeling &problem, double budget) {
+  if (problem.getNumEntries() > budget) // each is looked at
+    return std::nullopt;
   Search search(problem, budget);
   std::optional<Order> order = findExactOrder(problem, search.counts, budget);
   if (!order)

@@ -395,7 +395,11 @@ void PartitionProblem::connect(const Flow &flow) {
 
 double PartitionProblem::solve() {
   enumerate();
-  labeling.reserveNodes(2 * ops.size()); // an op and its copies, or fewer
+  size_t numCandidates = 0;
+  for (auto &[op, state] : states)
+    numCandidates += state.set->costs.size();
+  // An op and its copies, which have about as many candidates.
+  labeling.reserveNodes(2 * ops.size(), 2 * numCandidates);
   // Nodes in the order of the data flow. Every value once: those from outside
   // first, then results in order.
   llvm::DenseSet<Value> outside;

@@ -58,6 +58,7 @@
 #include "llvm/ADT/SmallVector.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -91,16 +92,20 @@ public:
 
     /// How much a better choice could save, as a share of all.
     double getGap() const {
-      return (cost - lowerBound) / std::max(lowerBound, 1.0);
+      return cost > lowerBound ? (cost - lowerBound) / std::abs(cost) : 0;
     }
     /// Whether none could, but for rounding.
-    bool isClosed() const { return getGap() <= 1e-9; }
+    bool isClosed() const { return getGap() <= kRounding; }
+    static constexpr double kRounding = 1e-9;
     /// Takes another choice if it costs less.
     void improve(const Labeling &problem, std::vector<unsigned> choice);
   };
 
-  /// Makes room for so many.
-  void reserveNodes(size_t count) { nodes.reserve(count); }
+  /// Makes room for so many, and for the candidates of all of them.
+  void reserveNodes(size_t count, size_t candidates) {
+    nodes.reserve(count);
+    costs.reserve(candidates);
+  }
   void reserveEdges(size_t count) { edges.reserve(count); }
 
   /// A node with one cost per candidate; returns its number. Messages run in

