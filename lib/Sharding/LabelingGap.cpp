@@ -131,6 +131,8 @@ Labeling::Gap::Means Labeling::Gap::getMeans(Effort effort, double content) {
           kFirstSpare,
           content,
           /*rounds=*/0,
+          /*pause=*/kRounds,
+          /*nextGuess=*/0,
           /*reached=*/-kInfinity};
 }
 
@@ -165,8 +167,12 @@ Labeling::Solution Labeling::Gap::close(Means means) {
     // While the bound leaps, its guesses are bad.
     constexpr double kSettled = 0.004;
     double size = std::abs(solution.cost);
-    if (solution.lowerBound - before <= kSettled * size) {
+    if (solution.lowerBound - before <= kSettled * size &&
+        means.rounds >= means.nextGuess) {
+      double cost = solution.cost;
       guess(means);
+      means.pause = solution.cost < cost ? kRounds : 2 * means.pause;
+      means.nextGuess = means.rounds + means.pause;
       means.proof = std::min(2 * means.proof, means.work);
     }
     // A bound that creeps will not get there.
@@ -184,7 +190,8 @@ Labeling::Solution Labeling::Gap::close(Means means) {
                                           : search(means.work);
     }
 
-    constexpr double kWorthwhile = 0.8;
+    // Rounds stumble where candidates go, so it should be many.
+    constexpr double kWorthwhile = 0.25;
     if (countPairs(getSlack()) > kWorthwhile * countPairs(kInfinity))
       continue;
     Restriction restriction(problem, excess, getSlack());

@@ -50,7 +50,10 @@ private:
     double spare;    ///< Candidates of a guess, by node and but for one.
     double content;  ///< The gap that is small enough.
     unsigned rounds; ///< Spent so far.
-    double reached;  ///< The bound when it was last looked at.
+    /// Rounds from one guess to the next, longer after vain ones, and when that
+    /// is.
+    unsigned pause, nextGuess;
+    double reached; ///< The bound when it was last looked at.
   };
 
   static Means getMeans(Effort effort, double content);
