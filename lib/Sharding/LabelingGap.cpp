@@ -45,6 +45,8 @@ Labeling::Gap::Gap(const Gap &whole, const Restriction &restriction)
 
 /// Up to which excess candidates can be in a better choice.
 double Labeling::Gap::getSlack() const {
+  if (!std::isfinite(solution.cost))
+    return kInfinity;
   // A margin, for sums are rounded.
   return solution.cost - bound + 1e-9 * std::abs(solution.cost);
 }
@@ -93,7 +95,8 @@ void Labeling::Gap::guess(Means &means) {
   std::vector<double> sorted = excess;
   llvm::sort(sorted);
   constexpr unsigned kMost = 12;
-  for (unsigned i = 0; i < kMost; ++i, means.spare /= 2) {
+  constexpr double kStep = 1.25;
+  for (unsigned i = 0; i < kMost; ++i, means.spare /= kStep) {
     size_t kept = problem.nodes.size() * (1 + means.spare);
     double most = sorted[std::min(kept, sorted.size()) - 1];
     if (attempt(std::min(most, getSlack()), work))
@@ -183,19 +186,19 @@ Labeling::Solution Labeling::Gap::close(Means means) {
                     std::exchange(means.reached, solution.lowerBound);
       isIdle = !(rise > kProgress * size);
     }
-    if (isIdle || means.rounds == means.sweeps) {
-      // Nobody knows costs as exactly as what is left in the end.
-      constexpr double kEnough = 1e-4;
-      return solution.getGap() <= kEnough ? std::move(solution)
-                                          : search(means.work);
-    }
+    bool isLast = isIdle || means.rounds == means.sweeps;
+    // Nobody knows costs as exactly as what is left in the end.
+    constexpr double kEnough = 1e-4;
+    if (isLast && solution.getGap() <= kEnough)
+      return std::move(solution);
 
     // Rounds stumble where candidates go, so it should be many.
     constexpr double kWorthwhile = 0.25;
-    if (countPairs(getSlack()) > kWorthwhile * countPairs(kInfinity))
+    if (!isLast && countPairs(getSlack()) > kWorthwhile * countPairs(kInfinity))
       continue;
     Restriction restriction(problem, excess, getSlack());
-    Solution rest = Gap(*this, restriction).close(means);
+    Gap left(*this, restriction);
+    Solution rest = isLast ? left.search(means.work) : left.close(means);
     rest.labels = restriction.expand(rest.labels);
     return rest;
   }
