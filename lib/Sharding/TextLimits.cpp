@@ -8,6 +8,9 @@
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
 
+#include <algorithm>
+#include <utility>
+
 using llvm::StringRef;
 using namespace tp;
 
@@ -26,6 +29,7 @@ private:
   void close(char bracket);
   std::optional<ErrorCode> takeSign();
   std::optional<ErrorCode> takeNumber();
+  std::optional<ErrorCode> takeWord();
   void skipString();
   char next() const { return at + 1 < text.size() ? text[at + 1] : '\0'; }
 
@@ -33,6 +37,10 @@ private:
   size_t at = 0;
   llvm::SmallVector<char, kMaxNesting> brackets;
   unsigned signs = 0; ///< In a row.
+  /// What stands right before `at`, but for blanks and comments, and what is
+  /// there itself.
+  enum class Place { Elsewhere, Array, ArrayBracket };
+  Place before = Place::Elsewhere, here = Place::Elsewhere;
 };
 
 } // namespace
@@ -84,19 +92,40 @@ std::optional<ErrorCode> Scanner::takeNumber() {
   return std::nullopt;
 }
 
+/// A keyword, or a name behind its sigil.
+std::optional<ErrorCode> Scanner::takeWord() {
+  StringRef word = text.drop_front(at).take_while([](char c) {
+    return llvm::isAlnum(c) || c == '_' || c == '$' || c == '.';
+  });
+  if (word == "index" && before == Place::ArrayBracket)
+    return ErrorCode::ArrayElement;
+  if (word == "array")
+    here = Place::Array;
+  at += word.size() - 1;
+  return std::nullopt;
+}
+
 std::optional<ErrorCode> Scanner::take() {
   char character = text[at];
+  if (llvm::isSpace(character))
+    return std::nullopt;
+  if (character == '/' && next() == '/') {
+    at = std::min(text.find('\n', at), text.size());
+    return std::nullopt;
+  }
+  before = std::exchange(here, Place::Elsewhere);
   if (character == '-')
     return takeSign();
-  if (!llvm::isSpace(character))
-    signs = 0;
+  signs = 0;
+  if (llvm::isAlpha(character) || character == '_')
+    return takeWord();
   switch (character) {
   case '"':
     skipString();
     return std::nullopt;
-  case '/':
-    if (next() == '/')
-      at = std::min(text.find('\n', at), text.size());
+  case '!':
+    if (before == Place::ArrayBracket)
+      return ErrorCode::ArrayElement;
     return std::nullopt;
   case '#':
     return takeNumber();
@@ -106,8 +135,11 @@ std::optional<ErrorCode> Scanner::take() {
       ++at;
       return std::nullopt;
     }
-    if (character == '<')
+    if (character == '<') {
+      if (before == Place::Array)
+        here = Place::ArrayBracket;
       return open();
+    }
     close('<');
     return std::nullopt;
   case '(':

@@ -16,6 +16,9 @@
 /// 3. Numbers of results. For `%0#2147483647` the parser makes room for all
 ///    results before that one. An operation writes a type for each, so that the
 ///    text has more characters than any operation in it has results.
+/// 4. Arrays of `index`: for `array<index: 1>` the parser asks how wide that
+///    is, which ends the process. What an alias in its place stands for is not
+///    looked up: `array<!a: 1>` is answered in the same way.
 
 #ifndef TPOPT_SUPPORT_TEXTLIMITS_H
 #define TPOPT_SUPPORT_TEXTLIMITS_H
@@ -31,8 +34,8 @@ namespace tp {
 /// Of brackets in one another, and of signs in a row.
 inline constexpr unsigned kMaxNesting = 400;
 
-/// Where a text exceeds a limit: DeepNesting or ResultNumber. Line and column
-/// count from 1.
+/// Where a text exceeds a limit: DeepNesting, ResultNumber or ArrayElement.
+/// Line and column count from 1.
 struct TextExcess {
   ErrorCode code;
   unsigned line, column;

@@ -49,9 +49,10 @@ TEST(TextLimits, Stray) {
         << text;
 }
 
-// Signs count as far as nothing but blanks and line ends stands between them.
+// Signs count as far as nothing but blanks, line ends and comments stands
+// between them.
 TEST(TextLimits, Signs) {
-  for (const char *sign : {"-", "- ", "-\n"}) {
+  for (const char *sign : {"-", "- ", "-\n", "-//\n"}) {
     EXPECT_FALSE(findExcess(repeat(sign, kMaxNesting))) << sign;
     auto at = findExcess(repeat(sign, kMaxNesting + 1));
     ASSERT_TRUE(at) << sign;
@@ -73,6 +74,28 @@ TEST(TextLimits, ResultNumbers) {
     EXPECT_EQ(at->code, ErrorCode::ResultNumber);
     EXPECT_EQ(at->column, 3u);
   }
+}
+
+// Arrays have elements whose width is known.
+TEST(TextLimits, ArrayElements) {
+  for (const char *text :
+       {"array<i64: 1>", "array<f32>", "array<i1: true>", "tensor<4xindex>",
+        "x.array<index>", "arrays<index>", "array <indexed>", "array, <index>",
+        "array<i64: index", "\"array\"<index>", "\"array<index>\"",
+        "// array<index>", "array(!a)", "array<", "array", "%array_<index>"})
+    EXPECT_FALSE(findExcess(text)) << text;
+  for (const char *text :
+       {"array<index: 1>", "array<index>", "array < index", "a=array<\nindex>",
+        "array // of\n<// all\nindex:", "array<!a: 1>", "array <! a>",
+        "4xarray, array<array<index>"}) {
+    auto at = findExcess(text);
+    ASSERT_TRUE(at) << text;
+    EXPECT_EQ(at->code, ErrorCode::ArrayElement);
+  }
+  auto at = findExcess("module {\n  a = array<index: 1>");
+  ASSERT_TRUE(at);
+  EXPECT_EQ(at->line, 2u);
+  EXPECT_EQ(at->column, 13u);
 }
 
 // Any text is read to its end.
