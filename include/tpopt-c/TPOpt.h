@@ -97,8 +97,9 @@ TPOPT_EXPORT void tpoptSessionSetMessageCallback(TPOptSession session,
  * empty if there were none. Available since 0.1. */
 TPOPT_EXPORT const char *tpoptSessionGetMessages(TPOptSession session);
 
-/** Reads and verifies the `length` bytes of `text`; `name` is the file name in
- * messages. On failure `*module` is NULL. Available since 0.1. */
+/** Reads and verifies the `length` bytes of `text`, in our dialects or, as JAX
+ * and PyTorch export it, in StableHLO with its shardings; `name` is the file
+ * name in messages. On failure `*module` is NULL. Available since 0.1. */
 TPOPT_EXPORT TPOptStatus tpoptModuleParse(TPOptSession session,
                                           const char *text, size_t length,
                                           const char *name,

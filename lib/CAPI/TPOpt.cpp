@@ -5,6 +5,8 @@
 
 #include "tpopt-c/TPOpt.h"
 
+#include "tpopt/Dialect/Sdy/Sdy.h"
+#include "tpopt/Dialect/StableHLO/StableHLO.h"
 #include "tpopt/InitAll.h"
 #include "tpopt/Program/ReadProgram.h"
 
@@ -22,6 +24,9 @@ using namespace mlir;
 static DialectRegistry getDialects() {
   DialectRegistry registry;
   tp::registerTPOptDialects(registry);
+  // The context is ours alone: nobody has the real dialects in it.
+  tp::stablehlo::registerReaders(registry);
+  tp::sdy::registerReader(registry);
   registry.insert<func::FuncDialect>();
   func::registerInlinerExtension(registry);
   return registry;

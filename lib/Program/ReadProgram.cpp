@@ -3,7 +3,7 @@
 
 #include "tpopt/Program/ReadProgram.h"
 
-#include "tpopt/Support/TextLimits.h"
+#include "tpopt/Dialect/StableHLO/StableHLO.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
@@ -14,9 +14,15 @@
 using namespace mlir;
 using namespace tp;
 
+std::optional<TextExcess> tp::findUnreadable(StringRef bytes) {
+  if (stablehlo::isPortableArtifact(bytes))
+    return TextExcess{ErrorCode::PortableArtifact, 1, 1};
+  return findExcess(bytes);
+}
+
 static OwningOpRef<ModuleOp> parse(std::unique_ptr<llvm::MemoryBuffer> buffer,
                                    MLIRContext *context) {
-  if (auto excess = findExcess(buffer->getBuffer())) {
+  if (auto excess = findUnreadable(buffer->getBuffer())) {
     emitError(FileLineColLoc::get(context, buffer->getBufferIdentifier(),
                                   excess->line, excess->column))
         << prefix(excess->code) << describe(excess->code);

@@ -6,10 +6,9 @@
 #include "Import.h"
 #include "Trace.h"
 
-#include "tpopt/Dialect/StableHLO/StableHLO.h"
+#include "tpopt/Program/ReadProgram.h"
 #include "tpopt/Support/ErrorCodes.h"
 #include "tpopt/Support/OutputFile.h"
-#include "tpopt/Support/TextLimits.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Support/FileUtilities.h"
@@ -47,9 +46,7 @@ static std::unique_ptr<llvm::MemoryBuffer> readInput(StringRef path) {
     llvm::errs() << why << "\n";
     return nullptr;
   }
-  std::optional<TextExcess> excess = findExcess(buffer->getBuffer());
-  if (stablehlo::isPortableArtifact(buffer->getBuffer()))
-    excess = {ErrorCode::PortableArtifact, 1, 1};
+  std::optional<TextExcess> excess = findUnreadable(buffer->getBuffer());
   if (!excess)
     return buffer;
   llvm::errs() << path << ":" << excess->line << ":" << excess->column

@@ -7,16 +7,22 @@
 ///     if (!whole)
 ///       return failure(); // the reason has been emitted
 ///
-/// Errors are those of the parser, and those of Support/TextLimits.h for text
-/// that it would not survive.
+/// Errors are those of the parser, those of Support/TextLimits.h for text that
+/// it would not survive, and PortableArtifact for a serialized StableHLO
+/// program.
 
 #ifndef TPOPT_PROGRAM_READPROGRAM_H
 #define TPOPT_PROGRAM_READPROGRAM_H
+
+#include "tpopt/Support/TextLimits.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 
 namespace tp {
+
+/// Why `bytes` are not for the parser, if they are not.
+std::optional<TextExcess> findUnreadable(llvm::StringRef bytes);
 
 /// Parses a program that errors call `name`.
 mlir::OwningOpRef<mlir::ModuleOp> parseProgram(llvm::StringRef text,

@@ -19,6 +19,14 @@ static const char *const program =
     "  return %0 : tensor<8x4xf32>\n"
     "}\n";
 
+static const char *const exported =
+    "sdy.mesh @mesh = <[\"model\"=4]>\n"
+    "func.func public @main(%x: tensor<8x16xf32> {sdy.sharding = "
+    "#sdy.sharding<@mesh, [{\"model\"}, {}]>}) -> tensor<8x16xf32> {\n"
+    "  %0 = stablehlo.tanh %x : tensor<8x16xf32>\n"
+    "  return %0 : tensor<8x16xf32>\n"
+    "}\n";
+
 static const char *const wrong =
     "func.func @f(%x: tensor<4xf32>) {\n"
     "  %0 = tp.reduce sum %x dims = [1] : tensor<4xf32> -> tensor<4xf32>\n"
@@ -68,17 +76,30 @@ int main(void) {
          "the module is still there");
   tpoptModuleDestroy(module);
 
+  /* What JAX exports is a program as well. */
+  expect(tpoptModuleParse(session, exported, strlen(exported), "jax.mlir",
+                          &module) == TPOPT_OK,
+         "an exported program is read");
+  expect(tpoptModuleRunPipeline(module, "tp-shard") == TPOPT_OK,
+         "and sharded");
+  puts(tpoptModuleGetText(module));
+  tpoptModuleDestroy(module);
+  expect(tpoptModuleParse(session, "ML\xefRStableHLO_v1.0.0", 18, "jax.bin",
+                          &module) == TPOPT_INVALID,
+         "a portable artifact is refused");
+  printf("artifact: %s", tpoptSessionGetMessages(session));
+
   /* A wrong program is refused, in this session and without a callback. */
   expect(tpoptModuleParse(session, wrong, strlen(wrong), "wrong.mlir",
                           &module) == TPOPT_INVALID &&
              module == NULL,
          "a wrong program is refused");
   printf("program: %s", tpoptSessionGetMessages(session));
-  expect(counts[TPOPT_ERROR] == 2, "the callback got the second error");
+  expect(counts[TPOPT_ERROR] == 3, "the callback got every error");
   tpoptSessionSetMessageCallback(session, NULL, NULL);
   expect(tpoptModuleParse(session, "?", 1, "mark", &module) == TPOPT_INVALID,
          "text that is no program is refused");
-  expect(counts[TPOPT_ERROR] == 2, "the callback is gone");
+  expect(counts[TPOPT_ERROR] == 3, "the callback is gone");
   expect(!strcmp(tpoptSessionGetMessages(other), ""),
          "sessions do not hear each other");
 
