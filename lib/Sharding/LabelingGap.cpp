@@ -186,7 +186,8 @@ Labeling::Solution Labeling::Gap::close(Means means) {
       double rise = solution.lowerBound -
                     std::exchange(means.reached, solution.lowerBound);
       double left = double(means.sweeps - means.rounds) / kPatience;
-      isIdle = !(rise * left > kHopeless * (solution.cost - solution.lowerBound));
+      isIdle =
+          !(rise * left > kHopeless * (solution.cost - solution.lowerBound));
     }
     bool isLast = isIdle || means.rounds == means.sweeps;
     // Nobody knows costs as exactly as what is left in the end.

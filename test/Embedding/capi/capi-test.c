@@ -80,8 +80,7 @@ int main(void) {
   expect(tpoptModuleParse(session, exported, strlen(exported), "jax.mlir",
                           &module) == TPOPT_OK,
          "an exported program is read");
-  expect(tpoptModuleRunPipeline(module, "tp-shard") == TPOPT_OK,
-         "and sharded");
+  expect(tpoptModuleRunPipeline(module, "tp-shard") == TPOPT_OK, "and sharded");
   puts(tpoptModuleGetText(module));
   tpoptModuleDestroy(module);
   expect(tpoptModuleParse(session, "ML\xefRStableHLO_v1.0.0", 18, "jax.bin",
