@@ -84,6 +84,14 @@ class Export(unittest.TestCase):
         self.assertRegex(self.export(jax.jit(double, in_shardings=({"w": cut},)),
                                      {"w": MATRIX}), wanted)
 
+    def test_what_jax_compiles_stays(self):
+        double = jax.jit(lambda p: p["w"] * 2)
+        traced = double.trace({"w": MATRIX})
+        lowered = traced.lower()
+        named = [("w", MATRIX, True)]
+        tp_export.function.write(lowered, named, ["result"], self.folder)
+        self.assertNotIn("tp.name", lowered.as_text())
+
     def test_errors(self):
         with self.assertRaisesRegex(ValueError, "two arguments are called x"):
             self.export(lambda p, x: p["x"] + x, {"x": MATRIX}, MATRIX)

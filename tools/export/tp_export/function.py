@@ -56,7 +56,8 @@ def write(lowered, named, results, to, donated=None):
     whether it is a weight; `results` the names of results. `donated` maps arguments to
     the number of the result that may take their storage, beside what JAX knows of."""
     check_unique([name for name, *_ in named])
-    module = lowered.compiler_ir("stablehlo")
+    # JAX keeps its own, for when the function is called.
+    module = lowered.compiler_ir("stablehlo").operation.clone()
     annotate(module, named, results, donated or {})
     folder = pathlib.Path(to)
     folder.mkdir(parents=True, exist_ok=True)
