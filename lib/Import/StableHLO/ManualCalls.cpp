@@ -5,6 +5,7 @@
 
 #include "tpopt/Support/ErrorCodes.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -62,11 +63,20 @@ static void build(const Manual &manual, ArrayRef<Operation *> body,
 // Shardy in strings
 //===----------------------------------------------------------------------===//
 
-/// The shardings that a frontend attribute of `op` lists for `count` values.
-static FailureOr<SmallVector<Attribute>> readList(Operation *op, StringRef name,
-                                                  size_t count) {
-  auto list = dyn_cast_or_null<ArrayAttr>(
-      readShardyString(getFrontendAttribute(op->getAttrDictionary(), name)));
+/// What a frontend attribute says, of `op` or, as JAX had it up to 0.5, of the
+/// call that it belongs to.
+static Attribute readEither(Operation *op, Operation *call, StringRef name) {
+  for (Operation *holder : {op, call})
+    if (Attribute text =
+            getFrontendAttribute(holder->getAttrDictionary(), name))
+      return readShardyString(text);
+  return {};
+}
+
+/// The shardings that a frontend attribute lists for `count` values.
+static FailureOr<SmallVector<Attribute>>
+readList(Operation *op, Operation *call, StringRef name, size_t count) {
+  auto list = dyn_cast_or_null<ArrayAttr>(readEither(op, call, name));
   if (!list || list.size() != count)
     return fail(op) << " needs a sharding for each value in `" << name << "`";
   return llvm::to_vector(list);
@@ -104,24 +114,31 @@ static LogicalResult importCall(Operation *back) {
   Manual manual;
   llvm::append_range(manual.returned, back->getOperands());
   llvm::append_range(manual.results, back->getResults());
-  auto out = readList(back, "xla.sdy.out_shardings", back->getNumResults());
+  auto out =
+      readList(back, call, "xla.sdy.out_shardings", back->getNumResults());
   if (failed(out))
     return failure();
   manual.out = *out;
   if (enter) {
     llvm::append_range(manual.inputs, enter->getOperands());
     llvm::append_range(manual.locals, enter->getResults());
-    auto in = readList(enter, "xla.sdy.in_shardings", enter->getNumOperands());
+    auto in =
+        readList(enter, call, "xla.sdy.in_shardings", enter->getNumOperands());
     if (failed(in))
       return failure();
     manual.in = *in;
   }
-  manual.axes = dyn_cast_or_null<ArrayAttr>(readShardyString(
-      getFrontendAttribute(back->getAttrDictionary(), "xla.sdy.manual_axes")));
+  manual.axes = dyn_cast_or_null<ArrayAttr>(
+      readEither(back, call, "xla.sdy.manual_axes"));
   if (!manual.axes || manual.inputs.size() != manual.locals.size() ||
       manual.returned.size() != manual.results.size())
     return fail(back) << " needs `xla.sdy.manual_axes`, and a result for each "
                          "operand, as what it belongs to";
+  // Up to JAX 0.6 bodies are not private, as if one could run them.
+  auto body = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
+      call, cast<func::CallOp>(call).getCalleeAttr());
+  if (body && body.getName().starts_with("xla.sdy.manual_computation_body"))
+    body.setPrivate();
   build(manual, call, back);
   back->erase();
   if (enter)

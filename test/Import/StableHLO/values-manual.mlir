@@ -186,6 +186,29 @@ module attributes {mhlo.frontend_attributes = {xla.sdy.meshes = "{mesh = #sdy.me
 
 // -----
 
+// The same of JAX before 0.6: the call of the body says what belongs to it, and the
+// body, which exchanges something, is not private
+module attributes {mhlo.frontend_attributes = {xla.sdy.meshes = "{mesh = #sdy.mesh<[\\\22a\\\22=2, \\\22b\\\22=2]>}"}} {
+  func.func @main() -> (tensor<2xi32>) {
+    // EXPECT: [1 + 3, 2 + 4]
+    %v = stablehlo.constant dense<[1, 2, 3, 4]> : tensor<4xi32>
+    %0 = stablehlo.custom_call @xla.sdy.GlobalToLocalShape(%v) : (tensor<4xi32>) -> tensor<2xi32>
+    %1 = call @xla.sdy.manual_computation_body(%0) {mhlo.frontend_attributes = {xla.sdy.in_shardings = "#sdy.sharding_per_value<[<@mesh, [{\\\22a\\\22, ?}]>]>", xla.sdy.manual_axes = "#sdy<manual_axes{\\\22a\\\22}>", xla.sdy.out_shardings = "#sdy.sharding_per_value<[<@mesh, [{?}]>]>"}} : (tensor<2xi32>) -> tensor<2xi32>
+    %2 = stablehlo.custom_call @xla.sdy.LocalToGlobalShape(%1) : (tensor<2xi32>) -> tensor<2xi32>
+    return %2 : tensor<2xi32>
+  }
+  func.func @xla.sdy.manual_computation_body(%a: tensor<2xi32>) -> tensor<2xi32> {
+    %0 = "stablehlo.all_reduce"(%a) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 0>, replica_groups = dense<[[0, 2], [1, 3]]> : tensor<2x2xi64>, use_global_device_ids}> ({
+    ^bb0(%b: tensor<i32>, %c: tensor<i32>):
+      %s = stablehlo.add %b, %c : tensor<i32>
+      stablehlo.return %s : tensor<i32>
+    }) : (tensor<2xi32>) -> tensor<2xi32>
+    return %0 : tensor<2xi32>
+  }
+}
+
+// -----
+
 // The same as they come back from HLO, where results of calls are tuples; the
 // place along an axis is a body that takes nothing
 module attributes {mhlo.frontend_attributes = {xla.sdy.meshes = "{mesh = #sdy.mesh<[\22a\22=2, \22b\22=2]>}"}} {
