@@ -18,6 +18,14 @@ func.func @library(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
+func.func @no_function(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @below {{[TP0530] stablehlo.custom_call @mhlo.nothing: no function of that name is known}}
+  %0 = stablehlo.custom_call @mhlo.nothing(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
 func.func @complex(%x: tensor<4xf32>) -> tensor<4xcomplex<f32>> {
   // expected-error @below {{[TP0533] stablehlo.complex has the type 'tensor<4xcomplex<f32>>'}}
   %0 = stablehlo.complex %x, %x : tensor<4xcomplex<f32>>

@@ -224,18 +224,23 @@ func.func @main() -> (tensor<i32>, tensor<i32>, tensor<f32>, tensor<f32>) {
 
 // -----
 
-// Calls of composites, and values that are passed on
+// Calls of composites and of functions that were none of StableHLO's, and values
+// that are passed on
 func.func private @square(%x: tensor<2xf32>) -> tensor<2xf32> {
   %0 = stablehlo.multiply %x, %x : tensor<2xf32>
   return %0 : tensor<2xf32>
 }
-func.func @main() -> (tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) {
+func.func @main() -> (tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) {
   // EXPECT: [4, 9]
   // EXPECT: [2, 3]
   // EXPECT: [math.erf(2), math.erf(3)]
+  // EXPECT: [math.tan(2), math.tan(3)]
+  // EXPECT: [math.asinh(2), math.asinh(3)]
   %x = stablehlo.constant dense<[2.0, 3.0]> : tensor<2xf32>
   %0 = stablehlo.composite "my.square" %x {decomposition = @square} : (tensor<2xf32>) -> tensor<2xf32>
   %1 = stablehlo.optimization_barrier %x : tensor<2xf32>
   %2 = stablehlo.custom_call @mhlo.erf(%x) : (tensor<2xf32>) -> tensor<2xf32>
-  return %0, %1, %2 : tensor<2xf32>, tensor<2xf32>, tensor<2xf32>
+  %3 = stablehlo.custom_call @mhlo.tan(%x) {mhlo.attributes = {}, mhlo.version = 1 : i64} : (tensor<2xf32>) -> tensor<2xf32>
+  %4 = stablehlo.custom_call @mhlo.asinh(%x) {mhlo.attributes = {}, mhlo.version = 1 : i64} : (tensor<2xf32>) -> tensor<2xf32>
+  return %0, %1, %2, %3, %4 : tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>
 }
