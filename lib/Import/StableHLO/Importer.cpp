@@ -337,7 +337,7 @@ LogicalResult tp::importStableHLO(ModuleOp module) {
     return failure();
   if (failed(importManualCalls(module, shardings)))
     return failure();
-  if (failed(inlineExchanges(module)))
+  if (failed(inlineCalls(module)))
     return failure();
   if (isLocal && failed(importPartitioned(module, shardings)))
     return failure();

@@ -298,11 +298,20 @@ LogicalResult stablehlo::importPartitioned(ModuleOp module,
 // Calls
 //===----------------------------------------------------------------------===//
 
+/// Whether `op` has a region that is read as a function of elements.
+static bool combinesElements(Operation *op) {
+  return llvm::is_contained({"stablehlo.all_reduce", "stablehlo.map",
+                             "stablehlo.reduce", "stablehlo.reduce_scatter",
+                             "stablehlo.reduce_window", "stablehlo.scatter",
+                             "stablehlo.select_and_scatter", "stablehlo.sort"},
+                            op->getName().getStringRef());
+}
+
 namespace {
 /// Inlines callees before callers, each function once.
-class ExchangeInliner {
+class Inliner {
 public:
-  explicit ExchangeInliner(ModuleOp module) : module(module) {}
+  explicit Inliner(ModuleOp module) : module(module) {}
 
   LogicalResult run() {
     FailureOr<std::vector<FunctionCalls>> functions = getCalleesFirst(module);
@@ -312,8 +321,9 @@ public:
       visit(caller);
     llvm::DenseSet<StringAttr> named;
     module.walk([&](Operation *op) { collectSymbols(op, named); });
-    for (auto [name, function] : exchanging)
-      if (function.isPrivate() && !named.contains(name))
+    for (auto [name, function] : closed)
+      if ((inlined.contains(name) || exchanging.contains(name)) &&
+          function.isPrivate() && !named.contains(name))
         function.erase();
     return success();
   }
@@ -327,33 +337,44 @@ private:
       StringAttr callee = call.getCalleeAttr().getRootReference();
       // One that calls itself stays as it is, and is refused where it stands.
       isClosed &= visited.contains(callee);
-      auto it = exchanging.find(callee);
-      if (it == exchanging.end())
-        continue;
-      exchanges = true;
-      inlineCall(call, it->second.getBody().front());
+      exchanges |= exchanging.contains(callee) && closed.contains(callee);
+      visit(call);
     }
-    visited.insert(function.getNameAttr());
-    if (exchanges && isClosed)
-      exchanging[function.getNameAttr()] = function;
+    StringAttr name = function.getNameAttr();
+    visited.insert(name);
+    if (isClosed)
+      closed[name] = function;
+    if (exchanges)
+      exchanging.insert(name);
   }
 
-  static void inlineCall(func::CallOp call, Block &body) {
+  void visit(func::CallOp call) {
+    StringAttr callee = call.getCalleeAttr().getRootReference();
+    auto it = closed.find(callee);
+    if (it == closed.end() || (!exchanging.contains(callee) &&
+                               !combinesElements(call->getParentOp())))
+      return;
+    inlined.insert(callee);
+    Block &body = it->second.getBody().front();
     OpBuilder builder(call);
     IRMapping mapping;
+    SmallVector<func::CallOp> calls;
     mapping.map(body.getArguments(), call.getOperands());
     for (Operation &op : body.without_terminator())
-      builder.clone(op, mapping);
+      if (auto copy = dyn_cast<func::CallOp>(builder.clone(op, mapping)))
+        calls.push_back(copy);
     for (auto [result, value] : llvm::zip_equal(
              call.getResults(), body.getTerminator()->getOperands()))
       result.replaceAllUsesWith(mapping.lookupOrDefault(value));
     call.erase();
+    for (func::CallOp copy : calls)
+      visit(copy);
   }
 
   ModuleOp module;
-  llvm::DenseSet<StringAttr> visited;
-  /// What is inlined.
-  llvm::DenseMap<StringAttr, func::FuncOp> exchanging;
+  llvm::DenseSet<StringAttr> visited, exchanging, inlined;
+  /// What can be inlined.
+  llvm::DenseMap<StringAttr, func::FuncOp> closed;
 };
 } // namespace
 
@@ -365,6 +386,6 @@ void stablehlo::dropOtherMeshes(ModuleOp module,
       mesh.erase();
 }
 
-LogicalResult stablehlo::inlineExchanges(ModuleOp module) {
-  return ExchangeInliner(module).run();
+LogicalResult stablehlo::inlineCalls(ModuleOp module) {
+  return Inliner(module).run();
 }
