@@ -3,6 +3,8 @@
 
 #include "ManualCalls.h"
 
+#include "GSPMD.h"
+
 #include "tpopt/Support/ErrorCodes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -239,10 +241,96 @@ static FailureOr<ArrayAttr> readAxes(const RegionFinder &found,
   return ArrayAttr::get(inner->getContext(), axes);
 }
 
+/// The tiles of the iota that `entry` takes one element of.
+static std::optional<SmallVector<Digit>> getPlaceDigits(Operation *entry) {
+  Operation *sharding = entry->getNumOperands() == 1
+                            ? entry->getOperand(0).getDefiningOp()
+                            : nullptr;
+  if (getCallTarget(sharding) != "Sharding" || sharding->getNumOperands() != 1)
+    return std::nullopt;
+  Operation *iota = sharding->getOperand(0).getDefiningOp();
+  auto text = sharding->getAttrOfType<StringAttr>("mhlo.sharding");
+  auto tiles = text ? parseTileShardings(text) : std::nullopt;
+  if (!iota || iota->getName().getStringRef() != "stablehlo.iota" || !tiles ||
+      tiles->size() != 1 || entry->getNumResults() != 1)
+    return std::nullopt;
+  auto type = dyn_cast<RankedTensorType>(sharding->getOperand(0).getType());
+  auto part = dyn_cast<RankedTensorType>(entry->getResult(0).getType());
+  const TileSharding &tile = tiles->front();
+  if (!type || type.getRank() != 1 || !part || !part.hasStaticShape() ||
+      part.getNumElements() != 1 ||
+      part.getElementType() != type.getElementType() ||
+      tile.dims.size() != tile.subgroups.size() + 1)
+    return std::nullopt;
+  int64_t size = 1;
+  for (const Digit &digit : tile.dims[0])
+    size *= digit.size;
+  return size == type.getDimSize(0) ? std::optional(tile.dims[0])
+                                    : std::nullopt;
+}
+
+/// The place along an axis as JAX 0.4 has it in a region over some axes: an
+/// iota enters the region once more, from inside. It becomes what later ones
+/// write, the device's number in a region over the other axes.
+static LogicalResult importPlace(Operation *entry, ArrayRef<Digit> digits,
+                                 const ForeignShardings &shardings) {
+  auto manual = shardings.readManualAxes(entry);
+  if (failed(manual))
+    return failure();
+  spmd::MeshOp mesh = shardings.getMesh();
+  OpBuilder builder(entry);
+  SmallVector<Attribute> others;
+  for (Attribute axis : mesh.getMesh().getNames())
+    if (!llvm::is_contained(*manual, axis))
+      others.push_back(axis);
+  Location loc = entry->getLoc();
+  OperationState state(loc, "sdy.manual_computation");
+  state.addTypes(entry->getResultTypes());
+  state.addAttribute("in_shardings", builder.getArrayAttr({}));
+  state.addAttribute(
+      "out_shardings",
+      builder.getArrayAttr(spmd::ShardingAttr::get(
+          entry->getContext(), mesh.toMesh(), TensorSharding::replicate(1))));
+  state.addAttribute("manual_axes", builder.getArrayAttr(others));
+  state.addRegion();
+  Operation *region = builder.create(state);
+  builder.createBlock(&region->getRegion(0));
+  auto type = RankedTensorType::get({}, builder.getIntegerType(32, false));
+  auto emit = [&](StringRef name, Type type, ValueRange operands) {
+    OperationState state(loc, name, operands, type);
+    return builder.create(state)->getResult(0);
+  };
+  auto number = [&](int64_t value) {
+    OperationState state(loc, "stablehlo.constant", {}, type);
+    state.addAttribute(
+        "value", DenseIntElementsAttr::get(type, APInt(32, uint64_t(value))));
+    return builder.create(state)->getResult(0);
+  };
+  Value id = emit("stablehlo.partition_id", type, {}), place = number(0);
+  for (const Digit &digit : digits) {
+    Value size = number(digit.size);
+    Value own = emit("stablehlo.divide", type, {id, number(digit.stride)});
+    own = emit("stablehlo.remainder", type, {own, size});
+    place = emit("stablehlo.multiply", type, {place, size});
+    place = emit("stablehlo.add", type, {place, own});
+  }
+  auto result = cast<RankedTensorType>(entry->getResult(0).getType());
+  place = emit("stablehlo.convert", type.clone(result.getElementType()), place);
+  place = emit("stablehlo.reshape", result, place);
+  OperationState end(loc, "sdy.return", place, {});
+  builder.create(end);
+  entry->replaceAllUsesWith(region);
+  entry->erase();
+  return success();
+}
+
 /// A region around `op`, an entry or the exit of one without entries.
 static LogicalResult importRegion(Operation *op,
                                   const ForeignShardings &shardings) {
   RegionFinder found(op);
+  if (found.exits.empty())
+    if (auto digits = getPlaceDigits(op))
+      return importPlace(op, *digits, shardings);
   Manual manual;
   for (Operation *entry : found.entries) {
     Operation *sharding = entry->getNumOperands() == 1

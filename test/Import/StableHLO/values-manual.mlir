@@ -96,6 +96,35 @@ module attributes {mhlo.num_partitions = 4 : i32} {
 
 // -----
 
+// The place along an axis as JAX had it up to 0.4: a part of an iota
+module attributes {mhlo.num_partitions = 8 : i32} {
+  func.func @main() -> (tensor<4xi32>) {
+    // EXPECT: [1 + 0 * 1000 + 0, 2 + 1 * 1000 + 2, 3 + 2 * 1000 + 1, 4 + 3 * 1000 + 3]
+    %v = stablehlo.constant dense<[1, 2, 3, 4]> : tensor<4xi32>
+    %0 = stablehlo.custom_call @Sharding(%v) {backend_config = "unspecified_dims=[0]", mhlo.sharding = "{devices=[4,2]<=[2,2,2]T(0,2,1) last_tile_dim_replicate}"} : (tensor<4xi32>) -> tensor<4xi32>
+    %1 = stablehlo.custom_call @SPMDFullToShardShape(%0) {backend_config = "unspecified_dims=[0]", mhlo.sharding = "{devices=[1,4,2]<=[2,2,2]T(0,2,1) last_tile_dims={manual, replicated}}"} : (tensor<4xi32>) -> tensor<1xi32>
+    %2 = call @body(%1) : (tensor<1xi32>) -> tensor<1xi32>
+    %3 = stablehlo.custom_call @Sharding(%2) {backend_config = "unspecified_dims=[0]", mhlo.sharding = "{devices=[1,4,2]<=[2,2,2]T(0,2,1) last_tile_dims={manual, replicated}}"} : (tensor<1xi32>) -> tensor<1xi32>
+    %4 = stablehlo.custom_call @SPMDShardToFullShape(%3) {backend_config = "unspecified_dims=[0]", mhlo.sharding = "{devices=[4,2]<=[2,2,2]T(0,2,1) last_tile_dim_replicate}"} : (tensor<1xi32>) -> tensor<4xi32>
+    return %4 : tensor<4xi32>
+  }
+  func.func private @body(%a: tensor<1xi32>) -> tensor<1xi32> {
+    %thousand = stablehlo.constant dense<1000> : tensor<1xi32>
+    %0 = stablehlo.iota dim = 0 : tensor<4xi32>
+    %1 = stablehlo.custom_call @Sharding(%0) {backend_config = "", mhlo.sharding = "{devices=[4,2]<=[2,2,2]T(0,2,1) last_tile_dim_replicate}"} : (tensor<4xi32>) -> tensor<4xi32>
+    %2 = stablehlo.custom_call @SPMDFullToShardShape(%1) {backend_config = "", mhlo.sharding = "{devices=[1,4,2]<=[2,2,2]T(0,2,1) last_tile_dims={manual, replicated}}"} : (tensor<4xi32>) -> tensor<1xi32>
+    %3 = stablehlo.iota dim = 0 : tensor<4xi32>
+    %4 = stablehlo.custom_call @Sharding(%3) {backend_config = "", mhlo.sharding = "{devices=[4,2]<=[2,2,2]T(2,0,1) last_tile_dim_replicate}"} : (tensor<4xi32>) -> tensor<4xi32>
+    %5 = stablehlo.custom_call @SPMDFullToShardShape(%4) {backend_config = "", mhlo.sharding = "{devices=[1,4,2]<=[2,2,2]T(2,0,1) last_tile_dims={manual, replicated}}"} : (tensor<4xi32>) -> tensor<1xi32>
+    %6 = stablehlo.multiply %2, %thousand : tensor<1xi32>
+    %7 = stablehlo.add %6, %5 : tensor<1xi32>
+    %8 = stablehlo.add %a, %7 : tensor<1xi32>
+    return %8 : tensor<1xi32>
+  }
+}
+
+// -----
+
 // One of two axes is manual; the place along it is asked for where the other is,
 // too. Constraints are about what is left, and may ask nothing
 module attributes {mhlo.num_partitions = 4 : i32} {
