@@ -28,8 +28,16 @@ static bool isRegion(Operation *op) {
          target == "xla.sdy.GlobalToLocalShape";
 }
 
+/// Whether it is what jax.pmap wrote up to JAX 0.7, for replicas. Only the name
+/// tells it from programs whose replicas hold copies.
+static bool isMapped(ModuleOp module) {
+  return module.getName().value_or("").starts_with("pmap_") &&
+         Processes::read(module).replicas > 1;
+}
+
 bool stablehlo::isPartitioned(ModuleOp module) {
-  bool exchanges = module->hasAttr(kParameters) || module->hasAttr(kOutput);
+  bool exchanges = module->hasAttr(kParameters) || module->hasAttr(kOutput) ||
+                   isMapped(module);
   bool hasRegions = false;
   module.walk([&](Operation *op) {
     exchanges |= isExchange(op);
@@ -119,6 +127,7 @@ private:
   FailureOr<Interface> readResults();
   LogicalResult add(Interface &interface, DictionaryAttr attributes,
                     spmd::ShardingAttr otherwise, Type type, const Twine &what);
+  spmd::ShardingAttr getMapped(Type type) const;
   void dropInnerShardings();
 
   func::FuncOp function;
@@ -182,6 +191,19 @@ LogicalResult EntryImporter::add(Interface &interface,
   return success();
 }
 
+/// How jax.pmap cuts by default: each replica has one of the first dimension.
+/// Null if a part does not look like that.
+spmd::ShardingAttr EntryImporter::getMapped(Type type) const {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor || tensor.getRank() == 0 || tensor.getDimSize(0) != 1)
+    return {};
+  Mesh mesh = shardings.getMesh().toMesh();
+  TensorSharding layout = TensorSharding::replicate(tensor.getRank());
+  for (unsigned axis = 0; axis < mesh.axes.size(); ++axis)
+    layout.dims[0].axes.push_back(AxisRef::full(mesh, axis));
+  return spmd::ShardingAttr::get(type.getContext(), mesh, layout);
+}
+
 FailureOr<EntryImporter::Interface> EntryImporter::readArguments() {
   Interface interface;
   auto texts = module->getAttrOfType<ArrayAttr>(kParameters);
@@ -200,6 +222,13 @@ FailureOr<EntryImporter::Interface> EntryImporter::readArguments() {
         return failure();
       otherwise = read->front();
     }
+    if (isMapped(module) &&
+        !function.getArgAttr(i, "mhlo.is_same_data_across_replicas") &&
+        !(otherwise = getMapped(type)))
+      return fail(ErrorCode::BadForeignSharding)
+             << "argument #" << i << ": devices hold different values, and "
+             << type << " does not say along which dimension jax.pmap has cut "
+             << "the tensor: map over the first one, or use jax.shard_map";
     if (failed(add(interface, function.getArgAttrDict(i), otherwise, type,
                    "argument #" + Twine(i))))
       return failure();
@@ -220,6 +249,9 @@ FailureOr<EntryImporter::Interface> EntryImporter::readResults() {
       return failure();
     otherwise = *read;
   }
+  if (isMapped(module))
+    otherwise = llvm::map_to_vector(function.getResultTypes(),
+                                    [&](Type type) { return getMapped(type); });
   for (unsigned i = 0; i < function.getNumResults(); ++i)
     if (failed(add(interface, function.getResultAttrDict(i), otherwise[i],
                    function.getResultTypes()[i], "result #" + Twine(i))))

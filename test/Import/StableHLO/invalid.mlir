@@ -508,6 +508,18 @@ func.func @own_place(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
+// What JAX 0.4.30 wrote for jax.pmap, and others where it maps over another
+// dimension.
+module @pmap_f attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 2 : i32} {
+  // expected-error @below {{[TP0534] function 'main', argument #1: devices hold different values, and 'tensor<4xf32>' does not say along which dimension jax.pmap has cut the tensor}}
+  func.func @main(%w: tensor<4xf32> {mhlo.is_same_data_across_replicas = true}, %x: tensor<4xf32>) -> tensor<4xf32> {
+    %0 = stablehlo.add %w, %x : tensor<4xf32>
+    return %0 : tensor<4xf32>
+  }
+}
+
+// -----
+
 // A partitioned function whose arguments nobody says the whole of.
 module attributes {mhlo.num_replicas = 2 : i32} {
   // expected-error @below {{[TP0534] function 'main', argument #0: devices hold different values}}
