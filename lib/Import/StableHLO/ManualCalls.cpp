@@ -324,6 +324,110 @@ static LogicalResult importPlace(Operation *entry, ArrayRef<Digit> digits,
   return success();
 }
 
+namespace {
+/// A tensor that is cut along axes that are not manual, too, as JAX 0.4 has
+/// what a gradient keeps from a region over some axes. Parts along these are
+/// copies.
+struct Copies {
+  RankedTensorType whole;
+  /// Dimensions of the whole, each as its axes and the rest, and which of them
+  /// count copies.
+  SmallVector<int64_t> split;
+  SmallVector<bool> isCopy;
+  spmd::ShardingAttr sharding; ///< Without those axes.
+
+  SmallVector<int64_t> getOnce() const {
+    SmallVector<int64_t> once;
+    for (auto [size, copy] : llvm::zip_equal(split, isCopy))
+      if (!copy)
+        once.push_back(size);
+    return once;
+  }
+  /// The whole with one of the copies.
+  RankedTensorType narrow;
+};
+} // namespace
+
+static std::optional<Copies> findCopies(spmd::ShardingAttr sharding,
+                                        ArrayAttr manual, Type outside,
+                                        Type inside, const Mesh &mesh) {
+  Copies copies;
+  copies.whole = dyn_cast<RankedTensorType>(outside);
+  auto part = dyn_cast<RankedTensorType>(inside);
+  if (!copies.whole || !part || !copies.whole.hasStaticShape() ||
+      copies.whole.getRank() != part.getRank())
+    return std::nullopt;
+  auto resolved = sharding.resolve(mesh, part.getRank());
+  if (!std::holds_alternative<TensorSharding>(resolved))
+    return std::nullopt;
+  auto layout = std::get<TensorSharding>(resolved);
+  SmallVector<int64_t> narrow;
+  bool any = false;
+  for (auto [dim, whole, size] :
+       llvm::zip_equal(layout.dims, copies.whole.getShape(), part.getShape())) {
+    int64_t parts = getSize(dim.axes);
+    if (whole % parts != 0 || whole / parts != size)
+      return std::nullopt;
+    AxisList kept;
+    for (const AxisRef &axis : dim.axes) {
+      bool isManual = llvm::any_of(manual, [&](Attribute name) {
+        return cast<StringAttr>(name) == mesh.axes[axis.axis].name;
+      });
+      if (isManual)
+        kept.push_back(axis);
+      any |= !isManual;
+      copies.split.push_back(axis.size);
+      copies.isCopy.push_back(!isManual);
+    }
+    copies.split.push_back(size);
+    copies.isCopy.push_back(false);
+    narrow.push_back(size * getSize(kept));
+    dim.axes = kept;
+  }
+  if (!any)
+    return std::nullopt;
+  copies.narrow = copies.whole.clone(narrow);
+  copies.sharding =
+      spmd::ShardingAttr::get(sharding.getContext(), mesh, layout);
+  return copies;
+}
+
+static Value emitReshape(OpBuilder &builder, Value value, Type type) {
+  OperationState state(value.getLoc(), "stablehlo.reshape", value, type);
+  return builder.create(state)->getResult(0);
+}
+
+/// One of the copies.
+static Value takeOne(OpBuilder &builder, Value value, const Copies &copies) {
+  value = emitReshape(builder, value, copies.whole.clone(copies.split));
+  SmallVector<int64_t> limits = copies.split;
+  for (auto [limit, copy] : llvm::zip_equal(limits, copies.isCopy))
+    limit = copy ? 1 : limit;
+  OperationState state(value.getLoc(), "stablehlo.slice", value,
+                       copies.whole.clone(limits));
+  SmallVector<int64_t> zeros(limits.size(), 0), ones(limits.size(), 1);
+  state.addAttribute("start_indices", builder.getDenseI64ArrayAttr(zeros));
+  state.addAttribute("limit_indices", builder.getDenseI64ArrayAttr(limits));
+  state.addAttribute("strides", builder.getDenseI64ArrayAttr(ones));
+  return emitReshape(builder, builder.create(state)->getResult(0),
+                     copies.narrow);
+}
+
+/// All of them.
+static Value makeCopies(OpBuilder &builder, Value value, const Copies &copies) {
+  value = emitReshape(builder, value, copies.whole.clone(copies.getOnce()));
+  SmallVector<int64_t> dims;
+  for (auto [i, copy] : llvm::enumerate(copies.isCopy))
+    if (!copy)
+      dims.push_back(i);
+  OperationState state(value.getLoc(), "stablehlo.broadcast_in_dim", value,
+                       copies.whole.clone(copies.split));
+  state.addAttribute("broadcast_dimensions",
+                     builder.getDenseI64ArrayAttr(dims));
+  return emitReshape(builder, builder.create(state)->getResult(0),
+                     copies.whole);
+}
+
 /// A region around `op`, an entry or the exit of one without entries.
 static LogicalResult importRegion(Operation *op,
                                   const ForeignShardings &shardings) {
@@ -331,7 +435,16 @@ static LogicalResult importRegion(Operation *op,
   if (found.exits.empty())
     if (auto digits = getPlaceDigits(op))
       return importPlace(op, *digits, shardings);
+  if (found.exits.empty())
+    return fail(op) << " is followed by @SPMDShardToFullShape somewhere";
   Manual manual;
+  auto axes = readAxes(found, shardings);
+  if (failed(axes))
+    return failure();
+  manual.axes = *axes;
+  spmd::MeshOp meshOp = shardings.getMesh();
+  Mesh mesh = meshOp.toMesh();
+  OpBuilder builder(op->getContext());
   for (Operation *entry : found.entries) {
     Operation *sharding = entry->getNumOperands() == 1
                               ? entry->getOperand(0).getDefiningOp()
@@ -341,12 +454,17 @@ static LogicalResult importRegion(Operation *op,
     auto in = readOne(sharding, shardings);
     if (failed(in))
       return failure();
+    Value input = sharding->getOperand(0), local = entry->getResult(0);
+    if (auto copies =
+            findCopies(*in, *axes, input.getType(), local.getType(), mesh)) {
+      builder.setInsertionPoint(entry);
+      input = takeOne(builder, input, *copies);
+      in = copies->sharding;
+    }
     manual.in.push_back(*in);
-    manual.inputs.push_back(sharding->getOperand(0));
-    manual.locals.push_back(entry->getResult(0));
+    manual.inputs.push_back(input);
+    manual.locals.push_back(local);
   }
-  if (found.exits.empty())
-    return fail(op) << " is followed by @SPMDShardToFullShape somewhere";
   auto isBefore = [](Operation *a, Operation *b) {
     return a->isBeforeInBlock(b);
   };
@@ -360,14 +478,22 @@ static LogicalResult importRegion(Operation *op,
     auto out = readOne(exit, shardings);
     if (failed(out))
       return failure();
+    if (auto copies = findCopies(*out, *axes, exit->getResult(0).getType(),
+                                 exit->getOperand(0).getType(), mesh)) {
+      builder.setInsertionPointAfter(exit);
+      Value once = exit->getResult(0);
+      SmallVector<OpOperand *> uses =
+          llvm::to_vector(llvm::make_pointer_range(once.getUses()));
+      once.setType(copies->narrow);
+      Value all = makeCopies(builder, once, *copies);
+      for (OpOperand *use : uses)
+        use->set(all);
+      out = copies->sharding;
+    }
     manual.out.push_back(*out);
     manual.returned.push_back(exit->getOperand(0));
     manual.results.push_back(exit->getResult(0));
   }
-  auto axes = readAxes(found, shardings);
-  if (failed(axes))
-    return failure();
-  manual.axes = *axes;
   // One that takes nothing gives nothing but to its exits.
   if (found.entries.empty())
     for (Operation *source : body)

@@ -96,6 +96,42 @@ module attributes {mhlo.num_partitions = 4 : i32} {
 
 // -----
 
+// What a gradient keeps from a region over some axes is cut along all of them in
+// JAX 0.4, and the parts along the others are copies, here behind and before the
+// manual axis
+module attributes {mhlo.num_partitions = 4 : i32} {
+  func.func @main() -> (tensor<4xi32>, tensor<2xi32>, tensor<4xi32>, tensor<2xi32>) {
+    // EXPECT: [-1, -1, -2, -2]
+    // EXPECT: [1, 2]
+    // EXPECT: [-1, -2, -1, -2]
+    // EXPECT: [1, 2]
+    %v = stablehlo.constant dense<[1, 2]> : tensor<2xi32>
+    %0 = stablehlo.custom_call @Sharding(%v) {mhlo.sharding = "{devices=[2,2]<=[4] last_tile_dim_replicate}"} : (tensor<2xi32>) -> tensor<2xi32>
+    %1 = stablehlo.custom_call @SPMDFullToShardShape(%0) {mhlo.sharding = "{devices=[1,2,2]<=[4] last_tile_dims={manual, replicated}}"} : (tensor<2xi32>) -> tensor<1xi32>
+    %2 = stablehlo.negate %1 : tensor<1xi32>
+    %3 = stablehlo.custom_call @Sharding(%2) {mhlo.sharding = "{devices=[1,2,2]<=[4] last_tile_dims={manual, replicated}}"} : (tensor<1xi32>) -> tensor<1xi32>
+    %4 = stablehlo.custom_call @SPMDShardToFullShape(%3) {mhlo.sharding = "{devices=[4]<=[4]}"} : (tensor<1xi32>) -> tensor<4xi32>
+    %5 = stablehlo.custom_call @Sharding(%4) {mhlo.sharding = "{devices=[4]<=[4]}"} : (tensor<4xi32>) -> tensor<4xi32>
+    %6 = stablehlo.custom_call @SPMDFullToShardShape(%5) {mhlo.sharding = "{devices=[1,2,2]<=[4] last_tile_dims={manual, replicated}}"} : (tensor<4xi32>) -> tensor<1xi32>
+    %7 = stablehlo.negate %6 : tensor<1xi32>
+    %8 = stablehlo.custom_call @Sharding(%7) {mhlo.sharding = "{devices=[1,2,2]<=[4] last_tile_dims={manual, replicated}}"} : (tensor<1xi32>) -> tensor<1xi32>
+    %9 = stablehlo.custom_call @SPMDShardToFullShape(%8) {mhlo.sharding = "{devices=[2,2]<=[4] last_tile_dim_replicate}"} : (tensor<1xi32>) -> tensor<2xi32>
+    %10 = stablehlo.custom_call @Sharding(%v) {mhlo.sharding = "{devices=[2,2]<=[2,2]T(1,0) last_tile_dim_replicate}"} : (tensor<2xi32>) -> tensor<2xi32>
+    %11 = stablehlo.custom_call @SPMDFullToShardShape(%10) {mhlo.sharding = "{devices=[1,2,2]<=[2,2]T(1,0) last_tile_dims={manual, replicated}}"} : (tensor<2xi32>) -> tensor<1xi32>
+    %12 = stablehlo.negate %11 : tensor<1xi32>
+    %13 = stablehlo.custom_call @Sharding(%12) {mhlo.sharding = "{devices=[1,2,2]<=[2,2]T(1,0) last_tile_dims={manual, replicated}}"} : (tensor<1xi32>) -> tensor<1xi32>
+    %14 = stablehlo.custom_call @SPMDShardToFullShape(%13) {mhlo.sharding = "{devices=[4]<=[4]}"} : (tensor<1xi32>) -> tensor<4xi32>
+    %15 = stablehlo.custom_call @Sharding(%14) {mhlo.sharding = "{devices=[4]<=[4]}"} : (tensor<4xi32>) -> tensor<4xi32>
+    %16 = stablehlo.custom_call @SPMDFullToShardShape(%15) {mhlo.sharding = "{devices=[1,2,2]<=[2,2]T(1,0) last_tile_dims={manual, replicated}}"} : (tensor<4xi32>) -> tensor<1xi32>
+    %17 = stablehlo.negate %16 : tensor<1xi32>
+    %18 = stablehlo.custom_call @Sharding(%17) {mhlo.sharding = "{devices=[1,2,2]<=[2,2]T(1,0) last_tile_dims={manual, replicated}}"} : (tensor<1xi32>) -> tensor<1xi32>
+    %19 = stablehlo.custom_call @SPMDShardToFullShape(%18) {mhlo.sharding = "{devices=[2,2]<=[2,2]T(1,0) last_tile_dim_replicate}"} : (tensor<1xi32>) -> tensor<2xi32>
+    return %4, %9, %14, %19 : tensor<4xi32>, tensor<2xi32>, tensor<4xi32>, tensor<2xi32>
+  }
+}
+
+// -----
+
 // The place along an axis as JAX had it up to 0.4: a part of an iota
 module attributes {mhlo.num_partitions = 8 : i32} {
   func.func @main() -> (tensor<4xi32>) {
