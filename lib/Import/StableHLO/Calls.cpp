@@ -44,10 +44,18 @@ static Results convertIdentity(Conversion &c) {
   return c.one(c.in());
 }
 
-static Results convertErfCall(Conversion &c) {
+/// What JAX writes into exports of functions that StableHLO lacks, or lacked:
+/// `@mhlo.erf` is `chlo.erf`.
+static Results convertFunctionCall(Conversion &c, StringRef function) {
   if (c.op->getNumOperands() != 1 || c.op->getNumResults() != 1)
     return c.invalid() << " takes and gives one tensor";
-  return c.one(c.emit.unary<ErfOp>(c.in()));
+  std::string name = ("chlo." + function).str();
+  for (ArrayRef<Row> rows : {getElementwiseRows(), getSpecialFunctionRows()})
+    for (const Row &row : rows)
+      if (row.name == name && row.numOperands == 1)
+        return row.convert(c);
+  return c.unsupported() << " @mhlo." << function
+                         << ": no function of that name is known";
 }
 
 static Results convertTopKCall(Conversion &c) {
@@ -147,7 +155,6 @@ static constexpr CallRow kCalls[] = {
     {"MoveToHost", convertIdentity},
     {"Sharding", convertSharding},
     {"annotate_device_placement", convertIdentity},
-    {"mhlo.erf", convertErfCall},
     {"mhlo.topk", convertTopKCall},
     {"xla.sdy.FuncResultSharding", convertSharding},
 };
@@ -157,6 +164,8 @@ static Results convertCustomCall(Conversion &c) {
   for (const CallRow &row : kCalls)
     if (row.target == target)
       return row.convert(c);
+  if (StringRef function = target; function.consume_front("mhlo."))
+    return convertFunctionCall(c, function);
   return c.unsupported() << " @" << target
                          << ": what it computes is known to its library alone";
 }

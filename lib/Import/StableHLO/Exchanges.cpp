@@ -397,14 +397,17 @@ computeNumbers(Region &region, const Processes &processes, int64_t device) {
               name == "sdy.sharding_constraint" ||
               getCallTarget(&op) == "Sharding"))
       out = in[0];
-    else if (in.size() == 2 && in[0] >= 0 && in[1] > 0 && !isLarge(in[0]) &&
-             !isLarge(in[1]))
-      out = llvm::StringSwitch<std::optional<int64_t>>(name)
-                .Case("stablehlo.divide", in[0] / in[1])
-                .Case("stablehlo.remainder", in[0] % in[1])
-                .Case("stablehlo.multiply", in[0] * in[1])
-                .Case("stablehlo.add", in[0] + in[1])
-                .Default(std::nullopt);
+    else if (in.size() == 2 && in[0] >= 0 && in[1] >= 0 && !isLarge(in[0]) &&
+             !isLarge(in[1])) {
+      if (name == "stablehlo.add")
+        out = in[0] + in[1];
+      else if (name == "stablehlo.multiply")
+        out = in[0] * in[1];
+      else if (name == "stablehlo.divide" && in[1] > 0)
+        out = in[0] / in[1];
+      else if (name == "stablehlo.remainder" && in[1] > 0)
+        out = in[0] % in[1];
+    }
     if (!out || isLarge(*out) || op.getNumResults() != 1)
       return std::nullopt;
     auto type = dyn_cast<RankedTensorType>(op.getResult(0).getType());

@@ -11,6 +11,7 @@
 #include "Unused.h"
 
 #include "tpopt/Import/StableHLO.h"
+#include "tpopt/Program/Calls.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Iterators.h"
@@ -326,9 +327,44 @@ static LogicalResult checkOrder(ModuleOp module) {
   return failure(walk.wasInterrupted());
 }
 
+/// Comparators that calls name are no entries, though JAX leaves them public.
+static llvm::SetVector<StringAttr> hideComparators(ModuleOp module) {
+  llvm::SetVector<StringAttr> hidden;
+  module.walk([&](Operation *op) {
+    auto names = getCallTarget(op) == "ApproxTopK"
+                     ? op->getAttrOfType<ArrayAttr>("called_computations")
+                     : ArrayAttr();
+    if (!names)
+      return;
+    for (Attribute entry : names) {
+      auto name = dyn_cast<FlatSymbolRefAttr>(entry);
+      auto function = name ? module.lookupSymbol<func::FuncOp>(name.getValue())
+                           : func::FuncOp();
+      if (!function || function.getNumResults() != 1 ||
+          !getElementTypeOrSelf(function.getResultTypes()[0]).isInteger(1))
+        continue;
+      function.setPrivate();
+      hidden.insert(function.getNameAttr());
+    }
+  });
+  return hidden;
+}
+
+/// Those that no call names any more.
+static void eraseUnnamed(ModuleOp module, ArrayRef<StringAttr> functions) {
+  llvm::DenseSet<StringAttr> named;
+  if (!functions.empty())
+    module.walk([&](Operation *op) { collectSymbols(op, named); });
+  for (StringAttr name : functions)
+    if (auto function = module.lookupSymbol<func::FuncOp>(name);
+        function && !named.contains(name))
+      function.erase();
+}
+
 LogicalResult tp::importStableHLO(ModuleOp module) {
   if (failed(checkOrder(module)))
     return failure();
+  llvm::SetVector<StringAttr> comparators = hideComparators(module);
   unpackTuples(module);
   dropIdleExchanges(module);
   ForeignShardings shardings;
@@ -337,7 +373,7 @@ LogicalResult tp::importStableHLO(ModuleOp module) {
     return failure();
   if (failed(importManualCalls(module, shardings)))
     return failure();
-  if (failed(inlineExchanges(module)))
+  if (failed(inlineCalls(module)))
     return failure();
   if (isLocal && failed(importPartitioned(module, shardings)))
     return failure();
@@ -347,6 +383,7 @@ LogicalResult tp::importStableHLO(ModuleOp module) {
   Importer importer(module.getContext(), shardings);
   if (failed(importer.convert(module)))
     return failure();
+  eraseUnnamed(module, comparators.getArrayRef());
   if (isLocal)
     dropOtherMeshes(module, shardings);
   dropForeignAttributes(module);

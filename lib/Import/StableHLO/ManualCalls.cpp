@@ -3,8 +3,11 @@
 
 #include "ManualCalls.h"
 
+#include "GSPMD.h"
+
 #include "tpopt/Support/ErrorCodes.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -62,11 +65,20 @@ static void build(const Manual &manual, ArrayRef<Operation *> body,
 // Shardy in strings
 //===----------------------------------------------------------------------===//
 
-/// The shardings that a frontend attribute of `op` lists for `count` values.
-static FailureOr<SmallVector<Attribute>> readList(Operation *op, StringRef name,
-                                                  size_t count) {
-  auto list = dyn_cast_or_null<ArrayAttr>(
-      readShardyString(getFrontendAttribute(op->getAttrDictionary(), name)));
+/// What a frontend attribute says, of `op` or, as JAX had it up to 0.5, of the
+/// call that it belongs to.
+static Attribute readEither(Operation *op, Operation *call, StringRef name) {
+  for (Operation *holder : {op, call})
+    if (Attribute text =
+            getFrontendAttribute(holder->getAttrDictionary(), name))
+      return readShardyString(text);
+  return {};
+}
+
+/// The shardings that a frontend attribute lists for `count` values.
+static FailureOr<SmallVector<Attribute>>
+readList(Operation *op, Operation *call, StringRef name, size_t count) {
+  auto list = dyn_cast_or_null<ArrayAttr>(readEither(op, call, name));
   if (!list || list.size() != count)
     return fail(op) << " needs a sharding for each value in `" << name << "`";
   return llvm::to_vector(list);
@@ -104,24 +116,31 @@ static LogicalResult importCall(Operation *back) {
   Manual manual;
   llvm::append_range(manual.returned, back->getOperands());
   llvm::append_range(manual.results, back->getResults());
-  auto out = readList(back, "xla.sdy.out_shardings", back->getNumResults());
+  auto out =
+      readList(back, call, "xla.sdy.out_shardings", back->getNumResults());
   if (failed(out))
     return failure();
   manual.out = *out;
   if (enter) {
     llvm::append_range(manual.inputs, enter->getOperands());
     llvm::append_range(manual.locals, enter->getResults());
-    auto in = readList(enter, "xla.sdy.in_shardings", enter->getNumOperands());
+    auto in =
+        readList(enter, call, "xla.sdy.in_shardings", enter->getNumOperands());
     if (failed(in))
       return failure();
     manual.in = *in;
   }
-  manual.axes = dyn_cast_or_null<ArrayAttr>(readShardyString(
-      getFrontendAttribute(back->getAttrDictionary(), "xla.sdy.manual_axes")));
+  manual.axes = dyn_cast_or_null<ArrayAttr>(
+      readEither(back, call, "xla.sdy.manual_axes"));
   if (!manual.axes || manual.inputs.size() != manual.locals.size() ||
       manual.returned.size() != manual.results.size())
     return fail(back) << " needs `xla.sdy.manual_axes`, and a result for each "
                          "operand, as what it belongs to";
+  // Up to JAX 0.6 bodies are not private, as if one could run them.
+  auto body = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
+      call, cast<func::CallOp>(call).getCalleeAttr());
+  if (body && body.getName().starts_with("xla.sdy.manual_computation_body"))
+    body.setPrivate();
   build(manual, call, back);
   back->erase();
   if (enter)
@@ -222,11 +241,210 @@ static FailureOr<ArrayAttr> readAxes(const RegionFinder &found,
   return ArrayAttr::get(inner->getContext(), axes);
 }
 
+/// The tiles of the iota that `entry` takes one element of.
+static std::optional<SmallVector<Digit>> getPlaceDigits(Operation *entry) {
+  Operation *sharding = entry->getNumOperands() == 1
+                            ? entry->getOperand(0).getDefiningOp()
+                            : nullptr;
+  if (getCallTarget(sharding) != "Sharding" || sharding->getNumOperands() != 1)
+    return std::nullopt;
+  Operation *iota = sharding->getOperand(0).getDefiningOp();
+  auto text = sharding->getAttrOfType<StringAttr>("mhlo.sharding");
+  auto tiles = text ? parseTileShardings(text) : std::nullopt;
+  if (!iota || iota->getName().getStringRef() != "stablehlo.iota" || !tiles ||
+      tiles->size() != 1 || entry->getNumResults() != 1)
+    return std::nullopt;
+  auto type = dyn_cast<RankedTensorType>(sharding->getOperand(0).getType());
+  auto part = dyn_cast<RankedTensorType>(entry->getResult(0).getType());
+  const TileSharding &tile = tiles->front();
+  if (!type || type.getRank() != 1 || !part || !part.hasStaticShape() ||
+      part.getNumElements() != 1 ||
+      part.getElementType() != type.getElementType() ||
+      tile.dims.size() != tile.subgroups.size() + 1)
+    return std::nullopt;
+  int64_t size = 1;
+  for (const Digit &digit : tile.dims[0])
+    size *= digit.size;
+  return size == type.getDimSize(0) ? std::optional(tile.dims[0])
+                                    : std::nullopt;
+}
+
+/// The place along an axis as JAX 0.4 has it in a region over some axes: an
+/// iota enters the region once more, from inside. It becomes what later ones
+/// write, the device's number in a region over the other axes.
+static LogicalResult importPlace(Operation *entry, ArrayRef<Digit> digits,
+                                 const ForeignShardings &shardings) {
+  auto manual = shardings.readManualAxes(entry);
+  if (failed(manual))
+    return failure();
+  spmd::MeshOp mesh = shardings.getMesh();
+  OpBuilder builder(entry);
+  SmallVector<Attribute> others;
+  for (Attribute axis : mesh.getMesh().getNames())
+    if (!llvm::is_contained(*manual, axis))
+      others.push_back(axis);
+  Location loc = entry->getLoc();
+  OperationState state(loc, "sdy.manual_computation");
+  state.addTypes(entry->getResultTypes());
+  state.addAttribute("in_shardings", builder.getArrayAttr({}));
+  state.addAttribute(
+      "out_shardings",
+      builder.getArrayAttr(spmd::ShardingAttr::get(
+          entry->getContext(), mesh.toMesh(), TensorSharding::replicate(1))));
+  state.addAttribute("manual_axes", builder.getArrayAttr(others));
+  state.addRegion();
+  Operation *region = builder.create(state);
+  builder.createBlock(&region->getRegion(0));
+  auto type = RankedTensorType::get({}, builder.getIntegerType(32, false));
+  auto emit = [&](StringRef name, Type type, ValueRange operands) {
+    OperationState state(loc, name, operands, type);
+    return builder.create(state)->getResult(0);
+  };
+  auto number = [&](int64_t value) {
+    OperationState state(loc, "stablehlo.constant", {}, type);
+    state.addAttribute(
+        "value", DenseIntElementsAttr::get(type, APInt(32, uint64_t(value))));
+    return builder.create(state)->getResult(0);
+  };
+  Value id = emit("stablehlo.partition_id", type, {}), place = number(0);
+  for (const Digit &digit : digits) {
+    Value size = number(digit.size);
+    Value own = emit("stablehlo.divide", type, {id, number(digit.stride)});
+    own = emit("stablehlo.remainder", type, {own, size});
+    place = emit("stablehlo.multiply", type, {place, size});
+    place = emit("stablehlo.add", type, {place, own});
+  }
+  auto result = cast<RankedTensorType>(entry->getResult(0).getType());
+  place = emit("stablehlo.convert", type.clone(result.getElementType()), place);
+  place = emit("stablehlo.reshape", result, place);
+  OperationState end(loc, "sdy.return", place, {});
+  builder.create(end);
+  entry->replaceAllUsesWith(region);
+  entry->erase();
+  return success();
+}
+
+namespace {
+/// A tensor that is cut along axes that are not manual, too, as JAX 0.4 has
+/// what a gradient keeps from a region over some axes. Parts along these are
+/// copies.
+struct Copies {
+  RankedTensorType whole;
+  /// Dimensions of the whole, each as its axes and the rest, and which of them
+  /// count copies.
+  SmallVector<int64_t> split;
+  SmallVector<bool> isCopy;
+  spmd::ShardingAttr sharding; ///< Without those axes.
+
+  SmallVector<int64_t> getOnce() const {
+    SmallVector<int64_t> once;
+    for (auto [size, copy] : llvm::zip_equal(split, isCopy))
+      if (!copy)
+        once.push_back(size);
+    return once;
+  }
+  /// The whole with one of the copies.
+  RankedTensorType narrow;
+};
+} // namespace
+
+static std::optional<Copies> findCopies(spmd::ShardingAttr sharding,
+                                        ArrayAttr manual, Type outside,
+                                        Type inside, const Mesh &mesh) {
+  Copies copies;
+  copies.whole = dyn_cast<RankedTensorType>(outside);
+  auto part = dyn_cast<RankedTensorType>(inside);
+  if (!copies.whole || !part || !copies.whole.hasStaticShape() ||
+      copies.whole.getRank() != part.getRank())
+    return std::nullopt;
+  auto resolved = sharding.resolve(mesh, part.getRank());
+  if (!std::holds_alternative<TensorSharding>(resolved))
+    return std::nullopt;
+  auto layout = std::get<TensorSharding>(resolved);
+  SmallVector<int64_t> narrow;
+  bool any = false;
+  for (auto [dim, whole, size] :
+       llvm::zip_equal(layout.dims, copies.whole.getShape(), part.getShape())) {
+    int64_t parts = getSize(dim.axes);
+    if (whole % parts != 0 || whole / parts != size)
+      return std::nullopt;
+    AxisList kept;
+    for (const AxisRef &axis : dim.axes) {
+      bool isManual = llvm::any_of(manual, [&](Attribute name) {
+        return cast<StringAttr>(name) == mesh.axes[axis.axis].name;
+      });
+      if (isManual)
+        kept.push_back(axis);
+      any |= !isManual;
+      copies.split.push_back(axis.size);
+      copies.isCopy.push_back(!isManual);
+    }
+    copies.split.push_back(size);
+    copies.isCopy.push_back(false);
+    narrow.push_back(size * getSize(kept));
+    dim.axes = kept;
+  }
+  if (!any)
+    return std::nullopt;
+  copies.narrow = copies.whole.clone(narrow);
+  copies.sharding =
+      spmd::ShardingAttr::get(sharding.getContext(), mesh, layout);
+  return copies;
+}
+
+static Value emitReshape(OpBuilder &builder, Value value, Type type) {
+  OperationState state(value.getLoc(), "stablehlo.reshape", value, type);
+  return builder.create(state)->getResult(0);
+}
+
+/// One of the copies.
+static Value takeOne(OpBuilder &builder, Value value, const Copies &copies) {
+  value = emitReshape(builder, value, copies.whole.clone(copies.split));
+  SmallVector<int64_t> limits = copies.split;
+  for (auto [limit, copy] : llvm::zip_equal(limits, copies.isCopy))
+    limit = copy ? 1 : limit;
+  OperationState state(value.getLoc(), "stablehlo.slice", value,
+                       copies.whole.clone(limits));
+  SmallVector<int64_t> zeros(limits.size(), 0), ones(limits.size(), 1);
+  state.addAttribute("start_indices", builder.getDenseI64ArrayAttr(zeros));
+  state.addAttribute("limit_indices", builder.getDenseI64ArrayAttr(limits));
+  state.addAttribute("strides", builder.getDenseI64ArrayAttr(ones));
+  return emitReshape(builder, builder.create(state)->getResult(0),
+                     copies.narrow);
+}
+
+/// All of them.
+static Value makeCopies(OpBuilder &builder, Value value, const Copies &copies) {
+  value = emitReshape(builder, value, copies.whole.clone(copies.getOnce()));
+  SmallVector<int64_t> dims;
+  for (auto [i, copy] : llvm::enumerate(copies.isCopy))
+    if (!copy)
+      dims.push_back(i);
+  OperationState state(value.getLoc(), "stablehlo.broadcast_in_dim", value,
+                       copies.whole.clone(copies.split));
+  state.addAttribute("broadcast_dimensions",
+                     builder.getDenseI64ArrayAttr(dims));
+  return emitReshape(builder, builder.create(state)->getResult(0),
+                     copies.whole);
+}
+
 /// A region around `op`, an entry or the exit of one without entries.
 static LogicalResult importRegion(Operation *op,
                                   const ForeignShardings &shardings) {
   RegionFinder found(op);
+  if (found.exits.empty())
+    if (auto digits = getPlaceDigits(op))
+      return importPlace(op, *digits, shardings);
+  if (found.exits.empty())
+    return fail(op) << " is followed by @SPMDShardToFullShape somewhere";
   Manual manual;
+  auto axes = readAxes(found, shardings);
+  if (failed(axes))
+    return failure();
+  manual.axes = *axes;
+  spmd::MeshOp meshOp = shardings.getMesh();
+  Mesh mesh = meshOp.toMesh();
+  OpBuilder builder(op->getContext());
   for (Operation *entry : found.entries) {
     Operation *sharding = entry->getNumOperands() == 1
                               ? entry->getOperand(0).getDefiningOp()
@@ -236,12 +454,17 @@ static LogicalResult importRegion(Operation *op,
     auto in = readOne(sharding, shardings);
     if (failed(in))
       return failure();
+    Value input = sharding->getOperand(0), local = entry->getResult(0);
+    if (auto copies =
+            findCopies(*in, *axes, input.getType(), local.getType(), mesh)) {
+      builder.setInsertionPoint(entry);
+      input = takeOne(builder, input, *copies);
+      in = copies->sharding;
+    }
     manual.in.push_back(*in);
-    manual.inputs.push_back(sharding->getOperand(0));
-    manual.locals.push_back(entry->getResult(0));
+    manual.inputs.push_back(input);
+    manual.locals.push_back(local);
   }
-  if (found.exits.empty())
-    return fail(op) << " is followed by @SPMDShardToFullShape somewhere";
   auto isBefore = [](Operation *a, Operation *b) {
     return a->isBeforeInBlock(b);
   };
@@ -255,14 +478,22 @@ static LogicalResult importRegion(Operation *op,
     auto out = readOne(exit, shardings);
     if (failed(out))
       return failure();
+    if (auto copies = findCopies(*out, *axes, exit->getResult(0).getType(),
+                                 exit->getOperand(0).getType(), mesh)) {
+      builder.setInsertionPointAfter(exit);
+      Value once = exit->getResult(0);
+      SmallVector<OpOperand *> uses =
+          llvm::to_vector(llvm::make_pointer_range(once.getUses()));
+      once.setType(copies->narrow);
+      Value all = makeCopies(builder, once, *copies);
+      for (OpOperand *use : uses)
+        use->set(all);
+      out = copies->sharding;
+    }
     manual.out.push_back(*out);
     manual.returned.push_back(exit->getOperand(0));
     manual.results.push_back(exit->getResult(0));
   }
-  auto axes = readAxes(found, shardings);
-  if (failed(axes))
-    return failure();
-  manual.axes = *axes;
   // One that takes nothing gives nothing but to its exits.
   if (found.entries.empty())
     for (Operation *source : body)

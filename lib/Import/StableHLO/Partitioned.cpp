@@ -28,8 +28,16 @@ static bool isRegion(Operation *op) {
          target == "xla.sdy.GlobalToLocalShape";
 }
 
+/// Whether it is what jax.pmap wrote up to JAX 0.7, for replicas. Only the name
+/// tells it from programs whose replicas hold copies.
+static bool isMapped(ModuleOp module) {
+  return module.getName().value_or("").starts_with("pmap_") &&
+         Processes::read(module).replicas > 1;
+}
+
 bool stablehlo::isPartitioned(ModuleOp module) {
-  bool exchanges = module->hasAttr(kParameters) || module->hasAttr(kOutput);
+  bool exchanges = module->hasAttr(kParameters) || module->hasAttr(kOutput) ||
+                   isMapped(module);
   bool hasRegions = false;
   module.walk([&](Operation *op) {
     exchanges |= isExchange(op);
@@ -119,6 +127,7 @@ private:
   FailureOr<Interface> readResults();
   LogicalResult add(Interface &interface, DictionaryAttr attributes,
                     spmd::ShardingAttr otherwise, Type type, const Twine &what);
+  spmd::ShardingAttr getMapped(Type type) const;
   void dropInnerShardings();
 
   func::FuncOp function;
@@ -182,6 +191,19 @@ LogicalResult EntryImporter::add(Interface &interface,
   return success();
 }
 
+/// How jax.pmap cuts by default: each replica has one of the first dimension.
+/// Null if a part does not look like that.
+spmd::ShardingAttr EntryImporter::getMapped(Type type) const {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor || tensor.getRank() == 0 || tensor.getDimSize(0) != 1)
+    return {};
+  Mesh mesh = shardings.getMesh().toMesh();
+  TensorSharding layout = TensorSharding::replicate(tensor.getRank());
+  for (unsigned axis = 0; axis < mesh.axes.size(); ++axis)
+    layout.dims[0].axes.push_back(AxisRef::full(mesh, axis));
+  return spmd::ShardingAttr::get(type.getContext(), mesh, layout);
+}
+
 FailureOr<EntryImporter::Interface> EntryImporter::readArguments() {
   Interface interface;
   auto texts = module->getAttrOfType<ArrayAttr>(kParameters);
@@ -200,6 +222,13 @@ FailureOr<EntryImporter::Interface> EntryImporter::readArguments() {
         return failure();
       otherwise = read->front();
     }
+    if (isMapped(module) &&
+        !function.getArgAttr(i, "mhlo.is_same_data_across_replicas") &&
+        !(otherwise = getMapped(type)))
+      return fail(ErrorCode::BadForeignSharding)
+             << "argument #" << i << ": devices hold different values, and "
+             << type << " does not say along which dimension jax.pmap has cut "
+             << "the tensor: map over the first one, or use jax.shard_map";
     if (failed(add(interface, function.getArgAttrDict(i), otherwise, type,
                    "argument #" + Twine(i))))
       return failure();
@@ -220,6 +249,9 @@ FailureOr<EntryImporter::Interface> EntryImporter::readResults() {
       return failure();
     otherwise = *read;
   }
+  if (isMapped(module))
+    otherwise = llvm::map_to_vector(function.getResultTypes(),
+                                    [&](Type type) { return getMapped(type); });
   for (unsigned i = 0; i < function.getNumResults(); ++i)
     if (failed(add(interface, function.getResultAttrDict(i), otherwise[i],
                    function.getResultTypes()[i], "result #" + Twine(i))))
@@ -298,11 +330,20 @@ LogicalResult stablehlo::importPartitioned(ModuleOp module,
 // Calls
 //===----------------------------------------------------------------------===//
 
+/// Whether `op` has a region that is read as a function of elements.
+static bool combinesElements(Operation *op) {
+  return llvm::is_contained({"stablehlo.all_reduce", "stablehlo.map",
+                             "stablehlo.reduce", "stablehlo.reduce_scatter",
+                             "stablehlo.reduce_window", "stablehlo.scatter",
+                             "stablehlo.select_and_scatter", "stablehlo.sort"},
+                            op->getName().getStringRef());
+}
+
 namespace {
 /// Inlines callees before callers, each function once.
-class ExchangeInliner {
+class Inliner {
 public:
-  explicit ExchangeInliner(ModuleOp module) : module(module) {}
+  explicit Inliner(ModuleOp module) : module(module) {}
 
   LogicalResult run() {
     FailureOr<std::vector<FunctionCalls>> functions = getCalleesFirst(module);
@@ -312,8 +353,9 @@ public:
       visit(caller);
     llvm::DenseSet<StringAttr> named;
     module.walk([&](Operation *op) { collectSymbols(op, named); });
-    for (auto [name, function] : exchanging)
-      if (function.isPrivate() && !named.contains(name))
+    for (auto [name, function] : closed)
+      if ((inlined.contains(name) || exchanging.contains(name)) &&
+          function.isPrivate() && !named.contains(name))
         function.erase();
     return success();
   }
@@ -327,33 +369,44 @@ private:
       StringAttr callee = call.getCalleeAttr().getRootReference();
       // One that calls itself stays as it is, and is refused where it stands.
       isClosed &= visited.contains(callee);
-      auto it = exchanging.find(callee);
-      if (it == exchanging.end())
-        continue;
-      exchanges = true;
-      inlineCall(call, it->second.getBody().front());
+      exchanges |= exchanging.contains(callee) && closed.contains(callee);
+      visit(call);
     }
-    visited.insert(function.getNameAttr());
-    if (exchanges && isClosed)
-      exchanging[function.getNameAttr()] = function;
+    StringAttr name = function.getNameAttr();
+    visited.insert(name);
+    if (isClosed)
+      closed[name] = function;
+    if (exchanges)
+      exchanging.insert(name);
   }
 
-  static void inlineCall(func::CallOp call, Block &body) {
+  void visit(func::CallOp call) {
+    StringAttr callee = call.getCalleeAttr().getRootReference();
+    auto it = closed.find(callee);
+    if (it == closed.end() || (!exchanging.contains(callee) &&
+                               !combinesElements(call->getParentOp())))
+      return;
+    inlined.insert(callee);
+    Block &body = it->second.getBody().front();
     OpBuilder builder(call);
     IRMapping mapping;
+    SmallVector<func::CallOp> calls;
     mapping.map(body.getArguments(), call.getOperands());
     for (Operation &op : body.without_terminator())
-      builder.clone(op, mapping);
+      if (auto copy = dyn_cast<func::CallOp>(builder.clone(op, mapping)))
+        calls.push_back(copy);
     for (auto [result, value] : llvm::zip_equal(
              call.getResults(), body.getTerminator()->getOperands()))
       result.replaceAllUsesWith(mapping.lookupOrDefault(value));
     call.erase();
+    for (func::CallOp copy : calls)
+      visit(copy);
   }
 
   ModuleOp module;
-  llvm::DenseSet<StringAttr> visited;
-  /// What is inlined.
-  llvm::DenseMap<StringAttr, func::FuncOp> exchanging;
+  llvm::DenseSet<StringAttr> visited, exchanging, inlined;
+  /// What can be inlined.
+  llvm::DenseMap<StringAttr, func::FuncOp> closed;
 };
 } // namespace
 
@@ -365,6 +418,6 @@ void stablehlo::dropOtherMeshes(ModuleOp module,
       mesh.erase();
 }
 
-LogicalResult stablehlo::inlineExchanges(ModuleOp module) {
-  return ExchangeInliner(module).run();
+LogicalResult stablehlo::inlineCalls(ModuleOp module) {
+  return Inliner(module).run();
 }

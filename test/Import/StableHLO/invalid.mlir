@@ -18,6 +18,14 @@ func.func @library(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
+func.func @no_function(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @below {{[TP0530] stablehlo.custom_call @mhlo.nothing: no function of that name is known}}
+  %0 = stablehlo.custom_call @mhlo.nothing(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
 func.func @complex(%x: tensor<4xf32>) -> tensor<4xcomplex<f32>> {
   // expected-error @below {{[TP0533] stablehlo.complex has the type 'tensor<4xcomplex<f32>>'}}
   %0 = stablehlo.complex %x, %x : tensor<4xcomplex<f32>>
@@ -496,6 +504,18 @@ func.func @own_place(%x: tensor<4xf32>) -> tensor<4xf32> {
     sdy.return %a : tensor<2xf32>
   } : (tensor<4xf32>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
+}
+
+// -----
+
+// What JAX 0.4.30 wrote for jax.pmap, and others where it maps over another
+// dimension.
+module @pmap_f attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 2 : i32} {
+  // expected-error @below {{[TP0534] function 'main', argument #1: devices hold different values, and 'tensor<4xf32>' does not say along which dimension jax.pmap has cut the tensor}}
+  func.func @main(%w: tensor<4xf32> {mhlo.is_same_data_across_replicas = true}, %x: tensor<4xf32>) -> tensor<4xf32> {
+    %0 = stablehlo.add %w, %x : tensor<4xf32>
+    return %0 : tensor<4xf32>
+  }
 }
 
 // -----

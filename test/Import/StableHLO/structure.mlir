@@ -150,3 +150,19 @@ func.func @elements(%x: tensor<3x4xf32>, %zero: tensor<f32>) -> tensor<3xf32> {
   }) : (tensor<3x4xf32>, tensor<f32>) -> tensor<3xf32>
   return %0 : tensor<3xf32>
 }
+
+// JAX writes comparators as if they were entries, and ends them as a region.
+// CHECK-LABEL: func.func @approximate
+// CHECK: tp.top_k
+// CHECK-NOT: func.func
+func.func @approximate(%x: tensor<8xf32>) -> tensor<2xf32> {
+  %v = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %i = stablehlo.constant dense<-1> : tensor<i32>
+  %n = stablehlo.iota dim = 0 : tensor<8xi32>
+  %0:2 = stablehlo.custom_call @ApproxTopK(%x, %n, %v, %i) {called_computations = [@greater], mhlo.backend_config = {aggregate_to_topk = true, reduction_dim = 0 : i64, top_k = 2 : i64}} : (tensor<8xf32>, tensor<8xi32>, tensor<f32>, tensor<i32>) -> (tensor<2xf32>, tensor<2xi32>)
+  return %0#0 : tensor<2xf32>
+}
+func.func @greater(%a: tensor<f32>, %b: tensor<f32>, %c: tensor<i32>, %d: tensor<i32>) -> tensor<i1> {
+  %0 = stablehlo.compare GT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+  stablehlo.return %0 : tensor<i1>
+}

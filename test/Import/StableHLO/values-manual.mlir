@@ -96,6 +96,71 @@ module attributes {mhlo.num_partitions = 4 : i32} {
 
 // -----
 
+// What a gradient keeps from a region over some axes is cut along all of them in
+// JAX 0.4, and the parts along the others are copies, here behind and before the
+// manual axis
+module attributes {mhlo.num_partitions = 4 : i32} {
+  func.func @main() -> (tensor<4xi32>, tensor<2xi32>, tensor<4xi32>, tensor<2xi32>) {
+    // EXPECT: [-1, -1, -2, -2]
+    // EXPECT: [1, 2]
+    // EXPECT: [-1, -2, -1, -2]
+    // EXPECT: [1, 2]
+    %v = stablehlo.constant dense<[1, 2]> : tensor<2xi32>
+    %0 = stablehlo.custom_call @Sharding(%v) {mhlo.sharding = "{devices=[2,2]<=[4] last_tile_dim_replicate}"} : (tensor<2xi32>) -> tensor<2xi32>
+    %1 = stablehlo.custom_call @SPMDFullToShardShape(%0) {mhlo.sharding = "{devices=[1,2,2]<=[4] last_tile_dims={manual, replicated}}"} : (tensor<2xi32>) -> tensor<1xi32>
+    %2 = stablehlo.negate %1 : tensor<1xi32>
+    %3 = stablehlo.custom_call @Sharding(%2) {mhlo.sharding = "{devices=[1,2,2]<=[4] last_tile_dims={manual, replicated}}"} : (tensor<1xi32>) -> tensor<1xi32>
+    %4 = stablehlo.custom_call @SPMDShardToFullShape(%3) {mhlo.sharding = "{devices=[4]<=[4]}"} : (tensor<1xi32>) -> tensor<4xi32>
+    %5 = stablehlo.custom_call @Sharding(%4) {mhlo.sharding = "{devices=[4]<=[4]}"} : (tensor<4xi32>) -> tensor<4xi32>
+    %6 = stablehlo.custom_call @SPMDFullToShardShape(%5) {mhlo.sharding = "{devices=[1,2,2]<=[4] last_tile_dims={manual, replicated}}"} : (tensor<4xi32>) -> tensor<1xi32>
+    %7 = stablehlo.negate %6 : tensor<1xi32>
+    %8 = stablehlo.custom_call @Sharding(%7) {mhlo.sharding = "{devices=[1,2,2]<=[4] last_tile_dims={manual, replicated}}"} : (tensor<1xi32>) -> tensor<1xi32>
+    %9 = stablehlo.custom_call @SPMDShardToFullShape(%8) {mhlo.sharding = "{devices=[2,2]<=[4] last_tile_dim_replicate}"} : (tensor<1xi32>) -> tensor<2xi32>
+    %10 = stablehlo.custom_call @Sharding(%v) {mhlo.sharding = "{devices=[2,2]<=[2,2]T(1,0) last_tile_dim_replicate}"} : (tensor<2xi32>) -> tensor<2xi32>
+    %11 = stablehlo.custom_call @SPMDFullToShardShape(%10) {mhlo.sharding = "{devices=[1,2,2]<=[2,2]T(1,0) last_tile_dims={manual, replicated}}"} : (tensor<2xi32>) -> tensor<1xi32>
+    %12 = stablehlo.negate %11 : tensor<1xi32>
+    %13 = stablehlo.custom_call @Sharding(%12) {mhlo.sharding = "{devices=[1,2,2]<=[2,2]T(1,0) last_tile_dims={manual, replicated}}"} : (tensor<1xi32>) -> tensor<1xi32>
+    %14 = stablehlo.custom_call @SPMDShardToFullShape(%13) {mhlo.sharding = "{devices=[4]<=[4]}"} : (tensor<1xi32>) -> tensor<4xi32>
+    %15 = stablehlo.custom_call @Sharding(%14) {mhlo.sharding = "{devices=[4]<=[4]}"} : (tensor<4xi32>) -> tensor<4xi32>
+    %16 = stablehlo.custom_call @SPMDFullToShardShape(%15) {mhlo.sharding = "{devices=[1,2,2]<=[2,2]T(1,0) last_tile_dims={manual, replicated}}"} : (tensor<4xi32>) -> tensor<1xi32>
+    %17 = stablehlo.negate %16 : tensor<1xi32>
+    %18 = stablehlo.custom_call @Sharding(%17) {mhlo.sharding = "{devices=[1,2,2]<=[2,2]T(1,0) last_tile_dims={manual, replicated}}"} : (tensor<1xi32>) -> tensor<1xi32>
+    %19 = stablehlo.custom_call @SPMDShardToFullShape(%18) {mhlo.sharding = "{devices=[2,2]<=[2,2]T(1,0) last_tile_dim_replicate}"} : (tensor<1xi32>) -> tensor<2xi32>
+    return %4, %9, %14, %19 : tensor<4xi32>, tensor<2xi32>, tensor<4xi32>, tensor<2xi32>
+  }
+}
+
+// -----
+
+// The place along an axis as JAX had it up to 0.4: a part of an iota
+module attributes {mhlo.num_partitions = 8 : i32} {
+  func.func @main() -> (tensor<4xi32>) {
+    // EXPECT: [1 + 0 * 1000 + 0, 2 + 1 * 1000 + 2, 3 + 2 * 1000 + 1, 4 + 3 * 1000 + 3]
+    %v = stablehlo.constant dense<[1, 2, 3, 4]> : tensor<4xi32>
+    %0 = stablehlo.custom_call @Sharding(%v) {backend_config = "unspecified_dims=[0]", mhlo.sharding = "{devices=[4,2]<=[2,2,2]T(0,2,1) last_tile_dim_replicate}"} : (tensor<4xi32>) -> tensor<4xi32>
+    %1 = stablehlo.custom_call @SPMDFullToShardShape(%0) {backend_config = "unspecified_dims=[0]", mhlo.sharding = "{devices=[1,4,2]<=[2,2,2]T(0,2,1) last_tile_dims={manual, replicated}}"} : (tensor<4xi32>) -> tensor<1xi32>
+    %2 = call @body(%1) : (tensor<1xi32>) -> tensor<1xi32>
+    %3 = stablehlo.custom_call @Sharding(%2) {backend_config = "unspecified_dims=[0]", mhlo.sharding = "{devices=[1,4,2]<=[2,2,2]T(0,2,1) last_tile_dims={manual, replicated}}"} : (tensor<1xi32>) -> tensor<1xi32>
+    %4 = stablehlo.custom_call @SPMDShardToFullShape(%3) {backend_config = "unspecified_dims=[0]", mhlo.sharding = "{devices=[4,2]<=[2,2,2]T(0,2,1) last_tile_dim_replicate}"} : (tensor<1xi32>) -> tensor<4xi32>
+    return %4 : tensor<4xi32>
+  }
+  func.func private @body(%a: tensor<1xi32>) -> tensor<1xi32> {
+    %thousand = stablehlo.constant dense<1000> : tensor<1xi32>
+    %0 = stablehlo.iota dim = 0 : tensor<4xi32>
+    %1 = stablehlo.custom_call @Sharding(%0) {backend_config = "", mhlo.sharding = "{devices=[4,2]<=[2,2,2]T(0,2,1) last_tile_dim_replicate}"} : (tensor<4xi32>) -> tensor<4xi32>
+    %2 = stablehlo.custom_call @SPMDFullToShardShape(%1) {backend_config = "", mhlo.sharding = "{devices=[1,4,2]<=[2,2,2]T(0,2,1) last_tile_dims={manual, replicated}}"} : (tensor<4xi32>) -> tensor<1xi32>
+    %3 = stablehlo.iota dim = 0 : tensor<4xi32>
+    %4 = stablehlo.custom_call @Sharding(%3) {backend_config = "", mhlo.sharding = "{devices=[4,2]<=[2,2,2]T(2,0,1) last_tile_dim_replicate}"} : (tensor<4xi32>) -> tensor<4xi32>
+    %5 = stablehlo.custom_call @SPMDFullToShardShape(%4) {backend_config = "", mhlo.sharding = "{devices=[1,4,2]<=[2,2,2]T(2,0,1) last_tile_dims={manual, replicated}}"} : (tensor<4xi32>) -> tensor<1xi32>
+    %6 = stablehlo.multiply %2, %thousand : tensor<1xi32>
+    %7 = stablehlo.add %6, %5 : tensor<1xi32>
+    %8 = stablehlo.add %a, %7 : tensor<1xi32>
+    return %8 : tensor<1xi32>
+  }
+}
+
+// -----
+
 // One of two axes is manual; the place along it is asked for where the other is,
 // too. Constraints are about what is left, and may ask nothing
 module attributes {mhlo.num_partitions = 4 : i32} {
@@ -180,6 +245,29 @@ module attributes {mhlo.frontend_attributes = {xla.sdy.meshes = "{mesh = #sdy.me
   }
   func.func private @xla.sdy.manual_computation_body(%a: tensor<2xi32>) -> tensor<2xi32> {
     %0 = stablehlo.negate %a : tensor<2xi32>
+    return %0 : tensor<2xi32>
+  }
+}
+
+// -----
+
+// The same of JAX before 0.6: the call of the body says what belongs to it, and the
+// body, which exchanges something, is not private
+module attributes {mhlo.frontend_attributes = {xla.sdy.meshes = "{mesh = #sdy.mesh<[\\\22a\\\22=2, \\\22b\\\22=2]>}"}} {
+  func.func @main() -> (tensor<2xi32>) {
+    // EXPECT: [1 + 3, 2 + 4]
+    %v = stablehlo.constant dense<[1, 2, 3, 4]> : tensor<4xi32>
+    %0 = stablehlo.custom_call @xla.sdy.GlobalToLocalShape(%v) : (tensor<4xi32>) -> tensor<2xi32>
+    %1 = call @xla.sdy.manual_computation_body(%0) {mhlo.frontend_attributes = {xla.sdy.in_shardings = "#sdy.sharding_per_value<[<@mesh, [{\\\22a\\\22, ?}]>]>", xla.sdy.manual_axes = "#sdy<manual_axes{\\\22a\\\22}>", xla.sdy.out_shardings = "#sdy.sharding_per_value<[<@mesh, [{?}]>]>"}} : (tensor<2xi32>) -> tensor<2xi32>
+    %2 = stablehlo.custom_call @xla.sdy.LocalToGlobalShape(%1) : (tensor<2xi32>) -> tensor<2xi32>
+    return %2 : tensor<2xi32>
+  }
+  func.func @xla.sdy.manual_computation_body(%a: tensor<2xi32>) -> tensor<2xi32> {
+    %0 = "stablehlo.all_reduce"(%a) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 0>, replica_groups = dense<[[0, 2], [1, 3]]> : tensor<2x2xi64>, use_global_device_ids}> ({
+    ^bb0(%b: tensor<i32>, %c: tensor<i32>):
+      %s = stablehlo.add %b, %c : tensor<i32>
+      stablehlo.return %s : tensor<i32>
+    }) : (tensor<2xi32>) -> tensor<2xi32>
     return %0 : tensor<2xi32>
   }
 }

@@ -56,3 +56,25 @@ module attributes {mhlo.num_partitions = 2 : i32, mhlo.num_replicas = 2 : i32} {
     return %2, %6, %7 : tensor<1xui32>, tensor<1xui32>, tensor<1xui32>
   }
 }
+
+// -----
+
+// Replicas of jax.pmap have one of the first dimension each, or the same
+module @pmap_f attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 4 : i32} {
+  func.func @main() -> (tensor<1x2xi32>, tensor<i32>) {
+    // EXPECT: [0, 10, 1, 11, 2, 12, 3, 13]
+    // EXPECT: 0 + 1 + 2 + 3
+    %ten = stablehlo.constant dense<[0, 10]> : tensor<2xi32>
+    %0 = stablehlo.replica_id : tensor<ui32>
+    %1 = stablehlo.convert %0 : (tensor<ui32>) -> tensor<i32>
+    %2 = stablehlo.broadcast_in_dim %1, dims = [] : (tensor<i32>) -> tensor<2xi32>
+    %3 = stablehlo.add %2, %ten : tensor<2xi32>
+    %4 = stablehlo.reshape %3 : (tensor<2xi32>) -> tensor<1x2xi32>
+    %5 = "stablehlo.all_reduce"(%1) <{replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>}> ({
+    ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+      %s = stablehlo.add %a, %b : tensor<i32>
+      stablehlo.return %s : tensor<i32>
+    }) : (tensor<i32>) -> tensor<i32>
+    return %4, %5 : tensor<1x2xi32>, tensor<i32>
+  }
+}

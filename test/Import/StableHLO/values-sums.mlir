@@ -224,18 +224,66 @@ func.func @main() -> (tensor<i32>, tensor<i32>, tensor<f32>, tensor<f32>) {
 
 // -----
 
-// Calls of composites, and values that are passed on
+// Calls of composites and of functions that were none of StableHLO's, and values
+// that are passed on
 func.func private @square(%x: tensor<2xf32>) -> tensor<2xf32> {
   %0 = stablehlo.multiply %x, %x : tensor<2xf32>
   return %0 : tensor<2xf32>
 }
-func.func @main() -> (tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) {
+func.func @main() -> (tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) {
   // EXPECT: [4, 9]
   // EXPECT: [2, 3]
   // EXPECT: [math.erf(2), math.erf(3)]
+  // EXPECT: [math.tan(2), math.tan(3)]
+  // EXPECT: [math.asinh(2), math.asinh(3)]
   %x = stablehlo.constant dense<[2.0, 3.0]> : tensor<2xf32>
   %0 = stablehlo.composite "my.square" %x {decomposition = @square} : (tensor<2xf32>) -> tensor<2xf32>
   %1 = stablehlo.optimization_barrier %x : tensor<2xf32>
   %2 = stablehlo.custom_call @mhlo.erf(%x) : (tensor<2xf32>) -> tensor<2xf32>
-  return %0, %1, %2 : tensor<2xf32>, tensor<2xf32>, tensor<2xf32>
+  %3 = stablehlo.custom_call @mhlo.tan(%x) {mhlo.attributes = {}, mhlo.version = 1 : i64} : (tensor<2xf32>) -> tensor<2xf32>
+  %4 = stablehlo.custom_call @mhlo.asinh(%x) {mhlo.attributes = {}, mhlo.version = 1 : i64} : (tensor<2xf32>) -> tensor<2xf32>
+  return %0, %1, %2, %3, %4 : tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>
+}
+
+// -----
+
+// What is done to two elements is a function, which calls another one
+func.func private @twice(%a: tensor<f32>) -> tensor<f32> {
+  %0 = stablehlo.add %a, %a : tensor<f32>
+  return %0 : tensor<f32>
+}
+func.func private @combine(%a: tensor<f32>, %b: tensor<f32>) -> tensor<f32> {
+  %0 = func.call @twice(%a) : (tensor<f32>) -> tensor<f32>
+  %1 = stablehlo.add %0, %b : tensor<f32>
+  return %1 : tensor<f32>
+}
+func.func private @sum(%a: tensor<f32>, %b: tensor<f32>) -> tensor<f32> {
+  %0 = stablehlo.add %a, %b : tensor<f32>
+  return %0 : tensor<f32>
+}
+func.func @main() -> (tensor<3xf32>, tensor<f32>, tensor<2xf32>) {
+  // EXPECT: [2 * 1 + 2, 2 * 2 + 3, 2 * 3 + 4]
+  // EXPECT: 1 + 2 + 3 + 4
+  // EXPECT: [2, 3]
+  %v = stablehlo.constant dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf32>
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = "stablehlo.reduce_window"(%v, %zero) <{window_dimensions = array<i64: 2>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %c = func.call @combine(%a, %b) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+    stablehlo.return %c : tensor<f32>
+  }) : (tensor<4xf32>, tensor<f32>) -> tensor<3xf32>
+  %1 = stablehlo.reduce(%v init: %zero) across dimensions = [0] : (tensor<4xf32>, tensor<f32>) -> tensor<f32>
+   reducer(%a: tensor<f32>, %b: tensor<f32>)  {
+    %c = func.call @sum(%a, %b) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+    stablehlo.return %c : tensor<f32>
+  }
+  %w = stablehlo.slice %v [1:3] : (tensor<4xf32>) -> tensor<2xf32>
+  %2 = "stablehlo.map"(%w) <{dimensions = array<i64: 0>}> ({
+  ^bb0(%a: tensor<f32>):
+    %c = func.call @twice(%a) : (tensor<f32>) -> tensor<f32>
+    %half = stablehlo.constant dense<0.5> : tensor<f32>
+    %d = stablehlo.multiply %c, %half : tensor<f32>
+    stablehlo.return %d : tensor<f32>
+  }) : (tensor<2xf32>) -> tensor<2xf32>
+  return %0, %1, %2 : tensor<3xf32>, tensor<f32>, tensor<2xf32>
 }
