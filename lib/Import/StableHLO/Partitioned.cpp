@@ -370,7 +370,7 @@ private:
       // One that calls itself stays as it is, and is refused where it stands.
       isClosed &= visited.contains(callee);
       exchanges |= exchanging.contains(callee) && closed.contains(callee);
-      visit(call);
+      inlineWhereWanted(call);
     }
     StringAttr name = function.getNameAttr();
     visited.insert(name);
@@ -380,27 +380,29 @@ private:
       exchanging.insert(name);
   }
 
-  void visit(func::CallOp call) {
-    StringAttr callee = call.getCalleeAttr().getRootReference();
-    auto it = closed.find(callee);
-    if (it == closed.end() || (!exchanging.contains(callee) &&
-                               !combinesElements(call->getParentOp())))
-      return;
-    inlined.insert(callee);
-    Block &body = it->second.getBody().front();
-    OpBuilder builder(call);
-    IRMapping mapping;
-    SmallVector<func::CallOp> calls;
-    mapping.map(body.getArguments(), call.getOperands());
-    for (Operation &op : body.without_terminator())
-      if (auto copy = dyn_cast<func::CallOp>(builder.clone(op, mapping)))
-        calls.push_back(copy);
-    for (auto [result, value] : llvm::zip_equal(
-             call.getResults(), body.getTerminator()->getOperands()))
-      result.replaceAllUsesWith(mapping.lookupOrDefault(value));
-    call.erase();
-    for (func::CallOp copy : calls)
-      visit(copy);
+  /// Also what the callee calls, if a region of elements does so then.
+  void inlineWhereWanted(func::CallOp outermost) {
+    SmallVector<func::CallOp> open{outermost};
+    while (!open.empty()) {
+      func::CallOp call = open.pop_back_val();
+      StringAttr callee = call.getCalleeAttr().getRootReference();
+      auto it = closed.find(callee);
+      if (it == closed.end() || (!exchanging.contains(callee) &&
+                                 !combinesElements(call->getParentOp())))
+        continue;
+      inlined.insert(callee);
+      Block &body = it->second.getBody().front();
+      OpBuilder builder(call);
+      IRMapping mapping;
+      mapping.map(body.getArguments(), call.getOperands());
+      for (Operation &op : body.without_terminator())
+        if (auto copy = dyn_cast<func::CallOp>(builder.clone(op, mapping)))
+          open.push_back(copy);
+      for (auto [result, value] : llvm::zip_equal(
+               call.getResults(), body.getTerminator()->getOperands()))
+        result.replaceAllUsesWith(mapping.lookupOrDefault(value));
+      call.erase();
+    }
   }
 
   ModuleOp module;
