@@ -73,10 +73,10 @@ public:
       : builder(context, &recorder), shardings(shardings) {
     for (ArrayRef<Row> rows :
          {getElementwiseRows(), getSpecialFunctionRows(), getShapeRows(),
-          getContractionRows(), getReductionRows(), getWindowRows(),
-          getIndexingRows(), getSortRows(), getControlFlowRows(), getCallRows(),
-          getAnnotationRows(), getManualRows(), getExchangeRows(),
-          getRandomRows()})
+          getContractionRows(), getReductionRows(), getNormalizationRows(),
+          getWindowRows(), getIndexingRows(), getSortRows(),
+          getControlFlowRows(), getCallRows(), getAnnotationRows(),
+          getManualRows(), getExchangeRows(), getRandomRows()})
       for (const Row &row : rows)
         table[row.name] = &row;
   }

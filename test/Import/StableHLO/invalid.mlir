@@ -527,3 +527,27 @@ func.func @effect(%x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = stablehlo.custom_call @log(%x) {has_side_effect = true} : (tensor<4xf32>) -> tensor<4xf32>
   return %x : tensor<4xf32>
 }
+
+// -----
+
+func.func @features(%x: tensor<4x3xf32>, %w: tensor<4xf32>) -> tensor<4x3xf32> {
+  // expected-error @below {{[TP0531] stablehlo.batch_norm_training has operands of 3 numbers of its type, one for each feature}}
+  %0:3 = "stablehlo.batch_norm_training"(%x, %w, %w) <{epsilon = 1.0e-5 : f32, feature_index = 1 : i64}> : (tensor<4x3xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<4x3xf32>, tensor<3xf32>, tensor<3xf32>)
+  return %0#0 : tensor<4x3xf32>
+}
+
+// -----
+
+func.func @feature(%x: tensor<4x3xf32>, %w: tensor<3xf32>) -> tensor<4x3xf32> {
+  // expected-error @below {{[TP0531] stablehlo.batch_norm_inference has no dimension 2}}
+  %0 = "stablehlo.batch_norm_inference"(%x, %w, %w, %w, %w) <{epsilon = 1.0e-5 : f32, feature_index = 2 : i64}> : (tensor<4x3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>) -> tensor<4x3xf32>
+  return %0 : tensor<4x3xf32>
+}
+
+// -----
+
+func.func @epsilon(%x: tensor<4x3xf32>, %w: tensor<3xf32>) -> tensor<4x3xf32> {
+  // expected-error @below {{[TP0531] stablehlo.batch_norm_inference needs a number `epsilon`}}
+  %0 = "stablehlo.batch_norm_inference"(%x, %w, %w, %w, %w) <{feature_index = 1 : i64}> : (tensor<4x3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>) -> tensor<4x3xf32>
+  return %0 : tensor<4x3xf32>
+}
