@@ -3,6 +3,7 @@
 
 #include "Flags.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -56,6 +57,14 @@ static StringRef getFlag(StringRef argument) {
   return argument;
 }
 
+/// A file among options, which blanks part, as a value of one.
+static std::string quote(StringRef path) {
+  if (llvm::none_of(path, llvm::isSpace))
+    return path.str();
+  StringRef mark = path.contains('\'') ? "\"" : "'";
+  return (mark + path + mark).str();
+}
+
 FailureOr<std::vector<std::string>>
 tp::expandFlags(ArrayRef<const char *> arguments) {
   std::vector<std::string> kept;
@@ -71,13 +80,13 @@ tp::expandFlags(ArrayRef<const char *> arguments) {
       continue;
     }
     if (flag == "tp-artifact") {
-      options += (" artifact=" + value).str();
+      options += " artifact=" + quote(value);
       needsCompile = flag;
       continue;
     }
     // A lone value is the whole program's file.
     if (flag == "tp-verify-against" && !value.empty() && !value.contains('=')) {
-      kept.push_back(("--" + flag + "=whole=" + value).str());
+      kept.push_back(("--" + flag + "=whole=" + quote(value)).str());
       continue;
     }
     explains |= flag == "tp-explain";
