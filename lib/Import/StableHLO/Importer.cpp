@@ -109,7 +109,8 @@ static LogicalResult checkType(Operation *op, Type type) {
   auto shaped = dyn_cast<ShapedType>(type);
   if (shaped && isa<ComplexType>(shaped.getElementType()))
     return op->emitError() << prefix(ErrorCode::ComplexNumbers) << op->getName()
-                           << " has the type " << type;
+                           << " has the type " << type
+                           << ": compute with real and imaginary parts";
   if (shaped && (!shaped.hasRank() || !shaped.hasStaticShape()))
     return op->emitError() << prefix(ErrorCode::DynamicShape) << op->getName()
                            << " has the type " << type

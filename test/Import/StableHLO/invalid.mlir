@@ -19,7 +19,7 @@ func.func @library(%x: tensor<4xf32>) -> tensor<4xf32> {
 // -----
 
 func.func @complex(%x: tensor<4xf32>) -> tensor<4xcomplex<f32>> {
-  // expected-error @below {{[TP0533] stablehlo.complex has the type 'tensor<4xcomplex<f32>>'}}
+  // expected-error @below {{[TP0533] stablehlo.complex has the type 'tensor<4xcomplex<f32>>': compute with real and imaginary parts}}
   %0 = stablehlo.complex %x, %x : tensor<4xcomplex<f32>>
   return %0 : tensor<4xcomplex<f32>>
 }
