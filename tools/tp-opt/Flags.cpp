@@ -7,6 +7,8 @@
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <algorithm>
+
 using namespace mlir;
 
 // For --help: what reaches the parser has been moved into --tp-shard.
@@ -65,6 +67,21 @@ static std::string quote(StringRef path) {
   return (mark + path + mark).str();
 }
 
+/// Puts passes that look at what is sharded between the halves of
+/// `--tp-compile`, the argument number `index` before them.
+static void splitCompile(std::vector<std::string> &arguments, size_t index) {
+  auto begin = arguments.begin() + index + 1;
+  auto end = std::stable_partition(begin, arguments.end(), [](StringRef flag) {
+    flag = getFlag(flag).split('=').first;
+    return flag == "tp-report" || flag == "tp-explain" || flag == "tp-strict";
+  });
+  if (begin == end)
+    return;
+  std::string compile = arguments[index];
+  arguments[index] += " part=shard";
+  arguments.insert(end, compile + " part=lower");
+}
+
 FailureOr<std::vector<std::string>>
 tp::expandFlags(ArrayRef<const char *> arguments) {
   std::vector<std::string> kept;
@@ -99,11 +116,14 @@ tp::expandFlags(ArrayRef<const char *> arguments) {
   // The report says how the program was verified; without one, nobody asks.
   if (reports)
     options += " report-verification=true";
-  for (std::string &argument : kept) {
-    auto [flag, value] = getFlag(argument).split('=');
-    if (flag != "tp-compile" && (flag != "tp-shard" || !needsCompile.empty()))
+  for (size_t index = 0; index < kept.size(); ++index) {
+    auto [flag, value] = getFlag(kept[index]).split('=');
+    bool compiles = flag == "tp-compile";
+    if (!compiles && (flag != "tp-shard" || !needsCompile.empty()))
       continue;
-    argument = ("--" + flag + "=" + value + options).str();
+    kept[index] = ("--" + flag + "=" + value + options).str();
+    if (compiles)
+      splitCompile(kept, index);
     return kept;
   }
   if (needsShard.empty() && needsCompile.empty())
