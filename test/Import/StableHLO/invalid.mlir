@@ -34,10 +34,10 @@ func.func @dynamic(%x: tensor<?xf32>) -> tensor<?xf32> {
 
 // -----
 
-func.func @token() {
+func.func @token() -> !stablehlo.token {
   // expected-error @below {{[TP0530] stablehlo.create_token has the type '!stablehlo.token', which is no tensor of numbers we compute with}}
   %0 = stablehlo.create_token : !stablehlo.token
-  return
+  return %0 : !stablehlo.token
 }
 
 // -----
