@@ -551,3 +551,12 @@ func.func @epsilon(%x: tensor<4x3xf32>, %w: tensor<3xf32>) -> tensor<4x3xf32> {
   %0 = "stablehlo.batch_norm_inference"(%x, %w, %w, %w, %w) <{feature_index = 1 : i64}> : (tensor<4x3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>) -> tensor<4x3xf32>
   return %0 : tensor<4x3xf32>
 }
+
+// -----
+
+// Where the module has a mesh, too.
+sdy.mesh @mesh = <["x"=2]>
+// expected-error @below {{[TP0534] the sharding "{striped}" has another form than {devices=[2,4]<=[8]}, or lists devices in no regular order}}
+func.func @form(%x: tensor<8xf32> {mhlo.sharding = "{striped}"}) -> tensor<8xf32> {
+  return %x : tensor<8xf32>
+}
