@@ -67,18 +67,29 @@ static std::string quote(StringRef path) {
   return (mark + path + mark).str();
 }
 
-/// Puts passes that look at what is sharded between the halves of
-/// `--tp-compile`, the argument number `index` before them.
-static void splitCompile(std::vector<std::string> &arguments, size_t index) {
-  auto begin = arguments.begin() + index + 1;
-  auto end = std::stable_partition(begin, arguments.end(), [](StringRef flag) {
-    flag = getFlag(flag).split('=').first;
-    return flag == "tp-report" || flag == "tp-explain" || flag == "tp-strict";
-  });
+/// Whether a flag is a pass that looks at what is sharded.
+static bool looksAtShardings(StringRef argument) {
+  StringRef flag = getFlag(argument).split('=').first;
+  return flag == "tp-report" || flag == "tp-explain" || flag == "tp-strict";
+}
+
+/// Puts what looks at shardings and stands before `--tp-shard`, the argument
+/// number `index`, behind it; all of it between the halves of `--tp-compile`.
+static void orderPasses(std::vector<std::string> &arguments, size_t index,
+                        bool compiles) {
+  auto pipeline = arguments.begin() + index;
+  auto begin = std::stable_partition(
+      arguments.begin(), pipeline,
+      [](StringRef argument) { return !looksAtShardings(argument); });
+  std::rotate(begin, pipeline, pipeline + 1);
+  pipeline = begin++;
+  if (!compiles)
+    return;
+  auto end = std::stable_partition(begin, arguments.end(), looksAtShardings);
   if (begin == end)
     return;
-  std::string compile = arguments[index];
-  arguments[index] += " part=shard";
+  std::string compile = *pipeline;
+  *pipeline += " part=shard";
   arguments.insert(end, compile + " part=lower");
 }
 
@@ -122,8 +133,7 @@ tp::expandFlags(ArrayRef<const char *> arguments) {
     if (!compiles && (flag != "tp-shard" || !needsCompile.empty()))
       continue;
     kept[index] = ("--" + flag + "=" + value + options).str();
-    if (compiles)
-      splitCompile(kept, index);
+    orderPasses(kept, index, compiles);
     return kept;
   }
   if (needsShard.empty() && needsCompile.empty())
