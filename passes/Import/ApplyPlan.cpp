@@ -8,6 +8,7 @@
 
 #include "tpopt/Dialect/SPMD/SPMD.h"
 #include "tpopt/Passes/Import/Passes.h"
+#include "tpopt/Program/Interface.h"
 
 #include "llvm/ADT/StringSet.h"
 
@@ -28,7 +29,7 @@ public:
       : plan(plan), mesh(mesh), axis(AxisRef::full(mesh, axis)),
         isBuiltIn(isBuiltIn), uses(plan.getRules().size()) {}
 
-  LogicalResult apply(FunctionOpInterface function);
+  LogicalResult apply(func::FuncOp function);
   /// Complains about rules that had nothing to do.
   LogicalResult checkUses(ModuleOp module);
 
@@ -37,6 +38,11 @@ private:
     bool matched = false, applied = false;
   };
 
+  /// Whether arguments without names are meant by their numbers. A built-in
+  /// plan knows what Hugging Face calls them.
+  bool goesByNumbers(func::FuncOp function) const {
+    return !isBuiltIn && isEntry(function);
+  }
   /// The first rule about `name`, null if there is none.
   const PlanRule *find(StringRef name);
   FailureOr<TensorSharding> getSharding(const PlanRule &rule, Value argument,
@@ -45,7 +51,7 @@ private:
   /// What a rule says of each dimension of `what`, of that type, if it does.
   FailureOr<TensorSharding>
   getExplicit(const PlanRule &rule, RankedTensorType type, const Twine &what);
-  LogicalResult applyToResults(FunctionOpInterface function);
+  LogicalResult applyToResults(func::FuncOp function);
   /// Whoever picks the next token needs whole rows of logits.
   void closeLogits(FunctionOpInterface function);
   /// What a built-in plan says about arguments that no rule is about.
@@ -160,7 +166,7 @@ std::optional<TensorSharding> PlanApplier::getDefault(Value argument,
   return sharding;
 }
 
-LogicalResult PlanApplier::apply(FunctionOpInterface function) {
+LogicalResult PlanApplier::apply(func::FuncOp function) {
   if (function.isExternal())
     return success();
   llvm::DenseMap<Value, Features> features = getFeatures(function);
@@ -169,9 +175,9 @@ LogicalResult PlanApplier::apply(FunctionOpInterface function) {
     auto getAttr = [&](StringRef name) {
       return function.getArgAttr(argument.getArgNumber(), name);
     };
-    auto name = dyn_cast_or_null<StringAttr>(getAttr(kNameAttr));
-    if (!name || !getType(argument))
+    if (!getType(argument) || (!getAttr(kNameAttr) && !goesByNumbers(function)))
       continue;
+    StringAttr name = getInputName(function, argument.getArgNumber());
     names.push_back(name.str());
     const PlanRule *rule = find(name);
     if (getAttr(kShardingAttr))
@@ -199,12 +205,13 @@ LogicalResult PlanApplier::apply(FunctionOpInterface function) {
   return success();
 }
 
-LogicalResult PlanApplier::applyToResults(FunctionOpInterface function) {
+LogicalResult PlanApplier::applyToResults(func::FuncOp function) {
   for (unsigned i = 0; i < function.getNumResults(); ++i) {
-    auto name = function.getResultAttrOfType<StringAttr>(i, kNameAttr);
     auto type = dyn_cast<RankedTensorType>(function.getResultTypes()[i]);
-    if (!name || !type)
+    if (!type ||
+        (!function.getResultAttr(i, kNameAttr) && !goesByNumbers(function)))
       continue;
+    StringAttr name = getOutputName(function, i);
     names.push_back(name.str());
     for (auto [rule, use] : llvm::zip_equal(plan.getRules(), uses)) {
       // Patterns are of arguments: none is meant to gather results.
@@ -263,7 +270,7 @@ LogicalResult PlanApplier::checkUses(ModuleOp module) {
       diagnostic << prefix(ErrorCode::UnmatchedPattern) << "\"" << rule.pattern
                  << "\" matches no argument, and is no result's name";
       if (near.empty())
-        diagnostic.attachNote() << "no argument carries tp.name";
+        diagnostic.attachNote() << "there are no arguments";
       else
         diagnostic.attachNote() << "near names are " << near;
     } else if (!use.applied) {
@@ -310,7 +317,7 @@ struct ApplyPlanPass : tp::impl::ApplyPlanPassBase<ApplyPlanPass> {
     if (failed(read))
       return signalPassFailure();
     PlanApplier applier(*read, mesh, meshAxis, isBuiltIn);
-    for (auto function : getOperation().getOps<FunctionOpInterface>())
+    for (auto function : getOperation().getOps<func::FuncOp>())
       if (failed(applier.apply(function)))
         return signalPassFailure();
     if (failed(applier.checkUses(getOperation())))

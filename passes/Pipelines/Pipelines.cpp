@@ -94,12 +94,15 @@ void tp::buildCompilePipeline(OpPassManager &manager,
                               const CompileOptions &options) {
   bool writes =
       !options.artifact.empty() && options.stopAfter == Stage::Localize;
-  // The program that is kept is one that the interpreter can run.
-  manager.addPass(createImportStableHLOPass());
-  if (writes)
-    manager.addPass(createKeepProgramPass());
-  buildShardPipeline(manager, options);
-  if (options.stopAfter != Stage::Localize)
+  if (options.part != CompilePart::Lower) {
+    // The program that is kept is one that the interpreter can run.
+    manager.addPass(createImportStableHLOPass());
+    if (writes)
+      manager.addPass(createKeepProgramPass());
+    buildShardPipeline(manager, options);
+  }
+  if (options.stopAfter != Stage::Localize ||
+      options.part == CompilePart::Shard)
     return;
   if (writes)
     manager.addPass(createKeepProgramPass({/*isLocal=*/true}));

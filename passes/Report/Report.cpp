@@ -24,7 +24,12 @@ static std::string nameFile(StringRef options) {
   auto [name, value] = word.split('=');
   // A key is a word of letters and has a value behind it; a path has neither.
   bool isKey = name.size() != word.size() && llvm::all_of(name, llvm::isAlpha);
-  return word.empty() || isKey ? options.str() : ("file=" + options).str();
+  if (word.empty() || isKey)
+    return options.str();
+  // A lone value is all there is: paths may have blanks.
+  if (!options.contains('=') && !options.contains('\''))
+    return ("file='" + options + "'").str();
+  return ("file=" + options).str();
 }
 
 namespace {

@@ -11,9 +11,12 @@
 #include "tpopt/Dialect/TP/TP.h"
 #include "tpopt/Import/StableHLO.h"
 #include "tpopt/Interpreter/FieldEvaluator.h"
+#include "tpopt/Passes/Import/Passes.h"
 #include "tpopt/Passes/Verify/Passes.h"
 #include "tpopt/Program/Interface.h"
 #include "tpopt/Program/ReadProgram.h"
+
+#include "mlir/Pass/PassManager.h"
 
 namespace tp {
 #define GEN_PASS_DEF_VERIFYAGAINSTPASS
@@ -103,6 +106,7 @@ struct VerifyAgainst : tp::impl::VerifyAgainstPassBase<VerifyAgainst> {
 
 private:
   LogicalResult verifyModule();
+  LogicalResult verifyEither(func::FuncOp local, func::FuncOp whole);
   LogicalResult verifyFunction(func::FuncOp local, func::FuncOp whole);
   LogicalResult verifyTrial(const Program &local, const Program &whole,
                             ArrayRef<unsigned> matches, unsigned number);
@@ -206,9 +210,50 @@ LogicalResult VerifyAgainst::verifyModule() {
              << prefix(ErrorCode::InterfaceMismatch) << "function '"
              << function.getName() << "' is not in the whole program";
     // The others may still have something to tell.
-    if (failed(verifyFunction(function, match)))
+    if (failed(verifyEither(function, match)))
       result = failure();
   }
+  return result;
+}
+
+/// The module with transformer ops for what exporters write of them.
+static OwningOpRef<ModuleOp> raise(ModuleOp module) {
+  OwningOpRef<ModuleOp> raised = module.clone();
+  PassManager manager(module.getContext());
+  manager.addPass(createInlineCallsPass());
+  manager.addPass(createRaisePass());
+  if (failed(manager.run(*raised)))
+    return nullptr;
+  return raised;
+}
+
+/// Partitioning raises a program first, which a prime field takes for another
+/// one, and rounding, too: if `whole` as it is written differs, it may be that
+/// as it is raised.
+LogicalResult VerifyAgainst::verifyEither(func::FuncOp local,
+                                          func::FuncOp whole) {
+  std::vector<Diagnostic> said;
+  auto verify = [&](func::FuncOp whole) {
+    ScopedDiagnosticHandler handler(&getContext(), [&](Diagnostic &diagnostic) {
+      said.push_back(std::move(diagnostic));
+      return success();
+    });
+    return verifyFunction(local, whole);
+  };
+  LogicalResult result = verify(whole);
+  if (failed(result)) {
+    std::vector<Diagnostic> first = std::move(said);
+    said.clear();
+    OwningOpRef<ModuleOp> raised = raise(whole->getParentOfType<ModuleOp>());
+    auto match = raised ? raised->lookupSymbol<func::FuncOp>(whole.getName())
+                        : func::FuncOp();
+    if (match && succeeded(verify(match)))
+      result = success();
+    else
+      said = std::move(first);
+  }
+  for (Diagnostic &diagnostic : said)
+    getContext().getDiagEngine().emit(std::move(diagnostic));
   return result;
 }
 

@@ -3,8 +3,11 @@
 
 #include "Flags.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/raw_ostream.h"
+
+#include <algorithm>
 
 using namespace mlir;
 
@@ -56,6 +59,40 @@ static StringRef getFlag(StringRef argument) {
   return argument;
 }
 
+/// A file among options, which blanks part, as a value of one.
+static std::string quote(StringRef path) {
+  if (llvm::none_of(path, llvm::isSpace))
+    return path.str();
+  StringRef mark = path.contains('\'') ? "\"" : "'";
+  return (mark + path + mark).str();
+}
+
+/// Whether a flag is a pass that looks at what is sharded.
+static bool looksAtShardings(StringRef argument) {
+  StringRef flag = getFlag(argument).split('=').first;
+  return flag == "tp-report" || flag == "tp-explain" || flag == "tp-strict";
+}
+
+/// Puts what looks at shardings and stands before `--tp-shard`, the argument
+/// number `index`, behind it; all of it between the halves of `--tp-compile`.
+static void orderPasses(std::vector<std::string> &arguments, size_t index,
+                        bool compiles) {
+  auto pipeline = arguments.begin() + index;
+  auto begin = std::stable_partition(
+      arguments.begin(), pipeline,
+      [](StringRef argument) { return !looksAtShardings(argument); });
+  std::rotate(begin, pipeline, pipeline + 1);
+  pipeline = begin++;
+  if (!compiles)
+    return;
+  auto end = std::stable_partition(begin, arguments.end(), looksAtShardings);
+  if (begin == end)
+    return;
+  std::string compile = *pipeline;
+  *pipeline += " part=shard";
+  arguments.insert(end, compile + " part=lower");
+}
+
 FailureOr<std::vector<std::string>>
 tp::expandFlags(ArrayRef<const char *> arguments) {
   std::vector<std::string> kept;
@@ -71,13 +108,13 @@ tp::expandFlags(ArrayRef<const char *> arguments) {
       continue;
     }
     if (flag == "tp-artifact") {
-      options += (" artifact=" + value).str();
+      options += " artifact=" + quote(value);
       needsCompile = flag;
       continue;
     }
     // A lone value is the whole program's file.
     if (flag == "tp-verify-against" && !value.empty() && !value.contains('=')) {
-      kept.push_back(("--" + flag + "=whole=" + value).str());
+      kept.push_back(("--" + flag + "=whole=" + quote(value)).str());
       continue;
     }
     explains |= flag == "tp-explain";
@@ -90,11 +127,13 @@ tp::expandFlags(ArrayRef<const char *> arguments) {
   // The report says how the program was verified; without one, nobody asks.
   if (reports)
     options += " report-verification=true";
-  for (std::string &argument : kept) {
-    auto [flag, value] = getFlag(argument).split('=');
-    if (flag != "tp-compile" && (flag != "tp-shard" || !needsCompile.empty()))
+  for (size_t index = 0; index < kept.size(); ++index) {
+    auto [flag, value] = getFlag(kept[index]).split('=');
+    bool compiles = flag == "tp-compile";
+    if (!compiles && (flag != "tp-shard" || !needsCompile.empty()))
       continue;
-    argument = ("--" + flag + "=" + value + options).str();
+    kept[index] = ("--" + flag + "=" + value + options).str();
+    orderPasses(kept, index, compiles);
     return kept;
   }
   if (needsShard.empty() && needsCompile.empty())

@@ -19,9 +19,11 @@ void hideForeignFlags();
 
 /// Moves `--tp-stop-after=STAGE` into the options of `--tp-shard` or
 /// `--tp-compile`, and makes it record what a `--tp-explain` beside it tells;
-/// moves `--tp-artifact=FILE` into those of `--tp-compile`;
-/// `--tp-verify-against=FILE` is short for its option `whole`. Fails, having
-/// said why, if a flag needs a pipeline that is not there.
+/// moves `--tp-artifact=FILE` into those of `--tp-compile`. What looks at
+/// shardings, `--tp-report`, `--tp-explain` and `--tp-strict`, does so behind
+/// sharding, in whatever order flags stand. `--tp-verify-against=FILE` is short
+/// for its option `whole`. Fails, having said why, if a flag needs a pipeline
+/// that is not there.
 mlir::FailureOr<std::vector<std::string>>
 expandFlags(llvm::ArrayRef<const char *> arguments);
 

@@ -43,6 +43,10 @@ static absl::Status bindOne(Session &session, const std::string &name,
                        "' is neither a number nor a .safetensors file");
   }
   std::vector<int64_t> shape = artifact.getGlobalShape(row.dims);
+  if (uint64_t count = *getNumElements(shape); values.size() != count)
+    return makeError(ErrorCode::InputMismatch, "input '", name, "' is ",
+                     getName(row.dtype), "[", absl::StrJoin(shape, ", "),
+                     "], which takes ", count, " numbers, not ", values.size());
   return session.bind(name, row.dtype, shape, tprun::encode(row.dtype, values));
 }
 

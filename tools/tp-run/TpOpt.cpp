@@ -52,7 +52,8 @@ absl::Status tprun::runCompiler(std::vector<std::string> arguments) {
     return absl::OkStatus();
   if (code == 1)
     return makeError(ErrorCode::CompilerFailed,
-                     "tp-opt refused the program; see its message above");
+                     "tp-opt refused the program; see its message above, "
+                     "and write here as --shard what it calls --tp-shard");
   if (code == 3)
     return makeError(ErrorCode::CompilerHindered,
                      "tp-opt could not do its work; see its message above");

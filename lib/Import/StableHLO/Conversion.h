@@ -148,6 +148,7 @@ llvm::ArrayRef<Row> getElementwiseRows();
 llvm::ArrayRef<Row> getShapeRows();
 llvm::ArrayRef<Row> getContractionRows();
 llvm::ArrayRef<Row> getReductionRows();
+llvm::ArrayRef<Row> getNormalizationRows();
 llvm::ArrayRef<Row> getWindowRows();
 llvm::ArrayRef<Row> getIndexingRows();
 llvm::ArrayRef<Row> getSortRows();

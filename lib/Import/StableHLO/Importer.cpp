@@ -74,10 +74,10 @@ public:
       : builder(context, &recorder), shardings(shardings) {
     for (ArrayRef<Row> rows :
          {getElementwiseRows(), getSpecialFunctionRows(), getShapeRows(),
-          getContractionRows(), getReductionRows(), getWindowRows(),
-          getIndexingRows(), getSortRows(), getControlFlowRows(), getCallRows(),
-          getAnnotationRows(), getManualRows(), getExchangeRows(),
-          getRandomRows()})
+          getContractionRows(), getReductionRows(), getNormalizationRows(),
+          getWindowRows(), getIndexingRows(), getSortRows(),
+          getControlFlowRows(), getCallRows(), getAnnotationRows(),
+          getManualRows(), getExchangeRows(), getRandomRows()})
       for (const Row &row : rows)
         table[row.name] = &row;
   }
@@ -110,7 +110,8 @@ static LogicalResult checkType(Operation *op, Type type) {
   auto shaped = dyn_cast<ShapedType>(type);
   if (shaped && isa<ComplexType>(shaped.getElementType()))
     return op->emitError() << prefix(ErrorCode::ComplexNumbers) << op->getName()
-                           << " has the type " << type;
+                           << " has the type " << type
+                           << ": compute with real and imaginary parts";
   if (shaped && (!shaped.hasRank() || !shaped.hasStaticShape()))
     return op->emitError() << prefix(ErrorCode::DynamicShape) << op->getName()
                            << " has the type " << type
@@ -130,10 +131,33 @@ LogicalResult Importer::checkTypes(Operation *op) {
   return success();
 }
 
+/// Operations that no table has, and that have no meaning but their results.
+static constexpr llvm::StringLiteral kUnsupported[] = {
+    "stablehlo.after_all",
+    "stablehlo.cholesky",
+    "stablehlo.complex",
+    "stablehlo.create_token",
+    "stablehlo.dynamic_broadcast_in_dim",
+    "stablehlo.dynamic_conv",
+    "stablehlo.dynamic_gather",
+    "stablehlo.dynamic_iota",
+    "stablehlo.dynamic_pad",
+    "stablehlo.dynamic_reshape",
+    "stablehlo.fft",
+    "stablehlo.get_dimension_size",
+    "stablehlo.real_dynamic_slice",
+    "stablehlo.set_dimension_size",
+    "stablehlo.triangular_solve",
+    "stablehlo.uniform_dequantize",
+    "stablehlo.uniform_quantize",
+};
+
 /// Whether `op` has no meaning but its results, but for its regions. What is
 /// not known here may have more.
 bool Importer::computes(Operation *op) const {
   StringRef name = op->getName().getStringRef();
+  if (llvm::is_contained(kUnsupported, name))
+    return true;
   const Row *row = table.lookup(name);
   return row && !row->annotates && op->getNumResults() != 0 &&
          name != "stablehlo.custom_call" && name != "stablehlo.composite";

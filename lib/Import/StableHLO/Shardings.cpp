@@ -21,6 +21,13 @@ static InFlightDiagnostic fail(Operation *op) {
   return op->emitError() << prefix(ErrorCode::BadForeignSharding);
 }
 
+/// The error that a string of GSPMD cannot be read.
+static InFlightDiagnostic failForm(Operation *op, StringAttr text) {
+  return fail(op) << "the sharding \"" << text.getValue()
+                  << "\" has another form than {devices=[2,4]<=[8]}, or lists "
+                     "devices in no regular order";
+}
+
 //===----------------------------------------------------------------------===//
 // Strings
 //===----------------------------------------------------------------------===//
@@ -202,10 +209,7 @@ LogicalResult ForeignShardings::importTileMesh(ModuleOp module) {
           module, [&](Operation *op, StringAttr text) -> LogicalResult {
             auto shardings = parseTileShardings(text);
             if (!shardings)
-              return fail(op) << "the sharding \"" << text.getValue()
-                              << "\" has another form than "
-                                 "{devices=[2,4]<=[8]}, or lists devices in no "
-                                 "regular order";
+              return failForm(op, text);
             for (const TileSharding &sharding : *shardings) {
               any = true;
               for (const auto &digits : sharding.dims)
@@ -349,7 +353,9 @@ ForeignShardings::read(Operation *op, DictionaryAttr attributes,
   if (!text || !mesh)
     return shardings;
   auto tiles = parseTileShardings(text);
-  if (!tiles || (tiles->size() != types.size() && tiles->size() != 1))
+  if (!tiles)
+    return failForm(op, text);
+  if (tiles->size() != types.size() && tiles->size() != 1)
     return fail(op) << "the sharding \"" << text.getValue()
                     << "\" is one for each value";
   SmallVector<int64_t> open = getOpenDims(op);

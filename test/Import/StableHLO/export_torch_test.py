@@ -1,15 +1,18 @@
 # Part of the tp-opt project, under the Apache License v2.0 with LLVM
 # Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What tp_export writes of PyTorch modules: inputs by name, results by path, what the
-module writes to, and an error where a sharding is of nothing."""
+module writes to, PyTorch's values where torchax has others, and an error where a sharding
+is of nothing."""
 
 import pathlib
 import re
+import subprocess
 import sys
 import tempfile
 import unittest
 
 import safetensors.numpy
+import safetensors.torch
 import torch
 from torch import nn
 
@@ -84,6 +87,33 @@ class Export(unittest.TestCase):
     def test_assertions_go(self):
         _, results = self.get_entry(OneHot(), torch.tensor([1, 3]))
         self.assertEqual(results, [("2x4xi32", "", "result")])
+
+    def check_values(self, module, x):
+        """That the program computes what PyTorch does; the input is `input`."""
+        program = tp_export.export_torch(module, x, to=self.folder)
+        file = self.folder / "in.safetensors"
+        safetensors.torch.save_file({"input": x.contiguous()}, file)
+        weights = [f"--weights={self.folder}"] if module.state_dict() else []
+        printed = subprocess.run(
+            ["tp-run", program, "--backend=interpreter", "--print", f"--input=input={file}",
+             *weights], capture_output=True, text=True, check=True).stdout
+        values = torch.tensor([float(word) for word in printed.split("]", 1)[1].split()])
+        with torch.no_grad():
+            torch.testing.assert_close(values, module(x).flatten(), rtol=0, atol=1e-5)
+
+    def test_groups_of_transposed_convolutions(self):
+        self.check_values(nn.ConvTranspose1d(6, 12, 3, 2, 1, 1, groups=3), torch.randn(2, 6, 5))
+        self.check_values(nn.ConvTranspose2d(4, 2, 2, groups=2, bias=False),
+                          torch.randn(4, 3, 2))
+
+    def test_average_pools_over_the_end(self):
+        x = torch.randn(2, 3, 8, 8)
+        for pool in (nn.AvgPool2d(3, 2, 1, ceil_mode=True),
+                     nn.AvgPool2d(3, 2, ceil_mode=True, count_include_pad=False),
+                     nn.AvgPool2d(2, ceil_mode=True, divisor_override=3)):
+            self.check_values(pool, x)
+        self.check_values(nn.AvgPool2d(2, ceil_mode=True), x[..., :5, :5])
+        self.check_values(nn.AvgPool1d(3, 2, 1, ceil_mode=True), x[0])
 
     def test_programs(self):
         module, x = nn.Linear(4, 6), torch.ones(2, 4)

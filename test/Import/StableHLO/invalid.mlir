@@ -27,7 +27,7 @@ func.func @no_function(%x: tensor<4xf32>) -> tensor<4xf32> {
 // -----
 
 func.func @complex(%x: tensor<4xf32>) -> tensor<4xcomplex<f32>> {
-  // expected-error @below {{[TP0533] stablehlo.complex has the type 'tensor<4xcomplex<f32>>'}}
+  // expected-error @below {{[TP0533] stablehlo.complex has the type 'tensor<4xcomplex<f32>>': compute with real and imaginary parts}}
   %0 = stablehlo.complex %x, %x : tensor<4xcomplex<f32>>
   return %0 : tensor<4xcomplex<f32>>
 }
@@ -42,10 +42,10 @@ func.func @dynamic(%x: tensor<?xf32>) -> tensor<?xf32> {
 
 // -----
 
-func.func @token() {
+func.func @token() -> !stablehlo.token {
   // expected-error @below {{[TP0530] stablehlo.create_token has the type '!stablehlo.token', which is no tensor of numbers we compute with}}
   %0 = stablehlo.create_token : !stablehlo.token
-  return
+  return %0 : !stablehlo.token
 }
 
 // -----
@@ -546,4 +546,37 @@ func.func @effect(%x: tensor<4xf32>) -> tensor<4xf32> {
   // expected-error @below {{[TP0530] stablehlo.custom_call @log: what it computes is known to its library alone}}
   %0 = stablehlo.custom_call @log(%x) {has_side_effect = true} : (tensor<4xf32>) -> tensor<4xf32>
   return %x : tensor<4xf32>
+}
+
+// -----
+
+func.func @features(%x: tensor<4x3xf32>, %w: tensor<4xf32>) -> tensor<4x3xf32> {
+  // expected-error @below {{[TP0531] stablehlo.batch_norm_training has operands of 3 numbers of its type, one for each feature}}
+  %0:3 = "stablehlo.batch_norm_training"(%x, %w, %w) <{epsilon = 1.0e-5 : f32, feature_index = 1 : i64}> : (tensor<4x3xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<4x3xf32>, tensor<3xf32>, tensor<3xf32>)
+  return %0#0 : tensor<4x3xf32>
+}
+
+// -----
+
+func.func @feature(%x: tensor<4x3xf32>, %w: tensor<3xf32>) -> tensor<4x3xf32> {
+  // expected-error @below {{[TP0531] stablehlo.batch_norm_inference has no dimension 2}}
+  %0 = "stablehlo.batch_norm_inference"(%x, %w, %w, %w, %w) <{epsilon = 1.0e-5 : f32, feature_index = 2 : i64}> : (tensor<4x3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>) -> tensor<4x3xf32>
+  return %0 : tensor<4x3xf32>
+}
+
+// -----
+
+func.func @epsilon(%x: tensor<4x3xf32>, %w: tensor<3xf32>) -> tensor<4x3xf32> {
+  // expected-error @below {{[TP0531] stablehlo.batch_norm_inference needs a number `epsilon`}}
+  %0 = "stablehlo.batch_norm_inference"(%x, %w, %w, %w, %w) <{feature_index = 1 : i64}> : (tensor<4x3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>) -> tensor<4x3xf32>
+  return %0 : tensor<4x3xf32>
+}
+
+// -----
+
+// Where the module has a mesh, too.
+sdy.mesh @mesh = <["x"=2]>
+// expected-error @below {{[TP0534] the sharding "{striped}" has another form than {devices=[2,4]<=[8]}, or lists devices in no regular order}}
+func.func @form(%x: tensor<8xf32> {mhlo.sharding = "{striped}"}) -> tensor<8xf32> {
+  return %x : tensor<8xf32>
 }

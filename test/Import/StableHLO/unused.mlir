@@ -142,3 +142,19 @@ func.func @constraint(%x: tensor<4xf32>) -> tensor<4xf32> {
   %4 = sdy.sharding_constraint %3 <@mesh, [{}]> : tensor<4xf32>
   return %0 : tensor<4xf32>
 }
+
+// -----
+
+// Operations that are not imported, and what only they use.
+// CHECK-LABEL: func.func @foreign
+// CHECK-NEXT: return
+func.func @foreign(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  %0 = stablehlo.negate %x : tensor<4x4xf32>
+  %1 = stablehlo.cholesky %0, lower = true : tensor<4x4xf32>
+  %2 = stablehlo.complex %1, %x : tensor<4x4xcomplex<f32>>
+  %3 = stablehlo.fft %2, type = FFT, length = [4] : (tensor<4x4xcomplex<f32>>) -> tensor<4x4xcomplex<f32>>
+  %4 = stablehlo.real %3 : (tensor<4x4xcomplex<f32>>) -> tensor<4x4xf32>
+  %5 = stablehlo.create_token : !stablehlo.token
+  %6 = stablehlo.after_all %5, %5 : !stablehlo.token
+  return %x : tensor<4x4xf32>
+}

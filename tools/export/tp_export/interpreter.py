@@ -4,9 +4,11 @@
 PyTorch."""
 
 import contextlib
+import math
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import torch
 import torchax.export
 
@@ -14,6 +16,7 @@ aten = torch.ops.aten
 # PyTorch's kernels compute these in f32 and round once, torchax rounds every step.
 WIDE = {aten._log_softmax.default, aten._softmax.default, aten.gelu.default,
         aten.native_group_norm.default, aten.native_layer_norm.default, aten.silu.default}
+POOLS = {aten.avg_pool1d.default, aten.avg_pool2d.default, aten.avg_pool3d.default}
 # What PyTorch asserts of values, as one_hot does, no program can stop for.
 CHECKS = {aten._assert_async.default, aten._assert_async.msg, aten._assert_scalar.default}
 
@@ -31,11 +34,46 @@ class Interpreter(torchax.export.JaxInterpreter):
             return None
         # torchax's convolutions write to the lists that they are given.
         args = tuple(list(arg) if isinstance(arg, list) else arg for arg in args)
+        call = super().call_function
+        if target is aten.convolution.default and args[6] and args[8] > 1:
+            return convolve_groups(call, *args)
+        if target in POOLS and len(args) > 4 and args[4]:
+            return pool_to_the_end(call, target, *args, **kwargs)
         element = getattr(args[0], "dtype", None) if args else None
         if target not in WIDE or element not in (jnp.bfloat16, jnp.float16):
             return super().call_function(target, args, kwargs)
         widened = super().call_function(target, convert(args, element, jnp.float32), kwargs)
         return convert(widened, jnp.float32, element)
+
+
+def convolve_groups(call, x, weight, bias, *options):
+    """A transposed convolution, whose groups torchax mixes, group by group."""
+    groups, channels = options[-1], x.ndim - weight.ndim + 1
+    parts = [jnp.split(x, groups, channels), jnp.split(weight, groups),
+             jnp.split(bias, groups) if bias is not None else [None] * groups]
+    return jnp.concatenate(
+        [call(aten.convolution.default, (*part, *options[:-1], 1), {})
+         for part in zip(*parts)], channels)
+
+
+def pool_to_the_end(call, target, x, kernel, stride=(), padding=(0,), ceil_mode=True,
+                    with_padding=True, divisor=None):
+    """An average over windows that reach over the end, whose padding torchax counts
+    wrong: a window is as large as what is of it within the tensor and its padding."""
+    mean = call(target, (x, kernel, stride, padding, ceil_mode, False), {})
+    if divisor is None and not with_padding:
+        return mean
+    stride = stride or kernel
+    counted = []
+    for i in range(len(kernel)):
+        size, step, edge = (x.shape[i - len(kernel)], stride[i % len(stride)],
+                            padding[i % len(padding)])
+        first = np.arange(mean.shape[i - len(kernel)]) * step - edge
+        inside = np.minimum(first + kernel[i], size) - np.maximum(first, 0)
+        counted.append(inside if divisor is not None
+                       else inside / (np.minimum(first + kernel[i], size + edge) - first))
+    factor = math.prod(np.ix_(*counted)) / (divisor or 1)
+    return mean * jnp.asarray(factor, mean.dtype)
 
 
 def convert(values, old, new):

@@ -89,6 +89,11 @@ struct ShardOptions : mlir::PassPipelineOptions<ShardOptions> {
 void buildShardPipeline(mlir::OpPassManager &manager,
                         const ShardOptions &options);
 
+/// Compiling ends without what tells of shardings: passes that look at them,
+/// such as `tp-report`, stand between `tp-compile{part=shard}` and
+/// `tp-compile{part=lower}`, of otherwise the same options.
+enum class CompilePart : uint8_t { All, Shard, Lower };
+
 /// The options of `--tp-compile="..."`: those of `--tp-shard`, and what to
 /// compile for.
 struct CompileOptions : ShardOptions {
@@ -106,6 +111,14 @@ struct CompileOptions : ShardOptions {
                      "it is looked for")};
   Option<std::string> artifact{
       *this, "artifact", llvm::cl::desc("The .tpx file to write for tp-run")};
+  Option<CompilePart> part{
+      *this, "part",
+      llvm::cl::desc("Half of it, for passes that look at what is sharded"),
+      llvm::cl::values(
+          clEnumValN(CompilePart::All, "all", "The whole"),
+          clEnumValN(CompilePart::Shard, "shard", "The stages of tp-shard"),
+          clEnumValN(CompilePart::Lower, "lower", "What comes after them")),
+      llvm::cl::init(CompilePart::All)};
 };
 
 /// Adds all stages, and the writing of the artifact if `options` names one.

@@ -38,7 +38,9 @@ def VerifyAgainstPass : Pass<"tp-verify-against", "::mlir::ModuleOp"> {
     which are sums that have yet to be taken.
 
     Either program may be StableHLO, and the module one that somebody else has
-    partitioned, with replica groups; what it holds stays as it is.
+    partitioned, with replica groups; what it holds stays as it is. What
+    `--tp-shard` made of a program in which `tp-raise` found transformer ops is
+    compared with that program as it is raised, too.
 
     **Requires:** a program on static tensors that the interpreter can hold.
 
