@@ -4,6 +4,7 @@
 #include "Tool.h"
 
 #include "Import.h"
+#include "Places.h"
 #include "Trace.h"
 
 #include "tpopt/Program/ReadProgram.h"
@@ -75,6 +76,7 @@ int tp::runTool(StringRef inputFile, StringRef outputFile,
   if (!buffer)
     return 1;
   PassTrace trace;
+  Places places(buffer->getMemBufferRef(), registry);
   std::atomic<int> code = 0;
   auto flags = MlirOptMainConfig::createFromCLOptions();
   MlirOptMainConfig config = flags;
@@ -84,7 +86,7 @@ int tp::runTool(StringRef inputFile, StringRef outputFile,
         [&](Diagnostic &diagnostic) {
           if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
             code = std::max(code.load(), getExitCode(diagnostic.str()));
-          return failure();
+          return success(places.repeatAtLine(diagnostic));
         });
     if (PassTrace::isRequested())
       trace.attach(manager);

@@ -1,0 +1,87 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Places.h"
+
+#include "mlir/AsmParser/AsmParser.h"
+#include "mlir/AsmParser/AsmParserState.h"
+#include "mlir/Bytecode/BytecodeReader.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/Operation.h"
+#include "mlir/Parser/Parser.h"
+#include "llvm/Support/SourceMgr.h"
+
+using namespace mlir;
+using namespace tp;
+
+static std::string print(Location location) {
+  std::string text;
+  llvm::raw_string_ostream(text) << location;
+  return text;
+}
+
+static bool hasLine(Location location) {
+  return bool(location->findInstanceOf<FileLineColLoc>());
+}
+
+void Places::read() {
+  places.emplace();
+  if (isBytecode(text))
+    return;
+  llvm::SourceMgr sources;
+  sources.AddNewSourceBuffer(llvm::MemoryBuffer::getMemBuffer(text),
+                             llvm::SMLoc());
+  MLIRContext context(dialects, MLIRContext::Threading::DISABLED);
+  context.allowUnregisteredDialects();
+  // What there is to say of the text has been said.
+  context.getDiagEngine().registerHandler([](Diagnostic &) {});
+  Block block;
+  AsmParserState state;
+  ParserConfig config(&context, /*verifyAfterParse=*/false);
+  if (failed(parseAsmSourceFile(sources, &block, config, &state)))
+    return;
+  for (const AsmParserState::OperationDefinition &definition :
+       state.getOpDefs()) {
+    Operation *op = definition.op;
+    if (hasLine(op->getLoc()))
+      continue;
+    auto [line, column] = sources.getLineAndColumn(definition.loc.Start);
+    places->push_back({print(op->getLoc()), op->getName().getStringRef().str(),
+                       line, column});
+  }
+}
+
+const Places::Place *Places::find(Location location, StringRef message) const {
+  const Place *first = nullptr;
+  std::string wanted = print(location);
+  for (const Place &place : *places) {
+    if (place.location != wanted)
+      continue;
+    if (message.contains(place.operation))
+      return &place;
+    if (!first && !isa<UnknownLoc>(location))
+      first = &place;
+  }
+  return first;
+}
+
+bool Places::repeatAtLine(const Diagnostic &diagnostic) {
+  Location location = diagnostic.getLocation();
+  if (hasLine(location))
+    return false;
+  if (!places)
+    read();
+  std::string message = diagnostic.str();
+  const Place *place = find(location, message);
+  if (!place)
+    return false;
+  MLIRContext *context = location.getContext();
+  Location line = FileLineColLoc::get(context, text.getBufferIdentifier(),
+                                      place->line, place->column);
+  InFlightDiagnostic repeated =
+      context->getDiagEngine().emit(line, diagnostic.getSeverity());
+  repeated << message;
+  for (const Diagnostic &note : diagnostic.getNotes())
+    repeated.attachNote(note.getLocation()) << note.str();
+  return true;
+}
