@@ -48,6 +48,7 @@ absl::Status tprun::checkOutputs(Session &session, const Options &options,
     TPRT_RETURN_IF_ERROR(reference->run(entry));
   }
   std::vector<std::string> wrong;
+  bool checks = outputs.count == 0;
   auto result = results.begin();
   for (const OutputRow &output : artifact.rows<OutputRow>(outputs)) {
     std::string name(artifact.text(output.name));
@@ -59,6 +60,7 @@ absl::Status tprun::checkOutputs(Session &session, const Options &options,
     Difference difference = compare(output.dtype, *result++, wanted);
     double tolerance = getTolerance(output.dtype);
     bool isFine = difference.relative <= tolerance;
+    checks |= !difference.isAllNaN;
     if (!isFine)
       wrong.push_back(name);
     std::printf("check %s: differs by %.3g, %.3g of the largest, %g allowed: "
@@ -72,6 +74,10 @@ absl::Status tprun::checkOutputs(Session &session, const Options &options,
       std::printf("  the largest at element %lld\n",
                   static_cast<long long>(difference.place));
   }
+  if (!checks)
+    return makeError(ErrorCode::CheckFailed,
+                     "nothing but NaN comes out, of the whole program, too: "
+                     "choose inputs that it is made for, --input=NAME=FILE");
   if (wrong.empty())
     return absl::OkStatus();
   return makeError(ErrorCode::CheckFailed, absl::StrJoin(wrong, ", "),
