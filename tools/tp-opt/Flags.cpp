@@ -3,11 +3,10 @@
 
 #include "Flags.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/raw_ostream.h"
-
-#include <algorithm>
 
 using namespace mlir;
 
@@ -73,24 +72,25 @@ static bool looksAtShardings(StringRef argument) {
   return flag == "tp-report" || flag == "tp-explain" || flag == "tp-strict";
 }
 
-/// Puts what looks at shardings and stands before `--tp-shard`, the argument
-/// number `index`, behind it; all of it between the halves of `--tp-compile`.
-static void orderPasses(std::vector<std::string> &arguments, size_t index,
-                        bool compiles) {
-  auto pipeline = arguments.begin() + index;
-  auto begin = std::stable_partition(
-      arguments.begin(), pipeline,
-      [](StringRef argument) { return !looksAtShardings(argument); });
-  std::rotate(begin, pipeline, pipeline + 1);
-  pipeline = begin++;
-  if (!compiles)
-    return;
-  auto end = std::stable_partition(begin, arguments.end(), looksAtShardings);
-  if (begin == end)
-    return;
-  std::string compile = *pipeline;
-  *pipeline += " part=shard";
-  arguments.insert(end, compile + " part=lower");
+/// The arguments with what looks at shardings and stands before `--tp-shard`,
+/// the argument number `index`, behind it; all of it between the halves of
+/// `--tp-compile`.
+static std::vector<std::string> orderPasses(ArrayRef<std::string> arguments,
+                                            size_t index, bool compiles) {
+  std::vector<std::string> before, looking, behind;
+  for (auto [i, argument] : llvm::enumerate(arguments)) {
+    bool moves = looksAtShardings(argument) && (i < index || compiles);
+    if (i != index)
+      (moves ? looking : i < index ? before : behind).push_back(argument);
+  }
+  const std::string &pipeline = arguments[index];
+  bool splits = compiles && !looking.empty();
+  before.push_back(splits ? pipeline + " part=shard" : pipeline);
+  llvm::append_range(before, looking);
+  if (splits)
+    before.push_back(pipeline + " part=lower");
+  llvm::append_range(before, behind);
+  return before;
 }
 
 FailureOr<std::vector<std::string>>
@@ -133,8 +133,7 @@ tp::expandFlags(ArrayRef<const char *> arguments) {
     if (!compiles && (flag != "tp-shard" || !needsCompile.empty()))
       continue;
     kept[index] = ("--" + flag + "=" + value + options).str();
-    orderPasses(kept, index, compiles);
-    return kept;
+    return orderPasses(kept, index, compiles);
   }
   if (needsShard.empty() && needsCompile.empty())
     return kept;
