@@ -21,16 +21,6 @@
 
 #include <csignal>
 
-#ifdef TPOPT_HAS_MIMALLOC
-#include <mimalloc.h>
-
-// Touching memory page by page is a tenth of a compile. Libraries allocate as
-// they are loaded, so this comes before their constructors do.
-static void enableLargePages() { mi_option_enable(mi_option_large_os_pages); }
-__attribute__((section(".preinit_array"),
-               used)) static void (*const preinit)() = enableLargePages;
-#endif
-
 #ifndef NDEBUG
 // Debian's libLLVM is built without assertions and has no --debug-only.
 static std::string debugTypes;
