@@ -20,7 +20,7 @@ static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// Rounds of messages between attempts, and until it is asked whether they get
 /// anywhere.
-static constexpr unsigned kRounds = 8, kPatience = 24;
+static constexpr unsigned kRounds = 8, kPatience = 40;
 /// What an attempt may look at in any case: about a millisecond.
 static constexpr double kLeastWork = 1 << 19;
 
@@ -103,7 +103,7 @@ void Labeling::Gap::guess(Means &means) {
       break;
   }
   // The same again would find the same.
-  means.spare *= kStep * kStep;
+  means.spare *= 2;
 }
 
 /// For what messages do not close.
@@ -178,16 +178,13 @@ Labeling::Solution Labeling::Gap::close(Means means) {
       means.nextGuess = means.rounds + means.pause;
       means.proof = std::min(2 * means.proof, means.work);
     }
-    // A bound that creeps will not get there: at this pace all rounds that are
-    // left would close a small part of the gap.
-    constexpr double kHopeless = 0.1;
+    // A bound that creeps will not get there.
+    constexpr double kProgress = 1e-5;
     bool isIdle = false;
     if (means.rounds % kPatience == 0) {
       double rise = solution.lowerBound -
                     std::exchange(means.reached, solution.lowerBound);
-      double left = double(means.sweeps - means.rounds) / kPatience;
-      isIdle =
-          !(rise * left > kHopeless * (solution.cost - solution.lowerBound));
+      isIdle = !(rise > kProgress * size);
     }
     bool isLast = isIdle || means.rounds == means.sweeps;
     // Nobody knows costs as exactly as what is left in the end.
