@@ -340,7 +340,8 @@ static bool combinesElements(Operation *op) {
 }
 
 namespace {
-/// Inlines callees before callers, each function once.
+/// Inlines callees before callers: exchanges everywhere, functions of elements
+/// where a region combines some.
 class Inliner {
 public:
   explicit Inliner(ModuleOp module) : module(module) {}
