@@ -11,12 +11,12 @@
 #include "tpopt/Dialect/TP/TP.h"
 #include "tpopt/Import/StableHLO.h"
 #include "tpopt/Interpreter/FieldEvaluator.h"
-#include "tpopt/Passes/Import/Passes.h"
 #include "tpopt/Passes/Verify/Passes.h"
 #include "tpopt/Program/Interface.h"
 #include "tpopt/Program/ReadProgram.h"
 
 #include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
 
 namespace tp {
 #define GEN_PASS_DEF_VERIFYAGAINSTPASS
@@ -216,20 +216,25 @@ LogicalResult VerifyAgainst::verifyModule() {
   return result;
 }
 
-/// The module with transformer ops for what exporters write of them.
-static OwningOpRef<ModuleOp> raise(ModuleOp module) {
-  OwningOpRef<ModuleOp> raised = module.clone();
-  PassManager manager(module.getContext());
-  manager.addPass(createInlineCallsPass());
-  manager.addPass(createRaisePass());
-  if (failed(manager.run(*raised)))
+/// The module as partitioning gets it; null where the pipeline that does that
+/// is not registered.
+static OwningOpRef<ModuleOp> prepare(ModuleOp module) {
+  const PassPipelineInfo *pipeline = PassPipelineInfo::lookup("tp-shard");
+  if (!pipeline)
     return nullptr;
-  return raised;
+  PassManager manager(module.getContext());
+  OwningOpRef<ModuleOp> prepared = module.clone();
+  if (failed(pipeline->addToPipeline(
+          manager, "stop-after=import",
+          [&](const Twine &message) { return module.emitError(message); })) ||
+      failed(manager.run(*prepared)))
+    return nullptr;
+  return prepared;
 }
 
 /// Partitioning raises a program first, which a prime field takes for another
 /// one, and rounding, too: if `whole` as it is written differs, it may be that
-/// as it is raised.
+/// as it is prepared.
 LogicalResult VerifyAgainst::verifyEither(func::FuncOp local,
                                           func::FuncOp whole) {
   std::vector<Diagnostic> said;
@@ -244,9 +249,11 @@ LogicalResult VerifyAgainst::verifyEither(func::FuncOp local,
   if (failed(result)) {
     std::vector<Diagnostic> first = std::move(said);
     said.clear();
-    OwningOpRef<ModuleOp> raised = raise(whole->getParentOfType<ModuleOp>());
-    auto match = raised ? raised->lookupSymbol<func::FuncOp>(whole.getName())
-                        : func::FuncOp();
+    OwningOpRef<ModuleOp> prepared =
+        prepare(whole->getParentOfType<ModuleOp>());
+    auto match = prepared
+                     ? prepared->lookupSymbol<func::FuncOp>(whole.getName())
+                     : func::FuncOp();
     if (match && succeeded(verify(match)))
       result = success();
     else

@@ -38,9 +38,10 @@ def VerifyAgainstPass : Pass<"tp-verify-against", "::mlir::ModuleOp"> {
     which are sums that have yet to be taken.
 
     Either program may be StableHLO, and the module one that somebody else has
-    partitioned, with replica groups; what it holds stays as it is. What
-    `--tp-shard` made of a program in which `tp-raise` found transformer ops is
-    compared with that program as it is raised, too.
+    partitioned, with replica groups; what it holds stays as it is. Where results
+    differ from those of the whole program as it is written, the program is
+    compared with what `--tp-shard=stop-after=import` makes of it, too, if that
+    pipeline is registered: `tp-raise` may have found transformer ops there.
 
     **Requires:** a program on static tensors that the interpreter can hold.
 
