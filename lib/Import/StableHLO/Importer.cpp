@@ -4,6 +4,7 @@
 // The module as a whole: which operation goes to which converter.
 
 #include "Conversion.h"
+#include "Inlining.h"
 #include "ManualCalls.h"
 #include "Partitioned.h"
 #include "Signature.h"

@@ -56,12 +56,6 @@ mlir::LogicalResult importPartitioned(mlir::ModuleOp module,
 /// Drops the meshes that were only there for groups to name.
 void dropOtherMeshes(mlir::ModuleOp module, const ForeignShardings &shardings);
 
-/// Puts functions in which devices exchange something where they are called: on
-/// their own they do not stand in a region for one device; and those of
-/// elements where a reduction or such calls them. Fails with an error if there
-/// are too many calls.
-mlir::LogicalResult inlineCalls(mlir::ModuleOp module);
-
 } // namespace tp::stablehlo
 
 #endif // TPOPT_LIB_IMPORT_STABLEHLO_PARTITIONED_H
