@@ -249,6 +249,9 @@ Attribute MeshAttr::parse(AsmParser &parser, Type) {
       return {};
   if (parser.parseGreater())
     return {};
+  // Shardy's maximal mesh: one device, which may be any. Alone it is number 0.
+  if (names.empty() && ids.size() == 1 && ids[0] >= 0)
+    ids.clear();
   return parser.getChecked<MeshAttr>(parser.getContext(), names, sizes, ids);
 }
 

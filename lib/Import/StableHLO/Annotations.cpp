@@ -65,7 +65,9 @@ static Results convertConstraint(Conversion &c) {
   if (!sharding)
     return c.invalid() << " needs a `sharding`";
   // There is none if there is one device.
-  return ::constrain(c, c.op->getOperands(), c.shardings.onMesh(sharding));
+  return ::constrain(
+      c, c.op->getOperands(),
+      c.shardings.onMesh(c.op, sharding, c.op->getResult(0).getType()));
 }
 
 static Results convertPropagationBarrier(Conversion &c) {
@@ -102,8 +104,9 @@ static Results constrainBy(Conversion &c, ValueRange values, StringRef name) {
     return c.invalid() << " needs a sharding for each value in `" << name
                        << "`";
   SmallVector<spmd::ShardingAttr> shardings;
-  for (Attribute entry : list)
-    shardings.push_back(c.shardings.onMesh(cast<spmd::ShardingAttr>(entry)));
+  for (auto [entry, value] : llvm::zip_equal(list, values))
+    shardings.push_back(c.shardings.onMesh(
+        c.op, cast<spmd::ShardingAttr>(entry), value.getType()));
   return ::constrain(c, values, shardings);
 }
 

@@ -162,7 +162,7 @@ private:
     if (consume("replicated")) {
       sharding.kind = TileSharding::Replicated;
     } else if (consume("maximal device=")) {
-      sharding.kind = TileSharding::Replicated;
+      sharding.kind = TileSharding::Maximal;
       if (!readNumber(device))
         return std::nullopt;
     } else if (consume("manual")) {

@@ -50,7 +50,8 @@ struct Digit {
 /// One sharding.
 struct TileSharding {
   enum Kind : uint8_t {
-    Replicated, ///< Or on one device alone, which is all there is to see.
+    Replicated,
+    Maximal, ///< On one device alone.
     Manual,
     Unknown,
     Tiled

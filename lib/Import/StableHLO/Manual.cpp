@@ -13,19 +13,21 @@ using namespace tp::stablehlo;
 
 /// A list of shardings, on meshes with axes.
 static FailureOr<SmallVector<Attribute>>
-readShardings(Conversion &c, StringRef name, size_t count) {
+readShardings(Conversion &c, StringRef name, TypeRange types) {
   Attribute attribute = c.get(name);
   auto list = dyn_cast_or_null<ArrayAttr>(attribute ? sdy::toBuiltin(attribute)
                                                     : Attribute());
-  if (!list || list.size() != count ||
+  if (!list || list.size() != types.size() ||
       !llvm::all_of(list, llvm::IsaPred<spmd::ShardingAttr>))
     return c.invalid() << " needs a sharding for each value in `" << name
                        << "`";
-  return llvm::map_to_vector(list, [&](Attribute entry) -> Attribute {
-    auto sharding = cast<spmd::ShardingAttr>(entry);
-    spmd::ShardingAttr own = c.shardings.onMesh(sharding);
-    return own ? own : sharding;
-  });
+  SmallVector<Attribute> shardings;
+  for (auto [entry, type] : llvm::zip_equal(list, types)) {
+    spmd::ShardingAttr own =
+        c.shardings.onMesh(c.op, cast<spmd::ShardingAttr>(entry), type);
+    shardings.push_back(own ? own : entry);
+  }
+  return shardings;
 }
 
 /// Values from outside of the region must be written anew inside.
@@ -52,8 +54,8 @@ static LogicalResult isolate(Conversion &c, Region &region) {
 }
 
 static Results convertManual(Conversion &c) {
-  auto in = readShardings(c, "in_shardings", c.op->getNumOperands());
-  auto out = readShardings(c, "out_shardings", c.op->getNumResults());
+  auto in = readShardings(c, "in_shardings", c.op->getOperandTypes());
+  auto out = readShardings(c, "out_shardings", c.op->getResultTypes());
   Attribute axesAttribute = c.get("manual_axes");
   auto names = dyn_cast_or_null<ArrayAttr>(
       axesAttribute ? sdy::toBuiltin(axesAttribute) : Attribute());

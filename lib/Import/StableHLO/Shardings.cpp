@@ -250,12 +250,27 @@ LogicalResult ForeignShardings::importTileMesh(ModuleOp module) {
 // Shardings
 //===----------------------------------------------------------------------===//
 
-spmd::ShardingAttr ForeignShardings::onMesh(spmd::ShardingAttr sharding) const {
+/// Every device has what is said to be on one alone.
+static void warnOfOneDevice(Operation *op) {
+  op->emitWarning() << "the sharding is for one device alone, and every device "
+                       "of the mesh gets the value: write a replicated one";
+}
+
+spmd::ShardingAttr ForeignShardings::onMesh(Operation *op,
+                                            spmd::ShardingAttr sharding,
+                                            Type type) const {
   if (!llvm::is_contained(emptyMeshes, sharding.getMesh().getAttr()))
     return sharding;
   if (!mesh)
     return {};
   spmd::MeshOp own = mesh;
+  // Shardy's form for one device has no dimensions.
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (tensor && tensor.getRank() > 0 && sharding.getDims().empty()) {
+    warnOfOneDevice(op);
+    return spmd::ShardingAttr::get(op->getContext(), own.toMesh(),
+                                   TensorSharding::replicate(tensor.getRank()));
+  }
   return spmd::ShardingAttr::get(
       sharding.getContext(), FlatSymbolRefAttr::get(own), sharding.getDims(),
       sharding.getReplicated(), sharding.getUnreduced(), sharding.getKind());
@@ -339,14 +354,15 @@ ForeignShardings::read(Operation *op, DictionaryAttr attributes,
     auto list = dyn_cast<ArrayAttr>(native);
     auto one = dyn_cast<spmd::ShardingAttr>(native);
     if (one && types.size() == 1) {
-      shardings[0] = onMesh(one);
+      shardings[0] = onMesh(op, one, types[0]);
       return shardings;
     }
     if (!list || list.size() != types.size() ||
         !llvm::all_of(list, llvm::IsaPred<spmd::ShardingAttr>))
       return fail(op) << "there is a sharding for each value, not " << native;
-    for (auto [sharding, attribute] : llvm::zip_equal(shardings, list))
-      sharding = onMesh(cast<spmd::ShardingAttr>(attribute));
+    for (auto [sharding, attribute, type] :
+         llvm::zip_equal(shardings, list, types))
+      sharding = onMesh(op, cast<spmd::ShardingAttr>(attribute), type);
     return shardings;
   }
   auto text = attributes.getAs<StringAttr>("mhlo.sharding");
@@ -365,6 +381,8 @@ ForeignShardings::read(Operation *op, DictionaryAttr attributes,
     if (!tensor || tile.kind == TileSharding::Unknown ||
         tile.kind == TileSharding::Manual)
       continue;
+    if (tile.kind == TileSharding::Maximal && tensor.getRank() > 0)
+      warnOfOneDevice(op);
     if (tile.kind == TileSharding::Tiled &&
         int64_t(tile.dims.size() - tile.subgroups.size()) != tensor.getRank())
       return fail(op) << "the sharding \"" << text.getValue()

@@ -36,8 +36,11 @@ public:
   /// The names of the axes that are manual behind `op`: all if it says
   /// {manual}, else those of tiles that are.
   mlir::FailureOr<mlir::ArrayAttr> readManualAxes(mlir::Operation *op) const;
-  /// A sharding on a mesh without axes, as one on the module's mesh.
-  spmd::ShardingAttr onMesh(spmd::ShardingAttr sharding) const;
+  /// A sharding that `op` has for a value of `type`: one on a mesh without axes
+  /// as one on the module's mesh. What is for one device alone all get, with a
+  /// warning.
+  spmd::ShardingAttr onMesh(mlir::Operation *op, spmd::ShardingAttr sharding,
+                            mlir::Type type) const;
   /// The module's mesh; null if it has none.
   spmd::MeshOp getMesh() const { return mesh; }
 

@@ -580,3 +580,27 @@ sdy.mesh @mesh = <["x"=2]>
 func.func @form(%x: tensor<8xf32> {mhlo.sharding = "{striped}"}) -> tensor<8xf32> {
   return %x : tensor<8xf32>
 }
+
+// -----
+
+// No program of the mesh has a value on one device alone: all get it, and that
+// is said, in GSPMD's form and in Shardy's.
+module attributes {mhlo.num_partitions = 4 : i32} {
+  func.func @maximal(%x: tensor<8x4xf32> {mhlo.sharding = "{devices=[4,1]<=[4]}"}) -> tensor<8x4xf32> {
+    // expected-warning @below {{the sharding is for one device alone, and every device of the mesh gets the value: write a replicated one}}
+    %0 = stablehlo.exponential %x {mhlo.sharding = "{maximal device=2}"} : tensor<8x4xf32>
+    return %0 : tensor<8x4xf32>
+  }
+}
+
+// -----
+
+module attributes {mhlo.num_partitions = 4 : i32} {
+  sdy.mesh @maximal_mesh_2 = <[], device_ids=[2]>
+  sdy.mesh @mesh = <["x"=4]>
+  func.func @maximal(%x: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) -> tensor<8x4xf32> {
+    // expected-warning @below {{the sharding is for one device alone, and every device of the mesh gets the value: write a replicated one}}
+    %0 = stablehlo.exponential %x {sdy.sharding = #sdy.sharding_per_value<[<@maximal_mesh_2, []>]>} : tensor<8x4xf32>
+    return %0 : tensor<8x4xf32>
+  }
+}

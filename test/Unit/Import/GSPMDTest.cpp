@@ -115,7 +115,7 @@ TEST(GSPMD, ReadsStrings) {
       "replicated}}}");
   ASSERT_TRUE(tuple);
   ASSERT_EQ(tuple->size(), 5u);
-  EXPECT_EQ((*tuple)[1].kind, TileSharding::Replicated);
+  EXPECT_EQ((*tuple)[1].kind, TileSharding::Maximal);
   EXPECT_EQ((*tuple)[2].kind, TileSharding::Manual);
   EXPECT_EQ((*tuple)[3].kind, TileSharding::Unknown);
   EXPECT_EQ((*tuple)[4].subgroups.size(), 2u);
