@@ -34,8 +34,10 @@ public:
   LogicalResult checkUses(ModuleOp module);
 
 private:
+  /// What has come of a rule: it is the first for some name, and what bears
+  /// that is not annotated already.
   struct RuleUse {
-    bool matched = false, applied = false;
+    bool matched = false, isFirst = false, applied = false;
   };
 
   /// Whether arguments without names are meant by their numbers. A built-in
@@ -43,8 +45,9 @@ private:
   bool goesByNumbers(func::FuncOp function) const {
     return !isBuiltIn && isEntry(function);
   }
-  /// The first rule about `name`, null if there is none.
-  const PlanRule *find(StringRef name);
+  /// The first rule about `name`, null if there is none, for something that has
+  /// an annotation of its own or not.
+  const PlanRule *find(StringRef name, bool isAnnotated);
   FailureOr<TensorSharding> getSharding(const PlanRule &rule, Value argument,
                                         StringRef name,
                                         const Features *features);
@@ -71,7 +74,7 @@ static RankedTensorType getType(Value value) {
   return dyn_cast<RankedTensorType>(value.getType());
 }
 
-const PlanRule *PlanApplier::find(StringRef name) {
+const PlanRule *PlanApplier::find(StringRef name, bool isAnnotated) {
   const PlanRule *first = nullptr;
   for (auto [rule, use] : llvm::zip_equal(plan.getRules(), uses)) {
     if (!matches(rule, name))
@@ -79,7 +82,8 @@ const PlanRule *PlanApplier::find(StringRef name) {
     use.matched = true;
     if (!first) {
       first = &rule;
-      use.applied = true;
+      use.isFirst = true;
+      use.applied |= !isAnnotated;
     }
   }
   return first;
@@ -179,8 +183,9 @@ LogicalResult PlanApplier::apply(func::FuncOp function) {
       continue;
     StringAttr name = getInputName(function, argument.getArgNumber());
     names.push_back(name.str());
-    const PlanRule *rule = find(name);
-    if (getAttr(kShardingAttr))
+    bool isAnnotated = bool(getAttr(kShardingAttr));
+    const PlanRule *rule = find(name, isAnnotated);
+    if (isAnnotated)
       continue;
     std::optional<TensorSharding> sharding;
     if (rule) {
@@ -217,8 +222,9 @@ LogicalResult PlanApplier::applyToResults(func::FuncOp function) {
       // Patterns are of arguments: none is meant to gather results.
       if (rule.pattern != name.getValue())
         continue;
-      use = {/*matched=*/true, /*applied=*/true};
-      if (function.getResultAttr(i, kShardingAttr))
+      bool isAnnotated = bool(function.getResultAttr(i, kShardingAttr));
+      use = {/*matched=*/true, /*isFirst=*/true, use.applied || !isAnnotated};
+      if (isAnnotated)
         break;
       FailureOr<TensorSharding> planned =
           getExplicit(rule, type, "result " + name.getValue());
@@ -274,9 +280,10 @@ LogicalResult PlanApplier::checkUses(ModuleOp module) {
       else
         diagnostic.attachNote() << "near names are " << near;
     } else if (!use.applied) {
-      emitWarning(rule.loc) << "\"" << rule.pattern
-                            << "\" has no effect: patterns before it take all "
-                               "its arguments";
+      emitWarning(rule.loc)
+          << "\"" << rule.pattern << "\" has no effect: "
+          << (use.isFirst ? "what it names has shardings of its own"
+                          : "patterns before it take all its arguments");
     }
   }
   return failure(isIdle);
