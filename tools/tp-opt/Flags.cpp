@@ -10,6 +10,9 @@
 
 using namespace mlir;
 
+static constexpr StringLiteral kStages[] = {
+    "import", "propagate", "partition", "collectives", "localize"};
+
 // For --help: what reaches the parser has been moved into --tp-shard.
 static llvm::cl::opt<std::string>
     stopAfter("tp-stop-after", llvm::cl::value_desc("stage"),
@@ -103,6 +106,12 @@ tp::expandFlags(ArrayRef<const char *> arguments) {
     StringRef flag, value;
     std::tie(flag, value) = getFlag(argument).split('=');
     if (flag == "tp-stop-after") {
+      if (!llvm::is_contained(kStages, value)) {
+        llvm::errs() << "error: --tp-stop-after=" << value
+                     << " names no stage: write " << llvm::join(ArrayRef(kStages), ", ")
+                     << "\n";
+        return failure();
+      }
       options += (" stop-after=" + value).str();
       needsShard = flag;
       continue;
