@@ -10,8 +10,8 @@
 
 using namespace mlir;
 
-static constexpr StringLiteral kStages[] = {
-    "import", "propagate", "partition", "collectives", "localize"};
+static constexpr StringLiteral kStages[] = {"import", "propagate", "partition",
+                                            "collectives", "localize"};
 
 // For --help: what reaches the parser has been moved into --tp-shard.
 static llvm::cl::opt<std::string>
@@ -108,8 +108,8 @@ tp::expandFlags(ArrayRef<const char *> arguments) {
     if (flag == "tp-stop-after") {
       if (!llvm::is_contained(kStages, value)) {
         llvm::errs() << "error: --tp-stop-after=" << value
-                     << " names no stage: write " << llvm::join(ArrayRef(kStages), ", ")
-                     << "\n";
+                     << " names no stage: write "
+                     << llvm::join(ArrayRef(kStages), ", ") << "\n";
         return failure();
       }
       options += (" stop-after=" + value).str();
