@@ -9,6 +9,7 @@
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/Operation.h"
 #include "mlir/Parser/Parser.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/SourceMgr.h"
 
 using namespace mlir;
@@ -51,13 +52,25 @@ void Places::read() {
   }
 }
 
+/// Whether a message is about that operation: `stablehlo.reduce` is not named
+/// by `stablehlo.reduce_window`.
+static bool isNamed(StringRef operation, StringRef message) {
+  for (size_t at = 0; (at = message.find(operation, at)) != StringRef::npos;) {
+    at += operation.size();
+    char next = at < message.size() ? message[at] : ' ';
+    if (!llvm::isAlnum(next) && next != '_')
+      return true;
+  }
+  return false;
+}
+
 const Places::Place *Places::find(Location location, StringRef message) const {
   const Place *first = nullptr;
   std::string wanted = print(location);
   for (const Place &place : *places) {
     if (place.location != wanted)
       continue;
-    if (message.contains(place.operation))
+    if (isNamed(place.operation, message))
       return &place;
     if (!first && !isa<UnknownLoc>(location))
       first = &place;
