@@ -7,18 +7,6 @@
 
 using namespace tp;
 
-std::pair<Labeling::Compaction::States, llvm::ArrayRef<uint16_t>>
-Labeling::Compaction::number(llvm::ArrayRef<uint16_t> old, unsigned numOld,
-                             llvm::ArrayRef<unsigned> left) {
-  Numbering numbering(numOld);
-  std::vector<uint16_t> those;
-  those.reserve(left.size());
-  for (unsigned candidate : left)
-    those.push_back(numbering.get(old[candidate]));
-  const auto &shared = *ports.insert(std::move(those)).first;
-  return {std::move(numbering.values), shared};
-}
-
 const CostMatrix &Labeling::Compaction::getMatrix(const CostMatrix &whole,
                                                   const States &rows,
                                                   const States &columns) {
@@ -32,15 +20,32 @@ const CostMatrix &Labeling::Compaction::getMatrix(const CostMatrix &whole,
   return matrix;
 }
 
-std::pair<Labeling::Compaction::States, Labeling::Compaction::States>
+Labeling::Compaction::Rest
+Labeling::Compaction::makeRest(const Edge &edge, const Candidates &leftOfFrom,
+                               const Candidates &leftOfTo) {
+  Rest rest;
+  for (unsigned end : {0, 1}) {
+    Numbering numbering(edge.getNumPorts(end));
+    std::vector<uint16_t> those;
+    for (unsigned candidate : end == 0 ? leftOfFrom : leftOfTo)
+      those.push_back(numbering.get(edge.ports[end][candidate]));
+    rest.states[end] = std::move(numbering.values);
+    rest.ports[end] = ports.get(those);
+  }
+  rest.matrix = &getMatrix(*edge.matrix, rest.states[0], rest.states[1]);
+  return rest;
+}
+
+const Labeling::Compaction::Rest &
 Labeling::Compaction::addEdge(Labeling &problem, const Edge &edge,
-                              unsigned from,
-                              llvm::ArrayRef<unsigned> leftOfFrom, unsigned to,
-                              llvm::ArrayRef<unsigned> leftOfTo) {
-  auto [rows, fromPorts] = number(edge.ports[0], edge.matrix->rows, leftOfFrom);
-  auto [columns, toPorts] =
-      number(edge.ports[1], edge.matrix->columns, leftOfTo);
-  problem.addEdge(from, fromPorts, to, toPorts,
-                  getMatrix(*edge.matrix, rows, columns));
-  return {std::move(rows), std::move(columns)};
+                              unsigned from, const Candidates &leftOfFrom,
+                              unsigned to, const Candidates &leftOfTo) {
+  auto [it, isNew] =
+      rests.try_emplace({edge.matrix, edge.ports[0].data(),
+                         edge.ports[1].data(), &leftOfFrom, &leftOfTo});
+  Rest &rest = it->second;
+  if (isNew)
+    rest = makeRest(edge, leftOfFrom, leftOfTo);
+  problem.addEdge(from, rest.ports[0], to, rest.ports[1], *rest.matrix);
+  return rest;
 }

@@ -13,13 +13,31 @@
 
 #include "tpopt/Sharding/Labeling.h"
 
-#include "llvm/ADT/Hashing.h"
+#include "llvm/Support/xxhash.h"
 
 #include <map>
 #include <tuple>
 #include <unordered_set>
 
 namespace tp {
+
+/// Lists, of which equal ones have one address, as long as this lives.
+template <typename T> class SharedLists {
+public:
+  const std::vector<T> &get(llvm::ArrayRef<T> list) {
+    return *lists.insert(list.vec()).first;
+  }
+
+private:
+  struct Hash {
+    size_t operator()(const std::vector<T> &list) const {
+      return llvm::xxh3_64bits(
+          llvm::ArrayRef(reinterpret_cast<const uint8_t *>(list.data()),
+                         list.size() * sizeof(T)));
+    }
+  };
+  std::unordered_set<std::vector<T>, Hash> lists;
+};
 
 class Labeling::Compaction {
 public:
@@ -40,31 +58,41 @@ public:
     std::vector<size_t> values; ///< By number.
   };
 
+  /// The candidates of a node that are left.
+  using Candidates = std::vector<unsigned>;
   /// The port states that stay, by their new numbers.
   using States = std::vector<size_t>;
 
+  const Candidates &share(llvm::ArrayRef<unsigned> left) {
+    return candidates.get(left);
+  }
+
+  /// What is left of an edge, at both ends.
+  struct Rest {
+    States states[2];
+    llvm::ArrayRef<uint16_t> ports[2];
+    const CostMatrix *matrix;
+  };
   /// Adds to `problem` an edge between the nodes `from` and `to` that is to
-  /// them what `edge` is to those of its candidates that are left.
-  std::pair<States, States> addEdge(Labeling &problem, const Edge &edge,
-                                    unsigned from,
-                                    llvm::ArrayRef<unsigned> leftOfFrom,
-                                    unsigned to,
-                                    llvm::ArrayRef<unsigned> leftOfTo);
+  /// them what `edge` is to those of its candidates that are left, in lists
+  /// from `share`.
+  const Rest &addEdge(Labeling &problem, const Edge &edge, unsigned from,
+                      const Candidates &leftOfFrom, unsigned to,
+                      const Candidates &leftOfTo);
 
 private:
-  std::pair<States, llvm::ArrayRef<uint16_t>>
-  number(llvm::ArrayRef<uint16_t> old, unsigned numOld,
-         llvm::ArrayRef<unsigned> left);
+  Rest makeRest(const Edge &edge, const Candidates &leftOfFrom,
+                const Candidates &leftOfTo);
   const CostMatrix &getMatrix(const CostMatrix &whole, const States &rows,
                               const States &columns);
 
-  struct Hash {
-    size_t operator()(const std::vector<uint16_t> &ports) const {
-      return llvm::hash_combine_range(ports.begin(), ports.end());
-    }
-  };
-  std::unordered_set<std::vector<uint16_t>, Hash> ports;
+  SharedLists<unsigned> candidates;
+  SharedLists<uint16_t> ports;
   std::map<std::tuple<const CostMatrix *, States, States>, CostMatrix> matrices;
+  std::map<std::tuple<const CostMatrix *, const uint16_t *, const uint16_t *,
+                      const Candidates *, const Candidates *>,
+           Rest>
+      rests;
 };
 
 } // namespace tp

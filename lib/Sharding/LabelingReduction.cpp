@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 using namespace tp;
 
@@ -71,7 +72,8 @@ Labeling::Edge Labeling::Reduction::merge(const Edge &a, const Edge &b) {
   auto [it, isNew] =
       merged.try_emplace({a.matrix, a.ports[0].data(), a.ports[1].data(),
                           b.matrix, b.ports[0].data(), b.ports[1].data(),
-                          parts[from].candidates, parts[to].candidates});
+                          &compaction.share(parts[from].candidates),
+                          &compaction.share(parts[to].candidates)});
   if (isNew)
     it->second = makeMerged(a, b);
   const Edge &edge = it->second;
@@ -159,12 +161,12 @@ void Labeling::Reduction::bridge(unsigned node) {
   View from = getView(node, part.edges[0]), to = getView(node, part.edges[1]);
   if (from.other > to.other)
     std::swap(from, to);
-  std::vector<double> own;
+  llvm::SmallVector<double, 64> own;
   for (unsigned c : part.candidates)
     own.push_back(part.costs[c]);
-  const CostMatrix *&answers =
-      bridges[{from.values, from.stride, from.ports.data(), to.values,
-               to.stride, to.ports.data(), part.candidates, std::move(own)}];
+  const CostMatrix *&answers = bridges[{
+      from.values, from.stride, from.ports.data(), to.values, to.stride,
+      to.ports.data(), &compaction.share(part.candidates), &bridged.get(own)}];
   if (!answers)
     answers = &getAnswers(part, from, to);
   Edge edge{{from.other, to.other}, {from.otherPorts, to.otherPorts}, answers};
@@ -199,11 +201,26 @@ const CostMatrix &Labeling::Reduction::getAnswers(const Part &part,
   return answers;
 }
 
+/// Whether no two candidates look alike to one neighbour.
+bool Labeling::Reduction::areDistinct(const Part &part,
+                                      const View &view) const {
+  if (part.candidates.size() > view.numPorts)
+    return false;
+  llvm::SmallVector<char, 256> seen(view.numPorts, false);
+  return llvm::none_of(part.candidates, [&](unsigned c) {
+    return std::exchange(seen[view.ports[c]], true);
+  });
+}
+
 /// Of candidates that look alike to all neighbours keeps the cheapest. Returns
 /// whether some went.
 bool Labeling::Reduction::prune(unsigned node) {
   Part &part = parts[node];
   part.isDirty = false;
+  // Most tell each copy of a value from the others.
+  for (unsigned number : part.edges)
+    if (areDistinct(part, getView(node, number)))
+      return false;
   // By candidate, a number for what it looks like to the neighbours so far.
   llvm::SmallVector<size_t> looks(part.candidates.size(), 0);
   size_t numLooks = 1;
@@ -264,6 +281,7 @@ void Labeling::Reduction::simplify() {
 
 void Labeling::Reduction::buildCore() {
   std::vector<unsigned> place(parts.size());
+  std::vector<const Compaction::Candidates *> lists(parts.size());
   size_t numLeft = parts.size() - removed.size(), numCandidates = 0;
   for (const Part &part : parts)
     numCandidates += part.isRemoved ? 0 : part.candidates.size();
@@ -276,6 +294,7 @@ void Labeling::Reduction::buildCore() {
     for (unsigned c : part.candidates)
       left.push_back(part.costs[c]);
     place[node] = core.addNode(left);
+    lists[node] = &compaction.share(part.candidates);
     coreNodes.push_back(node);
   }
   for (unsigned node : coreNodes) {
@@ -284,8 +303,8 @@ void Labeling::Reduction::buildCore() {
       if (edge.nodes[0] != node)
         continue;
       unsigned other = edge.nodes[1];
-      compaction.addEdge(core, edge, place[node], parts[node].candidates,
-                         place[other], parts[other].candidates);
+      compaction.addEdge(core, edge, place[node], *lists[node], place[other],
+                         *lists[other]);
     }
   }
 }

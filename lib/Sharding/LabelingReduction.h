@@ -73,6 +73,7 @@ private:
   void bridge(unsigned node);
   const CostMatrix &getAnswers(const Part &part, const View &from,
                                const View &to);
+  bool areDistinct(const Part &part, const View &view) const;
   bool prune(unsigned node);
   void simplify();
   void buildCore();
@@ -85,14 +86,16 @@ private:
   std::deque<CostMatrix> matrices;
   /// By both edges, as the node sees them, and its candidates and their costs.
   std::map<std::tuple<const double *, size_t, const uint16_t *, const double *,
-                      size_t, const uint16_t *, std::vector<unsigned>,
-                      std::vector<double>>,
+                      size_t, const uint16_t *, const Compaction::Candidates *,
+                      const std::vector<double> *>,
            const CostMatrix *>
       bridges;
+  SharedLists<double> bridged; ///< Costs of their nodes.
   /// What became of two edges, by both and the candidates at their ends.
   std::map<std::tuple<const CostMatrix *, const uint16_t *, const uint16_t *,
                       const CostMatrix *, const uint16_t *, const uint16_t *,
-                      std::vector<unsigned>, std::vector<unsigned>>,
+                      const Compaction::Candidates *,
+                      const Compaction::Candidates *>,
            Edge>
       merged;
   Compaction compaction; ///< Of the core's edges.

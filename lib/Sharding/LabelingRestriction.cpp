@@ -12,7 +12,7 @@ Labeling::Restriction::Restriction(const Labeling &problem,
   rest.reserveNodes(problem.nodes.size(), problem.costs.size());
   rest.reserveEdges(problem.edges.size());
   for (auto [number, node] : llvm::enumerate(problem.nodes)) {
-    std::vector<unsigned> &kept = candidates.emplace_back();
+    llvm::SmallVector<unsigned> kept;
     llvm::SmallVector<double> costs;
     for (auto [c, cost] : llvm::enumerate(problem.getCosts(number)))
       if (excess[node.costs + c] <= most) {
@@ -20,11 +20,12 @@ Labeling::Restriction::Restriction(const Labeling &problem,
         costs.push_back(cost);
       }
     rest.addNode(costs);
+    candidates.push_back(&compaction.share(kept));
   }
   for (const Edge &edge : problem.edges) {
     auto [from, to] = edge.nodes;
-    states.push_back(compaction.addEdge(rest, edge, from, candidates[from], to,
-                                        candidates[to]));
+    edges.push_back(&compaction.addEdge(rest, edge, from, *candidates[from], to,
+                                        *candidates[to]));
   }
 }
 
@@ -32,7 +33,7 @@ std::vector<unsigned>
 Labeling::Restriction::expand(llvm::ArrayRef<unsigned> labels) const {
   std::vector<unsigned> result;
   for (auto [kept, label] : llvm::zip_equal(candidates, labels))
-    result.push_back(kept[label]);
+    result.push_back((*kept)[label]);
   return result;
 }
 
@@ -40,6 +41,6 @@ std::vector<unsigned>
 Labeling::Restriction::narrow(llvm::ArrayRef<unsigned> labels) const {
   std::vector<unsigned> result;
   for (auto [kept, label] : llvm::zip_equal(candidates, labels))
-    result.push_back(llvm::lower_bound(kept, label) - kept.begin());
+    result.push_back(llvm::lower_bound(*kept, label) - kept->begin());
   return result;
 }

@@ -26,13 +26,13 @@ public:
   std::vector<unsigned> narrow(llvm::ArrayRef<unsigned> labels) const;
   /// The port states that the ends of an edge are left with.
   const Compaction::States &getStates(unsigned edge, unsigned end) const {
-    return end == 0 ? states[edge].first : states[edge].second;
+    return edges[edge]->states[end];
   }
 
 private:
-  std::vector<std::vector<unsigned>> candidates; ///< By node.
-  std::vector<std::pair<Compaction::States, Compaction::States>> states;
   Compaction compaction;
+  std::vector<const Compaction::Candidates *> candidates; ///< By node.
+  std::vector<const Compaction::Rest *> edges;
 };
 
 } // namespace tp
