@@ -42,7 +42,7 @@ static absl::StatusOr<std::string> makeCache() {
   if (::mkdir(folder.c_str(), 0777) != 0 && errno != EEXIST)
     return makeError(errno == ENOSPC || errno == EDQUOT
                          ? ErrorCode::DiskFull
-                         : ErrorCode::FileUnreadable,
+                         : ErrorCode::FileUnwritable,
                      "cannot make the folder '", folder,
                      "' for compiled programs: ", std::strerror(errno),
                      "; set XDG_CACHE_HOME to one that can be written");

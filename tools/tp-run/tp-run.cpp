@@ -9,6 +9,7 @@
 #include "Generate.h"
 #include "Inputs.h"
 #include "Options.h"
+#include "OutputFile.h"
 #include "Program.h"
 #include "Times.h"
 #include "runtime/Core/Errors.h"
@@ -24,6 +25,8 @@ using namespace tprun;
 static absl::Status run(Session &session, const Options &options) {
   bool isFirst = session.getFirstRank() == 0;
   bool generates = !options.generate.empty();
+  if (!options.trace.empty())
+    TPRT_RETURN_IF_ERROR(checkWritable(getTracePath(session, options.trace)));
   TPRT_ASSIGN_OR_RETURN(std::vector<std::string> random,
                         bindInputs(session, options));
   if (!random.empty() && isFirst)
