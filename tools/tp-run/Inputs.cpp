@@ -17,9 +17,21 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 
+#include <cmath>
 #include <cstdio>
 
 using namespace tprt;
+
+/// Whether an integer type holds the number, and a double all its digits.
+static bool holds(DType dtype, double value) {
+  if (isFloat(dtype))
+    return true;
+  bool isSigned = dtype >= DType::I64 && dtype <= DType::I8;
+  int bits = dtype == DType::Bool ? 1 : static_cast<int>(8 * getSize(dtype));
+  double end = std::ldexp(1.0, std::min(isSigned ? bits - 1 : bits, 53));
+  return value == std::floor(value) && value >= (isSigned ? -end : 0) &&
+         value < end;
+}
 
 static absl::Status bindOne(Session &session, const std::string &name,
                             const std::string &value) {
@@ -38,9 +50,15 @@ static absl::Status bindOne(Session &session, const std::string &name,
   for (absl::string_view piece : absl::StrSplit(value, ',')) {
     values.emplace_back();
     if (!absl::SimpleAtod(piece, &values.back()))
-      return makeError(ErrorCode::BadOption, "--input ", name, "=", value,
-                       ": '", piece,
+      return makeError(ErrorCode::BadOption, "'", piece,
                        "' is neither a number nor a .safetensors file");
+    if (!holds(row.dtype, values.back()))
+      return makeError(ErrorCode::InputMismatch, "input '", name, "' is ",
+                       getName(row.dtype), ", which ", piece, " is not; ",
+                       std::abs(values.back()) < 0x1p53
+                           ? "write whole numbers that the type holds"
+                           : "give numbers from 2^53 on in a .safetensors "
+                             "file");
   }
   std::vector<int64_t> shape = artifact.getGlobalShape(row.dims);
   if (uint64_t count = *getNumElements(shape); values.size() != count)

@@ -96,14 +96,21 @@ absl::StatusOr<Program> tprun::loadProgram(const Options &options) {
     return makeError(ErrorCode::BadOption, "--shard is for a .mlir: '",
                      options.program, "' is compiled already");
   if (options.backend == kInterpreter) {
-    if (isText)
+    if (isText) {
+      // tp-opt would say so, too, but not with our code.
+      TPRT_RETURN_IF_ERROR(MappedFile::open(options.program).status());
       return loadInterpreted(options.program, options.shard);
+    }
     TPRT_ASSIGN_OR_RETURN(auto artifact, Artifact::open(options.program));
     TPRT_ASSIGN_OR_RETURN(MemoryFile whole, getWholeProgram(*artifact));
     return loadInterpreted(whole.getPath(), "");
   }
   // Before anything is compiled for it.
-  absl::Status loaded = loadPlugin(options.backend).status();
+  absl::Status loaded = loadBackend(options.backend).status();
+  if (getErrorCode(loaded) == ErrorCode::UnknownBackend)
+    return makeError(ErrorCode::UnknownBackend, "--backend=", options.backend,
+                     ": there is no such backend; write ", kCpuTarget, ", ",
+                     kCudaTarget, ", ", kVirtual, " or ", kInterpreter);
   if (!loaded.ok())
     return addContext(loaded, absl::StrCat("--backend=", options.backend));
   std::string path = options.program;
