@@ -233,8 +233,15 @@ absl::Status Session::loadWeights(SafetensorsFolder &weights) {
     if (inputs[i].source == kNone)
       continue;
     const SourceRow &source = artifact->rows<SourceRow>()[inputs[i].source];
-    TPRT_ASSIGN_OR_RETURN(
-        tensors[i], weights.find(std::string(artifact->text(source.tensor))));
+    auto tensor = weights.find(std::string(artifact->text(source.tensor)));
+    if (getErrorCode(tensor.status()) == ErrorCode::WeightsMissing)
+      return makeError(ErrorCode::WeightsMissing,
+                       getPlainMessage(tensor.status()),
+                       "; are these the weights of the model that was "
+                       "imported?");
+    if (!tensor.ok())
+      return tensor.status();
+    tensors[i] = *std::move(tensor);
   }
   // Not startRanks: a wrong weight is no reason to end the session, and under
   // MPI every rank finds it, or none.

@@ -33,24 +33,29 @@ static bool holds(DType dtype, double value) {
          value < end;
 }
 
+static absl::Status bindFile(Session &session, const std::string &name,
+                             const std::string &path) {
+  TPRT_ASSIGN_OR_RETURN(std::unique_ptr<SafetensorsFolder> file,
+                        SafetensorsFolder::open(path));
+  TPRT_ASSIGN_OR_RETURN(StoredTensor tensor, file->find(name));
+  return session.bind(name, tensor.dtype, tensor.shape, tensor.data);
+}
+
 static absl::Status bindOne(Session &session, const std::string &name,
                             const std::string &value) {
-  if (absl::EndsWith(value, ".safetensors")) {
-    TPRT_ASSIGN_OR_RETURN(std::unique_ptr<SafetensorsFolder> file,
-                          SafetensorsFolder::open(value));
-    TPRT_ASSIGN_OR_RETURN(StoredTensor tensor, file->find(name));
-    return session.bind(name, tensor.dtype, tensor.shape, tensor.data);
-  }
   const Artifact &artifact = session.getArtifact();
   absl::optional<uint32_t> input = artifact.findInput(name);
   if (!input) // the session words that error
     return session.bind(name, DType::F32, {}, "");
+  if (absl::EndsWith(value, ".safetensors"))
+    return addContext(bindFile(session, name, value),
+                      absl::StrCat("--input ", name, "=", value));
   const InputRow &row = artifact.rows<InputRow>()[*input];
   std::vector<double> values;
   for (absl::string_view piece : absl::StrSplit(value, ',')) {
     values.emplace_back();
     if (!absl::SimpleAtod(piece, &values.back()))
-      return makeError(ErrorCode::BadOption, "'", piece,
+      return makeError(ErrorCode::BadOption, "--input ", name, ": '", piece,
                        "' is neither a number nor a .safetensors file");
     if (!holds(row.dtype, values.back()))
       return makeError(ErrorCode::InputMismatch, "input '", name, "' is ",
@@ -72,8 +77,11 @@ absl::StatusOr<std::vector<std::string>>
 tprun::bindInputs(Session &session, const Options &options) {
   if (!options.weights.empty()) {
     Progress progress(absl::StrCat("loading weights from ", options.weights));
-    TPRT_ASSIGN_OR_RETURN(std::unique_ptr<SafetensorsFolder> weights,
-                          SafetensorsFolder::open(options.weights));
+    auto opened = SafetensorsFolder::open(options.weights);
+    if (!opened.ok())
+      return addContext(opened.status(),
+                        absl::StrCat("--weights=", options.weights));
+    std::unique_ptr<SafetensorsFolder> weights = *std::move(opened);
     TPRT_RETURN_IF_ERROR(session.loadWeights(*weights));
   }
   absl::flat_hash_set<absl::string_view> given;
