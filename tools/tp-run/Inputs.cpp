@@ -112,23 +112,3 @@ void tprun::noteRandomInputs(std::vector<std::string> names) {
                absl::StrJoin(names, ", ").c_str(),
                more ? absl::StrFormat(" and %d more", more).c_str() : "");
 }
-
-absl::Status tprun::printOutputs(Session &session, uint32_t entry) {
-  const Artifact &artifact = session.getArtifact();
-  for (const OutputRow &output :
-       artifact.rows<OutputRow>(artifact.rows<EntryRow>()[entry].outputs)) {
-    absl::string_view name = artifact.text(output.name);
-    TPRT_ASSIGN_OR_RETURN(std::string bytes, session.read(name));
-    if (session.getFirstRank() != 0)
-      continue; // all ranks read, one prints
-    std::vector<int64_t> shape = artifact.getGlobalShape(output.dims);
-    std::printf("%s: %s[%s]\n", std::string(name).c_str(),
-                std::string(getName(output.dtype)).c_str(),
-                absl::StrJoin(shape, ", ").c_str());
-    std::vector<double> values = decode(output.dtype, bytes);
-    size_t row = shape.empty() ? 1 : std::max<int64_t>(shape.back(), 1);
-    for (size_t i = 0; i < values.size(); ++i)
-      std::printf("%.9g%c", values[i], (i + 1) % row == 0 ? '\n' : ' ');
-  }
-  return absl::OkStatus();
-}

@@ -26,6 +26,7 @@ ABSL_FLAG(std::string, weights, "", "safetensors file or folder");
 ABSL_FLAG(std::string, entry, "", "the function to run");
 ABSL_FLAG(uint64_t, seed, 1, "of random inputs and of sampling");
 ABSL_FLAG(bool, print, false, "print the outputs");
+ABSL_FLAG(std::string, output, "", "safetensors file to write the outputs to");
 ABSL_FLAG(bool, check, false, "compare with the whole program on one device");
 ABSL_FLAG(int, bench, 0, "run so many times and print times");
 ABSL_FLAG(bool, tf32, false, "let a GPU round f32 in matmuls to tf32");
@@ -50,6 +51,8 @@ beside this tool, and kept for the next time.
   --seed=N              of random inputs and of sampling (1)
   --entry=NAME          the function to run (main, or the first)
   --print               print the outputs
+  --output=FILE         write the outputs, whole tensors by their names, to a
+                        .safetensors file, which --input reads
   --check               run the whole program on one device, too, and compare;
                         exit code 1 if the results differ
   --bench=K             run K times and print times
@@ -110,7 +113,7 @@ static absl::Status refuseEmpty(absl::Span<char *const> arguments) {
     bool isEmpty = absl::ConsumeSuffix(&argument, "=") ||
                    (i + 1 < arguments.size() && *arguments[i + 1] == '\0');
     for (absl::string_view flag :
-         {"backend", "weights", "entry", "trace", "generate"})
+         {"backend", "weights", "entry", "output", "trace", "generate"})
       if (isEmpty && argument == flag)
         return makeError(ErrorCode::BadOption, "--", flag,
                          " has no value; give it one, or leave it out");
@@ -148,6 +151,7 @@ absl::StatusOr<tprun::Options> tprun::parseOptions(int argc, char **argv,
   options.entry = absl::GetFlag(FLAGS_entry);
   options.seed = absl::GetFlag(FLAGS_seed);
   options.print = absl::GetFlag(FLAGS_print);
+  options.output = absl::GetFlag(FLAGS_output);
   options.check = absl::GetFlag(FLAGS_check);
   options.bench = absl::GetFlag(FLAGS_bench);
   options.allowTF32 = absl::GetFlag(FLAGS_tf32);
@@ -167,6 +171,15 @@ absl::StatusOr<tprun::Options> tprun::parseOptions(int argc, char **argv,
     return makeError(ErrorCode::BadOption,
                      "--check, --bench and --trace are for compiled programs: "
                      "leave out --backend=interpreter");
+  if (!options.output.empty() &&
+      !absl::EndsWith(options.output, ".safetensors"))
+    return makeError(ErrorCode::BadOption, "--output=", options.output,
+                     ": outputs are written as safetensors; write "
+                     "--output=FILE.safetensors");
+  if (!options.output.empty() && !options.generate.empty())
+    return makeError(ErrorCode::BadOption,
+                     "--output is for the outputs of one run: leave out "
+                     "--generate, which prints tokens");
   return options;
 }
 
