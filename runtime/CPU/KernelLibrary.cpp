@@ -29,17 +29,16 @@ static std::string getNewFolder() {
 
 /// Opens the bytes of a shared object.
 static absl::StatusOr<void *> openBytes(absl::string_view bytes) {
-  auto fail = [](absl::string_view why) {
-    return makeError(ErrorCode::ObjectCode,
-                     "cannot load the artifact's object code: ", why);
+  auto fail = [](ErrorCode code, absl::string_view why) {
+    return makeError(code, "cannot load the artifact's object code: ", why);
   };
   int descriptor = memfd_create("tprt-kernels", MFD_CLOEXEC);
   if (descriptor < 0)
-    return fail(std::strerror(errno));
+    return fail(ErrorCode::OutOfMemory, std::strerror(errno));
   while (!bytes.empty()) {
     ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
     if (written < 0 && errno != EINTR) {
-      absl::Status status = fail(std::strerror(errno));
+      absl::Status status = fail(ErrorCode::OutOfMemory, std::strerror(errno));
       ::close(descriptor);
       return status;
     }
@@ -49,7 +48,7 @@ static absl::StatusOr<void *> openBytes(absl::string_view bytes) {
   void *handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   ::close(descriptor);
   if (!handle)
-    return fail(dlerror());
+    return fail(ErrorCode::ObjectCode, dlerror());
   return handle;
 }
 

@@ -102,8 +102,10 @@ absl::Status Artifact::parse(absl::string_view bytes) {
                      header.fileSize, "; copy or compile it again");
   absl::string_view table = file.substr(sizeof(FileHeader), tableSize);
   if (hashBytes(table) != header.checksum)
-    return makeError(ErrorCode::ArtifactChecksum,
-                     "the section table has changed since it was written");
+    return makeError(
+        ErrorCode::ArtifactChecksum,
+        "the section table has changed since it was written; copy or "
+        "compile it again");
 
   absl::Span<const SectionRow> rows(
       reinterpret_cast<const SectionRow *>(table.data()), header.sectionCount);
@@ -115,7 +117,8 @@ absl::Status Artifact::parse(absl::string_view bytes) {
     absl::string_view section = file.substr(row.offset, row.size);
     if (hashBytes(section) != row.checksum)
       return makeError(ErrorCode::ArtifactChecksum, "section ", number,
-                       " has changed since it was written");
+                       " has changed since it was written; copy or compile it "
+                       "again");
     uint32_t rowSize = getRowSize(row.kind);
     if (rowSize == 0)
       continue; // of a later compiler: nothing here refers to it

@@ -3,7 +3,10 @@
 
 #include "runtime/Core/Backend.h"
 
+#include "absl/algorithm/container.h"
+
 #include <dlfcn.h>
+#include <unistd.h>
 
 using namespace tprt;
 
@@ -13,14 +16,24 @@ static std::string getLibrary(const std::string &name) {
   return absl::StrCat("libtprt_", isCuda ? "cuda" : name, ".so");
 }
 
-absl::StatusOr<const Plugin *> tprt::loadPlugin(const std::string &name) {
+/// Whether the library of this name is one that we build: where it is missing,
+/// the installation is not whole.
+static bool isOurs(const std::string &name) {
+  constexpr absl::string_view ours[] = {kCpuTarget, kCudaTarget, kVirtual,
+                                        kEnvironment, "mpi"};
+  return absl::c_linear_search(ours, name);
+}
+
+/// Opens `libtprt_NAME.so` beside this library, once per process. Null if there
+/// is none and need not be one.
+static absl::StatusOr<const Plugin *> loadPlugin(const std::string &name) {
   auto fail = [&](absl::string_view why) {
     return makeError(ErrorCode::BackendMissing, "cannot load '", name,
                      "': ", why, "; install ", getLibrary(name),
                      " and what it links beside libtprt.so");
   };
   if (name.empty() || name.find('/') != std::string::npos)
-    return fail("this is no name of a backend");
+    return nullptr;
   // Our own folder first: the plugin must be of the same build.
   Dl_info self;
   std::string library = getLibrary(name);
@@ -29,6 +42,8 @@ absl::StatusOr<const Plugin *> tprt::loadPlugin(const std::string &name) {
       library.insert(0, self.dli_fname, slash + 1 - self.dli_fname);
   // Open MPI finds its own plugins through symbols that must be global.
   void *handle = dlopen(library.c_str(), RTLD_NOW | RTLD_GLOBAL);
+  if (!handle && !isOurs(name) && ::access(library.c_str(), F_OK) != 0)
+    return nullptr;
   if (!handle)
     return fail(dlerror());
   using GetPlugin = const Plugin *(*)();
@@ -40,4 +55,22 @@ absl::StatusOr<const Plugin *> tprt::loadPlugin(const std::string &name) {
     return fail(absl::StrCat("it has plugin version ", plugin->version,
                              ", not ", kPluginVersion));
   return plugin;
+}
+
+absl::StatusOr<CreateBackend *> tprt::loadBackend(const std::string &name) {
+  TPRT_ASSIGN_OR_RETURN(const Plugin *plugin, loadPlugin(name));
+  if (plugin && plugin->createBackend)
+    return plugin->createBackend;
+  return makeError(ErrorCode::UnknownBackend, "there is no backend '", name,
+                   "'; write ", kCpuTarget, ", ", kCudaTarget, " or ",
+                   kVirtual);
+}
+
+absl::StatusOr<Plugin::CreateWorld>
+tprt::loadTransport(const std::string &name) {
+  TPRT_ASSIGN_OR_RETURN(const Plugin *plugin, loadPlugin(name));
+  if (plugin && plugin->createWorld)
+    return plugin->createWorld;
+  return makeError(ErrorCode::UnknownBackend, "there is no transport '", name,
+                   "'; write threads, mpi or ", kEnvironment);
 }

@@ -103,8 +103,10 @@ struct Plugin {
 /// Raised with every change of the interfaces above.
 inline constexpr uint32_t kPluginVersion = 5;
 
-/// Opens `libtprt_NAME.so` beside the core library, once per process.
-absl::StatusOr<const Plugin *> loadPlugin(const std::string &name);
+/// What `libtprt_NAME.so` beside the core library has. UnknownBackend if there
+/// is no such thing, BackendMissing if there is and it cannot be loaded.
+absl::StatusOr<CreateBackend *> loadBackend(const std::string &name);
+absl::StatusOr<Plugin::CreateWorld> loadTransport(const std::string &name);
 
 } // namespace tprt
 

@@ -6,11 +6,13 @@
 #include "runtime/Core/Errors.h"
 #include "runtime/Core/Shapes.h"
 
+#include "absl/container/btree_set.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_join.h"
 
 #include <algorithm>
 #include <dirent.h>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <sys/stat.h>
 
@@ -95,7 +97,7 @@ static absl::StatusOr<StoredTensor> parseTensor(const std::string &name,
   if (static_cast<uint64_t>(end) > data.size())
     return makeError(ErrorCode::WeightsTruncated, "tensor '", name,
                      "' ends at byte ", end, " of ", data.size(),
-                     " in the file; download it again");
+                     " in the file; copy or write it again");
   std::vector<int64_t> sizes = *shape;
   sizes.push_back(getSize(*type));
   absl::optional<int64_t> bytes = getNumElements(sizes);
@@ -185,8 +187,9 @@ SafetensorsFolder::open(const std::string &path) {
   auto result = std::make_unique<SafetensorsFolder>();
   struct stat info;
   if (::stat(path.c_str(), &info) != 0)
-    return makeError(ErrorCode::WeightsNotFound, "cannot find weights at '",
-                     path, "': ", std::strerror(errno));
+    return makeError(ErrorCode::WeightsNotFound, "cannot find '", path,
+                     "': ", std::strerror(errno),
+                     "; name a .safetensors file or a folder of such");
   absl::MutexLock lock(&result->mutex);
   if (!S_ISDIR(info.st_mode)) {
     result->folder = path;
@@ -271,10 +274,27 @@ absl::StatusOr<StoredTensor> SafetensorsFolder::find(const std::string &name) {
     where = path;
   }
   if (!found)
-    return makeError(
-        ErrorCode::WeightsMissing, "tensor '", name, "' is in no file of '",
-        folder, "'; are these the weights of the model that was imported?");
+    return makeError(ErrorCode::WeightsMissing, "there is no tensor '", name,
+                     "' in '", folder, "'", listOthers());
   return *found;
+}
+
+std::string SafetensorsFolder::listOthers() const {
+  absl::btree_set<absl::string_view> names;
+  for (const auto &[path, file] : files)
+    for (const auto &[name, tensor] : file.tensors)
+      names.insert(name);
+  // What files an index names hold is known of those alone that were opened.
+  if (hasIndex || names.empty())
+    return "";
+  constexpr size_t most = 4;
+  size_t shown = std::min(names.size(), most);
+  return absl::StrCat(
+      ", which has ",
+      absl::StrJoin(names.begin(), std::next(names.begin(), shown), ", "),
+      shown < names.size()
+          ? absl::StrCat(" and ", names.size() - shown, " more")
+          : "");
 }
 
 std::string tprt::writeSafetensors(

@@ -58,6 +58,9 @@ private:
   };
 
   absl::Status readIndex(const std::string &path);
+  /// What there is instead of a tensor that is missing, as the end of a
+  /// sentence.
+  std::string listOthers() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
   absl::Status load(const std::string &path, File &file)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
 

@@ -48,12 +48,8 @@ absl::Status Session::prepare() {
                      options.ranks);
   std::function<CreateBackend> createBackend = options.createBackend;
   if (!createBackend) {
-    TPRT_ASSIGN_OR_RETURN(const Plugin *plugin, loadPlugin(options.backend));
-    createBackend = plugin->createBackend;
+    TPRT_ASSIGN_OR_RETURN(createBackend, loadBackend(options.backend));
   }
-  if (!createBackend)
-    return makeError(ErrorCode::BackendMissing, "'", options.backend,
-                     "' is no backend");
   TPRT_ASSIGN_OR_RETURN(
       backend, createBackend(artifact, {options.backend, options.timeout,
                                         options.allowTF32}));
@@ -62,11 +58,7 @@ absl::Status Session::prepare() {
     local = static_cast<int>(devices);
     domain = std::make_shared<ThreadDomain>(local, options.timeout);
   } else {
-    TPRT_ASSIGN_OR_RETURN(const Plugin *plugin, loadPlugin(options.transport));
-    createWorld = plugin->createWorld;
-    if (!createWorld)
-      return makeError(ErrorCode::BackendMissing, "'", options.transport,
-                       "' is no transport");
+    TPRT_ASSIGN_OR_RETURN(createWorld, loadTransport(options.transport));
   }
   isBound.resize(artifact->rows<InputRow>().size());
   for (size_t i = 0; i < isBound.size(); ++i)
@@ -115,22 +107,25 @@ int Session::getNumThreads() const {
 
 /// All ranks run this artifact, and there are as many as its mesh has devices.
 absl::Status Session::agree(World &world) const {
-  std::string mine = absl::StrFormat("%016x", artifact->getHash());
-  TPRT_ASSIGN_OR_RETURN(std::vector<std::string> all,
-                        world.exchange(mine, "comparing programs"));
-  for (size_t rank = 0; rank < all.size(); ++rank)
-    if (all[rank] != mine)
-      return makeError(ErrorCode::ProgramMismatch, "rank ", world.getRank(),
-                       " runs program ", mine, ", rank ", rank,
-                       " runs program ", all[rank],
-                       "; give every rank the same artifact");
+  absl::Status mesh;
   if (world.getSize() != artifact->getNumDevices())
-    return makeError(ErrorCode::MeshMismatch, "rank ", world.getRank(), ": ",
+    mesh = makeError(ErrorCode::MeshMismatch, "rank ", world.getRank(), ": ",
                      world.getSize(),
                      " ranks were started, but the program was compiled for a "
                      "mesh of ",
                      artifact->getNumDevices(), " devices; start as many");
-  return absl::OkStatus();
+  std::string mine = absl::StrFormat("%016x", artifact->getHash());
+  auto all = world.exchange(mine, "comparing programs");
+  // A rank that has left already found the same: all end with one exit code.
+  if (!all.ok())
+    return mesh.ok() ? all.status() : mesh;
+  for (size_t rank = 0; rank < all->size(); ++rank)
+    if ((*all)[rank] != mine)
+      return makeError(ErrorCode::ProgramMismatch, "rank ", world.getRank(),
+                       " runs program ", mine, ", rank ", rank,
+                       " runs program ", (*all)[rank],
+                       "; give every rank the same artifact");
+  return mesh;
 }
 
 template <typename Body> void Session::startRanks(Body body) {
@@ -238,8 +233,15 @@ absl::Status Session::loadWeights(SafetensorsFolder &weights) {
     if (inputs[i].source == kNone)
       continue;
     const SourceRow &source = artifact->rows<SourceRow>()[inputs[i].source];
-    TPRT_ASSIGN_OR_RETURN(
-        tensors[i], weights.find(std::string(artifact->text(source.tensor))));
+    auto tensor = weights.find(std::string(artifact->text(source.tensor)));
+    if (getErrorCode(tensor.status()) == ErrorCode::WeightsMissing)
+      return makeError(ErrorCode::WeightsMissing,
+                       getPlainMessage(tensor.status()),
+                       "; are these the weights of the model that was "
+                       "imported?");
+    if (!tensor.ok())
+      return tensor.status();
+    tensors[i] = *std::move(tensor);
   }
   // Not startRanks: a wrong weight is no reason to end the session, and under
   // MPI every rank finds it, or none.

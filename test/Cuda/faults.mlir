@@ -1,5 +1,4 @@
-// What goes wrong before and while GPUs compute ends every rank, with the cause
-// and exit code 3.
+// What goes wrong before and while GPUs compute ends every rank, with the cause.
 
 // RUN: rm -rf %t && mkdir -p %t/no-driver %t/no-nccl
 // RUN: tp-opt %s --tp-compile="mesh=model=2 target=cuda" --tp-artifact=%t/sum.tpx -o /dev/null

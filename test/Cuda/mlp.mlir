@@ -12,6 +12,14 @@
 // RUN: grep -c 'rank . position .' %t/log | FileCheck %s --check-prefix=SPLIT
 // RUN: not grep 'misuse\|leak' %t/log
 
+// Three GPUs and one that ranks share write one file.
+// RUN: env LD_LIBRARY_PATH=%fake_gpu XDG_CACHE_HOME=%t TPRT_FAKE_DEVICES=3 TPRT_EMULATED_KERNELS=%t/kernels.so \
+// RUN:   tp-run %t/mlp.tpx --backend=cuda --print --output=%t/cuda.safetensors > %t/cuda.txt
+// RUN: env LD_LIBRARY_PATH=%fake_gpu XDG_CACHE_HOME=%t TPRT_EMULATED_KERNELS=%t/kernels.so \
+// RUN:   tp-run %t/mlp.tpx --backend=virtual --print --output=%t/virtual.safetensors > %t/virtual.txt
+// RUN: diff %t/cuda.txt %t/virtual.txt
+// RUN: cmp %t/cuda.safetensors %t/virtual.safetensors
+
 // What was measured at load is found again: nothing is computed before inputs
 // are there.
 // RUN: ls %t/tp-opt | FileCheck %s --check-prefix=CACHE

@@ -87,6 +87,11 @@ tprun::generate(Session &session, const Options &options, FILE *stream) {
   TPRT_ASSIGN_OR_RETURN(const OutputRow *first,
                         findLogits(artifact, "prefill"));
   TPRT_ASSIGN_OR_RETURN(const OutputRow *next, findLogits(artifact, "decode"));
+  int64_t vocabulary = artifact.getGlobalShape(first->dims).back();
+  for (int64_t token : prompt)
+    if (token >= vocabulary)
+      return makeError(ErrorCode::BadOption, "--generate: there is no token ",
+                       token, " in a vocabulary of ", vocabulary);
   auto length = static_cast<int64_t>(prompt.size());
   int64_t capacity =
       artifact.rows<EntryRow>()[*artifact.findEntry("decode")].positions;

@@ -17,30 +17,53 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 
+#include <cmath>
 #include <cstdio>
 
 using namespace tprt;
 
+/// Whether an integer type holds the number, and a double all its digits.
+static bool holds(DType dtype, double value) {
+  if (isFloat(dtype))
+    return true;
+  bool isSigned = dtype >= DType::I64 && dtype <= DType::I8;
+  int bits = dtype == DType::Bool ? 1 : static_cast<int>(8 * getSize(dtype));
+  double end = std::ldexp(1.0, std::min(isSigned ? bits - 1 : bits, 53));
+  return value == std::floor(value) && value >= (isSigned ? -end : 0) &&
+         value < end;
+}
+
+static absl::Status bindFile(Session &session, const std::string &name,
+                             const std::string &path) {
+  TPRT_ASSIGN_OR_RETURN(std::unique_ptr<SafetensorsFolder> file,
+                        SafetensorsFolder::open(path));
+  TPRT_ASSIGN_OR_RETURN(StoredTensor tensor, file->find(name));
+  return session.bind(name, tensor.dtype, tensor.shape, tensor.data);
+}
+
 static absl::Status bindOne(Session &session, const std::string &name,
                             const std::string &value) {
-  if (absl::EndsWith(value, ".safetensors")) {
-    TPRT_ASSIGN_OR_RETURN(std::unique_ptr<SafetensorsFolder> file,
-                          SafetensorsFolder::open(value));
-    TPRT_ASSIGN_OR_RETURN(StoredTensor tensor, file->find(name));
-    return session.bind(name, tensor.dtype, tensor.shape, tensor.data);
-  }
   const Artifact &artifact = session.getArtifact();
   absl::optional<uint32_t> input = artifact.findInput(name);
   if (!input) // the session words that error
     return session.bind(name, DType::F32, {}, "");
+  if (absl::EndsWith(value, ".safetensors"))
+    return addContext(bindFile(session, name, value),
+                      absl::StrCat("--input ", name, "=", value));
   const InputRow &row = artifact.rows<InputRow>()[*input];
   std::vector<double> values;
   for (absl::string_view piece : absl::StrSplit(value, ',')) {
     values.emplace_back();
     if (!absl::SimpleAtod(piece, &values.back()))
-      return makeError(ErrorCode::BadOption, "--input ", name, "=", value,
-                       ": '", piece,
+      return makeError(ErrorCode::BadOption, "--input ", name, ": '", piece,
                        "' is neither a number nor a .safetensors file");
+    if (!holds(row.dtype, values.back()))
+      return makeError(ErrorCode::InputMismatch, "input '", name, "' is ",
+                       getName(row.dtype), ", which ", piece, " is not; ",
+                       std::abs(values.back()) < 0x1p53
+                           ? "write whole numbers that the type holds"
+                           : "give numbers from 2^53 on in a .safetensors "
+                             "file");
   }
   std::vector<int64_t> shape = artifact.getGlobalShape(row.dims);
   if (uint64_t count = *getNumElements(shape); values.size() != count)
@@ -54,8 +77,11 @@ absl::StatusOr<std::vector<std::string>>
 tprun::bindInputs(Session &session, const Options &options) {
   if (!options.weights.empty()) {
     Progress progress(absl::StrCat("loading weights from ", options.weights));
-    TPRT_ASSIGN_OR_RETURN(std::unique_ptr<SafetensorsFolder> weights,
-                          SafetensorsFolder::open(options.weights));
+    auto opened = SafetensorsFolder::open(options.weights);
+    if (!opened.ok())
+      return addContext(opened.status(),
+                        absl::StrCat("--weights=", options.weights));
+    std::unique_ptr<SafetensorsFolder> weights = *std::move(opened);
     TPRT_RETURN_IF_ERROR(session.loadWeights(*weights));
   }
   absl::flat_hash_set<absl::string_view> given;
@@ -85,24 +111,4 @@ void tprun::noteRandomInputs(std::vector<std::string> names) {
   std::fprintf(stderr, "note: random values for %s%s\n",
                absl::StrJoin(names, ", ").c_str(),
                more ? absl::StrFormat(" and %d more", more).c_str() : "");
-}
-
-absl::Status tprun::printOutputs(Session &session, uint32_t entry) {
-  const Artifact &artifact = session.getArtifact();
-  for (const OutputRow &output :
-       artifact.rows<OutputRow>(artifact.rows<EntryRow>()[entry].outputs)) {
-    absl::string_view name = artifact.text(output.name);
-    TPRT_ASSIGN_OR_RETURN(std::string bytes, session.read(name));
-    if (session.getFirstRank() != 0)
-      continue; // all ranks read, one prints
-    std::vector<int64_t> shape = artifact.getGlobalShape(output.dims);
-    std::printf("%s: %s[%s]\n", std::string(name).c_str(),
-                std::string(getName(output.dtype)).c_str(),
-                absl::StrJoin(shape, ", ").c_str());
-    std::vector<double> values = decode(output.dtype, bytes);
-    size_t row = shape.empty() ? 1 : std::max<int64_t>(shape.back(), 1);
-    for (size_t i = 0; i < values.size(); ++i)
-      std::printf("%.9g%c", values[i], (i + 1) % row == 0 ? '\n' : ' ');
-  }
-  return absl::OkStatus();
 }

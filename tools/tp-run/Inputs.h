@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Values for a program's inputs, and its outputs as text.
+/// \file Values for a program's inputs.
 
 #ifndef TPRUN_INPUTS_H
 #define TPRUN_INPUTS_H
@@ -24,9 +24,6 @@ absl::StatusOr<std::vector<std::string>> bindInputs(tprt::Session &session,
 
 /// Says on stderr that these inputs got random values.
 void noteRandomInputs(std::vector<std::string> names);
-
-/// Prints each output of an entry: a line with name and type, then its rows.
-absl::Status printOutputs(tprt::Session &session, uint32_t entry);
 
 } // namespace tprun
 

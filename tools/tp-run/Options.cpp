@@ -7,8 +7,11 @@
 
 #include "absl/flags/flag.h"
 #include "absl/flags/parse.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "absl/types/span.h"
 
 #include <cstdio>
 #include <fstream>
@@ -23,6 +26,7 @@ ABSL_FLAG(std::string, weights, "", "safetensors file or folder");
 ABSL_FLAG(std::string, entry, "", "the function to run");
 ABSL_FLAG(uint64_t, seed, 1, "of random inputs and of sampling");
 ABSL_FLAG(bool, print, false, "print the outputs");
+ABSL_FLAG(std::string, output, "", "safetensors file to write the outputs to");
 ABSL_FLAG(bool, check, false, "compare with the whole program on one device");
 ABSL_FLAG(int, bench, 0, "run so many times and print times");
 ABSL_FLAG(bool, tf32, false, "let a GPU round f32 in matmuls to tf32");
@@ -47,6 +51,8 @@ beside this tool, and kept for the next time.
   --seed=N              of random inputs and of sampling (1)
   --entry=NAME          the function to run (main, or the first)
   --print               print the outputs
+  --output=FILE         write the outputs, whole tensors by their names, to a
+                        .safetensors file, which --input reads
   --check               run the whole program on one device, too, and compare;
                         exit code 1 if the results differ
   --bench=K             run K times and print times
@@ -76,8 +82,8 @@ static absl::Status takeInputs(std::vector<char *> &arguments,
     absl::string_view argument = arguments[i];
     absl::string_view flag = "--input";
     std::string value;
-    if (argument == flag && i + 1 < arguments.size())
-      value = arguments[++i];
+    if (argument == flag)
+      value = i + 1 < arguments.size() ? arguments[++i] : "";
     else if (absl::StartsWith(argument, "--input="))
       value = std::string(argument.substr(flag.size() + 1));
     else {
@@ -87,11 +93,31 @@ static absl::Status takeInputs(std::vector<char *> &arguments,
     std::pair<std::string, std::string> input =
         absl::StrSplit(value, absl::MaxSplits('=', 1));
     if (input.first.empty() || input.second.empty())
-      return makeError(ErrorCode::BadOption, "--input ", value,
-                       ": write NAME=VALUE");
+      return makeError(ErrorCode::BadOption, "--input '", value,
+                       "' is no NAME=VALUE; write --input x=1,2,3 or "
+                       "--input x=FILE.safetensors");
     options.inputs.push_back(input);
   }
   arguments = std::move(rest);
+  return absl::OkStatus();
+}
+
+/// Refuses flags without a value, which a shell makes of a variable that is not
+/// set: they would mean the same as no flag.
+static absl::Status refuseEmpty(absl::Span<char *const> arguments) {
+  for (size_t i = 1; i < arguments.size(); ++i) {
+    absl::string_view argument = arguments[i];
+    if (!absl::ConsumePrefix(&argument, "-"))
+      continue;
+    absl::ConsumePrefix(&argument, "-");
+    bool isEmpty = absl::ConsumeSuffix(&argument, "=") ||
+                   (i + 1 < arguments.size() && *arguments[i + 1] == '\0');
+    for (absl::string_view flag :
+         {"backend", "weights", "entry", "output", "trace", "generate"})
+      if (isEmpty && argument == flag)
+        return makeError(ErrorCode::BadOption, "--", flag,
+                         " has no value; give it one, or leave it out");
+  }
   return absl::OkStatus();
 }
 
@@ -106,6 +132,7 @@ absl::StatusOr<tprun::Options> tprun::parseOptions(int argc, char **argv,
       return options;
     }
   TPRT_RETURN_IF_ERROR(takeInputs(arguments, options));
+  TPRT_RETURN_IF_ERROR(refuseEmpty(arguments));
   // Ends the process with code 1 on a flag it does not know.
   arguments = absl::ParseCommandLine(static_cast<int>(arguments.size()),
                                      arguments.data());
@@ -118,11 +145,13 @@ absl::StatusOr<tprun::Options> tprun::parseOptions(int argc, char **argv,
   options.backend = absl::GetFlag(FLAGS_backend);
   options.ranks = absl::GetFlag(FLAGS_ranks);
   options.threads = absl::GetFlag(FLAGS_threads);
-  options.timeout = absl::Seconds(absl::GetFlag(FLAGS_timeout));
+  double timeout = absl::GetFlag(FLAGS_timeout);
+  options.timeout = absl::Seconds(timeout);
   options.weights = absl::GetFlag(FLAGS_weights);
   options.entry = absl::GetFlag(FLAGS_entry);
   options.seed = absl::GetFlag(FLAGS_seed);
   options.print = absl::GetFlag(FLAGS_print);
+  options.output = absl::GetFlag(FLAGS_output);
   options.check = absl::GetFlag(FLAGS_check);
   options.bench = absl::GetFlag(FLAGS_bench);
   options.allowTF32 = absl::GetFlag(FLAGS_tf32);
@@ -131,9 +160,9 @@ absl::StatusOr<tprun::Options> tprun::parseOptions(int argc, char **argv,
   options.maxTokens = absl::GetFlag(FLAGS_max_tokens);
   options.temperature = absl::GetFlag(FLAGS_temperature);
   options.endToken = absl::GetFlag(FLAGS_end_token);
-  if (options.timeout <= absl::ZeroDuration() || options.ranks < 0 ||
-      options.threads < 0 || options.bench < 0 || options.maxTokens < 1 ||
-      options.temperature < 0)
+  // NaN is none of these.
+  if (!(timeout > 0) || options.ranks < 0 || options.threads < 0 ||
+      options.bench < 0 || options.maxTokens < 1 || !(options.temperature >= 0))
     return makeError(ErrorCode::BadOption,
                      "--timeout and --max_tokens are positive; --ranks, "
                      "--threads, --bench and --temperature are not negative");
@@ -142,6 +171,15 @@ absl::StatusOr<tprun::Options> tprun::parseOptions(int argc, char **argv,
     return makeError(ErrorCode::BadOption,
                      "--check, --bench and --trace are for compiled programs: "
                      "leave out --backend=interpreter");
+  if (!options.output.empty() &&
+      !absl::EndsWith(options.output, ".safetensors"))
+    return makeError(ErrorCode::BadOption, "--output=", options.output,
+                     ": outputs are written as safetensors; write "
+                     "--output=FILE.safetensors");
+  if (!options.output.empty() && !options.generate.empty())
+    return makeError(ErrorCode::BadOption,
+                     "--output is for the outputs of one run: leave out "
+                     "--generate, which prints tokens");
   return options;
 }
 
@@ -150,9 +188,11 @@ tprun::parseTokens(const std::string &text) {
   std::string list = text;
   if (list.find_first_not_of("0123456789,") != std::string::npos) {
     std::ifstream file(text);
-    if (!file)
-      return makeError(ErrorCode::FileUnreadable, "'", text,
-                       "' is neither a list of token ids nor a file of one");
+    file.peek(); // a folder opens, and cannot be read
+    if (!file.is_open() || file.bad())
+      return makeError(ErrorCode::FileUnreadable, "--generate: '", text,
+                       "' is neither a list of token ids nor a file of one; "
+                       "write --generate=1,2,3");
     list.assign(std::istreambuf_iterator<char>(file), {});
   }
   std::vector<int64_t> tokens;
@@ -160,10 +200,13 @@ tprun::parseTokens(const std::string &text) {
        absl::StrSplit(list, absl::ByAnyChar(", \t\r\n"), absl::SkipEmpty())) {
     int64_t token;
     if (!absl::SimpleAtoi(piece, &token) || token < 0)
-      return makeError(ErrorCode::BadOption, "'", piece, "' is no token id");
+      return makeError(ErrorCode::BadOption, "--generate: '", piece,
+                       "' is no token id; write --generate=1,2,3");
     tokens.push_back(token);
   }
   if (tokens.empty())
-    return makeError(ErrorCode::BadOption, "the prompt has no token");
+    return makeError(ErrorCode::BadOption,
+                     "--generate: the prompt has no token; write "
+                     "--generate=1,2,3");
   return tokens;
 }

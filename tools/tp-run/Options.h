@@ -31,6 +31,7 @@ struct Options {
   std::string entry;
   uint64_t seed = 0;
   bool print = false;
+  std::string output;
   bool check = false;
   int bench = 0;
   bool allowTF32 = false;

@@ -28,6 +28,17 @@ using namespace tprun;
 /// programs whose work grows with their weights.
 static constexpr int64_t kMaxInterpreted = int64_t{1} << 20;
 
+/// What errno says of the folder for compiled programs.
+static absl::Status makeCacheError(absl::string_view what,
+                                   absl::string_view folder) {
+  return makeError(errno == ENOSPC || errno == EDQUOT
+                       ? ErrorCode::DiskFull
+                       : ErrorCode::FileUnwritable,
+                   "cannot ", what, " the folder '", folder,
+                   "' for compiled programs: ", std::strerror(errno),
+                   "; set XDG_CACHE_HOME to one that can be written");
+}
+
 /// Where compiled programs are kept; made if it is not there.
 static absl::StatusOr<std::string> makeCache() {
   std::string folder;
@@ -40,12 +51,7 @@ static absl::StatusOr<std::string> makeCache() {
   ::mkdir(folder.c_str(), 0777);
   folder += "/tp-opt";
   if (::mkdir(folder.c_str(), 0777) != 0 && errno != EEXIST)
-    return makeError(errno == ENOSPC || errno == EDQUOT
-                         ? ErrorCode::DiskFull
-                         : ErrorCode::FileUnreadable,
-                     "cannot make the folder '", folder,
-                     "' for compiled programs: ", std::strerror(errno),
-                     "; set XDG_CACHE_HOME to one that can be written");
+    return makeCacheError("make", folder);
   return folder;
 }
 
@@ -72,6 +78,9 @@ static absl::StatusOr<std::string> compile(const Options &options) {
   std::string artifact = absl::StrFormat("%s/%016x%016x.tpx", cache, high, low);
   if (::access(artifact.c_str(), R_OK) == 0)
     return artifact;
+  // From tp-opt it would be as if the program were wrong.
+  if (::access(absl::StrCat(cache, "/.").c_str(), W_OK) != 0)
+    return makeCacheError("write to", cache);
   Progress progress(absl::StrCat("compiling ", options.program));
   // tp-opt moves it there whole: ranks of one job may do this at once.
   TPRT_RETURN_IF_ERROR(
@@ -96,14 +105,21 @@ absl::StatusOr<Program> tprun::loadProgram(const Options &options) {
     return makeError(ErrorCode::BadOption, "--shard is for a .mlir: '",
                      options.program, "' is compiled already");
   if (options.backend == kInterpreter) {
-    if (isText)
+    if (isText) {
+      // tp-opt would say so, too, but not with our code.
+      TPRT_RETURN_IF_ERROR(MappedFile::open(options.program).status());
       return loadInterpreted(options.program, options.shard);
+    }
     TPRT_ASSIGN_OR_RETURN(auto artifact, Artifact::open(options.program));
     TPRT_ASSIGN_OR_RETURN(MemoryFile whole, getWholeProgram(*artifact));
     return loadInterpreted(whole.getPath(), "");
   }
   // Before anything is compiled for it.
-  absl::Status loaded = loadPlugin(options.backend).status();
+  absl::Status loaded = loadBackend(options.backend).status();
+  if (getErrorCode(loaded) == ErrorCode::UnknownBackend)
+    return makeError(ErrorCode::UnknownBackend, "--backend=", options.backend,
+                     ": there is no such backend; write ", kCpuTarget, ", ",
+                     kCudaTarget, ", ", kVirtual, " or ", kInterpreter);
   if (!loaded.ok())
     return addContext(loaded, absl::StrCat("--backend=", options.backend));
   std::string path = options.program;

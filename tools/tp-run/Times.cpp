@@ -3,15 +3,13 @@
 
 #include "Times.h"
 
+#include "OutputFile.h"
 #include "runtime/Core/Errors.h"
 
 #include "absl/time/clock.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
@@ -103,23 +101,14 @@ absl::Status tprun::writeTrace(const Session &session,
            {"dur", static_cast<double>(time.end - time.begin) / 1e3}});
     }
   }
-  int rank = session.getFirstRank();
-  std::string file = rank == 0 ? path : absl::StrCat(path, ".", rank);
-  std::ofstream stream(file);
-  if (!stream)
-    return makeError(ErrorCode::FileUnreadable, "cannot write '", file,
-                     "': ", std::strerror(errno));
   // A name that is no UTF-8 is no JSON: it loses what is not.
-  stream << nlohmann::json{{"traceEvents", events}}.dump(
-                -1, ' ', false, nlohmann::json::error_handler_t::replace)
-         << "\n";
-  stream.close();
-  if (!stream) {
-    absl::Status status =
-        makeError(ErrorCode::DiskFull, "cannot write all of '", file,
-                  "': ", std::strerror(errno));
-    std::remove(file.c_str());
-    return status;
-  }
-  return absl::OkStatus();
+  std::string text = nlohmann::json{{"traceEvents", events}}.dump(
+      -1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return writeFile(getTracePath(session, path), text + "\n");
+}
+
+std::string tprun::getTracePath(const Session &session,
+                                const std::string &path) {
+  int rank = session.getFirstRank();
+  return rank == 0 ? path : absl::StrCat(path, ".", rank);
 }

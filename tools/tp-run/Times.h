@@ -17,11 +17,14 @@ namespace tprun {
 absl::Status benchmark(tprt::Session &session, const std::string &entry,
                        int runs, const std::string &trace);
 
-/// Writes the steps of recorded runs as a Chrome trace, one row per rank. Under
-/// MPI each process writes its own: FILE, FILE.1, FILE.2, ..
+/// Writes the steps of recorded runs as a Chrome trace, one row per rank.
 absl::Status writeTrace(const tprt::Session &session,
                         absl::Span<const tprt::Session::RankTimes> recorded,
                         const std::string &path);
+
+/// Where this process writes its trace. Under MPI each has its own: FILE,
+/// FILE.1, FILE.2, ..
+std::string getTracePath(const tprt::Session &session, const std::string &path);
 
 } // namespace tprun
 

@@ -9,6 +9,8 @@
 #include "Generate.h"
 #include "Inputs.h"
 #include "Options.h"
+#include "OutputFile.h"
+#include "Outputs.h"
 #include "Program.h"
 #include "Times.h"
 #include "runtime/Core/Errors.h"
@@ -24,17 +26,22 @@ using namespace tprun;
 static absl::Status run(Session &session, const Options &options) {
   bool isFirst = session.getFirstRank() == 0;
   bool generates = !options.generate.empty();
+  std::string entry = chooseEntry(session.getArtifact(), options);
+  if (!options.output.empty())
+    TPRT_RETURN_IF_ERROR(checkOutputFile(session, entry, options.output));
+  if (!options.trace.empty())
+    TPRT_RETURN_IF_ERROR(checkWritable(getTracePath(session, options.trace)));
   TPRT_ASSIGN_OR_RETURN(std::vector<std::string> random,
                         bindInputs(session, options));
   if (!random.empty() && isFirst)
     noteRandomInputs(random);
   session.recordTimes(!options.trace.empty());
-  std::string entry = chooseEntry(session.getArtifact(), options);
   std::vector<int64_t> tokens;
   if (generates) {
     TPRT_ASSIGN_OR_RETURN(
         tokens, generate(session, options, isFirst ? stdout : nullptr));
-  } else if (options.bench == 0 || options.print || options.check) {
+  } else if (options.bench == 0 || options.print || options.check ||
+             !options.output.empty()) {
     TPRT_RETURN_IF_ERROR(session.run(entry));
   }
   // Of a benchmark, the trace is of the run whose steps it counts.
@@ -45,6 +52,9 @@ static absl::Status run(Session &session, const Options &options) {
   if (options.print && !generates)
     TPRT_RETURN_IF_ERROR(
         printOutputs(session, *session.getArtifact().findEntry(entry)));
+  if (!options.output.empty())
+    TPRT_RETURN_IF_ERROR(writeOutputs(
+        session, *session.getArtifact().findEntry(entry), options.output));
   if (options.check)
     TPRT_RETURN_IF_ERROR(generates ? checkTokens(session, options, tokens)
                                    : checkOutputs(session, options, entry));

@@ -507,11 +507,15 @@ TEST(Session, RefusesMachinesAndMeshesThatDoNotFit) {
   options = {};
   options.backend = "abacus";
   EXPECT_EQ(openWith(host.c_str(), "fail_at", options),
-            ErrorCode::BackendMissing);
+            ErrorCode::UnknownBackend);
+  options = {};
+  options.backend = "mpi";
+  EXPECT_EQ(openWith(host.c_str(), "fail_at", options),
+            ErrorCode::UnknownBackend);
   options = {};
   options.transport = "cpu";
   EXPECT_EQ(openWith(host.c_str(), "fail_at", options),
-            ErrorCode::BackendMissing);
+            ErrorCode::UnknownBackend);
 
   TestProgram program;
   program.writer.setBytes(SectionKind::ObjectCode, "not ELF");

@@ -1,0 +1,107 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "OutputFile.h"
+
+#include "runtime/Core/Errors.h"
+
+#include "absl/strings/match.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+using namespace tprt;
+
+/// What errno says of a file that there cannot be.
+static absl::Status makeUnwritable(const std::string &path) {
+  return makeError(errno == ENOSPC || errno == EDQUOT
+                       ? ErrorCode::DiskFull
+                       : ErrorCode::FileUnwritable,
+                   "cannot write '", path, "': ", std::strerror(errno),
+                   "; name a file in a folder that is there and can be "
+                   "written to");
+}
+
+/// Whether nothing can be moved to this place.
+static bool isWrittenInPlace(const std::string &path) {
+  struct stat info;
+  if (::stat(path.c_str(), &info) != 0 || S_ISDIR(info.st_mode))
+    return false;
+  // A descriptor may be of a regular file, too.
+  return !S_ISREG(info.st_mode) || absl::StartsWith(path, "/proc/") ||
+         absl::StartsWith(path, "/dev/fd/") ||
+         absl::StartsWith(path, "/dev/std");
+}
+
+/// Opens a new file beside another; below 0 as ::open. All processes of a job
+/// may do so at once.
+static int createBeside(const std::string &path, std::string &name) {
+  for (int attempt = 0;; ++attempt) {
+    name = absl::StrCat(path, ".", ::getpid(), "-", attempt, ".tmp");
+    int file = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+                      0666 /* less the umask */);
+    if (file >= 0 || errno != EEXIST)
+      return file;
+  }
+}
+
+static bool writeAll(int file, absl::string_view bytes) {
+  while (!bytes.empty()) {
+    ssize_t written = ::write(file, bytes.data(), bytes.size());
+    if (written < 0 && errno != EINTR)
+      return false;
+    bytes.remove_prefix(written < 0 ? 0 : written);
+  }
+  return true;
+}
+
+absl::Status tprun::checkWritable(const std::string &path) {
+  struct stat info;
+  bool isThere = ::stat(path.c_str(), &info) == 0;
+  if (isThere && S_ISDIR(info.st_mode))
+    return makeError(ErrorCode::BadOption, "'", path,
+                     "' is a folder; name a file in it");
+  // Moving another file there would ask the folder alone.
+  if (isThere && ::access(path.c_str(), W_OK) != 0)
+    return makeUnwritable(path);
+  if (isWrittenInPlace(path))
+    return absl::OkStatus();
+  std::string beside;
+  int file = createBeside(path, beside);
+  if (file < 0)
+    return makeUnwritable(path);
+  ::close(file);
+  ::unlink(beside.c_str());
+  return absl::OkStatus();
+}
+
+absl::Status tprun::writeFile(const std::string &path,
+                              absl::string_view bytes) {
+  std::string beside;
+  bool isInPlace = isWrittenInPlace(path);
+  int file = isInPlace ? ::open(path.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC)
+                       : createBeside(path, beside);
+  if (file < 0)
+    return makeUnwritable(path);
+  absl::Status status;
+  bool isWhole = writeAll(file, bytes);
+  int error = errno;
+  // A network's file system may tell only now.
+  if (::close(file) != 0 && isWhole) {
+    isWhole = false;
+    error = errno;
+  }
+  if (!isWhole)
+    status = makeError(ErrorCode::DiskFull, "cannot write all of '", path,
+                       "': ", std::strerror(error),
+                       "; make room, or name a file elsewhere");
+  else if (!isInPlace && std::rename(beside.c_str(), path.c_str()) != 0)
+    status = makeUnwritable(path);
+  if (!status.ok() && !isInPlace)
+    ::unlink(beside.c_str());
+  return status;
+}

@@ -1,0 +1,29 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file How files that a user names are written: whole or not at all.
+///
+/// The bytes go to a file beside `path`, which is then moved there: nobody ever
+/// reads half of it, and a full disk leaves what was there before. Devices,
+/// pipes and open descriptors are written to as they are.
+
+#ifndef TPRUN_OUTPUTFILE_H
+#define TPRUN_OUTPUTFILE_H
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+
+#include <string>
+
+namespace tprun {
+
+/// Whether there can be such a file, to be asked before the work whose result
+/// it takes. Leaves nothing behind. BadOption for a folder.
+absl::Status checkWritable(const std::string &path);
+
+/// FileUnwritable if there can be no such file, DiskFull if bytes get lost.
+absl::Status writeFile(const std::string &path, absl::string_view bytes);
+
+} // namespace tprun
+
+#endif // TPRUN_OUTPUTFILE_H

@@ -1,0 +1,81 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Outputs.h"
+
+#include "Numbers.h"
+#include "OutputFile.h"
+#include "runtime/Core/Errors.h"
+#include "runtime/Core/Safetensors.h"
+
+#include "absl/strings/str_join.h"
+
+#include <algorithm>
+#include <cstdio>
+
+using namespace tprt;
+
+static absl::Span<const OutputRow> getOutputs(const Artifact &artifact,
+                                              uint32_t entry) {
+  return artifact.rows<OutputRow>(artifact.rows<EntryRow>()[entry].outputs);
+}
+
+absl::Status tprun::printOutputs(Session &session, uint32_t entry) {
+  const Artifact &artifact = session.getArtifact();
+  for (const OutputRow &output : getOutputs(artifact, entry)) {
+    absl::string_view name = artifact.text(output.name);
+    TPRT_ASSIGN_OR_RETURN(std::string bytes, session.read(name));
+    if (session.getFirstRank() != 0)
+      continue; // all ranks read, one prints
+    std::vector<int64_t> shape = artifact.getGlobalShape(output.dims);
+    std::printf("%s: %s[%s]\n", std::string(name).c_str(),
+                std::string(getName(output.dtype)).c_str(),
+                absl::StrJoin(shape, ", ").c_str());
+    std::vector<double> values = decode(output.dtype, bytes);
+    size_t row = shape.empty() ? 1 : std::max<int64_t>(shape.back(), 1);
+    for (size_t i = 0; i < values.size(); ++i)
+      std::printf("%.9g%c", values[i], (i + 1) % row == 0 ? '\n' : ' ');
+  }
+  return absl::OkStatus();
+}
+
+absl::Status tprun::checkOutputFile(const Session &session,
+                                    const std::string &entry,
+                                    const std::string &path) {
+  const Artifact &artifact = session.getArtifact();
+  // The session says that there is no such entry when it is to run it.
+  if (absl::optional<uint32_t> index = artifact.findEntry(entry)) {
+    absl::btree_map<std::string, StoredTensor> tensors;
+    for (const OutputRow &output : getOutputs(artifact, *index))
+      tensors[std::string(artifact.text(output.name))] = {
+          output.dtype, {0}, ""};
+    std::string bytes = writeSafetensors(tensors);
+    TPRT_ASSIGN_OR_RETURN(auto read, parseSafetensors(bytes));
+    // Names are UTF-8, and one of them is the format's own.
+    for (const auto &[name, tensor] : tensors)
+      if (!read.contains(name))
+        return makeError(ErrorCode::BadOption,
+                         "--output: a safetensors file "
+                         "has no tensor by the name of the output '",
+                         name, "'; give it another tp.name");
+  }
+  return session.getFirstRank() == 0 ? checkWritable(path) : absl::OkStatus();
+}
+
+absl::Status tprun::writeOutputs(Session &session, uint32_t entry,
+                                 const std::string &path) {
+  const Artifact &artifact = session.getArtifact();
+  absl::Span<const OutputRow> outputs = getOutputs(artifact, entry);
+  std::vector<std::string> bytes; // the tensors point into it
+  bytes.reserve(outputs.size());
+  absl::btree_map<std::string, StoredTensor> tensors;
+  for (const OutputRow &output : outputs) {
+    std::string name(artifact.text(output.name));
+    TPRT_ASSIGN_OR_RETURN(bytes.emplace_back(), session.read(name));
+    tensors[name] = {output.dtype, artifact.getGlobalShape(output.dims),
+                     bytes.back()};
+  }
+  if (session.getFirstRank() != 0)
+    return absl::OkStatus(); // all ranks read, one writes
+  return writeFile(path, writeSafetensors(tensors));
+}
