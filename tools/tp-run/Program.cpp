@@ -33,7 +33,7 @@ static absl::Status makeCacheError(absl::string_view what,
                                    absl::string_view folder) {
   return makeError(errno == ENOSPC || errno == EDQUOT
                        ? ErrorCode::DiskFull
-                       : ErrorCode::FileUnwritable,
+                       : ErrorCode::CompilerHindered,
                    "cannot ", what, " the folder '", folder,
                    "' for compiled programs: ", std::strerror(errno),
                    "; set XDG_CACHE_HOME to one that can be written");

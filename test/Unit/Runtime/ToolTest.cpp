@@ -220,7 +220,7 @@ TEST_F(Tool, SaysWhatIsWrongAndEndsWithItsCode) {
       {add + " --no_such_flag", 1, "no_such_flag"},
       {add + " --generate=1", 1, "[TP0860]"},
       {add + " --generate=/nowhere", 1, "[TP0840]"},
-      {add + " --trace=/nowhere/trace", 3, "[TP0892]"},
+      {add + " --trace=/nowhere/trace", 1, "[TP0892]"},
       {add + " --ranks=3", 1, "[TP0873]"},
       {add + " --backend=abacus", 1, "[TP0888]"},
   };
