@@ -7,13 +7,29 @@
 //
 // where check.sh exits with 1 if its argument still shows the bug.
 
+#include "Reductions.h"
+
 #include "tpopt/Dialect/Sdy/Sdy.h"
 #include "tpopt/Dialect/StableHLO/StableHLO.h"
 #include "tpopt/InitAll.h"
 
+#include "mlir/Dialect/Func/Extensions/InlinerExtension.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Tools/mlir-reduce/MlirReduceMain.h"
+#include "mlir/Transforms/Passes.h"
+#include "llvm/Support/raw_ostream.h"
+
+/// MLIR itself prints errors alone, and it is a warning that the script does
+/// not find the bug in the input.
+static mlir::LogicalResult printWarning(mlir::Diagnostic &diagnostic) {
+  if (diagnostic.getSeverity() != mlir::DiagnosticSeverity::Warning)
+    return mlir::failure();
+  llvm::errs() << diagnostic.getLocation() << ": warning: " << diagnostic
+               << "\n";
+  return mlir::success();
+}
 
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
@@ -21,7 +37,11 @@ int main(int argc, char **argv) {
   tp::stablehlo::registerReaders(registry);
   tp::sdy::registerReader(registry);
   registry.insert<mlir::func::FuncDialect>();
+  mlir::func::registerInlinerExtension(registry);
+  tp::registerReductions(registry);
   tp::registerTPOptPasses();
+  mlir::registerTransformsPasses();
   mlir::MLIRContext context(registry);
+  context.getDiagEngine().registerHandler(printWarning);
   return mlir::failed(mlir::mlirReduceMain(argc, argv, context));
 }

@@ -352,6 +352,23 @@ static LogicalResult checkOrder(ModuleOp module) {
   return failure(walk.wasInterrupted());
 }
 
+/// Functions and regions end in a return. MLIR's verifier takes any operation
+/// for an end that it does not know.
+static LogicalResult checkEnds(ModuleOp module) {
+  WalkResult walk = module.walk([](Block *block) {
+    Operation *parent = block->getParentOp();
+    if (block->empty() || !(isa<func::FuncOp>(parent) || isForeign(parent)))
+      return WalkResult::advance();
+    Operation *end = &block->back();
+    if (isReturn(end) || end->hasTrait<OpTrait::IsTerminator>())
+      return WalkResult::advance();
+    end->emitError() << prefix(ErrorCode::BadStableHLO) << end->getName()
+                     << " stands where a return has to";
+    return WalkResult::interrupt();
+  });
+  return failure(walk.wasInterrupted());
+}
+
 /// Comparators that calls name are no entries, though JAX leaves them public.
 static llvm::SetVector<StringAttr> hideComparators(ModuleOp module) {
   llvm::SetVector<StringAttr> hidden;
@@ -387,7 +404,7 @@ static void eraseUnnamed(ModuleOp module, ArrayRef<StringAttr> functions) {
 }
 
 LogicalResult tp::importStableHLO(ModuleOp module) {
-  if (failed(checkOrder(module)))
+  if (failed(checkOrder(module)) || failed(checkEnds(module)))
     return failure();
   llvm::SetVector<StringAttr> comparators = hideComparators(module);
   unpackTuples(module);

@@ -88,6 +88,24 @@ func.func @order(%x: tensor<4xf32>, %c: tensor<f32>) {
 
 // -----
 
+func.func @no_return(%x: tensor<4xf32>) {
+  // expected-error @below {{[TP0531] stablehlo.negate stands where a return has to}}
+  %0 = stablehlo.negate %x : tensor<4xf32>
+}
+
+// -----
+
+func.func @no_end(%x: tensor<4xf32>, %c: tensor<f32>) -> tensor<f32> {
+  %0 = "stablehlo.reduce"(%x, %c) <{dimensions = array<i64: 0>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    // expected-error @below {{[TP0531] stablehlo.add stands where a return has to}}
+    %s = stablehlo.add %a, %b : tensor<f32>
+  }) : (tensor<4xf32>, tensor<f32>) -> tensor<f32>
+  return %0 : tensor<f32>
+}
+
+// -----
+
 func.func @precision(%x: tensor<4xf8E5M2>) -> tensor<4xf8E5M2> {
   // expected-error @below {{[TP0530] stablehlo.reduce_precision of 'f8E5M2': only f64, f32, f16 and bf16 are rounded}}
   %0 = stablehlo.reduce_precision %x, format = e4m1 : tensor<4xf8E5M2>

@@ -1,0 +1,216 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Fewer operations.
+
+#include "Functions.h"
+#include "Reductions.h"
+
+#include "mlir/IR/Iterators.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace tp;
+
+namespace {
+
+/// Returns at once what one operation computes. Bisects, since the operations
+/// behind the first ones that suffice do not matter.
+class ReturnEarly : public Reduction {
+  using Reduction::Reduction;
+  bool reduce(func::FuncOp function, PatternRewriter &rewriter) const override;
+};
+
+/// Erases what computes something that nobody uses.
+class EraseUnused : public Reduction {
+  using Reduction::Reduction;
+  bool reduce(func::FuncOp function, PatternRewriter &rewriter) const override;
+};
+
+/// Takes as arguments what operations compute: half of them, a quarter, .., one
+/// by one.
+class TakeAsArguments : public Reduction {
+  using Reduction::Reduction;
+  bool reduce(func::FuncOp function, PatternRewriter &rewriter) const override;
+};
+
+/// Replaces an operation by what is there: its operands, so that what stands
+/// before it is joined to what stands behind, or arguments of blocks around it.
+class ReplaceByExisting : public Reduction {
+  using Reduction::Reduction;
+  bool reduce(func::FuncOp function, PatternRewriter &rewriter) const override;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// ReturnEarly
+//===----------------------------------------------------------------------===//
+
+/// Keeps the first `count` operations.
+static bool returnEarly(func::FuncOp function, unsigned count) {
+  setResults(function, getOp(function, count - 1)->getResults());
+  while (countOps(function) > count)
+    getOp(function, countOps(function) - 1)->erase();
+  return true;
+}
+
+bool ReturnEarly::reduce(func::FuncOp function,
+                         PatternRewriter &rewriter) const {
+  if (countUsers(function) != 0)
+    return false;
+  unsigned few = 0, enough = countOps(function);
+  bool isSmaller = false;
+  while (enough > few + 1) {
+    unsigned count = few + (enough - few) / 2;
+    bool suffices = trials->change(function, rewriter,
+                                   [&](func::FuncOp copy, const IRMapping &) {
+                                     return returnEarly(copy, count);
+                                   });
+    (suffices ? enough : few) = count;
+    // Some may have been erased as unused.
+    enough = std::min(enough, countOps(function));
+    isSmaller |= suffices;
+  }
+  return isSmaller;
+}
+
+//===----------------------------------------------------------------------===//
+// EraseUnused
+//===----------------------------------------------------------------------===//
+
+static bool isEnd(Operation *op) { return op == &op->getBlock()->back(); }
+
+static bool eraseUnused(func::FuncOp function) {
+  bool isSmaller = false;
+  // Users stand behind what they use.
+  function.walk<WalkOrder::PostOrder, ReverseIterator>([&](Operation *op) {
+    if (op == function || isEnd(op) || op->getNumResults() == 0 ||
+        !op->use_empty())
+      return;
+    op->erase();
+    isSmaller = true;
+  });
+  return isSmaller;
+}
+
+bool EraseUnused::reduce(func::FuncOp function,
+                         PatternRewriter &rewriter) const {
+  return trials->change(
+      function, rewriter,
+      [](func::FuncOp copy, const IRMapping &) { return eraseUnused(copy); });
+}
+
+//===----------------------------------------------------------------------===//
+// TakeAsArguments
+//===----------------------------------------------------------------------===//
+
+static bool takeAsArguments(func::FuncOp function, unsigned begin,
+                            unsigned end) {
+  for (unsigned index = end; index-- > begin;) {
+    Operation *op = getOp(function, index);
+    for (Value result : op->getResults())
+      if (!result.use_empty())
+        result.replaceAllUsesWith(
+            addArgument(function, result.getType(), op->getLoc()));
+    op->erase();
+  }
+  return true;
+}
+
+bool TakeAsArguments::reduce(func::FuncOp function,
+                             PatternRewriter &rewriter) const {
+  if (countUsers(function) != 0)
+    return false;
+  bool isSmaller = false;
+  for (unsigned size = llvm::PowerOf2Ceil(countOps(function)); size;
+       size /= 2) {
+    unsigned begin = 0;
+    while (begin < countOps(function)) {
+      unsigned end = std::min(begin + size, countOps(function));
+      if (trials->change(function, rewriter,
+                         [&](func::FuncOp copy, const IRMapping &) {
+                           return takeAsArguments(copy, begin, end);
+                         }))
+        isSmaller = true;
+      else
+        begin = end;
+    }
+  }
+  return isSmaller;
+}
+
+//===----------------------------------------------------------------------===//
+// ReplaceByExisting
+//===----------------------------------------------------------------------===//
+
+/// The first of `values` that has a type, or null.
+static Value findType(ValueRange values, Type type) {
+  auto found = llvm::find_if(
+      values, [&](Value value) { return value.getType() == type; });
+  return found == values.end() ? Value() : *found;
+}
+
+/// Whether `op` could be replaced by operands, and was.
+static bool replaceByOperands(Operation *op) {
+  for (Value result : op->getResults()) {
+    if (result.use_empty())
+      continue;
+    Value operand = findType(op->getOperands(), result.getType());
+    if (!operand)
+      return false;
+    result.replaceAllUsesWith(operand);
+  }
+  op->erase();
+  return true;
+}
+
+/// The same by arguments of blocks around it.
+static bool replaceByArguments(Operation *op) {
+  for (Value result : op->getResults()) {
+    if (result.use_empty())
+      continue;
+    Value argument;
+    for (Operation *at = op; !argument && !isa<func::FuncOp>(at);
+         at = at->getParentOp())
+      argument = findType(at->getBlock()->getArguments(), result.getType());
+    if (!argument)
+      return false;
+    result.replaceAllUsesWith(argument);
+  }
+  op->erase();
+  return true;
+}
+
+bool ReplaceByExisting::reduce(func::FuncOp function,
+                               PatternRewriter &rewriter) const {
+  SmallVector<Operation *> ops;
+  auto collect = [&] {
+    ops.clear();
+    function.walk<WalkOrder::PreOrder>([&](Operation *op) {
+      if (op != function && !isEnd(op))
+        ops.push_back(op);
+    });
+  };
+  collect();
+  bool isSmaller = false;
+  for (size_t index = ops.size(); index-- > 0;) {
+    isSmaller |= llvm::any_of(
+        ArrayRef{replaceByOperands, replaceByArguments}, [&](auto replace) {
+          return trials->change(function, rewriter,
+                                [&](func::FuncOp, const IRMapping &mapping) {
+                                  return replace(mapping.lookup(ops[index]));
+                                });
+        });
+    // Those before stand where they stood, or are unused and erased.
+    collect();
+    index = std::min(index, ops.size());
+  }
+  return isSmaller;
+}
+
+void tp::addBodyReductions(RewritePatternSet &patterns,
+                           const std::shared_ptr<Trials> &trials) {
+  patterns.add<ReturnEarly, EraseUnused, TakeAsArguments, ReplaceByExisting>(
+      patterns.getContext(), trials);
+}

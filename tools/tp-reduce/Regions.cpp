@@ -1,0 +1,210 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Fewer regions and calls, and fewer values that loops carry.
+
+#include "Functions.h"
+#include "Reductions.h"
+
+using namespace mlir;
+using namespace tp;
+
+namespace {
+
+/// Does once what a region says, in place of the operation that has it.
+class LiftRegion : public Reduction {
+  using Reduction::Reduction;
+  bool reduce(func::FuncOp function, PatternRewriter &rewriter) const override;
+};
+
+/// Inlines the only call of a function. As above, what nobody uses is returned,
+/// for else nobody looks at it.
+class InlineCall : public Reduction {
+  using Reduction::Reduction;
+  bool reduce(func::FuncOp function, PatternRewriter &rewriter) const override;
+};
+
+/// Leaves what a loop carries as it is before the loop.
+class DropCarried : public Reduction {
+  using Reduction::Reduction;
+  bool reduce(func::FuncOp function, PatternRewriter &rewriter) const override;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// LiftRegion
+//===----------------------------------------------------------------------===//
+
+/// `values[index]`, if it has the type, else a new argument.
+static Value getOrTake(func::FuncOp function, ArrayRef<Value> values,
+                       unsigned index, Value replaced) {
+  if (index < values.size() && values[index].getType() == replaced.getType())
+    return values[index];
+  return addArgument(function, replaced.getType(), replaced.getLoc());
+}
+
+static bool liftRegion(func::FuncOp function, Operation *op, unsigned number) {
+  Region &region = op->getRegion(number);
+  if (!region.hasOneBlock() || region.front().empty())
+    return false;
+  Block &block = region.front();
+  auto operands = llvm::to_vector(op->getOperands());
+  for (BlockArgument argument : block.getArguments())
+    if (!argument.use_empty())
+      argument.replaceAllUsesWith(
+          getOrTake(function, operands, argument.getArgNumber(), argument));
+  auto yielded = llvm::to_vector(block.back().getOperands());
+  op->getBlock()->getOperations().splice(op->getIterator(),
+                                         block.getOperations(), block.begin(),
+                                         std::prev(block.end()));
+  for (OpResult result : op->getResults())
+    if (!result.use_empty())
+      result.replaceAllUsesWith(
+          getOrTake(function, yielded, result.getResultNumber(), result));
+  op->erase();
+  // What is not used is not looked at.
+  llvm::erase_if(yielded, [](Value value) { return !value.use_empty(); });
+  addResults(function, yielded);
+  return true;
+}
+
+bool LiftRegion::reduce(func::FuncOp function,
+                        PatternRewriter &rewriter) const {
+  if (countUsers(function) != 0)
+    return false;
+  for (unsigned index = countOps(function); index-- > 0;)
+    for (unsigned number = getOp(function, index)->getNumRegions();
+         number-- > 0;)
+      if (trials->change(function, rewriter,
+                         [&](func::FuncOp copy, const IRMapping &) {
+                           return liftRegion(copy, getOp(copy, index), number);
+                         }))
+        return true;
+  return false;
+}
+
+//===----------------------------------------------------------------------===//
+// InlineCall
+//===----------------------------------------------------------------------===//
+
+static bool inlineCall(func::FuncOp function, func::CallOp call,
+                       func::FuncOp callee, bool isFree) {
+  IRMapping mapping;
+  Block &body = callee.getBody().front();
+  mapping.map(body.getArguments(), call.getOperands());
+  OpBuilder builder(call);
+  for (Operation &op : body.without_terminator())
+    builder.clone(op, mapping);
+  SmallVector<Value> unused;
+  for (auto [result, returned] :
+       llvm::zip_equal(call.getResults(), body.back().getOperands())) {
+    Value value = mapping.lookup(returned);
+    if (result.use_empty() && value.use_empty())
+      unused.push_back(value);
+    result.replaceAllUsesWith(value);
+  }
+  if (isFree && call->getParentOp() == function)
+    addResults(function, unused);
+  call.erase();
+  return true;
+}
+
+bool InlineCall::reduce(func::FuncOp function,
+                        PatternRewriter &rewriter) const {
+  bool isFree = countUsers(function) == 0;
+  auto module = function->getParentOfType<ModuleOp>();
+  SmallVector<std::pair<func::CallOp, func::FuncOp>> calls;
+  function.walk([&](func::CallOp call) {
+    auto callee = module.lookupSymbol<func::FuncOp>(call.getCallee());
+    if (callee && callee != function && endsInReturn(callee) &&
+        countUsers(callee) == 1)
+      calls.push_back({call, callee});
+  });
+  return llvm::any_of(calls, [&](auto pair) {
+    auto [call, callee] = pair;
+    return trials->change(
+        function, rewriter,
+        [&, call = call.getOperation(),
+         callee = callee](func::FuncOp copy, const IRMapping &mapping) {
+          return inlineCall(copy, cast<func::CallOp>(mapping.lookup(call)),
+                            callee, isFree);
+        });
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// DropCarried
+//===----------------------------------------------------------------------===//
+
+/// Whether the last arguments of each region are what the operands begin as and
+/// the results end as, as those of stablehlo.while, tp.while and tp.for are.
+static bool isLoop(Operation *op) {
+  unsigned count = op->getNumResults();
+  return count != 0 && op->getNumRegions() != 0 &&
+         op->getNumOperands() == count &&
+         llvm::all_of(op->getRegions(),
+                      [&](Region &region) {
+                        return region.hasOneBlock() &&
+                               !region.front().empty() &&
+                               region.getNumArguments() >= count;
+                      }) &&
+         op->getRegions().back().front().back().getNumOperands() == count;
+}
+
+/// Value number `index`.
+static bool dropCarried(Operation *loop, unsigned index) {
+  Value initial = loop->getOperand(index);
+  unsigned fromEnd = loop->getNumResults() - index;
+  for (Region &region : loop->getRegions()) {
+    unsigned number = region.getNumArguments() - fromEnd;
+    if (region.getArgument(number).getType() != initial.getType())
+      return false;
+    region.getArgument(number).replaceAllUsesWith(initial);
+    region.eraseArgument(number);
+  }
+  loop->getRegions().back().front().back().eraseOperand(index);
+  SmallVector<Type> types(loop->getResultTypes());
+  if (types[index] != initial.getType())
+    return false;
+  types.erase(types.begin() + index);
+  auto operands = llvm::to_vector(loop->getOperands());
+  operands.erase(operands.begin() + index);
+  OperationState state(loop->getLoc(), loop->getName());
+  state.addOperands(operands);
+  state.addTypes(types);
+  state.addAttributes(llvm::to_vector(loop->getDiscardableAttrs()));
+  state.propertiesAttr = loop->getPropertiesAsAttribute();
+  for (Region &region : loop->getRegions())
+    state.addRegion()->takeBody(region);
+  Operation *smaller = OpBuilder(loop).create(state);
+  loop->getResult(index).replaceAllUsesWith(initial);
+  for (OpResult result : loop->getResults())
+    if (unsigned number = result.getResultNumber(); number != index)
+      result.replaceAllUsesWith(smaller->getResult(number - (number > index)));
+  loop->erase();
+  return true;
+}
+
+bool DropCarried::reduce(func::FuncOp function,
+                         PatternRewriter &rewriter) const {
+  SmallVector<Operation *> loops;
+  function.walk([&](Operation *op) {
+    if (op != function && isLoop(op))
+      loops.push_back(op);
+  });
+  for (Operation *loop : loops)
+    for (unsigned index = loop->getNumResults(); index-- > 0;)
+      if (trials->change(function, rewriter,
+                         [&](func::FuncOp, const IRMapping &mapping) {
+                           return dropCarried(mapping.lookup(loop), index);
+                         }))
+        return true;
+  return false;
+}
+
+void tp::addRegionReductions(RewritePatternSet &patterns,
+                             const std::shared_ptr<Trials> &trials) {
+  patterns.add<LiftRegion, InlineCall, DropCarried>(patterns.getContext(),
+                                                    trials);
+}

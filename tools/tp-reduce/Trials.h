@@ -1,0 +1,47 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Which changes leave a program interesting.
+
+#ifndef TPOPT_TOOLS_TP_REDUCE_TRIALS_H
+#define TPOPT_TOOLS_TP_REDUCE_TRIALS_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/Reducer/Tester.h"
+#include "llvm/ADT/DenseMap.h"
+
+namespace tp {
+
+/// Asks the test script of a reduction. The reduction tree does the same over
+/// and over, so that answers are remembered.
+class Trials {
+public:
+  /// `tester` must live on.
+  explicit Trials(const mlir::Tester &tester) : tester(tester) {}
+
+  /// A change of a copy of a function, which `mapping` leads to; false if there
+  /// is nothing to change. It may change discardable attributes of the module,
+  /// too, and nothing else around the function.
+  using Change = llvm::function_ref<bool(mlir::func::FuncOp copy,
+                                         const mlir::IRMapping &mapping)>;
+
+  /// Makes a change if the program stays interesting. Operations of the
+  /// function are then others.
+  bool change(mlir::func::FuncOp function, mlir::PatternRewriter &rewriter,
+              Change change);
+
+  /// Erases an operation if the program stays interesting.
+  bool erase(mlir::Operation *op, mlir::PatternRewriter &rewriter);
+
+private:
+  bool isInteresting(mlir::ModuleOp module);
+
+  const mlir::Tester &tester;
+  llvm::DenseMap<std::pair<uint64_t, uint64_t>, bool> answers; ///< By a hash.
+};
+
+} // namespace tp
+
+#endif // TPOPT_TOOLS_TP_REDUCE_TRIALS_H
