@@ -26,8 +26,8 @@ def ApplyPlanPass : Pass<"tp-apply-plan", "::mlir::ModuleOp"> {
     without what follows the module's name (`.weight`, `.bias`, `#q`); `*` stands
     for anything. The first pattern that matches wins; one that matches nothing
     is an error. What is annotated already stays as it is; a pattern that so has
-    no effect is a warning. What has no `tp.name` goes by its number, `arg0` and `result0`,
-    as in reports and in tp-run.
+    no effect is a warning. What has no `tp.name` goes by its number, `arg0` and
+    `result0`, as in reports and in tp-run.
 
     * `colwise` cuts what a weight puts out: the output features of a projection
       or a head, the hidden features of an embedding, its bias.
