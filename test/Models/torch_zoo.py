@@ -72,6 +72,13 @@ ZOO = {
     # Only its attention is cut.
     "mixtral": ("MixtralForCausalLM", GROUPED | {"num_local_experts": 4,
                 "experts_implementation": "batched_mm"}, ("input_ids",), {TOKENS: 2}),
+    # Experts by products of groups; norms over all heads want a number of each token.
+    "olmoe": ("OlmoeForCausalLM", GROUPED | {"num_experts": 4, "num_experts_per_tok": 2},
+              ("input_ids",), {TOKENS: 4, TOKENS / 32: 4}),
+    # Rotates by complex numbers.
+    "llama4": ("Llama4ForCausalLM", GROUPED | {
+        "head_dim": 8, "num_local_experts": 4, "intermediate_size_mlp": 48,
+        "attention_chunk_size": 4}, ("input_ids",), {TOKENS: 4}),
     "bert": ("BertModel", SIZES, ("input_ids", "attention_mask"), {TOKENS: 4}),
     "bert-bf16": ("BertModel", SIZES, ("input_ids", "attention_mask"), {TOKENS: 2}),
     # A bias of positions is added to its scores, but for those of the other sequence.
@@ -88,7 +95,7 @@ ZOO = {
             ("pixel_values",), {17: 4, 16: 0.5}),
 }
 # Softmaxes that are no attention's, or that of one which tp.attention has not.
-UNRAISED = {"gemma2": 2, "mixtral": 2, "t5": 4}
+UNRAISED = {"gemma2": 2, "mixtral": 2, "olmoe": 2, "t5": 4}
 CONTEXT = 16
 INPUTS = {"input_ids": lambda: make_tokens(TOKENS),
           "decoder_input_ids": lambda: make_tokens(TARGETS), "attention_mask": make_padding,

@@ -19,6 +19,8 @@ WIDE = {aten._log_softmax.default, aten._softmax.default, aten.gelu.default,
 POOLS = {aten.avg_pool1d.default, aten.avg_pool2d.default, aten.avg_pool3d.default}
 # What PyTorch asserts of values, as one_hot does, no program can stop for.
 CHECKS = {aten._assert_async.default, aten._assert_async.msg, aten._assert_scalar.default}
+# A mixture of experts, as the transformers library and PyTorch have it.
+GROUPED_PRODUCTS = {"transformers::grouped_mm_fallback", "aten::_grouped_mm"}
 
 
 class Interpreter(torchax.export.JaxInterpreter):
@@ -39,11 +41,38 @@ class Interpreter(torchax.export.JaxInterpreter):
             return convolve_groups(call, *args)
         if target in POOLS and len(args) > 4 and args[4]:
             return pool_to_the_end(call, target, *args, **kwargs)
+        if isinstance(target, torch._ops.OpOverload):
+            if target.name() in GROUPED_PRODUCTS:
+                return multiply_groups(*args, **kwargs)
+            if not is_known(target):
+                raise NotImplementedError(
+                    f"{target} has no form in StableHLO that torchax knows: write what it "
+                    "computes with operators of torch.nn.functional")
         element = getattr(args[0], "dtype", None) if args else None
         if target not in WIDE or element not in (jnp.bfloat16, jnp.float16):
             return super().call_function(target, args, kwargs)
         widened = super().call_function(target, convert(args, element, jnp.float32), kwargs)
         return convert(widened, jnp.float32, element)
+
+
+def is_known(target):
+    known = torchax.export.ops_registry.all_aten_ops
+    return target in known or target.overloadpacket in known
+
+
+def multiply_groups(x, weights, offs=None, bias=None, out_dtype=None):
+    """The rows of `x`, in groups that end at `offs`, each by the matrix of its group."""
+    if x.ndim != 2 or weights.ndim != 3 or offs is None:
+        raise NotImplementedError(
+            f"a grouped product of {x.ndim} by {weights.ndim} dimensions, "
+            f"{'with' if offs is not None else 'without'} offsets: only rows in groups by a "
+            "matrix for each are exported")
+    product = jax.lax.ragged_dot(x, weights, jnp.diff(offs, prepend=0))
+    if bias is not None:
+        product = product + bias
+    if out_dtype is not None:
+        product = product.astype(torchax.ops.mappings.t2j_dtype(out_dtype))
+    return product
 
 
 def convolve_groups(call, x, weight, bias, *options):
