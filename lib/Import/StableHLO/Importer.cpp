@@ -3,6 +3,7 @@
 
 // The module as a whole: which operation goes to which converter.
 
+#include "Complex.h"
 #include "Conversion.h"
 #include "Inlining.h"
 #include "ManualCalls.h"
@@ -270,7 +271,10 @@ LogicalResult Importer::convert(Operation *op) {
   if (!isForeign(op) || isReturn(op))
     return success();
   Conversion c(op, builder, shardings);
-  if (failed(checkTypes(op)))
+  // What still is complex is so for its user.
+  bool isForUser =
+      op->getName().getStringRef() == "stablehlo.complex" && !op->use_empty();
+  if (failed(checkTypes(isForUser ? *op->user_begin() : op)))
     return failure();
   if (!row)
     return c.unsupported() << " is not imported";
@@ -408,6 +412,7 @@ LogicalResult tp::importStableHLO(ModuleOp module) {
     return failure();
   llvm::SetVector<StringAttr> comparators = hideComparators(module);
   unpackTuples(module);
+  splitComplexNumbers(module);
   dropIdleExchanges(module);
   ForeignShardings shardings;
   bool isLocal = isPartitioned(module);

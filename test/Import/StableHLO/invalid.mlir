@@ -26,10 +26,23 @@ func.func @no_function(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
+// Complex numbers are taken apart inside of functions, and by operations that do so.
 func.func @complex(%x: tensor<4xf32>) -> tensor<4xcomplex<f32>> {
-  // expected-error @below {{[TP0533] stablehlo.complex has the type 'tensor<4xcomplex<f32>>': compute with real and imaginary parts}}
   %0 = stablehlo.complex %x, %x : tensor<4xcomplex<f32>>
-  return %0 : tensor<4xcomplex<f32>>
+  %1 = stablehlo.add %0, %0 : tensor<4xcomplex<f32>>
+  // expected-error @below {{[TP0533] func.return has the type 'tensor<4xcomplex<f32>>': compute with real and imaginary parts}}
+  return %1 : tensor<4xcomplex<f32>>
+}
+
+// -----
+
+func.func @root(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = stablehlo.complex %x, %x : tensor<4xcomplex<f32>>
+  %1 = stablehlo.multiply %0, %0 : tensor<4xcomplex<f32>>
+  // expected-error @below {{[TP0533] stablehlo.sqrt has the type 'tensor<4xcomplex<f32>>': compute with real and imaginary parts}}
+  %2 = stablehlo.sqrt %1 : tensor<4xcomplex<f32>>
+  %3 = stablehlo.real %2 : (tensor<4xcomplex<f32>>) -> tensor<4xf32>
+  return %3 : tensor<4xf32>
 }
 
 // -----
