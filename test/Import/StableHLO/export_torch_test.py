@@ -15,6 +15,7 @@ import safetensors.numpy
 import safetensors.torch
 import torch
 from torch import nn
+from transformers.integrations import moe  # whose operators it registers
 
 import tp_export
 
@@ -47,6 +48,35 @@ class OneHot(nn.Module):
 
     def forward(self, x):
         return nn.functional.one_hot(x, 4)
+
+
+class Experts(nn.Module):
+    """Two rows for the first expert, none for the second, four for the third."""
+
+    def __init__(self):
+        super().__init__()
+        self.experts = nn.Parameter(torch.randn(3, 4, 8))
+        self.register_buffer("ends", torch.tensor([2, 2, 6], dtype=torch.int32))
+
+    def forward(self, input):
+        return moe._grouped_mm(input, self.experts, self.ends)
+
+
+@torch.library.custom_op("tp_export_test::twice", mutates_args=())
+def twice(x: torch.Tensor) -> torch.Tensor:
+    return 2 * x
+
+
+@twice.register_fake
+def _(x):
+    return torch.empty_like(x)
+
+
+class Twice(nn.Module):
+    """What only its library computes."""
+
+    def forward(self, x):
+        return twice(x)
 
 
 class Export(unittest.TestCase):
@@ -115,6 +145,9 @@ class Export(unittest.TestCase):
         self.check_values(nn.AvgPool2d(2, ceil_mode=True), x[..., :5, :5])
         self.check_values(nn.AvgPool1d(3, 2, 1, ceil_mode=True), x[0])
 
+    def test_products_of_groups(self):
+        self.check_values(Experts(), torch.randn(6, 4))
+
     def test_programs(self):
         module, x = nn.Linear(4, 6), torch.ones(2, 4)
         program = torch.export.export(module, (x,))
@@ -133,6 +166,9 @@ class Export(unittest.TestCase):
     def test_errors(self):
         with self.assertRaisesRegex(ValueError, "the module has nothing called head"):
             self.get_entry(nn.Linear(4, 6), torch.ones(2, 4), in_shardings={"head": None})
+        with self.assertRaisesRegex(NotImplementedError,
+                                    "tp_export_test.twice.default has no form in StableHLO"):
+            self.get_entry(Twice(), torch.ones(2, 4))
 
 
 if __name__ == "__main__":
