@@ -331,6 +331,27 @@ func.func private @g(%x: tensor<1x8x8x3xf32>) -> tensor<1x8x8x3xf32> {
   return %0 : tensor<1x8x8x3xf32>
 })",
           R"(
+sdy.mesh @mesh = <["model"=4]>
+sdy.mesh @alone = <[], device_ids=[2]>
+func.func @main(%x: tensor<2x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"model"}]>}) -> (tensor<2x8xf32>, tensor<2x2xf32>) {
+  %0 = stablehlo.reshape %x : (tensor<2x8xf32>) -> tensor<2x4x2xf32>
+  %1 = stablehlo.slice %0 [0:2, 0:4, 0:1] : (tensor<2x4x2xf32>) -> tensor<2x4x1xf32>
+  %2 = stablehlo.complex %1, %1 {sdy.sharding = #sdy.sharding_per_value<[<@alone, []>]>} : tensor<2x4x1xcomplex<f32>>
+  %c = stablehlo.constant dense<[(0.0, 1.0), (1.0, 0.5), (2.0, -1.0), (3.0, 2.0)]> : tensor<4xcomplex<f32>>
+  %3 = stablehlo.exponential %c : tensor<4xcomplex<f32>>
+  %4 = stablehlo.broadcast_in_dim %3, dims = [1] : (tensor<4xcomplex<f32>>) -> tensor<2x4x1xcomplex<f32>>
+  %5 = stablehlo.multiply %2, %4 : tensor<2x4x1xcomplex<f32>>
+  %6 = stablehlo.real %5 : (tensor<2x4x1xcomplex<f32>>) -> tensor<2x4x1xf32>
+  %7 = stablehlo.imag %5 : (tensor<2x4x1xcomplex<f32>>) -> tensor<2x4x1xf32>
+  %8 = stablehlo.concatenate %6, %7, dim = 2 : (tensor<2x4x1xf32>, tensor<2x4x1xf32>) -> tensor<2x4x2xf32>
+  %9 = stablehlo.reshape %8 : (tensor<2x4x2xf32>) -> tensor<2x8xf32>
+  %10 = stablehlo.convert %1 : (tensor<2x4x1xf32>) -> tensor<2x4x1xcomplex<f32>>
+  %11 = stablehlo.subtract %10, %5 : tensor<2x4x1xcomplex<f32>>
+  %12 = stablehlo.dot_general %11, %4, contracting_dims = [1, 2] x [1, 2] : (tensor<2x4x1xcomplex<f32>>, tensor<2x4x1xcomplex<f32>>) -> tensor<2x2xcomplex<f32>>
+  %13 = stablehlo.imag %12 : (tensor<2x2xcomplex<f32>>) -> tensor<2x2xf32>
+  return %9, %13 : tensor<2x8xf32>, tensor<2x2xf32>
+})",
+          R"(
 sdy.mesh @mesh = <["data"=2, "model"=4], device_ids=[0, 1, 2, 3, 4, 5, 7, 6]>
 func.func @main(%arg0: tensor<8x16xf32>) -> tensor<8x4xf32> {
   %0 = sdy.manual_computation(%arg0) in_shardings=[<@mesh, [{"data"}, {"model"}]>] out_shardings=[<@mesh, [{"data"}, {}]>] manual_axes={"data", "model"} (%arg1: tensor<4x4xf32>) {

@@ -175,6 +175,11 @@ bool isIdentity(Combiner combiner, mlir::Value init);
 /// element-wise.
 Results inlineElementwise(Conversion &c, mlir::Region &region,
                           mlir::ValueRange arguments, Sizes shape);
+/// The same for a region that makes one element of two: of each tensor of the
+/// first half of `pairs` and the one at its place in the second. Fails, too, if
+/// it gives anything else than one of each.
+Results combineElementwise(Conversion &c, mlir::Region &region,
+                           mlir::ValueRange pairs, Sizes shape);
 
 /// Values with the shardings that `attributes`, of the operation converted, say
 /// for them.

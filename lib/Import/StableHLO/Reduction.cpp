@@ -105,6 +105,18 @@ Results tp::stablehlo::inlineElementwise(Conversion &c, Region &region,
   return llvm::map_to_vector(end->getOperands(), get);
 }
 
+Results tp::stablehlo::combineElementwise(Conversion &c, Region &region,
+                                          ValueRange pairs, Sizes shape) {
+  Results combined = inlineElementwise(c, region, pairs, shape);
+  if (failed(combined))
+    return failure();
+  if (ValueRange(*combined).getTypes() !=
+      pairs.take_front(pairs.size() / 2).getTypes())
+    return c.invalid() << " has a region that returns a scalar for each "
+                          "operand, of its type";
+  return combined;
+}
+
 //===----------------------------------------------------------------------===//
 // Reductions of one tensor by one operation
 //===----------------------------------------------------------------------===//
@@ -234,7 +246,7 @@ static Results emitTree(Conversion &c, Region &region,
         rests.push_back(c.emit.slice(value, begin, one));
     }
     shape[last] = half;
-    Results combined = inlineElementwise(c, region, pairs, shape);
+    Results combined = combineElementwise(c, region, pairs, shape);
     if (failed(combined))
       return failure();
     values = *combined;
@@ -277,7 +289,7 @@ static Results convertAnyReduce(Conversion &c, Sizes dims) {
   SmallVector<Value> pairs = inits;
   for (Value value : *reduced)
     pairs.push_back(c.emit.reshape(value, kept));
-  return inlineElementwise(c, region, pairs, kept);
+  return combineElementwise(c, region, pairs, kept);
 }
 
 //===----------------------------------------------------------------------===//

@@ -195,7 +195,7 @@ static Results convertReduceWindow(Conversion &c) {
   Results reduced =
       emitWindows(c, values, *windows, c.outShape(),
                   [&](ArrayRef<Value> pairs, Sizes shape) {
-                    return inlineElementwise(c, region, pairs, shape);
+                    return combineElementwise(c, region, pairs, shape);
                   });
   if (failed(reduced))
     return failure();
@@ -204,7 +204,7 @@ static Results convertReduceWindow(Conversion &c) {
     return reduced;
   SmallVector<Value> pairs = inits;
   llvm::append_range(pairs, *reduced);
-  return inlineElementwise(c, region, pairs, c.outShape());
+  return combineElementwise(c, region, pairs, c.outShape());
 }
 
 //===----------------------------------------------------------------------===//

@@ -635,3 +635,28 @@ module attributes {mhlo.num_partitions = 4 : i32} {
     return %0 : tensor<8x4xf32>
   }
 }
+
+// -----
+
+func.func @window(%x: tensor<4xf32>) -> tensor<2xf32> {
+  %c = stablehlo.constant dense<0.0> : tensor<f32>
+  // expected-error @below {{[TP0531] stablehlo.reduce_window has a region that returns a scalar for each operand, of its type}}
+  %0 = "stablehlo.reduce_window"(%x, %c) <{window_dimensions = array<i64: 3>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    stablehlo.return
+  }) : (tensor<4xf32>, tensor<f32>) -> tensor<2xf32>
+  return %0 : tensor<2xf32>
+}
+
+// -----
+
+func.func @reduce(%x: tensor<4xf32>) -> tensor<f32> {
+  %c = stablehlo.constant dense<0.0> : tensor<f32>
+  // expected-error @below {{[TP0531] stablehlo.reduce has a region that returns a scalar for each operand, of its type}}
+  %0 = "stablehlo.reduce"(%x, %c) <{dimensions = array<i64: 0>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %1 = stablehlo.convert %a : (tensor<f32>) -> tensor<f64>
+    stablehlo.return %1 : tensor<f64>
+  }) : (tensor<4xf32>, tensor<f32>) -> tensor<f32>
+  return %0 : tensor<f32>
+}
