@@ -5,6 +5,7 @@
 
 #include "runtime/Core/CpuFeatures.h"
 #include "runtime/Core/Errors.h"
+#include "runtime/Core/WriteAll.h"
 
 #include <atomic>
 #include <cerrno>
@@ -35,14 +36,10 @@ static absl::StatusOr<void *> openBytes(absl::string_view bytes) {
   int descriptor = memfd_create("tprt-kernels", MFD_CLOEXEC);
   if (descriptor < 0)
     return fail(ErrorCode::OutOfMemory, std::strerror(errno));
-  while (!bytes.empty()) {
-    ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
-    if (written < 0 && errno != EINTR) {
-      absl::Status status = fail(ErrorCode::OutOfMemory, std::strerror(errno));
-      ::close(descriptor);
-      return status;
-    }
-    bytes.remove_prefix(written < 0 ? 0 : written);
+  if (!writeAll(descriptor, bytes)) {
+    absl::Status status = fail(ErrorCode::OutOfMemory, std::strerror(errno));
+    ::close(descriptor);
+    return status;
   }
   std::string path = absl::StrCat(getNewFolder(), "/", descriptor);
   void *handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);

@@ -8,28 +8,13 @@
 using namespace mlir;
 using namespace tp;
 
-namespace {
-
-/// Of operations, the function and the module.
-class DropAttributes : public Reduction {
-  using Reduction::Reduction;
-  bool reduce(func::FuncOp function, PatternRewriter &rewriter) const override;
-};
-
-/// Of arguments and results.
-class DropSignatureAttributes : public Reduction {
-  using Reduction::Reduction;
-  bool reduce(func::FuncOp function, PatternRewriter &rewriter) const override;
-};
-
-} // namespace
-
 static bool hasAttributes(Operation *op) {
   return !op->getDiscardableAttrDictionary().empty();
 }
 
-bool DropAttributes::reduce(func::FuncOp function,
-                            PatternRewriter &rewriter) const {
+/// Of operations, the function and the module.
+static bool tryDropAttributes(func::FuncOp function, PatternRewriter &rewriter,
+                              Trials &trials) {
   // All together, then of one after the other.
   SmallVector<Operation *> ops;
   auto collect = [&] {
@@ -39,13 +24,13 @@ bool DropAttributes::reduce(func::FuncOp function,
   };
   auto drop = [&](ArrayRef<Operation *> of) {
     return llvm::any_of(of, hasAttributes) &&
-           trials->change(function, rewriter,
-                          [&](func::FuncOp, const IRMapping &mapping) {
-                            for (Operation *op : of)
-                              mapping.lookup(op)->setDiscardableAttrs(
-                                  ArrayRef<NamedAttribute>());
-                            return true;
-                          });
+           trials.change(function, rewriter,
+                         [&](func::FuncOp, const IRMapping &mapping) {
+                           for (Operation *op : of)
+                             mapping.lookup(op)->setDiscardableAttrs(
+                                 ArrayRef<NamedAttribute>());
+                           return true;
+                         });
   };
   collect();
   if (drop(ops))
@@ -63,14 +48,16 @@ static bool hasAny(DictionaryAttr attributes) {
   return attributes && !attributes.empty();
 }
 
-bool DropSignatureAttributes::reduce(func::FuncOp function,
-                                     PatternRewriter &rewriter) const {
+/// Of arguments and results.
+static bool tryDropSignatureAttributes(func::FuncOp function,
+                                       PatternRewriter &rewriter,
+                                       Trials &trials) {
   auto change = [&](llvm::function_ref<void(func::FuncOp)> drop) {
-    return trials->change(function, rewriter,
-                          [&](func::FuncOp copy, const IRMapping &) {
-                            drop(copy);
-                            return true;
-                          });
+    return trials.change(function, rewriter,
+                         [&](func::FuncOp copy, const IRMapping &) {
+                           drop(copy);
+                           return true;
+                         });
   };
   bool isSmaller = false;
   if (function.getResAttrsAttr())
@@ -89,8 +76,7 @@ bool DropSignatureAttributes::reduce(func::FuncOp function,
   return isSmaller;
 }
 
-void tp::addAttributeReductions(RewritePatternSet &patterns,
-                                const std::shared_ptr<Trials> &trials) {
-  patterns.add<DropAttributes, DropSignatureAttributes>(patterns.getContext(),
-                                                        trials);
-}
+static constexpr Reduction kReductions[] = {tryDropAttributes,
+                                            tryDropSignatureAttributes};
+
+ArrayRef<Reduction> tp::getAttributeReductions() { return kReductions; }

@@ -12,37 +12,6 @@
 using namespace mlir;
 using namespace tp;
 
-namespace {
-
-/// Returns at once what one operation computes. Bisects, since the operations
-/// behind the first ones that suffice do not matter.
-class ReturnEarly : public Reduction {
-  using Reduction::Reduction;
-  bool reduce(func::FuncOp function, PatternRewriter &rewriter) const override;
-};
-
-/// Erases what computes something that nobody uses.
-class EraseUnused : public Reduction {
-  using Reduction::Reduction;
-  bool reduce(func::FuncOp function, PatternRewriter &rewriter) const override;
-};
-
-/// Takes as arguments what operations compute: half of them, a quarter, .., one
-/// by one.
-class TakeAsArguments : public Reduction {
-  using Reduction::Reduction;
-  bool reduce(func::FuncOp function, PatternRewriter &rewriter) const override;
-};
-
-/// Replaces an operation by what is there: its operands, so that what stands
-/// before it is joined to what stands behind, or arguments of blocks around it.
-class ReplaceByExisting : public Reduction {
-  using Reduction::Reduction;
-  bool reduce(func::FuncOp function, PatternRewriter &rewriter) const override;
-};
-
-} // namespace
-
 //===----------------------------------------------------------------------===//
 // ReturnEarly
 //===----------------------------------------------------------------------===//
@@ -55,18 +24,20 @@ static bool returnEarly(func::FuncOp function, unsigned count) {
   return true;
 }
 
-bool ReturnEarly::reduce(func::FuncOp function,
-                         PatternRewriter &rewriter) const {
+/// Returns at once what one operation computes. Bisects, since the operations
+/// behind the first ones that suffice do not matter.
+static bool tryReturnEarly(func::FuncOp function, PatternRewriter &rewriter,
+                           Trials &trials) {
   if (countUsers(function) != 0)
     return false;
   unsigned few = 0, enough = countOps(function);
   bool isSmaller = false;
   while (enough > few + 1) {
     unsigned count = few + (enough - few) / 2;
-    bool suffices = trials->change(function, rewriter,
-                                   [&](func::FuncOp copy, const IRMapping &) {
-                                     return returnEarly(copy, count);
-                                   });
+    bool suffices = trials.change(function, rewriter,
+                                  [&](func::FuncOp copy, const IRMapping &) {
+                                    return returnEarly(copy, count);
+                                  });
     (suffices ? enough : few) = count;
     // Some may have been erased as unused.
     enough = std::min(enough, countOps(function));
@@ -94,9 +65,10 @@ static bool eraseUnused(func::FuncOp function) {
   return isSmaller;
 }
 
-bool EraseUnused::reduce(func::FuncOp function,
-                         PatternRewriter &rewriter) const {
-  return trials->change(
+/// Erases what computes something that nobody uses.
+static bool tryEraseUnused(func::FuncOp function, PatternRewriter &rewriter,
+                           Trials &trials) {
+  return trials.change(
       function, rewriter,
       [](func::FuncOp copy, const IRMapping &) { return eraseUnused(copy); });
 }
@@ -118,8 +90,10 @@ static bool takeAsArguments(func::FuncOp function, unsigned begin,
   return true;
 }
 
-bool TakeAsArguments::reduce(func::FuncOp function,
-                             PatternRewriter &rewriter) const {
+/// Takes as arguments what operations compute: half of them, a quarter, .., one
+/// by one.
+static bool tryTakeAsArguments(func::FuncOp function, PatternRewriter &rewriter,
+                               Trials &trials) {
   if (countUsers(function) != 0)
     return false;
   bool isSmaller = false;
@@ -128,10 +102,10 @@ bool TakeAsArguments::reduce(func::FuncOp function,
     unsigned begin = 0;
     while (begin < countOps(function)) {
       unsigned end = std::min(begin + size, countOps(function));
-      if (trials->change(function, rewriter,
-                         [&](func::FuncOp copy, const IRMapping &) {
-                           return takeAsArguments(copy, begin, end);
-                         }))
+      if (trials.change(function, rewriter,
+                        [&](func::FuncOp copy, const IRMapping &) {
+                          return takeAsArguments(copy, begin, end);
+                        }))
         isSmaller = true;
       else
         begin = end;
@@ -182,8 +156,10 @@ static bool replaceByArguments(Operation *op) {
   return true;
 }
 
-bool ReplaceByExisting::reduce(func::FuncOp function,
-                               PatternRewriter &rewriter) const {
+/// Replaces an operation by what is there: its operands, so that what stands
+/// before it is joined to what stands behind, or arguments of blocks around it.
+static bool tryReplaceByExisting(func::FuncOp function,
+                                 PatternRewriter &rewriter, Trials &trials) {
   SmallVector<Operation *> ops;
   auto collect = [&] {
     ops.clear();
@@ -197,10 +173,10 @@ bool ReplaceByExisting::reduce(func::FuncOp function,
   for (size_t index = ops.size(); index-- > 0;) {
     isSmaller |= llvm::any_of(
         ArrayRef{replaceByOperands, replaceByArguments}, [&](auto replace) {
-          return trials->change(function, rewriter,
-                                [&](func::FuncOp, const IRMapping &mapping) {
-                                  return replace(mapping.lookup(ops[index]));
-                                });
+          return trials.change(function, rewriter,
+                               [&](func::FuncOp, const IRMapping &mapping) {
+                                 return replace(mapping.lookup(ops[index]));
+                               });
         });
     // Those before stand where they stood, or are unused and erased.
     collect();
@@ -209,8 +185,7 @@ bool ReplaceByExisting::reduce(func::FuncOp function,
   return isSmaller;
 }
 
-void tp::addBodyReductions(RewritePatternSet &patterns,
-                           const std::shared_ptr<Trials> &trials) {
-  patterns.add<ReturnEarly, EraseUnused, TakeAsArguments, ReplaceByExisting>(
-      patterns.getContext(), trials);
-}
+static constexpr Reduction kReductions[] = {
+    tryReturnEarly, tryEraseUnused, tryTakeAsArguments, tryReplaceByExisting};
+
+ArrayRef<Reduction> tp::getBodyReductions() { return kReductions; }

@@ -7,15 +7,30 @@
 
 #include "mlir/Reducer/ReductionPatternInterface.h"
 
+#include <memory>
+
 using namespace mlir;
 using namespace tp;
 
-LogicalResult Reduction::matchAndRewrite(func::FuncOp function,
-                                         PatternRewriter &rewriter) const {
-  return success(endsInReturn(function) && reduce(function, rewriter));
-}
-
 namespace {
+
+class Reduce : public OpRewritePattern<func::FuncOp> {
+public:
+  Reduce(MLIRContext *context, Reduction reduction,
+         std::shared_ptr<Trials> trials)
+      : OpRewritePattern(context), reduction(reduction),
+        trials(std::move(trials)) {}
+
+  LogicalResult matchAndRewrite(func::FuncOp function,
+                                PatternRewriter &rewriter) const override {
+    return success(endsInReturn(function) &&
+                   reduction(function, rewriter, *trials));
+  }
+
+private:
+  const Reduction reduction;
+  const std::shared_ptr<Trials> trials;
+};
 
 /// What stands in the module, if nothing needs it any more.
 class EraseFromModule : public RewritePattern {
@@ -44,10 +59,11 @@ public:
   void populateReductionPatternsWithTester(RewritePatternSet &patterns,
                                            Tester &tester) const override {
     auto trials = std::make_shared<Trials>(tester);
-    addBodyReductions(patterns, trials);
-    addSignatureReductions(patterns, trials);
-    addRegionReductions(patterns, trials);
-    addAttributeReductions(patterns, trials);
+    for (ArrayRef<Reduction> reductions :
+         {getBodyReductions(), getSignatureReductions(), getRegionReductions(),
+          getAttributeReductions()})
+      for (Reduction reduction : reductions)
+        patterns.add<Reduce>(patterns.getContext(), reduction, trials);
     patterns.add<EraseFromModule>(patterns.getContext(), trials);
   }
 };

@@ -12,38 +12,19 @@
 
 #include "mlir/IR/DialectRegistry.h"
 
-#include <memory>
-
 namespace tp {
 
-/// Makes a function smaller if the program stays interesting with it. It need
-/// not mean the same.
-class Reduction : public mlir::OpRewritePattern<mlir::func::FuncOp> {
-public:
-  Reduction(mlir::MLIRContext *context, std::shared_ptr<Trials> trials)
-      : OpRewritePattern(context), trials(std::move(trials)) {}
+/// Makes a function smaller if the program stays interesting with it; returns
+/// whether it is smaller. It need not mean the same. The function is one block
+/// that ends in a return.
+using Reduction = bool (*)(mlir::func::FuncOp function,
+                           mlir::PatternRewriter &rewriter, Trials &trials);
 
-  mlir::LogicalResult
-  matchAndRewrite(mlir::func::FuncOp function,
-                  mlir::PatternRewriter &rewriter) const final;
-
-protected:
-  /// Returns whether it is smaller. The function is one block.
-  virtual bool reduce(mlir::func::FuncOp function,
-                      mlir::PatternRewriter &rewriter) const = 0;
-
-  const std::shared_ptr<Trials> trials;
-};
-
-/// Adds the reductions of one file.
-void addBodyReductions(mlir::RewritePatternSet &patterns,
-                       const std::shared_ptr<Trials> &trials);
-void addRegionReductions(mlir::RewritePatternSet &patterns,
-                         const std::shared_ptr<Trials> &trials);
-void addSignatureReductions(mlir::RewritePatternSet &patterns,
-                            const std::shared_ptr<Trials> &trials);
-void addAttributeReductions(mlir::RewritePatternSet &patterns,
-                            const std::shared_ptr<Trials> &trials);
+// Those of one file each.
+llvm::ArrayRef<Reduction> getBodyReductions();
+llvm::ArrayRef<Reduction> getRegionReductions();
+llvm::ArrayRef<Reduction> getSignatureReductions();
+llvm::ArrayRef<Reduction> getAttributeReductions();
 
 /// Makes --reduction-tree use all of them.
 void registerReductions(mlir::DialectRegistry &registry);

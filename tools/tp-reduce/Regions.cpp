@@ -9,29 +9,6 @@
 using namespace mlir;
 using namespace tp;
 
-namespace {
-
-/// Does once what a region says, in place of the operation that has it.
-class LiftRegion : public Reduction {
-  using Reduction::Reduction;
-  bool reduce(func::FuncOp function, PatternRewriter &rewriter) const override;
-};
-
-/// Inlines the only call of a function. As above, what nobody uses is returned,
-/// for else nobody looks at it.
-class InlineCall : public Reduction {
-  using Reduction::Reduction;
-  bool reduce(func::FuncOp function, PatternRewriter &rewriter) const override;
-};
-
-/// Leaves what a loop carries as it is before the loop.
-class DropCarried : public Reduction {
-  using Reduction::Reduction;
-  bool reduce(func::FuncOp function, PatternRewriter &rewriter) const override;
-};
-
-} // namespace
-
 //===----------------------------------------------------------------------===//
 // LiftRegion
 //===----------------------------------------------------------------------===//
@@ -69,17 +46,18 @@ static bool liftRegion(func::FuncOp function, Operation *op, unsigned number) {
   return true;
 }
 
-bool LiftRegion::reduce(func::FuncOp function,
-                        PatternRewriter &rewriter) const {
+/// Does once what a region says, in place of the operation that has it.
+static bool tryLiftRegion(func::FuncOp function, PatternRewriter &rewriter,
+                          Trials &trials) {
   if (countUsers(function) != 0)
     return false;
   for (unsigned index = countOps(function); index-- > 0;)
     for (unsigned number = getOp(function, index)->getNumRegions();
          number-- > 0;)
-      if (trials->change(function, rewriter,
-                         [&](func::FuncOp copy, const IRMapping &) {
-                           return liftRegion(copy, getOp(copy, index), number);
-                         }))
+      if (trials.change(function, rewriter,
+                        [&](func::FuncOp copy, const IRMapping &) {
+                          return liftRegion(copy, getOp(copy, index), number);
+                        }))
         return true;
   return false;
 }
@@ -110,8 +88,10 @@ static bool inlineCall(func::FuncOp function, func::CallOp call,
   return true;
 }
 
-bool InlineCall::reduce(func::FuncOp function,
-                        PatternRewriter &rewriter) const {
+/// Inlines the only call of a function. As above, what nobody uses is returned,
+/// for else nobody looks at it.
+static bool tryInlineCall(func::FuncOp function, PatternRewriter &rewriter,
+                          Trials &trials) {
   bool isFree = countUsers(function) == 0;
   auto module = function->getParentOfType<ModuleOp>();
   SmallVector<std::pair<func::CallOp, func::FuncOp>> calls;
@@ -123,7 +103,7 @@ bool InlineCall::reduce(func::FuncOp function,
   });
   return llvm::any_of(calls, [&](auto pair) {
     auto [call, callee] = pair;
-    return trials->change(
+    return trials.change(
         function, rewriter,
         [&, call = call.getOperation(),
          callee = callee](func::FuncOp copy, const IRMapping &mapping) {
@@ -186,8 +166,9 @@ static bool dropCarried(Operation *loop, unsigned index) {
   return true;
 }
 
-bool DropCarried::reduce(func::FuncOp function,
-                         PatternRewriter &rewriter) const {
+/// Leaves what a loop carries as it is before the loop.
+static bool tryDropCarried(func::FuncOp function, PatternRewriter &rewriter,
+                           Trials &trials) {
   SmallVector<Operation *> loops;
   function.walk([&](Operation *op) {
     if (op != function && isLoop(op))
@@ -195,16 +176,15 @@ bool DropCarried::reduce(func::FuncOp function,
   });
   for (Operation *loop : loops)
     for (unsigned index = loop->getNumResults(); index-- > 0;)
-      if (trials->change(function, rewriter,
-                         [&](func::FuncOp, const IRMapping &mapping) {
-                           return dropCarried(mapping.lookup(loop), index);
-                         }))
+      if (trials.change(function, rewriter,
+                        [&](func::FuncOp, const IRMapping &mapping) {
+                          return dropCarried(mapping.lookup(loop), index);
+                        }))
         return true;
   return false;
 }
 
-void tp::addRegionReductions(RewritePatternSet &patterns,
-                             const std::shared_ptr<Trials> &trials) {
-  patterns.add<LiftRegion, InlineCall, DropCarried>(patterns.getContext(),
-                                                    trials);
-}
+static constexpr Reduction kReductions[] = {tryLiftRegion, tryInlineCall,
+                                            tryDropCarried};
+
+ArrayRef<Reduction> tp::getRegionReductions() { return kReductions; }

@@ -12,21 +12,6 @@
 using namespace mlir;
 using namespace tp;
 
-namespace {
-
-class DropResults : public Reduction {
-  using Reduction::Reduction;
-  bool reduce(func::FuncOp function, PatternRewriter &rewriter) const override;
-};
-
-/// Those that have no use.
-class DropArguments : public Reduction {
-  using Reduction::Reduction;
-  bool reduce(func::FuncOp function, PatternRewriter &rewriter) const override;
-};
-
-} // namespace
-
 static bool dropResults(func::FuncOp function, unsigned begin, unsigned end) {
   llvm::BitVector dropped(function.getNumResults());
   dropped.set(begin, end);
@@ -34,8 +19,8 @@ static bool dropResults(func::FuncOp function, unsigned begin, unsigned end) {
   return succeeded(function.eraseResults(dropped));
 }
 
-bool DropResults::reduce(func::FuncOp function,
-                         PatternRewriter &rewriter) const {
+static bool tryDropResults(func::FuncOp function, PatternRewriter &rewriter,
+                           Trials &trials) {
   if (countUsers(function) != 0)
     return false;
   bool isSmaller = false;
@@ -44,10 +29,10 @@ bool DropResults::reduce(func::FuncOp function,
     unsigned begin = 0;
     while (begin < function.getNumResults()) {
       unsigned end = std::min(begin + size, function.getNumResults());
-      if (trials->change(function, rewriter,
-                         [&](func::FuncOp copy, const IRMapping &) {
-                           return dropResults(copy, begin, end);
-                         }))
+      if (trials.change(function, rewriter,
+                        [&](func::FuncOp copy, const IRMapping &) {
+                          return dropResults(copy, begin, end);
+                        }))
         isSmaller = true;
       else
         begin = end;
@@ -56,8 +41,9 @@ bool DropResults::reduce(func::FuncOp function,
   return isSmaller;
 }
 
-bool DropArguments::reduce(func::FuncOp function,
-                           PatternRewriter &rewriter) const {
+/// Those that have no use.
+static bool tryDropArguments(func::FuncOp function, PatternRewriter &rewriter,
+                             Trials &trials) {
   if (countUsers(function) != 0)
     return false;
   llvm::BitVector unused(function.getNumArguments());
@@ -65,7 +51,7 @@ bool DropArguments::reduce(func::FuncOp function,
     if (argument.use_empty())
       unused.set(argument.getArgNumber());
   auto drop = [&](const llvm::BitVector &dropped) {
-    return trials->change(
+    return trials.change(
         function, rewriter, [&](func::FuncOp copy, const IRMapping &) {
           return dropped.any() && succeeded(copy.eraseArguments(dropped));
         });
@@ -83,7 +69,6 @@ bool DropArguments::reduce(func::FuncOp function,
   return isSmaller;
 }
 
-void tp::addSignatureReductions(RewritePatternSet &patterns,
-                                const std::shared_ptr<Trials> &trials) {
-  patterns.add<DropResults, DropArguments>(patterns.getContext(), trials);
-}
+static constexpr Reduction kReductions[] = {tryDropResults, tryDropArguments};
+
+ArrayRef<Reduction> tp::getSignatureReductions() { return kReductions; }

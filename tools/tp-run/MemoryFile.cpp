@@ -4,6 +4,7 @@
 #include "MemoryFile.h"
 
 #include "runtime/Core/Errors.h"
+#include "runtime/Core/WriteAll.h"
 
 #include <cerrno>
 #include <cstring>
@@ -24,12 +25,8 @@ tprun::MemoryFile::create(absl::string_view bytes) {
   MemoryFile file(::memfd_create("tp-run", 0));
   if (file.descriptor < 0)
     return fail("make");
-  while (!bytes.empty()) {
-    ssize_t written = ::write(file.descriptor, bytes.data(), bytes.size());
-    if (written < 0 && errno != EINTR)
-      return fail("write");
-    bytes.remove_prefix(written < 0 ? 0 : written);
-  }
+  if (!writeAll(file.descriptor, bytes))
+    return fail("write");
   return file;
 }
 

@@ -4,6 +4,7 @@
 #include "OutputFile.h"
 
 #include "runtime/Core/Errors.h"
+#include "runtime/Core/WriteAll.h"
 
 #include "absl/strings/match.h"
 
@@ -47,16 +48,6 @@ static int createBeside(const std::string &path, std::string &name) {
     if (file >= 0 || errno != EEXIST)
       return file;
   }
-}
-
-static bool writeAll(int file, absl::string_view bytes) {
-  while (!bytes.empty()) {
-    ssize_t written = ::write(file, bytes.data(), bytes.size());
-    if (written < 0 && errno != EINTR)
-      return false;
-    bytes.remove_prefix(written < 0 ? 0 : written);
-  }
-  return true;
 }
 
 absl::Status tprun::checkWritable(const std::string &path) {
