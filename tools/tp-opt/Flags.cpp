@@ -3,15 +3,15 @@
 
 #include "Flags.h"
 
+#include "tpopt/Passes/Pipelines/Pipelines.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
-
-static constexpr StringLiteral kStages[] = {"import", "propagate", "partition",
-                                            "collectives", "localize"};
+using namespace tp;
 
 // For --help: what reaches the parser has been moved into --tp-shard.
 static llvm::cl::opt<std::string>
@@ -69,6 +69,16 @@ static std::string quote(StringRef path) {
   return (mark + path + mark).str();
 }
 
+/// What `stop-after` of --tp-shard may be.
+static std::vector<StringRef> getStages() {
+  ShardOptions options;
+  auto &parser = options.stopAfter.getParser();
+  std::vector<StringRef> stages;
+  for (unsigned i = 0; i < parser.getNumOptions(); ++i)
+    stages.push_back(parser.getOption(i));
+  return stages;
+}
+
 /// Whether a flag is a pass that looks at what is sharded.
 static bool looksAtShardings(StringRef argument) {
   StringRef flag = getFlag(argument).split('=').first;
@@ -106,10 +116,11 @@ tp::expandFlags(ArrayRef<const char *> arguments) {
     StringRef flag, value;
     std::tie(flag, value) = getFlag(argument).split('=');
     if (flag == "tp-stop-after") {
-      if (!llvm::is_contained(kStages, value)) {
+      std::vector<StringRef> stages = getStages();
+      if (!llvm::is_contained(stages, value)) {
         llvm::errs() << "error: --tp-stop-after=" << value
-                     << " names no stage: write "
-                     << llvm::join(ArrayRef(kStages), ", ") << "\n";
+                     << " names no stage: write " << llvm::join(stages, ", ")
+                     << "\n";
         return failure();
       }
       options += (" stop-after=" + value).str();
