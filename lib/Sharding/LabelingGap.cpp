@@ -43,12 +43,16 @@ Labeling::Gap::Gap(const Gap &whole, const Restriction &restriction)
   solution.labels = restriction.narrow(whole.solution.labels);
 }
 
-/// Up to which excess candidates can be in a better choice.
+/// Up to which excess candidates can be in a better choice. The best choice
+/// known is always within it.
 double Labeling::Gap::getSlack() const {
   if (!std::isfinite(solution.cost))
     return kInfinity;
-  // A margin, for sums are rounded.
-  return solution.cost - bound + 1e-9 * std::abs(solution.cost);
+  // The margin covers the rounding of costs and excesses.
+  double slack = solution.cost - bound + 1e-9 * std::abs(solution.cost);
+  for (auto [node, label] : llvm::zip_equal(problem.nodes, solution.labels))
+    slack = std::max(slack, excess[node.costs + label]);
+  return slack;
 }
 
 /// How many candidates with at most such an excess each node has.

@@ -240,6 +240,56 @@ TEST(Labeling, TellsOverDistances) {
   }
 }
 
+/// Some choice avoids all costs of edges. What is left to decide, the costs of
+/// nodes, is below the rounding of sums with edges: as in a partition that
+/// sends nothing, where only preferences tell plans apart.
+struct Dust : Problem {
+  explicit Dust(unsigned seed) : Problem(0, 0, 1) {
+    constexpr unsigned kLength = 20, kWidth = 3, kCandidates = 3;
+    std::mt19937 random(seed);
+    std::vector<uint16_t> &identity = ports.emplace_back();
+    for (unsigned i = 0; i < kCandidates; ++i)
+      identity.push_back(i);
+    for (unsigned n = 0; n < kLength * kWidth; ++n) {
+      std::vector<double> costs(kCandidates);
+      for (double &cost : costs)
+        cost = 1e-13 * (1 + random() % 100);
+      labeling.addNode(costs);
+      auto join = [&](unsigned other) {
+        CostMatrix &matrix = matrices.emplace_back(kCandidates, kCandidates);
+        for (unsigned i = 0; i < kCandidates; ++i)
+          for (unsigned j = 0; j < kCandidates; ++j)
+            matrix.at(i, j) =
+                i == j || random() % 2 == 0 ? 0 : 48.192 * (random() % 60);
+        labeling.addEdge(other, identity, n, identity, matrix);
+      };
+      if (n % kWidth != 0)
+        join(n - 1);
+      if (n >= kWidth)
+        join(n - kWidth);
+      if (n > 3 * kWidth && random() % 3 == 0)
+        join(random() % n);
+    }
+  }
+};
+
+// A bound is only as exact as the sums behind it. A choice that is reported as
+// the best is the best, and rounding never removes all candidates of a node.
+TEST(Labeling, KnowsHowItsBoundsAreRounded) {
+  for (unsigned seed = 0; seed < 100; ++seed) {
+    Dust problem(seed);
+    Labeling::Solution best = problem.labeling.solve({1, 1e9});
+    EXPECT_TRUE(best.isClosed()) << "seed " << seed;
+    for (double work : {100, 1000, 10000}) {
+      Labeling::Solution solution = problem.labeling.solve({200, work});
+      EXPECT_LE(solution.lowerBound, best.cost * (1 + 1e-9)) << "seed " << seed;
+      EXPECT_EQ(problem.labeling.evaluate(solution.labels), solution.cost);
+      if (solution.isClosed())
+        EXPECT_LE(solution.cost, best.cost * (1 + 1e-9)) << "seed " << seed;
+    }
+  }
+}
+
 // A forbidden pair is never chosen if there is another way.
 TEST(Labeling, AvoidsForbiddenPairs) {
   Labeling labeling;
