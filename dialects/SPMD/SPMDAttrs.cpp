@@ -274,7 +274,6 @@ LogicalResult MeshAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                ArrayRef<int64_t> deviceIds) {
   auto error = [&] { return emitError() << prefix(ErrorCode::BadMesh); };
   llvm::StringSet<> seen;
-  // 2^31 devices are more than any machine; it keeps products in range.
   int64_t devices = 1;
   for (auto [name, size] : llvm::zip_equal(names, sizes)) {
     if (name.getValue().empty())
@@ -284,8 +283,9 @@ LogicalResult MeshAttr::verify(function_ref<InFlightDiagnostic()> emitError,
     if (size < 1)
       return error() << "mesh axis \"" << name.getValue() << "\" has size "
                      << size << ", it must be at least 1";
-    if (size > (int64_t(1) << 31) / devices)
-      return error() << "a mesh has at most 2^31 devices";
+    if (size > kMaxDevices / devices)
+      return error() << "a mesh has at most " << kMaxDevices
+                     << " devices; write smaller axes";
     devices *= size;
   }
   if (deviceIds.empty())

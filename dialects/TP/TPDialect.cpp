@@ -6,6 +6,7 @@
 #include "tpopt/Dialect/SPMD/Directives.h"
 #include "tpopt/Dialect/SPMD/SPMD.h"
 #include "tpopt/Dialect/TP/TP.h"
+#include "tpopt/Support/ErrorCodes.h"
 
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -55,19 +56,22 @@ void TPDialect::initialize() {
 /// More elements than any machine holds; it keeps products of sizes in range.
 static constexpr double kMaxElements = 0x1p60;
 
+/// Whether products of some of the sizes of a static shape stay in range. A
+/// size of 0 does not excuse the others.
+static bool isBounded(ArrayRef<int64_t> shape) {
+  double elements = 1;
+  for (int64_t size : shape)
+    elements *= std::max<int64_t>(size, 1);
+  return elements <= kMaxElements;
+}
+
 /// The elements of a tensor that tp ops take, null of other types. Asked of
 /// every operand by every verifier.
 static Type getElement(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
-  if (!tensor)
+  if (!tensor || !tensor.hasStaticShape() || !isBounded(tensor.getShape()))
     return Type();
-  double elements = 1;
-  for (int64_t size : tensor.getShape()) {
-    if (ShapedType::isDynamic(size))
-      return Type();
-    elements *= std::max<int64_t>(size, 1);
-  }
-  return elements <= kMaxElements ? tensor.getElementType() : Type();
+  return tensor.getElementType();
 }
 
 static bool isFloatElement(Type element) {
@@ -100,6 +104,20 @@ bool tp::isIntegerTensor(Type type) {
 bool tp::isSupportedTensor(Type type) {
   Type element = getElement(type);
   return element && (isFloatElement(element) || isIntegerElement(element));
+}
+
+LogicalResult tp::verifyBoundedTensors(Operation *op) {
+  auto isTooLarge = [](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return tensor && tensor.hasStaticShape() && !isBounded(tensor.getShape());
+  };
+  for (TypeRange types :
+       {TypeRange(op->getOperandTypes()), TypeRange(op->getResultTypes())})
+    for (Type type : types)
+      if (isTooLarge(type))
+        return op->emitOpError(prefix(ErrorCode::TensorTooLarge))
+               << "expects tensors of at most 2^60 elements, got " << type;
+  return success();
 }
 
 LogicalResult tp::verifyOneShape(Operation *op) {

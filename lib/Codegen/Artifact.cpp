@@ -31,6 +31,7 @@ static_assert(uint32_t(step::ScatterKind::Mul) ==
               uint32_t(tprt::ScatterKind::Mul));
 static_assert(step::kNumBatchDims == tprt::kMaxBatch);
 static_assert(step::kMaxNesting == tprt::kMaxNesting);
+static_assert(tp::kMaxDevices == tprt::kMaxDevices);
 
 static absl::string_view toView(StringRef text) {
   return {text.data(), text.size()};

@@ -129,6 +129,9 @@ struct Range {
 
 //===-- The mesh ----------------------------------------------------------===//
 
+/// The most devices of a mesh.
+inline constexpr int64_t kMaxDevices = int64_t{1} << 20;
+
 /// Devices are numbered row-major, the first axis slowest; rank r is device r.
 struct MeshAxis {
   TextRef name;

@@ -20,8 +20,6 @@ using namespace tprt;
 
 namespace {
 
-constexpr int64_t kMaxDevices = int64_t{1} << 20;
-
 enum class Access { Read, Write };
 
 class Verifier {
@@ -97,7 +95,8 @@ absl::Status Verifier::verifyMesh() const {
   for (const MeshAxis &axis : artifact.rows<MeshAxis>()) {
     TPRT_RETURN_IF_ERROR(verifyText(axis.name));
     if (axis.size < 1 || axis.size > kMaxDevices / devices)
-      return fail("a mesh axis has size ", axis.size);
+      return fail("a mesh axis has size ", axis.size, "; a mesh has at most ",
+                  kMaxDevices, " devices");
     devices *= axis.size;
   }
   for (const AxisRefRow &ref : artifact.rows<AxisRefRow>()) {

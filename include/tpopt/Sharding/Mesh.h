@@ -35,6 +35,11 @@ struct Axis {
   Link link;
 };
 
+/// The most devices of a mesh. More than any machine has, and few enough that
+/// products of sizes stay in range. StableHLO's lists and artifacts have the
+/// same limit.
+inline constexpr int64_t kMaxDevices = int64_t(1) << 20;
+
 /// A grid of devices with named axes. Devices are numbered row-major, the first
 /// axis slowest: on `["x"=2, "y"=4]` the device at (x=1, y=2) is number 6.
 /// `deviceIds`, if not empty, maps that number to another device.

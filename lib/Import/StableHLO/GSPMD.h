@@ -22,6 +22,8 @@
 #ifndef TPOPT_LIB_IMPORT_STABLEHLO_GSPMD_H
 #define TPOPT_LIB_IMPORT_STABLEHLO_GSPMD_H
 
+#include "tpopt/Sharding/Mesh.h"
+
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
@@ -29,9 +31,6 @@
 #include <optional>
 
 namespace tp::stablehlo {
-
-/// More devices than anybody lists one by one.
-inline constexpr int64_t kMaxDevices = int64_t(1) << 20;
 
 /// The product of sizes, none if one is below 1 or it is above `kMaxDevices`.
 std::optional<int64_t> getNumDevices(llvm::ArrayRef<int64_t> sizes);

@@ -21,9 +21,15 @@ spmd.mesh @mesh <["x"=0]>
 
 // -----
 
-// #spmd.mesh: so many devices do not exist
-// expected-error @below {{[TP0207] a mesh has at most 2^31 devices}}
-spmd.mesh @mesh <["x"=65536, "y"=65536]>
+// #spmd.mesh: a mesh has at most 2^20 devices
+// expected-error @below {{[TP0207] a mesh has at most 1048576 devices; write smaller axes}}
+spmd.mesh @mesh <["x"=2097152]>
+
+// -----
+
+// #spmd.mesh: that counts all axes, and does not overflow
+// expected-error @below {{[TP0207] a mesh has at most 1048576 devices; write smaller axes}}
+spmd.mesh @mesh <["x"=4294967296, "y"=4294967296, "z"=4294967296]>
 
 // -----
 

@@ -29,6 +29,20 @@ bool isFloatTensor(mlir::Type type);
 bool isIntegerTensor(mlir::Type type);
 bool isBoolTensor(mlir::Type type);
 
+/// The error that a static tensor among operands and results has more than 2^60
+/// elements.
+llvm::LogicalResult verifyBoundedTensors(mlir::Operation *op);
+
+/// Of every op of the dialect.
+template <typename ConcreteOp>
+class BoundedTensors
+    : public mlir::OpTrait::TraitBase<ConcreteOp, BoundedTensors> {
+public:
+  static llvm::LogicalResult verifyTrait(mlir::Operation *op) {
+    return verifyBoundedTensors(op);
+  }
+};
+
 /// The error that operands and results, all of them tensors, differ in shape.
 llvm::LogicalResult verifyOneShape(mlir::Operation *op);
 

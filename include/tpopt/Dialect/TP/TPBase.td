@@ -89,11 +89,17 @@ def TP_BoolTensor : TP_TensorType<[IsBoolTensor], "static tensor of i1">;
 def TP_NumberTensor : Type<And<[IsTensor, Neg<IsBoolTensor>]>,
     "static tensor of floats or integers", "::mlir::RankedTensorType">;
 
+/// Operands and results have at most 2^60 elements. It is structural, so that it
+/// is verified first: all other checks may multiply sizes.
+def TP_BoundedTensors : NativeOpTrait<"BoundedTensors">, StructuralOpTrait {
+  let cppNamespace = "::tp";
+}
+
 /// An op of the dialect. `rule` is its sharding equation; empty for ops that
 /// build their rule from attributes, and for control flow, which has data-flow
 /// edges instead.
 class TP_Op<string mnemonic, string rule, list<Trait> traits = []>
-    : Op<TP_Dialect, mnemonic, traits> {
+    : Op<TP_Dialect, mnemonic, !listconcat([TP_BoundedTensors], traits)> {
   // The parts of the description, always in this order.
   string meaning = "";
   string constraints = "";
