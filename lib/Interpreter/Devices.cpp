@@ -230,8 +230,12 @@ Machine::Results Machine::runManual(ManualOp op, Frame &frame) {
                                     cast<RankedTensorType>(result.getType()),
                                     options.tolerance);
     if (auto *reason = std::get_if<std::string>(&whole))
-      return op.emitError() << prefix(ErrorCode::DevicesDisagree) << "result #"
-                            << results.size() << ": " << *reason;
+      return op.emitError()
+             << prefix(ErrorCode::DevicesDisagree) << "result #"
+             << results.size() << ": " << *reason
+             << ", by the region's out sharding " << sharding
+             << "; cut the result along the axes on which devices differ, or "
+                "sum or gather it inside the region";
     results.push_back({std::get<TensorValue>(whole)});
   }
   return results;

@@ -49,10 +49,8 @@ public:
   CheckResult run();
 
 private:
-  std::optional<std::string> runTrial(const Program &wholeProgram,
-                                      const Program &localProgram,
-                                      uint64_t seed, unsigned trial,
-                                      Signs signs);
+  CheckResult runTrial(const Program &wholeProgram, const Program &localProgram,
+                       uint64_t seed, unsigned trial, Signs signs);
   TensorValue withSigns(Signs signs, TensorValue value, BlockArgument argument);
   DeviceValues distribute(TensorValue value, RankedTensorType type,
                           const Mesh &mesh, Padding padding);
@@ -131,11 +129,9 @@ TensorValue SegmentRunner::withSigns(Signs signs, TensorValue value,
                           value, negative, type);
 }
 
-std::optional<std::string> SegmentRunner::runTrial(const Program &wholeProgram,
-                                                   const Program &localProgram,
-                                                   uint64_t seed,
-                                                   unsigned trial,
-                                                   Signs signs) {
+CheckResult SegmentRunner::runTrial(const Program &wholeProgram,
+                                    const Program &localProgram, uint64_t seed,
+                                    unsigned trial, Signs signs) {
   SmallVector<TensorValue> arguments =
       drawArguments(evaluator, whole, seed, trial);
   for (auto [value, argument] :
@@ -159,21 +155,21 @@ std::optional<std::string> SegmentRunner::runTrial(const Program &wholeProgram,
   Interpreter interpreter(evaluator);
   auto wanted = interpreter.run(wholeProgram, arguments);
   if (failed(wanted))
-    return error;
+    return {CheckResult::Contradictory, error, ""};
   auto made = interpreter.runOnDevices(localProgram, parts);
   if (failed(made))
-    return error;
+    return {CheckResult::Different, error, ""};
   for (auto [index, value] : llvm::enumerate(*wanted)) {
     auto type = cast<RankedTensorType>(local.getResultTypes()[index]);
     auto gathered = distributor.gather((*made)[index], getLayout(type, *mesh),
                                        value->getType(), /*tolerance=*/0);
     if (auto *reason = std::get_if<std::string>(&gathered))
-      return *reason;
+      return {CheckResult::Different, *reason, ""};
     if (auto difference = findDifference(
             evaluator, std::get<TensorValue>(gathered), value, 0))
-      return difference;
+      return {CheckResult::Different, *difference, ""};
   }
-  return std::nullopt;
+  return {CheckResult::Equal, "", ""};
 }
 
 /// What a run touches, if every device had tensors of its own.
@@ -210,10 +206,12 @@ CheckResult SegmentRunner::run() {
   if (elements > kMaxElements)
     return {CheckResult::NotCovered, "its tensors are too large to be run", ""};
   for (Signs signs : getSigns(segment))
-    for (unsigned trial = 0, e = getNumTrials(whole); trial < e; ++trial)
-      if (auto difference =
-              runTrial(*wholeProgram, *localProgram, salt, trial, signs))
-        return {CheckResult::Different, *difference, ""};
+    for (unsigned trial = 0, e = getNumTrials(whole); trial < e; ++trial) {
+      CheckResult result =
+          runTrial(*wholeProgram, *localProgram, salt, trial, signs);
+      if (result.kind != CheckResult::Equal)
+        return result;
+    }
   return {CheckResult::Equal, "", ""};
 }
 
@@ -243,7 +241,7 @@ CheckResult tp::checkSegment(const Segment &segment, const Mesh &mesh,
             .run();
     if (result.kind == CheckResult::Equal)
       return result;
-    if (result.kind != CheckResult::Different)
+    if (!result.isFailure())
       continue;
     result.reproducer = printReproducer(*scratch, segment);
     small = result;

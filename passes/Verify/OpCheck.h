@@ -42,12 +42,17 @@ struct CheckResult {
   enum Kind {
     Equal,
     Different,
+    /// The whole op cannot be run, whatever its partition: `message`, with its
+    /// code, says why.
+    Contradictory,
     /// Nothing was run: `message` says why.
     NotCovered,
   } kind = NotCovered;
   std::string message;
   /// If different: the segment as a module for tp-verify-partition.
   std::string reproducer;
+
+  bool isFailure() const { return kind == Different || kind == Contradictory; }
 };
 
 /// Checks one segment of a program over `mesh`. Deterministic for a seed.

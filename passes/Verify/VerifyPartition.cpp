@@ -316,7 +316,7 @@ LogicalResult FunctionVerifier::verifySegment(Segment &segment) {
     if (isNew)
       entry->second = checkSegment(segment, mesh, seed);
     result = entry->second;
-    if (!isNew && result.kind != CheckResult::Different)
+    if (!isNew && !result.isFailure())
       return success();
   }
   switch (result.kind) {
@@ -328,6 +328,8 @@ LogicalResult FunctionVerifier::verifySegment(Segment &segment) {
         << "the local form of " << segment.whole->getName()
         << " is not verified by computing: " << result.message;
     return success();
+  case CheckResult::Contradictory:
+    return segment.whole->emitError() << result.message;
   case CheckResult::Different: {
     if (failed(writeReproducer(last, result)))
       return failure();
