@@ -19,6 +19,12 @@ Value Emitter::constant(double value, RankedTensorType type) {
                             DenseElementsAttr::get(type, scalar));
 }
 
+Value Emitter::constant(TypedAttr number) {
+  auto type = RankedTensorType::get({}, number.getType());
+  return ConstantOp::create(builder, loc, type,
+                            DenseElementsAttr::get(type, Attribute(number)));
+}
+
 Value Emitter::convert(Value x, Type elementType) {
   if (typeOf(x).getElementType() == elementType)
     return x;

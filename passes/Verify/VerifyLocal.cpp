@@ -4,6 +4,7 @@
 // tp-verify-local: what can be said of a local program by itself.
 
 #include "Digest.h"
+#include "Places.h"
 #include "RuleCheck.h"
 #include "Scratch.h"
 #include "Stopwatch.h"
@@ -45,15 +46,24 @@ static AxisSet toSet(ArrayRef<AxisRef> axes, const Mesh &mesh) {
   return set;
 }
 
-/// The axes along which devices wait for one another in `op`.
-static AxisSet getMeetingAxes(Operation *op, const Mesh &mesh) {
-  AxisSet set(mesh.axes.size());
+/// The axes along which devices wait for one another in `op`, for each of its
+/// parts.
+static SmallVector<AxisList> getMeetings(Operation *op, const Mesh &mesh) {
+  SmallVector<AxisList> meetings;
   if (auto shift = dyn_cast<ShiftOp>(op))
-    set |= toSet(resolveAxes(shift.getAxes().getAxes(), mesh), mesh);
+    meetings.push_back(resolveAxes(shift.getAxes().getAxes(), mesh));
   if (auto collective = dyn_cast<CollectiveOpInterface>(op);
       collective && !isFree(getKind(collective)))
     for (unsigned part = 0; part < op->getNumOperands(); ++part)
-      set |= toSet(getStep(collective, part).axes, mesh);
+      meetings.push_back(getStep(collective, part).axes);
+  return meetings;
+}
+
+/// All of them.
+static AxisSet getMeetingAxes(Operation *op, const Mesh &mesh) {
+  AxisSet set(mesh.axes.size());
+  for (const AxisList &axes : getMeetings(op, mesh))
+    set |= toSet(axes, mesh);
   return set;
 }
 
@@ -62,7 +72,7 @@ namespace {
 class LocalVerifier {
 public:
   LocalVerifier(func::FuncOp function, const Mesh &mesh)
-      : function(function), mesh(mesh) {}
+      : function(function), mesh(mesh), places(function, mesh) {}
 
   LogicalResult run() {
     findOwnValues();
@@ -78,12 +88,14 @@ private:
   void findOwnValues();
   bool addOwn(Value value, const AxisSet &axes);
   AxisSet getOwn(Value value) const;
+  AxisSet getOwnOfPlace(Value value) const;
   AxisSet getOwnOfResult(Operation *op, unsigned operand) const;
   LogicalResult verifyRules(Operation *op);
   LogicalResult verifyWay(Operation *op);
 
   func::FuncOp function;
   const Mesh &mesh;
+  const Places places;
   /// Values that differ between devices though no type says so: what comes of
   /// the device's number, or of its part in a manual region; and along which
   /// axes they do.
@@ -109,6 +121,15 @@ bool LocalVerifier::addOwn(Value value, const AxisSet &axes) {
 AxisSet LocalVerifier::getOwn(Value value) const {
   auto found = own.find(value);
   return found == own.end() ? AxisSet(mesh.axes.size()) : found->second;
+}
+
+/// How what follows from the place differs.
+AxisSet LocalVerifier::getOwnOfPlace(Value value) const {
+  AxisSet axes(mesh.axes.size());
+  for (unsigned axis = 0; axis < mesh.axes.size(); ++axis)
+    if (!places.isSameAlong(value, AxisRef::full(mesh, axis)))
+      axes.set(axis);
+  return axes;
 }
 
 /// How the results of `op` differ for one of its operands.
@@ -143,6 +164,11 @@ void LocalVerifier::findOwnValues() {
       }
   };
   auto visit = [&](Operation *op) {
+    if (op->getNumResults() != 0 && places.isKnown(op->getResult(0))) {
+      for (Value result : op->getResults())
+        add(result, getOwnOfPlace(result));
+      return;
+    }
     if (auto index = dyn_cast<AxisIndexOp>(op))
       return add(op->getResult(0),
                  toSet(resolveAxes(index.getAxes().getAxes(), mesh), mesh));
@@ -224,9 +250,14 @@ LogicalResult LocalVerifier::verifyWay(Operation *op) {
     axes |= toSet(resolveAxes(local.getSharding().getUnreduced(), mesh), mesh);
   if (axes.none())
     return success();
+  auto isTorn = [&](const AxisList &meeting) {
+    return places.isKnown(decision) ? !places.isSameAlong(decision, meeting)
+                                    : toSet(meeting, mesh).anyCommon(axes);
+  };
   auto inside = op->walk([&](Operation *inner) {
-    return getMeetingAxes(inner, mesh).anyCommon(axes) ? WalkResult::interrupt()
-                                                       : WalkResult::advance();
+    return llvm::any_of(getMeetings(inner, mesh), isTorn)
+               ? WalkResult::interrupt()
+               : WalkResult::advance();
   });
   if (!inside.wasInterrupted())
     return success();

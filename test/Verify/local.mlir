@@ -192,3 +192,117 @@ func.func @own_ways(%a: !a) -> !a {
   } : (tensor<i32>) -> !a
   return %r : !a
 }
+
+// -----
+
+// The number of the device says the place along "x" when it is divided: those along "y"
+// decide alike, through a loop, too, whose turns count in.
+spmd.mesh @mesh <["x"=2, "y"=3]>
+!a = tensor<1xf32, #spmd.local<@mesh, [{"x", "y"}], global=[6]>>
+func.func @alike_by_number(%a: !a) -> !a {
+  %r = spmd.manual (%a) in [<@mesh, [{"x", "y"}]>] out [<@mesh, [{"x", "y"}]>] axes {"x", "y"} {
+  ^bb0(%b: tensor<1xf32>):
+    %number = spmd.axis_index @mesh {"x", "y"} : tensor<i32>
+    %three = tp.constant dense<3> : tensor<i32>
+    %place = tp.div %number, %three : tensor<i32>
+    %c = tp.case %place {
+      tp.yield %b : tensor<1xf32>
+    }, {
+      %d = spmd.shift %b along @mesh {"y"} by 1 wrap : tensor<1xf32>
+      tp.yield %d : tensor<1xf32>
+    } : (tensor<i32>) -> tensor<1xf32>
+    %e = tp.for 2 (%c) {
+    ^bb0(%t: tensor<i32>, %h: tensor<1xf32>):
+      %which = tp.add %place, %t : tensor<i32>
+      %f = tp.case %which {
+        tp.yield %h : tensor<1xf32>
+      }, {
+        %g = spmd.shift %h along @mesh {"y"} by 1 wrap : tensor<1xf32>
+        tp.yield %g : tensor<1xf32>
+      } : (tensor<i32>) -> tensor<1xf32>
+      tp.yield %f : tensor<1xf32>
+    } : (tensor<1xf32>) -> tensor<1xf32>
+    spmd.return %e : tensor<1xf32>
+  } : (!a) -> !a
+  return %r : !a
+}
+
+// -----
+
+// Half of an axis decides, and the devices of one half meet.
+spmd.mesh @mesh <["x"=4]>
+!a = tensor<1xf32, #spmd.local<@mesh, [{"x"}], global=[4]>>
+func.func @alike_in_halves(%a: !a) -> !a {
+  %r = spmd.manual (%a) in [<@mesh, [{"x"}]>] out [<@mesh, [{"x"}]>] axes {"x"} {
+  ^bb0(%b: tensor<1xf32>):
+    %number = spmd.axis_index @mesh {"x"} : tensor<i32>
+    %two = tp.constant dense<2> : tensor<i32>
+    %half = tp.div %number, %two : tensor<i32>
+    %c = tp.case %half {
+      tp.yield %b : tensor<1xf32>
+    }, {
+      %d = spmd.shift %b along @mesh {"x":(2)2} by 1 wrap : tensor<1xf32>
+      tp.yield %d : tensor<1xf32>
+    } : (tensor<i32>) -> tensor<1xf32>
+    spmd.return %c : tensor<1xf32>
+  } : (!a) -> !a
+  return %r : !a
+}
+
+// -----
+
+// The other half does not.
+spmd.mesh @mesh <["x"=4]>
+!a = tensor<1xf32, #spmd.local<@mesh, [{"x"}], global=[4]>>
+func.func @torn_halves(%a: !a) -> !a {
+  %r = spmd.manual (%a) in [<@mesh, [{"x"}]>] out [<@mesh, [{"x"}]>] axes {"x"} {
+  ^bb0(%b: tensor<1xf32>):
+    %number = spmd.axis_index @mesh {"x"} : tensor<i32>
+    %two = tp.constant dense<2> : tensor<i32>
+    %half = tp.div %number, %two : tensor<i32>
+    // expected-error @+1 {{[TP0703] decides by what differs between devices, and these wait for one another inside}}
+    %c = tp.case %half {
+      tp.yield %b : tensor<1xf32>
+    }, {
+      %d = spmd.shift %b along @mesh {"x":(1)2} by 1 wrap : tensor<1xf32>
+      tp.yield %d : tensor<1xf32>
+    } : (tensor<i32>) -> tensor<1xf32>
+    spmd.return %c : tensor<1xf32>
+  } : (!a) -> !a
+  return %r : !a
+}
+
+// -----
+
+// A loop in a branch: both places decide, and those along "y" wait.
+spmd.mesh @mesh <["x"=2, "y"=3]>
+!a = tensor<1xf32, #spmd.local<@mesh, [{"x", "y"}], global=[6]>>
+func.func @torn_by_turns(%a: !a) -> !a {
+  %r = spmd.manual (%a) in [<@mesh, [{"x", "y"}]>] out [<@mesh, [{"x", "y"}]>] axes {"x", "y"} {
+  ^bb0(%b: tensor<1xf32>):
+    %number = spmd.axis_index @mesh {"x", "y"} : tensor<i32>
+    %zero = tp.constant dense<0> : tensor<i32>
+    %one = tp.constant dense<1> : tensor<i32>
+    %three = tp.constant dense<3> : tensor<i32>
+    %x = tp.div %number, %three : tensor<i32>
+    %y = tp.rem %number, %three : tensor<i32>
+    %c = tp.case %x {
+      tp.yield %b : tensor<1xf32>
+    }, {
+      // expected-error @+1 {{[TP0703] decides by what differs between devices, and these wait for one another inside}}
+      %n:2 = tp.while (%zero, %b) cond {
+      ^bb0(%t: tensor<i32>, %h: tensor<1xf32>):
+        %more = tp.compare lt %t, %y : (tensor<i32>, tensor<i32>) -> tensor<i1>
+        tp.yield %more : tensor<i1>
+      } do {
+      ^bb0(%t: tensor<i32>, %h: tensor<1xf32>):
+        %next = tp.add %t, %one : tensor<i32>
+        %d = spmd.shift %h along @mesh {"y"} by 1 wrap : tensor<1xf32>
+        tp.yield %next, %d : tensor<i32>, tensor<1xf32>
+      } : (tensor<i32>, tensor<1xf32>) -> (tensor<i32>, tensor<1xf32>)
+      tp.yield %n#1 : tensor<1xf32>
+    } : (tensor<i32>) -> tensor<1xf32>
+    spmd.return %c : tensor<1xf32>
+  } : (!a) -> !a
+  return %r : !a
+}

@@ -169,6 +169,8 @@ enum class Combiner : uint8_t { Add, Mul, Max, Min, And, Or, Second };
 std::optional<Combiner> getCombiner(mlir::Region &region);
 /// Whether `init` is a constant that changes nothing when combined.
 bool isIdentity(Combiner combiner, mlir::Value init);
+/// Such a constant of the type of `like`; null if there is none.
+mlir::Value emitIdentity(Emitter &emit, Combiner combiner, mlir::Value like);
 
 /// The region of scalars, converted already, on every element of tensors of
 /// `shape`, one for each argument. Fails, with the reason emitted, if it is not

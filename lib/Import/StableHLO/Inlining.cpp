@@ -99,6 +99,47 @@ private:
 };
 } // namespace
 
+/// Whether `op` says how its operand lies, and changes nothing.
+static bool isAnnotation(Operation *op) {
+  StringRef name = op->getName().getStringRef();
+  return op->getNumOperands() == 1 && op->getNumResults() == 1 &&
+         op->getOperand(0).getType() == op->getResult(0).getType() &&
+         (name == "sdy.sharding_constraint" || name == "sdy.reshard" ||
+          name == "sdy.propagation_barrier" ||
+          name == "stablehlo.optimization_barrier" ||
+          getCallTarget(op) == "Sharding");
+}
+
+/// The functions that compare elements for a call.
+static void collectComparators(Operation *op,
+                               llvm::DenseSet<StringAttr> &names) {
+  if (auto list = op->getAttrOfType<ArrayAttr>("called_computations"))
+    for (auto name : list.getAsRange<FlatSymbolRefAttr>())
+      names.insert(name.getRootReference());
+}
+
+/// One element lies nowhere in particular. Inside of a region that is manual
+/// along some axes only, JAX writes constraints on all values, these too.
+static void dropAnnotationsOfElements(ModuleOp module) {
+  llvm::DenseSet<StringAttr> comparators;
+  module.walk([&](Operation *op) { collectComparators(op, comparators); });
+  module.walk([&](Operation *op) {
+    if (!isAnnotation(op))
+      return;
+    auto function = dyn_cast<func::FuncOp>(op->getParentOp());
+    bool isOfElements = function
+                            ? comparators.contains(function.getSymNameAttr())
+                            : combinesElements(op->getParentOp());
+    if (!isOfElements)
+      return;
+    op->replaceAllUsesWith(op->getOperands());
+    op->erase();
+  });
+}
+
 LogicalResult stablehlo::inlineCalls(ModuleOp module) {
-  return Inliner(module).run();
+  if (failed(Inliner(module).run()))
+    return failure();
+  dropAnnotationsOfElements(module);
+  return success();
 }

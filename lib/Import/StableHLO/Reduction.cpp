@@ -121,6 +121,54 @@ Results tp::stablehlo::combineElementwise(Conversion &c, Region &region,
 // Reductions of one tensor by one operation
 //===----------------------------------------------------------------------===//
 
+static std::optional<APInt> getIdentity(Combiner combiner, IntegerType type) {
+  unsigned width = type.getWidth();
+  bool isUnsigned = type.isUnsigned() || width == 1;
+  switch (combiner) {
+  case Combiner::Add:
+  case Combiner::Or:
+    return APInt::getZero(width);
+  case Combiner::Mul:
+    return APInt(width, 1);
+  case Combiner::And:
+    return APInt::getAllOnes(width);
+  case Combiner::Max:
+    return isUnsigned ? APInt::getMinValue(width)
+                      : APInt::getSignedMinValue(width);
+  case Combiner::Min:
+    return isUnsigned ? APInt::getMaxValue(width)
+                      : APInt::getSignedMaxValue(width);
+  case Combiner::Second:
+    return std::nullopt;
+  }
+  llvm_unreachable("covered switch");
+}
+
+static std::optional<APFloat> getIdentity(Combiner combiner, FloatType type) {
+  const llvm::fltSemantics &semantics = type.getFloatSemantics();
+  bool isExtremum = combiner == Combiner::Max || combiner == Combiner::Min;
+  if (isExtremum && APFloat::semanticsHasInf(semantics))
+    return APFloat::getInf(semantics, /*Negative=*/combiner == Combiner::Max);
+  if (combiner == Combiner::Add)
+    return APFloat::getZero(semantics);
+  if (combiner == Combiner::Mul)
+    return APFloat::getOne(semantics);
+  return std::nullopt;
+}
+
+Value tp::stablehlo::emitIdentity(Emitter &emit, Combiner combiner,
+                                  Value like) {
+  Type element = Emitter::typeOf(like).getElementType();
+  TypedAttr number;
+  if (auto integer = dyn_cast<IntegerType>(element)) {
+    if (auto value = getIdentity(combiner, integer))
+      number = IntegerAttr::get(element, *value);
+  } else if (auto value = getIdentity(combiner, cast<FloatType>(element))) {
+    number = FloatAttr::get(element, *value);
+  }
+  return number ? emit.constant(number) : Value();
+}
+
 bool tp::stablehlo::isIdentity(Combiner combiner, Value init) {
   Attribute value;
   if (!matchPattern(init, m_Constant(&value)))
@@ -128,41 +176,13 @@ bool tp::stablehlo::isIdentity(Combiner combiner, Value init) {
   auto dense = dyn_cast<DenseElementsAttr>(value);
   if (!dense || !dense.isSplat())
     return false;
-  if (auto integer = dyn_cast<IntegerType>(dense.getElementType())) {
-    APInt number = dense.getSplatValue<APInt>();
-    bool isUnsigned = integer.isUnsigned() || integer.getWidth() == 1;
-    switch (combiner) {
-    case Combiner::Add:
-    case Combiner::Or:
-      return number.isZero();
-    case Combiner::Mul:
-      return number.isOne();
-    case Combiner::And:
-      return number.isAllOnes();
-    case Combiner::Max:
-      return isUnsigned ? number.isZero() : number.isMinSignedValue();
-    case Combiner::Min:
-      return isUnsigned ? number.isMaxValue() : number.isMaxSignedValue();
-    case Combiner::Second:
-      return false;
-    }
-    return false;
-  }
-  if (!isa<FloatType>(dense.getElementType()))
-    return false;
-  APFloat number = dense.getSplatValue<APFloat>();
-  switch (combiner) {
-  case Combiner::Add:
-    return number.isZero();
-  case Combiner::Mul:
-    return number.isExactlyValue(1);
-  case Combiner::Max:
-    return number.isInfinity() && number.isNegative();
-  case Combiner::Min:
-    return number.isInfinity() && !number.isNegative();
-  default:
-    return false;
-  }
+  if (auto integer = dyn_cast<IntegerType>(dense.getElementType()))
+    return getIdentity(combiner, integer) == dense.getSplatValue<APInt>();
+  auto type = dyn_cast<FloatType>(dense.getElementType());
+  auto identity = type ? getIdentity(combiner, type) : std::nullopt;
+  // Both zeros are.
+  return identity &&
+         dense.getSplatValue<APFloat>().compare(*identity) == APFloat::cmpEqual;
 }
 
 /// One element with another.

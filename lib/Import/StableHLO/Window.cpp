@@ -21,6 +21,12 @@ struct Windows {
     return sizes[dim] == 1 && strides[dim] == 1 && baseDilations[dim] == 1 &&
            low[dim] == 0 && high[dim] == 0;
   }
+  bool hasPadding() const {
+    auto isPositive = [](int64_t count) { return count > 0; };
+    auto isSpread = [](int64_t dilation) { return dilation > 1; };
+    return llvm::any_of(low, isPositive) || llvm::any_of(high, isPositive) ||
+           llvm::any_of(baseDilations, isSpread);
+  }
 };
 
 } // namespace
@@ -172,6 +178,70 @@ static Results emitWindows(Conversion &c, SmallVector<Value> values,
   return values;
 }
 
+/// Each tensor with elements of `paddings` around it, and as the last one which
+/// elements are its own: 1, and 0 for padding.
+static SmallVector<Value> emitMarked(Conversion &c, ValueRange tensors,
+                                     ValueRange paddings,
+                                     const Windows &windows) {
+  SmallVector<Value> values;
+  for (auto [x, padding] : llvm::zip_equal(tensors, paddings))
+    values.push_back(emitPadded(c, x, padding, windows));
+  Type i32 = c.builder.getI32Type();
+  values.push_back(
+      emitPadded(c, c.emit.constant(1, c.inType().clone(i32)),
+                 c.emit.constant(0, RankedTensorType::get({}, i32)), windows));
+  return values;
+}
+
+/// Combines two lists of values that end in marks: what is marked on both
+/// sides by `body`, else what is marked.
+static Results combineMarked(Conversion &c, ArrayRef<Value> pairs, Sizes shape,
+                             Body body) {
+  size_t n = pairs.size() / 2 - 1;
+  ArrayRef<Value> a = pairs.take_front(n), b = pairs.slice(n + 1, n);
+  Value markOfA = pairs[n], markOfB = pairs.back();
+  SmallVector<Value> unmarked(a);
+  llvm::append_range(unmarked, b);
+  Results combined = body(unmarked, shape);
+  if (failed(combined))
+    return failure();
+  auto isMarked = [&](Value mark) {
+    return c.emit.compare(ComparePredicate::NE, mark, c.emit.constant(0, mark));
+  };
+  Value hasA = isMarked(markOfA), hasB = isMarked(markOfB);
+  for (auto [value, own, other] : llvm::zip_equal(*combined, a, b))
+    value = c.emit.select(hasA, c.emit.select(hasB, value, own), other);
+  combined->push_back(c.emit.binary<MaxOp>(markOfA, markOfB));
+  return combined;
+}
+
+/// The windows of tensors by a region of which no identity is known: padding
+/// is marked, and left out.
+static Results emitMarkedWindows(Conversion &c, ValueRange tensors,
+                                 ValueRange inits, const Windows &windows,
+                                 Body body) {
+  Results reduced =
+      emitWindows(c, emitMarked(c, tensors, inits, windows), windows,
+                  c.outShape(), [&](ArrayRef<Value> pairs, Sizes shape) {
+                    return combineMarked(c, pairs, shape, body);
+                  });
+  if (failed(reduced))
+    return failure();
+  // The initial values stand for elements that are there.
+  SmallVector<Value> pairs;
+  for (Value init : inits)
+    pairs.push_back(c.emit.splat(init, c.outShape()));
+  pairs.push_back(c.emit.constant(1, reduced->back()));
+  llvm::append_range(pairs, *reduced);
+  Results combined = combineMarked(c, pairs, c.outShape(), body);
+  if (succeeded(combined))
+    combined->pop_back();
+  return combined;
+}
+
+/// As XLA has it, padding does not count, and the initial values count once in
+/// every window. The text of StableHLO combines them once more for each element
+/// of padding, which is the same if they change nothing.
 static Results convertReduceWindow(Conversion &c) {
   size_t operands = c.op->getNumOperands(), n = operands / 2;
   if (operands % 2 || n == 0 || c.op->getNumResults() != n)
@@ -184,25 +254,29 @@ static Results convertReduceWindow(Conversion &c) {
   FailureOr<Windows> windows = readWindows(c, c.inShape(), c.outShape());
   if (failed(windows))
     return failure();
-  SmallVector<Value> inits, values;
-  for (Value init : c.op->getOperands().drop_front(n))
-    inits.push_back(c.emit.splat(init, c.outShape()));
-  if (llvm::is_contained(c.outShape(), 0))
-    return inits;
-  for (size_t i = 0; i < n; ++i)
-    values.push_back(emitPadded(c, c.in(i), c.in(n + i), *windows));
   Region &region = c.op->getRegion(0);
-  Results reduced =
-      emitWindows(c, values, *windows, c.outShape(),
-                  [&](ArrayRef<Value> pairs, Sizes shape) {
-                    return combineElementwise(c, region, pairs, shape);
-                  });
-  if (failed(reduced))
-    return failure();
-  std::optional<Combiner> combiner = getCombiner(region);
-  if (n == 1 && combiner && isIdentity(*combiner, c.in(1)))
+  auto body = [&](ArrayRef<Value> pairs, Sizes shape) {
+    return combineElementwise(c, region, pairs, shape);
+  };
+  ValueRange tensors = c.op->getOperands().take_front(n),
+             inits = c.op->getOperands().drop_front(n);
+  SmallVector<Value> pairs;
+  for (Value init : inits)
+    pairs.push_back(c.emit.splat(init, c.outShape()));
+  if (isEmpty(c.outType()))
+    return pairs;
+  std::optional<Combiner> combiner =
+      n == 1 ? getCombiner(region) : std::nullopt;
+  Value identity =
+      combiner ? emitIdentity(c.emit, *combiner, c.in(1)) : Value();
+  if (!identity && windows->hasPadding())
+    return emitMarkedWindows(c, tensors, inits, *windows, body);
+  SmallVector<Value> values;
+  for (auto [x, init] : llvm::zip_equal(tensors, inits))
+    values.push_back(emitPadded(c, x, identity ? identity : init, *windows));
+  Results reduced = emitWindows(c, values, *windows, c.outShape(), body);
+  if (failed(reduced) || (identity && isIdentity(*combiner, c.in(1))))
     return reduced;
-  SmallVector<Value> pairs = inits;
   llvm::append_range(pairs, *reduced);
   return combineElementwise(c, region, pairs, c.outShape());
 }

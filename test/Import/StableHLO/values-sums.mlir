@@ -121,7 +121,7 @@ func.func @main() -> (tensor<5xf32>, tensor<2x2xi32>, tensor<3xi32>, tensor<4xi3
   // EXPECT: [1, 3, 6, 10, 15]
   // EXPECT: [[6, 8], [14, 16]]
   // EXPECT: [1 + 3, 2 + 4, 3 + 5]
-  // EXPECT: [100 + 100 + 1, 1 + 100 + 100, 100 + 2 + 100, 2 + 100 + 100]
+  // EXPECT: [100 + 1, 100 + 1, 100 + 2, 100 + 2]
   %x = stablehlo.constant dense<[1.0, 2.0, 3.0, 4.0, 5.0]> : tensor<5xf32>
   %c = stablehlo.constant dense<0.0> : tensor<f32>
   %0 = "stablehlo.reduce_window"(%x, %c) <{padding = dense<[[4, 0]]> : tensor<1x2xi64>, window_dimensions = array<i64: 5>}> ({
@@ -143,8 +143,8 @@ func.func @main() -> (tensor<5xf32>, tensor<2x2xi32>, tensor<3xi32>, tensor<4xi3
     %s = stablehlo.add %a, %b : tensor<i32>
     stablehlo.return %s : tensor<i32>
   }) : (tensor<5xi32>, tensor<i32>) -> tensor<3xi32>
-  // The initial value is in padding, between elements, and once in every sum:
-  // 100 1 100 2 100, by two.
+  // The initial value is once in every sum, and padding, of which there is some
+  // between elements, in none: . 1 . 2 . by two.
   %w = stablehlo.constant dense<[1, 2]> : tensor<2xi32>
   %h = stablehlo.constant dense<100> : tensor<i32>
   %3 = "stablehlo.reduce_window"(%w, %h) <{padding = dense<[[1, 1]]> : tensor<1x2xi64>, window_dimensions = array<i64: 2>, base_dilations = array<i64: 2>}> ({
@@ -153,6 +153,43 @@ func.func @main() -> (tensor<5xf32>, tensor<2x2xi32>, tensor<3xi32>, tensor<4xi3
     stablehlo.return %s : tensor<i32>
   }) : (tensor<2xi32>, tensor<i32>) -> tensor<4xi32>
   return %0, %1, %2, %3 : tensor<5xf32>, tensor<2x2xi32>, tensor<3xi32>, tensor<4xi32>
+}
+
+// -----
+
+// Windows of padding alone have the initial value, whether the region is one
+// operation or none that is known; two tensors at once
+func.func @main() -> (tensor<6xi32>, tensor<6xf32>, tensor<6xi32>, tensor<6xi32>) {
+  // EXPECT: [7, 7 * 2, 7 * 2 * 3, 7 * 3, 7, 7]
+  // EXPECT: [2, math.hypot(2, 3), math.hypot(2, 3, 4), math.hypot(2, 4), 2, 2]
+  // EXPECT: [5, 5 + 2, 5 + 2 + 3, 5 + 3, 5, 5]
+  // EXPECT: [2, 2, 3, 3, 2, 2]
+  %v = stablehlo.constant dense<[2, 3]> : tensor<2xi32>
+  %seven = stablehlo.constant dense<7> : tensor<i32>
+  %five = stablehlo.constant dense<5> : tensor<i32>
+  %two = stablehlo.constant dense<2> : tensor<i32>
+  %0 = "stablehlo.reduce_window"(%v, %seven) <{padding = dense<[[2, 3]]> : tensor<1x2xi64>, window_dimensions = array<i64: 2>, window_strides = array<i64: 1>}> ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+    %s = stablehlo.multiply %a, %b : tensor<i32>
+    stablehlo.return %s : tensor<i32>
+  }) : (tensor<2xi32>, tensor<i32>) -> tensor<6xi32>
+  %1 = stablehlo.constant dense<[3.0, 4.0]> : tensor<2xf32>
+  %2 = stablehlo.constant dense<2.0> : tensor<f32>
+  %3 = "stablehlo.reduce_window"(%1, %2) <{padding = dense<[[2, 3]]> : tensor<1x2xi64>, window_dimensions = array<i64: 2>, window_strides = array<i64: 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %p = stablehlo.multiply %a, %a : tensor<f32>
+    %q = stablehlo.multiply %b, %b : tensor<f32>
+    %s = stablehlo.add %p, %q : tensor<f32>
+    %r = stablehlo.sqrt %s : tensor<f32>
+    stablehlo.return %r : tensor<f32>
+  }) : (tensor<2xf32>, tensor<f32>) -> tensor<6xf32>
+  %4:2 = "stablehlo.reduce_window"(%v, %v, %five, %two) <{padding = dense<[[2, 3]]> : tensor<1x2xi64>, window_dimensions = array<i64: 2>, window_strides = array<i64: 1>}> ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>, %c: tensor<i32>, %d: tensor<i32>):
+    %s = stablehlo.add %a, %c : tensor<i32>
+    %m = stablehlo.maximum %b, %d : tensor<i32>
+    stablehlo.return %s, %m : tensor<i32>, tensor<i32>
+  }) : (tensor<2xi32>, tensor<2xi32>, tensor<i32>, tensor<i32>) -> (tensor<6xi32>, tensor<6xi32>)
+  return %0, %3, %4#0, %4#1 : tensor<6xi32>, tensor<6xf32>, tensor<6xi32>, tensor<6xi32>
 }
 
 // -----

@@ -37,6 +37,8 @@ public:
     return constant(value, withShape(like, typeOf(like).getShape()));
   }
   mlir::Value constant(double value, mlir::RankedTensorType type);
+  /// A scalar.
+  mlir::Value constant(mlir::TypedAttr number);
 
   mlir::Value convert(mlir::Value x, mlir::Type elementType);
   /// In at least f32, where transformer ops compute.
