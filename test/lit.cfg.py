@@ -29,6 +29,9 @@ config.substitutions.append(
 )
 # NVIDIA's libraries, pretended.
 config.substitutions.append(("%fake_gpu", f"{config.tp_obj_root}/test/Cuda"))
+# Put before MPI, it fails as it is told.
+config.substitutions.append(
+    ("%mpi_faults", f"{config.tp_obj_root}/test/Faults/libMpiFaults.so"))
 # What cmake/setup.sh makes. Too large for code with sanitizers.
 models = os.path.expanduser("~/.cache/tp-opt/models")
 config.substitutions.append(("%models", models))
@@ -66,9 +69,11 @@ llvm_config.with_environment("PATH", config.tp_obj_root + "/bin", append_path=Tr
 llvm_config.with_environment("PATH", f"{cuda}/bin", append_path=True)
 llvm_config.add_tool_substitutions(
     ["tp-opt", "tp-run", "tp-lsp-server", "tp-reduce", "tpopt-capi-test",
+     "tprt-ranks-differ",
      "tp-fuzz", "tp-fuzz-readers", "tp-emulate-kernels",
      "mlir-opt", "FileCheck", "not", "split-file", "count"],
     [config.tp_obj_root + "/bin", config.tp_obj_root + "/test/Fuzz",
+     config.tp_obj_root + "/test/Faults",
      config.tp_obj_root + "/test/Emulation",
      config.llvm_tools_dir],
 )

@@ -58,7 +58,7 @@ public:
         timeout(timeout) {}
   ~NcclWorld() override;
 
-  absl::Status connect(const nccl::UniqueId &id);
+  absl::Status initialize(const nccl::UniqueId &id);
 
   int getRank() const override { return launch.rank; }
   int getSize() const override { return launch.size; }
@@ -118,11 +118,11 @@ tprt::createNcclWorld(const Launch &launch, int gpu, absl::Duration timeout) {
   TPRT_RETURN_IF_ERROR(nccl->check(nccl->getUniqueId(&id), "making an id"));
   auto world =
       std::make_unique<NcclWorld>(launch, std::move(device), *nccl, timeout);
-  TPRT_RETURN_IF_ERROR(world->connect(id));
+  TPRT_RETURN_IF_ERROR(world->initialize(id));
   return world;
 }
 
-absl::Status NcclWorld::connect(const nccl::UniqueId &id) {
+absl::Status NcclWorld::initialize(const nccl::UniqueId &id) {
   TPRT_RETURN_IF_ERROR(device->enter());
   TPRT_ASSIGN_OR_RETURN(stream, device->createStream(false));
   nccl::Config config;

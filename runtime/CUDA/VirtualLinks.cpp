@@ -142,7 +142,7 @@ absl::Status VirtualLinks::startOne(const Call &call, cuda::Stream stream) {
   int64_t bytes = row.count * getSize(row.dtype);
   auto position = static_cast<int64_t>(meeting.position);
   auto ranks = static_cast<int64_t>(meeting.size());
-  auto sourceOf = [&](int64_t peer) { return meeting.at(peer).call.source; };
+  auto sourceOf = [&](int64_t peer) { return meeting.shown(peer).call.source; };
   char *to = call.call.destination;
   switch (row.kind) {
   case CollectiveKind::AllReduce:
@@ -202,7 +202,7 @@ absl::Status VirtualLinks::allReduce(Group &group, const CollectiveCall &call,
     if (peer != position)
       TPRT_RETURN_IF_ERROR(
           copy(call.destination + begin(peer) * size,
-               meeting.at(peer).call.destination + begin(peer) * size,
+               meeting.shown(peer).call.destination + begin(peer) * size,
                (begin(peer + 1) - begin(peer)) * size, stream));
   return absl::OkStatus();
 }
@@ -224,12 +224,13 @@ absl::Status VirtualLinks::reduce(Group &group, const CollectiveRow &row,
     return absl::OkStatus();
   size_t ranks = group.meeting.size();
   if (ranks == 1)
-    return copy(to, group.meeting.mine().call.source + offset,
-                count * getSize(row.dtype), stream);
+    return copy(
+        to, group.meeting.shown(group.meeting.position).call.source + offset,
+        count * getSize(row.dtype), stream);
   std::vector<cuda::Pointer> operands;
   for (size_t peer = 0; peer < ranks; ++peer)
     operands.push_back(
-        reinterpret_cast<uintptr_t>(group.meeting.at(peer).call.source) +
+        reinterpret_cast<uintptr_t>(group.meeting.shown(peer).call.source) +
         static_cast<uint64_t>(offset));
   operands.push_back(reinterpret_cast<uintptr_t>(to));
   std::vector<void *> arguments;

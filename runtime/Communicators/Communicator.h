@@ -25,6 +25,7 @@
 #define TPRT_COMMUNICATORS_COMMUNICATOR_H
 
 #include "runtime/Core/ArtifactFormat.h"
+#include "runtime/Core/Cores.h"
 #include "runtime/Core/Errors.h"
 
 #include "absl/time/time.h"
@@ -71,6 +72,13 @@ public:
 
   virtual int getRank() const = 0;
   virtual int getSize() const = 0;
+  /// Its share of the cores that the ranks of this host may use; 0 where there
+  /// are more ranks than cores.
+  virtual int getCoresPerRank() const { return countUsableCores(); }
+
+  /// Meets the other ranks; all call it, before anything below. What is done
+  /// before, when the world is made, knows no deadline of its own.
+  virtual absl::Status connect() { return absl::OkStatus(); }
 
   /// The communicator of a group, this rank among it, in order of position. All
   /// ranks of the world call this equally often, each with its own group.
@@ -81,6 +89,20 @@ public:
   /// ranks call it; `what` names the occasion in messages.
   virtual absl::StatusOr<std::vector<std::string>>
   exchange(absl::string_view mine, absl::string_view what) = 0;
+
+  /// Before each run: a digest of what the run depends on. Where a message
+  /// tells that a peer has another, the collective is RanksDisagree.
+  virtual void setRunDigest(uint32_t digest) {}
+
+  /// Tells the others that this rank is alive though it does not come: their
+  /// deadlines begin anew.
+  virtual void showLife() {}
+
+  /// Waits until all ranks have called it, before they leave in good order.
+  virtual absl::Status part() { return absl::OkStatus(); }
+  /// Leaves, if nothing has failed. Like making the world, it knows no deadline
+  /// of its own.
+  virtual absl::Status finalize() { return absl::OkStatus(); }
 
   /// What the ranks share if all are threads of this process; else null.
   virtual std::shared_ptr<ThreadDomain> getThreads() const { return nullptr; }

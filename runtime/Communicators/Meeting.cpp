@@ -3,6 +3,8 @@
 
 #include "runtime/Communicators/Meeting.h"
 
+#include "runtime/Core/Cores.h"
+
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 
@@ -31,22 +33,31 @@ Meeting::Meeting(std::shared_ptr<ThreadDomain> domain,
 absl::Status Meeting::meet(What what) {
   ++phase;
   mine().phase.store(phase, std::memory_order_release);
+  if (group->arrivals.fetch_add(1, std::memory_order_acq_rel) + 1 ==
+      phase * size())
+    group->complete.set(static_cast<uint32_t>(phase));
   auto begin = std::chrono::steady_clock::now();
   absl::Status status = awaitAll(what);
   waited += (std::chrono::steady_clock::now() - begin).count();
   return status;
 }
 
-absl::Status Meeting::meetAt(uint32_t index, const CollectiveCall &call) {
+absl::Status Meeting::meetAt(uint32_t index, const CollectiveCall &call,
+                             int64_t copies) {
   auto what = [&] { return describe(call); };
-  mine().index = index;
-  mine().call = call;
+  Shown &ours = mine().shown[++occasion & 1];
+  ours.index = index;
+  ours.call = call;
+  if (copies > 0) {
+    ours.copy.assign(call.source, copies);
+    ours.call.source = ours.copy.data();
+  }
   TPRT_RETURN_IF_ERROR(meet(what));
   for (size_t peer = 0; peer < size(); ++peer)
-    if (at(peer).index != index)
+    if (shown(peer).index != index)
       return makeError(ErrorCode::CollectiveMismatch, getContext(what()),
                        ": rank ", getRank(peer), " is at ",
-                       describe(at(peer).call));
+                       describe(shown(peer).call));
   return absl::OkStatus();
 }
 
@@ -55,25 +66,41 @@ std::string Meeting::getContext(absl::string_view what) const {
 }
 
 absl::Status Meeting::awaitAll(What what) {
-  absl::Time deadline = absl::InfinitePast(); // set at the first slow wait
-  for (size_t peer = 0; peer < size(); ++peer)
-    for (int round = 0; !hasArrived(peer); ++round) {
-      if (domain->hasFailed())
-        return addContext(domain->getFailure(), getContext(what()));
-      if (round < 200) {
-        relax();
-        continue;
-      }
-      sched_yield();
-      if (round % 64 != 0)
-        continue;
-      absl::Time now = absl::Now();
-      if (deadline == absl::InfinitePast())
-        deadline = now + domain->getTimeout();
-      if (now > deadline)
-        return addContext(reportMissing(), getContext(what()));
+  using Clock = std::chrono::steady_clock;
+  // A failed rank wakes nobody.
+  constexpr absl::Duration nap = absl::Milliseconds(20);
+  constexpr int fastRounds = 200;
+  Clock::time_point begin; // set at the first slow round
+  absl::Time deadline;
+  for (int round = 0; !isComplete(); ++round) {
+    if (domain->hasFailed())
+      return addContext(domain->getFailure(), getContext(what()));
+    if (domain->hasCores() && round < fastRounds) {
+      relax();
+      continue;
     }
+    if (begin == Clock::time_point()) {
+      begin = Clock::now();
+      deadline = absl::Now() + domain->getTimeout();
+    }
+    if (domain->hasCores() && Clock::now() - begin < kSpinTime) {
+      sched_yield();
+      continue;
+    }
+    uint32_t seen = group->complete.get();
+    if (isComplete())
+      break;
+    if (absl::Now() > deadline)
+      return addContext(reportMissing(), getContext(what()));
+    group->complete.wait(seen, nap);
+  }
   return absl::OkStatus();
+}
+
+/// Phases are compared as a futex holds them.
+bool Meeting::isComplete() const {
+  return static_cast<int32_t>(group->complete.get() -
+                              static_cast<uint32_t>(phase)) >= 0;
 }
 
 bool Meeting::hasArrived(size_t peer) const {

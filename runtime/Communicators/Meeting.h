@@ -17,18 +17,27 @@
 #define TPRT_COMMUNICATORS_MEETING_H
 
 #include "runtime/Communicators/ThreadWorld.h"
+#include "runtime/Core/Futex.h"
 
 #include "absl/functional/function_ref.h"
 
 namespace tprt {
 
-/// What one rank shows the others of its group. The fields beside `phase` are
-/// written before the phase is announced and stay until all have seen them;
-/// they are values, as a rank that fails leaves while others still look.
-struct alignas(64) Slot {
-  std::atomic<uint64_t> phase{0};
+/// What one rank shows the others at one collective. These are values, as a
+/// rank that fails leaves while others still look.
+struct Shown {
   uint32_t index = 0; ///< Of the collective.
   CollectiveCall call;
+  std::string copy; ///< Of a small source.
+};
+
+/// One rank's place in a group. The fields beside `phase` are written before
+/// the phase is announced and stay until all have seen them. Of what is shown
+/// at collectives, that of the last one stays while the next is written: so a
+/// collective that nobody reads any memory after needs no meeting at its end.
+struct alignas(64) Slot {
+  std::atomic<uint64_t> phase{0};
+  Shown shown[2];
   std::string bytes;    ///< Of an exchange.
   void *events[3] = {}; ///< Of a GPU's, see VirtualLinks.
 };
@@ -39,6 +48,10 @@ struct ThreadGroup {
 
   const std::vector<int> ranks; ///< By position.
   const std::unique_ptr<Slot[]> slots;
+  /// Of all phases so far. Nobody enters a phase before all have left the one
+  /// before it, so the last of a phase knows that it is.
+  std::atomic<uint64_t> arrivals{0};
+  Futex complete; ///< The phase that all have come to.
 };
 
 /// One rank's end of a group.
@@ -58,8 +71,14 @@ public:
 
   /// Announces the next phase and waits until all have.
   absl::Status meet(What what);
-  /// Shows a collective and waits until all have shown the same one.
-  absl::Status meetAt(uint32_t index, const CollectiveCall &call);
+  /// Shows a collective and waits until all have shown the same one. With
+  /// `copies`, a copy of the source's first bytes is what the others read.
+  absl::Status meetAt(uint32_t index, const CollectiveCall &call,
+                      int64_t copies = 0);
+  /// What another rank has shown there.
+  const Shown &shown(size_t peer) const {
+    return group->slots[peer].shown[occasion & 1];
+  }
 
   /// Nanoseconds spent in `meet`.
   int64_t getWaited() const { return waited; }
@@ -72,10 +91,12 @@ public:
 
 private:
   absl::Status awaitAll(What what);
+  bool isComplete() const;
   bool hasArrived(size_t peer) const;
   absl::Status reportMissing() const;
 
   uint64_t phase = 0;
+  uint64_t occasion = 0; ///< Collectives so far.
   int64_t waited = 0;
 };
 

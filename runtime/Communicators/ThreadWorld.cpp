@@ -27,7 +27,8 @@ void ThreadDomain::fail(const absl::Status &status) {
 
 absl::Status ThreadDomain::getFailure() {
   std::lock_guard<std::mutex> lock(mutex);
-  if (cause.ok() || getErrorCode(cause) == ErrorCode::Aborted)
+  if (cause.ok() || getErrorCode(cause) == ErrorCode::Aborted ||
+      getErrorCode(cause) == ErrorCode::RunTimeout)
     return cause;
   return makeError(ErrorCode::PeerFailed,
                    "another rank failed: ", cause.message());
@@ -51,14 +52,20 @@ public:
   /// Memory is shared and the cores are busy anyway: nothing is gained by doing
   /// part of it later.
   absl::Status start(uint32_t index, const CollectiveCall &call) override {
-    auto what = [&] { return describe(call); };
-    TPRT_RETURN_IF_ERROR(meeting.meetAt(index, call)); // all sources are ready
     const CollectiveRow &row = *call.row;
     int64_t bytes = row.count * getSize(row.dtype);
+    // Meetings are what a small collective costs: of copies, it needs but one.
+    int64_t sent = getSourceBytes(row);
+    bool isSmall = sent <= kSmallBytes;
+    TPRT_RETURN_IF_ERROR(
+        meeting.meetAt(index, call, isSmall ? sent : 0)); // sources are ready
     size_t position = meeting.position;
     switch (row.kind) {
     case CollectiveKind::AllReduce:
-      TPRT_RETURN_IF_ERROR(allReduce(call));
+      if (isSmall)
+        reduce(row, 0, row.count, call.destination);
+      else
+        TPRT_RETURN_IF_ERROR(allReduce(call));
       break;
     case CollectiveKind::AllGather:
       for (size_t peer = 0; peer < meeting.size(); ++peer)
@@ -79,7 +86,9 @@ public:
         std::memset(call.destination, 0, bytes);
       break;
     }
-    return meeting.meet(what); // all sources are free again
+    if (isSmall)
+      return absl::OkStatus();
+    return meeting.meet([&] { return describe(call); }); // sources are free
   }
 
   absl::Status finish(uint32_t index) override { return absl::OkStatus(); }
@@ -87,7 +96,17 @@ public:
   int64_t getWaited() const override { return meeting.getWaited(); }
 
 private:
-  const char *sourceOf(size_t peer) { return meeting.at(peer).call.source; }
+  /// Up to here, copying and reducing everything costs less than a meeting.
+  static constexpr int64_t kSmallBytes = 8192;
+
+  int64_t getSourceBytes(const CollectiveRow &row) const {
+    bool isForAll = row.kind == CollectiveKind::ReduceScatter ||
+                    row.kind == CollectiveKind::AllToAll;
+    return row.count * getSize(row.dtype) *
+           (isForAll ? static_cast<int64_t>(meeting.size()) : 1);
+  }
+
+  const char *sourceOf(size_t peer) { return meeting.shown(peer).call.source; }
 
   static void copy(char *to, const char *from, int64_t bytes) {
     if (bytes > 0)
@@ -119,7 +138,7 @@ private:
     for (int64_t peer = 0; peer < ranks; ++peer)
       if (peer != position)
         copy(call.destination + begin(peer),
-             meeting.at(peer).call.destination + begin(peer),
+             meeting.shown(peer).call.destination + begin(peer),
              begin(peer + 1) - begin(peer));
     return absl::OkStatus();
   }
@@ -134,6 +153,7 @@ public:
 
   int getRank() const override { return all.getRank(); }
   int getSize() const override { return domain->getSize(); }
+  int getCoresPerRank() const override { return domain->getCoresPerRank(); }
 
   absl::StatusOr<std::unique_ptr<Communicator>>
   split(const std::vector<int> &group) override {

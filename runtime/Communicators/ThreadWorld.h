@@ -10,13 +10,13 @@
 /// An all-reduce of n ranks publishes pointers, waits, lets each rank reduce
 /// one n-th of everybody's elements in rank order, waits, copies the others'
 /// parts, waits: every element crosses memory about as often as in a ring,
-/// without its latency. Waiting spins a little and then yields, which beats
-/// sleeping as soon as there are more ranks than cores.
+/// without its latency. How ranks wait for each other, see Cores.h.
 
 #ifndef TPRT_COMMUNICATORS_THREADWORLD_H
 #define TPRT_COMMUNICATORS_THREADWORLD_H
 
 #include "runtime/Communicators/Communicator.h"
+#include "runtime/Core/Cores.h"
 
 #include "absl/container/flat_hash_map.h"
 
@@ -31,10 +31,12 @@ struct ThreadGroup;
 class ThreadDomain {
 public:
   ThreadDomain(int ranks, absl::Duration timeout)
-      : ranks(ranks), timeout(timeout) {}
+      : ranks(ranks), timeout(timeout), cores(countUsableCores()) {}
 
   int getSize() const { return ranks; }
   absl::Duration getTimeout() const { return timeout; }
+  int getCoresPerRank() const { return cores / ranks; }
+  bool hasCores() const { return cores >= ranks; }
 
   /// Ends the work of all ranks; the first cause is kept.
   void fail(const absl::Status &cause);
@@ -50,6 +52,7 @@ public:
 private:
   const int ranks;
   const absl::Duration timeout;
+  const int cores;
   std::atomic<bool> failed{false};
   /// Not absl's: a thread sanitizer knows this one without a build of its own.
   std::mutex mutex; ///< Of what follows.

@@ -101,7 +101,7 @@ struct Plugin {
 };
 
 /// Raised with every change of the interfaces above.
-inline constexpr uint32_t kPluginVersion = 5;
+inline constexpr uint32_t kPluginVersion = 6;
 
 /// What `libtprt_NAME.so` beside the core library has. UnknownBackend if there
 /// is no such thing, BackendMissing if there is and it cannot be loaded.

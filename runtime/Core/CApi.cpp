@@ -102,19 +102,46 @@ tprt_status tprt_load(tprt_session *session, const char *path) {
   });
 }
 
+/// Hands a C caller's tensor to one of the session's ways to bind.
+template <typename Bind>
+static absl::Status bindTensor(const char *name, const tprt_tensor *value,
+                               Bind bind) {
+  if (!name || !value || value->size < sizeof(tprt_tensor) || value->rank < 0 ||
+      (value->rank > 0 && !value->shape) || (value->bytes > 0 && !value->data))
+    return refuse("tprt_bind without a name or a complete tensor");
+  if (static_cast<uint32_t>(value->dtype) >= kNumDTypes)
+    return makeError(ErrorCode::InputMismatch, "element type ",
+                     static_cast<int>(value->dtype), " is unknown");
+  absl::Span<const int64_t> shape(value->shape,
+                                  static_cast<size_t>(value->rank));
+  absl::string_view bytes(static_cast<const char *>(value->data), value->bytes);
+  return bind(static_cast<DType>(value->dtype), shape, bytes);
+}
+
 tprt_status tprt_bind(tprt_session *session, const char *name,
                       const tprt_tensor *value) {
+  return call(session, [&](Session &s) {
+    return bindTensor(name, value,
+                      [&](auto... tensor) { return s.bind(name, tensor...); });
+  });
+}
+
+tprt_status tprt_bind_local(tprt_session *session, const char *name,
+                            const tprt_tensor *value) {
+  return call(session, [&](Session &s) {
+    return bindTensor(name, value, [&](auto... tensor) {
+      return s.bindLocal(name, tensor...);
+    });
+  });
+}
+
+tprt_status tprt_agree(tprt_session *session, const char *name,
+                       const char *value) {
   return call(session, [&](Session &s) -> absl::Status {
-    if (!name || !value || value->size < sizeof(tprt_tensor) ||
-        value->rank < 0 || (value->rank > 0 && !value->shape) ||
-        (value->bytes > 0 && !value->data))
-      return refuse("tprt_bind without a name or a complete tensor");
-    if (static_cast<uint32_t>(value->dtype) >= kNumDTypes)
-      return makeError(ErrorCode::InputMismatch, "element type ",
-                       static_cast<int>(value->dtype), " is unknown");
-    return s.bind(name, static_cast<DType>(value->dtype),
-                  {value->shape, static_cast<size_t>(value->rank)},
-                  {static_cast<const char *>(value->data), value->bytes});
+    if (!name || !value)
+      return refuse("tprt_agree without a name or a value");
+    s.agree(name, value);
+    return absl::OkStatus();
   });
 }
 
@@ -170,4 +197,12 @@ int tprt_exit_code(tprt_status status) {
   return getExitCode(makeError(static_cast<ErrorCode>(status)));
 }
 
-void tprt_close(tprt_session *session) { delete session; }
+tprt_status tprt_close(tprt_session *session) {
+  if (!session)
+    return 0;
+  absl::Status status;
+  if (session->session)
+    status = session->session->close();
+  delete session;
+  return static_cast<tprt_status>(getErrorCode(status));
+}

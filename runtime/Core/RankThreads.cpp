@@ -3,13 +3,12 @@
 
 #include "runtime/Core/RankThreads.h"
 
+#include "absl/time/clock.h"
+
 #include <chrono>
 #include <sched.h>
 
 using namespace tprt;
-
-/// How long a thread looks for its next job before it sleeps.
-static constexpr std::chrono::microseconds kAlert(100);
 
 RankThreads::RankThreads(int count) {
   for (int i = 0; i < count; ++i)
@@ -18,57 +17,48 @@ RankThreads::RankThreads(int count) {
 
 RankThreads::~RankThreads() {
   wait();
-  {
-    absl::MutexLock lock(&mutex);
-    stopping = true;
-  }
+  stopping = true;
+  generation.set(generation.get() + 1);
   for (std::thread &thread : threads)
     thread.join();
 }
 
 void RankThreads::start(std::function<void(int)> newJob) {
-  absl::MutexLock lock(&mutex);
   job = std::move(newJob);
   running = static_cast<int>(threads.size());
-  generation.fetch_add(1, std::memory_order_release);
+  generation.set(generation.get() + 1);
 }
 
 bool RankThreads::wait(absl::Duration timeout) {
-  absl::MutexLock lock(&mutex);
-  auto isDone = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
-    return running == 0;
-  };
-  return mutex.AwaitWithTimeout(absl::Condition(&isDone), timeout);
+  absl::Time end = absl::Now() + timeout;
+  while (true) {
+    uint32_t seen = finished.get();
+    if (!isBusy())
+      return true;
+    absl::Duration left = end - absl::Now();
+    if (left <= absl::ZeroDuration())
+      return false;
+    finished.wait(seen, left);
+  }
 }
 
-bool RankThreads::isBusy() {
-  absl::MutexLock lock(&mutex);
-  return running > 0;
-}
-
-bool RankThreads::awaitJob(uint64_t seen) {
-  auto isPosted = [&] {
-    return generation.load(std::memory_order_acquire) != seen;
-  };
+bool RankThreads::awaitJob(uint32_t seen) {
   // A sleeper takes longer to wake than a decode step of a small model.
-  auto end = std::chrono::steady_clock::now() + kAlert;
-  while (!isPosted() && std::chrono::steady_clock::now() < end)
-    sched_yield();
-  if (isPosted())
-    return true;
-  absl::MutexLock lock(&mutex);
-  auto hasWork = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
-    return stopping || isPosted();
-  };
-  mutex.Await(absl::Condition(&hasWork));
+  constexpr std::chrono::microseconds alert(100);
+  if (spins)
+    for (auto end = std::chrono::steady_clock::now() + alert;
+         generation.get() == seen && std::chrono::steady_clock::now() < end;)
+      sched_yield();
+  while (generation.get() == seen)
+    generation.wait(seen, absl::InfiniteDuration());
   return !stopping;
 }
 
 void RankThreads::serve(int index) {
-  for (uint64_t seen = 0; awaitJob(seen);) {
+  for (uint32_t seen = 0; awaitJob(seen);) {
     ++seen;
     job(index);
-    absl::MutexLock lock(&mutex);
-    --running;
+    if (running.fetch_sub(1) == 1)
+      finished.set(seen);
   }
 }

@@ -7,8 +7,8 @@
 #ifndef TPRT_CORE_RANKTHREADS_H
 #define TPRT_CORE_RANKTHREADS_H
 
-#include "absl/base/thread_annotations.h"
-#include "absl/synchronization/mutex.h"
+#include "runtime/Core/Futex.h"
+
 #include "absl/time/time.h"
 
 #include <atomic>
@@ -24,24 +24,29 @@ public:
   /// Waits for the job under way.
   ~RankThreads();
 
+  /// Lets threads look for their next job for a while before they sleep. There
+  /// must be a core for each of them.
+  void letSpin() { spins = true; }
+
   /// Runs job(i) on each thread i. No job may be under way.
   void start(std::function<void(int)> job);
 
   /// Whether the job ended within the time.
   bool wait(absl::Duration timeout = absl::InfiniteDuration());
-  bool isBusy();
+  bool isBusy() const { return running.load() > 0; }
 
 private:
   void serve(int index);
   /// Waits for a job other than the `seen`-th; whether there is one.
-  bool awaitJob(uint64_t seen);
+  bool awaitJob(uint32_t seen);
 
-  absl::Mutex mutex;
+  std::atomic<bool> spins{false};
   /// Written between jobs, before its generation.
   std::function<void(int)> job;
-  std::atomic<uint64_t> generation{0};
-  int running ABSL_GUARDED_BY(mutex) = 0;
-  bool stopping ABSL_GUARDED_BY(mutex) = false;
+  Futex generation; ///< How many jobs there have been.
+  Futex finished;   ///< How many of them have ended.
+  std::atomic<int> running{0};
+  std::atomic<bool> stopping{false};
   std::vector<std::thread> threads;
 };
 

@@ -3,161 +3,22 @@
 
 #include "runtime/Core/Session.h"
 
-#include "runtime/Communicators/ThreadWorld.h"
 #include "runtime/Core/Hash.h"
 #include "runtime/Core/Shapes.h"
 #include "runtime/Core/Weights.h"
 
-#include "absl/strings/str_format.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
 
 #include <algorithm>
-#include <cstdlib>
-#include <sched.h>
-#include <unistd.h>
 
 using namespace tprt;
 
-absl::StatusOr<std::unique_ptr<Session>>
-Session::open(const SessionOptions &options,
-              std::shared_ptr<const Artifact> artifact) {
-  auto session = std::make_unique<Session>(options, std::move(artifact));
-  TPRT_RETURN_IF_ERROR(session->prepare());
-  return session;
-}
-
-Session::~Session() {
-  if (!threads)
-    return;
-  abort("the session was closed");
-  threads->wait();
-  // Executors and worlds end on the thread that made them, as MPI wants it.
-  threads->start([this](int i) {
-    ranks[i].executor.reset();
-    ranks[i].world.reset();
-  });
-  threads->wait();
-}
-
-absl::Status Session::prepare() {
-  int64_t devices = artifact->getNumDevices();
-  if (options.ranks != 0 && options.ranks != devices)
-    return makeError(ErrorCode::MeshMismatch, "--ranks=", options.ranks,
-                     ", but the program was compiled for a mesh of ", devices,
-                     " devices; leave --ranks out or compile it for ",
-                     options.ranks);
-  std::function<CreateBackend> createBackend = options.createBackend;
-  if (!createBackend) {
-    TPRT_ASSIGN_OR_RETURN(createBackend, loadBackend(options.backend));
-  }
-  TPRT_ASSIGN_OR_RETURN(
-      backend, createBackend(artifact, {options.backend, options.timeout,
-                                        options.allowTF32}));
-  int local = 1;
-  if (options.transport == "threads") {
-    local = static_cast<int>(devices);
-    domain = std::make_shared<ThreadDomain>(local, options.timeout);
-  } else {
-    TPRT_ASSIGN_OR_RETURN(createWorld, loadTransport(options.transport));
-  }
-  isBound.resize(artifact->rows<InputRow>().size());
-  for (size_t i = 0; i < isBound.size(); ++i)
-    isBound[i] = artifact->rows<InputRow>()[i].role == Role::State;
-  ranks.resize(local);
-  for (int i = 0; i < local; ++i)
-    ranks[i].number = i;
-  threads = std::make_unique<RankThreads>(local);
-  startRanks([this](Rank &rank) { return prepareRank(rank); });
-  threads->wait();
-  TPRT_RETURN_IF_ERROR(finishRanks());
-  worldSize = ranks.front().world->getSize();
-  return absl::OkStatus();
-}
-
-absl::Status Session::prepareRank(Rank &rank) {
-  if (domain) {
-    rank.world = makeThreadWorld(domain, rank.number);
-  } else {
-    TPRT_ASSIGN_OR_RETURN(rank.world, createWorld(options.timeout));
-    rank.number = rank.world->getRank();
-  }
-  TPRT_RETURN_IF_ERROR(agree(*rank.world));
-  TPRT_ASSIGN_OR_RETURN(rank.executor,
-                        backend->createExecutor(*rank.world, getNumThreads()));
-  return absl::OkStatus();
-}
-
-/// A rank's share of the cores that this process may use.
-int Session::getNumThreads() const {
-  if (options.threads > 0)
-    return options.threads;
-  cpu_set_t usable;
-  int cores = sched_getaffinity(0, sizeof(usable), &usable) == 0
-                  ? CPU_COUNT(&usable)
-                  : 1;
-  int sharing = static_cast<int>(ranks.size());
-  // Other processes of the job are on this host, too. Bound to cores of their
-  // own, they share none.
-  if (!domain && cores == sysconf(_SC_NPROCESSORS_ONLN))
-    for (const char *name : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"})
-      if (const char *value = std::getenv(name))
-        sharing = std::max(1, std::atoi(value));
-  return std::max(1, cores / sharing);
-}
-
-/// All ranks run this artifact, and there are as many as its mesh has devices.
-absl::Status Session::agree(World &world) const {
-  absl::Status mesh;
-  if (world.getSize() != artifact->getNumDevices())
-    mesh = makeError(ErrorCode::MeshMismatch, "rank ", world.getRank(), ": ",
-                     world.getSize(),
-                     " ranks were started, but the program was compiled for a "
-                     "mesh of ",
-                     artifact->getNumDevices(), " devices; start as many");
-  std::string mine = absl::StrFormat("%016x", artifact->getHash());
-  auto all = world.exchange(mine, "comparing programs");
-  // A rank that has left already found the same: all end with one exit code.
-  if (!all.ok())
-    return mesh.ok() ? all.status() : mesh;
-  for (size_t rank = 0; rank < all->size(); ++rank)
-    if ((*all)[rank] != mine)
-      return makeError(ErrorCode::ProgramMismatch, "rank ", world.getRank(),
-                       " runs program ", mine, ", rank ", rank,
-                       " runs program ", (*all)[rank],
-                       "; give every rank the same artifact");
-  return mesh;
-}
-
-template <typename Body> void Session::startRanks(Body body) {
-  threads->start([this, body](int i) {
-    Rank &rank = ranks[i];
-    rank.status = body(rank);
-    if (!rank.status.ok() && rank.world)
-      rank.world->fail(rank.status);
-  });
-}
-
-/// The outcome of a job that has ended. Of several failed ranks the one that
-/// did not merely hear of another's failure is the cause.
-absl::Status Session::finishRanks() {
-  std::vector<absl::Status> errors = getRankErrors();
-  if (!errors.empty() && failure.ok())
-    failure = errors.front();
-  return failure;
-}
-
-std::vector<absl::Status> Session::getRankErrors() const {
-  std::vector<absl::Status> errors;
-  for (bool isEcho : {false, true})
-    for (const Rank &rank : ranks)
-      if (!rank.status.ok() &&
-          (getErrorCode(rank.status) == ErrorCode::PeerFailed) == isEcho)
-        errors.push_back(rank.status);
-  return errors;
-}
+/// How long a run that has been ended may take to notice.
+static constexpr absl::Duration kPatience = absl::Seconds(3);
 
 absl::Status Session::checkIdle() {
-  if (threads->isBusy())
+  if (!isStuck && threads->isBusy())
     return makeError(ErrorCode::WrongState,
                      "a run is under way; wait for it first");
   return failure;
@@ -181,12 +42,42 @@ static std::string describeTensor(DType dtype,
   return absl::StrCat(getName(dtype), "[", absl::StrJoin(shape, ", "), "]");
 }
 
+/// What an input is called among the things that ranks agree on.
+static std::string nameInput(absl::string_view name) {
+  return absl::StrCat("input '", name, "'");
+}
+
 absl::Status Session::bind(absl::string_view name, DType dtype,
                            absl::Span<const int64_t> shape,
                            absl::string_view bytes) {
   TPRT_RETURN_IF_ERROR(checkIdle());
   TPRT_ASSIGN_OR_RETURN(uint32_t index, findInput(name));
+  TPRT_RETURN_IF_ERROR(writeWhole(index, dtype, shape, bytes));
+  if (isOneOfMany())
+    agree(nameInput(name), describeBytes(bytes));
+  return absl::OkStatus();
+}
+
+absl::Status Session::bindLocal(absl::string_view name, DType dtype,
+                                absl::Span<const int64_t> shape,
+                                absl::string_view bytes) {
+  TPRT_RETURN_IF_ERROR(checkIdle());
+  TPRT_ASSIGN_OR_RETURN(uint32_t index, findInput(name));
+  TPRT_RETURN_IF_ERROR(writeWhole(index, dtype, shape, bytes));
+  agree(nameInput(name), "each rank's own");
+  return absl::OkStatus();
+}
+
+void Session::agree(absl::string_view name, absl::string_view value) {
+  if (isOneOfMany())
+    agreement.note(name, value);
+}
+
+absl::Status Session::writeWhole(uint32_t index, DType dtype,
+                                 absl::Span<const int64_t> shape,
+                                 absl::string_view bytes) {
   const InputRow &input = artifact->rows<InputRow>()[index];
+  absl::string_view name = artifact->text(input.name);
   std::vector<int64_t> wanted = artifact->getGlobalShape(input.dims);
   if (dtype != input.dtype || shape != absl::MakeConstSpan(wanted))
     return makeError(ErrorCode::InputMismatch, "input '", name, "' is ",
@@ -222,6 +113,7 @@ absl::Status Session::bindRandom(absl::string_view name, uint64_t seed) {
           return absl::OkStatus();
         }));
   isBound[index] = true;
+  agree(nameInput(name), absl::StrCat("random numbers of seed ", seed));
   return absl::OkStatus();
 }
 
@@ -258,9 +150,14 @@ absl::Status Session::loadWeights(SafetensorsFolder &weights) {
   threads->wait();
   for (const absl::Status &result : results)
     TPRT_RETURN_IF_ERROR(result);
-  for (size_t i = 0; i < inputs.size(); ++i)
-    if (tensors[i])
-      isBound[i] = true;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (!tensors[i])
+      continue;
+    isBound[i] = true;
+    if (isOneOfMany())
+      agree(nameInput(artifact->text(inputs[i].name)),
+            describeStored(*tensors[i]));
+  }
   return absl::OkStatus();
 }
 
@@ -271,6 +168,8 @@ absl::Status Session::resetState() {
     for (uint32_t i = 0; i < inputs.size(); ++i)
       if (inputs[i].role == Role::State)
         TPRT_RETURN_IF_ERROR(rank.executor->clearInput(i));
+  if (lastEntry) // it was zero before the first run
+    agree("the state", "set to zero");
   return absl::OkStatus();
 }
 
@@ -293,11 +192,28 @@ absl::Status Session::start(absl::string_view name) {
     return makeError(ErrorCode::InputUnbound, "no value for ",
                      absl::StrJoin(unbound, ", "),
                      "; give --weights or --input, or bind it");
+  bool isFirst = !lastEntry;
   lastEntry = entry;
-  startRanks([this, entry](Rank &rank) {
-    return rank.executor->run(*entry, recording ? &rank.times : nullptr);
+  agree("the entry", name);
+  runDigest = agreement.closeRun();
+  startRanks([=, digest = runDigest](Rank &rank) {
+    return runRank(rank, *entry, isFirst, digest);
   });
   return absl::OkStatus();
+}
+
+absl::Status Session::runRank(Rank &rank, uint32_t entry, bool isFirst,
+                              uint64_t digest) {
+  if (isFirst && isOneOfMany())
+    TPRT_RETURN_IF_ERROR(agreement.compare(*rank.world));
+  rank.world->setRunDigest(static_cast<uint32_t>(digest));
+  absl::Status status =
+      rank.executor->run(entry, recording ? &rank.times : nullptr);
+  if (getErrorCode(status) != ErrorCode::RanksDisagree)
+    return status;
+  return makeError(ErrorCode::RanksDisagree, getPlainMessage(status),
+                   "; since the run before, this rank was given ",
+                   agreement.listLast());
 }
 
 absl::Status Session::wait(absl::Duration timeout) {
@@ -309,7 +225,20 @@ absl::Status Session::wait(absl::Duration timeout) {
 
 absl::Status Session::run(absl::string_view entry) {
   TPRT_RETURN_IF_ERROR(start(entry));
-  return wait();
+  if (!threads->wait(options.runTimeout))
+    return endLateRun(entry);
+  return finishRanks();
+}
+
+absl::Status Session::endLateRun(absl::string_view entry) {
+  failure = makeError(ErrorCode::RunTimeout, "the run of '", entry,
+                      "' has not ended within ",
+                      absl::FormatDuration(options.runTimeout),
+                      "; a longer limit helps if it is only slow");
+  failRanks(failure);
+  // Ranks look between steps; a single step may be what does not end.
+  isStuck = !threads->wait(kPatience);
+  return failure;
 }
 
 absl::StatusOr<std::string> Session::read(absl::string_view name) {
@@ -353,44 +282,43 @@ absl::StatusOr<std::string> Session::read(absl::string_view name) {
       TPRT_RETURN_IF_ERROR(gatherFrom(rank));
     return whole;
   }
+  TPRT_ASSIGN_OR_RETURN(std::vector<std::string> blocks, exchangeBlocks(index));
+  for (size_t rank = 0; rank < blocks.size(); ++rank)
+    gather(static_cast<int>(rank), blocks[rank].data());
+  return whole;
+}
+
+/// All ranks' blocks of an output, by rank. Behind each comes a digest of which
+/// run and which output it is of, as ranks might read different things.
+absl::StatusOr<std::vector<std::string>>
+Session::exchangeBlocks(uint32_t index) {
+  const OutputRow &output = artifact->rows<OutputRow>()[index];
+  absl::string_view name = artifact->text(output.name);
+  uint64_t digest = hashBytes(name, runDigest);
+  absl::string_view mark(reinterpret_cast<const char *>(&digest),
+                         sizeof(digest));
   std::vector<std::string> blocks;
   startRanks([&](Rank &rank) {
     return rank.executor->readOutput(index, [&](const char *block) {
-      auto size = static_cast<size_t>(artifact->getLocalBytes(*output));
-      auto all = rank.world->exchange({block, size},
-                                      absl::StrCat("reading '", name, "'"));
+      auto size = static_cast<size_t>(artifact->getLocalBytes(output));
+      auto all = rank.world->exchange(
+          absl::StrCat(absl::string_view(block, size), mark),
+          absl::StrCat("reading '", name, "'"));
       if (!all.ok())
         return all.status();
+      for (size_t peer = 0; peer < all->size(); ++peer)
+        if (!absl::EndsWith((*all)[peer], mark))
+          return makeError(ErrorCode::RanksDisagree, "rank ", rank.number,
+                           ", reading '", name, "': rank ", peer,
+                           " reads another output, or one of another run; "
+                           "make the same calls on all ranks");
       blocks = *std::move(all);
       return absl::OkStatus();
     });
   });
   threads->wait();
   TPRT_RETURN_IF_ERROR(finishRanks());
-  for (size_t rank = 0; rank < blocks.size(); ++rank)
-    gather(static_cast<int>(rank), blocks[rank].data());
-  return whole;
-}
-
-void Session::abort(absl::string_view why) {
-  if (!threads->isBusy())
-    return;
-  absl::Status status = makeError(ErrorCode::Aborted, why);
-  for (Rank &rank : ranks)
-    if (rank.world)
-      rank.world->fail(status);
-}
-
-void Session::leave(const absl::Status &status) {
-  if (!threads || threads->isBusy())
-    return;
-  threads->start([&](int i) {
-    if (World *world = ranks[i].world.get()) {
-      world->fail(status);
-      world->depart();
-    }
-  });
-  threads->wait();
+  return blocks;
 }
 
 void Session::recordTimes(bool on) { recording = on; }

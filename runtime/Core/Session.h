@@ -17,17 +17,28 @@
 /// this process is one rank of the job that mpirun started, every process makes
 /// the same calls in the same order, and `read` gives the whole tensor on each.
 ///
+/// What decides the answer is compared between processes before the first run:
+/// the program, the options, every input and weight, and what `agree` was told.
+/// Later runs compare a digest of all that has been given since. A rank that
+/// was given something else is RanksDisagree, on all ranks.
+///
 /// A failed run is final: the ranks no longer agree where they stand, so every
 /// later run returns the first error again. A refused `bind` changes nothing.
+///
+/// A thread that is inside MPI, or in a kernel that does not end, cannot be
+/// ended. What waits for one gives up at its deadline; the thread and all that
+/// it uses then stay for as long as the process does.
 
 #ifndef TPRT_CORE_SESSION_H
 #define TPRT_CORE_SESSION_H
 
+#include "runtime/Core/Agreement.h"
 #include "runtime/Core/Artifact.h"
 #include "runtime/Core/Backend.h"
 #include "runtime/Core/RankThreads.h"
 #include "runtime/Core/Safetensors.h"
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <string>
@@ -44,7 +55,9 @@ struct SessionOptions {
   std::function<CreateBackend> createBackend;
   int ranks = 0;   ///< 0, or what the caller believes the mesh has.
   int threads = 0; ///< That each rank computes on; 0: its share of the cores.
-  absl::Duration timeout = absl::Seconds(300); ///< Of each collective.
+  /// Of each collective, and of joining and leaving the job.
+  absl::Duration timeout = absl::Seconds(300);
+  absl::Duration runTimeout = absl::InfiniteDuration(); ///< Of each `run`.
   bool allowTF32 = false; ///< In matmuls of f32, where a GPU has it.
 };
 
@@ -57,6 +70,9 @@ public:
   Session(SessionOptions options, std::shared_ptr<const Artifact> artifact)
       : options(std::move(options)), artifact(std::move(artifact)) {}
   absl::Status prepare();
+  /// Ends a run that is under way, leaves the job in good order, which takes
+  /// all ranks, and frees everything. Nothing can be called afterwards.
+  absl::Status close();
   ~Session();
 
   const Artifact &getArtifact() const { return *artifact; }
@@ -67,10 +83,20 @@ public:
   /// Gives an input its value, a whole tensor.
   absl::Status bind(absl::string_view name, DType dtype,
                     absl::Span<const int64_t> shape, absl::string_view bytes);
+  /// The same for a value that is this process's own, such as what it loaded of
+  /// a data set: each rank uses its block alone, and the rest may differ. Ranks
+  /// that hold the same block must be given the same there. What the values are
+  /// taken from is for `agree`: the data set, its order, the step.
+  absl::Status bindLocal(absl::string_view name, DType dtype,
+                         absl::Span<const int64_t> shape,
+                         absl::string_view bytes);
   /// Gives an input numbers that depend on the seed and the name only.
   absl::Status bindRandom(absl::string_view name, uint64_t seed);
   /// Fills every input that has a source from the files.
   absl::Status loadWeights(SafetensorsFolder &weights);
+  /// Says what else decides the answer, such as how many runs there will be.
+  /// The ranks' values must be equal when the next run begins.
+  void agree(absl::string_view name, absl::string_view value);
   /// Sets caches and other state back to zero.
   absl::Status resetState();
 
@@ -78,6 +104,7 @@ public:
   absl::Status start(absl::string_view entry);
   /// Waits for it; WrongState if it goes on longer than `timeout`.
   absl::Status wait(absl::Duration timeout = absl::InfiniteDuration());
+  /// Both. Past `runTimeout` the run is ended, and RunTimeout returned.
   absl::Status run(absl::string_view entry);
 
   /// The whole value of an output of the entry last run.
@@ -99,6 +126,18 @@ public:
   /// ranks in other processes and gives them a moment to end in good order.
   void leave(const absl::Status &status);
 
+  /// While it lives, other ranks do not take this one for lost, however long it
+  /// lets them wait: it does what only one rank does. Nothing runs meanwhile.
+  class LifeSigns {
+  public:
+    explicit LifeSigns(Session &session);
+    ~LifeSigns();
+
+  private:
+    Session &session;
+    std::atomic<bool> done{false};
+  };
+
   /// What each failed local rank had to say, the cause first.
   std::vector<absl::Status> getRankErrors() const;
 
@@ -111,14 +150,37 @@ private:
     absl::Status status;
   };
 
+  absl::Status connectRank(Rank &rank);
   absl::Status prepareRank(Rank &rank);
   int getNumThreads() const;
-  absl::Status agree(World &world) const;
-  /// Runs body(rank) on all local ranks; a failure ends all of them.
-  template <typename Body> void startRanks(Body body);
+  absl::Status compareProgram(World &world) const;
+  /// Waits for what a transport does without a deadline of its own.
+  absl::Status awaitTransport(absl::string_view doing);
+  void abandon();
+
+  /// Runs body(rank) on all local ranks; a failure ends all of them. A body
+  /// that might never return touches nothing but its rank afterwards.
+  template <typename Body> void startRanks(Body body) {
+    threads->start([this, body](int i) {
+      Rank &rank = ranks[i];
+      rank.status = body(rank);
+      if (!rank.status.ok() && rank.world)
+        rank.world->fail(rank.status);
+    });
+  }
   absl::Status finishRanks();
+  absl::Status endLateRun(absl::string_view entry);
+  void failRanks(const absl::Status &status);
+  absl::Status runRank(Rank &rank, uint32_t entry, bool isFirst,
+                       uint64_t digest);
   absl::Status checkIdle();
   absl::StatusOr<uint32_t> findInput(absl::string_view name) const;
+  absl::Status writeWhole(uint32_t input, DType dtype,
+                          absl::Span<const int64_t> shape,
+                          absl::string_view bytes);
+  absl::StatusOr<std::vector<std::string>> exchangeBlocks(uint32_t output);
+  /// Whether other processes could have been given something else.
+  bool isOneOfMany() const { return !domain && worldSize > 1; }
 
   const SessionOptions options;
   const std::shared_ptr<const Artifact> artifact;
@@ -130,7 +192,10 @@ private:
   std::vector<bool> isBound;
   absl::optional<uint32_t> lastEntry;
   bool recording = false;
-  absl::Status failure;                 ///< Of the first run that failed.
+  Agreement agreement;
+  uint64_t runDigest = 0; ///< Of what was given for all runs so far.
+  bool isStuck = false;   ///< A thread has not come back, and will not.
+  absl::Status failure;   ///< Of the first run that failed.
   std::unique_ptr<RankThreads> threads; ///< Last: they use all of the above.
 };
 

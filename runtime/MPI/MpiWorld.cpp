@@ -9,14 +9,20 @@
 /// that a deadline, a failed peer and the launcher's SIGTERM are seen while
 /// waiting. An all-reduce moves 2(g-1)/g of its payload, as a ring does.
 ///
-/// Each message of a collective is preceded by the number of the collective, so
-/// that ranks which have lost step find out at once. A communicator is a tag:
-/// the messages of a pair stay in order, and all ranks run the same step table.
+/// Each message of a collective is preceded by the number of the collective and
+/// a digest of what the run depends on, so that ranks which have lost step, or
+/// were given something else, find out at once. A communicator is a tag: the
+/// messages of a pair stay in order, and all ranks run the same step table.
+///
+/// MPI_Init and MPI_Finalize wait for all ranks and know no deadline: each is
+/// in a call of its own, and whoever makes that call watches the time.
+/// Everything else of MPI that is used here returns at once.
 
 #include "runtime/Communicators/Reduce.h"
 #include "runtime/Core/AlignedBuffer.h"
 #include "runtime/Core/Backend.h"
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_join.h"
 #include "absl/synchronization/mutex.h"
@@ -35,7 +41,9 @@ namespace {
 constexpr int kExchangeTag = 0;
 constexpr int kFailureTag = 1;
 constexpr int kDepartureTag = 2;
-constexpr int kFirstGroupTag = 3;
+constexpr int kLifeTag = 3;
+constexpr int kFirstGroupTag = 4;
+constexpr char kLifeSign = 1;
 /// MPI counts in int: larger messages go in pieces of this many bytes.
 constexpr int64_t kPiece = int64_t{1} << 30;
 
@@ -48,6 +56,13 @@ void onTerminate(int) { wasTerminated = 1; }
 static absl::Status check(int result, absl::string_view what) {
   if (result == MPI_SUCCESS)
     return absl::OkStatus();
+  // Before MPI has begun and after it has ended, asking for the text would end
+  // the process.
+  int hasBegun = 0, hasEnded = 0;
+  MPI_Initialized(&hasBegun);
+  MPI_Finalized(&hasEnded);
+  if (!hasBegun || hasEnded)
+    return makeError(ErrorCode::Transport, "MPI: ", what, ": error ", result);
   char text[MPI_MAX_ERROR_STRING] = {};
   int length = 0;
   MPI_Error_string(result, text, &length);
@@ -60,35 +75,51 @@ namespace {
 struct Messages {
   std::vector<MPI_Request> requests;
   std::vector<int> senders; ///< -1 for a message of ours.
+  int result = MPI_SUCCESS; ///< Of the first that could not be begun.
 
   void send(MPI_Comm comm, int to, int tag, const char *data, int64_t bytes) {
-    for (int64_t at = 0; at == 0 || at < bytes; at += kPiece) {
-      requests.emplace_back();
-      senders.push_back(-1);
-      int size = static_cast<int>(std::min(kPiece, bytes - at));
-      MPI_Isend(data + at, size, MPI_BYTE, to, tag, comm, &requests.back());
-    }
+    for (int64_t at = 0; at == 0 || at < bytes; at += kPiece)
+      begin(-1, MPI_Isend(data + at, getPiece(bytes, at), MPI_BYTE, to, tag,
+                          comm, add()));
   }
   void receive(MPI_Comm comm, int from, int tag, char *data, int64_t bytes) {
-    for (int64_t at = 0; at == 0 || at < bytes; at += kPiece) {
-      requests.emplace_back();
-      senders.push_back(from);
-      int size = static_cast<int>(std::min(kPiece, bytes - at));
-      MPI_Irecv(data + at, size, MPI_BYTE, from, tag, comm, &requests.back());
-    }
+    for (int64_t at = 0; at == 0 || at < bytes; at += kPiece)
+      begin(from, MPI_Irecv(data + at, getPiece(bytes, at), MPI_BYTE, from, tag,
+                            comm, add()));
+  }
+
+private:
+  static int getPiece(int64_t bytes, int64_t at) {
+    return static_cast<int>(std::min(kPiece, bytes - at));
+  }
+  MPI_Request *add() {
+    requests.push_back(MPI_REQUEST_NULL);
+    return &requests.back();
+  }
+  void begin(int sender, int code) {
+    senders.push_back(sender);
+    if (code == MPI_SUCCESS)
+      return;
+    // What a failed call leaves in its request is not defined.
+    requests.back() = MPI_REQUEST_NULL;
+    if (result == MPI_SUCCESS)
+      result = code;
   }
 };
 
+struct Exchange;
+
 class MpiWorld final : public World {
 public:
-  MpiWorld(absl::Duration timeout, bool owned)
-      : timeout(timeout), owned(owned), thread(std::this_thread::get_id()) {}
-  ~MpiWorld() override;
+  MpiWorld(absl::Duration timeout, bool owned, int rank, int size)
+      : timeout(timeout), owned(owned), thread(std::this_thread::get_id()),
+        rank(rank), size(size) {}
 
-  absl::Status connect();
+  absl::Status connect() override;
 
   int getRank() const override { return rank; }
   int getSize() const override { return size; }
+  int getCoresPerRank() const override { return coresPerRank; }
   MPI_Comm getComm() const { return comm; }
 
   absl::StatusOr<std::unique_ptr<Communicator>>
@@ -98,6 +129,11 @@ public:
   void fail(const absl::Status &cause) override;
   absl::Status check() override;
   void depart() override;
+  void setRunDigest(uint32_t digest) override { runDigest = digest; }
+  uint32_t getRunDigest() const { return runDigest; }
+  void showLife() override;
+  absl::Status part() override;
+  absl::Status finalize() override;
 
   /// Waits for all messages; `what()` names the occasion.
   template <typename What> absl::Status wait(Messages &messages, What what);
@@ -107,17 +143,27 @@ public:
   }
 
 private:
+  absl::Status countCores();
+  absl::Status exchange(Exchange &now, absl::string_view mine,
+                        absl::string_view what);
   /// `check` without saying which rank this is.
   absl::Status findFailure();
   absl::Status receiveFailure();
   void tellFailure();
+  absl::StatusOr<bool> receiveSignsOfLife(const std::vector<int> &ranks);
+  absl::Status reportMissing(const Messages &messages,
+                             absl::string_view context, bool &goesOn);
   static void finishWithin(Messages &messages, absl::Duration time);
 
   const absl::Duration timeout;
   const bool owned; ///< MPI was started here and is ended here.
   const std::thread::id thread;
   MPI_Comm comm = MPI_COMM_NULL;
-  int rank = 0, size = 1;
+  const int rank, size;
+  int coresPerRank = 1;
+  uint32_t runDigest = 0;
+  Messages lifeSigns; ///< Nobody waits for them.
+  absl::Time lastLife = absl::InfinitePast();
   int groups = 0;
   MPI_Request failureRequest = MPI_REQUEST_NULL;
   char failureText[1024] = {};
@@ -129,30 +175,29 @@ private:
 
 } // namespace
 
-MpiWorld::~MpiWorld() {
-  bool failed;
-  {
-    absl::MutexLock lock(&mutex);
-    failed = !failure.ok();
-  }
-  // After a failure the others may never come to a finalize: leaving without
-  // one makes the launcher end them.
-  if (failed)
-    return;
+/// With nobody missing, finalizing takes no longer than its own messages.
+absl::Status MpiWorld::part() {
+  if (!owned)
+    return absl::OkStatus();
+  return exchange("", "ending the job").status();
+}
+
+/// After a failure nobody calls this, as the others may never come to theirs:
+/// leaving without it makes the launcher end them.
+absl::Status MpiWorld::finalize() {
   if (failureRequest != MPI_REQUEST_NULL) {
-    MPI_Cancel(&failureRequest);
-    MPI_Wait(&failureRequest, MPI_STATUS_IGNORE);
+    TPRT_RETURN_IF_ERROR(::check(MPI_Cancel(&failureRequest), "cancelling"));
+    TPRT_RETURN_IF_ERROR(
+        ::check(MPI_Wait(&failureRequest, MPI_STATUS_IGNORE), "cancelling"));
   }
   if (comm != MPI_COMM_NULL)
-    MPI_Comm_free(&comm);
-  if (owned)
-    MPI_Finalize();
+    TPRT_RETURN_IF_ERROR(::check(MPI_Comm_free(&comm), "leaving the job"));
+  return owned ? ::check(MPI_Finalize(), "finalizing") : absl::OkStatus();
 }
 
 absl::Status MpiWorld::connect() {
-  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  TPRT_RETURN_IF_ERROR(::check(
+      MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "joining"));
   // Our own messages shall not meet the embedding program's.
   Messages messages;
   messages.requests.emplace_back();
@@ -160,10 +205,40 @@ absl::Status MpiWorld::connect() {
   TPRT_RETURN_IF_ERROR(::check(
       MPI_Comm_idup(MPI_COMM_WORLD, &comm, &messages.requests[0]), "idup"));
   TPRT_RETURN_IF_ERROR(wait(messages, [] { return "joining the job"; }));
-  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
-  return ::check(MPI_Irecv(failureText, sizeof(failureText) - 1, MPI_BYTE,
-                           MPI_ANY_SOURCE, kFailureTag, comm, &failureRequest),
-                 "receiving");
+  TPRT_RETURN_IF_ERROR(
+      ::check(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN), "joining"));
+  TPRT_RETURN_IF_ERROR(
+      ::check(MPI_Irecv(failureText, sizeof(failureText) - 1, MPI_BYTE,
+                        MPI_ANY_SOURCE, kFailureTag, comm, &failureRequest),
+              "receiving"));
+  return countCores();
+}
+
+/// Ranks of one host may be bound to cores of their own or share them.
+absl::Status MpiWorld::countCores() {
+  char host[MPI_MAX_PROCESSOR_NAME] = {};
+  int length = 0;
+  TPRT_RETURN_IF_ERROR(
+      ::check(MPI_Get_processor_name(host, &length), "naming the host"));
+  cpu_set_t mine = getUsableCores();
+  std::string text(reinterpret_cast<const char *>(&mine), sizeof(mine));
+  text.append(host, length);
+  TPRT_ASSIGN_OR_RETURN(std::vector<std::string> all,
+                        exchange(text, "counting cores"));
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  int ranks = 0;
+  for (const std::string &theirs : all) {
+    if (theirs.size() != text.size() ||
+        theirs.compare(sizeof(mine), std::string::npos, host) != 0)
+      continue;
+    cpu_set_t usable;
+    std::memcpy(&usable, theirs.data(), sizeof(usable));
+    CPU_OR(&cores, &cores, &usable);
+    ++ranks;
+  }
+  coresPerRank = std::min(CPU_COUNT(&mine), CPU_COUNT(&cores) / ranks);
+  return absl::OkStatus();
 }
 
 void MpiWorld::fail(const absl::Status &cause) {
@@ -200,10 +275,11 @@ void MpiWorld::finishWithin(Messages &messages, absl::Duration time) {
   for (absl::Time end = absl::Now() + time;
        absl::Now() < end && !wasTerminated;) {
     int done = 0;
-    MPI_Testall(static_cast<int>(messages.requests.size()),
-                messages.requests.data(), &done, MPI_STATUSES_IGNORE);
-    if (done)
-      break;
+    int result =
+        MPI_Testall(static_cast<int>(messages.requests.size()),
+                    messages.requests.data(), &done, MPI_STATUSES_IGNORE);
+    if (done || result != MPI_SUCCESS)
+      break; // a peer that cannot be told is ended by the launcher, too
     absl::SleepFor(absl::Microseconds(100));
   }
 }
@@ -225,7 +301,8 @@ absl::Status MpiWorld::receiveFailure() {
     return absl::OkStatus();
   int done = 0;
   MPI_Status status;
-  MPI_Test(&failureRequest, &done, &status);
+  TPRT_RETURN_IF_ERROR(
+      ::check(MPI_Test(&failureRequest, &done, &status), "receiving failures"));
   if (!done)
     return absl::OkStatus();
   absl::MutexLock lock(&mutex);
@@ -261,83 +338,169 @@ absl::Status MpiWorld::findFailure() {
                    "died; its message tells which");
 }
 
+/// Sleeps, the longer the more it has waited. Only after a while: nothing wakes
+/// a sleeper when its message comes, and that costs more than yields, even
+/// where there are more ranks than cores.
+static void rest(absl::Duration waited) {
+  absl::SleepFor(std::min(waited / 8, absl::Milliseconds(1)));
+}
+
 template <typename What>
 absl::Status MpiWorld::wait(Messages &messages, What what) {
-  absl::Time deadline = absl::InfinitePast(); // set at the first slow wait
+  constexpr int fastRounds = 200;
+  absl::Time begin, deadline; // set at the first slow round
   for (int round = 0;; ++round) {
     int done = 0;
-    int result =
-        MPI_Testall(static_cast<int>(messages.requests.size()),
-                    messages.requests.data(), &done, MPI_STATUSES_IGNORE);
+    int result = messages.result;
+    if (result == MPI_SUCCESS)
+      result =
+          MPI_Testall(static_cast<int>(messages.requests.size()),
+                      messages.requests.data(), &done, MPI_STATUSES_IGNORE);
     if (result != MPI_SUCCESS)
-      return addContext(::check(result, "waiting"), getContext(what()));
+      return addContext(::check(result, "sending and receiving"),
+                        getContext(what()));
     if (done)
       return absl::OkStatus();
-    // A slow wait yields the core for who knows how long: it looks every time,
-    // as the launcher gives a rank that it ends no more than a second.
-    constexpr int fastRounds = 200;
-    if (round % 64 == 0 || round >= fastRounds)
+    bool isFast = round < fastRounds;
+    // A slow wait gives up the core for who knows how long: it looks every
+    // time, as the launcher gives a rank that it ends no more than a second.
+    if (round % 64 == 0 || !isFast)
       if (absl::Status status = findFailure(); !status.ok())
         return addContext(status, getContext(what()));
-    if (round < fastRounds)
+    if (isFast)
       continue;
-    sched_yield();
     absl::Time now = absl::Now();
-    if (deadline == absl::InfinitePast())
+    if (begin == absl::Time()) {
+      begin = now;
       deadline = now + timeout;
-    if (now < deadline)
-      continue;
-    std::vector<int> missing;
-    for (size_t i = 0; i < messages.requests.size(); ++i) {
-      int arrived = 1;
-      if (messages.requests[i] != MPI_REQUEST_NULL)
-        MPI_Request_get_status(messages.requests[i], &arrived,
-                               MPI_STATUS_IGNORE);
-      if (!arrived && messages.senders[i] >= 0 &&
-          (missing.empty() || missing.back() != messages.senders[i]))
-        missing.push_back(messages.senders[i]);
     }
-    return makeError(ErrorCode::CollectiveTimeout, getContext(what()),
-                     ": rank ", absl::StrJoin(missing, ", "),
-                     " did not arrive within ", absl::FormatDuration(timeout),
-                     "; a longer --timeout helps if it is only slow");
+    if (now >= deadline) {
+      bool goesOn = false;
+      absl::Status status = reportMissing(messages, getContext(what()), goesOn);
+      if (!goesOn)
+        return status;
+      deadline = now + timeout;
+    }
+    if (now - begin < absl::FromChrono(kSpinTime))
+      sched_yield();
+    else
+      rest(now - begin);
   }
 }
 
+/// Who has not come by the deadline. It goes on if one of them has shown life.
+absl::Status MpiWorld::reportMissing(const Messages &messages,
+                                     absl::string_view context, bool &goesOn) {
+  std::vector<int> missing;
+  for (size_t i = 0; i < messages.requests.size(); ++i) {
+    int arrived = 1;
+    if (messages.requests[i] != MPI_REQUEST_NULL)
+      TPRT_RETURN_IF_ERROR(
+          ::check(MPI_Request_get_status(messages.requests[i], &arrived,
+                                         MPI_STATUS_IGNORE),
+                  "asking who is missing"));
+    if (!arrived && messages.senders[i] >= 0 &&
+        !absl::c_linear_search(missing, messages.senders[i]))
+      missing.push_back(messages.senders[i]);
+  }
+  TPRT_ASSIGN_OR_RETURN(goesOn, receiveSignsOfLife(missing));
+  return makeError(ErrorCode::CollectiveTimeout, context, ": ",
+                   missing.empty()
+                       ? std::string("another rank")
+                       : absl::StrCat("rank ", absl::StrJoin(missing, ", ")),
+                   " did not arrive within ", absl::FormatDuration(timeout),
+                   "; a longer --timeout helps if it is only slow");
+}
+
+void MpiWorld::showLife() {
+  // Once or twice within the time that others wait.
+  if (absl::Now() < lastLife + timeout / 3)
+    return;
+  lastLife = absl::Now();
+  for (int peer = 0; peer < size; ++peer)
+    if (peer != rank)
+      lifeSigns.send(comm, peer, kLifeTag, &kLifeSign, 1);
+}
+
+/// Takes what has come since the last time; whether any is of these ranks.
+absl::StatusOr<bool>
+MpiWorld::receiveSignsOfLife(const std::vector<int> &ranks) {
+  for (bool isAlive = false;;) {
+    int has = 0;
+    MPI_Status status;
+    TPRT_RETURN_IF_ERROR(
+        ::check(MPI_Iprobe(MPI_ANY_SOURCE, kLifeTag, comm, &has, &status),
+                "looking for signs of life"));
+    if (!has)
+      return isAlive;
+    char byte;
+    TPRT_RETURN_IF_ERROR(::check(MPI_Recv(&byte, 1, MPI_BYTE, status.MPI_SOURCE,
+                                          kLifeTag, comm, MPI_STATUS_IGNORE),
+                                 "receiving signs of life"));
+    isAlive |= absl::c_linear_search(ranks, status.MPI_SOURCE);
+  }
+}
+
+namespace {
+
+/// An exchange under way: MPI reads and writes all of this.
+struct Exchange {
+  struct Header {
+    int64_t size;
+    char what[56]; ///< Begins as the occasion is called; ends with a zero.
+  };
+  std::vector<Header> headers; ///< By rank, as the bytes.
+  std::vector<std::string> all;
+  Messages messages;
+};
+
+} // namespace
+
 absl::StatusOr<std::vector<std::string>>
 MpiWorld::exchange(absl::string_view mine, absl::string_view what) {
-  auto getWhat = [&] { return std::string(what); };
-  std::vector<int64_t> sizes(size);
-  sizes[rank] = static_cast<int64_t>(mine.size());
-  auto exchangeOne = [&](auto getMine, auto getTheirs) {
-    Messages messages;
+  auto now = std::make_unique<Exchange>();
+  absl::Status status = exchange(*now, mine, what);
+  if (status.ok())
+    return std::move(now->all);
+  // MPI may still write into it: it is given up.
+  now.release();
+  return status;
+}
+
+absl::Status MpiWorld::exchange(Exchange &now, absl::string_view mine,
+                                absl::string_view what) {
+  using Header = Exchange::Header;
+  auto swap = [&](auto getBytes) {
+    now.messages = Messages();
     for (int peer = 0; peer < size; ++peer) {
       if (peer == rank)
         continue;
-      auto [data, bytes] = getTheirs(peer);
-      messages.receive(comm, peer, kExchangeTag, data, bytes);
-      auto [ownData, ownBytes] = getMine();
-      messages.send(comm, peer, kExchangeTag, ownData, ownBytes);
+      auto [theirs, theirSize] = getBytes(peer);
+      now.messages.receive(comm, peer, kExchangeTag, theirs, theirSize);
+      auto [ours, ourSize] = getBytes(rank);
+      now.messages.send(comm, peer, kExchangeTag, ours, ourSize);
     }
-    return wait(messages, getWhat);
+    return wait(now.messages, [&] { return std::string(what); });
   };
-  constexpr int64_t word = sizeof(int64_t);
-  TPRT_RETURN_IF_ERROR(exchangeOne(
-      [&] {
-        return std::make_pair(reinterpret_cast<const char *>(&sizes[rank]),
-                              word);
-      },
-      [&](int peer) {
-        return std::make_pair(reinterpret_cast<char *>(&sizes[peer]), word);
-      }));
-  std::vector<std::string> all(size);
+  now.headers.resize(size);
+  now.headers[rank].size = static_cast<int64_t>(mine.size());
+  what.copy(now.headers[rank].what, sizeof(Header::what) - 1);
+  TPRT_RETURN_IF_ERROR(swap([&](int peer) {
+    return std::make_pair(reinterpret_cast<char *>(&now.headers[peer]),
+                          static_cast<int64_t>(sizeof(Header)));
+  }));
   for (int peer = 0; peer < size; ++peer)
-    all[peer].resize(sizes[peer]);
-  all[rank].assign(mine.data(), mine.size());
-  TPRT_RETURN_IF_ERROR(exchangeOne(
-      [&] { return std::make_pair(mine.data(), sizes[rank]); },
-      [&](int peer) { return std::make_pair(&all[peer][0], sizes[peer]); }));
-  return all;
+    if (absl::string_view(now.headers[peer].what) != now.headers[rank].what)
+      return makeError(ErrorCode::CollectiveMismatch, getContext(what),
+                       ": rank ", peer, " is at '", now.headers[peer].what,
+                       "'; make the same calls on all ranks");
+  now.all.resize(size);
+  for (int peer = 0; peer < size; ++peer)
+    now.all[peer].resize(now.headers[peer].size);
+  now.all[rank].assign(mine.data(), mine.size());
+  return swap([&](int peer) {
+    return std::make_pair(&now.all[peer][0], now.headers[peer].size);
+  });
 }
 
 namespace {
@@ -355,11 +518,14 @@ public:
   absl::Status finish(uint32_t index) override;
 
 private:
+  struct Header {
+    uint32_t index, runDigest;
+  };
   struct Running {
     CollectiveCall call;
-    uint32_t index;
-    std::vector<uint32_t> theirIndices; ///< By position.
-    std::vector<char> scratch;          ///< Others' parts of a reduction.
+    Header header;
+    std::vector<Header> theirHeaders; ///< By position.
+    std::vector<char> scratch;        ///< Others' parts of a reduction.
     Messages messages;
   };
 
@@ -405,15 +571,15 @@ absl::Status MpiCommunicator::start(uint32_t index,
   auto fresh = std::make_unique<Running>();
   Running &now = *fresh;
   now.call = call;
-  now.index = index;
-  now.theirIndices.assign(group.size(), index);
+  now.header = {index, world.getRunDigest()};
+  now.theirHeaders.assign(group.size(), now.header);
   running[index] = std::move(fresh);
   for (int64_t peer = 0; peer < getSize(); ++peer)
     if (peer != position) {
-      receive(now, peer, reinterpret_cast<char *>(&now.theirIndices[peer]),
-              sizeof(uint32_t));
-      send(now, peer, reinterpret_cast<const char *>(&now.index),
-           sizeof(uint32_t));
+      receive(now, peer, reinterpret_cast<char *>(&now.theirHeaders[peer]),
+              sizeof(Header));
+      send(now, peer, reinterpret_cast<const char *>(&now.header),
+           sizeof(Header));
     }
 
   const CollectiveRow &row = *call.row;
@@ -483,16 +649,23 @@ void MpiCommunicator::reduce(Running &now) {
                 now.call.destination + (keepsPlace ? begin * size : 0));
 }
 
-/// Waits for the messages and compares the numbers that came with them.
+/// Waits for the messages and compares what came before them.
 absl::Status MpiCommunicator::wait(Running &now) {
   absl::Status status =
       world.wait(now.messages, [&] { return describe(now.call); });
-  for (int64_t peer = 0; peer < getSize(); ++peer)
-    if (now.theirIndices[peer] != now.index)
-      return makeError(ErrorCode::CollectiveMismatch,
-                       world.getContext(describe(now.call)),
-                       ", collective number ", now.index, ": rank ",
-                       group[peer], " is at number ", now.theirIndices[peer]);
+  for (int64_t peer = 0; peer < getSize(); ++peer) {
+    const Header &theirs = now.theirHeaders[peer];
+    auto fail = [&](ErrorCode code, auto... why) {
+      return makeError(code, world.getContext(describe(now.call)), ": rank ",
+                       group[peer], why...);
+    };
+    if (theirs.runDigest != now.header.runDigest)
+      return fail(ErrorCode::RanksDisagree,
+                  " was not given the same for this run, or makes other calls");
+    if (theirs.index != now.header.index)
+      return fail(ErrorCode::CollectiveMismatch, " is at collective number ",
+                  theirs.index, ", this one at number ", now.header.index);
+  }
   now.messages = Messages();
   return status;
 }
@@ -533,8 +706,8 @@ absl::Status MpiCommunicator::finish(uint32_t index) {
 static absl::StatusOr<std::unique_ptr<World>>
 createWorld(absl::Duration timeout) {
   int isRunning = 0, hasEnded = 0;
-  MPI_Initialized(&isRunning);
-  MPI_Finalized(&hasEnded);
+  TPRT_RETURN_IF_ERROR(check(MPI_Initialized(&isRunning), "initialized"));
+  TPRT_RETURN_IF_ERROR(check(MPI_Finalized(&hasEnded), "finalized"));
   if (hasEnded)
     return makeError(ErrorCode::Transport,
                      "MPI has been ended in this process and cannot start "
@@ -552,9 +725,10 @@ createWorld(absl::Duration timeout) {
       sigaction(SIGTERM, &ours, nullptr);
     }
   }
-  auto world = std::make_unique<MpiWorld>(timeout, !isRunning);
-  TPRT_RETURN_IF_ERROR(world->connect());
-  return world;
+  int rank = 0, size = 1;
+  TPRT_RETURN_IF_ERROR(check(MPI_Comm_rank(MPI_COMM_WORLD, &rank), "rank"));
+  TPRT_RETURN_IF_ERROR(check(MPI_Comm_size(MPI_COMM_WORLD, &size), "size"));
+  return std::make_unique<MpiWorld>(timeout, !isRunning, rank, size);
 }
 
 extern "C" const Plugin *tprtGetPlugin() {

@@ -41,6 +41,7 @@ absl::Status tprun::checkOutputs(Session &session, const Options &options,
   }
   if (session.getFirstRank() != 0)
     return absl::OkStatus();
+  Session::LifeSigns signs(session); // the others wait for the end
   TPRT_ASSIGN_OR_RETURN(std::unique_ptr<Session> reference,
                         openReference(session, options));
   {
@@ -89,6 +90,7 @@ absl::Status tprun::checkTokens(Session &session, const Options &options,
                                 const std::vector<int64_t> &tokens) {
   if (session.getFirstRank() != 0)
     return absl::OkStatus();
+  Session::LifeSigns signs(session); // the others wait for the end
   TPRT_ASSIGN_OR_RETURN(std::unique_ptr<Session> reference,
                         openReference(session, options));
   TPRT_ASSIGN_OR_RETURN(std::vector<int64_t> wanted,

@@ -22,6 +22,7 @@ ABSL_FLAG(std::string, backend, "cpu", "what computes");
 ABSL_FLAG(int, ranks, 0, "the mesh's number of devices, as a check");
 ABSL_FLAG(int, threads, 0, "that each rank computes on");
 ABSL_FLAG(double, timeout, 300, "seconds that a collective may take");
+ABSL_FLAG(double, run_timeout, 0, "seconds that a run may take; 0: no limit");
 ABSL_FLAG(std::string, weights, "", "safetensors file or folder");
 ABSL_FLAG(std::string, entry, "", "the function to run");
 ABSL_FLAG(uint64_t, seed, 1, "of random inputs and of sampling");
@@ -66,7 +67,9 @@ beside this tool, and kept for the next time.
   --backend=cpu         what computes: cpu, cuda, virtual (ranks that share one
                         GPU), interpreter (tp-opt's; slow, of a .mlir as it is)
   --tf32                let a GPU multiply f32 as tf32: faster, 10 bits
-  --timeout=S           seconds that a collective may take (300)
+  --timeout=S           seconds that a collective may take, and that ranks wait
+                        for each other to join and to leave (300)
+  --run_timeout=S       seconds that a run may take (no limit)
 
 Ranks are threads; started by mpirun, each process is one rank.
 Exit code: 0 fine, 1 the input is wrong, 2 a bug of tp-opt, 3 the environment
@@ -147,6 +150,9 @@ absl::StatusOr<tprun::Options> tprun::parseOptions(int argc, char **argv,
   options.threads = absl::GetFlag(FLAGS_threads);
   double timeout = absl::GetFlag(FLAGS_timeout);
   options.timeout = absl::Seconds(timeout);
+  double runTimeout = absl::GetFlag(FLAGS_run_timeout);
+  options.runTimeout =
+      runTimeout == 0 ? absl::InfiniteDuration() : absl::Seconds(runTimeout);
   options.weights = absl::GetFlag(FLAGS_weights);
   options.entry = absl::GetFlag(FLAGS_entry);
   options.seed = absl::GetFlag(FLAGS_seed);
@@ -161,11 +167,13 @@ absl::StatusOr<tprun::Options> tprun::parseOptions(int argc, char **argv,
   options.temperature = absl::GetFlag(FLAGS_temperature);
   options.endToken = absl::GetFlag(FLAGS_end_token);
   // NaN is none of these.
-  if (!(timeout > 0) || options.ranks < 0 || options.threads < 0 ||
-      options.bench < 0 || options.maxTokens < 1 || !(options.temperature >= 0))
+  if (!(timeout > 0) || !(runTimeout >= 0) || options.ranks < 0 ||
+      options.threads < 0 || options.bench < 0 || options.maxTokens < 1 ||
+      !(options.temperature >= 0))
     return makeError(ErrorCode::BadOption,
                      "--timeout and --max_tokens are positive; --ranks, "
-                     "--threads, --bench and --temperature are not negative");
+                     "--threads, --bench, --run_timeout and --temperature are "
+                     "not negative");
   if (options.backend == kInterpreter &&
       (options.check || options.bench > 0 || !options.trace.empty()))
     return makeError(ErrorCode::BadOption,

@@ -25,6 +25,7 @@ struct Options {
   int ranks = 0;
   int threads = 0;
   absl::Duration timeout;
+  absl::Duration runTimeout;
   std::string weights;
   /// name=value of every --input, in order.
   std::vector<std::pair<std::string, std::string>> inputs;

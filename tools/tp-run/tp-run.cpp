@@ -5,6 +5,7 @@
 /// links is the runtime; what takes the compiler is done by the tp-opt beside
 /// it.
 
+#include "Agree.h"
 #include "Check.h"
 #include "Generate.h"
 #include "Inputs.h"
@@ -13,6 +14,7 @@
 #include "Outputs.h"
 #include "Program.h"
 #include "Times.h"
+#include "runtime/Core/Cores.h"
 #include "runtime/Core/Errors.h"
 #include "runtime/Core/Session.h"
 
@@ -31,6 +33,7 @@ static absl::Status run(Session &session, const Options &options) {
     TPRT_RETURN_IF_ERROR(checkOutputFile(session, entry, options.output));
   if (!options.trace.empty())
     TPRT_RETURN_IF_ERROR(checkWritable(getTracePath(session, options.trace)));
+  TPRT_RETURN_IF_ERROR(agreeOnOptions(session, options, entry));
   TPRT_ASSIGN_OR_RETURN(std::vector<std::string> random,
                         bindInputs(session, options));
   if (!random.empty() && isFirst)
@@ -94,6 +97,15 @@ static bool isOneOfMany() {
   return false;
 }
 
+/// Where --threads asks for more threads than there are cores, those that wait
+/// for work must not spin. OpenMP reads this when it is loaded, and sees the
+/// threads of its own process alone.
+static void choosePatience(const Options &options) {
+  const char *ranks = std::getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
+  if (ranks && std::atoi(ranks) * options.threads > countUsableCores())
+    ::setenv("OMP_WAIT_POLICY", "passive", /*overwrite=*/0);
+}
+
 int main(int argc, char **argv) {
   std::signal(SIGXFSZ, SIG_IGN); // a file's limit is an error, like a full disk
   bool done = false;
@@ -102,6 +114,7 @@ int main(int argc, char **argv) {
     leave(options.status(), nullptr);
   if (done)
     return 0;
+  choosePatience(*options);
   absl::StatusOr<Program> program = loadProgram(*options);
   if (!program.ok())
     leave(program.status(), nullptr);
@@ -111,6 +124,7 @@ int main(int argc, char **argv) {
   sessionOptions.ranks = options->ranks;
   sessionOptions.threads = options->threads;
   sessionOptions.timeout = options->timeout;
+  sessionOptions.runTimeout = options->runTimeout;
   sessionOptions.allowTF32 = options->allowTF32;
   // Open MPI and MPICH tell their processes so.
   if (std::getenv("OMPI_COMM_WORLD_SIZE") || std::getenv("PMI_SIZE"))
@@ -121,6 +135,8 @@ int main(int argc, char **argv) {
   absl::Status status = session.prepare();
   if (status.ok())
     status = run(session, *options);
+  if (status.ok())
+    status = session.close();
   if (!status.ok())
     leave(status, &session);
   return 0;

@@ -22,6 +22,11 @@
  *  `tprt_error` then has its message. Nothing throws, aborts or exits. A failed
  *  run is final: later runs return its error again.
  *
+ *  Processes: before the first run they compare what decides the answer: the
+ *  artifact, backend and tf32, the entry, the value of every input, and what
+ *  tprt_agree was told. Later runs compare a digest of what was given since.
+ * 889 says which processes differ, and in what.
+ *
  *  Threads: one call at a time per session, except `tprt_abort`.
  *
  *  Versions: functions and enumerators are only added; a struct starts with its
@@ -71,7 +76,8 @@ typedef struct tprt_options {
                               that torchrun or srun started, "environment"; NULL
                               is the first */
   int32_t ranks;         /**< what the mesh must have; 0: whatever it has */
-  double timeout_s;      /**< of each collective; 0 is 300 */
+  double timeout_s;      /**< of each collective, and of joining and
+                              leaving the job; 0 is 300 */
   int32_t threads;       /**< that each rank computes on; 0: its share of the
                               cores */
   int32_t tf32;          /**< 1: a GPU may multiply f32 as tf32, which is faster
@@ -104,9 +110,19 @@ tprt_status tprt_load(tprt_session *session, const char *path);
 /** Copies the value of an input. */
 tprt_status tprt_bind(tprt_session *session, const char *name,
                       const tprt_tensor *value);
+/** The same for a value that is this process's own, such as what it loaded of a
+ *  data set: each device uses its block, and the rest may differ between
+ *  processes. Devices that hold the same block must be given the same there. */
+tprt_status tprt_bind_local(tprt_session *session, const char *name,
+                            const tprt_tensor *value);
 /** Gives an input numbers that depend only on the seed and the name. */
 tprt_status tprt_bind_random(tprt_session *session, const char *name,
                              uint64_t seed);
+/** Says what else decides the answer: the data set and its order, how many runs
+ *  there will be. The values must be equal in all processes when the next run
+ *  begins. */
+tprt_status tprt_agree(tprt_session *session, const char *name,
+                       const char *value);
 /** Sets caches to zero: the next sequence. */
 tprt_status tprt_reset(tprt_session *session);
 
@@ -128,8 +144,16 @@ const char *tprt_error(const tprt_session *session);
  *  wrong, 2 a bug of tp-opt, 3 the environment failed. */
 int tprt_exit_code(tprt_status status);
 
-/** Ends a run that is under way and frees everything; NULL is allowed. */
-void tprt_close(tprt_session *session);
+/** Ends a run that is under way, leaves the job and frees everything; NULL is
+ *  allowed. Returns 0, or the error that the session ended with: 871 if another
+ *  process did not leave within `timeout_s`.
+ *
+ *  A thread that is inside MPI_Init or MPI_Finalize, or in a step that does not
+ *  end, cannot be ended. After a call that gave up on one (871 of tprt_open and
+ *  tprt_close, 893), that thread and what it uses stay, and MPI cannot be used
+ *  again: end the process by _exit, as exit handlers might wait for the thread.
+ */
+tprt_status tprt_close(tprt_session *session);
 
 /** What the kernels of an artifact's object code are. */
 typedef int32_t (*tprt_kernel)(void *const *buffers, const int64_t *scalars,

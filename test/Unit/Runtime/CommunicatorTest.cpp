@@ -188,7 +188,7 @@ TEST_P(Collectives, ComputeTheirDefinition) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Threads, Collectives, testing::Values(1, 2, 3, 4));
+INSTANTIATE_TEST_SUITE_P(Threads, Collectives, testing::Values(1, 2, 3, 4, 8));
 
 TEST(Reduce, GoesInOrderAndRoundsOnce) {
   // 2^24 + 1 + 1 in f32 from left to right stays 2^24; backwards it does not.

@@ -582,4 +582,27 @@ TEST(SessionFaults, AbortEndsARunFromOutside) {
   EXPECT_TRUE(contains(status, "pressed a key"));
 }
 
+/// One that ends soon after it is told to, and one whose step goes on: the
+/// session can be closed all the same.
+TEST(SessionFaults, ALateRunIsEnded) {
+  for (int milliseconds : {600, 8000}) {
+    TestProgram program({{"model", 2}});
+    buildFault(program, "sleep_at", 1, milliseconds);
+    SessionOptions options;
+    options.runTimeout = absl::Milliseconds(50);
+    options.timeout = absl::Seconds(1);
+    auto session = open(program, options);
+    ASSERT_TRUE(session.ok()) << session.status();
+    absl::Time begin = absl::Now();
+    absl::Status status = (*session)->run("main");
+    EXPECT_EQ(getErrorCode(status), ErrorCode::RunTimeout) << status;
+    EXPECT_TRUE(contains(status, "run of 'main' has not ended within 50ms"));
+    for (const absl::Status &error : (*session)->getRankErrors())
+      EXPECT_EQ(getErrorCode(error), ErrorCode::RunTimeout) << error;
+    EXPECT_EQ((*session)->run("main"), status);
+    EXPECT_EQ(getErrorCode((*session)->close()), ErrorCode::RunTimeout);
+    EXPECT_LT(absl::Now() - begin, absl::Seconds(6));
+  }
+}
+
 } // namespace

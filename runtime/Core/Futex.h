@@ -1,0 +1,61 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file A number that threads of this process can wait for. Setting it wakes
+/// all of them at once, which a mutex would do one after the other.
+///
+///     uint32_t seen = futex.get();
+///     while (!isDone())
+///       futex.wait(seen, absl::Milliseconds(20)), seen = futex.get();
+
+#ifndef TPRT_CORE_FUTEX_H
+#define TPRT_CORE_FUTEX_H
+
+#include "absl/time/time.h"
+
+#include <atomic>
+#include <climits>
+#include <cstdint>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace tprt {
+
+class Futex {
+public:
+  uint32_t get() const { return value.load(std::memory_order_acquire); }
+
+  /// Sets the number and wakes whoever waits. A call costs a system call only
+  /// if somebody sleeps.
+  void set(uint32_t newValue) {
+    value.store(newValue, std::memory_order_seq_cst);
+    if (sleepers.load(std::memory_order_seq_cst) > 0)
+      call(FUTEX_WAKE_PRIVATE, INT_MAX, nullptr);
+  }
+
+  /// Sleeps until the number is no longer `seen`, but not longer than `limit`.
+  /// It may return early.
+  void wait(uint32_t seen, absl::Duration limit) {
+    sleepers.fetch_add(1, std::memory_order_seq_cst);
+    if (value.load(std::memory_order_seq_cst) == seen) {
+      timespec time = absl::ToTimespec(limit);
+      call(FUTEX_WAIT_PRIVATE, seen,
+           limit == absl::InfiniteDuration() ? nullptr : &time);
+    }
+    sleepers.fetch_sub(1, std::memory_order_seq_cst);
+  }
+
+private:
+  void call(int operation, uint32_t argument, const timespec *time) {
+    static_assert(sizeof(value) == sizeof(uint32_t));
+    syscall(SYS_futex, &value, operation, argument, time, nullptr, 0);
+  }
+
+  std::atomic<uint32_t> value{0};
+  std::atomic<uint32_t> sleepers{0};
+};
+
+} // namespace tprt
+
+#endif // TPRT_CORE_FUTEX_H

@@ -1,0 +1,21 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file What the command lines of all ranks must say alike.
+
+#ifndef TPRUN_AGREE_H
+#define TPRUN_AGREE_H
+
+#include "Options.h"
+#include "runtime/Core/Session.h"
+
+namespace tprun {
+
+/// Notes each option that decides what is computed, or which calls are made of
+/// the session. The session compares them before the first run.
+absl::Status agreeOnOptions(tprt::Session &session, const Options &options,
+                            const std::string &entry);
+
+} // namespace tprun
+
+#endif // TPRUN_AGREE_H
