@@ -16,6 +16,13 @@
 using namespace mlir;
 using namespace tp;
 
+/// Whether rows are dense and do not share elements. Neither oneDNN nor
+/// cuBLASLt repeats a row or a column: a stride of 0 is an error to them.
+static bool liesByRows(const Matrix &matrix) {
+  return (matrix.columns == 1 || matrix.columnStride == 1) &&
+         (matrix.rows == 1 || matrix.rowStride >= matrix.columns);
+}
+
 namespace {
 
 class CpuTarget final : public Target {
@@ -30,8 +37,7 @@ public:
     return result.isF32() || result == factor;
   }
   bool readsMatrix(const Matrix &factor) const override {
-    return factor.rows == 1 || factor.columns == 1 || factor.rowStride == 1 ||
-           factor.columnStride == 1;
+    return liesByRows(factor) || liesByRows(transpose(factor));
   }
   bool writesMatrix(Type, const Matrix &) const override { return true; }
   bool canFollow(Type, Type, ArrayRef<Post>) const override { return true; }
@@ -146,13 +152,10 @@ static bool isInPieces(const Matrix &matrix) {
 /// Stored by rows or by columns, with a leading dimension that holds one; 8-bit
 /// floats only as older GPUs take them, along the sums.
 bool CudaTarget::readsMatrix(const Matrix &factor) const {
-  bool isByRows = (factor.columns == 1 || factor.columnStride == 1) &&
-                  (factor.rows == 1 || factor.rowStride >= factor.columns);
   if (isFloat8(factor.element))
-    return isByRows && isInPieces(factor) && factor.columns % kPieceBytes == 0;
-  return isByRows ||
-         ((factor.rows == 1 || factor.rowStride == 1) &&
-          (factor.columns == 1 || factor.columnStride >= factor.rows));
+    return liesByRows(factor) && isInPieces(factor) &&
+           factor.columns % kPieceBytes == 0;
+  return liesByRows(factor) || liesByRows(transpose(factor));
 }
 
 bool CudaTarget::writesMatrix(Type factor, const Matrix &result) const {

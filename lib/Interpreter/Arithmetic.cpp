@@ -195,9 +195,9 @@ Element DenseEvaluator::makeElement(Attribute scalar, mlir::Type elementType) {
 
 Element DenseEvaluator::getIdentity(ReduceKind kind, mlir::Type elementType) {
   bool isMax = kind == ReduceKind::Max;
-  if (isa<FloatType>(elementType))
+  if (auto type = dyn_cast<FloatType>(elementType))
     return kind == ReduceKind::Sum
-               ? fromInteger(0, /*isUnsigned=*/false)
+               ? fromInteger(0, /*isUnsigned=*/false, type)
                : fromAPFloat(llvm::APFloat::getInf(llvm::APFloat::IEEEdouble(),
                                                    /*Negative=*/isMax));
   if (kind == ReduceKind::Sum)
@@ -219,7 +219,7 @@ Element DenseEvaluator::getGarbage(uint64_t salt, mlir::Type elementType) {
   llvm::APFloat greatest = llvm::APFloat::getLargest(type.getFloatSemantics());
   if (greatest.convertToDouble() < double(number))
     return fromAPFloat(greatest);
-  return round(fromInteger(number, /*isUnsigned=*/false), type);
+  return round(fromInteger(number, /*isUnsigned=*/false, type), type);
 }
 
 std::string DenseEvaluator::print(Element value, mlir::Type elementType) {
@@ -270,8 +270,10 @@ TensorValue DenseEvaluator::iota(unsigned dim, Type type) {
   auto integer = dyn_cast<IntegerType>(type.getElementType());
   for (int64_t i = 0; i < result->size(); ++i) {
     int64_t index = i / stride % type.getDimSize(dim);
-    (*result)[i] = integer ? makeInteger(wrapInteger(index, integer))
-                           : fromInteger(index, /*isUnsigned=*/false);
+    (*result)[i] = integer
+                       ? makeInteger(wrapInteger(index, integer))
+                       : fromInteger(index, /*isUnsigned=*/false,
+                                     cast<FloatType>(type.getElementType()));
   }
   finish(result->getElements(), type.getElementType());
   return result;
@@ -343,14 +345,18 @@ TensorValue DenseEvaluator::convert(TensorValue x, Type type) {
     Element value = toDense(x)[i];
     Element &out = (*result)[i];
     if (!to) {
+      auto floatType = cast<FloatType>(type.getElementType());
       if (from)
-        value = fromInteger(value.integer, isUnsigned(from));
+        value = fromInteger(value.integer, isUnsigned(from), floatType);
+      else if (x->getType().getElementType().isF64() &&
+               floatType.getWidth() == 16)
+        value = round(value, Float32Type::get(type.getContext())); // as XLA
       out = value;
     } else if (to.getWidth() == 1) {
       out = makeInteger(from ? value.integer != 0 : !isZero(value));
     } else {
-      out =
-          makeInteger(wrapInteger(from ? value.integer : toInteger(value), to));
+      out = makeInteger(from ? wrapInteger(value.integer, to)
+                             : toInteger(value, to));
     }
   }
   finish(result->getElements(), type.getElementType());
@@ -410,8 +416,9 @@ TensorValue DenseEvaluator::reduce(ReductionKind kind, TensorValue x,
     break;
   case ReductionKind::Prod:
     binary = BinaryKind::Mul;
-    start = isa<FloatType>(element) ? fromInteger(1, /*isUnsigned=*/false)
-                                    : makeInteger(1);
+    start = isa<FloatType>(element)
+                ? fromInteger(1, /*isUnsigned=*/false, cast<FloatType>(element))
+                : makeInteger(1);
     break;
   }
   auto result = allocate(type);

@@ -6,6 +6,7 @@
 #include "tpopt/Interpreter/DenseEvaluator.h"
 
 #include "llvm/ADT/APFloat.h"
+#include "llvm/ADT/APSInt.h"
 #include "llvm/Support/Format.h"
 
 #include <cmath>
@@ -39,21 +40,22 @@ Element DoubleEvaluator::fromAPFloat(const llvm::APFloat &value) {
   return makeReal(value.convertToDouble());
 }
 
-Element DoubleEvaluator::fromInteger(int64_t value, bool isUnsigned) {
+Element DoubleEvaluator::fromInteger(int64_t value, bool isUnsigned,
+                                     FloatType type) {
+  // Types below f32 are rounded from it, as XLA does.
+  if (rounding == Rounding::ToElementType && !type.isF64())
+    return makeReal(isUnsigned ? float(uint64_t(value)) : float(value));
   return makeReal(isUnsigned ? double(uint64_t(value)) : double(value));
 }
 
-int64_t DoubleEvaluator::toInteger(Element value) {
-  double x = std::trunc(value.real);
-  if (std::isnan(x))
-    return 0;
-  // 2^63 is the first double that an int64_t cannot hold; up to 2^64 it is
-  // still a ui64.
-  if (x >= 9223372036854775808.0)
-    return x < 18446744073709551616.0 ? int64_t(uint64_t(x))
-                                      : std::numeric_limits<int64_t>::max();
-  return x < -9223372036854775808.0 ? std::numeric_limits<int64_t>::min()
-                                    : int64_t(x);
+int64_t DoubleEvaluator::toInteger(Element value, IntegerType type) {
+  // This saturates, and makes 0 of a NaN.
+  llvm::APSInt integer(type.getWidth(), type.isUnsigned());
+  bool isExact;
+  llvm::APFloat(value.real)
+      .convertToInteger(integer, llvm::APFloat::rmTowardZero, &isExact);
+  return type.isUnsigned() ? int64_t(integer.getZExtValue())
+                           : integer.getSExtValue();
 }
 
 uint64_t DoubleEvaluator::toBits(Element value, FloatType type) {

@@ -54,17 +54,19 @@ Element ResidueEvaluator<Field>::fromAPFloat(const llvm::APFloat &value) {
 }
 
 template <typename Field>
-Element ResidueEvaluator<Field>::fromInteger(int64_t value, bool isUnsigned) {
+Element ResidueEvaluator<Field>::fromInteger(int64_t value, bool isUnsigned,
+                                             FloatType) {
   return make(isUnsigned ? Field::fromUnsigned(uint64_t(value))
                          : Field::fromSigned(value));
 }
 
 template <typename Field>
-int64_t ResidueEvaluator<Field>::toInteger(Element value) {
+int64_t ResidueEvaluator<Field>::toInteger(Element value,
+                                           mlir::IntegerType type) {
   int64_t number = Field::toSigned(value.residue);
-  if (isFinite(value) && std::abs(number) <= Field::kLargestInteger)
-    return number;
-  return int64_t(Field::draw(key, value.residue) % 8);
+  if (!isFinite(value) || std::abs(number) > Field::kLargestInteger)
+    number = int64_t(Field::draw(key, value.residue) % 8);
+  return wrapInteger(number, type);
 }
 
 template <typename Field>

@@ -123,7 +123,30 @@ Value tp::widenFloat8(OpBuilder &builder, Location loc, Value value) {
   return Bits(builder, loc, value.getType()).widen(value);
 }
 
+/// An f64 as an f32 whose last bit says whether anything was dropped, so that
+/// rounding it again gives what rounding once would.
+static Value roundToOdd(OpBuilder &builder, Location loc, Value value) {
+  Type i64 = builder.getI64Type();
+  auto integer = [&](int64_t number) -> Value {
+    return arith::ConstantOp::create(builder, loc,
+                                     builder.getI64IntegerAttr(number));
+  };
+  constexpr int64_t kept = -(int64_t(1) << 29), last = int64_t(1) << 29;
+  Value bits = arith::BitcastOp::create(builder, loc, i64, value);
+  Value dropped = arith::AndIOp::create(builder, loc, bits, integer(~kept));
+  Value isExact = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
+                                        dropped, integer(0));
+  Value rest =
+      arith::SelectOp::create(builder, loc, isExact, integer(0), integer(last));
+  bits = arith::AndIOp::create(builder, loc, bits, integer(kept));
+  bits = arith::OrIOp::create(builder, loc, bits, rest);
+  Value odd = arith::BitcastOp::create(builder, loc, value.getType(), bits);
+  return arith::TruncFOp::create(builder, loc, builder.getF32Type(), odd);
+}
+
 Value tp::narrowFloat8(OpBuilder &builder, Location loc, Value value,
                        Type element) {
+  if (value.getType().isF64())
+    value = roundToOdd(builder, loc, value);
   return Bits(builder, loc, element).narrow(value);
 }

@@ -7,6 +7,8 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/TypeSwitch.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace tp;
 
@@ -85,6 +87,7 @@ public:
   Value bitcast(Type to);
 
 private:
+  Value truncate(IntegerType to);
   Value number(double value) {
     return createScalar(builder, loc, value, element);
   }
@@ -323,6 +326,36 @@ Value ScalarBuilder::compare(ComparePredicate predicate) {
                         operands[1]);
 }
 
+/// Truncates towards zero. Saturates out of range, and makes 0 of a NaN. A cast
+/// is undefined there, so it only gets what fits.
+Value ScalarBuilder::truncate(IntegerType to) {
+  using F = arith::CmpFPredicate;
+  bool toUnsigned = to.isUnsigned();
+  unsigned valueBits = to.getWidth() - !toUnsigned;
+  Type target = getComputeType(to);
+  auto integer = [&](const APInt &value) -> Value {
+    return arith::ConstantOp::create(builder, loc,
+                                     builder.getIntegerAttr(target, value));
+  };
+  // Both are powers of two or 0, so every float type holds them exactly.
+  double past = std::ldexp(1.0, valueBits);
+  Value least = number(toUnsigned ? 0 : -past), end = number(past);
+  Value x = operands[0];
+  Value notBelow = select(compareFloat(F::OGE, x, least), x, least);
+  Value isAbove = compareFloat(F::OGE, notBelow, end);
+  Value inside = select(isAbove, least, notBelow);
+  Value result =
+      toUnsigned
+          ? arith::FPToUIOp::create(builder, loc, target, inside).getResult()
+          : arith::FPToSIOp::create(builder, loc, target, inside).getResult();
+  result = select(
+      isAbove, integer(APInt::getLowBitsSet(to.getWidth(), valueBits)), result);
+  if (toUnsigned) // A NaN is `least` by now, which is 0.
+    return result;
+  return select(compareFloat(F::UNO, x, x),
+                integer(APInt::getZero(to.getWidth())), result);
+}
+
 Value ScalarBuilder::convert(Type to) {
   Value x = operands[0];
   Type target = getComputeType(to);
@@ -337,14 +370,13 @@ Value ScalarBuilder::convert(Type to) {
   if (isFloat && isa<FloatType>(target)) {
     if (fromBits < toBits)
       x = cast(arith::ExtFOp());
-    else if (fromBits > toBits)
+    else if (fromBits > toBits && !isFloat8(to))
       x = cast(arith::TruncFOp());
     // Rounded here, though it stays in a wider register.
     return widenScalar(builder, loc, narrowScalar(builder, loc, x, to), to);
   }
   if (isFloat)
-    return to.isUnsignedInteger() ? cast(arith::FPToUIOp())
-                                  : cast(arith::FPToSIOp());
+    return truncate(llvm::cast<IntegerType>(to));
   if (isa<FloatType>(target)) {
     x = isUnsigned ? cast(arith::UIToFPOp()) : cast(arith::SIToFPOp());
     return widenScalar(builder, loc, narrowScalar(builder, loc, x, to), to);

@@ -20,7 +20,7 @@ mlir::Value widenScalar(mlir::OpBuilder &builder, mlir::Location loc,
 mlir::Value narrowScalar(mlir::OpBuilder &builder, mlir::Location loc,
                          mlir::Value value, mlir::Type element);
 
-/// The same of the 8-bit floats, in f32.
+/// The same of the 8-bit floats, in f32; an f64 can be narrowed, too.
 bool isFloat8(mlir::Type type);
 mlir::Value widenFloat8(mlir::OpBuilder &builder, mlir::Location loc,
                         mlir::Value value);

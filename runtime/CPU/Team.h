@@ -51,7 +51,11 @@ public:
 
   /// The `part`-th of `parts` even pieces of 0 .. `count`.
   static std::pair<int64_t, int64_t> split(int64_t count, int part, int parts) {
-    return {count * part / parts, count * (part + 1) / parts};
+    // count * part / parts, of which the product could overflow.
+    auto getBegin = [&](int64_t of) {
+      return count / parts * of + count % parts * of / parts;
+    };
+    return {getBegin(part), getBegin(part + 1)};
   }
 
 private:

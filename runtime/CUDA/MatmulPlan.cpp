@@ -157,6 +157,8 @@ absl::StatusOr<MatmulPlan> tprt::planMatmul(const Artifact &artifact,
   if (plan.outer.empty() || (plan.isFloat8() && row.postOps.count > 0))
     return plan;
   const Batch &inner = plan.outer.back();
+  if (inner.size > INT32_MAX)
+    return refuse("a batch of ", inner.size);
   plan.batchCount = inner.size;
   plan.second.batchStride = inner.strides[0];
   plan.first.batchStride = inner.strides[1];

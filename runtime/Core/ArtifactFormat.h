@@ -348,9 +348,10 @@ struct PostOpRow {
 
 /// C[batch, m, n] = post-ops(A[batch, m, k] * B[batch, k, n]), accumulated in
 /// f32. A and B have unit stride along their row or their column, C along its
-/// columns; A and B are of one type, f32, bf16 or, on CUDA, f16; C is f32 or
-/// that type. On CUDA, post-ops come in this order, each at most once: the Add
-/// of a matrix, the Add of a row (row stride 0), both of C's type and with unit
+/// columns. Only along batches may elements of A and B repeat, and none of C.
+/// A and B are of one type, f32, bf16 or, on CUDA, f16; C is f32 or that type.
+/// On CUDA, post-ops come in this order, each at most once: the Add of a
+/// matrix, the Add of a row (row stride 0), both of C's type and with unit
 /// stride along the columns, then Relu or GeluTanh.
 struct MatmulRow {
   int64_t m, n, k;

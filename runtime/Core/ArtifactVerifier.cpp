@@ -226,6 +226,9 @@ absl::Status Verifier::verifyEntry() {
     return fail("an entry's lists lie outside their tables");
   if (entry->arenaSize > INT64_MAX || entry->positions < 0)
     return fail("an entry has an arena of ", entry->arenaSize, " bytes");
+  if (entry->counters > artifact.rows<ControlRow>().size())
+    return fail("an entry has ", entry->counters, " counters, but only ",
+                artifact.rows<ControlRow>().size(), " loops there are");
   absl::Span<const int64_t> inputs = artifact.integers(entry->inputs);
   for (int64_t input : inputs)
     if (input < 0 ||
@@ -412,6 +415,9 @@ absl::Status Verifier::verifyView(const BufferRow &buffer, DType dtype,
     bytes = checkedMultiply(*bytes, getSize(dtype));
   if (!bytes || static_cast<uint64_t>(*bytes) > buffer.size)
     return fail("strides leave a buffer of ", buffer.size, " bytes");
+  // This also bounds the elements: there is memory for each.
+  if (access == Access::Write && !isWithoutOverlap(sizes, strides))
+    return fail("a step writes elements that share memory");
   return absl::OkStatus();
 }
 
@@ -476,16 +482,22 @@ absl::Status Verifier::verifyMatmul(const MatmulRow &matmul) const {
     return verifyView(operand.buffer, operand.dtype, access, sizes,
                       operand.strides);
   };
-  auto isMatrix = [](const MatmulOperand &operand) {
-    return operand.strides[kMaxBatch] == 1 ||
-           operand.strides[kMaxBatch + 1] == 1;
+  // No matrix library takes a matrix whose rows or columns share elements.
+  auto isMatrix = [](const MatmulOperand &operand, int64_t rows,
+                     int64_t columns) {
+    const int64_t *strides = operand.strides + kMaxBatch;
+    return (strides[0] == 1 || strides[1] == 1) &&
+           isWithoutOverlap({rows, columns}, {strides, 2});
   };
   const auto &[a, b, c] = std::tie(matmul.a, matmul.b, matmul.c);
   for (int64_t size : {matmul.m, matmul.n, matmul.k, matmul.batch[0],
                        matmul.batch[1], matmul.batch[2]})
     if (size < 1)
       return fail("a matmul with a dimension of ", size);
-  if (!getNumElements(matmul.batch))
+  // A may be brought into another order as a whole, in f32.
+  int64_t packed[] = {matmul.batch[0], matmul.batch[1], matmul.batch[2],
+                      matmul.m,        matmul.k,        getSize(DType::F32)};
+  if (!getNumElements(packed))
     return fail("a matmul with too many batches");
   bool isCuda = artifact.getTarget() == kCudaTarget;
   auto isResult = [&](DType type) {
@@ -497,8 +509,9 @@ absl::Status Verifier::verifyMatmul(const MatmulRow &matmul) const {
       !isResult(c.dtype) ||
       (!isFloat8 && c.dtype != DType::F32 && c.dtype != a.dtype))
     return fail("a matmul of types that the target does not multiply");
-  if (!isMatrix(a) || !isMatrix(b) || c.strides[kMaxBatch + 1] != 1)
-    return fail("a matmul whose operand has unit stride along no dimension");
+  if (!isMatrix(a, matmul.m, matmul.k) || !isMatrix(b, matmul.k, matmul.n) ||
+      c.strides[kMaxBatch + 1] != 1)
+    return fail("a matmul of strides that are no matrix's");
   TPRT_RETURN_IF_ERROR(verifyOperand(a, matmul.m, matmul.k, Access::Read));
   TPRT_RETURN_IF_ERROR(verifyOperand(b, matmul.k, matmul.n, Access::Read));
   TPRT_RETURN_IF_ERROR(verifyOperand(c, matmul.m, matmul.n, Access::Write));

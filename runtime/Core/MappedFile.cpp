@@ -19,7 +19,9 @@ absl::StatusOr<MappedFile> MappedFile::open(const std::string &path) {
     return makeError(ErrorCode::FileUnreadable, "cannot ", what, " '", path,
                      "': ", std::strerror(errno));
   };
-  int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  // Opened without waiting: a named pipe would wait for somebody to write.
+  int descriptor =
+      ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (descriptor < 0)
     return fail("open");
   struct stat info;

@@ -21,6 +21,9 @@ using nlohmann::json;
 
 static constexpr uint64_t kMaxHeader = 100'000'000;
 
+/// Far more than the format has. A parsed bracket takes 80 times its byte.
+static constexpr size_t kMaxDepth = 64;
+
 static absl::optional<DType> parseDType(absl::string_view name) {
   static const auto *names = new absl::flat_hash_map<absl::string_view, DType>{
       {"F64", DType::F64},        {"F32", DType::F32},
@@ -38,9 +41,36 @@ static absl::optional<DType> parseDType(absl::string_view name) {
   return found->second;
 }
 
+/// Whether brackets nest deeper than kMaxDepth. If the text is no JSON, the
+/// parser says so.
+static bool isDeep(absl::string_view text) {
+  size_t depth = 0;
+  bool isInString = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    char c = text[i];
+    if (isInString && c == '\\')
+      ++i;
+    else if (c == '"')
+      isInString = !isInString;
+    else if (isInString)
+      continue;
+    else if ((c == '{' || c == '[') && ++depth > kMaxDepth)
+      return true;
+    else if ((c == '}' || c == ']') && depth > 0)
+      --depth;
+  }
+  return false;
+}
+
 /// Parses JSON, remembering a key that an object repeats: the parser itself
-/// would silently keep the last.
+/// would silently keep the last. Gives a discarded value for what is no JSON or
+/// nests too deeply.
 static json parseJson(absl::string_view text, std::string &duplicate) {
+  // A byte order mark and what follows a zero byte would be passed over.
+  constexpr absl::string_view kMark = "\xef\xbb\xbf";
+  if (isDeep(text) || text.find('\0') != text.npos ||
+      text.substr(0, kMark.size()) == kMark)
+    return json(json::value_t::discarded);
   std::vector<absl::flat_hash_set<std::string>> open;
   auto callback = [&](int, json::parse_event_t event, json &parsed) {
     if (event == json::parse_event_t::object_start)
@@ -112,6 +142,47 @@ static absl::StatusOr<StoredTensor> parseTensor(const std::string &name,
                       data.substr(begin, end - begin)};
 }
 
+static bool isMetadata(const json &value) {
+  return value.is_null() ||
+         (value.is_object() &&
+          std::all_of(value.begin(), value.end(),
+                      [](const json &item) { return item.is_string(); }));
+}
+
+using NamedRange = std::pair<const std::string *, absl::string_view>;
+
+/// Every byte of the data belongs to one tensor. Anything else means that the
+/// header is not the one that was written: with a wrong length, all tensors
+/// would be read from the wrong place.
+static absl::Status checkCover(std::vector<NamedRange> ranges,
+                               absl::string_view data) {
+  std::sort(ranges.begin(), ranges.end(),
+            [](const NamedRange &a, const NamedRange &b) {
+              return std::make_pair(a.second.data(), a.second.size()) <
+                     std::make_pair(b.second.data(), b.second.size());
+            });
+  auto uncovered = [&](const char *begin, const char *end) {
+    return makeError(ErrorCode::WeightsUncovered, "bytes ", begin - data.data(),
+                     " to ", end - data.data(),
+                     " of the data belong to no tensor; copy or write the "
+                     "file again");
+  };
+  const char *place = data.data();
+  for (size_t i = 0; i < ranges.size(); ++i) {
+    absl::string_view range = ranges[i].second;
+    if (range.data() < place)
+      return makeError(ErrorCode::WeightsOverlap, "tensors '",
+                       *ranges[i - 1].first, "' and '", *ranges[i].first,
+                       "' share bytes");
+    if (range.data() > place)
+      return uncovered(place, range.data());
+    place = range.data() + range.size();
+  }
+  if (place != data.data() + data.size())
+    return uncovered(place, data.data() + data.size());
+  return absl::OkStatus();
+}
+
 absl::StatusOr<absl::flat_hash_map<std::string, StoredTensor>>
 tprt::parseSafetensors(absl::string_view bytes) {
   uint64_t length;
@@ -132,34 +203,28 @@ tprt::parseSafetensors(absl::string_view bytes) {
   json header = parseJson(text, duplicate);
   if (!header.is_object())
     return makeError(ErrorCode::WeightsHeader,
-                     "the header is not a JSON object");
+                     "the header is not a JSON object, or nests deeper than ",
+                     kMaxDepth);
   if (!duplicate.empty())
     return makeError(ErrorCode::WeightsDuplicate, "the header has '", duplicate,
                      "' twice");
 
   absl::flat_hash_map<std::string, StoredTensor> tensors;
-  std::vector<std::pair<const std::string *, absl::string_view>> ranges;
+  std::vector<NamedRange> ranges;
   for (auto item = header.begin(); item != header.end(); ++item) {
-    if (item.key() == "__metadata__")
+    if (item.key() == "__metadata__") {
+      if (!isMetadata(item.value()))
+        return makeError(ErrorCode::WeightsHeader,
+                         "the header's __metadata__ is not an object of "
+                         "strings");
       continue;
+    }
     TPRT_ASSIGN_OR_RETURN(StoredTensor tensor,
                           parseTensor(item.key(), item.value(), data));
     ranges.emplace_back(&item.key(), tensor.data);
     tensors.emplace(item.key(), std::move(tensor));
   }
-  // The format wants the data covered exactly once. A hole is harmless; shared
-  // bytes mean that one of two tensors is not what was stored.
-  std::sort(ranges.begin(), ranges.end(), [](const auto &a, const auto &b) {
-    return std::make_pair(a.second.data(), a.second.size()) <
-           std::make_pair(b.second.data(), b.second.size());
-  });
-  for (size_t i = 1; i < ranges.size(); ++i) {
-    absl::string_view before = ranges[i - 1].second;
-    if (before.data() + before.size() > ranges[i].second.data())
-      return makeError(ErrorCode::WeightsOverlap, "tensors '",
-                       *ranges[i - 1].first, "' and '", *ranges[i].first,
-                       "' share bytes");
-  }
+  TPRT_RETURN_IF_ERROR(checkCover(std::move(ranges), data));
   return tensors;
 }
 
@@ -224,7 +289,9 @@ absl::Status SafetensorsFolder::readIndex(const std::string &path) {
   auto map = parsed.is_object() ? parsed.find("weight_map") : parsed.end();
   if (!parsed.is_object() || map == parsed.end() || !map->is_object())
     return makeError(ErrorCode::WeightsHeader, path,
-                     ": no JSON object with a weight_map");
+                     ": no JSON object with a weight_map, or one that nests "
+                     "deeper than ",
+                     kMaxDepth);
   if (!duplicate.empty())
     return makeError(ErrorCode::WeightsDuplicate, path, ": '", duplicate,
                      "' occurs twice");

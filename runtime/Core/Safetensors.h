@@ -13,6 +13,11 @@
 /// mapped when a tensor of theirs is first asked for. Everything the header
 /// says is checked before it is believed: each kind of damage has its error
 /// code (Weights* in Errors.def).
+///
+/// What the reference implementation refuses is refused. It accepts a little
+/// more: a name that stands twice, JSON that nests between 64 and 128 deep,
+/// sizes of more than 63 bits beside a 0, entries written as arrays, and types
+/// that no program here has (F4, F6, F8_E8M0, C64).
 
 #ifndef TPRT_CORE_SAFETENSORS_H
 #define TPRT_CORE_SAFETENSORS_H

@@ -4,6 +4,7 @@
 #include "runtime/Core/Shapes.h"
 
 #include <algorithm>
+#include <utility>
 
 using namespace tprt;
 
@@ -43,6 +44,28 @@ absl::optional<int64_t> tprt::getExtent(absl::Span<const int64_t> sizes,
     last = *reach;
   }
   return empty ? 0 : last + 1;
+}
+
+bool tprt::isWithoutOverlap(absl::Span<const int64_t> sizes,
+                            absl::Span<const int64_t> strides) {
+  std::vector<std::pair<int64_t, int64_t>> dims; // strides and sizes
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i] == 0)
+      return true;
+    if (sizes[i] > 1)
+      dims.emplace_back(strides[i], sizes[i]);
+  }
+  std::sort(dims.begin(), dims.end());
+  int64_t last = 0; // the greatest offset so far
+  for (auto [stride, size] : dims) {
+    absl::optional<int64_t> reach = checkedMultiply(size - 1, stride);
+    if (reach)
+      reach = checkedAdd(*reach, last);
+    if (stride <= last || !reach)
+      return false;
+    last = *reach;
+  }
+  return true;
 }
 
 absl::optional<std::vector<ReshapeFactor>>

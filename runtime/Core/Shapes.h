@@ -40,6 +40,12 @@ std::vector<int64_t> getStrides(absl::Span<const int64_t> shape);
 absl::optional<int64_t> getExtent(absl::Span<const int64_t> sizes,
                                   absl::Span<const int64_t> strides);
 
+/// Whether every element of a view has its own place in memory. Each stride
+/// must be greater than what all smaller ones reach together, as it is in every
+/// transposed, sliced or reshaped tensor, but not in a broadcast one.
+bool isWithoutOverlap(absl::Span<const int64_t> sizes,
+                      absl::Span<const int64_t> strides);
+
 /// A reshape that merges and splits dimensions, as the list of factors, major
 /// first, that both shapes are products of: [6, 4] -> [2, 12] has the factors
 /// 2, 3, 4, of which 2 and 3 make dim 0 before, 3 and 4 make dim 1 after.

@@ -5,11 +5,10 @@
 
 #include "Readers.h"
 
+#include "ArtifactFiles.h"
 #include "Author.h"
 #include "Check.h"
 
-#include "tpopt/Codegen/Artifact.h"
-#include "tpopt/Codegen/ObjectCode.h"
 #include "tpopt/Cost/Machine.h"
 #include "tpopt/Dialect/Sdy/Sdy.h"
 #include "tpopt/Dialect/StableHLO/StableHLO.h"
@@ -19,9 +18,8 @@
 
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
+#include "llvm/Support/FileSystem.h"
 
-#include "runtime/Core/Artifact.h"
-#include "runtime/Core/Hash.h"
 #include "runtime/Core/Safetensors.h"
 
 using namespace mlir;
@@ -94,6 +92,24 @@ bool readSafetensors(StringRef bytes, const std::string &folder) {
   return found;
 }
 
+std::vector<std::string> makeIndices() {
+  return {R"({"metadata": {"total_size": 78}, "weight_map": {
+ "embed.weight": "one.safetensors", "bias": "one.safetensors",
+ "scalar": "one.safetensors", "far": "two.safetensors"}})"};
+}
+
+/// Read by the runtime.
+bool readIndex(StringRef bytes, const std::string &folder) {
+  writeFile(folder + "/one.safetensors", makeSafetensors().front());
+  writeFile(folder + "/model.safetensors.index.json", bytes);
+  auto files = tprt::SafetensorsFolder::open(folder);
+  if (!files.ok())
+    return false;
+  for (const char *name : {"embed.weight", "bias", "scalar", "far", "nothing"})
+    (void)(*files)->find(name);
+  return true;
+}
+
 //===----------------------------------------------------------------------===//
 // Models, plans, machines
 //===----------------------------------------------------------------------===//
@@ -118,11 +134,69 @@ std::vector<std::string> makeConfigs() {
  "vocab_size": 50})"};
 }
 
+/// For each phase: a program to generate with has two entries.
 bool readConfig(StringRef bytes, const std::string &folder) {
   writeFile(folder + "/config.json", bytes);
   ImportOptions options;
   options.sequence = 4;
-  return bool(importModel("hf:" + folder, options, getContext()));
+  bool isFine = bool(importModel("hf:" + folder, options, getContext()));
+  options.phase = ImportOptions::Phase::Generate;
+  options.cache = 8;
+  (void)importModel("hf:" + folder, options, getContext());
+  return isFine;
+}
+
+constexpr const char *kTinyConfig =
+    R"({"architectures": ["GPT2LMHeadModel"], "n_embd": 4, "n_head": 2,
+ "n_layer": 1, "n_positions": 8, "vocab_size": 10, "layer_norm_epsilon": 1e-5,
+ "activation_function": "gelu_new"})";
+
+/// All weights of kTinyConfig.
+std::vector<std::string> makeCheckpoints() {
+  const std::pair<const char *, std::vector<int64_t>> shapes[] = {
+      {"wte.weight", {10, 4}},
+      {"wpe.weight", {8, 4}},
+      {"ln_f.weight", {4}},
+      {"ln_f.bias", {4}},
+      {"h.0.ln_1.weight", {4}},
+      {"h.0.ln_1.bias", {4}},
+      {"h.0.ln_2.weight", {4}},
+      {"h.0.ln_2.bias", {4}},
+      {"h.0.attn.c_attn.weight", {4, 12}},
+      {"h.0.attn.c_attn.bias", {12}},
+      {"h.0.attn.c_proj.weight", {4, 4}},
+      {"h.0.attn.c_proj.bias", {4}},
+      {"h.0.mlp.c_fc.weight", {4, 16}},
+      {"h.0.mlp.c_fc.bias", {16}},
+      {"h.0.mlp.c_proj.weight", {16, 4}},
+      {"h.0.mlp.c_proj.bias", {4}}};
+  std::string zeros(1024, '\0');
+  absl::btree_map<std::string, tprt::StoredTensor> tensors;
+  for (const auto &[name, shape] : shapes) {
+    int64_t bytes = 4;
+    for (int64_t size : shape)
+      bytes *= size;
+    tensors[name] = {tprt::DType::F32, shape,
+                     absl::string_view(zeros).substr(0, bytes)};
+  }
+  return {tprt::writeSafetensors(tensors)};
+}
+
+/// Read by the compiler.
+bool readCheckpoint(StringRef bytes, const std::string &folder) {
+  writeFile(folder + "/model.safetensors", bytes);
+  return readConfig(kTinyConfig, folder);
+}
+
+bool readCheckpointIndex(StringRef bytes, const std::string &folder) {
+  writeFile(folder + "/one.safetensors", makeCheckpoints().front());
+  writeFile(folder + "/model.safetensors.index.json", bytes);
+  return readConfig(kTinyConfig, folder);
+}
+
+std::vector<std::string> makeCheckpointIndices() {
+  return {R"({"metadata": {}, "weight_map": {"wte.weight": "one.safetensors",
+ "wpe.weight": "one.safetensors", "ln_f.bias": "one.safetensors"}})"};
 }
 
 std::vector<std::string> makePlans() {
@@ -164,76 +238,22 @@ bool readMachine(StringRef bytes, const std::string &) {
 }
 
 //===----------------------------------------------------------------------===//
-// Programs and artifacts
+// Programs
 //===----------------------------------------------------------------------===//
-
-std::vector<std::string> makeArtifacts() {
-  QuietContext context(registerKernelDialects);
-  MLIRContext &plain = *context.get();
-  plain.loadAllAvailableDialects();
-  auto module = parseSourceString<ModuleOp>(R"(
-    spmd.mesh @mesh <["x"=2]>
-    func.func @main(%x: tensor<5x6xf32> {tp.name = "x"},
-        %w: tensor<6x4xf32> {tp.name = "w", spmd.sharding = #spmd.sharding<@mesh, [{"x"}, {}]>})
-        -> tensor<5x4xf32> {
-      %0 = tp.einsum "ab,bc->ac" %x, %w : (tensor<5x6xf32>, tensor<6x4xf32>) -> tensor<5x4xf32>
-      %1 = tp.softmax %0 dim = 1 : tensor<5x4xf32>
-      return %1 : tensor<5x4xf32>
-    })",
-                                            &plain);
-  PassManager manager(&plain);
-  buildCompilePipeline(manager, CompileOptions());
-  if (failed(manager.run(*module)))
-    return {};
-  FailureOr<std::string> bytes = buildArtifact(*module, *createCpuCode(&plain));
-  return failed(bytes) ? std::vector<std::string>()
-                       : std::vector<std::string>{*bytes};
-}
-
-/// Makes checksums right, as somebody would who means harm, so that what lies
-/// behind them is reached.
-std::string mendChecksums(StringRef bytes) {
-  std::string file = bytes.str();
-  auto *header = reinterpret_cast<tprt::FileHeader *>(file.data());
-  if (file.size() < sizeof(*header) ||
-      header->sectionCount >
-          (file.size() - sizeof(*header)) / sizeof(tprt::SectionRow))
-    return file;
-  absl::string_view table(file.data() + sizeof(*header),
-                          header->sectionCount * sizeof(tprt::SectionRow));
-  auto *rows = reinterpret_cast<tprt::SectionRow *>(header + 1);
-  for (uint32_t i = 0; i < header->sectionCount; ++i)
-    if (rows[i].offset <= file.size() &&
-        rows[i].size <= file.size() - rows[i].offset)
-      rows[i].checksum = tprt::hashBytes(
-          absl::string_view(file.data() + rows[i].offset, rows[i].size));
-  header->checksum = tprt::hashBytes(table);
-  return file;
-}
-
-bool readArtifact(StringRef bytes, const std::string &) {
-  bool accepted = false;
-  for (const std::string &file : {bytes.str(), mendChecksums(bytes)}) {
-    auto artifact = tprt::Artifact::fromBytes(file);
-    if (!artifact.ok())
-      continue;
-    accepted = true;
-    // What tp-run asks of one before it runs.
-    for (const tprt::InputRow &input : (*artifact)->rows<tprt::InputRow>())
-      (void)(*artifact)->getLocalBytes(input);
-    for (const tprt::OutputRow &output : (*artifact)->rows<tprt::OutputRow>())
-      (void)(*artifact)->getLocalBytes(output);
-    for (const auto &group : (*artifact)->rows<tprt::CommunicatorRow>())
-      (void)(*artifact)->getGroup(group, /*rank=*/0);
-    (void)(*artifact)->findEntry("main");
-  }
-  return accepted;
-}
 
 std::vector<std::string> makePrograms() {
   std::vector<std::string> programs;
   for (uint64_t seed = 1; seed <= 40; ++seed)
     programs.push_back(print(*writeProgram(*getContext(), seed)));
+  // And one to generate with.
+  std::string folder = makeFolder();
+  writeFile(folder + "/config.json", kTinyConfig);
+  ImportOptions options;
+  options.phase = ImportOptions::Phase::Generate;
+  options.cache = 8;
+  if (auto module = importModel("hf:" + folder, options, getContext()))
+    programs.push_back(print(*module));
+  llvm::sys::fs::remove_directories(folder);
   return programs;
 }
 
@@ -410,13 +430,22 @@ bool readStableHLO(StringRef bytes, const std::string &) {
 
 } // namespace
 
+std::string tp::fuzz::makeFolder() {
+  llvm::SmallString<128> path;
+  llvm::sys::fs::createUniqueDirectory("tp-fuzz", path);
+  return path.str().str();
+}
+
 const std::vector<Reader> &tp::fuzz::getReaders() {
   static const std::vector<Reader> readers = {
       {"safetensors", makeSafetensors, readSafetensors},
+      {"index", makeIndices, readIndex},
+      {"checkpoint", makeCheckpoints, readCheckpoint},
+      {"checkpoint-index", makeCheckpointIndices, readCheckpointIndex},
       {"config", makeConfigs, readConfig},
       {"plan", makePlans, readPlan},
       {"machine", makeMachines, readMachine},
-      {"artifact", makeArtifacts, readArtifact},
+      {"artifact", makeArtifacts, readArtifact, damageArtifact},
       {"program", makePrograms, readProgramText},
       {"stablehlo", makeStableHLO, readStableHLO},
   };

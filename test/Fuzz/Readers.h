@@ -6,6 +6,8 @@
 #ifndef TPOPT_TEST_FUZZ_READERS_H
 #define TPOPT_TEST_FUZZ_READERS_H
 
+#include "Mutate.h"
+
 #include "llvm/ADT/StringRef.h"
 
 #include <functional>
@@ -21,9 +23,14 @@ struct Reader {
   /// Reads a file and all that it promises. True if it was accepted. May use
   /// `folder`, which is its own.
   std::function<bool(llvm::StringRef bytes, const std::string &folder)> read;
+  /// Makes a bad file of a good one.
+  std::function<std::string(std::string file, Random &random)> damage = mutate;
 };
 
-/// safetensors, config, plan, machine, artifact, program.
+/// An empty folder.
+std::string makeFolder();
+
+/// Of weights, models, plans, machines, artifacts and programs.
 const std::vector<Reader> &getReaders();
 
 } // namespace tp::fuzz

@@ -14,7 +14,6 @@
 // small as it gets. Exit 1 if there is one.
 
 #include "Driver.h"
-#include "Mutate.h"
 #include "Readers.h"
 
 #include "llvm/Support/CommandLine.h"
@@ -43,12 +42,6 @@ struct Subject {
   std::vector<std::string> examples;
 };
 
-std::string makeFolder() {
-  llvm::SmallString<128> path;
-  llvm::sys::fs::createUniqueDirectory("tp-fuzz", path);
-  return path.str().str();
-}
-
 /// Reads in a folder of the reader's own: files of others would count.
 bool read(const Reader &reader, StringRef bytes, const std::string &root) {
   std::string own = root + "/" + reader.name;
@@ -61,7 +54,7 @@ std::string makeFile(const Subject &subject, uint64_t fileSeed) {
   Random random(fileSeed * 1000003 + 7);
   const std::string &example =
       random.pick(llvm::ArrayRef<std::string>(subject.examples));
-  return random.percent(1) ? example : mutate(example, random);
+  return random.percent(1) ? example : subject.reader->damage(example, random);
 }
 
 /// The files of a folder; false if it has none.

@@ -169,9 +169,10 @@ public:
 protected:
   // The number system. Results are not rounded yet.
   virtual Element fromAPFloat(const llvm::APFloat &value) = 0;
-  virtual Element fromInteger(int64_t value, bool isUnsigned) = 0;
-  /// Towards zero. Out of range is up to the number system.
-  virtual int64_t toInteger(Element value) = 0;
+  virtual Element fromInteger(int64_t value, bool isUnsigned,
+                              mlir::FloatType type) = 0;
+  /// Towards zero. Out of the range of `type` is up to the number system.
+  virtual int64_t toInteger(Element value, mlir::IntegerType type) = 0;
   virtual bool isZero(Element value) = 0;
   /// The bits of a float rounded to `type`, and back.
   virtual uint64_t toBits(Element value, mlir::FloatType type) = 0;
@@ -222,8 +223,9 @@ public:
 
 protected:
   Element fromAPFloat(const llvm::APFloat &value) override;
-  Element fromInteger(int64_t value, bool isUnsigned) override;
-  int64_t toInteger(Element value) override;
+  Element fromInteger(int64_t value, bool isUnsigned,
+                      mlir::FloatType type) override;
+  int64_t toInteger(Element value, mlir::IntegerType type) override;
   bool isZero(Element value) override { return value.real == 0; }
   uint64_t toBits(Element value, mlir::FloatType type) override;
   Element fromBits(uint64_t bits, mlir::FloatType type) override;

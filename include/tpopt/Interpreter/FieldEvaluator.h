@@ -67,8 +67,9 @@ public:
 
 protected:
   Element fromAPFloat(const llvm::APFloat &value) override;
-  Element fromInteger(int64_t value, bool isUnsigned) override;
-  int64_t toInteger(Element value) override;
+  Element fromInteger(int64_t value, bool isUnsigned,
+                      mlir::FloatType type) override;
+  int64_t toInteger(Element value, mlir::IntegerType type) override;
   bool isZero(Element value) override { return Field::isZero(value.residue); }
   uint64_t toBits(Element value, mlir::FloatType type) override;
   Element fromBits(uint64_t bits, mlir::FloatType type) override;

@@ -96,6 +96,14 @@ static std::optional<std::string> readEntry(const json::Value &value,
   return std::nullopt;
 }
 
+static bool isMetadata(const json::Value &value) {
+  const json::Object *fields = value.getAsObject();
+  return value.getAsNull() ||
+         (fields && llvm::all_of(*fields, [](const auto &field) {
+            return field.second.getAsString().has_value();
+          }));
+}
+
 /// Reads the header of `file` into `tensors`.
 static LogicalResult readHeader(MLIRContext *context, StringRef file,
                                 llvm::StringMap<Checkpoint::Tensor> &tensors) {
@@ -126,23 +134,38 @@ static LogicalResult readHeader(MLIRContext *context, StringRef file,
   if (!fields)
     return fail(context, file, "its header is not a JSON object");
 
+  uint64_t dataSize = fileSize - 8 - length;
   SmallVector<std::pair<uint64_t, uint64_t>> ranges;
   for (StringRef name : std::get<JsonFile>(parsed).getKeys()) {
-    if (name == "__metadata__")
+    if (name == "__metadata__") {
+      if (!isMetadata(*fields->get(name)))
+        return fail(context, file,
+                    "its __metadata__ is not an object of strings");
       continue;
+    }
     Entry entry;
     if (std::optional<std::string> error =
-            readEntry(*fields->get(name), fileSize - 8 - length, entry))
+            readEntry(*fields->get(name), dataSize, entry))
       return fail(context, file, "tensor " + name + " " + *error);
     entry.tensor.file = file.str();
     ranges.push_back({entry.begin, entry.end});
     if (!tensors.try_emplace(name, std::move(entry.tensor)).second)
       return fail(context, file, "tensor " + name + " is in two files");
   }
+  // Every byte belongs to one tensor: a header whose length is wrong would
+  // shift all of them.
+  ranges.push_back({dataSize, dataSize});
   llvm::sort(ranges);
-  for (size_t i = 1; i < ranges.size(); ++i)
-    if (ranges[i].first < ranges[i - 1].second)
+  uint64_t place = 0;
+  for (auto [begin, end] : ranges) {
+    if (begin < place)
       return fail(context, file, "tensors overlap");
+    if (begin > place)
+      return fail(context, file,
+                  "bytes " + llvm::Twine(place) + " to " + llvm::Twine(begin) +
+                      " of its data belong to no tensor");
+    place = end;
+  }
   return success();
 }
 

@@ -19,7 +19,7 @@ class Everything : public TestProgram {
 public:
   Everything() : TestProgram({{"data", 2}, {"model", 4}}) {
     arena = 4096;
-    counters = 2;
+    counters = 1;
     SourceRow source = {};
     source.tensor = writer.text("stored.w");
     source.stored = writer.addAll<int64_t>({12, 8});
@@ -292,6 +292,27 @@ TEST(Artifact, RefusesRowsThatContradict) {
       {"matmul of nothing", [](auto &p) { p.matmul.k = 0; }},
       {"matmul without unit stride",
        [](auto &p) { p.matmul.c.strides[4] = 2; }},
+      {"matmul of a repeated row", [](auto &p) { p.matmul.a.strides[3] = 0; }},
+      {"matmul of a repeated number",
+       [](auto &p) {
+         p.matmul.m = 1, p.matmul.k = int64_t{1} << 32;
+         p.matmul.a.strides[3] = 1, p.matmul.a.strides[4] = 0;
+         p.matmul.b.strides[3] = 0;
+       }},
+      {"matmul whose A has 2^64 elements",
+       [](auto &p) {
+         p.matmul.m = 1, p.matmul.k = int64_t{1} << 32;
+         p.matmul.batch[0] = int64_t{1} << 32;
+         p.matmul.a.strides[3] = 1, p.matmul.a.strides[4] = 0;
+         p.matmul.b.strides[3] = 0;
+       }},
+      {"matmul whose batches write one result",
+       [](auto &p) { p.matmul.batch[0] = 2; }},
+      {"more counters than loops", [](auto &p) { p.counters = UINT32_MAX; }},
+      {"copy that writes an element twice",
+       [](auto &p) { p.copy.to.strides[0] = 2; }},
+      {"fill that writes an element twice",
+       [](auto &p) { p.fill.to.strides[0] = 0; }},
       {"matmul of integers", [](auto &p) { p.matmul.a.dtype = DType::I32; }},
       {"matmul of 8-bit floats on a CPU",
        [](auto &p) { p.matmul.a.dtype = p.matmul.b.dtype = DType::F8E4M3FN; }},

@@ -9,6 +9,7 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <sys/stat.h>
 
 using namespace tprt;
 using namespace tprt::test;
@@ -105,6 +106,100 @@ TEST(Safetensors, NamesEachKindOfDamage) {
               kA, R"(,"b":{"dtype":"F32","shape":[2],"data_offsets":[4,12]})"),
           12),
       ErrorCode::WeightsOverlap);
+}
+
+/// What the reference implementation (safetensors 0.8) refuses, and what it
+/// accepts, with `size` bytes of data.
+TEST(Safetensors, AcceptsWhatTheReferenceDoes) {
+  struct {
+    const char *header;
+    size_t size;
+    bool isFine;
+  } const cases[] = {
+      {R"({})", 0, true},
+      {R"({}   )", 0, true},
+      {R"({"__metadata__":{"a":"b"}})", 0, true},
+      {R"({"__metadata__":{"a":1}})", 0, false},
+      {R"({"__metadata__":[]})", 0, false},
+      {R"({})", 1, false},
+      {"\xef\xbb\xbf{}", 0, false},
+      {R"({"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1],"x":1e999}})", 1,
+       false},
+      {R"({"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]}})", 2, true},
+      {R"({"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]}})", 3, false},
+      {R"({"a":{"dtype":"U8","shape":[2],"data_offsets":[1,3]}})", 3, false},
+      {R"({"a":{"dtype":"U8","shape":[],"data_offsets":[0,1]}})", 1, true},
+      {R"({"a":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}})", 0, true},
+      {R"({"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},)"
+       R"("b":{"dtype":"U8","shape":[2],"data_offsets":[3,5]}})",
+       5, false},
+      {R"({"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},)"
+       R"("b":{"dtype":"F32","shape":[0],"data_offsets":[2,2]}})",
+       2, true},
+      {R"({"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},)"
+       R"("b":{"dtype":"F32","shape":[0],"data_offsets":[1,1]}})",
+       2, false},
+      {R"({"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2],"x":[3]}})", 2,
+       true},
+  };
+  for (const auto &test : cases)
+    EXPECT_EQ(parse(makeFile(test.header, std::string(test.size, 'x'))) ==
+                  ErrorCode(0),
+              test.isFine)
+        << test.header << " and " << test.size << " bytes";
+}
+
+TEST(Safetensors, NothingFollowsTheHeader) {
+  EXPECT_EQ(parse(makeFile(std::string("{}\0", 3), "")),
+            ErrorCode::WeightsHeader);
+  EXPECT_EQ(parse(makeFile("{}x", "")), ErrorCode::WeightsHeader);
+}
+
+/// A length that is wrong by a few blanks would shift all data.
+TEST(Safetensors, HeaderLengthThatIsShortIsAnError) {
+  std::string header = absl::StrCat("{", kA, "}      ");
+  std::string bytes = makeFile(header, "01234567");
+  EXPECT_EQ(parse(bytes), ErrorCode(0));
+  for (uint64_t cut = 1; cut <= 6; ++cut) {
+    uint64_t length = header.size() - cut;
+    std::memcpy(&bytes[0], &length, sizeof(length));
+    EXPECT_EQ(parse(bytes), ErrorCode::WeightsUncovered) << cut;
+  }
+}
+
+/// Deep text is refused before it is parsed: that would take 80 times as much
+/// memory as the text.
+TEST(Safetensors, DepthIsLimited) {
+  EXPECT_EQ(parse(makeFile(std::string(50'000'000, '['), "")),
+            ErrorCode::WeightsHeader);
+  auto nested = [](size_t depth) {
+    return parse(makeFile(
+        absl::StrCat(R"({"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1],)",
+                     R"("]\"[":)", std::string(depth, '['),
+                     std::string(depth, ']'), "}}"),
+        "x"));
+  };
+  EXPECT_EQ(nested(62), ErrorCode(0));
+  EXPECT_EQ(nested(63), ErrorCode::WeightsHeader);
+}
+
+/// Neither a pipe that nobody writes to nor a device is waited for.
+TEST(SafetensorsFolder, OpensRegularFilesOnly) {
+  TempFolder temporary;
+  std::string pipe = temporary.get() + "/pipe.safetensors";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  for (const std::string &path : {pipe, std::string("/dev/zero")}) {
+    auto weights = SafetensorsFolder::open(path);
+    ASSERT_TRUE(weights.ok()) << weights.status();
+    EXPECT_EQ(getErrorCode((*weights)->find("a").status()),
+              ErrorCode::FileUnreadable);
+  }
+  ASSERT_EQ(
+      ::rename(pipe.c_str(),
+               (temporary.get() + "/model.safetensors.index.json").c_str()),
+      0);
+  EXPECT_EQ(getErrorCode(SafetensorsFolder::open(temporary.get()).status()),
+            ErrorCode::FileUnreadable);
 }
 
 TEST(Safetensors, RandomBytesNeverCrash) {

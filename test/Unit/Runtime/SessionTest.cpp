@@ -91,20 +91,20 @@ TEST(CApi, WorksFromC) {
 TEST(Session, LoopsOverStackedSlices) {
   TestProgram program;
   addObjectCode(program);
-  program.counters = 2;
+  program.counters = 1;
   uint32_t x = program.addInput("x", DType::F32, {{3, {}}, {4, {}}});
   uint32_t y = program.addOutput("y", DType::F32, {{3, {}}, {4, {}}});
   ControlRow loop = {};
   loop.kind = ControlKind::Loop;
-  loop.counter = 1;
+  loop.counter = 0;
   loop.trips = 3;
   loop.first = 1;
   program.addStep(StepKind::Control, program.writer.add(loop));
   BufferRow from = program.buffer(Space::Input, x, 16);
   BufferRow to = program.buffer(Space::Output, y, 16);
-  from.counter = to.counter = 1;
+  from.counter = to.counter = 0;
   from.step = to.step = 16;
-  addKernel(program, "add_scalar", {from, to}, 1, {{ScalarKind::Counter, 1, 0}},
+  addKernel(program, "add_scalar", {from, to}, 1, {{ScalarKind::Counter, 0, 0}},
             4);
   auto session = open(program);
   ASSERT_TRUE(session.ok()) << session.status();

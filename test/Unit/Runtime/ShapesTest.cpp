@@ -26,6 +26,18 @@ TEST(Shapes, CountsWithoutOverflow) {
   EXPECT_EQ(getExtent({3, 3}, {INT64_MAX / 2, INT64_MAX / 2}), absl::nullopt);
 }
 
+TEST(Shapes, KnowsWhatOverlaps) {
+  EXPECT_TRUE(isWithoutOverlap({}, {}));
+  EXPECT_TRUE(isWithoutOverlap({2, 3, 4}, {4, 8, 1}));
+  EXPECT_TRUE(isWithoutOverlap({3, 2}, {5, 2}));
+  EXPECT_TRUE(isWithoutOverlap({1, 3}, {0, 1}));
+  EXPECT_TRUE(isWithoutOverlap({2, 0}, {0, 1}));
+  EXPECT_FALSE(isWithoutOverlap({2, 3}, {0, 1}));
+  EXPECT_FALSE(isWithoutOverlap({2, 3}, {1, 1}));
+  EXPECT_FALSE(isWithoutOverlap({2, 3}, {2, 1}));
+  EXPECT_FALSE(isWithoutOverlap({3, 3}, {INT64_MAX / 2, INT64_MAX / 4}));
+}
+
 TEST(Shapes, FactorsReshapes) {
   auto factors = factorReshape({6, 4}, {2, 12});
   ASSERT_TRUE(factors);

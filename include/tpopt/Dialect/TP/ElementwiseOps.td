@@ -153,7 +153,9 @@ def TP_SelectOp : TP_Op<"select", "...,...,...->...", elementwise # linear # eva
 def TP_ConvertOp : TP_Op<"convert", "...->...", elementwise # linear # evaluated> {
   let summary = "Change the element type";
   let meaning = [{every element in the result's element type, rounded to nearest
-    even; float to integer truncates; to i1 is `!= 0`.}];
+    even. A float that becomes an integer is truncated towards zero; out of the
+    integer's range it becomes the nearest one that there is, and a NaN becomes 0.
+    An integer that becomes a narrower one keeps its low bits. To i1 is `!= 0`.}];
   let constraints = "1. Input and result have one shape.";
   let example = "%y = tp.convert %x : tensor<4xbf16> -> tensor<4xf32>";
   let arguments = (ins TP_Tensor:$input);
