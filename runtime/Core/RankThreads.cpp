@@ -12,8 +12,12 @@ using namespace tprt;
 static constexpr std::chrono::microseconds kAlert(100);
 
 RankThreads::RankThreads(int count) {
-  for (int i = 0; i < count; ++i)
-    threads.emplace_back([this, i] { serve(i); });
+  for (int i = 0; i < count && status.ok(); ++i) {
+    auto thread = Thread::start([this, i] { serve(i); });
+    status = thread.status();
+    if (thread.ok())
+      threads.push_back(*std::move(thread));
+  }
 }
 
 RankThreads::~RankThreads() {
@@ -22,8 +26,7 @@ RankThreads::~RankThreads() {
     absl::MutexLock lock(&mutex);
     stopping = true;
   }
-  for (std::thread &thread : threads)
-    thread.join();
+  threads.clear(); // waits for them
 }
 
 void RankThreads::start(std::function<void(int)> newJob) {

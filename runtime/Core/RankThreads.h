@@ -7,13 +7,14 @@
 #ifndef TPRT_CORE_RANKTHREADS_H
 #define TPRT_CORE_RANKTHREADS_H
 
+#include "runtime/Core/Thread.h"
+
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 
 #include <atomic>
 #include <functional>
-#include <thread>
 #include <vector>
 
 namespace tprt {
@@ -23,6 +24,9 @@ public:
   explicit RankThreads(int count);
   /// Waits for the job under way.
   ~RankThreads();
+
+  /// LimitReached if not all of the threads could be started.
+  absl::Status getStatus() const { return status; }
 
   /// Runs job(i) on each thread i. No job may be under way.
   void start(std::function<void(int)> job);
@@ -42,7 +46,8 @@ private:
   std::atomic<uint64_t> generation{0};
   int running ABSL_GUARDED_BY(mutex) = 0;
   bool stopping ABSL_GUARDED_BY(mutex) = false;
-  std::vector<std::thread> threads;
+  std::vector<Thread> threads;
+  absl::Status status;
 };
 
 } // namespace tprt

@@ -67,6 +67,7 @@ absl::Status Session::prepare() {
   for (int i = 0; i < local; ++i)
     ranks[i].number = i;
   threads = std::make_unique<RankThreads>(local);
+  TPRT_RETURN_IF_ERROR(threads->getStatus());
   startRanks([this](Rank &rank) { return prepareRank(rank); });
   threads->wait();
   TPRT_RETURN_IF_ERROR(finishRanks());
@@ -228,7 +229,7 @@ absl::Status Session::bindRandom(absl::string_view name, uint64_t seed) {
 absl::Status Session::loadWeights(SafetensorsFolder &weights) {
   TPRT_RETURN_IF_ERROR(checkIdle());
   absl::Span<const InputRow> inputs = artifact->rows<InputRow>();
-  std::vector<absl::optional<StoredTensor>> tensors(inputs.size());
+  std::vector<absl::optional<TensorReader>> tensors(inputs.size());
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i].source == kNone)
       continue;
