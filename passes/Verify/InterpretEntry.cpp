@@ -102,7 +102,10 @@ InterpretEntry::readInputs(func::FuncOp function) {
       return error() << "tensor " << name << " is "
                      << toRef(tprt::getName(tensor->dtype)) << "["
                      << ArrayRef<int64_t>(tensor->shape) << "], not " << type;
-    values.push_back(decode(type, toRef(tensor->data)));
+    auto bytes = tensor->readAll();
+    if (!bytes.ok())
+      return error() << toRef(bytes.status().message());
+    values.push_back(decode(type, *bytes));
   }
   return values;
 }

@@ -38,8 +38,10 @@ public:
       : HostExecutor(artifact, std::move(memory)), kernels(kernels),
         world(world), team(threads), matmuls(artifact, team) {}
 
-  /// Makes the communicators, as every rank does in table order.
-  absl::Status connect() {
+  /// Makes the communicators, as every rank does in table order, and the
+  /// threads.
+  absl::Status start() {
+    TPRT_RETURN_IF_ERROR(team.start());
     for (const CommunicatorRow &row : artifact.rows<CommunicatorRow>()) {
       TPRT_ASSIGN_OR_RETURN(
           std::unique_ptr<Communicator> communicator,
@@ -270,7 +272,7 @@ public:
     TPRT_ASSIGN_OR_RETURN(HostMemory memory, HostMemory::create(*artifact));
     auto executor = std::make_unique<CpuExecutor>(*artifact, std::move(memory),
                                                   kernels, world, threads);
-    TPRT_RETURN_IF_ERROR(executor->connect());
+    TPRT_RETURN_IF_ERROR(executor->start());
     return executor;
   }
 

@@ -5,6 +5,7 @@
 
 #include "runtime/Core/CpuFeatures.h"
 #include "runtime/Core/Errors.h"
+#include "runtime/Core/File.h"
 #include "runtime/Core/WriteAll.h"
 
 #include <atomic>
@@ -44,9 +45,10 @@ static absl::StatusOr<void *> openBytes(absl::string_view bytes) {
   std::string path = absl::StrCat(getNewFolder(), "/", descriptor);
   void *handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   ::close(descriptor);
-  if (!handle)
-    return fail(ErrorCode::ObjectCode, dlerror());
-  return handle;
+  if (handle)
+    return handle;
+  absl::string_view why = dlerror();
+  return fail(getLoaderError(why, ErrorCode::ObjectCode), why);
 }
 
 absl::StatusOr<KernelLibrary> KernelLibrary::load(const Artifact &artifact) {

@@ -14,6 +14,11 @@
 #ifndef TPRT_CPU_TEAM_H
 #define TPRT_CPU_TEAM_H
 
+#include "runtime/Core/Errors.h"
+#include "runtime/Core/Thread.h"
+
+#include "absl/synchronization/mutex.h"
+
 #include <algorithm>
 #include <cstdint>
 #include <utility>
@@ -36,6 +41,17 @@ public:
   explicit Team(int threads) : threads(threads) {}
 
   int size() const { return threads; }
+
+  /// Starts the threads, which are used again from then on. LimitReached if
+  /// there cannot be so many: libgomp would end the process when it needs them.
+  absl::Status start() const {
+    // What is free for one rank is not free for two.
+    static absl::Mutex mutex;
+    absl::MutexLock lock(&mutex);
+    TPRT_RETURN_IF_ERROR(checkThreads(threads - 1));
+    run([](int, int) {});
+    return absl::OkStatus();
+  }
 
   /// Makes oneDNN, called from this thread, compute on the team.
   void enter() const { omp_set_num_threads(threads); }

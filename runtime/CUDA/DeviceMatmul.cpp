@@ -164,8 +164,8 @@ absl::Status DeviceMatmul::choose(const DeviceMemory &memory, World &world,
   };
   MatmulChoices choices;
   if (world.getRank() == 0) {
-    std::string path = getChoicesPath(device.name, blas.getVersion());
-    MatmulChoices known = loadChoices(path);
+    std::string name = getChoicesName(device.name, blas.getVersion());
+    MatmulChoices known = loadChoices(name);
     TPRT_ASSIGN_OR_RETURN(Owned<cuda::Stream> stream,
                           device.createStream(false));
     bool hasMeasured = false;
@@ -188,7 +188,7 @@ absl::Status DeviceMatmul::choose(const DeviceMemory &memory, World &world,
       hasMeasured = true;
     }
     if (hasMeasured)
-      saveChoices(path, choices);
+      saveChoices(name, choices);
   }
   TPRT_ASSIGN_OR_RETURN(
       std::vector<std::string> all,

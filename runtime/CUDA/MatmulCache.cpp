@@ -3,17 +3,13 @@
 
 #include "runtime/CUDA/MatmulCache.h"
 
+#include "runtime/Core/CacheFolder.h"
+
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_split.h"
 
 #include <cctype>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
-#include <fstream>
-#include <iterator>
-#include <sys/stat.h>
-#include <unistd.h>
 
 using namespace tprt;
 
@@ -46,40 +42,33 @@ MatmulChoices tprt::parseChoices(absl::string_view text) {
   return choices;
 }
 
-std::string tprt::getChoicesPath(absl::string_view device, size_t version) {
-  std::string folder;
-  if (const char *cache = std::getenv("XDG_CACHE_HOME"); cache && *cache)
-    folder = cache;
-  else if (const char *home = std::getenv("HOME"); home && *home)
-    folder = absl::StrCat(home, "/.cache");
-  else
-    return "";
+std::string tprt::getChoicesName(absl::string_view device, size_t version) {
   std::string name;
   for (char c : device)
     name += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
-  return absl::StrCat(folder, "/tp-opt/matmuls-", name, "-", version, ".txt");
+  return absl::StrCat("matmuls-", name, "-", version, ".txt");
 }
 
-MatmulChoices tprt::loadChoices(const std::string &path) {
-  std::ifstream file(path, std::ios::binary);
-  return parseChoices(std::string(std::istreambuf_iterator<char>(file), {}));
+static MatmulChoices load(const CacheFolder &folder, const std::string &name) {
+  auto file = folder.openEntry(name);
+  if (!file.ok())
+    return {};
+  auto text = file->readAll();
+  return text.ok() ? parseChoices(text->view()) : MatmulChoices();
 }
 
-void tprt::saveChoices(const std::string &path, const MatmulChoices &choices) {
-  if (path.empty())
+MatmulChoices tprt::loadChoices(const std::string &name) {
+  auto folder = CacheFolder::open();
+  return folder.ok() ? load(*folder, name) : MatmulChoices();
+}
+
+void tprt::saveChoices(const std::string &name, const MatmulChoices &choices) {
+  auto folder = CacheFolder::open();
+  if (!folder.ok())
     return;
   // Others may have measured in the meantime.
-  MatmulChoices all = loadChoices(path);
+  MatmulChoices all = load(*folder, name);
   for (const auto &[key, algorithm] : choices)
     all[key] = algorithm;
-  size_t slash = path.rfind('/');
-  std::string folder = path.substr(0, slash);
-  mkdir(folder.substr(0, folder.rfind('/')).c_str(), 0777);
-  mkdir(folder.c_str(), 0777);
-  std::string temporary = absl::StrCat(path, ".", getpid());
-  std::ofstream file(temporary, std::ios::binary);
-  file << writeChoices(all);
-  file.close();
-  if (!file || std::rename(temporary.c_str(), path.c_str()) != 0)
-    std::remove(temporary.c_str());
+  (void)folder->write(name, writeChoices(all));
 }

@@ -7,8 +7,9 @@
 ///     $XDG_CACHE_HOME/tp-opt/matmuls-NVIDIA_H200-130100.txt
 ///
 /// One line per matmul, its key (MatmulPlan::getKey) and the algorithm's bytes
-/// in hexadecimal. The same text tells other ranks what rank 0 chose. A line
-/// that is no such line is left out: what it said is measured again.
+/// in hexadecimal (CacheFolder.h says which folder it is). The same text tells
+/// other ranks what rank 0 chose. A line that is no such line is left out: what
+/// it said is measured again.
 
 #ifndef TPRT_CUDA_MATMULCACHE_H
 #define TPRT_CUDA_MATMULCACHE_H
@@ -26,13 +27,13 @@ using MatmulChoices = absl::btree_map<std::string, blas::Algorithm>;
 std::string writeChoices(const MatmulChoices &choices);
 MatmulChoices parseChoices(absl::string_view text);
 
-/// The file of a device; empty where no folder for caches is known.
-std::string getChoicesPath(absl::string_view device, size_t version);
-/// What the file says; nothing if there is none.
-MatmulChoices loadChoices(const std::string &path);
-/// Replaces the file by one with these choices as well. A cache that cannot be
-/// written is measured again next time, which is no error.
-void saveChoices(const std::string &path, const MatmulChoices &choices);
+/// The name of a device's file.
+std::string getChoicesName(absl::string_view device, size_t version);
+/// What the file says; nothing if there is none, or none to be trusted.
+MatmulChoices loadChoices(const std::string &name);
+/// Replaces the file by one with these choices as well. What cannot be kept is
+/// measured again next time, which is no error.
+void saveChoices(const std::string &name, const MatmulChoices &choices);
 
 } // namespace tprt
 

@@ -4,6 +4,7 @@
 #include "runtime/Core/Agreement.h"
 
 #include "runtime/Core/Hash.h"
+#include "runtime/Core/Shapes.h"
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/numbers.h"
@@ -122,18 +123,17 @@ std::string tprt::describeBytes(absl::string_view bytes) {
   return absl::StrFormat("bytes with digest %016x", hashBytes(bytes));
 }
 
-std::string tprt::describeStored(const StoredTensor &tensor) {
-  constexpr size_t samples = 16, sampleBytes = 4096;
-  absl::string_view data = tensor.data;
-  uint64_t digest = hashBytes("", data.size());
-  if (data.size() <= samples * sampleBytes)
-    digest = hashBytes(data, digest);
-  else
-    for (size_t i = 0; i < samples; ++i)
-      digest =
-          hashBytes(data.substr((data.size() - sampleBytes) / (samples - 1) * i,
-                                sampleBytes),
-                    digest);
+absl::StatusOr<std::string> tprt::describeStored(const TensorReader &tensor) {
+  constexpr uint64_t samples = 16, sampleBytes = 4096;
+  uint64_t size = *getNumElements(tensor.shape) * getSize(tensor.dtype);
+  bool isShort = size <= samples * sampleBytes;
+  std::string sample(isShort ? size : sampleBytes, '\0');
+  uint64_t digest = hashBytes("", size);
+  for (uint64_t i = 0; i < (isShort ? 1 : samples); ++i) {
+    uint64_t begin = (size - sample.size()) / (samples - 1) * i;
+    TPRT_RETURN_IF_ERROR(tensor.read(begin, sample.size(), &sample[0]));
+    digest = hashBytes(sample, digest);
+  }
   return absl::StrFormat("%s[%s] of a file, with digest %016x",
                          getName(tensor.dtype),
                          absl::StrJoin(tensor.shape, ", "), digest);

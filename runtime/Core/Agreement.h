@@ -54,7 +54,7 @@ std::string describeBytes(absl::string_view bytes);
 
 /// The same of a tensor in a file: its type, its shape, and a digest of samples
 /// of its data, as reading all of it would take as long as loading it.
-std::string describeStored(const StoredTensor &tensor);
+absl::StatusOr<std::string> describeStored(const TensorReader &tensor);
 
 } // namespace tprt
 

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Zeroed memory at 64-byte alignment that can fail to be there.
+/// \file Memory at 64-byte alignment that can fail to be there.
 
 #ifndef TPRT_CORE_ALIGNEDBUFFER_H
 #define TPRT_CORE_ALIGNEDBUFFER_H
@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <sys/mman.h>
 
 namespace tprt {
 
@@ -20,23 +21,32 @@ class AlignedBuffer {
 public:
   AlignedBuffer() = default;
 
-  static absl::StatusOr<AlignedBuffer> create(uint64_t size) {
-    constexpr uint64_t alignment = 64;
+  static absl::StatusOr<AlignedBuffer> create(uint64_t size,
+                                              bool isZeroed = true) {
+    // Pages of 2 MiB where there are many: touching a page of 4 KiB for the
+    // first time takes longer than filling it.
+    constexpr uint64_t hugePage = 1 << 21;
+    bool isHuge = size >= 4 * hugePage;
+    uint64_t alignment = isHuge ? hugePage : 64;
     AlignedBuffer buffer;
     // At least one line, so that an empty tensor has an address too.
     uint64_t padded = (size / alignment + 1) * alignment;
     if (padded > size)
       buffer.memory.reset(
           static_cast<char *>(std::aligned_alloc(alignment, padded)));
+    if (buffer.memory && isHuge) // or else pages are small
+      (void)::madvise(buffer.memory.get(), padded, MADV_HUGEPAGE);
     if (!buffer.memory)
       return makeError(ErrorCode::OutOfMemory, "cannot allocate ", size,
                        " bytes: use more devices, or a smaller batch or cache");
-    std::memset(buffer.memory.get(), 0, padded);
+    if (isZeroed)
+      std::memset(buffer.memory.get(), 0, padded);
     buffer.bytes = size;
     return buffer;
   }
 
   char *data() const { return memory.get(); }
+  absl::string_view view() const { return {memory.get(), bytes}; }
   uint64_t size() const { return bytes; }
 
 private:

@@ -6,10 +6,12 @@
 #include "runtime/Core/Errors.h"
 #include "runtime/Core/Hash.h"
 
+#include <algorithm>
+
 using namespace tprt;
 
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
-              "artifacts are used where they are mapped");
+              "artifacts are used as they are stored");
 
 uint32_t tprt::getRowSize(SectionKind kind) {
   switch (kind) {
@@ -78,13 +80,19 @@ uint32_t tprt::getRowSize(SectionKind kind) {
   return 0;
 }
 
-absl::Status Artifact::parse(absl::string_view bytes) {
-  file = bytes;
-  if (file.size() < sizeof(kMagic) ||
-      std::memcmp(file.data(), kMagic, sizeof(kMagic)) != 0)
-    return makeError(ErrorCode::NotAnArtifact,
-                     "the file is not a .tpx artifact; make one with tp-opt "
-                     "--tp-compile --tp-artifact=FILE.tpx");
+/// Whether a file that starts so is an artifact.
+static absl::Status checkMagic(absl::string_view start) {
+  if (start.size() >= sizeof(kMagic) &&
+      std::memcmp(start.data(), kMagic, sizeof(kMagic)) == 0)
+    return absl::OkStatus();
+  return makeError(ErrorCode::NotAnArtifact,
+                   "the file is not a .tpx artifact; make one with tp-opt "
+                   "--tp-compile --tp-artifact=FILE.tpx");
+}
+
+absl::Status Artifact::parse() {
+  absl::string_view file = contents.view();
+  TPRT_RETURN_IF_ERROR(checkMagic(file));
   if (file.size() < sizeof(FileHeader))
     return makeError(ErrorCode::ArtifactTruncated, "the artifact has ",
                      file.size(), " bytes, fewer than its header");
@@ -146,29 +154,41 @@ absl::Status Artifact::checkTarget(absl::string_view target) const {
 
 absl::StatusOr<std::shared_ptr<const Artifact>>
 Artifact::open(const std::string &path) {
-  TPRT_ASSIGN_OR_RETURN(MappedFile mapping, MappedFile::open(path));
+  TPRT_ASSIGN_OR_RETURN(File file, File::open(path));
+  return read(file);
+}
+
+absl::StatusOr<std::shared_ptr<const Artifact>>
+Artifact::read(const File &file) {
+  // Not all of a large file that is something else.
+  char start[sizeof(kMagic)];
+  uint64_t known = std::min<uint64_t>(file.size(), sizeof(start));
+  TPRT_RETURN_IF_ERROR(file.read(0, known, start));
+  absl::Status status = checkMagic({start, known});
   std::shared_ptr<Artifact> artifact(new Artifact);
-  artifact->mapping.emplace(std::move(mapping));
-  absl::Status status = artifact->parse(artifact->mapping->bytes());
+  if (status.ok()) {
+    TPRT_ASSIGN_OR_RETURN(artifact->contents, file.readAll());
+    status = artifact->parse();
+  }
   if (!status.ok())
-    return addContext(status, path);
+    return addContext(status, file.getName());
   return artifact;
 }
 
 absl::StatusOr<std::shared_ptr<const Artifact>>
 Artifact::fromBytes(absl::string_view bytes) {
-  TPRT_ASSIGN_OR_RETURN(AlignedBuffer copy,
-                        AlignedBuffer::create(bytes.size()));
-  if (!bytes.empty())
-    std::memcpy(copy.data(), bytes.data(), bytes.size());
   std::shared_ptr<Artifact> artifact(new Artifact);
-  artifact->copy = std::move(copy);
-  TPRT_RETURN_IF_ERROR(artifact->parse({artifact->copy.data(), bytes.size()}));
+  TPRT_ASSIGN_OR_RETURN(
+      artifact->contents,
+      AlignedBuffer::create(bytes.size(), /*isZeroed=*/false));
+  if (!bytes.empty())
+    std::memcpy(artifact->contents.data(), bytes.data(), bytes.size());
+  TPRT_RETURN_IF_ERROR(artifact->parse());
   return artifact;
 }
 
 uint64_t Artifact::getHash() const {
-  return reinterpret_cast<const FileHeader *>(file.data())->checksum;
+  return reinterpret_cast<const FileHeader *>(contents.data())->checksum;
 }
 
 absl::string_view Artifact::bytes(SectionKind kind) const {

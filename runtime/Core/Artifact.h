@@ -7,14 +7,15 @@
 /// without looking: opening it has proved that each stays inside its table or
 /// buffer, that loops nest, that collectives start and finish in pairs, and
 /// that nothing writes to constants. Opening anything else is an error with a
-/// code; no input makes it crash.
+/// code; no input makes it crash. The bytes are the process's own: what happens
+/// to the file afterwards changes nothing.
 
 #ifndef TPRT_CORE_ARTIFACT_H
 #define TPRT_CORE_ARTIFACT_H
 
 #include "runtime/Core/AlignedBuffer.h"
 #include "runtime/Core/ArtifactFormat.h"
-#include "runtime/Core/MappedFile.h"
+#include "runtime/Core/File.h"
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
@@ -32,6 +33,7 @@ class Artifact {
 public:
   static absl::StatusOr<std::shared_ptr<const Artifact>>
   open(const std::string &path);
+  static absl::StatusOr<std::shared_ptr<const Artifact>> read(const File &file);
   /// Of bytes in memory, which are copied.
   static absl::StatusOr<std::shared_ptr<const Artifact>>
   fromBytes(absl::string_view bytes);
@@ -92,13 +94,12 @@ public:
 
 private:
   Artifact() = default;
-  absl::Status parse(absl::string_view file);
+  /// Of the contents.
+  absl::Status parse();
   /// ArtifactVerifier.cpp.
   absl::Status verify() const;
 
-  absl::optional<MappedFile> mapping;
-  AlignedBuffer copy;
-  absl::string_view file;
+  AlignedBuffer contents;
   std::array<absl::string_view, kNumRowSections> rowSections;
   absl::flat_hash_map<SectionKind, absl::string_view> byteSections;
 };

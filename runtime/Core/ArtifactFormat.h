@@ -13,10 +13,12 @@
 ///
 /// A section is an array of rows of one of the structs below, or plain bytes.
 /// Rows refer to each other by index and by `Range` (a slice of another
-/// section). All integers are little-endian. The file is meant to be mapped:
-/// nothing is parsed, everything is checked once (ArtifactVerifier.cpp) and
-/// used where it lies. A reader skips sections of a kind it does not know, so
-/// new kinds do not need a new version; a changed row does.
+/// section). All integers are little-endian. Nothing is parsed: the file is
+/// read into memory, checked once (ArtifactVerifier.cpp) and used where it
+/// lies. Its code is native and runs unchecked, and checksums find accidents
+/// alone: an artifact is as much to be trusted as a program. A reader skips
+/// sections of a kind it does not know, so new kinds do not need a new version;
+/// a changed row does.
 ///
 /// Example, all that `y = all_reduce(x * w)` on two devices takes:
 ///

@@ -3,6 +3,8 @@
 
 #include "runtime/Core/Backend.h"
 
+#include "runtime/Core/File.h"
+
 #include "absl/algorithm/container.h"
 
 #include <dlfcn.h>
@@ -44,8 +46,14 @@ static absl::StatusOr<const Plugin *> loadPlugin(const std::string &name) {
   void *handle = dlopen(library.c_str(), RTLD_NOW | RTLD_GLOBAL);
   if (!handle && !isOurs(name) && ::access(library.c_str(), F_OK) != 0)
     return nullptr;
-  if (!handle)
-    return fail(dlerror());
+  if (!handle) {
+    absl::string_view why = dlerror();
+    ErrorCode code = getLoaderError(why, ErrorCode::BackendMissing);
+    if (code != ErrorCode::BackendMissing)
+      return makeError(code, "cannot load '", name, "': ", why,
+                       "; raise the limits (ulimit -v, ulimit -n)");
+    return fail(why);
+  }
   using GetPlugin = const Plugin *(*)();
   auto get = reinterpret_cast<GetPlugin>(dlsym(handle, "tprtGetPlugin"));
   if (!get)

@@ -11,16 +11,19 @@
 using namespace tprt;
 
 RankThreads::RankThreads(int count) {
-  for (int i = 0; i < count; ++i)
-    threads.emplace_back([this, i] { serve(i); });
+  for (int i = 0; i < count && status.ok(); ++i) {
+    auto thread = Thread::start([this, i] { serve(i); });
+    status = thread.status();
+    if (thread.ok())
+      threads.push_back(*std::move(thread));
+  }
 }
 
 RankThreads::~RankThreads() {
   wait();
   stopping = true;
   generation.set(generation.get() + 1);
-  for (std::thread &thread : threads)
-    thread.join();
+  threads.clear(); // waits for them
 }
 
 void RankThreads::start(std::function<void(int)> newJob) {

@@ -8,12 +8,12 @@
 #define TPRT_CORE_RANKTHREADS_H
 
 #include "runtime/Core/Futex.h"
+#include "runtime/Core/Thread.h"
 
 #include "absl/time/time.h"
 
 #include <atomic>
 #include <functional>
-#include <thread>
 #include <vector>
 
 namespace tprt {
@@ -24,6 +24,8 @@ public:
   /// Waits for the job under way.
   ~RankThreads();
 
+  /// LimitReached if not all of the threads could be started.
+  absl::Status getStatus() const { return status; }
   /// Lets threads look for their next job for a while before they sleep. There
   /// must be a core for each of them.
   void letSpin() { spins = true; }
@@ -47,7 +49,8 @@ private:
   Futex finished;   ///< How many of them have ended.
   std::atomic<int> running{0};
   std::atomic<bool> stopping{false};
-  std::vector<std::thread> threads;
+  std::vector<Thread> threads;
+  absl::Status status;
 };
 
 } // namespace tprt

@@ -15,6 +15,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <sys/stat.h>
+#include <tuple>
 
 using namespace tprt;
 using nlohmann::json;
@@ -101,9 +102,8 @@ static absl::optional<std::vector<int64_t>> parseList(const json &object,
   return list;
 }
 
-static absl::StatusOr<StoredTensor> parseTensor(const std::string &name,
-                                                const json &entry,
-                                                absl::string_view data) {
+static absl::StatusOr<TensorPlace>
+parseTensor(const std::string &name, const json &entry, uint64_t dataSize) {
   auto dtype = entry.is_object() ? entry.find("dtype") : entry.end();
   if (!entry.is_object() || dtype == entry.end() || !dtype->is_string())
     return makeError(ErrorCode::WeightsHeader, "tensor '", name,
@@ -124,9 +124,9 @@ static absl::StatusOr<StoredTensor> parseTensor(const std::string &name,
   if (begin > end)
     return makeError(ErrorCode::WeightsRange, "tensor '", name,
                      "' ends at byte ", end, " before it starts at ", begin);
-  if (static_cast<uint64_t>(end) > data.size())
+  if (static_cast<uint64_t>(end) > dataSize)
     return makeError(ErrorCode::WeightsTruncated, "tensor '", name,
-                     "' ends at byte ", end, " of ", data.size(),
+                     "' ends at byte ", end, " of ", dataSize,
                      " in the file; copy or write it again");
   std::vector<int64_t> sizes = *shape;
   sizes.push_back(getSize(*type));
@@ -138,8 +138,8 @@ static absl::StatusOr<StoredTensor> parseTensor(const std::string &name,
     return makeError(ErrorCode::WeightsShape, "tensor '", name, "' of shape [",
                      absl::StrJoin(*shape, ", "), "] takes ", *bytes,
                      " bytes but has ", end - begin);
-  return StoredTensor{*type, *std::move(shape),
-                      data.substr(begin, end - begin)};
+  return TensorPlace{*type, *std::move(shape), static_cast<uint64_t>(begin),
+                     static_cast<uint64_t>(*bytes)};
 }
 
 static bool isMetadata(const json &value) {
@@ -149,56 +149,60 @@ static bool isMetadata(const json &value) {
                       [](const json &item) { return item.is_string(); }));
 }
 
-using NamedRange = std::pair<const std::string *, absl::string_view>;
+/// The tensor that a range of the data belongs to.
+struct NamedRange {
+  uint64_t begin, size;
+  const std::string *name;
+};
 
 /// Every byte of the data belongs to one tensor. Anything else means that the
 /// header is not the one that was written: with a wrong length, all tensors
 /// would be read from the wrong place.
 static absl::Status checkCover(std::vector<NamedRange> ranges,
-                               absl::string_view data) {
+                               uint64_t dataSize) {
   std::sort(ranges.begin(), ranges.end(),
             [](const NamedRange &a, const NamedRange &b) {
-              return std::make_pair(a.second.data(), a.second.size()) <
-                     std::make_pair(b.second.data(), b.second.size());
+              return std::tie(a.begin, a.size) < std::tie(b.begin, b.size);
             });
-  auto uncovered = [&](const char *begin, const char *end) {
-    return makeError(ErrorCode::WeightsUncovered, "bytes ", begin - data.data(),
-                     " to ", end - data.data(),
+  auto uncovered = [](uint64_t begin, uint64_t end) {
+    return makeError(ErrorCode::WeightsUncovered, "bytes ", begin, " to ", end,
                      " of the data belong to no tensor; copy or write the "
                      "file again");
   };
-  const char *place = data.data();
+  uint64_t place = 0;
   for (size_t i = 0; i < ranges.size(); ++i) {
-    absl::string_view range = ranges[i].second;
-    if (range.data() < place)
+    const NamedRange &range = ranges[i];
+    if (range.begin < place)
       return makeError(ErrorCode::WeightsOverlap, "tensors '",
-                       *ranges[i - 1].first, "' and '", *ranges[i].first,
+                       *ranges[i - 1].name, "' and '", *range.name,
                        "' share bytes");
-    if (range.data() > place)
-      return uncovered(place, range.data());
-    place = range.data() + range.size();
+    if (range.begin > place)
+      return uncovered(place, range.begin);
+    place = range.begin + range.size;
   }
-  if (place != data.data() + data.size())
-    return uncovered(place, data.data() + data.size());
-  return absl::OkStatus();
+  return place == dataSize ? absl::OkStatus() : uncovered(place, dataSize);
 }
 
-absl::StatusOr<absl::flat_hash_map<std::string, StoredTensor>>
-tprt::parseSafetensors(absl::string_view bytes) {
+/// The length of the header, which is the first thing in a file.
+static absl::StatusOr<uint64_t> parseLength(absl::string_view start,
+                                            uint64_t fileSize) {
   uint64_t length;
-  if (bytes.size() < sizeof(length))
-    return makeError(ErrorCode::WeightsTruncated, "the file has ", bytes.size(),
+  if (start.size() < sizeof(length))
+    return makeError(ErrorCode::WeightsTruncated, "the file has ", fileSize,
                      " bytes, fewer than its header's length takes");
-  std::memcpy(&length, bytes.data(), sizeof(length));
+  std::memcpy(&length, start.data(), sizeof(length));
   if (length > kMaxHeader)
     return makeError(ErrorCode::WeightsHeaderTooLarge, "a header of ", length,
                      " bytes: this is no safetensors file, or a damaged one");
-  if (length > bytes.size() - sizeof(length))
+  if (length > fileSize - sizeof(length))
     return makeError(ErrorCode::WeightsTruncated,
                      "the file ends inside its header");
-  absl::string_view text = bytes.substr(sizeof(length), length);
-  absl::string_view data = bytes.substr(sizeof(length) + length);
+  return length;
+}
 
+/// The tensors that a header tells of, with so many bytes of data behind it.
+static absl::StatusOr<absl::flat_hash_map<std::string, TensorPlace>>
+parseHeader(absl::string_view text, uint64_t dataSize) {
   std::string duplicate;
   json header = parseJson(text, duplicate);
   if (!header.is_object())
@@ -209,7 +213,7 @@ tprt::parseSafetensors(absl::string_view bytes) {
     return makeError(ErrorCode::WeightsDuplicate, "the header has '", duplicate,
                      "' twice");
 
-  absl::flat_hash_map<std::string, StoredTensor> tensors;
+  absl::flat_hash_map<std::string, TensorPlace> tensors;
   std::vector<NamedRange> ranges;
   for (auto item = header.begin(); item != header.end(); ++item) {
     if (item.key() == "__metadata__") {
@@ -219,21 +223,41 @@ tprt::parseSafetensors(absl::string_view bytes) {
                          "strings");
       continue;
     }
-    TPRT_ASSIGN_OR_RETURN(StoredTensor tensor,
-                          parseTensor(item.key(), item.value(), data));
-    ranges.emplace_back(&item.key(), tensor.data);
+    TPRT_ASSIGN_OR_RETURN(TensorPlace tensor,
+                          parseTensor(item.key(), item.value(), dataSize));
+    ranges.push_back({tensor.begin, tensor.size, &item.key()});
     tensors.emplace(item.key(), std::move(tensor));
   }
-  TPRT_RETURN_IF_ERROR(checkCover(std::move(ranges), data));
+  TPRT_RETURN_IF_ERROR(checkCover(std::move(ranges), dataSize));
   return tensors;
+}
+
+absl::StatusOr<absl::flat_hash_map<std::string, StoredTensor>>
+tprt::parseSafetensors(absl::string_view bytes) {
+  TPRT_ASSIGN_OR_RETURN(uint64_t length, parseLength(bytes, bytes.size()));
+  absl::string_view text = bytes.substr(sizeof(length), length);
+  absl::string_view data = bytes.substr(sizeof(length) + length);
+  TPRT_ASSIGN_OR_RETURN(auto places, parseHeader(text, data.size()));
+  absl::flat_hash_map<std::string, StoredTensor> tensors;
+  for (auto &[name, place] : places)
+    tensors.emplace(name, StoredTensor{place.dtype, std::move(place.shape),
+                                       data.substr(place.begin, place.size)});
+  return tensors;
+}
+
+absl::StatusOr<std::string> TensorReader::readAll() const {
+  std::string bytes(*getNumElements(shape) * getSize(dtype), '\0');
+  TPRT_RETURN_IF_ERROR(read(0, bytes.size(), &bytes[0]));
+  return bytes;
 }
 
 static absl::StatusOr<std::vector<std::string>>
 listSafetensors(const std::string &folder) {
   DIR *handle = ::opendir(folder.c_str());
   if (!handle)
-    return makeError(ErrorCode::WeightsNotFound, "cannot read the folder '",
-                     folder, "': ", std::strerror(errno));
+    return makeError(getFileError(errno, ErrorCode::WeightsNotFound),
+                     "cannot read the folder '", folder,
+                     "': ", std::strerror(errno));
   std::vector<std::string> files;
   while (const dirent *entry = ::readdir(handle)) {
     absl::string_view name = entry->d_name;
@@ -283,9 +307,10 @@ SafetensorsFolder::open(const std::string &path) {
 }
 
 absl::Status SafetensorsFolder::readIndex(const std::string &path) {
-  TPRT_ASSIGN_OR_RETURN(MappedFile file, MappedFile::open(path));
+  TPRT_ASSIGN_OR_RETURN(File file, File::open(path));
+  TPRT_ASSIGN_OR_RETURN(AlignedBuffer text, file.readAll());
   std::string duplicate;
-  json parsed = parseJson(file.bytes(), duplicate);
+  json parsed = parseJson(text.view(), duplicate);
   auto map = parsed.is_object() ? parsed.find("weight_map") : parsed.end();
   if (!parsed.is_object() || map == parsed.end() || !map->is_object())
     return makeError(ErrorCode::WeightsHeader, path,
@@ -308,48 +333,62 @@ absl::Status SafetensorsFolder::readIndex(const std::string &path) {
   return absl::OkStatus();
 }
 
-absl::Status SafetensorsFolder::load(const std::string &path, File &file) {
-  if (file.mapping)
+absl::Status SafetensorsFolder::load(const std::string &path, Part &part) {
+  if (part.file)
     return absl::OkStatus();
-  TPRT_ASSIGN_OR_RETURN(MappedFile mapping, MappedFile::open(path));
-  auto tensors = parseSafetensors(mapping.bytes());
+  TPRT_ASSIGN_OR_RETURN(File file, File::open(path));
+  std::string start(std::min<uint64_t>(file.size(), sizeof(uint64_t)), '\0');
+  TPRT_RETURN_IF_ERROR(file.read(0, start.size(), &start[0]));
+  auto length = parseLength(start, file.size());
+  if (!length.ok())
+    return addContext(length.status(), path);
+  std::string text(*length, '\0');
+  TPRT_RETURN_IF_ERROR(file.read(start.size(), text.size(), &text[0]));
+  part.data = start.size() + text.size();
+  auto tensors = parseHeader(text, file.size() - part.data);
   if (!tensors.ok())
     return addContext(tensors.status(), path);
-  file.tensors = *std::move(tensors);
-  file.mapping.emplace(std::move(mapping));
+  part.tensors = *std::move(tensors);
+  part.file.emplace(std::move(file));
   return absl::OkStatus();
 }
 
-absl::StatusOr<StoredTensor> SafetensorsFolder::find(const std::string &name) {
+absl::StatusOr<TensorReader> SafetensorsFolder::find(const std::string &name) {
   absl::MutexLock lock(&mutex);
-  const StoredTensor *found = nullptr;
+  const TensorPlace *found = nullptr;
+  const Part *holder = nullptr;
   std::string where;
-  for (auto &[path, file] : files) {
+  for (auto &[path, part] : files) {
     if (hasIndex) {
       auto place = index.find(name);
       if (place == index.end() || place->second != path)
         continue;
     }
-    TPRT_RETURN_IF_ERROR(load(path, file));
-    auto tensor = file.tensors.find(name);
-    if (tensor == file.tensors.end())
+    TPRT_RETURN_IF_ERROR(load(path, part));
+    auto tensor = part.tensors.find(name);
+    if (tensor == part.tensors.end())
       continue;
     if (found)
       return makeError(ErrorCode::WeightsDuplicate, "tensor '", name,
                        "' is in '", where, "' and in '", path, "'");
     found = &tensor->second;
+    holder = &part;
     where = path;
   }
   if (!found)
     return makeError(ErrorCode::WeightsMissing, "there is no tensor '", name,
                      "' in '", folder, "'", listOthers());
-  return *found;
+  return TensorReader{found->dtype, found->shape,
+                      [file = &*holder->file, at = holder->data + found->begin](
+                          uint64_t begin, uint64_t size, char *to) {
+                        return file->read(at + begin, size, to);
+                      }};
 }
 
 std::string SafetensorsFolder::listOthers() const {
   absl::btree_set<absl::string_view> names;
-  for (const auto &[path, file] : files)
-    for (const auto &[name, tensor] : file.tensors)
+  for (const auto &[path, part] : files)
+    for (const auto &[name, tensor] : part.tensors)
       names.insert(name);
   // What files an index names hold is known of those alone that were opened.
   if (hasIndex || names.empty())

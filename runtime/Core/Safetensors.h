@@ -6,11 +6,11 @@
 ///
 ///     auto weights = SafetensorsFolder::open("llama-3.2-1b");
 ///     auto tensor = weights->find("model.norm.weight");
-///     tensor->dtype, tensor->shape, tensor->data      // points into the map
+///     tensor->dtype, tensor->shape, tensor->read(0, size, to)
 ///
 /// A folder holds `model.safetensors`, or several files that
 /// `model.safetensors.index.json` lists, or any `*.safetensors`. Files are
-/// mapped when a tensor of theirs is first asked for. Everything the header
+/// opened when a tensor of theirs is first asked for. Everything the header
 /// says is checked before it is believed: each kind of damage has its error
 /// code (Weights* in Errors.def).
 ///
@@ -23,7 +23,7 @@
 #define TPRT_CORE_SAFETENSORS_H
 
 #include "runtime/Core/DType.h"
-#include "runtime/Core/MappedFile.h"
+#include "runtime/Core/File.h"
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/btree_map.h"
@@ -31,6 +31,7 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -41,6 +42,23 @@ struct StoredTensor {
   DType dtype;
   std::vector<int64_t> shape;
   absl::string_view data; ///< getSize(dtype) * elements bytes, row-major.
+};
+
+/// A tensor whose bytes are read as they are wanted.
+struct TensorReader {
+  DType dtype;
+  std::vector<int64_t> shape;
+  /// Reads bytes [begin, begin + size) of the tensor; any thread may.
+  std::function<absl::Status(uint64_t begin, uint64_t size, char *to)> read;
+
+  absl::StatusOr<std::string> readAll() const;
+};
+
+/// Where a tensor is in the data of its file.
+struct TensorPlace {
+  DType dtype;
+  std::vector<int64_t> shape;
+  uint64_t begin, size;
 };
 
 /// The tensors of one file's bytes, which must outlive them.
@@ -54,24 +72,25 @@ public:
   open(const std::string &path);
 
   /// The tensor of this name; thread-safe, valid as long as the folder lives.
-  absl::StatusOr<StoredTensor> find(const std::string &name);
+  absl::StatusOr<TensorReader> find(const std::string &name);
 
 private:
-  struct File {
-    absl::optional<MappedFile> mapping; ///< None until it is needed.
-    absl::flat_hash_map<std::string, StoredTensor> tensors;
+  struct Part {
+    absl::optional<File> file; ///< None until it is needed.
+    uint64_t data = 0;         ///< Where the header ends.
+    absl::flat_hash_map<std::string, TensorPlace> tensors;
   };
 
   absl::Status readIndex(const std::string &path);
   /// What there is instead of a tensor that is missing, as the end of a
   /// sentence.
   std::string listOthers() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
-  absl::Status load(const std::string &path, File &file)
+  absl::Status load(const std::string &path, Part &part)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
 
   std::string folder;
   absl::Mutex mutex;
-  absl::btree_map<std::string, File> files ABSL_GUARDED_BY(mutex);
+  absl::btree_map<std::string, Part> files ABSL_GUARDED_BY(mutex);
   /// Tensor name to path, if there is an index file.
   absl::flat_hash_map<std::string, std::string> index;
   bool hasIndex = false;

@@ -120,7 +120,7 @@ absl::Status Session::bindRandom(absl::string_view name, uint64_t seed) {
 absl::Status Session::loadWeights(SafetensorsFolder &weights) {
   TPRT_RETURN_IF_ERROR(checkIdle());
   absl::Span<const InputRow> inputs = artifact->rows<InputRow>();
-  std::vector<absl::optional<StoredTensor>> tensors(inputs.size());
+  std::vector<absl::optional<TensorReader>> tensors(inputs.size());
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i].source == kNone)
       continue;
@@ -154,9 +154,10 @@ absl::Status Session::loadWeights(SafetensorsFolder &weights) {
     if (!tensors[i])
       continue;
     isBound[i] = true;
-    if (isOneOfMany())
-      agree(nameInput(artifact->text(inputs[i].name)),
-            describeStored(*tensors[i]));
+    if (isOneOfMany()) {
+      TPRT_ASSIGN_OR_RETURN(std::string stored, describeStored(*tensors[i]));
+      agree(nameInput(artifact->text(inputs[i].name)), stored);
+    }
   }
   return absl::OkStatus();
 }

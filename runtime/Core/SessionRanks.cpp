@@ -53,6 +53,7 @@ absl::Status Session::prepare() {
   for (int i = 0; i < local; ++i)
     ranks[i].number = i;
   threads = std::make_unique<RankThreads>(local);
+  TPRT_RETURN_IF_ERROR(threads->getStatus());
   startRanks([this](Rank &rank) { return connectRank(rank); });
   TPRT_RETURN_IF_ERROR(awaitTransport("joining the job"));
   startRanks([this](Rank &rank) { return prepareRank(rank); });

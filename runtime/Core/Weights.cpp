@@ -7,11 +7,11 @@
 #include "runtime/Core/Hash.h"
 #include "runtime/Core/Shapes.h"
 #include "runtime/Core/StridedCopy.h"
+#include "runtime/Core/Thread.h"
 
 #include "absl/strings/str_join.h"
 
 #include <algorithm>
-#include <thread>
 
 using namespace tprt;
 
@@ -97,8 +97,48 @@ static void forEachDenseBox(const Artifact &artifact, Range dims, int64_t rank,
              getDense(artifact.getGlobalShape(dims)), body);
 }
 
+/// As many bytes of a stored tensor are held at once.
+static constexpr int64_t kBuffer = 1 << 20;
+/// Up to as many are read for the sake of a few of them.
+static constexpr int64_t kSmallRead = 1 << 14;
+
+/// Copies a box of a stored tensor, from element `offset` on, to a block. What
+/// the buffer does not hold, or what would be read for little of it, is halved.
+static absl::Status readBox(const TensorReader &tensor, int64_t offset,
+                            absl::Span<const int64_t> storedStrides,
+                            DType dtype, char *block,
+                            absl::Span<const int64_t> strides,
+                            const std::vector<int64_t> &sizes, char *buffer) {
+  int64_t span = 1, count = 1;
+  size_t longest = 0;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    int64_t length = (sizes[i] - 1) * storedStrides[i];
+    span += length;
+    count *= sizes[i];
+    if (length > (sizes[longest] - 1) * storedStrides[longest])
+      longest = i;
+  }
+  int64_t storedSize = getSize(tensor.dtype), bytes = span * storedSize;
+  bool isDense = span <= 4 * count;
+  if (bytes <= (isDense ? kBuffer : kSmallRead)) {
+    TPRT_RETURN_IF_ERROR(tensor.read(offset * storedSize, bytes, buffer));
+    copyStrided(dtype, block, strides, tensor.dtype, buffer, storedStrides,
+                sizes);
+    return absl::OkStatus();
+  }
+  int64_t half = sizes[longest] / 2;
+  std::vector<int64_t> part = sizes;
+  part[longest] = half;
+  TPRT_RETURN_IF_ERROR(readBox(tensor, offset, storedStrides, dtype, block,
+                               strides, part, buffer));
+  part[longest] = sizes[longest] - half;
+  return readBox(tensor, offset + half * storedStrides[longest], storedStrides,
+                 dtype, block + half * strides[longest] * getSize(dtype),
+                 strides, part, buffer);
+}
+
 absl::Status tprt::loadSource(const Artifact &artifact, const InputRow &input,
-                              int64_t rank, const StoredTensor &tensor,
+                              int64_t rank, const TensorReader &tensor,
                               char *block) {
   const SourceRow &source = artifact.rows<SourceRow>()[input.source];
   absl::Span<const int64_t> wanted = artifact.integers(source.stored);
@@ -141,18 +181,21 @@ absl::Status tprt::loadSource(const Artifact &artifact, const InputRow &input,
   }
 
   std::memset(block, 0, artifact.getLocalBytes(input));
-  int64_t storedSize = getSize(tensor.dtype), size = getSize(input.dtype);
+  int64_t size = getSize(input.dtype);
+  TPRT_ASSIGN_OR_RETURN(AlignedBuffer buffer,
+                        AlignedBuffer::create(kBuffer, /*isZeroed=*/false));
+  absl::Status status;
   forEachBox(getBlock(artifact, input.dims, rank),
              getStrides(artifact.getLocalShape(input.dims)), dims,
              [&](int64_t offset, absl::Span<const int64_t> strides,
                  int64_t storedOffset, absl::Span<const int64_t> storedStrides,
                  absl::Span<const int64_t> sizes) {
-               copyStrided(
-                   input.dtype, block + offset * size, strides, tensor.dtype,
-                   tensor.data.data() + (base + storedOffset) * storedSize,
-                   storedStrides, sizes);
+               if (status.ok())
+                 status = readBox(tensor, base + storedOffset, storedStrides,
+                                  input.dtype, block + offset * size, strides,
+                                  {sizes.begin(), sizes.end()}, buffer.data());
              });
-  return absl::OkStatus();
+  return status;
 }
 
 void tprt::scatterBlock(const Artifact &artifact, Range dims, DType dtype,
@@ -222,13 +265,18 @@ static void withRandom(DType dtype, float scale, Body body) {
 /// Calls body(begin, end) for parts of [0, count), on that many threads.
 template <typename Body>
 static void forParts(int64_t count, int64_t parts, Body body) {
-  std::vector<std::thread> threads;
-  for (int64_t part = 1; part < parts; ++part)
-    threads.emplace_back(body, count * part / parts,
-                         count * (part + 1) / parts);
+  std::vector<Thread> threads;
+  int64_t begun = count / parts;
+  for (int64_t part = 1; part < parts; ++part) {
+    int64_t end = count * (part + 1) / parts;
+    auto thread = Thread::start([=] { body(begun, end); });
+    if (!thread.ok())
+      break; // this one does what is left
+    threads.push_back(*std::move(thread));
+    begun = end;
+  }
   body(0, count / parts);
-  for (std::thread &thread : threads)
-    thread.join();
+  body(begun, count);
 }
 
 std::vector<BlockRows> tprt::getBlockRows(const Artifact &artifact, Range dims,

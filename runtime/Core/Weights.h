@@ -18,10 +18,11 @@
 namespace tprt {
 
 /// Fills the rank's block of an input from its stored tensor, as SourceRow
-/// says: only the bytes of that block are touched. The type is converted
+/// says: hardly more than the bytes of
+/// that block are read. The type is converted
 /// between floats; the shape must be the one the program was compiled for.
 absl::Status loadSource(const Artifact &artifact, const InputRow &input,
-                        int64_t rank, const StoredTensor &tensor, char *block);
+                        int64_t rank, const TensorReader &tensor, char *block);
 
 /// Cuts the rank's block out of a whole tensor of the same type.
 void scatterBlock(const Artifact &artifact, Range dims, DType dtype,

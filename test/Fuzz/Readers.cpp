@@ -85,7 +85,7 @@ bool readSafetensors(StringRef bytes, const std::string &folder) {
     // Every byte that is promised is there.
     volatile unsigned char sum = 0;
     if (tensor.ok())
-      for (char byte : tensor->data)
+      for (char byte : *tensor->readAll())
         sum = sum + byte;
     found |= tensor.ok();
   }

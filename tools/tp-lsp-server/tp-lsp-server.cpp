@@ -3,6 +3,8 @@
 
 // What an editor talks to: errors, definitions and hovers in .mlir files.
 
+#include "../Process/Process.h"
+
 #include "tpopt/Dialect/Sdy/Sdy.h"
 #include "tpopt/Dialect/StableHLO/StableHLO.h"
 #include "tpopt/InitAll.h"
@@ -11,6 +13,7 @@
 #include "mlir/Tools/mlir-lsp-server/MlirLspServerMain.h"
 
 int main(int argc, char **argv) {
+  tp::setUpProcess();
   mlir::DialectRegistry registry;
   tp::registerTPOptDialects(registry);
   tp::stablehlo::registerReaders(registry);

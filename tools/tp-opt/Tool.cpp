@@ -18,6 +18,8 @@
 #include "llvm/Support/Process.h"
 
 #include <atomic>
+#include <cerrno>
+#include <cstring>
 
 using namespace mlir;
 using namespace tp;
@@ -25,8 +27,13 @@ using namespace tp;
 /// What an error says of whose fault it is. Errors without a code are the
 /// user's: MLIR's own, of text that does not parse.
 static int getExitCode(StringRef message) {
-  for (ErrorCode code : {ErrorCode::DiskFull, ErrorCode::LinkFailed})
+  for (ErrorCode code :
+       {ErrorCode::DiskFull, ErrorCode::LimitReached, ErrorCode::LinkFailed})
     if (message.starts_with(prefix(code)))
+      return 3;
+  // Files that cannot be opened are the user's, unless no file can be.
+  for (int error : {EMFILE, ENFILE, ENOMEM})
+    if (message.contains(std::strerror(error)))
       return 3;
   return message.starts_with(prefix(ErrorCode::CodegenFailed)) ? 2 : 1;
 }
@@ -38,13 +45,19 @@ static int report(llvm::Error error) {
   return getExitCode(message);
 }
 
-static std::unique_ptr<llvm::MemoryBuffer> readInput(StringRef path) {
+/// The text to compile; null, with the reason printed and `code` set, if there
+/// is none.
+static std::unique_ptr<llvm::MemoryBuffer> readInput(StringRef path,
+                                                     int &code) {
+  code = 1;
   if (path == "-" && llvm::sys::Process::StandardInIsUserInput())
     llvm::errs() << "(reading from the terminal, end with ctrl-d)\n";
   std::string why;
   std::unique_ptr<llvm::MemoryBuffer> buffer = openInputFile(path, &why);
   if (!buffer) {
-    llvm::errs() << why << "\n";
+    code = getExitCode(why);
+    llvm::errs() << (code == 3 ? prefix(ErrorCode::LimitReached) : "") << why
+                 << "\n";
     return nullptr;
   }
   std::optional<TextExcess> excess = findUnreadable(buffer->getBuffer());
@@ -56,25 +69,14 @@ static std::unique_ptr<llvm::MemoryBuffer> readInput(StringRef path) {
   return nullptr;
 }
 
-/// What may still wait in stdout.
-static llvm::Error flushOutput() {
-  llvm::outs().flush();
-  std::error_code error = llvm::outs().error();
-  llvm::outs().clear_error();
-  if (!error)
-    return llvm::Error::success();
-  return llvm::createStringError(
-      error, prefix(ErrorCode::DiskFull) +
-                 "cannot write to stdout: " + error.message());
-}
-
 int tp::runTool(StringRef inputFile, StringRef outputFile,
                 DialectRegistry &registry) {
+  int inputCode = 1;
   std::unique_ptr<llvm::MemoryBuffer> buffer =
       isImportRequested() ? runImport(inputFile, registry)
-                          : readInput(inputFile);
+                          : readInput(inputFile, inputCode);
   if (!buffer)
-    return 1;
+    return inputCode;
   PassTrace trace;
   Places places(buffer->getMemBufferRef(), registry);
   std::atomic<int> code = 0;
@@ -106,10 +108,8 @@ int tp::runTool(StringRef inputFile, StringRef outputFile,
   if (PassTrace::isRequested())
     if (llvm::Error error = trace.write())
       code = std::max(code.load(), report(std::move(error)));
-  llvm::Error written = !file    ? flushOutput()
-                        : isFine ? file->keep()
-                                 : llvm::Error::success();
-  if (written)
-    code = std::max(code.load(), report(std::move(written)));
+  if (file && isFine)
+    if (llvm::Error error = file->keep())
+      code = std::max(code.load(), report(std::move(error)));
   return code;
 }

@@ -3,6 +3,7 @@
 
 // The command line of the compiler.
 
+#include "../Process/Process.h"
 #include "Flags.h"
 #include "Tool.h"
 
@@ -18,8 +19,6 @@
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Debug.h"
 #include "llvm/Support/InitLLVM.h"
-
-#include <csignal>
 
 #ifndef NDEBUG
 // Debian's libLLVM is built without assertions and has no --debug-only.
@@ -47,7 +46,7 @@ static void keepDiagnosticsShort() {
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
-  std::signal(SIGXFSZ, SIG_IGN); // a file's limit is an error, like a full disk
+  tp::setUpProcess();
   keepDiagnosticsShort();
   tp::hideForeignFlags();
   mlir::DialectRegistry registry;

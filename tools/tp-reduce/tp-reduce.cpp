@@ -7,6 +7,7 @@
 //
 // where check.sh exits with 1 if its argument still shows the bug.
 
+#include "../Process/Process.h"
 #include "Reductions.h"
 
 #include "tpopt/Dialect/Sdy/Sdy.h"
@@ -32,6 +33,7 @@ static mlir::LogicalResult printWarning(mlir::Diagnostic &diagnostic) {
 }
 
 int main(int argc, char **argv) {
+  tp::setUpProcess();
   mlir::DialectRegistry registry;
   tp::registerTPOptDialects(registry);
   tp::stablehlo::registerReaders(registry);

@@ -94,7 +94,7 @@ absl::Status tprun::checkTokens(Session &session, const Options &options,
   TPRT_ASSIGN_OR_RETURN(std::unique_ptr<Session> reference,
                         openReference(session, options));
   TPRT_ASSIGN_OR_RETURN(std::vector<int64_t> wanted,
-                        generate(*reference, options, nullptr));
+                        generate(*reference, options, /*prints=*/false));
   auto [ours, theirs] =
       std::mismatch(tokens.begin(), tokens.end(), wanted.begin(), wanted.end());
   auto same = ours - tokens.begin();

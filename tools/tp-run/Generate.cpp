@@ -4,6 +4,7 @@
 #include "Generate.h"
 
 #include "Numbers.h"
+#include "Process.h"
 #include "Sampling.h"
 #include "runtime/Core/Errors.h"
 #include "runtime/Core/Hash.h"
@@ -80,7 +81,7 @@ readLogits(Session &session, const OutputRow &output, int64_t place) {
 }
 
 absl::StatusOr<std::vector<int64_t>>
-tprun::generate(Session &session, const Options &options, FILE *stream) {
+tprun::generate(Session &session, const Options &options, bool prints) {
   const Artifact &artifact = session.getArtifact();
   TPRT_ASSIGN_OR_RETURN(std::vector<int64_t> prompt,
                         parseTokens(options.generate));
@@ -115,10 +116,10 @@ tprun::generate(Session &session, const Options &options, FILE *stream) {
   for (int64_t position = length;; ++position) {
     int64_t token = sample(logits, options.temperature,
                            mix(options.seed) + static_cast<uint64_t>(position));
-    if (stream) {
-      std::fprintf(stream, "%s%lld", tokens.empty() ? "" : ",",
-                   static_cast<long long>(token));
-      std::fflush(stream);
+    if (prints) {
+      std::printf("%s%lld", tokens.empty() ? "" : ",",
+                  static_cast<long long>(token));
+      TPRT_RETURN_IF_ERROR(flushStdout());
     }
     tokens.push_back(token);
     if (static_cast<int>(tokens.size()) == options.maxTokens ||
@@ -129,9 +130,9 @@ tprun::generate(Session &session, const Options &options, FILE *stream) {
     TPRT_RETURN_IF_ERROR(session.run("decode"));
     TPRT_ASSIGN_OR_RETURN(logits, readLogits(session, *next, 0));
   }
-  if (!stream)
+  if (!prints)
     return tokens;
-  std::fprintf(stream, "\n");
+  std::printf("\n");
   double decode = absl::ToDoubleMilliseconds(absl::Now() - begin);
   std::fprintf(stderr, "prefill %.2f ms for %lld tokens",
                absl::ToDoubleMilliseconds(prefill),

@@ -22,10 +22,10 @@
 
 namespace tprun {
 
-/// The new tokens. Unless `stream` is null, they are also printed there as they
+/// The new tokens. If it `prints`, they are also printed as they
 /// come, separated by commas, and then times to stderr.
 absl::StatusOr<std::vector<int64_t>>
-generate(tprt::Session &session, const Options &options, FILE *stream);
+generate(tprt::Session &session, const Options &options, bool prints);
 
 } // namespace tprun
 

@@ -37,8 +37,9 @@ static absl::Status bindFile(Session &session, const std::string &name,
                              const std::string &path) {
   TPRT_ASSIGN_OR_RETURN(std::unique_ptr<SafetensorsFolder> file,
                         SafetensorsFolder::open(path));
-  TPRT_ASSIGN_OR_RETURN(StoredTensor tensor, file->find(name));
-  return session.bind(name, tensor.dtype, tensor.shape, tensor.data);
+  TPRT_ASSIGN_OR_RETURN(TensorReader tensor, file->find(name));
+  TPRT_ASSIGN_OR_RETURN(std::string bytes, tensor.readAll());
+  return session.bind(name, tensor.dtype, tensor.shape, bytes);
 }
 
 static absl::Status bindOne(Session &session, const std::string &name,

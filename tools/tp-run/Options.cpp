@@ -3,7 +3,7 @@
 
 #include "Options.h"
 
-#include "runtime/Core/Errors.h"
+#include "runtime/Core/File.h"
 
 #include "absl/flags/flag.h"
 #include "absl/flags/parse.h"
@@ -13,11 +13,13 @@
 #include "absl/strings/strip.h"
 #include "absl/types/span.h"
 
+#include <cerrno>
 #include <cstdio>
 #include <fstream>
 #include <iterator>
 
 ABSL_FLAG(std::string, shard, "", "for .mlir: options of tp-opt --tp-compile");
+ABSL_FLAG(bool, cache, true, "keep what a .mlir compiles to");
 ABSL_FLAG(std::string, backend, "cpu", "what computes");
 ABSL_FLAG(int, ranks, 0, "the mesh's number of devices, as a check");
 ABSL_FLAG(int, threads, 0, "that each rank computes on");
@@ -62,6 +64,7 @@ beside this tool, and kept for the next time.
                         and decode; --max_tokens=N (16), --temperature=T (0, the
                         likeliest token), --end_token=ID
   --shard="..."         for a .mlir: options of tp-opt --tp-compile
+  --nocache             compile a .mlir anew, and do not keep what comes out
   --ranks=N             what the mesh must have
   --threads=N           that each rank computes on (its share of the cores)
   --backend=cpu         what computes: cpu, cuda, virtual (ranks that share one
@@ -145,6 +148,7 @@ absl::StatusOr<tprun::Options> tprun::parseOptions(int argc, char **argv,
                      "--help lists the options");
   options.program = arguments[1];
   options.shard = absl::GetFlag(FLAGS_shard);
+  options.cache = absl::GetFlag(FLAGS_cache);
   options.backend = absl::GetFlag(FLAGS_backend);
   options.ranks = absl::GetFlag(FLAGS_ranks);
   options.threads = absl::GetFlag(FLAGS_threads);
@@ -198,7 +202,8 @@ tprun::parseTokens(const std::string &text) {
     std::ifstream file(text);
     file.peek(); // a folder opens, and cannot be read
     if (!file.is_open() || file.bad())
-      return makeError(ErrorCode::FileUnreadable, "--generate: '", text,
+      return makeError(getFileError(errno, ErrorCode::FileUnreadable),
+                       "--generate: '", text,
                        "' is neither a list of token ids nor a file of one; "
                        "write --generate=1,2,3");
     list.assign(std::istreambuf_iterator<char>(file), {});

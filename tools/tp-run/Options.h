@@ -21,6 +21,7 @@ inline constexpr char kInterpreter[] = "interpreter";
 struct Options {
   std::string program; ///< .tpx or .mlir
   std::string shard;   ///< For .mlir: what tp-opt's --tp-compile takes.
+  bool cache = true;   ///< Whether what a .mlir compiles to is kept.
   std::string backend;
   int ranks = 0;
   int threads = 0;

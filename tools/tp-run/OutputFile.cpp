@@ -3,7 +3,7 @@
 
 #include "OutputFile.h"
 
-#include "runtime/Core/Errors.h"
+#include "runtime/Core/File.h"
 #include "runtime/Core/WriteAll.h"
 
 #include "absl/strings/match.h"
@@ -19,9 +19,7 @@ using namespace tprt;
 
 /// What errno says of a file that there cannot be.
 static absl::Status makeUnwritable(const std::string &path) {
-  return makeError(errno == ENOSPC || errno == EDQUOT
-                       ? ErrorCode::DiskFull
-                       : ErrorCode::FileUnwritable,
+  return makeError(getFileError(errno, ErrorCode::FileUnwritable),
                    "cannot write '", path, "': ", std::strerror(errno),
                    "; name a file in a folder that is there and can be "
                    "written to");

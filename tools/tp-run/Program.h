@@ -18,8 +18,7 @@ struct Program {
 };
 
 /// The program the user names: an artifact, or what the tp-opt beside this tool
-/// makes of a .mlir. That is kept in $XDG_CACHE_HOME/tp-opt under a hash of the
-/// text, the options and the compiler. Under --backend=interpreter nothing is
+/// makes of a .mlir (Compiled.h). Under --backend=interpreter nothing is
 /// compiled: a .mlir runs as it stands, or sharded by --shard, a .tpx as the
 /// whole program it was made of.
 absl::StatusOr<Program> loadProgram(const Options &options);

@@ -6,6 +6,7 @@
 #include "runtime/Core/Errors.h"
 
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -57,6 +58,15 @@ absl::Status tprun::runCompiler(std::vector<std::string> arguments) {
   if (code == 3)
     return makeError(ErrorCode::CompilerHindered,
                      "tp-opt could not do its work; see its message above");
+  // The loader says 127 of libraries that are missing or do not fit the memory.
+  if (code == 127)
+    return makeError(ErrorCode::CompilerHindered,
+                     "tp-opt could not be started; see the message above");
+  // A user who stops it ends this process, too.
+  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
+    return makeError(ErrorCode::CompilerHindered,
+                     "tp-opt was killed, as the kernel does where there is no "
+                     "memory left");
   return makeError(ErrorCode::CompilerBroke, "tp-opt ended with ",
                    WIFEXITED(status) ? "code " : "signal ",
                    WIFEXITED(status) ? code : WTERMSIG(status),

@@ -12,13 +12,13 @@
 #include "Options.h"
 #include "OutputFile.h"
 #include "Outputs.h"
+#include "Process.h"
 #include "Program.h"
 #include "Times.h"
 #include "runtime/Core/Cores.h"
 #include "runtime/Core/Errors.h"
 #include "runtime/Core/Session.h"
 
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 
@@ -41,8 +41,8 @@ static absl::Status run(Session &session, const Options &options) {
   session.recordTimes(!options.trace.empty());
   std::vector<int64_t> tokens;
   if (generates) {
-    TPRT_ASSIGN_OR_RETURN(
-        tokens, generate(session, options, isFirst ? stdout : nullptr));
+    TPRT_ASSIGN_OR_RETURN(tokens,
+                          generate(session, options, /*prints=*/isFirst));
   } else if (options.bench == 0 || options.print || options.check ||
              !options.output.empty()) {
     TPRT_RETURN_IF_ERROR(session.run(entry));
@@ -107,7 +107,7 @@ static void choosePatience(const Options &options) {
 }
 
 int main(int argc, char **argv) {
-  std::signal(SIGXFSZ, SIG_IGN); // a file's limit is an error, like a full disk
+  setUpProcess();
   bool done = false;
   absl::StatusOr<Options> options = parseOptions(argc, argv, &done);
   if (!options.ok())
@@ -115,6 +115,7 @@ int main(int argc, char **argv) {
   if (done)
     return 0;
   choosePatience(*options);
+  expectNoExit();
   absl::StatusOr<Program> program = loadProgram(*options);
   if (!program.ok())
     leave(program.status(), nullptr);
@@ -136,8 +137,11 @@ int main(int argc, char **argv) {
   if (status.ok())
     status = run(session, *options);
   if (status.ok())
+    status = flushStdout();
+  if (status.ok())
     status = session.close();
   if (!status.ok())
     leave(status, &session);
+  expectExit();
   return 0;
 }

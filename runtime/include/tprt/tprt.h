@@ -93,10 +93,12 @@ typedef struct tprt_tensor {
   size_t bytes;
 } tprt_tensor;
 
-/** Opens an artifact; `options` may be NULL. Sets *session also when it fails,
- *  to be asked for the message and closed; NULL only if memory is out. With
- *  transport "environment" it sets NCCL_COMM_ID while the ranks meet: no other
- *  thread may use the environment meanwhile. */
+/** Opens an artifact; `options` may be NULL. An artifact holds native code,
+ *  which runs in this process: open only what you would also run as a program.
+ *  Its file is read whole, and may change or go away afterwards. Sets *session
+ *  also when it fails, to be asked for the message and closed; NULL only if
+ *  memory is out. With transport "environment" it sets NCCL_COMM_ID while the
+ *  ranks meet: no other thread may use the environment meanwhile. */
 tprt_status tprt_open(const char *path, const tprt_options *options,
                       tprt_session **session);
 /** The same with the artifact in memory, which is copied. */

@@ -15,6 +15,7 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <sys/stat.h>
 
 using namespace tprt;
 using namespace tprt::test;
@@ -168,20 +169,28 @@ TEST(CudaTables, LaunchersSayWhoIsWho) {
 TEST(CudaTables, ChoicesAreKept) {
   TempFolder folder;
   Variable variable("XDG_CACHE_HOME", folder.get().c_str());
-  std::string path = getChoicesPath("NVIDIA H200", 130100);
-  EXPECT_EQ(path, folder.get() + "/tp-opt/matmuls-NVIDIA_H200-130100.txt");
-  EXPECT_TRUE(loadChoices(path).empty());
+  std::string name = getChoicesName("NVIDIA H200", 130100);
+  EXPECT_EQ(name, "matmuls-NVIDIA_H200-130100.txt");
+  EXPECT_TRUE(loadChoices(name).empty());
   blas::Algorithm first = {{1, 2, 3}}, second = {{~uint64_t{0}}};
-  saveChoices(path, {{"a", first}});
-  saveChoices(path, {{"b", second}});
-  MatmulChoices all = loadChoices(path);
+  saveChoices(name, {{"a", first}});
+  saveChoices(name, {{"b", second}});
+  MatmulChoices all = loadChoices(name);
   ASSERT_EQ(all.size(), 2u);
   EXPECT_EQ(all["a"].data[2], 3u);
   EXPECT_EQ(all["b"].data[0], ~uint64_t{0});
+  std::string path = folder.get() + "/tp-opt/" + name;
   std::ofstream(path, std::ios::app)
       << "c 12\nd\n\n x\ne " << std::string(128, 'g') << "\n";
-  EXPECT_EQ(loadChoices(path).size(), 2u);
-  saveChoices("/proc/no-such-folder/choices", {{"a", first}});
+  EXPECT_EQ(loadChoices(name).size(), 2u);
+  // What others can write to is not believed, and replaced.
+  ASSERT_EQ(::chmod(path.c_str(), 0666), 0);
+  EXPECT_TRUE(loadChoices(name).empty());
+  saveChoices(name, {{"a", first}});
+  EXPECT_EQ(loadChoices(name).size(), 1u);
+  Variable nowhere("XDG_CACHE_HOME", "/proc/no-such-folder");
+  saveChoices(name, {{"a", first}});
+  EXPECT_TRUE(loadChoices(name).empty());
 }
 
 } // namespace

@@ -239,6 +239,27 @@ TEST(SafetensorsFolder, FollowsTheIndex) {
   EXPECT_EQ(find("e"), ErrorCode::WeightsMissing);
 }
 
+/// Cut after its header was read, a file lacks bytes, which is an error.
+TEST(SafetensorsFolder, ReadsAsTensorsAreWanted) {
+  TempFolder temporary;
+  std::string path = temporary.get() + "/x.safetensors";
+  std::string bytes =
+      makeFile(absl::StrCat("{", kA, ",", kB, "}"), "01234567abcdef");
+  write(path, bytes);
+  auto weights = SafetensorsFolder::open(path);
+  ASSERT_TRUE(weights.ok()) << weights.status();
+  auto a = (*weights)->find("a"), b = (*weights)->find("b");
+  ASSERT_TRUE(a.ok() && b.ok());
+  EXPECT_EQ(*a->readAll(), "01234567");
+  EXPECT_EQ(*b->readAll(), "abcdef");
+  char two[2];
+  ASSERT_TRUE(b->read(3, 2, two).ok());
+  EXPECT_EQ(absl::string_view(two, 2), "de");
+  std::filesystem::resize_file(path, bytes.size() - 1);
+  EXPECT_EQ(*a->readAll(), "01234567");
+  EXPECT_EQ(getErrorCode(b->readAll().status()), ErrorCode::FileUnreadable);
+}
+
 TEST(SafetensorsFolder, NamesWhatIsWrong) {
   TempFolder temporary;
   const std::string &folder = temporary.get();

@@ -50,6 +50,17 @@ std::vector<float> applySource(const SourceLists &lists,
   return result;
 }
 
+/// A stored tensor whose bytes are in memory, and live on.
+TensorReader makeReader(DType dtype, std::vector<int64_t> shape,
+                        absl::string_view bytes) {
+  return {dtype, std::move(shape),
+          [bytes](uint64_t begin, uint64_t size, char *to) {
+            EXPECT_LE(begin + size, bytes.size());
+            std::memcpy(to, bytes.data() + begin, size);
+            return absl::OkStatus();
+          }};
+}
+
 /// Loads a source on every rank of a mesh of 2 x 3, puts the blocks together,
 /// and compares with the element-wise meaning.
 void checkSource(const SourceLists &lists, const std::vector<TestDim> &shape) {
@@ -63,10 +74,10 @@ void checkSource(const SourceLists &lists, const std::vector<TestDim> &shape) {
 
   std::vector<float> stored(*getNumElements(lists.stored));
   std::iota(stored.begin(), stored.end(), 1.0f);
-  StoredTensor tensor{DType::F32,
-                      lists.stored,
-                      {reinterpret_cast<const char *>(stored.data()),
-                       stored.size() * sizeof(float)}};
+  TensorReader tensor =
+      makeReader(DType::F32, lists.stored,
+                 {reinterpret_cast<const char *>(stored.data()),
+                  stored.size() * sizeof(float)});
   std::vector<float> wanted = applySource(lists, stored);
   std::vector<float> whole(wanted.size(), -1.0f);
   std::vector<char> block((*artifact)->getLocalBytes(input), 'x');
@@ -86,6 +97,36 @@ void checkSource(const SourceLists &lists, const std::vector<TestDim> &shape) {
 TEST(Weights, PlainTranspose) {
   checkSource({{6, 4}, {6, 4}, {0, 0}, {6, 4}, {1, 1}, {1, 0}},
               {{4, {}}, {6, {0}}});
+}
+
+/// More than is read at once: whole rows, few columns of each row, and columns
+/// that become rows.
+TEST(Weights, LargeTensorsAreReadInParts) {
+  checkSource({{1100, 700}, {1100, 700}, {0, 0}, {1100, 700}, {1, 1}, {0, 1}},
+              {{1100, {0, 1}}, {700, {}}});
+  checkSource({{40, 6000}, {40, 6000}, {0, 0}, {40, 6000}, {1, 1}, {0, 1}},
+              {{40, {}}, {6000, {0, 1}}});
+  checkSource({{600, 700}, {600, 700}, {0, 1}, {600, 233}, {1, 3}, {1, 0}},
+              {{233, {1}}, {600, {0}}});
+}
+
+/// What a file lacks when it is read is an error of the load.
+TEST(Weights, SaysWhatCannotBeRead) {
+  TestProgram program;
+  uint32_t source =
+      program.writer.add(addSource(program, {{4}, {4}, {0}, {4}, {1}, {0}}));
+  program.addInput("w", DType::F32, {{4, {}}}, Role::Parameter, source);
+  program.endEntry();
+  auto artifact = Artifact::fromBytes(program.finish());
+  ASSERT_TRUE(artifact.ok()) << artifact.status();
+  TensorReader tensor{DType::F32, {4}, [](uint64_t, uint64_t, char *) {
+                        return makeError(ErrorCode::FileUnreadable, "gone");
+                      }};
+  char block[16];
+  EXPECT_EQ(
+      getErrorCode(loadSource(**artifact, (*artifact)->rows<InputRow>()[0], 0,
+                              tensor, block)),
+      ErrorCode::FileUnreadable);
 }
 
 TEST(Weights, UnevenBlocksArePadded) {
@@ -144,7 +185,7 @@ TEST(Weights, RefusesOtherShapesAndTypes) {
   uint16_t block[4];
   std::string bytes(32, '\0');
   auto load = [&](DType dtype, std::vector<int64_t> shape) {
-    StoredTensor tensor{dtype, std::move(shape), bytes};
+    TensorReader tensor = makeReader(dtype, std::move(shape), bytes);
     return getErrorCode(loadSource(**artifact, input, 0, tensor,
                                    reinterpret_cast<char *>(block)));
   };

@@ -1,0 +1,62 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file A regular file that is read, never mapped.
+///
+/// Whoever may write to a file may change or cut it while we use it. Bytes that
+/// were read are ours: what was checked stays what it is, and a file that has
+/// become shorter is an error with a code where a mapping would be SIGBUS.
+
+#ifndef TPRT_CORE_FILE_H
+#define TPRT_CORE_FILE_H
+
+#include "runtime/Core/AlignedBuffer.h"
+
+#include <string>
+#include <utility>
+
+namespace tprt {
+
+class File {
+public:
+  static absl::StatusOr<File> open(const std::string &path);
+  /// Of an open descriptor, which it takes over. The name is for messages.
+  static absl::StatusOr<File> adopt(int descriptor, std::string name);
+
+  File(File &&other) noexcept
+      : descriptor(std::exchange(other.descriptor, -1)), length(other.length),
+        name(std::move(other.name)) {}
+  File &operator=(File &&other) noexcept {
+    std::swap(descriptor, other.descriptor);
+    std::swap(length, other.length);
+    std::swap(name, other.name);
+    return *this;
+  }
+  ~File();
+
+  /// How long it was when it was opened.
+  uint64_t size() const { return length; }
+  const std::string &getName() const { return name; }
+
+  /// Reads all `size` bytes from `offset` on; any thread may.
+  absl::Status read(uint64_t offset, uint64_t size, char *to) const;
+  absl::StatusOr<AlignedBuffer> readAll() const;
+
+private:
+  File(int descriptor, uint64_t length, std::string name)
+      : descriptor(descriptor), length(length), name(std::move(name)) {}
+
+  int descriptor;
+  uint64_t length;
+  std::string name;
+};
+
+/// The code of an error of opening a file: the machine's where errno says that
+/// memory, descriptors or room are used up, else `otherwise`.
+ErrorCode getFileError(int error, ErrorCode otherwise);
+/// The same of a library, of which the loader has text alone.
+ErrorCode getLoaderError(absl::string_view why, ErrorCode otherwise);
+
+} // namespace tprt
+
+#endif // TPRT_CORE_FILE_H

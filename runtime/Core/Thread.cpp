@@ -1,0 +1,52 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "runtime/Core/Thread.h"
+
+#include "runtime/Core/Errors.h"
+
+#include "absl/synchronization/notification.h"
+
+#include <cstring>
+#include <vector>
+
+using namespace tprt;
+
+absl::StatusOr<Thread> Thread::start(std::function<void()> body) {
+  auto owned = std::make_unique<std::function<void()>>(std::move(body));
+  auto run = [](void *argument) -> void * {
+    std::unique_ptr<std::function<void()>> own(
+        static_cast<std::function<void()> *>(argument));
+    (*own)();
+    return nullptr;
+  };
+  std::unique_ptr<pthread_t, Join> thread(new pthread_t);
+  if (int error = ::pthread_create(thread.get(), nullptr, run, owned.get())) {
+    delete thread.release(); // there is nothing to wait for
+    return makeError(ErrorCode::LimitReached,
+                     "cannot start a thread: ", std::strerror(error),
+                     "; use fewer ranks or --threads=1, or raise the limits "
+                     "(ulimit -u, ulimit -v)");
+  }
+  owned.release(); // the thread's now
+  return Thread(std::move(thread));
+}
+
+void Thread::Join::operator()(pthread_t *thread) const {
+  ::pthread_join(*thread, nullptr);
+  delete thread;
+}
+
+absl::Status tprt::checkThreads(int count) {
+  absl::Notification done; // they are there at the same time
+  std::vector<Thread> threads;
+  absl::Status status;
+  for (int i = 0; i < count && status.ok(); ++i) {
+    auto thread = Thread::start([&done] { done.WaitForNotification(); });
+    status = thread.status();
+    if (thread.ok())
+      threads.push_back(*std::move(thread));
+  }
+  done.Notify();
+  return status;
+}

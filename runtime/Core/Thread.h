@@ -1,0 +1,42 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file A thread that can fail to start: std::thread would throw.
+
+#ifndef TPRT_CORE_THREAD_H
+#define TPRT_CORE_THREAD_H
+
+#include "absl/status/statusor.h"
+
+#include <functional>
+#include <memory>
+#include <pthread.h>
+
+namespace tprt {
+
+class Thread {
+public:
+  /// LimitReached if there can be no further thread.
+  static absl::StatusOr<Thread> start(std::function<void()> body);
+
+  Thread(Thread &&) = default;
+  Thread &operator=(Thread &&) = default;
+  /// Waits for its end.
+  ~Thread() = default;
+
+private:
+  struct Join {
+    void operator()(pthread_t *thread) const;
+  };
+  explicit Thread(std::unique_ptr<pthread_t, Join> thread)
+      : thread(std::move(thread)) {}
+
+  std::unique_ptr<pthread_t, Join> thread;
+};
+
+/// Whether this process can start so many threads now.
+absl::Status checkThreads(int count);
+
+} // namespace tprt
+
+#endif // TPRT_CORE_THREAD_H
