@@ -4,6 +4,7 @@
 #include "Options.h"
 
 #include "runtime/Core/Errors.h"
+#include "runtime/Core/MappedFile.h"
 
 #include "absl/flags/flag.h"
 #include "absl/flags/parse.h"
@@ -14,8 +15,6 @@
 #include "absl/types/span.h"
 
 #include <cstdio>
-#include <fstream>
-#include <iterator>
 
 ABSL_FLAG(std::string, shard, "", "for .mlir: options of tp-opt --tp-compile");
 ABSL_FLAG(std::string, backend, "cpu", "what computes");
@@ -187,13 +186,12 @@ absl::StatusOr<std::vector<int64_t>>
 tprun::parseTokens(const std::string &text) {
   std::string list = text;
   if (list.find_first_not_of("0123456789,") != std::string::npos) {
-    std::ifstream file(text);
-    file.peek(); // a folder opens, and cannot be read
-    if (!file.is_open() || file.bad())
+    absl::StatusOr<MappedFile> file = MappedFile::open(text);
+    if (!file.ok())
       return makeError(ErrorCode::FileUnreadable, "--generate: '", text,
                        "' is neither a list of token ids nor a file of one; "
                        "write --generate=1,2,3");
-    list.assign(std::istreambuf_iterator<char>(file), {});
+    list = std::string(file->bytes());
   }
   std::vector<int64_t> tokens;
   for (absl::string_view piece :
