@@ -8,7 +8,7 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Support/FileUtilities.h"
-#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/SourceMgr.h"
 
 using namespace mlir;
@@ -33,6 +33,21 @@ static OwningOpRef<ModuleOp> parse(std::unique_ptr<llvm::MemoryBuffer> buffer,
   return parseSourceFile<ModuleOp>(sources, ParserConfig(context));
 }
 
+std::unique_ptr<llvm::MemoryBuffer> tp::openProgramFile(StringRef path,
+                                                        std::string &why) {
+  namespace fs = llvm::sys::fs;
+  bool isOpen = path == "-" || path.starts_with("/dev/fd/") ||
+                path.starts_with("/proc/self/fd/") || path == "/dev/stdin";
+  fs::file_status status;
+  if (!isOpen && !fs::status(path, status) && !fs::is_regular_file(status) &&
+      !fs::is_directory(status)) {
+    why =
+        ("'" + path + "' is a pipe or a device: write - and pipe it in").str();
+    return nullptr;
+  }
+  return openInputFile(path, &why);
+}
+
 OwningOpRef<ModuleOp> tp::parseProgram(StringRef text, StringRef name,
                                        MLIRContext *context) {
   // A copy, because the parser wants a NUL behind the text.
@@ -41,7 +56,7 @@ OwningOpRef<ModuleOp> tp::parseProgram(StringRef text, StringRef name,
 
 OwningOpRef<ModuleOp> tp::readProgram(StringRef path, MLIRContext *context) {
   std::string why;
-  std::unique_ptr<llvm::MemoryBuffer> buffer = openInputFile(path, &why);
+  std::unique_ptr<llvm::MemoryBuffer> buffer = openProgramFile(path, why);
   if (buffer)
     return parse(std::move(buffer), context);
   emitError(UnknownLoc::get(context)) << why;

@@ -31,23 +31,34 @@ static std::string unescape(StringRef literal) {
   return value->getAsString().value_or(literal).str();
 }
 
+std::string JsonFile::getPlaceKey(unsigned parent, StringRef part) {
+  return (Twine(parent) + ":" + part).str();
+}
+
 /// Records every key. The text may be malformed: this sees brackets, commas
 /// and strings only, and the parser judges the rest.
 JsonFile::Scan JsonFile::scan(StringRef text) {
   struct Level {
-    std::string path;
+    unsigned number;
     bool isObject;
     bool expectsKey;
     unsigned index = 0;
   };
   std::vector<Level> levels;
-  std::string member; // The path of the value that comes next.
+  unsigned member = 0; // The number of the value that comes next.
   Scan result;
   unsigned line = 1;
   size_t lineBegin = 0;
   for (size_t i = 0; i < text.size(); ++i) {
     Position here{line, unsigned(i - lineBegin) + 1};
     Level *level = levels.empty() ? nullptr : &levels.back();
+    auto addMember = [&](StringRef part) {
+      auto [place, isNew] =
+          places.try_emplace(getPlaceKey(level->number, part),
+                             Place{here, unsigned(places.size()) + 1});
+      member = place->second.number;
+      return isNew;
+    };
     switch (text[i]) {
     case '\n':
       ++line;
@@ -57,9 +68,8 @@ JsonFile::Scan JsonFile::scan(StringRef text) {
       size_t end = skipString(text, i);
       if (level && level->expectsKey) {
         std::string key = unescape(text.slice(i, end));
-        member = level->path + key + '\0';
         level->expectsKey = false;
-        if (!positions.try_emplace(member, here).second && !result.duplicate)
+        if (!addMember(key) && !result.duplicate)
           result.duplicate =
               Error{here, "the key \"" + key + "\" stands twice"};
         if (levels.size() == 1)
@@ -75,10 +85,8 @@ JsonFile::Scan JsonFile::scan(StringRef text) {
             Error{here, "nested deeper than " + std::to_string(kMaxDepth)};
         return result;
       }
-      if (level && !level->isObject) {
-        member = level->path + std::to_string(level->index) + '\0';
-        positions.try_emplace(member, here);
-      }
+      if (level && !level->isObject)
+        addMember(std::to_string(level->index));
       levels.push_back({member, text[i] == '{', text[i] == '{'});
       break;
     case '}':
@@ -135,8 +143,9 @@ std::variant<JsonFile, JsonFile::Error> JsonFile::read(StringRef path,
   sys::fs::file_status status;
   if (std::error_code error = sys::fs::status(path, status))
     return Error{{}, "cannot be read: " + error.message()};
+  // Without a line: who prints one opens the file, and waits if it is a pipe.
   if (!sys::fs::is_regular_file(status))
-    return Error{{}, "is not a file"};
+    return Error{{0, 0}, "is not a file"};
   if (status.getSize() > maxBytes)
     return Error{{},
                  "has " + std::to_string(status.getSize()) +
@@ -149,14 +158,12 @@ std::variant<JsonFile, JsonFile::Error> JsonFile::read(StringRef path,
 }
 
 JsonFile::Position JsonFile::find(ArrayRef<StringRef> path) const {
-  Position position;
-  std::string key;
+  Place place = {{}, 0};
   for (StringRef part : path) {
-    key += part.str() + '\0';
-    auto found = positions.find(key);
-    if (found == positions.end())
+    auto found = places.find(getPlaceKey(place.number, part));
+    if (found == places.end())
       break;
-    position = found->second;
+    place = found->second;
   }
-  return position;
+  return place.position;
 }

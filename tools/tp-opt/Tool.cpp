@@ -12,7 +12,6 @@
 #include "tpopt/Support/OutputFile.h"
 
 #include "mlir/IR/Diagnostics.h"
-#include "mlir/Support/FileUtilities.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Process.h"
@@ -53,7 +52,7 @@ static std::unique_ptr<llvm::MemoryBuffer> readInput(StringRef path,
   if (path == "-" && llvm::sys::Process::StandardInIsUserInput())
     llvm::errs() << "(reading from the terminal, end with ctrl-d)\n";
   std::string why;
-  std::unique_ptr<llvm::MemoryBuffer> buffer = openInputFile(path, &why);
+  std::unique_ptr<llvm::MemoryBuffer> buffer = openProgramFile(path, why);
   if (!buffer) {
     code = getExitCode(why);
     llvm::errs() << (code == 3 ? prefix(ErrorCode::LimitReached) : "") << why

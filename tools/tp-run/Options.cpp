@@ -3,6 +3,7 @@
 
 #include "Options.h"
 
+#include "runtime/Core/Errors.h"
 #include "runtime/Core/File.h"
 
 #include "absl/flags/flag.h"
@@ -13,10 +14,7 @@
 #include "absl/strings/strip.h"
 #include "absl/types/span.h"
 
-#include <cerrno>
 #include <cstdio>
-#include <fstream>
-#include <iterator>
 
 ABSL_FLAG(std::string, shard, "", "for .mlir: options of tp-opt --tp-compile");
 ABSL_FLAG(bool, cache, true, "keep what a .mlir compiles to");
@@ -199,14 +197,13 @@ absl::StatusOr<std::vector<int64_t>>
 tprun::parseTokens(const std::string &text) {
   std::string list = text;
   if (list.find_first_not_of("0123456789,") != std::string::npos) {
-    std::ifstream file(text);
-    file.peek(); // a folder opens, and cannot be read
-    if (!file.is_open() || file.bad())
-      return makeError(getFileError(errno, ErrorCode::FileUnreadable),
-                       "--generate: '", text,
+    absl::StatusOr<File> file = File::open(text);
+    if (!file.ok())
+      return makeError(getErrorCode(file.status()), "--generate: '", text,
                        "' is neither a list of token ids nor a file of one; "
                        "write --generate=1,2,3");
-    list.assign(std::istreambuf_iterator<char>(file), {});
+    TPRT_ASSIGN_OR_RETURN(AlignedBuffer bytes, file->readAll());
+    list = std::string(bytes.view());
   }
   std::vector<int64_t> tokens;
   for (absl::string_view piece :

@@ -18,11 +18,19 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
+#include "llvm/Support/MemoryBuffer.h"
 
 namespace tp {
 
 /// Why `bytes` are not for the parser, if they are not.
 std::optional<TextExcess> findUnreadable(llvm::StringRef bytes);
+
+/// Opens a program's file, or stdin for "-"; null, and `why`, if it cannot be
+/// read. Named pipes and devices are refused, as one could wait for them
+/// without end; what is open already, /dev/fd/3 or /dev/stdin, is read whatever
+/// it is.
+std::unique_ptr<llvm::MemoryBuffer> openProgramFile(llvm::StringRef path,
+                                                    std::string &why);
 
 /// Parses a program that errors call `name`.
 mlir::OwningOpRef<mlir::ModuleOp> parseProgram(llvm::StringRef text,

@@ -31,7 +31,7 @@ class JsonFile {
 public:
   static constexpr unsigned kMaxDepth = 64;
 
-  /// Line and column, both from 1.
+  /// Line and column, both from 1, or 0 if the file is none.
   struct Position {
     unsigned line = 1, column = 1;
   };
@@ -64,8 +64,16 @@ private:
 
   llvm::json::Value root;
   std::vector<std::string> keys;
-  /// By path, its parts ended by '\0'.
-  llvm::StringMap<Position> positions;
+  /// A key, or a container in an array, and the number it has as a parent.
+  struct Place {
+    Position position;
+    unsigned number;
+  };
+  static std::string getPlaceKey(unsigned parent, llvm::StringRef part);
+
+  /// By the parent's number and the own name; the root has number 0. Whole
+  /// paths would take the square of a hostile text's size.
+  llvm::StringMap<Place> places;
 };
 
 } // namespace tp

@@ -73,6 +73,17 @@ TEST(JsonFile, Depth) {
             "1:65: nested deeper than 64");
 }
 
+// What is kept of a key does not grow with the keys around it: these paths
+// would take 20 GB.
+TEST(JsonFile, LongKeys) {
+  std::string text = "{\"" + std::string(1'000'000, 'k') + "\": {";
+  for (unsigned i = 0; i < 20'000; ++i)
+    text += (i ? ",\"" : "\"") + std::to_string(i) + "\": 1";
+  auto parsed = JsonFile::parse(text + "}}");
+  EXPECT_EQ(getPlace(get(parsed), {std::string(1'000'000, 'k'), "7"}),
+            "1:1000056");
+}
+
 // No text, however cut or bent, does more than give an error.
 TEST(JsonFile, SurvivesAnything) {
   std::string text = "{\"a\\u00e9\": [1, {\"b\": \"\\\\\"}], \"c\": null}";
