@@ -38,11 +38,6 @@ using namespace tp;
   leave(3);
 }
 
-/// Constructors of shared libraries run before main, and those of LLVM take
-/// memory: this runs before them.
-__attribute__((section(".preinit_array"), used)) static void (*installEarly)() =
-    [] { std::set_new_handler(dieOutOfMemory); };
-
 /// What LLVM calls where it would abort. Some of these failures are the
 /// machine's, and none of them the program's.
 static void dieOfFatalError(void *, const char *reason, bool) {
