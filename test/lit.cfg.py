@@ -63,6 +63,8 @@ elif all(os.path.isdir(os.path.join(models, name))
 config.substitutions.append(
     ("%fuzz_programs", "100" if config.tp_sanitize else "2000"))
 config.substitutions.append(
+    ("%fuzz_compiled", "20" if config.tp_sanitize else "200"))
+config.substitutions.append(
     ("%fuzz_files", "300" if config.tp_sanitize else "6000"))
 llvm_config.with_environment("PATH", config.llvm_tools_dir, append_path=True)
 llvm_config.with_environment("PATH", config.tp_obj_root + "/bin", append_path=True)

@@ -583,26 +583,27 @@ FailureOr<LocalInfos> tp::prepare(func::FuncOp function, const Mesh *mesh,
   auto shareEqual = [&] {
     eliminateCommonSubExpressions(rewriter, dominance, function);
   };
-  // Inner blocks first.
-  SmallVector<Block *> blocks;
-  function.walk([&](Block *block) { blocks.push_back(block); });
-  auto decomposeBlocks = [&] {
-    for (Block *block : blocks) {
-      llvm::SmallPtrSet<Operation *, 16> keep;
-      for (auto einsum : block->getOps<EinsumOp>())
-        for (Operation *op : getEpilogue(einsum, target))
-          keep.insert(op);
-      for (auto topK : block->getOps<TopKOp>())
-        keep.insert(topK); // a sort that stops early
-      for (auto attention : block->getOps<AttentionOp>())
-        if (hasAttentionKernel(attention, target))
-          keep.insert(attention);
-      decomposeAll(*block, keep);
-    }
-  };
+  // Inner blocks first. They are collected each time: a dead branch or loop
+  // goes with its blocks.
   auto forEach = [&](auto change) {
+    SmallVector<Block *> blocks;
+    function.walk([&](Block *block) { blocks.push_back(block); });
     for (Block *block : blocks)
       change(*block);
+  };
+  auto decomposeBlocks = [&] {
+    forEach([&](Block &block) {
+      llvm::SmallPtrSet<Operation *, 16> keep;
+      for (auto einsum : block.getOps<EinsumOp>())
+        for (Operation *op : getEpilogue(einsum, target))
+          keep.insert(op);
+      for (auto topK : block.getOps<TopKOp>())
+        keep.insert(topK); // a sort that stops early
+      for (auto attention : block.getOps<AttentionOp>())
+        if (hasAttentionKernel(attention, target))
+          keep.insert(attention);
+      decomposeAll(block, keep);
+    });
   };
   forEach([&](Block &block) {
     for (auto op : llvm::make_early_inc_range(block.getOps<AttentionOp>()))

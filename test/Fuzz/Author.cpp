@@ -32,8 +32,7 @@ OwningOpRef<ModuleOp> tp::fuzz::writeProgram(MLIRContext &context,
 }
 
 Author::Author(MLIRContext &context, uint64_t seed)
-    : random(seed * 0x9e3779b97f4a7c15 + 1), builder(&context),
-      loc(builder.getUnknownLoc()) {}
+    : random(scramble(seed)), builder(&context), loc(builder.getUnknownLoc()) {}
 
 OwningOpRef<ModuleOp> Author::write() {
   module = ModuleOp::create(loc);
@@ -61,6 +60,9 @@ void Author::drawMesh() {
     // Small meshes are as good, and faster.
     if (random.percent(50))
       size = random.draw(2, 4);
+    // Users leave axes in their programs that have shrunk to one device.
+    if (random.percent(10))
+      size = 1;
     size = std::min(size, kMaxDevices / devices);
     devices *= size;
     mesh.axes.push_back({std::string(1, char('x' + i)), size, {}});
@@ -89,7 +91,8 @@ std::optional<AxisRef> Author::drawAxis(ArrayRef<AxisRef> used) {
     if (!parts.empty())
       axis = random.pick(ArrayRef(parts));
   }
-  if (overlap(used, axis))
+  // An axis of one device overlaps nothing, and yet stands once.
+  if (overlap(used, axis) || llvm::is_contained(used, axis))
     return std::nullopt;
   return axis;
 }

@@ -44,7 +44,8 @@ enum class Elements : uint8_t { Float, ExactFloat, Index, Number, Bool, Any };
 
 class Author;
 using Generator = std::function<void(Author &)>;
-/// By the full name of the op. Ordered: seeds must not depend on hashes.
+/// By the full name of the op, and what is special about it if there are
+/// several. Ordered: seeds must not depend on hashes.
 using Generators = std::map<std::string, Generator>;
 
 void addElementwise(Generators &generators);

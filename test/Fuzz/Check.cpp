@@ -5,6 +5,9 @@
 
 #include "Check.h"
 
+#include "Compiled.h"
+
+#include "tpopt/Codegen/ObjectCode.h"
 #include "tpopt/InitAll.h"
 #include "tpopt/Interpreter/Interpreter.h"
 #include "tpopt/Report/BuildReport.h"
@@ -38,6 +41,8 @@ StringRef tp::fuzz::stringify(Verdict verdict) {
     return "invalid";
   case Verdict::Slow:
     return "slow";
+  case Verdict::Unequal:
+    return "unequal";
   }
   llvm_unreachable("covered switch");
 }
@@ -45,6 +50,7 @@ StringRef tp::fuzz::stringify(Verdict verdict) {
 std::unique_ptr<MLIRContext> tp::fuzz::makeContext() {
   DialectRegistry registry;
   registerTPOptDialects(registry);
+  registerKernelDialects(registry);
   registry.insert<func::FuncDialect>();
   func::registerInlinerExtension(registry);
   auto context =
@@ -114,8 +120,10 @@ double getMagnitude(const TensorValue &value) {
 
 class Checker {
 public:
-  Checker(MLIRContext &context, StringRef text, uint64_t seed)
-      : seed(seed), handler(&context, [&](Diagnostic &diagnostic) {
+  Checker(MLIRContext &context, StringRef text, uint64_t seed,
+          Execution execution)
+      : seed(seed), execution(execution),
+        handler(&context, [&](Diagnostic &diagnostic) {
           if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
             llvm::raw_string_ostream(errors) << diagnostic.str() << '\n';
           return success();
@@ -138,8 +146,7 @@ public:
     bool isSharded = succeeded(manager.run(*local));
     double seconds = double(std::clock() - start) / CLOCKS_PER_SEC;
     if (!isSharded)
-      return fail(StringRef(errors).contains("[TP") ? Verdict::Refused
-                                                    : Verdict::Unexplained);
+      return refuse();
     countOps();
     if (failed(buildReport(*local, /*machine=*/std::nullopt)))
       return fail(Verdict::Unexplained);
@@ -150,7 +157,7 @@ public:
       errors = "sharding took " + std::to_string(seconds) + " s";
       return fail(Verdict::Slow);
     }
-    return finding;
+    return execution == Execution::Compiled ? runCompiled() : finding;
   }
 
 private:
@@ -166,6 +173,24 @@ private:
     finding.message = errors;
     if (size_t at = errors.find("[TP"); at != std::string::npos)
       finding.code = errors.substr(at + 1, 6);
+    return finding;
+  }
+
+  /// Good programs that are not sharded or compiled get an error with a code.
+  Finding refuse() {
+    return fail(StringRef(errors).contains("[TP") ? Verdict::Refused
+                                                  : Verdict::Unexplained);
+  }
+
+  Finding runCompiled() {
+    std::unique_ptr<Compiled> compiled = Compiled::create(*whole);
+    if (!compiled)
+      return refuse();
+    for (const Expected &expected : functions) {
+      errors = compiled->compare(expected.function, expected.arguments);
+      if (!errors.empty())
+        return fail(Verdict::Wrong);
+    }
     return finding;
   }
 
@@ -247,6 +272,7 @@ private:
   }
 
   uint64_t seed;
+  Execution execution;
   std::string errors;
   ScopedDiagnosticHandler handler;
   OwningOpRef<ModuleOp> whole, local;
@@ -256,7 +282,49 @@ private:
 
 } // namespace
 
-Finding tp::fuzz::check(MLIRContext &context, StringRef program,
-                        uint64_t seed) {
-  return Checker(context, program, seed).run();
+Finding tp::fuzz::check(MLIRContext &context, StringRef program, uint64_t seed,
+                        Execution execution) {
+  return Checker(context, program, seed, execution).run();
+}
+
+/// What a program sends, as text; none if it is not sharded.
+static std::optional<std::string> getCost(MLIRContext &context,
+                                          StringRef text) {
+  auto module = parseSourceString<ModuleOp>(text, &context);
+  PassManager manager(&context);
+  ShardOptions options;
+  options.verify = Verification::Off;
+  buildShardPipeline(manager, options);
+  if (!module || failed(manager.run(*module)))
+    return std::nullopt;
+  FailureOr<Report> report = buildReport(*module, /*machine=*/std::nullopt);
+  if (failed(report))
+    return std::nullopt;
+  int64_t launches = 0, bytes = 0;
+  for (const FunctionReport &function : report->functions)
+    for (const CollectiveEntry &entry : function.collectives) {
+      launches += entry.times;
+      bytes += entry.times * entry.wireBytes;
+    }
+  return std::to_string(launches) + " launches, " + std::to_string(bytes) +
+         " bytes";
+}
+
+Finding tp::fuzz::checkCosts(MLIRContext &context, StringRef program,
+                             StringRef other) {
+  Finding finding;
+  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
+    if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
+      finding.message += diagnostic.str() + "\n";
+    return success();
+  });
+  std::optional<std::string> cost = getCost(context, program),
+                             otherCost = getCost(context, other);
+  if (!cost || !otherCost) {
+    finding.verdict = Verdict::Invalid;
+  } else if (*cost != *otherCost) {
+    finding.verdict = Verdict::Unequal;
+    finding.message = *cost + ", and written in another way " + *otherCost;
+  }
+  return finding;
 }

@@ -28,8 +28,18 @@ enum class Verdict : uint8_t {
   Invalid,
   /// It took too long.
   Slow,
+  /// Written in another way, it costs something else.
+  Unequal,
 };
 llvm::StringRef stringify(Verdict verdict);
+
+/// What is run beside the whole program.
+enum class Execution : uint8_t {
+  /// The local program, by the interpreter.
+  Interpreted,
+  /// What it is compiled to, too, on ranks that are threads.
+  Compiled,
+};
 
 /// How often each op was there, and how often with a cut operand or result.
 using Coverage = std::map<std::string, std::pair<unsigned, unsigned>>;
@@ -53,7 +63,11 @@ std::string print(mlir::ModuleOp module);
 
 /// Checks `program`, on data drawn from `seed`.
 Finding check(mlir::MLIRContext &context, llvm::StringRef program,
-              uint64_t seed);
+              uint64_t seed, Execution execution = Execution::Interpreted);
+
+/// Shards two programs that compute the same, and compares what they cost.
+Finding checkCosts(mlir::MLIRContext &context, llvm::StringRef program,
+                   llvm::StringRef other);
 
 } // namespace tp::fuzz
 

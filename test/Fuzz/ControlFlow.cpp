@@ -54,7 +54,7 @@ void offerResults(Author &author, Operation *op) {
 }
 
 void addFor(Author &author) {
-  if (author.depth() > kMaxDepth || author.isIsolated())
+  if (author.depth() > kMaxDepth)
     return;
   SmallVector<Value> inits = pickInits(author);
   SmallVector<Type> types(ValueRange(inits).getTypes());
@@ -75,7 +75,7 @@ void addFor(Author &author) {
 }
 
 void addWhile(Author &author) {
-  if (author.depth() > kMaxDepth || author.isIsolated())
+  if (author.depth() > kMaxDepth)
     return;
   OpBuilder &builder = author.builder;
   auto counterType = author.type({}, builder.getI32Type());
@@ -118,7 +118,7 @@ void addWhile(Author &author) {
 }
 
 void addCase(Author &author) {
-  if (author.depth() > kMaxDepth || author.isIsolated())
+  if (author.depth() > kMaxDepth)
     return;
   Value index = author.get({}, author.element(author.random.percent(50)
                                                   ? Elements::Index

@@ -52,6 +52,76 @@ static void addEinsum(Author &author) {
                               rhs));
 }
 
+/// `shape`, broadcast along some of its dimensions: an operand without strides
+/// of its own.
+static Value getBroadcast(Author &author, ArrayRef<int64_t> shape,
+                          Type element) {
+  Shape dims, given;
+  for (auto [dim, size] : llvm::enumerate(shape))
+    if (author.random.percent(60)) {
+      dims.push_back(dim);
+      given.push_back(size);
+    }
+  Value x = author.get(given, element);
+  Value result = BroadcastOp::create(author.builder, author.loc,
+                                     author.type(shape, element), x, dims);
+  if (author.isInexact(x))
+    author.markInexact(result);
+  return result;
+}
+
+/// Cuts the two dimensions that a product sums over along one axis each, so
+/// that what it leaves is a partial sum over two axes.
+static Value cutSums(Author &author, Value x, StringRef term) {
+  TensorSharding sharding = TensorSharding::replicate(term.size());
+  for (auto [dim, letter] : llvm::enumerate(term))
+    if (letter == 'k' || letter == 'l')
+      sharding.dims[dim].axes = {AxisRef::full(author.mesh, letter - 'k')};
+  Value result = spmd::ConstraintOp::create(
+      author.builder, author.loc, x.getType(), x, author.toAttr(sharding));
+  if (author.isInexact(x))
+    author.markInexact(result);
+  return result;
+}
+
+/// Products of the sizes that libraries multiply, of operands that lie in any
+/// order, or are broadcast.
+static void addProduct(Author &author) {
+  auto size = [&](int64_t most) { return author.random.draw(1, most); };
+  bool sumsTwice = author.random.percent(30);
+  int64_t sizes[] = {size(3), size(24), size(24), size(sumsTwice ? 6 : 1),
+                     size(24)};
+  StringRef letters = "bmkln";
+  // In any order, with and without a batch.
+  auto draw = [&](StringRef kept) {
+    std::string term;
+    for (int64_t i : author.random.permutation(kept.size()))
+      term += kept[i];
+    return term;
+  };
+  bool hasBatch = author.random.percent(40);
+  std::string sums = sumsTwice ? "kl" : "k", batch = hasBatch ? "b" : "";
+  std::string left = draw("m" + sums + batch), right = draw("n" + sums + batch),
+              result = draw("mn" + batch);
+  auto shapeOf = [&](StringRef term) {
+    return llvm::map_to_vector(
+        term, [&](char letter) { return sizes[letters.find(letter)]; });
+  };
+  Type element = author.element(Elements::Float);
+  auto draws = [&](StringRef term) {
+    Value x = author.random.percent(30)
+                  ? getBroadcast(author, shapeOf(term), element)
+                  : author.get(shapeOf(term), element);
+    bool cuts = sumsTwice && author.mesh.axes.size() > 1 &&
+                !author.isIsolated() && author.random.percent(60);
+    return cuts ? cutSums(author, x, term) : x;
+  };
+  Value lhs = draws(left), rhs = draws(right);
+  author.add(EinsumOp::create(author.builder, author.loc,
+                              author.type(shapeOf(result), element),
+                              left + "," + right + "->" + result, lhs, rhs));
+}
+
 static void addReduce(Author &author) {
   Value x = author.pick(Elements::Number);
   Shape dims, kept;
@@ -72,5 +142,6 @@ static void addReduce(Author &author) {
 
 void tp::fuzz::addEinsums(Generators &generators) {
   generators["tp.einsum"] = addEinsum;
+  generators["tp.einsum, matrices"] = addProduct;
   generators["tp.reduce"] = addReduce;
 }

@@ -134,6 +134,22 @@ void addConvert(Author &author) {
       author.type(Author::shapeOf(x), author.element(elements)), x));
 }
 
+/// Most of what comes out of range of the narrow integers, some of all.
+void addSaturating(Author &author) {
+  Value x = author.pick(Elements::ExactFloat);
+  RankedTensorType type = Author::typeOf(x);
+  Value large =
+      author.create("tp.mul", {x, author.splat(type, 100)}, type)->getResult(0);
+  if (author.random.percent(25) && type.getElementType().isF32())
+    large = author
+                .create("tp.mul", {large, author.splat(type, int64_t(1) << 30)},
+                        type)
+                ->getResult(0);
+  author.add(ConvertOp::create(
+      author.builder, author.loc,
+      author.type(type.getShape(), author.element(Elements::Index)), large));
+}
+
 void addGelu(Author &author) {
   Value x = author.pick(Elements::Float);
   author.add(GeluOp::create(author.builder, author.loc, x.getType(), x,
@@ -190,6 +206,7 @@ void tp::fuzz::addElementwise(Generators &generators) {
   generators["tp.compare"] = addCompare;
   generators["tp.select"] = addSelect;
   generators["tp.convert"] = addConvert;
+  generators["tp.convert, out of range"] = addSaturating;
   generators["tp.gelu"] = addGelu;
   generators["tp.gated"] = addGated;
 }

@@ -40,6 +40,49 @@ void addGather(Author &author, bool isScatter) {
                                where, updates, axis, batch));
 }
 
+/// Updates at places of two indices, each of which may miss its dimension, as
+/// importers write them: over both dimensions as one.
+void addScatterByTwo(Author &author) {
+  Value x = author.pick(Elements::Any, /*minRank=*/2);
+  Shape flat(Author::shapeOf(x).drop_front());
+  int64_t rows = Author::shapeOf(x)[0], columns = flat[0];
+  flat[0] *= rows;
+  Shape updates = flat;
+  updates[0] = author.random.draw(1, 7);
+  Type element = Author::elementOf(x);
+  RankedTensorType places =
+      author.type(updates[0], author.builder.getI32Type());
+  Value row = author.get(places), column = author.get(places);
+  auto create = [&](StringRef name, ValueRange operands) {
+    return author.create(name, operands, places)->getResult(0);
+  };
+  Value place =
+      create("tp.add",
+             {create("tp.mul", {row, author.splat(places, columns)}), column});
+  for (auto [predicate, bound] :
+       {std::pair(ComparePredicate::LT, columns), {ComparePredicate::GE, 0}}) {
+    Value fits =
+        CompareOp::create(author.builder, author.loc,
+                          author.type(updates[0], author.builder.getI1Type()),
+                          predicate, column, author.splat(places, bound));
+    place = SelectOp::create(author.builder, author.loc, places, fits, place,
+                             author.splat(places, -1));
+  }
+  Value wide = ReshapeOp::create(author.builder, author.loc,
+                                 author.type(flat, element), x);
+  Value added = author.get(updates, element);
+  auto kind = author.random.pick({ScatterKind::Set, ScatterKind::Add});
+  if (element.isInteger(1))
+    kind = ScatterKind::Set;
+  Value scattered =
+      ScatterOp::create(author.builder, author.loc, wide.getType(), kind, wide,
+                        place, added, /*axis=*/0, /*batch=*/0);
+  if (author.isInexact(x) || author.isInexact(added))
+    author.markInexact(scattered);
+  author.add(
+      ReshapeOp::create(author.builder, author.loc, x.getType(), scattered));
+}
+
 void addDynamicSlice(Author &author, bool isUpdate) {
   Value x = author.pick(Elements::Any);
   Shape part;
@@ -90,6 +133,7 @@ void addTopK(Author &author) {
 void tp::fuzz::addIndexing(Generators &generators) {
   generators["tp.gather"] = [](Author &author) { addGather(author, false); };
   generators["tp.scatter"] = [](Author &author) { addGather(author, true); };
+  generators["tp.scatter, two indices"] = addScatterByTwo;
   generators["tp.dynamic_slice"] = [](Author &author) {
     addDynamicSlice(author, false);
   };

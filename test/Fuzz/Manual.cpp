@@ -5,7 +5,7 @@
 // so that these are regions in which every device computes its own part of a
 // value that has a meaning: element by element, with rings and collectives
 // where blocks are full. Axes that are left free may cut what is inside, where
-// any op may stand.
+// any op may stand: sorts, and loops and branches that differ by device.
 
 #include "Author.h"
 
@@ -135,7 +135,7 @@ static void addManual(Author &author) {
   AxisList used;
   for (DimSharding &dim : layout.dims)
     if (std::optional<AxisRef> axis = author.drawAxis(used);
-        axis && axis->isFull(author.mesh) && axis->size > 1 &&
+        axis && axis->isFull(author.mesh) &&
         author.random.percent(isSmooth && !used.empty() ? 20 : 70)) {
       dim.axes.push_back(*axis);
       used.push_back(*axis);

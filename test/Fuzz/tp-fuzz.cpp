@@ -6,6 +6,9 @@
 //   tp-fuzz --seed=1 --count=2000            2000 programs, from seed 1 on
 //   tp-fuzz --seed=77 --print                the program of a seed
 //   tp-fuzz --seed=77 --reduce --out=DIR     made small, if it fails
+//   tp-fuzz --seed=1 --count=2000 --compiled run what they are compiled to, too
+//   tp-fuzz --seed=1 --count=2000 --spellings
+//                                            what another spelling costs
 //   tp-fuzz FILE.mlir [--reduce]             a program from a file
 //
 // A failing program is written to DIR/fuzz-<seed>.mlir, the small one beside it
@@ -15,6 +18,7 @@
 #include "Check.h"
 #include "Driver.h"
 #include "Shrink.h"
+#include "Spellings.h"
 
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Format.h"
@@ -30,6 +34,17 @@ static cl::opt<bool> reduces("reduce", cl::desc("Make failing programs small"));
 static cl::opt<bool> prints("print", cl::desc("Print the program, do not run"));
 static cl::opt<bool> failsOnRefusal("no-refusals",
                                     cl::desc("A refused program fails"));
+
+static cl::opt<bool> compiles("compiled",
+                              cl::desc("Compile and run on ranks as well"));
+
+static cl::opt<bool>
+    compares("spellings",
+             cl::desc("Compare the costs of programs written in two ways"));
+
+static Execution getExecution() {
+  return compiles ? Execution::Compiled : Execution::Interpreted;
+}
 
 namespace {
 
@@ -74,9 +89,11 @@ std::string writeText(uint64_t programSeed) {
 
 /// `text` checked in a process of its own.
 Finding checkApart(StringRef text, uint64_t dataSeed) {
-  return decode(
-      runTrial([&] { return encode(check(*makeContext(), text, dataSeed)); },
-               options.deadline));
+  return decode(runTrial(
+      [&] {
+        return encode(check(*makeContext(), text, dataSeed, getExecution()));
+      },
+      options.deadline));
 }
 
 bool isFailure(const Finding &finding) {
@@ -116,6 +133,36 @@ int runFile() {
   return 0;
 }
 
+/// Programs in two spellings each.
+int runSpellings() {
+  auto write = [](MLIRContext &context, uint64_t trial, Spelling spelling) {
+    return print(*spell(context, trial, spelling));
+  };
+  auto makeTrial = [&]() -> Trial {
+    std::shared_ptr<MLIRContext> context = makeContext();
+    return [context, &write](uint64_t trial) {
+      return encode(checkCosts(*context,
+                               write(*context, trial, Spelling::Plain),
+                               write(*context, trial, Spelling::Varied)));
+    };
+  };
+  auto take = [&](const Outcome &outcome) {
+    Finding finding = decode(outcome);
+    if (!finding.isFailure())
+      return false;
+    std::unique_ptr<MLIRContext> context = makeContext();
+    std::string name = "spelling-" + std::to_string(outcome.seed);
+    options.write(name + ".mlir",
+                  write(*context, outcome.seed, Spelling::Plain));
+    options.write(name + ".other.mlir",
+                  write(*context, outcome.seed, Spelling::Varied));
+    llvm::outs() << name << ": " << stringify(finding.verdict) << ": "
+                 << StringRef(finding.message).rtrim() << '\n';
+    return true;
+  };
+  return options.run("programs in two spellings", makeTrial, take, [] {});
+}
+
 /// Every op that a user may write has a generator.
 bool checkGenerators() {
   std::unique_ptr<MLIRContext> context = makeContext();
@@ -138,7 +185,7 @@ int runSeeds() {
     std::shared_ptr<MLIRContext> context = makeContext();
     return [context](uint64_t trial) {
       std::string text = print(*writeProgram(*context, trial));
-      return encode(check(*context, text, trial));
+      return encode(check(*context, text, trial, getExecution()));
     };
   };
   auto take = [&](const Outcome &outcome) {
@@ -181,6 +228,8 @@ int main(int argc, char **argv) {
     return 1;
   if (!inputFile.empty())
     return runFile();
+  if (compares)
+    return runSpellings();
   if (prints) {
     llvm::outs() << writeText(options.seed);
     return 0;

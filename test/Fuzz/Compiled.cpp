@@ -1,0 +1,279 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Compiles a program for the CPU and runs it on ranks that are threads.
+
+#include "Compiled.h"
+
+#include "tpopt/Codegen/Artifact.h"
+#include "tpopt/Codegen/TargetCode.h"
+#include "tpopt/Interpreter/Interpreter.h"
+#include "tpopt/Passes/Pipelines/Pipelines.h"
+#include "tpopt/Support/Random.h"
+
+#include "runtime/Core/Artifact.h"
+#include "runtime/Core/Session.h"
+#include "runtime/Core/StridedCopy.h"
+
+#include "mlir/Pass/PassManager.h"
+#include "llvm/ADT/StringExtras.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace tp;
+using namespace tp::fuzz;
+
+/// A value as the runtime takes it.
+static std::string encode(tprt::DType dtype, const DenseTensor &tensor) {
+  int64_t size = tprt::getSize(dtype);
+  std::string bytes(tensor.size() * size, '\0');
+  for (int64_t i = 0; i < tensor.size(); ++i) {
+    char *to = bytes.data() + i * size;
+    if (tensor.isFloat())
+      tprt::copyStrided(dtype, to, {1}, tprt::DType::F64,
+                        reinterpret_cast<const char *>(&tensor[i].real), {1},
+                        {1});
+    else
+      std::memcpy(to, &tensor[i].integer, size);
+  }
+  return bytes;
+}
+
+static double decodeReal(tprt::DType dtype, const char *from) {
+  double value;
+  tprt::copyStrided(tprt::DType::F64, reinterpret_cast<char *>(&value), {1},
+                    dtype, from, {1}, {1});
+  return value;
+}
+
+/// The lowest bits of an integer, of either sign.
+static uint64_t getBits(const void *integer, int64_t bytes) {
+  uint64_t bits = 0;
+  std::memcpy(&bits, integer, bytes);
+  return bits;
+}
+
+/// What one rounding errs, relative to the number. Functions of the CPU's
+/// backend err by a few bits of f32.
+static double getRelativeError(FloatType type) {
+  double ulp = std::ldexp(1.0, 1 - int(type.getFPMantissaWidth()));
+  return type.isF64() ? std::max(ulp, 1e-14) : std::max(ulp, 5e-7);
+}
+
+namespace {
+
+/// Computes with numbers that are all off by some of the rounding errors of
+/// their types, but for integers: how far results move says how far another
+/// order of sums or another way of rounding may move them.
+class NoisyEvaluator final : public DoubleEvaluator {
+public:
+  explicit NoisyEvaluator(uint64_t seed)
+      : DoubleEvaluator(Rounding::ToElementType), random(seed) {}
+
+protected:
+  Element round(Element value, FloatType type) override {
+    Element rounded = DoubleEvaluator::round(value, type);
+    if (rounded.real != std::nearbyint(rounded.real))
+      rounded.real *= 1 + getRelativeError(type) * random.draw(-2, 2);
+    return rounded;
+  }
+
+private:
+  Random random;
+};
+
+/// What the whole program computes, and how near the compiled one must come.
+struct Reference {
+  SmallVector<TensorValue> results;
+  /// For each result; 0 if every order gives the same bits.
+  SmallVector<double> allowed;
+  /// Whether floats have grown beyond what their types keep: then a jump may
+  /// fall out differently, and nothing is said.
+  bool isTooLarge = false;
+};
+
+/// Integers up to here are exact in `type` with room to spare for sums.
+double getLargestExact(FloatType type) {
+  return std::ldexp(1.0, int(type.getFPMantissaWidth()) - 2);
+}
+
+void observe(Reference &reference, ArrayRef<DeviceValues> results) {
+  for (const DeviceValues &values : results)
+    for (const TensorValue &value : values) {
+      const DenseTensor &tensor = toDense(value);
+      if (!tensor.isFloat())
+        continue;
+      double most =
+          getLargestExact(cast<FloatType>(tensor.getType().getElementType()));
+      for (int64_t i = 0; i < tensor.size(); ++i)
+        reference.isTooLarge |= !(std::abs(tensor[i].real) <= most);
+    }
+}
+
+/// How far a result may be off, if noise moves it like this.
+double getAllowed(const DenseTensor &rounded, const DenseTensor &noisy) {
+  if (!rounded.isFloat())
+    return 0;
+  double largest = 1, moved = 0;
+  for (int64_t i = 0; i < rounded.size(); ++i) {
+    largest = std::max(largest, std::abs(rounded[i].real));
+    moved = std::max(moved, std::abs(rounded[i].real - noisy[i].real));
+  }
+  auto type = cast<FloatType>(rounded.getType().getElementType());
+  return 16 * (moved + getRelativeError(type) * largest);
+}
+
+FailureOr<Reference> runWhole(func::FuncOp function,
+                              ArrayRef<TensorValue> arguments) {
+  FailureOr<Program> program = Program::analyze(function);
+  if (failed(program))
+    return failure();
+  Reference reference;
+  InterpreterOptions options;
+  options.observer = [&](Operation *, ArrayRef<DeviceValues> results) {
+    observe(reference, results);
+  };
+  DoubleEvaluator evaluator, rounding(Rounding::ToElementType);
+  NoisyEvaluator noise(/*seed=*/1);
+  auto unrounded = Interpreter(evaluator, options).run(*program, arguments);
+  auto rounded = Interpreter(rounding).run(*program, arguments);
+  InterpreterOptions loose;
+  loose.tolerance = 1;
+  auto noisy = Interpreter(noise, loose).run(*program, arguments);
+  if (failed(unrounded) || failed(rounded) || failed(noisy))
+    return failure();
+  reference.results = *rounded;
+  for (auto [result, other] : llvm::zip_equal(*rounded, *noisy))
+    reference.allowed.push_back(
+        evaluator.isExact() ? 0 : getAllowed(toDense(result), toDense(other)));
+  return reference;
+}
+
+/// What is wrong with an output; empty if nothing is.
+std::string compareOutput(const DenseTensor &wanted, tprt::DType dtype,
+                          StringRef bytes, double allowed) {
+  int64_t size = tprt::getSize(dtype);
+  if (int64_t(bytes.size()) != wanted.size() * size)
+    return "it has " + std::to_string(bytes.size()) + " bytes";
+  for (int64_t i = 0; i < wanted.size(); ++i) {
+    const char *at = bytes.data() + i * size;
+    std::string is, should;
+    if (wanted.isFloat()) {
+      double value = decodeReal(dtype, at);
+      if (std::abs(value - wanted[i].real) <= allowed)
+        continue;
+      is = std::to_string(value);
+      should =
+          std::to_string(wanted[i].real) + " within " + std::to_string(allowed);
+    } else {
+      uint64_t bits = getBits(at, size),
+               wantedBits = getBits(&wanted[i].integer, size);
+      if (bits == wantedBits)
+        continue;
+      is = llvm::utohexstr(bits);
+      should = llvm::utohexstr(wantedBits) + " as bits";
+    }
+    return "at " + printIndex(i, wanted.getType().getShape()) + " it is " + is +
+           ", the whole program has " + should;
+  }
+  return "";
+}
+
+} // namespace
+
+Compiled::Compiled() = default;
+Compiled::~Compiled() = default;
+
+std::unique_ptr<Compiled> Compiled::create(ModuleOp whole) {
+  OwningOpRef<ModuleOp> module = whole.clone();
+  PassManager manager(whole.getContext());
+  CompileOptions options;
+  options.verify = Verification::Off;
+  buildCompilePipeline(manager, options);
+  if (failed(manager.run(*module)))
+    return nullptr;
+  FailureOr<std::string> bytes =
+      buildArtifact(*module, *createCpuCode(whole.getContext()));
+  if (failed(bytes))
+    return nullptr;
+  std::unique_ptr<Compiled> compiled(new Compiled());
+  auto artifact = tprt::Artifact::fromBytes(*bytes);
+  if (!artifact.ok()) {
+    emitError(whole.getLoc(), artifact.status().ToString());
+    return nullptr;
+  }
+  compiled->artifact = *artifact;
+  tprt::SessionOptions ranks;
+  ranks.threads = 1;
+  auto session = tprt::Session::open(ranks, *artifact);
+  if (!session.ok()) {
+    emitError(whole.getLoc(), session.status().ToString());
+    return nullptr;
+  }
+  compiled->session = std::move(*session);
+  return compiled;
+}
+
+uint32_t Compiled::findEntry(StringRef name) const {
+  return *artifact->findEntry(absl::string_view(name.data(), name.size()));
+}
+
+SmallVector<TensorValue>
+Compiled::clearState(uint32_t entry, ArrayRef<TensorValue> arguments) const {
+  SmallVector<TensorValue> cleared(arguments);
+  tprt::Range inputs = artifact->rows<tprt::EntryRow>()[entry].inputs;
+  for (auto [value, index] :
+       llvm::zip_equal(cleared, artifact->integers(inputs)))
+    if (artifact->rows<tprt::InputRow>()[index].role == tprt::Role::State)
+      value = std::make_shared<DenseTensor>(value->getType());
+  return cleared;
+}
+
+std::string Compiled::bind(uint32_t entry, ArrayRef<TensorValue> arguments) {
+  tprt::Range inputs = artifact->rows<tprt::EntryRow>()[entry].inputs;
+  for (auto [value, index] :
+       llvm::zip_equal(arguments, artifact->integers(inputs))) {
+    const auto &row = artifact->rows<tprt::InputRow>()[index];
+    if (row.role == tprt::Role::State)
+      continue;
+    ArrayRef<int64_t> shape = value->getType().getShape();
+    absl::Status bound =
+        session->bind(artifact->text(row.name), row.dtype,
+                      absl::MakeConstSpan(shape.data(), shape.size()),
+                      encode(row.dtype, toDense(value)));
+    if (!bound.ok())
+      return bound.ToString();
+  }
+  absl::Status cleared = session->resetState();
+  return cleared.ok() ? "" : cleared.ToString();
+}
+
+std::string Compiled::compare(func::FuncOp function,
+                              ArrayRef<TensorValue> arguments) {
+  StringRef name = function.getName();
+  uint32_t entry = findEntry(name);
+  SmallVector<TensorValue> given = clearState(entry, arguments);
+  FailureOr<Reference> reference = runWhole(function, given);
+  if (failed(reference))
+    return "the whole program does not run";
+  if (std::string error = bind(entry, given); !error.empty())
+    return error;
+  if (absl::Status ran = session->run(name.str()); !ran.ok())
+    return ran.ToString();
+  if (reference->isTooLarge)
+    return "";
+  tprt::Range outputs = artifact->rows<tprt::EntryRow>()[entry].outputs;
+  for (auto [i, row] :
+       llvm::enumerate(artifact->rows<tprt::OutputRow>(outputs))) {
+    auto bytes = session->read(artifact->text(row.name));
+    if (!bytes.ok())
+      return bytes.status().ToString();
+    std::string wrong = compareOutput(toDense(reference->results[i]), row.dtype,
+                                      *bytes, reference->allowed[i]);
+    if (!wrong.empty())
+      return "compiled function '" + name.str() + "', result #" +
+             std::to_string(i) + ": " + wrong;
+  }
+  return "";
+}

@@ -1,0 +1,51 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Compiles a program for the CPU and runs it on ranks that are threads.
+
+#ifndef TPOPT_TEST_FUZZ_COMPILED_H
+#define TPOPT_TEST_FUZZ_COMPILED_H
+
+#include "tpopt/Interpreter/DenseEvaluator.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+#include <memory>
+
+namespace tprt {
+class Artifact;
+class Session;
+} // namespace tprt
+
+namespace tp::fuzz {
+
+/// An artifact in memory, and the ranks that run it.
+class Compiled {
+public:
+  /// Shards and compiles a copy of `whole`. Errors go to the context's handler;
+  /// null if there are any.
+  static std::unique_ptr<Compiled> create(mlir::ModuleOp whole);
+  ~Compiled();
+
+  /// Runs the entry of `function` on `arguments`, and compares with what the
+  /// interpreter computes of the whole program in the types that it names.
+  /// Returns what differs; empty if nothing does.
+  std::string compare(mlir::func::FuncOp function,
+                      llvm::ArrayRef<TensorValue> arguments);
+
+private:
+  Compiled();
+
+  /// `arguments` with zeros for what a run starts with: caches.
+  llvm::SmallVector<TensorValue>
+  clearState(uint32_t entry, llvm::ArrayRef<TensorValue> arguments) const;
+  std::string bind(uint32_t entry, llvm::ArrayRef<TensorValue> arguments);
+  uint32_t findEntry(llvm::StringRef name) const;
+
+  std::shared_ptr<const tprt::Artifact> artifact;
+  std::unique_ptr<tprt::Session> session;
+};
+
+} // namespace tp::fuzz
+
+#endif // TPOPT_TEST_FUZZ_COMPILED_H
