@@ -80,8 +80,13 @@ def errors():
     rows = sorted((int(number), name, text) for file in files
                   for number, name, _, text in ERROR.findall(file.read_text()))
     lines = ["# Errors\n",
-             "Every error that a user can cause begins with a code. Codes are "
-             "never reused.\n", "| code | name | what it means |",
+             "Every error of ours that a user can cause begins with a code. "
+             "Codes are never reused.\n",
+             "Errors without one are MLIR's: those of its parser, of the "
+             "constraints on types that an op's definition states (`'tp.exp' "
+             "op operand #0 must be ..`), and of its own ops. They pass through "
+             "as MLIR writes them, so that tools that know them still do. The "
+             "exit code is 1 as well.\n", "| code | name | what it means |",
              "| --- | --- | --- |"]
     lines += [f"| TP{number:04d} | {name} | {text} |"
               for number, name, text in rows]

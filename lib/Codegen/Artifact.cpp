@@ -522,8 +522,9 @@ LogicalResult ArtifactBuilder::addStep(Operation *op) {
       .Case([](step::ViewOp) { return success(); })
       .Case([&](step::AllocOp alloc) -> LogicalResult {
         if (!alloc.getOffset())
-          return alloc.emitError() << prefix(ErrorCode::CodegenFailed)
-                                   << "has no place: run tp-assign-buffers";
+          return alloc.emitError() << prefix(ErrorCode::EarlierPassMissing)
+                                   << "has no place in the arena: run "
+                                      "tp-assign-buffers first";
         setRoot(alloc, tprt::Space::Arena, *alloc.getOffset());
         return success();
       })

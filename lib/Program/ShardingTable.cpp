@@ -4,6 +4,7 @@
 #include "tpopt/Program/ShardingTable.h"
 
 #include "tpopt/Dialect/TP/TP.h"
+#include "tpopt/Program/TensorTypes.h"
 
 #include "llvm/ADT/SetVector.h"
 
@@ -11,7 +12,8 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::spmd;
 
-FailureOr<MeshOp> tp::getMesh(FunctionOpInterface function) {
+/// The mesh that the shardings of a function name.
+static FailureOr<MeshOp> findMesh(FunctionOpInterface function) {
   llvm::SetVector<StringAttr> names;
   llvm::DenseSet<Attribute> seen; // few are distinct, and a walk is slow
   auto collect = [&](Attribute attribute) {
@@ -61,6 +63,14 @@ FailureOr<MeshOp> tp::getMesh(FunctionOpInterface function) {
     return failure();
   }
   return *meshes.begin();
+}
+
+FailureOr<MeshOp> tp::getMesh(FunctionOpInterface function) {
+  FailureOr<MeshOp> mesh = findMesh(function);
+  if (succeeded(mesh) &&
+      failed(verifyTensorTypes(collectTensorTypes(function), mesh->toMesh())))
+    return failure();
+  return mesh;
 }
 
 const TensorSharding *ShardingTable::lookup(Value value) {

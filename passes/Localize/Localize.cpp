@@ -7,6 +7,7 @@
 #include "tpopt/Passes/Localize/Passes.h"
 #include "tpopt/Program/Interface.h"
 #include "tpopt/Program/ShardingTable.h"
+#include "tpopt/Program/TensorTypes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
@@ -31,9 +32,12 @@ namespace {
 /// still be asked about global types.
 class FunctionLocalizer : public Localizer {
 public:
-  FunctionLocalizer(func::FuncOp global, ShardingTable &table, bool keepsGlobal)
+  /// `symbols` are the names that the module has; a global function that is
+  /// kept adds its own.
+  FunctionLocalizer(func::FuncOp global, ShardingTable &table, bool keepsGlobal,
+                    llvm::DenseSet<StringAttr> &symbols)
       : global(global), table(table), keepsGlobal(keepsGlobal),
-        builder(global.getContext()),
+        symbols(symbols), builder(global.getContext()),
         shardingsName(builder.getStringAttr(kShardingsAttr)),
         globalOpName(builder.getStringAttr(kGlobalOpAttr)) {}
 
@@ -56,6 +60,8 @@ public:
     local.setType(builder.getFunctionType(inputs, results));
     if (failed(localizeRegion(global.getBody(), local.getBody())))
       return failure(); // the module is discarded with the pass's failure
+    if (failed(verifyReturns(local)))
+      return failure();
     if (keepsGlobal)
       keepGlobal(local);
     else
@@ -117,6 +123,20 @@ private:
     RankedTensorType type;
   };
 
+  /// Before tp-partition a value may lie otherwise than the result that it is
+  /// returned as.
+  LogicalResult verifyReturns(func::FuncOp local) {
+    for (auto end : local.getOps<func::ReturnOp>())
+      for (auto [index, made, wanted] :
+           llvm::enumerate(end.getOperandTypes(), local.getResultTypes()))
+        if (made != wanted)
+          return end.emitError()
+                 << prefix(ErrorCode::EarlierPassMissing) << "result #" << index
+                 << " is computed as " << made << ", but returned as " << wanted
+                 << ": run tp-partition first";
+    return success();
+  }
+
   /// The local type of a value, remembering its sharding.
   Type localize(Value value) {
     auto type = dyn_cast<RankedTensorType>(value.getType());
@@ -151,8 +171,7 @@ private:
     global.setPrivate();
     global->setAttr(kLocalFormAttr, FlatSymbolRefAttr::get(local));
     std::string name = (local.getName() + ".global").str();
-    auto module = global->getParentOfType<ModuleOp>();
-    while (module.lookupSymbol(name))
+    while (!symbols.insert(builder.getStringAttr(name)).second)
       name += "_";
     global.setName(name);
   }
@@ -260,7 +279,7 @@ private:
     NamedAttrList attributes(op->getDiscardableAttrDictionary());
     attributes.erase(shardingsName);
     if (keepsGlobal && !isInManual && !op->hasTrait<OpTrait::IsTerminator>())
-      attributes.append(globalOpName, builder.getUnitAttr());
+      attributes.set(globalOpName, builder.getUnitAttr());
     return builder.insert(Operation::create(
         op->getLoc(), op->getName(), types, operands, std::move(attributes),
         op->getPropertiesStorage(), BlockRange(), op->getNumRegions()));
@@ -365,6 +384,7 @@ private:
   func::FuncOp global;
   ShardingTable &table;
   bool keepsGlobal;
+  llvm::DenseSet<StringAttr> &symbols;
   OpBuilder builder;
   StringAttr shardingsName, globalOpName;
   IRMapping mapping;
@@ -381,15 +401,18 @@ struct Localize : tp::impl::LocalizePassBase<Localize> {
   using LocalizePassBase::LocalizePassBase;
 
   void runOnOperation() override {
+    llvm::DenseSet<StringAttr> symbols;
+    for (auto symbol : getOperation().getOps<SymbolOpInterface>())
+      symbols.insert(symbol.getNameAttr());
     for (auto function :
          llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>())) {
       if (function.isExternal())
         continue;
       FailureOr<MeshOp> mesh = tp::getMesh(function);
-      if (failed(mesh))
+      if (failed(mesh) || failed(verifyNotLocal(function)))
         return signalPassFailure();
       ShardingTable table(&getContext(), mesh->toMesh());
-      if (failed(FunctionLocalizer(function, table, keepGlobal).run()))
+      if (failed(FunctionLocalizer(function, table, keepGlobal, symbols).run()))
         return signalPassFailure();
     }
   }

@@ -312,11 +312,26 @@ void ProgramLowering::lowerResults() {
     copy(view, storage, end);
 }
 
+/// Ops of other dialects may have results that are no tensors.
+LogicalResult ProgramLowering::verifyValues() {
+  auto result = function.walk([&](Operation *op) {
+    for (Type type : op->getResultTypes()) {
+      if (isSupportedTensor(type))
+        continue;
+      op->emitError() << prefix(ErrorCode::UnsupportedType)
+                      << "expects tensors of floats or integers, got " << type;
+      return WalkResult::interrupt();
+    }
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
 LogicalResult ProgramLowering::run() {
   if (!llvm::hasSingleElement(function.getBody()))
     return function.emitError()
            << prefix(ErrorCode::UnsupportedOp) << "a function has one block";
-  if (mlir::failed(createProgram()))
+  if (mlir::failed(verifyValues()) || mlir::failed(createProgram()))
     return failure();
   FailureOr<LocalInfos> prepared =
       prepare(function, mesh ? &*mesh : nullptr, target);

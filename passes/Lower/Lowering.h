@@ -33,6 +33,7 @@ private:
   class RowsBuilder;
 
   // LowerToStep.cpp: the signature, units in order, results.
+  mlir::LogicalResult verifyValues();
   mlir::LogicalResult createProgram();
   void lowerBlock(mlir::Block &block);
   void lowerUnit(const UnitGraph &graph, unsigned index);

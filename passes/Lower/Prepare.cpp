@@ -490,7 +490,7 @@ private:
 /// What a loop carries unchanged is taken from outside.
 static void freeInvariants(Operation *op) {
   auto loop = dyn_cast<LoopLikeOpInterface>(op);
-  if (!loop || !isa<TPDialect>(op->getDialect()))
+  if (!loop || !isa_and_present<TPDialect>(op->getDialect()))
     return;
   for (auto [i, init] : llvm::enumerate(llvm::to_vector(loop.getInits()))) {
     BlockArgument argument = loop.getRegionIterArgs()[i];

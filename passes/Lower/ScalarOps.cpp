@@ -65,8 +65,8 @@ Value tp::createScalar(OpBuilder &builder, Location loc, Attribute value,
 }
 
 bool tp::isScalarOp(Operation *op) {
-  return isa<TPDialect>(op->getDialect()) && op->hasTrait<Elementwise>() &&
-         op->getNumResults() == 1;
+  return isa_and_present<TPDialect>(op->getDialect()) &&
+         op->hasTrait<Elementwise>() && op->getNumResults() == 1;
 }
 
 namespace {

@@ -11,6 +11,10 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::spmd;
 
+/// LLVM takes time by the square of a kernel's length, and a GPU's kernel has
+/// room for some hundred arguments. Nobody's fused chain is as long.
+static constexpr size_t kMostOps = 256;
+
 static ArrayRef<int64_t> shapeOf(Value value) {
   return cast<RankedTensorType>(value.getType()).getShape();
 }
@@ -129,7 +133,8 @@ void UnitGraph::addRowOp(Operation *op) {
     llvm::sort(candidates, std::greater<unsigned>());
     for (unsigned unit : candidates) {
       ArrayRef<int64_t> domain = units[unit].domain;
-      if (!units[unit].isRows || domain.empty())
+      if (!units[unit].isRows || domain.empty() ||
+          units[unit].ops.size() >= kMostOps)
         continue;
       bool isPoint = domain == shape;
       if (!isPoint && (reduces || domain.drop_back() != shape))
@@ -171,6 +176,7 @@ static bool fits(const Unit &unit, ArrayRef<int64_t> domain) {
 bool UnitGraph::canMerge(unsigned unit, unsigned other) const {
   if (unit == other || !units[unit].isRows || !units[other].isRows ||
       units[unit].domain.empty() || units[other].domain.empty() ||
+      units[unit].ops.size() + units[other].ops.size() > kMostOps ||
       (!fits(units[unit], units[other].domain) &&
        !fits(units[other], units[unit].domain)))
     return false;

@@ -10,6 +10,7 @@
 #include "tpopt/Dialect/TP/TP.h"
 #include "tpopt/Passes/Partition/Passes.h"
 #include "tpopt/Program/Structure.h"
+#include "tpopt/Program/TensorTypes.h"
 #include "tpopt/Sharding/Projection.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -601,7 +602,7 @@ struct Partition : tp::impl::PartitionPassBase<Partition> {
       if (function.isExternal())
         continue;
       FailureOr<MeshOp> mesh = tp::getMesh(function);
-      if (failed(mesh))
+      if (failed(mesh) || failed(verifyNotLocal(function)))
         return signalPassFailure();
       ShardingTable table(&getContext(),
                           withMachineLinks(mesh->toMesh(), *device));

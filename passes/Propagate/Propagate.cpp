@@ -9,6 +9,7 @@
 #include "tpopt/Passes/Propagate/Passes.h"
 #include "tpopt/Program/ShardingTable.h"
 #include "tpopt/Program/Structure.h"
+#include "tpopt/Program/TensorTypes.h"
 #include "tpopt/Sharding/Propagation.h"
 
 #include "llvm/ADT/MapVector.h"
@@ -575,7 +576,7 @@ struct Propagate : tp::impl::PropagatePassBase<Propagate> {
       if (function.isExternal())
         continue;
       FailureOr<MeshOp> mesh = tp::getMesh(function);
-      if (failed(mesh))
+      if (failed(mesh) || failed(verifyNotLocal(function)))
         return signalPassFailure();
       byMesh[*mesh].push_back(function);
     }

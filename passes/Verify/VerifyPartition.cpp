@@ -429,12 +429,15 @@ LogicalResult VerifyPartition::verifyModule(bool &coversAll) {
   ModuleOp module = getOperation();
   KnownSegments known;
   unsigned functions = 0;
+  llvm::DenseMap<StringAttr, func::FuncOp> byName;
+  for (auto function : module.getOps<func::FuncOp>())
+    byName[function.getNameAttr()] = function;
   for (auto global :
        llvm::make_early_inc_range(module.getOps<func::FuncOp>())) {
     auto name = global->getAttrOfType<FlatSymbolRefAttr>(kLocalFormAttr);
     if (!name)
       continue;
-    auto local = module.lookupSymbol<func::FuncOp>(name.getAttr());
+    func::FuncOp local = byName.lookup(name.getAttr());
     if (!local || local.isExternal() || global.isExternal())
       return global.emitError() << prefix(ErrorCode::BadCertificate)
                                 << "the module has no function " << name;

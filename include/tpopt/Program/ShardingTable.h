@@ -24,8 +24,9 @@ inline constexpr llvm::StringLiteral kRequestedAttr = "tp.requested";
 inline constexpr llvm::StringLiteral kExplanationsAttr = "tp.explanations";
 
 /// The mesh of a function: the one that its shardings name, else the module's
-/// only one. Emits an error and fails if there is none, or if shardings name
-/// several.
+/// only one. Emits an error and fails if there is none, if shardings name
+/// several, or if a tensor type is none to compute with or does not fit the
+/// mesh.
 mlir::FailureOr<spmd::MeshOp> getMesh(mlir::FunctionOpInterface function);
 
 class ShardingTable {
