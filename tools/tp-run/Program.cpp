@@ -143,20 +143,26 @@ static bool isSmall(const Artifact &artifact) {
 }
 
 absl::StatusOr<Program> tprun::loadReference(const Artifact &artifact,
-                                             const Options &options) {
+                                             const Options &options, int draw) {
   TPRT_ASSIGN_OR_RETURN(MemoryFile whole, getWholeProgram(artifact));
   Progress progress("preparing the check");
   if (isSmall(artifact))
-    return loadInterpreted(whole.getPath(), "");
+    return loadInterpreted(whole.getPath(), "", draw);
   // The same mesh, of one device.
   std::string mesh;
   for (const MeshAxis &axis : artifact.rows<MeshAxis>())
     absl::StrAppend(&mesh, mesh.empty() ? " mesh=" : ",",
                     artifact.text(axis.name), "=1");
   TPRT_ASSIGN_OR_RETURN(MemoryFile compiled, MemoryFile::create());
-  TPRT_RETURN_IF_ERROR(runCompiler(
-      {whole.getPath(), absl::StrCat("--tp-compile=target=", kCpuTarget, mesh),
-       absl::StrCat("--tp-artifact=", compiled.getPath())}));
+  std::vector<std::string> arguments = {whole.getPath()};
+  if (draw > 0)
+    arguments.insert(arguments.end(),
+                     {"--tp-import-stablehlo",
+                      absl::StrCat("--tp-move-arguments=seed=", draw)});
+  arguments.insert(arguments.end(),
+                   {absl::StrCat("--tp-compile=target=", kCpuTarget, mesh),
+                    absl::StrCat("--tp-artifact=", compiled.getPath())});
+  TPRT_RETURN_IF_ERROR(runCompiler(std::move(arguments)));
   TPRT_ASSIGN_OR_RETURN(std::string bytes, compiled.read());
   TPRT_ASSIGN_OR_RETURN(auto single, Artifact::fromBytes(bytes));
   return Program{std::move(single), nullptr};
