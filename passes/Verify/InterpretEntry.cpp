@@ -7,6 +7,7 @@
 #include "tpopt/Dialect/SPMD/SPMD.h"
 #include "tpopt/Dialect/TP/TP.h"
 #include "tpopt/Interpreter/Interpreter.h"
+#include "tpopt/Interpreter/RandomRounding.h"
 #include "tpopt/Passes/Verify/Passes.h"
 #include "tpopt/Program/Interface.h"
 #include "tpopt/Support/OutputFile.h"
@@ -150,7 +151,10 @@ LogicalResult InterpretEntry::interpret() {
   FailureOr<SmallVector<TensorValue>> arguments = readInputs(function);
   if (failed(arguments))
     return failure();
-  DoubleEvaluator evaluator(Rounding::ToElementType);
+  DoubleEvaluator nearest(Rounding::ToElementType);
+  RandomRoundingEvaluator random(roundingSeed);
+  DenseEvaluator &evaluator =
+      roundingSeed == 0 ? static_cast<DenseEvaluator &>(nearest) : random;
   auto results = Interpreter(evaluator, options).run(*program, *arguments);
   if (failed(results))
     return failure();

@@ -7,7 +7,8 @@ came of it as JSON.
 
 The models in jax_zoo.py have one size, whatever CONFIG is.
 WHAT is `run`, or `compile` to stop before that. Into FOLDER go
-model.mlir and, if it runs, in.safetensors and out.safetensors. XLA's log, which has
+model.mlir and, if it runs, in.safetensors, out.safetensors, and one.safetensors, which is
+what JAX computes on one device, where no partitioner can be wrong. XLA's log, which has
 the times of its passes, goes to stderr."""
 
 import json
@@ -44,6 +45,11 @@ def save(named, path):
         path)
 
 
+def run_on_one(arguments):
+    program = jax_zoo.build_named(name, getattr(jax_models, config.upper()), devices=1)
+    return jax.block_until_ready(program.jitted(*arguments))
+
+
 def main():
     program = jax_zoo.build_named(name, getattr(jax_models, config.upper()), int(devices))
     tp_export.export(program.jitted, *program.arguments, to=folder)
@@ -67,6 +73,8 @@ def main():
     placed = jax.device_put(arguments, compiled.input_shardings[0])
     outputs = jax.block_until_ready(compiled(*placed))
     save(name_leaves(outputs, "result"), folder / "out.safetensors")
+    if name.split("-")[0] not in jax_zoo.ONLY_ON_MESHES:
+        save(name_leaves(run_on_one(arguments), "result"), folder / "one.safetensors")
     seconds = []
     while len(seconds) < 7 or (len(seconds) < 1001 and sum(seconds) < 0.5):
         begin = time.perf_counter()

@@ -238,10 +238,13 @@ class Program:
 
 
 def make_mesh(layout, devices):
-    """Of the first of JAX's devices, which may be forced host ones."""
+    """Of the first of JAX's devices, which may be forced host ones. Of one, all axes have
+    one position."""
     axes = {"tensor": ("model",), "sequence": ("model",), "fsdp": ("data",),
             "tensor+data": ("data", "model"), "fsdp+tensor": ("data", "model")}[layout]
     shape = (2, devices // 2) if len(axes) == 2 else (devices,)
+    if devices == 1:
+        shape = (1,) * len(axes)
     return jax.sharding.Mesh(np.array(jax.devices()[:devices]).reshape(shape), axes)
 
 

@@ -778,6 +778,11 @@ LAYOUTS = {"tensor": {"model": 4}, "tensor+data": {"data": 2, "model": 2},
            "stages": {"stage": 2, "model": 2}}
 
 
+# What these compute depends on the mesh: experts take so many tokens of each device, and
+# weights are stacked by stages.
+ONLY_ON_MESHES = ("exchange", "pipeline")
+
+
 def shard_weight(rules, mesh, layout, path, dims):
     """The spec of a weight, or of a moment of one, of that path."""
     spec = next((spec for pattern, spec in rules if re.search(pattern, path)), P())
@@ -796,7 +801,7 @@ def shard_weight(rules, mesh, layout, path, dims):
 
 
 def build(name, layout, phase, devices=4):
-    sizes = LAYOUTS[layout]
+    sizes = LAYOUTS[layout] if devices > 1 else dict.fromkeys(LAYOUTS[layout], 1)
     mesh = jax.sharding.Mesh(np.array(jax.devices()[:devices]).reshape(*sizes.values()),
                              tuple(sizes))
     model = MODELS[name](mesh)

@@ -5,59 +5,278 @@
 
 #include "Numbers.h"
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
 using namespace tprt;
+using namespace tprun;
 
-double tprun::getTolerance(DType dtype) {
+static constexpr double kInfinity = std::numeric_limits<double>::infinity();
+/// Of the spread.
+static constexpr double kSpreads = 8, kMeanSpreads = 4;
+static constexpr double kUlps = 2;
+/// Of the largest number of a tensor.
+static constexpr double kMostAllowed = 1e-2;
+/// As many elements have a mean that says something.
+static constexpr size_t kLeastForMean = 16;
+
+namespace {
+/// The bits of a float's fraction, and the least exponent of a normal one.
+struct Format {
+  int precision, minExponent;
+};
+
+/// A tensor of floats beside the one wanted and its draws.
+class Floats {
+public:
+  Floats(DType dtype, absl::string_view got, absl::string_view wanted,
+         absl::Span<const absl::string_view> draws);
+
+  Comparison compare();
+
+private:
+  double getUlp(double value) const;
+  double getDifference(size_t i) const;
+  void findSpreads(DType dtype, absl::Span<const absl::string_view> draws);
+  /// What is found of element i.
+  Comparison compareElement(size_t i) const;
+  bool isFarOnAverage(Comparison &result) const;
+
+  const Format format;
+  const std::vector<double> got, wanted;
+  std::vector<double> spreads;
+  double largest = 0;      ///< Finite magnitude wanted.
+  double squares = 0;      ///< What draws differ by, squared, a mean of draws.
+  double pooledSpread = 0; ///< Three quarters of the elements have less.
+};
+} // namespace
+
+static Format getFormat(DType dtype) {
   switch (dtype) {
   case DType::F64:
-    return 1e-11;
-  case DType::F32:
-    return 1e-4;
+    return {53, -1022};
   case DType::F16:
-    return 1e-2;
+    return {11, -14};
   case DType::BF16:
-    return 5e-2;
+    return {8, -126};
   case DType::F8E4M3FN:
-    return 0.25;
+    return {4, -6};
   case DType::F8E5M2:
-    return 0.5;
+    return {3, -14};
   default:
-    return 0;
+    return {24, -126};
   }
 }
 
-tprun::Difference tprun::compare(DType dtype, absl::string_view got,
-                                 absl::string_view wanted) {
-  constexpr double infinity = std::numeric_limits<double>::infinity();
-  std::vector<double> a = decode(dtype, got), b = decode(dtype, wanted);
-  int64_t size = getSize(dtype);
-  Difference difference;
-  double largest = 0;
-  difference.isAllNaN = !b.empty();
-  for (size_t i = 0; i < b.size(); ++i) {
-    difference.isAllNaN &= std::isnan(a[i]) && std::isnan(b[i]);
-    if (std::isfinite(b[i]))
-      largest = std::max(largest, std::abs(b[i]));
-    // As bytes: a double does not hold every 64-bit integer.
-    bool isSame = got.substr(i * size, size) == wanted.substr(i * size, size) ||
-                  (std::isnan(a[i]) && std::isnan(b[i]));
-    if (isSame)
-      continue;
-    double apart = std::abs(a[i] - b[i]);
-    if (std::isnan(apart))
-      apart = infinity;
-    else if (!isFloat(dtype))
-      apart = std::max(apart, 1.0);
-    if (apart > difference.absolute) {
-      difference.absolute = apart;
-      difference.place = static_cast<int64_t>(i);
+/// How far two floats are apart.
+static double getDistance(double a, double b) {
+  if (a == b || (std::isnan(a) && std::isnan(b)))
+    return 0;
+  double apart = std::abs(a - b);
+  return std::isnan(apart) ? kInfinity : apart;
+}
+
+Floats::Floats(DType dtype, absl::string_view got, absl::string_view wanted,
+               absl::Span<const absl::string_view> draws)
+    : format(getFormat(dtype)), got(decode(dtype, got)),
+      wanted(decode(dtype, wanted)), spreads(this->wanted.size()) {
+  for (double value : this->wanted)
+    if (std::isfinite(value))
+      largest = std::max(largest, std::abs(value));
+  findSpreads(dtype, draws);
+}
+
+void Floats::findSpreads(DType dtype,
+                         absl::Span<const absl::string_view> draws) {
+  for (absl::string_view bytes : draws) {
+    std::vector<double> draw = decode(dtype, bytes);
+    for (size_t i = 0; i < draw.size(); ++i) {
+      double distance = getDistance(draw[i], wanted[i]);
+      spreads[i] = std::max(spreads[i], distance);
+      if (std::isfinite(distance))
+        squares += distance * distance / static_cast<double>(draws.size());
     }
   }
-  if (difference.absolute > 0)
-    difference.relative =
-        largest > 0 ? difference.absolute / largest : infinity;
-  return difference;
+  std::vector<double> sorted = spreads;
+  auto place = sorted.begin() + static_cast<ptrdiff_t>(sorted.size() * 3 / 4);
+  if (place == sorted.end())
+    return;
+  std::nth_element(sorted.begin(), place, sorted.end());
+  pooledSpread = *place;
+}
+
+/// The distance to the next number of the type. Below normal numbers it is
+/// that of those, as compiled code may take what is smaller for zero.
+double Floats::getUlp(double value) const {
+  int exponent = value == 0 || !std::isfinite(value) ? format.minExponent
+                                                     : std::ilogb(value);
+  return exponent <= format.minExponent
+             ? std::ldexp(1.0, format.minExponent)
+             : std::ldexp(1.0, exponent - format.precision + 1);
+}
+
+double Floats::getDifference(size_t i) const {
+  return getDistance(got[i], wanted[i]);
+}
+
+Comparison Floats::compareElement(size_t i) const {
+  Comparison result;
+  result.place = static_cast<int64_t>(i);
+  result.difference = getDifference(i);
+  result.spread = std::max(spreads[i], pooledSpread);
+  double moved = kSpreads * result.spread, ulps = kUlps * getUlp(wanted[i]);
+  result.allowed = std::min(moved, kMostAllowed * largest) + ulps;
+  if (result.difference <= result.allowed)
+    result.verdict = Verdict::Fine;
+  else if (result.difference <= moved + ulps)
+    result.verdict = Verdict::Undecided;
+  else
+    result.verdict = Verdict::Wrong;
+  return result;
+}
+
+/// Whether all differences together are too large; sets what is said of that.
+bool Floats::isFarOnAverage(Comparison &result) const {
+  double differences = 0, ulps = 0;
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    double difference = getDifference(i), ulp = getUlp(wanted[i]);
+    if (!std::isfinite(difference))
+      continue;
+    differences += difference * difference;
+    ulps += ulp * ulp;
+  }
+  auto count = static_cast<double>(wanted.size());
+  double difference = std::sqrt(differences / count);
+  double spread = std::sqrt(squares / count);
+  double allowed = kMeanSpreads * spread + std::sqrt(ulps / count);
+  if (wanted.size() < kLeastForMean || difference <= allowed)
+    return false;
+  result.isMean = true;
+  result.difference = difference;
+  result.spread = spread;
+  result.allowed = allowed;
+  return true;
+}
+
+Comparison Floats::compare() {
+  Comparison result;
+  double most = -1; // of what is allowed
+  bool isOnlyNaN = !wanted.empty();
+  int64_t undecided = 0;
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    isOnlyNaN &= std::isnan(got[i]) && std::isnan(wanted[i]);
+    Comparison element = compareElement(i);
+    undecided += element.verdict == Verdict::Undecided;
+    double part = element.difference / element.allowed;
+    bool isWorse =
+        element.verdict == Verdict::Wrong && result.verdict != Verdict::Wrong;
+    bool isBetter =
+        element.verdict != Verdict::Wrong && result.verdict == Verdict::Wrong;
+    if (isWorse || (!isBetter && part > most)) {
+      most = part;
+      result = element;
+    }
+  }
+  result.elements = static_cast<int64_t>(wanted.size());
+  result.undecided = undecided;
+  if (result.verdict == Verdict::Wrong)
+    return result;
+  result.verdict = 2 * undecided >= std::max<int64_t>(result.elements, 1)
+                       ? Verdict::Undecided
+                       : Verdict::Fine;
+  if (isOnlyNaN)
+    result.verdict = Verdict::OnlyNaN;
+  else if (isFarOnAverage(result))
+    result.verdict = Verdict::Wrong;
+  return result;
+}
+
+/// Integers and truth values, as bytes: a double does not hold each of 64 bits.
+static Comparison compareExactly(int64_t size, absl::string_view got,
+                                 absl::string_view wanted,
+                                 absl::Span<const absl::string_view> draws) {
+  Comparison result;
+  result.elements = static_cast<int64_t>(wanted.size()) / size;
+  for (int64_t i = 0; i < result.elements; ++i) {
+    absl::string_view element = wanted.substr(i * size, size);
+    if (got.substr(i * size, size) == element)
+      continue;
+    bool moves =
+        std::any_of(draws.begin(), draws.end(), [&](absl::string_view draw) {
+          return draw.substr(i * size, size) != element;
+        });
+    result.undecided += moves;
+    if (moves)
+      continue;
+    if (result.difference == 0)
+      result.place = i;
+    ++result.difference;
+    result.verdict = Verdict::Wrong;
+  }
+  if (result.verdict == Verdict::Fine && result.undecided > 0 &&
+      2 * result.undecided >= result.elements)
+    result.verdict = Verdict::Undecided;
+  return result;
+}
+
+Comparison tprun::compare(DType dtype, absl::string_view got,
+                          absl::string_view wanted,
+                          absl::Span<const absl::string_view> draws) {
+  return isFloat(dtype) ? Floats(dtype, got, wanted, draws).compare()
+                        : compareExactly(getSize(dtype), got, wanted, draws);
+}
+
+static std::string describeDifference(const Comparison &comparison,
+                                      DType dtype) {
+  if (!isFloat(dtype))
+    return comparison.verdict == Verdict::Wrong
+               ? absl::StrFormat("%g of %d differ, the first at element %d, "
+                                 "and rounding changes none of these",
+                                 comparison.difference, comparison.elements,
+                                 comparison.place)
+               : "equal where rounding changes nothing";
+  if (comparison.isMean)
+    return absl::StrFormat(
+        "differs by %.3g on average, %.3g allowed (%g x the %.3g that rounding "
+        "moves it, and an ulp of %s)",
+        comparison.difference, comparison.allowed, kMeanSpreads,
+        comparison.spread, getName(dtype));
+  bool isCapped = comparison.allowed < kSpreads * comparison.spread;
+  std::string source =
+      isCapped
+          ? absl::StrFormat("%g of the largest, as rounding moves it by "
+                            "%.3g, and %g ulps of %s",
+                            kMostAllowed, comparison.spread, kUlps,
+                            getName(dtype))
+          : absl::StrFormat("%g x the %.3g that rounding moves it, and %g "
+                            "ulps of %s",
+                            kSpreads, comparison.spread, kUlps, getName(dtype));
+  return absl::StrFormat("differs by %.3g at element %d, %.3g allowed (%s)",
+                         comparison.difference, comparison.place,
+                         comparison.allowed, source);
+}
+
+std::string tprun::describe(const Comparison &comparison, DType dtype) {
+  std::string text = describeDifference(comparison, dtype);
+  switch (comparison.verdict) {
+  case Verdict::Wrong:
+    return absl::StrCat(text, ": WRONG");
+  case Verdict::OnlyNaN:
+    return "nothing but NaN, so nothing is checked";
+  case Verdict::Undecided:
+    return absl::StrFormat(
+        "%s: undecided, as rounding alone explains what %d of %d elements "
+        "differ by",
+        text, comparison.undecided, comparison.elements);
+  case Verdict::Fine:
+    break;
+  }
+  if (comparison.undecided == 0)
+    return absl::StrCat(text, ": ok");
+  return absl::StrFormat("%s: ok, but %d of %d elements are undecided", text,
+                         comparison.undecided, comparison.elements);
 }

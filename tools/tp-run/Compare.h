@@ -1,43 +1,60 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file How far two tensors are apart, and how far they may be.
+/// \file Whether two tensors differ by more than rounding explains.
 ///
-/// A sharded program adds in another order than the whole one, and may keep a
-/// value in a register that the other rounds on its way to memory. Either is an
-/// error relative to the largest numbers that went into a sum, so differences
-/// are measured against the largest magnitude of the tensor, not element by
-/// element: a small element may be what is left of large ones. Allowed are
+/// A sharded program rounds in other places than the whole one and adds in
+/// another order. What that does to an output depends on the program: a loss
+/// keeps seven digits, a gradient that should be zero has none. So the whole
+/// program is run again a few times with other rounding errors (see
+/// Reference.h), and how far these draws move an element is its spread; three
+/// of four elements have less than the tensor's spread. With s the larger of
+/// the two, an element
 ///
-///     f64 1e-11    f32 1e-4    f16 1e-2    bf16 5e-2
+///     is fine        up to 8 s, at most 1e-2 of the tensor's largest number,
+///                    and 2 ulps of its type on top
+///     is undecided   above that, up to 8 s and 2 ulps: rounding explains it,
+///                    and would explain a real error as well
+///     is wrong       above that
 ///
-/// of it, a few hundred roundings of f64 and f32 and, as those of the narrow
-/// types are fewer and coarser, a few dozen of theirs. Integers and truth
-/// values must be equal.
+/// Of narrow types 8 s may be more than a real error. So differences must be
+/// small on average, too: their root mean square at most 4 times that of the
+/// draws, and an ulp.
+///
+/// Integers and truth values must be equal, but where a draw has another value.
 
 #ifndef TPRUN_COMPARE_H
 #define TPRUN_COMPARE_H
 
 #include "runtime/Core/DType.h"
 
+#include "absl/types/span.h"
+
 #include <string>
 
 namespace tprun {
 
-struct Difference {
-  double absolute = 0;   ///< The largest.
-  double relative = 0;   ///< That, over the largest finite magnitude wanted.
-  int64_t place = 0;     ///< Of the largest, in row-major order.
-  bool isAllNaN = false; ///< Nothing could be compared.
+enum class Verdict : uint8_t { Fine, Undecided, Wrong, OnlyNaN };
+
+struct Comparison {
+  /// Undecided if no more than half of the elements are fine.
+  Verdict verdict = Verdict::Fine;
+  int64_t elements = 0, undecided = 0;
+  // The element that stands out, of floats.
+  int64_t place = 0; ///< In row-major order.
+  double difference = 0, spread = 0, allowed = 0;
+  /// The difference is that of all elements, as a root mean square.
+  bool isMean = false;
 };
 
-/// Of two tensors of one type and size. NaN equals NaN, and infinity itself;
-/// either differs infinitely from all else.
-Difference compare(tprt::DType dtype, absl::string_view got,
-                   absl::string_view wanted);
+/// Of two tensors of one type and size, and of draws of the second. NaN equals
+/// NaN, and infinity itself; either differs infinitely from all else.
+Comparison compare(tprt::DType dtype, absl::string_view got,
+                   absl::string_view wanted,
+                   absl::Span<const absl::string_view> draws);
 
-/// The relative difference that is allowed.
-double getTolerance(tprt::DType dtype);
+/// As a line for the user.
+std::string describe(const Comparison &comparison, tprt::DType dtype);
 
 } // namespace tprun
 

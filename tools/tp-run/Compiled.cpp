@@ -107,19 +107,24 @@ static void noteNotKept(const absl::Status &status) {
                std::string(status.message()).c_str());
 }
 
-static absl::StatusOr<std::string> compileToBytes(const std::string &program,
-                                                  const std::string &pipeline) {
+static absl::StatusOr<std::string>
+compileToBytes(const std::string &program, const std::string &pipeline,
+               const std::vector<std::string> &before = {}) {
   TPRT_ASSIGN_OR_RETURN(tprun::MemoryFile compiled,
                         tprun::MemoryFile::create());
-  TPRT_RETURN_IF_ERROR(
-      tprun::runCompiler({program, absl::StrCat("--tp-compile=", pipeline),
-                          absl::StrCat("--tp-artifact=", compiled.getPath())}));
+  std::vector<std::string> arguments = {program};
+  arguments.insert(arguments.end(), before.begin(), before.end());
+  arguments.push_back(absl::StrCat("--tp-compile=", pipeline));
+  arguments.push_back(absl::StrCat("--tp-artifact=", compiled.getPath()));
+  TPRT_RETURN_IF_ERROR(tprun::runCompiler(std::move(arguments)));
   return compiled.read();
 }
 
 absl::StatusOr<std::shared_ptr<const Artifact>>
-tprun::compile(const std::string &program, const std::string &pipeline) {
-  TPRT_ASSIGN_OR_RETURN(std::string bytes, compileToBytes(program, pipeline));
+tprun::compile(const std::string &program, const std::string &pipeline,
+               const std::vector<std::string> &before) {
+  TPRT_ASSIGN_OR_RETURN(std::string bytes,
+                        compileToBytes(program, pipeline, before));
   return Artifact::fromBytes(bytes);
 }
 

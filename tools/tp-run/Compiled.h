@@ -10,6 +10,8 @@
 #include "runtime/Core/Artifact.h"
 
 #include <memory>
+#include <string>
+#include <vector>
 
 namespace tprun {
 
@@ -20,9 +22,11 @@ namespace tprun {
 absl::StatusOr<std::shared_ptr<const tprt::Artifact>>
 compile(const Options &options);
 
-/// What a program compiles to with these options of --tp-compile, kept nowhere.
+/// What a program compiles to with these options of --tp-compile, after the
+/// passes that the flags in `before` name. It is kept nowhere.
 absl::StatusOr<std::shared_ptr<const tprt::Artifact>>
-compile(const std::string &program, const std::string &pipeline);
+compile(const std::string &program, const std::string &pipeline,
+        const std::vector<std::string> &before = {});
 
 } // namespace tprun
 

@@ -17,9 +17,9 @@ namespace {
 class InterpreterExecutor final : public HostExecutor {
 public:
   InterpreterExecutor(const Artifact &artifact, HostMemory memory,
-                      MemoryFile program)
-      : HostExecutor(artifact, std::move(memory)), program(std::move(program)) {
-  }
+                      MemoryFile program, int roundingSeed)
+      : HostExecutor(artifact, std::move(memory)), program(std::move(program)),
+        roundingSeed(roundingSeed) {}
 
   absl::Status run(uint32_t entryIndex, std::vector<StepTime> *) override {
     const EntryRow &entry = artifact.rows<EntryRow>()[entryIndex];
@@ -29,8 +29,8 @@ public:
     TPRT_RETURN_IF_ERROR(runCompiler(
         {program.getPath(),
          absl::StrCat("--tp-interpret-entry=entry='", artifact.text(entry.name),
-                      "' inputs=", inputs.getPath(),
-                      " outputs=", outputs.getPath())}));
+                      "' inputs=", inputs.getPath(), " outputs=",
+                      outputs.getPath(), " rounding-seed=", roundingSeed)}));
     TPRT_ASSIGN_OR_RETURN(std::string bytes, outputs.read());
     return unpackOutputs(entry, bytes);
   }
@@ -67,12 +67,13 @@ private:
   }
 
   const MemoryFile program;
+  const int roundingSeed;
 };
 
 class InterpreterBackend final : public Backend {
 public:
-  explicit InterpreterBackend(std::shared_ptr<const Artifact> artifact)
-      : artifact(std::move(artifact)) {}
+  InterpreterBackend(std::shared_ptr<const Artifact> artifact, int roundingSeed)
+      : artifact(std::move(artifact)), roundingSeed(roundingSeed) {}
 
   absl::StatusOr<std::unique_ptr<Executor>> createExecutor(World &,
                                                            int) override {
@@ -80,18 +81,20 @@ public:
     TPRT_ASSIGN_OR_RETURN(
         MemoryFile program,
         MemoryFile::create(artifact->bytes(SectionKind::GlobalProgram)));
-    return std::make_unique<InterpreterExecutor>(*artifact, std::move(memory),
-                                                 std::move(program));
+    return std::make_unique<InterpreterExecutor>(
+        *artifact, std::move(memory), std::move(program), roundingSeed);
   }
 
 private:
   const std::shared_ptr<const Artifact> artifact;
+  const int roundingSeed;
 };
 
 } // namespace
 
 absl::StatusOr<Program> tprun::loadInterpreted(const std::string &path,
-                                               const std::string &shard) {
+                                               const std::string &shard,
+                                               int roundingSeed) {
   TPRT_ASSIGN_OR_RETURN(MemoryFile interface, MemoryFile::create());
   std::vector<std::string> arguments = {path, "--tp-import-stablehlo"};
   if (!shard.empty())
@@ -101,8 +104,9 @@ absl::StatusOr<Program> tprun::loadInterpreted(const std::string &path,
   TPRT_RETURN_IF_ERROR(runCompiler(std::move(arguments)));
   TPRT_ASSIGN_OR_RETURN(std::string bytes, interface.read());
   TPRT_ASSIGN_OR_RETURN(auto artifact, Artifact::fromBytes(bytes));
-  return Program{std::move(artifact), [](std::shared_ptr<const Artifact> of,
-                                         const BackendOptions &) {
-                   return std::make_unique<InterpreterBackend>(std::move(of));
-                 }};
+  auto createBackend = [roundingSeed](std::shared_ptr<const Artifact> of,
+                                      const BackendOptions &) {
+    return std::make_unique<InterpreterBackend>(std::move(of), roundingSeed);
+  };
+  return Program{std::move(artifact), createBackend};
 }

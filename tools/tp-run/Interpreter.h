@@ -13,8 +13,10 @@
 namespace tprun {
 
 /// The program in a file of MLIR, sharded as `shard` says unless that is empty.
+/// Results are rounded to the nearest, or with a seed above 0 at random.
 absl::StatusOr<Program> loadInterpreted(const std::string &path,
-                                        const std::string &shard);
+                                        const std::string &shard,
+                                        int roundingSeed = 0);
 
 } // namespace tprun
 

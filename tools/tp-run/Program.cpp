@@ -71,19 +71,23 @@ static bool isSmall(const Artifact &artifact) {
 }
 
 absl::StatusOr<Program> tprun::loadReference(const Artifact &artifact,
-                                             const Options &options) {
+                                             const Options &options, int draw) {
   TPRT_ASSIGN_OR_RETURN(MemoryFile whole, getWholeProgram(artifact));
   Progress progress("preparing the check");
   if (isSmall(artifact))
-    return loadInterpreted(whole.getPath(), "");
+    return loadInterpreted(whole.getPath(), "", draw);
   // The same mesh, of one device.
   std::string mesh;
   for (const MeshAxis &axis : artifact.rows<MeshAxis>())
     absl::StrAppend(&mesh, mesh.empty() ? " mesh=" : ",",
                     artifact.text(axis.name), "=1");
+  std::vector<std::string> before;
+  if (draw > 0)
+    before = {"--tp-import-stablehlo",
+              absl::StrCat("--tp-move-arguments=seed=", draw)};
   TPRT_ASSIGN_OR_RETURN(
-      auto single,
-      compile(whole.getPath(), absl::StrCat("target=", kCpuTarget, mesh)));
+      auto single, compile(whole.getPath(),
+                           absl::StrCat("target=", kCpuTarget, mesh), before));
   return Program{std::move(single), nullptr};
 }
 

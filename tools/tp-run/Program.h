@@ -25,9 +25,11 @@ absl::StatusOr<Program> loadProgram(const Options &options);
 
 /// What an artifact of a sharded program should compute: the whole program it
 /// was made of, on one device. If small, the interpreter runs that, else it is
-/// compiled for the CPU.
+/// compiled for the CPU. A draw above 0 has rounding errors of its own: the
+/// interpreter's are random, and what is compiled moves its arguments by an ulp
+/// of the narrowest float that it computes with.
 absl::StatusOr<Program> loadReference(const tprt::Artifact &artifact,
-                                      const Options &options);
+                                      const Options &options, int draw);
 
 /// The entry to run: the one asked for, "main", or the first.
 std::string chooseEntry(const tprt::Artifact &artifact, const Options &options);

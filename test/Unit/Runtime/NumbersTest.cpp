@@ -18,9 +18,48 @@ using namespace tprun;
 
 namespace {
 
-Difference compareAs(DType dtype, std::vector<double> got,
-                     std::vector<double> wanted) {
-  return compare(dtype, encode(dtype, got), encode(dtype, wanted));
+/// `draws` are what is wanted with other rounding errors.
+Comparison compareAs(DType dtype, const std::vector<double> &got,
+                     const std::vector<double> &wanted,
+                     const std::vector<std::vector<double>> &draws) {
+  std::vector<std::string> bytes;
+  for (const std::vector<double> &draw : draws)
+    bytes.push_back(encode(dtype, draw));
+  std::vector<absl::string_view> views(bytes.begin(), bytes.end());
+  return compare(dtype, encode(dtype, got), encode(dtype, wanted), views);
+}
+
+/// A tensor of normal numbers times `scale`.
+std::vector<double> makeNormal(size_t count, double scale, uint64_t seed) {
+  std::vector<double> values(count);
+  for (size_t i = 0; i < count; ++i) {
+    double sum = 0;
+    for (uint64_t part = 0; part < 12; ++part)
+      sum +=
+          static_cast<double>(mix(mix(seed) + 12 * i + part) >> 11) * 0x1p-53;
+    values[i] = (sum - 6) * scale;
+  }
+  return values;
+}
+
+std::vector<double> addTo(std::vector<double> values,
+                          const std::vector<double> &errors,
+                          double factor = 1) {
+  for (size_t i = 0; i < values.size(); ++i)
+    values[i] = factor * values[i] + errors[i];
+  return values;
+}
+
+/// `wanted` times a factor, against draws whose errors have a size.
+Verdict judgeFactor(DType dtype, const std::vector<double> &wanted,
+                    double error, double factor) {
+  size_t count = wanted.size();
+  std::vector<std::vector<double>> draws;
+  for (uint64_t seed = 1; seed <= 4; ++seed)
+    draws.push_back(addTo(wanted, makeNormal(count, error, seed)));
+  return compareAs(dtype, addTo(wanted, makeNormal(count, error, 99), factor),
+                   wanted, draws)
+      .verdict;
 }
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -39,52 +78,103 @@ TEST(Numbers, GoThroughBytesAndBack) {
         << getName(dtype);
 }
 
-TEST(Compare, MeasuresAgainstTheLargest) {
-  Difference d = compareAs(DType::F32, {100, 0.5, -200}, {100, 0.25, -200});
-  EXPECT_EQ(d.absolute, 0.25);
-  EXPECT_EQ(d.relative, 0.25 / 200);
-  EXPECT_EQ(d.place, 1);
-  EXPECT_FALSE(d.isAllNaN);
+TEST(Compare, AllowsWhatRoundingMoves) {
+  std::vector<double> wanted = {100, 0.25, -200, 1, 1, 1, 1, 1};
+  std::vector<double> draw = wanted, got = wanted;
+  draw[1] = 0.26;
+  auto judge = [&](size_t place, double value) {
+    got = wanted;
+    got[place] = value;
+    return compareAs(DType::F64, got, wanted, {draw, wanted});
+  };
+  EXPECT_EQ(judge(1, 0.3).verdict, Verdict::Fine);
+  Comparison far = judge(1, 0.5);
+  EXPECT_EQ(far.verdict, Verdict::Wrong);
+  EXPECT_EQ(far.place, 1);
+  EXPECT_EQ(far.difference, 0.25);
+  EXPECT_NEAR(far.spread, 0.01, 1e-12);
+  EXPECT_NEAR(far.allowed, 0.08, 1e-12);
+  // Elements that rounding does not move.
+  EXPECT_EQ(judge(0, 100.01).verdict, Verdict::Wrong);
+  EXPECT_EQ(judge(3, 1 + 0x1p-51).verdict, Verdict::Fine);
+  EXPECT_EQ(judge(3, 1 + 0x1p-49).verdict, Verdict::Wrong);
+}
+
+TEST(Compare, DoesNotDecideWhereRoundingIsTooLarge) {
+  // What is left of a sum that cancels.
+  std::vector<double> wanted = makeNormal(64, 1e-9, 1);
+  EXPECT_EQ(judgeFactor(DType::F32, wanted, 1e-9, 1), Verdict::Undecided);
+  EXPECT_EQ(judgeFactor(DType::F32, wanted, 1e-9, 100), Verdict::Wrong);
+  // One such element among others.
+  std::vector<double> digits = makeNormal(64, 1, 1), moved = digits;
+  digits[5] = 1e-3;
+  moved[5] = 1;
+  Comparison one = compareAs(DType::F32, moved, digits, {digits, moved});
+  EXPECT_EQ(one.verdict, Verdict::Fine);
+  EXPECT_EQ(one.undecided, 1);
+}
+
+TEST(Compare, FindsFactorsInEveryFloat) {
+  std::vector<double> wanted = makeNormal(512, 1, 1);
+  struct {
+    DType dtype;
+    double error;
+  } cases[] = {{DType::F64, 1e-16},     {DType::F32, 1e-7},
+               {DType::F16, 5e-4},      {DType::BF16, 4e-3},
+               {DType::F8E4M3FN, 0.04}, {DType::F8E5M2, 0.1},
+               {DType::F32, 0.04}}; // computed in 8 bits
+  for (auto [dtype, error] : cases) {
+    EXPECT_EQ(judgeFactor(dtype, wanted, error, 1), Verdict::Fine)
+        << getName(dtype) << " " << error;
+    for (double factor : {2.0, 0.0, -1.0})
+      EXPECT_EQ(judgeFactor(dtype, wanted, error, factor), Verdict::Wrong)
+          << getName(dtype) << " " << error << " " << factor;
+  }
 }
 
 TEST(Compare, FindsNothingWhereAllIsEqual) {
-  for (uint32_t type = 0; type < kNumDTypes; ++type) {
-    Difference d = compareAs(static_cast<DType>(type), {0, 1, 0}, {0, 1, 0});
-    EXPECT_EQ(d.absolute, 0);
-    EXPECT_EQ(d.relative, 0);
-  }
-  Difference empty = compareAs(DType::F32, {}, {});
-  EXPECT_EQ(empty.relative, 0);
-  EXPECT_FALSE(empty.isAllNaN);
+  for (uint32_t type = 0; type < kNumDTypes; ++type)
+    EXPECT_EQ(
+        compareAs(static_cast<DType>(type), {0, 1, 0}, {0, 1, 0}, {}).verdict,
+        Verdict::Fine);
+  EXPECT_EQ(compareAs(DType::F32, {}, {}, {}).verdict, Verdict::Fine);
+  EXPECT_EQ(compareAs(DType::I32, {}, {}, {}).verdict, Verdict::Fine);
 }
 
 TEST(Compare, TreatsWhatIsNoNumberAsAValueOfItsOwn) {
-  EXPECT_EQ(compareAs(DType::F32, {kNaN, 1}, {kNaN, 1}).relative, 0);
-  EXPECT_EQ(compareAs(DType::F32, {kNaN, 1}, {0, 1}).relative, kInfinity);
-  EXPECT_EQ(compareAs(DType::F32, {0, 1}, {kNaN, 1}).relative, kInfinity);
-  EXPECT_EQ(compareAs(DType::F32, {kInfinity}, {kInfinity}).relative, 0);
-  EXPECT_EQ(compareAs(DType::F32, {kInfinity, 1}, {2, 1}).relative, kInfinity);
-  EXPECT_EQ(compareAs(DType::F32, {1}, {-kInfinity}).relative, kInfinity);
-  EXPECT_TRUE(compareAs(DType::F32, {kNaN, kNaN}, {kNaN, kNaN}).isAllNaN);
-  EXPECT_FALSE(compareAs(DType::F32, {kNaN, 1}, {kNaN, 1}).isAllNaN);
+  auto judge = [](const std::vector<double> &got,
+                  const std::vector<double> &wanted,
+                  const std::vector<double> &draw) {
+    return compareAs(DType::F32, got, wanted, {draw}).verdict;
+  };
+  EXPECT_EQ(judge({kNaN, 1}, {kNaN, 1}, {kNaN, 1}), Verdict::Fine);
+  EXPECT_EQ(judge({kNaN, 1}, {0, 1}, {0, 1}), Verdict::Wrong);
+  EXPECT_EQ(judge({0, 1}, {kNaN, 1}, {kNaN, 1}), Verdict::Wrong);
+  EXPECT_EQ(judge({kInfinity}, {kInfinity}, {kInfinity}), Verdict::Fine);
+  EXPECT_EQ(judge({kInfinity, 1}, {2, 1}, {2, 1}), Verdict::Wrong);
+  EXPECT_EQ(judge({1}, {-kInfinity}, {-kInfinity}), Verdict::Wrong);
+  // Where rounding decides whether it is one.
+  EXPECT_EQ(judge({kNaN, 1, 1, 1, 1}, {0, 1, 1, 1, 1}, {kNaN, 1, 1, 1, 1}),
+            Verdict::Fine);
+  EXPECT_EQ(judge({kNaN, kNaN}, {kNaN, kNaN}, {kNaN, kNaN}), Verdict::OnlyNaN);
   // Nothing to be relative to.
-  EXPECT_EQ(compareAs(DType::F32, {1e-9}, {0}).relative, kInfinity);
+  EXPECT_EQ(judge({1e-9}, {0}, {0}), Verdict::Wrong);
 }
 
-TEST(Compare, SeesIntegersThatDoublesDoNot) {
+TEST(Compare, WantsEqualIntegersUnlessADrawDiffers) {
+  std::vector<double> wanted = {3, 4, 5};
+  EXPECT_EQ(compareAs(DType::I32, {3, 4, 6}, wanted, {wanted}).verdict,
+            Verdict::Wrong);
+  Comparison flips = compareAs(DType::I32, {3, 4, 6}, wanted, {{3, 4, 7}});
+  EXPECT_EQ(flips.verdict, Verdict::Fine);
+  EXPECT_EQ(flips.undecided, 1);
+  EXPECT_EQ(compareAs(DType::Bool, {1}, {0}, {{1}}).verdict,
+            Verdict::Undecided);
   int64_t a = (int64_t{1} << 53) + 1, b = int64_t{1} << 53;
-  Difference d = compare(DType::I64, {reinterpret_cast<char *>(&a), 8},
-                         {reinterpret_cast<char *>(&b), 8});
-  EXPECT_GT(d.relative, getTolerance(DType::I64));
-}
-
-TEST(Compare, AllowsAFewHundredRoundings) {
-  EXPECT_EQ(getTolerance(DType::I32), 0);
-  EXPECT_EQ(getTolerance(DType::Bool), 0);
-  EXPECT_GT(getTolerance(DType::F64), 100 * 0x1p-53);
-  EXPECT_GT(getTolerance(DType::F32), 100 * 0x1p-24);
-  EXPECT_GT(getTolerance(DType::F16), 10 * 0x1p-11);
-  EXPECT_GT(getTolerance(DType::BF16), 10 * 0x1p-9);
+  absl::string_view draw(reinterpret_cast<char *>(&b), 8);
+  EXPECT_EQ(compare(DType::I64, {reinterpret_cast<char *>(&a), 8}, draw, {draw})
+                .verdict,
+            Verdict::Wrong);
 }
 
 TEST(Sampling, TakesTheFirstOfTheLikeliest) {

@@ -231,6 +231,11 @@ def InterpretEntryPass : Pass<"tp-interpret-entry", "::mlir::ModuleOp"> {
     on. Every result of a kernel is rounded once to its element type, as in
     compiled code.
 
+    With a `rounding-seed`, results are rounded up or down at random, and sums
+    are moved by what another order of their terms may change. How far the
+    outputs move from seed to seed says what rounding does to them:
+    `tp-run --check` judges by that.
+
     **Requires:** a program on static tensors that the interpreter can hold.
 
     **Guarantees:** the module is unchanged. Nothing is written if there is an
@@ -248,6 +253,31 @@ def InterpretEntryPass : Pass<"tp-interpret-entry", "::mlir::ModuleOp"> {
            "The safetensors file to write">,
     Option<"tolerance", "tolerance", "double", "1e-9",
            "How much copies of a value may differ between devices">,
+    Option<"roundingSeed", "rounding-seed", "uint64_t", "0",
+           "Picks random rounding errors; 0: rounds to the nearest">,
+  ];
+}
+
+def MoveArgumentsPass : Pass<"tp-move-arguments", "::mlir::ModuleOp"> {
+  let summary = "Move the arguments of the entries by an ulp";
+  let description = [{
+    Multiplies each element of each float argument by 1 plus or minus an ulp of
+    the narrowest float type that the module computes with. Each seed draws other
+    signs. Whole numbers stay: counts and masks mean what they are.
+
+    How far the outputs of the program move from seed to seed says how well the
+    inputs determine them. `tp-run --check` judges by that where a program is too
+    large for `tp-interpret-entry{rounding-seed=N}`.
+
+    **Requires:** whole programs of the `tp` dialect.
+
+    **Guarantees:** the interface of the entries is unchanged.
+
+    **Example:** `test/Verify/move-arguments.mlir`
+  }];
+  let dependentDialects = ["::tp::TPDialect"];
+  let options = [
+    Option<"seed", "seed", "uint64_t", "1", "Draws the signs">,
   ];
 }
 
