@@ -67,6 +67,11 @@ public:
   /// Gives an input its value, a whole tensor.
   absl::Status bind(absl::string_view name, DType dtype,
                     absl::Span<const int64_t> shape, absl::string_view bytes);
+  /// As bind, but padding holds garbage where the input is donated: its buffer
+  /// might have been used before. Of others it is zero.
+  absl::Status bindUsed(absl::string_view name, DType dtype,
+                        absl::Span<const int64_t> shape,
+                        absl::string_view bytes);
   /// Gives an input numbers that depend on the seed and the name only.
   absl::Status bindRandom(absl::string_view name, uint64_t seed);
   /// Fills every input that has a source from the files.
@@ -119,6 +124,7 @@ private:
   absl::Status finishRanks();
   absl::Status checkIdle();
   absl::StatusOr<uint32_t> findInput(absl::string_view name) const;
+  bool isDonated(uint32_t input) const;
 
   const SessionOptions options;
   const std::shared_ptr<const Artifact> artifact;

@@ -13,6 +13,7 @@
 #include "Outputs.h"
 #include "Program.h"
 #include "Times.h"
+#include "Verify.h"
 #include "runtime/Core/Errors.h"
 #include "runtime/Core/Session.h"
 
@@ -24,6 +25,8 @@ using namespace tprt;
 using namespace tprun;
 
 static absl::Status run(Session &session, const Options &options) {
+  if (options.verify)
+    return verifyArtifact(session, options);
   bool isFirst = session.getFirstRank() == 0;
   bool generates = !options.generate.empty();
   std::string entry = chooseEntry(session.getArtifact(), options);
