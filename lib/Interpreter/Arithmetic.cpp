@@ -6,6 +6,7 @@
 
 #include "tpopt/Dialect/TP/TP.h"
 #include "tpopt/Interpreter/DenseEvaluator.h"
+#include "tpopt/Support/Random.h"
 
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "llvm/ADT/STLExtras.h"
@@ -210,16 +211,31 @@ Element DenseEvaluator::getIdentity(ReduceKind kind, mlir::Type elementType) {
 }
 
 Element DenseEvaluator::getGarbage(uint64_t salt, mlir::Type elementType) {
+  uint64_t random = scramble(salt);
+  bool isNegative = random & 1;
   int64_t number = 1000003 + 2 * int64_t(salt % 997);
-  if (auto type = dyn_cast<IntegerType>(elementType))
-    return makeInteger(type.getWidth() == 1 ? salt % 2
-                                            : wrapInteger(number, type));
+  if (auto type = dyn_cast<IntegerType>(elementType)) {
+    if (type.getWidth() == 1)
+      return makeInteger(isNegative);
+    int64_t small = 1 + int64_t(salt % 3);
+    int64_t size = random & 2 ? small : number;
+    return makeInteger(wrapInteger(isNegative ? -size : size, type));
+  }
   auto type = cast<FloatType>(elementType);
-  // Narrow types get their greatest number.
-  llvm::APFloat greatest = llvm::APFloat::getLargest(type.getFloatSemantics());
-  if (greatest.convertToDouble() < double(number))
-    return fromAPFloat(greatest);
-  return round(fromInteger(number, /*isUnsigned=*/false, type), type);
+  const llvm::fltSemantics &semantics = type.getFloatSemantics();
+  if ((random & 2) != 0 && llvm::APFloat::semanticsHasNaN(semantics))
+    return fromAPFloat(llvm::APFloat::getNaN(semantics));
+  switch (random >> 2 & 3) {
+  case 0:
+    return fromAPFloat(
+        llvm::APFloat::getSmallestNormalized(semantics, isNegative));
+  case 1:
+    return round(fromInteger(isNegative ? -number : number,
+                             /*isUnsigned=*/false, type),
+                 type);
+  default:
+    return fromAPFloat(llvm::APFloat::getLargest(semantics, isNegative));
+  }
 }
 
 std::string DenseEvaluator::print(Element value, mlir::Type elementType) {

@@ -4,6 +4,7 @@
 // Floats as doubles, for reference results.
 
 #include "tpopt/Interpreter/DenseEvaluator.h"
+#include "tpopt/Support/Random.h"
 
 #include "llvm/ADT/APFloat.h"
 #include "llvm/ADT/APSInt.h"
@@ -34,6 +35,29 @@ Element DoubleEvaluator::round(Element value, FloatType type) {
       (std::nearbyint(x) != x || std::abs(x) > 9007199254740992.0))
     exact = false;
   return rounding == Rounding::None ? value : makeReal(roundToType(x, type));
+}
+
+Element DoubleEvaluator::drawFloat(uint64_t number, int least, int greatest) {
+  int exponent = least + int(scramble(number) % uint64_t(greatest - least + 1));
+  double fraction = 1 + double(number >> 12) * 0x1p-52;
+  return makeReal(std::ldexp(number & 1 ? -fraction : fraction, exponent));
+}
+
+Element NoisyEvaluator::round(Element value, FloatType type) {
+  double x = value.real;
+  if (std::isfinite(x) && std::nearbyint(x) != x) {
+    // From -1 to 1.
+    double error =
+        double(int64_t(scramble(scramble(key) ^ value.residue))) * 0x1p-63;
+    double size = unit;
+    if (addsRoundings) {
+      int digits =
+          int(llvm::APFloat::semanticsPrecision(type.getFloatSemantics()));
+      size = std::max(size, std::ldexp(1, 2 - digits));
+    }
+    value = makeReal(x + x * size * error);
+  }
+  return DoubleEvaluator::round(value, type);
 }
 
 Element DoubleEvaluator::fromAPFloat(const llvm::APFloat &value) {
@@ -194,6 +218,8 @@ bool DoubleEvaluator::isClose(Element a, Element b, mlir::Type elementType,
 std::string DoubleEvaluator::print(Element value, mlir::Type elementType) {
   if (!isa<FloatType>(elementType))
     return DenseEvaluator::print(value, elementType);
+  if (std::isnan(value.real))
+    return "nan"; // of either sign
   std::string text;
   llvm::raw_string_ostream(text) << llvm::format("%.10g", value.real);
   return text;

@@ -31,11 +31,22 @@ std::string ResidueEvaluator<Field>::print(Element value,
 template <typename Field>
 Element ResidueEvaluator<Field>::getGarbage(uint64_t salt,
                                             mlir::Type elementType) {
-  // Padding may hold what no factor of zero takes away; and residues, never
-  // from the stream that data is drawn from, as NaN is lost in comparisons.
-  if (isa<FloatType>(elementType))
-    return make(salt % 2 ? kNaN : Field::draw(~key, salt));
-  return DenseEvaluator::getGarbage(salt, elementType);
+  if (!isa<FloatType>(elementType))
+    return DenseEvaluator::getGarbage(salt, elementType);
+  uint64_t random = scramble(salt);
+  // The ends of the order win every maximum and minimum. NaN does, too, and is
+  // lost in comparisons. The rest is never from the stream of the data.
+  int64_t end = int64_t(Field::kPrime / 2) - int64_t(salt % 997);
+  if (random & 1)
+    return make(kNaN);
+  switch (random >> 1 & 3) {
+  case 0:
+    return make(Field::fromSigned(end));
+  case 1:
+    return make(Field::fromSigned(-end));
+  default:
+    return make(Field::draw(~key, salt));
+  }
 }
 
 template <typename Field>

@@ -52,6 +52,8 @@ LogicalResult Machine::execute(Operation *op, Frame &frame) {
   for (Type type : op->getResultTypes())
     if (failed(checkSize(op, type, frame.world.devices, options)))
       return failure();
+  if (frame.observed && options.operandObserver)
+    options.operandObserver(op, frame.lookup(op->getOperands()));
   FailureOr<SmallVector<DeviceValues>> results = dispatch(op, frame);
   if (failed(results))
     return failure();

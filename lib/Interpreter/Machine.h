@@ -72,7 +72,8 @@ public:
   using Results = mlir::FailureOr<llvm::SmallVector<DeviceValues>>;
 
   Machine(DenseEvaluator &evaluator, const InterpreterOptions &options)
-      : evaluator(evaluator), options(options), distributor(evaluator) {}
+      : evaluator(evaluator), options(options),
+        distributor(evaluator, options.garbage) {}
 
   Results runFunction(mlir::func::FuncOp function,
                       llvm::ArrayRef<DeviceValues> arguments,

@@ -28,15 +28,15 @@ static Location getPlace(Operation *op) {
   return op->getParentOfType<func::FuncOp>().getLoc();
 }
 
-std::optional<std::string> tp::findDifference(DenseEvaluator &evaluator,
-                                              const TensorValue &local,
-                                              const TensorValue &whole,
-                                              double tolerance) {
+std::optional<std::string>
+tp::findDifference(DenseEvaluator &evaluator, const TensorValue &local,
+                   const TensorValue &whole,
+                   function_ref<bool(int64_t, Element, Element)> isEqual) {
   Type element = whole->getType().getElementType();
   const DenseTensor &a = toDense(local), &b = toDense(whole);
   int64_t first = -1, count = 0;
   for (int64_t i = 0; i < b.size(); ++i)
-    if (!evaluator.isClose(a[i], b[i], element, tolerance) && count++ == 0)
+    if (!isEqual(i, a[i], b[i]) && count++ == 0)
       first = i;
   if (count == 0)
     return std::nullopt;
@@ -47,6 +47,17 @@ std::optional<std::string> tp::findDifference(DenseEvaluator &evaluator,
       << evaluator.print(b[first], element) << " (" << count << " of "
       << b.size() << " elements differ)";
   return text;
+}
+
+std::optional<std::string> tp::findDifference(DenseEvaluator &evaluator,
+                                              const TensorValue &local,
+                                              const TensorValue &whole,
+                                              double tolerance) {
+  Type element = whole->getType().getElementType();
+  return findDifference(evaluator, local, whole,
+                        [&](int64_t, Element a, Element b) {
+                          return evaluator.isClose(a, b, element, tolerance);
+                        });
 }
 
 void Trace::record(Operation *op, ArrayRef<DeviceValues> results) {

@@ -14,9 +14,14 @@
 
 namespace tp {
 
-/// The first element in which two tensors of one shape differ by more than
-/// `tolerance`, as `at [1, 2] it is 5, the whole program has 7 (3 of 24
-/// elements differ)`. None if they do not.
+/// The first element in which two tensors of one shape differ, as `at [1, 2] it
+/// is 5, the whole program has 7 (3 of 24 elements differ)`. None if they do
+/// not. `isEqual` gets the place, and the elements of both.
+std::optional<std::string>
+findDifference(DenseEvaluator &evaluator, const TensorValue &local,
+               const TensorValue &whole,
+               llvm::function_ref<bool(int64_t, Element, Element)> isEqual);
+/// The same, of elements that are not within `tolerance`.
 std::optional<std::string> findDifference(DenseEvaluator &evaluator,
                                           const TensorValue &local,
                                           const TensorValue &whole,

@@ -3,6 +3,8 @@
 
 // tp-interpret-entry: run one function on data from outside.
 
+#include "TensorFile.h"
+
 #include "tpopt/Codegen/Artifact.h"
 #include "tpopt/Dialect/SPMD/SPMD.h"
 #include "tpopt/Dialect/TP/TP.h"
@@ -10,7 +12,6 @@
 #include "tpopt/Interpreter/RandomRounding.h"
 #include "tpopt/Passes/Verify/Passes.h"
 #include "tpopt/Program/Interface.h"
-#include "tpopt/Support/OutputFile.h"
 
 #include "runtime/Core/Safetensors.h"
 
@@ -26,45 +27,6 @@ static StringRef toRef(absl::string_view text) {
   return {text.data(), text.size()};
 }
 
-/// Elements as they are stored, little-endian, to those of the interpreter.
-static TensorValue decode(RankedTensorType type, StringRef bytes) {
-  auto tensor = std::make_shared<DenseTensor>(type);
-  size_t size = bytes.size() / std::max<int64_t>(tensor->size(), 1);
-  auto integer = dyn_cast<IntegerType>(type.getElementType());
-  for (int64_t i = 0; i < tensor->size(); ++i) {
-    uint64_t bits = 0;
-    std::memcpy(&bits, bytes.data() + i * size, size);
-    if (integer) {
-      (*tensor)[i] = makeInteger(wrapInteger(int64_t(bits), integer));
-      continue;
-    }
-    auto format = cast<FloatType>(type.getElementType());
-    APFloat value(format.getFloatSemantics(), APInt(format.getWidth(), bits));
-    bool losesInfo;
-    value.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven,
-                  &losesInfo);
-    (*tensor)[i] = makeReal(value.convertToDouble());
-  }
-  return tensor;
-}
-
-static std::string encode(const DenseTensor &tensor, size_t size) {
-  std::string bytes(tensor.size() * size, '\0');
-  auto format = dyn_cast<FloatType>(tensor.getType().getElementType());
-  for (int64_t i = 0; i < tensor.size(); ++i) {
-    uint64_t bits = tensor[i].integer;
-    if (format) {
-      APFloat value(tensor[i].real);
-      bool losesInfo;
-      value.convert(format.getFloatSemantics(), APFloat::rmNearestTiesToEven,
-                    &losesInfo);
-      bits = value.bitcastToAPInt().getZExtValue();
-    }
-    std::memcpy(&bytes[i * size], &bits, size);
-  }
-  return bytes;
-}
-
 namespace {
 struct InterpretEntry : tp::impl::InterpretEntryPassBase<InterpretEntry> {
   using InterpretEntryPassBase::InterpretEntryPassBase;
@@ -78,8 +40,6 @@ struct InterpretEntry : tp::impl::InterpretEntryPassBase<InterpretEntry> {
 private:
   LogicalResult interpret();
   FailureOr<SmallVector<TensorValue>> readInputs(func::FuncOp function);
-  LogicalResult writeOutputs(func::FuncOp function,
-                             ArrayRef<TensorValue> results);
 };
 } // namespace
 
@@ -106,35 +66,9 @@ InterpretEntry::readInputs(func::FuncOp function) {
     auto bytes = tensor->readAll();
     if (!bytes.ok())
       return error() << toRef(bytes.status().message());
-    values.push_back(decode(type, *bytes));
+    values.push_back(decodeTensor(type, *bytes));
   }
   return values;
-}
-
-LogicalResult InterpretEntry::writeOutputs(func::FuncOp function,
-                                           ArrayRef<TensorValue> results) {
-  std::vector<std::string> bytes(results.size());
-  absl::btree_map<std::string, tprt::StoredTensor> tensors;
-  for (auto [index, result] : llvm::enumerate(results)) {
-    RankedTensorType type = result->getType();
-    std::optional<tprt::DType> dtype = getDType(type.getElementType());
-    if (!dtype)
-      return function.emitError()
-             << prefix(ErrorCode::UnsupportedType)
-             << "a file cannot hold elements of type " << type.getElementType();
-    bytes[index] = encode(toDense(result), tprt::getSize(*dtype));
-    std::string name = getOutputName(function, index).str();
-    std::vector<int64_t> shape(type.getShape().begin(), type.getShape().end());
-    if (!tensors
-             .try_emplace(name, tprt::StoredTensor{*dtype, shape, bytes[index]})
-             .second)
-      return function.emitError()
-             << prefix(ErrorCode::InterfaceMismatch)
-             << "two results go by the name '" << name << "'";
-  }
-  if (llvm::Error error = writeFile(outputs, tprt::writeSafetensors(tensors)))
-    return function.emitError() << llvm::toString(std::move(error));
-  return success();
 }
 
 LogicalResult InterpretEntry::interpret() {
@@ -158,5 +92,5 @@ LogicalResult InterpretEntry::interpret() {
   auto results = Interpreter(evaluator, options).run(*program, *arguments);
   if (failed(results))
     return failure();
-  return writeOutputs(function, *results);
+  return writeTensorFile(function, outputs, getOutputNames(function), *results);
 }

@@ -20,11 +20,9 @@ using namespace tp::spmd;
 /// Elements, summed over tensors and devices, up to which a segment is run.
 static constexpr double kMaxElements = 1 << 22;
 
-/// What signs the data of a run have. An identity that stands in padding shows
-/// if everything else is on the far side of it: of many numbers with signs the
-/// maximum is hardly ever below zero.
-enum class Signs { Any, Negative, Positive };
-
+/// An identity that stands in padding shows if everything else is on the far
+/// side of it: of many numbers with signs the maximum is hardly ever below
+/// zero.
 static ArrayRef<Signs> getSigns(const Segment &segment) {
   static constexpr Signs all[] = {Signs::Any, Signs::Negative, Signs::Positive};
   bool pads = llvm::any_of(segment.local, llvm::IsaPred<MaskOp, ShiftOp>);
@@ -51,7 +49,6 @@ public:
 private:
   CheckResult runTrial(const Program &wholeProgram, const Program &localProgram,
                        uint64_t seed, unsigned trial, Signs signs);
-  TensorValue withSigns(Signs signs, TensorValue value, BlockArgument argument);
   DeviceValues distribute(TensorValue value, RankedTensorType type,
                           const Mesh &mesh, Padding padding);
   TensorValue draw(RankedTensorType type);
@@ -115,28 +112,11 @@ DeviceValues SegmentRunner::distribute(TensorValue value, RankedTensorType type,
   return parts;
 }
 
-/// The same magnitudes; indices and what has no sign stay.
-TensorValue SegmentRunner::withSigns(Signs signs, TensorValue value,
-                                     BlockArgument argument) {
-  auto type = cast<RankedTensorType>(argument.getType());
-  Type element = type.getElementType();
-  if (signs == Signs::Any || element.isInteger(1) ||
-      element.isUnsignedInteger() || getIndexedExtent(argument))
-    return value;
-  TensorValue negative = evaluator.unary(UnaryKind::Neg, value, type);
-  return evaluator.binary(signs == Signs::Negative ? BinaryKind::Min
-                                                   : BinaryKind::Max,
-                          value, negative, type);
-}
-
 CheckResult SegmentRunner::runTrial(const Program &wholeProgram,
                                     const Program &localProgram, uint64_t seed,
                                     unsigned trial, Signs signs) {
   SmallVector<TensorValue> arguments =
-      drawArguments(evaluator, whole, seed, trial);
-  for (auto [value, argument] :
-       llvm::zip_equal(arguments, whole.getArguments()))
-    value = withSigns(signs, value, argument);
+      drawArguments(evaluator, whole, DataSet{seed, trial, signs});
   SmallVector<DeviceValues> parts;
   const Mesh *mesh = localProgram.getMesh();
   for (auto [index, argument] : llvm::enumerate(arguments)) {

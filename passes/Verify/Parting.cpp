@@ -3,7 +3,7 @@
 
 #include "Parting.h"
 
-#include "RandomData.h"
+#include "Divergence.h"
 
 #include "tpopt/Dialect/SPMD/SPMD.h"
 #include "tpopt/Dialect/TP/TP.h"
@@ -115,20 +115,22 @@ bool WholeValues::haveBlocks(ArrayRef<TensorValue> parts) const {
 namespace {
 class PartingFinder {
 public:
-  PartingFinder(const Program &local, const Program &whole, uint64_t seed)
-      : local(local), whole(whole), evaluator(seed), distributor(evaluator) {}
+  PartingFinder(const ProgramPair &programs, const DataSet &data)
+      : programs(programs), local(programs.local), whole(programs.whole),
+        data(data), evaluator(data.seed), distributor(evaluator) {}
 
-  bool run(ArrayRef<unsigned> matches, unsigned index, uint64_t seed,
-           unsigned trial);
+  bool run(unsigned index);
 
 private:
-  bool runBoth(ArrayRef<unsigned> matches, uint64_t seed, unsigned trial);
+  bool runBoth(unsigned index);
   const Standing &getStanding(Value value);
   Standing judge(ArrayRef<TensorValue> parts, const Mesh *mesh);
   void follow(Value value);
   void report(Operation *op);
 
+  const ProgramPair &programs;
   const Program &local, &whole;
+  const DataSet &data;
   FieldEvaluator evaluator;
   Distributor distributor;
   WholeValues known;
@@ -140,13 +142,13 @@ private:
 };
 } // namespace
 
-bool PartingFinder::runBoth(ArrayRef<unsigned> matches, uint64_t seed,
-                            unsigned trial) {
+/// Whether both programs ran, and result `index` differs in a field, too.
+bool PartingFinder::runBoth(unsigned index) {
   // What is wrong has been said already.
   ScopedDiagnosticHandler silence(local.getFunction().getContext(),
                                   [](Diagnostic &) { return success(); });
   SmallVector<TensorValue> arguments =
-      drawArguments(evaluator, whole.getFunction(), seed, trial);
+      drawArguments(evaluator, whole.getFunction(), data);
   for (const TensorValue &argument : arguments)
     known.add(argument);
   InterpreterOptions options;
@@ -155,11 +157,9 @@ bool PartingFinder::runBoth(ArrayRef<unsigned> matches, uint64_t seed,
       if (result.size() == 1)
         known.add(result.front());
   };
-  if (failed(Interpreter(evaluator, options).run(whole, arguments)))
+  auto wanted = Interpreter(evaluator, options).run(whole, arguments);
+  if (failed(wanted))
     return false;
-  SmallVector<TensorValue> own;
-  for (unsigned match : matches)
-    own.push_back(arguments[match]);
   int64_t left = int64_t(1) << 24;
   options.observer = [&](Operation *op, ArrayRef<DeviceValues> results) {
     for (auto [value, result] : llvm::zip_equal(op->getResults(), results)) {
@@ -169,7 +169,11 @@ bool PartingFinder::runBoth(ArrayRef<unsigned> matches, uint64_t seed,
     }
   };
   // Devices that do not agree at its end have run it all the same.
-  (void)Interpreter(evaluator, options).run(local, own);
+  auto made =
+      Interpreter(evaluator, options).run(local, programs.takeLocal(arguments));
+  if (succeeded(made) && !findDifference(evaluator, (*made)[index],
+                                         (*wanted)[index], /*tolerance=*/0))
+    return false;
   return left >= 0 && !known.isFull();
 }
 
@@ -289,9 +293,8 @@ void PartingFinder::report(Operation *op) {
   }
 }
 
-bool PartingFinder::run(ArrayRef<unsigned> matches, unsigned index,
-                        uint64_t seed, unsigned trial) {
-  if (local.isLocal() || !runBoth(matches, seed, trial))
+bool PartingFinder::run(unsigned index) {
+  if (local.isLocal() || !runBoth(index))
     return false;
   Value wrong =
       local.getFunction().getBody().front().getTerminator()->getOperand(index);
@@ -326,8 +329,7 @@ bool PartingFinder::run(ArrayRef<unsigned> matches, unsigned index,
   return false;
 }
 
-bool tp::explainParting(const Program &local, const Program &whole,
-                        ArrayRef<unsigned> matches, unsigned index,
-                        uint64_t seed, unsigned trial) {
-  return PartingFinder(local, whole, seed).run(matches, index, seed, trial);
+bool tp::explainParting(const ProgramPair &programs, unsigned index,
+                        const DataSet &data) {
+  return PartingFinder(programs, data).run(index);
 }

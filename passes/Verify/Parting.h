@@ -27,17 +27,15 @@
 #ifndef TPOPT_PASSES_VERIFY_PARTING_H
 #define TPOPT_PASSES_VERIFY_PARTING_H
 
-#include "tpopt/Interpreter/Interpreter.h"
+#include "Comparison.h"
 
 namespace tp {
 
-/// Runs both programs on data drawn by `seed` and `trial`, and says in a remark
-/// where result `index` of `local` goes wrong. Argument i of `local` is
-/// argument `matches[i]` of `whole`. False, with nothing said, if that does not
-/// show.
-bool explainParting(const Program &local, const Program &whole,
-                    llvm::ArrayRef<unsigned> matches, unsigned index,
-                    uint64_t seed, unsigned trial);
+/// Runs both programs on `data` in a prime field, and says in a remark where
+/// result `index` of the local one goes wrong. False, with nothing said, if
+/// that does not show.
+bool explainParting(const ProgramPair &programs, unsigned index,
+                    const DataSet &data);
 
 } // namespace tp
 

@@ -3,129 +3,143 @@
 
 #include "RandomData.h"
 
-#include "tpopt/Dialect/SPMD/SPMD.h"
+#include "IndexUses.h"
+
 #include "tpopt/Dialect/TP/TP.h"
-
 #include "tpopt/Support/Random.h"
-
-#include "llvm/ADT/SetVector.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace tp;
 
-/// The extent of the dimension that operand `use` of its op addresses.
-static std::optional<int64_t> getAddressedExtent(OpOperand &use) {
-  using Extent = std::optional<int64_t>;
-  unsigned number = use.getOperandNumber();
-  auto size = [](Value value, int64_t dim) -> Extent {
-    return cast<RankedTensorType>(value.getType()).getDimSize(dim);
-  };
-  return llvm::TypeSwitch<Operation *, Extent>(use.getOwner())
-      .Case<GatherOp, ScatterOp>([&](auto op) {
-        return number == 1 ? size(op.getInput(), op.getAxis()) : Extent();
-      })
-      .Case([&](EmbeddingOp op) { return size(op.getTable(), 0); })
-      .Case([&](CrossEntropyOp op) {
-        auto logits = cast<RankedTensorType>(op.getLogits().getType());
-        return size(op.getLogits(), logits.getRank() - 1);
-      })
-      .Case([&](DynamicSliceOp op) {
-        return number >= 1 ? size(op.getInput(), number - 1) : Extent();
-      })
-      .Case([&](DynamicUpdateSliceOp op) {
-        return number >= 2 ? size(op.getInput(), number - 2) : Extent();
-      })
-      .Case([&](AttentionOp op) { return size(op.getKey(), 1); })
-      .Case([&](CaseOp op) { return Extent(op.getBranches().size()); })
-      .Default(Extent());
-}
-
-/// Adds the values that the elements of a used value go to, unchanged or as a
-/// part of an index.
-static void addAliases(OpOperand &use, SetVector<Value> &values) {
-  Operation *op = use.getOwner();
-  unsigned number = use.getOperandNumber();
-  if (auto loop = dyn_cast<LoopLikeOpInterface>(op)) {
-    for (Region *region : loop.getLoopRegions()) {
-      unsigned first = region->getNumArguments() - op->getNumOperands();
-      values.insert(region->getArgument(first + number));
-    }
-  } else if (auto manual = dyn_cast<spmd::ManualOp>(op)) {
-    values.insert(manual.getBody().getArgument(number));
-  } else if (auto call = dyn_cast<func::CallOp>(op)) {
-    auto callee = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
-        op, call.getCalleeAttr());
-    if (callee && !callee.isExternal())
-      values.insert(callee.getArgument(number));
-  } else {
-    for (Value result : op->getResults())
-      if (isIntegerTensor(result.getType()) && !isBoolTensor(result.getType()))
-        values.insert(result);
+DataSet tp::getDataSet(uint64_t seed, unsigned number) {
+  static constexpr std::pair<Signs, Magnitudes> first[] = {
+      {Signs::Any, Magnitudes::Integers},
+      {Signs::Negative, Magnitudes::Wide},
+      {Signs::Positive, Magnitudes::Wide},
+      {Signs::PerArgument, Magnitudes::Moderate}};
+  DataSet data{seed, number};
+  if (number < std::size(first)) {
+    std::tie(data.signs, data.magnitudes) = first[number];
+    return data;
   }
+  Random random(seed * 1000003 + number);
+  data.signs = Signs::PerArgument;
+  data.magnitudes = random.pick(
+      {Magnitudes::Integers, Magnitudes::Moderate, Magnitudes::Wide});
+  data.narrows = true;
+  return data;
 }
 
-std::optional<int64_t> tp::getIndexedExtent(Value value) {
-  std::optional<int64_t> extent;
-  SetVector<Value> values;
-  values.insert(value);
-  for (size_t i = 0; i < values.size(); ++i)
-    for (OpOperand &use : values[i].getUses()) {
-      if (std::optional<int64_t> size = getAddressedExtent(use))
-        extent = std::max(extent.value_or(1), *size);
-      else
-        addAliases(use, values);
-    }
-  return extent;
+namespace {
+
+/// Draws one argument.
+class ArgumentDrawer {
+public:
+  ArgumentDrawer(DenseEvaluator &evaluator, const DataSet &data,
+                 BlockArgument argument)
+      : evaluator(evaluator), data(data), argument(argument),
+        type(cast<RankedTensorType>(argument.getType())),
+        orderSeed(data.seed * 1000003 + argument.getArgNumber()),
+        random(orderSeed + (uint64_t(data.number) << 32)), signs(data.signs) {
+    if (signs == Signs::PerArgument)
+      signs = Random(~orderSeed - data.number)
+                  .pick({Signs::Any, Signs::Negative, Signs::Positive});
+  }
+
+  TensorValue draw() {
+    if (auto integer = dyn_cast<IntegerType>(type.getElementType()))
+      return drawIntegers(integer);
+    return drawFloats();
+  }
+
+private:
+  TensorValue drawFloats();
+  TensorValue drawIntegers(IntegerType integer);
+  void drawIndices(int64_t extent, bool isUnsigned,
+                   MutableArrayRef<int64_t> indices);
+  int64_t drawNumber(IntegerType integer);
+
+  DenseEvaluator &evaluator;
+  const DataSet &data;
+  BlockArgument argument;
+  RankedTensorType type;
+  uint64_t orderSeed; ///< The same for all numbers.
+  Random random;
+  Signs signs;
+};
+
+} // namespace
+
+TensorValue ArgumentDrawer::drawFloats() {
+  // Where one argument is large beside another, signs are those of the first.
+  int least = -2, greatest = 1;
+  if (data.magnitudes == Magnitudes::Wide) {
+    // What may overflow does so on the first sets.
+    least = data.narrows ? random.pick({-16, -11, -6}) : random.pick({-11, -6});
+    greatest = least + 22;
+  }
+  auto tensor = std::make_shared<DenseTensor>(type);
+  for (int64_t i = 0; i < tensor->size(); ++i)
+    (*tensor)[i] = data.magnitudes == Magnitudes::Integers
+                       ? evaluator.drawFloat(random.next())
+                       : evaluator.drawFloat(random.next(), least, greatest);
+  if (signs == Signs::Any)
+    return tensor;
+  TensorValue negative = evaluator.unary(UnaryKind::Neg, tensor, type);
+  return evaluator.binary(signs == Signs::Negative ? BinaryKind::Min
+                                                   : BinaryKind::Max,
+                          tensor, negative, type);
 }
 
-/// Counts through a permutation of 0..extent-1 from `first` on.
-static void drawIndices(uint64_t seed, int64_t extent, int64_t first,
-                        bool isUnsigned, MutableArrayRef<int64_t> indices) {
-  // The order is that of all trials; what is outside differs.
-  SmallVector<int64_t> order = Random(seed).permutation(extent);
-  Random random(seed + extent + first);
+/// Counts through a permutation of 0..extent-1.
+void ArgumentDrawer::drawIndices(int64_t extent, bool isUnsigned,
+                                 MutableArrayRef<int64_t> indices) {
+  int64_t part = extent, first = int64_t(data.number) * indices.size();
+  if (data.narrows) // to a power of two as likely as to any other
+    part = std::max<int64_t>(1, extent >>
+                                    random.draw(0, llvm::Log2_64_Ceil(extent)));
+  // The order is that of all numbers; what is outside differs.
+  SmallVector<int64_t> order = Random(orderSeed).permutation(part);
+  Random outside(orderSeed + extent + first);
   for (auto [i, index] : llvm::enumerate(indices)) {
-    index = order[(first + int64_t(i)) % extent];
-    if (random.draw(0, 7) == 0)
-      index =
-          !isUnsigned && random.draw(0, 1) ? -1 : extent + random.draw(0, 2);
+    index = order[(first + int64_t(i)) % part];
+    if (outside.draw(0, 7) == 0)
+      index = !isUnsigned && outside.draw(0, 1)
+                  ? -outside.draw(1, outside.draw(0, 1) ? 2 : 2 * extent)
+                  : extent + outside.draw(0, 2);
   }
+}
+
+/// One that is no index.
+int64_t ArgumentDrawer::drawNumber(IntegerType integer) {
+  bool isAny = signs == Signs::Any, isPositive = signs == Signs::Positive;
+  if (integer.getWidth() == 1)
+    return isAny ? random.draw(0, 1) : isPositive;
+  if (integer.isUnsigned())
+    return random.draw(isPositive ? 1 : 0, 8);
+  return random.draw(isPositive ? 1 : -4, isAny || isPositive ? 4 : -1);
+}
+
+TensorValue ArgumentDrawer::drawIntegers(IntegerType integer) {
+  SmallVector<int64_t> values(type.getNumElements());
+  std::optional<int64_t> extent;
+  if (integer.getWidth() > 1)
+    extent = getIndexedExtent(argument);
+  if (extent)
+    drawIndices(*extent, integer.isUnsigned(), values);
+  else
+    for (int64_t &value : values)
+      value = drawNumber(integer);
+  for (int64_t &value : values)
+    value = wrapInteger(value, integer);
+  return makeIntegerTensor(type, values);
 }
 
 SmallVector<TensorValue> tp::drawArguments(DenseEvaluator &evaluator,
-                                           func::FuncOp function, uint64_t seed,
-                                           unsigned trial) {
+                                           func::FuncOp function,
+                                           const DataSet &data) {
   SmallVector<TensorValue> arguments;
-  for (BlockArgument argument : function.getArguments()) {
-    auto type = cast<RankedTensorType>(argument.getType());
-    uint64_t orderSeed = seed * 1000003 + argument.getArgNumber();
-    Random random(orderSeed + (uint64_t(trial) << 32));
-    auto integer = dyn_cast<IntegerType>(type.getElementType());
-    if (!integer) {
-      auto tensor = std::make_shared<DenseTensor>(type);
-      for (int64_t i = 0; i < tensor->size(); ++i)
-        (*tensor)[i] = evaluator.drawFloat(random.next());
-      arguments.push_back(tensor);
-      continue;
-    }
-    SmallVector<int64_t> values(type.getNumElements());
-    bool isBool = integer.getWidth() == 1, isUnsigned = integer.isUnsigned();
-    std::optional<int64_t> extent;
-    if (!isBool)
-      extent = getIndexedExtent(argument);
-    if (extent) {
-      drawIndices(orderSeed, *extent, int64_t(trial) * values.size(),
-                  isUnsigned, values);
-    } else {
-      for (int64_t &value : values)
-        value = isBool       ? random.draw(0, 1)
-                : isUnsigned ? random.draw(0, 8)
-                             : random.draw(-4, 4);
-    }
-    for (int64_t &value : values)
-      value = wrapInteger(value, integer);
-    arguments.push_back(makeIntegerTensor(type, values));
-  }
+  for (BlockArgument argument : function.getArguments())
+    arguments.push_back(ArgumentDrawer(evaluator, data, argument).draw());
   return arguments;
 }

@@ -2,27 +2,53 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 // Data on which a wrong program shows.
+//
+// No data set shows everything, so each is of another kind. Zeros in padding
+// win a maximum only where all numbers are negative, and a minimum where all
+// are positive; an exponential overflows only where numbers are far apart;
+// integers add up exactly in every order.
 
 #ifndef TPOPT_PASSES_VERIFY_RANDOMDATA_H
 #define TPOPT_PASSES_VERIFY_RANDOMDATA_H
 
 #include "tpopt/Interpreter/Interpreter.h"
 
-#include <optional>
-
 namespace tp {
 
-/// The largest extent of a dimension that the elements of integer value `value`
-/// address: a table looked up, a cache written to. None if it is no index.
-std::optional<int64_t> getIndexedExtent(mlir::Value value);
+/// Of numbers and truth values: false counts as negative.
+enum class Signs : uint8_t {
+  Any,
+  Negative,
+  Positive,
+  PerArgument, ///< One of the others for each argument.
+};
 
-/// The arguments of `function` for one of several trials: floats are what the
-/// evaluator draws; an index counts through a permutation of all places, from
-/// one trial to the next, and every eighth or so is out of range; other
-/// integers are from -4 to 4, or 0 to 8 if unsigned.
+/// Of floats, where numbers have magnitudes.
+enum class Magnitudes : uint8_t {
+  Integers, ///< From -3 to 3.
+  Moderate, ///< 1/4 to 4.
+  Wide,     ///< From one of 2^-16, 2^-11 and 2^-6 on, over 22 powers of two.
+};
+
+struct DataSet {
+  uint64_t seed = 1;
+  unsigned number = 0; ///< Of equal seeds: indices go on from the last one.
+  Signs signs = Signs::Any;
+  Magnitudes magnitudes = Magnitudes::Integers;
+  /// Each argument's indices address a part of what they could: so do those
+  /// that are computed from several.
+  bool narrows = false;
+};
+
+/// One of a sequence of data sets of which the first four are of all kinds.
+DataSet getDataSet(uint64_t seed, unsigned number);
+
+/// The arguments of `function`: an index counts through a permutation of all
+/// places, from one number of a data set to the next, and every eighth or so is
+/// out of range; other integers are from -4 to 4, or 0 to 8 if unsigned.
 llvm::SmallVector<TensorValue> drawArguments(DenseEvaluator &evaluator,
                                              mlir::func::FuncOp function,
-                                             uint64_t seed, unsigned trial);
+                                             const DataSet &data);
 
 } // namespace tp
 

@@ -3,9 +3,7 @@
 
 // tp-verify-against: run two programs on the same data and compare.
 
-#include "Divergence.h"
-#include "Parting.h"
-#include "RandomData.h"
+#include "Comparison.h"
 
 #include "tpopt/Dialect/SPMD/SPMD.h"
 #include "tpopt/Dialect/TP/TP.h"
@@ -83,17 +81,6 @@ static LogicalResult matchResults(func::FuncOp local, func::FuncOp whole) {
   return success();
 }
 
-/// Whether no element is a number: such a result equals every other such one.
-static bool isNaN(DenseEvaluator &evaluator, const TensorValue &value) {
-  const DenseTensor &tensor = toDense(value);
-  if (!tensor.isFloat() || tensor.size() == 0)
-    return false;
-  for (int64_t i = 0; i < tensor.size(); ++i)
-    if (!evaluator.isNaN(tensor[i]))
-      return false;
-  return true;
-}
-
 namespace {
 struct VerifyAgainst : tp::impl::VerifyAgainstPassBase<VerifyAgainst> {
   using VerifyAgainstPassBase::VerifyAgainstPassBase;
@@ -108,71 +95,13 @@ private:
   LogicalResult verifyModule();
   LogicalResult verifyEither(func::FuncOp local, func::FuncOp whole);
   LogicalResult verifyFunction(func::FuncOp local, func::FuncOp whole);
-  LogicalResult verifyTrial(const Program &local, const Program &whole,
-                            ArrayRef<unsigned> matches, unsigned number);
-  LogicalResult verifyByExp(const Program &local, const Program &whole,
-                            ArrayRef<unsigned> matches);
-};
-
-/// Two programs and what they are run on.
-struct Trial {
-  Trial(DenseEvaluator &evaluator, const Program &local, const Program &whole,
-        ArrayRef<unsigned> matches, uint64_t seed, unsigned number)
-      : evaluator(evaluator), local(local), whole(whole), matches(matches),
-        seed(seed), number(number),
-        wholeArguments(
-            drawArguments(evaluator, whole.getFunction(), seed, number)) {
-    for (unsigned match : matches)
-      localArguments.push_back(wholeArguments[match]);
-  }
-
-  struct Difference {
-    unsigned result;
-    std::string text;
-  };
-  /// The first difference, if there is one. Fails with an error where a program
-  /// cannot run. The tolerance is asked for when both have run.
-  FailureOr<std::optional<Difference>>
-  compare(InterpreterOptions &options, function_ref<double()> getTolerance);
-  /// Why result `index` is wrong, in remarks.
-  void explain(unsigned index, InterpreterOptions &options) {
-    if (!explainParting(local, whole, matches, index, seed, number))
-      explainDifference(evaluator, options, local, localArguments, whole,
-                        wholeArguments);
-  }
-
-  DenseEvaluator &evaluator;
-  const Program &local, &whole;
-  ArrayRef<unsigned> matches;
-  uint64_t seed;
-  unsigned number;
-  SmallVector<TensorValue> wholeArguments, localArguments;
-  SmallVector<unsigned> unchecked; ///< Results without a number.
+  LogicalResult verifyPrograms(const ProgramPair &programs);
+  LogicalResult verifyInField(const ProgramPair &programs, const DataSet &data);
+  bool isEqualByExp(const ProgramPair &programs, const DataSet &data);
+  LogicalResult report(const ProgramPair &programs, const DataSet &data,
+                       const Difference &difference);
 };
 } // namespace
-
-FailureOr<std::optional<Trial::Difference>>
-Trial::compare(InterpreterOptions &options,
-               function_ref<double()> getTolerance) {
-  auto expected = Interpreter(evaluator, options).run(whole, wholeArguments);
-  if (failed(expected))
-    return failure();
-  auto results = Interpreter(evaluator, options).run(local, localArguments);
-  if (failed(results)) {
-    explain(0, options);
-    return failure();
-  }
-  options.tolerance = getTolerance();
-  for (auto [index, result] : llvm::enumerate(*results)) {
-    const TensorValue &wanted = (*expected)[index];
-    if (isNaN(evaluator, wanted))
-      unchecked.push_back(index);
-    if (std::optional<std::string> text =
-            findDifference(evaluator, result, wanted, options.tolerance))
-      return std::optional(Difference{unsigned(index), std::move(*text)});
-  }
-  return std::optional<Difference>();
-}
 
 LogicalResult VerifyAgainst::verifyModule() {
   ModuleOp module = getOperation();
@@ -277,68 +206,102 @@ LogicalResult VerifyAgainst::verifyFunction(func::FuncOp local,
   FailureOr<SmallVector<unsigned>> matches = matchArguments(local, whole);
   if (failed(matches) || failed(matchResults(local, whole)))
     return failure();
-  for (unsigned trial = 0; trial < trials; ++trial)
-    if (failed(verifyTrial(*localProgram, *wholeProgram, *matches, trial)))
-      return failure();
-  return success();
+  return verifyPrograms({*localProgram, *wholeProgram, *matches});
 }
 
-LogicalResult VerifyAgainst::verifyTrial(const Program &local,
-                                         const Program &whole,
-                                         ArrayRef<unsigned> matches,
-                                         unsigned number) {
-  func::FuncOp function = local.getFunction();
-  InterpreterOptions options;
-  if (failed(checkArguments(whole, options)))
+LogicalResult VerifyAgainst::verifyPrograms(const ProgramPair &programs) {
+  func::FuncOp function = programs.local.getFunction();
+  if (failed(checkArguments(programs.whole, InterpreterOptions())))
     return failure();
-  DoubleEvaluator doubles;
-  FieldEvaluator residues(seed);
-  Trial trial(field ? static_cast<DenseEvaluator &>(residues)
-                    : static_cast<DenseEvaluator &>(doubles),
-              local, whole, matches, seed, number);
-  auto difference = trial.compare(options, [&] {
-    return field || doubles.isExact() ? 0 : double(tolerance);
-  });
-  if (failed(difference))
-    return failure();
-  for (unsigned index : trial.unchecked)
+  // Small programs are run on more data sets, as these cost nothing. Beyond,
+  // sets are tried for the places that they reach.
+  constexpr unsigned kSmallSets = 20, kMoreSets = 24, kFieldSets = 2;
+  constexpr int64_t kSmallWork = 1 << 19;
+  int64_t work = 0, devices = programs.local.getNumDevices();
+  unsigned wanted = trials;
+  IndexCoverage coverage(programs.whole.getFunction());
+  llvm::SmallBitVector hasNumber(function.getNumResults());
+  unsigned number = 0;
+  for (; number < wanted ||
+         (number < trials + kMoreSets && !coverage.isComplete());
+       ++number) {
+    DataSet data = getDataSet(seed, number);
+    FloatComparison comparison(programs, data, tolerance);
+    if (failed(comparison.runWhole(coverage)))
+      return failure();
+    work += comparison.getWork() * (1 + devices);
+    if (work < kSmallWork && number + 1 < kSmallSets)
+      wanted = std::max(wanted, number + 2);
+    bool hasNews = coverage.takeNews();
+    if (!hasNews && number >= wanted)
+      continue;
+    bool isForField = number < kFieldSets || (hasNews && number >= trials);
+    if (field && isForField && failed(verifyInField(programs, data)))
+      return failure();
+    Verdict difference = comparison.compare();
+    if (failed(difference))
+      return failure();
+    if (*difference) {
+      (void)report(programs, data, **difference);
+      comparison.explain((*difference)->result);
+      return failure();
+    }
+    for (unsigned index = 0; index < hasNumber.size(); ++index)
+      if (comparison.hasNumber(index))
+        hasNumber.set(index);
+  }
+  coverage.warn(number);
+  for (unsigned index : hasNumber.flip().set_bits())
     emitWarning(function.getLoc())
         << "function '" << function.getName() << "', result #" << index
         << ": no number on this data, so nothing is checked";
-  if (!*difference || (field && succeeded(verifyByExp(local, whole, matches))))
-    return success();
+  return success();
+}
 
-  unsigned index = (*difference)->result;
+/// The error of a difference: a failure.
+LogicalResult VerifyAgainst::report(const ProgramPair &programs,
+                                    const DataSet &data,
+                                    const Difference &difference) {
+  func::FuncOp function = programs.local.getFunction();
+  unsigned index = difference.result;
   InFlightDiagnostic diag = emitError(function.getLoc())
                             << prefix(ErrorCode::ProgramsDiffer) << "function '"
                             << function.getName() << "', result #" << index;
   if (auto name = function.getResultAttrOfType<StringAttr>(index, kNameAttr))
     diag << " (" << name << ")";
-  diag << ": " << (*difference)->text;
-  diag.attachNote(whole.getFunction().getLoc())
-      << "the whole program; seed " << uint64_t(seed) << ", trial " << number;
-  diag.report();
-  trial.explain(index, options);
+  diag << ": " << difference.text;
+  diag.attachNote(programs.whole.getFunction().getLoc())
+      << "the whole program; seed " << uint64_t(seed) << ", trial "
+      << data.number;
+  return diag;
+}
+
+LogicalResult VerifyAgainst::verifyInField(const ProgramPair &programs,
+                                           const DataSet &data) {
+  FieldEvaluator residues(seed);
+  Verdict difference = compareExactly(residues, programs, data);
+  if (failed(difference))
+    return failure();
+  if (!*difference || isEqualByExp(programs, data))
+    return success();
+  (void)report(programs, data, **difference);
+  tp::explain(residues, programs, data, (*difference)->result,
+              /*tolerance=*/0);
   return failure();
 }
 
 /// Whether the programs are equal by the rules of fields and of exp. A wrong
 /// one passes a key with a probability of about 1 in 2^32 per degree.
-LogicalResult VerifyAgainst::verifyByExp(const Program &local,
-                                         const Program &whole,
-                                         ArrayRef<unsigned> matches) {
-  constexpr unsigned numKeys = 3;
+bool VerifyAgainst::isEqualByExp(const ProgramPair &programs,
+                                 const DataSet &data) {
+  constexpr unsigned kNumKeys = 3;
   ScopedDiagnosticHandler silence(&getContext(),
                                   [](Diagnostic &) { return success(); });
-  for (unsigned number = 0; number < numKeys; ++number) {
+  for (unsigned number = 0; number < kNumKeys; ++number) {
     PairEvaluator pairs(seed + number);
-    InterpreterOptions options;
-    auto difference =
-        Trial(pairs, local, whole, matches, seed, number).compare(options, [] {
-          return 0;
-        });
+    Verdict difference = compareExactly(pairs, programs, data);
     if (failed(difference) || *difference)
-      return failure();
+      return false;
   }
-  return success();
+  return true;
 }

@@ -11,6 +11,7 @@
 #include "absl/strings/str_join.h"
 
 #include <algorithm>
+#include <cstring>
 
 using namespace tprt;
 
@@ -94,6 +95,47 @@ absl::Status Session::writeWhole(uint32_t index, DType dtype,
       return absl::OkStatus();
     }));
   isBound[index] = true;
+  return absl::OkStatus();
+}
+
+/// Fills a buffer with numbers that win a maximum, a minimum, or spoil a sum:
+/// per element all bytes are alike, of a huge number, one below zero, or NaN.
+static void fillGarbage(DType dtype, int64_t bytes, char *block) {
+  constexpr unsigned char kBytes[] = {0x7f, 0xfe, 0xff};
+  size_t size = getSize(dtype), count = bytes / size;
+  for (size_t i = 0; i < count; ++i)
+    std::memset(block + i * size, dtype == DType::Bool ? 1 : kBytes[i % 3],
+                size);
+}
+
+bool Session::isDonated(uint32_t input) const {
+  for (const OutputRow &output : artifact->rows<OutputRow>())
+    if (output.alias == input)
+      return true;
+  return false;
+}
+
+absl::Status Session::bindUsed(absl::string_view name, DType dtype,
+                               absl::Span<const int64_t> shape,
+                               absl::string_view bytes) {
+  TPRT_RETURN_IF_ERROR(bind(name, dtype, shape, bytes));
+  TPRT_ASSIGN_OR_RETURN(uint32_t index, findInput(name));
+  if (!isDonated(index))
+    return absl::OkStatus();
+  const InputRow &input = artifact->rows<InputRow>()[index];
+  for (Rank &rank : ranks)
+    TPRT_RETURN_IF_ERROR(rank.executor->writeInput(index, [&](char *block) {
+      fillGarbage(dtype, artifact->getLocalBytes(input), block);
+      size_t size = getSize(dtype);
+      for (const BlockRows &part :
+           getBlockRows(*artifact, input.dims, rank.number))
+        for (int64_t row = 0; row < part.rows; ++row)
+          std::memcpy(block + (part.block + row * part.blockStride) * size,
+                      bytes.data() +
+                          (part.whole + row * part.wholeStride) * size,
+                      part.columns * size);
+      return absl::OkStatus();
+    }));
   return absl::OkStatus();
 }
 

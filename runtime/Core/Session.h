@@ -90,6 +90,11 @@ public:
   absl::Status bindLocal(absl::string_view name, DType dtype,
                          absl::Span<const int64_t> shape,
                          absl::string_view bytes);
+  /// As bind, but padding holds garbage where the input is donated: its buffer
+  /// might have been used before. Of others it is zero.
+  absl::Status bindUsed(absl::string_view name, DType dtype,
+                        absl::Span<const int64_t> shape,
+                        absl::string_view bytes);
   /// Gives an input numbers that depend on the seed and the name only.
   absl::Status bindRandom(absl::string_view name, uint64_t seed);
   /// Fills every input that has a source from the files.
@@ -181,6 +186,7 @@ private:
   absl::StatusOr<std::vector<std::string>> exchangeBlocks(uint32_t output);
   /// Whether other processes could have been given something else.
   bool isOneOfMany() const { return !domain && worldSize > 1; }
+  bool isDonated(uint32_t input) const;
 
   const SessionOptions options;
   const std::shared_ptr<const Artifact> artifact;

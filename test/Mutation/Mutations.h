@@ -25,6 +25,9 @@ struct Mutation {
 };
 
 llvm::ArrayRef<Mutation> getMutations();
+/// Local ones that show on some data only: masks of every kind, indices,
+/// overflow.
+llvm::ArrayRef<Mutation> getDataMutations();
 
 } // namespace tp
 

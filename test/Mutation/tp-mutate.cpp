@@ -4,6 +4,7 @@
 // Damages partitions and counts who notices.
 //
 //     tp-mutate [--mutants=N] [--seed=N] [--mesh=..] [--show] FILE.mlir...
+//     tp-mutate --against [--field] ..      see Against.h
 //
 // Every program is partitioned, which must verify, and then damaged N times in
 // ways and places drawn at random. A damaged program that verifies is run
@@ -11,10 +12,14 @@
 // what is refused must be refused as well, by itself beside the file. The exit
 // status is 1 if something was missed.
 
+#include "Against.h"
 #include "Mutations.h"
+#include "QuietRun.h"
 
 #include "passes/Verify/Divergence.h"
 #include "passes/Verify/RandomData.h"
+#include "tpopt/Dialect/Sdy/Sdy.h"
+#include "tpopt/Dialect/StableHLO/StableHLO.h"
 #include "tpopt/InitAll.h"
 #include "tpopt/Interpreter/FieldEvaluator.h"
 #include "tpopt/Passes/Collectives/Passes.h"
@@ -43,36 +48,15 @@ static llvm::cl::opt<unsigned> mutants("mutants", llvm::cl::init(50),
                                        llvm::cl::desc("Per file"));
 static llvm::cl::opt<uint64_t> seed("seed", llvm::cl::init(1));
 static llvm::cl::opt<std::string> mesh("mesh", llvm::cl::desc("As tp-shard"));
+static llvm::cl::opt<bool>
+    against("against", llvm::cl::desc("Damage local programs, and ask "
+                                      "tp-verify-against; --mutants=0 asks it "
+                                      "of what is not damaged"));
+static llvm::cl::opt<bool> field("field",
+                                 llvm::cl::desc("Ask with field=true"));
 static llvm::cl::opt<bool> show("show", llvm::cl::desc("Print each error"));
 
 namespace {
-
-/// What became of the mutants of one way to damage.
-struct Tally {
-  unsigned refused = 0, harmless = 0, missed = 0;
-};
-
-/// Runs passes and keeps the first error to itself.
-class QuietRun {
-public:
-  explicit QuietRun(MLIRContext *context)
-      : handler(context, [this](Diagnostic &diagnostic) {
-          if (message.empty() &&
-              diagnostic.getSeverity() == DiagnosticSeverity::Error)
-            message = diagnostic.str();
-          return success();
-        }) {}
-
-  bool run(ModuleOp module, function_ref<void(OpPassManager &)> build) {
-    PassManager manager(module.getContext());
-    build(manager);
-    return succeeded(manager.run(module));
-  }
-  std::string message;
-
-private:
-  ScopedDiagnosticHandler handler;
-};
 
 class FileMutator {
 public:
@@ -151,7 +135,7 @@ bool FileMutator::isEqual(ModuleOp module) {
     for (unsigned trial = 0; trial < 4; ++trial) {
       FieldEvaluator evaluator(seed + trial);
       SmallVector<TensorValue> arguments =
-          drawArguments(evaluator, function, seed, trial);
+          drawArguments(evaluator, function, DataSet{seed, trial});
       Interpreter interpreter(evaluator);
       auto wanted = interpreter.run(*a, arguments);
       auto made = interpreter.run(*b, arguments);
@@ -250,6 +234,8 @@ int main(int argc, char **argv) {
   llvm::cl::ParseCommandLineOptions(argc, argv, "damages partitions\n");
   DialectRegistry registry;
   registerTPOptDialects(registry);
+  tp::stablehlo::registerReaders(registry);
+  tp::sdy::registerReader(registry);
   registry.insert<func::FuncDialect>();
   func::registerInlinerExtension(registry);
   llvm::MapVector<StringRef, Tally> tallies;
@@ -257,6 +243,11 @@ int main(int argc, char **argv) {
   unsigned refusals = 0;
   for (const std::string &file : files) {
     MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+    if (against) {
+      refusals +=
+          !mutateAgainst(file, {mesh, field, mutants, seed}, context, tallies);
+      continue;
+    }
     OwningOpRef<ModuleOp> whole = parseSourceFile<ModuleOp>(file, &context);
     if (!whole)
       return 1;
@@ -269,9 +260,10 @@ int main(int argc, char **argv) {
   Tally all;
   for (auto [name, tally] : tallies) {
     llvm::outs() << llvm::formatv("{0,-36}{1,6} refused{2,6} harmless{3,6} "
-                                  "missed\n",
+                                  "missed{4,6} strict\n",
                                   name, tally.refused, tally.harmless,
-                                  tally.missed);
+                                  tally.missed, tally.strict);
+    all.strict += tally.strict;
     all.refused += tally.refused;
     all.harmless += tally.harmless;
     all.missed += tally.missed;
@@ -281,7 +273,8 @@ int main(int argc, char **argv) {
   llvm::outs() << llvm::formatv(
       "{0} ways, {1} mutants: {2} refused, {3} harmless, {4} missed; {5} of "
       "{6} correct partitions refused\n",
-      tallies.size(), all.refused + all.harmless + all.missed, all.refused,
-      all.harmless, all.missed, refusals, files.size());
+      tallies.size(), all.refused + all.harmless + all.missed + all.strict,
+      all.refused + all.strict, all.harmless, all.missed, refusals,
+      files.size());
   return all.missed + refusals > 0;
 }

@@ -29,6 +29,8 @@ ABSL_FLAG(uint64_t, seed, 1, "of random inputs and of sampling");
 ABSL_FLAG(bool, print, false, "print the outputs");
 ABSL_FLAG(std::string, output, "", "safetensors file to write the outputs to");
 ABSL_FLAG(bool, check, false, "compare with the whole program on one device");
+ABSL_FLAG(bool, verify, false,
+          "verify the program against the one it was made of");
 ABSL_FLAG(int, bench, 0, "run so many times and print times");
 ABSL_FLAG(bool, tf32, false, "let a GPU round f32 in matmuls to tf32");
 ABSL_FLAG(std::string, trace, "", "write a Chrome trace of the runs");
@@ -56,6 +58,8 @@ beside this tool, and kept for the next time.
                         .safetensors file, which --input reads
   --check               run the whole program on one device, too, and compare;
                         exit code 1 if the results differ
+  --verify              of a .tpx: prove its local program against the whole one
+                        it carries, and run it on data that shows errors
   --bench=K             run K times and print times
   --trace=FILE          write when each step ran, for ui.perfetto.dev
   --generate=IDS|FILE   continue a prompt of token ids with the entries prefill
@@ -161,6 +165,7 @@ absl::StatusOr<tprun::Options> tprun::parseOptions(int argc, char **argv,
   options.print = absl::GetFlag(FLAGS_print);
   options.output = absl::GetFlag(FLAGS_output);
   options.check = absl::GetFlag(FLAGS_check);
+  options.verify = absl::GetFlag(FLAGS_verify);
   options.bench = absl::GetFlag(FLAGS_bench);
   options.allowTF32 = absl::GetFlag(FLAGS_tf32);
   options.trace = absl::GetFlag(FLAGS_trace);
@@ -181,6 +186,16 @@ absl::StatusOr<tprun::Options> tprun::parseOptions(int argc, char **argv,
     return makeError(ErrorCode::BadOption,
                      "--check, --bench and --trace are for compiled programs: "
                      "leave out --backend=interpreter");
+  if (options.verify &&
+      (options.check || options.print || options.bench > 0 ||
+       !options.weights.empty() || !options.inputs.empty() ||
+       !options.output.empty() || !options.trace.empty() ||
+       !options.generate.empty() || options.backend == kInterpreter))
+    return makeError(ErrorCode::BadOption,
+                     "--verify chooses the inputs and prints its findings: of "
+                     "the other options it takes --entry, --seed, --ranks, "
+                     "--threads, --timeout, --shard and a --backend that "
+                     "compiles");
   if (!options.output.empty() &&
       !absl::EndsWith(options.output, ".safetensors"))
     return makeError(ErrorCode::BadOption, "--output=", options.output,

@@ -35,6 +35,7 @@ struct Options {
   bool print = false;
   std::string output;
   bool check = false;
+  bool verify = false;
   int bench = 0;
   bool allowTF32 = false;
   std::string trace;

@@ -15,6 +15,7 @@
 #include "Process.h"
 #include "Program.h"
 #include "Times.h"
+#include "Verify.h"
 #include "runtime/Core/Cores.h"
 #include "runtime/Core/Errors.h"
 #include "runtime/Core/Session.h"
@@ -26,6 +27,8 @@ using namespace tprt;
 using namespace tprun;
 
 static absl::Status run(Session &session, const Options &options) {
+  if (options.verify)
+    return verifyArtifact(session, options);
   bool isFirst = session.getFirstRank() == 0;
   bool generates = !options.generate.empty();
   std::string entry = chooseEntry(session.getArtifact(), options);

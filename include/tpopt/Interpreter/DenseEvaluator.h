@@ -153,11 +153,17 @@ public:
   Element makeElement(mlir::Attribute scalar, mlir::Type elementType);
   /// What combining with changes nothing: 0, or the least or greatest value.
   Element getIdentity(ReduceKind kind, mlir::Type elementType);
-  /// Large, odd and never the same twice in a row: what padding may hold. The
-  /// salt picks one.
+  /// What padding may hold, picked by the salt: of both signs, huge or tiny,
+  /// and NaN. It wins a maximum as often as a minimum, and no factor of zero
+  /// takes it away.
   virtual Element getGarbage(uint64_t salt, mlir::Type elementType);
   /// The float that random data has for a random number.
   virtual Element drawFloat(uint64_t number) = 0;
+  /// One of either sign and a magnitude from 2^least up to 2^(greatest + 1),
+  /// where numbers have magnitudes.
+  virtual Element drawFloat(uint64_t number, int least, int greatest) {
+    return drawFloat(number);
+  }
   virtual bool isNaN(Element value) = 0;
   /// Whether two results are one value: within `tolerance` times the larger
   /// magnitude, or 1; NaNs are one value.
@@ -219,6 +225,7 @@ public:
   Element drawFloat(uint64_t number) override {
     return makeReal(double(number % 7) - 3);
   }
+  Element drawFloat(uint64_t number, int least, int greatest) override;
   bool isNaN(Element value) override { return value.real != value.real; }
 
 protected:
@@ -239,6 +246,29 @@ protected:
 private:
   Rounding rounding;
   bool exact = true;
+};
+
+/// Doubles of which every result is off by up to `unit`, relative to itself.
+/// How far that moves what a program computes says how many digits mean
+/// anything there: see passes/Verify/Conditioning.h.
+///
+/// The error is a random function of the value, drawn by the key, so that
+/// copies of a value stay copies. Integers stay as they are: positions in
+/// floats are compared with each other. Where results are rounded to their
+/// type, the error is at least that of a few such roundings.
+class NoisyEvaluator : public DoubleEvaluator {
+public:
+  NoisyEvaluator(uint64_t key, double unit, Rounding rounding = Rounding::None)
+      : DoubleEvaluator(rounding), key(key), unit(unit),
+        addsRoundings(rounding == Rounding::ToElementType) {}
+
+protected:
+  Element round(Element value, mlir::FloatType type) override;
+
+private:
+  uint64_t key;
+  double unit;
+  bool addsRoundings;
 };
 
 /// `value` to the nearest number of `type`, ties to even.

@@ -14,8 +14,8 @@
 ///
 /// Padding means nothing, and a correct program does not depend on it. So that
 /// an incorrect one shows, every function that makes a buffer without a value
-/// for its padding leaves garbage there: large odd numbers. What an op computes
-/// on padding is not cleaned up either.
+/// for its padding leaves garbage there, see DenseEvaluator. What an op
+/// computes on padding is not cleaned up either.
 ///
 /// The collectives below are those of the `spmd` dialect, literally: they take
 /// the axes that the op names, so an op that names the wrong ones computes the
@@ -66,7 +66,8 @@ enum class Padding : uint8_t { Zero, Garbage };
 /// from run to run.
 class Distributor {
 public:
-  explicit Distributor(DenseEvaluator &evaluator) : evaluator(evaluator) {}
+  explicit Distributor(DenseEvaluator &evaluator, uint64_t garbage = 0)
+      : evaluator(evaluator), salt(garbage << 32) {}
 
   /// The blocks of `whole`, as buffers of type `local`. Along unreduced axes
   /// the first device gets the value and the others the identity.
@@ -117,7 +118,7 @@ private:
   std::shared_ptr<DenseTensor> makeGarbage(mlir::RankedTensorType type);
 
   DenseEvaluator &evaluator;
-  uint64_t salt = 0;
+  uint64_t salt; ///< Of the next piece of garbage.
 };
 
 } // namespace tp

@@ -65,6 +65,11 @@ struct InterpreterOptions {
   int64_t maxElements = int64_t(1) << 28;
   /// How much copies of one value may differ between devices.
   double tolerance = 0;
+  /// Picks what padding holds that nobody has written.
+  uint64_t garbage = 0;
+  /// Called with the operands of every op of the program, before it is run.
+  std::function<void(mlir::Operation *, llvm::ArrayRef<DeviceValues>)>
+      operandObserver;
   /// Called with the results of every op of the program, in the order of
   /// execution, one buffer per device.
   std::function<void(mlir::Operation *, llvm::ArrayRef<DeviceValues>)> observer;

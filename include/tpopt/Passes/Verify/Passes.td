@@ -17,18 +17,33 @@ def VerifyAgainstPass : Pass<"tp-verify-against", "::mlir::ModuleOp"> {
     `#spmd.local` types is run on all devices of its mesh in lockstep, any other
     as it stands. Arguments go together by `tp.name`, or else by position.
 
-    Data is small integers, so that sums are exact in every order. If every
-    number of the whole run is an integer below 2^53, results must be equal;
-    otherwise they may differ by `tolerance`, relative to the larger magnitude or
-    to 1. Integer arguments that address a dimension hit all of it, given enough
-    elements or trials, and now and then what is outside of it. Padding holds
-    garbage wherever a device has not written it.
+    Every data set is of another kind: small integers, which add up exactly in
+    every order; numbers from 2^-16 to 2^16, all negative or all positive, so that
+    padding wins a maximum or a minimum and an exponential that is not shifted by
+    the maximum overflows; moderate numbers. Results are equal if errors of
+    `tolerance` in every op, of both programs, move them by as much as they
+    differ: so no order of summation is an error, and a result that nothing moves
+    has to be equal. Where wide numbers leave the range of doubles in the whole
+    program, nothing is compared.
 
-    With `field` floats are residues modulo 2^61 - 1 and every non-linearity is a
-    random function, see `tpopt/Interpreter/FieldEvaluator.h`: results must be
-    equal whatever the program computes, and no activation can hide a missing
-    sum. Rewrites by rules that are not those of fields, such as exp(a + b) =
-    exp(a) exp(b), are taken for errors there.
+    Integer arguments that address a dimension hit all of it, given enough
+    elements or trials, and now and then what is outside of it. Of every op that
+    addresses by an argument, `case` and `while` included, it is counted what was
+    reached, inside and outside, also where the index is computed from several
+    arguments. Up to 24 more data sets, in which some arguments address less, are
+    tried for what was not. A warning names what none of them reached.
+
+    Entry arguments arrive with zeros in their padding, as the runtime binds them,
+    and a program may count on that. All else that a device has not written holds
+    garbage: huge, tiny, of both signs, or NaN. So does the padding of an argument
+    with `tp.donated`, whose buffer has been used before.
+
+    With `field` the programs are run in a prime field, too, where floats are
+    residues modulo 2^61 - 1 and every non-linearity is a random function, see
+    `tpopt/Interpreter/FieldEvaluator.h`: results must be equal whatever the
+    program computes, and no activation can hide a missing sum. Rewrites by rules
+    that are not those of fields are taken for errors there, but for exp(a + b) =
+    exp(a) exp(b).
 
     Where results differ, an error says which and by how much, and a remark
     points at the first op at which the programs part. For that, values carry
@@ -56,12 +71,12 @@ def VerifyAgainstPass : Pass<"tp-verify-against", "::mlir::ModuleOp"> {
     Option<"whole", "whole", "std::string", "\"\"",
            "The file with the whole program">,
     Option<"seed", "seed", "uint64_t", "1", "Picks the random data">,
-    Option<"trials", "trials", "unsigned", "2",
-           "How often to run every function, on new data each time">,
+    Option<"trials", "trials", "unsigned", "4",
+           "How many data sets every function is run on, at least">,
     Option<"tolerance", "tolerance", "double", "1e-9",
-           "How much inexact results may differ">,
+           "The error that the result of an op may have, relative to it">,
     Option<"field", "field", "bool", "false",
-           "Compute in a prime field instead of with integers">,
+           "Compute in a prime field, too">,
   ];
 }
 
@@ -278,6 +293,40 @@ def MoveArgumentsPass : Pass<"tp-move-arguments", "::mlir::ModuleOp"> {
   let dependentDialects = ["::tp::TPDialect"];
   let options = [
     Option<"seed", "seed", "uint64_t", "1", "Draws the signs">,
+  ];
+}
+
+def WriteTrialPass : Pass<"tp-write-trial", "::mlir::ModuleOp"> {
+  let summary = "Write a data set, and what the whole program makes of it";
+  let description = [{
+    Draws the arguments of an entry as `tp-verify-against` does for its data set
+    `number`, runs the function, a whole program, and writes three safetensors
+    files: the arguments, the results, and how far each element of these may be
+    from what it is, as f64. That is how far errors of a few roundings of its
+    element type in every op move it; infinity where nothing can be said.
+    Tensors go by the names of `tp-interpret-entry`. `tp-run --verify` runs what
+    was compiled on them.
+
+    **Requires:** a whole program on static tensors that the interpreter can hold.
+
+    **Guarantees:** the module is unchanged.
+
+    **Example:** `test/Verify/trial.test`
+  }];
+  let dependentDialects = ["::tp::TPDialect", "::tp::spmd::SPMDDialect",
+                           "::mlir::func::FuncDialect"];
+  let options = [
+    Option<"entry", "entry", "std::string", "\"main\"", "The function to run">,
+    Option<"seed", "seed", "uint64_t", "1", "Picks the random data">,
+    Option<"number", "number", "unsigned", "0", "Of the data set">,
+    Option<"tolerance", "tolerance", "double", "1e-9",
+           "The error that the result of an op may have at least">,
+    Option<"inputs", "inputs", "std::string", "\"\"",
+           "The safetensors file to write the arguments to">,
+    Option<"outputs", "outputs", "std::string", "\"\"",
+           "The safetensors file to write the results to">,
+    Option<"spreads", "spreads", "std::string", "\"\"",
+           "The safetensors file to write the allowed differences to">,
   ];
 }
 

@@ -1,0 +1,54 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Conditioning.h"
+
+#include <cmath>
+#include <limits>
+
+using namespace mlir;
+using namespace tp;
+
+/// Runs enough that one of them moves what can be moved.
+static constexpr unsigned kNumRuns = 4;
+
+Conditioning::Conditioning(const Program &program,
+                           ArrayRef<TensorValue> arguments,
+                           const InterpreterOptions &options, double unit,
+                           Rounding rounding) {
+  // What is wrong with the program has been said already.
+  ScopedDiagnosticHandler silence(program.getFunction().getContext(),
+                                  [](Diagnostic &) { return success(); });
+  InterpreterOptions quiet = options;
+  quiet.observer = nullptr;
+  quiet.operandObserver = nullptr;
+  quiet.tolerance = std::numeric_limits<double>::infinity();
+  for (unsigned key = 0; key < kNumRuns; ++key) {
+    NoisyEvaluator evaluator(key, unit, rounding);
+    auto results = Interpreter(evaluator, quiet).run(program, arguments);
+    if (succeeded(results))
+      runs.push_back(std::move(*results));
+  }
+}
+
+double Conditioning::getSpread(unsigned result, int64_t i,
+                               Element value) const {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  double spread = 0;
+  for (const SmallVector<TensorValue> &run : runs) {
+    const DenseTensor &tensor = toDense(run[result]);
+    Element moved = tensor[i];
+    if (!tensor.isFloat()) {
+      if (moved.integer != value.integer)
+        return kInfinity;
+      continue;
+    }
+    double x = moved.real, y = value.real;
+    if (x == y || (std::isnan(x) && std::isnan(y)))
+      continue;
+    if (!std::isfinite(x) || !std::isfinite(y))
+      return kInfinity;
+    spread = std::max(spread, std::abs(x - y));
+  }
+  return spread;
+}

@@ -1,0 +1,108 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "IndexBounds.h"
+
+#include "tpopt/Dialect/SPMD/SPMD.h"
+#include "tpopt/Dialect/TP/TP.h"
+
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace tp;
+
+/// Deeper than this no index is computed, and less than this is a moment.
+static constexpr unsigned kMaxDepth = 16;
+
+static IndexBounds getBounds(Value value, unsigned depth);
+
+/// What may be either of two.
+static IndexBounds join(IndexBounds a, IndexBounds b) {
+  return {std::min(a.least, b.least), std::max(a.greatest, b.greatest)};
+}
+
+static IndexBounds getConstantBounds(ConstantOp op) {
+  auto values = dyn_cast<DenseIntElementsAttr>(op.getValue());
+  if (!values || values.empty())
+    return {};
+  IndexBounds bounds{INT64_MAX, INT64_MIN};
+  for (const llvm::APInt &number : values) {
+    int64_t value = number.sextOrTrunc(64).getSExtValue();
+    bounds = join(bounds, {value, value});
+  }
+  return bounds;
+}
+
+/// Of unsigned and narrow integers an extent may not fit: nothing is known.
+static IndexBounds getResultBounds(Operation *op, unsigned depth) {
+  auto of = [&](Value value) { return getBounds(value, depth + 1); };
+  auto sizeOf = [](Value value, int64_t dim) {
+    return cast<RankedTensorType>(value.getType()).getDimSize(dim);
+  };
+  return llvm::TypeSwitch<Operation *, IndexBounds>(op)
+      .Case([](ConstantOp op) { return getConstantBounds(op); })
+      .Case([&](IotaOp op) {
+        return IndexBounds{0, sizeOf(op.getResult(), op.getDim()) - 1};
+      })
+      .Case([&](MinOp op) {
+        IndexBounds a = of(op.getLhs()), b = of(op.getRhs());
+        return IndexBounds{std::min(a.least, b.least),
+                           std::min(a.greatest, b.greatest)};
+      })
+      .Case([&](MaxOp op) {
+        IndexBounds a = of(op.getLhs()), b = of(op.getRhs());
+        return IndexBounds{std::max(a.least, b.least),
+                           std::max(a.greatest, b.greatest)};
+      })
+      .Case([&](SelectOp op) {
+        return join(of(op->getOperand(1)), of(op->getOperand(2)));
+      })
+      .Case([&](ConcatOp op) {
+        IndexBounds bounds{INT64_MAX, INT64_MIN};
+        for (Value part : op->getOperands())
+          bounds = join(bounds, of(part));
+        return bounds;
+      })
+      .Case([&](ConvertOp op) {
+        Value input = op->getOperand(0);
+        if (isBoolTensor(input.getType()))
+          return IndexBounds{0, 1};
+        return isIntegerTensor(input.getType()) ? of(input) : IndexBounds();
+      })
+      .Case<BroadcastOp, TransposeOp, ReshapeOp, SliceOp, DynamicSliceOp,
+            GatherOp>([&](Operation *op) {
+        IndexBounds bounds = of(op->getOperand(0));
+        return isa<GatherOp>(op) ? join(bounds, {0, 0}) : bounds;
+      })
+      .Case<spmd::AxisIndexOp>([](spmd::AxisIndexOp op) {
+        Mesh mesh = spmd::lookupMesh(op, op.getMeshAttr()).toMesh();
+        return IndexBounds{
+            0, getSize(spmd::resolveAxes(op.getAxes().getAxes(), mesh)) - 1};
+      })
+      .Default(IndexBounds());
+}
+
+/// The places that a sort gives are those of its dimension.
+static IndexBounds getPlaceBounds(OpResult value) {
+  if (value.getResultNumber() != 1)
+    return {};
+  Operation *op = value.getOwner();
+  auto type = cast<RankedTensorType>(op->getOperand(0).getType());
+  int64_t longest = 1;
+  for (int64_t size : type.getShape())
+    longest = std::max(longest, size);
+  return {0, longest - 1};
+}
+
+static IndexBounds getBounds(Value value, unsigned depth) {
+  auto result = dyn_cast<OpResult>(value);
+  if (!result || depth > kMaxDepth)
+    return {};
+  Operation *op = result.getOwner();
+  if (isa<SortOp, TopKOp>(op))
+    return getPlaceBounds(result);
+  return getResultBounds(op, depth);
+}
+
+IndexBounds tp::getIndexBounds(Value value) { return getBounds(value, 0); }

@@ -1,0 +1,103 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// tp-write-trial: data for whoever runs what was compiled.
+
+#include "Conditioning.h"
+#include "RandomData.h"
+#include "TensorFile.h"
+
+#include "tpopt/Dialect/SPMD/SPMD.h"
+#include "tpopt/Dialect/TP/TP.h"
+#include "tpopt/Import/StableHLO.h"
+#include "tpopt/Passes/Verify/Passes.h"
+#include "tpopt/Program/Interface.h"
+
+#include <cmath>
+#include <limits>
+
+namespace tp {
+#define GEN_PASS_DEF_WRITETRIALPASS
+#include "tpopt/Passes/Verify/Passes.h.inc"
+} // namespace tp
+
+using namespace mlir;
+using namespace tp;
+
+namespace {
+struct WriteTrial : tp::impl::WriteTrialPassBase<WriteTrial> {
+  using WriteTrialPassBase::WriteTrialPassBase;
+
+  void runOnOperation() override {
+    markAllAnalysesPreserved();
+    // What is given stays as it is.
+    OwningOpRef<ModuleOp> copy = getOperation().clone();
+    if ((hasStableHLO(*copy) && failed(importStableHLO(*copy))) ||
+        failed(write(*copy)))
+      signalPassFailure();
+  }
+
+private:
+  LogicalResult write(ModuleOp module);
+};
+} // namespace
+
+/// How far each element of `value` may be from what it is, in f64.
+static TensorValue getAllowed(const Conditioning &conditioning, unsigned index,
+                              const TensorValue &value, bool isWide) {
+  const DenseTensor &tensor = toDense(value);
+  RankedTensorType type = tensor.getType();
+  auto allowed = std::make_shared<DenseTensor>(
+      type.clone(Float64Type::get(type.getContext())));
+  auto format = dyn_cast<FloatType>(type.getElementType());
+  for (int64_t i = 0; i < tensor.size(); ++i) {
+    double spread = 4 * conditioning.getSpread(index, i, tensor[i]);
+    if (format) {
+      double x = tensor[i].real;
+      const llvm::fltSemantics &semantics = format.getFloatSemantics();
+      int digits = int(llvm::APFloat::semanticsPrecision(semantics));
+      // Beyond the range of the type, an order may decide.
+      if (!std::isfinite(x))
+        spread = isWide ? std::numeric_limits<double>::infinity() : 0;
+      else
+        spread +=
+            std::ldexp(std::abs(x), 2 - digits) +
+            llvm::APFloat::getSmallestNormalized(semantics).convertToDouble();
+    }
+    (*allowed)[i] = makeReal(spread);
+  }
+  return allowed;
+}
+
+LogicalResult WriteTrial::write(ModuleOp module) {
+  auto function = module.lookupSymbol<func::FuncOp>(entry);
+  if (!function || !isEntry(function))
+    return module.emitError() << prefix(ErrorCode::UnknownEntry)
+                              << "the module has no entry '" << entry << "'";
+  FailureOr<Program> program = Program::analyze(function);
+  InterpreterOptions options;
+  options.tolerance = tolerance;
+  if (failed(program) || failed(checkArguments(*program, options)))
+    return failure();
+  DoubleEvaluator evaluator(Rounding::ToElementType);
+  DataSet data = getDataSet(seed, number);
+  SmallVector<TensorValue> arguments = drawArguments(evaluator, function, data);
+  for (TensorValue &argument : arguments) // as files hold them
+    if (isa<FloatType>(argument->getType().getElementType()))
+      argument = evaluator.convert(argument, argument->getType());
+  auto results = Interpreter(evaluator, options).run(*program, arguments);
+  if (failed(results))
+    return failure();
+  Conditioning conditioning(*program, arguments, options, tolerance,
+                            Rounding::ToElementType);
+  SmallVector<TensorValue> allowed;
+  for (auto [index, result] : llvm::enumerate(*results))
+    allowed.push_back(getAllowed(conditioning, index, result,
+                                 data.magnitudes == Magnitudes::Wide));
+  SmallVector<std::string> names = getOutputNames(function);
+  return success(
+      succeeded(writeTensorFile(function, inputs, getInputNames(function),
+                                arguments)) &&
+      succeeded(writeTensorFile(function, outputs, names, *results)) &&
+      succeeded(writeTensorFile(function, spreads, names, allowed)));
+}
