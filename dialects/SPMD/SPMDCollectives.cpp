@@ -5,6 +5,8 @@
 
 #include "Meanings.h"
 
+#include "tpopt/Dialect/SPMD/Nesting.h"
+
 #include "llvm/ADT/TypeSwitch.h"
 
 #include <limits>
@@ -35,13 +37,10 @@ RankedTensorType spmd::getLocalType(RankedTensorType global,
 /// The manual axes that cut the types `op` stands among; none outside of
 /// spmd.manual, and none where encodings say how types are cut.
 static AxisList getManualAxes(Operation *op) {
-  auto manual = op->getParentOfType<ManualOp>();
-  if (!manual ||
-      cast<RankedTensorType>(op->getOperand(0).getType()).getEncoding())
+  if (cast<RankedTensorType>(op->getOperand(0).getType()).getEncoding())
     return {};
-  // The region is verified before what is in it.
-  Mesh mesh = lookupMesh(manual, getMeshName(manual)).toMesh();
-  return resolveAxes(manual.getAxes().getAxes(), mesh);
+  // Regions are verified before what is in them.
+  return getManualAxesAround(op);
 }
 
 /// The sizes of what the manual axes of `sharding` cut to `part`; sizes out of

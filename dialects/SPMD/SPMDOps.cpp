@@ -4,6 +4,7 @@
 // Meshes, annotations, manual regions and the ops about the device's place.
 
 #include "tpopt/Dialect/SPMD/Directives.h"
+#include "tpopt/Dialect/SPMD/Nesting.h"
 #include "tpopt/Dialect/SPMD/SPMD.h"
 
 #include "mlir/IR/Builders.h"
@@ -239,9 +240,41 @@ FlatSymbolRefAttr spmd::getMeshName(ManualOp op) {
   return cast<ShardingAttr>(shardings[0]).getMesh();
 }
 
-static bool isManualAxis(ManualOp op, StringRef name) {
+AxisList spmd::getManualAxesAround(Operation *op) {
+  AxisList axes;
+  for (auto manual = op->getParentOfType<ManualOp>(); manual;
+       manual = manual->getParentOfType<ManualOp>()) {
+    Mesh mesh = lookupMesh(manual, getMeshName(manual)).toMesh();
+    llvm::append_range(axes, resolveAxes(manual.getAxes().getAxes(), mesh));
+  }
+  return axes;
+}
+
+static bool isOwnAxis(ManualOp op, StringRef name) {
   return llvm::any_of(op.getAxes().getAxes(),
                       [&](AxisRefAttr axis) { return axis.getName() == name; });
+}
+
+/// In this region or around it.
+static bool isManualAxis(ManualOp op, StringRef name) {
+  for (; op; op = op->getParentOfType<ManualOp>())
+    if (isOwnAxis(op, name))
+      return true;
+  return false;
+}
+
+SmallVector<Value> spmd::inlineBody(ManualOp op) {
+  Block &body = op.getBody().front();
+  for (auto [argument, input] : llvm::zip(body.getArguments(), op.getInputs()))
+    argument.replaceAllUsesWith(input);
+  Operation *end = body.getTerminator();
+  SmallVector<Value> values(end->getOperands());
+  op->replaceAllUsesWith(values);
+  end->erase();
+  op->getBlock()->getOperations().splice(op->getIterator(),
+                                         body.getOperations());
+  op.erase();
+  return values;
 }
 
 AxisList spmd::getFreeAxes(ManualOp op, const Mesh &mesh) {
@@ -318,6 +351,28 @@ cutByManualAxes(RankedTensorType type, const TensorSharding &sharding,
                                type.getElementType());
 }
 
+/// What a region around makes manual is no business of this one: there are no
+/// more values along it.
+static LogicalResult verifyNesting(ManualOp op, FlatSymbolRefAttr mesh,
+                                   ArrayRef<ShardingAttr> shardings) {
+  auto outer = op->getParentOfType<ManualOp>();
+  if (!outer)
+    return success();
+  if (getMeshName(outer) != mesh)
+    return op.emitOpError() << "names mesh " << mesh
+                            << " in a manual region on " << getMeshName(outer);
+  SmallVector<AxisRefAttr> named(op.getAxes().getAxes());
+  for (ShardingAttr sharding : shardings)
+    sharding.walk([&](AxisRefAttr axis) { named.push_back(axis); });
+  for (AxisRefAttr axis : named)
+    if (isManualAxis(outer, axis.getName()))
+      return op.emitOpError()
+             << "names axis " << axis.getName()
+             << ", which a region around it makes manual: inside, nothing is "
+                "left to be cut along it";
+  return success();
+}
+
 LogicalResult ManualOp::verify() {
   Operation *terminator = getBody().front().getTerminator();
   if (getInShardings().size() != getInputs().size() ||
@@ -371,10 +426,7 @@ LogicalResult ManualOp::verify() {
       return emitAt(index) << "is " << inner[index]
                            << " inside, the manual axes make it " << *cut;
   }
-  if (getOperation()->getParentOfType<ManualOp>())
-    return emitOpError() << "stands in another manual region: write its body "
-                            "into that one's, and its axes as well";
-  return success();
+  return verifyNesting(*this, meshName, shardings);
 }
 
 //===----------------------------------------------------------------------===//
@@ -407,16 +459,12 @@ PropagationClass ShiftOp::getPropagationClass() {
 /// Checks that `op` stands where every place along `axes` has a program of its
 /// own: in spmd.manual over them, or in a function that Localize has cut.
 static LogicalResult verifyPlace(Operation *op, ArrayRef<AxisRefAttr> axes) {
-  for (Operation *parent = op->getParentOp(); parent;
-       parent = parent->getParentOp()) {
-    if (auto function = dyn_cast<FunctionOpInterface>(parent);
-        function && isLocal(function))
-      return success();
-    auto manual = dyn_cast<ManualOp>(parent);
-    if (!manual)
-      continue;
+  auto function = op->getParentOfType<FunctionOpInterface>();
+  if (function && isLocal(function))
+    return success();
+  if (auto manual = op->getParentOfType<ManualOp>()) {
     Mesh mesh = lookupMesh(manual, getMeshName(manual)).toMesh();
-    AxisList covered = resolveAxes(manual.getAxes().getAxes(), mesh);
+    AxisList covered = getManualAxesAround(op);
     AxisList wanted = resolveAxes(axes, mesh);
     if (wanted.size() == axes.size() &&
         llvm::all_of(wanted, [&](const AxisRef &axis) {

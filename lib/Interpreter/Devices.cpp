@@ -5,6 +5,7 @@
 
 #include "Machine.h"
 
+#include "llvm/ADT/Sequence.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -176,11 +177,61 @@ static LogicalResult checkManualType(ManualOp op, Type type,
                         << layout.sharding.str(*layout.mesh);
 }
 
+/// What devices have of an operand inside.
+DeviceValues Machine::enterManual(const DeviceValues &operand,
+                                  const Layout &layout, RankedTensorType type,
+                                  const World &world) {
+  if (world.kind == World::Whole)
+    return distributor.scatter(operand.front(), layout, type, Padding::Garbage);
+  if (world.isLocal())
+    return operand;
+  // In another region, each device takes its part of what it has.
+  Layout whole{layout.mesh, TensorSharding::replicate(layout.shape.size()),
+               layout.shape};
+  return distributor.run(CollectiveKind::AllSlice, /*axes=*/{}, operand, whole,
+                         layout, type);
+}
+
+/// What they, or all together, have outside of what they return.
+FailureOr<DeviceValues> Machine::leaveManual(ManualOp op, unsigned result,
+                                             const DeviceValues &parts,
+                                             const Layout &layout,
+                                             const World &world) {
+  if (world.isLocal())
+    return parts;
+  auto type = cast<RankedTensorType>(op->getResult(result).getType());
+  DeviceValues outside(world.devices);
+  // In another region, each group of those that differ in this one's axes alone
+  // has a tensor of its own.
+  SmallVector<int64_t> everybody =
+      llvm::to_vector(llvm::seq<int64_t>(0, parts.size()));
+  SmallVector<ArrayRef<int64_t>> groups{everybody};
+  if (world.kind == World::Manual)
+    groups = llvm::to_vector_of<ArrayRef<int64_t>>(getGroups(
+        *layout.mesh, resolveAxes(op.getAxes().getAxes(), *layout.mesh)));
+  for (ArrayRef<int64_t> group : groups) {
+    // Those that are elsewhere have nothing to agree on.
+    ArrayRef<int64_t> makers =
+        world.isHere(group.front()) ? group : group.take_front();
+    auto whole =
+        distributor.gather(parts, layout, type, options.tolerance, makers);
+    if (auto *reason = std::get_if<std::string>(&whole))
+      return op.emitError()
+             << prefix(ErrorCode::DevicesDisagree) << "result #" << result
+             << ": " << *reason << ", by the region's out sharding "
+             << op.getOutShardings()[result]
+             << "; cut the result along the axes on which devices differ, or "
+                "sum or gather it inside the region";
+    if (world.kind == World::Whole)
+      return DeviceValues{std::get<TensorValue>(whole)};
+    for (int64_t device : group)
+      outside[device] = std::get<TensorValue>(whole);
+  }
+  return outside;
+}
+
 Machine::Results Machine::runManual(ManualOp op, Frame &frame) {
   const World &world = frame.world;
-  if (world.kind == World::Manual)
-    return op.emitError() << prefix(ErrorCode::NotEvaluable)
-                          << "a manual region inside another one";
   SmallVector<Attribute> shardings(op.getInShardings().getValue());
   llvm::append_range(shardings, op.getOutShardings());
   Mesh mesh =
@@ -188,8 +239,11 @@ Machine::Results Machine::runManual(ManualOp op, Frame &frame) {
   AxisList manual = resolveAxes(op.getAxes().getAxes(), mesh);
   if (failed(checkDevices(op, mesh.getNumDevices())))
     return failure();
-  Frame inner(World{&mesh, mesh.getNumDevices(), World::Manual, manual,
-                    world.isLocal() ? world.present : std::vector<bool>()});
+  AxisList all = manual;
+  llvm::append_range(all, world.manualAxes);
+  Frame inner(
+      World{&mesh, mesh.getNumDevices(), World::Manual, all,
+            world.kind == World::Whole ? std::vector<bool>() : world.present});
   inner.observed = frame.observed;
 
   auto layoutOf = [&](Attribute attribute, Type type) {
@@ -198,45 +252,34 @@ Machine::Results Machine::runManual(ManualOp op, Frame &frame) {
     return Layout{&mesh, restrict(std::get<TensorSharding>(resolved), manual),
                   SmallVector<int64_t>(Program::getWholeType(type).getShape())};
   };
+  auto checkLocal = [&](Type type, const Layout &layout) {
+    return success(!world.isLocal() ||
+                   succeeded(checkManualType(op, type, layout)));
+  };
   SmallVector<DeviceValues> arguments;
   for (auto [operand, sharding, argument] : llvm::zip_equal(
            op.getInputs(), op.getInShardings(), op.getBody().getArguments())) {
     auto type = cast<RankedTensorType>(argument.getType());
     Layout layout = layoutOf(sharding, operand.getType());
-    if (failed(checkSize(op, type, inner.world.devices, options)))
+    if (failed(checkSize(op, type, inner.world.devices, options)) ||
+        failed(checkLocal(operand.getType(), layout)))
       return failure();
-    if (!world.isLocal())
-      arguments.push_back(distributor.scatter(frame.values[operand].front(),
-                                              layout, type, Padding::Garbage));
-    else if (failed(checkManualType(op, operand.getType(), layout)))
-      return failure();
-    else
-      arguments.push_back(frame.values[operand]);
+    arguments.push_back(
+        enterManual(frame.values[operand], layout, type, world));
   }
   auto outputs = runBlock(op.getBody().front(), arguments, inner);
   if (failed(outputs))
     return failure();
   SmallVector<DeviceValues> results;
-  for (auto [output, sharding, result] :
-       llvm::zip_equal(*outputs, op.getOutShardings(), op.getResults())) {
-    Layout layout = layoutOf(sharding, result.getType());
-    if (world.isLocal()) {
-      if (failed(checkManualType(op, result.getType(), layout)))
-        return failure();
-      results.push_back(output);
-      continue;
-    }
-    auto whole = distributor.gather(output, layout,
-                                    cast<RankedTensorType>(result.getType()),
-                                    options.tolerance);
-    if (auto *reason = std::get_if<std::string>(&whole))
-      return op.emitError()
-             << prefix(ErrorCode::DevicesDisagree) << "result #"
-             << results.size() << ": " << *reason
-             << ", by the region's out sharding " << sharding
-             << "; cut the result along the axes on which devices differ, or "
-                "sum or gather it inside the region";
-    results.push_back({std::get<TensorValue>(whole)});
+  for (auto [index, output] : llvm::enumerate(*outputs)) {
+    Type type = op->getResult(index).getType();
+    Layout layout = layoutOf(op.getOutShardings()[index], type);
+    if (failed(checkLocal(type, layout)))
+      return failure();
+    auto left = leaveManual(op, index, output, layout, world);
+    if (failed(left))
+      return failure();
+    results.push_back(std::move(*left));
   }
   return results;
 }

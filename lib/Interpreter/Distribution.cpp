@@ -8,6 +8,7 @@
 #include "Blocks.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Sequence.h"
 
 using namespace mlir;
 using namespace tp;
@@ -85,7 +86,8 @@ DeviceValues Distributor::scatter(TensorValue whole, const Layout &layout,
 
 std::variant<TensorValue, std::string>
 Distributor::gather(ArrayRef<TensorValue> parts, const Layout &layout,
-                    RankedTensorType whole, double tolerance) {
+                    RankedTensorType whole, double tolerance,
+                    ArrayRef<int64_t> devices) {
   DeviceValues combined;
   if (getSize(layout.sharding.unreduced) > 1) {
     combined = allReduce(parts, *layout.mesh, layout.sharding.unreduced,
@@ -99,7 +101,11 @@ Distributor::gather(ArrayRef<TensorValue> parts, const Layout &layout,
   for (int64_t i = 0; i < place.size(); ++i)
     place[i] = makeInteger(i);
   std::vector<int64_t> writer(result->size(), -1);
-  for (auto [device, part] : llvm::enumerate(parts)) {
+  SmallVector<int64_t> writers(devices);
+  if (devices.empty())
+    llvm::append_range(writers, llvm::seq<int64_t>(0, parts.size()));
+  for (int64_t device : writers) {
+    const TensorValue &part = parts[device];
     BlockExtent block = layout.getBlock(device);
     // The same copy, once of places and once of values, in equal order.
     DenseTensor where(part->getType());

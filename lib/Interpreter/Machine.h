@@ -100,6 +100,12 @@ private:
 
   Results runDeviceOp(mlir::Operation *op, Frame &frame);
   Results runManual(spmd::ManualOp op, Frame &frame);
+  DeviceValues enterManual(const DeviceValues &operand, const Layout &layout,
+                           mlir::RankedTensorType type, const World &world);
+  mlir::FailureOr<DeviceValues> leaveManual(spmd::ManualOp op, unsigned result,
+                                            const DeviceValues &parts,
+                                            const Layout &layout,
+                                            const World &world);
   Results runCollective(spmd::CollectiveOpInterface op, Frame &frame);
   mlir::FailureOr<DeviceValues>
   runManualCollective(spmd::CollectiveOpInterface op, unsigned part,

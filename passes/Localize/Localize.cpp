@@ -3,6 +3,7 @@
 
 // Cuts the program to what one device runs.
 
+#include "tpopt/Dialect/SPMD/Nesting.h"
 #include "tpopt/Dialect/TP/TP.h"
 #include "tpopt/Passes/Localize/Passes.h"
 #include "tpopt/Program/Interface.h"
@@ -286,20 +287,36 @@ private:
   }
 
   /// A region over all axes of the mesh: what the free ones cut is cut in its
-  /// body, too, where types say nothing of it.
+  /// body, too, where types say nothing of it. A region in another one is no
+  /// more than its body then.
   LogicalResult localizeManual(ManualOp op, ArrayRef<Value> operands) {
-    bool hasFreeAxes = !getFreeAxes(op, getMesh()).empty();
     auto copy = cast<ManualOp>(copyOp(op, operands));
-    mapping.map(op->getResults(), copy->getResults());
-    if (!hasFreeAxes) {
-      op.getBody().cloneInto(&copy.getBody(), mapping);
+    if (getFreeAxes(op, getMesh()).empty())
+      cloneBody(op, copy);
+    else if (failed(localizeBody(op, copy)))
+      return failure();
+    if (op->getParentOfType<ManualOp>())
+      mapping.map(op->getResults(), inlineBody(copy));
+    else
+      mapping.map(op->getResults(), copy->getResults());
+    return success();
+  }
+
+  /// A body that is local as it is.
+  void cloneBody(ManualOp op, ManualOp copy) {
+    op.getBody().cloneInto(&copy.getBody(), mapping);
+    copy.getBody().walk([](Operation *inner) {
       // They ask for nothing, propagation has seen to that.
-      copy.getBody().walk([](ConstraintOp constraint) {
+      if (auto constraint = dyn_cast<ConstraintOp>(inner)) {
         constraint.replaceAllUsesWith(constraint.getInput());
         constraint.erase();
-      });
-      return success();
-    }
+      } else if (auto nested = dyn_cast<ManualOp>(inner)) {
+        inlineBody(nested);
+      }
+    });
+  }
+
+  LogicalResult localizeBody(ManualOp op, ManualOp copy) {
     AxisList all;
     for (unsigned axis = 0; axis < getMesh().axes.size(); ++axis)
       all.push_back(AxisRef::full(getMesh(), axis));

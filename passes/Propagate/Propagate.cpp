@@ -391,7 +391,15 @@ private:
         return failure();
     auto result = op.getBody().walk([&](Operation *inner) {
       bool isWrong = false;
-      if (auto constraint = dyn_cast<ConstraintOp>(inner))
+      if (auto nested = dyn_cast<ManualOp>(inner)) {
+        SmallVector<Value> values(nested.getInputs());
+        llvm::append_range(values, nested.getResults());
+        SmallVector<Attribute> asked(nested.getInShardings().getValue());
+        llvm::append_range(asked, nested.getOutShardings());
+        for (auto [value, sharding] : llvm::zip_equal(values, asked))
+          isWrong |= failed(check(nested.getLoc(), value.getType(),
+                                  cast<ShardingAttr>(sharding)));
+      } else if (auto constraint = dyn_cast<ConstraintOp>(inner))
         isWrong = failed(check(constraint.getLoc(), constraint.getType(),
                                constraint.getSharding()));
       else if (inner->hasAttr(kShardingsAttr))

@@ -76,10 +76,12 @@ public:
 
   /// The whole tensor of type `whole`. Partial values are combined first. If
   /// devices that hold the same block do not agree within `tolerance` (see
-  /// DenseEvaluator::isClose), says which and where instead.
+  /// DenseEvaluator::isClose), says which and where instead. Of `devices`
+  /// alone, if there are any.
   std::variant<TensorValue, std::string>
   gather(llvm::ArrayRef<TensorValue> parts, const Layout &layout,
-         mlir::RankedTensorType whole, double tolerance);
+         mlir::RankedTensorType whole, double tolerance,
+         llvm::ArrayRef<int64_t> devices = {});
 
   /// What a collective of `kind` over `axes` makes of buffers that lie as `in`:
   /// buffers of `type` that lie as `out`. The step must be a valid one, see

@@ -188,9 +188,9 @@ Results combineElementwise(Conversion &c, mlir::Region &region,
 Results constrain(Conversion &c, mlir::ValueRange values,
                   mlir::DictionaryAttr attributes);
 
-/// A manual region in another one. JAX has these over the other axes, for the
-/// place of the device along those of the outer one: nothing else is known.
-Results convertPlaces(Conversion &c);
+/// What a manual region in another one gives if it computes no more than the
+/// place of the device along the other's axes: that is how JAX asks for it.
+std::optional<llvm::SmallVector<mlir::Value>> convertPlaces(Conversion &c);
 
 /// Replaces the region's `stablehlo.return` by `tp.yield`.
 void makeYield(mlir::Region &region);

@@ -13,6 +13,8 @@
 #include "GSPMD.h"
 #include "Groups.h"
 
+#include "tpopt/Dialect/SPMD/Nesting.h"
+
 #include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
@@ -56,15 +58,9 @@ static Group getEverybody(spmd::MeshOp mesh) {
   return group;
 }
 
-/// The axes that the region around is manual on.
-static AxisList getManualAxes(Conversion &c, const Mesh &mesh) {
-  auto manual = c.op->getParentOfType<spmd::ManualOp>();
-  return spmd::resolveAxes(manual.getAxes().getAxes(), mesh);
-}
-
-/// Whether the region around speaks for each place along `axes`.
-static bool isManual(Conversion &c, ArrayRef<AxisRef> axes, const Mesh &mesh) {
-  AxisList covered = getManualAxes(c, mesh);
+/// Whether the regions around speak for each place along `axes`.
+static bool isManual(Conversion &c, ArrayRef<AxisRef> axes) {
+  AxisList covered = spmd::getManualAxesAround(c.op);
   return llvm::all_of(axes, [&](const AxisRef &axis) {
     return axis.size == 1 || llvm::any_of(covered, [&](const AxisRef &m) {
              return m.contains(axis);
@@ -87,7 +83,7 @@ static FailureOr<Group> readGroup(Conversion &c, bool ordered = true) {
     return c.op->emitError()
            << prefix(ErrorCode::IrregularGroups) << c.op->getName()
            << " in groups that do not follow axes of mesh @" << mesh.name;
-  if (!isManual(c, *axes, mesh))
+  if (!isManual(c, *axes))
     return c.invalid() << " along an axis that is not manual";
   return Group{*op, *axes};
 }
@@ -343,7 +339,7 @@ static Results convertNumber(Conversion &c,
   if (failed(op))
     return failure();
   Mesh mesh = op->toMesh();
-  if (!isManual(c, getEverybody(*op).axes, mesh))
+  if (!isManual(c, getEverybody(*op).axes))
     return c.unsupported() << " in a region that is not manual on all axes";
   SmallVector<int32_t> table(mesh.getNumDevices());
   for (auto [device, place] : llvm::enumerate(getPlaces(mesh)))
@@ -420,45 +416,54 @@ computeNumbers(Region &region, const Processes &processes, int64_t device) {
   return std::nullopt;
 }
 
-Results tp::stablehlo::convertPlaces(Conversion &c) {
-  FailureOr<spmd::MeshOp> op = getMesh(c);
-  if (failed(op))
-    return failure();
-  Mesh mesh = op->toMesh();
+/// What a region of places gives, for each result and place; none if it
+/// computes more than that.
+static std::optional<std::vector<std::vector<int32_t>>>
+computeTables(Conversion &c, const Mesh &mesh) {
   Processes processes = getProcesses(c);
-  // By result and place.
   std::vector<std::vector<int32_t>> tables(
       c.op->getNumResults(), std::vector<int32_t>(mesh.getNumDevices()));
   for (auto [device, place] : llvm::enumerate(getPlaces(mesh))) {
     auto numbers = computeNumbers(c.op->getRegion(0), processes, device);
     if (!numbers)
-      return c.unsupported()
-             << " in another one that computes more than the device's place: "
-                "make its axes manual in the outer one";
+      return std::nullopt;
     for (auto [table, number] : llvm::zip_equal(tables, *numbers))
       table[place] = number;
   }
+  return tables;
+}
+
+std::optional<SmallVector<Value>> tp::stablehlo::convertPlaces(Conversion &c) {
+  if (!c.op->getParentOfType<spmd::ManualOp>())
+    return std::nullopt;
+  FailureOr<spmd::MeshOp> op = getMesh(c);
+  if (failed(op))
+    return std::nullopt;
+  Mesh mesh = op->toMesh();
+  auto tables = computeTables(c, mesh);
+  if (!tables)
+    return std::nullopt;
   // Along one axis, if that is all it takes.
+  AxisList around = spmd::getManualAxesAround(c.op);
   SmallVector<AxisList> candidates;
-  for (const AxisRef &axis : getManualAxes(c, mesh))
+  for (const AxisRef &axis : around)
     candidates.push_back({axis});
-  candidates.push_back(getManualAxes(c, mesh));
+  candidates.push_back(around);
+  SmallVector<std::pair<AxisList, std::vector<int32_t>>> found;
+  for (const std::vector<int32_t> &table : *tables) {
+    auto fits = llvm::find_if(candidates, [&](const AxisList &axes) {
+      return condense(mesh, axes, table).has_value();
+    });
+    if (fits == candidates.end()) // it asks for its own place, too
+      return std::nullopt;
+    found.emplace_back(*fits, *condense(mesh, *fits, table));
+  }
   SmallVector<Value> results;
-  for (auto [table, type] : llvm::zip_equal(tables, c.op->getResultTypes())) {
-    std::optional<std::vector<int32_t>> own;
-    for (const AxisList &axes : candidates) {
-      own = condense(mesh, axes, table);
-      if (!own)
-        continue;
-      auto tensor = cast<RankedTensorType>(type);
-      results.push_back(
-          c.emit.reshape(c.emit.convert(emitLookup(c, Group{*op, axes}, *own),
-                                        tensor.getElementType()),
-                         tensor.getShape()));
-      break;
-    }
-    if (!own)
-      return c.invalid() << " gives what differs along its own axes";
+  for (auto [entry, type] : llvm::zip_equal(found, c.op->getResultTypes())) {
+    auto tensor = cast<RankedTensorType>(type);
+    Value place = emitLookup(c, Group{*op, entry.first}, entry.second);
+    results.push_back(c.emit.reshape(
+        c.emit.convert(place, tensor.getElementType()), tensor.getShape()));
   }
   return results;
 }
@@ -482,7 +487,7 @@ static Results convertReplicaId(Conversion &c) {
 static Results emitTaken(Conversion &c, spmd::MeshOp op,
                          ArrayRef<int32_t> sources) {
   Mesh mesh = op.toMesh();
-  Group group{op, getManualAxes(c, mesh)};
+  Group group{op, spmd::getManualAxesAround(c.op)};
   SmallVector<int32_t> wanted;
   bool staysInGroup = true;
   for (auto [place, source] : llvm::enumerate(sources)) {
@@ -568,7 +573,7 @@ static Results emitShift(Conversion &c, spmd::MeshOp op, AxisList axes,
     SmallVector<int32_t> receives;
     for (int32_t source : sources)
       receives.push_back(source >= 0);
-    Group group{op, getManualAxes(c, mesh)};
+    Group group{op, spmd::getManualAxesAround(c.op)};
     auto own = condense(mesh, group.axes, receives);
     if (!own)
       return c.invalid() << " along an axis that is not manual";
@@ -621,12 +626,12 @@ static Results convertPermute(Conversion &c) {
   if (stays && int64_t(pairs->size()) == 2 * mesh.getNumDevices())
     return c.one(c.in());
   if (auto moves = findShift(mesh, sources)) {
-    if (!isManual(c, moves->first, mesh))
+    if (!isManual(c, moves->first))
       return c.invalid() << " along an axis that is not manual";
     return emitShift(c, *op, moves->first, moves->second, sources);
   }
   auto order = findOrder(mesh, sources);
-  if (order && isManual(c, getEverybody(*op).axes, mesh)) {
+  if (order && isManual(c, getEverybody(*op).axes)) {
     SmallVector<int64_t> shape(c.inShape());
     shape.insert(shape.begin(), 1);
     Group everybody = getEverybody(*op);

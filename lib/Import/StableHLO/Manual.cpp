@@ -74,8 +74,8 @@ static Results convertManual(Conversion &c) {
   // that a region did to other places.
   if (c.op->getNumOperands() == 0 && c.op->getNumResults() == 0)
     return SmallVector<Value>();
-  if (c.op->getParentOfType<spmd::ManualOp>())
-    return convertPlaces(c);
+  if (std::optional<SmallVector<Value>> places = convertPlaces(c))
+    return *places;
   if (failed(isolate(c, region)))
     return failure();
   OpBuilder builder(end);

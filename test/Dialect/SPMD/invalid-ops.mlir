@@ -259,14 +259,51 @@ func.func @f(%0: tensor<8x24xf32>) {
 
 // -----
 
-// spmd.manual 7: one in another
+// spmd.manual 7: one in another, along an axis that is manual there
 spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
 
 func.func @f(%0: tensor<8x24xf32>) {
   %1 = spmd.manual (%0) in [<@mesh, [{"x"}, {}]>] out [<@mesh, [{"x"}, {}]>] axes {"x"} {
   ^bb0(%a: tensor<2x24xf32>):
-    // expected-error @below {{stands in another manual region: write its body into that one's, and its axes as well}}
-    %2 = spmd.manual (%a) in [<@mesh, [{"y"}, {}]>] out [<@mesh, [{"y"}, {}]>] axes {"y"} {
+    // expected-error @below {{names axis "x", which a region around it makes manual: inside, nothing is left to be cut along it}}
+    %2 = spmd.manual (%a) in [<@mesh, [{"y"}, {}]>] out [<@mesh, [{"y"}, {}]>] axes {"x", "y"} {
+    ^bb0(%b: tensor<1x24xf32>):
+      spmd.return %b : tensor<1x24xf32>
+    } : (tensor<2x24xf32>) -> tensor<2x24xf32>
+    spmd.return %2 : tensor<2x24xf32>
+  } : (tensor<8x24xf32>) -> tensor<8x24xf32>
+  return
+}
+
+// -----
+
+// spmd.manual 7: one in another, that takes what such an axis cuts
+spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
+
+func.func @f(%0: tensor<8x24xf32>) {
+  %1 = spmd.manual (%0) in [<@mesh, [{"x"}, {}]>] out [<@mesh, [{"x"}, {}]>] axes {"x"} {
+  ^bb0(%a: tensor<2x24xf32>):
+    // expected-error @below {{names axis "x", which a region around it makes manual: inside, nothing is left to be cut along it}}
+    %2 = spmd.manual (%a) in [<@mesh, [{"y"}, {"x"}]>] out [<@mesh, [{"y"}, {}]>] axes {"y"} {
+    ^bb0(%b: tensor<1x24xf32>):
+      spmd.return %b : tensor<1x24xf32>
+    } : (tensor<2x24xf32>) -> tensor<2x24xf32>
+    spmd.return %2 : tensor<2x24xf32>
+  } : (tensor<8x24xf32>) -> tensor<8x24xf32>
+  return
+}
+
+// -----
+
+// spmd.manual 7: one in another, on another mesh
+spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
+spmd.mesh @other <["v"=2]>
+
+func.func @f(%0: tensor<8x24xf32>) {
+  %1 = spmd.manual (%0) in [<@mesh, [{"x"}, {}]>] out [<@mesh, [{"x"}, {}]>] axes {"x"} {
+  ^bb0(%a: tensor<2x24xf32>):
+    // expected-error @below {{names mesh @other in a manual region on @mesh}}
+    %2 = spmd.manual (%a) in [<@other, [{"v"}, {}]>] out [<@other, [{"v"}, {}]>] axes {"v"} {
     ^bb0(%b: tensor<1x24xf32>):
       spmd.return %b : tensor<1x24xf32>
     } : (tensor<2x24xf32>) -> tensor<2x24xf32>

@@ -44,6 +44,27 @@ func.func @exchange(%0: tensor<8x16xf32>) -> tensor<32x16xf32> {
   return %1 : tensor<32x16xf32>
 }
 
+// A region in another one: along "y" it cuts what "x" has cut already, and speaks of one
+// place along both.
+// CHECK-LABEL: func.func @nested
+func.func @nested(%0: tensor<8x16xf32>) -> tensor<8x16xf32> {
+  %1 = spmd.manual (%0) in [<@mesh, [{"x"}, {}]>] out [<@mesh, [{"x"}, {}]>] axes {"x"} {
+  ^bb0(%a: tensor<2x16xf32>):
+    // CHECK: spmd.manual(%{{.+}}) in [<@mesh, [{}, {"y"}]>] out [<@mesh, [{}, {"y"}]>] axes {"y"} {
+    // CHECK-NEXT: ^bb0(%{{.+}}: tensor<2x8xf32>):
+    %2 = spmd.manual (%a) in [<@mesh, [{}, {"y"}]>] out [<@mesh, [{}, {"y"}]>] axes {"y"} {
+    ^bb0(%b: tensor<2x8xf32>):
+      // CHECK-NEXT: spmd.axis_index @mesh {"x", "y"} : tensor<i32>
+      %i = spmd.axis_index @mesh {"x", "y"} : tensor<i32>
+      // CHECK-NEXT: spmd.all_gather %{{.+}} [{"x"}, {"y"}] {{.*}} : tensor<2x8xf32> -> tensor<8x16xf32>
+      %c = spmd.all_gather %b [{"x"}, {"y"}] in <@mesh, [{"x"}, {"y"}]> out <@mesh, [{}, {}]> : tensor<2x8xf32> -> tensor<8x16xf32>
+      spmd.return %b : tensor<2x8xf32>
+    } : (tensor<2x16xf32>) -> tensor<2x16xf32>
+    spmd.return %2 : tensor<2x16xf32>
+  } : (tensor<8x16xf32>) -> tensor<8x16xf32>
+  return %1 : tensor<8x16xf32>
+}
+
 // After Localize: what a type says of the whole tensor, the padding behind it,
 // and the device's place.
 // CHECK-LABEL: func.func @local(

@@ -486,53 +486,16 @@ func.func @gaps(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
-// In a region in another one the place along the axes of the outer is all that counts.
+// A region in another one is about other axes.
 sdy.mesh @mesh = <["x"=2, "y"=2]>
 func.func @inner(%x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = sdy.manual_computation(%x) in_shardings=[<@mesh, [{"x"}]>] out_shardings=[<@mesh, [{"x"}]>] manual_axes={"x"} (%a: tensor<2xf32>) {
-    // expected-error @below {{[TP0530] sdy.manual_computation in another one that computes more than the device's place: make its axes manual in the outer one}}
-    %1 = sdy.manual_computation(%a) in_shardings=[<@mesh, [{"y"}]>] out_shardings=[<@mesh, [{"y"}]>] manual_axes={"y"} (%b: tensor<1xf32>) {
+    // expected-error @below {{names axis "x", which a region around it makes manual}}
+    %1 = sdy.manual_computation(%a) in_shardings=[<@mesh, [{"x"}]>] out_shardings=[<@mesh, [{"x"}]>] manual_axes={"x"} (%b: tensor<1xf32>) {
       %2 = stablehlo.negate %b : tensor<1xf32>
       sdy.return %2 : tensor<1xf32>
     } : (tensor<2xf32>) -> tensor<2xf32>
     sdy.return %1 : tensor<2xf32>
-  } : (tensor<4xf32>) -> tensor<4xf32>
-  return %0 : tensor<4xf32>
-}
-
-// -----
-
-// Not even the place, if it is not counted in integers.
-sdy.mesh @mesh = <["x"=2, "y"=2]>
-func.func @inner_float(%x: tensor<4xf32>) -> tensor<4xf32> {
-  %0 = sdy.manual_computation(%x) in_shardings=[<@mesh, [{"x"}]>] out_shardings=[<@mesh, [{"x"}]>] manual_axes={"x"} (%a: tensor<2xf32>) {
-    // expected-error @below {{[TP0530] sdy.manual_computation in another one that computes more than the device's place}}
-    %1 = sdy.manual_computation() in_shardings=[] out_shardings=[<@mesh, []>] manual_axes={"y"} () {
-      %two = stablehlo.constant dense<2> : tensor<ui32>
-      %2 = stablehlo.partition_id : tensor<ui32>
-      %3 = stablehlo.divide %2, %two : tensor<ui32>
-      %4 = stablehlo.convert %3 : (tensor<ui32>) -> tensor<f32>
-      sdy.return %4 : tensor<f32>
-    } : () -> tensor<f32>
-    %5 = stablehlo.broadcast_in_dim %1, dims = [] : (tensor<f32>) -> tensor<2xf32>
-    sdy.return %5 : tensor<2xf32>
-  } : (tensor<4xf32>) -> tensor<4xf32>
-  return %0 : tensor<4xf32>
-}
-
-// -----
-
-sdy.mesh @mesh = <["x"=2, "y"=2]>
-func.func @own_place(%x: tensor<4xf32>) -> tensor<4xf32> {
-  %0 = sdy.manual_computation(%x) in_shardings=[<@mesh, [{"x"}]>] out_shardings=[<@mesh, [{"x"}]>] manual_axes={"x"} (%a: tensor<2xf32>) {
-    // expected-error @below {{[TP0531] sdy.manual_computation gives what differs along its own axes}}
-    %1 = sdy.manual_computation() in_shardings=[] out_shardings=[<@mesh, []>] manual_axes={"y"} () {
-      %two = stablehlo.constant dense<2> : tensor<ui32>
-      %2 = stablehlo.partition_id : tensor<ui32>
-      %3 = stablehlo.remainder %2, %two : tensor<ui32>
-      sdy.return %3 : tensor<ui32>
-    } : () -> tensor<ui32>
-    sdy.return %a : tensor<2xf32>
   } : (tensor<4xf32>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }

@@ -396,3 +396,106 @@ func.func @main() -> (tensor<8xi32>, tensor<8xi32>, tensor<8xi32>, tensor<8xi32>
   } : (tensor<8xi32>) -> (tensor<8xi32>, tensor<8xi32>, tensor<8xi32>, tensor<8xi32>, tensor<8xi32>)
   return %0#0, %0#1, %0#2, %0#3, %0#4 : tensor<8xi32>, tensor<8xi32>, tensor<8xi32>, tensor<8xi32>, tensor<8xi32>
 }
+
+// -----
+
+// The gradient of a scan has a region that takes and gives nothing, JAX says
+sdy.mesh @mesh = <["x"=2]>
+func.func @main() -> tensor<2xi32> {
+  // EXPECT: [1, 2]
+  %v = stablehlo.constant dense<[1, 2]> : tensor<2xi32>
+  sdy.manual_computation() in_shardings=[] out_shardings=[] manual_axes={"x"} () {
+    sdy.return
+  } : () -> ()
+  return %v : tensor<2xi32>
+}
+
+// -----
+
+// In a region over some axes JAX constrains every value, in comparators and reducers,
+// too
+sdy.mesh @mesh = <["x"=2, "y"=2]>
+func.func @main() -> (tensor<2x3xf32>, tensor<2xf32>) {
+  // EXPECT: [1, 2, 3, 4, 5, 6]
+  // EXPECT: [3, 6]
+  %v = stablehlo.constant dense<[[3.0, 1.0, 2.0], [6.0, 5.0, 4.0]]> : tensor<2x3xf32>
+  %0:2 = sdy.manual_computation(%v) in_shardings=[<@mesh, [{"x"}, {?}]>] out_shardings=[<@mesh, [{"x"}, {?}]>, <@mesh, [{"x"}]>] manual_axes={"x"} (%a: tensor<1x3xf32>) {
+    %1 = "stablehlo.sort"(%a) <{dimension = 1 : i64, is_stable = true}> ({
+    ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+      %zero = stablehlo.constant dense<0.0> : tensor<f32>
+      %2 = stablehlo.compare EQ, %p, %zero, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      %3 = stablehlo.select %2, %zero, %p : tensor<i1>, tensor<f32>
+      %4 = sdy.sharding_constraint %3 <@mesh, []> : tensor<f32>
+      %5 = stablehlo.compare EQ, %q, %zero, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      %6 = stablehlo.select %5, %zero, %q : tensor<i1>, tensor<f32>
+      %7 = sdy.sharding_constraint %6 <@mesh, [], replicated={"y"}> : tensor<f32>
+      %8 = stablehlo.compare LT, %4, %7, TOTALORDER : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      %9 = stablehlo.optimization_barrier %8 : tensor<i1>
+      stablehlo.return %9 : tensor<i1>
+    }) : (tensor<1x3xf32>) -> tensor<1x3xf32>
+    %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+    %m = stablehlo.reduce(%a init: %low) across dimensions = [1] : (tensor<1x3xf32>, tensor<f32>) -> tensor<1xf32>
+     reducer(%p: tensor<f32>, %q: tensor<f32>)  {
+      %2 = stablehlo.maximum %p, %q : tensor<f32>
+      %3 = sdy.sharding_constraint %2 <@mesh, [], replicated={"y"}> : tensor<f32>
+      stablehlo.return %3 : tensor<f32>
+    }
+    sdy.return %1, %m : tensor<1x3xf32>, tensor<1xf32>
+  } : (tensor<2x3xf32>) -> (tensor<2x3xf32>, tensor<2xf32>)
+  return %0#0, %0#1 : tensor<2x3xf32>, tensor<2xf32>
+}
+
+// -----
+
+// A region in another one: what "x" has cut "y" cuts further. Inside, the place along
+// both, sums along each, and what "y" puts together again
+sdy.mesh @mesh = <["x"=2, "y"=2]>
+func.func @main() -> (tensor<2x2xi32>, tensor<2x1xi32>, tensor<2x2xi32>) {
+  // EXPECT: [10 * 1 + 0, 10 * 2 + 1, 10 * 3 + 2, 10 * 4 + 3]
+  // EXPECT: [3, 7]
+  // EXPECT: [4, 6, 4, 6]
+  %v = stablehlo.constant dense<[[1, 2], [3, 4]]> : tensor<2x2xi32>
+  %0:3 = sdy.manual_computation(%v) in_shardings=[<@mesh, [{"x", ?}, {?}]>] out_shardings=[<@mesh, [{"x", ?}, {?}]>, <@mesh, [{"x", ?}, {?}]>, <@mesh, [{"x", ?}, {?}]>] manual_axes={"x"} (%a: tensor<1x2xi32>) {
+    %1:3 = sdy.manual_computation(%a) in_shardings=[<@mesh, [{?}, {"y", ?}]>] out_shardings=[<@mesh, [{?}, {"y", ?}]>, <@mesh, [{?}, {?}]>, <@mesh, [{?}, {"y", ?}]>] manual_axes={"y"} (%b: tensor<1x1xi32>) {
+      %id = stablehlo.partition_id : tensor<ui32>
+      %place = stablehlo.convert %id : (tensor<ui32>) -> tensor<i32>
+      %places = stablehlo.reshape %place : (tensor<i32>) -> tensor<1x1xi32>
+      %ten = stablehlo.constant dense<10> : tensor<1x1xi32>
+      %2 = stablehlo.multiply %b, %ten : tensor<1x1xi32>
+      %3 = stablehlo.add %2, %places : tensor<1x1xi32>
+      %4 = "stablehlo.all_reduce"(%b) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>, use_global_device_ids}> ({
+      ^bb0(%c: tensor<i32>, %d: tensor<i32>):
+        %s = stablehlo.add %c, %d : tensor<i32>
+        stablehlo.return %s : tensor<i32>
+      }) : (tensor<1x1xi32>) -> tensor<1x1xi32>
+      %5 = "stablehlo.all_reduce"(%b) <{channel_handle = #stablehlo.channel_handle<handle = 2, type = 1>, replica_groups = dense<[[0, 2], [1, 3]]> : tensor<2x2xi64>, use_global_device_ids}> ({
+      ^bb0(%c: tensor<i32>, %d: tensor<i32>):
+        %s = stablehlo.add %c, %d : tensor<i32>
+        stablehlo.return %s : tensor<i32>
+      }) : (tensor<1x1xi32>) -> tensor<1x1xi32>
+      sdy.return %3, %4, %5 : tensor<1x1xi32>, tensor<1x1xi32>, tensor<1x1xi32>
+    } : (tensor<1x2xi32>) -> (tensor<1x2xi32>, tensor<1x1xi32>, tensor<1x2xi32>)
+    sdy.return %1#0, %1#1, %1#2 : tensor<1x2xi32>, tensor<1x1xi32>, tensor<1x2xi32>
+  } : (tensor<2x2xi32>) -> (tensor<2x2xi32>, tensor<2x1xi32>, tensor<2x2xi32>)
+  return %0#0, %0#1, %0#2 : tensor<2x2xi32>, tensor<2x1xi32>, tensor<2x2xi32>
+}
+
+// -----
+
+// The place along the axis that is the inner region's own
+sdy.mesh @mesh = <["x"=2, "y"=3]>
+func.func @main() -> tensor<3xi32> {
+  // EXPECT: [0, 1, 2]
+  %0 = sdy.manual_computation() in_shardings=[] out_shardings=[<@mesh, [{?}]>] manual_axes={"x"} () {
+    %1 = sdy.manual_computation() in_shardings=[] out_shardings=[<@mesh, [{"y", ?}]>] manual_axes={"y"} () {
+      %three = stablehlo.constant dense<3> : tensor<ui32>
+      %id = stablehlo.partition_id : tensor<ui32>
+      %2 = stablehlo.remainder %id, %three : tensor<ui32>
+      %3 = stablehlo.convert %2 : (tensor<ui32>) -> tensor<i32>
+      %4 = stablehlo.reshape %3 : (tensor<i32>) -> tensor<1xi32>
+      sdy.return %4 : tensor<1xi32>
+    } : () -> tensor<3xi32>
+    sdy.return %1 : tensor<3xi32>
+  } : () -> tensor<3xi32>
+  return %0 : tensor<3xi32>
+}

@@ -151,7 +151,10 @@ def SPMD_ManualOp : SPMD_Op<"manual", [IsolatedFromAbove,
     collectives over the manual axes are allowed. Axes of the mesh without a
     manual part are free: along these the body is code like any other, which
     shardings propagate into and which is partitioned, evenly. What all axes are
-    manual for nobody looks into; Localize makes every region one of these.
+    manual for nobody looks into; Localize makes every region one of these. A
+    region in another one is manual along further axes: it takes and gives
+    tensors that the outer one's have cut already, and its body speaks of one
+    place along both. Localize writes its body into the outer one's.
 
     **Constraints**
     1. One in-sharding and region argument per operand, one out-sharding and
@@ -163,7 +166,8 @@ def SPMD_ManualOp : SPMD_Op<"manual", [IsolatedFromAbove,
        manual, no other part of it cuts anything.
     5. Region arguments have the operands' types, cut by the manual axes.
     6. Returned values have the results' types, cut by the manual axes.
-    7. Stands in no other manual region, whose axes it could name as well.
+    7. In another manual region, it names that one's mesh and none of the axes
+       that are manual there.
 
     Example:
 
