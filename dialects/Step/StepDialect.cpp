@@ -46,14 +46,22 @@ bool step::isBuffer(Type type) {
   auto memref = dyn_cast<MemRefType>(type);
   SmallVector<int64_t> strides;
   int64_t offset;
-  if (!memref || !memref.hasStaticShape() ||
-      failed(memref.getStridesAndOffset(strides, offset)))
+  if (!memref || !memref.hasStaticShape())
+    return false;
+  // Of a tensor without elements, MLIR knows no strides.
+  if (memref.getNumElements() == 0)
+    return memref.getLayout().isIdentity();
+  if (failed(memref.getStridesAndOffset(strides, offset)))
     return false;
   // ShapedType::kDynamic is negative.
   return offset >= 0 && llvm::all_of(strides, [](int64_t s) { return s >= 0; });
 }
 
 Strides::Strides(MemRefType type) {
+  if (type.getNumElements() == 0) {
+    strides = getDenseStrides(type.getShape());
+    return;
+  }
   bool isStrided = succeeded(type.getStridesAndOffset(strides, offset));
   (void)isStrided; // buffers are
 }

@@ -142,6 +142,8 @@ void BlockCombiner::collect() {
       continue;
     int64_t bytes =
         step.payload * tp::getElementBytes(op.getOperand(0).getType());
+    if (bytes == 0) // it is no launch at all
+      continue;
     Candidate &candidate = candidates.emplace_back();
     candidate.op = &op;
     candidate.bytes = bytes;

@@ -215,9 +215,6 @@ void ProgramLowering::lowerUnit(const UnitGraph &graph, unsigned index) {
           (integer && width != 1 && (width < 8 || !llvm::isPowerOf2_32(width))))
         return void(fail(member, ErrorCode::UnsupportedType)
                     << element << " elements cannot be computed yet");
-      if (typeOf(result).getNumElements() == 0)
-        return void(fail(member, ErrorCode::UnsupportedOp)
-                    << "a tensor without elements has no step");
     }
   if (unit.isRows)
     return lowerRows(graph, index);
@@ -290,6 +287,10 @@ void ProgramLowering::lowerResults() {
   // other results, which are set aside.
   std::vector<std::pair<View, View>> late;
   for (auto [value, alias] : llvm::zip(end->getOperands(), aliases)) {
+    if (isEmpty(value)) { // there is nothing to copy
+      next += alias < 0;
+      continue;
+    }
     View view = getView(value);
     if (alias < 0) {
       View storage{Value(body.getArgument(next++))};

@@ -6,6 +6,8 @@
 #include "ScalarOps.h"
 #include "Units.h"
 
+#include "tpopt/Dialect/SPMD/Nesting.h"
+
 #include "mlir/IR/Dominance.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Transforms/CSE.h"
@@ -196,20 +198,6 @@ static void stripEncoding(Value value) {
   if (type && type.getEncoding())
     value.setType(
         RankedTensorType::get(type.getShape(), type.getElementType()));
-}
-
-/// The body of a manual region is written for one device, as all else is now.
-static void inlineManual(ManualOp op) {
-  Block &body = op.getBody().front();
-  for (auto [argument, input] : llvm::zip(body.getArguments(), op.getInputs()))
-    argument.replaceAllUsesWith(input);
-  Operation *end = body.getTerminator();
-  for (auto [result, value] : llvm::zip(op.getResults(), end->getOperands()))
-    result.replaceAllUsesWith(value);
-  end->erase();
-  op->getBlock()->getOperations().splice(op->getIterator(),
-                                         body.getOperations());
-  op.erase();
 }
 
 //===----------------------------------------------------------------------===//
@@ -573,9 +561,11 @@ FailureOr<LocalInfos> tp::prepare(func::FuncOp function, const Mesh *mesh,
         stripEncoding(result);
   });
   function.walk([&](ManualOp manual) { regions.push_back(manual); });
+  // Their bodies are written for one device, as all else is now.
   for (ManualOp manual : regions)
-    inlineManual(manual);
+    inlineBody(manual);
 
+  dropEmpty(function, infos);
   function.walk([](Operation *op) { freeInvariants(op); });
 
   IRRewriter rewriter(function.getContext());
@@ -614,6 +604,7 @@ FailureOr<LocalInfos> tp::prepare(func::FuncOp function, const Mesh *mesh,
     shareEqual();
     decomposeBlocks();
   }
+  dropEmpty(function, infos);
   forEach([&](Block &block) {
     for (auto reduce : llvm::make_early_inc_range(block.getOps<ReduceOp>()))
       simplifyReduce(reduce);

@@ -24,6 +24,14 @@ struct LocalInfo {
 using LocalInfos =
     llvm::DenseMap<mlir::Operation *, llvm::SmallVector<LocalInfo, 1>>;
 
+/// Whether a value is a tensor without elements.
+bool isEmpty(mlir::Value value);
+
+/// Leaves nothing in a function that computes, sends or carries such values,
+/// but for constants and what the function itself takes and returns. What is
+/// erased is forgotten in `infos`.
+void dropEmpty(mlir::func::FuncOp function, LocalInfos &infos);
+
 /// Takes the encodings off, inlines manual regions, decomposes, and brings
 /// reductions and contractions into their basic forms: a reduction is over the
 /// last dimension, a contraction's letters are in the result or in both

@@ -298,25 +298,6 @@ static step::Reduction toStep(ReductionKind kind, Type element) {
   llvm_unreachable("covered switch");
 }
 
-/// What a device that is not the first adds to a partial value.
-static TypedAttr getIdentity(Builder &builder, Type element, ReduceKind kind) {
-  bool isMax = kind == ReduceKind::Max;
-  if (auto type = dyn_cast<FloatType>(element))
-    return kind == ReduceKind::Sum
-               ? builder.getFloatAttr(type, 0.0)
-               : builder.getFloatAttr(
-                     type, APFloat::getInf(type.getFloatSemantics(), isMax));
-  unsigned width = element.getIntOrFloatBitWidth();
-  if (kind == ReduceKind::Sum)
-    return builder.getIntegerAttr(element, APInt(width, 0));
-  if (element.isUnsignedInteger())
-    return builder.getIntegerAttr(element, isMax ? APInt::getMinValue(width)
-                                                 : APInt::getMaxValue(width));
-  return builder.getIntegerAttr(element, isMax
-                                             ? APInt::getSignedMinValue(width)
-                                             : APInt::getSignedMaxValue(width));
-}
-
 /// The element where this device is to contribute it, else the identity: along
 /// axes that no dimension had, the first device does; along those that cut one,
 /// each does for its block.

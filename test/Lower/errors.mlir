@@ -23,14 +23,6 @@ func.func @endless(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
-func.func @empty(%x: tensor<0x4xf32>) -> tensor<0x4xf32> {
-  // expected-error @below {{[TP0801] a tensor without elements has no step}}
-  %y = tp.exp %x : tensor<0x4xf32>
-  return %y : tensor<0x4xf32>
-}
-
-// -----
-
 func.func @power(%x: tensor<4xi32>) -> tensor<4xi32> {
   // expected-error @below {{[TP0801] tp.pow of 'i32' has no lowering}}
   %y = tp.pow %x, %x : tensor<4xi32>

@@ -289,14 +289,17 @@ static Results convertConvolution(Conversion &c) {
   int64_t features = c.inShape(0)[lhs->second],
           batch = c.inShape(0)[lhs->first], inputs = c.inShape(1)[rhs->first],
           outputs = c.inShape(1)[rhs->second];
-  if (*featureGroups < 1 || *batchGroups < 1 || *featureGroups > features ||
-      *batchGroups > batch || (*featureGroups > 1 && *batchGroups > 1) ||
-      features % *featureGroups || inputs != features / *featureGroups ||
-      outputs % *featureGroups || outputs % *batchGroups ||
-      batch % *batchGroups)
+  if (*featureGroups < 1 || *batchGroups < 1 ||
+      *featureGroups > std::max<int64_t>(features, 1) ||
+      *batchGroups > std::max<int64_t>(batch, 1) ||
+      (*featureGroups > 1 && *batchGroups > 1) || features % *featureGroups ||
+      inputs != features / *featureGroups || outputs % *featureGroups ||
+      outputs % *batchGroups || batch % *batchGroups)
     return c.invalid() << " has groups that do not divide its features";
   if (windows->size() > 10)
     return c.unsupported() << " of more than 10 spatial dimensions";
+  if (isEmpty(c.inType(0)) || isEmpty(c.inType(1))) // sums of nothing
+    return c.one(c.emit.constant(0, c.outType()));
 
   // Letters: n batch, c input features, m output features, g groups; then a
   // pair for each spatial dimension. The last dimension first, so that those

@@ -1,0 +1,202 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Tensors without elements: nothing computes, sends or carries them.
+
+#include "Prepare.h"
+
+#include "ScalarOps.h"
+
+#include "llvm/ADT/BitVector.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace tp;
+using namespace tp::spmd;
+
+bool tp::isEmpty(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  return type && type.getNumElements() == 0;
+}
+
+static Value makeSplat(OpBuilder &builder, Location loc, RankedTensorType type,
+                       TypedAttr element) {
+  return ConstantOp::create(builder, loc, type,
+                            DenseElementsAttr::get(type, Attribute(element)));
+}
+
+/// Has all users take a constant instead.
+static void replaceEmpty(OpBuilder &builder, Value value) {
+  if (value.use_empty())
+    return;
+  auto type = cast<RankedTensorType>(value.getType());
+  value.replaceAllUsesWith(
+      makeSplat(builder, value.getLoc(), type,
+                builder.getZeroAttr(type.getElementType())));
+}
+
+/// What nothing reduces to.
+static TypedAttr getStart(Builder &builder, Type element, ReductionKind kind) {
+  switch (kind) {
+  case ReductionKind::Sum:
+    return builder.getZeroAttr(element);
+  case ReductionKind::Prod:
+    return builder.getOneAttr(element);
+  case ReductionKind::Max:
+    return getIdentity(builder, element, ReduceKind::Max);
+  case ReductionKind::Min:
+    return getIdentity(builder, element, ReduceKind::Min);
+  }
+  llvm_unreachable("covered switch");
+}
+
+/// What an op gives that has elements though an operand has none: as a rule,
+/// what the other operands say. Null if its parts have to be asked.
+static Value getWithoutEmpty(Operation *op) {
+  OpBuilder builder(op);
+  Location loc = op->getLoc();
+  auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  Type element = type.getElementType();
+  return llvm::TypeSwitch<Operation *, Value>(op)
+      .Case([&](ReduceOp reduce) {
+        return makeSplat(builder, loc, type,
+                         getStart(builder, element, reduce.getKind()));
+      })
+      .Case([&](EinsumOp) {
+        return makeSplat(builder, loc, type, builder.getZeroAttr(element));
+      })
+      .Case([&](GatherOp) { // from nowhere
+        return makeSplat(builder, loc, type, builder.getZeroAttr(element));
+      })
+      .Case([&](PadOp pad) {
+        return BroadcastOp::create(builder, loc, type, pad.getValue(),
+                                   ArrayRef<int64_t>());
+      })
+      .Case([&](ConcatOp concat) -> Value {
+        SmallVector<Value> parts(llvm::make_filter_range(
+            concat->getOperands(), [](Value part) { return !isEmpty(part); }));
+        if (parts.size() == 1)
+          return parts.front();
+        return ConcatOp::create(builder, loc, type, parts, concat.getDim());
+      })
+      .Case([](ScatterOp scatter) { return scatter.getInput(); })
+      .Case([](DynamicUpdateSliceOp update) { return update.getInput(); })
+      .Default(Value());
+}
+
+/// A launch without the parts that are empty.
+static void dropParts(CombinedOp op, LocalInfos &infos) {
+  SmallVector<Value> inputs, results;
+  SmallVector<Attribute> in, out;
+  SmallVector<LocalInfo, 1> kept, known = infos.lookup(op);
+  infos.erase(op);
+  for (auto [i, input] : llvm::enumerate(op.getInputs())) {
+    if (isEmpty(input))
+      continue;
+    inputs.push_back(input);
+    results.push_back(op->getResult(i));
+    in.push_back(op.getInShardings()[i]);
+    out.push_back(op.getOutShardings()[i]);
+    kept.push_back(known[i]);
+  }
+  OpBuilder builder(op);
+  auto copy = CombinedOp::create(
+      builder, op.getLoc(), TypeRange(ValueRange(results)), op.getKind(),
+      inputs, builder.getArrayAttr(in), builder.getArrayAttr(out));
+  copy->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+  for (auto [result, own] : llvm::zip_equal(results, copy->getResults()))
+    result.replaceAllUsesWith(own);
+  op.erase();
+  infos[copy] = std::move(kept);
+}
+
+/// Loops and branches without what is empty of what they carry.
+static void dropCarried(Operation *op) {
+  llvm::BitVector empty(op->getNumResults());
+  for (OpResult result : op->getResults())
+    if (isEmpty(result))
+      empty.set(result.getResultNumber());
+  if (empty.none())
+    return;
+  bool isLoop = isa<LoopLikeOpInterface>(op);
+  auto isKept = [&](unsigned i) { return !empty.test(i); };
+  SmallVector<Value> operands, results;
+  for (OpOperand &operand : op->getOpOperands())
+    if (!isLoop || isKept(operand.getOperandNumber()))
+      operands.push_back(operand.get());
+  for (OpResult result : op->getResults())
+    if (isKept(result.getResultNumber()))
+      results.push_back(result);
+  OpBuilder builder(op);
+  Operation *copy = builder.insert(Operation::create(
+      op->getLoc(), op->getName(), TypeRange(ValueRange(results)), operands,
+      NamedAttrList(op->getDiscardableAttrDictionary()),
+      op->getPropertiesStorage(), BlockRange(), op->getNumRegions()));
+  for (auto [from, to] :
+       llvm::zip_equal(op->getRegions(), copy->getRegions())) {
+    Block &block = from.front();
+    auto loop = dyn_cast<WhileOp>(op);
+    if (!loop || &from != &loop.getCond()) // which yields no more than itself
+      block.getTerminator()->eraseOperands(empty);
+    if (isLoop) {
+      // Counters come before what is carried.
+      llvm::BitVector arguments(block.getNumArguments() - empty.size());
+      for (unsigned i = 0; i < empty.size(); ++i)
+        arguments.push_back(empty.test(i));
+      block.eraseArguments(arguments);
+    }
+    to.takeBody(from);
+  }
+  for (auto [result, own] : llvm::zip_equal(results, copy->getResults()))
+    result.replaceAllUsesWith(own);
+  op->erase();
+}
+
+static void dropEmpty(Block &block, LocalInfos &infos) {
+  OpBuilder atBegin = OpBuilder::atBlockBegin(&block);
+  for (BlockArgument argument : block.getArguments())
+    if (isEmpty(argument))
+      replaceEmpty(atBegin, argument);
+  for (auto it = block.begin(); it != block.end();) {
+    Operation *op = &*it++;
+    if (isa<ConstantOp>(op) || op->hasTrait<OpTrait::IsTerminator>())
+      continue;
+    OpBuilder behind(block.getParent());
+    behind.setInsertionPointAfter(op);
+    for (Value result : op->getResults())
+      if (isEmpty(result))
+        replaceEmpty(behind, result);
+    if (op->getNumRegions() != 0) {
+      for (Region &region : op->getRegions())
+        dropEmpty(region.front(), infos);
+      dropCarried(op);
+      continue;
+    }
+    if (op->getNumResults() == 0)
+      continue;
+    if (llvm::all_of(op->getResults(), isEmpty)) {
+      infos.erase(op);
+      op->erase();
+      continue;
+    }
+    if (llvm::none_of(op->getOperands(), isEmpty))
+      continue;
+    if (auto combined = dyn_cast<CombinedOp>(op)) {
+      dropParts(combined, infos);
+    } else if (Value value = getWithoutEmpty(op)) {
+      op->getResult(0).replaceAllUsesWith(value);
+      op->erase();
+    } else if (auto whole = dyn_cast<DecomposeOpInterface>(op)) {
+      Operation *before = op->getPrevNode();
+      OpBuilder builder(op);
+      op->replaceAllUsesWith(whole.decompose(builder));
+      op->erase();
+      it = before ? std::next(before->getIterator()) : block.begin();
+    }
+  }
+}
+
+void tp::dropEmpty(func::FuncOp function, LocalInfos &infos) {
+  for (Block &block : function.getBody())
+    ::dropEmpty(block, infos);
+}
