@@ -14,9 +14,9 @@ using namespace tp;
 using namespace tp::spmd;
 
 /// Each known value that differs is kept once for every device.
-static constexpr int64_t kMaxDevices = 4096;
+static constexpr int64_t kMaxKnownDevices = 4096;
 /// A table of what each device is to do has an entry for each.
-static constexpr int64_t kMaxElements = kMaxDevices;
+static constexpr int64_t kMaxElements = kMaxKnownDevices;
 
 /// Whether tensors of that type are worth knowing.
 static bool isSmallInteger(Type type) {
@@ -28,7 +28,7 @@ static bool isSmallInteger(Type type) {
 Places::Places(func::FuncOp function, const Mesh &mesh) : mesh(mesh) {
   auto hasPlaces =
       function.walk([](AxisIndexOp) { return WalkResult::interrupt(); });
-  if (hasPlaces.wasInterrupted() && mesh.getNumDevices() <= kMaxDevices)
+  if (hasPlaces.wasInterrupted() && mesh.getNumDevices() <= kMaxKnownDevices)
     function.walk([&](Operation *op) { visit(op); });
 }
 
