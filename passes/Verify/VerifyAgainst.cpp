@@ -213,10 +213,10 @@ LogicalResult VerifyAgainst::verifyPrograms(const ProgramPair &programs) {
   func::FuncOp function = programs.local.getFunction();
   if (failed(checkArguments(programs.whole, InterpreterOptions())))
     return failure();
-  // Small programs are run on more data sets, as these cost nothing. Beyond,
-  // sets are tried for the places that they reach.
+  // Small programs are run on more data sets, which hardly costs anything.
+  // Beyond, sets are tried for the places that they reach.
   constexpr unsigned kSmallSets = 20, kMoreSets = 24, kFieldSets = 2;
-  constexpr int64_t kSmallWork = 1 << 19;
+  constexpr int64_t kSmallWork = 1 << 17;
   int64_t work = 0, devices = programs.local.getNumDevices();
   unsigned wanted = trials;
   IndexCoverage coverage(programs.whole.getFunction());
