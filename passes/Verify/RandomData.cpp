@@ -15,7 +15,7 @@ DataSet tp::getDataSet(uint64_t seed, unsigned number) {
   static constexpr std::pair<Signs, Magnitudes> first[] = {
       {Signs::Any, Magnitudes::Integers},
       {Signs::Negative, Magnitudes::Wide},
-      {Signs::Positive, Magnitudes::Wide},
+      {Signs::Alternating, Magnitudes::Wide},
       {Signs::PerArgument, Magnitudes::Moderate}};
   DataSet data{seed, number};
   if (number < std::size(first)) {
@@ -44,6 +44,8 @@ public:
     if (signs == Signs::PerArgument)
       signs = Random(~orderSeed - data.number)
                   .pick({Signs::Any, Signs::Negative, Signs::Positive});
+    if (signs == Signs::Alternating)
+      signs = argument.getArgNumber() % 2 ? Signs::Negative : Signs::Positive;
   }
 
   TensorValue draw() {
@@ -110,9 +112,11 @@ void ArgumentDrawer::drawIndices(int64_t extent, bool isUnsigned,
   }
 }
 
-/// One that is no index.
+/// One that is no index. A scalar has no padding; it may be the turns of a
+/// loop, which are not to depend on the signs of what that computes.
 int64_t ArgumentDrawer::drawNumber(IntegerType integer) {
-  bool isAny = signs == Signs::Any, isPositive = signs == Signs::Positive;
+  bool isAny = signs == Signs::Any || type.getRank() == 0,
+       isPositive = !isAny && signs == Signs::Positive;
   if (integer.getWidth() == 1)
     return isAny ? random.draw(0, 1) : isPositive;
   if (integer.isUnsigned())

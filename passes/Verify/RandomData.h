@@ -20,7 +20,8 @@ enum class Signs : uint8_t {
   Any,
   Negative,
   Positive,
-  PerArgument, ///< One of the others for each argument.
+  Alternating, ///< Positive and negative arguments: products are negative.
+  PerArgument, ///< One of the first three for each argument.
 };
 
 /// Of floats, where numbers have magnitudes.

@@ -213,13 +213,14 @@ LogicalResult VerifyAgainst::verifyPrograms(const ProgramPair &programs) {
   func::FuncOp function = programs.local.getFunction();
   if (failed(checkArguments(programs.whole, InterpreterOptions())))
     return failure();
+  IndexCoverage coverage(programs.whole.getFunction());
   // Small programs are run on more data sets, which hardly costs anything.
   // Beyond, sets are tried for the places that they reach.
-  constexpr unsigned kSmallSets = 20, kMoreSets = 24, kFieldSets = 2;
-  constexpr int64_t kSmallWork = 1 << 17;
-  int64_t work = 0, devices = programs.local.getNumDevices();
+  constexpr unsigned kSmallSets = 32, kMoreSets = 24, kFieldSets = 2;
+  // Integers, unlike floats, miss what is wrong by chance.
+  int64_t smallWork = coverage.isEmpty() ? 1 << 17 : 1 << 20, work = 0,
+          devices = programs.local.getNumDevices();
   unsigned wanted = trials;
-  IndexCoverage coverage(programs.whole.getFunction());
   llvm::SmallBitVector hasNumber(function.getNumResults());
   unsigned number = 0;
   for (; number < wanted ||
@@ -230,7 +231,7 @@ LogicalResult VerifyAgainst::verifyPrograms(const ProgramPair &programs) {
     if (failed(comparison.runWhole(coverage)))
       return failure();
     work += comparison.getWork() * (1 + devices);
-    if (work < kSmallWork && number + 1 < kSmallSets)
+    if (work < smallWork && number + 1 < kSmallSets)
       wanted = std::max(wanted, number + 2);
     bool hasNews = coverage.takeNews();
     if (!hasNews && number >= wanted)

@@ -18,9 +18,9 @@ def VerifyAgainstPass : Pass<"tp-verify-against", "::mlir::ModuleOp"> {
     as it stands. Arguments go together by `tp.name`, or else by position.
 
     Every data set is of another kind: small integers, which add up exactly in
-    every order; numbers from 2^-16 to 2^16, all negative or all positive, so that
+    every order; numbers from 2^-16 to 2^16, all negative or of alternating signs, so that
     padding wins a maximum or a minimum and an exponential that is not shifted by
-    the maximum overflows; moderate numbers. Small programs are run on up to 20
+    the maximum overflows; moderate numbers. Small programs are run on up to 32
     data sets. Results are equal if errors of
     `tolerance` in every op, of both programs, move them by as much as they
     differ: so no order of summation is an error, and a result that nothing moves
