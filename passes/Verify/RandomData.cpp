@@ -23,7 +23,7 @@ DataSet tp::getDataSet(uint64_t seed, unsigned number) {
     return data;
   }
   Random random(seed * 1000003 + number);
-  data.signs = Signs::PerArgument;
+  data.signs = random.pick({Signs::Alternating, Signs::PerArgument});
   data.magnitudes = random.pick(
       {Magnitudes::Integers, Magnitudes::Moderate, Magnitudes::Wide});
   data.narrows = true;
@@ -105,7 +105,7 @@ void ArgumentDrawer::drawIndices(int64_t extent, bool isUnsigned,
   Random outside(orderSeed + extent + first);
   for (auto [i, index] : llvm::enumerate(indices)) {
     index = order[(first + int64_t(i)) % part];
-    if (outside.draw(0, 7) == 0)
+    if (outside.draw(0, data.narrows ? 2 : 7) == 0)
       index = !isUnsigned && outside.draw(0, 1)
                   ? -outside.draw(1, outside.draw(0, 1) ? 2 : 2 * extent)
                   : extent + outside.draw(0, 2);

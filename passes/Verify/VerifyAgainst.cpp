@@ -218,7 +218,11 @@ LogicalResult VerifyAgainst::verifyPrograms(const ProgramPair &programs) {
   // Beyond, sets are tried for the places that they reach.
   constexpr unsigned kSmallSets = 32, kMoreSets = 24, kFieldSets = 2;
   // Integers, unlike floats, miss what is wrong by chance.
-  int64_t smallWork = coverage.isEmpty() ? 1 << 17 : 1 << 20, work = 0,
+  bool hasIntegers =
+      !coverage.isEmpty() ||
+      llvm::any_of(programs.whole.getFunction().getArgumentTypes(),
+                   isIntegerTensor);
+  int64_t smallWork = hasIntegers ? 1 << 20 : 1 << 17, work = 0,
           devices = programs.local.getNumDevices();
   unsigned wanted = trials;
   llvm::SmallBitVector hasNumber(function.getNumResults());
