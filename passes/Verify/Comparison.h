@@ -68,17 +68,15 @@ public:
 
 private:
   bool isEqual(unsigned result, int64_t i, Element got, Element wanted);
-  double getSpread(unsigned result, int64_t i, Element got, Element wanted);
 
   const ProgramPair &programs;
   const DataSet &data;
-  double unit;
   DoubleEvaluator evaluator;
   InterpreterOptions options;
   llvm::SmallVector<TensorValue> wholeArguments, localArguments, expected;
   int64_t work = 0;
-  /// Run when something differs.
-  std::optional<Conditioning> ofWhole, ofLocal;
+  /// Run as far as differences ask for it.
+  Conditioning ofWhole, ofLocal;
 };
 
 } // namespace tp

@@ -9,26 +9,28 @@
 using namespace mlir;
 using namespace tp;
 
-/// Runs enough that one of them moves what can be moved.
-static constexpr unsigned kNumRuns = 4;
-
 Conditioning::Conditioning(const Program &program,
                            ArrayRef<TensorValue> arguments,
                            const InterpreterOptions &options, double unit,
-                           Rounding rounding) {
+                           Rounding rounding)
+    : program(program), arguments(arguments), options(options), unit(unit),
+      rounding(rounding) {
+  // Errors are those of values: copies stay equal, if computed in one order.
+  this->options.tolerance = std::numeric_limits<double>::infinity();
+}
+
+bool Conditioning::addRun() {
+  constexpr unsigned kNumRuns = 4;
+  if (key == kNumRuns)
+    return false;
   // What is wrong with the program has been said already.
   ScopedDiagnosticHandler silence(program.getFunction().getContext(),
                                   [](Diagnostic &) { return success(); });
-  InterpreterOptions quiet = options;
-  quiet.observer = nullptr;
-  quiet.operandObserver = nullptr;
-  quiet.tolerance = std::numeric_limits<double>::infinity();
-  for (unsigned key = 0; key < kNumRuns; ++key) {
-    NoisyEvaluator evaluator(key, unit, rounding);
-    auto results = Interpreter(evaluator, quiet).run(program, arguments);
-    if (succeeded(results))
-      runs.push_back(std::move(*results));
-  }
+  NoisyEvaluator evaluator(key++, unit, rounding);
+  auto results = Interpreter(evaluator, options).run(program, arguments);
+  if (succeeded(results))
+    runs.push_back(std::move(*results));
+  return true;
 }
 
 double Conditioning::getSpread(unsigned result, int64_t i,

@@ -20,19 +20,31 @@
 
 namespace tp {
 
-/// The results of a program that was run several times with errors.
+/// The results of a program that was run with errors, as often as was asked
+/// for.
 class Conditioning {
 public:
-  /// Errors are up to `unit` on top of what `rounding` does.
+  /// Errors are up to `unit` on top of what `rounding` does. What is given must
+  /// outlive this.
   Conditioning(const Program &program, llvm::ArrayRef<TensorValue> arguments,
                const InterpreterOptions &options, double unit,
                Rounding rounding = Rounding::None);
+
+  /// Runs the program once more. False if it has run so often that what can be
+  /// moved has been.
+  bool addRun();
 
   /// How far element `i` of a result moved from `value`; infinitely, if an
   /// integer changed, or a number became none.
   double getSpread(unsigned result, int64_t i, Element value) const;
 
 private:
+  const Program &program;
+  llvm::ArrayRef<TensorValue> arguments;
+  InterpreterOptions options;
+  double unit;
+  Rounding rounding;
+  unsigned key = 0; ///< Of the next run.
   std::vector<llvm::SmallVector<TensorValue>> runs;
 };
 

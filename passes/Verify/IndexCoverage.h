@@ -32,6 +32,8 @@ public:
   /// Whether something was reached for the first time since the last call.
   bool takeNews() { return std::exchange(hasNews, false); }
   bool isComplete() const;
+  /// Whether nothing addresses, branches or loops by a value.
+  bool isEmpty() const { return targets.empty(); }
   /// Warns of what `numSets` data sets have not reached.
   void warn(unsigned numSets) const;
 

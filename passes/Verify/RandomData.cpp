@@ -15,7 +15,7 @@ DataSet tp::getDataSet(uint64_t seed, unsigned number) {
   static constexpr std::pair<Signs, Magnitudes> first[] = {
       {Signs::Any, Magnitudes::Integers},
       {Signs::Negative, Magnitudes::Wide},
-      {Signs::Positive, Magnitudes::Wide},
+      {Signs::Alternating, Magnitudes::Wide},
       {Signs::PerArgument, Magnitudes::Moderate}};
   DataSet data{seed, number};
   if (number < std::size(first)) {
@@ -23,7 +23,7 @@ DataSet tp::getDataSet(uint64_t seed, unsigned number) {
     return data;
   }
   Random random(seed * 1000003 + number);
-  data.signs = Signs::PerArgument;
+  data.signs = random.pick({Signs::Alternating, Signs::PerArgument});
   data.magnitudes = random.pick(
       {Magnitudes::Integers, Magnitudes::Moderate, Magnitudes::Wide});
   data.narrows = true;
@@ -44,6 +44,8 @@ public:
     if (signs == Signs::PerArgument)
       signs = Random(~orderSeed - data.number)
                   .pick({Signs::Any, Signs::Negative, Signs::Positive});
+    if (signs == Signs::Alternating)
+      signs = argument.getArgNumber() % 2 ? Signs::Negative : Signs::Positive;
   }
 
   TensorValue draw() {
@@ -103,16 +105,18 @@ void ArgumentDrawer::drawIndices(int64_t extent, bool isUnsigned,
   Random outside(orderSeed + extent + first);
   for (auto [i, index] : llvm::enumerate(indices)) {
     index = order[(first + int64_t(i)) % part];
-    if (outside.draw(0, 7) == 0)
+    if (outside.draw(0, data.narrows ? 2 : 7) == 0)
       index = !isUnsigned && outside.draw(0, 1)
                   ? -outside.draw(1, outside.draw(0, 1) ? 2 : 2 * extent)
                   : extent + outside.draw(0, 2);
   }
 }
 
-/// One that is no index.
+/// One that is no index. A scalar has no padding; it may be the turns of a
+/// loop, which are not to depend on the signs of what that computes.
 int64_t ArgumentDrawer::drawNumber(IntegerType integer) {
-  bool isAny = signs == Signs::Any, isPositive = signs == Signs::Positive;
+  bool isAny = signs == Signs::Any || type.getRank() == 0,
+       isPositive = !isAny && signs == Signs::Positive;
   if (integer.getWidth() == 1)
     return isAny ? random.draw(0, 1) : isPositive;
   if (integer.isUnsigned())

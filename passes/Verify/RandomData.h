@@ -20,7 +20,8 @@ enum class Signs : uint8_t {
   Any,
   Negative,
   Positive,
-  PerArgument, ///< One of the others for each argument.
+  Alternating, ///< Positive and negative arguments: products are negative.
+  PerArgument, ///< One of the first three for each argument.
 };
 
 /// Of floats, where numbers have magnitudes.
@@ -44,8 +45,9 @@ struct DataSet {
 DataSet getDataSet(uint64_t seed, unsigned number);
 
 /// The arguments of `function`: an index counts through a permutation of all
-/// places, from one number of a data set to the next, and every eighth or so is
-/// out of range; other integers are from -4 to 4, or 0 to 8 if unsigned.
+/// places, from one number of a data set to the next, and every eighth or so,
+/// of data that narrows every third, is out of range; other integers are from
+/// -4 to 4, or 0 to 8 if unsigned.
 llvm::SmallVector<TensorValue> drawArguments(DenseEvaluator &evaluator,
                                              mlir::func::FuncOp function,
                                              const DataSet &data);

@@ -213,13 +213,18 @@ LogicalResult VerifyAgainst::verifyPrograms(const ProgramPair &programs) {
   func::FuncOp function = programs.local.getFunction();
   if (failed(checkArguments(programs.whole, InterpreterOptions())))
     return failure();
-  // Small programs are run on more data sets, as these cost nothing. Beyond,
-  // sets are tried for the places that they reach.
-  constexpr unsigned kSmallSets = 20, kMoreSets = 24, kFieldSets = 2;
-  constexpr int64_t kSmallWork = 1 << 19;
-  int64_t work = 0, devices = programs.local.getNumDevices();
-  unsigned wanted = trials;
   IndexCoverage coverage(programs.whole.getFunction());
+  // Small programs are run on more data sets, which hardly costs anything.
+  // Beyond, sets are tried for the places that they reach.
+  constexpr unsigned kSmallSets = 32, kMoreSets = 24, kFieldSets = 2;
+  // Integers, unlike floats, miss what is wrong by chance.
+  bool hasIntegers =
+      !coverage.isEmpty() ||
+      llvm::any_of(programs.whole.getFunction().getArgumentTypes(),
+                   isIntegerTensor);
+  int64_t smallWork = hasIntegers ? 1 << 20 : 1 << 17, work = 0,
+          devices = programs.local.getNumDevices();
+  unsigned wanted = trials;
   llvm::SmallBitVector hasNumber(function.getNumResults());
   unsigned number = 0;
   for (; number < wanted ||
@@ -230,7 +235,7 @@ LogicalResult VerifyAgainst::verifyPrograms(const ProgramPair &programs) {
     if (failed(comparison.runWhole(coverage)))
       return failure();
     work += comparison.getWork() * (1 + devices);
-    if (work < kSmallWork && number + 1 < kSmallSets)
+    if (work < smallWork && number + 1 < kSmallSets)
       wanted = std::max(wanted, number + 2);
     bool hasNews = coverage.takeNews();
     if (!hasNews && number >= wanted)

@@ -90,6 +90,8 @@ LogicalResult WriteTrial::write(ModuleOp module) {
     return failure();
   Conditioning conditioning(*program, arguments, options, tolerance,
                             Rounding::ToElementType);
+  while (conditioning.addRun())
+    ;
   SmallVector<TensorValue> allowed;
   for (auto [index, result] : llvm::enumerate(*results))
     allowed.push_back(getAllowed(conditioning, index, result,

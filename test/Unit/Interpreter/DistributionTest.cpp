@@ -148,7 +148,7 @@ TEST_F(DistributionTest, ScattersFlatBlocks) {
           else if (padding == Padding::Zero)
             EXPECT_EQ(held, 0);
           else
-            EXPECT_GT(held, 1000);
+            EXPECT_TRUE(isGarbage(held));
         }
   }
 }
@@ -249,8 +249,8 @@ TEST_F(DistributionTest, LeavesPaddingDirty) {
         distributor.run(kind, AxisRef::full(mesh, 0), parts,
                         Layout{&mesh, from, {5}}, out, type({2}, f32()));
     EXPECT_EQ(real(results[2], {0}), value);
-    EXPECT_GT(real(results[2], {1}), 1000);
-    EXPECT_GT(real(results[3], {0}), 1000);
+    EXPECT_TRUE(isGarbage(real(results[2], {1})));
+    EXPECT_TRUE(isGarbage(real(results[3], {0})));
   }
 }
 
@@ -295,8 +295,8 @@ TEST_F(DistributionTest, MasksListedDimensions) {
   forEachIndex({2, 2, 2, 2}, [&](const Index &n) {
     int64_t device = n[0] * 2 + n[1], column = n[1] * 2 + n[3];
     Index local{n[2], n[3]};
-    EXPECT_EQ(real(masked[device], local),
-              column < 3 ? real(parts[device], local) : -1);
+    Element kept = column < 3 ? at(parts[device], local) : makeReal(-1);
+    EXPECT_EQ(at(masked[device], local).residue, kept.residue); // NaN, too
   });
 }
 

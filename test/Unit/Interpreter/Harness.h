@@ -119,10 +119,18 @@ protected:
     return tensor;
   }
 
+  /// Whether a value of f32 is what nobody has computed: not a number, or huge
+  /// or tiny.
+  static bool isGarbage(double value) {
+    double size = std::abs(value);
+    return !(size <= 1000) || (size > 0 && size < 1e-30);
+  }
+
   /// Runs the function `@f` of a module.
   llvm::SmallVector<TensorValue> run(llvm::StringRef text,
                                      llvm::ArrayRef<TensorValue> arguments,
-                                     Rounding rounding = Rounding::None) {
+                                     Rounding rounding = Rounding::None,
+                                     uint64_t garbage = 0) {
     auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
     if (!module) {
       ADD_FAILURE() << "cannot parse " << text.str();
@@ -133,7 +141,9 @@ protected:
     DoubleEvaluator evaluator(rounding);
     if (mlir::failed(program))
       return {};
-    auto results = Interpreter(evaluator).run(*program, arguments);
+    InterpreterOptions options;
+    options.garbage = garbage;
+    auto results = Interpreter(evaluator, options).run(*program, arguments);
     return mlir::failed(results) ? llvm::SmallVector<TensorValue>() : *results;
   }
 

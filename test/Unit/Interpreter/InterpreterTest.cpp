@@ -29,13 +29,18 @@ TEST_F(InterpreterTest, DonatedBuffersAreDirty) {
   for (StringRef attribute : {"", "{tp.donated = 1 : i64}"}) {
     std::string text = kSum;
     text.replace(text.find("ARGUMENT"), 8, attribute.str());
-    auto results = run(text, {x});
-    ASSERT_EQ(results.size(), 2u);
+    unsigned dirty = 0; // what is tiny changes no sum
+    constexpr unsigned kRuns = 16;
+    for (unsigned garbage = 0; garbage < kRuns; ++garbage) {
+      auto results = run(text, {x}, Rounding::None, garbage);
+      ASSERT_EQ(results.size(), 2u);
+      dirty += real(results[0], {}) != 6;
+      EXPECT_EQ(real(results[1], {2}), 3);
+    }
     if (attribute.empty())
-      EXPECT_EQ(real(results[0], {}), 6);
+      EXPECT_EQ(dirty, 0u);
     else
-      EXPECT_GT(real(results[0], {}), 1000);
-    EXPECT_EQ(real(results[1], {2}), 3);
+      EXPECT_GT(dirty, kRuns / 2);
   }
 }
 

@@ -18,9 +18,10 @@ def VerifyAgainstPass : Pass<"tp-verify-against", "::mlir::ModuleOp"> {
     as it stands. Arguments go together by `tp.name`, or else by position.
 
     Every data set is of another kind: small integers, which add up exactly in
-    every order; numbers from 2^-16 to 2^16, all negative or all positive, so that
+    every order; numbers from 2^-16 to 2^16, all negative or of alternating signs, so that
     padding wins a maximum or a minimum and an exponential that is not shifted by
-    the maximum overflows; moderate numbers. Results are equal if errors of
+    the maximum overflows; moderate numbers. Small programs are run on up to 32
+    data sets. Results are equal if errors of
     `tolerance` in every op, of both programs, move them by as much as they
     differ: so no order of summation is an error, and a result that nothing moves
     has to be equal. Where wide numbers leave the range of doubles in the whole
@@ -71,7 +72,7 @@ def VerifyAgainstPass : Pass<"tp-verify-against", "::mlir::ModuleOp"> {
     Option<"whole", "whole", "std::string", "\"\"",
            "The file with the whole program">,
     Option<"seed", "seed", "uint64_t", "1", "Picks the random data">,
-    Option<"trials", "trials", "unsigned", "4",
+    Option<"trials", "trials", "unsigned", "3",
            "How many data sets every function is run on, at least">,
     Option<"tolerance", "tolerance", "double", "1e-9",
            "The error that the result of an op may have, relative to it">,
