@@ -10,6 +10,7 @@
 #include "llvm/Support/Signals.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <new>
@@ -37,6 +38,29 @@ using namespace tp;
   (void)!::write(STDERR_FILENO, message, sizeof(message) - 1);
   leave(3);
 }
+
+// Of mimalloc, for tools that allocate by it: it knows no new-handler, and
+// aborts.
+// NOLINTBEGIN(readability-identifier-naming)
+extern "C" __attribute__((weak)) void
+mi_register_error(void (*handler)(int error, void *argument), void *argument);
+// NOLINTEND(readability-identifier-naming)
+
+static void catchNoMemory() {
+  std::set_new_handler(dieOutOfMemory);
+  if (mi_register_error)
+    mi_register_error(
+        [](int error, void *) {
+          if (error == ENOMEM)
+            dieOutOfMemory();
+        },
+        nullptr);
+}
+
+/// Constructors of shared libraries run before main, and those of LLVM take
+/// memory: this runs before them.
+[[gnu::section(".preinit_array"),
+  gnu::used]] static void (*catchEarly)() = catchNoMemory;
 
 /// What LLVM calls where it would abort. Some of these failures are the
 /// machine's, and none of them the program's.
@@ -66,7 +90,6 @@ static void finishOutput() {
 void tp::setUpProcess() {
   tprt::occupyStandardStreams();
   std::signal(SIGXFSZ, SIG_IGN); // a file's limit is an error, like a full disk
-  std::set_new_handler(dieOutOfMemory);
   install_bad_alloc_error_handler(
       [](void *, const char *, bool) { dieOutOfMemory(); });
   install_fatal_error_handler(dieOfFatalError);
