@@ -42,6 +42,19 @@ template <ScatterKind kind, typename T> static T combine(T old, T update) {
   }
 }
 
+namespace {
+/// A truth value in memory. Its byte may be any, as files may hold any, and a
+/// C++ bool of another byte than 0 or 1 is undefined.
+class Truth {
+public:
+  explicit Truth(uint64_t value) : byte(value != 0) {}
+  operator uint64_t() const { return byte != 0; }
+
+private:
+  uint8_t byte;
+};
+} // namespace
+
 template <ScatterKind kind, typename T>
 static void scatterTyped(const ScatterRow &row, const T *updates,
                          const int64_t *indices, T *destination,
@@ -131,7 +144,7 @@ void tprt::runScatter(const ScatterRow &row, const char *updates,
   case DType::U8:
     return call(scatterAs<uint8_t>);
   case DType::Bool:
-    return call(scatterAs<bool>);
+    return call(scatterAs<Truth>);
   }
 }
 

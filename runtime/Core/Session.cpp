@@ -88,6 +88,13 @@ absl::Status Session::writeWhole(uint32_t index, DType dtype,
   if (bytes.size() != size)
     return makeError(ErrorCode::InputMismatch, "input '", name, "' takes ",
                      size, " bytes, not ", bytes.size());
+  // Compiled code looks at one bit of it.
+  size_t other = bytes.find_first_not_of(absl::string_view("\0\1", 2));
+  if (dtype == DType::Bool && other != absl::string_view::npos)
+    return makeError(ErrorCode::InputMismatch, "element ", other, " of input '",
+                     name, "' is the byte ",
+                     static_cast<int>(static_cast<unsigned char>(bytes[other])),
+                     ", expects 0 or 1 for a bool");
   for (Rank &rank : ranks)
     TPRT_RETURN_IF_ERROR(rank.executor->writeInput(index, [&](char *block) {
       scatterBlock(*artifact, input.dims, dtype, rank.number, bytes.data(),
