@@ -51,6 +51,10 @@ const Mesh &MeshShrinker::getMesh() {
   small->hasLinks = false;
   for (auto [index, axis] : llvm::enumerate(small->axes)) {
     axis.link = {};
+    if (auto known = resized.find(index); known != resized.end()) {
+      axis.size = known->second;
+      continue;
+    }
     std::optional<int64_t> size = shrinkPrefix(cuts[index], axis.size);
     if (size && !pinned.count(index))
       axis.size = *size;
@@ -64,6 +68,8 @@ AxisRef MeshShrinker::map(const AxisRef &axis) {
   getMesh();
   if (pinned.count(axis.axis))
     return axis;
+  if (resized.count(axis.axis))
+    return AxisRef::full(*small, axis.axis);
   int64_t pre = *shrinkPrefix(cuts[axis.axis], axis.pre);
   return {axis.axis, pre, *shrinkPrefix(cuts[axis.axis], axis.end()) / pre};
 }

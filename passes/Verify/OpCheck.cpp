@@ -181,8 +181,12 @@ CheckResult SegmentRunner::run() {
     return {CheckResult::Different, error, ""};
   if (!localProgram->isLocal()) // nothing in it has a dimension or a device
     return {CheckResult::NotCovered, "its values are not local", ""};
-  double elements = countElements(whole, 1) +
-                    countElements(local, localProgram->getNumDevices());
+  int64_t devices = localProgram->getNumDevices();
+  if (devices > InterpreterOptions().maxDevices)
+    return {CheckResult::NotCovered,
+            (Twine(devices) + " devices are more than are interpreted").str(),
+            ""};
+  double elements = countElements(whole, 1) + countElements(local, devices);
   if (elements > kMaxElements)
     return {CheckResult::NotCovered, "its tensors are too large to be run", ""};
   for (Signs signs : getSigns(segment))
@@ -199,12 +203,11 @@ CheckResult tp::checkSegment(const Segment &segment, const Mesh &mesh,
                              uint64_t seed) {
   std::optional<CheckResult> small;
   CheckResult result;
+  // Of mesh, extents, whole, offsets and splices.
   static const Sizes attempts[] = {
-      {/*mesh=*/true, /*extents=*/true, /*whole=*/true, /*offsets=*/true},
-      {/*mesh=*/true, /*extents=*/true, /*whole=*/false, /*offsets=*/true},
-      {/*mesh=*/true, /*extents=*/true, /*whole=*/false, /*offsets=*/false},
-      {/*mesh=*/false, /*extents=*/true, /*whole=*/false, /*offsets=*/false},
-      {}};
+      {true, true, true, true, true},     {true, true, true, true, false},
+      {true, true, false, true, false},   {true, true, false, false, false},
+      {false, true, false, false, false}, {}};
   for (const Sizes &sizes : attempts) {
     // What differs on small sizes may be right on the true ones: they decide.
     if (small && sizes.extents)

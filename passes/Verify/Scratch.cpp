@@ -3,6 +3,8 @@
 
 #include "Scratch.h"
 
+#include "SpliceShrinker.h"
+
 #include "tpopt/Dialect/SPMD/SPMD.h"
 #include "tpopt/Dialect/TP/TP.h"
 #include "tpopt/Sharding/Shrink.h"
@@ -62,6 +64,12 @@ private:
   bool countsNarrowly();
   std::optional<int64_t> shrinkOffset(const Offset &offset);
 
+  void shrinkSplice();
+  bool isSpliced(unsigned dim) const {
+    return splice && dim == cast<SpliceOp>(segment.whole).getDim();
+  }
+  void mapNumbers(Operation *copy);
+
   ShardingRule getRule();
   bool indexesAlong(const ShardingRule &rule, unsigned factor);
   void chooseMesh(const ShardingRule &rule);
@@ -85,12 +93,72 @@ private:
   OwningOpRef<ModuleOp> scratch;
   SmallVector<Offset> offsets;
   bool keepsOffsets = false;
+  std::optional<SpliceShrinker> splice;
   SmallVector<Shape> shapes; ///< New whole shapes, operands first.
   /// New whole shapes of local values.
   llvm::DenseMap<Value, Shape> localShapes;
 };
 
 } // namespace
+
+/// Sets `splice`, and the sizes of the axes that cut its dimension.
+void ScratchBuilder::shrinkSplice() {
+  auto op = dyn_cast<SpliceOp>(segment.whole);
+  if (!op || !sizes.splices)
+    return;
+  std::vector<TensorSharding> layouts;
+  for (unsigned t = 0; t < segment.operands.size() + 1; ++t) {
+    layouts.push_back(getLocalSharding(typeOf(getLocalTensor(t)), mesh));
+    // Where axes are cut, their sizes are those of the parts.
+    for (const AxisRef &axis : layouts.back().getDimAxes())
+      if (!axis.isFull(mesh))
+        return;
+  }
+  const AxisList &axes = layouts.back().dims[op.getDim()].axes;
+  if (axes.empty())
+    return;
+  // The largest axis takes what the number of devices asks for.
+  auto largest = llvm::max_element(
+      axes, [](const auto &a, const auto &b) { return a.size < b.size; });
+  int64_t least = axes.size() > 3 ? 2 : 3, grain = 1;
+  for (const AxisRef &axis : axes)
+    if (&axis != largest)
+      grain *= std::min(axis.size, least);
+  splice = SpliceShrinker::create(op, layouts, grain);
+  if (!splice)
+    return;
+  bool keeps = splice->getDevices() == getSize(axes);
+  for (const AxisRef &axis : axes)
+    meshShrinker.resize(axis.axis, keeps ? axis.size
+                                   : &axis == largest
+                                       ? splice->getDevices() / grain
+                                       : std::min(axis.size, least));
+}
+
+/// Gives a copy of one of the splice's ops the numbers of the small one.
+void ScratchBuilder::mapNumbers(Operation *copy) {
+  int64_t dim = cast<SpliceOp>(segment.whole).getDim();
+  if (auto shift = dyn_cast<ShiftOp>(copy))
+    return shift.setBy(-splice->mapDistance(-shift.getBy()));
+  if (auto slice = dyn_cast<SliceOp>(copy)) {
+    SmallVector<int64_t> starts(slice.getStarts());
+    starts[dim] = splice->mapRows(starts[dim]);
+    return slice.setStarts(starts);
+  }
+  auto constant = dyn_cast<ConstantOp>(copy);
+  if (!constant || !constant.getType().getElementType().isInteger(32))
+    return;
+  auto value = dyn_cast<SplatElementsAttr>(constant.getValue());
+  if (!value)
+    return;
+  int64_t number = value.getSplatValue<APInt>().getSExtValue();
+  // What is multiplied by a device's place are the rows of a block.
+  bool isBlock = llvm::any_of(copy->getUsers(), llvm::IsaPred<MulOp>);
+  constant.setValueAttr(DenseElementsAttr::get(
+      value.getType(),
+      builder.getI32IntegerAttr(isBlock ? splice->mapRows(number)
+                                        : splice->mapPlace(number))));
+}
 
 /// The op's own rule; dimensions of an op without one pass straight through if
 /// it is a collective, and belong to nobody else otherwise.
@@ -206,10 +274,11 @@ void ScratchBuilder::chooseMesh(const ShardingRule &rule) {
     meshShrinker.use(sharding);
     // Several factors to one dimension: their sizes hang together. What an op
     // exchanges is counted in elements and places.
-    for (auto [dim, factors] :
-         llvm::zip_equal(sharding.dims, rule.getTensor(t)))
-      if (factors.size() > 1 || isExchanged(rule, factors))
-        pin(dim.axes);
+    for (auto [dim, part] : llvm::enumerate(sharding.dims)) {
+      ArrayRef<unsigned> factors = rule.getTensor(t)[dim];
+      if (!isSpliced(dim) && (factors.size() > 1 || isExchanged(rule, factors)))
+        pin(part.axes);
+    }
   }
   for (Operation *op : segment.local) {
     for (Type type : op->getResultTypes())
@@ -268,8 +337,13 @@ void ScratchBuilder::chooseShapes(const ShardingRule &rule) {
   }
   for (unsigned t = 0; t < rule.getNumTensors(); ++t) {
     Shape shape;
-    for (auto [factors, size] : llvm::zip_equal(
-             rule.getTensor(t), typeOf(getWholeTensor(t)).getShape())) {
+    for (auto [dim, size] :
+         llvm::enumerate(typeOf(getWholeTensor(t)).getShape())) {
+      if (isSpliced(dim)) {
+        shape.push_back(splice->getLengths()[t]);
+        continue;
+      }
+      const DimFactors &factors = rule.getTensor(t)[dim];
       int64_t extent = factors.empty() ? size : 1;
       for (unsigned factor : factors)
         extent *= extents[factor];
@@ -326,9 +400,11 @@ std::optional<Shape> ScratchBuilder::inferShape(Operation *op,
     whole.assign(result.getShape().begin(), result.getShape().end());
     small = Shape(shrink(result, small).getShape());
   }
-  for (auto [size, before, after] : llvm::zip_equal(old, whole, small))
-    if (size == before)
-      size = after;
+  for (auto [dim, size] : llvm::enumerate(old))
+    if (isSpliced(dim))
+      size = splice->mapRows(size);
+    else if (size == whole[dim])
+      size = small[dim];
   return old;
 }
 
@@ -408,6 +484,8 @@ void ScratchBuilder::buildWhole() {
   IRMapping mapping;
   beginFunction("whole", whole->getOperands(), inputs, mapping);
   Operation *copy = cloneOp(whole, outputs, mapping);
+  if (splice)
+    splice->setPieces(cast<SpliceOp>(copy));
   endFunction(copy->getResults());
 }
 
@@ -418,6 +496,7 @@ bool ScratchBuilder::buildLocal() {
   OpBuilder::InsertionGuard guard(builder);
   IRMapping mapping;
   beginFunction("local", segment.operands, inputs, mapping);
+  SmallVector<Operation *> copies;
   for (Operation *op : segment.local) {
     SmallVector<Type> types;
     for (Value result : op->getResults()) {
@@ -430,8 +509,12 @@ bool ScratchBuilder::buildLocal() {
       localShapes[result] = *shape;
       types.push_back(shrink(typeOf(result), *shape));
     }
-    cloneOp(op, types, mapping); // which maps the results
+    Operation *copy = cloneOp(op, types, mapping); // which maps the results
+    if (splice)
+      copies.push_back(copy);
   }
+  for (Operation *copy : copies) // when all have their users
+    mapNumbers(copy);
   for (Offset &offset : offsets) {
     std::optional<int64_t> block = shrinkOffset(offset);
     if (!block)
@@ -451,7 +534,9 @@ bool ScratchBuilder::buildLocal() {
 
 OwningOpRef<ModuleOp> ScratchBuilder::build(std::string &reason) {
   ShardingRule rule = getRule();
-  keepsOffsets = llvm::any_of(segment.local, llvm::IsaPred<AxisIndexOp>) &&
+  shrinkSplice();
+  keepsOffsets = !splice &&
+                 llvm::any_of(segment.local, llvm::IsaPred<AxisIndexOp>) &&
                  !(sizes.offsets && !countsNarrowly() && findOffsets());
   if (keepsOffsets)
     offsets.clear();

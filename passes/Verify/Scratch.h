@@ -24,6 +24,8 @@ struct Sizes {
   bool whole = false;   ///< Those of factors that the op wants whole, too.
   /// Where a device's block begins: else what is counted in blocks is kept.
   bool offsets = false;
+  /// Dimensions along which a splice exchanges, and the axes that cut them.
+  bool splices = false;
 };
 
 /// Builds both functions. None if the segment has something whose new size is

@@ -31,6 +31,7 @@
 
 #include "tpopt/Sharding/Sharding.h"
 
+#include <map>
 #include <set>
 
 namespace tp {
@@ -44,6 +45,8 @@ public:
   void use(const AxisRef &axis);
   /// Keeps the size of a whole axis: something counts on it.
   void pin(unsigned axis) { pinned.insert(axis); }
+  /// Gives a whole axis, which nothing cuts or pins, another size.
+  void resize(unsigned axis, int64_t size) { resized[axis] = size; }
 
   /// The small mesh. Links and device numbers are left out.
   const Mesh &getMesh();
@@ -54,6 +57,7 @@ private:
   const Mesh &mesh;
   std::vector<std::set<int64_t>> cuts; ///< Of every axis, as pre-sizes.
   std::set<unsigned> pinned;
+  std::map<unsigned, int64_t> resized;
   std::optional<Mesh> small;
 };
 

@@ -1,0 +1,257 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "SpliceShrinker.h"
+
+#include <set>
+
+using namespace mlir;
+using namespace tp;
+
+/// As many as a window may have.
+static constexpr size_t kMostDistances = 8;
+static constexpr int64_t kMostDevices = 128;
+
+/// `rows` as blocks and a rest of at most half a block, which may be negative.
+static std::pair<int64_t, int64_t> divide(int64_t rows, int64_t block) {
+  int64_t blocks = (2 * rows + block) / (2 * block);
+  return {blocks, rows - blocks * block};
+}
+
+static int64_t toRing(int64_t distance, int64_t devices) {
+  return (distance % devices + devices) % devices;
+}
+
+int64_t SpliceShrinker::mapRows(int64_t rows) const {
+  auto [blocks, rest] = divide(rows, large.block);
+  return blocks * small.block + rest;
+}
+
+/// The nearest of the numbers that are known.
+static std::map<int64_t, int64_t>::const_iterator
+findNearest(const std::map<int64_t, int64_t> &known, int64_t number) {
+  auto above = known.lower_bound(number);
+  if (above == known.begin())
+    return above;
+  auto below = std::prev(above);
+  return above == known.end() || number - below->first < above->first - number
+             ? below
+             : above;
+}
+
+int64_t SpliceShrinker::mapPlace(int64_t place) const {
+  auto nearest = findNearest(places, place);
+  return nearest->second + (place - nearest->first);
+}
+
+int64_t SpliceShrinker::mapDistance(int64_t distance) const {
+  int64_t wanted = toRing(distance, large.devices);
+  auto nearest = findNearest(distances, wanted);
+  int64_t found =
+      toRing(nearest->second + (wanted - nearest->first), small.devices);
+  if (nearest->first == wanted)
+    return found;
+  // No window asks for it; neither may one of the small splice.
+  auto isAsked = [&](int64_t d) {
+    return llvm::any_of(distances,
+                        [&](const auto &entry) { return entry.second == d; });
+  };
+  while (isAsked(found))
+    found = (found + 1) % small.devices;
+  return found;
+}
+
+bool SpliceShrinker::findWindows(Numbers &numbers) const {
+  BlockLayout to{numbers.lengths.back(), numbers.devices};
+  for (auto [i, piece] : llvm::enumerate(numbers.pieces)) {
+    std::optional<Window> &window = numbers.windows.emplace_back();
+    if (sources[i] < 0)
+      continue;
+    BlockLayout from{numbers.lengths[i], isCut[i] ? numbers.devices : 1};
+    window = getWindow(from, to, piece, kMostDistances);
+    if (!window)
+      return false;
+  }
+  return true;
+}
+
+bool SpliceShrinker::read(SpliceOp op, ArrayRef<TensorSharding> layouts) {
+  int64_t dim = op.getDim(), at = 0;
+  large.devices = getSize(layouts.back().dims[dim].axes);
+  int64_t length = op.getType().getDimSize(dim);
+  large.block = BlockLayout{length, large.devices}.block();
+  if (large.devices == 1)
+    return false;
+  for (auto [i, input] : llvm::enumerate(op.getInputs())) {
+    large.pieces.push_back({op.getStarts()[i], at, op.getSizes()[i]});
+    at += op.getSizes()[i];
+    auto type = cast<RankedTensorType>(input.getType());
+    bool isScalar = type.getRank() == 0;
+    large.lengths.push_back(isScalar ? 0 : type.getDimSize(dim));
+    isCut.push_back(!isScalar && getSize(layouts[i].dims[dim].axes) > 1);
+    sources.push_back(isScalar ? -1
+                               : int(llvm::find(op.getInputs(), input) -
+                                     op.getInputs().begin()));
+    // Where blocks differ in size, every place has distances of its own.
+    if (isCut.back() &&
+        (layouts[i].dims[dim].axes != layouts.back().dims[dim].axes ||
+         BlockLayout{large.lengths.back(), large.devices}.block() !=
+             large.block))
+      return false;
+  }
+  large.lengths.push_back(length);
+  isCut.push_back(true);
+  return findWindows(large);
+}
+
+/// What is left of rows between two ends of pieces. What all devices have is
+/// not made shorter by blocks: they read other parts of it.
+int64_t SpliceShrinker::shrinkSegment(int64_t rows, int64_t blocksKept,
+                                      bool isCut) const {
+  auto [blocks, rest] = divide(rows, large.block);
+  if (isCut)
+    blocks = std::min(blocks, blocksKept);
+  return blocks * small.block + rest;
+}
+
+/// Fills `small`; false if it is no splice.
+bool SpliceShrinker::shrink(int64_t block, int64_t blocksKept) {
+  small = Numbers();
+  small.block = block;
+  small.lengths.assign(large.lengths.size(), 0);
+  small.pieces.resize(large.pieces.size());
+  bool isSplice = true;
+  // All pieces of one tensor together: they may overlap.
+  for (auto [first, source] : llvm::enumerate(sources)) {
+    if (source >= 0 && source != int(first))
+      continue;
+    std::set<int64_t> ends = {0, large.lengths[first]};
+    SmallVector<unsigned> own;
+    for (unsigned i = first; i < sources.size(); ++i)
+      if (i == first || (source >= 0 && sources[i] == source)) {
+        own.push_back(i);
+        ends.insert(large.pieces[i].start);
+        ends.insert(large.pieces[i].start + large.pieces[i].size);
+      }
+    std::map<int64_t, int64_t> moved;
+    int64_t last = 0, at = 0;
+    for (int64_t end : ends) {
+      if (end > last) {
+        int64_t rows =
+            shrinkSegment(end - last, blocksKept, source < 0 || isCut[first]);
+        isSplice &= rows > 0;
+        at += rows;
+      }
+      moved[end] = at;
+      last = end;
+    }
+    for (unsigned i : own) {
+      const Piece &piece = large.pieces[i];
+      small.pieces[i].start = moved[piece.start];
+      small.pieces[i].size =
+          moved[piece.start + piece.size] - moved[piece.start];
+      small.lengths[i] = source < 0 ? 0 : moved[large.lengths[i]];
+    }
+  }
+  for (Piece &piece : small.pieces) {
+    piece.at = small.lengths.back();
+    small.lengths.back() += piece.size;
+  }
+  return isSplice;
+}
+
+/// Whether blocks of the small tensors lie on their devices as the large ones.
+bool SpliceShrinker::liesAlike() const {
+  for (auto [i, cut] : llvm::enumerate(isCut)) {
+    if (!cut)
+      continue;
+    BlockLayout was{large.lengths[i], large.devices};
+    BlockLayout is{small.lengths[i], small.devices};
+    if (is.block() != small.block || was.isUneven() != is.isUneven() ||
+        (was.valid(was.k - 1) == 0) != (is.valid(is.k - 1) == 0))
+      return false;
+  }
+  return true;
+}
+
+/// Relates the numbers of both; false if a window differs in more than them,
+/// or if two numbers become one.
+bool SpliceShrinker::relate() {
+  distances = {{0, 0}};
+  places = {{0, 0}};
+  auto add = [](std::map<int64_t, int64_t> &map, int64_t from, int64_t to) {
+    return map.try_emplace(from, to).first->second == to;
+  };
+  for (unsigned i = 0; i < sources.size(); ++i) {
+    if (i > 0 && !add(places, large.pieces[i].at, small.pieces[i].at))
+      return false;
+    if (sources[i] < 0)
+      continue;
+    const Window &was = *large.windows[i], &is = *small.windows[i];
+    if (was.rows.size() != is.rows.size() || mapRows(was.step) != is.step ||
+        mapRows(was.lead) != is.lead || mapRows(was.tail) != is.tail ||
+        (was.step != 0 && !add(places, was.offset, is.offset)) ||
+        (was.step == 0 && mapRows(was.offset) != is.offset))
+      return false;
+    for (auto [j, rows] : llvm::enumerate(was.rows)) {
+      BlockRows mapped{mapRows(rows.begin), mapRows(rows.end)};
+      if (rows.empty() != is.rows[j].empty() ||
+          (!rows.empty() && !(mapped == is.rows[j])))
+        return false;
+      if (isCut[i] && !rows.empty() &&
+          !add(distances, toRing(was.lowest + int64_t(j), large.devices),
+               toRing(is.lowest + int64_t(j), small.devices)))
+        return false;
+    }
+  }
+  auto keepsApart = [](const std::map<int64_t, int64_t> &map) {
+    std::set<int64_t> values;
+    for (auto [from, to] : map)
+      values.insert(to);
+    return values.size() == map.size();
+  };
+  // A distance that no window asks for has to have something to become.
+  return keepsApart(distances) && keepsApart(places) &&
+         int64_t(distances.size()) < small.devices;
+}
+
+/// Finds a number of devices for the small tensors.
+bool SpliceShrinker::findDevices(int64_t grain) {
+  auto fits = [&](int64_t devices) {
+    small.devices = devices;
+    small.windows.clear();
+    return liesAlike() && findWindows(small) && relate();
+  };
+  for (int64_t k = grain; k < std::min(large.devices, kMostDevices); k += grain)
+    if (k >= 4 && fits(k))
+      return true;
+  return large.devices < kMostDevices && fits(large.devices);
+}
+
+std::optional<SpliceShrinker>
+SpliceShrinker::create(SpliceOp op, ArrayRef<TensorSharding> layouts,
+                       int64_t grain) {
+  SpliceShrinker shrinker;
+  if (!shrinker.read(op, layouts))
+    return std::nullopt;
+  const Numbers &large = shrinker.large;
+  SmallVector<int64_t> blocks;
+  for (int64_t block = 8; block < large.block; block += block / 2)
+    blocks.push_back(block);
+  blocks.push_back(large.block);
+  for (int64_t block : blocks)
+    for (int64_t kept = 3; kept < kMostDevices; ++kept)
+      if (shrinker.shrink(block, kept) && shrinker.findDevices(grain))
+        return shrinker;
+  return std::nullopt;
+}
+
+void SpliceShrinker::setPieces(SpliceOp op) const {
+  SmallVector<int64_t> starts, sizes;
+  for (const Piece &piece : small.pieces) {
+    starts.push_back(piece.start);
+    sizes.push_back(piece.size);
+  }
+  op.setStarts(starts);
+  op.setSizes(sizes);
+}

@@ -1,0 +1,86 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file A splice along a cut dimension, with fewer devices and shorter blocks.
+///
+/// The local form of a splice counts: it names devices by their distance on the
+/// ring, and rows by their place in a block. Other extents that come about by
+/// chance would change all these numbers. So rows are left out where nothing
+/// happens: whole blocks from the middle of a piece, and rows from the middle
+/// of every block.
+///
+/// # A worked example
+///
+/// Two rows go before 131070, on 8192 devices in blocks of 16:
+///
+///     whole    2 | 131070 = 8192 blocks - 2         blocks of 16
+///     small    2 |     46 =    6 blocks - 2         blocks of 8
+///
+/// A count of rows is `blocks * block + rest`, with a rest of at most half a
+/// block, and the small count is `(blocks - gone) * small + rest`. What counts
+/// rows inside a block has nothing gone: rows [14, 16) of a block of 16 become
+/// rows [6, 8) of a block of 8. Distances are those of the windows of the small
+/// pieces (see Halo.h), and a row where the result changes from one piece to
+/// the next is where it does so in the small one. Numbers that no window asks
+/// for stay such, so that a wrong form stays wrong.
+
+#ifndef TPOPT_PASSES_VERIFY_SPLICESHRINKER_H
+#define TPOPT_PASSES_VERIFY_SPLICESHRINKER_H
+
+#include "tpopt/Dialect/TP/TP.h"
+#include "tpopt/Sharding/Halo.h"
+
+#include <map>
+
+namespace tp {
+
+class SpliceShrinker {
+public:
+  /// `layouts` are those of the inputs and of the result. None if the splice
+  /// sends nothing, if its blocks differ in size, or if nothing smaller keeps
+  /// what is to be kept. The small number of devices is a multiple of `grain`.
+  static std::optional<SpliceShrinker>
+  create(SpliceOp op, llvm::ArrayRef<TensorSharding> layouts, int64_t grain);
+
+  int64_t getDevices() const { return small.devices; }
+  /// The small extents of the inputs and of the result; 0 for scalars.
+  llvm::ArrayRef<int64_t> getLengths() const { return small.lengths; }
+  /// Gives the small splice its starts and sizes.
+  void setPieces(SpliceOp op) const;
+
+  /// A number of rows, or a row, of what one device has.
+  int64_t mapRows(int64_t rows) const;
+  /// How far a shift goes.
+  int64_t mapDistance(int64_t distance) const;
+  /// A number that is compared with a row of the result, or says where in a
+  /// strip one starts.
+  int64_t mapPlace(int64_t place) const;
+
+private:
+  /// The splice as numbers.
+  struct Numbers {
+    int64_t devices, block;
+    llvm::SmallVector<int64_t> lengths; ///< Of the inputs and of the result.
+    llvm::SmallVector<Piece> pieces;
+    llvm::SmallVector<std::optional<Window>> windows; ///< None for scalars.
+  };
+
+  bool read(SpliceOp op, llvm::ArrayRef<TensorSharding> layouts);
+  bool findWindows(Numbers &numbers) const;
+  bool shrink(int64_t block, int64_t blocksKept);
+  bool findDevices(int64_t grain);
+  int64_t shrinkSegment(int64_t rows, int64_t blocksKept, bool isCut) const;
+  bool liesAlike() const;
+  bool relate();
+
+  llvm::SmallVector<bool> isCut; ///< By tensor.
+  /// By input: the number of the first one that is the same value; -1 for
+  /// scalars.
+  llvm::SmallVector<int> sources;
+  Numbers large, small;
+  std::map<int64_t, int64_t> distances, places;
+};
+
+} // namespace tp
+
+#endif // TPOPT_PASSES_VERIFY_SPLICESHRINKER_H
