@@ -8,6 +8,10 @@
 * Files of code have less than 900 lines: one subject per file.
 * No pass declares statistics: a release build of LLVM counts nothing, and a
   build with assertions lays them out in another way than its libraries.
+* Every error of the compiler has a code: what emits one streams prefix() first,
+  or is emitOpError(op, code). A lambda that begins an error hands it to what
+  streams the code; an llvm::Error, and a check's result that is an error, bring
+  their own.
 * Error codes are unique, and every code that our code can emit is provoked by
   a test: its number stands in an expected message, or its enumerator in a unit
   test. Repository/untested-codes.txt lists those still owed; it only shrinks.
@@ -29,6 +33,11 @@ MACHINE_PATH = re.compile(r"(?<![\w.}/-])/(home|root|work|Users)/")
 CODE = re.compile(r"^TP\w*_ERROR\((\d+),\s*(\w+),", re.MULTILINE)
 
 
+EMITS = re.compile(r"\bemit(?:Op)?Error\((?!(?:mlir::)?Operation \*)")
+HANDED_ON = re.compile(r"\[[^\[\]]*\]\s*(?:\([^()]*\)\s*)?\{\s*return [\w>.-]*$")
+CODED = re.compile(r"\bprefix\(|\bemitOpError\([^;]*?, ErrorCode::|toString\(|result\.message")
+
+
 def tracked():
     listed = subprocess.run(["git", "ls-files", "-zco", "--exclude-standard"], cwd=ROOT, check=True,
                             capture_output=True, text=True).stdout
@@ -43,6 +52,20 @@ def read(name):
         return (ROOT / name).read_text(encoding="utf-8")
     except UnicodeDecodeError:
         return None
+
+
+def check_coded(name, text, errors):
+    """Errors without a code: of each statement that emits one, and of the next,
+    which may stream into what the first one named."""
+    for emit in EMITS.finditer(text):
+        line = text[text.rfind("\n", 0, emit.start()) + 1:emit.start()]
+        end = text.find(";", text.find(";", emit.start()) + 1)
+        first = text[emit.start():text.find(";", emit.start())]
+        named = "InFlightDiagnostic" in line and CODED.search(text, emit.start(), end)
+        if not ("//" in line or CODED.search(first) or named or
+                HANDED_ON.search(text[:emit.start()])):
+            number = text.count("\n", 0, emit.start()) + 1
+            errors.append(f"{name}:{number}: an error without a code")
 
 
 def check_error_codes(texts, errors):
@@ -100,6 +123,8 @@ def main():
                     errors.append(f"{name}: no licence header in the first lines")
             if len(lines) >= 900:
                 errors.append(f"{name}: {len(lines)} lines, split it")
+        if name.startswith(("dialects/", "passes/", "lib/")) and name.endswith((".cpp", ".h")):
+            check_coded(name, text, errors)
         for number, line in enumerate(lines, 1):
             if MACHINE_PATH.search(line):
                 errors.append(f"{name}:{number}: a path of one machine")

@@ -62,6 +62,7 @@ static FailureOr<SmallVector<AxisRefAttr>> parseAxes(AsmParser &parser,
   auto parseEntry = [&]() -> ParseResult {
     if (open && *open)
       return parser.emitError(parser.getCurrentLocation())
+             << prefix(ErrorCode::BadSyntax)
              << "'?' is the last entry of a dimension";
     if (open && succeeded(parser.parseOptionalQuestion())) {
       *open = true;
@@ -101,6 +102,7 @@ static FailureOr<DimShardingAttr> parseDim(AsmParser &parser) {
     if (!word.consume_front("p") || word.getAsInteger(10, priority) ||
         priority < 0) {
       parser.emitError(loc)
+          << prefix(ErrorCode::BadSyntax)
           << "expected a priority such as p1 behind the dimension";
       return failure();
     }
@@ -149,6 +151,7 @@ parseShardingBody(AsmParser &parser, SmallVector<int64_t> *global = nullptr) {
     }
     if (word != "replicated" && word != "unreduced") {
       parser.emitError(loc)
+          << prefix(ErrorCode::BadSyntax)
           << "expected 'replicated' or 'unreduced'"
           << (global ? " or 'global'" : "") << ", got '" << word << "'";
       return failure();
@@ -168,6 +171,7 @@ parseShardingBody(AsmParser &parser, SmallVector<int64_t> *global = nullptr) {
   }
   if (global && !seenGlobal) {
     parser.emitError(parser.getCurrentLocation())
+        << prefix(ErrorCode::BadSyntax)
         << "expected 'global=[..]', the sizes of the whole tensor";
     return failure();
   }

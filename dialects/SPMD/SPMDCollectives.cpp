@@ -5,6 +5,7 @@
 
 #include "Meanings.h"
 
+#include "tpopt/Dialect/OpError.h"
 #include "tpopt/Dialect/SPMD/Nesting.h"
 
 #include "llvm/ADT/TypeSwitch.h"
@@ -133,18 +134,21 @@ static LogicalResult verifyCollective(CollectiveOpInterface op,
         joinParts(result.getShape(), out, mesh.toMesh(), manual),
         result.getElementType());
   if (made != global || bool(input.getEncoding()) != bool(result.getEncoding()))
-    return op->emitOpError() << "input and result are the same global tensor, "
-                                "or both parts of it";
+    return tp::emitOpError(op, ErrorCode::TypeMismatch)
+           << "input and result are the same global tensor, "
+              "or both parts of it";
   for (bool isOut : {false, true})
     if (failed(verifySharding(op, isOut ? out : in, global, [&] {
           return op->emitOpError() << (isOut ? "out: " : "in: ");
         })))
       return failure();
   if (in.getMesh() != out.getMesh())
-    return op->emitOpError() << "in and out name different meshes";
+    return tp::emitOpError(op, ErrorCode::BadAttribute)
+           << "in and out name different meshes";
   if (!manual.empty() &&
       in.getMesh() != getMeshName(op->getParentOfType<ManualOp>()))
-    return op->emitOpError() << "in and out name another mesh than the region";
+    return tp::emitOpError(op, ErrorCode::BadAttribute)
+           << "in and out name another mesh than the region";
 
   MeshOp meshOp = lookupMesh(op, in.getMesh());
   const Meanings &meanings = Meanings::get(op->getContext());
@@ -153,13 +157,13 @@ static LogicalResult verifyCollective(CollectiveOpInterface op,
       if (RankedTensorType part =
               meanings.getLocalType(global, sharding, meshOp);
           part != type)
-        return op->emitOpError()
+        return tp::emitOpError(op, ErrorCode::TypeMismatch)
                << "the part of " << global << " in " << sharding << " is "
                << part << ", not " << type;
   }
   const Mesh &mesh = meanings.getMesh(meshOp);
   auto mismatch = [&](const Twine &why) {
-    return op->emitOpError() << prefix(ErrorCode::CollectiveMismatch) << why;
+    return tp::emitOpError(op, ErrorCode::CollectiveMismatch) << why;
   };
   const Meanings::Step &found = meanings.getStep(kind, in, out, global, meshOp);
   if (const auto *why = std::get_if<std::string>(&found))
@@ -240,13 +244,14 @@ static std::optional<CollectiveKind> parseLaunch(StringRef word) {
 LogicalResult CombinedOp::verify() {
   std::optional<CollectiveKind> kind = parseLaunch(getKind());
   if (!kind)
-    return emitOpError() << "'" << getKind()
-                         << "' is no collective that sends something";
+    return tp::emitOpError(*this, ErrorCode::BadAttribute)
+           << "'" << getKind() << "' is no collective that sends something";
   size_t parts = getInputs().size();
   if (parts == 0 || getOutputs().size() != parts ||
       getInShardings().size() != parts || getOutShardings().size() != parts)
-    return emitOpError() << "has an input, and one result and one sharding of "
-                            "`in` and of `out` for each";
+    return tp::emitOpError(*this, ErrorCode::TypeMismatch)
+           << "has an input, and one result and one sharding of "
+              "`in` and of `out` for each";
   for (unsigned part = 0; part < parts; ++part)
     if (failed(verifyCollective(*this, *kind, std::nullopt, {}, part)))
       return failure();
@@ -256,8 +261,8 @@ LogicalResult CombinedOp::verify() {
                  *kind == CollectiveKind::ReduceScatter;
   for (unsigned part = 1; part < parts; ++part) {
     auto differs = [&](StringRef what) {
-      return emitOpError() << prefix(ErrorCode::CollectiveMismatch) << "part "
-                           << part << " has " << what << " than part 0";
+      return tp::emitOpError(*this, ErrorCode::CollectiveMismatch)
+             << "part " << part << " has " << what << " than part 0";
     };
     auto elementOf = [&](unsigned of) {
       return cast<RankedTensorType>(getInputs()[of].getType()).getElementType();
@@ -324,14 +329,16 @@ AxisList spmd::getGroupAxes(const ReshardStep &step) {
 LogicalResult AllToAllOp::verify() {
   if (getAxes().getAxes().size() != getFromDims().size() ||
       getFromDims().size() != getToDims().size())
-    return emitOpError() << "every move names an axis, a dimension it leaves "
-                            "and one it goes to";
+    return tp::emitOpError(*this, ErrorCode::BadAttribute)
+           << "every move names an axis, a dimension it leaves "
+              "and one it goes to";
   int64_t rank = cast<RankedTensorType>(getType()).getRank();
   for (auto dims : {getFromDims(), getToDims()})
     for (int64_t dim : dims)
       if (dim < 0 || dim >= rank)
-        return emitOpError() << "moves between dimensions of a tensor of rank "
-                             << rank << ", not " << dim;
+        return tp::emitOpError(*this, ErrorCode::BadAttribute)
+               << "moves between dimensions of a tensor of rank " << rank
+               << ", not " << dim;
   if (failed(verifyCollective(*this, CollectiveKind::AllToAll, getAxes(), {})))
     return failure();
 
@@ -346,12 +353,11 @@ LogicalResult AllToAllOp::verify() {
   llvm::Expected<TensorSharding> made =
       applyStep(mesh, in, step, getGlobalType(*this).getShape());
   if (!made)
-    return emitOpError() << prefix(ErrorCode::CollectiveMismatch)
-                         << llvm::toString(made.takeError());
+    return tp::emitOpError(*this, ErrorCode::CollectiveMismatch)
+           << llvm::toString(made.takeError());
   if (!made->sameLayout(step.result))
-    return emitOpError() << prefix(ErrorCode::CollectiveMismatch)
-                         << "the moves lead to " << made->str(mesh)
-                         << ", not to `out`";
+    return tp::emitOpError(*this, ErrorCode::CollectiveMismatch)
+           << "the moves lead to " << made->str(mesh) << ", not to `out`";
   return success();
 }
 

@@ -91,19 +91,22 @@ LogicalResult spmd::verifyAxes(Operation *op, FlatSymbolRefAttr mesh,
 LogicalResult SPMDDialect::verifyOperationAttribute(Operation *op,
                                                     NamedAttribute attribute) {
   if (attribute.getName() == kShardingAttr)
-    return op->emitError() << "`spmd.sharding` stands on function arguments "
+    return op->emitError() << prefix(ErrorCode::Misplaced)
+                           << "`spmd.sharding` stands on function arguments "
                               "and results; ops carry `spmd.shardings`";
   if (attribute.getName() != kShardingsAttr)
     return success();
   auto shardings = dyn_cast<ArrayAttr>(attribute.getValue());
   if (!shardings || shardings.size() != op->getNumResults())
-    return op->emitError() << "`spmd.shardings` is an array with one sharding "
+    return op->emitError() << prefix(ErrorCode::BadAttribute)
+                           << "`spmd.shardings` is an array with one sharding "
                               "for each of the "
                            << op->getNumResults() << " results";
   for (auto [entry, result] : llvm::zip_equal(shardings, op->getResults())) {
     auto sharding = dyn_cast<ShardingAttr>(entry);
     if (!sharding)
-      return op->emitError() << "`spmd.shardings` holds #spmd.sharding<..>, "
+      return op->emitError() << prefix(ErrorCode::BadAttribute)
+                             << "`spmd.shardings` holds #spmd.sharding<..>, "
                                 "not "
                              << entry;
     if (failed(verifySharding(op, sharding, result.getType(),
@@ -123,7 +126,8 @@ static LogicalResult verifyFunctionAttribute(Operation *op, Type type,
   };
   auto sharding = dyn_cast<ShardingAttr>(attribute.getValue());
   if (!sharding)
-    return emitError() << "`spmd.sharding` holds a #spmd.sharding<..>";
+    return emitError() << prefix(ErrorCode::BadAttribute)
+                       << "`spmd.sharding` holds a #spmd.sharding<..>";
   // After Localize the type is the device's part and its encoding says of what.
   return verifySharding(op, sharding, type, emitError);
 }

@@ -3,6 +3,7 @@
 
 // Meshes, annotations, manual regions and the ops about the device's place.
 
+#include "tpopt/Dialect/OpError.h"
 #include "tpopt/Dialect/SPMD/Directives.h"
 #include "tpopt/Dialect/SPMD/Nesting.h"
 #include "tpopt/Dialect/SPMD/SPMD.h"
@@ -199,9 +200,10 @@ LogicalResult ReshardOp::verify() {
 
 LogicalResult BarrierOp::verify() {
   if (!llvm::is_contained({"forward", "backward", "both"}, getDirection()))
-    return emitOpError() << "direction is \"forward\", \"backward\" or "
-                            "\"both\", not \""
-                         << getDirection() << '"';
+    return tp::emitOpError(*this, ErrorCode::BadAttribute)
+           << "direction is \"forward\", \"backward\" or "
+              "\"both\", not \""
+           << getDirection() << '"';
   return success();
 }
 
@@ -221,7 +223,7 @@ LogicalResult GroupOp::verify() {
     return cast<RankedTensorType>(op.getInput().getType()).getShape();
   };
   if (first && shape(first) != shape(*this)) {
-    InFlightDiagnostic diag = emitOpError()
+    InFlightDiagnostic diag = tp::emitOpError(*this, ErrorCode::TypeMismatch)
                               << "group " << getId()
                               << " has members of different shapes";
     diag.attachNote(first.getLoc()) << "the first member is here";
@@ -334,15 +336,18 @@ cutByManualAxes(RankedTensorType type, const TensorSharding &sharding,
       bool isManual = llvm::any_of(
           manual, [&](const AxisRef &m) { return m.contains(axis); });
       if (!isManual && overlap(axis, manual))
-        return emitError() << "an axis is manual as a whole or not at all";
+        return emitError() << prefix(ErrorCode::BadAttribute)
+                           << "an axis is manual as a whole or not at all";
       if (!isManual && llvm::any_of(manual, [&](const AxisRef &m) {
             return m.axis == axis.axis && m.size > 1;
           }))
         return emitError()
+               << prefix(ErrorCode::BadAttribute)
                << "no part of an axis cuts it of which another part "
                   "is manual: make the axis manual as a whole";
       if (isManual && part.axes.size() != index)
-        return emitError() << "manual axes stand before all others in every "
+        return emitError() << prefix(ErrorCode::BadAttribute)
+                           << "manual axes stand before all others in every "
                               "dimension";
       if (isManual)
         part.axes.push_back(axis);
@@ -359,14 +364,15 @@ static LogicalResult verifyNesting(ManualOp op, FlatSymbolRefAttr mesh,
   if (!outer)
     return success();
   if (getMeshName(outer) != mesh)
-    return op.emitOpError() << "names mesh " << mesh
-                            << " in a manual region on " << getMeshName(outer);
+    return tp::emitOpError(op, ErrorCode::BadAttribute)
+           << "names mesh " << mesh << " in a manual region on "
+           << getMeshName(outer);
   SmallVector<AxisRefAttr> named(op.getAxes().getAxes());
   for (ShardingAttr sharding : shardings)
     sharding.walk([&](AxisRefAttr axis) { named.push_back(axis); });
   for (AxisRefAttr axis : named)
     if (isManualAxis(outer, axis.getName()))
-      return op.emitOpError()
+      return tp::emitOpError(op, ErrorCode::BadAttribute)
              << "names axis " << axis.getName()
              << ", which a region around it makes manual: inside, nothing is "
                 "left to be cut along it";
@@ -380,9 +386,10 @@ LogicalResult ManualOp::verify() {
       getBody().getNumArguments() != getInputs().size() ||
       terminator->getNumOperands() != getOutputs().size() ||
       getInputs().size() + getOutputs().size() == 0)
-    return emitOpError() << "needs an in-sharding and a region argument for "
-                            "each operand, an out-sharding and a returned "
-                            "value for each result, and at least one of them";
+    return tp::emitOpError(*this, ErrorCode::BadRegion)
+           << "needs an in-sharding and a region argument for "
+              "each operand, an out-sharding and a returned "
+              "value for each result, and at least one of them";
 
   FlatSymbolRefAttr meshName = getMeshName(*this);
   SmallVector<ShardingAttr> shardings(
@@ -392,16 +399,17 @@ LogicalResult ManualOp::verify() {
   llvm::append_range(outer, getOutputs().getTypes());
   SmallVector<Type> inner(getBody().getArgumentTypes());
   llvm::append_range(inner, terminator->getOperandTypes());
+  size_t inputs = getInputs().size();
   auto emitAt = [&](size_t index) {
-    size_t inputs = getInputs().size();
     return emitOpError() << (index < inputs ? "operand #" : "result #")
                          << (index < inputs ? index : index - inputs) << ": ";
   };
 
   for (auto [index, sharding] : llvm::enumerate(shardings)) {
     if (sharding.getMesh() != meshName)
-      return emitAt(index) << "names mesh " << sharding.getMesh()
-                           << ", others name " << meshName;
+      return emitAt(index) << prefix(ErrorCode::BadAttribute) << "names mesh "
+                           << sharding.getMesh() << ", others name "
+                           << meshName;
     if (failed(verifySharding(*this, sharding, outer[index],
                               [&, i = index] { return emitAt(i); })))
       return failure();
@@ -423,7 +431,8 @@ LogicalResult ManualOp::verify() {
     auto innerType = dyn_cast<RankedTensorType>(inner[index]);
     if (!innerType || innerType.getElementType() != cut->getElementType() ||
         innerType.getShape() != cut->getShape())
-      return emitAt(index) << "is " << inner[index]
+      return emitAt(index) << prefix(ErrorCode::BadRegion) << "is "
+                           << inner[index]
                            << " inside, the manual axes make it " << *cut;
   }
   return verifyNesting(*this, meshName, shardings);
@@ -473,9 +482,10 @@ static LogicalResult verifyPlace(Operation *op, ArrayRef<AxisRefAttr> axes) {
         }))
       return success();
   }
-  return op->emitOpError() << "stands in spmd.manual over its axes or in a "
-                              "function that tp-localize has cut: elsewhere "
-                              "there is no device to speak of";
+  return tp::emitOpError(op, ErrorCode::Misplaced)
+         << "stands in spmd.manual over its axes or in a "
+            "function that tp-localize has cut: elsewhere "
+            "there is no device to speak of";
 }
 
 LogicalResult AxisIndexOp::verify() {
@@ -487,7 +497,8 @@ LogicalResult AxisIndexOp::verify() {
 
 LogicalResult ShiftOp::verify() {
   if (getMode() != "wrap" && getMode() != "fill")
-    return emitOpError() << "mode is wrap or fill, not " << getMode();
+    return tp::emitOpError(*this, ErrorCode::BadAttribute)
+           << "mode is wrap or fill, not " << getMode();
   if (failed(verifyPlace(*this, getAxes().getAxes())))
     return failure();
   return verifyAxes(*this, getMeshAttr(), getAxes().getAxes(),
@@ -497,14 +508,17 @@ LogicalResult ShiftOp::verify() {
 LogicalResult MaskOp::verify() {
   auto type = cast<RankedTensorType>(getType());
   if (!isa_and_present<LocalAttr>(type.getEncoding()))
-    return emitOpError() << "needs a #spmd.local encoding, which says where "
-                            "the padding begins";
+    return tp::emitOpError(*this, ErrorCode::TypeMismatch)
+           << "needs a #spmd.local encoding, which says where "
+              "the padding begins";
   for (int64_t dim : getDims())
     if (dim < 0 || dim >= type.getRank())
-      return emitOpError() << "masks dimension " << dim
-                           << " of a tensor of rank " << type.getRank();
+      return tp::emitOpError(*this, ErrorCode::BadAttribute)
+             << "masks dimension " << dim << " of a tensor of rank "
+             << type.getRank();
   if (getValue().getType() != type.getElementType())
-    return emitOpError() << "value is a " << getValue().getType()
-                         << " in a tensor of " << type.getElementType();
+    return tp::emitOpError(*this, ErrorCode::TypeMismatch)
+           << "value is a " << getValue().getType() << " in a tensor of "
+           << type.getElementType();
   return success();
 }

@@ -5,6 +5,8 @@
 
 #include "Syntax.h"
 
+#include "tpopt/Support/ErrorCodes.h"
+
 using namespace mlir;
 using namespace tp;
 using namespace tp::reader;
@@ -20,7 +22,8 @@ static ParseResult parseConstant(OpAsmParser &parser, OperationState &state) {
   setProperties(state);
   auto typed = dyn_cast<TypedAttr>(value);
   if (!typed)
-    return parser.emitError(parser.getNameLoc(), "expected a tensor literal");
+    return parser.emitError(parser.getNameLoc())
+           << prefix(ErrorCode::BadSyntax) << "expected a tensor literal";
   state.addTypes(typed.getType());
   return success();
 }
@@ -115,7 +118,8 @@ static ParseResult parseReducePrecision(OpAsmParser &parser,
   auto [first, second] = format.split('m');
   if (!first.consume_front("e") || first.getAsInteger(10, exponent) ||
       second.getAsInteger(10, mantissa))
-    return parser.emitError(loc, "expected a format such as e5m10");
+    return parser.emitError(loc)
+           << prefix(ErrorCode::BadSyntax) << "expected a format such as e5m10";
   Builder &builder = parser.getBuilder();
   state.addAttribute("exponent_bits", builder.getI32IntegerAttr(exponent));
   state.addAttribute("mantissa_bits", builder.getI32IntegerAttr(mantissa));
@@ -234,6 +238,7 @@ static ParseResult parseWindow(OpAsmParser &parser, OperationState &state) {
           state.addAttribute("window_reversal", flags);
         else
           return parser.emitError(loc)
+                 << prefix(ErrorCode::BadSyntax)
                  << "a window has stride, pad, lhs_dilate, rhs_dilate and "
                     "reverse; this is none, or not as it is written";
         return success();
@@ -270,6 +275,7 @@ static ParseResult buildReducer(OpAsmParser &parser, OperationState &state,
   if ((dialect != "stablehlo" && dialect != "chlo") || !tensor ||
       state.operands.size() != 2)
     return parser.emitError(parser.getNameLoc())
+           << prefix(ErrorCode::BadSyntax)
            << "`applies` takes a binary op of stablehlo, and one tensor with "
               "its initial value";
   auto scalar = RankedTensorType::get({}, tensor.getElementType());
@@ -323,7 +329,8 @@ static ParseResult parseReduce(OpAsmParser &parser, OperationState &state) {
                                  /*allowType=*/true))
       return failure();
     if (pair.size() != 2)
-      return parser.emitError(loc, "expected two arguments of the reducer");
+      return parser.emitError(loc) << prefix(ErrorCode::BadSyntax)
+                                   << "expected two arguments of the reducer";
     left.push_back(pair[0]);
     right.push_back(pair[1]);
   }
@@ -349,7 +356,9 @@ static ParseResult parseWhile(OpAsmParser &parser, OperationState &state) {
       parser.parseTypeList(types))
     return failure();
   if (types.size() != arguments.size())
-    return parser.emitError(loc, "expected a type for each value of the loop");
+    return parser.emitError(loc)
+           << prefix(ErrorCode::BadSyntax)
+           << "expected a type for each value of the loop";
   for (auto [argument, type] : llvm::zip_equal(arguments, types))
     argument.type = type;
   if (parser.resolveOperands(operands, types, loc, state.operands) ||

@@ -5,6 +5,8 @@
 
 #include "Syntax.h"
 
+#include "tpopt/Support/ErrorCodes.h"
+
 #include "mlir/IR/DialectImplementation.h"
 
 using namespace mlir;
@@ -41,7 +43,8 @@ static ParseResult parseStructure(OpAsmParser &parser, Attribute &value) {
                 parseValue(parser, field))
               return failure();
             if (fields.get(key))
-              return parser.emitError(loc) << "`" << key << "` is given twice";
+              return parser.emitError(loc) << prefix(ErrorCode::BadSyntax)
+                                           << "`" << key << "` is given twice";
             fields.append(key, field);
             return success();
           }))
@@ -214,7 +217,8 @@ ParseResult reader::parseFields(OpAsmParser &parser, OperationState &state) {
     if (parser.parseEqual() || parseValue(parser, value))
       return failure();
     if (state.attributes.get(attribute))
-      return parser.emitError(loc) << "`" << key << "` is given twice";
+      return parser.emitError(loc) << prefix(ErrorCode::BadSyntax) << "`" << key
+                                   << "` is given twice";
     state.addAttribute(attribute, value);
   } while (succeeded(parser.parseOptionalComma()));
   if (inParens && parser.parseRParen())

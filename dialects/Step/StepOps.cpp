@@ -3,6 +3,7 @@
 
 // What steps demand of their operands.
 
+#include "tpopt/Dialect/OpError.h"
 #include "tpopt/Dialect/Step/Step.h"
 
 #include "llvm/ADT/SetVector.h"
@@ -13,6 +14,7 @@
 
 using namespace mlir;
 using namespace tp::step;
+using tp::ErrorCode;
 
 #include "tpopt/Dialect/Step/StepInterfaces.cpp.inc"
 #define GET_OP_CLASSES
@@ -25,7 +27,8 @@ static MemRefType typeOf(Value value) {
 LogicalResult tp::step::verifyKernel(Operation *op) {
   if (op->getNumResults() != 0 ||
       !llvm::all_of(op->getOperandTypes(), isBuffer))
-    return op->emitOpError() << "needs buffers, and no results, to be a kernel";
+    return tp::emitOpError(op, ErrorCode::TypeMismatch)
+           << "needs buffers, and no results, to be a kernel";
   return success();
 }
 
@@ -42,7 +45,8 @@ LogicalResult ProgramOp::verify() {
   for (auto input : getInputs().getAsRange<InputAttr>()) {
     addBuffer(input.getType());
     if (!inputs.insert(input.getName()).second)
-      return emitOpError() << "has two inputs " << input.getName();
+      return tp::emitOpError(*this, ErrorCode::BadAttribute)
+             << "has two inputs " << input.getName();
   }
   for (auto output : getOutputs().getAsRange<OutputAttr>()) {
     int64_t alias = output.getAlias();
@@ -50,23 +54,28 @@ LogicalResult ProgramOp::verify() {
       addBuffer(output.getType());
     else if (alias >= int64_t(getInputs().size()) ||
              cast<InputAttr>(getInputs()[alias]).getType() != output.getType())
-      return emitOpError() << "output " << output.getName()
-                           << " is no alias of an input of its type";
+      return tp::emitOpError(*this, ErrorCode::TypeMismatch)
+             << "output " << output.getName()
+             << " is no alias of an input of its type";
     if (!outputs.insert(output.getName()).second)
-      return emitOpError() << "has two outputs " << output.getName();
+      return tp::emitOpError(*this, ErrorCode::BadAttribute)
+             << "has two outputs " << output.getName();
   }
   if (getBody().getArgumentTypes() != TypeRange(wanted))
-    return emitOpError() << "arguments of the body must be the buffers of its "
-                            "inputs, then those of its outputs";
+    return tp::emitOpError(*this, ErrorCode::BadRegion)
+           << "arguments of the body must be the buffers of its "
+              "inputs, then those of its outputs";
   return success();
 }
 
 LogicalResult AllocOp::verify() {
   if (!isDense(getType()))
-    return emitOpError() << "is dense, not " << getType();
+    return tp::emitOpError(*this, ErrorCode::TypeMismatch)
+           << "is dense, not " << getType();
   if (getOffset() && (int64_t(*getOffset()) < 0 ||
                       int64_t(*getOffset()) % kArenaAlignment != 0))
-    return emitOpError() << "lies at a multiple of " << kArenaAlignment;
+    return tp::emitOpError(*this, ErrorCode::BadAttribute)
+           << "lies at a multiple of " << kArenaAlignment;
   return success();
 }
 
@@ -75,22 +84,25 @@ LogicalResult ConstantOp::verify() {
   if (!value || !isDense(getType()) ||
       value.getShape() != getType().getShape() ||
       value.getElementType() != getType().getElementType())
-    return emitOpError() << "of " << getValue().getType()
-                         << " is no dense buffer " << getType();
+    return tp::emitOpError(*this, ErrorCode::TypeMismatch)
+           << "of " << getValue().getType() << " is no dense buffer "
+           << getType();
   return success();
 }
 
 LogicalResult ViewOp::verify() {
   MemRefType source = typeOf(getSource());
   if (!isDense(source) || getSource().getDefiningOp<ViewOp>())
-    return emitOpError() << "is of an argument, an alloc or a constant";
+    return tp::emitOpError(*this, ErrorCode::TypeMismatch)
+           << "is of an argument, an alloc or a constant";
   int64_t first = 0, last = 0; // how far it moves
   if (int64_t by = getBy().value_or(0)) {
     LoopOp loop = step::getLoop(*this, getLoop());
     int64_t bytes = getElementBytes(source.getElementType());
     if (!loop || by * bytes % kArenaAlignment != 0)
-      return emitOpError() << "moves by a multiple of " << kArenaAlignment
-                           << " bytes with a loop around it";
+      return tp::emitOpError(*this, ErrorCode::BadAttribute)
+             << "moves by a multiple of " << kArenaAlignment
+             << " bytes with a loop around it";
     int64_t distance = by * (std::max<int64_t>(loop.getCount(), 1) - 1) * bytes;
     first = std::min<int64_t>(distance, 0);
     last = std::max<int64_t>(distance, 0);
@@ -99,7 +111,8 @@ LogicalResult ViewOp::verify() {
       Strides(getType()).offset * getElementBytes(source.getElementType());
   if (getType().getElementType() != source.getElementType() ||
       begin + first < 0 || getEndByte(getType()) + last > getEndByte(source))
-    return emitOpError() << getType() << " does not lie inside " << source;
+    return tp::emitOpError(*this, ErrorCode::TypeMismatch)
+           << getType() << " does not lie inside " << source;
   return success();
 }
 
@@ -112,8 +125,9 @@ LogicalResult CopyOp::verify() {
   if (from.getShape() != to.getShape() ||
       from.getElementType() != to.getElementType() ||
       from.getRank() > kMaxCopyRank)
-    return emitOpError() << "needs one shape of at most " << kMaxCopyRank
-                         << " dimensions and one element type";
+    return tp::emitOpError(*this, ErrorCode::TypeMismatch)
+           << "needs one shape of at most " << kMaxCopyRank
+           << " dimensions and one element type";
   return success();
 }
 
@@ -121,9 +135,10 @@ LogicalResult FillOp::verify() {
   MemRefType type = typeOf(getDestination());
   if (getValue().getType() != type.getElementType() ||
       type.getRank() > kMaxCopyRank)
-    return emitOpError() << "needs a value of the destination's element type "
-                            "and at most "
-                         << kMaxCopyRank << " dimensions";
+    return tp::emitOpError(*this, ErrorCode::TypeMismatch)
+           << "needs a value of the destination's element type "
+              "and at most "
+           << kMaxCopyRank << " dimensions";
   return success();
 }
 
@@ -136,7 +151,7 @@ LogicalResult MatmulOp::verify() {
   for (MemRefType type : all)
     if (type.getRank() != rank || type.getShape().take_front(kNumBatchDims) !=
                                       c.getShape().take_front(kNumBatchDims))
-      return emitOpError()
+      return tp::emitOpError(*this, ErrorCode::TypeMismatch)
              << "operands have three equal batch dimensions, rows "
                 "and columns";
   bool fits = a.getDimSize(row) == c.getDimSize(row) &&
@@ -145,7 +160,8 @@ LogicalResult MatmulOp::verify() {
   for (Value operand : getPostOperands())
     fits &= typeOf(operand).getShape() == c.getShape();
   if (!fits)
-    return emitOpError() << "is of m x k, k x n and m x n matrices";
+    return tp::emitOpError(*this, ErrorCode::TypeMismatch)
+           << "is of m x k, k x n and m x n matrices";
   auto isResult = [](MemRefType type) {
     Type element = type.getElementType();
     return element.isF32() || element.isBF16() || element.isF16();
@@ -155,22 +171,25 @@ LogicalResult MatmulOp::verify() {
   if (factor != b.getElementType() || (!isFloat8 && !isResult(a)) ||
       !llvm::all_of(ArrayRef(all).drop_front(2), isResult) ||
       (!isFloat8 && !result.isF32() && result != factor))
-    return emitOpError() << "is of two f32, bf16, f16 or f8E4M3FN matrices "
-                            "into f32 or their type, of f8E4M3FN into f32, "
-                            "bf16 or f16";
+    return tp::emitOpError(*this, ErrorCode::TypeMismatch)
+           << "is of two f32, bf16, f16 or f8E4M3FN matrices "
+              "into f32 or their type, of f8E4M3FN into f32, "
+              "bf16 or f16";
   auto hasUnitStride = [&](MemRefType type, bool orRows) {
     Strides layout(type);
     return layout.strides[column] == 1 || (orRows && layout.strides[row] == 1);
   };
   if (!hasUnitStride(a, true) || !hasUnitStride(b, true) ||
       !hasUnitStride(c, false))
-    return emitOpError() << "needs unit strides along a row or column of A and "
-                            "B, and along the columns of C";
+    return tp::emitOpError(*this, ErrorCode::TypeMismatch)
+           << "needs unit strides along a row or column of A and "
+              "B, and along the columns of C";
   unsigned operands = llvm::count_if(getPostOps(), [](Attribute post) {
     return cast<PostOpAttr>(post).getValue() <= PostOp::Multiply;
   });
   if (operands != getPostOperands().size())
-    return emitOpError() << "has one operand for each `add` and `multiply`";
+    return tp::emitOpError(*this, ErrorCode::TypeMismatch)
+           << "has one operand for each `add` and `multiply`";
   return success();
 }
 
@@ -187,17 +206,19 @@ LogicalResult ScatterOp::verify() {
                     d = to.getShape();
   if (u.size() != 4 || i.size() != 2 || d.size() != 4 || i[0] != u[0] ||
       i[1] != u[2] || d[0] != u[0] || d[1] != u[1] || d[3] != u[3])
-    return emitOpError() << "is of updates [b, o, i, r] at indices [b, i] into "
-                            "[b, o, axis, r]";
+    return tp::emitOpError(*this, ErrorCode::TypeMismatch)
+           << "is of updates [b, o, i, r] at indices [b, i] into "
+              "[b, o, axis, r]";
   Type element = to.getElementType();
   bool computes =
       element.isF32() || element.isF64() || isa<IntegerType>(element);
   if (!indices.getElementType().isSignlessInteger(64) ||
       updates.getElementType() != element ||
       (getKind() != ScatterKind::Set && !computes))
-    return emitOpError() << "of " << updates << " at " << indices << " into "
-                         << to << " needs i64 indices and one element type, "
-                         << "which it can compute in";
+    return tp::emitOpError(*this, ErrorCode::TypeMismatch)
+           << "of " << updates << " at " << indices << " into " << to
+           << " needs i64 indices and one element type, "
+           << "which it can compute in";
   return success();
 }
 
@@ -210,11 +231,13 @@ LogicalResult SortOp::verify() {
       values.getShape() != indices.getShape() ||
       values.getDimSize(0) != from.getDimSize(0) ||
       values.getDimSize(1) > from.getDimSize(1))
-    return emitOpError() << "is of rows, into rows of at most their length";
+    return tp::emitOpError(*this, ErrorCode::TypeMismatch)
+           << "is of rows, into rows of at most their length";
   if (values.getElementType() != from.getElementType() ||
       !indices.getElementType().isSignlessInteger(32))
-    return emitOpError() << "gives values of the source's element type and i32 "
-                            "indices";
+    return tp::emitOpError(*this, ErrorCode::TypeMismatch)
+           << "gives values of the source's element type and i32 "
+              "indices";
   return success();
 }
 
@@ -226,16 +249,18 @@ LogicalResult SortPartsOp::verify() {
   if (from.getRank() != 2 || values.getRank() != 2 ||
       values.getShape() != indices.getShape() ||
       values.getDimSize(0) != from.getDimSize(0))
-    return emitOpError() << "is of rows, into as many rows";
+    return tp::emitOpError(*this, ErrorCode::TypeMismatch)
+           << "is of rows, into as many rows";
   if (values.getElementType() != from.getElementType() ||
       !indices.getElementType().isSignlessInteger(32))
-    return emitOpError() << "gives values of the source's element type and i32 "
-                            "indices";
+    return tp::emitOpError(*this, ErrorCode::TypeMismatch)
+           << "gives values of the source's element type and i32 "
+              "indices";
   int64_t part = getPart(), kept = getKept(), columns = from.getDimSize(1);
   if (kept < 1 || kept > part ||
       values.getDimSize(1) !=
           columns / part * kept + std::min(columns % part, kept))
-    return emitOpError()
+    return tp::emitOpError(*this, ErrorCode::BadAttribute)
            << "keeps at least 1 and at most all of a part, with a "
               "column of the results for each";
   return success();
@@ -250,19 +275,21 @@ LogicalResult MergeOp::verify() {
       elements.getShape() != places.getShape() ||
       values.getShape() != indices.getShape() ||
       values.getDimSize(0) != elements.getDimSize(0))
-    return emitOpError() << "is of rows and their places, into as many rows";
+    return tp::emitOpError(*this, ErrorCode::TypeMismatch)
+           << "is of rows and their places, into as many rows";
   if (values.getElementType() != elements.getElementType() ||
       !places.getElementType().isSignlessInteger(32) ||
       !indices.getElementType().isSignlessInteger(32))
-    return emitOpError()
+    return tp::emitOpError(*this, ErrorCode::TypeMismatch)
            << "gives values of the elements' type, for places and "
               "indices of i32";
   int64_t run = getRun(), ways = getWays(), columns = elements.getDimSize(1);
   bool isLast = run >= 1 && ways >= int64_t(llvm::divideCeil(columns, run));
   if (run < 1 || ways < 2 || values.getDimSize(1) > columns ||
       (values.getDimSize(1) < columns && !isLast))
-    return emitOpError() << "merges 2 or more runs of at least 1, into rows of "
-                            "their length, or shorter ones of one run";
+    return tp::emitOpError(*this, ErrorCode::BadAttribute)
+           << "merges 2 or more runs of at least 1, into rows of "
+              "their length, or shorter ones of one run";
   return success();
 }
 
@@ -297,8 +324,9 @@ LogicalResult AttentionOp::verify() {
       v[2] != q[2] || key.getElementType() != element ||
       value.getElementType() != element ||
       !(element.isF32() || element.isF16() || element.isBF16()))
-    return emitOpError() << "is of query [b,s,k,g,d], key [b,t,k,d] and value "
-                            "[b,t,k,e] in f32, f16 or bf16";
+    return tp::emitOpError(*this, ErrorCode::TypeMismatch)
+           << "is of query [b,s,k,g,d], key [b,t,k,d] and value "
+              "[b,t,k,e] in f32, f16 or bf16";
   SmallVector<int64_t> result{q[0], q[1], q[2], q[3], v[3]};
   if (getStatistics()) {
     MemRefType statistics = typeOf(getStatistics());
@@ -306,14 +334,16 @@ LogicalResult AttentionOp::verify() {
     shape.back() = 2;
     if (statistics.getRank() != 6 || !statistics.getElementType().isF32() ||
         statistics.getShape().drop_front() != ArrayRef(shape))
-      return emitOpError() << "has f32 statistics [p,b,s,k,g,2]";
+      return tp::emitOpError(*this, ErrorCode::TypeMismatch)
+             << "has f32 statistics [p,b,s,k,g,2]";
     result.insert(result.begin(), statistics.getDimSize(0));
     element = f32;
   }
   if (output.getShape() != ArrayRef(result) ||
       output.getElementType() != element)
-    return emitOpError() << "gives [b,s,k,g,e] in the query's type, or "
-                            "[p,b,s,k,g,e] in f32, with statistics";
+    return tp::emitOpError(*this, ErrorCode::TypeMismatch)
+           << "gives [b,s,k,g,e] in the query's type, or "
+              "[p,b,s,k,g,e] in f32, with statistics";
   auto isOf = [&](Value buffer, ArrayRef<ArrayRef<int64_t>> shapes,
                   unsigned width) {
     return !buffer ||
@@ -324,20 +354,22 @@ LogicalResult AttentionOp::verify() {
   if (!isOf(getOffset(), {ArrayRef<int64_t>(), q.take_front()}, 32) ||
       !isOf(getLengths(), {q.take_front()}, 32) ||
       !isOf(getMask(), {ArrayRef<int64_t>(plane)}, 1))
-    return emitOpError()
+    return tp::emitOpError(*this, ErrorCode::TypeMismatch)
            << "has an offset i32 [] or [b], lengths i32 [b] and a "
               "mask i1 [b,s,t]";
   int64_t features = std::max(q[4], v[3]);
   if (features * getElementBytes(query.getElementType()) > kMaxFeatureBytes ||
       !llvm::all_of(ArrayRef{query, key, value, output}, hasWholeFeatures))
-    return emitOpError() << "has rows of at most " << kMaxFeatureBytes
-                         << " bytes, of " << kFeatureBytes
-                         << " or multiples, at multiples of these";
+    return tp::emitOpError(*this, ErrorCode::TypeMismatch)
+           << "has rows of at most " << kMaxFeatureBytes << " bytes, of "
+           << kFeatureBytes << " or multiples, at multiples of these";
   double scale = getScale().convertToDouble();
   if (!(scale > 0) || std::isinf(scale))
-    return emitOpError() << "has a scale that is positive and finite";
+    return tp::emitOpError(*this, ErrorCode::BadAttribute)
+           << "has a scale that is positive and finite";
   if (getWindow() && (int64_t(*getWindow()) < 1 || !getCausal()))
-    return emitOpError() << "window is at least 1 and needs causal";
+    return tp::emitOpError(*this, ErrorCode::BadAttribute)
+           << "window is at least 1 and needs causal";
   auto isSmall = [](ArrayRef<int64_t> shape) {
     double elements = 1;
     for (int64_t size : shape)
@@ -345,7 +377,8 @@ LogicalResult AttentionOp::verify() {
     return elements <= INT32_MAX;
   };
   if (!isSmall(ArrayRef(result).drop_back()) || !isSmall(k) || !isSmall(v))
-    return emitOpError() << "has fewer than 2^31 rows, keys and values";
+    return tp::emitOpError(*this, ErrorCode::TypeMismatch)
+           << "has fewer than 2^31 rows, keys and values";
   return success();
 }
 
@@ -355,8 +388,8 @@ LogicalResult AttentionOp::verify() {
 
 LogicalResult LoopOp::verify() {
   if (int64_t(getCount()) < 0 || getCount() > INT32_MAX)
-    return emitOpError() << "repeats its body " << int64_t(getCount())
-                         << " times";
+    return tp::emitOpError(*this, ErrorCode::BadAttribute)
+           << "repeats its body " << int64_t(getCount()) << " times";
   return success();
 }
 
@@ -364,7 +397,8 @@ LogicalResult LoopOp::verify() {
 static LogicalResult verifyPredicate(Operation *op, Value predicate) {
   MemRefType type = typeOf(predicate);
   if (type.getNumElements() != 1 || !type.getElementType().isInteger(1))
-    return op->emitOpError() << "decides by one i1, not by " << type;
+    return tp::emitOpError(op, ErrorCode::TypeMismatch)
+           << "decides by one i1, not by " << type;
   return success();
 }
 
@@ -386,10 +420,11 @@ static FailureOr<int64_t> getAxisSize(Operation *op,
   if (program && program.getMeshAttr())
     mesh = tp::spmd::lookupMesh(program, program.getMeshAttr());
   if (!mesh)
-    return op->emitOpError() << "stands in a program without a mesh";
+    return tp::emitOpError(op, ErrorCode::Misplaced)
+           << "stands in a program without a mesh";
   tp::Mesh devices = mesh.toMesh();
   if (!devices.find(axis.getName()))
-    return op->emitOpError()
+    return tp::emitOpError(op, ErrorCode::BadAttribute)
            << "mesh " << mesh.getSymName() << " has no axis " << axis.getName();
   return tp::getSize(tp::spmd::resolveAxes(axis, devices));
 }
@@ -407,22 +442,26 @@ LogicalResult CollectiveStartOp::verify() {
   if (in.strides != getDenseStrides(from.getShape()) ||
       out.strides != getDenseStrides(to.getShape()) ||
       from.getElementType() != to.getElementType())
-    return emitOpError() << "needs dense buffers of one element type";
+    return tp::emitOpError(*this, ErrorCode::TypeMismatch)
+           << "needs dense buffers of one element type";
   bool scatters = getKind() == CollectiveKind::ReduceScatter;
   bool gathers = getKind() == CollectiveKind::AllGather;
   if (from.getNumElements() * (gathers ? group : 1) !=
       to.getNumElements() * (scatters ? group : 1))
-    return emitOpError() << "sends " << from << " and receives " << to
-                         << " in a group of " << group;
+    return tp::emitOpError(*this, ErrorCode::TypeMismatch)
+           << "sends " << from << " and receives " << to << " in a group of "
+           << group;
   bool reduces = scatters || getKind() == CollectiveKind::AllReduce;
   if (reduces != getReduction().has_value() ||
       (reduces && *getReduction() > Reduction::Min))
-    return emitOpError() << "has a reduction, sum, max or min, if it reduces";
+    return tp::emitOpError(*this, ErrorCode::BadAttribute)
+           << "has a reduction, sum, max or min, if it reduces";
   bool permutes = getKind() == CollectiveKind::CollectivePermute;
   if (permutes != getPermutation().has_value() ||
       (permutes && int64_t(getPermutation()->size()) != group))
-    return emitOpError() << "has a permutation of the group's " << group
-                         << " devices if it permutes";
+    return tp::emitOpError(*this, ErrorCode::BadAttribute)
+           << "has a permutation of the group's " << group
+           << " devices if it permutes";
   return success();
 }
 
@@ -437,12 +476,14 @@ LogicalResult CombineOp::verify() {
   MemRefType type = typeOf(getDestination());
   if (getSources().empty() || !isDense(type) ||
       !llvm::all_equal(getOperandTypes()))
-    return emitOpError() << "is of dense buffers of one type";
+    return tp::emitOpError(*this, ErrorCode::TypeMismatch)
+           << "is of dense buffers of one type";
   bool isByte = isa<FloatType>(type.getElementType()) &&
                 type.getElementTypeBitWidth() == 8;
   if (getKind() > Reduction::Min || isByte)
-    return emitOpError() << "has no " << stringifyReduction(getKind()) << " of "
-                         << type.getElementType();
+    return tp::emitOpError(*this, ErrorCode::TypeMismatch)
+           << "has no " << stringifyReduction(getKind()) << " of "
+           << type.getElementType();
   return success();
 }
 
@@ -463,13 +504,15 @@ SmallVector<Attribute> RandomOp::getScalars() {
 LogicalResult RandomOp::verify() {
   MemRefType type = typeOf(getDestination());
   if (type.getRank() != 2 || Strides(type).strides[1] != 1)
-    return emitOpError() << "fills rows of stride 1, not " << type;
+    return tp::emitOpError(*this, ErrorCode::TypeMismatch)
+           << "fills rows of stride 1, not " << type;
   return success();
 }
 
 LogicalResult CollectiveDoneOp::verify() {
   if (!getToken().hasOneUse())
-    return emitOpError() << "waits for a collective that others wait for";
+    return tp::emitOpError(*this, ErrorCode::Misplaced)
+           << "waits for a collective that others wait for";
   return success();
 }
 
@@ -502,19 +545,23 @@ int64_t RowsOp::getNumParts() { return getNumRows(); }
 LogicalResult RowsOp::verify() {
   if (getDomain().empty() ||
       llvm::any_of(getDomain(), [](int64_t size) { return size < 1; }))
-    return emitOpError() << "has a domain of at least one dimension, without "
-                            "empty ones";
+    return tp::emitOpError(*this, ErrorCode::BadAttribute)
+           << "has a domain of at least one dimension, without "
+              "empty ones";
   if (getBody().getArgumentTypes() != getOperandTypes())
-    return emitOpError() << "body has one argument per operand, of its type";
+    return tp::emitOpError(*this, ErrorCode::BadRegion)
+           << "body has one argument per operand, of its type";
   for (Operation &op : getBody().front()) {
     bool isOurs =
         isa<LoadOp, StoreOp, ReduceOp, IndexOp, CoordinateOp, CounterOp>(op);
     bool isScalar =
-        isa<arith::ArithDialect, math::MathDialect>(op.getDialect()) &&
+        isa_and_present<arith::ArithDialect, math::MathDialect>(
+            op.getDialect()) &&
         op.getNumResults() == 1 && op.getResult(0).getType().isIntOrFloat() &&
         (op.hasTrait<OpTrait::Elementwise>() || isa<arith::ConstantOp>(op));
     if (!isOurs && !isScalar)
-      return op.emitOpError() << "is no op for one element";
+      return tp::emitOpError(&op, ErrorCode::BadRegion)
+             << "is no op for one element";
   }
   return success();
 }
@@ -526,19 +573,21 @@ static LogicalResult verifyAccess(Operation *op, Value buffer,
   auto argument = dyn_cast<BlockArgument>(buffer);
   if (!argument ||
       (isWrite && argument.getArgNumber() < rows.getReads().size()))
-    return op->emitOpError() << "accesses an operand of the row program"
-                             << (isWrite ? " that it writes" : "");
+    return tp::emitOpError(op, ErrorCode::BadRegion)
+           << "accesses an operand of the row program"
+           << (isWrite ? " that it writes" : "");
   MemRefType type = typeOf(buffer);
   if (!indices.empty()) {
     if (int64_t(indices.size()) != type.getRank())
-      return op->emitOpError() << "has one index per dimension of " << type;
+      return tp::emitOpError(op, ErrorCode::TypeMismatch)
+             << "has one index per dimension of " << type;
     return success();
   }
   SmallVector<int64_t> shape(rows.getDomain());
   if (isWrite && type.getRank() > 0 && type.getShape().back() == 1)
     shape.back() = 1;
   if (type.getShape() != ArrayRef<int64_t>(shape))
-    return op->emitOpError()
+    return tp::emitOpError(op, ErrorCode::TypeMismatch)
            << "of " << type << " at a point of the domain [" << shape << "]";
   return success();
 }
@@ -564,8 +613,9 @@ LogicalResult StoreOp::verify() {
   if (auto integer = dyn_cast<IntegerType>(element))
     element = IntegerType::get(getContext(), integer.getWidth());
   if (getValue().getType() != element)
-    return emitOpError() << "of " << getValue().getType() << " into "
-                         << getBuffer().getType();
+    return tp::emitOpError(*this, ErrorCode::TypeMismatch)
+           << "of " << getValue().getType() << " into "
+           << getBuffer().getType();
   return verifyAccess(*this, getBuffer(), getIndices(), true);
 }
 
@@ -573,16 +623,17 @@ LogicalResult ReduceOp::verify() {
   bool isUnsigned =
       getKind() == Reduction::UMax || getKind() == Reduction::UMin;
   if (isUnsigned && !isa<IntegerType>(getType()))
-    return emitOpError() << stringifyReduction(getKind()) << " of "
-                         << getType();
+    return tp::emitOpError(*this, ErrorCode::TypeMismatch)
+           << stringifyReduction(getKind()) << " of " << getType();
   return success();
 }
 
 LogicalResult IndexOp::verify() {
   auto rows = cast<RowsOp>((*this)->getParentOp());
   if (int64_t(getDim()) < 0 || getDim() >= rows.getDomain().size())
-    return emitOpError() << "along dimension " << getDim() << " of a domain of "
-                         << rows.getDomain().size();
+    return tp::emitOpError(*this, ErrorCode::BadAttribute)
+           << "along dimension " << getDim() << " of a domain of "
+           << rows.getDomain().size();
   return success();
 }
 
@@ -592,7 +643,7 @@ LogicalResult CoordinateOp::verify() {
 
 LogicalResult CounterOp::verify() {
   if (!step::getLoop(*this, getLoop()))
-    return emitOpError() << "there are not " << getLoop() + 1
-                         << " loops around it";
+    return tp::emitOpError(*this, ErrorCode::Misplaced)
+           << "there are not " << getLoop() + 1 << " loops around it";
   return success();
 }

@@ -3,6 +3,7 @@
 
 // Scaled dot-product attention over grouped heads.
 
+#include "tpopt/Dialect/OpError.h"
 #include "tpopt/Dialect/TP/Emitter.h"
 
 #include "mlir/IR/IRMapping.h"
@@ -34,22 +35,27 @@ LogicalResult AttentionOp::verify() {
            getType().getShape() == ArrayRef<int64_t>(wanted);
   }
   if (!fits)
-    return emitOpError() << "takes query [b,s,k,g,d], key [b,t,k,d] and value "
-                            "[b,t,k,e] and gives [b,s,k,g,e], in one element "
-                            "type";
+    return tp::emitOpError(*this, ErrorCode::TypeMismatch)
+           << "takes query [b,s,k,g,d], key [b,t,k,d] and value "
+              "[b,t,k,e] and gives [b,s,k,g,e], in one element "
+              "type";
   int64_t b = query.getDimSize(0), s = query.getDimSize(1),
           t = key.getDimSize(1);
   if (getOffset() && typeOf(getOffset()).getRank() != 0 &&
       typeOf(getOffset()).getShape() != ArrayRef<int64_t>(b))
-    return emitOpError() << "offset is a scalar or one per batch entry, not "
-                         << getOffset().getType();
+    return tp::emitOpError(*this, ErrorCode::TypeMismatch)
+           << "offset is a scalar or one per batch entry, not "
+           << getOffset().getType();
   if (getLengths() && typeOf(getLengths()).getShape() != ArrayRef<int64_t>(b))
-    return emitOpError() << "lengths has one entry per batch entry, not "
-                         << getLengths().getType();
+    return tp::emitOpError(*this, ErrorCode::TypeMismatch)
+           << "lengths has one entry per batch entry, not "
+           << getLengths().getType();
   if (getMask() && typeOf(getMask()).getShape() != ArrayRef<int64_t>({b, s, t}))
-    return emitOpError() << "mask is [b,s,t], not " << getMask().getType();
+    return tp::emitOpError(*this, ErrorCode::TypeMismatch)
+           << "mask is [b,s,t], not " << getMask().getType();
   if (getWindow() && (int64_t(*getWindow()) < 1 || !getCausal()))
-    return emitOpError() << "window is at least 1 and needs causal";
+    return tp::emitOpError(*this, ErrorCode::BadAttribute)
+           << "window is at least 1 and needs causal";
   return success();
 }
 

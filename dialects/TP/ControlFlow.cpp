@@ -3,6 +3,7 @@
 
 // Loops and conditionals.
 
+#include "tpopt/Dialect/OpError.h"
 #include "tpopt/Dialect/TP/TP.h"
 
 using namespace mlir;
@@ -19,7 +20,7 @@ static LogicalResult verifyYield(Operation *op, Region &region, TypeRange types,
                                  StringRef what) {
   YieldOp yield = getYield(region);
   if (!yield || yield.getOperandTypes() != types) {
-    InFlightDiagnostic diag = op->emitOpError()
+    InFlightDiagnostic diag = tp::emitOpError(op, ErrorCode::BadRegion)
                               << what << " must yield (" << types << ")";
     if (yield)
       diag.attachNote(yield.getLoc())
@@ -42,15 +43,18 @@ static bool isScalar(Type type, unsigned width) {
 
 LogicalResult ForOp::verify() {
   if (int64_t(getCount()) < 0)
-    return emitOpError() << "count is at least 0";
+    return tp::emitOpError(*this, ErrorCode::BadAttribute)
+           << "count is at least 0";
   TypeRange arguments = getBody().getArgumentTypes();
   if (arguments.size() != getInits().size() + 1 ||
       !isScalar(arguments[0], 32) ||
       arguments.drop_front() != getInits().getTypes())
-    return emitOpError() << "body takes ('tensor<i32>') and the types of the "
-                            "initial values";
+    return tp::emitOpError(*this, ErrorCode::BadRegion)
+           << "body takes ('tensor<i32>') and the types of the "
+              "initial values";
   if (getResultTypes() != getInits().getTypes())
-    return emitOpError() << "results have the types of the initial values";
+    return tp::emitOpError(*this, ErrorCode::TypeMismatch)
+           << "results have the types of the initial values";
   return verifyYield(*this, getBody(), getInits().getTypes(), "body");
 }
 
@@ -70,7 +74,8 @@ std::optional<ResultRange> ForOp::getLoopResults() { return getResults(); }
 LogicalResult WhileOp::verify() {
   if (getCond().getArgumentTypes() != getInits().getTypes() ||
       getBody().getArgumentTypes() != getInits().getTypes())
-    return emitOpError() << "both regions take the types of the initial values";
+    return tp::emitOpError(*this, ErrorCode::BadRegion)
+           << "both regions take the types of the initial values";
   Type condition = RankedTensorType::get({}, IntegerType::get(getContext(), 1));
   YieldOp yield = getYield(getCond());
   if (yield && yield->getNumOperands() == 1 &&
@@ -79,7 +84,8 @@ LogicalResult WhileOp::verify() {
   if (failed(verifyYield(*this, getCond(), condition, "cond")))
     return failure();
   if (getResultTypes() != getInits().getTypes())
-    return emitOpError() << "results have the types of the initial values";
+    return tp::emitOpError(*this, ErrorCode::TypeMismatch)
+           << "results have the types of the initial values";
   return verifyYield(*this, getBody(), getInits().getTypes(), "body");
 }
 
@@ -100,12 +106,15 @@ std::optional<ResultRange> WhileOp::getLoopResults() { return getResults(); }
 
 LogicalResult CaseOp::verify() {
   if (cast<RankedTensorType>(getIndex().getType()).getRank() != 0)
-    return emitOpError() << "index is a scalar, not " << getIndex().getType();
+    return tp::emitOpError(*this, ErrorCode::TypeMismatch)
+           << "index is a scalar, not " << getIndex().getType();
   if (getBranches().empty())
-    return emitOpError() << "needs at least one branch";
+    return tp::emitOpError(*this, ErrorCode::BadRegion)
+           << "needs at least one branch";
   for (Region &branch : getBranches()) {
     if (branch.getNumArguments() != 0)
-      return emitOpError() << "branches have no arguments";
+      return tp::emitOpError(*this, ErrorCode::BadRegion)
+             << "branches have no arguments";
     if (failed(verifyYield(*this, branch, getResultTypes(), "every branch")))
       return failure();
   }

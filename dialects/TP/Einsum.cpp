@@ -3,6 +3,7 @@
 
 // Contractions and reductions.
 
+#include "tpopt/Dialect/OpError.h"
 #include "tpopt/Dialect/TP/TP.h"
 
 #include "mlir/IR/DialectImplementation.h"
@@ -28,8 +29,8 @@ EinsumTerms EinsumTerms::split(StringRef equation) {
 
 LogicalResult EinsumOp::verify() {
   auto error = [&] {
-    return emitOpError() << prefix(ErrorCode::BadEinsum) << "equation \""
-                         << getEquation() << "\": ";
+    return tp::emitOpError(*this, ErrorCode::BadEinsum)
+           << "equation \"" << getEquation() << "\": ";
   };
   StringRef equation = getEquation();
   if (equation.count("->") != 1 || equation.count(',') != 1 ||
@@ -42,7 +43,7 @@ LogicalResult EinsumOp::verify() {
         return error() << "'" << Twine(letter) << "' is not a letter";
   std::string why;
   if (!spmd::findShardingRule(*this, equation, why))
-    return emitOpError() << prefix(ErrorCode::BadEinsum) << why;
+    return tp::emitOpError(*this, ErrorCode::BadEinsum) << why;
   for (char letter : terms.result)
     if (!terms.lhs.contains(letter) && !terms.rhs.contains(letter))
       return error() << "result letter '" << Twine(letter)
@@ -50,16 +51,16 @@ LogicalResult EinsumOp::verify() {
   Type lhs = typeOf(getLhs()).getElementType();
   Type result = typeOf(getResult()).getElementType();
   if (lhs != typeOf(getRhs()).getElementType())
-    return emitOpError() << prefix(ErrorCode::BadEinsum)
-                         << "operands have element types " << lhs << " and "
-                         << typeOf(getRhs()).getElementType()
-                         << ": convert one";
+    return tp::emitOpError(*this, ErrorCode::BadEinsum)
+           << "operands have element types " << lhs << " and "
+           << typeOf(getRhs()).getElementType() << ": convert one";
   if (lhs != result &&
       (isa<FloatType>(lhs) != isa<FloatType>(result) ||
        result.getIntOrFloatBitWidth() <= lhs.getIntOrFloatBitWidth()))
-    return emitOpError() << prefix(ErrorCode::BadEinsum) << "result element "
-                         << "type " << result << " must be " << lhs
-                         << " or a wider type of its kind";
+    return tp::emitOpError(*this, ErrorCode::BadEinsum)
+           << "result element "
+           << "type " << result << " must be " << lhs
+           << " or a wider type of its kind";
   return success();
 }
 
@@ -91,9 +92,10 @@ LogicalResult ReduceOp::verify() {
   SmallVector<int64_t> shape(input.getShape());
   for (int64_t dim : getDims()) {
     if (dim <= last || dim >= input.getRank())
-      return emitOpError() << "dims are distinct dimensions of the input in "
-                              "ascending order, not ["
-                           << getDims() << "]";
+      return tp::emitOpError(*this, ErrorCode::BadAttribute)
+             << "dims are distinct dimensions of the input in "
+                "ascending order, not ["
+             << getDims() << "]";
     last = dim;
   }
   for (int64_t dim : llvm::reverse(getDims()))
@@ -101,9 +103,10 @@ LogicalResult ReduceOp::verify() {
   RankedTensorType result = getType();
   if (result.getShape() != ArrayRef<int64_t>(shape) ||
       result.getElementType() != input.getElementType())
-    return emitOpError() << "result must be "
-                         << RankedTensorType::get(shape, input.getElementType())
-                         << ", the input without dims";
+    return tp::emitOpError(*this, ErrorCode::TypeMismatch)
+           << "result must be "
+           << RankedTensorType::get(shape, input.getElementType())
+           << ", the input without dims";
   return success();
 }
 

@@ -4,6 +4,7 @@
 // Element-wise ops, conversions and activations. The unary and binary ops get
 // their methods from ElementwiseOps.td.
 
+#include "tpopt/Dialect/OpError.h"
 #include "tpopt/Dialect/TP/Emitter.h"
 
 #include <cmath>
@@ -94,10 +95,9 @@ Linearity tp::getLinearity(BinaryKind binary, unsigned operand, ReduceKind kind,
 
 LogicalResult CompareOp::verify() {
   if (typeOf(getLhs()).getElementType() != typeOf(getRhs()).getElementType())
-    return emitOpError() << "compares element types "
-                         << typeOf(getLhs()).getElementType() << " and "
-                         << typeOf(getRhs()).getElementType()
-                         << ": convert one";
+    return tp::emitOpError(*this, ErrorCode::TypeMismatch)
+           << "compares element types " << typeOf(getLhs()).getElementType()
+           << " and " << typeOf(getRhs()).getElementType() << ": convert one";
   return success();
 }
 
@@ -110,8 +110,9 @@ CompareOp::evaluate(Evaluator &evaluator, ArrayRef<TensorValue> operands) {
 LogicalResult SelectOp::verify() {
   if (typeOf(getOnTrue()).getElementType() != getType().getElementType() ||
       typeOf(getOnFalse()).getElementType() != getType().getElementType())
-    return emitOpError() << "on_true, on_false and the result have one element "
-                            "type";
+    return tp::emitOpError(*this, ErrorCode::TypeMismatch)
+           << "on_true, on_false and the result have one element "
+              "type";
   return success();
 }
 
@@ -149,8 +150,9 @@ LogicalResult BitcastOp::verify() {
   Type from = typeOf(getInput()).getElementType();
   Type to = getType().getElementType();
   if (from.getIntOrFloatBitWidth() != to.getIntOrFloatBitWidth())
-    return emitOpError() << "reads " << from << " as " << to
-                         << ", which has another number of bits";
+    return tp::emitOpError(*this, ErrorCode::TypeMismatch)
+           << "reads " << from << " as " << to
+           << ", which has another number of bits";
   return success();
 }
 

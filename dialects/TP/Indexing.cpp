@@ -3,6 +3,7 @@
 
 // Ops that address elements by value.
 
+#include "tpopt/Dialect/OpError.h"
 #include "tpopt/Dialect/TP/Emitter.h"
 
 #include <cmath>
@@ -26,12 +27,12 @@ static FailureOr<SmallVector<int64_t>>
 getGatheredShape(Operation *op, RankedTensorType input,
                  RankedTensorType indices, int64_t axis, int64_t batch) {
   if (axis < 0 || axis >= input.getRank())
-    return op->emitOpError()
+    return tp::emitOpError(op, ErrorCode::BadAttribute)
            << "axis " << axis << " is no dimension of the input";
   if (batch < 0 || batch > indices.getRank() || batch > axis ||
       input.getShape().take_front(batch) !=
           indices.getShape().take_front(batch))
-    return op->emitOpError()
+    return tp::emitOpError(op, ErrorCode::TypeMismatch)
            << "the first " << batch
            << " dimensions of input and indices must agree, before axis";
   SmallVector<int64_t> shape(input.getShape().take_front(axis));
@@ -115,9 +116,10 @@ LogicalResult GatherOp::verify() {
     return failure();
   if (getType().getShape() != ArrayRef<int64_t>(*shape) ||
       getType().getElementType() != typeOf(getInput()).getElementType())
-    return emitOpError() << "result must be "
-                         << RankedTensorType::get(
-                                *shape, typeOf(getInput()).getElementType());
+    return tp::emitOpError(*this, ErrorCode::TypeMismatch)
+           << "result must be "
+           << RankedTensorType::get(*shape,
+                                    typeOf(getInput()).getElementType());
   return success();
 }
 
@@ -162,11 +164,13 @@ LogicalResult ScatterOp::verify() {
   if (typeOf(getUpdates()).getShape() != ArrayRef<int64_t>(*shape) ||
       typeOf(getUpdates()).getElementType() !=
           typeOf(getInput()).getElementType())
-    return emitOpError() << "updates must be "
-                         << RankedTensorType::get(
-                                *shape, typeOf(getInput()).getElementType());
+    return tp::emitOpError(*this, ErrorCode::TypeMismatch)
+           << "updates must be "
+           << RankedTensorType::get(*shape,
+                                    typeOf(getInput()).getElementType());
   if (getType() != getInput().getType())
-    return emitOpError() << "result must have the input's type";
+    return tp::emitOpError(*this, ErrorCode::TypeMismatch)
+           << "result must have the input's type";
   return success();
 }
 
@@ -211,14 +215,15 @@ FailureOr<SmallVector<Value>> ScatterOp::localize(spmd::Localizer &localizer,
 LogicalResult EmbeddingOp::verify() {
   RankedTensorType table = typeOf(getTable());
   if (table.getRank() != 2)
-    return emitOpError() << "table is [vocabulary, features], not " << table;
+    return tp::emitOpError(*this, ErrorCode::TypeMismatch)
+           << "table is [vocabulary, features], not " << table;
   SmallVector<int64_t> shape(typeOf(getIds()).getShape());
   shape.push_back(table.getDimSize(1));
   if (getType().getShape() != ArrayRef<int64_t>(shape) ||
       getType().getElementType() != table.getElementType())
-    return emitOpError() << "result must be "
-                         << RankedTensorType::get(shape,
-                                                  table.getElementType());
+    return tp::emitOpError(*this, ErrorCode::TypeMismatch)
+           << "result must be "
+           << RankedTensorType::get(shape, table.getElementType());
   return success();
 }
 
@@ -249,10 +254,12 @@ FailureOr<SmallVector<Value>> EmbeddingOp::localize(spmd::Localizer &localizer,
 static LogicalResult verifyStarts(Operation *op, ValueRange starts,
                                   int64_t rank) {
   if (int64_t(starts.size()) != rank)
-    return op->emitOpError() << "has one start per dimension";
+    return tp::emitOpError(op, ErrorCode::BadAttribute)
+           << "has one start per dimension";
   for (Value start : starts)
     if (typeOf(start).getRank() != 0)
-      return op->emitOpError() << "starts are scalars, not " << start.getType();
+      return tp::emitOpError(op, ErrorCode::TypeMismatch)
+             << "starts are scalars, not " << start.getType();
   return success();
 }
 
@@ -264,8 +271,8 @@ static LogicalResult verifyFits(Operation *op, RankedTensorType whole,
       llvm::all_of(llvm::zip(part.getShape(), whole.getShape()),
                    [](auto s) { return std::get<0>(s) <= std::get<1>(s); }))
     return success();
-  return op->emitOpError() << what << ' ' << part << " does not fit into "
-                           << whole;
+  return tp::emitOpError(op, ErrorCode::TypeMismatch)
+         << what << ' ' << part << " does not fit into " << whole;
 }
 
 LogicalResult DynamicSliceOp::verify() {
@@ -308,7 +315,8 @@ LogicalResult DynamicUpdateSliceOp::verify() {
           verifyFits(*this, typeOf(getInput()), typeOf(getUpdate()), "update")))
     return failure();
   if (getType() != getInput().getType())
-    return emitOpError() << "result must have the input's type";
+    return tp::emitOpError(*this, ErrorCode::TypeMismatch)
+           << "result must have the input's type";
   return success();
 }
 

@@ -3,6 +3,7 @@
 
 // Constants, and ops that move data about without computing.
 
+#include "tpopt/Dialect/OpError.h"
 #include "tpopt/Dialect/TP/Emitter.h"
 
 #include "llvm/ADT/SmallBitVector.h"
@@ -20,9 +21,10 @@ static RankedTensorType typeOf(Value value) {
 static LogicalResult verifyElement(Operation *op, Value input, Value result) {
   if (typeOf(input).getElementType() == typeOf(result).getElementType())
     return success();
-  return op->emitOpError() << "turns " << typeOf(input).getElementType()
-                           << " into " << typeOf(result).getElementType()
-                           << ": it moves elements, convert does that";
+  return tp::emitOpError(op, ErrorCode::TypeMismatch)
+         << "turns " << typeOf(input).getElementType() << " into "
+         << typeOf(result).getElementType()
+         << ": it moves elements, convert does that";
 }
 
 /// Ops that move data do no arithmetic and commute with every combination.
@@ -93,8 +95,9 @@ LogicalResult ConstantOp::verify() {
   auto value = dyn_cast<RankedTensorType>(getValue().getType());
   if (!value || value.getShape() != getType().getShape() ||
       value.getElementType() != getType().getElementType())
-    return emitOpError() << "value is " << getValue().getType()
-                         << ", result is " << getType();
+    return tp::emitOpError(*this, ErrorCode::TypeMismatch)
+           << "value is " << getValue().getType() << ", result is "
+           << getType();
   return success();
 }
 
@@ -154,8 +157,9 @@ FailureOr<SmallVector<Value>> ConstantOp::localize(spmd::Localizer &localizer,
 
 LogicalResult IotaOp::verify() {
   if (int64_t(getDim()) < 0 || int64_t(getDim()) >= getType().getRank())
-    return emitOpError() << "counts along dimension " << getDim()
-                         << " of a tensor of rank " << getType().getRank();
+    return tp::emitOpError(*this, ErrorCode::BadAttribute)
+           << "counts along dimension " << getDim() << " of a tensor of rank "
+           << getType().getRank();
   return success();
 }
 
@@ -190,13 +194,13 @@ FailureOr<SmallVector<Value>> IotaOp::localize(spmd::Localizer &localizer,
 LogicalResult BroadcastOp::verify() {
   RankedTensorType input = typeOf(getInput());
   if (int64_t(getDims().size()) != input.getRank())
-    return emitOpError() << "dims has " << getDims().size()
-                         << " entries, the input " << input.getRank()
-                         << " dimensions";
+    return tp::emitOpError(*this, ErrorCode::BadAttribute)
+           << "dims has " << getDims().size() << " entries, the input "
+           << input.getRank() << " dimensions";
   int64_t last = -1;
   for (int64_t dim : getDims()) {
     if (dim <= last || dim >= getType().getRank())
-      return emitOpError()
+      return tp::emitOpError(*this, ErrorCode::BadAttribute)
              << "dims are ascending dimensions of the result, not "
                 "["
              << getDims() << "]";
@@ -204,10 +208,10 @@ LogicalResult BroadcastOp::verify() {
   }
   for (auto [i, dim] : llvm::enumerate(getDims()))
     if (input.getDimSize(i) != getType().getDimSize(dim))
-      return emitOpError() << "input dimension " << i << " of size "
-                           << input.getDimSize(i)
-                           << " becomes result dimension " << dim << " of size "
-                           << getType().getDimSize(dim);
+      return tp::emitOpError(*this, ErrorCode::TypeMismatch)
+             << "input dimension " << i << " of size " << input.getDimSize(i)
+             << " becomes result dimension " << dim << " of size "
+             << getType().getDimSize(dim);
   return verifyElement(*this, getInput(), getResult());
 }
 
@@ -236,21 +240,23 @@ LogicalResult TransposeOp::verify() {
   RankedTensorType input = typeOf(getInput());
   llvm::SmallBitVector seen(input.getRank());
   if (int64_t(getPermutation().size()) != input.getRank())
-    return emitOpError() << "permutation names every dimension of the input "
-                            "once";
+    return tp::emitOpError(*this, ErrorCode::BadAttribute)
+           << "permutation names every dimension of the input "
+              "once";
   for (int64_t dim : getPermutation()) {
     if (dim < 0 || dim >= input.getRank() || seen.test(dim))
-      return emitOpError() << "permutation names every dimension of the input "
-                              "once";
+      return tp::emitOpError(*this, ErrorCode::BadAttribute)
+             << "permutation names every dimension of the input "
+                "once";
     seen.set(dim);
   }
   SmallVector<int64_t> shape;
   for (int64_t dim : getPermutation())
     shape.push_back(input.getDimSize(dim));
   if (getType().getShape() != ArrayRef<int64_t>(shape))
-    return emitOpError() << "result must be "
-                         << RankedTensorType::get(shape,
-                                                  input.getElementType());
+    return tp::emitOpError(*this, ErrorCode::TypeMismatch)
+           << "result must be "
+           << RankedTensorType::get(shape, input.getElementType());
   return verifyElement(*this, getInput(), getResult());
 }
 
@@ -275,8 +281,9 @@ TransposeOp::evaluate(Evaluator &evaluator, ArrayRef<TensorValue> operands) {
 
 LogicalResult ReshapeOp::verify() {
   if (typeOf(getInput()).getNumElements() != getType().getNumElements())
-    return emitOpError() << "reads " << typeOf(getInput()).getNumElements()
-                         << " elements as " << getType().getNumElements();
+    return tp::emitOpError(*this, ErrorCode::TypeMismatch)
+           << "reads " << typeOf(getInput()).getNumElements() << " elements as "
+           << getType().getNumElements();
   return verifyElement(*this, getInput(), getResult());
 }
 
@@ -298,18 +305,21 @@ LogicalResult SliceOp::verify() {
   if (int64_t(getStarts().size()) != input.getRank() ||
       int64_t(getStrides().size()) != input.getRank() ||
       getType().getRank() != input.getRank())
-    return emitOpError() << "has one start and one stride per dimension";
+    return tp::emitOpError(*this, ErrorCode::BadAttribute)
+           << "has one start and one stride per dimension";
   for (int64_t i = 0; i < input.getRank(); ++i) {
     int64_t start = getStarts()[i], stride = getStrides()[i];
     if (start < 0 || stride < 1)
-      return emitOpError() << "starts are at least 0 and strides at least 1";
+      return tp::emitOpError(*this, ErrorCode::BadAttribute)
+             << "starts are at least 0 and strides at least 1";
     int64_t size = getType().getDimSize(i);
     // Written so that huge strides cannot overflow.
     if (start > input.getDimSize(i) ||
         (size > 0 && (size - 1) > (input.getDimSize(i) - 1 - start) / stride))
-      return emitOpError() << "takes " << size << " elements from " << start
-                           << " by " << stride << " in dimension " << i
-                           << " of size " << input.getDimSize(i);
+      return tp::emitOpError(*this, ErrorCode::BadAttribute)
+             << "takes " << size << " elements from " << start << " by "
+             << stride << " in dimension " << i << " of size "
+             << input.getDimSize(i);
   }
   return verifyElement(*this, getInput(), getResult());
 }
@@ -330,30 +340,33 @@ SliceOp::evaluate(Evaluator &evaluator, ArrayRef<TensorValue> operands) {
 
 LogicalResult ConcatOp::verify() {
   if (getInputs().empty())
-    return emitOpError() << "needs at least one input";
+    return tp::emitOpError(*this, ErrorCode::TypeMismatch)
+           << "needs at least one input";
   int64_t rank = getType().getRank();
   int64_t dim = getDim();
   for (Value input : getInputs()) {
     if (typeOf(input).getRank() != rank)
-      return emitOpError() << "inputs and result have one rank";
+      return tp::emitOpError(*this, ErrorCode::TypeMismatch)
+             << "inputs and result have one rank";
     if (failed(verifyElement(*this, input, getResult())))
       return failure();
   }
   if (dim < 0 || dim >= rank)
-    return emitOpError() << "dim " << dim << " is no dimension of rank "
-                         << rank;
+    return tp::emitOpError(*this, ErrorCode::BadAttribute)
+           << "dim " << dim << " is no dimension of rank " << rank;
   int64_t total = 0;
   for (Value input : getInputs()) {
     for (int64_t i = 0; i < rank; ++i)
       if (i != dim && typeOf(input).getDimSize(i) != getType().getDimSize(i))
-        return emitOpError() << "inputs agree with the result in all "
-                                "dimensions but dim";
+        return tp::emitOpError(*this, ErrorCode::TypeMismatch)
+               << "inputs agree with the result in all "
+                  "dimensions but dim";
     total += typeOf(input).getDimSize(dim);
   }
   if (total != getType().getDimSize(dim))
-    return emitOpError() << "the inputs make " << total
-                         << " along dim, the result has "
-                         << getType().getDimSize(dim);
+    return tp::emitOpError(*this, ErrorCode::TypeMismatch)
+           << "the inputs make " << total << " along dim, the result has "
+           << getType().getDimSize(dim);
   return success();
 }
 
@@ -385,18 +398,22 @@ LogicalResult PadOp::verify() {
   RankedTensorType input = typeOf(getInput());
   if (int64_t(getLow().size()) != input.getRank() ||
       getType().getRank() != input.getRank())
-    return emitOpError() << "has one entry of low per dimension";
+    return tp::emitOpError(*this, ErrorCode::BadAttribute)
+           << "has one entry of low per dimension";
   for (int64_t i = 0; i < input.getRank(); ++i) {
     if (getLow()[i] < 0)
-      return emitOpError() << "low is at least 0";
+      return tp::emitOpError(*this, ErrorCode::BadAttribute)
+             << "low is at least 0";
     if (getType().getDimSize(i) < input.getDimSize(i) ||
         getType().getDimSize(i) - input.getDimSize(i) < getLow()[i])
-      return emitOpError() << "result dimension " << i << " of size "
-                           << getType().getDimSize(i) << " is too short for "
-                           << getLow()[i] << " + " << input.getDimSize(i);
+      return tp::emitOpError(*this, ErrorCode::TypeMismatch)
+             << "result dimension " << i << " of size "
+             << getType().getDimSize(i) << " is too short for " << getLow()[i]
+             << " + " << input.getDimSize(i);
   }
   if (typeOf(getValue()).getRank() != 0)
-    return emitOpError() << "pads with a scalar, not " << getValue().getType();
+    return tp::emitOpError(*this, ErrorCode::TypeMismatch)
+           << "pads with a scalar, not " << getValue().getType();
   if (failed(verifyElement(*this, getValue(), getResult())))
     return failure();
   return verifyElement(*this, getInput(), getResult());

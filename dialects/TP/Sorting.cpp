@@ -5,6 +5,7 @@
 
 #include "tpopt/Dialect/TP/Emitter.h"
 
+#include "tpopt/Dialect/OpError.h"
 #include "tpopt/Dialect/SPMD/SPMD.h"
 
 #include <cmath>
@@ -19,14 +20,16 @@ static RankedTensorType typeOf(Value value) {
 LogicalResult SortOp::verify() {
   RankedTensorType input = typeOf(getInput());
   if (int64_t(getDim()) < 0 || int64_t(getDim()) >= input.getRank())
-    return emitOpError() << "sorts along dimension " << getDim()
-                         << " of a tensor of rank " << input.getRank();
+    return tp::emitOpError(*this, ErrorCode::BadAttribute)
+           << "sorts along dimension " << getDim() << " of a tensor of rank "
+           << input.getRank();
   RankedTensorType indices = typeOf(getIndices());
   if (getValues().getType() != input ||
       indices.getShape() != input.getShape() ||
       !indices.getElementType().isSignlessInteger(32))
-    return emitOpError() << "gives values of the input's type and i32 indices "
-                            "of its shape";
+    return tp::emitOpError(*this, ErrorCode::TypeMismatch)
+           << "gives values of the input's type and i32 indices "
+              "of its shape";
   return success();
 }
 
@@ -58,7 +61,8 @@ SortOp::evaluate(Evaluator &evaluator, ArrayRef<TensorValue> operands) {
 LogicalResult TopKOp::verify() {
   RankedTensorType input = typeOf(getInput());
   if (input.getRank() == 0)
-    return emitOpError() << "needs at least one dimension";
+    return tp::emitOpError(*this, ErrorCode::TypeMismatch)
+           << "needs at least one dimension";
   RankedTensorType values = typeOf(getValues()), indices = typeOf(getIndices());
   if (values.getShape() != indices.getShape() ||
       values.getElementType() != input.getElementType() ||
@@ -66,9 +70,10 @@ LogicalResult TopKOp::verify() {
       values.getRank() != input.getRank() ||
       values.getShape().drop_back() != input.getShape().drop_back() ||
       values.getShape().back() > input.getShape().back())
-    return emitOpError() << "gives the input's type and i32 with a last "
-                            "dimension of at most "
-                         << input.getShape().back();
+    return tp::emitOpError(*this, ErrorCode::TypeMismatch)
+           << "gives the input's type and i32 with a last "
+              "dimension of at most "
+           << input.getShape().back();
   return success();
 }
 

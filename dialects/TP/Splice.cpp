@@ -5,6 +5,7 @@
 
 #include "tpopt/Dialect/TP/Emitter.h"
 
+#include "tpopt/Dialect/OpError.h"
 #include "tpopt/Dialect/SPMD/SPMD.h"
 #include "tpopt/Sharding/Halo.h"
 
@@ -22,12 +23,13 @@ LogicalResult SpliceOp::verify() {
   size_t count = getInputs().size();
   if (count == 0 || getStarts().size() != count || getSizes().size() != count ||
       llvm::any_of(getSizes(), [](int64_t size) { return size < 1; }))
-    return emitOpError() << "has at least one input, and a start and a size of "
-                            "at least 1 for each";
+    return tp::emitOpError(*this, ErrorCode::BadAttribute)
+           << "has at least one input, and a start and a size of "
+              "at least 1 for each";
   int64_t dim = getDim(), rank = getType().getRank();
   if (dim < 0 || dim >= rank)
-    return emitOpError() << "dim " << dim << " is no dimension of rank "
-                         << rank;
+    return tp::emitOpError(*this, ErrorCode::BadAttribute)
+           << "dim " << dim << " is no dimension of rank " << rank;
   for (Value input : getInputs()) {
     RankedTensorType type = typeOf(input);
     bool fits = type.getElementType() == getType().getElementType() &&
@@ -35,9 +37,10 @@ LogicalResult SpliceOp::verify() {
     for (int64_t i = 0; fits && i < type.getRank(); ++i)
       fits = i == dim || type.getDimSize(i) == getType().getDimSize(i);
     if (!fits)
-      return emitOpError() << "inputs are scalars or agree with the result in "
-                              "all dimensions but dim, not "
-                           << type;
+      return tp::emitOpError(*this, ErrorCode::TypeMismatch)
+             << "inputs are scalars or agree with the result in "
+                "all dimensions but dim, not "
+             << type;
   }
   int64_t total = 0;
   for (auto [input, start, size] :
@@ -49,8 +52,9 @@ LogicalResult SpliceOp::verify() {
             ? start == 0
             : start >= 0 && start <= length && size <= length - start;
     if (!isInside)
-      return emitOpError() << "takes " << size << " elements from " << start
-                           << " of " << typeOf(input);
+      return tp::emitOpError(*this, ErrorCode::BadAttribute)
+             << "takes " << size << " elements from " << start << " of "
+             << typeOf(input);
     // Sizes of scalars are anything: no overflow.
     if (size > getType().getDimSize(dim) - total)
       total = getType().getDimSize(dim) + 1;
@@ -58,8 +62,9 @@ LogicalResult SpliceOp::verify() {
       total += size;
   }
   if (total != getType().getDimSize(dim))
-    return emitOpError() << "the pieces are not as long as the result, "
-                         << getType().getDimSize(dim);
+    return tp::emitOpError(*this, ErrorCode::BadAttribute)
+           << "the pieces are not as long as the result, "
+           << getType().getDimSize(dim);
   return success();
 }
 

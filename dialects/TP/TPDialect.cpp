@@ -3,6 +3,7 @@
 
 // The `tp` dialect: types it accepts, attributes of arguments and results.
 
+#include "tpopt/Dialect/OpError.h"
 #include "tpopt/Dialect/SPMD/Directives.h"
 #include "tpopt/Dialect/SPMD/SPMD.h"
 #include "tpopt/Dialect/TP/TP.h"
@@ -128,7 +129,8 @@ LogicalResult tp::verifyOneShape(Operation *op) {
   auto differs = [&](Type type) { return getShape(type) != shape; };
   if (llvm::any_of(op->getOperandTypes(), differs) ||
       llvm::any_of(op->getResultTypes(), differs))
-    return op->emitOpError("operands and results have one shape");
+    return tp::emitOpError(op, ErrorCode::TypeMismatch)
+           << "operands and results have one shape";
   return success();
 }
 
@@ -217,8 +219,9 @@ LogicalResult TPDialect::verifyRegionArgAttribute(Operation *op, unsigned,
   if (!function)
     return success();
   auto error = [&] {
-    return op->emitError() << "argument #" << index << ": `"
-                           << attribute.getName().getValue() << "` ";
+    return op->emitError() << prefix(ErrorCode::BadAttribute) << "argument #"
+                           << index << ": `" << attribute.getName().getValue()
+                           << "` ";
   };
   Type type = function.getArgumentTypes()[index];
   if (attribute.getName() == kNameAttr) {
@@ -255,6 +258,7 @@ LogicalResult TPDialect::verifyRegionResultAttribute(Operation *op, unsigned,
                                                      NamedAttribute attribute) {
   if (attribute.getName() == kNameAttr &&
       !isa<StringAttr>(attribute.getValue()))
-    return op->emitError() << "result #" << index << ": `tp.name` is a string";
+    return op->emitError() << prefix(ErrorCode::BadAttribute) << "result #"
+                           << index << ": `tp.name` is a string";
   return success();
 }

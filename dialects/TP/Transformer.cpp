@@ -3,6 +3,7 @@
 
 // Norms, softmax, rotary embedding and cross entropy.
 
+#include "tpopt/Dialect/OpError.h"
 #include "tpopt/Dialect/TP/Emitter.h"
 
 using namespace mlir;
@@ -21,19 +22,22 @@ static LogicalResult verifyNorm(Operation *op, Value input,
                                 ArrayRef<Value> parameters, APFloat epsilon) {
   RankedTensorType type = typeOf(input);
   if (type.getRank() == 0)
-    return op->emitOpError() << "needs at least one dimension";
+    return tp::emitOpError(op, ErrorCode::TypeMismatch)
+           << "needs at least one dimension";
   for (Value parameter : parameters)
     if (typeOf(parameter).getShape() != type.getShape().take_back() ||
         typeOf(parameter).getElementType() != type.getElementType())
-      return op->emitOpError()
+      return tp::emitOpError(op, ErrorCode::TypeMismatch)
              << "parameters are "
              << RankedTensorType::get(type.getShape().take_back(),
                                       type.getElementType())
              << ", not " << parameter.getType();
   if (op->getResult(0).getType() != type)
-    return op->emitOpError() << "result must have the input's type";
+    return tp::emitOpError(op, ErrorCode::TypeMismatch)
+           << "result must have the input's type";
   if (epsilon.isNegative() || !epsilon.isFinite())
-    return op->emitOpError() << "epsilon is at least 0";
+    return tp::emitOpError(op, ErrorCode::BadAttribute)
+           << "epsilon is at least 0";
   return success();
 }
 
@@ -102,8 +106,9 @@ SmallVector<Value> RMSNormOp::decompose(OpBuilder &builder) {
 
 LogicalResult SoftmaxOp::verify() {
   if (int64_t(getDim()) < 0 || int64_t(getDim()) >= getType().getRank())
-    return emitOpError() << "dim " << getDim() << " is no dimension of rank "
-                         << getType().getRank();
+    return tp::emitOpError(*this, ErrorCode::BadAttribute)
+           << "dim " << getDim() << " is no dimension of rank "
+           << getType().getRank();
   return success();
 }
 
@@ -136,8 +141,8 @@ SmallVector<Value> SoftmaxOp::decompose(OpBuilder &builder) {
 LogicalResult RotaryOp::verify() {
   RankedTensorType input = typeOf(getInput()), cos = typeOf(getCos());
   if (input.getRank() < 3)
-    return emitOpError() << "input is [batch, position, .., feature], not "
-                         << input;
+    return tp::emitOpError(*this, ErrorCode::TypeMismatch)
+           << "input is [batch, position, .., feature], not " << input;
   bool fits =
       cos == typeOf(getSin()) && cos.getRank() >= 2 && cos.getRank() <= 3;
   if (fits) {
@@ -146,12 +151,14 @@ LogicalResult RotaryOp::verify() {
            cos.getShape().back() <= input.getShape().back() / 2;
   }
   if (!fits)
-    return emitOpError() << "cos and sin are [position, h] or [batch, "
-                            "position, h] with 2h at most "
-                         << input.getShape().back() << ", not " << cos
-                         << " and " << getSin().getType();
+    return tp::emitOpError(*this, ErrorCode::TypeMismatch)
+           << "cos and sin are [position, h] or [batch, "
+              "position, h] with 2h at most "
+           << input.getShape().back() << ", not " << cos << " and "
+           << getSin().getType();
   if (getType() != input)
-    return emitOpError() << "result must have the input's type";
+    return tp::emitOpError(*this, ErrorCode::TypeMismatch)
+           << "result must have the input's type";
   return success();
 }
 
@@ -230,12 +237,14 @@ LogicalResult CrossEntropyOp::verify() {
   RankedTensorType logits = typeOf(getLogits());
   if (logits.getRank() == 0 ||
       typeOf(getLabels()).getShape() != logits.getShape().drop_back())
-    return emitOpError() << "labels are shaped like the logits without the "
-                            "last dimension";
+    return tp::emitOpError(*this, ErrorCode::TypeMismatch)
+           << "labels are shaped like the logits without the "
+              "last dimension";
   if (getType().getShape() != logits.getShape().drop_back() ||
       getType().getElementType() != logits.getElementType())
-    return emitOpError() << "result is shaped like the labels, in the logits' "
-                            "element type";
+    return tp::emitOpError(*this, ErrorCode::TypeMismatch)
+           << "result is shaped like the labels, in the logits' "
+              "element type";
   return success();
 }
 

@@ -19,8 +19,10 @@
  *     tpoptSessionDestroy(session);
  *
  * **Errors.** Calls that can fail return a TPOptStatus, whose numbers are
- * tp-opt's exit codes. No call prints, aborts or throws. Messages read as
- * tp-opt's: `file:line:col: error: [TP0204] what: why`.
+ * tp-opt's exit codes. No call prints, aborts or throws, whatever it is given;
+ * NULL for a session, a module, a text or a pipeline is TPOPT_INVALID, or an
+ * empty string. Messages read as tp-opt's: `file:line:col: error: [TP0204]
+ * what: why`.
  *
  * **Memory.** Create and Parse give what the matching Destroy takes; Destroy
  * takes NULL, too. Modules die before their session. Strings belong to the
@@ -106,8 +108,9 @@ TPOPT_EXPORT TPOptStatus tpoptModuleParse(TPOptSession session,
                                           TPOptModule *module);
 
 /** Runs passes on the module, such as `"tp-shard{mesh=model=4}"` or
- * `"canonicalize,cse"`. After a failure the module is good for
- * tpoptModuleDestroy only. Available since 0.1. */
+ * `"canonicalize,cse"`. After passes have failed, the module is good for
+ * tpoptModuleDestroy only: no other pipeline runs on it, and its text is empty.
+ * Available since 0.1. */
 TPOPT_EXPORT TPOptStatus tpoptModuleRunPipeline(TPOptModule module,
                                                 const char *pipeline);
 

@@ -103,6 +103,7 @@ private:
 struct TPOptModuleImpl {
   TPOptSession session;
   OwningOpRef<ModuleOp> module;
+  bool failed = false; ///< A pipeline has left it half-changed.
 };
 
 unsigned tpoptGetVersion(void) {
@@ -119,21 +120,26 @@ void tpoptSessionDestroy(TPOptSession session) { delete session; }
 void tpoptSessionSetMessageCallback(TPOptSession session,
                                     TPOptMessageCallback callback,
                                     void *userData) {
+  if (!session)
+    return;
   session->callback = callback;
   session->userData = userData;
 }
 
 const char *tpoptSessionGetMessages(TPOptSession session) {
-  return session->messages.c_str();
+  return session ? session->messages.c_str() : "";
 }
 
 TPOptStatus tpoptModuleParse(TPOptSession session, const char *text,
                              size_t length, const char *name,
                              TPOptModule *module) {
+  if (module)
+    *module = nullptr;
+  if (!session || !module || !text)
+    return TPOPT_INVALID;
   session->messages.clear();
-  *module = nullptr;
-  OwningOpRef<ModuleOp> parsed =
-      tp::parseProgram(StringRef(text, length), name, &session->context);
+  OwningOpRef<ModuleOp> parsed = tp::parseProgram(
+      StringRef(text, length), name ? name : "<text>", &session->context);
   if (!parsed)
     return TPOPT_INVALID;
   *module = new TPOptModuleImpl{session, std::move(parsed)};
@@ -141,8 +147,15 @@ TPOptStatus tpoptModuleParse(TPOptSession session, const char *text,
 }
 
 TPOptStatus tpoptModuleRunPipeline(TPOptModule module, const char *pipeline) {
+  if (!module || !pipeline)
+    return TPOPT_INVALID;
   TPOptSession session = module->session;
   session->messages.clear();
+  if (module->failed) {
+    session->add(TPOPT_ERROR, "error: a pipeline has failed on this module: "
+                              "parse the program again");
+    return TPOPT_INVALID;
+  }
   PassManager manager(&session->context);
   std::string error;
   llvm::raw_string_ostream os(error);
@@ -150,10 +163,13 @@ TPOptStatus tpoptModuleRunPipeline(TPOptModule module, const char *pipeline) {
     session->add(TPOPT_ERROR, StringRef(error).trim());
     return TPOPT_INVALID;
   }
-  return succeeded(manager.run(*module->module)) ? TPOPT_OK : TPOPT_INVALID;
+  module->failed = failed(manager.run(*module->module));
+  return module->failed ? TPOPT_INVALID : TPOPT_OK;
 }
 
 const char *tpoptModuleGetText(TPOptModule module) {
+  if (!module || module->failed)
+    return "";
   std::string &text = module->session->text;
   text.clear();
   llvm::raw_string_ostream os(text);

@@ -59,6 +59,7 @@ OwningOpRef<ModuleOp> tp::readProgram(StringRef path, MLIRContext *context) {
   std::unique_ptr<llvm::MemoryBuffer> buffer = openProgramFile(path, why);
   if (buffer)
     return parse(std::move(buffer), context);
-  emitError(UnknownLoc::get(context)) << why;
+  emitError(UnknownLoc::get(context))
+      << prefix(ErrorCode::UnreadableProgram) << why;
   return nullptr;
 }

@@ -51,6 +51,12 @@ struct SetMesh : tp::impl::SetMeshPassBase<SetMesh> {
                  "one it means";
       return signalPassFailure();
     }
+    if (Operation *other = module.lookupSymbol("mesh");
+        other && meshes.empty()) {
+      error() << "'" << other->getName() << "' has the name of the new mesh, "
+              << "\"mesh\"; import the program first, or rename it";
+      return signalPassFailure();
+    }
     if (meshes.empty()) {
       OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
       MeshOp::create(builder, module.getLoc(), "mesh", attribute, nullptr);

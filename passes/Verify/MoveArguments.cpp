@@ -87,9 +87,9 @@ Value Mover::chooseSign(Value x, RankedTensorType type) {
 }
 
 void Mover::move(BlockArgument argument) {
-  auto type = dyn_cast<RankedTensorType>(argument.getType());
-  if (!type || !isa<FloatType>(type.getElementType()) || argument.use_empty())
+  if (!isFloatTensor(argument.getType()) || argument.use_empty())
     return;
+  auto type = cast<RankedTensorType>(argument.getType());
   auto real = [&](double value) {
     return splat(type, builder.getFloatAttr(type.getElementType(), value));
   };

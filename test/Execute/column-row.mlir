@@ -14,7 +14,7 @@
 // Summed over the axis of the batch instead: every device agrees on the wrong
 // value.
 // RUN: not tp-opt %t/wrong-axis.mlir --tp-verify-against=whole=%t/whole.mlir -o %t/out 2>&1 | FileCheck %s --check-prefix=WRONG-AXIS
-// WRONG-AXIS: error: 'spmd.all_reduce' op [TP0210]
+// WRONG-AXIS: error: [TP0210] 'spmd.all_reduce' op
 
 // The second weight twice: named are function, result, place and both values,
 // and the first op that is wrong.

@@ -13,7 +13,7 @@ func.func @reshard(%x: tensor<8xf32> {spmd.sharding = #spmd.sharding<@mesh, [{"x
 // A missing sharding is an error, not "replicated".
 spmd.mesh @mesh <["x"=2]>
 func.func @unknown(%x: tensor<8xf32> {spmd.sharding = #spmd.sharding<@mesh, [{"x"}]>}) {
-  // expected-error @below {{has no sharding, and none means nothing here: run tp-partition first}}
+  // expected-error @below {{[TP0403] tp.neg at line 17 has no sharding, and none means nothing here: run tp-partition first}}
   %0 = tp.neg %x : tensor<8xf32>
   return
 }

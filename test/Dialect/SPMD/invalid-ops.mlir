@@ -30,7 +30,7 @@ func.func @f(%x: tensor<8x24xf32>) {
 spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
 
 func.func @f(%x: tensor<8x24xf32>) {
-  // expected-error @below {{direction is "forward", "backward" or "both", not "sideways"}}
+  // expected-error @below {{[TP0304] 'spmd.barrier' op direction is "forward", "backward" or "both", not "sideways"}}
   %0 = spmd.barrier %x "sideways" : tensor<8x24xf32>
   return
 }
@@ -42,7 +42,7 @@ func.func @f(%x: tensor<8x24xf32>, %y: tensor<24x8xf32>) {
   // expected-note @below {{the first member is here}}
   spmd.group %x 1 : tensor<8x24xf32>
   spmd.group %y 2 : tensor<24x8xf32>
-  // expected-error @below {{group 1 has members of different shapes}}
+  // expected-error @below {{[TP0303] 'spmd.group' op group 1 has members of different shapes}}
   spmd.group %y 1 : tensor<24x8xf32>
   return
 }
@@ -53,7 +53,7 @@ func.func @f(%x: tensor<8x24xf32>, %y: tensor<24x8xf32>) {
 spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
 
 func.func @f(%0: tensor<8x24xf32>) {
-  // expected-error @below {{needs an in-sharding and a region argument for each operand, an out-sharding and a returned value for each result, and at least one of them}}
+  // expected-error @below {{[TP0305] 'spmd.manual' op needs an in-sharding and a region argument for each operand, an out-sharding and a returned value for each result, and at least one of them}}
   %1 = spmd.manual (%0) in [<@mesh, [{"x"}, {}]>] out [] axes {"x"} {
   ^bb0(%a: tensor<2x24xf32>):
     spmd.return %a : tensor<2x24xf32>
@@ -67,7 +67,7 @@ func.func @f(%0: tensor<8x24xf32>) {
 spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
 
 func.func @f(%0: tensor<8x24xf32>) {
-  // expected-error @below {{needs an in-sharding and a region argument for each operand, an out-sharding and a returned value for each result, and at least one of them}}
+  // expected-error @below {{[TP0305] 'spmd.manual' op needs an in-sharding and a region argument for each operand, an out-sharding and a returned value for each result, and at least one of them}}
   %1 = spmd.manual (%0) in [<@mesh, [{"x"}, {}]>, <@mesh, [{"x"}, {}]>] out [<@mesh, [{"x"}, {}]>] axes {"x"} {
   ^bb0(%a: tensor<2x24xf32>):
     spmd.return %a : tensor<2x24xf32>
@@ -81,7 +81,7 @@ func.func @f(%0: tensor<8x24xf32>) {
 spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
 
 func.func @f(%0: tensor<8x24xf32>) {
-  // expected-error @below {{needs an in-sharding and a region argument for each operand, an out-sharding and a returned value for each result, and at least one of them}}
+  // expected-error @below {{[TP0305] 'spmd.manual' op needs an in-sharding and a region argument for each operand, an out-sharding and a returned value for each result, and at least one of them}}
   %1 = spmd.manual (%0) in [<@mesh, [{"x"}, {}]>] out [<@mesh, [{"x"}, {}]>] axes {"x"} {
   ^bb0():
     %b = tp.constant dense<0.0> : tensor<2x24xf32>
@@ -96,7 +96,7 @@ func.func @f(%0: tensor<8x24xf32>) {
 spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
 
 func.func @f(%0: tensor<8x24xf32>) {
-  // expected-error @below {{needs an in-sharding and a region argument for each operand, an out-sharding and a returned value for each result, and at least one of them}}
+  // expected-error @below {{[TP0305] 'spmd.manual' op needs an in-sharding and a region argument for each operand, an out-sharding and a returned value for each result, and at least one of them}}
   %1 = spmd.manual (%0) in [<@mesh, [{"x"}, {}]>] out [<@mesh, [{"x"}, {}]>] axes {"x"} {
   ^bb0(%a: tensor<2x24xf32>):
     spmd.return 
@@ -110,7 +110,7 @@ func.func @f(%0: tensor<8x24xf32>) {
 spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
 
 func.func @f() {
-  // expected-error @below {{needs an in-sharding and a region argument for each operand, an out-sharding and a returned value for each result, and at least one of them}}
+  // expected-error @below {{[TP0305] 'spmd.manual' op needs an in-sharding and a region argument for each operand, an out-sharding and a returned value for each result, and at least one of them}}
   spmd.manual () in [] out [] axes {"x"} {
     spmd.return
   } : () -> ()
@@ -137,7 +137,7 @@ func.func @f(%0: tensor<8x24xf32>) {
 spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
 
 func.func @f(%0: tensor<8x24xf32>) {
-  // expected-error @below {{result #0: names mesh @net, others name @mesh}}
+  // expected-error @below {{result #0: [TP0304] names mesh @net, others name @mesh}}
   %1 = spmd.manual (%0) in [<@mesh, [{"x"}, {}]>] out [<@net, [{"x"}, {}]>] axes {"x"} {
   ^bb0(%a: tensor<2x24xf32>):
     spmd.return %a : tensor<2x24xf32>
@@ -179,7 +179,7 @@ func.func @f(%0: tensor<8x24xf32>) {
 spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
 
 func.func @f(%0: tensor<8x24xf32>) {
-  // expected-error @below {{operand #0: an axis is manual as a whole or not at all}}
+  // expected-error @below {{operand #0: [TP0304] an axis is manual as a whole or not at all}}
   %1 = spmd.manual (%0) in [<@mesh, [{"x"}, {}]>] out [<@mesh, [{"x"}, {}]>] axes {"x":(1)2} {
   ^bb0(%a: tensor<2x24xf32>):
     spmd.return %a : tensor<2x24xf32>
@@ -193,7 +193,7 @@ func.func @f(%0: tensor<8x24xf32>) {
 spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
 
 func.func @f(%0: tensor<8x24xf32>) {
-  // expected-error @below {{operand #0: manual axes stand before all others in every dimension}}
+  // expected-error @below {{operand #0: [TP0304] manual axes stand before all others in every dimension}}
   %1 = spmd.manual (%0) in [<@mesh, [{"y", "x"}, {}]>] out [<@mesh, [{"x"}, {}]>] axes {"x"} {
   ^bb0(%a: tensor<2x24xf32>):
     spmd.return %a : tensor<2x24xf32>
@@ -207,7 +207,7 @@ func.func @f(%0: tensor<8x24xf32>) {
 spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
 
 func.func @f(%0: tensor<8x24xf32>) {
-  // expected-error @below {{operand #0: no part of an axis cuts it of which another part is manual: make the axis manual as a whole}}
+  // expected-error @below {{operand #0: [TP0304] no part of an axis cuts it of which another part is manual: make the axis manual as a whole}}
   %1 = spmd.manual (%0) in [<@mesh, [{"x":(1)2}, {"x":(2)2}]>] out [<@mesh, [{"x":(1)2}, {}]>] axes {"x":(1)2} {
   ^bb0(%a: tensor<4x24xf32>):
     spmd.return %a : tensor<4x24xf32>
@@ -221,7 +221,7 @@ func.func @f(%0: tensor<8x24xf32>) {
 spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
 
 func.func @f(%0: tensor<8x24xf32>) {
-  // expected-error @below {{operand #0: is 'tensor<8x24xf32>' inside, the manual axes make it 'tensor<2x24xf32>'}}
+  // expected-error @below {{operand #0: [TP0305] is 'tensor<8x24xf32>' inside, the manual axes make it 'tensor<2x24xf32>'}}
   %1 = spmd.manual (%0) in [<@mesh, [{"x"}, {}]>] out [<@mesh, [{"x"}, {}]>] axes {"x"} {
   ^bb0(%a: tensor<8x24xf32>):
     spmd.return %a : tensor<8x24xf32>
@@ -235,7 +235,7 @@ func.func @f(%0: tensor<8x24xf32>) {
 spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
 
 func.func @f(%0: tensor<8x24xf32>) {
-  // expected-error @below {{operand #0: is 'tensor<2x24xf64>' inside, the manual axes make it 'tensor<2x24xf32>'}}
+  // expected-error @below {{operand #0: [TP0305] is 'tensor<2x24xf64>' inside, the manual axes make it 'tensor<2x24xf32>'}}
   %1 = spmd.manual (%0) in [<@mesh, [{"x"}, {}]>] out [<@mesh, [{"x"}, {}]>] axes {"x"} {
   ^bb0(%a: tensor<2x24xf64>):
     spmd.return %a : tensor<2x24xf64>
@@ -249,7 +249,7 @@ func.func @f(%0: tensor<8x24xf32>) {
 spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
 
 func.func @f(%0: tensor<8x24xf32>) {
-  // expected-error @below {{result #0: is 'tensor<2x24xf32>' inside, the manual axes make it 'tensor<8x24xf32>'}}
+  // expected-error @below {{result #0: [TP0305] is 'tensor<2x24xf32>' inside, the manual axes make it 'tensor<8x24xf32>'}}
   %1 = spmd.manual (%0) in [<@mesh, [{"x"}, {}]>] out [<@mesh, [{}, {}]>] axes {"x"} {
   ^bb0(%a: tensor<2x24xf32>):
     spmd.return %a : tensor<2x24xf32>
@@ -326,7 +326,7 @@ func.func @f() {
 spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
 
 func.func @f(%x: tensor<8x24xf32>) {
-  // expected-error @below {{stands in spmd.manual over its axes or in a function that tp-localize has cut}}
+  // expected-error @below {{[TP0306] 'spmd.axis_index' op stands in spmd.manual over its axes or in a function that tp-localize has cut}}
   %0 = spmd.axis_index @mesh {"x"} : tensor<i32>
   return
 }
@@ -339,7 +339,7 @@ spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
 func.func @f(%0: tensor<8x24xf32>) {
   %1 = spmd.manual (%0) in [<@mesh, [{"x"}, {}]>] out [<@mesh, [{"x"}, {}]>] axes {"x"} {
   ^bb0(%a: tensor<2x24xf32>):
-    // expected-error @below {{stands in spmd.manual over its axes or in a function that tp-localize has cut}}
+    // expected-error @below {{[TP0306] 'spmd.axis_index' op stands in spmd.manual over its axes or in a function that tp-localize has cut}}
     %i = spmd.axis_index @mesh {"y"} : tensor<i32>
     spmd.return %a : tensor<2x24xf32>
   } : (tensor<8x24xf32>) -> tensor<8x24xf32>
@@ -376,7 +376,7 @@ spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
 func.func @f(%0: tensor<8x24xf32>) {
   %1 = spmd.manual (%0) in [<@mesh, [{"x"}, {}]>] out [<@mesh, [{"x"}, {}]>] axes {"x"} {
   ^bb0(%a: tensor<2x24xf32>):
-    // expected-error @below {{mode is wrap or fill, not reflect}}
+    // expected-error @below {{[TP0304] 'spmd.shift' op mode is wrap or fill, not reflect}}
     %i = spmd.shift %a along @mesh {"x"} by 1 reflect : tensor<2x24xf32>
     spmd.return %a : tensor<2x24xf32>
   } : (tensor<8x24xf32>) -> tensor<8x24xf32>
@@ -389,7 +389,7 @@ func.func @f(%0: tensor<8x24xf32>) {
 spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
 
 func.func @f(%x: tensor<8x24xf32>) {
-  // expected-error @below {{stands in spmd.manual over its axes or in a function that tp-localize has cut}}
+  // expected-error @below {{[TP0306] 'spmd.shift' op stands in spmd.manual over its axes or in a function that tp-localize has cut}}
   %0 = spmd.shift %x along @mesh {"x"} by 1 wrap : tensor<8x24xf32>
   return
 }
@@ -402,7 +402,7 @@ spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
 func.func @f(%0: tensor<8x24xf32>) {
   %1 = spmd.manual (%0) in [<@mesh, [{"x"}, {}]>] out [<@mesh, [{"x"}, {}]>] axes {"x"} {
   ^bb0(%a: tensor<2x24xf32>):
-    // expected-error @below {{stands in spmd.manual over its axes or in a function that tp-localize has cut}}
+    // expected-error @below {{[TP0306] 'spmd.shift' op stands in spmd.manual over its axes or in a function that tp-localize has cut}}
     %i = spmd.shift %a along @mesh {"y"} by 1 wrap : tensor<2x24xf32>
     spmd.return %a : tensor<2x24xf32>
   } : (tensor<8x24xf32>) -> tensor<8x24xf32>
@@ -426,7 +426,7 @@ func.func @f(%x: tensor<4x6xf32, #spmd.local<@mesh, [{"x"}, {}], global=[14, 6]>
 spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
 
 func.func @f(%x: tensor<8x24xf32>) {
-  // expected-error @below {{needs a #spmd.local encoding, which says where the padding begins}}
+  // expected-error @below {{[TP0303] 'spmd.mask' op needs a #spmd.local encoding, which says where the padding begins}}
   %0 = spmd.mask %x [0] value(0.0 : f32) : tensor<8x24xf32>
   return
 }
@@ -437,7 +437,7 @@ func.func @f(%x: tensor<8x24xf32>) {
 spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
 
 func.func @f(%x: tensor<4x6xf32, #spmd.local<@mesh, [{"x"}, {}], global=[14, 6]>>) {
-  // expected-error @below {{masks dimension 2 of a tensor of rank 2}}
+  // expected-error @below {{[TP0304] 'spmd.mask' op masks dimension 2 of a tensor of rank 2}}
   %0 = spmd.mask %x [2] value(0.0 : f32) : tensor<4x6xf32, #spmd.local<@mesh, [{"x"}, {}], global=[14, 6]>>
   return
 }
@@ -448,7 +448,7 @@ func.func @f(%x: tensor<4x6xf32, #spmd.local<@mesh, [{"x"}, {}], global=[14, 6]>
 spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
 
 func.func @f(%x: tensor<4x6xf32, #spmd.local<@mesh, [{"x"}, {}], global=[14, 6]>>) {
-  // expected-error @below {{value is a 'i32' in a tensor of 'f32'}}
+  // expected-error @below {{[TP0303] 'spmd.mask' op value is a 'i32' in a tensor of 'f32'}}
   %0 = spmd.mask %x [0] value(0 : i32) : tensor<4x6xf32, #spmd.local<@mesh, [{"x"}, {}], global=[14, 6]>>
   return
 }

@@ -156,7 +156,7 @@ func.func @f(%x: tensor<8x24xf32> {spmd.sharding = #spmd.sharding<@mesh, [{}, {}
 // spmd.sharding holds a sharding
 spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
 
-// expected-error @below {{argument #0: `spmd.sharding` holds a #spmd.sharding<..>}}
+// expected-error @below {{argument #0: [TP0304] `spmd.sharding` holds a #spmd.sharding<..>}}
 func.func @f(%x: tensor<8xf32> {spmd.sharding = "x"}) {
   return
 }
@@ -175,7 +175,7 @@ func.func private @f() -> (tensor<8x24xf32> {spmd.sharding = #spmd.sharding<@mes
 spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
 
 func.func @f(%x: tensor<8x24xf32>) {
-  // expected-error @below {{`spmd.sharding` stands on function arguments and results; ops carry `spmd.shardings`}}
+  // expected-error @below {{[TP0306] `spmd.sharding` stands on function arguments and results; ops carry `spmd.shardings`}}
   %0 = tp.neg %x {spmd.sharding = #spmd.sharding<@mesh, [{}, {}]>} : tensor<8x24xf32>
   return
 }
@@ -186,7 +186,7 @@ func.func @f(%x: tensor<8x24xf32>) {
 spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
 
 func.func @f(%x: tensor<8x24xf32>) {
-  // expected-error @below {{`spmd.shardings` is an array with one sharding for each of the 1 results}}
+  // expected-error @below {{[TP0304] `spmd.shardings` is an array with one sharding for each of the 1 results}}
   %0 = tp.neg %x {spmd.shardings = []} : tensor<8x24xf32>
   return
 }
@@ -197,7 +197,7 @@ func.func @f(%x: tensor<8x24xf32>) {
 spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
 
 func.func @f(%x: tensor<8x24xf32>) {
-  // expected-error @below {{`spmd.shardings` is an array with one sharding for each of the 1 results}}
+  // expected-error @below {{[TP0304] `spmd.shardings` is an array with one sharding for each of the 1 results}}
   %0 = tp.neg %x {spmd.shardings = 1} : tensor<8x24xf32>
   return
 }
@@ -208,7 +208,7 @@ func.func @f(%x: tensor<8x24xf32>) {
 spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
 
 func.func @f(%x: tensor<8x24xf32>) {
-  // expected-error @below {{`spmd.shardings` holds #spmd.sharding<..>, not "x"}}
+  // expected-error @below {{[TP0304] `spmd.shardings` holds #spmd.sharding<..>, not "x"}}
   %0 = tp.neg %x {spmd.shardings = ["x"]} : tensor<8x24xf32>
   return
 }

@@ -6,7 +6,7 @@ step.program @attentionShapes inputs [#step.input<"q", activation, tensor<2x4x1x
 ^bb0(%q: memref<2x4x1x2x16xf16>, %k: memref<2x8x1x16xf16>):
   %y = step.alloc : memref<2x4x1x2x16xf16>
   %v = step.alloc : memref<2x9x1x16xf16>
-  // expected-error @below {{is of query [b,s,k,g,d], key [b,t,k,d] and value [b,t,k,e] in f32, f16 or bf16}}
+  // expected-error @below {{[TP0303] 'step.attention' op is of query [b,s,k,g,d], key [b,t,k,d] and value [b,t,k,e] in f32, f16 or bf16}}
   step.attention %q, %k, %v into %y {scale = 0.125 : f64}
       : memref<2x4x1x2x16xf16>, memref<2x8x1x16xf16>, memref<2x9x1x16xf16> into memref<2x4x1x2x16xf16>
 }
@@ -17,7 +17,7 @@ step.program @attentionStatistics inputs [#step.input<"q", activation, tensor<2x
 ^bb0(%q: memref<2x4x1x2x16xf16>, %k: memref<2x8x1x16xf16>):
   %y = step.alloc : memref<2x4x1x2x16xf16>
   %s = step.alloc : memref<2x4x1x2x2xf32>
-  // expected-error @below {{has f32 statistics [p,b,s,k,g,2]}}
+  // expected-error @below {{[TP0303] 'step.attention' op has f32 statistics [p,b,s,k,g,2]}}
   step.attention %q, %k, %k into %y statistics(%s : memref<2x4x1x2x2xf32>) {scale = 0.125 : f64}
       : memref<2x4x1x2x16xf16>, memref<2x8x1x16xf16>, memref<2x8x1x16xf16> into memref<2x4x1x2x16xf16>
 }
@@ -28,7 +28,7 @@ step.program @attentionParts inputs [#step.input<"q", activation, tensor<2x4x1x2
 ^bb0(%q: memref<2x4x1x2x16xf16>, %k: memref<2x8x1x16xf16>):
   %y = step.alloc : memref<2x4x1x2x16xf16>
   %s = step.alloc : memref<3x2x4x1x2x2xf32>
-  // expected-error @below {{gives [b,s,k,g,e] in the query's type, or [p,b,s,k,g,e] in f32, with statistics}}
+  // expected-error @below {{[TP0303] 'step.attention' op gives [b,s,k,g,e] in the query's type, or [p,b,s,k,g,e] in f32, with statistics}}
   step.attention %q, %k, %k into %y statistics(%s : memref<3x2x4x1x2x2xf32>) {scale = 0.125 : f64}
       : memref<2x4x1x2x16xf16>, memref<2x8x1x16xf16>, memref<2x8x1x16xf16> into memref<2x4x1x2x16xf16>
 }
@@ -39,7 +39,7 @@ step.program @attentionOffset inputs [#step.input<"q", activation, tensor<2x4x1x
 ^bb0(%q: memref<2x4x1x2x16xf16>, %k: memref<2x8x1x16xf16>):
   %y = step.alloc : memref<2x4x1x2x16xf16>
   %o = step.alloc : memref<2xi64>
-  // expected-error @below {{has an offset i32 [] or [b], lengths i32 [b] and a mask i1 [b,s,t]}}
+  // expected-error @below {{[TP0303] 'step.attention' op has an offset i32 [] or [b], lengths i32 [b] and a mask i1 [b,s,t]}}
   step.attention %q, %k, %k offset(%o : memref<2xi64>) into %y {scale = 0.125 : f64}
       : memref<2x4x1x2x16xf16>, memref<2x8x1x16xf16>, memref<2x8x1x16xf16> into memref<2x4x1x2x16xf16>
 }
@@ -50,7 +50,7 @@ step.program @attentionLengths inputs [#step.input<"q", activation, tensor<2x4x1
 ^bb0(%q: memref<2x4x1x2x16xf16>, %k: memref<2x8x1x16xf16>):
   %y = step.alloc : memref<2x4x1x2x16xf16>
   %o = step.alloc : memref<i32>
-  // expected-error @below {{lengths i32 [b]}}
+  // expected-error @below {{[TP0303] 'step.attention' op has an offset i32 [] or [b], lengths i32 [b]}}
   step.attention %q, %k, %k lengths(%o : memref<i32>) into %y {scale = 0.125 : f64}
       : memref<2x4x1x2x16xf16>, memref<2x8x1x16xf16>, memref<2x8x1x16xf16> into memref<2x4x1x2x16xf16>
 }
@@ -61,7 +61,7 @@ step.program @attentionMask inputs [#step.input<"q", activation, tensor<2x4x1x2x
 ^bb0(%q: memref<2x4x1x2x16xf16>, %k: memref<2x8x1x16xf16>):
   %y = step.alloc : memref<2x4x1x2x16xf16>
   %o = step.alloc : memref<2x4x9xi1>
-  // expected-error @below {{a mask i1 [b,s,t]}}
+  // expected-error @below {{[TP0303] 'step.attention' op has an offset i32 [] or [b], lengths i32 [b] and a mask i1 [b,s,t]}}
   step.attention %q, %k, %k mask(%o : memref<2x4x9xi1>) into %y {scale = 0.125 : f64}
       : memref<2x4x1x2x16xf16>, memref<2x8x1x16xf16>, memref<2x8x1x16xf16> into memref<2x4x1x2x16xf16>
 }
@@ -73,7 +73,7 @@ step.program @attentionPieces inputs [#step.input<"q", activation, tensor<2x4x1x
   %y = step.alloc : memref<2x4x1x2x16xf16>
   %r = step.alloc : memref<300xf16>
   %a = step.view %r : memref<300xf16> as memref<2x4x1x2x16xf16, strided<[128, 32, 32, 16, 1], offset: 4>>
-  // expected-error @below {{has rows of at most 512 bytes, of 16 or multiples, at multiples of these}}
+  // expected-error @below {{[TP0303] 'step.attention' op has rows of at most 512 bytes, of 16 or multiples, at multiples of these}}
   step.attention %a, %k, %k into %y {scale = 0.125 : f64}
       : memref<2x4x1x2x16xf16, strided<[128, 32, 32, 16, 1], offset: 4>>, memref<2x8x1x16xf16>, memref<2x8x1x16xf16> into memref<2x4x1x2x16xf16>
 }
@@ -85,7 +85,7 @@ step.program @attentionFeatures inputs [#step.input<"q", activation, tensor<2x4x
   %a = step.alloc : memref<2x4x1x2x264xf16>
   %b = step.alloc : memref<2x8x1x264xf16>
   %y = step.alloc : memref<2x4x1x2x16xf16>
-  // expected-error @below {{has rows of at most 512 bytes}}
+  // expected-error @below {{[TP0303] 'step.attention' op has rows of at most 512 bytes}}
   step.attention %a, %b, %k into %y {scale = 0.125 : f64}
       : memref<2x4x1x2x264xf16>, memref<2x8x1x264xf16>, memref<2x8x1x16xf16> into memref<2x4x1x2x16xf16>
 }
@@ -95,7 +95,7 @@ step.program @attentionFeatures inputs [#step.input<"q", activation, tensor<2x4x
 step.program @attentionScale inputs [#step.input<"q", activation, tensor<2x4x1x2x16xf16>>, #step.input<"k", activation, tensor<2x8x1x16xf16>>] outputs [] {
 ^bb0(%q: memref<2x4x1x2x16xf16>, %k: memref<2x8x1x16xf16>):
   %y = step.alloc : memref<2x4x1x2x16xf16>
-  // expected-error @below {{has a scale that is positive and finite}}
+  // expected-error @below {{[TP0304] 'step.attention' op has a scale that is positive and finite}}
   step.attention %q, %k, %k into %y {scale = 0.0 : f64}
       : memref<2x4x1x2x16xf16>, memref<2x8x1x16xf16>, memref<2x8x1x16xf16> into memref<2x4x1x2x16xf16>
 }
@@ -105,7 +105,7 @@ step.program @attentionScale inputs [#step.input<"q", activation, tensor<2x4x1x2
 step.program @attentionWindow inputs [#step.input<"q", activation, tensor<2x4x1x2x16xf16>>, #step.input<"k", activation, tensor<2x8x1x16xf16>>] outputs [] {
 ^bb0(%q: memref<2x4x1x2x16xf16>, %k: memref<2x8x1x16xf16>):
   %y = step.alloc : memref<2x4x1x2x16xf16>
-  // expected-error @below {{window is at least 1 and needs causal}}
+  // expected-error @below {{[TP0304] 'step.attention' op window is at least 1 and needs causal}}
   step.attention %q, %k, %k into %y {scale = 1.0 : f64, window = 4 : i64}
       : memref<2x4x1x2x16xf16>, memref<2x8x1x16xf16>, memref<2x8x1x16xf16> into memref<2x4x1x2x16xf16>
 }
@@ -118,7 +118,7 @@ step.program @attentionSize inputs [#step.input<"q", activation, tensor<2x4x1x2x
   %a = step.view %r : memref<16xf16> as memref<1x1048576x128x16xf16, strided<[0, 0, 0, 1]>>
   %x = step.alloc : memref<1x4x128x1x16xf16>
   %z = step.alloc : memref<1x4x128x1x16xf16>
-  // expected-error @below {{has fewer than 2^31 rows, keys and values}}
+  // expected-error @below {{[TP0303] 'step.attention' op has fewer than 2^31 rows, keys and values}}
   step.attention %x, %a, %a into %z {scale = 0.125 : f64}
       : memref<1x4x128x1x16xf16>, memref<1x1048576x128x16xf16, strided<[0, 0, 0, 1]>>, memref<1x1048576x128x16xf16, strided<[0, 0, 0, 1]>> into memref<1x4x128x1x16xf16>
 }

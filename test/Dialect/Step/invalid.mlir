@@ -2,21 +2,21 @@
 
 // RUN: tp-opt %s --split-input-file --verify-diagnostics
 
-// expected-error @below {{arguments of the body must be the buffers}}
+// expected-error @below {{[TP0305] 'step.program' op arguments of the body must be the buffers}}
 step.program @arguments inputs [#step.input<"x", activation, tensor<4xf32>>] outputs [] {
 ^bb0(%x: memref<5xf32>):
 }
 
 // -----
 
-// expected-error @below {{output "y" is no alias of an input of its type}}
+// expected-error @below {{[TP0303] 'step.program' op output "y" is no alias of an input of its type}}
 step.program @alias inputs [#step.input<"x", activation, tensor<4xf32>>] outputs [#step.output<"y", tensor<5xf32>, alias = 0>] {
 ^bb0(%x: memref<4xf32>):
 }
 
 // -----
 
-// expected-error @below {{has two inputs "x"}}
+// expected-error @below {{[TP0304] 'step.program' op has two inputs "x"}}
 step.program @names inputs [#step.input<"x", activation, tensor<4xf32>>, #step.input<"x", activation, tensor<4xf32>>] outputs [] {
 ^bb0(%x: memref<4xf32>, %y: memref<4xf32>):
 }
@@ -25,7 +25,7 @@ step.program @names inputs [#step.input<"x", activation, tensor<4xf32>>, #step.i
 
 step.program @place inputs [] outputs [] {
 ^bb0:
-  // expected-error @below {{lies at a multiple of 64}}
+  // expected-error @below {{[TP0304] 'step.alloc' op lies at a multiple of 64}}
   %0 = step.alloc at 4 : memref<4xf32>
 }
 
@@ -34,7 +34,7 @@ step.program @place inputs [] outputs [] {
 step.program @view inputs [] outputs [] {
 ^bb0:
   %0 = step.alloc : memref<4xf32>
-  // expected-error @below {{does not lie inside}}
+  // expected-error @below {{[TP0303] 'step.view' op 'memref<4xf32, strided<[2]>>' does not lie inside}}
   %1 = step.view %0 : memref<4xf32> as memref<4xf32, strided<[2]>>
 }
 
@@ -44,7 +44,7 @@ step.program @copy inputs [] outputs [] {
 ^bb0:
   %0 = step.alloc : memref<4xf32>
   %1 = step.alloc : memref<5xf32>
-  // expected-error @below {{needs one shape}}
+  // expected-error @below {{[TP0303] 'step.copy' op needs one shape}}
   step.copy %0 to %1 : memref<4xf32> to memref<5xf32>
 }
 
@@ -53,7 +53,7 @@ step.program @copy inputs [] outputs [] {
 step.program @fill inputs [] outputs [] {
 ^bb0:
   %0 = step.alloc : memref<4xf32>
-  // expected-error @below {{needs a value of the destination's element type}}
+  // expected-error @below {{[TP0303] 'step.fill' op needs a value of the destination's element type}}
   step.fill %0 with 1 : i32 in memref<4xf32>
 }
 
@@ -63,7 +63,7 @@ step.program @matmul inputs [] outputs [] {
 ^bb0:
   %0 = step.alloc : memref<1x1x1x4x4xf32>
   %1 = step.alloc : memref<1x1x1x5x4xf32>
-  // expected-error @below {{is of m x k, k x n and m x n matrices}}
+  // expected-error @below {{[TP0303] 'step.matmul' op is of m x k, k x n and m x n matrices}}
   step.matmul %0, %1 into %0 : memref<1x1x1x4x4xf32>, memref<1x1x1x5x4xf32> into memref<1x1x1x4x4xf32>
 }
 
@@ -73,7 +73,7 @@ step.program @matmul_into inputs [] outputs [] {
 ^bb0:
   %0 = step.alloc : memref<1x1x1x4x4xbf16>
   %1 = step.alloc : memref<1x1x1x4x4xf16>
-  // expected-error @below {{is of two f32, bf16, f16 or f8E4M3FN matrices into f32 or their type, of f8E4M3FN into f32, bf16 or f16}}
+  // expected-error @below {{[TP0303] 'step.matmul' op is of two f32, bf16, f16 or f8E4M3FN matrices into f32 or their type, of f8E4M3FN into f32, bf16 or f16}}
   step.matmul %0, %0 into %1 : memref<1x1x1x4x4xbf16>, memref<1x1x1x4x4xbf16> into memref<1x1x1x4x4xf16>
 }
 
@@ -84,7 +84,7 @@ step.program @matmul_float8 inputs [] outputs [] {
   %0 = step.alloc : memref<1x1x1x4x4xf8E4M3FN>
   %1 = step.alloc : memref<1x1x1x4x4xf16>
   step.matmul %0, %0 into %1 : memref<1x1x1x4x4xf8E4M3FN>, memref<1x1x1x4x4xf8E4M3FN> into memref<1x1x1x4x4xf16>
-  // expected-error @below {{is of two f32, bf16, f16 or f8E4M3FN matrices into f32 or their type, of f8E4M3FN into f32, bf16 or f16}}
+  // expected-error @below {{[TP0303] 'step.matmul' op is of two f32, bf16, f16 or f8E4M3FN matrices into f32 or their type, of f8E4M3FN into f32, bf16 or f16}}
   step.matmul %0, %0 into %0 : memref<1x1x1x4x4xf8E4M3FN>, memref<1x1x1x4x4xf8E4M3FN> into memref<1x1x1x4x4xf8E4M3FN>
 }
 
@@ -93,7 +93,7 @@ step.program @matmul_float8 inputs [] outputs [] {
 step.program @nomesh inputs [] outputs [] {
 ^bb0:
   %0 = step.alloc : memref<4xf32>
-  // expected-error @below {{stands in a program without a mesh}}
+  // expected-error @below {{[TP0306] 'step.collective_start' op stands in a program without a mesh}}
   %1 = step.collective_start all_reduce sum <{"x"}> %0 to %0 : memref<4xf32> to memref<4xf32>
   step.collective_done %1
 }
@@ -105,7 +105,7 @@ step.program @gather on @mesh inputs [] outputs [] {
 ^bb0:
   %0 = step.alloc : memref<4xf32>
   %1 = step.alloc : memref<4xf32>
-  // expected-error @below {{in a group of 2}}
+  // expected-error @below {{[TP0303] 'step.collective_start' op sends 'memref<4xf32>' and receives 'memref<4xf32>' in a group of 2}}
   %2 = step.collective_start all_gather <{"x"}> %0 to %1 : memref<4xf32> to memref<4xf32>
   step.collective_done %2
 }
@@ -116,7 +116,7 @@ spmd.mesh @mesh <["x"=2]>
 step.program @reduction on @mesh inputs [] outputs [] {
 ^bb0:
   %0 = step.alloc : memref<4xf32>
-  // expected-error @below {{has a reduction, sum, max or min, if it reduces}}
+  // expected-error @below {{[TP0304] 'step.collective_start' op has a reduction, sum, max or min, if it reduces}}
   %1 = step.collective_start all_reduce <{"x"}> %0 to %0 : memref<4xf32> to memref<4xf32>
   step.collective_done %1
 }
@@ -127,7 +127,7 @@ step.program @body inputs [] outputs [] {
 ^bb0:
   step.rows [4] {
   ^bb0:
-    // expected-error @below {{is no op for one element}}
+    // expected-error @below {{[TP0305] 'step.alloc' op is no op for one element}}
     %0 = step.alloc : memref<4xf32>
   }
 }
@@ -138,7 +138,7 @@ step.program @point inputs [#step.input<"x", activation, tensor<4xf32>>] outputs
 ^bb0(%x: memref<4xf32>):
   step.rows [5] reads(%x : memref<4xf32>) {
   ^bb0(%a: memref<4xf32>):
-    // expected-error @below {{at a point of the domain [5]}}
+    // expected-error @below {{[TP0303] 'step.load' op of 'memref<4xf32>' at a point of the domain [5]}}
     %0 = step.load %a : memref<4xf32>
   }
 }
@@ -150,7 +150,7 @@ step.program @written inputs [#step.input<"x", activation, tensor<4xf32>>] outpu
   step.rows [4] reads(%x : memref<4xf32>) {
   ^bb0(%a: memref<4xf32>):
     %0 = step.load %a : memref<4xf32>
-    // expected-error @below {{accesses an operand of the row program that it writes}}
+    // expected-error @below {{[TP0305] 'step.store' op accesses an operand of the row program that it writes}}
     step.store %0 to %a : f32, memref<4xf32>
   }
 }
@@ -162,7 +162,7 @@ step.program @unsigned inputs [#step.input<"x", activation, tensor<4xf32>>] outp
   step.rows [4] reads(%x : memref<4xf32>) {
   ^bb0(%a: memref<4xf32>):
     %0 = step.load %a : memref<4xf32>
-    // expected-error @below {{umax of 'f32'}}
+    // expected-error @below {{[TP0303] 'step.reduce' op umax of 'f32'}}
     %1 = step.reduce umax %0 : f32
   }
 }
@@ -172,7 +172,7 @@ step.program @unsigned inputs [#step.input<"x", activation, tensor<4xf32>>] outp
 step.program @outside inputs [#step.input<"w", parameter, tensor<3x16xf32>>] outputs [] {
 ^bb0(%w: memref<3x16xf32>):
   step.loop 4 {
-    // expected-error @below {{does not lie inside}}
+    // expected-error @below {{[TP0303] 'step.view' op 'memref<16xf32>' does not lie inside}}
     %0 = step.view %w by 16 of loop 0 : memref<3x16xf32> as memref<16xf32>
   }
 }
@@ -182,7 +182,7 @@ step.program @outside inputs [#step.input<"w", parameter, tensor<3x16xf32>>] out
 step.program @before inputs [#step.input<"w", parameter, tensor<3x16xf32>>] outputs [] {
 ^bb0(%w: memref<3x16xf32>):
   step.loop 3 {
-    // expected-error @below {{does not lie inside}}
+    // expected-error @below {{[TP0303] 'step.view' op 'memref<16xf32, strided<[1], offset: 16>>' does not lie inside}}
     %0 = step.view %w by -16 of loop 0 : memref<3x16xf32> as memref<16xf32, strided<[1], offset: 16>>
   }
 }
@@ -191,7 +191,7 @@ step.program @before inputs [#step.input<"w", parameter, tensor<3x16xf32>>] outp
 
 step.program @still inputs [#step.input<"w", parameter, tensor<3x16xf32>>] outputs [] {
 ^bb0(%w: memref<3x16xf32>):
-  // expected-error @below {{moves by a multiple of 64 bytes with a loop around it}}
+  // expected-error @below {{[TP0304] 'step.view' op moves by a multiple of 64 bytes with a loop around it}}
   %0 = step.view %w by 16 of loop 0 : memref<3x16xf32> as memref<16xf32>
 }
 
@@ -200,7 +200,7 @@ step.program @still inputs [#step.input<"w", parameter, tensor<3x16xf32>>] outpu
 step.program @uneven inputs [#step.input<"w", parameter, tensor<3x15xf32>>] outputs [] {
 ^bb0(%w: memref<3x15xf32>):
   step.loop 3 {
-    // expected-error @below {{moves by a multiple of 64 bytes with a loop around it}}
+    // expected-error @below {{[TP0304] 'step.view' op moves by a multiple of 64 bytes with a loop around it}}
     %0 = step.view %w by 15 of loop 0 : memref<3x15xf32> as memref<15xf32>
   }
 }
@@ -209,7 +209,7 @@ step.program @uneven inputs [#step.input<"w", parameter, tensor<3x15xf32>>] outp
 
 step.program @loop inputs [] outputs [] {
 ^bb0:
-  // expected-error @below {{repeats its body -1 times}}
+  // expected-error @below {{[TP0304] 'step.loop' op repeats its body -1 times}}
   step.loop -1 {
   }
 }
@@ -218,7 +218,7 @@ step.program @loop inputs [] outputs [] {
 
 step.program @predicate inputs [#step.input<"p", activation, tensor<2xi1>>] outputs [] {
 ^bb0(%p: memref<2xi1>):
-  // expected-error @below {{decides by one i1, not by 'memref<2xi1>'}}
+  // expected-error @below {{[TP0303] 'step.if' op decides by one i1, not by 'memref<2xi1>'}}
   step.if %p {
   } else {
   } : memref<2xi1>
@@ -228,7 +228,7 @@ step.program @predicate inputs [#step.input<"p", activation, tensor<2xi1>>] outp
 
 step.program @condition inputs [#step.input<"p", activation, tensor<i8>>] outputs [] {
 ^bb0(%p: memref<i8>):
-  // expected-error @below {{decides by one i1, not by 'memref<i8>'}}
+  // expected-error @below {{[TP0303] 'step.while' op decides by one i1, not by 'memref<i8>'}}
   step.while %p cond {
   } do {
   } : memref<i8>
@@ -241,7 +241,7 @@ step.program @counter inputs [#step.input<"x", activation, tensor<4xi64>>] outpu
   step.loop 2 {
     step.rows [4] reads(%x : memref<4xi64>) {
     ^bb0(%a: memref<4xi64>):
-      // expected-error @below {{there are not 2 loops around it}}
+      // expected-error @below {{[TP0306] 'step.counter' op there are not 2 loops around it}}
       %0 = step.counter 1
     }
   }
@@ -252,7 +252,7 @@ step.program @counter inputs [#step.input<"x", activation, tensor<4xi64>>] outpu
 step.program @scatter inputs [#step.input<"u", activation, tensor<1x1x6x4xf32>>, #step.input<"i", activation, tensor<1x6xi64>>] outputs [] {
 ^bb0(%u: memref<1x1x6x4xf32>, %i: memref<1x6xi64>):
   %0 = step.alloc : memref<1x1x9x5xf32>
-  // expected-error @below {{is of updates [b, o, i, r] at indices [b, i] into [b, o, axis, r]}}
+  // expected-error @below {{[TP0303] 'step.scatter' op is of updates [b, o, i, r] at indices [b, i] into [b, o, axis, r]}}
   step.scatter add %u at %i into %0 : memref<1x1x6x4xf32>, memref<1x6xi64> into memref<1x1x9x5xf32>
 }
 
@@ -261,7 +261,7 @@ step.program @scatter inputs [#step.input<"u", activation, tensor<1x1x6x4xf32>>,
 step.program @halves inputs [#step.input<"u", activation, tensor<1x1x6x4xf16>>, #step.input<"i", activation, tensor<1x6xi64>>] outputs [] {
 ^bb0(%u: memref<1x1x6x4xf16>, %i: memref<1x6xi64>):
   %0 = step.alloc : memref<1x1x9x4xf16>
-  // expected-error @below {{needs i64 indices and one element type}}
+  // expected-error @below {{[TP0303] 'step.scatter' op of 'memref<1x1x6x4xf16>' at 'memref<1x6xi64>' into 'memref<1x1x9x4xf16>' needs i64 indices and one element type}}
   step.scatter add %u at %i into %0 : memref<1x1x6x4xf16>, memref<1x6xi64> into memref<1x1x9x4xf16>
 }
 
@@ -271,7 +271,7 @@ step.program @sort inputs [#step.input<"x", activation, tensor<4x6xf32>>] output
 ^bb0(%x: memref<4x6xf32>):
   %0 = step.alloc : memref<4x7xf32>
   %1 = step.alloc : memref<4x7xi32>
-  // expected-error @below {{is of rows, into rows of at most their length}}
+  // expected-error @below {{[TP0303] 'step.sort' op is of rows, into rows of at most their length}}
   step.sort %x into %0, %1 : memref<4x6xf32> into memref<4x7xf32>, memref<4x7xi32>
 }
 
@@ -281,7 +281,7 @@ step.program @places inputs [#step.input<"x", activation, tensor<4x6xf32>>] outp
 ^bb0(%x: memref<4x6xf32>):
   %0 = step.alloc : memref<4x6xf32>
   %1 = step.alloc : memref<4x6xi64>
-  // expected-error @below {{gives values of the source's element type and i32 indices}}
+  // expected-error @below {{[TP0303] 'step.sort' op gives values of the source's element type and i32 indices}}
   step.sort %x into %0, %1 : memref<4x6xf32> into memref<4x6xf32>, memref<4x6xi64>
 }
 
@@ -291,7 +291,7 @@ step.program @parts inputs [#step.input<"x", activation, tensor<4x6xf32>>] outpu
 ^bb0(%x: memref<4x6xf32>):
   %0 = step.alloc : memref<3x4xf32>
   %1 = step.alloc : memref<3x4xi32>
-  // expected-error @below {{is of rows, into as many rows}}
+  // expected-error @below {{[TP0303] 'step.sort_parts' op is of rows, into as many rows}}
   step.sort_parts %x parts 3 keep 2 into %0, %1 : memref<4x6xf32> into memref<3x4xf32>, memref<3x4xi32>
 }
 
@@ -301,7 +301,7 @@ step.program @elements_of_parts inputs [#step.input<"x", activation, tensor<4x6x
 ^bb0(%x: memref<4x6xf32>):
   %0 = step.alloc : memref<4x4xf16>
   %1 = step.alloc : memref<4x4xi32>
-  // expected-error @below {{gives values of the source's element type and i32 indices}}
+  // expected-error @below {{[TP0303] 'step.sort_parts' op gives values of the source's element type and i32 indices}}
   step.sort_parts %x parts 3 keep 2 into %0, %1 : memref<4x6xf32> into memref<4x4xf16>, memref<4x4xi32>
 }
 
@@ -311,7 +311,7 @@ step.program @more_than_a_part inputs [#step.input<"x", activation, tensor<4x6xf
 ^bb0(%x: memref<4x6xf32>):
   %0 = step.alloc : memref<4x6xf32>
   %1 = step.alloc : memref<4x6xi32>
-  // expected-error @below {{keeps at least 1 and at most all of a part, with a column of the results for each}}
+  // expected-error @below {{[TP0304] 'step.sort_parts' op keeps at least 1 and at most all of a part, with a column of the results for each}}
   step.sort_parts %x parts 3 keep 4 into %0, %1 : memref<4x6xf32> into memref<4x6xf32>, memref<4x6xi32>
 }
 
@@ -321,7 +321,7 @@ step.program @nothing_of_parts inputs [#step.input<"x", activation, tensor<4x6xf
 ^bb0(%x: memref<4x6xf32>):
   %0 = step.alloc : memref<4x1xf32>
   %1 = step.alloc : memref<4x1xi32>
-  // expected-error @below {{keeps at least 1 and at most all of a part, with a column of the results for each}}
+  // expected-error @below {{[TP0304] 'step.sort_parts' op keeps at least 1 and at most all of a part, with a column of the results for each}}
   step.sort_parts %x parts 3 keep 0 into %0, %1 : memref<4x6xf32> into memref<4x1xf32>, memref<4x1xi32>
 }
 
@@ -331,7 +331,7 @@ step.program @columns_of_parts inputs [#step.input<"x", activation, tensor<4x6xf
 ^bb0(%x: memref<4x6xf32>):
   %0 = step.alloc : memref<4x6xf32>
   %1 = step.alloc : memref<4x6xi32>
-  // expected-error @below {{keeps at least 1 and at most all of a part, with a column of the results for each}}
+  // expected-error @below {{[TP0304] 'step.sort_parts' op keeps at least 1 and at most all of a part, with a column of the results for each}}
   step.sort_parts %x parts 4 keep 3 into %0, %1 : memref<4x6xf32> into memref<4x6xf32>, memref<4x6xi32>
 }
 
@@ -341,7 +341,7 @@ step.program @merge inputs [#step.input<"x", activation, tensor<4x6xf32>>, #step
 ^bb0(%x: memref<4x6xf32>, %p: memref<4x5xi32>):
   %0 = step.alloc : memref<4x6xf32>
   %1 = step.alloc : memref<4x6xi32>
-  // expected-error @below {{is of rows and their places, into as many rows}}
+  // expected-error @below {{[TP0303] 'step.merge' op is of rows and their places, into as many rows}}
   step.merge %x, %p runs 3 ways 2 into %0, %1 : memref<4x6xf32>, memref<4x5xi32> into memref<4x6xf32>, memref<4x6xi32>
 }
 
@@ -351,7 +351,7 @@ step.program @places_of_runs inputs [#step.input<"x", activation, tensor<4x6xf32
 ^bb0(%x: memref<4x6xf32>, %p: memref<4x6xi64>):
   %0 = step.alloc : memref<4x6xf32>
   %1 = step.alloc : memref<4x6xi32>
-  // expected-error @below {{gives values of the elements' type, for places and indices of i32}}
+  // expected-error @below {{[TP0303] 'step.merge' op gives values of the elements' type, for places and indices of i32}}
   step.merge %x, %p runs 3 ways 2 into %0, %1 : memref<4x6xf32>, memref<4x6xi64> into memref<4x6xf32>, memref<4x6xi32>
 }
 
@@ -361,7 +361,7 @@ step.program @no_run inputs [#step.input<"x", activation, tensor<4x6xf32>>, #ste
 ^bb0(%x: memref<4x6xf32>, %p: memref<4x6xi32>):
   %0 = step.alloc : memref<4x6xf32>
   %1 = step.alloc : memref<4x6xi32>
-  // expected-error @below {{merges 2 or more runs of at least 1, into rows of their length, or shorter ones of one run}}
+  // expected-error @below {{[TP0304] 'step.merge' op merges 2 or more runs of at least 1, into rows of their length, or shorter ones of one run}}
   step.merge %x, %p runs 0 ways 2 into %0, %1 : memref<4x6xf32>, memref<4x6xi32> into memref<4x6xf32>, memref<4x6xi32>
 }
 
@@ -371,7 +371,7 @@ step.program @one_way inputs [#step.input<"x", activation, tensor<4x6xf32>>, #st
 ^bb0(%x: memref<4x6xf32>, %p: memref<4x6xi32>):
   %0 = step.alloc : memref<4x6xf32>
   %1 = step.alloc : memref<4x6xi32>
-  // expected-error @below {{merges 2 or more runs of at least 1, into rows of their length, or shorter ones of one run}}
+  // expected-error @below {{[TP0304] 'step.merge' op merges 2 or more runs of at least 1, into rows of their length, or shorter ones of one run}}
   step.merge %x, %p runs 6 ways 1 into %0, %1 : memref<4x6xf32>, memref<4x6xi32> into memref<4x6xf32>, memref<4x6xi32>
 }
 
@@ -381,7 +381,7 @@ step.program @lost inputs [#step.input<"x", activation, tensor<4x6xf32>>, #step.
 ^bb0(%x: memref<4x6xf32>, %p: memref<4x6xi32>):
   %0 = step.alloc : memref<4x5xf32>
   %1 = step.alloc : memref<4x5xi32>
-  // expected-error @below {{merges 2 or more runs of at least 1, into rows of their length, or shorter ones of one run}}
+  // expected-error @below {{[TP0304] 'step.merge' op merges 2 or more runs of at least 1, into rows of their length, or shorter ones of one run}}
   step.merge %x, %p runs 2 ways 2 into %0, %1 : memref<4x6xf32>, memref<4x6xi32> into memref<4x5xf32>, memref<4x5xi32>
 }
 
@@ -391,7 +391,7 @@ step.program @found inputs [#step.input<"x", activation, tensor<4x6xf32>>, #step
 ^bb0(%x: memref<4x6xf32>, %p: memref<4x6xi32>):
   %0 = step.alloc : memref<4x7xf32>
   %1 = step.alloc : memref<4x7xi32>
-  // expected-error @below {{merges 2 or more runs of at least 1, into rows of their length, or shorter ones of one run}}
+  // expected-error @below {{[TP0304] 'step.merge' op merges 2 or more runs of at least 1, into rows of their length, or shorter ones of one run}}
   step.merge %x, %p runs 3 ways 2 into %0, %1 : memref<4x6xf32>, memref<4x6xi32> into memref<4x7xf32>, memref<4x7xi32>
 }
 
@@ -399,7 +399,7 @@ step.program @found inputs [#step.input<"x", activation, tensor<4x6xf32>>, #step
 
 step.program @combine inputs [#step.input<"x", activation, tensor<4xf32>>, #step.input<"n", activation, tensor<4xi32>>] outputs [] {
 ^bb0(%x: memref<4xf32>, %n: memref<4xi32>):
-  // expected-error @below {{is of dense buffers of one type}}
+  // expected-error @below {{[TP0303] 'step.combine' op is of dense buffers of one type}}
   step.combine sum %x, %n into %x : memref<4xf32>, memref<4xi32> into memref<4xf32>
 }
 
@@ -407,7 +407,7 @@ step.program @combine inputs [#step.input<"x", activation, tensor<4xf32>>, #step
 
 step.program @product inputs [#step.input<"x", activation, tensor<4xf32>>] outputs [] {
 ^bb0(%x: memref<4xf32>):
-  // expected-error @below {{has no prod of 'f32'}}
+  // expected-error @below {{[TP0303] 'step.combine' op has no prod of 'f32'}}
   step.combine prod %x into %x : memref<4xf32> into memref<4xf32>
 }
 
@@ -416,7 +416,7 @@ step.program @product inputs [#step.input<"x", activation, tensor<4xf32>>] outpu
 step.program @random inputs [#step.input<"x", activation, tensor<4x6xf32>>] outputs [] {
 ^bb0(%x: memref<4x6xf32>):
   %0 = step.view %x : memref<4x6xf32> as memref<6x4xf32, strided<[1, 6]>>
-  // expected-error @below {{fills rows of stride 1, not 'memref<6x4xf32, strided<[1, 6]>>'}}
+  // expected-error @below {{[TP0303] 'step.random' op fills rows of stride 1, not 'memref<6x4xf32, strided<[1, 6]>>'}}
   step.random seed 1 scale 1.0 first 0 stride 6 into %0 : memref<6x4xf32, strided<[1, 6]>>
 }
 
@@ -424,6 +424,6 @@ step.program @random inputs [#step.input<"x", activation, tensor<4x6xf32>>] outp
 
 step.program @bytes inputs [#step.input<"x", activation, tensor<4xf8E5M2>>] outputs [] {
 ^bb0(%x: memref<4xf8E5M2>):
-  // expected-error @below {{has no sum of 'f8E5M2'}}
+  // expected-error @below {{[TP0303] 'step.combine' op has no sum of 'f8E5M2'}}
   step.combine sum %x into %x : memref<4xf8E5M2> into memref<4xf8E5M2>
 }

@@ -42,7 +42,7 @@ func.func @f(%m: tensor<4294967296x4294967296xf32>) {
 
 // tp.einsum 1: no arrow
 func.func @f(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>) {
-  // expected-error @below {{[TP0301] equation "ik,kj": names two operands and one result}}
+  // expected-error @below {{[TP0301] 'tp.einsum' op equation "ik,kj": names two operands and one result}}
   %0 = tp.einsum "ik,kj" %x, %w : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<4x16xf32>
   return
 }
@@ -51,7 +51,7 @@ func.func @f(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>) {
 
 // tp.einsum 1: one operand
 func.func @f(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>) {
-  // expected-error @below {{[TP0301] equation "ik->i": names two operands and one result}}
+  // expected-error @below {{[TP0301] 'tp.einsum' op equation "ik->i": names two operands and one result}}
   %0 = tp.einsum "ik->i" %x, %w : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<4xf32>
   return
 }
@@ -60,7 +60,7 @@ func.func @f(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>) {
 
 // tp.einsum 1: a comma behind the arrow
 func.func @f(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>) {
-  // expected-error @below {{[TP0301] equation "ik->k,j": names two operands and one result}}
+  // expected-error @below {{[TP0301] 'tp.einsum' op equation "ik->k,j": names two operands and one result}}
   %0 = tp.einsum "ik->k,j" %x, %w : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<4xf32>
   return
 }
@@ -69,7 +69,7 @@ func.func @f(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>) {
 
 // tp.einsum 1: not a letter
 func.func @f(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>) {
-  // expected-error @below {{[TP0301] equation "i1,1j->ij": '1' is not a letter}}
+  // expected-error @below {{[TP0301] 'tp.einsum' op equation "i1,1j->ij": '1' is not a letter}}
   %0 = tp.einsum "i1,1j->ij" %x, %w : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<4x16xf32>
   return
 }
@@ -78,7 +78,7 @@ func.func @f(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>) {
 
 // tp.einsum 1: too few letters
 func.func @f(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>) {
-  // expected-error @below {{[TP0301] equation "i,ij->ij": operand #0 has 1 dimensions in the equation and 2 in its type}}
+  // expected-error @below {{[TP0301] 'tp.einsum' op equation "i,ij->ij": operand #0 has 1 dimensions in the equation and 2 in its type}}
   %0 = tp.einsum "i,ij->ij" %x, %w : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<4x16xf32>
   return
 }
@@ -87,7 +87,7 @@ func.func @f(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>) {
 
 // tp.einsum 2: two sizes
 func.func @f(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>) {
-  // expected-error @below {{[TP0301] equation "ki,kj->ij": 'k' is 4 and, in dimension 0 of operand #1, 8}}
+  // expected-error @below {{[TP0301] 'tp.einsum' op equation "ki,kj->ij": 'k' is 4 and, in dimension 0 of operand #1, 8}}
   %0 = tp.einsum "ki,kj->ij" %x, %w : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<8x16xf32>
   return
 }
@@ -96,7 +96,7 @@ func.func @f(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>) {
 
 // tp.einsum 2: another size in the result
 func.func @f(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>) {
-  // expected-error @below {{[TP0301] equation "ik,kj->ij": 'i' is 4 and, in dimension 0 of result #0, 5}}
+  // expected-error @below {{[TP0301] 'tp.einsum' op equation "ik,kj->ij": 'i' is 4 and, in dimension 0 of result #0, 5}}
   %0 = tp.einsum "ik,kj->ij" %x, %w : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<5x16xf32>
   return
 }
@@ -105,7 +105,7 @@ func.func @f(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>) {
 
 // tp.einsum 2: a diagonal
 func.func @f(%x: tensor<4x4xf32>) {
-  // expected-error @below {{[TP0301] equation "ii,ij->ij": 'i' appears twice in operand #0}}
+  // expected-error @below {{[TP0301] 'tp.einsum' op equation "ii,ij->ij": 'i' appears twice in operand #0}}
   %0 = tp.einsum "ii,ij->ij" %x, %x : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
   return
 }
@@ -114,7 +114,7 @@ func.func @f(%x: tensor<4x4xf32>) {
 
 // tp.einsum 3: a letter from nowhere
 func.func @f(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>) {
-  // expected-error @below {{[TP0301] equation "ik,kj->ijb": result letter 'b' is in no operand: broadcast first}}
+  // expected-error @below {{[TP0301] 'tp.einsum' op equation "ik,kj->ijb": result letter 'b' is in no operand: broadcast first}}
   %0 = tp.einsum "ik,kj->ijb" %x, %w : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<4x16x2xf32>
   return
 }
@@ -123,7 +123,7 @@ func.func @f(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>) {
 
 // tp.einsum 4: two element types
 func.func @f(%x: tensor<4x8xf32>, %w: tensor<8x16xbf16>) {
-  // expected-error @below {{[TP0301] operands have element types 'f32' and 'bf16': convert one}}
+  // expected-error @below {{[TP0301] 'tp.einsum' op operands have element types 'f32' and 'bf16': convert one}}
   %0 = tp.einsum "ik,kj->ij" %x, %w : (tensor<4x8xf32>, tensor<8x16xbf16>) -> tensor<4x16xf32>
   return
 }
@@ -132,7 +132,7 @@ func.func @f(%x: tensor<4x8xf32>, %w: tensor<8x16xbf16>) {
 
 // tp.einsum 4: a narrower result
 func.func @f(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>) {
-  // expected-error @below {{[TP0301] result element type 'bf16' must be 'f32' or a wider type of its kind}}
+  // expected-error @below {{[TP0301] 'tp.einsum' op result element type 'bf16' must be 'f32' or a wider type of its kind}}
   %0 = tp.einsum "ik,kj->ij" %x, %w : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<4x16xbf16>
   return
 }
@@ -141,7 +141,7 @@ func.func @f(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>) {
 
 // tp.einsum 4: a result of another kind
 func.func @f(%x: tensor<4x8xi8>, %w: tensor<8x16xi8>) {
-  // expected-error @below {{[TP0301] result element type 'f32' must be 'i8' or a wider type of its kind}}
+  // expected-error @below {{[TP0301] 'tp.einsum' op result element type 'f32' must be 'i8' or a wider type of its kind}}
   %0 = tp.einsum "ik,kj->ij" %x, %w : (tensor<4x8xi8>, tensor<8x16xi8>) -> tensor<4x16xf32>
   return
 }
@@ -150,7 +150,7 @@ func.func @f(%x: tensor<4x8xi8>, %w: tensor<8x16xi8>) {
 
 // tp.reduce 1: a dimension that is not there
 func.func @f(%x: tensor<4x8xf32>) {
-  // expected-error @below {{dims are distinct dimensions of the input in ascending order, not [2]}}
+  // expected-error @below {{[TP0304] 'tp.reduce' op dims are distinct dimensions of the input in ascending order, not [2]}}
   %0 = tp.reduce sum %x dims = [2] : tensor<4x8xf32> -> tensor<4x8xf32>
   return
 }
@@ -159,7 +159,7 @@ func.func @f(%x: tensor<4x8xf32>) {
 
 // tp.reduce 1: one dimension twice
 func.func @f(%x: tensor<4x8xf32>) {
-  // expected-error @below {{dims are distinct dimensions of the input in ascending order, not [1, 1]}}
+  // expected-error @below {{[TP0304] 'tp.reduce' op dims are distinct dimensions of the input in ascending order, not [1, 1]}}
   %0 = tp.reduce sum %x dims = [1, 1] : tensor<4x8xf32> -> tensor<4xf32>
   return
 }
@@ -168,7 +168,7 @@ func.func @f(%x: tensor<4x8xf32>) {
 
 // tp.reduce 1: a negative dimension
 func.func @f(%x: tensor<4x8xf32>) {
-  // expected-error @below {{dims are distinct dimensions of the input in ascending order, not [-1]}}
+  // expected-error @below {{[TP0304] 'tp.reduce' op dims are distinct dimensions of the input in ascending order, not [-1]}}
   %0 = tp.reduce sum %x dims = [-1] : tensor<4x8xf32> -> tensor<4xf32>
   return
 }
@@ -177,7 +177,7 @@ func.func @f(%x: tensor<4x8xf32>) {
 
 // tp.reduce 2: another shape
 func.func @f(%x: tensor<4x8xf32>) {
-  // expected-error @below {{result must be 'tensor<4xf32>', the input without dims}}
+  // expected-error @below {{[TP0303] 'tp.reduce' op result must be 'tensor<4xf32>', the input without dims}}
   %0 = tp.reduce sum %x dims = [1] : tensor<4x8xf32> -> tensor<4x1xf32>
   return
 }
@@ -186,7 +186,7 @@ func.func @f(%x: tensor<4x8xf32>) {
 
 // tp.reduce 2: another element type
 func.func @f(%x: tensor<4x8xf32>) {
-  // expected-error @below {{result must be 'tensor<4xf32>', the input without dims}}
+  // expected-error @below {{[TP0303] 'tp.reduce' op result must be 'tensor<4xf32>', the input without dims}}
   %0 = tp.reduce sum %x dims = [1] : tensor<4x8xf32> -> tensor<4xf64>
   return
 }

@@ -6,7 +6,7 @@
 
 // tp.gather 1: a dimension that is not there
 func.func @f(%x: tensor<512x32xf32>, %i: tensor<4x8xi32>) {
-  // expected-error @below {{axis 2 is no dimension of the input}}
+  // expected-error @below {{[TP0304] 'tp.gather' op axis 2 is no dimension of the input}}
   %0 = tp.gather %x, %i axis = 2 batch = 0 : (tensor<512x32xf32>, tensor<4x8xi32>) -> tensor<4x8x32xf32>
   return
 }
@@ -15,7 +15,7 @@ func.func @f(%x: tensor<512x32xf32>, %i: tensor<4x8xi32>) {
 
 // tp.gather 2: more than the axis
 func.func @f(%x: tensor<512x32xf32>, %i: tensor<4x8xi32>) {
-  // expected-error @below {{the first 1 dimensions of input and indices must agree, before axis}}
+  // expected-error @below {{[TP0303] 'tp.gather' op the first 1 dimensions of input and indices must agree, before axis}}
   %0 = tp.gather %x, %i axis = 0 batch = 1 : (tensor<512x32xf32>, tensor<4x8xi32>) -> tensor<8x32xf32>
   return
 }
@@ -24,7 +24,7 @@ func.func @f(%x: tensor<512x32xf32>, %i: tensor<4x8xi32>) {
 
 // tp.gather 2: more than the indices have
 func.func @f(%x: tensor<4x512xf32>, %i: tensor<i32>) {
-  // expected-error @below {{the first 1 dimensions of input and indices must agree, before axis}}
+  // expected-error @below {{[TP0303] 'tp.gather' op the first 1 dimensions of input and indices must agree, before axis}}
   %0 = tp.gather %x, %i axis = 1 batch = 1 : (tensor<4x512xf32>, tensor<i32>) -> tensor<4xf32>
   return
 }
@@ -33,7 +33,7 @@ func.func @f(%x: tensor<4x512xf32>, %i: tensor<i32>) {
 
 // tp.gather 2: two sizes
 func.func @f(%x: tensor<5x512xf32>, %i: tensor<4x8xi32>) {
-  // expected-error @below {{the first 1 dimensions of input and indices must agree, before axis}}
+  // expected-error @below {{[TP0303] 'tp.gather' op the first 1 dimensions of input and indices must agree, before axis}}
   %0 = tp.gather %x, %i axis = 1 batch = 1 : (tensor<5x512xf32>, tensor<4x8xi32>) -> tensor<4x8xf32>
   return
 }
@@ -42,7 +42,7 @@ func.func @f(%x: tensor<5x512xf32>, %i: tensor<4x8xi32>) {
 
 // tp.gather 3: another shape
 func.func @f(%x: tensor<512x32xf32>, %i: tensor<4x8xi32>) {
-  // expected-error @below {{result must be 'tensor<4x8x32xf32>'}}
+  // expected-error @below {{[TP0303] 'tp.gather' op result must be 'tensor<4x8x32xf32>'}}
   %0 = tp.gather %x, %i axis = 0 batch = 0 : (tensor<512x32xf32>, tensor<4x8xi32>) -> tensor<8x4x32xf32>
   return
 }
@@ -60,7 +60,7 @@ func.func @f(%x: tensor<4xf32>) {
 
 // tp.scatter 1: a dimension that is not there
 func.func @f(%x: tensor<512x32xf32>, %i: tensor<4x8xi32>, %u: tensor<4x8x32xf32>) {
-  // expected-error @below {{is no dimension of the input}}
+  // expected-error @below {{[TP0304] 'tp.scatter' op axis -1 is no dimension of the input}}
   %0 = tp.scatter set %x, %i, %u axis = -1 batch = 0 : (tensor<512x32xf32>, tensor<4x8xi32>, tensor<4x8x32xf32>) -> tensor<512x32xf32>
   return
 }
@@ -69,7 +69,7 @@ func.func @f(%x: tensor<512x32xf32>, %i: tensor<4x8xi32>, %u: tensor<4x8x32xf32>
 
 // tp.scatter 2: more than the axis
 func.func @f(%x: tensor<512x32xf32>, %i: tensor<4x8xi32>, %u: tensor<4x8x32xf32>) {
-  // expected-error @below {{the first 1 dimensions of input and indices must agree, before axis}}
+  // expected-error @below {{[TP0303] 'tp.scatter' op the first 1 dimensions of input and indices must agree, before axis}}
   %0 = tp.scatter set %x, %i, %u axis = 0 batch = 1 : (tensor<512x32xf32>, tensor<4x8xi32>, tensor<4x8x32xf32>) -> tensor<512x32xf32>
   return
 }
@@ -78,7 +78,7 @@ func.func @f(%x: tensor<512x32xf32>, %i: tensor<4x8xi32>, %u: tensor<4x8x32xf32>
 
 // tp.scatter 3: updates of another shape
 func.func @f(%x: tensor<512x32xf32>, %i: tensor<4x8xi32>, %u: tensor<4x32xf32>) {
-  // expected-error @below {{updates must be 'tensor<4x8x32xf32>'}}
+  // expected-error @below {{[TP0303] 'tp.scatter' op updates must be 'tensor<4x8x32xf32>'}}
   %0 = tp.scatter set %x, %i, %u axis = 0 batch = 0 : (tensor<512x32xf32>, tensor<4x8xi32>, tensor<4x32xf32>) -> tensor<512x32xf32>
   return
 }
@@ -87,7 +87,7 @@ func.func @f(%x: tensor<512x32xf32>, %i: tensor<4x8xi32>, %u: tensor<4x32xf32>) 
 
 // tp.scatter 3: updates of another element type
 func.func @f(%x: tensor<512x32xf32>, %i: tensor<4x8xi32>, %u: tensor<4x8x32xf64>) {
-  // expected-error @below {{updates must be 'tensor<4x8x32xf32>'}}
+  // expected-error @below {{[TP0303] 'tp.scatter' op updates must be 'tensor<4x8x32xf32>'}}
   %0 = tp.scatter set %x, %i, %u axis = 0 batch = 0 : (tensor<512x32xf32>, tensor<4x8xi32>, tensor<4x8x32xf64>) -> tensor<512x32xf32>
   return
 }
@@ -96,7 +96,7 @@ func.func @f(%x: tensor<512x32xf32>, %i: tensor<4x8xi32>, %u: tensor<4x8x32xf64>
 
 // tp.scatter 4: another result
 func.func @f(%x: tensor<512x32xf32>, %i: tensor<4x8xi32>, %u: tensor<4x8x32xf32>) {
-  // expected-error @below {{result must have the input's type}}
+  // expected-error @below {{[TP0303] 'tp.scatter' op result must have the input's type}}
   %0 = tp.scatter set %x, %i, %u axis = 0 batch = 0 : (tensor<512x32xf32>, tensor<4x8xi32>, tensor<4x8x32xf32>) -> tensor<512x32xf64>
   return
 }
@@ -105,7 +105,7 @@ func.func @f(%x: tensor<512x32xf32>, %i: tensor<4x8xi32>, %u: tensor<4x8x32xf32>
 
 // tp.dynamic_slice 1: too few starts
 func.func @f(%x: tensor<64x16xf32>, %p: tensor<i32>) {
-  // expected-error @below {{has one start per dimension}}
+  // expected-error @below {{[TP0304] 'tp.dynamic_slice' op has one start per dimension}}
   %0 = tp.dynamic_slice %x [%p] : (tensor<64x16xf32>, tensor<i32>) -> tensor<1x16xf32>
   return
 }
@@ -114,7 +114,7 @@ func.func @f(%x: tensor<64x16xf32>, %p: tensor<i32>) {
 
 // tp.dynamic_slice 1: starts that are no scalars
 func.func @f(%x: tensor<64xf32>, %p: tensor<1xi32>) {
-  // expected-error @below {{starts are scalars, not 'tensor<1xi32>'}}
+  // expected-error @below {{[TP0303] 'tp.dynamic_slice' op starts are scalars, not 'tensor<1xi32>'}}
   %0 = tp.dynamic_slice %x [%p] : (tensor<64xf32>, tensor<1xi32>) -> tensor<1xf32>
   return
 }
@@ -123,7 +123,7 @@ func.func @f(%x: tensor<64xf32>, %p: tensor<1xi32>) {
 
 // tp.dynamic_slice 2: too long
 func.func @f(%x: tensor<64x16xf32>, %p: tensor<i32>) {
-  // expected-error @below {{result 'tensor<65x16xf32>' does not fit into 'tensor<64x16xf32>'}}
+  // expected-error @below {{[TP0303] 'tp.dynamic_slice' op result 'tensor<65x16xf32>' does not fit into 'tensor<64x16xf32>'}}
   %0 = tp.dynamic_slice %x [%p, %p] : (tensor<64x16xf32>, tensor<i32>, tensor<i32>) -> tensor<65x16xf32>
   return
 }
@@ -132,7 +132,7 @@ func.func @f(%x: tensor<64x16xf32>, %p: tensor<i32>) {
 
 // tp.dynamic_slice 2: another element type
 func.func @f(%x: tensor<64x16xf32>, %p: tensor<i32>) {
-  // expected-error @below {{result 'tensor<1x16xf64>' does not fit into 'tensor<64x16xf32>'}}
+  // expected-error @below {{[TP0303] 'tp.dynamic_slice' op result 'tensor<1x16xf64>' does not fit into 'tensor<64x16xf32>'}}
   %0 = tp.dynamic_slice %x [%p, %p] : (tensor<64x16xf32>, tensor<i32>, tensor<i32>) -> tensor<1x16xf64>
   return
 }
@@ -141,7 +141,7 @@ func.func @f(%x: tensor<64x16xf32>, %p: tensor<i32>) {
 
 // tp.dynamic_update_slice 1: too few starts
 func.func @f(%x: tensor<64x16xf32>, %p: tensor<i32>) {
-  // expected-error @below {{has one start per dimension}}
+  // expected-error @below {{[TP0304] 'tp.dynamic_update_slice' op has one start per dimension}}
   %0 = tp.dynamic_update_slice %x, %x [%p] : (tensor<64x16xf32>, tensor<64x16xf32>, tensor<i32>) -> tensor<64x16xf32>
   return
 }
@@ -150,7 +150,7 @@ func.func @f(%x: tensor<64x16xf32>, %p: tensor<i32>) {
 
 // tp.dynamic_update_slice 2: too long
 func.func @f(%x: tensor<64x16xf32>, %p: tensor<i32>, %u: tensor<65x16xf32>) {
-  // expected-error @below {{update 'tensor<65x16xf32>' does not fit into 'tensor<64x16xf32>'}}
+  // expected-error @below {{[TP0303] 'tp.dynamic_update_slice' op update 'tensor<65x16xf32>' does not fit into 'tensor<64x16xf32>'}}
   %0 = tp.dynamic_update_slice %x, %u [%p, %p] : (tensor<64x16xf32>, tensor<65x16xf32>, tensor<i32>, tensor<i32>) -> tensor<64x16xf32>
   return
 }
@@ -159,7 +159,7 @@ func.func @f(%x: tensor<64x16xf32>, %p: tensor<i32>, %u: tensor<65x16xf32>) {
 
 // tp.dynamic_update_slice 2: of another rank
 func.func @f(%x: tensor<64x16xf32>, %p: tensor<i32>, %u: tensor<16xf32>) {
-  // expected-error @below {{update 'tensor<16xf32>' does not fit into 'tensor<64x16xf32>'}}
+  // expected-error @below {{[TP0303] 'tp.dynamic_update_slice' op update 'tensor<16xf32>' does not fit into 'tensor<64x16xf32>'}}
   %0 = tp.dynamic_update_slice %x, %u [%p, %p] : (tensor<64x16xf32>, tensor<16xf32>, tensor<i32>, tensor<i32>) -> tensor<64x16xf32>
   return
 }
@@ -168,7 +168,7 @@ func.func @f(%x: tensor<64x16xf32>, %p: tensor<i32>, %u: tensor<16xf32>) {
 
 // tp.dynamic_update_slice 3: another result
 func.func @f(%x: tensor<64x16xf32>, %p: tensor<i32>) {
-  // expected-error @below {{result must have the input's type}}
+  // expected-error @below {{[TP0303] 'tp.dynamic_update_slice' op result must have the input's type}}
   %0 = tp.dynamic_update_slice %x, %x [%p, %p] : (tensor<64x16xf32>, tensor<64x16xf32>, tensor<i32>, tensor<i32>) -> tensor<64x15xf32>
   return
 }
@@ -177,7 +177,7 @@ func.func @f(%x: tensor<64x16xf32>, %p: tensor<i32>) {
 
 // tp.sort 1: a dimension that is not there
 func.func @f(%x: tensor<4xf32>) {
-  // expected-error @below {{sorts along dimension 1 of a tensor of rank 1}}
+  // expected-error @below {{[TP0304] 'tp.sort' op sorts along dimension 1 of a tensor of rank 1}}
   %v, %i = tp.sort %x dim = 1 : tensor<4xf32> -> tensor<4xf32>, tensor<4xi32>
   return
 }
@@ -186,7 +186,7 @@ func.func @f(%x: tensor<4xf32>) {
 
 // tp.sort 2: values of another type
 func.func @f(%x: tensor<4xf32>) {
-  // expected-error @below {{gives values of the input's type and i32 indices of its shape}}
+  // expected-error @below {{[TP0303] 'tp.sort' op gives values of the input's type and i32 indices of its shape}}
   %v, %i = tp.sort %x dim = 0 : tensor<4xf32> -> tensor<4xf64>, tensor<4xi32>
   return
 }
@@ -195,7 +195,7 @@ func.func @f(%x: tensor<4xf32>) {
 
 // tp.sort 2: indices of another type
 func.func @f(%x: tensor<4xf32>) {
-  // expected-error @below {{gives values of the input's type and i32 indices of its shape}}
+  // expected-error @below {{[TP0303] 'tp.sort' op gives values of the input's type and i32 indices of its shape}}
   %v, %i = tp.sort %x dim = 0 : tensor<4xf32> -> tensor<4xf32>, tensor<4xi64>
   return
 }
@@ -204,7 +204,7 @@ func.func @f(%x: tensor<4xf32>) {
 
 // tp.sort 2: indices of another shape
 func.func @f(%x: tensor<4xf32>) {
-  // expected-error @below {{gives values of the input's type and i32 indices of its shape}}
+  // expected-error @below {{[TP0303] 'tp.sort' op gives values of the input's type and i32 indices of its shape}}
   %v, %i = tp.sort %x dim = 0 : tensor<4xf32> -> tensor<4xf32>, tensor<5xi32>
   return
 }
@@ -213,7 +213,7 @@ func.func @f(%x: tensor<4xf32>) {
 
 // tp.top_k 1: a scalar
 func.func @f(%x: tensor<f32>) {
-  // expected-error @below {{needs at least one dimension}}
+  // expected-error @below {{[TP0303] 'tp.top_k' op needs at least one dimension}}
   %v, %i = tp.top_k %x : tensor<f32> -> tensor<f32>, tensor<i32>
   return
 }
@@ -222,7 +222,7 @@ func.func @f(%x: tensor<f32>) {
 
 // tp.top_k 2: more than there are
 func.func @f(%x: tensor<4xf32>) {
-  // expected-error @below {{gives the input's type and i32 with a last dimension of at most 4}}
+  // expected-error @below {{[TP0303] 'tp.top_k' op gives the input's type and i32 with a last dimension of at most 4}}
   %v, %i = tp.top_k %x : tensor<4xf32> -> tensor<5xf32>, tensor<5xi32>
   return
 }
@@ -231,7 +231,7 @@ func.func @f(%x: tensor<4xf32>) {
 
 // tp.top_k 2: values and indices differ
 func.func @f(%x: tensor<4xf32>) {
-  // expected-error @below {{gives the input's type and i32 with a last dimension of at most 4}}
+  // expected-error @below {{[TP0303] 'tp.top_k' op gives the input's type and i32 with a last dimension of at most 4}}
   %v, %i = tp.top_k %x : tensor<4xf32> -> tensor<2xf32>, tensor<3xi32>
   return
 }
@@ -240,7 +240,7 @@ func.func @f(%x: tensor<4xf32>) {
 
 // tp.top_k 2: other rows
 func.func @f(%x: tensor<4x8xf32>) {
-  // expected-error @below {{gives the input's type and i32 with a last dimension of at most 8}}
+  // expected-error @below {{[TP0303] 'tp.top_k' op gives the input's type and i32 with a last dimension of at most 8}}
   %v, %i = tp.top_k %x : tensor<4x8xf32> -> tensor<5x2xf32>, tensor<5x2xi32>
   return
 }
@@ -249,7 +249,7 @@ func.func @f(%x: tensor<4x8xf32>) {
 
 // tp.top_k 2: of another rank
 func.func @f(%x: tensor<4x8xf32>) {
-  // expected-error @below {{gives the input's type and i32 with a last dimension of at most 8}}
+  // expected-error @below {{[TP0303] 'tp.top_k' op gives the input's type and i32 with a last dimension of at most 8}}
   %v, %i = tp.top_k %x : tensor<4x8xf32> -> tensor<f32>, tensor<i32>
   return
 }

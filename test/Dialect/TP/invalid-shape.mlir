@@ -6,7 +6,7 @@
 
 // tp.constant 1: another shape
 func.func @f() {
-  // expected-error @below {{value is 'tensor<4xf32>', result is 'tensor<5xf32>'}}
+  // expected-error @below {{[TP0303] 'tp.constant' op value is 'tensor<4xf32>', result is 'tensor<5xf32>'}}
   %0 = tp.constant dense<1.0> : tensor<4xf32> as tensor<5xf32>
   return
 }
@@ -15,7 +15,7 @@ func.func @f() {
 
 // tp.constant 1: another element type
 func.func @f() {
-  // expected-error @below {{value is 'tensor<4xf32>', result is 'tensor<4xf64>'}}
+  // expected-error @below {{[TP0303] 'tp.constant' op value is 'tensor<4xf32>', result is 'tensor<4xf64>'}}
   %0 = tp.constant dense<1.0> : tensor<4xf32> as tensor<4xf64>
   return
 }
@@ -24,7 +24,7 @@ func.func @f() {
 
 // tp.constant 1: not a tensor
 func.func @f() {
-  // expected-error @below {{value is 'vector<4xf32>', result is 'tensor<4xf32>'}}
+  // expected-error @below {{[TP0303] 'tp.constant' op value is 'vector<4xf32>', result is 'tensor<4xf32>'}}
   %0 = tp.constant dense<1.0> : vector<4xf32> as tensor<4xf32>
   return
 }
@@ -33,7 +33,7 @@ func.func @f() {
 
 // tp.iota 1: a dimension that is not there
 func.func @f() {
-  // expected-error @below {{counts along dimension 2 of a tensor of rank 2}}
+  // expected-error @below {{[TP0304] 'tp.iota' op counts along dimension 2 of a tensor of rank 2}}
   %0 = tp.iota dim = 2 : tensor<4x16xi32>
   return
 }
@@ -42,7 +42,7 @@ func.func @f() {
 
 // tp.iota 1: a scalar has none
 func.func @f() {
-  // expected-error @below {{counts along dimension 0 of a tensor of rank 0}}
+  // expected-error @below {{[TP0304] 'tp.iota' op counts along dimension 0 of a tensor of rank 0}}
   %0 = tp.iota dim = 0 : tensor<i32>
   return
 }
@@ -51,7 +51,7 @@ func.func @f() {
 
 // tp.iota 1: a negative dimension
 func.func @f() {
-  // expected-error @below {{counts along dimension}}
+  // expected-error @below {{[TP0304] 'tp.iota' op counts along dimension}}
   %0 = tp.iota dim = -1 : tensor<4xi32>
   return
 }
@@ -60,7 +60,7 @@ func.func @f() {
 
 // tp.broadcast 1: too few entries
 func.func @f(%x: tensor<4x16xf32>) {
-  // expected-error @below {{dims has 1 entries, the input 2 dimensions}}
+  // expected-error @below {{[TP0304] 'tp.broadcast' op dims has 1 entries, the input 2 dimensions}}
   %0 = tp.broadcast %x dims = [1] : tensor<4x16xf32> -> tensor<2x4x16xf32>
   return
 }
@@ -69,7 +69,7 @@ func.func @f(%x: tensor<4x16xf32>) {
 
 // tp.broadcast 1: not ascending
 func.func @f(%x: tensor<4x16xf32>) {
-  // expected-error @below {{dims are ascending dimensions of the result, not [1, 0]}}
+  // expected-error @below {{[TP0304] 'tp.broadcast' op dims are ascending dimensions of the result, not [1, 0]}}
   %0 = tp.broadcast %x dims = [1, 0] : tensor<4x16xf32> -> tensor<16x4xf32>
   return
 }
@@ -78,7 +78,7 @@ func.func @f(%x: tensor<4x16xf32>) {
 
 // tp.broadcast 1: past the result
 func.func @f(%x: tensor<4x16xf32>) {
-  // expected-error @below {{dims are ascending dimensions of the result, not [0, 2]}}
+  // expected-error @below {{[TP0304] 'tp.broadcast' op dims are ascending dimensions of the result, not [0, 2]}}
   %0 = tp.broadcast %x dims = [0, 2] : tensor<4x16xf32> -> tensor<4x16xf32>
   return
 }
@@ -87,7 +87,7 @@ func.func @f(%x: tensor<4x16xf32>) {
 
 // tp.broadcast 2: a size that changes
 func.func @f(%b: tensor<1xf32>) {
-  // expected-error @below {{input dimension 0 of size 1 becomes result dimension 0 of size 4}}
+  // expected-error @below {{[TP0303] 'tp.broadcast' op input dimension 0 of size 1 becomes result dimension 0 of size 4}}
   %0 = tp.broadcast %b dims = [0] : tensor<1xf32> -> tensor<4xf32>
   return
 }
@@ -96,7 +96,7 @@ func.func @f(%b: tensor<1xf32>) {
 
 // tp.broadcast 3: another element type
 func.func @f(%b: tensor<f32>) {
-  // expected-error @below {{turns 'f32' into 'f64': it moves elements, convert does that}}
+  // expected-error @below {{[TP0303] 'tp.broadcast' op turns 'f32' into 'f64': it moves elements, convert does that}}
   %0 = tp.broadcast %b dims = [] : tensor<f32> -> tensor<4xf64>
   return
 }
@@ -105,7 +105,7 @@ func.func @f(%b: tensor<f32>) {
 
 // tp.transpose 1: too few entries
 func.func @f(%x: tensor<4x16xf32>) {
-  // expected-error @below {{permutation names every dimension of the input once}}
+  // expected-error @below {{[TP0304] 'tp.transpose' op permutation names every dimension of the input once}}
   %0 = tp.transpose %x [0] : tensor<4x16xf32> -> tensor<4x16xf32>
   return
 }
@@ -114,7 +114,7 @@ func.func @f(%x: tensor<4x16xf32>) {
 
 // tp.transpose 1: a dimension twice
 func.func @f(%x: tensor<4x16xf32>) {
-  // expected-error @below {{permutation names every dimension of the input once}}
+  // expected-error @below {{[TP0304] 'tp.transpose' op permutation names every dimension of the input once}}
   %0 = tp.transpose %x [0, 0] : tensor<4x16xf32> -> tensor<4x4xf32>
   return
 }
@@ -123,7 +123,7 @@ func.func @f(%x: tensor<4x16xf32>) {
 
 // tp.transpose 1: a dimension that is not there
 func.func @f(%x: tensor<4x16xf32>) {
-  // expected-error @below {{permutation names every dimension of the input once}}
+  // expected-error @below {{[TP0304] 'tp.transpose' op permutation names every dimension of the input once}}
   %0 = tp.transpose %x [0, 2] : tensor<4x16xf32> -> tensor<4x16xf32>
   return
 }
@@ -132,7 +132,7 @@ func.func @f(%x: tensor<4x16xf32>) {
 
 // tp.transpose 2: the shape as it was
 func.func @f(%x: tensor<4x16xf32>) {
-  // expected-error @below {{result must be 'tensor<16x4xf32>'}}
+  // expected-error @below {{[TP0303] 'tp.transpose' op result must be 'tensor<16x4xf32>'}}
   %0 = tp.transpose %x [1, 0] : tensor<4x16xf32> -> tensor<4x16xf32>
   return
 }
@@ -141,7 +141,7 @@ func.func @f(%x: tensor<4x16xf32>) {
 
 // tp.transpose 2: another element type
 func.func @f(%x: tensor<4x16xf32>) {
-  // expected-error @below {{turns 'f32' into 'f64': it moves elements, convert does that}}
+  // expected-error @below {{[TP0303] 'tp.transpose' op turns 'f32' into 'f64': it moves elements, convert does that}}
   %0 = tp.transpose %x [1, 0] : tensor<4x16xf32> -> tensor<16x4xf64>
   return
 }
@@ -150,7 +150,7 @@ func.func @f(%x: tensor<4x16xf32>) {
 
 // tp.reshape 1: more elements
 func.func @f(%x: tensor<4x16xf32>) {
-  // expected-error @below {{reads 64 elements as 65}}
+  // expected-error @below {{[TP0303] 'tp.reshape' op reads 64 elements as 65}}
   %0 = tp.reshape %x : tensor<4x16xf32> -> tensor<65xf32>
   return
 }
@@ -159,7 +159,7 @@ func.func @f(%x: tensor<4x16xf32>) {
 
 // tp.reshape 1: another element type
 func.func @f(%x: tensor<4x16xf32>) {
-  // expected-error @below {{turns 'f32' into 'i32': it moves elements, convert does that}}
+  // expected-error @below {{[TP0303] 'tp.reshape' op turns 'f32' into 'i32': it moves elements, convert does that}}
   %0 = tp.reshape %x : tensor<4x16xf32> -> tensor<64xi32>
   return
 }
@@ -168,7 +168,7 @@ func.func @f(%x: tensor<4x16xf32>) {
 
 // tp.slice 1: too few entries
 func.func @f(%x: tensor<4x16xf32>) {
-  // expected-error @below {{has one start and one stride per dimension}}
+  // expected-error @below {{[TP0304] 'tp.slice' op has one start and one stride per dimension}}
   %0 = tp.slice %x starts = [0] strides = [1, 1] : tensor<4x16xf32> -> tensor<4x8xf32>
   return
 }
@@ -177,7 +177,7 @@ func.func @f(%x: tensor<4x16xf32>) {
 
 // tp.slice 1: a result of another rank
 func.func @f(%x: tensor<4x16xf32>) {
-  // expected-error @below {{has one start and one stride per dimension}}
+  // expected-error @below {{[TP0304] 'tp.slice' op has one start and one stride per dimension}}
   %0 = tp.slice %x starts = [0, 0] strides = [1, 1] : tensor<4x16xf32> -> tensor<8xf32>
   return
 }
@@ -186,7 +186,7 @@ func.func @f(%x: tensor<4x16xf32>) {
 
 // tp.slice 1: a negative start
 func.func @f(%x: tensor<4x16xf32>) {
-  // expected-error @below {{starts are at least 0 and strides at least 1}}
+  // expected-error @below {{[TP0304] 'tp.slice' op starts are at least 0 and strides at least 1}}
   %0 = tp.slice %x starts = [0, -1] strides = [1, 1] : tensor<4x16xf32> -> tensor<4x8xf32>
   return
 }
@@ -195,7 +195,7 @@ func.func @f(%x: tensor<4x16xf32>) {
 
 // tp.slice 1: no stride
 func.func @f(%x: tensor<4x16xf32>) {
-  // expected-error @below {{starts are at least 0 and strides at least 1}}
+  // expected-error @below {{[TP0304] 'tp.slice' op starts are at least 0 and strides at least 1}}
   %0 = tp.slice %x starts = [0, 0] strides = [1, 0] : tensor<4x16xf32> -> tensor<4x8xf32>
   return
 }
@@ -204,7 +204,7 @@ func.func @f(%x: tensor<4x16xf32>) {
 
 // tp.slice 2: past the end
 func.func @f(%x: tensor<4x16xf32>) {
-  // expected-error @below {{takes 8 elements from 9 by 1 in dimension 1 of size 16}}
+  // expected-error @below {{[TP0304] 'tp.slice' op takes 8 elements from 9 by 1 in dimension 1 of size 16}}
   %0 = tp.slice %x starts = [0, 9] strides = [1, 1] : tensor<4x16xf32> -> tensor<4x8xf32>
   return
 }
@@ -213,7 +213,7 @@ func.func @f(%x: tensor<4x16xf32>) {
 
 // tp.slice 2: past the end by a stride that overflows
 func.func @f(%x: tensor<4x16xf32>) {
-  // expected-error @below {{takes 3 elements from 0 by 9223372036854775807 in dimension 1 of size 16}}
+  // expected-error @below {{[TP0304] 'tp.slice' op takes 3 elements from 0 by 9223372036854775807 in dimension 1 of size 16}}
   %0 = tp.slice %x starts = [0, 0] strides = [1, 9223372036854775807] : tensor<4x16xf32> -> tensor<4x3xf32>
   return
 }
@@ -222,7 +222,7 @@ func.func @f(%x: tensor<4x16xf32>) {
 
 // tp.slice 3: another element type
 func.func @f(%x: tensor<4x16xf32>) {
-  // expected-error @below {{turns 'f32' into 'f64': it moves elements, convert does that}}
+  // expected-error @below {{[TP0303] 'tp.slice' op turns 'f32' into 'f64': it moves elements, convert does that}}
   %0 = tp.slice %x starts = [0, 0] strides = [1, 1] : tensor<4x16xf32> -> tensor<4x8xf64>
   return
 }
@@ -231,7 +231,7 @@ func.func @f(%x: tensor<4x16xf32>) {
 
 // tp.concat 1: no input
 func.func @f() {
-  // expected-error @below {{needs at least one input}}
+  // expected-error @below {{[TP0303] 'tp.concat' op needs at least one input}}
   %0 = tp.concat dim = 0 : () -> tensor<4xf32>
   return
 }
@@ -240,7 +240,7 @@ func.func @f() {
 
 // tp.concat 1: two ranks
 func.func @f(%x: tensor<4x16xf32>, %b: tensor<16xf32>) {
-  // expected-error @below {{inputs and result have one rank}}
+  // expected-error @below {{[TP0303] 'tp.concat' op inputs and result have one rank}}
   %0 = tp.concat %x, %b dim = 0 : (tensor<4x16xf32>, tensor<16xf32>) -> tensor<5x16xf32>
   return
 }
@@ -249,7 +249,7 @@ func.func @f(%x: tensor<4x16xf32>, %b: tensor<16xf32>) {
 
 // tp.concat 1: two element types
 func.func @f(%x: tensor<4x16xf32>, %y: tensor<4x16xf64>) {
-  // expected-error @below {{turns 'f64' into 'f32': it moves elements, convert does that}}
+  // expected-error @below {{[TP0303] 'tp.concat' op turns 'f64' into 'f32': it moves elements, convert does that}}
   %0 = tp.concat %x, %y dim = 0 : (tensor<4x16xf32>, tensor<4x16xf64>) -> tensor<8x16xf32>
   return
 }
@@ -258,7 +258,7 @@ func.func @f(%x: tensor<4x16xf32>, %y: tensor<4x16xf64>) {
 
 // tp.concat 2: a dimension that is not there
 func.func @f(%x: tensor<4x16xf32>) {
-  // expected-error @below {{dim 2 is no dimension of rank 2}}
+  // expected-error @below {{[TP0304] 'tp.concat' op dim 2 is no dimension of rank 2}}
   %0 = tp.concat %x, %x dim = 2 : (tensor<4x16xf32>, tensor<4x16xf32>) -> tensor<8x16xf32>
   return
 }
@@ -267,7 +267,7 @@ func.func @f(%x: tensor<4x16xf32>) {
 
 // tp.concat 2: the other dimensions differ
 func.func @f(%x: tensor<4x16xf32>, %y: tensor<4x15xf32>) {
-  // expected-error @below {{inputs agree with the result in all dimensions but dim}}
+  // expected-error @below {{[TP0303] 'tp.concat' op inputs agree with the result in all dimensions but dim}}
   %0 = tp.concat %x, %y dim = 0 : (tensor<4x16xf32>, tensor<4x15xf32>) -> tensor<8x16xf32>
   return
 }
@@ -276,7 +276,7 @@ func.func @f(%x: tensor<4x16xf32>, %y: tensor<4x15xf32>) {
 
 // tp.concat 3: too long
 func.func @f(%x: tensor<4x16xf32>) {
-  // expected-error @below {{the inputs make 8 along dim, the result has 9}}
+  // expected-error @below {{[TP0303] 'tp.concat' op the inputs make 8 along dim, the result has 9}}
   %0 = tp.concat %x, %x dim = 0 : (tensor<4x16xf32>, tensor<4x16xf32>) -> tensor<9x16xf32>
   return
 }
@@ -285,7 +285,7 @@ func.func @f(%x: tensor<4x16xf32>) {
 
 // tp.splice 1: no start
 func.func @f(%x: tensor<4x16xf32>) {
-  // expected-error @below {{has at least one input, and a start and a size of at least 1 for each}}
+  // expected-error @below {{[TP0304] 'tp.splice' op has at least one input, and a start and a size of at least 1 for each}}
   %0 = tp.splice %x dim = 0 starts = [] sizes = [4] : (tensor<4x16xf32>) -> tensor<4x16xf32>
   return
 }
@@ -294,7 +294,7 @@ func.func @f(%x: tensor<4x16xf32>) {
 
 // tp.splice 1: an empty piece
 func.func @f(%x: tensor<4x16xf32>) {
-  // expected-error @below {{has at least one input, and a start and a size of at least 1 for each}}
+  // expected-error @below {{[TP0304] 'tp.splice' op has at least one input, and a start and a size of at least 1 for each}}
   %0 = tp.splice %x, %x dim = 0 starts = [0, 0] sizes = [4, 0] : (tensor<4x16xf32>, tensor<4x16xf32>) -> tensor<4x16xf32>
   return
 }
@@ -303,7 +303,7 @@ func.func @f(%x: tensor<4x16xf32>) {
 
 // tp.splice 2: no such dimension
 func.func @f(%x: tensor<4x16xf32>) {
-  // expected-error @below {{dim 2 is no dimension of rank 2}}
+  // expected-error @below {{[TP0304] 'tp.splice' op dim 2 is no dimension of rank 2}}
   %0 = tp.splice %x dim = 2 starts = [0] sizes = [4] : (tensor<4x16xf32>) -> tensor<4x16xf32>
   return
 }
@@ -312,7 +312,7 @@ func.func @f(%x: tensor<4x16xf32>) {
 
 // tp.splice 2: other dimensions differ
 func.func @f(%x: tensor<4x16xf32>) {
-  // expected-error @below {{inputs are scalars or agree with the result in all dimensions but dim, not 'tensor<4x16xf32>'}}
+  // expected-error @below {{[TP0303] 'tp.splice' op inputs are scalars or agree with the result in all dimensions but dim, not 'tensor<4x16xf32>'}}
   %0 = tp.splice %x dim = 0 starts = [0] sizes = [4] : (tensor<4x16xf32>) -> tensor<4x15xf32>
   return
 }
@@ -321,7 +321,7 @@ func.func @f(%x: tensor<4x16xf32>) {
 
 // tp.splice 3: past the end
 func.func @f(%x: tensor<4x16xf32>) {
-  // expected-error @below {{takes 3 elements from 2 of 'tensor<4x16xf32>'}}
+  // expected-error @below {{[TP0304] 'tp.splice' op takes 3 elements from 2 of 'tensor<4x16xf32>'}}
   %0 = tp.splice %x dim = 0 starts = [2] sizes = [3] : (tensor<4x16xf32>) -> tensor<3x16xf32>
   return
 }
@@ -330,7 +330,7 @@ func.func @f(%x: tensor<4x16xf32>) {
 
 // tp.splice 3: a scalar has one element
 func.func @f(%x: tensor<f32>) {
-  // expected-error @below {{takes 3 elements from 2 of 'tensor<f32>'}}
+  // expected-error @below {{[TP0304] 'tp.splice' op takes 3 elements from 2 of 'tensor<f32>'}}
   %0 = tp.splice %x dim = 0 starts = [2] sizes = [3] : (tensor<f32>) -> tensor<3x16xf32>
   return
 }
@@ -339,7 +339,7 @@ func.func @f(%x: tensor<f32>) {
 
 // tp.splice 4: too long, even where lengths overflow
 func.func @f(%x: tensor<f32>) {
-  // expected-error @below {{the pieces are not as long as the result, 3}}
+  // expected-error @below {{[TP0304] 'tp.splice' op the pieces are not as long as the result, 3}}
   %0 = tp.splice %x, %x dim = 0 starts = [0, 0] sizes = [9223372036854775807, 5] : (tensor<f32>, tensor<f32>) -> tensor<3x16xf32>
   return
 }
@@ -348,7 +348,7 @@ func.func @f(%x: tensor<f32>) {
 
 // tp.pad 1: too few entries
 func.func @f(%x: tensor<4x16xf32>, %z: tensor<f32>) {
-  // expected-error @below {{has one entry of low per dimension}}
+  // expected-error @below {{[TP0304] 'tp.pad' op has one entry of low per dimension}}
   %0 = tp.pad %x, %z low = [0] : (tensor<4x16xf32>, tensor<f32>) -> tensor<4x18xf32>
   return
 }
@@ -357,7 +357,7 @@ func.func @f(%x: tensor<4x16xf32>, %z: tensor<f32>) {
 
 // tp.pad 1: a negative entry
 func.func @f(%x: tensor<4x16xf32>, %z: tensor<f32>) {
-  // expected-error @below {{low is at least 0}}
+  // expected-error @below {{[TP0304] 'tp.pad' op low is at least 0}}
   %0 = tp.pad %x, %z low = [0, -1] : (tensor<4x16xf32>, tensor<f32>) -> tensor<4x18xf32>
   return
 }
@@ -366,7 +366,7 @@ func.func @f(%x: tensor<4x16xf32>, %z: tensor<f32>) {
 
 // tp.pad 2: too short
 func.func @f(%x: tensor<4x16xf32>, %z: tensor<f32>) {
-  // expected-error @below {{result dimension 1 of size 18 is too short for 3 + 16}}
+  // expected-error @below {{[TP0303] 'tp.pad' op result dimension 1 of size 18 is too short for 3 + 16}}
   %0 = tp.pad %x, %z low = [0, 3] : (tensor<4x16xf32>, tensor<f32>) -> tensor<4x18xf32>
   return
 }
@@ -375,7 +375,7 @@ func.func @f(%x: tensor<4x16xf32>, %z: tensor<f32>) {
 
 // tp.pad 3: not a scalar
 func.func @f(%x: tensor<4x16xf32>, %z: tensor<1xf32>) {
-  // expected-error @below {{pads with a scalar, not 'tensor<1xf32>'}}
+  // expected-error @below {{[TP0303] 'tp.pad' op pads with a scalar, not 'tensor<1xf32>'}}
   %0 = tp.pad %x, %z low = [0, 1] : (tensor<4x16xf32>, tensor<1xf32>) -> tensor<4x18xf32>
   return
 }
@@ -384,7 +384,7 @@ func.func @f(%x: tensor<4x16xf32>, %z: tensor<1xf32>) {
 
 // tp.pad 3: two element types
 func.func @f(%x: tensor<4x16xf32>, %z: tensor<f64>) {
-  // expected-error @below {{turns 'f64' into 'f32': it moves elements, convert does that}}
+  // expected-error @below {{[TP0303] 'tp.pad' op turns 'f64' into 'f32': it moves elements, convert does that}}
   %0 = tp.pad %x, %z low = [0, 1] : (tensor<4x16xf32>, tensor<f64>) -> tensor<4x18xf32>
   return
 }

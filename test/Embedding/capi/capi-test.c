@@ -47,6 +47,48 @@ static void expect(int condition, const char *what) {
   }
 }
 
+/* No pass has compared the type with the mesh before tp-shard does. */
+static const char *const local = "spmd.mesh @mesh <[\"x\"=2]>\n"
+                                 "func.func @f(%x: tensor<2xf32, "
+                                 "#spmd.local<@mesh, [{\"z\"}], global=[4]>>) "
+                                 "{\n"
+                                 "  return\n"
+                                 "}\n";
+
+/* Whatever a call is given, it returns. */
+static void checkOddArguments(TPOptSession session) {
+  TPOptModule module;
+  expect(tpoptModuleParse(session, local, strlen(local), NULL, &module) ==
+             TPOPT_OK,
+         "a file needs no name");
+  expect(tpoptModuleRunPipeline(module, "tp-shard") == TPOPT_INVALID,
+         "a wrong local type is refused");
+  printf("local: %s", tpoptSessionGetMessages(session));
+  expect(tpoptModuleRunPipeline(module, "tp-shard") == TPOPT_INVALID &&
+             !strcmp(tpoptModuleGetText(module), ""),
+         "a module is of no use after a failure");
+  printf("again: %s", tpoptSessionGetMessages(session));
+  expect(tpoptModuleRunPipeline(module, NULL) == TPOPT_INVALID,
+         "no pipeline is refused");
+  tpoptModuleDestroy(module);
+
+  expect(tpoptModuleParse(NULL, local, strlen(local), "f", &module) ==
+                 TPOPT_INVALID &&
+             module == NULL,
+         "no session is refused");
+  expect(tpoptModuleParse(session, NULL, 0, "f", &module) == TPOPT_INVALID,
+         "no text is refused");
+  expect(tpoptModuleParse(session, local, strlen(local), "f", NULL) ==
+             TPOPT_INVALID,
+         "no place for the module is refused");
+  expect(tpoptModuleRunPipeline(NULL, "tp-shard") == TPOPT_INVALID,
+         "no module is refused");
+  expect(!strcmp(tpoptModuleGetText(NULL), ""), "no module has no text");
+  expect(!strcmp(tpoptSessionGetMessages(NULL), ""),
+         "no session has no messages");
+  tpoptSessionSetMessageCallback(NULL, NULL, NULL);
+}
+
 int main(void) {
   expect(tpoptGetVersion() == TPOPT_VERSION_MAJOR * 1000 + TPOPT_VERSION_MINOR,
          "header and library have one version");
@@ -102,6 +144,7 @@ int main(void) {
   expect(!strcmp(tpoptSessionGetMessages(other), ""),
          "sessions do not hear each other");
 
+  checkOddArguments(session);
   tpoptModuleDestroy(NULL);
   tpoptSessionDestroy(other);
   tpoptSessionDestroy(session);
