@@ -14,6 +14,8 @@
 #include "tpopt/Dialect/SPMD/SPMD.h"
 #include "tpopt/Interpreter/Distribution.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
 #include "llvm/ADT/DenseMap.h"
 
 namespace tp {
