@@ -203,12 +203,12 @@ FailureOr<DeviceValues> Machine::leaveManual(ManualOp op, unsigned result,
   DeviceValues outside(world.devices);
   // In another region, each group of those that differ in this one's axes alone
   // has a tensor of its own.
-  SmallVector<int64_t> everybody =
-      llvm::to_vector(llvm::seq<int64_t>(0, parts.size()));
-  SmallVector<ArrayRef<int64_t>> groups{everybody};
+  SmallVector<SmallVector<int64_t>> groups;
   if (world.kind == World::Manual)
-    groups = llvm::to_vector_of<ArrayRef<int64_t>>(getGroups(
-        *layout.mesh, resolveAxes(op.getAxes().getAxes(), *layout.mesh)));
+    groups = getGroups(*layout.mesh,
+                       resolveAxes(op.getAxes().getAxes(), *layout.mesh));
+  else
+    groups.push_back(llvm::to_vector(llvm::seq<int64_t>(0, parts.size())));
   for (ArrayRef<int64_t> group : groups) {
     // Those that are elsewhere have nothing to agree on.
     ArrayRef<int64_t> makers =
