@@ -151,10 +151,13 @@ class Campaign:
                 if "kind" in message:
                     self.take(message)
                     seed = message["seed"] + 1
-        if running is None and seed < end:
-            raise SystemExit("a worker ends before its first program: is there JAX?")
+        # A Python error of the worker says nothing about a program.
+        if worker.returncode > 0 or (running is None and seed < end):
+            self.take({"seed": seed, "kind": "worker", "stage": "", "code": "",
+                       "text": f"exit {worker.returncode}; run it: {' '.join(command)}"})
+            return end
         if running is not None:
-            # JAX's own fault: the tools run in processes of their own.
+            # JAX's own crash: the tools run in processes of their own.
             self.take({"seed": running, "kind": "undefined"})
             seed = running + 1
         return seed
@@ -192,6 +195,8 @@ def main():
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     arguments.tools = str(pathlib.Path(arguments.tools).resolve())
+    if not shutil.which("tp-opt", path=arguments.tools):
+        parser.error(f"no tp-opt in {arguments.tools}: write --tools=FOLDER")
     sys.path.insert(0, str(HERE))
     if arguments.print:
         from programs import Program
