@@ -71,7 +71,7 @@ llvm_config.with_environment("PATH", config.tp_obj_root + "/bin", append_path=Tr
 llvm_config.with_environment("PATH", f"{cuda}/bin", append_path=True)
 llvm_config.add_tool_substitutions(
     ["tp-opt", "tp-run", "tp-lsp-server", "tp-reduce", "tpopt-capi-test",
-     "tprt-ranks-differ",
+     "tprt-mpi-collectives", "tprt-ranks-differ",
      "tp-fuzz", "tp-fuzz-readers", "tp-emulate-kernels",
      "mlir-opt", "FileCheck", "not", "split-file", "count"],
     [config.tp_obj_root + "/bin", config.tp_obj_root + "/test/Fuzz",

@@ -14,15 +14,6 @@
 
 using namespace tprt;
 
-/// Tells the core that this is a waiting loop.
-static void relax() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("yield");
-#endif
-}
-
 Meeting::Meeting(std::shared_ptr<ThreadDomain> domain,
                  std::shared_ptr<ThreadGroup> group, int rank)
     : domain(std::move(domain)), group(std::move(group)) {
@@ -30,12 +21,14 @@ Meeting::Meeting(std::shared_ptr<ThreadDomain> domain,
   position = std::find(ranks.begin(), ranks.end(), rank) - ranks.begin();
 }
 
-absl::Status Meeting::meet(What what) {
+absl::Status Meeting::meet(What what, Last doLast) {
   ++phase;
   mine().phase.store(phase, std::memory_order_release);
   if (group->arrivals.fetch_add(1, std::memory_order_acq_rel) + 1 ==
-      phase * size())
+      phase * size()) {
+    doLast();
     group->complete.set(static_cast<uint32_t>(phase));
+  }
   auto begin = std::chrono::steady_clock::now();
   absl::Status status = awaitAll(what);
   waited += (std::chrono::steady_clock::now() - begin).count();
@@ -43,7 +36,7 @@ absl::Status Meeting::meet(What what) {
 }
 
 absl::Status Meeting::meetAt(uint32_t index, const CollectiveCall &call,
-                             int64_t copies) {
+                             int64_t copies, Last doLast) {
   auto what = [&] { return describe(call); };
   Shown &ours = mine().shown[++occasion & 1];
   ours.index = index;
@@ -52,9 +45,16 @@ absl::Status Meeting::meetAt(uint32_t index, const CollectiveCall &call,
     ours.copy.assign(call.source, copies);
     ours.call.source = ours.copy.data();
   }
-  TPRT_RETURN_IF_ERROR(meet(what));
+  auto isSame = [&](size_t peer) { return shown(peer).index == index; };
+  TPRT_RETURN_IF_ERROR(meet(what, [&] {
+    size_t peer = 0;
+    while (peer < size() && isSame(peer))
+      ++peer;
+    if (peer == size())
+      doLast();
+  }));
   for (size_t peer = 0; peer < size(); ++peer)
-    if (shown(peer).index != index)
+    if (!isSame(peer))
       return makeError(ErrorCode::CollectiveMismatch, getContext(what()),
                        ": rank ", getRank(peer), " is at ",
                        describe(shown(peer).call));
@@ -69,13 +69,12 @@ absl::Status Meeting::awaitAll(What what) {
   using Clock = std::chrono::steady_clock;
   // A failed rank wakes nobody.
   constexpr absl::Duration nap = absl::Milliseconds(20);
-  constexpr int fastRounds = 200;
   Clock::time_point begin; // set at the first slow round
   absl::Time deadline;
   for (int round = 0; !isComplete(); ++round) {
     if (domain->hasFailed())
       return addContext(domain->getFailure(), getContext(what()));
-    if (domain->hasCores() && round < fastRounds) {
+    if (domain->hasCores() && round < kFastLooks) {
       relax();
       continue;
     }

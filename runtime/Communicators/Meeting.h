@@ -52,6 +52,9 @@ struct ThreadGroup {
   /// before it, so the last of a phase knows that it is.
   std::atomic<uint64_t> arrivals{0};
   Futex complete; ///< The phase that all have come to.
+  /// What the last to come to a collective made for all, by occasion as what is
+  /// shown.
+  std::vector<char> forAll[2];
 };
 
 /// One rank's end of a group.
@@ -69,16 +72,23 @@ public:
   int getRank() const { return group->ranks[position]; }
   int getRank(size_t peer) const { return group->ranks[peer]; }
 
+  /// What the last to come does before the others go on.
+  using Last = absl::FunctionRef<void()>;
+  static void doNothing() {}
+
   /// Announces the next phase and waits until all have.
-  absl::Status meet(What what);
+  absl::Status meet(What what, Last doLast = doNothing);
   /// Shows a collective and waits until all have shown the same one. With
-  /// `copies`, a copy of the source's first bytes is what the others read.
+  /// `copies`, a copy of the source's first bytes is what the others read. If
+  /// it is the same one, the last to come does something for all.
   absl::Status meetAt(uint32_t index, const CollectiveCall &call,
-                      int64_t copies = 0);
+                      int64_t copies = 0, Last doLast = doNothing);
   /// What another rank has shown there.
   const Shown &shown(size_t peer) const {
     return group->slots[peer].shown[occasion & 1];
   }
+  /// What the last to come there has made for all.
+  std::vector<char> &getForAll() { return group->forAll[occasion & 1]; }
 
   /// Nanoseconds spent in `meet`.
   int64_t getWaited() const { return waited; }

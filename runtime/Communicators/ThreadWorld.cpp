@@ -57,13 +57,19 @@ public:
     // Meetings are what a small collective costs: of copies, it needs but one.
     int64_t sent = getSourceBytes(row);
     bool isSmall = sent <= kSmallBytes;
-    TPRT_RETURN_IF_ERROR(
-        meeting.meetAt(index, call, isSmall ? sent : 0)); // sources are ready
+    bool isReducedByLast = isSmall && row.kind == CollectiveKind::AllReduce;
+    TPRT_RETURN_IF_ERROR(meeting.meetAt(index, call, isSmall ? sent : 0, [&] {
+      // The others wait for it anyway.
+      if (!isReducedByLast)
+        return;
+      meeting.getForAll().resize(bytes);
+      reduce(row, 0, row.count, meeting.getForAll().data());
+    })); // sources are ready
     size_t position = meeting.position;
     switch (row.kind) {
     case CollectiveKind::AllReduce:
-      if (isSmall)
-        reduce(row, 0, row.count, call.destination);
+      if (isReducedByLast)
+        copy(call.destination, meeting.getForAll().data(), bytes);
       else
         TPRT_RETURN_IF_ERROR(allReduce(call));
       break;

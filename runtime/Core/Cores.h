@@ -3,9 +3,8 @@
 
 /// \file Which cores ranks compute on, and so how they wait for each other.
 /// Where each rank has a core, a waiting rank spins for a while, since waking a
-/// thread takes longer than most waits. Where ranks that are threads share
-/// cores, they sleep at once: the core that one spins on is what its peer
-/// needs.
+/// thread takes longer than most waits. Where ranks share cores, they sleep at
+/// once: the core that one spins on is what its peer needs.
 
 #ifndef TPRT_CORE_CORES_H
 #define TPRT_CORE_CORES_H
@@ -17,6 +16,18 @@ namespace tprt {
 
 /// How long a rank that has a core of its own spins before it sleeps.
 inline constexpr std::chrono::microseconds kSpinTime(1000);
+
+/// How often it looks again at once, before it gives way to other threads.
+inline constexpr int kFastLooks = 200;
+
+/// Tells the core that this is a waiting loop.
+inline void relax() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
 
 /// The cores that this process may use.
 inline cpu_set_t getUsableCores() {

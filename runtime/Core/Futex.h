@@ -1,12 +1,15 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file A number that threads of this process can wait for. Setting it wakes
-/// all of them at once, which a mutex would do one after the other.
+/// \file A number that threads can wait for. Setting it wakes all of them at
+/// once, which a mutex would do one after the other.
 ///
 ///     uint32_t seen = futex.get();
 ///     while (!isDone())
 ///       futex.wait(seen, absl::Milliseconds(20)), seen = futex.get();
+///
+/// A Futex is for the threads of one process. A SharedFutex lies in memory that
+/// processes share; zero bytes are one whose number is 0.
 
 #ifndef TPRT_CORE_FUTEX_H
 #define TPRT_CORE_FUTEX_H
@@ -22,7 +25,7 @@
 
 namespace tprt {
 
-class Futex {
+template <int privateFlag> class BasicFutex {
 public:
   uint32_t get() const { return value.load(std::memory_order_acquire); }
 
@@ -31,7 +34,7 @@ public:
   void set(uint32_t newValue) {
     value.store(newValue, std::memory_order_seq_cst);
     if (sleepers.load(std::memory_order_seq_cst) > 0)
-      call(FUTEX_WAKE_PRIVATE, INT_MAX, nullptr);
+      call(FUTEX_WAKE | privateFlag, INT_MAX, nullptr);
   }
 
   /// Sleeps until the number is no longer `seen`, but not longer than `limit`.
@@ -40,7 +43,7 @@ public:
     sleepers.fetch_add(1, std::memory_order_seq_cst);
     if (value.load(std::memory_order_seq_cst) == seen) {
       timespec time = absl::ToTimespec(limit);
-      call(FUTEX_WAIT_PRIVATE, seen,
+      call(FUTEX_WAIT | privateFlag, seen,
            limit == absl::InfiniteDuration() ? nullptr : &time);
     }
     sleepers.fetch_sub(1, std::memory_order_seq_cst);
@@ -52,9 +55,13 @@ private:
     syscall(SYS_futex, &value, operation, argument, time, nullptr, 0);
   }
 
+  static_assert(std::atomic<uint32_t>::is_always_lock_free);
   std::atomic<uint32_t> value{0};
   std::atomic<uint32_t> sleepers{0};
 };
+
+using Futex = BasicFutex<FUTEX_PRIVATE_FLAG>;
+using SharedFutex = BasicFutex<0>;
 
 } // namespace tprt
 

@@ -7,6 +7,8 @@
 ///     TPRT_FAULT=MPI_Irecv:20:fail      the 20th call returns an error
 ///     TPRT_FAULT=MPI_Finalize:1:stop    the process stops at the first
 ///     TPRT_FAULT=MPI_Init_thread:1:kill it dies there
+///
+/// TPRT_HOST is what the process takes its host to be called.
 
 #include <csignal>
 #include <cstdlib>
@@ -72,4 +74,13 @@ extern "C" int MPI_Irecv(void *data, int count, MPI_Datatype type, int from,
   return fault.occurs()
              ? MPI_ERR_OTHER
              : PMPI_Irecv(data, count, type, from, tag, comm, request);
+}
+
+extern "C" int MPI_Get_processor_name(char *name, int *length) {
+  const char *text = std::getenv("TPRT_HOST");
+  if (!text)
+    return PMPI_Get_processor_name(name, length);
+  *length = static_cast<int>(std::strlen(text));
+  std::memcpy(name, text, *length + 1);
+  return MPI_SUCCESS;
 }

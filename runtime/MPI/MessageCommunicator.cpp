@@ -1,0 +1,226 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file Collectives made of messages between pairs, for three reasons: the
+/// reduction happens here, in rank order, with the same bits as between
+/// threads; a rank that does not come is known by name; and nothing blocks, so
+/// that a deadline, a failed peer and the launcher's SIGTERM are seen while
+/// waiting. An all-reduce moves 2(g-1)/g of its payload, as a ring does.
+///
+/// Each message of a collective is preceded by the number of the collective and
+/// a digest of what the run depends on, so that ranks which have lost step, or
+/// were given something else, find out at once. A communicator is a tag: the
+/// messages of a pair stay in order, and all ranks run the same step table.
+
+#include "runtime/Communicators/Reduce.h"
+#include "runtime/MPI/MpiWorld.h"
+
+#include "absl/container/flat_hash_map.h"
+
+#include <cstring>
+
+using namespace tprt;
+
+namespace {
+
+class MessageCommunicator final : public Communicator {
+public:
+  MessageCommunicator(MpiWorld &world, std::vector<int> group, int tag)
+      : world(world), group(std::move(group)), tag(tag) {
+    position =
+        std::find(this->group.begin(), this->group.end(), world.getRank()) -
+        this->group.begin();
+  }
+
+  absl::Status start(uint32_t index, const CollectiveCall &call) override;
+  absl::Status finish(uint32_t index) override;
+
+private:
+  struct Header {
+    uint32_t index, runDigest;
+  };
+  struct Running {
+    explicit Running(MpiWorld &world) : world(world) { world.beginMessages(); }
+    ~Running() { world.endMessages(); }
+
+    MpiWorld &world;
+    CollectiveCall call;
+    Header header;
+    std::vector<Header> theirHeaders; ///< By position.
+    std::vector<char> scratch;        ///< Others' parts of a reduction.
+    Messages messages;
+  };
+
+  int64_t getSize() const { return static_cast<int64_t>(group.size()); }
+  void send(Running &running, int64_t peer, const char *data, int64_t bytes) {
+    running.messages.send(world.getComm(), group[peer], tag, data, bytes);
+  }
+  void receive(Running &running, int64_t peer, char *data, int64_t bytes) {
+    running.messages.receive(world.getComm(), group[peer], tag, data, bytes);
+  }
+  static void copy(char *to, const char *from, int64_t bytes) {
+    if (bytes > 0)
+      std::memcpy(to, from, bytes);
+  }
+
+  /// Elements [begin(p), begin(p+1)) of a reduction are position p's to reduce.
+  int64_t getBegin(const CollectiveRow &row, int64_t peer) const {
+    return row.kind == CollectiveKind::AllReduce ? row.count * peer / getSize()
+                                                 : row.count * peer;
+  }
+
+  void startReduction(Running &running);
+  void reduce(Running &running);
+  absl::Status wait(Running &running);
+
+  MpiWorld &world;
+  const std::vector<int> group;
+  const int tag;
+  int64_t position;
+  absl::flat_hash_map<uint32_t, std::unique_ptr<Running>> running;
+};
+
+} // namespace
+
+absl::Status MessageCommunicator::start(uint32_t index,
+                                        const CollectiveCall &call) {
+  auto fresh = std::make_unique<Running>(world);
+  Running &now = *fresh;
+  now.call = call;
+  now.header = {index, world.getRunDigest()};
+  now.theirHeaders.assign(group.size(), now.header);
+  running[index] = std::move(fresh);
+  for (int64_t peer = 0; peer < getSize(); ++peer)
+    if (peer != position) {
+      receive(now, peer, reinterpret_cast<char *>(&now.theirHeaders[peer]),
+              sizeof(Header));
+      send(now, peer, reinterpret_cast<const char *>(&now.header),
+           sizeof(Header));
+    }
+
+  const CollectiveRow &row = *call.row;
+  int64_t bytes = row.count * tprt::getSize(row.dtype);
+  switch (row.kind) {
+  case CollectiveKind::AllReduce:
+  case CollectiveKind::ReduceScatter:
+    startReduction(now);
+    break;
+  case CollectiveKind::AllGather:
+  case CollectiveKind::AllToAll: {
+    int64_t step = row.kind == CollectiveKind::AllToAll ? bytes : 0;
+    for (int64_t peer = 0; peer < getSize(); ++peer) {
+      char *to = call.destination + peer * bytes;
+      const char *from = call.source + peer * step;
+      if (peer == position) {
+        copy(to, from, bytes);
+        continue;
+      }
+      receive(now, peer, to, bytes);
+      send(now, peer, from, bytes);
+    }
+    break;
+  }
+  case CollectiveKind::CollectivePermute:
+    for (int64_t peer = 0; peer < getSize(); ++peer)
+      if (call.permutation[peer] == position && peer != position)
+        send(now, peer, call.source, bytes);
+    if (int64_t from = call.permutation[position]; from == position)
+      copy(call.destination, call.source, bytes);
+    else if (from >= 0)
+      receive(now, from, call.destination, bytes);
+    else if (bytes > 0)
+      std::memset(call.destination, 0, bytes);
+    break;
+  }
+  return absl::OkStatus();
+}
+
+/// Each position gets everybody's elements of its part.
+void MessageCommunicator::startReduction(Running &now) {
+  const CollectiveRow &row = *now.call.row;
+  int64_t size = tprt::getSize(row.dtype);
+  int64_t mine = (getBegin(row, position + 1) - getBegin(row, position)) * size;
+  now.scratch.resize(mine * getSize());
+  for (int64_t peer = 0; peer < getSize(); ++peer) {
+    if (peer == position)
+      continue;
+    int64_t begin = getBegin(row, peer) * size;
+    receive(now, peer, now.scratch.data() + peer * mine, mine);
+    send(now, peer, now.call.source + begin,
+         getBegin(row, peer + 1) * size - begin);
+  }
+}
+
+void MessageCommunicator::reduce(Running &now) {
+  const CollectiveRow &row = *now.call.row;
+  int64_t size = tprt::getSize(row.dtype);
+  int64_t begin = getBegin(row, position);
+  int64_t count = getBegin(row, position + 1) - begin;
+  std::vector<const char *> sources(group.size());
+  for (int64_t peer = 0; peer < getSize(); ++peer)
+    sources[peer] = peer == position ? now.call.source + begin * size
+                                     : now.scratch.data() + peer * count * size;
+  bool keepsPlace = row.kind == CollectiveKind::AllReduce;
+  reduceInOrder(row.dtype, row.reduction, sources, count,
+                now.call.destination + (keepsPlace ? begin * size : 0));
+}
+
+/// Waits for the messages and compares what came before them.
+absl::Status MessageCommunicator::wait(Running &now) {
+  absl::Status status =
+      world.wait(now.messages, [&] { return describe(now.call); });
+  for (int64_t peer = 0; peer < getSize(); ++peer) {
+    const Header &theirs = now.theirHeaders[peer];
+    auto fail = [&](ErrorCode code, auto... why) {
+      return makeError(code, world.getContext(describe(now.call)), ": rank ",
+                       group[peer], why...);
+    };
+    if (theirs.runDigest != now.header.runDigest)
+      return fail(ErrorCode::RanksDisagree,
+                  " was not given the same for this run, or makes other calls");
+    if (theirs.index != now.header.index)
+      return fail(ErrorCode::CollectiveMismatch, " is at collective number ",
+                  theirs.index, ", this one at number ", now.header.index);
+  }
+  now.messages = Messages();
+  return status;
+}
+
+absl::Status MessageCommunicator::finish(uint32_t index) {
+  std::unique_ptr<Running> now = std::move(running[index]);
+  running.erase(index);
+  absl::Status status = wait(*now);
+  if (!status.ok()) {
+    // MPI may still write into the messages' memory: it is given up.
+    now.release();
+    return status;
+  }
+  const CollectiveRow &row = *now->call.row;
+  if (row.kind != CollectiveKind::AllReduce &&
+      row.kind != CollectiveKind::ReduceScatter)
+    return absl::OkStatus();
+  reduce(*now);
+  if (row.kind == CollectiveKind::ReduceScatter)
+    return absl::OkStatus();
+  int64_t size = tprt::getSize(row.dtype);
+  char *to = now->call.destination;
+  int64_t begin = getBegin(row, position) * size;
+  int64_t end = getBegin(row, position + 1) * size;
+  for (int64_t peer = 0; peer < getSize(); ++peer) {
+    if (peer == position)
+      continue;
+    int64_t theirs = getBegin(row, peer) * size;
+    receive(*now, peer, to + theirs, getBegin(row, peer + 1) * size - theirs);
+    send(*now, peer, to + begin, end - begin);
+  }
+  status = wait(*now);
+  if (!status.ok())
+    now.release();
+  return status;
+}
+
+std::unique_ptr<Communicator>
+tprt::makeMessageCommunicator(MpiWorld &world, const std::vector<int> &group,
+                              int tag) {
+  return std::make_unique<MessageCommunicator>(world, group, tag);
+}

@@ -1,0 +1,444 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "runtime/MPI/SharedCommunicator.h"
+
+#include "runtime/Communicators/Reduce.h"
+#include "runtime/Core/Futex.h"
+#include "runtime/MPI/SharedMemory.h"
+
+#include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/time/clock.h"
+
+#include <cstring>
+#include <sched.h>
+
+using namespace tprt;
+
+namespace {
+
+constexpr uint32_t kNumBuffers = 4;
+/// Of one rank in one buffer.
+constexpr int64_t kBlockBytes = 65536;
+/// Up to here, the last rank to come reduces for all: the others are waiting
+/// for it anyway.
+constexpr int64_t kSmallBytes = 8192;
+/// So that each block has room for an element for everyone.
+constexpr size_t kMaxRanks = 1024;
+
+/// Where all ranks come to once for each use of a buffer. A stage is known by
+/// its number, so a number that has been reached is not waited for.
+struct Gate {
+  alignas(64) std::atomic<uint64_t> arrivals;
+  SharedFutex passed; ///< The last stage that all have come to.
+
+  /// Stages are compared as a futex holds them.
+  bool isPassed(uint64_t stage) const {
+    return static_cast<int32_t>(passed.get() - static_cast<uint32_t>(stage)) >=
+           0;
+  }
+};
+
+struct Buffer {
+  Gate written, read;
+  alignas(64) char reduced[kSmallBytes];
+};
+
+/// Which collective a block is of.
+struct Head {
+  uint32_t index, runDigest;
+};
+
+struct Seat {
+  alignas(64) std::atomic<uint64_t> written; ///< The rank's last stage.
+  std::atomic<uint64_t> read;
+  Head heads[kNumBuffers];
+};
+
+/// What the group's memory holds, made of zero bytes: the buffers, a seat for
+/// each rank, and each buffer's blocks.
+class Room {
+public:
+  Room(SharedMemory shared, size_t ranks)
+      : memory(std::move(shared)), ranks(ranks) {}
+
+  static size_t getBytes(size_t ranks) {
+    return kNumBuffers * sizeof(Buffer) +
+           ranks * (sizeof(Seat) + kNumBuffers * kBlockBytes);
+  }
+
+  Buffer &getBuffer(uint32_t buffer) {
+    return reinterpret_cast<Buffer *>(memory.data())[buffer];
+  }
+  Seat &getSeat(size_t rank) { return getSeats()[rank]; }
+  char *getBlock(uint32_t buffer, size_t rank) {
+    return reinterpret_cast<char *>(getSeats() + ranks) +
+           (buffer * ranks + rank) * kBlockBytes;
+  }
+
+private:
+  Seat *getSeats() {
+    return reinterpret_cast<Seat *>(memory.data() +
+                                    kNumBuffers * sizeof(Buffer));
+  }
+
+  SharedMemory memory;
+  const size_t ranks;
+};
+
+/// A collective under way.
+struct Running {
+  uint32_t index = 0;
+  CollectiveCall call;
+  uint64_t firstStage = 0;
+  bool isFirstRead = false;
+};
+
+class SharedCommunicator final : public Communicator {
+public:
+  SharedCommunicator(MpiWorld &world, std::vector<int> group,
+                     SharedMemory memory)
+      : world(world), group(std::move(group)),
+        room(std::move(memory), this->group.size()),
+        position(absl::c_find(this->group, world.getRank()) -
+                 this->group.begin()) {}
+
+  absl::Status start(uint32_t index, const CollectiveCall &call) override;
+  absl::Status finish(uint32_t index) override;
+  int64_t getWaited() const override { return waited; }
+
+private:
+  int64_t size() const { return static_cast<int64_t>(group.size()); }
+
+  /// Some of the elements of a collective's count.
+  struct Part {
+    int64_t begin, end;
+    int64_t size() const { return end - begin; }
+  };
+  bool isReducedByLast(const CollectiveRow &row) const;
+  bool isForEach(const CollectiveRow &row) const;
+  int64_t getElementsPerStage(const CollectiveRow &row) const;
+  int64_t getNumStages(const CollectiveRow &row) const;
+  Part getPart(const CollectiveRow &row, int64_t stage) const;
+  Part getShare(Part part, int64_t peer) const;
+
+  absl::Status write(Running &running, int64_t stage);
+  absl::Status read(Running &running, int64_t stage, uint64_t number);
+  absl::Status readFirst(Running &running);
+  void fillBlock(const CollectiveCall &call, int64_t stage, char *block);
+  void readBlocks(const CollectiveCall &call, int64_t stage, uint32_t buffer);
+  void reduceBlocks(const CollectiveRow &row, uint32_t buffer, int64_t offset,
+                    int64_t count, char *to);
+  absl::Status checkHeads(const Running &running, uint32_t buffer);
+
+  template <typename Last>
+  void arrive(Gate &gate, uint64_t number, Last doLast);
+  absl::Status await(Gate &gate, uint64_t number, const CollectiveCall &call,
+                     std::atomic<uint64_t> Seat::*reached);
+
+  MpiWorld &world;
+  const std::vector<int> group;
+  Room room;
+  const int64_t position;
+  /// The next stage's. The first use of each buffer has number / kNumBuffers
+  /// == 1.
+  uint64_t nextNumber = kNumBuffers;
+  absl::flat_hash_map<uint32_t, std::unique_ptr<Running>> running;
+  /// By buffer: whose first stage lies there and has not been read.
+  Running *unread[kNumBuffers] = {};
+  int64_t waited = 0;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// What is done at which stage
+//===----------------------------------------------------------------------===//
+
+bool SharedCommunicator::isReducedByLast(const CollectiveRow &row) const {
+  return row.kind == CollectiveKind::AllReduce &&
+         row.count * getSize(row.dtype) <= kSmallBytes;
+}
+
+/// Whether a rank has `count` elements for each of the others.
+bool SharedCommunicator::isForEach(const CollectiveRow &row) const {
+  return row.kind == CollectiveKind::ReduceScatter ||
+         row.kind == CollectiveKind::AllToAll;
+}
+
+int64_t
+SharedCommunicator::getElementsPerStage(const CollectiveRow &row) const {
+  return kBlockBytes / static_cast<int64_t>(getSize(row.dtype)) /
+         (isForEach(row) ? size() : 1);
+}
+
+int64_t SharedCommunicator::getNumStages(const CollectiveRow &row) const {
+  if (isReducedByLast(row))
+    return 1;
+  int64_t each = getElementsPerStage(row);
+  int64_t parts = std::max<int64_t>(1, (row.count + each - 1) / each);
+  // At the second of two stages, ranks show what they have reduced.
+  return row.kind == CollectiveKind::AllReduce ? 2 * parts : parts;
+}
+
+SharedCommunicator::Part SharedCommunicator::getPart(const CollectiveRow &row,
+                                                     int64_t stage) const {
+  int64_t each = getElementsPerStage(row);
+  if (row.kind == CollectiveKind::AllReduce)
+    stage /= 2;
+  return {stage * each, std::min(row.count, (stage + 1) * each)};
+}
+
+/// What of a part one rank reduces for all.
+SharedCommunicator::Part SharedCommunicator::getShare(Part part,
+                                                      int64_t peer) const {
+  return {part.begin + part.size() * peer / size(),
+          part.begin + part.size() * (peer + 1) / size()};
+}
+
+static void copy(char *to, const char *from, int64_t bytes) {
+  if (bytes > 0)
+    std::memcpy(to, from, bytes);
+}
+
+void SharedCommunicator::fillBlock(const CollectiveCall &call, int64_t stage,
+                                   char *block) {
+  const CollectiveRow &row = *call.row;
+  int64_t bytes = getSize(row.dtype);
+  Part part = getPart(row, stage);
+  if (isForEach(row)) {
+    for (int64_t peer = 0; peer < size(); ++peer)
+      copy(block + peer * part.size() * bytes,
+           call.source + (peer * row.count + part.begin) * bytes,
+           part.size() * bytes);
+    return;
+  }
+  if (row.kind == CollectiveKind::AllReduce && stage % 2 == 1) {
+    Part mine = getShare(part, position);
+    copy(block, call.destination + mine.begin * bytes, mine.size() * bytes);
+    return;
+  }
+  if (row.kind == CollectiveKind::CollectivePermute &&
+      !absl::c_linear_search(call.permutation, position))
+    return;
+  copy(block, call.source + part.begin * bytes, part.size() * bytes);
+}
+
+void SharedCommunicator::readBlocks(const CollectiveCall &call, int64_t stage,
+                                    uint32_t buffer) {
+  const CollectiveRow &row = *call.row;
+  int64_t bytes = getSize(row.dtype);
+  Part part = getPart(row, stage);
+  char *to = call.destination + part.begin * bytes;
+  switch (row.kind) {
+  case CollectiveKind::AllReduce:
+    if (isReducedByLast(row)) {
+      copy(to, room.getBuffer(buffer).reduced, part.size() * bytes);
+      return;
+    }
+    for (int64_t peer = 0; peer < size(); ++peer) {
+      Part share = getShare(part, peer);
+      char *result = call.destination + share.begin * bytes;
+      if (peer == position && stage % 2 == 0)
+        reduceBlocks(row, buffer, share.begin - part.begin, share.size(),
+                     result);
+      else if (peer != position && stage % 2 == 1)
+        copy(result, room.getBlock(buffer, peer), share.size() * bytes);
+    }
+    return;
+  case CollectiveKind::ReduceScatter:
+    reduceBlocks(row, buffer, position * part.size(), part.size(), to);
+    return;
+  case CollectiveKind::AllGather:
+    for (int64_t peer = 0; peer < size(); ++peer)
+      copy(to + peer * row.count * bytes, room.getBlock(buffer, peer),
+           part.size() * bytes);
+    return;
+  case CollectiveKind::AllToAll:
+    for (int64_t peer = 0; peer < size(); ++peer)
+      copy(to + peer * row.count * bytes,
+           room.getBlock(buffer, peer) + position * part.size() * bytes,
+           part.size() * bytes);
+    return;
+  case CollectiveKind::CollectivePermute:
+    if (int64_t from = call.permutation[position]; from >= 0)
+      copy(to, room.getBlock(buffer, from), part.size() * bytes);
+    else if (part.size() > 0)
+      std::memset(to, 0, part.size() * bytes);
+    return;
+  }
+}
+
+/// Reduces `count` elements behind the first `offset` of all blocks.
+void SharedCommunicator::reduceBlocks(const CollectiveRow &row, uint32_t buffer,
+                                      int64_t offset, int64_t count, char *to) {
+  std::vector<const char *> sources(group.size());
+  for (size_t peer = 0; peer < group.size(); ++peer)
+    sources[peer] = room.getBlock(buffer, peer) + offset * getSize(row.dtype);
+  reduceInOrder(row.dtype, row.reduction, sources, count, to);
+}
+
+//===----------------------------------------------------------------------===//
+// Stages
+//===----------------------------------------------------------------------===//
+
+absl::Status SharedCommunicator::start(uint32_t index,
+                                       const CollectiveCall &call) {
+  auto fresh = std::make_unique<Running>();
+  fresh->index = index;
+  fresh->call = call;
+  fresh->firstStage = nextNumber;
+  TPRT_RETURN_IF_ERROR(write(*fresh, 0));
+  unread[fresh->firstStage % kNumBuffers] = fresh.get();
+  running[index] = std::move(fresh);
+  return absl::OkStatus();
+}
+
+absl::Status SharedCommunicator::finish(uint32_t index) {
+  std::unique_ptr<Running> now = std::move(running[index]);
+  running.erase(index);
+  TPRT_RETURN_IF_ERROR(readFirst(*now));
+  int64_t stages = getNumStages(*now->call.row);
+  for (int64_t stage = 1; stage < stages; ++stage) {
+    uint64_t number = nextNumber;
+    TPRT_RETURN_IF_ERROR(write(*now, stage));
+    TPRT_RETURN_IF_ERROR(read(*now, stage, number));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SharedCommunicator::readFirst(Running &now) {
+  if (now.isFirstRead)
+    return absl::OkStatus();
+  now.isFirstRead = true;
+  unread[now.firstStage % kNumBuffers] = nullptr;
+  return read(now, 0, now.firstStage);
+}
+
+absl::Status SharedCommunicator::write(Running &now, int64_t stage) {
+  uint64_t number = nextNumber++;
+  uint32_t buffer = number % kNumBuffers;
+  // With more collectives under way than buffers, the oldest is read early: its
+  // destination is free for that since it was started.
+  if (Running *oldest = unread[buffer])
+    TPRT_RETURN_IF_ERROR(readFirst(*oldest));
+  Buffer &here = room.getBuffer(buffer);
+  TPRT_RETURN_IF_ERROR(
+      await(here.read, number - kNumBuffers, now.call, &Seat::read));
+  const CollectiveRow &row = *now.call.row;
+  Seat &mine = room.getSeat(position);
+  fillBlock(now.call, stage, room.getBlock(buffer, position));
+  mine.heads[buffer] = {now.index, world.getRunDigest()};
+  mine.written.store(number, std::memory_order_release);
+  arrive(here.written, number, [&] {
+    if (isReducedByLast(row))
+      reduceBlocks(row, buffer, 0, row.count, here.reduced);
+  });
+  return absl::OkStatus();
+}
+
+absl::Status SharedCommunicator::read(Running &now, int64_t stage,
+                                      uint64_t number) {
+  uint32_t buffer = number % kNumBuffers;
+  Buffer &here = room.getBuffer(buffer);
+  TPRT_RETURN_IF_ERROR(await(here.written, number, now.call, &Seat::written));
+  TPRT_RETURN_IF_ERROR(checkHeads(now, buffer));
+  readBlocks(now.call, stage, buffer);
+  room.getSeat(position).read.store(number, std::memory_order_release);
+  arrive(here.read, number, [] {});
+  return absl::OkStatus();
+}
+
+absl::Status SharedCommunicator::checkHeads(const Running &now,
+                                            uint32_t buffer) {
+  for (size_t peer = 0; peer < group.size(); ++peer) {
+    Head theirs = room.getSeat(peer).heads[buffer];
+    auto fail = [&](ErrorCode code, auto... why) {
+      return makeError(code, world.getContext(describe(now.call)), ": rank ",
+                       group[peer], why...);
+    };
+    if (theirs.runDigest != world.getRunDigest())
+      return fail(ErrorCode::RanksDisagree,
+                  " was not given the same for this run, or makes other calls");
+    if (theirs.index != now.index)
+      return fail(ErrorCode::CollectiveMismatch, " is at collective number ",
+                  theirs.index, ", this one at number ", now.index);
+  }
+  return absl::OkStatus();
+}
+
+/// Whoever comes last does what is left to do, and opens the gate.
+template <typename Last>
+void SharedCommunicator::arrive(Gate &gate, uint64_t number, Last doLast) {
+  uint64_t all = number / kNumBuffers * group.size();
+  if (gate.arrivals.fetch_add(1, std::memory_order_acq_rel) + 1 != all)
+    return;
+  doLast();
+  gate.passed.set(static_cast<uint32_t>(number));
+}
+
+/// `reached` tells of each rank how far it has come.
+absl::Status SharedCommunicator::await(Gate &gate, uint64_t number,
+                                       const CollectiveCall &call,
+                                       std::atomic<uint64_t> Seat::*reached) {
+  if (number < kNumBuffers || gate.isPassed(number))
+    return absl::OkStatus();
+  // A failed rank wakes nobody, and MPI's messages need to be looked after.
+  absl::Duration nap =
+      world.hasMessages() ? absl::Microseconds(100) : absl::Milliseconds(20);
+  bool spins = world.getCoresPerRank() > 0;
+  auto getWhat = [&] { return describe(call); };
+  auto getMissing = [&] {
+    std::vector<int> missing;
+    for (size_t peer = 0; peer < group.size(); ++peer)
+      if ((room.getSeat(peer).*reached).load() < number)
+        missing.push_back(group[peer]);
+    return missing;
+  };
+  PeerWait peers(world, getWhat, getMissing);
+  int64_t begin = absl::GetCurrentTimeNanos();
+  absl::Status status;
+  for (int look = 0; !gate.isPassed(number); ++look) {
+    if (spins && look < kFastLooks) {
+      relax();
+      continue;
+    }
+    if (spins || look > 0)
+      if (status = peers.check(); !status.ok())
+        break;
+    if (spins && peers.getWaited() < absl::FromChrono(kSpinTime)) {
+      sched_yield();
+      continue;
+    }
+    uint32_t seen = gate.passed.get();
+    if (!gate.isPassed(number))
+      gate.passed.wait(seen, nap);
+  }
+  waited += absl::GetCurrentTimeNanos() - begin;
+  return status;
+}
+
+absl::StatusOr<std::unique_ptr<Communicator>>
+tprt::makeSharedCommunicator(MpiWorld &world, const std::vector<int> &group) {
+  size_t bytes = Room::getBytes(group.size());
+  bool canShare =
+      group.size() > 1 && group.size() <= kMaxRanks && world.isOneHost(group);
+  absl::optional<SharedMemory> memory;
+  std::string ticket;
+  if (canShare && group.front() == world.getRank())
+    if (memory = SharedMemory::create(bytes); memory)
+      ticket = memory->getTicket();
+  TPRT_ASSIGN_OR_RETURN(std::vector<std::string> tickets,
+                        world.exchange(ticket, "sharing memory"));
+  if (canShare && group.front() != world.getRank())
+    memory = SharedMemory::open(tickets[group.front()], bytes);
+  TPRT_ASSIGN_OR_RETURN(
+      std::vector<std::string> answers,
+      world.exchange(memory ? "shared" : "none", "sharing memory"));
+  if (!absl::c_all_of(group,
+                      [&](int peer) { return answers[peer] == "shared"; }))
+    return nullptr;
+  memory->close();
+  return std::make_unique<SharedCommunicator>(world, group, *std::move(memory));
+}

@@ -1,0 +1,57 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file Memory that processes of one host and one user share.
+///
+///     SharedMemory ours = *SharedMemory::create(bytes);
+///     std::string ticket = ours.getTicket();     // goes to the others
+///     SharedMemory same = *SharedMemory::open(ticket, bytes);
+///     ours.close();                              // nobody can open it now
+///
+/// It has no name in any file system, so nothing of it stays behind however
+/// the processes end. Others open it through the creator's /proc/PID/fd, which
+/// lets in only who might also debug the creator.
+
+#ifndef TPRT_MPI_SHAREDMEMORY_H
+#define TPRT_MPI_SHAREDMEMORY_H
+
+#include "absl/strings/string_view.h"
+#include "absl/types/optional.h"
+
+#include <cstddef>
+#include <string>
+
+namespace tprt {
+
+class SharedMemory {
+public:
+  SharedMemory() = default;
+  SharedMemory(SharedMemory &&other) noexcept { *this = std::move(other); }
+  SharedMemory &operator=(SharedMemory &&other) noexcept;
+  ~SharedMemory();
+
+  /// Zero bytes; nullopt where the system gives none.
+  static absl::optional<SharedMemory> create(size_t bytes);
+  /// That of another process, by its ticket; nullopt if it cannot be reached,
+  /// as from another container, or is not of this size.
+  static absl::optional<SharedMemory> open(absl::string_view ticket,
+                                           size_t bytes);
+
+  /// What another process opens it by, while this one has not closed it.
+  const std::string &getTicket() const { return ticket; }
+  void close();
+
+  char *data() const { return memory; }
+
+private:
+  bool map(size_t bytes);
+
+  int descriptor = -1;
+  char *memory = nullptr;
+  size_t size = 0;
+  std::string ticket;
+};
+
+} // namespace tprt
+
+#endif // TPRT_MPI_SHAREDMEMORY_H
