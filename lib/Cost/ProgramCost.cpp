@@ -144,9 +144,10 @@ static Value getSource(Value value) {
   return value;
 }
 
-std::optional<Launch> tp::getLaunch(Operation *op, ShardingTable &table) {
+std::optional<CollectiveCost> tp::getCollectiveCost(Operation *op,
+                                                    ShardingTable &table) {
   const Mesh &mesh = table.getMesh();
-  Launch launch;
+  CollectiveCost launch;
   launch.op = op;
   double elements;
   if (auto shift = dyn_cast<ShiftOp>(op)) {

@@ -104,7 +104,8 @@ func.func @f(%x: tensor<10x6xf32> {spmd.sharding = #spmd.sharding<@mesh, [{"mode
   %1 = spmd.all_slice %0 [{"data"}, {}] in <@mesh, [{}, {}]> out <@mesh, [{"data"}, {}]> : tensor<10x6xf32> -> tensor<10x6xf32>
   return
 })");
-  std::optional<Launch> launch = getLaunch(find<spmd::AllGatherOp>(), *table);
+  std::optional<CollectiveCost> launch =
+      getCollectiveCost(find<spmd::AllGatherOp>(), *table);
   ASSERT_TRUE(launch);
   // 10 rows on 4 devices travel in blocks of 3.
   EXPECT_EQ(launch->bytes % (6 * 4), 0);
@@ -113,8 +114,8 @@ func.func @f(%x: tensor<10x6xf32> {spmd.sharding = #spmd.sharding<@mesh, [{"mode
   EXPECT_EQ(launch->source, function.getArgument(0));
   EXPECT_FALSE(launch->reduce);
   // Slicing is free, and so is everything that is no collective.
-  EXPECT_FALSE(getLaunch(find<spmd::AllSliceOp>(), *table));
-  EXPECT_FALSE(getLaunch(function, *table));
+  EXPECT_FALSE(getCollectiveCost(find<spmd::AllSliceOp>(), *table));
+  EXPECT_FALSE(getCollectiveCost(function, *table));
 }
 
 TEST_F(ProgramCostTest, LoopsMultiply) {
