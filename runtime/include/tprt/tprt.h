@@ -30,7 +30,8 @@
  *  Threads: one call at a time per session, except `tprt_abort`.
  *
  *  Versions: functions and enumerators are only added; a struct starts with its
- *  size, so that it may grow.
+ *  size, so that it may grow. One of an older header is taken, and what it lacks
+ *  is 0; of a newer one, what this runtime does not know must be 0.
  */
 
 #ifndef TPRT_TPRT_H
