@@ -15,6 +15,9 @@
 * A namespace has one type of a name, whatever files define it, private headers
   and sources among them: two would be one type to the linker. What a source
   defines for itself stands in a namespace without a name.
+* A table in a comment is one: each of its lines is a row, with as many cells as
+  the first, which a formatter may have broken. The words of a comment with stars
+  stand in one column.
 * Error codes are unique, and every code that our code can emit is provoked by
   a test: its number stands in an expected message, or its enumerator in a unit
   test. Repository/untested-codes.txt lists those still owed; it only shrinks.
@@ -69,6 +72,28 @@ def check_coded(name, text, errors):
                 HANDED_ON.search(text[:emit.start()])):
             number = text.count("\n", 0, emit.start()) + 1
             errors.append(f"{name}:{number}: an error without a code")
+
+
+COMMENT = re.compile(r"\s*//+[/!]? ?(.*)")
+STARRED = re.compile(r" \*( *)[^\s/]")
+
+
+def check_comments(name, lines, errors):
+    """Tables and paragraphs that a formatter has broken."""
+    cells = indents = None  # Of the table, and of the paragraph, read now.
+    for number, line in enumerate(lines, 1):
+        comment = COMMENT.match(line)
+        row = comment[1].rstrip() if comment else ""
+        if row.startswith("|"):
+            count = len(re.sub(r"`[^`]*`", "", row).split("|"))
+            cells = cells or count
+        if cells and row and (not row.startswith("|") or not row.endswith("|") or count != cells):
+            errors.append(f"{name}:{number}: not a row of the table above")
+        cells = cells if row else None
+        starred = STARRED.match(line)
+        if starred and indents is not None and len(starred[1]) < indents:
+            errors.append(f"{name}:{number}: left of its paragraph")
+        indents = min(len(starred[1]), 2) if starred else None
 
 
 def check_error_codes(texts, errors):
@@ -166,6 +191,8 @@ def main():
                 errors.append(f"{name}: {len(lines)} lines, split it")
         if name.startswith(("dialects/", "passes/", "lib/")) and name.endswith((".cpp", ".h")):
             check_coded(name, text, errors)
+        if name.endswith((".h", ".cpp", ".c", ".def")):
+            check_comments(name, lines, errors)
         for number, line in enumerate(lines, 1):
             if MACHINE_PATH.search(line):
                 errors.append(f"{name}:{number}: a path of one machine")
