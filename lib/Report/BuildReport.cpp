@@ -212,7 +212,7 @@ private:
       report.inputBytes += bytes;
       if (role == ArgumentRole::Parameter)
         report.memory.parameters += bytes;
-      else if (role == ArgumentRole::Cache)
+      else if (role == ArgumentRole::State)
         report.memory.cache += bytes;
       if (role != ArgumentRole::Input)
         report.memory.padding += local->getPaddingBytes();

@@ -104,18 +104,6 @@ inline constexpr llvm::StringLiteral kMachineAttr = "tp.machine";
 mlir::FailureOr<std::optional<Machine>>
 readMachineOption(mlir::ModuleOp module, llvm::StringRef option);
 
-/// What an argument is for.
-enum class ArgumentRole : uint8_t {
-  Input,     ///< Data of one call.
-  Parameter, ///< Loaded from a checkpoint: it has `tp.source`.
-  Cache,     ///< A result overwrites it: it has `tp.donated`.
-};
-
-/// `input`, `parameter`, `kv_cache`.
-llvm::StringRef stringify(ArgumentRole role);
-
-ArgumentRole getRole(mlir::FunctionOpInterface function, unsigned argument);
-
 } // namespace tp
 
 #endif // TPOPT_COST_PROGRAMCOST_H

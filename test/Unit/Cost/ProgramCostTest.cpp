@@ -6,6 +6,7 @@
 #include "tpopt/Cost/ProgramCost.h"
 
 #include "tpopt/Dialect/TP/TP.h"
+#include "tpopt/Program/Interface.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
@@ -178,7 +179,7 @@ func.func @f(%c: tensor<1024x64xf32> {tp.donated = 0 : i64, spmd.sharding = #spm
   return %0 : tensor<1024x64xf32>
 })");
   EXPECT_EQ(getRole(cast<FunctionOpInterface>(*function), 0),
-            ArgumentRole::Cache);
+            ArgumentRole::State);
   EXPECT_EQ(getPeak().peak.bytes, 4 * 16 + 4);
 }
 
