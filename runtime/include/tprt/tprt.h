@@ -31,7 +31,7 @@
  *
  *  Versions: functions and enumerators are only added; a struct starts with its
  *  size, so that it may grow. One of an older header is taken, and what it
- * lacks is 0; of a newer one, what this runtime does not know must be 0.
+ *  lacks is 0; of a newer one, what this runtime does not know must be 0.
  */
 
 #ifndef TPRT_TPRT_H
