@@ -12,6 +12,12 @@
   or is emitOpError(op, code). A lambda that begins an error hands it to what
   streams the code; an llvm::Error, and a check's result that is an error, bring
   their own.
+* A namespace has one type of a name, whatever files define it, private headers
+  and sources among them: two would be one type to the linker. What a source
+  defines for itself stands in a namespace without a name.
+* A table in a comment is one: each of its lines is a row, with as many cells as
+  the first, which a formatter may have broken. The words of a comment with stars
+  stand in one column.
 * Error codes are unique, and every code that our code can emit is provoked by
   a test: its number stands in an expected message, or its enumerator in a unit
   test. Repository/untested-codes.txt lists those still owed; it only shrinks.
@@ -68,6 +74,28 @@ def check_coded(name, text, errors):
             errors.append(f"{name}:{number}: an error without a code")
 
 
+COMMENT = re.compile(r"\s*//+[/!]? ?(.*)")
+STARRED = re.compile(r" \*( *)[^\s/]")
+
+
+def check_comments(name, lines, errors):
+    """Tables and paragraphs that a formatter has broken."""
+    cells = indents = None  # Of the table, and of the paragraph, read now.
+    for number, line in enumerate(lines, 1):
+        comment = COMMENT.match(line)
+        row = comment[1].rstrip() if comment else ""
+        if row.startswith("|"):
+            count = len(re.sub(r"`[^`]*`", "", row).split("|"))
+            cells = cells or count
+        if cells and row and (not row.startswith("|") or not row.endswith("|") or count != cells):
+            errors.append(f"{name}:{number}: not a row of the table above")
+        cells = cells if row else None
+        starred = STARRED.match(line)
+        if starred and indents is not None and len(starred[1]) < indents:
+            errors.append(f"{name}:{number}: left of its paragraph")
+        indents = min(len(starred[1]), 2) if starred else None
+
+
 def check_error_codes(texts, errors):
     codes = [(int(number), enumerator, name) for name, text in texts.items()
              if name.endswith(".def") for number, enumerator in CODE.findall(text)]
@@ -94,6 +122,44 @@ def check_error_codes(texts, errors):
             errors.append(f"{table}: no test provokes {code} ({enumerator})")
         if tested and code in owed:
             print(f"note: {OWED}: {code} has a test now, take it off the list")
+
+
+NO_CODE = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|(?<![0-9a-fA-F])\'(?:\\.|[^\'\\\n])+\'|'
+                     r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", re.DOTALL | re.MULTILINE)
+SCOPE = re.compile(r"[;{}]")
+NAMESPACE = re.compile(r"\bnamespace\s*([\w:]*)\s*$")
+TYPE = re.compile(r"(?:^|\s)(?:class|struct|union|enum(?:\s+(?:class|struct))?)\s+(?:\[\[\w+\]\]\s*)?"
+                  r"(\w+)\s*(?:final\s*)?(?::[^:].*)?$", re.DOTALL)
+
+
+def types_of(text):
+    """The types that a file defines in named namespaces, with their lines."""
+    # Comments and the like become blanks, and lines keep their numbers.
+    text = NO_CODE.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
+    scopes, start = [], 0  # Of every open brace its namespace; None for others.
+    for mark in SCOPE.finditer(text):
+        head, start = text[start:mark.start()], mark.end()
+        if mark[0] == "}" and scopes:
+            scopes.pop()
+        if mark[0] != "{":
+            continue
+        space, kind = NAMESPACE.search(head), TYPE.search(head)
+        if kind and all(scopes):
+            yield "::".join(scopes + [kind[1]]), text.count("\n", 0, mark.start()) + 1
+        scopes.append((space[1] or None) if space else None)
+
+
+def check_types(texts, errors):
+    seen = {}
+    for name, text in texts.items():
+        if name.startswith("test/") or not name.endswith((".h", ".cpp", ".def")):
+            continue
+        for kind, line in types_of(text):
+            if kind in seen:
+                errors.append(f"{name}:{line}: {kind} is also in {seen[kind]}")
+            seen[kind] = f"{name}:{line}"
+    if not seen:
+        errors.append("no type found")
 
 
 def add_header(name, text):
@@ -125,12 +191,15 @@ def main():
                 errors.append(f"{name}: {len(lines)} lines, split it")
         if name.startswith(("dialects/", "passes/", "lib/")) and name.endswith((".cpp", ".h")):
             check_coded(name, text, errors)
+        if name.endswith((".h", ".cpp", ".c", ".def")):
+            check_comments(name, lines, errors)
         for number, line in enumerate(lines, 1):
             if MACHINE_PATH.search(line):
                 errors.append(f"{name}:{number}: a path of one machine")
             if name.endswith(".td") and "Statistic<" in line:
                 errors.append(f"{name}:{number}: a statistic, which counts nothing")
     check_error_codes(texts, errors)
+    check_types(texts, errors)
     print("\n".join(errors) if errors else f"{len(texts)} files, nothing owed")
     return 1 if errors else 0
 

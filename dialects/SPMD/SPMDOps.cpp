@@ -10,6 +10,7 @@
 
 #include "mlir/IR/Builders.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
 using namespace tp;
@@ -33,6 +34,38 @@ static ParseResult parseAxisNames(OpAsmParser &parser, AxisListAttr &axes) {
 static void printAxisNames(OpAsmPrinter &printer, Operation *,
                            AxisListAttr axes) {
   axes.printList(printer);
+}
+
+/// `allowed_direction = forward`. The older `"forward"` names what is stopped.
+static ParseResult parseAllowedDirection(OpAsmParser &parser,
+                                         StringAttr &allowed) {
+  llvm::SMLoc loc = parser.getCurrentLocation();
+  std::string stopped;
+  if (failed(parser.parseOptionalString(&stopped)))
+    return failure(parser.parseKeyword("allowed_direction") ||
+                   parser.parseEqual() || parseWord(parser, allowed));
+  StringRef meant = llvm::StringSwitch<StringRef>(stopped)
+                        .Case("forward", "backward")
+                        .Case("backward", "forward")
+                        .Case("both", "none")
+                        .Default("");
+  if (meant.empty())
+    return parser.emitError(loc)
+           << prefix(ErrorCode::BadSyntax)
+           << "expects allowed_direction = forward, backward, none or both, "
+              "got \""
+           << stopped << '"';
+  emitWarning(parser.getEncodedSourceLoc(loc))
+      << prefix(ErrorCode::OldSyntax) << "\"" << stopped
+      << "\" names the direction that is stopped: write allowed_direction = "
+      << meant;
+  allowed = parser.getBuilder().getStringAttr(meant);
+  return success();
+}
+
+static void printAllowedDirection(OpAsmPrinter &printer, Operation *,
+                                  StringAttr allowed) {
+  printer << "allowed_direction = " << allowed.getValue();
 }
 
 /// `[{"x"}, {}]`: one axis list per dimension.
@@ -199,11 +232,12 @@ LogicalResult ReshardOp::verify() {
 }
 
 LogicalResult BarrierOp::verify() {
-  if (!llvm::is_contained({"forward", "backward", "both"}, getDirection()))
+  if (!llvm::is_contained({"forward", "backward", "none", "both"},
+                          getAllowedDirection()))
     return tp::emitOpError(*this, ErrorCode::BadAttribute)
-           << "direction is \"forward\", \"backward\" or "
-              "\"both\", not \""
-           << getDirection() << '"';
+           << "expects the allowed_direction forward, backward, none or both, "
+              "got "
+           << getAllowedDirection();
   return success();
 }
 

@@ -6,8 +6,7 @@
 /// Most forms are one: operands and `key = value` fields between commas, an
 /// attribute dictionary, and types.
 ///
-///     stablehlo.pad %x, %v, low = [0, 1], high = [0, 0], interior = [0, 0] :
-///     (..) -> ..
+///     stablehlo.pad %x, %v, low = [0], high = [1], interior = [0] : (..) -> ..
 ///
 /// What such a key stands for is one line of a table (Fields.cpp). A form of
 /// its own is a function, and one line of another table (Forms.cpp). An

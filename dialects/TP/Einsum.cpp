@@ -110,6 +110,59 @@ LogicalResult ReduceOp::verify() {
   return success();
 }
 
+static APFloat getIdentity(ReductionKind kind,
+                           const llvm::fltSemantics &semantics) {
+  switch (kind) {
+  case ReductionKind::Sum:
+    return APFloat::getZero(semantics);
+  case ReductionKind::Prod:
+    return APFloat::getOne(semantics);
+  case ReductionKind::Max:
+  case ReductionKind::Min:
+    bool isNegative = kind == ReductionKind::Max;
+    return APFloat::semanticsHasInf(semantics)
+               ? APFloat::getInf(semantics, isNegative)
+               : APFloat::getLargest(semantics, isNegative);
+  }
+  llvm_unreachable("covered switch");
+}
+
+static APInt getIdentity(ReductionKind kind, unsigned width, bool isUnsigned) {
+  switch (kind) {
+  case ReductionKind::Sum:
+    return APInt::getZero(width);
+  case ReductionKind::Prod:
+    return APInt(width, 1);
+  case ReductionKind::Max:
+    return isUnsigned ? APInt::getMinValue(width)
+                      : APInt::getSignedMinValue(width);
+  case ReductionKind::Min:
+    return isUnsigned ? APInt::getMaxValue(width)
+                      : APInt::getSignedMaxValue(width);
+  }
+  llvm_unreachable("covered switch");
+}
+
+TypedAttr tp::getReductionIdentity(ReductionKind kind, Type element) {
+  if (auto type = dyn_cast<FloatType>(element))
+    return FloatAttr::get(type, getIdentity(kind, type.getFloatSemantics()));
+  auto type = cast<IntegerType>(element);
+  bool isUnsigned = type.isUnsigned() || type.getWidth() == 1;
+  return IntegerAttr::get(type, getIdentity(kind, type.getWidth(), isUnsigned));
+}
+
+TypedAttr tp::getReductionIdentity(ReduceKind kind, Type element) {
+  switch (kind) {
+  case ReduceKind::Sum:
+    return getReductionIdentity(ReductionKind::Sum, element);
+  case ReduceKind::Max:
+    return getReductionIdentity(ReductionKind::Max, element);
+  case ReduceKind::Min:
+    return getReductionIdentity(ReductionKind::Min, element);
+  }
+  llvm_unreachable("covered switch");
+}
+
 static ReduceKind toReduceKind(ReductionKind kind) {
   switch (kind) {
   case ReductionKind::Max:

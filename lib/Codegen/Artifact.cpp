@@ -20,21 +20,95 @@
 using namespace mlir;
 using namespace tp;
 
-// The enums of the dialect have the numbers of the format.
-static_assert(uint32_t(step::Role::State) == uint32_t(tprt::Role::State));
-static_assert(uint32_t(step::CollectiveKind::CollectivePermute) ==
-              uint32_t(tprt::CollectiveKind::CollectivePermute));
-static_assert(uint32_t(step::Reduction::Min) == uint32_t(tprt::Reduction::Min));
-static_assert(uint32_t(step::PostOp::Silu) == uint32_t(tprt::PostOpKind::Silu));
 static_assert(step::kMaxCopyRank == tprt::kMaxDims);
-static_assert(uint32_t(step::ScatterKind::Mul) ==
-              uint32_t(tprt::ScatterKind::Mul));
 static_assert(step::kNumBatchDims == tprt::kMaxBatch);
 static_assert(step::kMaxNesting == tprt::kMaxNesting);
 static_assert(tp::kMaxDevices == tprt::kMaxDevices);
 
 static absl::string_view toView(StringRef text) {
   return {text.data(), text.size()};
+}
+
+//===----------------------------------------------------------------------===//
+// The format's names of the dialect's enums
+//===----------------------------------------------------------------------===//
+
+static tprt::Role toFormat(step::Role kind) {
+  switch (kind) {
+  case step::Role::Activation:
+    return tprt::Role::Activation;
+  case step::Role::Parameter:
+    return tprt::Role::Parameter;
+  case step::Role::State:
+    return tprt::Role::State;
+  }
+  llvm_unreachable("covered switch");
+}
+
+static tprt::CollectiveKind toFormat(step::CollectiveKind kind) {
+  switch (kind) {
+  case step::CollectiveKind::AllReduce:
+    return tprt::CollectiveKind::AllReduce;
+  case step::CollectiveKind::AllGather:
+    return tprt::CollectiveKind::AllGather;
+  case step::CollectiveKind::ReduceScatter:
+    return tprt::CollectiveKind::ReduceScatter;
+  case step::CollectiveKind::AllToAll:
+    return tprt::CollectiveKind::AllToAll;
+  case step::CollectiveKind::CollectivePermute:
+    return tprt::CollectiveKind::CollectivePermute;
+  }
+  llvm_unreachable("covered switch");
+}
+
+static tprt::Reduction toFormat(step::Reduction kind) {
+  switch (kind) {
+  case step::Reduction::Sum:
+    return tprt::Reduction::Sum;
+  case step::Reduction::Max:
+    return tprt::Reduction::Max;
+  case step::Reduction::Min:
+    return tprt::Reduction::Min;
+  case step::Reduction::Prod:
+  case step::Reduction::UMax:
+  case step::Reduction::UMin:
+    break; // no collective reduces so
+  }
+  llvm_unreachable("covered switch");
+}
+
+static tprt::PostOpKind toFormat(step::PostOp kind) {
+  switch (kind) {
+  case step::PostOp::Add:
+    return tprt::PostOpKind::Add;
+  case step::PostOp::Multiply:
+    return tprt::PostOpKind::Multiply;
+  case step::PostOp::Relu:
+    return tprt::PostOpKind::Relu;
+  case step::PostOp::GeluErf:
+    return tprt::PostOpKind::GeluErf;
+  case step::PostOp::GeluTanh:
+    return tprt::PostOpKind::GeluTanh;
+  case step::PostOp::Silu:
+    return tprt::PostOpKind::Silu;
+  }
+  llvm_unreachable("covered switch");
+}
+
+static tprt::ScatterKind toFormat(step::ScatterKind kind) {
+  switch (kind) {
+  case step::ScatterKind::Set:
+    return tprt::ScatterKind::Set;
+  case step::ScatterKind::Add:
+    return tprt::ScatterKind::Add;
+  case step::ScatterKind::Max:
+    return tprt::ScatterKind::Max;
+  case step::ScatterKind::Min:
+    return tprt::ScatterKind::Min;
+  case step::ScatterKind::Mul:
+    return tprt::ScatterKind::Mul;
+  }
+  llvm_unreachable("covered switch");
 }
 
 namespace {
@@ -186,7 +260,7 @@ FailureOr<uint32_t> ArtifactBuilder::addInput(step::ProgramOp program,
   }
   tprt::InputRow row = {};
   row.name = writer.text(toView(input.getName().getValue()));
-  row.role = tprt::Role(input.getRole());
+  row.role = toFormat(input.getRole());
   row.dtype = *dtype;
   row.dims = addDims(input.getType());
   row.source = source;
@@ -308,7 +382,7 @@ LogicalResult ArtifactBuilder::addCombinations() {
     if (failed(kernel))
       return failure();
     writer.add(tprt::CombineRow{*kernel, dtypeOf(op.getDestination()),
-                                tprt::Reduction(op.getKind()),
+                                toFormat(op.getKind()),
                                 uint32_t(op.getSources().size())});
   }
   return success();
@@ -339,7 +413,7 @@ void ArtifactBuilder::addMatmul(step::MatmulOp op) {
   for (auto attribute : op.getPostOps().getAsRange<step::PostOpAttr>()) {
     tprt::PostOpRow &post = posts.emplace_back();
     post = {};
-    post.kind = tprt::PostOpKind(attribute.getValue());
+    post.kind = toFormat(attribute.getValue());
     if (attribute.getValue() <= step::PostOp::Multiply)
       post.operand = getOperand(*operand++);
   }
@@ -353,11 +427,11 @@ void ArtifactBuilder::addMatmul(step::MatmulOp op) {
 
 LogicalResult ArtifactBuilder::addCollective(step::CollectiveStartOp op) {
   tprt::CollectiveRow row = {};
-  row.kind = tprt::CollectiveKind(op.getKind());
+  row.kind = toFormat(op.getKind());
   row.communicator = addCommunicator(op.getAxes());
   row.dtype = dtypeOf(op.getSource());
   if (op.getReduction())
-    row.reduction = tprt::Reduction(*op.getReduction());
+    row.reduction = toFormat(*op.getReduction());
   int64_t sent = cast<MemRefType>(op.getSource().getType()).getNumElements();
   int64_t received =
       cast<MemRefType>(op.getDestination().getType()).getNumElements();
@@ -412,7 +486,7 @@ static void setStrides(int64_t (&strides)[rank], Value buffer) {
 
 void ArtifactBuilder::addScatter(step::ScatterOp op) {
   tprt::ScatterRow row = {};
-  row.kind = tprt::ScatterKind(op.getKind());
+  row.kind = toFormat(op.getKind());
   row.dtype = dtypeOf(op.getDestination());
   ArrayRef<int64_t> sizes =
       cast<MemRefType>(op.getUpdates().getType()).getShape();

@@ -6,9 +6,9 @@
 using namespace mlir;
 using namespace tp;
 
-FailureOr<Launch> tp::emitAttentionForGpu(OpBuilder &builder,
-                                          step::AttentionOp op,
-                                          StringRef name) {
+FailureOr<KernelLaunch> tp::emitAttentionForGpu(OpBuilder &builder,
+                                                step::AttentionOp op,
+                                                StringRef name) {
   AttentionShape shape(op);
   int64_t threads = shape.tiles.warps * kWarp;
   gpu::GPUFuncOp function = createGpuFunction(builder, op, name, threads);
@@ -16,6 +16,6 @@ FailureOr<Launch> tp::emitAttentionForGpu(OpBuilder &builder,
   builder.setInsertionPoint(function.getBody().front().getTerminator());
   bool isHalf = !op.getQuery().getType().getElementType().isF32();
   auto emit = isHalf ? emitHalfAttention : emitSingleAttention;
-  return Launch{shape.getNumBlocks(), threads,
-                emit(builder, op, shape, function)};
+  return KernelLaunch{shape.getNumBlocks(), threads,
+                      emit(builder, op, shape, function)};
 }

@@ -10,9 +10,9 @@
 
 namespace tp {
 
-mlir::FailureOr<Launch> emitAttentionForGpu(mlir::OpBuilder &builder,
-                                            step::AttentionOp op,
-                                            llvm::StringRef name);
+mlir::FailureOr<KernelLaunch> emitAttentionForGpu(mlir::OpBuilder &builder,
+                                                  step::AttentionOp op,
+                                                  llvm::StringRef name);
 
 /// Fills `function` with the kernel for 16-bit floats, or for f32. Give the
 /// bytes that a block shares.

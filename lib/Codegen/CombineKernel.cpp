@@ -18,8 +18,8 @@ using namespace tp;
 /// A grid that fills a GPU, whatever the number of elements.
 static constexpr int64_t kBlocks = 512, kBlock = 256;
 
-FailureOr<Launch> tp::emitCombineForGpu(OpBuilder &builder, step::CombineOp op,
-                                        StringRef name) {
+FailureOr<KernelLaunch>
+tp::emitCombineForGpu(OpBuilder &builder, step::CombineOp op, StringRef name) {
   Location loc = op.getLoc();
   Type element =
       cast<MemRefType>(op.getDestination().getType()).getElementType();
@@ -36,7 +36,7 @@ FailureOr<Launch> tp::emitCombineForGpu(OpBuilder &builder, step::CombineOp op,
   }
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(&function.getBody().front());
-  Places places(builder, loc);
+  BufferOffsets places(builder, loc);
   ValueRange arguments = function.getArguments();
   auto loop =
       scf::ForOp::create(builder, loc, getGlobalThread(builder, loc, kBlock),
@@ -58,7 +58,7 @@ FailureOr<Launch> tp::emitCombineForGpu(OpBuilder &builder, step::CombineOp op,
   if (isNarrow)
     total = arith::TruncFOp::create(builder, loc, element, total);
   places.store(total, arguments.drop_back().back(), loop.getInductionVar());
-  Launch launch;
+  KernelLaunch launch;
   launch.blocks = kBlocks;
   launch.threads = kBlock;
   return launch;

@@ -116,7 +116,7 @@ LogicalResult CudaCode::write(Location loc, tprt::ArtifactWriter &writer) {
   std::vector<std::string> cubins;
   if (!ptxas->empty() && failed(assembleAll(loc, *ptxas, ptx->texts, cubins)))
     return failure();
-  for (const Launch &launch : ptx->launches)
+  for (const KernelLaunch &launch : ptx->launches)
     writer.add(tprt::LaunchRow{launch.blocks, uint32_t(launch.threads),
                                uint32_t(launch.sharedBytes)});
   std::string code;

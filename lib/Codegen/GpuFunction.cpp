@@ -39,9 +39,9 @@ gpu::GPUFuncOp tp::createGpuFunction(OpBuilder &builder,
   return function;
 }
 
-FailureOr<Launch> tp::getLaunch(Operation *op, int64_t items, int64_t perBlock,
-                                int64_t threads) {
-  Launch launch;
+FailureOr<KernelLaunch> tp::getLaunch(Operation *op, int64_t items,
+                                      int64_t perBlock, int64_t threads) {
+  KernelLaunch launch;
   launch.blocks = llvm::divideCeil(items, perBlock);
   launch.threads = threads;
   if (launch.blocks <= INT32_MAX)
@@ -55,7 +55,7 @@ Value tp::getGlobalThread(OpBuilder &builder, Location loc, int64_t threads) {
   auto get = [&](auto op) -> Value {
     return arith::IndexCastUIOp::create(builder, loc, builder.getI64Type(), op);
   };
-  Places places(builder, loc);
+  BufferOffsets places(builder, loc);
   Value block = get(gpu::BlockIdOp::create(builder, loc, gpu::Dimension::x));
   return places.add(
       places.scale(block, threads),
@@ -68,13 +68,13 @@ FailureOr<ItemKernel> tp::createItemKernel(OpBuilder &builder,
                                            ArrayRef<int64_t> extents,
                                            int64_t threads) {
   int64_t items = ShapedType::getNumElements(extents);
-  FailureOr<Launch> launch = getLaunch(op, items, threads, threads);
+  FailureOr<KernelLaunch> launch = getLaunch(op, items, threads, threads);
   if (failed(launch))
     return failure();
   Location loc = op.getLoc();
   gpu::GPUFuncOp function = createGpuFunction(builder, op, name, threads);
   builder.setInsertionPointToStart(&function.getBody().front());
-  Places places(builder, loc);
+  BufferOffsets places(builder, loc);
   Value item = getGlobalThread(builder, loc, threads);
   auto isThere = scf::IfOp::create(builder, loc,
                                    places.isBelow(item, places.number(items)));
@@ -82,22 +82,22 @@ FailureOr<ItemKernel> tp::createItemKernel(OpBuilder &builder,
   return ItemKernel{function, places.split(item, extents), *launch};
 }
 
-Value Places::number(int64_t value) {
+Value BufferOffsets::number(int64_t value) {
   return arith::ConstantOp::create(builder, loc,
                                    builder.getI64IntegerAttr(value));
 }
 
-Value Places::add(Value a, Value b) {
+Value BufferOffsets::add(Value a, Value b) {
   return arith::AddIOp::create(builder, loc, a, b);
 }
 
-Value Places::scale(Value a, int64_t factor) {
+Value BufferOffsets::scale(Value a, int64_t factor) {
   return factor == 1 ? a
                      : arith::MulIOp::create(builder, loc, a, number(factor))
                            .getResult();
 }
 
-SmallVector<Value> Places::split(Value place, ArrayRef<int64_t> sizes) {
+SmallVector<Value> BufferOffsets::split(Value place, ArrayRef<int64_t> sizes) {
   SmallVector<Value> indices(sizes.size());
   for (size_t dim = sizes.size(); dim-- > 1;) {
     Value size = number(sizes[dim]);
@@ -108,7 +108,7 @@ SmallVector<Value> Places::split(Value place, ArrayRef<int64_t> sizes) {
   return indices;
 }
 
-Value Places::getOffset(ValueRange indices, ArrayRef<int64_t> strides) {
+Value BufferOffsets::getOffset(ValueRange indices, ArrayRef<int64_t> strides) {
   Value offset = number(0);
   for (auto [index, stride] : llvm::zip_equal(indices, strides))
     if (stride != 0)
@@ -116,7 +116,7 @@ Value Places::getOffset(ValueRange indices, ArrayRef<int64_t> strides) {
   return offset;
 }
 
-Value Places::isBelow(Value a, Value b) {
+Value BufferOffsets::isBelow(Value a, Value b) {
   return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, a, b);
 }
 
@@ -126,13 +126,13 @@ static Value getAddress(OpBuilder &builder, Location loc, Type type,
                              ArrayRef<LLVM::GEPArg>(offset));
 }
 
-Value Places::load(Type type, Value pointer, Value offset) {
+Value BufferOffsets::load(Type type, Value pointer, Value offset) {
   return LLVM::LoadOp::create(builder, loc, type,
                               getAddress(builder, loc, type, pointer, offset),
                               step::getElementBytes(type));
 }
 
-void Places::store(Value value, Value pointer, Value offset) {
+void BufferOffsets::store(Value value, Value pointer, Value offset) {
   LLVM::StoreOp::create(
       builder, loc, value,
       getAddress(builder, loc, value.getType(), pointer, offset),

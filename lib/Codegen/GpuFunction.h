@@ -26,8 +26,8 @@ mlir::gpu::GPUFuncOp createGpuFunction(mlir::OpBuilder &builder,
 
 /// Blocks of `threads` for `items`, of which a block has `perBlock`. Emits an
 /// error at `op` if that is more than a GPU launches.
-mlir::FailureOr<Launch> getLaunch(mlir::Operation *op, int64_t items,
-                                  int64_t perBlock, int64_t threads);
+mlir::FailureOr<KernelLaunch> getLaunch(mlir::Operation *op, int64_t items,
+                                        int64_t perBlock, int64_t threads);
 
 /// Which thread of the launch it is, whose blocks are of `threads`.
 mlir::Value getGlobalThread(mlir::OpBuilder &builder, mlir::Location loc,
@@ -37,7 +37,7 @@ mlir::Value getGlobalThread(mlir::OpBuilder &builder, mlir::Location loc,
 struct ItemKernel {
   mlir::gpu::GPUFuncOp function;
   llvm::SmallVector<mlir::Value> index; ///< Of the thread's item.
-  Launch launch;
+  KernelLaunch launch;
 };
 
 /// Begins the kernel `name` of `op` for the items of a grid of `extents`, in
@@ -50,9 +50,9 @@ mlir::FailureOr<ItemKernel> createItemKernel(mlir::OpBuilder &builder,
                                              int64_t threads);
 
 /// Arithmetic on places, in i64, and memory.
-class Places {
+class BufferOffsets {
 public:
-  Places(mlir::OpBuilder &builder, mlir::Location loc)
+  BufferOffsets(mlir::OpBuilder &builder, mlir::Location loc)
       : builder(builder), loc(loc) {}
 
   mlir::Value number(int64_t value);

@@ -30,7 +30,7 @@ struct Mapping {
   int64_t threads; ///< That share a row, or chunks.
   int64_t chunks;  ///< That a thread keeps in registers; 0: it loops.
   int64_t items; ///< Chunks or rows, of which a thread, warp or block has one.
-  Launch launch;
+  KernelLaunch launch;
 };
 
 } // namespace
@@ -74,7 +74,8 @@ static FailureOr<Mapping> getMapping(step::RowsOp rows,
   map.chunks = llvm::divideCeil(columns, map.threads * map.width);
   if (columns > kElements * kMaxThreads)
     map.chunks = 0;
-  FailureOr<Launch> launch = getLaunch(rows, map.items, perBlock, threads);
+  FailureOr<KernelLaunch> launch =
+      getLaunch(rows, map.items, perBlock, threads);
   if (failed(launch))
     return failure();
   map.launch = *launch;
@@ -236,8 +237,8 @@ static RowWalk getWalk(OpBuilder &builder, Location loc, const Mapping &map,
   return walk;
 }
 
-FailureOr<Launch> tp::emitRowsForGpu(OpBuilder &builder, step::RowsOp rows,
-                                     StringRef name) {
+FailureOr<KernelLaunch> tp::emitRowsForGpu(OpBuilder &builder,
+                                           step::RowsOp rows, StringRef name) {
   Location loc = rows.getLoc();
   RowAnalysis analysis(rows);
   FailureOr<Mapping> mapping = getMapping(rows, analysis);

@@ -13,29 +13,30 @@
 namespace tp {
 
 /// Threads share the destination, and each walks through all updates in order.
-mlir::FailureOr<Launch> emitScatterForGpu(mlir::OpBuilder &builder,
-                                          step::ScatterOp op,
-                                          llvm::StringRef name);
+mlir::FailureOr<KernelLaunch> emitScatterForGpu(mlir::OpBuilder &builder,
+                                                step::ScatterOp op,
+                                                llvm::StringRef name);
 
 /// Rows, or their parts, are sorted as `Sort.h` says.
-mlir::FailureOr<Launch> emitSortForGpu(mlir::OpBuilder &builder,
-                                       step::SortOp op, llvm::StringRef name);
-mlir::FailureOr<Launch> emitSortPartsForGpu(mlir::OpBuilder &builder,
-                                            step::SortPartsOp op,
-                                            llvm::StringRef name);
-mlir::FailureOr<Launch> emitMergeForGpu(mlir::OpBuilder &builder,
-                                        step::MergeOp op, llvm::StringRef name);
+mlir::FailureOr<KernelLaunch>
+emitSortForGpu(mlir::OpBuilder &builder, step::SortOp op, llvm::StringRef name);
+mlir::FailureOr<KernelLaunch> emitSortPartsForGpu(mlir::OpBuilder &builder,
+                                                  step::SortPartsOp op,
+                                                  llvm::StringRef name);
+mlir::FailureOr<KernelLaunch> emitMergeForGpu(mlir::OpBuilder &builder,
+                                              step::MergeOp op,
+                                              llvm::StringRef name);
 
 /// Threads share the elements, of which the scalar says how many there are.
-mlir::FailureOr<Launch> emitCombineForGpu(mlir::OpBuilder &builder,
-                                          step::CombineOp op,
-                                          llvm::StringRef name);
+mlir::FailureOr<KernelLaunch> emitCombineForGpu(mlir::OpBuilder &builder,
+                                                step::CombineOp op,
+                                                llvm::StringRef name);
 
 /// Threads share the elements, and each makes its own of the seed and the
 /// place.
-mlir::FailureOr<Launch> emitRandomForGpu(mlir::OpBuilder &builder,
-                                         step::RandomOp op,
-                                         llvm::StringRef name);
+mlir::FailureOr<KernelLaunch> emitRandomForGpu(mlir::OpBuilder &builder,
+                                               step::RandomOp op,
+                                               llvm::StringRef name);
 
 /// `old` and then `update`, of `element` or stored as it is, as the runtime
 /// combines them: what is not a number is passed on.

@@ -26,10 +26,11 @@ struct CpuRows : CpuKernelOpInterface::ExternalModel<CpuRows, step::RowsOp> {
 };
 
 /// The GPU's kernel of an op is what `emit` writes.
-template <typename Op, FailureOr<Launch> (*emit)(OpBuilder &, Op, StringRef)>
+template <typename Op,
+          FailureOr<KernelLaunch> (*emit)(OpBuilder &, Op, StringRef)>
 struct GpuModel : GpuKernelOpInterface::ExternalModel<GpuModel<Op, emit>, Op> {
-  FailureOr<Launch> emitGpuKernel(Operation *op, OpBuilder &builder,
-                                  StringRef name) const {
+  FailureOr<KernelLaunch> emitGpuKernel(Operation *op, OpBuilder &builder,
+                                        StringRef name) const {
     return emit(builder, cast<Op>(op), name);
   }
 };
@@ -71,9 +72,9 @@ FailureOr<func::FuncOp> tp::emitCpuKernel(OpBuilder &builder,
   return emitNoKernel(op, "CPU");
 }
 
-FailureOr<Launch> tp::emitGpuKernel(OpBuilder &builder,
-                                    step::KernelOpInterface op,
-                                    StringRef name) {
+FailureOr<KernelLaunch> tp::emitGpuKernel(OpBuilder &builder,
+                                          step::KernelOpInterface op,
+                                          StringRef name) {
   if (auto kernel = dyn_cast<GpuKernelOpInterface>(op.getOperation()))
     return kernel.emitGpuKernel(builder, name);
   return emitNoKernel(op, "GPU");

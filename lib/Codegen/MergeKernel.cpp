@@ -38,7 +38,7 @@ public:
         ways(std::min<int64_t>(op.getWays(), llvm::divideCeil(columns, run))),
         kept(typeOf(op.getValues()).getDimSize(1)) {}
 
-  FailureOr<Launch> emit(StringRef name) {
+  FailureOr<KernelLaunch> emit(StringRef name) {
     return mergesInTile(columns, run, ways, kept, keys.getWidth())
                ? mergeTiles(name)
                : bisect(name);
@@ -48,8 +48,8 @@ private:
   static MemRefType typeOf(Value value) {
     return cast<MemRefType>(value.getType());
   }
-  FailureOr<Launch> mergeTiles(StringRef name);
-  FailureOr<Launch> bisect(StringRef name);
+  FailureOr<KernelLaunch> mergeTiles(StringRef name);
+  FailureOr<KernelLaunch> bisect(StringRef name);
   /// The thread's words of a tile, in all its runs but the first `skipped`,
   /// which it keeps: those of the row from `firstRun` on.
   void fillTile(SortNetwork &network, const SortTile &tile, Value firstRun,
@@ -82,7 +82,7 @@ private:
   OpBuilder &builder;
   step::MergeOp op;
   Location loc;
-  Places places;
+  BufferOffsets places;
   SortKeys keys;
   int64_t rows, columns, run, ways, kept;
   gpu::GPUFuncOp function;
@@ -131,10 +131,10 @@ void MergeEmitter::fillTile(SortNetwork &network, const SortTile &tile,
   network.wait();
 }
 
-FailureOr<Launch> MergeEmitter::mergeTiles(StringRef name) {
+FailureOr<KernelLaunch> MergeEmitter::mergeTiles(StringRef name) {
   SortTile tile = getMergeTile(columns, run, keys.getWidth());
   int64_t room = getSortRun(tile, run), runs = tile.words / room;
-  FailureOr<Launch> launch = getLaunch(op, rows, 1, tile.getThreads());
+  FailureOr<KernelLaunch> launch = getLaunch(op, rows, 1, tile.getThreads());
   if (failed(launch))
     return failure();
   function = createGpuFunction(builder, op, name, tile.getThreads());
@@ -201,7 +201,7 @@ Value MergeEmitter::countBefore(Value key, Value begin, Value size,
   return loop.getResult(0);
 }
 
-FailureOr<Launch> MergeEmitter::bisect(StringRef name) {
+FailureOr<KernelLaunch> MergeEmitter::bisect(StringRef name) {
   OpBuilder::InsertionGuard guard(builder);
   FailureOr<ItemKernel> kernel =
       createItemKernel(builder, op, name, {rows, columns}, kBlock);
@@ -245,7 +245,7 @@ FailureOr<Launch> MergeEmitter::bisect(StringRef name) {
   return kernel->launch;
 }
 
-FailureOr<Launch> tp::emitMergeForGpu(OpBuilder &builder, step::MergeOp op,
-                                      StringRef name) {
+FailureOr<KernelLaunch> tp::emitMergeForGpu(OpBuilder &builder,
+                                            step::MergeOp op, StringRef name) {
   return MergeEmitter(builder, op).emit(name);
 }

@@ -160,7 +160,8 @@ FailureOr<PtxModules> tp::compilePtx(ArrayRef<Kernel> kernels,
   auto device = gpu::GPUModuleOp::create(builder, first.getLoc(), "kernels");
   for (const Kernel &kernel : kernels) {
     builder.setInsertionPointToEnd(device.getBody());
-    FailureOr<Launch> launch = emitGpuKernel(builder, kernel.op, kernel.name);
+    FailureOr<KernelLaunch> launch =
+        emitGpuKernel(builder, kernel.op, kernel.name);
     if (failed(launch))
       return failure();
     result.launches.push_back(*launch);

@@ -84,8 +84,8 @@ Value Bits::makeNumber(Value random, Value scale, Type element) {
   return value;
 }
 
-FailureOr<Launch> tp::emitRandomForGpu(OpBuilder &builder, step::RandomOp op,
-                                       StringRef name) {
+FailureOr<KernelLaunch>
+tp::emitRandomForGpu(OpBuilder &builder, step::RandomOp op, StringRef name) {
   Location loc = op.getLoc();
   gpu::GPUFuncOp function = createGpuFunction(builder, op, name, kBlock);
   OpBuilder::InsertionGuard guard(builder);
@@ -97,7 +97,7 @@ FailureOr<Launch> tp::emitRandomForGpu(OpBuilder &builder, step::RandomOp op,
       builder, loc, builder.getF32Type(),
       arith::TruncIOp::create(builder, loc, builder.getI32Type(),
                               arguments[6]));
-  Places places(builder, loc);
+  BufferOffsets places(builder, loc);
   Bits bits(builder, loc);
   auto loop = scf::ForOp::create(
       builder, loc, getGlobalThread(builder, loc, kBlock),
@@ -114,7 +114,7 @@ FailureOr<Launch> tp::emitRandomForGpu(OpBuilder &builder, step::RandomOp op,
       cast<MemRefType>(op.getDestination().getType()).getElementType();
   places.store(bits.makeNumber(random, scale, element), arguments[0],
                places.add(bits.multiply(row, rowStride), column));
-  Launch launch;
+  KernelLaunch launch;
   launch.blocks = kBlocks;
   launch.threads = kBlock;
   return launch;

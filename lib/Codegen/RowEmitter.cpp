@@ -505,37 +505,37 @@ Value tp::combineValues(OpBuilder &builder, Location loc, step::Reduction kind,
   llvm_unreachable("covered switch");
 }
 
+/// Of integers, whose type here has no sign, the kind says how to compare them.
+static std::pair<ReductionKind, bool> splitKind(step::Reduction kind) {
+  switch (kind) {
+  case step::Reduction::Sum:
+    return {ReductionKind::Sum, false};
+  case step::Reduction::Prod:
+    return {ReductionKind::Prod, false};
+  case step::Reduction::Max:
+    return {ReductionKind::Max, false};
+  case step::Reduction::Min:
+    return {ReductionKind::Min, false};
+  case step::Reduction::UMax:
+    return {ReductionKind::Max, true};
+  case step::Reduction::UMin:
+    return {ReductionKind::Min, true};
+  }
+  llvm_unreachable("covered switch");
+}
+
 Value tp::getIdentity(OpBuilder &builder, Location loc, step::Reduction kind,
                       Type container) {
   Type type = getElementTypeOrSelf(container);
-  auto getNumber = [&]() -> APInt {
-    unsigned width = type.getIntOrFloatBitWidth();
-    switch (kind) {
-    case step::Reduction::Sum:
-    case step::Reduction::UMax:
-      return APInt::getZero(width);
-    case step::Reduction::Prod:
-      return APInt(width, 1);
-    case step::Reduction::Max:
-      return APInt::getSignedMinValue(width);
-    case step::Reduction::Min:
-      return APInt::getSignedMaxValue(width);
-    case step::Reduction::UMin:
-      return APInt::getMaxValue(width);
-    }
-    llvm_unreachable("covered switch");
-  };
+  auto [reduction, isUnsigned] = splitKind(kind);
   TypedAttr value;
-  if (auto floatType = dyn_cast<FloatType>(type)) {
-    bool isMax = kind == step::Reduction::Max;
-    bool isExtreme = isMax || kind == step::Reduction::Min;
-    value =
-        isExtreme
-            ? builder.getFloatAttr(
-                  type, APFloat::getInf(floatType.getFloatSemantics(), isMax))
-            : builder.getFloatAttr(type, kind == step::Reduction::Prod);
+  if (isUnsigned) {
+    auto number = cast<IntegerAttr>(getReductionIdentity(
+        reduction, builder.getIntegerType(type.getIntOrFloatBitWidth(),
+                                          /*isSigned=*/false)));
+    value = builder.getIntegerAttr(type, number.getValue());
   } else {
-    value = builder.getIntegerAttr(type, getNumber());
+    value = getReductionIdentity(reduction, type);
   }
   if (auto vector = dyn_cast<VectorType>(container))
     value = DenseElementsAttr::get(vector, Attribute(value));

@@ -12,8 +12,9 @@ namespace tp {
 
 mlir::func::FuncOp emitRowsForCpu(mlir::OpBuilder &builder, step::RowsOp rows,
                                   llvm::StringRef name);
-mlir::FailureOr<Launch> emitRowsForGpu(mlir::OpBuilder &builder,
-                                       step::RowsOp rows, llvm::StringRef name);
+mlir::FailureOr<KernelLaunch> emitRowsForGpu(mlir::OpBuilder &builder,
+                                             step::RowsOp rows,
+                                             llvm::StringRef name);
 
 } // namespace tp
 

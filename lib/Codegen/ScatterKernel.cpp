@@ -68,8 +68,8 @@ Value tp::combineInOrder(OpBuilder &builder, Location loc,
   llvm_unreachable("covered switch");
 }
 
-FailureOr<Launch> tp::emitScatterForGpu(OpBuilder &builder, step::ScatterOp op,
-                                        StringRef name) {
+FailureOr<KernelLaunch>
+tp::emitScatterForGpu(OpBuilder &builder, step::ScatterOp op, StringRef name) {
   Location loc = op.getLoc();
   auto updates = cast<MemRefType>(op.getUpdates().getType()),
        indices = cast<MemRefType>(op.getIndices().getType()),
@@ -87,7 +87,7 @@ FailureOr<Launch> tp::emitScatterForGpu(OpBuilder &builder, step::ScatterOp op,
   if (failed(kernel))
     return failure();
   gpu::GPUFuncOp function = kernel->function;
-  Places places(builder, loc);
+  BufferOffsets places(builder, loc);
   ArrayRef<Value> mine = kernel->index;
   Value begin = places.scale(mine[2], size);
   auto loop = scf::ForOp::create(builder, loc, places.number(0),

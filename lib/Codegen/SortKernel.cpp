@@ -36,15 +36,15 @@ public:
         columns(typeOf(op->getOperand(0)).getDimSize(1)), part(part),
         kept(kept), parts(llvm::divideCeil(columns, part)) {}
 
-  FailureOr<Launch> emit(StringRef name) {
+  FailureOr<KernelLaunch> emit(StringRef name) {
     return getSortForm(part, kept, keys.getWidth()) == SortForm::Count
                ? count(name)
                : sortTiles(name);
   }
 
 private:
-  FailureOr<Launch> count(StringRef name);
-  FailureOr<Launch> sortTiles(StringRef name);
+  FailureOr<KernelLaunch> count(StringRef name);
+  FailureOr<KernelLaunch> sortTiles(StringRef name);
   void setPart(Value number);
   Value loadBits(Value column);
   /// The element of `column`, whose place in its part is `rank`.
@@ -57,7 +57,7 @@ private:
   OpBuilder &builder;
   step::KernelOpInterface op;
   Location loc;
-  Places places;
+  BufferOffsets places;
   SortKeys keys;
   int64_t rows, columns, part, kept, parts;
   gpu::GPUFuncOp function;
@@ -99,7 +99,7 @@ void SortEmitter::store(Value column, Value rank) {
                      step::Strides(typeOf(op->getOperand(operand))).strides));
 }
 
-FailureOr<Launch> SortEmitter::count(StringRef name) {
+FailureOr<KernelLaunch> SortEmitter::count(StringRef name) {
   OpBuilder::InsertionGuard guard(builder);
   FailureOr<ItemKernel> kernel =
       createItemKernel(builder, op, name, {rows, columns}, kBlock);
@@ -175,10 +175,10 @@ void SortEmitter::fillTile(SortNetwork &network, const SortTile &tile,
   network.wait();
 }
 
-FailureOr<Launch> SortEmitter::sortTiles(StringRef name) {
+FailureOr<KernelLaunch> SortEmitter::sortTiles(StringRef name) {
   SortTile tile = getSortTile(part, keys.getWidth());
   int64_t threads = tile.getThreads(), run = getSortRun(tile, kept);
-  FailureOr<Launch> launch = getLaunch(op, rows * parts, 1, threads);
+  FailureOr<KernelLaunch> launch = getLaunch(op, rows * parts, 1, threads);
   if (failed(launch))
     return failure();
   function = createGpuFunction(builder, op, name, threads);
@@ -213,17 +213,17 @@ FailureOr<Launch> SortEmitter::sortTiles(StringRef name) {
   return *launch;
 }
 
-FailureOr<Launch> tp::emitSortForGpu(OpBuilder &builder, step::SortOp op,
-                                     StringRef name) {
+FailureOr<KernelLaunch> tp::emitSortForGpu(OpBuilder &builder, step::SortOp op,
+                                           StringRef name) {
   int64_t columns = typeOf(op.getSource()).getDimSize(1);
   return SortEmitter(builder, cast<step::KernelOpInterface>(*op), columns,
                      typeOf(op.getValues()).getDimSize(1), op.getDescending())
       .emit(name);
 }
 
-FailureOr<Launch> tp::emitSortPartsForGpu(OpBuilder &builder,
-                                          step::SortPartsOp op,
-                                          StringRef name) {
+FailureOr<KernelLaunch> tp::emitSortPartsForGpu(OpBuilder &builder,
+                                                step::SortPartsOp op,
+                                                StringRef name) {
   int64_t columns = typeOf(op.getSource()).getDimSize(1);
   return SortEmitter(builder, cast<step::KernelOpInterface>(*op),
                      std::min<int64_t>(op.getPart(), columns), op.getKept(),

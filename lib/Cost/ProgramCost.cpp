@@ -6,6 +6,7 @@
 #include "tpopt/Cost/ProgramCost.h"
 
 #include "tpopt/Dialect/TP/TP.h"
+#include "tpopt/Program/Interface.h"
 #include "tpopt/Sharding/Projection.h"
 
 #include "llvm/ADT/DenseSet.h"
@@ -144,9 +145,10 @@ static Value getSource(Value value) {
   return value;
 }
 
-std::optional<Launch> tp::getLaunch(Operation *op, ShardingTable &table) {
+std::optional<CollectiveCost> tp::getCollectiveCost(Operation *op,
+                                                    ShardingTable &table) {
   const Mesh &mesh = table.getMesh();
-  Launch launch;
+  CollectiveCost launch;
   launch.op = op;
   double elements;
   if (auto shift = dyn_cast<ShiftOp>(op)) {
@@ -241,7 +243,7 @@ private:
         worklist.push_back(value);
     };
     for (BlockArgument arg : function.getArguments())
-      if (getRole(function, arg.getArgNumber()) == ArgumentRole::Cache)
+      if (function.getArgAttr(arg.getArgNumber(), kDonatedAttr))
         add(arg);
     while (!worklist.empty()) {
       Value value = worklist.pop_back_val();
@@ -323,24 +325,4 @@ FailureOr<std::optional<Machine>> tp::readMachineOption(ModuleOp module,
   if (!machine)
     return module.emitError() << llvm::toString(machine.takeError());
   return std::optional<Machine>(*machine);
-}
-
-StringRef tp::stringify(ArgumentRole role) {
-  switch (role) {
-  case ArgumentRole::Input:
-    return "input";
-  case ArgumentRole::Parameter:
-    return "parameter";
-  case ArgumentRole::Cache:
-    return "kv_cache";
-  }
-  llvm_unreachable("covered switch");
-}
-
-ArgumentRole tp::getRole(FunctionOpInterface function, unsigned argument) {
-  if (function.getArgAttr(argument, kDonatedAttr))
-    return ArgumentRole::Cache;
-  if (function.getArgAttr(argument, kSourceAttr))
-    return ArgumentRole::Parameter;
-  return ArgumentRole::Input;
 }

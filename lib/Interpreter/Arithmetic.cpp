@@ -195,19 +195,7 @@ Element DenseEvaluator::makeElement(Attribute scalar, mlir::Type elementType) {
 }
 
 Element DenseEvaluator::getIdentity(ReduceKind kind, mlir::Type elementType) {
-  bool isMax = kind == ReduceKind::Max;
-  if (auto type = dyn_cast<FloatType>(elementType))
-    return kind == ReduceKind::Sum
-               ? fromInteger(0, /*isUnsigned=*/false, type)
-               : fromAPFloat(llvm::APFloat::getInf(llvm::APFloat::IEEEdouble(),
-                                                   /*Negative=*/isMax));
-  if (kind == ReduceKind::Sum)
-    return makeInteger(0);
-  auto type = cast<IntegerType>(elementType);
-  if (isUnsigned(type) || type.getWidth() == 1)
-    return makeInteger(isMax ? 0 : wrapInteger(-1, type));
-  int64_t least = -(int64_t(1) << (type.getWidth() - 2)) * 2;
-  return makeInteger(isMax ? least : -(least + 1));
+  return makeElement(getReductionIdentity(kind, elementType), elementType);
 }
 
 Element DenseEvaluator::getGarbage(uint64_t salt, mlir::Type elementType) {
@@ -412,31 +400,25 @@ static void forEachPair(ArrayRef<int64_t> sizes, ArrayRef<int64_t> aStrides,
                 b + i * bStrides[0]);
 }
 
+static BinaryKind getBinaryKind(ReductionKind kind) {
+  switch (kind) {
+  case ReductionKind::Sum:
+    return BinaryKind::Add;
+  case ReductionKind::Max:
+    return BinaryKind::Max;
+  case ReductionKind::Min:
+    return BinaryKind::Min;
+  case ReductionKind::Prod:
+    return BinaryKind::Mul;
+  }
+  llvm_unreachable("covered switch");
+}
+
 TensorValue DenseEvaluator::reduce(ReductionKind kind, TensorValue x,
                                    ArrayRef<int64_t> dims, Type type) {
   mlir::Type element = type.getElementType();
-  BinaryKind binary;
-  Element start;
-  switch (kind) {
-  case ReductionKind::Sum:
-    binary = BinaryKind::Add;
-    start = getIdentity(ReduceKind::Sum, element);
-    break;
-  case ReductionKind::Max:
-    binary = BinaryKind::Max;
-    start = getIdentity(ReduceKind::Max, element);
-    break;
-  case ReductionKind::Min:
-    binary = BinaryKind::Min;
-    start = getIdentity(ReduceKind::Min, element);
-    break;
-  case ReductionKind::Prod:
-    binary = BinaryKind::Mul;
-    start = isa<FloatType>(element)
-                ? fromInteger(1, /*isUnsigned=*/false, cast<FloatType>(element))
-                : makeInteger(1);
-    break;
-  }
+  Element start = makeElement(getReductionIdentity(kind, element), element);
+  BinaryKind binary = getBinaryKind(kind);
   auto result = allocate(type);
   std::fill_n(result->data(), result->size(), start);
   // A reduced dimension does not move in the result.

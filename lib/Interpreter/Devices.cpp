@@ -3,7 +3,7 @@
 
 // The ops of the `spmd` dialect, which know that there are several devices.
 
-#include "Machine.h"
+#include "LockstepMachine.h"
 
 #include "llvm/ADT/Sequence.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -22,8 +22,9 @@ static TensorSharding restrict(TensorSharding sharding,
   return sharding;
 }
 
-LogicalResult Machine::checkMeeting(Operation *op, ArrayRef<AxisRef> axes,
-                                    const World &world) {
+LogicalResult LockstepMachine::checkMeeting(Operation *op,
+                                            ArrayRef<AxisRef> axes,
+                                            const World &world) {
   auto collective = dyn_cast<CollectiveOpInterface>(op);
   if (world.present.empty() || (collective && isFree(getKind(collective))))
     return success();
@@ -39,7 +40,8 @@ LogicalResult Machine::checkMeeting(Operation *op, ArrayRef<AxisRef> axes,
   return success();
 }
 
-Machine::Results Machine::runDeviceOp(Operation *op, Frame &frame) {
+LockstepMachine::Results LockstepMachine::runDeviceOp(Operation *op,
+                                                      Frame &frame) {
   const World &world = frame.world;
   auto operand = [&]() -> DeviceValues & {
     return frame.values[op->getOperand(0)];
@@ -98,8 +100,8 @@ Machine::Results Machine::runDeviceOp(Operation *op, Frame &frame) {
 // Collectives
 //===----------------------------------------------------------------------===//
 
-Machine::Results Machine::runCollective(CollectiveOpInterface op,
-                                        Frame &frame) {
+LockstepMachine::Results
+LockstepMachine::runCollective(CollectiveOpInterface op, Frame &frame) {
   const World &world = frame.world;
   SmallVector<DeviceValues> results;
   for (auto [part, operand, result] :
@@ -133,9 +135,9 @@ Machine::Results Machine::runCollective(CollectiveOpInterface op,
 /// over those is an identity. On the manual ones, `in` and `out` tell how what
 /// a device holds lies among the others' parts; it need be no copy of anything
 /// along the axes that neither names.
-FailureOr<DeviceValues> Machine::runManualCollective(CollectiveOpInterface op,
-                                                     unsigned part,
-                                                     Frame &frame) {
+FailureOr<DeviceValues>
+LockstepMachine::runManualCollective(CollectiveOpInterface op, unsigned part,
+                                     Frame &frame) {
   const World &world = frame.world;
   DeviceValues &parts = frame.values[op->getOperand(part)];
   AxisList axes = getStep(op, part).axes;
@@ -178,9 +180,10 @@ static LogicalResult checkManualType(ManualOp op, Type type,
 }
 
 /// What devices have of an operand inside.
-DeviceValues Machine::enterManual(const DeviceValues &operand,
-                                  const Layout &layout, RankedTensorType type,
-                                  const World &world) {
+DeviceValues LockstepMachine::enterManual(const DeviceValues &operand,
+                                          const Layout &layout,
+                                          RankedTensorType type,
+                                          const World &world) {
   if (world.kind == World::Whole)
     return distributor.scatter(operand.front(), layout, type, Padding::Garbage);
   if (world.isLocal())
@@ -193,10 +196,11 @@ DeviceValues Machine::enterManual(const DeviceValues &operand,
 }
 
 /// What they, or all together, have outside of what they return.
-FailureOr<DeviceValues> Machine::leaveManual(ManualOp op, unsigned result,
-                                             const DeviceValues &parts,
-                                             const Layout &layout,
-                                             const World &world) {
+FailureOr<DeviceValues> LockstepMachine::leaveManual(ManualOp op,
+                                                     unsigned result,
+                                                     const DeviceValues &parts,
+                                                     const Layout &layout,
+                                                     const World &world) {
   if (world.isLocal())
     return parts;
   auto type = cast<RankedTensorType>(op->getResult(result).getType());
@@ -230,7 +234,7 @@ FailureOr<DeviceValues> Machine::leaveManual(ManualOp op, unsigned result,
   return outside;
 }
 
-Machine::Results Machine::runManual(ManualOp op, Frame &frame) {
+LockstepMachine::Results LockstepMachine::runManual(ManualOp op, Frame &frame) {
   const World &world = frame.world;
   SmallVector<Attribute> shardings(op.getInShardings().getValue());
   llvm::append_range(shardings, op.getOutShardings());

@@ -5,7 +5,7 @@
 // Where devices take different ways, each is gone by all, and those who have
 // not taken it keep what they had. The ops about devices are in Devices.cpp.
 
-#include "Machine.h"
+#include "LockstepMachine.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/SetVector.h"
@@ -31,9 +31,9 @@ LogicalResult tp::checkSize(Operation *op, Type type, int64_t devices,
   return success();
 }
 
-Machine::Results Machine::runBlock(mlir::Block &block,
-                                   ArrayRef<DeviceValues> arguments,
-                                   Frame &frame) {
+LockstepMachine::Results
+LockstepMachine::runBlock(mlir::Block &block, ArrayRef<DeviceValues> arguments,
+                          Frame &frame) {
   for (auto [argument, value] :
        llvm::zip_equal(block.getArguments(), arguments))
     frame.values[argument] = value;
@@ -48,7 +48,7 @@ Machine::Results Machine::runBlock(mlir::Block &block,
   return frame.lookup(terminator->getOperands());
 }
 
-LogicalResult Machine::execute(Operation *op, Frame &frame) {
+LogicalResult LockstepMachine::execute(Operation *op, Frame &frame) {
   for (Type type : op->getResultTypes())
     if (failed(checkSize(op, type, frame.world.devices, options)))
       return failure();
@@ -65,7 +65,8 @@ LogicalResult Machine::execute(Operation *op, Frame &frame) {
   return success();
 }
 
-Machine::Results Machine::dispatch(Operation *op, Frame &frame) {
+LockstepMachine::Results LockstepMachine::dispatch(Operation *op,
+                                                   Frame &frame) {
   if (auto call = dyn_cast<func::CallOp>(op))
     return runCall(call, frame);
   if (auto loop = dyn_cast<ForOp>(op))
@@ -86,7 +87,7 @@ Machine::Results Machine::dispatch(Operation *op, Frame &frame) {
                             "decomposes";
 }
 
-LogicalResult Machine::checkDevices(Operation *op, int64_t devices) {
+LogicalResult LockstepMachine::checkDevices(Operation *op, int64_t devices) {
   if (devices > options.maxDevices)
     return op->emitError() << prefix(ErrorCode::TooLarge) << devices
                            << " devices are more than the "
@@ -94,7 +95,8 @@ LogicalResult Machine::checkDevices(Operation *op, int64_t devices) {
   return success();
 }
 
-Machine::Results Machine::evaluate(Operation *op, Frame &frame) {
+LockstepMachine::Results LockstepMachine::evaluate(Operation *op,
+                                                   Frame &frame) {
   auto evaluated = cast<EvaluateOpInterface>(op);
   SmallVector<DeviceValues> operands = frame.lookup(op->getOperands());
   SmallVector<DeviceValues> results(op->getNumResults());
@@ -125,7 +127,8 @@ Machine::Results Machine::evaluate(Operation *op, Frame &frame) {
   return results;
 }
 
-Machine::Results Machine::evaluateDecomposed(Operation *op, Frame &frame) {
+LockstepMachine::Results LockstepMachine::evaluateDecomposed(Operation *op,
+                                                             Frame &frame) {
   std::unique_ptr<Decomposition> &body = decompositions[op];
   if (!body) {
     // A copy of the op on block arguments, so that the program itself gets no
@@ -158,7 +161,7 @@ Machine::Results Machine::evaluateDecomposed(Operation *op, Frame &frame) {
 // Control flow
 //===----------------------------------------------------------------------===//
 
-Machine::Results Machine::runFor(ForOp op, Frame &frame) {
+LockstepMachine::Results LockstepMachine::runFor(ForOp op, Frame &frame) {
   if (int64_t(op.getCount()) > options.maxTurns)
     return op.emitError() << prefix(ErrorCode::EndlessLoop) << "more than "
                           << options.maxTurns << " turns";
@@ -188,7 +191,7 @@ static void update(SmallVector<DeviceValues> &to, ArrayRef<DeviceValues> from,
         own[device] = other[device];
 }
 
-Machine::Results Machine::runWhile(WhileOp op, Frame &frame) {
+LockstepMachine::Results LockstepMachine::runWhile(WhileOp op, Frame &frame) {
   SmallVector<DeviceValues> carried = frame.lookup(op.getInits());
   World &world = frame.world;
   const std::vector<bool> before = world.present;
@@ -217,7 +220,7 @@ Machine::Results Machine::runWhile(WhileOp op, Frame &frame) {
                         << " turns";
 }
 
-Machine::Results Machine::runCase(CaseOp op, Frame &frame) {
+LockstepMachine::Results LockstepMachine::runCase(CaseOp op, Frame &frame) {
   World &world = frame.world;
   const std::vector<bool> before = world.present;
   int64_t last = op.getBranches().size() - 1;
@@ -245,7 +248,8 @@ Machine::Results Machine::runCase(CaseOp op, Frame &frame) {
   return results;
 }
 
-Machine::Results Machine::runCall(func::CallOp op, Frame &frame) {
+LockstepMachine::Results LockstepMachine::runCall(func::CallOp op,
+                                                  Frame &frame) {
   auto callee = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
       op, op.getCalleeAttr());
   // Any program deeper than this calls itself.
@@ -271,9 +275,10 @@ Machine::Results Machine::runCall(func::CallOp op, Frame &frame) {
   return results;
 }
 
-Machine::Results Machine::runFunction(func::FuncOp function,
-                                      ArrayRef<DeviceValues> arguments,
-                                      const World &world, bool observed) {
+LockstepMachine::Results
+LockstepMachine::runFunction(func::FuncOp function,
+                             ArrayRef<DeviceValues> arguments,
+                             const World &world, bool observed) {
   if (!function.getBody().hasOneBlock())
     return emitError(function.getLoc())
            << prefix(ErrorCode::NotEvaluable) << "function '"
@@ -302,7 +307,7 @@ LogicalResult tp::checkArguments(const Program &program,
 FailureOr<SmallVector<TensorValue>>
 Interpreter::run(const Program &program, ArrayRef<TensorValue> arguments) {
   func::FuncOp function = program.getFunction();
-  Machine machine(evaluator, options);
+  LockstepMachine machine(evaluator, options);
   World world{program.getMesh(),
               program.getNumDevices(),
               program.isLocal() ? World::Local : World::Whole,
@@ -363,7 +368,7 @@ FailureOr<SmallVector<DeviceValues>>
 Interpreter::runOnDevices(const Program &program,
                           ArrayRef<DeviceValues> arguments) {
   func::FuncOp function = program.getFunction();
-  Machine machine(evaluator, options);
+  LockstepMachine machine(evaluator, options);
   World world{program.getMesh(), program.getNumDevices(), World::Local, {}};
   if (failed(machine.checkDevices(function, world.devices)))
     return failure();

@@ -12,6 +12,27 @@ bool tp::isEntry(func::FuncOp function) {
   return function.isPublic() && !function.isExternal();
 }
 
+StringRef tp::stringify(ArgumentRole role) {
+  switch (role) {
+  case ArgumentRole::Input:
+    return "input";
+  case ArgumentRole::Parameter:
+    return "parameter";
+  case ArgumentRole::State:
+    return "kv_cache";
+  }
+  llvm_unreachable("covered switch");
+}
+
+ArgumentRole tp::getRole(FunctionOpInterface function, unsigned argument) {
+  // A weight that a step of training overwrites is one that was loaded.
+  if (function.getArgAttr(argument, kSourceAttr))
+    return ArgumentRole::Parameter;
+  if (function.getArgAttr(argument, kDonatedAttr))
+    return ArgumentRole::State;
+  return ArgumentRole::Input;
+}
+
 StringAttr tp::getInputName(func::FuncOp function, unsigned index) {
   if (auto name = function.getArgAttrOfType<StringAttr>(index, kNameAttr))
     return name;

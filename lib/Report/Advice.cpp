@@ -17,7 +17,7 @@ namespace {
 /// Words about one launch.
 class Adviser {
 public:
-  Adviser(const Launch &launch, unsigned part, CollectiveOpInterface op,
+  Adviser(const CollectiveCost &launch, unsigned part, CollectiveOpInterface op,
           ShardingTable &table)
       : launch(launch), part(part), op(op), mesh(table.getMesh()), table(table),
         os(text) {}
@@ -124,7 +124,7 @@ private:
       }
   }
 
-  const Launch &launch;
+  const CollectiveCost &launch;
   unsigned part;
   CollectiveOpInterface op;
   const Mesh &mesh;
@@ -135,7 +135,7 @@ private:
 
 } // namespace
 
-std::string tp::getAdvice(const Launch &launch, ShardingTable &table) {
+std::string tp::getAdvice(const CollectiveCost &launch, ShardingTable &table) {
   // A shift is what its author wrote.
   auto collective = dyn_cast<CollectiveOpInterface>(launch.op);
   if (!collective)

@@ -133,7 +133,7 @@ private:
     double communication = 0, compute = 0;
     Trips trips = getTrips(op);
     StringRef layer = getLayer(op->getLoc());
-    if (std::optional<Launch> launch = getLaunch(op, table)) {
+    if (std::optional<CollectiveCost> launch = getCollectiveCost(op, table)) {
       // Between layers: of the one that makes the value.
       if (layer.empty())
         layer = getLayer(launch->source.getLoc());
@@ -157,7 +157,8 @@ private:
     entry.compute += compute;
   }
 
-  CollectiveEntry makeCollective(const Launch &launch, const Trips &trips) {
+  CollectiveEntry makeCollective(const CollectiveCost &launch,
+                                 const Trips &trips) {
     const Mesh &mesh = table.getMesh();
     CollectiveEntry entry;
     entry.kind = tp::stringify(launch.kind).str();
@@ -211,7 +212,7 @@ private:
       report.inputBytes += bytes;
       if (role == ArgumentRole::Parameter)
         report.memory.parameters += bytes;
-      else if (role == ArgumentRole::Cache)
+      else if (role == ArgumentRole::State)
         report.memory.cache += bytes;
       if (role != ArgumentRole::Input)
         report.memory.padding += local->getPaddingBytes();
@@ -244,7 +245,7 @@ private:
   }
 
   std::string describe(Operation *op) {
-    if (std::optional<Launch> launch = getLaunch(op, table))
+    if (std::optional<CollectiveCost> launch = getCollectiveCost(op, table))
       return (tp::stringify(launch->kind) + " of " + getName(launch->source))
           .str();
     return op->getNumResults() != 0 ? getName(op->getResult(0))

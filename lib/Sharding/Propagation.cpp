@@ -46,9 +46,8 @@ namespace tp {
 /// The state of one propagation: a queue of ops to look at again.
 class Propagator {
 public:
-  Propagator(PropagationGraph &graph, const PropagationOptions &options,
-             Provenance &provenance)
-      : graph(graph), options(options), provenance(provenance), flow(graph) {}
+  Propagator(PropagationGraph &graph, Provenance &provenance)
+      : graph(graph), provenance(provenance), flow(graph) {}
 
   void run();
 
@@ -72,7 +71,6 @@ private:
   void recordContest(unsigned target, size_t loser, const Fit &fit);
 
   PropagationGraph &graph;
-  const PropagationOptions &options;
   Provenance &provenance;
   Flow flow;
   Step step;
@@ -278,14 +276,6 @@ std::optional<LossRule> Propagator::beats(unsigned target, const Candidate &a,
       a.pieces != b.pieces)
     return a.pieces > b.pieces ? std::optional(LossRule::MoreSharded)
                                : std::nullopt;
-  if (options.chooseByCost && overlap(a.extra, b.extra)) {
-    Contest contest{flow.getOp(),
-                    flow.getTensors()[target],
-                    {a.factor, b.factor},
-                    {a.extra, b.extra}};
-    if (std::optional<unsigned> winner = options.chooseByCost(contest))
-      return *winner == 0 ? std::optional(LossRule::Cost) : std::nullopt;
-  }
   // Two factors of one tensor never want one axis, so sources differ where it
   // matters.
   return a.source < b.source ? std::optional(LossRule::OperandOrder)
@@ -294,7 +284,7 @@ std::optional<LossRule> Propagator::beats(unsigned target, const Candidate &a,
 
 void Propagator::update(unsigned target) {
   collectCandidates(target);
-  // An insertion sort, because a cost model need not be transitive.
+  // By insertion: there are few, and equal ones stay in the order of factors.
   for (size_t i = 1; i < candidates.size(); ++i)
     for (size_t j = i; j > 0 && beats(target, candidates[j], candidates[j - 1]);
          --j)
@@ -347,11 +337,10 @@ void Propagator::recordContest(unsigned target, size_t loser, const Fit &fit) {
 
 std::optional<GraphError> tp::propagate(PropagationGraph &graph,
                                         const Mesh &mesh,
-                                        Provenance &provenance,
-                                        const PropagationOptions &options) {
+                                        Provenance &provenance) {
   provenance = Provenance();
   if (auto error = graph.verify(mesh))
     return error;
-  Propagator(graph, options, provenance).run();
+  Propagator(graph, provenance).run();
   return std::nullopt;
 }

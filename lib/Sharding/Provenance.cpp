@@ -13,8 +13,6 @@ llvm::StringRef tp::stringify(LossRule rule) {
     return "LargerSource";
   case LossRule::MoreSharded:
     return "MoreSharded";
-  case LossRule::Cost:
-    return "Cost";
   case LossRule::OperandOrder:
     return "OperandOrder";
   case LossRule::Priority:

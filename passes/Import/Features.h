@@ -36,9 +36,8 @@ struct HeadAxes {
 /// largest part of the axis that divides the key-value heads cuts them, the
 /// rest cuts the queries; if it does not divide those, the axis cuts the
 /// key-value heads unevenly: 2 heads with 4 queries on 4 devices are
-/// `"model":(1)2` and
-/// `"model":(2)2`; 3 heads with 3 queries on 2 are `"model"`, blocks of 2
-/// and 1.
+/// `"model":(1)2` and `"model":(2)2`; 3 heads with 3 queries on 2 are
+/// `"model"`, blocks of 2 and 1.
 HeadAxes cutHeads(int64_t kv, int64_t group, AxisRef axis);
 
 } // namespace tp

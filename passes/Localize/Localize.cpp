@@ -114,7 +114,7 @@ public:
     auto type = cast<RankedTensorType>(local.getType());
     return MaskOp::create(builder, local.getLoc(), type, local,
                           builder.getDenseI64ArrayAttr(dims),
-                          getIdentity(type.getElementType(), kind));
+                          getReductionIdentity(kind, type.getElementType()));
   }
 
 private:
@@ -372,30 +372,6 @@ private:
     auto arg = dyn_cast<BlockArgument>(value);
     return arg && arg.getOwner() == &global.getBody().front() &&
            !global.getArgAttr(arg.getArgNumber(), kDonatedAttr);
-  }
-
-  TypedAttr getIdentity(Type element, ReduceKind kind) {
-    if (auto floatType = dyn_cast<FloatType>(element)) {
-      if (kind == ReduceKind::Sum)
-        return builder.getFloatAttr(element, 0.0);
-      const llvm::fltSemantics &semantics = floatType.getFloatSemantics();
-      bool negative = kind == ReduceKind::Max;
-      // Formats without infinities have a largest number instead.
-      return builder.getFloatAttr(
-          element, APFloat::semanticsHasInf(semantics)
-                       ? APFloat::getInf(semantics, negative)
-                       : APFloat::getLargest(semantics, negative));
-    }
-    unsigned width = element.getIntOrFloatBitWidth();
-    bool isUnsigned = element.isUnsignedInteger();
-    APInt value(width, 0);
-    if (kind == ReduceKind::Max)
-      value = isUnsigned ? APInt::getMinValue(width)
-                         : APInt::getSignedMinValue(width);
-    else if (kind == ReduceKind::Min)
-      value = isUnsigned ? APInt::getMaxValue(width)
-                         : APInt::getSignedMaxValue(width);
-    return builder.getIntegerAttr(element, value);
   }
 
   func::FuncOp global;

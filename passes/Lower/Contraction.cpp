@@ -356,10 +356,16 @@ void ProgramLowering::lowerContraction(const Unit &unit) {
   auto weight = dyn_cast<BlockArgument>(contraction.operands[B].root);
   bool isConstant =
       contraction.operands[B].root.getDefiningOp<step::ConstantOp>() != nullptr;
-  if (weight && weight.getArgNumber() < program.getInputs().size())
+  if (weight && weight.getArgNumber() < program.getInputs().size()) {
+    auto isWritten = [&](Attribute output) {
+      return cast<step::OutputAttr>(output).getAlias() ==
+             int64_t(weight.getArgNumber());
+    };
     isConstant =
         cast<step::InputAttr>(program.getInputs()[weight.getArgNumber()])
-            .getRole() == step::Role::Parameter;
+                .getRole() == step::Role::Parameter &&
+        llvm::none_of(program.getOutputs(), isWritten);
+  }
   isConstant &= contraction.operands[B].by == 0; // else another one each turn
   step::MatmulOp::create(builder, loc, bufferA, bufferB, bufferC, postBuffers,
                          builder.getArrayAttr(postOps), isConstant);

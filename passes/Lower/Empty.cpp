@@ -35,21 +35,6 @@ static void replaceEmpty(OpBuilder &builder, Value value) {
                 builder.getZeroAttr(type.getElementType())));
 }
 
-/// What nothing reduces to.
-static TypedAttr getStart(Builder &builder, Type element, ReductionKind kind) {
-  switch (kind) {
-  case ReductionKind::Sum:
-    return builder.getZeroAttr(element);
-  case ReductionKind::Prod:
-    return builder.getOneAttr(element);
-  case ReductionKind::Max:
-    return getIdentity(builder, element, ReduceKind::Max);
-  case ReductionKind::Min:
-    return getIdentity(builder, element, ReduceKind::Min);
-  }
-  llvm_unreachable("covered switch");
-}
-
 /// What an op gives that has elements though an operand has none: as a rule,
 /// what the other operands say. Null if its parts have to be asked.
 static Value getWithoutEmpty(Operation *op) {
@@ -60,7 +45,7 @@ static Value getWithoutEmpty(Operation *op) {
   return llvm::TypeSwitch<Operation *, Value>(op)
       .Case([&](ReduceOp reduce) {
         return makeSplat(builder, loc, type,
-                         getStart(builder, element, reduce.getKind()));
+                         getReductionIdentity(reduce.getKind(), element));
       })
       .Case([&](EinsumOp) {
         return makeSplat(builder, loc, type, builder.getZeroAttr(element));

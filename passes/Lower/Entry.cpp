@@ -21,6 +21,18 @@ static FailureOr<RankedTensorType> checkType(func::FuncOp function, Type type) {
          << "an entry takes and returns tensors, not " << type;
 }
 
+static step::Role toStep(ArgumentRole role) {
+  switch (role) {
+  case ArgumentRole::Input:
+    return step::Role::Activation;
+  case ArgumentRole::Parameter:
+    return step::Role::Parameter;
+  case ArgumentRole::State:
+    return step::Role::State;
+  }
+  llvm_unreachable("covered switch");
+}
+
 FailureOr<step::ProgramOp> tp::createEntry(OpBuilder &builder,
                                            func::FuncOp function,
                                            FlatSymbolRefAttr mesh,
@@ -37,11 +49,10 @@ FailureOr<step::ProgramOp> tp::createEntry(OpBuilder &builder,
         checkType(function, getType(argument.getType()));
     if (failed(type))
       return failure();
-    step::Role role = step::Role::Activation;
+    step::Role role = toStep(getRole(function, index));
     Attribute source = function.getArgAttr(index, kSourceAttr);
     if (auto donated =
             function.getArgAttrOfType<IntegerAttr>(index, kDonatedAttr)) {
-      role = step::Role::State;
       int64_t &alias = aliases[donated.getInt()];
       if (alias >= 0)
         return function.emitError()
@@ -49,8 +60,6 @@ FailureOr<step::ProgramOp> tp::createEntry(OpBuilder &builder,
                << " and #" << index << " are both donated to result #"
                << donated.getInt();
       alias = index;
-    } else if (source) {
-      role = step::Role::Parameter;
     }
     inputs.push_back(step::InputAttr::get(builder.getContext(),
                                           getInputName(function, index), role,

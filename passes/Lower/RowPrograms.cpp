@@ -332,7 +332,7 @@ Value ProgramLowering::RowsBuilder::emitPartial(ToPartialOp op) {
     require(compare(arith::CmpIPredicate::eq, coordinate(free), number(0)));
   Value value = cutting.empty() ? load(input) : loadAt(input, at);
   Type element = input.element;
-  TypedAttr identity = getIdentity(builder, element, info.sharding.kind);
+  TypedAttr identity = getReductionIdentity(info.sharding.kind, element);
   return select(contributes, value,
                 createScalar(builder, loc, identity, element));
 }

@@ -16,29 +16,6 @@ static Type getElement(Value tensor) {
   return cast<RankedTensorType>(tensor.getType()).getElementType();
 }
 
-TypedAttr tp::getIdentity(Builder &builder, Type element, ReduceKind kind) {
-  bool isMax = kind == ReduceKind::Max;
-  if (auto type = dyn_cast<FloatType>(element)) {
-    if (kind == ReduceKind::Sum)
-      return builder.getFloatAttr(type, 0.0);
-    const llvm::fltSemantics &semantics = type.getFloatSemantics();
-    // Formats without infinities have a largest number instead.
-    return builder.getFloatAttr(type,
-                                APFloat::semanticsHasInf(semantics)
-                                    ? APFloat::getInf(semantics, isMax)
-                                    : APFloat::getLargest(semantics, isMax));
-  }
-  unsigned width = element.getIntOrFloatBitWidth();
-  if (kind == ReduceKind::Sum)
-    return builder.getIntegerAttr(element, APInt(width, 0));
-  if (element.isUnsignedInteger())
-    return builder.getIntegerAttr(element, isMax ? APInt::getMinValue(width)
-                                                 : APInt::getMaxValue(width));
-  return builder.getIntegerAttr(element, isMax
-                                             ? APInt::getSignedMinValue(width)
-                                             : APInt::getSignedMaxValue(width));
-}
-
 Type tp::getComputeType(Type element) {
   if (auto integer = dyn_cast<IntegerType>(element))
     return IntegerType::get(element.getContext(), integer.getWidth());

@@ -10,10 +10,6 @@
 
 namespace tp {
 
-/// What changes nothing when it is combined.
-mlir::TypedAttr getIdentity(mlir::Builder &builder, mlir::Type element,
-                            ReduceKind kind);
-
 /// The type that elements of a tensor are computed in: at least f32, and
 /// integers without a sign.
 mlir::Type getComputeType(mlir::Type element);

@@ -17,8 +17,6 @@ static std::string tellRule(LossRule rule, const std::string &winner) {
     return who + " was preferred: it came from a larger tensor";
   case LossRule::MoreSharded:
     return who + " was preferred: it cuts more";
-  case LossRule::Cost:
-    return who + " was preferred: less is sent";
   case LossRule::OperandOrder:
     return who + " was preferred: it came from an earlier operand, all else "
                  "being equal";

@@ -13,6 +13,7 @@
 #include "tpopt/Sharding/Propagation.h"
 
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringSwitch.h"
 
 #include <map>
 
@@ -229,10 +230,11 @@ private:
     }
     Direction allowed = Direction::Both;
     if (auto barrier = dyn_cast<BarrierOp>(op.getOperation())) {
-      StringRef stopped = barrier.getDirection();
-      allowed = stopped == "both"      ? Direction::None
-                : stopped == "forward" ? Direction::Backward
-                                       : Direction::Forward;
+      allowed = llvm::StringSwitch<Direction>(barrier.getAllowedDirection())
+                    .Case("forward", Direction::Forward)
+                    .Case("backward", Direction::Backward)
+                    .Case("none", Direction::None)
+                    .Case("both", Direction::Both);
     }
     track(op, graph.addOp(getRule(op), operands, outputs,
                           toOpClass(op.getPropagationClass()), allowed));

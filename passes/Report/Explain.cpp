@@ -63,7 +63,7 @@ public:
     for (BlockArgument arg : function.getArguments())
       add(arg);
     function->walk<WalkOrder::PreOrder>([&](Operation *op) {
-      if (std::optional<Launch> launch = getLaunch(op, table)) {
+      if (std::optional<CollectiveCost> launch = getCollectiveCost(op, table)) {
         for (Value source : launch->sources)
           launches[source].push_back(*launch);
         return;
@@ -115,7 +115,7 @@ private:
       printLine(line);
     auto it = value ? launches.find(value) : launches.end();
     if (it != launches.end())
-      for (const Launch &launch : it->second)
+      for (const CollectiveCost &launch : it->second)
         printLaunch(launch);
     if (local && !local->getShape().empty())
       draw(*local);
@@ -131,7 +131,7 @@ private:
       os << "      " << hop << '\n';
   }
 
-  void printLaunch(const Launch &launch) {
+  void printLaunch(const CollectiveCost &launch) {
     os << "  > " << stringify(launch.kind) << ' ';
     printAxes(os, table.getMesh(), launch.axes, /*quoted=*/false);
     os << ", " << formatBytes(launch.wireBytes) << " sent by every device";
@@ -160,7 +160,7 @@ private:
   llvm::raw_ostream &os;
   /// The first of each name, as in the record.
   llvm::StringMap<Value> values;
-  llvm::DenseMap<Value, SmallVector<Launch>> launches;
+  llvm::DenseMap<Value, SmallVector<CollectiveCost>> launches;
 };
 
 struct Explain : tp::impl::ExplainPassBase<Explain> {

@@ -36,13 +36,13 @@ struct RemarkCollectives
         return signalPassFailure();
       ShardingTable table(&getContext(), mesh->toMesh());
       function->walk([&](Operation *op) {
-        if (std::optional<Launch> launch = getLaunch(op, table))
+        if (std::optional<CollectiveCost> launch = getCollectiveCost(op, table))
           emit(function, *launch, table);
       });
     }
   }
 
-  void emit(FunctionOpInterface function, const Launch &launch,
+  void emit(FunctionOpInterface function, const CollectiveCost &launch,
             ShardingTable &table) {
     std::string name;
     llvm::raw_string_ostream os(name);

@@ -32,7 +32,7 @@ struct Strict : tp::impl::StrictPassBase<Strict> {
       ShardingTable table(&getContext(), mesh->toMesh());
       // All of them at once: they are mended together.
       function->walk([&](Operation *op) {
-        if (std::optional<Launch> launch = getLaunch(op, table))
+        if (std::optional<CollectiveCost> launch = getCollectiveCost(op, table))
           ok &= succeeded(check(*launch, table));
       });
     }
@@ -40,7 +40,7 @@ struct Strict : tp::impl::StrictPassBase<Strict> {
       signalPassFailure();
   }
 
-  LogicalResult check(const Launch &launch, ShardingTable &table) {
+  LogicalResult check(const CollectiveCost &launch, ShardingTable &table) {
     bool moves = launch.kind == CollectiveKind::AllGather ||
                  launch.kind == CollectiveKind::AllToAll ||
                  launch.kind == CollectiveKind::CollectivePermute;

@@ -4,7 +4,7 @@
 // tp-verify-local: what can be said of a local program by itself.
 
 #include "Digest.h"
-#include "Places.h"
+#include "PerDeviceValues.h"
 #include "RuleCheck.h"
 #include "Scratch.h"
 #include "Stopwatch.h"
@@ -95,7 +95,7 @@ private:
 
   func::FuncOp function;
   const Mesh &mesh;
-  const Places places;
+  const PerDeviceValues places;
   /// Values that differ between devices though no type says so: what comes of
   /// the device's number, or of its part in a manual region; and along which
   /// axes they do.

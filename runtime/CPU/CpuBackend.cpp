@@ -12,6 +12,7 @@
 #include "runtime/Core/HostMemory.h"
 #include "runtime/Core/StridedCopy.h"
 
+#include "absl/algorithm/container.h"
 #include "absl/container/inlined_vector.h"
 
 #include <atomic>
@@ -56,8 +57,8 @@ public:
     team.enter();
     if (hasNewWeights)
       matmuls.forgetWeights();
-    hasNewWeights = false;
     const EntryRow &entry = artifact.rows<EntryRow>()[entryIndex];
+    hasNewWeights = overwritesWeights(entry);
     counters.assign(entry.counters, 0);
     times = stepTimes;
     return runSteps(entry.steps.first, entry.steps.count);
@@ -71,6 +72,16 @@ public:
   }
 
 private:
+  /// A step of training does.
+  bool overwritesWeights(const EntryRow &entry) const {
+    return absl::c_any_of(
+        artifact.rows<OutputRow>(entry.outputs), [&](const OutputRow &output) {
+          return output.alias != kNone &&
+                 artifact.rows<InputRow>()[output.alias].role ==
+                     Role::Parameter;
+        });
+  }
+
   absl::Status runSteps(uint32_t first, uint32_t count) {
     for (uint32_t i = first, end = first + count; i < end; ++i) {
       TPRT_RETURN_IF_ERROR(world.check());

@@ -4,10 +4,11 @@
 /// \file Which rank this process is and which GPU it gets, as the program that
 /// started it says in the environment:
 ///
-///                rank          of                     on this machine
-///     Open MPI   (MPI)         (MPI) OMPI_COMM_WORLD_LOCAL_RANK MPICH (MPI)
-///     (MPI)                  MPI_LOCALRANKID torchrun   RANK WORLD_SIZE
-///     LOCAL_RANK srun       SLURM_PROCID  SLURM_STEP_NUM_TASKS   SLURM_LOCALID
+///               rank         of                    on this machine
+///     Open MPI  (MPI)        (MPI)                 OMPI_COMM_WORLD_LOCAL_RANK
+///     MPICH     (MPI)        (MPI)                 MPI_LOCALRANKID
+///     torchrun  RANK         WORLD_SIZE            LOCAL_RANK
+///     srun      SLURM_PROCID SLURM_STEP_NUM_TASKS  SLURM_LOCALID
 ///
 /// The last two have no MPI: NCCL itself then finds rank 0 at NCCL_COMM_ID,
 /// which is made of MASTER_ADDR and the port after MASTER_PORT (torchrun keeps

@@ -12,8 +12,9 @@ using namespace tprt;
 
 std::string tprt::describe(const CollectiveCall &call) {
   constexpr absl::string_view names[kNumCollectives] = {
-      "all_reduce", "all_gather", "reduce_scatter", "all_to_all",
-      "collective_permute"};
+#define TPRT_COLLECTIVE(enumerator, number, name) name,
+#include "runtime/Core/ArtifactEnums.def"
+  };
   return absl::StrCat(names[static_cast<uint32_t>(call.row->kind)], " '",
                       call.name, "'");
 }

@@ -66,33 +66,9 @@ struct FileHeader {
 static_assert(sizeof(FileHeader) == 64);
 
 enum class SectionKind : uint32_t {
-  // Rows.
-  Integers = 1, ///< int64_t: shapes, lists.
-  MeshAxes = 2,
-  AxisRefs = 3,
-  Communicators = 4,
-  Dims = 5,
-  Sources = 6,
-  Inputs = 7,
-  Outputs = 8,
-  Buffers = 9,
-  Scalars = 10,
-  Kernels = 11,
-  KernelCalls = 12,
-  PostOps = 13,
-  Matmuls = 14,
-  Collectives = 15,
-  Copies = 16,
-  Fills = 17,
-  Controls = 18,
-  Steps = 19,
-  Entries = 20,
-  Scatters = 21,
-  Sorts = 22,
-  Launches = 23,
-  GpuImages = 24,
-  Combines = 25,
-  Randoms = 26,
+// Rows, of the same list.
+#define TPRT_ROWS(section, number, Row) section = number,
+#include "runtime/Core/ArtifactEnums.def"
   // Bytes.
   Text = 64,          ///< All names.
   Constants = 65,     ///< Read-only data of Space::Constant.
@@ -186,7 +162,7 @@ struct SourceRow {
 
 enum class Role : uint32_t {
   Activation = 0, ///< Bound by the caller before each run it changes in.
-  Parameter = 1,  ///< A weight: constant between runs.
+  Parameter = 1,  ///< A weight: constant but for entries that overwrite it.
   State = 2,      ///< KV cache: zero at first, then what runs leave there.
 };
 
@@ -331,16 +307,15 @@ struct MatmulOperand {
   int64_t strides[kMaxBatch + 2];
 };
 
+/// What follows a matrix product: TPRT_POST_OP of ArtifactEnums.def.
 enum class PostOpKind : uint32_t {
-  Add = 0,        ///< + operand (a bias has row stride 0, a residual has not)
-  Multiply = 1,   ///< * operand
-  Accumulate = 2, ///< + what C held before; only as the first
-  Relu = 3,
-  GeluErf = 4,
-  GeluTanh = 5,
-  Silu = 6,
+#define TPRT_POST_OP(enumerator, number) enumerator = number,
+#include "runtime/Core/ArtifactEnums.def"
 };
-inline constexpr uint32_t kNumPostOps = 7;
+inline constexpr uint32_t kNumPostOps = 0
+#define TPRT_POST_OP(enumerator, number) +1
+#include "runtime/Core/ArtifactEnums.def"
+    ;
 
 struct PostOpRow {
   PostOpKind kind;
@@ -366,14 +341,15 @@ struct MatmulRow {
   MatmulOperand a, b, c;
 };
 
+/// What a collective does: TPRT_COLLECTIVE of ArtifactEnums.def.
 enum class CollectiveKind : uint32_t {
-  AllReduce = 0,         ///< count elements -> count
-  AllGather = 1,         ///< count -> group*count, the chunk of position i at i
-  ReduceScatter = 2,     ///< group*count -> count, chunk i goes to position i
-  AllToAll = 3,          ///< group*count -> group*count, chunk i to position i
-  CollectivePermute = 4, ///< count -> count
+#define TPRT_COLLECTIVE(enumerator, number, name) enumerator = number,
+#include "runtime/Core/ArtifactEnums.def"
 };
-inline constexpr uint32_t kNumCollectives = 5;
+inline constexpr uint32_t kNumCollectives = 0
+#define TPRT_COLLECTIVE(enumerator, number, name) +1
+#include "runtime/Core/ArtifactEnums.def"
+    ;
 
 /// Payloads are contiguous chunks of `count` elements: what needs packing was
 /// packed by a copy. Reductions go in order of position and give the same bits
@@ -418,14 +394,15 @@ struct FillRow {
   uint64_t pattern; ///< The element's bits, in the low bytes.
 };
 
+/// What an update does to an element: TPRT_SCATTER of ArtifactEnums.def.
 enum class ScatterKind : uint32_t {
-  Set = 0,
-  Add = 1,
-  Max = 2,
-  Min = 3,
-  Mul = 4
+#define TPRT_SCATTER(enumerator, number) enumerator = number,
+#include "runtime/Core/ArtifactEnums.def"
 };
-inline constexpr uint32_t kNumScatterKinds = 5;
+inline constexpr uint32_t kNumScatterKinds = 0
+#define TPRT_SCATTER(enumerator, number) +1
+#include "runtime/Core/ArtifactEnums.def"
+    ;
 
 /// updates[b, o, i, r] is combined into destination[b, o, indices[b, i], r], in
 /// ascending order of i; an index outside 0 .. axis drops its updates. Indices
@@ -477,18 +454,15 @@ struct ControlRow {
   BufferRow predicate; ///< Of While and If: one byte.
 };
 
+/// A step, and whose row it is: TPRT_STEP of ArtifactEnums.def.
 enum class StepKind : uint32_t {
-  Kernel = 0,          ///< KernelCalls
-  Matmul = 1,          ///< Matmuls
-  CollectiveStart = 2, ///< Collectives
-  CollectiveDone = 3,  ///< The same row as its start, in the same region.
-  Copy = 4,            ///< Copies
-  Fill = 5,            ///< Fills
-  Control = 6,         ///< Controls
-  Scatter = 7,         ///< Scatters
-  Sort = 8,            ///< Sorts
+#define TPRT_STEP(enumerator, number) enumerator = number,
+#include "runtime/Core/ArtifactEnums.def"
 };
-inline constexpr uint32_t kNumStepKinds = 9;
+inline constexpr uint32_t kNumStepKinds = 0
+#define TPRT_STEP(enumerator, number) +1
+#include "runtime/Core/ArtifactEnums.def"
+    ;
 
 struct StepRow {
   StepKind kind;
@@ -510,39 +484,17 @@ struct EntryRow {
 
 /// Which section holds rows of a struct.
 template <typename Row> struct SectionOf;
-#define TPRT_SECTION(Row, name)                                                \
+#define TPRT_ROWS(section, number, Row)                                        \
   template <> struct SectionOf<Row> {                                          \
-    static constexpr SectionKind kind = SectionKind::name;                     \
+    static constexpr SectionKind kind = SectionKind::section;                  \
   };
-TPRT_SECTION(int64_t, Integers)
-TPRT_SECTION(MeshAxis, MeshAxes)
-TPRT_SECTION(AxisRefRow, AxisRefs)
-TPRT_SECTION(CommunicatorRow, Communicators)
-TPRT_SECTION(DimRow, Dims)
-TPRT_SECTION(SourceRow, Sources)
-TPRT_SECTION(InputRow, Inputs)
-TPRT_SECTION(OutputRow, Outputs)
-TPRT_SECTION(BufferRow, Buffers)
-TPRT_SECTION(ScalarRow, Scalars)
-TPRT_SECTION(KernelRow, Kernels)
-TPRT_SECTION(KernelCallRow, KernelCalls)
-TPRT_SECTION(PostOpRow, PostOps)
-TPRT_SECTION(MatmulRow, Matmuls)
-TPRT_SECTION(CollectiveRow, Collectives)
-TPRT_SECTION(CopyRow, Copies)
-TPRT_SECTION(FillRow, Fills)
-TPRT_SECTION(ControlRow, Controls)
-TPRT_SECTION(StepRow, Steps)
-TPRT_SECTION(EntryRow, Entries)
-TPRT_SECTION(ScatterRow, Scatters)
-TPRT_SECTION(SortRow, Sorts)
-TPRT_SECTION(LaunchRow, Launches)
-TPRT_SECTION(GpuImageRow, GpuImages)
-TPRT_SECTION(CombineRow, Combines)
-TPRT_SECTION(RandomRow, Randoms)
-#undef TPRT_SECTION
+#include "runtime/Core/ArtifactEnums.def"
 
-inline constexpr uint32_t kNumRowSections = 27; ///< One past the last of them.
+/// One past the last of them: numbers begin at 1.
+inline constexpr uint32_t kNumRowSections = 1
+#define TPRT_ROWS(section, number, Row) +1
+#include "runtime/Core/ArtifactEnums.def"
+    ;
 
 } // namespace tprt
 

@@ -18,6 +18,41 @@
 
 using namespace tprt;
 
+/// Whether numbers count from `first` on, as their tables of names assume.
+template <size_t count>
+static constexpr bool countsFrom(uint32_t first,
+                                 const uint32_t (&numbers)[count]) {
+  for (size_t i = 0; i < count; ++i)
+    if (numbers[i] != first + i)
+      return false;
+  return true;
+}
+
+#define TPRT_DTYPE(enumerator, number, bytes, mlir, safetensors, c) number,
+static_assert(countsFrom(0, {
+#include "runtime/Core/ArtifactEnums.def"
+                            }));
+#define TPRT_POST_OP(enumerator, number) number,
+static_assert(countsFrom(0, {
+#include "runtime/Core/ArtifactEnums.def"
+                            }));
+#define TPRT_COLLECTIVE(enumerator, number, name) number,
+static_assert(countsFrom(0, {
+#include "runtime/Core/ArtifactEnums.def"
+                            }));
+#define TPRT_SCATTER(enumerator, number) number,
+static_assert(countsFrom(0, {
+#include "runtime/Core/ArtifactEnums.def"
+                            }));
+#define TPRT_STEP(enumerator, number) number,
+static_assert(countsFrom(0, {
+#include "runtime/Core/ArtifactEnums.def"
+                            }));
+#define TPRT_ROWS(section, number, Row) number,
+static_assert(countsFrom(1, {
+#include "runtime/Core/ArtifactEnums.def"
+                            }));
+
 namespace {
 
 enum class Access { Read, Write };

@@ -5,13 +5,26 @@
 #include "runtime/Core/Session.h"
 #include "tprt/tprt.h"
 
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
 #include <new>
 
 using namespace tprt;
 
-static_assert(static_cast<uint32_t>(TPRT_F8E5M2) ==
-              static_cast<uint32_t>(DType::F8E5M2));
-static_assert(TPRT_F8E5M2 + 1 == kNumDTypes);
+// The numbers of element types are the same in C. A value that C alone has is a
+// warning of the switch, one that it lacks does not compile.
+static absl::StatusOr<DType> convert(tprt_dtype type) {
+  switch (type) {
+#define TPRT_DTYPE(enumerator, number, bytes, mlir, safetensors, c)            \
+  static_assert(static_cast<uint32_t>(c) == number);                           \
+  case c:                                                                      \
+    return DType::enumerator;
+#include "runtime/Core/ArtifactEnums.def"
+  }
+  return makeError(ErrorCode::InputMismatch, "element type ",
+                   static_cast<int>(type), " is unknown");
+}
 
 struct tprt_session {
   std::unique_ptr<Session> session; ///< None if opening failed.
@@ -40,12 +53,37 @@ static tprt_status call(tprt_session *handle, Body body) {
   return handle->report(body(*handle->session));
 }
 
-static absl::StatusOr<SessionOptions> convert(const tprt_options *options) {
+/// A struct of the caller's, whose first member says how large it is there. A
+/// shorter one is older: what it lacks is zero, the default. A longer one is
+/// newer: what this runtime does not know must be zero. `least` is the size of
+/// the first version.
+template <typename Struct>
+static absl::StatusOr<Struct> copySized(const Struct &given, size_t least,
+                                        absl::string_view name) {
+  // More is a size that nobody has set.
+  constexpr size_t most = 4096;
+  if (given.size < least || given.size > most)
+    return makeError(ErrorCode::WrongState, name, ".size is ", given.size,
+                     ": set it to sizeof(", name, ")");
+  const char *bytes = reinterpret_cast<const char *>(&given);
+  for (size_t i = sizeof(Struct); i < given.size; ++i)
+    if (bytes[i] != 0)
+      return makeError(ErrorCode::WrongState, name, " has ", given.size,
+                       " bytes, and what follows the first ", sizeof(Struct),
+                       " is set: this runtime is too old to know it");
+  Struct result = {};
+  std::memcpy(&result, bytes, std::min(given.size, sizeof(Struct)));
+  return result;
+}
+
+static absl::StatusOr<SessionOptions> convert(const tprt_options *given) {
   SessionOptions result;
-  if (!options)
+  if (!given)
     return result;
-  if (options->size < sizeof(tprt_options))
-    return refuse("tprt_options has no valid size: set it to sizeof");
+  TPRT_ASSIGN_OR_RETURN(
+      tprt_options own,
+      copySized(*given, offsetof(tprt_options, threads), "tprt_options"));
+  const tprt_options *options = &own;
   if (options->backend)
     result.backend = options->backend;
   if (options->transport)
@@ -106,16 +144,20 @@ tprt_status tprt_load(tprt_session *session, const char *path) {
 template <typename Bind>
 static absl::Status bindTensor(const char *name, const tprt_tensor *value,
                                Bind bind) {
-  if (!name || !value || value->size < sizeof(tprt_tensor) || value->rank < 0 ||
-      (value->rank > 0 && !value->shape) || (value->bytes > 0 && !value->data))
-    return refuse("tprt_bind without a name or a complete tensor");
-  if (static_cast<uint32_t>(value->dtype) >= kNumDTypes)
-    return makeError(ErrorCode::InputMismatch, "element type ",
-                     static_cast<int>(value->dtype), " is unknown");
-  absl::Span<const int64_t> shape(value->shape,
-                                  static_cast<size_t>(value->rank));
-  absl::string_view bytes(static_cast<const char *>(value->data), value->bytes);
-  return bind(static_cast<DType>(value->dtype), shape, bytes);
+  if (!name || !value)
+    return refuse("tprt_bind without a name or a tensor");
+  constexpr size_t least =
+      offsetof(tprt_tensor, bytes) + sizeof(tprt_tensor::bytes);
+  TPRT_ASSIGN_OR_RETURN(tprt_tensor tensor,
+                        copySized(*value, least, "tprt_tensor"));
+  if (tensor.rank < 0 || (tensor.rank > 0 && !tensor.shape) ||
+      (tensor.bytes > 0 && !tensor.data))
+    return refuse("tprt_bind without a complete tensor");
+  TPRT_ASSIGN_OR_RETURN(DType dtype, convert(tensor.dtype));
+  absl::Span<const int64_t> shape(tensor.shape,
+                                  static_cast<size_t>(tensor.rank));
+  absl::string_view bytes(static_cast<const char *>(tensor.data), tensor.bytes);
+  return bind(dtype, shape, bytes);
 }
 
 tprt_status tprt_bind(tprt_session *session, const char *name,

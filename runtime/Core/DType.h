@@ -16,36 +16,30 @@ namespace tprt {
 
 /// The values are part of the artifact format and of the C ABI: append only.
 enum class DType : uint32_t {
-  F64 = 0,
-  F32 = 1,
-  BF16 = 2,
-  F16 = 3,
-  I64 = 4,
-  I32 = 5,
-  I16 = 6,
-  I8 = 7,
-  U64 = 8,
-  U32 = 9,
-  U16 = 10,
-  U8 = 11,
-  Bool = 12, ///< One byte, 0 or 1.
-  F8E4M3FN = 13,
-  F8E5M2 = 14,
+#define TPRT_DTYPE(enumerator, number, bytes, mlir, safetensors, c)            \
+  enumerator = number,
+#include "runtime/Core/ArtifactEnums.def"
 };
-inline constexpr uint32_t kNumDTypes = 15;
+inline constexpr uint32_t kNumDTypes = 0
+#define TPRT_DTYPE(enumerator, number, bytes, mlir, safetensors, c) +1
+#include "runtime/Core/ArtifactEnums.def"
+    ;
 
 /// Bytes of one element.
 inline int64_t getSize(DType type) {
-  constexpr uint8_t sizes[kNumDTypes] = {8, 4, 2, 2, 8, 4, 2, 1,
-                                         8, 4, 2, 1, 1, 1, 1};
+  constexpr uint8_t sizes[kNumDTypes] = {
+#define TPRT_DTYPE(enumerator, number, bytes, mlir, safetensors, c) bytes,
+#include "runtime/Core/ArtifactEnums.def"
+  };
   return sizes[static_cast<uint32_t>(type)];
 }
 
 /// MLIR's spelling, as in `f32`, `ui8`.
 inline absl::string_view getName(DType type) {
   constexpr absl::string_view names[kNumDTypes] = {
-      "f64",  "f32",  "bf16", "f16", "i64", "i32",      "i16",   "i8",
-      "ui64", "ui32", "ui16", "ui8", "i1",  "f8E4M3FN", "f8E5M2"};
+#define TPRT_DTYPE(enumerator, number, bytes, mlir, safetensors, c) mlir,
+#include "runtime/Core/ArtifactEnums.def"
+  };
   return names[static_cast<uint32_t>(type)];
 }
 

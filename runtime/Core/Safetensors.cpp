@@ -406,8 +406,9 @@ std::string SafetensorsFolder::listOthers() const {
 std::string tprt::writeSafetensors(
     const absl::btree_map<std::string, StoredTensor> &tensors) {
   constexpr const char *names[kNumDTypes] = {
-      "F64", "F32", "BF16", "F16", "I64",  "I32",     "I16",    "I8",
-      "U64", "U32", "U16",  "U8",  "BOOL", "F8_E4M3", "F8_E5M2"};
+#define TPRT_DTYPE(enumerator, number, bytes, mlir, safetensors, c) safetensors,
+#include "runtime/Core/ArtifactEnums.def"
+  };
   json header = json::object();
   std::string data;
   for (const auto &[name, tensor] : tensors) {

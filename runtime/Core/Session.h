@@ -5,12 +5,11 @@
 /// to inputs. The C ABI (tprt/tprt.h) and tp-run stand on it.
 ///
 ///     auto artifact = Artifact::open("mlp.tpx");
-///     auto session = Session::open({}, *artifact);      // 8 devices: 8
-///     threads
+///     auto session = Session::open({}, *artifact);  // 8 devices: 8 threads
 ///     (*session)->loadWeights(**SafetensorsFolder::open("mlp"));
 ///     (*session)->bind("x", DType::F32, {8, 512}, bytes);
 ///     (*session)->run("main");
-///     std::string y = *(*session)->read("y");           // the whole tensor
+///     std::string y = *(*session)->read("y");       // the whole tensor
 ///
 /// Callers see whole tensors; cutting them into the ranks' blocks happens here.
 /// With transport "threads" all ranks are threads of this process. With "mpi"

@@ -22,9 +22,8 @@
 /// captured.
 ///
 /// Variables:
-///     TPRT_RECORD             a file: one line for each call that does
-///     something TPRT_EMULATED_KERNELS   a shared object of the kernels;
-///     without it, what
+///     TPRT_RECORD             a file: a line for each call that does something
+///     TPRT_EMULATED_KERNELS   a shared object of the kernels; without it, what
 ///                             they write stays as it was
 ///     TPRT_FAKE_DEVICES       how many GPUs there are (1)
 ///     TPRT_FAKE_CHIP          10 * major + minor (120)

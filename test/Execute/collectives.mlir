@@ -21,7 +21,7 @@ spmd.mesh @mesh <["x"=4, "y"=2]>
 func.func @even(%x: tensor<16x8xf32>) -> tensor<16x8xf32> {
   %0 = spmd.constraint %x <@mesh, [{"x"}, {"y"}]> : tensor<16x8xf32>
   %1 = spmd.reshard %0 <@mesh, [{"x"}, {}]> : tensor<16x8xf32>
-  %2 = spmd.barrier %1 "both" : tensor<16x8xf32>
+  %2 = spmd.barrier %1 allowed_direction = none : tensor<16x8xf32>
   spmd.group %2 1 : tensor<16x8xf32>
   %3 = spmd.all_gather %2 [{"x"}, {}] in <@mesh, [{"x"}, {}]> out <@mesh, [{}, {}]> : tensor<16x8xf32> -> tensor<16x8xf32>
   return %3 : tensor<16x8xf32>

@@ -25,7 +25,7 @@ static void addBarrier(Author &author) {
     return;
   author.add(BarrierOp::create(
       author.builder, author.loc, x.getType(), x,
-      author.random.pick<StringRef>({"forward", "backward", "both"})));
+      author.random.pick<StringRef>({"forward", "backward", "none", "both"})));
 }
 
 static void addGroup(Author &author) {

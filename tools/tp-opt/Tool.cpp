@@ -4,7 +4,7 @@
 #include "Tool.h"
 
 #include "Import.h"
-#include "Places.h"
+#include "SourceLines.h"
 #include "Trace.h"
 
 #include "tpopt/Program/ReadProgram.h"
@@ -77,7 +77,7 @@ int tp::runTool(StringRef inputFile, StringRef outputFile,
   if (!buffer)
     return inputCode;
   PassTrace trace;
-  Places places(buffer->getMemBufferRef(), registry);
+  SourceLines places(buffer->getMemBufferRef(), registry);
   std::atomic<int> code = 0;
   auto flags = MlirOptMainConfig::createFromCLOptions();
   MlirOptMainConfig config = flags;

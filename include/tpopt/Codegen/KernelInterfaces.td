@@ -32,7 +32,7 @@ def GpuKernelOpInterface : OpInterface<"GpuKernelOpInterface"> {
         `gpu.module`. Its arguments are those that `createGpuFunction` gives it.
         Buffers begin at multiples of 64 bytes before their views' offsets, as
         the arena's do. Emits an error at the op if it is too large.
-      }], "::llvm::FailureOr<::tp::Launch>", "emitGpuKernel",
+      }], "::llvm::FailureOr<::tp::KernelLaunch>", "emitGpuKernel",
       (ins "::mlir::OpBuilder &":$builder, "::llvm::StringRef":$name)>,
   ];
 }

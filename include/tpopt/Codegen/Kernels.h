@@ -57,7 +57,7 @@ namespace tp {
 
 /// How a GPU kernel is launched: blocks and threads of each, all along x, and
 /// the shared memory of a block that the kernel does not declare itself.
-struct Launch {
+struct KernelLaunch {
   int64_t blocks = 1;
   int64_t threads = 1;
   int64_t sharedBytes = 0;
@@ -79,9 +79,9 @@ mlir::FailureOr<mlir::func::FuncOp> emitCpuKernel(mlir::OpBuilder &builder,
 /// stands, in a `gpu.module`, with the ABI of `tprt::LaunchRow`: one bare
 /// pointer into global memory per operand, to where it begins, and one i64 per
 /// scalar. Emits an error at the step if there is none.
-mlir::FailureOr<Launch> emitGpuKernel(mlir::OpBuilder &builder,
-                                      step::KernelOpInterface op,
-                                      llvm::StringRef name);
+mlir::FailureOr<KernelLaunch> emitGpuKernel(mlir::OpBuilder &builder,
+                                            step::KernelOpInterface op,
+                                            llvm::StringRef name);
 
 /// A `step.combine` for each reduction among devices that the module's
 /// collectives need: of their element types, kinds and group sizes, in program

@@ -38,8 +38,8 @@ struct GpuChip {
 mlir::FailureOr<GpuChip> getGpuChip(mlir::Operation *op, llvm::StringRef name);
 
 struct PtxModules {
-  std::vector<Launch> launches;   ///< In the order of the kernels.
-  std::vector<std::string> texts; ///< In the order of the chips.
+  std::vector<KernelLaunch> launches; ///< In the order of the kernels.
+  std::vector<std::string> texts;     ///< In the order of the chips.
 };
 
 /// Compiles kernels of one module, of which there is at least one, for each

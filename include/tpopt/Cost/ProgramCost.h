@@ -61,7 +61,7 @@ struct Trips {
 Trips getTrips(mlir::Operation *op);
 
 /// One collective of a program: what a device sends, and of what.
-struct Launch {
+struct CollectiveCost {
   mlir::Operation *op = nullptr;
   CollectiveKind kind = CollectiveKind::AllReduce;
   AxisList axes;
@@ -76,7 +76,8 @@ struct Launch {
 };
 
 /// None if `op` is no collective, or a free one.
-std::optional<Launch> getLaunch(mlir::Operation *op, ShardingTable &table);
+std::optional<CollectiveCost> getCollectiveCost(mlir::Operation *op,
+                                                ShardingTable &table);
 
 /// Whether somebody asked for a collective: it was written by hand, or
 /// Partition made it for an annotation.
@@ -102,18 +103,6 @@ inline constexpr llvm::StringLiteral kMachineAttr = "tp.machine";
 /// there is no such machine.
 mlir::FailureOr<std::optional<Machine>>
 readMachineOption(mlir::ModuleOp module, llvm::StringRef option);
-
-/// What an argument is for.
-enum class ArgumentRole : uint8_t {
-  Input,     ///< Data of one call.
-  Parameter, ///< Loaded from a checkpoint: it has `tp.source`.
-  Cache,     ///< A result overwrites it: it has `tp.donated`.
-};
-
-/// `input`, `parameter`, `kv_cache`.
-llvm::StringRef stringify(ArgumentRole role);
-
-ArgumentRole getRole(mlir::FunctionOpInterface function, unsigned argument);
 
 } // namespace tp
 

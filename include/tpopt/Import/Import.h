@@ -12,12 +12,12 @@
 ///
 /// | key | values | default |
 /// | --- | --- | --- |
-/// | `phase` | `prefill`: a prompt; `decode`: one token; `generate`: both |
-/// `prefill` | | `batch` | sequences computed together | 1 | | `sequence` |
-/// tokens of the prompt | 512, or all positions if fewer | | `cache` |
-/// positions a KV cache holds | 2048, or all positions if fewer | | `dtype` |
-/// `f32`, `bf16`: weights and activations | `f32` | | `logits` | `all`
-/// positions or the `last` one | `all`; `last` for `generate` |
+/// | `phase` | `prefill`: a prompt; `decode`: one token; `generate`: both | `prefill` |
+/// | `batch` | sequences computed together | 1 |
+/// | `sequence` | tokens of the prompt | 512, or all positions if fewer |
+/// | `cache` | positions a KV cache holds | 2048, or all positions if fewer |
+/// | `dtype` | `f32`, `bf16`: weights and activations | `f32` |
+/// | `logits` | `all` positions or the `last` one | `all`; `last` for `generate` |
 ///
 /// Errors are TP05xx diagnostics of the context; the result is then null.
 

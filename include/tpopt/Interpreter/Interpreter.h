@@ -16,10 +16,9 @@
 /// between the buffers, see Distribution.h. Functions of both kinds are called
 /// with whole tensors and give whole tensors, so their results can be compared:
 ///
+///     !block = tensor<2xf32, #spmd.local<@m, [{"x"}], global=[6]>>
 ///     func.func @whole(%x: tensor<6xf32>) -> tensor<6xf32>
-///     func.func @local(%x: tensor<2xf32, #spmd.local<@m, [{"x"}],
-///     global=[6]>>)
-///                   -> tensor<2xf32, #spmd.local<@m, [{"x"}], global=[6]>>
+///     func.func @local(%x: !block) -> !block
 ///
 ///     DoubleEvaluator evaluator;
 ///     Interpreter interpreter(evaluator);

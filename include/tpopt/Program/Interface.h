@@ -13,6 +13,7 @@
 #define TPOPT_PROGRAM_INTERFACE_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 
 namespace tp {
 
@@ -32,6 +33,19 @@ inline constexpr llvm::StringLiteral kVerifyTimeAttr = "tp.verify_us";
 
 /// Whether a function can be called from outside: it is public and has a body.
 bool isEntry(mlir::func::FuncOp function);
+
+/// What an argument is for.
+enum class ArgumentRole : uint8_t {
+  Input,     ///< Data of one call.
+  Parameter, ///< Loaded from a checkpoint: it has `tp.source`. A step of
+             ///< training may overwrite it.
+  State,     ///< Zero at first, then what a call leaves: it has `tp.donated`.
+};
+
+/// `input`, `parameter`, `kv_cache`.
+llvm::StringRef stringify(ArgumentRole role);
+
+ArgumentRole getRole(mlir::FunctionOpInterface function, unsigned argument);
 
 /// The `tp.name` of an argument, or `arg` and its number.
 mlir::StringAttr getInputName(mlir::func::FuncOp function, unsigned index);

@@ -24,7 +24,7 @@ mlir::FailureOr<Report> buildReport(mlir::ModuleOp module,
 
 /// What to write in the program so that `launch` is not needed, or sends less;
 /// empty if nothing would help.
-std::string getAdvice(const Launch &launch, ShardingTable &table);
+std::string getAdvice(const CollectiveCost &launch, ShardingTable &table);
 
 /// `file:line:col`, empty if `loc` has none.
 std::string getPlace(mlir::Location loc);

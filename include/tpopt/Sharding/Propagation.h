@@ -51,7 +51,6 @@
 
 #include "llvm/ADT/DenseMap.h"
 
-#include <functional>
 #include <memory>
 #include <unordered_set>
 
@@ -209,27 +208,11 @@ private:
   std::vector<std::unique_ptr<ShardingRule>> ownedRules;
 };
 
-/// Two factors of `op` that want overlapping axes in `value`.
-struct Contest {
-  OpId op;
-  ValueId value;
-  unsigned factors[2];
-  /// What each would add.
-  llvm::ArrayRef<AxisRef> axes[2];
-};
-
-struct PropagationOptions {
-  /// Decides between two factors that the rules before the operand order leave
-  /// equal: 0 or 1 for the winner, none for no preference.
-  std::function<std::optional<unsigned>(const Contest &)> chooseByCost;
-};
-
 /// Propagates the annotations of `graph` to the fixpoint and leaves every
 /// value's sharding in it, with a fresh record in `provenance`. Equal graphs
 /// give equal results. On an error the graph is as it was.
 std::optional<GraphError> propagate(PropagationGraph &graph, const Mesh &mesh,
-                                    Provenance &provenance,
-                                    const PropagationOptions &options = {});
+                                    Provenance &provenance);
 
 } // namespace tp
 

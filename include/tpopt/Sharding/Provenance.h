@@ -73,7 +73,6 @@ enum class LossRule : uint8_t {
   // Another factor wanted the same axis at the same time, and:
   LargerSource, ///< it came from a larger tensor;
   MoreSharded,  ///< it is cut more, in an element-wise op;
-  Cost,         ///< the cost model preferred it;
   OperandOrder, ///< all else equal, it came from an earlier operand.
   // The value has other plans for the axis or the dimension:
   Priority,  ///< the winner came in an earlier step;

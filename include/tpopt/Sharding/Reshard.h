@@ -23,18 +23,17 @@
 /// is its payload in elements of one device, w what a device sends on a ring of
 /// the g devices along its axes.
 ///
-///     step               shardings                             V         w
-///     AllSlice           appends axes nothing uses             -         0
-///     ToPartial          such axes, or a dim's last, become    -         0
-///                        unreduced: identity elements elsewhere
-///     AllGather          drops the last axes of dims           output (g-1)/g
-///     V ReduceScatter      appends unreduced axes to dims        input (g-1)/g
-///     V AllReduce          drops unreduced axes                  tensor
-///     2(g-1)/g V AllToAll           moves the last axes of some dims to buffer
-///     (g-1)/g V
-///                        the end of others, all at once
-///     CollectivePermute  same number of blocks in every dim,   buffer    V
-///                        any other axes
+///     step              shardings                            V      w
+///     AllSlice          appends axes nothing uses            -      0
+///     ToPartial         such axes, or a dim's last, become   -      0
+///                       unreduced: identity elements elsewhere
+///     AllGather         drops the last axes of dims          output (g-1)/g V
+///     ReduceScatter     appends unreduced axes to dims       input  (g-1)/g V
+///     AllReduce         drops unreduced axes                 tensor 2(g-1)/g V
+///     AllToAll          moves the last axes of some dims to  buffer (g-1)/g V
+///                       the end of others, all at once
+///     CollectivePermute same number of blocks in every dim,  buffer V
+///                       any other axes
 ///
 /// Payloads count padding. With flat uneven blocks (see Sharding.h) a dimension
 /// may be cut further, or have blocks joined, only where block boundaries

@@ -8,8 +8,7 @@
 ///
 /// What is written bit by bit goes through an `OutputFile`:
 ///
-///     llvm::Expected<std::unique_ptr<OutputFile>> file =
-///     OutputFile::open(path);
+///     auto file = OutputFile::open(path); // an llvm::Expected
 ///     (*file)->os() << module;
 ///     if (llvm::Error error = (*file)->keep()) ...
 ///

@@ -72,17 +72,12 @@ static Results convertConstraint(Conversion &c) {
 
 static Results convertPropagationBarrier(Conversion &c) {
   StringRef allowed = c.getWord("allowed_direction");
-  // We name the directions that are stopped.
-  StringRef stopped = allowed == "FORWARD"    ? "backward"
-                      : allowed == "BACKWARD" ? "forward"
-                      : allowed == "NONE"     ? "both"
-                                              : "";
   if (allowed == "BOTH")
     return c.one(c.in());
-  if (stopped.empty())
+  if (!llvm::is_contained({"FORWARD", "BACKWARD", "NONE"}, allowed))
     return c.invalid() << " allows FORWARD, BACKWARD, BOTH or NONE";
-  return c.one(
-      spmd::BarrierOp::create(c.builder, c.op->getLoc(), c.in(), stopped));
+  return c.one(spmd::BarrierOp::create(c.builder, c.op->getLoc(), c.in(),
+                                       allowed.lower()));
 }
 
 static Results convertGroup(Conversion &c) {

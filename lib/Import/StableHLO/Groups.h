@@ -10,15 +10,13 @@
 /// | written | in groups of |
 /// | --- | --- |
 /// | `dense<[[0, 1], [2, 3]]>` | as listed, of what the table below says |
-/// | `"[2,2]<=[2,2]T(1,0)"`, `"{{0,2},{1,3}}"` | the same, as XLA's text has it
-/// | | `#stablehlo.replica_group_mesh_axes<mesh = @mesh, axes = [..]>` |
-/// devices along axes of a mesh |
+/// | `"[2,2]<=[2,2]T(1,0)"`, `"{{0,2},{1,3}}"` | the same, as XLA's text has it |
+/// | `#stablehlo.replica_group_mesh_axes<mesh = @mesh, axes = [..]>` | devices along axes of a mesh |
 ///
 /// | channel | `use_global_device_ids` | numbers are |
 /// | --- | --- | --- |
 /// | yes | yes | devices |
-/// | yes | no | replicas, each with all its partitions; for all_to_all and
-/// collective_permute, partitions |
+/// | yes | no | replicas, each with all its partitions; for all_to_all and collective_permute, partitions |
 /// | no | | replicas, each partition by itself |
 ///
 /// With one replica, which is how programs are written today, numbers that are

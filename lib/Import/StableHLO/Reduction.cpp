@@ -121,51 +121,34 @@ Results tp::stablehlo::combineElementwise(Conversion &c, Region &region,
 // Reductions of one tensor by one operation
 //===----------------------------------------------------------------------===//
 
-static std::optional<APInt> getIdentity(Combiner combiner, IntegerType type) {
-  unsigned width = type.getWidth();
-  bool isUnsigned = type.isUnsigned() || width == 1;
+/// Null if there is none.
+static TypedAttr getIdentity(Combiner combiner, Type element) {
+  auto bits = dyn_cast<IntegerType>(element);
   switch (combiner) {
   case Combiner::Add:
-  case Combiner::Or:
-    return APInt::getZero(width);
+    return getReductionIdentity(ReductionKind::Sum, element);
   case Combiner::Mul:
-    return APInt(width, 1);
-  case Combiner::And:
-    return APInt::getAllOnes(width);
+    return getReductionIdentity(ReductionKind::Prod, element);
   case Combiner::Max:
-    return isUnsigned ? APInt::getMinValue(width)
-                      : APInt::getSignedMinValue(width);
+    return getReductionIdentity(ReductionKind::Max, element);
   case Combiner::Min:
-    return isUnsigned ? APInt::getMaxValue(width)
-                      : APInt::getSignedMaxValue(width);
+    return getReductionIdentity(ReductionKind::Min, element);
+  case Combiner::And:
+    return bits ? IntegerAttr::get(bits, APInt::getAllOnes(bits.getWidth()))
+                : TypedAttr();
+  case Combiner::Or:
+    return bits ? IntegerAttr::get(bits, APInt::getZero(bits.getWidth()))
+                : TypedAttr();
   case Combiner::Second:
-    return std::nullopt;
+    return nullptr;
   }
   llvm_unreachable("covered switch");
 }
 
-static std::optional<APFloat> getIdentity(Combiner combiner, FloatType type) {
-  const llvm::fltSemantics &semantics = type.getFloatSemantics();
-  bool isExtremum = combiner == Combiner::Max || combiner == Combiner::Min;
-  if (isExtremum && APFloat::semanticsHasInf(semantics))
-    return APFloat::getInf(semantics, /*Negative=*/combiner == Combiner::Max);
-  if (combiner == Combiner::Add)
-    return APFloat::getZero(semantics);
-  if (combiner == Combiner::Mul)
-    return APFloat::getOne(semantics);
-  return std::nullopt;
-}
-
 Value tp::stablehlo::emitIdentity(Emitter &emit, Combiner combiner,
                                   Value like) {
-  Type element = Emitter::typeOf(like).getElementType();
-  TypedAttr number;
-  if (auto integer = dyn_cast<IntegerType>(element)) {
-    if (auto value = getIdentity(combiner, integer))
-      number = IntegerAttr::get(element, *value);
-  } else if (auto value = getIdentity(combiner, cast<FloatType>(element))) {
-    number = FloatAttr::get(element, *value);
-  }
+  TypedAttr number =
+      getIdentity(combiner, Emitter::typeOf(like).getElementType());
   return number ? emit.constant(number) : Value();
 }
 
@@ -176,13 +159,13 @@ bool tp::stablehlo::isIdentity(Combiner combiner, Value init) {
   auto dense = dyn_cast<DenseElementsAttr>(value);
   if (!dense || !dense.isSplat())
     return false;
-  if (auto integer = dyn_cast<IntegerType>(dense.getElementType()))
-    return getIdentity(combiner, integer) == dense.getSplatValue<APInt>();
-  auto type = dyn_cast<FloatType>(dense.getElementType());
-  auto identity = type ? getIdentity(combiner, type) : std::nullopt;
+  TypedAttr identity = getIdentity(combiner, dense.getElementType());
+  if (auto number = dyn_cast_if_present<IntegerAttr>(identity))
+    return number.getValue() == dense.getSplatValue<APInt>();
   // Both zeros are.
-  return identity &&
-         dense.getSplatValue<APFloat>().compare(*identity) == APFloat::cmpEqual;
+  auto number = dyn_cast_if_present<FloatAttr>(identity);
+  return number && number.getValue().compare(dense.getSplatValue<APFloat>()) ==
+                       APFloat::cmpEqual;
 }
 
 /// One element with another.

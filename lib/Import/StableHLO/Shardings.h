@@ -6,8 +6,7 @@
 /// | written | by |
 /// | --- | --- |
 /// | `mhlo.sharding = "{devices=[4,1]<=[4]}"` | GSPMD, see GSPMD.h |
-/// | `xla.sdy.sharding = "#sdy.sharding<..>"` in `mhlo.frontend_attributes` |
-/// Shardy, as strings |
+/// | `xla.sdy.sharding = "#sdy.sharding<..>"` in `mhlo.frontend_attributes` | Shardy, as strings |
 /// | `sdy.sharding = #sdy.sharding<..>` | Shardy |
 ///
 /// Where several stand together, the one further down counts: it says more.

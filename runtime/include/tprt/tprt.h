@@ -16,7 +16,7 @@
  *  A session drives all devices of the program's mesh: as threads of this
  *  process, or, with transport "mpi", one of them, while the other processes of
  *  the job make the same calls in the same order. Values are whole tensors,
- * dense and row-major; the runtime cuts them into the devices' blocks.
+ *  dense and row-major; the runtime cuts them into the devices' blocks.
  *
  *  Errors: every call returns 0 or the number of an error, 843 for TP0843, and
  *  `tprt_error` then has its message. Nothing throws, aborts or exits. A failed
@@ -25,12 +25,13 @@
  *  Processes: before the first run they compare what decides the answer: the
  *  artifact, backend and tf32, the entry, the value of every input, and what
  *  tprt_agree was told. Later runs compare a digest of what was given since.
- * 889 says which processes differ, and in what.
+ *  889 says which processes differ, and in what.
  *
  *  Threads: one call at a time per session, except `tprt_abort`.
  *
  *  Versions: functions and enumerators are only added; a struct starts with its
- *  size, so that it may grow.
+ *  size, so that it may grow. One of an older header is taken, and what it
+ *  lacks is 0; of a newer one, what this runtime does not know must be 0.
  */
 
 #ifndef TPRT_TPRT_H

@@ -29,12 +29,14 @@ func.func @requests(%a: tensor<8x512xf32>) {
   %0 = spmd.constraint %a <@mesh, [{"data"}, {?}]> : tensor<8x512xf32>
   // CHECK: spmd.reshard %{{.+}} <@mesh, [{}, {}]> : tensor<8x512xf32>
   %1 = spmd.reshard %0 <@mesh, [{}, {}]> : tensor<8x512xf32>
-  // CHECK: spmd.barrier %{{.+}} "forward" : tensor<8x512xf32>
-  %2 = spmd.barrier %1 "forward" : tensor<8x512xf32>
-  // CHECK: spmd.barrier %{{.+}} "backward"
-  %3 = spmd.barrier %2 "backward" : tensor<8x512xf32>
-  // CHECK: spmd.barrier %{{.+}} "both"
-  %4 = spmd.barrier %3 "both" : tensor<8x512xf32>
+  // CHECK: spmd.barrier %{{.+}} allowed_direction = forward : tensor<8x512xf32>
+  %2 = spmd.barrier %1 allowed_direction = forward : tensor<8x512xf32>
+  // CHECK: spmd.barrier %{{.+}} allowed_direction = backward
+  %3 = spmd.barrier %2 allowed_direction = backward : tensor<8x512xf32>
+  // CHECK: spmd.barrier %{{.+}} allowed_direction = none
+  %4 = spmd.barrier %3 allowed_direction = none : tensor<8x512xf32>
+  // CHECK: spmd.barrier %{{.+}} allowed_direction = both
+  %5 = spmd.barrier %4 allowed_direction = both : tensor<8x512xf32>
   // CHECK: spmd.group %{{.+}} 1 : tensor<8x512xf32>
   spmd.group %a 1 : tensor<8x512xf32>
   // CHECK: spmd.group %{{.+}} 1 : tensor<8x512xf32>

@@ -30,8 +30,8 @@ func.func @f(%x: tensor<8x24xf32>) {
 spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
 
 func.func @f(%x: tensor<8x24xf32>) {
-  // expected-error @below {{[TP0304] 'spmd.barrier' op direction is "forward", "backward" or "both", not "sideways"}}
-  %0 = spmd.barrier %x "sideways" : tensor<8x24xf32>
+  // expected-error @below {{[TP0304] 'spmd.barrier' op expects the allowed_direction forward, backward, none or both, got sideways}}
+  %0 = spmd.barrier %x allowed_direction = sideways : tensor<8x24xf32>
   return
 }
 

@@ -13,8 +13,14 @@ module attributes {mhlo.num_partitions = 8 : i32} {
   func.func @native(%x: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {"model":(1)2, ?}p1]>}, %y: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@empty, [{}, {}]>}) -> (tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {?}]>}) {
     // CHECK: spmd.constraint %arg0 <@mesh, [{"data"}, {}], replicated={"model"}> : tensor<8x8xf32>
     %0 = sdy.sharding_constraint %x <@mesh, [{"data"}, {}], replicated={"model"}> : tensor<8x8xf32>
-    // CHECK: spmd.barrier %{{.+}} "forward"
-    %1 = sdy.propagation_barrier %0 allowed_direction=BACKWARD : tensor<8x8xf32>
+    // CHECK: spmd.barrier %{{.+}} allowed_direction = backward
+    %f = sdy.propagation_barrier %0 allowed_direction=BACKWARD : tensor<8x8xf32>
+    // CHECK: spmd.barrier %{{.+}} allowed_direction = forward
+    %n = sdy.propagation_barrier %f allowed_direction=FORWARD : tensor<8x8xf32>
+    // CHECK: spmd.barrier %{{.+}} allowed_direction = none
+    %o = sdy.propagation_barrier %n allowed_direction=NONE : tensor<8x8xf32>
+    // CHECK-NOT: spmd.barrier
+    %1 = sdy.propagation_barrier %o allowed_direction=BOTH : tensor<8x8xf32>
     // CHECK: spmd.group %{{.+}} 3
     sdy.sharding_group %1 group_id=3 : tensor<8x8xf32>
     // CHECK: %[[SUM:.+]] = tp.add

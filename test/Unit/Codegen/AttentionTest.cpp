@@ -334,7 +334,7 @@ void Attention::check(ArrayRef<Problem> problems, double tolerance,
   OwningOpRef<ModuleOp> code = ModuleOp::create(UnknownLoc::get(&context));
   OpBuilder builder = OpBuilder::atBlockEnd(outer->getBody());
   auto device = gpu::GPUModuleOp::create(builder, outer->getLoc(), "kernels");
-  std::vector<Launch> launches;
+  std::vector<KernelLaunch> launches;
   std::vector<OwningOpRef<ModuleOp>> modules;
   for (const Problem &problem : problems) {
     modules.push_back(parseSourceString<ModuleOp>(getText(problem), &context));
@@ -342,7 +342,7 @@ void Attention::check(ArrayRef<Problem> problems, double tolerance,
     modules.back()->walk([&](step::AttentionOp op) {
       builder.setInsertionPointToEnd(device.getBody());
       std::string name = "attention" + std::to_string(launches.size());
-      FailureOr<Launch> launch = emitGpuKernel(
+      FailureOr<KernelLaunch> launch = emitGpuKernel(
           builder, cast<step::KernelOpInterface>(op.getOperation()), name);
       if (succeeded(launch))
         launches.push_back(*launch);
@@ -356,7 +356,7 @@ void Attention::check(ArrayRef<Problem> problems, double tolerance,
          {emulation::Order::Ascending, emulation::Order::Descending}) {
       Data data(problem);
       std::vector<void *> table = data.getTable();
-      const Launch &launch = launches[i];
+      const KernelLaunch &launch = launches[i];
       absl::Status status = emulation::launch(
           library->find("attention" + std::to_string(i)), table.data(), nullptr,
           {launch.blocks, launch.threads, launch.sharedBytes}, order);

@@ -6,6 +6,7 @@
 #include "tpopt/Cost/ProgramCost.h"
 
 #include "tpopt/Dialect/TP/TP.h"
+#include "tpopt/Program/Interface.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
@@ -104,7 +105,8 @@ func.func @f(%x: tensor<10x6xf32> {spmd.sharding = #spmd.sharding<@mesh, [{"mode
   %1 = spmd.all_slice %0 [{"data"}, {}] in <@mesh, [{}, {}]> out <@mesh, [{"data"}, {}]> : tensor<10x6xf32> -> tensor<10x6xf32>
   return
 })");
-  std::optional<Launch> launch = getLaunch(find<spmd::AllGatherOp>(), *table);
+  std::optional<CollectiveCost> launch =
+      getCollectiveCost(find<spmd::AllGatherOp>(), *table);
   ASSERT_TRUE(launch);
   // 10 rows on 4 devices travel in blocks of 3.
   EXPECT_EQ(launch->bytes % (6 * 4), 0);
@@ -113,8 +115,8 @@ func.func @f(%x: tensor<10x6xf32> {spmd.sharding = #spmd.sharding<@mesh, [{"mode
   EXPECT_EQ(launch->source, function.getArgument(0));
   EXPECT_FALSE(launch->reduce);
   // Slicing is free, and so is everything that is no collective.
-  EXPECT_FALSE(getLaunch(find<spmd::AllSliceOp>(), *table));
-  EXPECT_FALSE(getLaunch(function, *table));
+  EXPECT_FALSE(getCollectiveCost(find<spmd::AllSliceOp>(), *table));
+  EXPECT_FALSE(getCollectiveCost(function, *table));
 }
 
 TEST_F(ProgramCostTest, LoopsMultiply) {
@@ -177,7 +179,7 @@ func.func @f(%c: tensor<1024x64xf32> {tp.donated = 0 : i64, spmd.sharding = #spm
   return %0 : tensor<1024x64xf32>
 })");
   EXPECT_EQ(getRole(cast<FunctionOpInterface>(*function), 0),
-            ArgumentRole::Cache);
+            ArgumentRole::State);
   EXPECT_EQ(getPeak().peak.bytes, 4 * 16 + 4);
 }
 

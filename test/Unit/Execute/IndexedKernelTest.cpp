@@ -147,10 +147,10 @@ void IndexedKernels::expectSame(StringRef source, int64_t indexRange,
   SmallVector<step::KernelOpInterface> ops;
   parsed->walk([&](step::KernelOpInterface op) { ops.push_back(op); });
   ASSERT_FALSE(ops.empty());
-  std::vector<Launch> launches;
+  std::vector<KernelLaunch> launches;
   for (auto [i, op] : llvm::enumerate(ops)) {
     builder.setInsertionPointToEnd(device.getBody());
-    FailureOr<Launch> launch =
+    FailureOr<KernelLaunch> launch =
         emitGpuKernel(builder, op, "kernel" + std::to_string(i));
     ASSERT_TRUE(succeeded(launch));
     launches.push_back(*launch);

@@ -25,9 +25,33 @@ int useTheRuntime(const void *artifact, size_t size) {
   EXPECT(tprt_open_bytes(artifact, size, &options, &session) == 881);
   tprt_close(session);
 
-  options.size = sizeof(options);
+  /* A caller of the first version has nothing where `threads` lies today. */
+  options.size = offsetof(tprt_options, threads);
   options.ranks = 2;
   options.timeout_s = 20;
+  options.threads = -1;
+  options.tf32 = 7;
+  EXPECT(tprt_open_bytes(artifact, size, &options, &session) == 0);
+  tprt_close(session);
+  options.size -= 1;
+  EXPECT(tprt_open_bytes(artifact, size, &options, &session) == 881);
+  EXPECT(strstr(tprt_error(session), "set it to sizeof(tprt_options)") != 0);
+  tprt_close(session);
+  options.threads = options.tf32 = 0;
+  /* One of a later version knows more, and may not ask for it here. */
+  struct {
+    tprt_options known;
+    int64_t unknown;
+  } later = {options, 0};
+  later.known.size = sizeof(later);
+  EXPECT(tprt_open_bytes(artifact, size, &later.known, &session) == 0);
+  tprt_close(session);
+  later.unknown = 1;
+  EXPECT(tprt_open_bytes(artifact, size, &later.known, &session) == 881);
+  EXPECT(strstr(tprt_error(session), "is too old to know it") != 0);
+  tprt_close(session);
+
+  options.size = sizeof(options);
   EXPECT(tprt_open_bytes(artifact, size, &options, &session) == 0);
   EXPECT(tprt_error(session)[0] == 0);
   EXPECT(tprt_run(session, "main") == 862);
@@ -39,6 +63,19 @@ int useTheRuntime(const void *artifact, size_t size) {
   EXPECT(tprt_bind(session, "x", &value) == 0);
   EXPECT(tprt_bind(session, "z", &value) == 860);
   EXPECT(tprt_bind(session, "x", 0) == 881);
+  struct {
+    tprt_tensor known;
+    int64_t unknown;
+  } wider = {value, 0};
+  wider.known.size = sizeof(wider);
+  EXPECT(tprt_bind(session, "x", &wider.known) == 0);
+  wider.unknown = 1;
+  EXPECT(tprt_bind(session, "x", &wider.known) == 881);
+  wider.known.size = sizeof(size_t);
+  EXPECT(tprt_bind(session, "x", &wider.known) == 881);
+  wider.known.size = sizeof(tprt_tensor);
+  wider.known.dtype = (tprt_dtype)99;
+  EXPECT(tprt_bind(session, "x", &wider.known) == 861);
   EXPECT(tprt_run(session, "main") == 0);
   EXPECT(tprt_sync(session, -1) == 0);
   EXPECT(tprt_read(session, "y", y, 8) == 861);

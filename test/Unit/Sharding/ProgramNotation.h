@@ -113,7 +113,6 @@ struct Program {
   Mesh mesh;
   PropagationGraph graph;
   Provenance provenance;
-  PropagationOptions options;
   std::deque<ShardingRule> rules;
 
   ValueId value(const Shape &shape, llvm::StringRef text = "") {
@@ -174,7 +173,7 @@ struct Program {
   ValueId ret(ValueId from, llvm::StringRef text) { return map(from, text); }
 
   void run() {
-    auto error = propagate(graph, mesh, provenance, options);
+    auto error = propagate(graph, mesh, provenance);
     ASSERT_FALSE(error) << error->message;
   }
 

@@ -475,31 +475,6 @@ TEST(Propagation, DynamicSlicesGoForwardFirst) {
   EXPECT_EQ(p[out], "[?,?]");
 }
 
-TEST(Propagation, TheCostModelDecidesWhatTheTieRulesLeaveEqual) {
-  Program p("a4");
-  unsigned asked = 0;
-  p.options.chooseByCost =
-      [&](const Contest &contest) -> std::optional<unsigned> {
-    ++asked;
-    return contest.factors[0] == 1 ? 0 : 1; // dim 1
-  };
-  ValueId x = p.value({32, 32}, "[a,?]"), y = p.value({32, 32}, "[?,a]");
-  ValueId out = p.map({x, y});
-  p.run();
-  EXPECT_GT(asked, 0u);
-  EXPECT_EQ(p[out], "[?,a?]");
-  EXPECT_EQ(p.losses(out), "0 a < a Cost");
-  // It is not asked what the other rules decide.
-  asked = 0;
-  Program q("a2,b4");
-  q.options = p.options;
-  ValueId u = q.value({16, 32}, "[-,a]"), v = q.value({16, 32}, "[(b,a),-]");
-  out = q.map({u, v});
-  q.run();
-  EXPECT_EQ(asked, 0u);
-  EXPECT_EQ(q[out], "[(b,a)?,?]");
-}
-
 TEST(Propagation, BadInputIsAnErrorThatSaysWhere) {
   Program p("a2");
   ValueId x = p.value({8});

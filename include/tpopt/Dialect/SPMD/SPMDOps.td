@@ -101,22 +101,27 @@ def SPMD_ReshardOp : SPMD_IdentityOp<"reshard"> {
 def SPMD_BarrierOp : SPMD_IdentityOp<"barrier"> {
   let summary = "Keep shardings from propagating past a point";
   let description = [{
-    **Meaning:** the input unchanged. Propagation does not cross in the directions
-    named: `forward` stops operand to result, `backward` result to operand,
-    `both` both.
+    **Meaning:** the input unchanged. Propagation crosses in the allowed direction
+    only: `forward` is from operand to result, `backward` from result to operand,
+    `none` neither, `both` each. The words are those of Shardy's
+    `sdy.propagation_barrier`.
+
+    An older form, `spmd.barrier %0 "forward"`, names the directions that are
+    stopped, `"forward"`, `"backward"` or `"both"`. It is read with a warning, and
+    printed as the new one.
 
     **Constraints**
-    1. `direction` is `forward`, `backward` or `both`.
+    1. `allowed_direction` is `forward`, `backward`, `none` or `both`.
 
     Example:
 
     ```mlir
-    %1 = spmd.barrier %0 "backward" : tensor<8x512xf32>
+    %1 = spmd.barrier %0 allowed_direction = forward : tensor<8x512xf32>
     ```
   }];
-  let arguments = (ins AnyRankedTensor:$input, StrAttr:$direction);
+  let arguments = (ins AnyRankedTensor:$input, StrAttr:$allowed_direction);
   let results = (outs AnyRankedTensor:$result);
-  let assemblyFormat = "$input $direction attr-dict `:` type($result)";
+  let assemblyFormat = "$input custom<AllowedDirection>($allowed_direction) attr-dict `:` type($result)";
   let hasVerifier = 1;
 }
 

@@ -7,8 +7,7 @@
 /// (https://openxla.org/shardy/sharding_representation):
 ///
 ///     sdy.mesh @mesh = <["data"=2, "model"=4]>
-///     %1 = sdy.sharding_constraint %0 <@mesh, [{"data"}, {?}]> :
-///     tensor<8x4xf32>
+///     %1 = sdy.sharding_constraint %0 <@mesh, [{"data"}]> : tensor<8xf32>
 ///
 /// Operations stay unregistered, as those of the other readers
 /// (tpopt/Dialect/StableHLO/StableHLO.h). Their notation is that of the `spmd`

@@ -11,8 +11,7 @@
 ///
 /// and in the generic one, into the same operations:
 ///
-///     %0 = "stablehlo.iota"() <{iota_dimension = 1 : i64}> : () ->
-///     tensor<4x8xi32>
+///     %0 = "stablehlo.iota"() <{iota_dimension = 1}> : () -> tensor<4x8xi32>
 ///
 /// Operations stay unregistered: nothing is verified here, and what these
 /// dialects may gain tomorrow loads, too. What a program means, and whether it
@@ -43,12 +42,9 @@ void registerReaders(mlir::DialectRegistry &registry);
 /// | text | attribute |
 /// | --- | --- |
 /// | `#stablehlo<precision HIGH>` | `"HIGH"` |
-/// | `#stablehlo.channel_handle<handle = 1, type = 0>` |
-/// `{handle = 1, type = 0}` |
-/// | `#stablehlo.gather<offset_dims = [1], ..>` |
-/// `{offset_dims = array<i64: 1>, ..}` |
-/// | `#stablehlo.conv<[b, 0, f]x[0, i, o]->[b, 0, f]>` |
-/// `{lhs = ["b", 0, "f"], rhs = [0, "i", "o"], result = ["b", 0, "f"]}` |
+/// | `#stablehlo.channel_handle<handle = 1, type = 0>` | `{handle = 1, type = 0}` |
+/// | `#stablehlo.gather<offset_dims = [1], ..>` | `{offset_dims = array<i64: 1>, ..}` |
+/// | `#stablehlo.conv<[b, 0, f]x[0, i, o]->[b, 0, f]>` | `{lhs = ["b", 0, "f"], rhs = [0, "i", "o"], result = ["b", 0, "f"]}` |
 ///
 /// Null if the text has another form.
 mlir::Attribute readAttribute(mlir::MLIRContext *context, llvm::StringRef text);

@@ -53,7 +53,7 @@ class Step_Enum<string name, string summary, list<I32EnumAttrCase> cases>
   let cppNamespace = "::tp::step";
 }
 
-// The cases of these have the numbers that the artifact has.
+// The artifact has numbers of its own: lib/Codegen/Artifact.cpp translates.
 def Step_Role : Step_Enum<"Role", "what an input is", [
     I32EnumAttrCase<"Activation", 0, "activation">,
     I32EnumAttrCase<"Parameter", 1, "parameter">,

@@ -60,6 +60,12 @@ public:
 /// The product of sizes.
 double getVolume(llvm::ArrayRef<int64_t> sizes);
 
+/// What a reduction of no elements gives: combining it with anything changes
+/// nothing. Formats without infinities have their largest number instead. An i1
+/// counts as unsigned: its maximum is "or".
+mlir::TypedAttr getReductionIdentity(ReductionKind kind, mlir::Type element);
+mlir::TypedAttr getReductionIdentity(ReduceKind kind, mlir::Type element);
+
 /// How element-wise functions commute with combining partial values.
 spmd::Linearity getLinearity(UnaryKind unary, ReduceKind kind);
 /// `type` is that of the operands.

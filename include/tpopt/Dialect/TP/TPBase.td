@@ -34,7 +34,9 @@ def TP_Dialect : Dialect {
 
     Function arguments and results carry `tp.name`. A weight also has
     `tp.source`: which part of which stored tensor it is. `tp.donated = K` lets
-    result K overwrite the argument.
+    result K overwrite the argument. An argument with `tp.source` is a parameter,
+    which is loaded, and which a step of training may overwrite; another one that
+    is donated is state, such as a KV cache: zero at first and after a reset.
   }];
   let useDefaultAttributePrinterParser = 1;
   let hasRegionArgAttrVerify = 1;

@@ -6,8 +6,8 @@
 // Exports of JAX name some operations and give no file, `loc("cholesky")`. An
 // error there is one of the line in the text.
 
-#ifndef TPOPT_TOOLS_TPOPT_PLACES_H
-#define TPOPT_TOOLS_TPOPT_PLACES_H
+#ifndef TPOPT_TOOLS_TPOPT_SOURCELINES_H
+#define TPOPT_TOOLS_TPOPT_SOURCELINES_H
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/DialectRegistry.h"
@@ -18,11 +18,11 @@
 
 namespace tp {
 
-class Places {
+class SourceLines {
 public:
   /// Of `text`, which must live on: it is read once more for the first
   /// question.
-  Places(llvm::MemoryBufferRef text, const mlir::DialectRegistry &dialects)
+  SourceLines(llvm::MemoryBufferRef text, const mlir::DialectRegistry &dialects)
       : text(text), dialects(dialects) {}
 
   /// If `diagnostic` has no line: says it at that of the first operation which
@@ -45,4 +45,4 @@ private:
 
 } // namespace tp
 
-#endif // TPOPT_TOOLS_TPOPT_PLACES_H
+#endif // TPOPT_TOOLS_TPOPT_SOURCELINES_H

@@ -3,8 +3,8 @@
 
 // One run of a program: the state of all devices.
 
-#ifndef TPOPT_LIB_INTERPRETER_MACHINE_H
-#define TPOPT_LIB_INTERPRETER_MACHINE_H
+#ifndef TPOPT_LIB_INTERPRETER_LOCKSTEPMACHINE_H
+#define TPOPT_LIB_INTERPRETER_LOCKSTEPMACHINE_H
 
 #include "tpopt/Dialect/SPMD/SPMD.h"
 #include "tpopt/Dialect/TP/TP.h"
@@ -67,11 +67,11 @@ struct Decomposition {
 };
 
 /// Every run*() gives the results of an op on every device, or emits an error.
-class Machine {
+class LockstepMachine {
 public:
   using Results = mlir::FailureOr<llvm::SmallVector<DeviceValues>>;
 
-  Machine(DenseEvaluator &evaluator, const InterpreterOptions &options)
+  LockstepMachine(DenseEvaluator &evaluator, const InterpreterOptions &options)
       : evaluator(evaluator), options(options),
         distributor(evaluator, options.garbage) {}
 
@@ -125,4 +125,4 @@ private:
 
 } // namespace tp
 
-#endif // TPOPT_LIB_INTERPRETER_MACHINE_H
+#endif // TPOPT_LIB_INTERPRETER_LOCKSTEPMACHINE_H

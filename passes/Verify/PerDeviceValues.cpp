@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "Places.h"
+#include "PerDeviceValues.h"
 
 #include "tpopt/Dialect/TP/TP.h"
 
@@ -25,14 +25,15 @@ static bool isSmallInteger(Type type) {
          tensor.getNumElements() <= kMaxElements;
 }
 
-Places::Places(func::FuncOp function, const Mesh &mesh) : mesh(mesh) {
+PerDeviceValues::PerDeviceValues(func::FuncOp function, const Mesh &mesh)
+    : mesh(mesh) {
   auto hasPlaces =
       function.walk([](AxisIndexOp) { return WalkResult::interrupt(); });
   if (hasPlaces.wasInterrupted() && mesh.getNumDevices() <= kMostDevices)
     function.walk([&](Operation *op) { visit(op); });
 }
 
-void Places::visit(Operation *op) {
+void PerDeviceValues::visit(Operation *op) {
   if (auto index = dyn_cast<AxisIndexOp>(op)) {
     known[index] = Distributor(evaluator).axisIndex(
         mesh, resolveAxes(index.getAxes().getAxes(), mesh),
@@ -73,7 +74,7 @@ void Places::visit(Operation *op) {
     known[value] = std::move(result);
 }
 
-bool Places::isSameAlong(Value value, ArrayRef<AxisRef> axes) const {
+bool PerDeviceValues::isSameAlong(Value value, ArrayRef<AxisRef> axes) const {
   const DeviceValues &values = known.find(value)->second;
   if (values.size() == 1)
     return true;

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "Places.h"
+#include "SourceLines.h"
 
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/AsmParser/AsmParserState.h"
@@ -25,7 +25,7 @@ static bool hasLine(Location location) {
   return bool(location->findInstanceOf<FileLineColLoc>());
 }
 
-void Places::read() {
+void SourceLines::read() {
   places.emplace();
   if (isBytecode(text))
     return;
@@ -64,7 +64,8 @@ static bool isNamed(StringRef operation, StringRef message) {
   return false;
 }
 
-const Places::Place *Places::find(Location location, StringRef message) const {
+const SourceLines::Place *SourceLines::find(Location location,
+                                            StringRef message) const {
   const Place *first = nullptr;
   std::string wanted = print(location);
   for (const Place &place : *places) {
@@ -78,7 +79,7 @@ const Places::Place *Places::find(Location location, StringRef message) const {
   return first;
 }
 
-bool Places::repeatAtLine(const Diagnostic &diagnostic) {
+bool SourceLines::repeatAtLine(const Diagnostic &diagnostic) {
   Location location = diagnostic.getLocation();
   if (hasLine(location))
     return false;

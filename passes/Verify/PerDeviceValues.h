@@ -8,8 +8,8 @@
 /// device, divided and taken modulo. So such integers are computed, once per
 /// device.
 
-#ifndef TPOPT_PASSES_VERIFY_PLACES_H
-#define TPOPT_PASSES_VERIFY_PLACES_H
+#ifndef TPOPT_PASSES_VERIFY_PERDEVICEVALUES_H
+#define TPOPT_PASSES_VERIFY_PERDEVICEVALUES_H
 
 #include "tpopt/Dialect/SPMD/SPMD.h"
 #include "tpopt/Interpreter/Distribution.h"
@@ -20,11 +20,11 @@
 
 namespace tp {
 
-class Places {
+class PerDeviceValues {
 public:
   /// Computes all that is known in `function`. On meshes of many devices
   /// nothing is.
-  Places(mlir::func::FuncOp function, const Mesh &mesh);
+  PerDeviceValues(mlir::func::FuncOp function, const Mesh &mesh);
 
   /// Whether `value` follows from the place alone.
   bool isKnown(mlir::Value value) const { return known.count(value); }
@@ -42,4 +42,4 @@ private:
 
 } // namespace tp
 
-#endif // TPOPT_PASSES_VERIFY_PLACES_H
+#endif // TPOPT_PASSES_VERIFY_PERDEVICEVALUES_H
