@@ -511,8 +511,10 @@ static LogicalResult verifyPlace(Operation *op, ArrayRef<AxisRefAttr> axes) {
     AxisList wanted = resolveAxes(axes, mesh);
     if (wanted.size() == axes.size() &&
         llvm::all_of(wanted, [&](const AxisRef &axis) {
-          return llvm::any_of(
-              covered, [&](const AxisRef &c) { return c.contains(axis); });
+          // Along an axis of one device there is one place.
+          return axis.size == 1 || llvm::any_of(covered, [&](const AxisRef &c) {
+                   return c.contains(axis);
+                 });
         }))
       return success();
   }

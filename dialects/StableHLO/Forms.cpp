@@ -7,18 +7,67 @@
 
 #include "tpopt/Support/ErrorCodes.h"
 
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <cstring>
+
 using namespace mlir;
 using namespace tp;
 using namespace tp::reader;
 
 using Argument = OpAsmParser::Argument;
 
+/// Whether `dense<"0x0100.."> : tensor<..i1>` stands at `text`.
+static bool areBooleansInHex(const char *text) {
+  static constexpr StringLiteral begin = "dense<\"0x", behind = "\"> : tensor<";
+  if (std::strncmp(text, begin.data(), begin.size()) != 0)
+    return false;
+  const char *type = std::strchr(text + begin.size(), '"');
+  if (!type || std::strncmp(type, behind.data(), behind.size()) != 0)
+    return false;
+  type += behind.size();
+  return StringRef(type, std::strcspn(type, ">\n")).ends_with("xi1");
+}
+
+/// The same: LLVM 22 writes a bit for each, and what JAX has of later releases
+/// a byte.
+static ParseResult parseBooleans(OpAsmParser &parser, Attribute &value) {
+  SMLoc loc = parser.getCurrentLocation();
+  std::string text, bytes;
+  RankedTensorType type;
+  if (parser.parseKeyword("dense") || parser.parseLess() ||
+      parser.parseString(&text) || parser.parseGreater() ||
+      parser.parseColonType(type))
+    return failure();
+  int64_t count = type.hasStaticShape() ? type.getNumElements() : -1;
+  bool isHex = llvm::tryGetFromHex(StringRef(text).drop_front(2), bytes);
+  int64_t size = bytes.size();
+  if (!isHex || count < 0 ||
+      (size != count && size != llvm::divideCeilSigned(count, 8)))
+    return parser.emitError(loc)
+           << prefix(ErrorCode::BadSyntax)
+           << "expected a byte or a bit for each element of " << type;
+  SmallVector<bool> booleans;
+  for (int64_t i = 0; i < count; ++i)
+    booleans.push_back(size == count ? bytes[i] != 0
+                                     : (bytes[i / 8] >> (i % 8)) & 1);
+  value = DenseElementsAttr::get(type, booleans);
+  return success();
+}
+
 /// `dense<1.0> : tensor<4xf32>`
 static ParseResult parseConstant(OpAsmParser &parser, OperationState &state) {
   Attribute value;
-  if (parser.parseOptionalAttrDict(state.attributes) ||
-      parser.parseAttribute(value, "value", state.attributes))
+  if (parser.parseOptionalAttrDict(state.attributes))
     return failure();
+  if (areBooleansInHex(parser.getCurrentLocation().getPointer())) {
+    if (parseBooleans(parser, value))
+      return failure();
+    state.addAttribute("value", value);
+  } else if (parser.parseAttribute(value, "value", state.attributes)) {
+    return failure();
+  }
   setProperties(state);
   auto typed = dyn_cast<TypedAttr>(value);
   if (!typed)

@@ -126,10 +126,14 @@ static FailureOr<Addressing> readAddressing(Conversion &c,
         c.inShape(0)[dim] != c.inShape(1)[index])
       return c.invalid() << " has batching dimensions of equal size that are "
                             "nothing else";
-  for (auto [dim, size] : llvm::enumerate(a.windowSizes))
-    if (size < 0 || size > a.operandShape[dim] ||
-        (size != 1 && (a.isCollapsed(dim) || a.isBatch(dim))))
+  for (auto [dim, size] : llvm::enumerate(a.windowSizes)) {
+    // A scatter says nothing of dimensions that its windows lack: nothing is in
+    // one of size 0, and every update is dropped.
+    bool isSaid = isGather || (!a.isCollapsed(dim) && !a.isBatch(dim));
+    if (isSaid && (size < 0 || size > a.operandShape[dim] ||
+                   (size != 1 && (a.isCollapsed(dim) || a.isBatch(dim)))))
       return c.invalid() << " has a window that does not fit dimension " << dim;
+  }
   if (!isa<IntegerType>(c.inType(1).getElementType()))
     return c.invalid() << " has integer indices";
   return a;

@@ -17,7 +17,8 @@
 namespace tp::raise {
 
 struct Match {
-  /// What the transformer op is called in remarks.
+  /// What the transformer op is called in remarks; nothing where it is only
+  /// another spelling.
   llvm::StringRef name;
   /// The op whose one result is replaced.
   mlir::Operation *root = nullptr;
@@ -45,6 +46,11 @@ std::optional<Match> matchCrossEntropy(mlir::Operation *root);
 // These find transformer ops, which the others have written.
 std::optional<Match> matchGated(mlir::Operation *root);
 std::optional<Match> matchAttention(mlir::Operation *root);
+
+// These find what is written in another way than others write it.
+std::optional<Match> matchContraction(mlir::Operation *root);
+std::optional<Match> matchNestedReduction(mlir::Operation *root);
+std::optional<Match> matchSlice(mlir::Operation *root);
 
 } // namespace tp::raise
 

@@ -272,6 +272,7 @@ private:
     if (!isInput)
       last->setDiscardableAttrs(root->getDiscardableAttrDictionary());
     root->getResult(0).replaceAllUsesWith(replacement);
+    StringRef name = match.name.empty() ? written.lookup(root) : match.name;
     forget(root);
     root->erase();
     group.erase([&](Operation *op) { forget(op); });
@@ -282,7 +283,8 @@ private:
     while (isa<ReshapeOp, TransposeOp>(op) &&
            built.contains(op->getOperand(0).getDefiningOp()))
       op = op->getOperand(0).getDefiningOp();
-    written[op] = match.name;
+    if (!name.empty())
+      written[op] = name;
     narrow(op);
     return last;
   }
@@ -304,6 +306,7 @@ struct Raise : tp::impl::RaisePassBase<Raise> {
     raiser.sweep(body, {matchNorm, matchSoftmax, matchActivation, matchRotary,
                         matchEmbedding, matchCrossEntropy});
     raiser.sweep(body, {matchGated, matchAttention});
+    raiser.sweep(body, {matchContraction, matchNestedReduction, matchSlice});
     if (!changed && !raiser.hasChanged())
       return markAllAnalysesPreserved();
     // Nobody listens: nothing to say.

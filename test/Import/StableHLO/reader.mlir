@@ -36,6 +36,11 @@ func.func @fields(%x: tensor<4x8xf32>, %v: tensor<f32>, %i: tensor<i32>) {
 func.func @forms(%x: tensor<4x8xf32>, %p: tensor<4x8xi1>, %s: tensor<i1>, %v: tensor<f32>, %k: tensor<3x1x8xf32>, %y: tensor<2x4x8xf32>) {
   // CHECK: "stablehlo.constant"() <{value = dense<1.000000e+00> : tensor<2xf32>}> : () -> tensor<2xf32>
   %0 = stablehlo.constant dense<1.0> : tensor<2xf32>
+  // Booleans as a byte each, which later releases of LLVM write, and as a bit each.
+  // CHECK: "stablehlo.constant"() <{value = dense<{{\[\[}}false, true, true], [false, false, true]]> : tensor<2x3xi1>}>
+  %bytes = stablehlo.constant dense<"0x000101000001"> : tensor<2x3xi1>
+  // CHECK: "stablehlo.constant"() <{value = dense<[true, false, false, true, false, false, false, false, true]> : tensor<9xi1>}>
+  %bits = stablehlo.constant dense<"0x0901"> : tensor<9xi1>
   // CHECK: "stablehlo.compare"(%{{.+}}, %{{.+}}) <{compare_type = "TOTALORDER", comparison_direction = "LT"}>
   %1 = stablehlo.compare LT, %x, %x, TOTALORDER : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xi1>
   // CHECK: "stablehlo.select"(%{{.+}}, %{{.+}}, %{{.+}}) : (tensor<4x8xi1>, tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>

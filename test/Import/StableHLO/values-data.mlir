@@ -260,3 +260,31 @@ func.func @main() -> (tensor<2x2xi32>, tensor<2x2xi32>) {
   }) : (tensor<2x2xi32>, tensor<2x2xi32>, tensor<2x2xi32>) -> tensor<2x2xi32>
   return %0, %1 : tensor<2x2xi32>, tensor<2x2xi32>
 }
+
+// -----
+
+// A scatter into a tensor that has nothing in it: of the updates nothing stays, along
+// dimensions that windows lack as along those that they have.
+func.func @main() -> (tensor<3xi32>, tensor<4xi32>) {
+  // EXPECT: [0, 0, 0]
+  // EXPECT: [0, 0, 0, 0]
+  %x = stablehlo.constant dense<> : tensor<3x0xi32>
+  %i = stablehlo.constant dense<[[0, 0], [1, 0], [2, 1]]> : tensor<3x2xi32>
+  %u = stablehlo.constant dense<[5, 6, 7]> : tensor<3xi32>
+  %0 = "stablehlo.scatter"(%x, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0, 1], scatter_dims_to_operand_dims = [0, 1], index_vector_dim = 1>}> ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+    %s = stablehlo.add %a, %b : tensor<i32>
+    stablehlo.return %s : tensor<i32>
+  }) : (tensor<3x0xi32>, tensor<3x2xi32>, tensor<3xi32>) -> tensor<3x0xi32>
+  %y = stablehlo.constant dense<> : tensor<0x4xi32>
+  %j = stablehlo.constant dense<[[0], [1]]> : tensor<2x1xi32>
+  %w = stablehlo.constant dense<1> : tensor<2x4xi32>
+  %1 = "stablehlo.scatter"(%y, %j, %w) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+    stablehlo.return %b : tensor<i32>
+  }) : (tensor<0x4xi32>, tensor<2x1xi32>, tensor<2x4xi32>) -> tensor<0x4xi32>
+  %c = stablehlo.constant dense<0> : tensor<i32>
+  %2 = stablehlo.reduce(%0 init: %c) applies stablehlo.add across dimensions = [1] : (tensor<3x0xi32>, tensor<i32>) -> tensor<3xi32>
+  %3 = stablehlo.reduce(%1 init: %c) applies stablehlo.add across dimensions = [0] : (tensor<0x4xi32>, tensor<i32>) -> tensor<4xi32>
+  return %2, %3 : tensor<3xi32>, tensor<4xi32>
+}

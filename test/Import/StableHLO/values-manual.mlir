@@ -499,3 +499,31 @@ func.func @main() -> tensor<3xi32> {
   } : () -> tensor<3xi32>
   return %0 : tensor<3xi32>
 }
+
+// -----
+
+// JAX asks for the number of the device, and counts the places along one axis itself. Of
+// axes of one device none needs to be manual, in one region or in one within another.
+sdy.mesh @mesh = <["x"=3, "y"=2, "z"=1]>
+func.func @main() -> (tensor<6xi32>, tensor<6xi32>) {
+  // EXPECT: [0, 1, 0, 1, 0, 1]
+  // EXPECT: [3, 1, 2, 3, 1, 2]
+  %v = stablehlo.constant dense<0> : tensor<6xi32>
+  %0 = sdy.manual_computation(%v) in_shardings=[<@mesh, [{"x", ?}]>] out_shardings=[<@mesh, [{"x", ?}]>] manual_axes={"x"} (%a: tensor<2xi32>) {
+    %1 = sdy.manual_computation(%a) in_shardings=[<@mesh, [{"y", ?}]>] out_shardings=[<@mesh, [{"y", ?}]>] manual_axes={"y"} (%b: tensor<1xi32>) {
+      %2 = stablehlo.partition_id : tensor<ui32>
+      %c = stablehlo.constant dense<2> : tensor<ui32>
+      %3 = stablehlo.remainder %2, %c : tensor<ui32>
+      %4 = stablehlo.convert %3 : (tensor<ui32>) -> tensor<i32>
+      %5 = stablehlo.reshape %4 : (tensor<i32>) -> tensor<1xi32>
+      sdy.return %5 : tensor<1xi32>
+    } : (tensor<2xi32>) -> tensor<2xi32>
+    sdy.return %1 : tensor<2xi32>
+  } : (tensor<6xi32>) -> tensor<6xi32>
+  %w = stablehlo.constant dense<[1, 2, 3, 1, 2, 3]> : tensor<6xi32>
+  %6 = sdy.manual_computation(%w) in_shardings=[<@mesh, [{"x", "y", ?}]>] out_shardings=[<@mesh, [{"x", "y", ?}]>] manual_axes={"x", "y"} (%a: tensor<1xi32>) {
+    %7 = "stablehlo.collective_permute"(%a) <{source_target_pairs = dense<[[0, 1], [1, 2], [2, 3], [3, 4], [4, 5], [5, 0]]> : tensor<6x2xi64>}> : (tensor<1xi32>) -> tensor<1xi32>
+    sdy.return %7 : tensor<1xi32>
+  } : (tensor<6xi32>) -> tensor<6xi32>
+  return %0, %6 : tensor<6xi32>, tensor<6xi32>
+}

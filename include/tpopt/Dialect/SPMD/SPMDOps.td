@@ -496,8 +496,9 @@ def SPMD_AxisIndexOp : SPMD_Op<"axis_index", [Pure,
     significant, from 0. Allowed in `spmd.manual` and after Localize.
 
     **Constraints**
-    1. Stands in `spmd.manual` over these axes, or in a function that Localize
-       has cut: one with a `#spmd.local` type in its signature.
+    1. Stands in `spmd.manual` over these axes, those of one device aside, or in
+       a function that Localize has cut: one with a `#spmd.local` type in its
+       signature.
     2. The mesh exists and has the axes.
 
     Example:
@@ -533,8 +534,8 @@ def SPMD_ShiftOp : SPMD_Op<"shift", [Pure, SameOperandsAndResultType,
 
     **Constraints**
     1. `mode` is `wrap` or `fill`.
-    2. Stands in `spmd.manual` over these axes, or in a function that Localize
-       has cut.
+    2. Stands in `spmd.manual` over these axes, those of one device aside, or in
+       a function that Localize has cut.
     3. The mesh exists and has the axes.
 
     Example:

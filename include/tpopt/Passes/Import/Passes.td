@@ -124,6 +124,11 @@ def RaisePass : Pass<"tp-raise", "::mlir::ModuleOp"> {
     splits them behind is written without, so that every dim can be cut, and what
     is repeated to make a stack is not. Products with 1 and -1 go, too.
 
+    What is written in several ways is written in one, so that it costs the same:
+    an einsum has transposes of its operands and its result in its equation, and
+    the operand with the result's last dimension on the right; reductions of
+    reductions are one; a dynamic slice with constant starts is a slice.
+
     Only what is the same function of real numbers is raised, and only where it
     was computed in at least f32, as the transformer ops compute; of what was
     rounded to 16 bits on the way, the rest stays primitive. A score that is
