@@ -306,7 +306,7 @@ struct Raise : tp::impl::RaisePassBase<Raise> {
     raiser.sweep(body, {matchNorm, matchSoftmax, matchActivation, matchRotary,
                         matchEmbedding, matchCrossEntropy});
     raiser.sweep(body, {matchGated, matchAttention});
-    raiser.sweep(body, {matchContraction, matchNestedReduction, matchSlice});
+    raiser.sweep(body, {matchNestedReduction, matchSlice});
     if (!changed && !raiser.hasChanged())
       return markAllAnalysesPreserved();
     // Nobody listens: nothing to say.

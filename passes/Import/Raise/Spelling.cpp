@@ -2,18 +2,8 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 // One spelling for what is written in several. How an author or an exporter
-// writes a product must not change what its plan costs:
-//
-//     %t = tp.transpose %w [1, 0] : 48x32 -> 32x48
-//     %y = tp.einsum "io,bsi->obs" %t, %x : 32x48, 2x7x32 -> 48x2x7
-//     %z = tp.transpose %y [1, 2, 0] : 48x2x7 -> 2x7x48
-//
-// An equation permutes dims by itself, and the result's columns are the right
-// operand's:
-//
-//     %z = tp.einsum "bsi,oi->bso" %x, %w : 2x7x32, 48x32 -> 2x7x48
-//
-// Sums of sums are one sum, and a slice whose starts are constants is static.
+// writes a program must not change what its plan costs: sums of sums are one
+// sum, and a slice whose starts are constants is static.
 
 #include "Patterns.h"
 
@@ -22,90 +12,6 @@
 using namespace mlir;
 using namespace tp;
 using namespace tp::raise;
-
-namespace {
-
-/// An einsum in the one spelling.
-struct Spelling {
-  std::string letters[2], result;
-  Value operands[2];
-
-  static Spelling of(EinsumOp einsum);
-  /// Takes transposes of the operands into the equation.
-  void absorbTransposes();
-  /// Puts the operand that has the result's columns on the right.
-  void order();
-  std::string getEquation() const {
-    return letters[0] + "," + letters[1] + "->" + result;
-  }
-};
-
-} // namespace
-
-Spelling Spelling::of(EinsumOp einsum) {
-  EinsumTerms terms = EinsumTerms::split(einsum.getEquation());
-  return {{terms.lhs.str(), terms.rhs.str()},
-          terms.result.str(),
-          {einsum.getLhs(), einsum.getRhs()}};
-}
-
-void Spelling::absorbTransposes() {
-  for (auto [own, operand] : llvm::zip_equal(letters, operands))
-    while (auto transpose = operand.getDefiningOp<TransposeOp>()) {
-      std::string before(own.size(), ' ');
-      for (auto [letter, dim] :
-           llvm::zip_equal(own, transpose.getPermutation()))
-        before[dim] = letter;
-      own = before;
-      operand = transpose.getInput();
-    }
-}
-
-void Spelling::order() {
-  for (char letter : llvm::reverse(result)) {
-    bool isLeft = StringRef(letters[0]).contains(letter),
-         isRight = StringRef(letters[1]).contains(letter);
-    if (isLeft == isRight)
-      continue;
-    if (isLeft) {
-      std::swap(letters[0], letters[1]);
-      std::swap(operands[0], operands[1]);
-    }
-    return;
-  }
-}
-
-std::optional<Match> tp::raise::matchContraction(Operation *root) {
-  // The result's own transposes, last first.
-  SmallVector<ArrayRef<int64_t>> permutations;
-  Value value = root->getResult(0);
-  while (auto transpose = value.getDefiningOp<TransposeOp>()) {
-    permutations.push_back(transpose.getPermutation());
-    value = transpose.getInput();
-  }
-  auto einsum = value.getDefiningOp<EinsumOp>();
-  if (!einsum)
-    return std::nullopt;
-  Spelling product = Spelling::of(einsum);
-  for (ArrayRef<int64_t> permutation : llvm::reverse(permutations)) {
-    std::string before = std::exchange(product.result, "");
-    for (int64_t dim : permutation)
-      product.result += before[dim];
-  }
-  product.absorbTransposes();
-  product.order();
-  if (root == einsum && product.getEquation() == einsum.getEquation() &&
-      product.operands[0] == einsum.getLhs() &&
-      product.operands[1] == einsum.getRhs())
-    return std::nullopt;
-  Match match{"", root, {product.operands[0], product.operands[1]}, {}};
-  match.build = [product, type = typeOf(root->getResult(0))](
-                    OpBuilder &builder, Location loc) -> Value {
-    return EinsumOp::create(builder, loc, type, product.getEquation(),
-                            product.operands[0], product.operands[1]);
-  };
-  return match;
-}
 
 std::optional<Match> tp::raise::matchNestedReduction(Operation *root) {
   auto outer = dyn_cast<ReduceOp>(root);
