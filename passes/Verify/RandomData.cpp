@@ -8,6 +8,10 @@
 #include "tpopt/Dialect/TP/TP.h"
 #include "tpopt/Support/Random.h"
 
+#include "llvm/ADT/SmallBitVector.h"
+
+#include <optional>
+
 using namespace mlir;
 using namespace tp;
 
@@ -23,14 +27,66 @@ DataSet tp::getDataSet(uint64_t seed, unsigned number) {
     return data;
   }
   Random random(seed * 1000003 + number);
-  data.signs = random.pick({Signs::Alternating, Signs::PerArgument});
-  data.magnitudes = random.pick(
-      {Magnitudes::Integers, Magnitudes::Moderate, Magnitudes::Wide});
+  data.signs = random.pick(
+      {Signs::PerLine, Signs::PerLine, Signs::Alternating, Signs::PerArgument});
+  data.magnitudes = random.pick({Magnitudes::Integers, Magnitudes::Moderate,
+                                 Magnitudes::Large, Magnitudes::Wide});
   data.narrows = true;
   return data;
 }
 
 namespace {
+
+/// What one element is to be.
+struct ElementKind {
+  Signs sign; ///< One of the first three.
+  bool isLarge = false;
+  bool isZero = false; ///< A number; a truth value goes by its sign.
+};
+
+/// Cuts a tensor into lines. Cuts of one seed give equal shapes equal lines.
+class LineCutter {
+public:
+  LineCutter(ArrayRef<int64_t> shape, uint64_t seed)
+      : shape(shape), seed(seed), isAlong(shape.size()) {
+    // Most reductions are along one dimension.
+    Random random(seed);
+    if (!shape.empty())
+      isAlong.set(random.below(shape.size()));
+    if (random.percent(50))
+      for (unsigned dim = 0; dim < shape.size(); ++dim)
+        if (random.percent(50))
+          isAlong.set(dim);
+  }
+
+  /// Of element `i`; signs and sizes are those of the argument.
+  ElementKind getKind(int64_t i, uint64_t argument) const {
+    int64_t line = 0, place = 0, length = 1;
+    for (unsigned dim = shape.size(); dim-- > 0; i /= shape[dim]) {
+      int64_t at = i % shape[dim];
+      if (isAlong.test(dim)) {
+        place += at * length;
+        length *= shape[dim];
+      } else {
+        line = line * shape[dim] + at;
+      }
+    }
+    Random ofLine(scramble(argument) + line), shared(scramble(seed) + line);
+    bool isNegative = ofLine.percent(50);
+    ElementKind kind{Signs::Any, ofLine.percent(75)};
+    if (shared.percent(50) && int64_t(shared.below(length)) == place) {
+      isNegative = !isNegative;
+      kind.isZero = shared.percent(50);
+    }
+    kind.sign = isNegative ? Signs::Negative : Signs::Positive;
+    return kind;
+  }
+
+private:
+  ArrayRef<int64_t> shape;
+  uint64_t seed;
+  llvm::SmallBitVector isAlong; ///< The dimensions that a line runs along.
+};
 
 /// Draws one argument.
 class ArgumentDrawer {
@@ -40,12 +96,20 @@ public:
       : evaluator(evaluator), data(data), argument(argument),
         type(cast<RankedTensorType>(argument.getType())),
         orderSeed(data.seed * 1000003 + argument.getArgNumber()),
-        random(orderSeed + (uint64_t(data.number) << 32)), signs(data.signs) {
+        setSeed(orderSeed + (uint64_t(data.number) << 32)), random(setSeed),
+        signs(data.signs), isLarge(data.magnitudes == Magnitudes::Large) {
     if (signs == Signs::PerArgument)
       signs = Random(~orderSeed - data.number)
                   .pick({Signs::Any, Signs::Negative, Signs::Positive});
     if (signs == Signs::Alternating)
       signs = argument.getArgNumber() % 2 ? Signs::Negative : Signs::Positive;
+    if (signs == Signs::PerLine) {
+      // What is compared is often of equal shapes, and should part in the same
+      // lines; what is multiplied need not.
+      uint64_t ofAll = data.seed * 1000003 - data.number;
+      lines.emplace(type.getShape(),
+                    Random(ofAll).percent(75) ? ofAll : ~setSeed);
+    }
   }
 
   TensorValue draw() {
@@ -55,19 +119,25 @@ public:
   }
 
 private:
+  ElementKind getKind(int64_t i) const {
+    return lines ? lines->getKind(i, setSeed) : ElementKind{signs, isLarge};
+  }
   TensorValue drawFloats();
   TensorValue drawIntegers(IntegerType integer);
   void drawIndices(int64_t extent, bool isUnsigned,
                    MutableArrayRef<int64_t> indices);
-  int64_t drawNumber(IntegerType integer);
+  int64_t drawNumber(IntegerType integer, ElementKind kind);
 
   DenseEvaluator &evaluator;
   const DataSet &data;
   BlockArgument argument;
   RankedTensorType type;
   uint64_t orderSeed; ///< The same for all numbers.
+  uint64_t setSeed;
   Random random;
   Signs signs;
+  bool isLarge;
+  std::optional<LineCutter> lines; ///< If each has a sign.
 };
 
 } // namespace
@@ -81,25 +151,43 @@ TensorValue ArgumentDrawer::drawFloats() {
     greatest = least + 22;
   }
   auto tensor = std::make_shared<DenseTensor>(type);
-  for (int64_t i = 0; i < tensor->size(); ++i)
-    (*tensor)[i] = data.magnitudes == Magnitudes::Integers
-                       ? evaluator.drawFloat(random.next())
-                       : evaluator.drawFloat(random.next(), least, greatest);
+  SmallVector<int64_t> isNegative(tensor->size());
+  for (int64_t i = 0; i < tensor->size(); ++i) {
+    ElementKind kind = getKind(i);
+    isNegative[i] = kind.sign == Signs::Negative;
+    uint64_t number = random.next();
+    Element &element = (*tensor)[i];
+    if (kind.isZero)
+      element = evaluator.getIdentity(ReduceKind::Sum, type.getElementType());
+    else if (kind.isLarge)
+      element = evaluator.drawFloat(number, 2, 3);
+    else if (data.magnitudes == Magnitudes::Integers)
+      element = evaluator.drawFloat(number);
+    else
+      element = evaluator.drawFloat(number, least, greatest);
+  }
   if (signs == Signs::Any)
     return tensor;
-  TensorValue negative = evaluator.unary(UnaryKind::Neg, tensor, type);
-  return evaluator.binary(signs == Signs::Negative ? BinaryKind::Min
-                                                   : BinaryKind::Max,
-                          tensor, negative, type);
+  TensorValue opposite = evaluator.unary(UnaryKind::Neg, tensor, type);
+  auto pick = [&](BinaryKind kind) {
+    return evaluator.binary(kind, tensor, opposite, type);
+  };
+  if (!lines)
+    return pick(signs == Signs::Negative ? BinaryKind::Min : BinaryKind::Max);
+  auto truth = type.clone(IntegerType::get(type.getContext(), 1));
+  return evaluator.select(makeIntegerTensor(truth, isNegative),
+                          pick(BinaryKind::Min), pick(BinaryKind::Max), type);
 }
 
 /// Counts through a permutation of 0..extent-1.
 void ArgumentDrawer::drawIndices(int64_t extent, bool isUnsigned,
                                  MutableArrayRef<int64_t> indices) {
   int64_t part = extent, first = int64_t(data.number) * indices.size();
-  if (data.narrows) // to a power of two as likely as to any other
-    part = std::max<int64_t>(1, extent >>
-                                    random.draw(0, llvm::Log2_64_Ceil(extent)));
+  // Half of the time, to a half, a quarter, .. as likely as to any other: what
+  // picks one of a few branches should still pick each.
+  if (data.narrows && extent > 1 && random.percent(50))
+    part = llvm::divideCeil(
+        extent, int64_t(1) << random.draw(1, llvm::Log2_64_Ceil(extent)));
   // The order is that of all numbers; what is outside differs.
   SmallVector<int64_t> order = Random(orderSeed).permutation(part);
   Random outside(orderSeed + extent + first);
@@ -114,14 +202,19 @@ void ArgumentDrawer::drawIndices(int64_t extent, bool isUnsigned,
 
 /// One that is no index. A scalar has no padding; it may be the turns of a
 /// loop, which are not to depend on the signs of what that computes.
-int64_t ArgumentDrawer::drawNumber(IntegerType integer) {
-  bool isAny = signs == Signs::Any || type.getRank() == 0,
-       isPositive = !isAny && signs == Signs::Positive;
+int64_t ArgumentDrawer::drawNumber(IntegerType integer, ElementKind kind) {
+  bool isAny = kind.sign == Signs::Any || type.getRank() == 0,
+       isPositive = !isAny && kind.sign == Signs::Positive;
   if (integer.getWidth() == 1)
     return isAny ? random.draw(0, 1) : isPositive;
+  if (kind.isZero)
+    return 0;
   if (integer.isUnsigned())
     return random.draw(isPositive ? 1 : 0, 8);
-  return random.draw(isPositive ? 1 : -4, isAny || isPositive ? 4 : -1);
+  if (isAny)
+    return random.draw(-4, 4);
+  int64_t size = kind.isLarge ? random.draw(5, 8) : random.draw(1, 4);
+  return isPositive ? size : -size;
 }
 
 TensorValue ArgumentDrawer::drawIntegers(IntegerType integer) {
@@ -132,8 +225,8 @@ TensorValue ArgumentDrawer::drawIntegers(IntegerType integer) {
   if (extent)
     drawIndices(*extent, integer.isUnsigned(), values);
   else
-    for (int64_t &value : values)
-      value = drawNumber(integer);
+    for (auto [i, value] : llvm::enumerate(values))
+      value = drawNumber(integer, getKind(i));
   for (int64_t &value : values)
     value = wrapInteger(value, integer);
   return makeIntegerTensor(type, values);

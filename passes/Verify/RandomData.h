@@ -6,7 +6,9 @@
 // No data set shows everything, so each is of another kind. Zeros in padding
 // win a maximum only where all numbers are negative, and a minimum where all
 // are positive; an exponential overflows only where numbers are far apart;
-// integers add up exactly in every order.
+// integers add up exactly in every order. What a reduction tells of its
+// elements, such as whether any is positive, hangs on one of them only where
+// all others say the opposite.
 
 #ifndef TPOPT_PASSES_VERIFY_RANDOMDATA_H
 #define TPOPT_PASSES_VERIFY_RANDOMDATA_H
@@ -22,12 +24,17 @@ enum class Signs : uint8_t {
   Positive,
   Alternating, ///< Positive and negative arguments: products are negative.
   PerArgument, ///< One of the first three for each argument.
+  /// One sign for each line, of the elements that agree in some dimensions;
+  /// most lines are large. In every second line one element is zero or of the
+  /// other sign: the same one in all arguments that are cut into equal lines.
+  PerLine,
 };
 
 /// Of floats, where numbers have magnitudes.
 enum class Magnitudes : uint8_t {
   Integers, ///< From -3 to 3.
   Moderate, ///< 1/4 to 4.
+  Large,    ///< 4 to 16: beyond what masks and padding are filled with.
   Wide,     ///< From one of 2^-16, 2^-11 and 2^-6 on, over 22 powers of two.
 };
 

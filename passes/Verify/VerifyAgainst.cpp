@@ -216,7 +216,7 @@ LogicalResult VerifyAgainst::verifyPrograms(const ProgramPair &programs) {
   IndexCoverage coverage(programs.whole.getFunction());
   // Small programs are run on more data sets, which hardly costs anything.
   // Beyond, sets are tried for the places that they reach.
-  constexpr unsigned kSmallSets = 32, kMoreSets = 24, kFieldSets = 2;
+  constexpr unsigned kSmallSets = 128, kMoreSets = 24, kFieldSets = 2;
   // Integers, unlike floats, miss what is wrong by chance.
   bool hasIntegers =
       !coverage.isEmpty() ||

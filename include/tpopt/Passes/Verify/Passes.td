@@ -20,8 +20,9 @@ def VerifyAgainstPass : Pass<"tp-verify-against", "::mlir::ModuleOp"> {
     Every data set is of another kind: small integers, which add up exactly in
     every order; numbers from 2^-16 to 2^16, all negative or of alternating signs, so that
     padding wins a maximum or a minimum and an exponential that is not shifted by
-    the maximum overflows; moderate numbers. Small programs are run on up to 32
-    data sets. Results are equal if errors of
+    the maximum overflows; moderate numbers; large ones; lines of elements that are
+    all on one side of zero, or all but one, so that what `any`, `all` and a minimum
+    tell hangs on one element. Small programs are run on up to 128 data sets. Results are equal if errors of
     `tolerance` in every op, of both programs, move them by as much as they
     differ: so no order of summation is an error, and a result that nothing moves
     has to be equal. Where wide numbers leave the range of doubles in the whole
