@@ -109,14 +109,14 @@ void GpuEmulation::expectSame(StringRef source, double tolerance) {
   OwningOpRef<ModuleOp> outer = ModuleOp::create(loc);
   OpBuilder builder = OpBuilder::atBlockEnd(outer->getBody());
   auto device = gpu::GPUModuleOp::create(builder, loc, "kernels");
-  std::vector<Launch> launches;
+  std::vector<KernelLaunch> launches;
   OpBuilder host = OpBuilder::atBlockEnd(code->getBody());
   for (auto [i, rows] : llvm::enumerate(programs)) {
     host.setInsertionPointToEnd(code->getBody());
     ASSERT_TRUE(
         succeeded(emitCpuKernel(host, rows, "cpu" + std::to_string(i))));
     builder.setInsertionPointToEnd(device.getBody());
-    FailureOr<Launch> launch =
+    FailureOr<KernelLaunch> launch =
         emitGpuKernel(builder, rows, "gpu" + std::to_string(i));
     ASSERT_TRUE(succeeded(launch));
     launches.push_back(*launch);
