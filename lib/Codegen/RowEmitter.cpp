@@ -505,7 +505,8 @@ Value tp::combineValues(OpBuilder &builder, Location loc, step::Reduction kind,
   llvm_unreachable("covered switch");
 }
 
-/// Of integers, whose type here has no sign, the kind says how to compare them.
+/// The kind of reduction, and whether it compares integers as unsigned: the
+/// integer types here are signless.
 static std::pair<ReductionKind, bool> splitKind(step::Reduction kind) {
   switch (kind) {
   case step::Reduction::Sum:

@@ -31,6 +31,7 @@
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 
+#include <cstring>
 #include <memory>
 #include <string>
 #include <vector>
@@ -47,6 +48,12 @@ struct CollectiveCall {
 
 /// `all_reduce 'mlp.out'`.
 std::string describe(const CollectiveCall &call);
+
+/// An empty tensor may have no address.
+inline void copyBytes(char *to, const char *from, int64_t bytes) {
+  if (bytes > 0)
+    std::memcpy(to, from, bytes);
+}
 
 class Communicator {
 public:

@@ -60,7 +60,7 @@ public:
     bool isSmall = sent <= kSmallBytes;
     bool isReducedByLast = isSmall && row.kind == CollectiveKind::AllReduce;
     TPRT_RETURN_IF_ERROR(meeting.meetAt(index, call, isSmall ? sent : 0, [&] {
-      // The others wait for it anyway.
+      // The other ranks are waiting for this one, so it reduces for all.
       if (!isReducedByLast)
         return;
       meeting.getForAll().resize(bytes);
@@ -70,25 +70,25 @@ public:
     switch (row.kind) {
     case CollectiveKind::AllReduce:
       if (isReducedByLast)
-        copy(call.destination, meeting.getForAll().data(), bytes);
+        copyBytes(call.destination, meeting.getForAll().data(), bytes);
       else
         TPRT_RETURN_IF_ERROR(allReduce(call));
       break;
     case CollectiveKind::AllGather:
       for (size_t peer = 0; peer < meeting.size(); ++peer)
-        copy(call.destination + peer * bytes, sourceOf(peer), bytes);
+        copyBytes(call.destination + peer * bytes, sourceOf(peer), bytes);
       break;
     case CollectiveKind::ReduceScatter:
       reduce(row, position * bytes, row.count, call.destination);
       break;
     case CollectiveKind::AllToAll:
       for (size_t peer = 0; peer < meeting.size(); ++peer)
-        copy(call.destination + peer * bytes, sourceOf(peer) + position * bytes,
-             bytes);
+        copyBytes(call.destination + peer * bytes,
+                  sourceOf(peer) + position * bytes, bytes);
       break;
     case CollectiveKind::CollectivePermute:
       if (int64_t from = call.permutation[position]; from >= 0)
-        copy(call.destination, sourceOf(from), bytes);
+        copyBytes(call.destination, sourceOf(from), bytes);
       else if (bytes > 0)
         std::memset(call.destination, 0, bytes);
       break;
@@ -115,11 +115,6 @@ private:
 
   const char *sourceOf(size_t peer) { return meeting.shown(peer).call.source; }
 
-  static void copy(char *to, const char *from, int64_t bytes) {
-    if (bytes > 0)
-      std::memcpy(to, from, bytes);
-  }
-
   /// Reduces `count` elements at byte `offset` of all sources.
   void reduce(const CollectiveRow &row, int64_t offset, int64_t count,
               char *to) {
@@ -144,9 +139,9 @@ private:
     TPRT_RETURN_IF_ERROR(meeting.meet([&] { return describe(call); }));
     for (int64_t peer = 0; peer < ranks; ++peer)
       if (peer != position)
-        copy(call.destination + begin(peer),
-             meeting.shown(peer).call.destination + begin(peer),
-             begin(peer + 1) - begin(peer));
+        copyBytes(call.destination + begin(peer),
+                  meeting.shown(peer).call.destination + begin(peer),
+                  begin(peer + 1) - begin(peer));
     return absl::OkStatus();
   }
 

@@ -162,7 +162,7 @@ struct SourceRow {
 
 enum class Role : uint32_t {
   Activation = 0, ///< Bound by the caller before each run it changes in.
-  Parameter = 1,  ///< A weight: constant but for entries that overwrite it.
+  Parameter = 1,  ///< A weight: constant unless an entry overwrites it.
   State = 2,      ///< KV cache: zero at first, then what runs leave there.
 };
 

@@ -145,7 +145,7 @@ template <typename Bind>
 static absl::Status bindTensor(const char *name, const tprt_tensor *value,
                                Bind bind) {
   if (!name || !value)
-    return refuse("tprt_bind without a name or a tensor");
+    return refuse("tprt_bind expects a name and a tensor, got a null pointer");
   constexpr size_t least =
       offsetof(tprt_tensor, bytes) + sizeof(tprt_tensor::bytes);
   TPRT_ASSIGN_OR_RETURN(tprt_tensor tensor,

@@ -36,18 +36,15 @@ public:
   absl::Status finish(uint32_t index) override;
 
 private:
-  struct Header {
-    uint32_t index, runDigest;
-  };
   struct Running {
     explicit Running(MpiWorld &world) : world(world) { world.beginMessages(); }
     ~Running() { world.endMessages(); }
 
     MpiWorld &world;
     CollectiveCall call;
-    Header header;
-    std::vector<Header> theirHeaders; ///< By position.
-    std::vector<char> scratch;        ///< Others' parts of a reduction.
+    CollectiveHeader header;
+    std::vector<CollectiveHeader> theirHeaders; ///< By position.
+    std::vector<char> scratch; ///< Others' parts of a reduction.
     Messages messages;
   };
 
@@ -58,11 +55,6 @@ private:
   void receive(Running &running, int64_t peer, char *data, int64_t bytes) {
     running.messages.receive(world.getComm(), group[peer], tag, data, bytes);
   }
-  static void copy(char *to, const char *from, int64_t bytes) {
-    if (bytes > 0)
-      std::memcpy(to, from, bytes);
-  }
-
   /// Elements [begin(p), begin(p+1)) of a reduction are position p's to reduce.
   int64_t getBegin(const CollectiveRow &row, int64_t peer) const {
     return row.kind == CollectiveKind::AllReduce ? row.count * peer / getSize()
@@ -93,9 +85,9 @@ absl::Status MessageCommunicator::start(uint32_t index,
   for (int64_t peer = 0; peer < getSize(); ++peer)
     if (peer != position) {
       receive(now, peer, reinterpret_cast<char *>(&now.theirHeaders[peer]),
-              sizeof(Header));
+              sizeof(CollectiveHeader));
       send(now, peer, reinterpret_cast<const char *>(&now.header),
-           sizeof(Header));
+           sizeof(CollectiveHeader));
     }
 
   const CollectiveRow &row = *call.row;
@@ -112,7 +104,7 @@ absl::Status MessageCommunicator::start(uint32_t index,
       char *to = call.destination + peer * bytes;
       const char *from = call.source + peer * step;
       if (peer == position) {
-        copy(to, from, bytes);
+        copyBytes(to, from, bytes);
         continue;
       }
       receive(now, peer, to, bytes);
@@ -125,7 +117,7 @@ absl::Status MessageCommunicator::start(uint32_t index,
       if (call.permutation[peer] == position && peer != position)
         send(now, peer, call.source, bytes);
     if (int64_t from = call.permutation[position]; from == position)
-      copy(call.destination, call.source, bytes);
+      copyBytes(call.destination, call.source, bytes);
     else if (from >= 0)
       receive(now, from, call.destination, bytes);
     else if (bytes > 0)
@@ -169,19 +161,9 @@ void MessageCommunicator::reduce(Running &now) {
 absl::Status MessageCommunicator::wait(Running &now) {
   absl::Status status =
       world.wait(now.messages, [&] { return describe(now.call); });
-  for (int64_t peer = 0; peer < getSize(); ++peer) {
-    const Header &theirs = now.theirHeaders[peer];
-    auto fail = [&](ErrorCode code, auto... why) {
-      return makeError(code, world.getContext(describe(now.call)), ": rank ",
-                       group[peer], why...);
-    };
-    if (theirs.runDigest != now.header.runDigest)
-      return fail(ErrorCode::RanksDisagree,
-                  " was not given the same for this run, or makes other calls");
-    if (theirs.index != now.header.index)
-      return fail(ErrorCode::CollectiveMismatch, " is at collective number ",
-                  theirs.index, ", this one at number ", now.header.index);
-  }
+  for (int64_t peer = 0; peer < getSize(); ++peer)
+    TPRT_RETURN_IF_ERROR(world.compare(now.header, now.theirHeaders[peer],
+                                       group[peer], now.call));
   now.messages = Messages();
   return status;
 }

@@ -135,6 +135,20 @@ std::string MpiWorld::getContext(absl::string_view what) const {
   return absl::StrCat("rank ", rank, ", ", what);
 }
 
+absl::Status MpiWorld::compare(CollectiveHeader ours, CollectiveHeader theirs,
+                               int peer, const CollectiveCall &call) const {
+  auto fail = [&](ErrorCode code, auto... why) {
+    return makeError(code, getContext(describe(call)), ": rank ", peer, why...);
+  };
+  if (theirs.runDigest != ours.runDigest)
+    return fail(ErrorCode::RanksDisagree,
+                " was not given the same for this run, or makes other calls");
+  if (theirs.index != ours.index)
+    return fail(ErrorCode::CollectiveMismatch, " is at collective number ",
+                theirs.index, ", this one at number ", ours.index);
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::unique_ptr<Communicator>>
 MpiWorld::split(const std::vector<int> &group) {
   // A number for every split, as the ranks of a group may have been in others.

@@ -20,6 +20,12 @@ namespace tprt {
 
 struct Exchange;
 
+/// What comes before a rank's part of a collective: ranks that have lost step,
+/// or were given something else, differ in it.
+struct CollectiveHeader {
+  uint32_t index, runDigest;
+};
+
 class MpiWorld final : public World {
 public:
   MpiWorld(absl::Duration timeout, bool owned, int rank, int size)
@@ -47,7 +53,7 @@ public:
   absl::Status part() override;
   absl::Status finalize() override;
 
-  /// Whether all of these ranks are on this rank's host.
+  /// Whether all of these ranks run on the same host as this one.
   bool isOneHost(const std::vector<int> &ranks) const;
 
   /// Waits for all messages; `what` names the occasion.
@@ -65,6 +71,11 @@ public:
   bool hasMessages() const { return messagesUnderWay > 0; }
 
   std::string getContext(absl::string_view what) const;
+
+  /// RanksDisagree or CollectiveMismatch if rank `peer` sent another header for
+  /// this call.
+  absl::Status compare(CollectiveHeader ours, CollectiveHeader theirs, int peer,
+                       const CollectiveCall &call) const;
 
 private:
   absl::Status meetHosts();

@@ -45,15 +45,10 @@ struct Buffer {
   alignas(64) char reduced[kSmallBytes];
 };
 
-/// Which collective a block is of.
-struct Head {
-  uint32_t index, runDigest;
-};
-
 struct Seat {
   alignas(64) std::atomic<uint64_t> written; ///< The rank's last stage.
   std::atomic<uint64_t> read;
-  Head heads[kNumBuffers];
+  CollectiveHeader headers[kNumBuffers]; ///< What its blocks belong to.
 };
 
 /// What the group's memory holds, made of zero bytes: the buffers, a seat for
@@ -130,7 +125,6 @@ private:
   void readBlocks(const CollectiveCall &call, int64_t stage, uint32_t buffer);
   void reduceBlocks(const CollectiveRow &row, uint32_t buffer, int64_t offset,
                     int64_t count, char *to);
-  absl::Status checkHeads(const Running &running, uint32_t buffer);
 
   template <typename Last>
   void arrive(Gate &gate, uint64_t number, Last doLast);
@@ -178,7 +172,8 @@ int64_t SharedCommunicator::getNumStages(const CollectiveRow &row) const {
     return 1;
   int64_t each = getElementsPerStage(row);
   int64_t parts = std::max<int64_t>(1, (row.count + each - 1) / each);
-  // At the second of two stages, ranks show what they have reduced.
+  // An all-reduce has two stages for each part: every rank reduces its share,
+  // then every rank publishes the share that it has reduced.
   return row.kind == CollectiveKind::AllReduce ? 2 * parts : parts;
 }
 
@@ -197,11 +192,6 @@ SharedCommunicator::Part SharedCommunicator::getShare(Part part,
           part.begin + part.size() * (peer + 1) / size()};
 }
 
-static void copy(char *to, const char *from, int64_t bytes) {
-  if (bytes > 0)
-    std::memcpy(to, from, bytes);
-}
-
 void SharedCommunicator::fillBlock(const CollectiveCall &call, int64_t stage,
                                    char *block) {
   const CollectiveRow &row = *call.row;
@@ -209,20 +199,21 @@ void SharedCommunicator::fillBlock(const CollectiveCall &call, int64_t stage,
   Part part = getPart(row, stage);
   if (isForEach(row)) {
     for (int64_t peer = 0; peer < size(); ++peer)
-      copy(block + peer * part.size() * bytes,
-           call.source + (peer * row.count + part.begin) * bytes,
-           part.size() * bytes);
+      copyBytes(block + peer * part.size() * bytes,
+                call.source + (peer * row.count + part.begin) * bytes,
+                part.size() * bytes);
     return;
   }
   if (row.kind == CollectiveKind::AllReduce && stage % 2 == 1) {
     Part mine = getShare(part, position);
-    copy(block, call.destination + mine.begin * bytes, mine.size() * bytes);
+    copyBytes(block, call.destination + mine.begin * bytes,
+              mine.size() * bytes);
     return;
   }
   if (row.kind == CollectiveKind::CollectivePermute &&
       !absl::c_linear_search(call.permutation, position))
     return;
-  copy(block, call.source + part.begin * bytes, part.size() * bytes);
+  copyBytes(block, call.source + part.begin * bytes, part.size() * bytes);
 }
 
 void SharedCommunicator::readBlocks(const CollectiveCall &call, int64_t stage,
@@ -234,7 +225,7 @@ void SharedCommunicator::readBlocks(const CollectiveCall &call, int64_t stage,
   switch (row.kind) {
   case CollectiveKind::AllReduce:
     if (isReducedByLast(row)) {
-      copy(to, room.getBuffer(buffer).reduced, part.size() * bytes);
+      copyBytes(to, room.getBuffer(buffer).reduced, part.size() * bytes);
       return;
     }
     for (int64_t peer = 0; peer < size(); ++peer) {
@@ -244,7 +235,7 @@ void SharedCommunicator::readBlocks(const CollectiveCall &call, int64_t stage,
         reduceBlocks(row, buffer, share.begin - part.begin, share.size(),
                      result);
       else if (peer != position && stage % 2 == 1)
-        copy(result, room.getBlock(buffer, peer), share.size() * bytes);
+        copyBytes(result, room.getBlock(buffer, peer), share.size() * bytes);
     }
     return;
   case CollectiveKind::ReduceScatter:
@@ -252,18 +243,18 @@ void SharedCommunicator::readBlocks(const CollectiveCall &call, int64_t stage,
     return;
   case CollectiveKind::AllGather:
     for (int64_t peer = 0; peer < size(); ++peer)
-      copy(to + peer * row.count * bytes, room.getBlock(buffer, peer),
-           part.size() * bytes);
+      copyBytes(to + peer * row.count * bytes, room.getBlock(buffer, peer),
+                part.size() * bytes);
     return;
   case CollectiveKind::AllToAll:
     for (int64_t peer = 0; peer < size(); ++peer)
-      copy(to + peer * row.count * bytes,
-           room.getBlock(buffer, peer) + position * part.size() * bytes,
-           part.size() * bytes);
+      copyBytes(to + peer * row.count * bytes,
+                room.getBlock(buffer, peer) + position * part.size() * bytes,
+                part.size() * bytes);
     return;
   case CollectiveKind::CollectivePermute:
     if (int64_t from = call.permutation[position]; from >= 0)
-      copy(to, room.getBlock(buffer, from), part.size() * bytes);
+      copyBytes(to, room.getBlock(buffer, from), part.size() * bytes);
     else if (part.size() > 0)
       std::memset(to, 0, part.size() * bytes);
     return;
@@ -329,7 +320,7 @@ absl::Status SharedCommunicator::write(Running &now, int64_t stage) {
   const CollectiveRow &row = *now.call.row;
   Seat &mine = room.getSeat(position);
   fillBlock(now.call, stage, room.getBlock(buffer, position));
-  mine.heads[buffer] = {now.index, world.getRunDigest()};
+  mine.headers[buffer] = {now.index, world.getRunDigest()};
   mine.written.store(number, std::memory_order_release);
   arrive(here.written, number, [&] {
     if (isReducedByLast(row))
@@ -343,28 +334,13 @@ absl::Status SharedCommunicator::read(Running &now, int64_t stage,
   uint32_t buffer = number % kNumBuffers;
   Buffer &here = room.getBuffer(buffer);
   TPRT_RETURN_IF_ERROR(await(here.written, number, now.call, &Seat::written));
-  TPRT_RETURN_IF_ERROR(checkHeads(now, buffer));
+  CollectiveHeader ours{now.index, world.getRunDigest()};
+  for (size_t peer = 0; peer < group.size(); ++peer)
+    TPRT_RETURN_IF_ERROR(world.compare(ours, room.getSeat(peer).headers[buffer],
+                                       group[peer], now.call));
   readBlocks(now.call, stage, buffer);
   room.getSeat(position).read.store(number, std::memory_order_release);
   arrive(here.read, number, [] {});
-  return absl::OkStatus();
-}
-
-absl::Status SharedCommunicator::checkHeads(const Running &now,
-                                            uint32_t buffer) {
-  for (size_t peer = 0; peer < group.size(); ++peer) {
-    Head theirs = room.getSeat(peer).heads[buffer];
-    auto fail = [&](ErrorCode code, auto... why) {
-      return makeError(code, world.getContext(describe(now.call)), ": rank ",
-                       group[peer], why...);
-    };
-    if (theirs.runDigest != world.getRunDigest())
-      return fail(ErrorCode::RanksDisagree,
-                  " was not given the same for this run, or makes other calls");
-    if (theirs.index != now.index)
-      return fail(ErrorCode::CollectiveMismatch, " is at collective number ",
-                  theirs.index, ", this one at number ", now.index);
-  }
   return absl::OkStatus();
 }
 

@@ -30,10 +30,11 @@ public:
   SharedMemory &operator=(SharedMemory &&other) noexcept;
   ~SharedMemory();
 
-  /// Zero bytes; nullopt where the system gives none.
+  /// Creates memory that is filled with zeros; nullopt if the system refuses.
   static absl::optional<SharedMemory> create(size_t bytes);
-  /// That of another process, by its ticket; nullopt if it cannot be reached,
-  /// as from another container, or is not of this size.
+  /// Opens another process's memory by its ticket; nullopt if this process
+  /// cannot reach it, for example from another container, or if its size
+  /// differs.
   static absl::optional<SharedMemory> open(absl::string_view ticket,
                                            size_t bytes);
 

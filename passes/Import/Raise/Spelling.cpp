@@ -1,9 +1,10 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// One spelling for what is written in several. How an author or an exporter
-// writes a program must not change what its plan costs: sums of sums are one
-// sum, and a slice whose starts are constants is static.
+// Rewrites equal programs into one spelling, so that the way a program is
+// written does not change the cost of its plan: nested reductions of one kind
+// become one reduction, and a dynamic slice with constant starts becomes a
+// static one.
 
 #include "Patterns.h"
 

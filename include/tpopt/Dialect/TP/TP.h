@@ -60,9 +60,9 @@ public:
 /// The product of sizes.
 double getVolume(llvm::ArrayRef<int64_t> sizes);
 
-/// What a reduction of no elements gives: combining it with anything changes
-/// nothing. Formats without infinities have their largest number instead. An i1
-/// counts as unsigned: its maximum is "or".
+/// The identity element of a reduction, which is also the result of reducing no
+/// elements. Where a float type has no infinity, its largest finite number
+/// takes that place. An i1 is compared as unsigned: its maximum is "or".
 mlir::TypedAttr getReductionIdentity(ReductionKind kind, mlir::Type element);
 mlir::TypedAttr getReductionIdentity(ReduceKind kind, mlir::Type element);
 
