@@ -71,6 +71,8 @@ absl::Status Meeting::awaitAll(What what) {
   constexpr absl::Duration nap = absl::Milliseconds(20);
   Clock::time_point begin; // set at the first slow round
   absl::Time deadline;
+  if (!domain->hasCores())
+    takeTurns([this] { return isComplete(); });
   for (int round = 0; !isComplete(); ++round) {
     if (domain->hasFailed())
       return addContext(domain->getFailure(), getContext(what()));

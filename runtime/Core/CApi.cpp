@@ -12,8 +12,8 @@
 
 using namespace tprt;
 
-// The numbers of element types are the same in C. A value that C alone has is a
-// warning of the switch, one that it lacks does not compile.
+// The numbers of element types are the same in C; one that the C header lacks
+// does not compile.
 static absl::StatusOr<DType> convert(tprt_dtype type) {
   switch (type) {
 #define TPRT_DTYPE(enumerator, number, bytes, mlir, safetensors, c)            \
@@ -22,8 +22,8 @@ static absl::StatusOr<DType> convert(tprt_dtype type) {
     return DType::enumerator;
 #include "runtime/Core/ArtifactEnums.def"
   }
-  return makeError(ErrorCode::InputMismatch, "element type ",
-                   static_cast<int>(type), " is unknown");
+  return makeError(ErrorCode::InputMismatch, "element type ", type,
+                   " is unknown");
 }
 
 struct tprt_session {

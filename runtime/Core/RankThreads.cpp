@@ -3,6 +3,8 @@
 
 #include "runtime/Core/RankThreads.h"
 
+#include "runtime/Core/Cores.h"
+
 #include "absl/time/clock.h"
 
 #include <chrono>
@@ -33,6 +35,7 @@ void RankThreads::start(std::function<void(int)> newJob) {
 }
 
 bool RankThreads::wait(absl::Duration timeout) {
+  takeTurns([this] { return !isBusy(); });
   absl::Time end = absl::Now() + timeout;
   while (true) {
     uint32_t seen = finished.get();
@@ -52,6 +55,8 @@ bool RankThreads::awaitJob(uint32_t seen) {
     for (auto end = std::chrono::steady_clock::now() + alert;
          generation.get() == seen && std::chrono::steady_clock::now() < end;)
       sched_yield();
+  else
+    takeTurns([&] { return generation.get() != seen; });
   while (generation.get() == seen)
     generation.wait(seen, absl::InfiniteDuration());
   return !stopping;

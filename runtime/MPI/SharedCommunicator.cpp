@@ -4,6 +4,7 @@
 #include "runtime/MPI/SharedCommunicator.h"
 
 #include "runtime/Communicators/Reduce.h"
+#include "runtime/Core/Cores.h"
 #include "runtime/Core/Futex.h"
 #include "runtime/MPI/SharedMemory.h"
 
@@ -375,6 +376,8 @@ absl::Status SharedCommunicator::await(Gate &gate, uint64_t number,
   PeerWait peers(world, getWhat, getMissing);
   int64_t begin = absl::GetCurrentTimeNanos();
   absl::Status status;
+  if (!spins)
+    takeTurns([&] { return gate.isPassed(number); });
   for (int look = 0; !gate.isPassed(number); ++look) {
     if (spins && look < kFastLooks) {
       relax();

@@ -52,7 +52,11 @@ typedef struct tprt_session tprt_session;
 /** 0, or the number of an error. */
 typedef int32_t tprt_status;
 
-typedef enum tprt_dtype {
+/** One of the constants below. It is no enum: whatever a caller writes is a
+ *  value, which the runtime checks. */
+typedef uint32_t tprt_dtype;
+
+enum {
   TPRT_F64 = 0,
   TPRT_F32 = 1,
   TPRT_BF16 = 2,
@@ -68,7 +72,7 @@ typedef enum tprt_dtype {
   TPRT_BOOL = 12,
   TPRT_F8E4M3FN = 13,
   TPRT_F8E5M2 = 14
-} tprt_dtype;
+};
 
 typedef struct tprt_options {
   size_t size;           /**< sizeof(tprt_options) */

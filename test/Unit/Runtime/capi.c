@@ -74,7 +74,7 @@ int useTheRuntime(const void *artifact, size_t size) {
   wider.known.size = sizeof(size_t);
   EXPECT(tprt_bind(session, "x", &wider.known) == 881);
   wider.known.size = sizeof(tprt_tensor);
-  wider.known.dtype = (tprt_dtype)99;
+  wider.known.dtype = 99;
   EXPECT(tprt_bind(session, "x", &wider.known) == 861);
   EXPECT(tprt_run(session, "main") == 0);
   EXPECT(tprt_sync(session, -1) == 0);
