@@ -15,15 +15,20 @@ function(tp_compile_options target)
   endif()
 endfunction()
 
-# tp_precompile_headers(<target>)
+# tp_precompile_headers(<target> [HEADER <header>] [LINK_LIBS ...])
 #
-# Parses cmake/Precompiled.h once for all targets, which halves the time of a
-# build. Not under sanitizers, so that one build finds what a file forgot to
-# include. Libraries and programs are compiled with -fPIC and -fPIE, which may
-# not share.
+# Parses cmake/<header>.h, Precompiled.h if none is named, once for all targets,
+# which halves the time of a build. The header needs what LINK_LIBS say. Not under sanitizers, so that one build
+# finds what a file forgot to include. Libraries and programs are compiled with
+# -fPIC and -fPIE, which may not share.
 function(tp_precompile_headers target)
   if(TPOPT_SANITIZE)
     return()
+  endif()
+  cmake_parse_arguments(ARG "" "HEADER" "LINK_LIBS" ${ARGN})
+  set(header Precompiled)
+  if(ARG_HEADER)
+    set(header ${ARG_HEADER})
   endif()
   get_target_property(type ${target} TYPE)
   if(type STREQUAL EXECUTABLE)
@@ -31,14 +36,15 @@ function(tp_precompile_headers target)
   else()
     set(option -fPIC)
   endif()
-  set(headers TPOptHeaders${option})
+  set(headers TPOpt${header}${option})
   if(NOT TARGET ${headers})
     add_library(${headers} OBJECT ${PROJECT_SOURCE_DIR}/cmake/Precompiled.cpp)
     set_target_properties(${headers} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
     target_compile_options(${headers} PRIVATE ${option}
       "$<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>")
     target_precompile_headers(${headers} PRIVATE
-                              ${PROJECT_SOURCE_DIR}/cmake/Precompiled.h)
+                              ${PROJECT_SOURCE_DIR}/cmake/${header}.h)
+    target_link_libraries(${headers} PRIVATE ${ARG_LINK_LIBS})
     add_dependencies(${headers} TPOptSPMDIncGen TPOptTPIncGen)
     llvm_update_compile_flags(${headers})
     tp_compile_options(${headers})
@@ -47,13 +53,14 @@ function(tp_precompile_headers target)
 endfunction()
 
 # add_tp_library(<name> <sources>...
-#                [DEPENDS ...] [LINK_LIBS PUBLIC ...] [MLIR_LIBS ...])
+#                [DEPENDS ...] [LINK_LIBS PUBLIC ...] [MLIR_LIBS ...]
+#                [PRECOMPILE <header>])
 #
 # A library of this project. Upstream libraries go in MLIR_LIBS, so that
 # mlir_target_link_libraries() can turn them into libMLIR.so. Installation is
 # ours because add_mlir_library() installs neither headers nor an export.
 function(add_tp_library name)
-  cmake_parse_arguments(ARG "" "" "MLIR_LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "" "PRECOMPILE" "MLIR_LIBS" ${ARGN})
   add_mlir_library(${name} ${ARG_UNPARSED_ARGUMENTS} DISABLE_INSTALL)
   mlir_target_link_libraries(${name} PUBLIC ${ARG_MLIR_LIBS})
   target_include_directories(${name} PUBLIC
@@ -63,7 +70,7 @@ function(add_tp_library name)
   tp_compile_options(${name})
   if(TARGET obj.${name}) # add_mlir_library() compiles there
     tp_compile_options(obj.${name})
-    tp_precompile_headers(obj.${name})
+    tp_precompile_headers(obj.${name} HEADER ${ARG_PRECOMPILE})
   endif()
   install(TARGETS ${name} EXPORT TPOptTargets
           ARCHIVE DESTINATION lib LIBRARY DESTINATION lib)

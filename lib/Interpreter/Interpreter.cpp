@@ -165,6 +165,7 @@ LockstepMachine::Results LockstepMachine::runFor(ForOp op, Frame &frame) {
   if (int64_t(op.getCount()) > options.maxTurns)
     return op.emitError() << prefix(ErrorCode::EndlessLoop) << "more than "
                           << options.maxTurns << " turns";
+  mostTurns = std::max(mostTurns, int64_t(op.getCount()));
   SmallVector<DeviceValues> carried = frame.lookup(op.getInits());
   auto counterType =
       cast<RankedTensorType>(op.getBody().getArgument(0).getType());
@@ -196,6 +197,7 @@ LockstepMachine::Results LockstepMachine::runWhile(WhileOp op, Frame &frame) {
   World &world = frame.world;
   const std::vector<bool> before = world.present;
   for (int64_t turn = 0; turn <= options.maxTurns; ++turn) {
+    mostTurns = std::max(mostTurns, turn);
     auto condition = runBlock(op.getCond().front(), carried, frame);
     if (failed(condition))
       return failure();
@@ -343,6 +345,7 @@ Interpreter::run(const Program &program, ArrayRef<TensorValue> arguments) {
   }
   auto outputs =
       machine.runFunction(function, values, world, /*observed=*/true);
+  mostTurns = machine.mostTurns;
   if (failed(outputs))
     return failure();
   SmallVector<TensorValue> results;

@@ -60,6 +60,7 @@ private:
   void runStep();
   bool growsAt(OpId op, OpStep step) const;
   void enqueue(OpId op);
+  void take(OpId op);
   void visit(OpId op);
   Direction getSingleUseDirections(OpId op) const;
   void update(unsigned target);
@@ -83,8 +84,9 @@ private:
   /// How often a node is an operand.
   std::vector<unsigned> numReads;
 
-  std::vector<OpId> queue;
+  std::vector<OpId> queue, early; ///< See runStep().
   std::vector<bool> queued;
+  std::vector<bool> isNew; ///< What the step lets through, see growsAt().
   // Of the visit under way.
   Direction usable = Direction::Both;
   SmallVector<Candidate, 4> candidates;
@@ -109,6 +111,7 @@ void Propagator::indexUses() {
     for (ValueId value : op.tensors)
       uses[next[graph.getNode(value)]++] = id;
   queued.assign(graph.ops.size(), false);
+  isNew.assign(graph.ops.size(), false);
 }
 
 SmallVector<int64_t> Propagator::getPriorities() const {
@@ -195,18 +198,26 @@ void Propagator::enqueue(OpId op) {
   if (queued[op])
     return;
   queued[op] = true;
-  queue.push_back(op);
+  (isNew[op] ? queue : early).push_back(op);
+}
+
+void Propagator::take(OpId op) {
+  queued[op] = false;
+  visit(op);
 }
 
 void Propagator::runStep() {
   for (OpId op = 0; op < graph.getNumOps(); ++op)
-    if (growsAt(op, step.op))
+    if (isNew[op] = growsAt(op, step.op); isNew[op])
       enqueue(op);
-  // First in, first out; a sweep in program order to begin with.
+  // First in, first out; a sweep in program order to begin with. What earlier
+  // steps let through goes first, so that an op on the way, a transpose say,
+  // does not make a sharding come later to where it meets another.
   for (size_t next = 0; next < queue.size(); ++next) {
-    OpId op = queue[next];
-    queued[op] = false;
-    visit(op);
+    take(queue[next]);
+    for (size_t i = 0; i < early.size(); ++i)
+      take(early[i]);
+    early.clear();
   }
   queue.clear();
 }

@@ -28,6 +28,27 @@ static Features getContracted(EinsumOp op, unsigned index) {
   return features;
 }
 
+/// Whether `op` repeats its input along new dimensions, or adds such of size 1.
+static bool isRepeated(Operation *op) {
+  if (auto reshape = dyn_cast<ReshapeOp>(op)) {
+    auto isNotOne = [](int64_t size) { return size != 1; };
+    return llvm::equal(
+        llvm::make_filter_range(reshape.getInput().getType().getShape(),
+                                isNotOne),
+        llvm::make_filter_range(reshape.getType().getShape(), isNotOne));
+  }
+  return isa<BroadcastOp>(op);
+}
+
+/// A bias is repeated and added.
+static std::optional<Features> getBiasFeatures(OpOperand &use) {
+  Operation *op = use.getOwner();
+  if (!isRepeated(op) || !llvm::all_of(op->getUsers(), llvm::IsaPred<AddOp>))
+    return std::nullopt;
+  auto type = cast<RankedTensorType>(use.get().getType());
+  return Features{{}, llvm::to_vector(llvm::seq<unsigned>(0, type.getRank()))};
+}
+
 static std::optional<Features> getFeatures(OpOperand &use) {
   return llvm::TypeSwitch<Operation *, std::optional<Features>>(use.getOwner())
       .Case([&](EinsumOp op) -> std::optional<Features> {
@@ -38,13 +59,7 @@ static std::optional<Features> getFeatures(OpOperand &use) {
           return std::nullopt;
         return Features{{0}, {1}};
       })
-      .Case([&](BroadcastOp op) -> std::optional<Features> {
-        if (!llvm::all_of(op->getUsers(), llvm::IsaPred<AddOp>))
-          return std::nullopt;
-        auto dims = llvm::seq<unsigned>(0, op.getInput().getType().getRank());
-        return Features{{}, llvm::to_vector(dims)};
-      })
-      .Default([](Operation *) { return std::nullopt; });
+      .Default([&](Operation *) { return getBiasFeatures(use); });
 }
 
 llvm::DenseMap<Value, Features> tp::getFeatures(FunctionOpInterface function) {
@@ -73,8 +88,9 @@ AttentionOp tp::findAttention(Value value) {
         return attention;
       if (isa<EinsumOp>(user) && seen[i] != value)
         continue;
-      if (!isa<EinsumOp, AddOp, BroadcastOp, RotaryOp, ConvertOp,
-               DynamicUpdateSliceOp>(user))
+      if (!isa<EinsumOp, AddOp, RotaryOp, ConvertOp, DynamicUpdateSliceOp>(
+              user) &&
+          !isRepeated(user))
         continue;
       seen.insert(user->getResult(0));
       // A cache that is only returned has the heads of what is written.

@@ -9,6 +9,7 @@
 #include "tpopt/Cost/ProgramCost.h"
 #include "tpopt/Dialect/TP/TP.h"
 #include "tpopt/Passes/Partition/Passes.h"
+#include "tpopt/Program/Sources.h"
 #include "tpopt/Program/Structure.h"
 #include "tpopt/Program/TensorTypes.h"
 #include "tpopt/Sharding/Projection.h"
@@ -617,6 +618,7 @@ struct Partition : tp::impl::PartitionPassBase<Partition> {
       for (Operation *root : roots)
         if (failed(Partitioner(root, table, cost).run()))
           return signalPassFailure();
+      mergeSources(function.getFunctionBody());
     }
   }
 };

@@ -8,6 +8,7 @@
 #include "tpopt/Dialect/TP/TP.h"
 #include "tpopt/Passes/Propagate/Passes.h"
 #include "tpopt/Program/ShardingTable.h"
+#include "tpopt/Program/Sources.h"
 #include "tpopt/Program/Structure.h"
 #include "tpopt/Program/TensorTypes.h"
 #include "tpopt/Sharding/Propagation.h"
@@ -589,6 +590,7 @@ struct Propagate : tp::impl::PropagatePassBase<Propagate> {
       if (failed(mesh) || failed(verifyNotLocal(function)))
         return signalPassFailure();
       byMesh[*mesh].push_back(function);
+      splitSources(function.getFunctionBody());
     }
     for (auto &[mesh, functions] : byMesh) {
       ShardingTable table(&getContext(), cast<MeshOp>(mesh).toMesh());

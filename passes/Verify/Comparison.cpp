@@ -25,6 +25,11 @@ void tp::explain(DenseEvaluator &evaluator, const ProgramPair &programs,
                     programs.takeLocal(arguments), programs.whole, arguments);
 }
 
+int64_t tp::limitTurns(const Interpreter &ofWhole) {
+  return std::min(InterpreterOptions().maxTurns,
+                  2 * ofWhole.getMostTurns() + 1024);
+}
+
 Verdict tp::compareExactly(DenseEvaluator &evaluator,
                            const ProgramPair &programs, const DataSet &data) {
   InterpreterOptions options;
@@ -35,7 +40,9 @@ Verdict tp::compareExactly(DenseEvaluator &evaluator,
   auto expected = interpreter.run(programs.whole, arguments);
   if (failed(expected))
     return failure();
-  auto results = interpreter.run(programs.local, programs.takeLocal(arguments));
+  options.maxTurns = limitTurns(interpreter);
+  auto results = Interpreter(evaluator, options)
+                     .run(programs.local, programs.takeLocal(arguments));
   if (failed(results)) {
     explain(evaluator, programs, data, 0, /*tolerance=*/0);
     return failure();
@@ -58,6 +65,7 @@ static InterpreterOptions getOptions(const DataSet &data, double unit) {
 FloatComparison::FloatComparison(const ProgramPair &programs,
                                  const DataSet &data, double unit)
     : programs(programs), data(data), options(getOptions(data, unit)),
+      localOptions(options),
       wholeArguments(
           drawArguments(evaluator, programs.whole.getFunction(), data)),
       localArguments(programs.takeLocal(wholeArguments)),
@@ -74,17 +82,18 @@ LogicalResult FloatComparison::runWhole(IndexCoverage &coverage) {
       work += toDense(operand.front()).size() * int64_t(operand.size());
     work += kOverhead;
   };
-  auto results =
-      Interpreter(evaluator, observed).run(programs.whole, wholeArguments);
+  Interpreter interpreter(evaluator, observed);
+  auto results = interpreter.run(programs.whole, wholeArguments);
   if (failed(results))
     return failure();
+  localOptions.maxTurns = limitTurns(interpreter);
   expected = std::move(*results);
   return success();
 }
 
 Verdict FloatComparison::compare() {
   auto results =
-      Interpreter(evaluator, options).run(programs.local, localArguments);
+      Interpreter(evaluator, localOptions).run(programs.local, localArguments);
   if (failed(results)) {
     explain(0);
     return failure();

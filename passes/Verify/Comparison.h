@@ -33,6 +33,11 @@ struct Difference {
   std::string text;
 };
 
+/// How many turns a loop of the local program may take, after a run of the
+/// whole one. Partitioning does not change how often a loop runs: one that runs
+/// much longer is wrong, and could keep us for hours.
+int64_t limitTurns(const Interpreter &ofWhole);
+
 /// None if both programs compute the same. Fails with an error where one of
 /// them cannot run.
 using Verdict = mlir::FailureOr<std::optional<Difference>>;
@@ -72,7 +77,7 @@ private:
   const ProgramPair &programs;
   const DataSet &data;
   DoubleEvaluator evaluator;
-  InterpreterOptions options;
+  InterpreterOptions options, localOptions;
   llvm::SmallVector<TensorValue> wholeArguments, localArguments, expected;
   int64_t work = 0;
   /// Run as far as differences ask for it.

@@ -3,6 +3,8 @@
 
 #include "Divergence.h"
 
+#include "Comparison.h"
+
 #include "tpopt/Dialect/SPMD/SPMD.h"
 
 using namespace mlir;
@@ -82,7 +84,7 @@ Trace::getFinalOps() const {
 }
 
 /// Runs `program` and keeps what its named ops compute.
-static Trace traceRun(DenseEvaluator &evaluator, InterpreterOptions options,
+static Trace traceRun(DenseEvaluator &evaluator, InterpreterOptions &options,
                       const Program &program, ArrayRef<TensorValue> arguments) {
   Trace trace;
   // What is wrong has been said already.
@@ -91,18 +93,21 @@ static Trace traceRun(DenseEvaluator &evaluator, InterpreterOptions options,
   options.observer = [&](Operation *op, ArrayRef<DeviceValues> results) {
     trace.record(op, results);
   };
-  (void)Interpreter(evaluator, options).run(program, arguments);
+  Interpreter interpreter(evaluator, options);
+  (void)interpreter.run(program, arguments);
+  options.observer = nullptr;
+  options.maxTurns = limitTurns(interpreter);
   return trace;
 }
 
 void tp::explainDifference(DenseEvaluator &evaluator,
-                           const InterpreterOptions &options,
-                           const Program &local,
+                           InterpreterOptions options, const Program &local,
                            ArrayRef<TensorValue> localArguments,
                            const Program &whole,
                            ArrayRef<TensorValue> wholeArguments) {
-  Trace localTrace = traceRun(evaluator, options, local, localArguments);
+  // The whole program first: it says how long the loops of the other may run.
   Trace wholeTrace = traceRun(evaluator, options, whole, wholeArguments);
+  Trace localTrace = traceRun(evaluator, options, local, localArguments);
   Interpreter interpreter(evaluator, options);
   auto wholeOps = wholeTrace.getFinalOps();
   unsigned compared = 0;

@@ -49,8 +49,8 @@ private:
 /// Runs both programs again and points, in a remark, at the first named op of
 /// the local one that computes something else than in the whole one. Says so if
 /// there is none.
-void explainDifference(DenseEvaluator &evaluator,
-                       const InterpreterOptions &options, const Program &local,
+void explainDifference(DenseEvaluator &evaluator, InterpreterOptions options,
+                       const Program &local,
                        llvm::ArrayRef<TensorValue> localArguments,
                        const Program &whole,
                        llvm::ArrayRef<TensorValue> wholeArguments);

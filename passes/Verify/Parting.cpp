@@ -157,9 +157,11 @@ bool PartingFinder::runBoth(unsigned index) {
       if (result.size() == 1)
         known.add(result.front());
   };
-  auto wanted = Interpreter(evaluator, options).run(whole, arguments);
+  Interpreter interpreter(evaluator, options);
+  auto wanted = interpreter.run(whole, arguments);
   if (failed(wanted))
     return false;
+  options.maxTurns = limitTurns(interpreter);
   int64_t left = int64_t(1) << 24;
   options.observer = [&](Operation *op, ArrayRef<DeviceValues> results) {
     for (auto [value, result] : llvm::zip_equal(op->getResults(), results)) {

@@ -123,9 +123,13 @@ public:
   std::optional<TensorValue> gather(const Program &program, mlir::Type type,
                                     llvm::ArrayRef<TensorValue> parts);
 
+  /// The turns of the loop that took the most of them in the last run().
+  int64_t getMostTurns() const { return mostTurns; }
+
 private:
   DenseEvaluator &evaluator;
   InterpreterOptions options;
+  int64_t mostTurns = 0;
 };
 
 } // namespace tp

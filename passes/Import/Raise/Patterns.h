@@ -48,7 +48,9 @@ std::optional<Match> matchGated(mlir::Operation *root);
 std::optional<Match> matchAttention(mlir::Operation *root);
 
 // These find what is written in another way than others write it.
+std::optional<Match> matchContraction(mlir::Operation *root);
 std::optional<Match> matchNestedReduction(mlir::Operation *root);
+std::optional<Match> matchBroadcast(mlir::Operation *root);
 std::optional<Match> matchSlice(mlir::Operation *root);
 
 } // namespace tp::raise

@@ -306,7 +306,8 @@ struct Raise : tp::impl::RaisePassBase<Raise> {
     raiser.sweep(body, {matchNorm, matchSoftmax, matchActivation, matchRotary,
                         matchEmbedding, matchCrossEntropy});
     raiser.sweep(body, {matchGated, matchAttention});
-    raiser.sweep(body, {matchNestedReduction, matchSlice});
+    raiser.sweep(body, {matchContraction, matchNestedReduction,
+                        matchBroadcast, matchSlice});
     if (!changed && !raiser.hasChanged())
       return markAllAnalysesPreserved();
     // Nobody listens: nothing to say.

@@ -2,9 +2,21 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 // Rewrites equal programs into one spelling, so that the way a program is
-// written does not change the cost of its plan: nested reductions of one kind
-// become one reduction, and a dynamic slice with constant starts becomes a
-// static one.
+// written does not change the cost of its plan. A product absorbs transposes of
+// its operands and of its result, and its right operand has the result's last
+// dimension:
+//
+//     %t = tp.transpose %w [1, 0] : 48x32 -> 32x48
+//     %y = tp.einsum "io,bsi->obs" %t, %x : 32x48, 2x7x32 -> 48x2x7
+//     %z = tp.transpose %y [1, 2, 0] : 48x2x7 -> 2x7x48
+//
+// becomes
+//
+//     %z = tp.einsum "bsi,oi->bso" %x, %w : 2x7x32, 48x32 -> 2x7x48
+//
+// Nested reductions of one kind become one reduction, a broadcast that only adds
+// dimensions of size 1 becomes a reshape, and a dynamic slice with constant
+// starts becomes a static one.
 
 #include "Patterns.h"
 
@@ -13,6 +25,90 @@
 using namespace mlir;
 using namespace tp;
 using namespace tp::raise;
+
+namespace {
+
+/// An einsum in the one spelling.
+struct Spelling {
+  std::string letters[2], result;
+  Value operands[2];
+
+  static Spelling of(EinsumOp einsum);
+  /// Takes transposes of the operands into the equation.
+  void absorbTransposes();
+  /// Puts the operand that has the result's columns on the right.
+  void order();
+  std::string getEquation() const {
+    return letters[0] + "," + letters[1] + "->" + result;
+  }
+};
+
+} // namespace
+
+Spelling Spelling::of(EinsumOp einsum) {
+  EinsumTerms terms = EinsumTerms::split(einsum.getEquation());
+  return {{terms.lhs.str(), terms.rhs.str()},
+          terms.result.str(),
+          {einsum.getLhs(), einsum.getRhs()}};
+}
+
+void Spelling::absorbTransposes() {
+  for (auto [own, operand] : llvm::zip_equal(letters, operands))
+    while (auto transpose = operand.getDefiningOp<TransposeOp>()) {
+      std::string before(own.size(), ' ');
+      for (auto [letter, dim] :
+           llvm::zip_equal(own, transpose.getPermutation()))
+        before[dim] = letter;
+      own = before;
+      operand = transpose.getInput();
+    }
+}
+
+void Spelling::order() {
+  for (char letter : llvm::reverse(result)) {
+    bool isLeft = StringRef(letters[0]).contains(letter),
+         isRight = StringRef(letters[1]).contains(letter);
+    if (isLeft == isRight)
+      continue;
+    if (isLeft) {
+      std::swap(letters[0], letters[1]);
+      std::swap(operands[0], operands[1]);
+    }
+    return;
+  }
+}
+
+std::optional<Match> tp::raise::matchContraction(Operation *root) {
+  // The result's own transposes, last first.
+  SmallVector<ArrayRef<int64_t>> permutations;
+  Value value = root->getResult(0);
+  while (auto transpose = value.getDefiningOp<TransposeOp>()) {
+    permutations.push_back(transpose.getPermutation());
+    value = transpose.getInput();
+  }
+  auto einsum = value.getDefiningOp<EinsumOp>();
+  if (!einsum)
+    return std::nullopt;
+  Spelling product = Spelling::of(einsum);
+  for (ArrayRef<int64_t> permutation : llvm::reverse(permutations)) {
+    std::string before = std::exchange(product.result, "");
+    for (int64_t dim : permutation)
+      product.result += before[dim];
+  }
+  product.absorbTransposes();
+  product.order();
+  if (root == einsum && product.getEquation() == einsum.getEquation() &&
+      product.operands[0] == einsum.getLhs() &&
+      product.operands[1] == einsum.getRhs())
+    return std::nullopt;
+  Match match{"", root, {product.operands[0], product.operands[1]}, {}};
+  match.build = [product, type = typeOf(root->getResult(0))](
+                    OpBuilder &builder, Location loc) -> Value {
+    return EinsumOp::create(builder, loc, type, product.getEquation(),
+                            product.operands[0], product.operands[1]);
+  };
+  return match;
+}
 
 std::optional<Match> tp::raise::matchNestedReduction(Operation *root) {
   auto outer = dyn_cast<ReduceOp>(root);
@@ -36,6 +132,22 @@ std::optional<Match> tp::raise::matchNestedReduction(Operation *root) {
   match.build = [=, kind = outer.getKind(),
                  input = inner.getInput()](OpBuilder &builder, Location loc) {
     return Emitter(builder, loc).reduce(kind, input, dims);
+  };
+  return match;
+}
+
+std::optional<Match> tp::raise::matchBroadcast(Operation *root) {
+  auto broadcast = dyn_cast<BroadcastOp>(root);
+  if (!broadcast)
+    return std::nullopt;
+  RankedTensorType from = typeOf(broadcast.getInput()),
+                   to = typeOf(root->getResult(0));
+  if (from.getNumElements() != to.getNumElements() || to.getNumElements() == 0)
+    return std::nullopt;
+  Match match{"", root, {broadcast.getInput()}, {}};
+  match.build = [=, input = broadcast.getInput()](OpBuilder &builder,
+                                                  Location loc) -> Value {
+    return ReshapeOp::create(builder, loc, to, input);
   };
   return match;
 }

@@ -21,8 +21,7 @@ func.func @linear(%x: tensor<2x7x32xf32>, %w: tensor<32x48xf32>, %b: tensor<48xf
 // Batch and heads are one dim, which is softmaxed along another on the way.
 // CHECK-LABEL: func.func @stacks
 // CHECK-SAME: %[[Q:.*]]: tensor<2x4x5x8xf32>, %[[K:.*]]: tensor<2x4x8x7xf32>
-// CHECK: %[[S:.*]] = tp.einsum "abcd,abde->abce" %[[Q]], %[[K]]
-// CHECK: %[[T:.*]] = tp.transpose %[[S]] [0, 1, 3, 2] : tensor<2x4x5x7xf32> -> tensor<2x4x7x5xf32>
+// CHECK: %[[T:.*]] = tp.einsum "abde,abcd->abec" %[[K]], %[[Q]] : (tensor<2x4x8x7xf32>, tensor<2x4x5x8xf32>) -> tensor<2x4x7x5xf32>
 // CHECK: %[[R:.*]] = tp.reduce max %[[T]] dims = [3] : tensor<2x4x7x5xf32> -> tensor<2x4x7xf32>
 // CHECK: %[[C:.*]] = tp.constant dense<[{{\[}}{{\[}}1.0{{.*}}> : tensor<2x4x7xf32>
 // CHECK: tp.mul %[[R]], %[[C]] : tensor<2x4x7xf32>
@@ -80,8 +79,7 @@ func.func @moved(%x: tensor<7x2x32xf32>, %y: tensor<2x3xf32>) -> (tensor<2x4x7x8
 // CHECK-LABEL: func.func @repeated
 // CHECK-SAME: %[[X:.*]]: tensor<2x7x32xf32>, %[[W:.*]]: tensor<32x48xf32>
 // CHECK: tp.einsum "acb,bd->acd" %[[X]], %[[W]]
-// CHECK: %[[T:.*]] = tp.transpose %[[W]]
-// CHECK: tp.einsum "db,acb->acd" %[[T]], %[[X]]
+// CHECK-NEXT: tp.einsum "acb,bd->acd" %[[X]], %[[W]]
 func.func @repeated(%x: tensor<2x7x32xf32>, %w: tensor<32x48xf32>) -> (tensor<2x7x48xf32>, tensor<2x7x48xf32>) {
   %ws = tp.broadcast %w dims = [1, 2] : tensor<32x48xf32> -> tensor<2x32x48xf32>
   %y = tp.einsum "acb,abd->acd" %x, %ws : (tensor<2x7x32xf32>, tensor<2x32x48xf32>) -> tensor<2x7x48xf32>
@@ -100,7 +98,7 @@ func.func @repeated(%x: tensor<2x7x32xf32>, %w: tensor<32x48xf32>) -> (tensor<2x
 // CHECK: tp.einsum "ij,jk->ik"
 // CHECK: tp.einsum "ij,jk->ik"
 // CHECK: tp.einsum "ij,jk->ik"
-// CHECK: tp.einsum "ai,b->abi"
+// CHECK: tp.einsum "b,ai->abi"
 func.func @stays(%flat: tensor<14x32xf32>, %x: tensor<2x7x32xf32>, %w: tensor<32x32xf32>, %v: tensor<32xf32>)
     -> (tensor<2x7x32xf32>, tensor<2x7x32xf32>, tensor<14x32xf32>, tensor<7x2x32xf32>, tensor<14x32xf32>, tensor<14x3x32xf32>) {
   %a = tp.einsum "ij,jk->ik" %flat, %w : (tensor<14x32xf32>, tensor<32x32xf32>) -> tensor<14x32xf32>

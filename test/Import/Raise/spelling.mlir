@@ -1,5 +1,37 @@
 // RUN: tp-opt %s --tp-raise --split-input-file | FileCheck %s
 
+// Transposes of operands and of the result are in the equation, and the operand with the
+// result's columns is the right one.
+// CHECK-LABEL: func.func @product
+// CHECK-SAME: %[[X:.*]]: tensor<2x7x32xf32>, %[[W:.*]]: tensor<48x32xf32>
+// CHECK-NEXT: %[[Y:.*]] = tp.einsum "bsi,oi->bso" %[[X]], %[[W]] : (tensor<2x7x32xf32>, tensor<48x32xf32>) -> tensor<2x7x48xf32>
+// CHECK-NEXT: return %[[Y]]
+func.func @product(%x: tensor<2x7x32xf32>, %w: tensor<48x32xf32>) -> tensor<2x7x48xf32> {
+  %t = tp.transpose %w [1, 0] : tensor<48x32xf32> -> tensor<32x48xf32>
+  %y = tp.einsum "io,bsi->obs" %t, %x : (tensor<32x48xf32>, tensor<2x7x32xf32>) -> tensor<48x2x7xf32>
+  %z = tp.transpose %y [1, 2, 0] : tensor<48x2x7xf32> -> tensor<2x7x48xf32>
+  return %z : tensor<2x7x48xf32>
+}
+
+// -----
+
+// A product that something else uses, or of which something is said, stays.
+spmd.mesh @mesh <["x"=2]>
+// CHECK-LABEL: func.func @stays
+// CHECK: %[[Y:.*]] = tp.einsum "ij,jk->ik"
+// CHECK: tp.transpose %[[Y]]
+// CHECK: %[[Z:.*]] = tp.einsum "ij,jk->ik"
+// CHECK: tp.transpose %[[Z]]
+func.func @stays(%a: tensor<4x8xf32>, %b: tensor<8x6xf32>) -> (tensor<4x6xf32>, tensor<6x4xf32>, tensor<6x4xf32>) {
+  %y = tp.einsum "ij,jk->ik" %a, %b : (tensor<4x8xf32>, tensor<8x6xf32>) -> tensor<4x6xf32>
+  %t = tp.transpose %y [1, 0] : tensor<4x6xf32> -> tensor<6x4xf32>
+  %z = tp.einsum "ij,jk->ik" %a, %b {spmd.shardings = [#spmd.sharding<@mesh, [{"x"}, {}]>]} : (tensor<4x8xf32>, tensor<8x6xf32>) -> tensor<4x6xf32>
+  %u = tp.transpose %z [1, 0] : tensor<4x6xf32> -> tensor<6x4xf32>
+  return %y, %t, %u : tensor<4x6xf32>, tensor<6x4xf32>, tensor<6x4xf32>
+}
+
+// -----
+
 // Sums of sums. Those of 16 bits are rounded on the way, maxima are not.
 // CHECK-LABEL: func.func @sums
 // CHECK-SAME: %[[X:.*]]: tensor<2x3x4x5xf32>, %[[H:.*]]: tensor<2x3x4xbf16>
@@ -39,4 +71,18 @@ func.func @slices(%x: tensor<8x16xf32>, %i: tensor<i32>) -> (tensor<2x4xf32>, te
   %b = tp.dynamic_slice %x[%max, %three] : (tensor<8x16xf32>, tensor<ui8>, tensor<ui8>) -> tensor<2x4xf32>
   %c = tp.dynamic_slice %x[%i, %high] : (tensor<8x16xf32>, tensor<i32>, tensor<i32>) -> tensor<2x4xf32>
   return %a, %b, %c : tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>
+}
+
+// -----
+
+// A broadcast that repeats nothing is a reshape. The second repeats.
+// CHECK-LABEL: func.func @ones
+// CHECK-SAME: %[[X:.*]]: tensor<4x6xf32>
+// CHECK-NEXT: %[[Y:.*]] = tp.reshape %[[X]] : tensor<4x6xf32> -> tensor<4x1x6xf32>
+// CHECK-NEXT: %[[Z:.*]] = tp.broadcast %[[X]] dims = [0, 2] : tensor<4x6xf32> -> tensor<4x2x6xf32>
+// CHECK-NEXT: return %[[Y]], %[[Z]]
+func.func @ones(%x: tensor<4x6xf32>) -> (tensor<4x1x6xf32>, tensor<4x2x6xf32>) {
+  %y = tp.broadcast %x dims = [0, 2] : tensor<4x6xf32> -> tensor<4x1x6xf32>
+  %z = tp.broadcast %x dims = [0, 2] : tensor<4x6xf32> -> tensor<4x2x6xf32>
+  return %y, %z : tensor<4x1x6xf32>, tensor<4x2x6xf32>
 }

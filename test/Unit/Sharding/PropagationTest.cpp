@@ -215,6 +215,19 @@ TEST(Propagation, OperandsOfElementwiseOpsListenToTheResultOnly) {
   EXPECT_EQ(p[y], "[?]");
 }
 
+TEST(Propagation, TransposesOnTheWayDoNotMakeAShardingLate) {
+  for (int transposes : {0, 2, 4}) {
+    Program p("a2");
+    ValueId w = p.value({8, 8}), first = p.dot(p.value({8, 8}, "[a,-]"), w);
+    ValueId second = p.dot(p.value({8, 8}), p.value({8, 8}, "[-,a]"));
+    for (int i = 0; i < transposes; ++i)
+      first = p.op("ij->ji", first, {8, 8}, OpClass::DataMovement);
+    ValueId sum = p.map({first, second});
+    p.run();
+    EXPECT_EQ(p[sum], "[a?,?]") << transposes << " transposes";
+  }
+}
+
 //===----------------------------------------------------------------------===//
 // Priorities
 //===----------------------------------------------------------------------===//

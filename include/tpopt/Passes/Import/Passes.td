@@ -125,8 +125,10 @@ def RaisePass : Pass<"tp-raise", "::mlir::ModuleOp"> {
     is repeated to make a stack is not. Products with 1 and -1 go, too.
 
     What is written in several ways is written in one, so that it costs the same:
-    reductions of reductions are one, and a dynamic slice with constant starts is
-    a slice.
+    an einsum has transposes of its operands and its result in its equation, and
+    the operand with the result's last dimension on the right; reductions of
+    reductions are one; a broadcast that only adds dimensions of size 1 is a
+    reshape; a dynamic slice with constant starts is a slice.
 
     Only what is the same function of real numbers is raised, and only where it
     was computed in at least f32, as the transformer ops compute; of what was

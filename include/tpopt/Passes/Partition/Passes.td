@@ -21,8 +21,8 @@ def PartitionPass : Pass<"tp-partition", "::mlir::ModuleOp"> {
 
     **Guarantees:** every op's `spmd.shardings` say what it computes, operands
     arrive in the layout the op's rule asks for, the only changes of layout are
-    `spmd.reshard`; constraints, barriers and groups are gone. Types are still
-    global.
+    `spmd.reshard`; constraints, barriers and groups are gone; splat constants
+    and iotas with equal shardings are one. Types are still global.
 
     **Example:** `test/Partition/megatron-mlp.mlir`
   }];

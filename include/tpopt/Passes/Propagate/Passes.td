@@ -15,7 +15,8 @@ def PropagatePass : Pass<"tp-propagate", "::mlir::ModuleOp"> {
     factors of every op until nothing changes (see
     `tpopt/Sharding/Propagation.h` for the order of authority). Functions that
     use one mesh are propagated together, and arguments of equal `tp.name` get
-    one sharding.
+    one sharding. Every use of a splat constant or an iota gets a copy of its own:
+    that two users share a zero is no reason to shard them alike.
 
     **Requires:** every op has a sharding rule or known data flow; private calls
     are inlined.
