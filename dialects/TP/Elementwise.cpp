@@ -21,8 +21,10 @@ Linearity tp::getLinearity(UnaryKind unary, ReduceKind kind) {
   switch (unary) {
   case UnaryKind::Neg:
     return kind == ReduceKind::Sum ? Linearity::Joint : Linearity::None;
-  // Non-decreasing functions: f(max(a, b)) = max(f(a), f(b)). Those that are no
-  // number somewhere are not among them: the lesser value may stand there.
+  // A non-decreasing function would let maxima pass, since f(max(a, b)) =
+  // max(f(a), f(b)). But an elementwise op makes nothing smaller, so that a
+  // maximum costs the same before it, and verification knows functions only as
+  // random ones.
   case UnaryKind::Sign:
   case UnaryKind::Exp:
   case UnaryKind::Expm1:
@@ -32,7 +34,6 @@ Linearity tp::getLinearity(UnaryKind unary, ReduceKind kind) {
   case UnaryKind::Floor:
   case UnaryKind::Ceil:
   case UnaryKind::RoundEven:
-    return kind == ReduceKind::Sum ? Linearity::None : Linearity::Joint;
   case UnaryKind::Abs:
   case UnaryKind::Log:
   case UnaryKind::Log1p:

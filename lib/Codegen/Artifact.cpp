@@ -12,6 +12,7 @@
 
 #include "runtime/Core/Artifact.h"
 #include "runtime/Core/ArtifactWriter.h"
+#include "runtime/Core/DType.h"
 
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "llvm/ADT/StringMap.h"

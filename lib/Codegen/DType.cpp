@@ -3,6 +3,8 @@
 
 #include "tpopt/Codegen/Artifact.h"
 
+#include "runtime/Core/DType.h"
+
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;

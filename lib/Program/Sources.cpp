@@ -28,6 +28,7 @@ static SmallVector<Operation *> collectSources(Region &region) {
 }
 
 void tp::splitSources(Region &region) {
+  mergeSources(region);
   for (Operation *source : collectSources(region)) {
     Value value = source->getResult(0);
     if (value.use_empty() || spmd::getSharding(value))
@@ -37,8 +38,20 @@ void tp::splitSources(Region &region) {
     SmallVector<OpOperand *> uses = llvm::to_vector(
         llvm::map_range(value.getUses(), [](OpOperand &use) { return &use; }));
     // Uses are listed last first; the original stays with the first one.
-    for (OpOperand *use : ArrayRef(uses).drop_back())
-      use->set(builder.clone(*source)->getResult(0));
+    Operation *first = uses.back()->getOwner();
+    llvm::DenseMap<Operation *, Value> shared;
+    for (OpOperand *use : ArrayRef(uses).drop_back()) {
+      Operation *user = use->getOwner();
+      bool carries =
+          user->getNumRegions() != 0 || user->hasTrait<OpTrait::IsTerminator>();
+      if (!carries && user == first)
+        continue;
+      Value copy = carries ? Value() : shared.lookup(user);
+      if (!copy)
+        copy = builder.clone(*source)->getResult(0);
+      shared[user] = copy;
+      use->set(copy);
+    }
   }
 }
 

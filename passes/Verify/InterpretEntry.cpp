@@ -13,6 +13,7 @@
 #include "tpopt/Passes/Verify/Passes.h"
 #include "tpopt/Program/Interface.h"
 
+#include "runtime/Core/DType.h"
 #include "runtime/Core/Safetensors.h"
 
 namespace tp {

@@ -8,6 +8,7 @@
 #include "tpopt/Support/ErrorCodes.h"
 #include "tpopt/Support/OutputFile.h"
 
+#include "runtime/Core/DType.h"
 #include "runtime/Core/Safetensors.h"
 
 using namespace mlir;

@@ -1,5 +1,6 @@
 // RUN: tp-opt %s --tp-propagate | FileCheck %s --check-prefix=SPLIT
 // RUN: tp-opt %s --tp-shard=stop-after=partition | FileCheck %s
+// RUN: tp-opt %s --tp-shard=verify=field -o %t
 
 // Every use of a zero or an iota gets its own, sharded as its user is; those that are
 // sharded alike are one in the end. A constant of many values stays shared.
@@ -33,4 +34,16 @@ func.func @main(%a: tensor<8x6xf32> {spmd.sharding = #spmd.sharding<@mesh, [{"x"
   %g = tp.add %d, %count : tensor<8x6xf32>
   %h = tp.add %f, %count : tensor<8x6xf32>
   return %g, %e, %h, %row : tensor<8x6xf32>, tensor<8x6xf32>, tensor<8x6xf32>, tensor<6xf32>
+}
+
+// An op that takes one value twice has it twice in the end: a splice with one filling is
+// a pad, as in the whole program.
+// CHECK-LABEL: func.func @twice
+// CHECK: tp.pad
+func.func @twice(%a: tensor<1x4xf32> {spmd.sharding = #spmd.sharding<@mesh, [{}, {}]>})
+    -> (tensor<1x8xf32> {spmd.sharding = #spmd.sharding<@mesh, [{}, {"x"}]>}) {
+  %one = tp.constant dense<1.0> : tensor<f32>
+  %too = tp.constant dense<1.0> : tensor<f32>
+  %b = tp.splice %one, %a, %too dim = 1 starts = [0, 2, 0] sizes = [3, 2, 3] : (tensor<f32>, tensor<1x4xf32>, tensor<f32>) -> tensor<1x8xf32>
+  return %b : tensor<1x8xf32>
 }

@@ -16,12 +16,16 @@
 
 #include "tpopt/Codegen/TargetCode.h"
 
-#include "runtime/Core/DType.h"
-
 #include "mlir/IR/BuiltinOps.h"
 
+#include <cstdint>
 #include <optional>
 #include <string>
+
+namespace tprt {
+/// Element types of the artifact format; the runtime has their numbers.
+enum class DType : uint32_t;
+} // namespace tprt
 
 namespace tp {
 

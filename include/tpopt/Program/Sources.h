@@ -6,7 +6,7 @@
 ///
 /// Front ends share them: one zero may start all the accumulators of a
 /// training step. Sharing means nothing there, but to propagation and to the
-/// planner a shared value is a bond between its users. So each use gets a
+/// planner a shared value is a bond between its users. So each user gets a
 /// source of its own before they run, and what is equal in the end is merged:
 ///
 ///     splitSources(function.getFunctionBody());  // 1 constant, 3 uses
@@ -22,9 +22,12 @@
 
 namespace tp {
 
-/// Gives every use of a cheap source in `region`, and in the regions in it, a
-/// copy of its own, after the original. A source with a sharding stays shared:
-/// somebody asked for that one value.
+/// Gives every user of a cheap source in `region`, and in the regions in it, a
+/// copy of its own, after the original; loops, branches and returns get one for
+/// each use, as each is another value there. An op that takes one value twice
+/// keeps that: what it means may depend on it, and so equal sources are merged
+/// first. A source with a sharding stays
+/// shared: somebody asked for that one value.
 void splitSources(mlir::Region &region);
 
 /// Merges the cheap sources of a block that have equal attributes, the sharding

@@ -91,7 +91,7 @@ def KeepDigestPass : Pass<"tp-keep-digest", "::mlir::ModuleOp"> {
 
     **Guarantees:** the program is unchanged.
 
-    **Example:** `test/Verify/digest.mlir`
+    **Example:** `test/Verify/digest.test`
   }];
   let options = [
     Option<"report", "report", "bool", "false",
@@ -132,7 +132,7 @@ def VerifyCollectivesPass : Pass<"tp-verify-collectives", "::mlir::ModuleOp"> {
 
     **Guarantees:** the digests are gone; else the module is unchanged.
 
-    **Example:** `test/Verify/digest.mlir`
+    **Example:** `test/Verify/digest.test`
   }];
   let dependentDialects = ["::tp::TPDialect", "::tp::spmd::SPMDDialect"];
   let options = [
@@ -223,7 +223,7 @@ def VerifyPartitionPass : Pass<"tp-verify-partition", "::mlir::ModuleOp"> {
     **Guarantees:** the certificate is gone, unless it is to be kept; else the
     module is unchanged.
 
-    **Example:** `test/Verify/partition.mlir`
+    **Example:** `test/Verify/partition.test`
   }];
   let dependentDialects = ["::tp::TPDialect", "::tp::spmd::SPMDDialect",
                            "::mlir::func::FuncDialect"];
