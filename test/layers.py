@@ -3,13 +3,15 @@
 # Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Checks who includes whom.
 
-    lib/Sharding <- dialects <- lib/* <- passes <- lib/CAPI, tools
+    lib/Support <- lib/Solver, lib/Sharding <- dialects <- other lib/* <- passes
+    <- lib/CAPI, tools
 
 An arrow means "may include"; so does anything further right. The folders of one
 layer may include each other, but not in a circle. A header in include/ belongs
 to the folder that implements it. The runtime includes nothing of ours but its
 own headers, and neither MLIR nor LLVM; what writes or runs artifacts (lib/* and
-above) may include the runtime. lib/Sharding knows no MLIR.
+above) may include the runtime. The first three know no MLIR, and the solver
+knows no shardings.
 
 Tests may include anything. Prints every include that breaks a rule.
 """
@@ -20,7 +22,8 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-LAYERS = ["Sharding", "dialects", "lib", "passes", "top"]
+LAYERS = ["base", "dialects", "lib", "passes", "top"]
+BASE = ("lib/Support", "lib/Solver", "lib/Sharding")
 INCLUDE = re.compile(r'^\s*#?\s*include\s+["<]([^">]+)[">]', re.MULTILINE)
 
 
@@ -32,8 +35,6 @@ def folder_of(path):
     if parts[:2] == ("include", "tpopt"):
         if len(parts) == 3:  # InitAll.h: everything.
             return "include/tpopt"
-        if parts[2] in ("Sharding", "Support"):
-            return "lib/Sharding"
         if parts[2] == "Dialect":
             return "dialects/" + parts[3]
         if parts[2] == "Passes":
@@ -45,7 +46,7 @@ def folder_of(path):
 
 
 def layer_of(folder):
-    if folder == "lib/Sharding":
+    if folder in BASE:
         return 0
     if folder in ("lib/CAPI", "include/tpopt") or folder.startswith("tools"):
         return 4
@@ -105,8 +106,8 @@ def main():
             foreign = include.split("/")[0]
             if own == "runtime" and foreign in ("llvm", "mlir", "llvm-c", "mlir-c"):
                 errors.append(say + "the runtime runs without the compiler")
-            if own == "lib/Sharding" and foreign == "mlir":
-                errors.append(say + "the sharding algebra knows no MLIR")
+            if own in BASE and foreign == "mlir":
+                errors.append(say + f"{own} knows no MLIR")
             target = resolve(file, include)
             other = folder_of(target) if target else None
             if target and other is None:
@@ -118,7 +119,8 @@ def main():
             elif other == "runtime":
                 if layer_of(own) < LAYERS.index("lib"):
                     errors.append(say + f"{own} does not know the runtime")
-            elif layer_of(other) > layer_of(own):
+            elif layer_of(other) > layer_of(own) or (
+                    own == "lib/Support" or (own, other) == ("lib/Solver", "lib/Sharding")):
                 errors.append(say + f"{other} stands above {own}")
             else:
                 edges.setdefault(own, set()).add(other)

@@ -76,6 +76,21 @@ function(add_tp_library name)
           ARCHIVE DESTINATION lib LIBRARY DESTINATION lib)
 endfunction()
 
+# add_tp_support_library(<name> <sources>... LINK_LIBS ...)
+#
+# A library of this project that knows no MLIR.
+function(add_tp_support_library name)
+  cmake_parse_arguments(ARG "" "" "LINK_LIBS" ${ARGN})
+  add_library(${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
+  target_include_directories(${name} PUBLIC
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+    $<INSTALL_INTERFACE:include>)
+  llvm_update_compile_flags(${name})
+  target_link_libraries(${name} PUBLIC ${ARG_LINK_LIBS})
+  tp_compile_options(${name})
+  install(TARGETS ${name} EXPORT TPOptTargets ARCHIVE DESTINATION lib)
+endfunction()
+
 # add_tp_tool(<name> <sources>... [LINK_LIBS ...]): an executable in bin/.
 function(add_tp_tool name)
   cmake_parse_arguments(ARG "SUPPORT_PLUGINS" "" "LINK_LIBS" ${ARGN})

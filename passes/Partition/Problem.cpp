@@ -113,9 +113,11 @@ PartitionContext::getCarried(RankedTensorType type,
   return *it->second;
 }
 
-const CostMatrix &PartitionContext::getMatrix(Type type, const LayoutList &from,
-                                              const LayoutList &to,
-                                              double times, bool transposed) {
+const pbqp::CostMatrix &PartitionContext::getMatrix(Type type,
+                                                    const LayoutList &from,
+                                                    const LayoutList &to,
+                                                    double times,
+                                                    bool transposed) {
   auto [it, isNew] = matrices.try_emplace(
       {type.getAsOpaquePointer(), &from, &to, times, transposed},
       transposed ? to.size() : from.size(),
@@ -343,7 +345,7 @@ void PartitionProblem::connect(Type type, Port from, Port to, double times) {
   // An edge runs from the earlier node to the later; what a loop's body hands
   // to the next turn flows backwards.
   bool isBackward = from.node && to.node && *from.node > *to.node;
-  const CostMatrix &matrix =
+  const pbqp::CostMatrix &matrix =
       context.getMatrix(type, *from.layouts, *to.layouts, times, isBackward);
   // Where one side has a single layout, the other pays by itself.
   if (from.layouts->size() == 1) {

@@ -10,8 +10,8 @@
 #include "Strategies.h"
 
 #include "tpopt/Program/ShardingTable.h"
-#include "tpopt/Sharding/Labeling.h"
 #include "tpopt/Sharding/ReshardEstimate.h"
+#include "tpopt/Solver/PBQP.h"
 
 #include <deque>
 #include <map>
@@ -69,9 +69,9 @@ public:
   }
   /// The price of getting a tensor of `type` from each of `from` to each of
   /// `to`, lists of the pool, so many times. Transposed, `to` makes the rows.
-  const CostMatrix &getMatrix(mlir::Type type, const LayoutList &from,
-                              const LayoutList &to, double times,
-                              bool transposed);
+  const pbqp::CostMatrix &getMatrix(mlir::Type type, const LayoutList &from,
+                                    const LayoutList &to, double times,
+                                    bool transposed);
   double getReshardCost(mlir::Type type, const TensorSharding &from,
                         const TensorSharding &to);
 
@@ -94,7 +94,7 @@ private:
       carried;
   std::map<std::tuple<const void *, const LayoutList *, const LayoutList *,
                       double, bool>,
-           CostMatrix>
+           pbqp::CostMatrix>
       matrices;
   std::vector<uint16_t> identity;
 };
@@ -185,8 +185,8 @@ private:
   /// Results of loops and conditionals: one choice for the result, what the
   /// body gets and what it yields. And the manual region's borders.
   llvm::DenseMap<mlir::Value, OpState> carriers;
-  Labeling labeling;
-  Labeling::Solution solution;
+  pbqp::Problem labeling;
+  pbqp::Problem::Solution solution;
   std::deque<Flow> flows; ///< A program's are many to move.
 };
 

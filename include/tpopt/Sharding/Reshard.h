@@ -60,7 +60,7 @@
 /// * Axes move through the dimensions that either side cuts, and two more.
 ///
 /// It first moves axes as the two sides cut them; of more than four those as
-/// one that both sides keep together (ReshardBundles.h in lib/Sharding). Unless
+/// one that both sides keep together (ReshardBundles.h in lib/Sharding/Reshard). Unless
 /// that meets a lower bound, it also moves parts of axes: all prime parts if
 /// there are at most four, else those that the sizes of two axes have in
 /// common.
@@ -72,7 +72,7 @@
 ///
 /// The set of steps is that of Shardy's reshard-to-collectives pass, the search
 /// replaces its fixed order. The bounds that guide the search are in
-/// lib/Sharding/ReshardSearch.h.
+/// lib/Sharding/Reshard/ReshardSearch.h.
 
 #ifndef TPOPT_SHARDING_RESHARD_H
 #define TPOPT_SHARDING_RESHARD_H

@@ -22,7 +22,7 @@
 /// [{}, {"x"}], times 4194304, 32768 and 14336 * 4.
 ///
 /// Of kinds with few layouts, tables hold the answers to all questions
-/// (ReshardTable.h in lib/Sharding); others take a search each.
+/// (ReshardTable.h in lib/Sharding/Reshard); others take a search each.
 ///
 /// Layouts and shapes have numbers, so that a price that is known is found by
 /// three of them:
@@ -119,7 +119,7 @@ private:
   std::map<Kind, unsigned> kindNumbers;
   std::vector<const Kind *> kinds; ///< By number, in the map.
   /// The digits in which a pair of layouts can be written, by what axes they
-  /// use: getCoarseSystems() in lib/Sharding.
+  /// use: getCoarseSystems() in lib/Sharding/Reshard.
   std::map<AxisList, unsigned> useNumbers, systemNumbers;
   std::vector<const AxisList *> systems; ///< By number, in the map.
   static constexpr unsigned kNoSystem = ~0u;

@@ -12,7 +12,7 @@
 //   Search Area with Convex Relaxation, NIPS 2013).
 //
 //   What is left when candidates are dropped already above a guess is solved
-//   exactly (LabelingSearch.h). Should the best choice in it be within the
+//   exactly (Search.h). Should the best choice in it be within the
 //   guess, it is the best of all; if not, it is seldom bad, and lets the next
 //   round drop more.
 //
@@ -20,20 +20,20 @@
 //     |---o-o--o-ooo---o--o-----|--o-oo--o--|-----o---oo-o--->  excess
 //      \____ solved exactly ___/             \___ dropped ___/
 
-#ifndef TPOPT_LIB_SHARDING_LABELINGGAP_H
-#define TPOPT_LIB_SHARDING_LABELINGGAP_H
+#ifndef TPOPT_LIB_SOLVER_GAP_H
+#define TPOPT_LIB_SOLVER_GAP_H
 
-#include "LabelingMessages.h"
+#include "Messages.h"
 
-namespace tp {
+namespace tp::pbqp {
 
-class Labeling::Gap {
+class Problem::Gap {
 public:
   /// `problem` with any choice for it.
-  explicit Gap(const Labeling &problem);
+  explicit Gap(const Problem &problem);
   /// `problem` with the choice `labels` for its classes, and what closing their
   /// gap has found out.
-  Gap(const Labeling &problem, const Lifted &lifted, const Gap &classes,
+  Gap(const Problem &problem, const Lifted &lifted, const Gap &classes,
       llvm::ArrayRef<unsigned> labels);
 
   Solution close(Effort effort);
@@ -66,7 +66,7 @@ private:
   void guess(Means &means);
   Solution search(double work);
 
-  const Labeling &problem;
+  const Problem &problem;
   Messages messages;
   Solution solution;
   /// By the last messages: a bound, and above it the excess of candidates.
@@ -74,6 +74,6 @@ private:
   std::vector<double> excess;
 };
 
-} // namespace tp
+} // namespace tp::pbqp
 
-#endif // TPOPT_LIB_SHARDING_LABELINGGAP_H
+#endif // TPOPT_LIB_SOLVER_GAP_H

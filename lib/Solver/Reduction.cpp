@@ -1,9 +1,9 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "LabelingReduction.h"
+#include "Reduction.h"
 
-#include "LabelingProduct.h"
+#include "Product.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -13,10 +13,11 @@
 #include <utility>
 
 using namespace tp;
+using namespace tp::pbqp;
 
 static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-Labeling::Reduction::Reduction(const Labeling &problem)
+Problem::Reduction::Reduction(const Problem &problem)
     : parts(problem.nodes.size()), costs(problem.costs),
       candidates(costs.size()) {
   edges.reserve(problem.edges.size());
@@ -35,8 +36,8 @@ Labeling::Reduction::Reduction(const Labeling &problem)
   buildCore();
 }
 
-Labeling::Reduction::View Labeling::Reduction::getView(unsigned node,
-                                                       unsigned number) const {
+Problem::Reduction::View Problem::Reduction::getView(unsigned node,
+                                                     unsigned number) const {
   const Edge &edge = edges[number];
   unsigned end = edge.nodes[0] == node ? 0 : 1;
   size_t columns = edge.matrix->columns;
@@ -50,7 +51,7 @@ Labeling::Reduction::View Labeling::Reduction::getView(unsigned node,
 // Edges
 //===----------------------------------------------------------------------===//
 
-void Labeling::Reduction::join(const Edge &edge) {
+void Problem::Reduction::join(const Edge &edge) {
   auto [a, b] = edge.nodes;
   const Part &fewer =
       parts[parts[a].edges.size() < parts[b].edges.size() ? a : b];
@@ -67,7 +68,7 @@ void Labeling::Reduction::join(const Edge &edge) {
 }
 
 /// One edge for two. Layers repeat, and so do pairs of edges.
-Labeling::Edge Labeling::Reduction::merge(const Edge &a, const Edge &b) {
+Problem::Edge Problem::Reduction::merge(const Edge &a, const Edge &b) {
   auto [from, to] = a.nodes;
   auto [it, isNew] =
       merged.try_emplace({a.matrix, a.ports[0].data(), a.ports[1].data(),
@@ -81,7 +82,7 @@ Labeling::Edge Labeling::Reduction::merge(const Edge &a, const Edge &b) {
 }
 
 /// Its port states are the pairs of theirs that occur.
-Labeling::Edge Labeling::Reduction::makeMerged(const Edge &a, const Edge &b) {
+Problem::Edge Problem::Reduction::makeMerged(const Edge &a, const Edge &b) {
   Edge result = a;
   std::vector<size_t> pairs[2];
   for (unsigned end : {0, 1}) {
@@ -110,7 +111,7 @@ Labeling::Edge Labeling::Reduction::makeMerged(const Edge &a, const Edge &b) {
 //===----------------------------------------------------------------------===//
 
 /// Its neighbours know it no longer; it keeps its edges, to be decided by.
-void Labeling::Reduction::remove(unsigned node) {
+void Problem::Reduction::remove(unsigned node) {
   parts[node].isRemoved = true;
   removed.push_back(node);
   for (unsigned number : parts[node].edges) {
@@ -123,7 +124,7 @@ void Labeling::Reduction::remove(unsigned node) {
 }
 
 /// A node with one candidate: what it is to its neighbours is known.
-void Labeling::Reduction::settle(unsigned node) {
+void Problem::Reduction::settle(unsigned node) {
   const Part &part = parts[node];
   unsigned only = part.candidates.front();
   constant += part.costs[only];
@@ -138,7 +139,7 @@ void Labeling::Reduction::settle(unsigned node) {
 
 /// A node with one neighbour: each of that one's candidates gets the best
 /// answer.
-void Labeling::Reduction::fold(unsigned node) {
+void Problem::Reduction::fold(unsigned node) {
   const Part &part = parts[node];
   View view = getView(node, part.edges.front());
   std::vector<double> least(view.numPorts, kInfinity);
@@ -156,7 +157,7 @@ void Labeling::Reduction::fold(unsigned node) {
 
 /// A node with two neighbours: for each pair of what they are to it, its best
 /// answer. Layers repeat, and so do answers.
-void Labeling::Reduction::bridge(unsigned node) {
+void Problem::Reduction::bridge(unsigned node) {
   const Part &part = parts[node];
   View from = getView(node, part.edges[0]), to = getView(node, part.edges[1]);
   if (from.other > to.other)
@@ -174,9 +175,9 @@ void Labeling::Reduction::bridge(unsigned node) {
   join(edge);
 }
 
-const CostMatrix &Labeling::Reduction::getAnswers(const Part &part,
-                                                  const View &from,
-                                                  const View &to) {
+const CostMatrix &Problem::Reduction::getAnswers(const Part &part,
+                                                 const View &from,
+                                                 const View &to) {
   CostMatrix &answers =
       matrices.emplace_back(from.numOtherPorts, to.numOtherPorts);
   std::fill(answers.values.begin(), answers.values.end(), kInfinity);
@@ -202,8 +203,7 @@ const CostMatrix &Labeling::Reduction::getAnswers(const Part &part,
 }
 
 /// Whether no two candidates look alike to one neighbour.
-bool Labeling::Reduction::areDistinct(const Part &part,
-                                      const View &view) const {
+bool Problem::Reduction::areDistinct(const Part &part, const View &view) const {
   if (part.candidates.size() > view.numPorts)
     return false;
   llvm::SmallVector<char, 256> seen(view.numPorts, false);
@@ -214,7 +214,7 @@ bool Labeling::Reduction::areDistinct(const Part &part,
 
 /// Of candidates that look alike to all neighbours keeps the cheapest. Returns
 /// whether some went.
-bool Labeling::Reduction::prune(unsigned node) {
+bool Problem::Reduction::prune(unsigned node) {
   Part &part = parts[node];
   part.isDirty = false;
   // Most tell each copy of a value from the others.
@@ -244,7 +244,7 @@ bool Labeling::Reduction::prune(unsigned node) {
   return true;
 }
 
-void Labeling::Reduction::simplify() {
+void Problem::Reduction::simplify() {
   while (true) {
     while (!worklist.empty()) {
       unsigned node = worklist.back();
@@ -279,7 +279,7 @@ void Labeling::Reduction::simplify() {
 // What is left
 //===----------------------------------------------------------------------===//
 
-void Labeling::Reduction::buildCore() {
+void Problem::Reduction::buildCore() {
   std::vector<unsigned> place(parts.size());
   std::vector<const Compaction::Candidates *> lists(parts.size());
   size_t numLeft = parts.size() - removed.size(), numCandidates = 0;
@@ -310,7 +310,7 @@ void Labeling::Reduction::buildCore() {
 }
 
 std::vector<unsigned>
-Labeling::Reduction::expand(llvm::ArrayRef<unsigned> coreLabels) const {
+Problem::Reduction::expand(llvm::ArrayRef<unsigned> coreLabels) const {
   std::vector<unsigned> labels(parts.size());
   for (auto [node, label] : llvm::zip_equal(coreNodes, coreLabels))
     labels[node] = parts[node].candidates[label];

@@ -1,11 +1,11 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "LabelingMessages.h"
+#include "Messages.h"
 
-#include "LabelingLift.h"
-#include "LabelingProduct.h"
-#include "LabelingRestriction.h"
+#include "Lift.h"
+#include "Product.h"
+#include "Restriction.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -15,10 +15,11 @@
 #include <utility>
 
 using namespace tp;
+using namespace tp::pbqp;
 
 static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-Labeling::Messages::Messages(const Labeling &problem)
+Problem::Messages::Messages(const Problem &problem)
     : problem(problem), reached(-kInfinity) {
   size_t place = 0;
   for (const Edge &edge : problem.edges) {
@@ -35,8 +36,8 @@ Labeling::Messages::Messages(const Labeling &problem)
   values.assign(place, 0);
 }
 
-Labeling::Messages::Messages(const Messages &whole,
-                             const Restriction &restriction)
+Problem::Messages::Messages(const Messages &whole,
+                            const Restriction &restriction)
     : Messages(restriction.rest) {
   numRises = whole.numRises;
   before = values;
@@ -49,8 +50,8 @@ Labeling::Messages::Messages(const Messages &whole,
       }
 }
 
-Labeling::Messages::Messages(const Labeling &problem, const Lifted &lifted,
-                             const Messages &classes)
+Problem::Messages::Messages(const Problem &problem, const Lifted &lifted,
+                            const Messages &classes)
     : Messages(problem) {
   for (auto [edge, to, place] :
        llvm::zip_equal(problem.edges, places, lifted.places)) {
@@ -68,7 +69,7 @@ Labeling::Messages::Messages(const Labeling &problem, const Lifted &lifted,
 }
 
 /// What the candidates of a node cost and their neighbours say about them.
-void Labeling::Messages::collect(unsigned node) {
+void Problem::Messages::collect(unsigned node) {
   llvm::ArrayRef<double> own = problem.getCosts(node);
   belief.assign(own.begin(), own.end());
   for (unsigned e : problem.nodes[node].edges) {
@@ -82,7 +83,7 @@ void Labeling::Messages::collect(unsigned node) {
 }
 
 /// Tells the other end of an edge what `belief` means for its port states.
-void Labeling::Messages::send(unsigned e, unsigned end, double share) {
+void Problem::Messages::send(unsigned e, unsigned end, double share) {
   const Edge &edge = problem.edges[e];
   const double *in = &values[places[e][end]];
   double *out = &values[places[e][1 - end]];
@@ -101,7 +102,7 @@ void Labeling::Messages::send(unsigned e, unsigned end, double share) {
 
 /// Goes on in the direction of the last rounds, the further the longer they
 /// have raised the bound.
-void Labeling::Messages::extrapolate() {
+void Problem::Messages::extrapolate() {
   constexpr double kInertia = 2;
   double weight = numRises / (numRises + kInertia);
   if (weight == 0) {
@@ -117,7 +118,7 @@ void Labeling::Messages::extrapolate() {
 
 /// Passes messages along all edges in one direction. Returns the bound that
 /// they then are.
-double Labeling::Messages::sweep(bool forward) {
+double Problem::Messages::sweep(bool forward) {
   double bound = 0;
   size_t numNodes = problem.nodes.size();
   for (size_t i = 0; i < numNodes; ++i) {
@@ -149,7 +150,7 @@ double Labeling::Messages::sweep(bool forward) {
   return bound;
 }
 
-std::vector<unsigned> Labeling::Messages::decode() {
+std::vector<unsigned> Problem::Messages::decode() {
   std::vector<unsigned> labels(problem.nodes.size(), 0);
   for (unsigned number = 0; number < labels.size(); ++number) {
     llvm::ArrayRef<double> own = problem.getCosts(number);
@@ -176,7 +177,7 @@ std::vector<unsigned> Labeling::Messages::decode() {
 /// How far rounding can have lifted the bound of a sweep. Each message is a few
 /// sums of numbers as large as the messages around it, and every error in one
 /// reaches the bound once.
-double Labeling::Messages::getRounding() const {
+double Problem::Messages::getRounding() const {
   constexpr double kSums = 4;
   double sum = 0;
   for (size_t edge = 0; edge < places.size(); ++edge) {
@@ -191,13 +192,13 @@ double Labeling::Messages::getRounding() const {
   return kSums * std::numeric_limits<double>::epsilon() * sum;
 }
 
-double Labeling::Messages::getBound() {
+double Problem::Messages::getBound() {
   double bound = sweep(/*forward=*/true);
   return bound - getRounding();
 }
 
-double Labeling::Messages::pass(unsigned rounds, double content,
-                                Solution &solution) {
+double Problem::Messages::pass(unsigned rounds, double content,
+                               Solution &solution) {
   constexpr unsigned kDecoded = 8;
   double halfWay = -kInfinity;
   for (unsigned i = 0; i < rounds && !(solution.getGap() <= content); ++i) {
@@ -215,7 +216,7 @@ double Labeling::Messages::pass(unsigned rounds, double content,
   return halfWay;
 }
 
-std::vector<double> Labeling::Messages::getExcess() const {
+std::vector<double> Problem::Messages::getExcess() const {
   std::vector<double> result = problem.costs;
   for (auto [edge, place] : llvm::zip_equal(problem.edges, places))
     for (unsigned end : {0, 1}) {

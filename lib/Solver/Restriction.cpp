@@ -1,14 +1,15 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "LabelingRestriction.h"
+#include "Restriction.h"
 
 #include "llvm/ADT/STLExtras.h"
 
 using namespace tp;
+using namespace tp::pbqp;
 
-Labeling::Restriction::Restriction(const Labeling &problem,
-                                   llvm::ArrayRef<double> excess, double most) {
+Problem::Restriction::Restriction(const Problem &problem,
+                                  llvm::ArrayRef<double> excess, double most) {
   rest.reserveNodes(problem.nodes.size(), problem.costs.size());
   rest.reserveEdges(problem.edges.size());
   for (auto [number, node] : llvm::enumerate(problem.nodes)) {
@@ -30,7 +31,7 @@ Labeling::Restriction::Restriction(const Labeling &problem,
 }
 
 std::vector<unsigned>
-Labeling::Restriction::expand(llvm::ArrayRef<unsigned> labels) const {
+Problem::Restriction::expand(llvm::ArrayRef<unsigned> labels) const {
   std::vector<unsigned> result;
   for (auto [kept, label] : llvm::zip_equal(candidates, labels))
     result.push_back((*kept)[label]);
@@ -38,7 +39,7 @@ Labeling::Restriction::expand(llvm::ArrayRef<unsigned> labels) const {
 }
 
 std::vector<unsigned>
-Labeling::Restriction::narrow(llvm::ArrayRef<unsigned> labels) const {
+Problem::Restriction::narrow(llvm::ArrayRef<unsigned> labels) const {
   std::vector<unsigned> result;
   for (auto [kept, label] : llvm::zip_equal(candidates, labels))
     result.push_back(llvm::lower_bound(*kept, label) - kept->begin());

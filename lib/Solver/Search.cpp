@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "LabelingSearch.h"
+#include "Search.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
@@ -12,22 +12,23 @@
 #include <queue>
 
 using namespace tp;
+using namespace tp::pbqp;
 
 static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-Labeling::Search::Search(const Labeling &problem, std::vector<unsigned> counts,
-                         double budget)
+Problem::Search::Search(const Problem &problem, std::vector<unsigned> counts,
+                        double budget)
     : problem(problem), budget(budget), counts(std::move(counts)),
       largest(budget), timesKept(problem.nodes.size(), 0) {}
 
-Labeling::Search::Search(const Labeling &problem, double budget)
+Problem::Search::Search(const Problem &problem, double budget)
     : Search(problem, {}, budget) {
   for (const Node &node : problem.nodes)
     counts.push_back(node.numCandidates);
 }
 
 std::optional<std::vector<unsigned>>
-Labeling::Search::solve(const Labeling &problem, double budget) {
+Problem::Search::solve(const Problem &problem, double budget) {
   if (problem.getNumEntries() > budget) // each is looked at
     return std::nullopt;
   Search search(problem, budget);
@@ -37,9 +38,9 @@ Labeling::Search::solve(const Labeling &problem, double budget) {
   return search.run(*order, std::vector<unsigned>(problem.nodes.size(), 0));
 }
 
-std::optional<Labeling::Search::Order>
-Labeling::Search::findExactOrder(const Labeling &problem,
-                                 std::vector<unsigned> counts, double budget) {
+std::optional<Problem::Search::Order>
+Problem::Search::findExactOrder(const Problem &problem,
+                                std::vector<unsigned> counts, double budget) {
   Order order = Search(problem, std::move(counts), budget).findOrder();
   if (!order.isExact)
     return std::nullopt;
@@ -52,12 +53,12 @@ Labeling::Search::findExactOrder(const Labeling &problem,
 
 /// Where no table is too large the order by fill has mostly less work; what to
 /// keep where one is, is a question of work.
-Labeling::Search::Order Labeling::Search::findOrder() const {
+Problem::Search::Order Problem::Search::findOrder() const {
   Order order = findOrder(Rule::Fill);
   return order.isExact ? order : findOrder(Rule::Work);
 }
 
-Labeling::Search::Order Labeling::Search::findOrder(Rule rule) const {
+Problem::Search::Order Problem::Search::findOrder(Rule rule) const {
   Order order;
   std::vector<llvm::SmallVector<unsigned, 8>> neighbours(problem.nodes.size());
   auto connect = [&](unsigned a, unsigned b) {
@@ -153,7 +154,7 @@ Labeling::Search::Order Labeling::Search::findOrder(Rule rule) const {
 // A round
 //===----------------------------------------------------------------------===//
 
-void Labeling::Search::start() {
+void Problem::Search::start() {
   tables.clear();
   storage.clear();
   tablesOf.assign(problem.nodes.size(), {});
@@ -167,7 +168,7 @@ void Labeling::Search::start() {
   }
 }
 
-void Labeling::Search::keep(unsigned node, unsigned label) {
+void Problem::Search::keep(unsigned node, unsigned label) {
   ++timesKept[node];
   for (Table *table : tablesOf[node]) {
     auto *axis = llvm::find_if(
@@ -182,7 +183,7 @@ void Labeling::Search::keep(unsigned node, unsigned label) {
 /// What a table says is added once all neighbours in it have their place, not
 /// for every place of the others. The innermost ones are taken together, as one
 /// line long enough to be worth a loop.
-class Labeling::Search::Answers {
+class Problem::Search::Answers {
 public:
   /// `neighbours` from the outermost to the innermost.
   Answers(const Search &search, unsigned node,
@@ -215,8 +216,8 @@ private:
   double *out = nullptr;
 };
 
-Labeling::Search::Answers::Answers(const Search &search, unsigned node,
-                                   llvm::ArrayRef<unsigned> neighbours)
+Problem::Search::Answers::Answers(const Search &search, unsigned node,
+                                  llvm::ArrayRef<unsigned> neighbours)
     : numCandidates(search.counts[node]) {
   constexpr unsigned kLongEnough = 32;
   size_t numOuter = neighbours.size();
@@ -269,8 +270,8 @@ Labeling::Search::Answers::Answers(const Search &search, unsigned node,
       sums[level].resize(sums[0].size());
 }
 
-void Labeling::Search::Answers::fill(unsigned level,
-                                     llvm::ArrayRef<double> before) {
+void Problem::Search::Answers::fill(unsigned level,
+                                    llvm::ArrayRef<double> before) {
   if (level == sizes.size()) {
     const double *line = before.data();
     for (unsigned c = 0; c < numCandidates; ++c, line += lineSize)
@@ -291,9 +292,9 @@ void Labeling::Search::Answers::fill(unsigned level,
   }
 }
 
-void Labeling::Search::Answers::add(const Term &term,
-                                    llvm::ArrayRef<double> before,
-                                    llvm::MutableArrayRef<double> sum) const {
+void Problem::Search::Answers::add(const Term &term,
+                                   llvm::ArrayRef<double> before,
+                                   llvm::MutableArrayRef<double> sum) const {
   const double *table = term.values;
   for (auto [axis, neighbour] : term.outer)
     table += axis->getOffset(places[neighbour]);
@@ -317,8 +318,8 @@ void Labeling::Search::Answers::add(const Term &term,
 
 /// Puts one table of a node's best answers beside those that it is in, and
 /// takes them from its neighbours.
-void Labeling::Search::eliminate(unsigned node,
-                                 llvm::SmallVector<unsigned, 4> neighbours) {
+void Problem::Search::eliminate(unsigned node,
+                                llvm::SmallVector<unsigned, 4> neighbours) {
   if (neighbours.empty())
     return;
   // Those in the fewest tables innermost: what others say is summed before.
@@ -352,8 +353,8 @@ void Labeling::Search::eliminate(unsigned node,
 }
 
 /// Best choices by the tables in which nodes were when they went.
-void Labeling::Search::decide(const Order &order,
-                              std::vector<unsigned> &labels) const {
+void Problem::Search::decide(const Order &order,
+                             std::vector<unsigned> &labels) const {
   for (const Order::Step &step : llvm::reverse(order.steps)) {
     if (step.isKept)
       continue;
@@ -374,8 +375,8 @@ void Labeling::Search::decide(const Order &order,
   }
 }
 
-std::vector<unsigned> Labeling::Search::run(const Order &order,
-                                            llvm::ArrayRef<unsigned> labels) {
+std::vector<unsigned> Problem::Search::run(const Order &order,
+                                           llvm::ArrayRef<unsigned> labels) {
   start();
   for (const Order::Step &step : order.steps)
     if (step.isKept)
@@ -387,7 +388,7 @@ std::vector<unsigned> Labeling::Search::run(const Order &order,
   return found;
 }
 
-bool Labeling::Search::improve(std::vector<unsigned> &labels) {
+bool Problem::Search::improve(std::vector<unsigned> &labels) {
   // The larger the tables, the fewer nodes are kept.
   while (largest > 1 && findOrder().work > budget)
     largest /= 4;

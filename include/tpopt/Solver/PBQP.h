@@ -19,20 +19,20 @@
 ///
 /// # The method
 ///
-/// First goes what can be decided exactly (LabelingReduction.h): all of a chain
+/// First goes what can be decided exactly (Reduction.h): all of a chain
 /// with residual bridges, as forward passes are; of a layer with its backward
 /// pass a sixth of the nodes remains. Where these have few candidates, as on
-/// one axis, tables of best answers decide them, too (LabelingSearch.h).
+/// one axis, tables of best answers decide them, too (Search.h).
 ///
-/// Others by sequential tree-reweighted message passing (LabelingMessages.h),
+/// Others by sequential tree-reweighted message passing (Messages.h),
 /// which comes with a lower bound: it tells how far from the optimum the answer
 /// can be. AutoParallel (github.com/meta-pytorch/autoparallel) found message
 /// passing to match an integer program on the same kind of problem.
 ///
 /// Between rounds candidates go that cannot be in a better choice than the best
-/// one known, until the rest can be solved exactly (LabelingGap.h). On one axis
+/// one known, until the rest can be solved exactly (Gap.h). On one axis
 /// and mostly on two the plan of a layer so is the best there is; where it is
-/// not proven, large neighbourhoods were searched (LabelingSearch.h), and it is
+/// not proven, large neighbourhoods were searched (Search.h), and it is
 /// within a few percent of the bound.
 ///
 /// # Repeated layers
@@ -50,8 +50,8 @@
 ///
 /// Deterministic: nodes in the order added, ties to the earlier candidate.
 
-#ifndef TPOPT_SHARDING_LABELING_H
-#define TPOPT_SHARDING_LABELING_H
+#ifndef TPOPT_SOLVER_PBQP_H
+#define TPOPT_SOLVER_PBQP_H
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
@@ -64,7 +64,7 @@
 #include <memory>
 #include <vector>
 
-namespace tp {
+namespace tp::pbqp {
 
 /// Costs between the port states of the two ends of an edge. Infinite entries
 /// forbid a pair.
@@ -82,7 +82,7 @@ struct CostMatrix {
   }
 };
 
-class Labeling {
+class Problem {
 public:
   struct Solution {
     std::vector<unsigned> labels; ///< The chosen candidate of each node.
@@ -98,7 +98,7 @@ public:
     bool isClosed() const { return getGap() <= kRounding; }
     static constexpr double kRounding = 1e-9;
     /// Takes another choice if it costs less.
-    void improve(const Labeling &problem, std::vector<unsigned> choice);
+    void improve(const Problem &problem, std::vector<unsigned> choice);
   };
 
   /// Makes room for so many, and for the candidates of all of them.
@@ -183,6 +183,6 @@ private:
   std::vector<double> costs;
 };
 
-} // namespace tp
+} // namespace tp::pbqp
 
-#endif // TPOPT_SHARDING_LABELING_H
+#endif // TPOPT_SOLVER_PBQP_H

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "LabelingLift.h"
+#include "Lift.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/Hashing.h"
@@ -10,6 +10,7 @@
 #include "llvm/Support/xxhash.h"
 
 using namespace tp;
+using namespace tp::pbqp;
 
 /// How far nodes must look alike, in edges. What is done otherwise at the ends
 /// is found behind this, with all nodes; the fewer classes, the sooner.
@@ -20,7 +21,7 @@ static uint64_t mix(uint64_t a, uint64_t b) { return llvm::hash_combine(a, b); }
 /// Colours that are equal for nodes with equal costs whose surroundings are
 /// equal up to the radius: each round tells a node the colours of its
 /// neighbours (Weisfeiler and Leman, 1968).
-std::vector<uint64_t> Labeling::refineColours() const {
+std::vector<uint64_t> Problem::refineColours() const {
   std::vector<uint64_t> colours, next(nodes.size()), kinds;
   for (unsigned number = 0; number < nodes.size(); ++number) {
     llvm::ArrayRef<double> own = getCosts(number);
@@ -47,7 +48,7 @@ std::vector<uint64_t> Labeling::refineColours() const {
 
 /// The problem over classes, none if it is not much smaller. What it says a
 /// choice costs is exact: costs and edges count as often as they occur.
-std::unique_ptr<Labeling::Lifted> Labeling::lift() const {
+std::unique_ptr<Problem::Lifted> Problem::lift() const {
   auto lifted = std::make_unique<Lifted>();
   // Should colours ever coincide by chance, the plan is worse, not wrong, as
   // long as choices have the same numbers.
@@ -108,8 +109,8 @@ std::unique_ptr<Labeling::Lifted> Labeling::lift() const {
   return lifted;
 }
 
-const CostMatrix &Labeling::Lifted::getMatrix(const CostMatrix &matrix,
-                                              unsigned count, bool turn) {
+const CostMatrix &Problem::Lifted::getMatrix(const CostMatrix &matrix,
+                                             unsigned count, bool turn) {
   auto [it, isNew] = matrices.try_emplace({&matrix, count, turn},
                                           turn ? matrix.columns : matrix.rows,
                                           turn ? matrix.rows : matrix.columns);

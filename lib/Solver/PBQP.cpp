@@ -1,12 +1,12 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "tpopt/Sharding/Labeling.h"
+#include "tpopt/Solver/PBQP.h"
 
-#include "LabelingGap.h"
-#include "LabelingLift.h"
-#include "LabelingReduction.h"
-#include "LabelingSearch.h"
+#include "Gap.h"
+#include "Lift.h"
+#include "Reduction.h"
+#include "Search.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
@@ -17,24 +17,25 @@
 #include <numeric>
 
 using namespace tp;
+using namespace tp::pbqp;
 
 static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-unsigned Labeling::addNode(llvm::ArrayRef<double> candidates) {
+unsigned Problem::addNode(llvm::ArrayRef<double> candidates) {
   nodes.push_back({costs.size(), unsigned(candidates.size()), 0, 0, {}});
   costs.insert(costs.end(), candidates.begin(), candidates.end());
   return nodes.size() - 1;
 }
 
-void Labeling::addCosts(unsigned node, llvm::ArrayRef<uint16_t> ports,
-                        llvm::ArrayRef<double> more) {
+void Problem::addCosts(unsigned node, llvm::ArrayRef<uint16_t> ports,
+                       llvm::ArrayRef<double> more) {
   for (auto [c, port] : llvm::enumerate(ports))
     costs[nodes[node].costs + c] += more[port];
 }
 
-void Labeling::addEdge(unsigned from, llvm::ArrayRef<uint16_t> fromPorts,
-                       unsigned to, llvm::ArrayRef<uint16_t> toPorts,
-                       const CostMatrix &matrix) {
+void Problem::addEdge(unsigned from, llvm::ArrayRef<uint16_t> fromPorts,
+                      unsigned to, llvm::ArrayRef<uint16_t> toPorts,
+                      const CostMatrix &matrix) {
   nodes[from].edges.push_back(edges.size());
   nodes[to].edges.push_back(edges.size());
   ++nodes[from].forward;
@@ -42,7 +43,7 @@ void Labeling::addEdge(unsigned from, llvm::ArrayRef<uint16_t> fromPorts,
   edges.push_back({{from, to}, {fromPorts, toPorts}, &matrix});
 }
 
-double Labeling::getNumEntries() const {
+double Problem::getNumEntries() const {
   double count = 0;
   for (const Edge &edge : edges)
     count += double(edge.matrix->rows) * edge.matrix->columns;
@@ -56,8 +57,8 @@ double Labeling::getNumEntries() const {
 /// Re-optimises a forest of nodes exactly, all others staying as they are. The
 /// forest is grown in the given order: a node joins unless that closes a cycle.
 /// Never makes the choice worse.
-void Labeling::optimizeForest(llvm::ArrayRef<unsigned> order,
-                              std::vector<unsigned> &labels) const {
+void Problem::optimizeForest(llvm::ArrayRef<unsigned> order,
+                             std::vector<unsigned> &labels) const {
   // Grow it.
   std::vector<unsigned> component(nodes.size());
   std::iota(component.begin(), component.end(), 0);
@@ -147,9 +148,9 @@ void Labeling::optimizeForest(llvm::ArrayRef<unsigned> order,
 }
 
 /// Adds to each candidate of `up` what the best one of `child` costs beside it.
-void Labeling::answerParent(unsigned child, unsigned up,
-                            llvm::ArrayRef<const Edge *> joined,
-                            std::vector<double> &sums) const {
+void Problem::answerParent(unsigned child, unsigned up,
+                           llvm::ArrayRef<const Edge *> joined,
+                           std::vector<double> &sums) const {
   auto get = [&](unsigned number) {
     return llvm::MutableArrayRef(&sums[nodes[number].costs],
                                  nodes[number].numCandidates);
@@ -188,7 +189,7 @@ void Labeling::answerParent(unsigned child, unsigned up,
 
 /// Re-optimises one forest after another while that helps. They grow along the
 /// data flow and against it, from both ends and the middle.
-void Labeling::descend(Solution &solution) const {
+void Problem::descend(Solution &solution) const {
   constexpr unsigned kMost = 40;
   for (unsigned round = 0; round < kMost; ++round) {
     std::vector<unsigned> order(nodes.size());
@@ -208,8 +209,8 @@ void Labeling::descend(Solution &solution) const {
 }
 
 std::vector<double>
-Labeling::getRegrets(llvm::ArrayRef<unsigned> labels, unsigned node,
-                     llvm::function_ref<bool(unsigned)> adapts) const {
+Problem::getRegrets(llvm::ArrayRef<unsigned> labels, unsigned node,
+                    llvm::function_ref<bool(unsigned)> adapts) const {
   // Parallel edges lead to one neighbour.
   llvm::MapVector<unsigned, llvm::SmallVector<const Edge *, 2>> neighbours;
   for (unsigned e : nodes[node].edges) {
@@ -257,7 +258,7 @@ Labeling::getRegrets(llvm::ArrayRef<unsigned> labels, unsigned node,
   return regrets;
 }
 
-double Labeling::evaluate(llvm::ArrayRef<unsigned> labels) const {
+double Problem::evaluate(llvm::ArrayRef<unsigned> labels) const {
   double cost = 0;
   for (size_t number = 0; number < nodes.size(); ++number)
     cost += costs[nodes[number].costs + labels[number]];
@@ -267,7 +268,7 @@ double Labeling::evaluate(llvm::ArrayRef<unsigned> labels) const {
   return cost;
 }
 
-Labeling::Solution Labeling::solve(Effort effort) const {
+Problem::Solution Problem::solve(Effort effort) const {
   Reduction reduction(*this);
   Solution solution = reduction.core.solveCore(effort);
   solution.labels = reduction.expand(solution.labels);
@@ -276,7 +277,7 @@ Labeling::Solution Labeling::solve(Effort effort) const {
   return solution;
 }
 
-Labeling::Solution Labeling::solveCore(Effort effort) const {
+Problem::Solution Problem::solveCore(Effort effort) const {
   // On one axis messages about a few layers take longer than the answer.
   if (auto labels = Search::solve(*this, effort.work)) {
     double cost = evaluate(*labels);
@@ -292,8 +293,8 @@ Labeling::Solution Labeling::solveCore(Effort effort) const {
   return solution;
 }
 
-void Labeling::Solution::improve(const Labeling &problem,
-                                 std::vector<unsigned> choice) {
+void Problem::Solution::improve(const Problem &problem,
+                                std::vector<unsigned> choice) {
   double other = problem.evaluate(choice);
   if (other < cost) {
     cost = other;

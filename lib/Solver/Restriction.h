@@ -3,22 +3,22 @@
 
 // A labeling problem with some of its candidates.
 
-#ifndef TPOPT_LIB_SHARDING_LABELINGRESTRICTION_H
-#define TPOPT_LIB_SHARDING_LABELINGRESTRICTION_H
+#ifndef TPOPT_LIB_SOLVER_RESTRICTION_H
+#define TPOPT_LIB_SOLVER_RESTRICTION_H
 
-#include "LabelingCompaction.h"
+#include "Compaction.h"
 
-namespace tp {
+namespace tp::pbqp {
 
-class Labeling::Restriction {
+class Problem::Restriction {
 public:
   /// Keeps the candidates whose excess, numbered as costs are, is at most
   /// `most`. No node may lose all.
-  Restriction(const Labeling &problem, llvm::ArrayRef<double> excess,
+  Restriction(const Problem &problem, llvm::ArrayRef<double> excess,
               double most);
 
   /// What is left. Its ports and matrices live here.
-  Labeling rest;
+  Problem rest;
 
   /// A choice of the rest as one of the problem.
   std::vector<unsigned> expand(llvm::ArrayRef<unsigned> labels) const;
@@ -35,6 +35,6 @@ private:
   std::vector<const Compaction::Rest *> edges;
 };
 
-} // namespace tp
+} // namespace tp::pbqp
 
-#endif // TPOPT_LIB_SHARDING_LABELINGRESTRICTION_H
+#endif // TPOPT_LIB_SOLVER_RESTRICTION_H

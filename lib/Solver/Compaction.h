@@ -8,10 +8,10 @@
 // equal lists of ports are one: layers are alike, what they share stays in the
 // cache, and who looks for what is alike compares addresses.
 
-#ifndef TPOPT_LIB_SHARDING_LABELINGCOMPACTION_H
-#define TPOPT_LIB_SHARDING_LABELINGCOMPACTION_H
+#ifndef TPOPT_LIB_SOLVER_COMPACTION_H
+#define TPOPT_LIB_SOLVER_COMPACTION_H
 
-#include "tpopt/Sharding/Labeling.h"
+#include "tpopt/Solver/PBQP.h"
 
 #include "llvm/Support/xxhash.h"
 
@@ -19,7 +19,7 @@
 #include <tuple>
 #include <unordered_set>
 
-namespace tp {
+namespace tp::pbqp {
 
 /// Lists, of which equal ones have one address, as long as this lives.
 template <typename T> class SharedLists {
@@ -39,7 +39,7 @@ private:
   std::unordered_set<std::vector<T>, Hash> lists;
 };
 
-class Labeling::Compaction {
+class Problem::Compaction {
 public:
   /// Numbers for the values that occur, in the order in which they do.
   struct Numbering {
@@ -76,7 +76,7 @@ public:
   /// Adds to `problem` an edge between the nodes `from` and `to` that is to
   /// them what `edge` is to those of its candidates that are left, in lists
   /// from `share`.
-  const Rest &addEdge(Labeling &problem, const Edge &edge, unsigned from,
+  const Rest &addEdge(Problem &problem, const Edge &edge, unsigned from,
                       const Candidates &leftOfFrom, unsigned to,
                       const Candidates &leftOfTo);
 
@@ -95,6 +95,6 @@ private:
       rests;
 };
 
-} // namespace tp
+} // namespace tp::pbqp
 
-#endif // TPOPT_LIB_SHARDING_LABELINGCOMPACTION_H
+#endif // TPOPT_LIB_SOLVER_COMPACTION_H

@@ -19,24 +19,24 @@
 // Bounds are reported less what rounding can have added. That only matters
 // where the best choice costs next to nothing beside the costs that it avoids.
 
-#ifndef TPOPT_LIB_SHARDING_LABELINGMESSAGES_H
-#define TPOPT_LIB_SHARDING_LABELINGMESSAGES_H
+#ifndef TPOPT_LIB_SOLVER_MESSAGES_H
+#define TPOPT_LIB_SOLVER_MESSAGES_H
 
-#include "tpopt/Sharding/Labeling.h"
+#include "tpopt/Solver/PBQP.h"
 
 #include <array>
 #include <map>
 
-namespace tp {
+namespace tp::pbqp {
 
-class Labeling::Messages {
+class Problem::Messages {
 public:
-  explicit Messages(const Labeling &problem);
+  explicit Messages(const Problem &problem);
   /// Of a restriction: what its nodes were told in the whole.
   Messages(const Messages &whole, const Restriction &restriction);
 
   /// Of all nodes: what their classes were told, to begin with.
-  Messages(const Labeling &problem, const Lifted &lifted,
+  Messages(const Problem &problem, const Lifted &lifted,
            const Messages &classes);
 
   /// So many rounds there and back, fewer if the gap between bound and choice
@@ -62,7 +62,7 @@ private:
   void collect(unsigned node);
   void send(unsigned edge, unsigned end, double share);
 
-  const Labeling &problem;
+  const Problem &problem;
   std::vector<double> values;
   /// What these were before the last round, if there was one.
   std::vector<double> before;
@@ -78,6 +78,6 @@ private:
   std::vector<double> belief, best;
 };
 
-} // namespace tp
+} // namespace tp::pbqp
 
-#endif // TPOPT_LIB_SHARDING_LABELINGMESSAGES_H
+#endif // TPOPT_LIB_SOLVER_MESSAGES_H

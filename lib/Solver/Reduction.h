@@ -16,24 +16,24 @@
 // Chains with bridges vanish, as forward passes are; of a layer with its
 // backward pass some nodes remain.
 
-#ifndef TPOPT_LIB_SHARDING_LABELINGREDUCTION_H
-#define TPOPT_LIB_SHARDING_LABELINGREDUCTION_H
+#ifndef TPOPT_LIB_SOLVER_REDUCTION_H
+#define TPOPT_LIB_SOLVER_REDUCTION_H
 
-#include "LabelingCompaction.h"
+#include "Compaction.h"
 
 #include <deque>
 #include <map>
 #include <tuple>
 #include <vector>
 
-namespace tp {
+namespace tp::pbqp {
 
-class Labeling::Reduction {
+class Problem::Reduction {
 public:
-  explicit Reduction(const Labeling &problem);
+  explicit Reduction(const Problem &problem);
 
   /// What is left; its ports and matrices live here.
-  Labeling core;
+  Problem core;
   /// What every choice costs besides.
   double constant = 0;
   /// The best choice for all nodes, given that of the core's.
@@ -106,6 +106,6 @@ private:
   std::vector<unsigned> coreNodes;
 };
 
-} // namespace tp
+} // namespace tp::pbqp
 
-#endif // TPOPT_LIB_SHARDING_LABELINGREDUCTION_H
+#endif // TPOPT_LIB_SOLVER_REDUCTION_H

@@ -4,14 +4,14 @@
 // A vector times a matrix, with sums for products and the least for the sum:
 // what messages and answers of nodes are made of.
 
-#ifndef TPOPT_LIB_SHARDING_LABELINGPRODUCT_H
-#define TPOPT_LIB_SHARDING_LABELINGPRODUCT_H
+#ifndef TPOPT_LIB_SOLVER_PRODUCT_H
+#define TPOPT_LIB_SOLVER_PRODUCT_H
 
 #include "llvm/ADT/ArrayRef.h"
 
 #include <algorithm>
 
-namespace tp {
+namespace tp::pbqp {
 
 /// Lowers each of `least` to what the best row costs there: `costs[i]` and the
 /// entry of row i. The rows lie one behind the other at `rows`.
@@ -35,6 +35,6 @@ inline void takeLeast(llvm::ArrayRef<double> costs, const double *rows,
       out[to] = std::min(out[to], costs[i] + rows[to]);
 }
 
-} // namespace tp
+} // namespace tp::pbqp
 
-#endif // TPOPT_LIB_SHARDING_LABELINGPRODUCT_H
+#endif // TPOPT_LIB_SOLVER_PRODUCT_H

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "tpopt/Sharding/Labeling.h"
+#include "tpopt/Solver/PBQP.h"
 
 #include "gtest/gtest.h"
 
@@ -18,8 +18,8 @@ namespace {
 /// A random problem with integer costs; each node is joined to so many earlier
 /// ones, of which some may be the same. One pair in `forbidden` is, if not 0.
 struct Problem {
-  Labeling labeling;
-  std::deque<CostMatrix> matrices;
+  pbqp::Problem labeling;
+  std::deque<pbqp::CostMatrix> matrices;
   std::deque<std::vector<uint16_t>> ports;
   std::vector<unsigned> sizes;
   std::set<std::pair<unsigned, unsigned>> joined;
@@ -42,7 +42,7 @@ struct Problem {
   /// Ports are fewer than candidates, as layouts are fewer than strategies.
   void join(unsigned from, unsigned to, std::mt19937 &random) {
     joined.insert({from, to});
-    CostMatrix &matrix = matrices.emplace_back(2, 3);
+    pbqp::CostMatrix &matrix = matrices.emplace_back(2, 3);
     for (double &value : matrix.values)
       value = forbidden && random() % forbidden == 0
                   ? std::numeric_limits<double>::infinity()
@@ -73,10 +73,10 @@ struct Problem {
 };
 
 // On trees the answer is the optimum, and the bound proves it.
-TEST(Labeling, SolvesTreesExactly) {
+TEST(PBQP, SolvesTreesExactly) {
   for (unsigned seed = 0; seed < 300; ++seed) {
     Problem problem(seed, 2 + seed % 7, /*edges=*/1);
-    Labeling::Solution solution = problem.labeling.solve();
+    pbqp::Problem::Solution solution = problem.labeling.solve();
     double best = problem.bruteForce();
     EXPECT_EQ(solution.cost, best) << "seed " << seed;
     EXPECT_EQ(problem.labeling.evaluate(solution.labels), solution.cost);
@@ -86,7 +86,7 @@ TEST(Labeling, SolvesTreesExactly) {
 }
 
 // What a candidate would cost more: alone, and with neighbours that follow.
-TEST(Labeling, TellsRegrets) {
+TEST(PBQP, TellsRegrets) {
   for (unsigned seed = 0; seed < 100; ++seed) {
     Problem problem(seed, 2 + seed % 5, /*edges=*/1);
     std::vector<unsigned> labels = problem.labeling.solve().labels;
@@ -120,11 +120,11 @@ TEST(Labeling, TellsRegrets) {
 }
 
 // So it is with cycles, of pairs of nodes that are joined several times, too.
-TEST(Labeling, SolvesGraphsWithCycles) {
+TEST(PBQP, SolvesGraphsWithCycles) {
   for (unsigned edges : {2, 3, 5})
     for (unsigned seed = 0; seed < 300; ++seed) {
       Problem problem(seed, 3 + seed % 6, edges, seed % 3 == 0 ? 4 : 0);
-      Labeling::Solution solution = problem.labeling.solve();
+      pbqp::Problem::Solution solution = problem.labeling.solve();
       double best = problem.bruteForce();
       EXPECT_EQ(solution.cost, best) << "seed " << seed;
       if (std::isinf(best))
@@ -137,13 +137,13 @@ TEST(Labeling, SolvesGraphsWithCycles) {
 
 // Where tables would be too large, the bound stays a bound, and the answer is
 // often optimal.
-TEST(Labeling, SearchesWithinItsMeans) {
+TEST(PBQP, SearchesWithinItsMeans) {
   unsigned optimal = 0;
   for (unsigned seed = 0; seed < 100; ++seed) {
     Problem problem(seed, 24, /*edges=*/3);
-    Labeling::Solution best = problem.labeling.solve({200, 1e9});
+    pbqp::Problem::Solution best = problem.labeling.solve({200, 1e9});
     EXPECT_LE(best.getGap(), 1e-6) << "seed " << seed;
-    Labeling::Solution solution = problem.labeling.solve({1, 100});
+    pbqp::Problem::Solution solution = problem.labeling.solve({1, 100});
     EXPECT_LE(solution.lowerBound, best.cost + 1e-9) << "seed " << seed;
     EXPECT_GE(solution.cost, best.cost) << "seed " << seed;
     EXPECT_EQ(problem.labeling.evaluate(solution.labels), solution.cost);
@@ -167,7 +167,7 @@ struct Tangle : Problem {
         cost = 300 + random() % 30;
       labeling.addNode(costs);
       for (unsigned other = 0; other < n; ++other) {
-        CostMatrix &matrix = matrices.emplace_back(4, 4);
+        pbqp::CostMatrix &matrix = matrices.emplace_back(4, 4);
         for (double &value : matrix.values)
           value = random() % 8 == 0 ? std::numeric_limits<double>::infinity()
                                     : random() % 30;
@@ -179,14 +179,15 @@ struct Tangle : Problem {
 
 // Candidates only go if no better choice has them: with whatever means, what is
 // said to be the best choice is.
-TEST(Labeling, ClosesGaps) {
+TEST(PBQP, ClosesGaps) {
   constexpr double kMeans[] = {30, 100, 300};
   unsigned closed[3] = {0, 0, 0};
   for (unsigned seed = 0; seed < 1500; ++seed) {
     Tangle problem(seed);
     double best = problem.bruteForce();
     for (unsigned i = 0; i < 3; ++i) {
-      Labeling::Solution solution = problem.labeling.solve({200, kMeans[i]});
+      pbqp::Problem::Solution solution =
+          problem.labeling.solve({200, kMeans[i]});
       EXPECT_LE(solution.lowerBound, best + 1e-6) << "seed " << seed;
       EXPECT_GE(solution.cost, best) << "seed " << seed;
       EXPECT_EQ(problem.labeling.evaluate(solution.labels), solution.cost);
@@ -208,7 +209,7 @@ struct Ribbon : Problem {
     constexpr unsigned kLength = 60, kWidth = 3, kCandidates = 6;
     std::mt19937 random(seed);
     std::vector<uint16_t> &identity = ports.emplace_back();
-    CostMatrix &matrix = matrices.emplace_back(kCandidates, kCandidates);
+    pbqp::CostMatrix &matrix = matrices.emplace_back(kCandidates, kCandidates);
     for (unsigned i = 0; i < kCandidates; ++i) {
       identity.push_back(i);
       for (unsigned j = 0; j < kCandidates; ++j)
@@ -229,12 +230,12 @@ struct Ribbon : Problem {
 
 // Messages carry that over any distance, in few rounds: of one seed in 42, as
 // candidates go on the way; most take fewer than 24.
-TEST(Labeling, TellsOverDistances) {
+TEST(PBQP, TellsOverDistances) {
   for (unsigned seed = 0; seed < 20; ++seed) {
     Ribbon problem(seed);
-    Labeling::Solution best = problem.labeling.solve({1, 1e9});
+    pbqp::Problem::Solution best = problem.labeling.solve({1, 1e9});
     EXPECT_TRUE(best.isClosed()) << "seed " << seed;
-    Labeling::Solution solution = problem.labeling.solve({42, 100});
+    pbqp::Problem::Solution solution = problem.labeling.solve({42, 100});
     EXPECT_TRUE(solution.isClosed()) << "seed " << seed;
     EXPECT_EQ(solution.cost, best.cost) << "seed " << seed;
   }
@@ -256,7 +257,8 @@ struct Dust : Problem {
         cost = 1e-13 * (1 + random() % 100);
       labeling.addNode(costs);
       auto join = [&](unsigned other) {
-        CostMatrix &matrix = matrices.emplace_back(kCandidates, kCandidates);
+        pbqp::CostMatrix &matrix =
+            matrices.emplace_back(kCandidates, kCandidates);
         for (unsigned i = 0; i < kCandidates; ++i)
           for (unsigned j = 0; j < kCandidates; ++j)
             matrix.at(i, j) =
@@ -275,13 +277,13 @@ struct Dust : Problem {
 
 // A bound is only as exact as the sums behind it. A choice that is reported as
 // the best is the best, and rounding never removes all candidates of a node.
-TEST(Labeling, KnowsHowItsBoundsAreRounded) {
+TEST(PBQP, KnowsHowItsBoundsAreRounded) {
   for (unsigned seed = 0; seed < 100; ++seed) {
     Dust problem(seed);
-    Labeling::Solution best = problem.labeling.solve({1, 1e9});
+    pbqp::Problem::Solution best = problem.labeling.solve({1, 1e9});
     EXPECT_TRUE(best.isClosed()) << "seed " << seed;
     for (double work : {100, 1000, 10000}) {
-      Labeling::Solution solution = problem.labeling.solve({200, work});
+      pbqp::Problem::Solution solution = problem.labeling.solve({200, work});
       EXPECT_LE(solution.lowerBound, best.cost * (1 + 1e-9)) << "seed " << seed;
       EXPECT_EQ(problem.labeling.evaluate(solution.labels), solution.cost);
       if (solution.isClosed())
@@ -291,16 +293,16 @@ TEST(Labeling, KnowsHowItsBoundsAreRounded) {
 }
 
 // A forbidden pair is never chosen if there is another way.
-TEST(Labeling, AvoidsForbiddenPairs) {
-  Labeling labeling;
+TEST(PBQP, AvoidsForbiddenPairs) {
+  pbqp::Problem labeling;
   double infinity = std::numeric_limits<double>::infinity();
   unsigned a = labeling.addNode({0, 5});
   unsigned b = labeling.addNode({0, 0});
-  CostMatrix matrix(2, 2);
+  pbqp::CostMatrix matrix(2, 2);
   matrix.values = {infinity, infinity, 3, 1};
   const uint16_t ports[] = {0, 1};
   labeling.addEdge(a, ports, b, ports, matrix);
-  Labeling::Solution solution = labeling.solve();
+  pbqp::Problem::Solution solution = labeling.solve();
   EXPECT_EQ(solution.labels, (std::vector<unsigned>{1, 1}));
   EXPECT_EQ(solution.cost, 6);
 }
@@ -311,10 +313,10 @@ struct Layers : Problem {
   Layers(unsigned seed, unsigned layers) : Problem(0, 0, 1) {
     std::mt19937 random(seed);
     unsigned depth = 1 + random() % 4;
-    std::vector<CostMatrix *> edges;
+    std::vector<pbqp::CostMatrix *> edges;
     std::vector<std::vector<double>> costs;
     for (unsigned i = 0; i < depth; ++i) {
-      CostMatrix &matrix = matrices.emplace_back(3, 3);
+      pbqp::CostMatrix &matrix = matrices.emplace_back(3, 3);
       for (double &value : matrix.values)
         value = random() % 10;
       edges.push_back(&matrix);
@@ -354,15 +356,15 @@ struct Layers : Problem {
   }
 
   std::vector<std::vector<double>> nodeCosts;
-  std::vector<const CostMatrix *> chain;
+  std::vector<const pbqp::CostMatrix *> chain;
 };
 
 // Repeated layers are planned once, and no worse for that: also where the best
 // choice differs at the ends or alternates from layer to layer.
-TEST(Labeling, SolvesRepeatedLayers) {
+TEST(PBQP, SolvesRepeatedLayers) {
   for (unsigned seed = 0; seed < 200; ++seed) {
     Layers problem(seed, 100 + seed % 3);
-    Labeling::Solution solution = problem.labeling.solve();
+    pbqp::Problem::Solution solution = problem.labeling.solve();
     EXPECT_EQ(solution.cost, problem.solveChain()) << "seed " << seed;
     EXPECT_EQ(problem.labeling.evaluate(solution.labels), solution.cost);
   }
@@ -385,9 +387,10 @@ struct Ladder : Problem {
     std::vector<std::vector<double>> costs;
     for (unsigned i = 0; i < kWidth; ++i)
       costs.push_back(draw(200, 40));
-    std::vector<CostMatrix *> inside, between;
+    std::vector<pbqp::CostMatrix *> inside, between;
     for (unsigned i = 0; i < 6 + 4; ++i) {
-      CostMatrix &matrix = matrices.emplace_back(kCandidates, kCandidates);
+      pbqp::CostMatrix &matrix =
+          matrices.emplace_back(kCandidates, kCandidates);
       for (double &value : matrix.values)
         value = random() % 40;
       (i < 6 ? inside : between).push_back(&matrix);
@@ -411,14 +414,14 @@ struct Ladder : Problem {
 
 // Where tables cannot tell, the bound is one for all choices, also those that
 // differ from layer to layer, and the answer is close.
-TEST(Labeling, SolvesRepeatedLayersWithCycles) {
+TEST(PBQP, SolvesRepeatedLayersWithCycles) {
   double most = 0, sum = 0;
   constexpr unsigned kSeeds = 60;
   for (unsigned seed = 0; seed < kSeeds; ++seed) {
     Ladder problem(seed, 40 + seed % 3);
-    Labeling::Solution best = problem.labeling.solve({200, 1e9});
+    pbqp::Problem::Solution best = problem.labeling.solve({200, 1e9});
     EXPECT_TRUE(best.isClosed()) << "seed " << seed;
-    Labeling::Solution solution = problem.labeling.solve({200, 2000});
+    pbqp::Problem::Solution solution = problem.labeling.solve({200, 2000});
     EXPECT_LE(solution.lowerBound, best.cost * (1 + 1e-9)) << "seed " << seed;
     EXPECT_GE(solution.cost, best.cost) << "seed " << seed;
     EXPECT_EQ(problem.labeling.evaluate(solution.labels), solution.cost);

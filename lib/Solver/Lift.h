@@ -3,17 +3,17 @@
 
 // A labeling problem over classes of alike nodes.
 
-#ifndef TPOPT_LIB_SHARDING_LABELINGLIFT_H
-#define TPOPT_LIB_SHARDING_LABELINGLIFT_H
+#ifndef TPOPT_LIB_SOLVER_LIFT_H
+#define TPOPT_LIB_SOLVER_LIFT_H
 
-#include "tpopt/Sharding/Labeling.h"
+#include "tpopt/Solver/PBQP.h"
 
 #include <map>
 #include <tuple>
 
-namespace tp {
+namespace tp::pbqp {
 
-struct Labeling::Lifted {
+struct Problem::Lifted {
   /// The edge between classes that an edge counts in.
   struct Place {
     unsigned edge; ///< `kNone` inside of a class.
@@ -35,7 +35,7 @@ struct Labeling::Lifted {
                               bool turn);
 
   /// Over the classes; its matrices are below.
-  Labeling labeling;
+  Problem labeling;
   /// By that of one edge, how many edges, and whether it is turned.
   std::map<std::tuple<const CostMatrix *, unsigned, bool>, CostMatrix> matrices;
   /// The class of each node, numbered as they occur.
@@ -43,6 +43,6 @@ struct Labeling::Lifted {
   std::vector<Place> places; ///< By edge.
 };
 
-} // namespace tp
+} // namespace tp::pbqp
 
-#endif // TPOPT_LIB_SHARDING_LABELINGLIFT_H
+#endif // TPOPT_LIB_SOLVER_LIFT_H

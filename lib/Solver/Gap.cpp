@@ -1,11 +1,11 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "LabelingGap.h"
+#include "Gap.h"
 
-#include "LabelingLift.h"
-#include "LabelingRestriction.h"
-#include "LabelingSearch.h"
+#include "Lift.h"
+#include "Restriction.h"
+#include "Search.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -15,6 +15,7 @@
 #include <utility>
 
 using namespace tp;
+using namespace tp::pbqp;
 
 static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
@@ -24,20 +25,20 @@ static constexpr unsigned kRounds = 8, kPatience = 40;
 /// What an attempt may look at in any case: about a millisecond.
 static constexpr double kLeastWork = 1 << 19;
 
-Labeling::Gap::Gap(const Labeling &problem)
+Problem::Gap::Gap(const Problem &problem)
     : problem(problem), messages(problem) {
   solution.labels.assign(problem.nodes.size(), 0);
   solution.cost = problem.evaluate(solution.labels);
 }
 
-Labeling::Gap::Gap(const Labeling &problem, const Lifted &lifted,
-                   const Gap &classes, llvm::ArrayRef<unsigned> labels)
+Problem::Gap::Gap(const Problem &problem, const Lifted &lifted,
+                  const Gap &classes, llvm::ArrayRef<unsigned> labels)
     : problem(problem), messages(problem, lifted, classes.messages) {
   solution.labels = lifted.expand(labels);
   solution.cost = problem.evaluate(solution.labels);
 }
 
-Labeling::Gap::Gap(const Gap &whole, const Restriction &restriction)
+Problem::Gap::Gap(const Gap &whole, const Restriction &restriction)
     : problem(restriction.rest), messages(whole.messages, restriction) {
   solution = whole.solution;
   solution.labels = restriction.narrow(whole.solution.labels);
@@ -45,7 +46,7 @@ Labeling::Gap::Gap(const Gap &whole, const Restriction &restriction)
 
 /// Up to which excess candidates can be in a better choice. The best choice
 /// known is always within it.
-double Labeling::Gap::getSlack() const {
+double Problem::Gap::getSlack() const {
   if (!std::isfinite(solution.cost))
     return kInfinity;
   // The margin covers the rounding of costs and excesses.
@@ -56,7 +57,7 @@ double Labeling::Gap::getSlack() const {
 }
 
 /// How many candidates with at most such an excess each node has.
-std::vector<unsigned> Labeling::Gap::count(double most) const {
+std::vector<unsigned> Problem::Gap::count(double most) const {
   std::vector<unsigned> counts;
   for (const Node &node : problem.nodes)
     counts.push_back(llvm::count_if(
@@ -66,7 +67,7 @@ std::vector<unsigned> Labeling::Gap::count(double most) const {
 }
 
 /// What a round of messages looks at if it is about these, but for a factor.
-double Labeling::Gap::countPairs(double most) const {
+double Problem::Gap::countPairs(double most) const {
   double pairs = 0;
   for (double number : count(most))
     pairs += number * number;
@@ -75,7 +76,7 @@ double Labeling::Gap::countPairs(double most) const {
 
 /// Solves what candidates of at most such an excess leave, if that takes no
 /// more than `work`. Returns whether it did.
-bool Labeling::Gap::attempt(double most, double work) {
+bool Problem::Gap::attempt(double most, double work) {
   std::vector<unsigned> counts = count(most);
   // Nothing is left where costs are without end, or as exact as rounding lets.
   if (llvm::is_contained(counts, 0u))
@@ -93,7 +94,7 @@ bool Labeling::Gap::attempt(double most, double work) {
 }
 
 /// An attempt with as many candidates as it can afford.
-void Labeling::Gap::guess(Means &means) {
+void Problem::Gap::guess(Means &means) {
   double work =
       std::min(means.work, std::max(kLeastWork, problem.getNumEntries()));
   std::vector<double> sorted = excess;
@@ -111,7 +112,7 @@ void Labeling::Gap::guess(Means &means) {
 }
 
 /// For what messages do not close.
-Labeling::Solution Labeling::Gap::search(double work) {
+Problem::Solution Problem::Gap::search(double work) {
   auto improve = [&](std::vector<unsigned> labels) {
     bool isBest = Search(problem, work).improve(labels);
     solution.improve(problem, std::move(labels));
@@ -126,11 +127,11 @@ Labeling::Solution Labeling::Gap::search(double work) {
   return std::move(solution);
 }
 
-Labeling::Solution Labeling::Gap::close(Effort effort) {
+Problem::Solution Problem::Gap::close(Effort effort) {
   return close(getMeans(effort, Solution::kRounding));
 }
 
-Labeling::Gap::Means Labeling::Gap::getMeans(Effort effort, double content) {
+Problem::Gap::Means Problem::Gap::getMeans(Effort effort, double content) {
   constexpr double kFirstSpare = 2;
   return {std::max(1u, effort.sweeps),
           effort.work,
@@ -143,7 +144,7 @@ Labeling::Gap::Means Labeling::Gap::getMeans(Effort effort, double content) {
           /*reached=*/-kInfinity};
 }
 
-Labeling::Solution Labeling::Gap::confirm(Effort effort) {
+Problem::Solution Problem::Gap::confirm(Effort effort) {
   constexpr unsigned kFew = 2;
   constexpr double kContent = 1e-3;
   // Rounds over all nodes cost more than those tables of one axis.
@@ -159,7 +160,7 @@ Labeling::Solution Labeling::Gap::confirm(Effort effort) {
   return close(getMeans(effort, kContent));
 }
 
-Labeling::Solution Labeling::Gap::close(Means means) {
+Problem::Solution Problem::Gap::close(Means means) {
   while (true) {
     double before = solution.lowerBound;
     unsigned rounds = std::min(means.sweeps - means.rounds, kRounds);

@@ -9,17 +9,17 @@
 // a table. Where every table would be too large, a node is kept, in the next
 // round another one. A round that keeps none has found the optimum.
 
-#ifndef TPOPT_LIB_SHARDING_LABELINGSEARCH_H
-#define TPOPT_LIB_SHARDING_LABELINGSEARCH_H
+#ifndef TPOPT_LIB_SOLVER_SEARCH_H
+#define TPOPT_LIB_SOLVER_SEARCH_H
 
-#include "tpopt/Sharding/Labeling.h"
+#include "tpopt/Solver/PBQP.h"
 
 #include <deque>
 #include <optional>
 
-namespace tp {
+namespace tp::pbqp {
 
-class Labeling::Search {
+class Problem::Search {
 public:
   /// What becomes of the nodes, one after the other. Those that come behind the
   /// end of the budget are not there, and stay as they are.
@@ -35,14 +35,14 @@ public:
   };
 
   /// `budget`: how many candidates a round may look at.
-  Search(const Labeling &problem, double budget);
+  Search(const Problem &problem, double budget);
 
   /// The best choice of all, none if that is more to look at than `budget`.
-  static std::optional<std::vector<unsigned>> solve(const Labeling &problem,
+  static std::optional<std::vector<unsigned>> solve(const Problem &problem,
                                                     double budget);
 
   /// That of a round which keeps nothing, if nodes had only so many candidates.
-  static std::optional<Order> findExactOrder(const Labeling &problem,
+  static std::optional<Order> findExactOrder(const Problem &problem,
                                              std::vector<unsigned> counts,
                                              double budget);
 
@@ -71,7 +71,7 @@ private:
 
   class Answers;
 
-  Search(const Labeling &problem, std::vector<unsigned> counts, double budget);
+  Search(const Problem &problem, std::vector<unsigned> counts, double budget);
   /// Which node goes next: the one that brings the fewest new pairs of
   /// neighbours together (Kjaerulff, 1990), or the one with the smallest table.
   enum class Rule { Fill, Work };
@@ -82,7 +82,7 @@ private:
   void eliminate(unsigned node, llvm::SmallVector<unsigned, 4> neighbours);
   void decide(const Order &order, std::vector<unsigned> &labels) const;
 
-  const Labeling &problem;
+  const Problem &problem;
   double budget;
   std::vector<unsigned> counts; ///< Candidates, by node.
   /// What a table may take to fill, in candidates looked at.
@@ -95,6 +95,6 @@ private:
   std::vector<llvm::SmallVector<Table *, 4>> tablesOf; ///< By node.
 };
 
-} // namespace tp
+} // namespace tp::pbqp
 
-#endif // TPOPT_LIB_SHARDING_LABELINGSEARCH_H
+#endif // TPOPT_LIB_SOLVER_SEARCH_H

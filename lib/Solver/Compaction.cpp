@@ -1,15 +1,16 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "LabelingCompaction.h"
+#include "Compaction.h"
 
 #include "llvm/ADT/STLExtras.h"
 
 using namespace tp;
+using namespace tp::pbqp;
 
-const CostMatrix &Labeling::Compaction::getMatrix(const CostMatrix &whole,
-                                                  const States &rows,
-                                                  const States &columns) {
+const CostMatrix &Problem::Compaction::getMatrix(const CostMatrix &whole,
+                                                 const States &rows,
+                                                 const States &columns) {
   auto [it, isNew] = matrices.try_emplace({&whole, rows, columns}, rows.size(),
                                           columns.size());
   CostMatrix &matrix = it->second;
@@ -20,9 +21,9 @@ const CostMatrix &Labeling::Compaction::getMatrix(const CostMatrix &whole,
   return matrix;
 }
 
-Labeling::Compaction::Rest
-Labeling::Compaction::makeRest(const Edge &edge, const Candidates &leftOfFrom,
-                               const Candidates &leftOfTo) {
+Problem::Compaction::Rest
+Problem::Compaction::makeRest(const Edge &edge, const Candidates &leftOfFrom,
+                              const Candidates &leftOfTo) {
   Rest rest;
   for (unsigned end : {0, 1}) {
     Numbering numbering(edge.getNumPorts(end));
@@ -36,10 +37,10 @@ Labeling::Compaction::makeRest(const Edge &edge, const Candidates &leftOfFrom,
   return rest;
 }
 
-const Labeling::Compaction::Rest &
-Labeling::Compaction::addEdge(Labeling &problem, const Edge &edge,
-                              unsigned from, const Candidates &leftOfFrom,
-                              unsigned to, const Candidates &leftOfTo) {
+const Problem::Compaction::Rest &
+Problem::Compaction::addEdge(Problem &problem, const Edge &edge, unsigned from,
+                             const Candidates &leftOfFrom, unsigned to,
+                             const Candidates &leftOfTo) {
   auto [it, isNew] =
       rests.try_emplace({edge.matrix, edge.ports[0].data(),
                          edge.ports[1].data(), &leftOfFrom, &leftOfTo});
