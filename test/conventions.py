@@ -41,7 +41,8 @@ CODE = re.compile(r"^TP\w*_ERROR\((\d+),\s*(\w+),", re.MULTILINE)
 
 EMITS = re.compile(r"\bemit(?:Op)?Error\((?!(?:mlir::)?Operation \*)")
 HANDED_ON = re.compile(r"\[[^\[\]]*\]\s*(?:\([^()]*\)\s*)?\{\s*return [\w>.-]*$")
-CODED = re.compile(r"\bprefix\(|\bemitOpError\([^;]*?, ErrorCode::|toString\(|result\.message")
+CODED = re.compile(r"\bprefix\(|\bemitOpError\([^;]*?, ErrorCode::|toString\(|toMessage\(|result\.message")
+BY_TEXT = re.compile(r"\b(?:contains|starts_with|find|==)\s*\(?\s*(?:\"\[TP|getText\(|prefix\()")
 
 
 def tracked():
@@ -191,6 +192,11 @@ def main():
                 errors.append(f"{name}: {len(lines)} lines, split it")
         if name.startswith(("dialects/", "passes/", "lib/")) and name.endswith((".cpp", ".h")):
             check_coded(name, text, errors)
+        if name.startswith(("dialects/", "passes/", "lib/", "tools/")):
+            for found in BY_TEXT.finditer(text):
+                number = text.count("\n", 0, found.start()) + 1
+                errors.append(f"{name}:{number}: decides by a message's text; "
+                              "ask getErrorCode()")
         if name.endswith((".h", ".cpp", ".c", ".def")):
             check_comments(name, lines, errors)
         for number, line in enumerate(lines, 1):

@@ -116,7 +116,7 @@ LogicalResult tp::verifyBoundedTensors(Operation *op) {
        {TypeRange(op->getOperandTypes()), TypeRange(op->getResultTypes())})
     for (Type type : types)
       if (isTooLarge(type))
-        return op->emitOpError(prefix(ErrorCode::TensorTooLarge))
+        return tp::emitOpError(op, ErrorCode::TensorTooLarge)
                << "expects tensors of at most 2^60 elements, got " << type;
   return success();
 }

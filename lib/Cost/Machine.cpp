@@ -50,10 +50,10 @@ llvm::Expected<Machine> tp::getMachine(llvm::StringRef name) {
       return getBuiltIn(index);
   if (std::error_code error =
           llvm::sys::fs::access(name, llvm::sys::fs::AccessMode::Exist))
-    return llvm::createStringError(
-        prefix(ErrorCode::UnknownMachine) + "machine '" + name +
-        "' is neither " + llvm::join(getMachineNames(), ", ") +
-        " nor a file that can be read: " + error.message());
+    return createError(getFileError(error, ErrorCode::UnknownMachine),
+                       "machine '" + name + "' is neither " +
+                           llvm::join(getMachineNames(), ", ") +
+                           " nor a file that can be read: " + error.message());
   return readMachineFile(name);
 }
 

@@ -13,10 +13,11 @@
 using namespace tp;
 
 static llvm::Error makeError(llvm::StringRef path, JsonFile::Position position,
-                             const llvm::Twine &what) {
-  return llvm::createStringError(prefix(ErrorCode::BadMachineFile) + path +
-                                 ":" + llvm::Twine(position.line) + ":" +
-                                 llvm::Twine(position.column) + ": " + what);
+                             const llvm::Twine &what,
+                             std::error_code why = {}) {
+  return createError(getFileError(why, ErrorCode::BadMachineFile),
+                     path + ":" + llvm::Twine(position.line) + ":" +
+                         llvm::Twine(position.column) + ": " + what);
 }
 
 namespace {
@@ -119,7 +120,7 @@ static llvm::Expected<Machine>
 read(llvm::StringRef path,
      const std::variant<JsonFile, JsonFile::Error> &parsed) {
   if (const auto *error = std::get_if<JsonFile::Error>(&parsed))
-    return makeError(path, error->position, error->message);
+    return makeError(path, error->position, error->message, error->why);
   return MachineReader(path, std::get<JsonFile>(parsed)).read();
 }
 

@@ -323,6 +323,6 @@ FailureOr<std::optional<Machine>> tp::readMachineOption(ModuleOp module,
     return std::optional<Machine>();
   llvm::Expected<Machine> machine = getMachine(option);
   if (!machine)
-    return module.emitError() << llvm::toString(machine.takeError());
+    return module.emitError() << toMessage(machine.takeError());
   return std::optional<Machine>(*machine);
 }

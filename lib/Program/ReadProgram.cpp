@@ -33,19 +33,23 @@ static OwningOpRef<ModuleOp> parse(std::unique_ptr<llvm::MemoryBuffer> buffer,
   return parseSourceFile<ModuleOp>(sources, ParserConfig(context));
 }
 
-std::unique_ptr<llvm::MemoryBuffer> tp::openProgramFile(StringRef path,
-                                                        std::string &why) {
+llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
+tp::openProgramFile(StringRef path) {
   namespace fs = llvm::sys::fs;
   bool isOpen = path == "-" || path.starts_with("/dev/fd/") ||
                 path.starts_with("/proc/self/fd/") || path == "/dev/stdin";
   fs::file_status status;
   if (!isOpen && !fs::status(path, status) && !fs::is_regular_file(status) &&
-      !fs::is_directory(status)) {
-    why =
-        ("'" + path + "' is a pipe or a device: write - and pipe it in").str();
-    return nullptr;
-  }
-  return openInputFile(path, &why);
+      !fs::is_directory(status))
+    return createError(ErrorCode::UnreadableProgram,
+                       "'" + path +
+                           "' is a pipe or a device: write - and pipe it in");
+  auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(path);
+  if (!buffer)
+    return createError(
+        getFileError(buffer.getError(), ErrorCode::UnreadableProgram),
+        "cannot open '" + path + "': " + buffer.getError().message());
+  return std::move(*buffer);
 }
 
 OwningOpRef<ModuleOp> tp::parseProgram(StringRef text, StringRef name,
@@ -55,11 +59,9 @@ OwningOpRef<ModuleOp> tp::parseProgram(StringRef text, StringRef name,
 }
 
 OwningOpRef<ModuleOp> tp::readProgram(StringRef path, MLIRContext *context) {
-  std::string why;
-  std::unique_ptr<llvm::MemoryBuffer> buffer = openProgramFile(path, why);
+  auto buffer = openProgramFile(path);
   if (buffer)
-    return parse(std::move(buffer), context);
-  emitError(UnknownLoc::get(context))
-      << prefix(ErrorCode::UnreadableProgram) << why;
+    return parse(std::move(*buffer), context);
+  emitError(UnknownLoc::get(context)) << toMessage(buffer.takeError());
   return nullptr;
 }

@@ -16,10 +16,10 @@ llvm::Error tp::writeReport(const Report &report, llvm::StringRef path) {
   else if (path.ends_with(".html"))
     writeHTML(report, os);
   else
-    return llvm::createStringError(prefix(ErrorCode::UnknownFileKind) + "'" +
-                                   path +
-                                   "' ends in neither .json nor .html, so it "
-                                   "is not known what to write");
+    return createError(ErrorCode::UnknownFileKind,
+                       "'" + path +
+                           "' ends in neither .json nor .html, so it is not "
+                           "known what to write");
   if (path != "-")
     return writeFile(path, text);
   llvm::outs() << text;

@@ -142,7 +142,7 @@ std::variant<JsonFile, JsonFile::Error> JsonFile::read(StringRef path,
                                                        uint64_t maxBytes) {
   sys::fs::file_status status;
   if (std::error_code error = sys::fs::status(path, status))
-    return Error{{}, "cannot be read: " + error.message()};
+    return Error{{}, "cannot be read: " + error.message(), error};
   // Without a line: who prints one opens the file, and waits if it is a pipe.
   if (!sys::fs::is_regular_file(status))
     return Error{{0, 0}, "is not a file"};
@@ -153,7 +153,9 @@ std::variant<JsonFile, JsonFile::Error> JsonFile::read(StringRef path,
                      " are read"};
   ErrorOr<std::unique_ptr<MemoryBuffer>> buffer = MemoryBuffer::getFile(path);
   if (!buffer)
-    return Error{{}, "cannot be read: " + buffer.getError().message()};
+    return Error{{},
+                 "cannot be read: " + buffer.getError().message(),
+                 buffer.getError()};
   return parse((*buffer)->getBuffer());
 }
 

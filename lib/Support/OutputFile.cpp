@@ -8,8 +8,8 @@
 using namespace llvm;
 
 static Error fail(tp::ErrorCode code, StringRef path, std::error_code why) {
-  return createStringError(why, tp::prefix(code) + "cannot write '" + path +
-                                    "': " + why.message());
+  return tp::createError(tp::getFileError(why, code),
+                         "cannot write '" + path + "': " + why.message());
 }
 
 Expected<std::unique_ptr<tp::OutputFile>> tp::OutputFile::open(StringRef path) {

@@ -90,7 +90,8 @@ FailureOr<Plan> Plan::read(MLIRContext *context, StringRef path,
   auto parsed = JsonFile::read(path, kMaxBytes);
   if (auto *error = std::get_if<JsonFile::Error>(&parsed))
     return emitError(getLoc(error->position))
-           << prefix(ErrorCode::UnreadablePlan) << error->message
+           << prefix(getFileError(error->why, ErrorCode::UnreadablePlan))
+           << error->message
            << "; a plan is `megatron` or a JSON file of name patterns";
   const JsonFile &file = std::get<JsonFile>(parsed);
   const json::Object *entries = file.getRoot().getAsObject();

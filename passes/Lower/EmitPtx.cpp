@@ -48,7 +48,7 @@ struct EmitPtx : tp::impl::EmitPtxPassBase<EmitPtx> {
       return;
     }
     if (llvm::Error error = writeFile(file, text)) {
-      getOperation().emitError() << llvm::toString(std::move(error));
+      getOperation().emitError() << toMessage(std::move(error));
       signalPassFailure();
     }
   }

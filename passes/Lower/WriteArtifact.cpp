@@ -38,7 +38,7 @@ struct WriteArtifact : tp::impl::WriteArtifactPassBase<WriteArtifact> {
     if (failed(bytes))
       return signalPassFailure();
     if (llvm::Error error = writeFile(file, *bytes)) {
-      getOperation().emitError() << llvm::toString(std::move(error));
+      getOperation().emitError() << toMessage(std::move(error));
       return signalPassFailure();
     }
     // They are in the artifact now, and unreadable in the text of the module.

@@ -57,7 +57,7 @@ private:
     if (failed(bytes))
       return failure();
     if (llvm::Error error = writeFile(file, *bytes))
-      return module.emitError() << llvm::toString(std::move(error));
+      return module.emitError() << toMessage(std::move(error));
     return success();
   }
 };

@@ -59,7 +59,7 @@ struct ReportProgram : tp::impl::ReportPassBase<ReportProgram> {
     if (file.empty())
       return;
     if (llvm::Error error = writeReport(*report, file)) {
-      getOperation().emitError() << llvm::toString(std::move(error));
+      getOperation().emitError() << toMessage(std::move(error));
       signalPassFailure();
     }
   }

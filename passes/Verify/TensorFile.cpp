@@ -73,7 +73,7 @@ LogicalResult tp::writeTensorFile(func::FuncOp function, StringRef path,
              << "two values go by the name '" << name << "'";
   }
   if (llvm::Error error = writeFile(path, tprt::writeSafetensors(stored)))
-    return function.emitError() << llvm::toString(std::move(error));
+    return function.emitError() << toMessage(std::move(error));
   return success();
 }
 

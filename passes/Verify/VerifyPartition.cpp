@@ -252,7 +252,7 @@ LogicalResult FunctionVerifier::writeReproducer(Operation *op,
   if (reproducer.empty())
     return success();
   if (llvm::Error error = writeFile(reproducer, result.reproducer))
-    return op->emitError() << llvm::toString(std::move(error));
+    return op->emitError() << toMessage(std::move(error));
   return success();
 }
 

@@ -25,8 +25,8 @@ bool tp::isImportRequested() {
   return source.getNumOccurrences() || importOptions.getNumOccurrences();
 }
 
-std::unique_ptr<llvm::MemoryBuffer> tp::runImport(StringRef inputFile,
-                                                  DialectRegistry &registry) {
+std::unique_ptr<llvm::MemoryBuffer>
+tp::runImport(StringRef inputFile, DialectRegistry &registry, ExitCode &code) {
   if (inputFile != "-") {
     llvm::errs() << "error: with --tp-import no input file is read; leave out "
                  << inputFile << "\n";
@@ -35,6 +35,10 @@ std::unique_ptr<llvm::MemoryBuffer> tp::runImport(StringRef inputFile,
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
   llvm::SourceMgr sources;
   SourceMgrDiagnosticHandler handler(sources, &context);
+  ScopedDiagnosticHandler counter(&context, [&](Diagnostic &diagnostic) {
+    code.add(diagnostic);
+    return failure(); // the handler behind this one prints it
+  });
   FailureOr<tp::ImportOptions> options =
       tp::ImportOptions::parse(importOptions, &context);
   if (failed(options))

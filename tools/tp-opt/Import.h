@@ -6,7 +6,9 @@
 #ifndef TPOPT_TOOLS_TP_OPT_IMPORT_H
 #define TPOPT_TOOLS_TP_OPT_IMPORT_H
 
+#include "ExitCode.h"
 #include "mlir/IR/DialectRegistry.h"
+
 #include "mlir/Support/LLVM.h"
 #include "llvm/Support/MemoryBuffer.h"
 
@@ -16,9 +18,10 @@ namespace tp {
 bool isImportRequested();
 
 /// The imported module as bytecode, which keeps locations; null, with the
-/// reason printed, if there is none.
+/// reason printed and `code` set, if there is none.
 std::unique_ptr<llvm::MemoryBuffer> runImport(llvm::StringRef inputFile,
-                                              mlir::DialectRegistry &registry);
+                                              mlir::DialectRegistry &registry,
+                                              ExitCode &code);
 
 } // namespace tp
 

@@ -16,77 +16,47 @@
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Process.h"
 
-#include <atomic>
-#include <cerrno>
-#include <cstring>
-
 using namespace mlir;
 using namespace tp;
 
-/// What an error says of whose fault it is. Errors without a code are the
-/// user's: MLIR's own, of text that does not parse.
-static int getExitCode(StringRef message) {
-  for (ErrorCode code :
-       {ErrorCode::DiskFull, ErrorCode::LimitReached, ErrorCode::LinkFailed})
-    if (message.starts_with(prefix(code)))
-      return 3;
-  // Files that cannot be opened are the user's, unless no file can be.
-  for (int error : {EMFILE, ENFILE, ENOMEM})
-    if (message.contains(std::strerror(error)))
-      return 3;
-  return message.starts_with(prefix(ErrorCode::CodegenFailed)) ? 2 : 1;
-}
-
-/// Says what went wrong outside of any pass.
-static int report(llvm::Error error) {
-  std::string message = llvm::toString(std::move(error));
-  llvm::errs() << "error: " << message << "\n";
-  return getExitCode(message);
-}
-
-/// The text to compile; null, with the reason printed and `code` set, if there
-/// is none.
+/// The text to compile; null, with the reason printed, if there is none.
 static std::unique_ptr<llvm::MemoryBuffer> readInput(StringRef path,
-                                                     int &code) {
-  code = 1;
+                                                     ExitCode &code) {
   if (path == "-" && llvm::sys::Process::StandardInIsUserInput())
     llvm::errs() << "(reading from the terminal, end with ctrl-d)\n";
-  std::string why;
-  std::unique_ptr<llvm::MemoryBuffer> buffer = openProgramFile(path, why);
+  auto buffer = openProgramFile(path);
   if (!buffer) {
-    code = getExitCode(why);
-    llvm::errs() << (code == 3 ? prefix(ErrorCode::LimitReached) : "") << why
-                 << "\n";
+    code.report(buffer.takeError());
     return nullptr;
   }
-  std::optional<TextExcess> excess = findUnreadable(buffer->getBuffer());
+  std::optional<TextExcess> excess = findUnreadable((*buffer)->getBuffer());
   if (!excess)
-    return buffer;
+    return std::move(*buffer);
   llvm::errs() << path << ":" << excess->line << ":" << excess->column
                << ": error: " << prefix(excess->code) << describe(excess->code)
                << "\n";
+  code.add(excess->code);
   return nullptr;
 }
 
 int tp::runTool(StringRef inputFile, StringRef outputFile,
                 DialectRegistry &registry) {
-  int inputCode = 1;
+  ExitCode code;
   std::unique_ptr<llvm::MemoryBuffer> buffer =
-      isImportRequested() ? runImport(inputFile, registry)
-                          : readInput(inputFile, inputCode);
+      isImportRequested() ? runImport(inputFile, registry, code)
+                          : readInput(inputFile, code);
   if (!buffer)
-    return inputCode;
+    return std::max(code.get(), 1);
   PassTrace trace;
+  ExitCode ofPasses; // Errors that a test expects count for nothing.
   SourceLines places(buffer->getMemBufferRef(), registry);
-  std::atomic<int> code = 0;
   auto flags = MlirOptMainConfig::createFromCLOptions();
   MlirOptMainConfig config = flags;
   config.setPassPipelineSetupFn([&](PassManager &manager) {
     // Asked first, this handler leaves the message to those of mlir-opt.
     manager.getContext()->getDiagEngine().registerHandler(
         [&](Diagnostic &diagnostic) {
-          if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
-            code = std::max(code.load(), getExitCode(diagnostic.str()));
+          ofPasses.add(diagnostic);
           return success(places.repeatAtLine(diagnostic));
         });
     if (PassTrace::isRequested())
@@ -96,19 +66,20 @@ int tp::runTool(StringRef inputFile, StringRef outputFile,
   std::unique_ptr<OutputFile> file;
   if (outputFile != "-") {
     auto opened = OutputFile::open(outputFile);
-    if (!opened)
-      return report(opened.takeError());
+    if (!opened) {
+      code.report(opened.takeError());
+      return code.get();
+    }
     file = std::move(*opened);
   }
   bool isFine = succeeded(MlirOptMain(file ? file->os() : llvm::outs(),
                                       std::move(buffer), registry, config));
-  code = isFine ? 0 : std::max(code.load(), 1);
   // A trace of what failed is wanted most.
   if (PassTrace::isRequested())
     if (llvm::Error error = trace.write())
-      code = std::max(code.load(), report(std::move(error)));
+      code.report(std::move(error));
   if (file && isFine)
     if (llvm::Error error = file->keep())
-      code = std::max(code.load(), report(std::move(error)));
-  return code;
+      code.report(std::move(error));
+  return std::max(code.get(), isFine ? 0 : std::max(ofPasses.get(), 1));
 }

@@ -25,12 +25,11 @@ namespace tp {
 /// Why `bytes` are not for the parser, if they are not.
 std::optional<TextExcess> findUnreadable(llvm::StringRef bytes);
 
-/// Opens a program's file, or stdin for "-"; null, and `why`, if it cannot be
-/// read. Named pipes and devices are refused, as one could wait for them
-/// without end; what is open already, /dev/fd/3 or /dev/stdin, is read whatever
-/// it is.
-std::unique_ptr<llvm::MemoryBuffer> openProgramFile(llvm::StringRef path,
-                                                    std::string &why);
+/// Opens a program's file, or stdin for "-". Named pipes and devices are
+/// refused, as one could wait for them without end; what is open already,
+/// /dev/fd/3 or /dev/stdin, is read whatever it is.
+llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
+openProgramFile(llvm::StringRef path);
 
 /// Parses a program that errors call `name`.
 mlir::OwningOpRef<mlir::ModuleOp> parseProgram(llvm::StringRef text,

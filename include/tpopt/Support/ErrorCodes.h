@@ -2,11 +2,29 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 /// \file The codes that prefix every user error: `[TP0204] what: why`.
+///
+/// A code is text for people. Programs ask for it: a diagnostic keeps it as
+/// metadata, an `llvm::Error` as its `std::error_code`.
+///
+///     op->emitError() << prefix(ErrorCode::AxisUsedTwice) << "axis ...";
+///     return createError(ErrorCode::UnwritableFile, "cannot write 'a.json'");
+///     ...
+///     if (getErrorCode(diagnostic) == ErrorCode::DiskFull) ...
 
 #ifndef TPOPT_SUPPORT_ERRORCODES_H
 #define TPOPT_SUPPORT_ERRORCODES_H
 
 #include "llvm/ADT/StringRef.h"
+#include "llvm/ADT/Twine.h"
+#include "llvm/Support/Error.h"
+
+#include <optional>
+#include <string>
+#include <type_traits>
+
+namespace mlir {
+class Diagnostic;
+} // namespace mlir
 
 namespace tp {
 
@@ -16,12 +34,86 @@ enum class ErrorCode : unsigned {
 #include "tpopt/Support/ErrorCodes.def"
 };
 
-/// `"[TP0204] "`: what an error message starts with, as in
-/// `op->emitError() << prefix(ErrorCode::AxisUsedTwice) << "axis ..."`.
-llvm::StringRef prefix(ErrorCode code);
+/// `"[TP0204] "`.
+llvm::StringRef getText(ErrorCode code);
 
 /// What an error of this code means and how to mend it, one sentence.
 llvm::StringRef describe(ErrorCode code);
+
+/// What an error message starts with. As text, and in streams of text, it is
+/// getText(); a diagnostic keeps the code besides.
+struct ErrorPrefix {
+  ErrorCode code;
+
+  operator llvm::StringRef() const { return getText(code); }
+};
+
+inline ErrorPrefix prefix(ErrorCode code) { return {code}; }
+
+inline llvm::raw_ostream &operator<<(llvm::raw_ostream &os,
+                                     ErrorPrefix prefix) {
+  return os << getText(prefix.code);
+}
+
+/// What marks the code among the metadata of a diagnostic, before its number.
+inline constexpr llvm::StringLiteral kErrorCodeMark = "tpopt.error_code";
+
+/// What an `llvm::Error` says, to be put into a diagnostic with its code:
+///
+///     return module.emitError() << toMessage(std::move(error));
+struct ErrorMessage {
+  std::optional<ErrorCode> code;
+  std::string text;
+};
+
+ErrorMessage toMessage(llvm::Error error);
+
+// Templates, because the lower folders know no MLIR.
+
+template <typename T>
+using IfDiagnostic = std::enable_if_t<std::is_same_v<T, mlir::Diagnostic>>;
+
+template <typename T, typename = IfDiagnostic<T>>
+void setErrorCode(T &diagnostic, ErrorCode code) {
+  auto &metadata = diagnostic.getMetadata();
+  using Argument = typename std::decay_t<decltype(metadata)>::value_type;
+  metadata.push_back(Argument(llvm::StringRef(kErrorCodeMark)));
+  metadata.push_back(Argument(unsigned(code)));
+}
+
+template <typename T, typename = IfDiagnostic<T>>
+T &operator<<(T &diagnostic, ErrorPrefix prefix) {
+  setErrorCode(diagnostic, prefix.code);
+  return diagnostic << getText(prefix.code);
+}
+
+template <typename T, typename = IfDiagnostic<T>>
+T &operator<<(T &diagnostic, const ErrorMessage &message) {
+  if (message.code)
+    setErrorCode(diagnostic, *message.code);
+  return diagnostic << message.text;
+}
+
+/// The code of a diagnostic; none if it is not one of ours.
+template <typename T, typename = IfDiagnostic<T>>
+std::optional<ErrorCode> getErrorCode(T &diagnostic) {
+  bool isNext = false;
+  for (const auto &argument : diagnostic.getMetadata()) {
+    using Kind = std::decay_t<decltype(argument.getKind())>;
+    if (isNext)
+      return ErrorCode(argument.getAsUnsigned());
+    isNext = argument.getKind() == Kind::String &&
+             argument.getAsString() == kErrorCodeMark;
+  }
+  return std::nullopt;
+}
+
+/// An error whose message is the code's prefix and `text`.
+llvm::Error createError(ErrorCode code, const llvm::Twine &text);
+
+/// The code for a file that cannot be opened: `otherwise`, which blames the
+/// file, unless the process can open none at all (LimitReached).
+ErrorCode getFileError(std::error_code why, ErrorCode otherwise);
 
 } // namespace tp
 

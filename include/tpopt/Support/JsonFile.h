@@ -38,6 +38,7 @@ public:
   struct Error {
     Position position;
     std::string message;
+    std::error_code why = {}; ///< Of a file that cannot be opened.
   };
 
   static std::variant<JsonFile, Error> parse(llvm::StringRef text);

@@ -4,7 +4,7 @@
 /// \file How every file of ours is written: whole or not at all.
 ///
 ///     if (llvm::Error error = tp::writeFile("mlp.tpx", bytes))
-///       module.emitError() << llvm::toString(std::move(error));
+///       module.emitError() << toMessage(std::move(error));
 ///
 /// What is written bit by bit goes through an `OutputFile`:
 ///

@@ -26,9 +26,9 @@ namespace json = llvm::json;
 static constexpr uint64_t kMaxHeader = 100'000'000;
 
 static LogicalResult fail(MLIRContext *context, StringRef file,
-                          const llvm::Twine &reason) {
+                          const llvm::Twine &reason, std::error_code why = {}) {
   return emitError(FileLineColLoc::get(context, file, 1, 1))
-         << prefix(ErrorCode::BadSafetensors) << reason
+         << prefix(getFileError(why, ErrorCode::BadSafetensors)) << reason
          << "; fetch the file again";
 }
 
@@ -109,13 +109,13 @@ static LogicalResult readHeader(MLIRContext *context, StringRef file,
                                 llvm::StringMap<Checkpoint::Tensor> &tensors) {
   uint64_t fileSize;
   if (std::error_code error = llvm::sys::fs::file_size(file, fileSize))
-    return fail(context, file, "cannot be read: " + error.message());
+    return fail(context, file, "cannot be read: " + error.message(), error);
   if (fileSize < 8)
     return fail(context, file, "is shorter than the length of its header");
   auto prefix = llvm::MemoryBuffer::getFileSlice(file, 8, 0);
   if (!prefix)
-    return fail(context, file,
-                "cannot be read: " + prefix.getError().message());
+    return fail(context, file, "cannot be read: " + prefix.getError().message(),
+                prefix.getError());
   uint64_t length =
       llvm::support::endian::read64le((*prefix)->getBufferStart());
   if (length > kMaxHeader || length > fileSize - 8)
@@ -124,8 +124,8 @@ static LogicalResult readHeader(MLIRContext *context, StringRef file,
                     " bytes is longer than the file or than the format allows");
   auto header = llvm::MemoryBuffer::getFileSlice(file, length, 8);
   if (!header)
-    return fail(context, file,
-                "cannot be read: " + header.getError().message());
+    return fail(context, file, "cannot be read: " + header.getError().message(),
+                header.getError());
   auto parsed = JsonFile::parse((*header)->getBuffer());
   if (auto *error = std::get_if<JsonFile::Error>(&parsed))
     return fail(context, file, "its header: " + error->message);
@@ -174,7 +174,7 @@ static FailureOr<SmallVector<std::string>> readIndex(MLIRContext *context,
                                                      StringRef index) {
   auto parsed = JsonFile::read(index, kMaxHeader);
   if (auto *error = std::get_if<JsonFile::Error>(&parsed))
-    return fail(context, index, error->message);
+    return fail(context, index, error->message, error->why);
   const json::Object *root = std::get<JsonFile>(parsed).getRoot().getAsObject();
   const json::Object *map = root ? root->getObject("weight_map") : nullptr;
   if (!map)

@@ -29,7 +29,8 @@ FailureOr<Config> Config::load(MLIRContext *context, StringRef directory) {
   auto json = JsonFile::read(file, kMaxBytes);
   if (auto *error = std::get_if<JsonFile::Error>(&json)) {
     emitError(::getLoc(context, file, error->position))
-        << prefix(ErrorCode::UnreadableConfig) << error->message;
+        << prefix(getFileError(error->why, ErrorCode::UnreadableConfig))
+        << error->message;
     return failure();
   }
   auto state = std::make_shared<State>(

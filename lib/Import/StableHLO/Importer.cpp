@@ -185,12 +185,9 @@ LogicalResult Importer::convert(Region &region) {
 }
 
 static bool isUnsupported(Diagnostic &error) {
-  std::string text = error.str();
-  for (ErrorCode code : {ErrorCode::UnsupportedStableHLO,
-                         ErrorCode::ComplexNumbers, ErrorCode::DynamicShape})
-    if (StringRef(text).starts_with(prefix(code)))
-      return true;
-  return false;
+  std::optional<ErrorCode> code = getErrorCode(error);
+  return code == ErrorCode::UnsupportedStableHLO ||
+         code == ErrorCode::ComplexNumbers || code == ErrorCode::DynamicShape;
 }
 
 /// What is wrong is an error also where nobody uses it, what is not supported

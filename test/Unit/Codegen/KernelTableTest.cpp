@@ -122,5 +122,5 @@ TEST_F(Kernels, MayBeMissing) {
   });
   EXPECT_EQ(
       message,
-      (prefix(ErrorCode::NoKernel) + "step.sort has no kernel on a CPU").str());
+      getText(ErrorCode::NoKernel).str() + "step.sort has no kernel on a CPU");
 }
