@@ -88,6 +88,15 @@ LogicalResult spmd::verifyAxes(Operation *op, FlatSymbolRefAttr mesh,
       /*rank=*/1, emitError);
 }
 
+static LogicalResult emitUnknown(Operation *op, StringAttr name) {
+  bool isSingle = name.getValue().edit_distance(kShardingAttr) <=
+                  name.getValue().edit_distance(kShardingsAttr);
+  return op->emitError() << prefix(ErrorCode::UnknownAttribute)
+                         << "no attribute is called " << name
+                         << "; did you mean '"
+                         << (isSingle ? kShardingAttr : kShardingsAttr) << "'?";
+}
+
 LogicalResult SPMDDialect::verifyOperationAttribute(Operation *op,
                                                     NamedAttribute attribute) {
   if (attribute.getName() == kShardingAttr)
@@ -95,7 +104,7 @@ LogicalResult SPMDDialect::verifyOperationAttribute(Operation *op,
                            << "`spmd.sharding` stands on function arguments "
                               "and results; ops carry `spmd.shardings`";
   if (attribute.getName() != kShardingsAttr)
-    return success();
+    return emitUnknown(op, attribute.getName());
   auto shardings = dyn_cast<ArrayAttr>(attribute.getValue());
   if (!shardings || shardings.size() != op->getNumResults())
     return op->emitError() << prefix(ErrorCode::BadAttribute)
@@ -119,8 +128,12 @@ LogicalResult SPMDDialect::verifyOperationAttribute(Operation *op,
 static LogicalResult verifyFunctionAttribute(Operation *op, Type type,
                                              NamedAttribute attribute,
                                              StringRef what, unsigned index) {
+  if (attribute.getName() == kShardingsAttr)
+    return op->emitError() << prefix(ErrorCode::Misplaced)
+                           << "`spmd.shardings` belongs to operations; "
+                              "arguments and results carry `spmd.sharding`";
   if (attribute.getName() != kShardingAttr)
-    return success();
+    return emitUnknown(op, attribute.getName());
   auto emitError = [&] {
     return op->emitError() << what << " #" << index << ": ";
   };

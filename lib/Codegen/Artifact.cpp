@@ -8,6 +8,7 @@
 #include "tpopt/Codegen/KernelTable.h"
 #include "tpopt/Codegen/Kernels.h"
 #include "tpopt/Codegen/TargetCode.h"
+#include "tpopt/Dialect/TP/TP.h"
 #include "tpopt/Program/ShardingTable.h"
 
 #include "runtime/Core/Artifact.h"

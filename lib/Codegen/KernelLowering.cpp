@@ -108,6 +108,48 @@ struct ExpandTrigonometric : OpRewritePattern<OpT> {
   }
 };
 
+/// Cube roots: MLIR's polynomial is off by a few units of the last place, also
+/// where the root is an integer. One of Newton's steps mends that:
+/// y - (y^3 - x) / (3 y^2). Where that is no number, at 0 and at the
+/// infinities, x is its own root. Denormal numbers have too few bits for both,
+/// and are scaled.
+struct RefineCbrt : OpRewritePattern<math::CbrtOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(math::CbrtOp op,
+                                PatternRewriter &rewriter) const override {
+    // The approximation itself says that it is one.
+    if (!getElementTypeOrSelf(op.getType()).isF32() ||
+        bitEnumContainsAll(op.getFastmath(), arith::FastMathFlags::afn))
+      return failure();
+    Location loc = op.getLoc();
+    Type f32 = rewriter.getF32Type();
+    MathBuilder math(rewriter, loc, op.getType());
+    auto select = [&](Value condition, Value a, Value b) -> Value {
+      return arith::SelectOp::create(rewriter, loc, condition, a, b);
+    };
+    Value whole = op.getOperand();
+    Value isDenormal = arith::CmpFOp::create(
+        rewriter, loc, arith::CmpFPredicate::OLT,
+        math::AbsFOp::create(rewriter, loc, whole), math.number(0x1p-126, f32));
+    Value x =
+        select(isDenormal, math.mul(whole, math.number(0x1p24, f32)), whole);
+    Value y = math::CbrtOp::create(rewriter, loc, x, arith::FastMathFlags::afn);
+    Value square = math.mul(y, y);
+    Value residue =
+        math.fma(square, y, arith::NegFOp::create(rewriter, loc, x));
+    Value step = arith::DivFOp::create(rewriter, loc, residue,
+                                       math.mul(square, math.number(3, f32)));
+    Value refined = arith::SubFOp::create(rewriter, loc, y, step);
+    Value isNumber = arith::CmpFOp::create(
+        rewriter, loc, arith::CmpFPredicate::ORD, refined, refined);
+    Value root = select(isNumber, refined, x);
+    rewriter.replaceOpWithNewOp<arith::SelectOp>(
+        op, isDenormal, math.mul(root, math.number(0x1p-8, f32)), root);
+    return success();
+  }
+};
+
 /// e^x as 2^(x log2 e), where the hardware has the latter.
 struct ExpandExp : OpRewritePattern<math::ExpOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -165,6 +207,8 @@ LogicalResult tp::expandMath(Operation *module, const MathSupport &support) {
   populateMathPolynomialApproximationPatterns(patterns, isUsed);
   patterns.add<ExpandTrigonometric<math::SinOp, 0>,
                ExpandTrigonometric<math::CosOp, 1>>(module->getContext());
+  // Before the polynomial.
+  patterns.add<RefineCbrt>(module->getContext(), /*benefit=*/2);
   if (support.hasExp2)
     patterns.add<ExpandExp>(module->getContext());
   if (support.hasQuickDivision)

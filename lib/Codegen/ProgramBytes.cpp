@@ -4,6 +4,7 @@
 // Programs as bytecode, for an artifact to carry.
 
 #include "tpopt/Codegen/Artifact.h"
+#include "tpopt/Dialect/TP/TP.h"
 
 #include "mlir/Bytecode/BytecodeWriter.h"
 

@@ -4,6 +4,7 @@
 // Issues collectives that do not wait for each other as one.
 
 #include "tpopt/Cost/ProgramCost.h"
+#include "tpopt/Dialect/TP/TP.h"
 #include "tpopt/Passes/Collectives/Passes.h"
 #include "tpopt/Program/ShardingTable.h"
 

@@ -4,6 +4,7 @@
 // Replaces every reshard by the steps of its plan.
 
 #include "tpopt/Cost/ProgramCost.h"
+#include "tpopt/Dialect/TP/TP.h"
 #include "tpopt/Passes/Collectives/Passes.h"
 #include "tpopt/Program/ShardingTable.h"
 

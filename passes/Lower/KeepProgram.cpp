@@ -2,6 +2,7 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "tpopt/Codegen/Artifact.h"
+#include "tpopt/Dialect/TP/TP.h"
 #include "tpopt/Passes/Lower/Passes.h"
 
 #include "mlir/IR/AsmState.h"

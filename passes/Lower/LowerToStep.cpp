@@ -9,6 +9,7 @@
 #include "ScalarOps.h"
 
 #include "tpopt/Codegen/TargetCode.h"
+#include "tpopt/Dialect/TP/TP.h"
 #include "tpopt/Passes/Lower/Passes.h"
 #include "tpopt/Program/Interface.h"
 #include "tpopt/Program/ShardingTable.h"

@@ -9,6 +9,7 @@
 
 #include "Prepare.h"
 
+#include "tpopt/Dialect/TP/TP.h"
 #include "tpopt/Interpreter/DenseEvaluator.h"
 
 using namespace mlir;
@@ -18,8 +19,6 @@ namespace {
 
 /// Turns that are evaluated; loops with more have dynamic slices.
 constexpr int64_t kMaxTurns = 1024;
-
-constexpr StringLiteral kMotionAttr = "tp.motion";
 
 /// A scalar as a function of the turn of one loop.
 class TurnFunction {

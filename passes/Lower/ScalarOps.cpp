@@ -107,6 +107,7 @@ private:
   Value binaryInteger(BinaryKind kind);
   Value divide(bool remainder);
   Value shift(BinaryKind kind);
+  Value integerPower();
 
   OpBuilder &builder;
   Location loc;
@@ -239,6 +240,35 @@ Value ScalarBuilder::shift(BinaryKind kind) {
   return select(inside, shifted, number(0));
 }
 
+/// By repeated squaring, modulo 2^width. With a negative exponent it is
+/// 1 / base^n, truncated.
+Value ScalarBuilder::integerPower() {
+  Value base = operands[0], exponent = operands[1], one = number(1);
+  Value power = one, square = base;
+  auto isOdd = [&](Value x) {
+    return compareInteger(arith::CmpIPredicate::ne, op<arith::AndIOp>({x, one}),
+                          number(0));
+  };
+  unsigned width = type.getIntOrFloatBitWidth();
+  for (unsigned bit = 0; bit < width; ++bit) {
+    Value rest = op<arith::ShRUIOp>({exponent, number(bit)});
+    power = select(isOdd(rest), op<arith::MulIOp>({power, square}), power);
+    if (bit + 1 < width)
+      square = op<arith::MulIOp>({square, square});
+  }
+  if (isUnsigned)
+    return power;
+  Value isUnit =
+      compareInteger(arith::CmpIPredicate::ule, op<arith::AddIOp>({base, one}),
+                     number(2)); // -1, 0, 1
+  Value isZero = compareInteger(arith::CmpIPredicate::eq, base, number(0));
+  Value ofUnit = select(isOdd(exponent), base, op<arith::MulIOp>({base, base}));
+  Value inverse = select(isUnit, select(isZero, base, ofUnit), number(0));
+  Value isNegative =
+      compareInteger(arith::CmpIPredicate::slt, exponent, number(0));
+  return select(isNegative, inverse, power);
+}
+
 Value ScalarBuilder::binaryInteger(BinaryKind kind) {
   switch (kind) {
   case BinaryKind::Add:
@@ -268,8 +298,9 @@ Value ScalarBuilder::binaryInteger(BinaryKind kind) {
   case BinaryKind::ShiftRightLogical:
     return shift(kind);
   case BinaryKind::Pow:
+    return integerPower();
   case BinaryKind::Atan2:
-    return {};
+    break; // of floats only
   }
   llvm_unreachable("covered switch");
 }

@@ -3,6 +3,7 @@
 
 #include "tpopt/Codegen/Artifact.h"
 #include "tpopt/Codegen/TargetCode.h"
+#include "tpopt/Dialect/TP/TP.h"
 #include "tpopt/Passes/Lower/Passes.h"
 #include "tpopt/Support/OutputFile.h"
 

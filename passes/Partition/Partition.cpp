@@ -179,7 +179,7 @@ public:
                 /*evenly=*/bool(manual)) {}
 
   LogicalResult run() {
-    if (failed(checkOps()))
+    if (failed(checkOps()) || failed(checkSignature()))
       return failure();
     spliceWhereCut();
     decomposeWhereCheaper();
@@ -202,6 +202,32 @@ private:
                 "ShardingRuleOpInterface, or put the op into an spmd.manual "
                 "region over all axes";
     }
+    return success();
+  }
+
+  /// Propagation decides what nobody has sharded.
+  LogicalResult checkSignature() {
+    auto function = dyn_cast<FunctionOpInterface>(root);
+    if (!function)
+      return success();
+    auto check = [&](Type type, ShardingAttr sharding, StringRef what,
+                     unsigned index) -> LogicalResult {
+      if (sharding || !isa<RankedTensorType>(type))
+        return success();
+      return function.emitError()
+             << prefix(ErrorCode::MissingSharding) << what << " #" << index
+             << " has no sharding: run tp-propagate first";
+    };
+    for (BlockArgument arg : function.getArguments())
+      if (failed(check(arg.getType(), getSharding(arg), "argument",
+                       arg.getArgNumber())))
+        return failure();
+    for (auto [i, type] : llvm::enumerate(function.getResultTypes()))
+      if (failed(check(
+              type,
+              function.getResultAttrOfType<ShardingAttr>(i, kShardingAttr),
+              "result", i)))
+        return failure();
     return success();
   }
 
@@ -393,8 +419,7 @@ private:
       if (!tensor)
         return ShardingAttr();
       return table.toAttr(
-          sharding ? table.resolve(sharding, tensor.getRank()).getLayout()
-                   : TensorSharding::replicate(tensor.getRank()));
+          table.resolve(sharding, tensor.getRank()).getLayout());
     };
     SmallVector<ShardingAttr> arguments, results;
     for (BlockArgument arg : function.getArguments())

@@ -3,6 +3,7 @@
 
 // Says why values are sharded as they are.
 
+#include "tpopt/Dialect/TP/TP.h"
 #include "tpopt/Passes/Report/Passes.h"
 #include "tpopt/Report/BuildReport.h"
 

@@ -3,6 +3,7 @@
 
 // A remark for every collective.
 
+#include "tpopt/Dialect/TP/TP.h"
 #include "tpopt/Passes/Report/Passes.h"
 #include "tpopt/Report/BuildReport.h"
 

@@ -3,6 +3,7 @@
 
 // Says what the program sends, computes and holds.
 
+#include "tpopt/Dialect/TP/TP.h"
 #include "tpopt/Passes/Report/Passes.h"
 #include "tpopt/Program/Interface.h"
 #include "tpopt/Report/BuildReport.h"

@@ -3,6 +3,7 @@
 
 // Rejects gathers and exchanges that nobody asked for.
 
+#include "tpopt/Dialect/TP/TP.h"
 #include "tpopt/Passes/Report/Passes.h"
 #include "tpopt/Report/BuildReport.h"
 

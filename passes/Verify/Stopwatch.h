@@ -6,6 +6,7 @@
 #ifndef TPOPT_PASSES_VERIFY_STOPWATCH_H
 #define TPOPT_PASSES_VERIFY_STOPWATCH_H
 
+#include "tpopt/Dialect/TP/TP.h"
 #include "tpopt/Program/Interface.h"
 
 #include <chrono>

@@ -20,10 +20,6 @@ namespace tp {
 using namespace mlir;
 using namespace tp;
 
-/// On functions, between the two passes: the digests of the results, in order,
-/// and those of all values, ascending.
-static constexpr llvm::StringLiteral kResultDigestsAttr = "tp.result_digests";
-static constexpr llvm::StringLiteral kDigestsAttr = "tp.digests";
 
 namespace {
 

@@ -20,6 +20,7 @@
 #include "passes/Verify/RandomData.h"
 #include "tpopt/Dialect/Sdy/Sdy.h"
 #include "tpopt/Dialect/StableHLO/StableHLO.h"
+#include "tpopt/Dialect/TP/TP.h"
 #include "tpopt/InitAll.h"
 #include "tpopt/Interpreter/FieldEvaluator.h"
 #include "tpopt/Passes/Collectives/Passes.h"

@@ -29,9 +29,6 @@ enum class DType : uint32_t;
 
 namespace tp {
 
-/// Of a module: the bytes of a program to put into the artifact.
-inline constexpr llvm::StringLiteral kWholeProgramAttr = "tp.whole_program";
-inline constexpr llvm::StringLiteral kLocalProgramAttr = "tp.local_program";
 
 /// The module as bytecode, without the two attributes and without places in
 /// files: the same program gives the same bytes wherever it is read from.

@@ -95,8 +95,6 @@ struct ActivationPeak {
 ActivationPeak getActivationPeak(mlir::FunctionOpInterface function,
                                  ShardingTable &table);
 
-/// On modules: the machine that Partition planned for, as its option names it.
-inline constexpr llvm::StringLiteral kMachineAttr = "tp.machine";
 
 /// The machine that a pass option names, or if it is empty the one that the
 /// module was planned for, if any. Emits an error at `module` and fails if

@@ -17,20 +17,6 @@
 
 namespace tp {
 
-/// The certificate of a partition. A global function names its local form. The
-/// ops of that stand in the order of the global ones, and the last of those
-/// that stand for one global op has a mark. It has the results; where several
-/// ops have them, all say which of the global op's results their own are, -1
-/// for none.
-inline constexpr llvm::StringLiteral kLocalFormAttr = "tp.local_form";
-inline constexpr llvm::StringLiteral kGlobalOpAttr = "tp.global_op";
-inline constexpr llvm::StringLiteral kGlobalResultsAttr = "tp.global_results";
-
-/// On modules, from verification to the report: how far the program has been
-/// verified, and the microseconds that took.
-inline constexpr llvm::StringLiteral kVerifiedAttr = "tp.verified";
-inline constexpr llvm::StringLiteral kVerifyTimeAttr = "tp.verify_us";
-
 /// Whether a function can be called from outside: it is public and has a body.
 bool isEntry(mlir::func::FuncOp function);
 

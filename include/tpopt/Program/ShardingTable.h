@@ -16,13 +16,6 @@
 
 namespace tp {
 
-/// On reshards and collectives: why they exist, in words.
-inline constexpr llvm::StringLiteral kReasonAttr = "tp.reason";
-/// Beside a reason: an annotation asks for what is done.
-inline constexpr llvm::StringLiteral kRequestedAttr = "tp.requested";
-/// On functions: the record of propagation, for tp-explain.
-inline constexpr llvm::StringLiteral kExplanationsAttr = "tp.explanations";
-
 /// The mesh of a function: the one that its shardings name, else the module's
 /// only one. Emits an error and fails if there is none, if shardings name
 /// several, or if a tensor type is none to compute with or does not fit the

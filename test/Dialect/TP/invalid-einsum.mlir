@@ -33,7 +33,7 @@ func.func @f(%m: tensor<4x4xcomplex<f32>>) {
 
 // tp.einsum types: sizes whose product overflows
 func.func @f(%m: tensor<4294967296x4294967296xf32>) {
-  // expected-error @below {{[TP0220] expects tensors of at most 2^60 elements}}
+  // expected-error @below {{[TP0220] 'tp.neg' op expects tensors of at most 2^60 elements}}
   %0 = tp.neg %m : tensor<4294967296x4294967296xf32>
   return
 }

@@ -8,7 +8,7 @@
 // CHECK-LABEL: step.program @bias_residual_gelu
 // CHECK:       step.matmul {{.*}} then [#step<post add>, #step<post add>, #step<post gelu_tanh>] with({{.*}} : memref<1x1x1x6x32xf32, strided<[0, 0, 0, 32, 1]>>, memref<1x1x1x6x32xf32, strided<[0, 0, 0, 0, 1]>>)
 // CHECK-NOT:   step.rows
-func.func @bias_residual_gelu(%x: tensor<6x16xf32>, %w: tensor<16x32xf32> {tp.role = "parameter"},
+func.func @bias_residual_gelu(%x: tensor<6x16xf32>, %w: tensor<16x32xf32>,
                               %b: tensor<32xf32>, %r: tensor<6x32xf32>) -> tensor<6x32xf32> {
   %0 = tp.einsum "md,de->me" %x, %w : (tensor<6x16xf32>, tensor<16x32xf32>) -> tensor<6x32xf32>
   %1 = tp.broadcast %b dims = [1] : tensor<32xf32> -> tensor<6x32xf32>

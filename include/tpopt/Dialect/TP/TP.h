@@ -72,11 +72,6 @@ spmd::Linearity getLinearity(UnaryKind unary, ReduceKind kind);
 spmd::Linearity getLinearity(BinaryKind binary, unsigned operand,
                              ReduceKind kind, mlir::Type type);
 
-/// Attributes of function arguments and results.
-inline constexpr llvm::StringLiteral kNameAttr = "tp.name";
-inline constexpr llvm::StringLiteral kSourceAttr = "tp.source";
-inline constexpr llvm::StringLiteral kDonatedAttr = "tp.donated";
-
 /// The equation of an einsum that contracts nothing away but what `result`
 /// lacks, taken apart: "ik,kj->ij" into "ik", "kj", "ij".
 struct EinsumTerms {
@@ -87,6 +82,32 @@ struct EinsumTerms {
 } // namespace tp
 
 #include "tpopt/Dialect/TP/TPDialect.h.inc"
+
+namespace tp {
+
+// The names of the attributes that TPBase.td declares.
+#define TP_ATTRIBUTE(name, helper)                                             \
+  inline constexpr llvm::StringLiteral name = TPDialect::helper::getNameStr()
+TP_ATTRIBUTE(kNameAttr, NameAttrHelper);
+TP_ATTRIBUTE(kSourceAttr, SourceAttrHelper);
+TP_ATTRIBUTE(kDonatedAttr, DonatedAttrHelper);
+TP_ATTRIBUTE(kReasonAttr, ReasonAttrHelper);
+TP_ATTRIBUTE(kRequestedAttr, RequestedAttrHelper);
+TP_ATTRIBUTE(kLocalFormAttr, LocalFormAttrHelper);
+TP_ATTRIBUTE(kGlobalOpAttr, GlobalOpAttrHelper);
+TP_ATTRIBUTE(kGlobalResultsAttr, GlobalResultsAttrHelper);
+TP_ATTRIBUTE(kExplanationsAttr, ExplanationsAttrHelper);
+TP_ATTRIBUTE(kResultDigestsAttr, ResultDigestsAttrHelper);
+TP_ATTRIBUTE(kDigestsAttr, DigestsAttrHelper);
+TP_ATTRIBUTE(kMachineAttr, MachineAttrHelper);
+TP_ATTRIBUTE(kVerifiedAttr, VerifiedAttrHelper);
+TP_ATTRIBUTE(kVerifyTimeAttr, VerifyUsAttrHelper);
+TP_ATTRIBUTE(kWholeProgramAttr, WholeProgramAttrHelper);
+TP_ATTRIBUTE(kLocalProgramAttr, LocalProgramAttrHelper);
+TP_ATTRIBUTE(kMotionAttr, MotionAttrHelper);
+#undef TP_ATTRIBUTE
+
+} // namespace tp
 #include "tpopt/Dialect/TP/TPInterfaces.h.inc"
 #define GET_ATTRDEF_CLASSES
 #include "tpopt/Dialect/TP/TPAttrs.h.inc"

@@ -39,6 +39,43 @@ def TP_Dialect : Dialect {
     is donated is state, such as a KV cache: zero at first and after a reset.
   }];
   let useDefaultAttributePrinterParser = 1;
+
+  // All attributes of ours on ops, functions and modules, but for the shardings
+  // (SPMDDialect.td). `tp.` and another name is an error: see
+  // dialects/TP/Annotations.cpp, which knows where each may be.
+  let discardableAttrs = (ins
+    // Arguments and results.
+    "::mlir::StringAttr":$name,
+    "::mlir::Attribute":$source,     // arguments: #tp.source<..>
+    "::mlir::IntegerAttr":$donated,  // arguments: the result that overwrites it
+    // Reshards and collectives: why they exist, in words, and whether an
+    // annotation asks for what is done.
+    "::mlir::StringAttr":$reason,
+    "::mlir::UnitAttr":$requested,
+    // The certificate of a partition. A global function names its local form.
+    // The ops of that are in the order of the global ones, and the last of those
+    // that stand for one global op is marked. It has the results; where several
+    // ops have them, each says which of the global op's results its own are, -1
+    // for none.
+    "::mlir::FlatSymbolRefAttr":$local_form,
+    "::mlir::UnitAttr":$global_op,
+    "::mlir::DenseI64ArrayAttr":$global_results,
+    // Functions: the record of propagation for tp-explain, and digests between
+    // two passes of the verifier: of results in order, of all values ascending.
+    "::mlir::ArrayAttr":$explanations,
+    "::mlir::DenseI64ArrayAttr":$result_digests,
+    "::mlir::DenseI64ArrayAttr":$digests,
+    // Modules: the machine that is planned for, how far the program has been
+    // verified and the microseconds that took, and the programs as bytecode.
+    "::mlir::StringAttr":$machine,
+    "::mlir::StringAttr":$verified,
+    "::mlir::IntegerAttr":$verify_us,
+    "::mlir::StringAttr":$whole_program,
+    "::mlir::StringAttr":$local_program,
+    // Ops in a loop, within one pass: how far a slice moves per iteration.
+    "::mlir::DenseI64ArrayAttr":$motion
+  );
+  let hasOperationAttrVerify = 1;
   let hasRegionArgAttrVerify = 1;
   let hasRegionResultAttrVerify = 1;
   let extraClassDeclaration = [{
