@@ -9,8 +9,8 @@ using namespace tp;
 using namespace tp::pbqp;
 
 const CostMatrix &Problem::Compaction::getMatrix(const CostMatrix &whole,
-                                                 const States &rows,
-                                                 const States &columns) {
+                                                 const Lines &rows,
+                                                 const Lines &columns) {
   auto [it, isNew] = matrices.try_emplace({&whole, rows, columns}, rows.size(),
                                           columns.size());
   CostMatrix &matrix = it->second;
@@ -21,32 +21,32 @@ const CostMatrix &Problem::Compaction::getMatrix(const CostMatrix &whole,
   return matrix;
 }
 
-Problem::Compaction::Rest
-Problem::Compaction::makeRest(const Edge &edge, const Candidates &leftOfFrom,
-                              const Candidates &leftOfTo) {
-  Rest rest;
+Problem::Compaction::CompactEdge
+Problem::Compaction::copyEdge(const Edge &edge, const Options &fromOptions,
+                              const Options &toOptions) {
+  CompactEdge copy;
   for (unsigned end : {0, 1}) {
-    Numbering numbering(edge.getNumPorts(end));
-    std::vector<uint16_t> those;
-    for (unsigned candidate : end == 0 ? leftOfFrom : leftOfTo)
-      those.push_back(numbering.get(edge.ports[end][candidate]));
-    rest.states[end] = std::move(numbering.values);
-    rest.ports[end] = ports.get(those);
+    Numbering numbering(edge.getNumIndices(end));
+    std::vector<uint16_t> indices;
+    for (unsigned option : end == 0 ? fromOptions : toOptions)
+      indices.push_back(numbering.get(edge.indices[end][option]));
+    copy.lines[end] = std::move(numbering.values);
+    copy.indices[end] = indexLists.get(indices);
   }
-  rest.matrix = &getMatrix(*edge.matrix, rest.states[0], rest.states[1]);
-  return rest;
+  copy.matrix = &getMatrix(*edge.matrix, copy.lines[0], copy.lines[1]);
+  return copy;
 }
 
-const Problem::Compaction::Rest &
+const Problem::Compaction::CompactEdge &
 Problem::Compaction::addEdge(Problem &problem, const Edge &edge, unsigned from,
-                             const Candidates &leftOfFrom, unsigned to,
-                             const Candidates &leftOfTo) {
+                             const Options &fromOptions, unsigned to,
+                             const Options &toOptions) {
   auto [it, isNew] =
-      rests.try_emplace({edge.matrix, edge.ports[0].data(),
-                         edge.ports[1].data(), &leftOfFrom, &leftOfTo});
-  Rest &rest = it->second;
+      copies.try_emplace({edge.matrix, edge.indices[0].data(),
+                          edge.indices[1].data(), &fromOptions, &toOptions});
+  CompactEdge &copy = it->second;
   if (isNew)
-    rest = makeRest(edge, leftOfFrom, leftOfTo);
-  problem.addEdge(from, rest.ports[0], to, rest.ports[1], *rest.matrix);
-  return rest;
+    copy = copyEdge(edge, fromOptions, toOptions);
+  problem.addEdge(from, copy.indices[0], to, copy.indices[1], *copy.matrix);
+  return copy;
 }

@@ -1,12 +1,20 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Edges of a labeling problem for the candidates that are left.
+// Edges of a problem in which some options are gone.
 //
-// Port states that no candidate has any more are gone from the matrices. Edges
-// that shared a matrix and are left with the same states go on sharing one, and
-// equal lists of ports are one: layers are alike, what they share stays in the
-// cache, and who looks for what is alike compares addresses.
+// A copy of an edge has only the rows and columns that an option which is left
+// still uses. If options 0 and 2 of three are left at end 0, and their rows are
+// 3 and 1, then the copy has rows 3 and 1 of the matrix, in this order, and the
+// indices (0, 1):
+//
+//     options   0  1  2             options   0  2
+//     rows      3  0  1      ->     rows      0  1     (were 3 and 1)
+//
+// Copies share what they can: edges that had one matrix and have the same rows
+// and columns left have one matrix again, and equal lists of indices are one
+// list. Large problems repeat the same few edges many times. Sharing keeps them
+// in the cache, and code that looks for equal edges compares addresses.
 
 #ifndef TPOPT_LIB_SOLVER_COMPACTION_H
 #define TPOPT_LIB_SOLVER_COMPACTION_H
@@ -21,7 +29,7 @@
 
 namespace tp::pbqp {
 
-/// Lists, of which equal ones have one address, as long as this lives.
+/// Lists, of which equal ones have one address. They live as long as this.
 template <typename T> class SharedLists {
 public:
   const std::vector<T> &get(llvm::ArrayRef<T> list) {
@@ -39,60 +47,62 @@ private:
   std::unordered_set<std::vector<T>, Hash> lists;
 };
 
-class Problem::Compaction {
-public:
-  /// Numbers for the values that occur, in the order in which they do.
-  struct Numbering {
-    explicit Numbering(size_t numValues) : known(numValues, -1) {}
+/// Gives numbers to values below some limit: 0, 1, 2 and so on, in the order in
+/// which the values first occur.
+struct Numbering {
+  explicit Numbering(size_t limit) : numbers(limit, -1) {}
 
-    uint16_t get(size_t value) {
-      int &number = known[value];
-      if (number < 0) {
-        number = values.size();
-        values.push_back(value);
-      }
-      return number;
+  uint16_t get(size_t value) {
+    int &number = numbers[value];
+    if (number < 0) {
+      number = values.size();
+      values.push_back(value);
     }
-
-    std::vector<int> known;
-    std::vector<size_t> values; ///< By number.
-  };
-
-  /// The candidates of a node that are left.
-  using Candidates = std::vector<unsigned>;
-  /// The port states that stay, by their new numbers.
-  using States = std::vector<size_t>;
-
-  const Candidates &share(llvm::ArrayRef<unsigned> left) {
-    return candidates.get(left);
+    return number;
   }
 
-  /// What is left of an edge, at both ends.
-  struct Rest {
-    States states[2];
-    llvm::ArrayRef<uint16_t> ports[2];
+  std::vector<int> numbers;   ///< By value: its number, or -1.
+  std::vector<size_t> values; ///< By number.
+};
+
+class Problem::Compaction {
+public:
+  /// The options of a node that are left.
+  using Options = std::vector<unsigned>;
+  /// The rows or columns of a matrix that are left, by their new numbers.
+  using Lines = std::vector<size_t>;
+
+  /// One list for all nodes that have these options left.
+  const Options &share(llvm::ArrayRef<unsigned> options) {
+    return optionLists.get(options);
+  }
+
+  /// A copy of an edge, for the options that are left at both ends.
+  struct CompactEdge {
+    Lines lines[2];                      ///< By end.
+    llvm::ArrayRef<uint16_t> indices[2]; ///< By end and option that is left.
     const CostMatrix *matrix;
   };
-  /// Adds to `problem` an edge between the nodes `from` and `to` that is to
-  /// them what `edge` is to those of its candidates that are left, in lists
-  /// from `share`.
-  const Rest &addEdge(Problem &problem, const Edge &edge, unsigned from,
-                      const Candidates &leftOfFrom, unsigned to,
-                      const Candidates &leftOfTo);
+  /// Adds to `problem` a copy of `edge`, from node `from` to node `to`. The
+  /// lists of the options that are left at its ends must be from `share`.
+  const CompactEdge &addEdge(Problem &problem, const Edge &edge, unsigned from,
+                             const Options &fromOptions, unsigned to,
+                             const Options &toOptions);
 
 private:
-  Rest makeRest(const Edge &edge, const Candidates &leftOfFrom,
-                const Candidates &leftOfTo);
-  const CostMatrix &getMatrix(const CostMatrix &whole, const States &rows,
-                              const States &columns);
+  CompactEdge copyEdge(const Edge &edge, const Options &fromOptions,
+                       const Options &toOptions);
+  const CostMatrix &getMatrix(const CostMatrix &whole, const Lines &rows,
+                              const Lines &columns);
 
-  SharedLists<unsigned> candidates;
-  SharedLists<uint16_t> ports;
-  std::map<std::tuple<const CostMatrix *, States, States>, CostMatrix> matrices;
+  SharedLists<unsigned> optionLists;
+  SharedLists<uint16_t> indexLists;
+  std::map<std::tuple<const CostMatrix *, Lines, Lines>, CostMatrix> matrices;
+  /// The key is what a copy depends on, by address.
   std::map<std::tuple<const CostMatrix *, const uint16_t *, const uint16_t *,
-                      const Candidates *, const Candidates *>,
-           Rest>
-      rests;
+                      const Options *, const Options *>,
+           CompactEdge>
+      copies;
 };
 
 } // namespace tp::pbqp

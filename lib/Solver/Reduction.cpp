@@ -3,7 +3,7 @@
 
 #include "Reduction.h"
 
-#include "Product.h"
+#include "MinPlus.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -18,317 +18,334 @@ using namespace tp::pbqp;
 static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 Problem::Reduction::Reduction(const Problem &problem)
-    : parts(problem.nodes.size()), costs(problem.costs),
-      candidates(costs.size()) {
-  edges.reserve(problem.edges.size());
-  for (auto [node, part] : llvm::zip_equal(problem.nodes, parts)) {
-    part.costs =
-        llvm::MutableArrayRef(costs).slice(node.costs, node.numCandidates);
-    part.candidates =
-        llvm::MutableArrayRef(candidates).slice(node.costs, node.numCandidates);
-    std::iota(part.candidates.begin(), part.candidates.end(), 0);
+    : nodes(problem.nodes.size()), costs(problem.costs), options(costs.size()) {
+  for (auto [from, to] : llvm::zip_equal(problem.nodes, nodes)) {
+    to.costs =
+        llvm::MutableArrayRef(costs).slice(from.firstCost, from.numOptions);
+    to.options =
+        llvm::MutableArrayRef(options).slice(from.firstCost, from.numOptions);
+    std::iota(to.options.begin(), to.options.end(), 0);
   }
+  edges.reserve(problem.edges.size());
   for (const Edge &edge : problem.edges)
-    join(edge);
-  for (unsigned number = parts.size(); number-- > 0;)
-    worklist.push_back(number);
-  simplify();
+    addEdge(edge);
+  applyRules();
   buildCore();
-}
-
-Problem::Reduction::View Problem::Reduction::getView(unsigned node,
-                                                     unsigned number) const {
-  const Edge &edge = edges[number];
-  unsigned end = edge.nodes[0] == node ? 0 : 1;
-  size_t columns = edge.matrix->columns;
-  return {edge.nodes[1 - end],       edge.ports[end],
-          edge.ports[1 - end],       edge.getNumPorts(end),
-          edge.getNumPorts(1 - end), edge.matrix->values.data(),
-          end == 0 ? columns : 1,    end == 0 ? 1 : columns};
 }
 
 //===----------------------------------------------------------------------===//
 // Edges
 //===----------------------------------------------------------------------===//
 
-void Problem::Reduction::join(const Edge &edge) {
-  auto [a, b] = edge.nodes;
-  const Part &fewer =
-      parts[parts[a].edges.size() < parts[b].edges.size() ? a : b];
-  for (unsigned number : fewer.edges) {
+Problem::Reduction::EdgeView
+Problem::Reduction::getView(unsigned node, unsigned number) const {
+  const Edge &edge = edges[number];
+  unsigned end = edge.getEnd(node);
+  size_t columns = edge.matrix->columns;
+  return {edge.nodes[1 - end],         edge.indices[end],
+          edge.indices[1 - end],       edge.getNumIndices(end),
+          edge.getNumIndices(1 - end), edge.matrix->values.data(),
+          end == 0 ? columns : 1,      end == 0 ? 1 : columns};
+}
+
+/// Adds an edge, or adds its costs to an edge between the same nodes.
+void Problem::Reduction::addEdge(const Edge &edge) {
+  auto [from, to] = edge.nodes;
+  bool fromHasFewer = nodes[from].edges.size() < nodes[to].edges.size();
+  for (unsigned number : nodes[fromHasFewer ? from : to].edges) {
     Edge &present = edges[number];
-    if (present.nodes[0] == a && present.nodes[1] == b) {
-      present = merge(present, edge);
+    if (present.nodes[0] == from && present.nodes[1] == to) {
+      present = mergeParallel(present, edge);
       return;
     }
   }
-  parts[a].edges.push_back(edges.size());
-  parts[b].edges.push_back(edges.size());
+  nodes[from].edges.push_back(edges.size());
+  nodes[to].edges.push_back(edges.size());
   edges.push_back(edge);
 }
 
-/// One edge for two. Layers repeat, and so do pairs of edges.
-Problem::Edge Problem::Reduction::merge(const Edge &a, const Edge &b) {
+Problem::Edge Problem::Reduction::mergeParallel(const Edge &a, const Edge &b) {
   auto [from, to] = a.nodes;
-  auto [it, isNew] =
-      merged.try_emplace({a.matrix, a.ports[0].data(), a.ports[1].data(),
-                          b.matrix, b.ports[0].data(), b.ports[1].data(),
-                          &compaction.share(parts[from].candidates),
-                          &compaction.share(parts[to].candidates)});
+  auto [it, isNew] = mergedEdges.try_emplace(
+      {a.matrix, a.indices[0].data(), a.indices[1].data(), b.matrix,
+       b.indices[0].data(), b.indices[1].data(),
+       &compaction.share(nodes[from].options),
+       &compaction.share(nodes[to].options)});
   if (isNew)
-    it->second = makeMerged(a, b);
-  const Edge &edge = it->second;
-  return {{from, to}, {edge.ports[0], edge.ports[1]}, edge.matrix};
+    it->second = computeMerged(a, b);
+  const Edge &merged = it->second;
+  return {{from, to}, {merged.indices[0], merged.indices[1]}, merged.matrix};
 }
 
-/// Its port states are the pairs of theirs that occur.
-Problem::Edge Problem::Reduction::makeMerged(const Edge &a, const Edge &b) {
-  Edge result = a;
+/// The index of an option at the merged edge stands for the pair of its indices
+/// at `a` and `b`. Only pairs that occur get a row or a column.
+Problem::Edge Problem::Reduction::computeMerged(const Edge &a, const Edge &b) {
+  Edge merged = a;
   std::vector<size_t> pairs[2];
   for (unsigned end : {0, 1}) {
-    const Part &part = parts[a.nodes[end]];
-    std::vector<uint16_t> &states =
-        ports.emplace_back(part.costs.size(), uint16_t(0));
-    size_t others = b.getNumPorts(end);
-    Compaction::Numbering numbering(a.getNumPorts(end) * others);
-    for (unsigned c : part.candidates)
-      states[c] = numbering.get(a.ports[end][c] * others + b.ports[end][c]);
-    result.ports[end] = states;
+    const ReducedNode &node = nodes[a.nodes[end]];
+    std::vector<uint16_t> &indices =
+        indexLists.emplace_back(node.costs.size(), uint16_t(0));
+    size_t numOfB = b.getNumIndices(end);
+    Numbering numbering(a.getNumIndices(end) * numOfB);
+    for (unsigned option : node.options)
+      indices[option] = numbering.get(a.indices[end][option] * numOfB +
+                                      b.indices[end][option]);
+    merged.indices[end] = indices;
     pairs[end] = std::move(numbering.values);
   }
   CostMatrix &sums = matrices.emplace_back(pairs[0].size(), pairs[1].size());
-  size_t rows = b.matrix->rows, columns = b.matrix->columns;
+  size_t rowsOfB = b.matrix->rows, columnsOfB = b.matrix->columns;
   for (auto [i, row] : llvm::enumerate(pairs[0]))
     for (auto [j, column] : llvm::enumerate(pairs[1]))
-      sums.at(i, j) = a.cost(row / rows, column / columns) +
-                      b.cost(row % rows, column % columns);
-  result.matrix = &sums;
-  return result;
+      sums.at(i, j) = a.matrix->at(row / rowsOfB, column / columnsOfB) +
+                      b.matrix->at(row % rowsOfB, column % columnsOfB);
+  merged.matrix = &sums;
+  return merged;
 }
 
 //===----------------------------------------------------------------------===//
 // The rules
 //===----------------------------------------------------------------------===//
 
-/// Its neighbours know it no longer; it keeps its edges, to be decided by.
+void Problem::Reduction::applyRules() {
+  for (unsigned node = nodes.size(); node-- > 0;)
+    worklist.push_back(node);
+  while (!worklist.empty()) {
+    reduceNodes();
+    // Dominance looks at all options, so the nodes that can go go before.
+    applyDominance();
+  }
+}
+
+void Problem::Reduction::reduceNodes() {
+  while (!worklist.empty()) {
+    unsigned number = worklist.back();
+    worklist.pop_back();
+    const ReducedNode &node = nodes[number];
+    if (node.isRemoved)
+      continue;
+    if (node.edges.empty())
+      applyR0(number);
+    else if (node.options.size() == 1)
+      removeTrivial(number);
+    else if (node.edges.size() == 1)
+      applyRI(number);
+    else if (node.edges.size() == 2)
+      applyRII(number);
+  }
+}
+
+void Problem::Reduction::applyDominance() {
+  for (unsigned node = 0; node < nodes.size(); ++node)
+    if (!nodes[node].isRemoved && nodes[node].mayHaveDominated &&
+        removeDominated(node))
+      worklist.push_back(node);
+}
+
+void Problem::Reduction::applyR0(unsigned number) {
+  ReducedNode &node = nodes[number];
+  unsigned *best = std::min_element(
+      node.options.begin(), node.options.end(),
+      [&](unsigned a, unsigned b) { return node.costs[a] < node.costs[b]; });
+  constant += node.costs[*best];
+  remove(number);
+}
+
+void Problem::Reduction::removeTrivial(unsigned number) {
+  const ReducedNode &node = nodes[number];
+  unsigned only = node.options.front();
+  constant += node.costs[only];
+  for (unsigned e : node.edges) {
+    EdgeView view = getView(number, e);
+    ReducedNode &other = nodes[view.other];
+    for (unsigned option : other.options)
+      other.costs[option] += view.getCost(only, option);
+  }
+  remove(number);
+}
+
+void Problem::Reduction::applyRI(unsigned number) {
+  const ReducedNode &node = nodes[number];
+  EdgeView view = getView(number, node.edges.front());
+  // By index at this end, and by index at the other.
+  std::vector<double> best(view.numIndices, kInfinity);
+  std::vector<double> answers(view.numOtherIndices, kInfinity);
+  for (unsigned option : node.options) {
+    double &least = best[view.indices[option]];
+    least = std::min(least, node.costs[option]);
+  }
+  for (unsigned from = 0; from < view.numIndices; ++from)
+    for (unsigned to = 0; to < view.numOtherIndices; ++to)
+      answers[to] = std::min(answers[to], best[from] + view.at(from, to));
+  ReducedNode &other = nodes[view.other];
+  for (unsigned option : other.options)
+    other.costs[option] += answers[view.otherIndices[option]];
+  remove(number);
+}
+
+void Problem::Reduction::applyRII(unsigned number) {
+  const ReducedNode &node = nodes[number];
+  EdgeView from = getView(number, node.edges[0]);
+  EdgeView to = getView(number, node.edges[1]);
+  if (from.other > to.other)
+    std::swap(from, to);
+  llvm::SmallVector<double, 64> own;
+  for (unsigned option : node.options)
+    own.push_back(node.costs[option]);
+  const CostMatrix *&result = resultsOfRII[{
+      from.values, from.stride, from.indices.data(), to.values, to.stride,
+      to.indices.data(), &compaction.share(node.options), &costLists.get(own)}];
+  if (!result)
+    result = &computeRII(node, from, to);
+  Edge edge{
+      {from.other, to.other}, {from.otherIndices, to.otherIndices}, result};
+  remove(number);
+  addEdge(edge);
+}
+
+/// What the best option of a node costs, next to each pair of indices that its
+/// neighbours may have: one row for each of the first.
+const CostMatrix &Problem::Reduction::computeRII(const ReducedNode &node,
+                                                 const EdgeView &from,
+                                                 const EdgeView &to) {
+  CostMatrix &result =
+      matrices.emplace_back(from.numOtherIndices, to.numOtherIndices);
+  std::fill(result.values.begin(), result.values.end(), kInfinity);
+  // The matrix of the second edge, with the node's indices as rows.
+  std::vector<double> transposed;
+  const double *rows = to.values;
+  if (to.otherStride != 1) {
+    for (unsigned row = 0; row < to.numIndices; ++row)
+      for (unsigned column = 0; column < result.columns; ++column)
+        transposed.push_back(to.at(row, column));
+    rows = transposed.data();
+  }
+  // By index at the second edge: the best option of the node.
+  std::vector<double> best(to.numIndices);
+  for (unsigned row = 0; row < result.rows; ++row) {
+    std::fill(best.begin(), best.end(), kInfinity);
+    for (unsigned option : node.options) {
+      double &least = best[to.indices[option]];
+      least = std::min(least,
+                       node.costs[option] + from.at(from.indices[option], row));
+    }
+    lowerToProduct(best, rows, {&result.at(row, 0), result.columns});
+  }
+  return result;
+}
+
+/// Takes a node from its neighbours. It keeps its own list of edges, from which
+/// back-propagation finds its option.
 void Problem::Reduction::remove(unsigned node) {
-  parts[node].isRemoved = true;
+  nodes[node].isRemoved = true;
   removed.push_back(node);
-  for (unsigned number : parts[node].edges) {
-    const Edge &edge = edges[number];
-    unsigned other = edge.nodes[edge.nodes[0] == node];
-    llvm::erase(parts[other].edges, number);
-    parts[other].isDirty = true;
+  for (unsigned number : nodes[node].edges) {
+    unsigned other = edges[number].getOther(node);
+    llvm::erase(nodes[other].edges, number);
+    nodes[other].mayHaveDominated = true;
     worklist.push_back(other);
   }
 }
 
-/// A node with one candidate: what it is to its neighbours is known.
-void Problem::Reduction::settle(unsigned node) {
-  const Part &part = parts[node];
-  unsigned only = part.candidates.front();
-  constant += part.costs[only];
-  for (unsigned number : part.edges) {
-    View view = getView(node, number);
-    Part &other = parts[view.other];
-    for (unsigned c : other.candidates)
-      other.costs[c] += view.cost(view.ports[only], view.otherPorts[c]);
-  }
-  remove(node);
-}
-
-/// A node with one neighbour: each of that one's candidates gets the best
-/// answer.
-void Problem::Reduction::fold(unsigned node) {
-  const Part &part = parts[node];
-  View view = getView(node, part.edges.front());
-  std::vector<double> least(view.numPorts, kInfinity);
-  for (unsigned c : part.candidates)
-    least[view.ports[c]] = std::min(least[view.ports[c]], part.costs[c]);
-  std::vector<double> answer(view.numOtherPorts, kInfinity);
-  for (unsigned port = 0; port < view.numPorts; ++port)
-    for (unsigned to = 0; to < view.numOtherPorts; ++to)
-      answer[to] = std::min(answer[to], least[port] + view.cost(port, to));
-  Part &other = parts[view.other];
-  for (unsigned c : other.candidates)
-    other.costs[c] += answer[view.otherPorts[c]];
-  remove(node);
-}
-
-/// A node with two neighbours: for each pair of what they are to it, its best
-/// answer. Layers repeat, and so do answers.
-void Problem::Reduction::bridge(unsigned node) {
-  const Part &part = parts[node];
-  View from = getView(node, part.edges[0]), to = getView(node, part.edges[1]);
-  if (from.other > to.other)
-    std::swap(from, to);
-  llvm::SmallVector<double, 64> own;
-  for (unsigned c : part.candidates)
-    own.push_back(part.costs[c]);
-  const CostMatrix *&answers = bridges[{
-      from.values, from.stride, from.ports.data(), to.values, to.stride,
-      to.ports.data(), &compaction.share(part.candidates), &bridged.get(own)}];
-  if (!answers)
-    answers = &getAnswers(part, from, to);
-  Edge edge{{from.other, to.other}, {from.otherPorts, to.otherPorts}, answers};
-  remove(node);
-  join(edge);
-}
-
-const CostMatrix &Problem::Reduction::getAnswers(const Part &part,
-                                                 const View &from,
-                                                 const View &to) {
-  CostMatrix &answers =
-      matrices.emplace_back(from.numOtherPorts, to.numOtherPorts);
-  std::fill(answers.values.begin(), answers.values.end(), kInfinity);
-  // Row by row of what the node is to the second.
-  std::vector<double> turned;
-  const double *rows = to.values;
-  if (to.otherStride != 1) {
-    for (unsigned port = 0; port < to.numPorts; ++port)
-      for (unsigned column = 0; column < answers.columns; ++column)
-        turned.push_back(to.cost(port, column));
-    rows = turned.data();
-  }
-  std::vector<double> least(to.numPorts);
-  for (unsigned row = 0; row < answers.rows; ++row) {
-    std::fill(least.begin(), least.end(), kInfinity);
-    for (unsigned c : part.candidates) {
-      double &entry = least[to.ports[c]];
-      entry = std::min(entry, part.costs[c] + from.cost(from.ports[c], row));
-    }
-    takeLeast(least, rows, {&answers.at(row, 0), answers.columns});
-  }
-  return answers;
-}
-
-/// Whether no two candidates look alike to one neighbour.
-bool Problem::Reduction::areDistinct(const Part &part, const View &view) const {
-  if (part.candidates.size() > view.numPorts)
+/// Whether the options of a node all have different indices at one edge.
+bool Problem::Reduction::areDistinct(const ReducedNode &node,
+                                     const EdgeView &view) const {
+  if (node.options.size() > view.numIndices)
     return false;
-  llvm::SmallVector<char, 256> seen(view.numPorts, false);
-  return llvm::none_of(part.candidates, [&](unsigned c) {
-    return std::exchange(seen[view.ports[c]], true);
+  llvm::SmallVector<char, 256> seen(view.numIndices, false);
+  return llvm::none_of(node.options, [&](unsigned option) {
+    return std::exchange(seen[view.indices[option]], true);
   });
 }
 
-/// Of candidates that look alike to all neighbours keeps the cheapest. Returns
-/// whether some went.
-bool Problem::Reduction::prune(unsigned node) {
-  Part &part = parts[node];
-  part.isDirty = false;
-  // Most tell each copy of a value from the others.
-  for (unsigned number : part.edges)
-    if (areDistinct(part, getView(node, number)))
+/// Of the options with equal indices at all edges, keeps the cheapest. Returns
+/// whether any was removed.
+bool Problem::Reduction::removeDominated(unsigned number) {
+  ReducedNode &node = nodes[number];
+  node.mayHaveDominated = false;
+  // Most nodes have an edge that tells all options apart.
+  for (unsigned e : node.edges)
+    if (areDistinct(node, getView(number, e)))
       return false;
-  // By candidate, a number for what it looks like to the neighbours so far.
-  llvm::SmallVector<size_t> looks(part.candidates.size(), 0);
-  size_t numLooks = 1;
-  for (unsigned number : part.edges) {
-    View view = getView(node, number);
-    Compaction::Numbering numbering(numLooks * view.numPorts);
-    for (auto [look, c] : llvm::zip_equal(looks, part.candidates))
-      look = numbering.get(look * view.numPorts + view.ports[c]);
-    numLooks = numbering.values.size();
+  // Groups of options with equal indices at the edges so far.
+  llvm::SmallVector<size_t> groupOf(node.options.size(), 0);
+  size_t numGroups = 1;
+  for (unsigned e : node.edges) {
+    EdgeView view = getView(number, e);
+    Numbering numbering(numGroups * view.numIndices);
+    for (auto [group, option] : llvm::zip_equal(groupOf, node.options))
+      group = numbering.get(group * view.numIndices + view.indices[option]);
+    numGroups = numbering.values.size();
   }
-  if (numLooks == part.candidates.size())
+  if (numGroups == node.options.size())
     return false;
-  llvm::SmallVector<unsigned> best(numLooks, part.costs.size());
-  for (auto [look, c] : llvm::zip_equal(looks, part.candidates))
-    if (best[look] == part.costs.size() ||
-        part.costs[c] < part.costs[best[look]])
-      best[look] = c;
-  llvm::sort(best);
-  llvm::copy(best, part.candidates.begin());
-  part.candidates = part.candidates.take_front(numLooks);
+  const unsigned none = node.costs.size();
+  llvm::SmallVector<unsigned> cheapest(numGroups, none);
+  for (auto [group, option] : llvm::zip_equal(groupOf, node.options)) {
+    unsigned &best = cheapest[group];
+    if (best == none || node.costs[option] < node.costs[best])
+      best = option;
+  }
+  llvm::sort(cheapest);
+  llvm::copy(cheapest, node.options.begin());
+  node.options = node.options.take_front(numGroups);
   return true;
 }
 
-void Problem::Reduction::simplify() {
-  while (true) {
-    while (!worklist.empty()) {
-      unsigned node = worklist.back();
-      worklist.pop_back();
-      const Part &part = parts[node];
-      if (part.isRemoved)
-        continue;
-      // Without neighbours the cheapest is left.
-      if (part.edges.empty())
-        prune(node);
-      if (part.candidates.size() == 1)
-        settle(node);
-      else if (part.edges.size() == 1)
-        fold(node);
-      else if (part.edges.size() == 2)
-        bridge(node);
-    }
-    // Only then is it worth looking at candidates.
-    bool hasPruned = false;
-    for (unsigned node = 0; node < parts.size(); ++node) {
-      if (parts[node].isRemoved || !parts[node].isDirty || !prune(node))
-        continue;
-      hasPruned = true;
-      worklist.push_back(node);
-    }
-    if (!hasPruned)
-      return;
-  }
-}
-
 //===----------------------------------------------------------------------===//
-// What is left
+// The core
 //===----------------------------------------------------------------------===//
 
 void Problem::Reduction::buildCore() {
-  std::vector<unsigned> place(parts.size());
-  std::vector<const Compaction::Candidates *> lists(parts.size());
-  size_t numLeft = parts.size() - removed.size(), numCandidates = 0;
-  for (const Part &part : parts)
-    numCandidates += part.isRemoved ? 0 : part.candidates.size();
-  core.reserveNodes(numLeft, numCandidates);
-  coreNodes.reserve(numLeft);
-  for (auto [node, part] : llvm::enumerate(parts)) {
-    if (part.isRemoved)
+  std::vector<unsigned> numberInCore(nodes.size());
+  std::vector<const Compaction::Options *> optionsLeft(nodes.size());
+  size_t numOptions = 0;
+  for (const ReducedNode &node : nodes)
+    numOptions += node.isRemoved ? 0 : node.options.size();
+  core.reserveNodes(nodes.size() - removed.size(), numOptions);
+  coreNodes.reserve(nodes.size() - removed.size());
+  for (auto [number, node] : llvm::enumerate(nodes)) {
+    if (node.isRemoved)
       continue;
-    llvm::SmallVector<double, 64> left;
-    for (unsigned c : part.candidates)
-      left.push_back(part.costs[c]);
-    place[node] = core.addNode(left);
-    lists[node] = &compaction.share(part.candidates);
-    coreNodes.push_back(node);
+    llvm::SmallVector<double, 64> costsLeft;
+    for (unsigned option : node.options)
+      costsLeft.push_back(node.costs[option]);
+    numberInCore[number] = core.addNode(costsLeft);
+    optionsLeft[number] = &compaction.share(node.options);
+    coreNodes.push_back(number);
   }
-  for (unsigned node : coreNodes) {
-    for (unsigned number : parts[node].edges) {
+  for (unsigned node : coreNodes)
+    for (unsigned number : nodes[node].edges) {
       const Edge &edge = edges[number];
       if (edge.nodes[0] != node)
-        continue;
+        continue; // the other end adds it
       unsigned other = edge.nodes[1];
-      compaction.addEdge(core, edge, place[node], *lists[node], place[other],
-                         *lists[other]);
+      compaction.addEdge(core, edge, numberInCore[node], *optionsLeft[node],
+                         numberInCore[other], *optionsLeft[other]);
     }
-  }
 }
 
-std::vector<unsigned>
-Problem::Reduction::expand(llvm::ArrayRef<unsigned> coreLabels) const {
-  std::vector<unsigned> labels(parts.size());
-  for (auto [node, label] : llvm::zip_equal(coreNodes, coreLabels))
-    labels[node] = parts[node].candidates[label];
-  for (unsigned node : llvm::reverse(removed)) {
-    const Part &part = parts[node];
+std::vector<unsigned> Problem::Reduction::propagateBack(
+    llvm::ArrayRef<unsigned> coreSelection) const {
+  std::vector<unsigned> selection(nodes.size());
+  for (auto [number, option] : llvm::zip_equal(coreNodes, coreSelection))
+    selection[number] = nodes[number].options[option];
+  for (unsigned number : llvm::reverse(removed)) {
+    const ReducedNode &node = nodes[number];
     double least = kInfinity;
-    labels[node] = part.candidates.front();
-    for (unsigned c : part.candidates) {
-      double cost = part.costs[c];
-      for (unsigned number : part.edges) {
-        View view = getView(node, number);
-        cost += view.cost(view.ports[c], view.otherPorts[labels[view.other]]);
+    selection[number] = node.options.front();
+    for (unsigned option : node.options) {
+      double cost = node.costs[option];
+      for (unsigned e : node.edges) {
+        EdgeView view = getView(number, e);
+        cost += view.getCost(option, selection[view.other]);
       }
       if (cost < least) {
         least = cost;
-        labels[node] = c;
+        selection[number] = option;
       }
     }
   }
-  return labels;
+  return selection;
 }

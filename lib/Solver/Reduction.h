@@ -1,20 +1,40 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// A labeling problem without what can be decided exactly.
+// Reductions of a PBQP that keep an optimum (Scholz and Eckstein, Register
+// Allocation for Irregular Architectures, LCTES 2002; Hames and Scholz, Nearly
+// Optimal Register Allocation with PBQP, JMLC 2006).
 //
-// Each of these rules keeps an optimum (PBQP: Scholz and Eckstein, Register
-// Allocation for Irregular Architectures, LCTES 2002):
+//   R0    A node without edges takes its cheapest option.
+//   RI    A node x with one neighbour y is removed. Each option of y gets the
+//         cost of the best option of x for it.
+//   RII   A node x with two neighbours y and z is removed. Each pair of their
+//         options gets the cost of the best option of x for it: an edge from y
+//         to z, whose costs are added to those of an edge that is there.
 //
-//   a candidate                   goes if a cheaper one looks the same to all
-//                                 neighbours,
-//   a node with one candidate     becomes costs of its neighbours' candidates,
-//   a node with one neighbour     too: each of that one's candidates knows the
-//                                 best answer to it,
-//   a node with two neighbours    becomes an edge between them.
+// Two more rules prepare these:
 //
-// Chains with bridges vanish, as forward passes are; of a layer with its
-// backward pass some nodes remain.
+//   trivial nodes   A node with one option is removed. What it costs next to
+//                   each option of a neighbour is added to that option.
+//   dominance       An option is removed if a cheaper option of the node has
+//                   the same rows and columns at all edges. (This is dead-end
+//                   elimination after Goldstein, Biophysical Journal 66, 1994,
+//                   in the special case that no edge tells the options apart.)
+//
+// Parallel edges are merged into one, so that degrees count neighbours.
+//
+// An example of RI, with a as x and b as y:
+//
+//     costs of a: (0, 2)      edge:   | 4  6 |      costs of b: (1, 0)
+//                                     | 3  0 |
+//
+//     b = 0: min(0+4, 2+3) = 4, from a = 0      new costs of b: (5, 2)
+//     b = 1: min(0+6, 2+0) = 2, from a = 1
+//
+// Then R0 takes b = 1 for 2. Back-propagation visits the removed nodes in
+// reverse, and gives each its best option for those of its neighbours: a = 1.
+//
+// Nodes that no rule applies to are the core, a problem of its own.
 
 #ifndef TPOPT_LIB_SOLVER_REDUCTION_H
 #define TPOPT_LIB_SOLVER_REDUCTION_H
@@ -32,78 +52,89 @@ class Problem::Reduction {
 public:
   explicit Reduction(const Problem &problem);
 
-  /// What is left; its ports and matrices live here.
+  /// The problem that is left. It refers to indices and matrices of this.
   Problem core;
-  /// What every choice costs besides.
+  /// The cost of the removed nodes, besides what is in the core.
   double constant = 0;
-  /// The best choice for all nodes, given that of the core's.
-  std::vector<unsigned> expand(llvm::ArrayRef<unsigned> coreLabels) const;
+  /// The best options of all nodes, given those of the core's nodes.
+  std::vector<unsigned>
+  propagateBack(llvm::ArrayRef<unsigned> coreSelection) const;
 
 private:
-  /// A node with the candidates and the edges that it still has. Both are
-  /// numbered as in the problem.
-  struct Part {
-    llvm::MutableArrayRef<double> costs;
-    llvm::MutableArrayRef<unsigned> candidates;
+  /// A node with what it has left. Its options and edges keep their numbers.
+  struct ReducedNode {
+    llvm::MutableArrayRef<double> costs;     ///< Of all options.
+    llvm::MutableArrayRef<unsigned> options; ///< That are left.
     llvm::SmallVector<unsigned, 4> edges;
     bool isRemoved = false;
-    /// Whether something around it has changed since it was last pruned.
-    bool isDirty = true;
+    /// Whether dominance may apply: since it was last tried, a neighbour is
+    /// gone.
+    bool mayHaveDominated = true;
   };
-  /// An edge seen from one of its ends.
-  struct View {
+  /// An edge as one of its ends sees it: its indices are rows.
+  struct EdgeView {
     unsigned other;
-    llvm::ArrayRef<uint16_t> ports, otherPorts;
-    unsigned numPorts, numOtherPorts;
+    llvm::ArrayRef<uint16_t> indices, otherIndices; ///< By option.
+    unsigned numIndices, numOtherIndices;
     const double *values;
     size_t stride, otherStride;
-    double cost(unsigned port, unsigned otherPort) const {
-      return values[port * stride + otherPort * otherStride];
+    double at(unsigned index, unsigned otherIndex) const {
+      return values[index * stride + otherIndex * otherStride];
+    }
+    double getCost(unsigned option, unsigned otherOption) const {
+      return at(indices[option], otherIndices[otherOption]);
     }
   };
 
-  View getView(unsigned node, unsigned edge) const;
-  /// Adds an edge, to one that joins the same nodes if there is one.
-  void join(const Edge &edge);
-  Edge merge(const Edge &a, const Edge &b);
-  Edge makeMerged(const Edge &a, const Edge &b);
+  EdgeView getView(unsigned node, unsigned edge) const;
+  void addEdge(const Edge &edge);
+  Edge mergeParallel(const Edge &a, const Edge &b);
+  Edge computeMerged(const Edge &a, const Edge &b);
+
+  void applyRules();
+  void reduceNodes();
+  void applyDominance();
+  bool removeDominated(unsigned node);
+  bool areDistinct(const ReducedNode &node, const EdgeView &view) const;
+  void applyR0(unsigned node);
+  void removeTrivial(unsigned node);
+  void applyRI(unsigned node);
+  void applyRII(unsigned node);
+  const CostMatrix &computeRII(const ReducedNode &node, const EdgeView &from,
+                               const EdgeView &to);
   void remove(unsigned node);
-  void settle(unsigned node);
-  void fold(unsigned node);
-  void bridge(unsigned node);
-  const CostMatrix &getAnswers(const Part &part, const View &from,
-                               const View &to);
-  bool areDistinct(const Part &part, const View &view) const;
-  bool prune(unsigned node);
-  void simplify();
   void buildCore();
 
-  std::vector<Part> parts;
-  std::vector<double> costs;        ///< Of all parts.
-  std::vector<unsigned> candidates; ///< The same.
-  std::vector<Edge> edges;
-  std::deque<std::vector<uint16_t>> ports;
+  std::vector<ReducedNode> nodes;
+  std::vector<double> costs;     ///< Of all nodes.
+  std::vector<unsigned> options; ///< Of all nodes.
+  std::vector<Edge> edges;       ///< Those of the problem, and new ones.
+  std::vector<unsigned> worklist;
+  std::vector<unsigned> removed;   ///< In the order of removal.
+  std::vector<unsigned> coreNodes; ///< By number in the core.
+
+  // What the new edges refer to.
+  std::deque<std::vector<uint16_t>> indexLists;
   std::deque<CostMatrix> matrices;
-  /// By both edges, as the node sees them, and its candidates and their costs.
+  Compaction compaction; ///< Of the core.
+
+  // Large problems repeat the same reductions many times. Their results are
+  // kept by what they depend on, most of it by address.
+
+  /// Results of RII: by both edges as the node sees them, its options and their
+  /// costs.
   std::map<std::tuple<const double *, size_t, const uint16_t *, const double *,
-                      size_t, const uint16_t *, const Compaction::Candidates *,
+                      size_t, const uint16_t *, const Compaction::Options *,
                       const std::vector<double> *>,
            const CostMatrix *>
-      bridges;
-  SharedLists<double> bridged; ///< Costs of their nodes.
-  /// What became of two edges, by both and the candidates at their ends.
+      resultsOfRII;
+  SharedLists<double> costLists;
+  /// Merged edges: by both edges, and the options at their ends.
   std::map<std::tuple<const CostMatrix *, const uint16_t *, const uint16_t *,
                       const CostMatrix *, const uint16_t *, const uint16_t *,
-                      const Compaction::Candidates *,
-                      const Compaction::Candidates *>,
+                      const Compaction::Options *, const Compaction::Options *>,
            Edge>
-      merged;
-  Compaction compaction; ///< Of the core's edges.
-  std::vector<unsigned> worklist;
-  /// In the order in which they went.
-  std::vector<unsigned> removed;
-  /// The core's nodes by their numbers there.
-  std::vector<unsigned> coreNodes;
+      mergedEdges;
 };
 
 } // namespace tp::pbqp

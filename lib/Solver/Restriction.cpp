@@ -9,39 +9,40 @@ using namespace tp;
 using namespace tp::pbqp;
 
 Problem::Restriction::Restriction(const Problem &problem,
-                                  llvm::ArrayRef<double> excess, double most) {
+                                  llvm::ArrayRef<double> reducedCosts,
+                                  double limit) {
   rest.reserveNodes(problem.nodes.size(), problem.costs.size());
   rest.reserveEdges(problem.edges.size());
   for (auto [number, node] : llvm::enumerate(problem.nodes)) {
-    llvm::SmallVector<unsigned> kept;
+    llvm::SmallVector<unsigned> options;
     llvm::SmallVector<double> costs;
-    for (auto [c, cost] : llvm::enumerate(problem.getCosts(number)))
-      if (excess[node.costs + c] <= most) {
-        kept.push_back(c);
+    for (auto [option, cost] : llvm::enumerate(problem.getCosts(number)))
+      if (reducedCosts[node.firstCost + option] <= limit) {
+        options.push_back(option);
         costs.push_back(cost);
       }
     rest.addNode(costs);
-    candidates.push_back(&compaction.share(kept));
+    kept.push_back(&compaction.share(options));
   }
   for (const Edge &edge : problem.edges) {
     auto [from, to] = edge.nodes;
-    edges.push_back(&compaction.addEdge(rest, edge, from, *candidates[from], to,
-                                        *candidates[to]));
+    edges.push_back(
+        &compaction.addEdge(rest, edge, from, *kept[from], to, *kept[to]));
   }
 }
 
 std::vector<unsigned>
-Problem::Restriction::expand(llvm::ArrayRef<unsigned> labels) const {
+Problem::Restriction::expand(llvm::ArrayRef<unsigned> selection) const {
   std::vector<unsigned> result;
-  for (auto [kept, label] : llvm::zip_equal(candidates, labels))
-    result.push_back((*kept)[label]);
+  for (auto [options, number] : llvm::zip_equal(kept, selection))
+    result.push_back((*options)[number]);
   return result;
 }
 
 std::vector<unsigned>
-Problem::Restriction::narrow(llvm::ArrayRef<unsigned> labels) const {
+Problem::Restriction::narrow(llvm::ArrayRef<unsigned> selection) const {
   std::vector<unsigned> result;
-  for (auto [kept, label] : llvm::zip_equal(candidates, labels))
-    result.push_back(llvm::lower_bound(*kept, label) - kept->begin());
+  for (auto [options, option] : llvm::zip_equal(kept, selection))
+    result.push_back(llvm::lower_bound(*options, option) - options->begin());
   return result;
 }

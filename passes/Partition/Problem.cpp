@@ -460,7 +460,7 @@ double PartitionProblem::solve() {
 
 unsigned PartitionProblem::getCarriedLayout(Value carrier) const {
   const OpState &state = carriers.find(carrier)->second;
-  return state.set->getLayout(0, solution.labels[state.node]);
+  return state.set->getLayout(0, solution.selection[state.node]);
 }
 
 const TensorSharding &PartitionProblem::getCarried(Value carrier) const {
@@ -476,7 +476,8 @@ const TensorSharding &PartitionProblem::getLayout(Value value) const {
       return context.getNumber(value);
     unsigned tensor =
         it->first->getNumOperands() + cast<OpResult>(value).getResultNumber();
-    return it->second.set->getLayout(tensor, solution.labels[it->second.node]);
+    return it->second.set->getLayout(tensor,
+                                     solution.selection[it->second.node]);
   };
   return context.pool.get(getNumber());
 }
@@ -489,7 +490,8 @@ const TensorSharding &PartitionProblem::getRequirement(Operation *op,
     auto it = states.find(op);
     if (it == states.end())
       return getFixedRequirement(context, op->getOpOperand(index));
-    return it->second.set->getLayout(index, solution.labels[it->second.node]);
+    return it->second.set->getLayout(index,
+                                     solution.selection[it->second.node]);
   };
   return context.pool.get(getNumber());
 }
@@ -507,7 +509,7 @@ PartitionProblem::getAlternatives(Value value, unsigned most) const {
     if (flow.shared)
       copies.insert(flow.node);
   std::vector<double> regrets =
-      labeling.getRegrets(solution.labels, it->second.node,
+      labeling.getRegrets(solution.selection, it->second.node,
                           [&](unsigned node) { return copies.count(node); });
   // Of the strategies that make one layout the cheapest.
   const StrategySet &set = *it->second.set;

@@ -1,8 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Partition as a labeling problem: ops are nodes, their strategies the
-// candidates, reshards the edges.
+// Partition as a PBQP (tpopt/Solver/PBQP.h): ops are nodes, their strategies
+// the options, reshards the edges.
 
 #ifndef TPOPT_PASSES_PARTITION_PROBLEM_H
 #define TPOPT_PASSES_PARTITION_PROBLEM_H

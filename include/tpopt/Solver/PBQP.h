@@ -1,54 +1,74 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Choosing one option per node so that options of neighbours go together
-/// cheaply: how Partition picks, for every op at once, the sharding it computes
-/// in.
+/// \file A solver for Partitioned Boolean Quadratic Programming (PBQP).
 ///
 /// # The problem
 ///
-/// Every node has a list of candidates with a cost each. An edge joins two
-/// nodes. What matters to an edge about a candidate is its *port state* there:
-/// for an op and one of its operands, the layout in which that candidate wants
-/// the operand. The edge's matrix gives the cost between port states: for a
-/// value from producer to user, the cheapest reshard. Wanted is the choice of
-/// candidates with the least sum of node and edge costs.
+/// A graph is given. Each node has a list of options, and a vector with the
+/// cost of each option. Each edge has a matrix with the cost of each pair of
+/// options at its two ends. A selection takes one option of each node. Its cost
+/// is the sum of one entry per vector and one entry per matrix. Wanted is a
+/// selection of least cost. An infinite entry forbids its option or its pair.
 ///
-///     x  --[reshard]-->  einsum  --[reshard]-->  add  -->  result
-///        layout of x      81 ways                3 ways      fixed
+/// Two nodes a and b with two options each, and one edge:
+///
+///     costs of a: (0, 2)      edge:        b = 0   b = 1
+///     costs of b: (1, 0)             a = 0   4       6
+///                                    a = 1   3       0
+///
+///     (a, b) = (0, 0): 0 + 1 + 4 = 5      (1, 0): 2 + 1 + 3 = 6
+///              (0, 1): 0 + 0 + 6 = 6      (1, 1): 2 + 0 + 0 = 2
+///
+/// The optimum is (1, 1), though option 0 is the cheapest of a by itself.
+///
+/// Options that an edge cannot tell apart share a row or a column: `addEdge`
+/// takes the row of each option of one end and the column of each option of the
+/// other.
+///
+/// Costs are doubles in any unit: finite, or plus infinity. They may be
+/// negative. Every node has at least one option.
 ///
 /// # The method
 ///
-/// First goes what can be decided exactly (Reduction.h): all of a chain
-/// with residual bridges, as forward passes are; of a layer with its backward
-/// pass a sixth of the nodes remains. Where these have few candidates, as on
-/// one axis, tables of best answers decide them, too (Search.h).
+/// PBQP is NP-hard. The solver proves optima where it can, and otherwise
+/// returns a good selection with a lower bound on the cost of all selections.
 ///
-/// Others by sequential tree-reweighted message passing (Messages.h),
-/// which comes with a lower bound: it tells how far from the optimum the answer
-/// can be. AutoParallel (github.com/meta-pytorch/autoparallel) found message
-/// passing to match an integer program on the same kind of problem.
+/// 1. Reductions R0, RI and RII remove nodes of degree zero, one and two
+///    without loss (Scholz and Eckstein, Register Allocation for Irregular
+///    Architectures, LCTES 2002; Hames and Scholz, Nearly Optimal Register
+///    Allocation with PBQP, JMLC 2006). See Reduction.h. The other steps solve
+///    what is left, the core. There is no heuristic reduction RN.
+/// 2. Bucket elimination solves the core if its tables are small enough
+///    (Dechter, Bucket Elimination: A Unifying Framework for Reasoning,
+///    Artificial Intelligence 113, 1999). See BucketElimination.h.
+/// 3. Lifting merges nodes with equal surroundings if that makes the core much
+///    smaller (Kersting, Ahmadi and Natarajan, Counting Belief Propagation, UAI
+///    2009). The solution of the merged problem is the start of step 4. See
+///    Lifting.h.
+/// 4. Message passing raises a lower bound (Kolmogorov, Convergent
+///    Tree-Reweighted Message Passing for Energy Minimization, PAMI 2006).
+///    Options that the bound excludes from every better selection are removed,
+///    until bucket elimination can solve the rest. See MessagePassing.h and
+///    ReducedCostFixing.h.
+/// 5. What the bound leaves open is improved by large neighbourhood search, and
+///    after lifting by exact optimization of one forest of nodes after another.
+///    See NeighbourhoodSearch.h and ForestDescent.h.
 ///
-/// Between rounds candidates go that cannot be in a better choice than the best
-/// one known, until the rest can be solved exactly (Gap.h). On one axis
-/// and mostly on two the plan of a layer so is the best there is; where it is
-/// not proven, large neighbourhoods were searched (Search.h), and it is
-/// within a few percent of the bound.
+/// # Complexity
 ///
-/// # Repeated layers
+/// For nodes of k options, R0, RI and RII take O(k), O(k^2) and O(k^3) time per
+/// node, so trees and series-parallel graphs are solved to the optimum in time
+/// linear in the number of nodes. An iteration of message passing takes time
+/// linear in the sum of the sizes of all matrices. `Effort` limits the number
+/// of these iterations and the time of each exact attempt and each search.
 ///
-/// A model is one layer many times. Nodes that look alike as far as a few steps
-/// along the edges are taken for one: the problem over these classes, with
-/// their costs and edges counted as often as they occur, is as small as a layer
-/// or two (lifted inference: Kersting, Ahmadi and Natarajan, Counting Belief
-/// Propagation, UAI 2009). It is solved as above. Then every node takes the
-/// choice of its class, and all messages begin with those of the classes: a few
-/// rounds tell how much any other choice could save, also one that is different
-/// from layer to layer. A thousandth is not looked for; more is, as above. Last
-/// comes a short descent: keep some nodes so that the others form a forest,
-/// solve that exactly, and go on with another forest while it helps.
+/// # Determinism
 ///
-/// Deterministic: nodes in the order added, ties to the earlier candidate.
+/// Problems that are built in the same way have equal solutions. Nodes and
+/// edges are handled in the order in which they were added, and of equal
+/// options the earlier one is selected. There are no random numbers, threads or
+/// clocks.
 
 #ifndef TPOPT_SOLVER_PBQP_H
 #define TPOPT_SOLVER_PBQP_H
@@ -61,13 +81,11 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <memory>
 #include <vector>
 
 namespace tp::pbqp {
 
-/// Costs between the port states of the two ends of an edge. Infinite entries
-/// forbid a pair.
+/// The costs of an edge. Infinite entries forbid a pair.
 struct CostMatrix {
   unsigned rows = 0, columns = 0;
   std::vector<double> values; ///< Row-major.
@@ -85,102 +103,119 @@ struct CostMatrix {
 class Problem {
 public:
   struct Solution {
-    std::vector<unsigned> labels; ///< The chosen candidate of each node.
+    /// The selected option of each node.
+    std::vector<unsigned> selection;
+    /// What the selection costs: `evaluate(selection)`. It is infinite if no
+    /// selection of finite cost was found.
     double cost = std::numeric_limits<double>::infinity();
-    /// No choice can cost less than this.
+    /// No selection costs less, except for rounding by about a share of
+    /// `kRounding`.
     double lowerBound = -std::numeric_limits<double>::infinity();
 
-    /// How much a better choice could save, as a share of all.
+    /// The most that a better selection could save, as a share of `cost`.
     double getGap() const {
       return cost > lowerBound ? (cost - lowerBound) / std::abs(cost) : 0;
     }
-    /// Whether none could, but for rounding.
+    /// Whether the selection is proven to be optimal, except for rounding.
     bool isClosed() const { return getGap() <= kRounding; }
     static constexpr double kRounding = 1e-9;
-    /// Takes another choice if it costs less.
-    void improve(const Problem &problem, std::vector<unsigned> choice);
+    /// Takes another selection if that costs less.
+    void improve(const Problem &problem, std::vector<unsigned> other);
   };
 
-  /// Makes room for so many, and for the candidates of all of them.
-  void reserveNodes(size_t count, size_t candidates) {
+  /// Reserves memory for so many nodes, and for the options of all of them.
+  void reserveNodes(size_t count, size_t options) {
     nodes.reserve(count);
-    costs.reserve(candidates);
+    costs.reserve(options);
   }
   void reserveEdges(size_t count) { edges.reserve(count); }
 
-  /// A node with one cost per candidate; returns its number. Messages run in
-  /// the order of numbers: the closer to the data flow, the fewer it takes.
+  /// Adds a node with one cost per option. Returns the number of the node.
+  /// Messages pass along the order of numbers: if nodes next to each other in
+  /// the graph have numbers close to each other, fewer iterations are needed.
   unsigned addNode(llvm::ArrayRef<double> costs);
-  /// Adds to each candidate of a node the cost of its port state: what an edge
-  /// to a node without a choice amounts to.
-  void addCosts(unsigned node, llvm::ArrayRef<uint16_t> ports,
-                llvm::ArrayRef<double> costs);
-  /// An edge from an earlier node to a later one. `fromPorts[c]` is the port
-  /// state of candidate c of `from`: a row of `matrix`; `toPorts` its columns.
-  /// Ports and matrix must outlive the problem: equal edges share them.
-  void addEdge(unsigned from, llvm::ArrayRef<uint16_t> fromPorts, unsigned to,
-               llvm::ArrayRef<uint16_t> toPorts, const CostMatrix &matrix);
+  /// Adds `more[indices[c]]` to the cost of each option c of a node. This is
+  /// what an edge to a node of one option would amount to.
+  void addCosts(unsigned node, llvm::ArrayRef<uint16_t> indices,
+                llvm::ArrayRef<double> more);
+  /// Adds an edge from a node to a node of higher number. Options a of `from`
+  /// and b of `to` cost `matrix.at(rows[a], columns[b])` together. Two nodes
+  /// may have several edges. `rows`, `columns` and `matrix` must outlive the
+  /// problem. Edges should share them where they are equal: the solver
+  /// recognizes equal edges by their addresses, and computes once for all.
+  void addEdge(unsigned from, llvm::ArrayRef<uint16_t> rows, unsigned to,
+               llvm::ArrayRef<uint16_t> columns, const CostMatrix &matrix);
 
   struct Effort {
-    unsigned sweeps = 200; ///< Rounds of messages, at most.
-    double work = 6e6;     ///< Candidates that a round of search looks at.
+    /// The most iterations of message passing.
+    unsigned sweeps = 200;
+    /// Limits bucket elimination, in an exact attempt or in a step of a search:
+    /// the number of sums in all its tables, before minimization.
+    double work = 6e6;
   };
   Solution solve() const { return solve(Effort()); }
   Solution solve(Effort effort) const;
-  /// What a choice costs.
-  double evaluate(llvm::ArrayRef<unsigned> labels) const;
-  /// How much dearer than the choice `labels` each candidate of `node` would
-  /// be: neighbours for which `adapts` holds follow, all else stays.
+  /// What a selection costs.
+  double evaluate(llvm::ArrayRef<unsigned> selection) const;
+  /// By how much the cost of `selection` would rise with each option of `node`.
+  /// The neighbours for which `adapts` holds then take their best options, each
+  /// for itself. All other nodes keep theirs.
   std::vector<double>
-  getRegrets(llvm::ArrayRef<unsigned> labels, unsigned node,
+  getRegrets(llvm::ArrayRef<unsigned> selection, unsigned node,
              llvm::function_ref<bool(unsigned)> adapts) const;
 
 private:
+  /// The ends of an edge are 0 and 1. The index of an option at its end is its
+  /// row in the matrix at end 0, and its column at end 1.
   struct Edge {
     unsigned nodes[2];
-    llvm::ArrayRef<uint16_t> ports[2];
+    llvm::ArrayRef<uint16_t> indices[2]; ///< By end and option.
     const CostMatrix *matrix;
 
-    double cost(unsigned port0, unsigned port1) const {
-      return matrix->at(port0, port1);
-    }
-    unsigned getNumPorts(unsigned end) const {
+    unsigned getNumIndices(unsigned end) const {
       return end == 0 ? matrix->rows : matrix->columns;
+    }
+    /// The end at which a node is. Edges join two different nodes.
+    unsigned getEnd(unsigned node) const { return nodes[0] == node ? 0 : 1; }
+    unsigned getOther(unsigned node) const { return nodes[1 - getEnd(node)]; }
+    /// The cost of one option of `node` and one of the other node.
+    double getCost(unsigned node, unsigned option, unsigned otherOption) const {
+      return getEnd(node) == 0
+                 ? matrix->at(indices[0][option], indices[1][otherOption])
+                 : matrix->at(indices[0][otherOption], indices[1][option]);
     }
   };
   struct Node {
-    size_t costs; ///< Where in `costs` its candidates begin.
-    unsigned numCandidates;
-    /// Edges to earlier and later nodes.
-    unsigned backward = 0, forward = 0;
+    size_t firstCost; ///< Where in `costs` the costs of its options begin.
+    unsigned numOptions;
+    /// The number of edges to nodes of lower and of higher number.
+    unsigned numBackward = 0, numForward = 0;
     llvm::SmallVector<unsigned, 4> edges;
   };
 
-  llvm::ArrayRef<double> getCosts(unsigned number) const {
-    return llvm::ArrayRef(costs).slice(nodes[number].costs,
-                                       nodes[number].numCandidates);
+  llvm::ArrayRef<double> getCosts(unsigned node) const {
+    return llvm::ArrayRef(costs).slice(nodes[node].firstCost,
+                                       nodes[node].numOptions);
   }
+  /// The sum of the sizes of the matrices of all edges.
   double getNumEntries() const;
-  struct Lifted;
+  Solution solveCore(Effort effort) const;
+
+  // The steps of the method. Each is described in a header in lib/Solver.
+  class BucketElimination;
   class Compaction;
-  class Gap;
-  class Messages;
+  class EliminationOrder;
+  class ForestDescent;
+  class Lifting;
+  class MessagePassing;
+  class NeighbourhoodSearch;
+  class ReducedCostFixing;
   class Reduction;
   class Restriction;
-  class Search;
-  std::vector<uint64_t> refineColours() const;
-  std::unique_ptr<Lifted> lift() const;
-  Solution solveCore(Effort effort) const;
-  void descend(Solution &solution) const;
-  void optimizeForest(llvm::ArrayRef<unsigned> order,
-                      std::vector<unsigned> &labels) const;
-  void answerParent(unsigned child, unsigned up,
-                    llvm::ArrayRef<const Edge *> joined,
-                    std::vector<double> &sums) const;
 
   llvm::SmallVector<Node, 0> nodes; ///< Moved as it grows, not copied.
   std::vector<Edge> edges;
-  std::vector<double> costs;
+  std::vector<double> costs; ///< Of the options of all nodes.
 };
 
 } // namespace tp::pbqp

@@ -1,0 +1,80 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Lifting: one node for many that look alike.
+//
+// Nodes are put into classes by colour refinement (Weisfeiler and Leman, 1968):
+// a node's first colour is its cost vector, and each round adds the colours of
+// its neighbours and the matrices in between. The problem of the classes has
+// one node per class. Its costs are those of one member times the number of
+// members, and likewise for edges (lifted inference: Kersting, Ahmadi and
+// Natarajan, Counting Belief Propagation, UAI 2009).
+//
+//     a - b - a     ->     A - b        costs of A: twice those of a
+//                                       edge:       twice that of a - b
+//
+// A selection of classes stands for the selection in which all members of a
+// class have its option, and has the same cost. So the optimum of the classes
+// bounds the optimum of all nodes from above. It may be larger, as the best
+// selection may treat members of a class differently.
+
+#ifndef TPOPT_LIB_SOLVER_LIFTING_H
+#define TPOPT_LIB_SOLVER_LIFTING_H
+
+#include "tpopt/Solver/PBQP.h"
+
+#include <map>
+#include <memory>
+#include <tuple>
+
+namespace tp::pbqp {
+
+class Problem::Lifting {
+public:
+  /// Null if there are more than half as many classes as nodes.
+  static std::unique_ptr<Lifting> create(const Problem &problem);
+
+  /// The problem of the classes. It refers to matrices of this.
+  Problem classes;
+
+  /// Where an edge between nodes is counted.
+  struct ClassEdge {
+    unsigned number; ///< Among the edges of `classes`. `kNone` inside a class.
+    unsigned numEdges; ///< How many edges are counted there.
+    bool isTransposed; ///< Whether end 0 of the one is end 1 of the other.
+  };
+  static constexpr unsigned kNone = ~0u;
+  /// By edge of the problem.
+  llvm::ArrayRef<ClassEdge> getClassEdges() const { return classEdges; }
+
+  /// Gives each node the option of its class.
+  std::vector<unsigned> expand(llvm::ArrayRef<unsigned> selection) const {
+    std::vector<unsigned> result;
+    for (unsigned number : classOf)
+      result.push_back(selection[number]);
+    return result;
+  }
+
+private:
+  explicit Lifting(const Problem &problem);
+  std::vector<uint64_t> refineColours() const;
+  void formClasses();
+  void addClassNodes();
+  void addClassEdges();
+  ClassEdge addClassEdge(llvm::ArrayRef<unsigned> edges);
+  const CostMatrix &getMatrix(const CostMatrix &matrix, unsigned numEdges,
+                              bool transpose);
+
+  const Problem &problem;
+  std::vector<unsigned>
+      classOf; ///< By node. Classes are numbered as they occur.
+  std::vector<unsigned> numMembers, firstMembers; ///< By class.
+  std::vector<ClassEdge> classEdges;
+  /// By the matrix of one edge, the number of edges, and whether it is
+  /// transposed.
+  std::map<std::tuple<const CostMatrix *, unsigned, bool>, CostMatrix> matrices;
+};
+
+} // namespace tp::pbqp
+
+#endif // TPOPT_LIB_SOLVER_LIFTING_H

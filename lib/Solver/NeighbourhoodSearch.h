@@ -1,0 +1,50 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Large neighbourhood search (Shaw, Using Constraint Programming and Local
+// Search Methods to Solve Vehicle Routing Problems, CP 1998).
+//
+// A step fixes a few nodes to the options they have, and finds the best options
+// of all others by bucket elimination. The selections that agree on the fixed
+// nodes are the neighbourhood. It has exponentially many selections, and its
+// best one is found exactly. The elimination order decides which nodes are
+// fixed: as few as are needed to keep tables small, and in each step others
+// than before. If it fixes none, the result is an optimum.
+//
+// With tables over at most two nodes, a step on a grid may fix every second
+// row, as rows are chains. The next step fixes the others:
+//
+//     o - o - o            # - # - #        # fixed
+//     |   |   |            |   |   |        o optimized
+//     # - # - #            o - o - o
+//     |   |   |            |   |   |
+//     o - o - o            # - # - #
+
+#ifndef TPOPT_LIB_SOLVER_NEIGHBOURHOODSEARCH_H
+#define TPOPT_LIB_SOLVER_NEIGHBOURHOODSEARCH_H
+
+#include "EliminationOrder.h"
+
+namespace tp::pbqp {
+
+class Problem::NeighbourhoodSearch {
+public:
+  /// `work` limits the entries of tables in a step.
+  NeighbourhoodSearch(const Problem &problem, double work);
+
+  /// Improves a selection until a step does not help, or the first two do not.
+  /// Returns whether it is an optimum.
+  bool improve(std::vector<unsigned> &selection);
+
+private:
+  EliminationOrder findOrder() const;
+
+  const Problem &problem;
+  EliminationOrder::Limits limits;
+  std::vector<unsigned> numOptions; ///< By node.
+  std::vector<unsigned> timesFixed; ///< By node: in how many steps it was.
+};
+
+} // namespace tp::pbqp
+
+#endif // TPOPT_LIB_SOLVER_NEIGHBOURHOODSEARCH_H

@@ -1,0 +1,93 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Closing the gap between the best selection known and the lower bound.
+//
+// Message passing raises the bound, and yields a reduced cost of each option:
+// every selection with this option costs at least the bound plus the reduced
+// cost. Let the bound be 100 and the best selection known cost 104. Then an
+// option with reduced cost 5 is in no better selection, and is removed. Message
+// passing goes on with the options that are left. This is reduced cost fixing,
+// as in integer programming. In weighted constraint satisfaction it is node
+// consistency (Larrosa, Node and Arc Consistency in Weighted CSP, AAAI 2002).
+//
+// Once few options are left, bucket elimination solves the rest exactly (as in
+// Savchynskyy et al., Global MAP-Optimality by Shrinking the Combinatorial
+// Search Area with Convex Relaxation, NIPS 2013, for the part of a problem that
+// the bound does not decide).
+//
+// That may also be tried earlier, with a guess: a limit below 4 in the example,
+// so that fewer options are left. If the limit is 2, and the best selection of
+// what is left costs at most 102, then it is optimal: all others have an option
+// above the limit. If it costs more, it is still a selection. Often it is a
+// better one than was known, so that more options can be removed.
+//
+//     bound                     guess       best selection known
+//     |---o-o--o-ooo---o--o-----|--o-oo--o--|-----o---oo-o--->  reduced costs
+//      \____ solved exactly ___/             \___ removed ___/
+//
+// If neither the bound nor the guesses get further, large neighbourhood search
+// improves the selection.
+
+#ifndef TPOPT_LIB_SOLVER_REDUCEDCOSTFIXING_H
+#define TPOPT_LIB_SOLVER_REDUCEDCOSTFIXING_H
+
+#include "MessagePassing.h"
+
+namespace tp::pbqp {
+
+class Problem::ReducedCostFixing {
+public:
+  /// Begins with the first option of each node, and messages of zeros.
+  explicit ReducedCostFixing(const Problem &problem);
+  /// Begins with a selection for the classes of nodes, and their messages.
+  ReducedCostFixing(const Problem &problem, const Lifting &lifting,
+                    const ReducedCostFixing &classes,
+                    llvm::ArrayRef<unsigned> classSelection);
+
+  Solution solve(Effort effort);
+  /// The same where the selection to begin with is likely to be among the best.
+  /// Few iterations may prove that, and a gap of a thousandth is accepted.
+  Solution confirm(Effort effort);
+
+private:
+  /// What may be spent, and when the next guess is due.
+  struct Schedule {
+    unsigned maxIterations;
+    unsigned iterations; ///< So far.
+    double acceptableGap;
+    double searchWork;   ///< The limit for a guess or a step of search.
+    double exactWork;    ///< The limit for the options that can be better.
+    double spareOptions; ///< Per node: options of a guess, besides one.
+    /// Iterations from one guess to the next, and when that is.
+    unsigned guessInterval, nextGuess;
+    double checkedBound; ///< The bound when its rise was last checked.
+  };
+  static Schedule makeSchedule(Effort effort, double acceptableGap);
+
+  /// Goes on with what is left of a problem.
+  ReducedCostFixing(const ReducedCostFixing &whole,
+                    const Restriction &restriction);
+  Solution solve(Schedule schedule);
+  Solution solveRestriction(const Schedule &schedule, bool isLast);
+  Solution search(double work);
+  bool solveExactly(double limit, double work);
+  void guess(Schedule &schedule);
+  void guessAndReschedule(Schedule &schedule);
+  bool isStalled(Schedule &schedule, double cost) const;
+
+  double getLimit() const;
+  std::vector<unsigned> countOptions(double limit) const;
+  double countPairs(double limit) const;
+
+  const Problem &problem;
+  MessagePassing messages;
+  Solution solution;
+  /// The bound that the reduced costs refer to.
+  double bound = 0;
+  std::vector<double> reducedCosts; ///< In the order of the problem's costs.
+};
+
+} // namespace tp::pbqp
+
+#endif // TPOPT_LIB_SOLVER_REDUCEDCOSTFIXING_H
