@@ -61,6 +61,29 @@ def read(name):
         return None
 
 
+def check_debug_output(texts, errors):
+    """The four core stages say what they do under --debug-only."""
+    for stage in ("Propagate", "Partition", "Collectives", "Localize"):
+        if not any("LDBG()" in text for name, text in texts.items()
+                   if name.startswith(f"passes/{stage}/")):
+            errors.append(f"passes/{stage}: nothing is said under --debug-only")
+
+
+def check_readmes(texts, errors):
+    """Every folder of the product says in a few lines what it is for."""
+    folders = {"runtime", "tools", "test"}
+    for name in texts:
+        parts = name.split("/")
+        if parts[0] in ("lib", "passes", "dialects") and len(parts) > 2:
+            folders.add("/".join(parts[:2]))
+    for folder in sorted(folders):
+        text = texts.get(f"{folder}/README.md")
+        if text is None:
+            errors.append(f"{folder}/README.md: is missing")
+        elif len(text.splitlines()) > 12:
+            errors.append(f"{folder}/README.md: has more than ten lines of text")
+
+
 def check_coded(name, text, errors):
     """Errors without a code: of each statement that emits one, and of the next,
     which may stream into what the first one named."""
@@ -204,6 +227,8 @@ def main():
                 errors.append(f"{name}:{number}: a path of one machine")
             if name.endswith(".td") and "Statistic<" in line:
                 errors.append(f"{name}:{number}: a statistic, which counts nothing")
+    check_readmes(texts, errors)
+    check_debug_output(texts, errors)
     check_error_codes(texts, errors)
     check_types(texts, errors)
     print("\n".join(errors) if errors else f"{len(texts)} files, nothing owed")

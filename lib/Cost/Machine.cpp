@@ -110,33 +110,3 @@ bool tp::isContraction(const ShardingRule &rule) {
   }
   return false;
 }
-
-/// Operations that weigh as much as a byte sent, if no machine says otherwise.
-static constexpr double kFlopsPerByte = 64;
-/// Small enough to break ties only.
-static constexpr double kTieBreak = 1e-15;
-
-bool CostModel::countsPadding() const { return machine.has_value(); }
-
-double CostModel::getCompute(const Work &work) const {
-  if (machine)
-    return getTime(*machine, work);
-  double bytes = work.contraction ? work.flops / kFlopsPerByte
-                                  : (work.flops + work.bytes) * kTieBreak;
-  double beta = 1;
-  if (mesh.hasLinks) {
-    beta = 0;
-    for (const Axis &axis : mesh.axes)
-      beta = std::max(beta, axis.link.beta);
-  }
-  return bytes * beta;
-}
-
-double CostModel::getTransfer(llvm::ArrayRef<AxisRef> axes,
-                              double bytes) const {
-  return mesh.hasLinks ? getCollectiveTime(mesh, axes, bytes) : bytes;
-}
-
-double CostModel::getLaunchPenalty(double tensorBytes) const {
-  return mesh.hasLinks ? 1e-12 : 1e-3 * tensorBytes;
-}

@@ -5,9 +5,9 @@
 
 #include "tpopt/Cost/ProgramCost.h"
 
+#include "tpopt/Cost/OpCost.h"
 #include "tpopt/Dialect/TP/TP.h"
 #include "tpopt/Program/Interface.h"
-#include "tpopt/Sharding/Projection.h"
 
 #include "llvm/ADT/DenseSet.h"
 
@@ -53,68 +53,22 @@ std::optional<LocalTensor> tp::getLocalTensor(Value value,
 // Work
 //===----------------------------------------------------------------------===//
 
-/// The size of every factor on one device.
-static SmallVector<int64_t>
-getLocalSizes(Operation *op, const ShardingRule &rule, ShardingTable &table) {
-  SmallVector<int64_t> sizes;
-  for (const Factor &factor : rule.factors)
-    sizes.push_back(factor.size);
-  SmallVector<Value> tensors(op->getOperands());
-  llvm::append_range(tensors, op->getResults());
-  for (auto [index, value] : llvm::enumerate(tensors)) {
-    auto type = dyn_cast<RankedTensorType>(value.getType());
-    const TensorSharding *sharding = table.lookup(value);
-    // A local type has made the rule's sizes local.
-    if (!type || !sharding || type.getEncoding())
-      continue;
-    TensorProjection projection = project(rule, index, *sharding);
-    for (auto [f, factor] : llvm::enumerate(projection))
-      sizes[f] = std::min(
-          sizes[f],
-          BlockLayout{rule.factors[f].size, getSize(factor.axes)}.block());
-  }
-  return sizes;
-}
-
-/// The bytes that `op` reads and writes. Ops that address a part of a tensor
-/// touch no more than the part.
-static double getTouchedBytes(Operation *op, ShardingTable &table) {
-  auto bytes = [&](Value value) -> double {
-    std::optional<LocalTensor> local = getLocalTensor(value, table);
-    return local ? local->getBytes() : 0;
-  };
-  if (isa<DynamicUpdateSliceOp, ScatterOp>(op)) {
-    // In place: everything but the tensor itself and, in its stead, the update
-    // once more.
-    double others = 0;
-    for (Value operand : op->getOperands().drop_front())
-      others += bytes(operand);
-    return 2 * others;
-  }
-  double sum = 0;
-  for (Value result : op->getResults())
-    sum += bytes(result);
-  bool reads = !isa<GatherOp, EmbeddingOp, DynamicSliceOp>(op);
-  for (auto [index, operand] : llvm::enumerate(op->getOperands()))
-    sum += index == 0 && !reads ? bytes(op->getResult(0)) : bytes(operand);
-  return sum;
-}
-
 Work tp::getWork(Operation *op, ShardingTable &table) {
-  Work work;
   auto ruled = dyn_cast<ShardingRuleOpInterface>(op);
-  // A reshape reads the same storage in another way; what is sent is no work.
-  if (!ruled || isa<ReshapeOp, CollectiveOpInterface, ShiftOp>(op))
-    return work;
-  ShardingRule rule = ruled.getShardingRule();
-  work.contraction = isContraction(rule);
-  work.bytes = getTouchedBytes(op, table);
-  if (auto costed = dyn_cast<CostOpInterface>(op))
-    work.flops = costed.getFlops(getLocalSizes(op, rule, table));
-  if (op->getNumOperands() != 0)
-    if (auto type = dyn_cast<RankedTensorType>(op->getOperand(0).getType()))
-      work.bits = type.getElementTypeBitWidth();
-  return work;
+  if (!ruled)
+    return Work();
+  SmallVector<const TensorSharding *> layouts;
+  auto add = [&](ValueRange values) {
+    for (Value value : values) {
+      // A local type is what the device holds.
+      auto type = dyn_cast<RankedTensorType>(value.getType());
+      bool isLocal = type && type.getEncoding();
+      layouts.push_back(isLocal ? nullptr : table.lookup(value));
+    }
+  };
+  add(op->getOperands());
+  add(op->getResults());
+  return getWork(op, ruled.getShardingRule(), layouts);
 }
 
 Trips tp::getTrips(Operation *op) {

@@ -8,6 +8,10 @@
 #include "tpopt/Passes/Collectives/Passes.h"
 #include "tpopt/Program/ShardingTable.h"
 
+#include "llvm/Support/DebugLog.h"
+
+#define DEBUG_TYPE "tp-plan-collectives"
+
 namespace tp {
 #define GEN_PASS_DEF_PLANCOLLECTIVESPASS
 #include "tpopt/Passes/Collectives/Passes.h.inc"
@@ -63,6 +67,7 @@ struct PlanCollectives : tp::impl::PlanCollectivesPassBase<PlanCollectives> {
     const TensorSharding &to = table.resolve(op.getSharding(), type.getRank());
     const ReshardPlan &plan =
         planner.plan(*from, to, type.getShape(), getElementBytes(type));
+    LDBG() << op << ": " << plan.steps.size() << " steps";
     if (plan.fullyGathers())
       explainFullGather(op, *from, to, table);
     OpBuilder builder(op);

@@ -13,10 +13,13 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/Support/DebugLog.h"
 #include "llvm/Support/SaveAndRestore.h"
 
 #include <limits>
 #include <map>
+
+#define DEBUG_TYPE "tp-localize"
 
 namespace tp {
 #define GEN_PASS_DEF_LOCALIZEPASS
@@ -175,6 +178,7 @@ private:
     while (!symbols.insert(builder.getStringAttr(name)).second)
       name += "_";
     global.setName(name);
+    LDBG() << local.getName() << ": " << local.getFunctionType();
   }
 
   /// Says that with this op those end that stand for one of the global ops.

@@ -17,11 +17,14 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/Support/DebugLog.h"
 #include "llvm/Support/FormatVariadic.h"
 
 #include <limits>
 #include <map>
 #include <set>
+
+#define DEBUG_TYPE "tp-partition"
 
 namespace tp {
 #define GEN_PASS_DEF_PARTITIONPASS
@@ -542,6 +545,7 @@ private:
     auto reshard = ReshardOp::create(builder, user->getLoc(), source.getType(),
                                      source, table.toAttr(to));
     describe(reshard, from, to, user);
+    LDBG() << reshard;
     return reshard;
   }
 

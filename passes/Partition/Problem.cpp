@@ -7,8 +7,12 @@
 #include "tpopt/Dialect/TP/TP.h"
 #include "tpopt/Sharding/Projection.h"
 
+#include "llvm/Support/DebugLog.h"
+
 #include <cmath>
 #include <limits>
+
+#define DEBUG_TYPE "tp-partition"
 
 using namespace mlir;
 using namespace tp;
@@ -22,7 +26,7 @@ ReshardPrices PartitionContext::getPrices(Type type) {
   ArrayRef<int64_t> sizes = cast<RankedTensorType>(type).getShape();
   int64_t elementBytes = getElementBytes(type);
   return {estimator, estimator.getShape(sizes, elementBytes),
-          cost.getLaunchPenalty(getVolume(sizes) * elementBytes)};
+          cost.getLaunchPreference(getVolume(sizes) * elementBytes)};
 }
 
 double PartitionContext::getReshardCost(Type type, const TensorSharding &from,
@@ -53,7 +57,7 @@ const StrategySet &PartitionContext::getConstrained(ConstraintOp op) {
     return *set;
   const TensorSharding &asked = table.resolve(attribute, type.getRank());
   unsigned layout = getNumber(asked);
-  std::vector<Strategy> ways{{{layout, layout}, 0}};
+  std::vector<Strategy> ways{{{layout, layout}, Price()}};
   if (llvm::any_of(asked.dims,
                    [](const DimSharding &dim) { return dim.open; })) {
     // What is asked for, and more on open dimensions.
@@ -107,7 +111,7 @@ PartitionContext::getCarried(RankedTensorType type,
     });
     // Axes of size 1 cut nothing, and are none of the ways.
     if (ways.empty())
-      ways.push_back({{getNumber(*annotation)}, 0});
+      ways.push_back({{getNumber(*annotation)}, Price()});
   }
   it->second = std::make_unique<StrategySet>(ways, 1, pool);
   return *it->second;
@@ -399,7 +403,7 @@ double PartitionProblem::solve() {
   enumerate();
   size_t numCandidates = 0;
   for (auto &[op, state] : states)
-    numCandidates += state.set->costs.size();
+    numCandidates += state.set->prices.size();
   // An op and its copies, which have about as many candidates.
   labeling.reserveNodes(2 * ops.size(), 2 * numCandidates);
   // Nodes in the order of the data flow. Every value once: those from outside
@@ -412,8 +416,8 @@ double PartitionProblem::solve() {
         addFlow(operand);
   auto addNode = [&](OpState &state, double times) {
     std::vector<double> costs;
-    for (double cost : state.set->costs)
-      costs.push_back(times * cost);
+    for (const Price &price : state.set->prices)
+      costs.push_back(times * price.getTotal());
     state.node = labeling.addNode(costs);
   };
   for (const Border &border : borders)
@@ -455,6 +459,9 @@ double PartitionProblem::solve() {
       connect(border.type, inside, outside, getTimes(manual));
   }
   solution = labeling.solve();
+  LDBG() << ops.size() << " ops cost " << solution.cost << ", at least "
+         << solution.lowerBound
+         << (solution.isClosed() ? " (optimal)" : " (not proved)");
   return solution.cost;
 }
 

@@ -25,11 +25,11 @@ namespace tp {
 struct ReshardPrices {
   ReshardEstimator &estimator;
   ReshardEstimator::Shape shape;
-  double launchPenalty;
+  double launchPreference;
 
   double get(unsigned from, unsigned to) {
     ReshardEstimator::Estimate estimate = estimator.get(from, to, shape);
-    return estimate.cost + estimate.launches * launchPenalty;
+    return estimate.cost + estimate.launches * launchPreference;
   }
 };
 

@@ -88,7 +88,8 @@ public:
       std::vector<unsigned> order(found.size());
       std::iota(order.begin(), order.end(), 0);
       llvm::sort(order, [&](unsigned a, unsigned b) {
-        return std::pair(found[a].cost, a) < std::pair(found[b].cost, b);
+        return std::pair(found[a].price.getTotal(), a) <
+               std::pair(found[b].price.getTotal(), b);
       });
       for (unsigned i : order)
         if (near.size() < count)
@@ -107,7 +108,6 @@ private:
     for (auto [f, factor] : llvm::enumerate(rule.factors))
       if (factor.kind != FactorKind::Whole && factor.size > 1)
         free.push_back(f);
-    contraction = isContraction(rule);
     lists.resize(rule.factors.size() + flows.size());
   }
 
@@ -271,10 +271,10 @@ private:
       result.kind = kind.value_or(ReduceKind::Sum);
       strategy.layouts.push_back(pool.getNumber(result));
     }
-    std::optional<double> exchanges = getExchangeCost(strategy);
-    if (!exchanges)
+    std::optional<Price> price = getPrice(strategy);
+    if (!price)
       return;
-    strategy.cost = getCost(strategy, unreduced) + *exchanges;
+    strategy.price = *price;
     // Several bases may be near.
     if (seen.insert(lists).second)
       found.push_back(std::move(strategy));
@@ -298,63 +298,35 @@ private:
     return false;
   }
 
-  /// What the op sends by itself; none if that is no way to go.
-  std::optional<double> getExchangeCost(const Strategy &strategy) {
-    auto exchanging = dyn_cast_if_present<ExchangeOpInterface>(op);
-    if (!exchanging)
-      return 0;
-    SmallVector<TensorSharding, 4> layouts;
+  /// None if the op cannot be computed so.
+  std::optional<Price> getPrice(const Strategy &strategy) {
+    SmallVector<const TensorSharding *> layouts;
     for (unsigned layout : strategy.layouts)
-      layouts.push_back(pool.get(layout));
-    auto exchanges = exchanging.getExchanges(layouts);
-    if (!exchanges)
+      layouts.push_back(&pool.get(layout));
+    if (!op)
+      return cost.getCarryPrice(getBytes(type, *layouts[0]));
+    std::optional<Price> price = cost.getPrice(op, rule, layouts);
+    if (!price)
       return std::nullopt;
-    auto type = cast<RankedTensorType>(op->getOperand(0).getType());
-    double tensorBytes = getVolume(type.getShape()) * getElementBytes(type);
-    double sum = 0;
-    for (const Exchange &exchange : *exchanges)
-      sum += cost.getTransfer(exchange.axes,
-                              getWireElements(exchange.kind,
-                                              getSize(exchange.axes),
-                                              exchange.bytes)) +
-             cost.getLaunchPenalty(tensorBytes);
-    return sum;
-  }
-
-  double getCost(const Strategy &strategy, ArrayRef<AxisRef> unreduced) {
-    Work work;
-    work.contraction = contraction;
-    SmallVector<int64_t> sizes;
-    double share = 1; // of a device, if padding does not count
-    for (auto [factor, list] : llvm::zip(rule.factors, factorAxes())) {
-      BlockLayout blocks{factor.size, getSize(list)};
-      sizes.push_back(cost.countsPadding() ? blocks.block() : factor.size);
-      // Devices with nothing at all do not count where they are the most.
-      if (!cost.countsPadding())
-        share /= std::max<int64_t>(1, blocks.k < 2 * factor.size ? blocks.k
-                                                                 : factor.size);
-    }
-    if (auto costed = dyn_cast_if_present<CostOpInterface>(op))
-      work.flops = costed.getFlops(sizes) * share;
-    auto addBytes = [&](Type of, unsigned layout) {
-      ArrayRef<int64_t> shape = cast<RankedTensorType>(of).getShape();
-      work.bytes += getVolume(getLocalShape(pool.get(layout), shape)) *
-                    getElementBytes(of);
-    };
-    if (op) {
-      for (auto [i, operand] : llvm::enumerate(op->getOperands()))
-        addBytes(operand.getType(), strategy.layouts[i]);
-      for (auto [i, result] : llvm::enumerate(op->getResults()))
-        addBytes(result.getType(), strategy.layouts[rule.operands.size() + i]);
-    } else {
-      addBytes(type, strategy.layouts[0]);
-    }
     // Between equals, sum early: fewer values are partial.
-    double flowing = 0;
+    size_t flowing = 0;
     for (const AxisList &list : flowAxes())
       flowing += list.size();
-    return cost.getCompute(work) +
-           flowing * 0.1 * cost.getLaunchPenalty(work.bytes);
+    if (flowing) {
+      double bytes = 0;
+      for (auto [result, layout] :
+           llvm::zip_equal(op->getResultTypes(),
+                           ArrayRef(layouts).drop_front(op->getNumOperands())))
+        bytes += getBytes(result, *layout);
+      price->preference += flowing * 0.1 * cost.getLaunchPreference(bytes);
+    }
+    return price;
+  }
+
+  static double getBytes(Type of, const TensorSharding &layout) {
+    return getVolume(
+               getLocalShape(layout, cast<RankedTensorType>(of).getShape())) *
+           getElementBytes(of);
   }
 
   /// What is computed, or the type of what is handed on.
@@ -367,7 +339,6 @@ private:
   ShardingRule rule;
   SmallVector<unsigned> free;
   SmallVector<Flow> flows;
-  bool contraction;
   /// The choice under construction.
   Assignment lists;
   std::set<Assignment> seen;
@@ -383,7 +354,7 @@ StrategySet::StrategySet(ArrayRef<Strategy> strategies, unsigned numTensors,
                          LayoutPool &pool)
     : ports(numTensors) {
   for (const Strategy &strategy : strategies)
-    costs.push_back(strategy.cost);
+    prices.push_back(strategy.price);
   for (unsigned t = 0; t < numTensors; ++t) {
     LayoutList list;
     for (const Strategy &strategy : strategies) {

@@ -6,7 +6,7 @@
 #ifndef TPOPT_PASSES_PARTITION_STRATEGIES_H
 #define TPOPT_PASSES_PARTITION_STRATEGIES_H
 
-#include "tpopt/Cost/Machine.h"
+#include "tpopt/Cost/OpCost.h"
 #include "tpopt/Dialect/SPMD/SPMD.h"
 #include "tpopt/Program/ShardingTable.h"
 #include "tpopt/Sharding/LayoutPool.h"
@@ -28,13 +28,13 @@ struct Strategy {
   /// Per tensor, operands first: what an operand must be, what a result is.
   /// Results may be unreduced.
   llvm::SmallVector<unsigned, 4> layouts;
-  /// Compute, with a trace of preference to break ties.
-  double cost = 0;
+  /// Of computing, and of what the op sends by itself.
+  Price price;
 };
 
 /// All strategies of an op, by number, and the layouts that occur per tensor.
 struct StrategySet {
-  std::vector<double> costs;
+  std::vector<Price> prices;
   /// Distinct layouts of each tensor.
   llvm::SmallVector<const LayoutList *, 4> layouts;
   /// ports[tensor][strategy]: index into layouts[tensor].

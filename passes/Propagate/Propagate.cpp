@@ -15,8 +15,11 @@
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringSwitch.h"
+#include "llvm/Support/DebugLog.h"
 
 #include <map>
+
+#define DEBUG_TYPE "tp-propagate"
 
 namespace tp {
 #define GEN_PASS_DEF_PROPAGATEPASS
@@ -91,8 +94,12 @@ public:
     if (std::optional<GraphError> error =
             propagate(graph, table.getMesh(), provenance))
       return report(*error);
+    LDBG() << graph.getNumOps() << " ops, " << graph.getNumValues()
+           << " values, " << provenance.getLosses().size()
+           << " shardings that lost";
     llvm::DenseMap<const TensorSharding *, ShardingAttr> attributes;
     for (auto &[value, id] : ids) {
+      LDBG(2) << value << ": " << graph.getSharding(id).str(table.getMesh());
       if (isArgument(value))
         continue;
       if (isInManual(id)) {

@@ -14,6 +14,7 @@
 #include "tpopt/Program/Interface.h"
 
 #include "runtime/Core/DType.h"
+#include "runtime/Core/Errors.h"
 #include "runtime/Core/Safetensors.h"
 
 namespace tp {
@@ -49,16 +50,23 @@ InterpretEntry::readInputs(func::FuncOp function) {
   auto error = [&] {
     return function.emitError() << prefix(ErrorCode::BadInputFile);
   };
+  // The file is not to blame if the process can open none.
+  auto fail = [&](const absl::Status &why) {
+    bool isLimit = tprt::getErrorCode(why) == tprt::ErrorCode::LimitReached;
+    return function.emitError() << prefix(isLimit ? ErrorCode::LimitReached
+                                                  : ErrorCode::BadInputFile)
+                                << toRef(why.message());
+  };
   auto file = tprt::SafetensorsFolder::open(inputs);
   if (!file.ok())
-    return error() << toRef(file.status().message());
+    return fail(file.status());
   SmallVector<TensorValue> values;
   for (BlockArgument argument : function.getArguments()) {
     RankedTensorType type = Program::getWholeType(argument.getType());
     StringAttr name = getInputName(function, argument.getArgNumber());
     auto tensor = (*file)->find(name.str());
     if (!tensor.ok())
-      return error() << toRef(tensor.status().message());
+      return fail(tensor.status());
     if (tensor->dtype != getDType(type.getElementType()) ||
         ArrayRef<int64_t>(tensor->shape) != type.getShape())
       return error() << "tensor " << name << " is "
@@ -66,7 +74,7 @@ InterpretEntry::readInputs(func::FuncOp function) {
                      << ArrayRef<int64_t>(tensor->shape) << "], not " << type;
     auto bytes = tensor->readAll();
     if (!bytes.ok())
-      return error() << toRef(bytes.status().message());
+      return fail(bytes.status());
     values.push_back(decodeTensor(type, *bytes));
   }
   return values;

@@ -20,7 +20,6 @@ namespace tp {
 using namespace mlir;
 using namespace tp;
 
-
 namespace {
 
 struct KeepDigest : tp::impl::KeepDigestPassBase<KeepDigest> {

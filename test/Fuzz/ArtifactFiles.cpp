@@ -39,7 +39,7 @@ func.func @main(%x: tensor<5x6xf32> {tp.name = "x"},
                                             R"(
 spmd.mesh @mesh <["x"=2]>
 func.func @main(%x: tensor<12x6xf32> {tp.name = "x"},
-    %w: tensor<6x4xf32> {tp.name = "w", tp.role = "parameter", spmd.sharding = #spmd.sharding<@mesh, [{"x"}, {}]>},
+    %w: tensor<6x4xf32> {tp.name = "w", spmd.sharding = #spmd.sharding<@mesh, [{"x"}, {}]>},
     %u: tensor<3x4xf32> {tp.name = "u"}, %b: tensor<3x4x4xf32> {tp.name = "b"},
     %i: tensor<3xi64> {tp.name = "i"})
     -> (tensor<12x4xf32>, tensor<12x3xf32>, tensor<12x3xi32>, tensor<12x4xf32>, tensor<8x3xf32>, tensor<3x4x4xf32>) {

@@ -23,14 +23,6 @@ func.func @endless(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
-func.func @power(%x: tensor<4xi32>) -> tensor<4xi32> {
-  // expected-error @below {{[TP0801] tp.pow of 'i32' has no lowering}}
-  %y = tp.pow %x, %x : tensor<4xi32>
-  return %y : tensor<4xi32>
-}
-
-// -----
-
 spmd.mesh @mesh <["x"=2]>
 func.func @whole(%x: tensor<8xf32>) -> tensor<8xf32> {
   // expected-error @below {{[TP0802] spmd.all_reduce is on a whole tensor: run tp-localize first}}

@@ -235,6 +235,7 @@ int main(int argc, char **argv) {
   llvm::cl::ParseCommandLineOptions(argc, argv, "damages partitions\n");
   DialectRegistry registry;
   registerTPOptDialects(registry);
+  registerTPOptPipelines(); // by which tp-verify-against prepares programs
   tp::stablehlo::registerReaders(registry);
   tp::sdy::registerReader(registry);
   registry.insert<func::FuncDialect>();

@@ -5,11 +5,18 @@
 
 #include "runtime/Core/StridedCopy.h"
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+
 using namespace tprt;
 
 /// Whether the doubles are converted by copyStrided; other types are integers.
 static bool convertsFromDouble(DType dtype) {
   return canConvert(DType::F64, dtype);
+}
+
+static bool isSigned(DType dtype) {
+  return dtype >= DType::I64 && dtype <= DType::I8;
 }
 
 std::string tprun::encode(DType dtype, absl::Span<const double> values) {
@@ -28,6 +35,34 @@ std::string tprun::encode(DType dtype, absl::Span<const double> values) {
   return bytes;
 }
 
+/// The integer at `from`: as bits, sign-extended if the type has a sign.
+static uint64_t decodeInteger(DType dtype, const char *from) {
+  int64_t size = tprt::getSize(dtype);
+  uint64_t bits = 0;
+  std::memcpy(&bits, from, size);
+  if (!isSigned(dtype))
+    return bits;
+  uint64_t sign = uint64_t{1} << (8 * size - 1);
+  return (bits ^ sign) - sign;
+}
+
+std::vector<std::string> tprun::format(DType dtype, absl::string_view bytes) {
+  std::vector<std::string> texts;
+  if (isFloat(dtype)) {
+    for (double value : decode(dtype, bytes))
+      texts.push_back(absl::StrFormat("%.9g", value));
+    return texts;
+  }
+  int64_t size = tprt::getSize(dtype);
+  for (size_t at = 0; at < bytes.size(); at += size) {
+    uint64_t integer = decodeInteger(dtype, bytes.data() + at);
+    texts.push_back(isSigned(dtype)
+                        ? absl::StrCat(static_cast<int64_t>(integer))
+                        : absl::StrCat(integer));
+  }
+  return texts;
+}
+
 std::vector<double> tprun::decode(DType dtype, absl::string_view bytes) {
   int64_t size = tprt::getSize(dtype);
   std::vector<double> values(bytes.size() / size);
@@ -36,15 +71,11 @@ std::vector<double> tprun::decode(DType dtype, absl::string_view bytes) {
                 bytes.data(), {1}, {static_cast<int64_t>(values.size())});
     return values;
   }
-  bool isSigned = dtype >= DType::I64 && dtype <= DType::I8;
   for (size_t i = 0; i < values.size(); ++i) {
-    uint64_t bits = 0;
-    std::memcpy(&bits, bytes.data() + i * size, size);
-    uint64_t sign = uint64_t{1} << (8 * size - 1);
-    values[i] =
-        isSigned
-            ? static_cast<double>(static_cast<int64_t>((bits ^ sign) - sign))
-            : static_cast<double>(bits);
+    uint64_t integer = decodeInteger(dtype, bytes.data() + i * size);
+    values[i] = isSigned(dtype)
+                    ? static_cast<double>(static_cast<int64_t>(integer))
+                    : static_cast<double>(integer);
   }
   return values;
 }

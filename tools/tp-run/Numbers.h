@@ -20,6 +20,8 @@ namespace tprun {
 std::string encode(tprt::DType dtype, absl::Span<const double> values);
 /// And back.
 std::vector<double> decode(tprt::DType dtype, absl::string_view bytes);
+/// Each element as text: integers with all digits, floats with nine.
+std::vector<std::string> format(tprt::DType dtype, absl::string_view bytes);
 
 } // namespace tprun
 

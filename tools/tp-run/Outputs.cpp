@@ -31,10 +31,10 @@ absl::Status tprun::printOutputs(Session &session, uint32_t entry) {
     std::printf("%s: %s[%s]\n", std::string(name).c_str(),
                 std::string(getName(output.dtype)).c_str(),
                 absl::StrJoin(shape, ", ").c_str());
-    std::vector<double> values = decode(output.dtype, bytes);
+    std::vector<std::string> texts = format(output.dtype, bytes);
     size_t row = shape.empty() ? 1 : std::max<int64_t>(shape.back(), 1);
-    for (size_t i = 0; i < values.size(); ++i)
-      std::printf("%.9g%c", values[i], (i + 1) % row == 0 ? '\n' : ' ');
+    for (size_t i = 0; i < texts.size(); ++i)
+      std::printf("%s%c", texts[i].c_str(), (i + 1) % row == 0 ? '\n' : ' ');
   }
   return absl::OkStatus();
 }

@@ -29,7 +29,6 @@ enum class DType : uint32_t;
 
 namespace tp {
 
-
 /// The module as bytecode, without the two attributes and without places in
 /// files: the same program gives the same bytes wherever it is read from.
 std::string getProgramBytes(mlir::ModuleOp module);

@@ -101,30 +101,6 @@ double getTime(const Machine &machine, const Work &work);
 /// share and its results lack.
 bool isContraction(const ShardingRule &rule);
 
-class CostModel {
-public:
-  /// Costs on `mesh`, which has links if a machine is given.
-  CostModel(const Mesh &mesh, std::optional<Machine> machine)
-      : mesh(mesh), machine(std::move(machine)) {}
-
-  /// Seconds if there are links, else bytes.
-  double getCompute(const Work &work) const;
-  /// Whether padded elements count as work. Without a machine they do not: who
-  /// cuts 3 heads over 2 devices wants that, not a gather that evens it out.
-  bool countsPadding() const;
-  /// What it costs to send `bytes` per device in one launch along `axes`.
-  double getTransfer(llvm::ArrayRef<AxisRef> axes, double bytes) const;
-  /// What one launch on a tensor of `tensorBytes` costs on top of what it
-  /// sends, so that plans of equal bytes go to the one with fewer launches. In
-  /// proportion to the tensor: a constant would be lost among large ones and
-  /// outweigh small ones.
-  double getLaunchPenalty(double tensorBytes) const;
-
-private:
-  const Mesh &mesh;
-  std::optional<Machine> machine;
-};
-
 } // namespace tp
 
 #endif // TPOPT_COST_MACHINE_H

@@ -95,7 +95,6 @@ struct ActivationPeak {
 ActivationPeak getActivationPeak(mlir::FunctionOpInterface function,
                                  ShardingTable &table);
 
-
 /// The machine that a pass option names, or if it is empty the one that the
 /// module was planned for, if any. Emits an error at `module` and fails if
 /// there is no such machine.

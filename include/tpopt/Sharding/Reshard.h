@@ -60,10 +60,10 @@
 /// * Axes move through the dimensions that either side cuts, and two more.
 ///
 /// It first moves axes as the two sides cut them; of more than four those as
-/// one that both sides keep together (ReshardBundles.h in lib/Sharding/Reshard). Unless
-/// that meets a lower bound, it also moves parts of axes: all prime parts if
-/// there are at most four, else those that the sizes of two axes have in
-/// common.
+/// one that both sides keep together (ReshardBundles.h in
+/// lib/Sharding/Reshard). Unless that meets a lower bound, it also moves parts
+/// of axes: all prime parts if there are at most four, else those that the
+/// sizes of two axes have in common.
 ///
 /// The search is bounded: it starts from the plan that reduces, gathers and
 /// slices, which always exists, and stops at a fixed number of steps looked at,

@@ -430,6 +430,9 @@ LogicalResult tp::importStableHLO(ModuleOp module) {
   eraseUnnamed(module, comparators.getArrayRef());
   if (isLocal)
     dropOtherMeshes(module, shardings);
+  else
+    for (auto function : module.getOps<func::FuncOp>())
+      moveResultConstraints(function);
   dropForeignAttributes(module);
   return success();
 }

@@ -132,3 +132,30 @@ LogicalResult stablehlo::importSignature(func::FuncOp function,
                                          const ForeignShardings &shardings) {
   return Signature(function, shardings).import();
 }
+
+void stablehlo::moveResultConstraints(func::FuncOp function) {
+  if (!function.isPublic() || function.isExternal())
+    return;
+  for (OpOperand &returned :
+       function.getBody().front().getTerminator()->getOpOperands()) {
+    unsigned index = returned.getOperandNumber();
+    while (auto constraint =
+               returned.get().getDefiningOp<spmd::ConstraintOp>()) {
+      auto known = function.getResultAttrOfType<spmd::ShardingAttr>(
+          index, spmd::kShardingAttr);
+      // What asks for the same once more, and is used by nobody.
+      for (Operation *user : llvm::make_early_inc_range(constraint->getUsers()))
+        if (auto repeated = dyn_cast<spmd::ConstraintOp>(user);
+            repeated && repeated->use_empty() &&
+            repeated.getSharding() == constraint.getSharding())
+          repeated.erase();
+      if (!constraint->hasOneUse() ||
+          (known && known != constraint.getSharding()))
+        break;
+      function.setResultAttr(index, spmd::kShardingAttr,
+                             constraint.getSharding());
+      returned.set(constraint.getInput());
+      constraint.erase();
+    }
+  }
+}

@@ -19,6 +19,11 @@ namespace tp::stablehlo {
 mlir::LogicalResult importSignature(mlir::func::FuncOp function,
                                     const ForeignShardings &shardings);
 
+/// Makes a constraint on what an entry returns, and on nothing else, the
+/// sharding of the result. Shardy writes one for every result that has one
+/// already (`xla.sdy.FuncResultSharding`); a plan must not depend on that.
+void moveResultConstraints(mlir::func::FuncOp function);
+
 /// A path of Python in the form that checkpoints and plans have:
 /// `params.h.0.w`.
 std::string toDotted(llvm::StringRef path);

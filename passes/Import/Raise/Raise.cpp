@@ -122,17 +122,21 @@ bool Group::isFree() {
 }
 
 /// Drops products with one and quotients by it, which PyTorch's sums have for
-/// want of a factor; products with minus one are negations.
+/// want of a factor; products with minus one are negations. Drops sums with
+/// zero, which JAX's gradients have where they begin to add up, and which XLA
+/// leaves out.
 static bool dropUnits(Operation *root) {
   bool changed = false;
   root->walk([&](Operation *op) {
-    if (!isa<MulOp, DivOp>(op) || !op->getDiscardableAttrDictionary().empty())
+    bool isSum = isa<AddOp, SubOp>(op);
+    if (!(isSum || isa<MulOp, DivOp>(op)) ||
+        !op->getDiscardableAttrDictionary().empty())
       return;
     for (unsigned unit : {1, 0}) {
-      if (unit == 0 && isa<DivOp>(op))
+      if (unit == 0 && isa<DivOp, SubOp>(op))
         return;
       std::optional<double> number = Term::of(op->getOperand(unit)).getNumber();
-      if (number != 1 && number != -1)
+      if (isSum ? number != 0 : number != 1 && number != -1)
         continue;
       Value other = op->getOperand(1 - unit);
       SmallVector<Operation *, 1> unused;
@@ -306,8 +310,8 @@ struct Raise : tp::impl::RaisePassBase<Raise> {
     raiser.sweep(body, {matchNorm, matchSoftmax, matchActivation, matchRotary,
                         matchEmbedding, matchCrossEntropy});
     raiser.sweep(body, {matchGated, matchAttention});
-    raiser.sweep(body, {matchContraction, matchNestedReduction,
-                        matchBroadcast, matchSlice});
+    raiser.sweep(body, {matchContraction, matchNestedReduction, matchBroadcast,
+                        matchSlice});
     if (!changed && !raiser.hasChanged())
       return markAllAnalysesPreserved();
     // Nobody listens: nothing to say.

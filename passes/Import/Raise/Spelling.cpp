@@ -14,9 +14,9 @@
 //
 //     %z = tp.einsum "bsi,oi->bso" %x, %w : 2x7x32, 48x32 -> 2x7x48
 //
-// Nested reductions of one kind become one reduction, a broadcast that only adds
-// dimensions of size 1 becomes a reshape, and a dynamic slice with constant
-// starts becomes a static one.
+// Nested reductions of one kind become one reduction, a broadcast that only
+// adds dimensions of size 1 becomes a reshape, and a dynamic slice with
+// constant starts becomes a static one.
 
 #include "Patterns.h"
 

@@ -86,3 +86,19 @@ func.func @ones(%x: tensor<4x6xf32>) -> (tensor<4x1x6xf32>, tensor<4x2x6xf32>) {
   %z = tp.broadcast %x dims = [0, 2] : tensor<4x6xf32> -> tensor<4x2x6xf32>
   return %y, %z : tensor<4x1x6xf32>, tensor<4x2x6xf32>
 }
+
+// -----
+
+// Sums with zero and differences to it are what they add to. A difference of zero is not.
+// CHECK-LABEL: func.func @zeros
+// CHECK-SAME: %[[X:.*]]: tensor<4x6xf32>
+// CHECK: %[[N:.*]] = tp.sub %{{.*}}, %[[X]]
+// CHECK-NEXT: return %[[X]], %[[X]], %[[X]], %[[N]]
+func.func @zeros(%x: tensor<4x6xf32>) -> (tensor<4x6xf32>, tensor<4x6xf32>, tensor<4x6xf32>, tensor<4x6xf32>) {
+  %zero = tp.constant dense<0.0> : tensor<4x6xf32>
+  %a = tp.add %x, %zero : tensor<4x6xf32>
+  %b = tp.add %zero, %x : tensor<4x6xf32>
+  %c = tp.sub %x, %zero : tensor<4x6xf32>
+  %d = tp.sub %zero, %x : tensor<4x6xf32>
+  return %a, %b, %c, %d : tensor<4x6xf32>, tensor<4x6xf32>, tensor<4x6xf32>, tensor<4x6xf32>
+}

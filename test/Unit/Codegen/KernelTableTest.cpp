@@ -120,7 +120,6 @@ TEST_F(Kernels, MayBeMissing) {
   module->walk([&](step::SortOp sort) {
     EXPECT_TRUE(failed(emitCpuKernel(builder, sort, "sort0")));
   });
-  EXPECT_EQ(
-      message,
-      getText(ErrorCode::NoKernel).str() + "step.sort has no kernel on a CPU");
+  EXPECT_EQ(message, getText(ErrorCode::NoKernel).str() +
+                         "step.sort has no kernel on a CPU");
 }

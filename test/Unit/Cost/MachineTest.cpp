@@ -167,14 +167,4 @@ TEST(MachineTest, AnOpTakesTheLongerOfArithmeticAndTraffic) {
   EXPECT_EQ(getTime(machine, {1000, 10, true, 32}), 20);
 }
 
-TEST(MachineTest, WithoutLinksOnlyContractionsAreWorthBytes) {
-  Mesh mesh = makeMesh();
-  mesh.hasLinks = false;
-  CostModel cost(mesh, std::nullopt);
-  EXPECT_EQ(cost.getCompute({6400, 1e6, true, 16}), 100);
-  EXPECT_LT(cost.getCompute({6400, 1e6, false, 16}),
-            cost.getLaunchPenalty(1e6));
-  EXPECT_FALSE(cost.countsPadding());
-}
-
 } // namespace

@@ -65,6 +65,21 @@ Verdict judgeFactor(DType dtype, const std::vector<double> &wanted,
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
+TEST(Numbers, IntegersArePrintedWithAllDigits) {
+  auto print = [](DType dtype, uint64_t bits) {
+    std::string bytes(reinterpret_cast<const char *>(&bits), getSize(dtype));
+    return format(dtype, bytes).front();
+  };
+  EXPECT_EQ(print(DType::I64, uint64_t{1} << 63), "-9223372036854775808");
+  EXPECT_EQ(print(DType::U64, ~uint64_t{0}), "18446744073709551615");
+  EXPECT_EQ(print(DType::I32, 1977326743), "1977326743");
+  EXPECT_EQ(print(DType::I8, 0x80), "-128");
+  EXPECT_EQ(print(DType::U8, 0x80), "128");
+  EXPECT_EQ(print(DType::Bool, 1), "1");
+  EXPECT_EQ(format(DType::F32, encode(DType::F32, {0.1, -2}))[0],
+            "0.100000001");
+}
+
 TEST(Numbers, GoThroughBytesAndBack) {
   for (uint32_t type = 0; type < kNumDTypes; ++type) {
     auto dtype = static_cast<DType>(type);

@@ -122,7 +122,8 @@ def RaisePass : Pass<"tp-raise", "::mlir::ModuleOp"> {
 
     PyTorch multiplies matrices, or stacks of them: what flattens dims before and
     splits them behind is written without, so that every dim can be cut, and what
-    is repeated to make a stack is not. Products with 1 and -1 go, too.
+    is repeated to make a stack is not. Products with 1 and -1 go, too, and sums
+    with 0.
 
     What is written in several ways is written in one, so that it costs the same:
     an einsum has transposes of its operands and its result in its equation, and

@@ -1,0 +1,171 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "tpopt/Cost/OpCost.h"
+
+#include "tpopt/Dialect/TP/TP.h"
+#include "tpopt/Program/ShardingTable.h"
+#include "tpopt/Sharding/Projection.h"
+
+#include <algorithm>
+
+using namespace mlir;
+using namespace tp;
+using namespace tp::spmd;
+
+static Type getTensorType(Operation *op, unsigned tensor) {
+  return tensor < op->getNumOperands()
+             ? op->getOperand(tensor).getType()
+             : op->getResult(tensor - op->getNumOperands()).getType();
+}
+
+//===----------------------------------------------------------------------===//
+// Work
+//===----------------------------------------------------------------------===//
+
+/// The number of devices along every factor.
+static SmallVector<int64_t> getFactorDevices(const ShardingRule &rule,
+                                             OpLayouts layouts) {
+  SmallVector<int64_t> devices(rule.factors.size(), 1);
+  for (auto [tensor, layout] : llvm::enumerate(layouts)) {
+    if (!layout || layout->isReplicated())
+      continue;
+    TensorProjection projection = project(rule, tensor, *layout);
+    for (auto [count, factor] : llvm::zip_equal(devices, projection))
+      count = std::max(count, getSize(factor.axes));
+  }
+  return devices;
+}
+
+/// The operations of `op` on one device.
+static double getFlops(CostOpInterface op, const ShardingRule &rule,
+                       OpLayouts layouts, UnevenBlocks blocks) {
+  SmallVector<int64_t> sizes;
+  double share = 1;
+  for (auto [factor, devices] :
+       llvm::zip_equal(rule.factors, getFactorDevices(rule, layouts))) {
+    if (blocks == UnevenBlocks::Largest) {
+      sizes.push_back(BlockLayout{factor.size, devices}.block());
+      continue;
+    }
+    sizes.push_back(factor.size);
+    // Devices with nothing at all do not count where they are the most.
+    share /=
+        std::max<int64_t>(1, devices < 2 * factor.size ? devices : factor.size);
+  }
+  return op.getFlops(sizes) * share;
+}
+
+/// The bytes that `op` reads and writes. Ops that address a part of a tensor
+/// touch no more than the part.
+static double getTouchedBytes(Operation *op, OpLayouts layouts) {
+  auto getBytes = [&](unsigned tensor) -> double {
+    auto type = dyn_cast<RankedTensorType>(getTensorType(op, tensor));
+    if (!type)
+      return 0;
+    const TensorSharding *layout = layouts[tensor];
+    return getVolume(layout ? getLocalShape(*layout, type.getShape())
+                            : SmallVector<int64_t>(type.getShape())) *
+           getElementBytes(type);
+  };
+  unsigned numOperands = op->getNumOperands();
+  double sum = 0;
+  if (isa<DynamicUpdateSliceOp, ScatterOp>(op)) {
+    // In place: everything but the tensor itself and, in its stead, the update
+    // once more.
+    for (unsigned operand = 1; operand < numOperands; ++operand)
+      sum += 2 * getBytes(operand);
+    return sum;
+  }
+  for (unsigned tensor = 0; tensor < layouts.size(); ++tensor)
+    sum += getBytes(tensor);
+  if (isa<GatherOp, EmbeddingOp, DynamicSliceOp>(op))
+    sum += getBytes(numOperands) - getBytes(0);
+  return sum;
+}
+
+Work tp::getWork(Operation *op, const ShardingRule &rule, OpLayouts layouts,
+                 UnevenBlocks blocks) {
+  Work work;
+  // A reshape reads the same storage in another way; what is sent is no work.
+  if (isa<ReshapeOp, CollectiveOpInterface, ShiftOp>(op))
+    return work;
+  work.contraction = isContraction(rule);
+  work.bytes = getTouchedBytes(op, layouts);
+  if (auto costed = dyn_cast<CostOpInterface>(op))
+    work.flops = getFlops(costed, rule, layouts, blocks);
+  if (op->getNumOperands() != 0)
+    if (auto type = dyn_cast<RankedTensorType>(op->getOperand(0).getType()))
+      work.bits = type.getElementTypeBitWidth();
+  return work;
+}
+
+//===----------------------------------------------------------------------===//
+// CostModel
+//===----------------------------------------------------------------------===//
+
+/// Operations that weigh as much as a byte sent, if no machine says otherwise.
+static constexpr double kFlopsPerByte = 64;
+/// Small enough to break ties only.
+static constexpr double kTieBreak = 1e-15;
+
+/// What sending a byte costs along the slowest axis.
+double CostModel::getByteCost() const {
+  if (!mesh.hasLinks)
+    return 1;
+  double beta = 0;
+  for (const Axis &axis : mesh.axes)
+    beta = std::max(beta, axis.link.beta);
+  return beta;
+}
+
+Price CostModel::getComputePrice(const Work &work) const {
+  if (machine)
+    return {getTime(*machine, work), 0};
+  if (work.contraction)
+    return {work.flops / kFlopsPerByte * getByteCost(), 0};
+  return {0, (work.flops + work.bytes) * kTieBreak * getByteCost()};
+}
+
+Price CostModel::getCarryPrice(double bytes) const {
+  return {0, bytes * kTieBreak * getByteCost()};
+}
+
+double CostModel::getTransferCost(llvm::ArrayRef<AxisRef> axes,
+                                  double bytes) const {
+  return mesh.hasLinks ? getCollectiveTime(mesh, axes, bytes) : bytes;
+}
+
+double CostModel::getLaunchPreference(double tensorBytes) const {
+  return mesh.hasLinks ? 1e-12 : 1e-3 * tensorBytes;
+}
+
+std::optional<Price> CostModel::getPrice(Operation *op,
+                                         const ShardingRule &rule,
+                                         OpLayouts layouts) const {
+  Price price = getComputePrice(
+      getWork(op, rule, layouts,
+              machine ? UnevenBlocks::Largest : UnevenBlocks::Average));
+  auto exchanging = dyn_cast<ExchangeOpInterface>(op);
+  if (!exchanging)
+    return price;
+  SmallVector<TensorSharding, 4> shardings;
+  for (auto [tensor, layout] : llvm::enumerate(layouts)) {
+    auto type = dyn_cast<RankedTensorType>(getTensorType(op, tensor));
+    shardings.push_back(
+        layout ? *layout
+               : TensorSharding::replicate(type ? type.getRank() : 0));
+  }
+  auto exchanges = exchanging.getExchanges(shardings);
+  if (!exchanges)
+    return std::nullopt;
+  auto type = cast<RankedTensorType>(op->getOperand(0).getType());
+  double tensorBytes = getVolume(type.getShape()) * getElementBytes(type);
+  for (const Exchange &exchange : *exchanges) {
+    double sent =
+        getWireElements(exchange.kind, getSize(exchange.axes), exchange.bytes);
+    price += {getTransferCost(exchange.axes, sent),
+              getLaunchPreference(tensorBytes)};
+  }
+  return price;
+}
