@@ -197,7 +197,7 @@ LogicalResult TPDialect::verifyRegionArgAttribute(Operation *op, unsigned,
     auto tensor = dyn_cast<RankedTensorType>(type);
     if (!source || !tensor)
       return error() << "is a #tp.source<..> on a ranked tensor";
-    // A local type shows a part; the source speaks of the whole.
+    // A local type is that of one device's part, a source describes the whole.
     if (tensor.getEncoding())
       return success();
     return verifySource(source, tensor.getShape(), error);

@@ -19,6 +19,15 @@ static Type getTensorType(Operation *op, unsigned tensor) {
              : op->getResult(tensor - op->getNumOperands()).getType();
 }
 
+static double getBytes(Type type, const TensorSharding *layout) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor)
+    return 0;
+  return getVolume(layout ? getLocalShape(*layout, tensor.getShape())
+                          : SmallVector<int64_t>(tensor.getShape())) *
+         getElementBytes(tensor);
+}
+
 //===----------------------------------------------------------------------===//
 // Work
 //===----------------------------------------------------------------------===//
@@ -59,14 +68,8 @@ static double getFlops(CostOpInterface op, const ShardingRule &rule,
 /// The bytes that `op` reads and writes. Ops that address a part of a tensor
 /// touch no more than the part.
 static double getTouchedBytes(Operation *op, OpLayouts layouts) {
-  auto getBytes = [&](unsigned tensor) -> double {
-    auto type = dyn_cast<RankedTensorType>(getTensorType(op, tensor));
-    if (!type)
-      return 0;
-    const TensorSharding *layout = layouts[tensor];
-    return getVolume(layout ? getLocalShape(*layout, type.getShape())
-                            : SmallVector<int64_t>(type.getShape())) *
-           getElementBytes(type);
+  auto getBytes = [&](unsigned tensor) {
+    return ::getBytes(getTensorType(op, tensor), layouts[tensor]);
   };
   unsigned numOperands = op->getNumOperands();
   double sum = 0;
@@ -127,8 +130,17 @@ Price CostModel::getComputePrice(const Work &work) const {
   return {0, (work.flops + work.bytes) * kTieBreak * getByteCost()};
 }
 
-Price CostModel::getCarryPrice(double bytes) const {
-  return {0, bytes * kTieBreak * getByteCost()};
+Price CostModel::getCarryPrice(RankedTensorType type,
+                               const TensorSharding &layout) const {
+  return {0, getBytes(type, &layout) * kTieBreak * getByteCost()};
+}
+
+double CostModel::getPartialPreference(Operation *op, OpLayouts layouts) const {
+  double bytes = 0;
+  for (auto [type, layout] : llvm::zip_equal(
+           op->getResultTypes(), layouts.drop_front(op->getNumOperands())))
+    bytes += getBytes(type, layout);
+  return 0.1 * getLaunchPreference(bytes);
 }
 
 double CostModel::getTransferCost(llvm::ArrayRef<AxisRef> axes,

@@ -162,10 +162,10 @@ LockstepMachine::Results LockstepMachine::evaluateDecomposed(Operation *op,
 //===----------------------------------------------------------------------===//
 
 LockstepMachine::Results LockstepMachine::runFor(ForOp op, Frame &frame) {
-  if (int64_t(op.getCount()) > options.maxTurns)
+  if (int64_t(op.getCount()) > options.maxIterations)
     return op.emitError() << prefix(ErrorCode::EndlessLoop) << "more than "
-                          << options.maxTurns << " turns";
-  mostTurns = std::max(mostTurns, int64_t(op.getCount()));
+                          << options.maxIterations << " iterations";
+  mostIterations = std::max(mostIterations, int64_t(op.getCount()));
   SmallVector<DeviceValues> carried = frame.lookup(op.getInits());
   auto counterType =
       cast<RankedTensorType>(op.getBody().getArgument(0).getType());
@@ -196,8 +196,8 @@ LockstepMachine::Results LockstepMachine::runWhile(WhileOp op, Frame &frame) {
   SmallVector<DeviceValues> carried = frame.lookup(op.getInits());
   World &world = frame.world;
   const std::vector<bool> before = world.present;
-  for (int64_t turn = 0; turn <= options.maxTurns; ++turn) {
-    mostTurns = std::max(mostTurns, turn);
+  for (int64_t turn = 0; turn <= options.maxIterations; ++turn) {
+    mostIterations = std::max(mostIterations, turn);
     auto condition = runBlock(op.getCond().front(), carried, frame);
     if (failed(condition))
       return failure();
@@ -218,8 +218,8 @@ LockstepMachine::Results LockstepMachine::runWhile(WhileOp op, Frame &frame) {
     update(carried, *next, goesOn);
   }
   return op.emitError() << prefix(ErrorCode::EndlessLoop)
-                        << "the loop has not ended after " << options.maxTurns
-                        << " turns";
+                        << "the loop has not ended after "
+                        << options.maxIterations << " iterations";
 }
 
 LockstepMachine::Results LockstepMachine::runCase(CaseOp op, Frame &frame) {
@@ -345,7 +345,7 @@ Interpreter::run(const Program &program, ArrayRef<TensorValue> arguments) {
   }
   auto outputs =
       machine.runFunction(function, values, world, /*observed=*/true);
-  mostTurns = machine.mostTurns;
+  mostIterations = machine.mostIterations;
   if (failed(outputs))
     return failure();
   SmallVector<TensorValue> results;

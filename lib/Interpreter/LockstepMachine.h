@@ -116,7 +116,7 @@ private:
 
 public:
   Distributor distributor;
-  int64_t mostTurns = 0; ///< Of any loop so far.
+  int64_t mostIterations = 0; ///< Of any loop so far.
 
 private:
   llvm::DenseMap<mlir::Operation *, std::unique_ptr<Decomposition>>

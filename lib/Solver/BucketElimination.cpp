@@ -48,7 +48,7 @@ Problem::BucketElimination::run(const Problem &problem,
   return result;
 }
 
-/// Puts the matrix of each edge into the buckets of both ends.
+/// Adds the matrix of each edge to the buckets of both its nodes.
 Problem::BucketElimination::BucketElimination(const Problem &problem)
     : problem(problem), buckets(problem.nodes.size()) {
   for (const Edge &edge : problem.edges) {

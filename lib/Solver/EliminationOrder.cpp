@@ -102,8 +102,9 @@ void Problem::EliminationOrder::Builder::enqueue(unsigned node) {
   queue.push({scores[node], node});
 }
 
-/// Which node to fix if the best one to eliminate has too large a table: itself
-/// or a neighbour, one that was seldom fixed and has many options.
+/// Chooses the node to fix when eliminating `node` would need too large a
+/// table: `node` or a neighbour, preferably one with many options that was
+/// rarely fixed before.
 unsigned Problem::EliminationOrder::Builder::chooseFixed(unsigned node) const {
   unsigned best = node;
   for (unsigned other : neighbours[node])

@@ -17,7 +17,7 @@ static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 void Problem::ForestDescent::improve(Solution &solution) const {
   constexpr unsigned kMaxSteps = 40;
-  // A smaller gain may be rounding.
+  // A smaller gain may be rounding error.
   constexpr double kLeastGain = 1e-12;
   for (unsigned step = 0; step < kMaxSteps; ++step) {
     std::vector<unsigned> trial = solution.selection;

@@ -13,10 +13,10 @@
 //     a - b - a     ->     A - b        costs of A: twice those of a
 //                                       edge:       twice that of a - b
 //
-// A selection of classes stands for the selection in which all members of a
-// class have its option, and has the same cost. So the optimum of the classes
-// bounds the optimum of all nodes from above. It may be larger, as the best
-// selection may treat members of a class differently.
+// A selection for the classes gives every node the option of its class, and
+// costs as much. The optimum over classes is therefore an upper bound on the
+// optimum over nodes. It is not always tight, because the best selection may
+// choose different options for members of one class.
 
 #ifndef TPOPT_LIB_SOLVER_LIFTING_H
 #define TPOPT_LIB_SOLVER_LIFTING_H
@@ -66,8 +66,8 @@ private:
                               bool transpose);
 
   const Problem &problem;
-  std::vector<unsigned>
-      classOf; ///< By node. Classes are numbered as they occur.
+  /// The class of each node. Classes are numbered in order of first occurrence.
+  std::vector<unsigned> classOf;
   std::vector<unsigned> numMembers, firstMembers; ///< By class.
   std::vector<ClassEdge> classEdges;
   /// By the matrix of one edge, the number of edges, and whether it is

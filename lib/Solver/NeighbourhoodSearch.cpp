@@ -27,7 +27,8 @@ bool Problem::NeighbourhoodSearch::improve(std::vector<unsigned> &selection) {
   // step is. Find a size for which a step stays within the limit.
   while (limits.tableWork > 1 && findOrder().work > limits.work)
     limits.tableWork /= 4;
-  // A smaller gain may be rounding, and two selections could alternate.
+  // A smaller gain may be rounding error, and the search could alternate
+  // between two selections.
   constexpr double kLeastGain = 1e-12;
   double cost = problem.evaluate(selection);
   // The first step may fix the wrong nodes, so there is a second one.

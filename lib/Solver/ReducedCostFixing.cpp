@@ -87,8 +87,8 @@ double Problem::ReducedCostFixing::countPairs(double limit) const {
 // Exact attempts
 //===----------------------------------------------------------------------===//
 
-/// Finds the best selection of options with a reduced cost of at most `limit`,
-/// if that takes no more than `work`. Returns whether it did.
+/// Solves the problem restricted to options whose reduced cost is at most
+/// `limit`, unless that takes more than `work`. Returns whether it was solved.
 bool Problem::ReducedCostFixing::solveExactly(double limit, double work) {
   std::vector<unsigned> counts = countOptions(limit);
   // A guess may leave a node without options. So may infinite costs.
@@ -102,7 +102,7 @@ bool Problem::ReducedCostFixing::solveExactly(double limit, double work) {
   std::vector<unsigned> best =
       BucketElimination::run(restriction.rest, *order, first);
   solution.improve(problem, restriction.expand(best));
-  // All other selections have an option above the limit.
+  // Every other selection contains an option above the limit.
   if (solution.cost <= bound + limit)
     solution.lowerBound = solution.cost;
   return true;

@@ -16,11 +16,11 @@
 // Search Area with Convex Relaxation, NIPS 2013, for the part of a problem that
 // the bound does not decide).
 //
-// That may also be tried earlier, with a guess: a limit below 4 in the example,
-// so that fewer options are left. If the limit is 2, and the best selection of
-// what is left costs at most 102, then it is optimal: all others have an option
-// above the limit. If it costs more, it is still a selection. Often it is a
-// better one than was known, so that more options can be removed.
+// The solver can also try this earlier, with a guessed limit. In the example, a
+// limit below 4 leaves fewer options. If the limit is 2, and the best selection
+// of what is left costs at most 102, then it is optimal: all others have an
+// option above the limit. If it costs more, it is still a selection. Often it
+// is a better one than was known, so that more options can be removed.
 //
 //     bound                     guess       best selection known
 //     |---o-o--o-ooo---o--o-----|--o-oo--o--|-----o---oo-o--->  reduced costs

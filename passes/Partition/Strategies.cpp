@@ -304,29 +304,16 @@ private:
     for (unsigned layout : strategy.layouts)
       layouts.push_back(&pool.get(layout));
     if (!op)
-      return cost.getCarryPrice(getBytes(type, *layouts[0]));
+      return cost.getCarryPrice(type, *layouts[0]);
     std::optional<Price> price = cost.getPrice(op, rule, layouts);
     if (!price)
       return std::nullopt;
-    // Between equals, sum early: fewer values are partial.
     size_t flowing = 0;
     for (const AxisList &list : flowAxes())
       flowing += list.size();
-    if (flowing) {
-      double bytes = 0;
-      for (auto [result, layout] :
-           llvm::zip_equal(op->getResultTypes(),
-                           ArrayRef(layouts).drop_front(op->getNumOperands())))
-        bytes += getBytes(result, *layout);
-      price->preference += flowing * 0.1 * cost.getLaunchPreference(bytes);
-    }
+    if (flowing)
+      price->preference += flowing * cost.getPartialPreference(op, layouts);
     return price;
-  }
-
-  static double getBytes(Type of, const TensorSharding &layout) {
-    return getVolume(
-               getLocalShape(layout, cast<RankedTensorType>(of).getShape())) *
-           getElementBytes(of);
   }
 
   /// What is computed, or the type of what is handed on.

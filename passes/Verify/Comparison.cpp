@@ -25,9 +25,9 @@ void tp::explain(DenseEvaluator &evaluator, const ProgramPair &programs,
                     programs.takeLocal(arguments), programs.whole, arguments);
 }
 
-int64_t tp::limitTurns(const Interpreter &ofWhole) {
-  return std::min(InterpreterOptions().maxTurns,
-                  2 * ofWhole.getMostTurns() + 1024);
+int64_t tp::limitIterations(const Interpreter &ofWhole) {
+  return std::min(InterpreterOptions().maxIterations,
+                  2 * ofWhole.getMostIterations() + 1024);
 }
 
 Verdict tp::compareExactly(DenseEvaluator &evaluator,
@@ -40,7 +40,7 @@ Verdict tp::compareExactly(DenseEvaluator &evaluator,
   auto expected = interpreter.run(programs.whole, arguments);
   if (failed(expected))
     return failure();
-  options.maxTurns = limitTurns(interpreter);
+  options.maxIterations = limitIterations(interpreter);
   auto results = Interpreter(evaluator, options)
                      .run(programs.local, programs.takeLocal(arguments));
   if (failed(results)) {
@@ -86,7 +86,7 @@ LogicalResult FloatComparison::runWhole(IndexCoverage &coverage) {
   auto results = interpreter.run(programs.whole, wholeArguments);
   if (failed(results))
     return failure();
-  localOptions.maxTurns = limitTurns(interpreter);
+  localOptions.maxIterations = limitIterations(interpreter);
   expected = std::move(*results);
   return success();
 }

@@ -36,7 +36,7 @@ struct Difference {
 /// How many turns a loop of the local program may take, after a run of the
 /// whole one. Partitioning does not change how often a loop runs: one that runs
 /// much longer is wrong, and could keep us for hours.
-int64_t limitTurns(const Interpreter &ofWhole);
+int64_t limitIterations(const Interpreter &ofWhole);
 
 /// None if both programs compute the same. Fails with an error where one of
 /// them cannot run.

@@ -96,7 +96,7 @@ static Trace traceRun(DenseEvaluator &evaluator, InterpreterOptions &options,
   Interpreter interpreter(evaluator, options);
   (void)interpreter.run(program, arguments);
   options.observer = nullptr;
-  options.maxTurns = limitTurns(interpreter);
+  options.maxIterations = limitIterations(interpreter);
   return trace;
 }
 

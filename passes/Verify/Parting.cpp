@@ -161,7 +161,7 @@ bool PartingFinder::runBoth(unsigned index) {
   auto wanted = interpreter.run(whole, arguments);
   if (failed(wanted))
     return false;
-  options.maxTurns = limitTurns(interpreter);
+  options.maxIterations = limitIterations(interpreter);
   int64_t left = int64_t(1) << 24;
   options.observer = [&](Operation *op, ArrayRef<DeviceValues> results) {
     for (auto [value, result] : llvm::zip_equal(op->getResults(), results)) {

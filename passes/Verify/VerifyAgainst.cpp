@@ -187,6 +187,10 @@ LogicalResult VerifyAgainst::verifyEither(func::FuncOp local,
       result = success();
     else
       said = std::move(first);
+    if (failed(result) && !prepared && !said.empty())
+      said.front().attachNote()
+          << "compared with the program as it is written only: tp-shard is not "
+             "registered (registerTPOptPipelines), which would prepare it";
   }
   for (Diagnostic &diagnostic : said)
     getContext().getDiagEngine().emit(std::move(diagnostic));

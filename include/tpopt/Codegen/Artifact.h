@@ -23,7 +23,7 @@
 #include <string>
 
 namespace tprt {
-/// Element types of the artifact format; the runtime has their numbers.
+/// The element types of the artifact format, defined in runtime/Core/DType.h.
 enum class DType : uint32_t;
 } // namespace tprt
 

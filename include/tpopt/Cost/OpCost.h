@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file What one op costs on one device, given how its tensors lie.
+/// \file What one op costs on one device, given the layouts of its tensors.
 ///
 /// The planner asks it of every way to compute an op, the report of the one
 /// that was chosen. No other place knows.
@@ -17,16 +17,17 @@
 #include "tpopt/Cost/Machine.h"
 #include "tpopt/Sharding/Sharding.h"
 
+#include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Operation.h"
 
 namespace tp {
 
-/// How the tensors of an op lie, operands first, then results: null for what is
-/// no tensor and for a tensor that is whole on every device. Unreduced axes cut
-/// nothing.
+/// The layouts of an op's tensors, operands first, then results. Null means
+/// that it is no tensor, or that every device has all of it. Unreduced axes
+/// shard nothing.
 using OpLayouts = llvm::ArrayRef<const TensorSharding *>;
 
-/// How much of an uneven cut counts.
+/// Which block of an unevenly sharded dimension is charged.
 enum class UnevenBlocks {
   /// The largest block, with its padding: the device that has most to do
   /// decides how long all of them take.
@@ -52,9 +53,6 @@ struct Price {
     preference += other.preference;
     return *this;
   }
-  Price operator*(double times) const {
-    return {cost * times, preference * times};
-  }
 };
 
 class CostModel {
@@ -63,12 +61,17 @@ public:
   CostModel(const Mesh &mesh, std::optional<Machine> machine)
       : mesh(mesh), machine(std::move(machine)) {}
 
-  /// Of an op, with what it sends by itself. None if it cannot be computed so.
+  /// The price of an op, including what it sends by itself. None if it cannot
+  /// be computed with these layouts.
   std::optional<Price> getPrice(mlir::Operation *op, const ShardingRule &rule,
                                 OpLayouts layouts) const;
-  /// Of handing `bytes` on, to the next iteration of a loop say: nothing, but
-  /// smaller values are better.
-  Price getCarryPrice(double bytes) const;
+  /// The price of carrying a value unchanged, for example to the next iteration
+  /// of a loop: nothing, but smaller values are preferred.
+  Price getCarryPrice(mlir::RankedTensorType type,
+                      const TensorSharding &layout) const;
+  /// For each axis along which an op leaves its operands unreduced: summing
+  /// early is preferred among equals, as fewer values are partial then.
+  double getPartialPreference(mlir::Operation *op, OpLayouts layouts) const;
   /// What one launch on a tensor of `tensorBytes` costs on top of what it
   /// sends, so that plans of equal bytes go to the one with fewer launches. In
   /// proportion to the tensor: a constant would be lost among large ones and

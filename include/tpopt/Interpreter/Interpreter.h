@@ -57,8 +57,8 @@
 namespace tp {
 
 struct InterpreterOptions {
-  /// Turns of a loop after which it is taken to be endless.
-  int64_t maxTurns = 1 << 20;
+  /// After so many iterations a loop is taken to be endless.
+  int64_t maxIterations = 1 << 20;
   int64_t maxDevices = 4096;
   /// Elements of a tensor, summed over devices, above which it is not tried.
   int64_t maxElements = int64_t(1) << 28;
@@ -123,13 +123,13 @@ public:
   std::optional<TensorValue> gather(const Program &program, mlir::Type type,
                                     llvm::ArrayRef<TensorValue> parts);
 
-  /// The turns of the loop that took the most of them in the last run().
-  int64_t getMostTurns() const { return mostTurns; }
+  /// The most iterations that a loop took in the last run().
+  int64_t getMostIterations() const { return mostIterations; }
 
 private:
   DenseEvaluator &evaluator;
   InterpreterOptions options;
-  int64_t mostTurns = 0;
+  int64_t mostIterations = 0;
 };
 
 } // namespace tp

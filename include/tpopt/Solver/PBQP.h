@@ -119,7 +119,7 @@ public:
     /// Whether the selection is proven to be optimal, except for rounding.
     bool isClosed() const { return getGap() <= kRounding; }
     static constexpr double kRounding = 1e-9;
-    /// Takes another selection if that costs less.
+    /// Replaces the selection by `other` if that costs less.
     void improve(const Problem &problem, std::vector<unsigned> other);
   };
 

@@ -16,7 +16,7 @@
 //
 // Nested reductions of one kind become one reduction, a broadcast that only
 // adds dimensions of size 1 becomes a reshape, and a dynamic slice with
-// constant starts becomes a static one.
+// constant start indices becomes a static slice.
 
 #include "Patterns.h"
 
