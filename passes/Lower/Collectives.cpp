@@ -199,93 +199,113 @@ static step::CollectiveKind toStep(CollectiveKind kind) {
   llvm_unreachable("these are row programs");
 }
 
-void ProgramLowering::lowerCollective(CollectiveOpInterface op) {
-  ArrayRef<LocalInfo> parts = infos.find(op)->second;
-  const LocalInfo &info = parts.front();
-  if (isFree(info.step.kind))
-    return; // row programs
-  std::vector<Transfer> transfers;
-  for (auto [part, operand, result] :
-       llvm::zip_equal(parts, op->getOperands(), op->getResults()))
-    transfers.push_back(
-        getTransfer(part, cast<RankedTensorType>(operand.getType()).getShape(),
-                    cast<RankedTensorType>(result.getType()).getShape()));
-
-  // A tensor as the chunks that go out, and what came in as the tensor.
-  auto split = [&](unsigned i) {
-    const Transfer &transfer = transfers[i];
-    View input = getView(op->getOperand(i));
-    return splitCuts(padTo(input, getWhole(transfer.piece, transfer.out), op),
-                     transfer.out);
-  };
-  auto join = [&](unsigned i, View chunks) {
-    const Transfer &transfer = transfers[i];
-    Value result = op->getResult(i);
-    auto type = cast<RankedTensorType>(result.getType());
-    ArrayRef<Cut> cuts = transfer.in;
-    if (cuts.empty())
-      return chunks;
-    if (!transfer.order.empty()) {
-      SmallVector<int64_t> permutation(transfer.order);
-      for (size_t d = cuts.size(); d < chunks.shape.size(); ++d)
-        permutation.push_back(d);
-      chunks = chunks.transpose(permutation);
-    }
-    // Pieces of a dimension that nothing but ones stands before are in place.
-    SmallVector<int64_t> whole = getWhole(transfer.piece, cuts);
-    bool inPlace =
-        chunks.isDense() && cuts.size() == 1 &&
-        llvm::all_of(ArrayRef(transfer.piece).take_front(cuts[0].dim),
-                     [](int64_t size) { return size == 1; });
-    View joined;
-    if (inPlace) {
-      joined = *chunks.reshape(whole);
-    } else {
-      joined = ArrayRef<int64_t>(whole) == type.getShape()
-                   ? allocateFor(result)
-                   : allocate(whole, type.getElementType());
-      copy(chunks, splitCuts(joined, cuts), op);
-    }
-    return joined.takeFront(type.getShape());
-  };
-
-  auto send = [&](const View &from, const View &to) {
-    std::optional<step::Reduction> reduction;
-    if (info.step.kind == CollectiveKind::AllReduce ||
-        info.step.kind == CollectiveKind::ReduceScatter)
-      reduction = toStep(info.sharding.kind);
-    SmallVector<int64_t> permutation;
-    if (info.step.kind == CollectiveKind::CollectivePermute) {
-      SmallVector<int64_t> sources =
-          getPermuteSources(*mesh, info.sharding, info.step.result);
-      SmallVector<int64_t> group = getGroups(*mesh, info.step.axes).front();
-      for (int64_t device : group)
-        permutation.push_back(llvm::find(group, sources[device]) -
-                              group.begin());
-    }
-    return exchange(toStep(info.step.kind), getGroupAxes(info.step), from, to,
-                    reduction, permutation);
-  };
-
-  if (transfers.size() == 1) {
-    const Transfer &transfer = transfers.front();
-    Value result = op->getResult(0);
-    View from = getDense(split(0), op);
-    bool inPlace = info.step.kind == CollectiveKind::AllReduce &&
-                   !outputStorage.count(result) &&
-                   mayOverwrite(op->getOperand(0), op);
-    View to = inPlace ? from
-              : transfer.in.empty()
-                  ? allocateFor(result)
-                  : allocate(getChunks(transfer.piece, transfer.order.empty()
-                                                           ? transfer.in
-                                                           : transfer.out),
-                             from.element);
-    views[result] = join(0, send(from, to));
-    return;
+/// Lowers one launch, of one tensor or of several.
+class ProgramLowering::CollectiveBuilder {
+public:
+  CollectiveBuilder(ProgramLowering &lowering, CollectiveOpInterface op,
+                    ArrayRef<LocalInfo> parts)
+      : lowering(lowering), op(op), info(parts.front()) {
+    for (auto [part, operand, result] :
+         llvm::zip_equal(parts, op->getOperands(), op->getResults()))
+      transfers.push_back(getTransfer(
+          part, cast<RankedTensorType>(operand.getType()).getShape(),
+          cast<RankedTensorType>(result.getType()).getShape()));
   }
 
-  // Chunk by chunk, the chunks of all tensors one behind the other.
+  void run() { transfers.size() == 1 ? sendOne() : sendTogether(); }
+
+private:
+  View split(unsigned i);
+  View join(unsigned i, View chunks);
+  View send(const View &from, const View &to);
+  void sendOne();
+  void sendTogether();
+
+  ProgramLowering &lowering;
+  CollectiveOpInterface op;
+  const LocalInfo &info;
+  std::vector<Transfer> transfers; ///< One per tensor.
+};
+
+/// Operand `i` as the chunks that go out.
+View ProgramLowering::CollectiveBuilder::split(unsigned i) {
+  const Transfer &transfer = transfers[i];
+  View input = lowering.getView(op->getOperand(i));
+  return splitCuts(
+      lowering.padTo(input, getWhole(transfer.piece, transfer.out), op),
+      transfer.out);
+}
+
+/// What came in as result `i`.
+View ProgramLowering::CollectiveBuilder::join(unsigned i, View chunks) {
+  const Transfer &transfer = transfers[i];
+  Value result = op->getResult(i);
+  auto type = cast<RankedTensorType>(result.getType());
+  ArrayRef<Cut> cuts = transfer.in;
+  if (cuts.empty())
+    return chunks;
+  if (!transfer.order.empty()) {
+    SmallVector<int64_t> permutation(transfer.order);
+    for (size_t d = cuts.size(); d < chunks.shape.size(); ++d)
+      permutation.push_back(d);
+    chunks = chunks.transpose(permutation);
+  }
+  // Pieces of a dimension are in place if all dimensions before it are 1.
+  SmallVector<int64_t> whole = getWhole(transfer.piece, cuts);
+  bool inPlace = chunks.isDense() && cuts.size() == 1 &&
+                 llvm::all_of(ArrayRef(transfer.piece).take_front(cuts[0].dim),
+                              [](int64_t size) { return size == 1; });
+  View joined;
+  if (inPlace) {
+    joined = *chunks.reshape(whole);
+  } else {
+    joined = ArrayRef<int64_t>(whole) == type.getShape()
+                 ? lowering.allocateFor(result)
+                 : lowering.allocate(whole, type.getElementType());
+    lowering.copy(chunks, splitCuts(joined, cuts), op);
+  }
+  return joined.takeFront(type.getShape());
+}
+
+View ProgramLowering::CollectiveBuilder::send(const View &from,
+                                              const View &to) {
+  std::optional<step::Reduction> reduction;
+  if (info.step.kind == CollectiveKind::AllReduce ||
+      info.step.kind == CollectiveKind::ReduceScatter)
+    reduction = toStep(info.sharding.kind);
+  SmallVector<int64_t> permutation;
+  if (info.step.kind == CollectiveKind::CollectivePermute) {
+    const Mesh &mesh = *lowering.mesh;
+    SmallVector<int64_t> sources =
+        getPermuteSources(mesh, info.sharding, info.step.result);
+    SmallVector<int64_t> group = getGroups(mesh, info.step.axes).front();
+    for (int64_t device : group)
+      permutation.push_back(llvm::find(group, sources[device]) - group.begin());
+  }
+  return lowering.exchange(toStep(info.step.kind), getGroupAxes(info.step),
+                           from, to, reduction, permutation);
+}
+
+void ProgramLowering::CollectiveBuilder::sendOne() {
+  const Transfer &transfer = transfers.front();
+  Value result = op->getResult(0);
+  View from = lowering.getDense(split(0), op);
+  bool inPlace = info.step.kind == CollectiveKind::AllReduce &&
+                 !lowering.outputStorage.count(result) &&
+                 lowering.mayOverwrite(op->getOperand(0), op);
+  View to =
+      inPlace ? from
+      : transfer.in.empty()
+          ? lowering.allocateFor(result)
+          : lowering.allocate(getChunks(transfer.piece, transfer.order.empty()
+                                                            ? transfer.in
+                                                            : transfer.out),
+                              from.element);
+  lowering.views[result] = join(0, send(from, to));
+}
+
+/// Chunk by chunk, with the chunks of all tensors next to each other.
+void ProgramLowering::CollectiveBuilder::sendTogether() {
   int64_t length = 0, out = 1, in = 1;
   SmallVector<int64_t> offsets;
   for (const Transfer &transfer : transfers) {
@@ -296,24 +316,30 @@ void ProgramLowering::lowerCollective(CollectiveOpInterface op) {
     out *= cut.pieces;
   for (const Cut &cut : transfers.front().in)
     in *= cut.pieces;
-  Type element = getView(op->getOperand(0)).element;
-  View from = allocate({out * length}, element);
+  Type element = lowering.getView(op->getOperand(0)).element;
+  View from = lowering.allocate({out * length}, element);
   for (auto [i, transfer] : llvm::enumerate(transfers))
-    copy(split(i),
-         getTenant(from, offsets[i], length,
-                   getChunks(transfer.piece, transfer.out),
-                   transfer.out.size()),
-         op);
+    lowering.copy(split(i),
+                  getTenant(from, offsets[i], length,
+                            getChunks(transfer.piece, transfer.out),
+                            transfer.out.size()),
+                  op);
   View to = send(from, info.step.kind == CollectiveKind::AllReduce
                            ? from
-                           : allocate({in * length}, element));
+                           : lowering.allocate({in * length}, element));
   for (auto [i, transfer] : llvm::enumerate(transfers)) {
     // As they were sent: the cuts of an all-to-all in the order of `out`.
     ArrayRef<Cut> cuts = transfer.order.empty() ? transfer.in : transfer.out;
-    views[op->getResult(i)] =
+    lowering.views[op->getResult(i)] =
         join(i, getTenant(to, offsets[i], length,
                           getChunks(transfer.piece, cuts), cuts.size()));
   }
+}
+
+void ProgramLowering::lowerCollective(CollectiveOpInterface op) {
+  ArrayRef<LocalInfo> parts = infos.find(op)->second;
+  if (!isFree(parts.front().step.kind)) // those are row programs
+    CollectiveBuilder(*this, op, parts).run();
 }
 
 void ProgramLowering::lowerShift(ShiftOp op) {

@@ -208,25 +208,63 @@ View ProgramLowering::getPostOperand(View view, Post::Operand kind, Type factor,
   return copyPostOperand(view, isRow ? ArrayRef(row) : ArrayRef<int64_t>(), op);
 }
 
-void ProgramLowering::lowerContraction(const Unit &unit) {
-  auto op = cast<EinsumOp>(unit.ops.front());
-  EinsumTerms terms = EinsumTerms::split(op.getEquation());
-  Value result = unit.ops.back()->getResult(0);
-  Type element = cast<RankedTensorType>(result.getType()).getElementType();
+static View permute(const View &view, StringRef from, StringRef to) {
+  SmallVector<int64_t> permutation;
+  for (char letter : to)
+    permutation.push_back(from.find(letter));
+  return view.transpose(permutation);
+}
+
+/// Lowers an einsum and the ops after it that the library does with it.
+class ProgramLowering::ContractionBuilder {
+public:
+  ContractionBuilder(ProgramLowering &lowering, const Unit &unit)
+      : lowering(lowering), target(lowering.target), unit(unit),
+        op(cast<EinsumOp>(unit.ops.front())),
+        result(unit.ops.back()->getResult(0)) {}
+
+  void run();
+
+private:
+  void readOperands();
+  void readPosts();
+  void makeFit();
+  void makeDense(Operand operand);
+  void useOwnLayout();
+  void makePostsDense();
+  bool isConstant(const View &weight);
+  void emit();
+
+  ProgramLowering &lowering;
+  const Target &target;
+  const Unit &unit;
+  EinsumOp op;
+  Value result;
+
   Contraction contraction;
+  Type factor;         ///< The elements that are multiplied.
+  std::string ordered; ///< C's letters: batches, rows, columns.
+  View value;          ///< The result, which may be a view of C.
+  SmallVector<Attribute> postOps;
+  SmallVector<View> postViews;
+  SmallVector<Post::Operand> postKinds; ///< Of post-ops with an operand.
+  MatmulPlan plan;
+  llvm::SmallSet<unsigned, 3> changed; ///< Operands that have been copied.
+};
+
+/// The three tensors, and the order of the result's letters that always fits.
+void ProgramLowering::ContractionBuilder::readOperands() {
+  EinsumTerms terms = EinsumTerms::split(op.getEquation());
   contraction.letters[A] = terms.lhs.str();
   contraction.letters[B] = terms.rhs.str();
   contraction.letters[C] = terms.result.str();
-  View a = getView(op.getLhs()), b = getView(op.getRhs());
-
+  View a = lowering.getView(op.getLhs()), b = lowering.getView(op.getRhs());
   // The last letter of the result is a column; if it is one of A, sides change.
   if (takesColumnsFromLeft(op)) {
     std::swap(a, b);
     std::swap(contraction.letters[A], contraction.letters[B]);
   }
-
-  // Batches, rows, columns: the order that always fits.
-  std::string ordered;
+  factor = a.element;
   for (unsigned round = 0; round < 3; ++round)
     for (char letter : contraction.letters[C]) {
       bool inA = contraction.has(A, letter), inB = contraction.has(B, letter);
@@ -234,15 +272,11 @@ void ProgramLowering::lowerContraction(const Unit &unit) {
       if (kind == round)
         ordered += letter;
     }
-  auto permute = [&](const View &view, StringRef from, StringRef to) {
-    SmallVector<int64_t> permutation;
-    for (char letter : to)
-      permutation.push_back(from.find(letter));
-    return view.transpose(permutation);
-  };
+  value = lowering.allocatePart(result);
+  contraction.operands = {a, b, value};
+}
 
-  View c = allocatePart(result);
-  contraction.operands = {a, b, c};
+void ProgramLowering::ContractionBuilder::readPosts() {
   SmallVector<Post> posts;
   SmallVector<Value> others;
   Value previous = op.getResult();
@@ -252,81 +286,118 @@ void ProgramLowering::lowerContraction(const Unit &unit) {
                                              : Value());
     previous = next->getResult(0);
   }
-  SmallVector<Attribute> postOps;
-  SmallVector<View> postViews;
-  SmallVector<Post::Operand> postKinds; // of those with an operand
   for (unsigned index : orderPosts(posts, target)) {
-    postOps.push_back(
-        step::PostOpAttr::get(builder.getContext(), posts[index].kind));
+    postOps.push_back(step::PostOpAttr::get(lowering.builder.getContext(),
+                                            posts[index].kind));
     if (!others[index])
       continue;
     postKinds.push_back(posts[index].operand);
-    postViews.push_back(getView(others[index]));
+    postViews.push_back(lowering.getView(others[index]));
   }
+}
 
-  MatmulPlan plan = planMatmul(contraction, target);
-  View value = c;
-  Type factor = a.element;
+/// Copies `operand` with its letters in an order that the library reads.
+void ProgramLowering::ContractionBuilder::makeDense(Operand operand) {
   ProductSize size = getProductSize(op);
   bool readsByRows = target.readsMatrix(
       transpose({factor, size.k, size.n, size.n, 1, /*begin=*/0}));
-  auto makeDense = [&](Operand operand) {
-    // Letters of the result in its order, summed ones in B's: behind the rows
-    // in A, in front of the columns in B if the library reads that.
-    std::string wanted, columns;
-    for (char letter : ordered)
-      if (contraction.has(operand, letter))
-        (contraction.has(A, letter) ? wanted : columns) += letter;
-    if (!readsByRows)
-      wanted += std::exchange(columns, "");
-    for (char letter : contraction.letters[B])
-      if (!contraction.has(C, letter))
-        wanted += letter;
-    wanted += columns;
-    View &view = contraction.operands[operand];
-    View inOrder = permute(view, contraction.letters[operand], wanted);
-    view = allocate(inOrder.shape, inOrder.element);
-    copy(inOrder, view, op);
-    contraction.letters[operand] = wanted;
-  };
-  auto useOwnLayout = [&] {
-    View own = permute(c, contraction.letters[C], ordered);
-    own = allocate(own.shape, element);
-    value = permute(own, ordered, contraction.letters[C]);
-    contraction.operands[C] = own;
-    for (View &view : llvm::drop_begin(contraction.operands, size_t(FirstPost)))
-      view = permute(view, contraction.letters[C], ordered);
-    contraction.letters[C] = ordered;
-  };
-  auto makePostsDense = [&] {
-    for (auto [i, kind] : llvm::enumerate(postKinds)) {
-      SmallVector<int64_t> repeated;
-      for (auto [dim, letter] : llvm::enumerate(contraction.letters[C]))
-        if (kind == Post::Operand::Row && contraction.has(A, letter))
-          repeated.push_back(dim);
-      View &view = contraction.operands[FirstPost + i];
-      view = copyPostOperand(view, repeated, op);
-    }
+  // Letters of the result in its order, summed ones in B's: after the rows in
+  // A, before the columns in B if the library reads that.
+  std::string wanted, columns;
+  for (char letter : ordered)
+    if (contraction.has(operand, letter))
+      (contraction.has(A, letter) ? wanted : columns) += letter;
+  if (!readsByRows)
+    wanted += std::exchange(columns, "");
+  for (char letter : contraction.letters[B])
+    if (!contraction.has(C, letter))
+      wanted += letter;
+  wanted += columns;
+  View &view = contraction.operands[operand];
+  View inOrder = permute(view, contraction.letters[operand], wanted);
+  view = lowering.allocate(inOrder.shape, inOrder.element);
+  lowering.copy(inOrder, view, op);
+  contraction.letters[operand] = wanted;
+}
+
+/// Gives the result a layout of our own.
+void ProgramLowering::ContractionBuilder::useOwnLayout() {
+  View own = permute(contraction.operands[C], contraction.letters[C], ordered);
+  own = lowering.allocate(own.shape, own.element);
+  value = permute(own, ordered, contraction.letters[C]);
+  contraction.operands[C] = own;
+  for (View &view : llvm::drop_begin(contraction.operands, size_t(FirstPost)))
+    view = permute(view, contraction.letters[C], ordered);
+  contraction.letters[C] = ordered;
+}
+
+void ProgramLowering::ContractionBuilder::makePostsDense() {
+  for (auto [i, kind] : llvm::enumerate(postKinds)) {
+    SmallVector<int64_t> repeated;
+    for (auto [dim, letter] : llvm::enumerate(contraction.letters[C]))
+      if (kind == Post::Operand::Row && contraction.has(A, letter))
+        repeated.push_back(dim);
+    View &view = contraction.operands[FirstPost + i];
+    view = lowering.copyPostOperand(view, repeated, op);
+  }
+  plan = planMatmul(contraction, target);
+}
+
+/// Copies only the operand in the way; if that is not enough, all of them: then
+/// each kind of letter is one run in all operands but a post-op's.
+void ProgramLowering::ContractionBuilder::makeFit() {
+  while (plan.blocker && changed.size() < 3) {
+    Operand next = *plan.blocker;
+    for (Operand other : {C, A, B})
+      if (changed.contains(next))
+        next = other;
+    changed.insert(next);
+    if (next == C)
+      useOwnLayout();
+    else
+      makeDense(next);
     plan = planMatmul(contraction, target);
+  }
+}
+
+/// Whether `weight` is the same in every run and every iteration.
+bool ProgramLowering::ContractionBuilder::isConstant(const View &weight) {
+  if (weight.by != 0)
+    return false; // another one in each iteration
+  step::ProgramOp program = lowering.program;
+  auto argument = dyn_cast<BlockArgument>(weight.root);
+  if (!argument || argument.getArgNumber() >= program.getInputs().size())
+    return weight.root.getDefiningOp<step::ConstantOp>() != nullptr;
+  auto isWritten = [&](Attribute output) {
+    return cast<step::OutputAttr>(output).getAlias() ==
+           int64_t(argument.getArgNumber());
   };
-  // Only what stands in the way; if that is not enough, everything: then each
-  // kind of letter is one run in all operands but a post-op's.
-  llvm::SmallSet<unsigned, 3> changed;
-  auto makeFit = [&] {
-    while (plan.blocker && changed.size() < 3) {
-      Operand next = *plan.blocker;
-      for (Operand other : {C, A, B})
-        if (changed.contains(next))
-          next = other;
-      changed.insert(next);
-      if (next == C)
-        useOwnLayout();
-      else
-        makeDense(next);
-      plan = planMatmul(contraction, target);
-    }
+  return cast<step::InputAttr>(program.getInputs()[argument.getArgNumber()])
+                 .getRole() == step::Role::Parameter &&
+         llvm::none_of(program.getOutputs(), isWritten);
+}
+
+void ProgramLowering::ContractionBuilder::emit() {
+  auto get = [&](unsigned index, const Run &row, const Run &column) {
+    return getOperand(contraction.operands[index], plan, index, row, column);
   };
-  // What follows comes in when the product itself fits.
+  Value a = lowering.getBuffer(get(A, plan.m, plan.k)),
+        b = lowering.getBuffer(get(B, plan.k, plan.n)),
+        c = lowering.getBuffer(get(C, plan.m, plan.n));
+  SmallVector<Value> posts;
+  for (auto [i, kind] : llvm::enumerate(postKinds))
+    posts.push_back(lowering.getBuffer(lowering.getPostOperand(
+        get(FirstPost + i, plan.m, plan.n), kind, factor, op)));
+  step::MatmulOp::create(lowering.builder, lowering.loc, a, b, c, posts,
+                         lowering.builder.getArrayAttr(postOps),
+                         isConstant(contraction.operands[B]));
+}
+
+void ProgramLowering::ContractionBuilder::run() {
+  readOperands();
+  readPosts();
+  plan = planMatmul(contraction, target);
+  // Post-ops' operands come in when the product itself fits.
   std::string letters = contraction.letters[C];
   makeFit();
   for (const View &view : postViews)
@@ -337,37 +408,13 @@ void ProgramLowering::lowerContraction(const Unit &unit) {
     makePostsDense();
   makeFit();
   if (plan.blocker)
-    return void(fail(op, ErrorCode::UnsupportedOp)
+    return void(lowering.fail(op, ErrorCode::UnsupportedOp)
                 << "\"" << op.getEquation()
                 << "\" has more batch dimensions than a matmul takes");
+  emit();
+  lowering.views[result] = value;
+}
 
-  auto get = [&](unsigned index, const Run &row, const Run &column) {
-    return getBuffer(
-        getOperand(contraction.operands[index], plan, index, row, column));
-  };
-  Value bufferA = get(A, plan.m, plan.k), bufferB = get(B, plan.k, plan.n),
-        bufferC = get(C, plan.m, plan.n);
-  SmallVector<Value> postBuffers;
-  for (auto [i, kind] : llvm::enumerate(postKinds)) {
-    View view = getOperand(contraction.operands[FirstPost + i], plan,
-                           FirstPost + i, plan.m, plan.n);
-    postBuffers.push_back(getBuffer(getPostOperand(view, kind, factor, op)));
-  }
-  auto weight = dyn_cast<BlockArgument>(contraction.operands[B].root);
-  bool isConstant =
-      contraction.operands[B].root.getDefiningOp<step::ConstantOp>() != nullptr;
-  if (weight && weight.getArgNumber() < program.getInputs().size()) {
-    auto isWritten = [&](Attribute output) {
-      return cast<step::OutputAttr>(output).getAlias() ==
-             int64_t(weight.getArgNumber());
-    };
-    isConstant =
-        cast<step::InputAttr>(program.getInputs()[weight.getArgNumber()])
-                .getRole() == step::Role::Parameter &&
-        llvm::none_of(program.getOutputs(), isWritten);
-  }
-  isConstant &= contraction.operands[B].by == 0; // else another one each turn
-  step::MatmulOp::create(builder, loc, bufferA, bufferB, bufferC, postBuffers,
-                         builder.getArrayAttr(postOps), isConstant);
-  views[result] = value;
+void ProgramLowering::lowerContraction(const Unit &unit) {
+  ContractionBuilder(*this, unit).run();
 }

@@ -31,6 +31,8 @@ public:
 
 private:
   class RowsBuilder;
+  class ContractionBuilder;
+  class CollectiveBuilder;
 
   // LowerToStep.cpp: the signature, units in order, results.
   mlir::LogicalResult verifyValues();

@@ -541,9 +541,10 @@ static void widenForRuntime(Operation *op) {
   }
 }
 
-FailureOr<LocalInfos> tp::prepare(func::FuncOp function, const Mesh *mesh,
-                                  const Target &target) {
-  LocalInfos infos;
+/// Moves the layouts of all tensors from their types to `infos`: then all of
+/// `function` is written for one device, as the bodies of manual regions are.
+static LogicalResult takeEncodings(func::FuncOp function, const Mesh *mesh,
+                                   LocalInfos &infos) {
   if (function
           .walk([&](Operation *op) {
             return succeeded(remember(op, mesh, infos))
@@ -552,7 +553,6 @@ FailureOr<LocalInfos> tp::prepare(func::FuncOp function, const Mesh *mesh,
           })
           .wasInterrupted())
     return failure();
-  SmallVector<ManualOp> regions;
   function.walk([](Block *inner) {
     for (Value argument : inner->getArguments())
       stripEncoding(argument);
@@ -560,11 +560,27 @@ FailureOr<LocalInfos> tp::prepare(func::FuncOp function, const Mesh *mesh,
       for (Value result : op.getResults())
         stripEncoding(result);
   });
+  SmallVector<ManualOp> regions;
   function.walk([&](ManualOp manual) { regions.push_back(manual); });
-  // Their bodies are written for one device, as all else is now.
   for (ManualOp manual : regions)
     inlineBody(manual);
+  return success();
+}
 
+static void eraseDead(Block &block) {
+  SmallVector<Operation *> ops;
+  for (Operation &op : block.without_terminator())
+    ops.push_back(&op);
+  for (Operation *op : llvm::reverse(ops))
+    if (isOpTriviallyDead(op))
+      op->erase();
+}
+
+FailureOr<LocalInfos> tp::prepare(func::FuncOp function, const Mesh *mesh,
+                                  const Target &target) {
+  LocalInfos infos;
+  if (failed(takeEncodings(function, mesh, infos)))
+    return failure();
   dropEmpty(function, infos);
   function.walk([](Operation *op) { freeInvariants(op); });
 
@@ -623,12 +639,7 @@ FailureOr<LocalInfos> tp::prepare(func::FuncOp function, const Mesh *mesh,
     for (Operation &op : block)
       if (isViewOp(&op))
         widenBehindView(&op);
-    SmallVector<Operation *> ops;
-    for (Operation &op : block.without_terminator())
-      ops.push_back(&op);
-    for (Operation *op : llvm::reverse(ops))
-      if (isOpTriviallyDead(op))
-        op->erase();
+    eraseDead(block);
   });
   return infos;
 }

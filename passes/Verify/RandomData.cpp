@@ -20,6 +20,7 @@ DataSet tp::getDataSet(uint64_t seed, unsigned number) {
       {Signs::Any, Magnitudes::Integers},
       {Signs::Negative, Magnitudes::Wide},
       {Signs::Alternating, Magnitudes::Wide},
+      {Signs::Any, Magnitudes::Small},
       {Signs::PerArgument, Magnitudes::Moderate}};
   DataSet data{seed, number};
   if (number < std::size(first)) {
@@ -29,8 +30,9 @@ DataSet tp::getDataSet(uint64_t seed, unsigned number) {
   Random random(seed * 1000003 + number);
   data.signs = random.pick(
       {Signs::PerLine, Signs::PerLine, Signs::Alternating, Signs::PerArgument});
-  data.magnitudes = random.pick({Magnitudes::Integers, Magnitudes::Moderate,
-                                 Magnitudes::Large, Magnitudes::Wide});
+  data.magnitudes =
+      random.pick({Magnitudes::Integers, Magnitudes::Small,
+                   Magnitudes::Moderate, Magnitudes::Large, Magnitudes::Wide});
   data.narrows = true;
   return data;
 }
@@ -145,6 +147,10 @@ private:
 TensorValue ArgumentDrawer::drawFloats() {
   // Where one argument is large beside another, signs are those of the first.
   int least = -2, greatest = 1;
+  if (data.magnitudes == Magnitudes::Small) {
+    least = -6;
+    greatest = -3;
+  }
   if (data.magnitudes == Magnitudes::Wide) {
     // What may overflow does so on the first sets.
     least = data.narrows ? random.pick({-16, -11, -6}) : random.pick({-11, -6});

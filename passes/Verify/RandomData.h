@@ -6,9 +6,10 @@
 // No data set shows everything, so each is of another kind. Zeros in padding
 // win a maximum only where all numbers are negative, and a minimum where all
 // are positive; an exponential overflows only where numbers are far apart;
-// integers add up exactly in every order. What a reduction tells of its
-// elements, such as whether any is positive, hangs on one of them only where
-// all others say the opposite.
+// integers add up exactly in every order. A softmax of large numbers is 1 at
+// the largest of them, whatever the others are: a small change shows where
+// numbers are small. What a reduction tells of its elements, such as whether
+// any is positive, hangs on one of them only where all others say the opposite.
 
 #ifndef TPOPT_PASSES_VERIFY_RANDOMDATA_H
 #define TPOPT_PASSES_VERIFY_RANDOMDATA_H
@@ -33,6 +34,7 @@ enum class Signs : uint8_t {
 /// Of floats, where numbers have magnitudes.
 enum class Magnitudes : uint8_t {
   Integers, ///< From -3 to 3.
+  Small,    ///< 1/64 to 1/4: no activation saturates.
   Moderate, ///< 1/4 to 4.
   Large,    ///< 4 to 16: beyond what masks and padding are filled with.
   Wide,     ///< From one of 2^-16, 2^-11 and 2^-6 on, over 22 powers of two.
@@ -48,7 +50,7 @@ struct DataSet {
   bool narrows = false;
 };
 
-/// One of a sequence of data sets of which the first four are of all kinds.
+/// One of a sequence of data sets of which the first five are of all kinds.
 DataSet getDataSet(uint64_t seed, unsigned number);
 
 /// The arguments of `function`: an index counts through a permutation of all

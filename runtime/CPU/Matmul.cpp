@@ -182,6 +182,30 @@ static int getPostOpArgument(size_t index) {
          DNNL_ARG_SRC_1;
 }
 
+/// Appends a post-op to `epilogue`; `operand` is what it adds or multiplies by.
+static void append(dnnl::post_ops &epilogue, PostOpKind kind,
+                   const memory::desc &operand) {
+  using dnnl::algorithm;
+  switch (kind) {
+  case PostOpKind::Add:
+    return epilogue.append_binary(algorithm::binary_add, operand);
+  case PostOpKind::Multiply:
+    return epilogue.append_binary(algorithm::binary_mul, operand);
+  case PostOpKind::Accumulate:
+    return epilogue.append_sum(1.0f);
+  case PostOpKind::Relu:
+    return epilogue.append_eltwise(1.0f, algorithm::eltwise_relu, 0.0f, 0.0f);
+  case PostOpKind::GeluErf:
+    return epilogue.append_eltwise(1.0f, algorithm::eltwise_gelu_erf, 0.0f,
+                                   0.0f);
+  case PostOpKind::GeluTanh:
+    return epilogue.append_eltwise(1.0f, algorithm::eltwise_gelu_tanh, 0.0f,
+                                   0.0f);
+  case PostOpKind::Silu:
+    return epilogue.append_eltwise(1.0f, algorithm::eltwise_swish, 1.0f, 0.0f);
+  }
+}
+
 Plan MatmulEngine::Impl::makePlan(const MatmulRow &whole) {
   MatmulRow row = whole;
   row.n = getPieceWidth(whole);
@@ -226,34 +250,11 @@ Plan MatmulEngine::Impl::makePlan(const MatmulRow &whole) {
 
   dnnl::post_ops epilogue;
   for (const PostOpRow &postOp : postOps) {
-    using dnnl::algorithm;
     Operand operand;
-    switch (postOp.kind) {
-    case PostOpKind::Add:
-    case PostOpKind::Multiply:
+    if (postOp.kind <= PostOpKind::Multiply)
       operand = makeOperand(postOp.operand, row.m, row.n);
-      epilogue.append_binary(postOp.kind == PostOpKind::Add
-                                 ? algorithm::binary_add
-                                 : algorithm::binary_mul,
-                             operand.plain);
-      break;
-    case PostOpKind::Accumulate:
-      plan.readsC = true;
-      epilogue.append_sum(1.0f);
-      break;
-    case PostOpKind::Relu:
-      epilogue.append_eltwise(1.0f, algorithm::eltwise_relu, 0.0f, 0.0f);
-      break;
-    case PostOpKind::GeluErf:
-      epilogue.append_eltwise(1.0f, algorithm::eltwise_gelu_erf, 0.0f, 0.0f);
-      break;
-    case PostOpKind::GeluTanh:
-      epilogue.append_eltwise(1.0f, algorithm::eltwise_gelu_tanh, 0.0f, 0.0f);
-      break;
-    case PostOpKind::Silu:
-      epilogue.append_eltwise(1.0f, algorithm::eltwise_swish, 1.0f, 0.0f);
-      break;
-    }
+    plan.readsC |= postOp.kind == PostOpKind::Accumulate;
+    append(epilogue, postOp.kind, operand.plain);
     plan.postOps.push_back(operand);
   }
   dnnl::primitive_attr attributes;

@@ -183,6 +183,17 @@ struct Places {
 };
 } // namespace
 
+/// The labels of the index dimensions: batch first.
+static SmallVector<int64_t> getIndexOrder(Conversion &c, const Addressing &a) {
+  SmallVector<int64_t> order;
+  for (int64_t dim : a.indexBatch)
+    order.push_back(Addressing::kIndex + dim);
+  for (int64_t dim = 0; dim < c.inType(1).getRank(); ++dim)
+    if (dim != a.indexVectorDim && !llvm::is_contained(a.indexBatch, dim))
+      order.push_back(Addressing::kIndex + dim);
+  return order;
+}
+
 /// The places that `dims` are flattened to, with those of a window. With
 /// `clamps`, starts are moved so that windows lie inside.
 static FailureOr<Places> emitPlaces(Conversion &c, const Addressing &a,
@@ -192,13 +203,7 @@ static FailureOr<Places> emitPlaces(Conversion &c, const Addressing &a,
     total *= a.operandShape[dim];
   Type type = total < INT32_MAX ? Type(c.builder.getI32Type())
                                 : Type(c.builder.getI64Type());
-  SmallVector<int64_t> order;
-  for (int64_t dim : a.indexBatch)
-    order.push_back(Addressing::kIndex + dim);
-  for (int64_t dim = 0; dim < c.inType(1).getRank(); ++dim)
-    if (dim != a.indexVectorDim && !llvm::is_contained(a.indexBatch, dim))
-      order.push_back(Addressing::kIndex + dim);
-  SmallVector<int64_t> shape;
+  SmallVector<int64_t> order = getIndexOrder(c, a), shape;
   for (int64_t label : order)
     shape.push_back(c.inShape(1)[label - Addressing::kIndex]);
 

@@ -241,16 +241,20 @@ static std::optional<Rotation> matchTurnedHalves(AddOp add) {
   return std::nullopt;
 }
 
-std::optional<Match> tp::raise::matchRotary(Operation *root) {
-  std::optional<Rotation> rotation;
+static std::optional<Rotation> matchRotation(Operation *root) {
   if (root->getNumResults() != 1 || !isWide(elementOf(root->getResult(0))))
     return std::nullopt;
   if (auto concat = dyn_cast<ConcatOp>(root))
-    rotation = matchConcat(concat);
-  else if (auto reshape = dyn_cast<ReshapeOp>(root))
-    rotation = matchStack(reshape);
-  else if (auto add = dyn_cast<AddOp>(root))
-    rotation = matchTurnedHalves(add);
+    return matchConcat(concat);
+  if (auto reshape = dyn_cast<ReshapeOp>(root))
+    return matchStack(reshape);
+  if (auto add = dyn_cast<AddOp>(root))
+    return matchTurnedHalves(add);
+  return std::nullopt;
+}
+
+std::optional<Match> tp::raise::matchRotary(Operation *root) {
+  std::optional<Rotation> rotation = matchRotation(root);
   if (!rotation)
     return std::nullopt;
 

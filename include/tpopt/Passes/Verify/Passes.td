@@ -20,7 +20,8 @@ def VerifyAgainstPass : Pass<"tp-verify-against", "::mlir::ModuleOp"> {
     Every data set is of another kind: small integers, which add up exactly in
     every order; numbers from 2^-16 to 2^16, all negative or of alternating signs, so that
     padding wins a maximum or a minimum and an exponential that is not shifted by
-    the maximum overflows; moderate numbers; large ones; lines of elements that are
+    the maximum overflows; small numbers, on which no activation saturates; moderate
+    ones; large ones; lines of elements that are
     all on one side of zero, or all but one, so that what `any`, `all` and a minimum
     tell hangs on one element. Small programs are run on up to 128 data sets. Results are equal if errors of
     `tolerance` in every op, of both programs, move them by as much as they
@@ -73,7 +74,7 @@ def VerifyAgainstPass : Pass<"tp-verify-against", "::mlir::ModuleOp"> {
     Option<"whole", "whole", "std::string", "\"\"",
            "The file with the whole program">,
     Option<"seed", "seed", "uint64_t", "1", "Picks the random data">,
-    Option<"trials", "trials", "unsigned", "3",
+    Option<"trials", "trials", "unsigned", "4",
            "How many data sets every function is run on, at least">,
     Option<"tolerance", "tolerance", "double", "1e-9",
            "The error that the result of an op may have, relative to it">,
