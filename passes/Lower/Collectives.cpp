@@ -227,7 +227,7 @@ private:
   std::vector<Transfer> transfers; ///< One per tensor.
 };
 
-/// Operand `i` as the chunks that go out.
+/// Splits operand `i` into the chunks to send.
 View ProgramLowering::CollectiveBuilder::split(unsigned i) {
   const Transfer &transfer = transfers[i];
   View input = lowering.getView(op->getOperand(i));
@@ -236,7 +236,7 @@ View ProgramLowering::CollectiveBuilder::split(unsigned i) {
       transfer.out);
 }
 
-/// What came in as result `i`.
+/// Joins the received `chunks` into result `i`.
 View ProgramLowering::CollectiveBuilder::join(unsigned i, View chunks) {
   const Transfer &transfer = transfers[i];
   Value result = op->getResult(i);
@@ -304,7 +304,8 @@ void ProgramLowering::CollectiveBuilder::sendOne() {
   lowering.views[result] = join(0, send(from, to));
 }
 
-/// Chunk by chunk, with the chunks of all tensors next to each other.
+/// Sends all tensors in one launch. Each chunk that goes out holds a chunk of
+/// every tensor.
 void ProgramLowering::CollectiveBuilder::sendTogether() {
   int64_t length = 0, out = 1, in = 1;
   SmallVector<int64_t> offsets;

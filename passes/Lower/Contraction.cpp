@@ -208,6 +208,7 @@ View ProgramLowering::getPostOperand(View view, Post::Operand kind, Type factor,
   return copyPostOperand(view, isRow ? ArrayRef(row) : ArrayRef<int64_t>(), op);
 }
 
+/// `view`, whose dimensions are the letters `from`, in the order `to`.
 static View permute(const View &view, StringRef from, StringRef to) {
   SmallVector<int64_t> permutation;
   for (char letter : to)
@@ -249,7 +250,7 @@ private:
   SmallVector<View> postViews;
   SmallVector<Post::Operand> postKinds; ///< Of post-ops with an operand.
   MatmulPlan plan;
-  llvm::SmallSet<unsigned, 3> changed; ///< Operands that have been copied.
+  llvm::SmallSet<unsigned, 3> changed; ///< Operands in a layout of ours.
 };
 
 /// The three tensors, and the order of the result's letters that always fits.
@@ -301,8 +302,9 @@ void ProgramLowering::ContractionBuilder::makeDense(Operand operand) {
   ProductSize size = getProductSize(op);
   bool readsByRows = target.readsMatrix(
       transpose({factor, size.k, size.n, size.n, 1, /*begin=*/0}));
-  // Letters of the result in its order, summed ones in B's: after the rows in
-  // A, before the columns in B if the library reads that.
+  // The result's letters keep their order in C, summed letters their order in
+  // B. Summed letters come after the rows in A. In B they come before the
+  // columns if the library reads that, else after them.
   std::string wanted, columns;
   for (char letter : ordered)
     if (contraction.has(operand, letter))
@@ -343,8 +345,9 @@ void ProgramLowering::ContractionBuilder::makePostsDense() {
   plan = planMatmul(contraction, target);
 }
 
-/// Copies only the operand in the way; if that is not enough, all of them: then
-/// each kind of letter is one run in all operands but a post-op's.
+/// Changes the layout of the operand that blocks the plan and, if that is not
+/// enough, of all three. Then rows, columns and summed letters are each one run
+/// in every operand but a post-op's.
 void ProgramLowering::ContractionBuilder::makeFit() {
   while (plan.blocker && changed.size() < 3) {
     Operand next = *plan.blocker;
@@ -363,7 +366,7 @@ void ProgramLowering::ContractionBuilder::makeFit() {
 /// Whether `weight` is the same in every run and every iteration.
 bool ProgramLowering::ContractionBuilder::isConstant(const View &weight) {
   if (weight.by != 0)
-    return false; // another one in each iteration
+    return false; // each iteration reads another weight
   step::ProgramOp program = lowering.program;
   auto argument = dyn_cast<BlockArgument>(weight.root);
   if (!argument || argument.getArgNumber() >= program.getInputs().size())
@@ -397,7 +400,7 @@ void ProgramLowering::ContractionBuilder::run() {
   readOperands();
   readPosts();
   plan = planMatmul(contraction, target);
-  // Post-ops' operands come in when the product itself fits.
+  // Operands of post-ops are added once the product itself fits.
   std::string letters = contraction.letters[C];
   makeFit();
   for (const View &view : postViews)

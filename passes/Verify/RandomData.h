@@ -3,13 +3,12 @@
 
 // Data on which a wrong program shows.
 //
-// No data set shows everything, so each is of another kind. Zeros in padding
-// win a maximum only where all numbers are negative, and a minimum where all
-// are positive; an exponential overflows only where numbers are far apart;
-// integers add up exactly in every order. A softmax of large numbers is 1 at
-// the largest of them, whatever the others are: a small change shows where
-// numbers are small. What a reduction tells of its elements, such as whether
-// any is positive, hangs on one of them only where all others say the opposite.
+// No data set shows every error, so each is of another kind. Zeros in padding
+// win a maximum only if all numbers are negative, and a minimum only if all are
+// positive. An exponential overflows only if numbers are far apart. Integers
+// add up exactly in every order. Large numbers saturate a softmax, so that
+// small changes show only if numbers are small. Whether any element is positive
+// depends on one element only if all others are negative.
 
 #ifndef TPOPT_PASSES_VERIFY_RANDOMDATA_H
 #define TPOPT_PASSES_VERIFY_RANDOMDATA_H

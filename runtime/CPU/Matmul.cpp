@@ -182,7 +182,8 @@ static int getPostOpArgument(size_t index) {
          DNNL_ARG_SRC_1;
 }
 
-/// Appends a post-op to `epilogue`; `operand` is what it adds or multiplies by.
+/// Appends a post-op to `epilogue`; `operand` is the tensor that it adds or
+/// multiplies by.
 static void append(dnnl::post_ops &epilogue, PostOpKind kind,
                    const memory::desc &operand) {
   using dnnl::algorithm;

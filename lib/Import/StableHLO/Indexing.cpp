@@ -183,7 +183,7 @@ struct Places {
 };
 } // namespace
 
-/// The labels of the index dimensions: batch first.
+/// The labels of the index dimensions, batch dimensions first.
 static SmallVector<int64_t> getIndexOrder(Conversion &c, const Addressing &a) {
   SmallVector<int64_t> order;
   for (int64_t dim : a.indexBatch)
