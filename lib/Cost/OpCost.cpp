@@ -5,6 +5,7 @@
 
 #include "tpopt/Dialect/TP/TP.h"
 #include "tpopt/Program/ShardingTable.h"
+#include "tpopt/Program/Sources.h"
 #include "tpopt/Sharding/Projection.h"
 
 #include <algorithm>
@@ -91,7 +92,10 @@ Work tp::getWork(Operation *op, const ShardingRule &rule, OpLayouts layouts,
                  UnevenBlocks blocks) {
   Work work;
   // A reshape reads the same storage in another way; what is sent is no work.
-  if (isa<ReshapeOp, CollectiveOpInterface, ShiftOp>(op))
+  // Annotations do nothing, and users of cheap sources make them themselves.
+  if (isa<ReshapeOp, CollectiveOpInterface, ShiftOp, ConstraintOp, BarrierOp>(
+          op) ||
+      isCheapSource(op))
     return work;
   work.contraction = isContraction(rule);
   work.bytes = getTouchedBytes(op, layouts);
@@ -155,6 +159,9 @@ double CostModel::getLaunchPreference(double tensorBytes) const {
 std::optional<Price> CostModel::getPrice(Operation *op,
                                          const ShardingRule &rule,
                                          OpLayouts layouts) const {
+  if (isCheapSource(op))
+    return getCarryPrice(cast<RankedTensorType>(op->getResult(0).getType()),
+                         *layouts[0]);
   Price price = getComputePrice(
       getWork(op, rule, layouts,
               machine ? UnevenBlocks::Largest : UnevenBlocks::Average));

@@ -8,6 +8,7 @@
 #include "tpopt/Cost/OpCost.h"
 #include "tpopt/Dialect/TP/TP.h"
 #include "tpopt/Program/Interface.h"
+#include "tpopt/Sharding/ReshardEstimate.h"
 
 #include "llvm/ADT/DenseSet.h"
 
@@ -85,6 +86,89 @@ Trips tp::getTrips(Operation *op) {
   return trips;
 }
 
+double tp::getExpectedTimes(Operation *op) {
+  constexpr double kUnknownIterations = 4;
+  double times = std::max<int64_t>(1, getTrips(op).times);
+  for (auto loop = op->getParentOfType<WhileOp>(); loop;
+       loop = loop->getParentOfType<WhileOp>())
+    times *= kUnknownIterations;
+  return times;
+}
+
+//===----------------------------------------------------------------------===//
+// Prices
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+class ProgramPricer {
+public:
+  ProgramPricer(ShardingTable &table, const CostModel &cost)
+      : table(table), cost(cost), estimator(table.getMesh(), pool) {}
+
+  Price run(Operation *root) {
+    Price sum;
+    root->walk<WalkOrder::PreOrder>([&](Operation *op) {
+      if (op == root)
+        return WalkResult::advance();
+      Price price = getPrice(op);
+      double times = getExpectedTimes(op);
+      sum += {times * price.cost, times * price.preference};
+      return isa<ManualOp>(op) ? WalkResult::skip() : WalkResult::advance();
+    });
+    return sum;
+  }
+
+private:
+  Price getPrice(Operation *op) {
+    if (auto reshard = dyn_cast<ReshardOp>(op))
+      return getPrice(reshard);
+    if (std::optional<CollectiveCost> launch = getCollectiveCost(op, table)) {
+      const Mesh &mesh = table.getMesh();
+      return {mesh.hasLinks
+                  ? getCollectiveTime(mesh, launch->axes, launch->wireBytes)
+                  : double(launch->wireBytes),
+              0};
+    }
+    auto ruled = dyn_cast<ShardingRuleOpInterface>(op);
+    if (!ruled || isa<CollectiveOpInterface>(op))
+      return Price();
+    SmallVector<const TensorSharding *> layouts;
+    for (Value value : op->getOperands())
+      layouts.push_back(table.lookup(value));
+    for (Value value : op->getResults())
+      layouts.push_back(table.lookup(value));
+    return cost.getPrice(op, ruled.getShardingRule(), layouts)
+        .value_or(Price());
+  }
+
+  Price getPrice(ReshardOp reshard) {
+    RankedTensorType type = reshard.getType();
+    const TensorSharding *from = table.lookup(reshard.getInput());
+    int64_t bytes = getElementBytes(type);
+    ReshardEstimator::Estimate estimate = estimator.get(
+        pool.getNumber(from ? *from
+                            : TensorSharding::replicate(type.getRank())),
+        pool.getNumber(table.resolve(reshard.getSharding(), type.getRank())),
+        estimator.getShape(type.getShape(), bytes));
+    return {estimate.cost,
+            estimate.launches *
+                cost.getLaunchPreference(getVolume(type.getShape()) * bytes)};
+  }
+
+  ShardingTable &table;
+  const CostModel &cost;
+  LayoutPool pool;
+  ReshardEstimator estimator;
+};
+
+} // namespace
+
+Price tp::getPrice(Operation *root, ShardingTable &table,
+                   const CostModel &cost) {
+  return ProgramPricer(table, cost).run(root);
+}
+
 //===----------------------------------------------------------------------===//
 // Launches
 //===----------------------------------------------------------------------===//
@@ -149,18 +233,49 @@ bool tp::isRequested(Operation *collective) {
 // Storage
 //===----------------------------------------------------------------------===//
 
+llvm::DenseSet<Value> tp::findInPlaceValues(FunctionOpInterface function) {
+  llvm::DenseSet<Value> inPlace;
+  SmallVector<Value> worklist;
+  auto add = [&](Value value) {
+    if (inPlace.insert(value).second)
+      worklist.push_back(value);
+  };
+  for (BlockArgument arg : function.getArguments())
+    if (function.getArgAttr(arg.getArgNumber(), kDonatedAttr))
+      add(arg);
+  while (!worklist.empty()) {
+    Value value = worklist.pop_back_val();
+    for (OpOperand &use : value.getUses()) {
+      Operation *user = use.getOwner();
+      unsigned index = use.getOperandNumber();
+      if (isa<DynamicUpdateSliceOp>(user) && index == 0) {
+        add(user->getResult(0));
+      } else if (auto loop = dyn_cast<LoopLikeOpInterface>(user)) {
+        add(user->getResult(index));
+        for (Region *region : loop.getLoopRegions())
+          // A counted loop has its counter first.
+          add(region->getArgument(index + region->getNumArguments() -
+                                  user->getNumOperands()));
+      }
+    }
+  }
+  return inPlace;
+}
+
 namespace {
 
 /// Numbers the points of a function and finds its values' lifetimes.
 class LifetimeCollector {
 public:
-  LifetimeCollector(FunctionOpInterface function, ShardingTable &table)
-      : function(function), table(table) {}
+  LifetimeCollector(Operation *root, ShardingTable &table)
+      : root(root), function(dyn_cast<FunctionOpInterface>(root)),
+        table(table) {}
 
   ActivationPeak run() {
-    number(function.getFunctionBody());
-    collectInPlace();
-    collect(function.getFunctionBody());
+    number(root->getRegion(0));
+    if (function)
+      inPlace = findInPlaceValues(function);
+    collect(root->getRegion(0));
     ActivationPeak result;
     result.peak = getPeak(lifetimes);
     if (result.peak.bytes > 0)
@@ -188,43 +303,14 @@ private:
     return it != ends.end() ? it->second : begins.lookup(op);
   }
 
-  /// Values that live in the storage of a donated argument: what is written
-  /// into it, and what loops carry of that.
-  void collectInPlace() {
-    SmallVector<Value> worklist;
-    auto add = [&](Value value) {
-      if (inPlace.insert(value).second)
-        worklist.push_back(value);
-    };
-    for (BlockArgument arg : function.getArguments())
-      if (function.getArgAttr(arg.getArgNumber(), kDonatedAttr))
-        add(arg);
-    while (!worklist.empty()) {
-      Value value = worklist.pop_back_val();
-      for (OpOperand &use : value.getUses()) {
-        Operation *user = use.getOwner();
-        unsigned index = use.getOperandNumber();
-        if (isa<DynamicUpdateSliceOp>(user) && index == 0) {
-          add(user->getResult(0));
-        } else if (auto loop = dyn_cast<LoopLikeOpInterface>(user)) {
-          add(user->getResult(index));
-          for (Region *region : loop.getLoopRegions())
-            // A counted loop has its counter first.
-            add(region->getArgument(index + region->getNumArguments() -
-                                    user->getNumOperands()));
-        }
-      }
-    }
-  }
-
   void collect(Region &region) {
     for (Block &block : region) {
       Operation *parent = block.getParentOp();
       for (BlockArgument arg : block.getArguments()) {
-        if (parent != function.getOperation())
+        if (!function || parent != root)
           // What is carried in: the storage of the operand, which ends where
           // the op with the region begins.
-          add(arg, begins.lookup(parent) + 1);
+          add(arg, parent == root ? 0 : begins.lookup(parent) + 1);
         else if (getRole(function, arg.getArgNumber()) == ArgumentRole::Input)
           // The caller's, for the whole call.
           add(arg, 0, ops.size() - 1);
@@ -253,7 +339,8 @@ private:
         {local->getBytes(), local->getPaddingBytes(), begin, end});
   }
 
-  FunctionOpInterface function;
+  Operation *root;
+  FunctionOpInterface function; ///< The root, if it is one.
   ShardingTable &table;
   std::vector<Operation *> ops; ///< By point.
   llvm::DenseMap<Operation *, unsigned> begins, ends;
@@ -263,9 +350,8 @@ private:
 
 } // namespace
 
-ActivationPeak tp::getActivationPeak(FunctionOpInterface function,
-                                     ShardingTable &table) {
-  return LifetimeCollector(function, table).run();
+ActivationPeak tp::getActivationPeak(Operation *root, ShardingTable &table) {
+  return LifetimeCollector(root, table).run();
 }
 
 FailureOr<std::optional<Machine>> tp::readMachineOption(ModuleOp module,

@@ -12,7 +12,7 @@
 using namespace mlir;
 using namespace tp;
 
-static bool isCheapSource(Operation *op) {
+bool tp::isCheapSource(Operation *op) {
   if (auto constant = dyn_cast<ConstantOp>(op))
     return isa<SplatElementsAttr>(constant.getValue());
   return isa<IotaOp>(op);

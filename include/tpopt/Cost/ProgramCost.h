@@ -21,7 +21,10 @@
 
 #include "tpopt/Cost/Machine.h"
 #include "tpopt/Cost/Memory.h"
+#include "tpopt/Cost/OpCost.h"
 #include "tpopt/Program/ShardingTable.h"
+
+#include "llvm/ADT/DenseSet.h"
 
 namespace tp {
 
@@ -60,6 +63,17 @@ struct Trips {
 
 Trips getTrips(mlir::Operation *op);
 
+/// How often plans count an op: as often as it runs, and four times for each
+/// iteration of a loop whose iterations are not known, since what can leave a
+/// loop should.
+double getExpectedTimes(mlir::Operation *op);
+
+/// What the ops of `root` cost a device, each times how often it is expected to
+/// run: those of a function, or of a manual region, without those of the manual
+/// regions in it. Reshards cost what they are estimated to.
+Price getPrice(mlir::Operation *root, ShardingTable &table,
+               const CostModel &cost);
+
 /// One collective of a program: what a device sends, and of what.
 struct CollectiveCost {
   mlir::Operation *op = nullptr;
@@ -83,17 +97,21 @@ std::optional<CollectiveCost> getCollectiveCost(mlir::Operation *op,
 /// Partition made it for an annotation.
 bool isRequested(mlir::Operation *collective);
 
-/// The most that values of `function` take at one time. Storage of parameters
-/// and caches is not among it, nor are values that are written in place into
-/// donated arguments.
+/// The values of a function that live in the storage of a donated argument:
+/// what is written into it, and what loops carry of that.
+llvm::DenseSet<mlir::Value>
+findInPlaceValues(mlir::FunctionOpInterface function);
+
+/// The most that values of a function, or of a manual region, take at one time.
+/// Storage of parameters and caches is not among it, nor are values that are
+/// written in place into donated arguments.
 struct ActivationPeak {
   Peak peak;
   mlir::Operation *op =
       nullptr; ///< Where it is reached; null if there is none.
 };
 
-ActivationPeak getActivationPeak(mlir::FunctionOpInterface function,
-                                 ShardingTable &table);
+ActivationPeak getActivationPeak(mlir::Operation *root, ShardingTable &table);
 
 /// The machine that a pass option names, or if it is empty the one that the
 /// module was planned for, if any. Emits an error at `module` and fails if

@@ -22,6 +22,9 @@
 
 namespace tp {
 
+/// Whether `op` is a cheap source.
+bool isCheapSource(mlir::Operation *op);
+
 /// Gives every user of a cheap source in `region`, and in the regions in it, a
 /// copy of its own, after the original; loops, branches and returns get one for
 /// each use, as each is another value there. An op that takes one value twice

@@ -29,7 +29,13 @@ def PartitionPass : Pass<"tp-partition", "::mlir::ModuleOp"> {
   let dependentDialects = ["::tp::TPDialect", "::tp::spmd::SPMDDialect"];
   let options = [
     Option<"machine", "machine", "std::string", "\"\"",
-           "Device to predict times for: h100, h200, cpu, or a JSON file">
+           "Device to predict times for: h100, h200, cpu, or a JSON file">,
+    Option<"freeArguments", "free-arguments", "bool", "false",
+           "Choose the layouts of arguments and results, too, as far as no "
+           "annotation has closed them">,
+    Option<"allAxes", "all-axes", "bool", "false",
+           "Let every axis of the mesh shard something, not only those that an "
+           "annotation names">
   ];
 }
 

@@ -3,6 +3,9 @@
 
 #include "Strategies.h"
 
+#include "Splices.h"
+
+#include "tpopt/Cost/Memory.h"
 #include "tpopt/Dialect/TP/TP.h"
 #include "tpopt/Program/ShardingTable.h"
 #include "tpopt/Sharding/Projection.h"
@@ -12,6 +15,7 @@
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::plan;
 using namespace tp::spmd;
 
 static constexpr ReduceKind kAllKinds[] = {ReduceKind::Sum, ReduceKind::Max,
@@ -271,10 +275,8 @@ private:
       result.kind = kind.value_or(ReduceKind::Sum);
       strategy.layouts.push_back(pool.getNumber(result));
     }
-    std::optional<Price> price = getPrice(strategy);
-    if (!price)
+    if (!setPrice(strategy))
       return;
-    strategy.price = *price;
     // Several bases may be near.
     if (seen.insert(lists).second)
       found.push_back(std::move(strategy));
@@ -298,22 +300,58 @@ private:
     return false;
   }
 
-  /// None if the op cannot be computed so.
-  std::optional<Price> getPrice(const Strategy &strategy) {
+  /// Returns false if the op cannot be computed so.
+  bool setPrice(Strategy &strategy) {
     SmallVector<const TensorSharding *> layouts;
     for (unsigned layout : strategy.layouts)
       layouts.push_back(&pool.get(layout));
-    if (!op)
-      return cost.getCarryPrice(type, *layouts[0]);
-    std::optional<Price> price = cost.getPrice(op, rule, layouts);
-    if (!price)
-      return std::nullopt;
+    if (!op) {
+      strategy.price = cost.getCarryPrice(type, *layouts[0]);
+      return true;
+    }
+    if (auto splice = dyn_cast<SpliceOp>(op);
+        splice && isTakenApart(splice, *layouts.back())) {
+      setPartsPrice(strategy, splice, *layouts.back());
+    } else {
+      std::optional<Price> price = cost.getPrice(op, rule, layouts);
+      if (!price)
+        return false;
+      strategy.price = *price;
+    }
     size_t flowing = 0;
     for (const AxisList &list : flowAxes())
       flowing += list.size();
     if (flowing)
-      price->preference += flowing * cost.getPartialPreference(op, layouts);
-    return price;
+      strategy.price.preference +=
+          flowing * cost.getPartialPreference(op, layouts);
+    return true;
+  }
+
+  /// What a splice that is taken apart becomes: ops on tensors that all have
+  /// its layout.
+  void setPartsPrice(Strategy &strategy, SpliceOp splice,
+                     const TensorSharding &layout) {
+    if (parts.empty()) {
+      OpBuilder builder(splice.getContext());
+      builder.setInsertionPointToEnd(&parts);
+      splice.decompose(builder);
+    }
+    for (Operation &part : parts) {
+      SmallVector<const TensorSharding *> layouts;
+      for (Type type : part.getOperandTypes())
+        layouts.push_back(cast<RankedTensorType>(type).getRank() ==
+                                  layout.getRank()
+                              ? &layout
+                              : nullptr);
+      layouts.push_back(&layout);
+      auto ruled = cast<ShardingRuleOpInterface>(part);
+      strategy.price += cost.getPrice(&part, ruled.getShardingRule(), layouts)
+                            .value_or(Price());
+      auto made = cast<RankedTensorType>(part.getResult(0).getType());
+      if (&part != &parts.back())
+        strategy.scratchBytes +=
+            getBufferElements(layout, made.getShape()) * getElementBytes(made);
+    }
   }
 
   /// What is computed, or the type of what is handed on.
@@ -324,6 +362,7 @@ private:
   LayoutPool &pool;
   bool evenly;
   ShardingRule rule;
+  Block parts; ///< Of a splice that is taken apart.
   SmallVector<unsigned> free;
   SmallVector<Flow> flows;
   /// The choice under construction.
@@ -340,8 +379,10 @@ private:
 StrategySet::StrategySet(ArrayRef<Strategy> strategies, unsigned numTensors,
                          LayoutPool &pool)
     : ports(numTensors) {
-  for (const Strategy &strategy : strategies)
+  for (const Strategy &strategy : strategies) {
     prices.push_back(strategy.price);
+    scratchBytes.push_back(strategy.scratchBytes);
+  }
   for (unsigned t = 0; t < numTensors; ++t) {
     LayoutList list;
     for (const Strategy &strategy : strategies) {
@@ -380,7 +421,7 @@ StrategyEnumerator::getIdentity(RankedTensorType type,
   return near.take();
 }
 
-std::vector<const void *> tp::getStructure(Operation *op) {
+std::vector<const void *> plan::getStructure(Operation *op) {
   std::vector<const void *> key{
       op->getName().getAsOpaquePointer(),
       op->getPropertiesAsAttribute().getAsOpaquePointer()};
@@ -424,7 +465,7 @@ const StrategySet &StrategyEnumerator::get(Operation *op,
   return *set;
 }
 
-void tp::inferShardings(Operation *op, ShardingTable &table) {
+void plan::inferShardings(Operation *op, ShardingTable &table) {
   auto ruled = dyn_cast<ShardingRuleOpInterface>(op);
   if (!ruled)
     return;

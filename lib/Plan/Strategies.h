@@ -3,8 +3,8 @@
 
 // The ways to compute an op on a mesh.
 
-#ifndef TPOPT_PASSES_PARTITION_STRATEGIES_H
-#define TPOPT_PASSES_PARTITION_STRATEGIES_H
+#ifndef TPOPT_PLAN_STRATEGIES_H
+#define TPOPT_PLAN_STRATEGIES_H
 
 #include "tpopt/Cost/OpCost.h"
 #include "tpopt/Dialect/SPMD/SPMD.h"
@@ -16,7 +16,7 @@
 #include <unordered_map>
 #include <vector>
 
-namespace tp {
+namespace tp::plan {
 
 /// Reduction kinds as a set of bits.
 using KindSet = uint8_t;
@@ -30,11 +30,15 @@ struct Strategy {
   llvm::SmallVector<unsigned, 4> layouts;
   /// Of computing, and of what the op sends by itself.
   Price price;
+  /// What a device holds while it computes, besides operands and results, in
+  /// bytes.
+  int64_t scratchBytes = 0;
 };
 
 /// All strategies of an op, by number, and the layouts that occur per tensor.
 struct StrategySet {
   std::vector<Price> prices;
+  std::vector<int64_t> scratchBytes;
   /// Distinct layouts of each tensor.
   llvm::SmallVector<const LayoutList *, 4> layouts;
   /// ports[tensor][strategy]: index into layouts[tensor].
@@ -98,6 +102,6 @@ std::vector<const void *> getStructure(mlir::Operation *op);
 /// for an op that propagation has not seen.
 void inferShardings(mlir::Operation *op, ShardingTable &table);
 
-} // namespace tp
+} // namespace tp::plan
 
-#endif // TPOPT_PASSES_PARTITION_STRATEGIES_H
+#endif // TPOPT_PLAN_STRATEGIES_H

@@ -1,0 +1,85 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "PlanPrice.h"
+
+using namespace tp;
+using namespace tp::plan;
+
+PlanPrice::PlanPrice(SearchSpace &space, const PlanGraph &graph,
+                     Selection selection)
+    : space(space), graph(graph), selection(std::move(selection)),
+      valuesOf(graph.choices.size()), scratch(graph.choices.size()),
+      parts(graph.values.size()),
+      prices(graph.choices.size() + graph.values.size()),
+      held(getMoment(graph.numPoints) + 1) {
+  for (const PlanGraph::Held &body : graph.bodies)
+    held.add(getMoment(body.begin), getMoment(body.end), body.bytes);
+  for (unsigned choice = 0; choice < graph.choices.size(); ++choice)
+    priceChoice(choice);
+  for (unsigned number = 0; number < graph.values.size(); ++number) {
+    const PlanValue &value = graph.values[number];
+    if (value.origin != number || value.isBorder)
+      continue;
+    auto add = [&](Port port) {
+      llvm::SmallVector<unsigned, 4> &values = valuesOf[port.choice];
+      if (values.empty() || values.back() != number)
+        values.push_back(number);
+    };
+    add(value.producer);
+    for (const PlanUse &use : value.needs)
+      add(use.port);
+    parts[number].prices = space.getPrices(value.type);
+    priceValue(number);
+  }
+}
+
+void PlanPrice::select(unsigned choice, unsigned option) {
+  if (selection[choice] == option)
+    return;
+  selection[choice] = option;
+  priceChoice(choice);
+  for (unsigned value : valuesOf[choice])
+    priceValue(value);
+}
+
+void PlanPrice::priceChoice(unsigned number) {
+  const Choice &choice = graph.choices[number];
+  const Price &price = choice.options->prices[selection[number]];
+  prices.set(number,
+             {choice.times * price.cost, choice.times * price.preference});
+  int64_t bytes = choice.options->scratchBytes[selection[number]];
+  if (bytes != scratch[number]) {
+    unsigned moment = getMoment(choice.point);
+    held.add(moment, moment, bytes - scratch[number]);
+    scratch[number] = bytes;
+  }
+}
+
+void PlanPrice::priceValue(unsigned number) {
+  const PlanValue &value = graph.values[number];
+  Part &part = parts[number];
+  for (const Part::Held &range : part.held)
+    held.add(range.begin, range.end, -range.bytes);
+  part.held.clear();
+  persistent -= part.persistent;
+  part.persistent = 0;
+
+  Price price;
+  auto copies = getCopies(graph, number, part.prices, selection);
+  for (auto [index, copy] : llvm::enumerate(copies)) {
+    int64_t bytes = space.getBytes(value.type, copy.layout);
+    if (index == 0 && value.storage == PlanValue::Persistent)
+      part.persistent = bytes;
+    if (index == 0 && value.storage != PlanValue::Activation)
+      continue;
+    part.held.push_back({bytes, copy.begin, copy.end});
+    held.add(copy.begin, copy.end, bytes);
+    if (index == 0)
+      continue;
+    Price way = part.prices.get(copies[copy.source].layout, copy.layout);
+    price += {value.times * way.cost, value.times * way.preference};
+  }
+  persistent += part.persistent;
+  prices.set(graph.choices.size() + number, price);
+}

@@ -1,0 +1,236 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "tpopt/Plan/Planner.h"
+
+#include "Atoms.h"
+#include "Model.h"
+#include "PlanPrice.h"
+#include "Splices.h"
+
+#include "tpopt/Dialect/TP/TP.h"
+
+#include "llvm/Support/DebugLog.h"
+
+#include <limits>
+#include <map>
+
+#define DEBUG_TYPE "tp-partition"
+
+using namespace mlir;
+using namespace tp;
+using namespace tp::plan;
+using namespace tp::spmd;
+
+/// Whether a factor that `op` needs whole is sharded in one of its tensors; if
+/// layouts are free, whether it could be.
+static bool hasShardedWholeFactor(Operation *op, ShardingTable &table,
+                                  Freedom freedom) {
+  auto ruled = dyn_cast<ShardingRuleOpInterface>(op);
+  if (!ruled)
+    return false;
+  ShardingRule rule = ruled.getShardingRule();
+  auto isWhole = [&](unsigned f) {
+    return rule.factors[f].kind == FactorKind::Whole &&
+           rule.factors[f].size > 1;
+  };
+  if (freedom.arguments)
+    return llvm::any_of(llvm::seq<unsigned>(rule.factors.size()), isWhole);
+  SmallVector<Value> tensors(op->getOperands());
+  llvm::append_range(tensors, op->getResults());
+  for (auto [t, value] : llvm::enumerate(tensors)) {
+    const TensorSharding *sharding = table.lookup(value);
+    if (!sharding)
+      continue;
+    for (auto [dim, factors] : llvm::zip(sharding->dims, rule.getTensor(t)))
+      if (!dim.axes.empty() && llvm::any_of(factors, isWhole))
+        return true;
+  }
+  return false;
+}
+
+struct Planner::Impl {
+  Impl(Operation *root, ShardingTable &table, const CostModel &cost,
+       PlannerOptions options)
+      : root(root), freedom{options.freeArguments},
+        space(table, collectAtoms(root, table, options.allAxes), cost,
+              /*evenly=*/isa<ManualOp>(root)),
+        view(root) {}
+
+  void choose() {
+    SmallVector<Operation *> splices;
+    for (Operation *op : view.getOps())
+      if (isa<SliceOp, PadOp, ConcatOp>(op) &&
+          hasShardedWholeFactor(op, space.table, freedom))
+        splices.push_back(op);
+    view.set(addSplices(view, splices, space.table), /*isOn=*/true);
+    decomposeWhereCheaper();
+    solve();
+    price.emplace(space, graph, model->getSelection());
+  }
+
+  /// Plans the view as it is; returns the cost.
+  double solve() {
+    model.reset();
+    graph = buildGraph(space, view, root, freedom);
+    model.emplace(space, graph);
+    double cost = model->solve();
+    LDBG() << view.getOps().size() << " ops cost " << cost << ", at least "
+           << model->getLowerBound()
+           << (model->isOptimal() ? " (optimal)" : " (not proved)");
+    return cost;
+  }
+
+  /// Ops that need a factor whole which propagation has sharded make way for
+  /// their decompositions where that makes the whole program cheaper. Equal
+  /// ops, as those of repeated layers are, go together.
+  void decomposeWhereCheaper() {
+    std::map<std::vector<const void *>, unsigned> numbers;
+    std::vector<SmallVector<ProgramView::Rewrite *>> groups; // program order
+    SmallVector<Operation *> candidates;
+    for (Operation *op : view.getOps())
+      if (isa<DecomposeOpInterface>(op) &&
+          hasShardedWholeFactor(op, space.table, freedom))
+        candidates.push_back(op);
+    for (Operation *op : candidates) {
+      auto [it, isNew] = numbers.try_emplace(getStructure(op), groups.size());
+      if (isNew)
+        groups.emplace_back();
+      groups[it->second].push_back(&view.add(op, {}, [&](OpBuilder &builder) {
+        SmallVector<Value> values =
+            cast<DecomposeOpInterface>(op).decompose(builder);
+        for (Operation &part : *builder.getInsertionBlock())
+          inferShardings(&part, space.table);
+        return values;
+      }));
+    }
+    if (groups.empty())
+      return;
+    double best = solve();
+    for (ArrayRef<ProgramView::Rewrite *> rewrites : groups) {
+      view.set(rewrites, /*isOn=*/true);
+      double cost = solve();
+      if (cost < best)
+        best = cost;
+      else
+        view.set(rewrites, /*isOn=*/false);
+    }
+  }
+
+  const TensorSharding &getSharding(Port port) const {
+    return space.pool.get(graph.getLayout(port, price->getSelection()));
+  }
+
+  Operation *root;
+  Freedom freedom;
+  SearchSpace space;
+  ProgramView view;
+  PlanGraph graph;
+  std::optional<Model> model;
+  std::optional<PlanPrice> price;
+};
+
+Planner::Planner(Operation *root, ShardingTable &table, const CostModel &cost,
+                 PlannerOptions options)
+    : impl(std::make_unique<Impl>(root, table, cost, options)) {}
+
+Planner::~Planner() = default;
+
+void Planner::choose() { impl->choose(); }
+
+bool Planner::isOptimal() const { return impl->model->isOptimal(); }
+
+PlanCost Planner::getCost() const {
+  return {impl->price->getPrice(), impl->price->getPersistentBytes(),
+          impl->price->getPeakBytes()};
+}
+
+ArrayRef<Operation *> Planner::getOps() const { return impl->view.getOps(); }
+
+const TensorSharding &Planner::getLayout(Value value) const {
+  auto it = impl->graph.valueNumbers.find(value);
+  if (it == impl->graph.valueNumbers.end())
+    return impl->space.pool.get(impl->space.getNumber(value));
+  return impl->getSharding(impl->graph.values[it->second].producer);
+}
+
+const TensorSharding &Planner::getBorder(Value carrier) const {
+  return impl->getSharding({impl->graph.carriers.lookup(carrier), 0});
+}
+
+const TensorSharding *Planner::getResultLayout(unsigned result) const {
+  auto it = impl->graph.results.find(result);
+  if (it == impl->graph.results.end())
+    return nullptr;
+  return &impl->getSharding({it->second, 0});
+}
+
+SmallVector<Planner::Reshard, 0> Planner::getReshards(Value value) const {
+  SmallVector<Reshard, 0> reshards;
+  auto it = impl->graph.valueNumbers.find(value);
+  if (it == impl->graph.valueNumbers.end() ||
+      impl->graph.values[it->second].origin != it->second)
+    return reshards;
+  const PlanGraph &graph = impl->graph;
+  const PlanValue &planned = graph.values[it->second];
+  const Selection &selection = impl->price->getSelection();
+  auto copies = getCopies(graph, it->second,
+                          impl->space.getPrices(planned.type), selection);
+  for (const Copy &copy : ArrayRef(copies).drop_front()) {
+    Reshard &reshard = reshards.emplace_back();
+    reshard.layout = &impl->space.pool.get(copy.layout);
+    reshard.source = int(copy.source) - 1;
+    reshard.before =
+        impl->view.getUserInBlock(value, copy.before->operand->getOwner());
+    reshard.user = copy.need->operand->getOwner();
+    for (const PlanUse &use : planned.needs)
+      if (!use.isAnnotation &&
+          graph.getLayout(use.port, selection) == copy.layout)
+        reshard.uses.push_back(use.operand);
+  }
+  return reshards;
+}
+
+SmallVector<Planner::Alternative>
+Planner::getAlternatives(Value value, unsigned most) const {
+  SmallVector<Alternative> alternatives;
+  auto it = impl->graph.valueNumbers.find(value);
+  if (it == impl->graph.valueNumbers.end() || !value.getDefiningOp() ||
+      !impl->graph.opChoices.count(value.getDefiningOp()))
+    return alternatives;
+  for (const Model::Alternative &alternative : impl->model->getAlternatives(
+           impl->graph.values[it->second].producer, most))
+    alternatives.push_back(
+        {&impl->space.pool.get(alternative.layout), alternative.regret});
+  return alternatives;
+}
+
+bool Planner::select(Value value, const TensorSharding &layout) {
+  auto it = impl->graph.valueNumbers.find(value);
+  if (it == impl->graph.valueNumbers.end())
+    return false;
+  Port port = impl->graph.values[it->second].producer;
+  const StrategySet &options = *impl->graph.choices[port.choice].options;
+  unsigned number = impl->space.pool.getNumber(layout);
+  std::optional<unsigned> best;
+  double least = std::numeric_limits<double>::infinity();
+  unsigned before = impl->price->getSelection()[port.choice];
+  for (unsigned option = 0; option < options.prices.size(); ++option) {
+    if (options.getLayout(port.tensor, option) != number)
+      continue;
+    impl->price->select(port.choice, option);
+    double cost = impl->price->getPrice().getTotal();
+    if (!best || cost < least) {
+      best = option;
+      least = cost;
+    }
+  }
+  impl->price->select(port.choice, best.value_or(before));
+  return best.has_value();
+}
+
+void Planner::commit() { impl->view.commit(); }
+
+void Planner::takeSplicesApart() {
+  plan::takeSplicesApart(impl->view.getOps(), impl->space.table);
+}

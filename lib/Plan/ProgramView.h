@@ -1,0 +1,111 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// A function, or a manual region, as it would be after some rewrites.
+//
+//     %y = softmax %x            %m = reduce max %x
+//     return %y                  %e = sub %x, %m ..
+//                                return %y, which stands for the last part
+//
+// Plans of both can be priced and compared, and the program is as it was. The
+// parts of a rewrite are in a block of their own until it is committed.
+
+#ifndef TPOPT_PLAN_PROGRAMVIEW_H
+#define TPOPT_PLAN_PROGRAMVIEW_H
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/Operation.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
+
+#include <memory>
+#include <vector>
+
+namespace tp::plan {
+
+class ProgramView {
+public:
+  /// The ops in `root`, without those inside of the manual regions in it. The
+  /// program must not change as long as the view is used, except by commit().
+  explicit ProgramView(mlir::Operation *root);
+  /// Discards the rewrites that were not committed.
+  ~ProgramView();
+
+  /// The parts that could stand in the place of an op.
+  class Rewrite {
+  public:
+    mlir::Operation *getOp() const { return op; }
+    llvm::ArrayRef<mlir::Operation *> getParts() const { return parts; }
+
+  private:
+    friend class ProgramView;
+    mlir::Operation *op;
+    /// Other ops that are not needed then: only `op` uses their results.
+    llvm::SmallVector<mlir::Operation *, 1> absorbed;
+    mlir::Block block;
+    llvm::SmallVector<mlir::Operation *> parts;
+    llvm::SmallVector<mlir::Value> values; ///< For the results of `op`.
+    bool isOn = false;
+  };
+
+  /// A rewrite, which is off. `build` makes the parts, with the operands that
+  /// the ops in the program have, and returns the values that stand for the
+  /// results of `op`. An op has at most one rewrite; a part may have one, too.
+  Rewrite &
+  add(mlir::Operation *op, llvm::ArrayRef<mlir::Operation *> absorbed,
+      llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::OpBuilder &)>
+          build);
+  /// Turns rewrites on or off.
+  void set(llvm::ArrayRef<Rewrite *> rewrites, bool isOn);
+  /// Changes the program: the rewrites that are on take place, and the others
+  /// are discarded. The view is of the program as it is then.
+  void commit();
+
+  /// The ops of the view, each before those in its regions.
+  llvm::ArrayRef<mlir::Operation *> getOps() const { return ops; }
+  bool contains(mlir::Operation *op) const { return places.count(op); }
+  /// The op of the program that `op` is, or is a part of.
+  mlir::Operation *getAnchor(mlir::Operation *op) const;
+  /// The value that stands for `value` in this view.
+  mlir::Value resolve(mlir::Value value) const;
+  /// The uses of a value of the view, in program order.
+  llvm::SmallVector<mlir::OpOperand *, 2> getUses(mlir::Value value) const;
+
+  // Points of the program, as in tpopt/Cost/Memory.h: one for each op, one more
+  // for the end of an op with regions.
+  unsigned getNumPoints() const { return numPoints; }
+  unsigned getBegin(mlir::Operation *op) const {
+    return places.lookup(op).begin;
+  }
+  unsigned getEnd(mlir::Operation *op) const { return places.lookup(op).end; }
+  /// The op that uses a value, seen from the block of the value: a use in a
+  /// loop of a value from outside is one by the loop.
+  mlir::Operation *getUserInBlock(mlir::Value value,
+                                  mlir::Operation *user) const;
+
+private:
+  struct Place {
+    unsigned index = 0; ///< In `ops`.
+    unsigned begin = 0, end = 0;
+  };
+
+  void update();
+  void add(mlir::Region &region);
+  void add(mlir::Operation *op);
+
+  mlir::Operation *root;
+  std::vector<std::unique_ptr<Rewrite>> rewrites;
+  llvm::DenseMap<mlir::Operation *, Rewrite *> ofOp; ///< Of which it is the op.
+  llvm::DenseMap<mlir::Operation *, Rewrite *>
+      ofPart;                               ///< In which it is a part.
+  llvm::DenseSet<mlir::Operation *> hidden; ///< Absorbed ones.
+  std::vector<mlir::Operation *> ops;
+  llvm::DenseMap<mlir::Operation *, Place> places;
+  unsigned numPoints = 0;
+  /// Results of replaced ops, by the value that stands for them.
+  llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Value, 1>> aliases;
+};
+
+} // namespace tp::plan
+
+#endif // TPOPT_PLAN_PROGRAMVIEW_H

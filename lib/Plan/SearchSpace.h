@@ -1,0 +1,102 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// What the plans of one function, or of one manual region, are made of: layouts
+// by number, the strategies of its ops, and what reshards cost.
+
+#ifndef TPOPT_PLAN_SEARCHSPACE_H
+#define TPOPT_PLAN_SEARCHSPACE_H
+
+#include "Strategies.h"
+
+#include "tpopt/Program/ShardingTable.h"
+#include "tpopt/Sharding/ReshardEstimate.h"
+#include "tpopt/Solver/PBQP.h"
+
+#include <map>
+#include <memory>
+#include <tuple>
+
+namespace tp::plan {
+
+/// What reshards of tensors of one type cost.
+struct ReshardPrices {
+  ReshardEstimator *estimator;
+  ReshardEstimator::Shape shape;
+  double launchPreference;
+
+  Price get(unsigned from, unsigned to) const {
+    ReshardEstimator::Estimate estimate = estimator->get(from, to, shape);
+    return {estimate.cost, estimate.launches * launchPreference};
+  }
+};
+
+/// All that it hands out stays where it is.
+class SearchSpace {
+public:
+  /// `atoms`: the parts of mesh axes that may shard something. `evenly`: no
+  /// tensor may have padding.
+  SearchSpace(ShardingTable &table, llvm::ArrayRef<AxisRef> atoms,
+              const CostModel &cost, bool evenly)
+      : table(table), cost(cost), estimator(table.getMesh(), pool),
+        strategies(table, atoms, cost, pool, evenly) {}
+
+  /// The number of a sharding that lives as long as the search space.
+  unsigned getNumber(const TensorSharding &resolved);
+  /// That of the layout that the table gives `value`; without one, every device
+  /// has all of it.
+  unsigned getNumber(mlir::Value value);
+  unsigned getReplicated(unsigned rank) {
+    return pool.getNumber(TensorSharding::replicate(rank));
+  }
+
+  /// The one option of a tensor that has this layout.
+  const StrategySet &getFixed(unsigned layout);
+  /// The layouts in which a constraint may have its operand and its result:
+  /// what the user has chosen, and on open dimensions more.
+  const StrategySet &getConstrained(spmd::ConstraintOp op);
+  /// The layouts in which a loop may carry a value of `type`, branches may
+  /// return it, or an argument may be: any, except for what an annotation has
+  /// closed.
+  const StrategySet &getCarried(mlir::RankedTensorType type,
+                                const TensorSharding *annotation,
+                                KindSet kinds);
+  /// All layouts of some lists of the pool, each once.
+  const LayoutList &getUnion(llvm::ArrayRef<const LayoutList *> lists);
+
+  /// What a device holds of a tensor, in bytes.
+  int64_t getBytes(mlir::RankedTensorType type, unsigned layout);
+  ReshardPrices getPrices(mlir::Type type);
+  /// Cost and preference of getting a tensor of `type` from each of `from` to
+  /// each of `to`, lists of the pool, `times` times. Transposed, `to` makes the
+  /// rows.
+  const pbqp::CostMatrix &getMatrix(mlir::Type type, const LayoutList &from,
+                                    const LayoutList &to, double times,
+                                    bool transposed);
+
+  ShardingTable &table;
+  const CostModel &cost;
+  LayoutPool pool;
+  ReshardEstimator estimator;
+  StrategyEnumerator strategies;
+
+private:
+  llvm::DenseMap<const TensorSharding *, unsigned> numbers;
+  llvm::DenseMap<std::pair<mlir::Type, unsigned>, int64_t> bytes;
+  llvm::DenseMap<unsigned, std::unique_ptr<StrategySet>> fixed;
+  llvm::DenseMap<std::tuple<mlir::Type, mlir::Attribute, mlir::Attribute>,
+                 std::unique_ptr<StrategySet>>
+      constrained;
+  std::map<std::vector<const LayoutList *>, const LayoutList *> unions;
+  llvm::DenseMap<std::tuple<mlir::Type, mlir::Attribute, KindSet>,
+                 std::unique_ptr<StrategySet>>
+      carried;
+  std::map<std::tuple<const void *, const LayoutList *, const LayoutList *,
+                      double, bool>,
+           pbqp::CostMatrix>
+      matrices;
+};
+
+} // namespace tp::plan
+
+#endif // TPOPT_PLAN_SEARCHSPACE_H

@@ -1,0 +1,40 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Slices, pads and concatenations as splices, and back.
+//
+//     %a = slice %x [1:16]                %y = splice %x [1:16], %x [0:1]
+//     %b = slice %x [0:1]        ->
+//     %y = concat %a, %b
+//
+// A splice can be sharded along its dimension, at the price of what devices
+// then lack; the ops that it replaces need the dimension whole. It offers one
+// choice more and takes none away, so views always have it. If the dimension
+// stays whole, the splice becomes what it was.
+
+#ifndef TPOPT_PLAN_SPLICES_H
+#define TPOPT_PLAN_SPLICES_H
+
+#include "ProgramView.h"
+
+#include "tpopt/Dialect/TP/TP.h"
+#include "tpopt/Program/ShardingTable.h"
+
+namespace tp::plan {
+
+/// Adds rewrites to splices for those of `ops` that move data along one
+/// dimension.
+llvm::SmallVector<ProgramView::Rewrite *>
+addSplices(ProgramView &view, llvm::ArrayRef<mlir::Operation *> ops,
+           ShardingTable &table);
+
+/// Whether a splice with this layout becomes what it was.
+bool isTakenApart(SpliceOp splice, const TensorSharding &layout);
+
+/// Replaces the splices among `ops` for which that holds.
+void takeSplicesApart(llvm::ArrayRef<mlir::Operation *> ops,
+                      ShardingTable &table);
+
+} // namespace tp::plan
+
+#endif // TPOPT_PLAN_SPLICES_H
