@@ -155,9 +155,10 @@ bool PartitionProblem::isFixed(Operation *op) const {
 static double getTimes(Operation *op) {
   constexpr double kUnknownTurns = 4;
   double times = std::max<int64_t>(1, getTrips(op).times);
-  for (auto loop = op->getParentOfType<WhileOp>(); loop;
-       loop = loop->getParentOfType<WhileOp>())
-    times *= kUnknownTurns;
+  for (auto flow = op->getParentOfType<RegionFlowOpInterface>(); flow;
+       flow = flow->getParentOfType<RegionFlowOpInterface>())
+    if (!flow.getTripCount())
+      times *= kUnknownTurns;
   return times;
 }
 
@@ -169,36 +170,23 @@ static double getTimes(Value value) {
              : getTimes(value.getParentBlock()->getTerminator());
 }
 
-/// The result of a loop or conditional whose layout `value` shares, if any. An
-/// argument of a manual region has its own.
+/// The value that stands for all whose layout `value` shares, if there is one:
+/// the result of a loop or conditional, or an argument of the manual region.
+/// What a manual region gives lies as others want it.
 static Value getCarrier(Value value) {
-  if (auto arg = dyn_cast<BlockArgument>(value)) {
-    Operation *parent = arg.getOwner()->getParentOp();
-    if (isa<ManualOp>(parent))
-      return arg;
-    if (!isa<ForOp, WhileOp>(parent))
-      return {};
-    // Counters come before what is carried.
-    int64_t index =
-        int64_t(arg.getArgNumber()) -
-        (arg.getOwner()->getNumArguments() - parent->getNumResults());
-    return index < 0 ? Value() : parent->getResult(index);
-  }
-  return isa<ForOp, WhileOp, CaseOp>(value.getDefiningOp()) ? value : Value();
+  std::optional<Channel> channel = getChannel(value);
+  if (!channel || (channel->op.isBorder() && isa<OpResult>(value)))
+    return {};
+  return channel->getOwner();
 }
 
-/// The same for what a value becomes.
+/// The same for what a value becomes. What a manual region takes lies as it
+/// says.
 static Value getCarrier(OpOperand &use) {
-  Operation *op = use.getOwner();
-  if (isa<ForOp, WhileOp>(op))
-    return op->getResult(use.getOperandNumber());
-  if (!isa<YieldOp, ReturnOp>(op))
+  std::optional<Channel> channel = getChannel(use);
+  if (!channel || (channel->op.isBorder() && channel->op == use.getOwner()))
     return {};
-  // The condition of a loop is a scalar that all devices must know.
-  auto loop = dyn_cast<WhileOp>(op->getParentOp());
-  if (loop && op->getParentRegion() == &loop.getCond())
-    return {};
-  return op->getParentOp()->getResult(use.getOperandNumber());
+  return channel->getOwner();
 }
 
 /// Strategy sets of all ops, in program order, so that it is known which values
@@ -209,7 +197,8 @@ void PartitionProblem::enumerate() {
   while (enumerate(partial)) {
   }
   for (Operation *op : ops) {
-    if (!isa<ForOp, WhileOp, CaseOp>(op))
+    auto flow = dyn_cast<RegionFlowOpInterface>(op);
+    if (!flow || flow.isBorder())
       continue;
     for (Value result : op->getResults()) {
       carriers[result].set = &context.getCarried(
@@ -322,8 +311,8 @@ static unsigned getFixedRequirement(PartitionContext &context, OpOperand &use) {
       return resolve(sharding);
     return context.getReplicated(rank);
   }
-  // The index of a branch, the condition of a loop.
-  if (isa<CaseOp, YieldOp>(op))
+  // A scalar that all devices must know.
+  if (isDecision(use))
     return context.getReplicated(rank);
   return context.getNumber(use.get());
 }
