@@ -7,7 +7,6 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
-#include "mlir/Interfaces/LoopLikeInterface.h"
 #include "mlir/Transforms/InliningUtils.h"
 
 using namespace mlir;
@@ -173,18 +172,6 @@ SPMDDialect::verifyRegionResultAttribute(Operation *op, unsigned regionIndex,
                                  attribute, "result", resultIndex);
 }
 
-/// The op result that shares its sharding with argument `arg` of a loop's or a
-/// branch's body, if there is one.
-static OpResult getOwner(BlockArgument arg) {
-  Operation *parent = arg.getOwner()->getParentOp();
-  if (!isa_and_nonnull<LoopLikeOpInterface>(parent))
-    return {};
-  // Induction variables come before the carried values.
-  int64_t index = int64_t(arg.getArgNumber()) -
-                  (arg.getOwner()->getNumArguments() - parent->getNumResults());
-  return index < 0 ? OpResult() : parent->getResult(index);
-}
-
 ShardingAttr spmd::getSharding(Value value) {
   // After Localize the type says it.
   if (auto type = dyn_cast<RankedTensorType>(value.getType()))
@@ -199,8 +186,8 @@ ShardingAttr spmd::getSharding(Value value) {
       return getFreePart(
           manual,
           cast<ShardingAttr>(manual.getInShardings()[arg.getArgNumber()]));
-    OpResult owner = getOwner(arg);
-    return owner ? getSharding(owner) : ShardingAttr();
+    std::optional<Channel> channel = getChannel(arg);
+    return channel ? getSharding(channel->getOwner()) : ShardingAttr();
   }
   auto result = cast<OpResult>(value);
   Operation *op = result.getOwner();
@@ -236,8 +223,8 @@ void spmd::setSharding(Value value, ShardingAttr sharding) {
       function.setArgAttr(arg.getArgNumber(), kShardingAttr, sharding);
     else if (auto manual = dyn_cast_or_null<ManualOp>(parent))
       setFreePart(manual, arg.getArgNumber(), sharding);
-    else if (OpResult owner = getOwner(arg))
-      setSharding(owner, sharding);
+    else if (std::optional<Channel> channel = getChannel(arg))
+      setSharding(channel->getOwner(), sharding);
     return;
   }
   auto result = cast<OpResult>(value);

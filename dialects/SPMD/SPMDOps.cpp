@@ -413,6 +413,8 @@ static LogicalResult verifyNesting(ManualOp op, FlatSymbolRefAttr mesh,
   return success();
 }
 
+bool ManualOp::isBorder() { return true; }
+
 LogicalResult ManualOp::verify() {
   Operation *terminator = getBody().front().getTerminator();
   if (getInShardings().size() != getInputs().size() ||

@@ -67,6 +67,10 @@ std::optional<MutableArrayRef<OpOperand>> ForOp::getYieldedValuesMutable() {
 }
 std::optional<ResultRange> ForOp::getLoopResults() { return getResults(); }
 
+bool ForOp::isLoop() { return true; }
+std::optional<int64_t> ForOp::getTripCount() { return getCount(); }
+Value ForOp::getCounter() { return getBody().getArgument(0); }
+
 //===----------------------------------------------------------------------===//
 // WhileOp
 //===----------------------------------------------------------------------===//
@@ -100,6 +104,10 @@ std::optional<MutableArrayRef<OpOperand>> WhileOp::getYieldedValuesMutable() {
 }
 std::optional<ResultRange> WhileOp::getLoopResults() { return getResults(); }
 
+bool WhileOp::isLoop() { return true; }
+std::optional<int64_t> WhileOp::getTripCount() { return std::nullopt; }
+Region *WhileOp::getCondition() { return &getCond(); }
+
 //===----------------------------------------------------------------------===//
 // CaseOp
 //===----------------------------------------------------------------------===//
@@ -120,3 +128,6 @@ LogicalResult CaseOp::verify() {
   }
   return success();
 }
+
+MutableArrayRef<OpOperand> CaseOp::getEntries() { return {}; }
+OpOperand *CaseOp::getBranchIndex() { return &getIndexMutable(); }

@@ -76,12 +76,18 @@ Trips tp::getTrips(Operation *op) {
   Trips trips;
   for (Operation *parent = op->getParentOp(); parent;
        parent = parent->getParentOp()) {
-    if (auto loop = dyn_cast<ForOp>(parent))
-      trips.times *= loop.getCount();
-    else if (isa<WhileOp>(parent))
-      trips.note = "in a tp.while, whose turns are not known: counted once";
-    else if (isa<CaseOp>(parent) && trips.note.empty())
-      trips.note = "in a branch of tp.case: counted as if always taken";
+    auto flow = dyn_cast<RegionFlowOpInterface>(parent);
+    if (!flow)
+      continue;
+    StringRef name = parent->getName().getStringRef();
+    std::optional<int64_t> count = flow.getTripCount();
+    trips.times *= count.value_or(1);
+    if (!count)
+      trips.note =
+          ("in a " + name + ", whose turns are not known: counted once").str();
+    else if (flow.getBranchIndex() && trips.note.empty())
+      trips.note =
+          ("in a branch of " + name + ": counted as if always taken").str();
   }
   return trips;
 }
@@ -89,9 +95,10 @@ Trips tp::getTrips(Operation *op) {
 double tp::getExpectedTimes(Operation *op) {
   constexpr double kUnknownIterations = 4;
   double times = std::max<int64_t>(1, getTrips(op).times);
-  for (auto loop = op->getParentOfType<WhileOp>(); loop;
-       loop = loop->getParentOfType<WhileOp>())
-    times *= kUnknownIterations;
+  for (auto flow = op->getParentOfType<RegionFlowOpInterface>(); flow;
+       flow = flow->getParentOfType<RegionFlowOpInterface>())
+    if (!flow.getTripCount())
+      times *= kUnknownIterations;
   return times;
 }
 
@@ -247,16 +254,11 @@ llvm::DenseSet<Value> tp::findInPlaceValues(FunctionOpInterface function) {
     Value value = worklist.pop_back_val();
     for (OpOperand &use : value.getUses()) {
       Operation *user = use.getOwner();
-      unsigned index = use.getOperandNumber();
-      if (isa<DynamicUpdateSliceOp>(user) && index == 0) {
+      std::optional<Channel> channel = getChannel(use);
+      if (isa<DynamicUpdateSliceOp>(user) && use.getOperandNumber() == 0)
         add(user->getResult(0));
-      } else if (auto loop = dyn_cast<LoopLikeOpInterface>(user)) {
-        add(user->getResult(index));
-        for (Region *region : loop.getLoopRegions())
-          // A counted loop has its counter first.
-          add(region->getArgument(index + region->getNumArguments() -
-                                  user->getNumOperands()));
-      }
+      else if (channel && channel->op == user && channel->op.isLoop())
+        llvm::for_each(channel->getTargets(), add);
     }
   }
   return inPlace;

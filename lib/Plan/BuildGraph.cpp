@@ -16,36 +16,23 @@ using namespace tp;
 using namespace tp::plan;
 using namespace tp::spmd;
 
-/// The result of a loop or conditional whose layout `value` shares, if any. An
-/// argument of a manual region has its own.
+/// The value that stands for all values that share the layout of `value`: the
+/// result of a loop or conditional, or an argument of a manual region. Null if
+/// there is none. A result of a manual region has the layout that it says.
 static Value getCarrier(Value value) {
-  if (auto arg = dyn_cast<BlockArgument>(value)) {
-    Operation *parent = arg.getOwner()->getParentOp();
-    if (isa<ManualOp>(parent))
-      return arg;
-    if (!isa<ForOp, WhileOp>(parent))
-      return {};
-    // Counters come before what is carried.
-    int64_t index =
-        int64_t(arg.getArgNumber()) -
-        (arg.getOwner()->getNumArguments() - parent->getNumResults());
-    return index < 0 ? Value() : parent->getResult(index);
-  }
-  return isa<ForOp, WhileOp, CaseOp>(value.getDefiningOp()) ? value : Value();
+  std::optional<Channel> channel = getChannel(value);
+  if (!channel || (channel->op.isBorder() && isa<OpResult>(value)))
+    return {};
+  return channel->getOwner();
 }
 
-/// The same for what a value becomes.
+/// The same for what a value becomes. An operand of a manual region is needed
+/// in the layout that the region says.
 static Value getCarrier(OpOperand &use) {
-  Operation *op = use.getOwner();
-  if (isa<ForOp, WhileOp>(op))
-    return op->getResult(use.getOperandNumber());
-  if (!isa<YieldOp, ReturnOp>(op))
+  std::optional<Channel> channel = getChannel(use);
+  if (!channel || (channel->op.isBorder() && channel->op == use.getOwner()))
     return {};
-  // The condition of a loop is a scalar that all devices must know.
-  auto loop = dyn_cast<WhileOp>(op->getParentOp());
-  if (loop && op->getParentRegion() == &loop.getCond())
-    return {};
-  return op->getParentOp()->getResult(use.getOperandNumber());
+  return channel->getOwner();
 }
 
 static bool hasStrategies(Operation *op) {
@@ -221,7 +208,8 @@ private:
       graph.opChoices[op] = addChoice(*it->second, getTimes(op));
       graph.choices.back().point = view.getBegin(op);
     }
-    bool carries = isa<ForOp, WhileOp, CaseOp>(op);
+    auto flow = dyn_cast<RegionFlowOpInterface>(op);
+    bool carries = flow && !flow.isBorder();
     for (auto [index, result] : llvm::enumerate(op->getResults())) {
       auto type = dyn_cast<RankedTensorType>(result.getType());
       if (!type)
@@ -383,8 +371,8 @@ private:
         return resolve(sharding);
       return space.getReplicated(rank);
     }
-    // The index of a branch, the condition of a loop.
-    if (isa<CaseOp, YieldOp>(op))
+    // A scalar that all devices must know.
+    if (isDecision(use))
       return space.getReplicated(rank);
     return space.getNumber(use.get());
   }

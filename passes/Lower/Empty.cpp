@@ -96,18 +96,17 @@ static void dropParts(CombinedOp op, LocalInfos &infos) {
 }
 
 /// Loops and branches without what is empty of what they carry.
-static void dropCarried(Operation *op) {
+static void dropCarried(RegionFlowOpInterface op) {
   llvm::BitVector empty(op->getNumResults());
   for (OpResult result : op->getResults())
     if (isEmpty(result))
       empty.set(result.getResultNumber());
   if (empty.none())
     return;
-  bool isLoop = isa<LoopLikeOpInterface>(op);
   auto isKept = [&](unsigned i) { return !empty.test(i); };
   SmallVector<Value> operands, results;
   for (OpOperand &operand : op->getOpOperands())
-    if (!isLoop || isKept(operand.getOperandNumber()))
+    if (!op.isLoop() || isKept(operand.getOperandNumber()))
       operands.push_back(operand.get());
   for (OpResult result : op->getResults())
     if (isKept(result.getResultNumber()))
@@ -120,10 +119,9 @@ static void dropCarried(Operation *op) {
   for (auto [from, to] :
        llvm::zip_equal(op->getRegions(), copy->getRegions())) {
     Block &block = from.front();
-    auto loop = dyn_cast<WhileOp>(op);
-    if (!loop || &from != &loop.getCond()) // which yields no more than itself
+    if (&from != op.getCondition()) // which yields no more than itself
       block.getTerminator()->eraseOperands(empty);
-    if (isLoop) {
+    if (op.isLoop()) {
       // Counters come before what is carried.
       llvm::BitVector arguments(block.getNumArguments() - empty.size());
       for (unsigned i = 0; i < empty.size(); ++i)
@@ -154,7 +152,8 @@ static void dropEmpty(Block &block, LocalInfos &infos) {
     if (op->getNumRegions() != 0) {
       for (Region &region : op->getRegions())
         dropEmpty(region.front(), infos);
-      dropCarried(op);
+      if (auto flow = dyn_cast<RegionFlowOpInterface>(op))
+        dropCarried(flow);
       continue;
     }
     if (op->getNumResults() == 0)

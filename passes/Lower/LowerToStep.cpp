@@ -184,10 +184,9 @@ bool ProgramLowering::mayOverwrite(Value value, Operation *op) {
     return false;
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     Region *region = argument.getOwner()->getParent();
-    if (auto loop = dyn_cast<WhileOp>(region->getParentOp()))
-      return region == &loop.getBody(); // `cond` only looks
-    return isa<ForOp>(region->getParentOp()) ||
-           function.getArgAttr(argument.getArgNumber(), kDonatedAttr);
+    if (auto loop = dyn_cast<RegionFlowOpInterface>(region->getParentOp()))
+      return region != loop.getCondition(); // which only looks
+    return bool(function.getArgAttr(argument.getArgNumber(), kDonatedAttr));
   }
   // The memory of a value that is no view is its own.
   Operation *producer = value.getDefiningOp();

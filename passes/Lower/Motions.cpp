@@ -14,6 +14,7 @@
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::spmd;
 
 namespace {
 
@@ -28,7 +29,7 @@ public:
   }
 
   bool isKnown = false;
-  ForOp loop; ///< None: a constant.
+  RegionFlowOpInterface loop; ///< None: a constant.
 
   std::optional<int64_t> evaluate(int64_t turn) {
     FailureOr<TensorValue> result = get(value, turn);
@@ -43,8 +44,9 @@ private:
     if (type.getRank() != 0 || height == 0)
       return false;
     if (auto argument = dyn_cast<BlockArgument>(value)) {
-      auto owner = dyn_cast<ForOp>(argument.getOwner()->getParentOp());
-      if (!owner || argument.getArgNumber() != 0 || (loop && loop != owner))
+      auto owner =
+          dyn_cast<RegionFlowOpInterface>(argument.getOwner()->getParentOp());
+      if (!isCounter(argument) || (loop && loop != owner))
         return false;
       loop = owner;
       return true;
@@ -84,7 +86,7 @@ private:
 /// it moves with each.
 static std::optional<std::pair<int64_t, int64_t>>
 getProgression(TurnFunction &function, int64_t last) {
-  int64_t count = function.loop ? int64_t(function.loop.getCount()) : 1;
+  int64_t count = function.loop ? *function.loop.getTripCount() : 1;
   if (count > kMaxTurns)
     return std::nullopt;
   std::optional<std::pair<int64_t, int64_t>> result;
@@ -109,7 +111,7 @@ void tp::findMotions(Block &block) {
     Operation *producer = op.getInput().getDefiningOp();
     ArrayRef<int64_t> whole =
         cast<RankedTensorType>(op.getInput().getType()).getShape();
-    ForOp loop;
+    RegionFlowOpInterface loop;
     SmallVector<int64_t> motion, moves;
     for (auto [dim, start] : llvm::enumerate(op.getStarts())) {
       int64_t last = whole[dim] - op.getType().getDimSize(dim);

@@ -477,18 +477,18 @@ private:
 
 /// What a loop carries unchanged is taken from outside.
 static void freeInvariants(Operation *op) {
-  auto loop = dyn_cast<LoopLikeOpInterface>(op);
-  if (!loop || !isa_and_present<TPDialect>(op->getDialect()))
+  auto loop = dyn_cast<RegionFlowOpInterface>(op);
+  if (!loop || !loop.isLoop())
     return;
-  for (auto [i, init] : llvm::enumerate(llvm::to_vector(loop.getInits()))) {
-    BlockArgument argument = loop.getRegionIterArgs()[i];
-    Value next = loop.getYieldedValues()[i];
-    if (next != argument && next != init)
-      continue;
-    argument.replaceAllUsesWith(init);
-    op->getResult(i).replaceAllUsesWith(init);
-    if (auto condition = dyn_cast<WhileOp>(op))
-      condition.getCond().getArgument(i).replaceAllUsesWith(init);
+  for (Channel channel : getChannels(loop)) {
+    Value init = channel.getSources().front()->get();
+    SmallVector<Value> same = channel.getTargets();
+    same.push_back(init);
+    if (llvm::all_of(channel.getSources(), [&](OpOperand *source) {
+          return llvm::is_contained(same, source->get());
+        }))
+      for (Value target : channel.getTargets())
+        target.replaceAllUsesWith(init);
   }
 }
 

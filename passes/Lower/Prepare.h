@@ -82,7 +82,7 @@ void prepareAttention(AttentionOp op, const Target &target);
 
 /// Where a dynamic slice begins that moves evenly from turn to turn of a loop.
 struct Motion {
-  ForOp loop;
+  spmd::RegionFlowOpInterface loop;
   llvm::SmallVector<int64_t> starts; ///< In the first turn.
   llvm::SmallVector<int64_t> moves;  ///< From each turn to the next.
 };

@@ -25,7 +25,7 @@ using namespace tp;
 bool ProgramLowering::isTooDeep(Operation *op) {
   unsigned depth = 0;
   for (Operation *parent = op; parent; parent = parent->getParentOp())
-    depth += isa<ForOp, WhileOp, CaseOp>(parent);
+    depth += isa<spmd::RegionFlowOpInterface>(parent);
   if (depth <= step::kMaxNesting)
     return false;
   fail(op, ErrorCode::UnsupportedOp)

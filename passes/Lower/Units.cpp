@@ -21,9 +21,8 @@ static ArrayRef<int64_t> shapeOf(Value value) {
 
 /// `height` bounds the expression, which is computed anew for every use.
 static bool isInline(Value value, unsigned height) {
-  if (auto argument = dyn_cast<BlockArgument>(value))
-    return argument.getArgNumber() == 0 &&
-           isa<ForOp>(argument.getOwner()->getParentOp());
+  if (isa<BlockArgument>(value))
+    return isCounter(value);
   Operation *op = value.getDefiningOp();
   if (!op || height == 0)
     return false;

@@ -98,7 +98,7 @@ private:
   LogicalResult checkOps() {
     for (Operation *op : planner.getOps()) {
       if (isa<ShardingRuleOpInterface>(op) ||
-          isa<GroupOp, ForOp, WhileOp, CaseOp, YieldOp, ManualOp>(op) ||
+          isa<GroupOp, RegionFlowOpInterface>(op) ||
           op->hasTrait<OpTrait::ReturnLike>())
         continue;
       return op->emitError()

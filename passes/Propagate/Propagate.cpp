@@ -196,19 +196,14 @@ private:
     }
     if (auto manual = dyn_cast<ManualOp>(op))
       return addManual(manual);
-    if (auto loop = dyn_cast<ForOp>(op))
-      return addLoop(op, loop.getInits(), loop.getRegionIterArgs(),
-                     {&loop.getBody()}, loop.getBody());
-    if (auto loop = dyn_cast<WhileOp>(op))
-      return addLoop(op, loop.getInits(), loop.getBody().getArguments(),
-                     {&loop.getCond(), &loop.getBody()}, loop.getBody());
-    if (auto branch = dyn_cast<CaseOp>(op))
-      return addCase(branch);
-    if (isa<YieldOp, ReturnOp>(op))
-      return success(); // its parent ties the operands
-    if (op->hasTrait<OpTrait::ReturnLike>() &&
-        isa<FunctionOpInterface>(op->getParentOp()))
-      return addReturn(op);
+    if (auto flow = dyn_cast<RegionFlowOpInterface>(op))
+      return addRegionFlow(flow);
+    if (op->hasTrait<OpTrait::ReturnLike>()) {
+      if (isa<RegionFlowOpInterface>(op->getParentOp()))
+        return success(); // which ties the operands
+      if (isa<FunctionOpInterface>(op->getParentOp()))
+        return addReturn(op);
+    }
     op->emitError() << prefix(ErrorCode::NoShardingRule) << op->getName()
                     << " has no sharding rule: attach one as an external model "
                        "of ShardingRuleOpInterface, or put the op into an "
@@ -487,44 +482,24 @@ private:
     }
   }
 
-  LogicalResult addLoop(Operation *op, ValueRange inits, ValueRange bodyArgs,
-                        ArrayRef<Region *> regions, Region &body) {
-    SmallVector<ValueId> carried;
+  LogicalResult addRegionFlow(RegionFlowOpInterface op) {
     for (Value result : op->getResults())
-      carried.push_back(*addValue(result, getSharding(result)));
-    // Arguments of all regions, with the induction variable of a counted loop.
-    for (Region *region : regions)
-      for (Value arg : region->getArguments())
+      addValue(result, getSharding(result));
+    for (Region &region : op->getRegions())
+      for (Value arg : region.getArguments())
         addValue(arg, nullptr);
-    for (Region *region : regions)
-      if (failed(addRegion(*region)))
+    for (Region &region : op->getRegions())
+      if (failed(addRegion(region)))
         return failure();
-    Operation *yield = body.front().getTerminator();
-    for (auto [index, result] : llvm::enumerate(carried)) {
-      SmallVector<ValueId> targets{result, ids.lookup(bodyArgs[index])};
-      if (regions.size() > 1)
-        targets.push_back(ids.lookup(regions[0]->getArgument(index)));
-      SmallVector<ValueId> sources{ids.lookup(inits[index]),
-                                   ids.lookup(yield->getOperand(index))};
+    for (Channel channel : getChannels(op)) {
+      if (!ids.count(channel.getOwner()))
+        continue; // no tensor
+      SmallVector<ValueId> sources, targets;
+      for (OpOperand *source : channel.getSources())
+        sources.push_back(ids.lookup(source->get()));
+      for (Value target : channel.getTargets())
+        targets.push_back(ids.lookup(target));
       if (auto error = addFlow(op, sources, targets))
-        return report(*error);
-    }
-    return success();
-  }
-
-  LogicalResult addCase(CaseOp op) {
-    SmallVector<ValueId> merged;
-    for (Value result : op->getResults())
-      merged.push_back(*addValue(result, getSharding(result)));
-    for (Region &branch : op.getBranches())
-      if (failed(addRegion(branch)))
-        return failure();
-    for (auto [index, result] : llvm::enumerate(merged)) {
-      SmallVector<ValueId> sources;
-      for (Region &branch : op.getBranches())
-        sources.push_back(
-            ids.lookup(branch.front().getTerminator()->getOperand(index)));
-      if (auto error = addFlow(op, sources, result))
         return report(*error);
     }
     return success();

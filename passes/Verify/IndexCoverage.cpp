@@ -13,6 +13,7 @@
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::spmd;
 
 IndexCoverage::IndexCoverage(func::FuncOp function) {
   llvm::SetVector<OpOperand *> drawn;
@@ -24,10 +25,14 @@ IndexCoverage::IndexCoverage(func::FuncOp function) {
   for (OpOperand *use : drawn)
     addIndex(*use, /*isDrawn=*/true);
   function.walk([&](Operation *op) {
-    if (isa<WhileOp>(op))
-      addLoop(op);
-    else if (isa<CaseOp>(op) && !drawn.contains(&op->getOpOperand(0)))
-      addIndex(op->getOpOperand(0), /*isDrawn=*/false);
+    auto flow = dyn_cast<RegionFlowOpInterface>(op);
+    if (!flow)
+      return;
+    OpOperand *index = flow.getBranchIndex();
+    if (flow.getCondition())
+      addLoop(flow);
+    else if (index && !drawn.contains(index))
+      addIndex(*index, /*isDrawn=*/false);
   });
 }
 
@@ -42,8 +47,13 @@ void IndexCoverage::addIndex(OpOperand &use, bool isDrawn) {
                         .isUnsignedInteger();
   if (isUnsigned)
     bounds.least = std::max<int64_t>(bounds.least, 0);
-  Target target{use.getOwner(), use.getOperandNumber(), {}, {}};
-  if (isa<CaseOp>(target.op))
+  Operation *op = use.getOwner();
+  Target target{isa<RegionFlowOpInterface>(op) ? Target::Branch : Target::Index,
+                op,
+                use.getOperandNumber(),
+                {},
+                {}};
+  if (target.kind == Target::Branch)
     for (int64_t branch = 0; branch <= dim.last; ++branch)
       target.wanted.push_back(branch >= bounds.least &&
                               branch <= bounds.greatest);
@@ -55,12 +65,15 @@ void IndexCoverage::addIndex(OpOperand &use, bool isDrawn) {
   targets[target.op].push_back(std::move(target));
 }
 
-void IndexCoverage::addLoop(Operation *loop) {
-  Operation *first = &cast<WhileOp>(loop).getBody().front().front();
-  if (first->hasTrait<OpTrait::IsTerminator>())
-    return;
-  targets[first].push_back(
-      Target{loop, 0, llvm::SmallBitVector(1, true), llvm::SmallBitVector(1)});
+void IndexCoverage::addLoop(RegionFlowOpInterface loop) {
+  for (Region &region : loop->getRegions()) {
+    Operation *first = &region.front().front();
+    if (&region != loop.getCondition() &&
+        !first->hasTrait<OpTrait::IsTerminator>())
+      targets[first].push_back(Target{Target::Loop, loop, 0,
+                                      llvm::SmallBitVector(1, true),
+                                      llvm::SmallBitVector(1)});
+  }
 }
 
 void IndexCoverage::record(Target &target, ArrayRef<DeviceValues> operands) {
@@ -68,17 +81,17 @@ void IndexCoverage::record(Target &target, ArrayRef<DeviceValues> operands) {
     hasNews |= target.wanted.test(place) && !target.reached.test(place);
     target.reached.set(place);
   };
-  if (isa<WhileOp>(target.op))
+  if (target.kind == Target::Loop)
     return reach(0);
   int64_t last = getAddressedDim(target.op->getOpOperand(target.operand))->last;
-  bool isCase = isa<CaseOp>(target.op);
+  bool isBranch = target.kind == Target::Branch;
   for (const TensorValue &value : operands[target.operand]) {
     const DenseTensor &indices = toDense(value);
     for (int64_t i = 0; i < indices.size(); ++i) {
       int64_t index = indices[i].integer;
       // A ui64 above 2^63 is negative here, and outside either way.
       bool isInside = index >= 0 && index <= last;
-      reach(!isInside ? target.wanted.size() - 1 : isCase ? index : 0);
+      reach(!isInside ? target.wanted.size() - 1 : isBranch ? index : 0);
     }
   }
 }
@@ -110,12 +123,12 @@ void IndexCoverage::warn(unsigned numSets) const {
                                   << prefix(ErrorCode::PlaceNotReached)
                                   << target.op->getName() << ": ";
         bool isOutside = place + 1 == target.wanted.size();
-        if (isa<WhileOp>(target.op))
+        if (target.kind == Target::Loop)
           diag << "the body was never entered";
         else if (isOutside)
           diag << "operand #" << target.operand
                << " never lay outside of what it addresses";
-        else if (isa<CaseOp>(target.op))
+        else if (target.kind == Target::Branch)
           diag << "branch #" << place << " was never taken";
         else
           diag << "operand #" << target.operand

@@ -14,6 +14,7 @@
 #ifndef TPOPT_PASSES_VERIFY_INDEXCOVERAGE_H
 #define TPOPT_PASSES_VERIFY_INDEXCOVERAGE_H
 
+#include "tpopt/Dialect/SPMD/RegionFlow.h"
 #include "tpopt/Interpreter/Interpreter.h"
 
 #include "llvm/ADT/MapVector.h"
@@ -40,6 +41,7 @@ public:
 private:
   /// One operand of an op; of a loop, the first op of its body.
   struct Target {
+    enum Kind { Index, Branch, Loop } kind;
     mlir::Operation *op;
     unsigned operand;
     /// Places in the order of the table above.
@@ -47,7 +49,7 @@ private:
   };
 
   void addIndex(mlir::OpOperand &use, bool isDrawn);
-  void addLoop(mlir::Operation *loop);
+  void addLoop(spmd::RegionFlowOpInterface loop);
   void record(Target &target, llvm::ArrayRef<DeviceValues> operands);
 
   llvm::MapVector<mlir::Operation *, llvm::SmallVector<Target, 1>> targets;

@@ -3,7 +3,7 @@
 
 #include "IndexUses.h"
 
-#include "tpopt/Dialect/SPMD/SPMD.h"
+#include "tpopt/Dialect/SPMD/RegionFlow.h"
 #include "tpopt/Dialect/TP/TP.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -48,9 +48,9 @@ std::optional<AddressedDim> tp::getAddressedDim(OpOperand &use) {
         return isBoolTensor(use.get().getType()) ? Dim()
                                                  : whole(op.getKey(), 1);
       })
-      .Case([&](CaseOp op) {
-        int64_t count = op.getBranches().size();
-        return Dim({count, count - 1});
+      .Case([&](spmd::RegionFlowOpInterface op) {
+        int64_t count = op->getNumRegions();
+        return op.getBranchIndex() == &use ? Dim({count, count - 1}) : Dim();
       })
       .Default(Dim());
 }
@@ -58,33 +58,13 @@ std::optional<AddressedDim> tp::getAddressedDim(OpOperand &use) {
 /// Adds the values that the elements of a used value go to.
 static void addAliases(OpOperand &use, SetVector<Value> &values) {
   Operation *op = use.getOwner();
-  unsigned number = use.getOperandNumber();
-  // What a loop carries, at its place; counters stand before it.
-  auto addCarried = [&](Operation *loop) {
-    for (Region &region : loop->getRegions()) {
-      unsigned first = region.getNumArguments() - loop->getNumOperands();
-      values.insert(region.getArgument(first + number));
-    }
-    values.insert(loop->getResult(number));
-  };
-  if (isa<LoopLikeOpInterface>(op)) {
-    addCarried(op);
-  } else if (auto yield = dyn_cast<YieldOp>(op)) {
-    Operation *parent = op->getParentOp();
-    auto loop = dyn_cast<WhileOp>(parent);
-    if (loop && op->getParentRegion() == &loop.getCond())
-      return; // a truth value, handed to nobody
-    if (isa<LoopLikeOpInterface>(parent))
-      addCarried(parent);
-    else
-      values.insert(parent->getResult(number));
-  } else if (auto manual = dyn_cast<spmd::ManualOp>(op)) {
-    values.insert(manual.getBody().getArgument(number));
+  if (std::optional<spmd::Channel> channel = spmd::getChannel(use)) {
+    values.insert_range(channel->getTargets());
   } else if (auto call = dyn_cast<func::CallOp>(op)) {
     auto callee = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
         op, call.getCalleeAttr());
     if (callee && !callee.isExternal())
-      values.insert(callee.getArgument(number));
+      values.insert(callee.getArgument(use.getOperandNumber()));
   } else {
     for (Value result : op->getResults())
       if (isIntegerTensor(result.getType()) && !isBoolTensor(result.getType()))

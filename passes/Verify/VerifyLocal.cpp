@@ -154,14 +154,9 @@ void LocalVerifier::findOwnValues() {
   auto add = [&](Value value, const AxisSet &axes) {
     grew |= addOwn(value, axes);
   };
-  // What is handed to a loop or out of a branch, at its place.
-  auto addPlace = [&](Operation *to, unsigned index, const AxisSet &axes) {
-    add(to->getResult(index), axes);
-    if (isa<LoopLikeOpInterface>(to))
-      for (Region &region : to->getRegions()) {
-        unsigned counters = region.getNumArguments() - to->getNumResults();
-        add(region.getArgument(counters + index), axes);
-      }
+  auto addAll = [&](Channel channel, const AxisSet &axes) {
+    for (Value target : channel.getTargets())
+      add(target, axes);
   };
   auto visit = [&](Operation *op) {
     if (op->getNumResults() != 0 && places.isKnown(op->getResult(0))) {
@@ -182,21 +177,15 @@ void LocalVerifier::findOwnValues() {
       }
       return;
     }
-    Operation *parent = op->getParentOp();
-    bool yields = isa<YieldOp>(op);
-    // The condition of a loop is handed to nobody, and decides over all.
-    if (auto loop = dyn_cast<WhileOp>(parent);
-        yields && loop && op->getParentRegion() == &loop.getCond()) {
-      for (unsigned i = 0; i < loop->getNumResults(); ++i)
-        addPlace(loop, i, getOwn(op->getOperand(0)));
-      return;
-    }
+    // What is decided on differs as the decision does.
+    if (auto flow = dyn_cast<RegionFlowOpInterface>(op))
+      if (OpOperand *decision = flow.getDecision())
+        for (Channel channel : getChannels(flow))
+          addAll(channel, getOwn(decision->get()));
     for (unsigned index = 0; index < op->getNumOperands(); ++index) {
       AxisSet axes = getOwnOfResult(op, index);
-      if (yields)
-        addPlace(parent, index, axes);
-      else if (isa<LoopLikeOpInterface>(op))
-        addPlace(op, index, axes);
+      if (std::optional<Channel> channel = getChannel(op->getOpOperand(index)))
+        addAll(*channel, axes);
       else if (isa<CollectiveOpInterface>(op))
         add(op->getResult(index), axes);
       else
@@ -236,13 +225,10 @@ LogicalResult LocalVerifier::verifyRules(Operation *op) {
 /// Devices that meet in a collective issue the same ones: where there are some
 /// in a loop or a branch, all of them take the same way.
 LogicalResult LocalVerifier::verifyWay(Operation *op) {
-  Value decision;
-  if (auto branch = dyn_cast<CaseOp>(op))
-    decision = branch.getIndex();
-  else if (auto loop = dyn_cast<WhileOp>(op))
-    decision = loop.getCond().front().getTerminator()->getOperand(0);
-  if (!decision)
+  auto flow = dyn_cast<RegionFlowOpInterface>(op);
+  if (!flow || !flow.getDecision())
     return success();
+  Value decision = flow.getDecision()->get();
   AxisSet axes = getOwn(decision);
   LocalAttr local = getLocal(decision);
   bool isPartial = local && !local.getSharding().getUnreduced().empty();

@@ -129,13 +129,9 @@ LogicalResult FunctionVerifier::verifyStructure(Operation *whole,
         type ? dyn_cast_or_null<LocalAttr>(type.getEncoding()) : LocalAttr();
     return encoding && !encoding.getSharding().getUnreduced().empty();
   };
-  bool decidesOnPartial = false;
-  if (auto branch = dyn_cast<CaseOp>(part))
-    decidesOnPartial = isPartial(branch.getIndex());
-  if (auto loop = dyn_cast<WhileOp>(part))
-    decidesOnPartial =
-        isPartial(loop.getCond().front().getTerminator()->getOperand(0));
-  if (decidesOnPartial)
+  auto flow = dyn_cast<RegionFlowOpInterface>(part);
+  if (OpOperand *decision = flow ? flow.getDecision() : nullptr;
+      decision && isPartial(decision->get()))
     return part->emitError()
            << prefix(ErrorCode::DivergentDevices)
            << "decides by a partial value, which differs between devices";

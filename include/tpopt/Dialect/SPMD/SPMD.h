@@ -6,6 +6,7 @@
 #ifndef TPOPT_DIALECT_SPMD_SPMD_H
 #define TPOPT_DIALECT_SPMD_SPMD_H
 
+#include "tpopt/Dialect/SPMD/RegionFlow.h"
 #include "tpopt/Dialect/SPMD/ShardingInterfaces.h"
 #include "tpopt/Sharding/Reshard.h"
 

@@ -7,6 +7,7 @@
 #define TPOPT_DIALECT_SPMD_SPMDOPS
 
 include "tpopt/Dialect/SPMD/SPMDDialect.td"
+include "tpopt/Dialect/SPMD/RegionFlow.td"
 include "tpopt/Dialect/SPMD/ShardingInterfaces.td"
 include "mlir/IR/BuiltinAttributes.td"
 include "mlir/IR/SymbolInterfaces.td"
@@ -146,8 +147,11 @@ def SPMD_GroupOp : SPMD_Op<"group", []> {
   let hasVerifier = 1;
 }
 
+// It implements RegionFlowOpInterface and says `isBorder`: analyses that follow a
+// value, such as where an index goes, treat it as any other op; those that tie
+// types or shardings ask for the border.
 def SPMD_ManualOp : SPMD_Op<"manual", [IsolatedFromAbove,
-    SingleBlock]> {
+    SingleBlock, DeclareOpInterfaceMethods<RegionFlowOpInterface, ["isBorder"]>]> {
   let summary = "A region written for one device";
   let description = [{
     **Meaning:** the body sees, on the manual axes, what one device holds:

@@ -7,11 +7,13 @@
 #ifndef TPOPT_DIALECT_TP_CONTROLFLOWOPS
 #define TPOPT_DIALECT_TP_CONTROLFLOWOPS
 
+include "tpopt/Dialect/SPMD/RegionFlow.td"
 include "tpopt/Dialect/TP/TPBase.td"
 
 def TP_ForOp : TP_Op<"for", "", [SingleBlock,
     DeclareOpInterfaceMethods<LoopLikeOpInterface, ["getLoopRegions", "getInitsMutable",
       "getRegionIterArgs", "getYieldedValuesMutable", "getLoopResults"]>,
+    DeclareOpInterfaceMethods<RegionFlowOpInterface, ["isLoop", "getTripCount", "getCounter"]>,
     RecursiveMemoryEffects]> {
   let summary = "Repeat a body a known number of times";
   let meaning = [{the body runs `count` times; its first argument counts from 0, the
@@ -36,6 +38,7 @@ def TP_ForOp : TP_Op<"for", "", [SingleBlock,
 def TP_WhileOp : TP_Op<"while", "", [
     DeclareOpInterfaceMethods<LoopLikeOpInterface, ["getLoopRegions", "getInitsMutable",
       "getRegionIterArgs", "getYieldedValuesMutable", "getLoopResults"]>,
+    DeclareOpInterfaceMethods<RegionFlowOpInterface, ["isLoop", "getTripCount", "getCondition"]>,
     RecursiveMemoryEffects]> {
   let summary = "Repeat a body while a condition holds";
   let meaning = [{`cond` maps the carried values to a scalar i1; while it is true,
@@ -61,7 +64,9 @@ def TP_WhileOp : TP_Op<"while", "", [
   let hasVerifier = 1;
 }
 
-def TP_CaseOp : TP_Op<"case", "", [RecursiveMemoryEffects]> {
+def TP_CaseOp : TP_Op<"case", "", [
+    DeclareOpInterfaceMethods<RegionFlowOpInterface, ["getEntries", "getBranchIndex"]>,
+    RecursiveMemoryEffects]> {
   let summary = "Run one of several branches";
   let meaning = [{branch number `index`, or the last one if there is none. Branches
     have no arguments; they use values from outside. An if is a case on the

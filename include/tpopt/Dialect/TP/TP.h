@@ -6,6 +6,7 @@
 #ifndef TPOPT_DIALECT_TP_TP_H
 #define TPOPT_DIALECT_TP_TP_H
 
+#include "tpopt/Dialect/SPMD/RegionFlow.h"
 #include "tpopt/Dialect/SPMD/ShardingInterfaces.h"
 #include "tpopt/Dialect/TP/Evaluator.h"
 
