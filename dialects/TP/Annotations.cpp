@@ -10,6 +10,7 @@
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/SmallBitVector.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace tp;
@@ -87,89 +88,103 @@ static LogicalResult verifySource(SourceAttr source, ArrayRef<int64_t> shape,
 
 namespace {
 
-enum class Place { Argument, Result, Op, Function, Module };
+enum Place : unsigned {
+  kArgument = 1,
+  kResult = 2,
+  kOp = 4,
+  kFunction = 8,
+  kModule = 16,
+};
 
 struct Annotation {
   StringLiteral name;
-  Place place;
+  unsigned places;
 };
 
 } // namespace
 
-// In step with `discardableAttrs` of TPBase.td.
 static constexpr Annotation kAnnotations[] = {
-    {kNameAttr, Place::Argument},
-    {kNameAttr, Place::Result},
-    {kSourceAttr, Place::Argument},
-    {kDonatedAttr, Place::Argument},
-    {kReasonAttr, Place::Op},
-    {kRequestedAttr, Place::Op},
-    {kGlobalOpAttr, Place::Op},
-    {kGlobalResultsAttr, Place::Op},
-    {kMotionAttr, Place::Op},
-    {kLocalFormAttr, Place::Function},
-    {kExplanationsAttr, Place::Function},
-    {kResultDigestsAttr, Place::Function},
-    {kDigestsAttr, Place::Function},
-    {kMachineAttr, Place::Module},
-    {kVerifiedAttr, Place::Module},
-    {kVerifyTimeAttr, Place::Module},
-    {kWholeProgramAttr, Place::Module},
-    {kLocalProgramAttr, Place::Module},
+#define TP_ATTRIBUTE(constant, name, places) {constant, places},
+#include "tpopt/Dialect/TP/Attributes.def"
 };
 
-static StringRef describe(Place place) {
-  switch (place) {
-  case Place::Argument:
-    return "arguments of functions";
-  case Place::Result:
-    return "results of functions";
-  case Place::Op:
-    return "operations";
-  case Place::Function:
-    return "functions";
-  case Place::Module:
-    return "modules";
-  }
-  llvm_unreachable("covered switch");
+static std::string describe(unsigned places) {
+  constexpr std::pair<Place, StringLiteral> kNames[] = {
+      {kArgument, "arguments of functions"},
+      {kResult, "results of functions"},
+      {kOp, "operations"},
+      {kFunction, "functions"},
+      {kModule, "modules"}};
+  std::string text;
+  for (auto &[place, name] : kNames)
+    if (places & place)
+      text += (text.empty() ? "" : " and to ") + name.str();
+  return text;
 }
+
+/// What is this many letters from a name is probably meant to be it.
+static constexpr unsigned kTypo = 2;
 
 /// An error unless `name` is an attribute of ours that may be at `place`.
 static LogicalResult verifyPlace(Operation *op, StringAttr name, Place place) {
   const Annotation *nearest = nullptr;
-  std::string elsewhere;
   unsigned least = ~0u;
   for (const Annotation &known : kAnnotations) {
-    if (known.name == name.getValue()) {
-      if (known.place == place)
-        return success();
-      elsewhere +=
-          (elsewhere.empty() ? "" : " and to ") + describe(known.place).str();
-    }
     unsigned distance = known.name.edit_distance(name.getValue());
     if (distance < least) {
       least = distance;
       nearest = &known;
     }
   }
-  if (!elsewhere.empty())
+  if (least == 0 && (nearest->places & place))
+    return success();
+  if (least == 0)
     return op->emitError() << prefix(ErrorCode::Misplaced) << name
-                           << " belongs to " << elsewhere << ", not to "
-                           << describe(place);
+                           << " belongs to " << describe(nearest->places)
+                           << ", not to " << describe(place);
   InFlightDiagnostic error = op->emitError()
                              << prefix(ErrorCode::UnknownAttribute)
                              << "no attribute is called " << name;
-  constexpr unsigned kTypo = 2;
   if (least <= kTypo)
     error << "; did you mean '" << nearest->name << "'?";
   return error;
 }
 
+/// Checks the `tp.role` of what is at one of `places`.
+static LogicalResult verifyRole(Attribute attribute, Place place,
+                                function_ref<InFlightDiagnostic()> error) {
+  auto role = dyn_cast<StringAttr>(attribute);
+  auto mayBe = [&](Role role) {
+    return place == kArgument || role != Role::Input;
+  };
+  if (std::optional<Role> known =
+          role ? symbolizeRole(role.getValue()) : std::nullopt;
+      known && mayBe(*known))
+    return success();
+  SmallVector<std::string> names;
+  StringRef nearest;
+  for (unsigned i = 0; i <= getMaxEnumValForRole(); ++i) {
+    Role known = *symbolizeRole(i);
+    if (!mayBe(known))
+      continue;
+    StringRef name = stringifyRole(known);
+    names.push_back(("\"" + name + "\"").str());
+    if (role && role.getValue().edit_distance(name) <= kTypo)
+      nearest = name;
+  }
+  InFlightDiagnostic diagnostic = error() << "expects one of "
+                                          << llvm::join(names, ", ") << ", got "
+                                          << attribute;
+  if (!nearest.empty())
+    diagnostic << "; did you mean \"" << nearest << "\"?";
+  return diagnostic;
+}
+
 LogicalResult TPDialect::verifyOperationAttribute(Operation *op,
                                                   NamedAttribute attribute) {
-  Place place = isa<ModuleOp>(op)              ? Place::Module
-                : isa<FunctionOpInterface>(op) ? Place::Function
-                                               : Place::Op;
+  Place place = isa<ModuleOp>(op)              ? kModule
+                : isa<FunctionOpInterface>(op) ? kFunction
+                                               : kOp;
   return verifyPlace(op, attribute.getName(), place);
 }
 
@@ -179,7 +194,7 @@ LogicalResult TPDialect::verifyRegionArgAttribute(Operation *op, unsigned,
   auto function = dyn_cast<FunctionOpInterface>(op);
   if (!function)
     return success();
-  if (failed(verifyPlace(op, attribute.getName(), Place::Argument)))
+  if (failed(verifyPlace(op, attribute.getName(), kArgument)))
     return failure();
   auto error = [&] {
     return op->emitError() << prefix(ErrorCode::BadAttribute) << "argument #"
@@ -192,6 +207,8 @@ LogicalResult TPDialect::verifyRegionArgAttribute(Operation *op, unsigned,
       return error() << "is a string";
     return success();
   }
+  if (attribute.getName() == kRoleAttr)
+    return verifyRole(attribute.getValue(), kArgument, error);
   if (attribute.getName() == kSourceAttr) {
     auto source = dyn_cast<SourceAttr>(attribute.getValue());
     auto tensor = dyn_cast<RankedTensorType>(type);
@@ -219,11 +236,29 @@ LogicalResult TPDialect::verifyRegionArgAttribute(Operation *op, unsigned,
 LogicalResult TPDialect::verifyRegionResultAttribute(Operation *op, unsigned,
                                                      unsigned index,
                                                      NamedAttribute attribute) {
-  if (failed(verifyPlace(op, attribute.getName(), Place::Result)))
+  if (failed(verifyPlace(op, attribute.getName(), kResult)))
     return failure();
-  if (attribute.getName() == kNameAttr &&
-      !isa<StringAttr>(attribute.getValue()))
+  auto error = [&] {
     return op->emitError() << prefix(ErrorCode::BadAttribute) << "result #"
-                           << index << ": `tp.name` is a string";
+                           << index << ": `" << attribute.getName().getValue()
+                           << "` ";
+  };
+  if (attribute.getName() == kRoleAttr) {
+    if (failed(verifyRole(attribute.getValue(), kResult, error)))
+      return failure();
+    // It is one storage.
+    auto function = cast<FunctionOpInterface>(op);
+    for (unsigned i = 0; i < function.getNumArguments(); ++i) {
+      auto donated = function.getArgAttrOfType<IntegerAttr>(i, kDonatedAttr);
+      Attribute role = function.getArgAttr(i, kRoleAttr);
+      if (donated && donated.getInt() == index && role &&
+          role != attribute.getValue())
+        return error() << "is " << attribute.getValue() << ", but argument #"
+                       << i << ", which it overwrites, is " << role;
+    }
+    return success();
+  }
+  if (!isa<StringAttr>(attribute.getValue()))
+    return error() << "is a string";
   return success();
 }

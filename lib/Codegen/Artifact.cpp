@@ -35,14 +35,20 @@ static absl::string_view toView(StringRef text) {
 // The format's names of the dialect's enums
 //===----------------------------------------------------------------------===//
 
-static tprt::Role toFormat(step::Role kind) {
-  switch (kind) {
-  case step::Role::Activation:
-    return tprt::Role::Activation;
-  case step::Role::Parameter:
+static tprt::Role toFormat(Role role) {
+  switch (role) {
+  case Role::Input:
+    return tprt::Role::Input;
+  case Role::Parameter:
     return tprt::Role::Parameter;
-  case step::Role::State:
+  case Role::State:
     return tprt::Role::State;
+  case Role::KVCache:
+    return tprt::Role::KVCache;
+  case Role::Gradient:
+    return tprt::Role::Gradient;
+  case Role::OptimizerState:
+    return tprt::Role::OptimizerState;
   }
   llvm_unreachable("covered switch");
 }

@@ -313,7 +313,7 @@ private:
           // What is carried in: the storage of the operand, which ends where
           // the op with the region begins.
           add(arg, parent == root ? 0 : begins.lookup(parent) + 1);
-        else if (getRole(function, arg.getArgNumber()) == ArgumentRole::Input)
+        else if (getRole(function, arg.getArgNumber()) == Role::Input)
           // The caller's, for the whole call.
           add(arg, 0, ops.size() - 1);
       }

@@ -197,7 +197,7 @@ private:
     else
       port = addFixed(space.getNumber(arg));
     PlanValue *value = addValue(arg, port, 0);
-    if (getRole(function, arg.getArgNumber()) == ArgumentRole::Input)
+    if (getRole(function, arg.getArgNumber()) == Role::Input)
       value->end = graph.numPoints - 1; // the caller's, for the whole call
     else
       value->storage = PlanValue::Persistent;

@@ -3,8 +3,6 @@
 
 #include "tpopt/Program/Interface.h"
 
-#include "tpopt/Dialect/TP/TP.h"
-
 using namespace mlir;
 using namespace tp;
 
@@ -12,25 +10,33 @@ bool tp::isEntry(func::FuncOp function) {
   return function.isPublic() && !function.isExternal();
 }
 
-StringRef tp::stringify(ArgumentRole role) {
-  switch (role) {
-  case ArgumentRole::Input:
-    return "input";
-  case ArgumentRole::Parameter:
-    return "parameter";
-  case ArgumentRole::State:
-    return "kv_cache";
-  }
-  llvm_unreachable("covered switch");
+/// What `tp.role` says, which is verified.
+static std::optional<Role> toRole(StringAttr given) {
+  return given ? symbolizeRole(given.getValue()) : std::nullopt;
 }
 
-ArgumentRole tp::getRole(FunctionOpInterface function, unsigned argument) {
+Role tp::getRole(FunctionOpInterface function, unsigned argument) {
+  if (auto given =
+          toRole(function.getArgAttrOfType<StringAttr>(argument, kRoleAttr)))
+    return *given;
   // A weight that a step of training overwrites is one that was loaded.
   if (function.getArgAttr(argument, kSourceAttr))
-    return ArgumentRole::Parameter;
+    return Role::Parameter;
   if (function.getArgAttr(argument, kDonatedAttr))
-    return ArgumentRole::State;
-  return ArgumentRole::Input;
+    return Role::State;
+  return Role::Input;
+}
+
+std::optional<Role> tp::getResultRole(FunctionOpInterface function,
+                                      unsigned result) {
+  if (auto given =
+          toRole(function.getResultAttrOfType<StringAttr>(result, kRoleAttr)))
+    return given;
+  for (unsigned i = 0; i < function.getNumArguments(); ++i)
+    if (auto donated = function.getArgAttrOfType<IntegerAttr>(i, kDonatedAttr);
+        donated && donated.getInt() == result)
+      return getRole(function, i);
+  return std::nullopt;
 }
 
 StringAttr tp::getInputName(func::FuncOp function, unsigned index) {

@@ -184,11 +184,12 @@ private:
     return entry;
   }
 
-  TensorEntry makeTensor(std::string name, StringRef role,
+  TensorEntry makeTensor(std::string name, StringRef role, bool isGiven,
                          const LocalTensor &local) {
     TensorEntry entry;
     entry.name = std::move(name);
     entry.role = role.str();
+    entry.isGiven = isGiven;
     Type element = local.global.getElementType();
     entry.global = formatTensor(element, local.global.getShape());
     entry.local = formatTensor(element, local.getShape());
@@ -200,22 +201,40 @@ private:
     return entry;
   }
 
+  int64_t &getMemory(Role role) {
+    switch (role) {
+    case Role::Input:
+      return report.memory.activations;
+    case Role::Parameter:
+      return report.memory.parameters;
+    case Role::State:
+      return report.memory.state;
+    case Role::KVCache:
+      return report.memory.cache;
+    case Role::Gradient:
+      return report.memory.gradients;
+    case Role::OptimizerState:
+      return report.memory.optimizer;
+    }
+    llvm_unreachable("covered switch");
+  }
+
   void addSignature() {
     for (BlockArgument arg : function.getArguments()) {
       std::optional<LocalTensor> local = getLocalTensor(arg, table);
       if (!local)
         continue;
-      ArgumentRole role = getRole(function, arg.getArgNumber());
+      unsigned index = arg.getArgNumber();
+      Role role = getRole(function, index);
       report.inputs.push_back(
-          makeTensor(getName(arg), tp::stringify(role), *local));
+          makeTensor(getName(arg), stringifyRole(role),
+                     bool(function.getArgAttr(index, kRoleAttr)), *local));
       int64_t bytes = local->getBytes();
       report.inputBytes += bytes;
-      if (role == ArgumentRole::Parameter)
-        report.memory.parameters += bytes;
-      else if (role == ArgumentRole::State)
-        report.memory.cache += bytes;
-      if (role != ArgumentRole::Input)
-        report.memory.padding += local->getPaddingBytes();
+      if (role == Role::Input) // counted among the activations
+        continue;
+      getMemory(role) += bytes;
+      report.memory.padding += local->getPaddingBytes();
     }
     // What a function returns is what its return op is given.
     function.getFunctionBody().walk([&](Operation *op) {
@@ -227,9 +246,11 @@ private:
         if (!local)
           continue;
         auto name = function.getResultAttrOfType<StringAttr>(index, kNameAttr);
+        std::optional<Role> role = getResultRole(function, index);
         report.outputs.push_back(
             makeTensor(name ? name.str() : "result" + std::to_string(index),
-                       "output", *local));
+                       role ? stringifyRole(*role) : "output",
+                       bool(function.getResultAttr(index, kRoleAttr)), *local));
       }
     });
   }

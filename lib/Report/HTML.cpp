@@ -213,7 +213,7 @@ private:
     for (const TensorEntry &tensor : tensors) {
       os << "<tr>";
       code(tensor.name);
-      cell(tensor.role);
+      cell(tensor.role + (tensor.isGiven ? "" : " (no role given)"));
       code(tensor.global);
       code(tensor.local);
       code(tensor.sharding);

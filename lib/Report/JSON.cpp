@@ -131,6 +131,7 @@ private:
     json.object([&] {
       string("name", tensor.name);
       string("role", tensor.role);
+      json.attribute("role_given", tensor.isGiven);
       string("global", tensor.global);
       string("local", tensor.local);
       string("sharding", tensor.sharding);
@@ -152,6 +153,7 @@ private:
     json.attribute("parameters", memory.parameters);
     json.attribute("activations", memory.activations);
     json.attribute("kv_cache", memory.cache);
+    json.attribute("state", memory.state);
     json.attribute("gradients", memory.gradients);
     json.attribute("optimizer", memory.optimizer);
     json.attribute("padding", memory.padding);

@@ -131,11 +131,12 @@ std::string tp::describeMesh(const MeshEntry &mesh) {
 std::vector<std::pair<std::string, int64_t>>
 tp::listMemory(const MemoryEntry &memory) {
   std::vector<std::pair<std::string, int64_t>> rows;
-  for (auto &[what, bytes] : {std::pair("parameters", memory.parameters),
-                              std::pair("kv cache", memory.cache),
-                              std::pair("gradients", memory.gradients),
-                              std::pair("optimizer", memory.optimizer),
-                              std::pair("activations", memory.activations)})
+  for (auto &[what, bytes] :
+       {std::pair("parameters", memory.parameters),
+        std::pair("kv cache", memory.cache), std::pair("state", memory.state),
+        std::pair("gradients", memory.gradients),
+        std::pair("optimizer", memory.optimizer),
+        std::pair("activations", memory.activations)})
     if (bytes > 0)
       rows.push_back({what, bytes});
   return rows;

@@ -376,7 +376,7 @@ bool ProgramLowering::ContractionBuilder::isConstant(const View &weight) {
            int64_t(argument.getArgNumber());
   };
   return cast<step::InputAttr>(program.getInputs()[argument.getArgNumber()])
-                 .getRole() == step::Role::Parameter &&
+                 .getRole() == Role::Parameter &&
          llvm::none_of(program.getOutputs(), isWritten);
 }
 

@@ -21,18 +21,6 @@ static FailureOr<RankedTensorType> checkType(func::FuncOp function, Type type) {
          << "an entry takes and returns tensors, not " << type;
 }
 
-static step::Role toStep(ArgumentRole role) {
-  switch (role) {
-  case ArgumentRole::Input:
-    return step::Role::Activation;
-  case ArgumentRole::Parameter:
-    return step::Role::Parameter;
-  case ArgumentRole::State:
-    return step::Role::State;
-  }
-  llvm_unreachable("covered switch");
-}
-
 FailureOr<step::ProgramOp> tp::createEntry(OpBuilder &builder,
                                            func::FuncOp function,
                                            FlatSymbolRefAttr mesh,
@@ -49,7 +37,6 @@ FailureOr<step::ProgramOp> tp::createEntry(OpBuilder &builder,
         checkType(function, getType(argument.getType()));
     if (failed(type))
       return failure();
-    step::Role role = toStep(getRole(function, index));
     Attribute source = function.getArgAttr(index, kSourceAttr);
     if (auto donated =
             function.getArgAttrOfType<IntegerAttr>(index, kDonatedAttr)) {
@@ -61,9 +48,9 @@ FailureOr<step::ProgramOp> tp::createEntry(OpBuilder &builder,
                << donated.getInt();
       alias = index;
     }
-    inputs.push_back(step::InputAttr::get(builder.getContext(),
-                                          getInputName(function, index), role,
-                                          *type, source));
+    inputs.push_back(step::InputAttr::get(
+        builder.getContext(), getInputName(function, index),
+        getRole(function, index), *type, source));
     addStorage(*type);
   }
   for (auto [index, alias] : llvm::enumerate(aliases)) {

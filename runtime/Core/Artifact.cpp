@@ -233,6 +233,17 @@ static int64_t getBytes(absl::Span<const DimRow> dims, DType dtype) {
   return bytes;
 }
 
+bool Artifact::isDonated(uint32_t input) const {
+  return absl::c_any_of(rows<OutputRow>(), [&](const OutputRow &output) {
+    return output.alias == input;
+  });
+}
+
+bool Artifact::isKept(uint32_t input) const {
+  Role role = rows<InputRow>()[input].role;
+  return role != Role::Input && role != Role::Parameter && isDonated(input);
+}
+
 int64_t Artifact::getLocalBytes(const InputRow &input) const {
   return getBytes(rows<DimRow>(input.dims), input.dtype);
 }

@@ -73,6 +73,10 @@ public:
   /// Bytes of the block that each rank holds.
   int64_t getLocalBytes(const InputRow &input) const;
   int64_t getLocalBytes(const OutputRow &output) const;
+  /// Whether the storage of the input is an output of an entry.
+  bool isDonated(uint32_t input) const;
+  /// Whether the input is zero at first, and then what the last run left.
+  bool isKept(uint32_t input) const;
   /// Bytes of an arena that suffices for all entries.
   uint64_t getArenaBytes() const;
   /// Counters of loops that suffice for all entries.

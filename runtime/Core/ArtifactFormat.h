@@ -160,11 +160,18 @@ struct SourceRow {
   Range permutation;
 };
 
+/// What an input is for: `tp.role`.
 enum class Role : uint32_t {
-  Activation = 0, ///< Bound by the caller before each run it changes in.
-  Parameter = 1,  ///< A weight: constant unless an entry overwrites it.
-  State = 2,      ///< KV cache: zero at first, then what runs leave there.
+  Input = 0,     ///< Bound by the caller before each run it changes in.
+  Parameter = 1, ///< A weight: constant unless an entry overwrites it.
+  // Kept between runs where an entry overwrites it (Artifact::isKept): zero at
+  // first, then what runs leave there. Else bound by the caller.
+  State = 2,
+  KVCache = 3,
+  Gradient = 4,
+  OptimizerState = 5,
 };
+inline constexpr uint32_t kNumRoles = 6;
 
 /// One storage of that name on each rank, shared by all entries.
 struct InputRow {

@@ -230,7 +230,7 @@ absl::Status Verifier::verifyTensors() const {
     TPRT_RETURN_IF_ERROR(verifyText(input.name));
     if (!names.insert(artifact.text(input.name)).second)
       return fail("two inputs are called '", artifact.text(input.name), "'");
-    if (input.role > Role::State)
+    if (static_cast<uint32_t>(input.role) >= kNumRoles)
       return fail("an input has an unknown role");
     TPRT_RETURN_IF_ERROR(verifyDims(input.dims, input.dtype));
     if (input.source == kNone)

@@ -115,19 +115,12 @@ static void fillGarbage(DType dtype, int64_t bytes, char *block) {
                 size);
 }
 
-bool Session::isDonated(uint32_t input) const {
-  for (const OutputRow &output : artifact->rows<OutputRow>())
-    if (output.alias == input)
-      return true;
-  return false;
-}
-
 absl::Status Session::bindUsed(absl::string_view name, DType dtype,
                                absl::Span<const int64_t> shape,
                                absl::string_view bytes) {
   TPRT_RETURN_IF_ERROR(bind(name, dtype, shape, bytes));
   TPRT_ASSIGN_OR_RETURN(uint32_t index, findInput(name));
-  if (!isDonated(index))
+  if (!artifact->isDonated(index))
     return absl::OkStatus();
   const InputRow &input = artifact->rows<InputRow>()[index];
   for (Rank &rank : ranks)
@@ -213,10 +206,9 @@ absl::Status Session::loadWeights(SafetensorsFolder &weights) {
 
 absl::Status Session::resetState() {
   TPRT_RETURN_IF_ERROR(checkIdle());
-  absl::Span<const InputRow> inputs = artifact->rows<InputRow>();
   for (Rank &rank : ranks)
-    for (uint32_t i = 0; i < inputs.size(); ++i)
-      if (inputs[i].role == Role::State)
+    for (uint32_t i = 0; i < isBound.size(); ++i)
+      if (artifact->isKept(i))
         TPRT_RETURN_IF_ERROR(rank.executor->clearInput(i));
   if (lastEntry) // it was zero before the first run
     agree("the state", "set to zero");

@@ -185,7 +185,6 @@ private:
   absl::StatusOr<std::vector<std::string>> exchangeBlocks(uint32_t output);
   /// Whether other processes could have been given something else.
   bool isOneOfMany() const { return !domain && worldSize > 1; }
-  bool isDonated(uint32_t input) const;
 
   const SessionOptions options;
   const std::shared_ptr<const Artifact> artifact;

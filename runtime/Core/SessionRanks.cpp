@@ -48,7 +48,7 @@ absl::Status Session::prepare() {
   }
   isBound.resize(artifact->rows<InputRow>().size());
   for (size_t i = 0; i < isBound.size(); ++i)
-    isBound[i] = artifact->rows<InputRow>()[i].role == Role::State;
+    isBound[i] = artifact->isKept(i);
   ranks.resize(local);
   for (int i = 0; i < local; ++i)
     ranks[i].number = i;

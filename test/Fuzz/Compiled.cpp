@@ -225,7 +225,7 @@ Compiled::clearState(uint32_t entry, ArrayRef<TensorValue> arguments) const {
   tprt::Range inputs = artifact->rows<tprt::EntryRow>()[entry].inputs;
   for (auto [value, index] :
        llvm::zip_equal(cleared, artifact->integers(inputs)))
-    if (artifact->rows<tprt::InputRow>()[index].role == tprt::Role::State)
+    if (artifact->isKept(index))
       value = std::make_shared<DenseTensor>(value->getType());
   return cleared;
 }
@@ -235,7 +235,7 @@ std::string Compiled::bind(uint32_t entry, ArrayRef<TensorValue> arguments) {
   for (auto [value, index] :
        llvm::zip_equal(arguments, artifact->integers(inputs))) {
     const auto &row = artifact->rows<tprt::InputRow>()[index];
-    if (row.role == tprt::Role::State)
+    if (artifact->isKept(index))
       continue;
     ArrayRef<int64_t> shape = value->getType().getShape();
     absl::Status bound =

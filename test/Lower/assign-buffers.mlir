@@ -7,7 +7,7 @@
 // CHECK:       %[[A:.*]] = step.alloc at 0
 // CHECK:       %[[B:.*]] = step.alloc at 64
 // CHECK:       %[[C:.*]] = step.alloc at 0
-step.program @chain inputs [#step.input<"x", activation, tensor<16xf32>>] outputs [#step.output<"y", tensor<16xf32>>] {
+step.program @chain inputs [#step.input<"x", input, tensor<16xf32>>] outputs [#step.output<"y", tensor<16xf32>>] {
 ^bb0(%x: memref<16xf32>, %y: memref<16xf32>):
   %a = step.alloc : memref<16xf32>
   step.copy %x to %a : memref<16xf32> to memref<16xf32>
@@ -24,7 +24,7 @@ step.program @chain inputs [#step.input<"x", activation, tensor<16xf32>>] output
 // CHECK:       step.alloc at 256 : memref<32xf32>
 // CHECK:       step.alloc at 0 : memref<64xf32>
 // CHECK:       step.alloc at 256 : memref<16xf32>
-step.program @gap inputs [#step.input<"x", activation, tensor<64xf32>>] outputs [] {
+step.program @gap inputs [#step.input<"x", input, tensor<64xf32>>] outputs [] {
 ^bb0(%x: memref<64xf32>):
   %first = step.alloc : memref<32xf32>
   %0 = step.view %x : memref<64xf32> as memref<32xf32>
@@ -49,7 +49,7 @@ step.program @gap inputs [#step.input<"x", activation, tensor<64xf32>>] outputs 
 // CHECK:         step.alloc at 128
 // CHECK:         step.alloc at 128
 // CHECK:       step.alloc at 0
-step.program @loop inputs [#step.input<"x", activation, tensor<16xf32>>] outputs [#step.output<"y", tensor<16xf32>>] {
+step.program @loop inputs [#step.input<"x", input, tensor<16xf32>>] outputs [#step.output<"y", tensor<16xf32>>] {
 ^bb0(%x: memref<16xf32>, %y: memref<16xf32>):
   %in = step.alloc : memref<16xf32>
   %out = step.alloc : memref<16xf32>
@@ -75,7 +75,7 @@ step.program @loop inputs [#step.input<"x", activation, tensor<16xf32>>] outputs
 // CHECK:         step.alloc at 0
 // CHECK:       } else {
 // CHECK:         step.alloc at 0
-step.program @sides inputs [#step.input<"x", activation, tensor<16xf32>>, #step.input<"q", activation, tensor<i1>>] outputs [] {
+step.program @sides inputs [#step.input<"x", input, tensor<16xf32>>, #step.input<"q", input, tensor<i1>>] outputs [] {
 ^bb0(%x: memref<16xf32>, %q: memref<i1>):
   %p = step.alloc : memref<i1>
   step.while %p cond {

@@ -18,6 +18,7 @@
 // CHECK:      layers.7.&lt;out&gt;
 // CHECK:      because &lt;b&gt;
 // CHECK:      <h3>Arguments</h3>
+// CHECK:      input (no role given)
 // CHECK:      f32[4,16]
 // CHECK-SAME: <summary>4 parts</summary>
 // CHECK:      </html>

@@ -117,6 +117,7 @@ func.func @main(
 // CHECK:      "inputs": [
 // CHECK:      "name": "x",
 // CHECK-NEXT: "role": "input",
+// CHECK-NEXT: "role_given": false,
 // CHECK-NEXT: "global": "f32[8,512]",
 // CHECK-NEXT: "local": "f32[4,512]",
 // CHECK-NEXT: "sharding": "[{\"data\"}, {}]",
@@ -124,11 +125,13 @@ func.func @main(
 // CHECK-NEXT: "padding_bytes": 0
 // CHECK:      "name": "w1",
 // CHECK-NEXT: "role": "parameter",
+// CHECK-NEXT: "role_given": false,
 // CHECK-NEXT: "global": "f32[512,2046]",
 // CHECK-NEXT: "local": "f32[512,512]",
 // CHECK:      "padding_bytes": 4096
 // CHECK:      "name": "cache",
-// CHECK-NEXT: "role": "kv_cache",
+// CHECK-NEXT: "role": "state",
+// CHECK-NEXT: "role_given": false,
 // CHECK-NEXT: "global": "bf16[64,16]",
 // CHECK-NEXT: "local": "bf16[32,16]",
 // CHECK-NEXT: "sharding": "[{\"model\":(1)2}, {}]",
@@ -136,6 +139,7 @@ func.func @main(
 // CHECK:      "name": "y",
 // CHECK-NEXT: "role": "output",
 // CHECK:      "name": "result1",
+// CHECK-NEXT: "role": "state",
 // CHECK:      "layers": [
 // CHECK:      "name": "layers.0",
 // CHECK-NEXT: "comm_us": 20.033,
@@ -143,7 +147,8 @@ func.func @main(
 // CHECK-NEXT: "comm_us": 30.100,
 // CHECK:      "memory": {
 // CHECK-NEXT: "parameters": 1048576,
-// CHECK:      "kv_cache": 1024,
+// CHECK:      "kv_cache": 0,
+// CHECK-NEXT: "state": 1024,
 // CHECK:      "capacity": 141000000000,
 // CHECK-NEXT: "fits": true,
 // Two products, and the second three times more: 2 * 4 * 512 * 512 each.

@@ -15,7 +15,8 @@ import sys
 
 KINDS = ["all_reduce", "all_gather", "reduce_scatter", "all_to_all",
          "collective_permute"]
-ROLES = ["input", "parameter", "kv_cache", "output"]
+ROLES = ["input", "parameter", "state", "kv_cache", "gradient", "optimizer_state",
+         "output"]
 TENSOR = re.compile(r"[a-z]+\d+\w*\[(\d+(,\d+)*)?\]$")
 AXIS = re.compile(r"[^:]+(:\(\d+\)\d+)?$")
 
@@ -71,11 +72,11 @@ COLLECTIVE = record(
     reason=string, value=string, layer=string, requested=boolean,
     advice=string, note=string)
 TENSORS = many(record(
-    name=string, role=one_of(*ROLES), **{"global": matches(TENSOR)},
+    name=string, role=one_of(*ROLES), role_given=boolean, **{"global": matches(TENSOR)},
     local=matches(TENSOR), sharding=string, bytes=natural,
     padding_bytes=natural))
 MEMORY = record(
-    parameters=natural, activations=natural, kv_cache=natural,
+    parameters=natural, activations=natural, kv_cache=natural, state=natural,
     gradients=natural, optimizer=natural, padding=natural, capacity=natural,
     fits=boolean, peak_op=string)
 FUNCTION = record(
@@ -107,12 +108,13 @@ def check_sums(function):
     assert sum(i["bytes"] for i in function["inputs"]) == \
         function["input_bytes_per_device"]
     memory = function["memory"]
-    total = sum(memory[key] for key in ("parameters", "activations", "kv_cache",
+    total = sum(memory[key] for key in ("parameters", "activations", "kv_cache", "state",
                                         "gradients", "optimizer"))
     assert total == function["peak_bytes_per_device"]
     assert memory["fits"] == (memory["capacity"] == 0 or
                               total <= memory["capacity"])
-    for role, key in (("parameter", "parameters"), ("kv_cache", "kv_cache")):
+    for role, key in (("parameter", "parameters"), ("state", "state"), ("kv_cache", "kv_cache"),
+                      ("gradient", "gradients"), ("optimizer_state", "optimizer")):
         assert memory[key] == sum(i["bytes"] for i in function["inputs"]
                                   if i["role"] == role)
     assert sum(layer["comm_us"] for layer in function["layers"]) <= \

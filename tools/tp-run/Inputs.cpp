@@ -94,10 +94,11 @@ tprun::bindInputs(Session &session, const Options &options) {
   }
   const Artifact &artifact = session.getArtifact();
   std::vector<std::string> random;
-  for (const InputRow &input : artifact.rows<InputRow>()) {
+  for (uint32_t i = 0; i < artifact.rows<InputRow>().size(); ++i) {
+    const InputRow &input = artifact.rows<InputRow>()[i];
     absl::string_view name = artifact.text(input.name);
     bool isLoaded = !options.weights.empty() && input.source != kNone;
-    if (input.role == Role::State || isLoaded || given.contains(name))
+    if (artifact.isKept(i) || isLoaded || given.contains(name))
       continue;
     TPRT_RETURN_IF_ERROR(session.bindRandom(name, options.seed));
     random.emplace_back(name);

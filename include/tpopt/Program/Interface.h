@@ -12,6 +12,8 @@
 #ifndef TPOPT_PROGRAM_INTERFACE_H
 #define TPOPT_PROGRAM_INTERFACE_H
 
+#include "tpopt/Dialect/TP/TP.h"
+
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
@@ -20,18 +22,13 @@ namespace tp {
 /// Whether a function can be called from outside: it is public and has a body.
 bool isEntry(mlir::func::FuncOp function);
 
-/// What an argument is for.
-enum class ArgumentRole : uint8_t {
-  Input,     ///< Data of one call.
-  Parameter, ///< Loaded from a checkpoint: it has `tp.source`. A step of
-             ///< training may overwrite it.
-  State,     ///< Zero at first, then what a call leaves: it has `tp.donated`.
-};
-
-/// `input`, `parameter`, `kv_cache`.
-llvm::StringRef stringify(ArgumentRole role);
-
-ArgumentRole getRole(mlir::FunctionOpInterface function, unsigned argument);
+/// The `tp.role` of an argument. Without one: a parameter if it has
+/// `tp.source`, else state if it has `tp.donated`, else an input.
+Role getRole(mlir::FunctionOpInterface function, unsigned argument);
+/// The `tp.role` of a result, or the role of the argument that it overwrites;
+/// none for another one, which is an output and no more.
+std::optional<Role> getResultRole(mlir::FunctionOpInterface function,
+                                  unsigned result);
 
 /// The `tp.name` of an argument, or `arg` and its number.
 mlir::StringAttr getInputName(mlir::func::FuncOp function, unsigned index);

@@ -54,7 +54,8 @@ struct CollectiveEntry {
 /// An argument or a result.
 struct TensorEntry {
   std::string name;
-  std::string role; ///< `input`, `parameter`, `kv_cache` or `output`.
+  std::string role;     ///< As `tp.role`, or `output`.
+  bool isGiven = false; ///< Whether `tp.role` gives it; else it is inferred.
   std::string global, local, sharding;
   int64_t bytes = 0; ///< Of a device's buffer.
   int64_t paddingBytes = 0;
@@ -69,14 +70,14 @@ struct LayerEntry {
 };
 
 struct MemoryEntry {
-  int64_t parameters = 0, activations = 0, cache = 0, gradients = 0,
+  int64_t parameters = 0, activations = 0, cache = 0, state = 0, gradients = 0,
           optimizer = 0;
   int64_t padding = 0;  ///< Of all of these, how much means nothing.
   int64_t capacity = 0; ///< 0 if unknown.
   std::string peakOp;   ///< Where activations take most.
 
   int64_t getTotal() const {
-    return parameters + activations + cache + gradients + optimizer;
+    return parameters + activations + cache + state + gradients + optimizer;
   }
   bool fits() const { return capacity == 0 || getTotal() <= capacity; }
 };

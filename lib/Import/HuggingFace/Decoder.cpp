@@ -77,7 +77,7 @@ Decoder::Decoder(ModelBuilder &builder, const DecoderSizes &sizes,
       for (StringRef kind : {"k", "v"}) {
         std::string name = ("cache." + kind + "." + llvm::Twine(layer)).str();
         // Result 0 are the logits.
-        Value cache = b.donated(name, type, caches.size() + 1);
+        Value cache = b.cache(name, type, caches.size() + 1);
         caches.push_back({name, cache});
       }
   }

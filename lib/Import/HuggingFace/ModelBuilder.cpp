@@ -104,9 +104,11 @@ Value ModelBuilder::input(StringRef name, RankedTensorType type) {
   return addArgument(name, type);
 }
 
-Value ModelBuilder::donated(StringRef name, RankedTensorType type,
-                            unsigned result) {
+Value ModelBuilder::cache(StringRef name, RankedTensorType type,
+                          unsigned result) {
   Value argument = addArgument(name, type);
+  arguments.back().set(kRoleAttr,
+                       builder.getStringAttr(stringifyRole(Role::KVCache)));
   arguments.back().set(kDonatedAttr, builder.getI64IntegerAttr(result));
   return argument;
 }

@@ -72,9 +72,9 @@ public:
   //===--- Entries --------------------------------------------------------===//
   void beginEntry(llvm::StringRef name);
   mlir::Value input(llvm::StringRef name, mlir::RankedTensorType type);
-  /// An argument that result number `result` overwrites.
-  mlir::Value donated(llvm::StringRef name, mlir::RankedTensorType type,
-                      unsigned result);
+  /// A KV cache, which result number `result` overwrites.
+  mlir::Value cache(llvm::StringRef name, mlir::RankedTensorType type,
+                    unsigned result);
   /// The weight `leaf` of the module at the current path.
   mlir::Value weight(llvm::StringRef leaf, const Stored &stored);
   void endEntry(llvm::ArrayRef<std::pair<std::string, mlir::Value>> results);

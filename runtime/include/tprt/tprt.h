@@ -130,7 +130,7 @@ tprt_status tprt_bind_random(tprt_session *session, const char *name,
  *  begins. */
 tprt_status tprt_agree(tprt_session *session, const char *name,
                        const char *value);
-/** Sets caches to zero: the next sequence. */
+/** Sets what is kept between calls, such as caches, to zero. */
 tprt_status tprt_reset(tprt_session *session);
 
 /** Starts an entry and returns at once. */

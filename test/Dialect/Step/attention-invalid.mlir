@@ -2,7 +2,7 @@
 
 // RUN: tp-opt %s --split-input-file --verify-diagnostics
 
-step.program @attentionShapes inputs [#step.input<"q", activation, tensor<2x4x1x2x16xf16>>, #step.input<"k", activation, tensor<2x8x1x16xf16>>] outputs [] {
+step.program @attentionShapes inputs [#step.input<"q", input, tensor<2x4x1x2x16xf16>>, #step.input<"k", input, tensor<2x8x1x16xf16>>] outputs [] {
 ^bb0(%q: memref<2x4x1x2x16xf16>, %k: memref<2x8x1x16xf16>):
   %y = step.alloc : memref<2x4x1x2x16xf16>
   %v = step.alloc : memref<2x9x1x16xf16>
@@ -13,7 +13,7 @@ step.program @attentionShapes inputs [#step.input<"q", activation, tensor<2x4x1x
 
 // -----
 
-step.program @attentionStatistics inputs [#step.input<"q", activation, tensor<2x4x1x2x16xf16>>, #step.input<"k", activation, tensor<2x8x1x16xf16>>] outputs [] {
+step.program @attentionStatistics inputs [#step.input<"q", input, tensor<2x4x1x2x16xf16>>, #step.input<"k", input, tensor<2x8x1x16xf16>>] outputs [] {
 ^bb0(%q: memref<2x4x1x2x16xf16>, %k: memref<2x8x1x16xf16>):
   %y = step.alloc : memref<2x4x1x2x16xf16>
   %s = step.alloc : memref<2x4x1x2x2xf32>
@@ -24,7 +24,7 @@ step.program @attentionStatistics inputs [#step.input<"q", activation, tensor<2x
 
 // -----
 
-step.program @attentionParts inputs [#step.input<"q", activation, tensor<2x4x1x2x16xf16>>, #step.input<"k", activation, tensor<2x8x1x16xf16>>] outputs [] {
+step.program @attentionParts inputs [#step.input<"q", input, tensor<2x4x1x2x16xf16>>, #step.input<"k", input, tensor<2x8x1x16xf16>>] outputs [] {
 ^bb0(%q: memref<2x4x1x2x16xf16>, %k: memref<2x8x1x16xf16>):
   %y = step.alloc : memref<2x4x1x2x16xf16>
   %s = step.alloc : memref<3x2x4x1x2x2xf32>
@@ -35,7 +35,7 @@ step.program @attentionParts inputs [#step.input<"q", activation, tensor<2x4x1x2
 
 // -----
 
-step.program @attentionOffset inputs [#step.input<"q", activation, tensor<2x4x1x2x16xf16>>, #step.input<"k", activation, tensor<2x8x1x16xf16>>] outputs [] {
+step.program @attentionOffset inputs [#step.input<"q", input, tensor<2x4x1x2x16xf16>>, #step.input<"k", input, tensor<2x8x1x16xf16>>] outputs [] {
 ^bb0(%q: memref<2x4x1x2x16xf16>, %k: memref<2x8x1x16xf16>):
   %y = step.alloc : memref<2x4x1x2x16xf16>
   %o = step.alloc : memref<2xi64>
@@ -46,7 +46,7 @@ step.program @attentionOffset inputs [#step.input<"q", activation, tensor<2x4x1x
 
 // -----
 
-step.program @attentionLengths inputs [#step.input<"q", activation, tensor<2x4x1x2x16xf16>>, #step.input<"k", activation, tensor<2x8x1x16xf16>>] outputs [] {
+step.program @attentionLengths inputs [#step.input<"q", input, tensor<2x4x1x2x16xf16>>, #step.input<"k", input, tensor<2x8x1x16xf16>>] outputs [] {
 ^bb0(%q: memref<2x4x1x2x16xf16>, %k: memref<2x8x1x16xf16>):
   %y = step.alloc : memref<2x4x1x2x16xf16>
   %o = step.alloc : memref<i32>
@@ -57,7 +57,7 @@ step.program @attentionLengths inputs [#step.input<"q", activation, tensor<2x4x1
 
 // -----
 
-step.program @attentionMask inputs [#step.input<"q", activation, tensor<2x4x1x2x16xf16>>, #step.input<"k", activation, tensor<2x8x1x16xf16>>] outputs [] {
+step.program @attentionMask inputs [#step.input<"q", input, tensor<2x4x1x2x16xf16>>, #step.input<"k", input, tensor<2x8x1x16xf16>>] outputs [] {
 ^bb0(%q: memref<2x4x1x2x16xf16>, %k: memref<2x8x1x16xf16>):
   %y = step.alloc : memref<2x4x1x2x16xf16>
   %o = step.alloc : memref<2x4x9xi1>
@@ -68,7 +68,7 @@ step.program @attentionMask inputs [#step.input<"q", activation, tensor<2x4x1x2x
 
 // -----
 
-step.program @attentionPieces inputs [#step.input<"q", activation, tensor<2x4x1x2x16xf16>>, #step.input<"k", activation, tensor<2x8x1x16xf16>>] outputs [] {
+step.program @attentionPieces inputs [#step.input<"q", input, tensor<2x4x1x2x16xf16>>, #step.input<"k", input, tensor<2x8x1x16xf16>>] outputs [] {
 ^bb0(%q: memref<2x4x1x2x16xf16>, %k: memref<2x8x1x16xf16>):
   %y = step.alloc : memref<2x4x1x2x16xf16>
   %r = step.alloc : memref<300xf16>
@@ -80,7 +80,7 @@ step.program @attentionPieces inputs [#step.input<"q", activation, tensor<2x4x1x
 
 // -----
 
-step.program @attentionFeatures inputs [#step.input<"q", activation, tensor<2x4x1x2x16xf16>>, #step.input<"k", activation, tensor<2x8x1x16xf16>>] outputs [] {
+step.program @attentionFeatures inputs [#step.input<"q", input, tensor<2x4x1x2x16xf16>>, #step.input<"k", input, tensor<2x8x1x16xf16>>] outputs [] {
 ^bb0(%q: memref<2x4x1x2x16xf16>, %k: memref<2x8x1x16xf16>):
   %a = step.alloc : memref<2x4x1x2x264xf16>
   %b = step.alloc : memref<2x8x1x264xf16>
@@ -92,7 +92,7 @@ step.program @attentionFeatures inputs [#step.input<"q", activation, tensor<2x4x
 
 // -----
 
-step.program @attentionScale inputs [#step.input<"q", activation, tensor<2x4x1x2x16xf16>>, #step.input<"k", activation, tensor<2x8x1x16xf16>>] outputs [] {
+step.program @attentionScale inputs [#step.input<"q", input, tensor<2x4x1x2x16xf16>>, #step.input<"k", input, tensor<2x8x1x16xf16>>] outputs [] {
 ^bb0(%q: memref<2x4x1x2x16xf16>, %k: memref<2x8x1x16xf16>):
   %y = step.alloc : memref<2x4x1x2x16xf16>
   // expected-error @below {{[TP0304] 'step.attention' op has a scale that is positive and finite}}
@@ -102,7 +102,7 @@ step.program @attentionScale inputs [#step.input<"q", activation, tensor<2x4x1x2
 
 // -----
 
-step.program @attentionWindow inputs [#step.input<"q", activation, tensor<2x4x1x2x16xf16>>, #step.input<"k", activation, tensor<2x8x1x16xf16>>] outputs [] {
+step.program @attentionWindow inputs [#step.input<"q", input, tensor<2x4x1x2x16xf16>>, #step.input<"k", input, tensor<2x8x1x16xf16>>] outputs [] {
 ^bb0(%q: memref<2x4x1x2x16xf16>, %k: memref<2x8x1x16xf16>):
   %y = step.alloc : memref<2x4x1x2x16xf16>
   // expected-error @below {{[TP0304] 'step.attention' op window is at least 1 and needs causal}}
@@ -112,7 +112,7 @@ step.program @attentionWindow inputs [#step.input<"q", activation, tensor<2x4x1x
 
 // -----
 
-step.program @attentionSize inputs [#step.input<"q", activation, tensor<2x4x1x2x16xf16>>, #step.input<"k", activation, tensor<2x8x1x16xf16>>] outputs [] {
+step.program @attentionSize inputs [#step.input<"q", input, tensor<2x4x1x2x16xf16>>, #step.input<"k", input, tensor<2x8x1x16xf16>>] outputs [] {
 ^bb0(%q: memref<2x4x1x2x16xf16>, %k: memref<2x8x1x16xf16>):
   %r = step.alloc : memref<16xf16>
   %a = step.view %r : memref<16xf16> as memref<1x1048576x128x16xf16, strided<[0, 0, 0, 1]>>

@@ -3,21 +3,21 @@
 // RUN: tp-opt %s --split-input-file --verify-diagnostics
 
 // expected-error @below {{[TP0305] 'step.program' op arguments of the body must be the buffers}}
-step.program @arguments inputs [#step.input<"x", activation, tensor<4xf32>>] outputs [] {
+step.program @arguments inputs [#step.input<"x", input, tensor<4xf32>>] outputs [] {
 ^bb0(%x: memref<5xf32>):
 }
 
 // -----
 
 // expected-error @below {{[TP0303] 'step.program' op output "y" is no alias of an input of its type}}
-step.program @alias inputs [#step.input<"x", activation, tensor<4xf32>>] outputs [#step.output<"y", tensor<5xf32>, alias = 0>] {
+step.program @alias inputs [#step.input<"x", input, tensor<4xf32>>] outputs [#step.output<"y", tensor<5xf32>, alias = 0>] {
 ^bb0(%x: memref<4xf32>):
 }
 
 // -----
 
 // expected-error @below {{[TP0304] 'step.program' op has two inputs "x"}}
-step.program @names inputs [#step.input<"x", activation, tensor<4xf32>>, #step.input<"x", activation, tensor<4xf32>>] outputs [] {
+step.program @names inputs [#step.input<"x", input, tensor<4xf32>>, #step.input<"x", input, tensor<4xf32>>] outputs [] {
 ^bb0(%x: memref<4xf32>, %y: memref<4xf32>):
 }
 
@@ -134,7 +134,7 @@ step.program @body inputs [] outputs [] {
 
 // -----
 
-step.program @point inputs [#step.input<"x", activation, tensor<4xf32>>] outputs [] {
+step.program @point inputs [#step.input<"x", input, tensor<4xf32>>] outputs [] {
 ^bb0(%x: memref<4xf32>):
   step.rows [5] reads(%x : memref<4xf32>) {
   ^bb0(%a: memref<4xf32>):
@@ -145,7 +145,7 @@ step.program @point inputs [#step.input<"x", activation, tensor<4xf32>>] outputs
 
 // -----
 
-step.program @written inputs [#step.input<"x", activation, tensor<4xf32>>] outputs [] {
+step.program @written inputs [#step.input<"x", input, tensor<4xf32>>] outputs [] {
 ^bb0(%x: memref<4xf32>):
   step.rows [4] reads(%x : memref<4xf32>) {
   ^bb0(%a: memref<4xf32>):
@@ -157,7 +157,7 @@ step.program @written inputs [#step.input<"x", activation, tensor<4xf32>>] outpu
 
 // -----
 
-step.program @unsigned inputs [#step.input<"x", activation, tensor<4xf32>>] outputs [] {
+step.program @unsigned inputs [#step.input<"x", input, tensor<4xf32>>] outputs [] {
 ^bb0(%x: memref<4xf32>):
   step.rows [4] reads(%x : memref<4xf32>) {
   ^bb0(%a: memref<4xf32>):
@@ -216,7 +216,7 @@ step.program @loop inputs [] outputs [] {
 
 // -----
 
-step.program @predicate inputs [#step.input<"p", activation, tensor<2xi1>>] outputs [] {
+step.program @predicate inputs [#step.input<"p", input, tensor<2xi1>>] outputs [] {
 ^bb0(%p: memref<2xi1>):
   // expected-error @below {{[TP0303] 'step.if' op decides by one i1, not by 'memref<2xi1>'}}
   step.if %p {
@@ -226,7 +226,7 @@ step.program @predicate inputs [#step.input<"p", activation, tensor<2xi1>>] outp
 
 // -----
 
-step.program @condition inputs [#step.input<"p", activation, tensor<i8>>] outputs [] {
+step.program @condition inputs [#step.input<"p", input, tensor<i8>>] outputs [] {
 ^bb0(%p: memref<i8>):
   // expected-error @below {{[TP0303] 'step.while' op decides by one i1, not by 'memref<i8>'}}
   step.while %p cond {
@@ -236,7 +236,7 @@ step.program @condition inputs [#step.input<"p", activation, tensor<i8>>] output
 
 // -----
 
-step.program @counter inputs [#step.input<"x", activation, tensor<4xi64>>] outputs [] {
+step.program @counter inputs [#step.input<"x", input, tensor<4xi64>>] outputs [] {
 ^bb0(%x: memref<4xi64>):
   step.loop 2 {
     step.rows [4] reads(%x : memref<4xi64>) {
@@ -249,7 +249,7 @@ step.program @counter inputs [#step.input<"x", activation, tensor<4xi64>>] outpu
 
 // -----
 
-step.program @scatter inputs [#step.input<"u", activation, tensor<1x1x6x4xf32>>, #step.input<"i", activation, tensor<1x6xi64>>] outputs [] {
+step.program @scatter inputs [#step.input<"u", input, tensor<1x1x6x4xf32>>, #step.input<"i", input, tensor<1x6xi64>>] outputs [] {
 ^bb0(%u: memref<1x1x6x4xf32>, %i: memref<1x6xi64>):
   %0 = step.alloc : memref<1x1x9x5xf32>
   // expected-error @below {{[TP0303] 'step.scatter' op is of updates [b, o, i, r] at indices [b, i] into [b, o, axis, r]}}
@@ -258,7 +258,7 @@ step.program @scatter inputs [#step.input<"u", activation, tensor<1x1x6x4xf32>>,
 
 // -----
 
-step.program @halves inputs [#step.input<"u", activation, tensor<1x1x6x4xf16>>, #step.input<"i", activation, tensor<1x6xi64>>] outputs [] {
+step.program @halves inputs [#step.input<"u", input, tensor<1x1x6x4xf16>>, #step.input<"i", input, tensor<1x6xi64>>] outputs [] {
 ^bb0(%u: memref<1x1x6x4xf16>, %i: memref<1x6xi64>):
   %0 = step.alloc : memref<1x1x9x4xf16>
   // expected-error @below {{[TP0303] 'step.scatter' op of 'memref<1x1x6x4xf16>' at 'memref<1x6xi64>' into 'memref<1x1x9x4xf16>' needs i64 indices and one element type}}
@@ -267,7 +267,7 @@ step.program @halves inputs [#step.input<"u", activation, tensor<1x1x6x4xf16>>, 
 
 // -----
 
-step.program @sort inputs [#step.input<"x", activation, tensor<4x6xf32>>] outputs [] {
+step.program @sort inputs [#step.input<"x", input, tensor<4x6xf32>>] outputs [] {
 ^bb0(%x: memref<4x6xf32>):
   %0 = step.alloc : memref<4x7xf32>
   %1 = step.alloc : memref<4x7xi32>
@@ -277,7 +277,7 @@ step.program @sort inputs [#step.input<"x", activation, tensor<4x6xf32>>] output
 
 // -----
 
-step.program @places inputs [#step.input<"x", activation, tensor<4x6xf32>>] outputs [] {
+step.program @places inputs [#step.input<"x", input, tensor<4x6xf32>>] outputs [] {
 ^bb0(%x: memref<4x6xf32>):
   %0 = step.alloc : memref<4x6xf32>
   %1 = step.alloc : memref<4x6xi64>
@@ -287,7 +287,7 @@ step.program @places inputs [#step.input<"x", activation, tensor<4x6xf32>>] outp
 
 // -----
 
-step.program @parts inputs [#step.input<"x", activation, tensor<4x6xf32>>] outputs [] {
+step.program @parts inputs [#step.input<"x", input, tensor<4x6xf32>>] outputs [] {
 ^bb0(%x: memref<4x6xf32>):
   %0 = step.alloc : memref<3x4xf32>
   %1 = step.alloc : memref<3x4xi32>
@@ -297,7 +297,7 @@ step.program @parts inputs [#step.input<"x", activation, tensor<4x6xf32>>] outpu
 
 // -----
 
-step.program @elements_of_parts inputs [#step.input<"x", activation, tensor<4x6xf32>>] outputs [] {
+step.program @elements_of_parts inputs [#step.input<"x", input, tensor<4x6xf32>>] outputs [] {
 ^bb0(%x: memref<4x6xf32>):
   %0 = step.alloc : memref<4x4xf16>
   %1 = step.alloc : memref<4x4xi32>
@@ -307,7 +307,7 @@ step.program @elements_of_parts inputs [#step.input<"x", activation, tensor<4x6x
 
 // -----
 
-step.program @more_than_a_part inputs [#step.input<"x", activation, tensor<4x6xf32>>] outputs [] {
+step.program @more_than_a_part inputs [#step.input<"x", input, tensor<4x6xf32>>] outputs [] {
 ^bb0(%x: memref<4x6xf32>):
   %0 = step.alloc : memref<4x6xf32>
   %1 = step.alloc : memref<4x6xi32>
@@ -317,7 +317,7 @@ step.program @more_than_a_part inputs [#step.input<"x", activation, tensor<4x6xf
 
 // -----
 
-step.program @nothing_of_parts inputs [#step.input<"x", activation, tensor<4x6xf32>>] outputs [] {
+step.program @nothing_of_parts inputs [#step.input<"x", input, tensor<4x6xf32>>] outputs [] {
 ^bb0(%x: memref<4x6xf32>):
   %0 = step.alloc : memref<4x1xf32>
   %1 = step.alloc : memref<4x1xi32>
@@ -327,7 +327,7 @@ step.program @nothing_of_parts inputs [#step.input<"x", activation, tensor<4x6xf
 
 // -----
 
-step.program @columns_of_parts inputs [#step.input<"x", activation, tensor<4x6xf32>>] outputs [] {
+step.program @columns_of_parts inputs [#step.input<"x", input, tensor<4x6xf32>>] outputs [] {
 ^bb0(%x: memref<4x6xf32>):
   %0 = step.alloc : memref<4x6xf32>
   %1 = step.alloc : memref<4x6xi32>
@@ -337,7 +337,7 @@ step.program @columns_of_parts inputs [#step.input<"x", activation, tensor<4x6xf
 
 // -----
 
-step.program @merge inputs [#step.input<"x", activation, tensor<4x6xf32>>, #step.input<"p", activation, tensor<4x5xi32>>] outputs [] {
+step.program @merge inputs [#step.input<"x", input, tensor<4x6xf32>>, #step.input<"p", input, tensor<4x5xi32>>] outputs [] {
 ^bb0(%x: memref<4x6xf32>, %p: memref<4x5xi32>):
   %0 = step.alloc : memref<4x6xf32>
   %1 = step.alloc : memref<4x6xi32>
@@ -347,7 +347,7 @@ step.program @merge inputs [#step.input<"x", activation, tensor<4x6xf32>>, #step
 
 // -----
 
-step.program @places_of_runs inputs [#step.input<"x", activation, tensor<4x6xf32>>, #step.input<"p", activation, tensor<4x6xi64>>] outputs [] {
+step.program @places_of_runs inputs [#step.input<"x", input, tensor<4x6xf32>>, #step.input<"p", input, tensor<4x6xi64>>] outputs [] {
 ^bb0(%x: memref<4x6xf32>, %p: memref<4x6xi64>):
   %0 = step.alloc : memref<4x6xf32>
   %1 = step.alloc : memref<4x6xi32>
@@ -357,7 +357,7 @@ step.program @places_of_runs inputs [#step.input<"x", activation, tensor<4x6xf32
 
 // -----
 
-step.program @no_run inputs [#step.input<"x", activation, tensor<4x6xf32>>, #step.input<"p", activation, tensor<4x6xi32>>] outputs [] {
+step.program @no_run inputs [#step.input<"x", input, tensor<4x6xf32>>, #step.input<"p", input, tensor<4x6xi32>>] outputs [] {
 ^bb0(%x: memref<4x6xf32>, %p: memref<4x6xi32>):
   %0 = step.alloc : memref<4x6xf32>
   %1 = step.alloc : memref<4x6xi32>
@@ -367,7 +367,7 @@ step.program @no_run inputs [#step.input<"x", activation, tensor<4x6xf32>>, #ste
 
 // -----
 
-step.program @one_way inputs [#step.input<"x", activation, tensor<4x6xf32>>, #step.input<"p", activation, tensor<4x6xi32>>] outputs [] {
+step.program @one_way inputs [#step.input<"x", input, tensor<4x6xf32>>, #step.input<"p", input, tensor<4x6xi32>>] outputs [] {
 ^bb0(%x: memref<4x6xf32>, %p: memref<4x6xi32>):
   %0 = step.alloc : memref<4x6xf32>
   %1 = step.alloc : memref<4x6xi32>
@@ -377,7 +377,7 @@ step.program @one_way inputs [#step.input<"x", activation, tensor<4x6xf32>>, #st
 
 // -----
 
-step.program @lost inputs [#step.input<"x", activation, tensor<4x6xf32>>, #step.input<"p", activation, tensor<4x6xi32>>] outputs [] {
+step.program @lost inputs [#step.input<"x", input, tensor<4x6xf32>>, #step.input<"p", input, tensor<4x6xi32>>] outputs [] {
 ^bb0(%x: memref<4x6xf32>, %p: memref<4x6xi32>):
   %0 = step.alloc : memref<4x5xf32>
   %1 = step.alloc : memref<4x5xi32>
@@ -387,7 +387,7 @@ step.program @lost inputs [#step.input<"x", activation, tensor<4x6xf32>>, #step.
 
 // -----
 
-step.program @found inputs [#step.input<"x", activation, tensor<4x6xf32>>, #step.input<"p", activation, tensor<4x6xi32>>] outputs [] {
+step.program @found inputs [#step.input<"x", input, tensor<4x6xf32>>, #step.input<"p", input, tensor<4x6xi32>>] outputs [] {
 ^bb0(%x: memref<4x6xf32>, %p: memref<4x6xi32>):
   %0 = step.alloc : memref<4x7xf32>
   %1 = step.alloc : memref<4x7xi32>
@@ -397,7 +397,7 @@ step.program @found inputs [#step.input<"x", activation, tensor<4x6xf32>>, #step
 
 // -----
 
-step.program @combine inputs [#step.input<"x", activation, tensor<4xf32>>, #step.input<"n", activation, tensor<4xi32>>] outputs [] {
+step.program @combine inputs [#step.input<"x", input, tensor<4xf32>>, #step.input<"n", input, tensor<4xi32>>] outputs [] {
 ^bb0(%x: memref<4xf32>, %n: memref<4xi32>):
   // expected-error @below {{[TP0303] 'step.combine' op is of dense buffers of one type}}
   step.combine sum %x, %n into %x : memref<4xf32>, memref<4xi32> into memref<4xf32>
@@ -405,7 +405,7 @@ step.program @combine inputs [#step.input<"x", activation, tensor<4xf32>>, #step
 
 // -----
 
-step.program @product inputs [#step.input<"x", activation, tensor<4xf32>>] outputs [] {
+step.program @product inputs [#step.input<"x", input, tensor<4xf32>>] outputs [] {
 ^bb0(%x: memref<4xf32>):
   // expected-error @below {{[TP0303] 'step.combine' op has no prod of 'f32'}}
   step.combine prod %x into %x : memref<4xf32> into memref<4xf32>
@@ -413,7 +413,7 @@ step.program @product inputs [#step.input<"x", activation, tensor<4xf32>>] outpu
 
 // -----
 
-step.program @random inputs [#step.input<"x", activation, tensor<4x6xf32>>] outputs [] {
+step.program @random inputs [#step.input<"x", input, tensor<4x6xf32>>] outputs [] {
 ^bb0(%x: memref<4x6xf32>):
   %0 = step.view %x : memref<4x6xf32> as memref<6x4xf32, strided<[1, 6]>>
   // expected-error @below {{[TP0303] 'step.random' op fills rows of stride 1, not 'memref<6x4xf32, strided<[1, 6]>>'}}
@@ -422,7 +422,7 @@ step.program @random inputs [#step.input<"x", activation, tensor<4x6xf32>>] outp
 
 // -----
 
-step.program @bytes inputs [#step.input<"x", activation, tensor<4xf8E5M2>>] outputs [] {
+step.program @bytes inputs [#step.input<"x", input, tensor<4xf8E5M2>>] outputs [] {
 ^bb0(%x: memref<4xf8E5M2>):
   // expected-error @below {{[TP0303] 'step.combine' op has no sum of 'f8E5M2'}}
   step.combine sum %x into %x : memref<4xf8E5M2> into memref<4xf8E5M2>

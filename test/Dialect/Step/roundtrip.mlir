@@ -13,7 +13,7 @@
 // CHECK: step.rows [2, 4]
 // CHECK: step.coordinate
 spmd.mesh @mesh <["x"=2]>
-step.program @all on @mesh inputs [#step.input<"x", activation, tensor<2x4xf32>>, #step.input<"c", state, tensor<2x4xf32>>]
+step.program @all on @mesh inputs [#step.input<"x", input, tensor<2x4xf32>>, #step.input<"c", state, tensor<2x4xf32>>]
     outputs [#step.output<"y", tensor<2x4xf32>>, #step.output<"d", tensor<2x4xf32>, alias = 1>] arena 128 {
 ^bb0(%x: memref<2x4xf32>, %c: memref<2x4xf32>, %y: memref<2x4xf32>):
   %a = step.alloc at 0 : memref<2x4xf32>
@@ -63,7 +63,7 @@ step.program @all on @mesh inputs [#step.input<"x", activation, tensor<2x4xf32>>
 // CHECK: step.sort_parts %{{.*}} parts 16 keep 3 into
 // CHECK: step.merge descending %{{.*}}, %{{.*}} runs 1 ways 3 into
 // CHECK: step.merge %{{.*}}, %{{.*}} runs 1 ways 2 into
-step.program @regions inputs [#step.input<"w", parameter, tensor<3x16xf32>>, #step.input<"p", activation, tensor<i1>>, #step.input<"i", activation, tensor<1x6xi64>>] outputs [] {
+step.program @regions inputs [#step.input<"w", parameter, tensor<3x16xf32>>, #step.input<"p", input, tensor<i1>>, #step.input<"i", input, tensor<1x6xi64>>] outputs [] {
 ^bb0(%w: memref<3x16xf32>, %p: memref<i1>, %i: memref<1x6xi64>):
   %y = step.alloc : memref<16xf32>
   %c = step.alloc : memref<16xi64>

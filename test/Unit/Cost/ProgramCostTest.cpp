@@ -166,8 +166,8 @@ func.func @f(%x: tensor<8x16xf32> {spmd.sharding = #spmd.sharding<@mesh, [{"data
   EXPECT_EQ(peak.peak.bytes, 4 * (4 * 16 + 2 * 4 * 16));
   EXPECT_EQ(peak.op, find<TanhOp>());
   FunctionOpInterface interface = cast<FunctionOpInterface>(*function);
-  EXPECT_EQ(getRole(interface, 0), ArgumentRole::Input);
-  EXPECT_EQ(getRole(interface, 1), ArgumentRole::Parameter);
+  EXPECT_EQ(getRole(interface, 0), Role::Input);
+  EXPECT_EQ(getRole(interface, 1), Role::Parameter);
 }
 
 TEST_F(ProgramCostTest, ACacheIsWrittenInPlace) {
@@ -178,8 +178,7 @@ func.func @f(%c: tensor<1024x64xf32> {tp.donated = 0 : i64, spmd.sharding = #spm
   %0 = tp.dynamic_update_slice %c, %k [%p, %p] {spmd.shardings = [#spmd.sharding<@mesh, [{}, {"model"}]>]} : (tensor<1024x64xf32>, tensor<1x64xf32>, tensor<i32>, tensor<i32>) -> tensor<1024x64xf32>
   return %0 : tensor<1024x64xf32>
 })");
-  EXPECT_EQ(getRole(cast<FunctionOpInterface>(*function), 0),
-            ArgumentRole::State);
+  EXPECT_EQ(getRole(cast<FunctionOpInterface>(*function), 0), Role::State);
   EXPECT_EQ(getPeak().peak.bytes, 4 * 16 + 4);
 }
 

@@ -123,7 +123,7 @@ void CompiledProgram::expectWholeProgram(const std::string &source,
   SmallVector<TensorValue> arguments;
   for (auto [index, row] : llvm::enumerate(artifact->rows<tprt::InputRow>())) {
     auto type = cast<RankedTensorType>(function.getArgumentTypes()[index]);
-    bool isState = row.role == tprt::Role::State;
+    bool isState = artifact->isKept(index);
     std::vector<double> values = makeValues(type, isState);
     arguments.push_back(toTensor(type, values));
     if (isState)

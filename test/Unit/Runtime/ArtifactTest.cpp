@@ -439,6 +439,8 @@ TEST(Artifact, RefusesRowsThatContradict) {
          p.writer.add(InputRow{p.writer.text("b"), Role::State, DType::F32,
                                dims, kNone});
        }},
+      {"unknown role",
+       [](auto &p) { p.addInput("r", DType::F32, {}, Role(kNumRoles)); }},
       {"source of another shape",
        [](auto &p) {
          p.addInput("v", DType::F32, {{8, {}}, {5, {}}}, Role::Parameter, 0);

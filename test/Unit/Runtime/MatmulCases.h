@@ -204,11 +204,11 @@ inline void check(const Case &test, const PostOps &epilogue, DType dtype,
     std::copy_n(layout.strides, kMaxBatch + 2, operand.strides);
     return operand;
   };
-  row.a = makeOperand(addInput("a", aData, Role::Activation), dtype, a);
+  row.a = makeOperand(addInput("a", aData, Role::Input), dtype, a);
   row.b = makeOperand(addInput("b", bData, Role::Parameter), dtype, b);
-  row.c = makeOperand(addInput("c", cData, Role::Activation), cType, c);
+  row.c = makeOperand(addInput("c", cData, Role::Input), cType, c);
   program.addOutput("c.out", cType, {{c.elements, {}}}, row.c.buffer.index);
-  BufferRow operand = addInput("o", oData, Role::Activation);
+  BufferRow operand = addInput("o", oData, Role::Input);
   operand.offset += epilogue.begin * getSize(cType);
   operand.size -= epilogue.begin * getSize(cType);
   std::vector<PostOpRow> postOps;

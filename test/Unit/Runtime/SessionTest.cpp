@@ -424,6 +424,35 @@ TEST_P(MLP, RecordsTimes) {
 
 INSTANTIATE_TEST_SUITE_P(Ranks, MLP, testing::Values(1, 2, 3, 4));
 
+/// What is kept between runs is bound from the start, whatever it is called;
+/// the same roles are given by the caller where no entry overwrites them.
+TEST(Session, DonatedRolesAreKept) {
+  for (Role role : {Role::State, Role::KVCache, Role::Gradient,
+                    Role::OptimizerState, Role::Parameter, Role::Input})
+    for (bool isDonated : {true, false}) {
+      TestProgram program;
+      uint32_t x = program.addInput("x", DType::F32, {{4, {}}}, role);
+      program.addOutput("y", DType::F32, {{4, {}}}, isDonated ? x : kNone);
+      program.endEntry();
+      auto session = open(program);
+      ASSERT_TRUE(session.ok()) << session.status();
+      bool isKept = isDonated && role != Role::Parameter && role != Role::Input;
+      EXPECT_EQ((*session)->run("main").ok(), isKept);
+      ASSERT_TRUE((*session)
+                      ->bind("x", DType::F32, {4},
+                             asBytes(std::vector<float>{1, 2, 3, 4}))
+                      .ok());
+      ASSERT_TRUE((*session)->run("main").ok());
+      ASSERT_TRUE((*session)->resetState().ok());
+      if (isDonated) {
+        ASSERT_TRUE((*session)->run("main").ok());
+        EXPECT_EQ(readAs<float>(**session, "y"),
+                  isKept ? std::vector<float>(4)
+                         : std::vector<float>({1, 2, 3, 4}));
+      }
+    }
+}
+
 /// Two entries share the cache; the second reads what the first wrote.
 TEST(Session, EntriesShareState) {
   TestProgram program;

@@ -60,8 +60,8 @@ public:
   }
 
   uint32_t addInput(const std::string &name, DType dtype,
-                    const std::vector<TestDim> &shape,
-                    Role role = Role::Activation, uint32_t source = kNone) {
+                    const std::vector<TestDim> &shape, Role role = Role::Input,
+                    uint32_t source = kNone) {
     uint32_t input = writer.add(
         InputRow{writer.text(name), role, dtype, dims(shape), source});
     inputs.push_back(input);

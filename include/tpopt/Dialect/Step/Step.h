@@ -8,7 +8,7 @@
 /// the artifact's step table is a transcript of it. An entry that doubles a
 /// matrix, before its buffers have places:
 ///
-///     step.program @main inputs [#step.input<"x", activation,
+///     step.program @main inputs [#step.input<"x", input,
 ///         tensor<4x8xf32>>] outputs [#step.output<"y", tensor<4x8xf32>>] {
 ///     ^bb0(%x: memref<4x8xf32>, %y: memref<4x8xf32>):
 ///       step.rows [4, 8] reads(%x : memref<4x8xf32>)

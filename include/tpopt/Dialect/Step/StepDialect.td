@@ -54,10 +54,6 @@ class Step_Enum<string name, string summary, list<I32EnumAttrCase> cases>
 }
 
 // The artifact has numbers of its own: lib/Codegen/Artifact.cpp translates.
-def Step_Role : Step_Enum<"Role", "what an input is", [
-    I32EnumAttrCase<"Activation", 0, "activation">,
-    I32EnumAttrCase<"Parameter", 1, "parameter">,
-    I32EnumAttrCase<"State", 2, "state">]>;
 def Step_Reduction : Step_Enum<"Reduction", "how to combine", [
     I32EnumAttrCase<"Sum", 1, "sum">, I32EnumAttrCase<"Max", 2, "max">,
     I32EnumAttrCase<"Min", 3, "min">, I32EnumAttrCase<"Prod", 4, "prod">,
@@ -85,14 +81,14 @@ def Step_InputAttr : AttrDef<Step_Dialect, "Input"> {
   let mnemonic = "input";
   let summary = "An input of a program";
   let description = [{
-    Its name and role, and its type with the `#spmd.local` encoding that says
+    Its name and role (of `tp.role`), and its type with the `#spmd.local` encoding that says
     which part of which tensor a device holds; no encoding: all of it. `source`
     is where a weight is stored.
 
     Example: `#step.input<"w", parameter, tensor<4x8xf32, #spmd.local<@mesh, [{}, {"x"} ], global=[4, 16]>>>`
   }];
   let parameters = (ins "::mlir::StringAttr":$name,
-      EnumParameter<Step_Role>:$role, "::mlir::RankedTensorType":$type,
+      "::tp::Role":$role, "::mlir::RankedTensorType":$type,
       OptionalParameter<"::mlir::Attribute">:$source);
   let assemblyFormat = "`<` $name `,` $role `,` $type (`,` `source` `=` $source^)? `>`";
 }

@@ -48,7 +48,7 @@ def Step_ProgramOp : Step_Op<"program", [Symbol, IsolatedFromAbove, NoTerminator
        input and for every output without an alias.
     2. An alias names an input with the output's type.
     3. Names of inputs are distinct, and so are names of outputs.}];
-  let example = [{step.program @main on @mesh inputs [#step.input<"x", activation, tensor<4x8xf32>>]
+  let example = [{step.program @main on @mesh inputs [#step.input<"x", input, tensor<4x8xf32>>]
       outputs [#step.output<"y", tensor<4x8xf32>>] {
   ^bb0(%x: memref<4x8xf32>, %y: memref<4x8xf32>):
     step.copy %x to %y : memref<4x8xf32> to memref<4x8xf32>

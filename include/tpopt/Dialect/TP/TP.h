@@ -86,27 +86,10 @@ struct EinsumTerms {
 
 namespace tp {
 
-// The names of the attributes that TPBase.td declares.
-#define TP_ATTRIBUTE(name, helper)                                             \
-  inline constexpr llvm::StringLiteral name = TPDialect::helper::getNameStr()
-TP_ATTRIBUTE(kNameAttr, NameAttrHelper);
-TP_ATTRIBUTE(kSourceAttr, SourceAttrHelper);
-TP_ATTRIBUTE(kDonatedAttr, DonatedAttrHelper);
-TP_ATTRIBUTE(kReasonAttr, ReasonAttrHelper);
-TP_ATTRIBUTE(kRequestedAttr, RequestedAttrHelper);
-TP_ATTRIBUTE(kLocalFormAttr, LocalFormAttrHelper);
-TP_ATTRIBUTE(kGlobalOpAttr, GlobalOpAttrHelper);
-TP_ATTRIBUTE(kGlobalResultsAttr, GlobalResultsAttrHelper);
-TP_ATTRIBUTE(kExplanationsAttr, ExplanationsAttrHelper);
-TP_ATTRIBUTE(kResultDigestsAttr, ResultDigestsAttrHelper);
-TP_ATTRIBUTE(kDigestsAttr, DigestsAttrHelper);
-TP_ATTRIBUTE(kMachineAttr, MachineAttrHelper);
-TP_ATTRIBUTE(kVerifiedAttr, VerifiedAttrHelper);
-TP_ATTRIBUTE(kVerifyTimeAttr, VerifyUsAttrHelper);
-TP_ATTRIBUTE(kWholeProgramAttr, WholeProgramAttrHelper);
-TP_ATTRIBUTE(kLocalProgramAttr, LocalProgramAttrHelper);
-TP_ATTRIBUTE(kMotionAttr, MotionAttrHelper);
-#undef TP_ATTRIBUTE
+// The names of the attributes.
+#define TP_ATTRIBUTE(constant, name, places)                                   \
+  inline constexpr llvm::StringLiteral constant = name;
+#include "tpopt/Dialect/TP/Attributes.def"
 
 } // namespace tp
 #include "tpopt/Dialect/TP/TPInterfaces.h.inc"

@@ -34,53 +34,36 @@ def TP_Dialect : Dialect {
 
     Function arguments and results carry `tp.name`. A weight also has
     `tp.source`: which part of which stored tensor it is. `tp.donated = K` lets
-    result K overwrite the argument. An argument with `tp.source` is a parameter,
-    which is loaded, and which a step of training may overwrite; another one that
-    is donated is state, such as a KV cache: zero at first and after a reset.
+    result K overwrite the argument.
+
+    `tp.role` says what an argument or result is for: `"input"`, `"parameter"`,
+    `"state"`, `"kv_cache"`, `"gradient"` or `"optimizer_state"`. Without it, an
+    argument with `tp.source` is a parameter, another one that is donated is
+    state, and others are inputs; a result that overwrites an argument has the
+    argument's role. A result is no input.
+
+    The caller gives an input. A parameter is loaded or given, and only a call
+    that it is donated to overwrites it. What has another role is kept if it is
+    donated: zero at first and after a reset, and then what the last call left.
+    If it is not donated to any entry, the caller gives it as an input.
   }];
   let useDefaultAttributePrinterParser = 1;
 
-  // All attributes of ours on ops, functions and modules, but for the shardings
-  // (SPMDDialect.td). `tp.` and another name is an error: see
-  // dialects/TP/Annotations.cpp, which knows where each may be.
-  let discardableAttrs = (ins
-    // Arguments and results.
-    "::mlir::StringAttr":$name,
-    "::mlir::Attribute":$source,     // arguments: #tp.source<..>
-    "::mlir::IntegerAttr":$donated,  // arguments: the result that overwrites it
-    // Reshards and collectives: why they exist, in words, and whether an
-    // annotation asks for what is done.
-    "::mlir::StringAttr":$reason,
-    "::mlir::UnitAttr":$requested,
-    // The certificate of a partition. A global function names its local form.
-    // The ops of that are in the order of the global ones, and the last of those
-    // that stand for one global op is marked. It has the results; where several
-    // ops have them, each says which of the global op's results its own are, -1
-    // for none.
-    "::mlir::FlatSymbolRefAttr":$local_form,
-    "::mlir::UnitAttr":$global_op,
-    "::mlir::DenseI64ArrayAttr":$global_results,
-    // Functions: the record of propagation for tp-explain, and digests between
-    // two passes of the verifier: of results in order, of all values ascending.
-    "::mlir::ArrayAttr":$explanations,
-    "::mlir::DenseI64ArrayAttr":$result_digests,
-    "::mlir::DenseI64ArrayAttr":$digests,
-    // Modules: the machine that is planned for, how far the program has been
-    // verified and the microseconds that took, and the programs as bytecode.
-    "::mlir::StringAttr":$machine,
-    "::mlir::StringAttr":$verified,
-    "::mlir::IntegerAttr":$verify_us,
-    "::mlir::StringAttr":$whole_program,
-    "::mlir::StringAttr":$local_program,
-    // Ops in a loop, within one pass: how far a slice moves per iteration.
-    "::mlir::DenseI64ArrayAttr":$motion
-  );
+  // The attributes of ours on ops, functions and modules: Attributes.def.
   let hasOperationAttrVerify = 1;
   let hasRegionArgAttrVerify = 1;
   let hasRegionResultAttrVerify = 1;
   let extraClassDeclaration = [{
     void registerAttributes();
   }];
+}
+
+def TP_Role : I32Enum<"Role", "what an argument or a result is for", [
+    I32EnumCase<"Input", 0, "input">, I32EnumCase<"Parameter", 1, "parameter">,
+    I32EnumCase<"State", 2, "state">, I32EnumCase<"KVCache", 3, "kv_cache">,
+    I32EnumCase<"Gradient", 4, "gradient">,
+    I32EnumCase<"OptimizerState", 5, "optimizer_state">]> {
+  let cppNamespace = "::tp";
 }
 
 def TP_SourceAttr : AttrDef<TP_Dialect, "Source"> {
