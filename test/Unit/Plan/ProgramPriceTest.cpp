@@ -1,0 +1,118 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// What a plan is said to cost is what the program costs that Partition writes:
+// for all programs of the exam, and for random ones.
+
+#include "test/Fuzz/Author.h"
+#include "test/Fuzz/Check.h"
+
+#include "tpopt/Cost/ProgramCost.h"
+#include "tpopt/Dialect/TP/TP.h"
+#include "tpopt/Passes/Import/Passes.h"
+#include "tpopt/Passes/Partition/Passes.h"
+#include "tpopt/Passes/Propagate/Passes.h"
+#include "tpopt/Plan/Planner.h"
+#include "tpopt/Program/Sources.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/Support/Compiler.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "gtest/gtest.h"
+
+using namespace mlir;
+using namespace tp;
+
+namespace {
+
+class ProgramPriceTest : public ::testing::TestWithParam<const char *> {
+protected:
+  /// Plans the functions of a program; `name` is for messages. Those around
+  /// manual regions with free axes are left out: how these are planned changes
+  /// what is around them.
+  void check(const std::string &name, OwningOpRef<ModuleOp> program) {
+    ASSERT_TRUE(program) << name;
+    PassManager prepare(program->getContext());
+    prepare.addPass(createInlineCallsPass());
+    prepare.addPass(createPropagatePass());
+    ASSERT_TRUE(succeeded(prepare.run(*program))) << name;
+    OwningOpRef<ModuleOp> written = program->clone();
+    PassManager partition(program->getContext());
+    partition.addPass(createPartitionPass({GetParam()}));
+    ASSERT_TRUE(succeeded(partition.run(*written))) << name;
+    for (auto [before, after] : llvm::zip_equal(
+             program->getOps<func::FuncOp>(), written->getOps<func::FuncOp>()))
+      if (!before.isExternal())
+        check(name, before, after);
+  }
+
+  unsigned count = 0;
+
+private:
+  void check(const std::string &name, func::FuncOp before, func::FuncOp after) {
+    auto machine =
+        readMachineOption(before->getParentOfType<ModuleOp>(), GetParam());
+    auto mesh = getMesh(cast<FunctionOpInterface>(before.getOperation()));
+    ASSERT_TRUE(succeeded(machine) && succeeded(mesh)) << name;
+    ShardingTable table(before.getContext(),
+                        withMachineLinks(mesh->toMesh(), *machine));
+    CostModel cost(table.getMesh(), *machine);
+    bool hasFree = false;
+    before.walk([&](spmd::ManualOp op) {
+      hasFree |= !spmd::getFreeAxes(op, table.getMesh()).empty();
+    });
+    if (hasFree)
+      return;
+    Planner planner(before, table, cost);
+    planner.choose();
+    PlanCost planned = planner.getCost();
+    double real = getPrice(after, table, cost).cost;
+    EXPECT_NEAR(planned.price.cost, real, 1e-9 * real) << name;
+    // A bound: reshards before one op are held together. Only equal sources,
+    // which Partition merges in the end, can be held for longer.
+    int64_t sources = 0;
+    after.walk([&](Operation *op) {
+      if (isCheapSource(op))
+        sources += getLocalTensor(op->getResult(0), table)->getBytes();
+    });
+    EXPECT_GE(planned.peakBytes + sources,
+              getActivationPeak(after, table).peak.bytes)
+        << name;
+    ++count;
+  }
+};
+
+TEST_P(ProgramPriceTest, Exam) {
+  std::error_code error;
+  for (llvm::sys::fs::recursive_directory_iterator file(TPOPT_EXAM, error), end;
+       file != end && !error; file.increment(error)) {
+    if (llvm::sys::path::extension(file->path()) != ".mlir")
+      continue;
+    auto context = fuzz::makeContext();
+    check(file->path(),
+          parseSourceFile<ModuleOp>(file->path(), ParserConfig(context.get())));
+  }
+  EXPECT_FALSE(error);
+  EXPECT_GE(count, 118u);
+}
+
+TEST_P(ProgramPriceTest, Random) {
+  // Sanitizers make all some twenty times slower.
+  constexpr unsigned kPrograms = LLVM_ADDRESS_SANITIZER_BUILD ? 20 : 200;
+  for (uint64_t seed = 1; seed <= kPrograms; ++seed) {
+    auto context = fuzz::makeContext();
+    check("seed " + std::to_string(seed), fuzz::writeProgram(*context, seed));
+  }
+  EXPECT_GE(count, kPrograms * 9 / 10);
+}
+
+INSTANTIATE_TEST_SUITE_P(Machines, ProgramPriceTest,
+                         ::testing::Values("", "h100"),
+                         [](const auto &machine) {
+                           return machine.param[0] ? machine.param : "none";
+                         });
+
+} // namespace
