@@ -4,6 +4,7 @@
 #include "SearchSpace.h"
 
 #include "tpopt/Cost/Memory.h"
+#include "tpopt/Dialect/TP/TP.h"
 #include "tpopt/Sharding/Projection.h"
 
 using namespace mlir;
