@@ -8,11 +8,11 @@
 #include "tpopt/Cost/OpCost.h"
 #include "tpopt/Dialect/TP/TP.h"
 #include "tpopt/Program/Interface.h"
-#include "tpopt/Sharding/ReshardEstimate.h"
 
 #include "llvm/ADT/DenseSet.h"
 
 #include <cmath>
+#include <limits>
 
 using namespace mlir;
 using namespace tp;
@@ -106,6 +106,13 @@ double tp::getExpectedTimes(Operation *op) {
 // Prices
 //===----------------------------------------------------------------------===//
 
+ReshardPrices::ReshardPrices(ReshardEstimator &estimator, const CostModel &cost,
+                             RankedTensorType type)
+    : estimator(&estimator),
+      shape(estimator.getShape(type.getShape(), getElementBytes(type))),
+      launchPreference(cost.getLaunchPreference(getVolume(type.getShape()) *
+                                                getElementBytes(type))) {}
+
 namespace {
 
 class ProgramPricer {
@@ -130,13 +137,8 @@ private:
   Price getPrice(Operation *op) {
     if (auto reshard = dyn_cast<ReshardOp>(op))
       return getPrice(reshard);
-    if (std::optional<CollectiveCost> launch = getCollectiveCost(op, table)) {
-      const Mesh &mesh = table.getMesh();
-      return {mesh.hasLinks
-                  ? getCollectiveTime(mesh, launch->axes, launch->wireBytes)
-                  : double(launch->wireBytes),
-              0};
-    }
+    if (std::optional<CollectiveCost> launch = getCollectiveCost(op, table))
+      return {cost.getTransferCost(launch->axes, launch->wireBytes), 0};
     auto ruled = dyn_cast<ShardingRuleOpInterface>(op);
     if (!ruled || isa<CollectiveOpInterface>(op))
       return Price();
@@ -146,21 +148,17 @@ private:
     for (Value value : op->getResults())
       layouts.push_back(table.lookup(value));
     return cost.getPrice(op, ruled.getShardingRule(), layouts)
-        .value_or(Price());
+        .value_or(Price{std::numeric_limits<double>::infinity(), 0});
   }
 
   Price getPrice(ReshardOp reshard) {
     RankedTensorType type = reshard.getType();
     const TensorSharding *from = table.lookup(reshard.getInput());
-    int64_t bytes = getElementBytes(type);
-    ReshardEstimator::Estimate estimate = estimator.get(
-        pool.getNumber(from ? *from
-                            : TensorSharding::replicate(type.getRank())),
-        pool.getNumber(table.resolve(reshard.getSharding(), type.getRank())),
-        estimator.getShape(type.getShape(), bytes));
-    return {estimate.cost,
-            estimate.launches *
-                cost.getLaunchPreference(getVolume(type.getShape()) * bytes)};
+    return ReshardPrices(estimator, cost, type)
+        .get(pool.getNumber(from ? *from
+                                 : TensorSharding::replicate(type.getRank())),
+             pool.getNumber(
+                 table.resolve(reshard.getSharding(), type.getRank())));
   }
 
   ShardingTable &table;

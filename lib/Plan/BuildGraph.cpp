@@ -35,6 +35,9 @@ static Value getCarrier(OpOperand &use) {
   return channel->getOwner();
 }
 
+/// Whether all that `op` does is to say something about its operand.
+static bool passesOn(Operation *op) { return isa<ConstraintOp, BarrierOp>(op); }
+
 static bool hasStrategies(Operation *op) {
   return isa<ShardingRuleOpInterface>(op);
 }
@@ -53,9 +56,10 @@ struct Border {
 class GraphBuilder {
 public:
   GraphBuilder(SearchSpace &space, const ProgramView &view, Operation *root,
-               Freedom freedom)
+               bool freeArguments)
       : space(space), view(view), manual(dyn_cast<ManualOp>(root)),
-        function(dyn_cast<FunctionOpInterface>(root)), freedom(freedom) {}
+        function(dyn_cast<FunctionOpInterface>(root)),
+        freeArguments(freeArguments) {}
 
   PlanGraph run() {
     graph.numPoints = view.getNumPoints();
@@ -155,7 +159,7 @@ private:
     if (inPlace.contains(value))
       added.storage = PlanValue::Elsewhere;
     Operation *def = value.getDefiningOp();
-    if (def && isa<ConstraintOp, BarrierOp>(def)) {
+    if (def && passesOn(def)) {
       auto it = graph.valueNumbers.find(view.resolve(def->getOperand(0)));
       if (it != graph.valueNumbers.end())
         added.origin = graph.values[it->second].origin;
@@ -189,10 +193,12 @@ private:
     auto type = dyn_cast<RankedTensorType>(arg.getType());
     if (!type)
       return;
-    const TensorSharding *sharding = space.table.lookup(arg);
     Port port;
-    if (freedom.arguments)
-      port = {addCarrier(arg, space.getCarried(type, sharding, /*kinds=*/0), 1),
+    if (freeArguments)
+      port = {addCarrier(arg,
+                         space.getCarried(type, getAnnotation(arg),
+                                          /*kinds=*/0),
+                         1),
               0};
     else
       port = addFixed(space.getNumber(arg));
@@ -201,6 +207,23 @@ private:
       value->end = graph.numPoints - 1; // the caller's, for the whole call
     else
       value->storage = PlanValue::Persistent;
+  }
+
+  /// What the user has said of a free argument: at the argument, or at the
+  /// result that overwrites it.
+  const TensorSharding *getAnnotation(BlockArgument arg) {
+    if (const TensorSharding *sharding = space.table.lookup(arg))
+      return sharding;
+    auto donated = function.getArgAttrOfType<IntegerAttr>(arg.getArgNumber(),
+                                                          kDonatedAttr);
+    return donated ? getResultAnnotation(donated.getInt()) : nullptr;
+  }
+  const TensorSharding *getResultAnnotation(unsigned result) {
+    auto type = dyn_cast<RankedTensorType>(function.getResultTypes()[result]);
+    auto sharding =
+        function.getResultAttrOfType<ShardingAttr>(result, kShardingAttr);
+    return type && sharding ? &space.table.resolve(sharding, type.getRank())
+                            : nullptr;
   }
 
   void addOp(Operation *op) {
@@ -243,7 +266,7 @@ private:
   }
 
   void addExits() {
-    if (function && freedom.arguments)
+    if (function && freeArguments)
       addResults();
     if (!manual)
       return;
@@ -258,23 +281,24 @@ private:
     }
   }
 
-  /// Results whose layouts nobody has chosen. What is written over an argument
-  /// has its layout.
+  /// Adds the choice of each result's layout. A result that overwrites an
+  /// argument shares the argument's, unless both are annotated.
   void addResults() {
     for (BlockArgument arg : function.getArguments())
       if (auto donated = function.getArgAttrOfType<IntegerAttr>(
-              arg.getArgNumber(), kDonatedAttr))
+              arg.getArgNumber(), kDonatedAttr);
+          donated &&
+          !(space.table.lookup(arg) && getResultAnnotation(donated.getInt())))
         results[donated.getInt()] = {graph.carriers.lookup(arg), 0};
     for (auto [index, type] : llvm::enumerate(function.getResultTypes())) {
       auto tensor = dyn_cast<RankedTensorType>(type);
       if (!tensor || results.count(index))
         continue;
-      auto sharding =
-          function.getResultAttrOfType<ShardingAttr>(index, kShardingAttr);
-      const TensorSharding *asked =
-          sharding ? &space.table.resolve(sharding, tensor.getRank()) : nullptr;
       results[index] = {
-          addChoice(space.getCarried(tensor, asked, /*kinds=*/0), 1), 0};
+          addChoice(space.getCarried(tensor, getResultAnnotation(index),
+                                     /*kinds=*/0),
+                    1),
+          0};
     }
     for (auto &[index, port] : results)
       graph.results[index] = port.choice;
@@ -327,7 +351,7 @@ private:
       unsigned begin = view.getBegin(at);
       value.uses.push_back({getPort(*use), use, begin,
                             at == user ? begin : view.getEnd(at),
-                            isa<ConstraintOp, BarrierOp>(user)});
+                            passesOn(user)});
     }
   }
 
@@ -387,7 +411,7 @@ private:
   const ProgramView &view;
   ManualOp manual;              ///< The root, if it is one.
   FunctionOpInterface function; ///< Likewise.
-  Freedom freedom;
+  bool freeArguments;
   PlanGraph graph;
   llvm::DenseMap<Operation *, const StrategySet *> strategies;
   llvm::DenseMap<Value, KindSet> partial;
@@ -399,6 +423,6 @@ private:
 } // namespace
 
 PlanGraph tp::plan::buildGraph(SearchSpace &space, const ProgramView &view,
-                               Operation *root, Freedom freedom) {
-  return GraphBuilder(space, view, root, freedom).run();
+                               Operation *root, bool freeArguments) {
+  return GraphBuilder(space, view, root, freeArguments).run();
 }

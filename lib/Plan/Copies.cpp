@@ -25,7 +25,7 @@ public:
     if (layouts.size() > 1)
       makeCopies();
     for (auto [use, layout] : llvm::zip_equal(value.needs, needed))
-      if (!use.isAnnotation) {
+      if (!use.isPassedOn) {
         Copy &copy = copies[getNumber(layout)];
         copy.end = std::max(copy.end, getMoment(use.end));
       }
@@ -33,14 +33,14 @@ public:
   }
 
 private:
-  /// Those that some op needs before those that only annotations ask for.
+  /// Those that some op needs before those that are only passed on.
   void collectLayouts(unsigned made) {
     layouts.push_back(made);
     for (const PlanUse &use : value.needs)
       needed.push_back(graph.getLayout(use.port, selection));
-    auto add = [&](bool isAnnotation) {
+    auto add = [&](bool isPassedOn) {
       for (auto [use, layout] : llvm::zip_equal(value.needs, needed))
-        if (use.isAnnotation == isAnnotation &&
+        if (use.isPassedOn == isPassedOn &&
             !llvm::is_contained(layouts, layout))
           layouts.push_back(layout);
     };

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The reshards of a value that a selection asks for.
+// The reshards that a selection needs for a value.
 
 #ifndef TPOPT_PLAN_COPIES_H
 #define TPOPT_PLAN_COPIES_H

@@ -112,7 +112,7 @@ private:
     return sum;
   }
 
-  /// Leaves an optional layout out if it does not pay.
+  /// Removes an optional layout that does not pay off.
   bool drop(unsigned node) {
     unsigned parent = parents[node];
     double with = getCost(parent, node), without = 0;

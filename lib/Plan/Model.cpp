@@ -85,7 +85,7 @@ void Model::connect(unsigned number) {
     connect(value.type, source, getEnd(use.port), value.times);
 }
 
-void Model::connect(Type type, End from, End to, double times) {
+void Model::connect(RankedTensorType type, End from, End to, double times) {
   // Carried on as it is.
   if (from.node && from.node == to.node)
     return;

@@ -52,7 +52,7 @@ private:
   void addChoice(unsigned choice);
   void addShared(unsigned value);
   void connect(unsigned value);
-  void connect(mlir::Type type, End from, End to, double times);
+  void connect(mlir::RankedTensorType type, End from, End to, double times);
   End getEnd(Port port) const;
 
   SearchSpace &space;

@@ -33,7 +33,7 @@ struct Choice {
   unsigned point = 0; ///< Where it runs.
 };
 
-/// A tensor of a choice: its options say which layout it has.
+/// A tensor of a choice. Each option of the choice gives it a layout.
 struct Port {
   unsigned choice = 0, tensor = 0;
 };
@@ -44,8 +44,8 @@ struct PlanUse {
   /// Points: a copy for this use is made before the first and held until the
   /// last. They differ if the use is in a region and the value is not.
   unsigned begin, end;
-  /// By a constraint or a barrier, which only hands the value on.
-  bool isAnnotation = false;
+  /// The user is a constraint or a barrier, which only passes the value on.
+  bool isPassedOn = false;
 };
 
 struct PlanValue {
@@ -56,8 +56,9 @@ struct PlanValue {
   double times = 1; ///< How often a copy of the value is made.
   /// The number of choices that come before the value in program order.
   unsigned position = 0;
-  /// Constraints and barriers hand their operand on: the value is this one, and
-  /// has no copies of its own. The number of a value, its own without any.
+  /// The value that this one is, by number. Constraints and barriers only pass
+  /// their operand on, so their result has its copies in common with it. Other
+  /// values are their own origin.
   unsigned origin = 0;
   /// Of an origin: the uses of all values that are this one, in program order.
   std::vector<PlanUse> needs;
@@ -90,7 +91,7 @@ struct PlanGraph {
   /// result or argument that stands for it.
   llvm::DenseMap<mlir::Value, unsigned> carriers;
   llvm::DenseMap<mlir::Value, unsigned> valueNumbers;
-  /// Choices of the layouts of the function's results, if they are free.
+  /// The choice of the layout of each free result, by the result's number.
   llvm::DenseMap<unsigned, unsigned> results;
 
   const LayoutList &getLayouts(Port port) const {
@@ -105,15 +106,10 @@ struct PlanGraph {
   }
 };
 
-/// What is not fixed, though propagation has decided it.
-struct Freedom {
-  /// The layouts of arguments and results without an annotation.
-  bool arguments = false;
-};
-
-/// The graph of a view of a function, or of a manual region.
+/// The graph of a view of a function, or of a manual region. `freeArguments` as
+/// in PlannerOptions.
 PlanGraph buildGraph(SearchSpace &space, const ProgramView &view,
-                     mlir::Operation *root, Freedom freedom);
+                     mlir::Operation *root, bool freeArguments);
 
 } // namespace tp::plan
 

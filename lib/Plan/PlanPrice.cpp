@@ -66,7 +66,7 @@ void PlanPrice::priceValue(unsigned number) {
   part.persistent = 0;
 
   Price price;
-  auto copies = getCopies(graph, number, part.prices, selection);
+  auto copies = getCopies(graph, number, *part.prices, selection);
   for (auto [index, copy] : llvm::enumerate(copies)) {
     int64_t bytes = space.getBytes(value.type, copy.layout);
     if (index == 0 && value.storage == PlanValue::Persistent)
@@ -77,7 +77,7 @@ void PlanPrice::priceValue(unsigned number) {
     held.add(copy.begin, copy.end, bytes);
     if (index == 0)
       continue;
-    Price way = part.prices.get(copies[copy.source].layout, copy.layout);
+    Price way = part.prices->get(copies[copy.source].layout, copy.layout);
     price += {value.times * way.cost, value.times * way.preference};
   }
   persistent += part.persistent;

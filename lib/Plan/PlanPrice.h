@@ -32,7 +32,7 @@ public:
 private:
   /// What a value adds to all that.
   struct Part {
-    ReshardPrices prices;
+    std::optional<ReshardPrices> prices; ///< None if it adds nothing.
     int64_t persistent = 0;
     struct Held {
       int64_t bytes;

@@ -25,7 +25,7 @@ using namespace tp::spmd;
 /// Whether a factor that `op` needs whole is sharded in one of its tensors; if
 /// layouts are free, whether it could be.
 static bool hasShardedWholeFactor(Operation *op, ShardingTable &table,
-                                  Freedom freedom) {
+                                  bool freeArguments) {
   auto ruled = dyn_cast<ShardingRuleOpInterface>(op);
   if (!ruled)
     return false;
@@ -34,7 +34,7 @@ static bool hasShardedWholeFactor(Operation *op, ShardingTable &table,
     return rule.factors[f].kind == FactorKind::Whole &&
            rule.factors[f].size > 1;
   };
-  if (freedom.arguments)
+  if (freeArguments)
     return llvm::any_of(llvm::seq<unsigned>(rule.factors.size()), isWhole);
   SmallVector<Value> tensors(op->getOperands());
   llvm::append_range(tensors, op->getResults());
@@ -52,7 +52,7 @@ static bool hasShardedWholeFactor(Operation *op, ShardingTable &table,
 struct Planner::Impl {
   Impl(Operation *root, ShardingTable &table, const CostModel &cost,
        PlannerOptions options)
-      : root(root), freedom{options.freeArguments},
+      : root(root), freeArguments(options.freeArguments),
         space(table, collectAtoms(root, table, options.allAxes), cost,
               /*evenly=*/isa<ManualOp>(root)),
         view(root) {}
@@ -61,7 +61,7 @@ struct Planner::Impl {
     SmallVector<Operation *> splices;
     for (Operation *op : view.getOps())
       if (isa<SliceOp, PadOp, ConcatOp>(op) &&
-          hasShardedWholeFactor(op, space.table, freedom))
+          hasShardedWholeFactor(op, space.table, freeArguments))
         splices.push_back(op);
     view.set(addSplices(view, splices, space.table), /*isOn=*/true);
     decomposeWhereCheaper();
@@ -72,7 +72,7 @@ struct Planner::Impl {
   /// Plans the view as it is; returns the cost.
   double solve() {
     model.reset();
-    graph = buildGraph(space, view, root, freedom);
+    graph = buildGraph(space, view, root, freeArguments);
     model.emplace(space, graph);
     double cost = model->solve();
     LDBG() << view.getOps().size() << " ops cost " << cost << ", at least "
@@ -90,7 +90,7 @@ struct Planner::Impl {
     SmallVector<Operation *> candidates;
     for (Operation *op : view.getOps())
       if (isa<DecomposeOpInterface>(op) &&
-          hasShardedWholeFactor(op, space.table, freedom))
+          hasShardedWholeFactor(op, space.table, freeArguments))
         candidates.push_back(op);
     for (Operation *op : candidates) {
       auto [it, isNew] = numbers.try_emplace(getStructure(op), groups.size());
@@ -122,7 +122,7 @@ struct Planner::Impl {
   }
 
   Operation *root;
-  Freedom freedom;
+  bool freeArguments;
   SearchSpace space;
   ProgramView view;
   PlanGraph graph;
@@ -184,7 +184,7 @@ SmallVector<Planner::Reshard, 0> Planner::getReshards(Value value) const {
         impl->view.getUserInBlock(value, copy.before->operand->getOwner());
     reshard.user = copy.need->operand->getOwner();
     for (const PlanUse &use : planned.needs)
-      if (!use.isAnnotation &&
+      if (!use.isPassedOn &&
           graph.getLayout(use.port, selection) == copy.layout)
         reshard.uses.push_back(use.operand);
   }

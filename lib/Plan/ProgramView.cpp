@@ -13,11 +13,17 @@ using namespace tp::plan;
 
 ProgramView::ProgramView(Operation *root) : root(root) { update(); }
 
-ProgramView::~ProgramView() {
-  // Parts may use one another's results, also across rewrites.
+ProgramView::~ProgramView() { discard(); }
+
+/// Destroys the parts that are not in the program.
+void ProgramView::discard() {
+  // They may use one another's results, also across rewrites.
   for (const auto &rewrite : rewrites)
     for (Operation *part : rewrite->parts)
       part->dropAllReferences();
+  rewrites.clear();
+  ofOp.clear();
+  ofPart.clear();
 }
 
 ProgramView::Rewrite &
@@ -55,12 +61,7 @@ void ProgramView::commit() {
       op->erase();
     rewrite->parts.clear();
   }
-  for (const auto &rewrite : rewrites)
-    for (Operation *part : rewrite->parts)
-      part->dropAllReferences();
-  rewrites.clear();
-  ofOp.clear();
-  ofPart.clear();
+  discard();
   update();
 }
 

@@ -40,7 +40,7 @@ public:
   private:
     friend class ProgramView;
     mlir::Operation *op;
-    /// Other ops that are not needed then: only `op` uses their results.
+    /// Ops that die with `op`: it is the only user of their results.
     llvm::SmallVector<mlir::Operation *, 1> absorbed;
     mlir::Block block;
     llvm::SmallVector<mlir::Operation *> parts;
@@ -89,6 +89,7 @@ private:
     unsigned begin = 0, end = 0;
   };
 
+  void discard();
   void update();
   void add(mlir::Region &region);
   void add(mlir::Operation *op);

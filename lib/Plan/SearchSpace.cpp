@@ -4,20 +4,12 @@
 #include "SearchSpace.h"
 
 #include "tpopt/Cost/Memory.h"
-#include "tpopt/Dialect/TP/TP.h"
 #include "tpopt/Sharding/Projection.h"
 
 using namespace mlir;
 using namespace tp;
 using namespace tp::plan;
 using namespace tp::spmd;
-
-ReshardPrices SearchSpace::getPrices(Type type) {
-  ArrayRef<int64_t> sizes = cast<RankedTensorType>(type).getShape();
-  int64_t elementBytes = getElementBytes(type);
-  return {&estimator, estimator.getShape(sizes, elementBytes),
-          cost.getLaunchPreference(getVolume(sizes) * elementBytes)};
-}
 
 unsigned SearchSpace::getNumber(const TensorSharding &resolved) {
   auto [it, isNew] = numbers.try_emplace(&resolved);
@@ -116,7 +108,7 @@ const StrategySet &SearchSpace::getCarried(RankedTensorType type,
   return *it->second;
 }
 
-const pbqp::CostMatrix &SearchSpace::getMatrix(Type type,
+const pbqp::CostMatrix &SearchSpace::getMatrix(RankedTensorType type,
                                                const LayoutList &from,
                                                const LayoutList &to,
                                                double times, bool transposed) {
@@ -127,7 +119,7 @@ const pbqp::CostMatrix &SearchSpace::getMatrix(Type type,
   if (!isNew)
     return it->second;
   ReshardPrices prices = getPrices(type);
-  prices.estimator->expect(to, prices.shape);
+  prices.expect(to);
   for (auto [i, source] : llvm::enumerate(from))
     for (auto [j, target] : llvm::enumerate(to))
       (transposed ? it->second.at(j, i) : it->second.at(i, j)) =

@@ -9,8 +9,7 @@
 
 #include "Strategies.h"
 
-#include "tpopt/Program/ShardingTable.h"
-#include "tpopt/Sharding/ReshardEstimate.h"
+#include "tpopt/Cost/ProgramCost.h"
 #include "tpopt/Solver/PBQP.h"
 
 #include <map>
@@ -18,18 +17,6 @@
 #include <tuple>
 
 namespace tp::plan {
-
-/// What reshards of tensors of one type cost.
-struct ReshardPrices {
-  ReshardEstimator *estimator;
-  ReshardEstimator::Shape shape;
-  double launchPreference;
-
-  Price get(unsigned from, unsigned to) const {
-    ReshardEstimator::Estimate estimate = estimator->get(from, to, shape);
-    return {estimate.cost, estimate.launches * launchPreference};
-  }
-};
 
 /// All that it hands out stays where it is.
 class SearchSpace {
@@ -55,9 +42,9 @@ public:
   /// The layouts in which a constraint may have its operand and its result:
   /// what the user has chosen, and on open dimensions more.
   const StrategySet &getConstrained(spmd::ConstraintOp op);
-  /// The layouts in which a loop may carry a value of `type`, branches may
-  /// return it, or an argument may be: any, except for what an annotation has
-  /// closed.
+  /// The layouts that a value of `type` may have that a loop carries, that
+  /// branches return, or that is a free argument. An annotation fixes the
+  /// dimensions that it closes.
   const StrategySet &getCarried(mlir::RankedTensorType type,
                                 const TensorSharding *annotation,
                                 KindSet kinds);
@@ -66,11 +53,14 @@ public:
 
   /// What a device holds of a tensor, in bytes.
   int64_t getBytes(mlir::RankedTensorType type, unsigned layout);
-  ReshardPrices getPrices(mlir::Type type);
+  ReshardPrices getPrices(mlir::RankedTensorType type) {
+    return ReshardPrices(estimator, cost, type);
+  }
   /// Cost and preference of getting a tensor of `type` from each of `from` to
   /// each of `to`, lists of the pool, `times` times. Transposed, `to` makes the
   /// rows.
-  const pbqp::CostMatrix &getMatrix(mlir::Type type, const LayoutList &from,
+  const pbqp::CostMatrix &getMatrix(mlir::RankedTensorType type,
+                                    const LayoutList &from,
                                     const LayoutList &to, double times,
                                     bool transposed);
 

@@ -3,12 +3,15 @@
 
 #include "Splices.h"
 
+#include "tpopt/Cost/Memory.h"
+
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
 using namespace tp;
 using namespace tp::plan;
+using namespace tp::spmd;
 
 namespace {
 
@@ -156,6 +159,32 @@ tp::plan::addSplices(ProgramView &view, ArrayRef<Operation *> ops,
 bool tp::plan::isTakenApart(SpliceOp splice, const TensorSharding &layout) {
   // A pad lets no partial value through.
   return layout.dims[splice.getDim()].axes.empty() && layout.unreduced.empty();
+}
+
+PartsCost tp::plan::getPartsCost(SpliceOp splice, const TensorSharding &layout,
+                                 const CostModel &cost) {
+  Block parts;
+  OpBuilder builder(splice.getContext());
+  builder.setInsertionPointToEnd(&parts);
+  splice.decompose(builder);
+  PartsCost sum;
+  for (Operation &part : parts) {
+    // Every tensor has the layout of the splice; a scalar is whole.
+    SmallVector<const TensorSharding *> layouts;
+    for (Type type : part.getOperandTypes())
+      layouts.push_back(
+          cast<RankedTensorType>(type).getRank() == layout.getRank() ? &layout
+                                                                     : nullptr);
+    layouts.push_back(&layout);
+    auto ruled = cast<ShardingRuleOpInterface>(part);
+    // Nothing is sharded that a part needs whole, so it can be computed.
+    sum.price += *cost.getPrice(&part, ruled.getShardingRule(), layouts);
+    auto made = cast<RankedTensorType>(part.getResult(0).getType());
+    if (&part != &parts.back())
+      sum.heldBytes +=
+          getBufferElements(layout, made.getShape()) * getElementBytes(made);
+  }
+  return sum;
 }
 
 void tp::plan::takeSplicesApart(ArrayRef<Operation *> ops,

@@ -17,6 +17,7 @@
 
 #include "ProgramView.h"
 
+#include "tpopt/Cost/OpCost.h"
 #include "tpopt/Dialect/TP/TP.h"
 #include "tpopt/Program/ShardingTable.h"
 
@@ -30,6 +31,15 @@ addSplices(ProgramView &view, llvm::ArrayRef<mlir::Operation *> ops,
 
 /// Whether a splice with this layout becomes what it was.
 bool isTakenApart(SpliceOp splice, const TensorSharding &layout);
+
+/// What the slices and the concatenation cost that it becomes, and what the
+/// former hold, in bytes.
+struct PartsCost {
+  Price price;
+  int64_t heldBytes = 0;
+};
+PartsCost getPartsCost(SpliceOp splice, const TensorSharding &layout,
+                       const CostModel &cost);
 
 /// Replaces the splices among `ops` for which that holds.
 void takeSplicesApart(llvm::ArrayRef<mlir::Operation *> ops,

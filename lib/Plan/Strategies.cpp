@@ -5,7 +5,6 @@
 
 #include "Splices.h"
 
-#include "tpopt/Cost/Memory.h"
 #include "tpopt/Dialect/TP/TP.h"
 #include "tpopt/Program/ShardingTable.h"
 #include "tpopt/Sharding/Projection.h"
@@ -311,7 +310,9 @@ private:
     }
     if (auto splice = dyn_cast<SpliceOp>(op);
         splice && isTakenApart(splice, *layouts.back())) {
-      setPartsPrice(strategy, splice, *layouts.back());
+      PartsCost parts = getPartsCost(splice, *layouts.back(), cost);
+      strategy.price = parts.price;
+      strategy.scratchBytes = parts.heldBytes;
     } else {
       std::optional<Price> price = cost.getPrice(op, rule, layouts);
       if (!price)
@@ -327,33 +328,6 @@ private:
     return true;
   }
 
-  /// What a splice that is taken apart becomes: ops on tensors that all have
-  /// its layout.
-  void setPartsPrice(Strategy &strategy, SpliceOp splice,
-                     const TensorSharding &layout) {
-    if (parts.empty()) {
-      OpBuilder builder(splice.getContext());
-      builder.setInsertionPointToEnd(&parts);
-      splice.decompose(builder);
-    }
-    for (Operation &part : parts) {
-      SmallVector<const TensorSharding *> layouts;
-      for (Type type : part.getOperandTypes())
-        layouts.push_back(cast<RankedTensorType>(type).getRank() ==
-                                  layout.getRank()
-                              ? &layout
-                              : nullptr);
-      layouts.push_back(&layout);
-      auto ruled = cast<ShardingRuleOpInterface>(part);
-      strategy.price += cost.getPrice(&part, ruled.getShardingRule(), layouts)
-                            .value_or(Price());
-      auto made = cast<RankedTensorType>(part.getResult(0).getType());
-      if (&part != &parts.back())
-        strategy.scratchBytes +=
-            getBufferElements(layout, made.getShape()) * getElementBytes(made);
-    }
-  }
-
   /// What is computed, or the type of what is handed on.
   Operation *op = nullptr;
   RankedTensorType type;
@@ -362,7 +336,6 @@ private:
   LayoutPool &pool;
   bool evenly;
   ShardingRule rule;
-  Block parts; ///< Of a splice that is taken apart.
   SmallVector<unsigned> free;
   SmallVector<Flow> flows;
   /// The choice under construction.

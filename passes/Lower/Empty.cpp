@@ -119,7 +119,7 @@ static void dropCarried(RegionFlowOpInterface op) {
   for (auto [from, to] :
        llvm::zip_equal(op->getRegions(), copy->getRegions())) {
     Block &block = from.front();
-    if (&from != op.getCondition()) // which yields no more than itself
+    if (&from != op.getCondition()) // a condition yields only its i1
       block.getTerminator()->eraseOperands(empty);
     if (op.isLoop()) {
       // Counters come before what is carried.

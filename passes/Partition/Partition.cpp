@@ -91,8 +91,6 @@ public:
     return success();
   }
 
-  PlanCost getCost() const { return planner.getCost(); }
-
 private:
   /// Every op must have a rule, or be one whose data flow is known.
   LogicalResult checkOps() {

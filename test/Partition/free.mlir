@@ -20,3 +20,12 @@ func.func @kept(%x: tensor<8x16xf32> {spmd.sharding = #spmd.sharding<@mesh, [{},
   %y = tp.relu %x : tensor<8x16xf32>
   return %y : tensor<8x16xf32>
 }
+
+// A result that overwrites a free argument says what that one is.
+// CHECK: func.func @donated(%{{.*}}: tensor<8x16xf32> {spmd.sharding = #spmd.sharding<@mesh, [{}, {"x"}]>, tp.donated = 0 : i64}
+// CHECK-SAME: -> (tensor<8x16xf32> {spmd.sharding = #spmd.sharding<@mesh, [{}, {"x"}]>})
+// CHECK-NOT: spmd.reshard
+func.func @donated(%x: tensor<8x16xf32> {tp.donated = 0 : i64}) -> (tensor<8x16xf32> {spmd.sharding = #spmd.sharding<@mesh, [{}, {"x"}]>}) {
+  %y = tp.relu %x : tensor<8x16xf32>
+  return %y : tensor<8x16xf32>
+}

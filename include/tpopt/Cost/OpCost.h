@@ -77,11 +77,11 @@ public:
   /// proportion to the tensor: a constant would be lost among large ones and
   /// outweigh small ones.
   double getLaunchPreference(double tensorBytes) const;
+  /// What it costs to send `bytes` per device in one launch along `axes`.
+  double getTransferCost(llvm::ArrayRef<AxisRef> axes, double bytes) const;
 
 private:
   Price getComputePrice(const Work &work) const;
-  /// What it costs to send `bytes` per device in one launch along `axes`.
-  double getTransferCost(llvm::ArrayRef<AxisRef> axes, double bytes) const;
   double getByteCost() const;
 
   const Mesh &mesh;

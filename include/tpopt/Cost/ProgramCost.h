@@ -23,6 +23,7 @@
 #include "tpopt/Cost/Memory.h"
 #include "tpopt/Cost/OpCost.h"
 #include "tpopt/Program/ShardingTable.h"
+#include "tpopt/Sharding/ReshardEstimate.h"
 
 #include "llvm/ADT/DenseSet.h"
 
@@ -68,9 +69,32 @@ Trips getTrips(mlir::Operation *op);
 /// loop should.
 double getExpectedTimes(mlir::Operation *op);
 
+/// What reshards of tensors of one type cost, by the numbers of their layouts
+/// in the pool of an estimator, which must outlive the prices.
+class ReshardPrices {
+public:
+  ReshardPrices(ReshardEstimator &estimator, const CostModel &cost,
+                mlir::RankedTensorType type);
+
+  Price get(unsigned from, unsigned to) const {
+    ReshardEstimator::Estimate estimate = estimator->get(from, to, shape);
+    return {estimate.cost, estimate.launches * launchPreference};
+  }
+  /// Says that reshards to `layouts` will be priced.
+  void expect(llvm::ArrayRef<unsigned> layouts) const {
+    estimator->expect(layouts, shape);
+  }
+
+private:
+  ReshardEstimator *estimator;
+  ReshardEstimator::Shape shape;
+  double launchPreference;
+};
+
 /// What the ops of `root` cost a device, each times how often it is expected to
 /// run: those of a function, or of a manual region, without those of the manual
-/// regions in it. Reshards cost what they are estimated to.
+/// regions in it. Reshards cost what they are estimated to; an op that cannot
+/// be computed with its layouts has infinite cost.
 Price getPrice(mlir::Operation *root, ShardingTable &table,
                const CostModel &cost);
 

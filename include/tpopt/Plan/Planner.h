@@ -1,8 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Chooses in which layouts the values of a program are computed, and
-/// prices any other choice.
+/// \file The planner chooses the layout of every value of a program, and prices
+/// any other choice.
 ///
 ///     Planner planner(function, table, cost);
 ///     planner.choose();                  // nothing has changed yet
@@ -54,9 +54,10 @@ struct PlanCost {
 
 class Planner {
 public:
-  /// Plans a function, or the body of a manual region along its free axes,
-  /// without the manual regions in it. Every op in it has a sharding rule or is
-  /// one that hands values on. Table and cost model must outlive the planner.
+  /// Plans a function, or the body of a manual region along its free axes. The
+  /// bodies of manual regions in it are planned apart. Each op must have a
+  /// sharding rule, implement RegionFlowOpInterface, or end a region. Table and
+  /// cost model must outlive the planner.
   Planner(mlir::Operation *root, ShardingTable &table, const CostModel &cost,
           PlannerOptions options = {});
   ~Planner();

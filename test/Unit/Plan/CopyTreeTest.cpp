@@ -73,11 +73,16 @@ Costs draw(Random &random, unsigned count) {
   return costs;
 }
 
+llvm::SmallVector<unsigned, 4> grow(unsigned required, const Costs &costs) {
+  return growCopies(costs.size(), required, [&](unsigned from, unsigned to) {
+    return costs[from][to];
+  });
+}
+
 TEST(CopyTreeTest, ReusesCopies) {
   // The second copy is cheaper from the first than from the value.
   Costs costs{{0, 8, 8}, {8, 0, 0}, {8, 8, 0}};
-  auto parents = growCopies(
-      3, 2, [&](unsigned from, unsigned to) { return costs[from][to]; });
+  auto parents = grow(2, costs);
   EXPECT_EQ(parents[1], 0u);
   EXPECT_EQ(parents[2], 1u);
 }
@@ -85,8 +90,7 @@ TEST(CopyTreeTest, ReusesCopies) {
 TEST(CopyTreeTest, LeavesOutWhatDoesNotPay) {
   // An annotation asks for layout 2 on the way to layout 1.
   Costs costs{{0, 5, 4}, {9, 0, 9}, {9, 3, 0}};
-  auto parents = growCopies(
-      3, 1, [&](unsigned from, unsigned to) { return costs[from][to]; });
+  auto parents = grow(1, costs);
   EXPECT_EQ(parents[1], 0u);
   EXPECT_EQ(parents[2], kUnused);
 }
@@ -94,8 +98,7 @@ TEST(CopyTreeTest, LeavesOutWhatDoesNotPay) {
 TEST(CopyTreeTest, KeepsWhatPays) {
   // Both copies are cheap from layout 3, which nobody needs.
   Costs costs{{0, 9, 9, 3}, {9, 0, 9, 9}, {9, 9, 0, 9}, {9, 1, 1, 0}};
-  auto parents = growCopies(
-      4, 2, [&](unsigned from, unsigned to) { return costs[from][to]; });
+  auto parents = grow(2, costs);
   EXPECT_EQ(parents[3], 0u);
   EXPECT_EQ(parents[1], 3u);
   EXPECT_EQ(parents[2], 3u);
@@ -107,9 +110,7 @@ TEST(CopyTreeTest, IsALeastTreeForUpToThreeCopies) {
     unsigned count = random.draw(2, 4);
     unsigned required = random.draw(1, count - 1);
     Costs costs = draw(random, count);
-    auto parents = growCopies(count, required, [&](unsigned from, unsigned to) {
-      return costs[from][to];
-    });
+    auto parents = grow(required, costs);
     EXPECT_EQ(getCost(parents, required, costs),
               getLeast(count, required, costs));
   }
@@ -122,9 +123,7 @@ TEST(CopyTreeTest, IsATreeAndSeldomFarFromTheLeast) {
     unsigned count = random.draw(2, 6);
     unsigned required = random.draw(1, count - 1);
     Costs costs = draw(random, count);
-    auto parents = growCopies(count, required, [&](unsigned from, unsigned to) {
-      return costs[from][to];
-    });
+    auto parents = grow(required, costs);
     double cost = getCost(parents, required, costs);
     ASSERT_LT(cost, std::numeric_limits<double>::infinity());
     sum += cost;

@@ -34,7 +34,7 @@ public:
         view(program.function) {
     if (decomposes)
       decompose();
-    graph = buildGraph(space, view, program.function, {/*arguments=*/true});
+    graph = buildGraph(space, view, program.function, /*freeArguments=*/true);
     for (unsigned choice = 0; choice < graph.choices.size(); ++choice)
       addChoice(choice);
     for (unsigned value = 0; value < graph.values.size(); ++value)

@@ -47,11 +47,12 @@ struct Channel {
 /// All channels of `op`, in order.
 llvm::SmallVector<Channel> getChannels(RegionFlowOpInterface op);
 
-/// The channel of which `value` is a target; none for counters and for what is
-/// no argument or result of an op with regions. Takes constant time.
+/// Returns the channel that has `value` as a target. There is none for
+/// counters, nor for a value that is not an argument or a result of an op with
+/// regions. Takes constant time.
 std::optional<Channel> getChannel(mlir::Value value);
-/// The channel of which `use` is a source; none for decisions and for what
-/// neither enters nor leaves a region. Takes constant time.
+/// Returns the channel that has `use` as a source. There is none for decisions,
+/// nor for operands that neither enter nor leave a region. Takes constant time.
 std::optional<Channel> getChannel(mlir::OpOperand &use);
 
 /// Whether `use` is the decision of an op with regions.

@@ -61,8 +61,9 @@ def RegionFlowOpInterface : OpInterface<"RegionFlowOpInterface"> {
       [{ return nullptr; }]>,
   ];
   let extraClassDeclaration = [{
-    /// The branch index, or what the condition yields: devices that communicate
-    /// in the regions must agree on its value. Null if nothing is decided.
+    /// The operand that decides what runs: the branch index, or the value that
+    /// the condition yields. Devices that communicate in the regions must agree
+    /// on it. Null if nothing is decided.
     ::mlir::OpOperand *getDecision();
   }];
 }
