@@ -18,11 +18,11 @@ endfunction()
 # tp_precompile_headers(<target> [HEADER <header>] [LINK_LIBS ...])
 #
 # Parses cmake/<header>.h, Precompiled.h if none is named, once for all targets,
-# which halves the time of a build. The header needs what LINK_LIBS say. Not under sanitizers, so that one build
-# finds what a file forgot to include. Libraries and programs are compiled with
-# -fPIC and -fPIE, which may not share.
+# which halves the time of a build. The header needs what LINK_LIBS say. A build
+# with TPOPT_PRECOMPILE=OFF finds what a file forgot to include. Libraries and
+# programs are compiled with -fPIC and -fPIE, which may not share.
 function(tp_precompile_headers target)
-  if(TPOPT_SANITIZE)
+  if(NOT TPOPT_PRECOMPILE)
     return()
   endif()
   cmake_parse_arguments(ARG "" "HEADER" "LINK_LIBS" ${ARGN})

@@ -6,7 +6,6 @@
 #include "FakeState.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <sstream>
@@ -22,12 +21,6 @@ static thread_local int captures = 0;
 
 static int makeNumber(int device, const char *kind) {
   return get().numbers[kind + std::to_string(device)]++;
-}
-
-static double now() {
-  return std::chrono::duration<double, std::milli>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
 }
 
 static std::string name(CUevent_st *event) {
@@ -470,7 +463,7 @@ Result cuEventRecord(cuda::Event event, cuda::Stream stream) {
   return enqueue(stream, [mark] {
     return [mark] {
       mark->isDone = true;
-      mark->time = now();
+      mark->time = getMilliseconds();
       return true;
     };
   });

@@ -88,6 +88,8 @@ bool isKnown(CUstream_st *stream);
 cuda::Result enqueue(CUstream_st *stream, Work work);
 /// Runs what can be run; whether nothing is left.
 bool advance(CUstream_st *stream);
+/// The clock of events: each work that is done takes one microsecond.
+double getMilliseconds();
 
 } // namespace fakegpu
 
