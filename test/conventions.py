@@ -6,6 +6,7 @@
 * Source files begin with the licence header (`--fix` writes it).
 * No file mentions a path of somebody's machine.
 * Files of code have less than 900 lines: one subject per file.
+* At most 30 headers are installed: what is in include/ is promised to others.
 * No pass declares statistics: a release build of LLVM counts nothing, and a
   build with assertions lays them out in another way than its libraries.
 * Every error of the compiler has a code: what emits one streams prefix() first,
@@ -67,6 +68,17 @@ def check_debug_output(texts, errors):
         if not any("LDBG()" in text for name, text in texts.items()
                    if name.startswith(f"passes/{stage}/")):
             errors.append(f"passes/{stage}: nothing is said under --debug-only")
+
+
+MOST_INSTALLED = 30
+
+
+def check_installed(texts, errors):
+    """Few headers are public: each is one that cannot be changed freely."""
+    count = sum(name.startswith("include/") and name.endswith(".h") for name in texts)
+    if count > MOST_INSTALLED:
+        errors.append(f"include/: installs {count} headers; {MOST_INSTALLED} is the most, the "
+                      "others stand beside their sources")
 
 
 def check_readmes(texts, errors):
@@ -227,6 +239,7 @@ def main():
                 errors.append(f"{name}:{number}: a path of one machine")
             if name.endswith(".td") and "Statistic<" in line:
                 errors.append(f"{name}:{number}: a statistic, which counts nothing")
+    check_installed(texts, errors)
     check_readmes(texts, errors)
     check_debug_output(texts, errors)
     check_error_codes(texts, errors)

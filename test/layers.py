@@ -7,8 +7,10 @@
     <- lib/CAPI, tools
 
 An arrow means "may include"; so does anything further right. The folders of one
-layer may include each other, but not in a circle. A header in include/ belongs
-to the folder that implements it. The runtime includes nothing of ours but its
+layer may include each other, but not in a circle. A header in include/tpopt is
+installed and belongs to the folder that implements it; a header in another folder
+is for this repository only, and other folders name it from the root:
+"lib/Cost/Machine.h". No installed header includes one that is not. The runtime includes nothing of ours but its
 own headers, and neither MLIR nor LLVM; what writes or runs artifacts (lib/* and
 above) may include the runtime. The first three know no MLIR, and the solver
 knows no shardings.
@@ -57,6 +59,8 @@ def resolve(file, name):
     """The file of ours that an include means; None for a foreign one."""
     if name.startswith(("tpopt/", "tpopt-c/")):
         return pathlib.PurePath("include", name)
+    if name.startswith(("lib/", "dialects/", "passes/")):
+        return pathlib.PurePath(name)
     for base in (file.parent, pathlib.PurePath("runtime"),
                  pathlib.PurePath("runtime/include")):
         if (ROOT / base / name).is_file():
@@ -112,6 +116,9 @@ def main():
             other = folder_of(target) if target else None
             if target and other is None:
                 errors.append(say + "that belongs to the tests")
+            if target and file.parts[0] == "include" and \
+                    target.parts[0] != "include" and target.suffix != ".inc":
+                errors.append(say + "that is not installed")
             if other in (None, own):
                 continue
             if own == "runtime":

@@ -3,10 +3,10 @@
 
 // The collectives: each is a step of a reshard plan, and is checked as one.
 
-#include "Meanings.h"
+#include "ShardingResolver.h"
 
-#include "tpopt/Dialect/OpError.h"
-#include "tpopt/Dialect/SPMD/Nesting.h"
+#include "dialects/OpError.h"
+#include "dialects/SPMD/Nesting.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -151,7 +151,7 @@ static LogicalResult verifyCollective(CollectiveOpInterface op,
            << "in and out name another mesh than the region";
 
   MeshOp meshOp = lookupMesh(op, in.getMesh());
-  const Meanings &meanings = Meanings::get(op->getContext());
+  const ShardingResolver &meanings = ShardingResolver::get(op->getContext());
   if (input.getEncoding()) {
     for (auto [type, sharding] : {std::pair(input, in), std::pair(result, out)})
       if (RankedTensorType part =
@@ -165,7 +165,8 @@ static LogicalResult verifyCollective(CollectiveOpInterface op,
   auto mismatch = [&](const Twine &why) {
     return tp::emitOpError(op, ErrorCode::CollectiveMismatch) << why;
   };
-  const Meanings::Step &found = meanings.getStep(kind, in, out, global, meshOp);
+  const ShardingResolver::Step &found =
+      meanings.getStep(kind, in, out, global, meshOp);
   if (const auto *why = std::get_if<std::string>(&found))
     return mismatch(*why);
   const auto &step = std::get<ReshardStep>(found);
@@ -299,7 +300,7 @@ const ReshardStep &spmd::getStep(CollectiveOpInterface op, unsigned part) {
   ShardingAttr in = op.getPartInSharding(part);
   // Verified, so there is one.
   return std::get<ReshardStep>(
-      Meanings::get(op->getContext())
+      ShardingResolver::get(op->getContext())
           .getStep(getKind(op), in, op.getPartOutSharding(part),
                    getGlobalType(op, part), lookupMesh(op, in.getMesh())));
 }

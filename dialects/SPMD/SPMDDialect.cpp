@@ -3,7 +3,7 @@
 
 // The `spmd` dialect: where shardings stand, and that they are right there.
 
-#include "Meanings.h"
+#include "ShardingResolver.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -28,7 +28,7 @@ struct SPMDInlinerInterface : DialectInlinerInterface {
 
 void SPMDDialect::initialize() {
   registerAttributes();
-  addInterfaces<SPMDInlinerInterface, Meanings>();
+  addInterfaces<SPMDInlinerInterface, ShardingResolver>();
   addOperations<
 #define GET_OP_LIST
 #include "tpopt/Dialect/SPMD/SPMDOps.cpp.inc"
@@ -57,8 +57,8 @@ verifyOnMesh(Operation *op, ShardingAttr sharding, unsigned rank,
                        << "the module has no mesh " << sharding.getMesh()
                        << "; define one with `spmd.mesh " << sharding.getMesh()
                        << " <[\"model\"=4]>`";
-  const Meanings::Resolved &resolved =
-      Meanings::get(op->getContext()).resolve(sharding, mesh, rank);
+  const ShardingResolver::Resolved &resolved =
+      ShardingResolver::get(op->getContext()).resolve(sharding, mesh, rank);
   if (const auto *error = std::get_if<ShardingError>(&resolved))
     return emitError() << prefix(error->code) << error->message;
   return success();
@@ -277,8 +277,8 @@ void spmd::setSignature(FunctionOpInterface function,
 
 const ShardingRule *spmd::findShardingRule(Operation *op, StringRef equation,
                                            std::string &why) {
-  const Meanings::Rule &rule =
-      Meanings::get(op->getContext()).getRule(op, equation);
+  const ShardingResolver::Rule &rule =
+      ShardingResolver::get(op->getContext()).getRule(op, equation);
   if (const auto *error = std::get_if<std::string>(&rule))
     why = *error;
   return std::get_if<ShardingRule>(&rule);

@@ -3,9 +3,9 @@
 
 // Meshes, annotations, manual regions and the ops about the device's place.
 
-#include "tpopt/Dialect/OpError.h"
-#include "tpopt/Dialect/SPMD/Directives.h"
-#include "tpopt/Dialect/SPMD/Nesting.h"
+#include "dialects/OpError.h"
+#include "dialects/SPMD/Directives.h"
+#include "dialects/SPMD/Nesting.h"
 #include "tpopt/Dialect/SPMD/SPMD.h"
 
 #include "mlir/IR/Builders.h"

@@ -3,7 +3,7 @@
 
 // What steps demand of their operands.
 
-#include "tpopt/Dialect/OpError.h"
+#include "dialects/OpError.h"
 #include "tpopt/Dialect/Step/Step.h"
 
 #include "llvm/ADT/SetVector.h"

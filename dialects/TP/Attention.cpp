@@ -3,8 +3,8 @@
 
 // Scaled dot-product attention over grouped heads.
 
-#include "tpopt/Dialect/OpError.h"
-#include "tpopt/Dialect/TP/Emitter.h"
+#include "dialects/OpError.h"
+#include "dialects/TP/Emitter.h"
 
 #include "mlir/IR/IRMapping.h"
 

@@ -3,7 +3,7 @@
 
 // Loops and conditionals.
 
-#include "tpopt/Dialect/OpError.h"
+#include "dialects/OpError.h"
 #include "tpopt/Dialect/TP/TP.h"
 
 using namespace mlir;

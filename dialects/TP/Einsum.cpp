@@ -3,7 +3,7 @@
 
 // Contractions and reductions.
 
-#include "tpopt/Dialect/OpError.h"
+#include "dialects/OpError.h"
 #include "tpopt/Dialect/TP/TP.h"
 
 #include "mlir/IR/DialectImplementation.h"

@@ -4,8 +4,8 @@
 // Element-wise ops, conversions and activations. The unary and binary ops get
 // their methods from ElementwiseOps.td.
 
-#include "tpopt/Dialect/OpError.h"
-#include "tpopt/Dialect/TP/Emitter.h"
+#include "dialects/OpError.h"
+#include "dialects/TP/Emitter.h"
 
 #include <cmath>
 

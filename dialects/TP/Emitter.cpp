@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "tpopt/Dialect/TP/Emitter.h"
+#include "dialects/TP/Emitter.h"
 
 #include "llvm/ADT/Sequence.h"
 #include "llvm/Support/MathExtras.h"

@@ -3,8 +3,8 @@
 
 // Ops that address elements by value.
 
-#include "tpopt/Dialect/OpError.h"
-#include "tpopt/Dialect/TP/Emitter.h"
+#include "dialects/OpError.h"
+#include "dialects/TP/Emitter.h"
 
 #include <cmath>
 

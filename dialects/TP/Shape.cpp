@@ -3,8 +3,8 @@
 
 // Constants, and ops that move data about without computing.
 
-#include "tpopt/Dialect/OpError.h"
-#include "tpopt/Dialect/TP/Emitter.h"
+#include "dialects/OpError.h"
+#include "dialects/TP/Emitter.h"
 
 #include "llvm/ADT/SmallBitVector.h"
 

@@ -3,9 +3,9 @@
 
 // Sorting, and the largest elements of rows that may be cut.
 
-#include "tpopt/Dialect/TP/Emitter.h"
+#include "dialects/TP/Emitter.h"
 
-#include "tpopt/Dialect/OpError.h"
+#include "dialects/OpError.h"
 #include "tpopt/Dialect/SPMD/SPMD.h"
 
 #include <cmath>

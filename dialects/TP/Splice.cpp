@@ -3,11 +3,11 @@
 
 // Splices: slices, pads and concatenations whose dimension may be cut.
 
-#include "tpopt/Dialect/TP/Emitter.h"
+#include "dialects/TP/Emitter.h"
 
-#include "tpopt/Dialect/OpError.h"
+#include "dialects/OpError.h"
+#include "lib/Sharding/Algebra/Halo.h"
 #include "tpopt/Dialect/SPMD/SPMD.h"
-#include "tpopt/Sharding/Halo.h"
 
 #include <map>
 

@@ -3,8 +3,8 @@
 
 // The `tp` dialect: types it accepts, attributes of arguments and results.
 
-#include "tpopt/Dialect/OpError.h"
-#include "tpopt/Dialect/SPMD/Directives.h"
+#include "dialects/OpError.h"
+#include "dialects/SPMD/Directives.h"
 #include "tpopt/Dialect/SPMD/SPMD.h"
 #include "tpopt/Dialect/TP/TP.h"
 #include "tpopt/Support/ErrorCodes.h"

@@ -3,8 +3,8 @@
 
 // Norms, softmax, rotary embedding and cross entropy.
 
-#include "tpopt/Dialect/OpError.h"
-#include "tpopt/Dialect/TP/Emitter.h"
+#include "dialects/OpError.h"
+#include "dialects/TP/Emitter.h"
 
 using namespace mlir;
 using namespace tp;

@@ -5,10 +5,10 @@
 
 #include "tpopt-c/TPOpt.h"
 
+#include "lib/Import/ReadProgram.h"
 #include "tpopt/Dialect/Sdy/Sdy.h"
 #include "tpopt/Dialect/StableHLO/StableHLO.h"
 #include "tpopt/InitAll.h"
-#include "tpopt/Program/ReadProgram.h"
 
 #include "mlir/Dialect/Func/Extensions/InlinerExtension.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

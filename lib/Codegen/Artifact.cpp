@@ -1,15 +1,15 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "tpopt/Codegen/Artifact.h"
+#include "lib/Codegen/Artifact.h"
 
 #include "Source.h"
 
-#include "tpopt/Codegen/KernelTable.h"
-#include "tpopt/Codegen/Kernels.h"
-#include "tpopt/Codegen/TargetCode.h"
+#include "dialects/TP/ShardingTable.h"
+#include "lib/Codegen/KernelTable.h"
+#include "lib/Codegen/Kernels.h"
+#include "lib/Codegen/TargetCode.h"
 #include "tpopt/Dialect/TP/TP.h"
-#include "tpopt/Program/ShardingTable.h"
 
 #include "runtime/Core/Artifact.h"
 #include "runtime/Core/ArtifactWriter.h"
@@ -21,6 +21,7 @@
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::codegen;
 
 static_assert(step::kMaxCopyRank == tprt::kMaxDims);
 static_assert(step::kNumBatchDims == tprt::kMaxBatch);
@@ -753,7 +754,8 @@ static void addKept(tprt::ArtifactWriter &writer, ModuleOp module,
     writer.setBytes(section, {blob->getData().data(), blob->getData().size()});
 }
 
-FailureOr<std::string> tp::buildArtifact(ModuleOp module, TargetCode &code) {
+FailureOr<std::string> tp::codegen::buildArtifact(ModuleOp module,
+                                                  TargetCode &code) {
   ArtifactBuilder builder(module, &code);
   addKept(builder.writer, module, kWholeProgramAttr,
           tprt::SectionKind::GlobalProgram);
@@ -762,8 +764,8 @@ FailureOr<std::string> tp::buildArtifact(ModuleOp module, TargetCode &code) {
   return builder.build();
 }
 
-FailureOr<std::string> tp::buildInterfaceArtifact(ModuleOp module,
-                                                  StringRef wholeProgram) {
+FailureOr<std::string>
+tp::codegen::buildInterfaceArtifact(ModuleOp module, StringRef wholeProgram) {
   ArtifactBuilder builder(module);
   builder.writer.setBytes(tprt::SectionKind::GlobalProgram,
                           toView(wholeProgram));

@@ -12,6 +12,7 @@
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::codegen;
 
 static constexpr double kLog2E = 1.4426950408889634;
 

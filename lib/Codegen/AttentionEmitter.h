@@ -15,12 +15,12 @@
 
 #include "GpuFunction.h"
 
-#include "tpopt/Codegen/Attention.h"
-#include "tpopt/Codegen/Kernels.h"
+#include "lib/Codegen/Attention.h"
+#include "lib/Codegen/Kernels.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
-namespace tp {
+namespace tp::codegen {
 
 /// The size of an attention and how it is divided.
 struct AttentionShape {
@@ -178,6 +178,6 @@ private:
   mlir::MemRefType typeOf(mlir::Value operand) const;
 };
 
-} // namespace tp
+} // namespace tp::codegen
 
 #endif // TPOPT_LIB_CODEGEN_ATTENTIONEMITTER_H

@@ -5,10 +5,11 @@
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::codegen;
 
-FailureOr<KernelLaunch> tp::emitAttentionForGpu(OpBuilder &builder,
-                                                step::AttentionOp op,
-                                                StringRef name) {
+FailureOr<KernelLaunch> tp::codegen::emitAttentionForGpu(OpBuilder &builder,
+                                                         step::AttentionOp op,
+                                                         StringRef name) {
   AttentionShape shape(op);
   int64_t threads = shape.tiles.warps * kWarp;
   gpu::GPUFuncOp function = createGpuFunction(builder, op, name, threads);

@@ -1,14 +1,14 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The kernels of attention, see tpopt/Codegen/Attention.h.
+// The kernels of attention, see lib/Codegen/Attention.h.
 
 #ifndef TPOPT_LIB_CODEGEN_ATTENTIONKERNELS_H
 #define TPOPT_LIB_CODEGEN_ATTENTIONKERNELS_H
 
 #include "AttentionEmitter.h"
 
-namespace tp {
+namespace tp::codegen {
 
 mlir::FailureOr<KernelLaunch> emitAttentionForGpu(mlir::OpBuilder &builder,
                                                   step::AttentionOp op,
@@ -23,6 +23,6 @@ int64_t emitSingleAttention(mlir::OpBuilder &builder, step::AttentionOp op,
                             const AttentionShape &shape,
                             mlir::gpu::GPUFuncOp function);
 
-} // namespace tp
+} // namespace tp::codegen
 
 #endif // TPOPT_LIB_CODEGEN_ATTENTIONKERNELS_H

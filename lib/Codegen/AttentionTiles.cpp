@@ -1,11 +1,12 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "tpopt/Codegen/Attention.h"
+#include "lib/Codegen/Attention.h"
 
 #include "llvm/Support/MathExtras.h"
 
 using namespace tp;
+using namespace tp::codegen;
 
 /// Rows that tensor cores multiply at once.
 static constexpr int64_t kMatrixRows = 16;
@@ -15,7 +16,7 @@ static constexpr int64_t kBusyBlocks = 264;
 /// Keys that are worth a block, and parts that are put together with few reads.
 static constexpr int64_t kMinPartKeys = 128, kMaxParts = 32;
 
-AttentionTiles tp::getAttentionTiles(const AttentionSize &size) {
+AttentionTiles tp::codegen::getAttentionTiles(const AttentionSize &size) {
   int64_t features = std::max(size.features, size.valueFeatures);
   AttentionTiles tiles;
   // What a thread holds of a tile's scores and of a row's result must fit into
@@ -33,7 +34,7 @@ AttentionTiles tp::getAttentionTiles(const AttentionSize &size) {
   return tiles;
 }
 
-int64_t tp::getAttentionParts(const AttentionSize &size) {
+int64_t tp::codegen::getAttentionParts(const AttentionSize &size) {
   if (size.rows > getAttentionTiles(size).getRows())
     return 1;
   auto wanted = int64_t(llvm::divideCeil(kBusyBlocks, size.heads));

@@ -7,19 +7,21 @@
 #include "GpuFunction.h"
 #include "IndexedKernels.h"
 
-#include "tpopt/Program/ShardingTable.h"
+#include "dialects/TP/ShardingTable.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::codegen;
 
 /// A grid that fills a GPU, whatever the number of elements.
 static constexpr int64_t kBlocks = 512, kBlock = 256;
 
-FailureOr<KernelLaunch>
-tp::emitCombineForGpu(OpBuilder &builder, step::CombineOp op, StringRef name) {
+FailureOr<KernelLaunch> tp::codegen::emitCombineForGpu(OpBuilder &builder,
+                                                       step::CombineOp op,
+                                                       StringRef name) {
   Location loc = op.getLoc();
   Type element =
       cast<MemRefType>(op.getDestination().getType()).getElementType();
@@ -64,7 +66,7 @@ tp::emitCombineForGpu(OpBuilder &builder, step::CombineOp op, StringRef name) {
   return launch;
 }
 
-OwningOpRef<ModuleOp> tp::createCombinations(ModuleOp module) {
+OwningOpRef<ModuleOp> tp::codegen::createCombinations(ModuleOp module) {
   OwningOpRef<ModuleOp> result = ModuleOp::create(module.getLoc());
   OpBuilder builder = OpBuilder::atBlockEnd(result->getBody());
   llvm::DenseSet<std::tuple<Type, step::Reduction, int64_t>> known;

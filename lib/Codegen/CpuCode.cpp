@@ -1,15 +1,16 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "tpopt/Codegen/Kernels.h"
-#include "tpopt/Codegen/ObjectCode.h"
-#include "tpopt/Codegen/TargetCode.h"
+#include "lib/Codegen/Kernels.h"
+#include "lib/Codegen/ObjectCode.h"
+#include "lib/Codegen/TargetCode.h"
 
 #include "runtime/Core/ArtifactWriter.h"
 #include "runtime/Core/CpuFeatures.h"
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::codegen;
 
 namespace {
 
@@ -48,6 +49,6 @@ private:
 
 } // namespace
 
-std::unique_ptr<TargetCode> tp::createCpuCode(MLIRContext *context) {
+std::unique_ptr<TargetCode> tp::codegen::createCpuCode(MLIRContext *context) {
   return std::make_unique<CpuCode>(context);
 }

@@ -10,6 +10,7 @@
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::codegen;
 
 /// Elements of one operation: a register of AVX-512, or several narrower ones.
 static constexpr int64_t kWidth = 16;
@@ -96,8 +97,8 @@ static RowWalk getWalk(OpBuilder &builder, Location loc, int64_t columns) {
   return walk;
 }
 
-func::FuncOp tp::emitRowsForCpu(OpBuilder &builder, step::RowsOp rows,
-                                StringRef name) {
+func::FuncOp tp::codegen::emitRowsForCpu(OpBuilder &builder, step::RowsOp rows,
+                                         StringRef name) {
   Location loc = rows.getLoc();
   Type pointer = LLVM::LLVMPointerType::get(builder.getContext());
   Type i64 = builder.getI64Type(), i32 = builder.getI32Type();

@@ -5,8 +5,8 @@
 
 #include "Ptxas.h"
 
-#include "tpopt/Codegen/Ptx.h"
-#include "tpopt/Codegen/TargetCode.h"
+#include "lib/Codegen/Ptx.h"
+#include "lib/Codegen/TargetCode.h"
 #include "tpopt/Support/ErrorCodes.h"
 
 #include "runtime/Core/ArtifactWriter.h"
@@ -16,6 +16,7 @@
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::codegen;
 
 namespace {
 
@@ -149,8 +150,9 @@ LogicalResult CudaCode::write(Location loc, tprt::ArtifactWriter &writer) {
 static constexpr unsigned kFirstFp8Chip = 89;
 
 FailureOr<std::unique_ptr<TargetCode>>
-tp::createCudaCode(Operation *op, const CodeOptions &options,
-                   const Target &target, bool fp8) {
+tp::codegen::createCudaCode(Operation *op, const CodeOptions &options,
+                            const Target &target) {
+  bool fp8 = target.multipliesFloat8();
   SmallVector<std::string> names = options.chips;
   if (names.empty())
     names = {fp8 ? "sm_89" : "sm_80", "sm_90", "sm_100"};

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "tpopt/Codegen/Artifact.h"
+#include "lib/Codegen/Artifact.h"
 
 #include "runtime/Core/DType.h"
 
@@ -9,8 +9,9 @@
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::codegen;
 
-std::optional<tprt::DType> tp::getDType(Type type) {
+std::optional<tprt::DType> tp::codegen::getDType(Type type) {
   using tprt::DType;
   if (auto integer = dyn_cast<IntegerType>(type)) {
     bool isUnsigned = integer.isUnsigned();

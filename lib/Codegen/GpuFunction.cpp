@@ -11,10 +11,11 @@
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::codegen;
 
-gpu::GPUFuncOp tp::createGpuFunction(OpBuilder &builder,
-                                     step::KernelOpInterface op, StringRef name,
-                                     int64_t threads) {
+gpu::GPUFuncOp tp::codegen::createGpuFunction(OpBuilder &builder,
+                                              step::KernelOpInterface op,
+                                              StringRef name, int64_t threads) {
   MLIRContext *context = builder.getContext();
   SmallVector<Type> types(op->getNumOperands(),
                           LLVM::LLVMPointerType::get(context, kGlobalSpace));
@@ -39,8 +40,9 @@ gpu::GPUFuncOp tp::createGpuFunction(OpBuilder &builder,
   return function;
 }
 
-FailureOr<KernelLaunch> tp::getLaunch(Operation *op, int64_t items,
-                                      int64_t perBlock, int64_t threads) {
+FailureOr<KernelLaunch> tp::codegen::getLaunch(Operation *op, int64_t items,
+                                               int64_t perBlock,
+                                               int64_t threads) {
   KernelLaunch launch;
   launch.blocks = llvm::divideCeil(items, perBlock);
   launch.threads = threads;
@@ -51,7 +53,8 @@ FailureOr<KernelLaunch> tp::getLaunch(Operation *op, int64_t items,
                          << " threads";
 }
 
-Value tp::getGlobalThread(OpBuilder &builder, Location loc, int64_t threads) {
+Value tp::codegen::getGlobalThread(OpBuilder &builder, Location loc,
+                                   int64_t threads) {
   auto get = [&](auto op) -> Value {
     return arith::IndexCastUIOp::create(builder, loc, builder.getI64Type(), op);
   };
@@ -62,11 +65,11 @@ Value tp::getGlobalThread(OpBuilder &builder, Location loc, int64_t threads) {
       get(gpu::ThreadIdOp::create(builder, loc, gpu::Dimension::x)));
 }
 
-FailureOr<ItemKernel> tp::createItemKernel(OpBuilder &builder,
-                                           step::KernelOpInterface op,
-                                           StringRef name,
-                                           ArrayRef<int64_t> extents,
-                                           int64_t threads) {
+FailureOr<ItemKernel> tp::codegen::createItemKernel(OpBuilder &builder,
+                                                    step::KernelOpInterface op,
+                                                    StringRef name,
+                                                    ArrayRef<int64_t> extents,
+                                                    int64_t threads) {
   int64_t items = ShapedType::getNumElements(extents);
   FailureOr<KernelLaunch> launch = getLaunch(op, items, threads, threads);
   if (failed(launch))
@@ -139,7 +142,7 @@ void BufferOffsets::store(Value value, Value pointer, Value offset) {
       step::getElementBytes(value.getType()));
 }
 
-Type tp::getStoredType(Type element) {
+Type tp::codegen::getStoredType(Type element) {
   if (isa<FloatType>(element) && element.getIntOrFloatBitWidth() >= 16)
     return element;
   return IntegerType::get(element.getContext(),

@@ -7,9 +7,9 @@
 #ifndef TPOPT_LIB_CODEGEN_GPUFUNCTION_H
 #define TPOPT_LIB_CODEGEN_GPUFUNCTION_H
 
-#include "tpopt/Codegen/Kernels.h"
+#include "lib/Codegen/Kernels.h"
 
-namespace tp {
+namespace tp::codegen {
 
 inline constexpr int64_t kWarp = 32; ///< Threads.
 /// Bytes of the widest access to memory, and what buffers begin at.
@@ -77,6 +77,6 @@ private:
 /// The type that an element has in memory, free of signs: a byte for i1.
 mlir::Type getStoredType(mlir::Type element);
 
-} // namespace tp
+} // namespace tp::codegen
 
 #endif // TPOPT_LIB_CODEGEN_GPUFUNCTION_H

@@ -12,6 +12,7 @@
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::codegen;
 
 /// Threads of a block that has several rows, or chunks of any.
 static constexpr int64_t kBlock = 128;
@@ -237,8 +238,9 @@ static RowWalk getWalk(OpBuilder &builder, Location loc, const Mapping &map,
   return walk;
 }
 
-FailureOr<KernelLaunch> tp::emitRowsForGpu(OpBuilder &builder,
-                                           step::RowsOp rows, StringRef name) {
+FailureOr<KernelLaunch> tp::codegen::emitRowsForGpu(OpBuilder &builder,
+                                                    step::RowsOp rows,
+                                                    StringRef name) {
   Location loc = rows.getLoc();
   RowAnalysis analysis(rows);
   FailureOr<Mapping> mapping = getMapping(rows, analysis);

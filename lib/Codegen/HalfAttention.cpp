@@ -20,6 +20,7 @@
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::codegen;
 
 /// Of a product: rows, columns and depth.
 static constexpr int64_t kM = 16, kN = 8, kK = 16;
@@ -337,8 +338,8 @@ int64_t HalfAttention::emit() {
   return valueTiles.getEnd();
 }
 
-int64_t tp::emitHalfAttention(OpBuilder &builder, step::AttentionOp op,
-                              const AttentionShape &shape,
-                              gpu::GPUFuncOp function) {
+int64_t tp::codegen::emitHalfAttention(OpBuilder &builder, step::AttentionOp op,
+                                       const AttentionShape &shape,
+                                       gpu::GPUFuncOp function) {
   return HalfAttention(builder, op, shape, function).emit();
 }

@@ -8,9 +8,9 @@
 #ifndef TPOPT_LIB_CODEGEN_INDEXEDKERNELS_H
 #define TPOPT_LIB_CODEGEN_INDEXEDKERNELS_H
 
-#include "tpopt/Codegen/Kernels.h"
+#include "lib/Codegen/Kernels.h"
 
-namespace tp {
+namespace tp::codegen {
 
 /// Threads share the destination, and each walks through all updates in order.
 mlir::FailureOr<KernelLaunch> emitScatterForGpu(mlir::OpBuilder &builder,
@@ -44,6 +44,6 @@ mlir::Value combineInOrder(mlir::OpBuilder &builder, mlir::Location loc,
                            step::ScatterKind kind, mlir::Type element,
                            mlir::Value old, mlir::Value update);
 
-} // namespace tp
+} // namespace tp::codegen
 
 #endif // TPOPT_LIB_CODEGEN_INDEXEDKERNELS_H

@@ -16,6 +16,7 @@
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::codegen;
 
 namespace {
 
@@ -196,7 +197,8 @@ struct ExpandDivision : OpRewritePattern<arith::DivFOp> {
 
 } // namespace
 
-LogicalResult tp::expandMath(Operation *module, const MathSupport &support) {
+LogicalResult tp::codegen::expandMath(Operation *module,
+                                      const MathSupport &support) {
   RewritePatternSet patterns(module->getContext());
   auto isUsed = [&](StringRef name) {
     bool isExp = name == math::ExpOp::getOperationName();
@@ -218,7 +220,8 @@ LogicalResult tp::expandMath(Operation *module, const MathSupport &support) {
   return applyPatternsGreedily(module, std::move(patterns));
 }
 
-void tp::addKernelLowering(OpPassManager &manager, const MathSupport &support) {
+void tp::codegen::addKernelLowering(OpPassManager &manager,
+                                    const MathSupport &support) {
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());
   manager.addPass(createSCFToControlFlowPass());

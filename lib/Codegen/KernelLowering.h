@@ -8,7 +8,7 @@
 
 #include "mlir/Pass/PassManager.h"
 
-namespace tp {
+namespace tp::codegen {
 
 /// What a target computes itself.
 struct MathSupport {
@@ -32,6 +32,6 @@ mlir::LogicalResult expandMath(mlir::Operation *module,
 void addKernelLowering(mlir::OpPassManager &manager,
                        const MathSupport &support);
 
-} // namespace tp
+} // namespace tp::codegen
 
 #endif // TPOPT_LIB_CODEGEN_KERNELLOWERING_H

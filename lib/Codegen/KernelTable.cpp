@@ -1,10 +1,11 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "tpopt/Codegen/KernelTable.h"
+#include "lib/Codegen/KernelTable.h"
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::codegen;
 
 /// Of what is cheap to hash: which values ops use is left to the comparison.
 static size_t hashKernel(Operation *op) {

@@ -3,7 +3,7 @@
 
 // Which steps have kernels, and on which targets.
 
-#include "tpopt/Codegen/Kernels.h"
+#include "lib/Codegen/Kernels.h"
 
 #include "AttentionKernels.h"
 #include "IndexedKernels.h"
@@ -13,8 +13,9 @@
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::codegen;
 
-#include "tpopt/Codegen/KernelInterfaces.cpp.inc"
+#include "lib/Codegen/KernelInterfaces.cpp.inc"
 
 namespace {
 
@@ -45,7 +46,7 @@ using GpuAttention = GpuModel<step::AttentionOp, emitAttentionForGpu>;
 
 } // namespace
 
-void tp::registerKernelModels(DialectRegistry &registry) {
+void tp::codegen::registerKernelModels(DialectRegistry &registry) {
   registry.insert<step::StepDialect>();
   registry.addExtension(+[](MLIRContext *context, step::StepDialect *) {
     step::AttentionOp::attachInterface<GpuAttention>(*context);
@@ -64,17 +65,17 @@ static LogicalResult emitNoKernel(Operation *op, StringRef target) {
                          << " has no kernel on a " << target;
 }
 
-FailureOr<func::FuncOp> tp::emitCpuKernel(OpBuilder &builder,
-                                          step::KernelOpInterface op,
-                                          StringRef name) {
+FailureOr<func::FuncOp> tp::codegen::emitCpuKernel(OpBuilder &builder,
+                                                   step::KernelOpInterface op,
+                                                   StringRef name) {
   if (auto kernel = dyn_cast<CpuKernelOpInterface>(op.getOperation()))
     return kernel.emitCpuKernel(builder, name);
   return emitNoKernel(op, "CPU");
 }
 
-FailureOr<KernelLaunch> tp::emitGpuKernel(OpBuilder &builder,
-                                          step::KernelOpInterface op,
-                                          StringRef name) {
+FailureOr<KernelLaunch> tp::codegen::emitGpuKernel(OpBuilder &builder,
+                                                   step::KernelOpInterface op,
+                                                   StringRef name) {
   if (auto kernel = dyn_cast<GpuKernelOpInterface>(op.getOperation()))
     return kernel.emitGpuKernel(builder, name);
   return emitNoKernel(op, "GPU");

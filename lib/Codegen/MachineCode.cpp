@@ -10,6 +10,7 @@
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::codegen;
 
 static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   llvm::LoopAnalysisManager loops;
@@ -26,9 +27,9 @@ static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
       .run(module, modules);
 }
 
-FailureOr<std::string> tp::generateCode(llvm::Module &module,
-                                        llvm::TargetMachine &machine,
-                                        llvm::CodeGenFileType type) {
+FailureOr<std::string> tp::codegen::generateCode(llvm::Module &module,
+                                                 llvm::TargetMachine &machine,
+                                                 llvm::CodeGenFileType type) {
   module.setTargetTriple(machine.getTargetTriple());
   module.setDataLayout(machine.createDataLayout());
   optimize(module, machine);

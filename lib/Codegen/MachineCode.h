@@ -16,7 +16,7 @@ class Module;
 class TargetMachine;
 } // namespace llvm
 
-namespace tp {
+namespace tp::codegen {
 
 /// Optimises `module` for `machine` and writes its code; a failure if the
 /// machine has no such output.
@@ -24,6 +24,6 @@ mlir::FailureOr<std::string> generateCode(llvm::Module &module,
                                           llvm::TargetMachine &machine,
                                           llvm::CodeGenFileType type);
 
-} // namespace tp
+} // namespace tp::codegen
 
 #endif // TPOPT_LIB_CODEGEN_MACHINECODE_H

@@ -21,6 +21,7 @@
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::codegen;
 
 static constexpr int64_t kBlock = 256; ///< Threads that bisect.
 
@@ -245,7 +246,8 @@ FailureOr<KernelLaunch> MergeEmitter::bisect(StringRef name) {
   return kernel->launch;
 }
 
-FailureOr<KernelLaunch> tp::emitMergeForGpu(OpBuilder &builder,
-                                            step::MergeOp op, StringRef name) {
+FailureOr<KernelLaunch> tp::codegen::emitMergeForGpu(OpBuilder &builder,
+                                                     step::MergeOp op,
+                                                     StringRef name) {
   return MergeEmitter(builder, op).emit(name);
 }

@@ -1,12 +1,12 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "tpopt/Codegen/ObjectCode.h"
+#include "lib/Codegen/ObjectCode.h"
 
 #include "KernelLowering.h"
 #include "MachineCode.h"
 
-#include "tpopt/Codegen/Kernels.h"
+#include "lib/Codegen/Kernels.h"
 #include "tpopt/Support/ErrorCodes.h"
 
 #include "mlir/Conversion/Passes.h"
@@ -34,6 +34,7 @@
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::codegen;
 
 static LogicalResult lowerToLLVM(ModuleOp module, const MathSupport &support) {
   PassManager manager(module.getContext());
@@ -142,7 +143,7 @@ static FailureOr<std::string> link(ModuleOp module, StringRef object) {
   return (*library)->getBuffer().str();
 }
 
-void tp::registerKernelDialects(DialectRegistry &registry) {
+void tp::codegen::registerKernelDialects(DialectRegistry &registry) {
   registry.insert<arith::ArithDialect, cf::ControlFlowDialect,
                   func::FuncDialect, LLVM::LLVMDialect, math::MathDialect,
                   scf::SCFDialect, ub::UBDialect, vector::VectorDialect>();
@@ -151,7 +152,8 @@ void tp::registerKernelDialects(DialectRegistry &registry) {
   registerLLVMDialectTranslation(registry);
 }
 
-FailureOr<std::string> tp::compileKernels(ModuleOp module, StringRef cpu) {
+FailureOr<std::string> tp::codegen::compileKernels(ModuleOp module,
+                                                   StringRef cpu) {
   auto fail = [&](const Twine &why) {
     return module.emitError() << prefix(ErrorCode::CodegenFailed)
                               << "cannot compile the kernels: " << why;

@@ -3,13 +3,14 @@
 
 // Programs as bytecode, for an artifact to carry.
 
-#include "tpopt/Codegen/Artifact.h"
+#include "lib/Codegen/Artifact.h"
 #include "tpopt/Dialect/TP/TP.h"
 
 #include "mlir/Bytecode/BytecodeWriter.h"
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::codegen;
 
 /// The names in a location, without places in files.
 static Location getNameOnly(Location loc) {
@@ -24,7 +25,7 @@ static Location getNameOnly(Location loc) {
   return only;
 }
 
-std::string tp::getProgramBytes(ModuleOp module) {
+std::string tp::codegen::getProgramBytes(ModuleOp module) {
   OwningOpRef<ModuleOp> copy = module.clone();
   copy->getOperation()->removeAttr(kWholeProgramAttr);
   copy->getOperation()->removeAttr(kLocalProgramAttr);

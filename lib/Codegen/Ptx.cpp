@@ -1,12 +1,12 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "tpopt/Codegen/Ptx.h"
+#include "lib/Codegen/Ptx.h"
 
 #include "KernelLowering.h"
 #include "MachineCode.h"
 
-#include "tpopt/Codegen/ObjectCode.h"
+#include "lib/Codegen/ObjectCode.h"
 #include "tpopt/Support/ErrorCodes.h"
 
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
@@ -30,8 +30,9 @@
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::codegen;
 
-void tp::registerGpuKernelDialects(DialectRegistry &registry) {
+void tp::codegen::registerGpuKernelDialects(DialectRegistry &registry) {
   registerKernelDialects(registry);
   registry.insert<gpu::GPUDialect, NVVM::NVVMDialect>();
   registerGPUDialectTranslation(registry);
@@ -76,7 +77,7 @@ static std::optional<GpuChip> parseChip(StringRef name) {
   return chip;
 }
 
-FailureOr<GpuChip> tp::getGpuChip(Operation *op, StringRef name) {
+FailureOr<GpuChip> tp::codegen::getGpuChip(Operation *op, StringRef name) {
   if (std::optional<GpuChip> chip = parseChip(name))
     return *chip;
   return op->emitError() << prefix(ErrorCode::UnknownChip)
@@ -147,8 +148,8 @@ static LogicalResult lowerToNVVM(gpu::GPUModuleOp module,
   });
 }
 
-FailureOr<PtxModules> tp::compilePtx(ArrayRef<Kernel> kernels,
-                                     ArrayRef<GpuChip> chips) {
+FailureOr<PtxModules> tp::codegen::compilePtx(ArrayRef<Kernel> kernels,
+                                              ArrayRef<GpuChip> chips) {
   step::KernelOpInterface first = kernels.front().op;
   auto fail = [&](const Twine &why) {
     return first->emitError() << prefix(ErrorCode::CodegenFailed)

@@ -15,6 +15,7 @@
 #include "llvm/Support/raw_ostream.h"
 
 using namespace tp;
+using namespace tp::codegen;
 using llvm::Error;
 using llvm::Expected;
 using llvm::SmallString;
@@ -50,7 +51,7 @@ static std::string findInWheel(StringRef folder) {
   return "";
 }
 
-std::string tp::findPtxas() {
+std::string tp::codegen::findPtxas() {
   auto inRoot = [](StringRef root) -> std::string {
     SmallString<128> path(root);
     llvm::sys::path::append(path, "bin", "ptxas");
@@ -120,8 +121,8 @@ static bool isCubin(StringRef bytes) {
   return uint8_t(bytes[EI_CLASS]) == ELFCLASS64 && machine == EM_CUDA;
 }
 
-Expected<std::string> tp::assemble(StringRef ptxas, StringRef ptx,
-                                   StringRef chip) {
+Expected<std::string> tp::codegen::assemble(StringRef ptxas, StringRef ptx,
+                                            StringRef chip) {
   SmallString<128> source, binary, messages;
   for (auto [path, suffix] :
        {std::pair(&source, "ptx"), std::pair(&binary, "cubin"),

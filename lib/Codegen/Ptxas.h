@@ -12,7 +12,7 @@
 
 #include <string>
 
-namespace tp {
+namespace tp::codegen {
 
 /// The path of ptxas: bin/ptxas of CUDA_HOME, CUDA_ROOT or CUDA_PATH, then what
 /// is on the PATH, in /usr/local/cuda, or in the wheel nvidia-cuda-nvcc of a
@@ -24,6 +24,6 @@ std::string findPtxas();
 llvm::Expected<std::string> assemble(llvm::StringRef ptxas, llvm::StringRef ptx,
                                      llvm::StringRef chip);
 
-} // namespace tp
+} // namespace tp::codegen
 
 #endif // TPOPT_LIB_CODEGEN_PTXAS_H

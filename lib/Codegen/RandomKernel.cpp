@@ -11,6 +11,7 @@
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::codegen;
 
 /// A grid that fills a GPU, whatever the number of elements.
 static constexpr int64_t kBlocks = 512, kBlock = 256;
@@ -84,8 +85,9 @@ Value Bits::makeNumber(Value random, Value scale, Type element) {
   return value;
 }
 
-FailureOr<KernelLaunch>
-tp::emitRandomForGpu(OpBuilder &builder, step::RandomOp op, StringRef name) {
+FailureOr<KernelLaunch> tp::codegen::emitRandomForGpu(OpBuilder &builder,
+                                                      step::RandomOp op,
+                                                      StringRef name) {
   Location loc = op.getLoc();
   gpu::GPUFuncOp function = createGpuFunction(builder, op, name, kBlock);
   OpBuilder::InsertionGuard guard(builder);
@@ -120,7 +122,7 @@ tp::emitRandomForGpu(OpBuilder &builder, step::RandomOp op, StringRef name) {
   return launch;
 }
 
-OwningOpRef<ModuleOp> tp::createRandoms(ModuleOp module) {
+OwningOpRef<ModuleOp> tp::codegen::createRandoms(ModuleOp module) {
   OwningOpRef<ModuleOp> result = ModuleOp::create(module.getLoc());
   OpBuilder builder = OpBuilder::atBlockEnd(result->getBody());
   llvm::DenseSet<Type> known;

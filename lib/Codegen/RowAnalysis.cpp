@@ -5,6 +5,7 @@
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::codegen;
 
 RowAnalysis::RowAnalysis(step::RowsOp rows) : columns(rows.getNumColumns()) {
   unsigned last = rows.getDomain().size() - 1;

@@ -9,7 +9,7 @@
 
 #include "tpopt/Dialect/Step/Step.h"
 
-namespace tp {
+namespace tp::codegen {
 
 class RowAnalysis {
 public:
@@ -37,6 +37,6 @@ private:
   unsigned numPhases = 1;
 };
 
-} // namespace tp
+} // namespace tp::codegen
 
 #endif // TPOPT_LIB_CODEGEN_ROWANALYSIS_H

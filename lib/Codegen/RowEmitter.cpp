@@ -10,6 +10,7 @@
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::codegen;
 
 namespace {
 
@@ -477,8 +478,8 @@ void RowEmitter::store(step::StoreOp op, Chunk *chunk, unsigned phase) {
 // Reductions
 //===----------------------------------------------------------------------===//
 
-Value tp::combineValues(OpBuilder &builder, Location loc, step::Reduction kind,
-                        Value a, Value b) {
+Value tp::codegen::combineValues(OpBuilder &builder, Location loc,
+                                 step::Reduction kind, Value a, Value b) {
   bool isFloat = isa<FloatType>(getElementTypeOrSelf(a.getType()));
   // Which of two zeros a maximum is does not matter; that it is NaN does.
   auto anyZero = arith::FastMathFlags::nsz;
@@ -525,8 +526,8 @@ static std::pair<ReductionKind, bool> splitKind(step::Reduction kind) {
   llvm_unreachable("covered switch");
 }
 
-Value tp::getIdentity(OpBuilder &builder, Location loc, step::Reduction kind,
-                      Type container) {
+Value tp::codegen::getIdentity(OpBuilder &builder, Location loc,
+                               step::Reduction kind, Type container) {
   Type type = getElementTypeOrSelf(container);
   auto [reduction, isUnsigned] = splitKind(kind);
   TypedAttr value;
@@ -543,8 +544,8 @@ Value tp::getIdentity(OpBuilder &builder, Location loc, step::Reduction kind,
   return arith::ConstantOp::create(builder, loc, value);
 }
 
-Value tp::reduceVector(OpBuilder &builder, Location loc, step::Reduction kind,
-                       Value vector) {
+Value tp::codegen::reduceVector(OpBuilder &builder, Location loc,
+                                step::Reduction kind, Value vector) {
   using Kind = vector::CombiningKind;
   bool isFloat = isa<FloatType>(getElementTypeOrSelf(vector.getType()));
   auto getKind = [&] {
@@ -571,8 +572,9 @@ Value tp::reduceVector(OpBuilder &builder, Location loc, step::Reduction kind,
                                              : arith::FastMathFlags::none);
 }
 
-void tp::emitRow(OpBuilder &builder, step::RowsOp rows,
-                 const RowAnalysis &analysis, const RowContext &context,
-                 RowWalk walk, RowTarget &target) {
+void tp::codegen::emitRow(OpBuilder &builder, step::RowsOp rows,
+                          const RowAnalysis &analysis,
+                          const RowContext &context, RowWalk walk,
+                          RowTarget &target) {
   RowEmitter(builder, rows, analysis, context, std::move(walk), target).emit();
 }

@@ -11,7 +11,7 @@
 
 #include "RowAnalysis.h"
 
-namespace tp {
+namespace tp::codegen {
 
 /// Columns first .. first+width-1 of the row being emitted, as one vector.
 struct Chunk {
@@ -78,6 +78,6 @@ mlir::Value reduceVector(mlir::OpBuilder &builder, mlir::Location loc,
 mlir::Value getIdentity(mlir::OpBuilder &builder, mlir::Location loc,
                         step::Reduction kind, mlir::Type type);
 
-} // namespace tp
+} // namespace tp::codegen
 
 #endif // TPOPT_LIB_CODEGEN_ROWEMITTER_H

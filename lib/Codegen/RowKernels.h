@@ -1,14 +1,14 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The kernels of row programs, see tpopt/Codegen/Kernels.h.
+// The kernels of row programs, see lib/Codegen/Kernels.h.
 
 #ifndef TPOPT_LIB_CODEGEN_ROWKERNELS_H
 #define TPOPT_LIB_CODEGEN_ROWKERNELS_H
 
-#include "tpopt/Codegen/Kernels.h"
+#include "lib/Codegen/Kernels.h"
 
-namespace tp {
+namespace tp::codegen {
 
 mlir::func::FuncOp emitRowsForCpu(mlir::OpBuilder &builder, step::RowsOp rows,
                                   llvm::StringRef name);
@@ -16,6 +16,6 @@ mlir::FailureOr<KernelLaunch> emitRowsForGpu(mlir::OpBuilder &builder,
                                              step::RowsOp rows,
                                              llvm::StringRef name);
 
-} // namespace tp
+} // namespace tp::codegen
 
 #endif // TPOPT_LIB_CODEGEN_ROWKERNELS_H

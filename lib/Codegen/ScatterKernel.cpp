@@ -20,13 +20,14 @@
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::codegen;
 
 /// Threads of a block, and those that keep a GPU busy.
 static constexpr int64_t kBlock = 128, kEnough = 1 << 17;
 
-Value tp::combineInOrder(OpBuilder &builder, Location loc,
-                         step::ScatterKind kind, Type element, Value old,
-                         Value update) {
+Value tp::codegen::combineInOrder(OpBuilder &builder, Location loc,
+                                  step::ScatterKind kind, Type element,
+                                  Value old, Value update) {
   bool isFloat = isa<FloatType>(element);
   bool isBool = element.isInteger(1);
   bool isUnsigned = isBool || element.isUnsignedInteger();
@@ -68,8 +69,9 @@ Value tp::combineInOrder(OpBuilder &builder, Location loc,
   llvm_unreachable("covered switch");
 }
 
-FailureOr<KernelLaunch>
-tp::emitScatterForGpu(OpBuilder &builder, step::ScatterOp op, StringRef name) {
+FailureOr<KernelLaunch> tp::codegen::emitScatterForGpu(OpBuilder &builder,
+                                                       step::ScatterOp op,
+                                                       StringRef name) {
   Location loc = op.getLoc();
   auto updates = cast<MemRefType>(op.getUpdates().getType()),
        indices = cast<MemRefType>(op.getIndices().getType()),

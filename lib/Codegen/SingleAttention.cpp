@@ -17,6 +17,7 @@
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::codegen;
 
 /// Elements of a piece of 16 bytes.
 static constexpr int64_t kPiece = kAccessBytes / 4;
@@ -191,8 +192,9 @@ int64_t SingleAttention::emit() {
   return valueTiles.getEnd() + shape.tiles.getRows() * kWarp * 4;
 }
 
-int64_t tp::emitSingleAttention(OpBuilder &builder, step::AttentionOp op,
-                                const AttentionShape &shape,
-                                gpu::GPUFuncOp function) {
+int64_t tp::codegen::emitSingleAttention(OpBuilder &builder,
+                                         step::AttentionOp op,
+                                         const AttentionShape &shape,
+                                         gpu::GPUFuncOp function) {
   return SingleAttention(builder, op, shape, function).emit();
 }

@@ -14,6 +14,7 @@
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::codegen;
 
 static constexpr int64_t kBlock = 128; ///< Threads that count.
 
@@ -213,17 +214,18 @@ FailureOr<KernelLaunch> SortEmitter::sortTiles(StringRef name) {
   return *launch;
 }
 
-FailureOr<KernelLaunch> tp::emitSortForGpu(OpBuilder &builder, step::SortOp op,
-                                           StringRef name) {
+FailureOr<KernelLaunch> tp::codegen::emitSortForGpu(OpBuilder &builder,
+                                                    step::SortOp op,
+                                                    StringRef name) {
   int64_t columns = typeOf(op.getSource()).getDimSize(1);
   return SortEmitter(builder, cast<step::KernelOpInterface>(*op), columns,
                      typeOf(op.getValues()).getDimSize(1), op.getDescending())
       .emit(name);
 }
 
-FailureOr<KernelLaunch> tp::emitSortPartsForGpu(OpBuilder &builder,
-                                                step::SortPartsOp op,
-                                                StringRef name) {
+FailureOr<KernelLaunch> tp::codegen::emitSortPartsForGpu(OpBuilder &builder,
+                                                         step::SortPartsOp op,
+                                                         StringRef name) {
   int64_t columns = typeOf(op.getSource()).getDimSize(1);
   return SortEmitter(builder, cast<step::KernelOpInterface>(*op),
                      std::min<int64_t>(op.getPart(), columns), op.getKept(),

@@ -5,6 +5,7 @@
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::codegen;
 
 SortKeys::SortKeys(OpBuilder &builder, Location loc, Type element,
                    bool isDescending)

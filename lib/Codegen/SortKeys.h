@@ -10,7 +10,7 @@
 
 #include "GpuFunction.h"
 
-namespace tp {
+namespace tp::codegen {
 
 class SortKeys {
 public:
@@ -39,6 +39,6 @@ private:
   bool isDescending;
 };
 
-} // namespace tp
+} // namespace tp::codegen
 
 #endif // TPOPT_LIB_CODEGEN_SORTKEYS_H

@@ -9,6 +9,7 @@
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::codegen;
 
 static constexpr int64_t kStages = 3; ///< Of a round: log2 of a group.
 

@@ -19,11 +19,11 @@
 
 #include "GpuFunction.h"
 
-#include "tpopt/Codegen/Sort.h"
+#include "lib/Codegen/Sort.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
-namespace tp {
+namespace tp::codegen {
 
 class SortNetwork {
 public:
@@ -82,6 +82,6 @@ private:
   mlir::Value shared, thread; ///< i32
 };
 
-} // namespace tp
+} // namespace tp::codegen
 
 #endif // TPOPT_LIB_CODEGEN_SORTNETWORK_H

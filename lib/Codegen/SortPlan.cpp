@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "tpopt/Codegen/Sort.h"
+#include "lib/Codegen/Sort.h"
 
 #include "GpuFunction.h"
 
@@ -10,6 +10,7 @@
 #include <algorithm>
 
 using namespace tp;
+using namespace tp::codegen;
 
 /// Below the 48 KiB that a block has without asking.
 static constexpr int64_t kTileBytes = 32 << 10;
@@ -32,7 +33,7 @@ int64_t SortTile::getThreads() const { return std::max(kWarp, getGroups()); }
 /// Words of the largest tile.
 static int64_t getMaxWords(int64_t width) { return kTileBytes * 8 / width; }
 
-SortTile tp::getSortTile(int64_t columns, int64_t width) {
+SortTile tp::codegen::getSortTile(int64_t columns, int64_t width) {
   auto all = int64_t(llvm::PowerOf2Ceil(columns));
   SortTile tile;
   tile.width =
@@ -42,11 +43,11 @@ SortTile tp::getSortTile(int64_t columns, int64_t width) {
   return tile;
 }
 
-int64_t tp::getSortRun(const SortTile &tile, int64_t kept) {
+int64_t tp::codegen::getSortRun(const SortTile &tile, int64_t kept) {
   return std::clamp<int64_t>(llvm::PowerOf2Ceil(kept), kSortGroup, tile.words);
 }
 
-int64_t tp::permuteSlot(const SortTile &tile, int64_t slot) {
+int64_t tp::codegen::permuteSlot(const SortTile &tile, int64_t slot) {
   int64_t above = slot & tile.getPermutedBits();
   return slot ^ (above >> 3) ^ (above >> 6);
 }
@@ -64,7 +65,8 @@ static bool isLittle(int64_t kept, int64_t wordWidth) {
   return int64_t(llvm::PowerOf2Ceil(kept)) * kMinRuns <= getMaxWords(wordWidth);
 }
 
-SortForm tp::getSortForm(int64_t columns, int64_t kept, int64_t width) {
+SortForm tp::codegen::getSortForm(int64_t columns, int64_t kept,
+                                  int64_t width) {
   SortTile tile = getSortTile(columns, width);
   if (columns > tile.words)
     return isLittle(kept, tile.width) ? SortForm::Tile : SortForm::Count;
@@ -74,8 +76,8 @@ SortForm tp::getSortForm(int64_t columns, int64_t kept, int64_t width) {
   return counting <= sorting ? SortForm::Count : SortForm::Tile;
 }
 
-SortPlan tp::getSortPlan(int64_t rows, int64_t columns, int64_t kept,
-                         int64_t width) {
+SortPlan tp::codegen::getSortPlan(int64_t rows, int64_t columns, int64_t kept,
+                                  int64_t width) {
   SortTile tile = getSortTile(columns, width);
   if (columns <= tile.words)
     return {columns, kept, 1};
@@ -90,13 +92,14 @@ SortPlan tp::getSortPlan(int64_t rows, int64_t columns, int64_t kept,
   return {part, kept, int64_t(llvm::divideCeil(columns, part))};
 }
 
-SortTile tp::getMergeTile(int64_t columns, int64_t run, int64_t width) {
+SortTile tp::codegen::getMergeTile(int64_t columns, int64_t run,
+                                   int64_t width) {
   int64_t room = std::max<int64_t>(kSortGroup, llvm::PowerOf2Ceil(run));
   return getSortTile(llvm::divideCeil(columns, run) * room, width);
 }
 
-bool tp::mergesInTile(int64_t columns, int64_t run, int64_t ways, int64_t kept,
-                      int64_t width) {
+bool tp::codegen::mergesInTile(int64_t columns, int64_t run, int64_t ways,
+                               int64_t kept, int64_t width) {
   return kept <= run && columns <= run * ways &&
          isLittle(run, getMergeTile(columns, run, width).width);
 }

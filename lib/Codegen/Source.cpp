@@ -9,12 +9,13 @@
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::codegen;
 
 /// The compiler slices the stored tensor and views the box, the artifact views
 /// the tensor and slices the view: [start, size] of a dimension is, where the
 /// view splits it, a slice of its major factor.
-FailureOr<uint32_t> tp::addSource(tprt::ArtifactWriter &writer, Operation *op,
-                                  SourceAttr source) {
+FailureOr<uint32_t> tp::codegen::addSource(tprt::ArtifactWriter &writer,
+                                           Operation *op, SourceAttr source) {
   auto fail = [&] {
     return op->emitError() << prefix(ErrorCode::BadSource) << "the part of '"
                            << source.getTensor().getValue()

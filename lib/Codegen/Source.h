@@ -10,12 +10,12 @@
 
 #include "runtime/Core/ArtifactWriter.h"
 
-namespace tp {
+namespace tp::codegen {
 
 /// Adds the row for `source`; emits, at `op`, why there can be none.
 mlir::FailureOr<uint32_t> addSource(tprt::ArtifactWriter &writer,
                                     mlir::Operation *op, SourceAttr source);
 
-} // namespace tp
+} // namespace tp::codegen
 
 #endif // TPOPT_LIB_CODEGEN_SOURCE_H

@@ -3,7 +3,7 @@
 
 // Machines, and times on them.
 
-#include "tpopt/Cost/Machine.h"
+#include "lib/Cost/Machine.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -13,6 +13,7 @@
 #include <cassert>
 
 using namespace tp;
+using namespace tp::cost;
 
 /// The built-in machines. Rates of products are 0.8 of NVIDIA's data sheets and
 /// those of memory 0.9, which is what library kernels reach (an H200 measured
@@ -39,12 +40,12 @@ static const Machine &getBuiltIn(unsigned index) {
   return machines[index];
 }
 
-llvm::ArrayRef<llvm::StringLiteral> tp::getMachineNames() {
+llvm::ArrayRef<llvm::StringLiteral> tp::cost::getMachineNames() {
   static constexpr llvm::StringLiteral names[] = {"h100", "h200", "cpu"};
   return names;
 }
 
-llvm::Expected<Machine> tp::getMachine(llvm::StringRef name) {
+llvm::Expected<Machine> tp::cost::getMachine(llvm::StringRef name) {
   for (auto [index, known] : llvm::enumerate(getMachineNames()))
     if (known == name)
       return getBuiltIn(index);
@@ -68,7 +69,8 @@ double Machine::getFlops(unsigned bits) const {
   return flops64 ? flops64 : getFlops(32) / 2;
 }
 
-Mesh tp::withMachineLinks(Mesh mesh, const std::optional<Machine> &machine) {
+Mesh tp::cost::withMachineLinks(Mesh mesh,
+                                const std::optional<Machine> &machine) {
   if (mesh.hasLinks || !machine)
     return mesh;
   for (Axis &axis : mesh.axes)
@@ -77,7 +79,7 @@ Mesh tp::withMachineLinks(Mesh mesh, const std::optional<Machine> &machine) {
   return mesh;
 }
 
-Link tp::getLink(const Mesh &mesh, llvm::ArrayRef<AxisRef> axes) {
+Link tp::cost::getLink(const Mesh &mesh, llvm::ArrayRef<AxisRef> axes) {
   Link link{0, 0};
   for (const AxisRef &axis : axes) {
     link.alpha = std::max(link.alpha, mesh.axes[axis.axis].link.alpha);
@@ -86,19 +88,19 @@ Link tp::getLink(const Mesh &mesh, llvm::ArrayRef<AxisRef> axes) {
   return link;
 }
 
-double tp::getCollectiveTime(const Mesh &mesh, llvm::ArrayRef<AxisRef> axes,
-                             double bytes) {
+double tp::cost::getCollectiveTime(const Mesh &mesh,
+                                   llvm::ArrayRef<AxisRef> axes, double bytes) {
   assert(mesh.hasLinks && "bytes have no time without links");
   Link link = getLink(mesh, axes);
   return link.alpha + link.beta * bytes;
 }
 
-double tp::getTime(const Machine &machine, const Work &work) {
+double tp::cost::getTime(const Machine &machine, const Work &work) {
   return std::max(work.flops / machine.getFlops(work.bits),
                   work.bytes / machine.memoryBandwidth);
 }
 
-bool tp::isContraction(const ShardingRule &rule) {
+bool tp::cost::isContraction(const ShardingRule &rule) {
   for (unsigned f = 0; f < rule.factors.size(); ++f) {
     unsigned operands = 0, results = 0;
     for (unsigned i = 0; i < rule.operands.size(); ++i)

@@ -3,14 +3,15 @@
 
 // Reads machines from JSON.
 
-#include "tpopt/Cost/Machine.h"
-#include "tpopt/Support/JsonFile.h"
+#include "lib/Cost/Machine.h"
+#include "lib/Support/JsonFile.h"
 
 #include "llvm/ADT/STLExtras.h"
 
 #include <cmath>
 
 using namespace tp;
+using namespace tp::cost;
 
 static llvm::Error makeError(llvm::StringRef path, JsonFile::Position position,
                              const llvm::Twine &what,
@@ -124,12 +125,12 @@ read(llvm::StringRef path,
   return MachineReader(path, std::get<JsonFile>(parsed)).read();
 }
 
-llvm::Expected<Machine> tp::parseMachine(llvm::StringRef text,
-                                         llvm::StringRef path) {
+llvm::Expected<Machine> tp::cost::parseMachine(llvm::StringRef text,
+                                               llvm::StringRef path) {
   return read(path, JsonFile::parse(text));
 }
 
-llvm::Expected<Machine> tp::readMachineFile(llvm::StringRef path) {
+llvm::Expected<Machine> tp::cost::readMachineFile(llvm::StringRef path) {
   constexpr uint64_t maxBytes = 1 << 20;
   return read(path, JsonFile::read(path, maxBytes));
 }

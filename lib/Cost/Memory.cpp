@@ -3,15 +3,16 @@
 
 // Peaks of lifetimes, and what buffers hold.
 
-#include "tpopt/Cost/Memory.h"
+#include "lib/Cost/Memory.h"
 
 #include "llvm/ADT/STLExtras.h"
 
 #include <map>
 
 using namespace tp;
+using namespace tp::cost;
 
-Peak tp::getPeak(llvm::ArrayRef<Lifetime> lifetimes) {
+Peak tp::cost::getPeak(llvm::ArrayRef<Lifetime> lifetimes) {
   // What changes at each point: storage that ends is given back behind it.
   std::map<unsigned, std::pair<int64_t, int64_t>> changes;
   for (const Lifetime &lifetime : lifetimes) {
@@ -40,13 +41,13 @@ static int64_t countElements(llvm::ArrayRef<int64_t> shape) {
   return volume;
 }
 
-int64_t tp::getBufferElements(const TensorSharding &sharding,
-                              llvm::ArrayRef<int64_t> shape) {
+int64_t tp::cost::getBufferElements(const TensorSharding &sharding,
+                                    llvm::ArrayRef<int64_t> shape) {
   return countElements(getLocalShape(sharding, shape));
 }
 
-int64_t tp::getPaddingElements(const TensorSharding &sharding,
-                               llvm::ArrayRef<int64_t> shape) {
+int64_t tp::cost::getPaddingElements(const TensorSharding &sharding,
+                                     llvm::ArrayRef<int64_t> shape) {
   // Blocks never grow along a dimension, and each dimension has axes of its
   // own, so the device that is last everywhere holds least.
   int64_t held = 1;

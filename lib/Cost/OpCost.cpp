@@ -1,17 +1,18 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "tpopt/Cost/OpCost.h"
+#include "lib/Cost/OpCost.h"
 
+#include "dialects/TP/CheapSources.h"
+#include "dialects/TP/ShardingTable.h"
 #include "tpopt/Dialect/TP/TP.h"
-#include "tpopt/Program/ShardingTable.h"
-#include "tpopt/Program/Sources.h"
 #include "tpopt/Sharding/Projection.h"
 
 #include <algorithm>
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::cost;
 using namespace tp::spmd;
 
 static Type getTensorType(Operation *op, unsigned tensor) {
@@ -88,8 +89,8 @@ static double getTouchedBytes(Operation *op, OpLayouts layouts) {
   return sum;
 }
 
-Work tp::getWork(Operation *op, const ShardingRule &rule, OpLayouts layouts,
-                 UnevenBlocks blocks) {
+Work tp::cost::getWork(Operation *op, const ShardingRule &rule,
+                       OpLayouts layouts, UnevenBlocks blocks) {
   Work work;
   // A reshape reads the same storage in another way; what is sent is no work.
   // Annotations do nothing, and users of cheap sources make them themselves.

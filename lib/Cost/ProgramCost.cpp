@@ -3,11 +3,11 @@
 
 // Work, trip counts and storage of a partitioned program.
 
-#include "tpopt/Cost/ProgramCost.h"
+#include "lib/Cost/ProgramCost.h"
 
-#include "tpopt/Cost/OpCost.h"
+#include "dialects/TP/Interface.h"
+#include "lib/Cost/OpCost.h"
 #include "tpopt/Dialect/TP/TP.h"
-#include "tpopt/Program/Interface.h"
 
 #include "llvm/ADT/DenseSet.h"
 
@@ -16,6 +16,7 @@
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::cost;
 using namespace tp::spmd;
 
 /// Whether `op` stands in a program that is cut already.
@@ -29,8 +30,8 @@ static bool isInLocalProgram(Operation *op) {
                       llvm::any_of(function.getResultTypes(), isLocal));
 }
 
-std::optional<LocalTensor> tp::getLocalTensor(Value value,
-                                              ShardingTable &table) {
+std::optional<LocalTensor> tp::cost::getLocalTensor(Value value,
+                                                    ShardingTable &table) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
   if (!type)
     return std::nullopt;
@@ -54,7 +55,7 @@ std::optional<LocalTensor> tp::getLocalTensor(Value value,
 // Work
 //===----------------------------------------------------------------------===//
 
-Work tp::getWork(Operation *op, ShardingTable &table) {
+Work tp::cost::getWork(Operation *op, ShardingTable &table) {
   auto ruled = dyn_cast<ShardingRuleOpInterface>(op);
   if (!ruled)
     return Work();
@@ -72,7 +73,7 @@ Work tp::getWork(Operation *op, ShardingTable &table) {
   return getWork(op, ruled.getShardingRule(), layouts);
 }
 
-Trips tp::getTrips(Operation *op) {
+Trips tp::cost::getTrips(Operation *op) {
   Trips trips;
   for (Operation *parent = op->getParentOp(); parent;
        parent = parent->getParentOp()) {
@@ -92,7 +93,7 @@ Trips tp::getTrips(Operation *op) {
   return trips;
 }
 
-double tp::getExpectedTimes(Operation *op) {
+double tp::cost::getExpectedTimes(Operation *op) {
   constexpr double kUnknownIterations = 4;
   double times = std::max<int64_t>(1, getTrips(op).times);
   for (auto flow = op->getParentOfType<RegionFlowOpInterface>(); flow;
@@ -169,8 +170,8 @@ private:
 
 } // namespace
 
-Price tp::getPrice(Operation *root, ShardingTable &table,
-                   const CostModel &cost) {
+Price tp::cost::getPrice(Operation *root, ShardingTable &table,
+                         const CostModel &cost) {
   return ProgramPricer(table, cost).run(root);
 }
 
@@ -188,8 +189,8 @@ static Value getSource(Value value) {
   return value;
 }
 
-std::optional<CollectiveCost> tp::getCollectiveCost(Operation *op,
-                                                    ShardingTable &table) {
+std::optional<CollectiveCost>
+tp::cost::getCollectiveCost(Operation *op, ShardingTable &table) {
   const Mesh &mesh = table.getMesh();
   CollectiveCost launch;
   launch.op = op;
@@ -229,7 +230,7 @@ std::optional<CollectiveCost> tp::getCollectiveCost(Operation *op,
   return launch;
 }
 
-bool tp::isRequested(Operation *collective) {
+bool tp::cost::isRequested(Operation *collective) {
   return collective->hasAttr(kRequestedAttr) ||
          !collective->hasAttr(kReasonAttr);
 }
@@ -238,7 +239,8 @@ bool tp::isRequested(Operation *collective) {
 // Storage
 //===----------------------------------------------------------------------===//
 
-llvm::DenseSet<Value> tp::findInPlaceValues(FunctionOpInterface function) {
+llvm::DenseSet<Value>
+tp::cost::findInPlaceValues(FunctionOpInterface function) {
   llvm::DenseSet<Value> inPlace;
   SmallVector<Value> worklist;
   auto add = [&](Value value) {
@@ -350,12 +352,13 @@ private:
 
 } // namespace
 
-ActivationPeak tp::getActivationPeak(Operation *root, ShardingTable &table) {
+ActivationPeak tp::cost::getActivationPeak(Operation *root,
+                                           ShardingTable &table) {
   return LifetimeCollector(root, table).run();
 }
 
-FailureOr<std::optional<Machine>> tp::readMachineOption(ModuleOp module,
-                                                        StringRef option) {
+FailureOr<std::optional<Machine>>
+tp::cost::readMachineOption(ModuleOp module, StringRef option) {
   if (auto planned = module->getAttrOfType<StringAttr>(kMachineAttr);
       planned && option.empty())
     option = planned.getValue();

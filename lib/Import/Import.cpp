@@ -5,7 +5,7 @@
 
 #include "tpopt/Import/Import.h"
 
-#include "tpopt/Import/HuggingFace.h"
+#include "lib/Import/HuggingFace/HuggingFace.h"
 #include "tpopt/Support/ErrorCodes.h"
 
 #include "mlir/IR/Diagnostics.h"

@@ -4,15 +4,16 @@
 // The kernels that compute. Integers are computed here; floats by the number
 // system of a derived class.
 
+#include "lib/Interpreter/DenseEvaluator.h"
+#include "lib/Support/Random.h"
 #include "tpopt/Dialect/TP/TP.h"
-#include "tpopt/Interpreter/DenseEvaluator.h"
-#include "tpopt/Support/Random.h"
 
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::interp;
 
 static std::shared_ptr<DenseTensor> allocate(RankedTensorType type) {
   return std::make_shared<DenseTensor>(type);
@@ -25,11 +26,12 @@ static TensorValue fill(RankedTensorType type, ArrayRef<T> values,
   std::transform(values.begin(), values.end(), result->data(), make);
   return result;
 }
-TensorValue tp::makeRealTensor(RankedTensorType type, ArrayRef<double> values) {
+TensorValue tp::interp::makeRealTensor(RankedTensorType type,
+                                       ArrayRef<double> values) {
   return fill(type, values, makeReal);
 }
-TensorValue tp::makeIntegerTensor(RankedTensorType type,
-                                  ArrayRef<int64_t> values) {
+TensorValue tp::interp::makeIntegerTensor(RankedTensorType type,
+                                          ArrayRef<int64_t> values) {
   return fill(type, values, makeInteger);
 }
 
@@ -37,7 +39,7 @@ TensorValue tp::makeIntegerTensor(RankedTensorType type,
 // Integers
 //===----------------------------------------------------------------------===//
 
-int64_t tp::wrapInteger(int64_t value, IntegerType type) {
+int64_t tp::interp::wrapInteger(int64_t value, IntegerType type) {
   unsigned width = type.getWidth();
   if (width >= 64)
     return value;

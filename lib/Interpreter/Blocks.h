@@ -6,9 +6,9 @@
 #ifndef TPOPT_LIB_INTERPRETER_BLOCKS_H
 #define TPOPT_LIB_INTERPRETER_BLOCKS_H
 
-#include "tpopt/Interpreter/Distribution.h"
+#include "lib/Interpreter/Distribution.h"
 
-namespace tp {
+namespace tp::interp {
 
 /// Copies what two blocks of one tensor have in common, from one buffer to the
 /// other. Padding on either side stays.
@@ -16,6 +16,6 @@ void copyOverlap(const Element *from, llvm::ArrayRef<int64_t> fromShape,
                  const BlockExtent &source, Element *to,
                  llvm::ArrayRef<int64_t> toShape, const BlockExtent &target);
 
-} // namespace tp
+} // namespace tp::interp
 
 #endif // TPOPT_LIB_INTERPRETER_BLOCKS_H

@@ -9,6 +9,7 @@
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::interp;
 
 static BinaryKind toBinary(ReduceKind kind) {
   switch (kind) {

@@ -10,6 +10,7 @@
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::interp;
 using namespace tp::spmd;
 
 /// The part of a sharding that the manual axes make.

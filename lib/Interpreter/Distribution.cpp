@@ -3,7 +3,7 @@
 
 // Cutting whole tensors for the devices, and putting them together.
 
-#include "tpopt/Interpreter/Distribution.h"
+#include "lib/Interpreter/Distribution.h"
 
 #include "Blocks.h"
 
@@ -12,6 +12,7 @@
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::interp;
 
 BlockExtent Layout::getBlock(int64_t device) const {
   BlockExtent block;
@@ -24,9 +25,10 @@ BlockExtent Layout::getBlock(int64_t device) const {
   return block;
 }
 
-void tp::copyOverlap(const Element *from, ArrayRef<int64_t> fromShape,
-                     const BlockExtent &source, Element *to,
-                     ArrayRef<int64_t> toShape, const BlockExtent &target) {
+void tp::interp::copyOverlap(const Element *from, ArrayRef<int64_t> fromShape,
+                             const BlockExtent &source, Element *to,
+                             ArrayRef<int64_t> toShape,
+                             const BlockExtent &target) {
   SmallVector<int64_t> sizes;
   SmallVector<int64_t> fromStrides = getStrides(fromShape),
                        toStrides = getStrides(toShape);

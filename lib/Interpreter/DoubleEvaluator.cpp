@@ -3,8 +3,8 @@
 
 // Floats as doubles, for reference results.
 
-#include "tpopt/Interpreter/DenseEvaluator.h"
-#include "tpopt/Support/Random.h"
+#include "lib/Interpreter/DenseEvaluator.h"
+#include "lib/Support/Random.h"
 
 #include "llvm/ADT/APFloat.h"
 #include "llvm/ADT/APSInt.h"
@@ -15,8 +15,9 @@
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::interp;
 
-double tp::roundToType(double value, FloatType type) {
+double tp::interp::roundToType(double value, FloatType type) {
   if (type.isF64())
     return value;
   if (type.isF32())

@@ -3,7 +3,7 @@
 
 // Floats as residues, for proofs.
 
-#include "tpopt/Interpreter/FieldEvaluator.h"
+#include "lib/Interpreter/FieldEvaluator.h"
 
 #include "llvm/ADT/APFloat.h"
 #include "llvm/ADT/StringExtras.h"
@@ -12,6 +12,7 @@
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::interp;
 
 template <typename Field>
 std::string ResidueEvaluator<Field>::print(Element value,
@@ -207,5 +208,5 @@ void ResidueEvaluator<Field>::multiplyAdd(const Element *a, const Element *b,
     }
 }
 
-template class tp::ResidueEvaluator<PrimeField>;
-template class tp::ResidueEvaluator<PrimePair>;
+template class tp::interp::ResidueEvaluator<PrimeField>;
+template class tp::interp::ResidueEvaluator<PrimePair>;

@@ -12,13 +12,14 @@
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::interp;
 
 //===----------------------------------------------------------------------===//
 // Blocks and ops
 //===----------------------------------------------------------------------===//
 
-LogicalResult tp::checkSize(Operation *op, Type type, int64_t devices,
-                            const InterpreterOptions &options) {
+LogicalResult tp::interp::checkSize(Operation *op, Type type, int64_t devices,
+                                    const InterpreterOptions &options) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   if (!tensor || !isSupportedTensor(tensor))
     return op->emitError() << prefix(ErrorCode::NotEvaluable) << type
@@ -296,8 +297,8 @@ LockstepMachine::runFunction(func::FuncOp function,
 // Interpreter
 //===----------------------------------------------------------------------===//
 
-LogicalResult tp::checkArguments(const Program &program,
-                                 const InterpreterOptions &options) {
+LogicalResult tp::interp::checkArguments(const Program &program,
+                                         const InterpreterOptions &options) {
   func::FuncOp function = program.getFunction();
   for (Type type : function.getArgumentTypes())
     if (failed(checkSize(function, Program::getWholeType(type),

@@ -6,16 +6,16 @@
 #ifndef TPOPT_LIB_INTERPRETER_LOCKSTEPMACHINE_H
 #define TPOPT_LIB_INTERPRETER_LOCKSTEPMACHINE_H
 
+#include "lib/Interpreter/Interpreter.h"
 #include "tpopt/Dialect/SPMD/SPMD.h"
 #include "tpopt/Dialect/TP/TP.h"
-#include "tpopt/Interpreter/Interpreter.h"
 
 #include "llvm/ADT/DenseMap.h"
 
 #include <map>
 #include <memory>
 
-namespace tp {
+namespace tp::interp {
 
 /// Whether `type` is a tensor of a size that is interpreted on that many
 /// devices. If not, emits the reason at `op`.
@@ -124,6 +124,6 @@ private:
   unsigned depth = 0;
 };
 
-} // namespace tp
+} // namespace tp::interp
 
 #endif // TPOPT_LIB_INTERPRETER_LOCKSTEPMACHINE_H

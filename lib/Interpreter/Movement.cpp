@@ -3,7 +3,7 @@
 
 // The kernels that move elements without looking at them.
 
-#include "tpopt/Interpreter/DenseEvaluator.h"
+#include "lib/Interpreter/DenseEvaluator.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -11,10 +11,11 @@
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::interp;
 
 using Sizes = ArrayRef<int64_t>;
 
-SmallVector<int64_t> tp::getStrides(Sizes shape) {
+SmallVector<int64_t> tp::interp::getStrides(Sizes shape) {
   SmallVector<int64_t> strides(shape.size());
   int64_t stride = 1;
   for (size_t i = shape.size(); i-- > 0; stride *= shape[i])
@@ -22,15 +23,15 @@ SmallVector<int64_t> tp::getStrides(Sizes shape) {
   return strides;
 }
 
-std::string tp::printIndex(int64_t offset, Sizes shape) {
+std::string tp::interp::printIndex(int64_t offset, Sizes shape) {
   std::string text = "[";
   for (auto [dim, stride] : llvm::enumerate(getStrides(shape)))
     text += (dim ? ", " : "") + std::to_string(offset / stride % shape[dim]);
   return text + "]";
 }
 
-void tp::copyStrided(Sizes sizes, const Element *from, Sizes fromStrides,
-                     Element *to, Sizes toStrides) {
+void tp::interp::copyStrided(Sizes sizes, const Element *from,
+                             Sizes fromStrides, Element *to, Sizes toStrides) {
   if (llvm::is_contained(sizes, 0))
     return; // there may be no pointers to step from
   if (sizes.empty()) {

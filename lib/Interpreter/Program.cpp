@@ -3,14 +3,15 @@
 
 // What the types of a function say about how it is to be run.
 
-#include "tpopt/Interpreter/Interpreter.h"
+#include "lib/Interpreter/Interpreter.h"
 
+#include "dialects/TP/TensorTypes.h"
 #include "tpopt/Dialect/SPMD/SPMD.h"
 #include "tpopt/Dialect/TP/TP.h"
-#include "tpopt/Program/TensorTypes.h"
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::interp;
 
 FailureOr<Program> Program::analyze(func::FuncOp function) {
   Program program;
@@ -50,7 +51,7 @@ FailureOr<Program> Program::analyze(func::FuncOp function) {
   return program;
 }
 
-Layout tp::getLayout(RankedTensorType type, const Mesh &mesh) {
+Layout tp::interp::getLayout(RankedTensorType type, const Mesh &mesh) {
   spmd::LocalAttr local = getLocal(type);
   auto sharding = local.getSharding().resolve(mesh, type.getRank());
   return {&mesh, std::get<TensorSharding>(sharding),

@@ -1,10 +1,10 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "tpopt/Interpreter/RandomRounding.h"
+#include "lib/Interpreter/RandomRounding.h"
 
+#include "lib/Support/Random.h"
 #include "tpopt/Dialect/TP/TP.h"
-#include "tpopt/Support/Random.h"
 
 #include "llvm/ADT/APFloat.h"
 #include "llvm/ADT/STLExtras.h"
@@ -14,6 +14,7 @@
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::interp;
 
 /// Bits of the fraction, the one that is not stored among them.
 static int getPrecision(FloatType type) {

@@ -3,7 +3,7 @@
 
 #include "Atoms.h"
 
-#include "tpopt/Program/Structure.h"
+#include "dialects/SPMD/Structure.h"
 #include "tpopt/Sharding/Projection.h"
 
 #include <set>

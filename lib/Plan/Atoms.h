@@ -4,7 +4,7 @@
 #ifndef TPOPT_PLAN_ATOMS_H
 #define TPOPT_PLAN_ATOMS_H
 
-#include "tpopt/Program/ShardingTable.h"
+#include "dialects/TP/ShardingTable.h"
 
 namespace tp::plan {
 

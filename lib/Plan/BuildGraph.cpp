@@ -5,14 +5,15 @@
 
 #include "PlanGraph.h"
 
-#include "tpopt/Cost/ProgramCost.h"
+#include "dialects/TP/Interface.h"
+#include "lib/Cost/ProgramCost.h"
 #include "tpopt/Dialect/TP/TP.h"
-#include "tpopt/Program/Interface.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::cost;
 using namespace tp::plan;
 using namespace tp::spmd;
 

@@ -7,6 +7,7 @@
 
 using namespace tp;
 using namespace tp::plan;
+using namespace tp::cost;
 
 namespace {
 

@@ -30,7 +30,7 @@ struct Copy {
 /// The value with this number, which is an origin, and its copies in the order
 /// in which they are made.
 llvm::SmallVector<Copy, 2> getCopies(const PlanGraph &graph, unsigned value,
-                                     const ReshardPrices &prices,
+                                     const cost::ReshardPrices &prices,
                                      const Selection &selection);
 
 } // namespace tp::plan

@@ -12,6 +12,7 @@
 using namespace mlir;
 using namespace tp;
 using namespace tp::plan;
+using namespace tp::cost;
 
 Model::Model(SearchSpace &space, const PlanGraph &graph)
     : space(space), graph(graph), nodes(graph.choices.size()),
@@ -92,7 +93,7 @@ void Model::connect(RankedTensorType type, End from, End to, double times) {
   // An edge runs from the earlier node to the later; what the body of a loop
   // hands to the next iteration flows backwards.
   bool isBackward = from.node && to.node && *from.node > *to.node;
-  const pbqp::CostMatrix &matrix =
+  const solver::CostMatrix &matrix =
       space.getMatrix(type, *from.layouts, *to.layouts, times, isBackward);
   // Where one side has a single layout, the other pays by itself.
   if (from.layouts->size() == 1 && to.node) {

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// A plan graph as a PBQP (tpopt/Solver/PBQP.h): choices are nodes, reshards the
+// A plan graph as a PBQP (lib/Solver/PBQP.h): choices are nodes, reshards the
 // edges.
 
 #ifndef TPOPT_PLAN_MODEL_H
@@ -57,8 +57,8 @@ private:
 
   SearchSpace &space;
   const PlanGraph &graph;
-  pbqp::Problem problem;
-  pbqp::Problem::Solution solution;
+  solver::Problem problem;
+  solver::Problem::Solution solution;
   double constant = 0; ///< What is not chosen costs this.
   std::vector<std::optional<unsigned>> nodes; ///< By choice.
   struct Shared {

@@ -5,6 +5,7 @@
 
 using namespace tp;
 using namespace tp::plan;
+using namespace tp::cost;
 
 PlanPrice::PlanPrice(SearchSpace &space, const PlanGraph &graph,
                      Selection selection)

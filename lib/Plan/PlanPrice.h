@@ -22,7 +22,7 @@ public:
   const Selection &getSelection() const { return selection; }
 
   /// Of the ops and the reshards, each times how often it runs.
-  const Price &getPrice() const { return prices.getSum(); }
+  const cost::Price &getPrice() const { return prices.getSum(); }
   /// Bytes that arguments keep from one call to the next.
   int64_t getPersistentBytes() const { return persistent; }
   /// The most that all other values hold at one time, in bytes: that of the
@@ -32,7 +32,7 @@ public:
 private:
   /// What a value adds to all that.
   struct Part {
-    std::optional<ReshardPrices> prices; ///< None if it adds nothing.
+    std::optional<cost::ReshardPrices> prices; ///< None if it adds nothing.
     int64_t persistent = 0;
     struct Held {
       int64_t bytes;
@@ -50,8 +50,8 @@ private:
   std::vector<llvm::SmallVector<unsigned, 4>> valuesOf; ///< By choice.
   std::vector<int64_t> scratch;                         ///< By choice.
   std::vector<Part> parts;                              ///< By value.
-  SumTree<Price> prices; ///< Of choices, then of values.
-  PeakTree held;         ///< By moment.
+  SumTree<cost::Price> prices; ///< Of choices, then of values.
+  PeakTree held;               ///< By moment.
   int64_t persistent = 0;
 };
 

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "tpopt/Plan/Planner.h"
+#include "lib/Plan/Planner.h"
 
 #include "Atoms.h"
 #include "Model.h"
@@ -21,6 +21,7 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::plan;
 using namespace tp::spmd;
+using namespace tp::cost;
 
 /// Whether a factor that `op` needs whole is sharded in one of its tensors; if
 /// layouts are free, whether it could be.

@@ -71,7 +71,7 @@ public:
   /// The uses of a value of the view, in program order.
   llvm::SmallVector<mlir::OpOperand *, 2> getUses(mlir::Value value) const;
 
-  // Points of the program, as in tpopt/Cost/Memory.h: one for each op, one more
+  // Points of the program, as in lib/Cost/Memory.h: one for each op, one more
   // for the end of an op with regions.
   unsigned getNumPoints() const { return numPoints; }
   unsigned getBegin(mlir::Operation *op) const {

@@ -3,11 +3,12 @@
 
 #include "SearchSpace.h"
 
-#include "tpopt/Cost/Memory.h"
+#include "lib/Cost/Memory.h"
 #include "tpopt/Sharding/Projection.h"
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::cost;
 using namespace tp::plan;
 using namespace tp::spmd;
 
@@ -108,10 +109,9 @@ const StrategySet &SearchSpace::getCarried(RankedTensorType type,
   return *it->second;
 }
 
-const pbqp::CostMatrix &SearchSpace::getMatrix(RankedTensorType type,
-                                               const LayoutList &from,
-                                               const LayoutList &to,
-                                               double times, bool transposed) {
+const solver::CostMatrix &
+SearchSpace::getMatrix(RankedTensorType type, const LayoutList &from,
+                       const LayoutList &to, double times, bool transposed) {
   auto [it, isNew] = matrices.try_emplace(
       {type.getAsOpaquePointer(), &from, &to, times, transposed},
       transposed ? to.size() : from.size(),

@@ -9,8 +9,8 @@
 
 #include "Strategies.h"
 
-#include "tpopt/Cost/ProgramCost.h"
-#include "tpopt/Solver/PBQP.h"
+#include "lib/Cost/ProgramCost.h"
+#include "lib/Solver/PBQP.h"
 
 #include <map>
 #include <memory>
@@ -24,7 +24,7 @@ public:
   /// `atoms`: the parts of mesh axes that may shard something. `evenly`: no
   /// tensor may have padding.
   SearchSpace(ShardingTable &table, llvm::ArrayRef<AxisRef> atoms,
-              const CostModel &cost, bool evenly)
+              const cost::CostModel &cost, bool evenly)
       : table(table), cost(cost), estimator(table.getMesh(), pool),
         strategies(table, atoms, cost, pool, evenly) {}
 
@@ -53,19 +53,19 @@ public:
 
   /// What a device holds of a tensor, in bytes.
   int64_t getBytes(mlir::RankedTensorType type, unsigned layout);
-  ReshardPrices getPrices(mlir::RankedTensorType type) {
-    return ReshardPrices(estimator, cost, type);
+  cost::ReshardPrices getPrices(mlir::RankedTensorType type) {
+    return cost::ReshardPrices(estimator, cost, type);
   }
   /// Cost and preference of getting a tensor of `type` from each of `from` to
   /// each of `to`, lists of the pool, `times` times. Transposed, `to` makes the
   /// rows.
-  const pbqp::CostMatrix &getMatrix(mlir::RankedTensorType type,
-                                    const LayoutList &from,
-                                    const LayoutList &to, double times,
-                                    bool transposed);
+  const solver::CostMatrix &getMatrix(mlir::RankedTensorType type,
+                                      const LayoutList &from,
+                                      const LayoutList &to, double times,
+                                      bool transposed);
 
   ShardingTable &table;
-  const CostModel &cost;
+  const cost::CostModel &cost;
   LayoutPool pool;
   ReshardEstimator estimator;
   StrategyEnumerator strategies;
@@ -83,7 +83,7 @@ private:
       carried;
   std::map<std::tuple<const void *, const LayoutList *, const LayoutList *,
                       double, bool>,
-           pbqp::CostMatrix>
+           solver::CostMatrix>
       matrices;
 };
 

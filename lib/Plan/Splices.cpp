@@ -3,13 +3,14 @@
 
 #include "Splices.h"
 
-#include "tpopt/Cost/Memory.h"
+#include "lib/Cost/Memory.h"
 
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::cost;
 using namespace tp::plan;
 using namespace tp::spmd;
 

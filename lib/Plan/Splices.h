@@ -17,9 +17,9 @@
 
 #include "ProgramView.h"
 
-#include "tpopt/Cost/OpCost.h"
+#include "dialects/TP/ShardingTable.h"
+#include "lib/Cost/OpCost.h"
 #include "tpopt/Dialect/TP/TP.h"
-#include "tpopt/Program/ShardingTable.h"
 
 namespace tp::plan {
 
@@ -35,11 +35,11 @@ bool isTakenApart(SpliceOp splice, const TensorSharding &layout);
 /// What the slices and the concatenation cost that it becomes, and what the
 /// former hold, in bytes.
 struct PartsCost {
-  Price price;
+  cost::Price price;
   int64_t heldBytes = 0;
 };
 PartsCost getPartsCost(SpliceOp splice, const TensorSharding &layout,
-                       const CostModel &cost);
+                       const cost::CostModel &cost);
 
 /// Replaces the splices among `ops` for which that holds.
 void takeSplicesApart(llvm::ArrayRef<mlir::Operation *> ops,

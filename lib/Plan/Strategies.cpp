@@ -5,8 +5,8 @@
 
 #include "Splices.h"
 
+#include "dialects/TP/ShardingTable.h"
 #include "tpopt/Dialect/TP/TP.h"
-#include "tpopt/Program/ShardingTable.h"
 #include "tpopt/Sharding/Projection.h"
 
 #include <algorithm>
@@ -16,6 +16,7 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::plan;
 using namespace tp::spmd;
+using namespace tp::cost;
 
 static constexpr ReduceKind kAllKinds[] = {ReduceKind::Sum, ReduceKind::Max,
                                            ReduceKind::Min};

@@ -6,10 +6,10 @@
 #ifndef TPOPT_PLAN_STRATEGIES_H
 #define TPOPT_PLAN_STRATEGIES_H
 
-#include "tpopt/Cost/OpCost.h"
+#include "dialects/TP/ShardingTable.h"
+#include "lib/Cost/OpCost.h"
+#include "lib/Sharding/Algebra/LayoutPool.h"
 #include "tpopt/Dialect/SPMD/SPMD.h"
-#include "tpopt/Program/ShardingTable.h"
-#include "tpopt/Sharding/LayoutPool.h"
 
 #include <memory>
 #include <set>
@@ -29,7 +29,7 @@ struct Strategy {
   /// Results may be unreduced.
   llvm::SmallVector<unsigned, 4> layouts;
   /// Of computing, and of what the op sends by itself.
-  Price price;
+  cost::Price price;
   /// What a device holds while it computes, besides operands and results, in
   /// bytes.
   int64_t scratchBytes = 0;
@@ -37,7 +37,7 @@ struct Strategy {
 
 /// All strategies of an op, by number, and the layouts that occur per tensor.
 struct StrategySet {
-  std::vector<Price> prices;
+  std::vector<cost::Price> prices;
   std::vector<int64_t> scratchBytes;
   /// Distinct layouts of each tensor.
   llvm::SmallVector<const LayoutList *, 4> layouts;
@@ -62,7 +62,7 @@ public:
   /// `atoms` are the parts of mesh axes that anything in the program uses,
   /// disjoint. `evenly`: only what cuts all tensors into equal blocks.
   StrategyEnumerator(ShardingTable &table, llvm::ArrayRef<AxisRef> atoms,
-                     const CostModel &cost, LayoutPool &pool, bool evenly)
+                     const cost::CostModel &cost, LayoutPool &pool, bool evenly)
       : table(table), atoms(atoms.begin(), atoms.end()), cost(cost), pool(pool),
         evenly(evenly) {}
 
@@ -85,7 +85,7 @@ private:
 
   ShardingTable &table;
   llvm::SmallVector<AxisRef> atoms;
-  const CostModel &cost;
+  const cost::CostModel &cost;
   LayoutPool &pool;
   bool evenly;
   /// By everything of an op that strategies depend on.

@@ -3,7 +3,7 @@
 
 // What would remove a collective, in words.
 
-#include "tpopt/Report/BuildReport.h"
+#include "lib/Report/BuildReport.h"
 
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "llvm/ADT/StringExtras.h"
@@ -11,6 +11,7 @@
 using namespace mlir;
 using namespace tp;
 using namespace tp::spmd;
+using namespace tp::cost;
 
 namespace {
 

@@ -3,10 +3,10 @@
 
 // Reads the report out of a module.
 
-#include "tpopt/Report/BuildReport.h"
+#include "lib/Report/BuildReport.h"
 
+#include "dialects/TP/Interface.h"
 #include "tpopt/Dialect/TP/TP.h"
-#include "tpopt/Program/Interface.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -14,6 +14,7 @@
 using namespace mlir;
 using namespace tp;
 using namespace tp::spmd;
+using namespace tp::cost;
 
 std::string tp::getPlace(Location loc) {
   std::string text;

@@ -3,7 +3,7 @@
 
 // The report as JSON: a contract, see Report.h.
 
-#include "tpopt/Report/Report.h"
+#include "lib/Report/Report.h"
 
 #include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"

@@ -3,7 +3,7 @@
 
 // Draws shardings.
 
-#include "tpopt/Report/Picture.h"
+#include "lib/Report/Picture.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"

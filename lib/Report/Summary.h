@@ -6,7 +6,7 @@
 #ifndef TPOPT_LIB_REPORT_SUMMARY_H
 #define TPOPT_LIB_REPORT_SUMMARY_H
 
-#include "tpopt/Report/Report.h"
+#include "lib/Report/Report.h"
 
 namespace tp {
 

@@ -3,8 +3,8 @@
 
 // Writes a report to where its user wants it.
 
-#include "tpopt/Report/Report.h"
-#include "tpopt/Support/OutputFile.h"
+#include "lib/Report/Report.h"
+#include "lib/Support/OutputFile.h"
 
 using namespace tp;
 

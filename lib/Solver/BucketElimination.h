@@ -35,7 +35,7 @@
 #include <deque>
 #include <optional>
 
-namespace tp::pbqp {
+namespace tp::solver {
 
 class Problem::BucketElimination {
 public:
@@ -65,6 +65,6 @@ private:
   std::vector<llvm::SmallVector<CostTable *, 4>> buckets;
 };
 
-} // namespace tp::pbqp
+} // namespace tp::solver
 
 #endif // TPOPT_LIB_SOLVER_BUCKETELIMINATION_H

@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-using namespace tp::pbqp;
+using namespace tp::solver;
 
 BucketMinimizer::BucketMinimizer(unsigned node,
                                  llvm::ArrayRef<double> nodeCosts,

@@ -28,7 +28,7 @@
 
 #include <vector>
 
-namespace tp::pbqp {
+namespace tp::solver {
 
 class BucketMinimizer {
 public:
@@ -80,6 +80,6 @@ private:
   double *out = nullptr; ///< Where the next block of the result goes.
 };
 
-} // namespace tp::pbqp
+} // namespace tp::solver
 
 #endif // TPOPT_LIB_SOLVER_BUCKETMINIMIZER_H

@@ -6,7 +6,7 @@
 #include "llvm/ADT/STLExtras.h"
 
 using namespace tp;
-using namespace tp::pbqp;
+using namespace tp::solver;
 
 const CostMatrix &Problem::Compaction::getMatrix(const CostMatrix &whole,
                                                  const Lines &rows,

@@ -19,7 +19,7 @@
 #ifndef TPOPT_LIB_SOLVER_COMPACTION_H
 #define TPOPT_LIB_SOLVER_COMPACTION_H
 
-#include "tpopt/Solver/PBQP.h"
+#include "lib/Solver/PBQP.h"
 
 #include "llvm/Support/xxhash.h"
 
@@ -27,7 +27,7 @@
 #include <tuple>
 #include <unordered_set>
 
-namespace tp::pbqp {
+namespace tp::solver {
 
 /// Lists, of which equal ones have one address. They live as long as this.
 template <typename T> class SharedLists {
@@ -105,6 +105,6 @@ private:
       copies;
 };
 
-} // namespace tp::pbqp
+} // namespace tp::solver
 
 #endif // TPOPT_LIB_SOLVER_COMPACTION_H

@@ -18,7 +18,7 @@
 
 #include <cstdint>
 
-namespace tp::pbqp {
+namespace tp::solver {
 
 struct CostTable {
   struct Axis {
@@ -36,6 +36,6 @@ struct CostTable {
   llvm::SmallVector<Axis, 4> axes; ///< One per node.
 };
 
-} // namespace tp::pbqp
+} // namespace tp::solver
 
 #endif // TPOPT_LIB_SOLVER_COSTTABLE_H

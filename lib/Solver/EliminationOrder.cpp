@@ -10,7 +10,7 @@
 #include <queue>
 
 using namespace tp;
-using namespace tp::pbqp;
+using namespace tp::solver;
 
 static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 

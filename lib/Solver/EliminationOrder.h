@@ -27,11 +27,11 @@
 #ifndef TPOPT_LIB_SOLVER_ELIMINATIONORDER_H
 #define TPOPT_LIB_SOLVER_ELIMINATIONORDER_H
 
-#include "tpopt/Solver/PBQP.h"
+#include "lib/Solver/PBQP.h"
 
 #include <optional>
 
-namespace tp::pbqp {
+namespace tp::solver {
 
 class Problem::EliminationOrder {
 public:
@@ -73,6 +73,6 @@ private:
   class Builder;
 };
 
-} // namespace tp::pbqp
+} // namespace tp::solver
 
 #endif // TPOPT_LIB_SOLVER_ELIMINATIONORDER_H

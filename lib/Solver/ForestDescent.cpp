@@ -11,7 +11,7 @@
 #include <numeric>
 
 using namespace tp;
-using namespace tp::pbqp;
+using namespace tp::solver;
 
 static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 

@@ -22,9 +22,9 @@
 #ifndef TPOPT_LIB_SOLVER_FORESTDESCENT_H
 #define TPOPT_LIB_SOLVER_FORESTDESCENT_H
 
-#include "tpopt/Solver/PBQP.h"
+#include "lib/Solver/PBQP.h"
 
-namespace tp::pbqp {
+namespace tp::solver {
 
 class Problem::ForestDescent {
 public:
@@ -64,6 +64,6 @@ private:
   const Problem &problem;
 };
 
-} // namespace tp::pbqp
+} // namespace tp::solver
 
 #endif // TPOPT_LIB_SOLVER_FORESTDESCENT_H

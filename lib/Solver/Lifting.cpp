@@ -10,7 +10,7 @@
 #include "llvm/Support/xxhash.h"
 
 using namespace tp;
-using namespace tp::pbqp;
+using namespace tp::solver;
 
 /// Rounds of colour refinement: nodes of a class are alike as far around them
 /// as this, in edges. A best selection may well differ between nodes that are

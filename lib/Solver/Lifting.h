@@ -21,13 +21,13 @@
 #ifndef TPOPT_LIB_SOLVER_LIFTING_H
 #define TPOPT_LIB_SOLVER_LIFTING_H
 
-#include "tpopt/Solver/PBQP.h"
+#include "lib/Solver/PBQP.h"
 
 #include <map>
 #include <memory>
 #include <tuple>
 
-namespace tp::pbqp {
+namespace tp::solver {
 
 class Problem::Lifting {
 public:
@@ -75,6 +75,6 @@ private:
   std::map<std::tuple<const CostMatrix *, unsigned, bool>, CostMatrix> matrices;
 };
 
-} // namespace tp::pbqp
+} // namespace tp::solver
 
 #endif // TPOPT_LIB_SOLVER_LIFTING_H

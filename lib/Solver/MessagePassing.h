@@ -40,12 +40,12 @@
 #ifndef TPOPT_LIB_SOLVER_MESSAGEPASSING_H
 #define TPOPT_LIB_SOLVER_MESSAGEPASSING_H
 
-#include "tpopt/Solver/PBQP.h"
+#include "lib/Solver/PBQP.h"
 
 #include <array>
 #include <map>
 
-namespace tp::pbqp {
+namespace tp::solver {
 
 class Problem::MessagePassing {
 public:
@@ -100,6 +100,6 @@ private:
   std::vector<double> bestBeliefs; ///< By index at the edge of a message.
 };
 
-} // namespace tp::pbqp
+} // namespace tp::solver
 
 #endif // TPOPT_LIB_SOLVER_MESSAGEPASSING_H

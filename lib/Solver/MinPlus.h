@@ -18,7 +18,7 @@
 
 #include <algorithm>
 
-namespace tp::pbqp {
+namespace tp::solver {
 
 /// Lowers `result` to the min-plus product of `vector` and a matrix where that
 /// is less. The rows of the matrix are as long as `result`, and begin at
@@ -43,6 +43,6 @@ inline void lowerToProduct(llvm::ArrayRef<double> vector, const double *matrix,
       out[column] = std::min(out[column], vector[i] + matrix[column]);
 }
 
-} // namespace tp::pbqp
+} // namespace tp::solver
 
 #endif // TPOPT_LIB_SOLVER_MINPLUS_H

@@ -8,7 +8,7 @@
 #include <cmath>
 
 using namespace tp;
-using namespace tp::pbqp;
+using namespace tp::solver;
 
 Problem::NeighbourhoodSearch::NeighbourhoodSearch(const Problem &problem,
                                                   double work)

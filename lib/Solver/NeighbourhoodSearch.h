@@ -25,7 +25,7 @@
 
 #include "EliminationOrder.h"
 
-namespace tp::pbqp {
+namespace tp::solver {
 
 class Problem::NeighbourhoodSearch {
 public:
@@ -45,6 +45,6 @@ private:
   std::vector<unsigned> timesFixed; ///< By node: in how many steps it was.
 };
 
-} // namespace tp::pbqp
+} // namespace tp::solver
 
 #endif // TPOPT_LIB_SOLVER_NEIGHBOURHOODSEARCH_H

@@ -3,7 +3,7 @@
 
 // The problem itself, and the order of the steps that solve it.
 
-#include "tpopt/Solver/PBQP.h"
+#include "lib/Solver/PBQP.h"
 
 #include "BucketElimination.h"
 #include "ForestDescent.h"
@@ -18,7 +18,7 @@
 #include <limits>
 
 using namespace tp;
-using namespace tp::pbqp;
+using namespace tp::solver;
 
 static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 

@@ -16,7 +16,7 @@
 #include <utility>
 
 using namespace tp;
-using namespace tp::pbqp;
+using namespace tp::solver;
 
 static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 

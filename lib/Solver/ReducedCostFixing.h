@@ -34,7 +34,7 @@
 
 #include "MessagePassing.h"
 
-namespace tp::pbqp {
+namespace tp::solver {
 
 class Problem::ReducedCostFixing {
 public:
@@ -88,6 +88,6 @@ private:
   std::vector<double> reducedCosts; ///< In the order of the problem's costs.
 };
 
-} // namespace tp::pbqp
+} // namespace tp::solver
 
 #endif // TPOPT_LIB_SOLVER_REDUCEDCOSTFIXING_H

@@ -46,7 +46,7 @@
 #include <tuple>
 #include <vector>
 
-namespace tp::pbqp {
+namespace tp::solver {
 
 class Problem::Reduction {
 public:
@@ -137,6 +137,6 @@ private:
       mergedEdges;
 };
 
-} // namespace tp::pbqp
+} // namespace tp::solver
 
 #endif // TPOPT_LIB_SOLVER_REDUCTION_H

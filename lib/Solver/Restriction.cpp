@@ -6,7 +6,7 @@
 #include "llvm/ADT/STLExtras.h"
 
 using namespace tp;
-using namespace tp::pbqp;
+using namespace tp::solver;
 
 Problem::Restriction::Restriction(const Problem &problem,
                                   llvm::ArrayRef<double> reducedCosts,

@@ -13,7 +13,7 @@
 
 #include "Compaction.h"
 
-namespace tp::pbqp {
+namespace tp::solver {
 
 class Problem::Restriction {
 public:
@@ -40,6 +40,6 @@ private:
   std::vector<const Compaction::CompactEdge *> edges;
 };
 
-} // namespace tp::pbqp
+} // namespace tp::solver
 
 #endif // TPOPT_LIB_SOLVER_RESTRICTION_H

@@ -3,7 +3,7 @@
 
 // Finds the keys of a JSON text, then leaves the values to LLVM's parser.
 
-#include "tpopt/Support/JsonFile.h"
+#include "lib/Support/JsonFile.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"

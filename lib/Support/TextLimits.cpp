@@ -3,7 +3,7 @@
 
 // Follows a text as MLIR's lexer would.
 
-#include "tpopt/Support/TextLimits.h"
+#include "lib/Support/TextLimits.h"
 
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"

@@ -3,10 +3,10 @@
 
 // Issues collectives that do not wait for each other as one.
 
-#include "tpopt/Cost/ProgramCost.h"
+#include "dialects/TP/ShardingTable.h"
+#include "lib/Cost/ProgramCost.h"
 #include "tpopt/Dialect/TP/TP.h"
 #include "tpopt/Passes/Collectives/Passes.h"
-#include "tpopt/Program/ShardingTable.h"
 
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -21,6 +21,7 @@ namespace tp {
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::cost;
 using namespace tp::spmd;
 
 /// A collective that takes longer than this many starts goes alone.

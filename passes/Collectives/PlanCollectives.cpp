@@ -3,10 +3,10 @@
 
 // Replaces every reshard by the steps of its plan.
 
-#include "tpopt/Cost/ProgramCost.h"
+#include "dialects/TP/ShardingTable.h"
+#include "lib/Cost/ProgramCost.h"
 #include "tpopt/Dialect/TP/TP.h"
 #include "tpopt/Passes/Collectives/Passes.h"
-#include "tpopt/Program/ShardingTable.h"
 
 #include "llvm/Support/DebugLog.h"
 
@@ -19,6 +19,7 @@ namespace tp {
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::cost;
 using namespace tp::spmd;
 
 namespace {

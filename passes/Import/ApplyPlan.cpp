@@ -6,9 +6,9 @@
 #include "Features.h"
 #include "Plan.h"
 
+#include "dialects/TP/Interface.h"
 #include "tpopt/Dialect/SPMD/SPMD.h"
 #include "tpopt/Passes/Import/Passes.h"
-#include "tpopt/Program/Interface.h"
 
 #include "llvm/ADT/StringSet.h"
 

@@ -1,9 +1,9 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "passes/Import/StableHLO/StableHLO.h"
 #include "tpopt/Dialect/SPMD/SPMD.h"
 #include "tpopt/Dialect/TP/TP.h"
-#include "tpopt/Import/StableHLO.h"
 #include "tpopt/Passes/Import/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

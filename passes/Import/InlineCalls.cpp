@@ -6,10 +6,10 @@
 // Not by MLIR's inliner, which splits the caller's block at every call and so
 // moves all that follows: JAX calls functions of a few ops thousands of times.
 
+#include "passes/Import/Calls.h"
 #include "tpopt/Dialect/SPMD/SPMD.h"
 #include "tpopt/Dialect/TP/TP.h"
 #include "tpopt/Passes/Import/Passes.h"
-#include "tpopt/Program/Calls.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"

@@ -5,7 +5,7 @@
 
 #include "Plan.h"
 
-#include "tpopt/Support/JsonFile.h"
+#include "lib/Support/JsonFile.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
 #include "llvm/ADT/STLExtras.h"

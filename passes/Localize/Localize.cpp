@@ -3,12 +3,12 @@
 
 // Cuts the program to what one device runs.
 
-#include "tpopt/Dialect/SPMD/Nesting.h"
+#include "dialects/SPMD/Nesting.h"
+#include "dialects/TP/Interface.h"
+#include "dialects/TP/ShardingTable.h"
+#include "dialects/TP/TensorTypes.h"
 #include "tpopt/Dialect/TP/TP.h"
 #include "tpopt/Passes/Localize/Passes.h"
-#include "tpopt/Program/Interface.h"
-#include "tpopt/Program/ShardingTable.h"
-#include "tpopt/Program/TensorTypes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"

@@ -5,7 +5,7 @@
 
 #include "Lowering.h"
 
-#include "tpopt/Codegen/Attention.h"
+#include "lib/Codegen/Attention.h"
 
 #include "llvm/Support/FormatVariadic.h"
 
@@ -14,6 +14,7 @@
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::codegen;
 
 static RankedTensorType typeOf(Value value) {
   return cast<RankedTensorType>(value.getType());

@@ -18,6 +18,7 @@
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::codegen;
 
 namespace {
 
@@ -192,17 +193,17 @@ View ProgramLowering::copyPostOperand(const View &view,
   return dense;
 }
 
-View ProgramLowering::getPostOperand(View view, Post::Operand kind, Type factor,
-                                     Operation *op) {
+View ProgramLowering::getPostOperand(View view, PostOpPattern::Operand kind,
+                                     Type factor, Operation *op) {
   if (!target.hasFixedEpilogue())
     return view;
   constexpr int64_t row = step::kNumBatchDims;
-  bool isRow = kind == Post::Operand::Row;
+  bool isRow = kind == PostOpPattern::Operand::Row;
   // Of one row, strides do not tell which it is.
   if (view.shape[row] == 1)
     view.strides[row] = isRow ? 0 : view.shape.back();
   MemRefType type = view.getType();
-  if (classifyPostOperand(type, type) == kind &&
+  if (classifyPostOpOperand(type, type) == kind &&
       target.writesMatrix(factor, getMatrix(type, view.by)))
     return view;
   return copyPostOperand(view, isRow ? ArrayRef(row) : ArrayRef<int64_t>(), op);
@@ -248,7 +249,8 @@ private:
   View value;          ///< The result, which may be a view of C.
   SmallVector<Attribute> postOps;
   SmallVector<View> postViews;
-  SmallVector<Post::Operand> postKinds; ///< Of post-ops with an operand.
+  SmallVector<PostOpPattern::Operand>
+      postKinds; ///< Of post-ops with an operand.
   MatmulPlan plan;
   llvm::SmallSet<unsigned, 3> changed; ///< Operands in a layout of ours.
 };
@@ -278,7 +280,7 @@ void ProgramLowering::ContractionBuilder::readOperands() {
 }
 
 void ProgramLowering::ContractionBuilder::readPosts() {
-  SmallVector<Post> posts;
+  SmallVector<PostOpPattern> posts;
   SmallVector<Value> others;
   Value previous = op.getResult();
   for (Operation *next : ArrayRef(unit.ops).drop_front()) {
@@ -337,7 +339,7 @@ void ProgramLowering::ContractionBuilder::makePostsDense() {
   for (auto [i, kind] : llvm::enumerate(postKinds)) {
     SmallVector<int64_t> repeated;
     for (auto [dim, letter] : llvm::enumerate(contraction.letters[C]))
-      if (kind == Post::Operand::Row && contraction.has(A, letter))
+      if (kind == PostOpPattern::Operand::Row && contraction.has(A, letter))
         repeated.push_back(dim);
     View &view = contraction.operands[FirstPost + i];
     view = lowering.copyPostOperand(view, repeated, op);

@@ -1,10 +1,10 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "tpopt/Codegen/KernelTable.h"
-#include "tpopt/Codegen/Ptx.h"
+#include "lib/Codegen/KernelTable.h"
+#include "lib/Codegen/Ptx.h"
+#include "lib/Support/OutputFile.h"
 #include "tpopt/Passes/Lower/Passes.h"
-#include "tpopt/Support/OutputFile.h"
 
 namespace tp {
 #define GEN_PASS_DEF_EMITPTXPASS
@@ -13,6 +13,7 @@ namespace tp {
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::codegen;
 
 namespace {
 

@@ -3,7 +3,7 @@
 
 // Tensors without elements: nothing computes, sends or carries them.
 
-#include "Prepare.h"
+#include "LegalizeForStep.h"
 
 #include "ScalarOps.h"
 

@@ -3,8 +3,8 @@
 
 #include "Entry.h"
 
+#include "dialects/TP/Interface.h"
 #include "tpopt/Dialect/TP/TP.h"
-#include "tpopt/Program/Interface.h"
 #include "tpopt/Support/ErrorCodes.h"
 
 using namespace mlir;

@@ -6,10 +6,11 @@
 
 #include "Lowering.h"
 
-#include "tpopt/Codegen/Sort.h"
+#include "lib/Codegen/Sort.h"
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::codegen;
 
 /// The product of sizes.
 static int64_t getProduct(ArrayRef<int64_t> sizes) {

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "tpopt/Codegen/Artifact.h"
+#include "lib/Codegen/Artifact.h"
 #include "tpopt/Dialect/TP/TP.h"
 #include "tpopt/Passes/Lower/Passes.h"
 
@@ -15,6 +15,7 @@ namespace tp {
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::codegen;
 
 namespace {
 

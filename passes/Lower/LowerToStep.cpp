@@ -8,11 +8,11 @@
 #include "Entry.h"
 #include "ScalarOps.h"
 
-#include "tpopt/Codegen/TargetCode.h"
+#include "dialects/TP/Interface.h"
+#include "dialects/TP/ShardingTable.h"
+#include "lib/Codegen/TargetCode.h"
 #include "tpopt/Dialect/TP/TP.h"
 #include "tpopt/Passes/Lower/Passes.h"
-#include "tpopt/Program/Interface.h"
-#include "tpopt/Program/ShardingTable.h"
 
 namespace tp {
 #define GEN_PASS_DEF_LOWERTOSTEPPASS
@@ -21,6 +21,7 @@ namespace tp {
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::codegen;
 using namespace tp::spmd;
 
 static RankedTensorType typeOf(Value value) {
@@ -201,7 +202,7 @@ bool ProgramLowering::mayOverwrite(Value value, Operation *op) {
 // Units
 //===----------------------------------------------------------------------===//
 
-void ProgramLowering::lowerUnit(const UnitGraph &graph, unsigned index) {
+void ProgramLowering::lowerUnit(const FusionGroups &graph, unsigned index) {
   const Unit &unit = graph.get(index);
   Operation *op = unit.ops.front();
   loc = op->getLoc();
@@ -251,7 +252,7 @@ void ProgramLowering::lowerUnit(const UnitGraph &graph, unsigned index) {
 }
 
 void ProgramLowering::lowerBlock(Block &block) {
-  UnitGraph graph(block, target);
+  FusionGroups graph(block, target);
   for (unsigned unit : graph.getOrder()) {
     lowerUnit(graph, unit);
     if (failed)
@@ -335,7 +336,7 @@ LogicalResult ProgramLowering::run() {
   if (mlir::failed(verifyValues()) || mlir::failed(createProgram()))
     return failure();
   FailureOr<LocalInfos> prepared =
-      prepare(function, mesh ? &*mesh : nullptr, target);
+      legalizeForStep(function, mesh ? &*mesh : nullptr, target);
   if (mlir::failed(prepared))
     return failure();
   infos = std::move(*prepared);

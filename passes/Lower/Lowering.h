@@ -10,7 +10,7 @@
 #ifndef TPOPT_PASSES_LOWER_LOWERING_H
 #define TPOPT_PASSES_LOWER_LOWERING_H
 
-#include "Units.h"
+#include "FusionGroups.h"
 #include "View.h"
 
 namespace tp {
@@ -19,7 +19,7 @@ class ProgramLowering {
 public:
   /// `mesh` is null if the function has none.
   ProgramLowering(mlir::func::FuncOp function, spmd::MeshOp meshOp,
-                  const Target &target)
+                  const codegen::Target &target)
       : function(function), meshOp(meshOp), target(target),
         builder(function.getContext()) {
     if (meshOp)
@@ -38,7 +38,7 @@ private:
   mlir::LogicalResult verifyValues();
   mlir::LogicalResult createProgram();
   void lowerBlock(mlir::Block &block);
-  void lowerUnit(const UnitGraph &graph, unsigned index);
+  void lowerUnit(const FusionGroups &graph, unsigned index);
   void lowerResults();
   mlir::InFlightDiagnostic fail(mlir::Operation *op, ErrorCode code);
 
@@ -65,7 +65,7 @@ private:
   bool mayOverwrite(mlir::Value value, mlir::Operation *op);
 
   // RowPrograms.cpp
-  void lowerRows(const UnitGraph &graph, unsigned index);
+  void lowerRows(const FusionGroups &graph, unsigned index);
   View materialize(mlir::Value inlineValue);
   void materialize(mlir::Value inlineValue, const View &to);
   /// As row programs, what the runtime does not execute.
@@ -112,8 +112,8 @@ private:
   void lowerContraction(const Unit &unit);
   /// What a post-op adds, in memory as the target's library takes it where it
   /// multiplies such factors.
-  View getPostOperand(View view, Post::Operand kind, mlir::Type factor,
-                      mlir::Operation *op);
+  View getPostOperand(View view, codegen::PostOpPattern::Operand kind,
+                      mlir::Type factor, mlir::Operation *op);
   View copyPostOperand(const View &view, llvm::ArrayRef<int64_t> repeated,
                        mlir::Operation *op);
 
@@ -135,7 +135,7 @@ private:
 
   mlir::func::FuncOp function;
   spmd::MeshOp meshOp;
-  const Target &target;
+  const codegen::Target &target;
   std::optional<Mesh> mesh;
   mlir::OpBuilder builder;
   mlir::Location loc = builder.getUnknownLoc();

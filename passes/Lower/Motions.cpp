@@ -7,13 +7,14 @@
 // that wrap negative indices around. So the expressions are not matched but
 // evaluated, for every turn.
 
-#include "Prepare.h"
+#include "LegalizeForStep.h"
 
+#include "lib/Interpreter/DenseEvaluator.h"
 #include "tpopt/Dialect/TP/TP.h"
-#include "tpopt/Interpreter/DenseEvaluator.h"
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::interp;
 using namespace tp::spmd;
 
 namespace {

@@ -18,7 +18,7 @@ static RankedTensorType typeOf(Value value) {
 class ProgramLowering::RowsBuilder {
 public:
   RowsBuilder(ProgramLowering &lowering, ArrayRef<int64_t> domain,
-              const UnitGraph *graph = nullptr, unsigned unit = 0)
+              const FusionGroups *graph = nullptr, unsigned unit = 0)
       : lowering(lowering), graph(graph), unit(unit), loc(lowering.loc),
         domain(domain.begin(), domain.end()), builder(lowering.builder) {
     if (this->domain.empty())
@@ -26,7 +26,7 @@ public:
     builder.setInsertionPointToStart(&body);
   }
 
-  using Level = UnitGraph::Level;
+  using Level = FusionGroups::Level;
 
   /// The value of a tensor of the domain's shape, or of that of its rows, at
   /// the current point.
@@ -178,7 +178,7 @@ private:
   Value emitPartial(ToPartialOp op);
 
   ProgramLowering &lowering;
-  const UnitGraph *graph;
+  const FusionGroups *graph;
   unsigned unit;
   Location loc;
   SmallVector<int64_t> domain;
@@ -436,7 +436,7 @@ void ProgramLowering::RowsBuilder::finish() {
   collapseDomain(rows);
 }
 
-void ProgramLowering::lowerRows(const UnitGraph &graph, unsigned index) {
+void ProgramLowering::lowerRows(const FusionGroups &graph, unsigned index) {
   const Unit &unit = graph.get(index);
   RowsBuilder rows(*this, unit.domain, &graph, index);
   for (Operation *op : unit.ops)
@@ -461,7 +461,7 @@ void ProgramLowering::lowerRows(const UnitGraph &graph, unsigned index) {
 
 void ProgramLowering::materialize(Value value, const View &to) {
   RowsBuilder rows(*this, to.shape);
-  rows.store(rows.get(value), to, UnitGraph::Level::Point);
+  rows.store(rows.get(value), to, FusionGroups::Level::Point);
   rows.finish();
 }
 
@@ -492,7 +492,7 @@ View ProgramLowering::compareScalar(Value scalar, int64_t low, int64_t high) {
       rows.getBuilder(), loc,
       rows.compare(arith::CmpIPredicate::sge, value, rows.number(low)),
       rows.compare(arith::CmpIPredicate::sle, value, rows.number(high)));
-  rows.store(inside, view, UnitGraph::Level::Point);
+  rows.store(inside, view, FusionGroups::Level::Point);
   rows.finish();
   return view;
 }
@@ -516,7 +516,7 @@ View ProgramLowering::lowerSlice(DynamicSliceOp op) {
   View part = allocate(shape, view.element);
   RowsBuilder rows(*this, shape);
   rows.emit(op);
-  rows.store(rows.get(op.getResult()), part, UnitGraph::Level::Point);
+  rows.store(rows.get(op.getResult()), part, FusionGroups::Level::Point);
   rows.finish();
   return part;
 }

@@ -9,7 +9,7 @@
 // products need not know; they read a part of the keys, and each writes its
 // part of the result.
 
-#include "Prepare.h"
+#include "LegalizeForStep.h"
 
 using namespace mlir;
 using namespace tp;

@@ -1,11 +1,11 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "tpopt/Codegen/Artifact.h"
-#include "tpopt/Codegen/TargetCode.h"
+#include "lib/Codegen/Artifact.h"
+#include "lib/Codegen/TargetCode.h"
+#include "lib/Support/OutputFile.h"
 #include "tpopt/Dialect/TP/TP.h"
 #include "tpopt/Passes/Lower/Passes.h"
-#include "tpopt/Support/OutputFile.h"
 
 namespace tp {
 #define GEN_PASS_DEF_WRITEARTIFACTPASS
@@ -14,6 +14,7 @@ namespace tp {
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::codegen;
 
 namespace {
 
@@ -32,7 +33,7 @@ struct WriteArtifact : tp::impl::WriteArtifactPassBase<WriteArtifact> {
     options.chips.assign(chips.begin(), chips.end());
     options.ptxas = ptxas;
     FailureOr<std::unique_ptr<TargetCode>> code =
-        (*wanted)->createCode(getOperation(), options);
+        codegen::createTargetCode(getOperation(), **wanted, options);
     if (failed(code))
       return signalPassFailure();
     FailureOr<std::string> bytes = buildArtifact(getOperation(), **code);

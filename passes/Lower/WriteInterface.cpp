@@ -3,11 +3,11 @@
 
 #include "Entry.h"
 
-#include "tpopt/Codegen/Artifact.h"
+#include "dialects/TP/Interface.h"
+#include "lib/Codegen/Artifact.h"
+#include "lib/Support/OutputFile.h"
 #include "tpopt/Dialect/SPMD/SPMD.h"
 #include "tpopt/Passes/Lower/Passes.h"
-#include "tpopt/Program/Interface.h"
-#include "tpopt/Support/OutputFile.h"
 
 #include "mlir/IR/Verifier.h"
 
@@ -18,6 +18,7 @@ namespace tp {
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::codegen;
 
 /// The tensor that a local one is a part of.
 static Type getWholeType(Type type) {

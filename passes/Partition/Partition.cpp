@@ -3,12 +3,12 @@
 
 // Chooses what every op computes on every device, and writes the reshards.
 
-#include "tpopt/Cost/ProgramCost.h"
+#include "dialects/TP/CheapSources.h"
+#include "dialects/TP/TensorTypes.h"
+#include "lib/Cost/ProgramCost.h"
+#include "lib/Plan/Planner.h"
 #include "tpopt/Dialect/TP/TP.h"
 #include "tpopt/Passes/Partition/Passes.h"
-#include "tpopt/Plan/Planner.h"
-#include "tpopt/Program/Sources.h"
-#include "tpopt/Program/TensorTypes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/StringMap.h"
@@ -24,6 +24,7 @@ namespace tp {
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::cost;
 using namespace tp::spmd;
 
 /// What is printed about a reshard: which rule makes it necessary.

@@ -60,8 +60,7 @@ static void addStage(OpPassManager &manager, Stage stage,
     }
     if (verifies) {
       manager.addPass(createVerifyShardingsPass({options.reportVerification}));
-      manager.addPass(
-          createVerifyCollectivesPass({options.reportVerification}));
+      manager.addPass(createVerifyStructurePass({options.reportVerification}));
     }
     return;
   case Stage::Localize:
@@ -130,7 +129,20 @@ void tp::buildCertificatePipeline(OpPassManager &manager,
   manager.addPass(createVerifyPartitionPass(verify));
 }
 
+namespace {
+struct RenamedVerifierOptions : PassPipelineOptions<RenamedVerifierOptions> {
+  Option<bool> report{*this, "report",
+                      llvm::cl::desc("As of tp-verify-structure"),
+                      llvm::cl::init(false)};
+};
+} // namespace
+
 void tp::registerTPOptPipelines() {
+  static PassPipelineRegistration<RenamedVerifierOptions> renamed(
+      "tp-verify-collectives", "The earlier name of tp-verify-structure",
+      [](OpPassManager &manager, const RenamedVerifierOptions &options) {
+        manager.addPass(createVerifyStructurePass({options.report}));
+      });
   static PassPipelineRegistration<CertificateOptions> certificate(
       "tp-verify-certificate",
       "Verify a partition by its certificate against the whole program",

@@ -6,7 +6,7 @@
 #ifndef TPOPT_PASSES_PROPAGATE_EXPLANATION_H
 #define TPOPT_PASSES_PROPAGATE_EXPLANATION_H
 
-#include "tpopt/Program/ShardingTable.h"
+#include "dialects/TP/ShardingTable.h"
 #include "tpopt/Sharding/Propagation.h"
 
 #include "llvm/ADT/MapVector.h"

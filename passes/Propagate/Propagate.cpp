@@ -5,12 +5,12 @@
 
 #include "Explanation.h"
 
+#include "dialects/SPMD/Structure.h"
+#include "dialects/TP/CheapSources.h"
+#include "dialects/TP/ShardingTable.h"
+#include "dialects/TP/TensorTypes.h"
 #include "tpopt/Dialect/TP/TP.h"
 #include "tpopt/Passes/Propagate/Passes.h"
-#include "tpopt/Program/ShardingTable.h"
-#include "tpopt/Program/Sources.h"
-#include "tpopt/Program/Structure.h"
-#include "tpopt/Program/TensorTypes.h"
 #include "tpopt/Sharding/Propagation.h"
 
 #include "llvm/ADT/MapVector.h"

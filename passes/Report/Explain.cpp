@@ -3,9 +3,9 @@
 
 // Says why values are sharded as they are.
 
+#include "lib/Report/BuildReport.h"
 #include "tpopt/Dialect/TP/TP.h"
 #include "tpopt/Passes/Report/Passes.h"
-#include "tpopt/Report/BuildReport.h"
 
 #include "llvm/ADT/StringMap.h"
 
@@ -17,6 +17,7 @@ namespace tp {
 using namespace mlir;
 using namespace tp;
 using namespace tp::spmd;
+using namespace tp::cost;
 
 namespace {
 

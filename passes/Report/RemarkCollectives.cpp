@@ -3,9 +3,9 @@
 
 // A remark for every collective.
 
+#include "lib/Report/BuildReport.h"
 #include "tpopt/Dialect/TP/TP.h"
 #include "tpopt/Passes/Report/Passes.h"
-#include "tpopt/Report/BuildReport.h"
 
 #include "mlir/IR/Remarks.h"
 
@@ -17,6 +17,7 @@ namespace tp {
 using namespace mlir;
 using namespace tp;
 using namespace tp::spmd;
+using namespace tp::cost;
 
 namespace {
 

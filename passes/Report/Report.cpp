@@ -3,10 +3,10 @@
 
 // Says what the program sends, computes and holds.
 
+#include "dialects/TP/Interface.h"
+#include "lib/Report/BuildReport.h"
 #include "tpopt/Dialect/TP/TP.h"
 #include "tpopt/Passes/Report/Passes.h"
-#include "tpopt/Program/Interface.h"
-#include "tpopt/Report/BuildReport.h"
 
 #include "llvm/ADT/StringExtras.h"
 
@@ -17,6 +17,7 @@ namespace tp {
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::cost;
 
 /// Pass options as text, in which a first word without a key is the file:
 /// `OUT.json table=false` is `file=OUT.json table=false`.

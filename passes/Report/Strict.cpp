@@ -3,9 +3,9 @@
 
 // Rejects gathers and exchanges that nobody asked for.
 
+#include "lib/Report/BuildReport.h"
 #include "tpopt/Dialect/TP/TP.h"
 #include "tpopt/Passes/Report/Passes.h"
-#include "tpopt/Report/BuildReport.h"
 
 namespace tp {
 #define GEN_PASS_DEF_STRICTPASS
@@ -15,6 +15,7 @@ namespace tp {
 using namespace mlir;
 using namespace tp;
 using namespace tp::spmd;
+using namespace tp::cost;
 
 namespace {
 

@@ -4,17 +4,18 @@
 #include "Comparison.h"
 
 #include "Divergence.h"
-#include "Parting.h"
+#include "FirstDivergence.h"
 
 #include <cmath>
 #include <limits>
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::interp;
 
 void tp::explain(DenseEvaluator &evaluator, const ProgramPair &programs,
                  const DataSet &data, unsigned index, double tolerance) {
-  if (explainParting(programs, index, data))
+  if (explainFirstDivergence(programs, index, data))
     return;
   InterpreterOptions options;
   options.tolerance = tolerance;

@@ -17,7 +17,7 @@ namespace tp {
 
 /// Two programs that should compute the same.
 struct ProgramPair {
-  const Program &local, &whole;
+  const interp::Program &local, &whole;
   /// For every argument of `local` the one of `whole` that it is.
   llvm::ArrayRef<unsigned> matches;
 
@@ -36,18 +36,18 @@ struct Difference {
 /// How many turns a loop of the local program may take, after a run of the
 /// whole one. Partitioning does not change how often a loop runs: one that runs
 /// much longer is wrong, and could keep us for hours.
-int64_t limitIterations(const Interpreter &ofWhole);
+int64_t limitIterations(const interp::Interpreter &ofWhole);
 
 /// None if both programs compute the same. Fails with an error where one of
 /// them cannot run.
 using Verdict = mlir::FailureOr<std::optional<Difference>>;
 
 /// In the numbers of `evaluator`, where equal results are equal bit by bit.
-Verdict compareExactly(DenseEvaluator &evaluator, const ProgramPair &programs,
-                       const DataSet &data);
+Verdict compareExactly(interp::DenseEvaluator &evaluator,
+                       const ProgramPair &programs, const DataSet &data);
 
 /// Says in remarks why result `index` is wrong.
-void explain(DenseEvaluator &evaluator, const ProgramPair &programs,
+void explain(interp::DenseEvaluator &evaluator, const ProgramPair &programs,
              const DataSet &data, unsigned index, double tolerance);
 
 /// In floating point. Results are equal if errors in both programs move them by
@@ -72,12 +72,13 @@ public:
   }
 
 private:
-  bool isEqual(unsigned result, int64_t i, Element got, Element wanted);
+  bool isEqual(unsigned result, int64_t i, interp::Element got,
+               interp::Element wanted);
 
   const ProgramPair &programs;
   const DataSet &data;
-  DoubleEvaluator evaluator;
-  InterpreterOptions options, localOptions;
+  interp::DoubleEvaluator evaluator;
+  interp::InterpreterOptions options, localOptions;
   llvm::SmallVector<TensorValue> wholeArguments, localArguments, expected;
   int64_t work = 0;
   /// Run as far as differences ask for it.

@@ -8,6 +8,7 @@
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::interp;
 
 Conditioning::Conditioning(const Program &program,
                            ArrayRef<TensorValue> arguments,

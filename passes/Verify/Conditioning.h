@@ -16,7 +16,7 @@
 #ifndef TPOPT_PASSES_VERIFY_CONDITIONING_H
 #define TPOPT_PASSES_VERIFY_CONDITIONING_H
 
-#include "tpopt/Interpreter/Interpreter.h"
+#include "lib/Interpreter/Interpreter.h"
 
 namespace tp {
 
@@ -26,9 +26,10 @@ class Conditioning {
 public:
   /// Errors are up to `unit` on top of what `rounding` does. What is given must
   /// outlive this.
-  Conditioning(const Program &program, llvm::ArrayRef<TensorValue> arguments,
-               const InterpreterOptions &options, double unit,
-               Rounding rounding = Rounding::None);
+  Conditioning(const interp::Program &program,
+               llvm::ArrayRef<TensorValue> arguments,
+               const interp::InterpreterOptions &options, double unit,
+               interp::Rounding rounding = interp::Rounding::None);
 
   /// Runs the program once more. False if it has run so often that what can be
   /// moved has been.
@@ -36,14 +37,14 @@ public:
 
   /// How far element `i` of a result moved from `value`; infinitely, if an
   /// integer changed, or a number became none.
-  double getSpread(unsigned result, int64_t i, Element value) const;
+  double getSpread(unsigned result, int64_t i, interp::Element value) const;
 
 private:
-  const Program &program;
+  const interp::Program &program;
   llvm::ArrayRef<TensorValue> arguments;
-  InterpreterOptions options;
+  interp::InterpreterOptions options;
   double unit;
-  Rounding rounding;
+  interp::Rounding rounding;
   unsigned key = 0; ///< Of the next run.
   std::vector<llvm::SmallVector<TensorValue>> runs;
 };

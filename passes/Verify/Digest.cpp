@@ -3,15 +3,16 @@
 
 #include "Digest.h"
 
+#include "dialects/TP/Interface.h"
+#include "dialects/TP/ShardingTable.h"
+#include "lib/Interpreter/PrimeField.h"
+#include "lib/Support/Random.h"
 #include "tpopt/Dialect/SPMD/SPMD.h"
 #include "tpopt/Dialect/TP/TP.h"
-#include "tpopt/Interpreter/PrimeField.h"
-#include "tpopt/Program/Interface.h"
-#include "tpopt/Program/ShardingTable.h"
-#include "tpopt/Support/Random.h"
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::interp;
 using namespace tp::spmd;
 
 uint64_t tp::mixDigest(uint64_t a, uint64_t b) {

@@ -9,6 +9,7 @@
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::interp;
 
 /// The name that `loc("name")` gives, empty if there is none.
 static StringRef getName(Location loc) {

@@ -6,7 +6,7 @@
 #ifndef TPOPT_PASSES_VERIFY_DIVERGENCE_H
 #define TPOPT_PASSES_VERIFY_DIVERGENCE_H
 
-#include "tpopt/Interpreter/Interpreter.h"
+#include "lib/Interpreter/Interpreter.h"
 
 #include "llvm/ADT/MapVector.h"
 
@@ -17,12 +17,13 @@ namespace tp {
 /// The first element in which two tensors of one shape differ, as `at [1, 2] it
 /// is 5, the whole program has 7 (3 of 24 elements differ)`. None if they do
 /// not. `isEqual` gets the place, and the elements of both.
-std::optional<std::string>
-findDifference(DenseEvaluator &evaluator, const TensorValue &local,
-               const TensorValue &whole,
-               llvm::function_ref<bool(int64_t, Element, Element)> isEqual);
+std::optional<std::string> findDifference(
+    interp::DenseEvaluator &evaluator, const TensorValue &local,
+    const TensorValue &whole,
+    llvm::function_ref<bool(int64_t, interp::Element, interp::Element)>
+        isEqual);
 /// The same, of elements that are not within `tolerance`.
-std::optional<std::string> findDifference(DenseEvaluator &evaluator,
+std::optional<std::string> findDifference(interp::DenseEvaluator &evaluator,
                                           const TensorValue &local,
                                           const TensorValue &whole,
                                           double tolerance);
@@ -31,28 +32,30 @@ std::optional<std::string> findDifference(DenseEvaluator &evaluator,
 class Trace {
 public:
   /// To be called by an interpreter after each op.
-  void record(mlir::Operation *op, llvm::ArrayRef<DeviceValues> results);
+  void record(mlir::Operation *op,
+              llvm::ArrayRef<interp::DeviceValues> results);
 
   /// The last op of every name and whole type: what finally stands for the
   /// value, behind the steps of which it is made. In the order of execution.
   llvm::MapVector<std::pair<llvm::StringRef, mlir::Type>, mlir::Operation *>
   getFinalOps() const;
   /// The results of `op`, one for each time it ran.
-  llvm::ArrayRef<DeviceValues> getRuns(mlir::Operation *op) const {
+  llvm::ArrayRef<interp::DeviceValues> getRuns(mlir::Operation *op) const {
     return runs.find(op)->second;
   }
 
 private:
-  llvm::MapVector<mlir::Operation *, std::vector<DeviceValues>> runs;
+  llvm::MapVector<mlir::Operation *, std::vector<interp::DeviceValues>> runs;
 };
 
 /// Runs both programs again and points, in a remark, at the first named op of
 /// the local one that computes something else than in the whole one. Says so if
 /// there is none.
-void explainDifference(DenseEvaluator &evaluator, InterpreterOptions options,
-                       const Program &local,
+void explainDifference(interp::DenseEvaluator &evaluator,
+                       interp::InterpreterOptions options,
+                       const interp::Program &local,
                        llvm::ArrayRef<TensorValue> localArguments,
-                       const Program &whole,
+                       const interp::Program &whole,
                        llvm::ArrayRef<TensorValue> wholeArguments);
 
 } // namespace tp

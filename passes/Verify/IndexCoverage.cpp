@@ -14,6 +14,7 @@
 using namespace mlir;
 using namespace tp;
 using namespace tp::spmd;
+using namespace tp::interp;
 
 IndexCoverage::IndexCoverage(func::FuncOp function) {
   llvm::SetVector<OpOperand *> drawn;

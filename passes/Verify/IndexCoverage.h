@@ -14,8 +14,8 @@
 #ifndef TPOPT_PASSES_VERIFY_INDEXCOVERAGE_H
 #define TPOPT_PASSES_VERIFY_INDEXCOVERAGE_H
 
+#include "lib/Interpreter/Interpreter.h"
 #include "tpopt/Dialect/SPMD/RegionFlow.h"
-#include "tpopt/Interpreter/Interpreter.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SmallBitVector.h"
@@ -29,7 +29,8 @@ public:
   explicit IndexCoverage(mlir::func::FuncOp function);
 
   /// To be called by an interpreter before each op.
-  void record(mlir::Operation *op, llvm::ArrayRef<DeviceValues> operands);
+  void record(mlir::Operation *op,
+              llvm::ArrayRef<interp::DeviceValues> operands);
   /// Whether something was reached for the first time since the last call.
   bool takeNews() { return std::exchange(hasNews, false); }
   bool isComplete() const;
@@ -50,7 +51,7 @@ private:
 
   void addIndex(mlir::OpOperand &use, bool isDrawn);
   void addLoop(spmd::RegionFlowOpInterface loop);
-  void record(Target &target, llvm::ArrayRef<DeviceValues> operands);
+  void record(Target &target, llvm::ArrayRef<interp::DeviceValues> operands);
 
   llvm::MapVector<mlir::Operation *, llvm::SmallVector<Target, 1>> targets;
   bool hasNews = false;

@@ -5,13 +5,13 @@
 
 #include "TensorFile.h"
 
-#include "tpopt/Codegen/Artifact.h"
+#include "dialects/TP/Interface.h"
+#include "lib/Codegen/Artifact.h"
+#include "lib/Interpreter/Interpreter.h"
+#include "lib/Interpreter/RandomRounding.h"
 #include "tpopt/Dialect/SPMD/SPMD.h"
 #include "tpopt/Dialect/TP/TP.h"
-#include "tpopt/Interpreter/Interpreter.h"
-#include "tpopt/Interpreter/RandomRounding.h"
 #include "tpopt/Passes/Verify/Passes.h"
-#include "tpopt/Program/Interface.h"
 
 #include "runtime/Core/DType.h"
 #include "runtime/Core/Errors.h"
@@ -24,6 +24,8 @@ namespace tp {
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::codegen;
+using namespace tp::interp;
 
 static StringRef toRef(absl::string_view text) {
   return {text.data(), text.size()};

@@ -3,10 +3,10 @@
 
 // tp-move-arguments: the same program on inputs that are a little different.
 
+#include "dialects/TP/Interface.h"
+#include "lib/Support/Random.h"
 #include "tpopt/Dialect/TP/TP.h"
 #include "tpopt/Passes/Verify/Passes.h"
-#include "tpopt/Program/Interface.h"
-#include "tpopt/Support/Random.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"

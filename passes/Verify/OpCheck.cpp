@@ -5,17 +5,18 @@
 
 #include "Divergence.h"
 #include "RandomData.h"
-#include "Scratch.h"
+#include "ShrunkModule.h"
 
+#include "lib/Support/Random.h"
 #include "tpopt/Dialect/SPMD/SPMD.h"
 #include "tpopt/Dialect/TP/TP.h"
-#include "tpopt/Support/Random.h"
 
 #include <map>
 
 using namespace mlir;
 using namespace tp;
 using namespace tp::spmd;
+using namespace tp::interp;
 
 /// Elements, summed over tensors and devices, up to which a segment is run.
 static constexpr double kMaxElements = 1 << 22;
@@ -213,7 +214,8 @@ CheckResult tp::checkSegment(const Segment &segment, const Mesh &mesh,
     if (small && sizes.extents)
       continue;
     std::string reason;
-    OwningOpRef<ModuleOp> scratch = buildScratch(segment, mesh, sizes, reason);
+    OwningOpRef<ModuleOp> scratch =
+        buildShrunkModule(segment, mesh, sizes, reason);
     if (!scratch) {
       result = {CheckResult::NotCovered, reason, ""};
       continue;

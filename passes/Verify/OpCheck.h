@@ -14,13 +14,13 @@
 //     local:   %m = spmd.mask %x ..; %y = einsum %m, %w    on 64 devices
 //     run as:  6x7, 7x2 on 3 devices
 //
-// Sizes are shrunk (see tpopt/Sharding/Shrink.h) as far as ops allow.
+// Sizes are shrunk (see lib/Sharding/Algebra/Shrink.h) as far as ops allow.
 
 #ifndef TPOPT_PASSES_VERIFY_OPCHECK_H
 #define TPOPT_PASSES_VERIFY_OPCHECK_H
 
-#include "tpopt/Interpreter/FieldEvaluator.h"
-#include "tpopt/Interpreter/Interpreter.h"
+#include "lib/Interpreter/FieldEvaluator.h"
+#include "lib/Interpreter/Interpreter.h"
 
 #include <string>
 

@@ -12,6 +12,7 @@
 using namespace mlir;
 using namespace tp;
 using namespace tp::spmd;
+using namespace tp::interp;
 
 /// Each known value that differs is kept once for every device.
 static constexpr int64_t kMostDevices = 4096;

@@ -11,8 +11,8 @@
 #ifndef TPOPT_PASSES_VERIFY_PERDEVICEVALUES_H
 #define TPOPT_PASSES_VERIFY_PERDEVICEVALUES_H
 
+#include "lib/Interpreter/Distribution.h"
 #include "tpopt/Dialect/SPMD/SPMD.h"
-#include "tpopt/Interpreter/Distribution.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -35,9 +35,9 @@ private:
   void visit(mlir::Operation *op);
 
   const Mesh &mesh;
-  DoubleEvaluator evaluator;
+  interp::DoubleEvaluator evaluator;
   /// One value for each device, or a single one for all.
-  llvm::DenseMap<mlir::Value, DeviceValues> known;
+  llvm::DenseMap<mlir::Value, interp::DeviceValues> known;
 };
 
 } // namespace tp

@@ -5,8 +5,8 @@
 
 #include "IndexUses.h"
 
+#include "lib/Support/Random.h"
 #include "tpopt/Dialect/TP/TP.h"
-#include "tpopt/Support/Random.h"
 
 #include "llvm/ADT/SmallBitVector.h"
 
@@ -14,6 +14,7 @@
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::interp;
 
 DataSet tp::getDataSet(uint64_t seed, unsigned number) {
   static constexpr std::pair<Signs, Magnitudes> first[] = {

@@ -13,7 +13,7 @@
 #ifndef TPOPT_PASSES_VERIFY_RANDOMDATA_H
 #define TPOPT_PASSES_VERIFY_RANDOMDATA_H
 
-#include "tpopt/Interpreter/Interpreter.h"
+#include "lib/Interpreter/Interpreter.h"
 
 namespace tp {
 
@@ -56,7 +56,7 @@ DataSet getDataSet(uint64_t seed, unsigned number);
 /// places, from one number of a data set to the next, and every eighth or so,
 /// of data that narrows every third, is out of range; other integers are from
 /// -4 to 4, or 0 to 8 if unsigned.
-llvm::SmallVector<TensorValue> drawArguments(DenseEvaluator &evaluator,
+llvm::SmallVector<TensorValue> drawArguments(interp::DenseEvaluator &evaluator,
                                              mlir::func::FuncOp function,
                                              const DataSet &data);
 

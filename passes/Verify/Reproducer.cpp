@@ -1,10 +1,10 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "Scratch.h"
+#include "ShrunkModule.h"
 
+#include "dialects/TP/Interface.h"
 #include "tpopt/Dialect/TP/TP.h"
-#include "tpopt/Program/Interface.h"
 
 #include "mlir/IR/Builders.h"
 

@@ -27,8 +27,8 @@
 #ifndef TPOPT_PASSES_VERIFY_SPLICESHRINKER_H
 #define TPOPT_PASSES_VERIFY_SPLICESHRINKER_H
 
+#include "lib/Sharding/Algebra/Halo.h"
 #include "tpopt/Dialect/TP/TP.h"
-#include "tpopt/Sharding/Halo.h"
 
 #include <map>
 

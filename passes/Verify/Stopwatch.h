@@ -6,8 +6,8 @@
 #ifndef TPOPT_PASSES_VERIFY_STOPWATCH_H
 #define TPOPT_PASSES_VERIFY_STOPWATCH_H
 
+#include "dialects/TP/Interface.h"
 #include "tpopt/Dialect/TP/TP.h"
-#include "tpopt/Program/Interface.h"
 
 #include <chrono>
 

@@ -3,16 +3,18 @@
 
 #include "TensorFile.h"
 
-#include "tpopt/Codegen/Artifact.h"
-#include "tpopt/Program/Interface.h"
+#include "dialects/TP/Interface.h"
+#include "lib/Codegen/Artifact.h"
+#include "lib/Support/OutputFile.h"
 #include "tpopt/Support/ErrorCodes.h"
-#include "tpopt/Support/OutputFile.h"
 
 #include "runtime/Core/DType.h"
 #include "runtime/Core/Safetensors.h"
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::codegen;
+using namespace tp::interp;
 
 TensorValue tp::decodeTensor(RankedTensorType type, StringRef bytes) {
   auto tensor = std::make_shared<DenseTensor>(type);

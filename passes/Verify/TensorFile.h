@@ -6,7 +6,7 @@
 #ifndef TPOPT_PASSES_VERIFY_TENSORFILE_H
 #define TPOPT_PASSES_VERIFY_TENSORFILE_H
 
-#include "tpopt/Interpreter/DenseEvaluator.h"
+#include "lib/Interpreter/DenseEvaluator.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 

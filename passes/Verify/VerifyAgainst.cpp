@@ -5,13 +5,13 @@
 
 #include "Comparison.h"
 
+#include "dialects/TP/Interface.h"
+#include "lib/Import/ReadProgram.h"
+#include "lib/Interpreter/FieldEvaluator.h"
+#include "passes/Import/StableHLO/StableHLO.h"
 #include "tpopt/Dialect/SPMD/SPMD.h"
 #include "tpopt/Dialect/TP/TP.h"
-#include "tpopt/Import/StableHLO.h"
-#include "tpopt/Interpreter/FieldEvaluator.h"
 #include "tpopt/Passes/Verify/Passes.h"
-#include "tpopt/Program/Interface.h"
-#include "tpopt/Program/ReadProgram.h"
 
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
@@ -23,6 +23,7 @@ namespace tp {
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::interp;
 
 /// For every argument of `local` the one of `whole` that it is: of the same
 /// `tp.name`, or at the same position if either has no name there.

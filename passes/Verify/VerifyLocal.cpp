@@ -6,13 +6,13 @@
 #include "Digest.h"
 #include "PerDeviceValues.h"
 #include "RuleCheck.h"
-#include "Scratch.h"
+#include "ShrunkModule.h"
 #include "Stopwatch.h"
 
+#include "dialects/TP/Interface.h"
 #include "tpopt/Dialect/SPMD/SPMD.h"
 #include "tpopt/Dialect/TP/TP.h"
 #include "tpopt/Passes/Verify/Passes.h"
-#include "tpopt/Program/Interface.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
@@ -26,6 +26,7 @@ namespace tp {
 using namespace mlir;
 using namespace tp;
 using namespace tp::spmd;
+using namespace tp::interp;
 
 static LocalAttr getLocal(Value value) {
   auto type = dyn_cast<RankedTensorType>(value.getType());

@@ -6,11 +6,11 @@
 
 #include "Digest.h"
 
+#include "dialects/TP/Interface.h"
+#include "lib/Import/ReadProgram.h"
 #include "tpopt/Dialect/SPMD/SPMD.h"
 #include "tpopt/Dialect/TP/TP.h"
 #include "tpopt/Passes/Verify/Passes.h"
-#include "tpopt/Program/Interface.h"
-#include "tpopt/Program/ReadProgram.h"
 
 #include "mlir/Pass/PassManager.h"
 

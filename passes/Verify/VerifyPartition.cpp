@@ -7,11 +7,11 @@
 #include "OpCheck.h"
 #include "Stopwatch.h"
 
+#include "dialects/TP/Interface.h"
+#include "lib/Support/OutputFile.h"
 #include "tpopt/Dialect/SPMD/SPMD.h"
 #include "tpopt/Dialect/TP/TP.h"
 #include "tpopt/Passes/Verify/Passes.h"
-#include "tpopt/Program/Interface.h"
-#include "tpopt/Support/OutputFile.h"
 
 #include "mlir/Interfaces/CallInterfaces.h"
 
@@ -25,6 +25,7 @@ namespace tp {
 using namespace mlir;
 using namespace tp;
 using namespace tp::spmd;
+using namespace tp::interp;
 
 namespace {
 

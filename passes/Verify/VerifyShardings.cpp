@@ -7,11 +7,11 @@
 #include "RuleCheck.h"
 #include "Stopwatch.h"
 
+#include "dialects/TP/Interface.h"
+#include "dialects/TP/ShardingTable.h"
 #include "tpopt/Dialect/SPMD/SPMD.h"
 #include "tpopt/Dialect/TP/TP.h"
 #include "tpopt/Passes/Verify/Passes.h"
-#include "tpopt/Program/Interface.h"
-#include "tpopt/Program/ShardingTable.h"
 
 #include "llvm/ADT/DenseSet.h"
 

@@ -7,11 +7,11 @@
 #include "RandomData.h"
 #include "TensorFile.h"
 
+#include "dialects/TP/Interface.h"
+#include "passes/Import/StableHLO/StableHLO.h"
 #include "tpopt/Dialect/SPMD/SPMD.h"
 #include "tpopt/Dialect/TP/TP.h"
-#include "tpopt/Import/StableHLO.h"
 #include "tpopt/Passes/Verify/Passes.h"
-#include "tpopt/Program/Interface.h"
 
 #include <cmath>
 #include <limits>
@@ -23,6 +23,7 @@ namespace tp {
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::interp;
 
 namespace {
 struct WriteTrial : tp::impl::WriteTrialPassBase<WriteTrial> {

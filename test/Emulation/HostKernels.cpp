@@ -3,7 +3,7 @@
 
 #include "HostKernels.h"
 
-#include "tpopt/Codegen/ObjectCode.h"
+#include "lib/Codegen/ObjectCode.h"
 
 #include "runtime/Core/CpuFeatures.h"
 
@@ -296,7 +296,7 @@ emulation::loadOnHost(gpu::GPUModuleOp device, ModuleOp into,
                       const std::string &cpu) {
   if (failed(convertToHost(device, into)))
     return nullptr;
-  FailureOr<std::string> bytes = tp::compileKernels(into, cpu);
+  FailureOr<std::string> bytes = tp::codegen::compileKernels(into, cpu);
   if (failed(bytes))
     return nullptr;
   int file = memfd_create("kernels", 0);

@@ -11,13 +11,13 @@
 
 #include "HostKernels.h"
 
-#include "tpopt/Codegen/KernelTable.h"
-#include "tpopt/Codegen/Kernels.h"
-#include "tpopt/Codegen/ObjectCode.h"
-#include "tpopt/Codegen/Ptx.h"
+#include "lib/Codegen/KernelTable.h"
+#include "lib/Codegen/Kernels.h"
+#include "lib/Codegen/ObjectCode.h"
+#include "lib/Codegen/Ptx.h"
+#include "lib/Import/ReadProgram.h"
+#include "lib/Support/OutputFile.h"
 #include "tpopt/InitAll.h"
-#include "tpopt/Program/ReadProgram.h"
-#include "tpopt/Support/OutputFile.h"
 
 #include "runtime/Core/CpuFeatures.h"
 
@@ -26,6 +26,7 @@
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::codegen;
 
 static llvm::cl::opt<std::string> inputPath(llvm::cl::Positional,
                                             llvm::cl::Required,

@@ -8,8 +8,8 @@
 
 #include "Mutate.h"
 
-#include "tpopt/Codegen/Artifact.h"
-#include "tpopt/Codegen/ObjectCode.h"
+#include "lib/Codegen/Artifact.h"
+#include "lib/Codegen/ObjectCode.h"
 #include "tpopt/InitAll.h"
 
 #include "mlir/Parser/Parser.h"
@@ -22,6 +22,7 @@
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::codegen;
 using namespace tp::fuzz;
 
 /// One with kernels, and one of all the steps that the runtime does by itself:

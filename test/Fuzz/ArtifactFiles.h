@@ -6,7 +6,7 @@
 #ifndef TPOPT_TEST_FUZZ_ARTIFACTFILES_H
 #define TPOPT_TEST_FUZZ_ARTIFACTFILES_H
 
-#include "tpopt/Support/Random.h"
+#include "lib/Support/Random.h"
 
 #include "llvm/ADT/StringRef.h"
 

@@ -22,9 +22,9 @@
 #ifndef TPOPT_TEST_FUZZ_AUTHOR_H
 #define TPOPT_TEST_FUZZ_AUTHOR_H
 
+#include "lib/Support/Random.h"
 #include "tpopt/Dialect/SPMD/SPMD.h"
 #include "tpopt/Dialect/TP/TP.h"
-#include "tpopt/Support/Random.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"

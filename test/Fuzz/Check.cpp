@@ -7,11 +7,11 @@
 
 #include "Compiled.h"
 
-#include "tpopt/Codegen/ObjectCode.h"
+#include "lib/Codegen/ObjectCode.h"
+#include "lib/Interpreter/Interpreter.h"
+#include "lib/Report/BuildReport.h"
+#include "lib/Support/Random.h"
 #include "tpopt/InitAll.h"
-#include "tpopt/Interpreter/Interpreter.h"
-#include "tpopt/Report/BuildReport.h"
-#include "tpopt/Support/Random.h"
 
 #include "mlir/Dialect/Func/Extensions/InlinerExtension.h"
 #include "mlir/IR/Verifier.h"
@@ -23,6 +23,8 @@
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::codegen;
+using namespace tp::interp;
 using namespace tp::fuzz;
 
 StringRef tp::fuzz::stringify(Verdict verdict) {

@@ -5,11 +5,11 @@
 
 #include "Compiled.h"
 
-#include "tpopt/Codegen/Artifact.h"
-#include "tpopt/Codegen/TargetCode.h"
-#include "tpopt/Interpreter/Interpreter.h"
+#include "lib/Codegen/Artifact.h"
+#include "lib/Codegen/TargetCode.h"
+#include "lib/Interpreter/Interpreter.h"
+#include "lib/Support/Random.h"
 #include "tpopt/Passes/Pipelines/Pipelines.h"
-#include "tpopt/Support/Random.h"
 
 #include "runtime/Core/Artifact.h"
 #include "runtime/Core/Session.h"
@@ -22,6 +22,8 @@
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::codegen;
+using namespace tp::interp;
 using namespace tp::fuzz;
 
 /// A value as the runtime takes it.

@@ -6,7 +6,7 @@
 #ifndef TPOPT_TEST_FUZZ_COMPILED_H
 #define TPOPT_TEST_FUZZ_COMPILED_H
 
-#include "tpopt/Interpreter/DenseEvaluator.h"
+#include "lib/Interpreter/DenseEvaluator.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 

@@ -7,7 +7,7 @@
 #ifndef TPOPT_TEST_FUZZ_MUTATE_H
 #define TPOPT_TEST_FUZZ_MUTATE_H
 
-#include "tpopt/Support/Random.h"
+#include "lib/Support/Random.h"
 
 #include <string>
 

@@ -9,12 +9,12 @@
 #include "Author.h"
 #include "Check.h"
 
-#include "tpopt/Cost/Machine.h"
+#include "lib/Cost/Machine.h"
+#include "lib/Import/ReadProgram.h"
 #include "tpopt/Dialect/Sdy/Sdy.h"
 #include "tpopt/Dialect/StableHLO/StableHLO.h"
 #include "tpopt/Import/Import.h"
 #include "tpopt/InitAll.h"
-#include "tpopt/Program/ReadProgram.h"
 
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
@@ -24,6 +24,7 @@
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::cost;
 using namespace tp::fuzz;
 
 namespace {

@@ -5,9 +5,9 @@
 
 #include "Spellings.h"
 
+#include "lib/Support/Random.h"
 #include "tpopt/Dialect/SPMD/SPMD.h"
 #include "tpopt/Dialect/TP/TP.h"
-#include "tpopt/Support/Random.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"

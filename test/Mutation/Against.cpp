@@ -5,17 +5,18 @@
 
 #include "Mutations.h"
 
+#include "dialects/TP/Interface.h"
+#include "lib/Import/ReadProgram.h"
 #include "passes/Verify/Comparison.h"
 #include "tpopt/Passes/Pipelines/Pipelines.h"
 #include "tpopt/Passes/Verify/Passes.h"
-#include "tpopt/Program/Interface.h"
-#include "tpopt/Program/ReadProgram.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::interp;
 
 namespace {
 

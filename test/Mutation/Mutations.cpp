@@ -3,9 +3,9 @@
 
 #include "Mutations.h"
 
+#include "dialects/TP/ShardingTable.h"
 #include "tpopt/Dialect/SPMD/SPMD.h"
 #include "tpopt/Dialect/TP/TP.h"
-#include "tpopt/Program/ShardingTable.h"
 
 using namespace mlir;
 using namespace tp;

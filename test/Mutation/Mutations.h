@@ -11,7 +11,7 @@
 #ifndef TPOPT_TEST_MUTATION_MUTATIONS_H
 #define TPOPT_TEST_MUTATION_MUTATIONS_H
 
-#include "tpopt/Support/Random.h"
+#include "lib/Support/Random.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 

@@ -16,20 +16,20 @@
 #include "Mutations.h"
 #include "QuietRun.h"
 
+#include "dialects/TP/Interface.h"
+#include "lib/Interpreter/FieldEvaluator.h"
 #include "passes/Verify/Divergence.h"
 #include "passes/Verify/RandomData.h"
 #include "tpopt/Dialect/Sdy/Sdy.h"
 #include "tpopt/Dialect/StableHLO/StableHLO.h"
 #include "tpopt/Dialect/TP/TP.h"
 #include "tpopt/InitAll.h"
-#include "tpopt/Interpreter/FieldEvaluator.h"
 #include "tpopt/Passes/Collectives/Passes.h"
 #include "tpopt/Passes/Localize/Passes.h"
 #include "tpopt/Passes/Partition/Passes.h"
 #include "tpopt/Passes/Pipelines/Pipelines.h"
 #include "tpopt/Passes/Propagate/Passes.h"
 #include "tpopt/Passes/Verify/Passes.h"
-#include "tpopt/Program/Interface.h"
 
 #include "mlir/Dialect/Func/Extensions/InlinerExtension.h"
 #include "mlir/IR/Verifier.h"
@@ -41,6 +41,7 @@
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::interp;
 
 static llvm::cl::list<std::string> files(llvm::cl::Positional,
                                          llvm::cl::desc("FILE.mlir..."),
@@ -90,7 +91,7 @@ static void addLocalChecks(OpPassManager &manager) {
 
 static void addGlobalChecks(OpPassManager &manager) {
   manager.addPass(createVerifyShardingsPass());
-  manager.addPass(createVerifyCollectivesPass());
+  manager.addPass(createVerifyStructurePass());
   manager.addPass(createLocalizePass({/*keepGlobal=*/true}));
   addLocalChecks(manager);
 }

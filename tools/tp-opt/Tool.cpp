@@ -7,9 +7,9 @@
 #include "SourceLines.h"
 #include "Trace.h"
 
-#include "tpopt/Program/ReadProgram.h"
+#include "lib/Import/ReadProgram.h"
+#include "lib/Support/OutputFile.h"
 #include "tpopt/Support/ErrorCodes.h"
-#include "tpopt/Support/OutputFile.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"

@@ -3,7 +3,7 @@
 
 #include "Trace.h"
 
-#include "tpopt/Support/OutputFile.h"
+#include "lib/Support/OutputFile.h"
 
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Pass/Pass.h"

@@ -3,7 +3,7 @@
 
 #include "Functions.h"
 
-#include "tpopt/Program/Calls.h"
+#include "passes/Import/Calls.h"
 
 #include "mlir/IR/BuiltinOps.h"
 

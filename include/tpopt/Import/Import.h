@@ -6,7 +6,7 @@
 /// `tp-opt --tp-import=hf:DIR --tp-import-options="phase=generate batch=1"`
 /// calls importModel("hf:DIR", ..) with parsed options. A source is written
 /// KIND:PLACE; `hf` is a folder as Hugging Face publishes models
-/// (tpopt/Import/HuggingFace.h).
+/// (lib/Import/HuggingFace/HuggingFace.h).
 ///
 /// Options are words `key=value` separated by blanks:
 ///

@@ -5,8 +5,8 @@
 
 #include "Checkpoint.h"
 
+#include "lib/Support/JsonFile.h"
 #include "tpopt/Support/ErrorCodes.h"
-#include "tpopt/Support/JsonFile.h"
 
 #include "mlir/IR/Location.h"
 #include "llvm/ADT/STLExtras.h"

@@ -6,8 +6,8 @@
 #ifndef TPOPT_LIB_IMPORT_HUGGINGFACE_CONFIG_H
 #define TPOPT_LIB_IMPORT_HUGGINGFACE_CONFIG_H
 
+#include "lib/Support/JsonFile.h"
 #include "tpopt/Support/ErrorCodes.h"
-#include "tpopt/Support/JsonFile.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"

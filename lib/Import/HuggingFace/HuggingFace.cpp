@@ -3,7 +3,7 @@
 
 // Finds the family of a model and builds it.
 
-#include "tpopt/Import/HuggingFace.h"
+#include "lib/Import/HuggingFace/HuggingFace.h"
 
 #include "Families.h"
 

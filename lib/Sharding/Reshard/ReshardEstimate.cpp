@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "tpopt/Sharding/ReshardEstimate.h"
+#include "lib/Sharding/Reshard/ReshardEstimate.h"
 
 #include "ReshardTable.h"
 

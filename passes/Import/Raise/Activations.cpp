@@ -5,7 +5,7 @@
 
 #include "Patterns.h"
 
-#include "tpopt/Import/StableHLO.h"
+#include "passes/Import/StableHLO/StableHLO.h"
 
 #include <cmath>
 
@@ -16,7 +16,8 @@ using namespace tp::raise;
 static constexpr double kPi = 3.14159265358979323846;
 
 /// The other operand of a sum of one and something.
-static std::optional<Term> getBesideOne(const Term &sum) {
+static std::optional<BroadcastOperand>
+getBesideOne(const BroadcastOperand &sum) {
   if (sum.as<AddOp>())
     for (unsigned one : {0, 1})
       if (sum.operand(one).isNumber(1))
@@ -25,31 +26,34 @@ static std::optional<Term> getBesideOne(const Term &sum) {
 }
 
 /// The x in exp(-x) + 1.
-static std::optional<Term> getLogisticInput(const Term &denominator) {
-  std::optional<Term> exp = getBesideOne(denominator);
+static std::optional<BroadcastOperand>
+getLogisticInput(const BroadcastOperand &denominator) {
+  std::optional<BroadcastOperand> exp = getBesideOne(denominator);
   if (!exp || !exp->as<ExpOp>() || !exp->operand(0).as<NegOp>())
     return std::nullopt;
   return exp->operand(0).operand(0);
 }
 
 /// x^3, as x * x * x or a power.
-static bool isCube(const Term &cube, const Term &x) {
+static bool isCube(const BroadcastOperand &cube, const BroadcastOperand &x) {
   if (cube.as<PowOp>())
     return cube.operand(1).isNumber(3) && cube.operand(0) == x;
   Product product = Product::of(cube, &x);
   return product.coefficient == 1 && product.under.empty() &&
          product.over.size() == 3 &&
-         llvm::all_of(product.over,
-                      [&](const Term &factor) { return factor == x; });
+         llvm::all_of(product.over, [&](const BroadcastOperand &factor) {
+           return factor == x;
+         });
 }
 
 /// The x in sqrt(2 / pi) * (x + 0.044715 * x^3).
-static std::optional<Term> getTanhInput(const Term &argument, Type element) {
+static std::optional<BroadcastOperand>
+getTanhInput(const BroadcastOperand &argument, Type element) {
   auto [outer, sum] = Scaled::of(argument);
   if (!sum.as<AddOp>() || !isRounded(outer, std::sqrt(2 / kPi), element))
     return std::nullopt;
   for (unsigned linear : {0, 1}) {
-    Term x = sum.operand(linear);
+    BroadcastOperand x = sum.operand(linear);
     auto [inner, cube] = Scaled::of(sum.operand(1 - linear));
     if (isRounded(inner, 0.044715, element) && isCube(cube, x))
       return x;
@@ -58,7 +62,8 @@ static std::optional<Term> getTanhInput(const Term &argument, Type element) {
 }
 
 /// What the importer has written erfc of.
-static std::optional<Term> getErfcInput(const Term &erfc) {
+static std::optional<BroadcastOperand>
+getErfcInput(const BroadcastOperand &erfc) {
   auto select = erfc.as<SelectOp>();
   if (!select)
     return std::nullopt;
@@ -73,7 +78,7 @@ static std::optional<Term> getErfcInput(const Term &erfc) {
   Value expected = emitErfc(emit, size.getInput());
   if (!isWrittenAlike(select, expected))
     return std::nullopt;
-  return Term::of(size.getInput(), erfc.getDims());
+  return BroadcastOperand::of(size.getInput(), erfc.getDims());
 }
 
 namespace {
@@ -82,35 +87,36 @@ namespace {
 /// coefficient * x * factor.
 struct Hint {
   Activation kind;
-  Term x;
+  BroadcastOperand x;
   double coefficient;
 };
 
 } // namespace
 
-static std::optional<Hint> readFactor(const Term &factor, bool isUnder,
-                                      Type element) {
+static std::optional<Hint> readFactor(const BroadcastOperand &factor,
+                                      bool isUnder, Type element) {
   if (isUnder) {
-    if (std::optional<Term> x = getLogisticInput(factor))
+    if (std::optional<BroadcastOperand> x = getLogisticInput(factor))
       return Hint{Activation::Silu, *x, 1};
     return std::nullopt;
   }
   if (factor.as<LogisticOp>())
     return Hint{Activation::Silu, factor.operand(0), 1};
-  if (std::optional<Term> inner = getErfcInput(factor)) {
+  if (std::optional<BroadcastOperand> inner = getErfcInput(factor)) {
     auto [coefficient, x] = Scaled::of(*inner);
     if (isRounded(coefficient, -std::sqrt(0.5), element))
       return Hint{Activation::Gelu, x, 0.5};
     return std::nullopt;
   }
-  std::optional<Term> curve = getBesideOne(factor);
+  std::optional<BroadcastOperand> curve = getBesideOne(factor);
   if (curve && curve->as<ErfOp>()) {
     auto [coefficient, x] = Scaled::of(curve->operand(0));
     if (isRounded(coefficient, std::sqrt(0.5), element))
       return Hint{Activation::Gelu, x, 0.5};
   }
   if (curve && curve->as<TanhOp>())
-    if (std::optional<Term> x = getTanhInput(curve->operand(0), element))
+    if (std::optional<BroadcastOperand> x =
+            getTanhInput(curve->operand(0), element))
       return Hint{Activation::GeluTanh, *x, 0.5};
   return std::nullopt;
 }
@@ -121,11 +127,11 @@ std::optional<Match> tp::raise::matchActivation(Operation *root) {
   auto type = typeOf(root->getResult(0));
   if (!isWide(type.getElementType()))
     return std::nullopt;
-  Term whole = Term::of(root->getResult(0));
+  BroadcastOperand whole = BroadcastOperand::of(root->getResult(0));
   Product apart = Product::of(whole);
   std::optional<Hint> hint;
   for (bool isUnder : {false, true})
-    for (const Term &factor : isUnder ? apart.under : apart.over)
+    for (const BroadcastOperand &factor : isUnder ? apart.under : apart.over)
       if (!hint)
         hint = readFactor(factor, isUnder, type.getElementType());
   if (!hint)

@@ -23,18 +23,18 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::raise;
 
-static constexpr int64_t kNone = Term::kNone;
+static constexpr int64_t kNone = BroadcastOperand::kNone;
 
 namespace {
 
 /// A key or value, and how often each of its heads is repeated.
 struct Repeated {
-  Term term;
+  BroadcastOperand term;
   int64_t times = 1, heads = kNone;
 };
 
 struct Attention {
-  Term query, key, value;
+  BroadcastOperand query, key, value;
   Visibility visible;
   double scale = 1;
   /// What stands for the scores of hidden keys, and whether it was added.
@@ -58,9 +58,9 @@ struct Attention {
   }
   Value build(OpBuilder &builder, Location loc, RankedTensorType type,
               ArrayRef<int64_t> resultLetters) const;
-  bool hide(const Term &select, bool isInverse, bool added);
-  bool readScores(Term scores, Type element);
-  bool nameLetters(const Term &weights, ArrayRef<int64_t> result);
+  bool hide(const BroadcastOperand &select, bool isInverse, bool added);
+  bool readScores(BroadcastOperand scores, Type element);
+  bool nameLetters(const BroadcastOperand &weights, ArrayRef<int64_t> result);
 };
 
 } // namespace
@@ -71,7 +71,8 @@ static SmallVector<int64_t> toLetters(StringRef term) {
 
 /// The term with `element`, if that takes no rounding: tp.attention widens what
 /// it is given.
-static std::optional<Term> asElement(Term term, Type element) {
+static std::optional<BroadcastOperand> asElement(BroadcastOperand term,
+                                                 Type element) {
   Type own = elementOf(term.getSource());
   if (own == element || (own.isF16() || own.isBF16()))
     return own == element || isWide(element) ? std::optional(term)
@@ -83,7 +84,8 @@ static std::optional<Term> asElement(Term term, Type element) {
 }
 
 /// Takes in a select between what is seen and a very low number.
-bool Attention::hide(const Term &select, bool isInverse, bool added) {
+bool Attention::hide(const BroadcastOperand &select, bool isInverse,
+                     bool added) {
   std::optional<double> number = select.operand(isInverse ? 1 : 2).getNumber();
   if (!number || !(scale > 0) || !isHiding(*number * scale) ||
       (hidden && *hidden != *number * scale))
@@ -94,7 +96,7 @@ bool Attention::hide(const Term &select, bool isInverse, bool added) {
 }
 
 /// From the softmax's input back to the product of queries and keys.
-bool Attention::readScores(Term scores, Type element) {
+bool Attention::readScores(BroadcastOperand scores, Type element) {
   for (unsigned depth = 0; depth < 8; ++depth) {
     Type own = elementOf(scores.getSource());
     if (!isWide(own))
@@ -108,7 +110,7 @@ bool Attention::readScores(Term scores, Type element) {
     }
     if (scores.as<AddOp>()) {
       // scores + select(condition, 0, -1e9), whose numbers may be of 16 bits
-      auto asSelect = [](const Term &term) {
+      auto asSelect = [](const BroadcastOperand &term) {
         auto convert = term.as<ConvertOp>();
         Type element = convert ? elementOf(convert.getInput()) : Type();
         return convert && (element.isF16() || element.isBF16())
@@ -116,7 +118,7 @@ bool Attention::readScores(Term scores, Type element) {
                    : term;
       };
       bool isFirst = bool(asSelect(scores.operand(0)).as<SelectOp>());
-      Term select = asSelect(scores.operand(isFirst ? 0 : 1));
+      BroadcastOperand select = asSelect(scores.operand(isFirst ? 0 : 1));
       if (!select.as<SelectOp>())
         return false;
       bool isInverse = select.operand(2).isNumber(0);
@@ -132,7 +134,7 @@ bool Attention::readScores(Term scores, Type element) {
       llvm::DenseMap<int64_t, int64_t> rename;
       for (auto [letter, dim] : llvm::zip_equal(terms.result, scores.getDims()))
         rename[letter] = dim;
-      Term sides[2];
+      BroadcastOperand sides[2];
       for (unsigned i : {0, 1}) {
         StringRef letters = i ? terms.rhs : terms.lhs;
         SmallVector<int64_t> dims;
@@ -144,7 +146,7 @@ bool Attention::readScores(Term scores, Type element) {
           if (size != 1)
             sizes[dims.back()] = size;
         }
-        sides[i] = Term::of(einsum->getOperand(i), dims);
+        sides[i] = BroadcastOperand::of(einsum->getOperand(i), dims);
       }
       bool swapped = sides[0].isAlong(t);
       auto asQuery = asElement(sides[swapped], element),
@@ -154,7 +156,7 @@ bool Attention::readScores(Term scores, Type element) {
       query = *asQuery;
       key = *asKey;
       // Flax scales queries, others both.
-      for (Term *side : {&query, &key})
+      for (BroadcastOperand *side : {&query, &key})
         if (isWide(elementOf(side->getSource()))) {
           Scaled scaled = Scaled::of(*side);
           scale *= scaled.coefficient;
@@ -172,7 +174,7 @@ bool Attention::readScores(Term scores, Type element) {
 }
 
 /// What a reshape that merges [.., heads, times, ..] repeats.
-static Repeated getRepeated(const Term &term) {
+static Repeated getRepeated(const BroadcastOperand &term) {
   auto merge = term.as<ReshapeOp>();
   if (!merge)
     return {term};
@@ -196,20 +198,22 @@ static Repeated getRepeated(const Term &term) {
     dims.insert(dims.begin() + heads + 1, kNone);
     if (wide[heads] == 1 || head == kNone)
       return {term};
-    return {Term::of(merge.getInput(), dims), wide[heads + 1], head};
+    return {BroadcastOperand::of(merge.getInput(), dims), wide[heads + 1],
+            head};
   }
   return {term};
 }
 
 /// Gives every letter its part; false if there are too many.
-bool Attention::nameLetters(const Term &weights, ArrayRef<int64_t> result) {
-  auto isOf = [](const Term &term) {
+bool Attention::nameLetters(const BroadcastOperand &weights,
+                            ArrayRef<int64_t> result) {
+  auto isOf = [](const BroadcastOperand &term) {
     return [&](int64_t letter) { return term.isAlong(letter); };
   };
   auto inQuery = isOf(query), inKey = isOf(key), inValue = isOf(value);
   SmallVector<int64_t, 2> batch, rows;
   llvm::SmallSet<int64_t, 8> seen;
-  for (const Term &term : {query, key, value})
+  for (const BroadcastOperand &term : {query, key, value})
     for (int64_t letter : term.getDims()) {
       if (letter == kNone || letter == t || !seen.insert(letter).second)
         continue;
@@ -343,14 +347,15 @@ Value Attention::build(OpBuilder &builder, Location loc, RankedTensorType type,
   }
   queryLetters.back() = e;
   querySizes.back() = sizeOf(e);
-  return Term::of(emit.reshape(y, querySizes), queryLetters)
+  return BroadcastOperand::of(emit.reshape(y, querySizes), queryLetters)
       .arrange(emit, resultLetters, type.getShape());
 }
 
 /// Whether `rows` says where `scores` are -inf all along `t`.
-static bool isNowhereFinite(Term rows, const Term &scores, int64_t t) {
+static bool isNowhereFinite(BroadcastOperand rows,
+                            const BroadcastOperand &scores, int64_t t) {
   // Through what is written of truth values, and whether it is turned.
-  auto peel = [](Term &term) {
+  auto peel = [](BroadcastOperand &term) {
     bool isInverse = false;
     while (Operation *op = term.getSource().getDefiningOp()) {
       auto convert = dyn_cast<ConvertOp>(op);
@@ -366,7 +371,7 @@ static bool isNowhereFinite(Term rows, const Term &scores, int64_t t) {
   auto reduce = rows.as<ReduceOp>();
   if (!reduce || reduce.getDims().size() != 1 || rows.isAlong(t))
     return false;
-  Term each = rows.reduced(t);
+  BroadcastOperand each = rows.reduced(t);
   bool isEachInverse = peel(each);
   auto compare = each.as<CompareOp>();
   if (!compare)
@@ -384,10 +389,11 @@ static bool isNowhereFinite(Term rows, const Term &scores, int64_t t) {
 /// The softmax in PyTorch's safe one, which is zeros where all scores are -inf:
 ///
 ///     select(all(x == -inf), 0, softmax(x))
-static std::optional<Term> getSafeSoftmax(const Term &weights) {
+static std::optional<BroadcastOperand>
+getSafeSoftmax(const BroadcastOperand &weights) {
   if (!weights.as<SelectOp>() || !weights.operand(1).isNumber(0))
     return std::nullopt;
-  Term inner = weights.operand(2);
+  BroadcastOperand inner = weights.operand(2);
   auto softmax = inner.as<SoftmaxOp>();
   if (!softmax || !isNowhereFinite(weights.operand(0), inner.operand(0),
                                    inner.getDims()[softmax.getDim()]))
@@ -406,12 +412,13 @@ std::optional<Match> tp::raise::matchAttention(Operation *root) {
               other = side ? terms.lhs : terms.rhs;
     Value values = einsum->getOperand(1 - side);
     Type element = elementOf(values);
-    Term weights = Term::of(einsum->getOperand(side), toLetters(own));
+    BroadcastOperand weights =
+        BroadcastOperand::of(einsum->getOperand(side), toLetters(own));
     // Weights may be rounded to the values' 16 bits, and nothing else.
     if (weights.as<ConvertOp>() && (element.isBF16() || element.isF16()))
       weights = weights.operand(0);
     Attention attention;
-    if (std::optional<Term> inner = getSafeSoftmax(weights)) {
+    if (std::optional<BroadcastOperand> inner = getSafeSoftmax(weights)) {
       attention.isSafe = true;
       weights = *inner;
     }
@@ -427,7 +434,7 @@ std::optional<Match> tp::raise::matchAttention(Operation *root) {
            llvm::zip_equal(letters, typeOf(operand).getShape()))
         if (size != 1)
           attention.sizes[letter] = size;
-    attention.value = Term::of(values, toLetters(other));
+    attention.value = BroadcastOperand::of(values, toLetters(other));
     if (!attention.readScores(weights.operand(0), element))
       continue;
     Repeated key = getRepeated(attention.key),

@@ -32,7 +32,7 @@ struct Sum {
 
 static std::optional<Part> getPart(Value value) {
   auto pad = value.getDefiningOp<PadOp>();
-  if (!pad || !Term::of(pad.getValue()).isNumber(0))
+  if (!pad || !BroadcastOperand::of(pad.getValue()).isNumber(0))
     return std::nullopt;
   std::optional<Part> part;
   ArrayRef<int64_t> inner = typeOf(pad.getInput()).getShape(),

@@ -300,8 +300,8 @@ std::optional<Match> tp::raise::matchRepeated(Operation *root) {
   for (unsigned side : {0, 1}) {
     StringRef own = side ? terms.rhs : terms.lhs,
               other = side ? terms.lhs : terms.rhs;
-    Term term = Term::of(einsum->getOperand(side),
-                         SmallVector<int64_t>(own.begin(), own.end()));
+    BroadcastOperand term = BroadcastOperand::of(
+        einsum->getOperand(side), SmallVector<int64_t>(own.begin(), own.end()));
     // What it is the same along must be in the result by the other operand.
     std::string kept;
     SmallVector<int64_t> order, sizes;

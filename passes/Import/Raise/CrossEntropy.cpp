@@ -24,21 +24,22 @@ namespace {
 
 /// Elements that labels pick.
 struct Picked {
-  Term from, label;
+  BroadcastOperand from, label;
   int64_t classes = 0;
   /// NaN is picked where one of these does not hold, nothing if there is none
   /// and the label is no class.
-  SmallVector<Term, 2> guards;
+  SmallVector<BroadcastOperand, 2> guards;
   bool isLookedUp = true;
 };
 
 } // namespace
 
 /// The x in log(sum(exp(x))) along the classes.
-static std::optional<Term> getLogSumInput(const Term &log) {
+static std::optional<BroadcastOperand>
+getLogSumInput(const BroadcastOperand &log) {
   if (!log.as<LogOp>())
     return std::nullopt;
-  Term sum = log.operand(0);
+  BroadcastOperand sum = log.operand(0);
   // logsumexp may have weights, and so a sign.
   if (sum.as<AbsOp>())
     sum = sum.operand(0);
@@ -46,7 +47,7 @@ static std::optional<Term> getLogSumInput(const Term &log) {
   if (!reduce || reduce.getKind() != ReductionKind::Sum ||
       reduce.getDims().size() != 1 || sum.isAlong(kClass))
     return std::nullopt;
-  Term exp = sum.reduced(kClass);
+  BroadcastOperand exp = sum.reduced(kClass);
   if (!exp.as<ExpOp>() || !exp.operand(0).isAlong(kClass))
     return std::nullopt;
   return exp.operand(0);
@@ -54,36 +55,38 @@ static std::optional<Term> getLogSumInput(const Term &log) {
 
 /// The x in x - logsumexp(x), written (x - m) - log(sum(exp(x - m))) with any m
 /// of the row: it cancels.
-static std::optional<Term> getLogSoftmaxInput(const Term &term) {
+static std::optional<BroadcastOperand>
+getLogSoftmaxInput(const BroadcastOperand &term) {
   if (!term.as<SubOp>() || !term.isAlong(kClass))
     return std::nullopt;
-  Term x = term.operand(0);
-  std::optional<Term> input = getLogSumInput(term.operand(1));
+  BroadcastOperand x = term.operand(0);
+  std::optional<BroadcastOperand> input = getLogSumInput(term.operand(1));
   if (!input || !(*input == x))
     return std::nullopt;
   return x.as<SubOp>() && !x.operand(1).isAlong(kClass) ? x.operand(0) : x;
 }
 
 /// The x in log(sum(exp(x - m))) + m.
-static std::optional<Term> getLogSumExpInput(const Term &term) {
-  if (std::optional<Term> x = getLogSumInput(term))
+static std::optional<BroadcastOperand>
+getLogSumExpInput(const BroadcastOperand &term) {
+  if (std::optional<BroadcastOperand> x = getLogSumInput(term))
     return x;
   for (unsigned log : {0, 1})
     if (term.as<AddOp>())
-      if (std::optional<Term> x = getLogSumInput(term.operand(log)))
+      if (std::optional<BroadcastOperand> x = getLogSumInput(term.operand(log)))
         if (x->as<SubOp>() && x->operand(1) == term.operand(1 - log))
           return x->operand(0);
   return std::nullopt;
 }
 
 /// Whether an index is clamped to nothing but 0.
-static bool isZero(const Term &index) {
+static bool isZero(const BroadcastOperand &index) {
   if (index.isNumber(0))
     return true;
   for (unsigned zero : {0, 1}) {
     if (!index.as<MinOp>() || !index.operand(zero).isNumber(0))
       continue;
-    Term inner = index.operand(1 - zero);
+    BroadcastOperand inner = index.operand(1 - zero);
     if (inner.as<MaxOp>() &&
         (inner.operand(0).isNumber(0) || inner.operand(1).isNumber(0)))
       return true;
@@ -92,7 +95,7 @@ static bool isZero(const Term &index) {
 }
 
 /// x[label], as a lookup.
-static std::optional<Picked> getLookedUp(Term term) {
+static std::optional<Picked> getLookedUp(BroadcastOperand term) {
   Picked picked;
   for (unsigned depth = 0; depth < 4; ++depth) {
     if (term.as<SelectOp>()) {
@@ -112,41 +115,42 @@ static std::optional<Picked> getLookedUp(Term term) {
     SmallVector<int64_t> dims(term.getDims().take_front(axis));
     if (int64_t(gather.getBatchDims()) == axis && axis + 1 == from.getRank()) {
       dims.push_back(kClass);
-      picked.from = Term::of(gather.getInput(), dims);
-      picked.label = Term::of(gather.getIndices(), term.getDims());
+      picked.from = BroadcastOperand::of(gather.getInput(), dims);
+      picked.label = BroadcastOperand::of(gather.getIndices(), term.getDims());
       picked.classes = from.getDimSize(axis);
       return picked;
     }
     // The only one of a dim.
     if (from.getDimSize(axis) != 1 || gather.getBatchDims() != 0 ||
         typeOf(gather.getIndices()).getNumElements() != 1 ||
-        !isZero(Term::of(gather.getIndices())))
+        !isZero(BroadcastOperand::of(gather.getIndices())))
       return std::nullopt;
-    dims.push_back(Term::kNone);
+    dims.push_back(BroadcastOperand::kNone);
     llvm::append_range(dims, term.getDims().drop_front(axis + rank));
-    term = Term::of(gather.getInput(), dims);
+    term = BroadcastOperand::of(gather.getInput(), dims);
   }
   return std::nullopt;
 }
 
 /// sum(onehot(label) * x).
-static std::optional<Picked> getSummed(const Term &sum) {
+static std::optional<Picked> getSummed(const BroadcastOperand &sum) {
   auto reduce = sum.as<ReduceOp>();
   if (!reduce || reduce.getKind() != ReductionKind::Sum ||
       reduce.getDims().size() != 1 || sum.isAlong(kClass))
     return std::nullopt;
-  Term product = sum.reduced(kClass);
+  BroadcastOperand product = sum.reduced(kClass);
   if (!product.as<MulOp>())
     return std::nullopt;
   for (unsigned hot : {0, 1}) {
     if (!product.operand(hot).as<ConvertOp>())
       continue;
-    Term equal = product.operand(hot).operand(0);
+    BroadcastOperand equal = product.operand(hot).operand(0);
     auto compare = equal.as<CompareOp>();
     if (!compare || compare.getPredicate() != ComparePredicate::EQ)
       continue;
     for (unsigned index : {0, 1}) {
-      Term count = equal.operand(index), label = equal.operand(1 - index);
+      BroadcastOperand count = equal.operand(index),
+                       label = equal.operand(1 - index);
       auto iota = count.as<IotaOp>();
       if (!iota || count.getDims()[iota.getDim()] != kClass ||
           label.isAlong(kClass) ||
@@ -168,16 +172,16 @@ std::optional<Match> tp::raise::matchCrossEntropy(Operation *root) {
   if (!isa<SubOp, NegOp>(root) || !isWide(elementOf(root->getResult(0))))
     return std::nullopt;
   std::optional<Picked> picked;
-  std::optional<Term> logits;
+  std::optional<BroadcastOperand> logits;
   if (isa<SubOp>(root)) {
-    picked = getLookedUp(Term::of(root->getOperand(1)));
+    picked = getLookedUp(BroadcastOperand::of(root->getOperand(1)));
     if (picked) {
-      logits = getLogSumExpInput(Term::of(root->getOperand(0)));
+      logits = getLogSumExpInput(BroadcastOperand::of(root->getOperand(0)));
       if (!logits || !(*logits == picked->from))
         return std::nullopt;
     }
   } else {
-    Term term = Term::of(root->getOperand(0));
+    BroadcastOperand term = BroadcastOperand::of(root->getOperand(0));
     picked = getLookedUp(term);
     if (!picked)
       picked = getSummed(term);
@@ -189,7 +193,7 @@ std::optional<Match> tp::raise::matchCrossEntropy(Operation *root) {
 
   Match match{"cross_entropy", root, {}, {}};
   match.inputs = {logits->getSource(), picked->label.getSource()};
-  for (const Term &guard : picked->guards)
+  for (const BroadcastOperand &guard : picked->guards)
     match.inputs.push_back(guard.getSource());
   match.build = [picked = *picked, logits = *logits,
                  type = typeOf(root->getResult(0))](OpBuilder &builder,
@@ -214,7 +218,7 @@ std::optional<Match> tp::raise::matchCrossEntropy(Operation *root) {
         picked.guards.empty()
             ? Value()
             : emit.constant(std::numeric_limits<double>::quiet_NaN(), loss);
-    for (const Term &guard : picked.guards)
+    for (const BroadcastOperand &guard : picked.guards)
       loss = emit.select(guard.materialize(emit, type.getShape()), loss, nan);
     return loss;
   };

@@ -37,7 +37,7 @@ static bool counts(ConstantOp constant) {
                       [&](const APInt &number) { return number == next++; });
 }
 
-static std::optional<Position> readPosition(Term term) {
+static std::optional<Position> readPosition(BroadcastOperand term) {
   int64_t plus = 0;
   for (unsigned depth = 0; depth < 4; ++depth) {
     // Where nothing wraps around.
@@ -46,13 +46,13 @@ static std::optional<Position> readPosition(Term term) {
       return std::nullopt;
     if (auto iota = term.as<IotaOp>()) {
       int64_t letter = term.getDims()[iota.getDim()];
-      if (letter == Term::kNone)
+      if (letter == BroadcastOperand::kNone)
         return std::nullopt;
       return Position{letter, plus};
     }
     if (auto constant = term.as<ConstantOp>();
         constant && term.getDims().size() == 1 &&
-        term.getDims()[0] != Term::kNone && counts(constant))
+        term.getDims()[0] != BroadcastOperand::kNone && counts(constant))
       return Position{term.getDims()[0], plus};
     if (term.as<ConvertOp>()) {
       term = term.operand(0);
@@ -151,12 +151,12 @@ bool Visibility::require(const Condition &condition) {
 
 bool Visibility::isAlong(int64_t letter) const {
   return llvm::any_of(conditions, [&](const Condition &condition) {
-    const Term &term = condition.term;
+    const BroadcastOperand &term = condition.term;
     if (!term.as<CompareOp>())
       return term.isAlong(letter);
     // Written over heads, too, positions do not depend on them.
     for (unsigned i : {0, 1}) {
-      Term side = term.operand(i);
+      BroadcastOperand side = term.operand(i);
       std::optional<Position> position = readPosition(side);
       if (position ? position->letter == letter : side.isAlong(letter))
         return true;

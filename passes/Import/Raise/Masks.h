@@ -12,13 +12,13 @@
 #ifndef TPOPT_PASSES_IMPORT_RAISE_MASKS_H
 #define TPOPT_PASSES_IMPORT_RAISE_MASKS_H
 
-#include "Term.h"
+#include "BroadcastOperand.h"
 
 namespace tp::raise {
 
 /// A boolean that must be true, or false.
 struct Condition {
-  Term term;
+  BroadcastOperand term;
   bool holds = true;
 
   /// Over dims `order`, of `sizes`.

@@ -13,22 +13,23 @@ using namespace tp::raise;
 namespace {
 
 struct Norm {
-  Term input;
+  BroadcastOperand input;
   /// The input, less its mean in a layer norm.
-  Term centred;
+  BroadcastOperand centred;
   bool isLayer = false;
   double epsilon = 0;
-  std::optional<Term> scale, bias;
+  std::optional<BroadcastOperand> scale, bias;
 };
 
 } // namespace
 
 /// What x is, if `term` is x - mean(x).
-static std::optional<Term> getCentred(const Term &term, int64_t dim) {
+static std::optional<BroadcastOperand> getCentred(const BroadcastOperand &term,
+                                                  int64_t dim) {
   if (!term.as<SubOp>())
     return std::nullopt;
-  Term x = term.operand(0);
-  std::optional<Term> mean = getMeanOf(term.operand(1), dim);
+  BroadcastOperand x = term.operand(0);
+  std::optional<BroadcastOperand> mean = getMeanOf(term.operand(1), dim);
   if (!mean || !(*mean == x))
     return std::nullopt;
   return x;
@@ -36,14 +37,14 @@ static std::optional<Term> getCentred(const Term &term, int64_t dim) {
 
 /// Of what `term` is the mean square: of x in an RMS norm, of x - mean(x) or as
 /// mean(x^2) - mean(x)^2 in a layer norm.
-static std::optional<Norm> matchMeanSquare(Term term, int64_t dim) {
+static std::optional<Norm> matchMeanSquare(BroadcastOperand term, int64_t dim) {
   Norm norm;
-  if (std::optional<Term> squares = getMeanOf(term, dim)) {
-    std::optional<Term> x = getSquared(*squares);
+  if (std::optional<BroadcastOperand> squares = getMeanOf(term, dim)) {
+    std::optional<BroadcastOperand> x = getSquared(*squares);
     if (!x)
       return std::nullopt;
     norm.centred = norm.input = *x;
-    if (std::optional<Term> input = getCentred(*x, dim)) {
+    if (std::optional<BroadcastOperand> input = getCentred(*x, dim)) {
       norm.input = *input;
       norm.isLayer = true;
     }
@@ -55,10 +56,12 @@ static std::optional<Norm> matchMeanSquare(Term term, int64_t dim) {
       term = term.operand(1 - zero);
   if (!term.as<SubOp>())
     return std::nullopt;
-  std::optional<Term> squares = getMeanOf(term.operand(0), dim);
-  std::optional<Term> mean = getSquared(term.operand(1));
-  std::optional<Term> x = squares ? getSquared(*squares) : std::nullopt;
-  std::optional<Term> same = mean ? getMeanOf(*mean, dim) : std::nullopt;
+  std::optional<BroadcastOperand> squares = getMeanOf(term.operand(0), dim);
+  std::optional<BroadcastOperand> mean = getSquared(term.operand(1));
+  std::optional<BroadcastOperand> x =
+      squares ? getSquared(*squares) : std::nullopt;
+  std::optional<BroadcastOperand> same =
+      mean ? getMeanOf(*mean, dim) : std::nullopt;
   if (!x || !same || !(*same == *x))
     return std::nullopt;
   norm.input = *x;
@@ -67,22 +70,24 @@ static std::optional<Norm> matchMeanSquare(Term term, int64_t dim) {
 }
 
 /// Without the bias.
-static std::optional<Norm> matchProduct(const Term &term, int64_t dim) {
-  auto findRoot = [](const Product &product, bool &isUnder) -> const Term * {
-    for (const Term &factor : product.over)
+static std::optional<Norm> matchProduct(const BroadcastOperand &term,
+                                        int64_t dim) {
+  auto findRoot = [](const Product &product,
+                     bool &isUnder) -> const BroadcastOperand * {
+    for (const BroadcastOperand &factor : product.over)
       if (isUnder = false; factor.as<RsqrtOp>())
         return &factor;
-    for (const Term &factor : product.under)
+    for (const BroadcastOperand &factor : product.under)
       if (isUnder = true; factor.as<SqrtOp>())
         return &factor;
     return nullptr;
   };
   bool isUnder = false;
   Product apart = Product::of(term);
-  const Term *found = findRoot(apart, isUnder);
+  const BroadcastOperand *found = findRoot(apart, isUnder);
   if (!found)
     return std::nullopt;
-  Term square = found->operand(0);
+  BroadcastOperand square = found->operand(0);
   double epsilon = 0;
   for (unsigned number : {1, 0})
     if (square.as<AddOp>())
@@ -102,12 +107,12 @@ static std::optional<Norm> matchProduct(const Term &term, int64_t dim) {
       product.under.size() != (isUnder ? 1u : 0u))
     return std::nullopt;
   bool hasCentred = false;
-  for (const Term &factor : product.over) {
+  for (const BroadcastOperand &factor : product.over) {
     if (&factor == found)
       continue;
     bool isCentred = false;
     if (!hasCentred) {
-      std::optional<Term> of =
+      std::optional<BroadcastOperand> of =
           norm->isLayer ? getCentred(factor, dim) : std::nullopt;
       isCentred =
           norm->isLayer ? of && *of == norm->input : factor == norm->centred;
@@ -134,24 +139,24 @@ std::optional<Match> tp::raise::matchNorm(Operation *root) {
   std::optional<Norm> norm;
   if (auto add = dyn_cast<AddOp>(root)) {
     for (unsigned bias : {1, 0}) {
-      Term row = Term::of(add->getOperand(bias));
+      BroadcastOperand row = BroadcastOperand::of(add->getOperand(bias));
       if (norm || !row.isRow(dim))
         continue;
-      norm = matchProduct(Term::of(add->getOperand(1 - bias)), dim);
+      norm = matchProduct(BroadcastOperand::of(add->getOperand(1 - bias)), dim);
       if (norm)
         norm->bias = row;
     }
     if (!norm || !norm->isLayer)
       return std::nullopt;
   } else {
-    norm = matchProduct(Term::of(root->getResult(0)), dim);
+    norm = matchProduct(BroadcastOperand::of(root->getResult(0)), dim);
     if (!norm)
       return std::nullopt;
   }
 
   Match match{norm->isLayer ? "layer_norm" : "rms_norm", root, {}, {}};
   match.inputs.push_back(norm->input.getSource());
-  for (const std::optional<Term> &row : {norm->scale, norm->bias})
+  for (const std::optional<BroadcastOperand> &row : {norm->scale, norm->bias})
     if (row)
       match.inputs.push_back(row->getSource());
   match.build = [norm = *norm, type, dim](OpBuilder &builder,
@@ -160,7 +165,8 @@ std::optional<Match> tp::raise::matchNorm(Operation *root) {
     Value input = norm.input.materialize(emit, type.getShape());
     RankedTensorType rowType =
         Emitter::withShape(input, type.getShape().take_back());
-    auto getRow = [&](const std::optional<Term> &row, double otherwise) {
+    auto getRow = [&](const std::optional<BroadcastOperand> &row,
+                      double otherwise) {
       return row ? row->arrange(emit, {dim}, rowType.getShape())
                  : emit.constant(otherwise, rowType);
     };

@@ -10,7 +10,7 @@
 #ifndef TPOPT_PASSES_IMPORT_RAISE_PATTERNS_H
 #define TPOPT_PASSES_IMPORT_RAISE_PATTERNS_H
 
-#include "Term.h"
+#include "BroadcastOperand.h"
 
 #include <functional>
 

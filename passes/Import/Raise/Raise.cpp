@@ -135,7 +135,8 @@ static bool dropUnits(Operation *root) {
     for (unsigned unit : {1, 0}) {
       if (unit == 0 && isa<DivOp, SubOp>(op))
         return;
-      std::optional<double> number = Term::of(op->getOperand(unit)).getNumber();
+      std::optional<double> number =
+          BroadcastOperand::of(op->getOperand(unit)).getNumber();
       if (isSum ? number != 0 : number != 1 && number != -1)
         continue;
       Value other = op->getOperand(1 - unit);
@@ -177,7 +178,7 @@ static void narrow(Operation *op) {
   Emitter emit(builder, op->getLoc());
   auto getNarrow = [&](Value operand) -> Value {
     auto shape = typeOf(operand).getShape();
-    Term term = Term::of(operand);
+    BroadcastOperand term = BroadcastOperand::of(operand);
     if (term.as<ConvertOp>() &&
         elementOf(term.operand(0).getSource()) == element)
       return term.operand(0).materialize(emit, shape);

@@ -29,7 +29,7 @@ struct Features {
 
 struct Rotation {
   Value input;
-  Term cos, sin;
+  BroadcastOperand cos, sin;
   /// Pairs that are rotated.
   int64_t half = 0;
   bool interleaved = false;
@@ -40,7 +40,7 @@ struct Rotation {
 } // namespace
 
 /// The features that `term` is, of a value with `shape` but for its last dim.
-static std::optional<Features> getFeatures(const Term &term,
+static std::optional<Features> getFeatures(const BroadcastOperand &term,
                                            ArrayRef<int64_t> half) {
   auto slice = term.as<SliceOp>();
   if (!slice)
@@ -54,7 +54,7 @@ static std::optional<Features> getFeatures(const Term &term,
   // Dims in order: nothing is transposed or repeated.
   int64_t next = 0;
   for (int64_t dim : term.getDims()) {
-    if (dim == Term::kNone)
+    if (dim == BroadcastOperand::kNone)
       continue;
     while (next < dim && half[next] == 1)
       ++next;
@@ -81,27 +81,29 @@ namespace {
 /// a * cos, perhaps less than nothing.
 struct Turned {
   Features features;
-  Term angles;
+  BroadcastOperand angles;
   bool isNegative;
 };
 
 } // namespace
 
-static Term dropSign(const Term &term, bool &isNegative) {
+static BroadcastOperand dropSign(const BroadcastOperand &term,
+                                 bool &isNegative) {
   if (!term.as<NegOp>())
     return term;
   isNegative = !isNegative;
   return term.operand(0);
 }
 
-static std::optional<Turned> getTurned(const Term &term, ArrayRef<int64_t> half,
+static std::optional<Turned> getTurned(const BroadcastOperand &term,
+                                       ArrayRef<int64_t> half,
                                        bool isNegative) {
-  Term product = dropSign(term, isNegative);
+  BroadcastOperand product = dropSign(term, isNegative);
   if (!product.as<MulOp>())
     return std::nullopt;
   for (unsigned feature : {0, 1}) {
     bool isBoth = isNegative;
-    Term factor = dropSign(product.operand(feature), isBoth);
+    BroadcastOperand factor = dropSign(product.operand(feature), isBoth);
     if (std::optional<Features> of = getFeatures(factor, half))
       return Turned{*of, product.operand(1 - feature), isBoth};
   }
@@ -110,7 +112,7 @@ static std::optional<Turned> getTurned(const Term &term, ArrayRef<int64_t> half,
 
 /// The turned a and b, in this order, that are added up to `half` of a result.
 static std::optional<std::pair<Turned, Turned>>
-getBoth(const Term &sum, ArrayRef<int64_t> half) {
+getBoth(const BroadcastOperand &sum, ArrayRef<int64_t> half) {
   if (!sum.as<AddOp>() && !sum.as<SubOp>())
     return std::nullopt;
   auto first = getTurned(sum.operand(0), half, /*isNegative=*/false),
@@ -122,8 +124,9 @@ getBoth(const Term &sum, ArrayRef<int64_t> half) {
 }
 
 /// From both halves of the result.
-static std::optional<Rotation>
-matchHalves(const Term &first, const Term &second, ArrayRef<int64_t> half) {
+static std::optional<Rotation> matchHalves(const BroadcastOperand &first,
+                                           const BroadcastOperand &second,
+                                           ArrayRef<int64_t> half) {
   auto upper = getBoth(first, half), lower = getBoth(second, half);
   if (!upper || !lower)
     return std::nullopt;
@@ -154,7 +157,8 @@ static std::optional<Rotation> matchConcat(ConcatOp concat) {
   if (first.getType() != second.getType())
     return std::nullopt;
   std::optional<Rotation> rotation =
-      matchHalves(Term::of(first), Term::of(second), typeOf(first).getShape());
+      matchHalves(BroadcastOperand::of(first), BroadcastOperand::of(second),
+                  typeOf(first).getShape());
   if (!rotation || rotation->interleaved || rotation->input.getType() != type)
     return std::nullopt;
   if (parts == 3) {
@@ -180,9 +184,9 @@ static std::optional<Rotation> matchStack(ReshapeOp reshape) {
       pairs.drop_back(2) != shape.drop_back() ||
       typeOf(stack.getInputs()[0]).getShape().back() != 1)
     return std::nullopt;
-  std::optional<Rotation> rotation =
-      matchHalves(Term::of(stack.getInputs()[0]),
-                  Term::of(stack.getInputs()[1]), pairs.drop_back());
+  std::optional<Rotation> rotation = matchHalves(
+      BroadcastOperand::of(stack.getInputs()[0]),
+      BroadcastOperand::of(stack.getInputs()[1]), pairs.drop_back());
   if (!rotation || !rotation->interleaved ||
       rotation->input.getType() != reshape.getType())
     return std::nullopt;
@@ -190,8 +194,8 @@ static std::optional<Rotation> matchStack(ReshapeOp reshape) {
 }
 
 /// Whether both halves of the last dim are alike.
-static bool isDoubled(const Term &angles) {
-  Term inner = angles;
+static bool isDoubled(const BroadcastOperand &angles) {
+  BroadcastOperand inner = angles;
   if (inner.as<CosOp>() || inner.as<SinOp>())
     inner = inner.operand(0);
   // A factor of everything, as in x cos(s m) with a number s.
@@ -220,19 +224,19 @@ static std::optional<Rotation> matchTurnedHalves(AddOp add) {
       if (!concat || concat.getInputs().size() != 2 ||
           int64_t(concat.getDim()) != last)
         continue;
-      Term minus = Term::of(concat.getInputs()[0]);
+      BroadcastOperand minus = BroadcastOperand::of(concat.getInputs()[0]);
       if (!minus.as<NegOp>())
         continue;
       auto b = getFeatures(minus.operand(0), half),
-           a = getFeatures(Term::of(concat.getInputs()[1]), half);
+           a = getFeatures(BroadcastOperand::of(concat.getInputs()[1]), half);
       if (!a || !b || a->of != b->of || !(*a == Features{a->of, 0, 1}) ||
           !(*b == Features{a->of, half[last], 1}))
         continue;
       for (unsigned x : {0, 1}) {
         if (xcos->getOperand(x) != a->of)
           continue;
-        Term cos = Term::of(xcos->getOperand(1 - x)),
-             sin = Term::of(turned->getOperand(1 - i));
+        BroadcastOperand cos = BroadcastOperand::of(xcos->getOperand(1 - x)),
+                         sin = BroadcastOperand::of(turned->getOperand(1 - i));
         if (isDoubled(cos) && isDoubled(sin))
           return Rotation{a->of, cos, sin, half[last]};
       }
@@ -262,9 +266,10 @@ std::optional<Match> tp::raise::matchRotary(Operation *root) {
   SmallVector<int64_t> shape(typeOf(rotation->input).getShape());
   int64_t last = shape.size() - 1;
   SmallVector<int64_t> lead;
-  for (const Term &angles : {rotation->cos, rotation->sin})
+  for (const BroadcastOperand &angles : {rotation->cos, rotation->sin})
     for (int64_t dim : angles.getDims())
-      if (dim != Term::kNone && dim != last && !llvm::is_contained(lead, dim))
+      if (dim != BroadcastOperand::kNone && dim != last &&
+          !llvm::is_contained(lead, dim))
         lead.push_back(dim);
   llvm::sort(lead);
   if (lead.size() > 2 || last < 1)
@@ -304,7 +309,7 @@ std::optional<Match> tp::raise::matchRotary(Operation *root) {
       angleOrder.insert(angleOrder.begin(), batch);
       angleSizes.insert(angleSizes.begin(), shape[batch]);
     }
-    auto getAngles = [&](const Term &angles) {
+    auto getAngles = [&](const BroadcastOperand &angles) {
       SmallVector<int64_t> wide(angleSizes);
       if (isDouble)
         wide.back() *= 2;

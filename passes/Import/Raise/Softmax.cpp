@@ -12,14 +12,14 @@ using namespace tp::raise;
 std::optional<Match> tp::raise::matchSoftmax(Operation *root) {
   if (!isa<DivOp>(root) || !isWide(elementOf(root->getResult(0))))
     return std::nullopt;
-  Term weights = Term::of(root->getOperand(0)),
-       sum = Term::of(root->getOperand(1));
+  BroadcastOperand weights = BroadcastOperand::of(root->getOperand(0)),
+                   sum = BroadcastOperand::of(root->getOperand(1));
   if (!weights.as<ExpOp>())
     return std::nullopt;
   std::optional<int64_t> dim = getReducedDim(sum, ReductionKind::Sum, weights);
   if (!dim)
     return std::nullopt;
-  Term input = weights.operand(0);
+  BroadcastOperand input = weights.operand(0);
   // Whatever else is taken off stays: it is part of the input.
   if (input.as<SubOp>() && getReducedDim(input.operand(1), ReductionKind::Max,
                                          input.operand(0)) == dim)

@@ -7,9 +7,9 @@
 #include "test/Emulation/Emulator.h"
 #include "test/Emulation/HostKernels.h"
 
-#include "tpopt/Codegen/Attention.h"
-#include "tpopt/Codegen/Kernels.h"
-#include "tpopt/Codegen/Ptx.h"
+#include "lib/Codegen/Attention.h"
+#include "lib/Codegen/Kernels.h"
+#include "lib/Codegen/Ptx.h"
 
 #include "mlir/Parser/Parser.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -20,6 +20,7 @@
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::codegen;
 
 namespace {
 

@@ -3,9 +3,9 @@
 
 // Which steps are one kernel, and which have none.
 
-#include "tpopt/Codegen/KernelTable.h"
-#include "tpopt/Codegen/ObjectCode.h"
-#include "tpopt/Codegen/Ptx.h"
+#include "lib/Codegen/KernelTable.h"
+#include "lib/Codegen/ObjectCode.h"
+#include "lib/Codegen/Ptx.h"
 #include "tpopt/InitAll.h"
 #include "tpopt/Support/ErrorCodes.h"
 
@@ -14,6 +14,7 @@
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::codegen;
 
 namespace {
 

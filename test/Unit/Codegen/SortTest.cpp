@@ -3,7 +3,7 @@
 
 // How sorts are divided among the threads of a GPU.
 
-#include "tpopt/Codegen/Sort.h"
+#include "lib/Codegen/Sort.h"
 
 #include "gtest/gtest.h"
 
@@ -12,6 +12,7 @@
 #include <set>
 
 using namespace tp;
+using namespace tp::codegen;
 
 static std::pair<int64_t, int64_t> getTile(int64_t columns, int64_t width) {
   SortTile tile = getSortTile(columns, width);

@@ -3,11 +3,12 @@
 
 // Machines, their files, and times by hand.
 
-#include "tpopt/Cost/Machine.h"
+#include "lib/Cost/Machine.h"
 
 #include "gtest/gtest.h"
 
 using namespace tp;
+using namespace tp::cost;
 
 namespace {
 

@@ -3,13 +3,14 @@
 
 // Peaks against a sum at every point, padding against every device.
 
-#include "tpopt/Cost/Memory.h"
+#include "lib/Cost/Memory.h"
 
 #include "gtest/gtest.h"
 
 #include <random>
 
 using namespace tp;
+using namespace tp::cost;
 
 namespace {
 

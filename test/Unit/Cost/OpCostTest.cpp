@@ -3,7 +3,7 @@
 
 // Work and prices of ops small enough to count by hand.
 
-#include "tpopt/Cost/OpCost.h"
+#include "lib/Cost/OpCost.h"
 
 #include "tpopt/Dialect/SPMD/SPMD.h"
 #include "tpopt/Dialect/TP/TP.h"
@@ -16,6 +16,7 @@
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::cost;
 
 namespace {
 

@@ -3,10 +3,10 @@
 
 // Work, launches and storage of programs small enough to count by hand.
 
-#include "tpopt/Cost/ProgramCost.h"
+#include "lib/Cost/ProgramCost.h"
 
+#include "dialects/TP/Interface.h"
 #include "tpopt/Dialect/TP/TP.h"
-#include "tpopt/Program/Interface.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
@@ -14,6 +14,7 @@
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::cost;
 
 namespace {
 

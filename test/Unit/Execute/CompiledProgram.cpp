@@ -3,10 +3,10 @@
 
 #include "CompiledProgram.h"
 
-#include "tpopt/Codegen/Artifact.h"
-#include "tpopt/Codegen/ObjectCode.h"
+#include "lib/Codegen/Artifact.h"
+#include "lib/Codegen/ObjectCode.h"
+#include "lib/Interpreter/Interpreter.h"
 #include "tpopt/InitAll.h"
-#include "tpopt/Interpreter/Interpreter.h"
 
 #include "runtime/Core/Artifact.h"
 #include "runtime/Core/Session.h"
@@ -20,6 +20,8 @@
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::codegen;
+using namespace tp::interp;
 
 static TensorValue toTensor(RankedTensorType type,
                             const std::vector<double> &values) {

@@ -6,8 +6,8 @@
 #include "test/Emulation/Emulator.h"
 #include "test/Emulation/HostKernels.h"
 
-#include "tpopt/Codegen/Kernels.h"
-#include "tpopt/Codegen/ObjectCode.h"
+#include "lib/Codegen/Kernels.h"
+#include "lib/Codegen/ObjectCode.h"
 #include "tpopt/InitAll.h"
 
 #include "mlir/Parser/Parser.h"
@@ -17,6 +17,7 @@
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::codegen;
 
 namespace {
 

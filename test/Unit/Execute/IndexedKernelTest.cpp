@@ -7,9 +7,9 @@
 #include "test/Emulation/Emulator.h"
 #include "test/Emulation/HostKernels.h"
 
-#include "tpopt/Codegen/Artifact.h"
-#include "tpopt/Codegen/Kernels.h"
-#include "tpopt/Codegen/ObjectCode.h"
+#include "lib/Codegen/Artifact.h"
+#include "lib/Codegen/Kernels.h"
+#include "lib/Codegen/ObjectCode.h"
 #include "tpopt/InitAll.h"
 
 #include "runtime/CPU/Indexed.h"
@@ -24,6 +24,7 @@
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::codegen;
 
 namespace {
 

@@ -3,7 +3,7 @@
 
 // GSPMD's strings, the digits of devices' numbers, and the axes they make.
 
-#include "lib/Import/StableHLO/GSPMD.h"
+#include "passes/Import/StableHLO/GSPMD.h"
 
 #include "gtest/gtest.h"
 

@@ -3,7 +3,7 @@
 
 // Who exchanges with whom, in every way that StableHLO has to write it.
 
-#include "lib/Import/StableHLO/Groups.h"
+#include "passes/Import/StableHLO/Groups.h"
 
 #include "tpopt/Dialect/Sdy/Sdy.h"
 #include "tpopt/Dialect/StableHLO/StableHLO.h"

@@ -3,7 +3,7 @@
 
 // No configuration, however cut or bent, does more than give an error.
 
-#include "tpopt/Import/HuggingFace.h"
+#include "lib/Import/HuggingFace/HuggingFace.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"

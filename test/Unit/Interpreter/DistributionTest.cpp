@@ -7,6 +7,7 @@
 #include "Harness.h"
 
 using namespace tp;
+using namespace tp::interp;
 using namespace mlir;
 
 namespace {

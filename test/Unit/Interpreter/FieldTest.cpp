@@ -5,9 +5,10 @@
 
 #include "Harness.h"
 
-#include "tpopt/Interpreter/FieldEvaluator.h"
+#include "lib/Interpreter/FieldEvaluator.h"
 
 using namespace tp;
+using namespace tp::interp;
 using namespace mlir;
 
 namespace {

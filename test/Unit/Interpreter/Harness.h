@@ -7,9 +7,9 @@
 #ifndef TPOPT_TEST_UNIT_INTERPRETER_HARNESS_H
 #define TPOPT_TEST_UNIT_INTERPRETER_HARNESS_H
 
+#include "lib/Interpreter/Interpreter.h"
 #include "tpopt/Dialect/SPMD/SPMD.h"
 #include "tpopt/Dialect/TP/TP.h"
-#include "tpopt/Interpreter/Interpreter.h"
 
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/Parser/Parser.h"
@@ -38,11 +38,12 @@ template <typename Fn> void forEachIndex(llvm::ArrayRef<int64_t> shape, Fn fn) {
   }
 }
 
-inline Element at(const TensorValue &tensor, llvm::ArrayRef<int64_t> index) {
+inline interp::Element at(const TensorValue &tensor,
+                          llvm::ArrayRef<int64_t> index) {
   int64_t offset = 0;
   for (auto [i, size] : llvm::zip_equal(index, tensor->getShape()))
     offset = offset * size + i;
-  return toDense(tensor)[offset];
+  return interp::toDense(tensor)[offset];
 }
 inline double real(const TensorValue &tensor, llvm::ArrayRef<int64_t> index) {
   return at(tensor, index).real;
@@ -98,23 +99,24 @@ protected:
   /// Random numbers of the element type: integers of its range, or multiples of
   /// 1/8 from -2 to 2, which every float type but f8 holds.
   TensorValue random(mlir::RankedTensorType type) {
-    auto tensor = std::make_shared<DenseTensor>(type);
+    auto tensor = std::make_shared<interp::DenseTensor>(type);
     for (int64_t n = 0; n < tensor->size(); ++n)
       if (auto integer =
               mlir::dyn_cast<mlir::IntegerType>(type.getElementType()))
-        (*tensor)[n] = makeInteger(wrapInteger(int64_t(engine()), integer));
+        (*tensor)[n] = interp::makeInteger(
+            interp::wrapInteger(int64_t(engine()), integer));
       else
-        (*tensor)[n] = makeReal((int(engine() % 33) - 16) / 8.0);
+        (*tensor)[n] = interp::makeReal((int(engine() % 33) - 16) / 8.0);
     return tensor;
   }
   /// Integers from `least` to `greatest`, of any element type.
   TensorValue draw(mlir::RankedTensorType type, int64_t least,
                    int64_t greatest) {
-    auto tensor = std::make_shared<DenseTensor>(type);
+    auto tensor = std::make_shared<interp::DenseTensor>(type);
     for (int64_t n = 0; n < tensor->size(); ++n) {
       int64_t value = least + int64_t(engine() % (greatest - least + 1));
-      (*tensor)[n] =
-          tensor->isFloat() ? makeReal(double(value)) : makeInteger(value);
+      (*tensor)[n] = tensor->isFloat() ? interp::makeReal(double(value))
+                                       : interp::makeInteger(value);
     }
     return tensor;
   }
@@ -127,28 +129,29 @@ protected:
   }
 
   /// Runs the function `@f` of a module.
-  llvm::SmallVector<TensorValue> run(llvm::StringRef text,
-                                     llvm::ArrayRef<TensorValue> arguments,
-                                     Rounding rounding = Rounding::None,
-                                     uint64_t garbage = 0) {
+  llvm::SmallVector<TensorValue>
+  run(llvm::StringRef text, llvm::ArrayRef<TensorValue> arguments,
+      interp::Rounding rounding = interp::Rounding::None,
+      uint64_t garbage = 0) {
     auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
     if (!module) {
       ADD_FAILURE() << "cannot parse " << text.str();
       return {};
     }
     auto program =
-        Program::analyze(module->lookupSymbol<mlir::func::FuncOp>("f"));
-    DoubleEvaluator evaluator(rounding);
+        interp::Program::analyze(module->lookupSymbol<mlir::func::FuncOp>("f"));
+    interp::DoubleEvaluator evaluator(rounding);
     if (mlir::failed(program))
       return {};
-    InterpreterOptions options;
+    interp::InterpreterOptions options;
     options.garbage = garbage;
-    auto results = Interpreter(evaluator, options).run(*program, arguments);
+    auto results =
+        interp::Interpreter(evaluator, options).run(*program, arguments);
     return mlir::failed(results) ? llvm::SmallVector<TensorValue>() : *results;
   }
 
   mlir::MLIRContext context;
-  DoubleEvaluator evaluator;
+  interp::DoubleEvaluator evaluator;
   std::mt19937_64 engine{1};
 };
 

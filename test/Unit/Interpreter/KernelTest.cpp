@@ -8,6 +8,7 @@
 #include <complex>
 
 using namespace tp;
+using namespace tp::interp;
 using namespace mlir;
 
 namespace {

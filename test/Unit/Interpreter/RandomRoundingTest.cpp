@@ -6,9 +6,10 @@
 
 #include "Harness.h"
 
-#include "tpopt/Interpreter/RandomRounding.h"
+#include "lib/Interpreter/RandomRounding.h"
 
 using namespace tp;
+using namespace tp::interp;
 using namespace mlir;
 
 namespace {

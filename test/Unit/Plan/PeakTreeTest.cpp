@@ -1,9 +1,9 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "../../../lib/Plan/PeakTree.h"
+#include "lib/Plan/PeakTree.h"
 
-#include "tpopt/Support/Random.h"
+#include "lib/Support/Random.h"
 
 #include "gtest/gtest.h"
 

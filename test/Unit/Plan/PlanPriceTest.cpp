@@ -6,11 +6,11 @@
 
 #include "Programs.h"
 
-#include "../../../lib/Plan/Atoms.h"
-#include "../../../lib/Plan/PlanPrice.h"
+#include "lib/Plan/Atoms.h"
+#include "lib/Plan/PlanPrice.h"
 
-#include "tpopt/Plan/Planner.h"
-#include "tpopt/Support/Random.h"
+#include "lib/Plan/Planner.h"
+#include "lib/Support/Random.h"
 
 #include "gtest/gtest.h"
 
@@ -19,6 +19,7 @@
 using namespace mlir;
 using namespace tp;
 using namespace tp::plan;
+using namespace tp::cost;
 
 namespace {
 

@@ -5,10 +5,10 @@
 
 #include "Programs.h"
 
-#include "../../../lib/Plan/Atoms.h"
-#include "../../../lib/Plan/Copies.h"
+#include "lib/Plan/Atoms.h"
+#include "lib/Plan/Copies.h"
 
-#include "tpopt/Plan/Planner.h"
+#include "lib/Plan/Planner.h"
 
 #include "gtest/gtest.h"
 
@@ -19,6 +19,7 @@
 using namespace mlir;
 using namespace tp;
 using namespace tp::plan;
+using namespace tp::cost;
 
 namespace {
 

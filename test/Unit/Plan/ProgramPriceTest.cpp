@@ -7,13 +7,13 @@
 #include "test/Fuzz/Author.h"
 #include "test/Fuzz/Check.h"
 
-#include "tpopt/Cost/ProgramCost.h"
+#include "dialects/TP/CheapSources.h"
+#include "lib/Cost/ProgramCost.h"
+#include "lib/Plan/Planner.h"
 #include "tpopt/Dialect/TP/TP.h"
 #include "tpopt/Passes/Import/Passes.h"
 #include "tpopt/Passes/Partition/Passes.h"
 #include "tpopt/Passes/Propagate/Passes.h"
-#include "tpopt/Plan/Planner.h"
-#include "tpopt/Program/Sources.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
@@ -25,6 +25,7 @@
 
 using namespace mlir;
 using namespace tp;
+using namespace tp::cost;
 
 namespace {
 

@@ -6,9 +6,9 @@
 #ifndef TPOPT_TEST_UNIT_PLAN_PROGRAMS_H
 #define TPOPT_TEST_UNIT_PLAN_PROGRAMS_H
 
-#include "tpopt/Cost/OpCost.h"
+#include "dialects/TP/ShardingTable.h"
+#include "lib/Cost/OpCost.h"
 #include "tpopt/Dialect/TP/TP.h"
-#include "tpopt/Program/ShardingTable.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
@@ -20,7 +20,7 @@ class PlannedProgram {
 public:
   /// `mesh` as in `"x"=2, "y"=2`.
   PlannedProgram(const std::string &mesh, const std::string &text,
-                 std::optional<Machine> machine = std::nullopt) {
+                 std::optional<cost::Machine> machine = std::nullopt) {
     mlir::DialectRegistry registry;
     registry.insert<TPDialect, spmd::SPMDDialect, mlir::func::FuncDialect>();
     context.appendDialectRegistry(registry);
@@ -39,7 +39,7 @@ public:
   mlir::OwningOpRef<mlir::ModuleOp> module;
   mlir::func::FuncOp function;
   std::optional<ShardingTable> table;
-  std::optional<CostModel> cost;
+  std::optional<cost::CostModel> cost;
 };
 
 inline const char *getMlp() {

@@ -3,7 +3,7 @@
 
 // Pictures of shardings, drawn by hand.
 
-#include "tpopt/Report/Picture.h"
+#include "lib/Report/Picture.h"
 
 #include "gtest/gtest.h"
 

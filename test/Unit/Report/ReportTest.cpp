@@ -3,7 +3,7 @@
 
 // Reports written from plain data.
 
-#include "tpopt/Report/Report.h"
+#include "lib/Report/Report.h"
 
 #include "llvm/Support/JSON.h"
 #include "gtest/gtest.h"

@@ -7,7 +7,7 @@
 #include "Enumerate.h"
 #include "Notation.h"
 
-#include "tpopt/Sharding/ReshardEstimate.h"
+#include "lib/Sharding/Reshard/ReshardEstimate.h"
 
 using namespace tp;
 using namespace tp::test;

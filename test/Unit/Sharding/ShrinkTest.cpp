@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "tpopt/Sharding/Shrink.h"
+#include "lib/Sharding/Algebra/Shrink.h"
 
 #include "gtest/gtest.h"
 

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "tpopt/Solver/PBQP.h"
+#include "lib/Solver/PBQP.h"
 
 #include "gtest/gtest.h"
 
@@ -21,14 +21,14 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 /// With this effort only the reductions find the optimum as a lower bound.
 /// Bucket elimination is given no work, and the bounds of message passing are
 /// lowered by rounding errors.
-constexpr pbqp::Problem::Effort kReductionsOnly = {/*sweeps=*/1, /*work=*/0};
+constexpr solver::Problem::Effort kReductionsOnly = {/*sweeps=*/1, /*work=*/0};
 
 /// A random problem with integer costs. Each node is joined to `edges` earlier
 /// ones, of which some may be the same. If `forbidden` is not zero, one pair of
 /// options in so many is forbidden.
 struct RandomProblem {
-  pbqp::Problem graph;
-  std::deque<pbqp::CostMatrix> matrices;
+  solver::Problem graph;
+  std::deque<solver::CostMatrix> matrices;
   std::deque<std::vector<uint16_t>> indices;
   std::vector<unsigned> sizes; ///< The numbers of options.
   std::set<std::pair<unsigned, unsigned>> joined;
@@ -68,7 +68,7 @@ struct RandomProblem {
   /// Options share rows and columns.
   void join(unsigned from, unsigned to, std::mt19937 &random) {
     joined.insert({from, to});
-    pbqp::CostMatrix &matrix = matrices.emplace_back(2, 3);
+    solver::CostMatrix &matrix = matrices.emplace_back(2, 3);
     for (double &value : matrix.values)
       value = draw(random);
     auto drawIndices = [&](unsigned size,
@@ -99,7 +99,7 @@ struct RandomProblem {
 
   /// Expects that reductions alone find an optimum, and prove it.
   void expectReduced(unsigned seed) {
-    pbqp::Problem::Solution solution = graph.solve(kReductionsOnly);
+    solver::Problem::Solution solution = graph.solve(kReductionsOnly);
     double best = bruteForce();
     EXPECT_EQ(solution.cost, best) << "seed " << seed;
     EXPECT_EQ(solution.lowerBound, best) << "seed " << seed;
@@ -109,16 +109,16 @@ struct RandomProblem {
 
 // The example in the header.
 TEST(PBQP, SolvesTheExample) {
-  pbqp::Problem graph;
+  solver::Problem graph;
   unsigned a = graph.addNode({0, 2}), b = graph.addNode({1, 0});
-  pbqp::CostMatrix matrix(2, 2);
+  solver::CostMatrix matrix(2, 2);
   matrix.values = {4, 6, 3, 0};
   const uint16_t identity[] = {0, 1};
   graph.addEdge(a, identity, b, identity, matrix);
   EXPECT_EQ(graph.evaluate({0, 0}), 5);
   EXPECT_EQ(graph.evaluate({0, 1}), 6);
   EXPECT_EQ(graph.evaluate({1, 0}), 6);
-  pbqp::Problem::Solution solution = graph.solve();
+  solver::Problem::Solution solution = graph.solve();
   EXPECT_EQ(solution.selection, (std::vector<unsigned>{1, 1}));
   EXPECT_EQ(solution.cost, 2);
   EXPECT_EQ(solution.lowerBound, 2);
@@ -191,7 +191,7 @@ TEST(PBQP, RemovesDominatedOptions) {
     for (unsigned n = 0; n < 4; ++n) {
       problem.addNode(/*maxSize=*/5, random);
       for (unsigned other = 0; other < n; ++other) {
-        pbqp::CostMatrix &matrix = problem.matrices.emplace_back(1, 1);
+        solver::CostMatrix &matrix = problem.matrices.emplace_back(1, 1);
         matrix.at(0, 0) = random() % 10;
         llvm::ArrayRef<uint16_t> indices(zeros);
         problem.graph.addEdge(other, indices.take_front(problem.sizes[other]),
@@ -205,15 +205,15 @@ TEST(PBQP, RemovesDominatedOptions) {
 // Whatever the effort, no selection is cheaper than the bound, and what is said
 // to be optimal is.
 TEST(PBQP, BoundsTheOptimum) {
-  constexpr pbqp::Problem::Effort kEfforts[] = {
+  constexpr solver::Problem::Effort kEfforts[] = {
       {1, 0}, {1, 100}, {8, 30}, {40, 100}, {200, 1000}};
   unsigned numClosed = 0, numOpen = 0;
   for (unsigned seed = 0; seed < 300; ++seed) {
     RandomProblem problem(seed, 5 + seed % 5, /*edges=*/4 + seed % 3,
                           /*forbidden=*/seed % 2 ? 6 : 0);
     double best = problem.bruteForce();
-    for (pbqp::Problem::Effort effort : kEfforts) {
-      pbqp::Problem::Solution solution = problem.graph.solve(effort);
+    for (solver::Problem::Effort effort : kEfforts) {
+      solver::Problem::Solution solution = problem.graph.solve(effort);
       if (!std::isinf(best)) {
         EXPECT_LE(solution.lowerBound, best + 1e-6) << "seed " << seed;
       }
@@ -233,7 +233,7 @@ TEST(PBQP, BoundsTheOptimum) {
 TEST(PBQP, SolvesTreesExactly) {
   for (unsigned seed = 0; seed < 300; ++seed) {
     RandomProblem problem(seed, 2 + seed % 7, /*edges=*/1);
-    pbqp::Problem::Solution solution = problem.graph.solve();
+    solver::Problem::Solution solution = problem.graph.solve();
     double best = problem.bruteForce();
     EXPECT_EQ(solution.cost, best) << "seed " << seed;
     EXPECT_EQ(problem.graph.evaluate(solution.selection), solution.cost);
@@ -280,7 +280,7 @@ TEST(PBQP, SolvesGraphsWithCycles) {
   for (unsigned edges : {2, 3, 5})
     for (unsigned seed = 0; seed < 300; ++seed) {
       RandomProblem problem(seed, 3 + seed % 6, edges, seed % 3 == 0 ? 4 : 0);
-      pbqp::Problem::Solution solution = problem.graph.solve();
+      solver::Problem::Solution solution = problem.graph.solve();
       double best = problem.bruteForce();
       EXPECT_EQ(solution.cost, best) << "seed " << seed;
       if (std::isinf(best))
@@ -297,9 +297,9 @@ TEST(PBQP, SearchesWithinItsMeans) {
   unsigned optimal = 0;
   for (unsigned seed = 0; seed < 100; ++seed) {
     RandomProblem problem(seed, 24, /*edges=*/3);
-    pbqp::Problem::Solution best = problem.graph.solve({200, 1e9});
+    solver::Problem::Solution best = problem.graph.solve({200, 1e9});
     EXPECT_LE(best.getGap(), 1e-6) << "seed " << seed;
-    pbqp::Problem::Solution solution = problem.graph.solve({1, 100});
+    solver::Problem::Solution solution = problem.graph.solve({1, 100});
     EXPECT_LE(solution.lowerBound, best.cost + 1e-9) << "seed " << seed;
     EXPECT_GE(solution.cost, best.cost) << "seed " << seed;
     EXPECT_EQ(problem.graph.evaluate(solution.selection), solution.cost);
@@ -323,7 +323,7 @@ struct Tangle : RandomProblem {
         cost = 300 + random() % 30;
       graph.addNode(costs);
       for (unsigned other = 0; other < n; ++other) {
-        pbqp::CostMatrix &matrix = matrices.emplace_back(4, 4);
+        solver::CostMatrix &matrix = matrices.emplace_back(4, 4);
         for (double &value : matrix.values)
           value = random() % 8 == 0 ? kInfinity : random() % 30;
         graph.addEdge(other, identity, n, identity, matrix);
@@ -341,7 +341,7 @@ TEST(PBQP, ClosesGaps) {
     Tangle problem(seed);
     double best = problem.bruteForce();
     for (unsigned i = 0; i < 3; ++i) {
-      pbqp::Problem::Solution solution = problem.graph.solve({200, kWork[i]});
+      solver::Problem::Solution solution = problem.graph.solve({200, kWork[i]});
       EXPECT_LE(solution.lowerBound, best + 1e-6) << "seed " << seed;
       EXPECT_GE(solution.cost, best) << "seed " << seed;
       EXPECT_EQ(problem.graph.evaluate(solution.selection), solution.cost);
@@ -363,7 +363,7 @@ struct Ribbon : RandomProblem {
     constexpr unsigned kLength = 60, kWidth = 3, kOptions = 6;
     std::mt19937 random(seed);
     std::vector<uint16_t> &identity = indices.emplace_back();
-    pbqp::CostMatrix &matrix = matrices.emplace_back(kOptions, kOptions);
+    solver::CostMatrix &matrix = matrices.emplace_back(kOptions, kOptions);
     for (unsigned i = 0; i < kOptions; ++i) {
       identity.push_back(i);
       for (unsigned j = 0; j < kOptions; ++j)
@@ -387,9 +387,9 @@ struct Ribbon : RandomProblem {
 TEST(PBQP, TellsOverDistances) {
   for (unsigned seed = 0; seed < 20; ++seed) {
     Ribbon problem(seed);
-    pbqp::Problem::Solution best = problem.graph.solve({1, 1e9});
+    solver::Problem::Solution best = problem.graph.solve({1, 1e9});
     EXPECT_TRUE(best.isClosed()) << "seed " << seed;
-    pbqp::Problem::Solution solution = problem.graph.solve({42, 100});
+    solver::Problem::Solution solution = problem.graph.solve({42, 100});
     EXPECT_TRUE(solution.isClosed()) << "seed " << seed;
     EXPECT_EQ(solution.cost, best.cost) << "seed " << seed;
   }
@@ -410,7 +410,7 @@ struct Dust : RandomProblem {
         cost = 1e-13 * (1 + random() % 100);
       graph.addNode(costs);
       auto join = [&](unsigned other) {
-        pbqp::CostMatrix &matrix = matrices.emplace_back(kOptions, kOptions);
+        solver::CostMatrix &matrix = matrices.emplace_back(kOptions, kOptions);
         for (unsigned i = 0; i < kOptions; ++i)
           for (unsigned j = 0; j < kOptions; ++j)
             matrix.at(i, j) =
@@ -432,10 +432,10 @@ struct Dust : RandomProblem {
 TEST(PBQP, KnowsHowItsBoundsAreRounded) {
   for (unsigned seed = 0; seed < 100; ++seed) {
     Dust problem(seed);
-    pbqp::Problem::Solution best = problem.graph.solve({1, 1e9});
+    solver::Problem::Solution best = problem.graph.solve({1, 1e9});
     EXPECT_TRUE(best.isClosed()) << "seed " << seed;
     for (double work : {100, 1000, 10000}) {
-      pbqp::Problem::Solution solution = problem.graph.solve({200, work});
+      solver::Problem::Solution solution = problem.graph.solve({200, work});
       EXPECT_LE(solution.lowerBound, best.cost * (1 + 1e-9)) << "seed " << seed;
       EXPECT_EQ(problem.graph.evaluate(solution.selection), solution.cost);
       if (solution.isClosed())
@@ -446,14 +446,14 @@ TEST(PBQP, KnowsHowItsBoundsAreRounded) {
 
 // A forbidden pair is never selected if there is another way.
 TEST(PBQP, AvoidsForbiddenPairs) {
-  pbqp::Problem graph;
+  solver::Problem graph;
   unsigned a = graph.addNode({0, 5});
   unsigned b = graph.addNode({0, 0});
-  pbqp::CostMatrix matrix(2, 2);
+  solver::CostMatrix matrix(2, 2);
   matrix.values = {kInfinity, kInfinity, 3, 1};
   const uint16_t identity[] = {0, 1};
   graph.addEdge(a, identity, b, identity, matrix);
-  pbqp::Problem::Solution solution = graph.solve();
+  solver::Problem::Solution solution = graph.solve();
   EXPECT_EQ(solution.selection, (std::vector<unsigned>{1, 1}));
   EXPECT_EQ(solution.cost, 6);
 }
@@ -464,10 +464,10 @@ struct Layers : RandomProblem {
   Layers(unsigned seed, unsigned layers) : RandomProblem() {
     std::mt19937 random(seed);
     unsigned depth = 1 + random() % 4;
-    std::vector<pbqp::CostMatrix *> edges;
+    std::vector<solver::CostMatrix *> edges;
     std::vector<std::vector<double>> costs;
     for (unsigned i = 0; i < depth; ++i) {
-      pbqp::CostMatrix &matrix = matrices.emplace_back(3, 3);
+      solver::CostMatrix &matrix = matrices.emplace_back(3, 3);
       for (double &value : matrix.values)
         value = random() % 10;
       edges.push_back(&matrix);
@@ -507,7 +507,7 @@ struct Layers : RandomProblem {
   }
 
   std::vector<std::vector<double>> nodeCosts;
-  std::vector<const pbqp::CostMatrix *> chain;
+  std::vector<const solver::CostMatrix *> chain;
 };
 
 // Repeated layers are solved once, and no worse for that, also where the
@@ -515,7 +515,7 @@ struct Layers : RandomProblem {
 TEST(PBQP, SolvesRepeatedLayers) {
   for (unsigned seed = 0; seed < 200; ++seed) {
     Layers problem(seed, 100 + seed % 3);
-    pbqp::Problem::Solution solution = problem.graph.solve();
+    solver::Problem::Solution solution = problem.graph.solve();
     EXPECT_EQ(solution.cost, problem.solveChain()) << "seed " << seed;
     EXPECT_EQ(problem.graph.evaluate(solution.selection), solution.cost);
   }
@@ -538,9 +538,9 @@ struct Ladder : RandomProblem {
     std::vector<std::vector<double>> costs;
     for (unsigned i = 0; i < kWidth; ++i)
       costs.push_back(draw(200, 40));
-    std::vector<pbqp::CostMatrix *> inside, between;
+    std::vector<solver::CostMatrix *> inside, between;
     for (unsigned i = 0; i < 6 + 4; ++i) {
-      pbqp::CostMatrix &matrix = matrices.emplace_back(kOptions, kOptions);
+      solver::CostMatrix &matrix = matrices.emplace_back(kOptions, kOptions);
       for (double &value : matrix.values)
         value = random() % 40;
       (i < 6 ? inside : between).push_back(&matrix);
@@ -569,9 +569,9 @@ TEST(PBQP, SolvesRepeatedLayersWithCycles) {
   constexpr unsigned kSeeds = 60;
   for (unsigned seed = 0; seed < kSeeds; ++seed) {
     Ladder problem(seed, 40 + seed % 3);
-    pbqp::Problem::Solution best = problem.graph.solve({200, 1e9});
+    solver::Problem::Solution best = problem.graph.solve({200, 1e9});
     EXPECT_TRUE(best.isClosed()) << "seed " << seed;
-    pbqp::Problem::Solution solution = problem.graph.solve({200, 2000});
+    solver::Problem::Solution solution = problem.graph.solve({200, 2000});
     EXPECT_LE(solution.lowerBound, best.cost * (1 + 1e-9)) << "seed " << seed;
     EXPECT_GE(solution.cost, best.cost) << "seed " << seed;
     EXPECT_EQ(problem.graph.evaluate(solution.selection), solution.cost);
@@ -585,10 +585,10 @@ TEST(PBQP, SolvesRepeatedLayersWithCycles) {
 
 /// Solves two copies of a problem, which differ in all addresses.
 template <typename Make>
-void expectDeterminism(Make make, pbqp::Problem::Effort effort) {
+void expectDeterminism(Make make, solver::Problem::Effort effort) {
   auto first = make(), second = make();
-  pbqp::Problem::Solution a = first->graph.solve(effort);
-  pbqp::Problem::Solution b = second->graph.solve(effort);
+  solver::Problem::Solution a = first->graph.solve(effort);
+  solver::Problem::Solution b = second->graph.solve(effort);
   EXPECT_EQ(a.selection, b.selection);
   EXPECT_EQ(a.cost, b.cost);
   EXPECT_EQ(a.lowerBound, b.lowerBound);
@@ -598,9 +598,9 @@ void expectDeterminism(Make make, pbqp::Problem::Effort effort) {
 
 // The same problem has the same solution, whichever steps the effort allows.
 TEST(PBQP, IsDeterministic) {
-  constexpr pbqp::Problem::Effort kEfforts[] = {
+  constexpr solver::Problem::Effort kEfforts[] = {
       {200, 6e6}, {200, 2000}, {8, 50}};
-  for (pbqp::Problem::Effort effort : kEfforts)
+  for (solver::Problem::Effort effort : kEfforts)
     for (unsigned seed = 0; seed < 10; ++seed) {
       expectDeterminism(
           [&] { return std::make_unique<RandomProblem>(seed, 24, 3, 8); },

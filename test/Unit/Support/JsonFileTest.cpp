@@ -3,7 +3,7 @@
 
 // What the JSON reader adds to LLVM's: positions, order, bounds.
 
-#include "tpopt/Support/JsonFile.h"
+#include "lib/Support/JsonFile.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "tpopt/Support/TextLimits.h"
+#include "lib/Support/TextLimits.h"
 
 #include "gtest/gtest.h"
 

@@ -15,7 +15,8 @@
 ///
 /// Operations stay unregistered: nothing is verified here, and what these
 /// dialects may gain tomorrow loads, too. What a program means, and whether it
-/// means anything, is the importer's business (tpopt/Import/StableHLO.h).
+/// means anything, is the importer's business
+/// (passes/Import/StableHLO/StableHLO.h).
 ///
 /// Attributes of these dialects become builtin ones, see readAttribute: an
 /// enumerator is a string, a structure a dictionary, a list of numbers an

@@ -14,7 +14,7 @@ def KernelOpInterface : OpInterface<"KernelOpInterface"> {
     For steps that a target may execute as one kernel, a function compiled for
     them. Operands are buffers, those that are only read first. Two of them
     are one kernel if they differ in their operands' values and in locations
-    only. Which targets have a kernel for which ops, `tpopt/Codegen/Kernels.h`
+    only. Which targets have a kernel for which ops, `lib/Codegen/Kernels.h`
     says.
   }];
   let methods = [

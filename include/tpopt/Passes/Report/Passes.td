@@ -12,7 +12,7 @@ def ReportPass : Pass<"tp-report", "::mlir::ModuleOp"> {
   let summary = "Say what the program sends, computes and holds";
   let description = [{
     Prints a table to stderr and, with `file`, writes the report as JSON or as one
-    HTML page (see `tpopt/Report/Report.h`). As a flag, a lone value is the file:
+    HTML page (see `lib/Report/Report.h`). As a flag, a lone value is the file:
     `--tp-report=OUT.json`. The file is replaced only when all of it is written.
 
     Times need a machine, or links on the mesh. Without `machine`, it is the one

@@ -43,7 +43,7 @@ def VerifyAgainstPass : Pass<"tp-verify-against", "::mlir::ModuleOp"> {
 
     With `field` the programs are run in a prime field, too, where floats are
     residues modulo 2^61 - 1 and every non-linearity is a random function, see
-    `tpopt/Interpreter/FieldEvaluator.h`: results must be equal whatever the
+    `lib/Interpreter/FieldEvaluator.h`: results must be equal whatever the
     program computes, and no activation can hide a missing sum. Rewrites by rules
     that are not those of fields are taken for errors there, but for exp(a + b) =
     exp(a) exp(b).
@@ -84,7 +84,7 @@ def VerifyAgainstPass : Pass<"tp-verify-against", "::mlir::ModuleOp"> {
 }
 
 def KeepDigestPass : Pass<"tp-keep-digest", "::mlir::ModuleOp"> {
-  let summary = "Keep what the whole program computes, for tp-verify-collectives";
+  let summary = "Keep what the whole program computes, for tp-verify-structure";
   let description = [{
     Hashes every value of every function: an op's name, attributes and operands,
     of an op that decomposes its decomposition. The hashes stand in attributes of
@@ -120,7 +120,7 @@ def VerifyShardingsPass : Pass<"tp-verify-shardings", "::mlir::ModuleOp"> {
   ];
 }
 
-def VerifyCollectivesPass : Pass<"tp-verify-collectives", "::mlir::ModuleOp"> {
+def VerifyStructurePass : Pass<"tp-verify-structure", "::mlir::ModuleOp"> {
   let summary = "Verify that the global program still computes the same";
   let description = [{
     After Partition and Collectives the program has ops that move data between
@@ -212,7 +212,7 @@ def VerifyPartitionPass : Pass<"tp-verify-partition", "::mlir::ModuleOp"> {
     issue the same collectives.
 
     Equal ops on equal types are run once. Sizes are shrunk, see
-    `tpopt/Sharding/Shrink.h`, where the ops verify on the new ones; what differs
+    `lib/Sharding/Algebra/Shrink.h`, where the ops verify on the new ones; what differs
     there is run on true sizes, if these are not too large. Ops that cannot be
     run are named in warnings.
 

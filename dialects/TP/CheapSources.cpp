@@ -1,0 +1,91 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "dialects/TP/CheapSources.h"
+
+#include "tpopt/Dialect/SPMD/SPMD.h"
+#include "tpopt/Dialect/TP/TP.h"
+
+#include "mlir/IR/OperationSupport.h"
+#include "llvm/ADT/DenseSet.h"
+
+using namespace mlir;
+using namespace tp;
+
+bool tp::isCheapSource(Operation *op) {
+  if (auto constant = dyn_cast<ConstantOp>(op))
+    return isa<SplatElementsAttr>(constant.getValue());
+  return isa<IotaOp>(op);
+}
+
+static SmallVector<Operation *> collectSources(Region &region) {
+  SmallVector<Operation *> sources;
+  region.walk([&](Operation *op) {
+    if (isCheapSource(op))
+      sources.push_back(op);
+  });
+  return sources;
+}
+
+void tp::splitSources(Region &region) {
+  mergeSources(region);
+  for (Operation *source : collectSources(region)) {
+    Value value = source->getResult(0);
+    if (value.use_empty() || spmd::getSharding(value))
+      continue;
+    OpBuilder builder(source->getContext());
+    builder.setInsertionPointAfter(source);
+    SmallVector<OpOperand *> uses = llvm::to_vector(
+        llvm::map_range(value.getUses(), [](OpOperand &use) { return &use; }));
+    // Uses are listed last first; the original stays with the first one.
+    Operation *first = uses.back()->getOwner();
+    llvm::DenseMap<Operation *, Value> shared;
+    for (OpOperand *use : ArrayRef(uses).drop_back()) {
+      Operation *user = use->getOwner();
+      bool carries =
+          user->getNumRegions() != 0 || user->hasTrait<OpTrait::IsTerminator>();
+      if (!carries && user == first)
+        continue;
+      Value copy = carries ? Value() : shared.lookup(user);
+      if (!copy)
+        copy = builder.clone(*source)->getResult(0);
+      shared[user] = copy;
+      use->set(copy);
+    }
+  }
+}
+
+namespace {
+
+/// Two sources are equal if they are copies of each other in one block.
+struct SourceInfo : llvm::DenseMapInfo<Operation *> {
+  static unsigned getHashValue(const Operation *op) {
+    return OperationEquivalence::computeHash(
+        const_cast<Operation *>(op), OperationEquivalence::directHashValue,
+        OperationEquivalence::ignoreHashValue,
+        OperationEquivalence::IgnoreLocations);
+  }
+  static bool isEqual(const Operation *a, const Operation *b) {
+    if (a == b || a == getEmptyKey() || a == getTombstoneKey() ||
+        b == getEmptyKey() || b == getTombstoneKey())
+      return a == b;
+    return const_cast<Operation *>(a)->getBlock() ==
+               const_cast<Operation *>(b)->getBlock() &&
+           OperationEquivalence::isEquivalentTo(
+               const_cast<Operation *>(a), const_cast<Operation *>(b),
+               OperationEquivalence::IgnoreLocations);
+  }
+};
+
+} // namespace
+
+void tp::mergeSources(Region &region) {
+  llvm::DenseSet<Operation *, SourceInfo> kept;
+  for (Operation *source : collectSources(region)) {
+    auto [first, isNew] = kept.insert(source);
+    if (isNew)
+      continue;
+    source->getResult(0).replaceAllUsesWith((*first)->getResult(0));
+    source->erase();
+  }
+}

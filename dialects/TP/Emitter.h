@@ -1,0 +1,86 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file Short forms for writing decompositions, local forms and imports.
+
+#ifndef TPOPT_DIALECTS_TP_EMITTER_H
+#define TPOPT_DIALECTS_TP_EMITTER_H
+
+#include "tpopt/Dialect/TP/TP.h"
+
+namespace tp {
+
+/// Builds primitive ops at one place. Shapes and element types follow from the
+/// operands.
+class Emitter {
+public:
+  Emitter(mlir::OpBuilder &builder, mlir::Location loc)
+      : builder(builder), loc(loc) {}
+
+  static mlir::RankedTensorType typeOf(mlir::Value value) {
+    return mlir::cast<mlir::RankedTensorType>(value.getType());
+  }
+  /// `shape` with the element type of `like`.
+  static mlir::RankedTensorType withShape(mlir::Value like,
+                                          llvm::ArrayRef<int64_t> shape) {
+    return mlir::RankedTensorType::get(shape, typeOf(like).getElementType());
+  }
+
+  template <typename OpT> mlir::Value unary(mlir::Value x) {
+    return OpT::create(builder, loc, x.getType(), x);
+  }
+  template <typename OpT> mlir::Value binary(mlir::Value a, mlir::Value b) {
+    return OpT::create(builder, loc, a.getType(), a, b);
+  }
+  /// The same value everywhere, shaped and typed like `like`.
+  mlir::Value constant(double value, mlir::Value like) {
+    return constant(value, withShape(like, typeOf(like).getShape()));
+  }
+  mlir::Value constant(double value, mlir::RankedTensorType type);
+  /// A scalar.
+  mlir::Value constant(mlir::TypedAttr number);
+
+  mlir::Value convert(mlir::Value x, mlir::Type elementType);
+  /// In at least f32, where transformer ops compute.
+  mlir::Value widen(mlir::Value x);
+  mlir::Value broadcast(mlir::Value x, llvm::ArrayRef<int64_t> shape,
+                        llvm::ArrayRef<int64_t> dims);
+  /// Repeats `row`, which lacks dimension `dim` of `like`, along it.
+  mlir::Value repeatAlong(mlir::Value row, mlir::Value like, unsigned dim);
+  mlir::Value reduce(ReductionKind kind, mlir::Value x, int64_t dim);
+  mlir::Value reduce(ReductionKind kind, mlir::Value x,
+                     llvm::ArrayRef<int64_t> dims);
+  mlir::Value compare(ComparePredicate predicate, mlir::Value a, mlir::Value b);
+  mlir::Value select(mlir::Value condition, mlir::Value a, mlir::Value b);
+  mlir::Value iota(unsigned dim, llvm::ArrayRef<int64_t> shape,
+                   mlir::Type elementType);
+  mlir::Value einsum(llvm::StringRef equation, mlir::Value a, mlir::Value b,
+                     llvm::ArrayRef<int64_t> shape);
+  mlir::Value transpose(mlir::Value x, llvm::ArrayRef<int64_t> permutation);
+  mlir::Value slice(mlir::Value x, llvm::ArrayRef<int64_t> starts,
+                    llvm::ArrayRef<int64_t> sizes);
+  /// Sizes follow from where the slice ends.
+  mlir::Value slice(mlir::Value x, llvm::ArrayRef<int64_t> starts,
+                    llvm::ArrayRef<int64_t> limits,
+                    llvm::ArrayRef<int64_t> strides);
+  mlir::Value reshape(mlir::Value x, llvm::ArrayRef<int64_t> shape);
+  mlir::Value bitcast(mlir::Value x, mlir::Type elementType);
+  mlir::Value gather(mlir::Value x, mlir::Value indices, int64_t axis,
+                     int64_t batchDims);
+  /// A scalar everywhere in `shape`.
+  mlir::Value splat(mlir::Value scalar, llvm::ArrayRef<int64_t> shape) {
+    return broadcast(scalar, shape, {});
+  }
+  mlir::Value concat(llvm::ArrayRef<mlir::Value> parts, unsigned dim);
+  /// Zeros around `x` along `dim`: `low` before it, `size` in all.
+  mlir::Value pad(mlir::Value x, unsigned dim, int64_t low, int64_t size);
+  mlir::Value softmax(mlir::Value x, unsigned dim);
+
+private:
+  mlir::OpBuilder &builder;
+  mlir::Location loc;
+};
+
+} // namespace tp
+
+#endif // TPOPT_DIALECTS_TP_EMITTER_H

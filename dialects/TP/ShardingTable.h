@@ -1,0 +1,64 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file The shardings of a program's values, resolved once.
+///
+/// Attributes name axes by string; passes compute with TensorSharding. A table
+/// translates between the two and remembers, since a program has few distinct
+/// attributes for its many values.
+
+#ifndef TPOPT_DIALECTS_TP_SHARDINGTABLE_H
+#define TPOPT_DIALECTS_TP_SHARDINGTABLE_H
+
+#include "tpopt/Dialect/SPMD/SPMD.h"
+
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+namespace tp {
+
+/// The mesh of a function: the one that its shardings name, else the module's
+/// only one. Emits an error and fails if there is none, if shardings name
+/// several, or if a tensor type is none to compute with or does not fit the
+/// mesh.
+mlir::FailureOr<spmd::MeshOp> getMesh(mlir::FunctionOpInterface function);
+
+class ShardingTable {
+public:
+  ShardingTable(mlir::MLIRContext *context, Mesh mesh)
+      : context(context), mesh(std::move(mesh)) {}
+
+  const Mesh &getMesh() const { return mesh; }
+
+  /// The sharding of `value`, null if it has no attribute. Scalars without one
+  /// are replicated: there is nothing to cut. Lives as long as the table.
+  const TensorSharding *lookup(mlir::Value value);
+  /// What an attribute says for a tensor of `rank`. The attribute has been
+  /// verified. Lives as long as the table.
+  const TensorSharding &resolve(spmd::ShardingAttr attribute, unsigned rank);
+  spmd::ShardingAttr toAttr(const TensorSharding &sharding);
+  void set(mlir::Value value, const TensorSharding &sharding) {
+    spmd::setSharding(value, toAttr(sharding));
+  }
+
+private:
+  mlir::MLIRContext *context;
+  Mesh mesh;
+  struct Hash {
+    size_t operator()(const TensorSharding &sharding) const {
+      return hash_value(sharding);
+    }
+  };
+  llvm::DenseMap<mlir::Attribute, std::unique_ptr<TensorSharding>> resolved;
+  std::unordered_map<TensorSharding, spmd::ShardingAttr, Hash> attributes;
+};
+
+/// The size of one element, at least one byte.
+int64_t getElementBytes(mlir::Type tensor);
+
+/// How to call a value in messages: the `tp.name` of an argument, the name in
+/// its location, else its op and line.
+std::string getName(mlir::Value value);
+
+} // namespace tp
+
+#endif // TPOPT_DIALECTS_TP_SHARDINGTABLE_H

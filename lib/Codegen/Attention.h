@@ -1,0 +1,61 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file How attention is divided among the threads of a GPU.
+///
+/// The kernels are those of FlashAttention-2 (Dao, arXiv:2307.08691): a block
+/// goes through the keys in tiles, with the maximum and the sum of each row so
+/// far in registers, and scores are never written to memory. The queries of all
+/// heads that share a key-value head are rows of one problem, so that each key
+/// is read once for the group.
+///
+/// 16-bit floats are multiplied by tensor cores: a warp has one or two times 16
+/// rows, a block up to four warps. f32 is multiplied by ordinary instructions,
+/// for its precision. Few rows, as there are when tokens are generated, give
+/// too few blocks to read the keys at the memory's speed, so their keys are
+/// divided among several blocks, the *parts* (Flash-Decoding, Dao et al. 2023):
+///
+///     getAttentionTiles({1024 rows of bf16, 64 features})  4 warps of 32 rows
+///     getAttentionTiles({8 rows of bf16, 128 features})    1 warp of 16 rows
+///     getAttentionParts({8 rows, 8 heads, 4096 keys})      32 parts
+///
+/// The parts are of the keys that are visible when the kernel runs, so that one
+/// captured graph serves all positions of a cache. What they leave is put
+/// together by a row program.
+///
+/// Units: sizes are elements, shared memory is bytes.
+
+#ifndef TPOPT_CODEGEN_ATTENTION_H
+#define TPOPT_CODEGEN_ATTENTION_H
+
+#include "tpopt/Dialect/Step/Step.h"
+
+namespace tp::codegen {
+
+/// What the division depends on.
+struct AttentionSize {
+  int64_t heads;         ///< Key-value heads of all batch entries.
+  int64_t rows;          ///< Queries of one of them: positions by groups.
+  int64_t keys;          ///< That a cache has room for.
+  int64_t features;      ///< Of a query and a key.
+  int64_t valueFeatures; ///< Of a value.
+  bool isHalf;           ///< Of 16-bit floats.
+};
+
+struct AttentionTiles {
+  int64_t warps;    ///< Of a block.
+  int64_t warpRows; ///< Rows of a warp.
+  int64_t keys;     ///< Of a tile.
+
+  int64_t getRows() const { return warps * warpRows; }
+};
+
+AttentionTiles getAttentionTiles(const AttentionSize &size);
+
+/// Among how many blocks the keys of a block of rows are divided; 1 if they are
+/// not.
+int64_t getAttentionParts(const AttentionSize &size);
+
+} // namespace tp::codegen
+
+#endif // TPOPT_CODEGEN_ATTENTION_H

@@ -1,0 +1,106 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file What a device can do, and what work on it costs.
+///
+/// # Two units
+///
+/// With links on the mesh, everything is in seconds. Without, costs are bytes
+/// sent per device, and a plan is chosen for its bytes alone; then compute must
+/// be weighed in bytes, too: a contraction costs one byte for every 64
+/// operations, so that a product is not repeated on every device to save a few
+/// bytes, nor a small one cut at the price of sending its result. Everything
+/// that is not a contraction only breaks ties: it never buys a launch.
+///
+/// # Time
+///
+/// An op takes as long as the longer of its arithmetic and its memory traffic
+/// (roofline, Williams et al., CACM 2009). A collective takes
+///
+///     T = alpha + beta * bytes sent by a device on a ring
+///
+/// with the largest alpha and the largest beta of its axes: one launch runs all
+/// its rings in lockstep. This is what the reshard planner minimises, too.
+///
+/// For example, an all-reduce of 8 MiB over 4 devices of an h200 sends
+/// 2 * 3/4 * 8 MiB = 12.6 MB, which at 370 GB/s is 34 us, and 10 us to start.
+///
+/// # Machine files
+///
+///     {"name": "a100", "flops": 250e12, "memory_bandwidth": 1.8e12,
+///      "memory_bytes": 80e9, "link": {"us": 10.0, "gbps": 230.0}}
+///
+/// `flops` counts operations per second of a 16-bit product, a multiply-add as
+/// two. `flops_8`, `flops_32` and `flops_64` are those of other widths; where
+/// they are missing, 8 bits are as fast as 16 and wider ones half as fast for
+/// every doubling. All are rates that library kernels reach, rather than those
+/// of a data sheet. Unknown keys are errors.
+
+#ifndef TPOPT_COST_MACHINE_H
+#define TPOPT_COST_MACHINE_H
+
+#include "tpopt/Sharding/Reshard.h"
+#include "tpopt/Sharding/Rule.h"
+
+#include "llvm/Support/Error.h"
+
+namespace tp::cost {
+
+/// One device.
+struct Machine {
+  std::string name;
+  double flops = 0;           ///< Operations per second of a 16-bit product.
+  double memoryBandwidth = 0; ///< Bytes per second, read plus written.
+  double memoryBytes = 0;     ///< Capacity; 0 if unknown.
+  Link link = {0, 0};         ///< For axes whose links the mesh does not give.
+  /// As `flops`, for other widths; 0 if unknown.
+  double flops8 = 0, flops32 = 0, flops64 = 0;
+
+  /// Operations per second on elements of `bits`.
+  double getFlops(unsigned bits) const;
+};
+
+/// The names of the machines that are built in.
+llvm::ArrayRef<llvm::StringLiteral> getMachineNames();
+
+/// The built-in machine called `name`, else the one that the JSON file `name`
+/// describes. Messages begin with their error code.
+llvm::Expected<Machine> getMachine(llvm::StringRef name);
+
+/// Reads the text of a machine file; `path` is for messages, which say line and
+/// column, and the machine's name if the text gives none.
+llvm::Expected<Machine> parseMachine(llvm::StringRef text,
+                                     llvm::StringRef path);
+/// Reads a machine file, of at most 1 MiB.
+llvm::Expected<Machine> readMachineFile(llvm::StringRef path);
+
+/// `mesh`, with the machine's link on every axis if the mesh has no links and
+/// there is a machine.
+Mesh withMachineLinks(Mesh mesh, const std::optional<Machine> &machine);
+
+/// The link that a collective along `axes` feels: the worst of each number.
+Link getLink(const Mesh &mesh, llvm::ArrayRef<AxisRef> axes);
+
+/// Seconds of a launch along `axes` in which a device sends `bytes`. The mesh
+/// must have links.
+double getCollectiveTime(const Mesh &mesh, llvm::ArrayRef<AxisRef> axes,
+                         double bytes);
+
+/// Work of one op on one device.
+struct Work {
+  double flops = 0;
+  double bytes = 0; ///< Read plus written.
+  bool contraction = false;
+  unsigned bits = 16; ///< Width of the elements that `flops` are on.
+};
+
+/// Seconds of `work` by the roofline.
+double getTime(const Machine &machine, const Work &work);
+
+/// Whether an op with this rule multiplies along a factor that its operands
+/// share and its results lack.
+bool isContraction(const ShardingRule &rule);
+
+} // namespace tp::cost
+
+#endif // TPOPT_COST_MACHINE_H

@@ -1,0 +1,57 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file How much of a device's memory values take, and when.
+///
+/// A program is a row of points, one for each op and one more for the end of an
+/// op with regions. A value is held from the point that makes it to the last
+/// one that reads it, both included, so that an op's operands and results do
+/// not share storage:
+///
+///     point  0: a = ..        a
+///            1: b = f(a)      a b        <- the peak
+///            2: c = g(b)        b c
+///            3: return c          c
+///
+/// The peak is an upper bound: what fusing elementwise ops keeps in registers
+/// is counted as if it were stored.
+///
+/// **Padding** is what the device that holds least of a tensor has in its
+/// buffer beside that: 10 rows on 4 devices are 3, 3, 3, 1 in buffers of 3, and
+/// so the padding is two rows.
+
+#ifndef TPOPT_COST_MEMORY_H
+#define TPOPT_COST_MEMORY_H
+
+#include "tpopt/Sharding/Sharding.h"
+
+namespace tp::cost {
+
+/// Storage that is held from one point of a program to another.
+struct Lifetime {
+  int64_t bytes = 0;
+  int64_t padding = 0; ///< Bytes of these that are padding.
+  unsigned begin = 0;  ///< The first point.
+  unsigned end = 0;    ///< The last point, not before `begin`.
+};
+
+/// The point at which most is held; the first of several.
+struct Peak {
+  int64_t bytes = 0;
+  int64_t padding = 0;
+  unsigned point = 0;
+};
+
+Peak getPeak(llvm::ArrayRef<Lifetime> lifetimes);
+
+/// Elements of a device's buffer of a tensor of `shape`.
+int64_t getBufferElements(const TensorSharding &sharding,
+                          llvm::ArrayRef<int64_t> shape);
+
+/// How many of these mean nothing on the device that holds least.
+int64_t getPaddingElements(const TensorSharding &sharding,
+                           llvm::ArrayRef<int64_t> shape);
+
+} // namespace tp::cost
+
+#endif // TPOPT_COST_MEMORY_H

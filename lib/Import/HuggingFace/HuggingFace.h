@@ -1,0 +1,65 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file Models as Hugging Face publishes them, from `config.json` alone.
+///
+/// A folder with this config.json
+///
+///     {"architectures": ["LlamaForCausalLM"], "hidden_size": 576,
+///      "num_attention_heads": 9, "num_key_value_heads": 3, ...}
+///
+/// becomes, with `phase=decode`,
+///
+///     func.func @main(%token: tensor<1x1xi32> {tp.name = "token"},
+///         %position: tensor<i32> {tp.name = "position"},
+///         %k0: tensor<1x2048x3x64xf32> {tp.name = "cache.k.0",
+///                                       tp.donated = 1}, ..,
+///         %wq: tensor<576x3x3x64xf32> {
+///             tp.name = "model.layers.0.self_attn.q_proj.weight",
+///             tp.source = #tp.source<..>}, ..)
+///         -> (tensor<1x1x49152xf32> {tp.name = "logits"},
+///             tensor<1x2048x3x64xf32> {tp.name = "cache.k.0"}, ..)
+///
+/// **Entries.** `prefill` makes @main(tokens [b,s], weights) -> logits [b,s,v];
+/// with `cache` it also takes and returns caches. `decode` makes the one above.
+/// `generate` makes @prefill(tokens, length, caches, weights) and
+/// @decode(token, position, caches, weights), which both give logits [b,v] of
+/// the last real token, and caches; arguments of equal `tp.name` are one.
+/// `length` and `position` are scalars: the sequences of a batch run abreast.
+/// An encoder has `prefill` only, @main(tokens, token_types, attention_mask,
+/// weights).
+///
+/// **Weights** are arguments in the shape the computation wants, heads as
+/// dimensions: wq [hidden, kv, group, head], wk and wv [hidden, kv, head],
+/// wo [kv, group, head, hidden], matrices [in, out], embeddings and output
+/// heads [vocab, hidden]. `tp.name` is the name of the stored tensor,
+/// `h.0.attn.c_attn.weight#q` for a part of one; `tp.source` says which part,
+/// and how it is turned. A tied head is one argument with two uses.
+///
+/// **Families.** Llama (also Mistral with its window and Qwen2 with its
+/// biases), GPT-2, BERT. Rotary angles are computed in f32 once per entry.
+/// With `bf16`, weights and activations are bf16; norms, softmax and rotary
+/// compute in f32, and logits are f32.
+///
+/// **Locations** are the paths of the modules, `layers.0.self_attn.q_proj`.
+///
+/// **Errors** name file, line, field, reason and remedy. A feature that
+/// changes the meaning and is not built is an error, never left out. If
+/// `model.safetensors` (or its index) stands beside config.json, its headers
+/// are read, and every weight must be there, in its shape.
+
+#ifndef TPOPT_IMPORT_HUGGINGFACE_HUGGINGFACE_H
+#define TPOPT_IMPORT_HUGGINGFACE_HUGGINGFACE_H
+
+#include "tpopt/Import/Import.h"
+
+namespace tp {
+
+/// Builds the model of `directory`/config.json. Null after an error.
+mlir::OwningOpRef<mlir::ModuleOp>
+importHuggingFace(mlir::MLIRContext *context, llvm::StringRef directory,
+                  const ImportOptions &options);
+
+} // namespace tp
+
+#endif // TPOPT_IMPORT_HUGGINGFACE_HUGGINGFACE_H

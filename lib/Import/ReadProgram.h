@@ -1,0 +1,45 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file Programs from outside, as text or MLIR bytecode.
+///
+///     OwningOpRef<ModuleOp> whole = readProgram("whole.mlir", context);
+///     if (!whole)
+///       return failure(); // the reason has been emitted
+///
+/// Errors are those of the parser, those of Support/TextLimits.h for text that
+/// it would not survive, and PortableArtifact for a serialized StableHLO
+/// program.
+
+#ifndef TPOPT_IMPORT_READPROGRAM_H
+#define TPOPT_IMPORT_READPROGRAM_H
+
+#include "lib/Support/TextLimits.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+namespace tp {
+
+/// Why `bytes` are not for the parser, if they are not.
+std::optional<TextExcess> findUnreadable(llvm::StringRef bytes);
+
+/// Opens a program's file, or stdin for "-". Named pipes and devices are
+/// refused, as one could wait for them without end; what is open already,
+/// /dev/fd/3 or /dev/stdin, is read whatever it is.
+llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
+openProgramFile(llvm::StringRef path);
+
+/// Parses a program that errors call `name`.
+mlir::OwningOpRef<mlir::ModuleOp> parseProgram(llvm::StringRef text,
+                                               llvm::StringRef name,
+                                               mlir::MLIRContext *context);
+
+/// Reads a file.
+mlir::OwningOpRef<mlir::ModuleOp> readProgram(llvm::StringRef path,
+                                              mlir::MLIRContext *context);
+
+} // namespace tp
+
+#endif // TPOPT_IMPORT_READPROGRAM_H

@@ -1,0 +1,137 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file Runs programs of the `tp` and `spmd` dialects, slowly and obviously
+/// right.
+///
+/// # Whole and local programs
+///
+/// A function on ordinary tensor types is a **whole** program: one device,
+/// every tensor complete. Constraints, reshards, barriers and collectives on
+/// global types change nothing there.
+///
+/// A function whose tensor types carry `#spmd.local` is a **local** program,
+/// what one device of the mesh runs. It is run on all devices in lockstep: each
+/// op on every device's buffers, then the next op. Collectives move data
+/// between the buffers, see Distribution.h. Functions of both kinds are called
+/// with whole tensors and give whole tensors, so their results can be compared:
+///
+///     !block = tensor<2xf32, #spmd.local<@m, [{"x"}], global=[6]>>
+///     func.func @whole(%x: tensor<6xf32>) -> tensor<6xf32>
+///     func.func @local(%x: !block) -> !block
+///
+///     DoubleEvaluator evaluator;
+///     Interpreter interpreter(evaluator);
+///     auto a = interpreter.run(whole, x), b = interpreter.run(local, x);
+///
+/// The body of a `spmd.manual` of a whole program is run in lockstep, too.
+///
+/// # What an op means
+///
+/// An op says so itself, through EvaluateOpInterface; an op without it is
+/// evaluated through its decomposition. Loops and branches are run here.
+/// Devices may take different ways, as by their own number in `spmd.manual`;
+/// those that meet in a collective must have taken the same, or they would hang
+/// there.
+///
+/// # Padding
+///
+/// Arguments arrive with zeros in their padding, except for those with
+/// `tp.donated`: their buffers have been used before and hold garbage there.
+///
+/// # Errors
+///
+/// Everything a program can do wrong is an error at the op, with a code from
+/// 0700 on. Programs that are too large for this machine or do not end are
+/// errors, too: see the options.
+
+#ifndef TPOPT_INTERPRETER_INTERPRETER_H
+#define TPOPT_INTERPRETER_INTERPRETER_H
+
+#include "lib/Interpreter/Distribution.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+#include <functional>
+
+namespace tp::interp {
+
+struct InterpreterOptions {
+  /// After so many iterations a loop is taken to be endless.
+  int64_t maxIterations = 1 << 20;
+  int64_t maxDevices = 4096;
+  /// Elements of a tensor, summed over devices, above which it is not tried.
+  int64_t maxElements = int64_t(1) << 28;
+  /// How much copies of one value may differ between devices.
+  double tolerance = 0;
+  /// Picks what padding holds that nobody has written.
+  uint64_t garbage = 0;
+  /// Called with the operands of every op of the program, before it is run.
+  std::function<void(mlir::Operation *, llvm::ArrayRef<DeviceValues>)>
+      operandObserver;
+  /// Called with the results of every op of the program, in the order of
+  /// execution, one buffer per device.
+  std::function<void(mlir::Operation *, llvm::ArrayRef<DeviceValues>)> observer;
+};
+
+/// How a value of a `#spmd.local` type lies on its mesh. The type must have
+/// been found right by Program::analyze.
+Layout getLayout(mlir::RankedTensorType local, const Mesh &mesh);
+
+/// A function, as the interpreter sees it.
+class Program {
+public:
+  /// Checks the function's types and finds its mesh. Fails, with the reason
+  /// emitted, if they are no tensors, or local ones that do not fit together.
+  static mlir::FailureOr<Program> analyze(mlir::func::FuncOp function);
+
+  mlir::func::FuncOp getFunction() const { return function; }
+  bool isLocal() const { return mesh != nullptr; }
+  int64_t getNumDevices() const { return mesh ? mesh->getNumDevices() : 1; }
+  /// The mesh of a local program.
+  const Mesh *getMesh() const { return mesh.get(); }
+  /// The whole tensor that `type` is, or is a part of.
+  static mlir::RankedTensorType getWholeType(mlir::Type type);
+
+private:
+  mlir::func::FuncOp function;
+  std::shared_ptr<const Mesh> mesh;
+};
+
+/// Whether the whole arguments of a program are within the limits, so that they
+/// can be made. If not, emits the reason.
+mlir::LogicalResult checkArguments(const Program &program,
+                                   const InterpreterOptions &options);
+
+class Interpreter {
+public:
+  explicit Interpreter(DenseEvaluator &evaluator,
+                       InterpreterOptions options = {})
+      : evaluator(evaluator), options(std::move(options)) {}
+
+  /// Runs a whole or local program on whole tensors. They must have the types
+  /// of the whole arguments.
+  mlir::FailureOr<llvm::SmallVector<TensorValue>>
+  run(const Program &program, llvm::ArrayRef<TensorValue> arguments);
+
+  /// Runs a local program on the buffers of its devices.
+  mlir::FailureOr<llvm::SmallVector<DeviceValues>>
+  runOnDevices(const Program &program, llvm::ArrayRef<DeviceValues> arguments);
+
+  /// Puts a value together from the buffers that an observer sees. None if
+  /// devices do not agree.
+  std::optional<TensorValue> gather(const Program &program, mlir::Type type,
+                                    llvm::ArrayRef<TensorValue> parts);
+
+  /// The most iterations that a loop took in the last run().
+  int64_t getMostIterations() const { return mostIterations; }
+
+private:
+  DenseEvaluator &evaluator;
+  InterpreterOptions options;
+  int64_t mostIterations = 0;
+};
+
+} // namespace tp::interp
+
+#endif // TPOPT_INTERPRETER_INTERPRETER_H

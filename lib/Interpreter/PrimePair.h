@@ -1,0 +1,130 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file Numbers for which exp(a + b) = exp(a) exp(b), exactly.
+///
+/// A softmax in parts (online softmax, flash attention, ring attention) scales
+/// what it has by exp(old maximum - new maximum). That is right by a rule which
+/// no random function obeys. It holds for exp(x) = g^x, where exponents are
+/// counted modulo the order q of g: so a number is a pair, its residue modulo
+/// p and the one modulo q, with q dividing p - 1 (the representation of Mirage,
+/// OSDI 2025).
+///
+///     uint64_t x = PrimePair::fromSigned(3), y = PrimePair::fromSigned(-1);
+///     PrimePair::multiply(PrimePair::exp(0, x), PrimePair::exp(0, y));
+///     PrimePair::exp(0, PrimePair::add(x, y)); // the same modulo p
+///
+/// Modulo q, a power of g is nothing in particular: it is open there, and so is
+/// what is computed from it. Open numbers are told apart modulo p alone, and
+/// their exp is a random function again.
+///
+/// Both primes fit half a word: q = 2^31 - 105 and p = 2 q + 1. So an equation
+/// of degree d that does not hold passes with probability d / 2^32 or so;
+/// whoever needs less takes several keys. Nothing here fails.
+
+#ifndef TPOPT_INTERPRETER_PRIMEPAIR_H
+#define TPOPT_INTERPRETER_PRIMEPAIR_H
+
+#include "lib/Support/Random.h"
+
+#include <cstdint>
+
+namespace tp::interp {
+
+struct PrimePair {
+  static constexpr uint64_t kOrder = (uint64_t(1) << 31) - 105;
+  static constexpr uint64_t kPrime = 2 * kOrder + 1;
+  /// Numbers are below it.
+  static constexpr uint64_t kEnd = kPrime << 32;
+  /// Integers that numbers may stand for: larger ones are taken for random.
+  static constexpr int64_t kLargestInteger = int64_t(1) << 20;
+
+  static constexpr uint64_t add(uint64_t a, uint64_t b) {
+    return make((getBase(a) + getBase(b)) % kPrime,
+                isOpen(a) || isOpen(b)
+                    ? kOpen
+                    : (getExponent(a) + getExponent(b)) % kOrder);
+  }
+  static constexpr uint64_t negate(uint64_t a) {
+    return make((kPrime - getBase(a)) % kPrime,
+                isOpen(a) ? kOpen : (kOrder - getExponent(a)) % kOrder);
+  }
+  static constexpr uint64_t multiply(uint64_t a, uint64_t b) {
+    uint64_t exponent = kOpen;
+    if (a == 0 || b == 0)
+      exponent = 0; // of any number
+    else if (!isOpen(a) && !isOpen(b))
+      exponent = getExponent(a) * getExponent(b) % kOrder;
+    return make(getBase(a) * getBase(b) % kPrime, exponent);
+  }
+  /// What times `a` is 1 (Fermat). Open where `a` is 0 modulo q alone.
+  static constexpr uint64_t inverse(uint64_t a) {
+    return make(power(getBase(a), kPrime - 2, kPrime),
+                isOpen(a) || getExponent(a) == 0
+                    ? kOpen
+                    : power(getExponent(a), kOrder - 2, kOrder));
+  }
+
+  static constexpr uint64_t fromUnsigned(uint64_t value) {
+    return make(value % kPrime, value % kOrder);
+  }
+  static constexpr uint64_t fromSigned(int64_t value) {
+    return value < 0 ? negate(fromUnsigned(-uint64_t(value)))
+                     : fromUnsigned(value);
+  }
+  /// The number next to zero that has this residue modulo p.
+  static constexpr int64_t toSigned(uint64_t a) {
+    uint64_t base = getBase(a);
+    return base > kPrime / 2 ? -int64_t(kPrime - base) : int64_t(base);
+  }
+  /// m * 2^exponent.
+  static constexpr uint64_t scale(uint64_t m, int64_t exponent) {
+    uint64_t two = exponent < 0 ? inverse(fromUnsigned(2)) : fromUnsigned(2);
+    for (uint64_t n = exponent < 0 ? -exponent : exponent; n != 0; n >>= 1) {
+      if (n & 1)
+        m = multiply(m, two);
+      two = multiply(two, two);
+    }
+    return m;
+  }
+
+  static constexpr bool isZero(uint64_t a) { return getBase(a) == 0; }
+  static constexpr bool isEqual(uint64_t a, uint64_t b) {
+    return getBase(a) == getBase(b) && (isOpen(a) || isOpen(b) || a == b);
+  }
+  /// g^a, open.
+  static constexpr uint64_t exp(uint64_t key, uint64_t a) {
+    return isOpen(a) ? draw(key, a)
+                     : make(power(kGenerator, getExponent(a), kPrime), kOpen);
+  }
+  /// A number drawn by a key and up to two arguments, modulo p.
+  static constexpr uint64_t draw(uint64_t key, uint64_t a, uint64_t b = 0) {
+    uint64_t word = scramble(scramble(scramble(key) ^ getBase(a)) + getBase(b));
+    return make(word % kPrime, scramble(word) % kOrder);
+  }
+
+private:
+  static constexpr uint64_t kOpen = 0xffffffff;
+  static constexpr uint64_t kGenerator = 4; ///< A square, hence of order q.
+
+  static constexpr uint64_t make(uint64_t base, uint64_t exponent) {
+    return base << 32 | exponent;
+  }
+  static constexpr uint64_t getBase(uint64_t a) { return a >> 32; }
+  static constexpr uint64_t getExponent(uint64_t a) { return a & 0xffffffff; }
+  static constexpr bool isOpen(uint64_t a) { return getExponent(a) == kOpen; }
+  static constexpr uint64_t power(uint64_t base, uint64_t exponent,
+                                  uint64_t modulus) {
+    uint64_t result = 1;
+    for (; exponent != 0; exponent >>= 1) {
+      if (exponent & 1)
+        result = result * base % modulus;
+      base = base * base % modulus;
+    }
+    return result;
+  }
+};
+
+} // namespace tp::interp
+
+#endif // TPOPT_INTERPRETER_PRIMEPAIR_H

@@ -1,0 +1,40 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file Reads the report out of a module.
+///
+/// The module has run `tp-plan-collectives`; it may have run `tp-localize`.
+/// Where it is not there yet, an error says what to run. Times need a machine,
+/// or links on the mesh.
+///
+/// Layers are ops whose location is named `layers.N`, or begins or continues
+/// with that: `model.layers.3.mlp.gate` is of layer `layers.3`.
+
+#ifndef TPOPT_REPORT_BUILDREPORT_H
+#define TPOPT_REPORT_BUILDREPORT_H
+
+#include "lib/Cost/ProgramCost.h"
+#include "lib/Report/Report.h"
+
+namespace tp {
+
+/// Emits errors.
+mlir::FailureOr<Report>
+buildReport(mlir::ModuleOp module, const std::optional<cost::Machine> &machine);
+
+/// What to write in the program so that `launch` is not needed, or sends less;
+/// empty if nothing would help.
+std::string getAdvice(const cost::CollectiveCost &launch, ShardingTable &table);
+
+/// `file:line:col`, empty if `loc` has none.
+std::string getPlace(mlir::Location loc);
+
+/// `layers.N`, empty if `loc` names no layer. Lives as long as the context.
+llvm::StringRef getLayer(mlir::Location loc);
+
+/// `f32[512,2048]`, with the sizes given.
+std::string formatTensor(mlir::Type element, llvm::ArrayRef<int64_t> shape);
+
+} // namespace tp
+
+#endif // TPOPT_REPORT_BUILDREPORT_H

@@ -1,0 +1,135 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file What a partitioned program sends, computes and holds, as plain data
+/// and in three forms.
+///
+/// `buildReport` (BuildReport.h) reads a module; the writers here know nothing
+/// of MLIR. The JSON form is a contract, version 1: fields may be added, never
+/// removed, and their order is fixed, so that equal programs give equal bytes.
+/// The table, for a terminal, is at most 100 columns wide:
+///
+///     @main on data=2 x model=4, 8 devices (h200)
+///
+///       collective      axes     count    payload       sent       time  share
+///       all_reduce      model        2   16.0 MiB   24.0 MiB    88.0 us   100%
+///
+/// Units: bytes are those of one device; times are microseconds of one call.
+/// Without a machine, and without links on the mesh, times are unknown: JSON
+/// has 0 and `"timed": false`, the table a dash. Memory without a known
+/// capacity has capacity 0 and fits.
+///
+/// The HTML form is one file that fetches nothing.
+
+#ifndef TPOPT_REPORT_REPORT_H
+#define TPOPT_REPORT_REPORT_H
+
+#include "lib/Report/Picture.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tp {
+
+/// One launch, of every device.
+struct CollectiveEntry {
+  std::string kind;              ///< `all_reduce` and so on.
+  std::vector<std::string> axes; ///< Sub-axes as `model:(1)2`.
+  std::string op;                ///< `sum`, `max`, `min`, or `none`.
+  int64_t groupSize = 1;
+  int64_t bytes = 0;     ///< The payload.
+  int64_t wireBytes = 0; ///< What a device sends in a ring.
+  int64_t times = 1;     ///< Launches for one call of the function.
+  double microseconds = 0;
+  std::string loc; ///< `file:line:col`; empty if unknown.
+  std::string reason;
+  std::string value; ///< The name of what is sent.
+  std::string layer; ///< Empty outside of layers.
+  std::string note;  ///< What `times` leaves out.
+  std::string advice;
+  bool requested = false; ///< By an annotation.
+};
+
+/// An argument or a result.
+struct TensorEntry {
+  std::string name;
+  std::string role;     ///< As `tp.role`, or `output`.
+  bool isGiven = false; ///< Whether `tp.role` gives it; else it is inferred.
+  std::string global, local, sharding;
+  int64_t bytes = 0; ///< Of a device's buffer.
+  int64_t paddingBytes = 0;
+  Picture picture;
+};
+
+struct LayerEntry {
+  std::string name;
+  double communication = 0, compute = 0; ///< Microseconds.
+
+  double getRatio() const { return compute > 0 ? communication / compute : 0; }
+};
+
+struct MemoryEntry {
+  int64_t parameters = 0, activations = 0, cache = 0, state = 0, gradients = 0,
+          optimizer = 0;
+  int64_t padding = 0;  ///< Of all of these, how much means nothing.
+  int64_t capacity = 0; ///< 0 if unknown.
+  std::string peakOp;   ///< Where activations take most.
+
+  int64_t getTotal() const {
+    return parameters + activations + cache + state + gradients + optimizer;
+  }
+  bool fits() const { return capacity == 0 || getTotal() <= capacity; }
+};
+
+struct MeshEntry {
+  std::string name;
+  std::vector<std::pair<std::string, int64_t>> axes;
+
+  int64_t getNumDevices() const;
+};
+
+struct FunctionReport {
+  std::string name;
+  MeshEntry mesh;
+  std::vector<CollectiveEntry> collectives;
+  std::vector<TensorEntry> inputs, outputs;
+  std::vector<LayerEntry> layers;
+  MemoryEntry memory;
+  bool timed = false;                    ///< Whether times are known.
+  double flops = 0;                      ///< Per device.
+  int64_t inputBytes = 0;                ///< All arguments, per device.
+  double communication = 0, compute = 0; ///< Microseconds.
+  /// How far the program has been verified: `field` by computing, `static` by
+  /// its rules alone, or `off`.
+  std::string verified = "off";
+  double verifyMicroseconds = 0;
+
+  double getRatio() const { return compute > 0 ? communication / compute : 0; }
+};
+
+struct Report {
+  std::string machine; ///< Empty if none was given.
+  std::vector<MeshEntry> meshes;
+  std::vector<FunctionReport> functions;
+};
+
+void writeJSON(const Report &report, llvm::raw_ostream &os);
+void writeTable(const Report &report, llvm::raw_ostream &os);
+void writeHTML(const Report &report, llvm::raw_ostream &os);
+
+/// Writes `report` to `path` in the form that its ending asks for, JSON for
+/// `-`. A file is replaced only when all of it is written. Messages begin with
+/// their error code.
+llvm::Error writeReport(const Report &report, llvm::StringRef path);
+
+/// `512 B`, `16.0 MiB`.
+std::string formatBytes(int64_t bytes);
+/// `31.5 us`, `2.40 ms`.
+std::string formatTime(double microseconds);
+/// `{data, model:(1)2}`.
+std::string formatAxes(llvm::ArrayRef<std::string> axes);
+
+} // namespace tp
+
+#endif // TPOPT_REPORT_REPORT_H

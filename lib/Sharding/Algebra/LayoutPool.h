@@ -1,0 +1,58 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file Layouts by number.
+///
+/// Choosing among layouts compares them and lists them a million times, and a
+/// TensorSharding takes half a kilobyte. Here each layout is kept once and has
+/// a number, 0, 1, 2, .., and each list of numbers is kept once, too:
+///
+///     LayoutPool pool;
+///     unsigned rows = pool.getNumber(sharding);   // [{"x"}, {}]: 0
+///     pool.get(rows);                             // [{"x"}, {}]
+///     &pool.getList({rows}) == &pool.getList({rows})   // true
+
+#ifndef TPOPT_SHARDING_ALGEBRA_LAYOUTPOOL_H
+#define TPOPT_SHARDING_ALGEBRA_LAYOUTPOOL_H
+
+#include "tpopt/Sharding/Sharding.h"
+
+#include <set>
+#include <unordered_map>
+#include <vector>
+
+namespace tp {
+
+/// Numbers of layouts of one pool.
+using LayoutList = std::vector<unsigned>;
+
+/// All that it hands out stays where it is. Not thread-safe.
+class LayoutPool {
+public:
+  LayoutPool() = default;
+  LayoutPool(const LayoutPool &) = delete;
+  LayoutPool &operator=(const LayoutPool &) = delete;
+
+  /// The number of the layout of a valid sharding: what is open or explicitly
+  /// replicated does not count.
+  unsigned getNumber(const TensorSharding &sharding);
+  const TensorSharding &get(unsigned number) const { return *layouts[number]; }
+  /// Equal lists are one list.
+  const LayoutList &getList(LayoutList list) {
+    return *lists.insert(std::move(list)).first;
+  }
+
+private:
+  struct Hash {
+    size_t operator()(const TensorSharding &layout) const {
+      return hash_value(layout);
+    }
+  };
+  std::unordered_map<TensorSharding, unsigned, Hash> numbers;
+  std::vector<const TensorSharding *> layouts; ///< By number, in the map.
+  std::set<LayoutList> lists;
+};
+
+} // namespace tp
+
+#endif // TPOPT_SHARDING_ALGEBRA_LAYOUTPOOL_H

@@ -1,0 +1,660 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// What devices exchange in regions written for one of them.
+//
+// A tensor there is what one device holds, and nothing says of what. A
+// collective sees it as a part of the tensor that the group's parts make, one
+// behind the other: `all_gather` along dimension 0 over the axis "x" goes from
+// `[{"x"}, {}]` to `[{}, {}]`, and what devices that differ in other axes hold
+// is none of its business.
+
+#include "Conversion.h"
+#include "GSPMD.h"
+#include "Groups.h"
+
+#include "dialects/SPMD/Nesting.h"
+
+#include "llvm/ADT/StringSwitch.h"
+
+using namespace mlir;
+using namespace tp;
+using namespace tp::stablehlo;
+
+namespace {
+/// The devices of a mesh that exchange something: all that differ in `axes`.
+struct Group {
+  spmd::MeshOp mesh;
+  AxisList axes;
+
+  int64_t getSize() const { return tp::getSize(axes); }
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Groups
+//===----------------------------------------------------------------------===//
+
+/// The mesh of the region around the operation, if devices can be listed.
+static FailureOr<spmd::MeshOp> getMesh(Conversion &c) {
+  auto manual = c.op->getParentOfType<spmd::ManualOp>();
+  spmd::MeshOp mesh = manual
+                          ? spmd::lookupMesh(manual, spmd::getMeshName(manual))
+                          : spmd::MeshOp();
+  if (!mesh)
+    return c.unsupported() << " outside of a region for one device, in a "
+                              "program that has such regions";
+  if (!getNumDevices(mesh.getMesh().getSizes()))
+    return c.unsupported() << " among more than 2^20 devices";
+  return mesh;
+}
+
+/// All devices of the mesh.
+static Group getEverybody(spmd::MeshOp mesh) {
+  Mesh own = mesh.toMesh();
+  Group group{mesh, {}};
+  for (unsigned i = 0; i < own.axes.size(); ++i)
+    group.axes.push_back(AxisRef::full(own, i));
+  return group;
+}
+
+/// Whether the regions around speak for each place along `axes`.
+static bool isManual(Conversion &c, ArrayRef<AxisRef> axes) {
+  AxisList covered = spmd::getManualAxesAround(c.op);
+  return llvm::all_of(axes, [&](const AxisRef &axis) {
+    return axis.size == 1 || llvm::any_of(covered, [&](const AxisRef &m) {
+             return m.contains(axis);
+           });
+  });
+}
+
+/// The operation's groups. Where devices stand in them does not matter to a
+/// reduction that is not `ordered`.
+static FailureOr<Group> readGroup(Conversion &c, bool ordered = true) {
+  FailureOr<spmd::MeshOp> op = getMesh(c);
+  if (failed(op))
+    return failure();
+  Mesh mesh = op->toMesh();
+  FailureOr<DeviceGroups> groups = readGroups(c.op, mesh.getNumDevices());
+  if (failed(groups))
+    return failure();
+  std::optional<AxisList> axes = findAxes(*groups, mesh, ordered);
+  if (!axes)
+    return c.op->emitError()
+           << prefix(ErrorCode::IrregularGroups) << c.op->getName()
+           << " in groups that do not follow axes of mesh @" << mesh.name;
+  if (!isManual(c, *axes))
+    return c.invalid() << " along an axis that is not manual";
+  return Group{*op, *axes};
+}
+
+//===----------------------------------------------------------------------===//
+// Collectives
+//===----------------------------------------------------------------------===//
+
+/// Where a group's axes cut a tensor: at a dimension, or nowhere.
+static TensorSharding cutAt(const Group &group, int64_t rank,
+                            std::optional<int64_t> dim) {
+  TensorSharding sharding = TensorSharding::replicate(rank);
+  if (dim)
+    sharding.dims[*dim].axes = group.axes;
+  return sharding;
+}
+
+/// The collective that leads `x` from one sharding to the other.
+static FailureOr<Value> emitCollective(Conversion &c, CollectiveKind kind,
+                                       Value x, const Group &group,
+                                       const TensorSharding &from,
+                                       const TensorSharding &to) {
+  if (group.getSize() == 1)
+    return x;
+  Mesh mesh = spmd::MeshOp(group.mesh).toMesh();
+  SmallVector<int64_t> global(Emitter::typeOf(x).getShape());
+  for (auto [size, dim] : llvm::zip_equal(global, from.dims))
+    if (size > kLarge)
+      return c.invalid() << " has a dimension beyond 2^31";
+    else
+      size *= tp::getSize(dim.axes);
+  llvm::Expected<ReshardStep> step = makeStep(mesh, kind, from, to, global);
+  if (!step)
+    return c.unsupported() << ": " << llvm::toString(step.takeError());
+  SmallVector<int64_t> shape(global);
+  for (auto [size, dim] : llvm::zip_equal(shape, to.dims))
+    size /= tp::getSize(dim.axes);
+  return spmd::createCollective(c.builder, c.op->getLoc(), x, mesh, from, *step,
+                                Emitter::withShape(x, shape));
+}
+
+/// How the region combines; sums, maxima and minima are what devices can do.
+/// Booleans do it as bytes.
+static FailureOr<std::pair<ReduceKind, bool>> readKind(Conversion &c) {
+  std::optional<Combiner> combiner = getCombiner(c.op->getRegion(0));
+  bool isBool = c.inType().getElementType().isInteger(1);
+  if (combiner == Combiner::Add)
+    return std::pair(ReduceKind::Sum, false);
+  if (combiner == Combiner::Max)
+    return std::pair(ReduceKind::Max, false);
+  if (combiner == Combiner::Min)
+    return std::pair(ReduceKind::Min, false);
+  if (isBool && combiner == Combiner::Or)
+    return std::pair(ReduceKind::Max, true);
+  if (isBool && combiner == Combiner::And)
+    return std::pair(ReduceKind::Min, true);
+  return c.unsupported()
+         << " that neither adds nor takes the greater or lesser";
+}
+
+/// Combines what the group's devices hold; along `dim`, each keeps its part.
+static FailureOr<Value> emitReduced(Conversion &c, Value x, const Group &group,
+                                    std::optional<int64_t> dim) {
+  auto kind = readKind(c);
+  if (failed(kind))
+    return failure();
+  Type element = Emitter::typeOf(x).getElementType();
+  int64_t rank = Emitter::typeOf(x).getRank();
+  TensorSharding partial = TensorSharding::replicate(rank);
+  partial.unreduced = group.axes;
+  partial.kind = kind->first;
+  if (kind->second)
+    x = c.emit.convert(x, c.builder.getIntegerType(8));
+  FailureOr<Value> reduced = emitCollective(
+      c, dim ? CollectiveKind::ReduceScatter : CollectiveKind::AllReduce, x,
+      group, partial, cutAt(group, rank, dim));
+  if (failed(reduced))
+    return failure();
+  return c.emit.convert(*reduced, element);
+}
+
+/// The parts of all devices of the group, one behind the other along `dim`.
+static FailureOr<Value> emitGathered(Conversion &c, Value x, const Group &group,
+                                     int64_t dim) {
+  int64_t rank = Emitter::typeOf(x).getRank();
+  return emitCollective(c, CollectiveKind::AllGather, x, group,
+                        cutAt(group, rank, dim),
+                        cutAt(group, rank, std::nullopt));
+}
+
+/// What `emit` makes of each operand.
+static Results forEachOperand(Conversion &c,
+                              function_ref<FailureOr<Value>(Value)> emit) {
+  if (c.op->getNumOperands() != c.op->getNumResults() ||
+      c.op->getNumOperands() == 0)
+    return c.invalid() << " has a result for each operand";
+  SmallVector<Value> results;
+  for (Value operand : c.op->getOperands()) {
+    FailureOr<Value> result = emit(operand);
+    if (failed(result))
+      return failure();
+    results.push_back(*result);
+  }
+  return results;
+}
+
+/// The dimension called `name`, which all operands have and `divides` divides.
+static FailureOr<int64_t> readDim(Conversion &c, StringRef name,
+                                  int64_t divides = 1) {
+  FailureOr<int64_t> dim = c.getInteger(name);
+  if (failed(dim))
+    return failure();
+  for (Value operand : c.op->getOperands()) {
+    Sizes shape = Emitter::typeOf(operand).getShape();
+    if (*dim < 0 || *dim >= int64_t(shape.size()) || shape[*dim] % divides)
+      return c.invalid() << " names a dimension in `" << name
+                         << "` that the operand does not have, or that the "
+                            "group does not divide";
+  }
+  return *dim;
+}
+
+static Results convertAllReduce(Conversion &c) {
+  FailureOr<Group> group = readGroup(c, /*ordered=*/false);
+  if (failed(group))
+    return failure();
+  return forEachOperand(
+      c, [&](Value x) { return emitReduced(c, x, *group, std::nullopt); });
+}
+
+static Results convertReduceScatter(Conversion &c) {
+  FailureOr<Group> group = readGroup(c);
+  if (failed(group))
+    return failure();
+  FailureOr<int64_t> dim = readDim(c, "scatter_dimension", group->getSize());
+  if (failed(dim))
+    return failure();
+  return forEachOperand(
+      c, [&](Value x) { return emitReduced(c, x, *group, *dim); });
+}
+
+static Results convertAllGather(Conversion &c) {
+  FailureOr<Group> group = readGroup(c);
+  if (failed(group))
+    return failure();
+  FailureOr<int64_t> dim = readDim(c, "all_gather_dim");
+  if (failed(dim))
+    return failure();
+  return forEachOperand(
+      c, [&](Value x) { return emitGathered(c, x, *group, *dim); });
+}
+
+/// Device i of a group gets piece i of every device's operand.
+static Results convertAllToAll(Conversion &c) {
+  FailureOr<Group> group = readGroup(c);
+  if (failed(group))
+    return failure();
+  int64_t size = group->getSize();
+  FailureOr<int64_t> split = readDim(c, "split_dimension", size);
+  FailureOr<int64_t> concat = readDim(c, "concat_dimension");
+  FailureOr<int64_t> count = c.getInteger("split_count", size);
+  if (failed(split) || failed(concat) || failed(count))
+    return failure();
+  if (*count != size)
+    return c.invalid() << " splits into " << *count << " pieces among " << size
+                       << " devices";
+  return forEachOperand(c, [&](Value x) -> FailureOr<Value> {
+    SmallVector<int64_t> shape(Emitter::typeOf(x).getShape());
+    // The devices' operands in front of one another: the group cuts their
+    // number, then the pieces'.
+    SmallVector<int64_t> pieces(shape);
+    pieces[*split] /= size;
+    pieces.insert(pieces.begin() + *split, size);
+    pieces.insert(pieces.begin(), 1);
+    int64_t rank = pieces.size();
+    FailureOr<Value> sent = emitCollective(
+        c, CollectiveKind::AllToAll, c.emit.reshape(x, pieces), *group,
+        cutAt(*group, rank, 0), cutAt(*group, rank, *split + 1));
+    if (failed(sent))
+      return failure();
+    if (size == 1)
+      return x;
+    // From [device, .., 1, piece, ..] to the devices' pieces along `concat`.
+    shape[*split] /= size;
+    SmallVector<int64_t> received(shape);
+    received.insert(received.begin(), size);
+    Value parts = c.emit.reshape(*sent, received);
+    SmallVector<int64_t> permutation;
+    for (int64_t dim = 1; dim <= int64_t(shape.size()); ++dim) {
+      if (dim == *concat + 1)
+        permutation.push_back(0);
+      permutation.push_back(dim);
+    }
+    if (*concat != 0)
+      parts = c.emit.transpose(parts, permutation);
+    shape[*concat] *= size;
+    return c.emit.reshape(parts, shape);
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Places
+//===----------------------------------------------------------------------===//
+
+/// The device's place along axes, as i32.
+static Value emitPlace(Conversion &c, const Group &group) {
+  auto type = RankedTensorType::get({}, c.builder.getI32Type());
+  if (group.getSize() == 1)
+    return c.emit.constant(0, type);
+  MLIRContext *context = c.op->getContext();
+  spmd::MeshOp mesh = group.mesh;
+  return spmd::AxisIndexOp::create(
+      c.builder, c.op->getLoc(), type, FlatSymbolRefAttr::get(mesh),
+      spmd::toAttr(context, mesh.toMesh(), group.axes));
+}
+
+/// What `table` has for each place along `axes`.
+static Value emitLookup(Conversion &c, const Group &group,
+                        ArrayRef<int32_t> table) {
+  bool isPlace = true;
+  for (auto [place, number] : llvm::enumerate(table))
+    isPlace &= int64_t(place) == number;
+  if (isPlace)
+    return emitPlace(c, group);
+  auto type =
+      RankedTensorType::get({int64_t(table.size())}, c.builder.getI32Type());
+  Value entries = ConstantOp::create(c.builder, c.op->getLoc(), type,
+                                     DenseElementsAttr::get(type, table));
+  return c.emit.gather(entries, emitPlace(c, group), 0, 0);
+}
+
+/// `table`, by place in the mesh, by place along `axes`; none if it differs
+/// along others.
+static std::optional<std::vector<int32_t>>
+condense(const Mesh &mesh, ArrayRef<AxisRef> axes, ArrayRef<int32_t> table) {
+  std::vector<std::optional<int32_t>> found(tp::getSize(axes));
+  for (auto [place, number] : llvm::enumerate(table)) {
+    std::optional<int32_t> &entry = found[getPosition(mesh, axes, place)];
+    if (entry.value_or(number) != number)
+      return std::nullopt;
+    entry = number;
+  }
+  std::vector<int32_t> own;
+  for (const std::optional<int32_t> &entry : found)
+    own.push_back(*entry); // each is the place of some device
+  return own;
+}
+
+/// The number of the device, as the mesh gives it, mapped by `map`.
+static Results convertNumber(Conversion &c,
+                             function_ref<int64_t(int64_t)> map) {
+  FailureOr<spmd::MeshOp> op = getMesh(c);
+  if (failed(op))
+    return failure();
+  Mesh mesh = op->toMesh();
+  if (!isManual(c, getEverybody(*op).axes))
+    return c.unsupported() << " in a region that is not manual on all axes";
+  SmallVector<int32_t> table(mesh.getNumDevices());
+  for (auto [device, place] : llvm::enumerate(getPlaces(mesh)))
+    table[place] = map(device);
+  return c.one(
+      c.emit.convert(emitLookup(c, getEverybody(*op), table), c.outElement()));
+}
+
+static Processes getProcesses(Conversion &c) {
+  FailureOr<spmd::MeshOp> mesh = getMesh(c);
+  Processes written = Processes::read(c.op->getParentOfType<ModuleOp>());
+  return succeeded(mesh) ? written.on(mesh->toMesh().getNumDevices()) : written;
+}
+
+/// What the scalar arithmetic of `region`, on integers of at least 32 bits,
+/// returns on a device; none if there is anything else in it.
+static std::optional<SmallVector<int64_t>>
+computeNumbers(Region &region, const Processes &processes, int64_t device) {
+  llvm::DenseMap<Value, int64_t> numbers;
+  auto getConstant = [](Operation *op) -> std::optional<int64_t> {
+    auto value =
+        op ? op->getAttrOfType<DenseIntElementsAttr>("value") : nullptr;
+    if (!value || value.getNumElements() != 1)
+      return std::nullopt;
+    return getInt64(value.getSplatValue<APInt>());
+  };
+  for (Operation &op : region.front()) {
+    SmallVector<int64_t> in;
+    for (Value operand : op.getOperands()) {
+      // Others' values are constants, if anything.
+      if (!numbers.count(operand))
+        if (auto constant = getConstant(operand.getDefiningOp()))
+          numbers[operand] = *constant;
+      auto number = numbers.find(operand);
+      if (number == numbers.end())
+        return std::nullopt;
+      in.push_back(number->second);
+    }
+    StringRef name = op.getName().getStringRef();
+    if (name == "sdy.return")
+      return in;
+    std::optional<int64_t> out;
+    if (name == "stablehlo.constant")
+      out = getConstant(&op);
+    else if (name == "stablehlo.partition_id")
+      out = device % processes.partitions;
+    else if (name == "stablehlo.replica_id")
+      out = device / processes.partitions;
+    else if (in.size() == 1 &&
+             (name == "stablehlo.convert" || name == "stablehlo.reshape" ||
+              name == "sdy.sharding_constraint" ||
+              getCallTarget(&op) == "Sharding"))
+      out = in[0];
+    else if (in.size() == 2 && in[0] >= 0 && in[1] >= 0 && !isLarge(in[0]) &&
+             !isLarge(in[1])) {
+      if (name == "stablehlo.add")
+        out = in[0] + in[1];
+      else if (name == "stablehlo.multiply")
+        out = in[0] * in[1];
+      else if (name == "stablehlo.divide" && in[1] > 0)
+        out = in[0] / in[1];
+      else if (name == "stablehlo.remainder" && in[1] > 0)
+        out = in[0] % in[1];
+    }
+    if (!out || isLarge(*out) || op.getNumResults() != 1)
+      return std::nullopt;
+    auto type = dyn_cast<RankedTensorType>(op.getResult(0).getType());
+    auto element =
+        type ? dyn_cast<IntegerType>(type.getElementType()) : nullptr;
+    if (!element || element.getWidth() < 32)
+      return std::nullopt;
+    numbers[op.getResult(0)] = *out;
+  }
+  return std::nullopt;
+}
+
+/// What a region of places gives, for each result and place; none if it
+/// computes more than that.
+static std::optional<std::vector<std::vector<int32_t>>>
+computeTables(Conversion &c, const Mesh &mesh) {
+  Processes processes = getProcesses(c);
+  std::vector<std::vector<int32_t>> tables(
+      c.op->getNumResults(), std::vector<int32_t>(mesh.getNumDevices()));
+  for (auto [device, place] : llvm::enumerate(getPlaces(mesh))) {
+    auto numbers = computeNumbers(c.op->getRegion(0), processes, device);
+    if (!numbers)
+      return std::nullopt;
+    for (auto [table, number] : llvm::zip_equal(tables, *numbers))
+      table[place] = number;
+  }
+  return tables;
+}
+
+std::optional<SmallVector<Value>> tp::stablehlo::convertPlaces(Conversion &c) {
+  if (!c.op->getParentOfType<spmd::ManualOp>())
+    return std::nullopt;
+  FailureOr<spmd::MeshOp> op = getMesh(c);
+  if (failed(op))
+    return std::nullopt;
+  Mesh mesh = op->toMesh();
+  auto tables = computeTables(c, mesh);
+  if (!tables)
+    return std::nullopt;
+  // Along one axis, if that is all it takes.
+  AxisList around = spmd::getManualAxesAround(c.op);
+  SmallVector<AxisList> candidates;
+  for (const AxisRef &axis : around)
+    candidates.push_back({axis});
+  candidates.push_back(around);
+  SmallVector<std::pair<AxisList, std::vector<int32_t>>> found;
+  for (const std::vector<int32_t> &table : *tables) {
+    auto fits = llvm::find_if(candidates, [&](const AxisList &axes) {
+      return condense(mesh, axes, table).has_value();
+    });
+    if (fits == candidates.end()) // it asks for its own place, too
+      return std::nullopt;
+    found.emplace_back(*fits, *condense(mesh, *fits, table));
+  }
+  SmallVector<Value> results;
+  for (auto [entry, type] : llvm::zip_equal(found, c.op->getResultTypes())) {
+    auto tensor = cast<RankedTensorType>(type);
+    Value place = emitLookup(c, Group{*op, entry.first}, entry.second);
+    results.push_back(c.emit.reshape(
+        c.emit.convert(place, tensor.getElementType()), tensor.getShape()));
+  }
+  return results;
+}
+
+static Results convertPartitionId(Conversion &c) {
+  int64_t partitions = getProcesses(c).partitions;
+  return convertNumber(c, [=](int64_t device) { return device % partitions; });
+}
+
+static Results convertReplicaId(Conversion &c) {
+  int64_t partitions = getProcesses(c).partitions;
+  return convertNumber(c, [=](int64_t device) { return device / partitions; });
+}
+
+//===----------------------------------------------------------------------===//
+// Permutations
+//===----------------------------------------------------------------------===//
+
+/// The buffers of all in the region's groups, of which each takes the one it
+/// wants; zeros if none. `sources` are places.
+static Results emitTaken(Conversion &c, spmd::MeshOp op,
+                         ArrayRef<int32_t> sources) {
+  Mesh mesh = op.toMesh();
+  Group group{op, spmd::getManualAxesAround(c.op)};
+  SmallVector<int32_t> wanted;
+  bool staysInGroup = true;
+  for (auto [place, source] : llvm::enumerate(sources)) {
+    wanted.push_back(source < 0 ? -1 : getPosition(mesh, group.axes, source));
+    for (unsigned axis = 0; source >= 0 && axis < mesh.axes.size(); ++axis) {
+      AxisRef full = AxisRef::full(mesh, axis);
+      staysInGroup &=
+          overlap(full, group.axes) ||
+          getPosition(mesh, full, place) == getPosition(mesh, full, source);
+    }
+  }
+  auto own = condense(mesh, group.axes, wanted);
+  if (!staysInGroup || !own)
+    return c.invalid() << " along an axis that is not manual";
+  SmallVector<int64_t> shape(c.inShape());
+  shape.insert(shape.begin(), 1);
+  FailureOr<Value> all =
+      emitGathered(c, c.emit.reshape(c.in(), shape), group, 0);
+  if (failed(all))
+    return failure();
+  return c.one(c.emit.gather(*all, emitLookup(c, group, *own), 0, 0));
+}
+
+/// Along which axes, and how far, all that is sent goes around; `sources` are
+/// places, -1 for devices that get nothing.
+static std::optional<std::pair<AxisList, int64_t>>
+findShift(const Mesh &mesh, ArrayRef<int32_t> sources) {
+  // Neighbouring axes count together, the last one fastest; as few as will do.
+  unsigned count = mesh.axes.size();
+  for (unsigned length = 1; length <= count; ++length)
+    for (unsigned first = 0; first + length <= count; ++first) {
+      unsigned last = first + length - 1;
+      AxisList axes;
+      for (unsigned i = first; i <= last; ++i)
+        axes.push_back(AxisRef::full(mesh, i));
+      int64_t size = tp::getSize(axes);
+      std::optional<int64_t> by;
+      bool fits = size > 1;
+      for (int64_t to = 0; fits && to < int64_t(sources.size()); ++to) {
+        if (sources[to] < 0)
+          continue;
+        int64_t from = sources[to];
+        int64_t step = (getPosition(mesh, axes, to) -
+                        getPosition(mesh, axes, from) + size) %
+                       size;
+        by = by.value_or(step);
+        fits = step == *by;
+        // In all other axes they stand at one place.
+        for (unsigned i = 0; fits && i < mesh.axes.size(); ++i)
+          fits = (i >= first && i <= last) ||
+                 getPosition(mesh, AxisRef::full(mesh, i), to) ==
+                     getPosition(mesh, AxisRef::full(mesh, i), from);
+      }
+      if (fits && by && *by != 0)
+        return std::pair(axes, *by);
+    }
+  return std::nullopt;
+}
+
+static Results emitShift(Conversion &c, spmd::MeshOp op, AxisList axes,
+                         int64_t by, ArrayRef<int32_t> sources) {
+  Mesh mesh = op.toMesh();
+  int64_t size = tp::getSize(axes);
+  bool wraps = true, fillsUp = true, fillsDown = true;
+  for (int64_t place = 0; place < int64_t(sources.size()); ++place) {
+    int64_t position = getPosition(mesh, axes, place);
+    bool receives = sources[place] >= 0;
+    wraps &= receives;
+    fillsUp &= receives == (position >= by);
+    fillsDown &= receives == (position < by);
+  }
+  auto shift = [&](int64_t step, StringRef mode) {
+    return spmd::ShiftOp::create(
+        c.builder, c.op->getLoc(), c.in().getType(), c.in(), op.getName(),
+        spmd::toAttr(c.op->getContext(), mesh, axes), step, mode);
+  };
+  if (wraps || !(fillsUp || fillsDown)) {
+    // As short a way around as there is.
+    Value moved = shift(2 * by > size ? by - size : by, "wrap");
+    if (wraps)
+      return c.one(moved);
+    // Those whom nobody sends anything have zeros.
+    SmallVector<int32_t> receives;
+    for (int32_t source : sources)
+      receives.push_back(source >= 0);
+    Group group{op, spmd::getManualAxesAround(c.op)};
+    auto own = condense(mesh, group.axes, receives);
+    if (!own)
+      return c.invalid() << " along an axis that is not manual";
+    Value flag =
+        c.emit.convert(emitLookup(c, group, *own), c.builder.getI1Type());
+    return c.one(c.emit.select(c.emit.splat(flag, c.inShape()), moved,
+                               c.emit.constant(0, c.in())));
+  }
+  return c.one(fillsUp ? shift(by, "fill") : shift(by - size, "fill"));
+}
+
+/// The axes of the mesh in the order in which they have to be named for
+/// `sources` to be devices that change their places along them.
+static std::optional<AxisList> findOrder(const Mesh &mesh,
+                                         ArrayRef<int32_t> sources) {
+  constexpr unsigned kMaxAxes = 6;
+  SmallVector<unsigned> order;
+  for (unsigned i = 0; i < mesh.axes.size(); ++i)
+    order.push_back(i);
+  if (order.size() > kMaxAxes)
+    return std::nullopt;
+  do {
+    AxisList axes;
+    for (unsigned i : order)
+      axes.push_back(AxisRef::full(mesh, i));
+    bool fits = true;
+    for (auto [place, source] : llvm::enumerate(sources))
+      fits &= source == getPosition(mesh, axes, place);
+    if (fits)
+      return axes;
+  } while (std::next_permutation(order.begin(), order.end()));
+  return std::nullopt;
+}
+
+static Results convertPermute(Conversion &c) {
+  FailureOr<spmd::MeshOp> op = getMesh(c);
+  if (failed(op))
+    return failure();
+  Mesh mesh = op->toMesh();
+  auto pairs = readPairs(c.op, mesh.getNumDevices());
+  if (failed(pairs))
+    return failure();
+  SmallVector<int64_t> places = getPlaces(mesh);
+  SmallVector<int32_t> sources(mesh.getNumDevices(), -1);
+  bool stays = true;
+  for (size_t i = 0; i < pairs->size(); i += 2) {
+    sources[places[(*pairs)[i + 1]]] = places[(*pairs)[i]];
+    stays &= (*pairs)[i] == (*pairs)[i + 1];
+  }
+  if (stays && int64_t(pairs->size()) == 2 * mesh.getNumDevices())
+    return c.one(c.in());
+  if (auto moves = findShift(mesh, sources)) {
+    if (!isManual(c, moves->first))
+      return c.invalid() << " along an axis that is not manual";
+    return emitShift(c, *op, moves->first, moves->second, sources);
+  }
+  auto order = findOrder(mesh, sources);
+  if (order && isManual(c, getEverybody(*op).axes)) {
+    SmallVector<int64_t> shape(c.inShape());
+    shape.insert(shape.begin(), 1);
+    Group everybody = getEverybody(*op);
+    TensorSharding from = cutAt(everybody, shape.size(), 0), to = from;
+    to.dims[0].axes = *order;
+    FailureOr<Value> moved =
+        emitCollective(c, CollectiveKind::CollectivePermute,
+                       c.emit.reshape(c.in(), shape), everybody, from, to);
+    if (failed(moved))
+      return failure();
+    return c.one(c.emit.reshape(*moved, c.inShape()));
+  }
+  return emitTaken(c, *op, sources);
+}
+
+static constexpr Row kRows[] = {
+    {"stablehlo.all_gather", -1, -1, 0, convertAllGather},
+    {"stablehlo.all_reduce", -1, -1, 1, convertAllReduce},
+    {"stablehlo.all_to_all", -1, -1, 0, convertAllToAll},
+    {"stablehlo.collective_permute", 1, 1, 0, convertPermute},
+    {"stablehlo.partition_id", 0, 1, 0, convertPartitionId},
+    {"stablehlo.reduce_scatter", 1, 1, 1, convertReduceScatter},
+    {"stablehlo.replica_id", 0, 1, 0, convertReplicaId},
+};
+
+ArrayRef<Row> tp::stablehlo::getExchangeRows() { return kRows; }

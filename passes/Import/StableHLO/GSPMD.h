@@ -1,0 +1,91 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file Shardings of GSPMD as strings, and the mesh behind them.
+///
+/// Before Shardy, XLA's shardings (GSPMD, arXiv:2105.04663) did not name mesh
+/// axes: a string says how many tiles each dimension has, and which device
+/// holds which tile. On 8 devices,
+///
+///     {devices=[4,1,2]<=[8] last_tile_dim_replicate}
+///
+/// cuts the first of two dimensions in four; tile number i, counted row-major
+/// over [4, 1, 2], belongs to device i, and the tiles of the last dimension are
+/// copies. `<=[2,4]T(1,0)` counts devices in another order, and `0,2,1,3` lists
+/// them.
+///
+/// Read as numbers, devices have digits: a dimension of four tiles at stride 2
+/// is a digit of size 4 and stride 2. Digits of all strings of a module cut the
+/// devices' number into the axes of a mesh: with the strides 1, 2 and 8 above,
+/// `["_axis_0"=4, "_axis_1"=2]`, and the sharding is `[{"_axis_0"}, {}]`.
+
+#ifndef TPOPT_PASSES_IMPORT_STABLEHLO_GSPMD_H
+#define TPOPT_PASSES_IMPORT_STABLEHLO_GSPMD_H
+
+#include "tpopt/Sharding/Mesh.h"
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringRef.h"
+
+#include <optional>
+
+namespace tp::stablehlo {
+
+/// The product of sizes, none if one is below 1 or it is above `kMaxDevices`.
+std::optional<int64_t> getNumDevices(llvm::ArrayRef<int64_t> sizes);
+
+/// What a dimension of tiles behind those of the tensor is.
+enum class Subgroup : uint8_t { Replicated, Manual, Unreduced };
+
+/// A part of a device's number.
+struct Digit {
+  int64_t size, stride;
+  bool operator==(const Digit &o) const {
+    return size == o.size && stride == o.stride;
+  }
+};
+
+/// One sharding.
+struct TileSharding {
+  enum Kind : uint8_t {
+    Replicated,
+    Maximal, ///< On one device alone.
+    Manual,
+    Unknown,
+    Tiled
+  };
+  Kind kind = Unknown;
+  /// For each dimension of tiles its digits, major first. The last ones, as
+  /// many as there are subgroups, are no dimensions of the tensor.
+  llvm::SmallVector<llvm::SmallVector<Digit>> dims;
+  llvm::SmallVector<Subgroup> subgroups;
+  int64_t numDevices = 1;
+};
+
+/// Reads `{..}`, or `{{..}, {..}}` for several values. None if the text has
+/// another form, or if the devices of a dimension are in no regular order.
+std::optional<llvm::SmallVector<TileSharding>>
+parseTileShardings(llvm::StringRef text);
+
+/// The digits that `numbers`, row-major in `shape`, have in each dimension: the
+/// element at an index is the sum of the index's digits times their strides.
+/// None if there are none.
+std::optional<llvm::SmallVector<llvm::SmallVector<Digit>>>
+findDigits(llvm::ArrayRef<int64_t> numbers, llvm::ArrayRef<int64_t> shape);
+
+/// The axes that digits cut devices' numbers into.
+class AxisFactors {
+public:
+  void add(const Digit &digit);
+  /// Sizes of the axes, major first; none if digits overlap in part.
+  std::optional<llvm::SmallVector<int64_t>> getSizes() const;
+
+private:
+  /// Strides at which an axis begins or ends, ascending.
+  llvm::SmallVector<int64_t> bounds = {1};
+};
+
+} // namespace tp::stablehlo
+
+#endif // TPOPT_PASSES_IMPORT_STABLEHLO_GSPMD_H

@@ -1,0 +1,31 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file Regions written for one device, from the calls they once were.
+///
+/// Before Shardy had `sdy.manual_computation`, exporters put calls around what
+/// is written for one device (JAX's shard_map). GSPMD's are one for each value,
+///
+///     %1 = custom_call @Sharding(%0) {mhlo.sharding = "{devices=[4,1]<=[4]}"}
+///     %2 = custom_call @SPMDFullToShardShape(%1) {mhlo.sharding = "{manual}"}
+///     ..                                           // what one device does
+///     %8 = custom_call @Sharding(%7) {mhlo.sharding = "{manual}"}
+///     %9 = custom_call @SPMDShardToFullShape(%8) {mhlo.sharding = "{..}"}
+///
+/// and those of Shardy in strings one for all, around a call of the body,
+/// @xla.sdy.GlobalToLocalShape and @xla.sdy.LocalToGlobalShape.
+
+#ifndef TPOPT_PASSES_IMPORT_STABLEHLO_MANUALCALLS_H
+#define TPOPT_PASSES_IMPORT_STABLEHLO_MANUALCALLS_H
+
+#include "Shardings.h"
+
+namespace tp::stablehlo {
+
+/// Writes such regions as `sdy.manual_computation`.
+mlir::LogicalResult importManualCalls(mlir::ModuleOp module,
+                                      const ForeignShardings &shardings);
+
+} // namespace tp::stablehlo
+
+#endif // TPOPT_PASSES_IMPORT_STABLEHLO_MANUALCALLS_H

@@ -1,0 +1,101 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file A function made ready for lowering: plain tensor types, and only ops
+/// that have a form of their own in steps.
+
+#ifndef TPOPT_PASSES_LOWER_LEGALIZEFORSTEP_H
+#define TPOPT_PASSES_LOWER_LEGALIZEFORSTEP_H
+
+#include "lib/Target/Target.h"
+#include "tpopt/Dialect/SPMD/SPMD.h"
+#include "tpopt/Dialect/TP/TP.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace tp {
+
+/// What the types' encodings said about an op, or one part of it.
+struct LocalInfo {
+  ReshardStep step;        ///< Of a collective.
+  TensorSharding sharding; ///< Of the input.
+  llvm::SmallVector<int64_t> global;
+};
+using LocalInfos =
+    llvm::DenseMap<mlir::Operation *, llvm::SmallVector<LocalInfo, 1>>;
+
+/// Whether a value is a tensor without elements.
+bool isEmpty(mlir::Value value);
+
+/// Leaves nothing in a function that computes, sends or carries such values,
+/// but for constants and what the function itself takes and returns. What is
+/// erased is forgotten in `infos`.
+void dropEmpty(mlir::func::FuncOp function, LocalInfos &infos);
+
+/// Takes the encodings off, inlines manual regions, decomposes, and brings
+/// reductions and contractions into their basic forms: a reduction is over the
+/// last dimension, a contraction's letters are in the result or in both
+/// operands. `mesh` is null if the function has none. Fails, with an error,
+/// where the function is not local.
+mlir::FailureOr<LocalInfos> legalizeForStep(mlir::func::FuncOp function,
+                                            const Mesh *mesh,
+                                            const codegen::Target &target);
+
+/// The ops that the target's matrix library computes behind a contraction:
+/// sums and products with another tensor, and activations, each the only use of
+/// the one before.
+llvm::SmallVector<mlir::Operation *> getEpilogue(EinsumOp op,
+                                                 const codegen::Target &target);
+
+/// What `next`, an op of the epilogue, does to `value`.
+codegen::PostOpPattern getPost(EinsumOp op, mlir::Value value,
+                               mlir::Operation *next);
+
+/// The operand of a sum or a product that is not `value`.
+mlir::Value getOther(mlir::Operation *op, mlir::Value value);
+
+/// Sums with a residual before those with a bias, if the target wants it so.
+/// Returns for each the number that it had.
+llvm::SmallVector<unsigned>
+orderPosts(llvm::ArrayRef<codegen::PostOpPattern> posts,
+           const codegen::Target &target);
+
+/// The last letter of the result that is no row of one element, which C has
+/// stride 1 along; 0 if there is none.
+char getColumnLetter(EinsumOp op);
+
+/// Whether that is the left operand's: as a matrix product, its sides change.
+bool takesColumnsFromLeft(EinsumOp op);
+
+/// The sizes of one matrix product that does all of a contraction, but its
+/// batches.
+codegen::ProductSize getProductSize(EinsumOp op);
+
+/// Whether a contraction is a matrix product that the library computes: of
+/// types and sizes that it knows, over at least one letter.
+bool isMatmul(EinsumOp op, const codegen::Target &target);
+
+/// Attention over a whole sequence as attention over blocks of it.
+void splitCausalAttention(AttentionOp op);
+/// Whether attention stays whole and becomes a step.
+bool hasAttentionKernel(AttentionOp op, const codegen::Target &target);
+/// Brings attention into the form that its kernels take, or into blocks for a
+/// target that has none. Remarks where kernels that there are do not fit.
+void prepareAttention(AttentionOp op, const codegen::Target &target);
+
+/// Where a dynamic slice begins that moves evenly from turn to turn of a loop.
+struct Motion {
+  spmd::RegionFlowOpInterface loop;
+  llvm::SmallVector<int64_t> starts; ///< In the first turn.
+  llvm::SmallVector<int64_t> moves;  ///< From each turn to the next.
+};
+
+/// Makes slices of the dynamic ones of a block that begin at known places, and
+/// finds those that move evenly, so that `getMotion` knows them.
+void findMotions(mlir::Block &block);
+/// None if a slice begins where only the run can say.
+std::optional<Motion> getMotion(DynamicSliceOp op);
+
+} // namespace tp
+
+#endif // TPOPT_PASSES_LOWER_LEGALIZEFORSTEP_H

@@ -1,0 +1,570 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "ShrunkModule.h"
+
+#include "SpliceShrinker.h"
+
+#include "lib/Sharding/Algebra/Shrink.h"
+#include "tpopt/Dialect/SPMD/SPMD.h"
+#include "tpopt/Dialect/TP/TP.h"
+
+#include "mlir/IR/AttrTypeSubElements.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Verifier.h"
+
+using namespace mlir;
+using namespace tp;
+using namespace tp::spmd;
+using namespace tp::interp;
+
+using Shape = SmallVector<int64_t>;
+
+TensorSharding tp::getLocalSharding(RankedTensorType type, const Mesh &mesh) {
+  auto local = dyn_cast_or_null<LocalAttr>(type.getEncoding());
+  if (!local)
+    return TensorSharding::replicate(type.getRank());
+  return std::get<TensorSharding>(
+      local.getSharding().resolve(mesh, type.getRank()));
+}
+
+namespace {
+
+class ScratchBuilder {
+public:
+  ScratchBuilder(const Segment &segment, const Mesh &mesh, Sizes sizes)
+      : segment(segment), mesh(mesh), sizes(sizes), meshShrinker(mesh),
+        context(segment.whole->getContext()), builder(context) {}
+
+  OwningOpRef<ModuleOp> build(std::string &reason);
+
+private:
+  static RankedTensorType typeOf(Value value) {
+    return cast<RankedTensorType>(value.getType());
+  }
+  Value getWholeTensor(unsigned t) {
+    unsigned operands = segment.whole->getNumOperands();
+    return t < operands ? segment.whole->getOperand(t)
+                        : segment.whole->getResult(t - operands);
+  }
+  Value getLocalTensor(unsigned t) {
+    return t < segment.operands.size()
+               ? segment.operands[t]
+               : segment.results[t - segment.operands.size()];
+  }
+
+  /// A constant that is multiplied by a place along axes: the block size of a
+  /// dimension that they cut.
+  struct Offset {
+    ConstantOp constant;
+    AxisList axes;
+    int64_t block;
+  };
+  bool findOffsets();
+  bool countsNarrowly();
+  std::optional<int64_t> shrinkOffset(const Offset &offset);
+
+  void shrinkSplice();
+  bool isSpliced(unsigned dim) const {
+    return splice && dim == cast<SpliceOp>(segment.whole).getDim();
+  }
+  void mapNumbers(Operation *copy);
+
+  ShardingRule getRule();
+  bool indexesAlong(const ShardingRule &rule, unsigned factor);
+  void chooseMesh(const ShardingRule &rule);
+  void chooseShapes(const ShardingRule &rule);
+  RankedTensorType shrink(RankedTensorType type, ArrayRef<int64_t> shape);
+  std::optional<Shape> inferShape(Operation *op, RankedTensorType type);
+  void buildMesh();
+  void beginFunction(StringRef name, ValueRange values, ArrayRef<Type> types,
+                     IRMapping &mapping);
+  void endFunction(ValueRange results);
+  void buildWhole();
+  bool buildLocal();
+  Operation *cloneOp(Operation *op, ArrayRef<Type> types, IRMapping &mapping);
+
+  const Segment &segment;
+  const Mesh &mesh;
+  Sizes sizes;
+  MeshShrinker meshShrinker;
+  MLIRContext *context;
+  OpBuilder builder;
+  OwningOpRef<ModuleOp> scratch;
+  SmallVector<Offset> offsets;
+  bool keepsOffsets = false;
+  std::optional<SpliceShrinker> splice;
+  SmallVector<Shape> shapes; ///< New whole shapes, operands first.
+  /// New whole shapes of local values.
+  llvm::DenseMap<Value, Shape> localShapes;
+};
+
+} // namespace
+
+/// Sets `splice`, and the sizes of the axes that cut its dimension.
+void ScratchBuilder::shrinkSplice() {
+  auto op = dyn_cast<SpliceOp>(segment.whole);
+  if (!op || !sizes.splices)
+    return;
+  std::vector<TensorSharding> layouts;
+  for (unsigned t = 0; t < segment.operands.size() + 1; ++t) {
+    layouts.push_back(getLocalSharding(typeOf(getLocalTensor(t)), mesh));
+    // Where axes are cut, their sizes are those of the parts.
+    for (const AxisRef &axis : layouts.back().getDimAxes())
+      if (!axis.isFull(mesh))
+        return;
+  }
+  const AxisList &axes = layouts.back().dims[op.getDim()].axes;
+  if (axes.empty())
+    return;
+  // The largest axis takes what the number of devices asks for.
+  auto largest = llvm::max_element(
+      axes, [](const auto &a, const auto &b) { return a.size < b.size; });
+  int64_t least = axes.size() > 3 ? 2 : 3, grain = 1;
+  for (const AxisRef &axis : axes)
+    if (&axis != largest)
+      grain *= std::min(axis.size, least);
+  splice = SpliceShrinker::create(op, layouts, grain);
+  if (!splice)
+    return;
+  bool keeps = splice->getDevices() == getSize(axes);
+  for (const AxisRef &axis : axes)
+    meshShrinker.resize(axis.axis, keeps ? axis.size
+                                   : &axis == largest
+                                       ? splice->getDevices() / grain
+                                       : std::min(axis.size, least));
+}
+
+/// Gives a copy of one of the splice's ops the numbers of the small one.
+void ScratchBuilder::mapNumbers(Operation *copy) {
+  int64_t dim = cast<SpliceOp>(segment.whole).getDim();
+  if (auto shift = dyn_cast<ShiftOp>(copy))
+    return shift.setBy(-splice->mapDistance(-shift.getBy()));
+  if (auto slice = dyn_cast<SliceOp>(copy)) {
+    SmallVector<int64_t> starts(slice.getStarts());
+    starts[dim] = splice->mapRows(starts[dim]);
+    return slice.setStarts(starts);
+  }
+  auto constant = dyn_cast<ConstantOp>(copy);
+  if (!constant || !constant.getType().getElementType().isInteger(32))
+    return;
+  auto value = dyn_cast<SplatElementsAttr>(constant.getValue());
+  if (!value)
+    return;
+  int64_t number = value.getSplatValue<APInt>().getSExtValue();
+  // What is multiplied by a device's place are the rows of a block.
+  bool isBlock = llvm::any_of(copy->getUsers(), llvm::IsaPred<MulOp>);
+  constant.setValueAttr(DenseElementsAttr::get(
+      value.getType(),
+      builder.getI32IntegerAttr(isBlock ? splice->mapRows(number)
+                                        : splice->mapPlace(number))));
+}
+
+/// The op's own rule; dimensions of an op without one pass straight through if
+/// it is a collective, and belong to nobody else otherwise.
+ShardingRule ScratchBuilder::getRule() {
+  Operation *op = segment.whole;
+  bool isCollective = isa<CollectiveOpInterface>(op);
+  if (auto ruled = dyn_cast<ShardingRuleOpInterface>(op);
+      ruled && !isCollective)
+    return ruled.getShardingRule();
+  RuleBuilder rule(op->getNumOperands(), op->getNumResults());
+  unsigned operands = op->getNumOperands(), count = 0;
+  SmallVector<unsigned> first; // factor of every tensor
+  for (unsigned t = 0; t < operands + op->getNumResults(); ++t) {
+    bool isPart = isCollective && t >= operands;
+    first.push_back(isPart ? first[t - operands] : count);
+    for (auto [dim, size] :
+         llvm::enumerate(typeOf(getWholeTensor(t)).getShape()))
+      rule.addDim(t,
+                  isPart ? first.back() + unsigned(dim) : rule.addFactor(size));
+    count += isPart ? 0 : typeOf(getWholeTensor(t)).getRank();
+  }
+  return rule.build();
+}
+
+/// Whether all constants of the local form are offsets.
+bool ScratchBuilder::findOffsets() {
+  for (Operation *op : segment.local) {
+    auto constant = dyn_cast<ConstantOp>(op);
+    if (!constant)
+      continue;
+    auto value = dyn_cast<SplatElementsAttr>(constant.getValue());
+    if (!value || !constant.getType().getElementType().isInteger(32))
+      return false;
+    for (Operation *user : constant->getUsers()) {
+      AxisIndexOp place;
+      if (isa<MulOp>(user))
+        for (Value factor : user->getOperands())
+          if (auto index = factor.getDefiningOp<AxisIndexOp>())
+            place = index;
+      if (!place)
+        return false;
+      offsets.push_back({constant, resolveAxes(place.getAxes().getAxes(), mesh),
+                         value.getSplatValue<APInt>().getSExtValue()});
+    }
+  }
+  return true;
+}
+
+/// Whether the local form computes with integers that true offsets may not fit
+/// into. Small ones would.
+bool ScratchBuilder::countsNarrowly() {
+  return llvm::any_of(segment.local, [](Operation *op) {
+    return llvm::any_of(op->getResultTypes(), [](Type type) {
+      return isIntegerTensor(type) && !isBoolTensor(type) &&
+             getElementTypeOrSelf(type).getIntOrFloatBitWidth() < 32;
+    });
+  });
+}
+
+/// The block size of the small dimension; none if there is no such dimension,
+/// or if several differ.
+std::optional<int64_t> ScratchBuilder::shrinkOffset(const Offset &offset) {
+  std::optional<int64_t> found;
+  for (unsigned t = 0; t < shapes.size(); ++t) {
+    TensorSharding sharding = getLocalSharding(typeOf(getLocalTensor(t)), mesh);
+    for (auto [dim, part] : llvm::enumerate(sharding.dims)) {
+      int64_t devices = getSize(offset.axes);
+      if (part.axes != offset.axes ||
+          BlockLayout{typeOf(getWholeTensor(t)).getDimSize(dim), devices}
+                  .block() != offset.block)
+        continue;
+      int64_t small = 1;
+      for (const AxisRef &axis : offset.axes)
+        small *= meshShrinker.map(axis).size;
+      int64_t block = BlockLayout{shapes[t][dim], small}.block();
+      if (found && *found != block)
+        return std::nullopt;
+      found = block;
+    }
+  }
+  return found;
+}
+
+/// Whether `factor` is one of an integer operand of an op on floats.
+bool ScratchBuilder::indexesAlong(const ShardingRule &rule, unsigned factor) {
+  Operation *op = segment.whole;
+  if (!llvm::any_of(op->getResultTypes(), isFloatTensor))
+    return false;
+  for (auto [t, operand] : llvm::enumerate(op->getOperands()))
+    if (isIntegerTensor(operand.getType()) &&
+        !isBoolTensor(operand.getType()) && rule.hasFactor(t, factor))
+      return true;
+  return false;
+}
+
+static bool isExchanged(const ShardingRule &rule, ArrayRef<unsigned> factors) {
+  return llvm::any_of(factors, [&](unsigned factor) {
+    return rule.factors[factor].kind == FactorKind::Exchanged;
+  });
+}
+
+void ScratchBuilder::chooseMesh(const ShardingRule &rule) {
+  auto pin = [&](ArrayRef<AxisRef> axes) {
+    for (const AxisRef &axis : axes)
+      meshShrinker.pin(axis.axis);
+  };
+  auto use = [&](Type type) {
+    if (auto tensor = dyn_cast<RankedTensorType>(type))
+      meshShrinker.use(getLocalSharding(tensor, mesh));
+  };
+  for (unsigned t = 0; t < rule.getNumTensors(); ++t) {
+    TensorSharding sharding = getLocalSharding(typeOf(getLocalTensor(t)), mesh);
+    meshShrinker.use(sharding);
+    // Several factors to one dimension: their sizes hang together. What an op
+    // exchanges is counted in elements and places.
+    for (auto [dim, part] : llvm::enumerate(sharding.dims)) {
+      ArrayRef<unsigned> factors = rule.getTensor(t)[dim];
+      if (!isSpliced(dim) && (factors.size() > 1 || isExchanged(rule, factors)))
+        pin(part.axes);
+    }
+  }
+  for (Operation *op : segment.local) {
+    for (Type type : op->getResultTypes())
+      use(type);
+    if (auto index = dyn_cast<AxisIndexOp>(op); index && keepsOffsets)
+      pin(resolveAxes(index.getAxes().getAxes(), mesh));
+    if (op->getNumRegions() > 0)
+      for (unsigned axis = 0; axis < mesh.axes.size(); ++axis)
+        meshShrinker.pin(axis);
+  }
+  if (!sizes.mesh)
+    for (unsigned axis = 0; axis < mesh.axes.size(); ++axis)
+      meshShrinker.pin(axis);
+}
+
+void ScratchBuilder::chooseShapes(const ShardingRule &rule) {
+  // What is counted in blocks is compared with indices along another dimension,
+  // as queries with keys: that one stays the longer.
+  bool counts = llvm::any_of(segment.local, llvm::IsaPred<AxisIndexOp>);
+  int64_t longest = 0;
+  SmallVector<int64_t> extents(rule.factors.size());
+  SmallVector<unsigned> order;
+  for (bool isWhole : {false, true})
+    for (auto [index, factor] : llvm::enumerate(rule.factors))
+      if ((factor.kind == FactorKind::Whole) == isWhole)
+        order.push_back(index);
+  for (unsigned index : order) {
+    const Factor &factor = rule.factors[index];
+    SmallVector<ExtentCut> cuts;
+    bool keep =
+        !sizes.extents || segment.whole->getNumRegions() > 0 ||
+        factor.kind == FactorKind::Exchanged ||
+        (factor.kind == FactorKind::Whole && (!sizes.whole || keepsOffsets));
+    for (unsigned t = 0; t < rule.getNumTensors(); ++t) {
+      TensorSharding sharding =
+          getLocalSharding(typeOf(getLocalTensor(t)), mesh);
+      for (auto [dim, factors] :
+           llvm::zip_equal(sharding.dims, rule.getTensor(t))) {
+        if (!llvm::is_contained(factors, index) || getSize(dim.axes) == 1)
+          continue;
+        int64_t small = 1;
+        for (const AxisRef &axis : dim.axes)
+          small *= meshShrinker.map(axis).size;
+        cuts.push_back({getSize(dim.axes), small});
+        keep |= factors.size() > 1 || keepsOffsets;
+      }
+    }
+    // Two and three in turn: where factors are confused, types do not fit. More
+    // indices than that, as each may be the one that shows an error.
+    int64_t least = indexesAlong(rule, index) ? 8 : 2 + index % 2;
+    if (counts && factor.kind == FactorKind::Whole)
+      least = longest + 2;
+    extents[index] =
+        keep ? factor.size : shrinkExtent(factor.size, cuts, least);
+    longest = std::max(longest, extents[index]);
+  }
+  for (unsigned t = 0; t < rule.getNumTensors(); ++t) {
+    Shape shape;
+    for (auto [dim, size] :
+         llvm::enumerate(typeOf(getWholeTensor(t)).getShape())) {
+      if (isSpliced(dim)) {
+        shape.push_back(splice->getLengths()[t]);
+        continue;
+      }
+      const DimFactors &factors = rule.getTensor(t)[dim];
+      int64_t extent = factors.empty() ? size : 1;
+      for (unsigned factor : factors)
+        extent *= extents[factor];
+      // Such a factor has other sizes in other tensors.
+      shape.push_back(isExchanged(rule, factors) ? size : extent);
+    }
+    localShapes[getLocalTensor(t)] = shape;
+    shapes.push_back(std::move(shape));
+  }
+}
+
+RankedTensorType ScratchBuilder::shrink(RankedTensorType type,
+                                        ArrayRef<int64_t> shape) {
+  auto whole = RankedTensorType::get(shape, type.getElementType());
+  if (!type.getEncoding())
+    return whole;
+  TensorSharding sharding = meshShrinker.map(getLocalSharding(type, mesh));
+  return spmd::getLocalType(
+      whole, ShardingAttr::get(context, meshShrinker.getMesh(), sharding),
+      meshShrinker.getMesh());
+}
+
+/// The new whole shape of a helper value: that of an operand or of a result of
+/// the segment that lies as it does. Where an op exchanges, helpers are parts
+/// of its result along dimensions that keep their sizes.
+std::optional<Shape> ScratchBuilder::inferShape(Operation *op,
+                                                RankedTensorType type) {
+  Shape old(Program::getWholeType(type).getShape());
+  if (!sizes.extents || old.empty())
+    return old;
+  for (Value operand : op->getOperands()) {
+    RankedTensorType other = typeOf(operand);
+    if (other.getShape() == type.getShape() &&
+        other.getEncoding() == type.getEncoding())
+      return localShapes.lookup(operand);
+  }
+  std::optional<Shape> found;
+  for (unsigned t = 0; t < shapes.size(); ++t) {
+    RankedTensorType other = typeOf(getLocalTensor(t));
+    if (other.getShape() != type.getShape() ||
+        other.getEncoding() != type.getEncoding())
+      continue;
+    if (found && *found != shapes[t])
+      return std::nullopt;
+    found = shapes[t];
+  }
+  RankedTensorType result = typeOf(segment.results.front());
+  if (found || !isa<ExchangeOpInterface>(segment.whole) ||
+      result.getRank() != type.getRank())
+    return found;
+  Shape small = localShapes.find(segment.results.front())->second;
+  Shape whole(Program::getWholeType(result).getShape());
+  if (!type.getEncoding()) {
+    whole.assign(result.getShape().begin(), result.getShape().end());
+    small = Shape(shrink(result, small).getShape());
+  }
+  for (auto [dim, size] : llvm::enumerate(old))
+    if (isSpliced(dim))
+      size = splice->mapRows(size);
+    else if (size == whole[dim])
+      size = small[dim];
+  return old;
+}
+
+/// A copy of `op` with results of other types, without the attributes that
+/// only passes read.
+Operation *ScratchBuilder::cloneOp(Operation *op, ArrayRef<Type> types,
+                                   IRMapping &mapping) {
+  Operation *copy = op->clone(mapping);
+  copy->setDiscardableAttrs(ArrayRef<NamedAttribute>());
+  for (auto [result, type] : llvm::zip_equal(copy->getResults(), types))
+    result.setType(cast<RankedTensorType>(type));
+  AttrTypeReplacer replacer;
+  replacer.addReplacement([&](AxisRefAttr axis) -> Attribute {
+    if (axis.getSize() == 0)
+      return axis;
+    AxisList old = resolveAxes(axis, mesh);
+    if (old.empty())
+      return axis;
+    AxisRef small = meshShrinker.map(old.front());
+    return AxisRefAttr::get(context, axis.getName(), small.pre, small.size);
+  });
+  replacer.addReplacement(
+      [&](SplatElementsAttr splat) -> std::pair<Attribute, WalkResult> {
+        auto type = cast<RankedTensorType>(types.front());
+        if (splat.getType().getShape() != typeOf(op->getResult(0)).getShape())
+          return {splat, WalkResult::skip()};
+        return {splat.resizeSplat(RankedTensorType::get(type.getShape(),
+                                                        type.getElementType())),
+                WalkResult::skip()};
+      });
+  replacer.replaceElementsIn(copy);
+  builder.insert(copy);
+  return copy;
+}
+
+void ScratchBuilder::buildMesh() {
+  const Mesh &small = meshShrinker.getMesh();
+  SmallVector<StringAttr> names;
+  SmallVector<int64_t> extents;
+  for (const Axis &axis : small.axes) {
+    names.push_back(builder.getStringAttr(axis.name));
+    extents.push_back(axis.size);
+  }
+  MeshOp::create(builder, builder.getUnknownLoc(), small.name,
+                 MeshAttr::get(context, names, extents, {}), ArrayAttr());
+}
+
+/// Goes into a new function in which `values` are arguments of these types.
+void ScratchBuilder::beginFunction(StringRef name, ValueRange values,
+                                   ArrayRef<Type> types, IRMapping &mapping) {
+  auto function = func::FuncOp::create(builder, segment.whole->getLoc(), name,
+                                       builder.getFunctionType(types, {}));
+  Block *block = function.addEntryBlock();
+  builder.setInsertionPointToStart(block);
+  for (auto [value, argument] : llvm::zip_equal(values, block->getArguments()))
+    if (!mapping.contains(value))
+      mapping.map(value, argument);
+}
+
+void ScratchBuilder::endFunction(ValueRange results) {
+  auto end = func::ReturnOp::create(builder, segment.whole->getLoc(), results);
+  auto function = cast<func::FuncOp>(end->getParentOp());
+  function.setType(
+      builder.getFunctionType(function.getArgumentTypes(), results.getTypes()));
+}
+
+void ScratchBuilder::buildWhole() {
+  Operation *whole = segment.whole;
+  unsigned operands = whole->getNumOperands();
+  SmallVector<Type> types;
+  for (unsigned t = 0; t < shapes.size(); ++t)
+    types.push_back(RankedTensorType::get(
+        shapes[t], typeOf(getWholeTensor(t)).getElementType()));
+  ArrayRef<Type> inputs = ArrayRef<Type>(types).take_front(operands);
+  ArrayRef<Type> outputs = ArrayRef<Type>(types).drop_front(operands);
+  OpBuilder::InsertionGuard guard(builder);
+  IRMapping mapping;
+  beginFunction("whole", whole->getOperands(), inputs, mapping);
+  Operation *copy = cloneOp(whole, outputs, mapping);
+  if (splice)
+    splice->setPieces(cast<SpliceOp>(copy));
+  endFunction(copy->getResults());
+}
+
+bool ScratchBuilder::buildLocal() {
+  SmallVector<Type> inputs;
+  for (auto [t, operand] : llvm::enumerate(segment.operands))
+    inputs.push_back(shrink(typeOf(operand), shapes[t]));
+  OpBuilder::InsertionGuard guard(builder);
+  IRMapping mapping;
+  beginFunction("local", segment.operands, inputs, mapping);
+  SmallVector<Operation *> copies;
+  for (Operation *op : segment.local) {
+    SmallVector<Type> types;
+    for (Value result : op->getResults()) {
+      auto known = localShapes.find(result);
+      std::optional<Shape> shape = known != localShapes.end()
+                                       ? known->second
+                                       : inferShape(op, typeOf(result));
+      if (!shape)
+        return false;
+      localShapes[result] = *shape;
+      types.push_back(shrink(typeOf(result), *shape));
+    }
+    Operation *copy = cloneOp(op, types, mapping); // which maps the results
+    if (splice)
+      copies.push_back(copy);
+  }
+  for (Operation *copy : copies) // when all have their users
+    mapNumbers(copy);
+  for (Offset &offset : offsets) {
+    std::optional<int64_t> block = shrinkOffset(offset);
+    if (!block)
+      return false;
+    auto copy =
+        mapping.lookup(offset.constant.getResult()).getDefiningOp<ConstantOp>();
+    auto value = cast<DenseElementsAttr>(copy.getValue());
+    copy.setValueAttr(DenseElementsAttr::get(
+        value.getType(), builder.getI32IntegerAttr(*block)));
+  }
+  SmallVector<Value> results;
+  for (Value result : segment.results)
+    results.push_back(mapping.lookup(result));
+  endFunction(results);
+  return true;
+}
+
+OwningOpRef<ModuleOp> ScratchBuilder::build(std::string &reason) {
+  ShardingRule rule = getRule();
+  shrinkSplice();
+  keepsOffsets = !splice &&
+                 llvm::any_of(segment.local, llvm::IsaPred<AxisIndexOp>) &&
+                 !(sizes.offsets && !countsNarrowly() && findOffsets());
+  if (keepsOffsets)
+    offsets.clear();
+  chooseMesh(rule);
+  chooseShapes(rule);
+  scratch = ModuleOp::create(segment.whole->getLoc());
+  builder.setInsertionPointToStart(scratch->getBody());
+  buildMesh();
+  buildWhole();
+  if (!buildLocal())
+    return nullptr;
+  ScopedDiagnosticHandler collect(context, [&](Diagnostic &diagnostic) {
+    if (reason.empty())
+      reason = diagnostic.str();
+    return success();
+  });
+  // One by one: all at once are given to threads, which takes longer.
+  for (Operation &op : *scratch->getBody())
+    if (failed(verify(&op)))
+      return nullptr;
+  if (failed(verify(*scratch, /*verifyRecursively=*/false)))
+    return nullptr;
+  return std::move(scratch);
+}
+
+OwningOpRef<ModuleOp> tp::buildShrunkModule(const Segment &segment,
+                                            const Mesh &mesh, Sizes sizes,
+                                            std::string &reason) {
+  return ScratchBuilder(segment, mesh, sizes).build(reason);
+}

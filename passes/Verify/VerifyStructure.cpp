@@ -1,0 +1,77 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// tp-keep-digest and tp-verify-structure: the partitioned global program
+// computes what the whole one did.
+
+#include "Digest.h"
+#include "Stopwatch.h"
+
+#include "tpopt/Dialect/SPMD/SPMD.h"
+#include "tpopt/Dialect/TP/TP.h"
+#include "tpopt/Passes/Verify/Passes.h"
+
+namespace tp {
+#define GEN_PASS_DEF_KEEPDIGESTPASS
+#define GEN_PASS_DEF_VERIFYSTRUCTUREPASS
+#include "tpopt/Passes/Verify/Passes.h.inc"
+} // namespace tp
+
+using namespace mlir;
+using namespace tp;
+
+namespace {
+
+struct KeepDigest : tp::impl::KeepDigestPassBase<KeepDigest> {
+  using KeepDigestPassBase::KeepDigestPassBase;
+
+  void runOnOperation() override {
+    Stopwatch stopwatch;
+    markAllAnalysesPreserved(); // but for attributes that no verifier reads
+    for (auto function : getOperation().getOps<FunctionOpInterface>()) {
+      if (function.isExternal() || !function.getFunctionBody().hasOneBlock())
+        continue;
+      KnownDigests known = KnownDigests::collect(function);
+      Builder builder(&getContext());
+      function->setAttr(kResultDigestsAttr,
+                        builder.getDenseI64ArrayAttr(known.results));
+      function->setAttr(kDigestsAttr,
+                        builder.getDenseI64ArrayAttr(known.values));
+    }
+    if (report)
+      stopwatch.addTo(getOperation());
+  }
+};
+
+struct VerifyStructure : tp::impl::VerifyStructurePassBase<VerifyStructure> {
+  using VerifyStructurePassBase::VerifyStructurePassBase;
+
+  void runOnOperation() override {
+    Stopwatch stopwatch;
+    markAllAnalysesPreserved(); // as above
+    for (auto function : getOperation().getOps<FunctionOpInterface>())
+      if (failed(verify(function)))
+        signalPassFailure();
+    if (!report)
+      return;
+    getOperation()->setAttr(kVerifiedAttr,
+                            StringAttr::get(&getContext(), "static"));
+    stopwatch.addTo(getOperation());
+  }
+
+private:
+  LogicalResult verify(FunctionOpInterface function) {
+    auto results =
+        function->getAttrOfType<DenseI64ArrayAttr>(kResultDigestsAttr);
+    auto values = function->getAttrOfType<DenseI64ArrayAttr>(kDigestsAttr);
+    if (!results || !values)
+      return success();
+    function->removeAttr(kResultDigestsAttr);
+    function->removeAttr(kDigestsAttr);
+    return KnownDigests{SmallVector<int64_t>(results.asArrayRef()),
+                        values.asArrayRef().vec()}
+        .verify(function);
+  }
+};
+
+} // namespace
