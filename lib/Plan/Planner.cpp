@@ -49,6 +49,9 @@ static bool hasShardedWholeFactor(Operation *op, ShardingTable &table,
   return false;
 }
 
+/// Sums of the same costs in another order differ by less than this part.
+static constexpr double kRounding = 1e-12;
+
 struct Planner::Impl {
   Impl(Operation *root, ShardingTable &table, const CostModel &cost,
        PlannerOptions options)
@@ -110,7 +113,8 @@ struct Planner::Impl {
     for (ArrayRef<ProgramView::Rewrite *> rewrites : groups) {
       view.set(rewrites, /*isOn=*/true);
       double cost = solve();
-      if (cost < best)
+      // Not by rounding alone: whole, it holds nothing in between.
+      if (cost < (1 - kRounding) * best)
         best = cost;
       else
         view.set(rewrites, /*isOn=*/false);
