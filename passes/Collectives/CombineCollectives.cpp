@@ -284,28 +284,80 @@ struct CombineCollectives
     : tp::impl::CombineCollectivesPassBase<CombineCollectives> {
   using CombineCollectivesPassBase::CombineCollectivesPassBase;
 
+  static SmallVector<Block *> findBlocks(FunctionOpInterface function) {
+    SmallVector<Block *> blocks;
+    function->walk<WalkOrder::PreOrder>([&](Block *block) {
+      if (llvm::any_of(*block, llvm::IsaPred<CollectiveOpInterface>))
+        blocks.push_back(block);
+    });
+    return blocks;
+  }
+
+  /// Returns whether something has changed.
+  static bool combine(FunctionOpInterface function, const Mesh &mesh,
+                      int64_t bucket) {
+    bool isChanged = false;
+    for (Block *block : findBlocks(function)) {
+      BlockCombiner combiner(*block, mesh, bucket);
+      combiner.run();
+      isChanged |= combiner.hasChanged();
+    }
+    return isChanged;
+  }
+
+  /// A bucket with which a device holds no more than its capacity, if there is
+  /// one; 0 if not.
+  int64_t findBucket(FunctionOpInterface function, const Mesh &mesh,
+                     int64_t capacity) {
+    ShardingTable table(&getContext(), mesh);
+    if (getHeldBytes(function, table) + getMovedBytes(function, table) <=
+        capacity)
+      return bucketBytes;
+    for (int64_t bucket = bucketBytes; bucket > 0; bucket /= 4) {
+      // Beside the function, where its mesh is found.
+      auto trial =
+          cast<FunctionOpInterface>(OpBuilder(function).clone(*function));
+      combine(trial, mesh, bucket);
+      bool fits = getHeldBytes(trial, table) <= capacity;
+      trial.erase();
+      if (fits)
+        return bucket;
+    }
+    return 0;
+  }
+
+  /// The most that collectives hold besides, wherever they are put.
+  static int64_t getMovedBytes(FunctionOpInterface function,
+                               ShardingTable &table) {
+    int64_t bytes = 0;
+    function->walk([&](CollectiveOpInterface op) {
+      for (Value value :
+           llvm::concat<Value>(SmallVector<Value>(op->getOperands()),
+                               SmallVector<Value>(op->getResults())))
+        if (std::optional<LocalTensor> local = getLocalTensor(value, table))
+          bytes += local->getBytes();
+    });
+    return bytes;
+  }
+
   void runOnOperation() override {
     auto device = readMachineOption(getOperation(), machine);
     if (failed(device))
       return signalPassFailure();
+    auto capacity = readMemoryOption(getOperation(), "", *device);
+    if (failed(capacity))
+      return signalPassFailure();
     bool isChanged = false;
     for (auto function : getOperation().getOps<FunctionOpInterface>()) {
-      SmallVector<Block *> blocks;
-      function->walk<WalkOrder::PreOrder>([&](Block *block) {
-        if (llvm::any_of(*block, llvm::IsaPred<CollectiveOpInterface>))
-          blocks.push_back(block);
-      });
-      if (blocks.empty())
+      if (findBlocks(function).empty())
         continue;
       FailureOr<MeshOp> mesh = tp::getMesh(function);
       if (failed(mesh))
         return signalPassFailure();
       Mesh linked = withMachineLinks(mesh->toMesh(), *device);
-      for (Block *block : blocks) {
-        BlockCombiner combiner(*block, linked, bucketBytes);
-        combiner.run();
-        isChanged |= combiner.hasChanged();
-      }
+      int64_t bucket = *capacity ? findBucket(function, linked, *capacity)
+                                 : int64_t(bucketBytes);
+      isChanged |= combine(function, linked, bucket);
     }
     if (!isChanged) // nor need it be verified again
       markAllAnalysesPreserved();

@@ -47,7 +47,8 @@ def CombineCollectivesPass : Pass<"tp-combine-collectives", "::mlir::ModuleOp"> 
 
     The default is the bucket of PyTorch's DistributedDataParallel, 25 MiB: an
     all-reduce of it over 8 devices, at 370 GB/s and 10 us, sends 92 % of its
-    time.
+    time. If the memory of a device is known and the program then needs more, the
+    bucket is a fourth of that, or a fourth of a fourth, until it fits.
 
     **Requires:** collectives are planned (`tp-plan-collectives`).
 
