@@ -125,29 +125,41 @@ static std::string describe(unsigned places) {
 /// What is this many letters from a name is probably meant to be it.
 static constexpr unsigned kTypo = 2;
 
-/// An error unless `name` is an attribute of ours that may be at `place`.
-static LogicalResult verifyPlace(Operation *op, StringAttr name, Place place) {
+/// The attribute of ours that is probably meant by `name`, if there is one.
+static const Annotation *findNearest(StringRef name) {
   const Annotation *nearest = nullptr;
-  unsigned least = ~0u;
+  unsigned least = kTypo + 1;
   for (const Annotation &known : kAnnotations) {
-    unsigned distance = known.name.edit_distance(name.getValue());
+    unsigned distance =
+        known.name.edit_distance(name, /*AllowReplacements=*/true, kTypo);
     if (distance < least) {
       least = distance;
       nearest = &known;
     }
   }
-  if (least == 0 && (nearest->places & place))
+  return nearest;
+}
+
+/// An error unless `name` is an attribute of ours that may be at `place`. Every
+/// op is verified after every pass, so this must be fast where all is right.
+static LogicalResult verifyPlace(Operation *op, StringAttr name, Place place) {
+  const Annotation *known =
+      llvm::find_if(kAnnotations, [&](const Annotation &annotation) {
+        return annotation.name == name.getValue();
+      });
+  if (known == std::end(kAnnotations)) {
+    InFlightDiagnostic error = op->emitError()
+                               << prefix(ErrorCode::UnknownAttribute)
+                               << "no attribute is called " << name;
+    if (const Annotation *nearest = findNearest(name.getValue()))
+      error << "; did you mean '" << nearest->name << "'?";
+    return error;
+  }
+  if (known->places & place)
     return success();
-  if (least == 0)
-    return op->emitError() << prefix(ErrorCode::Misplaced) << name
-                           << " belongs to " << describe(nearest->places)
-                           << ", not to " << describe(place);
-  InFlightDiagnostic error = op->emitError()
-                             << prefix(ErrorCode::UnknownAttribute)
-                             << "no attribute is called " << name;
-  if (least <= kTypo)
-    error << "; did you mean '" << nearest->name << "'?";
-  return error;
+  return op->emitError() << prefix(ErrorCode::Misplaced) << name
+                         << " belongs to " << describe(known->places)
+                         << ", not to " << describe(place);
 }
 
 /// Checks the `tp.role` of what is at one of `places`.

@@ -357,6 +357,20 @@ ActivationPeak tp::cost::getActivationPeak(Operation *root,
   return LifetimeCollector(root, table).run();
 }
 
+int64_t tp::cost::getHeldBytes(FunctionOpInterface function,
+                               ShardingTable &table) {
+  int64_t bytes = getActivationPeak(function, table).peak.bytes;
+  for (BlockArgument arg : function.getArguments())
+    if (std::optional<LocalTensor> local = getLocalTensor(arg, table);
+        local && getRole(function, arg.getArgNumber()) != Role::Input)
+      bytes += local->getBytes();
+  return bytes;
+}
+
+//===----------------------------------------------------------------------===//
+// Options
+//===----------------------------------------------------------------------===//
+
 FailureOr<std::optional<Machine>>
 tp::cost::readMachineOption(ModuleOp module, StringRef option) {
   if (auto planned = module->getAttrOfType<StringAttr>(kMachineAttr);
@@ -368,4 +382,40 @@ tp::cost::readMachineOption(ModuleOp module, StringRef option) {
   if (!machine)
     return module.emitError() << toMessage(machine.takeError());
   return std::optional<Machine>(*machine);
+}
+
+/// The bytes that `text` says; none if it is no positive size.
+static std::optional<int64_t> parseBytes(StringRef text) {
+  static constexpr std::pair<StringLiteral, double> units[] = {
+      {"KiB", 1ll << 10}, {"MiB", 1ll << 20}, {"GiB", 1ll << 30},
+      {"TiB", 1ll << 40}, {"KB", 1e3},        {"MB", 1e6},
+      {"GB", 1e9},        {"TB", 1e12},       {"B", 1}};
+  double scale = 1, number;
+  for (auto &[unit, bytes] : units)
+    if (text.consume_back(unit)) {
+      scale = bytes;
+      break;
+    }
+  // Far less than an integer holds, and far more than a device.
+  constexpr double kMost = 1e18;
+  if (text.getAsDouble(number) || !(number * scale >= 1) ||
+      number * scale > kMost)
+    return std::nullopt;
+  return int64_t(number * scale);
+}
+
+FailureOr<int64_t>
+tp::cost::readMemoryOption(ModuleOp module, StringRef option,
+                           const std::optional<Machine> &machine) {
+  if (!option.empty()) {
+    std::optional<int64_t> bytes = parseBytes(option);
+    if (!bytes)
+      return module.emitError()
+             << prefix(ErrorCode::BadMemoryOption) << "memory=" << option
+             << " is no size: write memory=72GiB";
+    return *bytes;
+  }
+  if (auto planned = module->getAttrOfType<IntegerAttr>(kMemoryAttr))
+    return planned.getInt();
+  return machine ? int64_t(machine->memoryBytes) : 0;
 }

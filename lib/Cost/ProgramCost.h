@@ -137,11 +137,23 @@ struct ActivationPeak {
 
 ActivationPeak getActivationPeak(mlir::Operation *root, ShardingTable &table);
 
+/// What a device holds of a function at most: arguments that are kept from one
+/// call to the next, and the peak.
+int64_t getHeldBytes(mlir::FunctionOpInterface function, ShardingTable &table);
+
 /// The machine that a pass option names, or if it is empty the one that the
 /// module was planned for, if any. Emits an error at `module` and fails if
 /// there is no such machine.
 mlir::FailureOr<std::optional<Machine>>
 readMachineOption(mlir::ModuleOp module, llvm::StringRef option);
+
+/// The bytes of memory that a device may use: what a pass option says, `72GiB`
+/// or `72e9`, or if it is empty what the module was planned for, or else all
+/// that the machine has; 0 if that is not known. Emits an error at `module` and
+/// fails if the option is no size.
+mlir::FailureOr<int64_t>
+readMemoryOption(mlir::ModuleOp module, llvm::StringRef option,
+                 const std::optional<Machine> &machine);
 
 } // namespace tp::cost
 

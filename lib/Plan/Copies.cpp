@@ -13,51 +13,70 @@ namespace {
 
 class CopyMaker {
 public:
-  CopyMaker(const PlanGraph &graph, const PlanValue &value,
+  CopyMaker(SearchSpace &space, const PlanGraph &graph, const PlanValue &value,
             const ReshardPrices &prices, const Selection &selection)
-      : graph(graph), value(value), prices(prices), selection(selection) {}
-
-  llvm::SmallVector<Copy, 2> run() {
+      : space(space), value(value), prices(prices) {
     Copy &made = copies.emplace_back();
     made.layout = graph.getLayout(value.producer, selection);
     made.begin = getMoment(value.begin);
     made.end = getMoment(value.end);
-    collectLayouts(made.layout);
-    if (layouts.size() > 1)
-      makeCopies();
-    for (auto [use, layout] : llvm::zip_equal(value.needs, needed))
-      if (!use.isPassedOn) {
-        Copy &copy = copies[getNumber(layout)];
-        copy.end = std::max(copy.end, getMoment(use.end));
-      }
+    lastMoments.push_back(made.begin);
+    for (const PlanUse &use : value.needs)
+      needed.push_back(graph.getLayout(use.port, selection));
+  }
+
+  llvm::SmallVector<Copy, 2> run(const Cuts &cuts) {
+    for (unsigned cut : cuts)
+      makeCopies(cut);
+    makeCopies(value.needs.size());
+    if (copies.size() > 1)
+      freeEarly();
     return std::move(copies);
   }
 
 private:
+  /// Those for the uses from the last cut to the next.
+  void makeCopies(unsigned cut) {
+    firstUse = lastUse;
+    lastUse = cut;
+    collectLayouts();
+    // By place in `layouts`.
+    llvm::SmallVector<int, 4> numbers(layouts.size(), -1);
+    numbers[0] = 0;
+    if (layouts.size() > 1)
+      makeTree(numbers);
+    for (unsigned use = firstUse; use < lastUse; ++use) {
+      if (value.needs[use].isPassedOn)
+        continue;
+      unsigned number = numbers[getPlace(needed[use])];
+      unsigned moment = getMoment(value.needs[use].end);
+      copies[number].end = std::max(copies[number].end, moment);
+      lastMoments[number] = std::max(lastMoments[number], moment);
+    }
+  }
+
   /// Those that some op needs before those that are only passed on.
-  void collectLayouts(unsigned made) {
-    layouts.push_back(made);
-    for (const PlanUse &use : value.needs)
-      needed.push_back(graph.getLayout(use.port, selection));
+  void collectLayouts() {
+    layouts.assign(1, copies.front().layout);
     auto add = [&](bool isPassedOn) {
-      for (auto [use, layout] : llvm::zip_equal(value.needs, needed))
-        if (use.isPassedOn == isPassedOn &&
-            !llvm::is_contained(layouts, layout))
-          layouts.push_back(layout);
+      for (unsigned use = firstUse; use < lastUse; ++use)
+        if (value.needs[use].isPassedOn == isPassedOn &&
+            !llvm::is_contained(layouts, needed[use]))
+          layouts.push_back(needed[use]);
     };
     add(false);
     required = layouts.size() - 1;
     add(true);
   }
+  unsigned getPlace(unsigned layout) const {
+    return llvm::find(layouts, layout) - layouts.begin();
+  }
 
-  void makeCopies() {
+  void makeTree(llvm::MutableArrayRef<int> numbers) {
     llvm::SmallVector<unsigned, 4> parents =
         growCopies(layouts.size(), required, [&](unsigned from, unsigned to) {
           return prices.get(layouts[from], layouts[to]).getTotal();
         });
-    // By place in `layouts`.
-    llvm::SmallVector<int, 4> numbers(layouts.size(), -1);
-    numbers[0] = 0;
     for (bool isChanged = true; isChanged;) {
       isChanged = false;
       for (unsigned to = 1; to < layouts.size(); ++to) {
@@ -78,43 +97,71 @@ private:
     Copy copy;
     copy.layout = layout;
     copy.source = source;
-    for (auto [use, wanted] : llvm::zip_equal(value.needs, needed)) {
-      unsigned place = llvm::find(layouts, wanted) - layouts.begin();
+    copy.firstUse = firstUse;
+    copy.lastUse = lastUse;
+    const PlanUse *before = nullptr;
+    for (unsigned number = firstUse; number < lastUse; ++number) {
+      const PlanUse &use = value.needs[number];
+      unsigned place = getPlace(needed[number]);
+      bool isWanted = needed[number] == layout;
       bool isOpen =
-          parents[place] != kUnused && (numbers[place] < 0 || wanted == layout);
-      if (isOpen && !copy.before)
-        copy.before = &use;
-      if (wanted == layout && !copy.need)
+          parents[place] != kUnused && (numbers[place] < 0 || isWanted);
+      if (isOpen && !before)
+        before = &use;
+      if (isWanted && !copy.need)
         copy.need = &use;
     }
-    copy.begin = copy.end = 2 * copy.before->begin;
+    copy.begin = copy.end = 2 * before->begin;
     Copy &from = copies[source];
     from.end = std::max(from.end, copy.begin);
     copies.push_back(copy);
+    lastMoments.push_back(copy.begin);
   }
 
-  unsigned getNumber(unsigned layout) const {
-    return llvm::find_if(
-               copies,
-               [&](const Copy &copy) { return copy.layout == layout; }) -
-           copies.begin();
+  /// If nothing but a smaller copy needs its source any more, then the copy is
+  /// made at once.
+  void freeEarly() {
+    for (unsigned number = 1; number < copies.size(); ++number) {
+      Copy &copy = copies[number], &source = copies[copy.source];
+      unsigned last = lastMoments[copy.source];
+      for (unsigned other = 1; other < copies.size(); ++other)
+        if (other != number && copies[other].source == copy.source)
+          last = std::max(last, copies[other].begin);
+      if (last >= copy.begin || source.end != copy.begin ||
+          !canBeMadeAfter(copy.source, last) ||
+          space.getBytes(value.type, copy.layout) >=
+              space.getBytes(value.type, source.layout))
+        continue;
+      copy.begin = source.end = (last + 1) / 2 * 2;
+    }
   }
 
-  const PlanGraph &graph;
+  /// Storage of the caller is not freed. Where an argument of a region begins
+  /// may be in another region of the op.
+  bool canBeMadeAfter(unsigned source, unsigned moment) const {
+    return source != 0 || (value.storage == PlanValue::Activation &&
+                           (llvm::isa<mlir::OpResult>(value.value) ||
+                            moment > copies.front().begin));
+  }
+
+  SearchSpace &space;
   const PlanValue &value;
   const ReshardPrices &prices;
-  const Selection &selection;
   llvm::SmallVector<unsigned, 4> needed; ///< By use.
+  unsigned firstUse = 0, lastUse = 0;    ///< Between which copies are made.
   llvm::SmallVector<unsigned, 4> layouts;
   unsigned required = 0;
   llvm::SmallVector<Copy, 2> copies;
+  /// By copy: the last moment at which an op uses it, or else its first.
+  llvm::SmallVector<unsigned, 2> lastMoments;
 };
 
 } // namespace
 
-llvm::SmallVector<Copy, 2> tp::plan::getCopies(const PlanGraph &graph,
-                                               unsigned value,
-                                               const ReshardPrices &prices,
-                                               const Selection &selection) {
-  return CopyMaker(graph, graph.values[value], prices, selection).run();
+llvm::SmallVector<Copy, 2>
+tp::plan::getCopies(SearchSpace &space, const PlanGraph &graph, unsigned value,
+                    const ReshardPrices &prices, const Selection &selection,
+                    const Cuts &cuts) {
+  return CopyMaker(space, graph, graph.values[value], prices, selection)
+      .run(cuts);
 }

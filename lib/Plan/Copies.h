@@ -2,6 +2,17 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 // The reshards that a selection needs for a value.
+//
+// Uses share copies. Where a copy waits long for a use, it may be made again:
+//
+//     %g = all-gather %w                     %g = all-gather %w
+//     use %g                                 use %g
+//     ..       %g takes memory        ->     ..
+//     use %g                                 %h = all-gather %w
+//                                            use %h
+//
+// The uses of the value are cut before the second one, then: those after a cut
+// have no copies in common with those before it.
 
 #ifndef TPOPT_PLAN_COPIES_H
 #define TPOPT_PLAN_COPIES_H
@@ -20,18 +31,27 @@ struct Copy {
   /// The copy that it is made from, in the list; its own number for the value
   /// itself.
   unsigned source = 0;
-  /// The first use that needs it, and the use before which it is made; none for
-  /// the value itself.
-  const PlanUse *need = nullptr, *before = nullptr;
+  /// The first use that needs it; none for the value itself.
+  const PlanUse *need = nullptr;
+  /// It is for uses from `firstUse` on and before `lastUse`, by number among
+  /// the needs of the value: there is no cut between them.
+  unsigned firstUse = 0, lastUse = 0;
   /// The first and the last moment at which it is held.
   unsigned begin = 0, end = 0;
 };
 
-/// The value with this number, which is an origin, and its copies in the order
-/// in which they are made.
-llvm::SmallVector<Copy, 2> getCopies(const PlanGraph &graph, unsigned value,
+/// The numbers of the needs of a value before which its uses are cut,
+/// ascending.
+using Cuts = llvm::SmallVector<unsigned, 0>;
+
+/// The value with this number, which is an origin, and its copies, each after
+/// the one that it is made from. A copy is made as late as its uses allow, or
+/// if that frees memory as early as the value does.
+llvm::SmallVector<Copy, 2> getCopies(SearchSpace &space, const PlanGraph &graph,
+                                     unsigned value,
                                      const cost::ReshardPrices &prices,
-                                     const Selection &selection);
+                                     const Selection &selection,
+                                     const Cuts &cuts = {});
 
 } // namespace tp::plan
 

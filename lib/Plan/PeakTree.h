@@ -26,7 +26,7 @@ inline size_t getTreeWidth(size_t count) {
 ///     PeakTree held(5);        // 0 0 0 0 0
 ///     held.add(1, 3, 8);       // 0 8 8 8 0
 ///     held.add(3, 4, 2);       // 0 8 8 10 2
-///     held.getMax();           // 10
+///     held.getMax();           // 10, at place 3
 ///
 /// A segment tree. Each node has the maximum of its part of the row, less what
 /// was added to parts that contain it.
@@ -53,6 +53,20 @@ public:
       update(left);
   }
   int64_t getMax() const { return most[1]; }
+  /// The first place of the maximum.
+  size_t getMaxPlace() const {
+    size_t node = 1;
+    while (node < width)
+      node = 2 * node + (most[2 * node] < most[2 * node + 1]);
+    return node - width;
+  }
+  int64_t get(size_t place) const {
+    size_t node = place + width;
+    int64_t number = most[node];
+    for (node /= 2; node > 0; node /= 2)
+      number += added[node];
+    return number;
+  }
 
 private:
   void addToNode(size_t node, int64_t amount) {

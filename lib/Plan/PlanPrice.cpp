@@ -44,6 +44,11 @@ void PlanPrice::select(unsigned choice, unsigned option) {
     priceValue(value);
 }
 
+void PlanPrice::setCuts(unsigned value, Cuts cuts) {
+  parts[value].cuts = std::move(cuts);
+  priceValue(value);
+}
+
 void PlanPrice::priceChoice(unsigned number) {
   const Choice &choice = graph.choices[number];
   const Price &price = choice.options->prices[selection[number]];
@@ -60,14 +65,14 @@ void PlanPrice::priceChoice(unsigned number) {
 void PlanPrice::priceValue(unsigned number) {
   const PlanValue &value = graph.values[number];
   Part &part = parts[number];
-  for (const Part::Held &range : part.held)
+  for (const Held &range : part.held)
     held.add(range.begin, range.end, -range.bytes);
   part.held.clear();
   persistent -= part.persistent;
   part.persistent = 0;
 
   Price price;
-  auto copies = getCopies(graph, number, *part.prices, selection);
+  auto copies = getCopies(number);
   for (auto [index, copy] : llvm::enumerate(copies)) {
     int64_t bytes = space.getBytes(value.type, copy.layout);
     if (index == 0 && value.storage == PlanValue::Persistent)

@@ -20,6 +20,9 @@ public:
   /// of the choice, and with the logarithm of the size of the program.
   void select(unsigned choice, unsigned option);
   const Selection &getSelection() const { return selection; }
+  /// Makes copies of a value anew after other cuts of its uses.
+  void setCuts(unsigned value, Cuts cuts);
+  const Cuts &getCuts(unsigned value) const { return parts[value].cuts; }
 
   /// Of the ops and the reshards, each times how often it runs.
   const cost::Price &getPrice() const { return prices.getSum(); }
@@ -28,16 +31,33 @@ public:
   /// The most that all other values hold at one time, in bytes: that of the
   /// program, or more where several reshards are made before one op.
   int64_t getPeakBytes() const { return held.getMax(); }
+  /// Of both, what a device must have.
+  int64_t getHeldBytes() const { return persistent + held.getMax(); }
+  /// The first moment at which most is held.
+  unsigned getPeakMoment() const { return held.getMaxPlace(); }
+  /// What is held at a moment, besides what persists.
+  int64_t getBytesAt(unsigned moment) const { return held.get(moment); }
+
+  /// Storage of a value or of a copy of it, from one moment to another.
+  struct Held {
+    int64_t bytes;
+    unsigned begin, end;
+  };
+  llvm::ArrayRef<Held> getHeld(unsigned value) const {
+    return parts[value].held;
+  }
+  /// The value and its copies. It must be an origin, and no border.
+  llvm::SmallVector<Copy, 2> getCopies(unsigned value) const {
+    return plan::getCopies(space, graph, value, *parts[value].prices, selection,
+                           parts[value].cuts);
+  }
 
 private:
   /// What a value adds to all that.
   struct Part {
     std::optional<cost::ReshardPrices> prices; ///< None if it adds nothing.
+    Cuts cuts;
     int64_t persistent = 0;
-    struct Held {
-      int64_t bytes;
-      unsigned begin, end;
-    };
     llvm::SmallVector<Held, 2> held;
   };
 

@@ -4,6 +4,7 @@
 #include "lib/Plan/Planner.h"
 
 #include "Atoms.h"
+#include "FitMemory.h"
 #include "Model.h"
 #include "PlanPrice.h"
 #include "Splices.h"
@@ -50,10 +51,14 @@ static bool hasShardedWholeFactor(Operation *op, ShardingTable &table,
   return false;
 }
 
+/// Sums of the same costs in another order differ by less than this part.
+static constexpr double kRounding = 1e-12;
+
 struct Planner::Impl {
   Impl(Operation *root, ShardingTable &table, const CostModel &cost,
        PlannerOptions options)
       : root(root), freeArguments(options.freeArguments),
+        capacity(options.capacity),
         space(table, collectAtoms(root, table, options.allAxes), cost,
               /*evenly=*/isa<ManualOp>(root)),
         view(root) {}
@@ -66,8 +71,32 @@ struct Planner::Impl {
         splices.push_back(op);
     view.set(addSplices(view, splices, space.table), /*isOn=*/true);
     decomposeWhereCheaper();
+    makePlan();
+    if (capacity != 0)
+      fit();
+  }
+
+  void makePlan() {
+    price.reset();
     solve();
     price.emplace(space, graph, model->getSelection());
+  }
+
+  /// Undoes what makes the plan cheaper and does not fit.
+  void fit() {
+    for (const auto &[gain, rewrites] : decomposed) {
+      int64_t before = price->getHeldBytes();
+      if (before <= capacity)
+        return;
+      view.set(rewrites, /*isOn=*/false);
+      makePlan();
+      if (price->getHeldBytes() < before)
+        continue;
+      view.set(rewrites, /*isOn=*/true);
+      makePlan();
+    }
+    fitMemory(graph, *price, capacity);
+    LDBG() << price->getHeldBytes() << " of " << capacity << " bytes are held";
   }
 
   /// Plans the view as it is; returns the cost.
@@ -108,13 +137,16 @@ struct Planner::Impl {
     if (groups.empty())
       return;
     double best = solve();
-    for (ArrayRef<ProgramView::Rewrite *> rewrites : groups) {
+    for (const SmallVector<ProgramView::Rewrite *> &rewrites : groups) {
       view.set(rewrites, /*isOn=*/true);
       double cost = solve();
-      if (cost < best)
+      // Not by rounding alone: whole, it holds nothing in between.
+      if (cost < (1 - kRounding) * best) {
+        decomposed.insert({best - cost, rewrites});
         best = cost;
-      else
+      } else {
         view.set(rewrites, /*isOn=*/false);
+      }
     }
   }
 
@@ -124,11 +156,15 @@ struct Planner::Impl {
 
   Operation *root;
   bool freeArguments;
+  int64_t capacity;
   SearchSpace space;
   ProgramView view;
   PlanGraph graph;
   std::optional<Model> model;
   std::optional<PlanPrice> price;
+  /// The decompositions that are chosen, of equal ops together, by how much
+  /// cheaper they make the plan.
+  std::multimap<double, SmallVector<ProgramView::Rewrite *>> decomposed;
 };
 
 Planner::Planner(Operation *root, ShardingTable &table, const CostModel &cost,
@@ -175,19 +211,18 @@ SmallVector<Planner::Reshard, 0> Planner::getReshards(Value value) const {
   const PlanGraph &graph = impl->graph;
   const PlanValue &planned = graph.values[it->second];
   const Selection &selection = impl->price->getSelection();
-  auto copies = getCopies(graph, it->second,
-                          impl->space.getPrices(planned.type), selection);
+  auto copies = impl->price->getCopies(it->second);
   for (const Copy &copy : ArrayRef(copies).drop_front()) {
     Reshard &reshard = reshards.emplace_back();
     reshard.layout = &impl->space.pool.get(copy.layout);
     reshard.source = int(copy.source) - 1;
-    reshard.before =
-        impl->view.getUserInBlock(value, copy.before->operand->getOwner());
+    reshard.before = impl->view.getOpAt(copy.begin / 2);
     reshard.user = copy.need->operand->getOwner();
-    for (const PlanUse &use : planned.needs)
-      if (!use.isPassedOn &&
-          graph.getLayout(use.port, selection) == copy.layout)
-        reshard.uses.push_back(use.operand);
+    for (unsigned use = copy.firstUse; use < copy.lastUse; ++use)
+      if (const PlanUse &need = planned.needs[use];
+          !need.isPassedOn &&
+          graph.getLayout(need.port, selection) == copy.layout)
+        reshard.uses.push_back(need.operand);
   }
   return reshards;
 }

@@ -41,6 +41,9 @@ struct PlannerOptions {
   /// All axes of the mesh may shard something. Otherwise those that occur in an
   /// annotation: nobody has asked for the others.
   bool allAxes = false;
+  /// The bytes that a device may hold; 0 if that is not known. A plan that
+  /// needs more makes way for a cheap one that fits, or that needs less.
+  int64_t capacity = 0;
 };
 
 /// What a call of the program costs a device.
@@ -50,6 +53,8 @@ struct PlanCost {
   int64_t persistentBytes = 0;
   /// The most bytes that all other values hold at one time.
   int64_t peakBytes = 0;
+
+  int64_t getHeldBytes() const { return persistentBytes + peakBytes; }
 };
 
 class Planner {
@@ -62,10 +67,10 @@ public:
           const cost::CostModel &cost, PlannerOptions options = {});
   ~Planner();
 
-  /// Chooses rewrites and layouts such that the program costs least.
+  /// Chooses rewrites and layouts such that the program costs least, and fits.
   void choose();
-  /// Whether no other layouts cost less, as far as the model of the solver is
-  /// exact.
+  /// Whether no other layouts cost less, whatever they hold, as far as the
+  /// model of the solver is exact.
   bool isOptimal() const;
   PlanCost getCost() const;
 

@@ -69,7 +69,7 @@ void ProgramView::update() {
   ops.clear();
   places.clear();
   aliases.clear();
-  numPoints = 0;
+  points.clear();
   hidden.clear();
   for (const auto &rewrite : rewrites)
     if (rewrite->isOn)
@@ -99,12 +99,14 @@ void ProgramView::add(Operation *op) {
   Place place;
   place.index = ops.size();
   ops.push_back(op);
-  place.begin = place.end = numPoints++;
+  place.begin = place.end = points.size();
+  points.push_back(op);
   if (op->getNumRegions() != 0) {
     if (!isa<spmd::ManualOp>(op))
       for (Region &region : op->getRegions())
         add(region);
-    place.end = numPoints++;
+    place.end = points.size();
+    points.push_back(op);
   }
   places[op] = place;
 }

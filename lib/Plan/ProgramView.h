@@ -73,11 +73,13 @@ public:
 
   // Points of the program, as in lib/Cost/Memory.h: one for each op, one more
   // for the end of an op with regions.
-  unsigned getNumPoints() const { return numPoints; }
+  unsigned getNumPoints() const { return points.size(); }
   unsigned getBegin(mlir::Operation *op) const {
     return places.lookup(op).begin;
   }
   unsigned getEnd(mlir::Operation *op) const { return places.lookup(op).end; }
+  /// The op that begins or ends at a point.
+  mlir::Operation *getOpAt(unsigned point) const { return points[point]; }
   /// The op that uses a value, seen from the block of the value: a use in a
   /// loop of a value from outside is one by the loop.
   mlir::Operation *getUserInBlock(mlir::Value value,
@@ -102,7 +104,7 @@ private:
   llvm::DenseSet<mlir::Operation *> hidden; ///< Absorbed ones.
   std::vector<mlir::Operation *> ops;
   llvm::DenseMap<mlir::Operation *, Place> places;
-  unsigned numPoints = 0;
+  std::vector<mlir::Operation *> points;
   /// Results of replaced ops, by the value that stands for them.
   llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Value, 1>> aliases;
 };

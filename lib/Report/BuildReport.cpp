@@ -262,8 +262,6 @@ private:
     report.memory.padding += activations.peak.padding;
     if (Operation *op = activations.op)
       report.memory.peakOp = describe(op);
-    if (machine)
-      report.memory.capacity = machine->memoryBytes;
   }
 
   std::string describe(Operation *op) {
@@ -288,6 +286,9 @@ FailureOr<Report> tp::buildReport(ModuleOp module,
   Report report;
   if (machine)
     report.machine = machine->name;
+  FailureOr<int64_t> capacity = readMemoryOption(module, "", machine);
+  if (failed(capacity))
+    return failure();
   for (auto mesh : module.getOps<MeshOp>())
     report.meshes.push_back(makeMesh(mesh.toMesh()));
   for (auto function : module.getOps<FunctionOpInterface>()) {
@@ -302,6 +303,7 @@ FailureOr<Report> tp::buildReport(ModuleOp module,
         FunctionReporter(function, table, machine).run();
     if (failed(entry))
       return failure();
+    entry->memory.capacity = *capacity;
     if (auto verified = module->getAttrOfType<StringAttr>(kVerifiedAttr))
       entry->verified = verified.str();
     if (auto time = module->getAttrOfType<FloatAttr>(kVerifyTimeAttr))

@@ -159,6 +159,7 @@ private:
     json.attribute("padding", memory.padding);
     json.attribute("capacity", memory.capacity);
     json.attribute("fits", memory.fits());
+    json.attribute("missing", memory.getMissing());
     string("peak_op", memory.peakOp);
   }
 

@@ -26,6 +26,7 @@
 
 #include "lib/Report/Picture.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -79,7 +80,11 @@ struct MemoryEntry {
   int64_t getTotal() const {
     return parameters + activations + cache + state + gradients + optimizer;
   }
-  bool fits() const { return capacity == 0 || getTotal() <= capacity; }
+  bool fits() const { return getMissing() == 0; }
+  /// What a device would need beyond its capacity.
+  int64_t getMissing() const {
+    return capacity == 0 ? 0 : std::max<int64_t>(0, getTotal() - capacity);
+  }
 };
 
 struct MeshEntry {

@@ -147,8 +147,11 @@ std::string tp::judgeCapacity(const MemoryEntry &memory) {
     return "capacity unknown";
   std::string share =
       formatNumber("%.1f %%", 100.0 * memory.getTotal() / memory.capacity);
-  return (memory.fits() ? "fits: " : "DOES NOT FIT: ") + share + " of " +
-         formatBytes(memory.capacity);
+  share += " of " + formatBytes(memory.capacity);
+  if (memory.fits())
+    return "fits: " + share;
+  return "DOES NOT FIT: " + share + ", " + formatBytes(memory.getMissing()) +
+         " are missing";
 }
 
 std::string tp::describePadding(const MemoryEntry &memory) {

@@ -32,11 +32,22 @@ namespace {
 /// What collectives of one launch have in common.
 using Key = std::vector<uintptr_t>;
 
+struct Candidate;
+
+/// Collectives whose operands are there, in program order. Some of them may be
+/// issued already.
+struct Queue {
+  std::deque<Candidate *> ready;
+  int64_t bytes = 0; ///< Of those that are not issued.
+};
+
 struct Candidate {
   Operation *op = nullptr;
   int64_t bytes = 0;
   /// Null if it goes alone.
-  std::deque<Candidate *> *queue = nullptr;
+  Queue *queue = nullptr;
+  /// What it makes takes less memory than its operand, which nobody else needs.
+  bool frees = false;
   /// The collective that makes its operand, and those that take its result.
   Candidate *source = nullptr;
   SmallVector<Candidate *, 1> dependents;
@@ -48,6 +59,10 @@ struct Candidate {
 /// its result; then it is issued, with all of its kind whose operands are
 /// there. That is the fewest launches: of intervals on a line, the points at
 /// which the first one ends that is not yet stabbed stab them all.
+///
+/// One that frees memory does not wait for that, but until there are enough of
+/// its kind to fill a bucket: the gradients of all layers would be held whole
+/// until the first of them is needed.
 class BlockCombiner {
 public:
   BlockCombiner(Block &block, const Mesh &mesh, int64_t bucketBytes)
@@ -67,7 +82,7 @@ public:
       for (Candidate *candidate : needs.lookup(op))
         issue(*candidate, op);
       for (Candidate *candidate : madeBy.lookup(op))
-        setReady(*candidate);
+        setReady(*candidate, op->getNextNode());
     }
   }
 
@@ -82,10 +97,8 @@ private:
   void issue(Candidate &candidate, Operation *before);
   void combine(ArrayRef<Candidate *> members, Operation *before);
 
-  static void setReady(Candidate &candidate) {
-    if (candidate.queue)
-      candidate.queue->push_back(&candidate);
-  }
+  /// Its operand is there, at the latest before op `at`.
+  void setReady(Candidate &candidate, Operation *at);
 
   Block &block;
   const Mesh &mesh;
@@ -93,7 +106,7 @@ private:
   bool isChanged = false;
   std::deque<Candidate> candidates; // which stay where they are
   llvm::DenseMap<Operation *, Candidate *> numbers;
-  std::map<Key, std::deque<Candidate *>> queues;
+  std::map<Key, Queue> queues;
   /// The ops of the block, no candidates, that need results of candidates, and
   /// that make their operands.
   llvm::DenseMap<Operation *, SmallVector<Candidate *, 1>> needs, madeBy;
@@ -152,6 +165,10 @@ void BlockCombiner::collect() {
     if (!goesAlone(step, bytes))
       candidate.queue = &queues[getKey(collective, step)];
     candidate.number = candidates.size();
+    Operation *maker = op.getOperand(0).getDefiningOp();
+    candidate.frees = step.kind == CollectiveKind::ReduceScatter && maker &&
+                      maker->getBlock() == &block &&
+                      op.getOperand(0).hasOneUse();
     numbers[&op] = &candidate;
   }
 }
@@ -161,7 +178,7 @@ void BlockCombiner::connect(Candidate &candidate) {
   Value operand = candidate.op->getOperand(0);
   Operation *maker = operand.getDefiningOp();
   if (!maker || maker->getBlock() != &block) {
-    setReady(candidate);
+    setReady(candidate, &block.front());
   } else if (Candidate *source = numbers.lookup(maker)) {
     candidate.source = source;
     source->dependents.push_back(&candidate);
@@ -176,40 +193,54 @@ void BlockCombiner::connect(Candidate &candidate) {
       needs[user].push_back(&candidate);
 }
 
+void BlockCombiner::setReady(Candidate &candidate, Operation *at) {
+  Queue *queue = candidate.queue;
+  if (queue) {
+    queue->ready.push_back(&candidate);
+    queue->bytes += candidate.bytes;
+  }
+  if (candidate.frees && (!queue || queue->bytes >= bucketBytes))
+    issue(candidate, at);
+}
+
 void BlockCombiner::issue(Candidate &candidate, Operation *before) {
   if (candidate.isIssued)
     return;
   if (candidate.source)
     issue(*candidate.source, before);
+  if (candidate.isIssued) // it was ready, then, and freed memory
+    return;
   // Its source may have taken it along.
   SmallVector<Candidate *> members{&candidate};
   candidate.isIssued = true;
   int64_t bytes = candidate.bytes;
-  if (std::deque<Candidate *> *queue = candidate.queue)
-    while (!queue->empty()) {
-      Candidate *next = queue->front();
+  if (Queue *queue = candidate.queue) {
+    while (!queue->ready.empty()) {
+      Candidate *next = queue->ready.front();
       if (!next->isIssued && bytes + next->bytes > bucketBytes)
         break;
-      queue->pop_front();
+      queue->ready.pop_front();
       if (next->isIssued)
         continue;
       next->isIssued = true;
       bytes += next->bytes;
       members.push_back(next);
     }
+    queue->bytes -= bytes;
+  }
   llvm::sort(members, [](const Candidate *a, const Candidate *b) {
     return a->number < b->number;
   });
   combine(members, before);
   for (Candidate *member : members)
     for (Candidate *dependent : member->dependents)
-      setReady(*dependent);
+      setReady(*dependent, before);
 }
 
 void BlockCombiner::combine(ArrayRef<Candidate *> members, Operation *before) {
   if (members.size() == 1) {
     Operation *op = members.front()->op;
-    if (op->getNextNode() == before)
+    if (op == before || op->getNextNode() == before)
       return;
     isChanged = true;
     return op->moveBefore(before);
@@ -254,28 +285,80 @@ struct CombineCollectives
     : tp::impl::CombineCollectivesPassBase<CombineCollectives> {
   using CombineCollectivesPassBase::CombineCollectivesPassBase;
 
+  static SmallVector<Block *> findBlocks(FunctionOpInterface function) {
+    SmallVector<Block *> blocks;
+    function->walk<WalkOrder::PreOrder>([&](Block *block) {
+      if (llvm::any_of(*block, llvm::IsaPred<CollectiveOpInterface>))
+        blocks.push_back(block);
+    });
+    return blocks;
+  }
+
+  /// Returns whether something has changed.
+  static bool combine(FunctionOpInterface function, const Mesh &mesh,
+                      int64_t bucket) {
+    bool isChanged = false;
+    for (Block *block : findBlocks(function)) {
+      BlockCombiner combiner(*block, mesh, bucket);
+      combiner.run();
+      isChanged |= combiner.hasChanged();
+    }
+    return isChanged;
+  }
+
+  /// A bucket with which a device holds no more than its capacity, if there is
+  /// one; 0 if not.
+  int64_t findBucket(FunctionOpInterface function, const Mesh &mesh,
+                     int64_t capacity) {
+    ShardingTable table(&getContext(), mesh);
+    if (getHeldBytes(function, table) + getMovedBytes(function, table) <=
+        capacity)
+      return bucketBytes;
+    for (int64_t bucket = bucketBytes; bucket > 0; bucket /= 4) {
+      // Beside the function, where its mesh is found.
+      auto trial =
+          cast<FunctionOpInterface>(OpBuilder(function).clone(*function));
+      combine(trial, mesh, bucket);
+      bool fits = getHeldBytes(trial, table) <= capacity;
+      trial.erase();
+      if (fits)
+        return bucket;
+    }
+    return 0;
+  }
+
+  /// The most that collectives hold besides, wherever they are put.
+  static int64_t getMovedBytes(FunctionOpInterface function,
+                               ShardingTable &table) {
+    int64_t bytes = 0;
+    function->walk([&](CollectiveOpInterface op) {
+      for (Value value :
+           llvm::concat<Value>(SmallVector<Value>(op->getOperands()),
+                               SmallVector<Value>(op->getResults())))
+        if (std::optional<LocalTensor> local = getLocalTensor(value, table))
+          bytes += local->getBytes();
+    });
+    return bytes;
+  }
+
   void runOnOperation() override {
     auto device = readMachineOption(getOperation(), machine);
     if (failed(device))
       return signalPassFailure();
+    auto capacity = readMemoryOption(getOperation(), "", *device);
+    if (failed(capacity))
+      return signalPassFailure();
     bool isChanged = false;
     for (auto function : getOperation().getOps<FunctionOpInterface>()) {
-      SmallVector<Block *> blocks;
-      function->walk<WalkOrder::PreOrder>([&](Block *block) {
-        if (llvm::any_of(*block, llvm::IsaPred<CollectiveOpInterface>))
-          blocks.push_back(block);
-      });
-      if (blocks.empty())
+      if (findBlocks(function).empty())
         continue;
       FailureOr<MeshOp> mesh = tp::getMesh(function);
       if (failed(mesh))
         return signalPassFailure();
       Mesh linked = withMachineLinks(mesh->toMesh(), *device);
-      for (Block *block : blocks) {
-        BlockCombiner combiner(*block, linked, bucketBytes);
-        combiner.run();
-        isChanged |= combiner.hasChanged();
-      }
+      int64_t bucket = *capacity ? findBucket(function, linked, *capacity)
+                                 : int64_t(bucketBytes);
+      isChanged |= combine(function, linked, bucket);
     }
     if (!isChanged) // nor need it be verified again
       markAllAnalysesPreserved();

@@ -319,6 +319,12 @@ struct Partition : tp::impl::PartitionPassBase<Partition> {
     if (!machine.empty()) // what comes later plans and reports for it, too
       getOperation()->setAttr(kMachineAttr,
                               StringAttr::get(&getContext(), machine));
+    auto capacity = readMemoryOption(getOperation(), memory, *device);
+    if (failed(capacity))
+      return signalPassFailure();
+    if (!memory.empty())
+      getOperation()->setAttr(
+          kMemoryAttr, Builder(&getContext()).getI64IntegerAttr(*capacity));
     for (auto function : getOperation().getOps<FunctionOpInterface>()) {
       if (function.isExternal())
         continue;
@@ -328,17 +334,19 @@ struct Partition : tp::impl::PartitionPassBase<Partition> {
       ShardingTable table(&getContext(),
                           withMachineLinks(mesh->toMesh(), *device));
       CostModel cost(table.getMesh(), *device);
-      PlannerOptions options{freeArguments, allAxes};
+      PlannerOptions options{freeArguments, allAxes, /*capacity=*/0};
       // Around a manual region, what it takes and gives is fixed.
       SmallVector<Operation *> roots;
       function->walk([&](ManualOp op) {
         if (!getFreeAxes(op, table.getMesh()).empty())
           roots.push_back(op);
       });
-      roots.push_back(function);
       for (Operation *root : roots)
         if (failed(Partitioner(root, table, cost, options).run()))
           return signalPassFailure();
+      options.capacity = *capacity; // of all that a call of the function holds
+      if (failed(Partitioner(function, table, cost, options).run()))
+        return signalPassFailure();
       mergeSources(function.getFunctionBody());
     }
   }

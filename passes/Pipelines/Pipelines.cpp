@@ -47,7 +47,7 @@ static void addStage(OpPassManager &manager, Stage stage,
     manager.addPass(createPropagatePass({options.explain}));
     return;
   case Stage::Partition:
-    manager.addPass(createPartitionPass({options.machine}));
+    manager.addPass(createPartitionPass({options.machine, options.memory}));
     if (verifies)
       manager.addPass(createVerifyShardingsPass({options.reportVerification}));
     return;

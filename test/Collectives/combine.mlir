@@ -124,3 +124,42 @@ func.func @links(%l: !l, %s: !s) -> (!l, !l, !s, !s) {
   %3 = spmd.all_reduce %s {"x"} in <@mesh, [{}], unreduced={"x"}> out <@mesh, [{}]> : !s -> !s
   return %0, %1, %2, %3 : !l, !l, !s, !s
 }
+
+// -----
+
+// The gradients of layers are scattered as soon as they fill a bucket, or alone
+// if one does. A value that somebody else needs is held anyway, and a sum is as
+// large as its parts: both wait.
+spmd.mesh @mesh <["x"=2]>
+// CHECK-LABEL: func.func @free_memory
+// CHECK: tp.tanh
+// CHECK-NEXT: spmd.combined reduce_scatter
+// SMALL-LABEL: func.func @free_memory
+// SMALL:      %[[A:.+]] = tp.neg
+// SMALL-NEXT: %[[B:.+]] = tp.exp
+// SMALL-NEXT: %[[AB:.+]]:2 = spmd.combined reduce_scatter %[[A]], %[[B]]
+// SMALL-NEXT: tp.log
+// SMALL-NEXT: tp.sqrt
+// SMALL-NEXT: tp.tanh
+// SMALL-NEXT: spmd.reduce_scatter
+// SMALL-NEXT: spmd.combined all_reduce
+// SMALL-NEXT: return
+// NONE-LABEL: func.func @free_memory
+// NONE:      tp.neg
+// NONE-NEXT: spmd.reduce_scatter
+// NONE-NEXT: tp.exp
+// NONE-NEXT: spmd.reduce_scatter
+!t = tensor<8xf32>
+func.func @free_memory(%x: !t) -> (!t, !t, !t, !t, !t, !t) {
+  %a = tp.neg %x {spmd.shardings = [#spmd.sharding<@mesh, [{}], unreduced={"x"}>]} : !t
+  %b = tp.exp %x {spmd.shardings = [#spmd.sharding<@mesh, [{}], unreduced={"x"}>]} : !t
+  %c = tp.log %x {spmd.shardings = [#spmd.sharding<@mesh, [{}], unreduced={"x"}>]} : !t
+  %d = tp.sqrt %x {spmd.shardings = [#spmd.sharding<@mesh, [{}], unreduced={"x"}>]} : !t
+  %e = tp.tanh %c {spmd.shardings = [#spmd.sharding<@mesh, [{}], unreduced={"x"}>]} : !t
+  %0 = spmd.reduce_scatter %a [{"x"}] in <@mesh, [{}], unreduced={"x"}> out <@mesh, [{"x"}]> : !t -> !t
+  %1 = spmd.reduce_scatter %b [{"x"}] in <@mesh, [{}], unreduced={"x"}> out <@mesh, [{"x"}]> : !t -> !t
+  %2 = spmd.reduce_scatter %c [{"x"}] in <@mesh, [{}], unreduced={"x"}> out <@mesh, [{"x"}]> : !t -> !t
+  %3 = spmd.all_reduce %d {"x"} in <@mesh, [{}], unreduced={"x"}> out <@mesh, [{}]> : !t -> !t
+  %4 = spmd.all_reduce %e {"x"} in <@mesh, [{}], unreduced={"x"}> out <@mesh, [{}]> : !t -> !t
+  return %0, %1, %2, %3, %4, %c : !t, !t, !t, !t, !t, !t
+}

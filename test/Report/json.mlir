@@ -151,6 +151,7 @@ func.func @main(
 // CHECK-NEXT: "state": 1024,
 // CHECK:      "capacity": 141000000000,
 // CHECK-NEXT: "fits": true,
+// CHECK-NEXT: "missing": 0,
 // Two products, and the second three times more: 2 * 4 * 512 * 512 each.
 // CHECK:      "flops_per_device": 10485760,
 // CHECK:      "timed": true,

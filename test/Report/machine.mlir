@@ -20,7 +20,7 @@
 // CHECK: "timed": true
 
 // SLOW: (slow)
-// SLOW: DOES NOT FIT
+// SLOW: DOES NOT FIT: {{.*}} of 700 B, {{[0-9]+}} B are missing
 
 spmd.mesh @mesh <["model"=4]>
 

@@ -78,7 +78,7 @@ TENSORS = many(record(
 MEMORY = record(
     parameters=natural, activations=natural, kv_cache=natural, state=natural,
     gradients=natural, optimizer=natural, padding=natural, capacity=natural,
-    fits=boolean, peak_op=string)
+    fits=boolean, missing=natural, peak_op=string)
 FUNCTION = record(
     name=string, mesh=string, collectives=many(COLLECTIVE), inputs=TENSORS,
     outputs=TENSORS,
@@ -111,6 +111,8 @@ def check_sums(function):
     total = sum(memory[key] for key in ("parameters", "activations", "kv_cache", "state",
                                         "gradients", "optimizer"))
     assert total == function["peak_bytes_per_device"]
+    assert memory["missing"] == (max(0, total - memory["capacity"])
+                                 if memory["capacity"] else 0)
     assert memory["fits"] == (memory["capacity"] == 0 or
                               total <= memory["capacity"])
     for role, key in (("parameter", "parameters"), ("state", "state"), ("kv_cache", "kv_cache"),

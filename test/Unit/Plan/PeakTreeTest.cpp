@@ -27,10 +27,16 @@ TEST(PeakTreeTest, IsTheMaximumOfARow) {
       for (size_t place = first; place <= last; ++place)
         row[place] += amount;
       // Places after the row hold nothing.
-      int64_t most = *std::max_element(row.begin(), row.end());
+      auto largest = std::max_element(row.begin(), row.end());
+      int64_t most = *largest;
       if (getTreeWidth(count) > count)
         most = std::max<int64_t>(most, 0);
       ASSERT_EQ(tree.getMax(), most);
+      if (*largest == most) {
+        ASSERT_EQ(tree.getMaxPlace(), size_t(largest - row.begin()));
+      }
+      size_t place = random.draw(0, count - 1);
+      ASSERT_EQ(tree.get(place), row[place]);
     }
   }
 }

@@ -95,7 +95,16 @@ TEST_F(PlanPriceTest, AChangedPlanCostsWhatAFreshOneDoes) {
   for (unsigned trial = 0; trial < 300; ++trial) {
     unsigned choice = random.draw(0, graph.choices.size() - 1);
     price->select(choice, random.draw(0, countOptions(choice) - 1));
+    // The scale has a use in every layer.
+    unsigned scale =
+        graph.valueNumbers.lookup(program->function.getArgument(0));
+    Cuts cuts;
+    for (unsigned use = 1; use < graph.values[scale].needs.size(); ++use)
+      if (random.percent(50))
+        cuts.push_back(use);
+    price->setCuts(scale, cuts);
     PlanPrice fresh(*space, graph, price->getSelection());
+    fresh.setCuts(scale, cuts);
     ASSERT_EQ(price->getPrice().cost, fresh.getPrice().cost);
     ASSERT_EQ(price->getPrice().preference, fresh.getPrice().preference);
     ASSERT_EQ(price->getPeakBytes(), fresh.getPeakBytes());

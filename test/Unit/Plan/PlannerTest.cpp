@@ -122,7 +122,7 @@ private:
     ReshardPrices prices = space.getPrices(value.type);
     addTable(choices, [&](const Selection &selection) {
       double cost = 0;
-      auto copies = getCopies(graph, number, prices, selection);
+      auto copies = getCopies(space, graph, number, prices, selection);
       for (const Copy &copy : ArrayRef(copies).drop_front())
         cost += value.times *
                 prices.get(copies[copy.source].layout, copy.layout).cost;

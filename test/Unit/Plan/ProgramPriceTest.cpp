@@ -29,7 +29,12 @@ using namespace tp::cost;
 
 namespace {
 
-class ProgramPriceTest : public ::testing::TestWithParam<const char *> {
+/// What is planned for: options of tp-partition.
+struct Target {
+  const char *name, *machine, *memory;
+};
+
+class ProgramPriceTest : public ::testing::TestWithParam<Target> {
 protected:
   /// Plans the functions of a program; `name` is for messages. Those around
   /// manual regions with free axes are left out: how these are planned changes
@@ -42,7 +47,8 @@ protected:
     ASSERT_TRUE(succeeded(prepare.run(*program))) << name;
     OwningOpRef<ModuleOp> written = program->clone();
     PassManager partition(program->getContext());
-    partition.addPass(createPartitionPass({GetParam()}));
+    partition.addPass(
+        createPartitionPass({GetParam().machine, GetParam().memory}));
     ASSERT_TRUE(succeeded(partition.run(*written))) << name;
     for (auto [before, after] : llvm::zip_equal(
              program->getOps<func::FuncOp>(), written->getOps<func::FuncOp>()))
@@ -51,13 +57,16 @@ protected:
   }
 
   unsigned count = 0;
+  unsigned numLower = 0; ///< Plans that memory has changed.
 
 private:
   void check(const std::string &name, func::FuncOp before, func::FuncOp after) {
-    auto machine =
-        readMachineOption(before->getParentOfType<ModuleOp>(), GetParam());
+    auto module = before->getParentOfType<ModuleOp>();
+    auto machine = readMachineOption(module, GetParam().machine);
+    auto capacity = readMemoryOption(module, GetParam().memory, std::nullopt);
     auto mesh = getMesh(cast<FunctionOpInterface>(before.getOperation()));
-    ASSERT_TRUE(succeeded(machine) && succeeded(mesh)) << name;
+    ASSERT_TRUE(succeeded(machine) && succeeded(capacity) && succeeded(mesh))
+        << name;
     ShardingTable table(before.getContext(),
                         withMachineLinks(mesh->toMesh(), *machine));
     CostModel cost(table.getMesh(), *machine);
@@ -67,9 +76,15 @@ private:
     });
     if (hasFree)
       return;
-    Planner planner(before, table, cost);
+    Planner planner(before, table, cost, {false, false, *capacity});
     planner.choose();
     PlanCost planned = planner.getCost();
+    if (*capacity != 0) {
+      Planner free(before, table, cost);
+      free.choose();
+      EXPECT_LE(planned.getHeldBytes(), free.getCost().getHeldBytes()) << name;
+      numLower += planned.getHeldBytes() < free.getCost().getHeldBytes();
+    }
     double real = getPrice(after, table, cost).cost;
     EXPECT_NEAR(planned.price.cost, real, 1e-9 * real) << name;
     // A bound: reshards before one op are held together. Only equal sources,
@@ -98,6 +113,7 @@ TEST_P(ProgramPriceTest, Exam) {
   }
   EXPECT_FALSE(error);
   EXPECT_GE(count, 118u);
+  EXPECT_EQ(numLower > 0, *GetParam().memory != 0);
 }
 
 TEST_P(ProgramPriceTest, Random) {
@@ -108,12 +124,14 @@ TEST_P(ProgramPriceTest, Random) {
     check("seed " + std::to_string(seed), fuzz::writeProgram(*context, seed));
   }
   EXPECT_GE(count, kPrograms * 9 / 10);
+  EXPECT_EQ(numLower > 0, *GetParam().memory != 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Machines, ProgramPriceTest,
-                         ::testing::Values("", "h100"),
-                         [](const auto &machine) {
-                           return machine.param[0] ? machine.param : "none";
-                         });
+// In a byte nothing fits, so that all is undone that can be.
+INSTANTIATE_TEST_SUITE_P(Targets, ProgramPriceTest,
+                         ::testing::Values(Target{"none", "", ""},
+                                           Target{"h100", "h100", ""},
+                                           Target{"byte", "", "1B"}),
+                         [](const auto &target) { return target.param.name; });
 
 } // namespace

@@ -17,6 +17,13 @@ def PartitionPass : Pass<"tp-partition", "::mlir::ModuleOp"> {
     another layout than it is made in. An op that wants a sharded factor whole is
     replaced by its decomposition where that is cheaper.
 
+    If the memory of a device is known, from `memory` or from the machine, and
+    the plan needs more, then what only saves bytes or launches is undone,
+    cheapest first, until the plan fits: a gathered copy that waits for a later
+    use is made again for that, an op is computed on smaller blocks, an op that
+    was decomposed stays whole. If nothing helps, `tp-report` says how much is
+    missing.
+
     **Requires:** every value has a sharding (`tp-propagate`).
 
     **Guarantees:** every op's `spmd.shardings` say what it computes, operands
@@ -30,6 +37,9 @@ def PartitionPass : Pass<"tp-partition", "::mlir::ModuleOp"> {
   let options = [
     Option<"machine", "machine", "std::string", "\"\"",
            "Device to predict times for: h100, h200, cpu, or a JSON file">,
+    Option<"memory", "memory", "std::string", "\"\"",
+           "Memory that a device may use, as in 72GiB; by default all that the "
+           "machine has">,
     Option<"freeArguments", "free-arguments", "bool", "false",
            "Choose the layouts of arguments and results, too, as far as no "
            "annotation has closed them">,

@@ -53,6 +53,10 @@ struct ShardOptions : mlir::PassPipelineOptions<ShardOptions> {
       *this, "machine",
       llvm::cl::desc(
           "Device to predict times for: h100, h200, cpu, or a JSON file")};
+  Option<std::string> memory{
+      *this, "memory",
+      llvm::cl::desc("Memory that a device may use, as in 72GiB; by default "
+                     "all that the machine has")};
   Option<Stage> stopAfter{
       *this, "stop-after", llvm::cl::desc("Last stage to run"),
       llvm::cl::values(

@@ -1,0 +1,30 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Makes a plan fit into memory.
+//
+// The cheapest plan holds what saves bytes: the gathered weights of all layers
+// wait for the backward pass, a large value is whole because that saves a
+// gather. As long as more is held than there is memory for, some of that is
+// undone at the moment at which most is held, by moves of two kinds:
+//
+//     cut the uses of a value     its copy is freed, and made again later
+//     take another option         an op makes or needs smaller blocks
+//
+// Each is priced as a change of the plan (PlanPrice.h), and those go first that
+// cost least for each byte that they free.
+
+#ifndef TPOPT_PLAN_FITMEMORY_H
+#define TPOPT_PLAN_FITMEMORY_H
+
+#include "PlanPrice.h"
+
+namespace tp::plan {
+
+/// Changes a plan until a device holds at most `capacity` bytes, or until no
+/// move frees any at the worst moment.
+void fitMemory(const PlanGraph &graph, PlanPrice &price, int64_t capacity);
+
+} // namespace tp::plan
+
+#endif // TPOPT_PLAN_FITMEMORY_H
