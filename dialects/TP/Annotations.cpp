@@ -16,7 +16,7 @@ using namespace mlir;
 using namespace tp;
 
 //===----------------------------------------------------------------------===//
-// SourceAttr
+// SourceAttr and JoinAttr
 //===----------------------------------------------------------------------===//
 
 static ParseResult parseSizes(AsmParser &parser, StringRef keyword,
@@ -52,9 +52,34 @@ void SourceAttr::print(AsmPrinter &printer) const {
           << "], permutation=[" << getPermutation() << "]>";
 }
 
-/// Checks a source against the shape of its weight.
-static LogicalResult verifySource(SourceAttr source, ArrayRef<int64_t> shape,
-                                  function_ref<InFlightDiagnostic()> error) {
+SmallVector<int64_t> SourceAttr::getShape() const {
+  return llvm::map_to_vector(getPermutation(),
+                             [&](int64_t dim) { return getView()[dim]; });
+}
+
+Attribute JoinAttr::parse(AsmParser &parser, Type) {
+  int64_t dim;
+  SmallVector<SourceAttr> parts;
+  auto parsePart = [&]() -> ParseResult {
+    return parser.parseAttribute(parts.emplace_back());
+  };
+  if (parser.parseLess() || parser.parseKeyword("dim") || parser.parseEqual() ||
+      parser.parseInteger(dim) || parser.parseComma() ||
+      parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parsePart) ||
+      parser.parseGreater())
+    return {};
+  return JoinAttr::get(parser.getContext(), dim, parts);
+}
+
+void JoinAttr::print(AsmPrinter &printer) const {
+  printer << "<dim = " << getDim() << ", [";
+  llvm::interleaveComma(getParts(), printer,
+                        [&](SourceAttr part) { printer.printAttribute(part); });
+  printer << "]>";
+}
+
+static LogicalResult verifyPart(SourceAttr source, ArrayRef<int64_t> shape,
+                                function_ref<InFlightDiagnostic()> error) {
   size_t rank = source.getStored().size();
   if (source.getStart().size() != rank || source.getSize().size() != rank)
     return error() << "`stored`, `start` and `size` have one entry per "
@@ -80,6 +105,51 @@ static LogicalResult verifySource(SourceAttr source, ArrayRef<int64_t> shape,
                      << dim;
   }
   return success();
+}
+
+static LogicalResult verifyJoin(JoinAttr join, ArrayRef<int64_t> weight,
+                                function_ref<InFlightDiagnostic()> error) {
+  if (join.getParts().size() < 2)
+    return error() << "a join expects two parts or more, got "
+                   << join.getParts().size();
+  int64_t dim = join.getDim();
+  if (dim < 0 || dim >= int64_t(weight.size()))
+    return error() << "a join expects a dimension of the weight, of which it "
+                      "has "
+                   << weight.size() << ", got " << dim;
+  SmallVector<int64_t> shape(weight);
+  int64_t left = weight[dim];
+  for (auto [index, part] : llvm::enumerate(join.getParts())) {
+    auto partError = [&, index = index] {
+      InFlightDiagnostic diagnostic = error();
+      diagnostic << "part " << index << ": ";
+      return diagnostic;
+    };
+    // Only in `dim` is its size its own.
+    ArrayRef<int64_t> view = part.getView(), order = part.getPermutation();
+    if (dim < int64_t(order.size()) && order[dim] >= 0 &&
+        order[dim] < int64_t(view.size()))
+      shape[dim] = view[order[dim]];
+    if (failed(verifyPart(part, shape, partError)))
+      return failure();
+    if (shape[dim] < 1 || shape[dim] > left)
+      return partError() << "has size " << shape[dim] << " in dimension " << dim
+                         << ", of which " << left << " are left";
+    left -= shape[dim];
+  }
+  if (left > 0)
+    return error() << "the parts of a join lack the last " << left
+                   << " of dimension " << dim;
+  return success();
+}
+
+LogicalResult tp::verifySource(Attribute source, ArrayRef<int64_t> shape,
+                               function_ref<InFlightDiagnostic()> error) {
+  if (auto single = dyn_cast<SourceAttr>(source))
+    return verifyPart(single, shape, error);
+  if (auto join = dyn_cast<JoinAttr>(source))
+    return verifyJoin(join, shape, error);
+  return error() << "expects #tp.source<..> or #tp.join<..>, got " << source;
 }
 
 //===----------------------------------------------------------------------===//
@@ -222,14 +292,13 @@ LogicalResult TPDialect::verifyRegionArgAttribute(Operation *op, unsigned,
   if (attribute.getName() == kRoleAttr)
     return verifyRole(attribute.getValue(), kArgument, error);
   if (attribute.getName() == kSourceAttr) {
-    auto source = dyn_cast<SourceAttr>(attribute.getValue());
     auto tensor = dyn_cast<RankedTensorType>(type);
-    if (!source || !tensor)
-      return error() << "is a #tp.source<..> on a ranked tensor";
+    if (!tensor)
+      return error() << "belongs to a ranked tensor, not to " << type;
     // A local type is that of one device's part, a source describes the whole.
-    if (tensor.getEncoding())
-      return success();
-    return verifySource(source, tensor.getShape(), error);
+    auto local = dyn_cast_if_present<spmd::LocalAttr>(tensor.getEncoding());
+    return verifySource(attribute.getValue(),
+                        local ? local.getGlobal() : tensor.getShape(), error);
   }
   if (attribute.getName() == kDonatedAttr) {
     auto result = dyn_cast<IntegerAttr>(attribute.getValue());

@@ -208,9 +208,14 @@ LogicalResult ArtifactBuilder::addMesh() {
                                  << "the module has no mesh " << name;
     mesh = op.toMesh();
   }
-  if (mesh)
-    for (const Axis &axis : mesh->axes)
-      writer.add(tprt::MeshAxis{writer.text(axis.name), axis.size});
+  if (!mesh)
+    return success();
+  for (const Axis &axis : mesh->axes)
+    writer.add(tprt::MeshAxis{writer.text(axis.name), axis.size});
+  // In order, they say nothing.
+  if (!llvm::is_sorted(mesh->deviceIds))
+    for (int64_t device : mesh->deviceIds)
+      writer.add(tprt::DeviceRow{static_cast<uint32_t>(device)});
   return success();
 }
 
@@ -260,19 +265,13 @@ FailureOr<uint32_t> ArtifactBuilder::addInput(step::ProgramOp program,
       getDTypeAt(program, input.getType().getElementType());
   if (failed(dtype))
     return failure();
-  uint32_t source = tprt::kNone;
-  if (auto attribute = dyn_cast_if_present<SourceAttr>(input.getSource())) {
-    FailureOr<uint32_t> row = addSource(writer, program, attribute);
-    if (failed(row))
-      return failure();
-    source = *row;
-  }
   tprt::InputRow row = {};
+  if (failed(addSources(writer, program, input, row)))
+    return failure();
   row.name = writer.text(toView(input.getName().getValue()));
   row.role = toFormat(input.getRole());
   row.dtype = *dtype;
   row.dims = addDims(input.getType());
-  row.source = source;
   it->second = {writer.add(row), input};
   return it->second.first;
 }

@@ -14,8 +14,8 @@ using namespace tp::codegen;
 /// The compiler slices the stored tensor and views the box, the artifact views
 /// the tensor and slices the view: [start, size] of a dimension is, where the
 /// view splits it, a slice of its major factor.
-FailureOr<uint32_t> tp::codegen::addSource(tprt::ArtifactWriter &writer,
-                                           Operation *op, SourceAttr source) {
+static FailureOr<tprt::SourceRow> makeRow(tprt::ArtifactWriter &writer,
+                                          Operation *op, SourceAttr source) {
   auto fail = [&] {
     return op->emitError() << prefix(ErrorCode::BadSource) << "the part of '"
                            << source.getTensor().getValue()
@@ -77,5 +77,44 @@ FailureOr<uint32_t> tp::codegen::addSource(tprt::ArtifactWriter &writer,
   row.size = addIntegers(size);
   row.step = addIntegers(step);
   row.permutation = addIntegers(permutation);
-  return writer.add(row);
+  return row;
+}
+
+LogicalResult tp::codegen::addSources(tprt::ArtifactWriter &writer,
+                                      Operation *op, step::InputAttr input,
+                                      tprt::InputRow &row) {
+  Attribute source = input.getSource();
+  if (!source)
+    return success();
+  auto local =
+      dyn_cast_if_present<spmd::LocalAttr>(input.getType().getEncoding());
+  auto error = [&] {
+    InFlightDiagnostic diagnostic = op->emitError();
+    diagnostic << prefix(ErrorCode::BadAttribute) << "input " << input.getName()
+               << ": its source: ";
+    return diagnostic;
+  };
+  if (failed(verifySource(
+          source, local ? local.getGlobal() : input.getType().getShape(),
+          error)))
+    return failure();
+  auto join = dyn_cast<JoinAttr>(source);
+  SmallVector<SourceAttr> parts;
+  if (join)
+    llvm::append_range(parts, join.getParts());
+  else
+    parts.push_back(cast<SourceAttr>(source));
+  SmallVector<tprt::SourceRow> rows;
+  for (SourceAttr part : parts) {
+    FailureOr<tprt::SourceRow> made = makeRow(writer, op, part);
+    if (failed(made))
+      return failure();
+    if (join)
+      made->extent = part.getShape()[join.getDim()];
+    rows.push_back(*made);
+  }
+  row.sources = writer.addAll<tprt::SourceRow>(
+      absl::MakeConstSpan(rows.data(), rows.size()));
+  row.joined = join ? join.getDim() : 0;
+  return success();
 }

@@ -6,15 +6,18 @@
 #ifndef TPOPT_LIB_CODEGEN_SOURCE_H
 #define TPOPT_LIB_CODEGEN_SOURCE_H
 
+#include "tpopt/Dialect/Step/Step.h"
 #include "tpopt/Dialect/TP/TP.h"
 
 #include "runtime/Core/ArtifactWriter.h"
 
 namespace tp::codegen {
 
-/// Adds the row for `source`; emits, at `op`, why there can be none.
-mlir::FailureOr<uint32_t> addSource(tprt::ArtifactWriter &writer,
-                                    mlir::Operation *op, SourceAttr source);
+/// Sets in `row` where `input` is stored, if it is. Emits, at `op`, what of it
+/// the artifact cannot say.
+mlir::LogicalResult addSources(tprt::ArtifactWriter &writer,
+                               mlir::Operation *op, step::InputAttr input,
+                               tprt::InputRow &row);
 
 } // namespace tp::codegen
 

@@ -69,12 +69,29 @@ double Machine::getFlops(unsigned bits) const {
   return flops64 ? flops64 : getFlops(32) / 2;
 }
 
+/// Whether devices that differ along the axis alone are on one host.
+static bool staysOnHost(const Mesh &mesh, unsigned axis, int64_t hostDevices) {
+  int64_t size = mesh.axes[axis].size, stride = 1;
+  for (const Axis &inner : llvm::drop_begin(mesh.axes, axis + 1))
+    stride *= inner.size;
+  for (int64_t place = 0, n = mesh.getNumDevices(); place < n; ++place) {
+    int64_t first = place - place / stride % size * stride;
+    if (mesh.getDevice(place) / hostDevices !=
+        mesh.getDevice(first) / hostDevices)
+      return false;
+  }
+  return true;
+}
+
 Mesh tp::cost::withMachineLinks(Mesh mesh,
                                 const std::optional<Machine> &machine) {
   if (mesh.hasLinks || !machine)
     return mesh;
-  for (Axis &axis : mesh.axes)
-    axis.link = machine->link;
+  int64_t hostDevices = machine->hostDevices;
+  for (auto [index, axis] : llvm::enumerate(mesh.axes))
+    axis.link = hostDevices == 0 || staysOnHost(mesh, index, hostDevices)
+                    ? machine->link
+                    : machine->hostLink;
   mesh.hasLinks = true;
   return mesh;
 }

@@ -35,6 +35,12 @@
 /// they are missing, 8 bits are as fast as 16 and wider ones half as fast for
 /// every doubling. All are rates that library kernels reach, rather than those
 /// of a data sheet. Unknown keys are errors.
+///
+///     "host": {"devices": 8, "link": {"us": 20.0, "gbps": 45.0}}
+///
+/// says that devices 8h .. 8h + 7 share host h, and what a link between hosts
+/// does. An axis along which some device meets one of another host has that
+/// link, others have the machine's. Where devices are is the mesh's to say.
 
 #ifndef TPOPT_COST_MACHINE_H
 #define TPOPT_COST_MACHINE_H
@@ -55,6 +61,8 @@ struct Machine {
   Link link = {0, 0};         ///< For axes whose links the mesh does not give.
   /// As `flops`, for other widths; 0 if unknown.
   double flops8 = 0, flops32 = 0, flops64 = 0;
+  int64_t hostDevices = 0; ///< Of one host; 0 if there is one host.
+  Link hostLink = {0, 0};  ///< Between hosts.
 
   /// Operations per second on elements of `bits`.
   double getFlops(unsigned bits) const;
@@ -74,7 +82,7 @@ llvm::Expected<Machine> parseMachine(llvm::StringRef text,
 /// Reads a machine file, of at most 1 MiB.
 llvm::Expected<Machine> readMachineFile(llvm::StringRef path);
 
-/// `mesh`, with the machine's link on every axis if the mesh has no links and
+/// `mesh`, with the machine's links on its axes if the mesh has no links and
 /// there is a machine.
 Mesh withMachineLinks(Mesh mesh, const std::optional<Machine> &machine);
 

@@ -49,7 +49,7 @@ public:
       machine.name = name->getAsString()->str();
     }
     if (llvm::Error error =
-            readNumbers(*root, {}, {"name", "link"},
+            readNumbers(*root, {}, {"name", "link", "host"},
                         {{"flops", true, &machine.flops},
                          {"memory_bandwidth", true, &machine.memoryBandwidth},
                          {"memory_bytes", false, &machine.memoryBytes},
@@ -58,21 +58,46 @@ public:
                          {"flops_64", false, &machine.flops64}}))
       return error;
 
-    // Without one, communication would be free.
-    const llvm::json::Object *link = root->getObject("link");
-    if (!link)
-      return fail({"link"},
-                  "\"link\" is missing: write {\"us\": .., \"gbps\": ..}");
-    double us = 0, gbps = 0;
-    if (llvm::Error error = readNumbers(
-            *link, {"link"}, {}, {{"us", true, &us}, {"gbps", true, &gbps}}))
+    if (llvm::Error error = readLink(*root, {}, machine.link))
       return error;
-    machine.link = {us * 1e-6, 1e-9 / gbps};
+    if (const llvm::json::Value *host = root->get("host"))
+      if (llvm::Error error = readHost(*host, machine))
+        return error;
     return machine;
   }
 
 private:
   using Path = llvm::SmallVector<llvm::StringRef, 2>;
+
+  /// Without one, communication would be free.
+  llvm::Error readLink(const llvm::json::Object &object, Path at, Link &link) {
+    at.push_back("link");
+    const llvm::json::Object *own = object.getObject("link");
+    if (!own)
+      return fail(at, "\"link\" is missing: write {\"us\": .., \"gbps\": ..}");
+    double us = 0, gbps = 0;
+    if (llvm::Error error = readNumbers(
+            *own, at, {}, {{"us", true, &us}, {"gbps", true, &gbps}}))
+      return error;
+    link = {us * 1e-6, 1e-9 / gbps};
+    return llvm::Error::success();
+  }
+
+  llvm::Error readHost(const llvm::json::Value &value, Machine &machine) {
+    const llvm::json::Object *host = value.getAsObject();
+    if (!host)
+      return fail({"host"}, "\"host\" is {\"devices\": .., \"link\": ..}");
+    double devices = 0;
+    if (llvm::Error error = readNumbers(*host, {"host"}, {"link"},
+                                        {{"devices", true, &devices}}))
+      return error;
+    if (devices != std::floor(devices) || devices > kMaxDevices)
+      return fail({"host", "devices"},
+                  "\"devices\" is a whole number of at most " +
+                      llvm::Twine(kMaxDevices));
+    machine.hostDevices = static_cast<int64_t>(devices);
+    return readLink(*host, {"host"}, machine.hostLink);
+  }
 
   /// Of the object at `at`, which may have `others` beside.
   llvm::Error readNumbers(const llvm::json::Object &object, const Path &at,

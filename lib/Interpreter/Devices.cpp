@@ -34,9 +34,11 @@ LogicalResult LockstepMachine::checkMeeting(Operation *op,
       if (world.isHere(device) != world.isHere(group.front()))
         return op->emitError()
                << prefix(ErrorCode::DivergentDevices) << "device "
-               << (world.isHere(device) ? device : group.front())
+               << world.mesh->getDevice(world.isHere(device) ? device
+                                                             : group.front())
                << " waits for device "
-               << (world.isHere(device) ? group.front() : device)
+               << world.mesh->getDevice(world.isHere(device) ? group.front()
+                                                             : device)
                << ", which has taken another way";
   return success();
 }

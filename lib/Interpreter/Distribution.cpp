@@ -123,10 +123,11 @@ Distributor::gather(ArrayRef<TensorValue> parts, const Layout &layout,
         writer[at] = device;
         (*result)[at] = value;
       } else if (!evaluator.isClose((*result)[at], value, element, tolerance)) {
-        return ("device " + Twine(device) + " holds " +
+        return ("device " + Twine(layout.mesh->getDevice(device)) + " holds " +
                 evaluator.print(value, element) + " at " +
-                printIndex(at, layout.shape) + ", device " + Twine(writer[at]) +
-                " holds " + evaluator.print((*result)[at], element) +
+                printIndex(at, layout.shape) + ", device " +
+                Twine(layout.mesh->getDevice(writer[at])) + " holds " +
+                evaluator.print((*result)[at], element) +
                 " there: they should be copies of one value")
             .str();
       }

@@ -66,9 +66,11 @@ std::string tp::formatTensor(Type element, ArrayRef<int64_t> shape) {
 }
 
 static MeshEntry makeMesh(const Mesh &mesh) {
-  MeshEntry entry{mesh.name, {}};
+  MeshEntry entry{mesh.name, {}, {}};
   for (const Axis &axis : mesh.axes)
     entry.axes.push_back({axis.name, axis.size});
+  if (!llvm::is_sorted(mesh.deviceIds))
+    entry.deviceIds.assign(mesh.deviceIds.begin(), mesh.deviceIds.end());
   return entry;
 }
 

@@ -24,6 +24,11 @@ public:
           json.object([&] {
             string("name", mesh.name);
             writeAxes("axes", mesh);
+            if (!mesh.deviceIds.empty())
+              json.attributeArray("device_ids", [&] {
+                for (int64_t device : mesh.deviceIds)
+                  json.value(device);
+              });
           });
       });
       // Most modules have one mesh; else it is the first function's.

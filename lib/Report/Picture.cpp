@@ -74,7 +74,7 @@ Picture tp::makePicture(const Mesh &mesh, const TensorSharding &sharding,
     };
     devices[position(rowDim) * picture.columnLabels.size() +
             position(columnDim)]
-        .push_back(mesh.deviceIds.empty() ? number : mesh.deviceIds[number]);
+        .push_back(mesh.getDevice(number));
   }
   for (auto &list : devices) {
     llvm::sort(list);

@@ -90,6 +90,7 @@ struct MemoryEntry {
 struct MeshEntry {
   std::string name;
   std::vector<std::pair<std::string, int64_t>> axes;
+  std::vector<int64_t> deviceIds; ///< By place; empty if each has its number.
 
   int64_t getNumDevices() const;
 };

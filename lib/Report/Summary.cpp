@@ -124,8 +124,18 @@ std::string tp::describeMesh(const MeshEntry &mesh) {
   for (auto &[name, size] : mesh.axes)
     axes.push_back(name + "=" + std::to_string(size));
   int64_t devices = mesh.getNumDevices();
-  return llvm::join(axes, " x ") + ", " + std::to_string(devices) +
-         (devices == 1 ? " device" : " devices");
+  std::string text = llvm::join(axes, " x ") + ", " + std::to_string(devices) +
+                     (devices == 1 ? " device" : " devices");
+  // A longer list tells nobody anything.
+  constexpr size_t most = 16;
+  if (mesh.deviceIds.empty())
+    return text;
+  if (mesh.deviceIds.size() > most)
+    return text + " in the order of device_ids";
+  text += " in the order";
+  for (int64_t device : mesh.deviceIds)
+    text += " " + std::to_string(device);
+  return text;
 }
 
 std::vector<std::pair<std::string, int64_t>>

@@ -67,6 +67,8 @@ uint32_t tprt::getRowSize(SectionKind kind) {
     return sizeof(CombineRow);
   case SectionKind::Randoms:
     return sizeof(RandomRow);
+  case SectionKind::Devices:
+    return sizeof(DeviceRow);
   case SectionKind::Text:
   case SectionKind::Constants:
   case SectionKind::ObjectCode:
@@ -141,7 +143,12 @@ absl::Status Artifact::parse() {
                        " occurs twice");
     place = section;
   }
-  return verify();
+  TPRT_RETURN_IF_ERROR(verify());
+  absl::Span<const DeviceRow> devices = this->rows<DeviceRow>();
+  places.resize(devices.size());
+  for (uint32_t place = 0; place < devices.size(); ++place)
+    places[devices[place].rank] = place;
+  return absl::OkStatus();
 }
 
 absl::Status Artifact::checkTarget(absl::string_view target) const {
@@ -273,7 +280,7 @@ int64_t Artifact::getNumDevices() const {
   return devices;
 }
 
-/// How many ranks one step of the axis reference's digit is apart.
+/// How many places one step of the axis reference's digit is apart.
 static int64_t getWeight(absl::Span<const MeshAxis> mesh,
                          const AxisRefRow &ref) {
   int64_t weight = mesh[ref.axis].size / (ref.pre * ref.size);
@@ -282,12 +289,22 @@ static int64_t getWeight(absl::Span<const MeshAxis> mesh,
   return weight;
 }
 
-int64_t Artifact::getPosition(Range axes, int64_t rank) const {
+/// The position of a place along the axes.
+static int64_t getPositionAt(int64_t place, absl::Span<const MeshAxis> mesh,
+                             absl::Span<const AxisRefRow> axes) {
   int64_t position = 0;
-  for (const AxisRefRow &ref : rows<AxisRefRow>(axes))
-    position = position * ref.size +
-               rank / getWeight(rows<MeshAxis>(), ref) % ref.size;
+  for (const AxisRefRow &ref : axes)
+    position = position * ref.size + place / getWeight(mesh, ref) % ref.size;
   return position;
+}
+
+int64_t Artifact::getPlace(int64_t rank) const {
+  return places.empty() ? rank : places[rank];
+}
+
+int64_t Artifact::getPosition(Range axes, int64_t rank) const {
+  return getPositionAt(getPlace(rank), rows<MeshAxis>(),
+                       rows<AxisRefRow>(axes));
 }
 
 int64_t Artifact::evaluate(const ScalarRow &scalar, int64_t rank,
@@ -312,20 +329,24 @@ int64_t Artifact::getGroupSize(Range axes) const {
 
 std::vector<int> Artifact::getGroup(const CommunicatorRow &communicator,
                                     int64_t rank) const {
-  // What is left of a rank when its digits along the axes are set to zero names
-  // its group.
+  absl::Span<const MeshAxis> mesh = rows<MeshAxis>();
+  absl::Span<const AxisRefRow> axes = rows<AxisRefRow>(communicator.axes);
+  absl::Span<const DeviceRow> devices = rows<DeviceRow>();
+  // What is left of a place when its digits along the axes are set to zero
+  // names its group.
   auto getBase = [&](int64_t of) {
     int64_t base = of;
-    for (const AxisRefRow &ref : rows<AxisRefRow>(communicator.axes)) {
-      int64_t weight = getWeight(rows<MeshAxis>(), ref);
+    for (const AxisRefRow &ref : axes) {
+      int64_t weight = getWeight(mesh, ref);
       base -= of / weight % ref.size * weight;
     }
     return base;
   };
   std::vector<int> group(getGroupSize(communicator.axes));
-  int64_t base = getBase(rank);
-  for (int64_t other = 0, n = getNumDevices(); other < n; ++other)
-    if (getBase(other) == base)
-      group[getPosition(communicator.axes, other)] = static_cast<int>(other);
+  int64_t base = getBase(getPlace(rank));
+  for (int64_t place = 0, n = getNumDevices(); place < n; ++place)
+    if (getBase(place) == base)
+      group[getPositionAt(place, mesh, axes)] =
+          static_cast<int>(devices.empty() ? place : devices[place].rank);
   return group;
 }

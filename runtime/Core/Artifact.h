@@ -84,8 +84,9 @@ public:
 
   /// The number of devices: the product of the mesh.
   int64_t getNumDevices() const;
-  /// The place of `rank` along the axes as one number, first axis most
-  /// significant.
+  /// Where in the mesh `rank` is, row-major.
+  int64_t getPlace(int64_t rank) const;
+  /// That place along the axes as one number, first axis most significant.
   int64_t getPosition(Range axes, int64_t rank) const;
   /// What `rank` passes to a kernel, after `counters` trips of its loops.
   int64_t evaluate(const ScalarRow &scalar, int64_t rank,
@@ -106,6 +107,7 @@ private:
   AlignedBuffer contents;
   std::array<absl::string_view, kNumRowSections> rowSections;
   absl::flat_hash_map<SectionKind, absl::string_view> byteSections;
+  std::vector<uint32_t> places; ///< By rank; empty where each has its number.
 };
 
 /// sizeof the row struct of a section; 1 for bytes, 0 for an unknown kind.

@@ -48,7 +48,7 @@ namespace tprt {
 /// in text mode would destroy.
 inline constexpr char kMagic[8] = {'\x89', 'T',  'P',    'X',
                                    '\r',   '\n', '\x1a', '\n'};
-inline constexpr uint32_t kFormatVersion = 1;
+inline constexpr uint32_t kFormatVersion = 2;
 inline constexpr uint64_t kSectionAlignment = 64;
 /// "No row", where a row is optional.
 inline constexpr uint32_t kNone = ~0u;
@@ -110,10 +110,16 @@ struct Range {
 /// The most devices of a mesh.
 inline constexpr int64_t kMaxDevices = int64_t{1} << 20;
 
-/// Devices are numbered row-major, the first axis slowest; rank r is device r.
+/// Places in the mesh are numbered row-major, the first axis slowest. Rank r is
+/// device r, which has place r unless Devices say otherwise.
 struct MeshAxis {
   TextRef name;
   int64_t size;
+};
+
+/// The rank at a place; none, or one for each place of the mesh.
+struct DeviceRow {
+  uint32_t rank;
 };
 
 /// The digits pre .. pre*size of an axis, see tp::AxisRef: the axis is read as
@@ -141,9 +147,10 @@ struct DimRow {
   Range axes;    ///< AxisRefs, major first.
 };
 
-/// How to make an input of a stored tensor: view the stored tensor (dense, row
-/// major) as `view`, take start, start+step, .. of `size` elements of each view
-/// dimension, permute, and read the result as the input's global shape.
+/// How to make an input, or a part of one, of a stored tensor: view the stored
+/// tensor (dense, row major) as `view`, take start, start+step, .. of `size`
+/// elements of each view dimension, permute, and read the result as the input's
+/// global shape, or as that of the part.
 /// Dimension i of the permuted tensor is dimension permutation[i] of the view.
 /// The last step may merge and split dimensions, no more.
 ///
@@ -158,6 +165,7 @@ struct SourceRow {
   Range size;
   Range step;
   Range permutation;
+  int64_t extent; ///< Of a part, along InputRow::joined; else not read.
 };
 
 /// What an input is for: `tp.role`.
@@ -178,8 +186,11 @@ struct InputRow {
   TextRef name;
   Role role;
   DType dtype;
-  Range dims;      ///< Dims.
-  uint32_t source; ///< Sources, or kNone.
+  Range dims; ///< Dims.
+  /// Sources: what files hold of it. Several are parts that follow each other
+  /// along dimension `joined`; none, and it is not in files.
+  Range sources;
+  uint32_t joined = 0;
   uint32_t reserved = 0;
 };
 

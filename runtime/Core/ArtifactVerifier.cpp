@@ -99,7 +99,9 @@ private:
   absl::Status verifyMesh() const;
   absl::Status verifyAxes(Range axes) const;
   absl::Status verifyDims(Range dims, DType dtype) const;
-  absl::Status verifySource(const SourceRow &source, Range inputDims) const;
+  absl::Status verifySources(const InputRow &input) const;
+  absl::Status verifySource(const SourceRow &source,
+                            absl::Span<const int64_t> shape) const;
   absl::Status verifyTensors() const;
   absl::Status verifyEntry();
   absl::Status verifySteps(uint64_t first, uint64_t count, unsigned depth);
@@ -133,6 +135,16 @@ absl::Status Verifier::verifyMesh() const {
       return fail("a mesh axis has size ", axis.size, "; a mesh has at most ",
                   kMaxDevices, " devices");
     devices *= axis.size;
+  }
+  absl::Span<const DeviceRow> order = artifact.rows<DeviceRow>();
+  if (!order.empty() && static_cast<int64_t>(order.size()) != devices)
+    return fail("a mesh of ", devices, " devices has ", order.size(),
+                " places");
+  std::vector<bool> placed(order.size());
+  for (const DeviceRow &device : order) {
+    if (device.rank >= placed.size() || placed[device.rank])
+      return fail("rank ", device.rank, " has two places, or is none");
+    placed[device.rank] = true;
   }
   for (const AxisRefRow &ref : artifact.rows<AxisRefRow>()) {
     if (ref.axis >= artifact.rows<MeshAxis>().size())
@@ -185,8 +197,33 @@ absl::Status Verifier::verifyDims(Range dims, DType dtype) const {
   return absl::OkStatus();
 }
 
+absl::Status Verifier::verifySources(const InputRow &input) const {
+  if (!isInside<SourceRow>(input.sources))
+    return fail("an input's sources lie outside their table");
+  std::vector<int64_t> shape = artifact.getGlobalShape(input.dims);
+  absl::Span<const SourceRow> parts = artifact.rows<SourceRow>(input.sources);
+  if (parts.empty())
+    return absl::OkStatus();
+  if (parts.size() == 1)
+    return verifySource(parts.front(), shape);
+  if (input.joined >= shape.size())
+    return fail("an input is joined along dimension ", input.joined, " of ",
+                shape.size());
+  int64_t &extent = shape[input.joined], left = extent;
+  for (const SourceRow &part : parts) {
+    if (part.extent < 1 || part.extent > left)
+      return fail("the parts of an input are larger than it");
+    extent = part.extent;
+    left -= extent;
+    TPRT_RETURN_IF_ERROR(verifySource(part, shape));
+  }
+  if (left > 0)
+    return fail("the parts of an input are smaller than it");
+  return absl::OkStatus();
+}
+
 absl::Status Verifier::verifySource(const SourceRow &source,
-                                    Range inputDims) const {
+                                    absl::Span<const int64_t> shape) const {
   TPRT_RETURN_IF_ERROR(verifyText(source.tensor));
   for (Range list : {source.stored, source.view, source.start, source.size,
                      source.step, source.permutation})
@@ -218,7 +255,7 @@ absl::Status Verifier::verifySource(const SourceRow &source,
     seen |= uint64_t{1} << from;
     permuted.push_back(size[from]);
   }
-  if (!factorReshape(permuted, artifact.getGlobalShape(inputDims)))
+  if (!factorReshape(permuted, shape))
     return fail("a source does not reshape to its input by merging and "
                 "splitting dimensions");
   return absl::OkStatus();
@@ -233,12 +270,7 @@ absl::Status Verifier::verifyTensors() const {
     if (static_cast<uint32_t>(input.role) >= kNumRoles)
       return fail("an input has an unknown role");
     TPRT_RETURN_IF_ERROR(verifyDims(input.dims, input.dtype));
-    if (input.source == kNone)
-      continue;
-    if (input.source >= artifact.rows<SourceRow>().size())
-      return fail("an input's source lies outside its table");
-    TPRT_RETURN_IF_ERROR(
-        verifySource(artifact.rows<SourceRow>()[input.source], input.dims));
+    TPRT_RETURN_IF_ERROR(verifySources(input));
   }
   for (const OutputRow &output : artifact.rows<OutputRow>()) {
     TPRT_RETURN_IF_ERROR(verifyText(output.name));

@@ -162,44 +162,48 @@ absl::Status Session::bindRandom(absl::string_view name, uint64_t seed) {
 absl::Status Session::loadWeights(SafetensorsFolder &weights) {
   TPRT_RETURN_IF_ERROR(checkIdle());
   absl::Span<const InputRow> inputs = artifact->rows<InputRow>();
-  std::vector<absl::optional<TensorReader>> tensors(inputs.size());
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    if (inputs[i].source == kNone)
-      continue;
-    const SourceRow &source = artifact->rows<SourceRow>()[inputs[i].source];
-    auto tensor = weights.find(std::string(artifact->text(source.tensor)));
-    if (getErrorCode(tensor.status()) == ErrorCode::WeightsMissing)
-      return makeError(ErrorCode::WeightsMissing,
-                       getPlainMessage(tensor.status()),
-                       "; are these the weights of the model that was "
-                       "imported?");
-    if (!tensor.ok())
-      return tensor.status();
-    tensors[i] = *std::move(tensor);
-  }
+  std::vector<std::vector<TensorReader>> tensors(inputs.size());
+  for (size_t i = 0; i < inputs.size(); ++i)
+    for (const SourceRow &source :
+         artifact->rows<SourceRow>(inputs[i].sources)) {
+      auto tensor = weights.find(std::string(artifact->text(source.tensor)));
+      if (getErrorCode(tensor.status()) == ErrorCode::WeightsMissing)
+        return makeError(ErrorCode::WeightsMissing,
+                         getPlainMessage(tensor.status()),
+                         "; are these the weights of the model that was "
+                         "imported?");
+      if (!tensor.ok())
+        return tensor.status();
+      tensors[i].push_back(*std::move(tensor));
+    }
   // Not startRanks: a wrong weight is no reason to end the session, and under
   // MPI every rank finds it, or none.
   std::vector<absl::Status> results(ranks.size());
   threads->start([&](int i) {
     Rank &rank = ranks[i];
     for (uint32_t input = 0; input < inputs.size() && results[i].ok(); ++input)
-      if (tensors[input])
+      if (!tensors[input].empty())
         results[i] = rank.executor->writeInput(input, [&](char *block) {
-          return loadSource(*artifact, inputs[input], rank.number,
-                            *tensors[input], block);
+          return loadSources(*artifact, inputs[input], rank.number,
+                             tensors[input], block);
         });
   });
   threads->wait();
   for (const absl::Status &result : results)
     TPRT_RETURN_IF_ERROR(result);
   for (size_t i = 0; i < inputs.size(); ++i) {
-    if (!tensors[i])
+    if (tensors[i].empty())
       continue;
     isBound[i] = true;
-    if (isOneOfMany()) {
-      TPRT_ASSIGN_OR_RETURN(std::string stored, describeStored(*tensors[i]));
-      agree(nameInput(artifact->text(inputs[i].name)), stored);
+    if (!isOneOfMany())
+      continue;
+    std::vector<std::string> stored;
+    for (const TensorReader &tensor : tensors[i]) {
+      TPRT_ASSIGN_OR_RETURN(std::string one, describeStored(tensor));
+      stored.push_back(std::move(one));
     }
+    agree(nameInput(artifact->text(inputs[i].name)),
+          absl::StrJoin(stored, " and "));
   }
   return absl::OkStatus();
 }

@@ -137,64 +137,107 @@ static absl::Status readBox(const TensorReader &tensor, int64_t offset,
                  strides, part, buffer);
 }
 
-absl::Status tprt::loadSource(const Artifact &artifact, const InputRow &input,
-                              int64_t rank, const TensorReader &tensor,
-                              char *block) {
-  const SourceRow &source = artifact.rows<SourceRow>()[input.source];
+static absl::Status checkStored(const Artifact &artifact,
+                                const SourceRow &source, DType dtype,
+                                const TensorReader &tensor) {
   absl::Span<const int64_t> wanted = artifact.integers(source.stored);
   if (wanted != absl::MakeConstSpan(tensor.shape))
     return makeError(
         ErrorCode::WeightsShape, "tensor '", artifact.text(source.tensor),
         "' is stored as [", absl::StrJoin(tensor.shape, ", "),
         "], the program was compiled for [", absl::StrJoin(wanted, ", "), "]");
-  if (!canConvert(tensor.dtype, input.dtype))
+  if (!canConvert(tensor.dtype, dtype))
     return makeError(ErrorCode::WeightsDType, "tensor '",
                      artifact.text(source.tensor), "' is stored as ",
                      getName(tensor.dtype), ", which cannot become ",
-                     getName(input.dtype));
+                     getName(dtype));
+  return absl::OkStatus();
+}
 
+namespace {
+
+/// Where a stored tensor has the elements of an input, or of a part of one.
+struct StoredPart {
+  int64_t base; ///< Of the first element.
+  std::vector<Factored> dims;
+};
+
+} // namespace
+
+static StoredPart locate(const Artifact &artifact, const SourceRow &source,
+                         absl::Span<const int64_t> shape) {
   absl::Span<const int64_t> view = artifact.integers(source.view);
   std::vector<int64_t> viewStrides = getStrides(view);
-  int64_t base = 0;
+  StoredPart part{0, std::vector<Factored>(shape.size())};
   std::vector<int64_t> permuted, permutedStrides;
   for (size_t i = 0; i < view.size(); ++i) {
     int64_t from = artifact.integers(source.permutation)[i];
-    base += artifact.integers(source.start)[i] * viewStrides[i];
+    part.base += artifact.integers(source.start)[i] * viewStrides[i];
     permuted.push_back(artifact.integers(source.size)[from]);
     permutedStrides.push_back(artifact.integers(source.step)[from] *
                               viewStrides[from]);
   }
-  std::vector<int64_t> global = artifact.getGlobalShape(input.dims);
-  std::vector<ReshapeFactor> factors = *factorReshape(permuted, global);
+  std::vector<ReshapeFactor> factors = *factorReshape(permuted, shape);
   // From the minor end, so that a factor's stride is that of its dimension
   // times the factors already seen of it.
-  std::vector<Factored> dims(global.size());
   for (size_t i = factors.size(); i-- > 0;) {
     const ReshapeFactor &factor = factors[i];
-    dims[factor.to].sizes.push_back(factor.size);
-    dims[factor.to].strides.push_back(permutedStrides[factor.from]);
+    part.dims[factor.to].sizes.push_back(factor.size);
+    part.dims[factor.to].strides.push_back(permutedStrides[factor.from]);
     permutedStrides[factor.from] *= factor.size;
   }
-  for (Factored &dim : dims) {
+  for (Factored &dim : part.dims) {
     std::reverse(dim.sizes.begin(), dim.sizes.end());
     std::reverse(dim.strides.begin(), dim.strides.end());
   }
+  return part;
+}
 
+absl::Status tprt::loadSources(const Artifact &artifact, const InputRow &input,
+                               int64_t rank,
+                               absl::Span<const TensorReader> tensors,
+                               char *block) {
+  absl::Span<const SourceRow> sources = artifact.rows<SourceRow>(input.sources);
+  for (size_t i = 0; i < sources.size(); ++i)
+    TPRT_RETURN_IF_ERROR(
+        checkStored(artifact, sources[i], input.dtype, tensors[i]));
   std::memset(block, 0, artifact.getLocalBytes(input));
-  int64_t size = getSize(input.dtype);
   TPRT_ASSIGN_OR_RETURN(AlignedBuffer buffer,
                         AlignedBuffer::create(kBuffer, /*isZeroed=*/false));
+  std::vector<int64_t> shape = artifact.getGlobalShape(input.dims);
+  std::vector<int64_t> blockStrides =
+      getStrides(artifact.getLocalShape(input.dims));
+  std::vector<Interval> whole = getBlock(artifact, input.dims, rank);
+  int64_t size = getSize(input.dtype), begin = 0;
   absl::Status status;
-  forEachBox(getBlock(artifact, input.dims, rank),
-             getStrides(artifact.getLocalShape(input.dims)), dims,
-             [&](int64_t offset, absl::Span<const int64_t> strides,
-                 int64_t storedOffset, absl::Span<const int64_t> storedStrides,
-                 absl::Span<const int64_t> sizes) {
-               if (status.ok())
-                 status = readBox(tensor, base + storedOffset, storedStrides,
-                                  input.dtype, block + offset * size, strides,
-                                  {sizes.begin(), sizes.end()}, buffer.data());
-             });
+  for (size_t i = 0; i < sources.size() && status.ok(); ++i) {
+    // What the block has of this part, counted from where the part begins.
+    std::vector<Interval> own = whole;
+    char *to = block;
+    if (sources.size() > 1) {
+      int64_t extent = shape[input.joined] = sources[i].extent;
+      Interval &cut = own[input.joined];
+      cut = {std::clamp<int64_t>(cut.begin - begin, 0, extent),
+             std::clamp<int64_t>(cut.end - begin, 0, extent)};
+      int64_t first = begin + cut.begin - whole[input.joined].begin;
+      begin += extent;
+      if (cut.begin == cut.end)
+        continue;
+      to += first * blockStrides[input.joined] * size;
+    }
+    StoredPart part = locate(artifact, sources[i], shape);
+    forEachBox(
+        own, blockStrides, part.dims,
+        [&](int64_t offset, absl::Span<const int64_t> strides,
+            int64_t storedOffset, absl::Span<const int64_t> storedStrides,
+            absl::Span<const int64_t> sizes) {
+          if (status.ok())
+            status =
+                readBox(tensors[i], part.base + storedOffset, storedStrides,
+                        input.dtype, to + offset * size, strides,
+                        {sizes.begin(), sizes.end()}, buffer.data());
+        });
+  }
   return status;
 }
 

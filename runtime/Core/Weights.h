@@ -17,12 +17,13 @@
 
 namespace tprt {
 
-/// Fills the rank's block of an input from its stored tensor, as SourceRow
-/// says: hardly more than the bytes of
-/// that block are read. The type is converted
-/// between floats; the shape must be the one the program was compiled for.
-absl::Status loadSource(const Artifact &artifact, const InputRow &input,
-                        int64_t rank, const TensorReader &tensor, char *block);
+/// Fills the rank's block of an input from stored tensors, one for each of its
+/// sources, as SourceRow says: hardly more than the bytes of that block are
+/// read. The type is converted between floats; shapes must be those the program
+/// was compiled for.
+absl::Status loadSources(const Artifact &artifact, const InputRow &input,
+                         int64_t rank, absl::Span<const TensorReader> tensors,
+                         char *block);
 
 /// Cuts the rank's block out of a whole tensor of the same type.
 void scatterBlock(const Artifact &artifact, Range dims, DType dtype,

@@ -29,9 +29,12 @@ using namespace tp::fuzz;
 /// products with few rows and with more, copies, sorts, scatters, collectives
 /// and loops.
 static constexpr const char *kPrograms[] = {R"(
-spmd.mesh @mesh <["x"=2]>
+spmd.mesh @mesh <["x"=2], device_ids=[1, 0]>
 func.func @main(%x: tensor<5x6xf32> {tp.name = "x"},
-    %w: tensor<6x4xf32> {tp.name = "w", spmd.sharding = #spmd.sharding<@mesh, [{"x"}, {}]>})
+    %w: tensor<6x4xf32> {tp.name = "w", spmd.sharding = #spmd.sharding<@mesh, [{"x"}, {}]>,
+      tp.source = #tp.join<dim = 0, [
+        #tp.source<"a", stored=[4, 5], start=[0, 1], size=[4, 4], view=[4, 4], permutation=[1, 0]>,
+        #tp.source<"b", stored=[2, 4], start=[0, 0], size=[2, 4], view=[2, 4], permutation=[0, 1]>]>})
     -> tensor<5x4xf32> {
   %0 = tp.einsum "ab,bc->ac" %x, %w : (tensor<5x6xf32>, tensor<6x4xf32>) -> tensor<5x4xf32>
   %1 = tp.softmax %0 dim = 1 : tensor<5x4xf32>

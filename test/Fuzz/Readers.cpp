@@ -229,7 +229,8 @@ bool readPlan(StringRef bytes, const std::string &folder) {
 
 std::vector<std::string> makeMachines() {
   return {R"({"name": "a100", "flops": 250e12, "memory_bandwidth": 1.8e12,
- "memory_bytes": 80e9, "link": {"us": 2.0, "gbps": 370.0}})"};
+ "memory_bytes": 80e9, "link": {"us": 2.0, "gbps": 370.0},
+ "host": {"devices": 8, "link": {"us": 20.0, "gbps": 45.0}}})"};
 }
 
 bool readMachine(StringRef bytes, const std::string &) {

@@ -97,7 +97,7 @@ tprun::bindInputs(Session &session, const Options &options) {
   for (uint32_t i = 0; i < artifact.rows<InputRow>().size(); ++i) {
     const InputRow &input = artifact.rows<InputRow>()[i];
     absl::string_view name = artifact.text(input.name);
-    bool isLoaded = !options.weights.empty() && input.source != kNone;
+    bool isLoaded = !options.weights.empty() && input.sources.count > 0;
     if (artifact.isKept(i) || isLoaded || given.contains(name))
       continue;
     TPRT_RETURN_IF_ERROR(session.bindRandom(name, options.seed));

@@ -40,9 +40,10 @@ struct Axis {
 /// same limit.
 inline constexpr int64_t kMaxDevices = int64_t(1) << 20;
 
-/// A grid of devices with named axes. Devices are numbered row-major, the first
-/// axis slowest: on `["x"=2, "y"=4]` the device at (x=1, y=2) is number 6.
-/// `deviceIds`, if not empty, maps that number to another device.
+/// A grid of devices with named axes. Places are numbered row-major, the first
+/// axis slowest: on `["x"=2, "y"=4]` the one at (x=1, y=2) is number 6. There
+/// is device 6, or `deviceIds[6]` if that is not empty. Everything that
+/// computes counts places; devices are what hosts, ranks and people see.
 ///
 /// Without links on the mesh, plans use alpha = 0 and an equal beta on all
 /// axes.
@@ -53,9 +54,13 @@ struct Mesh {
   bool hasLinks = false;
 
   int64_t getNumDevices() const;
+  /// The device at a place.
+  int64_t getDevice(int64_t place) const {
+    return deviceIds.empty() ? place : deviceIds[place];
+  }
   /// The position of the axis called `name`, if there is one.
   std::optional<unsigned> find(llvm::StringRef name) const;
-  /// The place of device `number` on every axis.
+  /// Place `number` as a position on every axis.
   llvm::SmallVector<int64_t> getCoordinates(int64_t number) const;
   /// The inverse of getCoordinates.
   int64_t getNumber(llvm::ArrayRef<int64_t> coordinates) const;

@@ -176,8 +176,7 @@ static std::optional<DeviceGroups> readMeshAxes(Operation *op,
   DeviceGroups groups{{}, getSize(axes)};
   for (ArrayRef<int64_t> group : getGroups(mesh, axes))
     for (int64_t place : group)
-      groups.devices.push_back(mesh.deviceIds.empty() ? place
-                                                      : mesh.deviceIds[place]);
+      groups.devices.push_back(mesh.getDevice(place));
   return groups;
 }
 

@@ -276,6 +276,28 @@ spmd::ShardingAttr ForeignShardings::onMesh(Operation *op,
       sharding.getReplicated(), sharding.getUnreduced(), sharding.getKind());
 }
 
+/// Digits of devices' numbers as axes, along which places are numbered.
+static std::optional<AxisList> toAxesOfDevices(const Digit &digit,
+                                               const Mesh &mesh) {
+  if (mesh.deviceIds.empty())
+    return toAxes(digit, mesh);
+  int64_t devices = mesh.getNumDevices(), inner = digit.size * digit.stride;
+  if (devices % inner)
+    return std::nullopt;
+  auto digits =
+      findDigits(getPlaces(mesh), {devices / inner, digit.size, digit.stride});
+  if (!digits)
+    return std::nullopt;
+  AxisList axes;
+  for (const Digit &own : (*digits)[1]) {
+    std::optional<AxisList> part = toAxes(own, mesh);
+    if (!part)
+      return std::nullopt;
+    llvm::append_range(axes, *part);
+  }
+  return axes;
+}
+
 FailureOr<AxisList> ForeignShardings::readAxes(Operation *op,
                                                const TileSharding &sharding,
                                                unsigned dim) const {
@@ -284,8 +306,8 @@ FailureOr<AxisList> ForeignShardings::readAxes(Operation *op,
   AxisList axes;
   for (const Digit &digit : sharding.dims[dim]) {
     std::optional<AxisList> part;
-    if (own.deviceIds.empty() && sharding.numDevices == own.getNumDevices())
-      part = toAxes(digit, own);
+    if (sharding.numDevices == own.getNumDevices())
+      part = toAxesOfDevices(digit, own);
     if (!part)
       return fail(op) << "a sharding in the form {devices=[..]} cuts devices "
                          "as no axes of mesh @"

@@ -33,3 +33,16 @@ func.func @mlp(%x: tensor<8x512xf32> {tp.name = "x", spmd.sharding = #spmd.shard
 func.func @types(%a: tensor<4xf8E4M3FN>, %b: tensor<4xf8E5M2>, %c: index, %d: tensor<4xi4>) {
   return
 }
+
+// A weight that is joined of two stored tensors, as it is and as a rank holds it.
+// CHECK-LABEL: func.func @joined
+// CHECK-SAME: tp.source = #tp.join<dim = 1, [#tp.source<"gate", stored=[3, 4], start=[0, 0], size=[3, 4], view=[3, 4], permutation=[1, 0]>, #tp.source<"up", stored=[5, 8], start=[0, 4], size=[5, 4], view=[5, 4], permutation=[1, 0]>]>
+// CHECK-SAME: tp.source = #tp.join<dim = 0, [#tp.source<"a", {{.+}}>, #tp.source<"b", {{.+}}>]>
+func.func @joined(%w: tensor<4x8xf32> {tp.source = #tp.join<dim = 1, [
+                    #tp.source<"gate", stored=[3, 4], start=[0, 0], size=[3, 4], view=[3, 4], permutation=[1, 0]>,
+                    #tp.source<"up", stored=[5, 8], start=[0, 4], size=[5, 4], view=[5, 4], permutation=[1, 0]>]>},
+                  %local: tensor<2xf32, #spmd.local<@mesh, [{"model"}], global=[5]>> {tp.source = #tp.join<dim = 0, [
+                    #tp.source<"a", stored=[3], start=[0], size=[3], view=[3], permutation=[0]>,
+                    #tp.source<"b", stored=[2], start=[0], size=[2], view=[2], permutation=[0]>]>}) {
+  return
+}

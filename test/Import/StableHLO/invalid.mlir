@@ -314,7 +314,7 @@ func.func @other_axes(%x: tensor<8xf32> {mhlo.sharding = "{devices=[4,3]<=[3,4]T
 
 // -----
 
-sdy.mesh @mesh = <["x"=4], device_ids=[0, 2, 1, 3]>
+sdy.mesh @mesh = <["x"=4], device_ids=[0, 3, 2, 1]>
 // expected-error @below {{[TP0534] a sharding in the form {devices=[..]} cuts devices as no axes of mesh @mesh do}}
 func.func @listed_devices(%x: tensor<8xf32> {mhlo.sharding = "{devices=[4]<=[4]}"}) -> tensor<8xf32> {
   return %x : tensor<8xf32>

@@ -101,6 +101,31 @@ module attributes {mhlo.num_partitions = 8 : i32} {
 
 // -----
 
+// Strings name devices, which the mesh may have in other places: as if its axes
+// were numbered the other way round, or as parts of one axis.
+module attributes {mhlo.num_partitions = 8 : i32} {
+  // CHECK: spmd.mesh @mesh <["x"=2, "y"=4], device_ids=[0, 2, 4, 6, 1, 3, 5, 7]>
+  sdy.mesh @mesh = <["x"=2, "y"=4], device_ids=[0, 2, 4, 6, 1, 3, 5, 7]>
+  // CHECK-LABEL: func.func @turned
+  // CHECK-SAME: %arg0: tensor<8x8xf32> {spmd.sharding = #spmd.sharding<@mesh, [{"y", "x"}, {}]>}
+  // CHECK-SAME: -> (tensor<8x8xf32> {spmd.sharding = #spmd.sharding<@mesh, [{"y"}, {}]>})
+  func.func @turned(%x: tensor<8x8xf32> {mhlo.sharding = "{devices=[8,1]<=[8]}"}) -> (tensor<8x8xf32> {mhlo.sharding = "{devices=[4,1,2]<=[8] last_tile_dim_replicate}"}) {
+    return %x : tensor<8x8xf32>
+  }
+}
+
+// -----
+
+// CHECK: spmd.mesh @mesh <["x"=4], device_ids=[0, 2, 1, 3]>
+sdy.mesh @mesh = <["x"=4], device_ids=[0, 2, 1, 3]>
+// CHECK-LABEL: func.func @parts
+// CHECK-SAME: spmd.sharding = #spmd.sharding<@mesh, [{"x":(2)2, "x":(1)2}]>
+func.func @parts(%x: tensor<8xf32> {mhlo.sharding = "{devices=[4]<=[4]}"}) -> tensor<8xf32> {
+  return %x : tensor<8xf32>
+}
+
+// -----
+
 // Shardy's collectives are what they lead to, and those are what we make of it.
 sdy.mesh @mesh = <["x"=2, "y"=4]>
 // CHECK-LABEL: func.func @collectives

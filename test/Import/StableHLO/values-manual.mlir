@@ -39,6 +39,32 @@ func.func @main() -> (tensor<4xi32>, tensor<4xi32>, tensor<16xi32>, tensor<4xi32
 
 // -----
 
+// A mesh with its devices in another order: numbers, groups and pairs name devices
+sdy.mesh @mesh = <["x"=2, "y"=2], device_ids=[3, 1, 2, 0]>
+func.func @main() -> (tensor<4xi32>, tensor<4xi32>, tensor<16xi32>, tensor<4xi32>) {
+  // EXPECT: [3, 1, 2, 0]
+  // EXPECT: [1 + 3, 2 + 4, 1 + 3, 2 + 4]
+  // EXPECT: [1, 2, 3, 4] * 4
+  // EXPECT: [0, 1, 0, 3]
+  %v = stablehlo.constant dense<[1, 2, 3, 4]> : tensor<4xi32>
+  %0:4 = sdy.manual_computation(%v) in_shardings=[<@mesh, [{"x", "y"}]>] out_shardings=[<@mesh, [{"x", "y"}]>, <@mesh, [{"x", "y"}]>, <@mesh, [{"x", "y"}]>, <@mesh, [{"x", "y"}]>] manual_axes={"x", "y"} (%a: tensor<1xi32>) {
+    %1 = stablehlo.partition_id : tensor<ui32>
+    %2 = stablehlo.convert %1 : (tensor<ui32>) -> tensor<i32>
+    %3 = stablehlo.reshape %2 : (tensor<i32>) -> tensor<1xi32>
+    %4 = "stablehlo.all_reduce"(%a) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 0>, replica_groups = dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>, use_global_device_ids}> ({
+    ^bb0(%c: tensor<i32>, %d: tensor<i32>):
+      %s = stablehlo.add %c, %d : tensor<i32>
+      stablehlo.return %s : tensor<i32>
+    }) : (tensor<1xi32>) -> tensor<1xi32>
+    %5 = "stablehlo.all_gather"(%a) <{all_gather_dim = 0 : i64, replica_groups = dense<[[3, 1, 2, 0]]> : tensor<1x4xi64>}> : (tensor<1xi32>) -> tensor<4xi32>
+    %6 = "stablehlo.collective_permute"(%a) <{source_target_pairs = dense<[[3, 1], [2, 0]]> : tensor<2x2xi64>}> : (tensor<1xi32>) -> tensor<1xi32>
+    sdy.return %3, %4, %5, %6 : tensor<1xi32>, tensor<1xi32>, tensor<4xi32>, tensor<1xi32>
+  } : (tensor<4xi32>) -> (tensor<4xi32>, tensor<4xi32>, tensor<16xi32>, tensor<4xi32>)
+  return %0#0, %0#1, %0#2, %0#3 : tensor<4xi32>, tensor<4xi32>, tensor<16xi32>, tensor<4xi32>
+}
+
+// -----
+
 // The calls of GSPMD around what is written for one device: two tensors that are
 // cut in their own ways, a constant from outside, and the body as it stands
 module attributes {mhlo.num_partitions = 4 : i32} {

@@ -132,6 +132,53 @@ TEST(MachineTest, LinksComeFromTheMachineOnlyWhereTheMeshHasNone) {
   EXPECT_FALSE(withMachineLinks(bare, std::nullopt).hasLinks);
 }
 
+/// On hosts of two devices, 0 and 1 are on the first one. Where the mesh has
+/// which device decides along which axis hosts meet.
+TEST(MachineTest, AnAxisThatJoinsHostsHasTheirLink) {
+  Machine machine = llvm::cantFail(parseMachine(
+      R"({"flops": 1, "memory_bandwidth": 1, "link": {"us": 1, "gbps": 100},
+          "host": {"devices": 2, "link": {"us": 20, "gbps": 10}}})",
+      "m.json"));
+  EXPECT_EQ(machine.hostDevices, 2);
+  Mesh mesh;
+  mesh.axes = {{"x", 2, {}}, {"y", 2, {}}};
+  auto joinsHosts = [&](std::initializer_list<int64_t> deviceIds) {
+    mesh.deviceIds = deviceIds;
+    Mesh linked = withMachineLinks(mesh, machine);
+    for (const Axis &axis : linked.axes)
+      EXPECT_TRUE(axis.link == machine.link || axis.link == machine.hostLink);
+    return std::pair(linked.axes[0].link == machine.hostLink,
+                     linked.axes[1].link == machine.hostLink);
+  };
+  EXPECT_EQ(joinsHosts({}), std::pair(true, false));
+  EXPECT_EQ(joinsHosts({0, 2, 1, 3}), std::pair(false, true));
+  EXPECT_EQ(joinsHosts({3, 1, 2, 0}), std::pair(false, true));
+  EXPECT_EQ(joinsHosts({0, 3, 2, 1}), std::pair(true, true));
+  // A host that is not full.
+  mesh.axes = {{"x", 3, {}}, {"one", 1, {}}};
+  EXPECT_EQ(joinsHosts({}), std::pair(true, false));
+  machine.hostDevices = 3;
+  EXPECT_EQ(joinsHosts({}), std::pair(false, false));
+}
+
+TEST(MachineTest, SaysWhatIsWrongWithAHost) {
+  auto getErrorOf = [](const std::string &host) {
+    return getError(
+        R"({"flops": 1, "memory_bandwidth": 1, "link": {"us": 1, "gbps": 1},)"
+        "\n\"host\": " +
+        host + "}");
+  };
+  EXPECT_EQ(getErrorOf("8"),
+            "[TP0611] m.json:2:1: \"host\" is {\"devices\": .., \"link\": ..}");
+  EXPECT_EQ(getErrorOf("{}"), "[TP0611] m.json:2:1: \"devices\" is missing");
+  EXPECT_EQ(getErrorOf(R"({"devices": 1.5})"),
+            "[TP0611] m.json:2:10: \"devices\" is a whole number of at most "
+            "1048576");
+  EXPECT_EQ(getErrorOf(R"({"devices": 8})"),
+            "[TP0611] m.json:2:1: \"link\" is missing: write {\"us\": .., "
+            "\"gbps\": ..}");
+}
+
 TEST(MachineTest, ACollectiveFeelsTheWorstOfItsLinks) {
   Mesh mesh = makeMesh();
   AxisRef data = AxisRef::full(mesh, 0), model = AxisRef::full(mesh, 1);

@@ -16,7 +16,7 @@ namespace {
 Report makeReport() {
   Report report;
   report.machine = "h200";
-  MeshEntry mesh{"mesh", {{"data", 2}, {"model", 4}}};
+  MeshEntry mesh{"mesh", {{"data", 2}, {"model", 4}}, {}};
   report.meshes.push_back(mesh);
   FunctionReport function;
   function.name = "main";

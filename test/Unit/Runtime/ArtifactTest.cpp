@@ -19,10 +19,11 @@ namespace {
 /// A program with a row in every table.
 class Everything : public TestProgram {
 public:
-  Everything() : TestProgram({{"data", 2}, {"model", 4}}) {
+  explicit Everything(uint32_t lastDevice = 7)
+      : TestProgram({{"data", 2}, {"model", 4}}) {
     arena = 4096;
     counters = 1;
-    SourceRow source = {};
+    writer.addAll<DeviceRow>({{0}, {4}, {1}, {5}, {2}, {6}, {3}, {lastDevice}});
     source.tensor = writer.text("stored.w");
     source.stored = writer.addAll<int64_t>({12, 8});
     source.view = writer.addAll<int64_t>({3, 4, 8});
@@ -34,6 +35,8 @@ public:
     addInput("w", DType::F32, {{8, {}}, {4, {}}}, Role::Parameter,
              writer.add(source));
     addInput("cache", DType::F32, {{6, {}}}, Role::State);
+    source.extent = 4;
+    addParts("pair", {source, source}, 1);
     addOutput("y", DType::F32, {{4, {}}, {4, {}}});
     addOutput("cache.out", DType::F32, {{6, {}}}, 2);
     writer.add(CommunicatorRow{axes({1})});
@@ -108,6 +111,13 @@ public:
                    {ScalarKind::Counter, 0, 0}};
   }
 
+  /// An input of [8, 8] along `joined`.
+  void addParts(const std::string &name, const std::vector<SourceRow> &parts,
+                uint32_t joined) {
+    addJoined(name, DType::F32, {{8, {}}, {8, {0}}}, Role::Parameter,
+              writer.addAll<SourceRow>(absl::MakeConstSpan(parts)), joined);
+  }
+
   std::string write() {
     matmul.postOps = writer.addAll<PostOpRow>({postOp});
     call.kernel = writer.add(KernelRow{writer.text("kernel")});
@@ -126,6 +136,7 @@ public:
     return finish();
   }
 
+  SourceRow source = {}; ///< [8, 4]
   MatmulRow matmul = {};
   PostOpRow postOp = {};
   CollectiveRow collective = {};
@@ -228,6 +239,28 @@ TEST(Artifact, GroupsFollowTheAxes) {
   EXPECT_EQ((*artifact)->getPosition(rows[1].axes, 6), 5);
   EXPECT_EQ((*artifact)->getGroup(rows[2], 7), (std::vector<int>{6, 7}));
   EXPECT_EQ((*artifact)->getGroup(rows[2], 1), (std::vector<int>{0, 1}));
+}
+
+/// Rank 3 is at place 0, and so on: groups follow places, and name ranks.
+TEST(Artifact, GroupsFollowTheDevices) {
+  TestProgram program({{"x", 2}, {"y", 2}});
+  program.writer.addAll<DeviceRow>({{3}, {1}, {2}, {0}});
+  program.writer.add(CommunicatorRow{program.axes({0})});
+  program.writer.add(CommunicatorRow{program.axes({1})});
+  auto artifact = Artifact::fromBytes(program.finish());
+  ASSERT_TRUE(artifact.ok()) << artifact.status();
+  const Artifact &a = **artifact;
+  auto rows = a.rows<CommunicatorRow>();
+  EXPECT_EQ(a.getGroup(rows[0], 3), (std::vector<int>{3, 2}));
+  EXPECT_EQ(a.getGroup(rows[0], 0), (std::vector<int>{1, 0}));
+  EXPECT_EQ(a.getGroup(rows[1], 3), (std::vector<int>{3, 1}));
+  EXPECT_EQ(a.getGroup(rows[1], 0), (std::vector<int>{2, 0}));
+  const int64_t places[] = {3, 1, 2, 0};
+  for (int rank = 0; rank < 4; ++rank) {
+    EXPECT_EQ(a.getPlace(rank), places[rank]);
+    EXPECT_EQ(a.getPosition(rows[0].axes, rank), places[rank] / 2);
+    EXPECT_EQ(a.getPosition(rows[1].axes, rank), places[rank] % 2);
+  }
 }
 
 TEST(Artifact, NamesWhatIsWrongWithTheFile) {
@@ -437,13 +470,45 @@ TEST(Artifact, RefusesRowsThatContradict) {
        [](auto &p) {
          Range dims = p.writer.template addAll<DimRow>({{9, 4, p.axes({0})}});
          p.writer.add(InputRow{p.writer.text("b"), Role::State, DType::F32,
-                               dims, kNone});
+                               dims, Range{}});
        }},
       {"unknown role",
        [](auto &p) { p.addInput("r", DType::F32, {}, Role(kNumRoles)); }},
       {"source of another shape",
        [](auto &p) {
          p.addInput("v", DType::F32, {{8, {}}, {5, {}}}, Role::Parameter, 0);
+       }},
+      {"sources beyond their table",
+       [](auto &p) {
+         p.addJoined("v", DType::F32, {{8, {}}, {4, {}}}, Role::Parameter,
+                     Range{3, 1}, 0);
+       }},
+      {"parts along no dimension",
+       [](auto &p) { p.addParts("v", {p.source, p.source}, 2); }},
+      {"parts of another shape",
+       [](auto &p) {
+         SourceRow first = p.source, second = p.source;
+         first.extent = 3, second.extent = 5;
+         p.addParts("v", {first, second}, 1);
+       }},
+      {"parts that are too many",
+       [](auto &p) { p.addParts("v", {p.source, p.source, p.source}, 1); }},
+      {"parts that are too few",
+       [](auto &p) {
+         p.addJoined("v", DType::F32, {{8, {}}, {12, {}}}, Role::Parameter,
+                     Range{1, 2}, 1);
+       }},
+      {"part of nothing",
+       [](auto &p) {
+         SourceRow none = p.source;
+         none.extent = 0;
+         p.addParts("v", {p.source, none, p.source}, 1);
+       }},
+      {"more places than devices",
+       [](auto &p) { p.writer.add(DeviceRow{8}); }},
+      {"two devices at one place",
+       [](auto &p) {
+         p = Everything(/*lastDevice=*/6);
        }},
   };
   ASSERT_EQ(read(Everything().write()), ErrorCode(0));

@@ -62,8 +62,16 @@ public:
   uint32_t addInput(const std::string &name, DType dtype,
                     const std::vector<TestDim> &shape, Role role = Role::Input,
                     uint32_t source = kNone) {
+    return addJoined(name, dtype, shape, role,
+                     source == kNone ? Range{} : Range{source, 1}, 0);
+  }
+
+  /// Of parts that follow each other along `joined`.
+  uint32_t addJoined(const std::string &name, DType dtype,
+                     const std::vector<TestDim> &shape, Role role,
+                     Range sources, uint32_t joined) {
     uint32_t input = writer.add(
-        InputRow{writer.text(name), role, dtype, dims(shape), source});
+        InputRow{writer.text(name), role, dtype, dims(shape), sources, joined});
     inputs.push_back(input);
     return input;
   }

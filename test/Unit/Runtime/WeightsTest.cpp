@@ -19,13 +19,15 @@ struct SourceLists {
   std::vector<int64_t> stored, view, start, size, step, permutation;
 };
 
-SourceRow addSource(TestProgram &program, const SourceLists &lists) {
+SourceRow addSource(TestProgram &program, const SourceLists &lists,
+                    int64_t extent = 0) {
   auto add = [&](const std::vector<int64_t> &list) {
     return program.writer.addAll<int64_t>(absl::MakeConstSpan(list));
   };
-  return {program.writer.text("t"), add(lists.stored), add(lists.view),
-          add(lists.start),         add(lists.size),   add(lists.step),
-          add(lists.permutation)};
+  return {program.writer.text("t"), add(lists.stored),
+          add(lists.view),          add(lists.start),
+          add(lists.size),          add(lists.step),
+          add(lists.permutation),   extent};
 }
 
 /// What the lists say, one element at a time.
@@ -83,7 +85,8 @@ void checkSource(const SourceLists &lists, const std::vector<TestDim> &shape) {
   std::vector<char> block((*artifact)->getLocalBytes(input), 'x');
   std::vector<char> cut(block.size());
   for (int rank = 0; rank < 6; ++rank) {
-    ASSERT_TRUE(loadSource(**artifact, input, rank, tensor, block.data()).ok());
+    ASSERT_TRUE(
+        loadSources(**artifact, input, rank, {tensor}, block.data()).ok());
     gatherBlock(**artifact, input.dims, DType::F32, rank, block.data(),
                 reinterpret_cast<char *>(whole.data()));
     // Padding included, the block is what cutting the whole one gives.
@@ -124,8 +127,8 @@ TEST(Weights, SaysWhatCannotBeRead) {
                       }};
   char block[16];
   EXPECT_EQ(
-      getErrorCode(loadSource(**artifact, (*artifact)->rows<InputRow>()[0], 0,
-                              tensor, block)),
+      getErrorCode(loadSources(**artifact, (*artifact)->rows<InputRow>()[0], 0,
+                               {tensor}, block)),
       ErrorCode::FileUnreadable);
 }
 
@@ -186,8 +189,8 @@ TEST(Weights, RefusesOtherShapesAndTypes) {
   std::string bytes(32, '\0');
   auto load = [&](DType dtype, std::vector<int64_t> shape) {
     TensorReader tensor = makeReader(dtype, std::move(shape), bytes);
-    return getErrorCode(loadSource(**artifact, input, 0, tensor,
-                                   reinterpret_cast<char *>(block)));
+    return getErrorCode(loadSources(**artifact, input, 0, {tensor},
+                                    reinterpret_cast<char *>(block)));
   };
   EXPECT_EQ(load(DType::F32, {5}), ErrorCode::WeightsShape);
   EXPECT_EQ(load(DType::F32, {2, 2}), ErrorCode::WeightsShape);
@@ -200,6 +203,82 @@ TEST(Weights, RefusesOtherShapesAndTypes) {
   ASSERT_EQ(load(DType::F32, {4}), ErrorCode(0));
   for (int i = 0; i < 4; ++i)
     EXPECT_EQ(block[i], BFloat16(values[i]).bits);
+}
+
+/// Parts of 3, 1 and 4 columns, the first transposed and the last every other
+/// column of what is stored, in each way to cut the 8 over 2, 3 and 6 devices.
+TEST(Weights, PartsAreJoinedWhereTheyAreCut) {
+  const SourceLists lists[] = {
+      {{3, 5}, {3, 5}, {0, 0}, {3, 5}, {1, 1}, {1, 0}},
+      {{5}, {5, 1}, {0, 0}, {5, 1}, {1, 1}, {0, 1}},
+      {{5, 9}, {5, 9}, {0, 1}, {5, 4}, {1, 2}, {0, 1}}};
+  const int64_t extents[] = {3, 1, 4};
+  std::vector<std::vector<float>> stored, parts;
+  std::vector<TensorReader> tensors;
+  for (const SourceLists &list : lists) {
+    stored.emplace_back(*getNumElements(list.stored));
+    std::iota(stored.back().begin(), stored.back().end(),
+              100.0f * static_cast<float>(stored.size()));
+    parts.push_back(applySource(list, stored.back()));
+    tensors.push_back(
+        makeReader(DType::F32, list.stored,
+                   {reinterpret_cast<const char *>(stored.back().data()),
+                    stored.back().size() * sizeof(float)}));
+  }
+  std::vector<float> wanted;
+  for (int row = 0; row < 5; ++row)
+    for (int part = 0; part < 3; ++part)
+      for (int64_t i = 0; i < extents[part]; ++i)
+        wanted.push_back(parts[part][row * extents[part] + i]);
+
+  for (std::vector<uint32_t> axes :
+       {std::vector<uint32_t>{}, {0}, {1}, {0, 1}, {1, 0}}) {
+    TestProgram program({{"a", 2}, {"b", 3}});
+    std::vector<SourceRow> rows;
+    for (int part = 0; part < 3; ++part)
+      rows.push_back(addSource(program, lists[part], extents[part]));
+    program.addJoined(
+        "w", DType::F32, {{5, {}}, {8, axes}}, Role::Parameter,
+        program.writer.addAll<SourceRow>(absl::MakeConstSpan(rows)), 1);
+    program.endEntry();
+    auto artifact = Artifact::fromBytes(program.finish());
+    ASSERT_TRUE(artifact.ok()) << artifact.status();
+    const InputRow &input = (*artifact)->rows<InputRow>()[0];
+    std::vector<char> block((*artifact)->getLocalBytes(input), 'x');
+    std::vector<char> cut(block.size());
+    for (int rank = 0; rank < 6; ++rank) {
+      ASSERT_TRUE(
+          loadSources(**artifact, input, rank, tensors, block.data()).ok());
+      scatterBlock(**artifact, input.dims, DType::F32, rank,
+                   reinterpret_cast<const char *>(wanted.data()), cut.data());
+      EXPECT_EQ(block, cut) << rank;
+    }
+  }
+}
+
+/// A rank holds the block of the place that the mesh gives its device.
+TEST(Weights, BlocksFollowThePlacesOfDevices) {
+  TestProgram program({{"x", 2}, {"y", 2}});
+  program.writer.addAll<DeviceRow>({{3}, {1}, {2}, {0}});
+  program.addInput("w", DType::I32, {{4, {0}}, {2, {1}}});
+  program.endEntry();
+  auto artifact = Artifact::fromBytes(program.finish());
+  ASSERT_TRUE(artifact.ok()) << artifact.status();
+  Range dims = (*artifact)->rows<InputRow>()[0].dims;
+  const std::vector<int32_t> whole = {0, 1, 2, 3, 4, 5, 6, 7};
+  const std::vector<int32_t> blocks[] = {{5, 7}, {1, 3}, {4, 6}, {0, 2}};
+  std::vector<int32_t> together(8, -1);
+  for (int rank = 0; rank < 4; ++rank) {
+    std::vector<int32_t> block(2);
+    scatterBlock(**artifact, dims, DType::I32, rank,
+                 reinterpret_cast<const char *>(whole.data()),
+                 reinterpret_cast<char *>(block.data()));
+    EXPECT_EQ(block, blocks[rank]) << rank;
+    gatherBlock(**artifact, dims, DType::I32, rank,
+                reinterpret_cast<const char *>(block.data()),
+                reinterpret_cast<char *>(together.data()));
+  }
+  EXPECT_EQ(together, whole);
 }
 
 /// The same numbers whatever the mesh.

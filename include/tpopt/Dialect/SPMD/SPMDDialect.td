@@ -61,8 +61,10 @@ def SPMD_LinkAttr : SPMD_Attr<"Link", "link"> {
 def SPMD_MeshAttr : SPMD_Attr<"Mesh", "mesh"> {
   let summary = "A grid of devices with named axes";
   let description = [{
-    Devices are numbered row-major, the first axis slowest. `device_ids` maps
-    that number to another device.
+    Places are numbered row-major, the first axis slowest, and place p has device
+    p, or `device_ids[p]`. Rank d of a program holds the blocks of device d's
+    place. What is computed, and in which order sums are taken, does not depend on
+    it; which link of a machine an axis crosses does.
 
     **Constraints:** axis names are distinct and not empty; sizes are at least
     one; `device_ids`, if given, is a permutation of the device numbers.

@@ -58,6 +58,12 @@ public:
   }
 };
 
+/// Checks a `tp.source` against the whole shape of its weight; `error` begins
+/// the message.
+mlir::LogicalResult
+verifySource(mlir::Attribute source, llvm::ArrayRef<int64_t> shape,
+             llvm::function_ref<mlir::InFlightDiagnostic()> error);
+
 /// The product of sizes.
 double getVolume(llvm::ArrayRef<int64_t> sizes);
 

@@ -33,7 +33,8 @@ def TP_Dialect : Dialect {
     (f64 for f64) and round once.
 
     Function arguments and results carry `tp.name`. A weight also has
-    `tp.source`: which part of which stored tensor it is. `tp.donated = K` lets
+    `tp.source`: which part of which stored tensor it is (`#tp.source`), or of
+    which ones it is joined (`#tp.join`). `tp.donated = K` lets
     result K overwrite the argument.
 
     `tp.role` says what an argument or result is for: `"input"`, `"parameter"`,
@@ -85,12 +86,46 @@ def TP_SourceAttr : AttrDef<TP_Dialect, "Source"> {
     #tp.source<"q_proj.weight", stored=[576, 576], start=[0, 0], size=[576, 576], view=[3, 3, 64, 576], permutation=[3, 0, 1, 2]>
     ```
   }];
+  let extraClassDeclaration = [{
+    /// Sizes of the permuted view: the shape of the weight.
+    ::llvm::SmallVector<int64_t> getShape() const;
+  }];
   let parameters = (ins "::mlir::StringAttr":$tensor,
       OptionalArrayRefParameter<"int64_t">:$stored,
       OptionalArrayRefParameter<"int64_t">:$start,
       OptionalArrayRefParameter<"int64_t">:$size,
       OptionalArrayRefParameter<"int64_t">:$view,
       OptionalArrayRefParameter<"int64_t">:$permutation);
+  let hasCustomAssemblyFormat = 1;
+}
+
+def TP_JoinAttr : AttrDef<TP_Dialect, "Join"> {
+  let mnemonic = "join";
+  let summary = "Which parts of stored tensors a weight is joined of";
+  let description = [{
+    The weight is its parts, each a `#tp.source`, one after the other along
+    dimension `dim`. Parts may be of one tensor or of several; where the weight is
+    cut, a device reads what it holds of each.
+
+    **Constraints:** there are two parts or more; `dim` is a dimension of the
+    weight; each part is a source of the weight's shape but for `dim`; their sizes
+    in `dim` add up to the weight's.
+
+    Example, the gate and up weights of an MLP, stored apart as [out, in], as one
+    of shape [hidden, 2 * intermediate]:
+
+    ```mlir
+    #tp.join<dim = 1, [#tp.source<"gate_proj.weight", stored=[1536, 576], start=[0, 0], size=[1536, 576], view=[1536, 576], permutation=[1, 0]>, #tp.source<"up_proj.weight", stored=[1536, 576], start=[0, 0], size=[1536, 576], view=[1536, 576], permutation=[1, 0]>]>
+    ```
+
+    Parts of another order are said by views. With q, k and v viewed as [kv,
+    group, head, hidden], [kv, 1, head, hidden] and [kv, 1, head, hidden] and
+    joined in dimension 1, the queries of each key-value head stand before its
+    key and its value. The other way round, the queries of such a packed tensor
+    are joined in dimension 0, of one box for each key-value head.
+  }];
+  let parameters = (ins "int64_t":$dim,
+      ArrayRefParameter<"::tp::SourceAttr">:$parts);
   let hasCustomAssemblyFormat = 1;
 }
 

@@ -11,7 +11,8 @@ include "mlir/Pass/PassBase.td"
 def SetMeshPass : Pass<"tp-set-mesh", "::mlir::ModuleOp"> {
   let summary = "Define or override the module's mesh";
   let description = [{
-    With a mesh in the module, replaces its axes; without one, adds `@mesh`.
+    With a mesh in the module, replaces its axes, and its links and `device_ids`
+    go with them; without one, adds `@mesh`.
     Shardings that name axes the new mesh lacks are errors.
 
     **Requires:** the module has at most one mesh.

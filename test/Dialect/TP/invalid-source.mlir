@@ -1,0 +1,145 @@
+// RUN: tp-opt %s --split-input-file --verify-diagnostics
+
+// Each line of the constraints of #tp.source and of #tp.join.
+// Another attribute.
+// expected-error @below {{[TP0304] argument #0: `tp.source` expects #tp.source<..> or #tp.join<..>, got "a"}}
+func.func @f(%w: tensor<2x3xf32> {tp.source = "a"}) {
+  return
+}
+
+// -----
+
+// No tensor.
+// expected-error @below {{[TP0304] argument #0: `tp.source` belongs to a ranked tensor, not to 'i32'}}
+func.func @f(%w: i32 {tp.source = #tp.source<"a", stored=[2, 3], start=[0, 0], size=[2, 3], view=[2, 3], permutation=[0, 1]>}) {
+  return
+}
+
+// -----
+
+// #tp.source: lists of another rank.
+// expected-error @below {{[TP0304] argument #0: `tp.source` `stored`, `start` and `size` have one entry per dimension of the stored tensor}}
+func.func @f(%w: tensor<2x3xf32> {tp.source = #tp.source<"a", stored=[2, 3], start=[0], size=[2, 3], view=[2, 3], permutation=[0, 1]>}) {
+  return
+}
+
+// -----
+
+// #tp.source: the box lies inside.
+// expected-error @below {{[TP0304] argument #0: `tp.source` the box leaves the stored tensor in dimension 1}}
+func.func @f(%w: tensor<2x3xf32> {tp.source = #tp.source<"a", stored=[2, 3], start=[0, 1], size=[2, 3], view=[2, 3], permutation=[0, 1]>}) {
+  return
+}
+
+// -----
+
+// #tp.source: the view has as many elements.
+// expected-error @below {{[TP0304] argument #0: `tp.source` the view has another number of elements than the box}}
+func.func @f(%w: tensor<2x2xf32> {tp.source = #tp.source<"a", stored=[2, 3], start=[0, 0], size=[2, 3], view=[2, 2], permutation=[0, 1]>}) {
+  return
+}
+
+// -----
+
+// #tp.source: the permuted view is the shape.
+// expected-error @below {{[TP0304] argument #0: `tp.source` the permuted view does not have the weight's shape in dimension 0}}
+func.func @f(%w: tensor<2x3xf32> {tp.source = #tp.source<"a", stored=[2, 3], start=[0, 0], size=[2, 3], view=[2, 3], permutation=[1, 0]>}) {
+  return
+}
+
+// -----
+
+// #tp.source: of another rank.
+// expected-error @below {{[TP0304] argument #0: `tp.source` view, permutation and weight have one rank}}
+func.func @f(%w: tensor<6xf32> {tp.source = #tp.source<"a", stored=[2, 3], start=[0, 0], size=[2, 3], view=[2, 3], permutation=[0, 1]>}) {
+  return
+}
+
+// -----
+
+// #tp.source: a permutation.
+// expected-error @below {{[TP0304] argument #0: `tp.source` `permutation` names every dimension of the view once}}
+func.func @f(%w: tensor<2x3xf32> {tp.source = #tp.source<"a", stored=[2, 3], start=[0, 0], size=[2, 3], view=[2, 3], permutation=[0, 0]>}) {
+  return
+}
+
+// -----
+
+// #tp.join: two parts or more.
+// expected-error @below {{[TP0304] argument #0: `tp.source` a join expects two parts or more, got 1}}
+func.func @f(%w: tensor<2x3xf32> {tp.source = #tp.join<dim = 0, [#tp.source<"a", stored=[2, 3], start=[0, 0], size=[2, 3], view=[2, 3], permutation=[0, 1]>]>}) {
+  return
+}
+
+// -----
+
+// #tp.join: a dimension of the weight.
+// expected-error @below {{[TP0304] argument #0: `tp.source` a join expects a dimension of the weight, of which it has 2, got 2}}
+func.func @f(%w: tensor<4x3xf32> {tp.source = #tp.join<dim = 2, [#tp.source<"a", stored=[2, 3], start=[0, 0], size=[2, 3], view=[2, 3], permutation=[0, 1]>, #tp.source<"b", stored=[2, 3], start=[0, 0], size=[2, 3], view=[2, 3], permutation=[0, 1]>]>}) {
+  return
+}
+
+// -----
+
+// #tp.join: no negative one.
+// expected-error @below {{[TP0304] argument #0: `tp.source` a join expects a dimension of the weight, of which it has 2, got -1}}
+func.func @f(%w: tensor<4x3xf32> {tp.source = #tp.join<dim = -1, [#tp.source<"a", stored=[2, 3], start=[0, 0], size=[2, 3], view=[2, 3], permutation=[0, 1]>, #tp.source<"b", stored=[2, 3], start=[0, 0], size=[2, 3], view=[2, 3], permutation=[0, 1]>]>}) {
+  return
+}
+
+// -----
+
+// #tp.join: a part is a source.
+// expected-error @below {{[TP0304] argument #0: `tp.source` part 1: the box leaves the stored tensor in dimension 0}}
+func.func @f(%w: tensor<4x3xf32> {tp.source = #tp.join<dim = 0, [#tp.source<"a", stored=[2, 3], start=[0, 0], size=[2, 3], view=[2, 3], permutation=[0, 1]>, #tp.source<"b", stored=[2, 3], start=[1, 0], size=[2, 3], view=[2, 3], permutation=[0, 1]>]>}) {
+  return
+}
+
+// -----
+
+// #tp.join: a part has the shape of the weight but for one dimension.
+// expected-error @below {{[TP0304] argument #0: `tp.source` part 1: the permuted view does not have the weight's shape in dimension 1}}
+func.func @f(%w: tensor<4x3xf32> {tp.source = #tp.join<dim = 0, [#tp.source<"a", stored=[2, 3], start=[0, 0], size=[2, 3], view=[2, 3], permutation=[0, 1]>, #tp.source<"b", stored=[2, 4], start=[0, 0], size=[2, 4], view=[2, 4], permutation=[0, 1]>]>}) {
+  return
+}
+
+// -----
+
+// #tp.join: a part is no permutation.
+// expected-error @below {{[TP0304] argument #0: `tp.source` part 0: `permutation` names every dimension of the view once}}
+func.func @f(%w: tensor<4x3xf32> {tp.source = #tp.join<dim = 0, [#tp.source<"a", stored=[2, 3], start=[0, 0], size=[2, 3], view=[2, 3], permutation=[7, 1]>, #tp.source<"b", stored=[2, 3], start=[0, 0], size=[2, 3], view=[2, 3], permutation=[0, 1]>]>}) {
+  return
+}
+
+// -----
+
+// #tp.join: sizes add up, and are not more.
+// expected-error @below {{[TP0304] argument #0: `tp.source` part 1: has size 2 in dimension 0, of which 1 are left}}
+func.func @f(%w: tensor<3x3xf32> {tp.source = #tp.join<dim = 0, [#tp.source<"a", stored=[2, 3], start=[0, 0], size=[2, 3], view=[2, 3], permutation=[0, 1]>, #tp.source<"b", stored=[2, 3], start=[0, 0], size=[2, 3], view=[2, 3], permutation=[0, 1]>]>}) {
+  return
+}
+
+// -----
+
+// #tp.join: nor less.
+// expected-error @below {{[TP0304] argument #0: `tp.source` the parts of a join lack the last 1 of dimension 0}}
+func.func @f(%w: tensor<5x3xf32> {tp.source = #tp.join<dim = 0, [#tp.source<"a", stored=[2, 3], start=[0, 0], size=[2, 3], view=[2, 3], permutation=[0, 1]>, #tp.source<"b", stored=[2, 3], start=[0, 0], size=[2, 3], view=[2, 3], permutation=[0, 1]>]>}) {
+  return
+}
+
+// -----
+
+spmd.mesh @mesh <["x"=2]>
+// #tp.join: of the whole, on a local type, too.
+// expected-error @below {{[TP0304] argument #0: `tp.source` the parts of a join lack the last 1 of dimension 0}}
+func.func @f(%w: tensor<3x3xf32, #spmd.local<@mesh, [{"x"}, {}], global=[5, 3]>> {tp.source = #tp.join<dim = 0, [#tp.source<"a", stored=[2, 3], start=[0, 0], size=[2, 3], view=[2, 3], permutation=[0, 1]>, #tp.source<"b", stored=[2, 3], start=[0, 0], size=[2, 3], view=[2, 3], permutation=[0, 1]>]>}) {
+  return
+}
+
+// -----
+
+// #tp.join: parts are not joined themselves.
+// expected-error @below {{invalid kind of attribute specified}}
+func.func @f(%w: tensor<4x3xf32> {tp.source = #tp.join<dim = 0, [#tp.join<dim = 0, [#tp.source<"a", stored=[2, 3], start=[0, 0], size=[2, 3], view=[2, 3], permutation=[0, 1]>, #tp.source<"a", stored=[2, 3], start=[0, 0], size=[2, 3], view=[2, 3], permutation=[0, 1]>]>]>}) {
+  return
+}
