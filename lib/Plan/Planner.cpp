@@ -212,10 +212,13 @@ SmallVector<Planner::Reshard, 0> Planner::getReshards(Value value) const {
   const PlanValue &planned = graph.values[it->second];
   const Selection &selection = impl->price->getSelection();
   auto copies = impl->price->getCopies(it->second);
+  ReshardPrices prices = impl->space.getPrices(planned.type);
   for (const Copy &copy : ArrayRef(copies).drop_front()) {
     Reshard &reshard = reshards.emplace_back();
     reshard.layout = &impl->space.pool.get(copy.layout);
     reshard.source = int(copy.source) - 1;
+    reshard.isFree =
+        prices.get(copies[copy.source].layout, copy.layout).cost == 0;
     reshard.before = impl->view.getOpAt(copy.begin / 2);
     reshard.user = copy.need->operand->getOwner();
     for (unsigned use = copy.firstUse; use < copy.lastUse; ++use)

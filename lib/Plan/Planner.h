@@ -91,6 +91,7 @@ public:
     /// The reshard of the same list whose result it copies, or -1 for the value
     /// itself.
     int source;
+    bool isFree; ///< Nothing is sent: each device has what it needs.
     /// It is made before this op. The op of the use that it is made for.
     mlir::Operation *before, *user;
     /// The uses that take it.

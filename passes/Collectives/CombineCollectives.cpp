@@ -12,6 +12,7 @@
 #include "llvm/ADT/StringExtras.h"
 
 #include <deque>
+#include <limits>
 #include <map>
 
 namespace tp {
@@ -306,25 +307,30 @@ struct CombineCollectives
     return isChanged;
   }
 
-  /// A bucket with which a device holds no more than its capacity, if there is
-  /// one; 0 if not.
+  /// The largest bucket with which a device holds no more than its capacity; if
+  /// there is none, that with which it holds least.
   int64_t findBucket(FunctionOpInterface function, const Mesh &mesh,
                      int64_t capacity) {
     ShardingTable table(&getContext(), mesh);
     if (getHeldBytes(function, table) + getMovedBytes(function, table) <=
         capacity)
       return bucketBytes;
-    for (int64_t bucket = bucketBytes; bucket > 0; bucket /= 4) {
+    int64_t best = bucketBytes, least = std::numeric_limits<int64_t>::max();
+    for (int64_t bucket = bucketBytes; least > capacity; bucket /= 4) {
       // Beside the function, where its mesh is found.
       auto trial =
           cast<FunctionOpInterface>(OpBuilder(function).clone(*function));
       combine(trial, mesh, bucket);
-      bool fits = getHeldBytes(trial, table) <= capacity;
+      int64_t held = getHeldBytes(trial, table);
       trial.erase();
-      if (fits)
-        return bucket;
+      if (held < least) {
+        least = held;
+        best = bucket;
+      }
+      if (bucket == 0)
+        break;
     }
-    return 0;
+    return best;
   }
 
   /// The most that collectives hold besides, wherever they are put.

@@ -89,6 +89,9 @@ public:
       writeReshards(copied);
     planner.takeSplicesApart();
     dropAnnotations();
+    for (Operation *op : unused)
+      if (op->use_empty())
+        op->erase();
     return success();
   }
 
@@ -270,15 +273,28 @@ private:
                                 ? std::pair(copied.value, copied.layout)
                                 : made[plan.source];
       OpBuilder builder(plan.before);
-      auto reshard =
-          ReshardOp::create(builder, plan.user->getLoc(), source.getType(),
-                            source, table.toAttr(*plan.layout));
-      describe(reshard, *from, *plan.layout, plan.user);
-      LDBG() << reshard;
-      made.push_back({reshard, plan.layout});
+      Value copy;
+      if (Operation *def = source.getDefiningOp();
+          def && plan.isFree && isCheapSource(def) && from->unreduced.empty() &&
+          plan.layout->unreduced.empty()) {
+        // It is as cheap to make it as needed.
+        copy = builder.clone(*def)->getResult(0);
+        table.set(copy, *plan.layout);
+      } else {
+        auto reshard =
+            ReshardOp::create(builder, plan.user->getLoc(), source.getType(),
+                              source, table.toAttr(*plan.layout));
+        describe(reshard, *from, *plan.layout, plan.user);
+        LDBG() << reshard;
+        copy = reshard;
+      }
+      made.push_back({copy, plan.layout});
       for (OpOperand *use : plan.uses)
-        use->set(reshard);
+        use->set(copy);
     }
+    if (Operation *def = copied.value.getDefiningOp();
+        def && isCheapSource(def) && def->use_empty())
+      unused.push_back(def);
   }
 
   /// Writes why `reshard` is there: for `user`.
@@ -307,6 +323,7 @@ private:
   PlannerOptions options;
   std::vector<Copied> copies;
   SmallVector<Operation *> annotations;
+  SmallVector<Operation *> unused; ///< Sources that are made otherwise.
 };
 
 struct Partition : tp::impl::PartitionPassBase<Partition> {

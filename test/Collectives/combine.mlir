@@ -163,3 +163,37 @@ func.func @free_memory(%x: !t) -> (!t, !t, !t, !t, !t, !t) {
   %4 = spmd.all_reduce %e {"x"} in <@mesh, [{}], unreduced={"x"}> out <@mesh, [{}]> : !t -> !t
   return %0, %1, %2, %3, %4, %c : !t, !t, !t, !t, !t, !t
 }
+
+// -----
+
+// Two bytes are too few in any case, and one launch holds no more than two.
+// CHECK-LABEL: func.func @nothing_fits
+// CHECK: spmd.combined all_reduce
+module attributes {tp.memory = 2 : i64} {
+spmd.mesh @mesh <["x"=2]>
+func.func @nothing_fits(%p: tensor<8xf32>, %q: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = spmd.all_reduce %p {"x"} in <@mesh, [{}], unreduced={"x"}> out <@mesh, [{}]> : tensor<8xf32> -> tensor<8xf32>
+  %1 = spmd.all_reduce %q {"x"} in <@mesh, [{}], unreduced={"x"}> out <@mesh, [{}]> : tensor<8xf32> -> tensor<8xf32>
+  %2 = tp.add %0, %1 {spmd.shardings = [#spmd.sharding<@mesh, [{}]>]} : tensor<8xf32>
+  return %2 : tensor<8xf32>
+}
+}
+
+// -----
+
+// Sent along with the first, the second would be there while the first is used.
+// CHECK-LABEL: func.func @fits_apart
+// CHECK-NOT: spmd.combined
+// CHECK: return
+module attributes {tp.memory = 112 : i64} {
+spmd.mesh @mesh <["x"=2]>
+func.func @fits_apart(%p: tensor<8xf32> {tp.role = "parameter", spmd.sharding = #spmd.sharding<@mesh, [{"x"}]>}, %q: tensor<8xf32> {tp.role = "parameter", spmd.sharding = #spmd.sharding<@mesh, [{"x"}]>}) -> tensor<f32> {
+  %0 = spmd.all_gather %p [{"x"}] in <@mesh, [{"x"}]> out <@mesh, [{}]> : tensor<8xf32> -> tensor<8xf32>
+  %1 = spmd.all_gather %q [{"x"}] in <@mesh, [{"x"}]> out <@mesh, [{}]> : tensor<8xf32> -> tensor<8xf32>
+  %2 = tp.exp %0 {spmd.shardings = [#spmd.sharding<@mesh, [{}]>]} : tensor<8xf32>
+  %3 = tp.reduce sum %2 dims = [0] {spmd.shardings = [#spmd.sharding<@mesh, []>]} : tensor<8xf32> -> tensor<f32>
+  %4 = tp.reduce sum %1 dims = [0] {spmd.shardings = [#spmd.sharding<@mesh, []>]} : tensor<8xf32> -> tensor<f32>
+  %5 = tp.add %3, %4 {spmd.shardings = [#spmd.sharding<@mesh, []>]} : tensor<f32>
+  return %5 : tensor<f32>
+}
+}
