@@ -8,6 +8,7 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/SmallBitVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -99,13 +100,39 @@ enum Place : unsigned {
 struct Annotation {
   StringLiteral name;
   unsigned places;
+  StringLiteral what; ///< What its value is, in words.
+  bool (*hasType)(Attribute);
 };
 
 } // namespace
 
+/// What the dialect declares as `Helper` in TPBase.td.
+template <typename Helper>
+static constexpr Annotation declare(unsigned places, StringLiteral what) {
+  using Type = decltype(std::declval<Helper &>().getAttr(nullptr));
+  return {Helper::getNameStr(), places, what,
+          [](Attribute attribute) { return isa<Type>(attribute); }};
+}
+
 static constexpr Annotation kAnnotations[] = {
-#define TP_ATTRIBUTE(constant, name, places) {constant, places},
-#include "tpopt/Dialect/TP/Attributes.def"
+    declare<TPDialect::NameAttrHelper>(kArgument | kResult, "a string"),
+    declare<TPDialect::RoleAttrHelper>(kArgument | kResult, "a string"),
+    declare<TPDialect::SourceAttrHelper>(kArgument,
+                                         "a #tp.source<..> on a ranked tensor"),
+    declare<TPDialect::DonatedAttrHelper>(
+        kArgument, "the number of the result that may overwrite the argument"),
+    declare<TPDialect::WhyAttrHelper>(kOp, "a #tp.why<..>"),
+    declare<TPDialect::GlobalOpAttrHelper>(kOp,
+                                           "nothing, or a list of integers"),
+    declare<TPDialect::MotionAttrHelper>(kOp, "a list of integers"),
+    declare<TPDialect::LocalFormAttrHelper>(kFunction, "a function's name"),
+    declare<TPDialect::ExplanationsAttrHelper>(
+        kFunction, "an array of #tp.explanation<..>"),
+    declare<TPDialect::DigestsAttrHelper>(kFunction, "a #tp.digests<..>"),
+    declare<TPDialect::PricesAttrHelper>(kFunction, "a #tp.prices<..>"),
+    declare<TPDialect::PlanAttrHelper>(kModule, "a #tp.plan<..>"),
+    declare<TPDialect::ProgramsAttrHelper>(
+        kModule, "a dictionary of `whole` and `local` bytes"),
 };
 
 static std::string describe(unsigned places) {
@@ -125,8 +152,10 @@ static std::string describe(unsigned places) {
 /// What is this many letters from a name is probably meant to be it.
 static constexpr unsigned kTypo = 2;
 
-/// An error unless `name` is an attribute of ours that may be at `place`.
-static LogicalResult verifyPlace(Operation *op, StringAttr name, Place place) {
+/// The attribute of ours that `name` is meant to be; an error unless it is one
+/// that may be at `place`.
+static FailureOr<const Annotation *> verifyPlace(Operation *op, StringAttr name,
+                                                 Place place) {
   const Annotation *nearest = nullptr;
   unsigned least = ~0u;
   for (const Annotation &known : kAnnotations) {
@@ -137,7 +166,7 @@ static LogicalResult verifyPlace(Operation *op, StringAttr name, Place place) {
     }
   }
   if (least == 0 && (nearest->places & place))
-    return success();
+    return nearest;
   if (least == 0)
     return op->emitError() << prefix(ErrorCode::Misplaced) << name
                            << " belongs to " << describe(nearest->places)
@@ -148,6 +177,24 @@ static LogicalResult verifyPlace(Operation *op, StringAttr name, Place place) {
   if (least <= kTypo)
     error << "; did you mean '" << nearest->name << "'?";
   return error;
+}
+
+/// What the type of an attribute on an op, a function or a module leaves open.
+static bool isWellFormed(NamedAttribute attribute) {
+  StringRef name = attribute.getName();
+  if (name == kGlobalOpAttr)
+    return isa<UnitAttr, DenseI64ArrayAttr>(attribute.getValue());
+  if (name == kExplanationsAttr)
+    return llvm::all_of(cast<ArrayAttr>(attribute.getValue()),
+                        llvm::IsaPred<ExplanationAttr>);
+  if (name == kProgramsAttr)
+    return llvm::all_of(
+        cast<DictionaryAttr>(attribute.getValue()), [](NamedAttribute entry) {
+          return (entry.getName() == kWholeProgram ||
+                  entry.getName() == kLocalProgram) &&
+                 isa<DenseResourceElementsAttr>(entry.getValue());
+        });
+  return true;
 }
 
 /// Checks the `tp.role` of what is at one of `places`.
@@ -180,12 +227,44 @@ static LogicalResult verifyRole(Attribute attribute, Place place,
   return diagnostic;
 }
 
+/// The shardings in a record are some of the module's mesh.
+static LogicalResult verifyShardings(Operation *op, Attribute record) {
+  auto isRight = [&](spmd::ShardingAttr sharding) {
+    return succeeded(spmd::verifySharding(op, sharding,
+                                          unsigned(sharding.getDims().size()),
+                                          [&] { return op->emitError(); }));
+  };
+  if (auto why = dyn_cast<WhyAttr>(record)) {
+    for (ReasonAttr reason : why.getReasons())
+      if (reason.getFrom() &&
+          !(isRight(reason.getFrom()) && isRight(reason.getTo())))
+        return failure();
+  } else if (auto explanations = dyn_cast<ArrayAttr>(record)) {
+    for (auto entry : explanations.getAsRange<ExplanationAttr>()) {
+      if (!isRight(entry.getSharding()))
+        return failure();
+      for (AlternativeAttr alternative : entry.getAlternatives())
+        if (!isRight(alternative.getSharding()))
+          return failure();
+    }
+  }
+  return success();
+}
+
 LogicalResult TPDialect::verifyOperationAttribute(Operation *op,
                                                   NamedAttribute attribute) {
   Place place = isa<ModuleOp>(op)              ? kModule
                 : isa<FunctionOpInterface>(op) ? kFunction
                                                : kOp;
-  return verifyPlace(op, attribute.getName(), place);
+  FailureOr<const Annotation *> known =
+      verifyPlace(op, attribute.getName(), place);
+  if (failed(known))
+    return failure();
+  if (!(*known)->hasType(attribute.getValue()) || !isWellFormed(attribute))
+    return op->emitError() << prefix(ErrorCode::BadAttribute) << '`'
+                           << attribute.getName().getValue() << "` is "
+                           << (*known)->what;
+  return verifyShardings(op, attribute.getValue());
 }
 
 LogicalResult TPDialect::verifyRegionArgAttribute(Operation *op, unsigned,
@@ -194,7 +273,9 @@ LogicalResult TPDialect::verifyRegionArgAttribute(Operation *op, unsigned,
   auto function = dyn_cast<FunctionOpInterface>(op);
   if (!function)
     return success();
-  if (failed(verifyPlace(op, attribute.getName(), kArgument)))
+  FailureOr<const Annotation *> known =
+      verifyPlace(op, attribute.getName(), kArgument);
+  if (failed(known))
     return failure();
   auto error = [&] {
     return op->emitError() << prefix(ErrorCode::BadAttribute) << "argument #"
@@ -202,29 +283,25 @@ LogicalResult TPDialect::verifyRegionArgAttribute(Operation *op, unsigned,
                            << "` ";
   };
   Type type = function.getArgumentTypes()[index];
-  if (attribute.getName() == kNameAttr) {
-    if (!isa<StringAttr>(attribute.getValue()))
-      return error() << "is a string";
-    return success();
-  }
   if (attribute.getName() == kRoleAttr)
     return verifyRole(attribute.getValue(), kArgument, error);
+  if (!(*known)->hasType(attribute.getValue()))
+    return error() << "is " << (*known)->what;
   if (attribute.getName() == kSourceAttr) {
-    auto source = dyn_cast<SourceAttr>(attribute.getValue());
     auto tensor = dyn_cast<RankedTensorType>(type);
-    if (!source || !tensor)
-      return error() << "is a #tp.source<..> on a ranked tensor";
+    if (!tensor)
+      return error() << "is " << (*known)->what;
     // A local type is that of one device's part, a source describes the whole.
     if (tensor.getEncoding())
       return success();
-    return verifySource(source, tensor.getShape(), error);
+    return verifySource(cast<SourceAttr>(attribute.getValue()),
+                        tensor.getShape(), error);
   }
   if (attribute.getName() == kDonatedAttr) {
-    auto result = dyn_cast<IntegerAttr>(attribute.getValue());
-    if (!result || result.getInt() < 0 ||
+    auto result = cast<IntegerAttr>(attribute.getValue());
+    if (result.getInt() < 0 ||
         result.getInt() >= int64_t(function.getNumResults()))
-      return error() << "is the number of the result that may overwrite the "
-                        "argument";
+      return error() << "is " << (*known)->what;
     if (function.getResultTypes()[result.getInt()] != type)
       return error() << "names result #" << result.getInt()
                      << ", which has another type";
@@ -236,7 +313,9 @@ LogicalResult TPDialect::verifyRegionArgAttribute(Operation *op, unsigned,
 LogicalResult TPDialect::verifyRegionResultAttribute(Operation *op, unsigned,
                                                      unsigned index,
                                                      NamedAttribute attribute) {
-  if (failed(verifyPlace(op, attribute.getName(), kResult)))
+  FailureOr<const Annotation *> known =
+      verifyPlace(op, attribute.getName(), kResult);
+  if (failed(known))
     return failure();
   auto error = [&] {
     return op->emitError() << prefix(ErrorCode::BadAttribute) << "result #"
@@ -258,7 +337,7 @@ LogicalResult TPDialect::verifyRegionResultAttribute(Operation *op, unsigned,
     }
     return success();
   }
-  if (!isa<StringAttr>(attribute.getValue()))
-    return error() << "is a string";
+  if (!(*known)->hasType(attribute.getValue()))
+    return error() << "is " << (*known)->what;
   return success();
 }

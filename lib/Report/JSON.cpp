@@ -94,6 +94,34 @@ private:
       number("comm_compute_ratio", function.getRatio());
       string("verified", function.verified);
       number("verify_us", function.verifyMicroseconds);
+      writePlan(function);
+    });
+  }
+
+  void writePlan(const FunctionReport &function) {
+    const PlanEntry &plan = function.plan;
+    if (!plan.isKnown)
+      json.attribute("plan", nullptr);
+    else
+      json.attributeObject("plan", [&] {
+        string("unit", function.timed ? "us" : "B");
+        json.attribute("reshards", plan.reshards);
+        json.attribute("merged", plan.merged);
+        json.attribute("optimal", plan.gap == 0);
+        number("gap", plan.gap);
+      });
+    json.attributeArray("price", [&] {
+      for (const PriceEntry &entry : function.price)
+        json.object([&] {
+          string("stage", entry.stage);
+          string("kind", entry.kind);
+          string("what", entry.what);
+          number("sent", entry.sent);
+          number("computed", entry.computed);
+          json.attribute("launches", entry.launches);
+          json.attribute("peak_bytes", entry.peakBytes);
+          json.attribute("count", entry.count);
+        });
     });
   }
 

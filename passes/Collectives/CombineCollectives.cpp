@@ -3,13 +3,13 @@
 
 // Issues collectives that do not wait for each other as one.
 
+#include "tpopt/Cost/PriceRecord.h"
 #include "tpopt/Cost/ProgramCost.h"
 #include "tpopt/Dialect/TP/TP.h"
 #include "tpopt/Passes/Collectives/Passes.h"
 #include "tpopt/Program/ShardingTable.h"
 
 #include "llvm/ADT/SetVector.h"
-#include "llvm/ADT/StringExtras.h"
 
 #include <deque>
 #include <map>
@@ -25,6 +25,16 @@ using namespace tp::spmd;
 
 /// A collective that takes longer than this many starts goes alone.
 static constexpr double kMostStarts = 16;
+
+/// The reasons of collectives that are issued as one. All of them are
+/// requested, or none.
+static WhyAttr joinReasons(ArrayRef<WhyAttr> whys) {
+  llvm::SmallSetVector<ReasonAttr, 2> reasons;
+  for (WhyAttr why : whys)
+    reasons.insert_range(why.getReasons());
+  return WhyAttr::get(whys.front().getContext(), reasons.getArrayRef(),
+                      whys.front().getRequested());
+}
 
 namespace {
 
@@ -72,6 +82,8 @@ public:
 
   /// Whether the block is another one, if only in its order.
   bool hasChanged() const { return isChanged; }
+  /// How many collectives share a launch with others now.
+  int64_t getNumCombined() const { return numCombined; }
 
 private:
   void collect();
@@ -90,6 +102,7 @@ private:
   const Mesh &mesh;
   int64_t bucketBytes;
   bool isChanged = false;
+  int64_t numCombined = 0;
   std::deque<Candidate> candidates; // which stay where they are
   llvm::DenseMap<Operation *, Candidate *> numbers;
   std::map<Key, std::deque<Candidate *>> queues;
@@ -214,11 +227,12 @@ void BlockCombiner::combine(ArrayRef<Candidate *> members, Operation *before) {
     return op->moveBefore(before);
   }
   isChanged = true;
+  numCombined += members.size();
   SmallVector<Location> locations;
   SmallVector<Value> inputs;
   SmallVector<Type> types;
   SmallVector<Attribute> in, out;
-  llvm::SmallSetVector<StringRef, 2> reasons;
+  SmallVector<WhyAttr> whys;
   for (Candidate *member : members) {
     auto op = cast<CollectiveOpInterface>(member->op);
     locations.push_back(op.getLoc());
@@ -226,8 +240,8 @@ void BlockCombiner::combine(ArrayRef<Candidate *> members, Operation *before) {
     types.push_back(op->getResult(0).getType());
     in.push_back(op.getInSharding());
     out.push_back(op.getOutSharding());
-    if (auto reason = op->getAttrOfType<StringAttr>(kReasonAttr))
-      reasons.insert(reason.getValue());
+    if (auto why = op->getAttrOfType<WhyAttr>(kWhyAttr))
+      whys.push_back(why);
   }
   auto first = cast<CollectiveOpInterface>(members.front()->op);
   OpBuilder builder(before);
@@ -235,11 +249,8 @@ void BlockCombiner::combine(ArrayRef<Candidate *> members, Operation *before) {
       builder, builder.getFusedLoc(locations), types,
       builder.getStringAttr(tp::stringify(getKind(first))), inputs,
       builder.getArrayAttr(in), builder.getArrayAttr(out));
-  if (!reasons.empty())
-    combined->setAttr(kReasonAttr,
-                      builder.getStringAttr(llvm::join(reasons, "; and ")));
-  if (Attribute requested = first->getAttr(kRequestedAttr))
-    combined->setAttr(kRequestedAttr, requested);
+  if (!whys.empty())
+    combined->setAttr(kWhyAttr, joinReasons(whys));
   for (auto [member, result] :
        llvm::zip_equal(members, combined.getOutputs())) {
     member->op->getResult(0).replaceAllUsesWith(result);
@@ -269,12 +280,16 @@ struct CombineCollectives
       FailureOr<MeshOp> mesh = tp::getMesh(function);
       if (failed(mesh))
         return signalPassFailure();
-      Mesh linked = withMachineLinks(mesh->toMesh(), *device);
+      ShardingTable table(&getContext(),
+                          withMachineLinks(mesh->toMesh(), *device));
+      int64_t combined = 0;
       for (Block *block : blocks) {
-        BlockCombiner combiner(*block, linked, bucketBytes);
+        BlockCombiner combiner(*block, table.getMesh(), bucketBytes);
         combiner.run();
         isChanged |= combiner.hasChanged();
+        combined += combiner.getNumCombined();
       }
+      recordChange(function, PriceKind::Combined, combined, table, *device);
     }
     if (!isChanged) // nor need it be verified again
       markAllAnalysesPreserved();

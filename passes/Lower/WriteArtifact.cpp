@@ -1,6 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "PlannedTarget.h"
+
 #include "tpopt/Codegen/Artifact.h"
 #include "tpopt/Codegen/TargetCode.h"
 #include "tpopt/Dialect/TP/TP.h"
@@ -22,10 +24,12 @@ struct WriteArtifact : tp::impl::WriteArtifactPassBase<WriteArtifact> {
 
   void getDependentDialects(DialectRegistry &registry) const override {
     registerTargetDialects(registry);
+    registry.insert<TPDialect>();
   }
 
   void runOnOperation() override {
-    FailureOr<const Target *> wanted = getTarget(getOperation(), target, fp8);
+    FailureOr<const Target *> wanted =
+        getPlannedTarget(getOperation(), target, fp8);
     if (failed(wanted))
       return signalPassFailure();
     CodeOptions options;
@@ -43,8 +47,7 @@ struct WriteArtifact : tp::impl::WriteArtifactPassBase<WriteArtifact> {
       return signalPassFailure();
     }
     // They are in the artifact now, and unreadable in the text of the module.
-    getOperation()->removeAttr(kWholeProgramAttr);
-    getOperation()->removeAttr(kLocalProgramAttr);
+    getOperation()->removeAttr(kProgramsAttr);
   }
 };
 

@@ -41,15 +41,19 @@ static void addStage(OpPassManager &manager, Stage stage,
       manager.addPass(createApplyPlanPass(plan));
     }
     if (verifies && options.stopAfter >= Stage::Collectives)
-      manager.addPass(createKeepDigestPass({options.reportVerification}));
+      manager.addPass(createKeepDigestPass({options.report}));
     return;
   case Stage::Propagate:
     manager.addPass(createPropagatePass({options.explain}));
     return;
-  case Stage::Partition:
-    manager.addPass(createPartitionPass({options.machine}));
+  case Stage::Partition: {
+    PartitionPassOptions partition;
+    partition.machine = options.machine;
+    partition.prices = options.report;
+    manager.addPass(createPartitionPass(partition));
+  }
     if (verifies)
-      manager.addPass(createVerifyShardingsPass({options.reportVerification}));
+      manager.addPass(createVerifyShardingsPass({options.report}));
     return;
   case Stage::Collectives:
     manager.addPass(createPlanCollectivesPass({options.machine}));
@@ -59,19 +63,18 @@ static void addStage(OpPassManager &manager, Stage stage,
       manager.addPass(createCombineCollectivesPass(combine));
     }
     if (verifies) {
-      manager.addPass(createVerifyShardingsPass({options.reportVerification}));
-      manager.addPass(
-          createVerifyCollectivesPass({options.reportVerification}));
+      manager.addPass(createVerifyShardingsPass({options.report}));
+      manager.addPass(createVerifyCollectivesPass({options.report}));
     }
     return;
   case Stage::Localize:
     manager.addPass(createLocalizePass(
         {options.certificate || options.verify == Verification::Field}));
     if (verifies)
-      manager.addPass(createVerifyLocalPass({options.reportVerification}));
+      manager.addPass(createVerifyLocalPass({options.report}));
     if (options.verify == Verification::Field) {
       VerifyPartitionPassOptions verify;
-      verify.report = options.reportVerification;
+      verify.report = options.report;
       verify.keepCertificate = options.certificate;
       manager.addPass(createVerifyPartitionPass(verify));
     }
@@ -112,8 +115,6 @@ void tp::buildCompilePipeline(OpPassManager &manager,
     return;
   WriteArtifactPassOptions write;
   write.file = options.artifact;
-  write.target = options.target;
-  write.fp8 = options.fp8;
   write.chips.assign(options.chips.begin(), options.chips.end());
   write.ptxas = options.ptxas;
   manager.addPass(createWriteArtifactPass(write));

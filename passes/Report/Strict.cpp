@@ -6,6 +6,7 @@
 #include "tpopt/Dialect/TP/TP.h"
 #include "tpopt/Passes/Report/Passes.h"
 #include "tpopt/Report/BuildReport.h"
+#include "tpopt/Report/Sentences.h"
 
 namespace tp {
 #define GEN_PASS_DEF_STRICTPASS
@@ -55,8 +56,8 @@ struct Strict : tp::impl::StrictPassBase<Strict> {
           << ' ' << axes << " of '" << tp::getName(launch.source) << "', "
           << formatBytes(launch.wireBytes)
           << " sent by every device, is asked for by no annotation";
-    if (auto reason = launch.op->getAttrOfType<StringAttr>(kReasonAttr))
-      error.attachNote() << "it is here because of this: " << reason.getValue();
+    if (std::string reason = describeWhy(launch.op, table); !reason.empty())
+      error.attachNote() << "it is here because of this: " << reason;
     if (std::string advice = getAdvice(launch, table); !advice.empty())
       error.attachNote() << advice;
     return error;

@@ -7,6 +7,7 @@
 #include "test/Fuzz/Author.h"
 #include "test/Fuzz/Check.h"
 
+#include "tpopt/Cost/PriceRecord.h"
 #include "tpopt/Cost/ProgramCost.h"
 #include "tpopt/Dialect/TP/TP.h"
 #include "tpopt/Passes/Import/Passes.h"
@@ -41,7 +42,10 @@ protected:
     ASSERT_TRUE(succeeded(prepare.run(*program))) << name;
     OwningOpRef<ModuleOp> written = program->clone();
     PassManager partition(program->getContext());
-    partition.addPass(createPartitionPass({GetParam()}));
+    PartitionPassOptions options;
+    options.machine = GetParam();
+    options.prices = true;
+    partition.addPass(createPartitionPass(options));
     ASSERT_TRUE(succeeded(partition.run(*written))) << name;
     for (auto [before, after] : llvm::zip_equal(
              program->getOps<func::FuncOp>(), written->getOps<func::FuncOp>()))
@@ -52,6 +56,27 @@ protected:
   unsigned count = 0;
 
 private:
+  /// The record of the plan says what the planner has minimised, and its items
+  /// lead to what the report counts.
+  void checkRecord(const std::string &name, func::FuncOp function,
+                   const PlanCost &planned, ShardingTable &table,
+                   const std::optional<Machine> &machine) {
+    auto prices = function->getAttrOfType<PricesAttr>(kPricesAttr);
+    ASSERT_TRUE(prices) << name;
+    PriceAttr plan = prices.getItems().front();
+    double cost =
+        plan.getSent().convertToDouble() + plan.getComputed().convertToDouble();
+    EXPECT_NEAR(cost, planned.price.cost, 1e-9 * cost) << name;
+    PriceSum sum = getPriceSum(prices);
+    PriceSum counted = measurePrice(function, table, machine);
+    EXPECT_NEAR(sum.sent, counted.sent, 1e-9 * (cost + counted.sent)) << name;
+    EXPECT_NEAR(sum.computed, counted.computed,
+                1e-9 * (cost + counted.computed))
+        << name;
+    EXPECT_EQ(sum.launches, counted.launches) << name;
+    EXPECT_EQ(sum.peak, counted.peak) << name;
+  }
+
   void check(const std::string &name, func::FuncOp before, func::FuncOp after) {
     auto machine =
         readMachineOption(before->getParentOfType<ModuleOp>(), GetParam());
@@ -71,6 +96,7 @@ private:
     PlanCost planned = planner.getCost();
     double real = getPrice(after, table, cost).cost;
     EXPECT_NEAR(planned.price.cost, real, 1e-9 * real) << name;
+    checkRecord(name, after, planned, table, *machine);
     // A bound: reshards before one op are held together. Only equal sources,
     // which Partition merges in the end, can be held for longer.
     int64_t sources = 0;
