@@ -8,6 +8,8 @@
 #include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"
 
+#include <cmath>
+
 using namespace tp;
 
 namespace {
@@ -48,6 +50,8 @@ private:
   /// A double with a fixed number of digits, so that it reads well and does not
   /// depend on how a library prints one.
   void number(llvm::StringRef key, double value, int digits = 3) {
+    if (std::abs(value) < 0.5 * std::pow(10, -digits))
+      value = 0; // and not -0
     json.attributeBegin(key);
     std::string text;
     llvm::raw_string_ostream(text) << llvm::format("%.*f", digits, value);

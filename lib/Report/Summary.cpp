@@ -177,16 +177,20 @@ std::string tp::compareTimes(const FunctionReport &function) {
 /// `+3.0 us`, `-1 launch`: what an entry changes, in a few words.
 static std::string describeChange(const FunctionReport &function,
                                   const PriceEntry &entry) {
-  auto format = [&](double amount) {
-    return (amount < 0 ? "-" : "+") +
-           (function.timed ? formatTime(std::abs(amount))
-                           : formatBytes(std::llround(std::abs(amount))));
-  };
   llvm::SmallVector<std::string> parts;
-  if (entry.sent != 0)
-    parts.push_back(format(entry.sent) + " sent");
-  if (function.timed && entry.computed != 0)
-    parts.push_back(format(entry.computed) + " computed");
+  auto add = [&](double amount, llvm::StringRef what) {
+    // Less than a digit is nothing.
+    if (std::abs(amount) < (function.timed ? 0.05 : 0.5))
+      return;
+    parts.push_back((amount < 0 ? "-" : "+") +
+                    (function.timed
+                         ? formatTime(std::abs(amount))
+                         : formatBytes(std::llround(std::abs(amount)))) +
+                    " " + what.str());
+  };
+  add(entry.sent, "sent");
+  if (function.timed)
+    add(entry.computed, "computed");
   if (entry.launches != 0)
     parts.push_back((entry.launches > 0 ? "+" : "") +
                     std::to_string(entry.launches) +
