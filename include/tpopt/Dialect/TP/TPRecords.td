@@ -149,11 +149,12 @@ def TP_WhyAttr : TP_Record<"Why", "why"> {
 def TP_ValueIdsAttr : TP_Record<"ValueIds", "ids"> {
   let summary = "The numbers of an op's results in the record of propagation";
   let description = [{
-    The metadata of a fused location: ops that are made from the op keep it.
+    The metadata of a fused location, as in `loc(fused<#tp.ids<ids = [3]>>["f":1:2])`:
+    ops that are made from the op keep it.
     -1 stands for a result without a record. The location of an argument has one
     number.
 
-    Example: `loc(fused<#tp.ids<ids = [3, 4]>>["mlp.mlir":9:8])`
+    Example: `#tp.ids<ids = [3, 4]>`
   }];
   let parameters = (ins TP_List<"int64_t">:$ids);
 }
@@ -244,8 +245,7 @@ def TP_ExplanationAttr : TP_Record<"Explanation", "explanation"> {
     Example:
 
     ```mlir
-    #tp.explanation<id = 0, name = "w", sharding = <@mesh, [{"x"} ]>,
-      arrivals = [<axis = <"x">, dim = 0>]>
+    #tp.explanation<id = 0, name = "w", sharding = <@mesh, [{"x"} ]>, arrivals = [<axis = <"x">, dim = 0>]>
     ```
   }];
   let parameters = (ins "int64_t":$id, "::mlir::StringAttr":$name,
