@@ -47,10 +47,9 @@ MeshOp spmd::lookupMesh(Operation *from, FlatSymbolRefAttr name) {
   return nullptr;
 }
 
-/// Checks `sharding` against its mesh for a tensor of `rank`.
-static LogicalResult
-verifyOnMesh(Operation *op, ShardingAttr sharding, unsigned rank,
-             function_ref<InFlightDiagnostic()> emitError) {
+LogicalResult
+spmd::verifySharding(Operation *op, ShardingAttr sharding, unsigned rank,
+                     function_ref<InFlightDiagnostic()> emitError) {
   MeshOp mesh = lookupMesh(op, sharding.getMesh());
   if (!mesh)
     return emitError() << prefix(ErrorCode::UnknownMesh)
@@ -72,7 +71,7 @@ spmd::verifySharding(Operation *op, ShardingAttr sharding, Type type,
     return emitError() << prefix(ErrorCode::RankMismatch)
                        << "a sharding stands on a ranked tensor, not on "
                        << type;
-  return verifyOnMesh(op, sharding, tensor.getRank(), emitError);
+  return verifySharding(op, sharding, unsigned(tensor.getRank()), emitError);
 }
 
 LogicalResult spmd::verifyAxes(Operation *op, FlatSymbolRefAttr mesh,
@@ -82,9 +81,9 @@ LogicalResult spmd::verifyAxes(Operation *op, FlatSymbolRefAttr mesh,
   MLIRContext *context = op->getContext();
   auto dim = DimShardingAttr::get(context, axes, /*open=*/false,
                                   /*priority=*/-1);
-  return verifyOnMesh(
+  return verifySharding(
       op, ShardingAttr::get(context, mesh, dim, {}, {}, ReduceKind::Sum),
-      /*rank=*/1, emitError);
+      /*rank=*/1u, emitError);
 }
 
 static LogicalResult emitUnknown(Operation *op, StringAttr name) {

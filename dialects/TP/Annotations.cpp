@@ -8,6 +8,7 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/SmallBitVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -169,13 +170,39 @@ enum Place : unsigned {
 struct Annotation {
   StringLiteral name;
   unsigned places;
+  StringLiteral what; ///< What its value is, in words.
+  bool (*hasType)(Attribute);
 };
 
 } // namespace
 
+/// What the dialect declares as `Helper` in TPBase.td.
+template <typename Helper>
+static constexpr Annotation declare(unsigned places, StringLiteral what) {
+  using Type = decltype(std::declval<Helper &>().getAttr(nullptr));
+  return {Helper::getNameStr(), places, what,
+          [](Attribute attribute) { return isa<Type>(attribute); }};
+}
+
 static constexpr Annotation kAnnotations[] = {
-#define TP_ATTRIBUTE(constant, name, places) {constant, places},
-#include "tpopt/Dialect/TP/Attributes.def"
+    declare<TPDialect::NameAttrHelper>(kArgument | kResult, "a string"),
+    declare<TPDialect::RoleAttrHelper>(kArgument | kResult, "a string"),
+    declare<TPDialect::SourceAttrHelper>(
+        kArgument, "a #tp.source<..> or #tp.join<..> on a ranked tensor"),
+    declare<TPDialect::DonatedAttrHelper>(
+        kArgument, "the number of the result that may overwrite the argument"),
+    declare<TPDialect::WhyAttrHelper>(kOp, "a #tp.why<..>"),
+    declare<TPDialect::GlobalOpAttrHelper>(kOp,
+                                           "nothing, or a list of integers"),
+    declare<TPDialect::MotionAttrHelper>(kOp, "a list of integers"),
+    declare<TPDialect::LocalFormAttrHelper>(kFunction, "a function's name"),
+    declare<TPDialect::ExplanationsAttrHelper>(
+        kFunction, "an array of #tp.explanation<..>"),
+    declare<TPDialect::DigestsAttrHelper>(kFunction, "a #tp.digests<..>"),
+    declare<TPDialect::PricesAttrHelper>(kFunction, "a #tp.prices<..>"),
+    declare<TPDialect::PlanAttrHelper>(kModule, "a #tp.plan<..>"),
+    declare<TPDialect::ProgramsAttrHelper>(
+        kModule, "a dictionary of `whole` and `local` bytes"),
 };
 
 static std::string describe(unsigned places) {
@@ -210,9 +237,11 @@ static const Annotation *findNearest(StringRef name) {
   return nearest;
 }
 
-/// An error unless `name` is an attribute of ours that may be at `place`. Every
-/// op is verified after every pass, so this must be fast where all is right.
-static LogicalResult verifyPlace(Operation *op, StringAttr name, Place place) {
+/// The attribute of ours that `name` is meant to be; an error unless it is one
+/// that may be at `place`. Every op is verified after every pass, so this must
+/// be fast where all is right.
+static FailureOr<const Annotation *> verifyPlace(Operation *op, StringAttr name,
+                                                 Place place) {
   const Annotation *known =
       llvm::find_if(kAnnotations, [&](const Annotation &annotation) {
         return annotation.name == name.getValue();
@@ -226,10 +255,28 @@ static LogicalResult verifyPlace(Operation *op, StringAttr name, Place place) {
     return error;
   }
   if (known->places & place)
-    return success();
+    return known;
   return op->emitError() << prefix(ErrorCode::Misplaced) << name
                          << " belongs to " << describe(known->places)
                          << ", not to " << describe(place);
+}
+
+/// What the type of an attribute on an op, a function or a module leaves open.
+static bool isWellFormed(NamedAttribute attribute) {
+  StringRef name = attribute.getName();
+  if (name == kGlobalOpAttr)
+    return isa<UnitAttr, DenseI64ArrayAttr>(attribute.getValue());
+  if (name == kExplanationsAttr)
+    return llvm::all_of(cast<ArrayAttr>(attribute.getValue()),
+                        llvm::IsaPred<ExplanationAttr>);
+  if (name == kProgramsAttr)
+    return llvm::all_of(
+        cast<DictionaryAttr>(attribute.getValue()), [](NamedAttribute entry) {
+          return (entry.getName() == kWholeProgram ||
+                  entry.getName() == kLocalProgram) &&
+                 isa<DenseResourceElementsAttr>(entry.getValue());
+        });
+  return true;
 }
 
 /// Checks the `tp.role` of what is at one of `places`.
@@ -262,12 +309,44 @@ static LogicalResult verifyRole(Attribute attribute, Place place,
   return diagnostic;
 }
 
+/// The shardings in a record are some of the module's mesh.
+static LogicalResult verifyShardings(Operation *op, Attribute record) {
+  auto isRight = [&](spmd::ShardingAttr sharding) {
+    return succeeded(spmd::verifySharding(op, sharding,
+                                          unsigned(sharding.getDims().size()),
+                                          [&] { return op->emitError(); }));
+  };
+  if (auto why = dyn_cast<WhyAttr>(record)) {
+    for (ReasonAttr reason : why.getReasons())
+      if (reason.getFrom() &&
+          !(isRight(reason.getFrom()) && isRight(reason.getTo())))
+        return failure();
+  } else if (auto explanations = dyn_cast<ArrayAttr>(record)) {
+    for (auto entry : explanations.getAsRange<ExplanationAttr>()) {
+      if (!isRight(entry.getSharding()))
+        return failure();
+      for (AlternativeAttr alternative : entry.getAlternatives())
+        if (!isRight(alternative.getSharding()))
+          return failure();
+    }
+  }
+  return success();
+}
+
 LogicalResult TPDialect::verifyOperationAttribute(Operation *op,
                                                   NamedAttribute attribute) {
   Place place = isa<ModuleOp>(op)              ? kModule
                 : isa<FunctionOpInterface>(op) ? kFunction
                                                : kOp;
-  return verifyPlace(op, attribute.getName(), place);
+  FailureOr<const Annotation *> known =
+      verifyPlace(op, attribute.getName(), place);
+  if (failed(known))
+    return failure();
+  if (!(*known)->hasType(attribute.getValue()) || !isWellFormed(attribute))
+    return op->emitError() << prefix(ErrorCode::BadAttribute) << '`'
+                           << attribute.getName().getValue() << "` is "
+                           << (*known)->what;
+  return verifyShardings(op, attribute.getValue());
 }
 
 LogicalResult TPDialect::verifyRegionArgAttribute(Operation *op, unsigned,
@@ -276,7 +355,9 @@ LogicalResult TPDialect::verifyRegionArgAttribute(Operation *op, unsigned,
   auto function = dyn_cast<FunctionOpInterface>(op);
   if (!function)
     return success();
-  if (failed(verifyPlace(op, attribute.getName(), kArgument)))
+  FailureOr<const Annotation *> known =
+      verifyPlace(op, attribute.getName(), kArgument);
+  if (failed(known))
     return failure();
   auto error = [&] {
     return op->emitError() << prefix(ErrorCode::BadAttribute) << "argument #"
@@ -284,13 +365,10 @@ LogicalResult TPDialect::verifyRegionArgAttribute(Operation *op, unsigned,
                            << "` ";
   };
   Type type = function.getArgumentTypes()[index];
-  if (attribute.getName() == kNameAttr) {
-    if (!isa<StringAttr>(attribute.getValue()))
-      return error() << "is a string";
-    return success();
-  }
   if (attribute.getName() == kRoleAttr)
     return verifyRole(attribute.getValue(), kArgument, error);
+  if (!(*known)->hasType(attribute.getValue()))
+    return error() << "is " << (*known)->what;
   if (attribute.getName() == kSourceAttr) {
     auto tensor = dyn_cast<RankedTensorType>(type);
     if (!tensor)
@@ -301,11 +379,10 @@ LogicalResult TPDialect::verifyRegionArgAttribute(Operation *op, unsigned,
                         local ? local.getGlobal() : tensor.getShape(), error);
   }
   if (attribute.getName() == kDonatedAttr) {
-    auto result = dyn_cast<IntegerAttr>(attribute.getValue());
-    if (!result || result.getInt() < 0 ||
+    auto result = cast<IntegerAttr>(attribute.getValue());
+    if (result.getInt() < 0 ||
         result.getInt() >= int64_t(function.getNumResults()))
-      return error() << "is the number of the result that may overwrite the "
-                        "argument";
+      return error() << "is " << (*known)->what;
     if (function.getResultTypes()[result.getInt()] != type)
       return error() << "names result #" << result.getInt()
                      << ", which has another type";
@@ -317,7 +394,9 @@ LogicalResult TPDialect::verifyRegionArgAttribute(Operation *op, unsigned,
 LogicalResult TPDialect::verifyRegionResultAttribute(Operation *op, unsigned,
                                                      unsigned index,
                                                      NamedAttribute attribute) {
-  if (failed(verifyPlace(op, attribute.getName(), kResult)))
+  FailureOr<const Annotation *> known =
+      verifyPlace(op, attribute.getName(), kResult);
+  if (failed(known))
     return failure();
   auto error = [&] {
     return op->emitError() << prefix(ErrorCode::BadAttribute) << "result #"
@@ -339,7 +418,7 @@ LogicalResult TPDialect::verifyRegionResultAttribute(Operation *op, unsigned,
     }
     return success();
   }
-  if (!isa<StringAttr>(attribute.getValue()))
-    return error() << "is a string";
+  if (!(*known)->hasType(attribute.getValue()))
+    return error() << "is " << (*known)->what;
   return success();
 }

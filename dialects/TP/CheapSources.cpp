@@ -79,7 +79,8 @@ struct SourceInfo : llvm::DenseMapInfo<Operation *> {
 
 } // namespace
 
-void tp::mergeSources(Region &region) {
+unsigned tp::mergeSources(Region &region) {
+  unsigned merged = 0;
   llvm::DenseSet<Operation *, SourceInfo> kept;
   for (Operation *source : collectSources(region)) {
     auto [first, isNew] = kept.insert(source);
@@ -87,5 +88,7 @@ void tp::mergeSources(Region &region) {
       continue;
     source->getResult(0).replaceAllUsesWith((*first)->getResult(0));
     source->erase();
+    ++merged;
   }
+  return merged;
 }

@@ -34,8 +34,8 @@ bool isCheapSource(mlir::Operation *op);
 void splitSources(mlir::Region &region);
 
 /// Merges the cheap sources of a block that have equal attributes, the sharding
-/// among them, into the first.
-void mergeSources(mlir::Region &region);
+/// among them, into the first. Returns how many are gone.
+unsigned mergeSources(mlir::Region &region);
 
 } // namespace tp
 

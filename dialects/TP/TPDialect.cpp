@@ -20,8 +20,6 @@ using namespace tp;
 #include "tpopt/Dialect/TP/TPDialect.cpp.inc"
 #include "tpopt/Dialect/TP/TPEnums.cpp.inc"
 #include "tpopt/Dialect/TP/TPInterfaces.cpp.inc"
-#define GET_ATTRDEF_CLASSES
-#include "tpopt/Dialect/TP/TPAttrs.cpp.inc"
 #define GET_OP_CLASSES
 #include "tpopt/Dialect/TP/TPOps.cpp.inc"
 
@@ -40,10 +38,7 @@ struct TPInlinerInterface : DialectInlinerInterface {
 
 void TPDialect::initialize() {
   addInterfaces<TPInlinerInterface>();
-  addAttributes<
-#define GET_ATTRDEF_LIST
-#include "tpopt/Dialect/TP/TPAttrs.cpp.inc"
-      >();
+  registerAttributes();
   addOperations<
 #define GET_OP_LIST
 #include "tpopt/Dialect/TP/TPOps.cpp.inc"

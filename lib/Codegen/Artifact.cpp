@@ -744,11 +744,12 @@ FailureOr<std::string> ArtifactBuilder::build() {
 // Programs
 //===----------------------------------------------------------------------===//
 
-/// Puts the bytes that an attribute of the module holds, if it has it, into a
-/// section.
+/// Puts a program that the module has kept, if it has, into a section.
 static void addKept(tprt::ArtifactWriter &writer, ModuleOp module,
                     StringRef name, tprt::SectionKind section) {
-  auto attr = module->getAttrOfType<DenseResourceElementsAttr>(name);
+  auto programs = module->getAttrOfType<DictionaryAttr>(kProgramsAttr);
+  auto attr = programs ? programs.getAs<DenseResourceElementsAttr>(name)
+                       : DenseResourceElementsAttr();
   if (AsmResourceBlob *blob = attr ? attr.getRawHandle().getBlob() : nullptr)
     writer.setBytes(section, {blob->getData().data(), blob->getData().size()});
 }
@@ -756,9 +757,9 @@ static void addKept(tprt::ArtifactWriter &writer, ModuleOp module,
 FailureOr<std::string> tp::codegen::buildArtifact(ModuleOp module,
                                                   TargetCode &code) {
   ArtifactBuilder builder(module, &code);
-  addKept(builder.writer, module, kWholeProgramAttr,
+  addKept(builder.writer, module, kWholeProgram,
           tprt::SectionKind::GlobalProgram);
-  addKept(builder.writer, module, kLocalProgramAttr,
+  addKept(builder.writer, module, kLocalProgram,
           tprt::SectionKind::LocalProgram);
   return builder.build();
 }

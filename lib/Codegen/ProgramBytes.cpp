@@ -27,8 +27,7 @@ static Location getNameOnly(Location loc) {
 
 std::string tp::codegen::getProgramBytes(ModuleOp module) {
   OwningOpRef<ModuleOp> copy = module.clone();
-  copy->getOperation()->removeAttr(kWholeProgramAttr);
-  copy->getOperation()->removeAttr(kLocalProgramAttr);
+  copy->getOperation()->removeAttr(kProgramsAttr);
   copy->walk([](Operation *op) {
     op->setLoc(getNameOnly(op->getLoc()));
     for (Region &region : op->getRegions())

@@ -157,18 +157,21 @@ double CostModel::getLaunchPreference(double tensorBytes) const {
   return mesh.hasLinks ? 1e-12 : 1e-3 * tensorBytes;
 }
 
-std::optional<Price> CostModel::getPrice(Operation *op,
-                                         const ShardingRule &rule,
-                                         OpLayouts layouts) const {
+Price CostModel::getComputePrice(Operation *op, const ShardingRule &rule,
+                                 OpLayouts layouts) const {
   if (isCheapSource(op))
     return getCarryPrice(cast<RankedTensorType>(op->getResult(0).getType()),
                          *layouts[0]);
-  Price price = getComputePrice(
+  return getComputePrice(
       getWork(op, rule, layouts,
               machine ? UnevenBlocks::Largest : UnevenBlocks::Average));
+}
+
+std::optional<CostModel::Sent> CostModel::getSent(Operation *op,
+                                                  OpLayouts layouts) const {
   auto exchanging = dyn_cast<ExchangeOpInterface>(op);
   if (!exchanging)
-    return price;
+    return Sent();
   SmallVector<TensorSharding, 4> shardings;
   for (auto [tensor, layout] : llvm::enumerate(layouts)) {
     auto type = dyn_cast<RankedTensorType>(getTensorType(op, tensor));
@@ -181,11 +184,24 @@ std::optional<Price> CostModel::getPrice(Operation *op,
     return std::nullopt;
   auto type = cast<RankedTensorType>(op->getOperand(0).getType());
   double tensorBytes = getVolume(type.getShape()) * getElementBytes(type);
+  Sent sent;
   for (const Exchange &exchange : *exchanges) {
-    double sent =
+    double bytes =
         getWireElements(exchange.kind, getSize(exchange.axes), exchange.bytes);
-    price += {getTransferCost(exchange.axes, sent),
-              getLaunchPreference(tensorBytes)};
+    sent.price += {getTransferCost(exchange.axes, bytes),
+                   getLaunchPreference(tensorBytes)};
+    ++sent.launches;
   }
+  return sent;
+}
+
+std::optional<Price> CostModel::getPrice(Operation *op,
+                                         const ShardingRule &rule,
+                                         OpLayouts layouts) const {
+  std::optional<Sent> sent = getSent(op, layouts);
+  if (!sent)
+    return std::nullopt;
+  Price price = getComputePrice(op, rule, layouts);
+  price += sent->price;
   return price;
 }

@@ -65,6 +65,15 @@ public:
   /// be computed with these layouts.
   std::optional<Price> getPrice(mlir::Operation *op, const ShardingRule &rule,
                                 OpLayouts layouts) const;
+  /// The two parts of that: computing, and what the op sends by itself, which
+  /// is none if it cannot be computed with these layouts.
+  Price getComputePrice(mlir::Operation *op, const ShardingRule &rule,
+                        OpLayouts layouts) const;
+  struct Sent {
+    Price price;
+    int64_t launches = 0;
+  };
+  std::optional<Sent> getSent(mlir::Operation *op, OpLayouts layouts) const;
   /// The price of carrying a value unchanged, for example to the next iteration
   /// of a loop: nothing, but smaller values are preferred.
   Price getCarryPrice(mlir::RankedTensorType type,

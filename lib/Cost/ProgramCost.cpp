@@ -5,6 +5,8 @@
 
 #include "lib/Cost/ProgramCost.h"
 
+#include "OpPricer.h"
+
 #include "dialects/TP/Interface.h"
 #include "lib/Cost/OpCost.h"
 #include "tpopt/Dialect/TP/TP.h"
@@ -114,65 +116,52 @@ ReshardPrices::ReshardPrices(ReshardEstimator &estimator, const CostModel &cost,
       launchPreference(cost.getLaunchPreference(getVolume(type.getShape()) *
                                                 getElementBytes(type))) {}
 
-namespace {
+OpPrice OpPricer::get(ReshardOp reshard) {
+  RankedTensorType type = reshard.getType();
+  const TensorSharding *from = table.lookup(reshard.getInput());
+  ReshardPrices prices(estimator, cost, type);
+  unsigned start =
+      pool.getNumber(from ? *from : TensorSharding::replicate(type.getRank()));
+  unsigned end =
+      pool.getNumber(table.resolve(reshard.getSharding(), type.getRank()));
+  return {Price(), prices.get(start, end), prices.getLaunches(start, end)};
+}
 
-class ProgramPricer {
-public:
-  ProgramPricer(ShardingTable &table, const CostModel &cost)
-      : table(table), cost(cost), estimator(table.getMesh(), pool) {}
-
-  Price run(Operation *root) {
-    Price sum;
-    root->walk<WalkOrder::PreOrder>([&](Operation *op) {
-      if (op == root)
-        return WalkResult::advance();
-      Price price = getPrice(op);
-      double times = getExpectedTimes(op);
-      sum += {times * price.cost, times * price.preference};
-      return isa<ManualOp>(op) ? WalkResult::skip() : WalkResult::advance();
-    });
-    return sum;
-  }
-
-private:
-  Price getPrice(Operation *op) {
-    if (auto reshard = dyn_cast<ReshardOp>(op))
-      return getPrice(reshard);
-    if (std::optional<CollectiveCost> launch = getCollectiveCost(op, table))
-      return {cost.getTransferCost(launch->axes, launch->wireBytes), 0};
-    auto ruled = dyn_cast<ShardingRuleOpInterface>(op);
-    if (!ruled || isa<CollectiveOpInterface>(op))
-      return Price();
-    SmallVector<const TensorSharding *> layouts;
-    for (Value value : op->getOperands())
-      layouts.push_back(table.lookup(value));
-    for (Value value : op->getResults())
-      layouts.push_back(table.lookup(value));
-    return cost.getPrice(op, ruled.getShardingRule(), layouts)
-        .value_or(Price{std::numeric_limits<double>::infinity(), 0});
-  }
-
-  Price getPrice(ReshardOp reshard) {
-    RankedTensorType type = reshard.getType();
-    const TensorSharding *from = table.lookup(reshard.getInput());
-    return ReshardPrices(estimator, cost, type)
-        .get(pool.getNumber(from ? *from
-                                 : TensorSharding::replicate(type.getRank())),
-             pool.getNumber(
-                 table.resolve(reshard.getSharding(), type.getRank())));
-  }
-
-  ShardingTable &table;
-  const CostModel &cost;
-  LayoutPool pool;
-  ReshardEstimator estimator;
-};
-
-} // namespace
+OpPrice OpPricer::get(Operation *op) {
+  if (auto reshard = dyn_cast<ReshardOp>(op))
+    return get(reshard);
+  if (std::optional<CollectiveCost> launch = getCollectiveCost(op, table))
+    return {
+        Price(), {cost.getTransferCost(launch->axes, launch->wireBytes), 0}, 1};
+  auto ruled = dyn_cast<ShardingRuleOpInterface>(op);
+  if (!ruled || isa<CollectiveOpInterface>(op))
+    return OpPrice();
+  SmallVector<const TensorSharding *> layouts;
+  for (Value value : op->getOperands())
+    layouts.push_back(table.lookup(value));
+  for (Value value : op->getResults())
+    layouts.push_back(table.lookup(value));
+  std::optional<CostModel::Sent> sent = cost.getSent(op, layouts);
+  if (!sent)
+    return {{std::numeric_limits<double>::infinity(), 0}, Price(), 0};
+  return {cost.getComputePrice(op, ruled.getShardingRule(), layouts),
+          sent->price, sent->launches};
+}
 
 Price tp::cost::getPrice(Operation *root, ShardingTable &table,
                          const CostModel &cost) {
-  return ProgramPricer(table, cost).run(root);
+  OpPricer pricer(table, cost);
+  Price sum;
+  root->walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (op == root)
+      return WalkResult::advance();
+    OpPrice price = pricer.get(op);
+    price.computed += price.sent;
+    double times = getExpectedTimes(op);
+    sum += {times * price.computed.cost, times * price.computed.preference};
+    return isa<ManualOp>(op) ? WalkResult::skip() : WalkResult::advance();
+  });
+  return sum;
 }
 
 //===----------------------------------------------------------------------===//
@@ -231,8 +220,8 @@ tp::cost::getCollectiveCost(Operation *op, ShardingTable &table) {
 }
 
 bool tp::cost::isRequested(Operation *collective) {
-  return collective->hasAttr(kRequestedAttr) ||
-         !collective->hasAttr(kReasonAttr);
+  auto why = collective->getAttrOfType<WhyAttr>(kWhyAttr);
+  return !why || why.getRequested();
 }
 
 //===----------------------------------------------------------------------===//
@@ -373,9 +362,9 @@ int64_t tp::cost::getHeldBytes(FunctionOpInterface function,
 
 FailureOr<std::optional<Machine>>
 tp::cost::readMachineOption(ModuleOp module, StringRef option) {
-  if (auto planned = module->getAttrOfType<StringAttr>(kMachineAttr);
-      planned && option.empty())
-    option = planned.getValue();
+  PlanRecord plan = PlanRecord::get(module);
+  if (option.empty())
+    option = plan.machine;
   if (option.empty())
     return std::optional<Machine>();
   llvm::Expected<Machine> machine = getMachine(option);
@@ -415,7 +404,7 @@ tp::cost::readMemoryOption(ModuleOp module, StringRef option,
              << " is no size: write memory=72GiB";
     return *bytes;
   }
-  if (auto planned = module->getAttrOfType<IntegerAttr>(kMemoryAttr))
-    return planned.getInt();
+  if (int64_t planned = PlanRecord::get(module).memory)
+    return planned;
   return machine ? int64_t(machine->memoryBytes) : 0;
 }

@@ -80,6 +80,9 @@ public:
     ReshardEstimator::Estimate estimate = estimator->get(from, to, shape);
     return {estimate.cost, estimate.launches * launchPreference};
   }
+  int64_t getLaunches(unsigned from, unsigned to) const {
+    return estimator->get(from, to, shape).launches;
+  }
   /// Says that reshards to `layouts` will be priced.
   void expect(llvm::ArrayRef<unsigned> layouts) const {
     estimator->expect(layouts, shape);

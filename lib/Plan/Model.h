@@ -29,6 +29,10 @@ public:
   const Selection &getSelection() const { return selection; }
   bool isOptimal() const { return solution.isClosed(); }
   double getLowerBound() const { return solution.lowerBound + constant; }
+  /// How much less another selection could cost at most; 0 if none costs less.
+  double getGap() const {
+    return isOptimal() ? 0 : solution.cost - solution.lowerBound;
+  }
 
   /// After solve(): another layout of a tensor, and how much more everything
   /// would then cost, with copies made anew and all other choices as they are.

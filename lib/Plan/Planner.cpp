@@ -177,6 +177,8 @@ void Planner::choose() { impl->choose(); }
 
 bool Planner::isOptimal() const { return impl->model->isOptimal(); }
 
+double Planner::getGap() const { return impl->model->getGap(); }
+
 PlanCost Planner::getCost() const {
   return {impl->price->getPrice(), impl->price->getPersistentBytes(),
           impl->price->getPeakBytes()};

@@ -72,6 +72,9 @@ public:
   /// Whether no other layouts cost less, whatever they hold, as far as the
   /// model of the solver is exact.
   bool isOptimal() const;
+  /// How much less other layouts could cost at most, as far as that is known;
+  /// 0 if these are optimal.
+  double getGap() const;
   PlanCost getCost() const;
 
   /// The ops of the program with its rewrites, each before those in its

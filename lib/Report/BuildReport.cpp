@@ -6,6 +6,9 @@
 #include "lib/Report/BuildReport.h"
 
 #include "dialects/TP/Interface.h"
+#include "lib/Report/Sentences.h"
+
+#include "lib/Cost/PriceRecord.h"
 #include "tpopt/Dialect/TP/TP.h"
 
 #include "llvm/ADT/MapVector.h"
@@ -93,6 +96,7 @@ public:
       report.layers.push_back(layer);
     addSignature();
     addMemory();
+    addPrice();
     return std::move(report);
   }
 
@@ -179,8 +183,7 @@ private:
       entry.microseconds =
           getCollectiveTime(mesh, launch.axes, launch.wireBytes) * 1e6;
     entry.loc = getPlace(launch.op->getLoc());
-    if (auto reason = launch.op->getAttrOfType<StringAttr>(kReasonAttr))
-      entry.reason = reason.str();
+    entry.reason = describeWhy(launch.op, table);
     entry.value = getName(launch.source);
     entry.requested = isRequested(launch.op);
     entry.advice = getAdvice(launch, table);
@@ -266,6 +269,28 @@ private:
       report.memory.peakOp = describe(op);
   }
 
+  /// The plan, and what changed its price since then.
+  void addPrice() {
+    auto prices = function->getAttrOfType<PricesAttr>(kPricesAttr);
+    // Of a plan for another machine nothing adds up.
+    if (!prices || prices.getUnit() != getCostUnit(table.getMesh()))
+      return;
+    prices = addChange(prices, function, PriceKind::Other, /*count=*/0, table,
+                       machine);
+    double unit = report.timed ? 1e6 : 1;
+    report.plan = {/*isKnown=*/true, prices.getItems().front().getCount(),
+                   prices.getMerged(),
+                   prices.getGap().convertToDouble() * unit};
+    for (PriceAttr item : prices.getItems())
+      report.price.push_back({getStageOf(item.getKind()).str(),
+                              stringifyPriceKind(item.getKind()).str(),
+                              describePrice(item.getKind()),
+                              item.getSent().convertToDouble() * unit,
+                              item.getComputed().convertToDouble() * unit,
+                              item.getLaunches(), item.getPeak(),
+                              item.getCount()});
+  }
+
   std::string describe(Operation *op) {
     if (std::optional<CollectiveCost> launch = getCollectiveCost(op, table))
       return (tp::stringify(launch->kind) + " of " + getName(launch->source))
@@ -306,10 +331,9 @@ FailureOr<Report> tp::buildReport(ModuleOp module,
     if (failed(entry))
       return failure();
     entry->memory.capacity = *capacity;
-    if (auto verified = module->getAttrOfType<StringAttr>(kVerifiedAttr))
-      entry->verified = verified.str();
-    if (auto time = module->getAttrOfType<FloatAttr>(kVerifyTimeAttr))
-      entry->verifyMicroseconds = time.getValueAsDouble();
+    PlanRecord plan = PlanRecord::get(module);
+    entry->verified = stringifyVerified(plan.verified).str();
+    entry->verifyMicroseconds = plan.verifyMicroseconds;
     report.functions.push_back(std::move(*entry));
   }
   return report;

@@ -8,6 +8,8 @@
 #include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"
 
+#include <cmath>
+
 using namespace tp;
 
 namespace {
@@ -53,6 +55,8 @@ private:
   /// A double with a fixed number of digits, so that it reads well and does not
   /// depend on how a library prints one.
   void number(llvm::StringRef key, double value, int digits = 3) {
+    if (std::abs(value) < 0.5 * std::pow(10, -digits))
+      value = 0; // and not -0
     json.attributeBegin(key);
     std::string text;
     llvm::raw_string_ostream(text) << llvm::format("%.*f", digits, value);
@@ -99,6 +103,34 @@ private:
       number("comm_compute_ratio", function.getRatio());
       string("verified", function.verified);
       number("verify_us", function.verifyMicroseconds);
+      writePlan(function);
+    });
+  }
+
+  void writePlan(const FunctionReport &function) {
+    const PlanEntry &plan = function.plan;
+    if (!plan.isKnown)
+      json.attribute("plan", nullptr);
+    else
+      json.attributeObject("plan", [&] {
+        string("unit", function.timed ? "us" : "B");
+        json.attribute("reshards", plan.reshards);
+        json.attribute("merged", plan.merged);
+        json.attribute("optimal", plan.gap == 0);
+        number("gap", plan.gap);
+      });
+    json.attributeArray("price", [&] {
+      for (const PriceEntry &entry : function.price)
+        json.object([&] {
+          string("stage", entry.stage);
+          string("kind", entry.kind);
+          string("what", entry.what);
+          number("sent", entry.sent);
+          number("computed", entry.computed);
+          json.attribute("launches", entry.launches);
+          json.attribute("peak_bytes", entry.peakBytes);
+          json.attribute("count", entry.count);
+        });
     });
   }
 

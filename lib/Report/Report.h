@@ -95,6 +95,27 @@ struct MeshEntry {
   int64_t getNumDevices() const;
 };
 
+/// By how much something changes what a function costs. The sums of all entries
+/// are the totals of the report.
+struct PriceEntry {
+  std::string stage;             ///< `partition` and so on.
+  std::string kind;              ///< As in `#tp.price`: `plan`, `combined` ..
+  std::string what;              ///< The same in words.
+  double sent = 0, computed = 0; ///< Microseconds if the report is timed, else
+                                 ///< bytes.
+  int64_t launches = 0;
+  int64_t peakBytes = 0; ///< Of activations.
+  int64_t count = 0;     ///< What `kind` counts.
+};
+
+/// What Partition decided.
+struct PlanEntry {
+  bool isKnown = false;
+  int64_t reshards = 0;
+  int64_t merged = 0; ///< Constants that became one with another.
+  double gap = 0;     ///< How much better another plan could be; as `sent`.
+};
+
 struct FunctionReport {
   std::string name;
   MeshEntry mesh;
@@ -110,6 +131,8 @@ struct FunctionReport {
   /// its rules alone, or `off`.
   std::string verified = "off";
   double verifyMicroseconds = 0;
+  PlanEntry plan;
+  std::vector<PriceEntry> price; ///< In the order of the stages.
 
   double getRatio() const { return compute > 0 ? communication / compute : 0; }
 };

@@ -10,6 +10,8 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
 
+#include <cmath>
+
 using namespace tp;
 
 static std::string formatNumber(const char *format, double value) {
@@ -182,5 +184,47 @@ std::string tp::compareTimes(const FunctionReport &function) {
                      ": ratio " + formatNumber("%.2f", function.getRatio());
   if (function.getRatio() > 1)
     text += ", the links are the bottleneck";
+  return text;
+}
+
+/// `+3.0 us`, `-1 launch`: what an entry changes, in a few words.
+static std::string describeChange(const FunctionReport &function,
+                                  const PriceEntry &entry) {
+  llvm::SmallVector<std::string> parts;
+  auto add = [&](double amount, llvm::StringRef what) {
+    // Less than a digit is nothing.
+    if (std::abs(amount) < (function.timed ? 0.05 : 0.5))
+      return;
+    parts.push_back((amount < 0 ? "-" : "+") +
+                    (function.timed
+                         ? formatTime(std::abs(amount))
+                         : formatBytes(std::llround(std::abs(amount)))) +
+                    " " + what.str());
+  };
+  add(entry.sent, "sent");
+  if (function.timed)
+    add(entry.computed, "computed");
+  if (entry.launches != 0)
+    parts.push_back((entry.launches > 0 ? "+" : "") +
+                    std::to_string(entry.launches) +
+                    (std::abs(entry.launches) == 1 ? " launch" : " launches"));
+  return llvm::join(parts, ", ");
+}
+
+std::string tp::describePlan(const FunctionReport &function) {
+  if (!function.plan.isKnown)
+    return "";
+  std::string text = "planned " + std::to_string(function.plan.reshards) +
+                     (function.plan.reshards == 1 ? " reshard" : " reshards");
+  if (function.plan.gap == 0)
+    text += ", proved optimal";
+  else
+    text += ", within " +
+            (function.timed ? formatTime(function.plan.gap)
+                            : formatBytes(std::llround(function.plan.gap))) +
+            " of optimal";
+  for (const PriceEntry &entry : function.price)
+    if (std::string change = describeChange(function, entry); !change.empty())
+      text += "; " + entry.kind + " " + change;
   return text;
 }

@@ -49,6 +49,9 @@ std::string judgeCapacity(const MemoryEntry &memory);
 /// What padding costs, or nothing if there is none.
 std::string describePadding(const MemoryEntry &memory);
 
+/// What was planned, and what has changed that; empty if it is not known.
+std::string describePlan(const FunctionReport &function);
+
 /// How communication and compute compare; empty if neither is known.
 std::string compareTimes(const FunctionReport &function);
 

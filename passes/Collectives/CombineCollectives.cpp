@@ -4,12 +4,12 @@
 // Issues collectives that do not wait for each other as one.
 
 #include "dialects/TP/ShardingTable.h"
+#include "lib/Cost/PriceRecord.h"
 #include "lib/Cost/ProgramCost.h"
 #include "tpopt/Dialect/TP/TP.h"
 #include "tpopt/Passes/Collectives/Passes.h"
 
 #include "llvm/ADT/SetVector.h"
-#include "llvm/ADT/StringExtras.h"
 
 #include <deque>
 #include <limits>
@@ -27,6 +27,16 @@ using namespace tp::spmd;
 
 /// A collective that takes longer than this many starts goes alone.
 static constexpr double kMostStarts = 16;
+
+/// The reasons of collectives that are issued as one. All of them are
+/// requested, or none.
+static WhyAttr joinReasons(ArrayRef<WhyAttr> whys) {
+  llvm::SmallSetVector<ReasonAttr, 2> reasons;
+  for (WhyAttr why : whys)
+    reasons.insert_range(why.getReasons());
+  return WhyAttr::get(whys.front().getContext(), reasons.getArrayRef(),
+                      whys.front().getRequested());
+}
 
 namespace {
 
@@ -89,6 +99,8 @@ public:
 
   /// Whether the block is another one, if only in its order.
   bool hasChanged() const { return isChanged; }
+  /// How many collectives share a launch with others now.
+  int64_t getNumCombined() const { return numCombined; }
 
 private:
   void collect();
@@ -105,6 +117,7 @@ private:
   const Mesh &mesh;
   int64_t bucketBytes;
   bool isChanged = false;
+  int64_t numCombined = 0;
   std::deque<Candidate> candidates; // which stay where they are
   llvm::DenseMap<Operation *, Candidate *> numbers;
   std::map<Key, Queue> queues;
@@ -247,11 +260,12 @@ void BlockCombiner::combine(ArrayRef<Candidate *> members, Operation *before) {
     return op->moveBefore(before);
   }
   isChanged = true;
+  numCombined += members.size();
   SmallVector<Location> locations;
   SmallVector<Value> inputs;
   SmallVector<Type> types;
   SmallVector<Attribute> in, out;
-  llvm::SmallSetVector<StringRef, 2> reasons;
+  SmallVector<WhyAttr> whys;
   for (Candidate *member : members) {
     auto op = cast<CollectiveOpInterface>(member->op);
     locations.push_back(op.getLoc());
@@ -259,8 +273,8 @@ void BlockCombiner::combine(ArrayRef<Candidate *> members, Operation *before) {
     types.push_back(op->getResult(0).getType());
     in.push_back(op.getInSharding());
     out.push_back(op.getOutSharding());
-    if (auto reason = op->getAttrOfType<StringAttr>(kReasonAttr))
-      reasons.insert(reason.getValue());
+    if (auto why = op->getAttrOfType<WhyAttr>(kWhyAttr))
+      whys.push_back(why);
   }
   auto first = cast<CollectiveOpInterface>(members.front()->op);
   OpBuilder builder(before);
@@ -268,11 +282,8 @@ void BlockCombiner::combine(ArrayRef<Candidate *> members, Operation *before) {
       builder, builder.getFusedLoc(locations), types,
       builder.getStringAttr(tp::stringify(getKind(first))), inputs,
       builder.getArrayAttr(in), builder.getArrayAttr(out));
-  if (!reasons.empty())
-    combined->setAttr(kReasonAttr,
-                      builder.getStringAttr(llvm::join(reasons, "; and ")));
-  if (Attribute requested = first->getAttr(kRequestedAttr))
-    combined->setAttr(kRequestedAttr, requested);
+  if (!whys.empty())
+    combined->setAttr(kWhyAttr, joinReasons(whys));
   for (auto [member, result] :
        llvm::zip_equal(members, combined.getOutputs())) {
     member->op->getResult(0).replaceAllUsesWith(result);
@@ -296,15 +307,18 @@ struct CombineCollectives
   }
 
   /// Returns whether something has changed.
-  static bool combine(FunctionOpInterface function, const Mesh &mesh,
-                      int64_t bucket) {
+  /// How many collectives others took along; none if nothing changed.
+  static std::optional<int64_t> combine(FunctionOpInterface function,
+                                        const Mesh &mesh, int64_t bucket) {
     bool isChanged = false;
+    int64_t combined = 0;
     for (Block *block : findBlocks(function)) {
       BlockCombiner combiner(*block, mesh, bucket);
       combiner.run();
       isChanged |= combiner.hasChanged();
+      combined += combiner.getNumCombined();
     }
-    return isChanged;
+    return isChanged ? std::optional<int64_t>(combined) : std::nullopt;
   }
 
   /// The largest bucket with which a device holds no more than its capacity; if
@@ -364,7 +378,11 @@ struct CombineCollectives
       Mesh linked = withMachineLinks(mesh->toMesh(), *device);
       int64_t bucket = *capacity ? findBucket(function, linked, *capacity)
                                  : int64_t(bucketBytes);
-      isChanged |= combine(function, linked, bucket);
+      std::optional<int64_t> combined = combine(function, linked, bucket);
+      isChanged |= combined.has_value();
+      ShardingTable table(&getContext(), linked);
+      recordChange(function, PriceKind::Combined, combined.value_or(0), table,
+                   *device);
     }
     if (!isChanged) // nor need it be verified again
       markAllAnalysesPreserved();

@@ -4,6 +4,7 @@
 // Replaces every reshard by the steps of its plan.
 
 #include "dialects/TP/ShardingTable.h"
+#include "lib/Cost/PriceRecord.h"
 #include "lib/Cost/ProgramCost.h"
 #include "tpopt/Dialect/TP/TP.h"
 #include "tpopt/Passes/Collectives/Passes.h"
@@ -21,6 +22,25 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::cost;
 using namespace tp::spmd;
+
+/// Never in silence: that devices hold a whole tensor which they need a part of
+/// is part of the reason.
+static WhyAttr withFullGather(ReshardOp op, WhyAttr why, ShardingAttr from,
+                              ShardingAttr to) {
+  MLIRContext *context = op.getContext();
+  if (!why)
+    return WhyAttr::get(context,
+                        ReasonAttr::get(context, ReasonKind::Written,
+                                        op->getName().getIdentifier(),
+                                        /*axes=*/{}, ReduceKind::Sum, from, to),
+                        /*requested=*/false);
+  SmallVector<ReasonAttr> reasons;
+  for (ReasonAttr reason : why.getReasons())
+    reasons.push_back(ReasonAttr::get(context, reason.getKind(),
+                                      reason.getUser(), reason.getAxes(),
+                                      reason.getReduce(), from, to));
+  return WhyAttr::get(context, reasons, why.getRequested());
+}
 
 namespace {
 
@@ -54,6 +74,7 @@ struct PlanCollectives : tp::impl::PlanCollectivesPassBase<PlanCollectives> {
       if (failed(expand(op, table,
                         op->getParentOfType<ManualOp>() ? inManual : planner)))
         return failure();
+    recordChange(function, PriceKind::Steps, reshards.size(), table, device);
     return success();
   }
 
@@ -69,36 +90,22 @@ struct PlanCollectives : tp::impl::PlanCollectivesPassBase<PlanCollectives> {
     const ReshardPlan &plan =
         planner.plan(*from, to, type.getShape(), getElementBytes(type));
     LDBG() << op << ": " << plan.steps.size() << " steps";
+    auto why = op->getAttrOfType<WhyAttr>(kWhyAttr);
     if (plan.fullyGathers())
-      explainFullGather(op, *from, to, table);
+      why = withFullGather(op, why, table.toAttr(*from), table.toAttr(to));
     OpBuilder builder(op);
     Value value = op.getInput();
     TensorSharding at = *from;
     for (const ReshardStep &step : plan.steps) {
       value = createCollective(builder, op.getLoc(), value, table.getMesh(), at,
                                step);
-      if (!isFree(step.kind))
-        for (StringRef name : {kReasonAttr, kRequestedAttr})
-          if (Attribute attribute = op->getAttr(name))
-            value.getDefiningOp()->setAttr(name, attribute);
+      if (why && !isFree(step.kind))
+        value.getDefiningOp()->setAttr(kWhyAttr, why);
       at = step.result;
     }
     op.getResult().replaceAllUsesWith(value);
     op.erase();
     return success();
-  }
-
-  /// Never in silence: that devices hold a whole tensor which they need a part
-  /// of is part of the reason.
-  void explainFullGather(ReshardOp op, const TensorSharding &from,
-                         const TensorSharding &to, ShardingTable &table) {
-    std::string text;
-    llvm::raw_string_ostream os(text);
-    if (auto reason = op->getAttrOfType<StringAttr>(kReasonAttr))
-      os << reason.getValue() << "; ";
-    os << "the whole tensor is gathered, as no cheaper way leads from "
-       << from.str(table.getMesh()) << " to " << to.str(table.getMesh());
-    op->setAttr(kReasonAttr, StringAttr::get(op.getContext(), text));
   }
 };
 

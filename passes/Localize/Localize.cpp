@@ -7,6 +7,8 @@
 #include "dialects/TP/Interface.h"
 #include "dialects/TP/ShardingTable.h"
 #include "dialects/TP/TensorTypes.h"
+#include "lib/Cost/PriceRecord.h"
+#include "lib/Cost/ProgramCost.h"
 #include "tpopt/Dialect/TP/TP.h"
 #include "tpopt/Passes/Localize/Passes.h"
 
@@ -29,6 +31,7 @@ namespace tp {
 using namespace mlir;
 using namespace tp;
 using namespace tp::spmd;
+using namespace tp::cost;
 
 namespace {
 
@@ -45,7 +48,8 @@ public:
         shardingsName(builder.getStringAttr(kShardingsAttr)),
         globalOpName(builder.getStringAttr(kGlobalOpAttr)) {}
 
-  LogicalResult run() {
+  /// The local function.
+  FailureOr<func::FuncOp> run() {
     // The signature.
     SmallVector<Type> inputs, results;
     for (BlockArgument arg : global.getArguments())
@@ -70,7 +74,7 @@ public:
       keepGlobal(local);
     else
       global.erase();
-    return success();
+    return local;
   }
 
   OpBuilder &getBuilder() override { return builder; }
@@ -174,6 +178,7 @@ private:
   void keepGlobal(func::FuncOp local) {
     global.setPrivate();
     global->setAttr(kLocalFormAttr, FlatSymbolRefAttr::get(local));
+    global->removeAttr(kPricesAttr);
     std::string name = (local.getName() + ".global").str();
     while (!symbols.insert(builder.getStringAttr(name)).second)
       name += "_";
@@ -199,25 +204,26 @@ private:
       SmallVector<int64_t> &list = makers[maker];
       list.resize(maker->getNumResults(), -1);
       list[cast<OpResult>(result).getResultNumber()] = index;
-      if (last->isBeforeInBlock(maker))
-        last = maker;
     }
-    tag(last);
     if (keepsGlobal)
       for (auto &[maker, list] : makers)
-        maker->setAttr(kGlobalResultsAttr, builder.getDenseI64ArrayAttr(list));
+        maker->setDiscardableAttr(globalOpName,
+                                  builder.getDenseI64ArrayAttr(list));
   }
 
   /// Why there is what an op sends by itself.
   void explainLaunches(Operation *global, Operation *first) {
     if (!isa<ExchangeOpInterface>(global))
       return;
-    auto reason = builder.getStringAttr(
-        "exchange: " + global->getName().getStringRef() +
-        " needs what lies on other devices along a dimension that is cut");
+    MLIRContext *context = builder.getContext();
+    auto reason =
+        ReasonAttr::get(context, ReasonKind::Exchanged,
+                        builder.getStringAttr(global->getName().getStringRef()),
+                        /*axes=*/{}, ReduceKind::Sum, /*from=*/{}, /*to=*/{});
+    auto why = WhyAttr::get(context, reason, /*requested=*/false);
     for (Operation *op = first; op; op = op->getNextNode())
       if (isa<CollectiveOpInterface, ShiftOp>(op))
-        op->setAttr(kReasonAttr, reason);
+        op->setAttr(kWhyAttr, why);
   }
 
   LogicalResult localizeRegion(Region &from, Region &to) {
@@ -394,6 +400,19 @@ private:
   Value unknown;
 };
 
+/// Adds to the prices of a function what makes it local.
+LogicalResult recordPrice(func::FuncOp local, MeshOp mesh) {
+  if (!local->hasAttr(kPricesAttr))
+    return success();
+  auto machine = readMachineOption(local->getParentOfType<ModuleOp>(), "");
+  if (failed(machine))
+    return failure();
+  ShardingTable table(local.getContext(),
+                      withMachineLinks(mesh.toMesh(), *machine));
+  recordChange(local, PriceKind::Localized, /*count=*/0, table, *machine);
+  return success();
+}
+
 struct Localize : tp::impl::LocalizePassBase<Localize> {
   using LocalizePassBase::LocalizePassBase;
 
@@ -409,7 +428,9 @@ struct Localize : tp::impl::LocalizePassBase<Localize> {
       if (failed(mesh) || failed(verifyNotLocal(function)))
         return signalPassFailure();
       ShardingTable table(&getContext(), mesh->toMesh());
-      if (failed(FunctionLocalizer(function, table, keepGlobal, symbols).run()))
+      FailureOr<func::FuncOp> local =
+          FunctionLocalizer(function, table, keepGlobal, symbols).run();
+      if (failed(local) || failed(recordPrice(*local, *mesh)))
         return signalPassFailure();
     }
   }

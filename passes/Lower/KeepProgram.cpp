@@ -27,12 +27,15 @@ struct KeepProgram : tp::impl::KeepProgramPassBase<KeepProgram> {
     std::string bytes = getProgramBytes(module);
     auto type = RankedTensorType::get({int64_t(bytes.size())},
                                       IntegerType::get(&getContext(), 8));
-    StringRef name = isLocal ? kLocalProgramAttr : kWholeProgramAttr;
-    module->setAttr(name, DenseResourceElementsAttr::get(
-                              type, name,
-                              HeapAsmResourceBlob::allocateAndCopyInferAlign(
-                                  ArrayRef<char>(bytes.data(), bytes.size()),
-                                  /*dataIsMutable=*/false)));
+    StringRef name = isLocal ? kLocalProgram : kWholeProgram;
+    NamedAttrList programs(
+        module->getAttrOfType<DictionaryAttr>(kProgramsAttr));
+    programs.set(name, DenseResourceElementsAttr::get(
+                           type, (kProgramsAttr + "." + name).str(),
+                           HeapAsmResourceBlob::allocateAndCopyInferAlign(
+                               ArrayRef<char>(bytes.data(), bytes.size()),
+                               /*dataIsMutable=*/false)));
+    module->setAttr(kProgramsAttr, programs.getDictionary(&getContext()));
   }
 };
 

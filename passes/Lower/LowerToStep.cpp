@@ -6,6 +6,7 @@
 #include "Lowering.h"
 
 #include "Entry.h"
+#include "PlannedTarget.h"
 #include "ScalarOps.h"
 
 #include "dialects/TP/Interface.h"
@@ -362,7 +363,8 @@ struct LowerToStep : tp::impl::LowerToStepPassBase<LowerToStep> {
   using LowerToStepPassBase::LowerToStepPassBase;
 
   void runOnOperation() override {
-    FailureOr<const Target *> wanted = getTarget(getOperation(), target, fp8);
+    FailureOr<const Target *> wanted =
+        getPlannedTarget(getOperation(), target, fp8);
     if (failed(wanted))
       return signalPassFailure();
     for (auto function :

@@ -1,6 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "PlannedTarget.h"
+
 #include "lib/Codegen/Artifact.h"
 #include "lib/Codegen/TargetCode.h"
 #include "lib/Support/OutputFile.h"
@@ -23,10 +25,12 @@ struct WriteArtifact : tp::impl::WriteArtifactPassBase<WriteArtifact> {
 
   void getDependentDialects(DialectRegistry &registry) const override {
     registerTargetDialects(registry);
+    registry.insert<TPDialect>();
   }
 
   void runOnOperation() override {
-    FailureOr<const Target *> wanted = getTarget(getOperation(), target, fp8);
+    FailureOr<const Target *> wanted =
+        getPlannedTarget(getOperation(), target, fp8);
     if (failed(wanted))
       return signalPassFailure();
     CodeOptions options;
@@ -44,8 +48,7 @@ struct WriteArtifact : tp::impl::WriteArtifactPassBase<WriteArtifact> {
       return signalPassFailure();
     }
     // They are in the artifact now, and unreadable in the text of the module.
-    getOperation()->removeAttr(kWholeProgramAttr);
-    getOperation()->removeAttr(kLocalProgramAttr);
+    getOperation()->removeAttr(kProgramsAttr);
   }
 };
 

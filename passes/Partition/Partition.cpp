@@ -5,15 +5,14 @@
 
 #include "dialects/TP/CheapSources.h"
 #include "dialects/TP/TensorTypes.h"
+#include "lib/Cost/PriceRecord.h"
 #include "lib/Cost/ProgramCost.h"
 #include "lib/Plan/Planner.h"
 #include "tpopt/Dialect/TP/TP.h"
 #include "tpopt/Passes/Partition/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "llvm/ADT/StringMap.h"
 #include "llvm/Support/DebugLog.h"
-#include "llvm/Support/FormatVariadic.h"
 
 #define DEBUG_TYPE "tp-partition"
 
@@ -27,11 +26,16 @@ using namespace tp;
 using namespace tp::cost;
 using namespace tp::spmd;
 
-/// What is printed about a reshard: which rule makes it necessary.
-static std::string describeReshard(const Mesh &mesh, const TensorSharding &from,
-                                   const TensorSharding &to, Operation *user) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
+/// Why `user` makes a reshard necessary.
+static ReasonAttr getReason(const Mesh &mesh, const TensorSharding &from,
+                            const TensorSharding &to, Operation *user) {
+  MLIRContext *context = user->getContext();
+  auto make = [&](ReasonKind kind, AxisListAttr axes, ReduceKind reduce) {
+    return ReasonAttr::get(
+        context, kind, StringAttr::get(context, user->getName().getStringRef()),
+        axes, reduce,
+        /*from=*/{}, /*to=*/{});
+  };
   AxisList summed, gathered;
   for (const AxisRef &axis : from.unreduced)
     if (!overlap(to.unreduced, axis))
@@ -40,20 +44,13 @@ static std::string describeReshard(const Mesh &mesh, const TensorSharding &from,
   for (const AxisRef &axis : from.getDimAxes())
     if (!overlap(kept, axis))
       gathered.push_back(axis);
-  if (!summed.empty()) {
-    os << "inner dimension: a dimension cut along ";
-    printAxes(os, mesh, summed, /*quoted=*/false);
-    os << " was contracted, and " << user->getName() << " needs the "
-       << stringify(from.kind);
-  } else if (!gathered.empty()) {
-    os << "outer dimension: " << user->getName()
-       << " needs whole what is cut along ";
-    printAxes(os, mesh, gathered, /*quoted=*/false);
-  } else {
-    os << "mismatch: " << user->getName()
-       << " wants the same pieces on other devices";
-  }
-  return text;
+  if (!summed.empty())
+    return make(ReasonKind::Contracted, toAttr(context, mesh, summed),
+                from.kind);
+  if (!gathered.empty())
+    return make(ReasonKind::Gathered, toAttr(context, mesh, gathered),
+                ReduceKind::Sum);
+  return make(ReasonKind::Moved, {}, ReduceKind::Sum);
 }
 
 namespace {
@@ -73,6 +70,9 @@ public:
               PlannerOptions options)
       : root(root), manual(dyn_cast<ManualOp>(root)), table(table),
         planner(root, table, cost, options), options(options) {}
+
+  /// After run(): how much less another plan could cost at most.
+  double getGap() const { return planner.getGap(); }
 
   LogicalResult run() {
     if (failed(checkOps()) || failed(checkSignature()))
@@ -180,44 +180,33 @@ private:
     auto record = function->getAttrOfType<ArrayAttr>(kExplanationsAttr);
     if (!record)
       return;
-    llvm::StringMap<Value> values; // the first of each name, as in the record
+    // Of several ops that one is replaced by, the last one has its result.
+    llvm::DenseMap<int64_t, Value> values;
     for (Operation *op : planner.getOps())
       for (Value result : op->getResults())
-        if (isa<RankedTensorType>(result.getType()))
-          values.insert({getName(result), result});
-    Builder builder(root->getContext());
-    SmallVector<Attribute> entries(record.begin(), record.end());
-    for (Attribute &attribute : entries) {
-      auto entry = dyn_cast<DictionaryAttr>(attribute);
-      auto name = entry ? entry.getAs<StringAttr>("name") : nullptr;
-      auto lines = entry ? entry.getAs<ArrayAttr>("lines") : nullptr;
-      if (!name || !lines || !values.count(name.getValue()))
-        continue;
-      SmallVector<Attribute> longer(lines.begin(), lines.end());
-      for (const auto &alternative :
-           planner.getAlternatives(values.lookup(name.getValue()), 3))
-        longer.push_back(
-            builder.getStringAttr(describeAlternative(alternative)));
-      NamedAttrList list(entry);
-      list.set("lines", builder.getArrayAttr(longer));
-      attribute = list.getDictionary(root->getContext());
+        if (std::optional<int64_t> id = getRecordId(result))
+          values[*id] = result;
+    SmallVector<Attribute> entries;
+    for (auto entry : record.getAsRange<ExplanationAttr>()) {
+      auto value = values.find(entry.getId());
+      entries.push_back(value == values.end()
+                            ? entry
+                            : withAlternatives(entry, value->second));
     }
-    function->setAttr(kExplanationsAttr, builder.getArrayAttr(entries));
+    function->setAttr(kExplanationsAttr,
+                      ArrayAttr::get(root->getContext(), entries));
   }
 
-  /// `as [{"x"}, {}] it would cost 1.5 KiB more per device`.
-  std::string describeAlternative(const Planner::Alternative &alternative) {
-    std::string text;
-    llvm::raw_string_ostream os(text);
-    os << "as " << alternative.layout->str(table.getMesh())
-       << " it would cost ";
-    // With links costs are seconds, without them bytes.
-    if (table.getMesh().hasLinks)
-      os << llvm::formatv("{0:F1} us", alternative.regret * 1e6);
-    else
-      os << llvm::formatv("{0:F0} B", alternative.regret);
-    os << " more per device, all else being as it is";
-    return text;
+  ExplanationAttr withAlternatives(ExplanationAttr entry, Value value) {
+    MLIRContext *context = root->getContext();
+    SmallVector<AlternativeAttr> alternatives(entry.getAlternatives());
+    for (const auto &alternative : planner.getAlternatives(value, 3))
+      alternatives.push_back(AlternativeAttr::get(
+          context, table.toAttr(*alternative.layout),
+          llvm::APFloat(alternative.regret), getCostUnit(table.getMesh())));
+    return ExplanationAttr::get(context, entry.getId(), entry.getName(),
+                                entry.getSharding(), entry.getArrivals(),
+                                entry.getLosses(), alternatives);
   }
 
   /// Arguments and results keep what propagation gave them, closed now, unless
@@ -300,11 +289,10 @@ private:
   /// Writes why `reshard` is there: for `user`.
   void describe(ReshardOp reshard, const TensorSharding &from,
                 const TensorSharding &to, Operation *user) {
-    OpBuilder builder(reshard);
-    reshard->setAttr(kReasonAttr, builder.getStringAttr(describeReshard(
-                                      table.getMesh(), from, to, user)));
-    if (isAnnotation(user))
-      reshard->setAttr(kRequestedAttr, builder.getUnitAttr());
+    reshard->setAttr(kWhyAttr,
+                     WhyAttr::get(reshard.getContext(),
+                                  getReason(table.getMesh(), from, to, user),
+                                  /*requested=*/isAnnotation(user)));
   }
 
   /// Constraints and barriers have done their work.
@@ -333,15 +321,16 @@ struct Partition : tp::impl::PartitionPassBase<Partition> {
     auto device = readMachineOption(getOperation(), machine);
     if (failed(device))
       return signalPassFailure();
-    if (!machine.empty()) // what comes later plans and reports for it, too
-      getOperation()->setAttr(kMachineAttr,
-                              StringAttr::get(&getContext(), machine));
     auto capacity = readMemoryOption(getOperation(), memory, *device);
     if (failed(capacity))
       return signalPassFailure();
+    // What comes later plans and reports for them, too.
+    PlanRecord plan = PlanRecord::get(getOperation());
+    if (!machine.empty())
+      plan.machine = machine;
     if (!memory.empty())
-      getOperation()->setAttr(
-          kMemoryAttr, Builder(&getContext()).getI64IntegerAttr(*capacity));
+      plan.memory = *capacity;
+    plan.set(getOperation());
     for (auto function : getOperation().getOps<FunctionOpInterface>()) {
       if (function.isExternal())
         continue;
@@ -358,13 +347,19 @@ struct Partition : tp::impl::PartitionPassBase<Partition> {
         if (!getFreeAxes(op, table.getMesh()).empty())
           roots.push_back(op);
       });
-      for (Operation *root : roots)
-        if (failed(Partitioner(root, table, cost, options).run()))
+      roots.push_back(function);
+      PlanFacts facts;
+      for (Operation *root : roots) {
+        // All that a call of the function holds has to fit.
+        options.capacity = root == function.getOperation() ? *capacity : 0;
+        Partitioner partitioner(root, table, cost, options);
+        if (failed(partitioner.run()))
           return signalPassFailure();
-      options.capacity = *capacity; // of all that a call of the function holds
-      if (failed(Partitioner(function, table, cost, options).run()))
-        return signalPassFailure();
-      mergeSources(function.getFunctionBody());
+        facts.gap += partitioner.getGap();
+      }
+      facts.merged = mergeSources(function.getFunctionBody());
+      if (prices)
+        recordPlan(function, facts, table, *device);
     }
   }
 };

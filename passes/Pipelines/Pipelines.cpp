@@ -41,15 +41,20 @@ static void addStage(OpPassManager &manager, Stage stage,
       manager.addPass(createApplyPlanPass(plan));
     }
     if (verifies && options.stopAfter >= Stage::Collectives)
-      manager.addPass(createKeepDigestPass({options.reportVerification}));
+      manager.addPass(createKeepDigestPass({options.report}));
     return;
   case Stage::Propagate:
     manager.addPass(createPropagatePass({options.explain}));
     return;
-  case Stage::Partition:
-    manager.addPass(createPartitionPass({options.machine, options.memory}));
+  case Stage::Partition: {
+    PartitionPassOptions partition;
+    partition.machine = options.machine;
+    partition.memory = options.memory;
+    partition.prices = options.report;
+    manager.addPass(createPartitionPass(partition));
+  }
     if (verifies)
-      manager.addPass(createVerifyShardingsPass({options.reportVerification}));
+      manager.addPass(createVerifyShardingsPass({options.report}));
     return;
   case Stage::Collectives:
     manager.addPass(createPlanCollectivesPass({options.machine}));
@@ -59,18 +64,18 @@ static void addStage(OpPassManager &manager, Stage stage,
       manager.addPass(createCombineCollectivesPass(combine));
     }
     if (verifies) {
-      manager.addPass(createVerifyShardingsPass({options.reportVerification}));
-      manager.addPass(createVerifyStructurePass({options.reportVerification}));
+      manager.addPass(createVerifyShardingsPass({options.report}));
+      manager.addPass(createVerifyStructurePass({options.report}));
     }
     return;
   case Stage::Localize:
     manager.addPass(createLocalizePass(
         {options.certificate || options.verify == Verification::Field}));
     if (verifies)
-      manager.addPass(createVerifyLocalPass({options.reportVerification}));
+      manager.addPass(createVerifyLocalPass({options.report}));
     if (options.verify == Verification::Field) {
       VerifyPartitionPassOptions verify;
-      verify.report = options.reportVerification;
+      verify.report = options.report;
       verify.keepCertificate = options.certificate;
       manager.addPass(createVerifyPartitionPass(verify));
     }
@@ -111,8 +116,6 @@ void tp::buildCompilePipeline(OpPassManager &manager,
     return;
   WriteArtifactPassOptions write;
   write.file = options.artifact;
-  write.target = options.target;
-  write.fp8 = options.fp8;
   write.chips.assign(options.chips.begin(), options.chips.end());
   write.ptxas = options.ptxas;
   manager.addPass(createWriteArtifactPass(write));

@@ -9,153 +9,112 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::spmd;
 
-/// What stood in the way, in words; `winner` is the axis that did, if one did.
-static std::string tellRule(LossRule rule, const std::string &winner) {
-  std::string who = winner.empty() ? "another axis" : winner;
-  switch (rule) {
-  case LossRule::LargerSource:
-    return who + " was preferred: it came from a larger tensor";
-  case LossRule::MoreSharded:
-    return who + " was preferred: it cuts more";
-  case LossRule::OperandOrder:
-    return who + " was preferred: it came from an earlier operand, all else "
-                 "being equal";
-  case LossRule::Priority:
-    return who + " came in an earlier step";
-  case LossRule::DimTaken:
-    return who + " cuts the dimension already";
-  case LossRule::AxisInUse:
-    return who + " is in use on this value already";
-  case LossRule::SourcesDisagree:
-    return "the op's other tensors want different axes here";
-  case LossRule::Closed:
-    return "the dimension is closed, its annotation has no `?`";
-  case LossRule::Replicated:
-    return "the value is annotated replicated along the axis";
-  case LossRule::NotDivisible:
-    return "the size does not divide, and the dimension is several in one";
-  case LossRule::Overflow:
-    return "the dimension has axes already that do not divide its size";
-  case LossRule::Strided:
-    return "the blocks would not be contiguous";
-  case LossRule::Barrier:
-    return "the op does not let shardings through this way";
-  }
-  llvm_unreachable("covered switch");
-}
-
 namespace {
 
-/// Writes sentences about values and ops of one program.
-class Narrator {
+/// Writes records of the values of one program.
+class Recorder {
 public:
-  Narrator(const PropagationGraph &graph, const Provenance &provenance,
+  Recorder(const PropagationGraph &graph, const Provenance &provenance,
            ShardingTable &table, const llvm::MapVector<Value, ValueId> &ids,
-           ArrayRef<Operation *> ops)
-      : graph(graph), provenance(provenance), mesh(table.getMesh()), ops(ops),
-        names(graph.getNumValues()) {
+           ArrayRef<Operation *> ops, MLIRContext *context)
+      : graph(graph), provenance(provenance), table(table), ops(ops),
+        context(context), names(graph.getNumValues()) {
     for (auto &[value, id] : ids)
-      names[id] = getName(value);
+      names[id] = StringAttr::get(context, getName(value));
     for (const Loss &loss : provenance.getLosses())
       losses[loss.value].push_back(&loss);
   }
 
-  /// `"model" on dim 1: written on w1; to h over tp.einsum at mlp.mlir:5`.
-  std::string tellAxis(ValueId value, unsigned dim, const AxisRef &axis) {
-    std::string text;
-    llvm::raw_string_ostream os(text);
-    axis.print(os, mesh);
-    os << " on dim " << dim << ": ";
-    SmallVector<Arrival> hops = provenance.trace(graph, value, axis);
-    if (hops.empty()) {
-      os << "written here";
-      return text;
-    }
-    os << "written on " << name(hops.back().source);
-    for (const Arrival &hop : llvm::reverse(hops))
-      os << "; to " << name(hop.value) << " over " << place(hop.op)
-         << " (priority " << hop.step.priority << ", " << stringify(hop.step.op)
-         << ")";
-    return text;
-  }
-
-  /// `"data" did not come to dim 0 from x over tp.add: "model" cuts the
-  /// dimension already`.
-  SmallVector<std::string> tellLosses(ValueId value) {
-    SmallVector<std::string> lines;
-    for (const Loss *loss : losses.lookup(value)) {
-      std::string text;
-      llvm::raw_string_ostream os(text);
-      loss->loser.print(os, mesh);
-      os << " did not come to dim " << loss->dim << " from "
-         << name(loss->source) << " over " << place(loss->op) << ": "
-         << tellRule(loss->rule, printAxis(loss->winner));
-      lines.push_back(text);
-    }
-    return lines;
+  ExplanationAttr record(ValueId id) {
+    const TensorSharding &sharding = graph.getSharding(id);
+    SmallVector<ArrivalAttr> arrivals;
+    for (auto [dim, entry] : llvm::enumerate(sharding.dims))
+      for (const AxisRef &axis : entry.axes)
+        arrivals.push_back(recordArrival(id, dim, axis));
+    return ExplanationAttr::get(context, id, names[id], table.toAttr(sharding),
+                                arrivals, recordLosses(id),
+                                /*alternatives=*/{});
   }
 
 private:
-  std::string name(ValueId id) const {
-    return names[id].empty() ? "the function's result" : names[id];
+  ArrivalAttr recordArrival(ValueId value, unsigned dim, const AxisRef &axis) {
+    SmallVector<Arrival> way = provenance.trace(graph, value, axis);
+    SmallVector<HopAttr> hops;
+    for (const Arrival &hop : llvm::reverse(way))
+      hops.push_back(HopAttr::get(context, names[hop.value], getOpName(hop.op),
+                                  getPlace(hop.op), hop.step.priority,
+                                  hop.step.op));
+    return ArrivalAttr::get(
+        context, toAttr(axis), dim,
+        way.empty() ? StringAttr() : names[way.back().source], hops);
   }
-  std::string printAxis(const std::optional<AxisRef> &axis) const {
-    std::string text;
-    llvm::raw_string_ostream os(text);
-    if (axis)
-      axis->print(os, mesh);
-    return text;
+
+  SmallVector<LossAttr> recordLosses(ValueId value) {
+    SmallVector<LossAttr> records;
+    for (const Loss *loss : losses.lookup(value))
+      records.push_back(LossAttr::get(
+          context, toAttr(loss->loser), loss->dim, names[loss->source],
+          getOpName(loss->op), getPlace(loss->op), loss->rule,
+          loss->winner ? toAttr(*loss->winner) : AxisRefAttr()));
+    return records;
   }
-  std::string place(OpId id) const {
-    std::string text;
-    llvm::raw_string_ostream os(text);
-    Operation *op = id < ops.size() ? ops[id] : nullptr;
-    if (!op)
-      return "data flow";
-    os << op->getName();
-    if (auto file = op->getLoc()->findInstanceOf<FileLineColLoc>())
-      os << " at " << file.getFilename().getValue() << ':' << file.getLine()
-         << ':' << file.getColumn();
-    return text;
+
+  AxisRefAttr toAttr(const AxisRef &axis) const {
+    return spmd::toAttr(context, table.getMesh(), axis).getAxes().front();
+  }
+  Operation *getOp(OpId id) const {
+    return id < ops.size() ? ops[id] : nullptr;
+  }
+  StringAttr getOpName(OpId id) const {
+    Operation *op = getOp(id);
+    return op ? op->getName().getIdentifier() : StringAttr();
+  }
+  LocationAttr getPlace(OpId id) const {
+    Operation *op = getOp(id);
+    return op ? op->getLoc()->findInstanceOf<FileLineColLoc>() : LocationAttr();
   }
 
   const PropagationGraph &graph;
   const Provenance &provenance;
-  const Mesh &mesh;
+  ShardingTable &table;
   ArrayRef<Operation *> ops;
-  std::vector<std::string> names;
+  MLIRContext *context;
+  std::vector<StringAttr> names; ///< Null for results of functions.
   llvm::DenseMap<ValueId, SmallVector<const Loss *>> losses;
 };
 
 } // namespace
+
+/// Writes the numbers of its records into the location of a value.
+static void setRecordId(Value value, ValueId id) {
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    argument.setLoc(withRecordIds(argument.getLoc(), int64_t(id)));
+    return;
+  }
+  Operation *op = value.getDefiningOp();
+  SmallVector<int64_t> ids(op->getNumResults(), -1);
+  for (OpResult result : op->getResults())
+    if (std::optional<int64_t> known = getRecordId(result))
+      ids[result.getResultNumber()] = *known;
+  ids[cast<OpResult>(value).getResultNumber()] = id;
+  op->setLoc(withRecordIds(op->getLoc(), ids));
+}
 
 void tp::attachExplanations(FunctionOpInterface function,
                             const PropagationGraph &graph,
                             const Provenance &provenance, ShardingTable &table,
                             const llvm::MapVector<Value, ValueId> &ids,
                             ArrayRef<Operation *> ops) {
-  Builder builder(function.getContext());
-  Narrator narrator(graph, provenance, table, ids, ops);
+  Recorder recorder(graph, provenance, table, ids, ops, function.getContext());
   SmallVector<Attribute> entries;
-  for (auto &[key, id] : ids) {
-    Value value = key;
-    Operation *owner = value.getParentBlock()->getParentOp();
+  for (auto &[value, id] : ids) {
+    Operation *owner = Value(value).getParentBlock()->getParentOp();
     if (owner != function.getOperation() &&
         owner->getParentOfType<FunctionOpInterface>() != function)
       continue;
-    const TensorSharding &sharding = graph.getSharding(id);
-    SmallVector<Attribute> lines;
-    for (auto [dim, entry] : llvm::enumerate(sharding.dims))
-      for (const AxisRef &axis : entry.axes)
-        lines.push_back(
-            builder.getStringAttr(narrator.tellAxis(id, dim, axis)));
-    for (const std::string &line : narrator.tellLosses(id))
-      lines.push_back(builder.getStringAttr(line));
-    entries.push_back(builder.getDictionaryAttr(
-        {builder.getNamedAttr("lines", builder.getArrayAttr(lines)),
-         builder.getNamedAttr("name", builder.getStringAttr(getName(value))),
-         builder.getNamedAttr("sharding", builder.getStringAttr(sharding.str(
-                                              table.getMesh())))}));
+    entries.push_back(recorder.record(id));
+    setRecordId(value, id);
   }
-  function->setAttr(kExplanationsAttr, builder.getArrayAttr(entries));
+  function->setAttr(kExplanationsAttr,
+                    ArrayAttr::get(function.getContext(), entries));
 }

@@ -4,10 +4,11 @@
 // Says why values are sharded as they are.
 
 #include "lib/Report/BuildReport.h"
+#include "lib/Report/Sentences.h"
 #include "tpopt/Dialect/TP/TP.h"
 #include "tpopt/Passes/Report/Passes.h"
 
-#include "llvm/ADT/StringMap.h"
+#include "mlir/IR/AttrTypeSubElements.h"
 
 namespace tp {
 #define GEN_PASS_DEF_EXPLAINPASS
@@ -21,46 +22,19 @@ using namespace tp::cost;
 
 namespace {
 
-/// The record of one value, as Propagate wrote it.
-struct Entry {
-  StringRef name, sharding;
-  SmallVector<StringRef> lines;
-};
-
-/// The record of one function; fails if it is not one.
-std::optional<SmallVector<Entry>> readRecord(FunctionOpInterface function) {
-  auto record = function->getAttrOfType<ArrayAttr>(kExplanationsAttr);
-  if (!record)
-    return std::nullopt;
-  SmallVector<Entry> entries;
-  for (Attribute attribute : record) {
-    auto dictionary = dyn_cast<DictionaryAttr>(attribute);
-    if (!dictionary)
-      return std::nullopt;
-    auto name = dictionary.getAs<StringAttr>("name");
-    auto sharding = dictionary.getAs<StringAttr>("sharding");
-    auto lines = dictionary.getAs<ArrayAttr>("lines");
-    if (!name || !sharding || !lines)
-      return std::nullopt;
-    Entry &entry = entries.emplace_back();
-    entry.name = name.getValue();
-    entry.sharding = sharding.getValue();
-    for (Attribute line : lines)
-      if (auto text = dyn_cast<StringAttr>(line))
-        entry.lines.push_back(text.getValue());
-  }
-  return entries;
-}
+/// The record of one function, as Propagate wrote it.
+using Record = SmallVector<ExplanationAttr>;
 
 /// Explains the values of one function.
 class Explainer {
 public:
-  Explainer(FunctionOpInterface function, ArrayRef<Entry> entries,
+  Explainer(FunctionOpInterface function, const Record &record,
             ShardingTable &table, llvm::raw_ostream &os)
-      : function(function), entries(entries), table(table), os(os) {
+      : function(function), record(record), table(table), os(os) {
     auto add = [&](Value value) {
-      if (isa<RankedTensorType>(value.getType()))
-        values.insert({getName(value), value});
+      std::optional<int64_t> id = getRecordId(value);
+      if (id && isa<RankedTensorType>(value.getType()))
+        values[*id] = value;
     };
     for (BlockArgument arg : function.getArguments())
       add(arg);
@@ -70,7 +44,7 @@ public:
           launches[source].push_back(*launch);
         return;
       }
-      if (isa<CollectiveOpInterface, MaskOp>(op))
+      if (isa<CollectiveOpInterface, MaskOp, ReshardOp>(op))
         return;
       for (Value result : op->getResults())
         add(result);
@@ -82,19 +56,19 @@ public:
   }
 
   void explain(StringRef name) {
-    for (const Entry &entry : entries)
-      if (name.empty() || entry.name == name)
+    for (ExplanationAttr entry : record)
+      if (name.empty() || entry.getName() == name)
         explain(entry);
   }
 
 private:
-  void explain(const Entry &entry) {
-    Value value = values.lookup(entry.name);
+  void explain(ExplanationAttr entry) {
+    Value value = values.lookup(entry.getId());
     std::optional<LocalTensor> local;
     if (value)
       local = getLocalTensor(value, table);
 
-    os << '\'' << entry.name << "' in @" << function.getName();
+    os << '\'' << entry.getName().getValue() << "' in @" << function.getName();
     if (value)
       os << ", "
          << formatTensor(
@@ -105,7 +79,8 @@ private:
     if (value)
       if (std::string place = getPlace(value.getLoc()); !place.empty())
         os << ", " << place;
-    os << "\n  propagated  " << entry.sharding << '\n';
+    os << "\n  propagated  " << formatSharding(entry.getSharding(), table)
+       << '\n';
     if (local)
       os << "  now         " << local->sharding.str(table.getMesh())
          << ", per device "
@@ -113,8 +88,12 @@ private:
          << '\n';
     else
       os << "  now         (a later stage has replaced it)\n";
-    for (StringRef line : entry.lines)
-      printLine(line);
+    for (ArrivalAttr arrival : entry.getArrivals())
+      printLines(describeArrival(arrival));
+    for (LossAttr loss : entry.getLosses())
+      printLines({describeLoss(loss)});
+    for (AlternativeAttr alternative : entry.getAlternatives())
+      printLines({describeAlternative(alternative, table)});
     auto it = value ? launches.find(value) : launches.end();
     if (it != launches.end())
       for (const CollectiveCost &launch : it->second)
@@ -124,13 +103,10 @@ private:
     os << '\n';
   }
 
-  /// One hop of a way on each line.
-  void printLine(StringRef line) {
-    SmallVector<StringRef> hops;
-    line.split(hops, "; ");
-    os << "  * " << hops.front() << '\n';
-    for (StringRef hop : ArrayRef(hops).drop_front())
-      os << "      " << hop << '\n';
+  void printLines(const std::vector<std::string> &lines) {
+    os << "  * " << lines.front() << '\n';
+    for (const std::string &line : ArrayRef(lines).drop_front())
+      os << "      " << line << '\n';
   }
 
   void printLaunch(const CollectiveCost &launch) {
@@ -140,8 +116,8 @@ private:
     if (std::string place = getPlace(launch.op->getLoc()); !place.empty())
       os << ", for " << place;
     os << '\n';
-    if (auto reason = launch.op->getAttrOfType<StringAttr>(kReasonAttr))
-      os << "      " << reason.getValue() << '\n';
+    if (std::string reason = describeWhy(launch.op, table); !reason.empty())
+      os << "      " << reason << '\n';
     if (std::string advice = getAdvice(launch, table); !advice.empty())
       os << "      to avoid it: " << advice << '\n';
   }
@@ -157,11 +133,11 @@ private:
   }
 
   FunctionOpInterface function;
-  ArrayRef<Entry> entries;
+  const Record &record;
   ShardingTable &table;
   llvm::raw_ostream &os;
-  /// The first of each name, as in the record.
-  llvm::StringMap<Value> values;
+  /// By number: of several ops that an op has become, the last one.
+  llvm::DenseMap<int64_t, Value> values;
   llvm::DenseMap<Value, SmallVector<CollectiveCost>> launches;
 };
 
@@ -180,10 +156,11 @@ struct Explain : tp::impl::ExplainPassBase<Explain> {
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    SmallVector<std::pair<FunctionOpInterface, SmallVector<Entry>>> records;
+    SmallVector<std::pair<FunctionOpInterface, Record>> records;
     for (auto function : module.getOps<FunctionOpInterface>())
-      if (auto entries = readRecord(function))
-        records.push_back({function, std::move(*entries)});
+      if (auto entries = function->getAttrOfType<ArrayAttr>(kExplanationsAttr))
+        records.push_back(
+            {function, llvm::to_vector(entries.getAsRange<ExplanationAttr>())});
     if (records.empty()) {
       module.emitError() << prefix(ErrorCode::NothingRecorded)
                          << "there is no record of a propagation to explain: "
@@ -192,26 +169,39 @@ struct Explain : tp::impl::ExplainPassBase<Explain> {
     }
     if (!valueName.empty() && failed(checkName(records)))
       return signalPassFailure();
-    for (auto &[function, entries] : records) {
+    for (auto &[function, record] : records) {
       FailureOr<MeshOp> mesh = tp::getMesh(function);
       if (failed(mesh))
         return signalPassFailure();
       ShardingTable table(&getContext(), mesh->toMesh());
-      Explainer(function, entries, table, llvm::errs()).explain(valueName);
+      Explainer(function, record, table, llvm::errs()).explain(valueName);
       function->removeAttr(kExplanationsAttr);
     }
+    dropRecordIds();
   }
 
-  LogicalResult checkName(
-      ArrayRef<std::pair<FunctionOpInterface, SmallVector<Entry>>> records) {
+  /// Locations are what they were before propagation.
+  void dropRecordIds() {
+    AttrTypeReplacer replacer;
+    replacer.addReplacement([](LocationAttr loc) -> std::optional<Attribute> {
+      Location plain = withRecordIds(loc, {});
+      return plain == loc ? std::nullopt : std::optional<Attribute>(plain);
+    });
+    replacer.recursivelyReplaceElementsIn(getOperation(),
+                                          /*replaceAttrs=*/false,
+                                          /*replaceLocs=*/true);
+  }
+
+  LogicalResult
+  checkName(ArrayRef<std::pair<FunctionOpInterface, Record>> records) {
     // Near names first, then by alphabet.
     SmallVector<std::pair<unsigned, StringRef>> near;
-    for (auto &[function, entries] : records)
-      for (const Entry &entry : entries) {
-        if (entry.name == valueName)
+    for (auto &[function, record] : records)
+      for (ExplanationAttr entry : record) {
+        StringRef name = entry.getName();
+        if (name == valueName)
           return success();
-        near.push_back(
-            {StringRef(valueName).edit_distance(entry.name), entry.name});
+        near.push_back({StringRef(valueName).edit_distance(name), name});
       }
     llvm::sort(near);
     near.erase(llvm::unique(near), near.end());

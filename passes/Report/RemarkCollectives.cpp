@@ -4,6 +4,7 @@
 // A remark for every collective.
 
 #include "lib/Report/BuildReport.h"
+#include "lib/Report/Sentences.h"
 #include "tpopt/Dialect/TP/TP.h"
 #include "tpopt/Passes/Report/Passes.h"
 
@@ -60,10 +61,10 @@ struct RemarkCollectives
                                               : remark::missed(loc, options);
     if (!remark)
       return;
-    auto reason = launch.op->getAttrOfType<StringAttr>(kReasonAttr);
-    remark << remark::reason("{0}", reason ? reason.getValue()
-                                           : "written in the program");
-    if (requested && reason)
+    std::string reason = describeWhy(launch.op, table);
+    remark << remark::reason("{0}", reason.empty() ? "written in the program"
+                                                   : reason);
+    if (requested && !reason.empty())
       remark << remark::metric("AskedFor", true);
     else if (!requested && !advice.empty())
       remark << remark::suggest("{0}", advice);

@@ -53,9 +53,14 @@ struct ReportProgram : tp::impl::ReportPassBase<ReportProgram> {
     FailureOr<Report> report = buildReport(getOperation(), *device);
     if (failed(report))
       return signalPassFailure();
-    // Read once: later changes are not verified, and times are not of the IR.
-    for (StringRef name : {kVerifiedAttr, kVerifyTimeAttr})
-      getOperation()->removeAttr(name);
+    // Read once: later changes are not verified nor priced, and times are not
+    // of the IR.
+    PlanRecord plan = PlanRecord::get(getOperation());
+    plan.verified = Verified::Off;
+    plan.verifyMicroseconds = 0;
+    plan.set(getOperation());
+    for (auto function : getOperation().getOps<FunctionOpInterface>())
+      function->removeAttr(kPricesAttr);
     if (table)
       writeTable(*report, llvm::errs());
     if (file.empty())

@@ -4,6 +4,7 @@
 // Rejects gathers and exchanges that nobody asked for.
 
 #include "lib/Report/BuildReport.h"
+#include "lib/Report/Sentences.h"
 #include "tpopt/Dialect/TP/TP.h"
 #include "tpopt/Passes/Report/Passes.h"
 
@@ -56,8 +57,8 @@ struct Strict : tp::impl::StrictPassBase<Strict> {
           << ' ' << axes << " of '" << tp::getName(launch.source) << "', "
           << formatBytes(launch.wireBytes)
           << " sent by every device, is asked for by no annotation";
-    if (auto reason = launch.op->getAttrOfType<StringAttr>(kReasonAttr))
-      error.attachNote() << "it is here because of this: " << reason.getValue();
+    if (std::string reason = describeWhy(launch.op, table); !reason.empty())
+      error.attachNote() << "it is here because of this: " << reason;
     if (std::string advice = getAdvice(launch, table); !advice.empty())
       error.attachNote() << advice;
     return error;

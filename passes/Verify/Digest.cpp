@@ -28,9 +28,7 @@ uint64_t tp::digestOpAlone(Operation *op) {
   digest = mix(digest, uint64_t(op->hashProperties()));
   for (NamedAttribute attribute : op->getDiscardableAttrs()) {
     StringRef name = attribute.getName();
-    if (name == kShardingsAttr || name == kReasonAttr ||
-        name == kRequestedAttr || name == kGlobalOpAttr ||
-        name == kGlobalResultsAttr)
+    if (name == kShardingsAttr || name == kWhyAttr || name == kGlobalOpAttr)
       continue;
     digest = mix(digest, attribute.getName().getAsOpaquePointer());
     digest = mix(digest, attribute.getValue().getAsOpaquePointer());

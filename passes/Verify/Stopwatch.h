@@ -10,23 +10,22 @@
 #include "tpopt/Dialect/TP/TP.h"
 
 #include <chrono>
+#include <optional>
 
 namespace tp {
 
 /// Runs from when it is made.
 class Stopwatch {
 public:
-  /// Adds the time so far to what earlier passes took.
-  void addTo(mlir::ModuleOp module) {
+  /// Adds the time so far to what earlier passes took; with `verified`, the
+  /// plan says that the program is verified so far now.
+  void addTo(mlir::ModuleOp module, std::optional<Verified> verified = {}) {
     std::chrono::duration<double, std::micro> time =
         std::chrono::steady_clock::now() - start;
-    double before = 0;
-    if (auto known = module->getAttrOfType<mlir::FloatAttr>(kVerifyTimeAttr))
-      before = known.getValueAsDouble();
-    module->setAttr(
-        kVerifyTimeAttr,
-        mlir::FloatAttr::get(mlir::Float64Type::get(module.getContext()),
-                             before + time.count()));
+    PlanRecord plan = PlanRecord::get(module);
+    plan.verifyMicroseconds += time.count();
+    plan.verified = verified.value_or(plan.verified);
+    plan.set(module);
   }
 
 private:

@@ -143,6 +143,12 @@ LogicalResult FunctionVerifier::verifyStructure(Operation *whole,
   return success();
 }
 
+/// Which of the global op's results the results of `part` are, if it has some
+/// of them; null otherwise.
+static DenseI64ArrayAttr getPlaces(Operation *part) {
+  return part->getAttrOfType<DenseI64ArrayAttr>(kGlobalOpAttr);
+}
+
 LogicalResult FunctionVerifier::verifyRegion(Region &whole, Region &part) {
   if (!whole.hasOneBlock() || !part.hasOneBlock() ||
       whole.getNumArguments() != part.getNumArguments())
@@ -158,7 +164,9 @@ LogicalResult FunctionVerifier::verifyRegion(Region &whole, Region &part) {
     if (op.hasTrait<OpTrait::IsTerminator>())
       return verifyOperands(&op, part.front().getTerminator());
     Segment segment{&op, {}, {}, {}, {}};
-    for (bool found = false; !found; ++next) {
+    // Results that several ops have, so far.
+    unsigned found = 0;
+    for (bool isLast = false; !isLast; ++next) {
       if (next == end) {
         InFlightDiagnostic diag = emitMismatch(part.getParentOp())
                                   << "no op stands for " << op.getName()
@@ -168,7 +176,11 @@ LogicalResult FunctionVerifier::verifyRegion(Region &whole, Region &part) {
         return diag;
       }
       segment.local.push_back(&*next);
-      found = next->hasAttr(kGlobalOpAttr);
+      if (DenseI64ArrayAttr places = getPlaces(&*next))
+        found += llvm::count_if(places.asArrayRef(),
+                                [](int64_t place) { return place >= 0; });
+      isLast = next->hasAttrOfType<UnitAttr>(kGlobalOpAttr) ||
+               (found > 0 && found >= op.getNumResults());
     }
     Operation *last = segment.local.back();
     segment.results = getResults(segment, op.getNumResults());
@@ -192,9 +204,6 @@ LogicalResult FunctionVerifier::verifyRegion(Region &whole, Region &part) {
 /// it does not say otherwise.
 SmallVector<Value> FunctionVerifier::getResults(const Segment &segment,
                                                 unsigned count) {
-  auto getPlaces = [](Operation *op) {
-    return op->getAttrOfType<DenseI64ArrayAttr>(kGlobalResultsAttr);
-  };
   Operation *last = segment.local.back();
   if (!getPlaces(last))
     return llvm::to_vector_of<Value>(last->getResults());
@@ -400,10 +409,8 @@ struct VerifyPartition : tp::impl::VerifyPartitionPassBase<VerifyPartition> {
       return signalPassFailure();
     if (!report)
       return;
-    getOperation()->setAttr(
-        kVerifiedAttr,
-        StringAttr::get(&getContext(), coversAll ? "field" : "static"));
-    stopwatch.addTo(getOperation());
+    stopwatch.addTo(getOperation(),
+                    coversAll ? Verified::Field : Verified::Static);
   }
 
 private:
@@ -415,11 +422,7 @@ private:
 void VerifyPartition::dropCertificate(func::FuncOp global, func::FuncOp local) {
   global.erase();
   auto op = StringAttr::get(&getContext(), kGlobalOpAttr);
-  auto results = StringAttr::get(&getContext(), kGlobalResultsAttr);
-  local.walk([&](Operation *part) {
-    part->removeAttr(op);
-    part->removeAttr(results);
-  });
+  local.walk([&](Operation *part) { part->removeAttr(op); });
 }
 
 LogicalResult VerifyPartition::verifyModule(bool &coversAll) {

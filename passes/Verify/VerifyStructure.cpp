@@ -32,11 +32,9 @@ struct KeepDigest : tp::impl::KeepDigestPassBase<KeepDigest> {
       if (function.isExternal() || !function.getFunctionBody().hasOneBlock())
         continue;
       KnownDigests known = KnownDigests::collect(function);
-      Builder builder(&getContext());
-      function->setAttr(kResultDigestsAttr,
-                        builder.getDenseI64ArrayAttr(known.results));
-      function->setAttr(kDigestsAttr,
-                        builder.getDenseI64ArrayAttr(known.values));
+      function->setAttr(
+          kDigestsAttr,
+          DigestsAttr::get(&getContext(), known.results, known.values));
     }
     if (report)
       stopwatch.addTo(getOperation());
@@ -54,22 +52,17 @@ struct VerifyStructure : tp::impl::VerifyStructurePassBase<VerifyStructure> {
         signalPassFailure();
     if (!report)
       return;
-    getOperation()->setAttr(kVerifiedAttr,
-                            StringAttr::get(&getContext(), "static"));
-    stopwatch.addTo(getOperation());
+    stopwatch.addTo(getOperation(), Verified::Static);
   }
 
 private:
   LogicalResult verify(FunctionOpInterface function) {
-    auto results =
-        function->getAttrOfType<DenseI64ArrayAttr>(kResultDigestsAttr);
-    auto values = function->getAttrOfType<DenseI64ArrayAttr>(kDigestsAttr);
-    if (!results || !values)
+    auto digests = function->getAttrOfType<DigestsAttr>(kDigestsAttr);
+    if (!digests)
       return success();
-    function->removeAttr(kResultDigestsAttr);
     function->removeAttr(kDigestsAttr);
-    return KnownDigests{SmallVector<int64_t>(results.asArrayRef()),
-                        values.asArrayRef().vec()}
+    return KnownDigests{SmallVector<int64_t>(digests.getResults()),
+                        digests.getValues().vec()}
         .verify(function);
   }
 };

@@ -16,7 +16,7 @@ spmd.mesh @mesh <["x"=2, "y"=2]>
 // CHECK:      %[[A:.+]] = tp.neg
 // CHECK-NEXT: %[[B:.+]] = tp.exp
 // CHECK-NEXT: %[[AB:.+]]:2 = spmd.combined all_reduce %[[A]], %[[B]] in
-// CHECK-SAME: tp.reason = "one; and two"
+// CHECK-SAME: tp.why = #tp.why<reasons = [<kind = moved, user = "one">, <kind = moved, user = "two">]>
 // CHECK-NEXT: %[[C:.+]] = tp.add %[[AB]]#0, %[[AB]]#0
 // CHECK-NEXT: %[[D:.+]] = spmd.all_reduce %[[C]]
 // CHECK-NEXT: return %[[D]], %[[AB]]#1
@@ -25,11 +25,11 @@ spmd.mesh @mesh <["x"=2, "y"=2]>
 !t = tensor<8xf32>
 func.func @until_needed(%x: !t {spmd.sharding = #spmd.sharding<@mesh, [{}]>}) -> (!t, !t) {
   %a = tp.neg %x {spmd.shardings = [#spmd.sharding<@mesh, [{}], unreduced={"x"}>]} : !t
-  %0 = spmd.all_reduce %a {"x"} in <@mesh, [{}], unreduced={"x"}> out <@mesh, [{}]> {tp.reason = "one"} : !t -> !t
+  %0 = spmd.all_reduce %a {"x"} in <@mesh, [{}], unreduced={"x"}> out <@mesh, [{}]> {tp.why = #tp.why<reasons = [<kind = moved, user = "one">]>} : !t -> !t
   %b = tp.exp %x {spmd.shardings = [#spmd.sharding<@mesh, [{}], unreduced={"x"}>]} : !t
   %c = tp.add %0, %0 {spmd.shardings = [#spmd.sharding<@mesh, [{}], unreduced={"x"}>]} : !t
-  %1 = spmd.all_reduce %c {"x"} in <@mesh, [{}], unreduced={"x"}> out <@mesh, [{}]> {tp.reason = "three"} : !t -> !t
-  %2 = spmd.all_reduce %b {"x"} in <@mesh, [{}], unreduced={"x"}> out <@mesh, [{}]> {tp.reason = "two"} : !t -> !t
+  %1 = spmd.all_reduce %c {"x"} in <@mesh, [{}], unreduced={"x"}> out <@mesh, [{}]> {tp.why = #tp.why<reasons = [<kind = moved, user = "three">]>} : !t -> !t
+  %2 = spmd.all_reduce %b {"x"} in <@mesh, [{}], unreduced={"x"}> out <@mesh, [{}]> {tp.why = #tp.why<reasons = [<kind = moved, user = "two">]>} : !t -> !t
   return %1, %2 : !t, !t
 }
 
@@ -44,7 +44,7 @@ spmd.mesh @mesh <["x"=2, "y"=2]>
 // CHECK-DAG: spmd.all_reduce {{.*}} {"y"}
 // CHECK-DAG: spmd.all_reduce {{.*}} unreduced=max{"x"}
 // CHECK-DAG: spmd.all_reduce {{.*}} -> tensor<8xi32>
-// CHECK-DAG: spmd.all_reduce {{.*}}tp.requested
+// CHECK-DAG: spmd.all_reduce {{.*}}requested = true
 // CHECK-DAG: spmd.combined all_reduce %arg0, %arg0, %arg0 in
 // CHECK: return
 // SMALL-LABEL: func.func @apart
@@ -54,14 +54,14 @@ spmd.mesh @mesh <["x"=2, "y"=2]>
 !t = tensor<8xf32>
 !i = tensor<8xi32>
 func.func @apart(%p: !t, %q: !t, %m: !t, %i: !i, %c: !t) -> (!t, !t, !t, !i, !t, !t, !t, !t) {
-  %0 = spmd.all_gather %c [{"x"}] in <@mesh, [{"x"}]> out <@mesh, [{}]> {tp.reason = "r"} : !t -> !t
-  %1 = spmd.all_reduce %q {"y"} in <@mesh, [{}], unreduced={"y"}> out <@mesh, [{}]> {tp.reason = "r"} : !t -> !t
-  %2 = spmd.all_reduce %m {"x"} in <@mesh, [{}], unreduced=max{"x"}> out <@mesh, [{}]> {tp.reason = "r"} : !t -> !t
-  %3 = spmd.all_reduce %i {"x"} in <@mesh, [{}], unreduced={"x"}> out <@mesh, [{}]> {tp.reason = "r"} : !i -> !i
-  %4 = spmd.all_reduce %p {"x"} in <@mesh, [{}], unreduced={"x"}> out <@mesh, [{}]> {tp.reason = "r", tp.requested} : !t -> !t
-  %5 = spmd.all_reduce %p {"x"} in <@mesh, [{}], unreduced={"x"}> out <@mesh, [{}]> {tp.reason = "r"} : !t -> !t
-  %6 = spmd.all_reduce %p {"x"} in <@mesh, [{}], unreduced={"x"}> out <@mesh, [{}]> {tp.reason = "r"} : !t -> !t
-  %7 = spmd.all_reduce %p {"x"} in <@mesh, [{}], unreduced={"x"}> out <@mesh, [{}]> {tp.reason = "again"} : !t -> !t
+  %0 = spmd.all_gather %c [{"x"}] in <@mesh, [{"x"}]> out <@mesh, [{}]> {tp.why = #tp.why<reasons = [<kind = moved, user = "r">]>} : !t -> !t
+  %1 = spmd.all_reduce %q {"y"} in <@mesh, [{}], unreduced={"y"}> out <@mesh, [{}]> {tp.why = #tp.why<reasons = [<kind = moved, user = "r">]>} : !t -> !t
+  %2 = spmd.all_reduce %m {"x"} in <@mesh, [{}], unreduced=max{"x"}> out <@mesh, [{}]> {tp.why = #tp.why<reasons = [<kind = moved, user = "r">]>} : !t -> !t
+  %3 = spmd.all_reduce %i {"x"} in <@mesh, [{}], unreduced={"x"}> out <@mesh, [{}]> {tp.why = #tp.why<reasons = [<kind = moved, user = "r">]>} : !i -> !i
+  %4 = spmd.all_reduce %p {"x"} in <@mesh, [{}], unreduced={"x"}> out <@mesh, [{}]> {tp.why = #tp.why<reasons = [<kind = moved, user = "r">], requested = true>} : !t -> !t
+  %5 = spmd.all_reduce %p {"x"} in <@mesh, [{}], unreduced={"x"}> out <@mesh, [{}]> {tp.why = #tp.why<reasons = [<kind = moved, user = "r">]>} : !t -> !t
+  %6 = spmd.all_reduce %p {"x"} in <@mesh, [{}], unreduced={"x"}> out <@mesh, [{}]> {tp.why = #tp.why<reasons = [<kind = moved, user = "r">]>} : !t -> !t
+  %7 = spmd.all_reduce %p {"x"} in <@mesh, [{}], unreduced={"x"}> out <@mesh, [{}]> {tp.why = #tp.why<reasons = [<kind = moved, user = "again">]>} : !t -> !t
   return %0, %1, %2, %3, %4, %5, %6, %7 : !t, !t, !t, !i, !t, !t, !t, !t
 }
 
@@ -169,7 +169,7 @@ func.func @free_memory(%x: !t) -> (!t, !t, !t, !t, !t, !t) {
 // Two bytes are too few in any case, and one launch holds no more than two.
 // CHECK-LABEL: func.func @nothing_fits
 // CHECK: spmd.combined all_reduce
-module attributes {tp.memory = 2 : i64} {
+module attributes {tp.plan = #tp.plan<memory = 2>} {
 spmd.mesh @mesh <["x"=2]>
 func.func @nothing_fits(%p: tensor<8xf32>, %q: tensor<8xf32>) -> tensor<8xf32> {
   %0 = spmd.all_reduce %p {"x"} in <@mesh, [{}], unreduced={"x"}> out <@mesh, [{}]> : tensor<8xf32> -> tensor<8xf32>
@@ -185,7 +185,7 @@ func.func @nothing_fits(%p: tensor<8xf32>, %q: tensor<8xf32>) -> tensor<8xf32> {
 // CHECK-LABEL: func.func @fits_apart
 // CHECK-NOT: spmd.combined
 // CHECK: return
-module attributes {tp.memory = 112 : i64} {
+module attributes {tp.plan = #tp.plan<memory = 112>} {
 spmd.mesh @mesh <["x"=2]>
 func.func @fits_apart(%p: tensor<8xf32> {tp.role = "parameter", spmd.sharding = #spmd.sharding<@mesh, [{"x"}]>}, %q: tensor<8xf32> {tp.role = "parameter", spmd.sharding = #spmd.sharding<@mesh, [{"x"}]>}) -> tensor<f32> {
   %0 = spmd.all_gather %p [{"x"}] in <@mesh, [{"x"}]> out <@mesh, [{}]> : tensor<8xf32> -> tensor<8xf32>

@@ -9,7 +9,7 @@ spmd.mesh @mesh <["stage"=2, "model"=2]>
 // CHECK: spmd.manual(%[[X]], %arg1) in [<@mesh, [{"stage"}, {}, {"model"}]>, <@mesh, [{"stage"}, {"model"}, {}]>] out [<@mesh, [{"stage"}, {}, {}]>] axes {"stage"}
 // CHECK-NEXT: ^bb0
 // CHECK-NEXT: %[[Y:.+]] = tp.einsum {{.*}}unreduced={"model"}
-// CHECK-NEXT: %[[Z:.+]] = spmd.reshard %[[Y]] <@mesh, [{}, {}, {}]> {tp.reason = "inner dimension: a dimension cut along {model} was contracted, and spmd.shift needs the sum"}
+// CHECK-NEXT: %[[Z:.+]] = spmd.reshard %[[Y]] <@mesh, [{}, {}, {}]> {tp.why = #tp.why<reasons = [<kind = contracted, user = "spmd.shift", axes = <{"model"}>>]>}
 // CHECK-NEXT: spmd.shift %[[Z]]
 func.func @stages(%x: tensor<2x8x16xf32> {spmd.sharding = #spmd.sharding<@mesh, [{"stage"}, {}, {}]>},
                   %w: tensor<2x16x16xf32> {spmd.sharding = #spmd.sharding<@mesh, [{"stage"}, {"model"}, {}]>})

@@ -6,7 +6,7 @@
 // CHECK: %[[H:.+]] = tp.einsum "bi,io->bo" {{.*}}[{}, {"model"}]>]
 // CHECK-NEXT: %[[G:.+]] = tp.gelu %[[H]] {{.*}}[{}, {"model"}]>]
 // CHECK-NEXT: %[[Y:.+]] = tp.einsum "bo,oi->bi" %[[G]]{{.*}}[{}, {}], unreduced={"model"}>]
-// CHECK-NEXT: %[[Z:.+]] = spmd.reshard %[[Y]] <@mesh, [{}, {}]> {tp.reason = "inner dimension: a dimension cut along {model} was contracted, and func.return needs the sum"
+// CHECK-NEXT: %[[Z:.+]] = spmd.reshard %[[Y]] <@mesh, [{}, {}]> {tp.why = #tp.why<reasons = [<kind = contracted, user = "func.return", axes = <{"model"}>>]
 // CHECK-NEXT: return %[[Z]]
 spmd.mesh @mesh <["model"=2]>
 func.func @main(%x: tensor<16x64xf32>,

@@ -14,7 +14,7 @@ spmd.mesh @mesh <["data"=4]>
 // ALL-LABEL: func.func @gathers_again
 // CHECK-COUNT-2: spmd.reshard
 // CHECK-NOT: spmd.reshard
-// TIGHT: tp.memory = 12288
+// TIGHT: tp.plan = #tp.plan<memory = 12288>
 // TIGHT-LABEL: func.func @gathers_again
 // TIGHT:      %[[FIRST:.+]] = spmd.reshard %arg1
 // TIGHT-NEXT: = tp.einsum "bi,io->bo" %arg0, %[[FIRST]]

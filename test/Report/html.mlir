@@ -16,7 +16,7 @@
 // CHECK:      layers.7
 // CHECK:      <h3>Every collective, in program order</h3>
 // CHECK:      layers.7.&lt;out&gt;
-// CHECK:      because &lt;b&gt;
+// CHECK:      op &lt;b&gt; needs
 // CHECK:      <h3>Arguments</h3>
 // CHECK:      input (no role given)
 // CHECK:      f32[4,16]
@@ -30,6 +30,6 @@ func.func @main(
     %w: tensor<16x16xf32> {tp.name = "w", spmd.sharding = #spmd.sharding<@mesh, [{"model"}, {}]>}) {
   %0 = tp.einsum "bi,io->bo" %a, %w {spmd.shardings = [#spmd.sharding<@mesh, [{}, {}], unreduced={"model"}>]}
       : (tensor<4x16xf32>, tensor<16x16xf32>) -> tensor<4x16xf32> loc("layers.7.<out>")
-  %1 = spmd.all_reduce %0 {"model"} in <@mesh, [{}, {}], unreduced={"model"}> out <@mesh, [{}, {}]> {tp.reason = "because <b>"} : tensor<4x16xf32> -> tensor<4x16xf32>
+  %1 = spmd.all_reduce %0 {"model"} in <@mesh, [{}, {}], unreduced={"model"}> out <@mesh, [{}, {}]> {tp.why = #tp.why<reasons = [<kind = contracted, user = "op <b>", axes = <{"model"}>>]>} : tensor<4x16xf32> -> tensor<4x16xf32>
   return
 }

@@ -51,13 +51,13 @@ func.func @main(
   // CHECK-NEXT: "times": 1,
   // CHECK-NEXT: "predicted_us": 10.017,
   // CHECK-NEXT: "loc": "{{.*}}json.mlir:[[#@LINE+6]]:8",
-  // CHECK-NEXT: "reason": "inner dimension: a sum",
+  // CHECK-NEXT: "reason": "inner dimension: a dimension cut along {model} was contracted, and tp.add needs the sum",
   // CHECK-NEXT: "value": "model.layers.0.down",
   // CHECK-NEXT: "layer": "layers.0",
   // CHECK-NEXT: "requested": false,
   // CHECK-NEXT: "advice": "",
   %s = spmd.reduce_scatter %p [{}, {"model"}] in <@mesh, [{"data"}, {}], unreduced={"model"}> out <@mesh, [{"data"}, {"model"}]>
-      {tp.reason = "inner dimension: a sum"} : tensor<8x512xf32> -> tensor<8x512xf32>
+      {tp.why = #tp.why<reasons = [<kind = contracted, user = "tp.add", axes = <{"model"}>>]>} : tensor<8x512xf32> -> tensor<8x512xf32>
 
   // That of a gather is its whole output. The chain leads back to its value.
   // CHECK:      "kind": "all_gather",
@@ -67,7 +67,7 @@ func.func @main(
   // CHECK-NEXT: "wire_bytes": 6144,
   // CHECK:      "value": "model.layers.0.down",
   %g = spmd.all_gather %s [{}, {"model"}] in <@mesh, [{"data"}, {"model"}]> out <@mesh, [{"data"}, {}]>
-      {tp.reason = "outer dimension: tp.for needs it whole"} : tensor<8x512xf32> -> tensor<8x512xf32>
+      {tp.why = #tp.why<reasons = [<kind = gathered, user = "tp.for", axes = <{"model"}>>]>} : tensor<8x512xf32> -> tensor<8x512xf32>
   %r = tp.for 3 (%g) {
   ^bb0(%i: tensor<i32>, %a: tensor<8x512xf32>):
     %q = tp.einsum "bo,oi->bi" %h, %w2 {spmd.shardings = [#spmd.sharding<@mesh, [{"data"}, {}], unreduced={"model"}>]}
@@ -79,7 +79,7 @@ func.func @main(
     // CHECK-NEXT: "times": 3,
     // CHECK:      "advice": "cut 'model.layers.1.down' along {model}, say on dim 0,
     %t = spmd.all_reduce %q {"model"} in <@mesh, [{"data"}, {}], unreduced={"model"}> out <@mesh, [{"data"}, {}]>
-        {tp.reason = "inner dimension: another sum"} : tensor<8x512xf32> -> tensor<8x512xf32>
+        {tp.why = #tp.why<reasons = [<kind = contracted, user = "tp.yield", axes = <{"model"}>>]>} : tensor<8x512xf32> -> tensor<8x512xf32>
     tp.yield %t : tensor<8x512xf32>
   } {spmd.shardings = [#spmd.sharding<@mesh, [{"data"}, {}]>]} : (tensor<8x512xf32>) -> tensor<8x512xf32>
 
@@ -90,7 +90,7 @@ func.func @main(
   // CHECK-NEXT: "wire_bytes": 4096,
   // CHECK:      "requested": true,
   %m = spmd.all_to_all %r ["data": 0 -> 1] in <@mesh, [{"data"}, {}]> out <@mesh, [{}, {"data"}]>
-      {tp.reason = "mismatch", tp.requested} : tensor<8x512xf32> -> tensor<8x512xf32>
+      {tp.why = #tp.why<reasons = [<kind = moved, user = "func.return">], requested = true>} : tensor<8x512xf32> -> tensor<8x512xf32>
 
   // Between the halves of an axis; half as many bytes per element.
   // CHECK:      "kind": "collective_permute",
@@ -101,7 +101,7 @@ func.func @main(
   // CHECK-NEXT: "wire_bytes": 1024,
   // CHECK:      "value": "cache",
   %n = spmd.collective_permute %c in <@mesh, [{"model":(1)2}, {}]> out <@mesh, [{"model":(2)2}, {}]>
-      {tp.reason = "mismatch"} : tensor<64x16xbf16> -> tensor<64x16xbf16>
+      {tp.why = #tp.why<reasons = [<kind = moved, user = "tp.exp">]>} : tensor<64x16xbf16> -> tensor<64x16xbf16>
 
   // Half of an axis: written with its place.
   // CHECK:      "kind": "all_gather",

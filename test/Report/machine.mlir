@@ -11,7 +11,7 @@
 // RUN: echo '{"name": "slow", "flops": 1e12, "memory_bandwidth": 1e12, "memory_bytes": 700, "link": {"us": 1.0, "gbps": 1.0}}' > %t.slow.json
 // RUN: tp-opt %s --tp-shard=machine=h200 --tp-report="machine=%t.slow.json" -o %t.mlir 2>&1 | FileCheck %s --check-prefix=SLOW
 
-// IR: module attributes {tp.machine = "h200"}
+// IR: module attributes {tp.plan = #tp.plan<machine = "h200"
 
 // CHECK: "machine": "h200"
 // CHECK: "kind": "all_reduce"

@@ -24,7 +24,7 @@
 // TIGHT: "capacity": 12288,
 // TIGHT-NEXT: "fits": true,
 
-// IR: tp.memory = 12288
+// IR: tp.plan = #tp.plan<memory = 12288>
 // IR: spmd.all_gather %arg1
 // IR: spmd.all_gather %arg2
 // IR: spmd.all_gather %arg1

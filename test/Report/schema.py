@@ -17,6 +17,10 @@ KINDS = ["all_reduce", "all_gather", "reduce_scatter", "all_to_all",
          "collective_permute"]
 ROLES = ["input", "parameter", "state", "kv_cache", "gradient", "optimizer_state",
          "output"]
+# What may change the price of a plan, and after which stage.
+PRICES = {"plan": "partition", "loops": "partition", "weights": "partition",
+          "exchanges": "partition", "manual": "partition", "steps": "collectives",
+          "combined": "collectives", "localized": "localize", "other": "other"}
 TENSOR = re.compile(r"[a-z]+\d+\w*\[(\d+(,\d+)*)?\]$")
 AXIS = re.compile(r"[^:]+(:\(\d+\)\d+)?$")
 
@@ -27,6 +31,14 @@ def natural(value):
 
 def number(value):
     return type(value) in (int, float) and math.isfinite(value) and value >= 0
+
+
+def change(value):
+    return type(value) in (int, float) and math.isfinite(value)
+
+
+def integer(value):
+    return type(value) is int
 
 
 def string(value):
@@ -79,6 +91,11 @@ MEMORY = record(
     parameters=natural, activations=natural, kv_cache=natural, state=natural,
     gradients=natural, optimizer=natural, padding=natural, capacity=natural,
     fits=boolean, missing=natural, peak_op=string)
+PLAN = record(unit=one_of("us", "B"), reshards=natural, merged=natural,
+              optimal=boolean, gap=number)
+PRICE = record(stage=one_of(*PRICES.values()), kind=one_of(*PRICES), what=string,
+               sent=change, computed=change, launches=integer,
+               peak_bytes=integer, count=natural)
 FUNCTION = record(
     name=string, mesh=string, collectives=many(COLLECTIVE), inputs=TENSORS,
     outputs=TENSORS,
@@ -87,7 +104,8 @@ FUNCTION = record(
     memory=MEMORY, flops_per_device=natural, input_bytes_per_device=natural,
     peak_bytes_per_device=natural, timed=boolean, comm_us=number,
     compute_us=number, comm_compute_ratio=number, verified=string,
-    verify_us=number)
+    verify_us=number, plan=lambda value: value is None or PLAN(value),
+    price=many(PRICE))
 REPORT = record(
     version=one_of(1), meshes=many(record(name=string, axes=MESH)), mesh=MESH,
     machine=lambda value: value is None or string(value),
@@ -123,6 +141,32 @@ def check_sums(function):
         function["comm_us"] + 0.01
 
 
+def check_price(function):
+    """The plan and what changed it since then add up to the report's totals."""
+    price, plan = function["price"], function["plan"]
+    assert bool(price) == (plan is not None), function["name"]
+    if not price:
+        return
+    timed = function["timed"]
+    assert price[0]["kind"] == "plan" and price[0]["count"] == plan["reshards"]
+    assert plan["unit"] == ("us" if timed else "B")
+    assert plan["optimal"] == (plan["gap"] == 0)
+    for item in price:
+        assert PRICES[item["kind"]] == item["stage"], item
+
+    def check(key, total):
+        found = sum(item[key] for item in price)
+        assert math.isclose(found, total, rel_tol=1e-6, abs_tol=0.01), \
+            (function["name"], key, found, total, price)
+
+    collectives = function["collectives"]
+    check("sent", function["comm_us"] if timed else
+          sum(c["wire_bytes"] * c["times"] for c in collectives))
+    check("computed", function["compute_us"])
+    check("launches", sum(c["times"] for c in collectives))
+    check("peak_bytes", function["memory"]["activations"])
+
+
 def main():
     with open(sys.argv[1], encoding="utf-8") as file:
         report = json.load(file)
@@ -130,6 +174,7 @@ def main():
         sys.exit("the report is not one object")
     for function in report["functions"]:
         check_sums(function)
+        check_price(function)
 
 
 if __name__ == "__main__":

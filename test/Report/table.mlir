@@ -14,7 +14,7 @@
 // CHECK-NEXT:   total                                                4   7.0 KiB   9.5 KiB         -     100 %
 // CHECK:        largest, by bytes sent
 // CHECK-NEXT:     6.0 KiB  all_reduce {model} x2 of twice, {{.*}}table.mlir:[[#@LINE+26]]:10
-// CHECK-NEXT:         a loop
+// CHECK-NEXT:         inner dimension: a dimension cut along {model} was contracted, and tp.for needs the sum
 // CHECK-NEXT:     3.0 KiB  all_reduce {model} of once, {{.*}}table.mlir:[[#@LINE+20]]:8
 // CHECK-NEXT:     512 B  all_gather {data} of x, {{.*}}table.mlir:[[#@LINE+16]]:8
 // CHECK:        memory per device
@@ -39,7 +39,7 @@ func.func @main(
   %3 = tp.for 2 (%2) {
   ^bb0(%i: tensor<i32>, %b: tensor<16x32xf32>):
     %4 = tp.einsum "bi,io->bo" %a, %w {spmd.shardings = [#spmd.sharding<@mesh, [{}, {}], unreduced={"model"}>]} : (tensor<16x16xf32>, tensor<16x32xf32>) -> tensor<16x32xf32> loc("twice")
-    %5 = spmd.all_reduce %4 {"model"} in <@mesh, [{}, {}], unreduced={"model"}> out <@mesh, [{}, {}]> {tp.reason = "a loop"} : tensor<16x32xf32> -> tensor<16x32xf32>
+    %5 = spmd.all_reduce %4 {"model"} in <@mesh, [{}, {}], unreduced={"model"}> out <@mesh, [{}, {}]> {tp.why = #tp.why<reasons = [<kind = contracted, user = "tp.for", axes = <{"model"}>>]>} : tensor<16x32xf32> -> tensor<16x32xf32>
     tp.yield %5 : tensor<16x32xf32>
   } {spmd.shardings = [#spmd.sharding<@mesh, [{}, {}]>]} : (tensor<16x32xf32>) -> tensor<16x32xf32>
   return

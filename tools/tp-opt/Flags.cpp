@@ -144,7 +144,8 @@ tp::expandFlags(ArrayRef<const char *> arguments) {
   // The pass tells what propagation has recorded.
   if (explains)
     options += " explain=true";
-  // The report says how the program was verified; without one, nobody asks.
+  // The report says how the program was verified and what was planned; without
+  // one, nobody asks.
   if (reports)
     options += " report-verification=true";
   for (size_t index = 0; index < kept.size(); ++index) {

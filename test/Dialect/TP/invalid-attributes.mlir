@@ -37,8 +37,8 @@ module attributes {tp.name = "x"} {}
 
 // -----
 
-// expected-error @below {{[TP0306] "tp.machine" belongs to modules, not to functions}}
-func.func @function(%x: tensor<4xf32>) -> tensor<4xf32> attributes {tp.machine = "h100"} {
+// expected-error @below {{[TP0306] "tp.plan" belongs to modules, not to functions}}
+func.func @function(%x: tensor<4xf32>) -> tensor<4xf32> attributes {tp.plan = #tp.plan<machine = "h100">} {
   return %x : tensor<4xf32>
 }
 
@@ -91,5 +91,71 @@ func.func @two(%x: tensor<4xf32> {tp.role = "kv_cache", tp.donated = 0 : i64}) -
 func.func @op(%x: tensor<4xf32>) -> tensor<4xf32> {
   // expected-error @below {{[TP0306] "tp.role" belongs to arguments of functions and to results of functions, not to operations}}
   %0 = tp.exp %x {tp.role = "state"} : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+// What an attribute is says its declaration.
+// expected-error @below {{[TP0304] `tp.plan` is a #tp.plan<..>}}
+module attributes {tp.plan = "h100"} {}
+
+// -----
+
+// expected-error @below {{[TP0304] `tp.programs` is a dictionary of `whole` and `local` bytes}}
+module attributes {tp.programs = {half = 1 : i32}} {}
+
+// -----
+
+// expected-error @below {{[TP0304] `tp.explanations` is an array of #tp.explanation<..>}}
+func.func @explained(%x: tensor<4xf32>) -> tensor<4xf32> attributes {tp.explanations = ["x"]} {
+  return %x : tensor<4xf32>
+}
+
+// -----
+
+// expected-error @below {{[TP0304] `tp.digests` is a #tp.digests<..>}}
+func.func @digested(%x: tensor<4xf32>) -> tensor<4xf32> attributes {tp.digests = array<i64: 1>} {
+  return %x : tensor<4xf32>
+}
+
+// -----
+
+// expected-error @below {{[TP0304] `tp.prices` is a #tp.prices<..>}}
+func.func @priced(%x: tensor<4xf32>) -> tensor<4xf32> attributes {tp.prices = 3.0 : f64} {
+  return %x : tensor<4xf32>
+}
+
+// -----
+
+func.func @why(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @below {{[TP0304] `tp.why` is a #tp.why<..>}}
+  %0 = tp.exp %x {tp.why = "because"} : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+func.func @marked(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @below {{[TP0304] `tp.global_op` is nothing, or a list of integers}}
+  %0 = tp.exp %x {tp.global_op = "x"} : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+// Two attributes that became one are none any more.
+func.func @old(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @below {{[TP0309] no attribute is called "tp.reason"}}
+  %0 = tp.exp %x {tp.reason = "because"} : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+// The shardings in a record are those of the module.
+func.func @elsewhere(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @below {{[TP0201] the module has no mesh @none}}
+  %0 = tp.exp %x {tp.why = #tp.why<reasons = [<kind = moved, user = "f", from = <@none, [{"x"}]>, to = <@none, [{}]>>]>} : tensor<4xf32>
   return %0 : tensor<4xf32>
 }

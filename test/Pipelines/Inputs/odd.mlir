@@ -156,11 +156,11 @@ func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32>) {
 
 // -----
 
-// What passes leave behind, of the wrong kinds.
-module attributes {tp.digest = 3 : i32, tp.verified = 5 : i32, tp.verify_time = "x", tp.explanations = "x", tp.program = 4 : i32} {
+// What passes leave behind, about other programs.
+module attributes {tp.plan = #tp.plan<machine = "none", target = "none", verified = field, verify_us = 1.0>, tp.programs = {}} {
 spmd.mesh @mesh <["x"=2]>
-func.func @main(%x: tensor<4xf32> {spmd.sharding = #spmd.sharding<@mesh, [{"x"}]>}) -> (tensor<4xf32>) attributes {tp.explanations = 3 : i32, tp.local_form = 3 : i32, tp.digest = 3 : i32, tp.global_op = "x"} {
-  %y = tp.exp %x {tp.reason = 3 : i32, tp.requested = "x", tp.global_op = "x", tp.global_results = "y"} : tensor<4xf32>
+func.func @main(%x: tensor<4xf32> {spmd.sharding = #spmd.sharding<@mesh, [{"x"}]>}) -> (tensor<4xf32>) attributes {tp.explanations = [#tp.explanation<id = 99, name = "z", sharding = <@mesh, [{"x"}, {"x"}]>>], tp.local_form = @none, tp.digests = #tp.digests<values = [1]>, tp.prices = #tp.prices<unit = seconds, items = [<kind = plan>]>} {
+  %y = tp.exp %x {tp.why = #tp.why<reasons = [<kind = moved, user = "none", from = <@mesh, [{"x"}]>, to = <@mesh, [{}, {"x"}]>>]>, tp.global_op = array<i64: 7, -4>} : tensor<4xf32>
   return %y : tensor<4xf32>
 }
 }

@@ -8,6 +8,7 @@
 #include "test/Fuzz/Check.h"
 
 #include "dialects/TP/CheapSources.h"
+#include "lib/Cost/PriceRecord.h"
 #include "lib/Cost/ProgramCost.h"
 #include "lib/Plan/Planner.h"
 #include "tpopt/Dialect/TP/TP.h"
@@ -47,8 +48,11 @@ protected:
     ASSERT_TRUE(succeeded(prepare.run(*program))) << name;
     OwningOpRef<ModuleOp> written = program->clone();
     PassManager partition(program->getContext());
-    partition.addPass(
-        createPartitionPass({GetParam().machine, GetParam().memory}));
+    PartitionPassOptions options;
+    options.machine = GetParam().machine;
+    options.memory = GetParam().memory;
+    options.prices = true;
+    partition.addPass(createPartitionPass(options));
     ASSERT_TRUE(succeeded(partition.run(*written))) << name;
     for (auto [before, after] : llvm::zip_equal(
              program->getOps<func::FuncOp>(), written->getOps<func::FuncOp>()))
@@ -60,6 +64,27 @@ protected:
   unsigned numLower = 0; ///< Plans that memory has changed.
 
 private:
+  /// The record of the plan says what the planner has minimised, and its items
+  /// lead to what the report counts.
+  void checkRecord(const std::string &name, func::FuncOp function,
+                   const PlanCost &planned, ShardingTable &table,
+                   const std::optional<Machine> &machine) {
+    auto prices = function->getAttrOfType<PricesAttr>(kPricesAttr);
+    ASSERT_TRUE(prices) << name;
+    PriceAttr plan = prices.getItems().front();
+    double cost =
+        plan.getSent().convertToDouble() + plan.getComputed().convertToDouble();
+    EXPECT_NEAR(cost, planned.price.cost, 1e-9 * cost) << name;
+    PriceSum sum = getPriceSum(prices);
+    PriceSum counted = measurePrice(function, table, machine);
+    EXPECT_NEAR(sum.sent, counted.sent, 1e-9 * (cost + counted.sent)) << name;
+    EXPECT_NEAR(sum.computed, counted.computed,
+                1e-9 * (cost + counted.computed))
+        << name;
+    EXPECT_EQ(sum.launches, counted.launches) << name;
+    EXPECT_EQ(sum.peak, counted.peak) << name;
+  }
+
   void check(const std::string &name, func::FuncOp before, func::FuncOp after) {
     auto module = before->getParentOfType<ModuleOp>();
     auto machine = readMachineOption(module, GetParam().machine);
@@ -87,6 +112,7 @@ private:
     }
     double real = getPrice(after, table, cost).cost;
     EXPECT_NEAR(planned.price.cost, real, 1e-9 * real) << name;
+    checkRecord(name, after, planned, table, *machine);
     // A bound: reshards before one op are held together. Only equal sources,
     // which Partition merges in the end, can be held for longer.
     int64_t sources = 0;

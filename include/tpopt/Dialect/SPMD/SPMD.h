@@ -26,9 +26,10 @@
 
 #include <variant>
 
-#include "tpopt/Dialect/SPMD/SPMDDialect.h.inc"
 #define GET_ATTRDEF_CLASSES
 #include "tpopt/Dialect/SPMD/SPMDAttrs.h.inc"
+
+#include "tpopt/Dialect/SPMD/SPMDDialect.h.inc"
 #include "tpopt/Dialect/SPMD/SPMDInterfaces.h.inc"
 #define GET_OP_CLASSES
 #include "tpopt/Dialect/SPMD/SPMDOps.h.inc"
@@ -36,8 +37,9 @@
 namespace tp::spmd {
 
 /// Where shardings stand on functions and on ops.
-inline constexpr llvm::StringLiteral kShardingAttr = "spmd.sharding";
-inline constexpr llvm::StringLiteral kShardingsAttr = "spmd.shardings";
+inline constexpr llvm::StringLiteral
+    kShardingAttr = SPMDDialect::ShardingAttrHelper::getNameStr(),
+    kShardingsAttr = SPMDDialect::ShardingsAttrHelper::getNameStr();
 
 /// Finds the mesh a sharding names, starting at `from`. Null if there is none.
 MeshOp lookupMesh(mlir::Operation *from, mlir::FlatSymbolRefAttr name);
@@ -46,6 +48,11 @@ MeshOp lookupMesh(mlir::Operation *from, mlir::FlatSymbolRefAttr name);
 /// at `emitError` what does not.
 mlir::LogicalResult
 verifySharding(mlir::Operation *op, ShardingAttr sharding, mlir::Type type,
+               llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
+
+/// The same for a tensor of `rank` whose type is not at hand.
+mlir::LogicalResult
+verifySharding(mlir::Operation *op, ShardingAttr sharding, unsigned rank,
                llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
 
 /// The sharding attribute of a value, wherever it stands: on the op, on the

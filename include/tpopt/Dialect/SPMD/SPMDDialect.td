@@ -30,6 +30,11 @@ def SPMD_Dialect : Dialect {
     introduction.
   }];
   let useDefaultAttributePrinterParser = 1;
+  let discardableAttrs = (ins
+    // Arguments and results of functions.
+    "::tp::spmd::ShardingAttr":$sharding,
+    // Ops.
+    "::mlir::ArrayAttr":$shardings);
   let hasOperationAttrVerify = 1;
   let hasRegionArgAttrVerify = 1;
   let hasRegionResultAttrVerify = 1;

@@ -7,8 +7,10 @@
 #define TPOPT_DIALECT_TP_TP_H
 
 #include "tpopt/Dialect/SPMD/RegionFlow.h"
+#include "tpopt/Dialect/SPMD/SPMD.h"
 #include "tpopt/Dialect/SPMD/ShardingInterfaces.h"
 #include "tpopt/Dialect/TP/Evaluator.h"
+#include "tpopt/Sharding/Provenance.h"
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/Builders.h"
@@ -88,19 +90,63 @@ struct EinsumTerms {
 
 } // namespace tp
 
+#define GET_ATTRDEF_CLASSES
+#include "tpopt/Dialect/TP/TPAttrs.h.inc"
+
 #include "tpopt/Dialect/TP/TPDialect.h.inc"
 
 namespace tp {
 
-// The names of the attributes.
-#define TP_ATTRIBUTE(constant, name, places)                                   \
-  inline constexpr llvm::StringLiteral constant = name;
-#include "tpopt/Dialect/TP/Attributes.def"
+// The names of the attributes that ops, functions and modules carry: see the
+// description of the dialect (TPBase.td).
+inline constexpr llvm::StringLiteral
+    kNameAttr = TPDialect::NameAttrHelper::getNameStr(),
+    kRoleAttr = TPDialect::RoleAttrHelper::getNameStr(),
+    kSourceAttr = TPDialect::SourceAttrHelper::getNameStr(),
+    kDonatedAttr = TPDialect::DonatedAttrHelper::getNameStr(),
+    kWhyAttr = TPDialect::WhyAttrHelper::getNameStr(),
+    kGlobalOpAttr = TPDialect::GlobalOpAttrHelper::getNameStr(),
+    kMotionAttr = TPDialect::MotionAttrHelper::getNameStr(),
+    kLocalFormAttr = TPDialect::LocalFormAttrHelper::getNameStr(),
+    kExplanationsAttr = TPDialect::ExplanationsAttrHelper::getNameStr(),
+    kDigestsAttr = TPDialect::DigestsAttrHelper::getNameStr(),
+    kPricesAttr = TPDialect::PricesAttrHelper::getNameStr(),
+    kPlanAttr = TPDialect::PlanAttrHelper::getNameStr(),
+    kProgramsAttr = TPDialect::ProgramsAttrHelper::getNameStr();
+
+/// The entries of `tp.programs`.
+inline constexpr llvm::StringLiteral kWholeProgram = "whole",
+                                     kLocalProgram = "local";
+
+/// The number of a value's record in `tp.explanations`, which is in its
+/// location or in that of its op; none if propagation was not asked to explain.
+/// A value that replaces another one may have that one's number.
+std::optional<int64_t> getRecordId(mlir::Value value);
+/// `loc` with these numbers in place of others. Without numbers, as it was
+/// before it had some.
+mlir::Location withRecordIds(mlir::Location loc, llvm::ArrayRef<int64_t> ids);
+
+/// The plan of a module, `#tp.plan<..>`, to read and to change:
+///
+///     PlanRecord plan = PlanRecord::get(module); // empty if it has none
+///     plan.target = "cuda";
+///     plan.set(module);
+///
+/// An empty plan is no attribute.
+struct PlanRecord {
+  std::string machine, target; ///< Empty if not given.
+  int64_t memory = 0;          ///< Bytes that a device may use; 0 if not given.
+  bool fp8 = false;
+  Verified verified = Verified::Off;
+  double verifyMicroseconds = 0;
+
+  static PlanRecord get(mlir::Operation *module);
+  void set(mlir::Operation *module) const;
+};
 
 } // namespace tp
+
 #include "tpopt/Dialect/TP/TPInterfaces.h.inc"
-#define GET_ATTRDEF_CLASSES
-#include "tpopt/Dialect/TP/TPAttrs.h.inc"
 #define GET_OP_CLASSES
 #include "tpopt/Dialect/TP/TPOps.h.inc"
 

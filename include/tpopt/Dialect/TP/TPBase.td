@@ -47,10 +47,47 @@ def TP_Dialect : Dialect {
     that it is donated to overwrites it. What has another role is kept if it is
     donated: zero at first and after a reset, and then what the last call left.
     If it is not donated to any entry, the caller gives it as an input.
+
+    Passes leave records for each other:
+
+    | attribute | on | what |
+    | --- | --- | --- |
+    | `tp.why` | ops | `#tp.why<..>`: why there is a reshard or a collective |
+    | `tp.explanations` | functions | an array of `#tp.explanation<..>`, for `tp-explain` |
+    | `tp.prices` | functions | `#tp.prices<..>`: what the plan costs, and what later stages change of that |
+    | `tp.digests` | functions | `#tp.digests<..>`, between two passes of verification |
+    | `tp.plan` | modules | `#tp.plan<..>`: machine, target, how far it is verified |
+    | `tp.programs` | modules | the `whole` and the `local` program as bytecode, for the artifact |
+    | `tp.motion` | ops | how far a slice moves per iteration, within one pass |
+
+    `tp.local_form` and `tp.global_op` are the certificate of a partition. A global
+    function names its local form. The ops of that are in the order of the global
+    ones: a `tp.global_op` marks the last op of those that stand for one global
+    op, if it has its results. Where several ops have them, each has
+    `tp.global_op = array<i64: ..>`, which says which of the global op's results
+    its own are, -1 for none.
   }];
   let useDefaultAttributePrinterParser = 1;
 
-  // The attributes of ours on ops, functions and modules: Attributes.def.
+  // Where each may be, and what it must be there: dialects/TP/Annotations.cpp.
+  let discardableAttrs = (ins
+    // Arguments and results.
+    "::mlir::StringAttr":$name,
+    "::mlir::StringAttr":$role,
+    "::mlir::Attribute":$source,
+    "::mlir::IntegerAttr":$donated,
+    // Ops.
+    "::tp::WhyAttr":$why,
+    "::mlir::Attribute":$global_op,
+    "::mlir::DenseI64ArrayAttr":$motion,
+    // Functions.
+    "::mlir::FlatSymbolRefAttr":$local_form,
+    "::mlir::ArrayAttr":$explanations,
+    "::tp::DigestsAttr":$digests,
+    "::tp::PricesAttr":$prices,
+    // Modules.
+    "::tp::PlanAttr":$plan,
+    "::mlir::DictionaryAttr":$programs);
   let hasOperationAttrVerify = 1;
   let hasRegionArgAttrVerify = 1;
   let hasRegionResultAttrVerify = 1;

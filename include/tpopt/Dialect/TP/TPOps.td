@@ -6,6 +6,7 @@
 #ifndef TPOPT_DIALECT_TP_TPOPS
 #define TPOPT_DIALECT_TP_TPOPS
 
+include "tpopt/Dialect/TP/TPRecords.td"
 include "tpopt/Dialect/TP/EinsumOps.td"
 include "tpopt/Dialect/TP/ElementwiseOps.td"
 include "tpopt/Dialect/TP/ShapeOps.td"

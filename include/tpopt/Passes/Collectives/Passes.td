@@ -21,7 +21,7 @@ def PlanCollectivesPass : Pass<"tp-plan-collectives", "::mlir::ModuleOp"> {
 
     **Example:** `test/Collectives/plan.mlir`
   }];
-  let dependentDialects = ["::tp::spmd::SPMDDialect"];
+  let dependentDialects = ["::tp::TPDialect", "::tp::spmd::SPMDDialect"];
   let options = [
     Option<"machine", "machine", "std::string", "\"\"",
            "Device whose links the mesh has where it names none: h100, h200, "
@@ -56,7 +56,7 @@ def CombineCollectivesPass : Pass<"tp-combine-collectives", "::mlir::ModuleOp"> 
 
     **Example:** `test/Collectives/combine.mlir`
   }];
-  let dependentDialects = ["::tp::spmd::SPMDDialect"];
+  let dependentDialects = ["::tp::TPDialect", "::tp::spmd::SPMDDialect"];
   let options = [
     Option<"bucketBytes", "bucket-bytes", "int64_t", "25 << 20",
            "The largest payload of a combined launch; 0 combines nothing">,

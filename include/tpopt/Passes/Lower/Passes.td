@@ -25,7 +25,11 @@ def LowerToStepPass : Pass<"tp-lower-to-step", "::mlir::ModuleOp"> {
     products of f8E4M3FN. A remark says why one is not: it stays what it is
     without.
 
-    **Requires:** the program is local (`tp-localize`).
+    The module's plan remembers `target` and `fp8`, so that `tp-write-artifact`
+    need not be told.
+
+    **Requires:** the program is local (`tp-localize`); a target in its plan is the
+    one given.
 
     **Guarantees:** no function is left. Ops that have no lowering are errors.
 
@@ -34,8 +38,9 @@ def LowerToStepPass : Pass<"tp-lower-to-step", "::mlir::ModuleOp"> {
   let dependentDialects = ["::tp::TPDialect", "::tp::spmd::SPMDDialect",
                            "::tp::step::StepDialect"];
   let options = [
-    Option<"target", "target", "std::string", "\"cpu\"",
-           "What the steps are for: cpu or cuda">,
+    Option<"target", "target", "std::string", "\"\"",
+           "What the steps are for: cpu or cuda; if empty, what the module's plan "
+           "says, else cpu">,
     Option<"fp8", "fp8", "bool", "false",
            "Multiply f8E4M3FN as such, on GPUs from sm_89 on">
   ];
@@ -59,8 +64,8 @@ def AssignBuffersPass : Pass<"tp-assign-buffers", "::tp::step::ProgramOp"> {
 def KeepProgramPass : Pass<"tp-keep-program", "::mlir::ModuleOp"> {
   let summary = "Keep the module as it is now for the artifact";
   let description = [{
-    Attaches the module to itself, as bytecode without places in files:
-    `tp.whole_program`, or with `local` `tp.local_program`. `tp-write-artifact`
+    Attaches the module to itself, as bytecode without places in files: it is
+    `whole`, or with `local` `local`, in `tp.programs`. `tp-write-artifact`
     puts these into the artifact, from which `tp-run --check` takes what a
     sharded program should compute.
 
@@ -87,7 +92,8 @@ def WriteArtifactPass : Pass<"tp-write-artifact", "::mlir::ModuleOp"> {
     ptxas to assemble it, and PTX for the lowest chip of each major version. Those
     are sm_80, sm_90 and sm_100 if none is named; with `fp8`, sm_89 comes first.
 
-    **Requires:** steps whose buffers have places (`tp-assign-buffers`).
+    **Requires:** steps whose buffers have places (`tp-assign-buffers`), for the
+    target of the module's plan.
 
     **Guarantees:** the same module and CPU give the same bytes. Nothing is
     written if there is an error.
@@ -96,8 +102,9 @@ def WriteArtifactPass : Pass<"tp-write-artifact", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"file", "file", "std::string", "\"\"", "The file to write">,
-    Option<"target", "target", "std::string", "\"cpu\"",
-           "What the kernels are for: cpu or cuda">,
+    Option<"target", "target", "std::string", "\"\"",
+           "What the kernels are for: cpu or cuda; if empty, what the module's "
+           "plan says, else cpu">,
     Option<"fp8", "fp8", "bool", "false",
            "The steps multiply f8E4M3FN, which takes chips from sm_89 on">,
     ListOption<"chips", "chips", "std::string",

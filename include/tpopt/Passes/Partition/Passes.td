@@ -45,7 +45,9 @@ def PartitionPass : Pass<"tp-partition", "::mlir::ModuleOp"> {
            "annotation has closed them">,
     Option<"allAxes", "all-axes", "bool", "false",
            "Let every axis of the mesh shard something, not only those that an "
-           "annotation names">
+           "annotation names">,
+    Option<"prices", "prices", "bool", "false",
+           "Attach to every function what its plan costs, for tp-report">
   ];
 }
 

@@ -81,9 +81,10 @@ struct ShardOptions : mlir::PassPipelineOptions<ShardOptions> {
       *this, "certificate",
       llvm::cl::desc("Leave the proof of the partition in the module, for "
                      "tp-verify-certificate")};
-  Option<bool> reportVerification{
+  Option<bool> report{
       *this, "report-verification",
-      llvm::cl::desc("Note on the module how it was verified, for tp-report")};
+      llvm::cl::desc("Note on the module how it was verified and what its plan "
+                     "costs, for tp-report")};
   Option<bool> explain{
       *this, "explain",
       llvm::cl::desc("Record why values are sharded as they are")};

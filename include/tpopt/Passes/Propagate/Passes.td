@@ -27,7 +27,7 @@ def PropagatePass : Pass<"tp-propagate", "::mlir::ModuleOp"> {
 
     **Example:** `test/Propagate/basic.mlir`
   }];
-  let dependentDialects = ["::tp::spmd::SPMDDialect"];
+  let dependentDialects = ["::tp::TPDialect", "::tp::spmd::SPMDDialect"];
   let options = [
     Option<"explain", "explain", "bool", "false",
            "Attach to every function why its values are sharded as they are, "

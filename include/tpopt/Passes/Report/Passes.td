@@ -25,6 +25,7 @@ def ReportPass : Pass<"tp-report", "::mlir::ModuleOp"> {
 
     **Example:** `test/Report/json.mlir`
   }];
+  let dependentDialects = ["::tp::TPDialect"];
   let options = [
     Option<"file", "file", "std::string", "\"\"",
            "Where to write: a path that ends in .json or .html, or - for JSON "

@@ -94,6 +94,7 @@ def KeepDigestPass : Pass<"tp-keep-digest", "::mlir::ModuleOp"> {
 
     **Example:** `test/Verify/digest.test`
   }];
+  let dependentDialects = ["::tp::TPDialect"];
   let options = [
     Option<"report", "report", "bool", "false",
            "Note on the module what verification took, for tp-report">,
@@ -114,6 +115,7 @@ def VerifyShardingsPass : Pass<"tp-verify-shardings", "::mlir::ModuleOp"> {
 
     **Example:** `test/Verify/shardings.mlir`
   }];
+  let dependentDialects = ["::tp::TPDialect"];
   let options = [
     Option<"report", "report", "bool", "false",
            "Note on the module what verification took, for tp-report">,
@@ -160,6 +162,7 @@ def VerifyLocalPass : Pass<"tp-verify-local", "::mlir::ModuleOp"> {
 
     **Example:** `test/Verify/local.mlir`
   }];
+  let dependentDialects = ["::tp::TPDialect"];
   let options = [
     Option<"report", "report", "bool", "false",
            "Note on the module what verification took, for tp-report">,

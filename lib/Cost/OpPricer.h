@@ -1,0 +1,39 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// What plans count for one op of a program.
+
+#ifndef TPOPT_LIB_COST_OPPRICER_H
+#define TPOPT_LIB_COST_OPPRICER_H
+
+#include "lib/Cost/ProgramCost.h"
+
+namespace tp::cost {
+
+struct OpPrice {
+  Price computed, sent;
+  int64_t launches = 0;
+};
+
+class OpPricer {
+public:
+  OpPricer(ShardingTable &table, const CostModel &cost)
+      : table(table), cost(cost), estimator(table.getMesh(), pool) {}
+
+  /// Of one run of `op`, without its regions. Reshards cost what they are
+  /// estimated to; an op that cannot be computed with its layouts has infinite
+  /// cost.
+  OpPrice get(mlir::Operation *op);
+
+private:
+  OpPrice get(spmd::ReshardOp reshard);
+
+  ShardingTable &table;
+  const CostModel &cost;
+  LayoutPool pool;
+  ReshardEstimator estimator;
+};
+
+} // namespace tp::cost
+
+#endif // TPOPT_LIB_COST_OPPRICER_H

@@ -1,0 +1,50 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file The records of the passes (TPRecords.td) in words. Nothing else makes
+/// sentences of them, and nobody reads one.
+///
+///     #tp.reason<kind = gathered, user = "tp.add", axes = <{"x"}>>
+///     outer dimension: tp.add needs whole what is cut along {x}
+
+#ifndef TPOPT_REPORT_SENTENCES_H
+#define TPOPT_REPORT_SENTENCES_H
+
+#include "dialects/TP/ShardingTable.h"
+#include "tpopt/Dialect/TP/TP.h"
+
+#include <string>
+#include <vector>
+
+namespace tp {
+
+/// `[{"x"}, {}]`.
+std::string formatSharding(spmd::ShardingAttr sharding, ShardingTable &table);
+
+/// Why `collective` is there: the reasons of its `tp.why`, joined by `; and `.
+/// Empty if it was in the program from the start.
+std::string describeWhy(mlir::Operation *collective, ShardingTable &table);
+
+/// The way of an axis, a line for its beginning and one for each hop:
+///
+///     "model" on dim 1: written on w
+///     to h over tp.exp at mlp.mlir:9:8 (priority 0, SingleUse)
+std::vector<std::string> describeArrival(ArrivalAttr arrival);
+
+/// `"data" did not come to dim 0 from x over tp.add: "model" cuts the dimension
+/// already`.
+std::string describeLoss(LossAttr loss);
+
+/// `as [{"x"}, {}] it would cost 96 B more per device, all else being as it
+/// is`.
+std::string describeAlternative(AlternativeAttr alternative,
+                                ShardingTable &table);
+
+/// What `item` of a price is for, as in `reshards as collectives`.
+std::string describePrice(PriceKind kind);
+/// The stage that it belongs to, `partition` and so on.
+llvm::StringRef getStageOf(PriceKind kind);
+
+} // namespace tp
+
+#endif // TPOPT_REPORT_SENTENCES_H
