@@ -51,6 +51,25 @@ bool isShift(const SplicePieces &pieces, Type result) {
   return source && source.getType() == result && pieces.pieces.size() > 1;
 }
 
+/// Adds what `piece` is made of to `pieces`, through moves along the same
+/// dimension in its block. Returns whether there are any.
+bool addExpanded(SplicePieces &pieces, const SplicePiece &piece, Block *block,
+                 unsigned depth = 0) {
+  Operation *def = piece.input.getDefiningOp();
+  bool isMove = isa_and_nonnull<SliceOp, PadOp, ConcatOp, SpliceOp>(def) &&
+                def->getBlock() == block && !isSaid(def);
+  std::optional<SplicePieces> inner =
+      isMove && !piece.isFill() && depth < kMostPieces ? getSplicePieces(def)
+                                                       : std::nullopt;
+  if (!inner || inner->dim != pieces.dim) {
+    pieces.add(piece);
+    return false;
+  }
+  for (const SplicePiece &part : inner->clip(piece.start, piece.size).pieces)
+    addExpanded(pieces, part, block, depth + 1);
+  return true;
+}
+
 /// A move along one dimension, whose inputs may be moves themselves; none if it
 /// is no simpler for that.
 std::optional<SplicePieces> compose(Operation *op) {
@@ -59,20 +78,8 @@ std::optional<SplicePieces> compose(Operation *op) {
     return std::nullopt;
   bool composed = false;
   SplicePieces pieces{own->dim, {}};
-  for (const SplicePiece &piece : own->pieces) {
-    Operation *def = piece.input.getDefiningOp();
-    bool isMove = isa_and_nonnull<SliceOp, PadOp, ConcatOp, SpliceOp>(def) &&
-                  def->getBlock() == op->getBlock() && !isSaid(def);
-    std::optional<SplicePieces> inner =
-        isMove && !piece.isFill() ? getSplicePieces(def) : std::nullopt;
-    if (!inner || inner->dim != own->dim) {
-      pieces.add(piece);
-      continue;
-    }
-    composed = true;
-    for (const SplicePiece &part : inner->clip(piece.start, piece.size).pieces)
-      pieces.add(part);
-  }
+  for (const SplicePiece &piece : own->pieces)
+    composed |= addExpanded(pieces, piece, op->getBlock());
   bool isShorter = isa<SliceOp, SpliceOp>(op)
                        ? composed
                        : pieces.pieces.size() < own->pieces.size();
