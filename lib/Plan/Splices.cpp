@@ -3,6 +3,7 @@
 
 #include "Splices.h"
 
+#include "dialects/TP/SplicePieces.h"
 #include "lib/Cost/Memory.h"
 
 #include "llvm/ADT/DenseSet.h"
@@ -13,42 +14,6 @@ using namespace tp;
 using namespace tp::cost;
 using namespace tp::plan;
 using namespace tp::spmd;
-
-namespace {
-
-/// What a splice is made of.
-struct Pieces {
-  int64_t dim = 0;
-  SmallVector<Value> inputs;
-  SmallVector<int64_t> starts, sizes;
-
-  void add(Value input, int64_t start, int64_t size) {
-    if (size == 0)
-      return;
-    inputs.push_back(input);
-    starts.push_back(start);
-    sizes.push_back(size);
-  }
-};
-
-} // namespace
-
-static ArrayRef<int64_t> shapeOf(Value value) {
-  return cast<RankedTensorType>(value.getType()).getShape();
-}
-
-/// The one dimension in which two shapes differ; none if they have zeros.
-static std::optional<int64_t> getOnlyDifference(ArrayRef<int64_t> a,
-                                                ArrayRef<int64_t> b) {
-  std::optional<int64_t> found;
-  for (int64_t dim = 0, e = a.size(); dim < e; ++dim) {
-    if (a[dim] == 0 || b[dim] == 0 || (a[dim] != b[dim] && found))
-      return std::nullopt;
-    if (a[dim] != b[dim])
-      found = dim;
-  }
-  return found;
-}
 
 namespace {
 
@@ -70,76 +35,44 @@ public:
 
 private:
   struct Splice {
-    Pieces pieces;
+    SplicePieces pieces;
     SmallVector<Operation *, 1> slices; ///< Of which it takes the operands.
   };
 
   ProgramView::Rewrite &add(Operation *op, const Splice &splice) {
     return view.add(op, splice.slices, [&](OpBuilder &builder) {
-      const Pieces &pieces = splice.pieces;
       Value result = op->getResult(0);
-      auto made = SpliceOp::create(builder, op->getLoc(), result.getType(),
-                                   pieces.inputs, pieces.dim, pieces.starts,
-                                   pieces.sizes);
+      Value made = splice.pieces.build(builder, op->getLoc(), result.getType());
       if (const TensorSharding *sharding = table.lookup(result))
         table.set(made, *sharding);
       return SmallVector<Value>{made};
     });
   }
 
-  /// Adds all of `value`; of a slice that nobody else uses, what it slices.
-  void addInput(Splice &splice, Value value) {
-    int64_t dim = splice.pieces.dim;
-    Operation *def = value.getDefiningOp();
-    auto it = splices.find(def);
-    if (!isa_and_nonnull<SliceOp>(def) || it == splices.end() ||
-        it->second.pieces.dim != dim || !value.hasOneUse()) {
-      splice.pieces.add(value, 0, shapeOf(value)[dim]);
-      return;
-    }
-    const Pieces &slice = it->second.pieces;
-    splice.pieces.add(slice.inputs[0], slice.starts[0], slice.sizes[0]);
-    splice.slices.push_back(def);
-    absorbed.insert(def);
-  }
-
-  /// `op` as a splice, if it is one.
+  /// `op` as a splice, if it is one. Of a slice that nobody else uses, it takes
+  /// what that slices.
   std::optional<Splice> getSplice(Operation *op) {
-    ArrayRef<int64_t> result = shapeOf(op->getResult(0));
-    Splice splice;
-    if (auto concat = dyn_cast<ConcatOp>(op)) {
-      // One input is no choice of pieces: nothing would be left of the op.
-      int64_t dim = splice.pieces.dim = concat.getDim();
-      if (llvm::is_contained(result, 0) || concat.getInputs().size() == 1 ||
-          llvm::any_of(concat.getInputs(),
-                       [&](Value input) { return shapeOf(input)[dim] == 0; }))
-        return std::nullopt;
-      for (Value input : concat.getInputs())
-        addInput(splice, input);
-      return splice;
-    }
-    std::optional<int64_t> dim =
-        getOnlyDifference(shapeOf(op->getOperand(0)), result);
-    if (!dim)
+    std::optional<SplicePieces> pieces =
+        isa<SpliceOp>(op) ? std::nullopt : getSplicePieces(op);
+    if (!pieces)
       return std::nullopt;
-    splice.pieces.dim = *dim;
-    if (auto slice = dyn_cast<SliceOp>(op)) {
-      // Elsewhere a stride changes nothing, but a splice would not say it
-      // again.
-      if (llvm::any_of(slice.getStrides(), [](int64_t s) { return s != 1; }))
-        return std::nullopt;
-      splice.pieces.add(slice.getInput(), slice.getStarts()[*dim],
-                        result[*dim]);
-      return splice;
+    Splice splice{{pieces->dim, {}}, {}};
+    for (const SplicePiece &piece : pieces->pieces) {
+      Operation *def = piece.input.getDefiningOp();
+      auto it = splices.find(def);
+      if (isa<SliceOp>(op) || !isa_and_nonnull<SliceOp>(def) ||
+          it == splices.end() || it->second.pieces.dim != pieces->dim ||
+          !piece.input.hasOneUse()) {
+        splice.pieces.add(piece);
+        continue;
+      }
+      splice.pieces.add(it->second.pieces.pieces.front());
+      splice.slices.push_back(def);
     }
-    auto pad = dyn_cast<PadOp>(op);
-    if (!pad)
+    // Parts put together again: nothing would be left of the op.
+    if (splice.pieces.isIdentity())
       return std::nullopt;
-    int64_t low = pad.getLow()[*dim];
-    splice.pieces.add(pad.getValue(), 0, low);
-    addInput(splice, pad.getInput());
-    splice.pieces.add(pad.getValue(), 0,
-                      result[*dim] - low - shapeOf(pad.getInput())[*dim]);
+    absorbed.insert(splice.slices.begin(), splice.slices.end());
     return splice;
   }
 

@@ -8,6 +8,7 @@
 // earlier ones have written. Each looks at a bounded number of ops from every
 // one, so that the pass is linear.
 
+#include "Moves.h"
 #include "Patterns.h"
 
 #include "tpopt/Passes/Import/Passes.h"
@@ -313,6 +314,7 @@ struct Raise : tp::impl::RaisePassBase<Raise> {
     raiser.sweep(body, {matchGated, matchAttention});
     raiser.sweep(body, {matchContraction, matchNestedReduction, matchBroadcast,
                         matchSlice});
+    changed |= composeMoves(body);
     if (!changed && !raiser.hasChanged())
       return markAllAnalysesPreserved();
     // Nobody listens: nothing to say.

@@ -234,6 +234,37 @@ static FailureOr<SmallVector<Window>> readWindows(Conversion &c,
   return windows;
 }
 
+/// Kernels of at most so many elements are shifts of the input.
+static constexpr int64_t kMostShifts = 4;
+
+/// The elements of `x` that element `k` of the window reads, one per window,
+/// with zeros outside of the input: a shift of the input by whole strides, as
+/// long as it is as a rule, and of that every `stride`-th element. Where
+/// strides divide blocks, the shift alone crosses their borders.
+static Value emitShift(Conversion &c, Value x, int64_t dim,
+                       const Window &window, int64_t k) {
+  int64_t reads = window.output * window.stride;
+  int64_t first =
+      (window.reversed ? window.kernel - 1 - k : k) * window.rhsDilation -
+      window.low;
+  int64_t start = llvm::divideFloorSigned(first, window.stride) * window.stride;
+  int64_t before = std::max<int64_t>(0, -start);
+  int64_t after = std::max<int64_t>(0, start + reads - window.input);
+  if (before > 0 || after > 0)
+    x = c.emit.pad(x, dim, before, window.input + before + after);
+  SmallVector<int64_t> limits(Emitter::typeOf(x).getShape()),
+      starts(limits.size(), 0), strides(limits.size(), 1);
+  starts[dim] = start + before;
+  limits[dim] = start + before + reads;
+  x = c.emit.slice(x, starts, limits, strides);
+  if (window.stride == 1)
+    return x;
+  starts[dim] = first - start;
+  limits[dim] = reads;
+  strides[dim] = window.stride;
+  return c.emit.slice(x, starts, limits, strides);
+}
+
 /// The input's spatial dimension `dim` as [output, kernel].
 static Value emitPatches(Conversion &c, Value x, int64_t dim,
                          const Window &window) {
@@ -242,6 +273,15 @@ static Value emitPatches(Conversion &c, Value x, int64_t dim,
     shape[dim] = window.output;
     shape.insert(shape.begin() + dim + 1, window.kernel);
     return c.emit.reshape(x, shape);
+  }
+  if (window.kernel <= kMostShifts && window.kernel > 0 && window.output > 0 &&
+      window.lhsDilation == 1) {
+    SmallVector<Value> shifts;
+    shape[dim] = window.output;
+    shape.insert(shape.begin() + dim + 1, 1);
+    for (int64_t k = 0; k < window.kernel; ++k)
+      shifts.push_back(c.emit.reshape(emitShift(c, x, dim, window, k), shape));
+    return c.emit.concat(shifts, dim + 1);
   }
   SmallVector<int32_t> sources;
   for (int64_t o = 0; o < window.output; ++o)
@@ -302,8 +342,9 @@ static Results convertConvolution(Conversion &c) {
     return c.one(c.emit.constant(0, c.outType()));
 
   // Letters: n batch, c input features, m output features, g groups; then a
-  // pair for each spatial dimension. The last dimension first, so that those
-  // before it keep their places.
+  // pair for each spatial dimension. The first dimension first: devices then
+  // send rows of the image over its border, not rows of patches, which repeat
+  // them.
   std::string lhsTerm(c.inType(0).getRank(), ' '),
       rhsTerm(c.inType(1).getRank(), ' '), resultTerm(lhsTerm.size(), ' ');
   lhsTerm[lhs->first] = 'n';
@@ -316,9 +357,11 @@ static Results convertConvolution(Conversion &c) {
     rhsTerm[rhs->spatial[i]] = char('N' + i);
     spatial.push_back({lhs->spatial[i], i});
   }
-  llvm::sort(spatial, std::greater<>());
+  llvm::sort(spatial);
   Value x = c.in(0), kernel = c.in(1);
-  for (auto [dim, i] : spatial) {
+  int64_t added = 0;
+  for (auto [from, i] : spatial) {
+    int64_t dim = from + added++;
     x = emitPatches(c, x, dim, (*windows)[i]);
     lhsTerm.insert(dim + 1, 1, char('N' + i));
   }

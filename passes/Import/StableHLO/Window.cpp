@@ -159,13 +159,71 @@ static Results emitSliding(Conversion &c, SmallVector<Value> values,
   return sum;
 }
 
+/// Windows of at most so many elements are combined element by element.
+static constexpr int64_t kMostShifts = 4;
+
+/// The windows along a dimension as shifts of what is padded: element k of all
+/// windows, combined in their order. `output` is at least 1. Each shift reads
+/// as far as the last window's stride, so that one of a padded tensor is as
+/// long as the tensor, as a rule; there `fills` are read and left out again.
+static Results emitShifts(Conversion &c, ArrayRef<Value> values,
+                          ValueRange fills, int64_t dim, int64_t size,
+                          int64_t dilation, int64_t stride, int64_t output,
+                          Body body) {
+  int64_t reads = output * stride;
+  SmallVector<Value> padded;
+  for (auto [value, fill] : llvm::zip_equal(values, fills)) {
+    SmallVector<int64_t> shape(Emitter::typeOf(value).getShape()),
+        low(shape.size(), 0);
+    int64_t end = (size - 1) * dilation + reads;
+    bool isShort = shape[dim] < end;
+    shape[dim] = std::max(shape[dim], end);
+    padded.push_back(isShort
+                         ? Value(PadOp::create(c.builder, c.op->getLoc(),
+                                               Emitter::withShape(value, shape),
+                                               value, fill, low))
+                         : value);
+  }
+  SmallVector<Value> sum;
+  for (int64_t k = 0; k < size; ++k) {
+    SmallVector<Value> pairs(sum);
+    for (Value value : padded) {
+      int64_t first = k * dilation, start = first / stride * stride;
+      Value shift = emitPart(c.emit, value, dim, start, start + reads);
+      pairs.push_back(
+          emitPart(c.emit, shift, dim, first - start, reads, stride));
+    }
+    if (k == 0) {
+      sum = pairs;
+      continue;
+    }
+    Results combined = body(pairs, Emitter::typeOf(pairs[0]).getShape());
+    if (failed(combined))
+      return failure();
+    sum = *combined;
+  }
+  return sum;
+}
+
 /// All dimensions, the last one first, so that the order of elements stays.
+/// `fills` are what surrounds the values.
 static Results emitWindows(Conversion &c, SmallVector<Value> values,
-                           const Windows &windows, Sizes output, Body body) {
+                           ValueRange fills, const Windows &windows,
+                           Sizes output, Body body) {
   for (size_t dim = windows.sizes.size(); dim-- > 0;) {
-    if (windows.sizes[dim] > 1) {
-      Results slid = emitSliding(c, values, dim, windows.sizes[dim],
-                                 windows.dilations[dim], body);
+    int64_t size = windows.sizes[dim];
+    if (size > 1 && size <= kMostShifts && output[dim] > 0) {
+      Results shifted =
+          emitShifts(c, values, fills, dim, size, windows.dilations[dim],
+                     windows.strides[dim], output[dim], body);
+      if (failed(shifted))
+        return failure();
+      values = *shifted;
+      continue;
+    }
+    if (size > 1) {
+      Results slid =
+          emitSliding(c, values, dim, size, windows.dilations[dim], body);
       if (failed(slid))
         return failure();
       values = *slid;
@@ -220,8 +278,11 @@ static Results combineMarked(Conversion &c, ArrayRef<Value> pairs, Sizes shape,
 static Results emitMarkedWindows(Conversion &c, ValueRange tensors,
                                  ValueRange inits, const Windows &windows,
                                  Body body) {
+  SmallVector<Value> fills(inits);
+  fills.push_back(
+      c.emit.constant(0, RankedTensorType::get({}, c.builder.getI32Type())));
   Results reduced =
-      emitWindows(c, emitMarked(c, tensors, inits, windows), windows,
+      emitWindows(c, emitMarked(c, tensors, inits, windows), fills, windows,
                   c.outShape(), [&](ArrayRef<Value> pairs, Sizes shape) {
                     return combineMarked(c, pairs, shape, body);
                   });
@@ -271,10 +332,11 @@ static Results convertReduceWindow(Conversion &c) {
       combiner ? emitIdentity(c.emit, *combiner, c.in(1)) : Value();
   if (!identity && windows->hasPadding())
     return emitMarkedWindows(c, tensors, inits, *windows, body);
-  SmallVector<Value> values;
-  for (auto [x, init] : llvm::zip_equal(tensors, inits))
-    values.push_back(emitPadded(c, x, identity ? identity : init, *windows));
-  Results reduced = emitWindows(c, values, *windows, c.outShape(), body);
+  SmallVector<Value> values, fills = identity ? SmallVector<Value>{identity}
+                                              : SmallVector<Value>(inits);
+  for (auto [x, fill] : llvm::zip_equal(tensors, fills))
+    values.push_back(emitPadded(c, x, fill, *windows));
+  Results reduced = emitWindows(c, values, fills, *windows, c.outShape(), body);
   if (failed(reduced) || (identity && isIdentity(*combiner, c.in(1))))
     return reduced;
   llvm::append_range(pairs, *reduced);
@@ -342,7 +404,8 @@ static Results convertSelectAndScatter(Conversion &c) {
     return SmallVector<Value>{c.emit.select(takeFirst, pairs[0], pairs[2]),
                               c.emit.select(takeFirst, pairs[1], pairs[3])};
   };
-  Results selected = emitWindows(c, values, *windows, c.inShape(1), body);
+  Results selected =
+      emitWindows(c, values, {c.in(2), none}, *windows, c.inShape(1), body);
   if (failed(selected))
     return failure();
   SmallVector<int64_t> flat, flatSource;

@@ -131,6 +131,13 @@ def RaisePass : Pass<"tp-raise", "::mlir::ModuleOp"> {
     reductions are one; a broadcast that only adds dimensions of size 1 is a
     reshape; a dynamic slice with constant starts is a slice.
 
+    Slices, pads and concatenations of each other along a dimension take what they
+    use: a slice of a pad is a pad of a slice, and no value of 65 rows stands
+    between two of 64. What only shifts a value, a roll or a pad and a slice, is a
+    `splice`, whose two sides are cut alike. Every s-th element of a dimension that
+    s divides is one of each group of s, which needs nothing of others where s
+    divides blocks.
+
     Only what is the same function of real numbers is raised, and only where it
     was computed in at least f32, as the transformer ops compute; of what was
     rounded to 16 bits on the way, the rest stays primitive. A score that is

@@ -1,0 +1,58 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file What slices, pads, concatenations and splices move along one
+/// dimension, as pieces.
+///
+///     %p = tp.pad %x, %zero low = [1] : 64 -> 65    zero x 1, x [0, 64)
+///     %y = tp.slice %p [0, 64)                      zero x 1, x [0, 63)
+///
+/// Moves compose: of the pieces of %p, %y takes the first 64 rows, and no value
+/// of 65 rows is needed.
+
+#ifndef TPOPT_DIALECTS_TP_SPLICEPIECES_H
+#define TPOPT_DIALECTS_TP_SPLICEPIECES_H
+
+#include "tpopt/Dialect/TP/TP.h"
+
+#include <optional>
+
+namespace tp {
+
+/// `size` elements of `input` from `start` on; a scalar is repeated, and its
+/// start is 0.
+struct SplicePiece {
+  mlir::Value input;
+  int64_t start, size;
+
+  bool isFill() const;
+  /// Whether it is all of its input along `dim`.
+  bool isWhole(int64_t dim) const;
+};
+
+/// Pieces in order along `dim`. Neighbours are not parts of one piece.
+struct SplicePieces {
+  int64_t dim = 0;
+  llvm::SmallVector<SplicePiece, 3> pieces;
+
+  /// Adds a piece, unless it is empty.
+  void add(SplicePiece piece);
+  /// Whether they are one input and nothing else.
+  bool isIdentity() const {
+    return pieces.size() == 1 && pieces.front().isWhole(dim);
+  }
+  /// Elements [start, start + size) of the result.
+  SplicePieces clip(int64_t start, int64_t size) const;
+  /// Creates the splice of type `type`.
+  mlir::Value build(mlir::OpBuilder &builder, mlir::Location loc,
+                    mlir::Type type) const;
+};
+
+/// `op` as pieces: a splice, a concatenation of several inputs, a slice without
+/// strides or a pad that changes one dimension. None for other ops, and for
+/// tensors without elements.
+std::optional<SplicePieces> getSplicePieces(mlir::Operation *op);
+
+} // namespace tp
+
+#endif // TPOPT_DIALECTS_TP_SPLICEPIECES_H

@@ -1,0 +1,59 @@
+// What steps over the border of a block is all that is sent: neighbours exchange
+// rows, and what is computed between two shifts stays cut.
+// RUN: tp-opt %s --tp-raise --tp-shard=stop-after=collectives --split-input-file | FileCheck %s
+
+#rows = #spmd.sharding<@mesh, [{"x"}, {}]>
+spmd.mesh @mesh <["x"=4]>
+// Rows shifted, computed with, and shifted back.
+// CHECK-LABEL: func.func @back_and_forth
+// CHECK-NOT: spmd.all_
+// CHECK: tp.splice {{.*}}#spmd.sharding<@mesh, [{"x"}, {}]>
+// CHECK: tp.tanh {{.*}}#spmd.sharding<@mesh, [{"x"}, {}]>
+// CHECK: tp.splice {{.*}}#spmd.sharding<@mesh, [{"x"}, {}]>
+// CHECK: {{^}}    return
+func.func @back_and_forth(%x: tensor<64x8xf32> {spmd.sharding = #rows}) -> (tensor<64x8xf32> {spmd.sharding = #rows}) {
+  %a = tp.slice %x starts = [1, 0] strides = [1, 1] : tensor<64x8xf32> -> tensor<63x8xf32>
+  %b = tp.slice %x starts = [0, 0] strides = [1, 1] : tensor<64x8xf32> -> tensor<1x8xf32>
+  %c = tp.concat %a, %b dim = 0 : (tensor<63x8xf32>, tensor<1x8xf32>) -> tensor<64x8xf32>
+  %d = tp.tanh %c : tensor<64x8xf32>
+  %e = tp.slice %d starts = [63, 0] strides = [1, 1] : tensor<64x8xf32> -> tensor<1x8xf32>
+  %f = tp.slice %d starts = [0, 0] strides = [1, 1] : tensor<64x8xf32> -> tensor<63x8xf32>
+  %y = tp.concat %e, %f dim = 0 : (tensor<1x8xf32>, tensor<63x8xf32>) -> tensor<64x8xf32>
+  return %y : tensor<64x8xf32>
+}
+
+// -----
+
+#rows = #spmd.sharding<@mesh, [{"x"}, {}]>
+spmd.mesh @mesh <["x"=4]>
+// One pad, three slices of it: a stencil.
+// CHECK-LABEL: func.func @stencil
+// CHECK-NOT: 66x8
+// CHECK-NOT: spmd.all_
+// CHECK: {{^}}    return
+func.func @stencil(%x: tensor<64x8xf32> {spmd.sharding = #rows}) -> (tensor<64x8xf32> {spmd.sharding = #rows}) {
+  %zero = tp.constant dense<0.0> : tensor<f32>
+  %p = tp.pad %x, %zero low = [1, 0] : (tensor<64x8xf32>, tensor<f32>) -> tensor<66x8xf32>
+  %a = tp.slice %p starts = [0, 0] strides = [1, 1] : tensor<66x8xf32> -> tensor<64x8xf32>
+  %b = tp.slice %p starts = [1, 0] strides = [1, 1] : tensor<66x8xf32> -> tensor<64x8xf32>
+  %c = tp.slice %p starts = [2, 0] strides = [1, 1] : tensor<66x8xf32> -> tensor<64x8xf32>
+  %d = tp.add %a, %b : tensor<64x8xf32>
+  %y = tp.add %d, %c : tensor<64x8xf32>
+  return %y : tensor<64x8xf32>
+}
+
+// -----
+
+#cols = #spmd.sharding<@mesh, [{}, {"x"}]>
+spmd.mesh @mesh <["x"=4]>
+// Even and odd features: two divides blocks of four, and nothing is sent.
+// CHECK-LABEL: func.func @pairs
+// CHECK-NOT: tp.splice
+// CHECK-NOT: spmd.{{all|coll|shift|reshard}}
+// CHECK: {{^}}    return
+func.func @pairs(%x: tensor<8x16xf32> {spmd.sharding = #cols}) -> (tensor<8x8xf32> {spmd.sharding = #cols}) {
+  %a = tp.slice %x starts = [0, 0] strides = [1, 2] : tensor<8x16xf32> -> tensor<8x8xf32>
+  %b = tp.slice %x starts = [0, 1] strides = [1, 2] : tensor<8x16xf32> -> tensor<8x8xf32>
+  %y = tp.mul %a, %b : tensor<8x8xf32>
+  return %y : tensor<8x8xf32>
+}
