@@ -175,7 +175,7 @@ static Results emitShifts(Conversion &c, ArrayRef<Value> values,
   for (auto [value, fill] : llvm::zip_equal(values, fills)) {
     SmallVector<int64_t> shape(Emitter::typeOf(value).getShape()),
         low(shape.size(), 0);
-    int64_t end = (size - 1) * dilation + reads;
+    int64_t end = (size - 1) * dilation / stride * stride + reads;
     bool isShort = shape[dim] < end;
     shape[dim] = std::max(shape[dim], end);
     padded.push_back(isShort
