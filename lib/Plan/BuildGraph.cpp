@@ -157,9 +157,10 @@ private:
     added.position = graph.choices.size();
     added.origin = graph.values.size() - 1;
     added.begin = added.end = begin;
+    Operation *def = value.getDefiningOp();
+    added.after = (def ? view.getEnd(def) : begin) + 1;
     if (inPlace.contains(value))
       added.storage = PlanValue::Elsewhere;
-    Operation *def = value.getDefiningOp();
     if (def && passesOn(def)) {
       auto it = graph.valueNumbers.find(view.resolve(def->getOperand(0)));
       if (it != graph.valueNumbers.end())
@@ -330,7 +331,7 @@ private:
     value.value = border.carrier;
     value.type = border.type;
     value.producer = from;
-    value.uses.push_back({to, nullptr, 0, 0});
+    value.uses.push_back({to, nullptr, 0, 0, 0});
     value.times = times;
     value.position = graph.choices.size();
     value.origin = graph.values.size() - 1;
@@ -352,7 +353,7 @@ private:
       unsigned begin = view.getBegin(at);
       value.uses.push_back({getPort(*use), use, begin,
                             at == user ? begin : view.getEnd(at),
-                            passesOn(user)});
+                            view.getEnd(at) + 1, passesOn(user)});
     }
   }
 

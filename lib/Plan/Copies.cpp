@@ -20,7 +20,7 @@ public:
     made.layout = graph.getLayout(value.producer, selection);
     made.begin = getMoment(value.begin);
     made.end = getMoment(value.end);
-    lastMoments.push_back(made.begin);
+    lastMoments.push_back(2 * value.after - 1);
     for (const PlanUse &use : value.needs)
       needed.push_back(graph.getLayout(use.port, selection));
   }
@@ -51,7 +51,9 @@ private:
       unsigned number = numbers[getPlace(needed[use])];
       unsigned moment = getMoment(value.needs[use].end);
       copies[number].end = std::max(copies[number].end, moment);
-      lastMoments[number] = std::max(lastMoments[number], moment);
+      // Not in a region of the user, whose points come after its own.
+      lastMoments[number] =
+          std::max(lastMoments[number], 2 * value.needs[use].after - 1);
     }
   }
 
@@ -152,7 +154,8 @@ private:
   llvm::SmallVector<unsigned, 4> layouts;
   unsigned required = 0;
   llvm::SmallVector<Copy, 2> copies;
-  /// By copy: the last moment at which an op uses it, or else its first.
+  /// By copy: the last moment of the ops that use it, with their regions, or
+  /// else its first.
   llvm::SmallVector<unsigned, 2> lastMoments;
 };
 

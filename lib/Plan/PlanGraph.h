@@ -44,6 +44,8 @@ struct PlanUse {
   /// Points: a copy for this use is made before the first and held until the
   /// last. They differ if the use is in a region and the value is not.
   unsigned begin, end;
+  /// The first point after the user that is not in a region of it.
+  unsigned after;
   /// The user is a constraint or a barrier, which only passes the value on.
   bool isPassedOn = false;
 };
@@ -68,6 +70,8 @@ struct PlanValue {
   /// The points between which memory is held for the value itself, besides for
   /// its uses.
   unsigned begin = 0, end = 0;
+  /// The first point at which a copy of it can be made.
+  unsigned after = 0;
   enum Storage {
     Activation, ///< Held from where it is made to its last use.
     Persistent, ///< Of the caller, from one call to the next: a parameter.
