@@ -401,6 +401,23 @@ getSafeSoftmax(const BroadcastOperand &weights) {
   return inner;
 }
 
+/// The last of the transposes after `root`, which are one with the result's own
+/// layout; permutes the letters of the result.
+static Operation *takeTransposes(Operation *root,
+                                 SmallVector<int64_t> &result) {
+  while (root->hasOneUse()) {
+    auto transpose = dyn_cast<TransposeOp>(*root->user_begin());
+    if (!transpose)
+      break;
+    SmallVector<int64_t> permuted;
+    for (int64_t from : transpose.getPermutation())
+      permuted.push_back(result[from]);
+    result = permuted;
+    root = transpose;
+  }
+  return root;
+}
+
 std::optional<Match> tp::raise::matchAttention(Operation *root) {
   auto einsum = dyn_cast<EinsumOp>(root);
   if (!einsum)
@@ -455,18 +472,7 @@ std::optional<Match> tp::raise::matchAttention(Operation *root) {
         *attention.hidden > kAbsorbing)
       continue;
 
-    Match match{"attention", root, {}, {}};
-    // A transpose behind is one with the result's own layout.
-    while (match.root->hasOneUse()) {
-      auto transpose = dyn_cast<TransposeOp>(*match.root->user_begin());
-      if (!transpose)
-        break;
-      SmallVector<int64_t> permuted;
-      for (int64_t from : transpose.getPermutation())
-        permuted.push_back(result[from]);
-      result = permuted;
-      match.root = transpose;
-    }
+    Match match{"attention", takeTransposes(root, result), {}, {}};
     match.inputs = {attention.query.getSource(), attention.key.getSource(),
                     attention.value.getSource()};
     llvm::append_range(match.inputs, attention.addends);
