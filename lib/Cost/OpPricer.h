@@ -20,9 +20,9 @@ public:
   OpPricer(ShardingTable &table, const CostModel &cost)
       : table(table), cost(cost), estimator(table.getMesh(), pool) {}
 
-  /// Of one run of `op`, without its regions. Reshards cost what they are
-  /// estimated to; an op that cannot be computed with its layouts has infinite
-  /// cost.
+  /// The price of one run of `op`, without its regions. Reshards cost what the
+  /// estimator says; an op that cannot be computed with its layouts has
+  /// infinite cost.
   OpPrice get(mlir::Operation *op);
 
 private:

@@ -33,8 +33,8 @@ struct Copy {
   unsigned source = 0;
   /// The first use that needs it; none for the value itself.
   const PlanUse *need = nullptr;
-  /// It is for uses from `firstUse` on and before `lastUse`, by number among
-  /// the needs of the value: there is no cut between them.
+  /// The copy serves uses [firstUse, lastUse) of the value's needs: there is no
+  /// cut between them.
   unsigned firstUse = 0, lastUse = 0;
   /// The first and the last moment at which it is held.
   unsigned begin = 0, end = 0;
@@ -46,7 +46,7 @@ using Cuts = llvm::SmallVector<unsigned, 0>;
 
 /// The value with this number, which is an origin, and its copies, each after
 /// the one that it is made from. A copy is made as late as its uses allow, or
-/// if that frees memory as early as the value does.
+/// as early as its source allows if that frees memory.
 llvm::SmallVector<Copy, 2> getCopies(SearchSpace &space, const PlanGraph &graph,
                                      unsigned value,
                                      const cost::ReshardPrices &prices,

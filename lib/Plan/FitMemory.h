@@ -11,8 +11,8 @@
 //     cut the uses of a value     its copy is freed, and made again later
 //     take another option         an op makes or needs smaller blocks
 //
-// Each is priced as a change of the plan (PlanPrice.h), and those go first that
-// cost least for each byte that they free.
+// Each move is priced as a change of the plan (PlanPrice.h). The moves that
+// cost least per freed byte go first.
 
 #ifndef TPOPT_PLAN_FITMEMORY_H
 #define TPOPT_PLAN_FITMEMORY_H
@@ -22,7 +22,7 @@
 namespace tp::plan {
 
 /// Changes a plan until a device holds at most `capacity` bytes, or until no
-/// move frees any at the worst moment.
+/// move frees memory at the moment of the peak.
 void fitMemory(const PlanGraph &graph, PlanPrice &price, int64_t capacity);
 
 } // namespace tp::plan

@@ -69,8 +69,8 @@ public:
 
   /// Chooses rewrites and layouts such that the program costs least, and fits.
   void choose();
-  /// Whether no other layouts cost less, whatever they hold, as far as the
-  /// model of the solver is exact.
+  /// Whether the solver proved that no other layouts cost less, whatever memory
+  /// they need. The proof is about the solver's model of the program.
   bool isOptimal() const;
   /// How much less other layouts could cost at most, as far as that is known;
   /// 0 if these are optimal.

@@ -43,7 +43,8 @@ std::string tp::formatSharding(ShardingAttr sharding, ShardingTable &table) {
 // Reasons
 //===----------------------------------------------------------------------===//
 
-/// Which rule makes `reason` necessary; empty if the program asks for it.
+/// The rule that makes the reshard of `reason` necessary; empty if the program
+/// asks for it.
 static std::string describeKind(ReasonAttr reason) {
   std::string user = reason.getUser().str();
   switch (reason.getKind()) {

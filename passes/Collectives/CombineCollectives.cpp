@@ -49,7 +49,7 @@ struct Candidate;
 /// issued already.
 struct Queue {
   std::deque<Candidate *> ready;
-  int64_t bytes = 0; ///< Of those that are not issued.
+  int64_t bytes = 0; ///< Sum over the collectives that are not issued yet.
 };
 
 struct Candidate {

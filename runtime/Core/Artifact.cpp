@@ -289,7 +289,7 @@ static int64_t getWeight(absl::Span<const MeshAxis> mesh,
   return weight;
 }
 
-/// The position of a place along the axes.
+/// The position of mesh place `place` along the axes, as one number.
 static int64_t getPositionAt(int64_t place, absl::Span<const MeshAxis> mesh,
                              absl::Span<const AxisRefRow> axes) {
   int64_t position = 0;

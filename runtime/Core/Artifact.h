@@ -86,7 +86,8 @@ public:
   int64_t getNumDevices() const;
   /// Where in the mesh `rank` is, row-major.
   int64_t getPlace(int64_t rank) const;
-  /// That place along the axes as one number, first axis most significant.
+  /// The position of `rank` along the axes as one number, the first axis most
+  /// significant.
   int64_t getPosition(Range axes, int64_t rank) const;
   /// What `rank` passes to a kernel, after `counters` trips of its loops.
   int64_t evaluate(const ScalarRow &scalar, int64_t rank,

@@ -218,7 +218,7 @@ absl::Status Verifier::verifySources(const InputRow &input) const {
     TPRT_RETURN_IF_ERROR(verifySource(part, shape));
   }
   if (left > 0)
-    return fail("the parts of an input are smaller than it");
+    return fail("the parts of an input do not cover it");
   return absl::OkStatus();
 }
 

@@ -234,9 +234,6 @@ static FailureOr<SmallVector<Window>> readWindows(Conversion &c,
   return windows;
 }
 
-/// Kernels of at most so many elements are shifts of the input.
-static constexpr int64_t kMostShifts = 4;
-
 /// The elements of `x` that element `k` of the window reads, one per window,
 /// with zeros outside of the input: a shift of the input by whole strides, as
 /// long as it is as a rule, and of that every `stride`-th element. Where

@@ -159,13 +159,11 @@ static Results emitSliding(Conversion &c, SmallVector<Value> values,
   return sum;
 }
 
-/// Windows of at most so many elements are combined element by element.
-static constexpr int64_t kMostShifts = 4;
-
-/// The windows along a dimension as shifts of what is padded: element k of all
-/// windows, combined in their order. `output` is at least 1. Each shift reads
-/// as far as the last window's stride, so that one of a padded tensor is as
-/// long as the tensor, as a rule; there `fills` are read and left out again.
+/// Combines element k of all windows along a dimension, in the order of k. Each
+/// element is a shift of the padded tensor by whole strides, of which every
+/// `stride`-th row is taken. A shift is usually as long as the tensor without
+/// its padding; rows of `fills` that it reads past the end are not taken.
+/// `output` is at least 1.
 static Results emitShifts(Conversion &c, ArrayRef<Value> values,
                           ValueRange fills, int64_t dim, int64_t size,
                           int64_t dilation, int64_t stride, int64_t output,
