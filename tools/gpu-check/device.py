@@ -30,7 +30,10 @@ def call(arguments, **options):
 
 
 def explain(error):
-    """One line of why a program failed."""
+    """One line of why a program failed; all that it said goes to stderr."""
+    if said := getattr(error, "stderr", None):
+        print(said if isinstance(said, str) else said.decode(errors="replace"),
+              file=sys.stderr, flush=True)
     if isinstance(error, subprocess.TimeoutExpired):
         return f"not done after {error.timeout:.0f} s"
     if isinstance(error, subprocess.CalledProcessError):
@@ -43,7 +46,7 @@ def make_environment(own):
     folders = [*own, *filter(None, os.environ.get("LD_LIBRARY_PATH", "").split(":"))]
     for place in sys.path:
         folders += glob.glob(f"{place}/nvidia/*/lib")
-    folders += glob.glob("/usr/local/cuda/lib64")
+    folders += glob.glob("/usr/local/cuda/lib64") + glob.glob("/usr/local/nvidia/lib64")
     return {**os.environ, "LD_LIBRARY_PATH": ":".join(map(str, folders))}
 
 
