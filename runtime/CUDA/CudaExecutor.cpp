@@ -47,7 +47,7 @@ absl::Status CudaExecutor::prepare(const BackendOptions &options) {
     TPRT_ASSIGN_OR_RETURN(Owned<cuda::Event> event, device.createEvent(false));
     done.push_back(std::move(event));
   }
-  Owned<cuda::Pointer> arena;
+  cuda::Pointer arena = 0;
   if (!artifact.rows<CommunicatorRow>().empty()) {
     TPRT_ASSIGN_OR_RETURN(links,
                           options.name == kVirtual
@@ -56,8 +56,7 @@ absl::Status CudaExecutor::prepare(const BackendOptions &options) {
     TPRT_ASSIGN_OR_RETURN(arena,
                           links->allocateArena(artifact.getArenaBytes()));
   }
-  TPRT_ASSIGN_OR_RETURN(
-      memory, DeviceMemory::create(device, artifact, std::move(arena)));
+  TPRT_ASSIGN_OR_RETURN(memory, DeviceMemory::create(device, artifact, arena));
   if (!artifact.rows<MatmulRow>().empty()) {
     TPRT_ASSIGN_OR_RETURN(matmuls,
                           DeviceMatmul::create(device, artifact, *memory, world,
@@ -163,8 +162,12 @@ absl::Status CudaExecutor::run(uint32_t entryIndex,
     return wait();
   };
   absl::Status status = runOnce();
-  if (!status.ok() && links)
-    links->abort();
+  if (!status.ok() && links) {
+    std::vector<Owned<cuda::GraphExec>> graphs;
+    for (Entry &other : entries)
+      graphs.push_back(std::move(other.graph));
+    links->abort(std::move(graphs));
+  }
   TPRT_RETURN_IF_ERROR(status);
   entry.hasRun = true;
   return isTimed ? clock.finish(*times) : absl::OkStatus();
@@ -190,7 +193,8 @@ CudaExecutor::capture(const EntryRow &entry) {
   TPRT_RETURN_IF_ERROR(device.check(result, "making a graph"));
   cuda::GraphExec executable = nullptr;
   TPRT_RETURN_IF_ERROR(
-      device.check(device.driver.instantiate(&executable, graph.get(), 0),
+      device.check(device.driver.instantiate(&executable, graph.get(),
+                                             cuda::kUseNodePriority),
                    "making a graph"));
   return Owned<cuda::GraphExec>(executable, device.driver.destroyGraphExec);
 }

@@ -46,7 +46,7 @@ private:
   End *end = nullptr;
 };
 
-class Device {
+class Device : public std::enable_shared_from_this<Device> {
 public:
   /// How many GPUs this process sees.
   static absl::StatusOr<int> count();

@@ -14,7 +14,7 @@ static constexpr uint64_t kPiece = 8 << 20;
 
 absl::StatusOr<DeviceMemory> DeviceMemory::create(const Device &device,
                                                   const Artifact &artifact,
-                                                  Owned<cuda::Pointer> arena) {
+                                                  cuda::Pointer arena) {
   DeviceMemory memory(device, artifact);
   TPRT_ASSIGN_OR_RETURN(memory.stream, device.createStream(false));
   for (Owned<void *> &piece : memory.staging) {
@@ -44,11 +44,12 @@ absl::StatusOr<DeviceMemory> DeviceMemory::create(const Device &device,
     memory.outputs.push_back(block.get());
     memory.own.push_back(std::move(block));
   }
-  memory.arena = std::move(arena);
-  if (!memory.arena) {
-    TPRT_ASSIGN_OR_RETURN(memory.arena,
+  if (!arena) {
+    TPRT_ASSIGN_OR_RETURN(memory.ownArena,
                           allocateZeroed(artifact.getArenaBytes()));
+    arena = memory.ownArena.get();
   }
+  memory.arena = arena;
   absl::string_view bytes = artifact.bytes(SectionKind::Constants);
   TPRT_ASSIGN_OR_RETURN(memory.constants, device.allocate(bytes.size()));
   TPRT_RETURN_IF_ERROR(
@@ -141,7 +142,7 @@ cuda::Pointer DeviceMemory::resolve(const BufferRow &buffer,
   cuda::Pointer base = 0;
   switch (buffer.space) {
   case Space::Arena:
-    base = arena.get();
+    base = arena;
     break;
   case Space::Input:
     base = inputs[buffer.index].get();

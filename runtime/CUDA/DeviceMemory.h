@@ -18,10 +18,10 @@ namespace tprt {
 /// other is filled.
 class DeviceMemory {
 public:
-  /// The arena is given where the transport has memory of its own for it.
-  static absl::StatusOr<DeviceMemory> create(const Device &device,
-                                             const Artifact &artifact,
-                                             Owned<cuda::Pointer> arena);
+  /// The arena is given where the links have memory of their own for it, else
+  /// it is 0.
+  static absl::StatusOr<DeviceMemory>
+  create(const Device &device, const Artifact &artifact, cuda::Pointer arena);
 
   absl::Status write(uint32_t input,
                      absl::FunctionRef<absl::Status(char *block)> fill);
@@ -44,7 +44,8 @@ private:
   std::vector<Owned<cuda::Pointer>> inputs;
   std::vector<Owned<cuda::Pointer>> own; ///< Of outputs without an alias.
   std::vector<cuda::Pointer> outputs;
-  Owned<cuda::Pointer> arena, constants;
+  Owned<cuda::Pointer> ownArena, constants;
+  cuda::Pointer arena = 0;
   Owned<cuda::Stream> stream; ///< Of the copies.
   Owned<void *> staging[2];
 };

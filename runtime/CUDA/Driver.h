@@ -47,6 +47,8 @@ inline constexpr unsigned kStreamNonBlocking = 1;
 inline constexpr unsigned kEventDefault = 0;
 inline constexpr unsigned kEventDisableTiming = 2;
 inline constexpr int kCaptureThreadLocal = 1;
+/// Kernels of a graph keep the priority of the stream they were captured from.
+inline constexpr unsigned long long kUseNodePriority = 8;
 /// Attribute of a function: bytes of shared memory that a launch may add.
 inline constexpr int kMaxDynamicShared = 8;
 } // namespace cuda

@@ -7,6 +7,7 @@
 #include "runtime/CUDA/Driver.h"
 #include "runtime/CUDA/Nccl.h"
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_join.h"
 
 #include <dlfcn.h>
@@ -95,6 +96,10 @@ absl::Status Blas::check(blas::Status result, absl::string_view what) const {
 absl::Status Nccl::check(nccl::Result result, absl::string_view what) const {
   if (result == nccl::kSuccess || result == nccl::kInProgress)
     return absl::OkStatus();
+  // "invalid usage" alone does not say what was wrong; the last error does.
+  absl::string_view details = getLastError ? getLastError(nullptr) : "";
+  details = absl::StripAsciiWhitespace(details);
   return makeError(ErrorCode::Transport, "NCCL: ", what, ": ",
-                   getErrorString(result));
+                   getErrorString(result), details.empty() ? "" : ": ",
+                   details);
 }

@@ -20,9 +20,10 @@ class Links {
 public:
   virtual ~Links() = default;
 
-  /// Memory for the arena that the links reach best; none if any will do.
-  virtual absl::StatusOr<Owned<cuda::Pointer>> allocateArena(uint64_t bytes) {
-    return Owned<cuda::Pointer>();
+  /// Memory for the arena that the links reach best, which lives as long as
+  /// they do; 0 if any will do.
+  virtual absl::StatusOr<cuda::Pointer> allocateArena(uint64_t bytes) {
+    return cuda::Pointer(0);
   }
 
   /// Whether what `start` does may become part of a graph.
@@ -38,8 +39,9 @@ public:
 
   /// An error that the links have met since. Cheap.
   virtual absl::Status check() = 0;
-  /// Ends what is under way, on this rank. The links are of no use any more.
-  virtual void abort() = 0;
+  /// Ends what is under way on this rank, and the graphs that hold some of it.
+  /// Waits for some seconds at most. The links are of no use any more.
+  virtual void abort(std::vector<Owned<cuda::GraphExec>> graphs) = 0;
 };
 
 /// Of `world`, with NCCL. No wait takes longer than the timeout.

@@ -10,6 +10,7 @@
 
 #include <climits>
 #include <cstddef>
+#include <type_traits>
 
 // NVIDIA's names. NOLINTBEGIN(readability-identifier-naming)
 struct CUstream_st;
@@ -41,8 +42,10 @@ inline constexpr int kSum = 0, kMax = 2, kMin = 3;
 
 inline constexpr int kWindowSymmetric = 1;
 
-/// The configuration as of 2.18; later versions read only as much of it as
-/// `size` says. Fields hold INT_MIN or null where they are not set.
+/// The configuration as of 2.18, and one member more: 2.26 reads what follows
+/// splitShare as its trafficClass, without looking at `version`. Later versions
+/// read only as much as `size` says, which is 48 with and without that member.
+/// Fields hold INT_MIN or null where they are not set.
 struct Config {
   size_t size = sizeof(Config);
   unsigned magic = 0xcafebeef;
@@ -53,7 +56,11 @@ struct Config {
   int maxBlocks = INT_MIN;
   const char *netName = nullptr;
   int splitShare = INT_MIN;
+  int trafficClass = INT_MIN;
 };
+static_assert(sizeof(Config) == 48 &&
+                  std::has_unique_object_representations_v<Config>,
+              "NCCL would read padding");
 } // namespace nccl
 
 // clang-format off
@@ -74,8 +81,10 @@ struct Config {
   F(send, ncclSend, nccl::Result(const void *, size_t, int, int, nccl::Comm, nccl::Stream)) \
   F(receive, ncclRecv, nccl::Result(void *, size_t, int, int, nccl::Comm, nccl::Stream))
 
-/// What later versions have: 2.19, 2.27, 2.28.
+/// What later versions have: 2.19, 2.27, 2.28. The text of the last error is in
+/// all, but not worth refusing a library for.
 #define TPRT_NCCL_OPTIONAL_FUNCTIONS(F)                                        \
+  F(getLastError, ncclGetLastError, const char *(nccl::Comm))                  \
   F(memAlloc, ncclMemAlloc, nccl::Result(void **, size_t))                     \
   F(memFree, ncclMemFree, nccl::Result(void *))                                \
   F(registerWindow, ncclCommWindowRegister, nccl::Result(nccl::Comm, void *, size_t, nccl::Window *, int)) \

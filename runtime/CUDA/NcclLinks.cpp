@@ -4,8 +4,11 @@
 #include "runtime/CUDA/Links.h"
 #include "runtime/CUDA/NcclWorld.h"
 
+#include "absl/synchronization/notification.h"
+
 #include <algorithm>
 #include <cstring>
+#include <thread>
 
 using namespace tprt;
 
@@ -82,12 +85,12 @@ public:
 
   absl::Status connect();
 
-  absl::StatusOr<Owned<cuda::Pointer>> allocateArena(uint64_t bytes) override;
+  absl::StatusOr<cuda::Pointer> allocateArena(uint64_t bytes) override;
   bool canCapture() const override { return true; }
   absl::Status start(absl::Span<const Call> calls,
                      cuda::Stream stream) override;
   absl::Status check() override;
-  void abort() override;
+  void abort(std::vector<Owned<cuda::GraphExec>> graphs) override;
 
 private:
   struct Group {
@@ -97,6 +100,9 @@ private:
     int size = 1;
   };
 
+  /// Makes the next group, of these ranks.
+  absl::Status split(const std::vector<int> &ranks);
+  void closeWindows();
   absl::Status startOne(const CollectiveCall &call, const Group &group,
                         cuda::Stream stream);
   absl::Status permute(const CollectiveCall &call, const Group &group,
@@ -109,6 +115,7 @@ private:
   const Artifact &artifact;
   World &world;
   const absl::Duration timeout;
+  Owned<cuda::Pointer> arena; ///< Outlives its windows.
   nccl::Comm all = nullptr;
   std::vector<Group> groups; ///< By row of Communicators.
 };
@@ -128,6 +135,15 @@ tprt::connectNccl(const Device &device, const Artifact &artifact, World &world,
   return links;
 }
 
+/// Calls return at once. Groups share what their parent has, so that an abort
+/// of one ends the kernels of all.
+static nccl::Config getConfig() {
+  nccl::Config config;
+  config.blocking = 0;
+  config.splitShare = 1;
+  return config;
+}
+
 absl::Status NcclLinks::connect() {
   nccl::UniqueId id = {};
   if (world.getRank() == 0)
@@ -136,29 +152,36 @@ absl::Status NcclLinks::connect() {
       std::vector<std::string> ids,
       world.exchange({id.bytes, sizeof(id.bytes)}, "connecting GPUs"));
   std::memcpy(id.bytes, ids[0].data(), sizeof(id.bytes));
-  nccl::Config config;
-  config.blocking = 0;
-  config.splitShare = 1;
+  nccl::Config config = getConfig();
   TPRT_RETURN_IF_ERROR(
       nccl.check(nccl.init(&all, world.getSize(), id, world.getRank(), &config),
                  "connecting the ranks"));
   TPRT_RETURN_IF_ERROR(settle(all, "connecting the ranks"));
-  for (const CommunicatorRow &row : artifact.rows<CommunicatorRow>()) {
-    std::vector<int> ranks = artifact.getGroup(row, world.getRank());
-    Group group;
-    group.size = static_cast<int>(ranks.size());
-    group.position = static_cast<int>(
-        std::find(ranks.begin(), ranks.end(), world.getRank()) - ranks.begin());
-    // A group is known by its smallest rank; the others have other groups.
-    int color = *std::min_element(ranks.begin(), ranks.end());
-    TPRT_RETURN_IF_ERROR(
-        nccl.check(nccl.split(all, color, group.position, &group.comm, &config),
-                   "making a group"));
-    groups.push_back(group);
-    TPRT_RETURN_IF_ERROR(settle(all, "making a group"));
-    TPRT_RETURN_IF_ERROR(settle(groups.back().comm, "making a group"));
-  }
+  // NCCL's own thread writes a communicator to the place that a split was
+  // given, later: places must not move.
+  groups.reserve(artifact.rows<CommunicatorRow>().size());
+  for (const CommunicatorRow &row : artifact.rows<CommunicatorRow>())
+    TPRT_RETURN_IF_ERROR(split(artifact.getGroup(row, world.getRank())));
   return absl::OkStatus();
+}
+
+absl::Status NcclLinks::split(const std::vector<int> &ranks) {
+  constexpr absl::string_view what = "making a group";
+  Group &group = groups.emplace_back();
+  group.size = static_cast<int>(ranks.size());
+  group.position = static_cast<int>(
+      std::find(ranks.begin(), ranks.end(), world.getRank()) - ranks.begin());
+  // A group is known by its smallest rank; the others have other groups.
+  int color = *std::min_element(ranks.begin(), ranks.end());
+  nccl::Config config = getConfig();
+  TPRT_RETURN_IF_ERROR(nccl.check(
+      nccl.split(all, color, group.position, &group.comm, &config), what));
+  // The split is the parent's work; until it is done there is no child to ask.
+  TPRT_RETURN_IF_ERROR(settle(all, what));
+  if (!group.comm)
+    return makeError(ErrorCode::Transport, "NCCL: ", what,
+                     ": ncclCommSplit made no communicator");
+  return settle(group.comm, what);
 }
 
 /// Ends memory that NCCL allocated.
@@ -171,29 +194,48 @@ static cuda::Result freeArena(cuda::Pointer pointer) {
 }
 
 /// Memory at the same offsets on every rank, which NCCL may reach from another
-/// GPU without copying through buffers of its own.
-absl::StatusOr<Owned<cuda::Pointer>> NcclLinks::allocateArena(uint64_t bytes) {
+/// GPU without copying through buffers of its own. None where NCCL cannot: then
+/// any memory does, and exchanges are slower. Whether it can may differ between
+/// ranks for the memory, so they agree first: registering is collective.
+absl::StatusOr<cuda::Pointer> NcclLinks::allocateArena(uint64_t bytes) {
   if (!nccl.memAlloc || !nccl.memFree || !nccl.registerWindow ||
       !nccl.deregisterWindow || bytes == 0 || groups.empty())
-    return Owned<cuda::Pointer>();
+    return cuda::Pointer(0);
   constexpr uint64_t alignment = 4096;
   uint64_t padded = (bytes + alignment - 1) / alignment * alignment;
   void *memory = nullptr;
-  nccl::Result result = nccl.memAlloc(&memory, padded);
-  if (result != nccl::kSuccess || !memory)
-    return makeError(ErrorCode::OutOfMemory,
-                     "NCCL cannot allocate the arena of ", bytes, " bytes (",
-                     nccl.getErrorString(result),
-                     "): use more devices, or a smaller batch or cache");
-  Owned<cuda::Pointer> arena(reinterpret_cast<uintptr_t>(memory), freeArena);
+  if (nccl.memAlloc(&memory, padded) != nccl::kSuccess)
+    memory = nullptr;
+  arena = {reinterpret_cast<uintptr_t>(memory), freeArena};
+  TPRT_ASSIGN_OR_RETURN(
+      std::vector<std::string> hasMemory,
+      world.exchange(memory ? "1" : "0", "registering the arena"));
+  bool isRegistered =
+      std::find(hasMemory.begin(), hasMemory.end(), "0") == hasMemory.end();
   for (Group &group : groups) {
-    TPRT_RETURN_IF_ERROR(
-        nccl.check(nccl.registerWindow(group.comm, memory, padded,
-                                       &group.window, nccl::kWindowSymmetric),
-                   "registering the arena"));
-    TPRT_RETURN_IF_ERROR(settle(group.comm, "registering the arena"));
+    if (!isRegistered)
+      break;
+    nccl::Result result = nccl.registerWindow(
+        group.comm, memory, padded, &group.window, nccl::kWindowSymmetric);
+    if (result == nccl::kSuccess || result == nccl::kInProgress) {
+      TPRT_RETURN_IF_ERROR(settle(group.comm, "registering the arena"));
+      continue;
+    }
+    // What a library or a machine has no windows for is refused on every rank.
+    group.window = nullptr;
+    isRegistered = false;
   }
-  return arena;
+  if (!isRegistered) {
+    closeWindows();
+    arena = {};
+  }
+  return arena.get();
+}
+
+void NcclLinks::closeWindows() {
+  for (Group &group : groups)
+    if (nccl::Window window = std::exchange(group.window, nullptr))
+      nccl.deregisterWindow(group.comm, window);
 }
 
 absl::Status NcclLinks::settle(nccl::Comm comm, absl::string_view what) {
@@ -204,13 +246,18 @@ absl::Status NcclLinks::settle(nccl::Comm comm, absl::string_view what) {
 absl::Status NcclLinks::start(absl::Span<const Call> calls,
                               cuda::Stream stream) {
   TPRT_RETURN_IF_ERROR(nccl.check(nccl.groupStart(), "beginning a group"));
+  absl::Status added;
   for (const Call &call : calls) {
     const Group &group = groups[call.call.row->communicator];
-    TPRT_RETURN_IF_ERROR(
-        addContext(startOne(call.call, group, stream), describe(call.call)));
+    added = addContext(startOne(call.call, group, stream), describe(call.call));
+    if (!added.ok())
+      break;
   }
-  std::string what = describe(calls.front().call);
-  TPRT_RETURN_IF_ERROR(nccl.check(nccl.groupEnd(), what));
+  // A group is ended also when what it holds is given up: while it is open,
+  // NCCL puts off everything, an abort, too.
+  nccl::Result ended = nccl.groupEnd();
+  TPRT_RETURN_IF_ERROR(added);
+  TPRT_RETURN_IF_ERROR(nccl.check(ended, describe(calls.front().call)));
   for (const Call &call : calls)
     TPRT_RETURN_IF_ERROR(
         settle(groups[call.call.row->communicator].comm, describe(call.call)));
@@ -293,24 +340,50 @@ absl::Status NcclLinks::check() {
   return absl::OkStatus();
 }
 
-void NcclLinks::abort() {
-  for (Group &group : groups)
-    if (nccl::Comm comm = std::exchange(group.comm, nullptr))
-      nccl.abort(comm);
-  groups.clear();
-  if (nccl::Comm comm = std::exchange(all, nullptr))
-    nccl.abort(comm);
+void NcclLinks::abort(std::vector<Owned<cuda::GraphExec>> graphs) {
+  // The caller has an error to report, and what is waited for here can be
+  // beyond our reach (a driver, a network): others wait, for some time.
+  constexpr absl::Duration patience = absl::Seconds(10);
+  absl::Time deadline = absl::Now() + patience;
+  auto hasAborted = std::make_shared<absl::Notification>();
+  auto hasReleased = std::make_shared<absl::Notification>();
+  // NCCL ends no communicator before the graphs that hold its kernels. The
+  // driver ends no graph before these kernels, which spin until the abort has
+  // begun (so does the driver of CUDA 13.0; its documentation says otherwise).
+  // So both happen at once. A split that is under way writes to its group's
+  // place until its parent is aborted: the places go along.
+  std::thread([&library = nccl, hasAborted,
+               parent = std::exchange(all, nullptr),
+               given = std::exchange(groups, {})]() mutable {
+    auto abortGroups = [&] {
+      for (Group &group : given)
+        if (nccl::Comm comm = std::exchange(group.comm, nullptr))
+          library.abort(comm);
+    };
+    abortGroups();
+    if (parent)
+      library.abort(parent);
+    abortGroups(); // of a split that was under way
+    hasAborted->Notify();
+  }).detach();
+  std::thread([hasReleased, owner = device.shared_from_this(),
+               given = std::move(graphs)]() mutable {
+    (void)owner->enter();
+    given.clear();
+    hasReleased->Notify();
+  }).detach();
+  hasAborted->WaitForNotificationWithDeadline(deadline);
+  hasReleased->WaitForNotificationWithDeadline(deadline);
 }
 
 NcclLinks::~NcclLinks() {
   // A failed rank makes no more calls that others would have to answer.
-  if (!world.check().ok())
-    abort();
-  for (const Group &group : groups) {
-    if (group.window)
-      nccl.deregisterWindow(group.comm, group.window);
-    close(nccl, group.comm);
-  }
+  if (all && !world.check().ok())
+    abort({});
+  closeWindows();
+  for (const Group &group : groups)
+    if (group.comm)
+      close(nccl, group.comm);
   if (all)
     close(nccl, all);
 }

@@ -18,7 +18,8 @@ using namespace fakegpu;
 namespace blas = tprt::blas;
 using blas::Status;
 
-static constexpr Status kInvalidValue = 7, kNotSupported = 15;
+static constexpr Status kInvalidValue = 7, kInternalError = 14,
+                        kNotSupported = 15;
 
 struct blas::Context {};
 
@@ -149,6 +150,11 @@ static float activate(int32_t epilogue, float x) {
   return x;
 }
 
+/// What every call begins with that can fail.
+#define FAIL_IF_TOLD()                                                         \
+  if (fakegpu::failsNow(__func__))                                             \
+    return kInternalError;
+
 extern "C" {
 
 const char *cublasLtGetStatusString(Status status) {
@@ -158,16 +164,19 @@ const char *cublasLtGetStatusString(Status status) {
 size_t cublasLtGetVersion() { return 130100; }
 
 Status cublasLtCreate(blas::Handle *handle) {
+  FAIL_IF_TOLD()
   *handle = new blas::Context;
   return blas::kSuccess;
 }
 
 Status cublasLtDestroy(blas::Handle handle) {
+  FAIL_IF_TOLD()
   delete handle;
   return blas::kSuccess;
 }
 
 Status cublasLtMatmulDescCreate(blas::Desc *desc, int compute, int scale) {
+  FAIL_IF_TOLD()
   if (scale != blas::kF32)
     return refuseMatmul("factors that are not f32");
   *desc = new blas::DescOpaque{compute};
@@ -175,12 +184,14 @@ Status cublasLtMatmulDescCreate(blas::Desc *desc, int compute, int scale) {
 }
 
 Status cublasLtMatmulDescDestroy(blas::Desc desc) {
+  FAIL_IF_TOLD()
   delete desc;
   return blas::kSuccess;
 }
 
 Status cublasLtMatmulDescSetAttribute(blas::Desc desc, int attribute,
                                       const void *value, size_t size) {
+  FAIL_IF_TOLD()
   int32_t number = 0;
   switch (attribute) {
   case blas::kTransA:
@@ -205,6 +216,7 @@ Status cublasLtMatmulDescSetAttribute(blas::Desc desc, int attribute,
 
 Status cublasLtMatrixLayoutCreate(blas::Layout *layout, int type, uint64_t rows,
                                   uint64_t columns, int64_t ld) {
+  FAIL_IF_TOLD()
   if (ld < static_cast<int64_t>(rows))
     return refuseMatmul("columns that overlap");
   *layout = new blas::LayoutOpaque{type, static_cast<int64_t>(rows),
@@ -213,12 +225,14 @@ Status cublasLtMatrixLayoutCreate(blas::Layout *layout, int type, uint64_t rows,
 }
 
 Status cublasLtMatrixLayoutDestroy(blas::Layout layout) {
+  FAIL_IF_TOLD()
   delete layout;
   return blas::kSuccess;
 }
 
 Status cublasLtMatrixLayoutSetAttribute(blas::Layout layout, int attribute,
                                         const void *value, size_t size) {
+  FAIL_IF_TOLD()
   if (attribute == blas::kBatchCount)
     return read(layout->batchCount, value, size);
   if (attribute == blas::kBatchStride)
@@ -227,11 +241,13 @@ Status cublasLtMatrixLayoutSetAttribute(blas::Layout layout, int attribute,
 }
 
 Status cublasLtMatmulPreferenceCreate(blas::Preference *preference) {
+  FAIL_IF_TOLD()
   *preference = new blas::PreferenceOpaque;
   return blas::kSuccess;
 }
 
 Status cublasLtMatmulPreferenceDestroy(blas::Preference preference) {
+  FAIL_IF_TOLD()
   delete preference;
   return blas::kSuccess;
 }
@@ -239,6 +255,7 @@ Status cublasLtMatmulPreferenceDestroy(blas::Preference preference) {
 Status cublasLtMatmulPreferenceSetAttribute(blas::Preference preference,
                                             int attribute, const void *value,
                                             size_t size) {
+  FAIL_IF_TOLD()
   if (attribute >= blas::kAlignmentA && attribute <= blas::kAlignmentD)
     return read(preference->alignment[attribute - blas::kAlignmentA], value,
                 size);
@@ -252,6 +269,7 @@ Status cublasLtMatmulAlgoGetHeuristic(blas::Handle, blas::Desc desc,
                                       blas::Layout C, blas::Layout D,
                                       blas::Preference preference, int wanted,
                                       blas::Heuristic *results, int *count) {
+  FAIL_IF_TOLD()
   *count = 0;
   if (desc->biasStride != 0 && !desc->bias)
     return refuseMatmul("a stride from bias to bias, and none");
@@ -275,6 +293,7 @@ Status cublasLtMatmulAlgoCheck(blas::Handle, blas::Desc, blas::Layout,
                                blas::Layout, blas::Layout, blas::Layout,
                                const blas::Algorithm *algorithm,
                                blas::Heuristic *result) {
+  FAIL_IF_TOLD()
   result->workspace = 0;
   return algorithm->data[0] == kMagic ? blas::kSuccess : kNotSupported;
 }
@@ -285,6 +304,7 @@ Status cublasLtMatmul(blas::Handle, blas::Desc descPointer, const void *alpha,
                       const void *c, blas::Layout layoutC, void *d,
                       blas::Layout layoutD, const blas::Algorithm *bytes,
                       void *, size_t, blas::Stream stream) {
+  FAIL_IF_TOLD()
   std::lock_guard<std::recursive_mutex> guard(getLock());
   blas::DescOpaque desc = *descPointer;
   blas::LayoutOpaque A = *layoutA, B = *layoutB, C = *layoutC, D = *layoutD;

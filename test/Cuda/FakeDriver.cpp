@@ -31,6 +31,8 @@ static std::string name(CUevent_st *event) {
 /// What every call begins with.
 #define ENTER()                                                                \
   Guard guard(get().lock);                                                     \
+  if (failsNow(__func__))                                                      \
+    return kUnknown;                                                           \
   if (get().isBroken)                                                          \
     return kUnknown;
 
@@ -39,6 +41,14 @@ static std::string name(CUevent_st *event) {
   if (!current)                                                                \
     return refuse(std::string(__func__) + " without a context",                \
                   kInvalidContext);
+
+/// What a call begins with that ends something. It may tell of an error of
+/// earlier work, and ends it all the same.
+#define ENTER_END()                                                            \
+  Result result = failsNow(__func__) ? kUnknown : cuda::kSuccess;              \
+  Guard guard(get().lock);                                                     \
+  if (get().isBroken || !current)                                              \
+    return kUnknown;
 
 /// What must not happen while the thread captures.
 #define ENTER_NO_CAPTURE()                                                     \
@@ -128,6 +138,7 @@ Result cuDeviceGet(cuda::Device *device, int ordinal) {
 }
 
 Result cuDeviceGetName(char *name, int size, cuda::Device device) {
+  ENTER()
   bool isOdd = device == getNumber("TPRT_FAKE_ODD", -1);
   std::snprintf(name, static_cast<size_t>(size), "%s GPU",
                 isOdd ? "Odd" : "Fake");
@@ -135,6 +146,7 @@ Result cuDeviceGetName(char *name, int size, cuda::Device device) {
 }
 
 Result cuDeviceGetAttribute(int *value, int attribute, cuda::Device) {
+  ENTER()
   long chip = getNumber("TPRT_FAKE_CHIP", 120);
   *value = static_cast<int>(attribute == cuda::kMajor ? chip / 10 : chip % 10);
   return cuda::kSuccess;
@@ -148,17 +160,18 @@ Result cuDevicePrimaryCtxRetain(cuda::Context *context, cuda::Device device) {
 }
 
 Result cuDevicePrimaryCtxRelease_v2(cuda::Device device) {
+  Result result = failsNow(__func__) ? kUnknown : cuda::kSuccess;
   Guard guard(get().lock);
   int &retained = get().contexts[static_cast<size_t>(device)].retained;
   if (retained == 0)
     return refuse("releasing a context that was released", kInvalidContext);
   if (--retained > 0)
-    return cuda::kSuccess;
+    return result;
   // What was not freed is a leak.
   for (const auto &[pointer, block] : get().blocks)
     if (!block.isHost && block.device == device)
       record("leak: " + fakegpu::name(pointer));
-  return cuda::kSuccess;
+  return result;
 }
 
 Result cuCtxSetCurrent(cuda::Context context) {
@@ -170,6 +183,7 @@ Result cuCtxSetCurrent(cuda::Context context) {
 }
 
 Result cuCtxGetStreamPriorityRange(int *least, int *greatest) {
+  ENTER_CONTEXT()
   *least = 0;
   *greatest = -5;
   return cuda::kSuccess;
@@ -308,8 +322,15 @@ Result cuMemGetInfo_v2(size_t *free, size_t *total) {
 
 Result cuMemAlloc_v2(cuda::Pointer *pointer, size_t bytes) {
   ENTER_NO_CAPTURE()
-  if (bytes == 0)
-    return refuse("an allocation of nothing");
+  return fakegpu::allocate(pointer, bytes);
+}
+
+} // extern "C"
+
+Result fakegpu::allocate(cuda::Pointer *pointer, size_t bytes) {
+  Guard guard(get().lock);
+  if (!current || bytes == 0)
+    return refuse("an allocation of nothing, or without a context");
   size_t &used = get().used[current->device];
   if (used + bytes >
       static_cast<size_t>(getNumber("TPRT_FAKE_MEMORY", 1l << 40)))
@@ -329,8 +350,10 @@ Result cuMemAlloc_v2(cuda::Pointer *pointer, size_t bytes) {
   return cuda::kSuccess;
 }
 
+extern "C" {
+
 Result cuMemFree_v2(cuda::Pointer pointer) {
-  ENTER_CONTEXT()
+  ENTER_END()
   auto *memory = reinterpret_cast<char *>(pointer);
   auto found = get().blocks.find(memory);
   if (found == get().blocks.end() || found->second.isHost)
@@ -341,7 +364,7 @@ Result cuMemFree_v2(cuda::Pointer pointer) {
   get().used[found->second.device] -= found->second.size;
   get().blocks.erase(found);
   std::free(memory);
-  return cuda::kSuccess;
+  return result;
 }
 
 Result cuMemAllocHost_v2(void **pointer, size_t bytes) {
@@ -533,32 +556,51 @@ Result cuStreamBeginCapture_v2(cuda::Stream stream, int mode) {
   return cuda::kSuccess;
 }
 
+/// A capture is over also if it has failed.
 Result cuStreamEndCapture(cuda::Stream stream, cuda::Graph *graph) {
-  ENTER_CONTEXT()
+  bool fails = failsNow(__func__);
+  Guard guard(get().lock);
+  if (get().isBroken || !current)
+    return kUnknown;
   if (!isKnown(stream) || !stream->capture || stream->capture->origin != stream)
     return refuse("the end of no capture", kCaptureInvalid);
   --captures;
+  *graph = nullptr;
   std::shared_ptr<Graph> captured = stream->capture;
+  --captured->holders;
+  bool isJoined = true;
   for (CUstream_st *other : get().streams) {
     if (other->capture != captured)
       continue;
     other->capture = nullptr;
     if (other != stream && other->joined != other->captured)
-      return refuse("a captured stream was not joined", kUnjoined);
+      // Not misuse: what is given up may end like this.
+      isJoined = false;
+  }
+  if (fails)
+    return kUnknown;
+  if (!isJoined) {
+    std::fprintf(stderr, "fake GPU: a captured stream was not joined\n");
+    return kUnjoined;
   }
   record("captured " + std::to_string(captured->works.size()) + " on " +
          fakegpu::name(stream));
+  ++captured->holders;
   *graph = new CUgraph_st{captured};
   get().graphs.insert(*graph);
   return cuda::kSuccess;
 }
 
 Result cuGraphInstantiateWithFlags(cuda::GraphExec *executable,
-                                   cuda::Graph graph, unsigned long long) {
+                                   cuda::Graph graph,
+                                   unsigned long long flags) {
   ENTER_NO_CAPTURE()
   if (get().graphs.count(graph) == 0)
     return refuse("an unknown graph", kInvalidHandle);
+  if (flags != cuda::kUseNodePriority)
+    return refuse("a graph that forgets the priorities of its streams");
   *executable = new CUgraphExec_st{graph->graph};
+  ++graph->graph->holders;
   get().executables.insert(*executable);
   return cuda::kSuccess;
 }
@@ -569,25 +611,48 @@ Result cuGraphLaunch(cuda::GraphExec executable, cuda::Stream stream) {
     return refuse("launching an unknown graph", kInvalidHandle);
   record("launch graph of " + std::to_string(executable->graph->works.size()) +
          " on " + fakegpu::name(stream));
-  for (const Work &work : executable->graph->works)
-    enqueue(stream, work);
+  for (const Work &work : executable->graph->works) {
+    ++*executable->inFlight;
+    enqueue(stream, [&work, inFlight = executable->inFlight] {
+      return [execution = work(), inFlight]() mutable {
+        if (!execution())
+          return false;
+        --*inFlight;
+        return true;
+      };
+    });
+  }
   return cuda::kSuccess;
 }
 
 Result cuGraphDestroy(cuda::Graph graph) {
-  ENTER_CONTEXT()
+  ENTER_END()
   if (get().graphs.erase(graph) == 0)
     return refuse("destroying an unknown graph", kInvalidHandle);
+  --graph->graph->holders;
   delete graph;
-  return cuda::kSuccess;
+  return result;
 }
 
+/// As seen on an H100 with driver 580, a graph in flight is not "freed
+/// asynchronously on completion", as documented: the call waits for it.
 Result cuGraphExecDestroy(cuda::GraphExec executable) {
-  ENTER_CONTEXT()
-  if (get().executables.erase(executable) == 0)
-    return refuse("destroying an unknown graph", kInvalidHandle);
+  Result result = failsNow(__func__) ? kUnknown : cuda::kSuccess;
+  {
+    Guard guard(get().lock);
+    if (get().isBroken || !current)
+      return kUnknown;
+    if (get().executables.count(executable) == 0)
+      return refuse("destroying an unknown graph", kInvalidHandle);
+  }
+  bool isDone = blockUntil([&] { return *executable->inFlight == 0; });
+  Guard guard(get().lock);
+  if (!isDone)
+    return refuse("destroying a graph that never ends");
+  get().executables.erase(executable);
+  --executable->graph->holders;
   delete executable;
-  return cuda::kSuccess;
+  return result;
 }
 
 } // extern "C"

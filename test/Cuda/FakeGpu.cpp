@@ -3,10 +3,12 @@
 
 #include "FakeState.h"
 
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <sstream>
+#include <thread>
 
 using namespace fakegpu;
 using cuda::Result;
@@ -41,6 +43,27 @@ void fakegpu::dieAt(const char *place) {
   const char *wanted = std::getenv("TPRT_FAKE_DEATH");
   if (wanted && std::strcmp(wanted, place) == 0)
     std::raise(SIGKILL);
+}
+
+bool fakegpu::failsNow(const char *symbol) {
+  static std::string last;
+  static int calls = 0;
+  const char *wanted = std::getenv("TPRT_FAKE_FAIL");
+  if (!wanted)
+    return false;
+  std::lock_guard<std::recursive_mutex> guard(get().lock);
+  if (last != wanted) {
+    last = wanted;
+    calls = 0;
+  }
+  if (last != symbol + (":" + std::to_string(calls + 1))) {
+    size_t length = last.find(':');
+    calls += last.compare(0, length, symbol) == 0;
+    return false;
+  }
+  ++calls;
+  record("failing " + last);
+  return true;
 }
 
 void fakegpu::record(const std::string &line) {
@@ -99,6 +122,21 @@ Result fakegpu::enqueue(CUstream_st *stream, Work work) {
 static long worksDone = 0;
 
 double fakegpu::getMilliseconds() { return worksDone * 1e-3; }
+
+bool fakegpu::blockUntil(const std::function<bool()> &isSo) {
+  auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (std::chrono::steady_clock::now() < end) {
+    {
+      std::lock_guard<std::recursive_mutex> guard(get().lock);
+      for (CUstream_st *stream : get().streams)
+        advance(stream);
+      if (isSo())
+        return true;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return false;
+}
 
 bool fakegpu::advance(CUstream_st *stream) {
   if (stream->isAdvancing)

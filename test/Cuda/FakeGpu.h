@@ -32,6 +32,9 @@
 ///     TPRT_FAKE_DEATH         the process is killed when it comes to `connect`
 ///                             with NCCL, or to `launch` a kernel
 ///     TPRT_FAKE_STUCK         collectives of so many elements never end
+///     TPRT_FAKE_FAIL          "cuMemAlloc_v2:3": the third call of it, counted
+///                             since the variable was set, fails
+///     TPRT_FAKE_NO_WINDOWS    NCCL refuses windows (1), or memory for them (2)
 
 #ifndef TPOPT_TEST_CUDA_FAKEGPU_H
 #define TPOPT_TEST_CUDA_FAKEGPU_H
@@ -56,6 +59,8 @@ using Work = std::function<Execution()>;
 struct Graph {
   std::vector<Work> works;
   CUstream_st *origin;
+  /// The capture or the handles that keep it; events only know it.
+  int holders = 1;
 };
 
 /// A recording of an event.
@@ -74,6 +79,9 @@ long getNumber(const char *variable, long otherwise);
 /// Kills the process if this is where it is to die.
 void dieAt(const char *place);
 
+/// Whether this call of a library is the one that is to fail.
+bool failsNow(const char *symbol);
+
 /// Writes a line of the record.
 void record(const std::string &line);
 /// Notes a mistake of the runtime, and gives the error it gets.
@@ -84,10 +92,16 @@ std::string name(const void *pointer, size_t bytes = 1);
 std::string name(CUstream_st *stream);
 bool isKnown(CUstream_st *stream);
 
+/// Memory of the current context's GPU.
+cuda::Result allocate(cuda::Pointer *pointer, size_t bytes);
 /// Puts work at the end of a stream, or of the graph that it is captured into.
 cuda::Result enqueue(CUstream_st *stream, Work work);
 /// Runs what can be run; whether nothing is left.
 bool advance(CUstream_st *stream);
+/// Blocks the caller, who must not hold the lock, until something is so: it is
+/// asked with the lock held. Whether it came to be so within half a minute,
+/// where the real libraries would wait for ever.
+bool blockUntil(const std::function<bool()> &isSo);
 /// The clock of events: each work that is done takes one microsecond.
 double getMilliseconds();
 
@@ -119,6 +133,8 @@ struct CUgraph_st {
 };
 struct CUgraphExec_st {
   std::shared_ptr<fakegpu::Graph> graph;
+  /// Works of launches that are not done.
+  std::shared_ptr<size_t> inFlight = std::make_shared<size_t>(0);
 };
 // NOLINTEND(readability-identifier-naming)
 

@@ -2,9 +2,22 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 // libnccl.so.2 among the threads of one process, each on a fake GPU of its own.
-// Communicators are made in the background, as ours never block. Each operation
-// waits in its stream until all of its ranks have come; ranks that come for
-// different things make the communicator fail, where the real one would hang.
+// Each operation waits in its stream until all of its ranks have come; ranks
+// that come for different things make the communicator fail, where the real one
+// would hang.
+//
+// Calls do not block, and what they begin goes on as late as NCCL's own threads
+// may let it:
+//   - A communicator that is split off is written to its place, which must
+//   still
+//     be there, when its parent is found to have done it. Before, it is null,
+//     and asking null for its state is an error.
+//   - The end of a group puts nothing on a stream before its communicators have
+//     been asked for their state several times. Until then they take nothing
+//     else.
+//   - An abort waits for the graphs that hold its operations. Split
+//     communicators share what ends them. All that ends a communicator is
+//     refused within a group, where it would be put off.
 
 #include "FakeGpu.h"
 
@@ -16,12 +29,17 @@
 #include <cstring>
 #include <deque>
 #include <map>
+#include <set>
+#include <utility>
 
 using namespace fakegpu;
 namespace nccl = tprt::nccl;
 using nccl::Result;
 
-static constexpr Result kInvalidUsage = 5;
+static constexpr Result kUnhandledCudaError = 1, kSystemError = 2,
+                        kInvalidArgument = 4, kInvalidUsage = 5;
+/// How often a communicator is asked before what it was given happens.
+static constexpr int kAsks = 3;
 
 namespace {
 
@@ -47,6 +65,18 @@ struct Clique {
 
 using Guard = std::lock_guard<std::recursive_mutex>;
 
+struct Pending {
+  nccl::Comm comm;
+  CUstream_st *stream;
+  Work work;
+};
+
+/// A group that has ended: what it holds is not on its streams yet.
+struct Launch {
+  std::vector<Pending> works;
+  int asks = kAsks;
+};
+
 } // namespace
 
 // NOLINTNEXTLINE(readability-identifier-naming): NVIDIA's name
@@ -54,9 +84,15 @@ struct ncclComm {
   std::shared_ptr<Clique> clique; ///< None until all have come.
   int rank = 0;
   std::string name;
-  std::function<bool()> finish; ///< Makes the clique known, if it can be.
-  bool isAborted = false;
+  /// What it was asked for and is not done; does what can be done of it.
+  std::function<bool()> finish;
+  std::shared_ptr<Launch> launch; ///< Under way.
+  /// Shared with what was split off.
+  std::shared_ptr<bool> isAborted = std::make_shared<bool>(false);
+  bool isFinalized = false, isGone = false;
   uint64_t operations = 0, splits = 0;
+  std::multiset<void *> windows;            ///< The memory of each.
+  std::vector<std::weak_ptr<Graph>> graphs; ///< That captured its operations.
   std::map<std::pair<int, int>, uint64_t> messages; ///< Their numbers.
 };
 
@@ -65,18 +101,15 @@ static std::map<std::string, std::shared_ptr<Clique>> &getWorlds() {
   return worlds;
 }
 
-/// Lives as long as the process: work in streams looks at it after its end.
-static ncclComm *makeComm() {
+/// They live as long as the process: work in streams looks at them after their
+/// end.
+static std::deque<ncclComm> &getComms() {
   static auto &all = *new std::deque<ncclComm>;
-  return &all.emplace_back();
+  return all;
 }
 
-namespace {
-struct Pending {
-  CUstream_st *stream;
-  Work work;
-};
-} // namespace
+static ncclComm *makeComm() { return &getComms().emplace_back(); }
+
 static thread_local int depth = 0;
 static thread_local std::vector<Pending> pending;
 
@@ -85,17 +118,17 @@ static Result fail(const std::string &what) {
   return kInvalidUsage;
 }
 
-/// Puts what the group holds on its streams, as one piece of work for each.
-static Result flush() {
-  if (depth > 0)
-    return nccl::kSuccess;
-  while (!pending.empty()) {
-    CUstream_st *stream = pending.front().stream;
+/// Puts what a group holds on its streams, as one piece of work for each.
+static void enqueueAll(std::vector<Pending> works) {
+  while (!works.empty()) {
+    CUstream_st *stream = works.front().stream;
     std::vector<Work> together;
-    for (auto it = pending.begin(); it != pending.end();)
+    for (auto it = works.begin(); it != works.end();)
       if (it->stream == stream) {
+        if (stream->capture)
+          it->comm->graphs.push_back(stream->capture);
         together.push_back(std::move(it->work));
-        it = pending.erase(it);
+        it = works.erase(it);
       } else {
         ++it;
       }
@@ -111,16 +144,44 @@ static Result flush() {
       };
     });
   }
+}
+
+/// Ends the group, unless it is within another.
+static Result flush() {
+  if (depth > 0 || pending.empty())
+    return nccl::kSuccess;
+  auto launch = std::make_shared<Launch>();
+  launch->works = std::exchange(pending, {});
+  for (const Pending &part : launch->works)
+    part.comm->launch = launch;
   return nccl::kInProgress;
 }
 
 static Result add(nccl::Comm comm, CUstream_st *stream, Work work) {
-  if (!comm || comm->isAborted || !comm->clique)
+  if (!comm || comm->isGone || comm->isFinalized || !comm->clique)
     return fail("an operation of no communicator");
+  if (comm->launch)
+    return fail("an operation before the last one is done");
   if (!isKnown(stream))
     return fail("an operation on an unknown stream");
-  pending.push_back({stream, std::move(work)});
+  pending.push_back({comm, stream, std::move(work)});
   return flush();
+}
+
+static bool isInGraph(const ncclComm &comm) {
+  return std::any_of(comm.graphs.begin(), comm.graphs.end(),
+                     [](const std::weak_ptr<Graph> &known) {
+                       std::shared_ptr<Graph> graph = known.lock();
+                       return graph && graph->holders > 0;
+                     });
+}
+
+/// What must not come within a group, nor twice.
+static Result checkEnd(nccl::Comm comm, const std::string &what) {
+  if (depth > 0)
+    return fail(what + " of a communicator within a group, which puts it off");
+  return comm->isGone ? fail(what + " of a communicator that is gone")
+                      : nccl::kSuccess;
 }
 
 /// A collective: `run` computes all results when all ranks are here.
@@ -142,7 +203,7 @@ static Result collect(nccl::Comm comm, CUstream_st *stream,
     std::shared_ptr<Clique> clique = comm->clique;
     int rank = comm->rank;
     return [=] {
-      if (comm->isAborted)
+      if (*comm->isAborted)
         return true;
       if (isStuck)
         return false;
@@ -199,6 +260,12 @@ static std::vector<char> reduce(Occasion &occasion, int type, int operation,
   return result;
 }
 
+/// What every call begins with that can fail. One that ends something may tell
+/// of an error of earlier work, and ends it all the same.
+#define FAIL_IF_TOLD()                                                         \
+  if (failsNow(__func__))                                                      \
+    return kSystemError;
+
 extern "C" {
 
 const char *ncclGetErrorString(Result result) {
@@ -207,6 +274,7 @@ const char *ncclGetErrorString(Result result) {
 }
 
 Result ncclGetUniqueId(nccl::UniqueId *id) {
+  FAIL_IF_TOLD()
   Guard guard(getLock());
   static int next = 0;
   if (const char *address = std::getenv("NCCL_COMM_ID"))
@@ -218,6 +286,7 @@ Result ncclGetUniqueId(nccl::UniqueId *id) {
 
 Result ncclCommInitRankConfig(nccl::Comm *comm, int size, nccl::UniqueId id,
                               int rank, nccl::Config *config) {
+  FAIL_IF_TOLD()
   Guard guard(getLock());
   dieAt("connect");
   if (config->blocking != 0 || rank < 0 || rank >= size)
@@ -231,9 +300,10 @@ Result ncclCommInitRankConfig(nccl::Comm *comm, int size, nccl::UniqueId id,
   (*comm)->rank = rank;
   (*comm)->name = "all";
   (*comm)->finish = [made = *comm, clique] {
-    if (clique->arrived == clique->size)
-      made->clique = clique;
-    return made->clique != nullptr;
+    if (clique->arrived != clique->size)
+      return false;
+    made->clique = clique;
+    return true;
   };
   record("connect rank " + std::to_string(rank) + " of " +
          std::to_string(size));
@@ -241,20 +311,24 @@ Result ncclCommInitRankConfig(nccl::Comm *comm, int size, nccl::UniqueId id,
 }
 
 Result ncclCommSplit(nccl::Comm comm, int color, int key, nccl::Comm *made,
-                     nccl::Config *) {
+                     nccl::Config *config) {
+  FAIL_IF_TOLD()
   Guard guard(getLock());
-  if (!comm->clique)
-    return fail("a split of no communicator");
+  if (!comm || !comm->clique || depth > 0)
+    return fail("a split of no communicator, or within a group");
   uint64_t number = comm->splits++;
   std::shared_ptr<Clique> parent = comm->clique;
   int rank = comm->rank;
   parent->splits[number][rank] = {color, key};
-  *made = makeComm();
-  (*made)->rank = key;
-  (*made)->name = "c" + std::to_string(number) + "." + std::to_string(color);
-  (*made)->finish = [child = *made, parent, number, color] {
+  ncclComm *child = makeComm();
+  child->rank = key;
+  child->name = "c" + std::to_string(number) + "." + std::to_string(color);
+  if (config->splitShare == 1)
+    child->isAborted = comm->isAborted;
+  *made = nullptr;
+  comm->finish = [child, made, parent, number, color, asks = kAsks]() mutable {
     const auto &all = parent->splits[number];
-    if (static_cast<int>(all.size()) < parent->size)
+    if (--asks > 0 || static_cast<int>(all.size()) < parent->size)
       return false;
     std::shared_ptr<Clique> &clique = parent->children[{number, color}];
     if (!clique) {
@@ -263,44 +337,98 @@ Result ncclCommSplit(nccl::Comm comm, int color, int key, nccl::Comm *made,
         clique->size += place.first == color;
     }
     child->clique = clique;
+    *made = child;
     return true;
   };
-  record("split " + (*made)->name + " rank " + std::to_string(rank) +
+  record("split " + child->name + " rank " + std::to_string(rank) +
          " position " + std::to_string(key));
   return nccl::kInProgress;
 }
 
 Result ncclCommGetAsyncError(nccl::Comm comm, Result *error) {
+  FAIL_IF_TOLD()
   Guard guard(getLock());
-  if (!comm->clique && !comm->finish())
-    *error = nccl::kInProgress;
-  else
-    *error = comm->clique->error;
+  if (!comm)
+    return kInvalidArgument;
+  if (comm->isGone)
+    return fail("asking a communicator that is gone");
+  *error = nccl::kInProgress;
+  if (comm->finish) {
+    if (!comm->finish())
+      return nccl::kSuccess;
+    comm->finish = nullptr;
+  }
+  if (std::shared_ptr<Launch> launch = comm->launch) {
+    if (--launch->asks > 0)
+      return nccl::kSuccess;
+    for (const Pending &part : launch->works)
+      part.comm->launch = nullptr;
+    enqueueAll(std::move(launch->works));
+  }
+  *error = comm->clique->error;
   return nccl::kSuccess;
 }
 
 Result ncclCommAbort(nccl::Comm comm) {
+  Result told = failsNow(__func__) ? kSystemError : nccl::kSuccess;
+  if (!comm)
+    return nccl::kSuccess;
+  {
+    Guard guard(getLock());
+    if (Result result = checkEnd(comm, "the abort"))
+      return result;
+    record("abort " + comm->name);
+    *comm->isAborted = true; // kept: work in streams still looks at it
+  }
+  bool isFree = blockUntil([&] { return !isInGraph(*comm); });
   Guard guard(getLock());
-  record("abort " + comm->name);
-  comm->isAborted = true; // kept: work in streams still looks at it
-  return nccl::kSuccess;
+  comm->isGone = true;
+  return isFree ? told
+                : fail("abort of " + comm->name + " while a graph holds it");
 }
 
-Result ncclCommFinalize(nccl::Comm) { return nccl::kSuccess; }
+Result ncclCommFinalize(nccl::Comm comm) {
+  FAIL_IF_TOLD()
+  Guard guard(getLock());
+  if (!comm)
+    return nccl::kSuccess;
+  if (Result result = checkEnd(comm, "the end"))
+    return result;
+  if (comm->isFinalized)
+    return fail("a second end of a communicator");
+  if (comm->launch || comm->finish)
+    return kInvalidArgument; // it can be aborted
+  comm->isFinalized = true;
+  comm->finish = [asks = kAsks]() mutable { return --asks <= 0; };
+  return nccl::kInProgress;
+}
 
 Result ncclCommDestroy(nccl::Comm comm) {
+  Result told = failsNow(__func__) ? kSystemError : nccl::kSuccess;
   Guard guard(getLock());
-  comm->isAborted = true;
-  return nccl::kSuccess;
+  if (!comm)
+    return nccl::kSuccess;
+  if (Result result = checkEnd(comm, "the end"))
+    return result;
+  if (!comm->windows.empty())
+    return fail("the end of a communicator that has windows");
+  if (isInGraph(*comm))
+    return fail("the end of a communicator that a graph holds");
+  comm->isGone = true;
+  return told;
 }
 
 Result ncclGroupStart() {
+  FAIL_IF_TOLD()
   ++depth;
   return nccl::kSuccess;
 }
 
 Result ncclGroupEnd() {
+  FAIL_IF_TOLD()
   Guard guard(getLock());
+  if (depth == 0)
+    return fail("the end of no group");
   --depth;
   if (pending.size() > 1)
     record("group of " + std::to_string(pending.size()));
@@ -310,6 +438,7 @@ Result ncclGroupEnd() {
 Result ncclAllReduce(const void *source, void *destination, size_t count,
                      int type, int operation, nccl::Comm comm,
                      nccl::Stream stream) {
+  FAIL_IF_TOLD()
   Guard guard(getLock());
   size_t bytes = count * static_cast<size_t>(getSize(getDType(type)));
   return collect(
@@ -326,6 +455,7 @@ Result ncclAllReduce(const void *source, void *destination, size_t count,
 Result ncclReduceScatter(const void *source, void *destination, size_t count,
                          int type, int operation, nccl::Comm comm,
                          nccl::Stream stream) {
+  FAIL_IF_TOLD()
   Guard guard(getLock());
   size_t bytes = count * static_cast<size_t>(getSize(getDType(type)));
   auto size = static_cast<size_t>(comm->clique->size);
@@ -345,6 +475,7 @@ Result ncclReduceScatter(const void *source, void *destination, size_t count,
 
 Result ncclAllGather(const void *source, void *destination, size_t count,
                      int type, nccl::Comm comm, nccl::Stream stream) {
+  FAIL_IF_TOLD()
   Guard guard(getLock());
   size_t bytes = count * static_cast<size_t>(getSize(getDType(type)));
   auto size = static_cast<size_t>(comm->clique->size);
@@ -360,6 +491,7 @@ Result ncclAllGather(const void *source, void *destination, size_t count,
 
 Result ncclAlltoAll(const void *source, void *destination, size_t count,
                     int type, nccl::Comm comm, nccl::Stream stream) {
+  FAIL_IF_TOLD()
   Guard guard(getLock());
   size_t bytes = count * static_cast<size_t>(getSize(getDType(type)));
   auto size = static_cast<size_t>(comm->clique->size);
@@ -375,6 +507,7 @@ Result ncclAlltoAll(const void *source, void *destination, size_t count,
 
 Result ncclSend(const void *source, size_t count, int type, int peer,
                 nccl::Comm comm, nccl::Stream stream) {
+  FAIL_IF_TOLD()
   Guard guard(getLock());
   size_t bytes = count * static_cast<size_t>(getSize(getDType(type)));
   if (name(source, bytes).empty())
@@ -387,7 +520,7 @@ Result ncclSend(const void *source, size_t count, int type, int peer,
     auto key = std::make_tuple(rank, peer, comm->messages[{rank, peer}]++);
     std::shared_ptr<Clique> clique = comm->clique;
     return [=, isSent = false]() mutable {
-      if (comm->isAborted)
+      if (*comm->isAborted)
         return true;
       if (!isSent)
         clique->messages[key] = {from, bytes};
@@ -399,6 +532,7 @@ Result ncclSend(const void *source, size_t count, int type, int peer,
 
 Result ncclRecv(void *destination, size_t count, int type, int peer,
                 nccl::Comm comm, nccl::Stream stream) {
+  FAIL_IF_TOLD()
   Guard guard(getLock());
   size_t bytes = count * static_cast<size_t>(getSize(getDType(type)));
   if (name(destination, bytes).empty())
@@ -412,7 +546,7 @@ Result ncclRecv(void *destination, size_t count, int type, int peer,
     auto key = std::make_tuple(peer, rank, comm->messages[{peer, rank}]++);
     std::shared_ptr<Clique> clique = comm->clique;
     return [=] {
-      if (comm->isAborted)
+      if (*comm->isAborted)
         return true;
       auto message = clique->messages.find(key);
       if (message == clique->messages.end())
@@ -426,37 +560,56 @@ Result ncclRecv(void *destination, size_t count, int type, int peer,
   });
 }
 
+const char *ncclGetLastError(nccl::Comm) {
+  return "what the fake NCCL said last\n";
+}
+
 // The windows of 2.27 and later.
 
-cuda::Result cuMemAlloc_v2(cuda::Pointer *, size_t);
 cuda::Result cuMemFree_v2(cuda::Pointer);
 
 Result ncclMemAlloc(void **memory, size_t bytes) {
+  FAIL_IF_TOLD()
   cuda::Pointer pointer = 0;
-  if (cuMemAlloc_v2(&pointer, bytes) != cuda::kSuccess)
-    return 1;
+  if (getNumber("TPRT_FAKE_NO_WINDOWS", 0) == 2 ||
+      allocate(&pointer, bytes) != cuda::kSuccess)
+    return kUnhandledCudaError;
   *memory = reinterpret_cast<void *>(pointer);
   return nccl::kSuccess;
 }
 
 Result ncclMemFree(void *memory) {
+  Result told = failsNow(__func__) ? kSystemError : nccl::kSuccess;
+  Guard guard(getLock());
+  for (const ncclComm &comm : getComms())
+    if (!comm.isGone && comm.windows.count(memory) > 0)
+      return fail("freeing memory that has windows");
   cuMemFree_v2(reinterpret_cast<uintptr_t>(memory));
-  return nccl::kSuccess;
+  return told;
 }
 
 Result ncclCommWindowRegister(nccl::Comm comm, void *memory, size_t bytes,
                               nccl::Window *window, int flags) {
+  FAIL_IF_TOLD()
   Guard guard(getLock());
-  if (name(memory, bytes).empty() || flags != nccl::kWindowSymmetric)
-    return fail("a window on what is not allocated");
+  if (getNumber("TPRT_FAKE_NO_WINDOWS", 0) == 1)
+    return kInvalidUsage;
+  if (name(memory, bytes).empty() || flags != nccl::kWindowSymmetric ||
+      comm->isGone || comm->launch)
+    return fail("a window on what is not allocated, or of no communicator");
   record("window " + name(memory) + " of " + comm->name);
   *window = reinterpret_cast<nccl::Window>(memory);
+  comm->windows.insert(memory);
   return nccl::kInProgress;
 }
 
-Result ncclCommWindowDeregister(nccl::Comm, nccl::Window window) {
+Result ncclCommWindowDeregister(nccl::Comm comm, nccl::Window window) {
+  Result told = failsNow(__func__) ? kSystemError : nccl::kSuccess;
   Guard guard(getLock());
-  return name(window).empty() ? fail("a window that is gone") : nccl::kSuccess;
+  if (name(window).empty() || comm->isGone)
+    return fail("a window that is gone");
+  comm->windows.erase(comm->windows.find(window));
+  return told;
 }
 
 } // extern "C"

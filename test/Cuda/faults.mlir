@@ -15,6 +15,8 @@
 // No GPU, too few of them, another machine's program, another mesh.
 // RUN: env LD_LIBRARY_PATH=%fake_gpu TPRT_FAKE_DEVICES=0 not tp-run %t/sum.tpx --backend=cuda 2>&1 | FileCheck %s --check-prefix=NONE
 // NONE: [TP0883] the GPU: starting the driver: no CUDA-capable device is detected {{.*}}; run on a machine with an NVIDIA GPU
+// RUN: env LD_LIBRARY_PATH=%fake_gpu TPRT_FAKE_FAIL=cuInit:1 not tp-run %t/sum.tpx --backend=cuda 2>&1 | FileCheck %s --check-prefix=INIT
+// INIT: [TP0883] the GPU: starting the driver: an error of the fake GPU
 // RUN: env LD_LIBRARY_PATH=%fake_gpu not tp-run %t/sum.tpx --backend=cuda 2>&1 | FileCheck %s --check-prefix=FEW
 // FEW: [TP0883] rank 1 is number 1 on this machine, which has 1 GPUs: use fewer ranks, or --backend=virtual
 // RUN: env LD_LIBRARY_PATH=%fake_gpu not tp-run %t/cpu.tpx --backend=cuda 2>&1 | FileCheck %s --check-prefix=TARGET

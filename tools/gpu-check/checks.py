@@ -7,6 +7,7 @@ import array
 import glob
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -108,7 +109,8 @@ def expect(table, program, on, codes, ended):
 
 
 def check_faults(table, goldens, patience):
-    """Memory that no GPU has, and a rank that is killed while it computes."""
+    """Memory that no GPU has, and a rank that is gone while it computes: its connections
+    are closed, or it says nothing any more and the others wait in a graph."""
     done = subprocess.run(
         device.get_command("cuda", HERE / "programs/too-large.tpx", ["--input=position=0"]),
         env=device.get_environment(), text=True, capture_output=True, check=False,
@@ -117,10 +119,13 @@ def check_faults(table, goldens, patience):
            [(done.returncode, done.stderr)])
     name = next(name for name, golden in goldens["programs"].items()
                 if golden["ranks"] > 1 and not golden["generates"])
-    check_killed(table, HERE / "programs" / f"{name}.tpx", patience)
+    check_gone(table, HERE / "programs" / f"{name}.tpx", patience, "a killed rank",
+               signal.SIGKILL, ["TP0870", "TP0871"])
+    check_gone(table, HERE / "programs" / f"{name}.tpx", patience, "a stopped rank",
+               signal.SIGSTOP, ["TP0871"])
 
 
-def check_killed(table, program, patience):
+def check_gone(table, program, patience, what, how, codes):
     """The others end, at the latest when a collective has taken too long."""
     processes = device.start_by_nccl(
         program, ["--bench=1000000000", f"--timeout={2 * patience}"], port=29519)
@@ -130,18 +135,17 @@ def check_killed(table, program, patience):
             time.sleep(0.1)
         ended = next((p for p in processes if p.poll() is not None), None)
         if ended:
-            table.add("a killed rank", "nccl",
+            table.add(what, "nccl",
                       f"one ended before: {get_last_line(ended.communicate()[1])}")
             return
-        processes[-1].kill()
+        processes[-1].send_signal(how)
         begin = time.monotonic()
         errors = [process.communicate(timeout=3 * patience + 30)[1]
                   for process in processes[:-1]]
-        expect(table, f"a killed rank, noticed in {time.monotonic() - begin:.0f} s", "nccl",
-               ["TP0870", "TP0871"],
+        expect(table, f"{what}, noticed in {time.monotonic() - begin:.0f} s", "nccl", codes,
                [(process.returncode, said) for process, said in zip(processes, errors)])
     except subprocess.TimeoutExpired:
-        table.add("a killed rank", "nccl", "the others wait for ever")
+        table.add(what, "nccl", "the others wait for ever")
     finally:
         for process in processes:
             process.kill()

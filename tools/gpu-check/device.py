@@ -47,7 +47,9 @@ def make_environment(own):
     for place in sys.path:
         folders += glob.glob(f"{place}/nvidia/*/lib")
     folders += glob.glob("/usr/local/cuda/lib64") + glob.glob("/usr/local/nvidia/lib64")
-    return {**os.environ, "LD_LIBRARY_PATH": ":".join(map(str, folders))}
+    # What NCCL warns of goes where our errors go; its default is where results go.
+    return {"NCCL_DEBUG": "WARN", "NCCL_DEBUG_FILE": "/dev/stderr", **os.environ,
+            "LD_LIBRARY_PATH": ":".join(map(str, folders))}
 
 
 @functools.cache

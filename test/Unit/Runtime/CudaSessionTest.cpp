@@ -4,145 +4,19 @@
 // Whole programs on GPUs that are none: alone, three with NCCL between them,
 // and three ranks on one. The same programs run on the CPU.
 
-#include "Surroundings.h"
-#include "TestProgram.h"
+#include "CudaSurroundings.h"
 #include "runtime/CUDA/NcclWorld.h"
-#include "runtime/Core/Errors.h"
-#include "runtime/Core/Session.h"
 #include "tprt/tprt.h"
 
 #include "absl/strings/match.h"
 #include "gtest/gtest.h"
 
-#include <cstdlib>
-#include <fstream>
-#include <numeric>
 #include <thread>
 
 using namespace tprt;
 using namespace tprt::test;
 
 namespace {
-
-/// A folder of this process: others run tests of their own meanwhile.
-const std::string &getFolder() {
-  static const TempFolder folder;
-  return folder.get();
-}
-
-std::string getRecordPath() { return getFolder() + "/record"; }
-
-/// Before the fakes are asked for anything.
-const bool hasEnvironment = [] {
-  setenv("TPRT_FAKE_DEVICES", "3", 1);
-  setenv("TPRT_EMULATED_KERNELS", TPRT_TEST_GPU_KERNELS, 1);
-  setenv("TPRT_RECORD", getRecordPath().c_str(), 1);
-  setenv("XDG_CACHE_HOME", getFolder().c_str(), 1);
-  return true;
-}();
-
-/// The lines that the fakes have recorded since it was made.
-class Record {
-public:
-  Record() : begin(read().size()) {}
-  std::string get() const { return read().substr(begin); }
-  int count(const std::string &what) const {
-    std::string text = get();
-    int found = 0;
-    for (size_t at = 0; (at = text.find(what, at)) != std::string::npos; ++at)
-      ++found;
-    return found;
-  }
-
-private:
-  static std::string read() {
-    std::ifstream file(getRecordPath());
-    return std::string(std::istreambuf_iterator<char>(file), {});
-  }
-  size_t begin;
-};
-
-absl::StatusOr<std::unique_ptr<Session>>
-open(TestProgram &program, const std::string &backend,
-     absl::Duration timeout = absl::Seconds(60)) {
-  SessionOptions options;
-  options.backend = backend;
-  options.timeout = timeout;
-  program.target = backend == "cpu" ? kCpuTarget : kCudaTarget;
-  TPRT_ASSIGN_OR_RETURN(std::shared_ptr<const Artifact> artifact,
-                        Artifact::fromBytes(program.finish()));
-  return Session::open(options, std::move(artifact));
-}
-
-ErrorCode openingFails(TestProgram &program, const std::string &backend) {
-  auto session = open(program, backend);
-  return getErrorCode(session.status());
-}
-
-template <typename T> std::string toBytes(const std::vector<T> &values) {
-  return std::string(reinterpret_cast<const char *>(values.data()),
-                     values.size() * sizeof(T));
-}
-
-std::string iota(int64_t count, float first = 0) {
-  std::vector<float> values(count);
-  std::iota(values.begin(), values.end(), first);
-  return toBytes(values);
-}
-
-/// The kernels of a program's image, by symbol.
-class Kernels {
-public:
-  explicit Kernels(TestProgram &program) : program(program) {}
-
-  uint32_t add(const std::string &symbol, int parameters,
-               uint32_t sharedBytes = 0) {
-    ptx += ".visible .entry " + symbol + "(\n";
-    for (int i = 0; i < parameters; ++i)
-      ptx += "  .param .u64 " + symbol + "_" + std::to_string(i) + ",\n";
-    ptx += ")\n{\n  ret;\n}\n";
-    program.writer.add(LaunchRow{1, 32, sharedBytes});
-    return program.writer.add(KernelRow{program.writer.text(symbol)});
-  }
-
-  void addStep(uint32_t kernel, const std::vector<BufferRow> &buffers,
-               uint32_t firstWritten, const std::vector<ScalarRow> &scalars,
-               const std::string &name) {
-    KernelCallRow call = {};
-    call.kernel = kernel;
-    call.buffers =
-        program.writer.addAll<BufferRow>(absl::MakeConstSpan(buffers));
-    call.firstWritten = firstWritten;
-    call.scalars =
-        program.writer.addAll<ScalarRow>(absl::MakeConstSpan(scalars));
-    call.rowEnd = 1;
-    program.addStep(StepKind::Kernel, program.writer.add(call), name);
-  }
-
-  void finish(uint32_t chip = 80) {
-    GpuImageRow image = {};
-    image.chip = chip;
-    image.name = program.writer.text("sm_" + std::to_string(chip));
-    image.size = ptx.size();
-    program.writer.add(image);
-    program.writer.setBytes(SectionKind::GpuCode, ptx);
-  }
-
-private:
-  TestProgram &program;
-  std::string ptx = ".version 8.0\n.target sm_80\n";
-};
-
-/// Not EXPECT_EQ, which would print all of both.
-bool areSame(const std::string &a, const std::string &b) { return a == b; }
-
-ScalarRow constant(int64_t value) { return {ScalarKind::Constant, 0, value}; }
-
-absl::Status bindFloats(Session &session, const std::string &name,
-                        const std::string &bytes) {
-  return session.bind(name, DType::F32,
-                      {static_cast<int64_t>(bytes.size()) / 4}, bytes);
-}
 
 /// Kernels, copies and fills in a loop: the same from the run that is issued,
 /// the one that is captured, and those of the graph.
@@ -449,50 +323,14 @@ TEST(CudaSession, GroupsOfAMesh) {
 /// that wait for each other.
 TEST(CudaSession, ComputesBetweenCollectives) {
   for (const char *backend : {"cuda", "virtual"}) {
-    TestProgram program({{"model", 3}});
-    program.arena = 1024;
-    Kernels kernels(program);
-    uint32_t combine = kernels.add("combine3", 5);
-    program.writer.add(CombineRow{combine, DType::F32, Reduction::Sum, 3});
-    uint32_t x = program.addInput("x", DType::F32, {{2, {}}, {6, {0}}});
-    uint32_t w =
-        program.addInput("w", DType::F32, {{6, {0}}, {2, {}}}, Role::Parameter);
-    uint32_t y = program.addOutput("y", DType::F32, {{2, {}}, {2, {}}});
-    MatmulRow matmul = {};
-    matmul.m = matmul.n = matmul.k = 2;
-    std::fill_n(matmul.batch, kMaxBatch, 1);
-    auto operand = [](BufferRow buffer) {
-      MatmulOperand result = {buffer, DType::F32, 0, {}};
-      result.strides[kMaxBatch] = 2;
-      result.strides[kMaxBatch + 1] = 1;
-      return result;
-    };
-    BufferRow partial = program.buffer(Space::Arena, 0, 16, 256);
-    matmul.a = operand(program.buffer(Space::Input, x, 16));
-    matmul.b = operand(program.buffer(Space::Input, w, 16));
-    matmul.c = operand(partial);
-    program.addStep(StepKind::Matmul, program.writer.add(matmul), "mlp");
-    CollectiveRow sum = {};
-    sum.communicator = program.writer.add(CommunicatorRow{program.axes({0})});
-    sum.dtype = DType::F32;
-    sum.reduction = Reduction::Sum;
-    sum.count = 4;
-    sum.source = sum.destination = partial;
-    program.addCollective(sum, "mlp.out");
-    kernels.addStep(kernels.add("add_scalar", 4),
-                    {partial, program.buffer(Space::Output, y, 16)}, 1,
-                    {constant(1), constant(4)}, "add");
-    kernels.finish();
+    TestProgram program = makeMlp();
     auto session = open(program, backend);
     ASSERT_TRUE(session.ok()) << session.status();
-    ASSERT_TRUE((*session)->bind("x", DType::F32, {2, 6}, iota(12)).ok());
-    ASSERT_TRUE((*session)->bind("w", DType::F32, {6, 2}, iota(12)).ok());
+    ASSERT_TRUE(bindMlp(**session).ok());
     for (int run = 0; run < 3; ++run) {
       absl::Status status = (*session)->run("main");
       ASSERT_TRUE(status.ok()) << status;
-      // [0..5; 6..11] times [0 1; 2 3; ..], plus one.
-      EXPECT_TRUE(areSame(*(*session)->read("y"),
-                          toBytes(std::vector<float>{111, 126, 291, 342})));
+      EXPECT_TRUE(areSame(*(*session)->read("y"), getMlpResult()));
     }
     (*session)->recordTimes(true);
     ASSERT_TRUE((*session)->run("main").ok());
@@ -578,194 +416,6 @@ TEST(CudaWorld, MissingRankIsNoticed) {
   MeetingPlace place("here:2");
   auto world = createNcclWorld({0, 2, "here:2"}, 0, absl::Milliseconds(200));
   EXPECT_EQ(getErrorCode(world.status()), ErrorCode::CollectiveTimeout);
-}
-
-//===----------------------------------------------------------------------===//
-// What goes wrong
-//===----------------------------------------------------------------------===//
-
-/// One kernel, of this much shared memory, for this chip.
-TestProgram makeKernelProgram(uint32_t shared, uint32_t chip,
-                              const std::string &symbol = "add_scalar") {
-  TestProgram program;
-  Kernels kernels(program);
-  uint32_t y = program.addOutput("y", DType::F32, {{4, {}}});
-  BufferRow buffer = program.buffer(Space::Output, y, 16);
-  kernels.addStep(kernels.add(symbol, 4, shared), {buffer, buffer}, 0,
-                  {constant(1), constant(4)}, "add");
-  kernels.finish(chip);
-  return program;
-}
-
-/// No code for the chip, code that the driver refuses, a kernel that is not in
-/// it, more shared memory than there is.
-TEST(CudaFaults, CodeThatDoesNotFit) {
-  TestProgram newer = makeKernelProgram(0, 130);
-  EXPECT_EQ(openingFails(newer, "cuda"), ErrorCode::GpuImage);
-  TestProgram spoilt = makeKernelProgram(0, 80);
-  spoilt.writer.setBytes(SectionKind::GpuCode, std::string(4096, 'x'));
-  EXPECT_EQ(openingFails(spoilt, "cuda"), ErrorCode::GpuImage);
-  TestProgram other = makeKernelProgram(0, 80);
-  other.writer.add(KernelRow{other.writer.text("no_such_kernel")});
-  other.writer.add(LaunchRow{1, 1, 0});
-  EXPECT_EQ(openingFails(other, "cuda"), ErrorCode::GpuImage);
-  TestProgram large = makeKernelProgram(1 << 20, 80);
-  EXPECT_EQ(openingFails(large, "cuda"), ErrorCode::GpuFailed);
-  TestProgram fits = makeKernelProgram(200 << 10, 80);
-  EXPECT_EQ(openingFails(fits, "cuda"), ErrorCode(0));
-}
-
-/// A program for a CPU, and steps that take a kernel.
-TEST(CudaFaults, StepsThatNoGpuExecutes) {
-  auto makeCopy = [](int64_t stride) {
-    TestProgram program;
-    uint32_t x = program.addInput("x", DType::F32, {{8, {}}});
-    uint32_t y = program.addOutput("y", DType::F32, {{8, {}}});
-    CopyRow copy = {};
-    copy.rank = 1;
-    copy.dtype = DType::F32;
-    copy.sizes[0] = 4;
-    copy.source = program.buffer(Space::Input, x, 32);
-    copy.destination = program.buffer(Space::Output, y, 32);
-    copy.from.strides[0] = stride;
-    copy.to.strides[0] = 1;
-    program.addStep(StepKind::Copy, program.writer.add(copy), "copy");
-    return program;
-  };
-  TestProgram dense = makeCopy(1), strided = makeCopy(2);
-  EXPECT_EQ(openingFails(dense, "cuda"), ErrorCode(0));
-  EXPECT_EQ(openingFails(strided, "cuda"), ErrorCode::GpuStep);
-  for (uint64_t pattern : {uint64_t{1}, uint64_t{0}}) {
-    TestProgram program;
-    uint32_t y = program.addOutput("y", DType::F64, {{8, {}}});
-    FillRow fill = {};
-    fill.rank = 1;
-    fill.dtype = DType::F64;
-    fill.sizes[0] = 4;
-    fill.destination = program.buffer(Space::Output, y, 64);
-    fill.to.strides[0] = 1;
-    fill.pattern = pattern;
-    program.addStep(StepKind::Fill, program.writer.add(fill), "fill");
-    EXPECT_EQ(openingFails(program, "cuda"),
-              pattern == 0 ? ErrorCode(0) : ErrorCode::GpuStep);
-  }
-}
-
-TestProgram makeMatmul(DType dtype = DType::F32) {
-  TestProgram program({{"model", 3}});
-  auto bytes = static_cast<uint64_t>(1024 * getSize(dtype));
-  uint32_t x = program.addInput("x", dtype, {{1024, {}}});
-  uint32_t y = program.addOutput("y", DType::F32, {{1024, {}}});
-  MatmulRow row = {};
-  row.m = row.n = row.k = 32;
-  std::fill_n(row.batch, kMaxBatch, 1);
-  row.a = {program.buffer(Space::Input, x, bytes), dtype, 0, {}};
-  row.a.strides[kMaxBatch] = 32;
-  row.a.strides[kMaxBatch + 1] = 1;
-  row.b = row.c = row.a;
-  std::swap(row.b.strides[kMaxBatch], row.b.strides[kMaxBatch + 1]);
-  row.c.dtype = DType::F32;
-  row.c.buffer = program.buffer(Space::Output, y, 4096);
-  program.addStep(StepKind::Matmul, program.writer.add(row), "mlp");
-  return program;
-}
-
-/// 8-bit floats are for GPUs that multiply them, and the error says which does
-/// not.
-TEST(CudaFaults, Float8OnAnEarlierGpu) {
-  for (auto [chip, isEarlier] : {std::make_pair("86", true), {"89", false}}) {
-    Variable variable("TPRT_FAKE_CHIP", chip);
-    TestProgram wide = makeMatmul(), narrow = makeMatmul(DType::F8E4M3FN);
-    EXPECT_EQ(openingFails(wide, "cuda"), ErrorCode(0));
-    absl::Status status = open(narrow, "cuda").status();
-    EXPECT_EQ(getErrorCode(status),
-              isEarlier ? ErrorCode::GpuImage : ErrorCode(0))
-        << status;
-    if (isEarlier)
-      EXPECT_NE(status.message().find("Fake GPU of sm_86"), std::string::npos)
-          << status;
-  }
-}
-
-/// More ranks than GPUs, GPUs of two kinds, a GPU that is too small.
-TEST(CudaFaults, MachinesThatDoNotFit) {
-  TestProgram four({{"model", 4}});
-  four.addInput("x", DType::F32, {{4, {}}});
-  four.endEntry();
-  EXPECT_EQ(openingFails(four, "cuda"), ErrorCode::GpuMissing);
-  {
-    Variable odd("TPRT_FAKE_ODD", "1");
-    TestProgram program = makeMatmul();
-    EXPECT_EQ(openingFails(program, "cuda"), ErrorCode::GpuMismatch);
-  }
-  {
-    Variable memory("TPRT_FAKE_MEMORY", "40000000");
-    TestProgram program = makeMatmul();
-    EXPECT_EQ(openingFails(program, "cuda"), ErrorCode(0));
-  }
-  Variable memory("TPRT_FAKE_MEMORY", "20000000");
-  TestProgram program = makeMatmul();
-  EXPECT_EQ(openingFails(program, "cuda"), ErrorCode::OutOfMemory);
-}
-
-TestProgram makeSum(DType dtype = DType::F32) {
-  TestProgram program({{"model", 3}});
-  uint32_t x = program.addInput("x", dtype, {{3 * 77, {0}}});
-  program.addOutput("y", dtype, {{3 * 77, {0}}}, x);
-  CollectiveRow sum = {};
-  sum.communicator = program.writer.add(CommunicatorRow{program.axes({0})});
-  sum.dtype = dtype;
-  sum.reduction = Reduction::Sum;
-  sum.count = 77;
-  sum.source = sum.destination =
-      program.buffer(Space::Input, x, 77 * getSize(dtype));
-  program.addCollective(sum, "attn.out");
-  return program;
-}
-
-/// What NCCL has no type for, and what no kernel of the artifact reduces.
-TEST(CudaFaults, ReductionsThatNobodyDoes) {
-  TestProgram words = makeSum(DType::I16);
-  EXPECT_EQ(openingFails(words, "cuda"), ErrorCode::GpuStep);
-  TestProgram floats = makeSum();
-  EXPECT_EQ(openingFails(floats, "virtual"), ErrorCode::GpuStep);
-}
-
-/// A collective that never ends is named when its time is over, issued or in a
-/// graph, every rank ends, and NCCL is told to stop.
-TEST(CudaFaults, CollectiveThatIsStuck) {
-  for (bool isCaptured : {false, true}) {
-    TestProgram program = makeSum();
-    auto session = open(program, "cuda", absl::Seconds(1));
-    ASSERT_TRUE(session.ok()) << session.status();
-    ASSERT_TRUE(bindFloats(**session, "x", iota(3 * 77)).ok());
-    if (isCaptured)
-      ASSERT_TRUE((*session)->run("main").ok());
-    Variable stuck("TPRT_FAKE_STUCK", "77");
-    Record record;
-    absl::Status status = (*session)->run("main");
-    EXPECT_EQ(getErrorCode(status), ErrorCode::CollectiveTimeout) << status;
-    EXPECT_NE(status.message().find(isCaptured ? "graph of 'main'"
-                                               : "all_reduce 'attn.out'"),
-              std::string::npos)
-        << status;
-    EXPECT_EQ((*session)->getRankErrors().size(), 3u);
-    EXPECT_EQ(record.count("abort c0.0"), 3);
-  }
-}
-
-/// Stopped from outside, ranks that wait for the GPU end.
-TEST(CudaFaults, AbortEndsAWait) {
-  TestProgram program = makeSum();
-  auto session = open(program, "cuda");
-  ASSERT_TRUE(session.ok()) << session.status();
-  ASSERT_TRUE(bindFloats(**session, "x", iota(3 * 77)).ok());
-  Variable stuck("TPRT_FAKE_STUCK", "77");
-  ASSERT_TRUE((*session)->start("main").ok());
-  EXPECT_FALSE((*session)->wait(absl::Milliseconds(50)).ok());
-  (*session)->abort("enough");
-  absl::Status status = (*session)->wait(absl::Seconds(20));
-  EXPECT_EQ(getErrorCode(status), ErrorCode::Aborted) << status;
 }
 
 /// Whatever this process tested, nothing that the backend did was misuse, or

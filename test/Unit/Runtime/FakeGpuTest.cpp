@@ -64,7 +64,7 @@ TEST(FakeGpuDeathTest, SeesMemoryThatIsNotThere) {
     s.driver->beginCapture(s.stream.get(), cuda::kCaptureThreadLocal);
     s.driver->copy(s.memory.get(), memory, 64, s.stream.get());
     s.driver->endCapture(s.stream.get(), &graph);
-    s.driver->instantiate(&executable, graph, 0);
+    s.driver->instantiate(&executable, graph, cuda::kUseNodePriority);
     s.driver->free(memory);
     s.driver->launchGraph(executable, s.stream.get());
     return s.driver->queryStream(s.stream.get());
@@ -172,7 +172,7 @@ TEST(FakeGpuDeathTest, SeesRanksOutOfStep) {
             auto *memory = reinterpret_cast<void *>(gpu->memory.get());
             nccl.allReduce(memory, memory, 4 + rank, nccl::kFloat32, nccl::kSum,
                            comm, gpu->stream.get());
-            while (state == nccl::kSuccess) {
+            while (state == nccl::kSuccess || state == nccl::kInProgress) {
               gpu->driver->queryStream(gpu->stream.get());
               nccl.getAsyncError(comm, &state);
             }
