@@ -99,7 +99,10 @@ absl::Status Nccl::check(nccl::Result result, absl::string_view what) const {
   // "invalid usage" alone does not say what was wrong; the last error does.
   absl::string_view details = getLastError ? getLastError(nullptr) : "";
   details = absl::StripAsciiWhitespace(details);
-  return makeError(ErrorCode::Transport, "NCCL: ", what, ": ",
+  // Another process has ended, or cannot be reached: it has the cause to tell.
+  ErrorCode code = result == nccl::kRemoteError ? ErrorCode::PeerFailed
+                                                : ErrorCode::Transport;
+  return makeError(code, "NCCL: ", what, ": ",
                    getErrorString(result), details.empty() ? "" : ": ",
                    details);
 }

@@ -26,7 +26,7 @@ using Comm = ncclComm *;
 using Window = ncclWindow_vidmem *;
 using Stream = CUstream_st *;
 
-inline constexpr Result kSuccess = 0, kInProgress = 7;
+inline constexpr Result kSuccess = 0, kRemoteError = 6, kInProgress = 7;
 
 /// Tells the ranks of a world from those of another.
 struct UniqueId {

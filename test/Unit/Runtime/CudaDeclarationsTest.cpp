@@ -121,6 +121,7 @@ static_assert(offsetof(tprt::blas::Heuristic, state) ==
               offsetof(cublasLtMatmulHeuristicResult_t, state));
 
 CHECK_VALUE(nccl::kSuccess, ncclSuccess);
+CHECK_VALUE(nccl::kRemoteError, ncclRemoteError);
 CHECK_VALUE(nccl::kInProgress, ncclInProgress);
 CHECK_VALUE(nccl::kInt8, ncclInt8);
 CHECK_VALUE(nccl::kUint8, ncclUint8);

@@ -316,9 +316,9 @@ TestProgram makeEverything() {
 }
 
 /// Opens, binds, runs, takes times and reads; what came of it.
-absl::Status useAll(TestProgram &program) {
+absl::Status useAll(TestProgram &program, absl::Duration timeout) {
   TPRT_ASSIGN_OR_RETURN(std::unique_ptr<Session> session,
-                        open(program, "cuda", absl::Milliseconds(500)));
+                        open(program, "cuda", timeout));
   TPRT_RETURN_IF_ERROR(bindMlp(*session));
   TPRT_RETURN_IF_ERROR(bindFloats(*session, "u", iota(900)));
   for (int run = 0; run < 3; ++run)
@@ -328,8 +328,9 @@ absl::Status useAll(TestProgram &program) {
   return session->read("y").status();
 }
 
-/// Wherever a library fails, at the first call or a later one, the run ends in
-/// time with an error of this runtime, or is not harmed.
+/// Wherever a library fails, at the first call or a later one, the run ends
+/// with an error of this runtime, or is not harmed, and nobody waits for the
+/// timeout of a collective.
 TEST(CudaFaults, EveryCallThatFails) {
   std::set<absl::string_view> unreached(std::begin(kSymbols),
                                         std::end(kSymbols));
@@ -353,8 +354,9 @@ TEST(CudaFaults, EveryCallThatFails) {
       Record record;
       absl::Time begin = absl::Now();
       TestProgram program = makeEverything();
-      absl::Status status = useAll(program);
-      EXPECT_LT(absl::Now() - begin, absl::Seconds(20));
+      absl::Status status =
+          useAll(program, stuck ? absl::Milliseconds(500) : absl::Seconds(300));
+      EXPECT_LT(absl::Now() - begin, absl::Seconds(60));
       bool hasFailed = record.count("failing ") > 0;
       if (hasFailed)
         unreached.erase(symbol);
