@@ -3,6 +3,8 @@
 
 // Issues collectives that do not wait for each other as one.
 
+#include "passes/Collectives/Deferral.h"
+
 #include "dialects/TP/ShardingTable.h"
 #include "lib/Cost/PriceRecord.h"
 #include "lib/Cost/ProgramCost.h"
@@ -45,6 +47,17 @@ using Key = std::vector<uintptr_t>;
 
 struct Candidate;
 
+/// An op that is put off with the collectives it takes from.
+struct Waiter {
+  Operation *op = nullptr;
+  SmallVector<Operation *, 2> company; ///< Goes before it.
+  SmallVector<Candidate *, 1> candidates;
+  SmallVector<Waiter *, 1> sources;
+  SmallVector<Waiter *, 1> dependents; ///< That take its result.
+  unsigned missing = 0; ///< Candidates and sources that are not there yet.
+  bool isPlaced = false;
+};
+
 /// Collectives whose operands are there, in program order. Some of them may be
 /// issued already.
 struct Queue {
@@ -62,6 +75,7 @@ struct Candidate {
   /// The collective that makes its operand, and those that take its result.
   Candidate *source = nullptr;
   SmallVector<Candidate *, 1> dependents;
+  SmallVector<Waiter *, 1> waiters;
   unsigned number = 0; ///< In program order.
   bool isIssued = false;
 };
@@ -69,7 +83,8 @@ struct Candidate {
 /// Goes through a block in order. Every collective is put off until an op needs
 /// its result; then it is issued, with all of its kind whose operands are
 /// there. That is the fewest launches: of intervals on a line, the points at
-/// which the first one ends that is not yet stabbed stab them all.
+/// which the first one ends that is not yet stabbed stab them all. An op that
+/// may wait as well (Deferral.h) needs nothing until its own result is needed.
 ///
 /// One that frees memory does not wait for that, but until there are enough of
 /// its kind to fill a bucket: the gradients of all layers would be held whole
@@ -88,10 +103,12 @@ public:
     SmallVector<Operation *> ops =
         llvm::map_to_vector(block, [](Operation &op) { return &op; });
     for (Operation *op : ops) {
-      if (numbers.count(op))
+      if (numbers.count(op) || defer(op))
         continue;
       for (Candidate *candidate : needs.lookup(op))
         issue(*candidate, op);
+      for (Waiter *waiter : needsWaiter.lookup(op))
+        demand(*waiter, op);
       for (Candidate *candidate : madeBy.lookup(op))
         setReady(*candidate, op->getNextNode());
     }
@@ -113,6 +130,13 @@ private:
   /// Its operand is there, at the latest before op `at`.
   void setReady(Candidate &candidate, Operation *at);
 
+  /// Puts an op off if it needs collectives that are put off, and may.
+  bool defer(Operation *op);
+  /// Makes its result be there before an op.
+  void demand(Waiter &waiter, Operation *before);
+  /// One more of what these wait for is there.
+  void release(ArrayRef<Waiter *> waiting, Operation *before);
+
   Block &block;
   const Mesh &mesh;
   int64_t bucketBytes;
@@ -124,6 +148,11 @@ private:
   /// The ops of the block, no candidates, that need results of candidates, and
   /// that make their operands.
   llvm::DenseMap<Operation *, SmallVector<Candidate *, 1>> needs, madeBy;
+  std::deque<Waiter> waiters; // which stay where they are
+  llvm::DenseMap<Operation *, Waiter *> waiterOf;
+  llvm::DenseSet<Operation *> deferred; ///< Waiters and their company.
+  /// The ops that need results of waiters.
+  llvm::DenseMap<Operation *, SmallVector<Waiter *, 1>> needsWaiter;
 };
 
 } // namespace
@@ -213,8 +242,84 @@ void BlockCombiner::setReady(Candidate &candidate, Operation *at) {
     queue->ready.push_back(&candidate);
     queue->bytes += candidate.bytes;
   }
-  if (candidate.frees && (!queue || queue->bytes >= bucketBytes))
-    issue(candidate, at);
+  if (!candidate.frees || (queue && queue->bytes < bucketBytes))
+    return;
+  // What is put off may be gone from here when it is done.
+  while (numbers.count(at) || deferred.count(at))
+    at = at->getNextNode();
+  issue(candidate, at);
+}
+
+bool BlockCombiner::defer(Operation *op) {
+  if (op->use_empty())
+    return false;
+  auto findCandidate = [&](Value value) -> Candidate * {
+    Candidate *candidate = numbers.lookup(value.getDefiningOp());
+    return candidate && !candidate->isIssued ? candidate : nullptr;
+  };
+  auto findWaiter = [&](Value value) -> Waiter * {
+    Waiter *waiter = waiterOf.lookup(value.getDefiningOp());
+    return waiter && !waiter->isPlaced ? waiter : nullptr;
+  };
+  auto isPending = [&](Value value) {
+    return value.getDefiningOp() && (findCandidate(value) || findWaiter(value));
+  };
+  if (llvm::none_of(op->getOperands(), isPending))
+    return false;
+  std::optional<SmallVector<Operation *, 2>> company =
+      findCompany(op, isPending);
+  if (!company)
+    return false;
+  Waiter &waiter = waiters.emplace_back();
+  waiter.op = op;
+  waiter.company = *std::move(company);
+  for (Value operand :
+       llvm::SetVector<Value>(op->operand_begin(), op->operand_end())) {
+    if (!isPending(operand))
+      continue;
+    ++waiter.missing;
+    if (Candidate *candidate = findCandidate(operand)) {
+      waiter.candidates.push_back(candidate);
+      candidate->waiters.push_back(&waiter);
+    } else {
+      Waiter *source = findWaiter(operand);
+      waiter.sources.push_back(source);
+      source->dependents.push_back(&waiter);
+    }
+  }
+  waiterOf[op] = &waiter;
+  deferred.insert(op);
+  deferred.insert_range(waiter.company);
+  for (Operation *user : op->getUsers())
+    needsWaiter[block.findAncestorOpInBlock(*user)].push_back(&waiter);
+  return true;
+}
+
+void BlockCombiner::demand(Waiter &waiter, Operation *before) {
+  if (waiter.isPlaced)
+    return;
+  for (Waiter *source : waiter.sources)
+    demand(*source, before);
+  for (Candidate *candidate : waiter.candidates)
+    issue(*candidate, before);
+}
+
+void BlockCombiner::release(ArrayRef<Waiter *> waiting, Operation *before) {
+  for (Waiter *waiter : waiting) {
+    if (--waiter->missing > 0)
+      continue;
+    waiter->isPlaced = true;
+    isChanged |= waiter->op->getNextNode() != before;
+    for (Operation *op : waiter->company)
+      op->moveBefore(before);
+    waiter->op->moveBefore(before);
+    deferred.erase(waiter->op);
+    for (Operation *op : waiter->company)
+      deferred.erase(op);
+    for (Candidate *candidate : madeBy.lookup(waiter->op))
+      setReady(*candidate, before);
+    release(waiter->dependents, before);
+  }
 }
 
 void BlockCombiner::issue(Candidate &candidate, Operation *before) {
@@ -222,6 +327,9 @@ void BlockCombiner::issue(Candidate &candidate, Operation *before) {
     return;
   if (candidate.source)
     issue(*candidate.source, before);
+  else if (Operation *maker = candidate.op->getOperand(0).getDefiningOp())
+    if (Waiter *waiter = waiterOf.lookup(maker))
+      demand(*waiter, before);
   if (candidate.isIssued) // it was ready, then, and freed memory
     return;
   // Its source may have taken it along.
@@ -246,9 +354,11 @@ void BlockCombiner::issue(Candidate &candidate, Operation *before) {
     return a->number < b->number;
   });
   combine(members, before);
-  for (Candidate *member : members)
+  for (Candidate *member : members) {
+    release(member->waiters, before);
     for (Candidate *dependent : member->dependents)
       setReady(*dependent, before);
+  }
 }
 
 void BlockCombiner::combine(ArrayRef<Candidate *> members, Operation *before) {

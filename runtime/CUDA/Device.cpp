@@ -33,22 +33,22 @@ absl::StatusOr<std::shared_ptr<Device>> Device::open(int ordinal) {
   cuda::Device device = 0;
   cuda::Context context = nullptr;
   char name[256] = {};
-  int major = 0, minor = 0;
+  int major = 0, minor = 0, cacheBytes = 0;
   TPRT_RETURN_IF_ERROR(
       driver->check(driver->getDevice(&device, ordinal), "opening a device"));
   TPRT_RETURN_IF_ERROR(
       driver->check(driver->getDeviceName(name, sizeof(name) - 1, device),
                     "asking for its name"));
-  TPRT_RETURN_IF_ERROR(
-      driver->check(driver->getAttribute(&major, cuda::kMajor, device),
-                    "asking for its chip"));
-  TPRT_RETURN_IF_ERROR(
-      driver->check(driver->getAttribute(&minor, cuda::kMinor, device),
-                    "asking for its chip"));
+  std::pair<int, int *> attributes[] = {{cuda::kMajor, &major},
+                                        {cuda::kMinor, &minor},
+                                        {cuda::kCacheBytes, &cacheBytes}};
+  for (auto [attribute, value] : attributes)
+    TPRT_RETURN_IF_ERROR(driver->check(
+        driver->getAttribute(value, attribute, device), "asking what it is"));
   TPRT_RETURN_IF_ERROR(driver->check(driver->retainContext(&context, device),
                                      "making a context"));
-  return std::shared_ptr<Device>(
-      new Device(*driver, device, context, name, 10 * major + minor));
+  return std::shared_ptr<Device>(new Device(*driver, device, context, name,
+                                            10 * major + minor, cacheBytes));
 }
 
 Device::~Device() { driver.releaseContext(device); }

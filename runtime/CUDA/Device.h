@@ -54,8 +54,9 @@ public:
   ~Device();
 
   const Driver &driver;
-  const std::string name; ///< "NVIDIA H200"
-  const int chip;         ///< 90 for compute capability 9.0.
+  const std::string name;    ///< "NVIDIA H200"
+  const int chip;            ///< 90 for compute capability 9.0.
+  const uint64_t cacheBytes; ///< Of its L2.
 
   absl::Status check(cuda::Result result, absl::string_view what) const {
     return driver.check(result, what);
@@ -82,8 +83,9 @@ public:
 
 private:
   Device(const Driver &driver, cuda::Device device, cuda::Context context,
-         std::string name, int chip)
-      : driver(driver), name(std::move(name)), chip(chip), device(device),
+         std::string name, int chip, int cacheBytes)
+      : driver(driver), name(std::move(name)), chip(chip),
+        cacheBytes(static_cast<uint64_t>(cacheBytes)), device(device),
         context(context) {}
 
   const cuda::Device device;

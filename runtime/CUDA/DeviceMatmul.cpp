@@ -4,6 +4,7 @@
 #include "runtime/CUDA/DeviceMatmul.h"
 
 #include "absl/strings/match.h"
+#include "absl/types/optional.h"
 
 #include <algorithm>
 
@@ -11,7 +12,6 @@ using namespace tprt;
 
 static constexpr size_t kWorkspace = 32 << 20;
 static constexpr int kProposals = 8;
-static constexpr int kTimedRuns = 5;
 
 /// A matmul as the library's descriptors.
 struct DeviceMatmul::Prepared {
@@ -166,9 +166,7 @@ absl::Status DeviceMatmul::choose(const DeviceMemory &memory, World &world,
   if (world.getRank() == 0) {
     std::string name = getChoicesName(device.name, blas.getVersion());
     MatmulChoices known = loadChoices(name);
-    TPRT_ASSIGN_OR_RETURN(Owned<cuda::Stream> stream,
-                          device.createStream(false));
-    bool hasMeasured = false;
+    absl::optional<TuningBench> bench;
     for (uint32_t i = 0; i < rows.size(); ++i) {
       Prepared &prepared = *rows[i];
       std::string key = getKey(prepared);
@@ -184,10 +182,12 @@ absl::Status DeviceMatmul::choose(const DeviceMemory &memory, World &world,
         choices[key] = found->second;
         continue;
       }
-      TPRT_ASSIGN_OR_RETURN(choices[key], measure(i, memory, stream.get()));
-      hasMeasured = true;
+      if (!bench) {
+        TPRT_ASSIGN_OR_RETURN(bench, TuningBench::create(device));
+      }
+      TPRT_ASSIGN_OR_RETURN(choices[key], measure(i, memory, *bench));
     }
-    if (hasMeasured)
+    if (bench)
       saveChoices(name, choices);
   }
   TPRT_ASSIGN_OR_RETURN(
@@ -206,7 +206,7 @@ absl::Status DeviceMatmul::choose(const DeviceMemory &memory, World &world,
 
 absl::StatusOr<blas::Algorithm>
 DeviceMatmul::measure(uint32_t row, const DeviceMemory &memory,
-                      cuda::Stream stream) {
+                      TuningBench &bench) {
   Prepared &prepared = *rows[row];
   blas::Heuristic proposals[kProposals];
   int count = 0;
@@ -215,54 +215,43 @@ DeviceMatmul::measure(uint32_t row, const DeviceMemory &memory,
                          prepared.addend, prepared.result, prepared.preference,
                          kProposals, proposals, &count),
       absl::StrCat("looking for an algorithm for ", prepared.plan.getKey())));
+  auto *end = std::remove_if(proposals, proposals + count,
+                             [](const blas::Heuristic &proposal) {
+                               return proposal.state != blas::kSuccess ||
+                                      proposal.workspace > kWorkspace;
+                             });
+  count = static_cast<int>(end - proposals);
   if (count < 1)
     return makeError(ErrorCode::MatmulFailed, "cuBLASLt has no algorithm for ",
                      prepared.plan.getKey());
   if (count == 1)
     return proposals[0].algorithm;
-  // Weights and activations are only read. What C holds is another's.
+  // No input has a value yet. Where there is no memory for operands of its own,
+  // they are what is there, and only read. What C holds is another's.
   std::vector<int64_t> counters(artifact.getNumCounters());
   Addresses addresses = getAddresses(row, memory, counters);
   const MatmulRow &matmul = artifact.rows<MatmulRow>()[row];
+  TPRT_ASSIGN_OR_RETURN(
+      Owned<cuda::Pointer> a,
+      bench.makeOperand(prepared.plan.second.dtype, matmul.a.buffer.size));
+  TPRT_ASSIGN_OR_RETURN(
+      Owned<cuda::Pointer> b,
+      bench.makeOperand(prepared.plan.first.dtype, matmul.b.buffer.size));
+  if (a)
+    addresses.a = a.get();
+  if (b)
+    addresses.b = b.get();
   TPRT_ASSIGN_OR_RETURN(Owned<cuda::Pointer> scratch,
                         device.allocate(matmul.c.buffer.size));
   addresses.c = scratch.get();
   if (prepared.plan.epilogue.accumulates)
     addresses.addend = scratch.get();
-  absl::StatusOr<blas::Algorithm> best = proposals[0].algorithm;
-  float bestTime = -1;
-  for (const blas::Heuristic &proposal :
-       absl::MakeConstSpan(proposals, static_cast<size_t>(count))) {
-    if (proposal.state != blas::kSuccess || proposal.workspace > kWorkspace)
-      continue;
-    prepared.algorithm = proposal.algorithm;
-    TPRT_ASSIGN_OR_RETURN(float taken, time(prepared, addresses, stream));
-    if (bestTime >= 0 && taken >= bestTime)
-      continue;
-    best = proposal.algorithm;
-    bestTime = taken;
-  }
-  return best;
-}
-
-absl::StatusOr<float> DeviceMatmul::time(Prepared &prepared,
-                                         const Addresses &addresses,
-                                         cuda::Stream stream) {
-  TPRT_ASSIGN_OR_RETURN(Owned<cuda::Event> begin, device.createEvent(true));
-  TPRT_ASSIGN_OR_RETURN(Owned<cuda::Event> end, device.createEvent(true));
-  TPRT_RETURN_IF_ERROR(call(prepared, addresses, stream)); // warms up
-  TPRT_RETURN_IF_ERROR(device.check(
-      device.driver.recordEvent(begin.get(), stream), "taking the time"));
-  for (int run = 0; run < kTimedRuns; ++run)
-    TPRT_RETURN_IF_ERROR(call(prepared, addresses, stream));
-  TPRT_RETURN_IF_ERROR(device.check(
-      device.driver.recordEvent(end.get(), stream), "taking the time"));
-  TPRT_RETURN_IF_ERROR(device.wait(stream));
-  float milliseconds = 0;
-  TPRT_RETURN_IF_ERROR(device.check(
-      device.driver.getElapsed(&milliseconds, begin.get(), end.get()),
-      "taking the time"));
-  return milliseconds;
+  TPRT_ASSIGN_OR_RETURN(
+      int fastest, bench.findFastest(count, [&](int way, cuda::Stream stream) {
+        prepared.algorithm = proposals[way].algorithm;
+        return call(prepared, addresses, stream);
+      }));
+  return proposals[fastest].algorithm;
 }
 
 DeviceMatmul::Addresses

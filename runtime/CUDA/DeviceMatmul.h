@@ -4,7 +4,8 @@
 /// \file Matmuls through cuBLASLt.
 ///
 /// Its heuristic proposes algorithms, of which the fastest of the first eight
-/// is found by running them, once per matmul at load, and kept (MatmulCache.h).
+/// is found by running them (TuningBench.h), once per matmul at load, and kept
+/// (MatmulCache.h).
 /// Rank 0 measures, the others take what it found: ranks that compute the same
 /// thing compute the same bits.
 
@@ -14,6 +15,7 @@
 #include "runtime/CUDA/DeviceMemory.h"
 #include "runtime/CUDA/MatmulCache.h"
 #include "runtime/CUDA/MatmulPlan.h"
+#include "runtime/CUDA/TuningBench.h"
 #include "runtime/Communicators/Communicator.h"
 
 namespace tprt {
@@ -41,9 +43,7 @@ private:
   absl::Status choose(const DeviceMemory &memory, World &world, bool isFast);
   /// The fastest algorithm, with results written into a scratch of its own.
   absl::StatusOr<blas::Algorithm>
-  measure(uint32_t row, const DeviceMemory &memory, cuda::Stream stream);
-  absl::StatusOr<float> time(Prepared &prepared, const Addresses &addresses,
-                             cuda::Stream stream);
+  measure(uint32_t row, const DeviceMemory &memory, TuningBench &bench);
   absl::Status call(Prepared &prepared, Addresses addresses,
                     cuda::Stream stream);
   Addresses getAddresses(uint32_t row, const DeviceMemory &memory,

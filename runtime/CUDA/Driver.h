@@ -40,7 +40,8 @@ inline constexpr Result kSuccess = 0;
 inline constexpr Result kOutOfMemory = 2;
 inline constexpr Result kNotReady = 600;
 
-inline constexpr int kMajor = 75; ///< Attributes of a device.
+inline constexpr int kCacheBytes = 38; ///< Attributes of a device: its L2.
+inline constexpr int kMajor = 75;
 inline constexpr int kMinor = 76;
 
 inline constexpr unsigned kStreamNonBlocking = 1;

@@ -102,7 +102,6 @@ absl::Status Nccl::check(nccl::Result result, absl::string_view what) const {
   // Another process has ended, or cannot be reached: it has the cause to tell.
   ErrorCode code = result == nccl::kRemoteError ? ErrorCode::PeerFailed
                                                 : ErrorCode::Transport;
-  return makeError(code, "NCCL: ", what, ": ",
-                   getErrorString(result), details.empty() ? "" : ": ",
-                   details);
+  return makeError(code, "NCCL: ", what, ": ", getErrorString(result),
+                   details.empty() ? "" : ": ", details);
 }

@@ -197,3 +197,85 @@ func.func @fits_apart(%p: tensor<8xf32> {tp.role = "parameter", spmd.sharding = 
   return %5 : tensor<f32>
 }
 }
+
+// -----
+
+// What only moves, scales or adds a sum waits with it: the gradients of both
+// layers are one launch, before the first of the weights is needed. The momentum
+// that is scaled for one of them goes along.
+spmd.mesh @mesh <["x"=2]>
+// CHECK-LABEL: func.func @updates
+// CHECK-SAME: %[[X:.+]]: tensor<4x2xf32>, %[[W:.+]]: tensor<2x4xf32>, %[[V:.+]]: tensor<8xf32>, %[[M:.+]]: tensor<8xf32>
+// CHECK:      %[[G:.+]] = tp.neg %[[X]]
+// CHECK-NEXT: %[[H:.+]] = tp.exp %[[X]]
+// CHECK-NEXT: %[[S:.+]]:2 = spmd.combined all_reduce %[[G]], %[[H]]
+// CHECK-NEXT: %[[T:.+]] = tp.transpose %[[S]]#0
+// CHECK-NEXT: %[[W2:.+]] = tp.sub %[[W]], %[[T]]
+// CHECK-NEXT: %[[R:.+]] = tp.reshape %[[S]]#1
+// CHECK-NEXT: %[[M2:.+]] = tp.neg %[[M]]
+// CHECK-NEXT: %[[V2:.+]] = tp.add %[[M2]], %[[R]]
+// CHECK-NEXT: return %[[W2]], %[[V2]]
+!x = tensor<4x2xf32>
+!w = tensor<2x4xf32>
+!v = tensor<8xf32>
+func.func @updates(%x: !x, %w: !w, %v: !v, %m: !v) -> (!w, !v) {
+  %g = tp.neg %x {spmd.shardings = [#spmd.sharding<@mesh, [{}, {}], unreduced={"x"}>]} : !x
+  %0 = spmd.all_reduce %g {"x"} in <@mesh, [{}, {}], unreduced={"x"}> out <@mesh, [{}, {}]> : !x -> !x
+  %1 = tp.transpose %0 [1, 0] {spmd.shardings = [#spmd.sharding<@mesh, [{}, {}]>]} : !x -> !w
+  %2 = tp.sub %w, %1 {spmd.shardings = [#spmd.sharding<@mesh, [{}, {}]>]} : !w
+  %h = tp.exp %x {spmd.shardings = [#spmd.sharding<@mesh, [{}, {}], unreduced={"x"}>]} : !x
+  %3 = spmd.all_reduce %h {"x"} in <@mesh, [{}, {}], unreduced={"x"}> out <@mesh, [{}, {}]> : !x -> !x
+  %4 = tp.reshape %3 {spmd.shardings = [#spmd.sharding<@mesh, [{}]>]} : !x -> !v
+  %5 = tp.neg %m {spmd.shardings = [#spmd.sharding<@mesh, [{}]>]} : !v
+  %6 = tp.add %5, %4 {spmd.shardings = [#spmd.sharding<@mesh, [{}]>]} : !v
+  return %2, %6 : !w, !v
+}
+
+// -----
+
+// A result that is larger than the sum, and an operand that would be held for
+// longer, do not wait: nor does the sum.
+spmd.mesh @mesh <["x"=2]>
+// CHECK-LABEL: func.func @now
+// CHECK-NOT: spmd.combined
+// CHECK: return
+!v = tensor<8xf32>
+func.func @now(%x: !v, %y: !v) -> (!v, tensor<2x8xf32>, !v) {
+  %g = tp.neg %x {spmd.shardings = [#spmd.sharding<@mesh, [{}], unreduced={"x"}>]} : !v
+  %0 = spmd.all_reduce %g {"x"} in <@mesh, [{}], unreduced={"x"}> out <@mesh, [{}]> : !v -> !v
+  %1 = tp.broadcast %0 dims = [1] {spmd.shardings = [#spmd.sharding<@mesh, [{}, {}]>]} : !v -> tensor<2x8xf32>
+  %h = tp.exp %x {spmd.shardings = [#spmd.sharding<@mesh, [{}], unreduced={"x"}>]} : !v
+  %2 = spmd.all_reduce %h {"x"} in <@mesh, [{}], unreduced={"x"}> out <@mesh, [{}]> : !v -> !v
+  %3 = tp.exp %y {spmd.shardings = [#spmd.sharding<@mesh, [{}]>]} : !v
+  %4 = tp.exp %3 {spmd.shardings = [#spmd.sharding<@mesh, [{}]>]} : !v
+  %5 = tp.sub %4, %2 {spmd.shardings = [#spmd.sharding<@mesh, [{}]>]} : !v
+  %i = tp.log %x {spmd.shardings = [#spmd.sharding<@mesh, [{}], unreduced={"x"}>]} : !v
+  %6 = spmd.all_reduce %i {"x"} in <@mesh, [{}], unreduced={"x"}> out <@mesh, [{}]> : !v -> !v
+  return %5, %1, %6 : !v, tensor<2x8xf32>, !v
+}
+
+// -----
+
+// Scattered sums, the update of a slice of the weight and its gather: the gathers
+// wait for the updates, these for the sums, and all are two launches.
+spmd.mesh @mesh <["x"=2]>
+// CHECK-LABEL: func.func @sharded_updates
+// CHECK: spmd.combined reduce_scatter
+// CHECK-NOT: spmd.all_gather
+// CHECK: spmd.combined all_gather
+// CHECK-NOT: spmd.all_gather
+// CHECK: return
+!v = tensor<8xf32>
+func.func @sharded_updates(%x: !v, %v: !v, %w: !v) -> (!v, !v) {
+  %g = tp.neg %x {spmd.shardings = [#spmd.sharding<@mesh, [{}], unreduced={"x"}>]} : !v
+  %0 = spmd.reduce_scatter %g [{"x"}] in <@mesh, [{}], unreduced={"x"}> out <@mesh, [{"x"}]> : !v -> !v
+  %1 = spmd.all_slice %v [{"x"}] in <@mesh, [{}]> out <@mesh, [{"x"}]> : !v -> !v
+  %2 = tp.sub %1, %0 {spmd.shardings = [#spmd.sharding<@mesh, [{"x"}]>]} : !v
+  %3 = spmd.all_gather %2 [{"x"}] in <@mesh, [{"x"}]> out <@mesh, [{}]> : !v -> !v
+  %h = tp.exp %x {spmd.shardings = [#spmd.sharding<@mesh, [{}], unreduced={"x"}>]} : !v
+  %4 = spmd.reduce_scatter %h [{"x"}] in <@mesh, [{}], unreduced={"x"}> out <@mesh, [{"x"}]> : !v -> !v
+  %5 = spmd.all_slice %w [{"x"}] in <@mesh, [{}]> out <@mesh, [{"x"}]> : !v -> !v
+  %6 = tp.sub %5, %4 {spmd.shardings = [#spmd.sharding<@mesh, [{"x"}]>]} : !v
+  %7 = spmd.all_gather %6 [{"x"}] in <@mesh, [{"x"}]> out <@mesh, [{}]> : !v -> !v
+  return %3, %7 : !v, !v
+}

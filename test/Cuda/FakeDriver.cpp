@@ -148,6 +148,10 @@ Result cuDeviceGetName(char *name, int size, cuda::Device device) {
 Result cuDeviceGetAttribute(int *value, int attribute, cuda::Device) {
   ENTER()
   long chip = getNumber("TPRT_FAKE_CHIP", 120);
+  if (attribute == cuda::kCacheBytes) {
+    *value = 4096;
+    return cuda::kSuccess;
+  }
   *value = static_cast<int>(attribute == cuda::kMajor ? chip / 10 : chip % 10);
   return cuda::kSuccess;
 }

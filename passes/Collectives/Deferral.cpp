@@ -1,0 +1,67 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "passes/Collectives/Deferral.h"
+
+#include "dialects/TP/ShardingTable.h"
+#include "tpopt/Dialect/SPMD/SPMD.h"
+#include "tpopt/Dialect/TP/TP.h"
+
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace tp;
+
+/// Moves elements, computes with each by itself, or sums some of them.
+static bool isSimple(Operation *op) {
+  if (op->getNumResults() != 1 || op->getNumRegions() != 0 || !isPure(op))
+    return false;
+  if (auto collective = dyn_cast<spmd::CollectiveOpInterface>(op))
+    return isFree(spmd::getStep(collective).kind);
+  return op->hasTrait<Elementwise>() ||
+         isa<ReshapeOp, TransposeOp, SliceOp, ReduceOp>(op);
+}
+
+/// Bytes of the whole tensor. A simple op leaves its operand cut as it is, so
+/// that blocks compare as these do.
+static int64_t getWholeBytes(Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  return type.getNumElements() * tp::getElementBytes(type);
+}
+
+/// Whether the value is there for as long as the block runs, or costs nothing
+/// to make again.
+static bool isHeldAnyway(Value value, Block *block) {
+  Operation *maker = value.getDefiningOp();
+  return !maker || maker->getBlock() != block || maker->getNumOperands() == 0;
+}
+
+std::optional<SmallVector<Operation *, 2>>
+tp::findCompany(Operation *op, llvm::function_ref<bool(Value)> isPending) {
+  if (!isSimple(op))
+    return std::nullopt;
+  SmallVector<Operation *, 2> company;
+  int64_t waitsFor = 0;
+  for (Value operand :
+       llvm::SetVector<Value>(op->operand_begin(), op->operand_end())) {
+    if (isPending(operand)) {
+      waitsFor += getWholeBytes(operand);
+      continue;
+    }
+    if (isHeldAnyway(operand, op->getBlock()))
+      continue;
+    Operation *maker = operand.getDefiningOp();
+    bool goesAlong = operand.hasOneUse() && isSimple(maker) &&
+                     llvm::all_of(maker->getOperands(), [&](Value value) {
+                       return isHeldAnyway(value, op->getBlock());
+                     });
+    if (!goesAlong)
+      return std::nullopt;
+    company.push_back(maker);
+  }
+  if (getWholeBytes(op->getResult(0)) > waitsFor)
+    return std::nullopt;
+  return company;
+}
