@@ -11,6 +11,7 @@
 
 #include "tpopt/Dialect/TP/TP.h"
 
+#include "llvm/ADT/MapVector.h"
 #include "llvm/Support/DebugLog.h"
 
 #include <limits>
@@ -49,6 +50,27 @@ static bool hasShardedWholeFactor(Operation *op, ShardingTable &table,
         return true;
   }
   return false;
+}
+
+/// Whether `op` is a splice along a dimension that propagation has not cut, and
+/// takes a part of an input that is cut otherwise: sliced first, there is less
+/// to send if the input has to be whole.
+static bool canSliceBeforeReshard(Operation *op, ShardingTable &table) {
+  auto splice = dyn_cast<SpliceOp>(op);
+  if (!splice)
+    return false;
+  llvm::SmallMapVector<Value, int64_t, 2> taken;
+  for (auto [input, size] :
+       llvm::zip_equal(splice.getInputs(), splice.getSizes()))
+    taken[input] += size;
+  int64_t dim = splice.getDim();
+  return llvm::any_of(taken, [&](const auto &entry) {
+    auto [input, size] = entry;
+    auto type = cast<RankedTensorType>(input.getType());
+    const TensorSharding *sharding = table.lookup(input);
+    return type.getRank() != 0 && size < type.getDimSize(dim) && sharding &&
+           sharding->dims[dim].axes.empty() && !sharding->getDimAxes().empty();
+  });
 }
 
 /// Sums of the same costs in another order differ by less than this part.
@@ -113,27 +135,25 @@ struct Planner::Impl {
 
   /// Ops that need a factor whole which propagation has sharded make way for
   /// their decompositions where that makes the whole program cheaper. Equal
-  /// ops, as those of repeated layers are, go together.
+  /// ops, as those of repeated layers are, go together, and so do splices that
+  /// are slices in the end: seldom is there less to send for these.
   void decomposeWhereCheaper() {
     std::map<std::vector<const void *>, unsigned> numbers;
     std::vector<SmallVector<ProgramView::Rewrite *>> groups; // program order
-    SmallVector<Operation *> candidates;
-    for (Operation *op : view.getOps())
-      if (isa<DecomposeOpInterface>(op) &&
-          hasShardedWholeFactor(op, space.table, freeArguments))
-        candidates.push_back(op);
-    for (Operation *op : candidates) {
-      auto [it, isNew] = numbers.try_emplace(getStructure(op), groups.size());
-      if (isNew)
-        groups.emplace_back();
-      groups[it->second].push_back(&view.add(op, {}, [&](OpBuilder &builder) {
-        SmallVector<Value> values =
-            cast<DecomposeOpInterface>(op).decompose(builder);
-        for (Operation &part : *builder.getInsertionBlock())
-          inferShardings(&part, space.table);
-        return values;
-      }));
-    }
+    SmallVector<ProgramView::Rewrite *> splices;
+    SmallVector<Operation *> ops(view.getOps());
+    for (Operation *op : ops)
+      if (canSliceBeforeReshard(op, space.table)) {
+        splices.push_back(&addDecomposition(op));
+      } else if (isa<DecomposeOpInterface>(op) &&
+                 hasShardedWholeFactor(op, space.table, freeArguments)) {
+        auto [it, isNew] = numbers.try_emplace(getStructure(op), groups.size());
+        if (isNew)
+          groups.emplace_back();
+        groups[it->second].push_back(&addDecomposition(op));
+      }
+    if (!splices.empty())
+      groups.push_back(std::move(splices));
     if (groups.empty())
       return;
     double best = solve();
@@ -148,6 +168,16 @@ struct Planner::Impl {
         view.set(rewrites, /*isOn=*/false);
       }
     }
+  }
+
+  ProgramView::Rewrite &addDecomposition(Operation *op) {
+    return view.add(op, {}, [&](OpBuilder &builder) {
+      SmallVector<Value> values =
+          cast<DecomposeOpInterface>(op).decompose(builder);
+      for (Operation &part : *builder.getInsertionBlock())
+        inferShardings(&part, space.table);
+      return values;
+    });
   }
 
   const TensorSharding &getSharding(Port port) const {

@@ -12,8 +12,10 @@
 ///
 /// Rewrites are part of the choice: an op that needs a sharded dimension whole
 /// may be replaced by its decomposition, and slices, pads and concatenations
-/// along a sharded dimension by splices. Plans with and without them are
-/// compared on a view of the program; `commit` then carries them out.
+/// along a sharded dimension by splices; a splice along a dimension that is not
+/// sharded by a slice and a pad, if there is less to send of the slice. Plans
+/// with and without them are compared on a view of the program; `commit` then
+/// carries them out.
 ///
 /// **A plan can be priced again** after one of its layouts has changed, in time
 /// that grows with the uses of that value:

@@ -57,3 +57,24 @@ func.func @pairs(%x: tensor<8x16xf32> {spmd.sharding = #cols}) -> (tensor<8x8xf3
   %y = tp.mul %a, %b : tensor<8x8xf32>
   return %y : tensor<8x8xf32>
 }
+
+// -----
+
+spmd.mesh @mesh <["x"=4]>
+// Tokens shifted to the right, a sequence a device: every device needs all of
+// them, but not the last, which falls out.
+// CHECK-LABEL: func.func @shift_right
+// CHECK: %[[KEPT:.*]] = tp.slice {{.*}} -> tensor<4x6xi32>
+// CHECK: spmd.all_gather %[[KEPT]]
+// CHECK: tp.pad {{.*}} -> tensor<4x7xi32>
+// CHECK-NOT: spmd.{{all|coll|shift|reshard}}
+// CHECK: {{^}}    return
+func.func @shift_right(%table: tensor<52x32xf32> {spmd.sharding = #spmd.sharding<@mesh, [{}, {"x"}]>},
+                       %tokens: tensor<4x7xi32> {spmd.sharding = #spmd.sharding<@mesh, [{"x"}, {}]>})
+    -> (tensor<4x7x32xf32> {spmd.sharding = #spmd.sharding<@mesh, [{}, {}, {"x"}]>}) {
+  %start = tp.constant dense<0> : tensor<i32>
+  %p = tp.pad %tokens, %start low = [0, 1] : (tensor<4x7xi32>, tensor<i32>) -> tensor<4x8xi32>
+  %s = tp.slice %p starts = [0, 0] strides = [1, 1] : tensor<4x8xi32> -> tensor<4x7xi32>
+  %y = tp.embedding %table, %s : (tensor<52x32xf32>, tensor<4x7xi32>) -> tensor<4x7x32xf32>
+  return %y : tensor<4x7x32xf32>
+}

@@ -114,8 +114,8 @@ private:
 struct ReshardEstimator::Tables {
   /// In the digits of the layouts, if there are few enough states.
   std::optional<LayoutTable> coarse;
-  /// In parts of these, likewise. Also none if their sizes have no common
-  /// divisors, so that there is seldom a use for parts.
+  /// In the parts of these that a plan may move, likewise. Also none if there
+  /// are no such parts.
   std::optional<LayoutTable> fine;
 };
 
@@ -137,11 +137,14 @@ ReshardEstimator::createTables(const Kind &kind, const AxisList &system) {
   Kind own{{}, kind.elementBytes};
   for (unsigned dim : dims)
     own.sizes.push_back(kind.sizes[dim]);
-  auto create = [&](std::optional<LayoutTable> &table, const AxisList &digits) {
-    if (reshard::Table::count(digits.size(), dims.size()) >
-        reshard::Table::kMostStates)
+  auto create = [&](std::optional<LayoutTable> &table,
+                    ArrayRef<reshard::DigitSystem> digits) {
+    // Of many digits a table may know a better way than a search finds.
+    if (digits.front().size() > reshard::fewDigits ||
+        reshard::Table::count(digits, dims.size()) >
+            reshard::Table::kMostStates)
       return;
-    std::unique_ptr<reshard::Table> &shared = costs[{own, digits}];
+    std::unique_ptr<reshard::Table> &shared = costs[{own, digits.vec()}];
     if (!shared)
       shared = std::make_unique<reshard::Table>(mesh, own.sizes,
                                                 own.elementBytes, digits);
@@ -149,8 +152,9 @@ ReshardEstimator::createTables(const Kind &kind, const AxisList &system) {
   };
   auto result = std::make_unique<Tables>();
   create(result->coarse, system);
-  if (reshard::DigitSystem parts = reshard::getCommonSystem(system);
-      parts != system)
+  SmallVector<reshard::DigitSystem, 2> parts = reshard::getFineSystems(system);
+  if (ArrayRef<reshard::DigitSystem>(parts) !=
+      ArrayRef<reshard::DigitSystem>(system))
     create(result->fine, parts);
   return result;
 }

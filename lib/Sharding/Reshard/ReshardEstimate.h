@@ -22,7 +22,11 @@
 /// [{}, {"x"}], times 4194304, 32768 and 14336 * 4.
 ///
 /// Of kinds with few layouts, tables hold the answers to all questions
-/// (ReshardTable.h in lib/Sharding/Reshard); others take a search each.
+/// (ReshardTable.h in lib/Sharding/Reshard); others take a search each. What
+/// whole axes cannot do at the least cost is looked up in a table of their
+/// parts, as a plan would go: of up to four prime parts in four dimensions, or
+/// in three where parts of 2 and 3 may be in either order. Past that only whole
+/// axes are looked at.
 ///
 /// Layouts and shapes have numbers, so that a price that is known is found by
 /// three of them:
@@ -69,7 +73,8 @@ public:
     int64_t launches = 0;
   };
   /// Of a way between layouts of the pool, of tensors of that shape's rank.
-  /// Seldom more than the best way costs, never less.
+  /// What a plan costs if the layouts use whole axes of up to four prime parts
+  /// and there are tables of these; else seldom more, never less.
   Estimate get(unsigned from, unsigned to, Shape shape);
   /// Says that ways to `layouts` will be asked for. Several are found at once
   /// for less.
@@ -125,7 +130,9 @@ private:
   static constexpr unsigned kNoSystem = ~0u;
   llvm::DenseMap<std::pair<unsigned, unsigned>, unsigned> systemOf;
   /// By kind, with dimensions in order of their sizes, and digits.
-  std::map<std::pair<Kind, AxisList>, std::unique_ptr<reshard::Table>> costs;
+  std::map<std::pair<Kind, std::vector<AxisList>>,
+           std::unique_ptr<reshard::Table>>
+      costs;
   /// By kind and digits.
   std::vector<std::vector<std::unique_ptr<Tables>>> tables;
   std::vector<Prices> prices; ///< By kind.

@@ -5,6 +5,7 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
+#include "llvm/ADT/SmallVectorExtras.h"
 
 #include <array>
 #include <limits>
@@ -16,16 +17,22 @@ using namespace tp::reshard;
 using llvm::ArrayRef;
 using llvm::SmallVector;
 
-Table::Table(const Mesh &mesh, ArrayRef<int64_t> shape, int64_t elementBytes,
-             const DigitSystem &system)
-    : Expansion(space, {llvm::maskTrailingOnes<DigitSet>(system.size())},
-                ReduceKind::Sum),
-      mesh(mesh), shape(shape), system(system),
-      links(mesh, elementBytes, getScale(system)),
-      space(this->shape, llvm::to_vector<4>(llvm::seq<unsigned>(shape.size())),
-            ReduceKind::Sum, links, this->system) {}
+/// Anything may become partial: what is wanted depends on the target.
+static SmallVector<DigitSet, 2> getAllDigits(ArrayRef<DigitSystem> systems) {
+  return llvm::map_to_vector<2>(systems, [](const DigitSystem &system) {
+    return llvm::maskTrailingOnes<DigitSet>(system.size());
+  });
+}
 
-uint64_t Table::count(size_t digits, size_t dims) {
+Table::Table(const Mesh &mesh, ArrayRef<int64_t> shape, int64_t elementBytes,
+             ArrayRef<DigitSystem> systems)
+    : Expansion(space, getAllDigits(systems), ReduceKind::Sum), mesh(mesh),
+      shape(shape), systems(systems),
+      links(mesh, elementBytes, getScale(systems.front())),
+      space(this->shape, llvm::to_vector<4>(llvm::seq<unsigned>(shape.size())),
+            ReduceKind::Sum, links, this->systems) {}
+
+static uint64_t countStates(size_t digits, size_t dims) {
   if (digits >= maxDigits)
     return std::numeric_limits<uint64_t>::max();
   // Some of the digits are in lists, one after the other at any place of any
@@ -40,10 +47,27 @@ uint64_t Table::count(size_t digits, size_t dims) {
   return states;
 }
 
+uint64_t Table::count(ArrayRef<DigitSystem> systems, size_t dims) {
+  uint64_t states = 0, digits = 0;
+  for (const DigitSystem &system : systems) {
+    states = llvm::SaturatingAdd(states, countStates(system.size(), dims));
+    digits += system.size();
+  }
+  // All are in one set.
+  return digits < maxDigits ? states : std::numeric_limits<uint64_t>::max();
+}
+
+DigitSet Table::shift(DigitSet digits, unsigned system) const {
+  for (const DigitSystem &before : ArrayRef(systems).take_front(system))
+    digits <<= before.size();
+  return digits;
+}
+
 unsigned Table::getNumber(const State &state) {
   auto [it, isNew] = numbers.try_emplace(state, unsigned(nodes.size()));
   if (isNew)
-    nodes.push_back({&it->first, {}, nullptr});
+    nodes.push_back(
+        {&it->first, shift(state.unreduced, state.system), {}, nullptr});
   return it->second;
 }
 
@@ -60,17 +84,24 @@ unsigned Table::getNumber(const StepKind &kind) {
 }
 
 std::optional<unsigned> Table::getNumber(const TensorSharding &layout) {
-  std::optional<State> state = space.encode(layout, 0);
-  if (!state)
-    return std::nullopt;
-  // Whatever the addends' kind is, it costs as much.
-  state->kind = ReduceKind::Sum;
-  return getNumber(*state);
+  std::optional<unsigned> number;
+  DigitSet wanted = 0;
+  for (unsigned system = 0; system < systems.size(); ++system)
+    if (std::optional<State> state = space.encode(layout, system)) {
+      // Whatever the addends' kind is, it costs as much.
+      state->kind = ReduceKind::Sum;
+      wanted |= shift(state->unreduced, system);
+      if (!number)
+        number = getNumber(*state);
+    }
+  if (number)
+    nodes[*number].wanted = wanted;
+  return number;
 }
 
 /// A price is ticks and launches in one number: the lower, the cheaper. No
 /// cheapest way comes through a state twice.
-static constexpr unsigned kLaunchBits = 10;
+static constexpr unsigned kLaunchBits = 12;
 static_assert(Table::kMostStates < 1 << kLaunchBits);
 /// What is dearer, too, is left to a search. The sum of two does not overflow.
 static constexpr uint64_t kNoWay = uint64_t(1) << 62;
@@ -83,15 +114,29 @@ static uint64_t getPrice(const Cost &cost) {
 
 void Table::take(const State &next, CollectiveKind kind, DigitSet axes,
                  const Cost &cost) {
-  StepKind own{getPrice(cost), kind == CollectiveKind::ToPartial ? axes : 0};
+  DigitSet partial = kind == CollectiveKind::ToPartial ? axes : 0;
+  StepKind own{getPrice(cost), shift(partial, next.system)};
   taken.push_back({getNumber(next), {current, getNumber(own)}});
+}
+
+/// A change of the system is free.
+void Table::changeSystem(const State &state) {
+  if (systems.size() == 1)
+    return;
+  TensorSharding layout = space.decode(state);
+  for (unsigned system = 0; system < systems.size(); ++system)
+    if (system != state.system)
+      if (std::optional<State> next = space.encode(layout, system))
+        taken.push_back({getNumber(*next), {current, getNumber(StepKind{})}});
 }
 
 void Table::expandAll() {
   if (current == nodes.size())
     return;
-  for (; current < nodes.size(); ++current)
+  for (; current < nodes.size(); ++current) {
     expand(*nodes[current].state);
+    changeSystem(*nodes[current].state);
+  }
   sortTaken();
 }
 
@@ -124,7 +169,7 @@ void Table::computePrices(ArrayRef<unsigned> targets) {
     isCheaper[to] = true;
   }
   // Nobody makes partial what is not wanted partial.
-  DigitSet wanted = nodes[targets.front()].state->unreduced;
+  DigitSet wanted = nodes[targets.front()].wanted;
   auto spread = [&](unsigned number) {
     Lanes behind = prices[number];
     for (unsigned i = begins[number]; i < begins[number + 1]; ++i) {
@@ -162,7 +207,7 @@ void Table::compute(ArrayRef<unsigned> targets) {
     // What has been added since leads to what was there, and not back.
     if (together.empty() ||
         (together.size() < kLanes && nodes[to].prices.empty() &&
-         nodes[to].state->unreduced == first.state->unreduced))
+         nodes[to].wanted == first.wanted))
       together.push_back(to);
   computePrices(together);
 }

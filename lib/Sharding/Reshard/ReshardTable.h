@@ -7,7 +7,8 @@
 /// A search looks at the states around one way. Where nearly every pair of
 /// layouts is asked for, the steps from every state are found once, and going
 /// backwards from a layout answers for all ways to it. It is the target that
-/// says along which axes ways may make values partial.
+/// says along which axes ways may make values partial. As a search, a table may
+/// be of two digit systems, between which a change is free.
 ///
 ///     Table table(mesh, {8, 8}, 4, {x, y});
 ///     unsigned from = *table.getNumber(..), to = *table.getNumber(..);
@@ -28,16 +29,17 @@ namespace tp::reshard {
 
 class Table : Expansion {
 public:
-  /// For tensors of `shape` in digits of `system`. `mesh` must outlive it.
+  /// For tensors of `shape` in digits of `systems`. `mesh` must outlive it.
   Table(const Mesh &mesh, llvm::ArrayRef<int64_t> shape, int64_t elementBytes,
-        const DigitSystem &system);
+        llvm::ArrayRef<DigitSystem> systems);
 
-  /// A table pays for itself up to about so many states.
-  static constexpr unsigned kMostStates = 700;
+  /// A table pays for itself up to about so many states: four digits in four
+  /// dimensions, or of two systems in three.
+  static constexpr unsigned kMostStates = 2500;
   /// How many states a table has, at most the largest number.
-  static uint64_t count(size_t digits, size_t dims);
+  static uint64_t count(llvm::ArrayRef<DigitSystem> systems, size_t dims);
 
-  /// The number of a layout, none if it is not in whole digits.
+  /// The number of a layout, none if it is not in whole digits of one system.
   std::optional<unsigned> getNumber(const TensorSharding &layout);
   /// Whether get() has an answer.
   bool knows(unsigned from, unsigned to) const {
@@ -58,8 +60,9 @@ private:
   /// What tells steps apart but for where they lead: of thousands in a table,
   /// some dozens do.
   struct StepKind {
-    uint64_t price;
-    DigitSet partial; ///< Digits along which it makes values partial.
+    uint64_t price = 0;
+    /// Digits along which it makes values partial: see shift().
+    DigitSet partial = 0;
     bool operator==(const StepKind &o) const {
       return price == o.price && partial == o.partial;
     }
@@ -69,6 +72,8 @@ private:
   };
   struct Node {
     const State *state; ///< In `numbers`.
+    /// Digits along which ways to it may make values partial: see shift().
+    DigitSet wanted;
     /// Of ways to it, by where they begin, if they are known.
     std::vector<uint64_t> prices;
     std::unique_ptr<Bound> bound; ///< On ways to it.
@@ -76,6 +81,9 @@ private:
 
   unsigned getNumber(const State &state);
   unsigned getNumber(const StepKind &kind);
+  /// Digits of a system as members of one set of all systems' digits.
+  DigitSet shift(DigitSet digits, unsigned system) const;
+  void changeSystem(const State &state);
   void take(const State &next, CollectiveKind kind, DigitSet axes,
             const Cost &cost) override;
   bool mayHelp(const Cost &) const override { return true; }
@@ -86,7 +94,7 @@ private:
 
   const Mesh &mesh;
   llvm::SmallVector<int64_t, 4> shape;
-  DigitSystem system;
+  llvm::SmallVector<DigitSystem, 2> systems;
   LinkModel links;
   StateSpace space;
   StateNumbers numbers;

@@ -1,0 +1,93 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file Builds the tables of an artifact. Artifact.cpp adds what all entries
+/// share and the entries, ArtifactSteps.cpp their steps.
+
+#ifndef TPOPT_LIB_CODEGEN_ARTIFACTBUILDER_H
+#define TPOPT_LIB_CODEGEN_ARTIFACTBUILDER_H
+
+#include "lib/Codegen/Artifact.h"
+#include "lib/Codegen/KernelTable.h"
+#include "lib/Codegen/Kernels.h"
+#include "lib/Codegen/TargetCode.h"
+#include "tpopt/Dialect/TP/TP.h"
+
+#include "runtime/Core/Artifact.h"
+#include "runtime/Core/ArtifactWriter.h"
+
+#include "llvm/ADT/StringMap.h"
+
+namespace tp::codegen {
+
+class ArtifactBuilder {
+public:
+  /// Without `code`, an artifact of programs without steps.
+  explicit ArtifactBuilder(mlir::ModuleOp module, TargetCode *code = nullptr)
+      : module(module), code(code) {}
+  mlir::FailureOr<std::string> build();
+
+  tprt::ArtifactWriter writer;
+
+private:
+  // Tables that all entries share.
+  mlir::LogicalResult addMesh();
+  mlir::FailureOr<uint32_t> addInput(step::ProgramOp program,
+                                     step::InputAttr input);
+  mlir::FailureOr<tprt::DType> getDTypeAt(mlir::Operation *op, mlir::Type type);
+  tprt::Range addAxes(llvm::ArrayRef<AxisRef> axes);
+  tprt::Range addDims(mlir::RankedTensorType type);
+  uint32_t addCommunicator(spmd::AxisListAttr axes);
+  uint32_t addCoordinate(spmd::AxisRefAttr axis);
+  mlir::FailureOr<uint32_t> addKernel(step::KernelOpInterface op);
+  tprt::Range addIntegers(llvm::ArrayRef<int64_t> values) {
+    return writer.addAll<int64_t>(
+        absl::MakeConstSpan(values.data(), values.size()));
+  }
+
+  // One entry.
+  mlir::LogicalResult addEntry(step::ProgramOp program);
+  mlir::LogicalResult addStep(mlir::Operation *op);
+  mlir::LogicalResult addKernelCall(step::KernelOpInterface op);
+  mlir::LogicalResult addCombinations();
+  mlir::LogicalResult addRandoms();
+  mlir::LogicalResult addCollective(step::CollectiveStartOp op);
+  void addMatmul(step::MatmulOp op);
+  void addCopy(step::CopyOp op);
+  void addFill(step::FillOp op);
+  void addScatter(step::ScatterOp op);
+  void addSort(step::SortOp op);
+  mlir::LogicalResult addLoop(step::LoopOp op);
+  mlir::LogicalResult addChoice(mlir::Operation *op, mlir::Value predicate,
+                                tprt::ControlKind kind);
+  mlir::LogicalResult addControl(mlir::Operation *op, tprt::ControlRow row);
+  void pushStep(mlir::Operation *op, tprt::StepKind kind, uint32_t row);
+  tprt::BufferRow getBuffer(mlir::Value buffer);
+  tprt::MatmulOperand getOperand(mlir::Value buffer);
+  tprt::DType dtypeOf(mlir::Value buffer) {
+    return *getDType(
+        mlir::cast<mlir::MemRefType>(buffer.getType()).getElementType());
+  }
+
+  mlir::ModuleOp module;
+  std::optional<Mesh> mesh;
+  TargetCode *code;
+  KernelTable kernelTable;
+  mlir::OwningOpRef<mlir::ModuleOp> combinations,
+      randoms;                            ///< Kernels no step calls.
+  llvm::SmallVector<uint32_t> kernelRows; ///< By the table's numbers.
+  llvm::StringMap<std::pair<uint32_t, step::InputAttr>> inputs;
+  llvm::DenseMap<mlir::Attribute, uint32_t> communicators, coordinates;
+  llvm::DenseMap<mlir::Attribute, uint64_t> constants;
+
+  llvm::DenseMap<mlir::Value, tprt::BufferRow> roots; ///< Of the current entry.
+  llvm::DenseMap<mlir::Value, uint32_t> collectives;  ///< By token.
+  llvm::DenseMap<mlir::Operation *, uint32_t> counters; ///< By loop.
+  uint32_t numCounters = 0;
+  std::vector<tprt::StepRow> steps;
+  uint32_t numOutputs = 0;
+};
+
+} // namespace tp::codegen
+
+#endif // TPOPT_LIB_CODEGEN_ARTIFACTBUILDER_H
