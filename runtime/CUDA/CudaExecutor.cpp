@@ -153,7 +153,14 @@ absl::Status CudaExecutor::run(uint32_t entryIndex,
       TPRT_RETURN_IF_ERROR(issue(row));
     } else {
       if (!entry.graph) {
-        TPRT_ASSIGN_OR_RETURN(entry.graph, capture(row));
+        absl::StatusOr<Owned<cuda::GraphExec>> graph = capture(row);
+        if (!graph.ok() && !links) {
+          // Nobody else takes part: each run is issued, as the first one was.
+          entry.canCapture = false;
+          TPRT_RETURN_IF_ERROR(issue(row));
+          return wait();
+        }
+        TPRT_ASSIGN_OR_RETURN(entry.graph, std::move(graph));
       }
       TPRT_RETURN_IF_ERROR(device.check(
           device.driver.launchGraph(entry.graph.get(), compute.get()),

@@ -223,6 +223,27 @@ TEST(CudaFaults, ArenaWithoutWindows) {
   }
 }
 
+/// Without other ranks, what cannot be captured is issued in each run.
+TEST(CudaFaults, CaptureThatFails) {
+  for (const char *symbol : {"cuStreamBeginCapture_v2", "cuStreamEndCapture",
+                             "cuGraphInstantiateWithFlags"}) {
+    SCOPED_TRACE(symbol);
+    std::string where = absl::StrCat(symbol, ":1");
+    Variable failing("TPRT_FAKE_FAIL", where.c_str());
+    TestProgram program = makeKernelProgram(0, 80);
+    auto session = open(program, "cuda");
+    ASSERT_TRUE(session.ok()) << session.status();
+    for (int run = 0; run < 3; ++run) {
+      Record record;
+      absl::Status status = (*session)->run("main");
+      EXPECT_TRUE(status.ok()) << status;
+      // The second may be issued twice: to be captured, and to be run.
+      EXPECT_GE(record.count("launch add_scalar"), 1);
+      EXPECT_EQ(record.count("launch graph"), 0);
+    }
+  }
+}
+
 /// A proposal of cuBLASLt's that fails when it is run is left out. The walk
 /// below has no such: without choices that are known, all its matmuls are
 /// tuned.
