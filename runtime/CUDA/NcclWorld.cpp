@@ -96,6 +96,11 @@ private:
   const Nccl &nccl;
   const absl::Duration timeout;
   Owned<cuda::Stream> stream;
+  // What is exchanged, for as many bytes of a rank as there have been. Output
+  // after output is read through it, and pinning takes longer than sending.
+  size_t capacity = 0;
+  Owned<cuda::Pointer> from, to;
+  Owned<void *> pinned;
   nccl::Comm comm = nullptr;
   absl::Mutex mutex;
   absl::Status failure ABSL_GUARDED_BY(mutex);
@@ -148,9 +153,13 @@ NcclWorld::~NcclWorld() {
 absl::StatusOr<std::string> NcclWorld::gather(const char *mine, size_t bytes,
                                               absl::string_view what) {
   size_t all = bytes * static_cast<size_t>(launch.size);
-  TPRT_ASSIGN_OR_RETURN(Owned<cuda::Pointer> from, device->allocate(bytes));
-  TPRT_ASSIGN_OR_RETURN(Owned<cuda::Pointer> to, device->allocate(all));
-  TPRT_ASSIGN_OR_RETURN(Owned<void *> pinned, device->allocateHost(all));
+  if (capacity < bytes) {
+    capacity = 0; // as long as not all are there
+    TPRT_ASSIGN_OR_RETURN(from, device->allocate(bytes));
+    TPRT_ASSIGN_OR_RETURN(to, device->allocate(all));
+    TPRT_ASSIGN_OR_RETURN(pinned, device->allocateHost(all));
+    capacity = bytes;
+  }
   std::memcpy(pinned.get(), mine, bytes);
   auto getAddress = [](const Owned<cuda::Pointer> &pointer) {
     return reinterpret_cast<void *>(static_cast<uintptr_t>(pointer.get()));
