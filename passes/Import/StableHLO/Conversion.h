@@ -163,6 +163,7 @@ llvm::ArrayRef<Row> getRandomRows();
 llvm::ArrayRef<Row> getAnnotationRows();
 llvm::ArrayRef<Row> getManualRows();
 llvm::ArrayRef<Row> getExchangeRows();
+llvm::ArrayRef<Row> getPlaceRows();
 
 /// The `stablehlo.return` of a region of one block; null if there is none.
 mlir::Operation *getReturn(mlir::Region &region);

@@ -9,34 +9,20 @@
 // `[{"x"}, {}]` to `[{}, {}]`, and what devices that differ in other axes hold
 // is none of its business.
 
-#include "Conversion.h"
-#include "GSPMD.h"
+#include "Exchanges.h"
 #include "Groups.h"
 
 #include "dialects/SPMD/Nesting.h"
-
-#include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
 using namespace tp;
 using namespace tp::stablehlo;
 
-namespace {
-/// The devices of a mesh that exchange something: all that differ in `axes`.
-struct Group {
-  spmd::MeshOp mesh;
-  AxisList axes;
-
-  int64_t getSize() const { return tp::getSize(axes); }
-};
-} // namespace
-
 //===----------------------------------------------------------------------===//
 // Groups
 //===----------------------------------------------------------------------===//
 
-/// The mesh of the region around the operation, if devices can be listed.
-static FailureOr<spmd::MeshOp> getMesh(Conversion &c) {
+FailureOr<spmd::MeshOp> tp::stablehlo::getMesh(Conversion &c) {
   auto manual = c.op->getParentOfType<spmd::ManualOp>();
   spmd::MeshOp mesh = manual
                           ? spmd::lookupMesh(manual, spmd::getMeshName(manual))
@@ -49,8 +35,7 @@ static FailureOr<spmd::MeshOp> getMesh(Conversion &c) {
   return mesh;
 }
 
-/// All devices of the mesh.
-static Group getEverybody(spmd::MeshOp mesh) {
+Group tp::stablehlo::getEverybody(spmd::MeshOp mesh) {
   Mesh own = mesh.toMesh();
   Group group{mesh, {}};
   for (unsigned i = 0; i < own.axes.size(); ++i)
@@ -58,8 +43,7 @@ static Group getEverybody(spmd::MeshOp mesh) {
   return group;
 }
 
-/// Whether the regions around speak for each place along `axes`.
-static bool isManual(Conversion &c, ArrayRef<AxisRef> axes) {
+bool tp::stablehlo::isManual(Conversion &c, ArrayRef<AxisRef> axes) {
   AxisList covered = spmd::getManualAxesAround(c.op);
   return llvm::all_of(axes, [&](const AxisRef &axis) {
     return axis.size == 1 || llvm::any_of(covered, [&](const AxisRef &m) {
@@ -285,200 +269,6 @@ static Results convertAllToAll(Conversion &c) {
 }
 
 //===----------------------------------------------------------------------===//
-// Places
-//===----------------------------------------------------------------------===//
-
-/// The device's place along axes, as i32.
-static Value emitPlace(Conversion &c, const Group &group) {
-  auto type = RankedTensorType::get({}, c.builder.getI32Type());
-  if (group.getSize() == 1)
-    return c.emit.constant(0, type);
-  MLIRContext *context = c.op->getContext();
-  spmd::MeshOp mesh = group.mesh;
-  return spmd::AxisIndexOp::create(
-      c.builder, c.op->getLoc(), type, FlatSymbolRefAttr::get(mesh),
-      spmd::toAttr(context, mesh.toMesh(), group.axes));
-}
-
-/// What `table` has for each place along `axes`.
-static Value emitLookup(Conversion &c, const Group &group,
-                        ArrayRef<int32_t> table) {
-  bool isPlace = true;
-  for (auto [place, number] : llvm::enumerate(table))
-    isPlace &= int64_t(place) == number;
-  if (isPlace)
-    return emitPlace(c, group);
-  auto type =
-      RankedTensorType::get({int64_t(table.size())}, c.builder.getI32Type());
-  Value entries = ConstantOp::create(c.builder, c.op->getLoc(), type,
-                                     DenseElementsAttr::get(type, table));
-  return c.emit.gather(entries, emitPlace(c, group), 0, 0);
-}
-
-/// `table`, by place in the mesh, by place along `axes`; none if it differs
-/// along others.
-static std::optional<std::vector<int32_t>>
-condense(const Mesh &mesh, ArrayRef<AxisRef> axes, ArrayRef<int32_t> table) {
-  std::vector<std::optional<int32_t>> found(tp::getSize(axes));
-  for (auto [place, number] : llvm::enumerate(table)) {
-    std::optional<int32_t> &entry = found[getPosition(mesh, axes, place)];
-    if (entry.value_or(number) != number)
-      return std::nullopt;
-    entry = number;
-  }
-  std::vector<int32_t> own;
-  for (const std::optional<int32_t> &entry : found)
-    own.push_back(*entry); // each is the place of some device
-  return own;
-}
-
-/// The number of the device, as the mesh gives it, mapped by `map`.
-static Results convertNumber(Conversion &c,
-                             function_ref<int64_t(int64_t)> map) {
-  FailureOr<spmd::MeshOp> op = getMesh(c);
-  if (failed(op))
-    return failure();
-  Mesh mesh = op->toMesh();
-  if (!isManual(c, getEverybody(*op).axes))
-    return c.unsupported() << " in a region that is not manual on all axes";
-  SmallVector<int32_t> table(mesh.getNumDevices());
-  for (auto [device, place] : llvm::enumerate(getPlaces(mesh)))
-    table[place] = map(device);
-  return c.one(
-      c.emit.convert(emitLookup(c, getEverybody(*op), table), c.outElement()));
-}
-
-static Processes getProcesses(Conversion &c) {
-  FailureOr<spmd::MeshOp> mesh = getMesh(c);
-  Processes written = Processes::read(c.op->getParentOfType<ModuleOp>());
-  return succeeded(mesh) ? written.on(mesh->toMesh().getNumDevices()) : written;
-}
-
-/// What the scalar arithmetic of `region`, on integers of at least 32 bits,
-/// returns on a device; none if there is anything else in it.
-static std::optional<SmallVector<int64_t>>
-computeNumbers(Region &region, const Processes &processes, int64_t device) {
-  llvm::DenseMap<Value, int64_t> numbers;
-  auto getConstant = [](Operation *op) -> std::optional<int64_t> {
-    auto value =
-        op ? op->getAttrOfType<DenseIntElementsAttr>("value") : nullptr;
-    if (!value || value.getNumElements() != 1)
-      return std::nullopt;
-    return getInt64(value.getSplatValue<APInt>());
-  };
-  for (Operation &op : region.front()) {
-    SmallVector<int64_t> in;
-    for (Value operand : op.getOperands()) {
-      // Others' values are constants, if anything.
-      if (!numbers.count(operand))
-        if (auto constant = getConstant(operand.getDefiningOp()))
-          numbers[operand] = *constant;
-      auto number = numbers.find(operand);
-      if (number == numbers.end())
-        return std::nullopt;
-      in.push_back(number->second);
-    }
-    StringRef name = op.getName().getStringRef();
-    if (name == "sdy.return")
-      return in;
-    std::optional<int64_t> out;
-    if (name == "stablehlo.constant")
-      out = getConstant(&op);
-    else if (name == "stablehlo.partition_id")
-      out = device % processes.partitions;
-    else if (name == "stablehlo.replica_id")
-      out = device / processes.partitions;
-    else if (in.size() == 1 &&
-             (name == "stablehlo.convert" || name == "stablehlo.reshape" ||
-              name == "sdy.sharding_constraint" ||
-              getCallTarget(&op) == "Sharding"))
-      out = in[0];
-    else if (in.size() == 2 && in[0] >= 0 && in[1] >= 0 && !isLarge(in[0]) &&
-             !isLarge(in[1])) {
-      if (name == "stablehlo.add")
-        out = in[0] + in[1];
-      else if (name == "stablehlo.multiply")
-        out = in[0] * in[1];
-      else if (name == "stablehlo.divide" && in[1] > 0)
-        out = in[0] / in[1];
-      else if (name == "stablehlo.remainder" && in[1] > 0)
-        out = in[0] % in[1];
-    }
-    if (!out || isLarge(*out) || op.getNumResults() != 1)
-      return std::nullopt;
-    auto type = dyn_cast<RankedTensorType>(op.getResult(0).getType());
-    auto element =
-        type ? dyn_cast<IntegerType>(type.getElementType()) : nullptr;
-    if (!element || element.getWidth() < 32)
-      return std::nullopt;
-    numbers[op.getResult(0)] = *out;
-  }
-  return std::nullopt;
-}
-
-/// What a region of places gives, for each result and place; none if it
-/// computes more than that.
-static std::optional<std::vector<std::vector<int32_t>>>
-computeTables(Conversion &c, const Mesh &mesh) {
-  Processes processes = getProcesses(c);
-  std::vector<std::vector<int32_t>> tables(
-      c.op->getNumResults(), std::vector<int32_t>(mesh.getNumDevices()));
-  for (auto [device, place] : llvm::enumerate(getPlaces(mesh))) {
-    auto numbers = computeNumbers(c.op->getRegion(0), processes, device);
-    if (!numbers)
-      return std::nullopt;
-    for (auto [table, number] : llvm::zip_equal(tables, *numbers))
-      table[place] = number;
-  }
-  return tables;
-}
-
-std::optional<SmallVector<Value>> tp::stablehlo::convertPlaces(Conversion &c) {
-  if (!c.op->getParentOfType<spmd::ManualOp>())
-    return std::nullopt;
-  FailureOr<spmd::MeshOp> op = getMesh(c);
-  if (failed(op))
-    return std::nullopt;
-  Mesh mesh = op->toMesh();
-  auto tables = computeTables(c, mesh);
-  if (!tables)
-    return std::nullopt;
-  // Along one axis, if that is all it takes.
-  AxisList around = spmd::getManualAxesAround(c.op);
-  SmallVector<AxisList> candidates;
-  for (const AxisRef &axis : around)
-    candidates.push_back({axis});
-  candidates.push_back(around);
-  SmallVector<std::pair<AxisList, std::vector<int32_t>>> found;
-  for (const std::vector<int32_t> &table : *tables) {
-    auto fits = llvm::find_if(candidates, [&](const AxisList &axes) {
-      return condense(mesh, axes, table).has_value();
-    });
-    if (fits == candidates.end()) // it asks for its own place, too
-      return std::nullopt;
-    found.emplace_back(*fits, *condense(mesh, *fits, table));
-  }
-  SmallVector<Value> results;
-  for (auto [entry, type] : llvm::zip_equal(found, c.op->getResultTypes())) {
-    auto tensor = cast<RankedTensorType>(type);
-    Value place = emitLookup(c, Group{*op, entry.first}, entry.second);
-    results.push_back(c.emit.reshape(
-        c.emit.convert(place, tensor.getElementType()), tensor.getShape()));
-  }
-  return results;
-}
-
-static Results convertPartitionId(Conversion &c) {
-  int64_t partitions = getProcesses(c).partitions;
-  return convertNumber(c, [=](int64_t device) { return device % partitions; });
-}
-
-static Results convertReplicaId(Conversion &c) {
-  int64_t partitions = getProcesses(c).partitions;
-  return convertNumber(c, [=](int64_t device) { return device / partitions; });
-}
-
-//===----------------------------------------------------------------------===//
 // Permutations
 //===----------------------------------------------------------------------===//
 
@@ -652,9 +442,7 @@ static constexpr Row kRows[] = {
     {"stablehlo.all_reduce", -1, -1, 1, convertAllReduce},
     {"stablehlo.all_to_all", -1, -1, 0, convertAllToAll},
     {"stablehlo.collective_permute", 1, 1, 0, convertPermute},
-    {"stablehlo.partition_id", 0, 1, 0, convertPartitionId},
     {"stablehlo.reduce_scatter", 1, 1, 1, convertReduceScatter},
-    {"stablehlo.replica_id", 0, 1, 0, convertReplicaId},
 };
 
 ArrayRef<Row> tp::stablehlo::getExchangeRows() { return kRows; }

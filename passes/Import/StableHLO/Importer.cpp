@@ -79,7 +79,7 @@ public:
           getContractionRows(), getReductionRows(), getNormalizationRows(),
           getWindowRows(), getIndexingRows(), getSortRows(),
           getControlFlowRows(), getCallRows(), getAnnotationRows(),
-          getManualRows(), getExchangeRows(), getRandomRows()})
+          getManualRows(), getExchangeRows(), getPlaceRows(), getRandomRows()})
       for (const Row &row : rows)
         table[row.name] = &row;
   }
