@@ -62,6 +62,20 @@ def compare(name, golden, text):
     return "" if worst <= TOLERANCES[golden["dtype"]] else f"off by {worst:.2g}"
 
 
+def check_probe(table, goldens):
+    """What is there, and one small program for each form of kernel and of product: what
+    fails here need not be looked for in a model."""
+    table.add(device.describe(), "cuda", note=True)
+    for name, dtype in goldens["small"].items():
+        golden = {"dtype": dtype, "generates": False}
+        try:
+            wrong = compare(name, golden, device.run_alone(
+                "cuda", HERE / "programs" / f"{name}.tpx", ["--print"]))
+        except device.FAILURES as error:
+            wrong = device.explain(error)
+        table.add(name, "cuda", wrong or "ok")
+
+
 def check_numbers(table, goldens, way, runs):
     """All programs of so many ranks against the CPU."""
     ranks, execute = WAYS[way]

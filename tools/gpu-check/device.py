@@ -148,6 +148,42 @@ class Driver:
         return checked
 
 
+def describe():
+    """The GPU and the versions of its libraries, as they say themselves."""
+    driver = Driver()
+    device, name, version = ctypes.c_int(), ctypes.create_string_buffer(256), ctypes.c_int()
+    driver.cuInit(0)
+    driver.cuDeviceGet(ctypes.byref(device), 0)
+    driver.cuDeviceGetName(name, 256, device)
+    said = [name.value.decode()]
+    # A library may lack what only tells of it; its number is nothing to fail for.
+    if ask := getattr(driver.library, "cuDriverGetVersion", None):
+        ask(ctypes.byref(version))
+        said.append(f"CUDA {version.value // 1000}.{version.value % 1000 // 10}")
+    for title, library, symbol in (("cuBLASLt", "libcublasLt.so.13", "cublasLtGetVersion"),
+                                   ("cuBLASLt", "libcublasLt.so.12", "cublasLtGetVersion"),
+                                   ("NCCL", "libnccl.so.2", "ncclGetVersion")):
+        try:
+            ask = getattr(ctypes.CDLL(find_library(library)), symbol)
+        except (OSError, AttributeError):
+            continue
+        if title == "NCCL":
+            ask(ctypes.byref(version))
+            said.append(f"NCCL {version.value}")
+        elif not said[-1].startswith(title):
+            ask.restype = ctypes.c_size_t
+            said.append(f"{title} {ask()}")
+    return ", ".join(said)
+
+
+def find_library(name):
+    """Where tp-run finds it: this process was started with another search path."""
+    for folder in get_environment()["LD_LIBRARY_PATH"].split(":"):
+        if folder and os.path.exists(path := os.path.join(folder, name)):
+            return path
+    return name
+
+
 def measure_copy(size, repeats=10, rounds=5):
     """The best of some rounds of copies within the GPU, between two events."""
     driver = Driver()

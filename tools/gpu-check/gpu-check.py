@@ -12,17 +12,18 @@ used, by the CPU for what is to come out and by the GPU for itself: none travel.
 `run` takes Python, NVIDIA's driver, cuBLAS and NCCL. Its sections, each of which
 `--only` names:
 
+  probe      what is there, and small programs of each kind of kernel against the CPU,
   cuda       SmolLM2 on one GPU against the CPU: tokens, and logits,
   virtual    on three ranks that share it,
   nccl-alone on one that NCCL connects to itself,
   faults     memory that is not there, a rank that is killed,
+  nccl       SmolLM2 on three processes that share the GPU and talk by NCCL over the
+             loopback,
+  sanitizer  what compute-sanitizer sees,
   attention  our kernel against PyTorch's,
   kernels    the others against a copy,
   layers     one layer of Llama 3 8B and one rank's of 70B, against PyTorch, JAX and
-             what the GPU can do,
-  nccl       SmolLM2 on three processes that share the GPU and talk by NCCL over the
-             loopback,
-  sanitizer  what compute-sanitizer sees.
+             what the GPU can do.
 
 It prints one table, whose rows come to stderr as they are made. Exit code: 0 if
 all is as it should be, 1 if something is not. Who is compared with never counts:
@@ -51,8 +52,8 @@ SYSTEM = re.compile(r"^(lib(c|m|dl|rt|pthread)\.so|ld-linux|linux-vdso)")
 GCC = ("libstdc++.", "libgcc_s.")
 PROMPT = list(range(1, 12))
 SMOLLM2 = "../../test/Import/HuggingFace/Inputs/smollm2-135m"
-SECTIONS = ("cuda", "virtual", "nccl-alone", "faults", "attention", "kernels", "layers", "nccl",
-            "sanitizer")
+SECTIONS = ("probe", "cuda", "virtual", "nccl-alone", "faults", "nccl", "sanitizer", "attention",
+            "kernels", "layers")
 # What a folder may have, to be carried to where a GPU is.
 LARGEST = 60 << 20
 
@@ -183,16 +184,20 @@ def pack_measured(packer, goldens, sizes):
 
 
 def pack_small(packer, goldens, sizes):
-    """What compute-sanitizer runs, and what no GPU has the memory for."""
+    """What is looked at first, what compute-sanitizer runs, and what no GPU has the memory
+    for."""
+    def keep(name, program, dtype):
+        packer.compile(name, program)
+        packer.keep(name, packer.run_on_cpu(program, "--print"))
+        goldens["small"][name] = dtype
+
     (tiny,) = programs.TINY.shards.values()
     for phase, length in (("prefill", "sequence=24"), ("decode", "cache=32")):
         for dtype in checks.TOLERANCES:
             name = f"small-{phase}-{dtype}"
-            packer.compile(name, packer.import_config(
-                name, tiny, f"phase={phase} batch=2 {length} dtype={dtype}"))
-            goldens["small"].append(name)
-    packer.compile("small-sorts", packer.write("small-sorts", programs.SORTS))
-    goldens["small"].append("small-sorts")
+            keep(name, packer.import_config(
+                name, tiny, f"phase={phase} batch=2 {length} dtype={dtype}"), dtype)
+    keep("small-sorts", packer.write("small-sorts", programs.SORTS), "f32")
     shard = next(iter(sizes.shards.values()))
     packer.compile("too-large", packer.import_config(
         "too-large", shard, f"phase=decode batch={sizes.too_large} cache={sizes.cache} dtype=bf16"))
@@ -202,7 +207,7 @@ def pack(options):
     pack_tools(options.build.resolve(), options.folder)
     sizes = programs.TINY if options.tiny else programs.FULL
     goldens = {"prompt": PROMPT, "tokens": options.tokens, "programs": {}, "layers": {},
-               "small": [], "tiny": options.tiny}
+               "small": {}, "tiny": options.tiny}
     with tempfile.TemporaryDirectory() as scratch:
         packer = Packer(options, pathlib.Path(scratch))
         pack_models(packer, goldens, options)
@@ -228,16 +233,22 @@ def run(options):
     def check(way):
         return lambda: checks.check_numbers(table, goldens, way, options.bench)
     sections = {
+        "probe": lambda: checks.check_probe(table, goldens),
         "cuda": check("cuda"), "virtual": check("virtual"),
         "nccl-alone": lambda: checks.check_one_by_nccl(table, goldens),
         "faults": lambda: checks.check_faults(table, goldens, options.patience),
-        "attention": bench.measure_attention, "kernels": bench.measure_kernels,
-        "layers": lambda: bench.measure_layers(options.layer),
         # Each message over the loopback takes milliseconds.
         "nccl": check("nccl"),
-        "sanitizer": lambda: checks.check_sanitizer(table, goldens["small"])}
+        "sanitizer": lambda: checks.check_sanitizer(table, goldens["small"]),
+        "attention": bench.measure_attention, "kernels": bench.measure_kernels,
+        "layers": lambda: bench.measure_layers(options.layer)}
     for name, section in sections.items():
-        if not options.only or name in options.only:
+        if options.only and name not in options.only:
+            continue
+        # Algorithms that were found while processes shared the GPU are kept for none.
+        with tempfile.TemporaryDirectory() as cache:
+            os.environ["XDG_CACHE_HOME"] = cache
+            device.get_environment.cache_clear()
             try:
                 section()
             except Exception as error:  # the others are wanted all the same
