@@ -210,6 +210,7 @@ TEST(Artifact, MatmulsOf8BitFloats) {
   auto readWith = [](DType factors, DType result) {
     Everything program;
     program.target = kCudaTarget;
+    program.writer.add(GpuImageRow{});
     program.writer.add(LaunchRow{1, 32, 0});
     program.matmul.a.dtype = program.matmul.b.dtype = factors;
     program.matmul.c.dtype = program.postOp.operand.dtype = result;
@@ -541,6 +542,7 @@ TEST(Artifact, RefusesRandomsOfNothing) {
     TestProgram program;
     program.target = kCudaTarget;
     program.writer.add(KernelRow{program.writer.text("random")});
+    program.writer.add(GpuImageRow{});
     program.writer.add(LaunchRow{1, 32, 0});
     bool isFine = row.kernel == 0 && row.dtype == DType::F32;
     program.writer.add(row);
@@ -561,6 +563,7 @@ TEST(Artifact, RefusesCombinesOfNothing) {
     TestProgram program;
     program.target = kCudaTarget;
     program.writer.add(KernelRow{program.writer.text("combine")});
+    program.writer.add(GpuImageRow{});
     program.writer.add(LaunchRow{1, 32, 0});
     bool isFine = row.kernel == 0 && row.dtype == DType::F32 &&
                   row.reduction == Reduction::Sum && row.groupSize == 2;
