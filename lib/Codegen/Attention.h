@@ -58,8 +58,9 @@ AttentionTiles getAttentionTiles(const AttentionSize &size);
 /// The chip whose tensor cores warpgroups use, and no later one.
 inline constexpr char kWarpgroupChip[] = "sm_90a";
 /// Whether the kernel there is that of warpgroups: of 16-bit floats, of 64 or
-/// 128 features, and of more rows than one warpgroup has.
-bool fitsWarpgroups(const AttentionSize &size);
+/// 128 features, and of more rows than one warpgroup has, without a mask, whose
+/// places would take more registers than there are.
+bool fitsWarpgroups(const AttentionSize &size, bool isMasked);
 AttentionTiles getWarpgroupTiles();
 
 /// Among how many blocks the keys of a block of rows are divided; 1 if they are

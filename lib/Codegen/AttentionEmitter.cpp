@@ -336,8 +336,6 @@ Value AttentionEmitter::mayHide(Value tile) {
 }
 
 std::pair<Value, Value> AttentionEmitter::getWholeTiles() {
-  if (mask)
-    return {endTile, endTile};
   Value keys = limit;
   if (op.getCausal())
     keys = min(keys, add(firstPosition, 1));

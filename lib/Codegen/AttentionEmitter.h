@@ -130,7 +130,8 @@ protected:
   llvm::SmallVector<mlir::Value>
   hideWhereNeeded(mlir::Value tile, mlir::ValueRange scores,
                   llvm::function_ref<llvm::SmallVector<mlir::Value>()> hideAll);
-  /// The tiles of which nothing is hidden: the first one and the one behind.
+  /// The tiles of which nothing is hidden, masks apart: the first one and the
+  /// one behind.
   std::pair<mlir::Value, mlir::Value> getWholeTiles();
   /// For a row whose maximum changes: what is subtracted from scaled scores,
   /// and what the sums so far shrink by.

@@ -32,7 +32,8 @@ FailureOr<KernelLaunch> tp::codegen::emitAttentionForGpu(OpBuilder &builder,
                                                          step::AttentionOp op,
                                                          StringRef name) {
   AttentionSize size = getAttentionSize(op);
-  bool byWarpgroups = hasWgmma(builder) && fitsWarpgroups(size);
+  bool byWarpgroups =
+      hasWgmma(builder) && fitsWarpgroups(size, bool(op.getMask()));
   AttentionShape shape(op, byWarpgroups ? getWarpgroupTiles()
                                         : getAttentionTiles(size));
   int64_t threads = shape.tiles.warps * kWarp;

@@ -36,12 +36,12 @@ AttentionTiles tp::codegen::getAttentionTiles(const AttentionSize &size) {
   return tiles;
 }
 
-bool tp::codegen::fitsWarpgroups(const AttentionSize &size) {
+bool tp::codegen::fitsWarpgroups(const AttentionSize &size, bool isMasked) {
   auto isWide = [](int64_t features) {
     return features == 64 || features == 128;
   };
   return size.isHalf && isWide(size.features) && isWide(size.valueFeatures) &&
-         size.rows > kWarpgroupRows;
+         size.rows > kWarpgroupRows && !isMasked;
 }
 
 AttentionTiles tp::codegen::getWarpgroupTiles() {

@@ -5,9 +5,9 @@
 //
 // The form is FlashAttention-3's (Shah et al. 2024), with copies by all
 // threads. A warpgroup has 64 rows, and the tensor core reads queries, keys and
-// values from shared memory, where they lie in the panels of Wgmma.h. While it
-// multiplies the weights of a tile with their values, the warps turn the next
-// tile's scores to weights:
+// values from shared memory, where they lie in the panels of Wgmma.h. It may
+// multiply the weights of a tile with their values while the warps turn the
+// next tile's scores to weights:
 //
 //     scores of tile 0, weights of tile 0
 //     for tile 1 ..:
@@ -56,17 +56,23 @@ private:
   void setPanels();
   /// Goes through the tiles, of which there is one at least.
   void emitTiles();
+  /// Begins to copy what is multiplied behind the barrier after this tile's:
+  /// its values, and the keys of the next tile.
   void copyNext(Value tile);
   /// Goes through tiles behind the first one, of which some hide keys.
   void goThrough(Value begin, Value end, bool hides);
   SmallVector<Value> getLoopState();
   void setLoopState(ValueRange values);
 
-  /// Begins to copy rows to panels from where `getSource` says that one
-  /// begins; where `exists` is not, zeros.
-  void copyRows(
-      const Panels &panels, Value place,
-      llvm::function_ref<std::pair<Value, Value>(Value, int64_t)> getSource);
+  /// Where a row begins in global memory, and how many bytes of each of its
+  /// pieces there are: all, or none, for zeros.
+  struct Piece {
+    Value source, bytes;
+  };
+  /// Begins to copy rows to panels at a place of shared memory: `row`, which is
+  /// the thread's first, and those that lie so many rows behind it.
+  void copyRows(const Panels &panels, Value place,
+                llvm::function_ref<Piece(Value row, int64_t rows)> getPiece);
   void copyQuery();
   void copyTile(const Panels &panels, Value operand, Value tile);
   /// Waits for all groups of copies but so many, and for all threads.
@@ -113,7 +119,7 @@ Value WarpgroupAttention::getPlace(const Panels &panels, Value tile) {
 
 void WarpgroupAttention::copyRows(
     const Panels &panels, Value place,
-    llvm::function_ref<std::pair<Value, Value>(Value, int64_t)> getSource) {
+    llvm::function_ref<Piece(Value row, int64_t rows)> getPiece) {
   // A thread stays in its column, and in its row of the atoms.
   int64_t rowsAtOnce = shape.tiles.warps * kWarp / panels.pieces;
   constexpr int64_t kPanelPieces = kPanelRowBytes / kAccessBytes;
@@ -124,7 +130,7 @@ void WarpgroupAttention::copyRows(
   to = add(to, mul(div(column, kPanelPieces), panels.getPanelBytes()));
   to = at(shared, add(to, mul(row, kPanelRowBytes)));
   for (int64_t rows = 0; rows < panels.rows; rows += rowsAtOnce) {
-    auto [source, bytes] = getSource(row, rows);
+    auto [source, bytes] = getPiece(row, rows);
     NVVM::CpAsyncOp::create(builder, loc, at(to, rows * kPanelRowBytes),
                             locate(source, {{column, kAccessBytes}}),
                             kAccessBytes, NVVM::LoadCacheModifierKind::CG,
@@ -133,28 +139,28 @@ void WarpgroupAttention::copyRows(
 }
 
 void WarpgroupAttention::copyQuery() {
-  copyRows(queryPanels, number(queryPanels.begin),
-           [&](Value row, int64_t rows) -> std::pair<Value, Value> {
-             // Rows that there are not are computed as the last one, and not
-             // stored.
-             Value index =
-                 min(add(add(firstRow, row), rows), number(shape.rows - 1));
-             return {getRow(query, index), Value()};
-           });
+  Value last = number(shape.rows - 1);
+  copyRows(
+      queryPanels, number(queryPanels.begin), [&](Value row, int64_t rows) {
+        // Rows that there are not are computed as the last one, and not stored.
+        return Piece{getRow(query, min(add(add(firstRow, row), rows), last)),
+                     number(kAccessBytes)};
+      });
 }
 
 void WarpgroupAttention::copyTile(const Panels &panels, Value operand,
                                   Value tile) {
-  int64_t rowBytes = step::Strides(typeOf(operand)).strides[1] * elementBytes;
-  Value firstKey = mul(tile, panels.rows);
-  Value head = getRow(operand, Value());
-  copyRows(panels, getPlace(panels, tile),
-           [&](Value row, int64_t rows) -> std::pair<Value, Value> {
-             Value key = add(firstKey, row);
-             Value exists = less(add(key, rows), end);
-             return {at(locate(head, {{key, rowBytes}}), rows * rowBytes),
-                     select(exists, number(kAccessBytes), number(0))};
-           });
+  ifTrue(less(tile, endTile), [&] {
+    int64_t rowBytes = step::Strides(typeOf(operand)).strides[1] * elementBytes;
+    Value firstKey = mul(tile, panels.rows);
+    Value head = getRow(operand, Value());
+    copyRows(panels, getPlace(panels, tile), [&](Value row, int64_t rows) {
+      Value key = add(firstKey, row);
+      Value exists = less(add(key, rows), end);
+      return Piece{at(locate(head, {{key, rowBytes}}), rows * rowBytes),
+                   select(exists, number(kAccessBytes), number(0))};
+    });
+  });
 }
 
 void WarpgroupAttention::awaitCopies(int64_t pending) {
@@ -223,6 +229,8 @@ void WarpgroupAttention::awaitScores(int64_t pending) {
   rows.scores = toSums(wgmma.wait(pending, flatten(rows.scores)));
 }
 
+/// Scores, which are weights by then, go through the wait, too: what they are
+/// packed to takes the registers that the product reads.
 void WarpgroupAttention::awaitOutput() {
   RowTile &rows = rowTiles.front();
   SmallVector<Value> values = flatten(rows.output);
@@ -273,6 +281,9 @@ void WarpgroupAttention::copyNext(Value tile) {
   NVVM::CpAsyncCommitGroupOp::create(builder, loc);
 }
 
+/// Between the beginning of a product and the wait for it, there are neither
+/// branches nor new weights in the registers of the old: ptxas would make one
+/// product wait for the other.
 void WarpgroupAttention::goThrough(Value begin, Value end, bool hides) {
   auto loop =
       scf::ForOp::create(builder, loc, begin, end, number(1), getLoopState());
@@ -282,10 +293,10 @@ void WarpgroupAttention::goThrough(Value begin, Value end, bool hides) {
     setLoopState(loop.getRegionIterArgs());
     Value tile = loop.getInductionVar();
     awaitCopies(0);
+    copyNext(tile);
     setLoopState(wgmma.fence(getLoopState()));
     multiplyKeys(tile);
     multiplyValues(add(tile, -1));
-    copyNext(tile);
     awaitScores(1);
     if (hides)
       setScores(getHidden(tile));
@@ -311,9 +322,8 @@ void WarpgroupAttention::emitTiles() {
   wholeEnd = max(wholeEnd, wholeBegin);
   if (window)
     goThrough(second, wholeBegin, /*hides=*/true);
-  if (!mask)
-    goThrough(wholeBegin, wholeEnd, /*hides=*/false);
-  goThrough(mask ? second : wholeEnd, endTile, /*hides=*/true);
+  goThrough(wholeBegin, wholeEnd, /*hides=*/false);
+  goThrough(wholeEnd, endTile, /*hides=*/true);
   awaitCopies(0);
   accumulate(add(endTile, -1));
 }

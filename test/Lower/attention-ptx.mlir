@@ -53,6 +53,7 @@
 // HOPPER: // attention1: 128 blocks of 32 threads
 // HOPPER: // attention2: 4 blocks of 128 threads
 // HOPPER: // attention3: 8 blocks of 256 threads
+// HOPPER: // attention4: 8 blocks of 256 threads
 // HOPPER-LABEL: .entry attention0(
 // HOPPER-COUNT-4: wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16
 // HOPPER:         ex2.approx.ftz
@@ -89,4 +90,9 @@ step.program @main inputs [] outputs [] {
   %y3 = step.alloc : memref<1x256x4x1x128xbf16>
   step.attention %q3, %k3, %k3 into %y3 {causal, scale = 0.125 : f64}
       : memref<1x256x4x1x128xbf16>, memref<1x256x4x128xbf16>, memref<1x256x4x128xbf16> into memref<1x256x4x1x128xbf16>
+  %q4 = step.alloc : memref<1x256x2x2x128xf16>
+  %k4 = step.alloc : memref<1x256x2x128xf16>
+  %y4 = step.alloc : memref<1x256x2x2x128xf16>
+  step.attention %q4, %k4, %k4 into %y4 {causal, scale = 0.125 : f64, window = 100 : i64}
+      : memref<1x256x2x2x128xf16>, memref<1x256x2x128xf16>, memref<1x256x2x128xf16> into memref<1x256x2x2x128xf16>
 }

@@ -454,15 +454,12 @@ TEST_F(Attention, Warpgroups) {
 // nothing.
 TEST_F(Attention, WarpgroupsAndHiddenKeys) {
   chip = "sm_90a";
-  Problem masked = {"bf16", 1, 70, 1, 2, 64, 200, 64};
-  masked.hasMask = true;
   Problem parts = {"bf16", 1, 70, 1, 1, 64, 600, 64, true, 0, {130}};
   parts.parts = 4;
   Problem lengths = {"f16", 3, 70, 1, 1, 64, 300, 64};
   lengths.lengths = {300, 129, 0};
   check({{"bf16", 1, 400, 1, 1, 64, 400, 64, true, /*window=*/40},
          lengths,
-         masked,
          parts},
         1e-2);
 }
@@ -492,6 +489,24 @@ TEST_F(Attention, Parts) {
   Problem single = {"f32", 2, 1, 2, 8, 64, 200, 64, true, 0, {199, 31}};
   single.parts = 3;
   check({single}, 1e-5);
+}
+
+// Warpgroups have blocks of 128 rows, where features fill whole panels.
+TEST(AttentionTiles, Warpgroups) {
+  EXPECT_EQ(getWarpgroupTiles().getRows(), 128);
+  AttentionSize size = {
+      /*heads=*/8,    /*rows=*/65, /*keys=*/512, 64, 128,
+      /*isHalf=*/true};
+  EXPECT_TRUE(fitsWarpgroups(size, /*isMasked=*/false));
+  EXPECT_FALSE(fitsWarpgroups(size, /*isMasked=*/true));
+  for (auto change : {+[](AttentionSize &size) { size.rows = 64; },
+                      +[](AttentionSize &size) { size.features = 96; },
+                      +[](AttentionSize &size) { size.valueFeatures = 256; },
+                      +[](AttentionSize &size) { size.isHalf = false; }}) {
+    AttentionSize other = size;
+    change(other);
+    EXPECT_FALSE(fitsWarpgroups(other, /*isMasked=*/false));
+  }
 }
 
 // Parts are many where blocks are few, and none where they are enough or keys

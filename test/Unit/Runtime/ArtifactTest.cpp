@@ -534,6 +534,22 @@ TEST(Errors, CarryCodeContextAndExit) {
   EXPECT_TRUE(describe(ErrorCode(1)).empty());
 }
 
+/// Each image says how each kernel is launched.
+TEST(Artifact, RefusesImagesWithoutLaunches) {
+  for (int launches : {1, 2, 3, 4, 5}) {
+    TestProgram program;
+    program.target = kCudaTarget;
+    for (const char *symbol : {"first", "second"}) {
+      program.writer.add(KernelRow{program.writer.text(symbol)});
+      program.writer.add(GpuImageRow{});
+    }
+    for (int i = 0; i < launches; ++i)
+      program.writer.add(LaunchRow{1, 32, 0});
+    EXPECT_EQ(getErrorCode(Artifact::fromBytes(program.finish()).status()),
+              launches == 4 ? ErrorCode(0) : ErrorCode::ArtifactCorrupt);
+  }
+}
+
 /// What makes random numbers is a kernel there is, of a type there is.
 TEST(Artifact, RefusesRandomsOfNothing) {
   for (const RandomRow &row :
