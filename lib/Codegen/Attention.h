@@ -10,13 +10,16 @@
 /// is read once for the group.
 ///
 /// 16-bit floats are multiplied by tensor cores: a warp has one or two times 16
-/// rows, a block up to four warps. f32 is multiplied by ordinary instructions,
-/// for its precision. Few rows, as there are when tokens are generated, give
-/// too few blocks to read the keys at the memory's speed, so their keys are
-/// divided among several blocks, the *parts* (Flash-Decoding, Dao et al. 2023):
+/// rows, a block up to four warps. On Hopper, four warps together have 64 rows
+/// where there are many, a block two such *warpgroups*. f32 is multiplied by
+/// ordinary instructions, for its precision. Few rows, as there are when tokens
+/// are generated, give too few blocks to read the keys at the memory's speed,
+/// so their keys are divided among several blocks, the *parts* (Flash-Decoding,
+/// Dao et al. 2023):
 ///
 ///     getAttentionTiles({1024 rows of bf16, 64 features})  4 warps of 32 rows
 ///     getAttentionTiles({8 rows of bf16, 128 features})    1 warp of 16 rows
+///     getWarpgroupTiles()                                  8 warps of 16 rows
 ///     getAttentionParts({8 rows, 8 heads, 4096 keys})      32 parts
 ///
 /// The parts are of the keys that are visible when the kernel runs, so that one
@@ -51,6 +54,14 @@ struct AttentionTiles {
 };
 
 AttentionTiles getAttentionTiles(const AttentionSize &size);
+
+/// The chip whose tensor cores warpgroups use, and no later one.
+inline constexpr char kWarpgroupChip[] = "sm_90a";
+/// Whether the kernel there is that of warpgroups: of 16-bit floats, of 64 or
+/// 128 features, and of more rows than one warpgroup has, without a mask, whose
+/// places would take more registers than there are.
+bool fitsWarpgroups(const AttentionSize &size, bool isMasked);
+AttentionTiles getWarpgroupTiles();
 
 /// Among how many blocks the keys of a block of rows are divided; 1 if they are
 /// not.

@@ -16,7 +16,7 @@ using namespace tp::codegen;
 
 static constexpr double kLog2E = 1.4426950408889634;
 
-static AttentionSize sizeOf(step::AttentionOp op) {
+AttentionSize tp::codegen::getAttentionSize(step::AttentionOp op) {
   ArrayRef<int64_t> q = op.getQuery().getType().getShape();
   ArrayRef<int64_t> v = op.getValue().getType().getShape();
   return {q[0] * q[2], q[1] * q[3],
@@ -24,8 +24,9 @@ static AttentionSize sizeOf(step::AttentionOp op) {
           v[3],        !op.getQuery().getType().getElementType().isF32()};
 }
 
-AttentionShape::AttentionShape(step::AttentionOp op)
-    : tiles(getAttentionTiles(sizeOf(op))) {
+AttentionShape::AttentionShape(step::AttentionOp op,
+                               const AttentionTiles &tiles)
+    : tiles(tiles) {
   ArrayRef<int64_t> q = op.getQuery().getType().getShape();
   batch = q[0];
   queries = q[1];
@@ -210,7 +211,7 @@ void AttentionEmitter::findPlace() {
     builder.setInsertionPoint(function);
     LLVM::GlobalOp::create(builder, loc, bytes, /*isConstant=*/false,
                            LLVM::Linkage::External, name, Attribute(),
-                           kAccessBytes, kSharedSpace);
+                           kSharedAlignment, kSharedSpace);
   }
   auto pointer = LLVM::LLVMPointerType::get(builder.getContext(), kSharedSpace);
   shared = LLVM::AddressOfOp::create(builder, loc, pointer, name);
@@ -332,6 +333,23 @@ Value AttentionEmitter::mayHide(Value tile) {
   return arith::XOrIOp::create(
       builder, loc, all,
       arith::ConstantOp::create(builder, loc, builder.getBoolAttr(true)));
+}
+
+std::pair<Value, Value> AttentionEmitter::getWholeTiles() {
+  Value keys = limit;
+  if (op.getCausal())
+    keys = min(keys, add(firstPosition, 1));
+  Value first = firstTile;
+  if (window) {
+    // The key before the last row's window, if there is one, is in the tile
+    // before.
+    Value before = sub(lastPosition, number(*window));
+    Value tile = add(div(max(before, number(0)), shape.tiles.keys), 1);
+    tile = select(less(before, number(0)), number(0), tile);
+    first = min(max(first, tile), endTile);
+  }
+  Value last = min(div(max(keys, number(0)), shape.tiles.keys), endTile);
+  return {first, max(first, last)};
 }
 
 //===----------------------------------------------------------------------===//

@@ -22,9 +22,11 @@
 
 namespace tp::codegen {
 
+AttentionSize getAttentionSize(step::AttentionOp op);
+
 /// The size of an attention and how it is divided.
 struct AttentionShape {
-  explicit AttentionShape(step::AttentionOp op);
+  AttentionShape(step::AttentionOp op, const AttentionTiles &tiles);
 
   int64_t batch, queries, heads, groups, features; ///< Of the query.
   int64_t keys, valueFeatures;
@@ -36,6 +38,9 @@ struct AttentionShape {
 
   int64_t getNumBlocks() const { return batch * heads * rowBlocks * parts; }
 };
+
+/// What shared memory begins at a multiple of: that of a swizzled atom.
+inline constexpr int64_t kSharedAlignment = 1024;
 
 /// The part of shared memory that holds two tiles of keys or of values, row
 /// after row. A row has an odd number of 16-byte pieces, so that the pieces
@@ -125,6 +130,9 @@ protected:
   llvm::SmallVector<mlir::Value>
   hideWhereNeeded(mlir::Value tile, mlir::ValueRange scores,
                   llvm::function_ref<llvm::SmallVector<mlir::Value>()> hideAll);
+  /// The tiles of which nothing is hidden, masks apart: the first one and the
+  /// one behind.
+  std::pair<mlir::Value, mlir::Value> getWholeTiles();
   /// For a row whose maximum changes: what is subtracted from scaled scores,
   /// and what the sums so far shrink by.
   std::pair<mlir::Value, mlir::Value> shiftTo(mlir::Value before,
@@ -159,6 +167,8 @@ protected:
   mlir::Value firstTile, endTile;
   TileBuffer keyTiles, valueTiles;
 
+  mlir::MemRefType typeOf(mlir::Value operand) const;
+
 private:
   void findArguments();
   void findPlace();
@@ -175,7 +185,6 @@ private:
   void copyTile(const TileBuffer &buffer, mlir::Value tile);
   /// Waits for all groups of copies but the youngest, and for all threads.
   void awaitCopies();
-  mlir::MemRefType typeOf(mlir::Value operand) const;
 };
 
 } // namespace tp::codegen

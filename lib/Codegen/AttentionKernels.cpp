@@ -3,20 +3,48 @@
 
 #include "AttentionKernels.h"
 
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+
 using namespace mlir;
 using namespace tp;
 using namespace tp::codegen;
 
+/// Whether the module that `builder` stands in is for the chip with wgmma.
+static bool hasWgmma(OpBuilder &builder) {
+  Operation *parent = builder.getInsertionBlock()->getParentOp();
+  ArrayAttr targets = cast<gpu::GPUModuleOp>(parent).getTargetsAttr();
+  return targets && llvm::any_of(targets, [](Attribute attribute) {
+           auto target = dyn_cast<NVVM::NVVMTargetAttr>(attribute);
+           return target && target.getChip() == kWarpgroupChip;
+         });
+}
+
+/// Lets f32 that are denormal be 0, which no 16-bit result shows: an
+/// exponential is one instruction then, not four.
+static void flushDenormals(gpu::GPUFuncOp function) {
+  Builder builder(function.getContext());
+  function->setAttr("passthrough",
+                    builder.getArrayAttr(builder.getStrArrayAttr(
+                        {"denormal-fp-math-f32", "preserve-sign"})));
+}
+
 FailureOr<KernelLaunch> tp::codegen::emitAttentionForGpu(OpBuilder &builder,
                                                          step::AttentionOp op,
                                                          StringRef name) {
-  AttentionShape shape(op);
+  AttentionSize size = getAttentionSize(op);
+  bool byWarpgroups =
+      hasWgmma(builder) && fitsWarpgroups(size, bool(op.getMask()));
+  AttentionShape shape(op, byWarpgroups ? getWarpgroupTiles()
+                                        : getAttentionTiles(size));
   int64_t threads = shape.tiles.warps * kWarp;
   gpu::GPUFuncOp function = createGpuFunction(builder, op, name, threads);
+  if (size.isHalf)
+    flushDenormals(function);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPoint(function.getBody().front().getTerminator());
-  bool isHalf = !op.getQuery().getType().getElementType().isF32();
-  auto emit = isHalf ? emitHalfAttention : emitSingleAttention;
+  auto emit = byWarpgroups  ? emitWarpgroupAttention
+              : size.isHalf ? emitWarpAttention
+                            : emitSingleAttention;
   return KernelLaunch{shape.getNumBlocks(), threads,
                       emit(builder, op, shape, function)};
 }

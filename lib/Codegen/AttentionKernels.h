@@ -14,11 +14,14 @@ mlir::FailureOr<KernelLaunch> emitAttentionForGpu(mlir::OpBuilder &builder,
                                                   step::AttentionOp op,
                                                   llvm::StringRef name);
 
-/// Fills `function` with the kernel for 16-bit floats, or for f32. Give the
-/// bytes that a block shares.
-int64_t emitHalfAttention(mlir::OpBuilder &builder, step::AttentionOp op,
+/// Fills `function` with the kernel for 16-bit floats, by warps or by Hopper's
+/// warpgroups, or for f32. Give the bytes that a block shares.
+int64_t emitWarpAttention(mlir::OpBuilder &builder, step::AttentionOp op,
                           const AttentionShape &shape,
                           mlir::gpu::GPUFuncOp function);
+int64_t emitWarpgroupAttention(mlir::OpBuilder &builder, step::AttentionOp op,
+                               const AttentionShape &shape,
+                               mlir::gpu::GPUFuncOp function);
 int64_t emitSingleAttention(mlir::OpBuilder &builder, step::AttentionOp op,
                             const AttentionShape &shape,
                             mlir::gpu::GPUFuncOp function);

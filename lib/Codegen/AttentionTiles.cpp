@@ -11,6 +11,8 @@ using namespace tp::codegen;
 /// Rows that tensor cores multiply at once.
 static constexpr int64_t kMatrixRows = 16;
 static constexpr int64_t kMaxWarps = 4;
+/// Rows that a warpgroup multiplies at once.
+static constexpr int64_t kWarpgroupRows = 64;
 /// Blocks that keep a large GPU busy: two for each of 132 multiprocessors.
 static constexpr int64_t kBusyBlocks = 264;
 /// Keys that are worth a block, and parts that are put together with few reads.
@@ -31,6 +33,22 @@ AttentionTiles tp::codegen::getAttentionTiles(const AttentionSize &size) {
   }
   auto warps = int64_t(llvm::divideCeil(size.rows, tiles.warpRows));
   tiles.warps = std::min(warps, kMaxWarps);
+  return tiles;
+}
+
+bool tp::codegen::fitsWarpgroups(const AttentionSize &size, bool isMasked) {
+  auto isWide = [](int64_t features) {
+    return features == 64 || features == 128;
+  };
+  return size.isHalf && isWide(size.features) && isWide(size.valueFeatures) &&
+         size.rows > kWarpgroupRows && !isMasked;
+}
+
+AttentionTiles tp::codegen::getWarpgroupTiles() {
+  AttentionTiles tiles;
+  tiles.warps = 2 * kWarpgroupRows / kMatrixRows;
+  tiles.warpRows = kMatrixRows;
+  tiles.keys = 128;
   return tiles;
 }
 

@@ -5,6 +5,7 @@
 
 #include "Ptxas.h"
 
+#include "lib/Codegen/Attention.h"
 #include "lib/Codegen/Ptx.h"
 #include "lib/Codegen/TargetCode.h"
 #include "tpopt/Support/ErrorCodes.h"
@@ -43,7 +44,7 @@ private:
   /// one if the user wants none.
   FailureOr<std::string> getPtxas(Location loc);
   LogicalResult assembleAll(Location loc, StringRef ptxas,
-                            ArrayRef<std::string> texts,
+                            ArrayRef<PtxModule> modules,
                             std::vector<std::string> &cubins);
 
   const Target &target;
@@ -74,13 +75,13 @@ FailureOr<std::string> CudaCode::getPtxas(Location loc) {
 }
 
 LogicalResult CudaCode::assembleAll(Location loc, StringRef ptxas,
-                                    ArrayRef<std::string> texts,
+                                    ArrayRef<PtxModule> modules,
                                     std::vector<std::string> &cubins) {
-  cubins.resize(texts.size());
-  std::vector<std::string> errors(texts.size());
-  parallelFor(loc.getContext(), 0, texts.size(), [&](size_t i) {
+  cubins.resize(modules.size());
+  std::vector<std::string> errors(modules.size());
+  parallelFor(loc.getContext(), 0, modules.size(), [&](size_t i) {
     llvm::Expected<std::string> cubin =
-        assemble(ptxas, texts[i], chips[i].name);
+        assemble(ptxas, modules[i].text, chips[i].name);
     if (cubin)
       cubins[i] = std::move(*cubin);
     else
@@ -95,10 +96,11 @@ LogicalResult CudaCode::assembleAll(Location loc, StringRef ptxas,
 
 /// Whether a chip's PTX is worth its place: that of the lowest of a major
 /// version, which the driver compiles for all later ones. That of a chip with a
-/// suffix is for it alone, and so only where no other's will do.
-static bool isFallback(const GpuChip &chip, ArrayRef<GpuChip> chips) {
+/// suffix is for it alone, and so only where it is all that there is for it.
+static bool isPtxKept(const GpuChip &chip, ArrayRef<GpuChip> chips,
+                      bool hasCubin) {
   if (chip.hasSuffix)
-    return llvm::none_of(chips, [&](const GpuChip &other) {
+    return !hasCubin || llvm::none_of(chips, [&](const GpuChip &other) {
       return !other.hasSuffix && other.version <= chip.version;
     });
   return llvm::none_of(chips, [&](const GpuChip &other) {
@@ -111,18 +113,18 @@ LogicalResult CudaCode::write(Location loc, tprt::ArtifactWriter &writer) {
   FailureOr<std::string> ptxas = getPtxas(loc);
   if (failed(ptxas))
     return failure();
-  FailureOr<PtxModules> ptx = compilePtx(kernels, chips);
+  FailureOr<std::vector<PtxModule>> ptx = compilePtx(kernels, chips);
   if (failed(ptx))
     return failure();
   std::vector<std::string> cubins;
-  if (!ptxas->empty() && failed(assembleAll(loc, *ptxas, ptx->texts, cubins)))
+  if (!ptxas->empty() && failed(assembleAll(loc, *ptxas, *ptx, cubins)))
     return failure();
-  for (const KernelLaunch &launch : ptx->launches)
-    writer.add(tprt::LaunchRow{launch.blocks, uint32_t(launch.threads),
-                               uint32_t(launch.sharedBytes)});
   std::string code;
   auto add = [&](tprt::GpuImageKind kind, const GpuChip &chip,
-                 StringRef bytes) {
+                 ArrayRef<KernelLaunch> launches, StringRef bytes) {
+    for (const KernelLaunch &launch : launches)
+      writer.add(tprt::LaunchRow{launch.blocks, uint32_t(launch.threads),
+                                 uint32_t(launch.sharedBytes)});
     // The driver reads both where they lie.
     code.resize(llvm::alignTo(code.size(), tprt::kSectionAlignment));
     tprt::GpuImageRow image = {};
@@ -135,11 +137,12 @@ LogicalResult CudaCode::write(Location loc, tprt::ArtifactWriter &writer) {
     code += bytes;
   };
   for (auto [i, chip] : llvm::enumerate(chips)) {
+    const PtxModule &module = (*ptx)[i];
     if (!cubins.empty())
-      add(tprt::GpuImageKind::Cubin, chip, cubins[i]);
-    if (!isFallback(chip, chips))
+      add(tprt::GpuImageKind::Cubin, chip, module.launches, cubins[i]);
+    if (!isPtxKept(chip, chips, /*hasCubin=*/!cubins.empty()))
       continue;
-    add(tprt::GpuImageKind::Ptx, chip, ptx->texts[i]);
+    add(tprt::GpuImageKind::Ptx, chip, module.launches, module.text);
     code += '\0'; // the driver takes it for a string
   }
   writer.setBytes(tprt::SectionKind::GpuCode, code);
@@ -155,7 +158,7 @@ tp::codegen::createCudaCode(Operation *op, const CodeOptions &options,
   bool fp8 = target.multipliesFloat8();
   SmallVector<std::string> names = options.chips;
   if (names.empty())
-    names = {fp8 ? "sm_89" : "sm_80", "sm_90", "sm_100"};
+    names = {fp8 ? "sm_89" : "sm_80", kWarpgroupChip, "sm_100"};
   std::vector<GpuChip> chips;
   for (StringRef name : names) {
     FailureOr<GpuChip> chip = getGpuChip(op, name);

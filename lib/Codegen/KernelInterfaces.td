@@ -29,7 +29,8 @@ def GpuKernelOpInterface : OpInterface<"GpuKernelOpInterface"> {
   let methods = [
     InterfaceMethod<[{
         Emits the kernel as the function `name` where `builder` stands, in a
-        `gpu.module`. Its arguments are those that `createGpuFunction` gives it.
+        `gpu.module`, in the form for the chip that the module's target names,
+        if there is one. Its arguments are those that `createGpuFunction` gives it.
         Buffers begin at multiples of 64 bytes before their views' offsets, as
         the arena's do. Emits an error at the op if it is too large.
       }], "::llvm::FailureOr<::tp::codegen::KernelLaunch>", "emitGpuKernel",

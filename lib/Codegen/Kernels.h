@@ -78,7 +78,8 @@ mlir::FailureOr<mlir::func::FuncOp> emitCpuKernel(mlir::OpBuilder &builder,
 /// Emits the kernel of a step for a GPU as the function `name` where `builder`
 /// stands, in a `gpu.module`, with the ABI of `tprt::LaunchRow`: one bare
 /// pointer into global memory per operand, to where it begins, and one i64 per
-/// scalar. Emits an error at the step if there is none.
+/// scalar. It has the form for the chip of the module's target, if there is one
+/// (`createGpuModule`). Emits an error at the step if there is no kernel.
 mlir::FailureOr<KernelLaunch> emitGpuKernel(mlir::OpBuilder &builder,
                                             step::KernelOpInterface op,
                                             llvm::StringRef name);

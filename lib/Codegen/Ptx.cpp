@@ -6,6 +6,7 @@
 #include "KernelLowering.h"
 #include "MachineCode.h"
 
+#include "lib/Codegen/Attention.h"
 #include "lib/Codegen/ObjectCode.h"
 #include "tpopt/Support/ErrorCodes.h"
 
@@ -148,19 +149,36 @@ static LogicalResult lowerToNVVM(gpu::GPUModuleOp module,
   });
 }
 
-FailureOr<PtxModules> tp::codegen::compilePtx(ArrayRef<Kernel> kernels,
-                                              ArrayRef<GpuChip> chips) {
+gpu::GPUModuleOp tp::codegen::createGpuModule(OpBuilder &builder, Location loc,
+                                              StringRef chip) {
+  auto target = NVVM::NVVMTargetAttr::get(builder.getContext(), /*optLevel=*/2,
+                                          "nvptx64-nvidia-cuda", chip);
+  return gpu::GPUModuleOp::create(builder, loc, "kernels",
+                                  ArrayRef<Attribute>(target));
+}
+
+static auto failAt(step::KernelOpInterface op, const Twine &why) {
+  return op->emitError() << prefix(ErrorCode::CodegenFailed)
+                         << "cannot compile for the GPU: " << why;
+}
+
+/// Kernels in the LLVM dialect, and how they are launched.
+struct LoweredKernels {
+  OwningOpRef<ModuleOp> module;
+  gpu::GPUModuleOp device;
+  std::vector<KernelLaunch> launches;
+};
+
+/// Emits the kernels in the form that they have on a chip, and lowers them.
+static FailureOr<LoweredKernels> lowerKernels(ArrayRef<Kernel> kernels,
+                                              StringRef chip) {
   step::KernelOpInterface first = kernels.front().op;
-  auto fail = [&](const Twine &why) {
-    return first->emitError() << prefix(ErrorCode::CodegenFailed)
-                              << "cannot compile for the GPU: " << why;
-  };
-  PtxModules result;
-  OwningOpRef<ModuleOp> module = ModuleOp::create(first.getLoc());
-  OpBuilder builder = OpBuilder::atBlockEnd(module->getBody());
-  auto device = gpu::GPUModuleOp::create(builder, first.getLoc(), "kernels");
+  LoweredKernels result;
+  result.module = ModuleOp::create(first.getLoc());
+  OpBuilder builder = OpBuilder::atBlockEnd(result.module->getBody());
+  result.device = createGpuModule(builder, first.getLoc(), chip);
   for (const Kernel &kernel : kernels) {
-    builder.setInsertionPointToEnd(device.getBody());
+    builder.setInsertionPointToEnd(result.device.getBody());
     FailureOr<KernelLaunch> launch =
         emitGpuKernel(builder, kernel.op, kernel.name);
     if (failed(launch))
@@ -169,25 +187,40 @@ FailureOr<PtxModules> tp::codegen::compilePtx(ArrayRef<Kernel> kernels,
   }
   MathSupport support;
   support.hasExp2 = support.hasBFloat16 = support.hasQuickDivision = true;
-  if (failed(expandMath(device, support)))
-    return fail("functions could not be expanded");
-  if (failed(checkMath(device)))
+  if (failed(expandMath(result.device, support)))
+    return failAt(first, "functions could not be expanded");
+  if (failed(checkMath(result.device)))
     return failure();
-  if (failed(lowerToNVVM(device, support)))
-    return fail("lowering to the nvvm dialect failed");
-  // From here on chips differ. Translation may touch the module, so threads
-  // begin behind it.
+  if (failed(lowerToNVVM(result.device, support)))
+    return failAt(first, "lowering to the nvvm dialect failed");
+  return result;
+}
+
+FailureOr<std::vector<PtxModule>>
+tp::codegen::compilePtx(ArrayRef<Kernel> kernels, ArrayRef<GpuChip> chips) {
+  step::KernelOpInterface first = kernels.front().op;
+  // Chips without a form of their own share the lowered kernels.
+  llvm::StringMap<LoweredKernels> forms;
+  std::vector<PtxModule> result(chips.size());
+  // Translation may touch the module, so threads begin behind it.
   initializeTarget();
   std::vector<std::unique_ptr<llvm::LLVMContext>> contexts;
   std::vector<std::unique_ptr<llvm::Module>> modules;
-  for (size_t i = 0; i < chips.size(); ++i) {
+  for (auto [chip, ptx] : llvm::zip_equal(chips, result)) {
+    StringRef form = chip.name == kWarpgroupChip ? kWarpgroupChip : "sm_80";
+    if (!forms.contains(form)) {
+      FailureOr<LoweredKernels> lowered = lowerKernels(kernels, form);
+      if (failed(lowered))
+        return failure();
+      forms[form] = std::move(*lowered);
+    }
+    ptx.launches = forms[form].launches;
     contexts.push_back(std::make_unique<llvm::LLVMContext>());
-    modules.push_back(
-        translateModuleToLLVMIR(device, *contexts.back(), "kernels"));
+    modules.push_back(translateModuleToLLVMIR(forms[form].device,
+                                              *contexts.back(), "kernels"));
     if (!modules.back())
-      return fail("translation to LLVM IR failed");
+      return failAt(first, "translation to LLVM IR failed");
   }
-  result.texts.resize(chips.size());
   auto compileFor = [&](size_t i) -> LogicalResult {
     std::unique_ptr<llvm::TargetMachine> machine = createMachine(chips[i]);
     if (!machine)
@@ -196,11 +229,11 @@ FailureOr<PtxModules> tp::codegen::compilePtx(ArrayRef<Kernel> kernels,
         *modules[i], *machine, llvm::CodeGenFileType::AssemblyFile);
     if (failed(text))
       return failure();
-    result.texts[i] = std::move(*text);
+    result[i].text = std::move(*text);
     return success();
   };
-  if (failed(failableParallelForEachN(module->getContext(), 0, chips.size(),
+  if (failed(failableParallelForEachN(first->getContext(), 0, chips.size(),
                                       compileFor)))
-    return fail("the target writes no assembly");
+    return failAt(first, "the target writes no assembly");
   return result;
 }

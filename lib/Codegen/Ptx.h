@@ -9,9 +9,10 @@
 /// the CPU, so there is no libdevice either. For rms_norm of [512, 4096]:
 ///
 ///     FailureOr<GpuChip> chip = getGpuChip(rows, "sm_90");
-///     FailureOr<PtxModules> ptx = compilePtx({{rows, "rows0"}}, *chip);
-///     ptx->launches[0]  // 512 blocks of 256 threads
-///     ptx->texts[0]     // ".visible .entry rows0(.param .u64 ..."
+///     FailureOr<std::vector<PtxModule>> ptx =
+///         compilePtx({{rows, "rows0"}}, *chip);
+///     ptx->front().launches[0]  // 512 blocks of 256 threads
+///     ptx->front().text         // ".visible .entry rows0(.param .u64 ..."
 ///
 /// Arguments are those of `emitGpuKernel`. Errors: an unknown chip, and what a
 /// GPU has no instructions for, such as the sine of an f64.
@@ -37,15 +38,22 @@ struct GpuChip {
 /// The chip of a name, sm_80 or later. Emits an error at `op`.
 mlir::FailureOr<GpuChip> getGpuChip(mlir::Operation *op, llvm::StringRef name);
 
-struct PtxModules {
+/// The code of all kernels for one chip.
+struct PtxModule {
   std::vector<KernelLaunch> launches; ///< In the order of the kernels.
-  std::vector<std::string> texts;     ///< In the order of the chips.
+  std::string text;
 };
 
 /// Compiles kernels of one module, of which there is at least one, for each
 /// chip. Emits errors at them.
-mlir::FailureOr<PtxModules> compilePtx(llvm::ArrayRef<Kernel> kernels,
-                                       llvm::ArrayRef<GpuChip> chips);
+mlir::FailureOr<std::vector<PtxModule>>
+compilePtx(llvm::ArrayRef<Kernel> kernels, llvm::ArrayRef<GpuChip> chips);
+
+/// A module for `emitGpuKernel` to write kernels for a chip into, where
+/// `builder` stands.
+mlir::gpu::GPUModuleOp createGpuModule(mlir::OpBuilder &builder,
+                                       mlir::Location loc,
+                                       llvm::StringRef chip);
 
 /// The dialects that GPU kernels pass through, with their translations.
 void registerGpuKernelDialects(mlir::DialectRegistry &registry);

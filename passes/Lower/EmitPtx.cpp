@@ -35,15 +35,17 @@ struct EmitPtx : tp::impl::EmitPtxPassBase<EmitPtx> {
     FailureOr<GpuChip> wanted = getGpuChip(getOperation(), chip);
     if (failed(wanted))
       return signalPassFailure();
-    FailureOr<PtxModules> ptx = compilePtx(table.getKernels(), *wanted);
+    FailureOr<std::vector<PtxModule>> ptx =
+        compilePtx(table.getKernels(), *wanted);
     if (failed(ptx))
       return signalPassFailure();
     std::string text;
     llvm::raw_string_ostream os(text);
-    for (auto [kernel, launch] : llvm::zip(table.getKernels(), ptx->launches))
+    for (auto [kernel, launch] :
+         llvm::zip(table.getKernels(), ptx->front().launches))
       os << "// " << kernel.name << ": " << launch.blocks << " blocks of "
          << launch.threads << " threads\n";
-    os << ptx->texts.front();
+    os << ptx->front().text;
     if (file == "-") {
       llvm::outs() << text;
       return;

@@ -84,6 +84,8 @@ GpuProgram::load(std::shared_ptr<Device> device, const Artifact &artifact) {
                      getPlainMessage(device->check(result, "loading")),
                      "; a newer driver may, or other chips= when compiling");
   program->module = Owned<cuda::Module>(module, device->driver.unloadModule);
+  program->launches = artifact.rows<LaunchRow>().subspan(index * kernels.size(),
+                                                         kernels.size());
   for (size_t i = 0; i < kernels.size(); ++i) {
     std::string symbol(artifact.text(kernels[i].symbol));
     cuda::Function function = nullptr;
@@ -92,7 +94,7 @@ GpuProgram::load(std::shared_ptr<Device> device, const Artifact &artifact) {
       return makeError(ErrorCode::GpuImage, "the artifact's code for ",
                        artifact.text(image.name), " lacks the kernel '", symbol,
                        "'");
-    auto shared = artifact.rows<LaunchRow>()[i].sharedBytes;
+    auto shared = program->launches[i].sharedBytes;
     if (shared > kSharedBytesOfAll)
       TPRT_RETURN_IF_ERROR(device->check(
           device->driver.setFunctionAttribute(function, cuda::kMaxDynamicShared,
@@ -111,7 +113,7 @@ GpuProgram::~GpuProgram() {
 
 absl::Status GpuProgram::launch(uint32_t kernel, void **arguments,
                                 cuda::Stream stream) const {
-  const LaunchRow &launch = artifact.rows<LaunchRow>()[kernel];
+  const LaunchRow &launch = launches[kernel];
   cuda::Result result = device->driver.launch(
       functions[kernel], static_cast<unsigned>(launch.blocks), 1, 1,
       launch.threads, 1, 1, launch.sharedBytes, stream, arguments, nullptr);

@@ -43,6 +43,7 @@ private:
   const Artifact &artifact;
   Owned<cuda::Module> module;
   std::vector<cuda::Function> functions;
+  absl::Span<const LaunchRow> launches; ///< Of the image, one per kernel.
 };
 
 } // namespace tprt

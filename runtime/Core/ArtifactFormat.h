@@ -48,7 +48,7 @@ namespace tprt {
 /// in text mode would destroy.
 inline constexpr char kMagic[8] = {'\x89', 'T',  'P',    'X',
                                    '\r',   '\n', '\x1a', '\n'};
-inline constexpr uint32_t kFormatVersion = 2;
+inline constexpr uint32_t kFormatVersion = 3;
 inline constexpr uint64_t kSectionAlignment = 64;
 /// "No row", where a row is optional.
 inline constexpr uint32_t kNone = ~0u;
@@ -250,8 +250,8 @@ struct KernelRow {
 
 inline constexpr uint32_t kMaxGpuThreads = 1024;
 
-/// How the kernel of the same number is launched on a GPU, where it is a
-/// function of the images
+/// How a kernel of an image is launched on a GPU. Each image in turn has a row
+/// for each kernel, which is a function of it
 ///
 ///     void f(void *operand0, .., int64_t scalar0, ..)
 ///

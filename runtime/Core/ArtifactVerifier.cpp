@@ -490,9 +490,11 @@ absl::Status Verifier::verifyView(const BufferRow &buffer, DType dtype,
 
 absl::Status Verifier::verifyGpuCode() const {
   absl::Span<const LaunchRow> launches = artifact.rows<LaunchRow>();
+  size_t kernels = artifact.rows<KernelRow>().size();
+  size_t images = artifact.rows<GpuImageRow>().size();
   if (artifact.getTarget() == kCudaTarget &&
-      launches.size() != artifact.rows<KernelRow>().size())
-    return fail(artifact.rows<KernelRow>().size(), " kernels have ",
+      launches.size() != images * kernels)
+    return fail(kernels, " kernels of ", images, " images have ",
                 launches.size(), " launches");
   for (const LaunchRow &launch : launches)
     if (launch.blocks < 1 || launch.blocks > INT32_MAX || launch.threads < 1 ||
@@ -507,12 +509,12 @@ absl::Status Verifier::verifyGpuCode() const {
       return fail("code for a GPU lies outside its section");
   }
   for (const CombineRow &combine : artifact.rows<CombineRow>())
-    if (combine.kernel >= launches.size() || !isDType(combine.dtype) ||
+    if (combine.kernel >= kernels || !isDType(combine.dtype) ||
         combine.reduction < Reduction::Sum ||
         combine.reduction > Reduction::Min || combine.groupSize < 1)
       return fail("kernel ", combine.kernel, " combines nothing there is");
   for (const RandomRow &random : artifact.rows<RandomRow>())
-    if (random.kernel >= launches.size() || !isDType(random.dtype))
+    if (random.kernel >= kernels || !isDType(random.dtype))
       return fail("kernel ", random.kernel, " fills nothing there is");
   return absl::OkStatus();
 }

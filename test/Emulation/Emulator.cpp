@@ -17,7 +17,7 @@ using namespace emulation;
 
 namespace {
 
-constexpr int64_t kWarp = 32;
+constexpr int64_t kWarp = 32, kWarpgroup = 4;
 constexpr int64_t kMaxThreads = 1024;
 constexpr size_t kStackBytes = 128 << 10;
 /// What a block may have at most, on all chips so far, and what is looked at
@@ -37,8 +37,9 @@ enum class State { Ready, AtBarrier, InWarp, Ended };
 struct Thread {
   Fiber fiber;
   State state;
-  std::vector<Copy> copies; ///< Under way, the oldest first.
-  int32_t group;            ///< That the next copy is of.
+  std::vector<Copy> copies;  ///< Under way, the oldest first.
+  std::vector<Copy> arrived; ///< Since the last fence of the proxy.
+  int32_t group;             ///< That the next copy is of.
 };
 
 /// What the lanes of a warp do together: they leave their arguments, and the
@@ -47,6 +48,7 @@ struct Warp {
   const char *action = nullptr;
   int64_t arrived = 0;
   void *arguments[kWarp];
+  WarpProducts products;
 };
 
 /// Runs one block after the other on stacks of its own.
@@ -63,6 +65,12 @@ public:
   void actTogether(const char *action, void *arguments, Function act);
   void *getShared(int64_t declared);
   Thread &getThread() { return threads[current]; }
+  Warp &getWarp() { return warps[current / kWarp]; }
+  int64_t getWarpOfGroup() const { return current / kWarp % kWarpgroup; }
+  int64_t getLane() const { return current % kWarp; }
+  ProductView &getView() { return view; }
+  /// Ends the launch, if there is an error, with who makes it.
+  void check(const absl::optional<std::string> &error);
   int64_t numConflicts = 0;
 
 private:
@@ -74,6 +82,8 @@ private:
   static void enter();
   absl::Status runBlock(int64_t index, Order order);
   absl::Status getDeadlock() const;
+  /// What is wrong with the products of a block that has ended.
+  absl::Status checkProducts() const;
   /// Lets others run until the state of this thread is `Ready` again.
   void yield(State state);
   /// Ends the launch: the thread gets no other turn.
@@ -86,6 +96,7 @@ private:
 
   char *stacks;
   std::vector<char> shared;
+  ProductView view;
   int64_t sharedEnd = 0;
   Fiber scheduler;
   std::vector<Thread> threads;
@@ -98,7 +109,8 @@ thread_local Runner *running = nullptr;
 
 } // namespace
 
-Runner::Runner() : shared(kMaxSharedBytes + kGuardBytes + 1024) {
+Runner::Runner()
+    : shared(kMaxSharedBytes + kGuardBytes + 1024), view(kMaxSharedBytes) {
   void *memory =
       mmap(nullptr, kMaxThreads * kStackBytes, PROT_READ | PROT_WRITE,
            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -124,6 +136,11 @@ void Runner::yield(State state) {
 void Runner::fail(std::string why) {
   error = std::move(why);
   yield(State::Ended);
+}
+
+void Runner::check(const absl::optional<std::string> &error) {
+  if (error)
+    fail(absl::StrCat("in block ", block, ", thread ", current, " ", *error));
 }
 
 void Runner::wait() {
@@ -176,31 +193,60 @@ absl::Status Runner::getDeadlock() const {
   return absl::OkStatus();
 }
 
+absl::Status Runner::checkProducts() const {
+  for (size_t i = 0; i < warps.size(); ++i) {
+    const WarpProducts &mine = warps[i].products;
+    size_t first = i - i % kWarpgroup;
+    if (mine.areUnderWay())
+      return absl::InternalError(absl::StrCat("in block ", block, ", warp ", i,
+                                              " ends before its products do"));
+    if (mine.getCount() != warps[first].products.getCount() ||
+        (mine.getCount() > 0 && first + kWarpgroup > warps.size()))
+      return absl::InternalError(absl::StrCat("in block ", block,
+                                              ", the warpgroup of warp ", i,
+                                              " does not multiply together"));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status Runner::runBlock(int64_t index, Order order) {
   block = index;
   atBarrier = sharedEnd = 0;
   std::fill(shared.begin(), shared.end(), char(kPoison));
+  view.reset(getSharedBegin());
   threads.resize(grid.threads);
   warps.assign(grid.threads / kWarp, Warp());
   for (int64_t i = 0; i < grid.threads; ++i) {
     threads[i].state = State::Ready;
     threads[i].copies.clear();
+    threads[i].arrived.clear();
     threads[i].group = 0;
     threads[i].fiber.prepare(&enter, stacks + i * kStackBytes, kStackBytes);
   }
-  for (bool moved = true; moved && error.empty();) {
-    moved = false;
-    for (int64_t turn = 0; turn < grid.threads && error.empty(); ++turn) {
+  // A warp goes as far as it can before the next one goes on.
+  bool moved = true;
+  auto runTurns = [&](int64_t first, int64_t end) {
+    bool movedHere = false;
+    for (int64_t turn = first; turn < end && error.empty(); ++turn) {
       current = order == Order::Ascending ? turn : grid.threads - 1 - turn;
       if (threads[current].state != State::Ready)
         continue;
-      moved = true;
+      movedHere = moved = true;
       scheduler.switchTo(threads[current].fiber);
     }
+    return movedHere;
+  };
+  while (moved && error.empty()) {
+    moved = false;
+    for (int64_t first = 0; first < grid.threads; first += kWarp)
+      while (runTurns(first, first + kWarp)) {
+      }
   }
   if (!error.empty())
     return absl::InternalError(error);
   if (absl::Status status = getDeadlock(); !status.ok())
+    return status;
+  if (absl::Status status = checkProducts(); !status.ok())
     return status;
   const char *end = getSharedBegin() + sharedEnd;
   for (int64_t i = 0; i < kGuardBytes; ++i)
@@ -302,24 +348,6 @@ void tpEmulatedLoadMatrices(const void *row, int32_t *words, int32_t count,
   });
 }
 
-static float toFloat(uint32_t bits, Half half) {
-  float value;
-  if (half == Half::BF16) {
-    bits <<= 16;
-    std::memcpy(&value, &bits, sizeof(value));
-    return value;
-  }
-  int exponent = int(bits >> 10 & 31);
-  auto fraction = float(bits & 1023);
-  if (exponent == 31)
-    value = fraction == 0 ? INFINITY : NAN;
-  else if (exponent == 0)
-    value = std::ldexp(fraction, -24);
-  else
-    value = std::ldexp(fraction + 1024, exponent - 25);
-  return bits >> 15 ? -value : value;
-}
-
 void tpEmulatedMultiplyMatrices(int32_t *words, int32_t half) {
   struct Arguments {
     int32_t *words;
@@ -357,6 +385,7 @@ void tpEmulatedMultiplyMatrices(int32_t *words, int32_t half) {
 
 void tpEmulatedCopyAsync(void *to, const void *from, int32_t bytes,
                          int32_t sourceBytes) {
+  running->check(running->getView().beginCopy(to, bytes));
   std::memset(to, kPoison, bytes);
   Thread &thread = running->getThread();
   thread.copies.push_back({to, from, bytes, sourceBytes, thread.group});
@@ -372,8 +401,59 @@ void tpEmulatedWaitForCopies(int32_t pending) {
     std::memcpy(copy->to, copy->from, copy->sourceBytes);
     std::memset(static_cast<char *>(copy->to) + copy->sourceBytes, 0,
                 copy->bytes - copy->sourceBytes);
+    thread.arrived.push_back(*copy);
   }
   thread.copies.erase(thread.copies.begin(), copy);
+}
+
+void tpEmulatedFenceProxy() {
+  Thread &thread = running->getThread();
+  for (const Copy &copy : thread.arrived)
+    running->getView().publish(copy.to, copy.bytes);
+  thread.arrived.clear();
+}
+
+void tpEmulatedFenceProducts() {
+  running->actTogether("wgmma.fence", nullptr, [](void *const *) {
+    running->getWarp().products.fence();
+  });
+}
+
+void tpEmulatedMultiplyWarpgroup(int32_t *sums, const int32_t *fragment,
+                                 int64_t a, int64_t b, int32_t columns,
+                                 int32_t flags) {
+  auto has = [&](ProductFlag flag) { return (flags & int32_t(flag)) != 0; };
+  struct Arguments {
+    WarpProducts::Lane lane;
+    Product product;
+  } mine = {{sums, fragment, uint64_t(a), uint64_t(b)},
+            {columns, has(ProductFlag::BF16) ? Half::BF16 : Half::F16,
+             has(ProductFlag::Adds), has(ProductFlag::HasFragment),
+             has(ProductFlag::ByColumnsA), has(ProductFlag::ByColumnsB)}};
+  running->actTogether("wgmma", &mine, [](void *const *all) {
+    WarpProducts::Lanes lanes;
+    for (int64_t lane = 0; lane < kWarp; ++lane)
+      lanes[lane] = static_cast<Arguments *>(all[lane])->lane;
+    running->check(running->getWarp().products.multiply(
+        static_cast<Arguments *>(all[0])->product, running->getWarpOfGroup(),
+        lanes, running->getView()));
+  });
+}
+
+void tpEmulatedCommitProducts() {
+  running->actTogether("wgmma.commit_group", nullptr, [](void *const *) {
+    running->getWarp().products.commit();
+  });
+}
+
+void tpEmulatedWaitForProducts(int32_t *words, int32_t count, int32_t pending) {
+  running->actTogether("wgmma.wait_group", &pending, [](void *const *all) {
+    running->getWarp().products.wait(*static_cast<int32_t *>(all[0]),
+                                     running->getView());
+  });
+  for (int32_t i = 0; i < count; ++i)
+    words[i] =
+        running->getWarp().products.resolve(words[i], running->getLane());
 }
 
 //===----------------------------------------------------------------------===//
@@ -390,6 +470,11 @@ static void *const calls[kNumCalls] = {
     reinterpret_cast<void *>(&tpEmulatedCopyAsync),
     reinterpret_cast<void *>(&tpEmulatedCommitCopies),
     reinterpret_cast<void *>(&tpEmulatedWaitForCopies),
+    reinterpret_cast<void *>(&tpEmulatedFenceProxy),
+    reinterpret_cast<void *>(&tpEmulatedFenceProducts),
+    reinterpret_cast<void *>(&tpEmulatedMultiplyWarpgroup),
+    reinterpret_cast<void *>(&tpEmulatedCommitProducts),
+    reinterpret_cast<void *>(&tpEmulatedWaitForProducts),
 };
 
 absl::StatusOr<std::unique_ptr<KernelLibrary>>

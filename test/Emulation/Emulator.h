@@ -17,15 +17,18 @@
 /// What a kernel does wrong shows. Memory that a block shares is filled with
 /// 0xff, a NaN of every float, before each block, and must be left so behind
 /// its end. A copy that is under way leaves 0xff, too, where it is to arrive,
-/// until it is waited for. Threads run in ascending or in descending order, so
-/// that what lacks a barrier goes wrong in one of both. Threads that wait for
-/// one that has ended, and a warp that does two things at once, are errors.
+/// until it is waited for. Warps run in ascending or in descending order, each
+/// as far as it can, so that what lacks a barrier goes wrong in one of both.
+/// Threads that wait for one that has ended, and a warp that does two things at
+/// once, are errors; what warpgroups multiply is as Products.h says.
 ///
 /// Several threads of the process may launch at the same time. No part of this
 /// needs MLIR. The sizes of fragments and matrices are those of the PTX manual.
 
 #ifndef TPOPT_TEST_EMULATION_EMULATOR_H
 #define TPOPT_TEST_EMULATION_EMULATOR_H
+
+#include "Products.h"
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -92,12 +95,23 @@ enum class Call : int32_t {
   CopyAsync,
   CommitCopies,
   WaitForCopies,
+  FenceProxy,
+  FenceProducts,
+  MultiplyWarpgroup,
+  CommitProducts,
+  WaitForProducts,
 };
-inline constexpr int32_t kNumCalls = int32_t(Call::WaitForCopies) + 1;
+inline constexpr int32_t kNumCalls = int32_t(Call::WaitForProducts) + 1;
 inline constexpr char kCallTable[] = "tpEmulatorCalls";
 
-/// The 16-bit floats that matrices are of.
-enum class Half : int32_t { F16, BF16 };
+/// What a product of a warpgroup is like: `Product` in Products.h.
+enum class ProductFlag : int32_t {
+  BF16 = 1,
+  Adds = 2,
+  HasFragment = 4,
+  ByColumnsA = 8,
+  ByColumnsB = 16,
+};
 
 } // namespace emulation
 
@@ -121,6 +135,21 @@ void tpEmulatedCopyAsync(void *to, const void *from, int32_t bytes,
 void tpEmulatedCommitCopies();
 /// Waits for all groups of copies but the `pending` youngest.
 void tpEmulatedWaitForCopies(int32_t pending);
+/// fence.proxy.async: products see what this thread's copies have brought.
+void tpEmulatedFenceProxy();
+/// wgmma.fence
+void tpEmulatedFenceProducts();
+/// wgmma.mma_async of 64 x 16 by 16 x `columns`, with the flags of
+/// `ProductFlag`: the sums that this thread has, and what it has of A, or
+/// descriptors.
+void tpEmulatedMultiplyWarpgroup(int32_t *sums, const int32_t *fragment,
+                                 int64_t a, int64_t b, int32_t columns,
+                                 int32_t flags);
+/// wgmma.commit_group
+void tpEmulatedCommitProducts();
+/// wgmma.wait_group: for all groups but the `pending` youngest, whose sums the
+/// words get that hold them.
+void tpEmulatedWaitForProducts(int32_t *words, int32_t count, int32_t pending);
 }
 
 #endif // TPOPT_TEST_EMULATION_EMULATOR_H

@@ -15,6 +15,7 @@
 #include "mlir/Interfaces/DataLayoutInterfaces.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
+#include "llvm/Support/Regex.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -23,6 +24,7 @@ using namespace mlir;
 using namespace emulation;
 
 static constexpr unsigned kShared = 3; ///< Address space.
+static constexpr int64_t kMaxWords = 256;
 
 namespace {
 
@@ -46,6 +48,11 @@ private:
   void load(NVVM::LdMatrixOp op);
   void multiply(NVVM::MmaOp op);
   void copy(NVVM::CpAsyncOp op);
+  /// Of a warpgroup, as the text says that the instruction is. Nothing is known
+  /// of other texts.
+  bool convertAsm(LLVM::InlineAsmOp op);
+  void multiplyWarpgroup(LLVM::InlineAsmOp op, int32_t columns, int32_t flags);
+  void waitForProducts(LLVM::InlineAsmOp op, int32_t pending);
 
   Value number(int64_t value, Type type) {
     return arith::ConstantOp::create(builder, loc,
@@ -55,14 +62,14 @@ private:
     return LLVM::GEPOp::create(builder, loc, pointer, element, base,
                                ArrayRef<LLVM::GEPArg>(int32_t(index)));
   }
-  /// Words of the thread's own, for arguments of calls: as many as a product
-  /// of matrices has.
+  /// Words of the thread's own, for arguments of calls: as many as the
+  /// registers of a thread.
   Value getWords() {
     if (!words) {
       OpBuilder::InsertionGuard guard(builder);
       builder.setInsertionPointToStart(entry);
       words = LLVM::AllocaOp::create(builder, loc, pointer, i32,
-                                     number(4 + 2 + 4, i64));
+                                     number(kMaxWords, i64));
     }
     return words;
   }
@@ -191,6 +198,80 @@ void KernelConverter::copy(NVVM::CpAsyncOp op) {
         op.getCpSize() ? op.getCpSize() : size});
 }
 
+void KernelConverter::multiplyWarpgroup(LLVM::InlineAsmOp op, int32_t columns,
+                                        int32_t flags) {
+  // A, as one descriptor or four words, the descriptor of B, and the sums if
+  // they are added to.
+  Value words = getWords();
+  int64_t numSums = columns / 2;
+  bool hasFragment = flags & int32_t(ProductFlag::HasFragment);
+  unsigned numLeft = hasFragment ? 4 : 1;
+  auto store = [&](OperandRange values, int64_t first) {
+    for (auto [i, value] : llvm::enumerate(values))
+      LLVM::StoreOp::create(builder, loc, value,
+                            getPlace(words, i32, first + int64_t(i)));
+  };
+  if (hasFragment)
+    store(op.getOperands().take_front(numLeft), numSums);
+  store(op.getOperands().drop_front(numLeft + 1), 0);
+  Value a = hasFragment ? number(0, i64) : op.getOperand(0);
+  call(Call::MultiplyWarpgroup, Type(),
+       {words, getPlace(words, i32, numSums), a, op.getOperand(numLeft),
+        number(columns, i32), number(flags, i32)});
+  op->getResult(0).replaceAllUsesWith(loadWords(op->getResult(0).getType(), 0));
+}
+
+void KernelConverter::waitForProducts(LLVM::InlineAsmOp op, int32_t pending) {
+  Value words = getWords();
+  for (auto [i, value] : llvm::enumerate(op.getOperands()))
+    LLVM::StoreOp::create(builder, loc, value, getPlace(words, i32, i));
+  call(Call::WaitForProducts, Type(),
+       {words, number(op.getNumOperands(), i32), number(pending, i32)});
+  if (op->getNumResults() > 0)
+    op->getResult(0).replaceAllUsesWith(
+        loadWords(op->getResult(0).getType(), 0));
+}
+
+bool KernelConverter::convertAsm(LLVM::InlineAsmOp op) {
+  StringRef text = op.getAsmString();
+  if (op.getNumOperands() + 4 > kMaxWords || !op.getHasSideEffects())
+    return false;
+  if (text == "wgmma.fence.sync.aligned;") {
+    call(Call::FenceProducts, Type(), {});
+    if (op->getNumResults() == 0)
+      return true;
+    Value all = LLVM::UndefOp::create(builder, loc, op->getResult(0).getType());
+    for (auto [i, value] : llvm::enumerate(op.getOperands()))
+      all = LLVM::InsertValueOp::create(builder, loc, all, value, i);
+    op->getResult(0).replaceAllUsesWith(all);
+    return true;
+  }
+  SmallVector<StringRef> parts;
+  if (llvm::Regex("^wgmma.wait_group.sync.aligned ([0-7]);$")
+          .match(text, &parts)) {
+    waitForProducts(op, parts[1][0] - '0');
+    return true;
+  }
+  llvm::Regex product(
+      "setp.ne.b32 p, ([01]), 0; wgmma.mma_async.sync.aligned.m64n([0-9]+)k16"
+      ".f32.(bf16.bf16|f16.f16) [{][^}]*[}], ([{$])[^p]*, p, 1, 1, "
+      "(([01]), )?([01]); }$");
+  int32_t columns;
+  if (!product.match(text, &parts) || parts[2].getAsInteger(10, columns) ||
+      columns % 8 != 0 || columns > 256)
+    return false;
+  auto getFlag = [](bool isSet, ProductFlag flag) {
+    return isSet ? int32_t(flag) : 0;
+  };
+  multiplyWarpgroup(op, columns,
+                    getFlag(parts[1] == "1", ProductFlag::Adds) |
+                        getFlag(parts[3] == "bf16.bf16", ProductFlag::BF16) |
+                        getFlag(parts[4] == "{", ProductFlag::HasFragment) |
+                        getFlag(parts[6] == "1", ProductFlag::ByColumnsA) |
+                        getFlag(parts[7] == "1", ProductFlag::ByColumnsB));
+  return true;
+}
+
 LogicalResult KernelConverter::convertOp(Operation *op) {
   builder.setInsertionPoint(op);
   auto toIndex = [&](unsigned argument) {
@@ -237,6 +318,15 @@ LogicalResult KernelConverter::convertOp(Operation *op) {
             call(Call::WaitForCopies, Type(), number(wait.getN(), i32));
             return true;
           })
+          .Case([&](NVVM::FenceProxyOp fence) {
+            if (fence.getKind() != NVVM::ProxyKind::async_shared)
+              return false;
+            return call(Call::FenceProxy, Type(), {}), true;
+          })
+          .Case([&](NVVM::WgmmaGroupSyncAlignedOp) {
+            return call(Call::CommitProducts, Type(), {}), true;
+          })
+          .Case([&](LLVM::InlineAsmOp text) { return convertAsm(text); })
           .Default(false);
   if (!isKnown)
     return op->emitError() << "there is no emulation of this";
@@ -261,7 +351,7 @@ LogicalResult KernelConverter::convert() {
   for (Operation *clone : clones)
     clone->walk([&](Operation *op) {
       if (isa<gpu::GPUDialect, NVVM::NVVMDialect>(op->getDialect()) ||
-          isa<LLVM::AddressOfOp>(op))
+          isa<LLVM::AddressOfOp, LLVM::InlineAsmOp>(op))
         ops.push_back(op);
     });
   for (Operation *op : ops)

@@ -6,7 +6,8 @@
 //   tp-opt IN.mlir --tp-compile="target=cuda" -o STEPS.mlir
 //   tp-emulate-kernels STEPS.mlir -o kernels.so
 //
-// Each kernel has the name that it has in the artifact, and the form
+// They are those of a chip that has no form of its own, or of `--chip`. Each
+// kernel has the name that it has in the artifact, and the form
 // `emulation::Kernel`.
 
 #include "HostKernels.h"
@@ -33,6 +34,8 @@ static llvm::cl::opt<std::string> inputPath(llvm::cl::Positional,
                                             llvm::cl::desc("steps"));
 static llvm::cl::opt<std::string> outputPath("o", llvm::cl::Required,
                                              llvm::cl::desc("shared object"));
+static llvm::cl::opt<std::string> chip("chip", llvm::cl::init("sm_80"),
+                                       llvm::cl::desc("GPU"));
 
 static FailureOr<std::string> compile(ModuleOp module) {
   KernelTable table;
@@ -47,7 +50,7 @@ static FailureOr<std::string> compile(ModuleOp module) {
   OwningOpRef<ModuleOp> outer = ModuleOp::create(module.getLoc());
   OwningOpRef<ModuleOp> code = ModuleOp::create(module.getLoc());
   OpBuilder builder = OpBuilder::atBlockEnd(outer->getBody());
-  auto device = gpu::GPUModuleOp::create(builder, module.getLoc(), "kernels");
+  auto device = createGpuModule(builder, module.getLoc(), chip);
   for (const Kernel &kernel : table.getKernels()) {
     builder.setInsertionPointToEnd(device.getBody());
     if (failed(emitGpuKernel(builder, kernel.op, kernel.name)))

@@ -7,6 +7,10 @@
 // RUN: FileCheck %s --input-file=%t.ptx --check-prefix=PRODUCTS
 // RUN: FileCheck %s --input-file=%t.ptx --check-prefix=MEMORY
 
+// RUN: tp-opt %s --tp-emit-ptx="chip=sm_90a file=%t.90a.ptx" -o %t.mlir
+// RUN: FileCheck %s --input-file=%t.90a.ptx --check-prefix=HOPPER
+// RUN: FileCheck %s --input-file=%t.90a.ptx --check-prefix=MEMORY
+
 // CHECK: // attention0: 16 blocks of 128 threads
 // CHECK: // attention1: 128 blocks of 32 threads
 // CHECK: // attention2: 4 blocks of 128 threads
@@ -44,6 +48,22 @@
 // CHECK-NOT:     mma.sync
 // CHECK:         fma.rn.f32
 
+// On Hopper, warpgroups multiply where there are rows for them.
+// HOPPER: // attention0: 16 blocks of 256 threads
+// HOPPER: // attention1: 128 blocks of 32 threads
+// HOPPER: // attention2: 4 blocks of 128 threads
+// HOPPER: // attention3: 8 blocks of 256 threads
+// HOPPER: // attention4: 8 blocks of 256 threads
+// HOPPER-LABEL: .entry attention0(
+// HOPPER-COUNT-4: wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16
+// HOPPER:         ex2.approx.ftz
+// HOPPER:         wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16
+// HOPPER-LABEL: .entry attention1(
+// HOPPER-NOT:     wgmma
+// HOPPER:         mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32
+// HOPPER-LABEL: .entry attention3(
+// HOPPER-COUNT-8: wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16
+
 // Nothing lies in the memory of a thread.
 // MEMORY-NOT: .local
 
@@ -70,4 +90,9 @@ step.program @main inputs [] outputs [] {
   %y3 = step.alloc : memref<1x256x4x1x128xbf16>
   step.attention %q3, %k3, %k3 into %y3 {causal, scale = 0.125 : f64}
       : memref<1x256x4x1x128xbf16>, memref<1x256x4x128xbf16>, memref<1x256x4x128xbf16> into memref<1x256x4x1x128xbf16>
+  %q4 = step.alloc : memref<1x256x2x2x128xf16>
+  %k4 = step.alloc : memref<1x256x2x128xf16>
+  %y4 = step.alloc : memref<1x256x2x2x128xf16>
+  step.attention %q4, %k4, %k4 into %y4 {causal, scale = 0.125 : f64, window = 100 : i64}
+      : memref<1x256x2x2x128xf16>, memref<1x256x2x128xf16>, memref<1x256x2x128xf16> into memref<1x256x2x2x128xf16>
 }

@@ -1,7 +1,9 @@
 # Part of the tp-opt project, under the Apache License v2.0 with LLVM
 # Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Lists what an artifact holds for GPUs, as runtime/Core/ArtifactFormat.h lays it
-out: artifact.py FILE.tpx"""
+out: artifact.py FILE.tpx
+
+Kernels are launched as the first image says, but for what is below another."""
 
 import struct
 import sys
@@ -24,7 +26,9 @@ def main():
     def text(offset, size):
         return sections[TEXT][offset:offset + size].decode()
 
-    for _, _, name, length, offset, size in rows(IMAGES, "<IIIIQQ"):
+    kernels = [text(*name) for name in rows(KERNELS, "<II")]
+    launches = list(rows(LAUNCHES, "<qII"))
+    for i, (_, _, name, length, offset, size) in enumerate(rows(IMAGES, "<IIIIQQ")):
         code = sections[CODE][offset:offset + size]
         if code.startswith(b"\x7fELF"):
             kind = "cubin" if struct.unpack_from("<H", code, 18)[0] == EM_CUDA else "?"
@@ -32,9 +36,12 @@ def main():
             target = f".target {text(name, length)}\n".encode()
             kind = "ptx" if target in code and sections[CODE][offset + size] == 0 else "?"
         print(f"image {text(name, length)} {kind}")
-    for (name, length), (blocks, threads, shared) in zip(rows(KERNELS, "<II"),
-                                                         rows(LAUNCHES, "<qII")):
-        print(f"kernel {text(name, length)}: {blocks} x {threads}, {shared} bytes")
+        for k, kernel in enumerate(kernels):
+            launch = launches[i * len(kernels) + k]
+            if i > 0 and launch != launches[k]:
+                print("  launches {}: {} x {}, {} bytes".format(kernel, *launch))
+    for kernel, launch in zip(kernels, launches):
+        print("kernel {}: {} x {}, {} bytes".format(kernel, *launch))
     for kernel, dtype, reduction, group in rows(COMBINES, "<IIII"):
         print(f"combine {dtype} {reduction} of {group}: kernel {kernel}")
     for kernel, dtype in rows(RANDOMS, "<II"):

@@ -107,6 +107,7 @@ protected:
   void check(ArrayRef<Problem> problems, double tolerance,
              const std::string &cpu = tprt::getHostCpu());
 
+  std::string chip = "sm_80";
   MLIRContext context;
 };
 
@@ -334,7 +335,7 @@ void Attention::check(ArrayRef<Problem> problems, double tolerance,
   OwningOpRef<ModuleOp> outer = ModuleOp::create(UnknownLoc::get(&context));
   OwningOpRef<ModuleOp> code = ModuleOp::create(UnknownLoc::get(&context));
   OpBuilder builder = OpBuilder::atBlockEnd(outer->getBody());
-  auto device = gpu::GPUModuleOp::create(builder, outer->getLoc(), "kernels");
+  auto device = createGpuModule(builder, outer->getLoc(), chip);
   std::vector<KernelLaunch> launches;
   std::vector<OwningOpRef<ModuleOp>> modules;
   for (const Problem &problem : problems) {
@@ -436,6 +437,33 @@ TEST_F(Attention, Features) {
         1e-2);
 }
 
+// On Hopper, warpgroups multiply, of whole blocks and of what is left of one.
+TEST_F(Attention, Warpgroups) {
+  chip = "sm_90a";
+  Problem byHead = {"bf16", 1, 40, 2, 4, 64, 300, 128};
+  byHead.byHead = true;
+  check({{"bf16", 1, 128, 1, 1, 64, 128, 64},
+         {"bf16", 1, 128, 1, 1, 128, 128, 128},
+         {"bf16", 1, 130, 2, 1, 128, 420, 128, /*causal=*/true, 0, {290}},
+         {"f16", 2, 50, 1, 2, 128, 50, 64, /*causal=*/true},
+         byHead},
+        1e-2);
+}
+
+// What hides keys does so there, too: some rows, or all rows of a block, see
+// nothing.
+TEST_F(Attention, WarpgroupsAndHiddenKeys) {
+  chip = "sm_90a";
+  Problem parts = {"bf16", 1, 70, 1, 1, 64, 600, 64, true, 0, {130}};
+  parts.parts = 4;
+  Problem lengths = {"f16", 3, 70, 1, 1, 64, 300, 64};
+  lengths.lengths = {300, 129, 0};
+  check({{"bf16", 1, 400, 1, 1, 64, 400, 64, true, /*window=*/40},
+         lengths,
+         parts},
+        1e-2);
+}
+
 // f32 is as precise as f32 is.
 TEST_F(Attention, SinglePrecision) {
   Problem masked = {"f32", 2, 9, 1, 2, 20, 45, 100};
@@ -461,6 +489,24 @@ TEST_F(Attention, Parts) {
   Problem single = {"f32", 2, 1, 2, 8, 64, 200, 64, true, 0, {199, 31}};
   single.parts = 3;
   check({single}, 1e-5);
+}
+
+// Warpgroups have blocks of 128 rows, where features fill whole panels.
+TEST(AttentionTiles, Warpgroups) {
+  EXPECT_EQ(getWarpgroupTiles().getRows(), 128);
+  AttentionSize size = {
+      /*heads=*/8,    /*rows=*/65, /*keys=*/512, 64, 128,
+      /*isHalf=*/true};
+  EXPECT_TRUE(fitsWarpgroups(size, /*isMasked=*/false));
+  EXPECT_FALSE(fitsWarpgroups(size, /*isMasked=*/true));
+  for (auto change : {+[](AttentionSize &size) { size.rows = 64; },
+                      +[](AttentionSize &size) { size.features = 96; },
+                      +[](AttentionSize &size) { size.valueFeatures = 256; },
+                      +[](AttentionSize &size) { size.isHalf = false; }}) {
+    AttentionSize other = size;
+    change(other);
+    EXPECT_FALSE(fitsWarpgroups(other, /*isMasked=*/false));
+  }
 }
 
 // Parts are many where blocks are few, and none where they are enough or keys

@@ -5,6 +5,7 @@
 
 #include "test/Emulation/Emulator.h"
 
+#include "absl/strings/match.h"
 #include "gtest/gtest.h"
 
 #include <cmath>
@@ -242,4 +243,151 @@ TEST(Emulator, Libraries) {
             absl::StatusCode::kNotFound);
   EXPECT_EQ(KernelLibrary::open("libm.so.6").status().code(),
             absl::StatusCode::kInvalidArgument);
+}
+
+//===----------------------------------------------------------------------===//
+// Products of warpgroups
+//===----------------------------------------------------------------------===//
+
+/// Rows of 64 elements of 16 bits, which a product of depth 16 has by one of
+/// their quarters if they lie along the depth.
+static constexpr int64_t kRowBytes = 128, kAtomBytes = 1024;
+
+/// Begins to copy this thread's rows of [rows, 64] to a swizzled panel.
+static void copyPanel(char *panel, const char *from, int64_t rows,
+                      int64_t thread) {
+  for (int64_t row = thread; row < rows; row += 128)
+    for (int64_t piece = 0; piece < 8; ++piece)
+      tpEmulatedCopyAsync(panel + row * kRowBytes + (piece ^ row % 8) * 16,
+                          from + row * kRowBytes + piece * 16, 16, 16);
+  tpEmulatedCommitCopies();
+}
+
+static int64_t getDescriptor(const char *place) {
+  auto address = int64_t(reinterpret_cast<uintptr_t>(place) & 0x3ffff);
+  return address >> 4 | kAtomBytes >> 4 << 32 | int64_t(1) << 62;
+}
+
+static constexpr int32_t kBF16 = int32_t(ProductFlag::BF16);
+static constexpr int32_t kAdds = int32_t(ProductFlag::Adds);
+static constexpr int32_t kHasFragment = int32_t(ProductFlag::HasFragment);
+static constexpr int32_t kByColumnsB = int32_t(ProductFlag::ByColumnsB);
+
+/// X Y^T and (X Y^T) Z for X [64, 64], Y [16, 64] and Z [16, 64], of bf16. What
+/// is left out on the way is the scalar.
+enum Omission : int64_t {
+  Nothing,
+  FenceProxy,
+  Barrier,
+  Fence,
+  Wait,
+  LastWait,
+  LateCopy,
+};
+static int32_t multiplyTwice(void *const *operands, const int64_t *scalars,
+                             int64_t, int64_t thread) {
+  char *shared = static_cast<char *>(tpEmulatedSharedMemory(3 * 8192));
+  char *x = shared, *y = shared + 8192, *z = shared + 2 * 8192;
+  int64_t omission = scalars[0];
+  copyPanel(x, static_cast<const char *>(operands[0]), 64, thread);
+  copyPanel(y, static_cast<const char *>(operands[1]), 16, thread);
+  copyPanel(z, static_cast<const char *>(operands[2]), 16, thread);
+  tpEmulatedWaitForCopies(0);
+  if (omission != FenceProxy)
+    tpEmulatedFenceProxy();
+  if (omission != Barrier)
+    tpEmulatedBarrier();
+  if (omission != Fence)
+    tpEmulatedFenceProducts();
+  int32_t scores[8], sums[32] = {};
+  for (int64_t k = 0; k < 4; ++k)
+    tpEmulatedMultiplyWarpgroup(scores, nullptr, getDescriptor(x + 32 * k),
+                                getDescriptor(y + 32 * k), 16,
+                                kBF16 | (k ? kAdds : 0));
+  tpEmulatedCommitProducts();
+  if (omission == LateCopy)
+    copyPanel(y, static_cast<const char *>(operands[1]), 16, thread);
+  tpEmulatedWaitForProducts(scores, 8, omission == Wait ? 1 : 0);
+  int32_t fragment[4];
+  for (int i = 0; i < 4; ++i) // columns 2 j, 2 j + 1, of both halves
+    fragment[i] = int32_t(uint32_t(scores[2 * i]) >> 16 |
+                          (uint32_t(scores[2 * i + 1]) & 0xffff0000));
+  tpEmulatedFenceProducts();
+  tpEmulatedMultiplyWarpgroup(sums, fragment, 0, getDescriptor(z), 64,
+                              kBF16 | kAdds | kHasFragment | kByColumnsB);
+  tpEmulatedCommitProducts();
+  if (omission != LastWait)
+    tpEmulatedWaitForProducts(sums, 32, 0);
+  auto *result = static_cast<float *>(operands[3]);
+  for (int64_t i = 0; i < 32; ++i) {
+    int64_t row = thread / 32 * 16 + thread % 32 / 4 + i / 2 % 2 * 8;
+    std::memcpy(&result[row * 64 + i / 4 * 8 + thread % 4 * 2 + i % 2],
+                &sums[i], 4);
+  }
+  return 0;
+}
+
+/// Runs it on small integers, whose products and sums are exact.
+static absl::Status runTwice(int64_t omission, bool &isRight,
+                             int64_t threads = 128) {
+  auto toBits = [](int value) {
+    auto number = float(value);
+    uint32_t bits;
+    std::memcpy(&bits, &number, 4);
+    return uint16_t(bits >> 16);
+  };
+  std::vector<uint16_t> x(64 * 64), y(16 * 64), z(16 * 64);
+  auto getX = [](int i, int k) { return (i + 3 * k) % 8 == 0 ? 1 : 0; };
+  auto getY = [](int j, int k) { return (j * 5 + k) % 3 - 1; };
+  auto getZ = [](int j, int n) { return (j * 7 + n * 2) % 13 - 6; };
+  for (int i = 0; i < 64; ++i)
+    for (int k = 0; k < 64; ++k)
+      x[i * 64 + k] = toBits(getX(i, k));
+  for (int j = 0; j < 16; ++j)
+    for (int k = 0; k < 64; ++k) {
+      y[j * 64 + k] = toBits(getY(j, k));
+      z[j * 64 + k] = toBits(getZ(j, k));
+    }
+  std::vector<float> result(64 * 64);
+  void *operands[] = {x.data(), y.data(), z.data(), result.data()};
+  // The first warps, whose copies all others multiply, come last.
+  absl::Status status = launch(multiplyTwice, operands, &omission, {1, threads},
+                               Order::Descending);
+  isRight = true;
+  for (int i = 0; i < 64; ++i)
+    for (int n = 0; n < 64; ++n) {
+      int sum = 0;
+      for (int j = 0; j < 16; ++j) {
+        int score = 0;
+        for (int k = 0; k < 64; ++k)
+          score += getX(i, k) * getY(j, k);
+        sum += score * getZ(j, n);
+      }
+      isRight &= result[i * 64 + n] == float(sum);
+    }
+  return status;
+}
+
+// Operands in shared memory by rows or by columns, and in registers, give the
+// product; what is left out shows.
+TEST(Emulator, WarpgroupProducts) {
+  bool isRight;
+  absl::Status status = runTwice(Nothing, isRight);
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_TRUE(isRight);
+  for (int64_t omission : {FenceProxy, Barrier, Wait}) {
+    runTwice(omission, isRight).IgnoreError();
+    EXPECT_FALSE(isRight) << omission;
+  }
+  auto says = [&](absl::string_view end, int64_t omission,
+                  int64_t threads = 128) {
+    absl::Status status = runTwice(omission, isRight, threads);
+    return absl::EndsWith(status.message(), end);
+  };
+  EXPECT_TRUE(
+      says("multiplies without a wgmma.fence behind its last wait", Fence));
+  EXPECT_TRUE(says("ends before its products do", LastWait));
+  EXPECT_TRUE(
+      says("copies to memory that a product under way reads", LateCopy));
+  EXPECT_TRUE(says("does not multiply together", Nothing, 96));
 }

@@ -210,6 +210,7 @@ TEST(Artifact, MatmulsOf8BitFloats) {
   auto readWith = [](DType factors, DType result) {
     Everything program;
     program.target = kCudaTarget;
+    program.writer.add(GpuImageRow{});
     program.writer.add(LaunchRow{1, 32, 0});
     program.matmul.a.dtype = program.matmul.b.dtype = factors;
     program.matmul.c.dtype = program.postOp.operand.dtype = result;
@@ -533,6 +534,22 @@ TEST(Errors, CarryCodeContextAndExit) {
   EXPECT_TRUE(describe(ErrorCode(1)).empty());
 }
 
+/// Each image says how each kernel is launched.
+TEST(Artifact, RefusesImagesWithoutLaunches) {
+  for (int launches : {1, 2, 3, 4, 5}) {
+    TestProgram program;
+    program.target = kCudaTarget;
+    for (const char *symbol : {"first", "second"}) {
+      program.writer.add(KernelRow{program.writer.text(symbol)});
+      program.writer.add(GpuImageRow{});
+    }
+    for (int i = 0; i < launches; ++i)
+      program.writer.add(LaunchRow{1, 32, 0});
+    EXPECT_EQ(getErrorCode(Artifact::fromBytes(program.finish()).status()),
+              launches == 4 ? ErrorCode(0) : ErrorCode::ArtifactCorrupt);
+  }
+}
+
 /// What makes random numbers is a kernel there is, of a type there is.
 TEST(Artifact, RefusesRandomsOfNothing) {
   for (const RandomRow &row :
@@ -541,6 +558,7 @@ TEST(Artifact, RefusesRandomsOfNothing) {
     TestProgram program;
     program.target = kCudaTarget;
     program.writer.add(KernelRow{program.writer.text("random")});
+    program.writer.add(GpuImageRow{});
     program.writer.add(LaunchRow{1, 32, 0});
     bool isFine = row.kernel == 0 && row.dtype == DType::F32;
     program.writer.add(row);
@@ -561,6 +579,7 @@ TEST(Artifact, RefusesCombinesOfNothing) {
     TestProgram program;
     program.target = kCudaTarget;
     program.writer.add(KernelRow{program.writer.text("combine")});
+    program.writer.add(GpuImageRow{});
     program.writer.add(LaunchRow{1, 32, 0});
     bool isFine = row.kernel == 0 && row.dtype == DType::F32 &&
                   row.reduction == Reduction::Sum && row.groupSize == 2;

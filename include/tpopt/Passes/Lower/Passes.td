@@ -90,7 +90,9 @@ def WriteArtifactPass : Pass<"tp-write-artifact", "::mlir::ModuleOp"> {
 
     For CUDA there is code for every chip of `chips`: a cubin, if there is a
     ptxas to assemble it, and PTX for the lowest chip of each major version. Those
-    are sm_80, sm_90 and sm_100 if none is named; with `fp8`, sm_89 comes first.
+    are sm_80, sm_90a and sm_100 if none is named; with `fp8`, sm_89 comes first.
+    sm_90a is for devices of compute capability 9.0 alone, so its PTX is there only
+    if there is no ptxas, and code for it is taken before all other there.
 
     **Requires:** steps whose buffers have places (`tp-assign-buffers`), for the
     target of the module's plan.

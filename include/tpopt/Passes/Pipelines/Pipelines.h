@@ -109,7 +109,7 @@ struct CompileOptions : ShardOptions {
       llvm::cl::desc("Multiply f8E4M3FN as such, on GPUs from sm_89 on")};
   ListOption<std::string> chips{
       *this, "chips",
-      llvm::cl::desc("The GPUs to compile for: sm_80,sm_90,sm_100")};
+      llvm::cl::desc("The GPUs to compile for: sm_80,sm_90a,sm_100")};
   Option<std::string> ptxas{
       *this, "ptxas",
       llvm::cl::desc("NVIDIA's assembler: a path, or none for PTX alone; else "
