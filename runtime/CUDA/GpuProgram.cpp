@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_join.h"
 
+#include <algorithm>
 #include <cctype>
 
 using namespace tprt;
@@ -14,7 +15,7 @@ using namespace tprt;
 /// Beyond this, shared memory is had for the asking only.
 static constexpr uint32_t kSharedBytesOfAll = 48 << 10;
 
-uint32_t tprt::chooseImage(const Artifact &artifact, int chip) {
+std::vector<uint32_t> tprt::rankImages(const Artifact &artifact, int chip) {
   absl::Span<const GpuImageRow> images = artifact.rows<GpuImageRow>();
   auto rank = [&](const GpuImageRow &image) -> int64_t {
     int made = static_cast<int>(image.chip);
@@ -27,14 +28,15 @@ uint32_t tprt::chooseImage(const Artifact &artifact, int chip) {
       return -1;
     return (isCubin ? 100000 : 0) + made * 10 + isOneChips;
   };
-  uint32_t best = kNone;
-  int64_t bestRank = -1;
+  std::vector<uint32_t> ranked;
   for (uint32_t i = 0; i < images.size(); ++i)
-    if (rank(images[i]) > bestRank) {
-      bestRank = rank(images[i]);
-      best = i;
-    }
-  return best;
+    if (rank(images[i]) >= 0)
+      ranked.push_back(i);
+  std::sort(ranked.begin(), ranked.end(), [&](uint32_t a, uint32_t b) {
+    return std::make_pair(-rank(images[a]), a) <
+           std::make_pair(-rank(images[b]), b);
+  });
+  return ranked;
 }
 
 /// The first chip whose tensor cores multiply 8-bit floats.
@@ -53,6 +55,41 @@ static absl::Status checkFloat8(const Device &device,
   return absl::OkStatus();
 }
 
+absl::StatusOr<uint32_t> GpuProgram::loadImage() {
+  absl::Span<const GpuImageRow> images = artifact.rows<GpuImageRow>();
+  std::vector<std::string> refused;
+  for (uint32_t index : rankImages(artifact, device->chip)) {
+    const GpuImageRow &image = images[index];
+    // PTX is text that ends with a zero; a cubin knows its own length.
+    std::string code(
+        artifact.bytes(SectionKind::GpuCode).substr(image.offset, image.size));
+    cuda::Module loaded = nullptr;
+    cuda::Result result = device->driver.loadModule(&loaded, code.c_str());
+    if (result == cuda::kSuccess) {
+      module = Owned<cuda::Module>(loaded, device->driver.unloadModule);
+      return index;
+    }
+    // A driver that is older than the assembler may take the PTX of the same
+    // kernels.
+    refused.push_back(
+        absl::StrCat(artifact.text(image.name),
+                     image.kind == GpuImageKind::Cubin ? " (cubin): " : ": ",
+                     getPlainMessage(device->check(result, "loading"))));
+  }
+  if (!refused.empty())
+    return makeError(ErrorCode::GpuImage,
+                     "the driver does not take the artifact's code for ",
+                     absl::StrJoin(refused, ", nor for "),
+                     "; a newer driver may, or other chips= when compiling");
+  std::vector<absl::string_view> chips;
+  for (const GpuImageRow &image : images)
+    chips.push_back(artifact.text(image.name));
+  return makeError(ErrorCode::GpuImage, "the artifact has code for ",
+                   absl::StrJoin(chips, ", "), ", none of which this ",
+                   device->name, " of sm_", device->chip,
+                   " runs; compile it with chips=sm_", device->chip);
+}
+
 absl::StatusOr<std::shared_ptr<const GpuProgram>>
 GpuProgram::load(std::shared_ptr<Device> device, const Artifact &artifact) {
   TPRT_RETURN_IF_ERROR(checkFloat8(*device, artifact));
@@ -61,36 +98,15 @@ GpuProgram::load(std::shared_ptr<Device> device, const Artifact &artifact) {
   absl::Span<const KernelRow> kernels = artifact.rows<KernelRow>();
   if (kernels.empty())
     return program; // matmuls, copies and collectives alone
-  uint32_t index = chooseImage(artifact, device->chip);
-  if (index == kNone) {
-    std::vector<absl::string_view> chips;
-    for (const GpuImageRow &image : artifact.rows<GpuImageRow>())
-      chips.push_back(artifact.text(image.name));
-    return makeError(ErrorCode::GpuImage, "the artifact has code for ",
-                     absl::StrJoin(chips, ", "), ", none of which this ",
-                     device->name, " of sm_", device->chip,
-                     " runs; compile it with chips=sm_", device->chip);
-  }
+  TPRT_ASSIGN_OR_RETURN(uint32_t index, program->loadImage());
   const GpuImageRow &image = artifact.rows<GpuImageRow>()[index];
-  // PTX is text that ends with a zero; a cubin knows its own length.
-  std::string code(
-      artifact.bytes(SectionKind::GpuCode).substr(image.offset, image.size));
-  cuda::Module module = nullptr;
-  cuda::Result result = device->driver.loadModule(&module, code.c_str());
-  if (result != cuda::kSuccess)
-    return makeError(ErrorCode::GpuImage,
-                     "the driver does not take the artifact's code for ",
-                     artifact.text(image.name), ": ",
-                     getPlainMessage(device->check(result, "loading")),
-                     "; a newer driver may, or other chips= when compiling");
-  program->module = Owned<cuda::Module>(module, device->driver.unloadModule);
   program->launches = artifact.rows<LaunchRow>().subspan(index * kernels.size(),
                                                          kernels.size());
   for (size_t i = 0; i < kernels.size(); ++i) {
     std::string symbol(artifact.text(kernels[i].symbol));
     cuda::Function function = nullptr;
-    if (device->driver.getFunction(&function, module, symbol.c_str()) !=
-        cuda::kSuccess)
+    if (device->driver.getFunction(&function, program->module.get(),
+                                   symbol.c_str()) != cuda::kSuccess)
       return makeError(ErrorCode::GpuImage, "the artifact's code for ",
                        artifact.text(image.name), " lacks the kernel '", symbol,
                        "'");

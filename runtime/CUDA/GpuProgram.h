@@ -13,10 +13,12 @@
 
 namespace tprt {
 
-/// Which image a chip (90) runs: machine code for it or for an earlier minor
-/// version, else the newest PTX it can take; kNone if there is none. A name
-/// with a suffix ("sm_90a") is code for that one chip, and is taken first.
-uint32_t chooseImage(const Artifact &artifact, int chip);
+/// The images that a chip (90) runs, the best first: machine code for it, then
+/// for an earlier minor version, then PTX, the newest first. A name with a
+/// suffix
+/// ("sm_90a") is code for that one chip, and comes before the others of its
+/// kind.
+std::vector<uint32_t> rankImages(const Artifact &artifact, int chip);
 
 /// GpuStep unless every step is one that a GPU executes: no scatter, no sort,
 /// copies and fills of contiguous memory, epilogues that cuBLASLt has. The
@@ -36,6 +38,9 @@ public:
                       cuda::Stream stream) const;
 
 private:
+  /// Loads the best image that the driver takes; gives its number.
+  absl::StatusOr<uint32_t> loadImage();
+
   GpuProgram(std::shared_ptr<Device> device, const Artifact &artifact)
       : device(std::move(device)), artifact(artifact) {}
 

@@ -53,6 +53,26 @@ TEST(CudaFaults, CodeThatDoesNotFit) {
   EXPECT_EQ(openingFails(fits, "cuda"), ErrorCode(0));
 }
 
+/// A cubin that the driver does not take, as of a newer assembler: PTX does.
+TEST(CudaFaults, CubinThatIsRefused) {
+  for (bool hasPtx : {true, false}) {
+    TestProgram program = makeKernelProgram(0, hasPtx ? 80 : 130);
+    GpuImageRow cubin = {};
+    cubin.kind = GpuImageKind::Cubin;
+    cubin.chip = 120;
+    cubin.name = program.writer.text("sm_120");
+    cubin.size = 8;
+    program.writer.add(cubin);
+    program.writer.add(LaunchRow{1, 32, 0});
+    auto session = open(program, "cuda");
+    EXPECT_EQ(session.ok(), hasPtx) << session.status();
+    if (!hasPtx)
+      EXPECT_TRUE(absl::StrContains(session.status().message(),
+                                    "code for sm_120 (cubin): "))
+          << session.status();
+  }
+}
+
 /// A program for a CPU, and steps that take a kernel.
 TEST(CudaFaults, StepsThatNoGpuExecutes) {
   auto makeCopy = [](int64_t stride) {

@@ -41,7 +41,7 @@ makeImages(const std::vector<std::tuple<GpuImageKind, uint32_t, const char *>>
 
 /// Machine code for the chip itself, then for an earlier minor version, then
 /// the newest PTX; what is made for one chip only runs on no other.
-TEST(CudaTables, ChoosesTheImageThatFitsBest) {
+TEST(CudaTables, RanksTheImagesThatFit) {
   constexpr auto ptx = GpuImageKind::Ptx, cubin = GpuImageKind::Cubin;
   auto artifact = makeImages({{ptx, 80, "sm_80"},
                               {ptx, 90, "sm_90"},
@@ -50,14 +50,15 @@ TEST(CudaTables, ChoosesTheImageThatFitsBest) {
                               {cubin, 90, "sm_90"},
                               {cubin, 90, "sm_90a"},
                               {ptx, 100, "sm_100"}});
-  EXPECT_EQ(chooseImage(*artifact, 75), kNone);
-  EXPECT_EQ(chooseImage(*artifact, 80), 3u);
-  EXPECT_EQ(chooseImage(*artifact, 86), 3u);
-  EXPECT_EQ(chooseImage(*artifact, 90), 5u);
-  EXPECT_EQ(chooseImage(*artifact, 100), 6u);
-  EXPECT_EQ(chooseImage(*artifact, 120), 6u);
-  EXPECT_EQ(chooseImage(*makeImages({{ptx, 90, "sm_90a"}}), 100), kNone);
-  EXPECT_EQ(chooseImage(*makeImages({{cubin, 90, "sm_90"}}), 100), kNone);
+  using Images = std::vector<uint32_t>;
+  EXPECT_EQ(rankImages(*artifact, 75), Images());
+  EXPECT_EQ(rankImages(*artifact, 80), Images({3, 0}));
+  EXPECT_EQ(rankImages(*artifact, 86), Images({3, 0}));
+  EXPECT_EQ(rankImages(*artifact, 90), Images({5, 4, 2, 1, 0}));
+  EXPECT_EQ(rankImages(*artifact, 100), Images({6, 1, 0}));
+  EXPECT_EQ(rankImages(*artifact, 120), Images({6, 1, 0}));
+  EXPECT_EQ(rankImages(*makeImages({{ptx, 90, "sm_90a"}}), 100), Images());
+  EXPECT_EQ(rankImages(*makeImages({{cubin, 90, "sm_90"}}), 100), Images());
 }
 
 /// Every type with every reduction is what NCCL has, or an error.
