@@ -392,8 +392,14 @@ std::optional<Shape> ScratchBuilder::inferShape(Operation *op,
     found = shapes[t];
   }
   RankedTensorType result = typeOf(segment.results.front());
-  if (found || !isa<ExchangeOpInterface>(segment.whole) ||
-      result.getRank() != type.getRank())
+  if (found || !isa<ExchangeOpInterface>(segment.whole))
+    return found;
+  // What is read backwards is read at indices along the dimension that keeps
+  // its size.
+  if (!type.getEncoding() && type.getRank() == 1 && isIntegerTensor(type) &&
+      !splice)
+    return old;
+  if (result.getRank() != type.getRank())
     return found;
   Shape small = localShapes.find(segment.results.front())->second;
   Shape whole(Program::getWholeType(result).getShape());

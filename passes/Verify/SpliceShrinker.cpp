@@ -83,6 +83,9 @@ bool SpliceShrinker::read(SpliceOp op, ArrayRef<TensorSharding> layouts) {
   if (large.devices == 1)
     return false;
   for (auto [i, input] : llvm::enumerate(op.getInputs())) {
+    // Rows that are not neighbours are not counted so.
+    if (op.getStride(i) != 1)
+      return false;
     large.pieces.push_back({op.getStarts()[i], at, op.getSizes()[i]});
     at += op.getSizes()[i];
     auto type = cast<RankedTensorType>(input.getType());

@@ -203,20 +203,28 @@ void concat(Program &p) {
 }
 
 void splice(Program &p) {
-  Shape result = p.shape(1, 4), starts, sizes;
+  Shape result = p.shape(1, 4), starts, sizes, strides;
   int64_t dim = p.pick(0, result.size() - 1);
   std::string text;
   result[dim] = 0;
   for (int64_t i = 0, e = p.pick(1, 3); i < e; ++i) {
     starts.push_back(p.pick(0, 3));
     sizes.push_back(p.pick(1, 4));
+    strides.push_back(p.pick(1, 3));
     result[dim] += sizes.back();
     Shape part = result;
-    part[dim] = starts.back() + sizes.back() + p.pick(0, 3);
+    int64_t reach = (sizes.back() - 1) * strides.back();
+    part[dim] = starts.back() + reach + 1 + p.pick(0, 3);
+    // The same elements, backwards.
+    if (p.pick(0, 1)) {
+      starts.back() += reach;
+      strides.back() = -strides.back();
+    }
     text += (i ? ", " : "") + p.in(part);
   }
   p.emit("tp.splice " + text + " dim = " + Twine(dim) +
-             " starts = " + list(starts) + " sizes = " + list(sizes),
+             " starts = " + list(starts) + " sizes = " + list(sizes) +
+             " strides = " + list(strides),
          Program::type(result));
 }
 
