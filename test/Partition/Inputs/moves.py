@@ -19,6 +19,7 @@ import sys
 
 COLUMNS = 8
 BYTES_PER_ROW = 4 * COLUMNS
+IDENTITIES = {"add": "0.0", "multiply": "1.0", "maximum": "0xFF800000", "minimum": "0x7F800000"}
 CUT = '{sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}'
 
 
@@ -119,9 +120,20 @@ class Rows:
         return [[padded[i + tap * dilation] for i in firsts] for tap in range(size)]
 
     def pool(self, kind, size, stride=1, dilation=1, low=0, high=0):
-        init = self.program.zero() if kind == "add" else self.program.least()
-        taps = self.slide(self.terms[0], size, stride, dilation, low, high)
-        pooled = Rows(self.program, self.program.next(), taps)
+        return self.reduce(kind, size, stride, dilation, low, high,
+                           self.slide(self.terms[0], size, stride, dilation, low, high))
+
+    def cumulate(self, kind, reverse=False):
+        """Of each row and all before it, or all after it."""
+        n = self.length
+        rows = self.program.begin(self.terms)
+        # The total of every other block.
+        self.program.limit += self.program.devices - 1
+        return self.reduce(kind, n, 1, 1, 0 if reverse else n - 1, n - 1 if reverse else 0, [rows])
+
+    def reduce(self, kind, size, stride, dilation, low, high, terms):
+        init = self.program.constant(IDENTITIES[kind])
+        pooled = Rows(self.program, self.program.next(), terms)
         self.program.lines.append(f"{pooled.name} = " +
             f'"stablehlo.reduce_window"({self.name}, {init}) <{{padding = dense<[[{low}, {high}], '
             f"[0, 0]]> : tensor<2x2xi64>, base_dilations = array<i64: 1, 1>, "
@@ -195,9 +207,6 @@ class Program:
     def zero(self):
         return self.constant("0.0")
 
-    def least(self):
-        return self.constant("0xFF800000")
-
     def begin(self, terms):
         """The rows of a value that is made of `terms`."""
         self.finish(terms)
@@ -264,6 +273,14 @@ FUNCTIONS = {
     "dilated_convolution": lambda x, n: x.convolve(3, dilation=2, low=2, high=2),
     "transposed_convolution": lambda x, n: x.convolve(3, base=2, low=1, high=2),
     "spread": lambda x, n: x.pad(0, 1, 1),
+    "cumsum": lambda x, n: x.cumulate("add"),
+    "cumsum_back": lambda x, n: x.cumulate("add", reverse=True),
+    "cumprod": lambda x, n: x.cumulate("multiply"),
+    "cumprod_back": lambda x, n: x.cumulate("multiply", reverse=True),
+    "cummax": lambda x, n: x.cumulate("maximum"),
+    "cummin_back": lambda x, n: x.cumulate("minimum", reverse=True),
+    "cumsum_of_a_shift": lambda x, n: x.pad(1, -1).cumulate("add"),
+    "cumsum_back_of_a_flip": lambda x, n: x.flip().cumulate("add", reverse=True),
     "two_convolutions": lambda x, n: x.convolve(3, low=1, high=1).tanh().convolve(3, low=1, high=1),
 }
 

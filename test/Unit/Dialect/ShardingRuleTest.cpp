@@ -303,6 +303,14 @@ void alongDim(Program &p, const char *op, bool hasOperand) {
               " : " + Program::type(shape));
 }
 
+void cumulative(Program &p) {
+  Shape shape = p.shape(1, 4);
+  std::string x = p.in(shape);
+  p.emitPlain("tp.cumulative sum " + x +
+              " dim = " + Twine(p.pick(0, shape.size() - 1)) + " : " +
+              Program::type(shape) + " -> " + Program::type(shape));
+}
+
 void embedding(Program &p) {
   Shape table{p.size(), p.size()}, ids = p.shape(0, 3), result = ids;
   result.push_back(table[1]);
@@ -407,6 +415,7 @@ llvm::StringMap<Generator> getGenerators() {
   map["dynamic_update_slice"] = [](Program &p) { dynamicSlice(p, true); };
   map["sort"] = sort;
   map["top_k"] = topK;
+  map["cumulative"] = cumulative;
   map["embedding"] = embedding;
   map["layer_norm"] = [](Program &p) { norm(p, "tp.layer_norm", 2); };
   map["rms_norm"] = [](Program &p) { norm(p, "tp.rms_norm", 1); };
