@@ -534,13 +534,24 @@ LogicalResult AxisIndexOp::verify() {
 }
 
 LogicalResult ShiftOp::verify() {
-  if (getMode() != "wrap" && getMode() != "fill")
+  if (getMode() != "wrap" && getMode() != "fill" && getMode() != "mirror")
     return tp::emitOpError(*this, ErrorCode::BadAttribute)
-           << "mode is wrap or fill, not " << getMode();
+           << "mode is wrap, fill or mirror, not " << getMode();
   if (failed(verifyPlace(*this, getAxes().getAxes())))
     return failure();
   return verifyAxes(*this, getMeshAttr(), getAxes().getAxes(),
                     [&] { return emitOpError(); });
+}
+
+std::optional<int64_t> ShiftOp::getSender(StringRef mode, int64_t by,
+                                          int64_t place, int64_t places) {
+  // Reduced first: `by` may be as large as the user likes.
+  int64_t sender = place - by % places;
+  bool isInside = by < places && by > -places && sender >= 0 && sender < places;
+  if (mode == "fill")
+    return isInside ? std::optional(sender) : std::nullopt;
+  sender = (sender + places) % places;
+  return mode == "mirror" ? places - 1 - sender : sender;
 }
 
 LogicalResult MaskOp::verify() {

@@ -19,6 +19,17 @@ static RankedTensorType typeOf(Value value) {
   return cast<RankedTensorType>(value.getType());
 }
 
+/// Whether `size` elements from `start` on, `stride` apart, lie in `length`.
+static bool isInside(int64_t start, int64_t size, int64_t stride,
+                     int64_t length) {
+  if (start < 0 || start >= length)
+    return false;
+  // Strides and sizes are anything: no overflow.
+  uint64_t room = stride > 0 ? length - 1 - start : start;
+  uint64_t step = stride > 0 ? uint64_t(stride) : -uint64_t(stride);
+  return uint64_t(size - 1) <= room / step;
+}
+
 LogicalResult SpliceOp::verify() {
   size_t count = getInputs().size();
   if (count == 0 || getStarts().size() != count || getSizes().size() != count ||
@@ -26,6 +37,10 @@ LogicalResult SpliceOp::verify() {
     return tp::emitOpError(*this, ErrorCode::BadAttribute)
            << "has at least one input, and a start and a size of "
               "at least 1 for each";
+  if (getStrides() &&
+      (getStrides()->size() != count || llvm::is_contained(*getStrides(), 0)))
+    return tp::emitOpError(*this, ErrorCode::BadAttribute)
+           << "has a stride other than 0 for each input, or none at all";
   int64_t dim = getDim(), rank = getType().getRank();
   if (dim < 0 || dim >= rank)
     return tp::emitOpError(*this, ErrorCode::BadAttribute)
@@ -43,18 +58,19 @@ LogicalResult SpliceOp::verify() {
              << type;
   }
   int64_t total = 0;
-  for (auto [input, start, size] :
-       llvm::zip_equal(getInputs(), getStarts(), getSizes())) {
-    int64_t length =
-        typeOf(input).getRank() == 0 ? 0 : typeOf(input).getDimSize(dim);
-    bool isInside =
+  for (auto [i, input] : llvm::enumerate(getInputs())) {
+    int64_t start = getStarts()[i], size = getSizes()[i], stride = getStride(i);
+    bool fits =
         typeOf(input).getRank() == 0
-            ? start == 0
-            : start >= 0 && start <= length && size <= length - start;
-    if (!isInside)
-      return tp::emitOpError(*this, ErrorCode::BadAttribute)
-             << "takes " << size << " elements from " << start << " of "
-             << typeOf(input);
+            ? start == 0 && stride == 1
+            : isInside(start, size, stride, typeOf(input).getDimSize(dim));
+    if (!fits) {
+      auto error = tp::emitOpError(*this, ErrorCode::BadAttribute);
+      error << "takes " << size << " elements from " << start;
+      if (stride != 1)
+        error << " in steps of " << stride;
+      return error << " of " << typeOf(input);
+    }
     // Sizes of scalars are anything: no overflow.
     if (size > getType().getDimSize(dim) - total)
       total = getType().getDimSize(dim) + 1;
@@ -94,6 +110,18 @@ Linearity SpliceOp::getLinearity(unsigned, ReduceKind) {
   return Linearity::Joint;
 }
 
+/// Element i along `dim` becomes element n - 1 - i.
+static Value emitReversed(OpBuilder &builder, Location loc, Value x,
+                          int64_t dim, Type type) {
+  Emitter emit(builder, loc);
+  int64_t size = typeOf(x).getDimSize(dim);
+  Type counter = builder.getIntegerType(size > INT32_MAX ? 64 : 32);
+  Value indices = emit.iota(0, {size}, counter);
+  indices = emit.binary<SubOp>(emit.constant(size - 1, indices), indices);
+  return GatherOp::create(builder, loc, type, x, indices, /*axis=*/dim,
+                          /*batch_dims=*/0);
+}
+
 SmallVector<Value> SpliceOp::decompose(OpBuilder &builder) {
   Emitter emit(builder, getLoc());
   int64_t dim = getDim();
@@ -104,14 +132,22 @@ SmallVector<Value> SpliceOp::decompose(OpBuilder &builder) {
     return shape;
   };
   SmallVector<Value> pieces;
-  for (auto [input, start, size] :
-       llvm::zip_equal(getInputs(), getStarts(), getSizes())) {
-    SmallVector<int64_t> starts(getType().getRank(), 0);
-    starts[dim] = start;
-    if (isScalar(input) || typeOf(input).getDimSize(dim) == size)
-      pieces.push_back(input);
-    else
-      pieces.push_back(emit.slice(input, starts, withLength(size)));
+  for (auto [i, input] : llvm::enumerate(getInputs())) {
+    int64_t start = getStarts()[i], size = getSizes()[i], stride = getStride(i);
+    Value piece = input;
+    if (!isScalar(input) && typeOf(input).getDimSize(dim) != size) {
+      SmallVector<int64_t> starts(getType().getRank(), 0);
+      SmallVector<int64_t> strides(getType().getRank(), 1);
+      // The first of them, whichever way they are read.
+      starts[dim] = stride > 0 ? start : start + (size - 1) * stride;
+      strides[dim] = std::abs(stride);
+      piece = SliceOp::create(builder, getLoc(),
+                              Emitter::withShape(input, withLength(size)),
+                              input, starts, strides);
+    }
+    if (stride < 0 && size > 1)
+      piece = emitReversed(builder, getLoc(), piece, dim, piece.getType());
+    pieces.push_back(piece);
   }
   // One scalar around one tensor is a pad.
   SmallVector<Value, 2> scalars;
@@ -142,14 +178,33 @@ SmallVector<Value> SpliceOp::decompose(OpBuilder &builder) {
 static constexpr size_t kMostDistances = 8;
 
 namespace {
-/// What is sent for a splice: rows of input `first`, the first operand that is
-/// this value, from the device `distance` places ahead on the ring.
+/// Rows of input `first`, the first operand that is this value, from the device
+/// `distance` places ahead on the ring, or from its mirror image.
+struct Fetch {
+  unsigned first;
+  int64_t distance;
+  bool mirrored;
+
+  bool operator<(const Fetch &o) const {
+    return std::tie(first, distance, mirrored) <
+           std::tie(o.first, o.distance, o.mirrored);
+  }
+};
+
+/// What is sent for a splice.
 struct SplicePlan {
   /// By operand; none for scalars.
   SmallVector<std::optional<Window>> windows;
-  std::map<std::pair<unsigned, int64_t>, BlockRows> fetches;
+  /// Rows of the sender's block; of a mirrored one as its window counts them.
+  std::map<Fetch, BlockRows> fetches;
 };
 } // namespace
+
+/// Whether what is `distance` places ahead is every device's own. Of two
+/// mirrored devices each is the next one's image.
+static bool isOwn(int64_t distance, bool mirrored, int64_t ring) {
+  return mirrored ? ring == 2 && distance == 1 : distance == 0;
+}
 
 static unsigned getFirst(SpliceOp op, unsigned operand) {
   Value input = op.getInputs()[operand];
@@ -164,7 +219,7 @@ static std::optional<SplicePlan> makePlan(SpliceOp op,
   int64_t dim = op.getDim(), at = 0, ring = devices.back();
   BlockLayout to{op.getType().getDimSize(dim), ring};
   for (auto [i, input] : llvm::enumerate(op.getInputs())) {
-    Piece piece{op.getStarts()[i], at, op.getSizes()[i]};
+    Piece piece{op.getStarts()[i], at, op.getSizes()[i], op.getStride(i)};
     at += piece.size;
     std::optional<Window> &window = plan.windows.emplace_back();
     if (typeOf(input).getRank() == 0)
@@ -177,9 +232,10 @@ static std::optional<SplicePlan> makePlan(SpliceOp op,
       continue;
     for (auto [j, rows] : llvm::enumerate(window->rows)) {
       int64_t distance = ((window->lowest + int64_t(j)) % ring + ring) % ring;
-      if (distance == 0 || rows.empty())
+      if (rows.empty() || isOwn(distance, window->mirrored, ring))
         continue;
-      BlockRows &fetched = plan.fetches[{getFirst(op, i), distance}];
+      BlockRows &fetched =
+          plan.fetches[{getFirst(op, i), distance, window->mirrored}];
       fetched = fetched.hull(rows);
     }
   }
@@ -244,7 +300,7 @@ public:
                             << " other devices each: cut dimension " << dim
                             << " along fewer axes, or gather it";
     for (auto &[key, rows] : plan->fetches)
-      fetch(key.first, key.second, rows);
+      fetch(key, rows);
     Value value = getPart(0);
     int64_t at = op.getSizes().front();
     for (unsigned i = 1; i < operands.size(); at += op.getSizes()[i++])
@@ -263,11 +319,16 @@ private:
   }
 
   Value slice(Value local, BlockRows rows, Value like) {
+    return slice(local, rows.begin, /*stride=*/1,
+                 getStripType(like, rows.size()));
+  }
+
+  Value slice(Value local, int64_t start, int64_t stride, Type type) {
     SmallVector<int64_t> starts(result.getRank(), 0);
     SmallVector<int64_t> strides(result.getRank(), 1);
-    starts[dim] = rows.begin;
-    return SliceOp::create(builder, loc, getStripType(like, rows.size()), local,
-                           starts, strides);
+    starts[dim] = start;
+    strides[dim] = stride;
+    return SliceOp::create(builder, loc, type, local, starts, strides);
   }
 
   Value scalar(int64_t value) {
@@ -283,16 +344,38 @@ private:
         spmd::toAttr(builder.getContext(), localizer.getMesh(), axes));
   }
 
-  void fetch(unsigned input, int64_t distance, BlockRows rows) {
-    Value part = slice(operands[input], rows, op.getInputs()[input]);
+  void fetch(const Fetch &key, BlockRows rows) {
+    Value local = operands[key.first];
+    if (key.mirrored) {
+      int64_t block = typeOf(local).getDimSize(dim);
+      rows = {block - rows.end, block - rows.begin};
+    }
+    Value part = slice(local, rows, op.getInputs()[key.first]);
     // From ahead: the sender's buffer moves back.
-    fetched[{input, distance}] = spmd::ShiftOp::create(
+    fetched[key] = spmd::ShiftOp::create(
         builder, loc, part.getType(), part, localizer.getMesh().name,
         spmd::toAttr(builder.getContext(), localizer.getMesh(), axes),
-        -distance, "wrap");
+        -key.distance, key.mirrored ? "mirror" : "wrap");
   }
 
-  /// The rows of the piece's window, and those that are needed around them.
+  /// Rows `rows` of the block at a distance; of a mirrored one in the order in
+  /// which the sender has them.
+  Value getRows(unsigned i, const Fetch &key, BlockRows rows, bool isHere) {
+    Value global = op.getInputs()[i];
+    int64_t block = typeOf(operands[i]).getDimSize(dim);
+    if (isHere)
+      return slice(
+          operands[i],
+          key.mirrored ? BlockRows{block - rows.end, block - rows.begin} : rows,
+          global);
+    const BlockRows &sent = plan->fetches.at(key);
+    int64_t begin =
+        key.mirrored ? sent.end - rows.end : rows.begin - sent.begin;
+    return slice(fetched.at(key), {begin, begin + rows.size()}, global);
+  }
+
+  /// The rows of the piece's window, and those that are needed around them; of
+  /// a mirrored window from the last to the first.
   Value getStrip(unsigned i, const Window &window) {
     Value global = op.getInputs()[i];
     int64_t block = typeOf(operands[i]).getDimSize(dim), ring = getSize(axes);
@@ -313,18 +396,12 @@ private:
         missing += block;
         continue;
       }
-      int64_t distance =
-          isWhole ? 0 : ((window.lowest + int64_t(j)) % ring + ring) % ring;
+      int64_t distance = ((window.lowest + int64_t(j)) % ring + ring) % ring;
       missing += isFirst ? 0 : rows.begin;
       fill();
-      if (distance == 0) {
-        parts.push_back(slice(operands[i], rows, global));
-      } else {
-        std::pair<unsigned, int64_t> key(getFirst(op, i), distance);
-        int64_t origin = plan->fetches.at(key).begin;
-        parts.push_back(slice(
-            fetched.at(key), {rows.begin - origin, rows.end - origin}, global));
-      }
+      parts.push_back(
+          getRows(i, {getFirst(op, i), distance, window.mirrored}, rows,
+                  isWhole || isOwn(distance, window.mirrored, ring)));
       length += rows.size();
       missing += isLast ? 0 : block - rows.end;
     }
@@ -332,6 +409,8 @@ private:
     fill();
     if (parts.size() == 1)
       return parts.front();
+    if (window.mirrored)
+      std::reverse(parts.begin(), parts.end());
     return ConcatOp::create(builder, loc, getStripType(global, length), parts,
                             dim);
   }
@@ -346,18 +425,30 @@ private:
     if (!window)
       return BroadcastOp::create(builder, loc, result, operands[i],
                                  ArrayRef<int64_t>());
-    Value strip = getStrip(i, *window);
-    if (window->step == 0) {
-      SmallVector<int64_t> starts(result.getRank(), 0);
-      SmallVector<int64_t> strides(result.getRank(), 1);
-      starts[dim] = window->offset;
-      return SliceOp::create(builder, loc, result, strip, starts, strides);
+    Value strip = getStrip(i, *window), global = op.getInputs()[i];
+    int64_t stride = std::abs(op.getStride(i)), block = result.getDimSize(dim);
+    int64_t span = (block - 1) * stride + 1;
+    int64_t offset = window->offset, step = window->step;
+    if (window->mirrored) {
+      offset = typeOf(strip).getDimSize(dim) - span - offset;
+      step = -step;
     }
-    SmallVector<Value> starts(result.getRank(), scalar(0));
-    starts[dim] =
-        emit.binary<AddOp>(scalar(window->offset),
-                           emit.binary<MulOp>(place(), scalar(window->step)));
-    return DynamicSliceOp::create(builder, loc, result, strip, starts);
+    if (step != 0) {
+      SmallVector<Value> starts(result.getRank(), scalar(0));
+      starts[dim] = emit.binary<AddOp>(
+          scalar(offset), emit.binary<MulOp>(place(), scalar(step)));
+      Type type = stride == 1 && !window->mirrored ? result
+                                                   : getStripType(global, span);
+      strip = DynamicSliceOp::create(builder, loc, type, strip, starts);
+      offset = 0;
+    }
+    if (window->mirrored) {
+      strip = slice(strip, offset, stride, getStripType(global, block));
+      return emitReversed(builder, loc, strip, dim, result);
+    }
+    return strip.getType() == result && step != 0
+               ? strip
+               : slice(strip, offset, stride, result);
   }
 
   /// `behind` from row `at` of the result on, before it `front`.
@@ -392,7 +483,7 @@ private:
   RankedTensorType result;
   AxisList axes;
   std::optional<SplicePlan> plan;
-  std::map<std::pair<unsigned, int64_t>, Value> fetched;
+  std::map<Fetch, Value> fetched;
   Value rows; ///< Of every element of the block, its row.
 };
 

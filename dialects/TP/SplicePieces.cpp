@@ -15,43 +15,66 @@ static ArrayRef<int64_t> shapeOf(Value value) {
 bool SplicePiece::isFill() const { return shapeOf(input).empty(); }
 
 bool SplicePiece::isWhole(int64_t dim) const {
-  return !isFill() && start == 0 && size == shapeOf(input)[dim];
+  return !isFill() && start == 0 && stride == 1 && size == shapeOf(input)[dim];
 }
 
 void SplicePieces::add(SplicePiece piece) {
   if (piece.size == 0)
     return;
-  if (!pieces.empty() && pieces.back().input == piece.input &&
-      (piece.isFill() ||
-       pieces.back().start + pieces.back().size == piece.start))
-    pieces.back().size += piece.size;
-  else
-    pieces.push_back(piece);
+  if (piece.size == 1)
+    piece.stride = 1;
+  if (!pieces.empty()) {
+    SplicePiece &last = pieces.back();
+    bool goesOn =
+        piece.isFill() || (last.stride == piece.stride &&
+                           last.start + last.size * last.stride == piece.start);
+    if (last.input == piece.input && goesOn) {
+      last.size += piece.size;
+      return;
+    }
+  }
+  pieces.push_back(piece);
 }
 
-SplicePieces SplicePieces::clip(int64_t start, int64_t size) const {
-  SplicePieces clipped{dim, {}};
-  int64_t at = 0;
-  for (const SplicePiece &piece : pieces) {
-    int64_t begin = std::max(at, start);
-    int64_t end = std::min(at + piece.size, start + size);
-    if (begin < end)
-      clipped.add({piece.input, piece.isFill() ? 0 : piece.start + begin - at,
-                   end - begin});
-    at += piece.size;
+SplicePieces SplicePieces::take(int64_t start, int64_t size,
+                                int64_t stride) const {
+  SplicePieces taken{dim, {}};
+  SmallVector<int64_t> ends;
+  int64_t end = 0;
+  for (const SplicePiece &piece : pieces)
+    ends.push_back(end += piece.size);
+  int64_t step = std::abs(stride);
+  for (int64_t i = 0; i < size;) {
+    int64_t at = start + i * stride;
+    size_t number = llvm::upper_bound(ends, at) - ends.begin();
+    const SplicePiece &piece = pieces[number];
+    int64_t offset = at - (ends[number] - piece.size);
+    // How many more are in this piece, the way that they are read.
+    int64_t room = stride > 0 ? piece.size - 1 - offset : offset;
+    int64_t count = std::min(size - i, room / step + 1);
+    if (piece.isFill())
+      taken.add({piece.input, 0, count});
+    else
+      taken.add({piece.input, piece.start + offset * piece.stride, count,
+                 piece.stride * stride});
+    i += count;
   }
-  return clipped;
+  return taken;
 }
 
 Value SplicePieces::build(OpBuilder &builder, Location loc, Type type) const {
   SmallVector<Value> inputs;
-  SmallVector<int64_t> starts, sizes;
+  SmallVector<int64_t> starts, sizes, strides;
   for (const SplicePiece &piece : pieces) {
     inputs.push_back(piece.input);
     starts.push_back(piece.start);
     sizes.push_back(piece.size);
+    strides.push_back(piece.stride);
   }
-  return SpliceOp::create(builder, loc, type, inputs, dim, starts, sizes);
+  bool hasStrides = llvm::any_of(strides, [](int64_t s) { return s != 1; });
+  return SpliceOp::create(builder, loc, type, inputs, dim, starts, sizes,
+                          hasStrides ? builder.getDenseI64ArrayAttr(strides)
+                                     : DenseI64ArrayAttr());
 }
 
 /// The one dimension in which two shapes differ; none if they have zeros.
@@ -68,14 +91,19 @@ static std::optional<int64_t> getOnlyDifference(ArrayRef<int64_t> a,
 }
 
 static std::optional<SplicePieces> getPieces(SliceOp op) {
-  // Elsewhere a stride changes nothing, but pieces would not say it again.
   std::optional<int64_t> dim =
       getOnlyDifference(shapeOf(op.getInput()), op.getType().getShape());
-  if (!dim || llvm::any_of(op.getStrides(), [](int64_t s) { return s != 1; }))
+  if (!dim)
     return std::nullopt;
+  // A stride along one element changes nothing, but pieces would not say it
+  // again.
+  for (auto [i, stride] : llvm::enumerate(op.getStrides()))
+    if (stride != 1 &&
+        (int64_t(i) != *dim || op.getType().getDimSize(*dim) == 1))
+      return std::nullopt;
   SplicePieces pieces{*dim, {}};
-  pieces.add(
-      {op.getInput(), op.getStarts()[*dim], op.getType().getDimSize(*dim)});
+  pieces.add({op.getInput(), op.getStarts()[*dim],
+              op.getType().getDimSize(*dim), op.getStrides()[*dim]});
   return pieces;
 }
 
@@ -110,9 +138,8 @@ static std::optional<SplicePieces> getPieces(ConcatOp op) {
 
 static std::optional<SplicePieces> getPieces(SpliceOp op) {
   SplicePieces pieces{int64_t(op.getDim()), {}};
-  for (auto [input, start, size] :
-       llvm::zip_equal(op.getInputs(), op.getStarts(), op.getSizes()))
-    pieces.add({input, start, size});
+  for (auto [i, input] : llvm::enumerate(op.getInputs()))
+    pieces.add({input, op.getStarts()[i], op.getSizes()[i], op.getStride(i)});
   return pieces;
 }
 

@@ -19,11 +19,12 @@
 
 namespace tp {
 
-/// `size` elements of `input` from `start` on; a scalar is repeated, and its
-/// start is 0.
+/// `size` elements of `input` from `start` on, `stride` apart: backwards if
+/// that is negative. A scalar is repeated, and its start is 0.
 struct SplicePiece {
   mlir::Value input;
   int64_t start, size;
+  int64_t stride = 1; ///< 1 for one element, and for a scalar.
 
   bool isFill() const;
   /// Whether it is all of its input along `dim`.
@@ -41,16 +42,16 @@ struct SplicePieces {
   bool isIdentity() const {
     return pieces.size() == 1 && pieces.front().isWhole(dim);
   }
-  /// Elements [start, start + size) of the result.
-  SplicePieces clip(int64_t start, int64_t size) const;
+  /// Elements [start, start + size) of the result, or those `stride` apart.
+  SplicePieces take(int64_t start, int64_t size, int64_t stride = 1) const;
   /// Creates the splice of type `type`.
   mlir::Value build(mlir::OpBuilder &builder, mlir::Location loc,
                     mlir::Type type) const;
 };
 
-/// `op` as pieces: a splice, a concatenation of several inputs, a slice without
-/// strides or a pad that changes one dimension. None for other ops, and for
-/// tensors without elements.
+/// `op` as pieces: a splice, a concatenation of several inputs, a slice or a
+/// pad that changes one dimension. None for other ops, and for tensors without
+/// elements.
 std::optional<SplicePieces> getSplicePieces(mlir::Operation *op);
 
 } // namespace tp

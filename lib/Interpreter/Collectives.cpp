@@ -116,19 +116,15 @@ DeviceValues Distributor::run(CollectiveKind kind, ArrayRef<AxisRef> axes,
 }
 
 DeviceValues Distributor::shift(ArrayRef<TensorValue> parts, const Mesh &mesh,
-                                ArrayRef<AxisRef> axes, int64_t by, bool wrap) {
+                                ArrayRef<AxisRef> axes, Sender getSender) {
   RankedTensorType type = parts.front()->getType();
   TensorValue zeros = makeFilled(
       type, evaluator.getIdentity(ReduceKind::Sum, type.getElementType()));
   DeviceValues results(parts.size());
   for (ArrayRef<int64_t> group : getGroups(mesh, axes))
     for (auto [place, device] : llvm::enumerate(group)) {
-      // Reduced first: `by` may be as large as the user likes.
-      int64_t size = group.size(), step = by % size;
-      int64_t from = int64_t(place) - step;
-      bool leaves = by >= size || by <= -size || from < 0 || from >= size;
-      results[device] =
-          leaves && !wrap ? zeros : parts[group[(from + size) % size]];
+      std::optional<int64_t> sender = getSender(place, group.size());
+      results[device] = sender ? parts[group[*sender]] : zeros;
     }
   return results;
 }

@@ -86,8 +86,10 @@ LockstepMachine::Results LockstepMachine::runDeviceOp(Operation *op,
     AxisList axes = resolveAxes(shift.getAxes().getAxes(), mesh);
     if (failed(checkMeeting(op, axes, world)))
       return failure();
-    return only(distributor.shift(operand(), mesh, axes, shift.getBy(),
-                                  shift.getMode() == "wrap"));
+    return only(distributor.shift(operand(), mesh, axes,
+                                  [&](int64_t place, int64_t places) {
+                                    return shift.getSender(place, places);
+                                  }));
   }
   if (auto mask = dyn_cast<MaskOp>(op)) {
     auto type = cast<RankedTensorType>(mask.getType());

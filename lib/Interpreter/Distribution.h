@@ -92,10 +92,12 @@ public:
   /// Every device gets the combination of the buffers along `axes`.
   DeviceValues allReduce(llvm::ArrayRef<TensorValue> parts, const Mesh &mesh,
                          llvm::ArrayRef<AxisRef> axes, ReduceKind kind);
-  /// The device at place i along `axis` gets the buffer of place i - by. With
-  /// `wrap` the axis is a ring, else devices without a sender get zeros.
+  /// The place whose buffer a place gets, of so many; none for zeros.
+  using Sender =
+      llvm::function_ref<std::optional<int64_t>(int64_t place, int64_t places)>;
+  /// Every device gets the buffer of its sender along `axes`.
   DeviceValues shift(llvm::ArrayRef<TensorValue> parts, const Mesh &mesh,
-                     llvm::ArrayRef<AxisRef> axes, int64_t by, bool wrap);
+                     llvm::ArrayRef<AxisRef> axes, Sender getSender);
   /// The place of every device along `axes`.
   DeviceValues axisIndex(const Mesh &mesh, llvm::ArrayRef<AxisRef> axes,
                          mlir::RankedTensorType type);

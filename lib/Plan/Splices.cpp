@@ -134,7 +134,13 @@ void tp::plan::takeSplicesApart(ArrayRef<Operation *> ops,
     for (Operation *part = before ? before->getNextNode()
                                   : &splice->getBlock()->front();
          part != splice; part = part->getNextNode())
-      table.set(part->getResult(0), *layout);
+      // The indices of what is read backwards have a dimension of their own.
+      table.set(
+          part->getResult(0),
+          splice.getType().getRank() ==
+                  cast<RankedTensorType>(part->getResult(0).getType()).getRank()
+              ? *layout
+              : TensorSharding::replicate(1));
     splice.replaceAllUsesWith(value);
     splice.erase();
   }

@@ -348,15 +348,10 @@ void ProgramLowering::lowerShift(ShiftOp op) {
     return void(fail(op, ErrorCode::UnknownMesh)
                 << "the program does not run on mesh @" << op.getMesh());
   AxisList axes = resolveAxes(op.getAxes().getAxes(), *mesh);
-  int64_t size = getSize(axes), by = op.getBy();
+  int64_t size = getSize(axes);
   SmallVector<int64_t> permutation;
-  for (int64_t place = 0; place < size; ++place) {
-    int64_t from = place - by;
-    bool wraps = op.getMode() == "wrap";
-    if (wraps)
-      from = (from % size + size) % size;
-    permutation.push_back(from >= 0 && from < size ? from : -1);
-  }
+  for (int64_t place = 0; place < size; ++place)
+    permutation.push_back(op.getSender(place, size).value_or(-1));
   views[op.getResult()] =
       exchange(step::CollectiveKind::CollectivePermute, axes,
                getDense(getView(op.getInput()), op),

@@ -153,6 +153,10 @@ void ScratchBuilder::mapNumbers(Operation *copy) {
   if (!value)
     return;
   int64_t number = value.getSplatValue<APInt>().getSExtValue();
+  // The last of the indices at which a block is read backwards.
+  if (constant.getType().getRank() == 1)
+    return constant.setValueAttr(DenseElementsAttr::get(
+        value.getType(), builder.getI32IntegerAttr(splice->mapRows(number))));
   // What is multiplied by a device's place are the rows of a block.
   bool isBlock = llvm::any_of(copy->getUsers(), llvm::IsaPred<MulOp>);
   constant.setValueAttr(DenseElementsAttr::get(
@@ -392,15 +396,26 @@ std::optional<Shape> ScratchBuilder::inferShape(Operation *op,
     found = shapes[t];
   }
   RankedTensorType result = typeOf(segment.results.front());
-  if (found || !isa<ExchangeOpInterface>(segment.whole) ||
-      result.getRank() != type.getRank())
+  if (found || !isa<ExchangeOpInterface>(segment.whole))
     return found;
+  // What is read backwards is read at indices along the exchanged dimension.
+  if (isa<SpliceOp>(segment.whole) && !type.getEncoding() &&
+      type.getRank() == 1 && isIntegerTensor(type))
+    return splice ? Shape{splice->mapRows(old.front())} : old;
   Shape small = localShapes.find(segment.results.front())->second;
   Shape whole(Program::getWholeType(result).getShape());
   if (!type.getEncoding()) {
     whole.assign(result.getShape().begin(), result.getShape().end());
     small = Shape(shrink(result, small).getShape());
   }
+  // The total of a block has no dimension of rows.
+  if (auto op = dyn_cast<CumulativeOp>(segment.whole);
+      op && type.getRank() + 1 == result.getRank()) {
+    whole.erase(whole.begin() + op.getDim());
+    small.erase(small.begin() + op.getDim());
+  }
+  if (int64_t(whole.size()) != type.getRank())
+    return std::nullopt;
   for (auto [dim, size] : llvm::enumerate(old))
     if (isSpliced(dim))
       size = splice->mapRows(size);

@@ -12,6 +12,13 @@ using namespace tp;
 static constexpr size_t kMostDistances = 8;
 static constexpr int64_t kMostDevices = 128;
 
+/// The rows of its input that a piece has, whichever way it reads them.
+static BlockRows getSource(const Piece &piece) {
+  if (piece.stride > 0)
+    return {piece.start, piece.start + piece.size};
+  return {piece.start - piece.size + 1, piece.start + 1};
+}
+
 /// `rows` as blocks and a rest of at most half a block, which may be negative.
 static std::pair<int64_t, int64_t> divide(int64_t rows, int64_t block) {
   int64_t blocks = (2 * rows + block) / (2 * block);
@@ -83,12 +90,17 @@ bool SpliceShrinker::read(SpliceOp op, ArrayRef<TensorSharding> layouts) {
   if (large.devices == 1)
     return false;
   for (auto [i, input] : llvm::enumerate(op.getInputs())) {
-    large.pieces.push_back({op.getStarts()[i], at, op.getSizes()[i]});
+    large.pieces.push_back(
+        {op.getStarts()[i], at, op.getSizes()[i], op.getStride(i)});
     at += op.getSizes()[i];
     auto type = cast<RankedTensorType>(input.getType());
     bool isScalar = type.getRank() == 0;
     large.lengths.push_back(isScalar ? 0 : type.getDimSize(dim));
     isCut.push_back(!isScalar && getSize(layouts[i].dims[dim].axes) > 1);
+    // Rows that are not neighbours are not counted so.
+    int64_t stride = op.getStride(i);
+    if (std::abs(stride) != 1 || (stride < 0 && !isCut.back()))
+      return false;
     sources.push_back(isScalar ? -1
                                : int(llvm::find(op.getInputs(), input) -
                                      op.getInputs().begin()));
@@ -130,8 +142,8 @@ bool SpliceShrinker::shrink(int64_t block, int64_t blocksKept) {
     for (unsigned i = first; i < sources.size(); ++i)
       if (i == first || (source >= 0 && sources[i] == source)) {
         own.push_back(i);
-        ends.insert(large.pieces[i].start);
-        ends.insert(large.pieces[i].start + large.pieces[i].size);
+        BlockRows rows = getSource(large.pieces[i]);
+        ends.insert({rows.begin, rows.end});
       }
     std::map<int64_t, int64_t> moved;
     int64_t last = 0, at = 0;
@@ -146,10 +158,11 @@ bool SpliceShrinker::shrink(int64_t block, int64_t blocksKept) {
       last = end;
     }
     for (unsigned i : own) {
-      const Piece &piece = large.pieces[i];
-      small.pieces[i].start = moved[piece.start];
-      small.pieces[i].size =
-          moved[piece.start + piece.size] - moved[piece.start];
+      BlockRows rows = getSource(large.pieces[i]);
+      Piece &piece = small.pieces[i];
+      piece.stride = large.pieces[i].stride;
+      piece.start = piece.stride > 0 ? moved[rows.begin] : moved[rows.end] - 1;
+      piece.size = moved[rows.end] - moved[rows.begin];
       small.lengths[i] = source < 0 ? 0 : moved[large.lengths[i]];
     }
   }
@@ -174,6 +187,21 @@ bool SpliceShrinker::liesAlike() const {
   return true;
 }
 
+/// Whether what is counted from the end of a block is so in the small one.
+bool SpliceShrinker::countsBackAlike(const Window &was,
+                                     const Window &is) const {
+  auto getStart = [](const Window &window, int64_t block) {
+    int64_t strip = (window.rows.size() - 1) * block + window.rows.back().end -
+                    window.rows.front().begin + window.lead + window.tail;
+    return strip - block - window.offset;
+  };
+  for (const BlockRows &rows : was.rows)
+    for (int64_t row : {rows.begin, rows.end})
+      if (mapRows(large.block - row) != small.block - mapRows(row))
+        return false;
+  return mapRows(getStart(was, large.block)) == getStart(is, small.block);
+}
+
 /// Relates the numbers of both; false if a window differs in more than them,
 /// or if two numbers become one.
 bool SpliceShrinker::relate() {
@@ -191,7 +219,8 @@ bool SpliceShrinker::relate() {
     if (was.rows.size() != is.rows.size() || mapRows(was.step) != is.step ||
         mapRows(was.lead) != is.lead || mapRows(was.tail) != is.tail ||
         (was.step != 0 && !add(places, was.offset, is.offset)) ||
-        (was.step == 0 && mapRows(was.offset) != is.offset))
+        (was.step == 0 && mapRows(was.offset) != is.offset) ||
+        (was.mirrored && !countsBackAlike(was, is)))
       return false;
     for (auto [j, rows] : llvm::enumerate(was.rows)) {
       BlockRows mapped{mapRows(rows.begin), mapRows(rows.end)};

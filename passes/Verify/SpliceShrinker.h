@@ -37,8 +37,9 @@ namespace tp {
 class SpliceShrinker {
 public:
   /// `layouts` are those of the inputs and of the result. None if the splice
-  /// sends nothing, if its blocks differ in size, or if nothing smaller keeps
-  /// what is to be kept. The small number of devices is a multiple of `grain`.
+  /// sends nothing, if its blocks differ in size, if it leaves out rows by a
+  /// stride, or if nothing smaller keeps what is to be kept. The small number
+  /// of devices is a multiple of `grain`.
   static std::optional<SpliceShrinker>
   create(SpliceOp op, llvm::ArrayRef<TensorSharding> layouts, int64_t grain);
 
@@ -71,6 +72,7 @@ private:
   bool findDevices(int64_t grain);
   int64_t shrinkSegment(int64_t rows, int64_t blocksKept, bool isCut) const;
   bool liesAlike() const;
+  bool countsBackAlike(const Window &was, const Window &is) const;
   bool relate();
 
   llvm::SmallVector<bool> isCut; ///< By tensor.

@@ -140,8 +140,21 @@ static void addReduce(Author &author) {
                               dims));
 }
 
+static void addCumulative(Author &author) {
+  Value x = author.pick(Elements::Number, /*minRank=*/1);
+  auto kind = author.random.pick({ReductionKind::Sum, ReductionKind::Sum,
+                                  ReductionKind::Max, ReductionKind::Min});
+  if (isa<IntegerType>(Author::elementOf(x)) && author.random.percent(30))
+    kind = ReductionKind::Prod;
+  author.add(
+      CumulativeOp::create(author.builder, author.loc, x.getType(), kind, x,
+                           author.random.draw(0, Author::shapeOf(x).size() - 1),
+                           author.random.percent(50)));
+}
+
 void tp::fuzz::addEinsums(Generators &generators) {
   generators["tp.einsum"] = addEinsum;
   generators["tp.einsum, matrices"] = addProduct;
   generators["tp.reduce"] = addReduce;
+  generators["tp.cumulative"] = addCumulative;
 }

@@ -144,14 +144,22 @@ void addSplice(Author &author) {
   if (llvm::is_contained(result, 0))
     return;
   SmallVector<Value> inputs;
-  Shape starts, sizes;
+  Shape starts, sizes, strides;
   auto addPiece = [&](Value input) {
     ArrayRef<int64_t> shape = Author::shapeOf(input);
     bool isScalar = shape.empty();
     inputs.push_back(input);
-    starts.push_back(isScalar ? 0 : author.random.draw(0, shape[dim] - 1));
-    sizes.push_back(
-        author.random.draw(1, isScalar ? 3 : shape[dim] - starts.back()));
+    int64_t start = isScalar ? 0 : author.random.draw(0, shape[dim] - 1);
+    int64_t stride =
+        isScalar || author.random.percent(50) ? 1 : author.random.draw(1, 3);
+    int64_t room = isScalar ? 2 : (shape[dim] - 1 - start) / stride;
+    if (!isScalar && author.random.percent(30)) {
+      room = start / stride;
+      stride = -stride;
+    }
+    starts.push_back(start);
+    strides.push_back(stride);
+    sizes.push_back(author.random.draw(1, room + 1));
   };
   if (author.random.percent(30))
     addPiece(author.get({}, Author::elementOf(first)));
@@ -168,9 +176,12 @@ void addSplice(Author &author) {
   result[dim] = 0;
   for (int64_t size : sizes)
     result[dim] += size;
-  author.add(SpliceOp::create(author.builder, author.loc,
-                              author.type(result, Author::elementOf(first)),
-                              inputs, dim, starts, sizes));
+  bool hasStrides = llvm::any_of(strides, [](int64_t s) { return s != 1; });
+  author.add(SpliceOp::create(
+      author.builder, author.loc, author.type(result, Author::elementOf(first)),
+      inputs, dim, starts, sizes,
+      hasStrides ? author.builder.getDenseI64ArrayAttr(strides)
+                 : DenseI64ArrayAttr()));
 }
 
 void addPad(Author &author) {

@@ -97,6 +97,15 @@ static bool shiftFurther(Operation *op, Random &random) {
   return true;
 }
 
+/// A neighbour is taken for the mirror image, or the other way around.
+static bool mirrorShift(Operation *op, Random &) {
+  auto shift = dyn_cast<ShiftOp>(op);
+  if (!shift)
+    return false;
+  shift.setMode(shift.getMode() == "mirror" ? "wrap" : "mirror");
+  return true;
+}
+
 /// The place of a device, one to the side.
 static bool moveDevice(Operation *op, Random &) {
   if (!isa<AxisIndexOp>(op))
@@ -167,6 +176,7 @@ ArrayRef<Mutation> tp::getDataMutations() {
       {"write dropped", true, dropWrite},
       {"index moved", true, moveIndex},
       {"shifted further", true, shiftFurther},
+      {"neighbour taken for the image", true, mirrorShift},
       {"device taken for the next", true, moveDevice},
       {"factor", true, scaleResult},
       {"exponential not shifted", true, dropShift},

@@ -48,7 +48,6 @@ func.func @stencil(%x: tensor<64x8xf32> {spmd.sharding = #rows}) -> (tensor<64x8
 spmd.mesh @mesh <["x"=4]>
 // Even and odd features: two divides blocks of four, and nothing is sent.
 // CHECK-LABEL: func.func @pairs
-// CHECK-NOT: tp.splice
 // CHECK-NOT: spmd.{{all|coll|shift|reshard}}
 // CHECK: {{^}}    return
 func.func @pairs(%x: tensor<8x16xf32> {spmd.sharding = #cols}) -> (tensor<8x8xf32> {spmd.sharding = #cols}) {

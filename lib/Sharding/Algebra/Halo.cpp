@@ -3,58 +3,174 @@
 
 #include "lib/Sharding/Algebra/Halo.h"
 
-#include <limits>
+#include "llvm/Support/MathExtras.h"
+
 #include <map>
 
 using namespace tp;
 
-std::optional<Window> tp::getWindow(BlockLayout from, BlockLayout to,
-                                    const Piece &piece, size_t most) {
-  bool isWhole = from.k == 1;
-  int64_t block = from.block();
-  std::map<int64_t, BlockRows> needs; // by distance
-  // The first and the last place whose block has a part of the piece.
-  int64_t first = piece.at / to.block();
-  int64_t last = (piece.at + piece.size - 1) / to.block();
-  for (int64_t place = first; place <= last; ++place) {
-    int64_t shift = piece.start - piece.at;
-    int64_t begin = std::max(piece.at, to.begin(place)) + shift;
-    int64_t end = std::min(piece.at + piece.size, to.begin(place + 1)) + shift;
+namespace {
+
+/// A piece that reads forwards, over source rows [0, n) of which those of
+/// [validBegin, validEnd) mean something.
+struct Forward {
+  Piece piece;
+  int64_t validBegin, validEnd;
+};
+
+/// A piece that reads backwards reads the reversed tensor forwards. That is
+/// padded to whole blocks, so that its blocks are blocks of the tensor.
+Forward makeForward(const BlockLayout &from, const Piece &piece) {
+  if (piece.stride > 0)
+    return {piece, 0, from.n};
+  int64_t padded = from.k * from.block();
+  Piece forward = piece;
+  forward.stride = -piece.stride;
+  // Taps go up in the tensor, so the last of them comes first.
+  forward.start =
+      padded - 1 - (piece.start + (piece.taps - 1) * piece.dilation);
+  return {forward, padded - from.n, padded};
+}
+
+/// The items of a piece, by number, whose result rows are in [begin, end).
+BlockRows getItems(const Piece &piece, int64_t begin, int64_t end) {
+  int64_t first = std::max<int64_t>(
+      0, llvm::divideCeilSigned(begin - piece.at, piece.spread));
+  int64_t last = std::min<int64_t>(
+      piece.size, llvm::divideCeilSigned(end - piece.at, piece.spread));
+  return {first, last};
+}
+
+/// The least and the greatest of `item`'s rows in [begin, end), as [first,
+/// last + 1); empty if it has none there.
+BlockRows clip(const Piece &piece, int64_t item, int64_t begin, int64_t end) {
+  int64_t row = piece.start + item * piece.stride;
+  int64_t first =
+      std::max<int64_t>(0, llvm::divideCeilSigned(begin - row, piece.dilation));
+  int64_t after = std::min<int64_t>(
+      piece.taps, llvm::divideCeilSigned(end - row, piece.dilation));
+  if (first >= after)
+    return {};
+  return {row + first * piece.dilation, row + (after - 1) * piece.dilation + 1};
+}
+
+/// The hull of the rows in [begin, end) of all `items`.
+BlockRows getHull(const Piece &piece, BlockRows items, int64_t begin,
+                  int64_t end) {
+  // The first item that reaches `begin`, and the first that is past `end`.
+  int64_t reach = (piece.taps - 1) * piece.dilation;
+  int64_t first =
+      std::max(items.begin, llvm::divideCeilSigned(begin - reach - piece.start,
+                                                   piece.stride));
+  int64_t last = std::min(
+      items.end, llvm::divideCeilSigned(end - piece.start, piece.stride));
+  // Dilated taps may step over the interval: few items at either end do.
+  BlockRows low, high;
+  for (int64_t item = first; item < last && low.empty(); ++item)
+    low = clip(piece, item, begin, end);
+  if (low.empty())
+    return {};
+  for (int64_t item = last - 1; item >= first && high.empty(); --item)
+    high = clip(piece, item, begin, end);
+  BlockRows hull = low.hull(high);
+  // An item further in may have a tap closer to an end.
+  for (int64_t i = 1; i < piece.dilation && first + i < last; ++i) {
+    BlockRows a = clip(piece, first + i, begin, end);
+    BlockRows b = clip(piece, last - 1 - i, begin, end);
+    hull = hull.hull(a).hull(b);
+  }
+  return hull;
+}
+
+/// What devices need, by distance, and the first and the last place whose block
+/// has a part of the piece.
+struct Needs {
+  std::map<int64_t, BlockRows> rows;
+  std::optional<int64_t> first, last;
+};
+
+/// None if blocks at more than `most` distances are needed.
+std::optional<Needs> getNeeds(BlockLayout from, BlockLayout to,
+                              const Forward &forward, size_t most) {
+  const Piece &piece = forward.piece;
+  int64_t block = from.block(), reach = (piece.taps - 1) * piece.dilation;
+  Needs needs;
+  for (int64_t place = piece.at / to.block();
+       place <= (piece.getEnd() - 1) / to.block(); ++place) {
+    BlockRows items = getItems(piece, to.begin(place), to.begin(place + 1));
+    if (items.empty())
+      continue;
+    needs.first = needs.first.value_or(place);
+    needs.last = place;
+    int64_t begin =
+        std::max(forward.validBegin, piece.start + items.begin * piece.stride);
+    int64_t end =
+        std::min(forward.validEnd,
+                 piece.start + (items.end - 1) * piece.stride + reach + 1);
     for (int64_t sender = begin / block; sender * block < end; ++sender) {
       int64_t origin = sender * block;
-      BlockRows &rows = needs[isWhole ? 0 : sender - place];
-      rows = rows.hull({std::max(begin, origin) - origin,
-                        std::min(end, origin + block) - origin});
-      if (needs.size() > most)
+      BlockRows rows =
+          getHull(piece, items, std::max(forward.validBegin, origin),
+                  std::min(forward.validEnd, origin + block));
+      if (rows.empty())
+        continue;
+      BlockRows &need = needs.rows[from.k == 1 ? 0 : sender - place];
+      need = need.hull({rows.begin - origin, rows.end - origin});
+      if (needs.rows.size() > most)
         return std::nullopt;
     }
   }
+  return needs;
+}
+
+} // namespace
+
+std::optional<Window> tp::getWindow(BlockLayout from, BlockLayout to,
+                                    const Piece &wanted, size_t most) {
+  const Forward forward = makeForward(from, wanted);
+  const Piece &piece = forward.piece;
+  std::optional<Needs> needs = getNeeds(from, to, forward, most);
+  if (!needs || needs->rows.empty())
+    return std::nullopt;
 
   Window window;
-  window.lowest = needs.begin()->first;
-  int64_t highest = needs.rbegin()->first;
+  window.mirrored = wanted.stride < 0;
+  window.lowest = needs->rows.begin()->first;
+  int64_t highest = needs->rows.rbegin()->first;
   if (highest - window.lowest >= int64_t(most))
     return std::nullopt;
   window.rows.resize(highest - window.lowest + 1);
-  for (auto &[distance, rows] : needs)
+  for (auto &[distance, rows] : needs->rows)
     window.rows[distance - window.lowest] = rows;
 
-  // Where a device's block starts in the strip.
-  window.offset = piece.start - piece.at - window.rows.front().begin -
-                  (isWhole ? 0 : window.lowest * block);
-  window.step = to.block() - (isWhole ? 0 : block);
+  // Where a device's block starts in the strip, spread: the source row of its
+  // first result row, as if the piece went on, less that of the strip's start.
+  int64_t block = from.block(), first = *needs->first, last = *needs->last;
+  auto getStart = [&](int64_t place) {
+    int64_t origin = (from.k == 1 ? 0 : (place + window.lowest) * block) +
+                     window.rows.front().begin;
+    return (piece.start - origin) * piece.spread +
+           (place * to.block() - piece.at) * piece.stride;
+  };
+  window.offset = getStart(0);
+  window.step = getStart(1) - getStart(0);
   if (first == last) {
-    window.offset += first * window.step;
+    window.offset = getStart(first);
     window.step = 0;
   }
-  int64_t least =
-      window.offset + window.step * (window.step < 0 ? last : first);
-  int64_t greatest =
-      window.offset + window.step * (window.step < 0 ? first : last);
+  int64_t atFirst = window.offset + window.step * first;
+  int64_t atLast = window.offset + window.step * last;
+  int64_t least = std::min(atFirst, atLast);
+  int64_t greatest = std::max(atFirst, atLast);
   int64_t strip = (window.rows.size() - 1) * block + window.rows.back().end -
                   window.rows.front().begin;
-  window.lead = std::max<int64_t>(0, -least);
-  window.tail = std::max<int64_t>(0, greatest + to.block() - strip);
-  window.offset += window.lead;
+  // The last row that a device reads, in rows of the strip that is not spread.
+  int64_t end = llvm::divideFloorSigned(
+                    greatest + (to.block() - 1) * piece.stride, piece.spread) +
+                (piece.taps - 1) * piece.dilation + 1;
+  window.lead =
+      std::max<int64_t>(0, -llvm::divideFloorSigned(least, piece.spread));
+  window.tail = std::max<int64_t>(0, end - strip);
+  window.offset += window.lead * piece.spread;
   return window;
 }

@@ -10,25 +10,43 @@
 /// again in blocks of 4, and every row moves up by one:
 ///
 ///     place          0            1            2             3
-///     had        0 1 2 3      4 5 6 7      8 9 10 11    12 13 14 15
-///     wanted     1 2 3|4      5 6 7|8      9 10 11|12   13 14 15
+///     has         0 1 2 3      4 5 6 7      8 9 10 11    12 13 14 15
+///     needs       1 2 3|4      5 6 7|8      9 10 11|12   13 14 15
 ///
-/// All devices want rows 1 to 4 of their own block (distance 0) and row 0 of
+/// Every device needs rows 1 to 4 of its own block (distance 0) and row 0 of
 /// the next one (distance 1): one row crosses. That is the **window** of the
 /// piece "15 rows from 1 to 0":
 ///
 ///     Window w = *getWindow({16, 4}, {15, 4}, {/*start=*/1, /*at=*/0, 15}, 8);
 ///     w.lowest       0
 ///     w.rows         [1, 4), [0, 1)     of the blocks at distances 0 and 1
-///     w.offset       0                  first wanted row, in these 3 + 1 rows
+///     w.offset       0                  first needed row, in these 3 + 1 rows
 ///
-/// The rows of all distances, one behind the other, are the window's **strip**.
-/// Between its first and its last block it has whole blocks, received or not,
-/// so that its row r is always one row behind row r - 1 of the tensor. A
-/// device's result block is the strip from `offset + place * step` on: blocks
-/// of other sizes on both sides (17 rows, 16 rows on 4 devices) make the start
-/// depend on the place. `lead` and `tail` rows that mean nothing are put before
-/// and behind the strip, so that all starts lie inside.
+/// The rows of all distances in order are the window's **strip**. Between its
+/// first and its last block it has whole blocks, received or not, so that its
+/// row r always comes one after row r - 1 of the tensor. A device's result
+/// block starts at `offset + place * step` of the strip: blocks of different
+/// sizes on the two sides (17 rows, 16 rows on 4 devices) make the start depend
+/// on the place. `lead` and `tail` rows without meaning surround the strip, so
+/// that every device's part lies inside.
+///
+/// # Strides, taps, interior padding
+///
+/// The rows of a piece need not be neighbours: result row i comes from source
+/// row `start + i * stride`. `x[::2]` of 16 rows in blocks of 4 needs nothing
+/// from others, as result blocks have 2 rows. With `taps`, each result row
+/// takes several source rows, `dilation` apart, as a convolution does. With
+/// `spread`, result rows are that far apart, and those in between come from no
+/// row, as interior padding and transposed convolutions have it. Rows outside
+/// of [0, n) are asked of nobody.
+///
+/// A negative stride reads backwards. Its window is **mirrored**: it is the
+/// window of the reversed tensor, whose block at place p is the block at place
+/// k - 1 - p read backwards. 8 rows on 4 devices, reversed:
+///
+///     place            0      1      2      3
+///     has             0 1    2 3    4 5    6 7
+///     needs           7 6    5 4    3 2    1 0    distance 0, mirrored
 ///
 /// Rows are counted; a row is whatever the other dimensions make of it.
 /// Distances count places along the axes that cut the dimension.
@@ -43,10 +61,18 @@
 
 namespace tp {
 
-/// `size` rows of one tensor, from `start` on, that become those of another
-/// from `at` on.
+/// Rows of one tensor that become rows of another: result row `at + i * spread`
+/// comes from source rows `start + i * stride + t * dilation`, for i < `size`
+/// and t < `taps`. Not both `stride` and `spread` differ from 1 (a stride of -1
+/// counts as 1).
 struct Piece {
   int64_t start, at, size;
+  int64_t stride = 1; ///< Not 0; negative reads backwards.
+  int64_t spread = 1; ///< At least 1.
+  int64_t taps = 1, dilation = 1;
+
+  /// The first result row after all those that the piece has.
+  int64_t getEnd() const { return at + (size - 1) * spread + 1; }
 };
 
 /// Rows [begin, end) of a block.
@@ -66,20 +92,26 @@ struct BlockRows {
   }
 };
 
-/// See above.
+/// See above. If `mirrored`, rows and places of the source are those of the
+/// reversed tensor, padded to whole blocks.
 struct Window {
+  bool mirrored = false;
   int64_t lowest = 0;
   /// What some device needs of the block at distance `lowest` + i. Empty in
   /// between, where nobody needs anything.
   llvm::SmallVector<BlockRows, 2> rows;
+  /// A device's first result row is at `offset + place * step` of the strip
+  /// with `spread` - 1 rows of fill after each row; result rows are |stride|
+  /// apart, or 1 apart where the piece is spread.
   int64_t offset = 0, step = 0;
+  /// Rows before and after the strip, before it is spread.
   int64_t lead = 0, tail = 0;
 };
 
 /// The window of `piece` from a tensor in blocks `from` to one in blocks `to`.
 /// Both are cut in as many, or `from` is whole, in one block that all devices
-/// have. None if blocks at more than `most` distances are needed. The piece is
-/// not empty and lies inside on both sides.
+/// have. None if blocks at more than `most` distances are needed. The piece has
+/// rows, its result rows lie inside, and so does some source row.
 std::optional<Window> getWindow(BlockLayout from, BlockLayout to,
                                 const Piece &piece, size_t most);
 

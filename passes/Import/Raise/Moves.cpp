@@ -7,16 +7,17 @@
 //     %y = tp.slice %p [0, 64) : 65 -> 64        ->     sizes = [1, 63] : 64
 //
 // 65 rows have other blocks than 64, and to cut them all rows would move. What
-// only shifts a value, such as %y and a roll, is a splice: its dimension has
-// one factor on both sides, so that what is computed between two shifts is cut
-// like everything else. Where it is not cut after all, tp-partition writes the
-// splice as slices, a pad or a concatenation again.
+// only shifts a value, such as %y and a roll, is a splice, and so is what takes
+// elements of a stride: its dimension has one factor on both sides, so that
+// what is computed between two shifts is cut like everything else. Where it is
+// not cut after all, tp-partition writes the splice as slices, a pad or a
+// concatenation again.
 
 #include "Moves.h"
 
-#include "dialects/TP/Emitter.h"
 #include "dialects/TP/SplicePieces.h"
 
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallVectorExtras.h"
 
 using namespace mlir;
@@ -36,6 +37,13 @@ ArrayRef<int64_t> shapeOf(Value value) {
 /// must stay.
 bool isSaid(Operation *op) {
   return !op->getDiscardableAttrDictionary().empty();
+}
+
+/// Whether some piece is not of neighbours in order.
+bool hasStrides(const SplicePieces &pieces) {
+  return llvm::any_of(pieces.pieces, [](const SplicePiece &piece) {
+    return piece.stride != 1;
+  });
 }
 
 /// Whether all that is not fill comes from one value of the result's shape.
@@ -65,7 +73,8 @@ bool addExpanded(SplicePieces &pieces, const SplicePiece &piece, Block *block,
     pieces.add(piece);
     return false;
   }
-  for (const SplicePiece &part : inner->clip(piece.start, piece.size).pieces)
+  for (const SplicePiece &part :
+       inner->take(piece.start, piece.size, piece.stride).pieces)
     addExpanded(pieces, part, block, depth + 1);
   return true;
 }
@@ -83,9 +92,10 @@ std::optional<SplicePieces> compose(Operation *op) {
   bool isShorter = isa<SliceOp, SpliceOp>(op)
                        ? composed
                        : pieces.pieces.size() < own->pieces.size();
-  bool isNewShift =
-      !isa<SpliceOp>(op) && isShift(pieces, op->getResult(0).getType());
-  if (!(isShorter || isNewShift) || pieces.pieces.size() > kMostPieces)
+  bool isNewSplice =
+      !isa<SpliceOp>(op) &&
+      (isShift(pieces, op->getResult(0).getType()) || hasStrides(pieces));
+  if (!(isShorter || isNewSplice) || pieces.pieces.size() > kMostPieces)
     return std::nullopt;
   // An annotation of the result is not one of the value that it equals.
   if (isSaid(op) && pieces.isIdentity())
@@ -93,15 +103,15 @@ std::optional<SplicePieces> compose(Operation *op) {
   return pieces;
 }
 
-/// Writes the pieces before `op`: a splice where they shift one value, else
-/// slices, a pad or a concatenation.
+/// Writes the pieces before `op`: a splice where they shift one value or have
+/// strides, else slices, a pad or a concatenation.
 Value write(const SplicePieces &pieces, Operation *op, Type type) {
   if (pieces.isIdentity())
     return pieces.pieces.front().input;
   OpBuilder builder(op);
   auto splice =
       cast<SpliceOp>(pieces.build(builder, op->getLoc(), type).getDefiningOp());
-  if (isShift(pieces, type))
+  if (isShift(pieces, type) || hasStrides(pieces))
     return splice;
   Value value = splice.decompose(builder).front();
   splice.erase();
@@ -117,62 +127,40 @@ void replace(Operation *op, Value value) {
   op->erase();
 }
 
-/// A slice of a pad in several dimensions, as a move along each. Null if it is
-/// something else.
+/// A slice of several dimensions, of a pad or with strides, as a move along
+/// each. Null if it is something else.
 Value composeBox(SliceOp slice) {
   auto pad = slice.getInput().getDefiningOp<PadOp>();
-  if (!pad || isSaid(pad) || isSaid(slice) ||
-      pad->getBlock() != slice->getBlock() ||
-      llvm::is_contained(slice.getType().getShape(), 0) ||
-      llvm::is_contained(shapeOf(pad.getInput()), 0) ||
-      llvm::any_of(slice.getStrides(), [](int64_t s) { return s != 1; }))
+  if (pad && (isSaid(pad) || pad->getBlock() != slice->getBlock()))
+    pad = {};
+  bool hasStrides = llvm::any_of(
+      llvm::zip_equal(slice.getStrides(), slice.getType().getShape()),
+      [](auto entry) {
+        auto [stride, size] = entry;
+        return stride != 1 && size > 1;
+      });
+  if (isSaid(slice) || (!pad && !hasStrides) ||
+      llvm::is_contained(slice.getType().getShape(), 0))
     return {};
-  Value value = pad.getInput();
-  for (auto [dim, low, start, size] : llvm::enumerate(
-           pad.getLow(), slice.getStarts(), slice.getType().getShape())) {
-    int64_t length = shapeOf(pad.getInput())[dim];
-    SplicePieces padded{int64_t(dim), {}};
-    padded.add({pad.getValue(), 0, low});
-    padded.add({value, 0, length});
-    padded.add(
-        {pad.getValue(), 0, pad.getType().getDimSize(dim) - low - length});
+  Value value = pad ? pad.getInput() : slice.getInput();
+  if (llvm::is_contained(shapeOf(value), 0))
+    return {};
+  for (auto [dim, start, size, stride] : llvm::enumerate(
+           slice.getStarts(), slice.getType().getShape(), slice.getStrides())) {
     SmallVector<int64_t> shape(shapeOf(value));
+    SplicePieces whole{int64_t(dim), {}};
+    int64_t low = pad ? pad.getLow()[dim] : 0;
+    if (pad)
+      whole.add({pad.getValue(), 0, low});
+    whole.add({value, 0, shape[dim]});
+    if (pad)
+      whole.add({pad.getValue(), 0,
+                 pad.getType().getDimSize(dim) - low - shape[dim]});
     shape[dim] = size;
-    value =
-        write(padded.clip(start, size), slice, slice.getType().clone(shape));
+    value = write(whole.take(start, size, size == 1 ? 1 : stride), slice,
+                  slice.getType().clone(shape));
   }
   return value;
-}
-
-/// Every s-th element of a dimension whose length s divides, as one element of
-/// each group of s: which group a device has does not depend on the stride, so
-/// that nothing moves where s divides blocks. Null if there is no such stride.
-Value groupStrides(SliceOp slice) {
-  SmallVector<int64_t> grouped, starts, sizes;
-  bool hasGroups = false;
-  for (auto [length, start, stride, size] :
-       llvm::zip_equal(shapeOf(slice.getInput()), slice.getStarts(),
-                       slice.getStrides(), slice.getType().getShape())) {
-    if (stride > 1 && size > 1 && size * stride == length) {
-      hasGroups = true;
-      grouped.append({size, stride});
-      starts.append({0, start});
-      sizes.append({size, 1});
-    } else if (stride > 1) {
-      return {};
-    } else {
-      grouped.push_back(length);
-      starts.push_back(start);
-      sizes.push_back(size);
-    }
-  }
-  if (!hasGroups)
-    return {};
-  OpBuilder builder(slice);
-  Emitter emit(builder, slice.getLoc());
-  Value part =
-      emit.slice(emit.reshape(slice.getInput(), grouped), starts, sizes);
-  return emit.reshape(part, slice.getType().getShape());
 }
 
 /// What `op` is replaced by; null if it stays.
@@ -180,11 +168,7 @@ Value rewrite(Operation *op) {
   if (std::optional<SplicePieces> pieces = compose(op))
     return write(*pieces, op, op->getResult(0).getType());
   auto slice = dyn_cast<SliceOp>(op);
-  if (!slice)
-    return {};
-  if (Value value = composeBox(slice))
-    return value;
-  return groupStrides(slice);
+  return slice ? composeBox(slice) : Value();
 }
 
 } // namespace
@@ -197,7 +181,14 @@ bool tp::raise::composeMoves(Region &region) {
         changed |= composeMoves(inner);
       if (!isa<SliceOp, PadOp, ConcatOp, SpliceOp>(op) || op.use_empty())
         continue;
-      SmallVector<Value> inputs(op.getOperands());
+      // Each once, as an op may take a value twice.
+      llvm::SmallSetVector<Operation *, 4> inputs;
+      auto addInputs = [&](Operation *user) {
+        for (Value input : user->getOperands())
+          if (Operation *def = input.getDefiningOp())
+            inputs.insert(def);
+      };
+      addInputs(&op);
       Value value = rewrite(&op);
       if (!value)
         continue;
@@ -205,10 +196,10 @@ bool tp::raise::composeMoves(Region &region) {
       replace(&op, value);
       // Moves that nothing takes any more, from the last to the first.
       while (!inputs.empty()) {
-        Operation *def = inputs.pop_back_val().getDefiningOp();
-        if (!def || !isOpTriviallyDead(def))
+        Operation *def = inputs.pop_back_val();
+        if (!isOpTriviallyDead(def))
           continue;
-        llvm::append_range(inputs, def->getOperands());
+        addInputs(def);
         def->erase();
       }
     }

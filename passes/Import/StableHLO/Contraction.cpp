@@ -262,6 +262,18 @@ static Value emitShift(Conversion &c, Value x, int64_t dim,
   return c.emit.slice(x, starts, limits, strides);
 }
 
+/// `spread` - 1 zeros behind each element. Behind the last one they are
+/// padding.
+static Value emitSpread(Emitter &emit, Value x, int64_t dim, int64_t spread) {
+  if (spread == 1)
+    return x;
+  SmallVector<int64_t> shape(Emitter::typeOf(x).getShape()), column(shape);
+  column.insert(column.begin() + dim + 1, 1);
+  x = emit.pad(emit.reshape(x, column), dim + 1, /*low=*/0, spread);
+  shape[dim] *= spread;
+  return emit.reshape(x, shape);
+}
+
 /// The input's spatial dimension `dim` as [output, kernel].
 static Value emitPatches(Conversion &c, Value x, int64_t dim,
                          const Window &window) {
@@ -271,13 +283,15 @@ static Value emitPatches(Conversion &c, Value x, int64_t dim,
     shape.insert(shape.begin() + dim + 1, window.kernel);
     return c.emit.reshape(x, shape);
   }
-  if (window.kernel <= kMostShifts && window.kernel > 0 && window.output > 0 &&
-      window.lhsDilation == 1) {
+  if (window.kernel <= kMostShifts && window.kernel > 0 && window.output > 0) {
+    x = emitSpread(c.emit, x, dim, window.lhsDilation);
+    Window spread = window;
+    spread.input *= window.lhsDilation;
     SmallVector<Value> shifts;
     shape[dim] = window.output;
     shape.insert(shape.begin() + dim + 1, 1);
     for (int64_t k = 0; k < window.kernel; ++k)
-      shifts.push_back(c.emit.reshape(emitShift(c, x, dim, window, k), shape));
+      shifts.push_back(c.emit.reshape(emitShift(c, x, dim, spread, k), shape));
     return c.emit.concat(shifts, dim + 1);
   }
   SmallVector<int32_t> sources;

@@ -5,6 +5,8 @@
 
 #include "Conversion.h"
 
+#include "dialects/TP/SplicePieces.h"
+
 using namespace mlir;
 using namespace tp;
 using namespace tp::stablehlo;
@@ -214,16 +216,14 @@ static Results convertReverse(Conversion &c) {
   if (failed(dims))
     return failure();
   Value x = c.in();
-  Type i32 = c.builder.getI32Type();
+  if (isEmpty(c.inType()))
+    return c.one(x);
   for (int64_t dim : *dims) {
+    SplicePieces pieces{dim, {}};
     int64_t size = c.inShape()[dim];
-    if (size < 2)
-      continue;
-    if (size > INT32_MAX)
-      return c.unsupported() << " of a dimension of more than 2^31 elements";
-    Value indices = c.emit.iota(0, {size}, i32);
-    indices = c.emit.binary<SubOp>(c.emit.constant(size - 1, indices), indices);
-    x = c.emit.gather(x, indices, dim, /*batchDims=*/0);
+    pieces.add({x, size - 1, size, -1});
+    if (!pieces.isIdentity())
+      x = pieces.build(c.builder, c.op->getLoc(), x.getType());
   }
   return c.one(x);
 }

@@ -298,6 +298,42 @@ static Results emitMarkedWindows(Conversion &c, ValueRange tensors,
   return combined;
 }
 
+/// The dimension along which every window has all elements up to its place, or
+/// with `true` all from there on; none if windows are others.
+static std::optional<std::pair<int64_t, bool>>
+getCumulative(const Windows &windows, Sizes shape) {
+  std::optional<std::pair<int64_t, bool>> found;
+  for (auto [dim, size] : llvm::enumerate(shape)) {
+    if (windows.isTrivial(dim))
+      continue;
+    int64_t low = windows.low[dim], high = windows.high[dim];
+    bool isAll = windows.sizes[dim] == size && windows.strides[dim] == 1 &&
+                 windows.baseDilations[dim] == 1 &&
+                 windows.dilations[dim] == 1 && low + high == size - 1 &&
+                 (low == 0 || high == 0);
+    if (found || !isAll)
+      return std::nullopt;
+    found = {int64_t(dim), low == 0};
+  }
+  return found;
+}
+
+/// The reduction that combines as the region does.
+static std::optional<ReductionKind> getKind(Combiner combiner) {
+  switch (combiner) {
+  case Combiner::Add:
+    return ReductionKind::Sum;
+  case Combiner::Mul:
+    return ReductionKind::Prod;
+  case Combiner::Max:
+    return ReductionKind::Max;
+  case Combiner::Min:
+    return ReductionKind::Min;
+  default:
+    return std::nullopt;
+  }
+}
+
 /// As XLA has it, padding does not count, and the initial values count once in
 /// every window. The text of StableHLO combines them once more for each element
 /// of padding, which is the same if they change nothing.
@@ -330,11 +366,20 @@ static Results convertReduceWindow(Conversion &c) {
       combiner ? emitIdentity(c.emit, *combiner, c.in(1)) : Value();
   if (!identity && windows->hasPadding())
     return emitMarkedWindows(c, tensors, inits, *windows, body);
-  SmallVector<Value> values, fills = identity ? SmallVector<Value>{identity}
-                                              : SmallVector<Value>(inits);
-  for (auto [x, fill] : llvm::zip_equal(tensors, fills))
-    values.push_back(emitPadded(c, x, fill, *windows));
-  Results reduced = emitWindows(c, values, fills, *windows, c.outShape(), body);
+  auto emitReduced = [&]() -> Results {
+    auto cumulative = getCumulative(*windows, c.inShape());
+    auto kind = identity ? getKind(*combiner) : std::nullopt;
+    if (cumulative && kind && !c.inType().getElementType().isInteger(1))
+      return c.one(CumulativeOp::create(c.builder, c.op->getLoc(), c.outType(),
+                                        *kind, c.in(), cumulative->first,
+                                        cumulative->second));
+    SmallVector<Value> values, fills = identity ? SmallVector<Value>{identity}
+                                                : SmallVector<Value>(inits);
+    for (auto [x, fill] : llvm::zip_equal(tensors, fills))
+      values.push_back(emitPadded(c, x, fill, *windows));
+    return emitWindows(c, values, fills, *windows, c.outShape(), body);
+  };
+  Results reduced = emitReduced();
   if (failed(reduced) || (identity && isIdentity(*combiner, c.in(1))))
     return reduced;
   llvm::append_range(pairs, *reduced);

@@ -376,7 +376,7 @@ spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
 func.func @f(%0: tensor<8x24xf32>) {
   %1 = spmd.manual (%0) in [<@mesh, [{"x"}, {}]>] out [<@mesh, [{"x"}, {}]>] axes {"x"} {
   ^bb0(%a: tensor<2x24xf32>):
-    // expected-error @below {{[TP0304] 'spmd.shift' op mode is wrap or fill, not reflect}}
+    // expected-error @below {{[TP0304] 'spmd.shift' op mode is wrap, fill or mirror, not reflect}}
     %i = spmd.shift %a along @mesh {"x"} by 1 reflect : tensor<2x24xf32>
     spmd.return %a : tensor<2x24xf32>
   } : (tensor<8x24xf32>) -> tensor<8x24xf32>

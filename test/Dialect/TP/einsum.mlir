@@ -23,6 +23,10 @@ func.func @reduce(%x: tensor<4x16xf32>, %n: tensor<4xui8>) {
   %0 = tp.reduce sum %x dims = [1] : tensor<4x16xf32> -> tensor<4xf32>
   // CHECK: tp.reduce max %{{.+}} dims = [0, 1] : tensor<4x16xf32> -> tensor<f32>
   %1 = tp.reduce max %x dims = [0, 1] : tensor<4x16xf32> -> tensor<f32>
+  // CHECK: tp.cumulative sum %{{.+}} dim = 1 : tensor<4x16xf32> -> tensor<4x16xf32>
+  %c0 = tp.cumulative sum %x dim = 1 : tensor<4x16xf32> -> tensor<4x16xf32>
+  // CHECK: tp.cumulative max %{{.+}} dim = 0 reverse : tensor<4x16xf32> -> tensor<4x16xf32>
+  %c1 = tp.cumulative max %x dim = 0 reverse : tensor<4x16xf32> -> tensor<4x16xf32>
   // CHECK: tp.reduce min
   %2 = tp.reduce min %x dims = [0] : tensor<4x16xf32> -> tensor<16xf32>
   // CHECK: tp.reduce prod %{{.+}} dims = [] : tensor<4xui8> -> tensor<4xui8>

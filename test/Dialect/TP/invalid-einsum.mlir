@@ -190,3 +190,21 @@ func.func @f(%x: tensor<4x8xf32>) {
   %0 = tp.reduce sum %x dims = [1] : tensor<4x8xf32> -> tensor<4xf64>
   return
 }
+
+// -----
+
+// tp.cumulative 1: a dimension that is not there
+func.func @f(%x: tensor<4x16xf32>) {
+  // expected-error @below {{[TP0304] 'tp.cumulative' op dim 2 is no dimension of rank 2}}
+  %0 = tp.cumulative sum %x dim = 2 : tensor<4x16xf32> -> tensor<4x16xf32>
+  return
+}
+
+// -----
+
+// tp.cumulative 2: another result
+func.func @f(%x: tensor<4x16xf32>) {
+  // expected-error @below {{[TP0303] 'tp.cumulative' op has a result like its input, not 'tensor<4x15xf32>'}}
+  %0 = tp.cumulative sum %x dim = 0 : tensor<4x16xf32> -> tensor<4x15xf32>
+  return
+}

@@ -301,6 +301,15 @@ func.func @f(%x: tensor<4x16xf32>) {
 
 // -----
 
+// tp.splice 1: a stride of nothing
+func.func @f(%x: tensor<4x16xf32>) {
+  // expected-error @below {{[TP0304] 'tp.splice' op has a stride other than 0 for each input, or none at all}}
+  %0 = tp.splice %x dim = 0 starts = [0] sizes = [4] strides = [0] : (tensor<4x16xf32>) -> tensor<4x16xf32>
+  return
+}
+
+// -----
+
 // tp.splice 2: no such dimension
 func.func @f(%x: tensor<4x16xf32>) {
   // expected-error @below {{[TP0304] 'tp.splice' op dim 2 is no dimension of rank 2}}
@@ -323,6 +332,24 @@ func.func @f(%x: tensor<4x16xf32>) {
 func.func @f(%x: tensor<4x16xf32>) {
   // expected-error @below {{[TP0304] 'tp.splice' op takes 3 elements from 2 of 'tensor<4x16xf32>'}}
   %0 = tp.splice %x dim = 0 starts = [2] sizes = [3] : (tensor<4x16xf32>) -> tensor<3x16xf32>
+  return
+}
+
+// -----
+
+// tp.splice 3: past the beginning, backwards
+func.func @f(%x: tensor<4x16xf32>) {
+  // expected-error @below {{[TP0304] 'tp.splice' op takes 3 elements from 3 in steps of -2 of 'tensor<4x16xf32>'}}
+  %0 = tp.splice %x dim = 0 starts = [3] sizes = [3] strides = [-2] : (tensor<4x16xf32>) -> tensor<3x16xf32>
+  return
+}
+
+// -----
+
+// tp.splice 3: past the end, with a stride
+func.func @f(%x: tensor<4x16xf32>) {
+  // expected-error @below {{[TP0304] 'tp.splice' op takes 3 elements from 0 in steps of 9223372036854775807 of 'tensor<4x16xf32>'}}
+  %0 = tp.splice %x dim = 0 starts = [0] sizes = [3] strides = [9223372036854775807] : (tensor<4x16xf32>) -> tensor<3x16xf32>
   return
 }
 

@@ -52,11 +52,9 @@ func.func @corner(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
 
 // -----
 
-// Every other element is one of each pair.
+// Every other element: one piece, whose stride divides blocks or does not.
 // CHECK-LABEL: func.func @odd
-// CHECK: tp.reshape %arg0 : tensor<4x8xf32> -> tensor<4x4x2xf32>
-// CHECK: tp.slice %{{.*}} starts = [0, 0, 1] strides = [1, 1, 1] : tensor<4x4x2xf32> -> tensor<4x4x1xf32>
-// CHECK: tp.reshape
+// CHECK: tp.splice %arg0 dim = 1 starts = [1] sizes = [4] strides = [2]
 func.func @odd(%x: tensor<4x8xf32>) -> tensor<4x4xf32> {
   %y = tp.slice %x starts = [0, 1] strides = [1, 2] : tensor<4x8xf32> -> tensor<4x4xf32>
   return %y : tensor<4x4xf32>
@@ -75,3 +73,44 @@ func.func @annotated(%x: tensor<64x8xf32>) -> tensor<64x8xf32> {
   return %y : tensor<64x8xf32>
 }
 spmd.mesh @mesh <["x"=4]>
+
+// -----
+
+// A value that is taken twice goes once.
+// CHECK-LABEL: func.func @twice
+// CHECK-NOT: tp.concat
+// CHECK: tp.splice %arg1, %arg0 dim = 0 starts = [0, 0] sizes = [1, 2] strides = [1, 2]
+func.func @twice(%x: tensor<4x8xf32>, %y: tensor<2x8xf32>) -> tensor<3x8xf32> {
+  %a = tp.concat %x, %y dim = 0 : (tensor<4x8xf32>, tensor<2x8xf32>) -> tensor<6x8xf32>
+  %b = tp.splice %a, %a dim = 0 starts = [4, 0] sizes = [1, 2] strides = [1, 2] : (tensor<6x8xf32>, tensor<6x8xf32>) -> tensor<3x8xf32>
+  return %b : tensor<3x8xf32>
+}
+
+// -----
+
+// What is reversed twice is as it was, and a reversal of a shift is one move.
+// CHECK-LABEL: func.func @backwards
+// CHECK: %[[A:.*]] = tp.splice %arg0, %arg0 dim = 0 starts = [0, 7] sizes = [1, 7] strides = [1, -1]
+// CHECK: return %arg0, %[[A]]
+func.func @backwards(%x: tensor<8x8xf32>) -> (tensor<8x8xf32>, tensor<8x8xf32>) {
+  %a = tp.splice %x dim = 0 starts = [7] sizes = [8] strides = [-1] : (tensor<8x8xf32>) -> tensor<8x8xf32>
+  %b = tp.splice %a dim = 0 starts = [7] sizes = [8] strides = [-1] : (tensor<8x8xf32>) -> tensor<8x8xf32>
+  %c = tp.splice %x, %x dim = 0 starts = [1, 0] sizes = [7, 1] : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  %d = tp.splice %c dim = 0 starts = [7] sizes = [8] strides = [-1] : (tensor<8x8xf32>) -> tensor<8x8xf32>
+  return %b, %d : tensor<8x8xf32>, tensor<8x8xf32>
+}
+
+// -----
+
+// With a pad, that is one move, too. In two dimensions, it is one for each.
+// CHECK-LABEL: func.func @strides
+// CHECK: tp.splice %{{.*}}, %arg0 dim = 0 starts = [0, 1] sizes = [1, 3] strides = [1, 2]
+// CHECK: %[[A:.*]] = tp.splice %arg0 dim = 0 starts = [1] sizes = [3] strides = [2]
+// CHECK: tp.splice %[[A]] dim = 1 starts = [0] sizes = [3] strides = [3]
+func.func @strides(%x: tensor<7x8xf32>) -> (tensor<4x8xf32>, tensor<3x3xf32>) {
+  %zero = tp.constant dense<0.0> : tensor<f32>
+  %p = tp.pad %x, %zero low = [1, 0] : (tensor<7x8xf32>, tensor<f32>) -> tensor<8x8xf32>
+  %a = tp.slice %p starts = [0, 0] strides = [2, 1] : tensor<8x8xf32> -> tensor<4x8xf32>
+  %b = tp.slice %x starts = [1, 0] strides = [2, 3] : tensor<7x8xf32> -> tensor<3x3xf32>
+  return %a, %b : tensor<4x8xf32>, tensor<3x3xf32>
+}

@@ -203,20 +203,28 @@ void concat(Program &p) {
 }
 
 void splice(Program &p) {
-  Shape result = p.shape(1, 4), starts, sizes;
+  Shape result = p.shape(1, 4), starts, sizes, strides;
   int64_t dim = p.pick(0, result.size() - 1);
   std::string text;
   result[dim] = 0;
   for (int64_t i = 0, e = p.pick(1, 3); i < e; ++i) {
     starts.push_back(p.pick(0, 3));
     sizes.push_back(p.pick(1, 4));
+    strides.push_back(p.pick(1, 3));
     result[dim] += sizes.back();
     Shape part = result;
-    part[dim] = starts.back() + sizes.back() + p.pick(0, 3);
+    int64_t reach = (sizes.back() - 1) * strides.back();
+    part[dim] = starts.back() + reach + 1 + p.pick(0, 3);
+    // The same elements, backwards.
+    if (p.pick(0, 1)) {
+      starts.back() += reach;
+      strides.back() = -strides.back();
+    }
     text += (i ? ", " : "") + p.in(part);
   }
   p.emit("tp.splice " + text + " dim = " + Twine(dim) +
-             " starts = " + list(starts) + " sizes = " + list(sizes),
+             " starts = " + list(starts) + " sizes = " + list(sizes) +
+             " strides = " + list(strides),
          Program::type(result));
 }
 
@@ -293,6 +301,14 @@ void alongDim(Program &p, const char *op, bool hasOperand) {
   std::string x = hasOperand ? " " + p.in(shape) : "";
   p.emitPlain(Twine(op) + x + " dim = " + Twine(p.pick(0, shape.size() - 1)) +
               " : " + Program::type(shape));
+}
+
+void cumulative(Program &p) {
+  Shape shape = p.shape(1, 4);
+  std::string x = p.in(shape);
+  p.emitPlain("tp.cumulative sum " + x +
+              " dim = " + Twine(p.pick(0, shape.size() - 1)) + " : " +
+              Program::type(shape) + " -> " + Program::type(shape));
 }
 
 void embedding(Program &p) {
@@ -399,6 +415,7 @@ llvm::StringMap<Generator> getGenerators() {
   map["dynamic_update_slice"] = [](Program &p) { dynamicSlice(p, true); };
   map["sort"] = sort;
   map["top_k"] = topK;
+  map["cumulative"] = cumulative;
   map["embedding"] = embedding;
   map["layer_norm"] = [](Program &p) { norm(p, "tp.layer_norm", 2); };
   map["rms_norm"] = [](Program &p) { norm(p, "tp.rms_norm", 1); };

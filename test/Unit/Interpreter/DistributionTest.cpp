@@ -260,16 +260,22 @@ TEST_F(DistributionTest, ShiftsAlongAnAxis) {
   DeviceValues parts;
   for (int64_t device = 0; device < 6; ++device)
     parts.push_back(makeRealTensor(type({}, f32()), {double(device + 1)}));
-  for (bool wrap : {false, true})
+  for (StringRef mode : {"fill", "wrap", "mirror"})
     for (int64_t by : {-7, -3, -2, -1, 0, 1, 2, 3, 4}) {
-      DeviceValues results =
-          distributor.shift(parts, mesh, AxisRef::full(mesh, 1), by, wrap);
+      DeviceValues results = distributor.shift(
+          parts, mesh, AxisRef::full(mesh, 1),
+          [&](int64_t place, int64_t places) {
+            return spmd::ShiftOp::getSender(mode, by, place, places);
+          });
       for (int64_t x = 0; x < 2; ++x)
         for (int64_t y = 0; y < 3; ++y) {
           int64_t from = y - by;
-          bool inside = from >= 0 && from < 3;
-          double wanted = wrap || inside ? x * 3 + ((from % 3) + 3) % 3 + 1 : 0;
-          EXPECT_EQ(real(results[x * 3 + y], {}), wanted) << by << wrap;
+          bool isNobody = mode == "fill" && (from < 0 || from >= 3);
+          int64_t onRing = ((from % 3) + 3) % 3;
+          int64_t sender = mode == "mirror" ? 2 - onRing : onRing;
+          EXPECT_EQ(real(results[x * 3 + y], {}),
+                    isNobody ? 0 : x * 3 + sender + 1)
+              << by << mode.str();
         }
     }
 }

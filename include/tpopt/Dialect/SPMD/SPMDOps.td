@@ -529,15 +529,19 @@ def SPMD_ShiftOp : SPMD_Op<"shift", [Pure, SameOperandsAndResultType,
   let description = [{
     **Meaning:** the device at place i along `axes`, first axis most significant,
     gets the buffer of place i - by. With `wrap` the places are a ring; with
-    `fill` devices without a sender get zeros. Reported as a collective_permute.
+    `fill` devices without a sender get zeros; with `mirror` the places are a
+    ring whose senders are counted from its end, so that the buffer is that of
+    place k - 1 - (i - by) of k. Reported as a collective_permute.
 
     ```
       x=0  x=1  x=2   by 1 wrap    x=0  x=1  x=2
       [a]  [b]  [c]      ->        [c]  [a]  [b]
+                      by 0 mirror
+                         ->        [c]  [b]  [a]
     ```
 
     **Constraints**
-    1. `mode` is `wrap` or `fill`.
+    1. `mode` is `wrap`, `fill` or `mirror`.
     2. Stands in `spmd.manual` over these axes, those of one device aside, or in
        a function that Localize has cut.
     3. The mesh exists and has the axes.
@@ -558,6 +562,15 @@ def SPMD_ShiftOp : SPMD_Op<"shift", [Pure, SameOperandsAndResultType,
   let assemblyFormat = [{
     $input `along` $mesh custom<AxisNames>($axes) `by` custom<Plain>($by) custom<Word>($mode)
     attr-dict `:` type($result)
+  }];
+  let extraClassDeclaration = [{
+    /// The place whose buffer the one at `place` of `places` gets; none if that
+    /// is nobody's.
+    static std::optional<int64_t> getSender(::llvm::StringRef mode, int64_t by,
+                                            int64_t place, int64_t places);
+    std::optional<int64_t> getSender(int64_t place, int64_t places) {
+      return getSender(getMode(), getBy(), place, places);
+    }
   }];
   let hasVerifier = 1;
 }

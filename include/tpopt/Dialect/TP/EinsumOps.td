@@ -49,4 +49,20 @@ def TP_ReduceOp : TP_Op<"reduce", "", builtRule # linear # evaluated> {
   let hasVerifier = 1;
 }
 
+def TP_CumulativeOp : TP_Op<"cumulative", "", builtRule # decomposed # localized
+    # [DeclareOpInterfaceMethods<ExchangeOpInterface>]> {
+  let summary = "Combine each element with those before it";
+  let meaning = [{element i along `dim` becomes the sum, maximum, minimum or product of
+    elements 0 to i; with `reverse`, of elements i to the last.}];
+  let constraints = [{
+    1. `dim` is a dimension of the input.
+    2. The result has the input's shape and element type.}];
+  let ruleText = "`dim` is exchanged: where it is cut, devices exchange the totals of their blocks; the others pass through";
+  let example = "%y = tp.cumulative sum %x dim = 1 : tensor<4x16xf32> -> tensor<4x16xf32>";
+  let arguments = (ins TP_ReductionKind:$kind, TP_NumberTensor:$input, I64Attr:$dim, UnitAttr:$reverse);
+  let results = (outs TP_NumberTensor:$result);
+  let assemblyFormat = "$kind $input `dim` `=` custom<Plain>($dim) (`reverse` $reverse^)? attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+}
+
 #endif // TPOPT_DIALECT_TP_EINSUMOPS

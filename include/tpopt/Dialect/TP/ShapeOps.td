@@ -115,22 +115,31 @@ def TP_SpliceOp : TP_Op<"splice", "", builtRule # linear # localized # decompose
     # [DeclareOpInterfaceMethods<ExchangeOpInterface>]> {
   let summary = "Put pieces of tensors one behind the other";
   let meaning = [{along `dim`, `sizes[i]` elements of input i from `starts[i]` on, for
-    all inputs in order. An input that is a scalar is repeated. Slices, pads and
-    concatenations along one dimension are splices; Partition writes them so
-    where the dimension is cut, as then devices exchange only what crosses from
-    block to block. `concat(x[1:], x[:1])` is below.}];
+    all inputs in order. They are `strides[i]` apart; a negative stride reads
+    backwards, and strides that are all 1 are left out. An input that is a scalar
+    is repeated. Slices, pads, concatenations and reversals along one dimension
+    are splices; Partition writes them so where the dimension is cut, as then
+    devices exchange only what crosses from block to block.
+    `concat(x[1:], x[:1])` is below.}];
   let constraints = [{
-    1. At least one input; one start and one size for each, sizes at least 1.
+    1. At least one input; one start, one size and one stride for each, sizes at
+       least 1, strides not 0.
     2. `dim` is a dimension; inputs have the result's rank or are scalars, and
        one element type; the other dimensions agree.
-    3. A piece lies within its input; a scalar's start is 0.
+    3. A piece lies within its input; a scalar's start is 0, its stride 1.
     4. Along `dim` the result is as long as the pieces together.}];
   let ruleText = "`dim` is exchanged: where it is cut, the op sends what lies on other devices; inputs less than a quarter as long as the result are wanted whole along it; the others pass through";
   let example = "%y = tp.splice %x, %x dim = 1 starts = [1, 0] sizes = [15, 1] : (tensor<4x16xf32>, tensor<4x16xf32>) -> tensor<4x16xf32>";
   let arguments = (ins Variadic<TP_Tensor>:$inputs, I64Attr:$dim,
-                       DenseI64ArrayAttr:$starts, DenseI64ArrayAttr:$sizes);
+                       DenseI64ArrayAttr:$starts, DenseI64ArrayAttr:$sizes,
+                       OptionalAttr<DenseI64ArrayAttr>:$strides);
   let results = (outs TP_Tensor:$result);
-  let assemblyFormat = "$inputs `dim` `=` custom<Plain>($dim) `starts` `=` $starts `sizes` `=` $sizes attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = "$inputs `dim` `=` custom<Plain>($dim) `starts` `=` $starts `sizes` `=` $sizes (`strides` `=` $strides^)? attr-dict `:` functional-type(operands, results)";
+  let extraClassDeclaration = [{
+    int64_t getStride(unsigned input) {
+      return getStrides() ? (*getStrides())[input] : 1;
+    }
+  }];
   let hasVerifier = 1;
 }
 

@@ -1,0 +1,215 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Sums, maxima, minima and products of all elements up to each one.
+
+#include "dialects/TP/Emitter.h"
+
+#include "dialects/OpError.h"
+#include "tpopt/Dialect/SPMD/SPMD.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace tp;
+
+static RankedTensorType typeOf(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
+LogicalResult CumulativeOp::verify() {
+  RankedTensorType input = typeOf(getInput()), result = typeOf(getResult());
+  if (input.getShape() != result.getShape() ||
+      input.getElementType() != result.getElementType())
+    return tp::emitOpError(*this, ErrorCode::TypeMismatch)
+           << "has a result like its input, not " << result;
+  int64_t dim = getDim();
+  if (dim < 0 || dim >= input.getRank())
+    return tp::emitOpError(*this, ErrorCode::BadAttribute)
+           << "dim " << dim << " is no dimension of rank " << input.getRank();
+  return success();
+}
+
+ShardingRule CumulativeOp::getShardingRule() {
+  RuleBuilder rule(1, 1);
+  for (auto [i, size] : llvm::enumerate(typeOf(getInput()).getShape())) {
+    unsigned factor = rule.addFactor(size, int64_t(i) == int64_t(getDim())
+                                               ? FactorKind::Exchanged
+                                               : FactorKind::PassThrough);
+    rule.addDim(0, factor);
+    rule.addDim(1, factor);
+  }
+  return rule.build();
+}
+
+/// How often the distance doubles until it reaches over `length` places.
+static unsigned getDoublings(int64_t length) {
+  return length < 2 ? 0 : llvm::Log2_64_Ceil(length);
+}
+
+double CumulativeOp::getFlops(ArrayRef<int64_t> sizes) {
+  return getVolume(sizes) * getDoublings(sizes[getDim()]);
+}
+
+static Value combine(OpBuilder &builder, Location loc, ReductionKind kind,
+                     Value a, Value b) {
+  switch (kind) {
+  case ReductionKind::Sum:
+    return AddOp::create(builder, loc, b.getType(), a, b);
+  case ReductionKind::Max:
+    return MaxOp::create(builder, loc, b.getType(), a, b);
+  case ReductionKind::Min:
+    return MinOp::create(builder, loc, b.getType(), a, b);
+  case ReductionKind::Prod:
+    return MulOp::create(builder, loc, b.getType(), a, b);
+  }
+  llvm_unreachable("covered switch");
+}
+
+/// After the step by `by` an element has the 2 * by elements up to it, so that
+/// all have all of them after as many steps as the length has bits.
+SmallVector<Value> CumulativeOp::decompose(OpBuilder &builder) {
+  Emitter emit(builder, getLoc());
+  int64_t dim = getDim(), length = typeOf(getInput()).getDimSize(dim);
+  Value value = getInput();
+  for (int64_t by = 1; by < length; by *= 2) {
+    SmallVector<int64_t> starts(typeOf(value).getRank(), 0), low(starts);
+    SmallVector<int64_t> sizes(typeOf(value).getShape());
+    sizes[dim] = length - by;
+    (getReverse() ? starts : low)[dim] = by;
+    Value identity = emit.constant(
+        getReductionIdentity(getKind(), typeOf(value).getElementType()));
+    Value moved =
+        PadOp::create(builder, getLoc(), value.getType(),
+                      emit.slice(value, starts, sizes), identity, low);
+    value = combine(builder, getLoc(), getKind(), moved, value);
+  }
+  return {value};
+}
+
+//===----------------------------------------------------------------------===//
+// Where the dimension is cut
+//===----------------------------------------------------------------------===//
+
+std::optional<SmallVector<spmd::Exchange>>
+CumulativeOp::getExchanges(ArrayRef<TensorSharding> layouts) {
+  const AxisList &axes = layouts.back().dims[getDim()].axes;
+  SmallVector<spmd::Exchange> exchanges;
+  if (getSize(axes) == 1)
+    return exchanges;
+  SmallVector<int64_t> shape =
+      getLocalShape(layouts.back(), typeOf(getInput()).getShape());
+  shape[getDim()] = 1;
+  int64_t bytes =
+      int64_t(getVolume(shape)) *
+      int64_t(llvm::divideCeil(typeOf(getInput()).getElementTypeBitWidth(), 8));
+  exchanges.append(1 + getDoublings(getSize(axes) - 1),
+                   {CollectiveKind::CollectivePermute, axes, bytes});
+  return exchanges;
+}
+
+namespace {
+
+/// Builds the local form: each block by itself, the totals of all blocks before
+/// it, and the two combined.
+class CumulativeLocalizer {
+public:
+  CumulativeLocalizer(CumulativeOp op, spmd::Localizer &localizer)
+      : op(op), localizer(localizer), builder(localizer.getBuilder()),
+        loc(op.getLoc()), emit(builder, loc), dim(op.getDim()),
+        result(localizer.getLocalType(op.getResult())),
+        axes(localizer.getSharding(op.getResult()).dims[dim].axes) {}
+
+  Value run(Value input) {
+    int64_t length = typeOf(op.getInput()).getDimSize(dim);
+    BlockLayout layout{length, getSize(axes)};
+    // What comes before a block is whole; what comes after it may end in
+    // padding.
+    if (op.getReverse() && layout.isUneven())
+      input = spmd::MaskOp::create(builder, loc, input.getType(), input,
+                                   builder.getDenseI64ArrayAttr({dim}),
+                                   getIdentity());
+    Value own = CumulativeOp::create(builder, loc, result, op.getKind(), input,
+                                     dim, op.getReverse());
+    if (layout.k == 1)
+      return own;
+    return combine(builder, loc, op.getKind(), repeat(getBefore(own)), own);
+  }
+
+private:
+  TypedAttr getIdentity() {
+    return getReductionIdentity(op.getKind(), result.getElementType());
+  }
+
+  /// The combined totals of all blocks before a device's own.
+  Value getBefore(Value own) {
+    SmallVector<int64_t> starts(result.getRank(), 0);
+    SmallVector<int64_t> strides(result.getRank(), 1);
+    SmallVector<int64_t> shape(result.getShape());
+    starts[dim] = op.getReverse() ? 0 : shape[dim] - 1;
+    shape[dim] = 1;
+    // Nobody's part of anything, so that no encoding says of what.
+    Value total = SliceOp::create(
+        builder, loc, RankedTensorType::get(shape, result.getElementType()),
+        own, starts, strides);
+    // As in a block, but that a device begins with what is before it.
+    Value before = receive(total, 1);
+    for (int64_t by = 1; by < getSize(axes) - 1; by *= 2)
+      before = combine(builder, loc, op.getKind(), receive(before, by), before);
+    return before;
+  }
+
+  /// What the device `by` places before has; the identity where there is none.
+  Value receive(Value value, int64_t by) {
+    const Mesh &mesh = localizer.getMesh();
+    MLIRContext *context = builder.getContext();
+    auto attr = spmd::toAttr(context, mesh, axes);
+    Value moved =
+        spmd::ShiftOp::create(builder, loc, value.getType(), value, mesh.name,
+                              attr, op.getReverse() ? -by : by, "fill");
+    // Devices without a sender get zeros.
+    if (op.getKind() == ReductionKind::Sum)
+      return moved;
+    auto scalar = RankedTensorType::get({}, builder.getIntegerType(32));
+    Value place = spmd::AxisIndexOp::create(
+        builder, loc, scalar, FlatSymbolRefAttr::get(context, mesh.name), attr);
+    Value hasSender =
+        op.getReverse()
+            ? emit.compare(ComparePredicate::LT, place,
+                           emit.constant(getSize(axes) - by, scalar))
+            : emit.compare(ComparePredicate::GE, place,
+                           emit.constant(by, scalar));
+    ArrayRef<int64_t> shape = typeOf(value).getShape();
+    return emit.select(emit.splat(hasSender, shape), moved,
+                       emit.splat(emit.constant(getIdentity()), shape));
+  }
+
+  /// One row as often as the block has rows.
+  Value repeat(Value row) {
+    SmallVector<int64_t> shape, dims;
+    for (auto [i, size] : llvm::enumerate(result.getShape()))
+      if (int64_t(i) != dim) {
+        shape.push_back(size);
+        dims.push_back(i);
+      }
+    return BroadcastOp::create(builder, loc, result, emit.reshape(row, shape),
+                               dims);
+  }
+
+  CumulativeOp op;
+  spmd::Localizer &localizer;
+  OpBuilder &builder;
+  Location loc;
+  Emitter emit;
+  int64_t dim;
+  RankedTensorType result;
+  AxisList axes;
+};
+
+} // namespace
+
+FailureOr<SmallVector<Value>> CumulativeOp::localize(spmd::Localizer &localizer,
+                                                     ValueRange operands) {
+  return SmallVector<Value>{
+      CumulativeLocalizer(*this, localizer).run(operands[0])};
+}
