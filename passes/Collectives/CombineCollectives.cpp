@@ -157,17 +157,21 @@ private:
 
 } // namespace
 
+static bool reduces(CollectiveKind kind) {
+  return kind == CollectiveKind::AllReduce ||
+         kind == CollectiveKind::ReduceScatter;
+}
+
 Key BlockCombiner::getKey(CollectiveOpInterface op, const ReshardStep &step) {
   auto toNumber = [](const void *pointer) {
     return reinterpret_cast<uintptr_t>(pointer);
   };
   auto type = cast<RankedTensorType>(op->getOperand(0).getType());
   ShardingAttr in = op.getInSharding(), out = op.getOutSharding();
-  bool reduces = step.kind == CollectiveKind::AllReduce ||
-                 step.kind == CollectiveKind::ReduceScatter;
-  Key key{uintptr_t(step.kind), reduces ? uintptr_t(in.getKind()) : 0,
+  Key key{uintptr_t(step.kind),
+          reduces(step.kind) ? uintptr_t(in.getKind()) : 0,
           toNumber(type.getElementType().getAsOpaquePointer()),
-          uintptr_t(isRequested(op))};
+          uintptr_t(isRequested(op)), uintptr_t(isAlongManualAxes(op))};
   if (step.kind == CollectiveKind::CollectivePermute)
     llvm::append_values(key, toNumber(in.getAsOpaquePointer()),
                         toNumber(out.getAsOpaquePointer()));
@@ -191,12 +195,13 @@ bool BlockCombiner::goesAlone(const ReshardStep &step, int64_t bytes) {
 void BlockCombiner::collect() {
   for (Operation &op : block) {
     auto collective = dyn_cast<CollectiveOpInterface>(op);
-    // What the user wrote into a manual region stays as it is.
-    if (!collective || isa<CombinedOp>(op) || op.use_empty() ||
-        isAlongManualAxes(collective))
+    if (!collective || isa<CombinedOp>(op) || op.use_empty())
       continue;
     const ReshardStep &step = getStep(collective);
-    if (isFree(step.kind))
+    // What the user wrote into a manual region stays as it is, but for sums:
+    // those of gradients are asked for one by one.
+    if (isFree(step.kind) ||
+        (isAlongManualAxes(collective) && !reduces(step.kind)))
       continue;
     int64_t bytes =
         step.payload * tp::getElementBytes(op.getOperand(0).getType());

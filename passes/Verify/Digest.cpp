@@ -119,6 +119,26 @@ ProgramDigest::getRecipe(Operation *op, ArrayRef<unsigned> operands) {
   return recipe;
 }
 
+static bool reduces(CollectiveOpInterface op) {
+  CollectiveKind kind = getStep(op).kind;
+  return kind == CollectiveKind::AllReduce ||
+         kind == CollectiveKind::ReduceScatter;
+}
+
+/// What a part of a collective that reduces does: its kind, its group, and how
+/// its operand and result are laid out.
+static uint64_t digestReduction(CollectiveOpInterface op, unsigned part) {
+  ReshardStep step = getStep(op, part);
+  uint64_t digest = mix(3, uint64_t(step.kind));
+  for (const AxisRef &axis : getGroupAxes(step)) {
+    digest = mix(mix(digest, uint64_t(axis.axis)), uint64_t(axis.pre));
+    digest = mix(digest, uint64_t(axis.size));
+  }
+  digest = mix(digest, op.getPartInSharding(part).getAsOpaquePointer());
+  digest = mix(digest, op.getPartOutSharding(part).getAsOpaquePointer());
+  return mix(digest, op->getResult(part).getType().getAsOpaquePointer());
+}
+
 void ProgramDigest::digestOp(Operation *op, Digests &digests, uint64_t place,
                              Visitor visit) {
   // Along the axes of a manual region, where types are what devices hold, a
@@ -133,6 +153,16 @@ void ProgramDigest::digestOp(Operation *op, Digests &digests, uint64_t place,
   }
   if (op->getNumResults() == 0)
     return;
+  if (collective && reduces(collective)) {
+    // Alone or with others in one launch, it is the same sum.
+    for (OpResult result : op->getResults()) {
+      unsigned part = result.getResultNumber();
+      digests[result] = mix(digestReduction(collective, part),
+                            digests.lookup(op->getOperand(part)));
+      visit(op, digests[result]);
+    }
+    return;
+  }
   if (decomposes(op)) {
     SmallVector<uint64_t, 32> values;
     SmallVector<unsigned> operands;
