@@ -58,6 +58,7 @@ inline constexpr int kMaxDynamicShared = 8;
 #define TPRT_DRIVER_FUNCTIONS(F)                                               \
   F(getErrorString, cuGetErrorString, cuda::Result(cuda::Result, const char **)) \
   F(init, cuInit, cuda::Result(unsigned))                                      \
+  F(getVersion, cuDriverGetVersion, cuda::Result(int *))                       \
   F(getDeviceCount, cuDeviceGetCount, cuda::Result(int *))                     \
   F(getDevice, cuDeviceGet, cuda::Result(cuda::Device *, int))                 \
   F(getDeviceName, cuDeviceGetName, cuda::Result(char *, int, cuda::Device))   \

@@ -11,6 +11,8 @@
 #include "absl/strings/str_join.h"
 
 #include <dlfcn.h>
+#include <utility>
+#include <vector>
 
 using namespace tprt;
 
@@ -52,10 +54,22 @@ absl::StatusOr<const Driver *> tprt::openDriver() {
   return &library;
 }
 
+/// The later library first, if the driver is as late: it loads with an earlier
+/// one, too, but does not start.
+static std::vector<const char *> getBlasNames() {
+  std::vector<const char *> names = {"libcublasLt.so.13", "libcublasLt.so.12"};
+  int version = 0; // 1000 * major + 10 * minor
+  absl::StatusOr<const Driver *> driver = openDriver();
+  if (driver.ok() && (*driver)->getVersion(&version) == cuda::kSuccess &&
+      version < 13000)
+    std::swap(names[0], names[1]);
+  return names;
+}
+
 absl::StatusOr<const Blas *> tprt::openBlas() {
   static Blas library;
   static const absl::Status status = openLibrary(
-      {"libcublasLt.so.13", "libcublasLt.so.12"},
+      getBlasNames(),
       "install cuBLAS (libcublas of CUDA 12 or 13, or the package "
       "nvidia-cublas of PyPI) and have LD_LIBRARY_PATH name its folder",
       {TPRT_BLAS_FUNCTIONS(TPRT_REQUIRED)});

@@ -3,12 +3,12 @@
 
 #include "runtime/CUDA/Links.h"
 #include "runtime/CUDA/NcclWorld.h"
+#include "runtime/Core/Thread.h"
 
 #include "absl/synchronization/notification.h"
 
 #include <algorithm>
 #include <cstring>
-#include <thread>
 
 using namespace tprt;
 
@@ -103,6 +103,7 @@ private:
   /// Makes the next group, of these ranks.
   absl::Status split(const std::vector<int> &ranks);
   void closeWindows();
+  struct Ended;
   absl::Status startOne(const CollectiveCall &call, const Group &group,
                         cuda::Stream stream);
   absl::Status permute(const CollectiveCall &call, const Group &group,
@@ -340,40 +341,56 @@ absl::Status NcclLinks::check() {
   return absl::OkStatus();
 }
 
+/// What an abort ends. A split that is under way writes to its group's place
+/// until its parent is aborted: places come along.
+struct NcclLinks::Ended {
+  nccl::Comm all;
+  std::vector<Group> groups;
+  std::vector<Owned<cuda::GraphExec>> graphs;
+  absl::Notification isAborted, isReleased;
+
+  void abortGroups(const Nccl &nccl) {
+    for (Group &group : groups)
+      if (nccl::Comm comm = std::exchange(group.comm, nullptr))
+        nccl.abort(comm);
+  }
+};
+
 void NcclLinks::abort(std::vector<Owned<cuda::GraphExec>> graphs) {
   // The caller has an error to report, and what is waited for here can be
-  // beyond our reach (a driver, a network): others wait, for some time.
+  // beyond our reach (a driver, a network): other threads wait, for some time.
   constexpr absl::Duration patience = absl::Seconds(10);
   absl::Time deadline = absl::Now() + patience;
-  auto hasAborted = std::make_shared<absl::Notification>();
-  auto hasReleased = std::make_shared<absl::Notification>();
+  auto ended = std::make_shared<Ended>();
+  ended->all = std::exchange(all, nullptr);
+  ended->groups = std::exchange(groups, {});
+  ended->graphs = std::move(graphs);
   // NCCL ends no communicator before the graphs that hold its kernels. The
   // driver ends no graph before these kernels, which spin until the abort has
   // begun (so does the driver of CUDA 13.0; its documentation says otherwise).
-  // So both happen at once. A split that is under way writes to its group's
-  // place until its parent is aborted: the places go along.
-  std::thread([&library = nccl, hasAborted,
-               parent = std::exchange(all, nullptr),
-               given = std::exchange(groups, {})]() mutable {
-    auto abortGroups = [&] {
-      for (Group &group : given)
-        if (nccl::Comm comm = std::exchange(group.comm, nullptr))
-          library.abort(comm);
-    };
-    abortGroups();
-    if (parent)
-      library.abort(parent);
-    abortGroups(); // of a split that was under way
-    hasAborted->Notify();
-  }).detach();
-  std::thread([hasReleased, owner = device.shared_from_this(),
-               given = std::move(graphs)]() mutable {
+  // So both happen at once.
+  auto aborter = Thread::start([ended, &library = nccl] {
+    ended->abortGroups(library);
+    library.abort(ended->all);
+    ended->abortGroups(library); // of a split that was under way
+    ended->isAborted.Notify();
+  });
+  auto releaser = Thread::start([ended, owner = device.shared_from_this()] {
     (void)owner->enter();
-    given.clear();
-    hasReleased->Notify();
-  }).detach();
-  hasAborted->WaitForNotificationWithDeadline(deadline);
-  hasReleased->WaitForNotificationWithDeadline(deadline);
+    ended->graphs.clear();
+    ended->isReleased.Notify();
+  });
+  for (absl::StatusOr<Thread> *thread : {&aborter, &releaser})
+    if (thread->ok())
+      std::move(**thread).detach();
+  if (!aborter.ok() || !releaser.ok()) {
+    // To end it here could take for ever: it ends with the process.
+    static auto &kept = *new std::vector<std::shared_ptr<Ended>>;
+    kept.push_back(ended);
+    return;
+  }
+  ended->isAborted.WaitForNotificationWithDeadline(deadline);
+  ended->isReleased.WaitForNotificationWithDeadline(deadline);
 }
 
 NcclLinks::~NcclLinks() {

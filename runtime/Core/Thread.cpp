@@ -32,6 +32,11 @@ absl::StatusOr<Thread> Thread::start(std::function<void()> body) {
   return Thread(std::move(thread));
 }
 
+void Thread::detach() && {
+  std::unique_ptr<pthread_t> own(thread.release());
+  pthread_detach(*own);
+}
+
 void Thread::Join::operator()(pthread_t *thread) const {
   ::pthread_join(*thread, nullptr);
   delete thread;

@@ -23,6 +23,8 @@ public:
   Thread &operator=(Thread &&) = default;
   /// Waits for its end.
   ~Thread() = default;
+  /// Lets it go on by itself.
+  void detach() &&;
 
 private:
   struct Join {

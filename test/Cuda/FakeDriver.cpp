@@ -123,6 +123,11 @@ Result cuInit(unsigned) {
   return get().contexts.empty() ? 100 : cuda::kSuccess;
 }
 
+Result cuDriverGetVersion(int *version) {
+  *version = static_cast<int>(getNumber("TPRT_FAKE_DRIVER", 13000));
+  return failsNow(__func__) ? kUnknown : cuda::kSuccess;
+}
+
 Result cuDeviceGetCount(int *count) {
   ENTER()
   *count = static_cast<int>(get().contexts.size());

@@ -27,6 +27,7 @@
 ///                             they write stays as it was
 ///     TPRT_FAKE_DEVICES       how many GPUs there are (1)
 ///     TPRT_FAKE_CHIP          10 * major + minor (120)
+///     TPRT_FAKE_DRIVER        its version (13000 for CUDA 13.0)
 ///     TPRT_FAKE_MEMORY        bytes of each GPU
 ///     TPRT_FAKE_ODD           the number of a GPU that is of another kind
 ///     TPRT_FAKE_DEATH         the process is killed when it comes to `connect`

@@ -3,6 +3,17 @@
 // RUN: rm -rf %t && mkdir -p %t/no-driver %t/no-nccl
 // RUN: tp-opt %s --tp-compile="mesh=model=2 target=cuda" --tp-artifact=%t/sum.tpx -o /dev/null
 // RUN: tp-opt %s --tp-compile="mesh=model=2 target=cpu" --tp-artifact=%t/cpu.tpx -o /dev/null
+// RUN: echo 'func.func @main(%%x: tensor<8x8xf32>) -> tensor<8x8xf32> { %%y = tp.einsum "ij,jk->ik" %%x, %%x : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32> return %%y : tensor<8x8xf32> }' > %t/product.mlir
+// RUN: tp-opt %t/product.mlir --tp-compile="mesh=model=1 target=cuda" --tp-artifact=%t/product.tpx -o /dev/null
+
+// The library that the driver is late enough for is looked for first, the other
+// one otherwise. Not knowing its version is no reason to end.
+// RUN: env LD_LIBRARY_PATH=%fake_gpu TPRT_FAKE_FAIL=cuDriverGetVersion:1 tp-run %t/product.tpx --backend=cuda
+// RUN: mkdir -p %t/no-blas && ln -s %fake_gpu/libcuda.so.1 %t/no-blas/libcuda.so.1 && touch %t/no-blas/libcublasLt.so.12 %t/no-blas/libcublasLt.so.13
+// RUN: env LD_LIBRARY_PATH=%t/no-blas not tp-run %t/product.tpx --backend=cuda 2>&1 | FileCheck %s --check-prefix=THIRTEEN
+// THIRTEEN: cannot load libcublasLt.so.13 or libcublasLt.so.12
+// RUN: env LD_LIBRARY_PATH=%t/no-blas TPRT_FAKE_DRIVER=12080 not tp-run %t/product.tpx --backend=cuda 2>&1 | FileCheck %s --check-prefix=TWELVE
+// TWELVE: cannot load libcublasLt.so.12 or libcublasLt.so.13
 
 // A library that is there but is none.
 // RUN: touch %t/no-driver/libcuda.so.1

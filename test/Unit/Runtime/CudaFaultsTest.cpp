@@ -295,10 +295,11 @@ const char *const kSymbols[] = {
         TPRT_NCCL_FUNCTIONS(TPRT_SYMBOL)
             TPRT_NCCL_OPTIONAL_FUNCTIONS(TPRT_SYMBOL)};
 
-/// These have no error to give, or, cuInit, are called once in a process:
-/// test/Cuda/faults.mlir.
+/// These have no error to give, or are called once in a process, for which
+/// there is test/Cuda/faults.mlir.
 const std::set<absl::string_view> kInfallible = {
     "cuInit",
+    "cuDriverGetVersion",
     "cuGetErrorString",
     "cublasLtGetStatusString",
     "cublasLtGetVersion",
@@ -314,7 +315,7 @@ bool isHarmless(absl::string_view symbol) {
     if (absl::StrContains(symbol, part))
       return true;
   return symbol == "ncclMemAlloc" || symbol == "ncclCommWindowRegister" ||
-         symbol == "cublasLtMatmulAlgoCheck";
+         symbol == "cublasLtMatmulAlgoCheck" || symbol == "cuDriverGetVersion";
 }
 
 /// A program that makes the runtime call all there is.
