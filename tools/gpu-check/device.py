@@ -155,11 +155,8 @@ def describe():
     driver.cuInit(0)
     driver.cuDeviceGet(ctypes.byref(device), 0)
     driver.cuDeviceGetName(name, 256, device)
-    said = [name.value.decode()]
-    # A library may lack what only tells of it; its number is nothing to fail for.
-    if ask := getattr(driver.library, "cuDriverGetVersion", None):
-        ask(ctypes.byref(version))
-        said.append(f"CUDA {version.value // 1000}.{version.value % 1000 // 10}")
+    driver.cuDriverGetVersion(ctypes.byref(version))
+    said = [name.value.decode(), f"CUDA {version.value // 1000}.{version.value % 1000 // 10}"]
     for title, library, symbol in (("cuBLASLt", "libcublasLt.so.13", "cublasLtGetVersion"),
                                    ("cuBLASLt", "libcublasLt.so.12", "cublasLtGetVersion"),
                                    ("NCCL", "libnccl.so.2", "ncclGetVersion")):
