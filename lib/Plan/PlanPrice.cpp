@@ -3,6 +3,8 @@
 
 #include "PlanPrice.h"
 
+#include "tpopt/Dialect/TP/TP.h"
+
 using namespace tp;
 using namespace tp::plan;
 using namespace tp::cost;
@@ -11,13 +13,14 @@ PlanPrice::PlanPrice(SearchSpace &space, const PlanGraph &graph,
                      Selection selection)
     : space(space), graph(graph), selection(std::move(selection)),
       valuesOf(graph.choices.size()), scratch(graph.choices.size()),
-      parts(graph.values.size()),
+      parts(graph.values.size()), targets(graph.values.size()),
       prices(graph.choices.size() + graph.values.size()),
       held(getMoment(graph.numPoints) + 1) {
   for (const PlanGraph::Held &body : graph.bodies)
     held.add(getMoment(body.begin), getMoment(body.end), body.bytes);
   for (unsigned choice = 0; choice < graph.choices.size(); ++choice)
     priceChoice(choice);
+  findTargets();
   for (unsigned number = 0; number < graph.values.size(); ++number) {
     const PlanValue &value = graph.values[number];
     if (value.origin != number || value.isBorder)
@@ -30,9 +33,43 @@ PlanPrice::PlanPrice(SearchSpace &space, const PlanGraph &graph,
     add(value.producer);
     for (const PlanUse &use : value.needs)
       add(use.port);
+    for (auto target = targets[number]; target;
+         target = targets[target->value]) {
+      add(graph.values[target->value].producer);
+      add(target->use);
+    }
     parts[number].prices = space.getPrices(value.type);
     priceValue(number);
   }
+}
+
+void PlanPrice::findTargets() {
+  for (unsigned number = 0; number < graph.values.size(); ++number)
+    for (const PlanUse &use : graph.values[number].needs) {
+      if (!use.operand || use.operand->getOperandNumber() != 0)
+        continue;
+      auto update =
+          llvm::dyn_cast<DynamicUpdateSliceOp>(use.operand->getOwner());
+      if (!update)
+        continue;
+      auto it = graph.valueNumbers.find(update.getResult());
+      if (it != graph.valueNumbers.end() &&
+          graph.values[it->second].storage == PlanValue::Elsewhere)
+        targets[it->second] = {number, use.port};
+    }
+}
+
+bool PlanPrice::holdsMemory(unsigned number) const {
+  if (graph.values[number].storage == PlanValue::Activation)
+    return true;
+  std::optional<Target> target = targets[number];
+  if (!target)
+    return false;
+  Port producer = graph.values[target->value].producer;
+  return graph.getLayout(target->use, selection) !=
+             graph.getLayout(producer, selection) ||
+         (graph.values[target->value].storage == PlanValue::Elsewhere &&
+          holdsMemory(target->value));
 }
 
 void PlanPrice::select(unsigned choice, unsigned option) {
@@ -77,7 +114,7 @@ void PlanPrice::priceValue(unsigned number) {
     int64_t bytes = space.getBytes(value.type, copy.layout);
     if (index == 0 && value.storage == PlanValue::Persistent)
       part.persistent = bytes;
-    if (index == 0 && value.storage != PlanValue::Activation)
+    if (index == 0 && !holdsMemory(number))
       continue;
     part.held.push_back({bytes, copy.begin, copy.end});
     held.add(copy.begin, copy.end, bytes);

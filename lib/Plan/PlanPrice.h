@@ -61,6 +61,16 @@ private:
     llvm::SmallVector<Held, 2> held;
   };
 
+  /// Where a value is written in place: into an origin, as a use has it.
+  struct Target {
+    unsigned value;
+    Port use;
+  };
+
+  void findTargets();
+  /// Whether memory is held for the value itself. What is written in place
+  /// holds none, unless it is written into a copy.
+  bool holdsMemory(unsigned value) const;
   void priceChoice(unsigned choice);
   void priceValue(unsigned value);
 
@@ -70,6 +80,7 @@ private:
   std::vector<llvm::SmallVector<unsigned, 4>> valuesOf; ///< By choice.
   std::vector<int64_t> scratch;                         ///< By choice.
   std::vector<Part> parts;                              ///< By value.
+  std::vector<std::optional<Target>> targets;           ///< By value.
   SumTree<cost::Price> prices; ///< Of choices, then of values.
   PeakTree held;               ///< By moment.
   int64_t persistent = 0;
