@@ -102,21 +102,27 @@ PartsCost tp::plan::getPartsCost(SpliceOp splice, const TensorSharding &layout,
   builder.setInsertionPointToEnd(&parts);
   splice.decompose(builder);
   PartsCost sum;
+  // Tensors have the layout of the splice. Scalars are whole, and so are the
+  // indices of what is read backwards.
+  TensorSharding whole = TensorSharding::replicate(1);
+  auto getLayout = [&](Type type) -> const TensorSharding * {
+    int64_t rank = cast<RankedTensorType>(type).getRank();
+    return rank == layout.getRank() ? &layout : rank == 1 ? &whole : nullptr;
+  };
   for (Operation &part : parts) {
-    // Every tensor has the layout of the splice; a scalar is whole.
     SmallVector<const TensorSharding *> layouts;
     for (Type type : part.getOperandTypes())
-      layouts.push_back(
-          cast<RankedTensorType>(type).getRank() == layout.getRank() ? &layout
-                                                                     : nullptr);
-    layouts.push_back(&layout);
+      layouts.push_back(getLayout(type));
+    layouts.push_back(getLayout(part.getResult(0).getType()));
     auto ruled = cast<ShardingRuleOpInterface>(part);
     // Nothing is sharded that a part needs whole, so it can be computed.
     sum.price += *cost.getPrice(&part, ruled.getShardingRule(), layouts);
     auto made = cast<RankedTensorType>(part.getResult(0).getType());
     if (&part != &parts.back())
-      sum.heldBytes +=
-          getBufferElements(layout, made.getShape()) * getElementBytes(made);
+      sum.heldBytes += made.getRank() == layout.getRank()
+                           ? getBufferElements(layout, made.getShape()) *
+                                 getElementBytes(made)
+                           : made.getNumElements() * getElementBytes(made);
   }
   return sum;
 }

@@ -77,3 +77,21 @@ func.func @shift_right(%table: tensor<52x32xf32> {spmd.sharding = #spmd.sharding
   %y = tp.embedding %table, %s : (tensor<52x32xf32>, tensor<4x7xi32>) -> tensor<4x7x32xf32>
   return %y : tensor<4x7x32xf32>
 }
+
+// -----
+
+// What is whole is read backwards where it is: indices of its own dimension make
+// that no dearer than in blocks, which would have to be gathered.
+// CHECK-LABEL: func.func @whole_reversal
+// CHECK-NOT: spmd.reshard
+// CHECK: tp.gather
+// CHECK-NOT: spmd.reshard
+// CHECK: return
+spmd.mesh @mesh <["x"=4]>
+func.func @whole_reversal(%w: tensor<4x64x1xf32> {spmd.sharding = #spmd.sharding<@mesh, [{}, {}, {}]>},
+                          %x: tensor<8x4x64xf32> {spmd.sharding = #spmd.sharding<@mesh, [{"x"}, {}, {}]>})
+    -> (tensor<8x64x1xf32> {spmd.sharding = #spmd.sharding<@mesh, [{"x"}, {}, {}]>}) {
+  %r = tp.splice %w dim = 0 starts = [3] sizes = [4] strides = [-1] : (tensor<4x64x1xf32>) -> tensor<4x64x1xf32>
+  %y = tp.einsum "njg,jgk->ngk" %x, %r : (tensor<8x4x64xf32>, tensor<4x64x1xf32>) -> tensor<8x64x1xf32>
+  return %y : tensor<8x64x1xf32>
+}
