@@ -358,8 +358,8 @@ private:
         -key.distance, key.mirrored ? "mirror" : "wrap");
   }
 
-  /// Rows `rows` of the block at a distance; of a mirrored one in the order in
-  /// which the sender has them.
+  /// Rows `rows` of the block of the device at a distance. The rows of a
+  /// mirrored block keep the sender's order.
   Value getRows(unsigned i, const Fetch &key, BlockRows rows, bool isHere) {
     Value global = op.getInputs()[i];
     int64_t block = typeOf(operands[i]).getDimSize(dim);

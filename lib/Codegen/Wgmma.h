@@ -7,7 +7,7 @@
 // core does. It reads right operands from shared memory, and left ones from
 // there or from registers; sums are in registers, laid out as those of
 // mma.m16n8k16 with 16 rows for each warp. What is under way is a *group* once
-// it is committed, and the registers of its operands are nobody's until a wait
+// it is committed. The registers of its operands must not be used until a wait
 // for it:
 //
 //     fenceProxy, barrier       // copies that have arrived may be multiplied

@@ -22,8 +22,9 @@ namespace tp {
 /// Whether `op` can be put off until its operands that are `pending` are there,
 /// without more memory being in use meanwhile: it only moves elements, computes
 /// with each by itself or reduces, its result is no larger than what it waits
-/// for, and its other operands are held anyway. Gives the ops that go with it:
-/// those that compute from such operands what only it needs.
+/// for, and its other operands are held anyway. Gives the ops that move with
+/// it: they compute an operand from values that are held anyway, and `op` is
+/// their only user.
 std::optional<llvm::SmallVector<mlir::Operation *, 2>>
 findCompany(mlir::Operation *op,
             llvm::function_ref<bool(mlir::Value)> isPending);

@@ -136,8 +136,8 @@ tprt::connectNccl(const Device &device, const Artifact &artifact, World &world,
   return links;
 }
 
-/// Calls return at once. Groups share what their parent has, so that an abort
-/// of one ends the kernels of all.
+/// Calls do not block. Groups share their parent's resources, so aborting one
+/// of them stops the kernels of all.
 static nccl::Config getConfig() {
   nccl::Config config;
   config.blocking = 0;
@@ -195,9 +195,10 @@ static cuda::Result freeArena(cuda::Pointer pointer) {
 }
 
 /// Memory at the same offsets on every rank, which NCCL may reach from another
-/// GPU without copying through buffers of its own. None where NCCL cannot: then
-/// any memory does, and exchanges are slower. Whether it can may differ between
-/// ranks for the memory, so they agree first: registering is collective.
+/// GPU without copying through its own buffers. Returns 0 if NCCL has no
+/// windows here: any memory works then, and exchanges are slower. The
+/// allocation may fail on some ranks only, so all agree first: registering is
+/// collective.
 absl::StatusOr<cuda::Pointer> NcclLinks::allocateArena(uint64_t bytes) {
   if (!nccl.memAlloc || !nccl.memFree || !nccl.registerWindow ||
       !nccl.deregisterWindow || bytes == 0 || groups.empty())
@@ -384,7 +385,8 @@ void NcclLinks::abort(std::vector<Owned<cuda::GraphExec>> graphs) {
     if (thread->ok())
       std::move(**thread).detach();
   if (!aborter.ok() || !releaser.ok()) {
-    // To end it here could take for ever: it ends with the process.
+    // Ending it here could block forever, so it is kept until the process
+    // exits.
     static auto &kept = *new std::vector<std::shared_ptr<Ended>>;
     kept.push_back(ended);
     return;

@@ -17,7 +17,7 @@ using namespace tp::reshard;
 using llvm::ArrayRef;
 using llvm::SmallVector;
 
-/// Anything may become partial: what is wanted depends on the target.
+/// Every digit may become partial; the target says which ones may.
 static SmallVector<DigitSet, 2> getAllDigits(ArrayRef<DigitSystem> systems) {
   return llvm::map_to_vector<2>(systems, [](const DigitSystem &system) {
     return llvm::maskTrailingOnes<DigitSet>(system.size());

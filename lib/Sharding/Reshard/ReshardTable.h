@@ -33,7 +33,7 @@ public:
   Table(const Mesh &mesh, llvm::ArrayRef<int64_t> shape, int64_t elementBytes,
         llvm::ArrayRef<DigitSystem> systems);
 
-  /// A table pays for itself up to about so many states: four digits in four
+  /// A table pays off up to about this many states: four digits in four
   /// dimensions, or of two systems in three.
   static constexpr unsigned kMostStates = 2500;
   /// How many states a table has, at most the largest number.

@@ -39,7 +39,7 @@ bool isSaid(Operation *op) {
   return !op->getDiscardableAttrDictionary().empty();
 }
 
-/// Whether some piece is not of neighbours in order.
+/// Whether some piece skips elements or reads them backwards.
 bool hasStrides(const SplicePieces &pieces) {
   return llvm::any_of(pieces.pieces, [](const SplicePiece &piece) {
     return piece.stride != 1;
