@@ -157,11 +157,6 @@ private:
 
 } // namespace
 
-static bool reduces(CollectiveKind kind) {
-  return kind == CollectiveKind::AllReduce ||
-         kind == CollectiveKind::ReduceScatter;
-}
-
 Key BlockCombiner::getKey(CollectiveOpInterface op, const ReshardStep &step) {
   auto toNumber = [](const void *pointer) {
     return reinterpret_cast<uintptr_t>(pointer);
@@ -169,7 +164,7 @@ Key BlockCombiner::getKey(CollectiveOpInterface op, const ReshardStep &step) {
   auto type = cast<RankedTensorType>(op->getOperand(0).getType());
   ShardingAttr in = op.getInSharding(), out = op.getOutSharding();
   Key key{uintptr_t(step.kind),
-          reduces(step.kind) ? uintptr_t(in.getKind()) : 0,
+          isReduction(step.kind) ? uintptr_t(in.getKind()) : 0,
           toNumber(type.getElementType().getAsOpaquePointer()),
           uintptr_t(isRequested(op)), uintptr_t(isAlongManualAxes(op))};
   if (step.kind == CollectiveKind::CollectivePermute)
@@ -201,7 +196,7 @@ void BlockCombiner::collect() {
     // What the user wrote into a manual region stays as it is, but for sums:
     // those of gradients are asked for one by one.
     if (isFree(step.kind) ||
-        (isAlongManualAxes(collective) && !reduces(step.kind)))
+        (isAlongManualAxes(collective) && !isReduction(step.kind)))
       continue;
     int64_t bytes =
         step.payload * tp::getElementBytes(op.getOperand(0).getType());

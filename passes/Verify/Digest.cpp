@@ -119,12 +119,6 @@ ProgramDigest::getRecipe(Operation *op, ArrayRef<unsigned> operands) {
   return recipe;
 }
 
-static bool reduces(CollectiveOpInterface op) {
-  CollectiveKind kind = getStep(op).kind;
-  return kind == CollectiveKind::AllReduce ||
-         kind == CollectiveKind::ReduceScatter;
-}
-
 /// What a part of a collective that reduces does: its kind, its group, and how
 /// its operand and result are laid out.
 static uint64_t digestReduction(CollectiveOpInterface op, unsigned part) {
@@ -153,7 +147,7 @@ void ProgramDigest::digestOp(Operation *op, Digests &digests, uint64_t place,
   }
   if (op->getNumResults() == 0)
     return;
-  if (collective && reduces(collective)) {
+  if (collective && isReduction(getStep(collective).kind)) {
     // Alone or with others in one launch, it is the same sum.
     for (OpResult result : op->getResults()) {
       unsigned part = result.getResultNumber();

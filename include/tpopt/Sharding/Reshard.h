@@ -104,6 +104,12 @@ inline bool isFree(CollectiveKind kind) {
   return kind == CollectiveKind::AllSlice || kind == CollectiveKind::ToPartial;
 }
 
+/// Whether a step of this kind combines what several devices hold.
+inline bool isReduction(CollectiveKind kind) {
+  return kind == CollectiveKind::AllReduce ||
+         kind == CollectiveKind::ReduceScatter;
+}
+
 /// What a device sends for a payload of `payload` elements over `groupSize`
 /// devices, in elements.
 double getWireElements(CollectiveKind kind, int64_t groupSize, int64_t payload);
