@@ -57,7 +57,8 @@
 ///   devices that the user left alone.
 /// * A value becomes unreduced only on axes that the target wants unreduced.
 ///   Data that is only moved is never added to anything, not even to zero.
-/// * Axes move through the dimensions that either side cuts, and two more.
+/// * Axes move through the dimensions that either side cuts, and two more, or
+///   all where layouts are few.
 ///
 /// It first moves axes as the two sides cut them; of more than four those as
 /// one that both sides keep together (ReshardBundles.h in
@@ -69,6 +70,9 @@
 /// slices, which always exists, and stops at a fixed number of steps looked at,
 /// with the best plan so far and `complete = false`. A complete plan over at
 /// most four prime parts is the cheapest there is, with the exceptions above.
+/// Where not all is looked at, it matters what comes first: then a reshard is
+/// planned as its reduction (ReshardReduction.h), so that what asks the same
+/// gets one answer, and the estimate of up to four axes is what the plan costs.
 ///
 /// The set of steps is that of Shardy's reshard-to-collectives pass, the search
 /// replaces its fixed order. The bounds that guide the search are in
@@ -208,8 +212,9 @@ struct ReshardPlan {
   std::string str(const Mesh &mesh) const;
 };
 
-/// How long to search. An estimate, for choosing among many layouts, gives up
-/// within a millisecond and may then cost more than the best plan.
+/// How long to search where the two layouts use more than four axes or pieces
+/// of axes. There an estimate, for choosing among many layouts, gives up within
+/// some milliseconds and may then cost more than the plan; never less.
 enum class PlanEffort : uint8_t { Full, Estimate };
 
 /// Plans reshards over one mesh and remembers them. Not thread-safe. The mesh

@@ -205,3 +205,38 @@ tp::reshard::getFineSystems(ArrayRef<DigitSystem> coarse) {
   }
   return fine;
 }
+
+/// Of one system.
+static uint64_t countStates(size_t digits, size_t dims) {
+  // Some of the digits are in lists, one after the other at any place of any
+  // list; each of the others is idle or unreduced.
+  uint64_t states = 0, some = 1, lists = 1;
+  for (size_t inLists = 0; inLists <= digits; ++inLists) {
+    states =
+        llvm::SaturatingMultiplyAdd(some << (digits - inLists), lists, states);
+    some = some * (digits - inLists) / (inLists + 1);
+    lists = llvm::SaturatingMultiply<uint64_t>(lists, dims + inLists);
+  }
+  return states;
+}
+
+uint64_t tp::reshard::countStates(ArrayRef<DigitSystem> systems, size_t dims) {
+  uint64_t states = 0, digits = 0;
+  for (const DigitSystem &system : systems) {
+    // A set of digits has a bit for each.
+    digits += system.size();
+    if (digits >= 32)
+      return std::numeric_limits<uint64_t>::max();
+    states = llvm::SaturatingAdd(states, ::countStates(system.size(), dims));
+  }
+  return states;
+}
+
+size_t tp::reshard::countUsefulDims(ArrayRef<DigitSystem> systems,
+                                    size_t numCut, size_t numSpare) {
+  size_t useful = std::min<size_t>(numSpare, 2);
+  while (useful < numSpare &&
+         countStates(systems, numCut + useful + 1) <= kFewStates)
+    ++useful;
+  return useful;
+}

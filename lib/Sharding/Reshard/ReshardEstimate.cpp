@@ -3,6 +3,7 @@
 
 #include "lib/Sharding/Reshard/ReshardEstimate.h"
 
+#include "ReshardReduction.h"
 #include "ReshardTable.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -13,35 +14,6 @@
 using namespace tp;
 using llvm::ArrayRef;
 using llvm::SmallVector;
-
-namespace {
-
-struct Dim {
-  const AxisList *from, *to;
-  int64_t size;
-
-  bool isSpare() const { return from->empty() && to->empty(); }
-};
-
-} // namespace
-
-/// How many devices may come to share a dimension on the way.
-static int64_t getMostParts(const Mesh &mesh, const TensorSharding &from,
-                            const TensorSharding &to) {
-  SmallVector<bool> used(mesh.axes.size(), false);
-  for (const TensorSharding *side : {&from, &to}) {
-    for (const DimSharding &dim : side->dims)
-      for (const AxisRef &axis : dim.axes)
-        used[axis.axis] = true;
-    for (const AxisRef &axis : side->unreduced)
-      used[axis.axis] = true;
-  }
-  int64_t parts = 1;
-  for (auto [axis, isUsed] : llvm::zip_equal(mesh.axes, used))
-    if (isUsed)
-      parts *= axis.size;
-  return parts;
-}
 
 //===----------------------------------------------------------------------===//
 // Tables
@@ -114,9 +86,10 @@ private:
 struct ReshardEstimator::Tables {
   /// In the digits of the layouts, if there are few enough states.
   std::optional<LayoutTable> coarse;
-  /// In the parts of these that a plan may move, likewise. Also none if there
-  /// are no such parts.
+  /// In the parts of these that a plan may move, likewise.
   std::optional<LayoutTable> fine;
+  /// Whether there are such parts.
+  bool hasParts = false;
 };
 
 std::unique_ptr<ReshardEstimator::Tables>
@@ -141,8 +114,7 @@ ReshardEstimator::createTables(const Kind &kind, const AxisList &system) {
                     ArrayRef<reshard::DigitSystem> digits) {
     // Of many digits a table may know a better way than a search finds.
     if (digits.front().size() > reshard::fewDigits ||
-        reshard::Table::count(digits, dims.size()) >
-            reshard::Table::kMostStates)
+        reshard::countStates(digits, dims.size()) > reshard::kFewStates)
       return;
     std::unique_ptr<reshard::Table> &shared = costs[{own, digits.vec()}];
     if (!shared)
@@ -154,8 +126,10 @@ ReshardEstimator::createTables(const Kind &kind, const AxisList &system) {
   create(result->coarse, system);
   SmallVector<reshard::DigitSystem, 2> parts = reshard::getFineSystems(system);
   if (ArrayRef<reshard::DigitSystem>(parts) !=
-      ArrayRef<reshard::DigitSystem>(system))
+      ArrayRef<reshard::DigitSystem>(system)) {
+    result->hasParts = true;
     create(result->fine, parts);
+  }
   return result;
 }
 
@@ -276,14 +250,15 @@ ReshardEstimator::Estimate ReshardEstimator::compute(unsigned from, unsigned to,
     ArrayRef<unsigned> others = prices[kind].getLayouts();
     std::optional<reshard::Cost> cost =
         coarse.get(source, target, others, pool);
-    if (cost && !own->fine)
+    if (cost && !own->hasParts)
       return getEstimate(coarse, *cost);
     if (cost) {
       reshard::Cost bound = coarse.getBound(source, target);
       if (cost->ticks == bound.ticks && cost->launches == bound.launches)
         return getEstimate(coarse, *cost);
-      if ((cost = own->fine->get(source, target, others, pool)))
-        return getEstimate(*own->fine, *cost);
+      if (own->fine)
+        if ((cost = own->fine->get(source, target, others, pool)))
+          return getEstimate(*own->fine, *cost);
     }
   }
   return search(pool.get(from), pool.get(to), *kinds[kind]);
@@ -292,51 +267,9 @@ ReshardEstimator::Estimate ReshardEstimator::compute(unsigned from, unsigned to,
 ReshardEstimator::Estimate ReshardEstimator::search(const TensorSharding &from,
                                                     const TensorSharding &to,
                                                     const Kind &kind) {
-  // How many copies of a simpler question this one is.
-  double copies = 1;
-  SmallVector<Dim, 6> dims;
-  int64_t parts = getMostParts(mesh, from, to);
-  bool isLinear = !mesh.hasLinks;
-  for (auto [dim, size] : llvm::enumerate(kind.sizes)) {
-    dims.push_back({&from.dims[dim].axes, &to.dims[dim].axes, size});
-    if (!isLinear || size == 0 || size % parts != 0)
-      continue;
-    copies *= double(size / parts);
-    dims.back().size = parts;
-  }
-  // Spare dimensions last, those first that the search would use.
-  llvm::sort(dims, [&](const Dim &a, const Dim &b) {
-    if (a.isSpare() || b.isSpare()) {
-      auto rank = [&](const Dim &dim) {
-        return std::tuple(dim.isSpare(), dim.size % parts != 0, -dim.size);
-      };
-      return rank(a) < rank(b);
-    }
-    if (*a.from != *b.from)
-      return *a.from < *b.from;
-    if (*a.to != *b.to)
-      return *a.to < *b.to;
-    return a.size < b.size;
-  });
-  if (isLinear) {
-    unsigned spare = llvm::count_if(dims, [](Dim d) { return d.isSpare(); });
-    for (; spare > reshard::maxSpareDims; --spare) {
-      copies *= double(dims.back().size);
-      dims.pop_back();
-    }
-  }
-  TensorSharding source, target;
-  SmallVector<int64_t, 6> sizes;
-  for (const Dim &dim : dims) {
-    source.dims.push_back({*dim.from, /*open=*/false, std::nullopt});
-    target.dims.push_back({*dim.to, /*open=*/false, std::nullopt});
-    sizes.push_back(dim.size);
-  }
-  source.unreduced = from.unreduced;
-  source.kind = from.kind;
-  target.unreduced = to.unreduced;
-  target.kind = to.kind;
-  const ReshardPlan &plan =
-      planner.plan(source, target, sizes, kind.elementBytes);
-  return {plan.cost * copies, plan.launches};
+  reshard::Reduction reduction({mesh, from, to, kind.sizes, kind.elementBytes});
+  reshard::Problem reduced = reduction.getProblem();
+  const ReshardPlan &plan = planner.plan(reduced.from, reduced.to,
+                                         reduced.shape, reduced.elementBytes);
+  return {plan.cost * reduction.getCopies(), plan.launches};
 }

@@ -2,6 +2,7 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "ReshardBundles.h"
+#include "ReshardReduction.h"
 #include "ReshardSearch.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -97,19 +98,18 @@ static bool isSmall(ArrayRef<DigitSystem> systems) {
   return systems.front().size() <= fewDigits;
 }
 
-// Steps that a search looks at: of a plan, of an estimate, of an estimate along
-// many axes, and of a plan that moves parts of many.
-static constexpr unsigned kPlanVisits = 100000, kEstimateVisits = 200,
-                          kWideVisits = 1000, kFineVisits = 10000;
+// Steps that a search looks at: where all states may be looked at or a plan
+// uses many axes, of an estimate along many axes, and for parts of many.
+static constexpr unsigned kPlanVisits = 100000, kWideVisits = 1000,
+                          kFineVisits = 10000;
 
 /// Searches with whole digits. Returns whether all states were looked at.
 static bool searchWhole(const Problem &problem, const LinkModel &links,
                         ArrayRef<DigitSystem> systems, PlanEffort effort,
                         Path &path) {
   bool isThorough = effort == PlanEffort::Full;
-  SearchOptions options = {isThorough         ? kPlanVisits
-                           : isSmall(systems) ? kEstimateVisits
-                                              : kWideVisits};
+  SearchOptions options = {isThorough || isSmall(systems) ? kPlanVisits
+                                                          : kWideVisits};
   auto searchWith = [&](bool greedy, bool guided) {
     options.greedy = greedy;
     options.guided = guided;
@@ -148,68 +148,118 @@ static void searchBundles(const Problem &problem, ArrayRef<DigitSystem> systems,
   path = std::move(found);
 }
 
-/// Searches with whole digits, then, unless the best possible is found, with
-/// parts of them. Returns whether all states were looked at.
-static bool searchAll(const Problem &problem, const LinkModel &links,
-                      ArrayRef<DigitSystem> coarse, PlanEffort effort,
-                      llvm::function_ref<bool()> isSettled, Path &path) {
-  if (!searchWhole(problem, links, coarse, effort, path))
-    return false;
-  if (isSettled())
-    return true;
+/// Searches with parts of whole digits. Returns whether all states were looked
+/// at.
+static bool searchParts(const Problem &problem, const LinkModel &links,
+                        ArrayRef<DigitSystem> coarse, Path &path) {
   SmallVector<DigitSystem, 2> fine = getFineSystems(coarse);
   if (ArrayRef<DigitSystem>(fine) == coarse)
     return true;
-  bool isThorough = effort == PlanEffort::Full;
   if (isSmall(fine))
-    return search(problem, links, fine,
-                  {isThorough ? kPlanVisits : kEstimateVisits}, path);
-  if (!isThorough)
-    return false;
+    return search(problem, links, fine, {kPlanVisits}, path);
   search(problem, links, fine, {kFineVisits, /*greedy=*/false, /*guided=*/true},
          path);
-  return search(problem, links, fine, {kFineVisits}, path);
+  return false;
 }
 
-static ReshardPlan makePlan(const Problem &problem, PlanEffort effort) {
-  ReshardPlan plan;
-  plan.from = problem.from;
-  SmallVector<DigitSystem, 2> coarse = getCoarseSystems(problem);
-  LinkModel links(problem.mesh, problem.elementBytes, getScale(coarse.front()));
+namespace {
 
-  // The plan for a path. `cost` is the path's, summed over merged steps.
-  auto describe = [&](ArrayRef<Leg> legs, Cost &cost) {
-    plan.steps.clear();
-    cost = {};
-    for (const Leg &leg : legs) {
-      ReshardStep step = llvm::cantFail(makeStep(
-          problem.mesh, leg.kind, plan.getResult(), leg.result, problem.shape));
-      uint64_t ticks = links.getTicks(step.kind, step.axes, step.payload);
-      step.cost = links.toCost(ticks);
-      unsigned digits = step.axes.size();
-      cost = cost + Cost{ticks, !isFree(step.kind), digits};
-      plan.steps.push_back(std::move(step));
-    }
-  };
+/// Finds the plan for one problem.
+class Planning {
+public:
+  Planning(const Problem &problem, PlanEffort effort)
+      : problem(problem), effort(effort), coarse(getCoarseSystems(problem)),
+        links(problem.mesh, problem.elementBytes, getScale(coarse.front())) {
+    plan.from = problem.from;
+  }
 
-  Path path;
-  path.legs = reduceGatherSlice(problem);
-  describe(path.legs, path.cost);
-  Cost bound = getBound(problem, links, coarse.front());
-  auto isSettled = [&] {
+  ReshardPlan run();
+
+private:
+  void describe(ArrayRef<Leg> legs);
+  bool searchAll();
+  bool isSettled() const {
     return path.cost.ticks == bound.ticks &&
            path.cost.launches == bound.launches;
-  };
+  }
+
+  const Problem &problem;
+  PlanEffort effort;
+  SmallVector<DigitSystem, 2> coarse;
+  LinkModel links;
+  Cost bound;
+  Path path;
+  ReshardPlan plan;
+};
+
+} // namespace
+
+/// Makes the plan that of a path, and sums its cost over merged steps.
+void Planning::describe(ArrayRef<Leg> legs) {
+  plan.steps.clear();
+  path.cost = {};
+  for (const Leg &leg : legs) {
+    ReshardStep step = llvm::cantFail(makeStep(
+        problem.mesh, leg.kind, plan.getResult(), leg.result, problem.shape));
+    uint64_t ticks = links.getTicks(step.kind, step.axes, step.payload);
+    step.cost = links.toCost(ticks);
+    unsigned digits = step.axes.size();
+    path.cost = path.cost + Cost{ticks, !isFree(step.kind), digits};
+    plan.steps.push_back(std::move(step));
+  }
+}
+
+/// Searches with whole digits, then, unless the best possible is found, with
+/// parts of them. Returns whether all states were looked at.
+bool Planning::searchAll() {
+  if (!searchWhole(problem, links, coarse, effort, path))
+    return false;
+  return isSettled() || searchParts(problem, links, coarse, path);
+}
+
+ReshardPlan Planning::run() {
+  path.legs = reduceGatherSlice(problem);
+  describe(path.legs);
+  bound = getBound(problem, links, coarse.front());
   if (!isSettled()) {
     searchBundles(problem, coarse, effort, path);
-    describe(path.legs, path.cost);
+    describe(path.legs);
   }
   if (!isSettled()) {
-    plan.complete = searchAll(problem, links, coarse, effort, isSettled, path);
-    describe(path.legs, path.cost);
+    plan.complete = searchAll();
+    describe(path.legs);
   }
   plan.cost = links.toCost(path.cost.ticks);
   plan.launches = path.cost.launches;
+  return std::move(plan);
+}
+
+/// Whether there are too many states to look at all of them.
+static bool isWide(const Problem &problem) {
+  SmallVector<DigitSystem, 2> coarse = getCoarseSystems(problem);
+  return !isSmall(coarse) || !isSmall(getFineSystems(coarse));
+}
+
+/// The plan for `problem` that takes the steps of the one for its reduction.
+static ReshardPlan expand(const Problem &problem, const Reduction &reduction,
+                          const ReshardPlan &reduced) {
+  ReshardPlan plan;
+  plan.from = problem.from;
+  plan.launches = reduced.launches;
+  plan.complete = reduced.complete;
+  LinkModel links(problem.mesh, problem.elementBytes,
+                  getScale(getCoarseSystems(problem).front()));
+  uint64_t ticks = 0;
+  for (const ReshardStep &step : reduced.steps) {
+    plan.steps.push_back(
+        llvm::cantFail(makeStep(problem.mesh, step.kind, plan.getResult(),
+                                reduction.expand(step.result), problem.shape)));
+    ReshardStep &own = plan.steps.back();
+    uint64_t more = links.getTicks(own.kind, own.axes, own.payload);
+    own.cost = links.toCost(more);
+    ticks = llvm::SaturatingAdd(ticks, more);
+  }
+  plan.cost = links.toCost(ticks);
   return plan;
 }
 
@@ -227,8 +277,22 @@ const ReshardPlan &ReshardPlanner::plan(const TensorSharding &from,
   Query query = {from.getLayout(), to.getLayout(),
                  llvm::SmallVector<int64_t, 4>(shape), elementBytes};
   auto [it, isNew] = plans.try_emplace(query);
-  if (isNew)
-    it->second = makePlan(
-        {mesh, query.from, query.to, shape, elementBytes, evenly}, effort);
-  return it->second;
+  ReshardPlan &known = it->second;
+  if (!isNew)
+    return known;
+  Problem problem = {mesh, query.from, query.to, shape, elementBytes, evenly};
+  if (!isWide(problem))
+    return known = Planning(problem, effort).run();
+  // Where not all is looked at, it matters what comes first. Reshards that are
+  // one question asked twice get one answer: that to their reduction.
+  Reduction reduction(problem);
+  Problem reduced = reduction.getProblem();
+  auto [simpler, isFirst] = plans.try_emplace(
+      Query{reduced.from, reduced.to,
+            llvm::SmallVector<int64_t, 4>(reduced.shape), elementBytes});
+  if (isFirst || &simpler->second == &known)
+    simpler->second = Planning(reduced, effort).run();
+  if (&simpler->second != &known)
+    known = expand(problem, reduction, simpler->second);
+  return known;
 }

@@ -18,7 +18,8 @@ using llvm::SmallVector;
 /// All dimensions that are cut, and as places to put axes meanwhile those that
 /// lose least by padding.
 static SmallVector<unsigned, 4> getDims(const Problem &problem,
-                                        const LinkModel &links) {
+                                        const LinkModel &links,
+                                        ArrayRef<DigitSystem> systems) {
   SmallVector<unsigned, 4> dims, spare;
   for (unsigned dim = 0; dim < problem.shape.size(); ++dim) {
     bool isSpare = problem.from.dims[dim].axes.empty() &&
@@ -32,7 +33,7 @@ static SmallVector<unsigned, 4> getDims(const Problem &problem,
     };
     return rank(a) < rank(b);
   });
-  spare.truncate(std::min(spare.size(), maxSpareDims));
+  spare.truncate(countUsefulDims(systems, dims.size(), spare.size()));
   dims.append(spare);
   llvm::sort(dims);
   return dims;
@@ -40,8 +41,8 @@ static SmallVector<unsigned, 4> getDims(const Problem &problem,
 
 Cost tp::reshard::getBound(const Problem &problem, const LinkModel &links,
                            const DigitSystem &system) {
-  StateSpace space(problem.shape, getDims(problem, links), problem.from.kind,
-                   links, system);
+  StateSpace space(problem.shape, getDims(problem, links, system),
+                   problem.from.kind, links, system);
   return Bound(problem.mesh, space, problem.to)
       .get(*space.encode(problem.from, 0));
 }
@@ -215,8 +216,8 @@ bool tp::reshard::search(const Problem &problem, const LinkModel &links,
   for (const DigitSystem &system : systems)
     if (system.size() > maxDigits)
       return false;
-  StateSpace space(problem.shape, getDims(problem, links), problem.from.kind,
-                   links, systems);
+  StateSpace space(problem.shape, getDims(problem, links, systems),
+                   problem.from.kind, links, systems);
   SmallVector<std::optional<State>, 2> goals;
   SmallVector<DigitSet, 2> partial;
   for (uint8_t system = 0; system < systems.size(); ++system) {

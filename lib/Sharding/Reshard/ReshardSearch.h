@@ -123,11 +123,20 @@ inline int64_t getScale(const DigitSystem &system) { return getSize(system); }
 /// axis in ways that do not fit.
 llvm::SmallVector<DigitSystem, 2> getCoarseSystems(const Problem &problem);
 
-/// Dimensions that neither side cuts, through which axes may move.
-constexpr size_t maxSpareDims = 2;
-
 /// So many digits have few enough states to look at all of them.
 constexpr size_t fewDigits = 4;
+
+/// So many states are few: four digits in four dimensions, or of two systems in
+/// three.
+constexpr uint64_t kFewStates = 2500;
+
+/// How many states there are of `dims` dimensions, at most the largest number.
+uint64_t countStates(llvm::ArrayRef<DigitSystem> systems, size_t dims);
+
+/// Through how many of the `numSpare` dimensions that neither side cuts axes
+/// may move: two, and more where the states are few.
+size_t countUsefulDims(llvm::ArrayRef<DigitSystem> systems, size_t numCut,
+                       size_t numSpare);
 
 /// A finer one: digits are cut where their sizes have a common divisor, so that
 /// part of one can take the place of another.

@@ -32,31 +32,6 @@ Table::Table(const Mesh &mesh, ArrayRef<int64_t> shape, int64_t elementBytes,
       space(this->shape, llvm::to_vector<4>(llvm::seq<unsigned>(shape.size())),
             ReduceKind::Sum, links, this->systems) {}
 
-static uint64_t countStates(size_t digits, size_t dims) {
-  if (digits >= maxDigits)
-    return std::numeric_limits<uint64_t>::max();
-  // Some of the digits are in lists, one after the other at any place of any
-  // list; each of the others is idle or unreduced.
-  uint64_t states = 0, some = 1, lists = 1;
-  for (size_t inLists = 0; inLists <= digits; ++inLists) {
-    states =
-        llvm::SaturatingMultiplyAdd(some << (digits - inLists), lists, states);
-    some = some * (digits - inLists) / (inLists + 1);
-    lists = llvm::SaturatingMultiply<uint64_t>(lists, dims + inLists);
-  }
-  return states;
-}
-
-uint64_t Table::count(ArrayRef<DigitSystem> systems, size_t dims) {
-  uint64_t states = 0, digits = 0;
-  for (const DigitSystem &system : systems) {
-    states = llvm::SaturatingAdd(states, countStates(system.size(), dims));
-    digits += system.size();
-  }
-  // All are in one set.
-  return digits < maxDigits ? states : std::numeric_limits<uint64_t>::max();
-}
-
 DigitSet Table::shift(DigitSet digits, unsigned system) const {
   for (const DigitSystem &before : ArrayRef(systems).take_front(system))
     digits <<= before.size();
@@ -102,7 +77,7 @@ std::optional<unsigned> Table::getNumber(const TensorSharding &layout) {
 /// A price is ticks and launches in one number: the lower, the cheaper. No
 /// cheapest way comes through a state twice.
 static constexpr unsigned kLaunchBits = 12;
-static_assert(Table::kMostStates < 1 << kLaunchBits);
+static_assert(kFewStates < 1 << kLaunchBits);
 /// What is dearer, too, is left to a search. The sum of two does not overflow.
 static constexpr uint64_t kNoWay = uint64_t(1) << 62;
 

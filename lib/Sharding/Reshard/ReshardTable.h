@@ -8,7 +8,8 @@
 /// layouts is asked for, the steps from every state are found once, and going
 /// backwards from a layout answers for all ways to it. It is the target that
 /// says along which axes ways may make values partial. As a search, a table may
-/// be of two digit systems, between which a change is free.
+/// be of two digit systems, between which a change is free. A table pays off
+/// where states are few: kFewStates.
 ///
 ///     Table table(mesh, {8, 8}, 4, {x, y});
 ///     unsigned from = *table.getNumber(..), to = *table.getNumber(..);
@@ -32,12 +33,6 @@ public:
   /// For tensors of `shape` in digits of `systems`. `mesh` must outlive it.
   Table(const Mesh &mesh, llvm::ArrayRef<int64_t> shape, int64_t elementBytes,
         llvm::ArrayRef<DigitSystem> systems);
-
-  /// A table pays off up to about this many states: four digits in four
-  /// dimensions, or of two systems in three.
-  static constexpr unsigned kMostStates = 2500;
-  /// How many states a table has, at most the largest number.
-  static uint64_t count(llvm::ArrayRef<DigitSystem> systems, size_t dims);
 
   /// The number of a layout, none if it is not in whole digits of one system.
   std::optional<unsigned> getNumber(const TensorSharding &layout);

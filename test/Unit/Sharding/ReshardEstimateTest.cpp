@@ -13,17 +13,6 @@
 using namespace tp;
 using namespace tp::test;
 
-/// Whether it cuts no axis in parts.
-static bool isWhole(const Mesh &mesh, const TensorSharding &sharding) {
-  AxisList axes = sharding.getDimAxes();
-  axes.append(sharding.unreduced);
-  return llvm::all_of(axes, [&](const AxisRef &axis) {
-    return axis.size == mesh.axes[axis.axis].size;
-  });
-}
-
-/// Estimates are never below the best plans, and between layouts of whole axes
-/// not above, either.
 static void checkAllPairs(const Mesh &mesh,
                           llvm::ArrayRef<std::vector<int64_t>> shapes,
                           int64_t elementBytes) {
@@ -42,12 +31,6 @@ static void checkAllPairs(const Mesh &mesh,
         ReshardEstimator::Estimate estimate =
             estimator.get(pool.getNumber(from), pool.getNumber(to),
                           estimator.getShape(shape, elementBytes));
-        if (!isWhole(mesh, from) || !isWhole(mesh, to)) {
-          EXPECT_GE(estimate.cost, (1 - 1e-9) * plan.cost)
-              << from.str(mesh) << " -> " << to.str(mesh) << ": "
-              << plan.str(mesh);
-          continue;
-        }
         EXPECT_NEAR(estimate.cost, plan.cost, 1e-9 * plan.cost)
             << from.str(mesh) << " -> " << to.str(mesh) << ": "
             << plan.str(mesh);
@@ -182,27 +165,22 @@ public:
 
 } // namespace
 
-/// Prime parts of the axes that either layout uses.
-static unsigned countParts(const Mesh &mesh, const TensorSharding &from,
-                           const TensorSharding &to) {
-  unsigned parts = 0;
-  for (const AxisRef &digit : getPrimeDigits(mesh))
-    parts +=
-        llvm::any_of(std::initializer_list<const TensorSharding *>{&from, &to},
-                     [&](const TensorSharding *layout) {
-                       return overlap(layout->getDimAxes(), digit) ||
-                              overlap(layout->unreduced, digit);
-                     });
-  return parts;
+/// Axes and pieces of axes that either layout uses.
+static unsigned countPieces(const TensorSharding &from,
+                            const TensorSharding &to) {
+  AxisList pieces;
+  for (const TensorSharding *layout : {&from, &to})
+    for (const AxisList &used : {layout->getDimAxes(), layout->unreduced})
+      for (const AxisRef &axis : used)
+        if (!llvm::is_contained(pieces, axis))
+          pieces.push_back(axis);
+  return pieces.size();
 }
 
-// A plan never costs more than was estimated. Between layouts of whole axes it
-// costs exactly that, unless the axes have so many parts that there is no table
-// of them: then a plan may find a way over these that is better, but seldom
-// does.
-TEST(ReshardEstimate, IsAtLeastThePlannedCostOfRandomReshards) {
+// The estimate for up to four axes or pieces of axes is the cost of the plan;
+// beyond, never less.
+TEST(ReshardEstimate, IsThePlannedCostOfRandomReshards) {
   RandomReshards draw(1);
-  unsigned numExact = 0, numOther = 0, numHigher = 0;
   for (unsigned trial = 0; trial < 300; ++trial) {
     Mesh m = draw.drawMesh();
     ReshardPlanner planner(m);
@@ -220,19 +198,10 @@ TEST(ReshardEstimate, IsAtLeastThePlannedCostOfRandomReshards) {
                         estimator.getShape(shape, elementBytes));
       std::string what = from.str(m) + " -> " + to.str(m) + ": " + plan.str(m);
       EXPECT_GE(estimate.cost, (1 - 1e-9) * plan.cost) << what;
-      if (cutAxes)
+      if (countPieces(from, to) > 4)
         continue;
-      if (countParts(m, from, to) <= 4) {
-        ++numExact;
-        EXPECT_NEAR(estimate.cost, plan.cost, 1e-9 * plan.cost) << what;
-        EXPECT_EQ(estimate.launches, plan.launches) << what;
-      } else {
-        ++numOther;
-        numHigher += estimate.cost > (1 + 1e-9) * plan.cost;
-      }
+      EXPECT_NEAR(estimate.cost, plan.cost, 1e-9 * plan.cost) << what;
+      EXPECT_EQ(estimate.launches, plan.launches) << what;
     }
   }
-  EXPECT_GT(numExact, 3500u);
-  EXPECT_GT(numOther, 500u);
-  EXPECT_LT(numHigher, numOther / 10);
 }

@@ -1,0 +1,51 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file A reshard as the same reshard of a smaller tensor. Private to the
+/// library.
+///
+/// Many reshards ask the same question. The order of the dimensions does not
+/// matter. Without links, a cost is a number of bytes: where a size is a
+/// multiple of the number of devices that could share it, every payload on the
+/// way is a multiple, too, and a dimension that no axis passes through is only
+/// a factor. On a mesh of 4 x 2, where 8 devices could share a dimension,
+///
+///     f32[7, 4096, 512]   [{}, {"x"}, {}] -> [{}, {}, {"x"}]
+///
+/// is a reshard of f32[8, 8, 7] from [{"x"}, {}, {}] to [{}, {"x"}, {}], and
+/// costs 512 * 64 times as much.
+
+#ifndef TPOPT_LIB_SHARDING_RESHARDREDUCTION_H
+#define TPOPT_LIB_SHARDING_RESHARDREDUCTION_H
+
+#include "ReshardSearch.h"
+
+namespace tp::reshard {
+
+class Reduction {
+public:
+  explicit Reduction(const Problem &problem);
+
+  /// The smaller question. Its references are to this.
+  Problem getProblem() const {
+    return {mesh, from, to, shape, elementBytes, evenly};
+  }
+  /// How many times as much the original costs.
+  double getCopies() const { return copies; }
+  /// The original's layout for one of the smaller tensor.
+  TensorSharding expand(const TensorSharding &layout) const;
+
+private:
+  const Mesh &mesh;
+  unsigned rank; ///< Of the original.
+  int64_t elementBytes;
+  bool evenly;
+  double copies = 1;
+  TensorSharding from, to;
+  llvm::SmallVector<int64_t, 6> shape;
+  llvm::SmallVector<unsigned, 6> dims; ///< In the original, by dimension here.
+};
+
+} // namespace tp::reshard
+
+#endif // TPOPT_LIB_SHARDING_RESHARDREDUCTION_H
