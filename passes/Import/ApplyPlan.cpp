@@ -52,8 +52,10 @@ private:
                                         StringRef name,
                                         const Features *features);
   /// What a rule says of each dimension of `what`, of that type, if it does.
-  FailureOr<TensorSharding>
-  getExplicit(const PlanRule &rule, RankedTensorType type, const Twine &what);
+  /// `what` is at `loc`, where errors of a built-in plan are reported.
+  FailureOr<TensorSharding> getExplicit(const PlanRule &rule,
+                                        RankedTensorType type, Location loc,
+                                        const Twine &what);
   LogicalResult applyToResults(func::FuncOp function);
   /// Whoever picks the next token needs whole rows of logits.
   void closeLogits(FunctionOpInterface function);
@@ -114,7 +116,10 @@ void PlanApplier::cut(TensorSharding &sharding, ArrayRef<unsigned> dims,
 
 FailureOr<TensorSharding> PlanApplier::getExplicit(const PlanRule &rule,
                                                    RankedTensorType type,
+                                                   Location loc,
                                                    const Twine &what) {
+  if (!isBuiltIn)
+    loc = rule.loc;
   auto sharding = TensorSharding::replicate(type.getRank());
   if (rule.action == PlanRule::Action::Explicit) {
     sharding.dims.resize(rule.axes.size());
@@ -122,12 +127,11 @@ FailureOr<TensorSharding> PlanApplier::getExplicit(const PlanRule &rule,
       dim.axes = axes;
     if (std::optional<ShardingError> error =
             verify(sharding, mesh, type.getRank()))
-      return emitError(rule.loc)
-             << prefix(ErrorCode::PlanDoesNotFit) << "\"" << rule.pattern
-             << "\" does not fit " << what << " of type " << type << ": "
-             << error->message;
+      return emitError(loc) << prefix(ErrorCode::PlanDoesNotFit) << "\""
+                            << rule.pattern << "\" does not fit " << what
+                            << " of type " << type << ": " << error->message;
   } else if (rule.action != PlanRule::Action::Replicate) {
-    return emitError(rule.loc)
+    return emitError(loc)
            << prefix(ErrorCode::PlanDoesNotFit) << "\"" << rule.pattern
            << "\" cuts features of " << what
            << ", which is no projection, embedding or bias; write "
@@ -142,7 +146,8 @@ FailureOr<TensorSharding> PlanApplier::getSharding(const PlanRule &rule,
                                                    const Features *features) {
   bool isColwise = rule.action == PlanRule::Action::Colwise;
   if (!features || (!isColwise && rule.action != PlanRule::Action::Rowwise))
-    return getExplicit(rule, getType(argument), "argument " + name);
+    return getExplicit(rule, getType(argument), argument.getLoc(),
+                       "argument " + name);
   auto sharding = TensorSharding::replicate(getType(argument).getRank());
   cut(sharding, isColwise ? features->out : features->in, argument);
   return sharding;
@@ -226,8 +231,8 @@ LogicalResult PlanApplier::applyToResults(func::FuncOp function) {
       use = {/*matched=*/true, /*isFirst=*/true, use.applied || !isAnnotated};
       if (isAnnotated)
         break;
-      FailureOr<TensorSharding> planned =
-          getExplicit(rule, type, "result " + name.getValue());
+      FailureOr<TensorSharding> planned = getExplicit(
+          rule, type, function.getLoc(), "result " + name.getValue());
       if (failed(planned))
         return failure();
       function.setResultAttr(

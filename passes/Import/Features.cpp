@@ -40,6 +40,16 @@ static bool isRepeated(Operation *op) {
   return isa<BroadcastOp>(op);
 }
 
+/// Whether `a`, or the op around it in a block that both are in, comes first.
+static bool comesBefore(Operation *a, Operation *b) {
+  for (Operation *outer = b; outer; outer = outer->getParentOp())
+    if (Operation *other = outer->getBlock()
+                               ? outer->getBlock()->findAncestorOpInBlock(*a)
+                               : nullptr)
+      return other->isBeforeInBlock(outer);
+  return false;
+}
+
 /// A bias is repeated and added.
 static std::optional<Features> getBiasFeatures(OpOperand &use) {
   Operation *op = use.getOwner();
@@ -62,17 +72,125 @@ static std::optional<Features> getFeatures(OpOperand &use) {
       .Default([&](Operation *) { return getBiasFeatures(use); });
 }
 
+namespace {
+
+/// Follows an argument through ops that give its elements other dimensions, as
+/// PyTorch's exports do with every weight: y = x w^T.
+class ArgumentUses {
+public:
+  explicit ArgumentUses(BlockArgument argument) {
+    Origins own;
+    for (int64_t dim = 0, e = typeOf(argument).getRank(); dim < e; ++dim)
+      own.push_back({unsigned(dim)});
+    add(argument, std::move(own));
+  }
+
+  /// What the first op in the program that treats it as a weight says.
+  std::optional<Features> find() {
+    for (size_t i = 0; i < forms.size(); ++i)
+      for (OpOperand &use : forms[i].value.getUses())
+        look(use, Origins(forms[i].origins));
+    return first ? features : std::nullopt;
+  }
+
+private:
+  /// By dimension, those of the argument that it is made of.
+  using Origins = SmallVector<SmallVector<unsigned, 2>, 4>;
+  struct Form {
+    Value value;
+    Origins origins;
+  };
+
+  static RankedTensorType typeOf(Value value) {
+    return cast<RankedTensorType>(value.getType());
+  }
+  void add(Value value, Origins origins) {
+    forms.push_back({value, std::move(origins)});
+  }
+  void look(OpOperand &use, const Origins &origins);
+  static Origins reshape(ReshapeOp op, const Origins &origins);
+  /// None if dimensions that are taken in and put out are one of the argument.
+  static std::optional<Features> translate(const Features &features,
+                                           const Origins &origins);
+
+  std::vector<Form> forms;
+  Operation *first = nullptr;
+  std::optional<Features> features;
+};
+
+} // namespace
+
+void ArgumentUses::look(OpOperand &use, const Origins &origins) {
+  Operation *op = use.getOwner();
+  if (std::optional<Features> found = ::getFeatures(use)) {
+    std::optional<Features> own = translate(*found, origins);
+    if (own && (!first || comesBefore(op, first))) {
+      first = op;
+      features = std::move(own);
+    }
+    return;
+  }
+  if (isa<ConvertOp>(op)) {
+    add(op->getResult(0), origins);
+  } else if (auto transpose = dyn_cast<TransposeOp>(op)) {
+    Origins turned;
+    for (int64_t dim : transpose.getPermutation())
+      turned.push_back(origins[dim]);
+    add(transpose, std::move(turned));
+  } else if (auto other = dyn_cast<ReshapeOp>(op)) {
+    if (typeOf(other).getNumElements() != 0)
+      add(other, reshape(other, origins));
+  }
+}
+
+/// Dimensions that are split or merged with one another share their origins.
+ArgumentUses::Origins ArgumentUses::reshape(ReshapeOp op,
+                                            const Origins &origins) {
+  ArrayRef<int64_t> from = typeOf(op.getInput()).getShape(),
+                    to = op.getType().getShape();
+  Origins result(to.size());
+  size_t begin = 0, end = 0;
+  for (size_t i = 0; i < from.size() && begin < to.size();) {
+    int64_t n = from[i], m = to[end++];
+    SmallVector<unsigned, 2> own(origins[i++]);
+    while (n != m)
+      if (n < m) {
+        n *= from[i];
+        llvm::append_range(own, origins[i++]);
+      } else {
+        m *= to[end++];
+      }
+    for (; begin < end; ++begin)
+      if (to[begin] != 1)
+        result[begin] = own;
+  }
+  return result;
+}
+
+std::optional<Features> ArgumentUses::translate(const Features &features,
+                                                const Origins &origins) {
+  auto collect = [&](ArrayRef<unsigned> dims) {
+    SmallVector<unsigned> own;
+    for (unsigned dim : dims)
+      for (unsigned origin : origins[dim])
+        if (!llvm::is_contained(own, origin))
+          own.push_back(origin);
+    llvm::sort(own);
+    return own;
+  };
+  Features own{collect(features.in), collect(features.out)};
+  for (unsigned dim : own.in)
+    if (llvm::is_contained(own.out, dim))
+      return std::nullopt;
+  return own;
+}
+
 llvm::DenseMap<Value, Features> tp::getFeatures(FunctionOpInterface function) {
   llvm::DenseMap<Value, Features> result;
-  function->walk<WalkOrder::PreOrder>([&](Operation *op) {
-    for (OpOperand &use : op->getOpOperands()) {
-      auto argument = dyn_cast<BlockArgument>(use.get());
-      if (!argument || argument.getOwner()->getParentOp() != function)
-        continue;
-      if (std::optional<Features> features = ::getFeatures(use))
+  for (BlockArgument argument : function.getArguments())
+    if (isa<RankedTensorType>(argument.getType()))
+      if (std::optional<Features> features = ArgumentUses(argument).find())
         result.try_emplace(argument, std::move(*features));
-    }
-  });
   return result;
 }
 

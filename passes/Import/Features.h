@@ -19,7 +19,8 @@ struct Features {
 };
 
 /// For every argument of `function`, what the first op that treats it as a
-/// weight says: a contraction, a table of embeddings, or a bias.
+/// weight says: a contraction, a table of embeddings, or a bias. Transposes,
+/// reshapes and converts may come before it.
 llvm::DenseMap<mlir::Value, Features>
 getFeatures(mlir::FunctionOpInterface function);
 

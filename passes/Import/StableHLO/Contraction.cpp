@@ -274,6 +274,10 @@ static Value emitSpread(Emitter &emit, Value x, int64_t dim, int64_t spread) {
   return emit.reshape(x, shape);
 }
 
+/// Kernels of at most so many elements become shifts of the input, which need
+/// only neighbours' rows where the dimension is cut.
+static constexpr int64_t kMostTaps = 8;
+
 /// The input's spatial dimension `dim` as [output, kernel].
 static Value emitPatches(Conversion &c, Value x, int64_t dim,
                          const Window &window) {
@@ -283,7 +287,7 @@ static Value emitPatches(Conversion &c, Value x, int64_t dim,
     shape.insert(shape.begin() + dim + 1, window.kernel);
     return c.emit.reshape(x, shape);
   }
-  if (window.kernel <= kMostShifts && window.kernel > 0 && window.output > 0) {
+  if (window.kernel <= kMostTaps && window.kernel > 0 && window.output > 0) {
     x = emitSpread(c.emit, x, dim, window.lhsDilation);
     Window spread = window;
     spread.input *= window.lhsDilation;
