@@ -275,6 +275,71 @@ static LogicalResult verifyFits(Operation *op, RankedTensorType whole,
          << what << ' ' << part << " does not fit into " << whole;
 }
 
+namespace {
+
+/// A part that starts at a computed place, on a device that holds a block of
+/// the dimensions in which the part is shorter than the whole.
+///
+///     whole        0 ............ start ....... start + length ....... size
+///     block                begin ....... begin + block
+///     window               [ the block's rows, at most as many as the part's ]
+class PartOfBlock {
+public:
+  PartOfBlock(spmd::Localizer &localizer, Location loc, Value whole,
+              RankedTensorType part, ValueRange starts)
+      : builder(localizer.getBuilder()), emit(builder, loc),
+        window(part.getShape()), first(starts) {
+    RankedTensorType type = typeOf(whole),
+                     local = localizer.getLocalType(whole);
+    for (unsigned dim = 0; dim < window.size(); ++dim) {
+      int64_t size = type.getDimSize(dim), length = part.getDimSize(dim);
+      Value begin =
+          size != length ? localizer.getBlockBegin(whole, dim) : Value();
+      if (!begin)
+        continue;
+      cut.push_back(dim);
+      // Clamped as the whole op would, which the device's own clamps are not.
+      Value start = clamp(widen(starts[dim]), size - length);
+      first[dim] = emit.binary<SubOp>(emit.convert(start, i32()), begin);
+      window[dim] = std::min(length, local.getDimSize(dim));
+    }
+  }
+
+  ArrayRef<unsigned> getCut() const { return cut; }
+  ArrayRef<int64_t> getWindow() const { return window; }
+  /// Where the part begins, counted from the block's begin: perhaps before it,
+  /// perhaps behind its end.
+  Value getFirst(unsigned dim) const { return first[dim]; }
+
+  /// Places `first`, `first` + 1 ..
+  Value count(Value first, int64_t length) {
+    Value places = emit.iota(0, {length}, i32());
+    return emit.binary<AddOp>(places, emit.splat(first, {length}));
+  }
+  /// `start` as dynamic slices clamp it; the device's own, whatever it was.
+  Value clamp(Value start, int64_t last) {
+    start = emit.binary<MaxOp>(emit.constant(0, start), start);
+    return emit.binary<MinOp>(emit.constant(last, start), start);
+  }
+  Emitter &getEmitter() { return emit; }
+
+private:
+  Type i32() { return builder.getI32Type(); }
+  /// A narrow type may not hold the last place.
+  Value widen(Value start) {
+    bool isNarrow = typeOf(start).getElementType().getIntOrFloatBitWidth() < 32;
+    return isNarrow ? emit.convert(start, i32()) : start;
+  }
+
+  OpBuilder &builder;
+  Emitter emit;
+  SmallVector<unsigned> cut;
+  SmallVector<int64_t> window;
+  SmallVector<Value> first;
+};
+
+} // namespace
+
 LogicalResult DynamicSliceOp::verify() {
   if (failed(verifyStarts(*this, getStarts(), typeOf(getInput()).getRank())))
     return failure();
@@ -286,9 +351,10 @@ ShardingRule DynamicSliceOp::getShardingRule() {
   RuleBuilder rule(result, 1);
   for (auto [from, to] :
        llvm::zip(typeOf(getInput()).getShape(), getType().getShape())) {
+    // Whose block the part is not in has zeros to add.
     bool pass = from == to;
     unsigned factor = rule.addFactor(from, pass ? FactorKind::PassThrough
-                                                : FactorKind::Whole);
+                                                : FactorKind::Reduction);
     rule.addDim(0, factor);
     rule.addDim(result, pass ? factor : rule.addFactor(to, FactorKind::Whole));
   }
@@ -309,6 +375,36 @@ DynamicSliceOp::evaluate(Evaluator &evaluator, ArrayRef<TensorValue> operands) {
       evaluator.dynamicSlice(operands[0], operands.drop_front(), getType())};
 }
 
+/// The rows that the block has, zeros for the others.
+FailureOr<SmallVector<Value>>
+DynamicSliceOp::localize(spmd::Localizer &localizer, ValueRange operands) {
+  OpBuilder &builder = localizer.getBuilder();
+  RankedTensorType result = localizer.getLocalType(getResult());
+  PartOfBlock part(localizer, getLoc(), getInput(), getType(),
+                   operands.drop_front());
+  Emitter &emit = part.getEmitter();
+  Value x = operands[0];
+  SmallVector<Value> starts(operands.drop_front());
+  SmallVector<int64_t> shape(result.getShape());
+  for (unsigned dim : part.getCut()) {
+    starts[dim] = emit.constant(0, starts[dim]);
+    shape[dim] = typeOf(x).getDimSize(dim);
+  }
+  if (part.getCut().empty())
+    return SmallVector<Value>{create(builder, getLoc(), result, x, starts)};
+  if (ArrayRef(shape) != typeOf(x).getShape())
+    x = create(builder, getLoc(), Emitter::withShape(x, shape), x, starts);
+  for (unsigned dim : part.getCut()) {
+    Value rows = part.count(part.getFirst(dim), result.getDimSize(dim));
+    shape[dim] = result.getDimSize(dim);
+    bool isLast = dim == part.getCut().back();
+    x = GatherOp::create(builder, getLoc(),
+                         isLast ? result : Emitter::withShape(x, shape), x,
+                         rows, /*axis=*/dim, /*batch_dims=*/0);
+  }
+  return SmallVector<Value>{x};
+}
+
 LogicalResult DynamicUpdateSliceOp::verify() {
   if (failed(verifyStarts(*this, getStarts(), typeOf(getInput()).getRank())) ||
       failed(
@@ -326,8 +422,7 @@ ShardingRule DynamicUpdateSliceOp::getShardingRule() {
   for (auto [whole, part] : llvm::zip(typeOf(getInput()).getShape(),
                                       typeOf(getUpdate()).getShape())) {
     bool pass = whole == part;
-    unsigned factor = rule.addFactor(whole, pass ? FactorKind::PassThrough
-                                                 : FactorKind::Whole);
+    unsigned factor = rule.addFactor(whole);
     rule.addDim(0, factor);
     rule.addDim(1, pass ? factor : rule.addFactor(part, FactorKind::Whole));
     rule.addDim(result, factor);
@@ -348,4 +443,45 @@ DynamicUpdateSliceOp::evaluate(Evaluator &evaluator,
                                ArrayRef<TensorValue> operands) {
   return SmallVector<TensorValue>{evaluator.dynamicUpdateSlice(
       operands[0], operands[1], operands.drop_front(2), getType())};
+}
+
+/// Overwrites a window of the block with what of the update falls into it, and
+/// with what was there before: in place, and each device rows of its own only.
+FailureOr<SmallVector<Value>>
+DynamicUpdateSliceOp::localize(spmd::Localizer &localizer,
+                               ValueRange operands) {
+  OpBuilder &builder = localizer.getBuilder();
+  Value x = operands[0], update = operands[1];
+  RankedTensorType local = typeOf(x);
+  PartOfBlock part(localizer, getLoc(), getInput(), typeOf(getUpdate()),
+                   operands.drop_front(2));
+  Emitter &emit = part.getEmitter();
+  SmallVector<Value> starts(operands.drop_front(2));
+  SmallVector<int64_t> window(typeOf(update).getShape());
+  Value inside;
+  for (unsigned dim : part.getCut())
+    window[dim] = part.getWindow()[dim];
+  for (unsigned dim : part.getCut()) {
+    int64_t length = typeOf(update).getDimSize(dim), rows = window[dim];
+    Value first = part.getFirst(dim);
+    starts[dim] = part.clamp(first, local.getDimSize(dim) - rows);
+    // Which rows of the update those of the window are.
+    Value places = part.count(emit.binary<SubOp>(starts[dim], first), rows);
+    Value isUpdate = emit.binary<AndOp>(
+        emit.compare(ComparePredicate::GE, places, emit.constant(0, places)),
+        emit.compare(ComparePredicate::LT, places,
+                     emit.constant(length, places)));
+    isUpdate = emit.broadcast(isUpdate, window, {dim});
+    inside = inside ? emit.binary<AndOp>(inside, isUpdate) : isUpdate;
+    if (length > 1)
+      update = emit.gather(update, places, /*axis=*/dim, /*batchDims=*/0);
+  }
+  if (inside) {
+    RankedTensorType type = Emitter::withShape(x, window);
+    Value old = DynamicSliceOp::create(builder, getLoc(), type, x, starts);
+    update = SelectOp::create(builder, getLoc(), type, inside, update, old);
+  }
+  return SmallVector<Value>{create(builder, getLoc(),
+                                   localizer.getLocalType(getResult()), x,
+                                   update, starts)};
 }

@@ -3,6 +3,7 @@
 
 #include "GpuFunction.h"
 
+#include "lib/Codegen/KernelTable.h"
 #include "tpopt/Support/ErrorCodes.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -27,6 +28,8 @@ gpu::GPUFuncOp tp::codegen::createGpuFunction(OpBuilder &builder,
   function.setKnownBlockSizeAttr(
       builder.getDenseI32ArrayAttr({int32_t(threads), 1, 1}));
   for (unsigned i = 0; i < op->getNumOperands(); ++i) {
+    if (isReadAndWritten(op, i))
+      continue;
     function.setArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName(),
                         builder.getUnitAttr());
     // What is read is not written, which allows the read-only cache.

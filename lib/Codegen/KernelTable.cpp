@@ -24,10 +24,22 @@ static size_t hashKernel(Operation *op) {
   return hash;
 }
 
-static bool areEqual(Operation *a, Operation *b) {
+bool tp::codegen::isReadAndWritten(step::KernelOpInterface op, unsigned i) {
+  Value root = step::getRoot(op->getOperand(i));
+  OperandRange all = op->getOperands();
+  auto isRoot = [&](Value other) { return step::getRoot(other) == root; };
+  return llvm::any_of(all.take_front(op.getFirstWritten()), isRoot) &&
+         llvm::any_of(all.drop_front(op.getFirstWritten()), isRoot);
+}
+
+static bool areEqual(step::KernelOpInterface a, step::KernelOpInterface b) {
+  auto overlapsAlike = [&](unsigned i) {
+    return isReadAndWritten(a, i) == isReadAndWritten(b, i);
+  };
   return a->getName() == b->getName() &&
          a->getOperandTypes() == b->getOperandTypes() &&
          a->getAttrDictionary() == b->getAttrDictionary() &&
+         llvm::all_of(llvm::seq(a->getNumOperands()), overlapsAlike) &&
          llvm::equal(
              a->getRegions(), b->getRegions(), [](Region &one, Region &other) {
                return OperationEquivalence::isRegionEquivalentTo(

@@ -5,7 +5,8 @@
 ///
 /// A model's layers compute the same things on other buffers. Two steps are one
 /// kernel if they differ in the buffers they work on, in the names of values
-/// and in locations only:
+/// and in locations only. One that writes where it reads, as a cache is written
+/// in part, is not one with another that does not:
 ///
 ///     KernelTable table;
 ///     table.add(normOfLayer0);   // 0, "rows0"
@@ -22,6 +23,10 @@
 #include "tpopt/Dialect/Step/Step.h"
 
 namespace tp::codegen {
+
+/// Whether `op` writes the buffer of its operand `i`, and reads it, by one or
+/// two operands.
+bool isReadAndWritten(step::KernelOpInterface op, unsigned i);
 
 struct Kernel {
   step::KernelOpInterface op;

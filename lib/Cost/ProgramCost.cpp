@@ -228,6 +228,19 @@ bool tp::cost::isRequested(Operation *collective) {
 // Storage
 //===----------------------------------------------------------------------===//
 
+bool tp::cost::isOverwritten(OpOperand &use) {
+  if (use.getOperandNumber() != 0)
+    return false;
+  if (auto scatter = dyn_cast<ScatterOp>(use.getOwner())) {
+    // What is combined in 16 bits is combined in f32, and rounded to the
+    // result.
+    Type element = scatter.getType().getElementType();
+    return scatter.getKind() == ScatterKind::Set ||
+           element.getIntOrFloatBitWidth() >= 32;
+  }
+  return isa<DynamicUpdateSliceOp>(use.getOwner());
+}
+
 llvm::DenseSet<Value>
 tp::cost::findInPlaceValues(FunctionOpInterface function) {
   llvm::DenseSet<Value> inPlace;
@@ -244,7 +257,7 @@ tp::cost::findInPlaceValues(FunctionOpInterface function) {
     for (OpOperand &use : value.getUses()) {
       Operation *user = use.getOwner();
       std::optional<Channel> channel = getChannel(use);
-      if (isa<DynamicUpdateSliceOp>(user) && use.getOperandNumber() == 0)
+      if (isOverwritten(use))
         add(user->getResult(0));
       else if (channel && channel->op == user && channel->op.isLoop())
         llvm::for_each(channel->getTargets(), add);

@@ -124,6 +124,10 @@ std::optional<CollectiveCost> getCollectiveCost(mlir::Operation *op,
 /// Partition made it for an annotation.
 bool isRequested(mlir::Operation *collective);
 
+/// Whether the op of `use` writes its result over the operand, if nobody else
+/// needs that.
+bool isOverwritten(mlir::OpOperand &use);
+
 /// The values of a function that live in the storage of a donated argument:
 /// what is written into it, and what loops carry of that.
 llvm::DenseSet<mlir::Value>

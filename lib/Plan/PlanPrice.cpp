@@ -3,7 +3,7 @@
 
 #include "PlanPrice.h"
 
-#include "tpopt/Dialect/TP/TP.h"
+#include "lib/Cost/ProgramCost.h"
 
 using namespace tp;
 using namespace tp::plan;
@@ -46,13 +46,9 @@ PlanPrice::PlanPrice(SearchSpace &space, const PlanGraph &graph,
 void PlanPrice::findTargets() {
   for (unsigned number = 0; number < graph.values.size(); ++number)
     for (const PlanUse &use : graph.values[number].needs) {
-      if (!use.operand || use.operand->getOperandNumber() != 0)
+      if (!use.operand || !cost::isOverwritten(*use.operand))
         continue;
-      auto update =
-          llvm::dyn_cast<DynamicUpdateSliceOp>(use.operand->getOwner());
-      if (!update)
-        continue;
-      auto it = graph.valueNumbers.find(update.getResult());
+      auto it = graph.valueNumbers.find(use.operand->getOwner()->getResult(0));
       if (it != graph.valueNumbers.end() &&
           graph.values[it->second].storage == PlanValue::Elsewhere)
         targets[it->second] = {number, use.port};

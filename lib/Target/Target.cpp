@@ -23,6 +23,11 @@ static bool liesByRows(const Matrix &matrix) {
          (matrix.rows == 1 || matrix.rowStride >= matrix.columns);
 }
 
+/// Floats of 8 bits are no numbers to add in.
+static bool isSummed(Type element) {
+  return isa<IntegerType>(element) || element.getIntOrFloatBitWidth() >= 16;
+}
+
 namespace {
 
 class CpuTarget final : public Target {
@@ -46,6 +51,7 @@ public:
   bool hasFixedEpilogue() const override { return false; }
   bool copies(MemRefType, MemRefType) const override { return true; }
   bool fills(MemRefType, Attribute) const override { return true; }
+  bool combines(Type element) const override { return isSummed(element); }
   bool hasAttention() const override { return false; }
   bool sortsByKernels() const override { return false; }
   bool servesByKernels() const override { return false; }
@@ -67,6 +73,12 @@ public:
   bool hasFixedEpilogue() const override { return true; }
   bool copies(MemRefType from, MemRefType to) const override;
   bool fills(MemRefType to, Attribute value) const override;
+  bool combines(Type element) const override {
+    // NCCL has no such type.
+    bool isShort =
+        isa<IntegerType>(element) && element.getIntOrFloatBitWidth() == 16;
+    return isSummed(element) && !isShort;
+  }
   bool hasAttention() const override { return true; }
   bool sortsByKernels() const override { return true; }
   bool servesByKernels() const override { return true; }

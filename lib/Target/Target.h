@@ -25,6 +25,8 @@
 /// | copies           | of any strides         | contiguous                  |
 /// | fills            | of any strides         | contiguous, of repeated     |
 /// |                  |                        | words of 1, 2 or 4 bytes    |
+/// | sums of ranks    | integers, floats of 16 | the same without integers   |
+/// |                  | bits and more          | of 16 bits                  |
 /// | attention        | decomposed, causal in  | one kernel, or one and a    |
 /// |                  | blocks of queries      | row program                 |
 /// | sorts            | one step               | one kernel, or several for  |
@@ -123,6 +125,8 @@ public:
   /// Whether the runtime copies between such buffers, of equal shapes.
   virtual bool copies(mlir::MemRefType from, mlir::MemRefType to) const = 0;
   virtual bool fills(mlir::MemRefType to, mlir::Attribute value) const = 0;
+  /// Whether collectives combine such elements.
+  virtual bool combines(mlir::Type element) const = 0;
   /// Whether it has kernels for attention; others cut what is causal into
   /// blocks of queries.
   virtual bool hasAttention() const = 0;

@@ -500,12 +500,16 @@ static Value convertTo(OpBuilder &builder, Value value, Type element) {
                            value);
 }
 
-/// Has `op` take those of its operands in f32, and give those of its results,
-/// that are of a narrower float.
+/// Has `op` take those of its operands, and give those of its results, in 32
+/// bits.
 static void computeWide(Operation *op, ArrayRef<unsigned> operands,
                         ArrayRef<unsigned> results) {
   OpBuilder builder(op);
-  Type wide = builder.getF32Type();
+  auto integer = dyn_cast<IntegerType>(
+      typeOf(op->getOperand(operands[0])).getElementType());
+  Type wide = integer ? Type(IntegerType::get(op->getContext(), 32,
+                                              integer.getSignedness()))
+                      : Type(builder.getF32Type());
   for (unsigned i : operands)
     op->setOperand(i, convertTo(builder, op->getOperand(i), wide));
   builder.setInsertionPointAfter(op);
@@ -520,7 +524,7 @@ static void computeWide(Operation *op, ArrayRef<unsigned> operands,
 
 /// Brings ops that the runtime computes to types that it computes in. Sums are
 /// rounded once.
-static void widenForRuntime(Operation *op) {
+static void widenForRuntime(Operation *op, const Target &target) {
   auto isBelow = [](Value value, unsigned width) {
     Type element = typeOf(value).getElementType();
     return isa<FloatType>(element) && element.getIntOrFloatBitWidth() < width;
@@ -537,7 +541,7 @@ static void widenForRuntime(Operation *op) {
       computeWide(op, 0u, 0u);
   } else if (isa<AllReduceOp, ReduceScatterOp>(op)) {
     for (unsigned i = 0; i < op->getNumOperands(); ++i)
-      if (isBelow(op->getOperand(i), 16))
+      if (!target.combines(typeOf(op->getOperand(i)).getElementType()))
         computeWide(op, i, i);
   }
 }
@@ -629,7 +633,7 @@ FailureOr<LocalInfos> tp::legalizeForStep(func::FuncOp function,
     for (auto einsum : llvm::make_early_inc_range(block.getOps<EinsumOp>()))
       EinsumSimplifier(einsum, target).run();
     for (Operation &op : llvm::make_early_inc_range(block))
-      widenForRuntime(&op);
+      widenForRuntime(&op, target);
   });
   shareEqual();
   decomposeBlocks();

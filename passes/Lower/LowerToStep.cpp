@@ -179,9 +179,28 @@ View ProgramLowering::getView(Value value) {
   return view;
 }
 
+/// Whether `user` reads nothing but the elements that `op` overwrites, each of
+/// them for what is written there: the rows of a window that stay as they are.
+static bool readsForUpdate(Operation *user, Operation *op) {
+  auto update = dyn_cast<DynamicUpdateSliceOp>(op);
+  auto written =
+      update ? update.getUpdate().getDefiningOp<SelectOp>() : nullptr;
+  if (!written || user->getBlock() != op->getBlock() || !user->hasOneUse() ||
+      *user->getUsers().begin() != written ||
+      user->getResult(0).getType() != written.getType())
+    return false;
+  if (auto slice = dyn_cast<DynamicSliceOp>(user))
+    return !isViewOp(slice) && slice.getStarts() == update.getStarts();
+  auto slice = dyn_cast<SliceOp>(user); // the window is all there is
+  return slice && slice.getInput().getType() == slice.getType();
+}
+
 bool ProgramLowering::mayOverwrite(Value value, Operation *op) {
   // In an inner loop, the next turn would read it again.
-  if (!value.hasOneUse() || *value.getUsers().begin() != op ||
+  auto reads = llvm::make_filter_range(value.getUsers(), [&](Operation *user) {
+    return !readsForUpdate(user, op);
+  });
+  if (!llvm::hasSingleElement(reads) || *reads.begin() != op ||
       value.getParentBlock() != op->getBlock())
     return false;
   if (auto argument = dyn_cast<BlockArgument>(value)) {

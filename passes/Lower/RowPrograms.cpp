@@ -523,14 +523,21 @@ View ProgramLowering::lowerSlice(DynamicSliceOp op) {
 
 View ProgramLowering::getUpdated(DynamicUpdateSliceOp op) {
   View input = getOwn(op.getInput(), op.getResult(), op);
-  // A cache is donated, and written in parts: who feeds it must know its end.
+  // A cache is donated, and written in parts: who feeds it must know its end,
+  // that of the whole cache.
   auto cache = dyn_cast<BlockArgument>(op.getInput());
-  if (cache && cache.getOwner() == &function.front() &&
-      function.getArgAttr(cache.getArgNumber(), kDonatedAttr))
-    for (auto [size, part] :
-         llvm::zip(input.shape, typeOf(op.getUpdate()).getShape()))
-      if (part < size)
-        program.setPositions(
-            std::min<int64_t>(size, program.getPositions().value_or(size)));
+  if (!cache || cache.getOwner() != &function.front() ||
+      !function.getArgAttr(cache.getArgNumber(), kDonatedAttr))
+    return views[op.getResult()] = input;
+  auto declared =
+      cast<step::InputAttr>(program.getInputs()[cache.getArgNumber()]);
+  RankedTensorType whole = spmd::getGlobalType(declared.getType());
+  for (auto [dim, start] : llvm::enumerate(op.getStarts())) {
+    int64_t local = input.shape[dim], size = whole.getDimSize(dim);
+    bool isCutShort = local < size && !start.getDefiningOp<ConstantOp>();
+    if (typeOf(op.getUpdate()).getDimSize(dim) < local || isCutShort)
+      program.setPositions(
+          std::min<int64_t>(size, program.getPositions().value_or(size)));
+  }
   return views[op.getResult()] = input;
 }

@@ -3,6 +3,7 @@
 
 #include "ShrunkModule.h"
 
+#include "PartShrinker.h"
 #include "SpliceShrinker.h"
 
 #include "lib/Sharding/Algebra/Shrink.h"
@@ -65,11 +66,15 @@ private:
   bool countsNarrowly();
   std::optional<int64_t> shrinkOffset(const Offset &offset);
 
+  std::optional<std::vector<TensorSharding>> getWholeAxes();
   void shrinkSplice();
+  void shrinkPart();
   bool isSpliced(unsigned dim) const {
     return splice && dim == cast<SpliceOp>(segment.whole).getDim();
   }
   void mapNumbers(Operation *copy);
+  void mapPartNumber(Operation *copy);
+  std::optional<Shape> inferPartShape(RankedTensorType type);
 
   ShardingRule getRule();
   bool indexesAlong(const ShardingRule &rule, unsigned factor);
@@ -95,6 +100,7 @@ private:
   SmallVector<Offset> offsets;
   bool keepsOffsets = false;
   std::optional<SpliceShrinker> splice;
+  std::optional<PartShrinker> part;
   SmallVector<Shape> shapes; ///< New whole shapes, operands first.
   /// New whole shapes of local values.
   llvm::DenseMap<Value, Shape> localShapes;
@@ -102,20 +108,26 @@ private:
 
 } // namespace
 
-/// Sets `splice`, and the sizes of the axes that cut its dimension.
-void ScratchBuilder::shrinkSplice() {
-  auto op = dyn_cast<SpliceOp>(segment.whole);
-  if (!op || !sizes.splices)
-    return;
+/// The layouts of an op with one result. None where axes are cut: their sizes
+/// are those of the parts.
+std::optional<std::vector<TensorSharding>> ScratchBuilder::getWholeAxes() {
   std::vector<TensorSharding> layouts;
   for (unsigned t = 0; t < segment.operands.size() + 1; ++t) {
     layouts.push_back(getLocalSharding(typeOf(getLocalTensor(t)), mesh));
-    // Where axes are cut, their sizes are those of the parts.
     for (const AxisRef &axis : layouts.back().getDimAxes())
       if (!axis.isFull(mesh))
-        return;
+        return std::nullopt;
   }
-  const AxisList &axes = layouts.back().dims[op.getDim()].axes;
+  return layouts;
+}
+
+/// Sets `splice`, and the sizes of the axes that cut its dimension.
+void ScratchBuilder::shrinkSplice() {
+  auto op = dyn_cast<SpliceOp>(segment.whole);
+  auto layouts = op && sizes.parts ? getWholeAxes() : std::nullopt;
+  if (!layouts)
+    return;
+  const AxisList &axes = layouts->back().dims[op.getDim()].axes;
   if (axes.empty())
     return;
   // The largest axis takes what the number of devices asks for.
@@ -125,7 +137,7 @@ void ScratchBuilder::shrinkSplice() {
   for (const AxisRef &axis : axes)
     if (&axis != largest)
       grain *= std::min(axis.size, least);
-  splice = SpliceShrinker::create(op, layouts, grain);
+  splice = SpliceShrinker::create(op, *layouts, grain);
   if (!splice)
     return;
   bool keeps = splice->getDevices() == getSize(axes);
@@ -134,6 +146,68 @@ void ScratchBuilder::shrinkSplice() {
                                    : &axis == largest
                                        ? splice->getDevices() / grain
                                        : std::min(axis.size, least));
+}
+
+/// Whether `value` is one of integers that hold small places only.
+static bool isNarrow(Value value) {
+  return isIntegerTensor(value.getType()) && !isBoolTensor(value.getType()) &&
+         getElementTypeOrSelf(value.getType()).getIntOrFloatBitWidth() < 32;
+}
+
+/// Sets `part`, and the sizes of the axes that cut what it is shorter in.
+void ScratchBuilder::shrinkPart() {
+  Operation *op = segment.whole;
+  if (!sizes.parts || !isa<DynamicSliceOp, DynamicUpdateSliceOp>(op))
+    return;
+  // Places that fit into a narrow integer if they are small.
+  for (Operation *inner : segment.local)
+    for (Value result : inner->getResults())
+      if (typeOf(result).getRank() <= 1 && isNarrow(result) &&
+          !isa<ConstantOp>(inner))
+        return;
+  if (auto layouts = getWholeAxes())
+    part = PartShrinker::create(op, layouts->front(), mesh);
+  if (part)
+    for (auto [axis, size] : part->getAxes())
+      meshShrinker.resize(axis, size);
+}
+
+/// Gives a copy of a constant the number of the small part.
+void ScratchBuilder::mapPartNumber(Operation *copy) {
+  auto constant = dyn_cast<ConstantOp>(copy);
+  auto value = constant ? dyn_cast<SplatElementsAttr>(constant.getValue())
+                        : SplatElementsAttr();
+  if (!value || !isa<IntegerType>(value.getElementType()))
+    return;
+  int64_t number = value.getSplatValue<APInt>().getSExtValue();
+  Attribute small = IntegerAttr::get(value.getElementType(),
+                                     part->mapNumber(number, constant));
+  constant.setValueAttr(DenseElementsAttr::get(value.getType(), small));
+}
+
+/// The new shape of a value that is the device's own: rows of the tensor or of
+/// the part, or indices of some.
+std::optional<Shape> ScratchBuilder::inferPartShape(RankedTensorType type) {
+  RankedTensorType local = typeOf(segment.operands.front());
+  if (type.getRank() == 1 && local.getRank() != 1) {
+    std::optional<int64_t> count = part->mapIndices(type.getDimSize(0));
+    return count ? std::optional<Shape>({*count}) : std::nullopt;
+  }
+  if (type.getRank() != local.getRank() || type.getEncoding())
+    return std::nullopt;
+  RankedTensorType small = shrink(local, shapes.front());
+  Shape shape;
+  for (auto [dim, size] : llvm::enumerate(type.getShape())) {
+    std::optional<int64_t> rows;
+    if (part->shrinks(dim))
+      rows = part->mapRows(size, dim);
+    else if (size == local.getDimSize(dim))
+      rows = small.getDimSize(dim);
+    if (!rows)
+      return std::nullopt;
+    shape.push_back(*rows);
+  }
+  return shape;
 }
 
 /// Gives a copy of one of the splice's ops the numbers of the small one.
@@ -216,10 +290,7 @@ bool ScratchBuilder::findOffsets() {
 /// into. Small ones would.
 bool ScratchBuilder::countsNarrowly() {
   return llvm::any_of(segment.local, [](Operation *op) {
-    return llvm::any_of(op->getResultTypes(), [](Type type) {
-      return isIntegerTensor(type) && !isBoolTensor(type) &&
-             getElementTypeOrSelf(type).getIntOrFloatBitWidth() < 32;
-    });
+    return llvm::any_of(op->getResults(), isNarrow);
   });
 }
 
@@ -348,6 +419,11 @@ void ScratchBuilder::chooseShapes(const ShardingRule &rule) {
         shape.push_back(splice->getLengths()[t]);
         continue;
       }
+      if (part && part->shrinks(dim)) {
+        bool isPart = isa<DynamicSliceOp>(segment.whole) ? t != 0 : t == 1;
+        shape.push_back(part->getSize(dim, isPart));
+        continue;
+      }
       const DimFactors &factors = rule.getTensor(t)[dim];
       int64_t extent = factors.empty() ? size : 1;
       for (unsigned factor : factors)
@@ -379,6 +455,8 @@ std::optional<Shape> ScratchBuilder::inferShape(Operation *op,
   Shape old(Program::getWholeType(type).getShape());
   if (!sizes.extents || old.empty())
     return old;
+  if (part)
+    return inferPartShape(type);
   for (Value operand : op->getOperands()) {
     RankedTensorType other = typeOf(operand);
     if (other.getShape() == type.getShape() &&
@@ -526,11 +604,11 @@ bool ScratchBuilder::buildLocal() {
       types.push_back(shrink(typeOf(result), *shape));
     }
     Operation *copy = cloneOp(op, types, mapping); // which maps the results
-    if (splice)
+    if (splice || part)
       copies.push_back(copy);
   }
   for (Operation *copy : copies) // when all have their users
-    mapNumbers(copy);
+    splice ? mapNumbers(copy) : mapPartNumber(copy);
   for (Offset &offset : offsets) {
     std::optional<int64_t> block = shrinkOffset(offset);
     if (!block)
@@ -551,7 +629,11 @@ bool ScratchBuilder::buildLocal() {
 OwningOpRef<ModuleOp> ScratchBuilder::build(std::string &reason) {
   ShardingRule rule = getRule();
   shrinkSplice();
-  keepsOffsets = !splice &&
+  shrinkPart();
+  if (!part && sizes.parts &&
+      isa<DynamicSliceOp, DynamicUpdateSliceOp>(segment.whole))
+    return nullptr;
+  keepsOffsets = !splice && !part &&
                  llvm::any_of(segment.local, llvm::IsaPred<AxisIndexOp>) &&
                  !(sizes.offsets && !countsNarrowly() && findOffsets());
   if (keepsOffsets)

@@ -24,8 +24,9 @@ struct Sizes {
   bool whole = false;   ///< Those of factors that the op wants whole, too.
   /// Where a device's block begins: else what is counted in blocks is kept.
   bool offsets = false;
-  /// Dimensions along which a splice exchanges, and the axes that cut them.
-  bool splices = false;
+  /// Dimensions along which a splice exchanges, or of which a dynamic slice or
+  /// update has a part; and the axes that cut them.
+  bool parts = false;
 };
 
 /// Builds both functions. None if the segment has something whose new size is

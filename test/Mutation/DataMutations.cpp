@@ -14,11 +14,16 @@ using namespace tp;
 using namespace tp::spmd;
 
 /// Whether `value` is computed from positions alone, by a comparison: a mask.
+/// Scalars are positions, too.
 static bool isMask(Value value) {
   bool compares = false;
   SmallVector<Value> worklist = {value};
   for (unsigned steps = 0; !worklist.empty(); ++steps) {
-    Operation *op = worklist.pop_back_val().getDefiningOp();
+    Value next = worklist.pop_back_val();
+    Operation *op = next.getDefiningOp();
+    auto type = dyn_cast<RankedTensorType>(next.getType());
+    if (!op && type && type.getRank() == 0)
+      continue;
     if (!op || steps > 64)
       return false;
     compares |= isa<CompareOp>(op);

@@ -9,7 +9,9 @@
 // the rest. A lookup along one dimension, as embeddings are, stays a lookup
 // along that dimension. Dimensions that windows have whole are left alone, so
 // that they may be cut: a KV cache of which every row is at a position of its
-// own (jax.vmap of dynamic_update_slice) has an index for its heads, too.
+// own (jax.vmap of dynamic_update_slice) has an index for its heads, too. So
+// are dimensions whose index is that of the index vector itself, as the rows
+// are in cache.at[jnp.arange(rows), positions].
 
 #include "Conversion.h"
 
@@ -44,7 +46,9 @@ struct Addressing {
   SmallVector<int64_t> windowSizes; ///< Of each dimension of the operand.
   SmallVector<int64_t> collapsed;   ///< Not in the window's tensor; size 1.
   SmallVector<int64_t> operandBatch, indexBatch; ///< That go together.
-  SmallVector<int64_t> addressed; ///< By the entries of the index vector.
+  /// By the entries of the index vector; kCounted where an entry only counts.
+  SmallVector<int64_t> addressed;
+  static constexpr int64_t kCounted = -1;
   int64_t indexVectorDim;
 
   bool isAddressed(int64_t dim) const {
@@ -58,7 +62,7 @@ struct Addressing {
   SmallVector<int64_t> getPicked() const {
     SmallVector<int64_t> picked;
     for (int64_t dim : addressed)
-      if (!isWhole(dim))
+      if (dim != kCounted && !isWhole(dim))
         picked.push_back(dim);
     return picked;
   }
@@ -87,6 +91,82 @@ struct Addressing {
 };
 
 } // namespace
+
+/// Whether `x` is a constant of zeros.
+static bool isZero(Value x) {
+  while (auto repeat = x.getDefiningOp<BroadcastOp>())
+    x = repeat.getInput();
+  auto constant = x.getDefiningOp<ConstantOp>();
+  auto splat = constant ? dyn_cast<SplatElementsAttr>(constant.getValue())
+                        : SplatElementsAttr();
+  return splat && isa<IntegerType>(splat.getElementType()) &&
+         splat.getSplatValue<APInt>().isZero();
+}
+
+/// Whether the elements of `x` count along dimension `dim`: 0, 1 .. JAX adds
+/// the size to those that are below zero.
+static bool counts(Value x, int64_t dim) {
+  Operation *op = x.getDefiningOp();
+  if (auto iota = dyn_cast_if_present<IotaOp>(op))
+    return int64_t(iota.getDim()) == dim &&
+           Emitter::typeOf(x).getElementTypeBitWidth() >= 32;
+  if (auto convert = dyn_cast_if_present<ConvertOp>(op))
+    return Emitter::typeOf(x).getElementTypeBitWidth() >= 32 &&
+           counts(convert.getInput(), dim);
+  if (auto repeat = dyn_cast_if_present<BroadcastOp>(op)) {
+    const auto *from = llvm::find(repeat.getDims(), dim);
+    return from != repeat.getDims().end() &&
+           counts(repeat.getInput(), from - repeat.getDims().begin());
+  }
+  if (auto reshape = dyn_cast_if_present<ReshapeOp>(op)) {
+    // Dimensions of size 1 come and go.
+    auto getOthers = [](Value value) {
+      SmallVector<int64_t> dims;
+      for (auto [i, size] : llvm::enumerate(Emitter::typeOf(value).getShape()))
+        if (size != 1)
+          dims.push_back(i);
+      return dims;
+    };
+    SmallVector<int64_t> to = getOthers(x),
+                         from = getOthers(reshape.getInput());
+    const auto *place = llvm::find(to, dim);
+    if (place == to.end() || to.size() != from.size())
+      return false;
+    for (auto [a, b] : llvm::zip_equal(to, from))
+      if (Emitter::typeOf(x).getDimSize(a) !=
+          Emitter::typeOf(reshape.getInput()).getDimSize(b))
+        return false;
+    return counts(reshape.getInput(), from[place - to.begin()]);
+  }
+  if (auto select = dyn_cast_if_present<SelectOp>(op)) {
+    auto below = select.getCondition().getDefiningOp<CompareOp>();
+    return below && below.getPredicate() == ComparePredicate::LT &&
+           isZero(below.getRhs()) && counts(below.getLhs(), dim) &&
+           counts(select.getOnFalse(), dim);
+  }
+  return false;
+}
+
+/// Has dimensions go together that an entry of the index vectors pairs one by
+/// one.
+static void pairCounted(Conversion &c, Addressing &a) {
+  auto entries = c.in(1).getDefiningOp<ConcatOp>();
+  if (!entries || int64_t(entries.getDim()) != a.indexVectorDim ||
+      entries.getInputs().size() != a.addressed.size())
+    return;
+  for (auto [dim, entry] : llvm::zip_equal(a.addressed, entries.getInputs()))
+    for (int64_t index = 0, e = c.inType(1).getRank(); index < e; ++index) {
+      if (index == a.indexVectorDim || !a.isCollapsed(dim) ||
+          llvm::is_contained(a.indexBatch, index) ||
+          c.inShape(1)[index] != a.operandShape[dim] || !counts(entry, index))
+        continue;
+      llvm::erase(a.collapsed, dim);
+      a.operandBatch.push_back(dim);
+      a.indexBatch.push_back(index);
+      dim = Addressing::kCounted;
+      break;
+    }
+}
 
 /// Reads what has the same names up to `prefix`es, and checks all of it.
 static FailureOr<Addressing> readAddressing(Conversion &c,
@@ -136,6 +216,7 @@ static FailureOr<Addressing> readAddressing(Conversion &c,
   }
   if (!isa<IntegerType>(c.inType(1).getElementType()))
     return c.invalid() << " has integer indices";
+  pairCounted(c, a);
   return a;
 }
 
@@ -247,7 +328,7 @@ static FailureOr<Places> emitPlaces(Conversion &c, const Addressing &a,
   // Others must lie inside, too.
   if (!clamps)
     for (int64_t dim : a.addressed)
-      if (!llvm::is_contained(dims, dim))
+      if (dim != Addressing::kCounted && !llvm::is_contained(dims, dim))
         getStart(dim);
   if (!sum)
     sum = c.emit.constant(0, RankedTensorType::get(shape, type));

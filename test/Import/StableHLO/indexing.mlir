@@ -69,3 +69,30 @@ func.func @read(%cache: tensor<2x7x8x3xf32> {sdy.sharding = #sdy.sharding<@mesh,
   %0 = "stablehlo.gather"(%cache, %starts) <{dimension_numbers = #stablehlo.gather<offset_dims = [1, 2, 3], operand_batching_dims = [0], start_indices_batching_dims = [0], start_index_map = [1, 2, 3], index_vector_dim = 1>, slice_sizes = array<i64: 1, 2, 8, 3>}> : (tensor<2x7x8x3xf32>, tensor<2x3xi32>) -> tensor<2x2x8x3xf32>
   return %0 : tensor<2x2x8x3xf32>
 }
+
+// The same written as cache.at[jnp.arange(2), positions].set(k): rows that only count
+// are no places, and positions may be cut.
+// CHECK-LABEL: func.func @counted
+func.func @counted(%cache: tensor<2x8x3xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"model"}, {}]>},
+                   %k: tensor<2x3xf32>, %positions: tensor<2xi32>)
+    -> (tensor<2x8x3xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"model"}, {}]>}) {
+  // CHECK-NOT: spmd.all
+  // CHECK: tp.scatter set %arg0, %{{.+}}, %arg1 axis = 1 batch = 1
+  // CHECK-NOT: spmd.all
+  // CHECK: return
+  %n = stablehlo.iota dim = 0 : tensor<2xi32>
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %zeros = stablehlo.broadcast_in_dim %zero, dims = [] : (tensor<i32>) -> tensor<2xi32>
+  %below = stablehlo.compare LT, %n, %zeros, SIGNED : (tensor<2xi32>, tensor<2xi32>) -> tensor<2xi1>
+  %size = stablehlo.constant dense<2> : tensor<2xi32>
+  %wrapped = stablehlo.add %n, %size : tensor<2xi32>
+  %rows = stablehlo.select %below, %wrapped, %n : tensor<2xi1>, tensor<2xi32>
+  %a = stablehlo.broadcast_in_dim %rows, dims = [0] : (tensor<2xi32>) -> tensor<2x1xi32>
+  %b = stablehlo.broadcast_in_dim %positions, dims = [0] : (tensor<2xi32>) -> tensor<2x1xi32>
+  %at = stablehlo.concatenate %a, %b, dim = 1 : (tensor<2x1xi32>, tensor<2x1xi32>) -> tensor<2x2xi32>
+  %0 = "stablehlo.scatter"(%cache, %at, %k) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0, 1], scatter_dims_to_operand_dims = [0, 1], index_vector_dim = 1>}> ({
+  ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+    stablehlo.return %y : tensor<f32>
+  }) : (tensor<2x8x3xf32>, tensor<2x2xi32>, tensor<2x3xf32>) -> tensor<2x8x3xf32>
+  return %0 : tensor<2x8x3xf32>
+}

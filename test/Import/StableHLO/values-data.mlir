@@ -96,6 +96,39 @@ func.func @main() -> (tensor<2x2x2xi32>) {
 
 // -----
 
+// Index vectors of which an entry counts along a dimension of theirs: one row after the
+// other, which the others do that count along another one or from the end.
+func.func @main() -> (tensor<2xi32>, tensor<2xi32>, tensor<2x2xi32>, tensor<2x3xi32>) {
+  // EXPECT: [2, 4]
+  // EXPECT: [5, 1]
+  // EXPECT: [[1, 3], [1, 5]]
+  // EXPECT: [[0, 1, 7], [3, 8, 5]]
+  %x = stablehlo.constant dense<[[0, 1, 2], [3, 4, 5]]> : tensor<2x3xi32>
+  %n = stablehlo.iota dim = 0 : tensor<2xi32>
+  %c = stablehlo.constant dense<[[9], [1]]> : tensor<2x1xi32>
+  %r = stablehlo.reshape %n : (tensor<2xi32>) -> tensor<2x1xi32>
+  %i = stablehlo.concatenate %r, %c, dim = 1 : (tensor<2x1xi32>, tensor<2x1xi32>) -> tensor<2x2xi32>
+  %0 = "stablehlo.gather"(%x, %i) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0, 1], start_index_map = [0, 1], index_vector_dim = 1>, slice_sizes = array<i64: 1, 1>}> : (tensor<2x3xi32>, tensor<2x2xi32>) -> tensor<2xi32>
+  %back = stablehlo.reverse %r, dims = [0] : tensor<2x1xi32>
+  %j = stablehlo.concatenate %back, %c, dim = 1 : (tensor<2x1xi32>, tensor<2x1xi32>) -> tensor<2x2xi32>
+  %1 = "stablehlo.gather"(%x, %j) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0, 1], start_index_map = [0, 1], index_vector_dim = 1>, slice_sizes = array<i64: 1, 1>}> : (tensor<2x3xi32>, tensor<2x2xi32>) -> tensor<2xi32>
+  // Along the second of two dimensions of the indices.
+  %m = stablehlo.iota dim = 1 : tensor<2x2x1xi32>
+  %d = stablehlo.constant dense<[[[1], [0]], [[1], [2]]]> : tensor<2x2x1xi32>
+  %k = stablehlo.concatenate %m, %d, dim = 2 : (tensor<2x2x1xi32>, tensor<2x2x1xi32>) -> tensor<2x2x2xi32>
+  %2 = "stablehlo.gather"(%x, %k) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0, 1], start_index_map = [0, 1], index_vector_dim = 2>, slice_sizes = array<i64: 1, 1>}> : (tensor<2x3xi32>, tensor<2x2x2xi32>) -> tensor<2x2xi32>
+  %e = stablehlo.constant dense<[[2], [1]]> : tensor<2x1xi32>
+  %l = stablehlo.concatenate %r, %e, dim = 1 : (tensor<2x1xi32>, tensor<2x1xi32>) -> tensor<2x2xi32>
+  %u = stablehlo.constant dense<[7, 8]> : tensor<2xi32>
+  %3 = "stablehlo.scatter"(%x, %l, %u) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0, 1], scatter_dims_to_operand_dims = [0, 1], index_vector_dim = 1>}> ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+    stablehlo.return %b : tensor<i32>
+  }) : (tensor<2x3xi32>, tensor<2x2xi32>, tensor<2xi32>) -> tensor<2x3xi32>
+  return %0, %1, %2, %3 : tensor<2xi32>, tensor<2xi32>, tensor<2x2xi32>, tensor<2x3xi32>
+}
+
+// -----
+
 // Scatters: added, replaced, subtracted; what does not lie inside is dropped.
 func.func @main() -> (tensor<4xi32>, tensor<3x3xi32>, tensor<4xi32>, tensor<3xi1>) {
   // EXPECT: [10, 1, 7, 3]

@@ -10,6 +10,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "gtest/gtest.h"
 
 using namespace mlir;
@@ -181,6 +182,28 @@ func.func @f(%c: tensor<1024x64xf32> {tp.donated = 0 : i64, spmd.sharding = #spm
 })");
   EXPECT_EQ(getRole(cast<FunctionOpInterface>(*function), 0), Role::State);
   EXPECT_EQ(getPeak().peak.bytes, 4 * 16 + 4);
+}
+
+/// Two rows added to those of a donated argument; what has no sharding does not
+/// count.
+static std::string makeScatter(StringRef element) {
+  return llvm::formatv(R"(
+func.func @f(%c: tensor<1024x64x{0}> {{tp.donated = 0 : i64}, %u: tensor<2x64x{0}>, %i: tensor<2xi32>) -> tensor<1024x64x{0}> {{
+  %0 = tp.scatter add %c, %i, %u axis = 0 batch = 0 {{spmd.shardings = [#spmd.sharding<@mesh, [{{}, {{}]>]} : (tensor<1024x64x{0}>, tensor<2xi32>, tensor<2x64x{0}>) -> tensor<1024x64x{0}>
+  return %0 : tensor<1024x64x{0}>
+})",
+                       element)
+      .str();
+}
+
+TEST_F(ProgramCostTest, AScatterWritesInPlace) {
+  read(makeScatter("f32"));
+  EXPECT_EQ(getPeak().peak.bytes, 0);
+}
+
+TEST_F(ProgramCostTest, AScatterThatRoundsDoesNot) {
+  read(makeScatter("bf16"));
+  EXPECT_EQ(getPeak().peak.bytes, 2 * 1024 * 64);
 }
 
 TEST_F(ProgramCostTest, UnevenBlocksCountAsPadding) {

@@ -59,7 +59,7 @@ defvar dynamicSliced = [Pure, DeclareOpInterfaceMethods<CostOpInterface>,
     DeclareOpInterfaceMethods<ShardingRuleOpInterface,
                               ["getShardingRule", "getPropagationClass"]>];
 
-def TP_DynamicSliceOp : TP_Op<"dynamic_slice", "", dynamicSliced # linear # evaluated> {
+def TP_DynamicSliceOp : TP_Op<"dynamic_slice", "", dynamicSliced # linear # evaluated # localized> {
   let summary = "Take a part that starts at a computed place";
   let meaning = [{the part of the input at `starts`, one scalar per dimension, of
     the result's size. Starts are clamped so that the part lies inside.}];
@@ -67,7 +67,7 @@ def TP_DynamicSliceOp : TP_Op<"dynamic_slice", "", dynamicSliced # linear # eval
     1. One scalar integer start per dimension.
     2. The result is no longer than the input in any dimension; the element type
        stays.}];
-  let ruleText = "dimensions taken whole pass through; others are wanted whole";
+  let ruleText = "dimensions taken whole pass through; others are reduced (each device takes what it holds)";
   let example = "%y = tp.dynamic_slice %x [%i, %zero] : (tensor<64x16xf32>, tensor<i32>, tensor<i32>) -> tensor<1x16xf32>";
   let arguments = (ins TP_Tensor:$input, Variadic<TP_IntegerTensor>:$starts);
   let results = (outs TP_Tensor:$result);
@@ -75,7 +75,7 @@ def TP_DynamicSliceOp : TP_Op<"dynamic_slice", "", dynamicSliced # linear # eval
   let hasVerifier = 1;
 }
 
-def TP_DynamicUpdateSliceOp : TP_Op<"dynamic_update_slice", "", dynamicSliced # linear # evaluated> {
+def TP_DynamicUpdateSliceOp : TP_Op<"dynamic_update_slice", "", dynamicSliced # linear # evaluated # localized> {
   let summary = "Overwrite a part that starts at a computed place";
   let meaning = [{the input with the part at `starts` replaced by `update`. Starts
     are clamped so that the part lies inside. A KV cache is written so.}];
@@ -83,7 +83,7 @@ def TP_DynamicUpdateSliceOp : TP_Op<"dynamic_update_slice", "", dynamicSliced # 
     1. One scalar integer start per dimension.
     2. The update is no longer than the input in any dimension; one element type.
     3. The result has the input's type.}];
-  let ruleText = "dimensions updated whole pass through; others are wanted whole";
+  let ruleText = "dimensions pass from input to result (each device writes what falls on it); the update is wanted whole where it is shorter";
   let example = "%y = tp.dynamic_update_slice %cache, %k [%p, %zero] : (tensor<64x16xf32>, tensor<1x16xf32>, tensor<i32>, tensor<i32>) -> tensor<64x16xf32>";
   let arguments = (ins TP_Tensor:$input, TP_Tensor:$update, Variadic<TP_IntegerTensor>:$starts);
   let results = (outs TP_Tensor:$result);
