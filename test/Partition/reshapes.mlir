@@ -1,0 +1,23 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// RUN: tp-opt %s --tp-shard=verify=field --split-input-file | FileCheck %s
+
+// 7 heads of 3 features on 4 devices: blocks of 6 of 21 elements are 2 heads
+// each, and nothing is sent, whichever way heads are split or merged.
+
+spmd.mesh @mesh <["x"=4]>
+
+// CHECK-LABEL: func @coinciding_blocks
+// CHECK-NOT: spmd.{{all|reduce|collective|shift}}
+// CHECK: tp.reshape %arg0 {{.*}} -> tensor<5x2x3xf32, #spmd.local<@mesh, [{}, {"x"}, {}], global=[5, 7, 3]>>
+// CHECK: tp.reshape {{.*}} -> tensor<5x6xf32, #spmd.local<@mesh, [{}, {"x"}], global=[5, 21]>>
+// CHECK-NOT: spmd.{{all|reduce|collective|shift}}
+// CHECK: return
+func.func @coinciding_blocks(%a: tensor<5x21xf32> {spmd.sharding = #spmd.sharding<@mesh, [{}, {"x"}]>})
+    -> (tensor<5x21xf32> {spmd.sharding = #spmd.sharding<@mesh, [{}, {"x"}]>}) {
+  %0 = tp.reshape %a : tensor<5x21xf32> -> tensor<5x7x3xf32>
+  %1 = tp.softmax %0 dim = 2 : tensor<5x7x3xf32>
+  %2 = tp.reshape %1 : tensor<5x7x3xf32> -> tensor<5x21xf32>
+  return %2 : tensor<5x21xf32>
+}
