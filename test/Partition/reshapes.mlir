@@ -21,3 +21,20 @@ func.func @coinciding_blocks(%a: tensor<5x21xf32> {spmd.sharding = #spmd.shardin
   %2 = tp.reshape %1 : tensor<5x7x3xf32> -> tensor<5x21xf32>
   return %2 : tensor<5x21xf32>
 }
+
+// -----
+
+// 9 heads of 64 features on 2 devices: 320 of 576 features are the first
+// device's, which has 288 of them. It needs 32 of the second.
+
+spmd.mesh @mesh <["x"=2]>
+
+// CHECK-LABEL: func @differing_blocks
+// CHECK: [[ROWS:%.+]] = tp.slice %{{.*}} starts = [0, 0] strides = [1, 1] : {{.*}} -> tensor<5x32xf32>
+// CHECK: spmd.shift [[ROWS]]
+// CHECK: return
+func.func @differing_blocks(%a: tensor<5x576xf32> {spmd.sharding = #spmd.sharding<@mesh, [{}, {"x"}]>})
+    -> (tensor<5x9x64xf32> {spmd.sharding = #spmd.sharding<@mesh, [{}, {"x"}, {}]>}) {
+  %0 = tp.reshape %a : tensor<5x576xf32> -> tensor<5x9x64xf32>
+  return %0 : tensor<5x9x64xf32>
+}

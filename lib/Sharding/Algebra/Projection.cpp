@@ -50,6 +50,17 @@ static bool haveSameBlocks(const ShardingRule &rule, const DimFactors &dim,
          BlockLayout{size, pieces}.block() * behind;
 }
 
+/// Whether the op's local form turns blocks of the dimension into so many
+/// pieces of `factor`. Where half of the devices would have nothing, there is a
+/// better way.
+static bool canMoveBlocks(const ShardingRule &rule, const DimFactors &dim,
+                          unsigned factor, int64_t pieces) {
+  const auto *first =
+      llvm::find_if(dim, [&](unsigned f) { return rule.factors[f].size > 1; });
+  return rule.movesBlocks && *first == factor &&
+         pieces < 2 * rule.factors[factor].size;
+}
+
 /// Moves what of `axes` divides `size` to `taken`, cutting the axis where they
 /// part, and returns whether that was everything.
 static bool takeDivisible(int64_t size, AxisList &axes, AxisList &taken) {
@@ -291,7 +302,8 @@ std::optional<Misfit> tp::getShardings(const ShardingRule &rule,
         if (pieces > 1 && isShared(rule, dim, f)) {
           if (!full)
             return Misfit{f, t, Obstacle::Strided};
-          if (!haveSameBlocks(rule, dim, f, pieces))
+          if (!haveSameBlocks(rule, dim, f, pieces) &&
+              !canMoveBlocks(rule, dim, f, pieces))
             return Misfit{f, t, Obstacle::NotDivisible};
         }
         full &= pieces == size;
