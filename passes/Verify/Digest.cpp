@@ -64,6 +64,8 @@ ProgramDigest::Alone ProgramDigest::ofEinsum(Operation *op) {
               digestAttributes(op, mix(5, op->getName().getAsOpaquePointer())),
               {},
               {},
+              {},
+              {},
               SmallVector<Type, 1>(op->getResultTypes())};
   std::string numbers;
   auto merge = [&](StringRef term, Value value) -> Type {
@@ -99,14 +101,55 @@ ProgramDigest::Alone ProgramDigest::Alone::of(Operation *op) {
   alone.kind = isa<ReshapeOp>(op) ? Reshape : Other;
   alone.digest = digestOpAlone(op);
   alone.results.assign(op->result_type_begin(), op->result_type_end());
+  auto slice = dyn_cast<SliceOp>(op);
+  auto pad = dyn_cast<PadOp>(op);
+  if (!slice && !pad)
+    return alone;
+  alone.kind = slice ? Slice : Pad;
+  alone.digest =
+      digestAttributes(op, mix(6, op->getName().getAsOpaquePointer()));
+  alone.starts.append(slice ? slice.getStarts().begin() : pad.getLow().begin(),
+                      slice ? slice.getStarts().end() : pad.getLow().end());
+  if (slice)
+    alone.strides.append(slice.getStrides().begin(), slice.getStrides().end());
   return alone;
+}
+
+/// A slice or a pad, of what its operand is one of in the same way.
+ProgramDigest::Known
+ProgramDigest::Alone::move(ArrayRef<Known> operands) const {
+  uint64_t fill = kind == Pad ? operands[1].get() : 0;
+  auto moved =
+      std::make_shared<Moved>(Moved{operands[0].get(), fill, starts, strides});
+  if (const Moved *inner = operands[0].moved.get();
+      inner && inner->fill == fill) {
+    moved->root = inner->root;
+    for (size_t dim = 0; dim < starts.size(); ++dim) {
+      int64_t step = kind == Slice ? inner->strides[dim] : 1;
+      moved->starts[dim] = inner->starts[dim] + starts[dim] * step;
+      if (kind == Slice)
+        moved->strides[dim] *= step;
+    }
+  }
+  uint64_t whole = mix(mix(digest, moved->root), fill);
+  for (int64_t number : moved->starts)
+    whole = mix(whole, uint64_t(number));
+  for (int64_t number : moved->strides)
+    whole = mix(whole, uint64_t(number));
+  return {mix(whole, results[0].getAsOpaquePointer()), results[0], results[0],
+          std::move(moved)};
 }
 
 SmallVector<ProgramDigest::Known, 1>
 ProgramDigest::Alone::apply(ArrayRef<Known> operands, uint64_t &whole) const {
   if (kind == Reshape) {
-    Known known{operands[0].digest, operands[0].made, results[0]};
+    Known known{operands[0].digest, operands[0].made, results[0], nullptr};
     whole = known.get();
+    return {known};
+  }
+  if (kind == Slice || kind == Pad) {
+    Known known = move(operands);
+    whole = known.digest;
     return {known};
   }
   whole = digest;
@@ -115,7 +158,7 @@ ProgramDigest::Alone::apply(ArrayRef<Known> operands, uint64_t &whole) const {
   SmallVector<Known, 1> known;
   for (auto [i, type] : llvm::enumerate(results))
     known.push_back(
-        {mix(whole, uint64_t(i)), kind == Einsum ? made : type, type});
+        {mix(whole, uint64_t(i)), kind == Einsum ? made : type, type, nullptr});
   return known;
 }
 
@@ -232,7 +275,7 @@ void ProgramDigest::digestOp(Operation *op, Digests &digests, uint64_t place,
       unsigned part = result.getResultNumber();
       uint64_t digest = mix(digestReduction(collective, part),
                             digests.lookup(op->getOperand(part)).get());
-      digests[result] = {digest, result.getType(), result.getType()};
+      digests[result] = {digest, result.getType(), result.getType(), nullptr};
       visit(op, digest);
     }
     return;
@@ -260,7 +303,7 @@ void ProgramDigest::digestOp(Operation *op, Digests &digests, uint64_t place,
         digest = mix(digest, yielded);
   for (OpResult result : op->getResults())
     digests[result] = {mix(digest, result.getResultNumber()), result.getType(),
-                       result.getType()};
+                       result.getType(), nullptr};
   visit(op, digest);
 }
 
@@ -299,7 +342,7 @@ SmallVector<uint64_t> ProgramDigest::digestBlock(Block &block, Digests &digests,
   // An argument is known by how deep it stands and which it is.
   for (BlockArgument argument : block.getArguments())
     digests[argument] = {mix(place + 2, argument.getArgNumber()),
-                         argument.getType(), argument.getType()};
+                         argument.getType(), argument.getType(), nullptr};
   SmallVector<uint64_t> yielded;
   for (Operation &op : block) {
     if (op.hasTrait<OpTrait::IsTerminator>())

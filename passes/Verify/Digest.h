@@ -12,7 +12,8 @@
 // * an op that decomposes has the digest of its decomposition,
 // * a reshape has its operand's elements, as a value of another type,
 // * letters of an einsum that always follow one another are one: split or
-//   merged, it has the same elements.
+//   merged, it has the same elements,
+// * slices of slices are one slice, and pads of pads by one value one pad.
 //
 //     %0 = softmax %x                    %0 = reduce max %x
 //     return %0                          %1 = spmd.all_reduce %0
@@ -26,6 +27,7 @@
 
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
+#include <memory>
 #include <unordered_map>
 
 namespace tp {
@@ -63,11 +65,18 @@ public:
   llvm::ArrayRef<uint64_t> getResults() const { return results; }
 
 private:
+  /// What a slice or a pad moves, and where: `fill` is 0 for a slice.
+  struct Moved {
+    uint64_t root, fill;
+    llvm::SmallVector<int64_t, 4> starts, strides;
+  };
   /// What a value is: the elements of one of type `made`, which has this
   /// digest, in row-major order as a value of `type`.
   struct Known {
     uint64_t digest = 0;
     mlir::Type made, type;
+    /// Of a slice or a pad.
+    std::shared_ptr<const Moved> moved;
 
     uint64_t as(mlir::Type wanted) const;
     uint64_t get() const { return as(type); }
@@ -77,15 +86,17 @@ private:
   /// An op but for its operands. An einsum reads them as `read`, and makes a
   /// value of type `made`.
   struct Alone {
-    enum Kind { Other, Reshape, Einsum } kind = Other;
+    enum Kind { Other, Reshape, Einsum, Slice, Pad } kind = Other;
     uint64_t digest = 0;
     mlir::Type read[2], made;
+    llvm::SmallVector<int64_t, 4> starts, strides; ///< The former also of pads.
     llvm::SmallVector<mlir::Type, 1> results;
 
     static Alone of(mlir::Operation *op);
     /// What the results are, and the digest of all.
     llvm::SmallVector<Known, 1> apply(llvm::ArrayRef<Known> operands,
                                       uint64_t &whole) const;
+    Known move(llvm::ArrayRef<Known> operands) const;
   };
   static Alone ofEinsum(mlir::Operation *op);
 
