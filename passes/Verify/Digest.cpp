@@ -131,6 +131,11 @@ ProgramDigest::Alone::move(ArrayRef<Known> operands) const {
         moved->strides[dim] *= step;
     }
   }
+  // A stride along one element changes nothing.
+  for (auto [stride, size] :
+       llvm::zip(moved->strides, cast<RankedTensorType>(results[0]).getShape()))
+    if (size == 1)
+      stride = 1;
   uint64_t whole = mix(mix(digest, moved->root), fill);
   for (int64_t number : moved->starts)
     whole = mix(whole, uint64_t(number));
