@@ -287,10 +287,6 @@ LogicalResult ReshapeOp::verify() {
   return verifyElement(*this, getInput(), getResult());
 }
 
-ShardingRule ReshapeOp::getShardingRule() {
-  return makeReshapeRule(typeOf(getInput()).getShape(), getType().getShape());
-}
-
 FailureOr<SmallVector<TensorValue>>
 ReshapeOp::evaluate(Evaluator &evaluator, ArrayRef<TensorValue> operands) {
   return SmallVector<TensorValue>{evaluator.reshape(operands[0], getType())};

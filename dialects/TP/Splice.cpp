@@ -4,12 +4,10 @@
 // Splices: slices, pads and concatenations whose dimension may be cut.
 
 #include "dialects/TP/Emitter.h"
+#include "dialects/TP/Strips.h"
 
 #include "dialects/OpError.h"
-#include "lib/Sharding/Algebra/Halo.h"
 #include "tpopt/Dialect/SPMD/SPMD.h"
-
-#include <map>
 
 using namespace mlir;
 using namespace tp;
@@ -110,18 +108,6 @@ Linearity SpliceOp::getLinearity(unsigned, ReduceKind) {
   return Linearity::Joint;
 }
 
-/// Element i along `dim` becomes element n - 1 - i.
-static Value emitReversed(OpBuilder &builder, Location loc, Value x,
-                          int64_t dim, Type type) {
-  Emitter emit(builder, loc);
-  int64_t size = typeOf(x).getDimSize(dim);
-  Type counter = builder.getIntegerType(size > INT32_MAX ? 64 : 32);
-  Value indices = emit.iota(0, {size}, counter);
-  indices = emit.binary<SubOp>(emit.constant(size - 1, indices), indices);
-  return GatherOp::create(builder, loc, type, x, indices, /*axis=*/dim,
-                          /*batch_dims=*/0);
-}
-
 SmallVector<Value> SpliceOp::decompose(OpBuilder &builder) {
   Emitter emit(builder, getLoc());
   int64_t dim = getDim();
@@ -174,37 +160,14 @@ SmallVector<Value> SpliceOp::decompose(OpBuilder &builder) {
 // Where the dimension is cut
 //===----------------------------------------------------------------------===//
 
-/// Distances and launches past which a gather is simpler, whatever it costs.
-static constexpr size_t kMostDistances = 8;
-
 namespace {
-/// Rows of input `first`, the first operand that is this value, from the device
-/// `distance` places ahead on the ring, or from its mirror image.
-struct Fetch {
-  unsigned first;
-  int64_t distance;
-  bool mirrored;
-
-  bool operator<(const Fetch &o) const {
-    return std::tie(first, distance, mirrored) <
-           std::tie(o.first, o.distance, o.mirrored);
-  }
-};
-
 /// What is sent for a splice.
 struct SplicePlan {
   /// By operand; none for scalars.
   SmallVector<std::optional<Window>> windows;
-  /// Rows of the sender's block; of a mirrored one as its window counts them.
-  std::map<Fetch, BlockRows> fetches;
+  Fetches fetches;
 };
 } // namespace
-
-/// Whether what is `distance` places ahead is every device's own. Of two
-/// mirrored devices each is the next one's image.
-static bool isOwn(int64_t distance, bool mirrored, int64_t ring) {
-  return mirrored ? ring == 2 && distance == 1 : distance == 0;
-}
 
 static unsigned getFirst(SpliceOp op, unsigned operand) {
   Value input = op.getInputs()[operand];
@@ -228,16 +191,8 @@ static std::optional<SplicePlan> makePlan(SpliceOp op,
     window = getWindow(from, to, piece, kMostDistances);
     if (!window)
       return std::nullopt;
-    if (devices[i] == 1)
-      continue;
-    for (auto [j, rows] : llvm::enumerate(window->rows)) {
-      int64_t distance = ((window->lowest + int64_t(j)) % ring + ring) % ring;
-      if (rows.empty() || isOwn(distance, window->mirrored, ring))
-        continue;
-      BlockRows &fetched =
-          plan.fetches[{getFirst(op, i), distance, window->mirrored}];
-      fetched = fetched.hull(rows);
-    }
+    if (devices[i] != 1)
+      addFetches(plan.fetches, getFirst(op, i), *window, ring);
   }
   if (plan.fetches.size() > kMostDistances)
     return std::nullopt;
@@ -262,9 +217,9 @@ SpliceOp::getExchanges(ArrayRef<TensorSharding> layouts) {
   if (!plan)
     return std::nullopt;
   for (auto &[key, rows] : plan->fetches) {
-    RankedTensorType type = typeOf(getInputs()[key.first]);
+    RankedTensorType type = typeOf(getInputs()[key.source]);
     SmallVector<int64_t> shape =
-        getLocalShape(layouts[key.first], type.getShape());
+        getLocalShape(layouts[key.source], type.getShape());
     shape[dim] = rows.size();
     exchanges.push_back(
         {CollectiveKind::CollectivePermute, axes,
@@ -276,8 +231,8 @@ SpliceOp::getExchanges(ArrayRef<TensorSharding> layouts) {
 
 namespace {
 
-/// Builds the local form: the strip of every piece's window, the device's part
-/// of it, and of these the one that each element lies in.
+/// Builds the local form: of every piece the device's block as if all of it
+/// were that piece, and of these the one that each element lies in.
 class SpliceLocalizer {
 public:
   SpliceLocalizer(SpliceOp op, spmd::Localizer &localizer, ValueRange operands)
@@ -299,156 +254,30 @@ public:
                             << "needs rows from more than " << kMostDistances
                             << " other devices each: cut dimension " << dim
                             << " along fewer axes, or gather it";
-    for (auto &[key, rows] : plan->fetches)
-      fetch(key, rows);
-    Value value = getPart(0);
+    StripLocalizer strips(localizer, loc, dim, axes, operands, plan->fetches);
+    Value value = getPart(strips, 0);
     int64_t at = op.getSizes().front();
     for (unsigned i = 1; i < operands.size(); at += op.getSizes()[i++])
-      value = select(at, getPart(i), value);
+      value = select(at, getPart(strips, i), value);
     return SmallVector<Value>{value};
   }
 
 private:
-  /// Rows of an input that lies as `like`: the device's own, so that no
-  /// encoding says of what they are a part.
-  RankedTensorType getStripType(Value like, int64_t rows) {
-    RankedTensorType local = localizer.getLocalType(like);
-    SmallVector<int64_t> shape(local.getShape());
-    shape[dim] = rows;
-    return RankedTensorType::get(shape, local.getElementType());
-  }
-
-  Value slice(Value local, BlockRows rows, Value like) {
-    return slice(local, rows.begin, /*stride=*/1,
-                 getStripType(like, rows.size()));
-  }
-
-  Value slice(Value local, int64_t start, int64_t stride, Type type) {
-    SmallVector<int64_t> starts(result.getRank(), 0);
-    SmallVector<int64_t> strides(result.getRank(), 1);
-    starts[dim] = start;
-    strides[dim] = stride;
-    return SliceOp::create(builder, loc, type, local, starts, strides);
-  }
-
   Value scalar(int64_t value) {
     return emit.constant(value,
                          RankedTensorType::get({}, builder.getIntegerType(32)));
   }
 
-  Value place() {
-    auto type = RankedTensorType::get({}, builder.getIntegerType(32));
-    return spmd::AxisIndexOp::create(
-        builder, loc, type,
-        FlatSymbolRefAttr::get(builder.getContext(), localizer.getMesh().name),
-        spmd::toAttr(builder.getContext(), localizer.getMesh(), axes));
-  }
-
-  void fetch(const Fetch &key, BlockRows rows) {
-    Value local = operands[key.first];
-    if (key.mirrored) {
-      int64_t block = typeOf(local).getDimSize(dim);
-      rows = {block - rows.end, block - rows.begin};
-    }
-    Value part = slice(local, rows, op.getInputs()[key.first]);
-    // From ahead: the sender's buffer moves back.
-    fetched[key] = spmd::ShiftOp::create(
-        builder, loc, part.getType(), part, localizer.getMesh().name,
-        spmd::toAttr(builder.getContext(), localizer.getMesh(), axes),
-        -key.distance, key.mirrored ? "mirror" : "wrap");
-  }
-
-  /// Rows `rows` of the block of the device at a distance. The rows of a
-  /// mirrored block keep the sender's order.
-  Value getRows(unsigned i, const Fetch &key, BlockRows rows, bool isHere) {
-    Value global = op.getInputs()[i];
-    int64_t block = typeOf(operands[i]).getDimSize(dim);
-    if (isHere)
-      return slice(
-          operands[i],
-          key.mirrored ? BlockRows{block - rows.end, block - rows.begin} : rows,
-          global);
-    const BlockRows &sent = plan->fetches.at(key);
-    int64_t begin =
-        key.mirrored ? sent.end - rows.end : rows.begin - sent.begin;
-    return slice(fetched.at(key), {begin, begin + rows.size()}, global);
-  }
-
-  /// The rows of the piece's window, and those that are needed around them; of
-  /// a mirrored window from the last to the first.
-  Value getStrip(unsigned i, const Window &window) {
-    Value global = op.getInputs()[i];
-    int64_t block = typeOf(operands[i]).getDimSize(dim), ring = getSize(axes);
-    bool isWhole = getDevices(localizer.getSharding(global), dim) == 1;
-    SmallVector<Value> parts;
-    int64_t missing = window.lead, length = 0;
-    auto fill = [&] {
-      length += missing;
-      if (missing > 0)
-        parts.push_back(BroadcastOp::create(builder, loc,
-                                            getStripType(global, missing),
-                                            zero(), ArrayRef<int64_t>()));
-      missing = 0;
-    };
-    for (auto [j, rows] : llvm::enumerate(window.rows)) {
-      bool isFirst = j == 0, isLast = j + 1 == window.rows.size();
-      if (rows.empty()) {
-        missing += block;
-        continue;
-      }
-      int64_t distance = ((window.lowest + int64_t(j)) % ring + ring) % ring;
-      missing += isFirst ? 0 : rows.begin;
-      fill();
-      parts.push_back(
-          getRows(i, {getFirst(op, i), distance, window.mirrored}, rows,
-                  isWhole || isOwn(distance, window.mirrored, ring)));
-      length += rows.size();
-      missing += isLast ? 0 : block - rows.end;
-    }
-    missing += window.tail;
-    fill();
-    if (parts.size() == 1)
-      return parts.front();
-    if (window.mirrored)
-      std::reverse(parts.begin(), parts.end());
-    return ConcatOp::create(builder, loc, getStripType(global, length), parts,
-                            dim);
-  }
-
-  Value zero() {
-    return emit.constant(0, RankedTensorType::get({}, result.getElementType()));
-  }
-
   /// The device's block as if all of it were piece `i`.
-  Value getPart(unsigned i) {
+  Value getPart(StripLocalizer &strips, unsigned i) {
     const std::optional<Window> &window = plan->windows[i];
     if (!window)
       return BroadcastOp::create(builder, loc, result, operands[i],
                                  ArrayRef<int64_t>());
-    Value strip = getStrip(i, *window), global = op.getInputs()[i];
-    int64_t stride = std::abs(op.getStride(i)), block = result.getDimSize(dim);
-    int64_t span = (block - 1) * stride + 1;
-    int64_t offset = window->offset, step = window->step;
-    if (window->mirrored) {
-      offset = typeOf(strip).getDimSize(dim) - span - offset;
-      step = -step;
-    }
-    if (step != 0) {
-      SmallVector<Value> starts(result.getRank(), scalar(0));
-      starts[dim] = emit.binary<AddOp>(
-          scalar(offset), emit.binary<MulOp>(place(), scalar(step)));
-      Type type = stride == 1 && !window->mirrored ? result
-                                                   : getStripType(global, span);
-      strip = DynamicSliceOp::create(builder, loc, type, strip, starts);
-      offset = 0;
-    }
-    if (window->mirrored) {
-      strip = slice(strip, offset, stride, getStripType(global, block));
-      return emitReversed(builder, loc, strip, dim, result);
-    }
-    return strip.getType() == result && step != 0
-               ? strip
-               : slice(strip, offset, stride, result);
+    bool isWhole =
+        getDevices(localizer.getSharding(op.getInputs()[i]), dim) == 1;
+    return strips.getPart(getFirst(op, i), *window, std::abs(op.getStride(i)),
+                          isWhole, result);
   }
 
   /// `behind` from row `at` of the result on, before it `front`.
@@ -483,7 +312,6 @@ private:
   RankedTensorType result;
   AxisList axes;
   std::optional<SplicePlan> plan;
-  std::map<Fetch, Value> fetched;
   Value rows; ///< Of every element of the block, its row.
 };
 

@@ -8,6 +8,7 @@
 #include "Model.h"
 #include "PlanPrice.h"
 #include "Splices.h"
+#include "Unflatten.h"
 
 #include "tpopt/Dialect/TP/TP.h"
 
@@ -16,6 +17,7 @@
 
 #include <limits>
 #include <map>
+#include <set>
 
 #define DEBUG_TYPE "tp-partition"
 
@@ -81,9 +83,8 @@ struct Planner::Impl {
        PlannerOptions options)
       : root(root), freeArguments(options.freeArguments),
         capacity(options.capacity),
-        space(table, collectAtoms(root, table, options.allAxes), cost,
-              /*evenly=*/isa<ManualOp>(root)),
-        view(root) {}
+        atoms(collectAtoms(root, table, options.allAxes)),
+        space(table, atoms, cost, /*evenly=*/isa<ManualOp>(root)), view(root) {}
 
   void choose() {
     SmallVector<Operation *> splices;
@@ -136,7 +137,8 @@ struct Planner::Impl {
   /// Ops that need a factor whole which propagation has sharded make way for
   /// their decompositions where that makes the whole program cheaper. Equal
   /// ops, as those of repeated layers are, go together, and so do splices that
-  /// are slices in the end: seldom is there less to send for these.
+  /// are slices in the end: seldom is there less to send for these. Flat
+  /// products around one attention are cut as it is, and go together, too.
   void decomposeWhereCheaper() {
     std::map<std::vector<const void *>, unsigned> numbers;
     std::vector<SmallVector<ProgramView::Rewrite *>> groups; // program order
@@ -154,6 +156,9 @@ struct Planner::Impl {
       }
     if (!splices.empty())
       groups.push_back(std::move(splices));
+    auto unflattened = addUnflattened(view, ops, getCounts(), space.table);
+    if (!unflattened.empty())
+      groups.push_back(std::move(unflattened));
     if (groups.empty())
       return;
     double best = solve();
@@ -168,6 +173,16 @@ struct Planner::Impl {
         view.set(rewrites, /*isOn=*/false);
       }
     }
+  }
+
+  /// Into how many pieces a dimension may be cut.
+  SmallVector<int64_t> getCounts() const {
+    std::set<int64_t> counts = {1};
+    for (const AxisRef &atom : atoms)
+      for (int64_t count : std::set<int64_t>(counts))
+        counts.insert(count * atom.size);
+    counts.erase(1);
+    return {counts.begin(), counts.end()};
   }
 
   ProgramView::Rewrite &addDecomposition(Operation *op) {
@@ -187,6 +202,7 @@ struct Planner::Impl {
   Operation *root;
   bool freeArguments;
   int64_t capacity;
+  SmallVector<AxisRef> atoms;
   SearchSpace space;
   ProgramView view;
   PlanGraph graph;

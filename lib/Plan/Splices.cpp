@@ -3,6 +3,9 @@
 
 #include "Splices.h"
 
+#include "Strategies.h"
+
+#include "dialects/TP/Emitter.h"
 #include "dialects/TP/SplicePieces.h"
 #include "lib/Cost/Memory.h"
 
@@ -30,6 +33,10 @@ public:
     for (auto &[op, splice] : splices)
       if (!absorbed.contains(op))
         rewrites.push_back(&add(op, splice));
+    for (Operation *op : ops)
+      if (SmallVector<int64_t, 2> dims = getCutDims(op);
+          !dims.empty() && !splices.contains(op))
+        rewrites.push_back(&addChain(op, dims));
     return rewrites;
   }
 
@@ -46,6 +53,81 @@ private:
       if (const TensorSharding *sharding = table.lookup(result))
         table.set(made, *sharding);
       return SmallVector<Value>{made};
+    });
+  }
+
+  /// The dimensions that a slice or a pad of several changes and that are cut
+  /// where it stands.
+  SmallVector<int64_t, 2> getCutDims(Operation *op) const {
+    SmallVector<int64_t, 2> dims;
+    if (!isa<SliceOp, PadOp>(op))
+      return dims;
+    auto from = cast<RankedTensorType>(op->getOperand(0).getType());
+    auto to = cast<RankedTensorType>(op->getResult(0).getType());
+    if (from.getNumElements() == 0 || to.getNumElements() == 0)
+      return dims;
+    for (Value value : {op->getOperand(0), Value(op->getResult(0))}) {
+      const TensorSharding *sharding = table.lookup(value);
+      for (int64_t dim = 0; sharding && dim < from.getRank(); ++dim)
+        if (from.getDimSize(dim) != to.getDimSize(dim) &&
+            !sharding->dims[dim].axes.empty() && !llvm::is_contained(dims, dim))
+          dims.push_back(dim);
+    }
+    return dims;
+  }
+
+  /// A splice for each of `dims`, and a slice or a pad of the others where
+  /// least is exchanged: before, or after.
+  ProgramView::Rewrite &addChain(Operation *op, ArrayRef<int64_t> dims) {
+    auto wanted = cast<RankedTensorType>(op->getResult(0).getType());
+    return view.add(op, {}, [&](OpBuilder &builder) {
+      Emitter emit(builder, op->getLoc());
+      auto slice = dyn_cast<SliceOp>(op);
+      auto pad = dyn_cast<PadOp>(op);
+      Value value = op->getOperand(0);
+      SmallVector<int64_t> shape(wanted.getShape());
+      if (slice) {
+        SmallVector<int64_t> starts(slice.getStarts()),
+            strides(slice.getStrides());
+        for (int64_t dim : dims) {
+          starts[dim] = 0;
+          strides[dim] = 1;
+          shape[dim] = slice.getInput().getType().getDimSize(dim);
+        }
+        value = SliceOp::create(builder, op->getLoc(),
+                                Emitter::withShape(value, shape), value, starts,
+                                strides);
+      }
+      for (int64_t dim : dims) {
+        shape.assign(Emitter::typeOf(value).getShape().begin(),
+                     Emitter::typeOf(value).getShape().end());
+        int64_t size = shape[dim], length = wanted.getDimSize(dim);
+        shape[dim] = length;
+        SplicePieces pieces{dim, {}};
+        if (slice) {
+          pieces.add(
+              {value, slice.getStarts()[dim], length, slice.getStrides()[dim]});
+        } else {
+          int64_t low = pad.getLow()[dim];
+          pieces.add({pad.getValue(), 0, low});
+          pieces.add({value, 0, size});
+          pieces.add({pad.getValue(), 0, length - low - size});
+        }
+        value = pieces.build(builder, op->getLoc(),
+                             Emitter::withShape(value, shape));
+      }
+      if (pad) {
+        SmallVector<int64_t> low(pad.getLow());
+        for (int64_t dim : dims)
+          low[dim] = 0;
+        value = PadOp::create(builder, op->getLoc(), wanted, value,
+                              pad.getValue(), low);
+      }
+      for (Operation &part : *builder.getInsertionBlock())
+        inferShardings(&part, table);
+      if (const TensorSharding *sharding = table.lookup(op->getResult(0)))
+        table.set(value, *sharding);
+      return SmallVector<Value>{value};
     });
   }
 

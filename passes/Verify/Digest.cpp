@@ -23,9 +23,7 @@ static uint64_t mix(uint64_t a, const void *b) {
   return mixDigest(a, reinterpret_cast<uintptr_t>(b));
 }
 
-uint64_t tp::digestOpAlone(Operation *op) {
-  uint64_t digest = mix(1, op->getName().getAsOpaquePointer());
-  digest = mix(digest, uint64_t(op->hashProperties()));
+static uint64_t digestAttributes(Operation *op, uint64_t digest) {
   for (NamedAttribute attribute : op->getDiscardableAttrs()) {
     StringRef name = attribute.getName();
     if (name == kShardingsAttr || name == kWhyAttr || name == kGlobalOpAttr)
@@ -33,9 +31,140 @@ uint64_t tp::digestOpAlone(Operation *op) {
     digest = mix(digest, attribute.getName().getAsOpaquePointer());
     digest = mix(digest, attribute.getValue().getAsOpaquePointer());
   }
+  return digest;
+}
+
+uint64_t tp::digestOpAlone(Operation *op) {
+  uint64_t digest = mix(1, op->getName().getAsOpaquePointer());
+  digest = mix(digest, uint64_t(op->hashProperties()));
+  digest = digestAttributes(op, digest);
   for (Type type : op->getResultTypes())
     digest = mix(digest, type.getAsOpaquePointer());
   return digest;
+}
+
+uint64_t ProgramDigest::Known::as(Type wanted) const {
+  return made == wanted ? digest
+                        : mix(mix(4, digest), wanted.getAsOpaquePointer());
+}
+
+/// An einsum whose letters are one where, in every term, the second stands
+/// behind the first or neither is there.
+ProgramDigest::Alone ProgramDigest::ofEinsum(Operation *op) {
+  auto einsum = cast<EinsumOp>(op);
+  EinsumTerms terms = EinsumTerms::split(einsum.getEquation());
+  StringRef all[] = {terms.lhs, terms.rhs, terms.result};
+  auto follows = [&](char first, char second) {
+    return llvm::all_of(all, [&](StringRef term) {
+      size_t a = term.find(first), b = term.find(second);
+      return a == StringRef::npos ? b == StringRef::npos : b == a + 1;
+    });
+  };
+  Alone alone{Alone::Einsum,
+              digestAttributes(op, mix(5, op->getName().getAsOpaquePointer())),
+              {},
+              {},
+              {},
+              {},
+              SmallVector<Type, 1>(op->getResultTypes())};
+  std::string numbers;
+  auto merge = [&](StringRef term, Value value) -> Type {
+    auto type = cast<RankedTensorType>(value.getType());
+    SmallVector<int64_t> shape;
+    for (auto [i, letter] : llvm::enumerate(term)) {
+      if (i > 0 && follows(term[i - 1], letter)) {
+        shape.back() *= type.getDimSize(i);
+        continue;
+      }
+      shape.push_back(type.getDimSize(i));
+      size_t number = numbers.find(letter);
+      if (number == std::string::npos) {
+        number = numbers.size();
+        numbers += letter;
+      }
+      alone.digest = mix(alone.digest, uint64_t(number));
+    }
+    alone.digest = mix(alone.digest, uint64_t(-1));
+    return RankedTensorType::get(shape, type.getElementType());
+  };
+  alone.read[0] = merge(terms.lhs, einsum.getLhs());
+  alone.read[1] = merge(terms.rhs, einsum.getRhs());
+  alone.made = merge(terms.result, einsum.getResult());
+  alone.digest = mix(alone.digest, alone.made.getAsOpaquePointer());
+  return alone;
+}
+
+ProgramDigest::Alone ProgramDigest::Alone::of(Operation *op) {
+  if (isa<EinsumOp>(op))
+    return ofEinsum(op);
+  Alone alone;
+  alone.kind = isa<ReshapeOp>(op) ? Reshape : Other;
+  alone.digest = digestOpAlone(op);
+  alone.results.assign(op->result_type_begin(), op->result_type_end());
+  auto slice = dyn_cast<SliceOp>(op);
+  auto pad = dyn_cast<PadOp>(op);
+  if (!slice && !pad)
+    return alone;
+  alone.kind = slice ? Slice : Pad;
+  alone.digest =
+      digestAttributes(op, mix(6, op->getName().getAsOpaquePointer()));
+  alone.starts.append(slice ? slice.getStarts().begin() : pad.getLow().begin(),
+                      slice ? slice.getStarts().end() : pad.getLow().end());
+  if (slice)
+    alone.strides.append(slice.getStrides().begin(), slice.getStrides().end());
+  return alone;
+}
+
+/// A slice or a pad, of what its operand is one of in the same way.
+ProgramDigest::Known
+ProgramDigest::Alone::move(ArrayRef<Known> operands) const {
+  uint64_t fill = kind == Pad ? operands[1].get() : 0;
+  auto moved =
+      std::make_shared<Moved>(Moved{operands[0].get(), fill, starts, strides});
+  if (const Moved *inner = operands[0].moved.get();
+      inner && inner->fill == fill) {
+    moved->root = inner->root;
+    for (size_t dim = 0; dim < starts.size(); ++dim) {
+      int64_t step = kind == Slice ? inner->strides[dim] : 1;
+      moved->starts[dim] = inner->starts[dim] + starts[dim] * step;
+      if (kind == Slice)
+        moved->strides[dim] *= step;
+    }
+  }
+  // A stride along one element changes nothing.
+  for (auto [stride, size] :
+       llvm::zip(moved->strides, cast<RankedTensorType>(results[0]).getShape()))
+    if (size == 1)
+      stride = 1;
+  uint64_t whole = mix(mix(digest, moved->root), fill);
+  for (int64_t number : moved->starts)
+    whole = mix(whole, uint64_t(number));
+  for (int64_t number : moved->strides)
+    whole = mix(whole, uint64_t(number));
+  return {mix(whole, results[0].getAsOpaquePointer()), results[0], results[0],
+          std::move(moved)};
+}
+
+SmallVector<ProgramDigest::Known, 1>
+ProgramDigest::Alone::apply(ArrayRef<Known> operands, uint64_t &whole) const {
+  if (kind == Reshape) {
+    Known known{operands[0].digest, operands[0].made, results[0], nullptr};
+    whole = known.get();
+    return {known};
+  }
+  if (kind == Slice || kind == Pad) {
+    Known known = move(operands);
+    whole = known.digest;
+    return {known};
+  }
+  whole = digest;
+  for (auto [i, operand] : llvm::enumerate(operands))
+    whole = mix(whole, kind == Einsum ? operand.as(read[i]) : operand.get());
+  SmallVector<Known, 1> known;
+  for (auto [i, type] : llvm::enumerate(results))
+    known.push_back(
+        {mix(whole, uint64_t(i)), kind == Einsum ? made : type, type, nullptr});
+  return known;
 }
 
 /// A manual region as it was written: what propagation makes of the free axes
@@ -64,9 +193,7 @@ SmallVector<unsigned, 1> ProgramDigest::flatten(Operation *op,
                                                 ArrayRef<unsigned> operands,
                                                 Recipe &recipe) {
   if (!decomposes(op)) {
-    recipe.parts.push_back({digestOpAlone(op),
-                            SmallVector<unsigned, 3>(operands),
-                            op->getNumResults()});
+    recipe.parts.push_back({Alone::of(op), SmallVector<unsigned, 3>(operands)});
     SmallVector<unsigned, 1> results;
     for (unsigned i = 0; i < op->getNumResults(); ++i)
       results.push_back(recipe.numValues++);
@@ -151,46 +278,67 @@ void ProgramDigest::digestOp(Operation *op, Digests &digests, uint64_t place,
     // Alone or with others in one launch, it is the same sum.
     for (OpResult result : op->getResults()) {
       unsigned part = result.getResultNumber();
-      digests[result] = mix(digestReduction(collective, part),
-                            digests.lookup(op->getOperand(part)));
-      visit(op, digests[result]);
+      uint64_t digest = mix(digestReduction(collective, part),
+                            digests.lookup(op->getOperand(part)).get());
+      digests[result] = {digest, result.getType(), result.getType(), nullptr};
+      visit(op, digest);
     }
     return;
   }
-  if (decomposes(op)) {
-    SmallVector<uint64_t, 32> values;
-    SmallVector<unsigned> operands;
-    for (Value operand : op->getOperands()) {
-      values.push_back(digests.lookup(operand));
-      operands.push_back(llvm::find(values, values.back()) - values.begin());
-    }
-    const Recipe &recipe = getRecipe(op, operands);
-    for (const Recipe::Part &part : recipe.parts) {
-      uint64_t digest = part.alone;
-      for (unsigned operand : part.operands)
-        digest = mix(digest, values[operand]);
-      for (unsigned i = 0; i < part.numResults; ++i)
-        values.push_back(mix(digest, i));
-      visit(nullptr, digest);
-    }
-    for (auto [result, number] :
-         llvm::zip_equal(op->getResults(), recipe.results))
-      digests[result] = values[number];
-    visit(op, digests.lookup(op->getResult(0)));
-    return;
+  if (decomposes(op))
+    return digestParts(op, digests, visit);
+  if (op->getNumRegions() == 0) {
+    SmallVector<Known> operands;
+    for (Value operand : op->getOperands())
+      operands.push_back(digests.lookup(operand));
+    uint64_t whole;
+    for (auto [result, known] : llvm::zip_equal(
+             op->getResults(), Alone::of(op).apply(operands, whole)))
+      digests[result] = known;
+    return visit(op, whole);
   }
   auto manual = dyn_cast<ManualOp>(op);
   uint64_t digest = manual ? digestManual(manual) : digestOpAlone(op);
   for (Value operand : op->getOperands())
-    digest = mix(digest, digests.lookup(operand));
+    digest = mix(digest, digests.lookup(operand).get());
   for (Region &region : op->getRegions())
     for (Block &block : region)
       for (uint64_t yielded : digestBlock(
                block, digests, mix(place, region.getRegionNumber()), visit))
         digest = mix(digest, yielded);
   for (OpResult result : op->getResults())
-    digests[result] = mix(digest, result.getResultNumber());
+    digests[result] = {mix(digest, result.getResultNumber()), result.getType(),
+                       result.getType(), nullptr};
   visit(op, digest);
+}
+
+/// Of an op that decomposes.
+void ProgramDigest::digestParts(Operation *op, Digests &digests,
+                                Visitor visit) {
+  SmallVector<Known, 32> values;
+  SmallVector<unsigned> operands;
+  for (Value operand : op->getOperands()) {
+    values.push_back(digests.lookup(operand));
+    operands.push_back(llvm::find_if(values,
+                                     [&](const Known &known) {
+                                       return known.get() ==
+                                              values.back().get();
+                                     }) -
+                       values.begin());
+  }
+  const Recipe &recipe = getRecipe(op, operands);
+  for (const Recipe::Part &part : recipe.parts) {
+    SmallVector<Known, 3> read;
+    for (unsigned operand : part.operands)
+      read.push_back(values[operand]);
+    uint64_t whole;
+    llvm::append_range(values, part.alone.apply(read, whole));
+    visit(nullptr, whole);
+  }
+  for (auto [result, number] :
+       llvm::zip_equal(op->getResults(), recipe.results))
+    digests[result] = values[number];
+  visit(op, digests.lookup(op->getResult(0)).get());
 }
 
 SmallVector<uint64_t> ProgramDigest::digestBlock(Block &block, Digests &digests,
@@ -198,12 +346,13 @@ SmallVector<uint64_t> ProgramDigest::digestBlock(Block &block, Digests &digests,
                                                  Visitor visit) {
   // An argument is known by how deep it stands and which it is.
   for (BlockArgument argument : block.getArguments())
-    digests[argument] = mix(place + 2, argument.getArgNumber());
+    digests[argument] = {mix(place + 2, argument.getArgNumber()),
+                         argument.getType(), argument.getType(), nullptr};
   SmallVector<uint64_t> yielded;
   for (Operation &op : block) {
     if (op.hasTrait<OpTrait::IsTerminator>())
       for (Value operand : op.getOperands())
-        yielded.push_back(digests.lookup(operand));
+        yielded.push_back(digests.lookup(operand).get());
     digestOp(&op, digests, place, visit);
   }
   return yielded;

@@ -9,7 +9,11 @@
 //
 // * what only moves data between devices (reshards, collectives, constraints)
 //   has the digest of its operand,
-// * an op that decomposes has the digest of its decomposition.
+// * an op that decomposes has the digest of its decomposition,
+// * a reshape has its operand's elements, as a value of another type,
+// * letters of an einsum that always follow one another are one: split or
+//   merged, it has the same elements,
+// * slices of slices are one slice, and pads of pads by one value one pad.
 //
 //     %0 = softmax %x                    %0 = reduce max %x
 //     return %0                          %1 = spmd.all_reduce %0
@@ -23,6 +27,7 @@
 
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
+#include <memory>
 #include <unordered_map>
 
 namespace tp {
@@ -60,14 +65,46 @@ public:
   llvm::ArrayRef<uint64_t> getResults() const { return results; }
 
 private:
-  using Digests = llvm::DenseMap<mlir::Value, uint64_t>;
+  /// What a slice or a pad moves, and where: `fill` is 0 for a slice.
+  struct Moved {
+    uint64_t root, fill;
+    llvm::SmallVector<int64_t, 4> starts, strides;
+  };
+  /// What a value is: the elements of one of type `made`, which has this
+  /// digest, in row-major order as a value of `type`.
+  struct Known {
+    uint64_t digest = 0;
+    mlir::Type made, type;
+    /// Of a slice or a pad.
+    std::shared_ptr<const Moved> moved;
+
+    uint64_t as(mlir::Type wanted) const;
+    uint64_t get() const { return as(type); }
+  };
+  using Digests = llvm::DenseMap<mlir::Value, Known>;
+
+  /// An op but for its operands. An einsum reads them as `read`, and makes a
+  /// value of type `made`.
+  struct Alone {
+    enum Kind { Other, Reshape, Einsum, Slice, Pad } kind = Other;
+    uint64_t digest = 0;
+    mlir::Type read[2], made;
+    llvm::SmallVector<int64_t, 4> starts, strides; ///< The former also of pads.
+    llvm::SmallVector<mlir::Type, 1> results;
+
+    static Alone of(mlir::Operation *op);
+    /// What the results are, and the digest of all.
+    llvm::SmallVector<Known, 1> apply(llvm::ArrayRef<Known> operands,
+                                      uint64_t &whole) const;
+    Known move(llvm::ArrayRef<Known> operands) const;
+  };
+  static Alone ofEinsum(mlir::Operation *op);
 
   /// A decomposition, flat: values are numbered, operands first.
   struct Recipe {
     struct Part {
-      uint64_t alone;
+      Alone alone;
       llvm::SmallVector<unsigned, 3> operands;
-      unsigned numResults;
     };
     std::vector<Part> parts;
     llvm::SmallVector<unsigned, 1> results;
@@ -86,6 +123,7 @@ private:
                                           uint64_t place, Visitor visit);
   void digestOp(mlir::Operation *op, Digests &digests, uint64_t place,
                 Visitor visit);
+  void digestParts(mlir::Operation *op, Digests &digests, Visitor visit);
 
   llvm::SmallVector<uint64_t> results;
   std::unordered_map<uint64_t, Recipe> recipes;

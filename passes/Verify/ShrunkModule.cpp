@@ -6,6 +6,7 @@
 #include "PartShrinker.h"
 #include "SpliceShrinker.h"
 
+#include "dialects/TP/Restack.h"
 #include "lib/Sharding/Algebra/Shrink.h"
 #include "tpopt/Dialect/SPMD/SPMD.h"
 #include "tpopt/Dialect/TP/TP.h"
@@ -81,6 +82,7 @@ private:
   void chooseMesh(const ShardingRule &rule);
   void chooseShapes(const ShardingRule &rule);
   RankedTensorType shrink(RankedTensorType type, ArrayRef<int64_t> shape);
+  std::optional<Shape> inferRestacked(const Shape &old);
   std::optional<Shape> inferShape(Operation *op, RankedTensorType type);
   void buildMesh();
   void beginFunction(StringRef name, ValueRange values, ArrayRef<Type> types,
@@ -447,6 +449,27 @@ RankedTensorType ScratchBuilder::shrink(RankedTensorType type,
       meshShrinker.getMesh());
 }
 
+/// The new shape of a helper of a reshape that sends something. What it moves
+/// keeps its sizes; the dimensions around that are those of the operand.
+std::optional<Shape> ScratchBuilder::inferRestacked(const Shape &old) {
+  RankedTensorType input = typeOf(segment.operands.front());
+  auto restacks = getRestacks(
+      typeOf(getWholeTensor(0)).getShape(), getLocalSharding(input, mesh),
+      typeOf(getWholeTensor(1)).getShape(),
+      getLocalSharding(typeOf(segment.results.front()), mesh));
+  if (restacks.size() != 1)
+    return std::nullopt;
+  RankedTensorType small = shrink(input, shapes.front());
+  size_t before = restacks[0].inputBegin;
+  size_t behind = input.getRank() - restacks[0].inputEnd;
+  if (old.size() < before + behind)
+    return std::nullopt;
+  Shape shape(small.getShape().take_front(before));
+  llvm::append_range(shape, ArrayRef(old).drop_front(before).drop_back(behind));
+  llvm::append_range(shape, small.getShape().take_back(behind));
+  return shape;
+}
+
 /// The new whole shape of a helper value: that of an operand or of a result of
 /// the segment that lies as it does. Where an op exchanges, helpers are parts
 /// of its result along dimensions that keep their sizes.
@@ -476,6 +499,8 @@ std::optional<Shape> ScratchBuilder::inferShape(Operation *op,
   RankedTensorType result = typeOf(segment.results.front());
   if (found || !isa<ExchangeOpInterface>(segment.whole))
     return found;
+  if (isa<ReshapeOp>(segment.whole))
+    return inferRestacked(old);
   // What is read backwards is read at indices along the exchanged dimension.
   if (isa<SpliceOp>(segment.whole) && !type.getEncoding() &&
       type.getRank() == 1 && isIntegerTensor(type))

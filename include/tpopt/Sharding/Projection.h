@@ -37,11 +37,15 @@
 /// * The whole dimension divides. (h=4, d=4) over 6 devices gives blocks of 3,
 ///   and the first three of them end at row 9, not at row 8.
 ///
+/// The first factor may be cut unevenly all the same where the blocks end
+/// alike: (h=7, d=3) over 4 devices, in blocks of 6 elements, are 2 heads each
+/// and the last one. That is so if ceil(h * d / k) = ceil(h / k) * d.
+///
 /// A dimension of one factor is free of all this: uneven blocks of the
 /// dimension are uneven blocks of the factor. Factors of size 1 do not count.
 ///
-/// After Shardy's `ShardingProjection`, which allows an uneven last factor in a
-/// dimension of several, where flat uneven blocks do not.
+/// After Shardy's `ShardingProjection`, which allows any uneven last factor in
+/// a dimension of several, where flat uneven blocks seldom do.
 
 #ifndef TPOPT_SHARDING_PROJECTION_H
 #define TPOPT_SHARDING_PROJECTION_H

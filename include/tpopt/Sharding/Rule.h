@@ -76,6 +76,10 @@ struct ShardingRule {
   llvm::SmallVector<Factor, 6> factors;
   llvm::SmallVector<TensorFactors, 3> operands;
   llvm::SmallVector<TensorFactors, 1> results;
+  /// Whether the first factor of a dimension of several may be cut otherwise
+  /// than in blocks of the dimension: the op's local form sends what differs,
+  /// and its price says so (see ExchangeOpInterface).
+  bool movesBlocks = false;
 
   /// Operands first, then results.
   unsigned getNumTensors() const { return operands.size() + results.size(); }

@@ -20,10 +20,10 @@ struct Forward {
 
 /// A piece that reads backwards reads the reversed tensor forwards. That is
 /// padded to whole blocks, so that its blocks are blocks of the tensor.
-Forward makeForward(const BlockLayout &from, const Piece &piece) {
+Forward makeForward(const Blocks &from, const Piece &piece) {
   if (piece.stride > 0)
     return {piece, 0, from.n};
-  int64_t padded = from.k * from.block();
+  int64_t padded = from.k * from.size;
   Piece forward = piece;
   forward.stride = -piece.stride;
   // Taps go up in the tensor, so the last of them comes first.
@@ -90,13 +90,13 @@ struct Needs {
 };
 
 /// None if blocks at more than `most` distances are needed.
-std::optional<Needs> getNeeds(BlockLayout from, BlockLayout to,
+std::optional<Needs> getNeeds(const Blocks &from, const Blocks &to,
                               const Forward &forward, size_t most) {
   const Piece &piece = forward.piece;
-  int64_t block = from.block(), reach = (piece.taps - 1) * piece.dilation;
+  int64_t block = from.size, reach = (piece.taps - 1) * piece.dilation;
   Needs needs;
-  for (int64_t place = piece.at / to.block();
-       place <= (piece.getEnd() - 1) / to.block(); ++place) {
+  for (int64_t place = piece.at / to.size;
+       place <= (piece.getEnd() - 1) / to.size; ++place) {
     BlockRows items = getItems(piece, to.begin(place), to.begin(place + 1));
     if (items.empty())
       continue;
@@ -125,7 +125,7 @@ std::optional<Needs> getNeeds(BlockLayout from, BlockLayout to,
 
 } // namespace
 
-std::optional<Window> tp::getWindow(BlockLayout from, BlockLayout to,
+std::optional<Window> tp::getWindow(const Blocks &from, const Blocks &to,
                                     const Piece &wanted, size_t most) {
   const Forward forward = makeForward(from, wanted);
   const Piece &piece = forward.piece;
@@ -145,12 +145,12 @@ std::optional<Window> tp::getWindow(BlockLayout from, BlockLayout to,
 
   // Where a device's block starts in the strip, spread: the source row of its
   // first result row, as if the piece went on, less that of the strip's start.
-  int64_t block = from.block(), first = *needs->first, last = *needs->last;
+  int64_t block = from.size, first = *needs->first, last = *needs->last;
   auto getStart = [&](int64_t place) {
     int64_t origin = (from.k == 1 ? 0 : (place + window.lowest) * block) +
                      window.rows.front().begin;
     return (piece.start - origin) * piece.spread +
-           (place * to.block() - piece.at) * piece.stride;
+           (place * to.size - piece.at) * piece.stride;
   };
   window.offset = getStart(0);
   window.step = getStart(1) - getStart(0);
@@ -165,8 +165,8 @@ std::optional<Window> tp::getWindow(BlockLayout from, BlockLayout to,
   int64_t strip = (window.rows.size() - 1) * block + window.rows.back().end -
                   window.rows.front().begin;
   // The last row that a device reads, in rows of the strip that is not spread.
-  int64_t end = llvm::divideFloorSigned(
-                    greatest + (to.block() - 1) * piece.stride, piece.spread) +
+  int64_t end = llvm::divideFloorSigned(greatest + (to.size - 1) * piece.stride,
+                                        piece.spread) +
                 (piece.taps - 1) * piece.dilation + 1;
   window.lead =
       std::max<int64_t>(0, -llvm::divideFloorSigned(least, piece.spread));

@@ -61,6 +61,21 @@
 
 namespace tp {
 
+/// Rows [0, n) on k devices in blocks that have a size of their own: a reshape
+/// takes blocks of 5 heads for blocks of 320 of 576 features. Rows of a tensor
+/// lie in those of a BlockLayout.
+struct Blocks {
+  int64_t n, k, size;
+
+  Blocks(int64_t n, int64_t k, int64_t size) : n(n), k(k), size(size) {}
+  Blocks(int64_t n, int64_t k) : Blocks(BlockLayout{n, k}) {}
+  Blocks(const BlockLayout &layout)
+      : Blocks(layout.n, layout.k, layout.block()) {}
+
+  /// First row of block `i`, at most n.
+  int64_t begin(int64_t i) const { return std::min(n, i * size); }
+};
+
 /// Rows of one tensor that become rows of another: result row `at + i * spread`
 /// comes from source rows `start + i * stride + t * dilation`, for i < `size`
 /// and t < `taps`. Not both `stride` and `spread` differ from 1 (a stride of -1
@@ -112,7 +127,7 @@ struct Window {
 /// Both are cut in as many, or `from` is whole, in one block that all devices
 /// have. None if blocks at more than `most` distances are needed. The piece has
 /// rows, its result rows lie inside, and so does some source row.
-std::optional<Window> getWindow(BlockLayout from, BlockLayout to,
+std::optional<Window> getWindow(const Blocks &from, const Blocks &to,
                                 const Piece &piece, size_t most);
 
 } // namespace tp

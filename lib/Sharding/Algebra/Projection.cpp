@@ -6,6 +6,7 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <numeric>
+#include <utility>
 
 using namespace tp;
 using llvm::ArrayRef;
@@ -25,6 +26,39 @@ static bool isShared(const ShardingRule &rule, const DimFactors &dim,
                      unsigned factor) {
   return llvm::any_of(
       dim, [&](unsigned f) { return f != factor && rule.factors[f].size > 1; });
+}
+
+/// Whether blocks of `factor` in so many pieces, each with all of the factors
+/// behind it, are the blocks of the dimension. Uneven ones can be so only where
+/// nothing comes before the factor.
+static bool haveSameBlocks(const ShardingRule &rule, const DimFactors &dim,
+                           unsigned factor, int64_t pieces) {
+  int64_t size = rule.factors[factor].size;
+  if (size % pieces == 0)
+    return true;
+  int64_t behind = 1;
+  bool isBehind = false;
+  for (unsigned f : dim) {
+    if (f == factor)
+      isBehind = true;
+    else if (isBehind)
+      behind *= rule.factors[f].size;
+    else if (rule.factors[f].size > 1)
+      return false;
+  }
+  return BlockLayout{size * behind, pieces}.block() ==
+         BlockLayout{size, pieces}.block() * behind;
+}
+
+/// Whether the op's local form turns blocks of the dimension into so many
+/// pieces of `factor`. Where half of the devices would have nothing, there is a
+/// better way.
+static bool canMoveBlocks(const ShardingRule &rule, const DimFactors &dim,
+                          unsigned factor, int64_t pieces) {
+  const auto *first =
+      llvm::find_if(dim, [&](unsigned f) { return rule.factors[f].size > 1; });
+  return rule.movesBlocks && *first == factor &&
+         pieces < 2 * rule.factors[factor].size;
 }
 
 /// Moves what of `axes` divides `size` to `taken`, cutting the axis where they
@@ -55,11 +89,16 @@ static void projectShared(const ShardingRule &rule, const DimFactors &dim,
     appendMerged(axes, axis);
   for (unsigned f : dim)
     size *= rule.factors[f].size;
-  bool divides = size % getSize(axes) == 0;
+  bool divides = size % getSize(axes) == 0, isFirst = true;
   for (unsigned f : dim) {
     if (rule.factors[f].size <= 1)
       continue;
     FactorSharding &factor = projection[f];
+    if (std::exchange(isFirst, false) &&
+        haveSameBlocks(rule, dim, f, getSize(axes))) {
+      factor.axes = axes;
+      return;
+    }
     if (divides && takeDivisible(rule.factors[f].size, axes, factor.axes))
       return;
     if (getSize(factor.axes) != rule.factors[f].size) {
@@ -143,6 +182,27 @@ static std::optional<AxisRef> avoid(AxisRef axis, ArrayRef<AxisRef> taken,
   return axis;
 }
 
+/// The longest prefix of `axes`, of which the last may be cut, that `factor`
+/// can have behind `have` in a dimension of several factors.
+static AxisList getFittingPrefix(const ShardingRule &rule,
+                                 const DimFactors &dim, unsigned factor,
+                                 ArrayRef<AxisRef> have,
+                                 ArrayRef<AxisRef> axes) {
+  AxisList prefix, longest;
+  for (const AxisRef &axis : axes) {
+    int64_t taken = getSize(have) * getSize(prefix);
+    for (int64_t part = axis.size; part > 1; --part)
+      if (axis.size % part == 0 &&
+          haveSameBlocks(rule, dim, factor, taken * part)) {
+        longest = prefix;
+        appendMerged(longest, {axis.axis, axis.pre, part});
+        break;
+      }
+    appendMerged(prefix, axis);
+  }
+  return longest;
+}
+
 Fit tp::fitAxes(const ShardingRule &rule, unsigned tensor, unsigned dim,
                 unsigned factor, const TensorProjection &projection,
                 const TensorSharding &sharding, ArrayRef<AxisRef> extra) {
@@ -187,8 +247,8 @@ Fit tp::fitAxes(const ShardingRule &rule, unsigned tensor, unsigned dim,
     if (getSize(projection[f].axes) != rule.factors[f].size)
       return blocked(Obstacle::Strided);
   }
-  int64_t rest = rule.factors[factor].size / getSize(current.axes);
-  if (!takeDivisible(rest, free, fit.axes)) {
+  fit.axes = getFittingPrefix(rule, dimFactors, factor, current.axes, free);
+  if (fit.axes != free) {
     fit.obstacle = Obstacle::NotDivisible;
     fit.blocker.reset();
   }
@@ -242,7 +302,8 @@ std::optional<Misfit> tp::getShardings(const ShardingRule &rule,
         if (pieces > 1 && isShared(rule, dim, f)) {
           if (!full)
             return Misfit{f, t, Obstacle::Strided};
-          if (size % pieces != 0)
+          if (!haveSameBlocks(rule, dim, f, pieces) &&
+              !canMoveBlocks(rule, dim, f, pieces))
             return Misfit{f, t, Obstacle::NotDivisible};
         }
         full &= pieces == size;

@@ -390,8 +390,178 @@ static Results convertReduceWindow(Conversion &c) {
 // SelectAndScatter: the gradient of pooling
 //===----------------------------------------------------------------------===//
 
+namespace {
 /// Finds in every window the element that is selected, by its place in the
 /// dimensions that have windows, and adds the source there.
+class SelectAndScatter {
+public:
+  SelectAndScatter(Conversion &c, const Windows &windows)
+      : c(c), windows(windows) {
+    // Dimensions without windows first: every element of them is by itself.
+    for (bool trivial : {true, false})
+      for (int64_t dim = 0; dim < c.inType().getRank(); ++dim)
+        if (windows.isTrivial(dim) == trivial) {
+          order.push_back(dim);
+          batch += trivial;
+          count *= trivial ? 1 : c.inShape()[dim];
+        }
+  }
+
+  /// The elements among which one is selected.
+  int64_t getCount() const { return count; }
+
+  Results run(Region &select) {
+    Value places = emitPlaces();
+    Results selected = emitSelected(select, places);
+    if (failed(selected))
+      return failure();
+    return c.one(areFew() ? emitInWindows(places, (*selected)[1])
+                          : emitScattered((*selected)[1]));
+  }
+
+private:
+  /// In how many windows an element may be along `dim`.
+  int64_t getReach(int64_t dim) const {
+    return llvm::divideCeil(windows.sizes[dim], windows.strides[dim]);
+  }
+
+  /// Whether every element is in few windows, and windows are not much more
+  /// than the elements.
+  bool areFew() const {
+    int64_t reach = 1;
+    for (int64_t dim : ArrayRef(order).drop_front(batch)) {
+      if (getReach(dim) > kMostShifts ||
+          c.inShape(1)[dim] * windows.strides[dim] > 2 * c.inShape()[dim])
+        return false;
+      reach *= getReach(dim);
+    }
+    return reach <= kMostShifts * kMostShifts;
+  }
+
+  /// The place of every element.
+  Value emitPlaces() {
+    Type i32 = c.builder.getI32Type();
+    auto type = RankedTensorType::get(c.inShape(), i32);
+    Value places = c.emit.constant(0, type);
+    int64_t stride = count;
+    for (int64_t dim : ArrayRef(order).drop_front(batch)) {
+      stride /= std::max<int64_t>(c.inShape()[dim], 1);
+      places = c.emit.binary<AddOp>(
+          places, c.emit.binary<MulOp>(c.emit.iota(dim, c.inShape(), i32),
+                                       c.emit.constant(stride, type)));
+    }
+    return places;
+  }
+
+  /// No place: that of padding.
+  Value emitNone() {
+    return c.emit.constant(-1,
+                           RankedTensorType::get({}, c.builder.getI32Type()));
+  }
+
+  /// Of every window the element that is selected, and its place.
+  Results emitSelected(Region &select, Value places) {
+    SmallVector<Value> values = {emitPadded(c, c.in(), c.in(2), windows),
+                                 emitPadded(c, places, emitNone(), windows)};
+    auto body = [&](ArrayRef<Value> pairs, Sizes shape) -> Results {
+      Results first = inlineElementwise(c, select, {pairs[0], pairs[2]}, shape);
+      if (failed(first))
+        return failure();
+      if (first->size() != 1 ||
+          first->front().getType() !=
+              RankedTensorType::get(shape, c.builder.getI1Type()))
+        return c.invalid() << " selects by one i1";
+      Value zero = c.emit.constant(0, pairs[1]);
+      Value isPadding = c.emit.compare(ComparePredicate::LT, pairs[3], zero);
+      Value isElement = c.emit.compare(ComparePredicate::GE, pairs[1], zero);
+      Value takeFirst = c.emit.binary<AndOp>(
+          isElement, c.emit.binary<OrOp>(first->front(), isPadding));
+      return SmallVector<Value>{c.emit.select(takeFirst, pairs[0], pairs[2]),
+                                c.emit.select(takeFirst, pairs[1], pairs[3])};
+    };
+    return emitWindows(c, values, {c.in(2), emitNone()}, windows, c.inShape(1),
+                       body);
+  }
+
+  /// `x`, which has an element for each window, at every element of the input:
+  /// what the window has that is `before[dim]` before the last one to begin
+  /// there or earlier, and `fill` where there is none.
+  Value emitOverWindows(Value x, Value fill, ArrayRef<int64_t> before) {
+    for (int64_t dim : ArrayRef(order).drop_front(batch)) {
+      int64_t stride = windows.strides[dim];
+      int64_t low = windows.low[dim] - before[dim] * stride;
+      SmallVector<int64_t> shape(Emitter::typeOf(x).getShape()), dims;
+      for (int64_t i = 0, e = shape.size(); i < e; ++i)
+        dims.push_back(i + (i > dim));
+      int64_t length = shape[dim] * stride;
+      shape.insert(shape.begin() + dim + 1, stride);
+      x = c.emit.broadcast(x, shape, dims);
+      shape.erase(shape.begin() + dim);
+      shape[dim] = length;
+      x = c.emit.reshape(x, shape);
+      Windows border = windows;
+      border.baseDilations.assign(shape.size(), 1);
+      border.low.assign(shape.size(), 0);
+      border.high.assign(shape.size(), 0);
+      border.low[dim] = -low;
+      border.high[dim] = c.inShape()[dim] + low - length;
+      x = emitPadded(c, x, fill, border);
+    }
+    return x;
+  }
+
+  /// Every element looks at the windows that it is in, and nothing is
+  /// addressed.
+  Value emitInWindows(Value places, Value selected) {
+    Value sum = c.emit.splat(c.in(2), c.inShape());
+    SmallVector<int64_t> before(order.size(), 0);
+    while (true) {
+      Value source = emitOverWindows(c.in(1), c.in(2), before);
+      Value isSelected =
+          c.emit.compare(ComparePredicate::EQ, places,
+                         emitOverWindows(selected, emitNone(), before));
+      sum = c.emit.select(isSelected, c.emit.binary<AddOp>(sum, source), sum);
+      // The next of all combinations.
+      size_t i = batch;
+      while (i < order.size() && ++before[order[i]] == getReach(order[i]))
+        before[order[i++]] = 0;
+      if (i == order.size())
+        return sum;
+    }
+  }
+
+  Value emitScattered(Value selected) {
+    SmallVector<int64_t> flat, flatSource, ordered, back(order.size());
+    for (int64_t dim : ArrayRef(order).take_front(batch))
+      flat.push_back(c.inShape()[dim]);
+    flatSource = flat;
+    flat.push_back(count);
+    int64_t updates = 1;
+    for (int64_t dim : ArrayRef(order).drop_front(batch))
+      updates *= c.inShape(1)[dim];
+    flatSource.push_back(updates);
+    auto flatten = [&](Value x) {
+      return c.emit.reshape(c.emit.transpose(x, order), flatSource);
+    };
+    Value target = c.emit.splat(c.in(2), flat);
+    Value sum = ScatterOp::create(c.builder, c.op->getLoc(), target.getType(),
+                                  ScatterKind::Add, target, flatten(selected),
+                                  flatten(c.in(1)), /*axis=*/batch,
+                                  /*batch_dims=*/batch);
+    for (auto [to, from] : llvm::enumerate(order)) {
+      ordered.push_back(c.inShape()[from]);
+      back[from] = to;
+    }
+    return c.emit.transpose(c.emit.reshape(sum, ordered), back);
+  }
+
+  Conversion &c;
+  const Windows &windows;
+  SmallVector<int64_t> order;
+  int64_t batch = 0, count = 1;
+};
+} // namespace
+
 static Results convertSelectAndScatter(Conversion &c) {
   if (c.inType(2).getRank() != 0 ||
       c.inType(1).getRank() != c.inType().getRank())
@@ -399,79 +569,12 @@ static Results convertSelectAndScatter(Conversion &c) {
   FailureOr<Windows> windows = readWindows(c, c.inShape(), c.inShape(1));
   if (failed(windows))
     return failure();
-  Region &select = c.op->getRegion(0);
   if (getCombiner(c.op->getRegion(1)) != Combiner::Add)
     return c.unsupported() << " that does not add";
-  // Dimensions without windows first: every element of them is by itself.
-  SmallVector<int64_t> order, back(c.inType().getRank());
-  for (bool trivial : {true, false})
-    for (int64_t dim = 0; dim < c.inType().getRank(); ++dim)
-      if (windows->isTrivial(dim) == trivial)
-        order.push_back(dim);
-  for (auto [to, from] : llvm::enumerate(order))
-    back[from] = to;
-  int64_t batch = llvm::count_if(
-      order, [&](int64_t dim) { return windows->isTrivial(dim); });
-  int64_t count = 1;
-  for (int64_t dim : ArrayRef(order).drop_front(batch))
-    count *= c.inShape()[dim];
-  if (count > INT32_MAX)
+  SelectAndScatter conversion(c, *windows);
+  if (conversion.getCount() > INT32_MAX)
     return c.unsupported() << " of more than 2^31 elements";
-  // The place of every element; of padding none.
-  Type i32 = c.builder.getI32Type();
-  auto placesType = RankedTensorType::get(c.inShape(), i32);
-  Value places = c.emit.constant(0, placesType);
-  int64_t stride = count;
-  for (int64_t dim : ArrayRef(order).drop_front(batch)) {
-    stride /= std::max<int64_t>(c.inShape()[dim], 1);
-    places = c.emit.binary<AddOp>(
-        places, c.emit.binary<MulOp>(c.emit.iota(dim, c.inShape(), i32),
-                                     c.emit.constant(stride, placesType)));
-  }
-  Value none = c.emit.constant(-1, RankedTensorType::get({}, i32));
-  SmallVector<Value> values = {emitPadded(c, c.in(), c.in(2), *windows),
-                               emitPadded(c, places, none, *windows)};
-  auto body = [&](ArrayRef<Value> pairs, Sizes shape) -> Results {
-    Results first = inlineElementwise(c, select, {pairs[0], pairs[2]}, shape);
-    if (failed(first))
-      return failure();
-    if (first->size() != 1 ||
-        first->front().getType() !=
-            RankedTensorType::get(shape, c.builder.getI1Type()))
-      return c.invalid() << " selects by one i1";
-    Value zero = c.emit.constant(0, pairs[1]);
-    Value isPadding = c.emit.compare(ComparePredicate::LT, pairs[3], zero);
-    Value isElement = c.emit.compare(ComparePredicate::GE, pairs[1], zero);
-    Value takeFirst = c.emit.binary<AndOp>(
-        isElement, c.emit.binary<OrOp>(first->front(), isPadding));
-    return SmallVector<Value>{c.emit.select(takeFirst, pairs[0], pairs[2]),
-                              c.emit.select(takeFirst, pairs[1], pairs[3])};
-  };
-  Results selected =
-      emitWindows(c, values, {c.in(2), none}, *windows, c.inShape(1), body);
-  if (failed(selected))
-    return failure();
-  SmallVector<int64_t> flat, flatSource;
-  for (int64_t dim : ArrayRef(order).take_front(batch))
-    flat.push_back(c.inShape()[dim]);
-  flatSource = flat;
-  flat.push_back(count);
-  int64_t updates = 1;
-  for (int64_t dim : ArrayRef(order).drop_front(batch))
-    updates *= c.inShape(1)[dim];
-  flatSource.push_back(updates);
-  auto flatten = [&](Value x) {
-    return c.emit.reshape(c.emit.transpose(x, order), flatSource);
-  };
-  Value target = c.emit.splat(c.in(2), flat);
-  Value sum = ScatterOp::create(
-      c.builder, c.op->getLoc(), target.getType(), ScatterKind::Add, target,
-      flatten((*selected)[1]), flatten(c.in(1)), /*axis=*/batch,
-      /*batch_dims=*/batch);
-  SmallVector<int64_t> ordered;
-  for (int64_t dim : order)
-    ordered.push_back(c.inShape()[dim]);
-  return c.one(c.emit.transpose(c.emit.reshape(sum, ordered), back));
+  return conversion.run(c.op->getRegion(0));
 }
 
 static constexpr Row kRows[] = {

@@ -169,6 +169,43 @@ class Rows:
             f"{made.name} = stablehlo.reshape {y} : ({wide}) -> {made.type}"]
         return made
 
+    def frame(self):
+        """Padded and sliced along columns, too, and of the row before."""
+        n = self.length
+        zero = self.program.zero()
+        wide = f"tensor<{n + 2}x{COLUMNS + 3}xf32>"
+        a, b = self.program.next(), self.program.next()
+        rows = self.program.begin([surround(self.terms[0], 1, 1, 0)])
+        self.program.lines += [
+            f"{a} = stablehlo.pad {self.name}, {zero}, low = [1, 2], high = [1, 1], "
+            f"interior = [0, 0] : ({self.type}, tensor<f32>) -> {wide}",
+            f"{b} = stablehlo.tanh {a} : {wide}"]
+        made = Rows(self.program, self.program.next(), [rows[:n]])
+        self.program.lines.append(
+            f"{made.name} = stablehlo.slice {b} [0:{n}, 2:{COLUMNS + 2}] : ({wide}) -> {made.type}")
+        return made
+
+    def pool_gradient(self, size):
+        """What is pooled, where it came from; windows do not overlap."""
+        pooled = self.pool("maximum", size, stride=size)
+        source = self.program.begin(pooled.terms)
+        zero = self.program.zero()
+        made = Rows(self.program, self.program.next(),
+                    [[source[row // size] if row // size < len(source) else None
+                      for row in range(self.length)]])
+        self.program.lines.append(
+            f'{made.name} = "stablehlo.select_and_scatter"({self.name}, {pooled.name}, {zero}) '
+            f"<{{padding = dense<0> : tensor<2x2xi64>, window_dimensions = array<i64: {size}, 1>, "
+            f"window_strides = array<i64: {size}, 1>}}> ({{\n"
+            "    ^bb0(%a: tensor<f32>, %b: tensor<f32>):\n"
+            "      %c = stablehlo.compare GE, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>\n"
+            "      stablehlo.return %c : tensor<i1>\n    }, {\n"
+            "    ^bb0(%a: tensor<f32>, %b: tensor<f32>):\n"
+            "      %c = stablehlo.add %a, %b : tensor<f32>\n"
+            "      stablehlo.return %c : tensor<f32>\n"
+            f"    }}) : ({self.type}, {pooled.type}, tensor<f32>) -> {made.type}")
+        return made
+
     def interleave(self, other):
         """One row of each in turn."""
         n = self.length
@@ -273,6 +310,8 @@ FUNCTIONS = {
     "dilated_convolution": lambda x, n: x.convolve(3, dilation=2, low=2, high=2),
     "transposed_convolution": lambda x, n: x.convolve(3, base=2, low=1, high=2),
     "spread": lambda x, n: x.pad(0, 1, 1),
+    "frame": lambda x, n: x.frame(),
+    "pool_gradient_of_two": lambda x, n: x.pool_gradient(2),
     "cumsum": lambda x, n: x.cumulate("add"),
     "cumsum_back": lambda x, n: x.cumulate("add", reverse=True),
     "cumprod": lambda x, n: x.cumulate("multiply"),
@@ -296,7 +335,7 @@ def call_all(programs):
 
 
 # Uneven blocks of rows, and of pairs of them, are other rows.
-EVEN = {"transposed_convolution", "spread", "pairs_swapped"}
+EVEN = {"transposed_convolution", "spread", "pairs_swapped", "pool_gradient_of_two"}
 
 
 def main():

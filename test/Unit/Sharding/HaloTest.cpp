@@ -29,10 +29,10 @@ std::optional<int64_t> getSource(const Piece &piece, int64_t n, int64_t row,
 
 /// The rows that a device finds in its strip, by their numbers in the tensor:
 /// -1 for rows without meaning, and for those after the tensor's end.
-std::vector<int64_t> getStrip(const Window &window, BlockLayout from,
+std::vector<int64_t> getStrip(const Window &window, const Blocks &from,
                               int64_t place) {
   std::vector<int64_t> strip(window.lead, -1);
-  int64_t block = from.block();
+  int64_t block = from.size;
   for (size_t i = 0; i < window.rows.size(); ++i) {
     const BlockRows &rows = window.rows[i];
     bool isFirst = i == 0, isLast = i + 1 == window.rows.size();
@@ -53,10 +53,10 @@ std::vector<int64_t> getStrip(const Window &window, BlockLayout from,
 }
 
 /// The rows of each distance that some device needs, by trying all.
-std::map<int64_t, BlockRows> getNeeds(BlockLayout from, BlockLayout to,
+std::map<int64_t, BlockRows> getNeeds(const Blocks &from, const Blocks &to,
                                       const Piece &piece) {
   std::map<int64_t, BlockRows> needs;
-  int64_t block = from.block();
+  int64_t block = from.size;
   for (int64_t place = 0; place < to.k; ++place)
     for (int64_t row = to.begin(place); row < to.begin(place + 1); ++row)
       for (int64_t tap = 0; tap < piece.taps; ++tap) {
@@ -75,15 +75,16 @@ std::map<int64_t, BlockRows> getNeeds(BlockLayout from, BlockLayout to,
 struct Checker {
   uint64_t checked = 0;
 
-  testing::AssertionResult check(BlockLayout from, BlockLayout to,
+  testing::AssertionResult check(const Blocks &from, const Blocks &to,
                                  const Piece &piece) {
     auto fail = [&](const char *what) {
       return testing::AssertionFailure()
-             << what << ": " << from.n << " rows on " << from.k << " to "
-             << to.n << " on " << to.k << ", " << piece.size << " from "
-             << piece.start << " to " << piece.at << ", stride " << piece.stride
-             << ", spread " << piece.spread << ", taps " << piece.taps
-             << ", dilation " << piece.dilation;
+             << what << ": " << from.n << " rows on " << from.k << " by "
+             << from.size << " to " << to.n << " on " << to.k << " by "
+             << to.size << ", " << piece.size << " from " << piece.start
+             << " to " << piece.at << ", stride " << piece.stride << ", spread "
+             << piece.spread << ", taps " << piece.taps << ", dilation "
+             << piece.dilation;
     };
     constexpr size_t kMost = 64;
     std::map<int64_t, BlockRows> needs = getNeeds(from, to, piece);
@@ -119,7 +120,7 @@ struct Checker {
               strip[where] != *source)
             return fail("a row's place in the strip");
           // All of the block is inside.
-          int64_t end = (first + (to.block() - 1) * stride) / piece.spread +
+          int64_t end = (first + (to.size - 1) * stride) / piece.spread +
                         (piece.taps - 1) * piece.dilation;
           if (end >= int64_t(strip.size()))
             return fail("the end of the strip");
@@ -171,6 +172,33 @@ TEST(Halo, EveryWindowIsWhatDevicesNeed) {
   EXPECT_GT(checkAll({9, 4, 1, 1, 1, 1}), 50000u);
   EXPECT_GT(checkAll({7, 3, 3, 1, 3, 2}), 50000u);
   EXPECT_GT(checkAll({7, 3, 1, 3, 3, 2}), 50000u);
+}
+
+// Blocks of other sizes than a tensor's own, as those that a reshape makes of
+// them: every size that holds all rows, or many more.
+TEST(Halo, BlocksOfAnySizeAreWhatDevicesNeed) {
+  Checker checker;
+  for (int64_t k = 1; k <= 5; ++k)
+    for (int64_t n = 1; n <= 14; ++n)
+      for (int64_t from = (n + k - 1) / k; from <= n + 1; ++from)
+        for (int64_t to = (n + k - 1) / k; to <= n + 1; ++to)
+          for (int64_t stride : {1, -1}) {
+            Piece piece{stride > 0 ? 0 : n - 1, 0, n, stride};
+            ASSERT_TRUE(checker.check({n, k, from}, {n, k, to}, piece));
+          }
+  EXPECT_GT(checker.checked, 10000u);
+}
+
+// 9 heads of 64 features on 2 devices: of the second's 288 features the first
+// takes 32 for its fifth head.
+TEST(Halo, HeadsTakeWhatTheirBlocksLack) {
+  std::optional<Window> window =
+      getWindow({576, 2}, {576, 2, 5 * 64}, {0, 0, 576}, 8);
+  ASSERT_TRUE(window);
+  EXPECT_EQ(window->lowest, 0);
+  ASSERT_EQ(window->rows.size(), 2u);
+  EXPECT_EQ(window->rows[1], (BlockRows{0, 32}));
+  EXPECT_EQ(window->step, 32);
 }
 
 TEST(Halo, LargeWindowsAreWhatDevicesNeed) {

@@ -68,7 +68,8 @@ ShardingRule makeDimRule(llvm::ArrayRef<int64_t> sizes) {
 
 const Shape dimensions[] = {{8},       {5},    {2, 4},    {4, 4},
                             {3, 2},    {6, 4}, {2, 2, 3}, {1, 6},
-                            {4, 1, 2}, {2, 8}, {12, 3},   {2, 6, 2}};
+                            {4, 1, 2}, {2, 8}, {12, 3},   {2, 6, 2},
+                            {7, 3},    {7, 2}, {1, 5, 2}, {11, 1, 3}};
 
 TEST(Projection, ThereAndBackIsTheIdentity) {
   uint64_t cases = 0;
@@ -181,6 +182,48 @@ TEST(Projection, OverflowIsOnlyWhatNoFactorCanExpress) {
   }
 }
 
+// A dimension of two factors is cut along the first alone exactly where that is
+// true of the elements that devices hold: sizes to 72 on up to 16 devices.
+TEST(Projection, UnevenBlocksAreOfTheFirstFactorIfTheyCoincide) {
+  unsigned coinciding = 0, others = 0;
+  for (int64_t heads = 2; heads <= 24; ++heads)
+    for (int64_t features = 2; heads * features <= 72; ++features) {
+      ShardingRule rule =
+          makeReshapeRule({heads * features}, {heads, features});
+      // The most devices of each number's divisors that cut heads alone.
+      int64_t most[17];
+      for (int64_t devices = 1; devices <= 16; ++devices) {
+        Mesh mesh = test::mesh("a" + std::to_string(devices));
+        AxisList axes{AxisRef::full(mesh, 0)};
+        TensorSharding flat = TensorSharding::replicate(1, /*open=*/true);
+        auto fit = fitAxes(rule, 0, 0, 0, project(rule, 0, flat), flat, axes);
+        flat.dims[0].axes = axes;
+        bool coincide = true;
+        for (int64_t device = 0; device < devices; ++device)
+          coincide &= getByFactors(mesh, rule, rule.operands[0][0], {axes, {}},
+                                   device) ==
+                      getByBlocks(mesh, heads * features, axes, device);
+        most[devices] = coincide ? devices : 1;
+        for (int64_t part = 1; part < devices && !coincide; ++part)
+          if (devices % part == 0)
+            most[devices] = std::max(most[devices], most[part]);
+        if (devices == 1)
+          continue;
+        EXPECT_EQ(getSize(fit.axes), most[devices])
+            << heads << 'x' << features << " on " << devices;
+        EXPECT_EQ(project(rule, 0, flat)[0].axes == axes, coincide);
+        OpShardings out;
+        AxisList cut[] = {axes, {}};
+        EXPECT_EQ(!getShardings(rule, cut, out), coincide);
+        bool isUneven = heads % devices != 0;
+        coinciding += isUneven && coincide;
+        others += !coincide;
+      }
+    }
+  EXPECT_GT(coinciding, 100u);
+  EXPECT_GT(others, 1000u);
+}
+
 TEST(Projection, TheExampleOfTheHeader) {
   Mesh mesh = test::mesh("x8");
   ShardingRule rule = makeReshapeRule({32}, {4, 8});
@@ -211,31 +254,35 @@ TEST(FitAxes, WhatItAllowsIsValidAndTheFactorGetsIt) {
   uint64_t allowed = 0, refused = 0;
   for (const char *text : {"a2,b2", "a4,b2", "a6", "a8"}) {
     Mesh mesh = test::mesh(text);
-    auto rule = parseRule("(hd)k,h->(hd)k", {{16, 6}, {4}}, {{16, 6}});
-    ASSERT_TRUE(bool(rule));
     AxisList all = getSubAxes(mesh);
-    forEachSharding(mesh, 2, 2, [&](const TensorSharding &sharding) {
-      TensorProjection before = project(*rule, 0, sharding);
-      for (unsigned dim = 0; dim < 2; ++dim)
-        for (unsigned f : rule->operands[0][dim])
-          for (const AxisRef &axis : all) {
-            Fit fit = fitAxes(*rule, 0, dim, f, before, sharding, axis);
-            EXPECT_EQ(fit.obstacle.has_value(), fit.axes != AxisList{axis});
-            if (fit.axes.empty()) {
-              ++refused;
-              continue;
+    for (auto [size, heads] : {std::pair(16, 4), {21, 7}, {6, 3}}) {
+      auto rule =
+          parseRule("(hd)k,h->(hd)k", {{size, 6}, {heads}}, {{size, 6}});
+      ASSERT_TRUE(bool(rule));
+      forEachSharding(mesh, 2, 2, [&](const TensorSharding &sharding) {
+        TensorProjection before = project(*rule, 0, sharding);
+        for (unsigned dim = 0; dim < 2; ++dim)
+          for (unsigned f : rule->operands[0][dim])
+            for (const AxisRef &axis : all) {
+              Fit fit = fitAxes(*rule, 0, dim, f, before, sharding, axis);
+              EXPECT_EQ(fit.obstacle.has_value(), fit.axes != AxisList{axis});
+              if (fit.axes.empty()) {
+                ++refused;
+                continue;
+              }
+              ++allowed;
+              TensorSharding after = sharding;
+              TensorProjection expected = before;
+              for (const AxisRef &given : fit.axes) {
+                appendMerged(after.dims[dim].axes, given);
+                appendMerged(expected[f].axes, given);
+              }
+              EXPECT_TRUE(isValid(mesh, after)) << show(mesh, after);
+              EXPECT_EQ(project(*rule, 0, after), expected)
+                  << show(mesh, after);
             }
-            ++allowed;
-            TensorSharding after = sharding;
-            TensorProjection expected = before;
-            for (const AxisRef &given : fit.axes) {
-              appendMerged(after.dims[dim].axes, given);
-              appendMerged(expected[f].axes, given);
-            }
-            EXPECT_TRUE(isValid(mesh, after)) << show(mesh, after);
-            EXPECT_EQ(project(*rule, 0, after), expected) << show(mesh, after);
-          }
-    });
+      });
+    }
   }
   EXPECT_GT(allowed, 100u);
   EXPECT_GT(refused, 100u);

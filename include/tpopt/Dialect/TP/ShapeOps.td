@@ -67,11 +67,12 @@ def TP_TransposeOp : TP_Op<"transpose", "", movement # linear # evaluated> {
   let hasVerifier = 1;
 }
 
-def TP_ReshapeOp : TP_Op<"reshape", "", movement # linear # evaluated> {
+def TP_ReshapeOp : TP_Op<"reshape", "", movement # linear # evaluated # localized
+    # [DeclareOpInterfaceMethods<ExchangeOpInterface>]> {
   let summary = "Read a tensor with other dimensions";
   let meaning = "the same elements in row-major order.";
   let constraints = "1. Input and result have as many elements and one element type.";
-  let ruleText = "split and merged dimensions share factors: `a(bc)->abc`";
+  let ruleText = "split and merged dimensions share factors: `a(bc)->abc`; where blocks of `(bc)` are not those of `b`, the op sends what differs";
   let example = "%y = tp.reshape %x : tensor<4x64xf32> -> tensor<4x8x8xf32>";
   let arguments = (ins TP_Tensor:$input);
   let results = (outs TP_Tensor:$result);

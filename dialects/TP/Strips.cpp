@@ -1,0 +1,194 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "dialects/TP/Strips.h"
+
+#include "tpopt/Dialect/SPMD/SPMD.h"
+#include "tpopt/Dialect/TP/TP.h"
+
+using namespace mlir;
+using namespace tp;
+
+static RankedTensorType typeOf(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
+Value tp::emitReversed(OpBuilder &builder, Location loc, Value x, int64_t dim,
+                       Type type) {
+  Emitter emit(builder, loc);
+  int64_t size = typeOf(x).getDimSize(dim);
+  Type counter = builder.getIntegerType(size > INT32_MAX ? 64 : 32);
+  Value indices = emit.iota(0, {size}, counter);
+  indices = emit.binary<SubOp>(emit.constant(size - 1, indices), indices);
+  return GatherOp::create(builder, loc, type, x, indices, /*axis=*/dim,
+                          /*batch_dims=*/0);
+}
+
+/// Whether what is `distance` places ahead is every device's own. Of two
+/// mirrored devices each is the next one's image.
+static bool isOwn(int64_t distance, bool mirrored, int64_t ring) {
+  return mirrored ? ring == 2 && distance == 1 : distance == 0;
+}
+
+/// The place of the i-th block of a window on the ring.
+static int64_t getDistance(const Window &window, size_t i, int64_t ring) {
+  return ((window.lowest + int64_t(i)) % ring + ring) % ring;
+}
+
+void tp::addFetches(Fetches &fetches, unsigned source, const Window &window,
+                    int64_t ring) {
+  for (auto [i, rows] : llvm::enumerate(window.rows)) {
+    int64_t distance = getDistance(window, i, ring);
+    if (rows.empty() || isOwn(distance, window.mirrored, ring))
+      continue;
+    BlockRows &fetched = fetches[{source, distance, window.mirrored}];
+    fetched = fetched.hull(rows);
+  }
+}
+
+StripLocalizer::StripLocalizer(spmd::Localizer &localizer, Location loc,
+                               int64_t dim, const AxisList &axes,
+                               ValueRange sources, const Fetches &fetches)
+    : localizer(localizer), builder(localizer.getBuilder()), loc(loc),
+      emit(builder, loc), dim(dim), axes(axes), sources(sources),
+      fetches(fetches) {
+  for (auto &[key, rows] : fetches)
+    fetched[key] = fetch(key, rows);
+}
+
+/// The device's own rows, so that no encoding says of what they are a part.
+RankedTensorType StripLocalizer::getStripType(unsigned source, int64_t rows) {
+  RankedTensorType local = typeOf(sources[source]);
+  SmallVector<int64_t> shape(local.getShape());
+  shape[dim] = rows;
+  return RankedTensorType::get(shape, local.getElementType());
+}
+
+Value StripLocalizer::slice(Value local, BlockRows rows, unsigned source) {
+  return slice(local, rows.begin, /*stride=*/1,
+               getStripType(source, rows.size()));
+}
+
+Value StripLocalizer::slice(Value local, int64_t start, int64_t stride,
+                            RankedTensorType type) {
+  SmallVector<int64_t> starts(type.getRank(), 0);
+  SmallVector<int64_t> strides(type.getRank(), 1);
+  starts[dim] = start;
+  strides[dim] = stride;
+  return SliceOp::create(builder, loc, type, local, starts, strides);
+}
+
+Value StripLocalizer::scalar(int64_t value) {
+  return emit.constant(value,
+                       RankedTensorType::get({}, builder.getIntegerType(32)));
+}
+
+Value StripLocalizer::place() {
+  auto type = RankedTensorType::get({}, builder.getIntegerType(32));
+  return spmd::AxisIndexOp::create(
+      builder, loc, type,
+      FlatSymbolRefAttr::get(builder.getContext(), localizer.getMesh().name),
+      spmd::toAttr(builder.getContext(), localizer.getMesh(), axes));
+}
+
+Value StripLocalizer::fetch(const Fetch &key, BlockRows rows) {
+  Value local = sources[key.source];
+  if (key.mirrored) {
+    int64_t block = typeOf(local).getDimSize(dim);
+    rows = {block - rows.end, block - rows.begin};
+  }
+  Value part = slice(local, rows, key.source);
+  // From ahead: the sender's buffer moves back.
+  return spmd::ShiftOp::create(
+      builder, loc, part.getType(), part, localizer.getMesh().name,
+      spmd::toAttr(builder.getContext(), localizer.getMesh(), axes),
+      -key.distance, key.mirrored ? "mirror" : "wrap");
+}
+
+/// Rows `rows` of the block of the device at a distance. The rows of a mirrored
+/// block keep the sender's order.
+Value StripLocalizer::getRows(const Fetch &key, BlockRows rows, bool isHere) {
+  Value local = sources[key.source];
+  int64_t block = typeOf(local).getDimSize(dim);
+  if (isHere)
+    return slice(local,
+                 key.mirrored ? BlockRows{block - rows.end, block - rows.begin}
+                              : rows,
+                 key.source);
+  const BlockRows &sent = fetches.at(key);
+  int64_t begin = key.mirrored ? sent.end - rows.end : rows.begin - sent.begin;
+  return slice(fetched.at(key), {begin, begin + rows.size()}, key.source);
+}
+
+/// The rows of the window, and those that are needed around them; of a mirrored
+/// window from the last to the first.
+Value StripLocalizer::getStrip(unsigned source, const Window &window,
+                               bool isWhole) {
+  int64_t block = typeOf(sources[source]).getDimSize(dim);
+  int64_t ring = getSize(axes);
+  SmallVector<Value> parts;
+  int64_t missing = window.lead, length = 0;
+  auto fill = [&] {
+    length += missing;
+    if (missing > 0) {
+      Value zero = emit.constant(
+          0,
+          RankedTensorType::get({}, typeOf(sources[source]).getElementType()));
+      parts.push_back(BroadcastOp::create(builder, loc,
+                                          getStripType(source, missing), zero,
+                                          ArrayRef<int64_t>()));
+    }
+    missing = 0;
+  };
+  for (auto [i, rows] : llvm::enumerate(window.rows)) {
+    bool isFirst = i == 0, isLast = i + 1 == window.rows.size();
+    if (rows.empty()) {
+      missing += block;
+      continue;
+    }
+    int64_t distance = getDistance(window, i, ring);
+    missing += isFirst ? 0 : rows.begin;
+    fill();
+    parts.push_back(getRows({source, distance, window.mirrored}, rows,
+                            isWhole || isOwn(distance, window.mirrored, ring)));
+    length += rows.size();
+    missing += isLast ? 0 : block - rows.end;
+  }
+  missing += window.tail;
+  fill();
+  if (parts.size() == 1)
+    return parts.front();
+  if (window.mirrored)
+    std::reverse(parts.begin(), parts.end());
+  return ConcatOp::create(builder, loc, getStripType(source, length), parts,
+                          dim);
+}
+
+Value StripLocalizer::getPart(unsigned source, const Window &window,
+                              int64_t stride, bool isWhole,
+                              RankedTensorType result) {
+  Value strip = getStrip(source, window, isWhole);
+  int64_t block = result.getDimSize(dim);
+  int64_t span = (block - 1) * stride + 1;
+  int64_t offset = window.offset, step = window.step;
+  if (window.mirrored) {
+    offset = typeOf(strip).getDimSize(dim) - span - offset;
+    step = -step;
+  }
+  if (step != 0) {
+    SmallVector<Value> starts(result.getRank(), scalar(0));
+    starts[dim] = emit.binary<AddOp>(scalar(offset),
+                                     emit.binary<MulOp>(place(), scalar(step)));
+    RankedTensorType type =
+        stride == 1 && !window.mirrored ? result : getStripType(source, span);
+    strip = DynamicSliceOp::create(builder, loc, type, strip, starts);
+    offset = 0;
+  }
+  if (window.mirrored) {
+    strip = slice(strip, offset, stride, getStripType(source, block));
+    return emitReversed(builder, loc, strip, dim, result);
+  }
+  return strip.getType() == result && step != 0
+             ? strip
+             : slice(strip, offset, stride, result);
+}

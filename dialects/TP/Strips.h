@@ -1,0 +1,87 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file The local form of what moves rows along a cut dimension.
+///
+/// A window (see Halo.h) says which rows of other devices' blocks a device
+/// needs. They are fetched, each run of rows by one shift for all windows on
+/// one value, and put beside the device's own: a strip, of which the device's
+/// result block is a part.
+
+#ifndef TPOPT_DIALECTS_TP_STRIPS_H
+#define TPOPT_DIALECTS_TP_STRIPS_H
+
+#include "dialects/TP/Emitter.h"
+#include "lib/Sharding/Algebra/Halo.h"
+#include "tpopt/Dialect/SPMD/ShardingInterfaces.h"
+
+#include <map>
+
+namespace tp {
+
+/// Distances and launches past which another way is simpler, whatever it costs.
+inline constexpr size_t kMostDistances = 8;
+
+/// Rows of value `source`, by number, from the device `distance` places ahead
+/// on the ring, or from its mirror image.
+struct Fetch {
+  unsigned source;
+  int64_t distance;
+  bool mirrored;
+
+  bool operator<(const Fetch &o) const {
+    return std::tie(source, distance, mirrored) <
+           std::tie(o.source, o.distance, o.mirrored);
+  }
+};
+
+/// Rows of the sender's block; of a mirrored one as its window counts them.
+using Fetches = std::map<Fetch, BlockRows>;
+
+/// Adds what `window` on a value takes from other devices.
+void addFetches(Fetches &fetches, unsigned source, const Window &window,
+                int64_t ring);
+
+/// `x` with element i along `dim` where element n - 1 - i was.
+mlir::Value emitReversed(mlir::OpBuilder &builder, mlir::Location loc,
+                         mlir::Value x, int64_t dim, mlir::Type type);
+
+/// Builds the shifts and what is made of them.
+class StripLocalizer {
+public:
+  /// `axes` cut dimension `dim`; `sources` are what the device has of each
+  /// value.
+  StripLocalizer(spmd::Localizer &localizer, mlir::Location loc, int64_t dim,
+                 const AxisList &axes, mlir::ValueRange sources,
+                 const Fetches &fetches);
+
+  /// The device's block of type `result`, of which rows are `stride` apart in
+  /// the window on value `source`, which is `isWhole` if it is not cut.
+  mlir::Value getPart(unsigned source, const Window &window, int64_t stride,
+                      bool isWhole, mlir::RankedTensorType result);
+
+private:
+  mlir::RankedTensorType getStripType(unsigned source, int64_t rows);
+  mlir::Value slice(mlir::Value local, BlockRows rows, unsigned source);
+  mlir::Value slice(mlir::Value local, int64_t start, int64_t stride,
+                    mlir::RankedTensorType type);
+  mlir::Value scalar(int64_t value);
+  mlir::Value place();
+  mlir::Value fetch(const Fetch &key, BlockRows rows);
+  mlir::Value getRows(const Fetch &key, BlockRows rows, bool isHere);
+  mlir::Value getStrip(unsigned source, const Window &window, bool isWhole);
+
+  spmd::Localizer &localizer;
+  mlir::OpBuilder &builder;
+  mlir::Location loc;
+  Emitter emit;
+  int64_t dim;
+  AxisList axes;
+  mlir::ValueRange sources;
+  const Fetches &fetches;
+  std::map<Fetch, mlir::Value> fetched;
+};
+
+} // namespace tp
+
+#endif // TPOPT_DIALECTS_TP_STRIPS_H
