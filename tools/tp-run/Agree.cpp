@@ -32,6 +32,6 @@ absl::Status tprun::agreeOnOptions(Session &session, const Options &options,
   session.agree("--generate", describePrompt(prompt));
   session.agree("--max_tokens", absl::StrCat(options.maxTokens));
   session.agree("--temperature", absl::StrCat(options.temperature));
-  session.agree("--end_token", absl::StrCat(options.endToken));
+  session.agree("--end_token", options.endTokens.str());
   return absl::OkStatus();
 }

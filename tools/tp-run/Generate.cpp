@@ -123,7 +123,7 @@ tprun::generate(Session &session, const Options &options, bool prints) {
     }
     tokens.push_back(token);
     if (static_cast<int>(tokens.size()) == options.maxTokens ||
-        token == options.endToken)
+        options.endTokens.contains(token))
       break;
     TPRT_RETURN_IF_ERROR(bindIntegers(session, "token", {token}));
     TPRT_RETURN_IF_ERROR(bindIntegers(session, "position", {position}));
@@ -140,6 +140,10 @@ tprun::generate(Session &session, const Options &options, bool prints) {
   if (tokens.size() > 1)
     std::fprintf(stderr, ", decode %.2f ms per token",
                  decode / static_cast<double>(tokens.size() - 1));
+  if (options.endTokens.contains(tokens.back()))
+    std::fprintf(stderr, "; ended by token %lld of %s",
+                 static_cast<long long>(tokens.back()),
+                 options.endTokens.source.c_str());
   std::fprintf(stderr, "\n");
   return tokens;
 }

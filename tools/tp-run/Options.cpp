@@ -37,7 +37,7 @@ ABSL_FLAG(std::string, trace, "", "write a Chrome trace of the runs");
 ABSL_FLAG(std::string, generate, "", "prompt: token ids, or a file of them");
 ABSL_FLAG(int, max_tokens, 16, "how many tokens to generate");
 ABSL_FLAG(double, temperature, 0, "of sampling; 0 takes the likeliest");
-ABSL_FLAG(int64_t, end_token, -1, "stop after this token");
+ABSL_FLAG(std::string, end_token, "", "stop after one of these tokens");
 
 using namespace tprt;
 
@@ -64,7 +64,8 @@ beside this tool, and kept for the next time.
   --trace=FILE          write when each step ran, for ui.perfetto.dev
   --generate=IDS|FILE   continue a prompt of token ids with the entries prefill
                         and decode; --max_tokens=N (16), --temperature=T (0, the
-                        likeliest token), --end_token=ID
+                        likeliest token), --end_token=ID,.. or none (what the
+                        configuration beside the weights says)
   --shard="..."         for a .mlir: options of tp-opt --tp-compile
   --nocache             compile a .mlir anew, and do not keep what comes out
   --ranks=N             what the mesh must have
@@ -172,7 +173,11 @@ absl::StatusOr<tprun::Options> tprun::parseOptions(int argc, char **argv,
   options.generate = absl::GetFlag(FLAGS_generate);
   options.maxTokens = absl::GetFlag(FLAGS_max_tokens);
   options.temperature = absl::GetFlag(FLAGS_temperature);
-  options.endToken = absl::GetFlag(FLAGS_end_token);
+  if (!options.generate.empty()) {
+    TPRT_ASSIGN_OR_RETURN(
+        options.endTokens,
+        readEndTokens(absl::GetFlag(FLAGS_end_token), options.weights));
+  }
   // NaN is none of these.
   if (!(timeout > 0) || !(runTimeout >= 0) || options.ranks < 0 ||
       options.threads < 0 || options.bench < 0 || options.maxTokens < 1 ||

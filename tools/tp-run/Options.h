@@ -6,6 +6,8 @@
 #ifndef TPRUN_OPTIONS_H
 #define TPRUN_OPTIONS_H
 
+#include "EndTokens.h"
+
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 
@@ -42,7 +44,7 @@ struct Options {
   std::string generate;
   int maxTokens = 0;
   double temperature = 0;
-  int64_t endToken = -1;
+  EndTokens endTokens; ///< Of --generate.
 };
 
 /// Reads the command line. Asked for help, it prints that and sets *done.

@@ -77,7 +77,9 @@ static const Architecture *getArchitecture(Config &config) {
                      ? "is " + names[0] + ", which the importer does not know"
                      : "names " + std::to_string(names.size()) +
                            " model classes, not one",
-                 "known are " + known);
+                 "known are " + known +
+                     "; export the PyTorch module of any other as StableHLO: "
+                     "tp_export.export_torch of tools/export");
     return nullptr;
   }
   std::string type = config.word("model_type", found->modelType);

@@ -166,6 +166,13 @@ static Results convertCustomCall(Conversion &c) {
       return row.convert(c);
   if (StringRef function = target; function.consume_front("mhlo."))
     return convertFunctionCall(c, function);
+  // It is there for an effect on the host, as that of jax.debug.print.
+  if (c.op->getNumResults() == 0) {
+    c.op->emitWarning() << "the call of @" << target
+                        << " gives no result and is dropped: devices do not "
+                           "call the host";
+    return SmallVector<Value>{};
+  }
   return c.unsupported() << " @" << target
                          << ": what it computes is known to its library alone";
 }

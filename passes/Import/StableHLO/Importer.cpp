@@ -105,6 +105,13 @@ private:
 
 } // namespace
 
+/// Whether it orders effects, as those of jax.debug.print(.., ordered=True).
+static bool isToken(Type type) {
+  std::string text;
+  llvm::raw_string_ostream(text) << type;
+  return text == "!stablehlo.token";
+}
+
 /// Why a type is not one that tp computes with.
 static LogicalResult checkType(Operation *op, Type type) {
   if (isSupportedTensor(type))
@@ -118,9 +125,14 @@ static LogicalResult checkType(Operation *op, Type type) {
     return op->emitError() << prefix(ErrorCode::DynamicShape) << op->getName()
                            << " has the type " << type
                            << ": export with static sizes";
-  return op->emitError() << prefix(ErrorCode::UnsupportedStableHLO)
-                         << op->getName() << " has the type " << type
-                         << ", which is no tensor of numbers we compute with";
+  InFlightDiagnostic error =
+      op->emitError() << prefix(ErrorCode::UnsupportedStableHLO)
+                      << op->getName() << " has the type " << type
+                      << ", which is no tensor of numbers we compute with";
+  if (isToken(type))
+    error << ": effects are not ordered here; write ordered=False, or leave "
+             "them out";
+  return error;
 }
 
 LogicalResult Importer::checkTypes(Operation *op) {

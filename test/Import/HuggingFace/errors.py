@@ -23,6 +23,9 @@ CONFIGS = [
      "importer does not know"),
     ("smollm2-135m", {"architectures": []}, "",
      "[TP0507] `architectures` names 0 model classes, not one"),
+    ("smollm2-135m", {"architectures": ["T5Model"]}, "",
+     "; export the PyTorch module of any other as StableHLO: "
+     "tp_export.export_torch of tools/export"),
     ("smollm2-135m", {"architectures": "LlamaForCausalLM"}, "",
      '[TP0505] `architectures` is "LlamaForCausalLM", not a list of strings'),
     ("smollm2-135m", {"model_type": "gpt2"}, "",

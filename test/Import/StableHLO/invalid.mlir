@@ -18,6 +18,24 @@ func.func @library(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
+// The result of a Python function is needed.
+func.func @pure_callback(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @below {{[TP0530] stablehlo.custom_call @xla_ffi_python_cpu_callback: what it computes is known to its library alone}}
+  %0 = stablehlo.custom_call @xla_ffi_python_cpu_callback(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+// jax.debug.print(.., ordered=True)
+func.func @ordered(%token: !stablehlo.token, %x: tensor<4xf32>) -> (!stablehlo.token, tensor<4xf32>) {
+  // expected-error @below {{[TP0530] stablehlo.custom_call has the type '!stablehlo.token', which is no tensor of numbers we compute with: effects are not ordered here; write ordered=False, or leave them out}}
+  %0 = stablehlo.custom_call @xla_ffi_python_cpu_callback(%token, %x) {has_side_effect = true} : (!stablehlo.token, tensor<4xf32>) -> !stablehlo.token
+  return %0, %x : !stablehlo.token, tensor<4xf32>
+}
+
+// -----
+
 func.func @no_function(%x: tensor<4xf32>) -> tensor<4xf32> {
   // expected-error @below {{[TP0530] stablehlo.custom_call @mhlo.nothing: no function of that name is known}}
   %0 = stablehlo.custom_call @mhlo.nothing(%x) : (tensor<4xf32>) -> tensor<4xf32>

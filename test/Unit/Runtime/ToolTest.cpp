@@ -12,6 +12,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 #include "gtest/gtest.h"
 
@@ -305,6 +306,47 @@ TEST_F(Tool, GeneratesGreedily) {
       path, " --generate=3,1,4 --max_tokens=6 --end_token=", fresh[2]));
   EXPECT_EQ(stopped.out,
             absl::StrJoin(fresh.begin(), fresh.begin() + 3, ",") + "\n");
+}
+
+// What a checkpoint says of its end, unless the command line does.
+TEST_F(Tool, EndsWhereTheCheckpointSays) {
+  std::string path = write("g.tpx", makeGenerator());
+  std::string weights =
+      write("none.safetensors", std::string("\2\0\0\0\0\0\0\0{}", 10));
+  std::string command =
+      path + " --generate=3,1,4 --max_tokens=6 --weights=" + weights;
+  std::vector<std::string> all =
+      absl::StrSplit(absl::StripSuffix(run(command).out, "\n"), ',');
+  ASSERT_EQ(all.size(), 6u);
+  auto getFirst = [&](int count) {
+    return absl::StrJoin(all.begin(), all.begin() + count, ",") + "\n";
+  };
+  write("config.json", absl::StrCat("{\"eos_token_id\": ", all[3], "}"));
+  Outcome ended = run(command);
+  EXPECT_EQ(ended.out, getFirst(4)) << ended.err;
+  EXPECT_TRUE(absl::StrContains(
+      ended.err, absl::StrCat("; ended by token ", all[3], " of config.json")))
+      << ended.err;
+  write("generation_config.json",
+        absl::StrCat("{\"eos_token_id\": [49, ", all[1], "]}"));
+  EXPECT_EQ(run(command).out, getFirst(2));
+  EXPECT_EQ(run(command + " --end_token=none").out, getFirst(6));
+  EXPECT_EQ(run(absl::StrCat(command, " --end_token=49,", all[2])).out,
+            getFirst(3));
+  Outcome bad = run(command + " --end_token=2,x");
+  EXPECT_EQ(bad.code, 1);
+  EXPECT_TRUE(absl::StrContains(
+      bad.err,
+      "--end_token expects token ids, as 2 or 2,7, or none; got '2,x'"))
+      << bad.err;
+  write("generation_config.json", "{\"eos_token_id\": \"</s>\"}");
+  bad = run(command);
+  EXPECT_EQ(bad.code, 1);
+  EXPECT_TRUE(
+      absl::StrContains(bad.err, "expects a token id or a list of them"))
+      << bad.err;
+  write("generation_config.json", "[");
+  EXPECT_TRUE(absl::StrContains(run(command).err, "is no JSON object"));
 }
 
 TEST_F(Tool, SamplesRepeatably) {
