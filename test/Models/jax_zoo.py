@@ -633,6 +633,42 @@ def generate(mesh):
                  {"tokens": ints(BATCH, 5)}, DECODER_RULES)
 
 
+# A token for a cache that is cut along its positions, as for contexts that are too long
+# for one device.
+
+def decode(mesh):
+    """One row's position in the first layer, as servers have them; all at one in the
+    second."""
+    cache = {"cache_k": (BATCH, 64, 2, 16), "cache_v": (BATCH, 64, 2, 16)}
+    layer = {"norm": (32,), "wq": (32, 4, 16), "wk": (32, 2, 16), "wv": (32, 2, 16),
+             "wo": (4, 16, 32), **cache}
+    tree = {"embed": (VOCABULARY, 32), "layers": [layer] * 2}
+
+    def write(cache, row, positions, i):
+        if i == 0:
+            return cache.at[jnp.arange(BATCH), positions].set(row[:, 0])
+        return jax.lax.dynamic_update_slice(cache, row, (0, positions[0], 0, 0))
+
+    def apply(params, batch):
+        x, caches = params["embed"][batch["tokens"]][:, None], []
+        for i, p in enumerate(params["layers"]):
+            y = rms_norm(x, p["norm"])
+            q, k, v = (jnp.einsum("bsd,dhe->bshe", y, p[w]) for w in ("wq", "wk", "wv"))
+            k, v = (write(p[name], row, batch["positions"], i)
+                    for name, row in (("cache_k", k), ("cache_v", v)))
+            caches.append((k, v))
+            seen = jnp.arange(64) <= (batch["positions"] if i == 0 else
+                                      jnp.full(BATCH, batch["positions"][0]))[:, None]
+            q = q.reshape(BATCH, 1, 2, 2, 16)
+            scores = jnp.einsum("bqhge,bkhe->bhgqk", q, k) / 4
+            weights = jax.nn.softmax(jnp.where(seen[:, None, None, None], scores, -1e10))
+            mixed = jnp.einsum("bhgqk,bkhe->bqhge", weights, v).reshape(BATCH, 1, 4, 16)
+            x = x + jnp.einsum("bqhe,hed->bqd", mixed, p["wo"])
+        return x @ params["embed"].T, caches
+    return Model(normals(tree), apply, None, {"tokens": ints(BATCH), "positions": ints(BATCH)},
+                 [("cache", P(None, "model"))])
+
+
 # Gradient accumulation.
 
 def accumulate(mesh):
@@ -769,7 +805,7 @@ def pipeline(mesh):
 
 MODELS = {"vit": vit, "t5": t5, "whisper": whisper, "mixtral": mixtral_dense,
           "mixtral_sorted": mixtral_sorted, "deepseek": deepseek, "gemma": gemma,
-          "mamba": mamba, "neox": neox, "generate": generate,
+          "mamba": mamba, "neox": neox, "generate": generate, "decode": decode,
           "accumulate": accumulate, "ring": ring, "exchange": exchange,
           "pipeline": pipeline}
 LAYOUTS = {"tensor": {"model": 4}, "tensor+data": {"data": 2, "model": 2},
