@@ -234,6 +234,21 @@ static FailureOr<SmallVector<Window>> readWindows(Conversion &c,
   return windows;
 }
 
+/// `count` rows of `x` from `start` on, with zeros outside of it.
+static Value emitRows(Conversion &c, Value x, int64_t dim, int64_t start,
+                      int64_t count) {
+  int64_t size = Emitter::typeOf(x).getDimSize(dim);
+  int64_t before = std::max<int64_t>(0, -start);
+  int64_t after = std::max<int64_t>(0, start + count - size);
+  if (before > 0 || after > 0)
+    x = c.emit.pad(x, dim, before, size + before + after);
+  SmallVector<int64_t> sizes(Emitter::typeOf(x).getShape()),
+      starts(sizes.size(), 0);
+  starts[dim] = start + before;
+  sizes[dim] = count;
+  return c.emit.slice(x, starts, sizes);
+}
+
 /// The elements of `x` that element `k` of the window reads, one per window,
 /// with zeros outside of the input: a shift of the input by whole strides, as
 /// long as it is as a rule, and of that every `stride`-th element. Where
@@ -244,34 +259,32 @@ static Value emitShift(Conversion &c, Value x, int64_t dim,
   int64_t first =
       (window.reversed ? window.kernel - 1 - k : k) * window.rhsDilation -
       window.low;
+  int64_t spread = window.lhsDilation;
+  if (spread > 1 && window.stride == 1) {
+    // The input's rows are shifted, and each is read at the same place of those
+    // that it is spread to.
+    int64_t start = llvm::divideCeilSigned(first, spread);
+    Value rows =
+        emitRows(c, x, dim, start, llvm::divideCeil(window.output, spread));
+    Value zero = c.emit.constant(
+        0, RankedTensorType::get({}, Emitter::typeOf(x).getElementType()));
+    rows = emitSpread(c, rows, zero, dim, spread, start * spread - first);
+    return emitRows(c, rows, dim, 0, window.output);
+  }
+  if (spread > 1) {
+    Value zero = c.emit.constant(
+        0, RankedTensorType::get({}, Emitter::typeOf(x).getElementType()));
+    x = emitSpread(c, x, zero, dim, spread, /*at=*/0);
+  }
   int64_t start = llvm::divideFloorSigned(first, window.stride) * window.stride;
-  int64_t before = std::max<int64_t>(0, -start);
-  int64_t after = std::max<int64_t>(0, start + reads - window.input);
-  if (before > 0 || after > 0)
-    x = c.emit.pad(x, dim, before, window.input + before + after);
-  SmallVector<int64_t> limits(Emitter::typeOf(x).getShape()),
-      starts(limits.size(), 0), strides(limits.size(), 1);
-  starts[dim] = start + before;
-  limits[dim] = start + before + reads;
-  x = c.emit.slice(x, starts, limits, strides);
+  x = emitRows(c, x, dim, start, reads);
   if (window.stride == 1)
     return x;
+  SmallVector<int64_t> limits(Emitter::typeOf(x).getShape()),
+      starts(limits.size(), 0), strides(limits.size(), 1);
   starts[dim] = first - start;
-  limits[dim] = reads;
   strides[dim] = window.stride;
   return c.emit.slice(x, starts, limits, strides);
-}
-
-/// `spread` - 1 zeros behind each element. Behind the last one they are
-/// padding.
-static Value emitSpread(Emitter &emit, Value x, int64_t dim, int64_t spread) {
-  if (spread == 1)
-    return x;
-  SmallVector<int64_t> shape(Emitter::typeOf(x).getShape()), column(shape);
-  column.insert(column.begin() + dim + 1, 1);
-  x = emit.pad(emit.reshape(x, column), dim + 1, /*low=*/0, spread);
-  shape[dim] *= spread;
-  return emit.reshape(x, shape);
 }
 
 /// Kernels of at most so many elements become shifts of the input, which need
@@ -288,14 +301,11 @@ static Value emitPatches(Conversion &c, Value x, int64_t dim,
     return c.emit.reshape(x, shape);
   }
   if (window.kernel <= kMostTaps && window.kernel > 0 && window.output > 0) {
-    x = emitSpread(c.emit, x, dim, window.lhsDilation);
-    Window spread = window;
-    spread.input *= window.lhsDilation;
     SmallVector<Value> shifts;
     shape[dim] = window.output;
     shape.insert(shape.begin() + dim + 1, 1);
     for (int64_t k = 0; k < window.kernel; ++k)
-      shifts.push_back(c.emit.reshape(emitShift(c, x, dim, spread, k), shape));
+      shifts.push_back(c.emit.reshape(emitShift(c, x, dim, window, k), shape));
     return c.emit.concat(shifts, dim + 1);
   }
   SmallVector<int32_t> sources;

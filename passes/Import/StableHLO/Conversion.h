@@ -128,6 +128,19 @@ constexpr int64_t kLarge = int64_t(1) << 31;
 constexpr int64_t kMostShifts = 4;
 inline bool isLarge(int64_t n) { return n < -kLarge || n > kLarge; }
 
+/// Each element of `x` along `dim` as `spread` of them: itself at place `at`,
+/// and around it `value`.
+mlir::Value emitSpread(Conversion &c, mlir::Value x, mlir::Value value,
+                       int64_t dim, int64_t spread, int64_t at);
+
+/// Elements of `value` between those of `x`, which are `spread` apart then
+/// along `dim`, and around them what is padding, as far as blocks stay what
+/// they are: little crosses their borders then. `low` and `high` are what is
+/// left to pad, or to cut where they are negative.
+mlir::Value emitInterior(Conversion &c, mlir::Value x, mlir::Value value,
+                         int64_t dim, int64_t spread, int64_t &low,
+                         int64_t &high);
+
 using Converter = Results (*)(Conversion &);
 
 /// When the regions of an operation are converted.

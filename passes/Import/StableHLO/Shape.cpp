@@ -137,27 +137,55 @@ static Results convertConcatenate(Conversion &c) {
   return c.one(parts.size() == 1 ? parts[0] : c.emit.concat(parts, *dim));
 }
 
-/// Elements of `value` between those along `dim`.
-static Value emitInterior(Conversion &c, Value x, Value value, int64_t dim,
-                          int64_t interior) {
+Value tp::stablehlo::emitSpread(Conversion &c, Value x, Value value,
+                                int64_t dim, int64_t spread, int64_t at) {
   SmallVector<int64_t> shape(Emitter::typeOf(x).getShape());
   int64_t size = shape[dim];
-  if (interior == 0 || size < 2)
-    return x;
-  // [n] as [n, 1], padded to [n, 1 + interior], without what follows the last.
   shape.insert(shape.begin() + dim + 1, 1);
   Value column = c.emit.reshape(x, shape);
   SmallVector<int64_t> low(shape.size(), 0);
-  shape[dim + 1] += interior;
+  low[dim + 1] = at;
+  shape[dim + 1] = spread;
   Value padded =
       PadOp::create(c.builder, c.op->getLoc(), Emitter::withShape(x, shape),
                     column, value, low);
   shape.erase(shape.begin() + dim);
-  shape[dim] *= size;
-  SmallVector<int64_t> starts(shape.size(), 0);
-  padded = c.emit.reshape(padded, shape);
-  shape[dim] -= interior;
-  return c.emit.slice(padded, starts, shape);
+  shape[dim] = size * spread;
+  return c.emit.reshape(padded, shape);
+}
+
+Value tp::stablehlo::emitInterior(Conversion &c, Value x, Value value,
+                                  int64_t dim, int64_t spread, int64_t &low,
+                                  int64_t &high) {
+  SmallVector<int64_t> shape(Emitter::typeOf(x).getShape());
+  int64_t size = shape[dim];
+  if (spread == 1 || size < 2)
+    return x;
+  int64_t length = (size - 1) * spread + 1 + low + high;
+  int64_t before = llvm::divideFloorSigned(low, spread);
+  int64_t at = low - before * spread;
+  int64_t rows = llvm::divideCeilSigned(length, spread);
+  int64_t after = rows - before - size;
+  if (rows == size && std::abs(before) < size) {
+    // As many rows come as go, before they are spread: blocks stay.
+    SmallVector<int64_t> lows(shape.size(), 0), starts(lows);
+    if (before > 0 || after > 0) {
+      lows[dim] = std::max<int64_t>(before, 0);
+      shape[dim] += lows[dim] + std::max<int64_t>(after, 0);
+      x = PadOp::create(c.builder, c.op->getLoc(), Emitter::withShape(x, shape),
+                        x, value, lows);
+    }
+    starts[dim] = std::max<int64_t>(-before, 0);
+    shape[dim] = rows;
+    if (before < 0 || after < 0)
+      x = c.emit.slice(x, starts, shape);
+    low = 0;
+    high = length - rows * spread;
+  } else {
+    low -= at;
+    high -= spread - 1 - at;
+  }
+  return emitSpread(c, x, value, dim, spread, at);
 }
 
 static Results convertPad(Conversion &c) {
@@ -183,7 +211,7 @@ static Results convertPad(Conversion &c) {
   if (isEmpty(x.getType()))
     return c.one(c.emit.splat(value, c.outShape()));
   for (size_t i = 0; i < rank; ++i)
-    x = emitInterior(c, x, value, i, (*interior)[i]);
+    x = emitInterior(c, x, value, i, 1 + (*interior)[i], (*low)[i], (*high)[i]);
   // Where padding is negative, it cuts. Cutting after padding keeps sizes from
   // going below zero.
   SmallVector<int64_t> shape(Emitter::typeOf(x).getShape()), begin, starts;

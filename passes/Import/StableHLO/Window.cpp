@@ -72,20 +72,11 @@ static Value emitPadded(Conversion &c, Value x, Value value,
   };
   for (size_t dim = 0; dim < windows.sizes.size(); ++dim) {
     SmallVector<int64_t> shape(Emitter::typeOf(x).getShape());
-    int64_t size = shape[dim], spread = windows.baseDilations[dim];
+    int64_t spread = windows.baseDilations[dim];
     SmallVector<int64_t> starts(shape.size(), 0);
-    if (spread > 1 && size > 1) {
-      SmallVector<int64_t> column(shape);
-      column.insert(column.begin() + dim + 1, 1);
-      x = c.emit.reshape(x, column);
-      column[dim + 1] = spread;
-      x = build(x, column, SmallVector<int64_t>(column.size(), 0));
-      shape[dim] = size * spread;
-      x = c.emit.reshape(x, shape);
-      shape[dim] -= spread - 1;
-      x = c.emit.slice(x, starts, shape);
-    }
     int64_t low = windows.low[dim], high = windows.high[dim];
+    x = emitInterior(c, x, value, dim, spread, low, high);
+    shape[dim] = Emitter::typeOf(x).getDimSize(dim);
     if (low > 0 || high > 0) {
       SmallVector<int64_t> before(shape.size(), 0);
       before[dim] = std::max<int64_t>(low, 0);

@@ -310,6 +310,8 @@ FUNCTIONS = {
     "dilated_convolution": lambda x, n: x.convolve(3, dilation=2, low=2, high=2),
     "transposed_convolution": lambda x, n: x.convolve(3, base=2, low=1, high=2),
     "spread": lambda x, n: x.pad(0, 1, 1),
+    "spread_from_one": lambda x, n: x.pad(1, 2, 3),
+    "spread_over_a_border": lambda x, n: x.pad(3, -2, 1),
     "frame": lambda x, n: x.frame(),
     "pool_gradient_of_two": lambda x, n: x.pool_gradient(2),
     "cumsum": lambda x, n: x.cumulate("add"),
@@ -335,7 +337,8 @@ def call_all(programs):
 
 
 # Uneven blocks of rows, and of pairs of them, are other rows.
-EVEN = {"transposed_convolution", "spread", "pairs_swapped", "pool_gradient_of_two"}
+EVEN = {"transposed_convolution", "spread", "spread_from_one", "spread_over_a_border",
+        "pairs_swapped", "pool_gradient_of_two"}
 
 
 def main():
