@@ -287,10 +287,6 @@ static Value emitShift(Conversion &c, Value x, int64_t dim,
   return c.emit.slice(x, starts, limits, strides);
 }
 
-/// Kernels of at most so many elements become shifts of the input, which need
-/// only neighbours' rows where the dimension is cut.
-static constexpr int64_t kMostTaps = 8;
-
 /// The input's spatial dimension `dim` as [output, kernel].
 static Value emitPatches(Conversion &c, Value x, int64_t dim,
                          const Window &window) {
@@ -300,7 +296,7 @@ static Value emitPatches(Conversion &c, Value x, int64_t dim,
     shape.insert(shape.begin() + dim + 1, window.kernel);
     return c.emit.reshape(x, shape);
   }
-  if (window.kernel <= kMostTaps && window.kernel > 0 && window.output > 0) {
+  if (window.kernel <= kMostShifts && window.kernel > 0 && window.output > 0) {
     SmallVector<Value> shifts;
     shape[dim] = window.output;
     shape.insert(shape.begin() + dim + 1, 1);
