@@ -6,6 +6,7 @@
 #include "runtime/Core/StandardStreams.h"
 #include "tpopt/Support/ErrorCodes.h"
 
+#include "absl/synchronization/mutex.h"
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/Signals.h"
 #include "llvm/Support/raw_ostream.h"
@@ -89,6 +90,8 @@ static void finishOutput() {
 
 void tp::setUpProcess() {
   tprt::occupyStandardStreams();
+  // Which would map memory at the first lock, and abort if there is none.
+  absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   std::signal(SIGXFSZ, SIG_IGN); // a file's limit is an error, like a full disk
   install_bad_alloc_error_handler(
       [](void *, const char *, bool) { dieOutOfMemory(); });
