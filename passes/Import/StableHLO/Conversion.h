@@ -123,8 +123,8 @@ public:
 /// in range.
 constexpr int64_t kLarge = int64_t(1) << 31;
 
-/// Windows of at most so many elements become shifts of what they read, which
-/// need only neighbours' rows where the dimension is cut.
+/// Windows and kernels of at most so many elements become shifts of what they
+/// read, which need only neighbours' rows where the dimension is cut.
 constexpr int64_t kMostShifts = 4;
 inline bool isLarge(int64_t n) { return n < -kLarge || n > kLarge; }
 
