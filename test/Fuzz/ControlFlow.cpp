@@ -80,9 +80,16 @@ void addWhile(Author &author) {
   OpBuilder &builder = author.builder;
   auto counterType = author.type({}, builder.getI32Type());
   SmallVector<Value> inits = pickInits(author);
-  inits.insert(inits.begin(), author.random.percent(50)
-                                  ? author.splat(counterType, 0)
-                                  : author.get(counterType));
+  Value begin = author.splat(counterType, 0);
+  // One that begins far below would count on and on.
+  if (!author.random.percent(50))
+    begin =
+        author
+            .create("tp.max",
+                    {author.get(counterType), author.splat(counterType, -4)},
+                    counterType)
+            ->getResult(0);
+  inits.insert(inits.begin(), begin);
   SmallVector<Type> types(ValueRange(inits).getTypes());
   auto loop = WhileOp::create(builder, author.loc, types, inits);
   Block *cond = new Block(), *body = new Block();

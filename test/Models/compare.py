@@ -106,7 +106,8 @@ def compare_generate(golden, arguments):
 
         (line,) = run(arguments.command +
                       ["--generate=" + ",".join(map(str, tokens)),
-                       f"--max_tokens={len(case['greedy'])}"])
+                       f"--max_tokens={len(case['greedy'])}",
+                       "--end_token=none"])
         found = [int(token) for token in line.split(",")]
         if found != case["greedy"]:
             sys.exit(f"case {number}: tokens {found}, wanted {case['greedy']}")

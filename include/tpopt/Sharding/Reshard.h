@@ -72,7 +72,7 @@
 /// most four prime parts is the cheapest there is, with the exceptions above.
 /// Where not all is looked at, it matters what comes first: then a reshard is
 /// planned as its reduction (ReshardReduction.h), so that what asks the same
-/// gets one answer, and the estimate of up to four axes is what the plan costs.
+/// gets one answer, and a plan never costs more than its estimate.
 ///
 /// The set of steps is that of Shardy's reshard-to-collectives pass, the search
 /// replaces its fixed order. The bounds that guide the search are in

@@ -86,10 +86,9 @@ private:
 struct ReshardEstimator::Tables {
   /// In the digits of the layouts, if there are few enough states.
   std::optional<LayoutTable> coarse;
-  /// In the parts of these that a plan may move, likewise.
+  /// In the parts of these that a plan may move, likewise. Also none if there
+  /// are no such parts.
   std::optional<LayoutTable> fine;
-  /// Whether there are such parts.
-  bool hasParts = false;
 };
 
 std::unique_ptr<ReshardEstimator::Tables>
@@ -126,10 +125,8 @@ ReshardEstimator::createTables(const Kind &kind, const AxisList &system) {
   create(result->coarse, system);
   SmallVector<reshard::DigitSystem, 2> parts = reshard::getFineSystems(system);
   if (ArrayRef<reshard::DigitSystem>(parts) !=
-      ArrayRef<reshard::DigitSystem>(system)) {
-    result->hasParts = true;
+      ArrayRef<reshard::DigitSystem>(system))
     create(result->fine, parts);
-  }
   return result;
 }
 
@@ -250,15 +247,14 @@ ReshardEstimator::Estimate ReshardEstimator::compute(unsigned from, unsigned to,
     ArrayRef<unsigned> others = prices[kind].getLayouts();
     std::optional<reshard::Cost> cost =
         coarse.get(source, target, others, pool);
-    if (cost && !own->hasParts)
+    if (cost && !own->fine)
       return getEstimate(coarse, *cost);
     if (cost) {
       reshard::Cost bound = coarse.getBound(source, target);
       if (cost->ticks == bound.ticks && cost->launches == bound.launches)
         return getEstimate(coarse, *cost);
-      if (own->fine)
-        if ((cost = own->fine->get(source, target, others, pool)))
-          return getEstimate(*own->fine, *cost);
+      if ((cost = own->fine->get(source, target, others, pool)))
+        return getEstimate(*own->fine, *cost);
     }
   }
   return search(pool.get(from), pool.get(to), *kinds[kind]);

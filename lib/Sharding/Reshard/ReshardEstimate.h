@@ -22,9 +22,11 @@
 /// [{}, {"x"}], times 4194304, 32768 and 14336 * 4.
 ///
 /// Of kinds with few layouts, tables hold the answers to all questions
-/// (ReshardTable.h in lib/Sharding/Reshard): one table of whole axes, and one
-/// of their parts for what whole axes cannot do at the least cost. Others take
-/// a search each, that of the planner.
+/// (ReshardTable.h in lib/Sharding/Reshard); others take a search each, that of
+/// the planner. What whole axes cannot do at the least cost is looked up in a
+/// table of their parts, as a plan would go: of up to four prime parts in four
+/// dimensions, or in three where parts of 2 and 3 may be in either order. Past
+/// that only whole axes are looked at.
 ///
 /// Layouts and shapes have numbers, so that a price that is known is found by
 /// three of them:
@@ -71,8 +73,8 @@ public:
     int64_t launches = 0;
   };
   /// Of a way between layouts of the pool, of tensors of that shape's rank.
-  /// What the plan costs if the two layouts use up to four axes or pieces of
-  /// axes; of more, seldom more than that and never less.
+  /// What the plan costs if the layouts use axes of up to four prime parts in
+  /// all; of more, seldom more than that and never less.
   Estimate get(unsigned from, unsigned to, Shape shape);
   /// Says that ways to `layouts` will be asked for. Several are found at once
   /// for less.

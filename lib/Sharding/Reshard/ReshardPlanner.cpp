@@ -99,7 +99,8 @@ static bool isSmall(ArrayRef<DigitSystem> systems) {
 }
 
 // Steps that a search looks at: where all states may be looked at or a plan
-// uses many axes, of an estimate along many axes, and for parts of many.
+// uses many axes, of an estimate along many axes, and of a plan that moves
+// parts of many.
 static constexpr unsigned kPlanVisits = 100000, kWideVisits = 1000,
                           kFineVisits = 10000;
 
@@ -151,15 +152,18 @@ static void searchBundles(const Problem &problem, ArrayRef<DigitSystem> systems,
 /// Searches with parts of whole digits. Returns whether all states were looked
 /// at.
 static bool searchParts(const Problem &problem, const LinkModel &links,
-                        ArrayRef<DigitSystem> coarse, Path &path) {
+                        ArrayRef<DigitSystem> coarse, PlanEffort effort,
+                        Path &path) {
   SmallVector<DigitSystem, 2> fine = getFineSystems(coarse);
   if (ArrayRef<DigitSystem>(fine) == coarse)
     return true;
   if (isSmall(fine))
     return search(problem, links, fine, {kPlanVisits}, path);
+  if (effort == PlanEffort::Estimate)
+    return false;
   search(problem, links, fine, {kFineVisits, /*greedy=*/false, /*guided=*/true},
          path);
-  return false;
+  return search(problem, links, fine, {kFineVisits}, path);
 }
 
 namespace {
@@ -214,7 +218,7 @@ void Planning::describe(ArrayRef<Leg> legs) {
 bool Planning::searchAll() {
   if (!searchWhole(problem, links, coarse, effort, path))
     return false;
-  return isSettled() || searchParts(problem, links, coarse, path);
+  return isSettled() || searchParts(problem, links, coarse, effort, path);
 }
 
 ReshardPlan Planning::run() {

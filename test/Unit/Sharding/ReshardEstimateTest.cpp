@@ -165,43 +165,57 @@ public:
 
 } // namespace
 
-/// Axes and pieces of axes that either layout uses.
-static unsigned countPieces(const TensorSharding &from,
-                            const TensorSharding &to) {
-  AxisList pieces;
-  for (const TensorSharding *layout : {&from, &to})
-    for (const AxisList &used : {layout->getDimAxes(), layout->unreduced})
-      for (const AxisRef &axis : used)
-        if (!llvm::is_contained(pieces, axis))
-          pieces.push_back(axis);
-  return pieces.size();
+/// Prime parts of the axes that either layout uses.
+static unsigned countParts(const Mesh &mesh, const TensorSharding &from,
+                           const TensorSharding &to) {
+  unsigned parts = 0;
+  for (const AxisRef &digit : getPrimeDigits(mesh))
+    parts +=
+        llvm::any_of(std::initializer_list<const TensorSharding *>{&from, &to},
+                     [&](const TensorSharding *layout) {
+                       return overlap(layout->getDimAxes(), digit) ||
+                              overlap(layout->unreduced, digit);
+                     });
+  return parts;
 }
 
-// The estimate for up to four axes or pieces of axes is the cost of the plan;
-// beyond, never less.
-TEST(ReshardEstimate, IsThePlannedCostOfRandomReshards) {
-  RandomReshards draw(1);
-  for (unsigned trial = 0; trial < 300; ++trial) {
-    Mesh m = draw.drawMesh();
-    ReshardPlanner planner(m);
-    LayoutPool pool;
-    ReshardEstimator estimator(m, pool);
-    bool cutAxes = draw.random.percent(40);
-    std::vector<int64_t> shape =
-        draw.drawShape(draw.random.pick<int64_t>({1, m.getNumDevices()}));
-    int64_t elementBytes = draw.random.pick({1, 2, 4});
-    for (unsigned i = 0; i < 30; ++i) {
-      auto [from, to] = draw.drawReshard(m, shape.size(), cutAxes);
-      const ReshardPlan &plan = planner.plan(from, to, shape, elementBytes);
-      ReshardEstimator::Estimate estimate =
-          estimator.get(pool.getNumber(from), pool.getNumber(to),
-                        estimator.getShape(shape, elementBytes));
-      std::string what = from.str(m) + " -> " + to.str(m) + ": " + plan.str(m);
-      EXPECT_GE(estimate.cost, (1 - 1e-9) * plan.cost) << what;
-      if (countPieces(from, to) > 4)
-        continue;
-      EXPECT_NEAR(estimate.cost, plan.cost, 1e-9 * plan.cost) << what;
-      EXPECT_EQ(estimate.launches, plan.launches) << what;
+// A plan never costs more than was estimated, and exactly that unless the axes
+// have so many parts that there is no table of them: then a plan may find a way
+// over these that is better, but between whole axes seldom does.
+TEST(ReshardEstimate, IsAtLeastThePlannedCostOfRandomReshards) {
+  unsigned numExact = 0, numWhole = 0, numHigher = 0;
+  for (uint64_t seed : {1, 2, 4}) { // 2 and 4: all of three spare dimensions
+    RandomReshards draw(seed);
+    for (unsigned trial = 0; trial < 300; ++trial) {
+      Mesh m = draw.drawMesh();
+      ReshardPlanner planner(m);
+      LayoutPool pool;
+      ReshardEstimator estimator(m, pool);
+      bool cutAxes = draw.random.percent(40);
+      std::vector<int64_t> shape =
+          draw.drawShape(draw.random.pick<int64_t>({1, m.getNumDevices()}));
+      int64_t elementBytes = draw.random.pick({1, 2, 4});
+      for (unsigned i = 0; i < 30; ++i) {
+        auto [from, to] = draw.drawReshard(m, shape.size(), cutAxes);
+        const ReshardPlan &plan = planner.plan(from, to, shape, elementBytes);
+        ReshardEstimator::Estimate estimate =
+            estimator.get(pool.getNumber(from), pool.getNumber(to),
+                          estimator.getShape(shape, elementBytes));
+        std::string what =
+            from.str(m) + " -> " + to.str(m) + ": " + plan.str(m);
+        EXPECT_GE(estimate.cost, (1 - 1e-9) * plan.cost) << what;
+        if (countParts(m, from, to) <= 4) {
+          ++numExact;
+          EXPECT_NEAR(estimate.cost, plan.cost, 1e-9 * plan.cost) << what;
+          EXPECT_EQ(estimate.launches, plan.launches) << what;
+        } else if (!cutAxes) {
+          ++numWhole;
+          numHigher += estimate.cost > (1 + 1e-9) * plan.cost;
+        }
+      }
     }
   }
+  EXPECT_GT(numExact, 15000u);
+  EXPECT_GT(numWhole, 2000u);
+  EXPECT_LT(numHigher, numWhole / 10);
 }
