@@ -212,8 +212,8 @@ struct ReshardPlan {
   std::string str(const Mesh &mesh) const;
 };
 
-/// How long to search where the two layouts use more than four axes or pieces
-/// of axes. There an estimate, for choosing among many layouts, gives up within
+/// How long to search where layouts use more than four axes, or axes of many
+/// parts. There an estimate, for choosing among many layouts, gives up within
 /// some milliseconds and may then cost more than the plan; never less.
 enum class PlanEffort : uint8_t { Full, Estimate };
 
