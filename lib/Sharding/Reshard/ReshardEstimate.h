@@ -73,8 +73,8 @@ public:
     int64_t launches = 0;
   };
   /// Of a way between layouts of the pool, of tensors of that shape's rank.
-  /// What the plan costs if the layouts use axes of up to four prime parts in
-  /// all; of more, seldom more than that and never less.
+  /// What the plan costs if the layouts use axes of up to four prime parts and
+  /// there are tables of these; else seldom more than that, and never less.
   Estimate get(unsigned from, unsigned to, Shape shape);
   /// Says that ways to `layouts` will be asked for. Several are found at once
   /// for less.

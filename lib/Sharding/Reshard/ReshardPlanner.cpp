@@ -98,19 +98,19 @@ static bool isSmall(ArrayRef<DigitSystem> systems) {
   return systems.front().size() <= fewDigits;
 }
 
-// Steps that a search looks at: where all states may be looked at or a plan
-// uses many axes, of an estimate along many axes, and of a plan that moves
-// parts of many.
-static constexpr unsigned kPlanVisits = 100000, kWideVisits = 1000,
-                          kFineVisits = 10000;
+// Steps that a search looks at: of a plan, of an estimate, of an estimate along
+// many axes, and of a plan that moves parts of many.
+static constexpr unsigned kPlanVisits = 100000, kEstimateVisits = 200,
+                          kWideVisits = 1000, kFineVisits = 10000;
 
 /// Searches with whole digits. Returns whether all states were looked at.
 static bool searchWhole(const Problem &problem, const LinkModel &links,
                         ArrayRef<DigitSystem> systems, PlanEffort effort,
                         Path &path) {
   bool isThorough = effort == PlanEffort::Full;
-  SearchOptions options = {isThorough || isSmall(systems) ? kPlanVisits
-                                                          : kWideVisits};
+  SearchOptions options = {isThorough         ? kPlanVisits
+                           : isSmall(systems) ? kEstimateVisits
+                                              : kWideVisits};
   auto searchWith = [&](bool greedy, bool guided) {
     options.greedy = greedy;
     options.guided = guided;
@@ -157,9 +157,11 @@ static bool searchParts(const Problem &problem, const LinkModel &links,
   SmallVector<DigitSystem, 2> fine = getFineSystems(coarse);
   if (ArrayRef<DigitSystem>(fine) == coarse)
     return true;
+  bool isThorough = effort == PlanEffort::Full;
   if (isSmall(fine))
-    return search(problem, links, fine, {kPlanVisits}, path);
-  if (effort == PlanEffort::Estimate)
+    return search(problem, links, fine,
+                  {isThorough ? kPlanVisits : kEstimateVisits}, path);
+  if (!isThorough)
     return false;
   search(problem, links, fine, {kFineVisits, /*greedy=*/false, /*guided=*/true},
          path);
