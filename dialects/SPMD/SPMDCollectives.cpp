@@ -258,8 +258,7 @@ LogicalResult CombinedOp::verify() {
       return failure();
 
   AxisList axes = getGroupAxes(getStep(*this));
-  bool reduces = *kind == CollectiveKind::AllReduce ||
-                 *kind == CollectiveKind::ReduceScatter;
+  bool reduces = isReduction(*kind);
   for (unsigned part = 1; part < parts; ++part) {
     auto differs = [&](StringRef what) {
       return tp::emitOpError(*this, ErrorCode::CollectiveMismatch)

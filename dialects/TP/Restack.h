@@ -18,7 +18,7 @@ namespace tp {
 /// Dimensions [inputBegin, inputEnd) and [resultBegin, resultEnd) of a reshape
 /// have the same elements. The first of them that is longer than 1 is cut along
 /// `axes` on both sides, the others are whole, and the elements, in row-major
-/// order, lie in blocks that are not the same.
+/// order, lie in blocks that differ between the two sides.
 struct Restack {
   AxisList axes;
   unsigned inputBegin, inputEnd;

@@ -35,7 +35,8 @@ struct Fetch {
   }
 };
 
-/// Rows of the sender's block; of a mirrored one as its window counts them.
+/// Rows of the sender's block. A mirrored block's rows are numbered from its
+/// end, as in its window.
 using Fetches = std::map<Fetch, BlockRows>;
 
 /// Adds what `window` on a value takes from other devices.

@@ -198,8 +198,7 @@ tp::cost::getCollectiveCost(Operation *op, ShardingTable &table) {
       return std::nullopt;
     launch.kind = step.kind;
     launch.axes = step.axes;
-    if (step.kind == CollectiveKind::AllReduce ||
-        step.kind == CollectiveKind::ReduceScatter)
+    if (isReduction(step.kind))
       launch.reduce = collective.getInSharding().getKind();
     elements = 0;
     for (unsigned part = 0; part < op->getNumOperands(); ++part) {

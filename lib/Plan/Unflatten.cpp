@@ -21,8 +21,8 @@ static ArrayRef<int64_t> shapeOf(Value value) {
   return cast<RankedTensorType>(value.getType()).getShape();
 }
 
-/// What each dimension of `flat` is in `shape`, if dimensions are split and
-/// none are merged.
+/// The sizes in `shape` that each dimension of `flat` is split into; none if
+/// dimensions are merged.
 static std::optional<SmallVector<SmallVector<int64_t, 2>>>
 getParts(ArrayRef<int64_t> flat, ArrayRef<int64_t> shape) {
   SmallVector<SmallVector<int64_t, 2>> parts;

@@ -138,32 +138,22 @@ void ArgumentUses::look(OpOperand &use, const Origins &origins) {
       turned.push_back(origins[dim]);
     add(transpose, std::move(turned));
   } else if (auto other = dyn_cast<ReshapeOp>(op)) {
-    if (typeOf(other).getNumElements() != 0)
-      add(other, reshape(other, origins));
+    add(other, reshape(other, origins));
   }
 }
 
-/// Dimensions that are split or merged with one another share their origins.
+/// Dimensions of the two sides that share a factor share origins.
 ArgumentUses::Origins ArgumentUses::reshape(ReshapeOp op,
                                             const Origins &origins) {
-  ArrayRef<int64_t> from = typeOf(op.getInput()).getShape(),
-                    to = op.getType().getShape();
-  Origins result(to.size());
-  size_t begin = 0, end = 0;
-  for (size_t i = 0; i < from.size() && begin < to.size();) {
-    int64_t n = from[i], m = to[end++];
-    SmallVector<unsigned, 2> own(origins[i++]);
-    while (n != m)
-      if (n < m) {
-        n *= from[i];
-        llvm::append_range(own, origins[i++]);
-      } else {
-        m *= to[end++];
-      }
-    for (; begin < end; ++begin)
-      if (to[begin] != 1)
-        result[begin] = own;
-  }
+  ShardingRule rule = makeReshapeRule(typeOf(op.getInput()).getShape(),
+                                      op.getType().getShape());
+  Origins result(op.getType().getRank());
+  for (auto [to, made] : llvm::enumerate(rule.results.front()))
+    for (auto [from, taken] : llvm::enumerate(rule.operands.front()))
+      if (llvm::any_of(taken, [&, &own = made](unsigned factor) {
+            return llvm::is_contained(own, factor);
+          }))
+        llvm::append_range(result[to], origins[from]);
   return result;
 }
 

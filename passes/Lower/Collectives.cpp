@@ -270,8 +270,7 @@ View ProgramLowering::CollectiveBuilder::join(unsigned i, View chunks) {
 View ProgramLowering::CollectiveBuilder::send(const View &from,
                                               const View &to) {
   std::optional<step::Reduction> reduction;
-  if (info.step.kind == CollectiveKind::AllReduce ||
-      info.step.kind == CollectiveKind::ReduceScatter)
+  if (isReduction(info.step.kind))
     reduction = toStep(info.sharding.kind);
   SmallVector<int64_t> permutation;
   if (info.step.kind == CollectiveKind::CollectivePermute) {

@@ -10,7 +10,7 @@
 // * what only moves data between devices (reshards, collectives, constraints)
 //   has the digest of its operand,
 // * an op that decomposes has the digest of its decomposition,
-// * a reshape has its operand's elements, as a value of another type,
+// * a reshape has the digest of its operand, combined with its own type,
 // * letters of an einsum that always follow one another are one: split or
 //   merged, it has the same elements,
 // * slices of slices are one slice, and pads of pads by one value one pad.

@@ -4,7 +4,7 @@
 /// \file A part that starts at a computed place, of a smaller tensor.
 ///
 /// The local form of a dynamic slice or update counts in rows of the tensor, of
-/// a block, and of the part. They shrink together, and stay in the same order:
+/// a block, and of the part. All three shrink, and their order is kept:
 ///
 ///     whole    131072 on 64 devices, blocks of 2048     part of 4096
 ///     small         6 on  3 devices, blocks of    2     part of    3
@@ -14,7 +14,7 @@
 ///                                           0 -> 0      the last window
 ///     compared with a place              4096 -> 3      the part
 ///
-/// Any other number stays as it is, so that a wrong form stays wrong.
+/// Any other number is kept, so that an incorrect local form stays incorrect.
 
 #ifndef TPOPT_PASSES_VERIFY_PARTSHRINKER_H
 #define TPOPT_PASSES_VERIFY_PARTSHRINKER_H

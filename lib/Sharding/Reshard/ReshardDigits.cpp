@@ -208,8 +208,8 @@ tp::reshard::getFineSystems(ArrayRef<DigitSystem> coarse) {
 
 /// Of one system.
 static uint64_t countStates(size_t digits, size_t dims) {
-  // Some of the digits are in lists, one after the other at any place of any
-  // list; each of the others is idle or unreduced.
+  // A digit either cuts a dimension, at some place among those that cut it, or
+  // is idle or unreduced. Sums over how many digits cut a dimension.
   uint64_t states = 0, some = 1, lists = 1;
   for (size_t inLists = 0; inLists <= digits; ++inLists) {
     states =

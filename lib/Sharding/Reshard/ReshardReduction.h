@@ -7,13 +7,14 @@
 /// Many reshards ask the same question. The order of the dimensions does not
 /// matter. Without links, a cost is a number of bytes: where a size is a
 /// multiple of the number of devices that could share it, every payload on the
-/// way is a multiple, too, and a dimension that no axis passes through is only
-/// a factor. On a mesh of 4 x 2, where 8 devices could share a dimension,
+/// way is a multiple, too, and a dimension that no axis passes through only
+/// scales the cost. On a mesh of "x"=4 and "y"=2, of which only the devices
+/// along x could share a dimension,
 ///
 ///     f32[7, 4096, 512]   [{}, {"x"}, {}] -> [{}, {}, {"x"}]
 ///
-/// is a reshard of f32[8, 8, 7] from [{"x"}, {}, {}] to [{}, {"x"}, {}], and
-/// costs 512 * 64 times as much.
+/// is a reshard of f32[4, 4, 7] from [{"x"}, {}, {}] to [{}, {"x"}, {}], and
+/// costs 1024 * 128 times as much.
 
 #ifndef TPOPT_LIB_SHARDING_RESHARDREDUCTION_H
 #define TPOPT_LIB_SHARDING_RESHARDREDUCTION_H

@@ -107,9 +107,9 @@ private:
 
 /// Whether it orders effects, as those of jax.debug.print(.., ordered=True).
 static bool isToken(Type type) {
-  std::string text;
-  llvm::raw_string_ostream(text) << type;
-  return text == "!stablehlo.token";
+  auto opaque = dyn_cast<OpaqueType>(type);
+  return opaque && opaque.getDialectNamespace() == "stablehlo" &&
+         opaque.getTypeData() == "token";
 }
 
 /// Why a type is not one that tp computes with.

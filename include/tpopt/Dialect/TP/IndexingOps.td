@@ -67,7 +67,7 @@ def TP_DynamicSliceOp : TP_Op<"dynamic_slice", "", dynamicSliced # linear # eval
     1. One scalar integer start per dimension.
     2. The result is no longer than the input in any dimension; the element type
        stays.}];
-  let ruleText = "dimensions taken whole pass through; others are reduced (each device takes what it holds)";
+  let ruleText = "dimensions taken whole pass through; the others are reduction dimensions: each device takes the rows that it holds";
   let example = "%y = tp.dynamic_slice %x [%i, %zero] : (tensor<64x16xf32>, tensor<i32>, tensor<i32>) -> tensor<1x16xf32>";
   let arguments = (ins TP_Tensor:$input, Variadic<TP_IntegerTensor>:$starts);
   let results = (outs TP_Tensor:$result);

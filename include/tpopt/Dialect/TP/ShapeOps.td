@@ -72,7 +72,7 @@ def TP_ReshapeOp : TP_Op<"reshape", "", movement # linear # evaluated # localize
   let summary = "Read a tensor with other dimensions";
   let meaning = "the same elements in row-major order.";
   let constraints = "1. Input and result have as many elements and one element type.";
-  let ruleText = "split and merged dimensions share factors: `a(bc)->abc`; where blocks of `(bc)` are not those of `b`, the op sends what differs";
+  let ruleText = "split and merged dimensions share factors: `a(bc)->abc`; where the blocks of the two sides differ, the op sends only the elements that differ";
   let example = "%y = tp.reshape %x : tensor<4x64xf32> -> tensor<4x8x8xf32>";
   let arguments = (ins TP_Tensor:$input);
   let results = (outs TP_Tensor:$result);
