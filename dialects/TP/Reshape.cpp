@@ -106,9 +106,9 @@ ReshapeOp::getExchanges(ArrayRef<TensorSharding> layouts) {
     addFetches(fetches, 0, *window, restack.from.k);
     SmallVector<int64_t> local =
         getLocalShape(layouts.front(), input.getShape());
-    for (auto &[key, rows] : fetches) {
-      int64_t elements = getVolume(
-          flatten(local, restack.inputBegin, restack.inputEnd, rows.size()));
+    for (const Fetch &fetch : fetches) {
+      int64_t elements = getVolume(flatten(
+          local, restack.inputBegin, restack.inputEnd, fetch.rows.size()));
       exchanges.push_back({CollectiveKind::CollectivePermute, restack.axes,
                            elements * int64_t(llvm::divideCeil(
                                           input.getElementTypeBitWidth(), 8))});

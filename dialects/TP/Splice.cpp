@@ -216,11 +216,11 @@ SpliceOp::getExchanges(ArrayRef<TensorSharding> layouts) {
       }));
   if (!plan)
     return std::nullopt;
-  for (auto &[key, rows] : plan->fetches) {
-    RankedTensorType type = typeOf(getInputs()[key.source]);
+  for (const Fetch &fetch : plan->fetches) {
+    RankedTensorType type = typeOf(getInputs()[fetch.source]);
     SmallVector<int64_t> shape =
-        getLocalShape(layouts[key.source], type.getShape());
-    shape[dim] = rows.size();
+        getLocalShape(layouts[fetch.source], type.getShape());
+    shape[dim] = fetch.rows.size();
     exchanges.push_back(
         {CollectiveKind::CollectivePermute, axes,
          int64_t(getVolume(shape)) *

@@ -35,14 +35,28 @@ static int64_t getDistance(const Window &window, size_t i, int64_t ring) {
   return ((window.lowest + int64_t(i)) % ring + ring) % ring;
 }
 
+/// Adds rows of a block, with those that they overlap or touch.
+static void addFetch(Fetches &fetches, Fetch added) {
+  for (auto *it = fetches.begin(); it != fetches.end();) {
+    BlockRows hull = added.rows.hull(it->rows);
+    if (it->source != added.source || it->distance != added.distance ||
+        it->mirrored != added.mirrored ||
+        hull.size() > added.rows.size() + it->rows.size()) {
+      ++it;
+      continue;
+    }
+    added.rows = hull;
+    it = fetches.erase(it);
+  }
+  fetches.push_back(added);
+}
+
 void tp::addFetches(Fetches &fetches, unsigned source, const Window &window,
                     int64_t ring) {
   for (auto [i, rows] : llvm::enumerate(window.rows)) {
     int64_t distance = getDistance(window, i, ring);
-    if (rows.empty() || isOwn(distance, window.mirrored, ring))
-      continue;
-    BlockRows &fetched = fetches[{source, distance, window.mirrored}];
-    fetched = fetched.hull(rows);
+    if (!rows.empty() && !isOwn(distance, window.mirrored, ring))
+      addFetch(fetches, {source, distance, window.mirrored, rows});
   }
 }
 
@@ -52,8 +66,8 @@ StripLocalizer::StripLocalizer(spmd::Localizer &localizer, Location loc,
     : localizer(localizer), builder(localizer.getBuilder()), loc(loc),
       emit(builder, loc), dim(dim), axes(axes), sources(sources),
       fetches(fetches) {
-  for (auto &[key, rows] : fetches)
-    fetched[key] = fetch(key, rows);
+  for (const Fetch &run : fetches)
+    fetched.push_back(fetch(run));
 }
 
 /// The device's own rows, so that no encoding says of what they are a part.
@@ -91,33 +105,44 @@ Value StripLocalizer::place() {
       spmd::toAttr(builder.getContext(), localizer.getMesh(), axes));
 }
 
-Value StripLocalizer::fetch(const Fetch &key, BlockRows rows) {
-  Value local = sources[key.source];
-  if (key.mirrored) {
+Value StripLocalizer::fetch(const Fetch &run) {
+  Value local = sources[run.source];
+  BlockRows rows = run.rows;
+  if (run.mirrored) {
     int64_t block = typeOf(local).getDimSize(dim);
     rows = {block - rows.end, block - rows.begin};
   }
-  Value part = slice(local, rows, key.source);
+  Value part = slice(local, rows, run.source);
   // From ahead: the sender's buffer moves back.
   return spmd::ShiftOp::create(
       builder, loc, part.getType(), part, localizer.getMesh().name,
       spmd::toAttr(builder.getContext(), localizer.getMesh(), axes),
-      -key.distance, key.mirrored ? "mirror" : "wrap");
+      -run.distance, run.mirrored ? "mirror" : "wrap");
 }
 
-/// Rows `rows` of the block of the device at a distance. The rows of a mirrored
+/// Rows of a block that is the device's own or was fetched. Those of a mirrored
 /// block keep the sender's order.
-Value StripLocalizer::getRows(const Fetch &key, BlockRows rows, bool isHere) {
-  Value local = sources[key.source];
+Value StripLocalizer::getRows(const Fetch &wanted, bool isHere) {
+  Value local = sources[wanted.source];
+  BlockRows rows = wanted.rows;
   int64_t block = typeOf(local).getDimSize(dim);
   if (isHere)
     return slice(local,
-                 key.mirrored ? BlockRows{block - rows.end, block - rows.begin}
-                              : rows,
-                 key.source);
-  const BlockRows &sent = fetches.at(key);
-  int64_t begin = key.mirrored ? sent.end - rows.end : rows.begin - sent.begin;
-  return slice(fetched.at(key), {begin, begin + rows.size()}, key.source);
+                 wanted.mirrored
+                     ? BlockRows{block - rows.end, block - rows.begin}
+                     : rows,
+                 wanted.source);
+  for (auto [run, value] : llvm::zip_equal(fetches, fetched)) {
+    BlockRows sent = run.rows;
+    if (run.source != wanted.source || run.distance != wanted.distance ||
+        run.mirrored != wanted.mirrored || sent.begin > rows.begin ||
+        sent.end < rows.end)
+      continue;
+    int64_t begin =
+        run.mirrored ? sent.end - rows.end : rows.begin - sent.begin;
+    return slice(value, {begin, begin + rows.size()}, wanted.source);
+  }
+  llvm_unreachable("the windows' rows were fetched");
 }
 
 /// The rows of the window, and those that are needed around them; of a mirrored
@@ -149,7 +174,7 @@ Value StripLocalizer::getStrip(unsigned source, const Window &window,
     int64_t distance = getDistance(window, i, ring);
     missing += isFirst ? 0 : rows.begin;
     fill();
-    parts.push_back(getRows({source, distance, window.mirrored}, rows,
+    parts.push_back(getRows({source, distance, window.mirrored, rows},
                             isWhole || isOwn(distance, window.mirrored, ring)));
     length += rows.size();
     missing += isLast ? 0 : block - rows.end;

@@ -15,29 +15,24 @@
 #include "lib/Sharding/Algebra/Halo.h"
 #include "tpopt/Dialect/SPMD/ShardingInterfaces.h"
 
-#include <map>
-
 namespace tp {
 
 /// Distances and launches past which another way is simpler, whatever it costs.
 inline constexpr size_t kMostDistances = 8;
 
-/// Rows of value `source`, by number, from the device `distance` places ahead
-/// on the ring, or from its mirror image.
+/// Rows of the block of value `source`, by number, of the device `distance`
+/// places ahead on the ring, or of its mirror image. A mirrored block's rows
+/// are numbered from its end, as in its window.
 struct Fetch {
   unsigned source;
   int64_t distance;
   bool mirrored;
-
-  bool operator<(const Fetch &o) const {
-    return std::tie(source, distance, mirrored) <
-           std::tie(o.source, o.distance, o.mirrored);
-  }
+  BlockRows rows;
 };
 
-/// Rows of the sender's block. A mirrored block's rows are numbered from its
-/// end, as in its window.
-using Fetches = std::map<Fetch, BlockRows>;
+/// Runs that overlap or touch are one. Others of one block stay apart: on two
+/// devices, either side's border is the other one's block.
+using Fetches = llvm::SmallVector<Fetch, 2>;
 
 /// Adds what `window` on a value takes from other devices.
 void addFetches(Fetches &fetches, unsigned source, const Window &window,
@@ -68,8 +63,8 @@ private:
                     mlir::RankedTensorType type);
   mlir::Value scalar(int64_t value);
   mlir::Value place();
-  mlir::Value fetch(const Fetch &key, BlockRows rows);
-  mlir::Value getRows(const Fetch &key, BlockRows rows, bool isHere);
+  mlir::Value fetch(const Fetch &fetch);
+  mlir::Value getRows(const Fetch &wanted, bool isHere);
   mlir::Value getStrip(unsigned source, const Window &window, bool isWhole);
 
   spmd::Localizer &localizer;
@@ -80,7 +75,7 @@ private:
   AxisList axes;
   mlir::ValueRange sources;
   const Fetches &fetches;
-  std::map<Fetch, mlir::Value> fetched;
+  llvm::SmallVector<mlir::Value, 2> fetched; ///< Of each, in order.
 };
 
 } // namespace tp

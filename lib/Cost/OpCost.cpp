@@ -75,6 +75,9 @@ static double getTouchedBytes(Operation *op, OpLayouts layouts) {
   };
   unsigned numOperands = op->getNumOperands();
   double sum = 0;
+  // Windows are a view; what surrounds the input is written around a copy.
+  if (auto window = dyn_cast<WindowOp>(op))
+    return window.getFill() ? 2 * getBytes(0) : 0;
   if (isa<DynamicUpdateSliceOp, ScatterOp>(op)) {
     // In place: everything but the tensor itself and, in its stead, the update
     // once more.

@@ -134,6 +134,10 @@ public:
                      Type type) override;
   TensorValue pad(TensorValue x, TensorValue value, llvm::ArrayRef<int64_t> low,
                   Type type) override;
+  TensorValue window(TensorValue x, llvm::ArrayRef<int64_t> dims,
+                     llvm::ArrayRef<int64_t> starts,
+                     llvm::ArrayRef<int64_t> strides,
+                     llvm::ArrayRef<int64_t> dilations, Type type) override;
   TensorValue gather(TensorValue x, TensorValue indices, unsigned axis,
                      unsigned batchDims, Type type) override;
   TensorValue scatter(ScatterKind kind, TensorValue x, TensorValue indices,

@@ -144,6 +144,29 @@ TensorValue DenseEvaluator::pad(TensorValue x, TensorValue value, Sizes low,
   return result;
 }
 
+TensorValue DenseEvaluator::window(TensorValue x, Sizes dims, Sizes starts,
+                                   Sizes strides, Sizes dilations, Type type) {
+  auto result = allocate(type);
+  if (result->size() == 0)
+    return result; // there may be no pointers to step from
+  SmallVector<int64_t> from = getStrides(x->getShape()), steps;
+  int64_t first = 0;
+  size_t i = 0;
+  for (auto [dim, stride] : llvm::enumerate(from)) {
+    if (i == dims.size() || dims[i] != int64_t(dim)) {
+      steps.push_back(stride);
+      continue;
+    }
+    first += starts[i] * stride;
+    steps.push_back(strides[i] * stride);
+    steps.push_back(dilations[i] * stride);
+    ++i;
+  }
+  copyStrided(type.getShape(), toDense(x).data() + first, steps, result->data(),
+              getStrides(type.getShape()));
+  return result;
+}
+
 //===----------------------------------------------------------------------===//
 // Places that values decide
 //===----------------------------------------------------------------------===//

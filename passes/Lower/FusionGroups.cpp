@@ -47,7 +47,7 @@ bool tp::isInline(Value value) { return ::isInline(value, /*height=*/8); }
 
 bool tp::isViewOp(Operation *op) {
   auto slice = dyn_cast<DynamicSliceOp>(op);
-  return isa<TransposeOp, ReshapeOp, SliceOp, BroadcastOp>(op) ||
+  return isa<TransposeOp, ReshapeOp, SliceOp, BroadcastOp, WindowOp>(op) ||
          (slice && getMotion(slice));
 }
 

@@ -227,6 +227,27 @@ static void decomposeAll(Block &block,
   }
 }
 
+/// Fill is written around the input once, whatever windows read of it.
+static void fillAround(WindowOp op) {
+  if (!op.getFill())
+    return;
+  RankedTensorType input = typeOf(op.getInput());
+  SmallVector<int64_t> shape(input.getShape()), before(shape.size(), 0),
+      low(op.getLow());
+  for (auto [i, dim] : llvm::enumerate(op.getDims())) {
+    auto [first, end] = op.getReach(i);
+    before[dim] = std::max<int64_t>(0, -first);
+    shape[dim] = before[dim] + std::max(shape[dim], end);
+    low[i] -= before[dim];
+  }
+  OpBuilder builder(op);
+  Value value = PadOp::create(builder, op.getLoc(), input.clone(shape),
+                              op.getInput(), op.getFill(), before);
+  op.getInputMutable().assign(value);
+  op.getFillMutable().clear();
+  op.setLow(low);
+}
+
 /// Reduces over one dimension, the last: others move there and merge. Returns
 /// the result.
 static Value simplifyReduce(ReduceOp op) {
@@ -628,6 +649,8 @@ FailureOr<LocalInfos> tp::legalizeForStep(func::FuncOp function,
   }
   dropEmpty(function, infos);
   forEach([&](Block &block) {
+    for (auto window : block.getOps<WindowOp>())
+      fillAround(window);
     for (auto reduce : llvm::make_early_inc_range(block.getOps<ReduceOp>()))
       simplifyReduce(reduce);
     for (auto einsum : llvm::make_early_inc_range(block.getOps<EinsumOp>()))

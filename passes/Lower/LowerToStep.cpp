@@ -148,6 +148,15 @@ View ProgramLowering::getReshaped(const View &view, ArrayRef<int64_t> shape,
   return *getDense(view, op).reshape(shape);
 }
 
+/// The windows, of which all elements are the input's.
+static View lowerWindow(const View &input, WindowOp op) {
+  SmallVector<int64_t> starts;
+  for (int64_t low : op.getLow())
+    starts.push_back(-low);
+  return input.window(op.getDims(), starts, op.getStrides(), op.getDilations(),
+                      op.getType().getShape());
+}
+
 View ProgramLowering::getView(Value value) {
   auto it = views.find(value);
   if (it != views.end())
@@ -170,6 +179,8 @@ View ProgramLowering::getView(Value value) {
       view = input.broadcast(shape, broadcast.getDims());
     else if (auto slice = dyn_cast<SliceOp>(op))
       view = input.slice(slice.getStarts(), shape, slice.getStrides());
+    else if (auto window = dyn_cast<WindowOp>(op))
+      view = lowerWindow(input, window);
     else if (auto slice = dyn_cast<DynamicSliceOp>(op))
       view = lowerSlice(slice);
     else

@@ -66,6 +66,21 @@ View View::slice(ArrayRef<int64_t> starts, ArrayRef<int64_t> sizes,
   return result;
 }
 
+View View::window(ArrayRef<int64_t> dims, ArrayRef<int64_t> starts,
+                  ArrayRef<int64_t> steps, ArrayRef<int64_t> dilations,
+                  ArrayRef<int64_t> newShape) const {
+  View result = *this;
+  result.shape.assign(newShape.begin(), newShape.end());
+  for (auto [i, dim] : llvm::enumerate(dims)) {
+    int64_t stride = strides[dim];
+    result.offset += starts[i] * stride;
+    result.strides[dim + i] = steps[i] * stride;
+    result.strides.insert(result.strides.begin() + dim + i + 1,
+                          dilations[i] * stride);
+  }
+  return result;
+}
+
 View View::takeFront(ArrayRef<int64_t> sizes) const {
   View result = *this;
   result.shape.assign(sizes.begin(), sizes.end());

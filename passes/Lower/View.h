@@ -44,6 +44,11 @@ struct View {
                  llvm::ArrayRef<int64_t> dims) const;
   View slice(llvm::ArrayRef<int64_t> starts, llvm::ArrayRef<int64_t> sizes,
              llvm::ArrayRef<int64_t> steps) const;
+  /// Each of `dims` becomes two, of windows from element `starts` on and of
+  /// their elements; see tp.window.
+  View window(llvm::ArrayRef<int64_t> dims, llvm::ArrayRef<int64_t> starts,
+              llvm::ArrayRef<int64_t> steps, llvm::ArrayRef<int64_t> dilations,
+              llvm::ArrayRef<int64_t> shape) const;
   /// The first `sizes` elements of every dimension.
   View takeFront(llvm::ArrayRef<int64_t> sizes) const;
   /// The same elements in row-major order, if strides can say so.

@@ -184,6 +184,42 @@ void addSplice(Author &author) {
                  : DenseI64ArrayAttr()));
 }
 
+void addWindow(Author &author) {
+  Value x = author.pick(Elements::Any);
+  Shape dims, low, strides, dilations, result;
+  bool readsOutside = false;
+  for (auto [dim, size] : llvm::enumerate(Author::shapeOf(x))) {
+    if (size == 0 || result.size() > 5 || author.random.percent(40)) {
+      result.push_back(size);
+      continue;
+    }
+    int64_t stride = author.random.draw(1, 3),
+            dilation = author.random.draw(1, 3),
+            taps = author.random.draw(1, 4);
+    int64_t before = author.random.percent(50) ? 0 : author.random.draw(-1, 3);
+    // About as many windows as the dimension has room for.
+    int64_t room = size + before - (taps - 1) * dilation - 1;
+    int64_t windows = std::max<int64_t>(
+        1, room / stride + 1 +
+               (author.random.percent(50) ? 0 : author.random.draw(-2, 2)));
+    int64_t last = (windows - 1) * stride + (taps - 1) * dilation - before;
+    readsOutside |= before > 0 || -before >= size || last >= size;
+    dims.push_back(dim);
+    low.push_back(before);
+    strides.push_back(stride);
+    dilations.push_back(dilation);
+    result.append({windows, taps});
+  }
+  if (dims.empty() || ShapedType::getNumElements(result) > 4096)
+    return;
+  Value fill = readsOutside || author.random.percent(10)
+                   ? author.get({}, Author::elementOf(x))
+                   : Value();
+  author.add(WindowOp::create(author.builder, author.loc,
+                              author.type(result, Author::elementOf(x)), x,
+                              fill, dims, low, strides, dilations));
+}
+
 void addPad(Author &author) {
   Value x = author.pick(Elements::Any);
   Shape low, result;
@@ -210,5 +246,6 @@ void tp::fuzz::addMovements(Generators &generators) {
   generators["tp.slice"] = addSlice;
   generators["tp.concat"] = addConcat;
   generators["tp.splice"] = addSplice;
+  generators["tp.window"] = addWindow;
   generators["tp.pad"] = addPad;
 }

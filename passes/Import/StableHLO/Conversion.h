@@ -123,9 +123,6 @@ public:
 /// in range.
 constexpr int64_t kLarge = int64_t(1) << 31;
 
-/// Windows and kernels of at most so many elements become shifts of what they
-/// read, which need only neighbours' rows where the dimension is cut.
-constexpr int64_t kMostShifts = 4;
 inline bool isLarge(int64_t n) { return n < -kLarge || n > kLarge; }
 
 /// Each element of `x` along `dim` as `spread` of them: itself at place `at`,
@@ -140,6 +137,14 @@ mlir::Value emitSpread(Conversion &c, mlir::Value x, mlir::Value value,
 mlir::Value emitInterior(Conversion &c, mlir::Value x, mlir::Value value,
                          int64_t dim, int64_t spread, int64_t &low,
                          int64_t &high);
+
+/// Elements from the last to the first along `dim`.
+mlir::Value emitReverse(Conversion &c, mlir::Value x, int64_t dim);
+
+/// `lhs,rhs->result` in the element type of the operation: operands of two
+/// types meet in the result's.
+Results emitEinsum(Conversion &c, mlir::Value lhs, mlir::Value rhs,
+                   const std::string &equation, Sizes shape);
 
 using Converter = Results (*)(Conversion &);
 
@@ -164,6 +169,7 @@ struct Row {
 llvm::ArrayRef<Row> getElementwiseRows();
 llvm::ArrayRef<Row> getShapeRows();
 llvm::ArrayRef<Row> getContractionRows();
+llvm::ArrayRef<Row> getConvolutionRows();
 llvm::ArrayRef<Row> getReductionRows();
 llvm::ArrayRef<Row> getNormalizationRows();
 llvm::ArrayRef<Row> getWindowRows();

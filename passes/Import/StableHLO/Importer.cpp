@@ -76,7 +76,7 @@ public:
       : builder(context, &recorder), shardings(shardings) {
     for (ArrayRef<Row> rows :
          {getElementwiseRows(), getSpecialFunctionRows(), getShapeRows(),
-          getContractionRows(), getReductionRows(), getNormalizationRows(),
+          getContractionRows(), getConvolutionRows(), getReductionRows(), getNormalizationRows(),
           getWindowRows(), getIndexingRows(), getSortRows(),
           getControlFlowRows(), getCallRows(), getAnnotationRows(),
           getManualRows(), getExchangeRows(), getPlaceRows(), getRandomRows()})

@@ -238,6 +238,15 @@ static Results convertPad(Conversion &c) {
   return c.one(x);
 }
 
+Value tp::stablehlo::emitReverse(Conversion &c, Value x, int64_t dim) {
+  SplicePieces pieces{dim, {}};
+  int64_t size = Emitter::typeOf(x).getDimSize(dim);
+  pieces.add({x, size - 1, size, -1});
+  return pieces.isIdentity()
+             ? x
+             : pieces.build(c.builder, c.op->getLoc(), x.getType());
+}
+
 /// Element i becomes element n - 1 - i.
 static Results convertReverse(Conversion &c) {
   auto dims = c.getDims("dimensions", c.inType().getRank());
@@ -246,13 +255,8 @@ static Results convertReverse(Conversion &c) {
   Value x = c.in();
   if (isEmpty(c.inType()))
     return c.one(x);
-  for (int64_t dim : *dims) {
-    SplicePieces pieces{dim, {}};
-    int64_t size = c.inShape()[dim];
-    pieces.add({x, size - 1, size, -1});
-    if (!pieces.isIdentity())
-      x = pieces.build(c.builder, c.op->getLoc(), x.getType());
-  }
+  for (int64_t dim : *dims)
+    x = emitReverse(c, x, dim);
   return c.one(x);
 }
 

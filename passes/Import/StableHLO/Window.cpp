@@ -63,32 +63,33 @@ static FailureOr<Windows> readWindows(Conversion &c, Sizes shape,
   return windows;
 }
 
-/// Elements of `value` around and between those of `x`, or fewer of them.
+/// Elements of `value` around and between those of `x` along `dim`, or fewer of
+/// them.
+static Value emitPadded(Conversion &c, Value x, Value value, int64_t dim,
+                        const Windows &windows) {
+  int64_t low = windows.low[dim], high = windows.high[dim];
+  x = emitInterior(c, x, value, dim, windows.baseDilations[dim], low, high);
+  SmallVector<int64_t> shape(Emitter::typeOf(x).getShape()),
+      starts(shape.size(), 0), before(starts);
+  if (low > 0 || high > 0) {
+    before[dim] = std::max<int64_t>(low, 0);
+    shape[dim] += before[dim] + std::max<int64_t>(high, 0);
+    x = PadOp::create(c.builder, c.op->getLoc(), Emitter::withShape(x, shape),
+                      x, value, before);
+  }
+  if (low < 0 || high < 0) {
+    starts[dim] = std::max<int64_t>(-low, 0);
+    shape[dim] -= starts[dim] + std::max<int64_t>(-high, 0);
+    x = c.emit.slice(x, starts, shape);
+  }
+  return x;
+}
+
+/// Along all dimensions.
 static Value emitPadded(Conversion &c, Value x, Value value,
                         const Windows &windows) {
-  auto build = [&](Value from, Sizes shape, Sizes low) -> Value {
-    return PadOp::create(c.builder, c.op->getLoc(),
-                         Emitter::withShape(from, shape), from, value, low);
-  };
-  for (size_t dim = 0; dim < windows.sizes.size(); ++dim) {
-    SmallVector<int64_t> shape(Emitter::typeOf(x).getShape());
-    int64_t spread = windows.baseDilations[dim];
-    SmallVector<int64_t> starts(shape.size(), 0);
-    int64_t low = windows.low[dim], high = windows.high[dim];
-    x = emitInterior(c, x, value, dim, spread, low, high);
-    shape[dim] = Emitter::typeOf(x).getDimSize(dim);
-    if (low > 0 || high > 0) {
-      SmallVector<int64_t> before(shape.size(), 0);
-      before[dim] = std::max<int64_t>(low, 0);
-      shape[dim] += before[dim] + std::max<int64_t>(high, 0);
-      x = build(x, shape, before);
-    }
-    if (low < 0 || high < 0) {
-      starts[dim] = std::max<int64_t>(-low, 0);
-      shape[dim] -= starts[dim] + std::max<int64_t>(-high, 0);
-      x = c.emit.slice(x, starts, shape);
-    }
-  }
+  for (size_t dim = 0; dim < windows.sizes.size(); ++dim)
+    x = emitPadded(c, x, value, dim, windows);
   return x;
 }
 
@@ -150,37 +151,35 @@ static Results emitSliding(Conversion &c, SmallVector<Value> values,
   return sum;
 }
 
-/// Combines element k of all windows along a dimension, in the order of k. Each
-/// element is a shift of the padded tensor by whole strides, of which every
-/// `stride`-th row is taken. A shift is usually as long as the tensor without
-/// its padding; rows of `fills` that it reads past the end are not taken.
-/// `output` is at least 1.
-static Results emitShifts(Conversion &c, ArrayRef<Value> values,
-                          ValueRange fills, int64_t dim, int64_t size,
-                          int64_t dilation, int64_t stride, int64_t output,
-                          Body body) {
-  int64_t reads = output * stride;
-  SmallVector<Value> padded;
+/// Combines the elements of all windows along a dimension, in their order. What
+/// windows reach where the dimension is cut is fetched once.
+static Results emitTaps(Conversion &c, ArrayRef<Value> values, ValueRange fills,
+                        const Windows &windows, int64_t dim, int64_t output,
+                        Body body) {
+  int64_t size = windows.sizes[dim], stride = windows.strides[dim],
+          dilation = windows.dilations[dim];
+  SmallVector<Value> taps;
   for (auto [value, fill] : llvm::zip_equal(values, fills)) {
-    SmallVector<int64_t> shape(Emitter::typeOf(value).getShape()),
-        low(shape.size(), 0);
-    int64_t end = (size - 1) * dilation / stride * stride + reads;
-    bool isShort = shape[dim] < end;
-    shape[dim] = std::max(shape[dim], end);
-    padded.push_back(isShort
-                         ? Value(PadOp::create(c.builder, c.op->getLoc(),
-                                               Emitter::withShape(value, shape),
-                                               value, fill, low))
-                         : value);
+    int64_t low = windows.low[dim], high = windows.high[dim];
+    Value x = emitInterior(c, value, fill, dim, windows.baseDilations[dim], low,
+                           high);
+    SmallVector<int64_t> shape(Emitter::typeOf(x).getShape());
+    int64_t last = (output - 1) * stride + (size - 1) * dilation - low;
+    bool readsOutside = low > 0 || last >= shape[dim];
+    shape[dim] = output;
+    shape.insert(shape.begin() + dim + 1, size);
+    taps.push_back(WindowOp::create(
+        c.builder, c.op->getLoc(), Emitter::withShape(x, shape), x,
+        readsOutside ? fill : Value(), dim, low, stride, dilation));
   }
   SmallVector<Value> sum;
   for (int64_t k = 0; k < size; ++k) {
     SmallVector<Value> pairs(sum);
-    for (Value value : padded) {
-      int64_t first = k * dilation, start = first / stride * stride;
-      Value shift = emitPart(c.emit, value, dim, start, start + reads);
-      pairs.push_back(
-          emitPart(c.emit, shift, dim, first - start, reads, stride));
+    for (Value windows : taps) {
+      Value tap = emitPart(c.emit, windows, dim + 1, k, k + 1);
+      SmallVector<int64_t> shape(Emitter::typeOf(tap).getShape());
+      shape.erase(shape.begin() + dim + 1);
+      pairs.push_back(c.emit.reshape(tap, shape));
     }
     if (k == 0) {
       sum = pairs;
@@ -194,6 +193,9 @@ static Results emitShifts(Conversion &c, ArrayRef<Value> values,
   return sum;
 }
 
+/// Windows of at most so many elements are combined element by element.
+static constexpr int64_t kMostTaps = 8;
+
 /// All dimensions, the last one first, so that the order of elements stays.
 /// `fills` are what surrounds the values.
 static Results emitWindows(Conversion &c, SmallVector<Value> values,
@@ -201,15 +203,16 @@ static Results emitWindows(Conversion &c, SmallVector<Value> values,
                            Sizes output, Body body) {
   for (size_t dim = windows.sizes.size(); dim-- > 0;) {
     int64_t size = windows.sizes[dim];
-    if (size > 1 && size <= kMostShifts && output[dim] > 0) {
-      Results shifted =
-          emitShifts(c, values, fills, dim, size, windows.dilations[dim],
-                     windows.strides[dim], output[dim], body);
-      if (failed(shifted))
+    if (size > 1 && size <= kMostTaps && output[dim] > 0) {
+      Results combined =
+          emitTaps(c, values, fills, windows, dim, output[dim], body);
+      if (failed(combined))
         return failure();
-      values = *shifted;
+      values = *combined;
       continue;
     }
+    for (auto [value, fill] : llvm::zip_equal(values, fills))
+      value = emitPadded(c, value, fill, dim, windows);
     if (size > 1) {
       Results slid =
           emitSliding(c, values, dim, size, windows.dilations[dim], body);
@@ -270,8 +273,12 @@ static Results emitMarkedWindows(Conversion &c, ValueRange tensors,
   SmallVector<Value> fills(inits);
   fills.push_back(
       c.emit.constant(0, RankedTensorType::get({}, c.builder.getI32Type())));
+  Windows inside = windows;
+  inside.low.assign(inside.low.size(), 0);
+  inside.high.assign(inside.high.size(), 0);
+  inside.baseDilations.assign(inside.baseDilations.size(), 1);
   Results reduced =
-      emitWindows(c, emitMarked(c, tensors, inits, windows), fills, windows,
+      emitWindows(c, emitMarked(c, tensors, inits, windows), fills, inside,
                   c.outShape(), [&](ArrayRef<Value> pairs, Sizes shape) {
                     return combineMarked(c, pairs, shape, body);
                   });
@@ -364,11 +371,10 @@ static Results convertReduceWindow(Conversion &c) {
       return c.one(CumulativeOp::create(c.builder, c.op->getLoc(), c.outType(),
                                         *kind, c.in(), cumulative->first,
                                         cumulative->second));
-    SmallVector<Value> values, fills = identity ? SmallVector<Value>{identity}
-                                                : SmallVector<Value>(inits);
-    for (auto [x, fill] : llvm::zip_equal(tensors, fills))
-      values.push_back(emitPadded(c, x, fill, *windows));
-    return emitWindows(c, values, fills, *windows, c.outShape(), body);
+    SmallVector<Value> fills =
+        identity ? SmallVector<Value>{identity} : SmallVector<Value>(inits);
+    return emitWindows(c, SmallVector<Value>(tensors), fills, *windows,
+                       c.outShape(), body);
   };
   Results reduced = emitReduced();
   if (failed(reduced) || (identity && isIdentity(*combiner, c.in(1))))
@@ -396,52 +402,134 @@ public:
           batch += trivial;
           count *= trivial ? 1 : c.inShape()[dim];
         }
+    begins.assign(order.size(), 0);
+    used.assign(c.inShape().begin(), c.inShape().end());
+    findUsed();
+    for (int64_t dim : getDims())
+      reaches.push_back(getReach(dim));
   }
 
   /// The elements among which one is selected.
   int64_t getCount() const { return count; }
 
   Results run(Region &select) {
-    Value places = emitPlaces();
-    Results selected = emitSelected(select, places);
+    if (getDims().empty()) // every window is an element
+      return c.one(
+          c.emit.binary<AddOp>(c.emit.splat(c.in(2), c.inShape()), c.in(1)));
+    Results selected =
+        areFewElements() ? emitSelectedElement(select) : emitSelected(select);
     if (failed(selected))
       return failure();
-    return c.one(areFew() ? emitInWindows(places, (*selected)[1])
-                          : emitScattered((*selected)[1]));
+    return c.one(areFewWindows() ? emitInWindows((*selected)[1])
+                                 : emitScattered((*selected)[1]));
   }
 
 private:
-  /// In how many windows an element may be along `dim`.
-  int64_t getReach(int64_t dim) const {
-    return llvm::divideCeil(windows.sizes[dim], windows.strides[dim]);
+  /// The windows that the elements of a group may be in, as `count` from
+  /// `first` on. A group has as many elements as a stride, and is counted as
+  /// the window that would begin there without padding.
+  struct Reach {
+    int64_t first, count, groups;
+  };
+
+  Reach getReach(int64_t dim) const {
+    int64_t stride = windows.strides[dim], low = windows.low[dim] + begins[dim];
+    int64_t first = llvm::divideFloorSigned(low, stride) -
+                    (llvm::divideCeil(windows.sizes[dim], stride) - 1);
+    int64_t last = llvm::divideFloorSigned(low + stride - 1, stride);
+    return {first, last - first + 1,
+            int64_t(llvm::divideCeil(used[dim], stride))};
+  }
+
+  /// Of a tensor that was padded, the gradient of the padding is cut off again:
+  /// those elements are not computed, and blocks stay what they were.
+  void findUsed() {
+    Value result = c.op->getResult(0);
+    Operation *user = result.hasOneUse() ? *result.user_begin() : nullptr;
+    if (!user || user->getName().getStringRef() != "stablehlo.slice")
+      return;
+    auto starts = user->getAttrOfType<DenseI64ArrayAttr>("start_indices"),
+         limits = user->getAttrOfType<DenseI64ArrayAttr>("limit_indices"),
+         strides = user->getAttrOfType<DenseI64ArrayAttr>("strides");
+    size_t rank = order.size();
+    if (!starts || !limits || starts.size() != int64_t(rank) ||
+        limits.size() != int64_t(rank) ||
+        (strides && llvm::any_of(strides.asArrayRef(),
+                                 [](int64_t stride) { return stride != 1; })))
+      return;
+    for (int64_t dim : getDims())
+      if (starts[dim] < 0 || starts[dim] >= limits[dim] ||
+          limits[dim] > c.inShape()[dim])
+        return;
+    for (int64_t dim : getDims()) {
+      begins[dim] = starts[dim];
+      used[dim] = limits[dim] - starts[dim];
+    }
+  }
+
+  ArrayRef<int64_t> getDims() const {
+    return ArrayRef(order).drop_front(batch);
+  }
+
+  /// More are looked at one dimension after the other.
+  static constexpr int64_t kMostLooks = 32;
+
+  bool areFewElements() const {
+    int64_t looks = 1;
+    for (int64_t dim : getDims())
+      looks = std::min(looks * windows.sizes[dim], kMostLooks + 1);
+    return looks <= kMostLooks;
   }
 
   /// Whether every element is in few windows, and windows are not much more
   /// than the elements.
-  bool areFew() const {
-    int64_t reach = 1;
-    for (int64_t dim : ArrayRef(order).drop_front(batch)) {
-      if (getReach(dim) > kMostShifts ||
-          c.inShape(1)[dim] * windows.strides[dim] > 2 * c.inShape()[dim])
+  bool areFewWindows() const {
+    int64_t looks = 1;
+    for (auto [dim, reach] : llvm::zip_equal(getDims(), reaches)) {
+      if (c.inShape(1)[dim] * windows.strides[dim] > 2 * used[dim])
         return false;
-      reach *= getReach(dim);
+      looks = std::min(looks * reach.count, kMostLooks + 1);
     }
-    return reach <= kMostShifts * kMostShifts;
+    return looks <= kMostLooks;
+  }
+
+  /// Calls `each` with all lists of numbers below `counts`, in order.
+  static LogicalResult forEach(Sizes counts,
+                               llvm::function_ref<LogicalResult(Sizes)> each) {
+    SmallVector<int64_t> numbers(counts.size(), 0);
+    while (true) {
+      if (failed(each(numbers)))
+        return failure();
+      size_t i = counts.size();
+      while (i > 0 && ++numbers[i - 1] == counts[i - 1])
+        numbers[--i] = 0;
+      if (i == 0)
+        return success();
+    }
+  }
+
+  /// The places of elements `step` * i + `first` of every dimension that has
+  /// windows, where i is the index along `dims` of `shape`.
+  Value emitPlaces(Sizes shape, Sizes dims, Sizes steps, Sizes firsts) {
+    Type i32 = c.builder.getI32Type();
+    auto type = RankedTensorType::get(shape, i32);
+    int64_t stride = count, first = 0;
+    Value places;
+    for (auto [i, dim] : llvm::enumerate(getDims())) {
+      stride /= std::max<int64_t>(c.inShape()[dim], 1);
+      first += firsts[i] * stride;
+      Value along =
+          c.emit.binary<MulOp>(c.emit.iota(dims[i], shape, i32),
+                               c.emit.constant(steps[i] * stride, type));
+      places = places ? c.emit.binary<AddOp>(places, along) : along;
+    }
+    return c.emit.binary<AddOp>(places, c.emit.constant(first, type));
   }
 
   /// The place of every element.
   Value emitPlaces() {
-    Type i32 = c.builder.getI32Type();
-    auto type = RankedTensorType::get(c.inShape(), i32);
-    Value places = c.emit.constant(0, type);
-    int64_t stride = count;
-    for (int64_t dim : ArrayRef(order).drop_front(batch)) {
-      stride /= std::max<int64_t>(c.inShape()[dim], 1);
-      places = c.emit.binary<AddOp>(
-          places, c.emit.binary<MulOp>(c.emit.iota(dim, c.inShape(), i32),
-                                       c.emit.constant(stride, type)));
-    }
-    return places;
+    SmallVector<int64_t> ones(getDims().size(), 1), zeros(ones.size(), 0);
+    return emitPlaces(c.inShape(), getDims(), ones, zeros);
   }
 
   /// No place: that of padding.
@@ -450,75 +538,183 @@ private:
                            RankedTensorType::get({}, c.builder.getI32Type()));
   }
 
+  /// Combines what was selected so far with an element, each with its place.
+  Results selectOne(Region &select, ArrayRef<Value> pairs, Sizes shape) {
+    Results first = inlineElementwise(c, select, {pairs[0], pairs[2]}, shape);
+    if (failed(first))
+      return failure();
+    if (first->size() != 1 ||
+        first->front().getType() !=
+            RankedTensorType::get(shape, c.builder.getI1Type()))
+      return c.invalid() << " selects by one i1";
+    Value zero = c.emit.constant(0, pairs[1]);
+    Value isPadding = c.emit.compare(ComparePredicate::LT, pairs[3], zero);
+    Value isElement = c.emit.compare(ComparePredicate::GE, pairs[1], zero);
+    Value takeFirst = c.emit.binary<AndOp>(
+        isElement, c.emit.binary<OrOp>(first->front(), isPadding));
+    return SmallVector<Value>{c.emit.select(takeFirst, pairs[0], pairs[2]),
+                              c.emit.select(takeFirst, pairs[1], pairs[3])};
+  }
+
   /// Of every window the element that is selected, and its place.
-  Results emitSelected(Region &select, Value places) {
-    SmallVector<Value> values = {emitPadded(c, c.in(), c.in(2), windows),
-                                 emitPadded(c, places, emitNone(), windows)};
-    auto body = [&](ArrayRef<Value> pairs, Sizes shape) -> Results {
-      Results first = inlineElementwise(c, select, {pairs[0], pairs[2]}, shape);
-      if (failed(first))
-        return failure();
-      if (first->size() != 1 ||
-          first->front().getType() !=
-              RankedTensorType::get(shape, c.builder.getI1Type()))
-        return c.invalid() << " selects by one i1";
-      Value zero = c.emit.constant(0, pairs[1]);
-      Value isPadding = c.emit.compare(ComparePredicate::LT, pairs[3], zero);
-      Value isElement = c.emit.compare(ComparePredicate::GE, pairs[1], zero);
-      Value takeFirst = c.emit.binary<AndOp>(
-          isElement, c.emit.binary<OrOp>(first->front(), isPadding));
-      return SmallVector<Value>{c.emit.select(takeFirst, pairs[0], pairs[2]),
-                                c.emit.select(takeFirst, pairs[1], pairs[3])};
+  Results emitSelected(Region &select) {
+    auto body = [&](ArrayRef<Value> pairs, Sizes shape) {
+      return selectOne(select, pairs, shape);
     };
-    return emitWindows(c, values, {c.in(2), emitNone()}, windows, c.inShape(1),
-                       body);
+    return emitWindows(c, {c.in(), emitPlaces()}, {c.in(2), emitNone()},
+                       windows, c.inShape(1), body);
   }
 
-  /// `x`, which has an element for each window, at every element of the input:
-  /// what the window has that is `before[dim]` before the last one to begin
-  /// there or earlier, and `fill` where there is none.
-  Value emitOverWindows(Value x, Value fill, ArrayRef<int64_t> before) {
-    for (int64_t dim : ArrayRef(order).drop_front(batch)) {
-      int64_t stride = windows.strides[dim];
-      int64_t low = windows.low[dim] - before[dim] * stride;
-      SmallVector<int64_t> shape(Emitter::typeOf(x).getShape()), dims;
-      for (int64_t i = 0, e = shape.size(); i < e; ++i)
-        dims.push_back(i + (i > dim));
-      int64_t length = shape[dim] * stride;
-      shape.insert(shape.begin() + dim + 1, stride);
-      x = c.emit.broadcast(x, shape, dims);
-      shape.erase(shape.begin() + dim);
-      shape[dim] = length;
-      x = c.emit.reshape(x, shape);
-      Windows border = windows;
-      border.baseDilations.assign(shape.size(), 1);
-      border.low.assign(shape.size(), 0);
-      border.high.assign(shape.size(), 0);
-      border.low[dim] = -low;
-      border.high[dim] = c.inShape()[dim] + low - length;
-      x = emitPadded(c, x, fill, border);
+  /// The same, by every element of all dimensions at once: places follow from
+  /// the window, and are not moved.
+  Results emitSelectedElement(Region &select) {
+    SmallVector<int64_t> sizes, strides, low;
+    for (int64_t dim : getDims()) {
+      sizes.push_back(windows.sizes[dim]);
+      strides.push_back(windows.strides[dim]);
+      low.push_back(windows.low[dim]);
     }
-    return x;
+    // As the pool itself has it, in all likelihood.
+    Value fill = emitIdentity(c.emit, Combiner::Max, c.in());
+    Value seen = emitSeen(c.in(), fill ? fill : c.in(2), sizes, c.inShape(1),
+                          strides, low);
+    Sizes shape = c.inShape(1);
+    SmallVector<Value> selected;
+    LogicalResult done = forEach(sizes, [&](Sizes element) -> LogicalResult {
+      SmallVector<Value> pairs(selected);
+      pairs.push_back(emitElement(seen, element));
+      pairs.push_back(emitPlacesOf(element));
+      Results next =
+          selected.empty() ? Results(pairs) : selectOne(select, pairs, shape);
+      if (failed(next))
+        return failure();
+      selected = *next;
+      return success();
+    });
+    return failed(done) ? Results(failure()) : Results(selected);
   }
 
-  /// Every element looks at the windows that it is in, and nothing is
-  /// addressed.
-  Value emitInWindows(Value places, Value selected) {
-    Value sum = c.emit.splat(c.in(2), c.inShape());
-    SmallVector<int64_t> before(order.size(), 0);
-    while (true) {
-      Value source = emitOverWindows(c.in(1), c.in(2), before);
+  /// The place of `element` of every window; none where that is padding.
+  Value emitPlacesOf(Sizes element) {
+    Sizes shape = c.inShape(1);
+    SmallVector<int64_t> steps, firsts;
+    for (auto [dim, k] : llvm::zip_equal(getDims(), element)) {
+      steps.push_back(windows.strides[dim]);
+      firsts.push_back(k - windows.low[dim]);
+    }
+    Value places = emitPlaces(shape, getDims(), steps, firsts);
+    Type i32 = c.builder.getI32Type();
+    auto type = RankedTensorType::get(shape, i32);
+    for (auto [i, dim] : llvm::enumerate(getDims())) {
+      int64_t last = (shape[dim] - 1) * steps[i] + firsts[i],
+              size = c.inShape()[dim];
+      if (firsts[i] >= 0 && last < size)
+        continue;
+      Value at = c.emit.binary<AddOp>(
+          c.emit.binary<MulOp>(c.emit.iota(dim, shape, i32),
+                               c.emit.constant(steps[i], type)),
+          c.emit.constant(firsts[i], type));
+      Value isInside = c.emit.binary<AndOp>(
+          c.emit.compare(ComparePredicate::GE, at, c.emit.constant(0, type)),
+          c.emit.compare(ComparePredicate::LT, at,
+                         c.emit.constant(size, type)));
+      places = c.emit.select(isInside, places, c.emit.constant(-1, type));
+    }
+    return places;
+  }
+
+  /// `x` as windows along all dimensions that have any: `sizes` elements each,
+  /// and as many windows as `shape` has.
+  Value emitSeen(Value x, Value fill, Sizes sizes, Sizes shape, Sizes strides,
+                 Sizes low) {
+    SmallVector<int64_t> result, ones(sizes.size(), 1);
+    bool readsOutside = false;
+    unsigned i = 0;
+    for (auto [dim, windows] : llvm::enumerate(shape)) {
+      result.push_back(windows);
+      if (i == sizes.size() || getDims()[i] != int64_t(dim))
+        continue;
+      result.push_back(sizes[i]);
+      int64_t last = (windows - 1) * strides[i] + sizes[i] - 1 - low[i];
+      readsOutside |= low[i] > 0 || last >= Emitter::typeOf(x).getDimSize(dim);
+      ++i;
+    }
+    return WindowOp::create(
+        c.builder, c.op->getLoc(), Emitter::withShape(x, result), x,
+        readsOutside ? fill : Value(), getDims(), low, strides, ones);
+  }
+
+  /// `element` of every window.
+  Value emitElement(Value seen, Sizes element) {
+    SmallVector<int64_t> sizes(Emitter::typeOf(seen).getShape()),
+        starts(sizes.size(), 0), shape;
+    for (auto [i, k] : llvm::enumerate(element)) {
+      starts[getDims()[i] + i + 1] = k;
+      sizes[getDims()[i] + i + 1] = 1;
+    }
+    Value value = c.emit.slice(seen, starts, sizes);
+    unsigned i = 0;
+    for (auto [dim, size] : llvm::enumerate(sizes)) {
+      bool isElement =
+          i < element.size() && int64_t(dim) == getDims()[i] + i + 1;
+      if (!isElement)
+        shape.push_back(size);
+      i += isElement;
+    }
+    return c.emit.reshape(value, shape);
+  }
+
+  /// Every element looks at the windows that it may be in, and nothing is
+  /// addressed. Elements stand in groups, as getReach() says.
+  Value emitInWindows(Value selected) {
+    SmallVector<int64_t> counts, low, ones(reaches.size(), 1);
+    SmallVector<int64_t> groups(used), grouped, kept, groupDims, firsts;
+    for (auto [dim, reach] : llvm::zip_equal(getDims(), reaches)) {
+      counts.push_back(reach.count);
+      low.push_back(-reach.first);
+      firsts.push_back(begins[dim]);
+      groups[dim] = reach.groups;
+    }
+    SmallVector<int64_t> steps, whole(used);
+    for (auto [dim, size] : llvm::enumerate(groups)) {
+      kept.push_back(grouped.size());
+      grouped.push_back(size);
+      if (!llvm::is_contained(getDims(), int64_t(dim)))
+        continue;
+      groupDims.push_back(grouped.size() - 1);
+      grouped.push_back(windows.strides[dim]);
+      steps.push_back(windows.strides[dim]);
+      whole[dim] = size * windows.strides[dim];
+    }
+    SmallVector<int64_t> memberDims, zeros(steps.size(), 0);
+    for (int64_t dim : groupDims)
+      memberDims.push_back(dim + 1);
+    Value places =
+        c.emit.binary<AddOp>(emitPlaces(grouped, groupDims, steps, firsts),
+                             emitPlaces(grouped, memberDims, ones, zeros));
+    Value sources = emitSeen(c.in(1), c.in(2), counts, groups, ones, low);
+    Value taken = emitSeen(selected, emitNone(), counts, groups, ones, low);
+    Value sum = c.emit.splat(c.in(2), grouped);
+    (void)forEach(counts, [&](Sizes window) {
+      auto see = [&](Value seen) {
+        return c.emit.broadcast(emitElement(seen, window), grouped, kept);
+      };
       Value isSelected =
-          c.emit.compare(ComparePredicate::EQ, places,
-                         emitOverWindows(selected, emitNone(), before));
-      sum = c.emit.select(isSelected, c.emit.binary<AddOp>(sum, source), sum);
-      // The next of all combinations.
-      size_t i = batch;
-      while (i < order.size() && ++before[order[i]] == getReach(order[i]))
-        before[order[i++]] = 0;
-      if (i == order.size())
-        return sum;
+          c.emit.compare(ComparePredicate::EQ, places, see(taken));
+      sum = c.emit.select(isSelected, c.emit.binary<AddOp>(sum, see(sources)),
+                          sum);
+      return success();
+    });
+    sum = c.emit.reshape(sum, whole);
+    if (whole != used) {
+      SmallVector<int64_t> starts(whole.size(), 0);
+      sum = c.emit.slice(sum, starts, used);
     }
+    if (sum.getType() == c.outType())
+      return sum;
+    // Nobody reads what is around it.
+    return PadOp::create(c.builder, c.op->getLoc(), c.outType(), sum, c.in(2),
+                         begins);
   }
 
   Value emitScattered(Value selected) {
@@ -549,6 +745,9 @@ private:
   Conversion &c;
   const Windows &windows;
   SmallVector<int64_t> order;
+  SmallVector<Reach> reaches; ///< Of getDims().
+  /// By dimension, the first element of the result that is used, and how many.
+  SmallVector<int64_t> begins, used;
   int64_t batch = 0, count = 1;
 };
 } // namespace

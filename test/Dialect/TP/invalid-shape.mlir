@@ -373,6 +373,114 @@ func.func @f(%x: tensor<f32>) {
 
 // -----
 
+// tp.window 1: no dimension
+func.func @f(%x: tensor<4x16xf32>, %s: tensor<f32>) {
+  // expected-error @below {{[TP0304] 'tp.window' op has ascending dimensions of 'tensor<4x16xf32>', and for each of them a low, a stride of at least 1 and a dilation of at least 1}}
+  %0 = tp.window %x, %s dims = [] low = [] strides = [] dilations = [] : (tensor<4x16xf32>, tensor<f32>) -> tensor<4x16xf32>
+  return
+}
+
+// -----
+
+// tp.window 1: dimensions in no order
+func.func @f(%x: tensor<4x16xf32>, %s: tensor<f32>) {
+  // expected-error @below {{[TP0304] 'tp.window' op has ascending dimensions of 'tensor<4x16xf32>', and for each of them a low, a stride of at least 1 and a dilation of at least 1}}
+  %0 = tp.window %x, %s dims = [1, 0] low = [0, 0] strides = [1, 1] dilations = [1, 1] : (tensor<4x16xf32>, tensor<f32>) -> tensor<4x3x16x3xf32>
+  return
+}
+
+// -----
+
+// tp.window 1: a stride of nothing
+func.func @f(%x: tensor<4x16xf32>, %s: tensor<f32>) {
+  // expected-error @below {{[TP0304] 'tp.window' op has ascending dimensions of 'tensor<4x16xf32>', and for each of them a low, a stride of at least 1 and a dilation of at least 1}}
+  %0 = tp.window %x, %s dims = [1] low = [0] strides = [0] dilations = [1] : (tensor<4x16xf32>, tensor<f32>) -> tensor<4x16x3xf32>
+  return
+}
+
+// -----
+
+// tp.window 1: one dilation for two dimensions
+func.func @f(%x: tensor<4x16xf32>, %s: tensor<f32>) {
+  // expected-error @below {{[TP0304] 'tp.window' op has ascending dimensions of 'tensor<4x16xf32>', and for each of them a low, a stride of at least 1 and a dilation of at least 1}}
+  %0 = tp.window %x, %s dims = [0, 1] low = [0, 0] strides = [1, 1] dilations = [1] : (tensor<4x16xf32>, tensor<f32>) -> tensor<4x3x16x3xf32>
+  return
+}
+
+// -----
+
+// tp.window 2: no elements of windows
+func.func @f(%x: tensor<4x16xf32>, %s: tensor<f32>) {
+  // expected-error @below {{[TP0303] 'tp.window' op has for each of dims one dimension of windows and one of their elements, none of them empty, and the other dimensions of 'tensor<4x16xf32>', not 'tensor<4x16xf32>'}}
+  %0 = tp.window %x, %s dims = [1] low = [0] strides = [1] dilations = [1] : (tensor<4x16xf32>, tensor<f32>) -> tensor<4x16xf32>
+  return
+}
+
+// -----
+
+// tp.window 2: windows of nothing
+func.func @f(%x: tensor<4x0xf32>, %s: tensor<f32>) {
+  // expected-error @below {{[TP0303] 'tp.window' op has for each of dims one dimension of windows and one of their elements, none of them empty, and the other dimensions of 'tensor<4x0xf32>', not 'tensor<4x16x3xf32>'}}
+  %0 = tp.window %x, %s dims = [1] low = [0] strides = [1] dilations = [1] : (tensor<4x0xf32>, tensor<f32>) -> tensor<4x16x3xf32>
+  return
+}
+
+// -----
+
+// tp.window 2: other dimensions differ
+func.func @f(%x: tensor<4x16xf32>, %s: tensor<f32>) {
+  // expected-error @below {{[TP0303] 'tp.window' op has for each of dims one dimension of windows and one of their elements, none of them empty, and the other dimensions of 'tensor<4x16xf32>', not 'tensor<5x16x3xf32>'}}
+  %0 = tp.window %x, %s dims = [1] low = [0] strides = [1] dilations = [1] : (tensor<4x16xf32>, tensor<f32>) -> tensor<5x16x3xf32>
+  return
+}
+
+// -----
+
+// tp.window 3: too far away
+func.func @f(%x: tensor<4x16xf32>, %s: tensor<f32>) {
+  // expected-error @below {{[TP0304] 'tp.window' op reads more than 2^31 - 1 elements away along dimension 1}}
+  %0 = tp.window %x, %s dims = [1] low = [0] strides = [9223372036854775807] dilations = [1] : (tensor<4x16xf32>, tensor<f32>) -> tensor<4x16x3xf32>
+  return
+}
+
+// -----
+
+// tp.window 3: before the beginning, without fill
+func.func @f(%x: tensor<4x16xf32>) {
+  // expected-error @below {{[TP0304] 'tp.window' op reads elements -1 to 16 of dimension 1 of 'tensor<4x16xf32>', and has no fill}}
+  %0 = tp.window %x dims = [1] low = [1] strides = [1] dilations = [1] : (tensor<4x16xf32>) -> tensor<4x16x3xf32>
+  return
+}
+
+// -----
+
+// tp.window 3: past the end, without fill
+func.func @f(%x: tensor<4x16xf32>) {
+  // expected-error @below {{[TP0304] 'tp.window' op reads elements 0 to 17 of dimension 1 of 'tensor<4x16xf32>', and has no fill}}
+  %0 = tp.window %x dims = [1] low = [0] strides = [1] dilations = [1] : (tensor<4x16xf32>) -> tensor<4x16x3xf32>
+  return
+}
+
+// -----
+
+// tp.window 4: a fill of several elements
+func.func @f(%x: tensor<4x16xf32>, %s: tensor<4xf32>) {
+  // expected-error @below {{[TP0303] 'tp.window' op fills with a scalar, not 'tensor<4xf32>'}}
+  %0 = tp.window %x, %s dims = [1] low = [0] strides = [1] dilations = [1] : (tensor<4x16xf32>, tensor<4xf32>) -> tensor<4x16x3xf32>
+  return
+}
+
+// -----
+
+// tp.window 4: two element types
+func.func @f(%x: tensor<4x16xf32>, %s: tensor<bf16>) {
+  // expected-error @below {{[TP0303] 'tp.window' op has one element type, not 'tensor<bf16>' and 'tensor<4x16x3xf32>'}}
+  %0 = tp.window %x, %s dims = [1] low = [0] strides = [1] dilations = [1] : (tensor<4x16xf32>, tensor<bf16>) -> tensor<4x16x3xf32>
+  return
+}
+
+// -----
+
 // tp.pad 1: too few entries
 func.func @f(%x: tensor<4x16xf32>, %z: tensor<f32>) {
   // expected-error @below {{[TP0304] 'tp.pad' op has one entry of low per dimension}}

@@ -228,6 +228,26 @@ void splice(Program &p) {
          Program::type(result));
 }
 
+void window(Program &p) {
+  Shape input = p.shape(1, 3), dims, low, strides, dilations, result;
+  for (auto [dim, size] : llvm::enumerate(input)) {
+    result.push_back(size);
+    if (p.pick(0, 1) && !(dims.empty() && dim + 1 == input.size()))
+      continue;
+    size = std::max<int64_t>(size, 1);
+    dims.push_back(dim);
+    low.push_back(p.pick(0, 2));
+    strides.push_back(p.pick(1, 2));
+    dilations.push_back(p.pick(1, 2));
+    result.back() = p.pick(1, 5);
+    result.push_back(p.pick(1, 3));
+  }
+  p.emit("tp.window " + p.in(input) + ", " + p.in({}) +
+             " dims = " + list(dims) + " low = " + list(low) +
+             " strides = " + list(strides) + " dilations = " + list(dilations),
+         Program::type(result));
+}
+
 void pad(Program &p) {
   Shape input = p.shape(0, 4), low, result;
   for (int64_t size : input) {
@@ -408,6 +428,7 @@ llvm::StringMap<Generator> getGenerators() {
   map["slice"] = slice;
   map["concat"] = concat;
   map["splice"] = splice;
+  map["window"] = window;
   map["pad"] = pad;
   map["gather"] = [](Program &p) { gather(p, false); };
   map["scatter"] = [](Program &p) { gather(p, true); };

@@ -124,6 +124,13 @@ public:
   virtual TensorValue pad(TensorValue x, TensorValue value,
                           llvm::ArrayRef<int64_t> low, Type type) = 0;
 
+  /// Each of `dims` becomes two dimensions, `strides` and `dilations` of its
+  /// elements apart, from element `starts` on: see tp.window.
+  virtual TensorValue window(TensorValue x, llvm::ArrayRef<int64_t> dims,
+                             llvm::ArrayRef<int64_t> starts,
+                             llvm::ArrayRef<int64_t> strides,
+                             llvm::ArrayRef<int64_t> dilations, Type type) = 0;
+
   /// x[batch.., .., indices[batch.., i..], ..]: see tp.gather. Indices out of
   /// range give zeros.
   virtual TensorValue gather(TensorValue x, TensorValue indices, unsigned axis,

@@ -144,6 +144,41 @@ def TP_SpliceOp : TP_Op<"splice", "", builtRule # linear # localized # decompose
   let hasVerifier = 1;
 }
 
+def TP_WindowOp : TP_Op<"window", "", builtRule # linear # evaluated # localized
+    # [DeclareOpInterfaceMethods<ExchangeOpInterface>]> {
+  let summary = "See a tensor through windows that slide over it";
+  let meaning = [{each of `dims` becomes two, one of windows and one of the
+    elements of a window: element [i, k] is the input's element `i * strides +
+    k * dilations - low`, or `fill` where the input has none. A convolution is an
+    einsum over the windows of its input, a pool a reduction. Without `fill`
+    nothing is copied: the result is a view in which elements repeat.}];
+  let constraints = [{
+    1. `dims` has at least one entry, dimensions of the input in ascending order;
+       `low`, `strides` and `dilations` have one entry for each, the latter two
+       at least 1.
+    2. The result has two dimensions, neither of them empty, for each of `dims`,
+       which is not empty either; the other dimensions agree.
+    3. Elements lie at most 2^31 - 1 away from the input's first one; without
+       `fill` all are the input's.
+    4. `fill` is a scalar; all have one element type.}];
+  let ruleText = "a dimension of windows is exchanged with the input's: where it is cut, devices fetch what their windows reach over the border, once for all elements; the elements of windows are wanted whole; other dimensions pass through";
+  let example = "%y = tp.window %x, %zero dims = [1] low = [1] strides = [1] dilations = [1] : (tensor<4x16xf32>, tensor<f32>) -> tensor<4x16x3xf32>";
+  let arguments = (ins TP_Tensor:$input, Optional<TP_Tensor>:$fill,
+                       DenseI64ArrayAttr:$dims, DenseI64ArrayAttr:$low,
+                       DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations);
+  let results = (outs TP_Tensor:$result);
+  let assemblyFormat = "$input (`,` $fill^)? `dims` `=` $dims `low` `=` $low `strides` `=` $strides `dilations` `=` $dilations attr-dict `:` functional-type(operands, results)";
+  let extraClassDeclaration = [{
+    /// The dimension of the result that has the windows along `dims[i]`; the
+    /// next one has their elements.
+    int64_t getWindowDim(unsigned i) { return getDims()[i] + i; }
+    /// The input's elements [first, second) that windows along `dims[i]` read,
+    /// as if it went on at either end.
+    std::pair<int64_t, int64_t> getReach(unsigned i);
+  }];
+  let hasVerifier = 1;
+}
+
 def TP_PadOp : TP_Op<"pad", "", movement # evaluated> {
   let summary = "Surround a tensor with a value";
   let meaning = [{`low` elements of `value` in front of every dimension, and as

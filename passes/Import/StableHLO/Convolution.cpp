@@ -1,0 +1,351 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Convolutions: an einsum of a kernel and of windows of the input.
+//
+//     x: [n, 16, c], kernel: [3, c, m]
+//     windows = tp.window x                    [n, 16, 3, c]
+//     y = tp.einsum "nANc,Ncm->nAm" windows, kernel
+//
+// A gradient of the kernel is a convolution whose kernel is as long as the
+// input, with as few results as the kernel has elements. Its windows are read
+// the other way round, so that the long dimension, which may be cut, is the one
+// of windows.
+//
+// Where the input is spread, as in the gradient of strides, most products would
+// be with zeros. So results are computed by their phase: with a spread of 2,
+// even results see the input through every other element of the kernel, and odd
+// ones through the others.
+
+#include "Conversion.h"
+
+using namespace mlir;
+using namespace tp;
+using namespace tp::stablehlo;
+
+namespace {
+/// Which dimension of a tensor is what: two named ones, and the spatial ones in
+/// their order.
+struct Labels {
+  int64_t first = -1, second = -1;
+  SmallVector<int64_t> spatial;
+};
+
+/// One spatial dimension of the window.
+struct Window {
+  int64_t stride, low, high, lhsDilation, rhsDilation;
+  bool reversed;
+  int64_t input, kernel, output;
+
+  /// Whether windows stand side by side: a patch is then a split dimension.
+  bool isTiling() const {
+    return stride == kernel && low == 0 && lhsDilation == 1 &&
+           rhsDilation == 1 && !reversed && output * stride == input;
+  }
+  bool isPointwise() const {
+    return kernel == 1 && stride == 1 && low == 0 && lhsDilation == 1 &&
+           output == input;
+  }
+};
+} // namespace
+
+static FailureOr<Labels> readLabels(Conversion &c, const Fields &numbers,
+                                    StringRef which, char first, char second,
+                                    int64_t rank) {
+  auto words = dyn_cast_or_null<ArrayAttr>(numbers.get(which));
+  auto bad = [&] {
+    return c.invalid() << " labels every dimension in `dimension_numbers`, as "
+                          "[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]";
+  };
+  if (!words || int64_t(words.size()) != rank || rank < 2)
+    return bad();
+  Labels labels;
+  labels.spatial.assign(rank - 2, -1);
+  for (auto [dim, word] : llvm::enumerate(words)) {
+    int64_t *target = nullptr;
+    if (auto letter = dyn_cast<StringAttr>(word))
+      target = letter == StringRef(&first, 1)    ? &labels.first
+               : letter == StringRef(&second, 1) ? &labels.second
+                                                 : nullptr;
+    else if (auto number = dyn_cast<IntegerAttr>(word);
+             number && number.getInt() >= 0 && number.getInt() < rank - 2)
+      target = &labels.spatial[number.getInt()];
+    if (!target || *target >= 0)
+      return bad();
+    *target = dim;
+  }
+  return labels;
+}
+
+static FailureOr<SmallVector<Window>> readWindows(Conversion &c,
+                                                  const Labels &lhs,
+                                                  const Labels &rhs,
+                                                  const Labels &result) {
+  size_t rank = lhs.spatial.size();
+  auto strides = c.getList("window_strides", rank, 1),
+       padding = c.getList("padding", 2 * rank, 0),
+       lhsDilation = c.getList("lhs_dilation", rank, 1),
+       rhsDilation = c.getList("rhs_dilation", rank, 1),
+       reversal = c.getList("window_reversal", rank, 0);
+  if (failed(strides) || failed(padding) || failed(lhsDilation) ||
+      failed(rhsDilation) || failed(reversal))
+    return failure();
+  SmallVector<Window> windows;
+  for (size_t i = 0; i < rank; ++i) {
+    Window window{(*strides)[i],
+                  (*padding)[2 * i],
+                  (*padding)[2 * i + 1],
+                  (*lhsDilation)[i],
+                  (*rhsDilation)[i],
+                  (*reversal)[i] != 0,
+                  c.inShape(0)[lhs.spatial[i]],
+                  c.inShape(1)[rhs.spatial[i]],
+                  c.outShape()[result.spatial[i]]};
+    for (int64_t number :
+         {window.stride, window.lhsDilation, window.rhsDilation, window.input,
+          window.kernel, window.output})
+      if (number < 0 || number > kLarge)
+        return c.invalid() << " has a window beyond all bounds";
+    if (window.stride < 1 || window.lhsDilation < 1 || window.rhsDilation < 1 ||
+        isLarge(window.low) || isLarge(window.high))
+      return c.invalid() << " has a window beyond all bounds";
+    int64_t padded =
+        window.low + window.high +
+        std::max<int64_t>((window.input - 1) * window.lhsDilation + 1, 0);
+    int64_t reach = (window.kernel - 1) * window.rhsDilation + 1;
+    int64_t output = padded < reach ? 0 : (padded - reach) / window.stride + 1;
+    if (output != window.output)
+      return c.invalid() << " gives " << output << " windows along dimension "
+                         << result.spatial[i] << ", not " << window.output;
+    if (window.low > INT32_MAX || padded > INT32_MAX)
+      return c.unsupported() << " of more than 2^31 - 1 places in a dimension";
+    windows.push_back(window);
+  }
+  return windows;
+}
+
+namespace {
+/// Letters of equations: n batch, c input features, m output features, g
+/// groups, and for each spatial dimension one of results, one of the kernel and
+/// one of phases.
+class ConvolutionBuilder {
+public:
+  ConvolutionBuilder(Conversion &c, const Labels &lhs, const Labels &rhs,
+                     const Labels &result, ArrayRef<Window> windows)
+      : c(c), windows(windows), x(c.in(0)), kernel(c.in(1)),
+        lhsTerm(c.inType(0).getRank(), ' '), rhsTerm(lhsTerm),
+        resultTerm(lhsTerm), shape(c.outShape()) {
+    lhsTerm[lhs.first] = resultTerm[result.first] = 'n';
+    lhsTerm[lhs.second] = rhsTerm[rhs.first] = 'c';
+    rhsTerm[rhs.second] = resultTerm[result.second] = 'm';
+    for (unsigned i = 0; i < windows.size(); ++i) {
+      lhsTerm[lhs.spatial[i]] = resultTerm[result.spatial[i]] = letterOf(i);
+      rhsTerm[rhs.spatial[i]] = kernelLetterOf(i);
+    }
+  }
+
+  Results run(int64_t featureGroups, int64_t batchGroups) {
+    SmallVector<int64_t> whole(shape);
+    for (unsigned i = 0; i < windows.size(); ++i) {
+      if (std::exchange(windows[i].reversed, false))
+        kernel = emitReverse(c, kernel, rhsTerm.find(kernelLetterOf(i)));
+      if (windows[i].lhsDilation > 1)
+        removeSpread(i, whole);
+    }
+    emitPatches();
+    if (featureGroups > 1)
+      splitGroups('c', featureGroups);
+    else if (batchGroups > 1)
+      splitGroups('n', batchGroups);
+    Results product = emitEinsum(
+        c, x, kernel, lhsTerm + "," + rhsTerm + "->" + resultTerm, shape);
+    if (failed(product))
+      return failure();
+    // Phases after the last result.
+    Value y = c.emit.reshape(product->front(), whole);
+    if (y.getType() == c.outType())
+      return c.one(y);
+    SmallVector<int64_t> starts(whole.size(), 0);
+    return c.one(c.emit.slice(y, starts, c.outShape()));
+  }
+
+private:
+  static char letterOf(unsigned i) { return char('A' + i); }
+  static char kernelLetterOf(unsigned i) { return char('N' + i); }
+  static char phaseLetterOf(unsigned i) { return "abdefhijkl"[i]; }
+
+  Value zero() {
+    return c.emit.constant(
+        0, RankedTensorType::get({}, Emitter::typeOf(x).getElementType()));
+  }
+
+  /// Takes the spread out of a window: by phases, or by zeros in the input.
+  /// `whole` is the shape of the result with all phases.
+  void removeSpread(unsigned i, SmallVectorImpl<int64_t> &whole) {
+    Window &window = windows[i];
+    size_t dim = lhsTerm.find(letterOf(i));
+    int64_t spread = std::exchange(window.lhsDilation, 1);
+    if (window.stride != 1 || window.rhsDilation != 1) {
+      x = emitInterior(c, x, zero(), dim, spread, window.low, window.high);
+      window.input = Emitter::typeOf(x).getDimSize(dim);
+      return;
+    }
+    // Result q * spread + r is the sum over t of the input's element q + t -
+    // before and the kernel's (t - before) * spread + low - r.
+    int64_t before = llvm::divideFloorSigned(window.low, spread);
+    int64_t skipped = spread - 1 + before * spread - window.low;
+    int64_t count = llvm::divideCeil(window.kernel + skipped, spread);
+    int64_t results = llvm::divideCeil(window.output, spread);
+    splitKernel(i, skipped, count, spread);
+    size_t at = resultTerm.find(letterOf(i));
+    whole[dimOfResult(at)] = results * spread;
+    resultTerm.insert(at + 1, 1, phaseLetterOf(i));
+    shape[at] = results;
+    shape.insert(shape.begin() + at + 1, spread);
+    window.low = before;
+    window.kernel = count;
+    window.output = results;
+  }
+
+  /// The dimension of the operation's result that letter `at` is the first of.
+  size_t dimOfResult(size_t at) {
+    auto isPhase = [&](char letter) {
+      return StringRef("abdefhijkl").contains(letter);
+    };
+    return at - llvm::count_if(StringRef(resultTerm).take_front(at), isPhase);
+  }
+
+  /// The kernel's elements after `skipped` zeros as `count` groups of `spread`,
+  /// each from its last one to its first.
+  void splitKernel(unsigned i, int64_t skipped, int64_t count, int64_t spread) {
+    size_t dim = rhsTerm.find(kernelLetterOf(i));
+    kernel = c.emit.pad(kernel, dim, skipped, count * spread);
+    SmallVector<int64_t> sizes(Emitter::typeOf(kernel).getShape());
+    sizes[dim] = count;
+    sizes.insert(sizes.begin() + dim + 1, spread);
+    kernel = emitReverse(c, c.emit.reshape(kernel, sizes), dim + 1);
+    rhsTerm.insert(dim + 1, 1, phaseLetterOf(i));
+  }
+
+  /// Every spatial dimension of the input as windows and their elements.
+  void emitPatches() {
+    SmallVector<int64_t> dims, low, strides, dilations, seen, split;
+    std::string term;
+    bool readsOutside = false;
+    for (auto [dim, letter] : llvm::enumerate(lhsTerm)) {
+      int64_t size = Emitter::typeOf(x).getDimSize(dim);
+      if (letter < 'A' || letter > 'Z') {
+        seen.push_back(size);
+        split.push_back(size);
+        term += letter;
+        continue;
+      }
+      unsigned i = letter - 'A';
+      const Window &window = windows[i];
+      bool isSplit = window.isTiling() || window.isPointwise();
+      bool isSwapped = !isSplit && window.kernel > window.output;
+      std::pair sizes{window.output, window.kernel};
+      std::pair letters{letter, kernelLetterOf(i)};
+      std::pair steps{window.stride, window.rhsDilation};
+      if (isSwapped) {
+        std::swap(sizes.first, sizes.second);
+        std::swap(letters.first, letters.second);
+        std::swap(steps.first, steps.second);
+      }
+      term += {letters.first, letters.second};
+      split.append({sizes.first, sizes.second});
+      if (isSplit) {
+        seen.push_back(size);
+        continue;
+      }
+      seen.append({sizes.first, sizes.second});
+      dims.push_back(dim);
+      low.push_back(window.low);
+      strides.push_back(steps.first);
+      dilations.push_back(steps.second);
+      int64_t last = (sizes.first - 1) * steps.first +
+                     (sizes.second - 1) * steps.second - window.low;
+      readsOutside |= window.low > 0 || last >= size;
+    }
+    if (!dims.empty())
+      x = WindowOp::create(
+          c.builder, c.op->getLoc(), Emitter::withShape(x, seen), x,
+          readsOutside ? zero() : Value(), dims, low, strides, dilations);
+    x = c.emit.reshape(x, split);
+    lhsTerm = term;
+  }
+
+  /// Splits what is grouped into [groups, rest]: `letter` of the input, and the
+  /// output features.
+  void splitGroups(char letter, int64_t groups) {
+    auto split = [&](Value value, std::string &term, char of) {
+      size_t dim = term.find(of);
+      SmallVector<int64_t> sizes(Emitter::typeOf(value).getShape());
+      sizes[dim] /= groups;
+      sizes.insert(sizes.begin() + dim, groups);
+      term.insert(dim, 1, 'g');
+      return c.emit.reshape(value, sizes);
+    };
+    x = split(x, lhsTerm, letter);
+    kernel = split(kernel, rhsTerm, 'm');
+    size_t at = resultTerm.find('m');
+    resultTerm.insert(at, 1, 'g');
+    shape[at] /= groups;
+    shape.insert(shape.begin() + at, groups);
+  }
+
+  Conversion &c;
+  SmallVector<Window> windows;
+  Value x, kernel;
+  std::string lhsTerm, rhsTerm, resultTerm;
+  SmallVector<int64_t> shape; ///< Of what the einsum computes.
+};
+} // namespace
+
+static Results convertConvolution(Conversion &c) {
+  FailureOr<Fields> numbers = c.getStructure("dimension_numbers");
+  auto featureGroups = c.getInteger("feature_group_count", 1),
+       batchGroups = c.getInteger("batch_group_count", 1);
+  if (failed(numbers) || failed(featureGroups) || failed(batchGroups))
+    return failure();
+  auto lhs = readLabels(c, *numbers, "lhs", 'b', 'f', c.inType(0).getRank());
+  if (failed(lhs))
+    return failure();
+  auto rhs = readLabels(c, *numbers, "rhs", 'i', 'o', c.inType(1).getRank());
+  if (failed(rhs))
+    return failure();
+  auto result =
+      readLabels(c, *numbers, "result", 'b', 'f', c.outType().getRank());
+  if (failed(result))
+    return failure();
+  if (lhs->spatial.size() != rhs->spatial.size() ||
+      lhs->spatial.size() != result->spatial.size())
+    return c.invalid() << " has tensors of one rank";
+  auto windows = readWindows(c, *lhs, *rhs, *result);
+  if (failed(windows))
+    return failure();
+  int64_t features = c.inShape(0)[lhs->second],
+          batch = c.inShape(0)[lhs->first], inputs = c.inShape(1)[rhs->first],
+          outputs = c.inShape(1)[rhs->second];
+  if (*featureGroups < 1 || *batchGroups < 1 ||
+      *featureGroups > std::max<int64_t>(features, 1) ||
+      *batchGroups > std::max<int64_t>(batch, 1) ||
+      (*featureGroups > 1 && *batchGroups > 1) || features % *featureGroups ||
+      inputs != features / *featureGroups || outputs % *featureGroups ||
+      outputs % *batchGroups || batch % *batchGroups)
+    return c.invalid() << " has groups that do not divide its features";
+  if (windows->size() > 10)
+    return c.unsupported() << " of more than 10 spatial dimensions";
+  if (isEmpty(c.inType(0)) || isEmpty(c.inType(1)) || // sums of nothing
+      isEmpty(c.outType()))
+    return c.one(c.emit.constant(0, c.outType()));
+
+  return ConvolutionBuilder(c, *lhs, *rhs, *result, *windows)
+      .run(*featureGroups, *batchGroups);
+}
+
+static constexpr Row kRows[] = {
+    {"stablehlo.convolution", 2, 1, 0, convertConvolution},
+};
+
+ArrayRef<Row> tp::stablehlo::getConvolutionRows() { return kRows; }
