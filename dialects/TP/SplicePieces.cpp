@@ -3,6 +3,7 @@
 
 #include "SplicePieces.h"
 
+#include "mlir/IR/Matchers.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -34,6 +35,34 @@ void SplicePieces::add(SplicePiece piece) {
     }
   }
   pieces.push_back(piece);
+}
+
+bool tp::isSameScalar(Value a, Value b) {
+  Attribute valueOfA, valueOfB;
+  return a == b ||
+         (matchPattern(a, m_Constant(&valueOfA)) &&
+          matchPattern(b, m_Constant(&valueOfB)) && valueOfA == valueOfB);
+}
+
+std::optional<SurroundedPiece> SplicePieces::getSurrounded() const {
+  std::optional<SurroundedPiece> found;
+  Value fill;
+  int64_t before = 0;
+  for (const SplicePiece &piece : pieces) {
+    if (!piece.isFill()) {
+      if (found)
+        return std::nullopt;
+      found = {piece, Value(), before};
+      continue;
+    }
+    if (fill && !isSameScalar(fill, piece.input))
+      return std::nullopt;
+    fill = piece.input;
+    before += piece.size;
+  }
+  if (found)
+    found->fill = fill;
+  return found;
 }
 
 SplicePieces SplicePieces::take(int64_t start, int64_t size,

@@ -31,6 +31,16 @@ struct SplicePiece {
   bool isWhole(int64_t dim) const;
 };
 
+/// Part of a value, and around it a scalar: null if there is nothing around it.
+struct SurroundedPiece {
+  SplicePiece piece;
+  mlir::Value fill;
+  int64_t low = 0; ///< How many elements of `fill` come before the part.
+};
+
+/// Whether both are one value, or one constant.
+bool isSameScalar(mlir::Value a, mlir::Value b);
+
 /// Pieces in order along `dim`. Neighbours are not parts of one piece.
 struct SplicePieces {
   int64_t dim = 0;
@@ -42,6 +52,8 @@ struct SplicePieces {
   bool isIdentity() const {
     return pieces.size() == 1 && pieces.front().isWhole(dim);
   }
+  /// None if there are several parts, or several scalars.
+  std::optional<SurroundedPiece> getSurrounded() const;
   /// Elements [start, start + size) of the result, or those `stride` apart.
   SplicePieces take(int64_t start, int64_t size, int64_t stride = 1) const;
   /// Creates the splice of type `type`.

@@ -13,6 +13,8 @@
 #include "mlir/Transforms/CSE.h"
 #include "llvm/ADT/SmallPtrSet.h"
 
+#include <map>
+
 using namespace mlir;
 using namespace tp;
 using namespace tp::spmd;
@@ -365,7 +367,9 @@ public:
       op = changedOp;
       builder.setInsertionPoint(op);
     }
-    if (!isMatmul(op, target))
+    if (isDepthwise())
+      addProducts();
+    else if (!isMatmul(op, target))
       multiplyAndSum();
   }
 
@@ -443,6 +447,113 @@ private:
           ConvertOp::create(builder, loc, withElement(*value, element), *value);
   }
 
+  static bool seesWindows(Value value) {
+    while (isa_and_nonnull<ReshapeOp, TransposeOp>(value.getDefiningOp()))
+      value = value.getDefiningOp()->getOperand(0);
+    return value.getDefiningOp<WindowOp>() != nullptr;
+  }
+
+  /// Whether it is a convolution of every feature by itself: to the matrix
+  /// library, a product of a matrix and a vector for each feature, whose
+  /// windows would have to be copied. Longer kernels would make long programs.
+  bool isDepthwise() {
+    constexpr int64_t kMostProducts = 64;
+    ProductSize size = getProductSize(op);
+    return isa<FloatType>(op.getType().getElementType()) &&
+           (seesWindows(lhs) || seesWindows(rhs)) && size.k > 1 &&
+           size.k <= kMostProducts && (size.m == 1 || size.n == 1);
+  }
+
+  /// `value` as the operand of a row program over `letters` of the shape of the
+  /// loops: dimensions in order, and repeated where it has none.
+  Value spread(Value value, StringRef letters, StringRef all,
+               ArrayRef<int64_t> shape, Type element) {
+    if (typeOf(value).getElementType() != element)
+      value =
+          ConvertOp::create(builder, loc, withElement(value, element), value);
+    // Broadcasting keeps the order of dimensions, so they come in order first.
+    SmallVector<int64_t> permutation =
+        llvm::to_vector(llvm::seq<int64_t>(0, letters.size()));
+    llvm::sort(permutation, [&](int64_t a, int64_t b) {
+      return all.find(letters[a]) < all.find(letters[b]);
+    });
+    SmallVector<int64_t> dims, permuted;
+    for (int64_t dim : permutation) {
+      dims.push_back(all.find(letters[dim]));
+      permuted.push_back(typeOf(value).getDimSize(dim));
+    }
+    value = TransposeOp::create(builder, loc,
+                                RankedTensorType::get(permuted, element), value,
+                                permutation);
+    return BroadcastOp::create(
+        builder, loc, RankedTensorType::get(shape, element), value, dims);
+  }
+
+  /// What `value` has at `places` of the letters that are summed.
+  Value takeAt(Value value, StringRef letters,
+               const std::map<char, int64_t> &places) {
+    SmallVector<int64_t> starts, sizes, kept,
+        strides(typeOf(value).getRank(), 1);
+    for (auto [letter, size] :
+         llvm::zip_equal(letters, typeOf(value).getShape())) {
+      auto place = places.find(letter);
+      bool isSummed = place != places.end();
+      starts.push_back(isSummed ? place->second : 0);
+      sizes.push_back(isSummed ? 1 : size);
+      if (!isSummed)
+        kept.push_back(size);
+    }
+    Type element = typeOf(value).getElementType();
+    value = SliceOp::create(builder, loc, RankedTensorType::get(sizes, element),
+                            value, starts, strides);
+    return ReshapeOp::create(builder, loc, RankedTensorType::get(kept, element),
+                             value);
+  }
+
+  /// A few products added one by one, as a row program that reads windows where
+  /// they are. Narrow floats are added in f32.
+  void addProducts() {
+    Type element = op.getType().getElementType();
+    Type wide = isNarrow(element) ? builder.getF32Type() : element;
+    std::map<char, int64_t> sizes, places;
+    auto read = [&](StringRef letters, Value value) {
+      std::string rest;
+      for (auto [letter, size] :
+           llvm::zip_equal(letters, typeOf(value).getShape())) {
+        if (StringRef(result).contains(letter))
+          rest += letter;
+        else
+          sizes[letter] = size;
+      }
+      return rest;
+    };
+    std::string leftRest = read(left, lhs), rightRest = read(right, rhs);
+    for (auto [letter, size] : sizes)
+      places[letter] = 0;
+    auto advance = [&] {
+      for (auto it = places.rbegin(); it != places.rend(); ++it) {
+        if (++it->second < sizes[it->first])
+          return true;
+        it->second = 0;
+      }
+      return false;
+    };
+    ArrayRef<int64_t> shape = op.getType().getShape();
+    Value sum;
+    do {
+      Value a =
+          spread(takeAt(lhs, left, places), leftRest, result, shape, wide);
+      Value b =
+          spread(takeAt(rhs, right, places), rightRest, result, shape, wide);
+      Value product = MulOp::create(builder, loc, a.getType(), a, b);
+      sum = sum ? Value(AddOp::create(builder, loc, a.getType(), sum, product))
+                : product;
+    } while (advance());
+    if (wide != element)
+      sum = ConvertOp::create(builder, loc, op.getType(), sum);
+    replace(op, sum);
+  }
+
   /// A sum of products, as a row program: for types that the matrix library
   /// does not know, and where nothing is summed.
   void multiplyAndSum() {
@@ -454,29 +565,8 @@ private:
         shape.push_back(typeOf(lhs).getDimSize(dim));
       }
     Type element = op.getType().getElementType();
-    auto spread = [&](Value value, StringRef letters) -> Value {
-      if (typeOf(value).getElementType() != element)
-        value =
-            ConvertOp::create(builder, loc, withElement(value, element), value);
-      // Broadcasting keeps the order of dimensions, so they come in order
-      // first.
-      SmallVector<int64_t> permutation =
-          llvm::to_vector(llvm::seq<int64_t>(0, letters.size()));
-      llvm::sort(permutation, [&](int64_t a, int64_t b) {
-        return all.find(letters[a]) < all.find(letters[b]);
-      });
-      SmallVector<int64_t> dims, permuted;
-      for (int64_t dim : permutation) {
-        dims.push_back(all.find(letters[dim]));
-        permuted.push_back(typeOf(value).getDimSize(dim));
-      }
-      value = TransposeOp::create(builder, loc,
-                                  RankedTensorType::get(permuted, element),
-                                  value, permutation);
-      return BroadcastOp::create(
-          builder, loc, RankedTensorType::get(shape, element), value, dims);
-    };
-    Value a = spread(lhs, left), b = spread(rhs, right);
+    Value a = spread(lhs, left, all, shape, element),
+          b = spread(rhs, right, all, shape, element);
     Value product = MulOp::create(builder, loc, a.getType(), a, b);
     if (all.size() == result.size())
       return replace(op, product);

@@ -73,6 +73,22 @@ uint64_t ProgramLowering::getLoopNumber(Operation *loop) {
   return number;
 }
 
+/// One copy for each index of the shortest dimension: false if those were many.
+bool ProgramLowering::copyInParts(const View &from, const View &to,
+                                  Operation *op) {
+  constexpr int64_t kMostParts = 16;
+  const auto *shortest = llvm::min_element(from.shape);
+  if (*shortest > kMostParts)
+    return false;
+  size_t dim = shortest - from.shape.begin();
+  SmallVector<int64_t> starts(from.shape.size(), 0), ones(starts.size(), 1),
+      sizes(from.shape);
+  sizes[dim] = 1;
+  for (; starts[dim] < *shortest; ++starts[dim])
+    copy(from.slice(starts, sizes, ones), to.slice(starts, sizes, ones), op);
+  return true;
+}
+
 void ProgramLowering::copy(const View &from, const View &to, Operation *op) {
   // As few dimensions as strides allow: tables have room for eight.
   View source = from, destination = to;
@@ -98,6 +114,8 @@ void ProgramLowering::copy(const View &from, const View &to, Operation *op) {
   destination.strides.resize(count);
   if (!target.copies(source.getType(), destination.getType()))
     return copyByRows(source, destination);
+  if (count > step::kMaxCopyRank && copyInParts(source, destination, op))
+    return;
   if (count > step::kMaxCopyRank) {
     fail(op, ErrorCode::TooManyDims)
         << "moving " << count << " dimensions that do not merge";

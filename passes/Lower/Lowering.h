@@ -58,6 +58,7 @@ private:
   View getReshaped(const View &view, llvm::ArrayRef<int64_t> shape,
                    mlir::Operation *op);
   View getDense(const View &view, mlir::Operation *op);
+  bool copyInParts(const View &from, const View &to, mlir::Operation *op);
   void copy(const View &from, const View &to, mlir::Operation *op);
   void fill(const View &to, mlir::TypedAttr value, mlir::Operation *op);
   /// Whether the only use of `value`'s memory is `op`, so that it may write

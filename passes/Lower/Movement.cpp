@@ -51,11 +51,27 @@ void ProgramLowering::lowerConcat(ConcatOp op) {
   views[op.getResult()] = result;
 }
 
+/// Fill around the input, dimension by dimension, and the input.
 void ProgramLowering::lowerPad(PadOp op) {
   View result = allocateFor(op.getResult());
-  copy(getView(op.getValue()).broadcast(result.shape, {}), result, op);
-  View input = getView(op.getInput());
-  copy(input, result.slice(op.getLow(), input.shape, ones(input.shape.size())),
-       op);
+  View input = getView(op.getInput()), fill = getView(op.getValue());
+  size_t rank = result.shape.size();
+  SmallVector<int64_t> starts(rank, 0), sizes(result.shape);
+  for (size_t dim = 0; dim < rank; ++dim) {
+    int64_t low = op.getLow()[dim], size = input.shape[dim],
+            length = result.shape[dim];
+    for (auto [start, count] : {std::pair(int64_t(0), low),
+                                std::pair(low + size, length - low - size)}) {
+      if (count == 0)
+        continue;
+      starts[dim] = start;
+      sizes[dim] = count;
+      copy(fill.broadcast(sizes, {}), result.slice(starts, sizes, ones(rank)),
+           op);
+    }
+    starts[dim] = low;
+    sizes[dim] = size;
+  }
+  copy(input, result.slice(starts, sizes, ones(rank)), op);
   views[op.getResult()] = result;
 }

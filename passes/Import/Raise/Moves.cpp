@@ -17,7 +17,6 @@
 
 #include "dialects/TP/SplicePieces.h"
 
-#include "mlir/IR/Matchers.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallVectorExtras.h"
 
@@ -164,42 +163,6 @@ Value composeBox(SliceOp slice) {
   return value;
 }
 
-/// Whether both are one scalar.
-bool isSame(Value a, Value b) {
-  Attribute valueOfA, valueOfB;
-  return a == b ||
-         (matchPattern(a, m_Constant(&valueOfA)) &&
-          matchPattern(b, m_Constant(&valueOfB)) && valueOfA == valueOfB);
-}
-
-/// What a move puts around a part of its input along one dimension.
-struct Surrounded {
-  Value input, fill;
-  int64_t low, start,
-      size; ///< Elements of fill; of the input, from and how many.
-};
-
-std::optional<Surrounded> getSurrounded(const SplicePieces &pieces) {
-  std::optional<Surrounded> found;
-  Value fill;
-  int64_t before = 0;
-  for (const SplicePiece &piece : pieces.pieces) {
-    if (piece.isFill()) {
-      if (fill && !isSame(fill, piece.input))
-        return std::nullopt;
-      fill = piece.input;
-      before += found ? 0 : piece.size;
-      continue;
-    }
-    if (found || piece.stride != 1)
-      return std::nullopt;
-    found = {piece.input, Value(), before, piece.start, piece.size};
-  }
-  if (found)
-    found->fill = fill;
-  return found;
-}
-
 /// Windows of what a move surrounds are windows of its input, which begin
 /// earlier. Null if they would see of it what the move takes away.
 Value composeWindow(WindowOp window) {
@@ -208,22 +171,24 @@ Value composeWindow(WindowOp window) {
       def->getBlock() != window->getBlock() || isSaid(def))
     return {};
   std::optional<SplicePieces> pieces = getSplicePieces(def);
-  auto surrounded = pieces ? getSurrounded(*pieces) : std::nullopt;
+  auto surrounded = pieces ? pieces->getSurrounded() : std::nullopt;
   const auto *at = pieces ? llvm::find(window.getDims(), pieces->dim) : nullptr;
-  if (!surrounded || at == window.getDims().end())
+  if (!surrounded || surrounded->piece.stride != 1 ||
+      at == window.getDims().end())
     return {};
+  const SplicePiece &piece = surrounded->piece;
   unsigned i = at - window.getDims().begin();
   auto [first, end] = window.getReach(i);
-  int64_t shift = surrounded->start - surrounded->low,
-          size = shapeOf(surrounded->input)[pieces->dim];
+  int64_t shift = piece.start - surrounded->low,
+          size = shapeOf(piece.input)[pieces->dim];
   // The input's elements that the move shows, and those that windows reach.
-  int64_t shown = surrounded->start, last = shown + surrounded->size;
+  int64_t shown = piece.start, last = shown + piece.size;
   if ((shown > 0 && first + shift < shown) ||
       (last < size && end + shift > last))
     return {};
   Value fill = window.getFill();
   if (surrounded->fill) {
-    if (fill && !isSame(fill, surrounded->fill))
+    if (fill && !isSameScalar(fill, surrounded->fill))
       return {};
     fill = surrounded->fill;
   }
@@ -234,10 +199,10 @@ Value composeWindow(WindowOp window) {
   for (auto [j, dim] : llvm::enumerate(window.getDims())) {
     auto [begin, after] = window.getReach(j);
     int64_t by = low[j] - window.getLow()[j];
-    needsFill |= begin - by < 0 || after - by > shapeOf(surrounded->input)[dim];
+    needsFill |= begin - by < 0 || after - by > shapeOf(piece.input)[dim];
   }
   return WindowOp::create(builder, window.getLoc(), window.getType(),
-                          surrounded->input, needsFill ? fill : Value(),
+                          piece.input, needsFill ? fill : Value(),
                           window.getDims(), low, window.getStrides(),
                           window.getDilations());
 }

@@ -10,6 +10,7 @@
 
 #include "Moves.h"
 #include "Patterns.h"
+#include "Stencils.h"
 
 #include "tpopt/Passes/Import/Passes.h"
 
@@ -315,6 +316,7 @@ struct Raise : tp::impl::RaisePassBase<Raise> {
     raiser.sweep(body, {matchContraction, matchNestedReduction, matchBroadcast,
                         matchSlice});
     changed |= composeMoves(body);
+    changed |= shareWindows(body);
     if (!changed && !raiser.hasChanged())
       return markAllAnalysesPreserved();
     // Nobody listens: nothing to say.

@@ -172,6 +172,7 @@ llvm::ArrayRef<Row> getContractionRows();
 llvm::ArrayRef<Row> getConvolutionRows();
 llvm::ArrayRef<Row> getReductionRows();
 llvm::ArrayRef<Row> getNormalizationRows();
+llvm::ArrayRef<Row> getSelectAndScatterRows();
 llvm::ArrayRef<Row> getWindowRows();
 llvm::ArrayRef<Row> getIndexingRows();
 llvm::ArrayRef<Row> getSortRows();

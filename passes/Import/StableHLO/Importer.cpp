@@ -76,10 +76,11 @@ public:
       : builder(context, &recorder), shardings(shardings) {
     for (ArrayRef<Row> rows :
          {getElementwiseRows(), getSpecialFunctionRows(), getShapeRows(),
-          getContractionRows(), getConvolutionRows(), getReductionRows(), getNormalizationRows(),
-          getWindowRows(), getIndexingRows(), getSortRows(),
-          getControlFlowRows(), getCallRows(), getAnnotationRows(),
-          getManualRows(), getExchangeRows(), getPlaceRows(), getRandomRows()})
+          getContractionRows(), getConvolutionRows(), getReductionRows(),
+          getNormalizationRows(), getSelectAndScatterRows(), getWindowRows(),
+          getIndexingRows(), getSortRows(), getControlFlowRows(), getCallRows(),
+          getAnnotationRows(), getManualRows(), getExchangeRows(),
+          getPlaceRows(), getRandomRows()})
       for (const Row &row : rows)
         table[row.name] = &row;
   }

@@ -11,7 +11,7 @@ compares what their plans send with what devices lack.
 Every function is written by ops that also say of which rows of the last value that was
 computed a row is made. What a device lacks of those is counted by distance on the ring of
 devices, from the first row that some device lacks to the last: that is what a plan may
-send, for each term of a sum and each tap of a window. The count is by brute force, and
+send, once for all terms of a sum and all taps of a window. The count is by brute force, and
 knows nothing of the compiler's own."""
 
 import json
@@ -27,11 +27,11 @@ def block_size(length, devices):
     return -(-length // devices)
 
 
-def count_rows(rows, length, devices, mirrored):
-    """How many rows go over all distances, if each sends one run of rows."""
-    take, have = block_size(len(rows), devices), block_size(length, devices)
-    lacked = {}
-    for row, source in enumerate(rows):
+def count_rows(terms, length, devices, mirrored):
+    """How many rows go over all distances, if each sends one run of rows for all terms."""
+    take, have = block_size(len(terms[0]), devices), block_size(length, devices)
+    lacked, apart = {}, {}
+    for row, source in (entry for term in terms for entry in enumerate(term)):
         if source is None:
             continue
         place, sender = row // take, source // have
@@ -39,7 +39,10 @@ def count_rows(rows, length, devices, mirrored):
             continue
         distance = (devices - 1 - sender if mirrored else sender) - place
         lacked.setdefault(distance % devices, []).append(source % have)
-    return sum(max(run) - min(run) + 1 for run in lacked.values())
+        # On two devices, the one before and the one after are the same.
+        apart.setdefault(distance, []).append(source % have)
+    return min(sum(max(run) - min(run) + 1 for run in runs.values())
+               for runs in (lacked, apart))
 
 
 def surround(rows, low, high, interior):
@@ -149,10 +152,7 @@ class Rows:
         """Of each column by itself, or of groups of them."""
         y = self.program.next()
         rows = self.terms[0]
-        if base > 1:
-            # What is spread is a value of its own, of which zeros are sent, too.
-            spread = [r for row in rows for r in [row] + [None] * (base - 1)]
-            rows = self.program.begin([spread])
+        rows = [r for row in rows for r in [row] + [None] * (base - 1)]
         made = Rows(self.program, self.program.next(),
                     self.slide(rows, size, stride, dilation, low, high - base + 1))
         image = f"tensor<1x{self.length}x{COLUMNS}xf32>"
@@ -185,18 +185,23 @@ class Rows:
             f"{made.name} = stablehlo.slice {b} [0:{n}, 2:{COLUMNS + 2}] : ({wide}) -> {made.type}")
         return made
 
-    def pool_gradient(self, size):
-        """What is pooled, where it came from; windows do not overlap."""
-        pooled = self.pool("maximum", size, stride=size)
-        source = self.program.begin(pooled.terms)
+    def pool_gradient(self, size, stride, low=0, high=0):
+        """What is pooled, where it came from."""
+        pooled = self.pool("maximum", size, stride, low=low, high=high)
+        count = len(self.program.begin(pooled.terms))
+        windows = [[w for w in range(count) if 0 <= row + low - w * stride < size]
+                   for row in range(self.length)]
+        terms = [[row[k] if k < len(row) else None for row in windows]
+                 for k in range(max(map(len, windows)))]
+        # Of each window what is selected, and its place.
+        self.program.finish(terms)
         zero = self.program.zero()
-        made = Rows(self.program, self.program.next(),
-                    [[source[row // size] if row // size < len(source) else None
-                      for row in range(self.length)]])
+        made = Rows(self.program, self.program.next(), terms)
         self.program.lines.append(
             f'{made.name} = "stablehlo.select_and_scatter"({self.name}, {pooled.name}, {zero}) '
-            f"<{{padding = dense<0> : tensor<2x2xi64>, window_dimensions = array<i64: {size}, 1>, "
-            f"window_strides = array<i64: {size}, 1>}}> ({{\n"
+            f"<{{padding = dense<[[{low}, {high}], [0, 0]]> : tensor<2x2xi64>, "
+            f"window_dimensions = array<i64: {size}, 1>, "
+            f"window_strides = array<i64: {stride}, 1>}}> ({{\n"
             "    ^bb0(%a: tensor<f32>, %b: tensor<f32>):\n"
             "      %c = stablehlo.compare GE, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>\n"
             "      stablehlo.return %c : tensor<i1>\n    }, {\n"
@@ -251,10 +256,8 @@ class Program:
         return list(range(self.length))
 
     def finish(self, terms):
-        # A term that is there twice is one value.
-        for term in {tuple(term) for term in terms}:
-            self.limit += min(count_rows(term, self.length, self.devices, mirrored)
-                              for mirrored in (False, True))
+        self.limit += min(count_rows(terms, self.length, self.devices, mirrored)
+                          for mirrored in (False, True))
 
     def text(self, visibility="public"):
         cut = CUT if visibility == "public" else ""
@@ -300,9 +303,12 @@ FUNCTIONS = {
     "causal_sum_of_four": lambda x, n: x.pool("add", 4, low=3),
     "dilated_sum": lambda x, n: x.pool("add", 3, dilation=2, low=2, high=2),
     "pool_of_two": lambda x, n: x.pool("maximum", 2, stride=2),
+    "pool_of_seven": lambda x, n: x.pool("maximum", 7, low=3, high=3),
     "pool_of_three_by_two": lambda x, n: x.pool("maximum", 3, stride=2, low=1, high=1),
     "convolution": lambda x, n: x.convolve(3, low=1, high=1),
     "causal_convolution": lambda x, n: x.convolve(4, low=3),
+    "convolution_of_seven": lambda x, n: x.convolve(7, low=3, high=3),
+    "causal_convolution_of_nine": lambda x, n: x.convolve(9, low=8),
     "full_convolution": lambda x, n: x.convolve(3, low=1, high=1, groups=1),
     "grouped_convolution": lambda x, n: x.convolve(3, low=1, high=1, groups=2),
     "strided_convolution": lambda x, n: x.convolve(3, stride=2, low=1, high=1),
@@ -313,7 +319,9 @@ FUNCTIONS = {
     "spread_from_one": lambda x, n: x.pad(1, 2, 3),
     "spread_over_a_border": lambda x, n: x.pad(3, -2, 1),
     "frame": lambda x, n: x.frame(),
-    "pool_gradient_of_two": lambda x, n: x.pool_gradient(2),
+    "pool_gradient_of_two": lambda x, n: x.pool_gradient(2, 2),
+    "pool_gradient_of_three": lambda x, n: x.pool_gradient(3, 1, low=1, high=1),
+    "pool_gradient_of_three_by_two": lambda x, n: x.pool_gradient(3, 2, low=1, high=1),
     "cumsum": lambda x, n: x.cumulate("add"),
     "cumsum_back": lambda x, n: x.cumulate("add", reverse=True),
     "cumprod": lambda x, n: x.cumulate("multiply"),
@@ -338,7 +346,7 @@ def call_all(programs):
 
 # Uneven blocks of rows, and of pairs of them, are other rows.
 EVEN = {"transposed_convolution", "spread", "spread_from_one", "spread_over_a_border",
-        "pairs_swapped", "pool_gradient_of_two"}
+        "pairs_swapped", "pool_gradient_of_two", "pool_gradient_of_three_by_two"}
 
 
 def main():
