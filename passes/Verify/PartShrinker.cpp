@@ -65,6 +65,7 @@ std::optional<PartShrinker> PartShrinker::create(Operation *op,
                     part = shapeOf(isa<DynamicSliceOp>(op) ? op->getResult(0)
                                                            : op->getOperand(1));
   PartShrinker shrinker;
+  shrinker.part = isa<DynamicSliceOp>(op) ? op->getNumOperands() : 1;
   for (auto [dim, from, to] : llvm::enumerate(whole, part)) {
     if (from == to)
       continue;
@@ -89,9 +90,20 @@ std::optional<PartShrinker> PartShrinker::create(Operation *op,
   return shrinker;
 }
 
+std::optional<int64_t> PartShrinker::getSize(unsigned tensor,
+                                             unsigned dim) const {
+  auto found = dims.find(dim);
+  if (found == dims.end())
+    return std::nullopt;
+  const Rows &small = found->second.small;
+  return tensor == part ? small.part : small.whole;
+}
+
 std::optional<int64_t> PartShrinker::mapRows(int64_t rows, unsigned dim) const {
-  const Dim &sizes = dims.find(dim)->second;
-  const Rows &large = sizes.large, &small = sizes.small;
+  auto found = dims.find(dim);
+  if (found == dims.end())
+    return std::nullopt;
+  const Rows &large = found->second.large, &small = found->second.small;
   if (rows == large.part)
     return small.part;
   if (rows == large.window())
@@ -117,4 +129,16 @@ int64_t PartShrinker::mapNumber(int64_t number, Operation *constant) const {
     return number;
   auto found = map->find(number);
   return found == map->end() ? number : found->second;
+}
+
+void PartShrinker::mapNumbers(Operation *copy) const {
+  auto constant = dyn_cast<ConstantOp>(copy);
+  auto value = constant ? dyn_cast<SplatElementsAttr>(constant.getValue())
+                        : SplatElementsAttr();
+  if (!value || !isa<IntegerType>(value.getElementType()))
+    return;
+  int64_t number = value.getSplatValue<APInt>().getSExtValue();
+  Attribute small =
+      IntegerAttr::get(value.getElementType(), mapNumber(number, constant));
+  constant.setValueAttr(DenseElementsAttr::get(value.getType(), small));
 }

@@ -19,14 +19,14 @@
 #ifndef TPOPT_PASSES_VERIFY_PARTSHRINKER_H
 #define TPOPT_PASSES_VERIFY_PARTSHRINKER_H
 
+#include "passes/Verify/CountShrinker.h"
+
 #include "tpopt/Dialect/TP/TP.h"
 #include "tpopt/Sharding/Sharding.h"
 
-#include <map>
-
 namespace tp {
 
-class PartShrinker {
+class PartShrinker final : public CountShrinker {
 public:
   /// For a dynamic slice or update whose first operand lies as `layout`. None
   /// for other ops, if the part is all there is, if devices have nothing, or if
@@ -34,22 +34,12 @@ public:
   static std::optional<PartShrinker>
   create(mlir::Operation *op, const TensorSharding &layout, const Mesh &mesh);
 
-  /// Whether the part is shorter in `dim`.
-  bool shrinks(unsigned dim) const { return dims.count(dim); }
-  /// The small size of such a dimension of the tensor, or of the part.
-  int64_t getSize(unsigned dim, bool isPart) const {
-    const Dim &found = dims.find(dim)->second;
-    return isPart ? found.small.part : found.small.whole;
-  }
-  /// The small sizes of the axes that cut these dimensions.
-  const std::map<unsigned, int64_t> &getAxes() const { return axes; }
-
-  /// So many rows of a device's values along dimension `dim`.
-  std::optional<int64_t> mapRows(int64_t rows, unsigned dim) const;
-  /// So many indices along one of the dimensions.
-  std::optional<int64_t> mapIndices(int64_t count) const;
-  /// A number by what the users of `constant` make of it.
-  int64_t mapNumber(int64_t number, mlir::Operation *constant) const;
+  std::optional<int64_t> getSize(unsigned tensor, unsigned dim) const override;
+  unsigned getReference() const override { return 0; }
+  std::optional<int64_t> mapRows(int64_t rows, unsigned dim) const override;
+  std::optional<int64_t> mapIndices(int64_t count) const override;
+  /// A number is mapped by what the users of its constant make of it.
+  void mapNumbers(mlir::Operation *copy) const override;
 
 private:
   struct Rows {
@@ -65,8 +55,10 @@ private:
   static std::optional<Rows> shrink(const Rows &large, int64_t devices);
   bool relate();
 
+  int64_t mapNumber(int64_t number, mlir::Operation *constant) const;
+
+  unsigned part = 0; ///< The tensor that is the part.
   std::map<unsigned, Dim> dims;
-  std::map<unsigned, int64_t> axes;
   Map blocks, lasts, parts, indices;
 };
 

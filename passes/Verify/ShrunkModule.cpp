@@ -5,6 +5,7 @@
 
 #include "PartShrinker.h"
 #include "SpliceShrinker.h"
+#include "WindowShrinker.h"
 
 #include "dialects/TP/Restack.h"
 #include "lib/Sharding/Algebra/Shrink.h"
@@ -67,15 +68,11 @@ private:
   bool countsNarrowly();
   std::optional<int64_t> shrinkOffset(const Offset &offset);
 
-  std::optional<std::vector<TensorSharding>> getWholeAxes();
-  void shrinkSplice();
-  void shrinkPart();
-  bool isSpliced(unsigned dim) const {
-    return splice && dim == cast<SpliceOp>(segment.whole).getDim();
+  void shrinkCounts();
+  bool isCounted(unsigned tensor, unsigned dim) const {
+    return counts && counts->getSize(tensor, dim);
   }
-  void mapNumbers(Operation *copy);
-  void mapPartNumber(Operation *copy);
-  std::optional<Shape> inferPartShape(RankedTensorType type);
+  std::optional<Shape> inferCounted(RankedTensorType type);
 
   ShardingRule getRule();
   bool indexesAlong(const ShardingRule &rule, unsigned factor);
@@ -101,8 +98,7 @@ private:
   OwningOpRef<ModuleOp> scratch;
   SmallVector<Offset> offsets;
   bool keepsOffsets = false;
-  std::optional<SpliceShrinker> splice;
-  std::optional<PartShrinker> part;
+  std::unique_ptr<CountShrinker> counts;
   SmallVector<Shape> shapes; ///< New whole shapes, operands first.
   /// New whole shapes of local values.
   llvm::DenseMap<Value, Shape> localShapes;
@@ -110,135 +106,92 @@ private:
 
 } // namespace
 
-/// The layouts of an op with one result. None where axes are cut: their sizes
-/// are those of the parts.
-std::optional<std::vector<TensorSharding>> ScratchBuilder::getWholeAxes() {
-  std::vector<TensorSharding> layouts;
-  for (unsigned t = 0; t < segment.operands.size() + 1; ++t) {
-    layouts.push_back(getLocalSharding(typeOf(getLocalTensor(t)), mesh));
-    for (const AxisRef &axis : layouts.back().getDimAxes())
-      if (!axis.isFull(mesh))
-        return std::nullopt;
-  }
-  return layouts;
-}
-
-/// Sets `splice`, and the sizes of the axes that cut its dimension.
-void ScratchBuilder::shrinkSplice() {
-  auto op = dyn_cast<SpliceOp>(segment.whole);
-  auto layouts = op && sizes.parts ? getWholeAxes() : std::nullopt;
-  if (!layouts)
-    return;
-  const AxisList &axes = layouts->back().dims[op.getDim()].axes;
-  if (axes.empty())
-    return;
-  // The largest axis takes what the number of devices asks for.
-  auto largest = llvm::max_element(
-      axes, [](const auto &a, const auto &b) { return a.size < b.size; });
-  int64_t least = axes.size() > 3 ? 2 : 3, grain = 1;
-  for (const AxisRef &axis : axes)
-    if (&axis != largest)
-      grain *= std::min(axis.size, least);
-  splice = SpliceShrinker::create(op, *layouts, grain);
-  if (!splice)
-    return;
-  bool keeps = splice->getDevices() == getSize(axes);
-  for (const AxisRef &axis : axes)
-    meshShrinker.resize(axis.axis, keeps ? axis.size
-                                   : &axis == largest
-                                       ? splice->getDevices() / grain
-                                       : std::min(axis.size, least));
-}
-
 /// Whether `value` is one of integers that hold small places only.
 static bool isNarrow(Value value) {
   return isIntegerTensor(value.getType()) && !isBoolTensor(value.getType()) &&
          getElementTypeOrSelf(value.getType()).getIntOrFloatBitWidth() < 32;
 }
 
-/// Sets `part`, and the sizes of the axes that cut what it is shorter in.
-void ScratchBuilder::shrinkPart() {
-  Operation *op = segment.whole;
-  if (!sizes.parts || !isa<DynamicSliceOp, DynamicUpdateSliceOp>(op))
-    return;
-  // Places that fit into a narrow integer if they are small.
+/// Whether a place may not fit into the integers that it is computed with,
+/// where a small one would. Values of the op's own type are no places, unless
+/// they are as short as an index.
+static bool countsNarrowly(const Segment &segment) {
+  Type own = getElementTypeOrSelf(segment.whole->getResult(0).getType());
   for (Operation *inner : segment.local)
-    for (Value result : inner->getResults())
-      if (typeOf(result).getRank() <= 1 && isNarrow(result) &&
-          !isa<ConstantOp>(inner))
+    for (Value result : inner->getResults()) {
+      auto type = cast<RankedTensorType>(result.getType());
+      bool isPlace = type.getRank() <= 1 || type.getElementType() != own;
+      if (isPlace && isNarrow(result) && !isa<ConstantOp>(inner))
+        return true;
+    }
+  return false;
+}
+
+/// What counts in a local form of `whole`; null if nothing does, or if its
+/// numbers cannot be made smaller.
+static std::unique_ptr<CountShrinker>
+createShrinker(const Segment &segment, ArrayRef<TensorSharding> layouts,
+               const Mesh &mesh) {
+  auto make = [](auto shrinker) -> std::unique_ptr<CountShrinker> {
+    using Shrinker = typename decltype(shrinker)::value_type;
+    return shrinker ? std::make_unique<Shrinker>(std::move(*shrinker))
+                    : nullptr;
+  };
+  Operation *op = segment.whole;
+  if (!isa<SpliceOp, WindowOp, DynamicSliceOp, DynamicUpdateSliceOp>(op) ||
+      countsNarrowly(segment))
+    return nullptr;
+  if (auto splice = dyn_cast<SpliceOp>(op))
+    return make(SpliceShrinker::create(splice, layouts, mesh));
+  if (auto window = dyn_cast<WindowOp>(op))
+    return make(
+        WindowShrinker::create(window, layouts.front(), layouts.back(), mesh));
+  return make(PartShrinker::create(op, layouts.front(), mesh));
+}
+
+/// Sets `counts`, and the sizes of the axes that cut its dimensions.
+void ScratchBuilder::shrinkCounts() {
+  if (!sizes.parts)
+    return;
+  std::vector<TensorSharding> layouts;
+  for (unsigned t = 0; t < segment.operands.size() + segment.results.size();
+       ++t) {
+    layouts.push_back(getLocalSharding(typeOf(getLocalTensor(t)), mesh));
+    // Where axes are cut, their sizes are those of the parts.
+    for (const AxisRef &axis : layouts.back().getDimAxes())
+      if (!axis.isFull(mesh))
         return;
-  if (auto layouts = getWholeAxes())
-    part = PartShrinker::create(op, layouts->front(), mesh);
-  if (part)
-    for (auto [axis, size] : part->getAxes())
+  }
+  counts = createShrinker(segment, layouts, mesh);
+  if (counts)
+    for (auto [axis, size] : counts->getAxes())
       meshShrinker.resize(axis, size);
 }
 
-/// Gives a copy of a constant the number of the small part.
-void ScratchBuilder::mapPartNumber(Operation *copy) {
-  auto constant = dyn_cast<ConstantOp>(copy);
-  auto value = constant ? dyn_cast<SplatElementsAttr>(constant.getValue())
-                        : SplatElementsAttr();
-  if (!value || !isa<IntegerType>(value.getElementType()))
-    return;
-  int64_t number = value.getSplatValue<APInt>().getSExtValue();
-  Attribute small = IntegerAttr::get(value.getElementType(),
-                                     part->mapNumber(number, constant));
-  constant.setValueAttr(DenseElementsAttr::get(value.getType(), small));
-}
-
 /// The new shape of a value that is the device's own: rows of the tensor or of
-/// the part, or indices of some.
-std::optional<Shape> ScratchBuilder::inferPartShape(RankedTensorType type) {
-  RankedTensorType local = typeOf(segment.operands.front());
-  if (type.getRank() == 1 && local.getRank() != 1) {
-    std::optional<int64_t> count = part->mapIndices(type.getDimSize(0));
+/// a part of it, or indices of some.
+std::optional<Shape> ScratchBuilder::inferCounted(RankedTensorType type) {
+  unsigned t = counts->getReference();
+  RankedTensorType large = typeOf(getLocalTensor(t));
+  if (type.getRank() == 1 && large.getRank() != 1) {
+    std::optional<int64_t> count = counts->mapIndices(type.getDimSize(0));
     return count ? std::optional<Shape>({*count}) : std::nullopt;
   }
-  if (type.getRank() != local.getRank() || type.getEncoding())
+  if (type.getRank() != large.getRank())
     return std::nullopt;
-  RankedTensorType small = shrink(local, shapes.front());
+  RankedTensorType small = shrink(large, shapes[t]);
   Shape shape;
   for (auto [dim, size] : llvm::enumerate(type.getShape())) {
     std::optional<int64_t> rows;
-    if (part->shrinks(dim))
-      rows = part->mapRows(size, dim);
-    else if (size == local.getDimSize(dim))
+    if (isCounted(t, dim))
+      rows = counts->mapRows(size, dim);
+    else if (size == large.getDimSize(dim))
       rows = small.getDimSize(dim);
     if (!rows)
       return std::nullopt;
     shape.push_back(*rows);
   }
   return shape;
-}
-
-/// Gives a copy of one of the splice's ops the numbers of the small one.
-void ScratchBuilder::mapNumbers(Operation *copy) {
-  int64_t dim = cast<SpliceOp>(segment.whole).getDim();
-  if (auto shift = dyn_cast<ShiftOp>(copy))
-    return shift.setBy(-splice->mapDistance(-shift.getBy()));
-  if (auto slice = dyn_cast<SliceOp>(copy)) {
-    SmallVector<int64_t> starts(slice.getStarts());
-    starts[dim] = splice->mapRows(starts[dim]);
-    return slice.setStarts(starts);
-  }
-  auto constant = dyn_cast<ConstantOp>(copy);
-  if (!constant || !constant.getType().getElementType().isInteger(32))
-    return;
-  auto value = dyn_cast<SplatElementsAttr>(constant.getValue());
-  if (!value)
-    return;
-  int64_t number = value.getSplatValue<APInt>().getSExtValue();
-  // The last of the indices at which a block is read backwards.
-  if (constant.getType().getRank() == 1)
-    return constant.setValueAttr(DenseElementsAttr::get(
-        value.getType(), builder.getI32IntegerAttr(splice->mapRows(number))));
-  // What is multiplied by a device's place are the rows of a block.
-  bool isBlock = llvm::any_of(copy->getUsers(), llvm::IsaPred<MulOp>);
-  constant.setValueAttr(DenseElementsAttr::get(
-      value.getType(),
-      builder.getI32IntegerAttr(isBlock ? splice->mapRows(number)
-                                        : splice->mapPlace(number))));
 }
 
 /// The op's own rule; dimensions of an op without one pass straight through if
@@ -354,7 +307,8 @@ void ScratchBuilder::chooseMesh(const ShardingRule &rule) {
     // exchanges is counted in elements and places.
     for (auto [dim, part] : llvm::enumerate(sharding.dims)) {
       ArrayRef<unsigned> factors = rule.getTensor(t)[dim];
-      if (!isSpliced(dim) && (factors.size() > 1 || isExchanged(rule, factors)))
+      if (!isCounted(t, dim) &&
+          (factors.size() > 1 || isExchanged(rule, factors)))
         pin(part.axes);
     }
   }
@@ -375,7 +329,7 @@ void ScratchBuilder::chooseMesh(const ShardingRule &rule) {
 void ScratchBuilder::chooseShapes(const ShardingRule &rule) {
   // What is counted in blocks is compared with indices along another dimension,
   // as queries with keys: that one stays the longer.
-  bool counts = llvm::any_of(segment.local, llvm::IsaPred<AxisIndexOp>);
+  bool countsBlocks = llvm::any_of(segment.local, llvm::IsaPred<AxisIndexOp>);
   int64_t longest = 0;
   SmallVector<int64_t> extents(rule.factors.size());
   SmallVector<unsigned> order;
@@ -389,7 +343,8 @@ void ScratchBuilder::chooseShapes(const ShardingRule &rule) {
     bool keep =
         !sizes.extents || segment.whole->getNumRegions() > 0 ||
         factor.kind == FactorKind::Exchanged ||
-        (factor.kind == FactorKind::Whole && (!sizes.whole || keepsOffsets));
+        (factor.kind == FactorKind::Whole &&
+         (!sizes.whole || keepsOffsets || isa<WindowOp>(segment.whole)));
     for (unsigned t = 0; t < rule.getNumTensors(); ++t) {
       TensorSharding sharding =
           getLocalSharding(typeOf(getLocalTensor(t)), mesh);
@@ -407,7 +362,7 @@ void ScratchBuilder::chooseShapes(const ShardingRule &rule) {
     // Two and three in turn: where factors are confused, types do not fit. More
     // indices than that, as each may be the one that shows an error.
     int64_t least = indexesAlong(rule, index) ? 8 : 2 + index % 2;
-    if (counts && factor.kind == FactorKind::Whole)
+    if (countsBlocks && factor.kind == FactorKind::Whole)
       least = longest + 2;
     extents[index] =
         keep ? factor.size : shrinkExtent(factor.size, cuts, least);
@@ -417,13 +372,8 @@ void ScratchBuilder::chooseShapes(const ShardingRule &rule) {
     Shape shape;
     for (auto [dim, size] :
          llvm::enumerate(typeOf(getWholeTensor(t)).getShape())) {
-      if (isSpliced(dim)) {
-        shape.push_back(splice->getLengths()[t]);
-        continue;
-      }
-      if (part && part->shrinks(dim)) {
-        bool isPart = isa<DynamicSliceOp>(segment.whole) ? t != 0 : t == 1;
-        shape.push_back(part->getSize(dim, isPart));
+      if (isCounted(t, dim)) {
+        shape.push_back(*counts->getSize(t, dim));
         continue;
       }
       const DimFactors &factors = rule.getTensor(t)[dim];
@@ -478,8 +428,8 @@ std::optional<Shape> ScratchBuilder::inferShape(Operation *op,
   Shape old(Program::getWholeType(type).getShape());
   if (!sizes.extents || old.empty())
     return old;
-  if (part)
-    return inferPartShape(type);
+  if (counts && !type.getEncoding())
+    return inferCounted(type);
   for (Value operand : op->getOperands()) {
     RankedTensorType other = typeOf(operand);
     if (other.getShape() == type.getShape() &&
@@ -504,7 +454,7 @@ std::optional<Shape> ScratchBuilder::inferShape(Operation *op,
   // What is read backwards is read at indices along the exchanged dimension.
   if (isa<SpliceOp>(segment.whole) && !type.getEncoding() &&
       type.getRank() == 1 && isIntegerTensor(type))
-    return splice ? Shape{splice->mapRows(old.front())} : old;
+    return old;
   Shape small = localShapes.find(segment.results.front())->second;
   Shape whole(Program::getWholeType(result).getShape());
   if (!type.getEncoding()) {
@@ -520,9 +470,7 @@ std::optional<Shape> ScratchBuilder::inferShape(Operation *op,
   if (int64_t(whole.size()) != type.getRank())
     return std::nullopt;
   for (auto [dim, size] : llvm::enumerate(old))
-    if (isSpliced(dim))
-      size = splice->mapRows(size);
-    else if (size == whole[dim])
+    if (size == whole[dim])
       size = small[dim];
   return old;
 }
@@ -603,8 +551,8 @@ void ScratchBuilder::buildWhole() {
   IRMapping mapping;
   beginFunction("whole", whole->getOperands(), inputs, mapping);
   Operation *copy = cloneOp(whole, outputs, mapping);
-  if (splice)
-    splice->setPieces(cast<SpliceOp>(copy));
+  if (counts)
+    counts->mapWhole(copy);
   endFunction(copy->getResults());
 }
 
@@ -629,11 +577,11 @@ bool ScratchBuilder::buildLocal() {
       types.push_back(shrink(typeOf(result), *shape));
     }
     Operation *copy = cloneOp(op, types, mapping); // which maps the results
-    if (splice || part)
+    if (counts)
       copies.push_back(copy);
   }
   for (Operation *copy : copies) // when all have their users
-    splice ? mapNumbers(copy) : mapPartNumber(copy);
+    counts->mapNumbers(copy);
   for (Offset &offset : offsets) {
     std::optional<int64_t> block = shrinkOffset(offset);
     if (!block)
@@ -653,12 +601,11 @@ bool ScratchBuilder::buildLocal() {
 
 OwningOpRef<ModuleOp> ScratchBuilder::build(std::string &reason) {
   ShardingRule rule = getRule();
-  shrinkSplice();
-  shrinkPart();
-  if (!part && sizes.parts &&
+  shrinkCounts();
+  if (!counts && sizes.parts &&
       isa<DynamicSliceOp, DynamicUpdateSliceOp>(segment.whole))
     return nullptr;
-  keepsOffsets = !splice && !part &&
+  keepsOffsets = !counts &&
                  llvm::any_of(segment.local, llvm::IsaPred<AxisIndexOp>) &&
                  !(sizes.offsets && !countsNarrowly() && findOffsets());
   if (keepsOffsets)

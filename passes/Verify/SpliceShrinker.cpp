@@ -3,6 +3,8 @@
 
 #include "SpliceShrinker.h"
 
+#include "tpopt/Dialect/SPMD/SPMD.h"
+
 #include <set>
 
 using namespace mlir;
@@ -84,7 +86,7 @@ bool SpliceShrinker::findWindows(Numbers &numbers) const {
 
 bool SpliceShrinker::read(SpliceOp op, ArrayRef<TensorSharding> layouts) {
   int64_t dim = op.getDim(), at = 0;
-  large.devices = getSize(layouts.back().dims[dim].axes);
+  large.devices = tp::getSize(layouts.back().dims[dim].axes);
   int64_t length = op.getType().getDimSize(dim);
   large.block = BlockLayout{length, large.devices}.block();
   if (large.devices == 1)
@@ -96,7 +98,7 @@ bool SpliceShrinker::read(SpliceOp op, ArrayRef<TensorSharding> layouts) {
     auto type = cast<RankedTensorType>(input.getType());
     bool isScalar = type.getRank() == 0;
     large.lengths.push_back(isScalar ? 0 : type.getDimSize(dim));
-    isCut.push_back(!isScalar && getSize(layouts[i].dims[dim].axes) > 1);
+    isCut.push_back(!isScalar && tp::getSize(layouts[i].dims[dim].axes) > 1);
     // Rows that are not neighbours are not counted so.
     int64_t stride = op.getStride(i);
     if (std::abs(stride) != 1 || (stride < 0 && !isCut.back()))
@@ -257,30 +259,77 @@ bool SpliceShrinker::findDevices(int64_t grain) {
   return large.devices < kMostDevices && fits(large.devices);
 }
 
-std::optional<SpliceShrinker>
-SpliceShrinker::create(SpliceOp op, ArrayRef<TensorSharding> layouts,
-                       int64_t grain) {
-  SpliceShrinker shrinker;
-  if (!shrinker.read(op, layouts))
-    return std::nullopt;
-  const Numbers &large = shrinker.large;
+/// Finds small numbers, with a multiple of `grain` devices.
+bool SpliceShrinker::shrink(int64_t grain) {
   SmallVector<int64_t> blocks;
   for (int64_t block = 8; block < large.block; block += block / 2)
     blocks.push_back(block);
   blocks.push_back(large.block);
   for (int64_t block : blocks)
     for (int64_t kept = 3; kept < kMostDevices; ++kept)
-      if (shrinker.shrink(block, kept) && shrinker.findDevices(grain))
-        return shrinker;
-  return std::nullopt;
+      if (shrink(block, kept) && findDevices(grain))
+        return true;
+  return false;
 }
 
-void SpliceShrinker::setPieces(SpliceOp op) const {
+std::optional<SpliceShrinker>
+SpliceShrinker::create(SpliceOp op, ArrayRef<TensorSharding> layouts,
+                       const Mesh &mesh) {
+  SpliceShrinker shrinker;
+  shrinker.dim = op.getDim();
+  const AxisList &cutting = layouts.back().dims[op.getDim()].axes;
+  if (cutting.empty() || !shrinker.read(op, layouts))
+    return std::nullopt;
+  // The largest axis takes what the number of devices asks for.
+  const auto *largest = llvm::max_element(
+      cutting, [](const auto &a, const auto &b) { return a.size < b.size; });
+  int64_t least = cutting.size() > 3 ? 2 : 3, grain = 1;
+  for (const AxisRef &axis : cutting) {
+    if (&axis != largest)
+      grain *= std::min(axis.size, least);
+  }
+  if (!shrinker.shrink(grain))
+    return std::nullopt;
+  bool keeps = shrinker.small.devices == shrinker.large.devices;
+  for (const AxisRef &axis : cutting)
+    shrinker.axes[axis.axis] = keeps ? axis.size
+                               : &axis == largest
+                                   ? shrinker.small.devices / grain
+                                   : std::min(axis.size, least);
+  return shrinker;
+}
+
+void SpliceShrinker::mapWhole(Operation *copy) const {
   SmallVector<int64_t> starts, sizes;
   for (const Piece &piece : small.pieces) {
     starts.push_back(piece.start);
     sizes.push_back(piece.size);
   }
-  op.setStarts(starts);
-  op.setSizes(sizes);
+  cast<SpliceOp>(copy).setStarts(starts);
+  cast<SpliceOp>(copy).setSizes(sizes);
+}
+
+void SpliceShrinker::mapNumbers(Operation *copy) const {
+  if (auto shift = dyn_cast<spmd::ShiftOp>(copy))
+    return shift.setBy(-mapDistance(-shift.getBy()));
+  if (auto slice = dyn_cast<SliceOp>(copy)) {
+    SmallVector<int64_t> starts(slice.getStarts());
+    starts[dim] = mapRows(starts[dim]);
+    return slice.setStarts(starts);
+  }
+  auto constant = dyn_cast<ConstantOp>(copy);
+  if (!constant || !constant.getType().getElementType().isInteger(32))
+    return;
+  auto value = dyn_cast<SplatElementsAttr>(constant.getValue());
+  if (!value)
+    return;
+  int64_t number = value.getSplatValue<APInt>().getSExtValue();
+  // What is multiplied by a device's place are the rows of a block, and the
+  // last of the indices at which a block is read backwards is one of them.
+  bool isRows = constant.getType().getRank() == 1 ||
+                llvm::any_of(copy->getUsers(), llvm::IsaPred<MulOp>);
+  constant.setValueAttr(DenseElementsAttr::get(
+      value.getType(),
+      IntegerAttr::get(value.getElementType(),
+                       isRows ? mapRows(number) : mapPlace(number))));
 }

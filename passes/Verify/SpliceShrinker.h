@@ -27,35 +27,35 @@
 #ifndef TPOPT_PASSES_VERIFY_SPLICESHRINKER_H
 #define TPOPT_PASSES_VERIFY_SPLICESHRINKER_H
 
+#include "passes/Verify/CountShrinker.h"
+
 #include "lib/Sharding/Algebra/Halo.h"
 #include "tpopt/Dialect/TP/TP.h"
 
-#include <map>
-
 namespace tp {
 
-class SpliceShrinker {
+class SpliceShrinker final : public CountShrinker {
 public:
   /// `layouts` are those of the inputs and of the result. None if the splice
   /// sends nothing, if its blocks differ in size, if it leaves out rows by a
-  /// stride, or if nothing smaller keeps what is to be kept. The small number
-  /// of devices is a multiple of `grain`.
+  /// stride, or if nothing smaller keeps what is to be kept.
   static std::optional<SpliceShrinker>
-  create(SpliceOp op, llvm::ArrayRef<TensorSharding> layouts, int64_t grain);
+  create(SpliceOp op, llvm::ArrayRef<TensorSharding> layouts, const Mesh &mesh);
 
-  int64_t getDevices() const { return small.devices; }
-  /// The small extents of the inputs and of the result; 0 for scalars.
-  llvm::ArrayRef<int64_t> getLengths() const { return small.lengths; }
-  /// Gives the small splice its starts and sizes.
-  void setPieces(SpliceOp op) const;
-
-  /// A number of rows, or a row, of what one device has.
-  int64_t mapRows(int64_t rows) const;
-  /// How far a shift goes.
-  int64_t mapDistance(int64_t distance) const;
-  /// A number that is compared with a row of the result, or says where in a
-  /// strip one starts.
-  int64_t mapPlace(int64_t place) const;
+  std::optional<int64_t> getSize(unsigned tensor,
+                                 unsigned other) const override {
+    return other == dim ? std::optional(small.lengths[tensor]) : std::nullopt;
+  }
+  unsigned getReference() const override { return small.lengths.size() - 1; }
+  std::optional<int64_t> mapRows(int64_t rows, unsigned other) const override {
+    return other == dim ? std::optional(mapRows(rows)) : std::nullopt;
+  }
+  /// What is read backwards is read at indices along the dimension.
+  std::optional<int64_t> mapIndices(int64_t count) const override {
+    return mapRows(count);
+  }
+  void mapNumbers(mlir::Operation *copy) const override;
+  void mapWhole(mlir::Operation *copy) const override;
 
 private:
   /// The splice as numbers.
@@ -66,7 +66,16 @@ private:
     llvm::SmallVector<std::optional<Window>> windows; ///< None for scalars.
   };
 
+  /// A number of rows, or a row, of what one device has.
+  int64_t mapRows(int64_t rows) const;
+  /// How far a shift goes.
+  int64_t mapDistance(int64_t distance) const;
+  /// A number that is compared with a row of the result, or says where in a
+  /// strip one starts.
+  int64_t mapPlace(int64_t place) const;
+
   bool read(SpliceOp op, llvm::ArrayRef<TensorSharding> layouts);
+  bool shrink(int64_t grain);
   bool findWindows(Numbers &numbers) const;
   bool shrink(int64_t block, int64_t blocksKept);
   bool findDevices(int64_t grain);
@@ -75,6 +84,7 @@ private:
   bool countsBackAlike(const Window &was, const Window &is) const;
   bool relate();
 
+  unsigned dim = 0;
   llvm::SmallVector<bool> isCut; ///< By tensor.
   /// By input: the number of the first one that is the same value; -1 for
   /// scalars.

@@ -15,6 +15,9 @@ using namespace tp;
 
 namespace {
 
+/// Of tensors of a slice along two dimensions: the operands come first.
+constexpr unsigned kWhole = 0, kPart = 3;
+
 class PartShrinkerTest : public testing::Test {
 protected:
   PartShrinkerTest() {
@@ -58,8 +61,8 @@ TEST_F(PartShrinkerTest, KeepsTheOrderOfPartAndBlock) {
           continue;
         int64_t block = BlockLayout{whole, devices}.block();
         int64_t few = small->getAxes().at(0);
-        int64_t length = small->getSize(0, /*isPart=*/false),
-                less = small->getSize(0, /*isPart=*/true);
+        int64_t length = *small->getSize(kWhole, 0),
+                less = *small->getSize(kPart, 0);
         BlockLayout layout{length, few};
         EXPECT_LE(few, devices);
         EXPECT_LE(length, whole);
@@ -70,7 +73,7 @@ TEST_F(PartShrinkerTest, KeepsTheOrderOfPartAndBlock) {
         EXPECT_EQ(part == 1, less == 1);
         EXPECT_EQ(small->mapRows(block, 0), layout.block());
         EXPECT_EQ(small->mapRows(part, 0), less);
-        EXPECT_FALSE(small->shrinks(1));
+        EXPECT_FALSE(small->getSize(kWhole, 1));
       }
 }
 
@@ -78,8 +81,8 @@ TEST_F(PartShrinkerTest, MapsACacheOfManyPositions) {
   std::optional<PartShrinker> small = shrink(131072, 64, 4096);
   ASSERT_TRUE(small);
   EXPECT_EQ(small->getAxes().at(0), 3);
-  EXPECT_EQ(small->getSize(0, /*isPart=*/false), 6);
-  EXPECT_EQ(small->getSize(0, /*isPart=*/true), 3);
+  EXPECT_EQ(small->getSize(kWhole, 0), 6);
+  EXPECT_EQ(small->getSize(kPart, 0), 3);
   EXPECT_EQ(small->mapIndices(4096), 3);
   EXPECT_EQ(small->mapIndices(2048), 2);
   EXPECT_FALSE(small->mapIndices(2047));
