@@ -91,7 +91,10 @@ struct Group {
                         [](auto pair) {
                           return std::get<0>(pair).isLike(std::get<1>(pair));
                         }) &&
-           (!fill || !access.fill || isSameScalar(fill, access.fill));
+           (!access.fill ||
+            // Before the first access, a constant can be had again.
+            (fill ? isSameScalar(fill, access.fill)
+                  : access.fill.getDefiningOp<ConstantOp>() != nullptr));
   }
   void add(Access access) {
     if (!fill)
@@ -153,9 +156,12 @@ bool share(const Group &group) {
         (along.results - 1) * along.stride + along.getLast() >= size;
   }
   OpBuilder builder(front.op);
-  Value windows = WindowOp::create(
-      builder, front.op->getLoc(), source.clone(shape), front.source,
-      readsOutside ? group.fill : Value(), dims, low, strides, dilations);
+  Value fill = readsOutside ? group.fill : Value();
+  if (Operation *constant = fill ? fill.getDefiningOp<ConstantOp>() : nullptr)
+    fill = builder.clone(*constant)->getResult(0);
+  Value windows =
+      WindowOp::create(builder, front.op->getLoc(), source.clone(shape),
+                       front.source, fill, dims, low, strides, dilations);
   for (const Access &access : group.accesses) {
     builder.setInsertionPoint(access.op);
     SmallVector<int64_t> starts(shape.size(), 0), steps(shape.size(), 1),

@@ -83,3 +83,15 @@ func.func @sliced(%x: tensor<64x8xf32>) -> tensor<32x3x8xf32> {
   %w = tp.window %p, %zero dims = [0] low = [1] strides = [1] dilations = [1] : (tensor<32x8xf32>, tensor<f32>) -> tensor<32x3x8xf32>
   return %w : tensor<32x3x8xf32>
 }
+
+// -----
+
+// The fill of a later shift is had again before the first.
+// CHECK-LABEL: func.func @later
+// CHECK: tp.window %arg0, %{{.*}} dims = [0] low = [1] strides = [2] dilations = [1] : (tensor<64x8xf32>, tensor<f32>) -> tensor<32x2x8xf32>
+func.func @later(%x: tensor<64x8xf32>) -> (tensor<32x8xf32>, tensor<32x8xf32>) {
+  %a = tp.splice %x dim = 0 starts = [0] sizes = [32] strides = [2] : (tensor<64x8xf32>) -> tensor<32x8xf32>
+  %zero = tp.constant dense<0.0> : tensor<f32>
+  %b = tp.splice %zero, %x dim = 0 starts = [0, 1] sizes = [1, 31] strides = [1, 2] : (tensor<f32>, tensor<64x8xf32>) -> tensor<32x8xf32>
+  return %a, %b : tensor<32x8xf32>, tensor<32x8xf32>
+}
