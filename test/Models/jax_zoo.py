@@ -20,6 +20,7 @@ import optax
 from jax.sharding import NamedSharding, PartitionSpec as P
 
 import jax_models
+import jax_spatial
 from jax_models import get_path, keep
 
 VOCABULARY = 52
@@ -871,4 +872,6 @@ def build_named(name, config=jax_models.SMALL, devices=4):
     model, form, layout, phase = name.split("-")
     if form == "zoo":
         return build(model, layout, phase, devices)
+    if form == "spatial":
+        return jax_spatial.build(model, layout, phase, devices)
     return jax_models.build(model, form, layout, phase, config, devices)
