@@ -516,11 +516,19 @@ private:
     Type element = op.getType().getElementType();
     Type wide = isNarrow(element) ? builder.getF32Type() : element;
     std::map<char, int64_t> sizes, places;
+    // What has one element is no loop.
+    std::string kept;
+    SmallVector<int64_t> shape;
+    for (auto [letter, size] : llvm::zip_equal(result, op.getType().getShape()))
+      if (size != 1) {
+        kept += letter;
+        shape.push_back(size);
+      }
     auto read = [&](StringRef letters, Value value) {
       std::string rest;
       for (auto [letter, size] :
            llvm::zip_equal(letters, typeOf(value).getShape())) {
-        if (StringRef(result).contains(letter))
+        if (kept.find(letter) != std::string::npos)
           rest += letter;
         else
           sizes[letter] = size;
@@ -538,20 +546,19 @@ private:
       }
       return false;
     };
-    ArrayRef<int64_t> shape = op.getType().getShape();
     Value sum;
     do {
-      Value a =
-          spread(takeAt(lhs, left, places), leftRest, result, shape, wide);
+      Value a = spread(takeAt(lhs, left, places), leftRest, kept, shape, wide);
       Value b =
-          spread(takeAt(rhs, right, places), rightRest, result, shape, wide);
+          spread(takeAt(rhs, right, places), rightRest, kept, shape, wide);
       Value product = MulOp::create(builder, loc, a.getType(), a, b);
       sum = sum ? Value(AddOp::create(builder, loc, a.getType(), sum, product))
                 : product;
     } while (advance());
     if (wide != element)
-      sum = ConvertOp::create(builder, loc, op.getType(), sum);
-    replace(op, sum);
+      sum = ConvertOp::create(builder, loc, withElement(sum, element), sum);
+    replace(op,
+            ReshapeOp::create(builder, loc, op.getType(), sum)->getResults());
   }
 
   /// A sum of products, as a row program: for types that the matrix library
