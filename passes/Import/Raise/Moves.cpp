@@ -207,8 +207,23 @@ Value composeWindow(WindowOp window) {
                           window.getDilations());
 }
 
+/// The value that a reshape of reshapes is again. Null if there is none.
+Value findUnchanged(ReshapeOp reshape) {
+  Value value = reshape.getInput();
+  for (auto inner = value.getDefiningOp<ReshapeOp>();
+       inner && !isSaid(inner) && inner->getBlock() == reshape->getBlock();
+       inner = value.getDefiningOp<ReshapeOp>()) {
+    value = inner.getInput();
+    if (value.getType() == reshape.getType())
+      return value;
+  }
+  return {};
+}
+
 /// What `op` is replaced by; null if it stays.
 Value rewrite(Operation *op) {
+  if (auto reshape = dyn_cast<ReshapeOp>(op))
+    return isSaid(op) ? Value() : findUnchanged(reshape);
   if (auto window = dyn_cast<WindowOp>(op))
     return composeWindow(window);
   if (std::optional<SplicePieces> pieces = compose(op))
@@ -225,7 +240,7 @@ bool tp::raise::composeMoves(Region &region) {
     for (Operation &op : llvm::make_early_inc_range(block)) {
       for (Region &inner : op.getRegions())
         changed |= composeMoves(inner);
-      if (!isa<SliceOp, PadOp, ConcatOp, SpliceOp, WindowOp>(op) ||
+      if (!isa<SliceOp, PadOp, ConcatOp, SpliceOp, WindowOp, ReshapeOp>(op) ||
           op.use_empty())
         continue;
       // Each once, as an op may take a value twice.

@@ -5,10 +5,11 @@ written for one device."""
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 from jax.sharding import PartitionSpec
 
-from steps import derive, step
+from steps import derive, draw_convolution, step
 
 
 def draw_body(p, rank):
@@ -43,6 +44,29 @@ def gradient(p):
     _, pull = jax.vjp(lambda a, b: body(a * b), x.array, w.array)
     left, right = pull(jnp.ones_like(x.array))
     return [derive(left, [x, w]), derive(right, [x, w])]
+
+
+@step()
+def gradient_of_convolution(p):
+    x, w, function = draw_convolution(p)
+    loss = lambda a, b: jnp.sum(jnp.tanh(function(a, b)))
+    left, right = jax.grad(loss, argnums=(0, 1))(x.array, w.array)
+    return [derive(left, [x, w]), derive(right, [x, w])]
+
+
+@step()
+def gradient_of_pool(p):
+    x = p.get((p.draw(1, 2), p.draw(4, 9), p.draw(4, 9), 2), jnp.float32)
+    window = (1, p.draw(1, 4), p.draw(1, 3), 1)
+    strides = (1, p.draw(1, 3), p.draw(1, 3), 1)
+    # What is largest jumps.
+    combine, init = (lax.max, -np.inf) if x.is_exact and p.chance(70) else (lax.add, 0.0)
+    padding = p.choice(["SAME", "VALID"])
+
+    def loss(a):
+        return jnp.sum(jnp.tanh(lax.reduce_window(a, init, combine, window, strides,
+                                                  padding)))
+    return [derive(jax.grad(loss)(x.array), [x])]
 
 
 @step()

@@ -10,6 +10,7 @@ kept away from steps that jump, where a rounding error would become a difference
 """
 
 import dataclasses
+import functools
 
 import jax
 import jax.numpy as jnp
@@ -289,13 +290,29 @@ def product(p):
     return [derive(x.array @ w.array, [x, w], bits)]
 
 
+def draw_convolution(p):
+    """Of one or two dimensions, and as a function of its operands."""
+    rank = p.draw(1, 2)
+    each = lambda most: tuple(p.draw(1, most) for _ in range(rank))
+    groups = p.choice([1, 1, 2, 4])
+    b, h, c, f = p.draw(1, 3), tuple(p.draw(4, 9) for _ in range(rank)), 4, 4
+    x, w = p.get((b, c, *h), jnp.float32), p.get((f, c // groups, *each(4)), jnp.float32)
+    padding = p.choice(["SAME", "VALID", [(p.draw(0, 3), p.draw(-1, 3)) for _ in range(rank)]])
+    dilation = each(2) if p.chance(30) else (1,) * rank
+    spread = each(3) if p.chance(30) and not isinstance(padding, str) else (1,) * rank
+    strides = each(3) if p.chance(50) else (1,) * rank
+    reach = [(k - 1) * d + 1 for k, d in zip(w.shape[2:], dilation)]
+    if padding == "VALID" and any(r > size for r, size in zip(reach, h)):
+        padding = "SAME"
+    return x, w, functools.partial(
+        lax.conv_general_dilated, window_strides=strides, padding=padding, lhs_dilation=spread,
+        rhs_dilation=dilation, feature_group_count=groups)
+
+
 @step()
 def convolve(p):
-    b, c, h, f = p.draw(1, 3), p.draw(1, 4), p.draw(4, 9), p.draw(1, 4)
-    x, w = p.get((b, c, h, h), jnp.float32), p.get((f, c, 3, 3), jnp.float32)
-    result = lax.conv_general_dilated(
-        x.array, w.array, (p.draw(1, 2),) * 2, p.choice(["SAME", "VALID"]))
-    return [derive(result, [x, w], 2 * bits_of(x, w) + 6)]
+    x, w, function = draw_convolution(p)
+    return [derive(function(x.array, w.array), [x, w], 2 * bits_of(x, w) + 7)]
 
 
 @step()

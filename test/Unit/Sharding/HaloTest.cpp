@@ -174,6 +174,28 @@ TEST(Halo, EveryWindowIsWhatDevicesNeed) {
   EXPECT_GT(checkAll({7, 3, 1, 3, 3, 2}), 50000u);
 }
 
+// The same for windows of which every result row is one, as tp.window has them:
+// with TPOPT_EXHAUSTIVE set, all of them to 24 rows on up to 8 devices.
+TEST(Halo, WindowsOfEveryRowAreWhatDevicesNeed) {
+  Limits limits{9, 4, 2, 1, 3, 2};
+  if (std::getenv("TPOPT_EXHAUSTIVE"))
+    limits = {24, 8, 4, 1, 5, 3};
+  Checker checker;
+  for (int64_t k = 1; k <= limits.devices; ++k)
+    for (int64_t n = 1; n <= limits.rows; ++n)
+      for (int64_t m = 1; m <= limits.rows; ++m)
+        for (int64_t stride = 1; stride <= limits.stride; ++stride)
+          for (int64_t taps = 1; taps <= limits.taps; ++taps)
+            for (int64_t dilation = 1; dilation <= limits.dilation; ++dilation)
+              for (int64_t start = -(m - 1) * stride - (taps - 1) * dilation;
+                   start < n; ++start)
+                for (int64_t senders : {int64_t(1), k})
+                  ASSERT_TRUE(
+                      checker.check({n, senders}, {m, k},
+                                    {start, 0, m, stride, 1, taps, dilation}));
+  EXPECT_GT(checker.checked, 100000u);
+}
+
 // Blocks of other sizes than a tensor's own, as those that a reshape makes of
 // them: every size that holds all rows, or many more.
 TEST(Halo, BlocksOfAnySizeAreWhatDevicesNeed) {
