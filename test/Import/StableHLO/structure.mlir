@@ -31,6 +31,35 @@ func.func @patches(%x: tensor<2x8x8x3xf32>, %w: tensor<4x4x3x16xf32>) -> tensor<
   return %0 : tensor<2x2x2x16xf32>
 }
 
+// Windows that overlap are a view of the input.
+// CHECK-LABEL: func.func @slides
+// CHECK: %[[X:.+]] = tp.window %arg0, %{{.+}} dims = [1] low = [2] strides = [1] dilations = [1] : (tensor<2x16x3xf32>, tensor<f32>) -> tensor<2x16x5x3xf32>
+// CHECK-NEXT: tp.einsum "nANc,Ncm->nAm" %[[X]], %arg1
+func.func @slides(%x: tensor<2x16x3xf32>, %w: tensor<5x3x7xf32>) -> tensor<2x16x7xf32> {
+  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {pad = [[2, 2]]} : (tensor<2x16x3xf32>, tensor<5x3x7xf32>) -> tensor<2x16x7xf32>
+  return %0 : tensor<2x16x7xf32>
+}
+
+// A gradient of the kernel reads the same windows, the long dimension first.
+// CHECK-LABEL: func.func @kernel_gradient
+// CHECK: %[[X:.+]] = tp.window %arg0, %{{.+}} dims = [1] low = [2] strides = [1] dilations = [1] : (tensor<2x16x3xf32>, tensor<f32>) -> tensor<2x16x5x3xf32>
+// CHECK-NEXT: tp.einsum "cNAn,cNm->Anm" %[[X]], %arg1
+func.func @kernel_gradient(%x: tensor<2x16x3xf32>, %g: tensor<2x16x7xf32>) -> tensor<5x3x7xf32> {
+  %0 = stablehlo.convolution(%x, %g) dim_numbers = [f, 0, b]x[i, 0, o]->[0, b, f], window = {pad = [[2, 2]]} : (tensor<2x16x3xf32>, tensor<2x16x7xf32>) -> tensor<5x3x7xf32>
+  return %0 : tensor<5x3x7xf32>
+}
+
+// An input that is spread: results by their phase, without products with zeros.
+// CHECK-LABEL: func.func @phases
+// CHECK: %[[W:.+]] = tp.splice %{{.+}} dim = 1 starts = [1] sizes = [2] strides = [-1] : (tensor<3x2x3x7xf32>)
+// CHECK: %[[X:.+]] = tp.window %arg0, %{{.+}} dims = [1] low = [1] strides = [1] dilations = [1] : (tensor<2x8x3xf32>, tensor<f32>) -> tensor<2x8x3x3xf32>
+// CHECK: %[[Y:.+]] = tp.einsum "nANc,Nacm->nAam" %[[X]], %[[W]]
+// CHECK: tp.reshape %[[Y]] : tensor<2x8x2x7xf32> -> tensor<2x16x7xf32>
+func.func @phases(%x: tensor<2x8x3xf32>, %w: tensor<4x3x7xf32>) -> tensor<2x16x7xf32> {
+  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {pad = [[2, 2]], lhs_dilate = [2]} : (tensor<2x8x3xf32>, tensor<4x3x7xf32>) -> tensor<2x16x7xf32>
+  return %0 : tensor<2x16x7xf32>
+}
+
 // The loop of a scan has a known number of turns. What it carries unchanged, as a scan
 // does with all that its body uses, is taken from outside, and so are its results.
 // CHECK-LABEL: func.func @scan
