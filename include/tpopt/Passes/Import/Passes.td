@@ -33,9 +33,40 @@ def ApplyPlanPass : Pass<"tp-apply-plan", "::mlir::ModuleOp"> {
       or a head, the hidden features of an embedding, its bias.
     * `rowwise` cuts what it takes in: the input features of a projection, the
       vocabulary of an embedding; its bias is whole on every device.
+    * `packed_colwise` and `packed_rowwise` do so with every part of a weight that
+      is several in one, q, k and v or gate and up. Where import made each part an
+      argument of its own, `colwise` and `rowwise` do the same.
+    * `grouped_gemm` cuts a stack of experts in dimension 0: whole experts.
     * `replicate` keeps the argument whole.
     * A list names the axes of every dimension, major first, sub-axes as
       `model:(1)2`.
+
+    The other words of transformers 5 are known, too. What they say of activations
+    and gradients follows from propagation here:
+
+    | word | read as |
+    | --- | --- |
+    | `colwise_rep`, `colwise_gather_output`, `embedding_colwise` | `colwise` |
+    | `rowwise_rep`, `rowwise_split_input`, `embedding_rowwise` | `rowwise` |
+    | `replicated_with_grad_allreduce`, `mla_kv_a_proj` | `replicate` |
+    | `moe_tp_experts`, `moe_identity_expert`, `ep_dispatch_experts`, `all_reduce`, `local_params` | nothing: they are about what flows through a module |
+
+    `sequence_parallel` is refused: it cuts activations alone. Cut an input or a
+    result along the sequence instead.
+
+    A plan that transformers ships stands under the name that it has there, as
+    `json.dump({"tp_plan": model.tp_plan}, file)` writes it; `base_model_tp_plan`,
+    `_tp_plan` and the same of `ep_plan` are read, too, beside entries of one's own:
+
+    ```json
+    {"base_model_tp_plan": {"layers.*.self_attn.q_proj": "colwise",
+                            "layers.*.mlp.experts.gate_up_proj": "packed_colwise"},
+     "x": [["data"], []]}
+    ```
+
+    There `*` is one number, an entry that matches nothing is a warning, for the
+    plan serves many models, and a stack of experts is cut as it is stored:
+    `colwise` cuts dimension 1, `rowwise` dimension 2.
 
     A result is meant by its whole name alone, and lies as a list or `replicate`
     says. One that is also an argument's, as a cache's, is of both.
@@ -44,9 +75,7 @@ def ApplyPlanPass : Pass<"tp-apply-plan", "::mlir::ModuleOp"> {
     Where they are heads, [kv, head] or [kv, group, head], heads stay whole: the
     largest part of the axis that divides the key-value heads cuts those, and the
     rest cuts the queries of each, if it divides them; otherwise the axis cuts the
-    key-value heads unevenly. `colwise_rep`, `colwise_gather_output` and
-    `rowwise_rep`, which differ in what happens to activations, are read as
-    `colwise` and `rowwise`: activations follow from propagation.
+    key-value heads unevenly.
 
     **megatron** is column, then row parallel (arXiv:1909.08053) for the families
     that `--tp-import=hf` knows: queries, keys, values and the first matrices of
