@@ -196,8 +196,10 @@ FailureOr<TensorSharding> PlanApplier::getSharding(const PlanRule &rule,
     return emitError(rule.loc)
            << prefix(ErrorCode::PlanDoesNotFit) << "\"" << rule.pattern
            << "\" cuts each part of argument " << name
-           << ", but the program does not slice what comes of it into parts; "
-              "write \"colwise\", \"rowwise\" or a list of axes per dimension";
+           << ", but it has none: it is no stored tensor of that name "
+              "(tp.source) which the program slices into parts "
+              "(tp-split-packed); write \"colwise\", \"rowwise\" or a list "
+              "of axes per dimension";
   auto sharding = TensorSharding::replicate(type.getRank());
   cut(sharding, dims, argument);
   return sharding;

@@ -48,7 +48,7 @@ CASES = [
      'plan.json:1:14: error: [TP0522] "colwize" is no word of a plan'),
     (MESH + FUNCTION, '{"up_plan": {}}', "", "[TP0522] {} is no word of a plan"),
     (MESH + FUNCTION, '{"layers.*.up_proj": "packed_colwise"}', "",
-     '[TP0524] "layers.*.up_proj" cuts each part of argument model.layers.0.up_proj.weight, but'),
+     '[TP0524] "layers.*.up_proj" cuts each part of argument model.layers.0.up_proj.weight, but it has none: it is no stored tensor'),
     (MESH + FUNCTION, '{"layers.*.mlp": "moe_tp_experts"}', "",
      '[TP0523] "layers.*.mlp" matches no argument'),
     # A plan that transformers ships serves many models.

@@ -186,4 +186,31 @@ def RaisePass : Pass<"tp-raise", "::mlir::ModuleOp"> {
   let dependentDialects = ["::tp::TPDialect"];
 }
 
+def SplitPackedPass : Pass<"tp-split-packed", "::mlir::ModuleOp"> {
+  let summary = "Make each part of a packed weight a weight of its own";
+  let description = [{
+    Models store q, k and v, or gate and up, in one matrix, multiply by it once and
+    slice what comes out. Cut into blocks, such a matrix has parts of both on some
+    device, and what is computed of them lies where it is not needed. So each part
+    becomes an argument: `qkv_proj.weight#0` is the first that the program slices
+    off, and its `tp.source` is that box of the stored tensor. Biases are split with
+    their matrices; parts may be of different sizes, as of k and v of grouped
+    queries.
+
+    An argument is split if its `tp.source` is a stored tensor of its own name, as
+    it is, and all that is made of it are slices along one of its dimensions that
+    take each element; elementwise ops, transposes, converts, broadcasts, products
+    and reshapes that split the dimension may come between. One that carries a
+    sharding or is donated stays whole; entries that share an argument split it
+    alike, or not at all. `tp-run` takes and gives the stored tensor by its name.
+
+    **Requires:** calls are inlined.
+
+    **Guarantees:** results keep their types, names and shardings.
+
+    **Example:** `test/Import/split-packed.mlir`
+  }];
+  let dependentDialects = ["::tp::TPDialect"];
+}
+
 #endif // TPOPT_PASSES_IMPORT_PASSES
