@@ -48,6 +48,12 @@ private:
   /// The first rule about `name`, null if there is none, for something that has
   /// an annotation of its own or not.
   const PlanRule *find(StringRef name, bool isAnnotated);
+  /// The dimensions that a word cuts of an argument, none if it is nothing that
+  /// the word is about. `isOwnName`: the rule says the argument's name in full,
+  /// not its module's.
+  SmallVector<unsigned> getCutDims(const PlanRule &rule, Value argument,
+                                   const Features *features,
+                                   bool isOwnName) const;
   FailureOr<TensorSharding> getSharding(const PlanRule &rule, Value argument,
                                         StringRef name,
                                         const Features *features);
@@ -155,12 +161,10 @@ static int64_t getStoredRank(Value argument) {
   return getType(argument).getRank();
 }
 
-/// The dimensions that a word cuts of an argument of that rank, none if it is
-/// nothing that the word is about. `isOwnName`: the rule says the argument's
-/// name in full, not its module's.
-static SmallVector<unsigned> getCutDims(const PlanRule &rule, Value argument,
-                                        const Features *features,
-                                        bool isOwnName) {
+SmallVector<unsigned> PlanApplier::getCutDims(const PlanRule &rule,
+                                              Value argument,
+                                              const Features *features,
+                                              bool isOwnName) const {
   int64_t rank = getType(argument).getRank();
   using Action = PlanWord::Action;
   if (rule.word->action == Action::Experts)
@@ -176,6 +180,10 @@ static SmallVector<unsigned> getCutDims(const PlanRule &rule, Value argument,
   }
   if (!features)
     return {};
+  // A tied table is a head by such a plan's words that are not of embeddings.
+  bool isHead = (rule.isShipped || isBuiltIn) && !rule.word->isEmbedding;
+  if (isColwise && isHead && !features->headOut.empty())
+    return features->headOut;
   return isColwise ? features->out : features->in;
 }
 
@@ -189,8 +197,9 @@ FailureOr<TensorSharding> PlanApplier::getSharding(const PlanRule &rule,
   bool isOwnName =
       name.ends_with(rule.pattern.substr(rule.pattern.rfind('.') + 1));
   SmallVector<unsigned> dims = getCutDims(rule, argument, features, isOwnName);
-  // A bias takes nothing in, so rowwise leaves it whole.
-  if (dims.empty() && !features)
+  // A bias takes nothing in, so rowwise leaves it whole. Nothing uses the other
+  // name of a tied table in PyTorch's exports.
+  if (dims.empty() && !features && !argument.use_empty())
     return getExplicit(rule, type, argument.getLoc(), "argument " + name);
   if (rule.word->isPacked && !dims.empty() && !name.contains('#'))
     return emitError(rule.loc)

@@ -29,12 +29,14 @@ static constexpr uint64_t kMaxBytes = 1 << 20;
 /// one, are the same.
 static std::optional<PlanWord> parseWord(StringRef word) {
   return llvm::StringSwitch<std::optional<PlanWord>>(word)
-      .Cases({"colwise", "colwise_rep", "colwise_gather_output",
-              "embedding_colwise"},
+      .Cases({"colwise", "colwise_rep", "colwise_gather_output"},
              PlanWord{Action::Colwise})
-      .Cases({"rowwise", "rowwise_rep", "rowwise_split_input",
-              "embedding_rowwise"},
+      .Cases({"rowwise", "rowwise_rep", "rowwise_split_input"},
              PlanWord{Action::Rowwise})
+      .Case("embedding_colwise",
+            PlanWord{Action::Colwise, /*isPacked=*/false, /*isEmbedding=*/true})
+      .Case("embedding_rowwise",
+            PlanWord{Action::Rowwise, /*isPacked=*/false, /*isEmbedding=*/true})
       .Case("packed_colwise", PlanWord{Action::Colwise, /*isPacked=*/true})
       .Case("packed_rowwise", PlanWord{Action::Rowwise, /*isPacked=*/true})
       // The last two sum gradients, as differentiation does by itself.

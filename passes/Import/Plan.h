@@ -26,6 +26,8 @@ struct PlanWord {
   };
   Action action;
   bool isPacked = false; ///< Each part of the dimension is cut by itself.
+  /// Is about looking rows up, even if the table is a head, too.
+  bool isEmbedding = false;
 };
 
 struct PlanRule {

@@ -34,8 +34,8 @@ def ApplyPlanPass : Pass<"tp-apply-plan", "::mlir::ModuleOp"> {
     * `rowwise` cuts what it takes in: the input features of a projection, the
       vocabulary of an embedding; its bias is whole on every device.
     * `packed_colwise` and `packed_rowwise` do so with every part of a weight that
-      is several in one, q, k and v or gate and up. Where import made each part an
-      argument of its own, `colwise` and `rowwise` do the same.
+      is several in one, q, k and v or gate and up. Where each part is
+      an argument of its own (`tp-split-packed`), `colwise` and `rowwise` do the same.
     * `grouped_gemm` cuts a stack of experts in dimension 0: whole experts.
     * `replicate` keeps the argument whole.
     * A list names the axes of every dimension, major first, sub-axes as
@@ -66,7 +66,9 @@ def ApplyPlanPass : Pass<"tp-apply-plan", "::mlir::ModuleOp"> {
 
     There `*` is one number, an entry that matches nothing is a warning, for the
     plan serves many models, and a stack of experts is cut as it is stored:
-    `colwise` cuts dimension 1, `rowwise` dimension 2.
+    `colwise` cuts dimension 1, `rowwise` dimension 2. A table of embeddings that is
+    the output head, too, is cut over the vocabulary by words of either; PyTorch's
+    exports have a second name for it that nothing uses, where any word will do.
 
     A result is meant by its whole name alone, and lies as a list or `replicate`
     says. One that is also an argument's, as a cache's, is of both.
