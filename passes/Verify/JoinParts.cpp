@@ -29,10 +29,11 @@ static std::optional<Part> getPart(func::FuncOp function, unsigned index,
                                    StringAttr tensor, RankedTensorType whole) {
   auto source = function.getArgAttrOfType<SourceAttr>(index, kSourceAttr);
   StringAttr name = getInputName(function, index);
-  RankedTensorType type =
-      Program::getWholeType(function.getArgumentTypes()[index]);
-  if (!source || source.getTensor() != tensor || name == tensor || !type ||
-      source.getStored() != whole.getShape() ||
+  auto own = dyn_cast<RankedTensorType>(function.getArgumentTypes()[index]);
+  if (!source || !own || source.getTensor() != tensor || name == tensor)
+    return std::nullopt;
+  RankedTensorType type = Program::getWholeType(own);
+  if (source.getStored() != whole.getShape() ||
       source.getView() != type.getShape() ||
       source.getSize() != type.getShape() ||
       !llvm::equal(source.getPermutation(),
@@ -71,7 +72,7 @@ static SmallVector<Part> getParts(func::FuncOp function, StringAttr tensor,
 }
 
 void tp::joinParts(func::FuncOp whole, func::FuncOp local) {
-  if (whole.getNumArguments() == local.getNumArguments())
+  if (whole.isExternal() || whole.getNumArguments() == local.getNumArguments())
     return;
   for (unsigned index = whole.getNumArguments(); index-- > 0;) {
     StringAttr name = getInputName(whole, index);
