@@ -5,6 +5,7 @@
 
 #include "lib/Support/JsonFile.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -125,6 +126,16 @@ static JsonFile::Error toError(llvm::Error error) {
 }
 
 std::variant<JsonFile, JsonFile::Error> JsonFile::parse(StringRef text) {
+  // JSON has none of these, so the file is something else: no terminal should
+  // be shown a line of it.
+  if (llvm::any_of(text, [](char c) {
+        return (uint8_t(c) < ' ' && !isSpace(c)) || c == '\x7f';
+      }))
+    return Error{{0, 0}, "not JSON: has control characters, so it is no text"};
+  size_t bad;
+  if (!json::isUTF8(text, &bad))
+    return Error{{0, 0},
+                 "not JSON: byte " + std::to_string(bad) + " is not UTF-8"};
   JsonFile file;
   Scan scanned = file.scan(text);
   if (scanned.depth)

@@ -48,6 +48,12 @@ private:
   /// The first rule about `name`, null if there is none, for something that has
   /// an annotation of its own or not.
   const PlanRule *find(StringRef name, bool isAnnotated);
+  /// The dimensions that a word cuts of an argument, none if it is nothing that
+  /// the word is about. `isOwnName`: the rule says the argument's name in full,
+  /// not its module's.
+  SmallVector<unsigned> getCutDims(const PlanRule &rule, Value argument,
+                                   const Features *features,
+                                   bool isOwnName) const;
   FailureOr<TensorSharding> getSharding(const PlanRule &rule, Value argument,
                                         StringRef name,
                                         const Features *features);
@@ -82,6 +88,11 @@ const PlanRule *PlanApplier::find(StringRef name, bool isAnnotated) {
     if (!matches(rule, name))
       continue;
     use.matched = true;
+    // What flows through a module leaves its weights to other rules.
+    if (rule.word && rule.word->action == PlanWord::Action::Activations) {
+      use.isFirst = use.applied = true;
+      continue;
+    }
     if (!first) {
       first = &rule;
       use.isFirst = true;
@@ -121,7 +132,7 @@ FailureOr<TensorSharding> PlanApplier::getExplicit(const PlanRule &rule,
   if (!isBuiltIn)
     loc = rule.loc;
   auto sharding = TensorSharding::replicate(type.getRank());
-  if (rule.action == PlanRule::Action::Explicit) {
+  if (!rule.word) {
     sharding.dims.resize(rule.axes.size());
     for (auto [dim, axes] : llvm::zip_equal(sharding.dims, rule.axes))
       dim.axes = axes;
@@ -130,7 +141,7 @@ FailureOr<TensorSharding> PlanApplier::getExplicit(const PlanRule &rule,
       return emitError(loc) << prefix(ErrorCode::PlanDoesNotFit) << "\""
                             << rule.pattern << "\" does not fit " << what
                             << " of type " << type << ": " << error->message;
-  } else if (rule.action != PlanRule::Action::Replicate) {
+  } else if (rule.word->action != PlanWord::Action::Replicate) {
     return emitError(loc)
            << prefix(ErrorCode::PlanDoesNotFit) << "\"" << rule.pattern
            << "\" cuts features of " << what
@@ -140,16 +151,66 @@ FailureOr<TensorSharding> PlanApplier::getExplicit(const PlanRule &rule,
   return sharding;
 }
 
+/// The rank of the tensor that a weight is read from.
+static int64_t getStoredRank(Value argument) {
+  auto own = cast<BlockArgument>(argument);
+  auto function = cast<func::FuncOp>(own.getOwner()->getParentOp());
+  if (auto source = function.getArgAttrOfType<SourceAttr>(own.getArgNumber(),
+                                                          kSourceAttr))
+    return source.getStored().size();
+  return getType(argument).getRank();
+}
+
+SmallVector<unsigned> PlanApplier::getCutDims(const PlanRule &rule,
+                                              Value argument,
+                                              const Features *features,
+                                              bool isOwnName) const {
+  int64_t rank = getType(argument).getRank();
+  using Action = PlanWord::Action;
+  if (rule.word->action == Action::Experts)
+    return rank > 0 ? SmallVector<unsigned>{0} : SmallVector<unsigned>();
+  bool isColwise = rule.word->action == Action::Colwise;
+  if (rule.isShipped) {
+    // Transformers cuts a stack of matrices as it is stored, whichever of the
+    // two is taken in, and vectors that are no biases where they are named.
+    if (rank == 3 && getStoredRank(argument) == 3)
+      return {isColwise ? 1u : 2u};
+    if (rank == 1 && !features && isColwise && isOwnName)
+      return {0};
+  }
+  if (!features)
+    return {};
+  // A tied table is a head by such a plan's words that are not of embeddings.
+  bool isHead = (rule.isShipped || isBuiltIn) && !rule.word->isEmbedding;
+  if (isColwise && isHead && !features->headOut.empty())
+    return features->headOut;
+  return isColwise ? features->out : features->in;
+}
+
 FailureOr<TensorSharding> PlanApplier::getSharding(const PlanRule &rule,
                                                    Value argument,
                                                    StringRef name,
                                                    const Features *features) {
-  bool isColwise = rule.action == PlanRule::Action::Colwise;
-  if (!features || (!isColwise && rule.action != PlanRule::Action::Rowwise))
-    return getExplicit(rule, getType(argument), argument.getLoc(),
-                       "argument " + name);
-  auto sharding = TensorSharding::replicate(getType(argument).getRank());
-  cut(sharding, isColwise ? features->out : features->in, argument);
+  RankedTensorType type = getType(argument);
+  if (!rule.word || rule.word->action == PlanWord::Action::Replicate)
+    return getExplicit(rule, type, argument.getLoc(), "argument " + name);
+  bool isOwnName =
+      name.ends_with(rule.pattern.substr(rule.pattern.rfind('.') + 1));
+  SmallVector<unsigned> dims = getCutDims(rule, argument, features, isOwnName);
+  // A bias takes nothing in, so rowwise leaves it whole. Nothing uses the other
+  // name of a tied table in PyTorch's exports.
+  if (dims.empty() && !features && !argument.use_empty())
+    return getExplicit(rule, type, argument.getLoc(), "argument " + name);
+  if (rule.word->isPacked && !dims.empty() && !name.contains('#'))
+    return emitError(rule.loc)
+           << prefix(ErrorCode::PlanDoesNotFit) << "\"" << rule.pattern
+           << "\" cuts each part of argument " << name
+           << ", but it has none: it is no stored tensor of that name "
+              "(tp.source) which the program slices into parts "
+              "(tp-split-packed); write \"colwise\", \"rowwise\" or a list "
+              "of axes per dimension";
+  auto sharding = TensorSharding::replicate(type.getRank());
+  cut(sharding, dims, argument);
   return sharding;
 }
 
@@ -274,7 +335,10 @@ LogicalResult PlanApplier::checkUses(ModuleOp module) {
   SmallVector<StringRef> known(names.begin(), names.end());
   bool isIdle = false;
   for (auto [rule, use] : llvm::zip_equal(plan.getRules(), uses)) {
-    if (!use.matched) {
+    if (!use.matched && rule.isShipped) {
+      emitWarning(rule.loc) << prefix(ErrorCode::UnmatchedPattern) << "\""
+                            << rule.pattern << "\" matches no argument";
+    } else if (!use.matched) {
       isIdle = true;
       std::string near = getNearNames(rule.pattern, known);
       InFlightDiagnostic diagnostic = emitError(rule.loc);

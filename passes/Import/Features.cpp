@@ -56,7 +56,8 @@ static std::optional<Features> getBiasFeatures(OpOperand &use) {
   if (!isRepeated(op) || !llvm::all_of(op->getUsers(), llvm::IsaPred<AddOp>))
     return std::nullopt;
   auto type = cast<RankedTensorType>(use.get().getType());
-  return Features{{}, llvm::to_vector(llvm::seq<unsigned>(0, type.getRank()))};
+  return Features{
+      {}, llvm::to_vector(llvm::seq<unsigned>(0, type.getRank())), {}};
 }
 
 static std::optional<Features> getFeatures(OpOperand &use) {
@@ -67,7 +68,7 @@ static std::optional<Features> getFeatures(OpOperand &use) {
       .Case([&](EmbeddingOp op) -> std::optional<Features> {
         if (use.get() != op.getTable())
           return std::nullopt;
-        return Features{{0}, {1}};
+        return Features{{0}, {1}, {}};
       })
       .Default([&](Operation *) { return getBiasFeatures(use); });
 }
@@ -90,7 +91,12 @@ public:
     for (size_t i = 0; i < forms.size(); ++i)
       for (OpOperand &use : forms[i].value.getUses())
         look(use, Origins(forms[i].origins));
-    return first ? features : std::nullopt;
+    if (!table.op || !weight.op)
+      return table.op ? table.features : weight.features;
+    Features both =
+        *(comesBefore(table.op, weight.op) ? table : weight).features;
+    both.headOut = weight.features->out;
+    return both;
   }
 
 private:
@@ -113,9 +119,14 @@ private:
   static std::optional<Features> translate(const Features &features,
                                            const Origins &origins);
 
+  /// The first op that looks rows up, or uses the argument in another way.
+  struct FirstUse {
+    Operation *op = nullptr;
+    std::optional<Features> features;
+  };
+
   std::vector<Form> forms;
-  Operation *first = nullptr;
-  std::optional<Features> features;
+  FirstUse table, weight;
 };
 
 } // namespace
@@ -124,10 +135,9 @@ void ArgumentUses::look(OpOperand &use, const Origins &origins) {
   Operation *op = use.getOwner();
   if (std::optional<Features> found = ::getFeatures(use)) {
     std::optional<Features> own = translate(*found, origins);
-    if (own && (!first || comesBefore(op, first))) {
-      first = op;
-      features = std::move(own);
-    }
+    FirstUse &first = isa<EmbeddingOp>(op) ? table : weight;
+    if (own && (!first.op || comesBefore(op, first.op)))
+      first = {op, std::move(own)};
     return;
   }
   if (isa<ConvertOp>(op)) {
@@ -168,7 +178,7 @@ std::optional<Features> ArgumentUses::translate(const Features &features,
     llvm::sort(own);
     return own;
   };
-  Features own{collect(features.in), collect(features.out)};
+  Features own{collect(features.in), collect(features.out), {}};
   for (unsigned dim : own.in)
     if (llvm::is_contained(own.out, dim))
       return std::nullopt;

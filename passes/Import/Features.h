@@ -16,6 +16,8 @@ namespace tp {
 /// out only.
 struct Features {
   llvm::SmallVector<unsigned> in, out;
+  /// What a table of embeddings that is a head, too, puts out as that.
+  llvm::SmallVector<unsigned> headOut;
 };
 
 /// For every argument of `function`, what the first op that treats it as a

@@ -19,17 +19,41 @@ using namespace mlir;
 using namespace tp;
 namespace json = llvm::json;
 
-using Action = PlanRule::Action;
+using Action = PlanWord::Action;
 
 static constexpr uint64_t kMaxBytes = 1 << 20;
 
-static std::optional<Action> parseWord(StringRef word) {
-  return llvm::StringSwitch<std::optional<Action>>(word)
+/// The words of transformers 5 (distributed/tensor_parallel.py and
+/// expert_parallel.py). They differ also in what they do to activations, which
+/// here follow from propagation: `colwise_gather_output` and `colwise`, for
+/// one, are the same.
+static std::optional<PlanWord> parseWord(StringRef word) {
+  return llvm::StringSwitch<std::optional<PlanWord>>(word)
       .Cases({"colwise", "colwise_rep", "colwise_gather_output"},
-             Action::Colwise)
-      .Cases({"rowwise", "rowwise_rep"}, Action::Rowwise)
-      .Case("replicate", Action::Replicate)
+             PlanWord{Action::Colwise})
+      .Cases({"rowwise", "rowwise_rep", "rowwise_split_input"},
+             PlanWord{Action::Rowwise})
+      .Case("embedding_colwise",
+            PlanWord{Action::Colwise, /*isPacked=*/false, /*isEmbedding=*/true})
+      .Case("embedding_rowwise",
+            PlanWord{Action::Rowwise, /*isPacked=*/false, /*isEmbedding=*/true})
+      .Case("packed_colwise", PlanWord{Action::Colwise, /*isPacked=*/true})
+      .Case("packed_rowwise", PlanWord{Action::Rowwise, /*isPacked=*/true})
+      // The last two sum gradients, as differentiation does by itself.
+      .Cases({"replicate", "replicated_with_grad_allreduce", "mla_kv_a_proj"},
+             PlanWord{Action::Replicate})
+      .Case("grouped_gemm", PlanWord{Action::Experts})
+      .Cases({"all_reduce", "moe_tp_experts", "moe_identity_expert",
+              "ep_dispatch_experts", "local_params"},
+             PlanWord{Action::Activations})
       .Default(std::nullopt);
+}
+
+/// The keys under which a plan file holds plans as transformers has them.
+static bool isShippedKey(StringRef key) {
+  return llvm::is_contained({"base_model_tp_plan", "_tp_plan", "tp_plan",
+                             "base_model_ep_plan", "_ep_plan", "ep_plan"},
+                            key);
 }
 
 /// Reads `model` or `model:(1)2`.
@@ -68,8 +92,8 @@ static std::optional<std::string> parseAxes(const json::Array &dims,
   return std::nullopt;
 }
 
-LogicalResult Plan::add(StringRef text, Action action, ArrayRef<AxisList> axes,
-                        Location loc) {
+LogicalResult Plan::add(StringRef text, std::optional<PlanWord> word,
+                        ArrayRef<AxisList> axes, bool isShipped, Location loc) {
   StringRef pattern = StringAttr::get(loc.getContext(), text);
   llvm::Expected<llvm::GlobPattern> glob =
       llvm::GlobPattern::create(pattern, /*MaxSubPatterns=*/64);
@@ -77,8 +101,8 @@ LogicalResult Plan::add(StringRef text, Action action, ArrayRef<AxisList> axes,
     return emitError(loc) << prefix(ErrorCode::BadPlanEntry) << "\"" << pattern
                           << "\" is no pattern: "
                           << llvm::toString(glob.takeError());
-  rules.push_back(
-      {pattern, std::move(*glob), action, SmallVector<AxisList>(axes), loc});
+  rules.push_back({pattern, std::move(*glob), word, SmallVector<AxisList>(axes),
+                   isShipped, loc});
   return success();
 }
 
@@ -100,37 +124,63 @@ FailureOr<Plan> Plan::read(MLIRContext *context, StringRef path,
            << prefix(ErrorCode::UnreadablePlan)
            << "a plan is one object, {\"layers.*.q_proj\": \"colwise\", ..}";
 
-  std::string axes;
-  for (const Axis &axis : mesh.axes)
-    axes += (axes.empty() ? "" : ", ") + axis.name;
   Plan plan;
-  for (StringRef pattern : file.getKeys()) {
-    const json::Value &value = *entries->get(pattern);
-    Location loc = getLoc(file.find({pattern}));
-    SmallVector<AxisList> dims;
-    Action action = Action::Explicit;
-    if (const json::Array *list = value.getAsArray()) {
-      if (std::optional<std::string> wrong = parseAxes(*list, mesh, dims))
-        return emitError(loc)
-               << prefix(ErrorCode::BadPlanEntry) << *wrong
-               << " is no axis: write a list of axes per dimension, such as "
-                  "[[\"model\"], []] or [[\"model:(1)2\"], []]; mesh @"
-               << mesh.name << " has " << axes;
-    } else {
-      std::optional<StringRef> text = value.getAsString();
-      std::optional<Action> word = text ? parseWord(*text) : std::nullopt;
-      if (!word)
-        return emitError(loc)
-               << prefix(ErrorCode::BadPlanEntry)
-               << llvm::formatv("{0}", value).str()
-               << " is no word of a plan: write \"colwise\", \"rowwise\", "
-                  "\"replicate\" or a list of axes per dimension";
-      action = *word;
+  for (StringRef key : file.getKeys()) {
+    const json::Value &value = *entries->get(key);
+    const json::Object *shipped =
+        isShippedKey(key) ? value.getAsObject() : nullptr;
+    if (!shipped) {
+      if (failed(plan.addEntry(key, value, /*isShipped=*/false, mesh,
+                               getLoc(file.find({key})))))
+        return failure();
+      continue;
     }
-    if (failed(plan.add(pattern, action, dims, loc)))
-      return failure();
+    // No two of these patterns are about one name, so any order will do.
+    SmallVector<StringRef> patterns;
+    for (const auto &entry : *shipped)
+      patterns.push_back(entry.first);
+    llvm::sort(patterns);
+    for (StringRef pattern : patterns)
+      if (failed(plan.addEntry(pattern, *shipped->get(pattern),
+                               /*isShipped=*/true, mesh,
+                               getLoc(file.find({key, pattern})))))
+        return failure();
   }
   return plan;
+}
+
+LogicalResult Plan::addEntry(StringRef pattern, const json::Value &value,
+                             bool isShipped, const Mesh &mesh, Location loc) {
+  if (const json::Array *list = value.getAsArray()) {
+    SmallVector<AxisList> dims;
+    if (std::optional<std::string> wrong = parseAxes(*list, mesh, dims)) {
+      std::string axes;
+      for (const Axis &axis : mesh.axes)
+        axes += (axes.empty() ? "" : ", ") + axis.name;
+      return emitError(loc)
+             << prefix(ErrorCode::BadPlanEntry) << *wrong
+             << " is no axis: write a list of axes per dimension, such as "
+                "[[\"model\"], []] or [[\"model:(1)2\"], []]; mesh @"
+             << mesh.name << " has " << axes;
+    }
+    return add(pattern, std::nullopt, dims, isShipped, loc);
+  }
+  std::optional<StringRef> text = value.getAsString();
+  if (text == "sequence_parallel")
+    return emitError(loc)
+           << prefix(ErrorCode::BadPlanEntry) << "\"" << *text
+           << "\" asks for activations that are cut along the sequence, which "
+              "no argument says: write \"replicate\" here, and the sequence's "
+              "axis at an input or a result, \"x\": [[], [\"model\"], []]";
+  std::optional<PlanWord> word = text ? parseWord(*text) : std::nullopt;
+  if (!word)
+    return emitError(loc)
+           << prefix(ErrorCode::BadPlanEntry)
+           << llvm::formatv("{0}", value).str()
+           << " is no word of a plan: write \"colwise\", \"rowwise\", "
+              "\"replicate\", another word of transformers' plans or a list of "
+              "axes per dimension";
+  return add(pattern, word, {}, isShipped, loc);
 }
 
 Plan Plan::getMegatron(MLIRContext *context) {
@@ -161,7 +211,8 @@ Plan Plan::getMegatron(MLIRContext *context) {
   Plan plan;
   for (auto [pattern, action] : kRules) {
     LogicalResult added =
-        plan.add(pattern, action, {}, UnknownLoc::get(context));
+        plan.add(pattern, PlanWord{action}, {}, /*isShipped=*/false,
+                 UnknownLoc::get(context));
     (void)added; // These patterns are well formed.
   }
   return plan;
@@ -179,16 +230,6 @@ static StringRef getModule(StringRef name) {
   return tensor;
 }
 
-bool tp::matches(const PlanRule &rule, StringRef name) {
-  StringRef relative = name;
-  relative.consume_front("model.");
-  for (StringRef form : {name, relative})
-    if (rule.glob.match(form) || rule.glob.match(form.split('#').first) ||
-        rule.glob.match(getModule(form)))
-      return true;
-  return false;
-}
-
 /// "layers.*.mlp" for "layers.12.mlp".
 static std::string writeNumbersAsStars(StringRef name) {
   SmallVector<StringRef> parts;
@@ -197,6 +238,31 @@ static std::string writeNumbersAsStars(StringRef name) {
     if (!part.empty() && llvm::all_of(part, llvm::isDigit))
       part = "*";
   return llvm::join(parts, ".");
+}
+
+/// Whether `rule` is about exactly `form`.
+static bool matchesWhole(const PlanRule &rule, StringRef form) {
+  if (rule.isShipped)
+    return form == rule.pattern || writeNumbersAsStars(form) == rule.pattern;
+  return rule.glob.match(form);
+}
+
+bool tp::matches(const PlanRule &rule, StringRef name) {
+  StringRef relative = name;
+  relative.consume_front("model.");
+  for (StringRef form : {name, relative}) {
+    if (matchesWhole(rule, form) || matchesWhole(rule, form.split('#').first) ||
+        matchesWhole(rule, getModule(form)))
+      return true;
+    if (!rule.word || rule.word->action != Action::Activations)
+      continue;
+    for (StringRef owner = form; owner.contains('.');) {
+      owner = owner.rsplit('.').first;
+      if (matchesWhole(rule, owner))
+        return true;
+    }
+  }
+  return false;
 }
 
 std::string tp::getNearNames(StringRef pattern, ArrayRef<StringRef> names) {

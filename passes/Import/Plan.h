@@ -11,17 +11,34 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Location.h"
 #include "llvm/Support/GlobPattern.h"
+#include "llvm/Support/JSON.h"
 
 namespace tp {
 
-struct PlanRule {
-  enum class Action { Colwise, Rowwise, Replicate, Explicit };
+/// What a word of a plan asks for.
+struct PlanWord {
+  enum class Action {
+    Colwise,
+    Rowwise,
+    Replicate,
+    Experts,     ///< Cuts dimension 0 of a stack of experts.
+    Activations, ///< Is about what flows through a module: cuts no argument.
+  };
+  Action action;
+  bool isPacked = false; ///< Each part of the dimension is cut by itself.
+  /// Is about looking rows up, even if the table is a head, too.
+  bool isEmbedding = false;
+};
 
+struct PlanRule {
   /// Owned by the context, since `glob` points into it.
   llvm::StringRef pattern;
   llvm::GlobPattern glob;
-  Action action;
-  llvm::SmallVector<AxisList> axes; ///< Of every dimension, if Explicit.
+  std::optional<PlanWord> word;     ///< None if `axes` says it all.
+  llvm::SmallVector<AxisList> axes; ///< Of every dimension, without a word.
+  /// Of a plan that transformers ships: `*` is a number, words are about
+  /// tensors as they are stored, and the plan serves many models.
+  bool isShipped;
   mlir::Location loc;
 };
 
@@ -36,14 +53,19 @@ public:
   llvm::ArrayRef<PlanRule> getRules() const { return rules; }
 
 private:
-  mlir::LogicalResult add(llvm::StringRef text, PlanRule::Action action,
-                          llvm::ArrayRef<AxisList> axes, mlir::Location loc);
+  mlir::LogicalResult add(llvm::StringRef text, std::optional<PlanWord> word,
+                          llvm::ArrayRef<AxisList> axes, bool isShipped,
+                          mlir::Location loc);
+  mlir::LogicalResult addEntry(llvm::StringRef pattern,
+                               const llvm::json::Value &value, bool isShipped,
+                               const Mesh &mesh, mlir::Location loc);
 
   std::vector<PlanRule> rules;
 };
 
 /// Whether a rule is about the argument `name`: as it stands, without a leading
-/// `model.`, or down to its module, "layers.0.self_attn.q_proj".
+/// `model.`, or down to its module, "layers.0.self_attn.q_proj". A rule about
+/// activations is about all that its module has.
 bool matches(const PlanRule &rule, llvm::StringRef name);
 
 /// Up to three of `names` that are most like `pattern`, numbers written `*`.

@@ -24,6 +24,7 @@ static void addPreparation(OpPassManager &manager) {
   manager.addPass(createImportStableHLOPass());
   manager.addPass(createInlineCallsPass());
   manager.addPass(createRaisePass());
+  manager.addPass(createSplitPackedPass());
 }
 
 /// Adds the passes of one stage.

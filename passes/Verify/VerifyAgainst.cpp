@@ -4,6 +4,7 @@
 // tp-verify-against: run two programs on the same data and compare.
 
 #include "Comparison.h"
+#include "JoinParts.h"
 
 #include "dialects/TP/Interface.h"
 #include "lib/Import/ReadProgram.h"
@@ -139,6 +140,7 @@ LogicalResult VerifyAgainst::verifyModule() {
       return emitError(function.getLoc())
              << prefix(ErrorCode::InterfaceMismatch) << "function '"
              << function.getName() << "' is not in the whole program";
+    joinParts(match, function);
     // The others may still have something to tell.
     if (failed(verifyEither(function, match)))
       result = failure();

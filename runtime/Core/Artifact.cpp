@@ -6,6 +6,9 @@
 #include "runtime/Core/Errors.h"
 #include "runtime/Core/Hash.h"
 
+#include "absl/strings/match.h"
+#include "absl/strings/strip.h"
+
 #include <algorithm>
 
 using namespace tprt;
@@ -217,6 +220,27 @@ absl::optional<uint32_t> Artifact::findInput(absl::string_view name) const {
     if (text(inputs[i].name) == name)
       return i;
   return absl::nullopt;
+}
+
+const SourceRow *Artifact::getPartSource(uint32_t input) const {
+  const InputRow &row = rows<InputRow>()[input];
+  if (row.sources.count != 1)
+    return nullptr;
+  const SourceRow &source = rows<SourceRow>(row.sources)[0];
+  absl::string_view name = text(row.name);
+  return absl::ConsumePrefix(&name, text(source.tensor)) &&
+                 absl::StartsWith(name, "#")
+             ? &source
+             : nullptr;
+}
+
+std::vector<uint32_t> Artifact::findParts(absl::string_view tensor) const {
+  std::vector<uint32_t> parts;
+  for (uint32_t i = 0; i < rows<InputRow>().size(); ++i)
+    if (const SourceRow *source = getPartSource(i);
+        source && text(source->tensor) == tensor)
+      parts.push_back(i);
+  return parts;
 }
 
 std::vector<int64_t> Artifact::getGlobalShape(Range dims) const {

@@ -67,6 +67,11 @@ public:
 
   absl::optional<uint32_t> findEntry(absl::string_view name) const;
   absl::optional<uint32_t> findInput(absl::string_view name) const;
+  /// The stored tensor that the input is one part of, `qkv.weight` of
+  /// `qkv.weight#1`; null for other inputs.
+  const SourceRow *getPartSource(uint32_t input) const;
+  /// The inputs that are parts of that tensor.
+  std::vector<uint32_t> findParts(absl::string_view tensor) const;
 
   std::vector<int64_t> getGlobalShape(Range dims) const;
   std::vector<int64_t> getLocalShape(Range dims) const;

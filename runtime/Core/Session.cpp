@@ -52,8 +52,13 @@ absl::Status Session::bind(absl::string_view name, DType dtype,
                            absl::Span<const int64_t> shape,
                            absl::string_view bytes) {
   TPRT_RETURN_IF_ERROR(checkIdle());
-  TPRT_ASSIGN_OR_RETURN(uint32_t index, findInput(name));
-  TPRT_RETURN_IF_ERROR(writeWhole(index, dtype, shape, bytes));
+  std::vector<uint32_t> parts = artifact->findParts(name);
+  if (parts.empty() || artifact->findInput(name)) {
+    TPRT_ASSIGN_OR_RETURN(uint32_t index, findInput(name));
+    TPRT_RETURN_IF_ERROR(writeWhole(index, dtype, shape, bytes));
+  }
+  for (uint32_t part : parts)
+    TPRT_RETURN_IF_ERROR(bindPart(part, dtype, shape, bytes));
   if (isOneOfMany())
     agree(nameInput(name), describeBytes(bytes));
   return absl::OkStatus();
@@ -105,6 +110,51 @@ absl::Status Session::writeWhole(uint32_t index, DType dtype,
   return absl::OkStatus();
 }
 
+absl::Status Session::writePart(uint32_t index, const TensorReader &tensor) {
+  const InputRow &input = artifact->rows<InputRow>()[index];
+  for (Rank &rank : ranks)
+    TPRT_RETURN_IF_ERROR(rank.executor->writeInput(index, [&](char *block) {
+      return loadSources(*artifact, input, rank.number, {tensor}, block);
+    }));
+  isBound[index] = true;
+  return absl::OkStatus();
+}
+
+absl::Status Session::bindPart(uint32_t index, DType dtype,
+                               absl::Span<const int64_t> shape,
+                               absl::string_view bytes) {
+  const InputRow &input = artifact->rows<InputRow>()[index];
+  const SourceRow &source = *artifact->getPartSource(index);
+  absl::Span<const int64_t> wanted = artifact->integers(source.stored);
+  uint64_t size = *getNumElements(wanted) * getSize(dtype);
+  if (dtype != input.dtype || shape != wanted || bytes.size() != size)
+    return makeError(
+        ErrorCode::InputMismatch, "input '", artifact->text(source.tensor),
+        "' is ", describeTensor(input.dtype, wanted), ", not ",
+        describeTensor(dtype, shape), " in ", bytes.size(), " bytes");
+  return writePart(index, {dtype,
+                           {shape.begin(), shape.end()},
+                           [bytes](uint64_t begin, uint64_t size, char *to) {
+                             std::memcpy(to, bytes.data() + begin, size);
+                             return absl::OkStatus();
+                           }});
+}
+
+/// A stored tensor of the numbers that fillRandom gives a whole one.
+static TensorReader makeRandomTensor(DType dtype,
+                                     absl::Span<const int64_t> shape,
+                                     uint64_t seed, float scale) {
+  return {dtype,
+          {shape.begin(), shape.end()},
+          [dtype, seed, scale](uint64_t begin, uint64_t size, char *to) {
+            auto elements = static_cast<int64_t>(size / getSize(dtype));
+            auto first = static_cast<int64_t>(begin / getSize(dtype));
+            fillRandom({1, elements, 0, 0, first, 0}, dtype, seed, scale,
+                       /*threads=*/1, to);
+            return absl::OkStatus();
+          }};
+}
+
 /// Fills a buffer with numbers that win a maximum, a minimum, or spoil a sum:
 /// per element all bytes are alike, of a huge number, one below zero, or NaN.
 static void fillGarbage(DType dtype, int64_t bytes, char *block) {
@@ -146,8 +196,14 @@ absl::Status Session::bindRandom(absl::string_view name, uint64_t seed) {
   // Weights as small as a model's, so that activations stay in range however
   // many layers there are.
   float scale = input.role == Role::Parameter ? 0.02f : 1.0f;
-  uint64_t own = hashBytes(name, seed);
-  for (Rank &rank : ranks)
+  const SourceRow *source = artifact->getPartSource(index);
+  uint64_t own =
+      hashBytes(source ? artifact->text(source->tensor) : name, seed);
+  if (source)
+    TPRT_RETURN_IF_ERROR(writePart(
+        index, makeRandomTensor(input.dtype, artifact->integers(source->stored),
+                                own, scale)));
+  for (Rank &rank : source ? absl::Span<Rank>() : absl::MakeSpan(ranks))
     TPRT_RETURN_IF_ERROR(
         rank.executor->writeRandom(index, own, scale, [&](char *block) {
           fillRandom(*artifact, input.dims, input.dtype, rank.number, own,

@@ -79,7 +79,8 @@ public:
   /// The rank that this process reports for: 0, or its MPI rank.
   int getFirstRank() const { return ranks.front().number; }
 
-  /// Gives an input its value, a whole tensor.
+  /// Gives an input its value, a whole tensor; or a stored tensor to all inputs
+  /// that are parts of it.
   absl::Status bind(absl::string_view name, DType dtype,
                     absl::Span<const int64_t> shape, absl::string_view bytes);
   /// The same for a value that is this process's own, such as what it loaded of
@@ -94,7 +95,8 @@ public:
   absl::Status bindUsed(absl::string_view name, DType dtype,
                         absl::Span<const int64_t> shape,
                         absl::string_view bytes);
-  /// Gives an input numbers that depend on the seed and the name only.
+  /// Gives an input numbers that depend on the seed and the name only; a part
+  /// has those of the whole tensor.
   absl::Status bindRandom(absl::string_view name, uint64_t seed);
   /// Fills every input that has a source from the files.
   absl::Status loadWeights(SafetensorsFolder &weights);
@@ -182,6 +184,10 @@ private:
   absl::Status writeWhole(uint32_t input, DType dtype,
                           absl::Span<const int64_t> shape,
                           absl::string_view bytes);
+  absl::Status bindPart(uint32_t input, DType dtype,
+                        absl::Span<const int64_t> shape,
+                        absl::string_view bytes);
+  absl::Status writePart(uint32_t input, const TensorReader &tensor);
   absl::StatusOr<std::vector<std::string>> exchangeBlocks(uint32_t output);
   /// Whether other processes could have been given something else.
   bool isOneOfMany() const { return !domain && worldSize > 1; }

@@ -205,7 +205,9 @@ std::vector<std::string> makeCheckpointIndices() {
 std::vector<std::string> makePlans() {
   return {R"({"layers.*.q.weight": "colwise", "x": [["data"], []],
  "layers.0.o.weight": "rowwise", "*": "replicate"})",
-          R"({"x": [["data", "model"], []], "layers.*": [[], ["model"]]})"};
+          R"({"x": [["data", "model"], []], "layers.*": [[], ["model"]]})",
+          R"({"base_model_tp_plan": {"layers.*.q": "colwise_gather_output",
+ "layers.*": "moe_tp_experts"}, "tp_plan": {"layers.*.k": "packed_rowwise"}})"};
 }
 
 bool readPlan(StringRef bytes, const std::string &folder) {

@@ -35,7 +35,7 @@ SEQ2SEQ = {"d_model": 32, "encoder_layers": 2, "decoder_layers": 2,
            "encoder_attention_heads": 4, "decoder_attention_heads": 4,
            "encoder_ffn_dim": 48, "decoder_ffn_dim": 48}
 
-COLUMNS = re.compile(r"\.([qkv]|[qkv]_proj|query|key|value|gate_proj|up_proj|fc1|wi|"
+COLUMNS = re.compile(r"\.([qkv]|[qkv]_proj|qkv_proj|gate_up_proj|query|key|value|gate_proj|up_proj|fc1|wi|"
                      r"intermediate\.dense)\.weight$")
 ROWS = re.compile(r"\.(o|o_proj|out_proj|output\.dense|down_proj|fc2|wo)\.weight$")
 
@@ -64,6 +64,9 @@ ZOO = {
     "llama-bf16": ("LlamaForCausalLM", GROUPED, ("input_ids", "attention_mask"),
                    {TOKENS: 2}),
     "qwen3": ("Qwen3ForCausalLM", GROUPED | {"head_dim": 8}, ("input_ids",), {TOKENS: 4}),
+    # q, k and v are one matrix, and so are gate and up.
+    "phi3": ("Phi3ForCausalLM", GROUPED | {"pad_token_id": 0}, ("input_ids", "attention_mask"),
+             {TOKENS: 4}),
     "mistral": ("MistralForCausalLM", GROUPED | {"sliding_window": 4}, ("input_ids",),
                 {TOKENS: 4}),
     # Its scores go through tanh, which tp.attention has not.

@@ -62,7 +62,7 @@ def get_models(types, sequence, cache):
     """The programs by name: their import options, ranks and type."""
     models = {}
     for dtype in types:
-        kind = "" if dtype == "f32" else f" dtype={dtype}"
+        kind = f" dtype={dtype}"
         for ranks in (1, RANKS):
             name = f"{ranks}-{dtype}"
             models[f"prefill-{name}"] = (

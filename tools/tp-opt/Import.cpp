@@ -19,7 +19,7 @@ static llvm::cl::opt<std::string>
 static llvm::cl::opt<std::string> importOptions(
     "tp-import-options", llvm::cl::value_desc("key=value ..."),
     llvm::cl::desc("What to import: phase=prefill|decode|generate batch=N "
-                   "sequence=N cache=N dtype=f32|bf16 logits=last|all"));
+                   "sequence=N cache=N dtype=f32|bf16|f16 logits=last|all"));
 
 bool tp::isImportRequested() {
   return source.getNumOccurrences() || importOptions.getNumOccurrences();

@@ -46,12 +46,15 @@ static absl::Status bindOne(Session &session, const std::string &name,
                             const std::string &value) {
   const Artifact &artifact = session.getArtifact();
   absl::optional<uint32_t> input = artifact.findInput(name);
-  if (!input) // the session words that error
+  std::vector<uint32_t> parts = artifact.findParts(name);
+  if (!input && parts.empty()) // the session words that error
     return session.bind(name, DType::F32, {}, "");
   if (absl::EndsWith(value, ".safetensors"))
     return addContext(bindFile(session, name, value),
                       absl::StrCat("--input ", name, "=", value));
-  const InputRow &row = artifact.rows<InputRow>()[*input];
+  // Parts are given as the stored tensor that they are parts of.
+  const InputRow &row =
+      artifact.rows<InputRow>()[input ? *input : parts.front()];
   std::vector<double> values;
   for (absl::string_view piece : absl::StrSplit(value, ',')) {
     values.emplace_back();
@@ -67,6 +70,11 @@ static absl::Status bindOne(Session &session, const std::string &name,
                              "file");
   }
   std::vector<int64_t> shape = artifact.getGlobalShape(row.dims);
+  if (!input) {
+    absl::Span<const int64_t> stored =
+        artifact.integers(artifact.getPartSource(parts.front())->stored);
+    shape.assign(stored.begin(), stored.end());
+  }
   if (uint64_t count = *getNumElements(shape); values.size() != count)
     return makeError(ErrorCode::InputMismatch, "input '", name, "' is ",
                      getName(row.dtype), "[", absl::StrJoin(shape, ", "),
@@ -98,7 +106,9 @@ tprun::bindInputs(Session &session, const Options &options) {
     const InputRow &input = artifact.rows<InputRow>()[i];
     absl::string_view name = artifact.text(input.name);
     bool isLoaded = !options.weights.empty() && input.sources.count > 0;
-    if (artifact.isKept(i) || isLoaded || given.contains(name))
+    const SourceRow *source = artifact.getPartSource(i);
+    if (artifact.isKept(i) || isLoaded || given.contains(name) ||
+        (source && given.contains(artifact.text(source->tensor))))
       continue;
     TPRT_RETURN_IF_ERROR(session.bindRandom(name, options.seed));
     random.emplace_back(name);

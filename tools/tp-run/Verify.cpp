@@ -77,6 +77,18 @@ static absl::Status bindTrial(Session &session, const EntryRow &entry,
   for (int64_t index : artifact.integers(entry.inputs)) {
     std::string name(artifact.text(artifact.rows<InputRow>()[index].name));
     auto found = tensors.find(name);
+    const SourceRow *source = artifact.getPartSource(index);
+    if (found == tensors.end() && source) {
+      // The whole program has the tensor that it is a part of, and one that is
+      // split is not donated.
+      name = std::string(artifact.text(source->tensor));
+      if (found = tensors.find(name); found != tensors.end()) {
+        const StoredTensor &whole = found->second;
+        TPRT_RETURN_IF_ERROR(
+            session.bind(name, whole.dtype, whole.shape, whole.data));
+        continue;
+      }
+    }
     if (found == tensors.end())
       return makeError(ErrorCode::CompilerBroke,
                        "tp-opt has not written the input '", name, "'");

@@ -16,7 +16,7 @@
 /// | `batch` | sequences computed together | 1 |
 /// | `sequence` | tokens of the prompt | 512, or all positions if fewer |
 /// | `cache` | positions a KV cache holds | 2048, or all positions if fewer |
-/// | `dtype` | `f32`, `bf16`: weights and activations | `f32` |
+/// | `dtype` | `f32`, `bf16`, `f16`: weights and activations | the checkpoint's, else config.json's, else `f32` |
 /// | `logits` | `all` positions or the `last` one | `all`; `last` for `generate` |
 ///
 /// Errors are TP05xx diagnostics of the context; the result is then null.
@@ -34,13 +34,13 @@ namespace tp {
 struct ImportOptions {
   enum class Phase { Prefill, Decode, Generate };
   enum class Logits { Last, All };
-  enum class DType { F32, BF16 };
+  enum class DType { F32, BF16, F16 };
 
   Phase phase = Phase::Prefill;
   int64_t batch = 1;
   std::optional<int64_t> sequence;
   std::optional<int64_t> cache;
-  DType dtype = DType::F32;
+  std::optional<DType> dtype;
   std::optional<Logits> logits;
 
   /// Sizes in options and models are at most this, so that no product of a few

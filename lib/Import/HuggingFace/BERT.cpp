@@ -184,7 +184,7 @@ LogicalResult hf::buildBERT(Import &import) {
     emitWarning(import.config.getLoc("architectures"))
         << "the head that predicts masked tokens is not imported: the result "
            "is the encoder's";
-  ModelBuilder builder(import.module, import.getElement(), import.checkpoint,
+  ModelBuilder builder(import.module, import.element, import.checkpoint,
                        "bert.", /*isStored=*/hasHead);
   BERT(builder, config).build(options.batch, sequence);
   return failure(builder.failed());

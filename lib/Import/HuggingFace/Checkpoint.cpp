@@ -8,8 +8,10 @@
 #include "lib/Support/JsonFile.h"
 #include "tpopt/Support/ErrorCodes.h"
 
+#include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Location.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/FileSystem.h"
@@ -25,9 +27,14 @@ namespace json = llvm::json;
 /// The format's own bound on headers.
 static constexpr uint64_t kMaxHeader = 100'000'000;
 
+/// Without a line: who prints one would print the data.
+static Location getLoc(MLIRContext *context, StringRef file) {
+  return FileLineColLoc::get(context, file, 0, 0);
+}
+
 static LogicalResult fail(MLIRContext *context, StringRef file,
                           const llvm::Twine &reason, std::error_code why = {}) {
-  return emitError(FileLineColLoc::get(context, file, 1, 1))
+  return emitError(getLoc(context, file))
          << prefix(getFileError(why, ErrorCode::BadSafetensors)) << reason
          << "; fetch the file again";
 }
@@ -232,17 +239,53 @@ std::string Checkpoint::resolve(StringRef name, StringRef prefix) const {
   return tensors.contains(other) ? other : name.str();
 }
 
-LogicalResult Checkpoint::check(MLIRContext *context, StringRef name,
-                                ArrayRef<int64_t> shape) const {
+StringRef Checkpoint::getMainType() const {
+  llvm::StringMap<uint64_t> elements;
+  for (const auto &entry : tensors)
+    elements[entry.second.type] = llvm::SaturatingAdd(
+        elements[entry.second.type],
+        uint64_t(ShapedType::getNumElements(entry.second.shape)));
+  // Between types of as many elements, names decide.
+  StringRef main;
+  for (const auto &entry : elements) {
+    uint64_t most = main.empty() ? 0 : elements[main];
+    if (main.empty() || entry.second > most ||
+        (entry.second == most && entry.first() < main))
+      main = entry.first();
+  }
+  return main;
+}
+
+void Checkpoint::warnOfUnused(MLIRContext *context) const {
+  SmallVector<StringRef> unused;
+  for (StringRef name : tensors.keys())
+    if (!taken.contains(name))
+      unused.push_back(name);
+  if (unused.empty())
+    return;
+  static constexpr size_t kShown = 5;
+  llvm::sort(unused);
+  InFlightDiagnostic warning = emitWarning(getLoc(context, source));
+  warning << unused.size()
+          << (unused.size() == 1 ? " tensor is" : " tensors are")
+          << " not used by the model: "
+          << llvm::join(ArrayRef(unused).take_front(kShown), ", ");
+  if (unused.size() > kShown)
+    warning << ", ..";
+}
+
+LogicalResult Checkpoint::take(MLIRContext *context, StringRef name,
+                               ArrayRef<int64_t> shape) {
+  taken.insert(name);
   auto found = tensors.find(name);
   if (found == tensors.end())
-    return emitError(FileLineColLoc::get(context, source, 1, 1))
+    return emitError(getLoc(context, source))
            << prefix(ErrorCode::MissingTensor) << "has no tensor " << name
            << ", which config.json speaks of; fetch the weights that belong to "
               "this config.json";
   const Tensor &tensor = found->second;
   auto error = [&](ErrorCode code) {
-    return emitError(FileLineColLoc::get(context, tensor.file, 1, 1))
+    return emitError(getLoc(context, tensor.file))
            << prefix(code) << "tensor " << name << " is ";
   };
   if (ArrayRef<int64_t>(tensor.shape) != shape)

@@ -9,6 +9,7 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
 
 #include <optional>
 
@@ -38,13 +39,18 @@ public:
   /// The name that tensor `name` has here: models are saved with or without
   /// the prefix of their base model, "h.0.." or "transformer.h.0..".
   std::string resolve(llvm::StringRef name, llvm::StringRef prefix) const;
-  /// Checks that the tensor is here, in this shape and of a type that weights
-  /// can be converted from.
-  mlir::LogicalResult check(mlir::MLIRContext *context, llvm::StringRef name,
-                            llvm::ArrayRef<int64_t> shape) const;
+  /// Notes that the tensor is used, after checking that it is here, in this
+  /// shape and of a type that weights can be converted from.
+  mlir::LogicalResult take(mlir::MLIRContext *context, llvm::StringRef name,
+                           llvm::ArrayRef<int64_t> shape);
+  /// The type that most elements have.
+  llvm::StringRef getMainType() const;
+  /// Warns of tensors that nothing has taken.
+  void warnOfUnused(mlir::MLIRContext *context) const;
 
 private:
   llvm::StringMap<Tensor> tensors;
+  llvm::StringSet<> taken;
   std::string source; ///< The file, or the index.
 };
 

@@ -18,10 +18,9 @@ struct Import {
   mlir::ModuleOp module;
   Config config;
   std::string architecture;
-  const Checkpoint *checkpoint; ///< Null without weights.
+  Checkpoint *checkpoint; ///< Null without weights.
   const ImportOptions &options;
-
-  mlir::Type getElement() const;
+  mlir::Type element; ///< Of weights and activations.
 };
 
 /// Each fails after an error.

@@ -159,7 +159,7 @@ LogicalResult hf::buildGPT2(Import &import) {
   GPT2Config config = readConfig(import.config);
   if (import.config.failed())
     return failure();
-  ModelBuilder builder(import.module, import.getElement(), import.checkpoint,
+  ModelBuilder builder(import.module, import.element, import.checkpoint,
                        "transformer.", /*isStored=*/false);
   FailureOr<SmallVector<Entry>> entries = getEntries(
       import.options, import.config, "n_positions", config.positions);

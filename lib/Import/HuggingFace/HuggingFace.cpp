@@ -8,6 +8,7 @@
 #include "Families.h"
 
 #include "mlir/IR/Verifier.h"
+#include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
 using namespace tp;
@@ -31,11 +32,38 @@ static constexpr Architecture kArchitectures[] = {
     {"BertForMaskedLM", "bert", buildBERT},
 };
 
-Type Import::getElement() const {
-  MLIRContext *context = config.getContext();
-  if (options.dtype == ImportOptions::DType::BF16)
+using DType = ImportOptions::DType;
+
+/// The type that weights and activations have if options give none: that of the
+/// weights themselves, else what config.json says of them. Says so where that
+/// is not f32.
+static DType getOwnType(Config &config, const Checkpoint *checkpoint) {
+  // The second is the name that transformers 5 writes.
+  StringRef field = config.has("torch_dtype") ? "torch_dtype" : "dtype";
+  std::string word = checkpoint ? checkpoint->getMainType().lower()
+                                : config.word(field, "float32");
+  auto type = llvm::StringSwitch<DType>(word)
+                  .Cases({"bf16", "bfloat16"}, DType::BF16)
+                  .Cases({"f16", "float16"}, DType::F16)
+                  .Default(DType::F32);
+  if (type != DType::F32)
+    emitRemark(config.getLoc(checkpoint ? "architectures" : field))
+        << "weights and activations are "
+        << (type == DType::BF16 ? "bf16" : "f16")
+        << ", as the checkpoint's are; dtype=f32 converts them";
+  return type;
+}
+
+static Type getElement(DType type, MLIRContext *context) {
+  switch (type) {
+  case DType::F32:
+    return Float32Type::get(context);
+  case DType::BF16:
     return BFloat16Type::get(context);
-  return Float32Type::get(context);
+  case DType::F16:
+    return Float16Type::get(context);
+  }
+  llvm_unreachable("every type is handled");
 }
 
 Activation hf::getActivation(Config &config, StringRef field) {
@@ -111,9 +139,15 @@ OwningOpRef<ModuleOp> tp::importHuggingFace(MLIRContext *context,
     return {};
   OwningOpRef<ModuleOp> module =
       ModuleOp::create(config->getLoc("architectures"));
+  Checkpoint *weights = *checkpoint ? &**checkpoint : nullptr;
+  DType type = options.dtype ? *options.dtype : getOwnType(*config, weights);
+  if (config->failed())
+    return {};
   Import import{*module, *config, architecture->name.str(),
-                *checkpoint ? &**checkpoint : nullptr, options};
+                weights, options, getElement(type, context)};
   if (failed(architecture->build(import)) || failed(verify(*module)))
     return {};
+  if (weights)
+    weights->warnOfUnused(context);
   return module;
 }

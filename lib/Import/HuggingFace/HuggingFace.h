@@ -38,7 +38,8 @@
 ///
 /// **Families.** Llama (also Mistral with its window and Qwen2 with its
 /// biases), GPT-2, BERT. Rotary angles are computed in f32 once per entry.
-/// With `bf16`, weights and activations are bf16; norms, softmax and rotary
+/// With `bf16` or `f16`, or where the checkpoint is of that type and no option
+/// says otherwise, weights and activations are of it; norms, softmax and rotary
 /// compute in f32, and logits are f32.
 ///
 /// **Locations** are the paths of the modules, `layers.0.self_attn.q_proj`.

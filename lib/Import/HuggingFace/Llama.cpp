@@ -250,7 +250,7 @@ LogicalResult hf::buildLlama(Import &import) {
   LlamaConfig config = readConfig(import.config, import.architecture);
   if (import.config.failed())
     return failure();
-  ModelBuilder builder(import.module, import.getElement(), import.checkpoint,
+  ModelBuilder builder(import.module, import.element, import.checkpoint,
                        "model.", /*isStored=*/false);
   FailureOr<SmallVector<Entry>> entries =
       getEntries(import.options, import.config, "max_position_embeddings",

@@ -73,7 +73,7 @@ SourceAttr Stored::toAttr(MLIRContext *context, StringRef tensor) const {
 //===----------------------------------------------------------------------===//
 
 ModelBuilder::ModelBuilder(ModuleOp module, Type element,
-                           const Checkpoint *checkpoint, StringRef prefix,
+                           Checkpoint *checkpoint, StringRef prefix,
                            bool isStored)
     : builder(module.getContext()), module(module), element(element),
       checkpoint(checkpoint), prefix(prefix), isStored(isStored) {}
@@ -118,8 +118,8 @@ Value ModelBuilder::weight(StringRef leaf, const Stored &stored) {
   std::string tensorName = isStored ? prefix + name : name;
   if (checkpoint) {
     tensorName = checkpoint->resolve(tensorName, prefix);
-    if (mlir::failed(checkpoint->check(builder.getContext(), tensorName,
-                                       stored.getStoredShape())))
+    if (mlir::failed(checkpoint->take(builder.getContext(), tensorName,
+                                      stored.getStoredShape())))
       hasFailed = true;
   }
   if (!stored.getLabel().empty())

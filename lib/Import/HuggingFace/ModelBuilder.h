@@ -55,8 +55,7 @@ public:
   /// models may or may not begin with; with `isStored`, they do unless the
   /// checkpoint, which may be null, says otherwise.
   ModelBuilder(mlir::ModuleOp module, mlir::Type element,
-               const Checkpoint *checkpoint, llvm::StringRef prefix,
-               bool isStored);
+               Checkpoint *checkpoint, llvm::StringRef prefix, bool isStored);
 
   /// Makes `name` part of the path as long as it lives.
   class Scope {
@@ -129,7 +128,7 @@ private:
   mlir::OpBuilder builder;
   mlir::ModuleOp module;
   mlir::Type element;
-  const Checkpoint *checkpoint;
+  Checkpoint *checkpoint;
   std::string prefix;
   bool isStored;
   std::string path;

@@ -33,9 +33,42 @@ def ApplyPlanPass : Pass<"tp-apply-plan", "::mlir::ModuleOp"> {
       or a head, the hidden features of an embedding, its bias.
     * `rowwise` cuts what it takes in: the input features of a projection, the
       vocabulary of an embedding; its bias is whole on every device.
+    * `packed_colwise` and `packed_rowwise` do so with every part of a weight that
+      is several in one, q, k and v or gate and up. Where each part is
+      an argument of its own (`tp-split-packed`), `colwise` and `rowwise` do the same.
+    * `grouped_gemm` cuts a stack of experts in dimension 0: whole experts.
     * `replicate` keeps the argument whole.
     * A list names the axes of every dimension, major first, sub-axes as
       `model:(1)2`.
+
+    The other words of transformers 5 are known, too. What they say of activations
+    and gradients follows from propagation here:
+
+    | word | read as |
+    | --- | --- |
+    | `colwise_rep`, `colwise_gather_output`, `embedding_colwise` | `colwise` |
+    | `rowwise_rep`, `rowwise_split_input`, `embedding_rowwise` | `rowwise` |
+    | `replicated_with_grad_allreduce`, `mla_kv_a_proj` | `replicate` |
+    | `moe_tp_experts`, `moe_identity_expert`, `ep_dispatch_experts`, `all_reduce`, `local_params` | nothing: they are about what flows through a module |
+
+    `sequence_parallel` is refused: it cuts activations alone. Cut an input or a
+    result along the sequence instead.
+
+    A plan that transformers ships stands under the name that it has there, as
+    `json.dump({"tp_plan": model.tp_plan}, file)` writes it; `base_model_tp_plan`,
+    `_tp_plan` and the same of `ep_plan` are read, too, beside entries of one's own:
+
+    ```json
+    {"base_model_tp_plan": {"layers.*.self_attn.q_proj": "colwise",
+                            "layers.*.mlp.experts.gate_up_proj": "packed_colwise"},
+     "x": [["data"], []]}
+    ```
+
+    There `*` is one number, an entry that matches nothing is a warning, for the
+    plan serves many models, and a stack of experts is cut as it is stored:
+    `colwise` cuts dimension 1, `rowwise` dimension 2. A table of embeddings that is
+    the output head, too, is cut over the vocabulary by words of either; PyTorch's
+    exports have a second name for it that nothing uses, where any word will do.
 
     A result is meant by its whole name alone, and lies as a list or `replicate`
     says. One that is also an argument's, as a cache's, is of both.
@@ -44,9 +77,7 @@ def ApplyPlanPass : Pass<"tp-apply-plan", "::mlir::ModuleOp"> {
     Where they are heads, [kv, head] or [kv, group, head], heads stay whole: the
     largest part of the axis that divides the key-value heads cuts those, and the
     rest cuts the queries of each, if it divides them; otherwise the axis cuts the
-    key-value heads unevenly. `colwise_rep`, `colwise_gather_output` and
-    `rowwise_rep`, which differ in what happens to activations, are read as
-    `colwise` and `rowwise`: activations follow from propagation.
+    key-value heads unevenly.
 
     **megatron** is column, then row parallel (arXiv:1909.08053) for the families
     that `--tp-import=hf` knows: queries, keys, values and the first matrices of
@@ -153,6 +184,33 @@ def RaisePass : Pass<"tp-raise", "::mlir::ModuleOp"> {
     **Guarantees:** results keep their types, locations and shardings.
 
     **Example:** `test/Import/Raise/norms.mlir`
+  }];
+  let dependentDialects = ["::tp::TPDialect"];
+}
+
+def SplitPackedPass : Pass<"tp-split-packed", "::mlir::ModuleOp"> {
+  let summary = "Make each part of a packed weight a weight of its own";
+  let description = [{
+    Models store q, k and v, or gate and up, in one matrix, multiply by it once and
+    slice what comes out. Cut into blocks, such a matrix has parts of both on some
+    device, and what is computed of them lies where it is not needed. So each part
+    becomes an argument: `qkv_proj.weight#0` is the first that the program slices
+    off, and its `tp.source` is that box of the stored tensor. Biases are split with
+    their matrices; parts may be of different sizes, as of k and v of grouped
+    queries.
+
+    An argument is split if its `tp.source` is a stored tensor of its own name, as
+    it is, and all that is made of it are slices along one of its dimensions that
+    take each element; elementwise ops, transposes, converts, broadcasts, products
+    and reshapes that split the dimension may come between. One that carries a
+    sharding or is donated stays whole; entries that share an argument split it
+    alike, or not at all. `tp-run` takes and gives the stored tensor by its name.
+
+    **Requires:** calls are inlined.
+
+    **Guarantees:** results keep their types, names and shardings.
+
+    **Example:** `test/Import/split-packed.mlir`
   }];
   let dependentDialects = ["::tp::TPDialect"];
 }

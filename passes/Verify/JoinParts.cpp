@@ -1,0 +1,101 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "JoinParts.h"
+
+#include "dialects/TP/Interface.h"
+#include "lib/Interpreter/Interpreter.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace tp;
+using namespace tp::interp;
+
+namespace {
+/// An argument that is elements of a stored tensor, [begin, end) along one of
+/// its dimensions.
+struct Part {
+  StringAttr name;
+  RankedTensorType type;
+  unsigned dim;
+  int64_t begin, end;
+};
+} // namespace
+
+/// The argument as a part of the stored tensor of that name and type, if it is
+/// one that is neither viewed nor permuted.
+static std::optional<Part> getPart(func::FuncOp function, unsigned index,
+                                   StringAttr tensor, RankedTensorType whole) {
+  auto source = function.getArgAttrOfType<SourceAttr>(index, kSourceAttr);
+  StringAttr name = getInputName(function, index);
+  auto own = dyn_cast<RankedTensorType>(function.getArgumentTypes()[index]);
+  if (!source || !own || source.getTensor() != tensor || name == tensor)
+    return std::nullopt;
+  RankedTensorType type = Program::getWholeType(own);
+  if (source.getStored() != whole.getShape() ||
+      source.getView() != type.getShape() ||
+      source.getSize() != type.getShape() ||
+      !llvm::equal(source.getPermutation(),
+                   llvm::seq<int64_t>(0, type.getRank())))
+    return std::nullopt;
+  std::optional<Part> part;
+  for (int64_t dim = 0; dim < type.getRank(); ++dim) {
+    if (type.getDimSize(dim) == whole.getDimSize(dim))
+      continue;
+    if (part)
+      return std::nullopt;
+    int64_t begin = source.getStart()[dim];
+    part = {name, type, unsigned(dim), begin, begin + type.getDimSize(dim)};
+  }
+  return part;
+}
+
+/// The parts of a tensor in order, none if they are not all of it.
+static SmallVector<Part> getParts(func::FuncOp function, StringAttr tensor,
+                                  RankedTensorType whole) {
+  SmallVector<Part> parts;
+  for (unsigned i = 0; i < function.getNumArguments(); ++i)
+    if (std::optional<Part> part = getPart(function, i, tensor, whole))
+      parts.push_back(*part);
+  llvm::sort(parts,
+             [](const Part &a, const Part &b) { return a.begin < b.begin; });
+  int64_t end = 0;
+  for (const Part &part : parts) {
+    if (part.dim != parts.front().dim || part.begin != end)
+      return {};
+    end = part.end;
+  }
+  if (parts.empty() || end != whole.getDimSize(parts.front().dim))
+    return {};
+  return parts;
+}
+
+void tp::joinParts(func::FuncOp whole, func::FuncOp local) {
+  if (whole.isExternal() || whole.getNumArguments() == local.getNumArguments())
+    return;
+  for (unsigned index = whole.getNumArguments(); index-- > 0;) {
+    StringAttr name = getInputName(whole, index);
+    auto type = dyn_cast<RankedTensorType>(whole.getArgumentTypes()[index]);
+    if (!type)
+      continue;
+    SmallVector<Part> parts = getParts(local, name, type);
+    if (parts.empty())
+      continue;
+    BlockArgument argument = whole.getArgument(index);
+    SmallVector<Value> values;
+    for (auto [number, part] : llvm::enumerate(parts)) {
+      NamedAttrList attributes;
+      attributes.set(kNameAttr, part.name);
+      unsigned place = index + 1 + number;
+      (void)whole.insertArgument(place, part.type,
+                                 attributes.getDictionary(whole.getContext()),
+                                 argument.getLoc());
+      values.push_back(whole.getArgument(place));
+    }
+    OpBuilder builder = OpBuilder::atBlockBegin(&whole.front());
+    argument.replaceAllUsesWith(ConcatOp::create(
+        builder, argument.getLoc(), type, values, int64_t(parts.front().dim)));
+    (void)whole.eraseArgument(index);
+  }
+}

@@ -1,0 +1,19 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Weights that partitioning has split, joined again.
+
+#ifndef TPOPT_PASSES_VERIFY_JOINPARTS_H
+#define TPOPT_PASSES_VERIFY_JOINPARTS_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace tp {
+
+/// Makes `whole` take the parts of a stored tensor where `local` does: the
+/// tensor is their concatenation. Knows nothing of how they came about.
+void joinParts(mlir::func::FuncOp whole, mlir::func::FuncOp local);
+
+} // namespace tp
+
+#endif // TPOPT_PASSES_VERIFY_JOINPARTS_H
