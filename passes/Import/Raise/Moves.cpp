@@ -207,6 +207,52 @@ Value composeWindow(WindowOp window) {
                           window.getDilations());
 }
 
+/// Whether a value is a move along `dim`, or computed element by element of
+/// such and of nothing else: then parts of it are, too.
+bool isMadeOfMoves(Value value, int64_t dim, Block *block, unsigned depth = 0) {
+  Operation *def = value.getDefiningOp();
+  if (!def || def->getBlock() != block || isSaid(def) || depth > kMostPieces)
+    return false;
+  if (std::optional<SplicePieces> pieces = getSplicePieces(def))
+    return pieces->dim == dim;
+  return def->hasTrait<Elementwise>() && def->getNumResults() == 1 &&
+         def->hasOneUse() && llvm::all_of(def->getOperands(), [&](Value input) {
+           return isMadeOfMoves(input, dim, block, depth + 1);
+         });
+}
+
+/// The part of such a value that a slice takes, computed before it.
+Value takePart(Value value, const SplicePiece &part, int64_t dim,
+               SliceOp slice) {
+  auto type = cast<RankedTensorType>(value.getType());
+  SmallVector<int64_t> shape(type.getShape());
+  shape[dim] = part.size;
+  Operation *def = value.getDefiningOp();
+  if (std::optional<SplicePieces> pieces = getSplicePieces(def))
+    return write(pieces->take(part.start, part.size, part.stride), slice,
+                 type.clone(shape));
+  SmallVector<Value> operands;
+  for (Value input : def->getOperands())
+    operands.push_back(takePart(input, part, dim, slice));
+  OpBuilder builder(slice);
+  Operation *copy = builder.clone(*def);
+  copy->setOperands(operands);
+  copy->getResult(0).setType(type.clone(shape));
+  return copy->getResult(0);
+}
+
+/// Sums of what is padded, of which the padding is cut off again, as gradients
+/// of stencils have them: 67 rows made of 64 are never a value. Null if it is
+/// something else.
+Value sliceSum(SliceOp slice) {
+  Operation *def = slice.getInput().getDefiningOp();
+  std::optional<SplicePieces> pieces = getSplicePieces(slice);
+  if (!pieces || !def || !def->hasTrait<Elementwise>() || isSaid(slice) ||
+      !isMadeOfMoves(slice.getInput(), pieces->dim, slice->getBlock()))
+    return {};
+  return takePart(slice.getInput(), pieces->pieces.front(), pieces->dim, slice);
+}
+
 /// The value that a reshape of reshapes is again. Null if there is none.
 Value findUnchanged(ReshapeOp reshape) {
   Value value = reshape.getInput();
@@ -229,7 +275,10 @@ Value rewrite(Operation *op) {
   if (std::optional<SplicePieces> pieces = compose(op))
     return write(*pieces, op, op->getResult(0).getType());
   auto slice = dyn_cast<SliceOp>(op);
-  return slice ? composeBox(slice) : Value();
+  if (!slice)
+    return {};
+  Value sum = sliceSum(slice);
+  return sum ? sum : composeBox(slice);
 }
 
 } // namespace

@@ -114,3 +114,35 @@ func.func @strides(%x: tensor<7x8xf32>) -> (tensor<4x8xf32>, tensor<3x3xf32>) {
   %b = tp.slice %x starts = [1, 0] strides = [2, 3] : tensor<7x8xf32> -> tensor<3x3xf32>
   return %a, %b : tensor<4x8xf32>, tensor<3x3xf32>
 }
+
+// -----
+
+// A sum of what is padded, without the padding again: each addend is shifted, and no
+// value of 67 rows is left. A sum that somebody else needs stays.
+// CHECK-LABEL: func.func @sum
+// CHECK: tp.splice %{{.*}}, %arg0 dim = 0 starts = [0, 0] sizes = [1, 63]
+// CHECK: tp.splice %arg1, %{{.*}} dim = 0 starts = [2, 0] sizes = [62, 2]
+// CHECK: tp.add %{{.*}} : tensor<64x8xf32>
+// CHECK-NOT: tensor<67x8xf32>
+// CHECK: return
+func.func @sum(%x: tensor<64x8xf32>, %z: tensor<64x8xf32>) -> tensor<64x8xf32> {
+  %zero = tp.constant dense<0.0> : tensor<f32>
+  %p = tp.pad %x, %zero low = [3, 0] : (tensor<64x8xf32>, tensor<f32>) -> tensor<67x8xf32>
+  %q = tp.pad %z, %zero low = [0, 0] : (tensor<64x8xf32>, tensor<f32>) -> tensor<67x8xf32>
+  %s = tp.add %p, %q : tensor<67x8xf32>
+  %y = tp.slice %s starts = [2, 0] strides = [1, 1] : tensor<67x8xf32> -> tensor<64x8xf32>
+  return %y : tensor<64x8xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @shared_sum
+// CHECK: tp.add %{{.*}} : tensor<67x8xf32>
+func.func @shared_sum(%x: tensor<64x8xf32>, %z: tensor<64x8xf32>) -> (tensor<64x8xf32>, tensor<67x8xf32>) {
+  %zero = tp.constant dense<0.0> : tensor<f32>
+  %p = tp.pad %x, %zero low = [3, 0] : (tensor<64x8xf32>, tensor<f32>) -> tensor<67x8xf32>
+  %q = tp.pad %z, %zero low = [0, 0] : (tensor<64x8xf32>, tensor<f32>) -> tensor<67x8xf32>
+  %s = tp.add %p, %q : tensor<67x8xf32>
+  %y = tp.slice %s starts = [2, 0] strides = [1, 1] : tensor<67x8xf32> -> tensor<64x8xf32>
+  return %y, %s : tensor<64x8xf32>, tensor<67x8xf32>
+}
