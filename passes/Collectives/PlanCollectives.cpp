@@ -69,7 +69,7 @@ struct PlanCollectives : tp::impl::PlanCollectivesPassBase<PlanCollectives> {
                         withMachineLinks(mesh->toMesh(), device));
     ReshardPlanner planner(table.getMesh());
     // Types in a manual region cannot say that a buffer has padding.
-    ReshardPlanner inManual(table.getMesh(), PlanEffort::Full, /*evenly=*/true);
+    ReshardPlanner inManual(table.getMesh(), /*evenly=*/true);
     for (ReshardOp op : reshards)
       if (failed(expand(op, table,
                         op->getParentOfType<ManualOp>() ? inManual : planner)))

@@ -12,7 +12,6 @@
 // CHECK-NEXT: = spmd.collective_permute
 // CHECK-NEXT: = spmd.all_gather
 // CHECK-NEXT: = tp.gelu
-// CHECK-NEXT: = spmd.all_gather
 // CHECK-NEXT: return %
 
 spmd.mesh @mesh <["a"=2, "b"=2, "c"=2, "d"=2, "e"=2, "f"=2, "g"=2, "h"=2, "i"=2, "j"=2]>

@@ -60,19 +60,20 @@
 /// * Axes move through the dimensions that either side cuts, and two more, or
 ///   all where layouts are few.
 ///
-/// It first moves axes as the two sides cut them; of more than four those as
-/// one that both sides keep together (ReshardBundles.h in
-/// lib/Sharding/Reshard). Unless that meets a lower bound, it also moves parts
-/// of axes: all prime parts if there are at most four, else those that the
-/// sizes of two axes have in common.
+/// It first moves axes as the two sides cut them. Unless that meets a lower
+/// bound, it also moves parts of axes: all prime parts if there are at most
+/// four, else the axes are cut into four parts, or one more than there are, in
+/// as many ways as have few states.
 ///
-/// The search is bounded: it starts from the plan that reduces, gathers and
-/// slices, which always exists, and stops at a fixed number of steps looked at,
-/// with the best plan so far and `complete = false`. A complete plan over at
-/// most four prime parts is the cheapest there is, with the exceptions above.
-/// Where not all is looked at, it matters what comes first: then a reshard is
-/// planned as its reduction (ReshardReduction.h), so that what asks the same
-/// gets one answer, and a plan never costs more than its estimate.
+/// Where states are few, all of them are looked at; a plan over at most four
+/// prime parts is the cheapest there is then, with the exceptions above. Others
+/// are searched from the plan that reduces, gathers and slices, which always
+/// exists, up to a fixed number of steps: first with those axes as one that
+/// both sides keep together (ReshardBundles.h in lib/Sharding/Reshard). The
+/// plan has `complete = false` then. It matters what comes first: such a
+/// reshard is planned as its reduction (ReshardReduction.h), so that what asks
+/// the same gets one answer. Estimates ask the same, too, and so are what plans
+/// cost.
 ///
 /// The set of steps is that of Shardy's reshard-to-collectives pass, the search
 /// replaces its fixed order. The bounds that guide the search are in
@@ -212,21 +213,14 @@ struct ReshardPlan {
   std::string str(const Mesh &mesh) const;
 };
 
-/// How long to search where layouts use more than four axes, or axes of many
-/// parts. There an estimate, for choosing among many layouts, gives up within
-/// some milliseconds and may then cost more than the plan; never less.
-enum class PlanEffort : uint8_t { Full, Estimate };
-
 /// Plans reshards over one mesh and remembers them. Not thread-safe. The mesh
 /// must outlive the planner and not change.
 class ReshardPlanner {
 public:
   /// `evenly`: no step may lead to blocks with padding. Then the shardings that
   /// it plans between have none.
-  explicit ReshardPlanner(const Mesh &mesh,
-                          PlanEffort effort = PlanEffort::Full,
-                          bool evenly = false)
-      : mesh(mesh), effort(effort), evenly(evenly) {}
+  explicit ReshardPlanner(const Mesh &mesh, bool evenly = false)
+      : mesh(mesh), evenly(evenly) {}
 
   /// The cheapest way from `from` to `to`, which must be valid shardings of a
   /// tensor of this shape; only their layouts count. The reference stays valid
@@ -254,7 +248,6 @@ private:
   };
 
   const Mesh &mesh;
-  PlanEffort effort;
   bool evenly;
   std::unordered_map<Query, ReshardPlan, QueryHash> plans;
 };

@@ -10,7 +10,6 @@
 
 #include <cmath>
 #include <limits>
-#include <numeric>
 
 using namespace tp;
 using namespace tp::reshard;
@@ -140,70 +139,69 @@ tp::reshard::getCoarseSystems(const Problem &problem) {
   return {systems[0]};
 }
 
-/// Appends `digit` in parts of the given sizes, major first, and the rest.
-static void appendParts(DigitSystem &system, AxisRef digit,
-                        ArrayRef<int64_t> sizes) {
-  for (int64_t size : sizes) {
-    if (size == digit.size)
-      break;
-    system.push_back({digit.axis, digit.pre, size});
-    digit = {digit.axis, digit.pre * size, digit.size / size};
-  }
-  system.push_back(digit);
-}
-
-static SmallVector<int64_t> getPrimes(int64_t n) {
-  SmallVector<int64_t> primes;
+static size_t countPrimes(int64_t n) {
+  size_t count = 0;
   for (int64_t p = 2; p * p <= n; ++p)
     for (; n % p == 0; n /= p)
-      primes.push_back(p);
-  if (n > 1)
-    primes.push_back(n);
-  return primes;
+      ++count;
+  return count + (n > 1);
 }
 
-DigitSystem tp::reshard::getCommonSystem(const DigitSystem &coarse) {
-  DigitSystem common;
-  for (const AxisRef &digit : coarse) {
-    Cuts cuts = {1, digit.size};
-    for (const AxisRef &other : coarse)
-      cuts.push_back(std::gcd(digit.size, other.size));
-    sortCuts(cuts);
-    SmallVector<int64_t> sizes;
-    int64_t begin = 1;
-    for (int64_t cut : cuts)
-      if (cut > begin && cut % begin == 0) {
-        sizes.push_back(cut / begin);
-        begin = cut;
-      }
-    appendParts(common, digit, sizes);
+/// Calls `done` for every way to cut `digits` into `count` parts, which are
+/// appended to `system`. Cuts the last ones first.
+static void
+forEachRefinement(ArrayRef<AxisRef> digits, size_t count, DigitSystem &system,
+                  llvm::function_ref<void(const DigitSystem &)> done) {
+  if (digits.empty() || count < digits.size()) {
+    if (digits.empty() && count == 0)
+      done(system);
+    return;
   }
-  return common;
+  AxisRef digit = digits.front();
+  system.push_back(digit);
+  forEachRefinement(digits.drop_front(), count - 1, system, done);
+  system.pop_back();
+  for (int64_t first = 2; first < digit.size; ++first) {
+    if (digit.size % first != 0)
+      continue;
+    AxisList rest = {{digit.axis, digit.pre * first, digit.size / first}};
+    llvm::append_range(rest, digits.drop_front());
+    system.push_back({digit.axis, digit.pre, first});
+    forEachRefinement(rest, count - 1, system, done);
+    system.pop_back();
+  }
 }
 
 SmallVector<DigitSystem, 2>
-tp::reshard::getFineSystems(ArrayRef<DigitSystem> coarse) {
+tp::reshard::getFineSystems(ArrayRef<DigitSystem> coarse, size_t numDims) {
   SmallVector<DigitSystem, 2> fine;
-  auto add = [&](const DigitSystem &system) {
-    if (!llvm::is_contained(fine, system))
-      fine.push_back(system);
-  };
   for (const DigitSystem &system : coarse) {
-    DigitSystem up, down;
-    for (const AxisRef &digit : system) {
-      SmallVector<int64_t> primes = getPrimes(digit.size);
-      appendParts(up, digit, primes);
-      std::reverse(primes.begin(), primes.end());
-      appendParts(down, digit, primes);
-    }
-    if (up.size() <= fewDigits) {
-      add(up);
-      add(down);
-    } else {
-      add(getCommonSystem(system));
-    }
+    size_t primes = 0;
+    for (const AxisRef &digit : system)
+      primes += countPrimes(digit.size);
+    size_t count = std::min(primes, std::max(kFineDigits, system.size() + 1));
+    DigitSystem refined;
+    forEachRefinement(system, count, refined, [&](const DigitSystem &next) {
+      if (llvm::is_contained(fine, next))
+        return;
+      fine.push_back(next);
+      if (!areFew(fine, numDims))
+        fine.pop_back();
+    });
   }
   return fine;
+}
+
+SmallVector<unsigned, 4> tp::reshard::getRoomyDims(ArrayRef<int64_t> shape,
+                                                   const DigitSystem &system) {
+  int64_t most = getSize(system);
+  bool isEven = llvm::all_of(
+      shape, [&](int64_t size) { return size == 1 || size % most == 0; });
+  SmallVector<unsigned, 4> dims;
+  for (auto [dim, size] : llvm::enumerate(shape))
+    if (size != 1 || !isEven)
+      dims.push_back(dim);
+  return dims;
 }
 
 /// Of one system.
@@ -235,8 +233,7 @@ uint64_t tp::reshard::countStates(ArrayRef<DigitSystem> systems, size_t dims) {
 size_t tp::reshard::countUsefulDims(ArrayRef<DigitSystem> systems,
                                     size_t numCut, size_t numSpare) {
   size_t useful = std::min<size_t>(numSpare, 2);
-  while (useful < numSpare &&
-         countStates(systems, numCut + useful + 1) <= kFewStates)
+  while (useful < numSpare && areFew(systems, numCut + useful + 1))
     ++useful;
   return useful;
 }

@@ -93,15 +93,7 @@ struct ReshardEstimator::Tables {
 
 std::unique_ptr<ReshardEstimator::Tables>
 ReshardEstimator::createTables(const Kind &kind, const AxisList &system) {
-  // Among dimensions that are all cut evenly, one of a single element is of no
-  // use; where blocks are uneven, it can take what stands in the way.
-  int64_t most = getSize(system);
-  bool isEven = llvm::all_of(
-      kind.sizes, [&](int64_t size) { return size == 1 || size % most == 0; });
-  SmallVector<unsigned, 4> dims;
-  for (auto [dim, size] : llvm::enumerate(kind.sizes))
-    if (size != 1 || !isEven)
-      dims.push_back(dim);
+  SmallVector<unsigned, 4> dims = reshard::getRoomyDims(kind.sizes, system);
   // Kinds that differ in the order of their dimensions share a table.
   llvm::sort(dims, [&](unsigned a, unsigned b) {
     return std::pair(kind.sizes[a], a) < std::pair(kind.sizes[b], b);
@@ -111,9 +103,7 @@ ReshardEstimator::createTables(const Kind &kind, const AxisList &system) {
     own.sizes.push_back(kind.sizes[dim]);
   auto create = [&](std::optional<LayoutTable> &table,
                     ArrayRef<reshard::DigitSystem> digits) {
-    // Of many digits a table may know a better way than a search finds.
-    if (digits.front().size() > reshard::fewDigits ||
-        reshard::countStates(digits, dims.size()) > reshard::kFewStates)
+    if (digits.empty() || !reshard::areFew(digits, dims.size()))
       return;
     std::unique_ptr<reshard::Table> &shared = costs[{own, digits.vec()}];
     if (!shared)
@@ -123,7 +113,8 @@ ReshardEstimator::createTables(const Kind &kind, const AxisList &system) {
   };
   auto result = std::make_unique<Tables>();
   create(result->coarse, system);
-  SmallVector<reshard::DigitSystem, 2> parts = reshard::getFineSystems(system);
+  SmallVector<reshard::DigitSystem, 2> parts =
+      reshard::getFineSystems(system, dims.size());
   if (ArrayRef<reshard::DigitSystem>(parts) !=
       ArrayRef<reshard::DigitSystem>(system))
     create(result->fine, parts);
@@ -131,8 +122,7 @@ ReshardEstimator::createTables(const Kind &kind, const AxisList &system) {
 }
 
 ReshardEstimator::ReshardEstimator(const Mesh &mesh, const LayoutPool &pool)
-    : mesh(mesh), pool(pool), numDevices(mesh.getNumDevices()),
-      planner(mesh, PlanEffort::Estimate) {}
+    : mesh(mesh), pool(pool), numDevices(mesh.getNumDevices()), planner(mesh) {}
 
 ReshardEstimator::~ReshardEstimator() = default;
 

@@ -24,9 +24,8 @@
 /// Of kinds with few layouts, tables hold the answers to all questions
 /// (ReshardTable.h in lib/Sharding/Reshard); others take a search each, that of
 /// the planner. What whole axes cannot do at the least cost is looked up in a
-/// table of their parts, as a plan would go: of up to four prime parts in four
-/// dimensions, or in three where parts of 2 and 3 may be in either order. Past
-/// that only whole axes are looked at.
+/// table of their parts. Tables and plans look at all ways along the same parts
+/// through the same dimensions, so an estimate is what the plan costs.
 ///
 /// Layouts and shapes have numbers, so that a price that is known is found by
 /// three of them:
@@ -73,8 +72,7 @@ public:
     int64_t launches = 0;
   };
   /// Of a way between layouts of the pool, of tensors of that shape's rank.
-  /// What the plan costs if the layouts use axes of up to four prime parts and
-  /// there are tables of these; else seldom more than that, and never less.
+  /// What the plan costs.
   Estimate get(unsigned from, unsigned to, Shape shape);
   /// Says that ways to `layouts` will be asked for. Several are found at once
   /// for less.

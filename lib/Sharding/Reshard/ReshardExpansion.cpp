@@ -149,11 +149,13 @@ void Expansion::distributeRest(State &state, DigitSet digits,
   auto append = [&](auto &self, int64_t s, DigitSet left) -> void {
     if (!mayArrange())
       return;
-    if (BlockLayout blocks = space.getBlocks(dim, before * s);
-        blocks.mergesEvenly(s))
-      distributeRest(state, left, dims.drop_front(),
-                     llvm::SaturatingMultiply<uint64_t>(volume, blocks.block()),
-                     done);
+    // The last dimension gets all that is left.
+    if (int64_t k = before * s;
+        (left == 0 || dims.size() > 1) && canMerge(dim, k, s))
+      distributeRest(
+          state, left, dims.drop_front(),
+          llvm::SaturatingMultiply<uint64_t>(volume, space.getBlock(dim, k)),
+          done);
     forEachNext(state, left, dim, [&](unsigned digit) {
       state.dims.push(dim, digit);
       self(self, s * space.getDigits(state)[digit].size,

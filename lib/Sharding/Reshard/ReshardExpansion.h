@@ -42,8 +42,11 @@ protected:
   bool isCut() const { return hasCut; }
 
   void expand(const State &state);
+  /// Of these, those that make values partial.
+  void makePartial(const State &state);
 
   const StateSpace &space;
+  llvm::SmallVector<DigitSet, 2> partial;
 
 private:
   /// What steps from one state have in common.
@@ -58,12 +61,11 @@ private:
     take(next, move.kind, move.axes, getCost(move, payload));
   }
   bool canMerge(unsigned dim, int64_t k, int64_t s) const {
-    return space.getBlocks(dim, k).mergesEvenly(s);
+    return space.mergesEvenly(dim, k, s);
   }
 
   // A member for each kind or two.
   void slice(const State &state);
-  void makePartial(const State &state);
   void reduce(const State &state);
   void gatherOrExchange(const State &state);
   void permute(const State &state);
@@ -85,7 +87,6 @@ private:
   void beginArrangement(const State &state);
   bool mayArrange();
 
-  llvm::SmallVector<DigitSet, 2> partial;
   ReduceKind partialKind;
   llvm::ArrayRef<std::optional<State>> goals;
   unsigned choicesLeft = 0; ///< Of the arrangement at hand.

@@ -93,45 +93,27 @@ static std::vector<Leg> reduceGatherSlice(const Problem &problem) {
   return legs;
 }
 
-/// Of how many digits all states may be looked at.
-static bool isSmall(ArrayRef<DigitSystem> systems) {
-  return systems.front().size() <= fewDigits;
+/// Whether all states are looked at.
+static bool isSmall(const Problem &problem, ArrayRef<DigitSystem> systems) {
+  return areFew(systems, getRoomyDims(problem.shape, systems.front()).size());
 }
-
-// Steps that a search looks at: of a plan, of an estimate, of an estimate along
-// many axes, and of a plan that moves parts of many.
-static constexpr unsigned kPlanVisits = 100000, kEstimateVisits = 200,
-                          kWideVisits = 1000, kFineVisits = 10000;
 
 /// Searches with whole digits. Returns whether all states were looked at.
 static bool searchWhole(const Problem &problem, const LinkModel &links,
-                        ArrayRef<DigitSystem> systems, PlanEffort effort,
-                        Path &path) {
-  bool isThorough = effort == PlanEffort::Full;
-  SearchOptions options = {isThorough         ? kPlanVisits
-                           : isSmall(systems) ? kEstimateVisits
-                                              : kWideVisits};
-  auto searchWith = [&](bool greedy, bool guided) {
-    options.greedy = greedy;
-    options.guided = guided;
-    return search(problem, links, systems, options, path);
-  };
-  if (!isSmall(systems)) {
-    if (isThorough)
-      searchWith(/*greedy=*/false, /*guided=*/true);
-    searchWith(/*greedy=*/true, /*guided=*/true);
-    // Of six digits there may be few enough states, but it takes long to know.
-    if (!isThorough || systems.front().size() > 6)
-      return false;
-  }
-  return searchWith(/*greedy=*/false, /*guided=*/false) ||
-         searchWith(/*greedy=*/true, /*guided=*/false);
+                        ArrayRef<DigitSystem> systems, Path &path) {
+  if (isSmall(problem, systems))
+    return search(problem, links, systems, {}, path);
+  // More digits have more steps from each state. Few of them in many dimensions
+  // are asked for often.
+  unsigned visits = systems.front().size() > kFineDigits ? 10000 : 3000;
+  return search(problem, links, systems,
+                {visits, /*greedy=*/true, /*guided=*/true}, path);
 }
 
 /// Where there are many digits, first moves together what goes together.
 static void searchBundles(const Problem &problem, ArrayRef<DigitSystem> systems,
-                          PlanEffort effort, Path &path) {
-  if (isSmall(systems) || systems.size() > 1)
+                          Path &path) {
+  if (isSmall(problem, systems) || systems.size() > 1)
     return;
   Bundles bundles(problem, systems.front());
   if (bundles.size() == systems.front().size())
@@ -141,7 +123,7 @@ static void searchBundles(const Problem &problem, ArrayRef<DigitSystem> systems,
   LinkModel links(bundled.mesh, bundled.elementBytes, getScale(whole.front()));
   Path found;
   found.cost = path.cost;
-  searchWhole(bundled, links, whole, effort, found);
+  searchWhole(bundled, links, whole, found);
   if (!(found.cost < path.cost))
     return;
   for (Leg &leg : found.legs)
@@ -149,23 +131,16 @@ static void searchBundles(const Problem &problem, ArrayRef<DigitSystem> systems,
   path = std::move(found);
 }
 
-/// Searches with parts of whole digits. Returns whether all states were looked
-/// at.
+/// Searches with parts of whole digits. Returns whether there were few enough
+/// states to do so.
 static bool searchParts(const Problem &problem, const LinkModel &links,
-                        ArrayRef<DigitSystem> coarse, PlanEffort effort,
-                        Path &path) {
-  SmallVector<DigitSystem, 2> fine = getFineSystems(coarse);
-  if (ArrayRef<DigitSystem>(fine) == coarse)
-    return true;
-  bool isThorough = effort == PlanEffort::Full;
-  if (isSmall(fine))
-    return search(problem, links, fine,
-                  {isThorough ? kPlanVisits : kEstimateVisits}, path);
-  if (!isThorough)
+                        ArrayRef<DigitSystem> coarse, Path &path) {
+  SmallVector<DigitSystem, 2> fine = getFineSystems(
+      coarse, getRoomyDims(problem.shape, coarse.front()).size());
+  if (fine.empty())
     return false;
-  search(problem, links, fine, {kFineVisits, /*greedy=*/false, /*guided=*/true},
-         path);
-  return search(problem, links, fine, {kFineVisits}, path);
+  return ArrayRef<DigitSystem>(fine) == coarse ||
+         search(problem, links, fine, {}, path);
 }
 
 namespace {
@@ -173,8 +148,8 @@ namespace {
 /// Finds the plan for one problem.
 class Planning {
 public:
-  Planning(const Problem &problem, PlanEffort effort)
-      : problem(problem), effort(effort), coarse(getCoarseSystems(problem)),
+  explicit Planning(const Problem &problem)
+      : problem(problem), coarse(getCoarseSystems(problem)),
         links(problem.mesh, problem.elementBytes, getScale(coarse.front())) {
     plan.from = problem.from;
   }
@@ -190,7 +165,6 @@ private:
   }
 
   const Problem &problem;
-  PlanEffort effort;
   SmallVector<DigitSystem, 2> coarse;
   LinkModel links;
   Cost bound;
@@ -218,9 +192,9 @@ void Planning::describe(ArrayRef<Leg> legs) {
 /// Searches with whole digits, then, unless the best possible is found, with
 /// parts of them. Returns whether all states were looked at.
 bool Planning::searchAll() {
-  if (!searchWhole(problem, links, coarse, effort, path))
+  if (!searchWhole(problem, links, coarse, path))
     return false;
-  return isSettled() || searchParts(problem, links, coarse, effort, path);
+  return isSettled() || searchParts(problem, links, coarse, path);
 }
 
 ReshardPlan Planning::run() {
@@ -228,7 +202,7 @@ ReshardPlan Planning::run() {
   describe(path.legs);
   bound = getBound(problem, links, coarse.front());
   if (!isSettled()) {
-    searchBundles(problem, coarse, effort, path);
+    searchBundles(problem, coarse, path);
     describe(path.legs);
   }
   if (!isSettled()) {
@@ -240,10 +214,13 @@ ReshardPlan Planning::run() {
   return std::move(plan);
 }
 
-/// Whether there are too many states to look at all of them.
-static bool isWide(const Problem &problem) {
+/// Whether estimates have a table of it.
+static bool hasTable(const Problem &problem) {
   SmallVector<DigitSystem, 2> coarse = getCoarseSystems(problem);
-  return !isSmall(coarse) || !isSmall(getFineSystems(coarse));
+  bool isOfOneKind = problem.from.unreduced.empty() ||
+                     problem.to.unreduced.empty() ||
+                     problem.from.kind == problem.to.kind;
+  return coarse.size() == 1 && isOfOneKind && isSmall(problem, coarse);
 }
 
 /// The plan for `problem` that takes the steps of the one for its reduction.
@@ -287,8 +264,8 @@ const ReshardPlan &ReshardPlanner::plan(const TensorSharding &from,
   if (!isNew)
     return known;
   Problem problem = {mesh, query.from, query.to, shape, elementBytes, evenly};
-  if (!isWide(problem))
-    return known = Planning(problem, effort).run();
+  if (hasTable(problem))
+    return known = Planning(problem).run();
   // Where not all is looked at, it matters what comes first. Reshards that are
   // one question asked twice get one answer: that to their reduction.
   Reduction reduction(problem);
@@ -297,7 +274,7 @@ const ReshardPlan &ReshardPlanner::plan(const TensorSharding &from,
       Query{reduced.from, reduced.to,
             llvm::SmallVector<int64_t, 4>(reduced.shape), elementBytes});
   if (isFirst || &simpler->second == &known)
-    simpler->second = Planning(reduced, effort).run();
+    simpler->second = Planning(reduced).run();
   if (&simpler->second != &known)
     known = expand(problem, reduction, simpler->second);
   return known;

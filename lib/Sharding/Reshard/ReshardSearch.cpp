@@ -68,7 +68,6 @@ public:
 
 private:
   struct Node {
-    State state;
     Cost cost;
     unsigned parent = 0;
     /// None at the start and where only the digit system changes.
@@ -93,8 +92,8 @@ private:
   }
   bool isSpent() override {
     constexpr unsigned kChoices = 64; // that come to a visit
-    return order > options.maxVisits ||
-           ++choices / kChoices > options.maxVisits;
+    return options.maxVisits && (order > *options.maxVisits ||
+                                 ++choices / kChoices > *options.maxVisits);
   }
   Path getPath(unsigned node) const;
   Cost guess(const State &state) const;
@@ -105,7 +104,7 @@ private:
   ArrayRef<std::optional<State>> goals;
   Path &best;
   SearchOptions options;
-  SmallVector<Node, 0> nodes; // moved as it grows, not copied
+  std::vector<Node> nodes; ///< By number of the state.
   StateNumbers known;
   /// Lowest priority first, then first come, first served.
   struct Entry {
@@ -142,7 +141,7 @@ bool Search::run() {
       continue; // found again, cheaper
     if (isSpent())
       return false;
-    State state = nodes[current].state;
+    State state = known[current];
     changeSystem(state);
     expand(state);
   }
@@ -154,21 +153,21 @@ void Search::visit(const State &state, Cost cost,
   ++order;
   if (isSpent() || !(cost < best.cost))
     return;
-  auto [it, isNew] = known.try_emplace(state, nodes.size());
+  auto [number, isNew] = known.insert(state);
   if (isNew)
-    nodes.push_back({state, cost, current, kind});
-  else if (Node &node = nodes[it->second]; cost < node.cost)
-    node = {state, cost, current, kind};
+    nodes.push_back({cost, current, kind});
+  else if (Node &node = nodes[number]; cost < node.cost)
+    node = {cost, current, kind};
   else
     return;
   Cost estimate = cost + bound.get(state);
   if (!(estimate < best.cost))
     return;
   if (goals[state.system] == state)
-    best = getPath(it->second);
+    best = getPath(number);
   else
     queue.push({options.greedy ? cost + guess(state) : estimate, estimate, cost,
-                order, it->second});
+                order, number});
 }
 
 /// What is missing if every digit out of place costs a buffer.
@@ -179,7 +178,7 @@ Cost Search::guess(const State &state) const {
     misplaced += goal.empty() || place != goal[digit];
   const LinkModel &links = space.links;
   uint64_t buffer = llvm::SaturatingMultiply<uint64_t>(
-      space.getVolume(space.getLocal(nodes.front().state)), links.getScale());
+      space.getVolume(space.getLocal(known[0])), links.getScale());
   return {llvm::SaturatingMultiply<uint64_t>(
               links.getBound(space.getDigits(state), buffer), misplaced),
           misplaced, 0};
@@ -194,7 +193,7 @@ Path Search::getPath(unsigned node) const {
     // Free steps of one kind in a row are one step.
     if (path.legs.empty() || !isFree(*nodes[node].kind) ||
         path.legs.back().kind != *nodes[node].kind)
-      path.legs.push_back({*nodes[node].kind, space.decode(nodes[node].state)});
+      path.legs.push_back({*nodes[node].kind, space.decode(known[node])});
   }
   std::reverse(path.legs.begin(), path.legs.end());
   return path;

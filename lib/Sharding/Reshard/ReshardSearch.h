@@ -123,29 +123,38 @@ inline int64_t getScale(const DigitSystem &system) { return getSize(system); }
 /// axis in ways that do not fit.
 llvm::SmallVector<DigitSystem, 2> getCoarseSystems(const Problem &problem);
 
-/// So many digits have few enough states to look at all of them.
-constexpr size_t fewDigits = 4;
-
-/// So many states are few: four digits in four dimensions, or of two systems in
-/// three.
-constexpr uint64_t kFewStates = 2500;
+/// So many states are few: all of them are looked at, by plans and estimates.
+/// Four digits in four dimensions have fewer, five in two, and those of two
+/// systems of four in three.
+constexpr uint64_t kFewStates = 3600;
 
 /// How many states there are of `dims` dimensions, at most the largest number.
 uint64_t countStates(llvm::ArrayRef<DigitSystem> systems, size_t dims);
+
+inline bool areFew(llvm::ArrayRef<DigitSystem> systems, size_t dims) {
+  return countStates(systems, dims) <= kFewStates;
+}
 
 /// Through how many of the `numSpare` dimensions that neither side cuts axes
 /// may move: two, and more where the states are few.
 size_t countUsefulDims(llvm::ArrayRef<DigitSystem> systems, size_t numCut,
                        size_t numSpare);
 
-/// A finer one: digits are cut where their sizes have a common divisor, so that
-/// part of one can take the place of another.
-DigitSystem getCommonSystem(const DigitSystem &coarse);
+/// The dimensions that digits of `system` may be of use in. Among dimensions
+/// that are all cut evenly, one of a single element is not; where blocks are
+/// uneven, it can take what stands in the way.
+llvm::SmallVector<unsigned, 4> getRoomyDims(llvm::ArrayRef<int64_t> shape,
+                                            const DigitSystem &system);
 
-/// Finer systems, for trading a part of an axis: prime digits where these are
-/// few, else cut where sizes of digits have a common divisor.
+/// Axes are cut into so many digits to trade their parts, or one more than they
+/// have.
+constexpr size_t kFineDigits = 4;
+
+/// Finer systems, for trading a part of an axis. Prime digits where these are
+/// no more than kFineDigits, else some of the ways to cut axes, as many as have
+/// few states in `numDims` dimensions: perhaps none.
 llvm::SmallVector<DigitSystem, 2>
-getFineSystems(llvm::ArrayRef<DigitSystem> coarse);
+getFineSystems(llvm::ArrayRef<DigitSystem> coarse, size_t numDims);
 
 /// A lower bound for any path, whatever the digits.
 Cost getBound(const Problem &problem, const LinkModel &links,
@@ -157,7 +166,8 @@ struct Path {
 };
 
 struct SearchOptions {
-  unsigned maxVisits; ///< Steps looked at, at most; less than 1 us each.
+  /// Steps looked at, at most; less than 1 us each. None: all.
+  std::optional<unsigned> maxVisits;
   /// Follows a guess of what is missing, not a bound.
   bool greedy = false;
   /// Of the ways to arrange digits, looks at a few of each kind, those first

@@ -17,7 +17,10 @@ StateSpace::StateSpace(ArrayRef<int64_t> shape, SmallVector<unsigned, 4> dims,
                        ReduceKind kind, const LinkModel &links,
                        ArrayRef<DigitSystem> systems)
     : shape(shape), dims(std::move(dims)), kind(kind), links(links),
-      systems(systems) {
+      systems(systems), numKnown(std::min<int64_t>(links.getScale(), 64)) {
+  for (unsigned dim = 0; dim < this->dims.size(); ++dim)
+    for (int64_t k = 1; k <= numKnown; ++k)
+      knownBlocks.push_back(getBlocks(dim, k).block());
   for (auto [dim, size] : llvm::enumerate(shape))
     if (!llvm::is_contained(this->dims, dim))
       restVolume = llvm::SaturatingMultiply<uint64_t>(restVolume, size);
@@ -94,7 +97,7 @@ StateSpace::Places StateSpace::getPlaces(const State &state) const {
 SmallVector<int64_t, 6> StateSpace::getLocal(const State &state) const {
   SmallVector<int64_t, 6> local;
   for (unsigned dim = 0; dim < state.dims.size(); ++dim)
-    local.push_back(getBlocks(dim, getSize(state, state.dims[dim])).block());
+    local.push_back(getBlock(dim, getSize(state, state.dims[dim])));
   return local;
 }
 

@@ -8,10 +8,11 @@
 
 #include "ReshardSearch.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/xxhash.h"
 
-#include <unordered_map>
+#include <algorithm>
 #include <vector>
 
 namespace tp::reshard {
@@ -73,16 +74,54 @@ struct State {
   }
 };
 
-struct StateHash {
-  size_t operator()(const State &state) const {
+/// Numbers for states, in the order in which they come. A hash table without
+/// deletion, whose places are small: of a million look-ups most find something.
+class StateNumbers {
+public:
+  /// The number of `state`, and whether it is new.
+  std::pair<unsigned, bool> insert(const State &state) {
+    if (2 * states.size() >= places.size())
+      grow();
+    uint64_t hash = getHash(state);
+    for (size_t i = hash;; ++i) {
+      Place &place = places[i & (places.size() - 1)];
+      if (place.number == kFree) {
+        place = {uint32_t(hash >> 32), uint32_t(states.size())};
+        states.push_back(state);
+        return {place.number, true};
+      }
+      if (place.hash == hash >> 32 && states[place.number] == state)
+        return {place.number, false};
+    }
+  }
+  /// Until the next insertion.
+  const State &operator[](unsigned number) const { return states[number]; }
+
+private:
+  static constexpr uint32_t kFree = ~uint32_t(0);
+  struct Place {
+    uint32_t hash = 0, number = kFree;
+  };
+  static uint64_t getHash(const State &state) {
     uint64_t rest = uint64_t(state.unreduced) << 16 |
                     uint64_t(state.kind) << 8 | state.system;
     return state.dims.getHash() ^ rest * 0x9E3779B97F4A7C15u;
   }
-};
+  void grow() {
+    places.assign(std::max<size_t>(64, 2 * places.size()), Place());
+    for (auto [number, state] : llvm::enumerate(states)) {
+      uint64_t hash = getHash(state);
+      size_t i = hash;
+      while (places[i & (places.size() - 1)].number != kFree)
+        ++i;
+      places[i & (places.size() - 1)] = {uint32_t(hash >> 32),
+                                         uint32_t(number)};
+    }
+  }
 
-/// Numbers for states, which stay where they are.
-using StateNumbers = std::unordered_map<State, unsigned, StateHash>;
+  llvm::SmallVector<State, 0> states;
+  std::vector<Place> places; ///< A power of two, at most half of them taken.
+};
 
 /// Which dimensions and digits take part in a reshard, and how states and
 /// layouts correspond.
@@ -125,6 +164,14 @@ public:
   BlockLayout getBlocks(unsigned dim, int64_t k) const {
     return {shape[dims[dim]], k};
   }
+  /// What BlockLayout says of them.
+  int64_t getBlock(unsigned dim, int64_t k) const {
+    return k <= numKnown ? knownBlocks[dim * numKnown + k - 1]
+                         : getBlocks(dim, k).block();
+  }
+  bool mergesEvenly(unsigned dim, int64_t k, int64_t s) const {
+    return s == 1 || s == k || getBlock(dim, k / s) == s * getBlock(dim, k);
+  }
   /// The sizes of a buffer in the dimensions that take part.
   llvm::SmallVector<int64_t, 6> getLocal(const State &state) const;
   /// Elements of a buffer with `blocks[i]` in the i-th dimension that takes
@@ -146,6 +193,9 @@ public:
 private:
   /// The product of the sizes of all other dimensions.
   uint64_t restVolume = 1;
+  /// Blocks over up to so many devices, by dimension: divisions take long.
+  int64_t numKnown;
+  llvm::SmallVector<int64_t, 32> knownBlocks;
 };
 
 /// The least that it costs to come to one layout: see ReshardSearch.h.

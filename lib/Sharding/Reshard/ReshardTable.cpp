@@ -8,8 +8,9 @@
 #include "llvm/ADT/SmallVectorExtras.h"
 
 #include <array>
-#include <limits>
+#include <functional>
 #include <numeric>
+#include <queue>
 #include <utility>
 
 using namespace tp;
@@ -17,17 +18,11 @@ using namespace tp::reshard;
 using llvm::ArrayRef;
 using llvm::SmallVector;
 
-/// Every digit may become partial; the target says which ones may.
-static SmallVector<DigitSet, 2> getAllDigits(ArrayRef<DigitSystem> systems) {
-  return llvm::map_to_vector<2>(systems, [](const DigitSystem &system) {
-    return llvm::maskTrailingOnes<DigitSet>(system.size());
-  });
-}
-
 Table::Table(const Mesh &mesh, ArrayRef<int64_t> shape, int64_t elementBytes,
              ArrayRef<DigitSystem> systems)
-    : Expansion(space, getAllDigits(systems), ReduceKind::Sum), mesh(mesh),
-      shape(shape), systems(systems),
+    : Expansion(space, SmallVector<DigitSet, 2>(systems.size(), 0),
+                ReduceKind::Sum),
+      mesh(mesh), shape(shape), systems(systems),
       links(mesh, elementBytes, getScale(systems.front())),
       space(this->shape, llvm::to_vector<4>(llvm::seq<unsigned>(shape.size())),
             ReduceKind::Sum, links, this->systems) {}
@@ -39,11 +34,10 @@ DigitSet Table::shift(DigitSet digits, unsigned system) const {
 }
 
 unsigned Table::getNumber(const State &state) {
-  auto [it, isNew] = numbers.try_emplace(state, unsigned(nodes.size()));
+  auto [number, isNew] = numbers.insert(state);
   if (isNew)
-    nodes.push_back(
-        {&it->first, shift(state.unreduced, state.system), {}, nullptr});
-  return it->second;
+    nodes.push_back({shift(state.unreduced, state.system), {}, nullptr});
+  return number;
 }
 
 unsigned Table::getNumber(const StepKind &kind) {
@@ -76,7 +70,7 @@ std::optional<unsigned> Table::getNumber(const TensorSharding &layout) {
 
 /// A price is ticks and launches in one number: the lower, the cheaper. No
 /// cheapest way comes through a state twice.
-static constexpr unsigned kLaunchBits = 12;
+static constexpr unsigned kLaunchBits = 13;
 static_assert(kFewStates < 1 << kLaunchBits);
 /// What is dearer, too, is left to a search. The sum of two does not overflow.
 static constexpr uint64_t kNoWay = uint64_t(1) << 62;
@@ -106,13 +100,27 @@ void Table::changeSystem(const State &state) {
 }
 
 void Table::expandAll() {
-  if (current == nodes.size())
+  if (current == nodes.size() && taken.empty())
     return;
   for (; current < nodes.size(); ++current) {
-    expand(*nodes[current].state);
-    changeSystem(*nodes[current].state);
+    State state = numbers[current];
+    expand(state);
+    changeSystem(state);
   }
   sortTaken();
+}
+
+/// Has values become partial along any digit. Steps that do lead to many states
+/// which nobody asks for where no target is partial.
+void Table::allowPartial() {
+  for (auto [system, digits] : llvm::zip_equal(systems, partial))
+    digits = llvm::maskTrailingOnes<DigitSet>(system.size());
+  // The other steps from there are known.
+  unsigned known = std::exchange(current, 0);
+  for (; current < known; ++current) {
+    State state = numbers[current];
+    makePartial(state);
+  }
 }
 
 /// Puts `taken` among `steps`.
@@ -131,42 +139,58 @@ void Table::sortTaken() {
 }
 
 /// Of at most kLanes targets at once, which are partial along the same digits.
-/// Prices are corrected round by round (Bellman and Ford): ways have few steps,
-/// and without a queue all targets can go along in each of them.
+/// As Dijkstra's, but for all of them: nodes come in the order of the lowest
+/// price that is new, and again if another turns out to be lower.
 void Table::computePrices(ArrayRef<unsigned> targets) {
   using Lanes = std::array<uint64_t, kLanes>;
   Lanes none;
   none.fill(kNoWay);
   std::vector<Lanes> prices(nodes.size(), none);
-  std::vector<uint8_t> isCheaper(nodes.size()); // than others know
+  std::vector<uint64_t> highest(nodes.size(), kNoWay); // of a node's prices
+  std::vector<uint64_t> waiting(nodes.size(), kNoWay); // the lowest new one
+  using Entry = std::pair<uint64_t, unsigned>;
+  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue;
+  auto wait = [&](uint64_t price, unsigned number) {
+    if (price >= waiting[number])
+      return;
+    waiting[number] = price;
+    queue.push({price, number});
+  };
   for (auto [lane, to] : llvm::enumerate(targets)) {
     prices[to][lane] = 0;
-    isCheaper[to] = true;
+    wait(0, to);
   }
   // Nobody makes partial what is not wanted partial.
   DigitSet wanted = nodes[targets.front()].wanted;
-  auto spread = [&](unsigned number) {
+  auto spread = [&](unsigned number, uint64_t lowest) {
     Lanes behind = prices[number];
     for (unsigned i = begins[number]; i < begins[number + 1]; ++i) {
       const StepKind &kind = kinds[steps[i].kind];
-      if (kind.partial & ~wanted)
+      unsigned from = steps[i].from;
+      if ((kind.partial & ~wanted) || lowest + kind.price >= highest[from])
         continue;
-      Lanes &known = prices[steps[i].from];
-      bool isNew = false;
-      for (unsigned lane = 0; lane < kLanes; ++lane) {
+      Lanes &known = prices[from];
+      uint64_t least = kNoWay, most = 0;
+      for (unsigned lane = 0; lane < targets.size(); ++lane) {
         uint64_t price = behind[lane] + kind.price;
-        isNew |= price < known[lane];
-        known[lane] = std::min(known[lane], price);
+        if (price < known[lane]) {
+          known[lane] = price;
+          least = std::min(least, price);
+        }
+        most = std::max(most, known[lane]);
       }
-      isCheaper[steps[i].from] |= isNew;
+      highest[from] = most;
+      wait(least, from);
     }
   };
-  for (bool goesOn = true; std::exchange(goesOn, false);)
-    for (unsigned number = 0; number < nodes.size(); ++number)
-      if (std::exchange(isCheaper[number], false)) {
-        spread(number);
-        goesOn = true;
-      }
+  while (!queue.empty()) {
+    auto [price, number] = queue.top();
+    queue.pop();
+    if (waiting[number] != price)
+      continue; // it has come before
+    waiting[number] = kNoWay;
+    spread(number, price);
+  }
   for (auto [lane, to] : llvm::enumerate(targets)) {
     nodes[to].prices.clear();
     for (const Lanes &own : prices)
@@ -175,6 +199,8 @@ void Table::computePrices(ArrayRef<unsigned> targets) {
 }
 
 void Table::compute(ArrayRef<unsigned> targets) {
+  if (nodes[targets.front()].wanted && !partial.front())
+    allowPartial();
   expandAll();
   SmallVector<unsigned, kLanes> together;
   const Node &first = nodes[targets.front()];
@@ -199,7 +225,6 @@ std::optional<Cost> Table::get(unsigned from, unsigned to) const {
 Cost Table::getBound(unsigned from, unsigned to) {
   std::unique_ptr<Bound> &bound = nodes[to].bound;
   if (!bound)
-    bound =
-        std::make_unique<Bound>(mesh, space, space.decode(*nodes[to].state));
-  return bound->get(*nodes[from].state);
+    bound = std::make_unique<Bound>(mesh, space, space.decode(numbers[to]));
+  return bound->get(numbers[from]);
 }

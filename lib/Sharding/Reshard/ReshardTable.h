@@ -66,7 +66,6 @@ private:
     unsigned from, kind;
   };
   struct Node {
-    const State *state; ///< In `numbers`.
     /// Digits along which ways to it may make values partial: see shift().
     DigitSet wanted;
     /// Of ways to it, by where they begin, if they are known.
@@ -83,6 +82,7 @@ private:
             const Cost &cost) override;
   bool mayHelp(const Cost &) const override { return true; }
   bool isSpent() override { return false; }
+  void allowPartial();
   void expandAll();
   void sortTaken();
   void computePrices(llvm::ArrayRef<unsigned> targets);

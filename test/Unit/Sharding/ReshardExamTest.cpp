@@ -256,7 +256,7 @@ TEST(Reshard, RemembersPlans) {
 TEST(Reshard, Evenly) {
   Mesh m = mesh("x4,z3");
   TensorSharding from = sharding(m, "[z,-,-]"), to = sharding(m, "[-,(z,x),-]");
-  ReshardPlanner any(m), evenly(m, PlanEffort::Full, /*evenly=*/true);
+  ReshardPlanner any(m), evenly(m, /*evenly=*/true);
   auto isEven = [](const ReshardPlan &plan, llvm::ArrayRef<int64_t> shape) {
     return llvm::none_of(plan.steps, [&](const ReshardStep &step) {
       return hasPadding(step.result, shape);
