@@ -557,8 +557,9 @@ private:
     } while (advance());
     if (wide != element)
       sum = ConvertOp::create(builder, loc, withElement(sum, element), sum);
-    replace(op,
-            ReshapeOp::create(builder, loc, op.getType(), sum)->getResults());
+    if (sum.getType() != op.getType())
+      sum = ReshapeOp::create(builder, loc, op.getType(), sum);
+    replace(op, sum);
   }
 
   /// A sum of products, as a row program: for types that the matrix library
