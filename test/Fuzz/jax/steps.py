@@ -280,7 +280,7 @@ def product(p):
         return [derive(jnp.einsum("...k,kn->n...", x.array, w.array), [x, w], bits)]
     if spelling == "transposed":
         return [derive(jnp.einsum("nk,...k->...n", w.array.T, x.array), [x, w], bits)]
-    if spelling == "broadcast":
+    if spelling == "broadcast" and x.array.size:
         v = jnp.broadcast_to(x.array.reshape(-1, k)[0], (p.draw(2, 9), k))
         return [derive(v @ w.array, [x, w], bits)]
     if spelling == "batched" and batch:
@@ -302,8 +302,12 @@ def draw_convolution(p):
     spread = each(3) if p.chance(30) and not isinstance(padding, str) else (1,) * rank
     strides = each(3) if p.chance(50) else (1,) * rank
     reach = [(k - 1) * d + 1 for k, d in zip(w.shape[2:], dilation)]
-    if padding == "VALID" and any(r > size for r, size in zip(reach, h)):
-        padding = "SAME"
+    # A result without elements is of no use to other steps.
+    room = [(size - 1) * by + 1 for size, by in zip(h, spread)]
+    if not isinstance(padding, str):
+        room = [size + sum(pair) for size, pair in zip(room, padding)]
+    if padding != "SAME" and any(r > size for r, size in zip(reach, room)):
+        padding = [(r, r) for r in reach]
     return x, w, functools.partial(
         lax.conv_general_dilated, window_strides=strides, padding=padding, lhs_dilation=spread,
         rhs_dilation=dilation, feature_group_count=groups)
