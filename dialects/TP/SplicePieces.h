@@ -52,7 +52,8 @@ struct SplicePieces {
   bool isIdentity() const {
     return pieces.size() == 1 && pieces.front().isWhole(dim);
   }
-  /// None if there are several parts, or several scalars.
+  /// The one part of a value and the scalar around it; none if there are
+  /// several of either.
   std::optional<SurroundedPiece> getSurrounded() const;
   /// Elements [start, start + size) of the result, or those `stride` apart.
   SplicePieces take(int64_t start, int64_t size, int64_t stride = 1) const;

@@ -30,8 +30,9 @@ struct Fetch {
   BlockRows rows;
 };
 
-/// Runs that overlap or touch are one. Others of one block stay apart: on two
-/// devices, either side's border is the other one's block.
+/// Runs that overlap or touch are merged. Others from the same block are
+/// fetched separately: on two devices, the blocks before and after are the same
+/// block.
 using Fetches = llvm::SmallVector<Fetch, 2>;
 
 /// Adds what `window` on a value takes from other devices.

@@ -10,6 +10,7 @@
 
 #include "dialects/TP/Emitter.h"
 #include "dialects/TP/Strips.h"
+#include "dialects/TP/Windows.h"
 
 #include "dialects/OpError.h"
 #include "tpopt/Dialect/SPMD/SPMD.h"
@@ -27,6 +28,24 @@ std::pair<int64_t, int64_t> WindowOp::getReach(unsigned i) {
   return {-low, (getType().getDimSize(dim) - 1) * getStrides()[i] +
                     (getType().getDimSize(dim + 1) - 1) * getDilations()[i] +
                     1 - low};
+}
+
+/// Whether windows along `dims[i]` read what is not the input's.
+static bool readsOutside(WindowOp op, unsigned i) {
+  auto [first, end] = op.getReach(i);
+  return first < 0 || end > op.getInput().getType().getDimSize(op.getDims()[i]);
+}
+
+Value tp::emitWindow(OpBuilder &builder, Location loc, RankedTensorType type,
+                     Value input, Value fill, ArrayRef<int64_t> dims,
+                     ArrayRef<int64_t> low, ArrayRef<int64_t> strides,
+                     ArrayRef<int64_t> dilations) {
+  auto op = WindowOp::create(builder, loc, type, input, fill, dims, low,
+                             strides, dilations);
+  if (llvm::none_of(llvm::seq<unsigned>(0, dims.size()),
+                    [&](unsigned i) { return readsOutside(op, i); }))
+    op.getFillMutable().clear();
+  return op;
 }
 
 //===----------------------------------------------------------------------===//
@@ -231,24 +250,15 @@ public:
       if (failed(extend(i)))
         return failure();
     // Only dimensions that are not cut still read outside.
-    bool needsFill = false;
-    for (auto [i, dim] : llvm::enumerate(op.getDims()))
-      needsFill |= getSize(getAxes(i)) == 1 && fillsAt(i);
-    return SmallVector<Value>{WindowOp::create(
-        builder, loc, result, value, needsFill ? fill : Value(), op.getDims(),
-        low, op.getStrides(), op.getDilations())};
+    return SmallVector<Value>{emitWindow(builder, loc, result, value, fill,
+                                         op.getDims(), low, op.getStrides(),
+                                         op.getDilations())};
   }
 
 private:
   const AxisList &getAxes(unsigned i) {
     return localizer.getSharding(op.getResult()).dims[op.getWindowDim(i)].axes;
   }
-  bool fillsAt(unsigned i) {
-    auto [first, end] = op.getReach(i);
-    return first < 0 ||
-           end > op.getInput().getType().getDimSize(op.getDims()[i]);
-  }
-
   LogicalResult extend(unsigned i) {
     const AxisList &axes = getAxes(i);
     if (getSize(axes) == 1)
@@ -271,7 +281,7 @@ private:
     StripLocalizer strips(localizer, loc, dim, axes, value, fetches);
     value =
         strips.getPart(0, *window, /*stride=*/1, /*isWhole=*/from == 1, type);
-    if (fillsAt(i))
+    if (readsOutside(op, i))
       fillOutside(i);
     low[i] = 0;
     return success();

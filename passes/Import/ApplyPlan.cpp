@@ -180,7 +180,8 @@ SmallVector<unsigned> PlanApplier::getCutDims(const PlanRule &rule,
   }
   if (!features)
     return {};
-  // A tied table is a head by such a plan's words that are not of embeddings.
+  // A tied table is treated as the output head by all words of such a plan but
+  // those for embeddings.
   bool isHead = (rule.isShipped || isBuiltIn) && !rule.word->isEmbedding;
   if (isColwise && isHead && !features->headOut.empty())
     return features->headOut;

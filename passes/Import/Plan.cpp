@@ -24,7 +24,7 @@ using Action = PlanWord::Action;
 static constexpr uint64_t kMaxBytes = 1 << 20;
 
 /// The words of transformers 5 (distributed/tensor_parallel.py and
-/// expert_parallel.py). They differ also in what they do to activations, which
+/// expert_parallel.py). They also differ in what they do to activations, which
 /// here follow from propagation: `colwise_gather_output` and `colwise`, for
 /// one, are the same.
 static std::optional<PlanWord> parseWord(StringRef word) {

@@ -13,6 +13,8 @@
 #ifndef TPOPT_PASSES_VERIFY_COUNTSHRINKER_H
 #define TPOPT_PASSES_VERIFY_COUNTSHRINKER_H
 
+#include "tpopt/Sharding/Sharding.h"
+
 #include "mlir/IR/Operation.h"
 
 #include <map>
@@ -45,6 +47,13 @@ public:
   virtual void mapWhole(mlir::Operation *copy) const {}
 
 protected:
+  /// What the number of devices along `cutting` is a multiple of, if all axes
+  /// but the largest have at most `least`.
+  static int64_t getGrain(const AxisList &cutting, int64_t least);
+  /// Sets the sizes of these axes for so many devices: the largest takes what
+  /// the others leave.
+  void resize(const AxisList &cutting, int64_t least, int64_t devices);
+
   std::map<unsigned, int64_t> axes;
 };
 

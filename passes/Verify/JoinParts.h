@@ -11,7 +11,7 @@
 namespace tp {
 
 /// Makes `whole` take the parts of a stored tensor where `local` does: the
-/// tensor is their concatenation. Knows nothing of how they came about.
+/// tensor is their concatenation. It does not use the code that split them.
 void joinParts(mlir::func::FuncOp whole, mlir::func::FuncOp local);
 
 } // namespace tp

@@ -280,22 +280,10 @@ SpliceShrinker::create(SpliceOp op, ArrayRef<TensorSharding> layouts,
   const AxisList &cutting = layouts.back().dims[op.getDim()].axes;
   if (cutting.empty() || !shrinker.read(op, layouts))
     return std::nullopt;
-  // The largest axis takes what the number of devices asks for.
-  const auto *largest = llvm::max_element(
-      cutting, [](const auto &a, const auto &b) { return a.size < b.size; });
-  int64_t least = cutting.size() > 3 ? 2 : 3, grain = 1;
-  for (const AxisRef &axis : cutting) {
-    if (&axis != largest)
-      grain *= std::min(axis.size, least);
-  }
-  if (!shrinker.shrink(grain))
+  int64_t least = cutting.size() > 3 ? 2 : 3;
+  if (!shrinker.shrink(getGrain(cutting, least)))
     return std::nullopt;
-  bool keeps = shrinker.small.devices == shrinker.large.devices;
-  for (const AxisRef &axis : cutting)
-    shrinker.axes[axis.axis] = keeps ? axis.size
-                               : &axis == largest
-                                   ? shrinker.small.devices / grain
-                                   : std::min(axis.size, least);
+  shrinker.resize(cutting, least, shrinker.small.devices);
   return shrinker;
 }
 

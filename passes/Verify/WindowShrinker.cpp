@@ -172,22 +172,10 @@ std::optional<WindowShrinker> WindowShrinker::create(WindowOp op,
                 {},
                 {},
                 {}};
-    // The largest axis takes what the number of devices asks for.
-    const auto *largest = llvm::max_element(
-        cutting, [](const auto &a, const auto &b) { return a.size < b.size; });
-    int64_t grain = 1;
-    for (const AxisRef &axis : cutting) {
-      if (&axis != largest)
-        grain *= std::min<int64_t>(axis.size, 2);
-    }
-    if (!along.shrink(grain))
+    constexpr int64_t kLeast = 2;
+    if (!along.shrink(getGrain(cutting, kLeast)))
       return std::nullopt;
-    bool keeps = along.small.devices == along.large.devices;
-    for (const AxisRef &axis : cutting)
-      shrinker.axes[axis.axis] = keeps ? axis.size
-                                 : &axis == largest
-                                     ? along.small.devices / grain
-                                     : std::min<int64_t>(axis.size, 2);
+    shrinker.resize(cutting, kLeast, along.small.devices);
     shrinker.along.push_back(std::move(along));
   }
   return shrinker;

@@ -16,6 +16,7 @@
 #include "Moves.h"
 
 #include "dialects/TP/SplicePieces.h"
+#include "dialects/TP/Windows.h"
 
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallVectorExtras.h"
@@ -195,16 +196,9 @@ Value composeWindow(WindowOp window) {
   SmallVector<int64_t> low(window.getLow());
   low[i] -= shift;
   OpBuilder builder(window);
-  bool needsFill = false;
-  for (auto [j, dim] : llvm::enumerate(window.getDims())) {
-    auto [begin, after] = window.getReach(j);
-    int64_t by = low[j] - window.getLow()[j];
-    needsFill |= begin - by < 0 || after - by > shapeOf(piece.input)[dim];
-  }
-  return WindowOp::create(builder, window.getLoc(), window.getType(),
-                          piece.input, needsFill ? fill : Value(),
-                          window.getDims(), low, window.getStrides(),
-                          window.getDilations());
+  return emitWindow(builder, window.getLoc(), window.getType(), piece.input,
+                    fill, window.getDims(), low, window.getStrides(),
+                    window.getDilations());
 }
 
 /// Whether a value is a move along `dim`, or computed element by element of

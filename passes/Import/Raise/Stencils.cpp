@@ -13,6 +13,7 @@
 #include "Stencils.h"
 
 #include "dialects/TP/SplicePieces.h"
+#include "dialects/TP/Windows.h"
 
 #include "llvm/ADT/MapVector.h"
 
@@ -138,7 +139,6 @@ bool share(const Group &group) {
   const Access &front = group.accesses.front();
   auto source = cast<RankedTensorType>(front.source.getType());
   SmallVector<int64_t> shape, dims, low, strides, dilations;
-  bool readsOutside = false;
   size_t next = 0;
   for (auto [dim, size] : llvm::enumerate(source.getShape())) {
     if (next == hull.size() || hull[next].dim != int64_t(dim)) {
@@ -151,17 +151,13 @@ bool share(const Group &group) {
     low.push_back(-along.first);
     strides.push_back(along.stride);
     dilations.push_back(along.dilation);
-    readsOutside |=
-        along.first < 0 ||
-        (along.results - 1) * along.stride + along.getLast() >= size;
   }
   OpBuilder builder(front.op);
-  Value fill = readsOutside ? group.fill : Value();
+  Value fill = group.fill;
   if (Operation *constant = fill ? fill.getDefiningOp<ConstantOp>() : nullptr)
     fill = builder.clone(*constant)->getResult(0);
-  Value windows =
-      WindowOp::create(builder, front.op->getLoc(), source.clone(shape),
-                       front.source, fill, dims, low, strides, dilations);
+  Value windows = emitWindow(builder, front.op->getLoc(), source.clone(shape),
+                             front.source, fill, dims, low, strides, dilations);
   for (const Access &access : group.accesses) {
     builder.setInsertionPoint(access.op);
     SmallVector<int64_t> starts(shape.size(), 0), steps(shape.size(), 1),
@@ -193,7 +189,7 @@ bool tp::raise::shareWindows(Region &region) {
     for (Operation &op : block) {
       for (Region &inner : op.getRegions())
         changed |= shareWindows(inner);
-      // Of what was said something, that stays.
+      // An annotation is of this value, which therefore stays.
       if (!op.getDiscardableAttrDictionary().empty())
         continue;
       auto splice = dyn_cast<SpliceOp>(op);

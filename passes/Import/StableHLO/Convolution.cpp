@@ -19,6 +19,8 @@
 
 #include "Conversion.h"
 
+#include "dialects/TP/Windows.h"
+
 using namespace mlir;
 using namespace tp;
 using namespace tp::stablehlo;
@@ -231,7 +233,6 @@ private:
   void emitPatches() {
     SmallVector<int64_t> dims, low, strides, dilations, seen, split;
     std::string term;
-    bool readsOutside = false;
     for (auto [dim, letter] : llvm::enumerate(lhsTerm)) {
       int64_t size = Emitter::typeOf(x).getDimSize(dim);
       if (letter < 'A' || letter > 'Z') {
@@ -263,14 +264,10 @@ private:
       low.push_back(window.low);
       strides.push_back(steps.first);
       dilations.push_back(steps.second);
-      int64_t last = (sizes.first - 1) * steps.first +
-                     (sizes.second - 1) * steps.second - window.low;
-      readsOutside |= window.low > 0 || last >= size;
     }
     if (!dims.empty())
-      x = WindowOp::create(
-          c.builder, c.op->getLoc(), Emitter::withShape(x, seen), x,
-          readsOutside ? zero() : Value(), dims, low, strides, dilations);
+      x = emitWindow(c.builder, c.op->getLoc(), Emitter::withShape(x, seen), x,
+                     zero(), dims, low, strides, dilations);
     x = c.emit.reshape(x, split);
     lhsTerm = term;
   }

@@ -5,6 +5,8 @@
 
 #include "Windows.h"
 
+#include "dialects/TP/Windows.h"
+
 using namespace mlir;
 using namespace tp;
 using namespace tp::stablehlo;
@@ -250,20 +252,16 @@ private:
   Value emitSeen(Value x, Value fill, Sizes sizes, Sizes shape, Sizes strides,
                  Sizes low) {
     SmallVector<int64_t> result, ones(sizes.size(), 1);
-    bool readsOutside = false;
     unsigned i = 0;
     for (auto [dim, windows] : llvm::enumerate(shape)) {
       result.push_back(windows);
       if (i == sizes.size() || getDims()[i] != int64_t(dim))
         continue;
       result.push_back(sizes[i]);
-      int64_t last = (windows - 1) * strides[i] + sizes[i] - 1 - low[i];
-      readsOutside |= low[i] > 0 || last >= Emitter::typeOf(x).getDimSize(dim);
       ++i;
     }
-    return WindowOp::create(
-        c.builder, c.op->getLoc(), Emitter::withShape(x, result), x,
-        readsOutside ? fill : Value(), getDims(), low, strides, ones);
+    return emitWindow(c.builder, c.op->getLoc(), Emitter::withShape(x, result),
+                      x, fill, getDims(), low, strides, ones);
   }
 
   /// `element` of every window.

@@ -5,6 +5,8 @@
 
 #include "Windows.h"
 
+#include "dialects/TP/Windows.h"
+
 using namespace mlir;
 using namespace tp;
 using namespace tp::stablehlo;
@@ -142,13 +144,11 @@ static Results emitTaps(Conversion &c, ArrayRef<Value> values, ValueRange fills,
     Value x = emitInterior(c, value, fill, dim, windows.baseDilations[dim], low,
                            high);
     SmallVector<int64_t> shape(Emitter::typeOf(x).getShape());
-    int64_t last = (output - 1) * stride + (size - 1) * dilation - low;
-    bool readsOutside = low > 0 || last >= shape[dim];
     shape[dim] = output;
     shape.insert(shape.begin() + dim + 1, size);
-    taps.push_back(WindowOp::create(
-        c.builder, c.op->getLoc(), Emitter::withShape(x, shape), x,
-        readsOutside ? fill : Value(), dim, low, stride, dilation));
+    taps.push_back(emitWindow(c.builder, c.op->getLoc(),
+                              Emitter::withShape(x, shape), x, fill, dim, low,
+                              stride, dilation));
   }
   SmallVector<Value> sum;
   for (int64_t k = 0; k < size; ++k) {
