@@ -247,7 +247,7 @@ Value sliceSum(SliceOp slice) {
   return takePart(slice.getInput(), pieces->pieces.front(), pieces->dim, slice);
 }
 
-/// The value that a reshape of reshapes is again. Null if there is none.
+/// The earlier value that a chain of reshapes restores; null if there is none.
 Value findUnchanged(ReshapeOp reshape) {
   Value value = reshape.getInput();
   for (auto inner = value.getDefiningOp<ReshapeOp>();

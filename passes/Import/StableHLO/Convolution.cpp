@@ -1,16 +1,15 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Convolutions: an einsum of a kernel and of windows of the input.
+// Convolutions: an einsum of the kernel and the windows of the input.
 //
 //     x: [n, 16, c], kernel: [3, c, m]
 //     windows = tp.window x                    [n, 16, 3, c]
 //     y = tp.einsum "nANc,Ncm->nAm" windows, kernel
 //
-// A gradient of the kernel is a convolution whose kernel is as long as the
-// input, with as few results as the kernel has elements. Its windows are read
-// the other way round, so that the long dimension, which may be cut, is the one
-// of windows.
+// The gradient of a kernel is a convolution whose own kernel is as long as the
+// input, and which has few results. There windows and their elements swap
+// roles, so that the long dimension, which may be sharded, is that of windows.
 //
 // Where the input is spread, as in the gradient of strides, most products would
 // be with zeros. So results are computed by their phase: with a spread of 2,
