@@ -191,8 +191,11 @@ Value StripLocalizer::getStrip(unsigned source, const Window &window,
 
 Value StripLocalizer::getPart(unsigned source, const Window &window,
                               int64_t stride, bool isWhole,
-                              RankedTensorType result) {
+                              RankedTensorType result,
+                              llvm::function_ref<Value(Value)> setApart) {
   Value strip = getStrip(source, window, isWhole);
+  if (setApart)
+    strip = setApart(strip);
   int64_t block = result.getDimSize(dim);
   int64_t span = (block - 1) * stride + 1;
   int64_t offset = window.offset, step = window.step;

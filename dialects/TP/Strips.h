@@ -53,9 +53,12 @@ public:
                  const Fetches &fetches);
 
   /// The device's block of type `result`, of which rows are `stride` apart in
-  /// the window on value `source`, which is `isWhole` if it is not cut.
-  mlir::Value getPart(unsigned source, const Window &window, int64_t stride,
-                      bool isWhole, mlir::RankedTensorType result);
+  /// the window on value `source`, which is `isWhole` if it is not cut. If the
+  /// window is spread, `setApart` puts the fill after each of its rows.
+  mlir::Value
+  getPart(unsigned source, const Window &window, int64_t stride, bool isWhole,
+          mlir::RankedTensorType result,
+          llvm::function_ref<mlir::Value(mlir::Value)> setApart = nullptr);
 
 private:
   mlir::RankedTensorType getStripType(unsigned source, int64_t rows);

@@ -220,6 +220,26 @@ void addWindow(Author &author) {
                               fill, dims, low, strides, dilations));
 }
 
+void addDilate(Author &author) {
+  Value x = author.pick(Elements::Any);
+  Shape result(Author::shapeOf(x));
+  if (result.empty() || ShapedType::getNumElements(result) == 0)
+    return;
+  int64_t dim = author.random.draw(0, result.size() - 1), size = result[dim];
+  int64_t spacing = author.random.draw(1, 4),
+          low = author.random.percent(50) ? 0 : author.random.draw(-3, 4);
+  int64_t last = low + (size - 1) * spacing;
+  result[dim] = std::max<int64_t>(1, last + 1 + author.random.draw(-3, 4));
+  int64_t first = low < 0 ? (-low + spacing - 1) / spacing : 0;
+  if (first >= size || low + first * spacing >= result[dim] ||
+      ShapedType::getNumElements(result) > 4096)
+    return;
+  Value fill = author.get({}, Author::elementOf(x));
+  author.add(DilateOp::create(author.builder, author.loc,
+                              author.type(result, Author::elementOf(x)), x,
+                              fill, dim, low, spacing));
+}
+
 void addPad(Author &author) {
   Value x = author.pick(Elements::Any);
   Shape low, result;
@@ -247,5 +267,6 @@ void tp::fuzz::addMovements(Generators &generators) {
   generators["tp.concat"] = addConcat;
   generators["tp.splice"] = addSplice;
   generators["tp.window"] = addWindow;
+  generators["tp.dilate"] = addDilate;
   generators["tp.pad"] = addPad;
 }

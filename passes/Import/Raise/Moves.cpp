@@ -247,13 +247,25 @@ Value sliceSum(SliceOp slice) {
   return takePart(slice.getInput(), pieces->pieces.front(), pieces->dim, slice);
 }
 
+/// Whether an op only adds or drops dimensions of size 1, or splits and joins
+/// others.
+bool isReshape(Operation *op) {
+  auto reduce = dyn_cast_if_present<ReduceOp>(op);
+  if (!reduce)
+    return isa_and_nonnull<ReshapeOp>(op);
+  auto type = cast<RankedTensorType>(reduce.getInput().getType());
+  return llvm::all_of(reduce.getDims(),
+                      [&](int64_t dim) { return type.getDimSize(dim) == 1; });
+}
+
 /// The earlier value that a chain of reshapes restores; null if there is none.
 Value findUnchanged(ReshapeOp reshape) {
   Value value = reshape.getInput();
-  for (auto inner = value.getDefiningOp<ReshapeOp>();
-       inner && !isSaid(inner) && inner->getBlock() == reshape->getBlock();
-       inner = value.getDefiningOp<ReshapeOp>()) {
-    value = inner.getInput();
+  for (Operation *inner = value.getDefiningOp();
+       isReshape(inner) && !isSaid(inner) &&
+       inner->getBlock() == reshape->getBlock();
+       inner = value.getDefiningOp()) {
+    value = inner->getOperand(0);
     if (value.getType() == reshape.getType())
       return value;
   }

@@ -50,6 +50,7 @@ std::optional<Match> matchAttention(mlir::Operation *root);
 // These find what is written in another way than others write it.
 std::optional<Match> matchContraction(mlir::Operation *root);
 std::optional<Match> matchNestedReduction(mlir::Operation *root);
+std::optional<Match> matchZeroAdded(mlir::Operation *root);
 std::optional<Match> matchBroadcast(mlir::Operation *root);
 std::optional<Match> matchSlice(mlir::Operation *root);
 

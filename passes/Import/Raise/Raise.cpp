@@ -314,8 +314,9 @@ struct Raise : tp::impl::RaisePassBase<Raise> {
                         matchEmbedding, matchCrossEntropy});
     raiser.sweep(body, {matchGated, matchAttention});
     raiser.sweep(body, {matchContraction, matchNestedReduction, matchBroadcast,
-                        matchSlice});
+                        matchSlice, matchZeroAdded});
     changed |= composeMoves(body);
+    raiser.sweep(body, {matchZeroAdded});
     changed |= shareWindows(body);
     if (!changed && !raiser.hasChanged())
       return markAllAnalysesPreserved();

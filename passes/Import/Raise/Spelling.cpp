@@ -15,8 +15,9 @@
 //     %z = tp.einsum "bsi,oi->bso" %x, %w : 2x7x32, 48x32 -> 2x7x48
 //
 // Nested reductions of one kind become one reduction, a broadcast that only
-// adds dimensions of size 1 becomes a reshape, and a dynamic slice with
-// constant start indices becomes a static slice.
+// adds dimensions of size 1 becomes a reshape, a dynamic slice with constant
+// start indices becomes a static slice, and zeros are not added (XLA leaves
+// them out as well; -0.0 stays what it is then).
 
 #include "Patterns.h"
 
@@ -134,6 +135,35 @@ std::optional<Match> tp::raise::matchNestedReduction(Operation *root) {
     return Emitter(builder, loc).reduce(kind, input, dims);
   };
   return match;
+}
+
+/// Whether all elements are constant zeros, however they are brought into
+/// shape.
+static bool isZero(Value value, unsigned depth = 0) {
+  constexpr unsigned kDeepest =
+      6; // an input may be taken twice, again and again
+  Operation *op = value.getDefiningOp();
+  if (isa_and_nonnull<BroadcastOp, ReshapeOp, TransposeOp, SliceOp, PadOp,
+                      ConcatOp, SpliceOp>(op))
+    return depth < kDeepest &&
+           llvm::all_of(
+               op->getOperands(),
+               [&](Value input) { return isZero(input, depth + 1); });
+  return matchPattern(value, m_AnyZeroFloat()) || matchPattern(value, m_Zero());
+}
+
+std::optional<Match> tp::raise::matchZeroAdded(Operation *root) {
+  auto add = dyn_cast<AddOp>(root);
+  if (!add)
+    return std::nullopt;
+  for (auto [value, other] : {std::pair(add.getLhs(), add.getRhs()),
+                              std::pair(add.getRhs(), add.getLhs())})
+    if (isZero(other)) {
+      Match match{"", root, {value, other}, {}};
+      match.build = [value = value](OpBuilder &, Location) { return value; };
+      return match;
+    }
+  return std::nullopt;
 }
 
 std::optional<Match> tp::raise::matchBroadcast(Operation *root) {

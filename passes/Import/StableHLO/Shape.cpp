@@ -188,6 +188,24 @@ Value tp::stablehlo::emitInterior(Conversion &c, Value x, Value value,
   return emitSpread(c, x, value, dim, spread, at);
 }
 
+/// Interior padding along `dim` as one op, which moves only what changes its
+/// device, whatever blocks there are; all fill as emitInterior has it. `low`
+/// and `high` become what is still to be padded.
+static Value emitDilated(Conversion &c, Value x, Value value, int64_t dim,
+                         int64_t spacing, int64_t &low, int64_t &high) {
+  SmallVector<int64_t> shape(Emitter::typeOf(x).getShape());
+  int64_t size = shape[dim];
+  int64_t length = (size - 1) * spacing + 1 + low + high;
+  bool isAny = size > 1 && low < length && low + (size - 1) * spacing >= 0;
+  if (spacing == 1 || spacing > INT32_MAX || !isAny)
+    return emitInterior(c, x, value, dim, spacing, low, high);
+  shape[dim] = length;
+  x = DilateOp::create(c.builder, c.op->getLoc(), Emitter::withShape(x, shape),
+                       x, value, dim, low, spacing);
+  low = high = 0;
+  return x;
+}
+
 static Results convertPad(Conversion &c) {
   size_t rank = c.inType().getRank();
   auto low = c.getList("edge_padding_low", rank),
@@ -211,7 +229,7 @@ static Results convertPad(Conversion &c) {
   if (isEmpty(x.getType()))
     return c.one(c.emit.splat(value, c.outShape()));
   for (size_t i = 0; i < rank; ++i)
-    x = emitInterior(c, x, value, i, 1 + (*interior)[i], (*low)[i], (*high)[i]);
+    x = emitDilated(c, x, value, i, 1 + (*interior)[i], (*low)[i], (*high)[i]);
   // Where padding is negative, it cuts. Cutting after padding keeps sizes from
   // going below zero.
   SmallVector<int64_t> shape(Emitter::typeOf(x).getShape()), begin, starts;

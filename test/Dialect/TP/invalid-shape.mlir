@@ -373,6 +373,69 @@ func.func @f(%x: tensor<f32>) {
 
 // -----
 
+// tp.dilate 1: a dimension that is none
+func.func @f(%x: tensor<4x6xf32>, %s: tensor<f32>, %v: tensor<1xf32>, %i: tensor<i32>) {
+  // expected-error @below {{[TP0304] 'tp.dilate' op dim 2 is no dimension of rank 2}}
+  %0 = tp.dilate %x, %s dim = 2 low = 0 spacing = 3 : (tensor<4x6xf32>, tensor<f32>) -> tensor<4x18xf32>
+  return
+}
+
+// -----
+
+// tp.dilate 2: elements nowhere
+func.func @f(%x: tensor<4x6xf32>, %s: tensor<f32>, %v: tensor<1xf32>, %i: tensor<i32>) {
+  // expected-error @below {{[TP0304] 'tp.dilate' op has a spacing from 1 to 2^31 - 1 and a low of at most as much, not 0 and 0}}
+  %0 = tp.dilate %x, %s dim = 1 low = 0 spacing = 0 : (tensor<4x6xf32>, tensor<f32>) -> tensor<4x18xf32>
+  return
+}
+
+// -----
+
+// tp.dilate 2: too far away
+func.func @f(%x: tensor<4x6xf32>, %s: tensor<f32>, %v: tensor<1xf32>, %i: tensor<i32>) {
+  // expected-error @below {{[TP0304] 'tp.dilate' op has a spacing from 1 to 2^31 - 1 and a low of at most as much, not 1 and -2147483648}}
+  %0 = tp.dilate %x, %s dim = 1 low = -2147483648 spacing = 1 : (tensor<4x6xf32>, tensor<f32>) -> tensor<4x18xf32>
+  return
+}
+
+// -----
+
+// tp.dilate 3: other dimensions differ
+func.func @f(%x: tensor<4x6xf32>, %s: tensor<f32>, %v: tensor<1xf32>, %i: tensor<i32>) {
+  // expected-error @below {{[TP0303] 'tp.dilate' op has the dimensions of 'tensor<4x6xf32>' but for dim, not 'tensor<5x18xf32>'}}
+  %0 = tp.dilate %x, %s dim = 1 low = 0 spacing = 3 : (tensor<4x6xf32>, tensor<f32>) -> tensor<5x18xf32>
+  return
+}
+
+// -----
+
+// tp.dilate 4: a fill of several elements
+func.func @f(%x: tensor<4x6xf32>, %s: tensor<f32>, %v: tensor<1xf32>, %i: tensor<i32>) {
+  // expected-error @below {{[TP0303] 'tp.dilate' op fills with a scalar, not 'tensor<1xf32>'}}
+  %0 = tp.dilate %x, %v dim = 1 low = 0 spacing = 3 : (tensor<4x6xf32>, tensor<1xf32>) -> tensor<4x18xf32>
+  return
+}
+
+// -----
+
+// tp.dilate 4: a fill of another type
+func.func @f(%x: tensor<4x6xf32>, %s: tensor<f32>, %v: tensor<1xf32>, %i: tensor<i32>) {
+  // expected-error @below {{[TP0303] 'tp.dilate' op has one element type, not 'tensor<i32>' and 'tensor<4x18xf32>'}}
+  %0 = tp.dilate %x, %i dim = 1 low = 0 spacing = 3 : (tensor<4x6xf32>, tensor<i32>) -> tensor<4x18xf32>
+  return
+}
+
+// -----
+
+// tp.dilate 5: nothing is left
+func.func @f(%x: tensor<4x6xf32>, %s: tensor<f32>, %v: tensor<1xf32>, %i: tensor<i32>) {
+  // expected-error @below {{[TP0304] 'tp.dilate' op has no element of 'tensor<4x6xf32>' in the result; write tp.broadcast of the fill}}
+  %0 = tp.dilate %x, %s dim = 1 low = 18 spacing = 3 : (tensor<4x6xf32>, tensor<f32>) -> tensor<4x18xf32>
+  return
+}
+
+// -----
+
 // tp.window 1: no dimension
 func.func @f(%x: tensor<4x16xf32>, %s: tensor<f32>) {
   // expected-error @below {{[TP0304] 'tp.window' op has ascending dimensions of 'tensor<4x16xf32>', and for each of them a low, a stride of at least 1 and a dilation of at least 1}}

@@ -45,6 +45,8 @@ func.func @movement(%x: tensor<4x16xf32>, %b: tensor<16xf32>, %s: tensor<f32>, %
   %11 = tp.window %x, %s dims = [0, 1] low = [1, -2] strides = [1, 2] dilations = [2, 1] : (tensor<4x16xf32>, tensor<f32>) -> tensor<4x3x7x2xf32>
   // CHECK: tp.window %{{.+}} dims = [1] low = [0] strides = [4] dilations = [1] : (tensor<4x16xf32>) -> tensor<4x4x4xf32>
   %12 = tp.window %x dims = [1] low = [0] strides = [4] dilations = [1] : (tensor<4x16xf32>) -> tensor<4x4x4xf32>
+  // CHECK: tp.dilate %{{.+}}, %{{.+}} dim = 1 low = -2 spacing = 3 : (tensor<4x16xf32>, tensor<f32>) -> tensor<4x44xf32>
+  %13 = tp.dilate %x, %s dim = 1 low = -2 spacing = 3 : (tensor<4x16xf32>, tensor<f32>) -> tensor<4x44xf32>
   // CHECK: tp.pad %{{.+}}, %{{.+}} low = [0, 1] : (tensor<4x16xf32>, tensor<f32>) -> tensor<5x18xf32>
   %8 = tp.pad %x, %s low = [0, 1] : (tensor<4x16xf32>, tensor<f32>) -> tensor<5x18xf32>
   return

@@ -95,3 +95,26 @@ func.func @later(%x: tensor<64x8xf32>) -> (tensor<32x8xf32>, tensor<32x8xf32>) {
   %b = tp.splice %zero, %x dim = 0 starts = [0, 1] sizes = [1, 31] strides = [1, 2] : (tensor<f32>, tensor<64x8xf32>) -> tensor<32x8xf32>
   return %a, %b : tensor<32x8xf32>, tensor<32x8xf32>
 }
+
+// -----
+
+// As in gradients of edge padding: zeros are not added, and sums over dimensions of size 1
+// between reshapes are reshapes, so that rows padded behind a slice are a splice.
+// CHECK-LABEL: func.func @edge
+// CHECK-NOT: tp.reduce
+// CHECK: %[[ROWS:.*]] = tp.splice %{{.*}}, %arg0 dim = 0 starts = [0, 3] sizes = [63, 1]
+// CHECK: %[[SUM:.*]] = tp.add %arg0, %[[ROWS]]
+// CHECK-NEXT: return %[[SUM]]
+func.func @edge(%x: tensor<64x8xf32>) -> tensor<64x8xf32> {
+  %zero = tp.constant dense<0.0> : tensor<f32>
+  %s = tp.slice %x starts = [3, 0] strides = [1, 1] : tensor<64x8xf32> -> tensor<1x8xf32>
+  %r = tp.reshape %s : tensor<1x8xf32> -> tensor<1x1x8xf32>
+  %t = tp.reduce sum %r dims = [0, 1] : tensor<1x1x8xf32> -> tensor<8xf32>
+  %u = tp.reshape %t : tensor<8xf32> -> tensor<1x8xf32>
+  %p = tp.pad %u, %zero low = [63, 0] : (tensor<1x8xf32>, tensor<f32>) -> tensor<64x8xf32>
+  %b = tp.broadcast %zero dims = [] : tensor<f32> -> tensor<64x1xf32>
+  %q = tp.pad %b, %zero low = [0, 7] : (tensor<64x1xf32>, tensor<f32>) -> tensor<64x8xf32>
+  %y = tp.add %x, %p : tensor<64x8xf32>
+  %z = tp.add %q, %y : tensor<64x8xf32>
+  return %z : tensor<64x8xf32>
+}

@@ -159,6 +159,16 @@ func.func @nothing(%x: tensor<4x1xf32>, %v: tensor<f32>) -> (tensor<4x1xf32>, te
   return %3, %4, %2 : tensor<4x1xf32>, tensor<4x2xf32>, tensor<4x0xf32>
 }
 
+// Interior padding is one op, from where to where it pads or cuts around it.
+// CHECK-LABEL: func.func @interior
+func.func @interior(%x: tensor<4x7xf32>, %v: tensor<f32>) -> (tensor<4x19xf32>, tensor<13x7xf32>) {
+  // CHECK-NEXT: tp.dilate %arg0, %arg1 dim = 1 low = 0 spacing = 3 : (tensor<4x7xf32>, tensor<f32>) -> tensor<4x19xf32>
+  // CHECK-NEXT: %[[WIDE:.+]] = tp.dilate %arg0, %arg1 dim = 0 low = -1 spacing = 4 : (tensor<4x7xf32>, tensor<f32>) -> tensor<13x7xf32>
+  %0 = stablehlo.pad %x, %v, low = [0, 0], high = [0, 0], interior = [0, 2] : (tensor<4x7xf32>, tensor<f32>) -> tensor<4x19xf32>
+  %1 = stablehlo.pad %x, %v, low = [-1, 0], high = [1, 0], interior = [3, 0] : (tensor<4x7xf32>, tensor<f32>) -> tensor<13x7xf32>
+  return %0, %1 : tensor<4x19xf32>, tensor<13x7xf32>
+}
+
 // Inside of shard_map along some axes only, JAX constrains even the numbers that a
 // reduction or a scatter combines.
 sdy.mesh @mesh = <["data"=2, "model"=2]>

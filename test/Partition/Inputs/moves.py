@@ -318,6 +318,11 @@ FUNCTIONS = {
     "spread": lambda x, n: x.pad(0, 1, 1),
     "spread_from_one": lambda x, n: x.pad(1, 2, 3),
     "spread_over_a_border": lambda x, n: x.pad(3, -2, 1),
+    "spread_unevenly": lambda x, n: x.pad(0, 0, 2),
+    "spread_and_cut": lambda x, n: x.pad(-2, 1, 2),
+    "spread_behind_a_pad": lambda x, n: x.pad(5, -4, 2),
+    "every_third_there_and_back":
+        lambda x, n: x.take(0, n, 3).tanh().pad(0, (n - 1) % 3, 2),
     "frame": lambda x, n: x.frame(),
     "pool_gradient_of_two": lambda x, n: x.pool_gradient(2, 2),
     "pool_gradient_of_three": lambda x, n: x.pool_gradient(3, 1, low=1, high=1),

@@ -248,6 +248,17 @@ void window(Program &p) {
          Program::type(result));
 }
 
+void dilate(Program &p) {
+  Shape input = p.shape(1, 4), result = input;
+  int64_t dim = p.pick(0, input.size() - 1), spacing = p.pick(1, 3),
+          low = p.pick(0, 2);
+  input[dim] = std::max<int64_t>(input[dim], 1);
+  result[dim] = low + (input[dim] - 1) * spacing + 1 + p.pick(0, 3);
+  p.emit("tp.dilate " + p.in(input) + ", " + p.in({}) + " dim = " + Twine(dim) +
+             " low = " + Twine(low) + " spacing = " + Twine(spacing),
+         Program::type(result));
+}
+
 void pad(Program &p) {
   Shape input = p.shape(0, 4), low, result;
   for (int64_t size : input) {
@@ -428,6 +439,7 @@ llvm::StringMap<Generator> getGenerators() {
   map["slice"] = slice;
   map["concat"] = concat;
   map["splice"] = splice;
+  map["dilate"] = dilate;
   map["window"] = window;
   map["pad"] = pad;
   map["gather"] = [](Program &p) { gather(p, false); };

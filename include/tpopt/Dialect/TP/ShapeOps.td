@@ -144,6 +144,27 @@ def TP_SpliceOp : TP_Op<"splice", "", builtRule # linear # localized # decompose
   let hasVerifier = 1;
 }
 
+def TP_DilateOp : TP_Op<"dilate", "", builtRule # linear # localized # decomposed
+    # [DeclareOpInterfaceMethods<ExchangeOpInterface>]> {
+  let summary = "Set the elements of a dimension apart";
+  let meaning = [{element i along `dim` becomes element `low + i * spacing`; all
+    others are `fill`. What falls outside the result is dropped. Interior padding,
+    and the gradient of a slice with a stride.}];
+  let constraints = [{
+    1. `dim` is a dimension of the input.
+    2. `spacing` is 1 to 2^31 - 1, `low` between -2^31 + 1 and 2^31 - 1.
+    3. The result has the input's dimensions but for `dim`.
+    4. `fill` is a scalar; all have one element type.
+    5. At least one element of the input is in the result.}];
+  let ruleText = "`dim` is exchanged: where it is cut, devices fetch the elements that their blocks lack; other dimensions pass through";
+  let example = "%y = tp.dilate %x, %zero dim = 1 low = 1 spacing = 3 : (tensor<4x6xf32>, tensor<f32>) -> tensor<4x18xf32>";
+  let arguments = (ins TP_Tensor:$input, TP_Tensor:$fill, I64Attr:$dim,
+                       I64Attr:$low, I64Attr:$spacing);
+  let results = (outs TP_Tensor:$result);
+  let assemblyFormat = "$input `,` $fill `dim` `=` custom<Plain>($dim) `low` `=` custom<Plain>($low) `spacing` `=` custom<Plain>($spacing) attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
 def TP_WindowOp : TP_Op<"window", "", builtRule # linear # evaluated # localized
     # [DeclareOpInterfaceMethods<ExchangeOpInterface>]> {
   let summary = "See a tensor through windows that slide over it";

@@ -1,0 +1,259 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Elements set apart along a dimension, also where it is cut: interior padding,
+// and the gradient of a slice with a stride.
+
+#include "dialects/TP/Emitter.h"
+#include "dialects/TP/Strips.h"
+
+#include "dialects/OpError.h"
+#include "tpopt/Dialect/SPMD/SPMD.h"
+
+using namespace mlir;
+using namespace tp;
+using spmd::Linearity;
+
+static RankedTensorType typeOf(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
+/// The input's elements that the result has, and where; none of them, of size
+/// 0.
+static Piece getPiece(DilateOp op) {
+  int64_t dim = op.getDim(), spacing = op.getSpacing(), low = op.getLow();
+  int64_t length = op.getType().getDimSize(dim);
+  int64_t first =
+      low < 0 ? int64_t(llvm::divideCeil(uint64_t(-low), uint64_t(spacing)))
+              : 0;
+  Piece piece{first, low + first * spacing, 0};
+  piece.spread = spacing;
+  int64_t behind = op.getInput().getType().getDimSize(dim) - first;
+  if (piece.at < length)
+    piece.size = std::max<int64_t>(
+        0, std::min(behind, (length - 1 - piece.at) / spacing + 1));
+  return piece;
+}
+
+LogicalResult DilateOp::verify() {
+  RankedTensorType input = getInput().getType(), result = getType();
+  int64_t dim = getDim(), rank = input.getRank();
+  if (dim < 0 || dim >= rank)
+    return tp::emitOpError(*this, ErrorCode::BadAttribute)
+           << "dim " << dim << " is no dimension of rank " << rank;
+  constexpr int64_t farthest = INT32_MAX;
+  int64_t spacing = getSpacing(), low = getLow();
+  if (spacing < 1 || spacing > farthest || std::abs(low) > farthest)
+    return tp::emitOpError(*this, ErrorCode::BadAttribute)
+           << "has a spacing from 1 to 2^31 - 1 and a low of at most as much, "
+              "not "
+           << spacing << " and " << low;
+  bool fits = result.getRank() == rank;
+  for (int64_t i = 0; fits && i < rank; ++i)
+    fits = i == dim || input.getDimSize(i) == result.getDimSize(i);
+  if (!fits)
+    return tp::emitOpError(*this, ErrorCode::TypeMismatch)
+           << "has the dimensions of " << input << " but for dim, not "
+           << result;
+  if (getFill().getType().getRank() != 0)
+    return tp::emitOpError(*this, ErrorCode::TypeMismatch)
+           << "fills with a scalar, not " << getFill().getType();
+  for (RankedTensorType type : {input, getFill().getType()})
+    if (type.getElementType() != result.getElementType())
+      return tp::emitOpError(*this, ErrorCode::TypeMismatch)
+             << "has one element type, not " << type << " and " << result;
+  if (getPiece(*this).size == 0)
+    return tp::emitOpError(*this, ErrorCode::BadAttribute)
+           << "has no element of " << input
+           << " in the result; write "
+              "tp.broadcast of the fill";
+  return success();
+}
+
+ShardingRule DilateOp::getShardingRule() {
+  RuleBuilder rule(2, 1);
+  for (auto [i, size] : llvm::enumerate(getType().getShape())) {
+    unsigned factor = rule.addFactor(
+        size, i == getDim() ? FactorKind::Exchanged : FactorKind::PassThrough);
+    rule.addDim(0, factor);
+    rule.addDim(2, factor);
+  }
+  return rule.build();
+}
+
+double DilateOp::getFlops(ArrayRef<int64_t>) { return 0; }
+Linearity DilateOp::getLinearity(unsigned, ReduceKind) {
+  return Linearity::Joint;
+}
+
+/// `x` with `spacing - 1` elements of `fill` after each one along `dim`.
+static Value emitApart(Emitter &emit, OpBuilder &builder, Location loc, Value x,
+                       Value fill, int64_t dim, int64_t spacing) {
+  SmallVector<int64_t> shape(typeOf(x).getShape());
+  int64_t size = shape[dim];
+  shape.insert(shape.begin() + dim + 1, 1);
+  Value column = emit.reshape(x, shape);
+  shape[dim + 1] = spacing;
+  column = PadOp::create(builder, loc, Emitter::withShape(x, shape), column,
+                         fill, SmallVector<int64_t>(shape.size(), 0));
+  shape.erase(shape.begin() + dim);
+  shape[dim] = size * spacing;
+  return emit.reshape(column, shape);
+}
+
+SmallVector<Value> DilateOp::decompose(OpBuilder &builder) {
+  Emitter emit(builder, getLoc());
+  int64_t dim = getDim(), length = getType().getDimSize(dim);
+  Piece piece = getPiece(*this);
+  SmallVector<int64_t> shape(getInput().getType().getShape()),
+      starts(shape.size(), 0), low(starts);
+  starts[dim] = piece.start;
+  shape[dim] = piece.size;
+  Value x = getInput();
+  if (typeOf(x).getDimSize(dim) != piece.size)
+    x = emit.slice(x, starts, shape);
+  x = emitApart(emit, builder, getLoc(), x, getFill(), dim, getSpacing());
+  // What follows the last element may be too much, or not enough.
+  int64_t room = length - piece.at;
+  starts[dim] = 0;
+  if (typeOf(x).getDimSize(dim) > room) {
+    shape[dim] = room;
+    x = emit.slice(x, starts, shape);
+  }
+  low[dim] = piece.at;
+  if (typeOf(x).getDimSize(dim) != length)
+    x = PadOp::create(builder, getLoc(), getType(), x, getFill(), low);
+  return {x};
+}
+
+//===----------------------------------------------------------------------===//
+// Where the dimension is cut
+//===----------------------------------------------------------------------===//
+
+/// `from` devices cut the input along the dimension, and `to` the result.
+static std::optional<Window> getWindow(DilateOp op, int64_t from, int64_t to) {
+  int64_t dim = op.getDim();
+  return getWindow(BlockLayout{op.getInput().getType().getDimSize(dim), from},
+                   BlockLayout{op.getType().getDimSize(dim), to}, getPiece(op),
+                   kMostDistances);
+}
+
+std::optional<SmallVector<spmd::Exchange>>
+DilateOp::getExchanges(ArrayRef<TensorSharding> layouts) {
+  RankedTensorType input = getInput().getType();
+  const AxisList &axes = layouts.back().dims[getDim()].axes;
+  SmallVector<spmd::Exchange> exchanges;
+  if (getSize(axes) == 1)
+    return exchanges;
+  const TensorSharding &from = layouts.front();
+  std::optional<Window> window =
+      ::getWindow(*this, getSize(from.dims[getDim()].axes), getSize(axes));
+  if (!window)
+    return std::nullopt;
+  Fetches fetches;
+  if (!from.dims[getDim()].axes.empty())
+    addFetches(fetches, 0, *window, getSize(axes));
+  SmallVector<int64_t> shape = getLocalShape(from, input.getShape());
+  for (const Fetch &fetch : fetches) {
+    shape[getDim()] = fetch.rows.size();
+    exchanges.push_back(
+        {CollectiveKind::CollectivePermute, axes,
+         int64_t(getVolume(shape)) *
+             int64_t(llvm::divideCeil(input.getElementTypeBitWidth(), 8))});
+  }
+  return exchanges;
+}
+
+namespace {
+
+/// Sets the rows apart that a device's block needs, and cuts the block out.
+class DilateLocalizer {
+public:
+  DilateLocalizer(DilateOp op, spmd::Localizer &localizer, ValueRange operands)
+      : op(op), localizer(localizer), builder(localizer.getBuilder()),
+        loc(op.getLoc()), emit(builder, loc), dim(op.getDim()),
+        result(localizer.getLocalType(op.getResult())), operands(operands) {}
+
+  FailureOr<SmallVector<Value>> run() {
+    const AxisList &axes = localizer.getSharding(op.getResult()).dims[dim].axes;
+    if (getSize(axes) == 1)
+      return SmallVector<Value>{
+          DilateOp::create(builder, loc, result, operands[0], operands[1],
+                           op.getDim(), op.getLow(), op.getSpacing())};
+    int64_t from = getSize(localizer.getSharding(op.getInput()).dims[dim].axes);
+    std::optional<Window> window = getWindow(op, from, getSize(axes));
+    // Partition prices getExchanges(); a hand-written sharding may not.
+    if (!window)
+      return op.emitError() << prefix(ErrorCode::TooManyExchanges)
+                            << "needs rows from more than " << kMostDistances
+                            << " other devices each: cut dimension " << dim
+                            << " along fewer axes, or gather it";
+    Fetches fetches;
+    if (from != 1)
+      addFetches(fetches, 0, *window, getSize(axes));
+    StripLocalizer strips(localizer, loc, dim, axes, operands.take_front(),
+                          fetches);
+    auto setApart = [&](Value strip) {
+      return emitApart(emit, builder, loc, strip, operands[1], dim,
+                       op.getSpacing());
+    };
+    Value value = strips.getPart(0, *window, /*stride=*/1,
+                                 /*isWhole=*/from == 1, result, setApart);
+    return SmallVector<Value>{fillOutside(value)};
+  }
+
+private:
+  /// Rows around the input's become fill.
+  Value fillOutside(Value value) {
+    Piece piece = getPiece(op);
+    int64_t end = piece.at + piece.size * piece.spread;
+    bool isBefore = piece.at > 0, isBehind = op.getType().getDimSize(dim) > end;
+    if (!isBefore && !isBehind)
+      return value;
+    // Elements may be partial sums; places are not.
+    TensorSharding sharding = localizer.getSharding(op.getResult());
+    sharding.unreduced.clear();
+    auto withElement = [&](Type element) {
+      return localizer.getLocalType(
+          RankedTensorType::get(op.getType().getShape(), element), sharding);
+    };
+    RankedTensorType i32 = withElement(builder.getIntegerType(32));
+    Value rows = IotaOp::create(builder, loc, i32, dim);
+    Value begin = localizer.getBlockBegin(op.getResult(), dim);
+    auto compare = [&](ComparePredicate predicate, int64_t row) -> Value {
+      Value bound = emit.constant(
+          row, RankedTensorType::get({}, builder.getIntegerType(32)));
+      if (begin)
+        bound = emit.binary<SubOp>(bound, begin);
+      return CompareOp::create(
+          builder, loc, withElement(builder.getI1Type()), predicate, rows,
+          BroadcastOp::create(builder, loc, i32, bound, ArrayRef<int64_t>()));
+    };
+    Value fill = BroadcastOp::create(builder, loc, result, operands[1],
+                                     ArrayRef<int64_t>());
+    if (isBefore)
+      value = SelectOp::create(builder, loc, result,
+                               compare(ComparePredicate::GE, piece.at), value,
+                               fill);
+    if (isBehind)
+      value = SelectOp::create(builder, loc, result,
+                               compare(ComparePredicate::LT, end), value, fill);
+    return value;
+  }
+
+  DilateOp op;
+  spmd::Localizer &localizer;
+  OpBuilder &builder;
+  Location loc;
+  Emitter emit;
+  int64_t dim;
+  RankedTensorType result;
+  ValueRange operands;
+};
+
+} // namespace
+
+FailureOr<SmallVector<Value>> DilateOp::localize(spmd::Localizer &localizer,
+                                                 ValueRange operands) {
+  return DilateLocalizer(*this, localizer, operands).run();
+}
