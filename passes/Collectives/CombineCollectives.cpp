@@ -70,7 +70,8 @@ struct Candidate {
   int64_t bytes = 0;
   /// Null if it goes alone.
   Queue *queue = nullptr;
-  /// What it makes takes less memory than its operand, which nobody else needs.
+  /// What it makes takes less memory than its operand, which nobody else needs,
+  /// or none.
   bool frees = false;
   /// The collective that makes its operand, and those that take its result.
   Candidate *source = nullptr;
@@ -209,9 +210,10 @@ void BlockCombiner::collect() {
       candidate.queue = &queues[getKey(collective, step)];
     candidate.number = candidates.size();
     Operation *maker = op.getOperand(0).getDefiningOp();
-    candidate.frees = step.kind == CollectiveKind::ReduceScatter && maker &&
-                      maker->getBlock() == &block &&
-                      op.getOperand(0).hasOneUse();
+    candidate.frees = maker && maker->getBlock() == &block &&
+                      op.getOperand(0).hasOneUse() &&
+                      (step.kind == CollectiveKind::ReduceScatter ||
+                       isOnlyStored(op.getResult(0)));
     numbers[&op] = &candidate;
   }
 }
