@@ -200,6 +200,31 @@ func.func @fits_apart(%p: tensor<8xf32> {tp.role = "parameter", spmd.sharding = 
 
 // -----
 
+// Waiting for the second, the first would be there with it, instead of one number made
+// of it: however small the bucket, both stay where they are.
+// CHECK-LABEL: func.func @fits_in_place
+// CHECK:      tp.neg
+// CHECK-NEXT: spmd.all_reduce
+// CHECK-NEXT: tp.reduce
+// CHECK-NEXT: tp.exp
+// CHECK-NEXT: spmd.all_reduce
+// CHECK-NEXT: tp.reduce
+// CHECK-NEXT: return
+module attributes {tp.plan = #tp.plan<memory = 104>} {
+spmd.mesh @mesh <["x"=2]>
+func.func @fits_in_place(%x: tensor<8xf32> {tp.role = "parameter", spmd.sharding = #spmd.sharding<@mesh, [{}]>}) -> (tensor<f32>, tensor<f32>) {
+  %g = tp.neg %x {spmd.shardings = [#spmd.sharding<@mesh, [{}], unreduced={"x"}>]} : tensor<8xf32>
+  %0 = spmd.all_reduce %g {"x"} in <@mesh, [{}], unreduced={"x"}> out <@mesh, [{}]> : tensor<8xf32> -> tensor<8xf32>
+  %1 = tp.reduce sum %0 dims = [0] {spmd.shardings = [#spmd.sharding<@mesh, []>]} : tensor<8xf32> -> tensor<f32>
+  %h = tp.exp %x {spmd.shardings = [#spmd.sharding<@mesh, [{}], unreduced={"x"}>]} : tensor<8xf32>
+  %2 = spmd.all_reduce %h {"x"} in <@mesh, [{}], unreduced={"x"}> out <@mesh, [{}]> : tensor<8xf32> -> tensor<8xf32>
+  %3 = tp.reduce sum %2 dims = [0] {spmd.shardings = [#spmd.sharding<@mesh, []>]} : tensor<8xf32> -> tensor<f32>
+  return %1, %3 : tensor<f32>, tensor<f32>
+}
+}
+
+// -----
+
 // What only moves, scales or adds a sum waits with it: the gradients of both
 // layers are one launch, before the first of the weights is needed. The momentum
 // that is scaled for one of them goes along.

@@ -1,4 +1,5 @@
 // RUN: tp-opt %s --tp-shard=stop-after=partition | FileCheck %s
+// RUN: tp-opt %s --tp-shard="stop-after=partition memory=1100KB" | FileCheck %s --check-prefix=SMALL
 // RUN: tp-opt %s --tp-shard -o /dev/null
 
 // The gradients of a loop over layers, as jax.lax.scan has them.
@@ -106,4 +107,33 @@ func.func @accumulated(%x: !x {spmd.sharding = #spmd.sharding<@mesh, [{"data"}, 
     tp.yield %a, %more : !x, !w
   } : (!x, !w) -> (!x, !w)
   return %1#1 : !w
+}
+
+// While it is summed, a stack is there twice. If that does not fit, its rows are summed
+// in the loop.
+// CHECK-LABEL: func.func @twice
+// CHECK: tp.for 32
+// CHECK-NOT: spmd.reshard
+// CHECK: tp.yield
+// CHECK: spmd.reshard %{{.+}} <@mesh, [{}, {}, {}]> {{.*}}kind = contracted
+// SMALL-LABEL: func.func @twice
+// SMALL: tp.for 32
+// SMALL: spmd.reshard %{{.+}} <@mesh, [{}, {"data"}, {}]> {{.*}}kind = contracted
+// SMALL: tp.yield
+// SMALL-NOT: kind = contracted
+// SMALL: return
+func.func @twice(%x: tensor<512x64xf32> {spmd.sharding = #spmd.sharding<@mesh, [{"data"}, {}]>})
+    -> (tensor<32x64x64xf32> {spmd.sharding = #spmd.sharding<@mesh, [{}, {}, {}]>}) {
+  %0 = tp.constant dense<0.0> : tensor<32x64x64xf32>
+  %1:2 = tp.for 32 (%x, %0) {
+  ^bb0(%i: !i, %h: tensor<512x64xf32>, %stack: tensor<32x64x64xf32>):
+    %zero = tp.constant dense<0> : !i
+    %rows = spmd.constraint %h <@mesh, [{"data"}, {}]> : tensor<512x64xf32>
+    %a = tp.tanh %rows : tensor<512x64xf32>
+    %g = tp.einsum "bi,bo->io" %rows, %a : (tensor<512x64xf32>, tensor<512x64xf32>) -> tensor<64x64xf32>
+    %row = tp.reshape %g : tensor<64x64xf32> -> tensor<1x64x64xf32>
+    %more = tp.dynamic_update_slice %stack, %row[%i, %zero, %zero] : (tensor<32x64x64xf32>, tensor<1x64x64xf32>, !i, !i, !i) -> tensor<32x64x64xf32>
+    tp.yield %a, %more : tensor<512x64xf32>, tensor<32x64x64xf32>
+  } : (tensor<512x64xf32>, tensor<32x64x64xf32>) -> (tensor<512x64xf32>, tensor<32x64x64xf32>)
+  return %1#1 : tensor<32x64x64xf32>
 }

@@ -56,7 +56,8 @@ def CombineCollectivesPass : Pass<"tp-combine-collectives", "::mlir::ModuleOp"> 
     The default is the bucket of PyTorch's DistributedDataParallel, 25 MiB: an
     all-reduce of it over 8 devices, at 370 GB/s and 10 us, sends 92 % of its
     time. If the memory of a device is known and the program then needs more, the
-    bucket is a fourth of that, or a fourth of a fourth, until it fits.
+    bucket is a fourth of that, or a fourth of a fourth, until it fits; if none
+    does, and less is held where collectives are, they stay there.
 
     **Requires:** collectives are planned (`tp-plan-collectives`).
 
