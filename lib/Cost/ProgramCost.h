@@ -78,8 +78,8 @@ public:
 
   /// Of one reshard. A sum that a loop repeats had better wait for the end of
   /// the loop where it leaves the value as large as it is, and that takes no
-  /// memory: half a launch more outweighs what is partial meanwhile, and not the
-  /// launch that a scatter and a gather in its place take.
+  /// memory: half a launch more outweighs what is partial meanwhile, and not
+  /// the launch that a scatter and a gather in its place take.
   Price get(unsigned from, unsigned to, bool isRepeated) const {
     ReshardEstimator::Estimate estimate = estimator->get(from, to, shape);
     double launches = estimate.launches;
