@@ -29,17 +29,20 @@ struct Side {
   const TensorSharding &layout;
   unsigned begin = 0, end = 0;
 
-  /// The axes of the first dimension that is longer than 1; none if others are
-  /// cut.
+  /// The axes of the first dimension that is longer than 1, in their order;
+  /// none if others are cut.
   std::optional<AxisList> getAxes() const {
     std::optional<AxisList> axes;
     for (unsigned dim = begin; dim < end; ++dim) {
       if (shape[dim] == 1)
         continue;
-      if (!axes)
-        axes = getMerged(layout.dims[dim].axes);
-      else if (getSize(layout.dims[dim].axes) > 1)
+      if (!axes) {
+        axes.emplace();
+        for (const AxisRef &axis : layout.dims[dim].axes)
+          appendMerged(*axes, axis);
+      } else if (getSize(layout.dims[dim].axes) > 1) {
         return std::nullopt;
+      }
     }
     return axes;
   }

@@ -144,6 +144,10 @@ Price CostModel::getCarryPrice(RankedTensorType type,
 }
 
 double CostModel::getPartialPreference(Operation *op, OpLayouts layouts) const {
+  // Of a tensor that is there anyway, only what is written becomes partial.
+  if (auto update = dyn_cast<DynamicUpdateSliceOp>(op))
+    return 0.1 * getLaunchPreference(
+                     getBytes(update.getUpdate().getType(), layouts[1]));
   double bytes = 0;
   for (auto [type, layout] : llvm::zip_equal(
            op->getResultTypes(), layouts.drop_front(op->getNumOperands())))

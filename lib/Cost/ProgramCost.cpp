@@ -116,6 +116,13 @@ ReshardPrices::ReshardPrices(ReshardEstimator &estimator, const CostModel &cost,
       launchPreference(cost.getLaunchPreference(getVolume(type.getShape()) *
                                                 getElementBytes(type))) {}
 
+bool ReshardPrices::isSumInPlace(unsigned from, unsigned to) const {
+  const TensorSharding &partial = estimator->getPool().get(from);
+  const TensorSharding &sum = estimator->getPool().get(to);
+  return partial.unreduced.size() > sum.unreduced.size() &&
+         partial.dims == sum.dims;
+}
+
 OpPrice OpPricer::get(ReshardOp reshard) {
   RankedTensorType type = reshard.getType();
   const TensorSharding *from = table.lookup(reshard.getInput());
@@ -124,7 +131,9 @@ OpPrice OpPricer::get(ReshardOp reshard) {
       pool.getNumber(from ? *from : TensorSharding::replicate(type.getRank()));
   unsigned end =
       pool.getNumber(table.resolve(reshard.getSharding(), type.getRank()));
-  return {Price(), prices.get(start, end), prices.getLaunches(start, end)};
+  bool isRepeated = getExpectedTimes(reshard) > 1;
+  return {Price(), prices.get(start, end, isRepeated),
+          prices.getLaunches(start, end)};
 }
 
 OpPrice OpPricer::get(Operation *op) {

@@ -76,9 +76,16 @@ public:
   ReshardPrices(ReshardEstimator &estimator, const CostModel &cost,
                 mlir::RankedTensorType type);
 
-  Price get(unsigned from, unsigned to) const {
+  /// Of one reshard. A sum that a loop repeats had better wait for the end of
+  /// the loop where it leaves the value as large as it is, and that takes no
+  /// memory: half a launch more outweighs what is partial meanwhile, and not
+  /// the launch that a scatter and a gather in its place take.
+  Price get(unsigned from, unsigned to, bool isRepeated) const {
     ReshardEstimator::Estimate estimate = estimator->get(from, to, shape);
-    return {estimate.cost, estimate.launches * launchPreference};
+    double launches = estimate.launches;
+    if (isRepeated && isSumInPlace(from, to))
+      launches *= 1.5;
+    return {estimate.cost, launches * launchPreference};
   }
   int64_t getLaunches(unsigned from, unsigned to) const {
     return estimator->get(from, to, shape).launches;
@@ -89,6 +96,8 @@ public:
   }
 
 private:
+  bool isSumInPlace(unsigned from, unsigned to) const;
+
   ReshardEstimator *estimator;
   ReshardEstimator::Shape shape;
   double launchPreference;

@@ -77,7 +77,8 @@ private:
   void makeTree(llvm::MutableArrayRef<int> numbers) {
     llvm::SmallVector<unsigned, 4> parents =
         growCopies(layouts.size(), required, [&](unsigned from, unsigned to) {
-          return prices.get(layouts[from], layouts[to]).getTotal();
+          return prices.get(layouts[from], layouts[to], value.times > 1)
+              .getTotal();
         });
     for (bool isChanged = true; isChanged;) {
       isChanged = false;

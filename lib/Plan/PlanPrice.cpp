@@ -116,7 +116,8 @@ void PlanPrice::priceValue(unsigned number) {
     held.add(copy.begin, copy.end, bytes);
     if (index == 0)
       continue;
-    Price way = part.prices->get(copies[copy.source].layout, copy.layout);
+    Price way = part.prices->get(copies[copy.source].layout, copy.layout,
+                                 value.times > 1);
     price += {value.times * way.cost, value.times * way.preference};
   }
   persistent += part.persistent;

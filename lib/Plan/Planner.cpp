@@ -266,7 +266,9 @@ SmallVector<Planner::Reshard, 0> Planner::getReshards(Value value) const {
     reshard.layout = &impl->space.pool.get(copy.layout);
     reshard.source = int(copy.source) - 1;
     reshard.isFree =
-        prices.get(copies[copy.source].layout, copy.layout).cost == 0;
+        prices
+            .get(copies[copy.source].layout, copy.layout, /*isRepeated=*/false)
+            .cost == 0;
     reshard.before = impl->view.getOpAt(copy.begin / 2);
     reshard.user = copy.need->operand->getOwner();
     for (unsigned use = copy.firstUse; use < copy.lastUse; ++use)

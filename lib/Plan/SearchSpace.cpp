@@ -123,6 +123,6 @@ SearchSpace::getMatrix(RankedTensorType type, const LayoutList &from,
   for (auto [i, source] : llvm::enumerate(from))
     for (auto [j, target] : llvm::enumerate(to))
       (transposed ? it->second.at(j, i) : it->second.at(i, j)) =
-          times * prices.get(source, target).getTotal();
+          times * prices.get(source, target, times > 1).getTotal();
   return it->second;
 }

@@ -14,7 +14,6 @@
 #include "llvm/ADT/SetVector.h"
 
 #include <deque>
-#include <limits>
 #include <map>
 
 namespace tp {
@@ -70,7 +69,8 @@ struct Candidate {
   int64_t bytes = 0;
   /// Null if it goes alone.
   Queue *queue = nullptr;
-  /// What it makes takes less memory than its operand, which nobody else needs.
+  /// What it makes takes less memory than its operand, which nobody else needs,
+  /// or none.
   bool frees = false;
   /// The collective that makes its operand, and those that take its result.
   Candidate *source = nullptr;
@@ -209,9 +209,10 @@ void BlockCombiner::collect() {
       candidate.queue = &queues[getKey(collective, step)];
     candidate.number = candidates.size();
     Operation *maker = op.getOperand(0).getDefiningOp();
-    candidate.frees = step.kind == CollectiveKind::ReduceScatter && maker &&
-                      maker->getBlock() == &block &&
-                      op.getOperand(0).hasOneUse();
+    candidate.frees = maker && maker->getBlock() == &block &&
+                      op.getOperand(0).hasOneUse() &&
+                      (step.kind == CollectiveKind::ReduceScatter ||
+                       isOnlyStored(op.getResult(0)));
     numbers[&op] = &candidate;
   }
 }
@@ -432,29 +433,31 @@ struct CombineCollectives
   }
 
   /// The largest bucket with which a device holds no more than its capacity; if
-  /// there is none, that with which it holds least.
-  int64_t findBucket(FunctionOpInterface function, const Mesh &mesh,
-                     int64_t capacity) {
+  /// there is none, that with which it holds least. None if it holds less with
+  /// every collective where it is.
+  std::optional<int64_t> findBucket(FunctionOpInterface function,
+                                    const Mesh &mesh, int64_t capacity) {
     ShardingTable table(&getContext(), mesh);
-    if (getHeldBytes(function, table) + getMovedBytes(function, table) <=
-        capacity)
+    int64_t least = getHeldBytes(function, table);
+    if (least + getMovedBytes(function, table) <= capacity)
       return bucketBytes;
-    int64_t best = bucketBytes, least = std::numeric_limits<int64_t>::max();
-    for (int64_t bucket = bucketBytes; least > capacity; bucket /= 4) {
+    std::optional<int64_t> best;
+    for (int64_t bucket = bucketBytes;; bucket /= 4) {
       // Beside the function, where its mesh is found.
       auto trial =
           cast<FunctionOpInterface>(OpBuilder(function).clone(*function));
       combine(trial, mesh, bucket);
       int64_t held = getHeldBytes(trial, table);
       trial.erase();
-      if (held < least) {
+      if (held <= capacity)
+        return bucket;
+      if (held < least || (!best && held == least)) {
         least = held;
         best = bucket;
       }
       if (bucket == 0)
-        break;
+        return best;
     }
-    return best;
   }
 
   /// The most that collectives hold besides, wherever they are put.
@@ -486,9 +489,11 @@ struct CombineCollectives
       if (failed(mesh))
         return signalPassFailure();
       Mesh linked = withMachineLinks(mesh->toMesh(), *device);
-      int64_t bucket = *capacity ? findBucket(function, linked, *capacity)
-                                 : int64_t(bucketBytes);
-      std::optional<int64_t> combined = combine(function, linked, bucket);
+      std::optional<int64_t> bucket =
+          *capacity ? findBucket(function, linked, *capacity) : bucketBytes;
+      std::optional<int64_t> combined;
+      if (bucket)
+        combined = combine(function, linked, *bucket);
       isChanged |= combined.has_value();
       ShardingTable table(&getContext(), linked);
       recordChange(function, PriceKind::Combined, combined.value_or(0), table,

@@ -24,33 +24,44 @@ static bool isSimple(Operation *op) {
          isa<ReshapeOp, TransposeOp, SliceOp, ReduceOp>(op);
 }
 
-/// Bytes of the whole tensor. A simple op leaves its operand cut as it is, so
-/// that blocks compare as these do.
-static int64_t getWholeBytes(Value value) {
-  auto type = cast<RankedTensorType>(value.getType());
-  return type.getNumElements() * tp::getElementBytes(type);
-}
-
-/// Whether the value is there for as long as the block runs, or costs nothing
-/// to make again.
+/// Whether the value is there for as long as the block runs, is a single
+/// number, or costs nothing to make again.
 static bool isHeldAnyway(Value value, Block *block) {
   Operation *maker = value.getDefiningOp();
-  return !maker || maker->getBlock() != block || maker->getNumOperands() == 0;
+  return !maker || maker->getBlock() != block || maker->getNumOperands() == 0 ||
+         cast<RankedTensorType>(value.getType()).getRank() == 0;
+}
+
+/// Whether `op` writes into a tensor that is there for as long as the block
+/// runs, as a loop does that stacks what its iterations make.
+static bool isStore(Operation *op) {
+  auto update = dyn_cast<DynamicUpdateSliceOp>(op);
+  return update && isHeldAnyway(update.getInput(), op->getBlock());
+}
+
+bool tp::isOnlyStored(Value value) {
+  Block *block = value.getParentBlock();
+  while (value.hasOneUse()) {
+    Operation *user = *value.getUsers().begin();
+    if (user->getBlock() != block)
+      return false;
+    if (isStore(user))
+      return true;
+    if (!isSimple(user))
+      return false;
+    value = user->getResult(0);
+  }
+  return false;
 }
 
 std::optional<SmallVector<Operation *, 2>>
 tp::findCompany(Operation *op, llvm::function_ref<bool(Value)> isPending) {
-  if (!isSimple(op))
+  if (!isSimple(op) && !isStore(op))
     return std::nullopt;
   SmallVector<Operation *, 2> company;
-  int64_t waitsFor = 0;
   for (Value operand :
        llvm::SetVector<Value>(op->operand_begin(), op->operand_end())) {
-    if (isPending(operand)) {
-      waitsFor += getWholeBytes(operand);
-      continue;
-    }
-    if (isHeldAnyway(operand, op->getBlock()))
+    if (isPending(operand) || isHeldAnyway(operand, op->getBlock()))
       continue;
     Operation *maker = operand.getDefiningOp();
     bool goesAlong = operand.hasOneUse() && isSimple(maker) &&
@@ -61,7 +72,5 @@ tp::findCompany(Operation *op, llvm::function_ref<bool(Value)> isPending) {
       return std::nullopt;
     company.push_back(maker);
   }
-  if (getWholeBytes(op->getResult(0)) > waitsFor)
-    return std::nullopt;
   return company;
 }

@@ -19,15 +19,18 @@
 
 namespace tp {
 
-/// Whether `op` can be put off until its operands that are `pending` are there,
-/// without more memory being in use meanwhile: it only moves elements, computes
-/// with each by itself or reduces, its result is no larger than what it waits
-/// for, and its other operands are held anyway. Gives the ops that move with
-/// it: they compute an operand from values that are held anyway, and `op` is
-/// their only user.
+/// Whether `op` can be put off until its operands that are `pending` are there:
+/// it only moves elements, computes with each by itself, reduces, or writes
+/// into a tensor in its place, and its other operands are held anyway. Gives
+/// the ops that move with it: they compute an operand from values that are held
+/// anyway, and `op` is their only user.
 std::optional<llvm::SmallVector<mlir::Operation *, 2>>
 findCompany(mlir::Operation *op,
             llvm::function_ref<bool(mlir::Value)> isPending);
+
+/// Whether all that becomes of a value is that such ops write it into a tensor
+/// that is held anyway: it is gone then, so that waiting takes memory.
+bool isOnlyStored(mlir::Value value);
 
 } // namespace tp
 

@@ -3,6 +3,8 @@
 
 // Chooses what every op computes on every device, and writes the reshards.
 
+#include "passes/Partition/PostponeConstraints.h"
+
 #include "dialects/TP/CheapSources.h"
 #include "dialects/TP/TensorTypes.h"
 #include "lib/Cost/PriceRecord.h"
@@ -341,6 +343,7 @@ struct Partition : tp::impl::PartitionPassBase<Partition> {
                           withMachineLinks(mesh->toMesh(), *device));
       CostModel cost(table.getMesh(), *device);
       PlannerOptions options{freeArguments, allAxes, /*capacity=*/0};
+      postponeConstraints(function);
       // Around a manual region, what it takes and gives is fixed.
       SmallVector<Operation *> roots;
       function->walk([&](ManualOp op) {

@@ -200,6 +200,31 @@ func.func @fits_apart(%p: tensor<8xf32> {tp.role = "parameter", spmd.sharding = 
 
 // -----
 
+// Waiting for the second, the first would be there with it, instead of one number made
+// of it: however small the bucket, both stay where they are.
+// CHECK-LABEL: func.func @fits_in_place
+// CHECK:      tp.neg
+// CHECK-NEXT: spmd.all_reduce
+// CHECK-NEXT: tp.reduce
+// CHECK-NEXT: tp.exp
+// CHECK-NEXT: spmd.all_reduce
+// CHECK-NEXT: tp.reduce
+// CHECK-NEXT: return
+module attributes {tp.plan = #tp.plan<memory = 104>} {
+spmd.mesh @mesh <["x"=2]>
+func.func @fits_in_place(%x: tensor<8xf32> {tp.role = "parameter", spmd.sharding = #spmd.sharding<@mesh, [{}]>}) -> (tensor<f32>, tensor<f32>) {
+  %g = tp.neg %x {spmd.shardings = [#spmd.sharding<@mesh, [{}], unreduced={"x"}>]} : tensor<8xf32>
+  %0 = spmd.all_reduce %g {"x"} in <@mesh, [{}], unreduced={"x"}> out <@mesh, [{}]> : tensor<8xf32> -> tensor<8xf32>
+  %1 = tp.reduce sum %0 dims = [0] {spmd.shardings = [#spmd.sharding<@mesh, []>]} : tensor<8xf32> -> tensor<f32>
+  %h = tp.exp %x {spmd.shardings = [#spmd.sharding<@mesh, [{}], unreduced={"x"}>]} : tensor<8xf32>
+  %2 = spmd.all_reduce %h {"x"} in <@mesh, [{}], unreduced={"x"}> out <@mesh, [{}]> : tensor<8xf32> -> tensor<8xf32>
+  %3 = tp.reduce sum %2 dims = [0] {spmd.shardings = [#spmd.sharding<@mesh, []>]} : tensor<8xf32> -> tensor<f32>
+  return %1, %3 : tensor<f32>, tensor<f32>
+}
+}
+
+// -----
+
 // What only moves, scales or adds a sum waits with it: the gradients of both
 // layers are one launch, before the first of the weights is needed. The momentum
 // that is scaled for one of them goes along.
@@ -233,8 +258,8 @@ func.func @updates(%x: !x, %w: !w, %v: !v, %m: !v) -> (!w, !v) {
 
 // -----
 
-// A result that is larger than the sum, and an operand that would be held for
-// longer, do not wait: nor does the sum.
+// A sum is broadcast at once, and an operand would be held for longer: neither
+// waits, nor does the sum.
 spmd.mesh @mesh <["x"=2]>
 // CHECK-LABEL: func.func @now
 // CHECK-NOT: spmd.combined
@@ -278,4 +303,60 @@ func.func @sharded_updates(%x: !v, %v: !v, %w: !v) -> (!v, !v) {
   %6 = tp.sub %5, %4 {spmd.shardings = [#spmd.sharding<@mesh, [{"x"}]>]} : !v
   %7 = spmd.all_gather %6 [{"x"}] in <@mesh, [{"x"}]> out <@mesh, [{}]> : !v -> !v
   return %3, %7 : !v, !v
+}
+
+// -----
+
+// Gradients that a loop writes into the stacks of its iterations, at an index that it
+// computes, are one launch of the iteration. They are widened first, and behind the
+// sum. They would be gone once they are written: they wait only for as many as fill a
+// bucket.
+spmd.mesh @mesh <["x"=2]>
+// CHECK-LABEL: func.func @stacked
+// CHECK:      tp.for
+// CHECK:      tp.tanh
+// CHECK:      %[[S:.+]]:3 = spmd.combined all_reduce
+// CHECK-NEXT: tp.convert %[[S]]#0
+// CHECK-NOT:  spmd.all_reduce
+// CHECK:      tp.yield
+// SMALL-LABEL: func.func @stacked
+// SMALL:      tp.for
+// SMALL:      tp.log
+// SMALL-NEXT: %[[S:.+]]:2 = spmd.combined all_reduce
+// SMALL-NEXT: tp.convert %[[S]]#0
+// SMALL-NEXT: tp.reshape
+// SMALL-NEXT: tp.dynamic_update_slice
+// SMALL-NEXT: tp.convert %[[S]]#1
+// SMALL-NEXT: tp.reshape
+// SMALL-NEXT: tp.dynamic_update_slice
+// SMALL-NEXT: tp.tanh
+// SMALL:      spmd.all_reduce
+!v = tensor<16xbf16>
+!w = tensor<16xf32>
+!r = tensor<1x16xf32>
+!s = tensor<3x16xf32>
+func.func @stacked(%x: !v, %a: !s, %b: !s, %c: !s) -> (!s, !s, !s) {
+  %0:3 = tp.for 3 (%a, %b, %c) {
+  ^bb0(%i: tensor<i32>, %p: !s, %q: !s, %r: !s):
+    %last = tp.constant dense<2> : tensor<i32> {spmd.shardings = [#spmd.sharding<@mesh, []>]}
+    %zero = tp.constant dense<0> : tensor<i32> {spmd.shardings = [#spmd.sharding<@mesh, []>]}
+    %j = tp.sub %last, %i {spmd.shardings = [#spmd.sharding<@mesh, []>]} : tensor<i32>
+    %g = tp.exp %x {spmd.shardings = [#spmd.sharding<@mesh, [{}], unreduced={"x"}>]} : !v
+    %1 = spmd.all_reduce %g {"x"} in <@mesh, [{}], unreduced={"x"}> out <@mesh, [{}]> : !v -> !v
+    %2 = tp.convert %1 {spmd.shardings = [#spmd.sharding<@mesh, [{}]>]} : !v -> !w
+    %3 = tp.reshape %2 {spmd.shardings = [#spmd.sharding<@mesh, [{}, {}]>]} : !w -> !r
+    %4 = tp.dynamic_update_slice %p, %3[%j, %zero] {spmd.shardings = [#spmd.sharding<@mesh, [{}, {}]>]} : (!s, !r, tensor<i32>, tensor<i32>) -> !s
+    %h = tp.log %x {spmd.shardings = [#spmd.sharding<@mesh, [{}], unreduced={"x"}>]} : !v
+    %5 = spmd.all_reduce %h {"x"} in <@mesh, [{}], unreduced={"x"}> out <@mesh, [{}]> : !v -> !v
+    %6 = tp.convert %5 {spmd.shardings = [#spmd.sharding<@mesh, [{}]>]} : !v -> !w
+    %7 = tp.reshape %6 {spmd.shardings = [#spmd.sharding<@mesh, [{}, {}]>]} : !w -> !r
+    %8 = tp.dynamic_update_slice %q, %7[%j, %zero] {spmd.shardings = [#spmd.sharding<@mesh, [{}, {}]>]} : (!s, !r, tensor<i32>, tensor<i32>) -> !s
+    %k = tp.tanh %x {spmd.shardings = [#spmd.sharding<@mesh, [{}], unreduced={"x"}>]} : !v
+    %9 = spmd.all_reduce %k {"x"} in <@mesh, [{}], unreduced={"x"}> out <@mesh, [{}]> : !v -> !v
+    %10 = tp.convert %9 {spmd.shardings = [#spmd.sharding<@mesh, [{}]>]} : !v -> !w
+    %11 = tp.reshape %10 {spmd.shardings = [#spmd.sharding<@mesh, [{}, {}]>]} : !w -> !r
+    %12 = tp.dynamic_update_slice %r, %11[%j, %zero] {spmd.shardings = [#spmd.sharding<@mesh, [{}, {}]>]} : (!s, !r, tensor<i32>, tensor<i32>) -> !s
+    tp.yield %4, %8, %12 : !s, !s, !s
+  } : (!s, !s, !s) -> (!s, !s, !s)
+  return %0#0, %0#1, %0#2 : !s, !s, !s
 }

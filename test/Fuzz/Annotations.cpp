@@ -19,6 +19,35 @@ static void addConstraint(Author &author) {
       author.toAttr(author.sharding(Author::typeOf(x).getRank()))));
 }
 
+/// Sums that are asked for in one layout each and added next, as gradients are
+/// along explicit axes of JAX.
+static void addAddends(Author &author) {
+  Value x = author.pick(Elements::Number, /*minRank=*/1);
+  if (author.isIsolated())
+    return;
+  RankedTensorType type = Author::typeOf(x);
+  Type result = author.type(type.getShape().drop_back(), type.getElementType());
+  ShardingAttr sharding = author.toAttr(author.sharding(type.getRank() - 1));
+  Value total;
+  for (int64_t i = author.random.draw(2, 3); i > 0; --i) {
+    Operation *sum =
+        ReduceOp::create(author.builder, author.loc, result, ReductionKind::Sum,
+                         i == 2 ? x : author.get(type), type.getRank() - 1);
+    author.add(sum);
+    Operation *asked = ConstraintOp::create(author.builder, author.loc, result,
+                                            sum->getResult(0), sharding);
+    author.add(asked);
+    if (!total) {
+      total = asked->getResult(0);
+      continue;
+    }
+    Operation *next =
+        author.create("tp.add", {total, asked->getResult(0)}, result);
+    author.add(next);
+    total = next->getResult(0);
+  }
+}
+
 static void addBarrier(Author &author) {
   Value x = author.pick(Elements::Any);
   if (author.isIsolated())
@@ -45,6 +74,7 @@ static void addGroup(Author &author) {
 
 void tp::fuzz::addAnnotations(Generators &generators) {
   generators["spmd.constraint"] = addConstraint;
+  generators["spmd.constraint, addends"] = addAddends;
   generators["spmd.barrier"] = addBarrier;
   generators["spmd.group"] = addGroup;
 }

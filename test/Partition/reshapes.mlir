@@ -38,3 +38,18 @@ func.func @differing_blocks(%a: tensor<5x576xf32> {spmd.sharding = #spmd.shardin
   %0 = tp.reshape %a : tensor<5x576xf32> -> tensor<5x9x64xf32>
   return %0 : tensor<5x9x64xf32>
 }
+
+// -----
+
+// Axes in another order than the mesh has them: the neighbour is that of the dimension.
+
+spmd.mesh @mesh <["x"=4, "y"=2]>
+
+// CHECK-LABEL: func @axes_in_order
+// CHECK: spmd.shift {{.*}} along @mesh {"y", "x"} by -7 wrap
+// CHECK: return
+func.func @axes_in_order(%a: tensor<7x17xf32> {spmd.sharding = #spmd.sharding<@mesh, [{"y", "x"}, {}]>})
+    -> (tensor<119xf32> {spmd.sharding = #spmd.sharding<@mesh, [{"y", "x"}]>}) {
+  %0 = tp.reshape %a : tensor<7x17xf32> -> tensor<119xf32>
+  return %0 : tensor<119xf32>
+}

@@ -60,6 +60,8 @@ public:
   ReshardEstimator(const Mesh &mesh, const LayoutPool &pool);
   ~ReshardEstimator();
 
+  const LayoutPool &getPool() const { return pool; }
+
   /// A kind of shape, and how many times as much a tensor costs.
   struct Shape {
     unsigned number;

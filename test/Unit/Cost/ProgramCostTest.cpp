@@ -154,6 +154,32 @@ func.func @f(%x: tensor<4xf32> {spmd.sharding = #spmd.sharding<@mesh, [{}]>}, %p
   EXPECT_EQ(getPeak().peak.bytes, (16 + 1) + (16 + 16 + 4));
 }
 
+TEST_F(ProgramCostTest, ARepeatedSumCostsMoreThanALaunch) {
+  read("func.func @f(%x: tensor<8x4xf32>) { return }");
+  auto type = cast<RankedTensorType>(function.getArgument(0).getType());
+  CostModel cost(table->getMesh(), std::nullopt);
+  LayoutPool pool;
+  ReshardEstimator estimator(table->getMesh(), pool);
+  ReshardPrices prices(estimator, cost, type);
+  TensorSharding whole = TensorSharding::replicate(2), partial = whole,
+                 cut = whole;
+  partial.unreduced = {{1, 1, 4}};
+  cut.dims[0].axes = {{1, 1, 4}};
+  unsigned to = pool.getNumber(whole), from = pool.getNumber(partial),
+           scattered = pool.getNumber(cut);
+  Price once = prices.get(from, to, /*isRepeated=*/false);
+  Price repeated = prices.get(from, to, /*isRepeated=*/true);
+  EXPECT_EQ(repeated.cost, once.cost);
+  EXPECT_GT(repeated.preference, once.preference);
+  // A scatter and a gather are two launches: no better.
+  EXPECT_LT(repeated.preference,
+            prices.get(from, scattered, true).preference +
+                prices.get(scattered, to, true).preference);
+  // Of what is cut, a loop had better keep less.
+  EXPECT_EQ(prices.get(from, scattered, true).preference,
+            prices.get(from, scattered, false).preference);
+}
+
 TEST_F(ProgramCostTest, OperandsAndResultsAreHeldTogether) {
   read(R"(
 func.func @f(%x: tensor<8x16xf32> {spmd.sharding = #spmd.sharding<@mesh, [{"data"}, {}]>},

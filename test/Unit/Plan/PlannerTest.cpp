@@ -125,7 +125,7 @@ private:
       auto copies = getCopies(space, graph, number, prices, selection);
       for (const Copy &copy : ArrayRef(copies).drop_front())
         cost += value.times *
-                prices.get(copies[copy.source].layout, copy.layout).cost;
+                prices.get(copies[copy.source].layout, copy.layout, false).cost;
       return cost;
     });
   }

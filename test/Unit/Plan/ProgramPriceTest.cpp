@@ -11,6 +11,7 @@
 #include "lib/Cost/PriceRecord.h"
 #include "lib/Cost/ProgramCost.h"
 #include "lib/Plan/Planner.h"
+#include "passes/Partition/PostponeConstraints.h"
 #include "tpopt/Dialect/TP/TP.h"
 #include "tpopt/Passes/Import/Passes.h"
 #include "tpopt/Passes/Partition/Passes.h"
@@ -101,6 +102,7 @@ private:
     });
     if (hasFree)
       return;
+    postponeConstraints(before); // as the pass does
     Planner planner(before, table, cost, {false, false, *capacity});
     planner.choose();
     PlanCost planned = planner.getCost();

@@ -41,21 +41,23 @@ def CombineCollectivesPass : Pass<"tp-combine-collectives", "::mlir::ModuleOp"> 
     A collective is put off to its first use, and what is ready by then and goes
     with it is sent along, in program order, as long as the payloads together
     stay within the bucket: so much more memory may be in use at a time, and no
-    more. A reduce-scatter that alone needs its operand frees memory: it waits
-    only until its kind fills a bucket. Where the mesh has links, a collective
+    more. A reduce-scatter that alone needs its operand frees memory, and so does
+    what a loop only writes into the stack of its iterations: they wait only
+    until their kind fills a bucket. Where the mesh has links, a collective
     goes alone if sending it takes more than 16 starts: a start saved is less
     than 6 % of that then.
 
     An op that takes such a result waits with it, so that a gradient is not
     summed alone only because it is transposed at once: an elementwise op, a
-    transpose, reshape, slice or reduction whose result is no larger than what it
-    waits for and whose other operands are held anyway (arguments, constants, and
-    what is computed of them for this op alone).
+    transpose, reshape, slice, reduction or an update of a stack in its place,
+    whose other operands are held anyway (arguments, constants, single numbers,
+    and what is computed of them for this op alone).
 
     The default is the bucket of PyTorch's DistributedDataParallel, 25 MiB: an
     all-reduce of it over 8 devices, at 370 GB/s and 10 us, sends 92 % of its
     time. If the memory of a device is known and the program then needs more, the
-    bucket is a fourth of that, or a fourth of a fourth, until it fits.
+    bucket is a fourth of that, or a fourth of a fourth, until it fits; if none
+    does, and less is held where collectives are, they stay there.
 
     **Requires:** collectives are planned (`tp-plan-collectives`).
 

@@ -15,7 +15,8 @@ def PartitionPass : Pass<"tp-partition", "::mlir::ModuleOp"> {
     that predicted communication and compute are least, lets partial sums travel
     through linear ops, and writes a `spmd.reshard` wherever a value is needed in
     another layout than it is made in. An op that wants a sharded factor whole is
-    replaced by its decomposition where that is cheaper.
+    replaced by its decomposition where that is cheaper. Where constraints of
+    equal layouts are only added next, their sum is asked for instead.
 
     If the memory of a device is known, from `memory` or from the machine, and
     the plan needs more, then what only saves bytes or launches is undone,
