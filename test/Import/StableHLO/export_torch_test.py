@@ -1,9 +1,10 @@
 # Part of the tp-opt project, under the Apache License v2.0 with LLVM
 # Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What tp_export writes of PyTorch modules: inputs by name, results by path, what the
-module writes to, PyTorch's values where torchax has others, and an error where a sharding
-is of nothing."""
+module writes to, gradients, PyTorch's values where torchax has others, and an error where
+a sharding is of nothing."""
 
+import dataclasses
 import pathlib
 import re
 import subprocess
@@ -11,6 +12,7 @@ import sys
 import tempfile
 import unittest
 
+import jax
 import safetensors.numpy
 import safetensors.torch
 import torch
@@ -79,6 +81,33 @@ class Twice(nn.Module):
         return twice(x)
 
 
+@dataclasses.dataclass
+class Halves:
+    """As models of the diffusers library return them."""
+    low: torch.Tensor
+    high: torch.Tensor | None = None
+    rest: "Halves | None" = None
+
+
+class Halved(nn.Module):
+    def forward(self, x):
+        return Halves(x / 2, rest=Halves(x / 4, x / 8))
+
+
+class Turned(nn.Module):
+    """Turns by complex numbers of a buffer, and writes to one."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("turns", torch.polar(torch.ones(4), torch.arange(4.0)))
+        self.register_buffer("last", torch.zeros(2, 4, dtype=torch.complex64))
+
+    def forward(self, input):
+        turned = torch.view_as_complex(input.unflatten(-1, (4, 2))) * self.turns
+        self.last.copy_(turned)
+        return torch.view_as_real(turned).flatten(-2)
+
+
 class Export(unittest.TestCase):
     def setUp(self):
         scratch = tempfile.TemporaryDirectory()
@@ -110,6 +139,40 @@ class Export(unittest.TestCase):
         _, results = self.get_entry(nn.Linear(4, 6), torch.ones(2, 4))
         self.assertEqual(results, [("2x6xf32", "", "result")])
 
+    def test_dataclasses_are_their_fields(self):
+        _, results = self.get_entry(Halved(), torch.ones(2, 4))
+        self.assertEqual(results, [("2x4xf32", "", "result.low"),
+                                   ("2x4xf32", "", "result.rest.low"),
+                                   ("2x4xf32", "", "result.rest.high")])
+
+    def test_complex_tensors_are_two(self):
+        arguments, results = self.get_entry(Turned(), torch.ones(2, 8))
+        self.assertEqual(arguments, [
+            ("2x4xf32", "2", "last.imag"), ("2x4xf32", "1", "last.real"),
+            ("4xf32", "", "turns.imag"), ("4xf32", "", "turns.real"), ("2x8xf32", "", "input")])
+        self.assertEqual(results, [("2x8xf32", "", "result"), ("2x4xf32", "", "last.real"),
+                                   ("2x4xf32", "", "last.imag")])
+        stored = safetensors.numpy.load_file(self.folder / "model.safetensors")
+        turns = torch.complex(*(torch.tensor(stored[f"turns.{part}"]) for part in ("real", "imag")))
+        torch.testing.assert_close(turns, Turned().turns)
+        torch.manual_seed(0)
+        self.check_values(Turned(), torch.randn(2, 8), results=3)
+
+    def test_gradients(self):
+        torch.manual_seed(0)
+        module, x = nn.Sequential(nn.Linear(4, 6), nn.GELU(), nn.LayerNorm(6)), torch.randn(2, 4)
+        forward, weights, inputs = tp_export.to_jax(module, x)
+        self.assertEqual((weights.keys(), inputs.keys()), (module.state_dict().keys(), {"input"}))
+        weigh = lambda result, numbers: (result ** 2 * numbers).sum()
+        value, gradients = jax.value_and_grad(lambda weights: weigh(
+            forward(weights, inputs)["result"], jax.numpy.arange(6)))(weights)
+        loss = weigh(module(x), torch.arange(6))
+        loss.backward()
+        torch.testing.assert_close(float(value), float(loss), rtol=1e-5, atol=0)
+        for name, weight in module.named_parameters():
+            torch.testing.assert_close(torch.tensor(gradients[name].tolist()), weight.grad,
+                                       rtol=1e-4, atol=1e-5)
+
     def test_views_of_what_is_decomposed(self):
         _, results = self.get_entry(Viewed(), torch.ones(2, 4, 7, 8))
         self.assertEqual(results, [("14x32xf32", "", "result")])
@@ -118,8 +181,8 @@ class Export(unittest.TestCase):
         _, results = self.get_entry(OneHot(), torch.tensor([1, 3]))
         self.assertEqual(results, [("2x4xi32", "", "result")])
 
-    def check_values(self, module, x):
-        """That the program computes what PyTorch does; the input is `input`."""
+    def check_values(self, module, x, results=1):
+        """That the program's first result is PyTorch's; the input is `input`."""
         program = tp_export.export_torch(module, x, to=self.folder)
         file = self.folder / "in.safetensors"
         safetensors.torch.save_file({"input": x.contiguous()}, file)
@@ -127,7 +190,9 @@ class Export(unittest.TestCase):
         printed = subprocess.run(
             ["tp-run", program, "--backend=interpreter", "--print", f"--input=input={file}",
              *weights], capture_output=True, text=True, check=True).stdout
-        values = torch.tensor([float(word) for word in printed.split("]", 1)[1].split()])
+        headers = re.split(r"^\S+: \w+\[.*\]$", printed, flags=re.M)[1:]
+        self.assertEqual(len(headers), results)
+        values = torch.tensor([float(word) for word in headers[0].split()])
         with torch.no_grad():
             torch.testing.assert_close(values, module(x).flatten(), rtol=0, atol=1e-5)
 
