@@ -17,6 +17,7 @@ import safetensors.numpy
 import safetensors.torch
 import torch
 from torch import nn
+from torch.export.experimental import _export_forward_backward
 from transformers.integrations import moe  # whose operators it registers
 
 import tp_export
@@ -108,6 +109,20 @@ class Turned(nn.Module):
         return torch.view_as_real(turned).flatten(-2)
 
 
+class Attending(nn.Module):
+    """The loss of an attention, causal or masked."""
+
+    def __init__(self, masked):
+        super().__init__()
+        self.masked, self.mixed = masked, nn.Linear(8, 24)
+
+    def forward(self, input):
+        q, k, v = self.mixed(input).unflatten(-1, (6, 4)).transpose(1, 2).split(2, 1)
+        mask = torch.ones(5, 5, dtype=torch.bool).triu(-1) if self.masked else None
+        mixed = nn.functional.scaled_dot_product_attention(q, k, v, mask, is_causal=mask is None)
+        return (mixed ** 3).sum()
+
+
 class Export(unittest.TestCase):
     def setUp(self):
         scratch = tempfile.TemporaryDirectory()
@@ -173,6 +188,22 @@ class Export(unittest.TestCase):
             torch.testing.assert_close(torch.tensor(gradients[name].tolist()), weight.grad,
                                        rtol=1e-4, atol=1e-5)
 
+    def test_joint_graphs(self):
+        torch.manual_seed(0)
+        for masked in (False, True):
+            module, x = Attending(masked), torch.randn(2, 5, 8)
+            program = torch.export.export(module, (x,))
+            joint = _export_forward_backward(program)
+            _, results = self.get_entry(joint)
+            self.assertEqual([name for *_, name in results],
+                             ["result", "gradient.mixed.weight", "gradient.mixed.bias"])
+            got = self.run_program(x)
+            loss = module(x)
+            loss.backward()
+            wanted = [loss.detach(), *(weight.grad for weight in module.parameters())]
+            for value, right in zip(got, wanted, strict=True):
+                torch.testing.assert_close(value, right.flatten(), rtol=1e-4, atol=1e-6)
+
     def test_views_of_what_is_decomposed(self):
         _, results = self.get_entry(Viewed(), torch.ones(2, 4, 7, 8))
         self.assertEqual(results, [("14x32xf32", "", "result")])
@@ -181,20 +212,25 @@ class Export(unittest.TestCase):
         _, results = self.get_entry(OneHot(), torch.tensor([1, 3]))
         self.assertEqual(results, [("2x4xi32", "", "result")])
 
-    def check_values(self, module, x, results=1):
-        """That the program's first result is PyTorch's; the input is `input`."""
-        program = tp_export.export_torch(module, x, to=self.folder)
+    def run_program(self, x):
+        """What the program gives of an input called `input`."""
         file = self.folder / "in.safetensors"
         safetensors.torch.save_file({"input": x.contiguous()}, file)
-        weights = [f"--weights={self.folder}"] if module.state_dict() else []
+        stored = (self.folder / "model.safetensors").exists()
         printed = subprocess.run(
-            ["tp-run", program, "--backend=interpreter", "--print", f"--input=input={file}",
-             *weights], capture_output=True, text=True, check=True).stdout
-        headers = re.split(r"^\S+: \w+\[.*\]$", printed, flags=re.M)[1:]
-        self.assertEqual(len(headers), results)
-        values = torch.tensor([float(word) for word in headers[0].split()])
+            ["tp-run", self.folder / "model.mlir", "--backend=interpreter", "--print",
+             f"--input=input={file}", *([f"--weights={self.folder}"] if stored else [])],
+            capture_output=True, text=True, check=True).stdout
+        parts = re.split(r"^\S+: \w+\[.*\]$", printed, flags=re.M)[1:]
+        return [torch.tensor([float(word) for word in part.split()]) for part in parts]
+
+    def check_values(self, module, x, results=1):
+        """That the program's first result is PyTorch's."""
+        tp_export.export_torch(module, x, to=self.folder)
+        values = self.run_program(x)
+        self.assertEqual(len(values), results)
         with torch.no_grad():
-            torch.testing.assert_close(values, module(x).flatten(), rtol=0, atol=1e-5)
+            torch.testing.assert_close(values[0], module(x).flatten(), rtol=0, atol=1e-5)
 
     def test_groups_of_transposed_convolutions(self):
         self.check_values(nn.ConvTranspose1d(6, 12, 3, 2, 1, 1, groups=3), torch.randn(2, 6, 5))

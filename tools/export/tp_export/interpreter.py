@@ -21,6 +21,7 @@ POOLS = {aten.avg_pool1d.default, aten.avg_pool2d.default, aten.avg_pool3d.defau
 CHECKS = {aten._assert_async.default, aten._assert_async.msg, aten._assert_scalar.default}
 # A mixture of experts, as the transformers library and PyTorch have it.
 GROUPED_PRODUCTS = {"transformers::grouped_mm_fallback", "aten::_grouped_mm"}
+ATTENTION_GRADIENTS = "aten::_scaled_dot_product_flash_attention_for_cpu_backward"
 
 
 class Interpreter(torchax.export.JaxInterpreter):
@@ -44,6 +45,8 @@ class Interpreter(torchax.export.JaxInterpreter):
         if isinstance(target, torch._ops.OpOverload):
             if target.name() in GROUPED_PRODUCTS:
                 return multiply_groups(*args, **kwargs)
+            if target.name() == ATTENTION_GRADIENTS:
+                return attend_backward(*args, **kwargs)
             if not is_known(target):
                 raise NotImplementedError(
                     f"{target} has no form in StableHLO that torchax knows: write what it "
@@ -73,6 +76,24 @@ def multiply_groups(x, weights, offs=None, bias=None, out_dtype=None):
     if out_dtype is not None:
         product = product.astype(torchax.ops.mappings.t2j_dtype(out_dtype))
     return product
+
+
+def attend_backward(gradient, q, k, v, output, sums, dropout, is_causal, *, attn_mask=None,
+                    scale=None):
+    """Gradients of q, k and v. The attention is computed again: what its forward pass gives
+    as `sums` depends on how PyTorch decomposes it."""
+    if dropout:
+        raise NotImplementedError("the gradients of an attention that drops scores: export "
+                                  "the module after eval()")
+    mask = jnp.tril(jnp.ones((q.shape[-2], k.shape[-2]), bool)) if is_causal else attn_mask
+
+    def attend(q, k, v):
+        q, k, v = (x.astype(jnp.float32) for x in (q, k, v))
+        scores = q @ k.swapaxes(-1, -2) * (scale or q.shape[-1] ** -0.5)
+        if mask is not None:
+            scores = jnp.where(mask, scores, -jnp.inf) if mask.dtype == bool else scores + mask
+        return (jax.nn.softmax(scores, -1) @ v).astype(gradient.dtype)
+    return jax.vjp(attend, q, k, v)[1](gradient)
 
 
 def convolve_groups(call, x, weight, bias, *options):

@@ -18,7 +18,8 @@ def export_torch(module, *inputs, to, kwargs=None, in_shardings=None):
     """Writes the forward pass of a torch.nn.Module on example inputs, those in `kwargs`
     by name, as `export` does. Inputs that are no tensors are constants of the program;
     what the module asserts of numbers is not asserted.
-    `module` may also be what torch.export.export has made of one, without inputs here.
+    `module` may also be what torch.export.export has made of one, without inputs here, and
+    what its joint graph is, whose gradients are called gradient.w, for a weight or input w.
 
     Weights and buffers are called as in its state_dict, inputs as in its forward, and
     results by their path in what that returns, where a dataclass is its fields. A buffer or
@@ -131,10 +132,13 @@ def trace(module, inputs, kwargs):
     paths, _ = pytree.tree_flatten_with_path(
         pytree.tree_unflatten(list(range(structure.num_leaves)), structure))
     paths = iter(paths)
+    gradients = (outputs.GRADIENT_TO_PARAMETER, outputs.GRADIENT_TO_USER_INPUT)
     results, written = [], []
     values = graph.graph_module.graph.output_node().args[0]
     for number, (spec, value) in enumerate(zip(signature.output_specs, values)):
-        if spec.kind is outputs.USER_OUTPUT:
+        if spec.kind in gradients:
+            names, name = results, join_path("gradient", spec.target)
+        elif spec.kind in (outputs.USER_OUTPUT, outputs.LOSS_OUTPUT):
             path, _ = next(paths)
             if not isinstance(spec.arg, torch.export.graph_signature.TensorArgument):
                 continue
