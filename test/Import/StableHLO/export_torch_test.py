@@ -5,6 +5,7 @@ module writes to, gradients, PyTorch's values where torchax has others, and an e
 a sharding is of nothing."""
 
 import dataclasses
+import inspect
 import pathlib
 import re
 import subprocess
@@ -121,6 +122,24 @@ class Attending(nn.Module):
         mask = torch.ones(5, 5, dtype=torch.bool).triu(-1) if self.masked else None
         mixed = nn.functional.scaled_dot_product_attention(q, k, v, mask, is_causal=mask is None)
         return (mixed ** 3).sum()
+
+
+class Depending(nn.Module):
+    """A size, a branch or a loop that depends on numbers."""
+
+    def __init__(self, kind):
+        super().__init__()
+        self.kind = kind
+
+    def forward(self, x):
+        if self.kind == "size":
+            return x[x > 0]  # the size
+        if self.kind == "rows":
+            rows, = torch.where(x[:, 0] > 0)
+            return x.index_add(0, rows, x[rows])  # the rows
+        if x.sum() > 0:  # the branch
+            return x
+        return -x
 
 
 class Export(unittest.TestCase):
@@ -270,6 +289,14 @@ class Export(unittest.TestCase):
         with self.assertRaisesRegex(NotImplementedError,
                                     "tp_export_test.twice.default has no form in StableHLO"):
             self.get_entry(Twice(), torch.ones(2, 4))
+        for kind, text in (("size", "x[x > 0]"), ("rows", "torch.where"),
+                           ("branch", "if x.sum() > 0")):
+            (line,) = [number for number, words in
+                       enumerate(inspect.getsource(Depending).splitlines()) if text in words]
+            line += inspect.getsourcelines(Depending)[1]
+            with self.assertRaisesRegex(NotImplementedError, f"^{__file__}:{line}: a size or "
+                                        "branch depends on the numbers of tensors"):
+                self.get_entry(Depending(kind), torch.ones(2, 4))
 
 
 if __name__ == "__main__":

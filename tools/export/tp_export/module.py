@@ -4,6 +4,9 @@
 
 import contextlib
 import dataclasses
+import pathlib
+import re
+import traceback
 import typing
 
 import jax
@@ -83,12 +86,12 @@ def trace(module, inputs, kwargs):
     # Gradients are not asked for, and would be of what the module writes to, too.
     with torch.no_grad():
         if not isinstance(module, torch.export.ExportedProgram):
-            with returning_fields(module.eval()):
-                graph = torch.export.export(module, inputs, kwargs)
+            graph = make_graph(module.eval(), inputs, kwargs)
         elif inputs or kwargs:
             raise ValueError("torch.export.export has been given the inputs of this program")
         else:
             graph = module
+        check_sizes(graph)
         structure = graph.call_spec.out_spec
         # Without writes in place first, so that views are values like others: what an
         # operation is decomposed into may lie otherwise, which a view refuses.
@@ -172,6 +175,41 @@ def get_tensor(tensors, name):
     if name in tensors:
         return tensors[name]
     return jax.lax.complex(tensors[name + REAL], tensors[name + IMAGINARY])
+
+
+def make_graph(module, inputs, kwargs):
+    import torch
+    from torch._subclasses import fake_tensor
+    from torch.fx.experimental import symbolic_shapes
+    try:
+        with returning_fields(module):
+            return torch.export.export(module, inputs, kwargs)
+    except (symbolic_shapes.GuardOnDataDependentSymNode,
+            fake_tensor.DataDependentOutputException,
+            fake_tensor.DynamicOutputShapeException) as error:
+        theirs = str(pathlib.Path(torch.__file__).parent)
+        place = [f"{frame.filename}:{frame.lineno}"
+                 for frame in traceback.extract_tb(error.__traceback__)
+                 if not frame.filename.startswith((theirs, __file__, "<"))][-1:]
+        raise make_refusal(*place) from error
+
+
+def check_sizes(graph):
+    """That no size is a number which only a run has; those of dynamic_shapes are known."""
+    import torch
+    from torch.fx.experimental import symbolic_shapes
+    for node in graph.graph.nodes:
+        for value in torch.utils._pytree.tree_leaves(node.meta.get("val")):
+            if (isinstance(value, torch.Tensor)
+                    and symbolic_shapes.free_unbacked_symbols(value.shape)):
+                place = re.findall(r'File "(.*?)", line (\d+)', node.meta.get("stack_trace") or "")
+                raise make_refusal(*(f"{file}:{line}" for file, line in place[-1:]))
+
+
+def make_refusal(place="the module"):
+    return NotImplementedError(
+        f"{place}: a size or branch depends on the numbers of tensors, and those of a program "
+        "are fixed: compute all of it, and mask what does not count")
 
 
 @contextlib.contextmanager
