@@ -11,7 +11,7 @@ A NAME is a part of one. Without --bytes a model's weights are cut as Megatron c
 where their names say what they are, else its batch; with 3 ranks most of that is uneven.
 With --bytes the images and sequences of models that have a layout are cut, weights are
 whole, and JAX compiles the text that tp-opt reads; those with `train` are gradients of all
-weights and of the inputs. --layout=WORD picks layouts, --keep=FOLDER keeps the files.
+weights and of the inputs. `work` is that of all devices over that of one alone. --layout=WORD picks layouts, --keep=FOLDER keeps the files.
 
 Prints a line for each model. Exit status 1 if one is wrong or sends more than JAX's, and
 not if one is refused, by PyTorch's export or here, whose reason the line says.
@@ -204,6 +204,10 @@ def layers(kind, **options):
     return lambda: kind(dim=32, depth=2, heads=4, attn_dim_head=8, **options)
 
 
+def make_wave():
+    return {"input_values": torch.randn(1, 1, 64)}
+
+
 UNET = {"sample_size": 32, "block_out_channels": (16, 32), "layers_per_block": 1,
         "norm_num_groups": 4}
 CONDITIONED = {"cross_attention_dim": 32, "attention_head_dim": 4}
@@ -223,6 +227,10 @@ def denoiser(kind, sizes, channels=4, size=16, **more):
 
 STEP = {"timestep": lambda: torch.tensor([3.0, 7.0])}
 TEXT = {"encoder_hidden_states": lambda: torch.randn(BATCH, 6, 32)}
+AUDIO = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4,
+         "intermediate_size": 48, "conv_dim": [16, 16], "conv_stride": [5, 2],
+         "conv_kernel": [10, 3], "num_conv_pos_embeddings": 8,
+         "num_conv_pos_embedding_groups": 4, "mask_time_prob": 0.0, "mask_feature_prob": 0.0}
 PRODUCTS = {"experts_implementation": "batched_mm"}
 
 MODELS = {
@@ -264,7 +272,10 @@ MODELS = {
     **{name: small(name) for name in (
         "test_byobnet", "test_convnext", "test_convnext3", "test_efficientnet",
         "test_efficientnet_gn", "test_efficientnet_ln", "test_mambaout", "test_nfnet",
-        "test_resnet", "lcnet_035", "mobilenetv3_small_050", "ghostnet_050", "edgenext_xx_small")},
+        "test_resnet", "lcnet_035", "mobilenetv3_small_050", "ghostnet_050", "edgenext_xx_small",
+        "repvit_m0_9", "fastvit_t8", "efficientvit_b0", "starnet_s1", "mobilevit_xxs",
+        "mobilevitv2_050", "swiftformer_xs", "dla46x_c", "tinynet_e",
+        "mobilenetv4_conv_small_035", "repghostnet_050", "fasternet_t0")},
     **{name: small(name, img_size=64) for name in ("test_vit", "test_vit3", "test_vit_relpos")},
     "coatnet": small("test_coatnet", img_size=64),
     "mixer": Model(lambda: tm.MlpMixer(img_size=32, patch_size=8, embed_dim=32, num_blocks=2,
@@ -293,6 +304,13 @@ MODELS = {
                                   num_classes=8, outlook_attention=(True, False)), image()),
     "hiera": Model(lambda: tm.Hiera(img_size=(64, 64), embed_dim=16, num_heads=1, num_classes=8,
                                     stages=(1, 1, 1, 1)), image()),
+    "sequencer": Model(lambda: tm.Sequencer2d(
+        img_size=32, layers=(1, 1, 1, 1), patch_sizes=(4, 2, 1, 1), embed_dims=(16, 16, 16, 16),
+        hidden_sizes=(8, 8, 8, 8), mlp_ratios=(2, 2, 2, 2), num_classes=8), image(32)),
+    "nest": Model(lambda: tm.Nest(img_size=64, patch_size=4, num_levels=2, embed_dims=(16, 32),
+                                  num_heads=(2, 4), depths=(1, 1), num_classes=8), image()),
+    "levit": Model(lambda: tm.Levit(img_size=64, embed_dim=(16, 24, 32), key_dim=8,
+                                    depth=(1, 1, 1), num_heads=(2, 3, 4), num_classes=8), image()),
 
     # torchvision.
     "tv-resnet": Model(lambda: tv.ResNet(tv.resnet.Bottleneck, [1, 1, 1, 1], num_classes=8,
@@ -313,6 +331,13 @@ MODELS = {
     "tv-densenet": Model(lambda: tv.DenseNet(8, (2, 2), 16, num_classes=8), image()),
     "tv-fcn": Model(lambda: tv.segmentation.lraspp_mobilenet_v3_large(
         weights_backbone=None, num_classes=4), image(name="input")),
+    "tv-r3d": Model(lambda: tv.video.VideoResNet(
+        tv.video.resnet.BasicBlock, [tv.video.resnet.Conv3DSimple] * 4, [1, 1, 1, 1],
+        tv.video.resnet.BasicStem, num_classes=8), lambda: {"x": torch.randn(1, 3, 4, 16, 16)}),
+    "tv-googlenet": Model(lambda: tv.googlenet(num_classes=8, aux_logits=False,
+                                               init_weights=False), image()),
+    "tv-regnet": Model(lambda: tv.RegNet(tv.regnet.BlockParams.from_init_params(
+        depth=4, w_0=16, w_a=8.0, w_m=2.0, group_width=8), num_classes=8), image()),
 
     # transformers.
     "gpt2": hf("GPT2LMHeadModel", GPT, tokens(TOKENS, BATCH, "mask")),
@@ -372,12 +397,68 @@ MODELS = {
     "hf-swin2": hf("Swinv2Model", {"image_size": 32, "patch_size": 2, "embed_dim": 16,
                                    "depths": [2, 1], "num_heads": [2, 4], "window_size": 4},
                    image(32, BATCH, "pixel_values")),
-    "wav2vec2": hf("Wav2Vec2Model", {
-        "vocab_size": 32, "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4,
-        "intermediate_size": 48, "conv_dim": [16, 16], "conv_stride": [5, 2],
-        "conv_kernel": [10, 3], "num_conv_pos_embeddings": 8, "num_conv_pos_embedding_groups": 4,
-        "mask_time_prob": 0.0, "mask_feature_prob": 0.0},
-        lambda: {"input_values": torch.randn(BATCH, 400)}),
+    "wav2vec2": hf("Wav2Vec2Model", AUDIO | {"vocab_size": 32},
+                   lambda: {"input_values": torch.randn(BATCH, 400)}),
+    "hubert": hf("HubertModel", AUDIO, lambda: {"input_values": torch.randn(BATCH, 400)}),
+    # Loops over the tokens of each expert.
+    "mixtral-loop": hf("MixtralForCausalLM", GROUPED | {
+        "num_local_experts": 4, "experts_implementation": "eager"}),
+    "longformer": hf("LongformerModel", HF | {"attention_window": [4, 4]},
+                     tokens(16, BATCH, "mask")),
+    "bigbird": hf("BigBirdModel", HF | {"attention_type": "original_full"}),
+    "funnel": hf("FunnelModel", {"vocab_size": 64, "d_model": 32, "n_head": 4, "d_head": 8,
+                                 "d_inner": 48, "block_sizes": [1, 1], "num_decoder_layers": 1}),
+    "patchtst": hf("PatchTSTModel", {
+        "num_input_channels": 2, "context_length": 16, "patch_length": 4, "patch_stride": 4,
+        "d_model": 16, "num_attention_heads": 4, "ffn_dim": 32, "num_hidden_layers": 2},
+        lambda: {"past_values": torch.randn(BATCH, 16, 2)}),
+    "clip": hf("CLIPModel", {"text_config": HF, "vision_config": VISION, "projection_dim": 16},
+               lambda: {**tokens()(), **image(32, BATCH, "pixel_values")()}),
+    "sam": hf("SamVisionModel", {
+        "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "image_size": 64,
+        "patch_size": 8, "window_size": 4, "global_attn_indexes": [1], "output_channels": 16,
+        "mlp_dim": 48}, image(64, 1, "pixel_values")),
+    "encodec": hf("EncodecModel", {
+        "num_filters": 8, "hidden_size": 16, "codebook_size": 16, "codebook_dim": 16,
+        "upsampling_ratios": [4, 2], "num_lstm_layers": 1}, make_wave),
+    "dac": hf("DacModel", {
+        "encoder_hidden_size": 8, "decoder_hidden_size": 32, "downsampling_ratios": [2, 2],
+        "upsampling_ratios": [2, 2], "n_codebooks": 2, "codebook_size": 16, "codebook_dim": 4,
+        "hidden_size": 32}, make_wave),
+    "rwkv": hf("RwkvForCausalLM", {"vocab_size": 64, "hidden_size": 32, "num_hidden_layers": 2,
+                                   "attention_hidden_size": 32}),
+    "mpt": hf("MptForCausalLM", {"vocab_size": 64, "d_model": 32, "n_heads": 4, "n_layers": 2,
+                                 "max_seq_len": 32, "expansion_ratio": 2}),
+    "bigcode": hf("GPTBigCodeForCausalLM", GPT),
+    "stablelm": hf("StableLmForCausalLM", GROUPED),
+    "zamba2": hf("Zamba2ForCausalLM", HF | {
+        "num_hidden_layers": 3, "layers_block_type": ["mamba", "hybrid", "mamba"],
+        "mamba_d_state": 8, "mamba_headdim": 8, "n_mamba_heads": 8, "mamba_ngroups": 1,
+        "chunk_size": 8, "num_mem_blocks": 1, "num_key_value_heads": 4,
+        "attention_head_dim": 16}),
+    "bamba": hf("BambaForCausalLM", GROUPED | {
+        "attn_layer_indices": [1], "mamba_n_heads": 8, "mamba_d_head": 8, "mamba_d_state": 8,
+        "mamba_n_groups": 1, "mamba_chunk_size": 8}),
+    "nemotron-h": hf("NemotronHForCausalLM", GROUPED | {
+        "head_dim": 8, "layers_block_type": ["mamba", "attention"], "mamba_num_heads": 8,
+        "mamba_head_dim": 8, "ssm_state_size": 8, "n_groups": 1, "chunk_size": 8}),
+    "qwen3-next": hf("Qwen3NextForCausalLM", GROUPED | {
+        "head_dim": 8, "linear_num_value_heads": 4, "linear_num_key_heads": 2,
+        "linear_key_head_dim": 8, "linear_value_head_dim": 8, "num_experts": 4,
+        "num_experts_per_tok": 2, "moe_intermediate_size": 16,
+        "shared_expert_intermediate_size": 16,
+        "layer_types": ["linear_attention", "full_attention"]} | PRODUCTS),
+    "gpt-oss": hf("GptOssForCausalLM", GROUPED | {
+        "head_dim": 8, "num_local_experts": 4, "num_experts_per_tok": 2,
+        "sliding_window": 4} | PRODUCTS),
+    "convbert": hf("ConvBertModel", HF | {"embedding_size": 32, "head_ratio": 2,
+                                          "conv_kernel_size": 3}),
+    "detr": hf("DetrModel", {
+        "use_timm_backbone": False, "backbone_config": transformers.ResNetConfig(
+            embedding_size=8, hidden_sizes=[8, 16], depths=[1, 1], out_features=["stage2"]),
+        "d_model": 32, "encoder_layers": 1, "decoder_layers": 1, "encoder_attention_heads": 4,
+        "decoder_attention_heads": 4, "encoder_ffn_dim": 32, "decoder_ffn_dim": 32,
+        "num_queries": 5}, image(32, BATCH, "pixel_values")),
 
     # diffusers.
     "unet-text": denoiser("UNet2DConditionModel", UNET | CONDITIONED | {
@@ -408,6 +489,37 @@ MODELS = {
             "encoder_hidden_states": torch.randn(BATCH, 6, 32),
             "pooled_projections": torch.randn(BATCH, 16), "timestep": torch.tensor([0.3, 0.7]),
             "img_ids": torch.arange(48.0).reshape(16, 3), "txt_ids": torch.zeros(6, 3)}),
+    "unet3d": denoiser("UNet3DConditionModel", UNET | CONDITIONED | {
+        "sample_size": 16, "down_block_types": ("CrossAttnDownBlock3D", "DownBlock3D"),
+        "up_block_types": ("UpBlock3D", "CrossAttnUpBlock3D")},
+        sample=lambda: torch.randn(BATCH, 4, 2, 16, 16), **STEP, **TEXT),
+    "tiny-vae": denoiser("AutoencoderTiny", {
+        "encoder_block_out_channels": (8, 8), "decoder_block_out_channels": (8, 8),
+        "num_encoder_blocks": (1, 1), "num_decoder_blocks": (1, 1)}, channels=3),
+    "sana": denoiser("SanaTransformer2DModel", {
+        "in_channels": 4, "out_channels": 4, "num_attention_heads": 4, "attention_head_dim": 8,
+        "num_layers": 2, "num_cross_attention_heads": 4, "cross_attention_head_dim": 8,
+        "cross_attention_dim": 32, "caption_channels": 32, "sample_size": 16},
+        **TEXT, timestep=lambda: torch.tensor([3, 7])),
+    # Rotates by complex numbers.
+    "wan": denoiser("WanTransformer3DModel", {
+        "patch_size": (1, 2, 2), "num_attention_heads": 4, "attention_head_dim": 12,
+        "in_channels": 4, "out_channels": 4, "text_dim": 32, "freq_dim": 16, "ffn_dim": 32,
+        "num_layers": 1, "rope_max_seq_len": 32},
+        hidden_states=lambda: torch.randn(BATCH, 4, 2, 8, 8), **TEXT,
+        timestep=lambda: torch.tensor([3, 7])),
+    "ltx": denoiser("LTXVideoTransformer3DModel", {
+        "in_channels": 4, "out_channels": 4, "num_attention_heads": 4, "attention_head_dim": 8,
+        "cross_attention_dim": 32, "num_layers": 1, "caption_channels": 32},
+        hidden_states=lambda: torch.randn(BATCH, 16, 4), **TEXT,
+        timestep=lambda: torch.tensor([3, 7]), encoder_attention_mask=lambda: torch.ones(BATCH, 6),
+        num_frames=2, height=2, width=4),
+    "lumina2": denoiser("Lumina2Transformer2DModel", {
+        "sample_size": 16, "patch_size": 2, "in_channels": 4, "hidden_size": 32, "num_layers": 2,
+        "num_refiner_layers": 1, "num_attention_heads": 4, "num_kv_heads": 2,
+        "axes_dim_rope": (4, 2, 2), "axes_lens": (32, 32, 32), "cap_feat_dim": 32},
+        **TEXT, timestep=lambda: torch.tensor([0.3, 0.7]),
+        encoder_attention_mask=lambda: torch.ones(BATCH, 6, dtype=torch.bool)),
 
     # x-transformers.
     "xt-decoder": wrapped(layers(xt.Decoder)),
@@ -418,6 +530,14 @@ MODELS = {
     "xt-relative": wrapped(layers(xt.Decoder, rel_pos_bias=True)),
     "xt-sandwich": wrapped(layers(xt.Encoder, sandwich_norm=True, attn_qk_norm=True)),
     "xt-memories": wrapped(layers(xt.Encoder, attn_num_mem_kv=2), num_memory_tokens=2),
+    "xt-hyper": wrapped(layers(xt.Decoder, num_residual_streams=2)),
+    "xt-sparse": wrapped(layers(xt.Decoder, attn_sparse_topk=3)),
+    "xt-shift": wrapped(layers(xt.Decoder, shift_tokens=1, macaron=True)),
+    "xt-dynamic": wrapped(layers(xt.Decoder, dynamic_pos_bias=True)),
+    "xt-seq2seq": Model(lambda: xt.XTransformer(
+        dim=32, enc_num_tokens=64, enc_depth=1, enc_heads=4, enc_max_seq_len=16,
+        dec_num_tokens=64, dec_depth=1, dec_heads=4, dec_max_seq_len=16),
+        lambda: {key: torch.randint(0, 64, (BATCH, TOKENS)) for key in ("src", "tgt")}),
     "xt-vit": Model(lambda: xt.ViTransformerWrapper(
         image_size=32, patch_size=8, num_classes=8, attn_layers=layers(xt.Encoder)()),
         image(32, BATCH, "img")),
@@ -474,7 +594,7 @@ def export(module, inputs, folder):
         tp_export.export_torch(module, to=folder, kwargs=inputs)
     except Exception as error:  # whatever PyTorch, torchax and JAX raise
         (folder / "export.txt").write_text(traceback.format_exc())
-        first = str(error).strip().splitlines() or [""]
+        first = re.sub(r"\S*/site-packages/", "", str(error).strip()).splitlines() or [""]
         raise Refused(f"export: {type(error).__name__}: {first[0][:300]}") from error
 
 
@@ -501,12 +621,13 @@ def cut_weights(module):
 def check(name, ranks, folder):
     """What is wrong with a model on so many ranks, and what it sends."""
     module, inputs = build(MODELS[name])
-    save(inputs, folder / "in.safetensors")
+    tensors = {key: value for key, value in inputs.items() if isinstance(value, torch.Tensor)}
+    save(tensors, folder / "in.safetensors")
     wanted = compute(module, inputs)
     save(wanted, folder / "out.safetensors")
     export(module, inputs, folder)
     plan = cut_weights(module) or {
-        key: [["model"], *([] for _ in value.shape[1:])] for key, value in inputs.items()
+        key: [["model"], *([] for _ in value.shape[1:])] for key, value in tensors.items()
         if value.dim() and value.shape[0] == BATCH}
     (folder / "plan.json").write_text(json.dumps(plan))
     worst, sent = 0.0, []
@@ -517,7 +638,7 @@ def check(name, ranks, folder):
             "-o", os.devnull)
         run("tp-run", folder / "model.mlir", f"--shard={shard}", f"--weights={folder}", "--nocache",
             f"--output={outputs}",
-            *(f"--input={key}={folder}/in.safetensors" for key in inputs))
+            *(f"--input={key}={folder}/in.safetensors" for key in tensors))
         got = safetensors.numpy.load_file(outputs)
         expected = safetensors.numpy.load_file(folder / "out.safetensors")
         if expected.keys() != got.keys():
@@ -578,6 +699,21 @@ def make_program(name, module, inputs, layout, folder):
     return program, jitted.lower(*arguments)
 
 
+def read_flops(path):
+    (function,) = json.loads(path.read_text())["functions"]
+    return function["flops_per_device"]
+
+
+def count_alone(program, folder):
+    """The work of the program on one device."""
+    text = re.sub(r"(sdy\.mesh @\w+ = <\[)(.*?)(\]>)", lambda mesh: mesh[1] + re.sub(
+        r"=\d+", "=1", mesh[2]) + mesh[3], program.read_text())
+    (folder / "one.mlir").write_text(text)
+    run("tp-opt", folder / "one.mlir", "--tp-shard", f"--tp-report={folder}/one.json", "-o",
+        os.devnull)
+    return read_flops(folder / "one.json")
+
+
 def compare_bytes(name, layout, folder):
     layout = LAYOUTS[layout]
     module, inputs = build(MODELS[name])
@@ -599,8 +735,16 @@ def compare_bytes(name, layout, folder):
     run("tp-opt", program, "--tp-shard", f"--tp-report={folder}/report.json", "-o", os.devnull)
     launches, ours = read_report(folder / "report.json")
     sent = sum(c.times * c.wire_bytes for c in theirs)
-    return ours <= sent, (f"{ours} bytes in {launches}, JAX {sent:.0f} in "
-                          f"{sum(c.times for c in theirs)}")
+    work = devices * read_flops(folder / "report.json") / count_alone(program, folder)
+    line = (f"{ours} bytes in {launches}, JAX {sent:.0f} in {sum(c.times for c in theirs)}; "
+            f"work {work:.2f}")
+    if ours > sent:
+        alone = dataclasses.replace(layout, mesh=dict.fromkeys(layout.mesh, 1))
+        _, lowered = make_program(name, module, inputs, alone, folder)
+        work = (devices * compiled.cost_analysis()["flops"]
+                / lowered.compile().cost_analysis()["flops"])
+        line += f", JAX {work:.2f}"
+    return ours <= sent, line
 
 
 def work(task, argument, folder, answer):

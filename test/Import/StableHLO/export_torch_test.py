@@ -124,6 +124,20 @@ class Attending(nn.Module):
         return (mixed ** 3).sum()
 
 
+class Transformed(nn.Module):
+    """By a function of torch.fft, with its options, and back to real numbers."""
+
+    def __init__(self, function, **options):
+        super().__init__()
+        self.function, self.options = function, options
+
+    def forward(self, input):
+        if self.function in (torch.fft.ifft2, torch.fft.irfft, torch.fft.irfft2):
+            input = torch.view_as_complex(input.unflatten(-1, (-1, 2)))
+        result = self.function(input, **self.options)
+        return torch.view_as_real(result) if result.is_complex() else result
+
+
 class Depending(nn.Module):
     """A size, a branch or a loop that depends on numbers."""
 
@@ -264,6 +278,15 @@ class Export(unittest.TestCase):
             self.check_values(pool, x)
         self.check_values(nn.AvgPool2d(2, ceil_mode=True), x[..., :5, :5])
         self.check_values(nn.AvgPool1d(3, 2, 1, ceil_mode=True), x[0])
+
+    def test_transforms_of_fourier(self):
+        x = torch.randn(3, 5, 8)
+        for function, options in (
+                (torch.fft.fftn, {"dim": (1, 2)}), (torch.fft.rfft, {"dim": 1}),
+                (torch.fft.rfft2, {"norm": "ortho"}), (torch.fft.ifft2, {}),
+                (torch.fft.irfft, {}), (torch.fft.irfft2, {"norm": "forward"}),
+                (torch.fft.irfft, {"n": 5})):
+            self.check_values(Transformed(function, **options), x)
 
     def test_products_of_groups(self):
         self.check_values(Experts(), torch.randn(6, 4))

@@ -22,6 +22,7 @@ CHECKS = {aten._assert_async.default, aten._assert_async.msg, aten._assert_scala
 # A mixture of experts, as the transformers library and PyTorch have it.
 GROUPED_PRODUCTS = {"transformers::grouped_mm_fallback", "aten::_grouped_mm"}
 ATTENTION_GRADIENTS = "aten::_scaled_dot_product_flash_attention_for_cpu_backward"
+FOURIER = {aten._fft_c2c.default, aten._fft_r2c.default, aten._fft_c2r.default}
 
 
 class Interpreter(torchax.export.JaxInterpreter):
@@ -42,6 +43,8 @@ class Interpreter(torchax.export.JaxInterpreter):
             return convolve_groups(call, *args)
         if target in POOLS and len(args) > 4 and args[4]:
             return pool_to_the_end(call, target, *args, **kwargs)
+        if target in FOURIER:
+            return transform(target, *args)
         if isinstance(target, torch._ops.OpOverload):
             if target.name() in GROUPED_PRODUCTS:
                 return multiply_groups(*args, **kwargs)
@@ -94,6 +97,39 @@ def attend_backward(gradient, q, k, v, output, sums, dropout, is_causal, *, attn
             scores = jnp.where(mask, scores, -jnp.inf) if mask.dtype == bool else scores + mask
         return (jax.nn.softmax(scores, -1) @ v).astype(gradient.dtype)
     return jax.vjp(attend, q, k, v)[1](gradient)
+
+
+def transform(target, x, dims, scaling, option):
+    """Fourier's transform of dimensions, the last of which may lose the half that the other
+    half says. Each is a product with its matrix, which is cut as others are."""
+    is_half, is_inverse = target is aten._fft_r2c.default, target is aten._fft_c2r.default
+    sign = 1 if is_inverse or (target is aten._fft_c2c.default and not option) else -1
+    real = x.dtype if is_half else jnp.real(x).dtype
+    # From the end: the last dimension is the first that r2c transforms, c2r's last.
+    for dim in dims if is_inverse else reversed(dims):
+        size, rows, is_last = x.shape[dim], x.shape[dim], dim == dims[-1]
+        columns = size
+        if is_last and is_inverse:
+            columns = size = option
+        elif is_last and is_half and option:
+            columns = size // 2 + 1
+        angle = 2 * math.pi / size * (
+            jnp.arange(rows)[:, None] * jnp.arange(columns) % size).astype(real)
+        # Half of the numbers stand for two each, but for the first and the middle one.
+        weight = {0: 1, 1: size ** -0.5, 2: 1 / size}[scaling] * jnp.ones((rows, 1), real)
+        if is_last and is_inverse:
+            numbers = jnp.arange(rows)[:, None]
+            weight = weight * jnp.where((numbers == 0) | (2 * numbers == size), 1, 2)
+        parts = [weight * jnp.cos(angle), sign * weight * jnp.sin(angle)]
+        apply = lambda x, matrix, at=dim: jnp.moveaxis(
+            jnp.tensordot(x, matrix, ((at,), (0,))), -1, at)
+        if is_last and is_inverse:
+            x = apply(jnp.real(x), parts[0]) - apply(jnp.imag(x), parts[1])
+        elif jnp.iscomplexobj(x):
+            x = apply(x, jax.lax.complex(*parts))
+        else:
+            x = jax.lax.complex(*(apply(x, part) for part in parts))
+    return x
 
 
 def convolve_groups(call, x, weight, bias, *options):
