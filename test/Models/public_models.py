@@ -338,6 +338,11 @@ MODELS = {
                                                init_weights=False), image()),
     "tv-regnet": Model(lambda: tv.RegNet(tv.regnet.BlockParams.from_init_params(
         depth=4, w_0=16, w_a=8.0, w_m=2.0, group_width=8), num_classes=8), image()),
+    "tv-deeplab": Model(lambda: tv.segmentation.deeplabv3_mobilenet_v3_large(
+        weights_backbone=None, num_classes=4), image()),
+    "tv-raft": Model(lambda: tv.optical_flow.raft_small(), lambda: {
+        "image1": torch.rand(1, 3, 128, 128), "image2": torch.rand(1, 3, 128, 128),
+        "num_flow_updates": 1}),
 
     # transformers.
     "gpt2": hf("GPT2LMHeadModel", GPT, tokens(TOKENS, BATCH, "mask")),
@@ -459,6 +464,29 @@ MODELS = {
         "d_model": 32, "encoder_layers": 1, "decoder_layers": 1, "encoder_attention_heads": 4,
         "decoder_attention_heads": 4, "encoder_ffn_dim": 32, "decoder_ffn_dim": 32,
         "num_queries": 5}, image(32, BATCH, "pixel_values")),
+    "perceiver": hf("PerceiverModel", {
+        "num_latents": 4, "d_latents": 16, "d_model": 16, "num_blocks": 1,
+        "num_self_attends_per_block": 2, "num_self_attention_heads": 2,
+        "num_cross_attention_heads": 2}, lambda: {"inputs": torch.randn(BATCH, 6, 16)}),
+    "vivit": hf("VivitModel", VISION | {"num_frames": 2, "tubelet_size": [1, 8, 8]},
+                lambda: {"pixel_values": torch.randn(1, 2, 3, 32, 32)}),
+    "dpt": hf("DPTForDepthEstimation", VISION | {
+        "num_hidden_layers": 4, "backbone_out_indices": [0, 1, 2, 3],
+        "neck_hidden_sizes": [8, 8, 16, 16], "fusion_hidden_size": 16, "is_hybrid": False},
+        image(32, BATCH, "pixel_values")),
+    "reformer": hf("ReformerModel", {
+        "vocab_size": 64, "hidden_size": 32, "num_attention_heads": 4, "attention_head_size": 8,
+        "feed_forward_size": 48, "attn_layers": ["local", "local"], "axial_pos_embds": False,
+        "local_attn_chunk_length": 4, "is_decoder": False, "max_position_embeddings": 64},
+        tokens(16)),
+    "xlstm": hf("xLSTMForCausalLM", {"vocab_size": 64, "hidden_size": 32, "num_heads": 4,
+                                     "num_hidden_layers": 2, "chunk_size": 4}),
+    "hifigan": hf("SpeechT5HifiGan", {
+        "model_in_dim": 8, "upsample_initial_channel": 16, "upsample_rates": [2, 2],
+        "upsample_kernel_sizes": [4, 4], "resblock_kernel_sizes": [3],
+        "resblock_dilation_sizes": [[1, 3]]}, lambda: {"spectrogram": torch.randn(BATCH, 6, 8)}),
+    # Draws the places that it masks.
+    "vit-mae": hf("ViTMAEModel", VISION, image(32, BATCH, "pixel_values")),
 
     # diffusers.
     "unet-text": denoiser("UNet2DConditionModel", UNET | CONDITIONED | {

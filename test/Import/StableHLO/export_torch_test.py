@@ -138,6 +138,11 @@ class Transformed(nn.Module):
         return torch.view_as_real(result) if result.is_complex() else result
 
 
+class Drawn(nn.Module):
+    def forward(self, x):
+        return x + torch.rand(4)
+
+
 class Depending(nn.Module):
     """A size, a branch or a loop that depends on numbers."""
 
@@ -312,6 +317,9 @@ class Export(unittest.TestCase):
         with self.assertRaisesRegex(NotImplementedError,
                                     "tp_export_test.twice.default has no form in StableHLO"):
             self.get_entry(Twice(), torch.ones(2, 4))
+        with self.assertRaisesRegex(NotImplementedError, rf"^{__file__}:\d+: aten.rand.default "
+                                    "draws random numbers"):
+            self.get_entry(Drawn(), torch.ones(2, 4))
         for kind, text in (("size", "x[x > 0]"), ("rows", "torch.where"),
                            ("branch", "if x.sum() > 0")):
             (line,) = [number for number, words in

@@ -5,6 +5,7 @@ PyTorch."""
 
 import contextlib
 import math
+import re
 
 import jax
 import jax.numpy as jnp
@@ -29,6 +30,7 @@ class Interpreter(torchax.export.JaxInterpreter):
     """Calls operations by the submodule that they are of."""
 
     def run_node(self, node):
+        self.place = f"{get_place(node)}: "
         path = [path for path, _ in node.meta.get("nn_module_stack", {}).values()]
         with jax.named_scope(path[-1]) if path and path[-1] else contextlib.nullcontext():
             return super().run_node(node)
@@ -50,10 +52,15 @@ class Interpreter(torchax.export.JaxInterpreter):
                 return multiply_groups(*args, **kwargs)
             if target.name() == ATTENTION_GRADIENTS:
                 return attend_backward(*args, **kwargs)
-            if not is_known(target):
+            operation = find_operation(target)
+            if operation is None:
                 raise NotImplementedError(
-                    f"{target} has no form in StableHLO that torchax knows: write what it "
-                    "computes with operators of torch.nn.functional")
+                    f"{self.place}{target} has no form in StableHLO that torchax knows: write "
+                    "what it computes with operators of torch.nn.functional")
+            if operation.needs_env and torch.Tag.nondeterministic_seeded in target.tags:
+                raise NotImplementedError(
+                    f"{self.place}{target} draws random numbers, which a program does not: "
+                    "draw them outside, and give them as an input")
         element = getattr(args[0], "dtype", None) if args else None
         if target not in WIDE or element not in (jnp.bfloat16, jnp.float16):
             return super().call_function(target, args, kwargs)
@@ -61,9 +68,15 @@ class Interpreter(torchax.export.JaxInterpreter):
         return convert(widened, jnp.float32, element)
 
 
-def is_known(target):
+def find_operation(target):
     known = torchax.export.ops_registry.all_aten_ops
-    return target in known or target.overloadpacket in known
+    return known.get(target) or known.get(target.overloadpacket)
+
+
+def get_place(node):
+    """Where the module has what became this node, as file:line."""
+    places = re.findall(r'File "(.*?)", line (\d+)', node.meta.get("stack_trace") or "")
+    return ":".join(places[-1]) if places else "the module"
 
 
 def multiply_groups(x, weights, offs=None, bias=None, out_dtype=None):

@@ -5,7 +5,6 @@
 import contextlib
 import dataclasses
 import pathlib
-import re
 import traceback
 import typing
 
@@ -198,12 +197,12 @@ def check_sizes(graph):
     """That no size is a number which only a run has; those of dynamic_shapes are known."""
     import torch
     from torch.fx.experimental import symbolic_shapes
+    from .interpreter import get_place
     for node in graph.graph.nodes:
         for value in torch.utils._pytree.tree_leaves(node.meta.get("val")):
             if (isinstance(value, torch.Tensor)
                     and symbolic_shapes.free_unbacked_symbols(value.shape)):
-                place = re.findall(r'File "(.*?)", line (\d+)', node.meta.get("stack_trace") or "")
-                raise make_refusal(*(f"{file}:{line}" for file, line in place[-1:]))
+                raise make_refusal(get_place(node))
 
 
 def make_refusal(place="the module"):
