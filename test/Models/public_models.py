@@ -11,7 +11,8 @@ A NAME is a part of one. Without --bytes a model's weights are cut as Megatron c
 where their names say what they are, else its batch; with 3 ranks most of that is uneven.
 With --bytes the images and sequences of models that have a layout are cut, weights are
 whole, and JAX compiles the text that tp-opt reads; those with `train` are gradients of all
-weights and of the inputs. `work` is that of all devices over that of one alone. --layout=WORD picks layouts, --keep=FOLDER keeps the files.
+weights and of the inputs. `work` is that of all devices over that of one alone. --layout=WORD
+picks layouts, --keep=FOLDER keeps the files.
 
 Prints a line for each model. Exit status 1 if one is wrong or sends more than JAX's, and
 not if one is refused, by PyTorch's export or here, whose reason the line says.
@@ -333,7 +334,7 @@ MODELS = {
         weights_backbone=None, num_classes=4), image(name="input")),
     "tv-r3d": Model(lambda: tv.video.VideoResNet(
         tv.video.resnet.BasicBlock, [tv.video.resnet.Conv3DSimple] * 4, [1, 1, 1, 1],
-        tv.video.resnet.BasicStem, num_classes=8), lambda: {"x": torch.randn(1, 3, 4, 16, 16)}),
+        tv.video.resnet.BasicStem, num_classes=8), lambda: {"x": torch.randn(BATCH, 3, 4, 16, 16)}),
     "tv-googlenet": Model(lambda: tv.googlenet(num_classes=8, aux_logits=False,
                                                init_weights=False), image()),
     "tv-regnet": Model(lambda: tv.RegNet(tv.regnet.BlockParams.from_init_params(
@@ -341,7 +342,7 @@ MODELS = {
     "tv-deeplab": Model(lambda: tv.segmentation.deeplabv3_mobilenet_v3_large(
         weights_backbone=None, num_classes=4), image()),
     "tv-raft": Model(lambda: tv.optical_flow.raft_small(), lambda: {
-        "image1": torch.rand(1, 3, 128, 128), "image2": torch.rand(1, 3, 128, 128),
+        "image1": torch.rand(BATCH, 3, 128, 128), "image2": torch.rand(BATCH, 3, 128, 128),
         "num_flow_updates": 1}),
 
     # transformers.
@@ -657,6 +658,8 @@ def check(name, ranks, folder):
     plan = cut_weights(module) or {
         key: [["model"], *([] for _ in value.shape[1:])] for key, value in tensors.items()
         if value.dim() and value.shape[0] == BATCH}
+    if not plan:
+        raise ValueError("nothing of it is cut")
     (folder / "plan.json").write_text(json.dumps(plan))
     worst, sent = 0.0, []
     for count in ranks:
