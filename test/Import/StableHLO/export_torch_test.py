@@ -1,9 +1,11 @@
 # Part of the tp-opt project, under the Apache License v2.0 with LLVM
 # Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What tp_export writes of PyTorch modules: inputs by name, results by path, what the
-module writes to, PyTorch's values where torchax has others, and an error where a sharding
-is of nothing."""
+module writes to, gradients, PyTorch's values where torchax has others, and an error where
+a sharding is of nothing."""
 
+import dataclasses
+import inspect
 import pathlib
 import re
 import subprocess
@@ -11,10 +13,12 @@ import sys
 import tempfile
 import unittest
 
+import jax
 import safetensors.numpy
 import safetensors.torch
 import torch
 from torch import nn
+from torch.export.experimental import _export_forward_backward
 from transformers.integrations import moe  # whose operators it registers
 
 import tp_export
@@ -79,6 +83,84 @@ class Twice(nn.Module):
         return twice(x)
 
 
+@dataclasses.dataclass
+class Halves:
+    """As models of the diffusers library return them."""
+    low: torch.Tensor
+    high: torch.Tensor | None = None
+    rest: "Halves | None" = None
+
+
+class Halved(nn.Module):
+    def forward(self, x):
+        return Halves(x / 2, rest=Halves(x / 4, x / 8))
+
+
+class Turned(nn.Module):
+    """Turns by complex numbers of a buffer, and writes to one."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("turns", torch.polar(torch.ones(4), torch.arange(4.0)))
+        self.register_buffer("last", torch.zeros(2, 4, dtype=torch.complex64))
+
+    def forward(self, input):
+        turned = torch.view_as_complex(input.unflatten(-1, (4, 2))) * self.turns
+        self.last.copy_(turned)
+        return torch.view_as_real(turned).flatten(-2)
+
+
+class Attending(nn.Module):
+    """The loss of an attention, causal or masked."""
+
+    def __init__(self, masked):
+        super().__init__()
+        self.masked, self.mixed = masked, nn.Linear(8, 24)
+
+    def forward(self, input):
+        q, k, v = self.mixed(input).unflatten(-1, (6, 4)).transpose(1, 2).split(2, 1)
+        mask = torch.ones(5, 5, dtype=torch.bool).triu(-1) if self.masked else None
+        mixed = nn.functional.scaled_dot_product_attention(q, k, v, mask, is_causal=mask is None)
+        return (mixed ** 3).sum()
+
+
+class Transformed(nn.Module):
+    """By a function of torch.fft, with its options, and back to real numbers."""
+
+    def __init__(self, function, **options):
+        super().__init__()
+        self.function, self.options = function, options
+
+    def forward(self, input):
+        if self.function in (torch.fft.ifft2, torch.fft.irfft, torch.fft.irfft2):
+            input = torch.view_as_complex(input.unflatten(-1, (-1, 2)))
+        result = self.function(input, **self.options)
+        return torch.view_as_real(result) if result.is_complex() else result
+
+
+class Drawn(nn.Module):
+    def forward(self, x):
+        return x + torch.rand(4)
+
+
+class Depending(nn.Module):
+    """A size, a branch or a loop that depends on numbers."""
+
+    def __init__(self, kind):
+        super().__init__()
+        self.kind = kind
+
+    def forward(self, x):
+        if self.kind == "size":
+            return x[x > 0]  # the size
+        if self.kind == "rows":
+            rows, = torch.where(x[:, 0] > 0)
+            return x.index_add(0, rows, x[rows])  # the rows
+        if x.sum() > 0:  # the branch
+            return x
+        return -x
+
+
 class Export(unittest.TestCase):
     def setUp(self):
         scratch = tempfile.TemporaryDirectory()
@@ -110,6 +192,56 @@ class Export(unittest.TestCase):
         _, results = self.get_entry(nn.Linear(4, 6), torch.ones(2, 4))
         self.assertEqual(results, [("2x6xf32", "", "result")])
 
+    def test_dataclasses_are_their_fields(self):
+        _, results = self.get_entry(Halved(), torch.ones(2, 4))
+        self.assertEqual(results, [("2x4xf32", "", "result.low"),
+                                   ("2x4xf32", "", "result.rest.low"),
+                                   ("2x4xf32", "", "result.rest.high")])
+
+    def test_complex_tensors_are_two(self):
+        arguments, results = self.get_entry(Turned(), torch.ones(2, 8))
+        self.assertEqual(arguments, [
+            ("2x4xf32", "2", "last.imag"), ("2x4xf32", "1", "last.real"),
+            ("4xf32", "", "turns.imag"), ("4xf32", "", "turns.real"), ("2x8xf32", "", "input")])
+        self.assertEqual(results, [("2x8xf32", "", "result"), ("2x4xf32", "", "last.real"),
+                                   ("2x4xf32", "", "last.imag")])
+        stored = safetensors.numpy.load_file(self.folder / "model.safetensors")
+        turns = torch.complex(*(torch.tensor(stored[f"turns.{part}"]) for part in ("real", "imag")))
+        torch.testing.assert_close(turns, Turned().turns)
+        torch.manual_seed(0)
+        self.check_values(Turned(), torch.randn(2, 8), results=3)
+
+    def test_gradients(self):
+        torch.manual_seed(0)
+        module, x = nn.Sequential(nn.Linear(4, 6), nn.GELU(), nn.LayerNorm(6)), torch.randn(2, 4)
+        forward, weights, inputs = tp_export.to_jax(module, x)
+        self.assertEqual((weights.keys(), inputs.keys()), (module.state_dict().keys(), {"input"}))
+        weigh = lambda result, numbers: (result ** 2 * numbers).sum()
+        value, gradients = jax.value_and_grad(lambda weights: weigh(
+            forward(weights, inputs)["result"], jax.numpy.arange(6)))(weights)
+        loss = weigh(module(x), torch.arange(6))
+        loss.backward()
+        torch.testing.assert_close(float(value), float(loss), rtol=1e-5, atol=0)
+        for name, weight in module.named_parameters():
+            torch.testing.assert_close(torch.tensor(gradients[name].tolist()), weight.grad,
+                                       rtol=1e-4, atol=1e-5)
+
+    def test_joint_graphs(self):
+        torch.manual_seed(0)
+        for masked in (False, True):
+            module, x = Attending(masked), torch.randn(2, 5, 8)
+            program = torch.export.export(module, (x,))
+            joint = _export_forward_backward(program)
+            _, results = self.get_entry(joint)
+            self.assertEqual([name for *_, name in results],
+                             ["result", "gradient.mixed.weight", "gradient.mixed.bias"])
+            got = self.run_program(x)
+            loss = module(x)
+            loss.backward()
+            wanted = [loss.detach(), *(weight.grad for weight in module.parameters())]
+            for value, right in zip(got, wanted, strict=True):
+                torch.testing.assert_close(value, right.flatten(), rtol=1e-4, atol=1e-6)
+
     def test_views_of_what_is_decomposed(self):
         _, results = self.get_entry(Viewed(), torch.ones(2, 4, 7, 8))
         self.assertEqual(results, [("14x32xf32", "", "result")])
@@ -118,18 +250,25 @@ class Export(unittest.TestCase):
         _, results = self.get_entry(OneHot(), torch.tensor([1, 3]))
         self.assertEqual(results, [("2x4xi32", "", "result")])
 
-    def check_values(self, module, x):
-        """That the program computes what PyTorch does; the input is `input`."""
-        program = tp_export.export_torch(module, x, to=self.folder)
+    def run_program(self, x):
+        """What the program gives of an input called `input`."""
         file = self.folder / "in.safetensors"
         safetensors.torch.save_file({"input": x.contiguous()}, file)
-        weights = [f"--weights={self.folder}"] if module.state_dict() else []
+        stored = (self.folder / "model.safetensors").exists()
         printed = subprocess.run(
-            ["tp-run", program, "--backend=interpreter", "--print", f"--input=input={file}",
-             *weights], capture_output=True, text=True, check=True).stdout
-        values = torch.tensor([float(word) for word in printed.split("]", 1)[1].split()])
+            ["tp-run", self.folder / "model.mlir", "--backend=interpreter", "--print",
+             f"--input=input={file}", *([f"--weights={self.folder}"] if stored else [])],
+            capture_output=True, text=True, check=True).stdout
+        parts = re.split(r"^\S+: \w+\[.*\]$", printed, flags=re.M)[1:]
+        return [torch.tensor([float(word) for word in part.split()]) for part in parts]
+
+    def check_values(self, module, x, results=1):
+        """That the program's first result is PyTorch's."""
+        tp_export.export_torch(module, x, to=self.folder)
+        values = self.run_program(x)
+        self.assertEqual(len(values), results)
         with torch.no_grad():
-            torch.testing.assert_close(values, module(x).flatten(), rtol=0, atol=1e-5)
+            torch.testing.assert_close(values[0], module(x).flatten(), rtol=0, atol=1e-5)
 
     def test_groups_of_transposed_convolutions(self):
         self.check_values(nn.ConvTranspose1d(6, 12, 3, 2, 1, 1, groups=3), torch.randn(2, 6, 5))
@@ -144,6 +283,15 @@ class Export(unittest.TestCase):
             self.check_values(pool, x)
         self.check_values(nn.AvgPool2d(2, ceil_mode=True), x[..., :5, :5])
         self.check_values(nn.AvgPool1d(3, 2, 1, ceil_mode=True), x[0])
+
+    def test_transforms_of_fourier(self):
+        x = torch.randn(3, 5, 8)
+        for function, options in (
+                (torch.fft.fftn, {"dim": (1, 2)}), (torch.fft.rfft, {"dim": 1}),
+                (torch.fft.rfft2, {"norm": "ortho"}), (torch.fft.ifft2, {}),
+                (torch.fft.irfft, {}), (torch.fft.irfft2, {"norm": "forward"}),
+                (torch.fft.irfft, {"n": 5})):
+            self.check_values(Transformed(function, **options), x)
 
     def test_products_of_groups(self):
         self.check_values(Experts(), torch.randn(6, 4))
@@ -169,6 +317,17 @@ class Export(unittest.TestCase):
         with self.assertRaisesRegex(NotImplementedError,
                                     "tp_export_test.twice.default has no form in StableHLO"):
             self.get_entry(Twice(), torch.ones(2, 4))
+        with self.assertRaisesRegex(NotImplementedError, rf"^{__file__}:\d+: aten.rand.default "
+                                    "draws random numbers"):
+            self.get_entry(Drawn(), torch.ones(2, 4))
+        for kind, text in (("size", "x[x > 0]"), ("rows", "torch.where"),
+                           ("branch", "if x.sum() > 0")):
+            (line,) = [number for number, words in
+                       enumerate(inspect.getsource(Depending).splitlines()) if text in words]
+            line += inspect.getsourcelines(Depending)[1]
+            with self.assertRaisesRegex(NotImplementedError, f"^{__file__}:{line}: a size or "
+                                        "branch depends on the numbers of tensors"):
+                self.get_entry(Depending(kind), torch.ones(2, 4))
 
 
 if __name__ == "__main__":

@@ -19,11 +19,12 @@ in `tp.name` what plans, reports and `tp-run --input` call them, and weights in
     state.mu["h"], any other, called `state`        ->    state.mu.h
 
 PyTorch's weights keep the names of its state_dict; buffers that a module writes to are
-results, too. Exporting needs neither the weights in memory (jax.ShapeDtypeStruct will
-do) nor as many devices as the mesh has.
+results, too. `to_jax` gives a module as a JAX function, whose gradients JAX knows.
+Exporting needs neither the weights in memory (jax.ShapeDtypeStruct will do) nor as many
+devices as the mesh has.
 """
 
 from .function import export
-from .module import export_torch
+from .module import export_torch, to_jax
 
-__all__ = ["export", "export_torch"]
+__all__ = ["export", "export_torch", "to_jax"]

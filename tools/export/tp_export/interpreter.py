@@ -5,6 +5,7 @@ PyTorch."""
 
 import contextlib
 import math
+import re
 
 import jax
 import jax.numpy as jnp
@@ -21,12 +22,15 @@ POOLS = {aten.avg_pool1d.default, aten.avg_pool2d.default, aten.avg_pool3d.defau
 CHECKS = {aten._assert_async.default, aten._assert_async.msg, aten._assert_scalar.default}
 # A mixture of experts, as the transformers library and PyTorch have it.
 GROUPED_PRODUCTS = {"transformers::grouped_mm_fallback", "aten::_grouped_mm"}
+ATTENTION_GRADIENTS = "aten::_scaled_dot_product_flash_attention_for_cpu_backward"
+FOURIER = {aten._fft_c2c.default, aten._fft_r2c.default, aten._fft_c2r.default}
 
 
 class Interpreter(torchax.export.JaxInterpreter):
     """Calls operations by the submodule that they are of."""
 
     def run_node(self, node):
+        self.place = f"{get_place(node)}: "
         path = [path for path, _ in node.meta.get("nn_module_stack", {}).values()]
         with jax.named_scope(path[-1]) if path and path[-1] else contextlib.nullcontext():
             return super().run_node(node)
@@ -41,13 +45,22 @@ class Interpreter(torchax.export.JaxInterpreter):
             return convolve_groups(call, *args)
         if target in POOLS and len(args) > 4 and args[4]:
             return pool_to_the_end(call, target, *args, **kwargs)
+        if target in FOURIER:
+            return transform(target, *args)
         if isinstance(target, torch._ops.OpOverload):
             if target.name() in GROUPED_PRODUCTS:
                 return multiply_groups(*args, **kwargs)
-            if not is_known(target):
+            if target.name() == ATTENTION_GRADIENTS:
+                return attend_backward(*args, **kwargs)
+            operation = find_operation(target)
+            if operation is None:
                 raise NotImplementedError(
-                    f"{target} has no form in StableHLO that torchax knows: write what it "
-                    "computes with operators of torch.nn.functional")
+                    f"{self.place}{target} has no form in StableHLO that torchax knows: write "
+                    "what it computes with operators of torch.nn.functional")
+            if operation.needs_env and torch.Tag.nondeterministic_seeded in target.tags:
+                raise NotImplementedError(
+                    f"{self.place}{target} draws random numbers, which a program does not: "
+                    "draw them outside, and give them as an input")
         element = getattr(args[0], "dtype", None) if args else None
         if target not in WIDE or element not in (jnp.bfloat16, jnp.float16):
             return super().call_function(target, args, kwargs)
@@ -55,9 +68,15 @@ class Interpreter(torchax.export.JaxInterpreter):
         return convert(widened, jnp.float32, element)
 
 
-def is_known(target):
+def find_operation(target):
     known = torchax.export.ops_registry.all_aten_ops
-    return target in known or target.overloadpacket in known
+    return known.get(target) or known.get(target.overloadpacket)
+
+
+def get_place(node):
+    """Where the module has what became this node, as file:line."""
+    places = re.findall(r'File "(.*?)", line (\d+)', node.meta.get("stack_trace") or "")
+    return ":".join(places[-1]) if places else "the module"
 
 
 def multiply_groups(x, weights, offs=None, bias=None, out_dtype=None):
@@ -73,6 +92,57 @@ def multiply_groups(x, weights, offs=None, bias=None, out_dtype=None):
     if out_dtype is not None:
         product = product.astype(torchax.ops.mappings.t2j_dtype(out_dtype))
     return product
+
+
+def attend_backward(gradient, q, k, v, output, sums, dropout, is_causal, *, attn_mask=None,
+                    scale=None):
+    """Gradients of q, k and v. The attention is computed again: what its forward pass gives
+    as `sums` depends on how PyTorch decomposes it."""
+    if dropout:
+        raise NotImplementedError("the gradients of an attention that drops scores: export "
+                                  "the module after eval()")
+    mask = jnp.tril(jnp.ones((q.shape[-2], k.shape[-2]), bool)) if is_causal else attn_mask
+
+    def attend(q, k, v):
+        q, k, v = (x.astype(jnp.float32) for x in (q, k, v))
+        scores = q @ k.swapaxes(-1, -2) * (scale or q.shape[-1] ** -0.5)
+        if mask is not None:
+            scores = jnp.where(mask, scores, -jnp.inf) if mask.dtype == bool else scores + mask
+        return (jax.nn.softmax(scores, -1) @ v).astype(gradient.dtype)
+    return jax.vjp(attend, q, k, v)[1](gradient)
+
+
+def transform(target, x, dims, scaling, option):
+    """Fourier's transform of dimensions, the last of which may lose the half that the other
+    half says. Each is a product with its matrix, which is cut as others are."""
+    is_half, is_inverse = target is aten._fft_r2c.default, target is aten._fft_c2r.default
+    sign = 1 if is_inverse or (target is aten._fft_c2c.default and not option) else -1
+    real = x.dtype if is_half else jnp.real(x).dtype
+    # From the end: the last dimension is the first that r2c transforms, c2r's last.
+    for dim in dims if is_inverse else reversed(dims):
+        size, rows, is_last = x.shape[dim], x.shape[dim], dim == dims[-1]
+        columns = size
+        if is_last and is_inverse:
+            columns = size = option
+        elif is_last and is_half and option:
+            columns = size // 2 + 1
+        angle = 2 * math.pi / size * (
+            jnp.arange(rows)[:, None] * jnp.arange(columns) % size).astype(real)
+        # Half of the numbers stand for two each, but for the first and the middle one.
+        weight = {0: 1, 1: size ** -0.5, 2: 1 / size}[scaling] * jnp.ones((rows, 1), real)
+        if is_last and is_inverse:
+            numbers = jnp.arange(rows)[:, None]
+            weight = weight * jnp.where((numbers == 0) | (2 * numbers == size), 1, 2)
+        parts = [weight * jnp.cos(angle), sign * weight * jnp.sin(angle)]
+        apply = lambda x, matrix, at=dim: jnp.moveaxis(
+            jnp.tensordot(x, matrix, ((at,), (0,))), -1, at)
+        if is_last and is_inverse:
+            x = apply(jnp.real(x), parts[0]) - apply(jnp.imag(x), parts[1])
+        elif jnp.iscomplexobj(x):
+            x = apply(x, jax.lax.complex(*parts))
+        else:
+            x = jax.lax.complex(*(apply(x, part) for part in parts))
+    return x
 
 
 def convolve_groups(call, x, weight, bias, *options):
