@@ -203,11 +203,16 @@ public:
   }
 
 private:
-  /// Rows around the input's become fill.
+  /// Rows around the input's become fill, where they are not: next to it the
+  /// gaps are, on devices that have some of its rows. What others have from the
+  /// strip means nothing.
   Value fillOutside(Value value) {
     Piece piece = getPiece(op);
-    int64_t end = piece.at + piece.size * piece.spread;
-    bool isBefore = piece.at > 0, isBehind = op.getType().getDimSize(dim) > end;
+    int64_t length = op.getType().getDimSize(dim), end = piece.getEnd();
+    int64_t block = result.getDimSize(dim);
+    bool isBefore = piece.at >= piece.spread || piece.at >= block;
+    bool isBehind = length >= end + piece.spread ||
+                    (length - 1) / block != (end - 1) / block;
     if (!isBefore && !isBehind)
       return value;
     // Elements may be partial sums; places are not.
