@@ -22,8 +22,7 @@ NEEDED = ["filelock", "typing-extensions", "sympy", "networkx", "jinja2", "fsspe
 # Packages that are installed alone, and with all they want.
 BENCH = (["torch==2.15.0", *NEEDED],
          ["numpy", "transformers==5.23.0", "safetensors", "setuptools"])
-# torchax wants operators that later versions of torch have no more.
-EXPORT = (["torch==2.12.0", "torchax==0.0.13", *NEEDED],
+EXPORT = (["torch==2.15.0", "torchax==0.0.13", *NEEDED],
           ["immutabledict", "jax==0.10.2", "ml_dtypes==0.6.0", "numpy==2.4.6",
            "safetensors==0.8.0", "setuptools", "transformers==5.23.0"])
 

@@ -11,7 +11,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import torch
-import torchax.export
+
+from .operators import torchax
 
 aten = torch.ops.aten
 # PyTorch's kernels compute these in f32 and round once, torchax rounds every step.

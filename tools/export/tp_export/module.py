@@ -75,8 +75,8 @@ class Traced:
 def trace(module, inputs, kwargs):
     try:
         import torch
-        import torchax
         from .interpreter import Interpreter
+        from .operators import environment, torchax
     except ImportError as error:
         raise ImportError("exporting PyTorch modules wants torch and torchax: "
                           "pip install tp-export[torch]") from error
@@ -101,7 +101,6 @@ def trace(module, inputs, kwargs):
         for table in (None, torchax.decompositions.DECOMPOSITIONS):
             graph = graph.run_decompositions(table)
     signature = graph.graph_signature
-    environment = torchax.default_env()  # which knows torchax's operators, too
 
     def to_array(value):
         if value.is_meta:
