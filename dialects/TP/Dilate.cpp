@@ -156,10 +156,7 @@ DilateOp::getExchanges(ArrayRef<TensorSharding> layouts) {
   SmallVector<int64_t> shape = getLocalShape(from, input.getShape());
   for (const Fetch &fetch : fetches) {
     shape[getDim()] = fetch.rows.size();
-    exchanges.push_back(
-        {CollectiveKind::CollectivePermute, axes,
-         int64_t(getVolume(shape)) *
-             int64_t(llvm::divideCeil(input.getElementTypeBitWidth(), 8))});
+    exchanges.push_back(getExchange(shape, input.getElementType(), axes));
   }
   return exchanges;
 }
@@ -182,12 +179,8 @@ public:
                            op.getDim(), op.getLow(), op.getSpacing())};
     int64_t from = getSize(localizer.getSharding(op.getInput()).dims[dim].axes);
     std::optional<Window> window = getWindow(op, from, getSize(axes));
-    // Partition prices getExchanges(); a hand-written sharding may not.
     if (!window)
-      return op.emitError() << prefix(ErrorCode::TooManyExchanges)
-                            << "needs rows from more than " << kMostDistances
-                            << " other devices each: cut dimension " << dim
-                            << " along fewer axes, or gather it";
+      return emitTooManyExchanges(op, dim);
     Fetches fetches;
     if (from != 1)
       addFetches(fetches, 0, *window, getSize(axes));

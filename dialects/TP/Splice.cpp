@@ -221,10 +221,7 @@ SpliceOp::getExchanges(ArrayRef<TensorSharding> layouts) {
     SmallVector<int64_t> shape =
         getLocalShape(layouts[fetch.source], type.getShape());
     shape[dim] = fetch.rows.size();
-    exchanges.push_back(
-        {CollectiveKind::CollectivePermute, axes,
-         int64_t(getVolume(shape)) *
-             int64_t(llvm::divideCeil(type.getElementTypeBitWidth(), 8))});
+    exchanges.push_back(getExchange(shape, type.getElementType(), axes));
   }
   return exchanges;
 }
@@ -248,12 +245,8 @@ public:
   }
 
   FailureOr<SmallVector<Value>> run() {
-    // Partition prices getExchanges(); a hand-written sharding may not.
     if (!plan)
-      return op.emitError() << prefix(ErrorCode::TooManyExchanges)
-                            << "needs rows from more than " << kMostDistances
-                            << " other devices each: cut dimension " << dim
-                            << " along fewer axes, or gather it";
+      return emitTooManyExchanges(op, dim);
     StripLocalizer strips(localizer, loc, dim, axes, operands, plan->fetches);
     Value value = getPart(strips, 0);
     int64_t at = op.getSizes().front();

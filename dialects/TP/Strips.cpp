@@ -3,6 +3,7 @@
 
 #include "dialects/TP/Strips.h"
 
+#include "dialects/OpError.h"
 #include "tpopt/Dialect/SPMD/SPMD.h"
 #include "tpopt/Dialect/TP/TP.h"
 
@@ -11,6 +12,20 @@ using namespace tp;
 
 static RankedTensorType typeOf(Value value) {
   return cast<RankedTensorType>(value.getType());
+}
+
+spmd::Exchange tp::getExchange(ArrayRef<int64_t> shape, Type element,
+                               const AxisList &axes) {
+  int64_t bytes = llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
+  return {CollectiveKind::CollectivePermute, axes,
+          int64_t(getVolume(shape)) * bytes};
+}
+
+InFlightDiagnostic tp::emitTooManyExchanges(Operation *op, int64_t dim) {
+  return op->emitError() << prefix(ErrorCode::TooManyExchanges)
+                         << "needs rows from more than " << kMostDistances
+                         << " other devices each: cut dimension " << dim
+                         << " along fewer axes, or gather it";
 }
 
 Value tp::emitReversed(OpBuilder &builder, Location loc, Value x, int64_t dim,

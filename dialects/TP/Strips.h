@@ -39,6 +39,14 @@ using Fetches = llvm::SmallVector<Fetch, 2>;
 void addFetches(Fetches &fetches, unsigned source, const Window &window,
                 int64_t ring);
 
+/// The launch that sends `shape`, a part of a tensor of such elements.
+spmd::Exchange getExchange(llvm::ArrayRef<int64_t> shape, mlir::Type element,
+                           const AxisList &axes);
+
+/// The error of an op that needs rows along `dim` from too many others.
+/// Partition prices exchanges; only a hand-written sharding comes to this.
+mlir::InFlightDiagnostic emitTooManyExchanges(mlir::Operation *op, int64_t dim);
+
 /// `x` with element i along `dim` where element n - 1 - i was.
 mlir::Value emitReversed(mlir::OpBuilder &builder, mlir::Location loc,
                          mlir::Value x, int64_t dim, mlir::Type type);

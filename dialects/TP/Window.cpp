@@ -222,10 +222,7 @@ WindowOp::getExchanges(ArrayRef<TensorSharding> layouts) {
       addFetches(fetches, 0, *window, getSize(axes));
     for (const Fetch &fetch : fetches) {
       shape[dim] = fetch.rows.size();
-      exchanges.push_back(
-          {CollectiveKind::CollectivePermute, axes,
-           int64_t(getVolume(shape)) *
-               int64_t(llvm::divideCeil(input.getElementTypeBitWidth(), 8))});
+      exchanges.push_back(getExchange(shape, input.getElementType(), axes));
     }
     shape[dim] = getSpan(*this, i, blocks[getWindowDim(i)]);
   }
@@ -266,12 +263,8 @@ private:
     int64_t dim = op.getDims()[i];
     int64_t from = getSize(localizer.getSharding(op.getInput()).dims[dim].axes);
     std::optional<Window> window = getWindow(op, i, from, getSize(axes));
-    // Partition prices getExchanges(); a hand-written sharding may not.
     if (!window)
-      return op.emitError() << prefix(ErrorCode::TooManyExchanges)
-                            << "needs rows from more than " << kMostDistances
-                            << " other devices each: cut dimension " << dim
-                            << " along fewer axes, or gather it";
+      return emitTooManyExchanges(op, dim);
     Fetches fetches;
     if (from != 1)
       addFetches(fetches, 0, *window, getSize(axes));

@@ -24,16 +24,16 @@ static bool isSimple(Operation *op) {
          isa<ReshapeOp, TransposeOp, SliceOp, ReduceOp>(op);
 }
 
-/// Whether the value is there for as long as the block runs, is a single
-/// number, or costs nothing to make again.
+/// Whether the value lives as long as the block, is a single number, or costs
+/// nothing to recompute.
 static bool isHeldAnyway(Value value, Block *block) {
   Operation *maker = value.getDefiningOp();
   return !maker || maker->getBlock() != block || maker->getNumOperands() == 0 ||
          cast<RankedTensorType>(value.getType()).getRank() == 0;
 }
 
-/// Whether `op` writes into a tensor that is there for as long as the block
-/// runs, as a loop does that stacks what its iterations make.
+/// Whether `op` writes into a tensor that lives as long as the block, as a loop
+/// does that stacks the results of its iterations.
 static bool isStore(Operation *op) {
   auto update = dyn_cast<DynamicUpdateSliceOp>(op);
   return update && isHeldAnyway(update.getInput(), op->getBlock());

@@ -3,9 +3,9 @@
 
 /// \file Adds first, and asks for the layout of the sum.
 ///
-/// A framework that writes the layout of every value asks for that of each
-/// gradient before they are added. Each would be summed over the devices by
-/// itself:
+/// Some frameworks annotate the layout of every value, also of each gradient
+/// before gradients are added. Each gradient would get an all-reduce of its
+/// own:
 ///
 ///     %a = spmd.constraint %x <S>           %c = tp.add %x, %y
 ///     %b = spmd.constraint %y <S>      =>   %d = spmd.constraint %c <S>

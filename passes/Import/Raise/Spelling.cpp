@@ -14,10 +14,10 @@
 //
 //     %z = tp.einsum "bsi,oi->bso" %x, %w : 2x7x32, 48x32 -> 2x7x48
 //
-// Nested reductions of one kind become one reduction, a broadcast that only
-// adds dimensions of size 1 becomes a reshape, a dynamic slice with constant
-// start indices becomes a static slice, and zeros are not added (XLA leaves
-// them out as well; -0.0 stays what it is then).
+// Nested reductions of one kind become one reduction. A broadcast that only
+// adds dimensions of size 1 becomes a reshape. A dynamic slice with constant
+// start indices becomes a static slice. Additions of zeros are removed (XLA
+// leaves them out as well; -0.0 stays what it is then).
 
 #include "Patterns.h"
 

@@ -189,7 +189,7 @@ bool tp::raise::shareWindows(Region &region) {
     for (Operation &op : block) {
       for (Region &inner : op.getRegions())
         changed |= shareWindows(inner);
-      // An annotation is of this value, which therefore stays.
+      // An annotated value stays as it is.
       if (!op.getDiscardableAttrDictionary().empty())
         continue;
       auto splice = dyn_cast<SpliceOp>(op);
