@@ -14,7 +14,9 @@
 ///            3: return c          c
 ///
 /// The peak is an upper bound: what fusing elementwise ops keeps in registers
-/// is counted as if it were stored.
+/// is counted as if it were stored. Windows are counted as what they read, with
+/// the fill around it; where a contraction copies them, it does so in blocks
+/// that fit the caches (`Target::getCacheBytes`), which are not counted.
 ///
 /// **Padding** is what the device that holds least of a tensor has in its
 /// buffer beside that: 10 rows on 4 devices are 3, 3, 3, 1 in buffers of 3, and

@@ -53,6 +53,21 @@ std::optional<LocalTensor> tp::cost::getLocalTensor(Value value,
   return std::nullopt;
 }
 
+RankedTensorType tp::cost::getStoredType(Value value, RankedTensorType type) {
+  auto window = value.getDefiningOp<WindowOp>();
+  if (!window)
+    return type;
+  SmallVector<int64_t> shape(type.getShape());
+  for (unsigned i = 0; i < window.getDims().size(); ++i) {
+    int64_t &windows = shape[window.getWindowDim(i)],
+            &elements = shape[window.getWindowDim(i) + 1];
+    windows = (windows - 1) * window.getStrides()[i] +
+              (elements - 1) * window.getDilations()[i] + 1;
+    elements = 1;
+  }
+  return RankedTensorType::get(shape, type.getElementType());
+}
+
 //===----------------------------------------------------------------------===//
 // Work
 //===----------------------------------------------------------------------===//
@@ -340,6 +355,7 @@ private:
     std::optional<LocalTensor> local = getLocalTensor(value, table);
     if (!local || inPlace.contains(value))
       return;
+    local->global = getStoredType(value, local->global);
     unsigned end = fixed.value_or(begin);
     if (!fixed)
       for (Operation *user : value.getUsers()) {

@@ -52,6 +52,13 @@ struct LocalTensor {
 std::optional<LocalTensor> getLocalTensor(mlir::Value value,
                                           ShardingTable &table);
 
+/// A type of the rank of `type`, the global type of `value`, whose blocks take
+/// the memory that those of `value` take. It is `type` but for windows, which
+/// are a view of what they read. Of tensor<4x16x3xf32>, windows of three next
+/// to each other, that is tensor<4x18x1xf32>.
+mlir::RankedTensorType getStoredType(mlir::Value value,
+                                     mlir::RankedTensorType type);
+
 /// The work of `op` on one device; none for an op that changes or moves
 /// nothing, and for control flow, whose work is that of its regions.
 Work getWork(mlir::Operation *op, ShardingTable &table);

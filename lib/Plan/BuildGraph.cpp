@@ -152,6 +152,7 @@ private:
     PlanValue &added = graph.values.emplace_back();
     added.value = value;
     added.type = type;
+    added.storedType = getStoredType(value, type);
     added.producer = producer;
     added.times = getTimes(value);
     added.position = graph.choices.size();
@@ -329,7 +330,7 @@ private:
   void addCrossing(const Border &border, Port from, Port to, double times) {
     PlanValue &value = graph.values.emplace_back();
     value.value = border.carrier;
-    value.type = border.type;
+    value.type = value.storedType = border.type;
     value.producer = from;
     value.uses.push_back({to, nullptr, 0, 0, 0});
     value.times = times;

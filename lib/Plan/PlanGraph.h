@@ -53,6 +53,7 @@ struct PlanUse {
 struct PlanValue {
   mlir::Value value;
   mlir::RankedTensorType type;
+  mlir::RankedTensorType storedType; ///< What its memory is counted by.
   Port producer;
   llvm::SmallVector<PlanUse, 2> uses; ///< In program order.
   double times = 1; ///< How often a copy of the value is made.

@@ -107,7 +107,7 @@ void PlanPrice::priceValue(unsigned number) {
   Price price;
   auto copies = getCopies(number);
   for (auto [index, copy] : llvm::enumerate(copies)) {
-    int64_t bytes = space.getBytes(value.type, copy.layout);
+    int64_t bytes = space.getBytes(value.storedType, copy.layout);
     if (index == 0 && value.storage == PlanValue::Persistent)
       part.persistent = bytes;
     if (index == 0 && !holdsMemory(number))

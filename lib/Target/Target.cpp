@@ -51,6 +51,7 @@ public:
   bool hasFixedEpilogue() const override { return false; }
   bool copies(MemRefType, MemRefType) const override { return true; }
   bool fills(MemRefType, Attribute) const override { return true; }
+  int64_t getCacheBytes() const override { return 1 << 20; } // a core's L2
   bool combines(Type element) const override { return isSummed(element); }
   bool hasAttention() const override { return false; }
   bool sortsByKernels() const override { return false; }
@@ -73,6 +74,7 @@ public:
   bool hasFixedEpilogue() const override { return true; }
   bool copies(MemRefType from, MemRefType to) const override;
   bool fills(MemRefType to, Attribute value) const override;
+  int64_t getCacheBytes() const override { return 32 << 20; } // H100's L2: 50
   bool combines(Type element) const override {
     // NCCL has no such type.
     bool isShort =

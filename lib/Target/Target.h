@@ -125,6 +125,8 @@ public:
   /// Whether the runtime copies between such buffers, of equal shapes.
   virtual bool copies(mlir::MemRefType from, mlir::MemRefType to) const = 0;
   virtual bool fills(mlir::MemRefType to, mlir::Attribute value) const = 0;
+  /// How large what is copied for the next step may be, to be read from caches.
+  virtual int64_t getCacheBytes() const = 0;
   /// Whether collectives combine such elements.
   virtual bool combines(mlir::Type element) const = 0;
   /// Whether it has kernels for attention; others cut what is causal into

@@ -1,17 +1,14 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Contractions as matrix products.
+// Contractions as matrix products (see ContractionPlan.h).
 //
-// Every letter of an equation is a batch (in all three tensors), a row (left
-// and result), a column (right and result) or summed. A letter costs nothing
-// where all tensors walk through it as the continuation of another one; those
-// that remain beside one row, one column and one summed dimension become
-// batches, of which the library takes three. The result's layout is ours to
-// choose: the tensor's own order where its last letter is a row or a column,
-// else batches first, and the value is a view of that. Only what then still
-// does not fit, or what the library does not read as it lies, is copied.
+// The result's layout is ours to choose: the tensor's own order where its last
+// letter is a row or a column, else batches first, and the value is a view of
+// that. Only what then still does not fit, or what the library does not read as
+// it lies, is copied: windows that overlap in blocks, anything else as a whole.
 
+#include "ContractionPlan.h"
 #include "Lowering.h"
 
 #include "llvm/ADT/SmallSet.h"
@@ -19,163 +16,6 @@
 using namespace mlir;
 using namespace tp;
 using namespace tp::codegen;
-
-namespace {
-
-enum Operand : unsigned { A, B, C, FirstPost };
-
-/// A letter, or several that walk as one, with its stride in every operand.
-struct Run {
-  int64_t size;
-  SmallVector<int64_t, 4> strides;
-};
-
-/// A contraction with one letter per dimension of every operand.
-struct Contraction {
-  std::string letters[3];
-  std::vector<View> operands; ///< A, B, C, then post-ops' with C's letters.
-
-  bool has(unsigned operand, char letter) const {
-    return StringRef(letters[operand]).contains(letter);
-  }
-  Run getRun(char letter) const {
-    Run run{1, {}};
-    for (auto [index, view] : llvm::enumerate(operands)) {
-      size_t dim = letters[std::min<size_t>(index, C)].find(letter);
-      bool isThere = dim != std::string::npos;
-      run.strides.push_back(isThere ? view.strides[dim] : 0);
-      if (isThere)
-        run.size = view.shape[dim];
-    }
-    return run;
-  }
-};
-
-struct MatmulPlan {
-  SmallVector<Run> batch;
-  Run m{1, {}}, n{1, {}}, k{1, {}};
-  /// The operand whose layout does not allow the plan, if any.
-  std::optional<Operand> blocker;
-};
-
-} // namespace
-
-/// Appends `inner`, as the continuation of the last run where all operands walk
-/// so.
-static void append(SmallVectorImpl<Run> &runs, const Run &inner) {
-  if (inner.size == 1)
-    return;
-  if (!runs.empty()) {
-    Run &outer = runs.back();
-    bool continues = true;
-    for (auto [a, b] : llvm::zip(outer.strides, inner.strides))
-      continues &= a == b * inner.size;
-    if (continues) {
-      outer = {outer.size * inner.size, inner.strides};
-      return;
-    }
-  }
-  runs.push_back(inner);
-}
-
-/// A dense matrix per batch: `row` and `column` are what an operand has of
-/// them.
-static View getOperand(const View &view, const MatmulPlan &plan, unsigned index,
-                       const Run &row, const Run &column) {
-  View result = view;
-  result.shape.assign(step::kNumBatchDims - plan.batch.size(), 1);
-  result.strides.assign(result.shape.size(), 0);
-  for (const Run &run : plan.batch) {
-    result.shape.push_back(run.size);
-    result.strides.push_back(run.strides[index]);
-  }
-  for (const Run *run : {&row, &column}) {
-    result.shape.push_back(run->size);
-    result.strides.push_back(run->strides[index]);
-  }
-  // A dimension of 1 may have any stride, and one of them is to be 1. Strides
-  // of a broadcast operand stay.
-  if (index <= C) {
-    int64_t &last = result.strides.back(), &first = *std::prev(&last);
-    if (column.size == 1 && first != 1)
-      last = 1;
-    else if (row.size == 1 && last != 1)
-      first = 1;
-    if (index == C && column.size == 1)
-      last = 1;
-  }
-  return result;
-}
-
-static MatmulPlan planMatmul(const Contraction &contraction,
-                             const Target &target) {
-  MatmulPlan plan;
-  size_t count = contraction.operands.size();
-  for (Run *run : {&plan.m, &plan.n, &plan.k})
-    run->strides.assign(count, 0);
-  SmallVector<Run> rows, columns, summed;
-  for (char letter : contraction.letters[C]) {
-    bool inA = contraction.has(A, letter), inB = contraction.has(B, letter);
-    append(inA && inB ? plan.batch
-           : inA      ? rows
-                      : columns,
-           contraction.getRun(letter));
-  }
-  // The last column is the one along which C has stride 1.
-  if (!columns.empty())
-    plan.n = columns.pop_back_val();
-  auto largest = llvm::max_element(
-      rows, [](const Run &a, const Run &b) { return a.size < b.size; });
-  if (largest != rows.end()) {
-    plan.m = *largest;
-    rows.erase(largest);
-  }
-  plan.batch.append(columns);
-  plan.batch.append(rows);
-  if (plan.n.size > 1 && plan.n.strides[C] != 1)
-    plan.blocker = C;
-  if (plan.batch.size() > step::kNumBatchDims)
-    plan.blocker = C;
-
-  // Summed letters in the order in which B has them: it may be a weight.
-  SmallVector<Run> order;
-  for (char letter : contraction.letters[B])
-    if (Run run = contraction.getRun(letter);
-        run.size > 1 && !contraction.has(C, letter))
-      order.push_back(run);
-  llvm::sort(order, [](const Run &a, const Run &b) {
-    return a.strides[B] > b.strides[B];
-  });
-  for (const Run &run : order)
-    append(summed, run);
-  if (summed.size() > 1) {
-    // One of the two walks through them unevenly.
-    bool isB = false;
-    for (size_t i = 1; i < summed.size(); ++i)
-      isB |= summed[i - 1].strides[B] != summed[i].strides[B] * summed[i].size;
-    plan.blocker = isB ? B : A;
-  }
-  if (!summed.empty())
-    plan.k = summed.front();
-  if (plan.blocker)
-    return plan;
-  auto describe = [&](Operand operand, const Run &row, const Run &column) {
-    View view =
-        getOperand(contraction.operands[operand], plan, operand, row, column);
-    return getMatrix(view.getType(), view.by);
-  };
-  // Whether columns that C has together are apart in B.
-  bool areTogether = !columns.empty() && columns.back().strides[C] ==
-                                             plan.n.size * plan.n.strides[C];
-  if (!target.writesMatrix(contraction.operands[A].element,
-                           describe(C, plan.m, plan.n)))
-    plan.blocker = areTogether ? B : C;
-  else if (!target.readsMatrix(describe(A, plan.m, plan.k)))
-    plan.blocker = A;
-  else if (!target.readsMatrix(transpose(describe(B, plan.k, plan.n))))
-    plan.blocker = B;
-  return plan;
-}
 
 /// A dense copy of what a post-op adds, with `repeated` dimensions as they are.
 View ProgramLowering::copyPostOperand(const View &view,
@@ -209,14 +49,6 @@ View ProgramLowering::getPostOperand(View view, PostOpPattern::Operand kind,
   return copyPostOperand(view, isRow ? ArrayRef(row) : ArrayRef<int64_t>(), op);
 }
 
-/// `view`, whose dimensions are the letters `from`, in the order `to`.
-static View permute(const View &view, StringRef from, StringRef to) {
-  SmallVector<int64_t> permutation;
-  for (char letter : to)
-    permutation.push_back(from.find(letter));
-  return view.transpose(permutation);
-}
-
 /// Lowers an einsum and the ops after it that the library does with it.
 class ProgramLowering::ContractionBuilder {
 public:
@@ -231,10 +63,13 @@ private:
   void readOperands();
   void readPosts();
   void makeFit();
-  void makeDense(Operand operand);
+  void planDense(Operand operand);
   void useOwnLayout();
   void makePostsDense();
   bool isConstant(const View &weight);
+  void emitCopy(Contraction &part, Operand operand);
+  void emitBlocks(const ProductBlocks &blocks, Operand operand);
+  void emitProduct(const Contraction &part);
   void emit();
 
   ProgramLowering &lowering;
@@ -253,6 +88,9 @@ private:
       postKinds; ///< Of post-ops with an operand.
   MatmulPlan plan;
   llvm::SmallSet<unsigned, 3> changed; ///< Operands in a layout of ours.
+  /// What A and B are dense copies of, in the order of the copies' letters;
+  /// these are not made yet.
+  std::optional<View> sources[2];
 };
 
 /// The three tensors, and the order of the result's letters that always fits.
@@ -299,28 +137,39 @@ void ProgramLowering::ContractionBuilder::readPosts() {
   }
 }
 
-/// Copies `operand` with its letters in an order that the library reads.
-void ProgramLowering::ContractionBuilder::makeDense(Operand operand) {
-  ProductSize size = getProductSize(op);
-  bool readsByRows = target.readsMatrix(
-      transpose({factor, size.k, size.n, size.n, 1, /*begin=*/0}));
+/// Whether one of `wanted` has stride 1 in a view with these letters.
+static bool isContiguousAlong(const View &view, StringRef letters,
+                              StringRef wanted) {
+  return llvm::any_of(
+      llvm::zip_equal(letters, view.shape, view.strides), [&](auto dim) {
+        auto [letter, size, stride] = dim;
+        return size > 1 && stride == 1 && wanted.contains(letter);
+      });
+}
+
+/// Lets `operand` be a copy with its letters in an order that the library
+/// reads.
+void ProgramLowering::ContractionBuilder::planDense(Operand operand) {
   // The result's letters keep their order in C, summed letters their order in
-  // B. Summed letters come after the rows in A. In B they come before the
-  // columns if the library reads that, else after them.
-  std::string wanted, columns;
+  // B. Of the operand's own and the summed ones, the last are contiguous: its
+  // own in B, and in A where they are so already, if the library reads that.
+  std::string wanted, own, summed;
   for (char letter : ordered)
     if (contraction.has(operand, letter))
-      (contraction.has(A, letter) ? wanted : columns) += letter;
-  if (!readsByRows)
-    wanted += std::exchange(columns, "");
+      (contraction.has(operand == A ? B : A, letter) ? wanted : own) += letter;
   for (char letter : contraction.letters[B])
     if (!contraction.has(C, letter))
-      wanted += letter;
-  wanted += columns;
+      summed += letter;
   View &view = contraction.operands[operand];
-  View inOrder = permute(view, contraction.letters[operand], wanted);
-  view = lowering.allocate(inOrder.shape, inOrder.element);
-  lowering.copy(inOrder, view, op);
+  ProductSize size = getProductSize(op);
+  int64_t rows = operand == A ? size.m : size.n;
+  bool isOwnLast =
+      target.readsMatrix({factor, rows, size.k, 1, rows, /*begin=*/0}) &&
+      (operand == B || isContiguousAlong(view, contraction.letters[A], own));
+  wanted += isOwnLast ? summed + own : own + summed;
+  View source = permute(view, contraction.letters[operand], wanted);
+  view = View(source.shape, source.element);
+  sources[operand] = source;
   contraction.letters[operand] = wanted;
 }
 
@@ -360,7 +209,7 @@ void ProgramLowering::ContractionBuilder::makeFit() {
     if (next == C)
       useOwnLayout();
     else
-      makeDense(next);
+      planDense(next);
     plan = planMatmul(contraction, target);
   }
 }
@@ -382,9 +231,19 @@ bool ProgramLowering::ContractionBuilder::isConstant(const View &weight) {
          llvm::none_of(program.getOutputs(), isWritten);
 }
 
-void ProgramLowering::ContractionBuilder::emit() {
+/// Makes an operand of a part a dense copy.
+void ProgramLowering::ContractionBuilder::emitCopy(Contraction &part,
+                                                   Operand operand) {
+  View &view = part.operands[operand];
+  View source =
+      std::exchange(view, lowering.allocate(view.shape, view.element));
+  lowering.copy(source, view, op);
+}
+
+void ProgramLowering::ContractionBuilder::emitProduct(const Contraction &part) {
+  MatmulPlan plan = planMatmul(part, target);
   auto get = [&](unsigned index, const Run &row, const Run &column) {
-    return getOperand(contraction.operands[index], plan, index, row, column);
+    return getMatrixOperand(part.operands[index], plan, index, row, column);
   };
   Value a = lowering.getBuffer(get(A, plan.m, plan.k)),
         b = lowering.getBuffer(get(B, plan.k, plan.n)),
@@ -395,7 +254,56 @@ void ProgramLowering::ContractionBuilder::emit() {
         get(FirstPost + i, plan.m, plan.n), kind, factor, op)));
   step::MatmulOp::create(lowering.builder, lowering.loc, a, b, c, posts,
                          lowering.builder.getArrayAttr(postOps),
-                         isConstant(contraction.operands[B]));
+                         isConstant(part.operands[B]));
+}
+
+/// A loop over the blocks, and the rest behind it.
+void ProgramLowering::ContractionBuilder::emitBlocks(
+    const ProductBlocks &blocks, Operand operand) {
+  auto emitPart = [&](Contraction part) {
+    emitCopy(part, operand);
+    emitProduct(part);
+  };
+  auto loop =
+      step::LoopOp::create(lowering.builder, lowering.loc, blocks.count);
+  {
+    // Views made inside are not there outside.
+    auto outerBuffers = lowering.buffers;
+    OpBuilder::InsertionGuard guard(lowering.builder);
+    lowering.builder.setInsertionPointToStart(&loop.getBody().emplaceBlock());
+    Contraction part = contraction.take(blocks.letter, 0, blocks.size);
+    for (auto [view, stride] : llvm::zip_equal(
+             part.operands, contraction.getRun(blocks.letter).strides))
+      if (stride != 0) {
+        view.loop = loop;
+        view.by = blocks.size * stride;
+      }
+    emitPart(std::move(part));
+    lowering.buffers = std::move(outerBuffers);
+  }
+  int64_t done = blocks.count * blocks.size;
+  int64_t size = contraction.getRun(blocks.letter).size;
+  if (done < size)
+    emitPart(contraction.take(blocks.letter, done, size - done));
+}
+
+void ProgramLowering::ContractionBuilder::emit() {
+  std::optional<Operand> repeating;
+  for (Operand operand : {A, B}) {
+    if (!sources[operand])
+      continue;
+    contraction.operands[operand] = *sources[operand];
+    if (!repeating && sources[operand]->hasRepeats())
+      repeating = operand;
+    else
+      emitCopy(contraction, operand);
+  }
+  if (repeating) {
+    if (auto blocks = planBlocks(contraction, *repeating, target))
+      return emitBlocks(*blocks, *repeating);
+    emitCopy(contraction, *repeating);
+  }
+  emitProduct(contraction);
 }
 
 void ProgramLowering::ContractionBuilder::run() {

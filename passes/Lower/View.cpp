@@ -13,11 +13,21 @@ View::View(Value root) : root(root) {
   strides = step::getDenseStrides(shape);
 }
 
+View::View(ArrayRef<int64_t> shape, Type element)
+    : element(element), shape(shape), strides(step::getDenseStrides(shape)) {}
+
 int64_t View::getNumElements() const {
   int64_t count = 1;
   for (int64_t size : shape)
     count *= size;
   return count;
+}
+
+bool View::hasRepeats() const {
+  int64_t spanned = 1;
+  for (auto [size, stride] : llvm::zip_equal(shape, strides))
+    spanned += (size - 1) * std::abs(stride);
+  return spanned < getNumElements();
 }
 
 bool View::isDense() const {

@@ -31,8 +31,12 @@ struct View {
   View() = default;
   /// All of a dense buffer.
   explicit View(mlir::Value root);
+  /// A dense tensor that has no memory yet.
+  View(llvm::ArrayRef<int64_t> shape, mlir::Type element);
 
   int64_t getNumElements() const;
+  /// Whether it has elements at several places, as overlapping windows do.
+  bool hasRepeats() const;
   /// Row-major and without gaps, wherever it begins.
   bool isDense() const;
   /// Exactly its root.
