@@ -57,10 +57,10 @@ struct Waiter {
   bool isPlaced = false;
 };
 
-/// Collectives whose operands are there, in program order. Some of them may be
-/// issued already.
+/// Collectives that may share a launch, in program order.
 struct Queue {
-  std::deque<Candidate *> ready;
+  std::deque<Candidate *> ready; ///< Operands are there; may be issued already.
+  std::deque<Candidate *> later; ///< Not found ready yet; may be by now.
   int64_t bytes = 0; ///< Sum over the collectives that are not issued yet.
 };
 
@@ -77,6 +77,7 @@ struct Candidate {
   SmallVector<Candidate *, 1> dependents;
   SmallVector<Waiter *, 1> waiters;
   unsigned number = 0; ///< In program order.
+  bool isReady = false;
   bool isIssued = false;
 };
 
@@ -85,6 +86,9 @@ struct Candidate {
 /// there. That is the fewest launches: of intervals on a line, the points at
 /// which the first one ends that is not yet stabbed stab them all. An op that
 /// may wait as well (Deferral.h) needs nothing until its own result is needed.
+/// Operands that take a few ops more, which wait for nothing, are made first:
+/// q, k and v of one layer are gathered as one, also where k is computed behind
+/// what q is gathered for.
 ///
 /// One that frees memory does not wait for that, but until there are enough of
 /// its kind to fill a bucket: the gradients of all layers would be held whole
@@ -102,8 +106,13 @@ public:
       connect(candidate);
     SmallVector<Operation *> ops =
         llvm::map_to_vector(block, [](Operation &op) { return &op; });
+    for (auto [index, op] : llvm::enumerate(ops))
+      places[op] = index;
     for (Operation *op : ops) {
-      if (numbers.count(op) || defer(op))
+      if (numbers.count(op) || hoisted.contains(op))
+        continue;
+      current = places[op];
+      if (defer(op))
         continue;
       for (Candidate *candidate : needs.lookup(op))
         issue(*candidate, op);
@@ -130,6 +139,15 @@ private:
   /// Its operand is there, at the latest before op `at`.
   void setReady(Candidate &candidate, Operation *at);
 
+  /// Makes operands of collectives that may share a launch with one that is
+  /// issued before op `before`.
+  void makeOperands(Queue &queue, const Candidate &first, Operation *before);
+  /// The ops from the current one on that make the operand, in program order.
+  /// None if one of them waits for a collective, if they are many, or if much
+  /// more than what the collective moves would stay.
+  std::optional<SmallVector<Operation *>>
+  findMakers(const Candidate &candidate);
+
   /// Puts an op off if it needs collectives that are put off, and may.
   bool defer(Operation *op);
   /// Makes its result be there before an op.
@@ -144,6 +162,9 @@ private:
   int64_t numCombined = 0;
   std::deque<Candidate> candidates; // which stay where they are
   llvm::DenseMap<Operation *, Candidate *> numbers;
+  llvm::DenseMap<Operation *, unsigned> places; ///< In program order.
+  unsigned current = 0; ///< The place of the op that is looked at.
+  llvm::DenseSet<Operation *> hoisted; ///< To before it.
   std::map<Key, Queue> queues;
   /// The ops of the block, no candidates, that need results of candidates, and
   /// that make their operands.
@@ -205,8 +226,10 @@ void BlockCombiner::collect() {
     Candidate &candidate = candidates.emplace_back();
     candidate.op = &op;
     candidate.bytes = bytes;
-    if (!goesAlone(step, bytes))
+    if (!goesAlone(step, bytes)) {
       candidate.queue = &queues[getKey(collective, step)];
+      candidate.queue->later.push_back(&candidate);
+    }
     candidate.number = candidates.size();
     Operation *maker = op.getOperand(0).getDefiningOp();
     candidate.frees = maker && maker->getBlock() == &block &&
@@ -239,6 +262,7 @@ void BlockCombiner::connect(Candidate &candidate) {
 
 void BlockCombiner::setReady(Candidate &candidate, Operation *at) {
   Queue *queue = candidate.queue;
+  candidate.isReady = true;
   if (queue) {
     queue->ready.push_back(&candidate);
     queue->bytes += candidate.bytes;
@@ -249,6 +273,85 @@ void BlockCombiner::setReady(Candidate &candidate, Operation *at) {
   while (numbers.count(at) || deferred.count(at))
     at = at->getNextNode();
   issue(candidate, at);
+}
+
+std::optional<SmallVector<Operation *>>
+BlockCombiner::findMakers(const Candidate &candidate) {
+  constexpr size_t kMostOps = 64;
+  constexpr int64_t kMostKept = 2; // times the collective's bytes
+  llvm::SetVector<Operation *> makers;
+  SmallVector<Value> values{candidate.op->getOperand(0)};
+  while (!values.empty()) {
+    Operation *op = values.pop_back_val().getDefiningOp();
+    auto place = places.find(op);
+    if (!op || place == places.end() || hoisted.contains(op) ||
+        makers.contains(op))
+      continue;
+    Candidate *source = numbers.lookup(op);
+    Waiter *waiter = waiterOf.lookup(op);
+    if (source || waiter) {
+      if (source ? source->isIssued : waiter->isPlaced)
+        continue;
+      return std::nullopt;
+    }
+    bool waits = deferred.contains(op);
+    if (place->second < current && !waits)
+      continue;
+    if (waits || op->getNumRegions() > 0 || !isMemoryEffectFree(op) ||
+        makers.size() == kMostOps)
+      return std::nullopt;
+    makers.insert(op);
+    llvm::append_range(values, op->getOperands());
+  }
+  int64_t kept = 0;
+  for (Operation *op : makers)
+    for (Value result : op->getResults())
+      if (llvm::any_of(result.getUsers(), [&](Operation *user) {
+            return user != candidate.op && !makers.contains(user);
+          }))
+        kept += getVolume(cast<ShapedType>(result.getType()).getShape()) *
+                tp::getElementBytes(result.getType());
+  if (kept > kMostKept * candidate.bytes)
+    return std::nullopt;
+  SmallVector<Operation *> inOrder = makers.takeVector();
+  llvm::sort(inOrder, [&](Operation *a, Operation *b) {
+    return places.lookup(a) < places.lookup(b);
+  });
+  return inOrder;
+}
+
+void BlockCombiner::makeOperands(Queue &queue, const Candidate &first,
+                                 Operation *before) {
+  // What the launch has without them.
+  auto getBytes = [&] {
+    return queue.bytes + (first.isReady ? 0 : first.bytes);
+  };
+  constexpr unsigned kMostTries = 16;
+  unsigned tries = 0;
+  auto isDone = [](Candidate *candidate) {
+    return candidate->isReady || candidate->isIssued;
+  };
+  while (!queue.later.empty() && isDone(queue.later.front()))
+    queue.later.pop_front();
+  for (size_t i = 0; i < queue.later.size() && tries < kMostTries; ++i) {
+    Candidate *candidate = queue.later[i];
+    if (isDone(candidate))
+      continue;
+    ++tries;
+    if (candidate->source || getBytes() + candidate->bytes > bucketBytes)
+      continue;
+    std::optional<SmallVector<Operation *>> makers = findMakers(*candidate);
+    if (!makers)
+      continue;
+    for (Operation *op : *makers) {
+      isChanged = true;
+      op->moveBefore(before);
+      hoisted.insert(op);
+    }
+    for (Operation *op : *makers)
+      for (Candidate *made : madeBy.lookup(op))
+        setReady(*made, before);
+  }
 }
 
 bool BlockCombiner::defer(Operation *op) {
@@ -331,6 +434,8 @@ void BlockCombiner::issue(Candidate &candidate, Operation *before) {
   else if (Operation *maker = candidate.op->getOperand(0).getDefiningOp())
     if (Waiter *waiter = waiterOf.lookup(maker))
       demand(*waiter, before);
+  if (candidate.queue && !candidate.isIssued)
+    makeOperands(*candidate.queue, candidate, before);
   if (candidate.isIssued) // it was ready, then, and freed memory
     return;
   // Its source may have taken it along.

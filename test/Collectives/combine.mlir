@@ -259,24 +259,56 @@ func.func @updates(%x: !x, %w: !w, %v: !v, %m: !v) -> (!w, !v) {
 // -----
 
 // A sum is broadcast at once, and an operand would be held for longer: neither
-// waits, nor does the sum.
+// waits, nor does the sum. Nor are the others' operands made first, as much more
+// than these would stay from then on.
 spmd.mesh @mesh <["x"=2]>
 // CHECK-LABEL: func.func @now
 // CHECK-NOT: spmd.combined
 // CHECK: return
 !v = tensor<8xf32>
-func.func @now(%x: !v, %y: !v) -> (!v, tensor<2x8xf32>, !v) {
+!l = tensor<32x8xf32>
+func.func @now(%x: !v, %y: !v) -> (!v, tensor<2x8xf32>, !v, !l, !l) {
   %g = tp.neg %x {spmd.shardings = [#spmd.sharding<@mesh, [{}], unreduced={"x"}>]} : !v
   %0 = spmd.all_reduce %g {"x"} in <@mesh, [{}], unreduced={"x"}> out <@mesh, [{}]> : !v -> !v
   %1 = tp.broadcast %0 dims = [1] {spmd.shardings = [#spmd.sharding<@mesh, [{}, {}]>]} : !v -> tensor<2x8xf32>
-  %h = tp.exp %x {spmd.shardings = [#spmd.sharding<@mesh, [{}], unreduced={"x"}>]} : !v
-  %2 = spmd.all_reduce %h {"x"} in <@mesh, [{}], unreduced={"x"}> out <@mesh, [{}]> : !v -> !v
+  %h = tp.broadcast %x dims = [1] {spmd.shardings = [#spmd.sharding<@mesh, [{}, {}]>]} : !v -> !l
+  %h0 = tp.reduce max %h dims = [0] {spmd.shardings = [#spmd.sharding<@mesh, [{}], unreduced={"x"}>]} : !l -> !v
+  %2 = spmd.all_reduce %h0 {"x"} in <@mesh, [{}], unreduced={"x"}> out <@mesh, [{}]> : !v -> !v
   %3 = tp.exp %y {spmd.shardings = [#spmd.sharding<@mesh, [{}]>]} : !v
   %4 = tp.exp %3 {spmd.shardings = [#spmd.sharding<@mesh, [{}]>]} : !v
   %5 = tp.sub %4, %2 {spmd.shardings = [#spmd.sharding<@mesh, [{}]>]} : !v
-  %i = tp.log %x {spmd.shardings = [#spmd.sharding<@mesh, [{}], unreduced={"x"}>]} : !v
-  %6 = spmd.all_reduce %i {"x"} in <@mesh, [{}], unreduced={"x"}> out <@mesh, [{}]> : !v -> !v
-  return %5, %1, %6 : !v, tensor<2x8xf32>, !v
+  %i = tp.broadcast %y dims = [1] {spmd.shardings = [#spmd.sharding<@mesh, [{}, {}]>]} : !v -> !l
+  %i0 = tp.reduce max %i dims = [0] {spmd.shardings = [#spmd.sharding<@mesh, [{}], unreduced={"x"}>]} : !l -> !v
+  %6 = spmd.all_reduce %i0 {"x"} in <@mesh, [{}], unreduced={"x"}> out <@mesh, [{}]> : !v -> !v
+  return %5, %1, %6, %h, %i : !v, tensor<2x8xf32>, !v, !l, !l
+}
+
+// -----
+
+// What takes a few ops to be ready, which wait for no collective, is made first:
+// both sums are one, before the exponential. The sum of what is computed of them
+// is another one.
+spmd.mesh @mesh <["x"=2]>
+// CHECK-LABEL: func.func @ahead
+// CHECK:      %[[G:.+]] = tp.neg %arg0
+// CHECK-NEXT: %[[H:.+]] = tp.exp %arg0
+// CHECK-NEXT: %[[I:.+]] = tp.log %[[H]]
+// CHECK-NEXT: %[[S:.+]]:2 = spmd.combined all_reduce %[[G]], %[[I]] in
+// CHECK-NEXT: tp.cumulative sum %[[S]]#0
+// CHECK:      %[[J:.+]] = tp.mul
+// CHECK-NEXT: spmd.all_reduce %[[J]]
+// CHECK:      return
+!v = tensor<8xf32>
+func.func @ahead(%x: !v) -> (!v, !v, !v) {
+  %g = tp.neg %x {spmd.shardings = [#spmd.sharding<@mesh, [{}], unreduced={"x"}>]} : !v
+  %0 = spmd.all_reduce %g {"x"} in <@mesh, [{}], unreduced={"x"}> out <@mesh, [{}]> : !v -> !v
+  %1 = tp.cumulative sum %0 dim = 0 {spmd.shardings = [#spmd.sharding<@mesh, [{}]>]} : !v -> !v
+  %h = tp.exp %x {spmd.shardings = [#spmd.sharding<@mesh, [{}]>]} : !v
+  %i = tp.log %h {spmd.shardings = [#spmd.sharding<@mesh, [{}], unreduced={"x"}>]} : !v
+  %2 = spmd.all_reduce %i {"x"} in <@mesh, [{}], unreduced={"x"}> out <@mesh, [{}]> : !v -> !v
+  %j = tp.mul %1, %h {spmd.shardings = [#spmd.sharding<@mesh, [{}], unreduced={"x"}>]} : !v
+  %3 = spmd.all_reduce %j {"x"} in <@mesh, [{}], unreduced={"x"}> out <@mesh, [{}]> : !v -> !v
+  return %1, %2, %3 : !v, !v, !v
 }
 
 // -----
