@@ -80,6 +80,10 @@ static void printCollectives(const FunctionReport &function,
       printWrapped(os, entry->reason, 8);
     if (!entry->note.empty())
       printWrapped(os, entry->note, 8);
+    // What was asked for can be unasked.
+    if (entry->requested && entry->kind == "all_gather" &&
+        !entry->advice.empty())
+      printWrapped(os, "to avoid it: " + entry->advice, 8);
   }
 }
 
