@@ -8,6 +8,8 @@
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "llvm/ADT/StringExtras.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace tp;
 using namespace tp::spmd;
@@ -59,28 +61,27 @@ private:
     return cast<RankedTensorType>(op->getResult(part).getType()).getRank();
   }
 
-  /// Who uses the value in its new layout.
-  Operation *getUser() {
+  /// The first use of the value in its new layout.
+  OpOperand *getUse() {
     Value value = op->getResult(part);
     while (!value.use_empty()) {
-      Operation *user = *value.getUsers().begin();
-      if (!isa<CollectiveOpInterface>(user))
-        return user;
-      value = user->getResult(value.use_begin()->getOperandNumber());
+      OpOperand &use = *value.use_begin();
+      if (!isa<CollectiveOpInterface>(use.getOwner()))
+        return &use;
+      value = use.getOwner()->getResult(use.getOperandNumber());
     }
     return nullptr;
   }
 
   void adviseGather() {
-    Operation *user = getUser();
+    OpOperand *use = getUse();
+    Operation *user = use ? use->getOwner() : nullptr;
     if (auto arg = dyn_cast<BlockArgument>(getSource());
         arg && isa<FunctionOpInterface>(arg.getOwner()->getParentOp())) {
       os << "annotate " << name() << " as " << out()
          << ": no gather at every call, for the memory of the whole";
-    } else if (user && user->hasTrait<OpTrait::ReturnLike>() &&
-               isa<FunctionOpInterface>(user->getParentOp())) {
-      os << "annotate the function's result as " << in()
-         << ", if the caller can use it cut";
+    } else if (auto function = getReturning(user)) {
+      adviseResult(function, use->getOperandNumber());
     } else {
       // The user may be cut along the axes elsewhere, and then must have this
       // dimension whole.
@@ -99,6 +100,41 @@ private:
       else
         os << " as well, or " << name() << " not to be";
     }
+  }
+
+  /// The function that `user` ends, if it does.
+  static FunctionOpInterface getReturning(Operation *user) {
+    if (!user || !user->hasTrait<OpTrait::ReturnLike>())
+      return nullptr;
+    return dyn_cast<FunctionOpInterface>(user->getParentOp());
+  }
+
+  /// The caller may want it cut: what that saves, and how to say it.
+  void adviseResult(FunctionOpInterface function, unsigned number) {
+    os << "leave result ";
+    if (auto name = function.getResultAttrOfType<StringAttr>(number, kNameAttr))
+      os << '\'' << name.getValue() << '\'';
+    else
+      os << number;
+    os << " cut, if the caller can use it so: annotated as " << in()
+       << ", or with its name and axes in a plan, it makes every device send ";
+    auto type = cast<RankedTensorType>(op->getOperand(part).getType());
+    int64_t bytes =
+        std::ceil(spmd::getStep(op, part).getWire() * getElementBytes(type));
+    os << formatBytes(bytes);
+    if (mesh.hasLinks)
+      os << " ("
+         << formatTime(getCollectiveTime(mesh, launch.axes, bytes) * 1e6)
+         << ')';
+    auto hold = [&](ShardingAttr sharding) {
+      return LocalTensor{spmd::getGlobalType(type),
+                         table.resolve(sharding, getRank())}
+          .getBytes();
+    };
+    os << " and hold "
+       << formatBytes(hold(op.getPartOutSharding(part)) -
+                      hold(op.getPartInSharding(part)))
+       << " less";
   }
 
   bool usesAxes(Value value) {

@@ -138,6 +138,7 @@ private:
 
   void addOp(Operation *op) {
     double communication = 0, compute = 0;
+    Operations operations;
     Trips trips = getTrips(op);
     StringRef layer = getLayer(op->getLoc());
     if (std::optional<CollectiveCost> launch = getCollectiveCost(op, table)) {
@@ -150,18 +151,40 @@ private:
       report.collectives.push_back(std::move(entry));
     } else {
       Work work = getWork(op, table);
-      report.flops += work.flops * trips.times;
+      operations.all = work.flops * trips.times;
+      if (isReplicated(op))
+        operations.replicated = operations.all;
       if (machine)
         compute = getTime(*machine, work) * 1e6 * trips.times;
     }
     report.communication += communication;
     report.compute += compute;
+    add(report.operations, operations);
     if (layer.empty())
       return;
     LayerEntry &entry = layers[layer];
     entry.name = layer.str();
     entry.communication += communication;
     entry.compute += compute;
+    add(entry.operations, operations);
+  }
+
+  static void add(Operations &sum, const Operations &some) {
+    sum.all += some.all;
+    sum.replicated += some.replicated;
+  }
+
+  /// Whether every device does the same: on whole tensors, and none of them a
+  /// part of a sum. What stands in a manual region has no shardings.
+  bool isReplicated(Operation *op) {
+    auto isAlike = [&](Value value) {
+      const TensorSharding *sharding = table.lookup(value);
+      return sharding ? sharding->isReplicated()
+                      : !isa<RankedTensorType>(value.getType());
+    };
+    return table.getMesh().getNumDevices() > 1 &&
+           llvm::all_of(op->getOperands(), isAlike) &&
+           llvm::all_of(op->getResults(), isAlike);
   }
 
   CollectiveEntry makeCollective(const CollectiveCost &launch,

@@ -94,7 +94,7 @@ private:
           write(layer);
       });
       json.attributeObject("memory", [&] { write(function.memory); });
-      number("flops_per_device", function.flops, /*digits=*/0);
+      write(function.operations);
       json.attribute("input_bytes_per_device", function.inputBytes);
       json.attribute("peak_bytes_per_device", function.memory.getTotal());
       json.attribute("timed", function.timed);
@@ -183,7 +183,13 @@ private:
       number("comm_us", layer.communication);
       number("compute_us", layer.compute);
       number("ratio", layer.getRatio());
+      write(layer.operations);
     });
+  }
+
+  void write(const Operations &operations) {
+    number("flops_per_device", operations.all, /*digits=*/0);
+    number("replicated_flops_per_device", operations.replicated, /*digits=*/0);
   }
 
   void write(const MemoryEntry &memory) {

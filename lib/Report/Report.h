@@ -63,9 +63,18 @@ struct TensorEntry {
   Picture picture;
 };
 
+/// How many operations a device computes.
+struct Operations {
+  double all = 0;
+  double replicated = 0; ///< Those that every device does alike.
+
+  double getShare() const { return all > 0 ? replicated / all : 0; }
+};
+
 struct LayerEntry {
   std::string name;
   double communication = 0, compute = 0; ///< Microseconds.
+  Operations operations;
 
   double getRatio() const { return compute > 0 ? communication / compute : 0; }
 };
@@ -124,7 +133,7 @@ struct FunctionReport {
   std::vector<LayerEntry> layers;
   MemoryEntry memory;
   bool timed = false;                    ///< Whether times are known.
-  double flops = 0;                      ///< Per device.
+  Operations operations;                 ///< Per device.
   int64_t inputBytes = 0;                ///< All arguments, per device.
   double communication = 0, compute = 0; ///< Microseconds.
   /// How far the program has been verified: `field` by computing, `static` by

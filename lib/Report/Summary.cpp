@@ -187,6 +187,42 @@ std::string tp::compareTimes(const FunctionReport &function) {
   return text;
 }
 
+std::string tp::describeReplicated(const FunctionReport &function) {
+  constexpr double kLeast = 0.01;
+  constexpr size_t kLayers = 4;
+  if (function.operations.getShare() <= kLeast)
+    return "";
+  auto format = [](const Operations &operations) {
+    return formatNumber("%.1f %%", 100 * operations.getShare());
+  };
+  std::string text =
+      "every device computes alike: " + format(function.operations) +
+      " of its operations";
+  Operations outside = function.operations;
+  llvm::SmallVector<const LayerEntry *> layers;
+  for (const LayerEntry &layer : function.layers) {
+    outside.all -= layer.operations.all;
+    outside.replicated -= layer.operations.replicated;
+    if (layer.operations.getShare() > kLeast)
+      layers.push_back(&layer);
+  }
+  if (function.layers.empty())
+    return text;
+  // Those that do most come first, equal ones in the program's order.
+  llvm::sort(layers, [](const LayerEntry *a, const LayerEntry *b) {
+    return std::pair(-a->operations.replicated, a) <
+           std::pair(-b->operations.replicated, b);
+  });
+  for (const LayerEntry *layer :
+       llvm::ArrayRef(layers).take_front(std::min(layers.size(), kLayers)))
+    text += ", " + format(layer->operations) + " of " + layer->name;
+  if (layers.size() > kLayers)
+    text += ", " + std::to_string(layers.size() - kLayers) + " more layers";
+  if (outside.getShare() > kLeast)
+    text += ", " + format(outside) + " of what is in no layer";
+  return text;
+}
+
 /// `+3.0 us`, `-1 launch`: what an entry changes, in a few words.
 static std::string describeChange(const FunctionReport &function,
                                   const PriceEntry &entry) {

@@ -55,6 +55,10 @@ std::string describePlan(const FunctionReport &function);
 /// How communication and compute compare; empty if neither is known.
 std::string compareTimes(const FunctionReport &function);
 
+/// How much every device computes alike, and in which layers; empty if that is
+/// at most a hundredth of what a device computes.
+std::string describeReplicated(const FunctionReport &function);
+
 } // namespace tp
 
 #endif // TPOPT_LIB_REPORT_SUMMARY_H

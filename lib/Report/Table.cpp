@@ -80,6 +80,10 @@ static void printCollectives(const FunctionReport &function,
       printWrapped(os, entry->reason, 8);
     if (!entry->note.empty())
       printWrapped(os, entry->note, 8);
+    // What was asked for can be unasked.
+    if (entry->requested && entry->kind == "all_gather" &&
+        !entry->advice.empty())
+      printWrapped(os, "to avoid it: " + entry->advice, 8);
   }
 }
 
@@ -113,6 +117,8 @@ void tp::writeTable(const Report &report, llvm::raw_ostream &os) {
     printMemory(function.memory, os);
     if (std::string times = compareTimes(function); !times.empty())
       printWrapped(os, times, 2);
+    if (std::string alike = describeReplicated(function); !alike.empty())
+      printWrapped(os, alike, 2);
     if (std::string plan = describePlan(function); !plan.empty())
       printWrapped(os, plan, 2);
     os << '\n';

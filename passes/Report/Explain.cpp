@@ -25,6 +25,25 @@ namespace {
 /// The record of one function, as Propagate wrote it.
 using Record = SmallVector<ExplanationAttr>;
 
+/// The number of the value that a function returns as `name`, which may be the
+/// name of nothing else.
+std::optional<int64_t> findReturned(FunctionOpInterface function,
+                                    StringRef name) {
+  Operation *end = function.getFunctionBody().back().getTerminator();
+  for (unsigned i = 0; i < function.getNumResults(); ++i) {
+    auto own = function.getResultAttrOfType<StringAttr>(i, kNameAttr);
+    if (!own || own.getValue() != name)
+      continue;
+    Value value = end->getOperand(i);
+    while (isa_and_nonnull<CollectiveOpInterface, MaskOp, ReshardOp>(
+        value.getDefiningOp()))
+      value = value.getDefiningOp()->getOperand(
+          cast<OpResult>(value).getResultNumber());
+    return getRecordId(value);
+  }
+  return std::nullopt;
+}
+
 /// Explains the values of one function.
 class Explainer {
 public:
@@ -56,8 +75,9 @@ public:
   }
 
   void explain(StringRef name) {
+    std::optional<int64_t> returned = findReturned(function, name);
     for (ExplanationAttr entry : record)
-      if (name.empty() || entry.getName() == name)
+      if (name.empty() || entry.getName() == name || entry.getId() == returned)
         explain(entry);
   }
 
@@ -196,13 +216,16 @@ struct Explain : tp::impl::ExplainPassBase<Explain> {
   checkName(ArrayRef<std::pair<FunctionOpInterface, Record>> records) {
     // Near names first, then by alphabet.
     SmallVector<std::pair<unsigned, StringRef>> near;
-    for (auto &[function, record] : records)
+    for (auto &[function, record] : records) {
+      if (findReturned(function, valueName))
+        return success();
       for (ExplanationAttr entry : record) {
         StringRef name = entry.getName();
         if (name == valueName)
           return success();
         near.push_back({StringRef(valueName).edit_distance(name), name});
       }
+    }
     llvm::sort(near);
     near.erase(llvm::unique(near), near.end());
     if (near.size() > 3)

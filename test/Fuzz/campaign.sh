@@ -8,9 +8,9 @@
 #   test/Fuzz/campaign.sh OUT
 #
 # OUT gets a log and a folder of failures for each. From the environment: BUILD
-# (build/release), JAX (a Python with JAX), SEED (1), JOBS (the cores), and how
-# many of each: PROGRAMS (20000), COMPILED (5000), SPELLINGS (2000), FILES
-# (20000), JAX_PROGRAMS (2000); 0 leaves one out.
+# (build/release), JAX and TORCH (Pythons with these), SEED (1), JOBS (the cores),
+# and how many of each: PROGRAMS (20000), COMPILED (5000), SPELLINGS (2000), FILES
+# (20000), JAX_PROGRAMS (2000), TORCH_PROGRAMS (500); 0 leaves one out.
 #
 # Exit 1 if anything fails.
 set -u
@@ -18,6 +18,7 @@ cd "$(dirname "$0")/../.." || exit 1
 out=${1:?where to write: campaign.sh OUT}
 build=${BUILD:-build/release}
 jax=${JAX:-$HOME/.cache/tp-opt/jax/bin/python}
+torch=${TORCH:-$HOME/.cache/tp-opt/torch-export/bin/python}
 seed=${SEED:-1}
 jobs=${JOBS:-$(nproc)}
 failed=0
@@ -40,5 +41,7 @@ fuzz compiled "${COMPILED:-5000}" "$build/test/Fuzz/tp-fuzz" --compiled --reduce
 fuzz spellings "${SPELLINGS:-2000}" "$build/test/Fuzz/tp-fuzz" --spellings
 fuzz files "${FILES:-20000}" "$build/test/Fuzz/tp-fuzz-readers"
 fuzz jax "${JAX_PROGRAMS:-2000}" "$jax" test/Fuzz/jax/jax_fuzz.py \
+  --tools="$build/bin"
+fuzz torch "${TORCH_PROGRAMS:-500}" "$torch" test/Fuzz/torch/torch_fuzz.py \
   --tools="$build/bin"
 exit $failed

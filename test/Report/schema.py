@@ -100,8 +100,10 @@ FUNCTION = record(
     name=string, mesh=string, collectives=many(COLLECTIVE), inputs=TENSORS,
     outputs=TENSORS,
     layers=many(record(name=string, comm_us=number, compute_us=number,
-                       ratio=number)),
-    memory=MEMORY, flops_per_device=natural, input_bytes_per_device=natural,
+                       ratio=number, flops_per_device=natural,
+                       replicated_flops_per_device=natural)),
+    memory=MEMORY, flops_per_device=natural,
+    replicated_flops_per_device=natural, input_bytes_per_device=natural,
     peak_bytes_per_device=natural, timed=boolean, comm_us=number,
     compute_us=number, comm_compute_ratio=number, verified=string,
     verify_us=number, plan=lambda value: value is None or PLAN(value),
@@ -137,6 +139,8 @@ def check_sums(function):
                       ("gradient", "gradients"), ("optimizer_state", "optimizer")):
         assert memory[key] == sum(i["bytes"] for i in function["inputs"]
                                   if i["role"] == role)
+    for part in (function, *function["layers"]):
+        assert part["replicated_flops_per_device"] <= part["flops_per_device"]
     assert sum(layer["comm_us"] for layer in function["layers"]) <= \
         function["comm_us"] + 0.01
 

@@ -119,6 +119,9 @@ def work(arguments):
 
 
 class Campaign:
+    kind, script, share_size = "JAX", __file__, 25
+    flags = ["whole", "interpreted"]
+
     def __init__(self, arguments):
         self.arguments, self.lock = arguments, threading.Lock()
         self.next, self.end = arguments.seed, arguments.seed + arguments.count
@@ -133,7 +136,7 @@ class Campaign:
                 self.refusals[verdict["code"], verdict["text"][:100]] += 1
             elif verdict["kind"] not in ("right", "undefined", "xla"):
                 self.failures += 1
-                print(f"jax-{verdict['seed']}: {verdict['kind']} {verdict['stage']} "
+                print(f"{self.kind.lower()}-{verdict['seed']}: {verdict['kind']} {verdict['stage']} "
                       f"{verdict['code']}: {verdict['text'][:300]}", flush=True)
 
     def share(self):
@@ -141,7 +144,7 @@ class Campaign:
         with self.lock:
             if self.stop and time.monotonic() > self.stop:
                 return None
-            begin, self.next = self.next, min(self.end, self.next + 25)
+            begin, self.next = self.next, min(self.end, self.next + self.share_size)
             return (begin, self.next) if begin < self.next else None
 
     def employ(self):
@@ -153,12 +156,12 @@ class Campaign:
     def run_worker(self, seed, end):
         """Seeds up to one that the worker dies of. Returns the next one."""
         a = self.arguments
-        command = [sys.executable, __file__, "--worker", f"--seed={seed}",
+        command = [sys.executable, self.script, "--worker", f"--seed={seed}",
                    f"--count={end - seed}", f"--out={a.out}", f"--tools={a.tools}"]
-        command += ["--whole"] * a.whole + ["--interpreted"] * a.interpreted
+        command += [f"--{name}" for name in self.flags if getattr(a, name)]
         running = None
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                              text=True, cwd=HERE) as worker:
+                              text=True) as worker:
             for line in worker.stdout:
                 message = json.loads(line)
                 running = None if "kind" in message else message["seed"]
@@ -171,7 +174,7 @@ class Campaign:
                        "text": f"exit {worker.returncode}; run it: {' '.join(command)}"})
             return end
         if running is not None:
-            # JAX's own crash: the tools run in processes of their own.
+            # Python's own crash: the tools run in processes of their own.
             self.take({"seed": running, "kind": "undefined"})
             seed = running + 1
         return seed
@@ -183,8 +186,8 @@ class Campaign:
             thread.start()
         for thread in threads:
             thread.join()
-        print(f"{sum(self.counts.values())} JAX programs from seed {self.arguments.seed} "
-              f"in {time.monotonic() - begin:.1f} s")
+        print(f"{sum(self.counts.values())} {self.kind} programs from seed "
+              f"{self.arguments.seed} in {time.monotonic() - begin:.1f} s")
         for kind, times in self.counts.most_common():
             print(f"  {kind}: {times}")
         for (code, text), times in self.refusals.most_common():
@@ -193,9 +196,9 @@ class Campaign:
         return 1 if self.failures else 0
 
 
-def main():
+def make_parser(text):
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+        description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=1)
     parser.add_argument("--time", type=float, help="begin nothing after so many seconds")
@@ -203,14 +206,24 @@ def main():
     parser.add_argument("--out", type=lambda p: pathlib.Path(p).resolve(), default=".")
     parser.add_argument("--tools", help="the folder of tp-opt and tp-run",
                         default=str(pathlib.Path(shutil.which("tp-opt") or ".").parent))
-    parser.add_argument("--interpreted", action="store_true", help="compile nothing")
     parser.add_argument("--whole", action="store_true", help="leave failures as large")
     parser.add_argument("--print", action="store_true")
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
+    return parser
+
+
+def parse(parser):
     arguments = parser.parse_args()
     arguments.tools = str(pathlib.Path(arguments.tools).resolve())
     if not shutil.which("tp-opt", path=arguments.tools):
         parser.error(f"no tp-opt in {arguments.tools}: write --tools=FOLDER")
+    return arguments
+
+
+def main():
+    parser = make_parser(__doc__)
+    parser.add_argument("--interpreted", action="store_true", help="compile nothing")
+    arguments = parse(parser)
     sys.path.insert(0, str(HERE))
     if arguments.print:
         from programs import Program

@@ -7,6 +7,7 @@ import collections
 import os
 import pathlib
 import re
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -57,6 +58,51 @@ class Export(unittest.TestCase):
         self.assertEqual(stored.keys(), weights.keys())
         for name, value in weights.items():
             np.testing.assert_array_equal(stored[name], np.asarray(value))
+
+    def test_typed_keys_are_their_numbers(self):
+        keys = {"layer": {"key": jax.random.key(3), "w": jnp.ones((4, 6))},
+                "keys": jax.random.split(jax.random.key(4, impl="rbg"), 3)}
+
+        def step(weights, state, x):
+            def draw(key, _):
+                key, own = jax.random.split(key)
+                return key, x * jax.random.bernoulli(own, 0.5, x.shape) @ weights["layer"]["w"]
+            key, drawn = jax.lax.scan(draw, state["rng"], length=2)
+            drawn += jax.random.uniform(weights["layer"]["key"], drawn.shape)
+            return {"rng": key, "own": weights["keys"]}, drawn
+        text = self.export(step, keys, {"rng": jax.random.key(5)}, jnp.ones((2, 4)))
+        (entry,) = [line for line in text.splitlines() if "@main(" in line]
+        self.assertEqual(
+            re.findall(r'tensor<(\w+ui32)> [^%]*?tp.name = "(.*?)"', entry),
+            [("3x4xui32", "keys"), ("2xui32", "layer.key"), ("2xui32", "state.rng"),
+             ("3x4xui32", "result.0.own"), ("2xui32", "result.0.rng")])
+        stored = safetensors.numpy.load_file(self.folder / "model.safetensors")
+        for name, key in (("keys", keys["keys"]), ("layer.key", keys["layer"]["key"])):
+            np.testing.assert_array_equal(stored[name], jax.random.key_data(key))
+        shapes = jax.eval_shape(lambda: (keys, {"rng": jax.random.key(5)}, jnp.ones((2, 4))))
+        self.assertEqual(self.export(step, *shapes), text)
+
+    def test_typed_keys_compute(self):
+        """Two devices draw what JAX does, and give the next key."""
+        def step(weights, rng, x):
+            rng, own = jax.random.split(rng)
+            x = jnp.where(jax.random.bernoulli(own, 0.5, x.shape), x, 0)
+            return rng, x + jax.random.uniform(weights["key"], x.shape)
+        arguments = {"key": jax.random.key(3)}, jax.random.key(5), jnp.ones((4, 6))
+        program, given, got = (self.folder / name for name in
+                               ("model.mlir", "in.safetensors", "out.safetensors"))
+        self.export(step, *arguments)
+        safetensors.numpy.save_file({"rng": np.asarray(jax.random.key_data(arguments[1])),
+                                     "x": np.ones((4, 6), np.float32)}, given)
+        (self.folder / "plan.json").write_text('{"x": [["model"], []]}')
+        subprocess.run(
+            ["tp-run", program, f"--shard=mesh=model=2 plan={self.folder}/plan.json",
+             f"--weights={self.folder}", f"--input=rng={given}", f"--input=x={given}",
+             f"--output={got}"], check=True)
+        key, x = step(*arguments)
+        got = safetensors.numpy.load_file(got)
+        np.testing.assert_array_equal(got["result.0"], jax.random.key_data(key))
+        np.testing.assert_allclose(got["result.1"], x, rtol=1e-6)
 
     def test_shapes_are_enough(self):
         self.export(lambda p: p["w"] * 2, {"w": MATRIX})

@@ -124,6 +124,17 @@ class Attending(nn.Module):
         return (mixed ** 3).sum()
 
 
+class Applied(nn.Module):
+    """A function, with what it takes behind its input."""
+
+    def __init__(self, function, *options):
+        super().__init__()
+        self.function, self.options = function, options
+
+    def forward(self, input):
+        return self.function(input, *self.options)
+
+
 class Transformed(nn.Module):
     """By a function of torch.fft, with its options, and back to real numbers."""
 
@@ -283,6 +294,15 @@ class Export(unittest.TestCase):
             self.check_values(pool, x)
         self.check_values(nn.AvgPool2d(2, ceil_mode=True), x[..., :5, :5])
         self.check_values(nn.AvgPool1d(3, 2, 1, ceil_mode=True), x[0])
+
+    def test_adaptive_pools_of_maxima(self):
+        x = torch.randn(2, 3, 7, 5)
+        for pool in (nn.AdaptiveMaxPool2d((3, 2)), nn.AdaptiveMaxPool2d(1),
+                     nn.AdaptiveMaxPool1d(4), nn.AdaptiveMaxPool3d((2, 7, 3))):
+            self.check_values(pool, x if not isinstance(pool, nn.AdaptiveMaxPool1d) else x[0])
+
+    def test_cumulative_sums_of_exponentials(self):
+        self.check_values(Applied(torch.logcumsumexp, -2), torch.randn(3, 4))
 
     def test_transforms_of_fourier(self):
         x = torch.randn(3, 5, 8)

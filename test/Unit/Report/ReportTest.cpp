@@ -49,7 +49,7 @@ Report makeReport() {
   tensor.picture.columnLabels = {"0-3", "4-7"};
   tensor.picture.boxes = {"0-3", "4-7"};
   function.inputs.push_back(tensor);
-  function.layers.push_back({"layers.0", 25, 10});
+  function.layers.push_back({"layers.0", 25, 10, {}});
   function.memory.parameters = 3 << 20;
   function.memory.activations = 1 << 20;
   function.memory.capacity = 2 << 20;

@@ -22,7 +22,8 @@ def export(function, *arguments, to, weights=(0,), in_shardings=None,
 
     `function` may be anything JAX can trace, also what jax.jit has made, which then
     knows its shardings; the program lacks arguments that it drops, as nothing uses them.
-    `arguments` are trees of arrays or of jax.ShapeDtypeStruct.
+    `arguments` are trees of arrays or of jax.ShapeDtypeStruct. A typed key of jax.random is
+    its numbers, as jax.random.key_data gives them, in arguments, weights and results.
     `weights` says which arguments are weights, by number: those that are arrays are
     written to `to`/model.safetensors."""
     jitted = function
@@ -41,7 +42,7 @@ def export(function, *arguments, to, weights=(0,), in_shardings=None,
         is_weight = i in weights
         # A lone array has no path to be called by.
         lone = jax.tree_util.all_leaves([argument])
-        named += [(path, leaf, is_weight) for path, leaf in
+        named += [(path, get_data(leaf), is_weight) for path, leaf in
                   name_leaves(argument, "" if is_weight and not lone else name)]
     lowered = jitted.lower(*arguments)
     if len(get_main(lowered.compiler_ir("stablehlo")).arguments) != len(named):
@@ -49,6 +50,15 @@ def export(function, *arguments, to, weights=(0,), in_shardings=None,
         named = [named[i] for i in kept]
     return write(lowered, named, [name for name, _ in name_leaves(lowered.out_info, "result")],
                  to)
+
+
+def get_data(leaf):
+    """What a program has for an argument: for a typed key its numbers."""
+    if not jax.dtypes.issubdtype(getattr(leaf, "dtype", None), jax.dtypes.prng_key):
+        return leaf
+    if isinstance(leaf, jax.ShapeDtypeStruct):
+        return jax.eval_shape(jax.random.key_data, leaf)
+    return jax.random.key_data(leaf)
 
 
 def write(lowered, named, results, to, donated=None):

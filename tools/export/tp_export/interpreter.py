@@ -19,6 +19,7 @@ aten = torch.ops.aten
 WIDE = {aten._log_softmax.default, aten._softmax.default, aten.gelu.default,
         aten.native_group_norm.default, aten.native_layer_norm.default, aten.silu.default}
 POOLS = {aten.avg_pool1d.default, aten.avg_pool2d.default, aten.avg_pool3d.default}
+ADAPTIVE_POOLS = {aten.adaptive_max_pool2d.default, aten.adaptive_max_pool3d.default}
 # What PyTorch asserts of values, as one_hot does, no program can stop for.
 CHECKS = {aten._assert_async.default, aten._assert_async.msg, aten._assert_scalar.default}
 # A mixture of experts, as the transformers library and PyTorch have it.
@@ -48,6 +49,10 @@ class Interpreter(torchax.export.JaxInterpreter):
             return pool_to_the_end(call, target, *args, **kwargs)
         if target in FOURIER:
             return transform(target, *args)
+        if target in ADAPTIVE_POOLS:
+            return pool_adaptively(*args)
+        if target is aten.logcumsumexp.default:  # JAX counts dimensions from the front only
+            return jax.lax.cumlogsumexp(args[0], args[1] % args[0].ndim) if args[0].ndim else args[0]
         if isinstance(target, torch._ops.OpOverload):
             if target.name() in GROUPED_PRODUCTS:
                 return multiply_groups(*args, **kwargs)
@@ -174,6 +179,22 @@ def pool_to_the_end(call, target, x, kernel, stride=(), padding=(0,), ceil_mode=
                        else inside / (np.minimum(first + kernel[i], size + edge) - first))
     factor = math.prod(np.ix_(*counted)) / (divisor or 1)
     return mean * jnp.asarray(factor, mean.dtype)
+
+
+def pool_adaptively(x, sizes):
+    """The largest element of each of so many windows, and its place among all of them."""
+    first, windows = x.ndim - len(sizes), np.zeros((1, 1), np.int32)
+    for size, extent in zip(sizes, x.shape[first:]):
+        begin, end = np.arange(size) * extent // size, -(-np.arange(1, size + 1) * extent // size)
+        # A shorter window has its last row several times.
+        rows = np.minimum(begin[:, None] + np.arange((end - begin).max()), end[:, None] - 1)
+        windows = windows[:, None, :, None] * extent + rows[:, None, :]
+        windows = windows.reshape(-1, windows.shape[2] * rows.shape[1])
+    elements = x.reshape(*x.shape[:first], -1)[..., windows]
+    places = jnp.take_along_axis(jnp.asarray(windows), jnp.argmax(elements, -1).reshape(
+        -1, len(windows)).T, 1).T
+    shape = (*x.shape[:first], *sizes)
+    return elements.max(-1).reshape(shape), places.reshape(shape)
 
 
 def convert(values, old, new):

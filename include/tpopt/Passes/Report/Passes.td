@@ -46,8 +46,9 @@ def ExplainPass : Pass<"tp-explain", "::mlir::ModuleOp"> {
     name: `--tp-explain=w1`.
 
     A value is called by the `tp.name` of its argument or the name in its
-    location. Names are those of the record, which Propagate makes; later stages
-    may have replaced the value, and then it has no sharding now.
+    location, and what a function returns by that of the result, too. Names are
+    those of the record, which Propagate makes; later stages may have replaced the
+    value, and then it has no sharding now.
 
     **Requires:** the record of `tp-propagate{explain=true}`.
 
