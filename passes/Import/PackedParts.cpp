@@ -109,15 +109,31 @@ SmallVector<Origin, 2> tp::getOrigins(Operation *op, unsigned dim) {
 }
 
 SmallVector<std::pair<unsigned, unsigned>, 2>
-tp::getOperandDims(const PackedProduct &product) {
-  EinsumTerms terms =
-      EinsumTerms::split(cast<EinsumOp>(product.op).getEquation());
+tp::getOperandDims(const PackedSum &sum) {
+  auto einsum = dyn_cast<EinsumOp>(sum.op);
+  if (!einsum)
+    return {{sum.operand, sum.dim}};
+  EinsumTerms terms = EinsumTerms::split(einsum.getEquation());
+  char letter = (sum.operand == 0 ? terms.lhs : terms.rhs)[sum.dim];
   SmallVector<std::pair<unsigned, unsigned>, 2> dims;
   for (auto [operand, letters] :
        llvm::enumerate(ArrayRef{terms.lhs, terms.rhs}))
-    if (size_t dim = letters.find(product.letter); dim != StringRef::npos)
+    if (size_t dim = letters.find(letter); dim != StringRef::npos)
       dims.push_back({operand, dim});
   return dims;
+}
+
+/// Whether the op sums over a dimension that its result lacks.
+static bool isSum(const PackedSum &sum) {
+  if (auto reduce = dyn_cast<ReduceOp>(sum.op))
+    return reduce.getKind() == ReductionKind::Sum &&
+           llvm::is_contained(reduce.getDims(), int64_t(sum.dim));
+  auto einsum = dyn_cast<EinsumOp>(sum.op);
+  if (!einsum)
+    return false;
+  EinsumTerms terms = EinsumTerms::split(einsum.getEquation());
+  return !terms.result.contains(
+      (sum.operand == 0 ? terms.lhs : terms.rhs)[sum.dim]);
 }
 
 std::optional<SmallVector<Interval, 3>> Split::getParts(int64_t size) const {
@@ -141,10 +157,10 @@ bool Tracker::add(Value value, Track track) {
   return own.dim == track.dim && own.unit == track.unit;
 }
 
-bool Tracker::follow(BlockArgument argument, unsigned dim) {
-  root = argument;
+bool Tracker::follow(Value value, unsigned dim) {
+  root = value;
   rootTrack = {dim, 1};
-  (void)add(argument, rootTrack);
+  (void)add(value, rootTrack);
   for (size_t i = 0; i < open.size(); ++i) {
     auto [value, track] = open.begin()[i];
     if (value.use_empty())
@@ -184,15 +200,10 @@ bool Tracker::follow(OpOperand &use, Track track) {
   }
   if (auto slice = dyn_cast<SliceOp>(op))
     return visitSlice(slice, track);
-  auto einsum = dyn_cast<EinsumOp>(op);
-  if (!einsum)
+  PackedSum sum{op, use.getOperandNumber(), track.dim};
+  if (!isSum(sum))
     return false;
-  EinsumTerms terms = EinsumTerms::split(einsum.getEquation());
-  char letter =
-      (use.getOperandNumber() == 0 ? terms.lhs : terms.rhs)[track.dim];
-  if (terms.result.contains(letter))
-    return false;
-  products.push_back({op, letter});
+  sums.push_back(sum);
   return true;
 }
 
@@ -208,10 +219,11 @@ bool Tracker::visitSlice(SliceOp slice, Track track) {
 
 /// An updated weight is given back as it came; products of it are not.
 bool Tracker::visitReturn(OpOperand &use, Track track) {
-  if (typeOf(use.get()).getShape() != typeOf(root).getShape() ||
-      track.dim != rootTrack.dim || track.unit != 1)
+  if (isa<BlockArgument>(root) &&
+      (typeOf(use.get()).getShape() != typeOf(root).getShape() ||
+       track.dim != rootTrack.dim || track.unit != 1))
     return false;
-  results.push_back(use.getOperandNumber());
+  results.push_back({use.getOperandNumber(), track.dim});
   return true;
 }
 
@@ -225,9 +237,9 @@ bool Parting::has(Value value, unsigned dim) {
   return known[{value, dim}] = find(value, dim);
 }
 
-bool Parting::has(const PackedProduct &product) {
-  return llvm::all_of(getOperandDims(product), [&](auto place) {
-    return has(product.op->getOperand(place.first), place.second);
+bool Parting::has(const PackedSum &sum) {
+  return llvm::all_of(getOperandDims(sum), [&](auto place) {
+    return has(sum.op->getOperand(place.first), place.second);
   });
 }
 
@@ -264,6 +276,6 @@ bool Parting::find(Value value, unsigned dim) {
         return has(op->getOperand(origin.operand), origin.dim);
       }))
     return false;
-  between.insert(op);
+  between.insert({op, dim});
   return true;
 }

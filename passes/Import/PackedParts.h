@@ -65,26 +65,31 @@ struct Origin {
 };
 llvm::SmallVector<Origin, 2> getOrigins(mlir::Operation *op, unsigned dim);
 
-/// A product that sums over the dimension.
-struct PackedProduct {
+/// A product or a reduction that sums over a dimension of an operand.
+struct PackedSum {
   mlir::Operation *op;
-  char letter;
+  unsigned operand, dim;
 };
+/// The dimensions of operands that it sums over at once, and which operands.
+llvm::SmallVector<std::pair<unsigned, unsigned>, 2>
+getOperandDims(const PackedSum &sum);
 
-/// Follows a dimension of an argument through all that is made of it.
+/// Follows a dimension of a value, as of an argument, through all that is made
+/// of it.
 class Tracker {
 public:
   /// Whether all that is made of it is known.
-  bool follow(mlir::BlockArgument argument, unsigned dim);
+  bool follow(mlir::Value value, unsigned dim);
   /// The split that the slices ask for, if they take each element.
   std::optional<Split> getSplit() const;
 
   /// Every slice and the dimension that it cuts; what is between.
   llvm::MapVector<mlir::Operation *, unsigned> slices;
   llvm::SetVector<mlir::Operation *> between;
-  llvm::SmallVector<PackedProduct> products;
-  /// The results of the function that are the argument, updated.
-  llvm::SmallVector<unsigned> results;
+  llvm::SmallVector<PackedSum> sums;
+  /// The results of the function that are made of the value, and along which
+  /// dimension; of an argument those that are the argument, updated.
+  llvm::SmallVector<std::pair<unsigned, unsigned>> results;
 
 private:
   bool add(mlir::Value value, Track track);
@@ -92,7 +97,7 @@ private:
   bool visitSlice(SliceOp slice, Track track);
   bool visitReturn(mlir::OpOperand &use, Track track);
 
-  mlir::BlockArgument root;
+  mlir::Value root;
   Track rootTrack;
   llvm::MapVector<mlir::Value, Track> open;
   std::set<Interval> intervals;
@@ -108,11 +113,11 @@ public:
   /// Whether the parts of the value along `dim` are computed of such parts
   /// alone, each without the others.
   bool has(mlir::Value value, unsigned dim);
-  /// Whether both sides of a product are.
-  bool has(const PackedProduct &product);
+  /// Whether all that is summed over is.
+  bool has(const PackedSum &sum);
 
-  /// What is between the parts and these values.
-  llvm::SetVector<mlir::Operation *> between;
+  /// What is between the parts and these values, and along which dimension.
+  llvm::SetVector<std::pair<mlir::Operation *, unsigned>> between;
 
 private:
   bool find(mlir::Value value, unsigned dim);
@@ -121,10 +126,6 @@ private:
   llvm::SetVector<mlir::Value> arguments;
   llvm::DenseMap<std::pair<mlir::Value, unsigned>, bool> known;
 };
-
-/// The dimensions of the operands of a product that a letter names.
-llvm::SmallVector<std::pair<unsigned, unsigned>, 2>
-getOperandDims(const PackedProduct &product);
 
 } // namespace tp
 

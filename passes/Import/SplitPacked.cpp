@@ -44,7 +44,7 @@ struct Splits {
   llvm::MapVector<Operation *, unsigned> slices;
   llvm::SetVector<Operation *> between;
   /// Sums over the parts, and the split by which they are.
-  llvm::MapVector<Operation *, std::pair<char, Split>> products;
+  llvm::MapVector<Operation *, std::pair<PackedSum, Split>> sums;
 };
 
 /// Finds it.
@@ -59,7 +59,11 @@ private:
   using Trackers = llvm::MapVector<Value, Tracker>;
 
   void addUpdated(Trackers &trackers, const Split &split);
-  void addGroup(Trackers trackers, const Split &split, Splits &splits);
+  bool addGroup(Trackers group, const Split &split, Splits &splits,
+                bool isForward);
+  Parting shrink(Trackers &group, const Split &split, const Splits &splits,
+                 bool isForward);
+  bool addGradients(const Split &split, Parting &parting, Splits &splits);
   bool isSplit(const Tracker &tracker, BlockArgument argument,
                const Split &split, const Trackers &group, Parting &parting,
                const Splits &splits);
@@ -84,7 +88,7 @@ private:
   void moveDonations();
   void addParts(BlockArgument whole, const Split &split);
   void replace(SliceOp slice, unsigned dim);
-  void replace(EinsumOp product, char letter, const Split &split);
+  void replace(const PackedSum &sum, const Split &split);
   void splitResults();
   void eraseWhole();
   /// Elements of a dimension of a value, computed without the others where its
@@ -173,8 +177,13 @@ Splits Finder::find(const llvm::DenseSet<StringAttr> &whole) {
     }
   Splits splits;
   for (auto &[split, trackers] : groups) {
-    addUpdated(trackers, split);
-    addGroup(std::move(trackers), split, splits);
+    Splits more = splits;
+    Trackers updated = trackers;
+    addUpdated(updated, split);
+    if (addGroup(std::move(updated), split, more, /*isForward=*/false))
+      splits = std::move(more);
+    else
+      (void)addGroup(std::move(trackers), split, splits, /*isForward=*/true);
   }
   return splits;
 }
@@ -211,7 +220,7 @@ bool Finder::isResultSplit(unsigned result, ArrayRef<int64_t> shape,
 bool Finder::isSplit(const Tracker &tracker, BlockArgument argument,
                      const Split &split, const Trackers &group,
                      Parting &parting, const Splits &splits) {
-  SmallVector<unsigned> results(tracker.results);
+  SmallVector<unsigned> results(llvm::make_first_range(tracker.results));
   if (std::optional<unsigned> donated = getDonated(argument))
     results.push_back(*donated);
   return llvm::all_of(results,
@@ -220,47 +229,91 @@ bool Finder::isSplit(const Tracker &tracker, BlockArgument argument,
                                              typeOf(argument).getShape(), split,
                                              group, parting, splits);
                       }) &&
-         llvm::all_of(tracker.products, [&](const PackedProduct &product) {
-           return parting.has(product);
-         });
+         llvm::all_of(tracker.sums,
+                      [&](const PackedSum &sum) { return parting.has(sum); });
 }
 
-void Finder::addGroup(Trackers group, const Split &split, Splits &splits) {
-  ArrayRef<int64_t> shape = typeOf(group.front().first).getShape();
-  auto getParting = [&] {
+/// Leaves out what cannot be split; whether it has anything to do with the
+/// backward pass does not matter, or it is left out for that.
+Parting Finder::shrink(Trackers &group, const Split &split,
+                       const Splits &splits, bool isForward) {
+  while (true) {
     llvm::SetVector<Value> arguments;
     for (const auto &entry : group)
       arguments.insert(entry.first);
-    return Parting(split, std::move(arguments));
-  };
-  Parting parting = getParting();
-  for (bool isStable = false; !isStable;) {
-    isStable = true;
-    for (auto &[value, tracker] : group)
-      if (!isSplit(tracker, cast<BlockArgument>(value), split, group, parting,
-                   splits)) {
-        Value whole = value;
-        group.erase(whole);
-        parting = getParting();
-        isStable = false;
-        break;
-      }
+    Parting parting(split, std::move(arguments));
+    auto *stays = llvm::find_if(group, [&](const auto &entry) {
+      const auto &[value, tracker] = entry;
+      auto argument = cast<BlockArgument>(value);
+      if (isForward)
+        return !tracker.results.empty() || !tracker.sums.empty() ||
+               getDonated(argument);
+      return !isSplit(tracker, argument, split, group, parting, splits);
+    });
+    if (stays == group.end())
+      return parting;
+    group.erase(stays);
   }
+}
+
+/// Whether elements are summed up: a sum over dimensions of size 1 is a
+/// reshape.
+static bool isComputed(Operation *op) {
+  auto reduce = dyn_cast<ReduceOp>(op);
+  return isa<EinsumOp>(op) ||
+         (reduce && reduce.getType().getNumElements() !=
+                        typeOf(reduce.getInput()).getNumElements());
+}
+
+/// Whether all that is made of the gradients is made of their parts: else they
+/// would be computed twice, whole and in parts.
+bool Finder::addGradients(const Split &split, Parting &parting,
+                          Splits &splits) {
+  llvm::SetVector<std::pair<Operation *, unsigned>> gradients(parting.between);
+  for (auto [op, dim] : gradients) {
+    if (!isComputed(op) || splits.between.contains(op))
+      continue;
+    Tracker tracker;
+    if (!tracker.follow(op->getResult(0), dim) || !tracker.slices.empty())
+      return false;
+    for (auto [result, own] : tracker.results)
+      if (auto found = splits.results.find(result);
+          found == splits.results.end() || !(found->second == split) ||
+          own != split.dim)
+        return false;
+    for (const PackedSum &sum : tracker.sums) {
+      if (!parting.has(sum))
+        return false;
+      splits.sums.insert({sum.op, {sum, split}});
+    }
+    splits.between.insert_range(tracker.between);
+  }
+  return true;
+}
+
+bool Finder::addGroup(Trackers group, const Split &split, Splits &splits,
+                      bool isForward) {
+  ArrayRef<int64_t> shape = typeOf(group.front().first).getShape();
+  Parting parting = shrink(group, split, splits, isForward);
   if (llvm::all_of(
           group, [](const auto &entry) { return entry.second.slices.empty(); }))
-    return;
-  for (unsigned result = 0; result < function.getNumResults(); ++result)
+    return true;
+  for (unsigned result = 0; result < function.getNumResults() && !isForward;
+       ++result)
     if (isResultSplit(result, shape, split, group, parting, splits))
       splits.results.insert({result, split});
   for (const auto &[argument, tracker] : group) {
     splits.arguments.insert({argument, split});
     for (const auto &entry : tracker.slices)
       splits.slices.insert(entry);
-    for (const PackedProduct &product : tracker.products)
-      splits.products.insert({product.op, {product.letter, split}});
+    for (const PackedSum &sum : tracker.sums)
+      splits.sums.insert({sum.op, {sum, split}});
     splits.between.insert_range(tracker.between);
   }
-  splits.between.insert_range(parting.between);
+  if (!isForward && !addGradients(split, parting, splits))
+    return false;
+  splits.between.insert_range(llvm::make_first_range(parting.between));
+  return true;
 }
 
 //===----------------------------------------------------------------------===//
@@ -405,28 +458,28 @@ void Splitter::replace(SliceOp slice, unsigned dim) {
   slice.getResult().replaceAllUsesWith(value);
 }
 
-/// A product that sums over the parts is the sum of theirs.
-void Splitter::replace(EinsumOp product, char letter, const Split &split) {
+/// What sums over the parts is the sum of their sums.
+void Splitter::replace(const PackedSum &packed, const Split &split) {
   Value sum;
+  Operation *whole = packed.op;
+  OpBuilder builder(whole);
   for (unsigned number = 0; number < split.parts.size(); ++number) {
-    SmallVector<Value> operands(product->getOperands());
-    for (auto [operand, dim] : getOperandDims({product, letter}))
+    SmallVector<Value> operands(whole->getOperands());
+    for (auto [operand, dim] : getOperandDims(packed))
       operands[operand] = cut(
           operands[operand], dim,
           (*split.getParts(typeOf(operands[operand]).getDimSize(dim)))[number]);
-    OpBuilder builder(product);
-    Operation *part = builder.clone(*product);
+    Operation *part = builder.clone(*whole);
     part->setOperands(operands);
     splits.between.insert(part);
+    Value own = part->getResult(0);
     if (sum) {
-      sum = AddOp::create(builder, product.getLoc(), product.getType(), sum,
-                          part->getResult(0));
-      splits.between.insert(sum.getDefiningOp());
-    } else {
-      sum = part->getResult(0);
+      own = AddOp::create(builder, whole->getLoc(), own.getType(), sum, own);
+      splits.between.insert(own.getDefiningOp());
     }
+    sum = own;
   }
-  product.getResult().replaceAllUsesWith(sum);
+  whole->getResult(0).replaceAllUsesWith(sum);
 }
 
 /// Results behind one that is split move; what is donated to such a one is so
@@ -499,11 +552,14 @@ void Splitter::run() {
   for (const auto &[argument, split] : splits.arguments)
     addParts(cast<BlockArgument>(argument), split);
   // In the order of the program, as one may be made of another.
-  SmallVector<EinsumOp> products(function.front().getOps<EinsumOp>());
-  for (EinsumOp product : products)
-    if (auto found = splits.products.find(product);
-        found != splits.products.end())
-      replace(product, found->second.first, found->second.second);
+  SmallVector<Operation *> sums;
+  for (Operation &op : function.front())
+    if (splits.sums.contains(&op))
+      sums.push_back(&op);
+  for (Operation *op : sums) {
+    auto [sum, split] = splits.sums.lookup(op);
+    replace(sum, split);
+  }
   for (auto [slice, dim] : splits.slices)
     replace(cast<SliceOp>(slice), dim);
   splitResults();

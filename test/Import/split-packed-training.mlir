@@ -7,10 +7,14 @@
 // RUN: tp-opt %t/step.mlir --tp-split-packed | FileCheck %s
 // RUN: tp-opt %t/step.mlir --tp-shard="mesh=model=2 plan=%t/plan.json" --tp-report="file=%t/report.json" -o %t/local.mlir 2>&1 | FileCheck %s --check-prefix=PACKED
 // RUN: tp-opt %t/apart.mlir --tp-shard="mesh=model=2 plan=%t/apart.json" --tp-report="file=%t/report.json" -o /dev/null 2>&1 | FileCheck %s --check-prefix=APART
+// RUN: tp-opt %t/step.mlir --tp-shard="mesh=model=2 plan=%t/results.json" | FileCheck %s --check-prefix=RESULTS
 // RUN: tp-opt --tp-verify-against=%t/step.mlir %t/local.mlir -o /dev/null
 // RUN: sed 's/tp.sub %w/tp.add %w/' %t/step.mlir > %t/other.mlir
 // RUN: not tp-opt --tp-verify-against=%t/other.mlir %t/local.mlir -o /dev/null 2>&1 | FileCheck %s --check-prefix=OTHER
 // RUN: tp-opt %t/stays.mlir --tp-split-packed | FileCheck %s --check-prefix=STAYS
+// RUN: tp-opt %t/norm.mlir --tp-split-packed | FileCheck %s --check-prefix=NORM
+// RUN: tp-opt %t/norm.mlir --tp-shard=mesh=model=2 -o %t/local.mlir
+// RUN: tp-opt --tp-verify-against=%t/norm.mlir %t/local.mlir -o /dev/null
 
 // CHECK-LABEL: func.func @main(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4x8xf32> {tp.name = "x"}
@@ -34,12 +38,29 @@
 // CHECK: tp.add %[[DQ]], %[[DK]] :
 // CHECK-NOT: tp.concat
 
+// A plan means all parts of a result by its name.
+// RESULTS: spmd.sharding = #spmd.sharding<@mesh, [{"model"}]>, tp.name = "grad.bias#0"
+// RESULTS-SAME: spmd.sharding = #spmd.sharding<@mesh, [{"model"}]>, tp.name = "grad.bias#1"
+
 // PACKED: @main: 1 all_reduce; 128 B sent
 // APART: @main: 1 all_reduce; 128 B sent
 // OTHER: error: [TP0705] function 'main', result #2 ("result1#0")
 
-// What takes the gradient apart elsewhere, or returns only some of it, leaves
-// all as it is; so does a donation of a buffer that is not split.
+// The norm of a gradient is a sum of sums, and no gradient is computed twice: one
+// that is taken whole somewhere stays so, and so does its weight if it is updated.
+// NORM-LABEL: func.func @norm(
+// NORM: %[[DA:.+]] = tp.einsum "so,si->oi" {{.+}} -> tensor<6x8xf32>
+// NORM: %[[DB:.+]] = tp.einsum "so,si->oi" {{.+}} -> tensor<2x8xf32>
+// NORM-NOT: tp.einsum
+// NORM: %[[A:.+]] = tp.reduce sum %{{.+}} dims = [0, 1] : tensor<6x8xf32> -> tensor<f32>
+// NORM: %[[B:.+]] = tp.reduce sum %{{.+}} dims = [0, 1] : tensor<2x8xf32> -> tensor<f32>
+// NORM: tp.add %[[A]], %[[B]] : tensor<f32>
+// NORM-LABEL: func.func @largest(
+// NORM-NOT: #0
+// NORM: return
+
+// A product with what is not made of the parts leaves the weight as it is; a
+// result that says how it lies, or is another buffer, stays one.
 // STAYS-LABEL: func.func @sums(
 // STAYS-NOT: #0
 // STAYS-LABEL: func.func @buffer(
@@ -51,6 +72,8 @@
 
 //--- plan.json
 {"qk": "colwise"}
+//--- results.json
+{"qk": "colwise", "grad.bias": [["model"]]}
 //--- apart.json
 {"q": "colwise", "k": "colwise"}
 //--- step.mlir
@@ -143,4 +166,34 @@ func.func @laid(%x: tensor<4x8xf32> {tp.name = "x"},
   %3 = tp.concat %1, %2 dim = 1 : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x8xf32>
   %4 = tp.einsum "so,si->oi" %3, %x : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<8x8xf32>
   return %1, %2, %4 : tensor<4x4xf32>, tensor<4x4xf32>, tensor<8x8xf32>
+}
+//--- norm.mlir
+func.func @norm(%x: tensor<4x8xf32> {tp.name = "x"},
+    %w: tensor<8x8xf32> {tp.name = "norm", tp.source = #tp.source<"norm", stored=[8, 8], start=[0, 0], size=[8, 8], view=[8, 8], permutation=[0, 1]>, tp.donated = 0})
+    -> (tensor<8x8xf32> {tp.name = "norm.new"}) {
+  %0 = tp.einsum "si,oi->so" %x, %w : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+  %1 = tp.slice %0 starts = [0, 0] strides = [1, 1] : tensor<4x8xf32> -> tensor<4x6xf32>
+  %2 = tp.slice %0 starts = [0, 6] strides = [1, 1] : tensor<4x8xf32> -> tensor<4x2xf32>
+  %3 = tp.concat %1, %2 dim = 1 : (tensor<4x6xf32>, tensor<4x2xf32>) -> tensor<4x8xf32>
+  %dw = tp.einsum "so,si->oi" %3, %x : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<8x8xf32>
+  %4 = tp.mul %dw, %dw : tensor<8x8xf32>
+  %5 = tp.reduce sum %4 dims = [0, 1] : tensor<8x8xf32> -> tensor<f32>
+  %6 = tp.broadcast %5 dims = [] : tensor<f32> -> tensor<8x8xf32>
+  %7 = tp.mul %dw, %6 : tensor<8x8xf32>
+  %8 = tp.sub %w, %7 : tensor<8x8xf32>
+  return %8 : tensor<8x8xf32>
+}
+func.func @largest(%x: tensor<4x8xf32> {tp.name = "x"},
+    %w: tensor<8x8xf32> {tp.name = "largest", tp.source = #tp.source<"largest", stored=[8, 8], start=[0, 0], size=[8, 8], view=[8, 8], permutation=[0, 1]>, tp.donated = 0})
+    -> (tensor<8x8xf32> {tp.name = "largest.new"}) {
+  %0 = tp.einsum "si,oi->so" %x, %w : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+  %1 = tp.slice %0 starts = [0, 0] strides = [1, 1] : tensor<4x8xf32> -> tensor<4x6xf32>
+  %2 = tp.slice %0 starts = [0, 6] strides = [1, 1] : tensor<4x8xf32> -> tensor<4x2xf32>
+  %3 = tp.concat %1, %2 dim = 1 : (tensor<4x6xf32>, tensor<4x2xf32>) -> tensor<4x8xf32>
+  %dw = tp.einsum "so,si->oi" %3, %x : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<8x8xf32>
+  %5 = tp.reduce max %dw dims = [0, 1] : tensor<8x8xf32> -> tensor<f32>
+  %6 = tp.broadcast %5 dims = [] : tensor<f32> -> tensor<8x8xf32>
+  %7 = tp.mul %dw, %6 : tensor<8x8xf32>
+  %8 = tp.sub %w, %7 : tensor<8x8xf32>
+  return %8 : tensor<8x8xf32>
 }

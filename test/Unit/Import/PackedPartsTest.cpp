@@ -68,13 +68,13 @@ TEST_F(PackedParts, SlicesSayTheSplit) {
   ASSERT_TRUE(tracker.follow(function.getArgument(0), 0));
   EXPECT_EQ(tracker.getSplit(), (Split{0, {{0, 4}, {4, 6}}}));
   EXPECT_EQ(tracker.slices.size(), 2u);
-  EXPECT_TRUE(tracker.products.empty());
+  EXPECT_TRUE(tracker.sums.empty());
   // What is summed over says nothing of parts.
   Tracker other;
   EXPECT_TRUE(other.follow(function.getArgument(0), 1));
   EXPECT_FALSE(other.getSplit());
-  EXPECT_EQ(other.products.size(), 1u);
-  EXPECT_EQ(getOperandDims(other.products.front()),
+  EXPECT_EQ(other.sums.size(), 1u);
+  EXPECT_EQ(getOperandDims(other.sums.front()),
             (SmallVector<std::pair<unsigned, unsigned>, 2>{{0, 1}, {1, 1}}));
 }
 

@@ -208,13 +208,14 @@ def SplitPackedPass : Pass<"tp-split-packed", "::mlir::ModuleOp"> {
 
     The backward pass is split with it, where it is made of the same parts:
     concatenations of them, and the same ops behind. A product that sums over them
-    is a sum of products. A result of the argument's shape that is made of the parts
+    is a sum of products, the norm of a gradient a sum of sums. A result of the argument's shape that is made of the parts
     alone, its gradient or its updated value, becomes a result for each,
     `grad.qkv_proj.weight#0` with a `tp.source` that says which part of
     `grad.qkv_proj.weight` it is. An argument that the program only updates, such as
     a moment, is split with its weight. What is donated is donated part by part, or
     stays whole, as do arguments whose products or results are not made of the parts
-    alone. A result that carries a sharding is not split.
+    alone. A result that carries a sharding is not split, and nothing of the backward
+    pass where a gradient is taken whole by something else.
 
     **Requires:** calls are inlined.
 
