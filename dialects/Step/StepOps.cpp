@@ -36,6 +36,22 @@ LogicalResult tp::step::verifyKernel(Operation *op) {
 // Programs and buffers
 //===----------------------------------------------------------------------===//
 
+static LogicalResult verifyOutputParts(ProgramOp program) {
+  SmallVector<tp::ResultPart> results;
+  for (auto output : program.getOutputs().getAsRange<OutputAttr>()) {
+    auto local = dyn_cast_if_present<tp::spmd::LocalAttr>(
+        output.getType().getEncoding());
+    results.push_back(
+        {output.getName().getValue(), output.getSource(),
+         local ? local.getGlobal() : output.getType().getShape()});
+  }
+  return tp::verifyParts(results, [&](unsigned index) {
+    return tp::emitOpError(program, ErrorCode::BadAttribute)
+           << "output "
+           << cast<OutputAttr>(program.getOutputs()[index]).getName() << ' ';
+  });
+}
+
 LogicalResult ProgramOp::verify() {
   SmallVector<Type> wanted;
   llvm::StringSet<> inputs, outputs;
@@ -61,6 +77,8 @@ LogicalResult ProgramOp::verify() {
       return tp::emitOpError(*this, ErrorCode::BadAttribute)
              << "has two outputs " << output.getName();
   }
+  if (failed(verifyOutputParts(*this)))
+    return failure();
   if (getBody().getArgumentTypes() != TypeRange(wanted))
     return tp::emitOpError(*this, ErrorCode::BadRegion)
            << "arguments of the body must be the buffers of its "

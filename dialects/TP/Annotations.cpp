@@ -12,6 +12,7 @@
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/SmallBitVector.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 using namespace tp;
@@ -153,6 +154,70 @@ LogicalResult tp::verifySource(Attribute source, ArrayRef<int64_t> shape,
   return error() << "expects #tp.source<..> or #tp.join<..>, got " << source;
 }
 
+/// The dimension that a result is some of, if that is all that its source says.
+static std::optional<unsigned> getPartDim(SourceAttr source,
+                                          ArrayRef<int64_t> shape) {
+  if (!source || source.getStored().size() != shape.size() ||
+      source.getStart().size() != shape.size() || source.getSize() != shape ||
+      source.getView() != shape ||
+      !llvm::equal(source.getPermutation(),
+                   llvm::seq<int64_t>(0, shape.size())))
+    return std::nullopt;
+  std::optional<unsigned> found;
+  for (auto [dim, size] : llvm::enumerate(shape)) {
+    if (size == source.getStored()[dim] && source.getStart()[dim] == 0)
+      continue;
+    if (found)
+      return std::nullopt;
+    found = dim;
+  }
+  return found;
+}
+
+LogicalResult
+tp::verifyParts(ArrayRef<ResultPart> results,
+                function_ref<InFlightDiagnostic(unsigned)> error) {
+  llvm::StringSet<> names;
+  for (const ResultPart &result : results)
+    if (!result.source)
+      names.insert(result.name);
+  for (unsigned index = 0; index < results.size();) {
+    auto first = dyn_cast_if_present<SourceAttr>(results[index].source);
+    if (!results[index].source) {
+      ++index;
+      continue;
+    }
+    std::optional<unsigned> dim = getPartDim(first, results[index].shape);
+    if (!dim)
+      return error(index) << "expects a #tp.source<..> of a result to be some "
+                             "elements of one dimension of a tensor, as they "
+                             "are, got "
+                          << results[index].source;
+    if (!names.insert(first.getTensor().getValue()).second)
+      return error(index) << "is part of " << first.getTensor()
+                          << ", which other results are already: write the "
+                             "parts one after the other, and no other result "
+                             "of that name";
+    int64_t end = 0, size = first.getStored()[*dim];
+    for (; index < results.size() && end < size; ++index) {
+      auto part = dyn_cast_if_present<SourceAttr>(results[index].source);
+      if (!part || part.getTensor() != first.getTensor() ||
+          part.getStored() != first.getStored() ||
+          getPartDim(part, results[index].shape) != dim ||
+          part.getStart()[*dim] != end || part.getSize()[*dim] == 0)
+        return error(index)
+               << "should be the part of " << first.getTensor()
+               << " from element " << end << " of dimension " << *dim << " on";
+      end += part.getSize()[*dim];
+    }
+    if (end < size)
+      return error(index - 1) << "is the last part of " << first.getTensor()
+                              << ", and ends at element " << end << " of "
+                              << size << " in dimension " << *dim;
+  }
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // Where attributes may be
 //===----------------------------------------------------------------------===//
@@ -188,7 +253,8 @@ static constexpr Annotation kAnnotations[] = {
     declare<TPDialect::NameAttrHelper>(kArgument | kResult, "a string"),
     declare<TPDialect::RoleAttrHelper>(kArgument | kResult, "a string"),
     declare<TPDialect::SourceAttrHelper>(
-        kArgument, "a #tp.source<..> or #tp.join<..> on a ranked tensor"),
+        kArgument | kResult,
+        "a #tp.source<..> or #tp.join<..> on a ranked tensor"),
     declare<TPDialect::DonatedAttrHelper>(
         kArgument, "the number of the result that may overwrite the argument"),
     declare<TPDialect::WhyAttrHelper>(kOp, "a #tp.why<..>"),
@@ -391,6 +457,33 @@ LogicalResult TPDialect::verifyRegionArgAttribute(Operation *op, unsigned,
   return success();
 }
 
+/// Checks the `tp.source`s of all results, once: at the first that has one.
+static LogicalResult verifyResultSources(FunctionOpInterface function,
+                                         unsigned index) {
+  SmallVector<ResultPart> results;
+  SmallVector<std::string> names;
+  names.reserve(function.getNumResults());
+  for (auto [i, type] : llvm::enumerate(function.getResultTypes())) {
+    auto name = function.getResultAttrOfType<StringAttr>(i, kNameAttr);
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    Attribute source = function.getResultAttr(i, kSourceAttr);
+    if (source && i < index)
+      return success();
+    auto local =
+        tensor ? dyn_cast_if_present<spmd::LocalAttr>(tensor.getEncoding())
+               : spmd::LocalAttr();
+    names.push_back(name ? name.str() : ("result" + Twine(i)).str());
+    results.push_back({names.back(), source,
+                       local    ? local.getGlobal()
+                       : tensor ? tensor.getShape()
+                                : ArrayRef<int64_t>()});
+  }
+  return verifyParts(results, [&](unsigned i) {
+    return function.emitError() << prefix(ErrorCode::BadAttribute) << "result #"
+                                << i << ": `" << kSourceAttr << "` ";
+  });
+}
+
 LogicalResult TPDialect::verifyRegionResultAttribute(Operation *op, unsigned,
                                                      unsigned index,
                                                      NamedAttribute attribute) {
@@ -420,5 +513,7 @@ LogicalResult TPDialect::verifyRegionResultAttribute(Operation *op, unsigned,
   }
   if (!(*known)->hasType(attribute.getValue()))
     return error() << "is " << (*known)->what;
-  return success();
+  return attribute.getName() == kSourceAttr
+             ? verifyResultSources(cast<FunctionOpInterface>(op), index)
+             : success();
 }

@@ -191,6 +191,8 @@ LogicalResult ArtifactBuilder::addEntry(step::ProgramOp program) {
       root.index = numOutputs + outputs.size();
     }
     row.dims = addDims(attribute.getType());
+    if (failed(addPart(writer, program, attribute, row)))
+      return failure();
     outputs.push_back(row);
   }
   for (Operation &op : body)

@@ -118,3 +118,16 @@ LogicalResult tp::codegen::addSources(tprt::ArtifactWriter &writer,
   row.joined = join ? join.getDim() : 0;
   return success();
 }
+
+LogicalResult tp::codegen::addPart(tprt::ArtifactWriter &writer, Operation *op,
+                                   step::OutputAttr output,
+                                   tprt::OutputRow &row) {
+  auto source = cast_if_present<SourceAttr>(output.getSource());
+  if (!source)
+    return success();
+  FailureOr<tprt::SourceRow> part = makeRow(writer, op, source);
+  if (failed(part))
+    return failure();
+  row.part = {writer.add(*part), 1};
+  return success();
+}

@@ -19,6 +19,11 @@ mlir::LogicalResult addSources(tprt::ArtifactWriter &writer,
                                mlir::Operation *op, step::InputAttr input,
                                tprt::InputRow &row);
 
+/// Sets in `row` which part of a tensor `output` is, if it is one; its program
+/// has been verified. Emits as addSources does.
+mlir::LogicalResult addPart(tprt::ArtifactWriter &writer, mlir::Operation *op,
+                            step::OutputAttr output, tprt::OutputRow &row);
+
 } // namespace tp::codegen
 
 #endif // TPOPT_LIB_CODEGEN_SOURCE_H

@@ -283,7 +283,9 @@ LogicalResult PlanApplier::applyToResults(func::FuncOp function) {
     if (!type ||
         (!function.getResultAttr(i, kNameAttr) && !goesByNumbers(function)))
       continue;
-    StringAttr name = getOutputName(function, i);
+    // Parts of a result go by its name.
+    auto part = function.getResultAttrOfType<SourceAttr>(i, kSourceAttr);
+    StringAttr name = part ? part.getTensor() : getOutputName(function, i);
     names.push_back(name.str());
     for (auto [rule, use] : llvm::zip_equal(plan.getRules(), uses)) {
       // Patterns are of arguments: none is meant to gather results.

@@ -9,19 +9,23 @@
 //
 // A block of %w along its columns would have parts of both on some device, and
 // slices would move them. Of one argument each, both are cut from end to end.
+// The backward pass is split where it is made of the same parts:
+//
+//     %dy = concat %dq, %dk, %dv       %0 = einsum %dq, %w0 ..
+//     %dx = einsum %dy, %w         ->  %dx = %0 + (einsum %dk, %w1) + ..
+//     %dw = einsum %x, %dy             %dw0 = einsum %x, %dq ..
+//
+// and the gradient, or the updated weight, becomes a result for each part.
+
+#include "PackedParts.h"
 
 #include "dialects/TP/Interface.h"
 #include "tpopt/Dialect/SPMD/SPMD.h"
 #include "tpopt/Passes/Import/Passes.h"
 
-#include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "llvm/ADT/DenseMap.h"
-#include "llvm/ADT/MapVector.h"
-#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallVectorExtras.h"
 
 #include <map>
-#include <set>
 
 namespace tp {
 #define GEN_PASS_DEF_SPLITPACKEDPASS
@@ -33,77 +37,68 @@ using namespace tp;
 
 namespace {
 
-/// Elements [begin, end) of a dimension.
-struct Interval {
-  int64_t begin, end;
-
-  bool operator<(const Interval &o) const {
-    return std::pair(begin, end) < std::pair(o.begin, o.end);
-  }
-  bool operator==(const Interval &o) const {
-    return begin == o.begin && end == o.end;
-  }
-};
-
-/// How an argument is split: its parts along `dim`, in order.
-struct Split {
-  unsigned dim;
-  SmallVector<Interval, 3> parts;
-
-  bool operator==(const Split &o) const {
-    return dim == o.dim && parts == o.parts;
-  }
-};
-
-/// A dimension of a value that runs along the dimension of an argument: element
-/// i is made of `unit` elements there, from i * unit on.
-struct Track {
-  unsigned dim;
-  int64_t unit;
-};
-
-/// Follows a dimension of an argument through all that is made of it, down to
-/// the slices that take it apart.
-class Tracker {
-public:
-  /// The split that the slices ask for, if they are all there is and take each
-  /// element.
-  std::optional<Split> find(BlockArgument argument, unsigned dim);
-
-  /// Every slice and the dimension that it cuts; what is between.
+/// What is to be split in one function.
+struct Splits {
+  llvm::MapVector<Value, Split> arguments;
+  std::map<unsigned, Split> results;
   llvm::MapVector<Operation *, unsigned> slices;
   llvm::SetVector<Operation *> between;
+  /// Sums over the parts, and the split by which they are.
+  llvm::MapVector<Operation *, std::pair<PackedSum, Split>> sums;
+};
+
+/// Finds it.
+class Finder {
+public:
+  explicit Finder(func::FuncOp function) : function(function) {}
+
+  /// Without the arguments of these names.
+  Splits find(const llvm::DenseSet<StringAttr> &whole);
 
 private:
-  bool add(Value value, Track track);
-  bool follow(OpOperand &use, Track track);
-  bool visitSlice(SliceOp slice, Track track);
+  using Trackers = llvm::MapVector<Value, Tracker>;
 
-  llvm::MapVector<Value, Track> open;
-  std::set<Interval> intervals;
+  void addUpdated(Trackers &trackers, const Split &split);
+  bool addGroup(Trackers group, const Split &split, Splits &splits,
+                bool isForward);
+  Parting shrink(Trackers &group, const Split &split, const Splits &splits,
+                 bool isForward);
+  bool addGradients(const Split &split, Parting &parting, Splits &splits);
+  bool isSplit(const Tracker &tracker, BlockArgument argument,
+               const Split &split, const Trackers &group, Parting &parting,
+               const Splits &splits);
+  bool isResultSplit(unsigned result, ArrayRef<int64_t> shape,
+                     const Split &split, const Trackers &group,
+                     Parting &parting, const Splits &splits);
+
+  func::FuncOp function;
+  SmallVector<BlockArgument> weights;
 };
 
 /// Rewrites one function.
 class Splitter {
 public:
-  explicit Splitter(func::FuncOp function) : function(function) {}
+  Splitter(func::FuncOp function, Splits splits)
+      : function(function), splits(std::move(splits)) {}
 
-  /// `tracker` has found the split.
-  void add(BlockArgument argument, const Split &split, const Tracker &tracker);
   void run();
 
 private:
+  void keepNames();
+  void moveDonations();
   void addParts(BlockArgument whole, const Split &split);
   void replace(SliceOp slice, unsigned dim);
+  void replace(const PackedSum &sum, const Split &split);
+  void splitResults();
+  void eraseWhole();
   /// Elements of a dimension of a value, computed without the others where its
   /// op is between a weight and a slice, or moves what it is made of.
   Value cut(Value value, unsigned dim, Interval interval);
   Value cutOp(Operation *op, unsigned dim, Interval interval);
+  Value cutConcat(ConcatOp concat, Interval interval);
 
   func::FuncOp function;
-  llvm::MapVector<Operation *, unsigned> slices;
-  llvm::SetVector<Operation *> between;
-  llvm::MapVector<Value, Split> splits;
+  Splits splits;
   llvm::DenseMap<Value, SmallVector<Value>> parts;
   std::map<std::tuple<void *, unsigned, Interval>, Value> known;
 };
@@ -114,125 +109,13 @@ static RankedTensorType typeOf(Value value) {
   return cast<RankedTensorType>(value.getType());
 }
 
-//===----------------------------------------------------------------------===//
-// Dimensions
-//===----------------------------------------------------------------------===//
-
-/// The dimension of a reshape's result that elements of `dim` are counted by,
-/// and by how many elements of `dim` it counts.
-static std::optional<Track> getReshaped(ArrayRef<int64_t> from,
-                                        ArrayRef<int64_t> to, unsigned dim) {
-  int64_t before = ShapedType::getNumElements(from.take_front(dim));
-  int64_t behind = ShapedType::getNumElements(from.drop_front(dim + 1));
-  int64_t product = 1;
-  for (auto [place, size] : llvm::enumerate(to)) {
-    if (product == before && size > 1) {
-      int64_t inner = ShapedType::getNumElements(to.drop_front(place + 1));
-      if (behind == 0 || inner % behind != 0 || from[dim] % size != 0 ||
-          inner / behind * size != from[dim])
-        return std::nullopt;
-      return Track{unsigned(place), inner / behind};
-    }
-    product *= size;
-  }
-  return std::nullopt;
-}
-
-/// Where the dimension of an operand is in the result of its op, and the factor
-/// of the unit; none if something else happens along it.
-static std::optional<Track> getInResult(OpOperand &use, unsigned dim) {
-  Operation *op = use.getOwner();
-  if (op->hasTrait<Elementwise>())
-    return Track{dim, 1};
-  if (auto transpose = dyn_cast<TransposeOp>(op)) {
-    auto found = llvm::find(transpose.getPermutation(), int64_t(dim));
-    return Track{unsigned(found - transpose.getPermutation().begin()), 1};
-  }
-  // What these repeat or leave out is another dimension.
-  if (auto broadcast = dyn_cast<BroadcastOp>(op)) {
-    auto there = unsigned(broadcast.getDims()[dim]);
-    if (broadcast.getType().getDimSize(there) !=
-        typeOf(use.get()).getDimSize(dim))
-      return std::nullopt;
-    return Track{there, 1};
-  }
-  if (auto slice = dyn_cast<SliceOp>(op)) {
-    if (slice.getType().getDimSize(dim) != typeOf(use.get()).getDimSize(dim))
-      return std::nullopt;
-    return Track{dim, 1};
-  }
-  if (auto reshape = dyn_cast<ReshapeOp>(op))
-    return getReshaped(typeOf(reshape.getInput()).getShape(),
-                       reshape.getType().getShape(), dim);
-  auto einsum = dyn_cast<EinsumOp>(op);
-  if (!einsum)
-    return std::nullopt;
-  EinsumTerms terms = EinsumTerms::split(einsum.getEquation());
-  bool isLeft = use.getOperandNumber() == 0;
-  char letter = (isLeft ? terms.lhs : terms.rhs)[dim];
-  size_t place = terms.result.find(letter);
-  if (place == StringRef::npos ||
-      (isLeft ? terms.rhs : terms.lhs).contains(letter))
-    return std::nullopt;
-  return Track{unsigned(place), 1};
+static Operation *getReturn(func::FuncOp function) {
+  return function.front().getTerminator();
 }
 
 //===----------------------------------------------------------------------===//
 // Finding
 //===----------------------------------------------------------------------===//
-
-/// Whether the value has no other dimension that runs along the argument's.
-bool Tracker::add(Value value, Track track) {
-  const Track &own = open.insert({value, track}).first->second;
-  return own.dim == track.dim && own.unit == track.unit;
-}
-
-std::optional<Split> Tracker::find(BlockArgument argument, unsigned dim) {
-  (void)add(argument, {dim, 1});
-  for (size_t i = 0; i < open.size(); ++i) {
-    auto [value, track] = open.begin()[i];
-    if (value.use_empty())
-      return std::nullopt;
-    for (OpOperand &use : value.getUses())
-      if (!follow(use, track))
-        return std::nullopt;
-  }
-  Split split{dim, {}};
-  int64_t end = 0;
-  for (const Interval &interval : intervals) {
-    if (interval.begin != end)
-      return std::nullopt;
-    end = interval.end;
-    split.parts.push_back(interval);
-  }
-  if (end != typeOf(argument).getDimSize(dim) || split.parts.size() < 2)
-    return std::nullopt;
-  return split;
-}
-
-bool Tracker::follow(OpOperand &use, Track track) {
-  Operation *op = use.getOwner();
-  // What somebody said of a value is said of no part of it.
-  if (!op->getDiscardableAttrDictionary().empty() || op->getNumResults() != 1 ||
-      op->getBlock() != use.get().getParentBlock())
-    return false;
-  if (auto next = getInResult(use, track.dim)) {
-    between.insert(op);
-    return add(op->getResult(0), {next->dim, next->unit * track.unit});
-  }
-  auto slice = dyn_cast<SliceOp>(op);
-  return slice && visitSlice(slice, track);
-}
-
-bool Tracker::visitSlice(SliceOp slice, Track track) {
-  int64_t start = slice.getStarts()[track.dim],
-          size = slice.getType().getDimSize(track.dim);
-  // Parts of single elements are a stack of layers, not one packed matrix.
-  if (slice.getStrides()[track.dim] != 1 || size * track.unit < 2)
-    return false;
-  intervals.insert({start * track.unit, (start + size) * track.unit});
-  return slices.insert({slice, track.dim}).first->second == track.dim;
-}
 
 /// Whether an argument is a stored tensor as it is, so that parts of it are
 /// loaded, and that nothing else has to be said of them.
@@ -241,7 +124,6 @@ static bool isWholeWeight(func::FuncOp function, unsigned index) {
   auto name = function.getArgAttrOfType<StringAttr>(index, kNameAttr);
   auto type = dyn_cast<RankedTensorType>(function.getArgumentTypes()[index]);
   if (!source || !name || !type || source.getTensor() != name ||
-      function.getArgAttr(index, kDonatedAttr) ||
       function.getArgAttr(index, spmd::kShardingAttr))
     return false;
   return source.getStored() == type.getShape() &&
@@ -251,37 +133,236 @@ static bool isWholeWeight(func::FuncOp function, unsigned index) {
                      llvm::seq<int64_t>(0, type.getRank()));
 }
 
+static std::optional<unsigned> getDonated(BlockArgument argument) {
+  auto function = cast<func::FuncOp>(argument.getOwner()->getParentOp());
+  auto donated = function.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(),
+                                                        kDonatedAttr);
+  if (!donated)
+    return std::nullopt;
+  return unsigned(donated.getInt());
+}
+
+static void setDonated(func::FuncOp function, unsigned index, int64_t result) {
+  auto old = function.getArgAttrOfType<IntegerAttr>(index, kDonatedAttr);
+  function.setArgAttr(index, kDonatedAttr,
+                      IntegerAttr::get(old.getType(), result));
+}
+
+Splits Finder::find(const llvm::DenseSet<StringAttr> &whole) {
+  weights.clear();
+  for (BlockArgument argument : function.getArguments())
+    if (unsigned index = argument.getArgNumber();
+        isWholeWeight(function, index) &&
+        !whole.contains(getInputName(function, index)))
+      weights.push_back(argument);
+  // Those of one shape that are split alike are looked at together.
+  SmallVector<std::pair<Split, Trackers>> groups;
+  for (BlockArgument argument : weights)
+    for (int64_t dim = 0, e = typeOf(argument).getRank(); dim < e; ++dim) {
+      Tracker tracker;
+      if (!tracker.follow(argument, dim))
+        continue;
+      std::optional<Split> split = tracker.getSplit();
+      if (!split)
+        continue;
+      auto *group = llvm::find_if(groups, [&](const auto &each) {
+        return each.first == *split &&
+               typeOf(each.second.front().first).getShape() ==
+                   typeOf(argument).getShape();
+      });
+      if (group == groups.end())
+        group = &groups.emplace_back(*split, Trackers());
+      group->second.insert({argument, std::move(tracker)});
+      break;
+    }
+  Splits splits;
+  for (auto &[split, trackers] : groups) {
+    Splits more = splits;
+    Trackers updated = trackers;
+    addUpdated(updated, split);
+    if (addGroup(std::move(updated), split, more, /*isForward=*/false))
+      splits = std::move(more);
+    else
+      (void)addGroup(std::move(trackers), split, splits, /*isForward=*/true);
+  }
+  return splits;
+}
+
+/// Adds what the program only updates, as the moments of a weight.
+void Finder::addUpdated(Trackers &trackers, const Split &split) {
+  ArrayRef<int64_t> shape = typeOf(trackers.front().first).getShape();
+  for (BlockArgument argument : weights) {
+    Tracker tracker;
+    if (typeOf(argument).getShape() == shape && !trackers.contains(argument) &&
+        tracker.follow(argument, split.dim) && tracker.slices.empty() &&
+        !tracker.results.empty())
+      trackers.insert({argument, std::move(tracker)});
+  }
+}
+
+bool Finder::isResultSplit(unsigned result, ArrayRef<int64_t> shape,
+                           const Split &split, const Trackers &group,
+                           Parting &parting, const Splits &splits) {
+  Value value = getReturn(function)->getOperand(result);
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  if (!type || type.getShape() != shape ||
+      function.getResultAttr(result, spmd::kShardingAttr) ||
+      function.getResultAttr(result, kSourceAttr) ||
+      splits.results.count(result) || !parting.has(value, split.dim))
+    return false;
+  // It is the storage of all parts, or of none.
+  return llvm::none_of(function.getArguments(), [&](BlockArgument argument) {
+    return getDonated(argument) == result && !group.contains(argument);
+  });
+}
+
+/// Whether all that is made of the argument is made of its parts.
+bool Finder::isSplit(const Tracker &tracker, BlockArgument argument,
+                     const Split &split, const Trackers &group,
+                     Parting &parting, const Splits &splits) {
+  SmallVector<unsigned> results(llvm::make_first_range(tracker.results));
+  if (std::optional<unsigned> donated = getDonated(argument))
+    results.push_back(*donated);
+  return llvm::all_of(results,
+                      [&](unsigned result) {
+                        return isResultSplit(result,
+                                             typeOf(argument).getShape(), split,
+                                             group, parting, splits);
+                      }) &&
+         llvm::all_of(tracker.sums,
+                      [&](const PackedSum &sum) { return parting.has(sum); });
+}
+
+/// Leaves out what cannot be split; whether it has anything to do with the
+/// backward pass does not matter, or it is left out for that.
+Parting Finder::shrink(Trackers &group, const Split &split,
+                       const Splits &splits, bool isForward) {
+  while (true) {
+    llvm::SetVector<Value> arguments;
+    for (const auto &entry : group)
+      arguments.insert(entry.first);
+    Parting parting(split, std::move(arguments));
+    auto *stays = llvm::find_if(group, [&](const auto &entry) {
+      const auto &[value, tracker] = entry;
+      auto argument = cast<BlockArgument>(value);
+      if (isForward)
+        return !tracker.results.empty() || !tracker.sums.empty() ||
+               getDonated(argument);
+      return !isSplit(tracker, argument, split, group, parting, splits);
+    });
+    if (stays == group.end())
+      return parting;
+    group.erase(stays);
+  }
+}
+
+/// Whether elements are summed up: a sum over dimensions of size 1 is a
+/// reshape.
+static bool isComputed(Operation *op) {
+  auto reduce = dyn_cast<ReduceOp>(op);
+  return isa<EinsumOp>(op) ||
+         (reduce && reduce.getType().getNumElements() !=
+                        typeOf(reduce.getInput()).getNumElements());
+}
+
+/// Whether all that is made of the gradients is made of their parts: else they
+/// would be computed twice, whole and in parts.
+bool Finder::addGradients(const Split &split, Parting &parting,
+                          Splits &splits) {
+  llvm::SetVector<std::pair<Operation *, unsigned>> gradients(parting.between);
+  for (auto [op, dim] : gradients) {
+    if (!isComputed(op) || splits.between.contains(op))
+      continue;
+    Tracker tracker;
+    if (!tracker.follow(op->getResult(0), dim) || !tracker.slices.empty())
+      return false;
+    for (auto [result, own] : tracker.results)
+      if (auto found = splits.results.find(result);
+          found == splits.results.end() || !(found->second == split) ||
+          own != split.dim)
+        return false;
+    for (const PackedSum &sum : tracker.sums) {
+      if (!parting.has(sum))
+        return false;
+      splits.sums.insert({sum.op, {sum, split}});
+    }
+    splits.between.insert_range(tracker.between);
+  }
+  return true;
+}
+
+bool Finder::addGroup(Trackers group, const Split &split, Splits &splits,
+                      bool isForward) {
+  ArrayRef<int64_t> shape = typeOf(group.front().first).getShape();
+  Parting parting = shrink(group, split, splits, isForward);
+  if (llvm::all_of(
+          group, [](const auto &entry) { return entry.second.slices.empty(); }))
+    return true;
+  for (unsigned result = 0; result < function.getNumResults() && !isForward;
+       ++result)
+    if (isResultSplit(result, shape, split, group, parting, splits))
+      splits.results.insert({result, split});
+  for (const auto &[argument, tracker] : group) {
+    splits.arguments.insert({argument, split});
+    for (const auto &entry : tracker.slices)
+      splits.slices.insert(entry);
+    for (const PackedSum &sum : tracker.sums)
+      splits.sums.insert({sum.op, {sum, split}});
+    splits.between.insert_range(tracker.between);
+  }
+  if (!isForward && !addGradients(split, parting, splits))
+    return false;
+  splits.between.insert_range(llvm::make_first_range(parting.between));
+  return true;
+}
+
 //===----------------------------------------------------------------------===//
 // Rewriting
 //===----------------------------------------------------------------------===//
 
-void Splitter::add(BlockArgument argument, const Split &split,
-                   const Tracker &tracker) {
-  splits.insert({argument, split});
-  for (const auto &entry : tracker.slices)
-    slices.insert(entry);
-  between.insert_range(tracker.between);
+/// Numbers say where an argument or a result stands, which changes.
+void Splitter::keepNames() {
+  for (unsigned i = 0; i < function.getNumArguments(); ++i)
+    function.setArgAttr(i, kNameAttr, getInputName(function, i));
+  if (splits.results.empty())
+    return;
+  for (unsigned i = 0; i < function.getNumResults(); ++i)
+    function.setResultAttr(i, kNameAttr, getOutputName(function, i));
+}
+
+/// The name and the source of a part.
+static void setPart(NamedAttrList &attributes, StringAttr tensor,
+                    ArrayRef<int64_t> stored, const Split &split,
+                    unsigned number) {
+  MLIRContext *context = tensor.getContext();
+  Interval part = split.parts[number];
+  SmallVector<int64_t> start(stored.size(), 0), size(stored);
+  start[split.dim] = part.begin;
+  size[split.dim] = part.end - part.begin;
+  attributes.set(kNameAttr, StringAttr::get(context, tensor.getValue() + "#" +
+                                                         Twine(number)));
+  attributes.set(kSourceAttr,
+                 SourceAttr::get(context, tensor, stored, start, size, size,
+                                 llvm::to_vector(llvm::seq<int64_t>(
+                                     0, int64_t(stored.size())))));
 }
 
 void Splitter::addParts(BlockArgument whole, const Split &split) {
   MLIRContext *context = function.getContext();
   unsigned index = whole.getArgNumber();
-  auto source = function.getArgAttrOfType<SourceAttr>(index, kSourceAttr);
+  SmallVector<int64_t> shape(typeOf(whole).getShape());
+  std::optional<unsigned> donated = getDonated(whole);
   for (auto [number, part] : llvm::enumerate(split.parts)) {
-    SmallVector<int64_t> start(source.getStart()), size(source.getSize());
-    start[split.dim] = part.begin;
-    size[split.dim] = part.end - part.begin;
     NamedAttrList attributes(function.getArgAttrDict(index));
-    attributes.set(kNameAttr,
-                   StringAttr::get(context, source.getTensor().getValue() +
-                                                "#" + Twine(number)));
-    attributes.set(kSourceAttr, SourceAttr::get(context, source.getTensor(),
-                                                source.getStored(), start, size,
-                                                size, source.getPermutation()));
+    setPart(attributes, getInputName(function, index), typeOf(whole).getShape(),
+            split, number);
+    shape[split.dim] = part.end - part.begin;
     unsigned place = index + 1 + number;
-    (void)function.insertArgument(place, typeOf(whole).clone(size),
+    (void)function.insertArgument(place, typeOf(whole).clone(shape),
                                   attributes.getDictionary(context),
                                   whole.getLoc());
+    if (donated)
+      setDonated(function, place, *donated + number);
     parts[whole].push_back(function.getArgument(place));
   }
 }
@@ -293,14 +374,15 @@ Value Splitter::cut(Value value, unsigned dim, Interval interval) {
   Value &result = known[{value.getAsOpaquePointer(), dim, interval}];
   if (result)
     return result;
-  if (auto found = splits.find(value);
-      found != splits.end() && found->second.dim == dim)
+  if (auto found = splits.arguments.find(value);
+      found != splits.arguments.end() && found->second.dim == dim)
     for (auto [part, own] : llvm::zip_equal(parts[value], found->second.parts))
       if (own == interval)
         return result = part;
   Operation *op = value.getDefiningOp();
   if (op && op->getDiscardableAttrDictionary().empty() &&
-      (between.contains(op) || isa<BroadcastOp, ReshapeOp, ConvertOp>(op)))
+      (splits.between.contains(op) ||
+       isa<BroadcastOp, ReshapeOp, ConvertOp, ConcatOp>(op)))
     if (Value made = cutOp(op, dim, interval))
       return result = made;
   SmallVector<int64_t> shape(typeOf(value).getShape()), starts(shape.size(), 0),
@@ -314,17 +396,43 @@ Value Splitter::cut(Value value, unsigned dim, Interval interval) {
                                   strides);
 }
 
+/// Inputs that the interval takes from end to end, joined; none if there is
+/// another one.
+Value Splitter::cutConcat(ConcatOp concat, Interval interval) {
+  auto dim = unsigned(concat.getDim());
+  SmallVector<Value> inputs;
+  int64_t begin = 0, size = 0;
+  for (Value input : concat.getInputs()) {
+    int64_t end = begin + typeOf(input).getDimSize(dim);
+    if (begin >= interval.begin && end <= interval.end) {
+      inputs.push_back(input);
+      size += end - begin;
+    }
+    begin = end;
+  }
+  if (size != interval.end - interval.begin)
+    return {};
+  if (inputs.size() == 1)
+    return inputs.front();
+  SmallVector<int64_t> shape(concat.getType().getShape());
+  shape[dim] = size;
+  OpBuilder builder(concat);
+  return ConcatOp::create(builder, concat.getLoc(),
+                          concat.getType().clone(shape), inputs,
+                          concat.getDim());
+}
+
 Value Splitter::cutOp(Operation *op, unsigned dim, Interval interval) {
+  if (auto concat = dyn_cast<ConcatOp>(op); concat && concat.getDim() == dim)
+    return cutConcat(concat, interval);
   SmallVector<Value> operands(op->getOperands());
-  for (OpOperand &use : op->getOpOperands())
-    for (int64_t own = 0, rank = typeOf(use.get()).getRank(); own < rank; ++own)
-      if (std::optional<Track> there = getInResult(use, own);
-          there && there->dim == dim) {
-        operands[use.getOperandNumber()] =
-            cut(use.get(), own,
-                {interval.begin * there->unit, interval.end * there->unit});
-        break;
-      }
+  for (const Origin &origin : getOrigins(op, dim)) {
+    if (interval.begin * origin.times % origin.per != 0 ||
+        interval.end * origin.times % origin.per != 0)
+      return {};
+    operands[origin.operand] =
+        cut(operands[origin.operand], origin.dim, origin.get(interval));
+  }
   // A broadcast that makes the dimension makes less of it.
   if (!isa<BroadcastOp>(op) && llvm::equal(operands, op->getOperands()))
     return {};
@@ -350,18 +458,112 @@ void Splitter::replace(SliceOp slice, unsigned dim) {
   slice.getResult().replaceAllUsesWith(value);
 }
 
-void Splitter::run() {
-  for (auto &[argument, split] : splits)
-    addParts(cast<BlockArgument>(argument), split);
-  for (auto [slice, dim] : slices)
-    replace(cast<SliceOp>(slice), dim);
+/// What sums over the parts is the sum of their sums.
+void Splitter::replace(const PackedSum &packed, const Split &split) {
+  Value sum;
+  Operation *whole = packed.op;
+  OpBuilder builder(whole);
+  for (unsigned number = 0; number < split.parts.size(); ++number) {
+    SmallVector<Value> operands(whole->getOperands());
+    for (auto [operand, dim] : getOperandDims(packed))
+      operands[operand] = cut(
+          operands[operand], dim,
+          (*split.getParts(typeOf(operands[operand]).getDimSize(dim)))[number]);
+    Operation *part = builder.clone(*whole);
+    part->setOperands(operands);
+    splits.between.insert(part);
+    Value own = part->getResult(0);
+    if (sum) {
+      own = AddOp::create(builder, whole->getLoc(), own.getType(), sum, own);
+      splits.between.insert(own.getDefiningOp());
+    }
+    sum = own;
+  }
+  whole->getResult(0).replaceAllUsesWith(sum);
+}
+
+/// Results behind one that is split move; what is donated to such a one is so
+/// to its first part.
+void Splitter::moveDonations() {
+  SmallVector<int64_t> places;
+  int64_t place = 0;
+  for (unsigned index = 0; index < function.getNumResults(); ++index) {
+    places.push_back(place);
+    auto found = splits.results.find(index);
+    place += found == splits.results.end() ? 1 : found->second.parts.size();
+  }
+  for (BlockArgument argument : function.getArguments())
+    if (std::optional<unsigned> donated = getDonated(argument))
+      setDonated(function, argument.getArgNumber(), places[*donated]);
+}
+
+void Splitter::splitResults() {
+  if (splits.results.empty())
+    return;
+  Operation *back = getReturn(function);
+  MLIRContext *context = function.getContext();
+  SmallVector<Value> values;
+  SmallVector<DictionaryAttr> attributes;
+  for (unsigned index = 0; index < function.getNumResults(); ++index) {
+    Value value = back->getOperand(index);
+    auto found = splits.results.find(index);
+    NamedAttrList own(function.getResultAttrDict(index)); // it has a name
+    if (found == splits.results.end()) {
+      values.push_back(value);
+      attributes.push_back(own.getDictionary(context));
+      continue;
+    }
+    const Split &split = found->second;
+    StringAttr name = getOutputName(function, index);
+    for (auto [number, part] : llvm::enumerate(split.parts)) {
+      setPart(own, name, typeOf(value).getShape(), split, number);
+      values.push_back(cut(value, split.dim, part));
+      attributes.push_back(own.getDictionary(context));
+    }
+  }
+  back->setOperands(values);
+  function.setFunctionType(FunctionType::get(
+      context, function.getArgumentTypes(), ValueRange(values).getTypes()));
+  function.setAllResultAttrs(attributes);
+}
+
+/// Erases what nothing uses any longer.
+void Splitter::eraseWhole() {
   for (Operation &op :
        llvm::make_early_inc_range(llvm::reverse(function.front())))
     if (isOpTriviallyDead(&op))
       op.erase();
-  for (const auto &entry : splits)
-    (void)function.eraseArgument(
-        cast<BlockArgument>(entry.first).getArgNumber());
+  for (const auto &[argument, split] : splits.arguments) {
+    // Another product has been taken apart by another letter.
+    if (!argument.use_empty()) {
+      OpBuilder builder = OpBuilder::atBlockBegin(&function.front());
+      Value joined =
+          ConcatOp::create(builder, argument.getLoc(), typeOf(argument),
+                           parts[argument], int64_t(split.dim));
+      const_cast<Value &>(argument).replaceAllUsesWith(joined);
+    }
+    (void)function.eraseArgument(cast<BlockArgument>(argument).getArgNumber());
+  }
+}
+
+void Splitter::run() {
+  keepNames();
+  moveDonations();
+  for (const auto &[argument, split] : splits.arguments)
+    addParts(cast<BlockArgument>(argument), split);
+  // In the order of the program, as one may be made of another.
+  SmallVector<Operation *> sums;
+  for (Operation &op : function.front())
+    if (splits.sums.contains(&op))
+      sums.push_back(&op);
+  for (Operation *op : sums) {
+    auto [sum, split] = splits.sums.lookup(op);
+    replace(sum, split);
+  }
+  for (auto [slice, dim] : splits.slices)
+    replace(cast<SliceOp>(slice), dim);
+  splitResults();
+  eraseWhole();
 }
 
 //===----------------------------------------------------------------------===//
@@ -377,46 +579,38 @@ struct SplitPackedPass : tp::impl::SplitPackedPassBase<SplitPackedPass> {
         getOperation().getOps<func::FuncOp>(), [](func::FuncOp function) {
           return isEntry(function) && function.getBody().hasOneBlock();
         });
-    for (func::FuncOp function : entries)
-      for (BlockArgument argument : function.getArguments())
-        find(function, argument);
-    for (func::FuncOp function : entries) {
-      Splitter splitter(function);
-      bool isAny = false;
-      for (BlockArgument argument : function.getArguments())
-        if (auto found = trackers.find(argument); found != trackers.end())
-          if (std::optional<Split> split =
-                  byName[getInputName(function, argument.getArgNumber())]) {
-            splitter.add(argument, *split, found->second);
-            isAny = true;
-          }
-      if (isAny)
-        splitter.run();
-    }
-    byName.clear();
-    trackers.clear();
+    llvm::DenseSet<StringAttr> whole;
+    SmallVector<Splits> plans;
+    do {
+      plans.clear();
+      for (func::FuncOp function : entries)
+        plans.push_back(Finder(function).find(whole));
+    } while (addUnlike(entries, plans, whole));
+    for (auto [function, splits] : llvm::zip_equal(entries, plans))
+      if (!splits.arguments.empty())
+        Splitter(function, std::move(splits)).run();
   }
 
 private:
-  /// Entries that share a storage split it alike, or not at all.
-  void find(func::FuncOp function, BlockArgument argument) {
-    unsigned index = argument.getArgNumber();
-    std::optional<Split> split;
-    if (isWholeWeight(function, index))
-      for (int64_t dim = 0, e = typeOf(argument).getRank(); dim < e && !split;
-           ++dim) {
-        Tracker tracker;
-        split = tracker.find(argument, dim);
-        if (split)
-          trackers.insert({argument, std::move(tracker)});
+  /// Entries that share a storage split it alike, or not at all. Whether there
+  /// are more names of what stays whole.
+  static bool addUnlike(ArrayRef<func::FuncOp> entries, ArrayRef<Splits> plans,
+                        llvm::DenseSet<StringAttr> &whole) {
+    llvm::DenseMap<StringAttr, std::optional<Split>> known;
+    size_t before = whole.size();
+    for (auto [function, splits] : llvm::zip_equal(entries, plans))
+      for (BlockArgument argument :
+           const_cast<func::FuncOp &>(function).getArguments()) {
+        auto found = splits.arguments.find(argument);
+        std::optional<Split> split;
+        if (found != splits.arguments.end())
+          split = found->second;
+        StringAttr name = getInputName(function, argument.getArgNumber());
+        auto [entry, isNew] = known.try_emplace(name, split);
+        if (!isNew && !(entry->second == split))
+          whole.insert(name);
       }
-    auto [entry, isNew] =
-        byName.try_emplace(getInputName(function, index), split);
-    if (!isNew && !(entry->second == split))
-      entry->second = std::nullopt;
+    return whole.size() > before;
   }
-
-  llvm::DenseMap<StringAttr, std::optional<Split>> byName;
-  llvm::DenseMap<Value, Tracker> trackers;
 };
 } // namespace

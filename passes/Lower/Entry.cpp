@@ -59,7 +59,8 @@ FailureOr<step::ProgramOp> tp::createEntry(OpBuilder &builder,
     if (failed(type))
       return failure();
     outputs.push_back(step::OutputAttr::get(
-        builder.getContext(), getOutputName(function, index), *type, alias));
+        builder.getContext(), getOutputName(function, index), *type, alias,
+        function.getResultAttr(index, kSourceAttr)));
     if (alias < 0)
       addStorage(*type);
   }

@@ -23,13 +23,12 @@ struct Part {
 };
 } // namespace
 
-/// The argument as a part of the stored tensor of that name and type, if it is
-/// one that is neither viewed nor permuted.
-static std::optional<Part> getPart(func::FuncOp function, unsigned index,
-                                   StringAttr tensor, RankedTensorType whole) {
-  auto source = function.getArgAttrOfType<SourceAttr>(index, kSourceAttr);
-  StringAttr name = getInputName(function, index);
-  auto own = dyn_cast<RankedTensorType>(function.getArgumentTypes()[index]);
+/// An argument or a result as a part of the tensor of that name and type, if it
+/// is one that is neither viewed nor permuted.
+static std::optional<Part> getPart(SourceAttr source, StringAttr name,
+                                   Type value, StringAttr tensor,
+                                   RankedTensorType whole) {
+  auto own = dyn_cast<RankedTensorType>(value);
   if (!source || !own || source.getTensor() != tensor || name == tensor)
     return std::nullopt;
   RankedTensorType type = Program::getWholeType(own);
@@ -51,13 +50,9 @@ static std::optional<Part> getPart(func::FuncOp function, unsigned index,
   return part;
 }
 
-/// The parts of a tensor in order, none if they are not all of it.
-static SmallVector<Part> getParts(func::FuncOp function, StringAttr tensor,
-                                  RankedTensorType whole) {
-  SmallVector<Part> parts;
-  for (unsigned i = 0; i < function.getNumArguments(); ++i)
-    if (std::optional<Part> part = getPart(function, i, tensor, whole))
-      parts.push_back(*part);
+/// The parts in order, none if they are not all of the tensor.
+static SmallVector<Part> sortParts(SmallVector<Part> parts,
+                                   RankedTensorType whole) {
   llvm::sort(parts,
              [](const Part &a, const Part &b) { return a.begin < b.begin; });
   int64_t end = 0;
@@ -71,15 +66,39 @@ static SmallVector<Part> getParts(func::FuncOp function, StringAttr tensor,
   return parts;
 }
 
-void tp::joinParts(func::FuncOp whole, func::FuncOp local) {
-  if (whole.isExternal() || whole.getNumArguments() == local.getNumArguments())
-    return;
+static SmallVector<Part> getArgumentParts(func::FuncOp function,
+                                          StringAttr tensor,
+                                          RankedTensorType whole) {
+  SmallVector<Part> parts;
+  for (unsigned i = 0; i < function.getNumArguments(); ++i)
+    if (std::optional<Part> part =
+            getPart(function.getArgAttrOfType<SourceAttr>(i, kSourceAttr),
+                    getInputName(function, i), function.getArgumentTypes()[i],
+                    tensor, whole))
+      parts.push_back(*part);
+  return sortParts(std::move(parts), whole);
+}
+
+static SmallVector<Part> getResultParts(func::FuncOp function,
+                                        StringAttr tensor,
+                                        RankedTensorType whole) {
+  SmallVector<Part> parts;
+  for (unsigned i = 0; i < function.getNumResults(); ++i)
+    if (std::optional<Part> part =
+            getPart(function.getResultAttrOfType<SourceAttr>(i, kSourceAttr),
+                    getOutputName(function, i), function.getResultTypes()[i],
+                    tensor, whole))
+      parts.push_back(*part);
+  return sortParts(std::move(parts), whole);
+}
+
+static void joinArguments(func::FuncOp whole, func::FuncOp local) {
   for (unsigned index = whole.getNumArguments(); index-- > 0;) {
     StringAttr name = getInputName(whole, index);
     auto type = dyn_cast<RankedTensorType>(whole.getArgumentTypes()[index]);
     if (!type)
       continue;
-    SmallVector<Part> parts = getParts(local, name, type);
+    SmallVector<Part> parts = getArgumentParts(local, name, type);
     if (parts.empty())
       continue;
     BlockArgument argument = whole.getArgument(index);
@@ -98,4 +117,49 @@ void tp::joinParts(func::FuncOp whole, func::FuncOp local) {
         builder, argument.getLoc(), type, values, int64_t(parts.front().dim)));
     (void)whole.eraseArgument(index);
   }
+}
+
+/// Gives the parts instead: donations, which comparing does not look at, go.
+static void sliceResults(func::FuncOp whole, func::FuncOp local) {
+  Operation *back = whole.front().getTerminator();
+  OpBuilder builder(back);
+  SmallVector<Value> values;
+  SmallVector<DictionaryAttr> attributes;
+  auto add = [&](Value value, StringAttr name) {
+    values.push_back(value);
+    attributes.push_back(
+        builder.getDictionaryAttr(builder.getNamedAttr(kNameAttr, name)));
+  };
+  for (unsigned index = 0; index < whole.getNumResults(); ++index) {
+    StringAttr name = getOutputName(whole, index);
+    Value value = back->getOperand(index);
+    auto type = dyn_cast<RankedTensorType>(value.getType());
+    SmallVector<Part> parts =
+        type ? getResultParts(local, name, type) : SmallVector<Part>();
+    if (parts.empty())
+      add(value, name);
+    for (const Part &part : parts) {
+      SmallVector<int64_t> starts(type.getRank(), 0),
+          strides(type.getRank(), 1);
+      starts[part.dim] = part.begin;
+      add(SliceOp::create(builder, value.getLoc(), part.type, value, starts,
+                          strides),
+          part.name);
+    }
+  }
+  for (unsigned index = 0; index < whole.getNumArguments(); ++index)
+    whole.removeArgAttr(index, kDonatedAttr);
+  back->setOperands(values);
+  whole.setFunctionType(builder.getFunctionType(whole.getArgumentTypes(),
+                                                ValueRange(values).getTypes()));
+  whole.setAllResultAttrs(attributes);
+}
+
+void tp::joinParts(func::FuncOp whole, func::FuncOp local) {
+  if (whole.isExternal())
+    return;
+  if (whole.getNumArguments() != local.getNumArguments())
+    joinArguments(whole, local);
+  if (whole.getNumResults() != local.getNumResults())
+    sliceResults(whole, local);
 }

@@ -243,6 +243,36 @@ std::vector<uint32_t> Artifact::findParts(absl::string_view tensor) const {
   return parts;
 }
 
+std::vector<Artifact::Result>
+Artifact::getResults(const EntryRow &entry) const {
+  std::vector<Result> results;
+  uint32_t index = entry.outputs.first;
+  for (const OutputRow &output : rows<OutputRow>(entry.outputs)) {
+    Range own = {index++, 1};
+    std::vector<int64_t> shape = getGlobalShape(output.dims);
+    if (output.part.count == 0) {
+      results.push_back(
+          {text(output.name), output.dtype, std::move(shape), own, 0});
+      continue;
+    }
+    const SourceRow &part = rows<SourceRow>(output.part)[0];
+    absl::Span<const int64_t> stored = integers(part.stored);
+    absl::string_view name = text(part.tensor);
+    if (!results.empty() && results.back().name == name) {
+      ++results.back().outputs.count;
+      continue;
+    }
+    auto dim = std::mismatch(shape.begin(), shape.end(), stored.begin()).first -
+               shape.begin();
+    results.push_back({name,
+                       output.dtype,
+                       {stored.begin(), stored.end()},
+                       own,
+                       static_cast<uint32_t>(dim)});
+  }
+  return results;
+}
+
 std::vector<int64_t> Artifact::getGlobalShape(Range dims) const {
   std::vector<int64_t> shape;
   for (const DimRow &dim : rows<DimRow>(dims))

@@ -73,6 +73,16 @@ public:
   /// The inputs that are parts of that tensor.
   std::vector<uint32_t> findParts(absl::string_view tensor) const;
 
+  /// A tensor that an entry gives: an output, or what its parts are joined to.
+  struct Result {
+    absl::string_view name;
+    DType dtype;
+    std::vector<int64_t> shape;
+    Range outputs;   ///< Outputs: one, or the parts in order.
+    uint32_t joined; ///< The dimension that parts follow each other along.
+  };
+  std::vector<Result> getResults(const EntryRow &entry) const;
+
   std::vector<int64_t> getGlobalShape(Range dims) const;
   std::vector<int64_t> getLocalShape(Range dims) const;
   /// Bytes of the block that each rank holds.

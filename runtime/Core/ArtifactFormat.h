@@ -48,7 +48,7 @@ namespace tprt {
 /// in text mode would destroy.
 inline constexpr char kMagic[8] = {'\x89', 'T',  'P',    'X',
                                    '\r',   '\n', '\x1a', '\n'};
-inline constexpr uint32_t kFormatVersion = 3;
+inline constexpr uint32_t kFormatVersion = 4;
 inline constexpr uint64_t kSectionAlignment = 64;
 /// "No row", where a row is optional.
 inline constexpr uint32_t kNone = ~0u;
@@ -199,6 +199,9 @@ struct OutputRow {
   DType dtype;
   uint32_t alias; ///< The donated input whose storage it is, or kNone.
   Range dims;     ///< Dims.
+  /// Sources: the tensor that it is a part of, some elements of one dimension;
+  /// none, and it is whole. The parts of a tensor follow each other.
+  Range part = {};
 };
 
 //===-- Operands of steps -------------------------------------------------===//

@@ -100,6 +100,9 @@ private:
   absl::Status verifyAxes(Range axes) const;
   absl::Status verifyDims(Range dims, DType dtype) const;
   absl::Status verifySources(const InputRow &input) const;
+  absl::optional<size_t> getPartDim(const OutputRow &output) const;
+  absl::Status verifyPart(const OutputRow &output) const;
+  absl::Status verifyParts(absl::Span<const OutputRow> outputs) const;
   absl::Status verifySource(const SourceRow &source,
                             absl::Span<const int64_t> shape) const;
   absl::Status verifyTensors() const;
@@ -261,6 +264,74 @@ absl::Status Verifier::verifySource(const SourceRow &source,
   return absl::OkStatus();
 }
 
+/// The dimension that an output is some elements of; none if of another number
+/// of dimensions, or none.
+absl::optional<size_t> Verifier::getPartDim(const OutputRow &output) const {
+  const SourceRow &part = artifact.rows<SourceRow>(output.part)[0];
+  absl::Span<const int64_t> stored = artifact.integers(part.stored);
+  std::vector<int64_t> shape = artifact.getGlobalShape(output.dims);
+  absl::optional<size_t> found;
+  for (size_t dim = 0; dim < shape.size(); ++dim) {
+    if (shape[dim] == stored[dim])
+      continue;
+    if (found)
+      return absl::nullopt;
+    found = dim;
+  }
+  return found;
+}
+
+absl::Status Verifier::verifyPart(const OutputRow &output) const {
+  if (!isInside<SourceRow>(output.part) || output.part.count > 1)
+    return fail("the part that an output is lies outside its table");
+  if (output.part.count == 0)
+    return absl::OkStatus();
+  const SourceRow &part = artifact.rows<SourceRow>(output.part)[0];
+  std::vector<int64_t> shape = artifact.getGlobalShape(output.dims);
+  TPRT_RETURN_IF_ERROR(verifySource(part, shape));
+  absl::Span<const int64_t> steps = artifact.integers(part.step);
+  if (artifact.integers(part.view) != artifact.integers(part.stored) ||
+      artifact.integers(part.size) != absl::MakeConstSpan(shape) ||
+      absl::c_count(steps, 1) != static_cast<int64_t>(steps.size()) ||
+      !getPartDim(output))
+    return fail("output '", artifact.text(output.name),
+                "' is not some elements of one dimension of its tensor");
+  return absl::OkStatus();
+}
+
+/// Whether the parts of each tensor follow each other and are all of it.
+absl::Status Verifier::verifyParts(absl::Span<const OutputRow> outputs) const {
+  absl::flat_hash_set<absl::string_view> tensors;
+  for (const OutputRow &output : outputs)
+    if (output.part.count == 0)
+      tensors.insert(artifact.text(output.name));
+  for (size_t i = 0; i < outputs.size();) {
+    if (outputs[i].part.count == 0) {
+      ++i;
+      continue;
+    }
+    const SourceRow &first = artifact.rows<SourceRow>(outputs[i].part)[0];
+    absl::string_view name = artifact.text(first.tensor);
+    absl::optional<size_t> dim = getPartDim(outputs[i]);
+    int64_t end = 0, size = artifact.integers(first.stored)[*dim];
+    DType dtype = outputs[i].dtype;
+    for (; i < outputs.size() && end < size; ++i) {
+      if (outputs[i].part.count == 0 || outputs[i].dtype != dtype)
+        return fail("a part of '", name, "' is missing");
+      const SourceRow &part = artifact.rows<SourceRow>(outputs[i].part)[0];
+      if (artifact.text(part.tensor) != name ||
+          artifact.integers(part.stored) != artifact.integers(first.stored) ||
+          getPartDim(outputs[i]) != dim ||
+          artifact.integers(part.start)[*dim] != end)
+        return fail("the parts of '", name, "' do not follow each other");
+      end += artifact.integers(part.size)[*dim];
+    }
+    if (end != size || !tensors.insert(name).second)
+      return fail("the parts of '", name, "' are not all of it, or not once");
+  }
+  return absl::OkStatus();
+}
+
 absl::Status Verifier::verifyTensors() const {
   absl::flat_hash_set<absl::string_view> names;
   for (const InputRow &input : artifact.rows<InputRow>()) {
@@ -275,6 +346,7 @@ absl::Status Verifier::verifyTensors() const {
   for (const OutputRow &output : artifact.rows<OutputRow>()) {
     TPRT_RETURN_IF_ERROR(verifyText(output.name));
     TPRT_RETURN_IF_ERROR(verifyDims(output.dims, output.dtype));
+    TPRT_RETURN_IF_ERROR(verifyPart(output));
     if (output.alias == kNone)
       continue;
     if (output.alias >= artifact.rows<InputRow>().size() ||
@@ -301,6 +373,7 @@ absl::Status Verifier::verifyEntry() {
     if (input < 0 ||
         static_cast<uint64_t>(input) >= artifact.rows<InputRow>().size())
       return fail("an entry has no such input: ", input);
+  TPRT_RETURN_IF_ERROR(verifyParts(artifact.rows<OutputRow>(entry->outputs)));
   absl::flat_hash_set<uint32_t> donated;
   for (const OutputRow &output : artifact.rows<OutputRow>(entry->outputs))
     if (output.alias != kNone &&

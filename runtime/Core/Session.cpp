@@ -120,6 +120,17 @@ absl::Status Session::writePart(uint32_t index, const TensorReader &tensor) {
   return absl::OkStatus();
 }
 
+/// A stored tensor of bytes in memory, which outlive it.
+static TensorReader makeTensor(DType dtype, absl::Span<const int64_t> shape,
+                               absl::string_view bytes) {
+  return {dtype,
+          {shape.begin(), shape.end()},
+          [bytes](uint64_t begin, uint64_t size, char *to) {
+            std::memcpy(to, bytes.data() + begin, size);
+            return absl::OkStatus();
+          }};
+}
+
 absl::Status Session::bindPart(uint32_t index, DType dtype,
                                absl::Span<const int64_t> shape,
                                absl::string_view bytes) {
@@ -132,12 +143,7 @@ absl::Status Session::bindPart(uint32_t index, DType dtype,
         ErrorCode::InputMismatch, "input '", artifact->text(source.tensor),
         "' is ", describeTensor(input.dtype, wanted), ", not ",
         describeTensor(dtype, shape), " in ", bytes.size(), " bytes");
-  return writePart(index, {dtype,
-                           {shape.begin(), shape.end()},
-                           [bytes](uint64_t begin, uint64_t size, char *to) {
-                             std::memcpy(to, bytes.data() + begin, size);
-                             return absl::OkStatus();
-                           }});
+  return writePart(index, makeTensor(dtype, shape, bytes));
 }
 
 /// A stored tensor of the numbers that fillRandom gives a whole one.
@@ -169,23 +175,35 @@ absl::Status Session::bindUsed(absl::string_view name, DType dtype,
                                absl::Span<const int64_t> shape,
                                absl::string_view bytes) {
   TPRT_RETURN_IF_ERROR(bind(name, dtype, shape, bytes));
-  TPRT_ASSIGN_OR_RETURN(uint32_t index, findInput(name));
-  if (!artifact->isDonated(index))
-    return absl::OkStatus();
-  const InputRow &input = artifact->rows<InputRow>()[index];
-  for (Rank &rank : ranks)
-    TPRT_RETURN_IF_ERROR(rank.executor->writeInput(index, [&](char *block) {
-      fillGarbage(dtype, artifact->getLocalBytes(input), block);
-      size_t size = getSize(dtype);
-      for (const BlockRows &part :
-           getBlockRows(*artifact, input.dims, rank.number))
-        for (int64_t row = 0; row < part.rows; ++row)
-          std::memcpy(block + (part.block + row * part.blockStride) * size,
-                      bytes.data() +
-                          (part.whole + row * part.wholeStride) * size,
-                      part.columns * size);
-      return absl::OkStatus();
-    }));
+  std::vector<uint32_t> inputs = artifact->findParts(name);
+  if (absl::optional<uint32_t> own = artifact->findInput(name))
+    inputs.push_back(*own);
+  for (uint32_t index : inputs) {
+    if (!artifact->isDonated(index))
+      continue;
+    const InputRow &input = artifact->rows<InputRow>()[index];
+    bool isPart = artifact->getPartSource(index);
+    for (Rank &rank : ranks)
+      TPRT_RETURN_IF_ERROR(rank.executor->writeInput(index, [&](char *block) {
+        std::string own(artifact->getLocalBytes(input), '\0');
+        if (isPart)
+          TPRT_RETURN_IF_ERROR(loadSources(*artifact, input, rank.number,
+                                           {makeTensor(dtype, shape, bytes)},
+                                           &own[0]));
+        else
+          scatterBlock(*artifact, input.dims, dtype, rank.number, bytes.data(),
+                       &own[0]);
+        fillGarbage(dtype, artifact->getLocalBytes(input), block);
+        size_t size = getSize(dtype);
+        for (const BlockRows &part :
+             getBlockRows(*artifact, input.dims, rank.number))
+          for (int64_t row = 0; row < part.rows; ++row) {
+            size_t begin = (part.block + row * part.blockStride) * size;
+            std::memcpy(block + begin, &own[begin], part.columns * size);
+          }
+        return absl::OkStatus();
+      }));
+  }
   return absl::OkStatus();
 }
 
@@ -347,24 +365,42 @@ absl::StatusOr<std::string> Session::read(absl::string_view name) {
   TPRT_RETURN_IF_ERROR(checkIdle());
   if (!lastEntry)
     return makeError(ErrorCode::WrongState, "nothing has been run yet");
-  Range outputs = artifact->rows<EntryRow>()[*lastEntry].outputs;
-  const OutputRow *output = nullptr;
-  uint32_t index = outputs.first;
-  for (const OutputRow &row : artifact->rows<OutputRow>(outputs)) {
-    if (artifact->text(row.name) == name) {
-      output = &row;
-      break;
-    }
-    ++index;
+  const EntryRow &entry = artifact->rows<EntryRow>()[*lastEntry];
+  for (const Artifact::Result &result : artifact->getResults(entry))
+    if (result.name == name)
+      return result.outputs.count == 1 ? readOutput(result.outputs.first)
+                                       : readJoined(result);
+  return makeError(ErrorCode::UnknownName, "the entry has no output '", name,
+                   "'");
+}
+
+/// Parts that follow each other along a dimension take turns in the whole.
+absl::StatusOr<std::string>
+Session::readJoined(const Artifact::Result &result) {
+  int64_t rows = 1, bytes = getSize(result.dtype);
+  for (size_t dim = 0; dim < result.shape.size(); ++dim)
+    (dim < result.joined ? rows : bytes) *= result.shape[dim];
+  std::string whole(rows * bytes, '\0');
+  int64_t begin = 0;
+  for (uint32_t i = 0; i < result.outputs.count; ++i) {
+    TPRT_ASSIGN_OR_RETURN(std::string part,
+                          readOutput(result.outputs.first + i));
+    int64_t size =
+        static_cast<int64_t>(part.size()) / std::max<int64_t>(rows, 1);
+    for (int64_t row = 0; row < rows; ++row)
+      std::memcpy(&whole[row * bytes + begin], part.data() + row * size, size);
+    begin += size;
   }
-  if (!output)
-    return makeError(ErrorCode::UnknownName, "the entry has no output '", name,
-                     "'");
-  std::string whole(*getNumElements(artifact->getGlobalShape(output->dims)) *
-                        getSize(output->dtype),
+  return whole;
+}
+
+absl::StatusOr<std::string> Session::readOutput(uint32_t index) {
+  const OutputRow &output = artifact->rows<OutputRow>()[index];
+  std::string whole(*getNumElements(artifact->getGlobalShape(output.dims)) *
+                        getSize(output.dtype),
                     '\0');
   auto gather = [&](int rank, const char *block) {
-    gatherBlock(*artifact, output->dims, output->dtype, rank, block, &whole[0]);
+    gatherBlock(*artifact, output.dims, output.dtype, rank, block, &whole[0]);
   };
   auto gatherFrom = [&](Rank &rank) {
     return rank.executor->readOutput(index, [&](const char *block) {
@@ -373,7 +409,7 @@ absl::StatusOr<std::string> Session::read(absl::string_view name) {
     });
   };
   bool isReplicated = true;
-  for (const DimRow &dim : artifact->rows<DimRow>(output->dims))
+  for (const DimRow &dim : artifact->rows<DimRow>(output.dims))
     isReplicated &= artifact->getGroupSize(dim.axes) == 1;
   if (isReplicated) {
     TPRT_RETURN_IF_ERROR(gatherFrom(ranks.front()));

@@ -113,7 +113,8 @@ public:
   /// Both. Past `runTimeout` the run is ended, and RunTimeout returned.
   absl::Status run(absl::string_view entry);
 
-  /// The whole value of an output of the entry last run.
+  /// The whole value of an output of the entry last run; of one in parts, by
+  /// the name of the tensor that they are.
   absl::StatusOr<std::string> read(absl::string_view name);
 
   /// Ends a run from any thread.
@@ -188,6 +189,8 @@ private:
                         absl::Span<const int64_t> shape,
                         absl::string_view bytes);
   absl::Status writePart(uint32_t input, const TensorReader &tensor);
+  absl::StatusOr<std::string> readOutput(uint32_t output);
+  absl::StatusOr<std::string> readJoined(const Artifact::Result &result);
   absl::StatusOr<std::vector<std::string>> exchangeBlocks(uint32_t output);
   /// Whether other processes could have been given something else.
   bool isOneOfMany() const { return !domain && worldSize > 1; }

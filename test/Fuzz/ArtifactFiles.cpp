@@ -35,10 +35,13 @@ func.func @main(%x: tensor<5x6xf32> {tp.name = "x"},
       tp.source = #tp.join<dim = 0, [
         #tp.source<"a", stored=[4, 5], start=[0, 1], size=[4, 4], view=[4, 4], permutation=[1, 0]>,
         #tp.source<"b", stored=[2, 4], start=[0, 0], size=[2, 4], view=[2, 4], permutation=[0, 1]>]>})
-    -> tensor<5x4xf32> {
+    -> (tensor<5x4xf32>,
+        tensor<5x4xf32> {tp.source = #tp.source<"y", stored=[5, 7], start=[0, 0], size=[5, 4], view=[5, 4], permutation=[0, 1]>},
+        tensor<5x3xf32> {tp.source = #tp.source<"y", stored=[5, 7], start=[0, 4], size=[5, 3], view=[5, 3], permutation=[0, 1]>}) {
   %0 = tp.einsum "ab,bc->ac" %x, %w : (tensor<5x6xf32>, tensor<6x4xf32>) -> tensor<5x4xf32>
   %1 = tp.softmax %0 dim = 1 : tensor<5x4xf32>
-  return %1 : tensor<5x4xf32>
+  %2 = tp.slice %0 starts = [0, 1] strides = [1, 1] : tensor<5x4xf32> -> tensor<5x3xf32>
+  return %1, %0, %2 : tensor<5x4xf32>, tensor<5x4xf32>, tensor<5x3xf32>
 })",
                                             R"(
 spmd.mesh @mesh <["x"=2]>
@@ -231,9 +234,8 @@ static void run(std::shared_ptr<const tprt::Artifact> artifact) {
   const tprt::EntryRow &entry = artifact->rows<tprt::EntryRow>().front();
   if (!(*session)->run(artifact->text(entry.name)).ok())
     return;
-  for (const tprt::OutputRow &output :
-       artifact->rows<tprt::OutputRow>(entry.outputs))
-    (void)(*session)->read(artifact->text(output.name));
+  for (const tprt::Artifact::Result &result : artifact->getResults(entry))
+    (void)(*session)->read(result.name);
 }
 
 bool tp::fuzz::readArtifact(StringRef bytes, const std::string &) {

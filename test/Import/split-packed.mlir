@@ -31,8 +31,8 @@
 // OTHER: error: [TP0705] function 'main', result #0
 
 // Who takes a part of a stack of layers, all of the product, too, or not all
-// of it in parts, needs the weight as it is. So does who gives it back, has cut
-// it, or finds it in no file.
+// of it in parts, needs the weight as it is. So does who has cut it, finds it in
+// no file, or gives back what is not made of the parts alone.
 // STAYS-LABEL: func.func @main(
 // STAYS-NOT: #0
 // STAYS: return
@@ -86,6 +86,7 @@ func.func @main(%x: tensor<4x8xf32> {tp.name = "x"},
     %whole: tensor<8x8xf32> {tp.name = "whole", tp.source = #tp.source<"whole", stored=[8, 8], start=[0, 0], size=[8, 8], view=[8, 8], permutation=[0, 1]>},
     %gap: tensor<8x8xf32> {tp.name = "gap", tp.source = #tp.source<"gap", stored=[8, 8], start=[0, 0], size=[8, 8], view=[8, 8], permutation=[0, 1]>},
     %given: tensor<8x8xf32> {tp.name = "given", tp.source = #tp.source<"given", stored=[8, 8], start=[0, 0], size=[8, 8], view=[8, 8], permutation=[0, 1]>, tp.donated = 0},
+    %step: tensor<8x8xf32> {tp.name = "step"},
     %cut: tensor<8x8xf32> {spmd.sharding = #spmd.sharding<@mesh, [{}, {"model"}]>, tp.name = "cut", tp.source = #tp.source<"cut", stored=[8, 8], start=[0, 0], size=[8, 8], view=[8, 8], permutation=[0, 1]>},
     %unstored: tensor<8x8xf32> {tp.name = "unstored"})
     -> (tensor<8x8xf32> {tp.name = "given"}, tensor<1x8xf32>, tensor<1x8xf32>, tensor<4x8xf32>, tensor<4x4xf32>, tensor<4x4xf32>,
@@ -99,6 +100,7 @@ func.func @main(%x: tensor<4x8xf32> {tp.name = "x"},
   %gap.y = tp.einsum "si,io->so" %x, %gap : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
   %gap.0 = tp.slice %gap.y starts = [0, 0] strides = [1, 1] : tensor<4x8xf32> -> tensor<4x4xf32>
   %gap.1 = tp.slice %gap.y starts = [0, 4] strides = [1, 1] : tensor<4x8xf32> -> tensor<4x3xf32>
+  %given.new = tp.sub %given, %step : tensor<8x8xf32>
   %given.y = tp.einsum "si,io->so" %x, %given : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
   %given.0 = tp.slice %given.y starts = [0, 0] strides = [1, 1] : tensor<4x8xf32> -> tensor<4x4xf32>
   %given.1 = tp.slice %given.y starts = [0, 4] strides = [1, 1] : tensor<4x8xf32> -> tensor<4x4xf32>
@@ -108,7 +110,7 @@ func.func @main(%x: tensor<4x8xf32> {tp.name = "x"},
   %unstored.y = tp.einsum "si,io->so" %x, %unstored : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
   %unstored.0 = tp.slice %unstored.y starts = [0, 0] strides = [1, 1] : tensor<4x8xf32> -> tensor<4x4xf32>
   %unstored.1 = tp.slice %unstored.y starts = [0, 4] strides = [1, 1] : tensor<4x8xf32> -> tensor<4x4xf32>
-  return %given, %s0, %s1, %whole.y, %whole.0, %whole.1, %gap.0, %gap.1, %given.0, %given.1, %cut.0, %cut.1, %unstored.0, %unstored.1 : tensor<8x8xf32>, tensor<1x8xf32>, tensor<1x8xf32>, tensor<4x8xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x3xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>
+  return %given.new, %s0, %s1, %whole.y, %whole.0, %whole.1, %gap.0, %gap.1, %given.0, %given.1, %cut.0, %cut.1, %unstored.0, %unstored.1 : tensor<8x8xf32>, tensor<1x8xf32>, tensor<1x8xf32>, tensor<4x8xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x3xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>
 }
 //--- entries.mlir
 func.func @first(%x: tensor<4x8xf32> {tp.name = "x"},

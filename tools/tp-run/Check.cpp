@@ -23,34 +23,29 @@ namespace {
 class OutputCheck {
 public:
   OutputCheck(const Artifact &artifact, const Options &options,
-              std::string entry, std::vector<std::string> got)
-      : artifact(artifact), reference(artifact, options),
-        entry(std::move(entry)), got(std::move(got)) {}
+              std::string entry, std::vector<Artifact::Result> outputs,
+              std::vector<std::string> got)
+      : reference(artifact, options), entry(std::move(entry)),
+        outputs(std::move(outputs)), got(std::move(got)) {}
 
   absl::Status judge();
   absl::Status report() const;
 
 private:
-  absl::Span<const OutputRow> getOutputs() const;
   absl::Status compareAll();
   absl::Status makeDraws(int count);
   bool has(Verdict verdict) const;
   std::vector<std::string> getNames(Verdict verdict) const;
 
-  const Artifact &artifact;
   const Reference reference;
   const std::string entry;
+  const std::vector<Artifact::Result> outputs;
   const std::vector<std::string> got;
   std::vector<std::string> wanted;
   std::vector<std::vector<std::string>> draws; ///< Outputs of each.
   std::vector<Comparison> comparisons;
 };
 } // namespace
-
-absl::Span<const OutputRow> OutputCheck::getOutputs() const {
-  return artifact.rows<OutputRow>(
-      artifact.rows<EntryRow>()[*artifact.findEntry(entry)].outputs);
-}
 
 absl::Status OutputCheck::makeDraws(int count) {
   while (static_cast<int>(draws.size()) < count) {
@@ -62,11 +57,11 @@ absl::Status OutputCheck::makeDraws(int count) {
 
 absl::Status OutputCheck::compareAll() {
   comparisons.clear();
-  for (const OutputRow &output : getOutputs()) {
+  for (const Artifact::Result &output : outputs) {
     size_t i = comparisons.size();
     if (wanted[i].size() != got[i].size())
-      return makeError(ErrorCode::CheckFailed, "output '",
-                       artifact.text(output.name), "' has ", got[i].size(),
+      return makeError(ErrorCode::CheckFailed, "output '", output.name,
+                       "' has ", got[i].size(),
                        " bytes, of the whole program it has ",
                        wanted[i].size());
     std::vector<absl::string_view> own;
@@ -100,16 +95,14 @@ std::vector<std::string> OutputCheck::getNames(Verdict verdict) const {
   std::vector<std::string> names;
   for (size_t i = 0; i < comparisons.size(); ++i)
     if (comparisons[i].verdict == verdict)
-      names.emplace_back(artifact.text(getOutputs()[i].name));
+      names.emplace_back(outputs[i].name);
   return names;
 }
 
 absl::Status OutputCheck::report() const {
   for (size_t i = 0; i < comparisons.size(); ++i) {
-    const OutputRow &output = getOutputs()[i];
-    std::printf("check %s: %s\n",
-                std::string(artifact.text(output.name)).c_str(),
-                describe(comparisons[i], output.dtype).c_str());
+    std::printf("check %s: %s\n", std::string(outputs[i].name).c_str(),
+                describe(comparisons[i], outputs[i].dtype).c_str());
   }
   std::vector<std::string> wrong = getNames(Verdict::Wrong);
   if (!wrong.empty())
@@ -136,16 +129,17 @@ absl::Status OutputCheck::report() const {
 absl::Status tprun::checkOutputs(Session &session, const Options &options,
                                  const std::string &entry) {
   const Artifact &artifact = session.getArtifact();
-  Range outputs = artifact.rows<EntryRow>()[*artifact.findEntry(entry)].outputs;
-  std::vector<std::string> results; // all ranks read, one compares
-  for (const OutputRow &output : artifact.rows<OutputRow>(outputs)) {
-    TPRT_ASSIGN_OR_RETURN(results.emplace_back(),
-                          session.read(artifact.text(output.name)));
+  std::vector<Artifact::Result> outputs = artifact.getResults(
+      artifact.rows<EntryRow>()[*artifact.findEntry(entry)]);
+  std::vector<std::string> got; // all ranks read, one compares
+  for (const Artifact::Result &output : outputs) {
+    TPRT_ASSIGN_OR_RETURN(got.emplace_back(), session.read(output.name));
   }
   if (session.getFirstRank() != 0)
     return absl::OkStatus();
   Session::LifeSigns signs(session); // the others wait for the end
-  OutputCheck check(artifact, options, entry, std::move(results));
+  OutputCheck check(artifact, options, entry, std::move(outputs),
+                    std::move(got));
   TPRT_RETURN_IF_ERROR(check.judge());
   return check.report();
 }

@@ -15,24 +15,23 @@
 
 using namespace tprt;
 
-static absl::Span<const OutputRow> getOutputs(const Artifact &artifact,
-                                              uint32_t entry) {
-  return artifact.rows<OutputRow>(artifact.rows<EntryRow>()[entry].outputs);
+static std::vector<Artifact::Result> getResults(const Artifact &artifact,
+                                                uint32_t entry) {
+  return artifact.getResults(artifact.rows<EntryRow>()[entry]);
 }
 
 absl::Status tprun::printOutputs(Session &session, uint32_t entry) {
   const Artifact &artifact = session.getArtifact();
-  for (const OutputRow &output : getOutputs(artifact, entry)) {
-    absl::string_view name = artifact.text(output.name);
-    TPRT_ASSIGN_OR_RETURN(std::string bytes, session.read(name));
+  for (const Artifact::Result &output : getResults(artifact, entry)) {
+    TPRT_ASSIGN_OR_RETURN(std::string bytes, session.read(output.name));
     if (session.getFirstRank() != 0)
       continue; // all ranks read, one prints
-    std::vector<int64_t> shape = artifact.getGlobalShape(output.dims);
-    std::printf("%s: %s[%s]\n", std::string(name).c_str(),
+    std::printf("%s: %s[%s]\n", std::string(output.name).c_str(),
                 std::string(getName(output.dtype)).c_str(),
-                absl::StrJoin(shape, ", ").c_str());
+                absl::StrJoin(output.shape, ", ").c_str());
     std::vector<std::string> texts = format(output.dtype, bytes);
-    size_t row = shape.empty() ? 1 : std::max<int64_t>(shape.back(), 1);
+    size_t row =
+        output.shape.empty() ? 1 : std::max<int64_t>(output.shape.back(), 1);
     for (size_t i = 0; i < texts.size(); ++i)
       std::printf("%s%c", texts[i].c_str(), (i + 1) % row == 0 ? '\n' : ' ');
   }
@@ -53,8 +52,8 @@ absl::Status tprun::checkOutputFile(const Session &session,
   const Artifact &artifact = session.getArtifact();
   // The session says that there is no such entry when it is to run it.
   if (absl::optional<uint32_t> index = artifact.findEntry(entry)) {
-    for (const OutputRow &output : getOutputs(artifact, *index)) {
-      std::string name(artifact.text(output.name));
+    for (const Artifact::Result &output : getResults(artifact, *index)) {
+      std::string name(output.name);
       if (!canName(name))
         return makeError(ErrorCode::BadOption,
                          "--output: a safetensors file "
@@ -68,15 +67,14 @@ absl::Status tprun::checkOutputFile(const Session &session,
 absl::Status tprun::writeOutputs(Session &session, uint32_t entry,
                                  const std::string &path) {
   const Artifact &artifact = session.getArtifact();
-  absl::Span<const OutputRow> outputs = getOutputs(artifact, entry);
+  std::vector<Artifact::Result> outputs = getResults(artifact, entry);
   std::vector<std::string> bytes; // the tensors point into it
   bytes.reserve(outputs.size());
   absl::btree_map<std::string, StoredTensor> tensors;
-  for (const OutputRow &output : outputs) {
-    std::string name(artifact.text(output.name));
-    TPRT_ASSIGN_OR_RETURN(bytes.emplace_back(), session.read(name));
-    tensors[name] = {output.dtype, artifact.getGlobalShape(output.dims),
-                     bytes.back()};
+  for (const Artifact::Result &output : outputs) {
+    TPRT_ASSIGN_OR_RETURN(bytes.emplace_back(), session.read(output.name));
+    tensors[std::string(output.name)] = {output.dtype, output.shape,
+                                         bytes.back()};
   }
   if (session.getFirstRank() != 0)
     return absl::OkStatus(); // all ranks read, one writes

@@ -36,10 +36,9 @@ Reference::run(const std::string &entry, int draw) const {
   Progress progress(describeRun(draw));
   TPRT_RETURN_IF_ERROR(session->run(entry));
   std::vector<std::string> outputs;
-  Range rows = sharded.rows<EntryRow>()[*sharded.findEntry(entry)].outputs;
-  for (const OutputRow &output : sharded.rows<OutputRow>(rows)) {
-    TPRT_ASSIGN_OR_RETURN(outputs.emplace_back(),
-                          session->read(sharded.text(output.name)));
+  const EntryRow &row = sharded.rows<EntryRow>()[*sharded.findEntry(entry)];
+  for (const Artifact::Result &output : sharded.getResults(row)) {
+    TPRT_ASSIGN_OR_RETURN(outputs.emplace_back(), session->read(output.name));
   }
   return outputs;
 }

@@ -79,15 +79,9 @@ static absl::Status bindTrial(Session &session, const EntryRow &entry,
     auto found = tensors.find(name);
     const SourceRow *source = artifact.getPartSource(index);
     if (found == tensors.end() && source) {
-      // The whole program has the tensor that it is a part of, and one that is
-      // split is not donated.
+      // The whole program has the tensor that it is a part of.
       name = std::string(artifact.text(source->tensor));
-      if (found = tensors.find(name); found != tensors.end()) {
-        const StoredTensor &whole = found->second;
-        TPRT_RETURN_IF_ERROR(
-            session.bind(name, whole.dtype, whole.shape, whole.data));
-        continue;
-      }
+      found = tensors.find(name);
     }
     if (found == tensors.end())
       return makeError(ErrorCode::CompilerBroke,
@@ -121,8 +115,8 @@ static absl::Status compareTrial(Session &session, const EntryRow &entry,
   const Artifact &artifact = session.getArtifact();
   TPRT_ASSIGN_OR_RETURN(auto wanted, parseSafetensors(trial.outputs));
   TPRT_ASSIGN_OR_RETURN(auto spreads, parseSafetensors(trial.spreads));
-  for (const OutputRow &output : artifact.rows<OutputRow>(entry.outputs)) {
-    std::string name(artifact.text(output.name));
+  for (const Artifact::Result &output : artifact.getResults(entry)) {
+    std::string name(output.name);
     TPRT_ASSIGN_OR_RETURN(std::string got, session.read(name));
     auto expected = wanted.find(name);
     if (expected == wanted.end() || expected->second.data.size() != got.size())

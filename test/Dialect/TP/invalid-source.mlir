@@ -143,3 +143,52 @@ func.func @f(%w: tensor<3x3xf32, #spmd.local<@mesh, [{"x"}, {}], global=[5, 3]>>
 func.func @f(%w: tensor<4x3xf32> {tp.source = #tp.join<dim = 0, [#tp.join<dim = 0, [#tp.source<"a", stored=[2, 3], start=[0, 0], size=[2, 3], view=[2, 3], permutation=[0, 1]>, #tp.source<"a", stored=[2, 3], start=[0, 0], size=[2, 3], view=[2, 3], permutation=[0, 1]>]>]>}) {
   return
 }
+
+// -----
+
+// A result is no join.
+// expected-error @below {{[TP0304] result #0: `tp.source` expects a #tp.source<..> of a result to be some elements of one dimension of a tensor, as they are, got #tp.join<dim = 0}}
+func.func @f() -> (tensor<4x3xf32> {tp.source = #tp.join<dim = 0, [#tp.source<"a", stored=[2, 3], start=[0, 0], size=[2, 3], view=[2, 3], permutation=[0, 1]>, #tp.source<"a", stored=[2, 3], start=[0, 0], size=[2, 3], view=[2, 3], permutation=[0, 1]>]>}) {
+  %0 = tp.constant dense<0.0> : tensor<4x3xf32>
+  return %0 : tensor<4x3xf32>
+}
+
+// -----
+
+// A result is part of another tensor than itself.
+// expected-error @below {{[TP0304] result #0: `tp.source` expects a #tp.source<..> of a result to be some elements of one dimension of a tensor}}
+func.func @f() -> (tensor<2x3xf32> {tp.source = #tp.source<"a", stored=[2, 3], start=[0, 0], size=[2, 3], view=[2, 3], permutation=[0, 1]>}) {
+  %0 = tp.constant dense<0.0> : tensor<2x3xf32>
+  return %0 : tensor<2x3xf32>
+}
+
+// -----
+
+// The parts of a result follow each other.
+// expected-error @below {{[TP0304] result #1: `tp.source` should be the part of "a" from element 2 of dimension 0 on}}
+func.func @f() -> (tensor<2x3xf32> {tp.source = #tp.source<"a", stored=[4, 3], start=[0, 0], size=[2, 3], view=[2, 3], permutation=[0, 1]>},
+                   tensor<1x3xf32> {tp.source = #tp.source<"a", stored=[4, 3], start=[3, 0], size=[1, 3], view=[1, 3], permutation=[0, 1]>}) {
+  %0 = tp.constant dense<0.0> : tensor<2x3xf32>
+  %1 = tp.constant dense<0.0> : tensor<1x3xf32>
+  return %0, %1 : tensor<2x3xf32>, tensor<1x3xf32>
+}
+
+// -----
+
+// They are all of it.
+// expected-error @below {{[TP0304] result #0: `tp.source` is the last part of "a", and ends at element 2 of 4 in dimension 0}}
+func.func @f() -> (tensor<2x3xf32> {tp.source = #tp.source<"a", stored=[4, 3], start=[0, 0], size=[2, 3], view=[2, 3], permutation=[0, 1]>}) {
+  %0 = tp.constant dense<0.0> : tensor<2x3xf32>
+  return %0 : tensor<2x3xf32>
+}
+
+// -----
+
+// No other result has the name.
+// expected-error @below {{[TP0304] result #0: `tp.source` is part of "a", which other results are already: write the parts one after the other, and no other result of that name}}
+func.func @f() -> (tensor<2x3xf32> {tp.source = #tp.source<"a", stored=[4, 3], start=[0, 0], size=[2, 3], view=[2, 3], permutation=[0, 1]>},
+                   tensor<2x3xf32> {tp.source = #tp.source<"a", stored=[4, 3], start=[2, 0], size=[2, 3], view=[2, 3], permutation=[0, 1]>},
+                   tensor<2x3xf32> {tp.name = "a"}) {
+  %0 = tp.constant dense<0.0> : tensor<2x3xf32>
+  return %0, %0, %0 : tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>
+}

@@ -39,6 +39,8 @@ public:
     addParts("pair", {source, source}, 1);
     addOutput("y", DType::F32, {{4, {}}, {4, {}}});
     addOutput("cache.out", DType::F32, {{6, {}}}, 2);
+    addPart("gradient", {2, 4}, 0, 5);
+    addPart("gradient", {3, 4}, 2, 5);
     writer.add(CommunicatorRow{axes({1})});
     writer.addConstant(std::string(64, 'c'));
 
@@ -504,6 +506,36 @@ TEST(Artifact, RefusesRowsThatContradict) {
          SourceRow none = p.source;
          none.extent = 0;
          p.addParts("v", {p.source, none, p.source}, 1);
+       }},
+      {"output of parts that lie elsewhere",
+       [](auto &p) { p.outputs.back().part.first = 1000; }},
+      {"output of two parts", [](auto &p) { p.outputs.back().part.count = 2; }},
+      {"output that is a part of another shape",
+       [](auto &p) { p.addPart("other", {4, 4}, 0, 2); }},
+      {"output that is part of nothing else",
+       [](auto &p) { p.addPart("other", {4, 4}, 0, 4); }},
+      {"output whose last part is missing",
+       [](auto &p) { p.addPart("other", {2, 4}, 0, 4); }},
+      {"outputs with a gap",
+       [](auto &p) {
+         p.addPart("other", {1, 4}, 0, 4);
+         p.addPart("other", {2, 4}, 2, 4);
+       }},
+      {"outputs of parts in another order",
+       [](auto &p) {
+         p.addPart("other", {2, 4}, 2, 4);
+         p.addPart("other", {2, 4}, 0, 4);
+       }},
+      {"parts of two element types",
+       [](auto &p) { p.outputs.back().dtype = DType::I32; }},
+      {"two results of one name",
+       [](auto &p) {
+         p.addOutput("gradient", DType::F32, {{4, {}}});
+       }},
+      {"parts of one name twice",
+       [](auto &p) {
+         p.addPart("gradient", {2, 4}, 0, 4);
+         p.addPart("gradient", {2, 4}, 2, 4);
        }},
       {"more places than devices",
        [](auto &p) { p.writer.add(DeviceRow{8}); }},

@@ -85,6 +85,24 @@ public:
     return finishedOutputs + static_cast<uint32_t>(outputs.size()) - 1;
   }
 
+  /// Rows [begin, begin + shape[0]) of `tensor`, a matrix of so many.
+  void addPart(const std::string &tensor, const std::vector<int64_t> &shape,
+               int64_t begin, int64_t rows) {
+    addOutput(tensor + "#" + std::to_string(begin), DType::F32,
+              {{shape[0], {}}, {shape[1], {}}});
+    auto list = [&](const std::vector<int64_t> &values) {
+      return writer.addAll<int64_t>(absl::MakeConstSpan(values));
+    };
+    SourceRow row = {};
+    row.tensor = writer.text(tensor);
+    row.stored = row.view = list({rows, shape[1]});
+    row.start = list({begin, 0});
+    row.size = list(shape);
+    row.step = list({1, 1});
+    row.permutation = list({0, 1});
+    outputs.back().part = {writer.add(row), 1};
+  }
+
   void addStep(StepKind kind, uint32_t row, const std::string &name = "") {
     steps.push_back({kind, row, writer.text(name)});
   }

@@ -98,13 +98,15 @@ def Step_OutputAttr : AttrDef<Step_Dialect, "Output"> {
   let summary = "An output of a program";
   let description = [{
     Like an input. An output with an `alias` is the storage of that input, which
-    the program overwrites.
+    the program overwrites. `source` says of which tensor it is a part: the parts
+    follow each other, and who reads the tensor gets all of it.
 
     Example: `#step.output<"cache", tensor<64x16xf32>, alias = 2>`
   }];
   let parameters = (ins "::mlir::StringAttr":$name, "::mlir::RankedTensorType":$type,
-      DefaultValuedParameter<"int64_t", "-1">:$alias);
-  let assemblyFormat = "`<` $name `,` $type (`,` `alias` `=` $alias^)? `>`";
+      DefaultValuedParameter<"int64_t", "-1">:$alias,
+      OptionalParameter<"::mlir::Attribute">:$source);
+  let assemblyFormat = "`<` $name `,` $type (`,` `alias` `=` $alias^)? (`,` `source` `=` $source^)? `>`";
 }
 
 #endif // TPOPT_DIALECT_STEP_STEPDIALECT

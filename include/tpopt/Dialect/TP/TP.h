@@ -66,6 +66,19 @@ mlir::LogicalResult
 verifySource(mlir::Attribute source, llvm::ArrayRef<int64_t> shape,
              llvm::function_ref<mlir::InFlightDiagnostic()> error);
 
+/// A result, by the name that it has outside: a tensor, or part of one.
+struct ResultPart {
+  llvm::StringRef name;
+  mlir::Attribute source; ///< Its `tp.source`; null for a whole tensor.
+  llvm::ArrayRef<int64_t> shape;
+};
+
+/// Checks that results that are parts follow each other, and are all of their
+/// tensor, which no other result is; `error` begins the message of one.
+mlir::LogicalResult
+verifyParts(llvm::ArrayRef<ResultPart> results,
+            llvm::function_ref<mlir::InFlightDiagnostic(unsigned)> error);
+
 /// The product of sizes.
 double getVolume(llvm::ArrayRef<int64_t> sizes);
 

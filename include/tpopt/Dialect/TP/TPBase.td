@@ -34,8 +34,10 @@ def TP_Dialect : Dialect {
 
     Function arguments and results carry `tp.name`. A weight also has
     `tp.source`: which part of which stored tensor it is (`#tp.source`), or of
-    which ones it is joined (`#tp.join`). `tp.donated = K` lets
-    result K overwrite the argument.
+    which ones it is joined (`#tp.join`). A result with `tp.source` is some
+    elements of one dimension of that tensor: its parts follow each other, and who
+    reads the tensor gets all of it. `tp.donated = K` lets result K overwrite the
+    argument.
 
     `tp.role` says what an argument or result is for: `"input"`, `"parameter"`,
     `"state"`, `"kv_cache"`, `"gradient"` or `"optimizer_state"`. Without it, an

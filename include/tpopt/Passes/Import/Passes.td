@@ -203,14 +203,27 @@ def SplitPackedPass : Pass<"tp-split-packed", "::mlir::ModuleOp"> {
     it is, and all that is made of it are slices along one of its dimensions that
     take each element; elementwise ops, transposes, converts, broadcasts, products
     and reshapes that split the dimension may come between. One that carries a
-    sharding or is donated stays whole; entries that share an argument split it
-    alike, or not at all. `tp-run` takes and gives the stored tensor by its name.
+    sharding stays whole; entries that share an argument split it alike, or not at
+    all. `tp-run` takes and gives the stored tensor by its name.
+
+    The backward pass is split with it, where it is made of the same parts:
+    concatenations of them, and the same ops behind. A product that sums over them
+    is a sum of products, the norm of a gradient a sum of sums. A result of the argument's shape that is made of the parts
+    alone, its gradient or its updated value, becomes a result for each,
+    `grad.qkv_proj.weight#0` with a `tp.source` that says which part of
+    `grad.qkv_proj.weight` it is. An argument that the program only updates, such as
+    a moment, is split with its weight. What is donated is donated part by part, or
+    stays whole, as do arguments whose products or results are not made of the parts
+    alone. A result that carries a sharding is not split, and nothing of the backward
+    pass where a gradient is taken whole by something else.
 
     **Requires:** calls are inlined.
 
-    **Guarantees:** results keep their types, names and shardings.
+    **Guarantees:** results that are not split keep their types, names and
+    shardings, also those that were called by their numbers.
 
-    **Example:** `test/Import/split-packed.mlir`
+    **Example:** `test/Import/split-packed.mlir`,
+    `test/Import/split-packed-training.mlir`
   }];
   let dependentDialects = ["::tp::TPDialect"];
 }
