@@ -45,8 +45,18 @@ public:
     return liesByRows(factor) || liesByRows(transpose(factor));
   }
   bool writesMatrix(Type, const Matrix &) const override { return true; }
-  bool canFollow(Type, Type, ArrayRef<PostOpPattern>) const override {
-    return true;
+  // What oneDNN 2.6 has no fast code for, it computes one element after the
+  // other, product included.
+  bool readsBeside(const Matrix &result, const Matrix &other) const override {
+    if (other.rowStride == 0)
+      return result.rows == 1 || result.rowStride == result.columns;
+    return (result.rows == 1 || other.rowStride == result.rowStride) &&
+           (result.columns == 1 || other.columnStride == result.columnStride);
+  }
+  bool canFollow(Type, Type, ArrayRef<PostOpPattern> posts) const override {
+    return llvm::none_of(posts, [](const PostOpPattern &post) {
+      return post.operand == PostOpPattern::Operand::Other;
+    });
   }
   bool hasFixedEpilogue() const override { return false; }
   bool copies(MemRefType, MemRefType) const override { return true; }
@@ -69,6 +79,9 @@ public:
   bool writes(Type factor, Type result) const override;
   bool readsMatrix(const Matrix &factor) const override;
   bool writesMatrix(Type factor, const Matrix &result) const override;
+  bool readsBeside(const Matrix &, const Matrix &) const override {
+    return true; // see canFollow
+  }
   bool canFollow(Type factor, Type result,
                  ArrayRef<PostOpPattern> posts) const override;
   bool hasFixedEpilogue() const override { return true; }
@@ -219,9 +232,12 @@ bool CudaTarget::fills(MemRefType to, Attribute value) const {
 PostOpPattern::Operand tp::codegen::classifyPostOpOperand(MemRefType operand,
                                                           MemRefType result) {
   SmallVector<int64_t> strides = step::Strides(operand).strides;
-  if (operand.getElementType() != result.getElementType() ||
-      (operand.getShape().back() != 1 && strides.back() != 1))
+  if (operand.getElementType() != result.getElementType())
     return PostOpPattern::Operand::Other;
+  if (operand.getShape().back() != 1 && strides.back() != 1)
+    return llvm::all_of(strides, [](int64_t stride) { return stride == 0; })
+               ? PostOpPattern::Operand::Number
+               : PostOpPattern::Operand::Other;
   return strides[step::kNumBatchDims] == 0 ? PostOpPattern::Operand::Row
                                            : PostOpPattern::Operand::Full;
 }
@@ -263,7 +279,8 @@ static bool multiplies(const Target &target, step::MatmulOp matmul) {
     made.operand =
         classifyPostOpOperand(cast<MemRefType>(other.getType()),
                               cast<MemRefType>(matmul.getC().getType()));
-    fits &= target.writesMatrix(a.element, getMatrix(other));
+    fits &= target.writesMatrix(a.element, getMatrix(other)) &&
+            target.readsBeside(c, getMatrix(other));
   }
   return fits && target.canFollow(a.element, c.element, posts);
 }

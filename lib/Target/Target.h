@@ -17,9 +17,9 @@
 /// | ---------------- | ---------------------- | --------------------------- |
 /// | factors          | f32, bf16              | f32, bf16, f16              |
 /// | products         | f32, or the factors'   | the same                    |
-/// | after a product  | anything, in any order | a residual of C's type, a   |
-/// |                  |                        | row (bias) of it, then relu |
-/// |                  |                        | or gelu_tanh; one of each   |
+/// | after a product  | activations, rows and  | a residual of C's type, a   |
+/// |                  | matrices that lie as C | row (bias) of it, then relu |
+/// |                  | does, in any order     | or gelu_tanh; one of each   |
 /// | their matrices   | stride 1 along one     | and rows, or columns, that  |
 /// |                  | dimension              | do not overlap              |
 /// | copies           | of any strides         | contiguous                  |
@@ -57,8 +57,9 @@ struct PostOpPattern {
   /// What it adds or multiplies by, next to the product's result.
   enum class Operand : uint8_t {
     None,
-    Row,  ///< The same for all rows, of the result's type: a bias.
-    Full, ///< A matrix of the result's type.
+    Number, ///< The same for all elements, of the result's type.
+    Row,    ///< The same for all rows, of the result's type: a bias.
+    Full,   ///< A matrix of the result's type.
     Other
   };
   step::PostOp kind;
@@ -116,6 +117,9 @@ public:
   /// Whether the library writes such a C, and reads such an operand of a
   /// post-op, where it multiplies such factors.
   virtual bool writesMatrix(mlir::Type factor, const Matrix &result) const = 0;
+  /// Whether the library reads such an operand of a post-op beside such a C; if
+  /// not, a copy that is as dense as C is.
+  virtual bool readsBeside(const Matrix &result, const Matrix &other) const = 0;
   /// Whether the library computes these behind a product, in this order.
   virtual bool canFollow(mlir::Type factor, mlir::Type result,
                          llvm::ArrayRef<PostOpPattern> posts) const = 0;

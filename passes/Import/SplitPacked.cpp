@@ -233,8 +233,8 @@ bool Finder::isSplit(const Tracker &tracker, BlockArgument argument,
                       [&](const PackedSum &sum) { return parting.has(sum); });
 }
 
-/// Leaves out what cannot be split; whether it has anything to do with the
-/// backward pass does not matter, or it is left out for that.
+/// Leaves out the arguments that cannot be split: with `isForward` those that
+/// the backward pass or a result is made of, too.
 Parting Finder::shrink(Trackers &group, const Split &split,
                        const Splits &splits, bool isForward) {
   while (true) {

@@ -66,6 +66,7 @@ private:
   void planDense(Operand operand);
   void useOwnLayout();
   void makePostsDense();
+  void makePostsFit();
   bool isConstant(const View &weight);
   void emitCopy(Contraction &part, Operand operand);
   void emitBlocks(const ProductBlocks &blocks, Operand operand);
@@ -193,6 +194,28 @@ void ProgramLowering::ContractionBuilder::makePostsDense() {
     View &view = contraction.operands[FirstPost + i];
     view = lowering.copyPostOperand(view, repeated, op);
   }
+  plan = planMatmul(contraction, target);
+}
+
+/// Makes what post-ops add or multiply by lie as C does, where the library
+/// wants that: an epilogue beside a C with gaps, as in its place in a
+/// concatenation, or beside a slice, is slower than a copy.
+void ProgramLowering::ContractionBuilder::makePostsFit() {
+  auto fits = [&](unsigned post) {
+    return readsPost(contraction, plan, post, target);
+  };
+  auto posts = llvm::seq<unsigned>(0, postKinds.size());
+  if (llvm::all_of(posts, fits))
+    return;
+  if (!contraction.operands[C].isDense()) {
+    useOwnLayout();
+    plan = planMatmul(contraction, target);
+  }
+  for (unsigned post : posts)
+    if (!fits(post)) {
+      View &view = contraction.operands[FirstPost + post];
+      view = lowering.copyPostOperand(view, {}, op);
+    }
   plan = planMatmul(contraction, target);
 }
 
@@ -324,6 +347,7 @@ void ProgramLowering::ContractionBuilder::run() {
     return void(lowering.fail(op, ErrorCode::UnsupportedOp)
                 << "\"" << op.getEquation()
                 << "\" has more batch dimensions than a matmul takes");
+  makePostsFit();
   emit();
   lowering.views[result] = value;
 }

@@ -150,6 +150,16 @@ MatmulPlan tp::planMatmul(const Contraction &contraction,
   return plan;
 }
 
+bool tp::readsPost(const Contraction &contraction, const MatmulPlan &plan,
+                   unsigned post, const Target &target) {
+  auto describe = [&](unsigned index) {
+    View view = getMatrixOperand(contraction.operands[index], plan, index,
+                                 plan.m, plan.n);
+    return getMatrix(view.getType(), view.by);
+  };
+  return target.readsBeside(describe(C), describe(FirstPost + post));
+}
+
 View tp::permute(const View &view, StringRef from, StringRef to) {
   SmallVector<int64_t> permutation;
   for (char letter : to)
@@ -220,8 +230,18 @@ std::optional<ProductBlocks> tp::planBlocks(const Contraction &contraction,
     int64_t block =
         llvm::alignTo(llvm::divideCeil(size, parts), uint64_t(unit));
     int64_t bytes = wholeBytes / size * block;
-    bool fits = size / block >= 2 && !plan(block).blocker &&
-                (size % block == 0 || !plan(size % block).blocker);
+    auto isRead = [&](int64_t count) {
+      Contraction part = getDense(contraction.take(letter, 0, count));
+      MatmulPlan plan = planMatmul(part, target);
+      return !plan.blocker &&
+             llvm::all_of(
+                 llvm::seq<unsigned>(0, part.operands.size() - FirstPost),
+                 [&](unsigned post) {
+                   return readsPost(part, plan, post, target);
+                 });
+    };
+    bool fits = size / block >= 2 && isRead(block) &&
+                (size % block == 0 || isRead(size % block));
     if (fits && bytes < bestBytes) {
       best = ProductBlocks{letter, block, size / block};
       bestBytes = bytes;

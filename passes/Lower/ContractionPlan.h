@@ -73,6 +73,11 @@ MatmulPlan planMatmul(const Contraction &contraction,
 View getMatrixOperand(const View &view, const MatmulPlan &plan, unsigned index,
                       const Run &row, const Run &column);
 
+/// Whether the library reads what post-op number `post` adds or multiplies by
+/// where it lies, beside C.
+bool readsPost(const Contraction &contraction, const MatmulPlan &plan,
+               unsigned post, const codegen::Target &target);
+
 /// `view`, whose dimensions are the letters `from`, in the order `to`.
 View permute(const View &view, llvm::StringRef from, llvm::StringRef to);
 
