@@ -10,9 +10,9 @@
 
 namespace tp {
 
-/// Makes `whole` take and give the parts of a tensor where `local` does: what it
-/// takes is their concatenation, what it gives slices. It does not use the code
-/// that split them.
+/// Makes `whole` take and give the parts of a tensor where `local` does: what
+/// it takes is their concatenation, what it gives slices. It does not use the
+/// code that split them.
 void joinParts(mlir::func::FuncOp whole, mlir::func::FuncOp local);
 
 } // namespace tp

@@ -140,8 +140,8 @@ tprt_status tprt_sync(tprt_session *session, double timeout_s);
 /** Ends a run, from any thread; `why` becomes the error's message. */
 tprt_status tprt_abort(tprt_session *session, const char *why);
 
-/** Copies an output of the entry last run; `bytes` must be its size. One that the
- *  compiler has split is read by its own name, and whole. */
+/** Copies an output of the entry last run; `bytes` must be its size. One that
+ * the compiler has split is read by its own name, and whole. */
 tprt_status tprt_read(tprt_session *session, const char *name, void *data,
                       size_t bytes);
 
