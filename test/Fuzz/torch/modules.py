@@ -48,7 +48,8 @@ class Undefined(Exception):
 
 
 class Noise(TorchFunctionMode):
-    """Moves what functions give, those that submodules call, too, in units of rounding."""
+    """Moves what functions give, those that submodules call, too, in units of rounding, and
+    the gradients of that."""
 
     def __init__(self, amount):
         super().__init__()
@@ -61,6 +62,12 @@ class Noise(TorchFunctionMode):
         return pytree.tree_map(self.disturb, value)
 
     def disturb(self, x):
+        moved = self.move(x)
+        if moved is not x and moved.requires_grad:
+            moved.register_hook(self.move)
+        return moved
+
+    def move(self, x):
         if not isinstance(x, torch.Tensor) or not x.is_floating_point() or (
                 isinstance(x, nn.Parameter)):
             return x
