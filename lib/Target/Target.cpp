@@ -48,10 +48,12 @@ public:
   // What oneDNN 2.6 has no fast code for, it computes one element after the
   // other, product included.
   bool readsBeside(const Matrix &result, const Matrix &other) const override {
-    if (other.rowStride == 0)
-      return result.rows == 1 || result.rowStride == result.columns;
-    return (result.rows == 1 || other.rowStride == result.rowStride) &&
-           (result.columns == 1 || other.columnStride == result.columnStride);
+    bool isRow = other.rowStride == 0 && other.columnStride <= 1;
+    bool isDense = result.rows == 1 || result.rowStride == result.columns;
+    bool isAlike =
+        (result.rows == 1 || other.rowStride == result.rowStride) &&
+        (result.columns == 1 || other.columnStride == result.columnStride);
+    return isAlike || (isRow && isDense);
   }
   bool canFollow(Type, Type, ArrayRef<PostOpPattern> posts) const override {
     return llvm::none_of(posts, [](const PostOpPattern &post) {

@@ -62,3 +62,14 @@ func.func @alike(%a: tensor<32x48xf32>, %b: tensor<48x64xf32>, %v: tensor<32x80x
   %4 = tp.concat %3, %w dim = 1 : (tensor<32x64xf32>, tensor<32x16xf32>) -> tensor<32x80xf32>
   return %4 : tensor<32x80xf32>
 }
+
+// One row may come of a column with any stride.
+// CHECK-LABEL: step.program @column
+// CHECK: step.copy {{.*}}strided<[2]
+// CHECK: step.matmul %{{.*}} then [#step<post add>]
+func.func @column(%a: tensor<33x1xf32>, %b: tensor<1x1xf32>, %v: tensor<34x2xf32>) -> tensor<33x1xf32> {
+  %0 = tp.einsum "ik,kj->ij" %a, %b : (tensor<33x1xf32>, tensor<1x1xf32>) -> tensor<33x1xf32>
+  %1 = tp.slice %v starts = [1, 1] strides = [1, 1] : tensor<34x2xf32> -> tensor<33x1xf32>
+  %2 = tp.add %0, %1 : tensor<33x1xf32>
+  return %2 : tensor<33x1xf32>
+}
