@@ -115,9 +115,9 @@ tp::getOperandDims(const PackedSum &sum) {
     return {{sum.operand, sum.dim}};
   EinsumTerms terms = EinsumTerms::split(einsum.getEquation());
   char letter = (sum.operand == 0 ? terms.lhs : terms.rhs)[sum.dim];
+  StringRef sides[] = {terms.lhs, terms.rhs};
   SmallVector<std::pair<unsigned, unsigned>, 2> dims;
-  for (auto [operand, letters] :
-       llvm::enumerate(ArrayRef{terms.lhs, terms.rhs}))
+  for (auto [operand, letters] : llvm::enumerate(sides))
     if (size_t dim = letters.find(letter); dim != StringRef::npos)
       dims.push_back({operand, dim});
   return dims;
