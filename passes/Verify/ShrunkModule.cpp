@@ -76,6 +76,7 @@ private:
 
   ShardingRule getRule();
   bool indexesAlong(const ShardingRule &rule, unsigned factor);
+  bool countsAlong(const ShardingRule &rule, unsigned factor);
   void chooseMesh(const ShardingRule &rule);
   void chooseShapes(const ShardingRule &rule);
   RankedTensorType shrink(RankedTensorType type, ArrayRef<int64_t> shape);
@@ -285,6 +286,27 @@ bool ScratchBuilder::indexesAlong(const ShardingRule &rule, unsigned factor) {
   return false;
 }
 
+/// Whether the local form counts along `factor` of a result, which is not cut:
+/// what it compares the count with is about another dimension then.
+bool ScratchBuilder::countsAlong(const ShardingRule &rule, unsigned factor) {
+  unsigned operands = segment.whole->getNumOperands();
+  return llvm::any_of(segment.local, [&](Operation *op) {
+    auto iota = dyn_cast<IotaOp>(op);
+    if (!iota)
+      return false;
+    for (auto [i, result] : llvm::enumerate(segment.results)) {
+      RankedTensorType type = typeOf(result);
+      auto dim = unsigned(iota.getDim());
+      if (type.getEncoding() == iota.getType().getEncoding() &&
+          type.getShape() == iota.getType().getShape() &&
+          llvm::is_contained(rule.getTensor(operands + i)[dim], factor) &&
+          type.getDimSize(dim) == Program::getWholeType(type).getDimSize(dim))
+        return true;
+    }
+    return false;
+  });
+}
+
 static bool isExchanged(const ShardingRule &rule, ArrayRef<unsigned> factors) {
   return llvm::any_of(factors, [&](unsigned factor) {
     return rule.factors[factor].kind == FactorKind::Exchanged;
@@ -332,10 +354,14 @@ void ScratchBuilder::chooseShapes(const ShardingRule &rule) {
   bool countsBlocks = llvm::any_of(segment.local, llvm::IsaPred<AxisIndexOp>);
   int64_t longest = 0;
   SmallVector<int64_t> extents(rule.factors.size());
+  auto isLonger = [&](unsigned index) {
+    return rule.factors[index].kind == FactorKind::Whole ||
+           countsAlong(rule, index);
+  };
   SmallVector<unsigned> order;
-  for (bool isWhole : {false, true})
-    for (auto [index, factor] : llvm::enumerate(rule.factors))
-      if ((factor.kind == FactorKind::Whole) == isWhole)
+  for (bool isLast : {false, true})
+    for (unsigned index = 0; index < rule.factors.size(); ++index)
+      if (isLonger(index) == isLast)
         order.push_back(index);
   for (unsigned index : order) {
     const Factor &factor = rule.factors[index];
@@ -362,7 +388,7 @@ void ScratchBuilder::chooseShapes(const ShardingRule &rule) {
     // Two and three in turn: where factors are confused, types do not fit. More
     // indices than that, as each may be the one that shows an error.
     int64_t least = indexesAlong(rule, index) ? 8 : 2 + index % 2;
-    if (countsBlocks && factor.kind == FactorKind::Whole)
+    if (countsBlocks && isLonger(index))
       least = longest + 2;
     extents[index] =
         keep ? factor.size : shrinkExtent(factor.size, cuts, least);
