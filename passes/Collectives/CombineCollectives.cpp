@@ -297,8 +297,7 @@ BlockCombiner::findMakers(const Candidate &candidate) {
     bool waits = deferred.contains(op);
     if (place->second < current && !waits)
       continue;
-    if (waits || op->getNumRegions() > 0 || !isMemoryEffectFree(op) ||
-        makers.size() == kMostOps)
+    if (waits || op->getNumRegions() > 0 || makers.size() == kMostOps)
       return std::nullopt;
     makers.insert(op);
     llvm::append_range(values, op->getOperands());
@@ -311,7 +310,8 @@ BlockCombiner::findMakers(const Candidate &candidate) {
           }))
         kept += getVolume(cast<ShapedType>(result.getType()).getShape()) *
                 tp::getElementBytes(result.getType());
-  if (kept > kMostKept * candidate.bytes)
+  if (kept > kMostKept * candidate.bytes ||
+      !llvm::all_of(makers, isMemoryEffectFree))
     return std::nullopt;
   SmallVector<Operation *> inOrder = makers.takeVector();
   llvm::sort(inOrder, [&](Operation *a, Operation *b) {
@@ -326,7 +326,7 @@ void BlockCombiner::makeOperands(Queue &queue, const Candidate &first,
   auto getBytes = [&] {
     return queue.bytes + (first.isReady ? 0 : first.bytes);
   };
-  constexpr unsigned kMostTries = 16;
+  constexpr unsigned kMostTries = 8;
   unsigned tries = 0;
   auto isDone = [](Candidate *candidate) {
     return candidate->isReady || candidate->isIssued;
