@@ -154,7 +154,8 @@ LogicalResult tp::verifySource(Attribute source, ArrayRef<int64_t> shape,
   return error() << "expects #tp.source<..> or #tp.join<..>, got " << source;
 }
 
-/// The dimension that a result is some of, if that is all that its source says.
+/// The dimension along which a result is a slice of its tensor; none if its
+/// source says anything else.
 static std::optional<unsigned> getPartDim(SourceAttr source,
                                           ArrayRef<int64_t> shape) {
   if (!source || source.getStored().size() != shape.size() ||

@@ -44,7 +44,7 @@ spmd::Exchange getExchange(llvm::ArrayRef<int64_t> shape, mlir::Type element,
                            const AxisList &axes);
 
 /// The error of an op that needs rows along `dim` from too many others.
-/// Partition prices exchanges; only a hand-written sharding comes to this.
+/// Partition never chooses that; only a hand-written sharding gets here.
 mlir::InFlightDiagnostic emitTooManyExchanges(mlir::Operation *op, int64_t dim);
 
 /// `x` with element i along `dim` where element n - 1 - i was.

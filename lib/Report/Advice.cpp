@@ -116,8 +116,8 @@ private:
       os << '\'' << name.getValue() << '\'';
     else
       os << number;
-    os << " cut, if the caller can use it so: annotated as " << in()
-       << ", or with its name and axes in a plan, it makes every device send ";
+    os << " cut if the caller can use it that way: annotate it as " << in()
+       << ", or name it with its axes in a plan; every device then sends ";
     auto type = cast<RankedTensorType>(op->getOperand(part).getType());
     int64_t bytes =
         std::ceil(spmd::getStep(op, part).getWire() * getElementBytes(type));
@@ -131,7 +131,7 @@ private:
                          table.resolve(sharding, getRank())}
           .getBytes();
     };
-    os << " and hold "
+    os << " less and holds "
        << formatBytes(hold(op.getPartOutSharding(part)) -
                       hold(op.getPartInSharding(part)))
        << " less";

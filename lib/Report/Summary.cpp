@@ -208,7 +208,7 @@ std::string tp::describeReplicated(const FunctionReport &function) {
   }
   if (function.layers.empty())
     return text;
-  // Those that do most come first, equal ones in the program's order.
+  // The layers with the most replicated work come first, ties in program order.
   llvm::sort(layers, [](const LayerEntry *a, const LayerEntry *b) {
     return std::pair(-a->operations.replicated, a) <
            std::pair(-b->operations.replicated, b);

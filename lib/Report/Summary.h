@@ -55,8 +55,8 @@ std::string describePlan(const FunctionReport &function);
 /// How communication and compute compare; empty if neither is known.
 std::string compareTimes(const FunctionReport &function);
 
-/// How much every device computes alike, and in which layers; empty if that is
-/// at most a hundredth of what a device computes.
+/// The share of work that every device repeats, in all and by layer; empty if
+/// it is 1 % or less.
 std::string describeReplicated(const FunctionReport &function);
 
 } // namespace tp

@@ -45,10 +45,11 @@ public:
     return liesByRows(factor) || liesByRows(transpose(factor));
   }
   bool writesMatrix(Type, const Matrix &) const override { return true; }
-  // What oneDNN 2.6 has no fast code for, it computes one element after the
-  // other, product included.
+  // oneDNN 2.6 has no fast code for anything else: it would compute the product
+  // and what follows it one element at a time.
   bool readsBeside(const Matrix &result, const Matrix &other) const override {
-    bool isRow = other.rowStride == 0 && other.columnStride <= 1;
+    bool isRow = other.rowStride == 0 &&
+                 (other.columnStride == 0 || other.columnStride == 1);
     bool isDense = result.rows == 1 || result.rowStride == result.columns;
     bool isAlike =
         (result.rows == 1 || other.rowStride == result.rowStride) &&

@@ -117,8 +117,8 @@ public:
   /// Whether the library writes such a C, and reads such an operand of a
   /// post-op, where it multiplies such factors.
   virtual bool writesMatrix(mlir::Type factor, const Matrix &result) const = 0;
-  /// Whether the library reads such an operand of a post-op beside such a C; if
-  /// not, a copy that is as dense as C is.
+  /// Whether the library reads such an operand of a post-op beside such a C. If
+  /// not, both have to be dense.
   virtual bool readsBeside(const Matrix &result, const Matrix &other) const = 0;
   /// Whether the library computes these behind a product, in this order.
   virtual bool canFollow(mlir::Type factor, mlir::Type result,
@@ -129,7 +129,7 @@ public:
   /// Whether the runtime copies between such buffers, of equal shapes.
   virtual bool copies(mlir::MemRefType from, mlir::MemRefType to) const = 0;
   virtual bool fills(mlir::MemRefType to, mlir::Attribute value) const = 0;
-  /// How large what is copied for the next step may be, to be read from caches.
+  /// The size up to which a copy stays in the caches until the next step.
   virtual int64_t getCacheBytes() const = 0;
   /// Whether collectives combine such elements.
   virtual bool combines(mlir::Type element) const = 0;

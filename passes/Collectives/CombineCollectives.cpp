@@ -60,7 +60,7 @@ struct Waiter {
 /// Collectives that may share a launch, in program order.
 struct Queue {
   std::deque<Candidate *> ready; ///< Operands are there; may be issued already.
-  std::deque<Candidate *> later; ///< Not found ready yet; may be by now.
+  std::deque<Candidate *> later; ///< The rest, and some that are ready by now.
   int64_t bytes = 0; ///< Sum over the collectives that are not issued yet.
 };
 
@@ -86,9 +86,9 @@ struct Candidate {
 /// there. That is the fewest launches: of intervals on a line, the points at
 /// which the first one ends that is not yet stabbed stab them all. An op that
 /// may wait as well (Deferral.h) needs nothing until its own result is needed.
-/// Operands that take a few ops more, which wait for nothing, are made first:
-/// q, k and v of one layer are gathered as one, also where k is computed behind
-/// what q is gathered for.
+/// Operands that need only a few more ops, none of which waits for a
+/// collective, are computed first: q, k and v of a layer are gathered in one
+/// launch even if the program uses the gathered q before it computes k.
 ///
 /// One that frees memory does not wait for that, but until there are enough of
 /// its kind to fill a bucket: the gradients of all layers would be held whole
@@ -139,12 +139,12 @@ private:
   /// Its operand is there, at the latest before op `at`.
   void setReady(Candidate &candidate, Operation *at);
 
-  /// Makes operands of collectives that may share a launch with one that is
-  /// issued before op `before`.
+  /// Computes operands of collectives that may share a launch with `first`,
+  /// which is issued before op `before`.
   void makeOperands(Queue &queue, const Candidate &first, Operation *before);
-  /// The ops from the current one on that make the operand, in program order.
-  /// None if one of them waits for a collective, if they are many, or if much
-  /// more than what the collective moves would stay.
+  /// The ops from the current one on that the operand needs, in program order.
+  /// None if one of them waits for a collective, if there are too many, or if
+  /// their other results take much more memory than the collective moves.
   std::optional<SmallVector<Operation *>>
   findMakers(const Candidate &candidate);
 
@@ -164,7 +164,7 @@ private:
   llvm::DenseMap<Operation *, Candidate *> numbers;
   llvm::DenseMap<Operation *, unsigned> places; ///< In program order.
   unsigned current = 0; ///< The place of the op that is looked at.
-  llvm::DenseSet<Operation *> hoisted; ///< To before it.
+  llvm::DenseSet<Operation *> hoisted; ///< Moved ahead of the current op.
   std::map<Key, Queue> queues;
   /// The ops of the block, no candidates, that need results of candidates, and
   /// that make their operands.
@@ -322,7 +322,7 @@ BlockCombiner::findMakers(const Candidate &candidate) {
 
 void BlockCombiner::makeOperands(Queue &queue, const Candidate &first,
                                  Operation *before) {
-  // What the launch has without them.
+  // What the launch moves so far.
   auto getBytes = [&] {
     return queue.bytes + (first.isReady ? 0 : first.bytes);
   };

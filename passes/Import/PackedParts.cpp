@@ -16,8 +16,8 @@ static RankedTensorType typeOf(Value value) {
 // Dimensions
 //===----------------------------------------------------------------------===//
 
-/// The dimension of a reshape's result that elements of `dim` are counted by,
-/// and by how many elements of `dim` it counts.
+/// The dimension of a reshape's result that is the major part of `dim`, and how
+/// many elements of `dim` each of its elements covers.
 static std::optional<Track> getReshaped(ArrayRef<int64_t> from,
                                         ArrayRef<int64_t> to, unsigned dim) {
   int64_t before = ShapedType::getNumElements(from.take_front(dim));
@@ -37,7 +37,7 @@ static std::optional<Track> getReshaped(ArrayRef<int64_t> from,
 }
 
 /// Where the dimension of an operand is in the result of its op, and the factor
-/// of the unit; none if something else happens along it.
+/// of the unit; none if the op does anything else along it.
 static std::optional<Track> getInResult(OpOperand &use, unsigned dim) {
   Operation *op = use.getOwner();
   if (op->hasTrait<Elementwise>())

@@ -52,7 +52,7 @@ class Finder {
 public:
   explicit Finder(func::FuncOp function) : function(function) {}
 
-  /// Without the arguments of these names.
+  /// Leaves the arguments of these names whole.
   Splits find(const llvm::DenseSet<StringAttr> &whole);
 
 private:
@@ -527,7 +527,7 @@ void Splitter::splitResults() {
   function.setAllResultAttrs(attributes);
 }
 
-/// Erases what nothing uses any longer.
+/// Erases the ops and arguments that are no longer used.
 void Splitter::eraseWhole() {
   for (Operation &op :
        llvm::make_early_inc_range(llvm::reverse(function.front())))

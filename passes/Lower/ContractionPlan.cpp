@@ -168,14 +168,14 @@ View tp::permute(const View &view, StringRef from, StringRef to) {
 }
 
 //===----------------------------------------------------------------------===//
-// ProductBlocks
+// Blocks
 //===----------------------------------------------------------------------===//
 
 /// Fewer rows, or columns, would not keep the library busy.
 static constexpr int64_t kLeastRows = 128;
 
-/// What the blocks of one letter come in multiples of: in a loop, a view moves
-/// by whole cache lines (see step.view). 0 if they cannot.
+/// Blocks of the letter have a multiple of so many elements: in a loop, a view
+/// moves by whole cache lines (see step.view). 0 if there can be no blocks.
 static int64_t getBlockUnit(const Contraction &contraction, char letter) {
   constexpr int64_t line = 64;
   int64_t unit = 1;
@@ -206,6 +206,8 @@ std::optional<ProductBlocks> tp::planBlocks(const Contraction &contraction,
   const View &source = contraction.operands[copied];
   int64_t elementBytes = step::getElementBytes(source.element);
   int64_t wholeBytes = source.getNumElements() * elementBytes;
+  if (wholeBytes <= target.getCacheBytes())
+    return std::nullopt;
   int64_t least =
       std::min(kLeastRows, getRows(planMatmul(getDense(contraction), target)));
   std::optional<ProductBlocks> best;
@@ -218,7 +220,7 @@ std::optional<ProductBlocks> tp::planBlocks(const Contraction &contraction,
     auto plan = [&](int64_t count) {
       return planMatmul(getDense(contraction.take(letter, 0, count)), target);
     };
-    // Rows are a multiple of the block's, or the same in blocks of any size.
+    // A product's rows grow with the block, or are the same in any block.
     int64_t rows = getRows(plan(unit)), next = getRows(plan(2 * unit));
     int64_t fewest = rows >= least  ? 1
                      : next == rows ? size

@@ -12,11 +12,11 @@
 ///
 /// The windows of a convolution overlap. A product does not read them where
 /// they lie, and a copy of all of them holds every element many times (im2col);
-/// so it is made block by block, of one letter of the result:
+/// so the copy is made in blocks along one letter of the result:
 ///
 ///     "nhwklc,klcf->nhwf"  64 images    step.loop 64 {
 ///                                         copy the windows of an image
-///                                         multiply them into the image's rows
+///                                         multiply into that image's rows
 ///                                       }
 
 #ifndef TPOPT_PASSES_LOWER_CONTRACTIONPLAN_H
@@ -81,8 +81,8 @@ bool readsPost(const Contraction &contraction, const MatmulPlan &plan,
 /// `view`, whose dimensions are the letters `from`, in the order `to`.
 View permute(const View &view, llvm::StringRef from, llvm::StringRef to);
 
-/// Parts of a contraction that are computed one after the other: `count` of
-/// them with `size` of the letter each, and then the rest.
+/// A contraction computed in parts, one after the other: `count` parts that
+/// take `size` elements of the letter each, and then the rest.
 struct ProductBlocks {
   char letter;
   int64_t size, count;
@@ -90,7 +90,7 @@ struct ProductBlocks {
 
 /// The blocks in which operand `copied`, which is read from where it lies into
 /// a dense buffer, takes least memory, down to what fits the target's caches.
-/// None if that is no gain, or if products would become too small.
+/// None if the copy fits anyway, or if products would become too small.
 std::optional<ProductBlocks> planBlocks(const Contraction &contraction,
                                         Operand copied,
                                         const codegen::Target &target);

@@ -264,8 +264,8 @@ absl::Status Verifier::verifySource(const SourceRow &source,
   return absl::OkStatus();
 }
 
-/// The dimension that an output is some elements of; none if of another number
-/// of dimensions, or none.
+/// The dimension along which an output is a slice of its tensor; none if it is
+/// one along several dimensions, or all of it.
 absl::optional<size_t> Verifier::getPartDim(const OutputRow &output) const {
   const SourceRow &part = artifact.rows<SourceRow>(output.part)[0];
   absl::Span<const int64_t> stored = artifact.integers(part.stored);

@@ -86,13 +86,15 @@ class Judge:
     def judge_gradients(self, module):
         import jax
         import tp_export
+        from judge import Ended, Verdict
         from tp_export.naming import name_leaves
         factors = module.draw_factors()
         weights, floats = module.get_names()
         try:
             module.differentiate(factors)
-        except RuntimeError:
-            return  # PyTorch has no derivative of it, as of floor_divide.
+        except RuntimeError as error:  # There is no derivative, as of floor_divide.
+            raise Ended(Verdict("refused", "PyTorch's gradients", "torch",
+                                str(error).splitlines()[0])) from None
         self.clear()
         names = {}
 
