@@ -25,6 +25,8 @@ CHECKS = {aten._assert_async.default, aten._assert_async.msg, aten._assert_scala
 # A mixture of experts, as the transformers library and PyTorch have it.
 GROUPED_PRODUCTS = {"transformers::grouped_mm_fallback", "aten::_grouped_mm"}
 ATTENTION_GRADIENTS = "aten::_scaled_dot_product_flash_attention_for_cpu_backward"
+# torchax counts dimensions from the front only here.
+RUNNING = {aten.cummax.default, aten.cummin.default}
 FOURIER = {aten._fft_c2c.default, aten._fft_r2c.default, aten._fft_c2r.default}
 
 
@@ -51,6 +53,8 @@ class Interpreter(torchax.export.JaxInterpreter):
             return transform(target, *args)
         if target in ADAPTIVE_POOLS:
             return pool_adaptively(*args)
+        if target in RUNNING and args[0].ndim:
+            args = (args[0], args[1] % args[0].ndim)
         if target is aten.logcumsumexp.default:  # JAX counts dimensions from the front only
             return jax.lax.cumlogsumexp(args[0], args[1] % args[0].ndim) if args[0].ndim else args[0]
         if isinstance(target, torch._ops.OpOverload):
