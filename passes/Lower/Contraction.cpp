@@ -10,6 +10,7 @@
 
 #include "ContractionPlan.h"
 #include "Lowering.h"
+#include "Products.h"
 
 #include "llvm/ADT/SmallSet.h"
 

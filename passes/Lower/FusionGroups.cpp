@@ -3,6 +3,7 @@
 
 #include "FusionGroups.h"
 
+#include "Products.h"
 #include "ScalarOps.h"
 
 #include "mlir/Transforms/RegionUtils.h"

@@ -41,40 +41,6 @@ mlir::FailureOr<LocalInfos> legalizeForStep(mlir::func::FuncOp function,
                                             const Mesh *mesh,
                                             const codegen::Target &target);
 
-/// The ops that the target's matrix library computes behind a contraction:
-/// sums and products with another tensor, and activations, each the only use of
-/// the one before.
-llvm::SmallVector<mlir::Operation *> getEpilogue(EinsumOp op,
-                                                 const codegen::Target &target);
-
-/// What `next`, an op of the epilogue, does to `value`.
-codegen::PostOpPattern getPost(EinsumOp op, mlir::Value value,
-                               mlir::Operation *next);
-
-/// The operand of a sum or a product that is not `value`.
-mlir::Value getOther(mlir::Operation *op, mlir::Value value);
-
-/// Sums with a residual before those with a bias, if the target wants it so.
-/// Returns for each the number that it had.
-llvm::SmallVector<unsigned>
-orderPosts(llvm::ArrayRef<codegen::PostOpPattern> posts,
-           const codegen::Target &target);
-
-/// The last letter of the result that is no row of one element, which C has
-/// stride 1 along; 0 if there is none.
-char getColumnLetter(EinsumOp op);
-
-/// Whether that is the left operand's: as a matrix product, its sides change.
-bool takesColumnsFromLeft(EinsumOp op);
-
-/// The sizes of one matrix product that does all of a contraction, but its
-/// batches.
-codegen::ProductSize getProductSize(EinsumOp op);
-
-/// Whether a contraction is a matrix product that the library computes: of
-/// types and sizes that it knows, over at least one letter.
-bool isMatmul(EinsumOp op, const codegen::Target &target);
-
 /// Attention over a whole sequence as attention over blocks of it.
 void splitCausalAttention(AttentionOp op);
 /// Whether attention stays whole and becomes a step.
