@@ -318,10 +318,14 @@ class Module:
         weights = [name for name, p in self.module.named_parameters() if p.is_floating_point()]
         return weights, [name for name, x in self.inputs.items() if x.is_floating_point()]
 
-    def differentiate(self, factors, noise=0.0):
-        """The sum of float results by `factors`, and its gradients."""
+    def differentiate(self, factors, noise=0.0, is_wide=False):
+        """The sum of float results by `factors`, and its gradients. In f64 if `is_wide`."""
         module = copy.deepcopy(self.module)
         inputs = {name: x.clone() for name, x in self.inputs.items()}
+        if is_wide:
+            module.double()
+            inputs = {name: x.double() if x.is_floating_point() else x
+                      for name, x in inputs.items()}
         weights, floats = self.get_names()
         variables = {**{name: module.get_parameter(name) for name in weights},
                      **{name: inputs[name].requires_grad_() for name in floats}}
