@@ -66,6 +66,25 @@ class Experts(nn.Module):
         return moe._grouped_mm(input, self.experts, self.ends)
 
 
+class GatedExperts(nn.Module):
+    """Two products of groups, and between them what is of each row, which may count
+    elsewhere, too."""
+
+    def __init__(self, wants_between=False):
+        super().__init__()
+        self.wants_between = wants_between
+        self.up = nn.Parameter(torch.randn(3, 4, 8))
+        self.down = nn.Parameter(torch.randn(3, 4, 4))
+        self.register_buffer("ends", torch.tensor([2, 2, 6], dtype=torch.int32))
+
+    def forward(self, input):
+        up = moe._grouped_mm(input, self.up, self.ends)
+        gate, up = (up + 1).chunk(2, dim=-1)
+        between = nn.functional.silu(gate.clamp(max=2))
+        down = moe._grouped_mm(between * up, self.down, self.ends)
+        return torch.cat((down, between), dim=-1) if self.wants_between else down
+
+
 @torch.library.custom_op("tp_export_test::twice", mutates_args=())
 def twice(x: torch.Tensor) -> torch.Tensor:
     return 2 * x
@@ -319,7 +338,20 @@ class Export(unittest.TestCase):
             self.check_values(Transformed(function, **options), x)
 
     def test_products_of_groups(self):
-        self.check_values(Experts(), torch.randn(6, 4))
+        x = torch.randn(6, 4)
+        self.check_values(Experts(), x)
+        self.check_values(GatedExperts(), x)
+        self.check_values(GatedExperts(wants_between=True), x)
+
+    def test_experts_are_summed_once(self):
+        """Devices that have experts of their own need no sum before they are done."""
+        tp_export.export_torch(GatedExperts(), torch.randn(6, 4), to=self.folder)
+        plan = self.folder / "plan.json"
+        plan.write_text('{"up": "grouped_gemm", "down": "grouped_gemm"}')
+        text = subprocess.run(
+            ["tp-opt", self.folder / "model.mlir", f"--tp-shard=mesh=model=3 plan={plan}"],
+            capture_output=True, text=True, check=True).stdout
+        self.assertEqual(re.findall(r"spmd\.(all_\w+|reduce_\w+|combined \w+)", text), ["all_reduce"])
 
     def test_programs(self):
         module, x = nn.Linear(4, 6), torch.ones(2, 4)

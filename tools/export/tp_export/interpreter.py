@@ -5,6 +5,7 @@ PyTorch."""
 
 import contextlib
 import math
+import operator
 import re
 
 import jax
@@ -21,9 +22,12 @@ WIDE = {aten._log_softmax.default, aten._softmax.default, aten.gelu.default,
 POOLS = {aten.avg_pool1d.default, aten.avg_pool2d.default, aten.avg_pool3d.default}
 ADAPTIVE_POOLS = {aten.adaptive_max_pool2d.default, aten.adaptive_max_pool3d.default}
 # What PyTorch asserts of values, as one_hot does, no program can stop for.
-CHECKS = {aten._assert_async.default, aten._assert_async.msg, aten._assert_scalar.default}
+CHECKS = {aten._assert_async.default, aten._assert_async.msg, aten._assert_scalar.default,
+          aten._assert_tensor_metadata.default}
 # A mixture of experts, as the transformers library and PyTorch have it.
 GROUPED_PRODUCTS = {"transformers::grouped_mm_fallback", "aten::_grouped_mm"}
+# What cuts features out of rows, and which argument says that it cuts these.
+CUTS = {aten.slice.Tensor: 1, aten.split.Tensor: 2, aten.split_with_sizes.default: 2}
 ATTENTION_GRADIENTS = "aten::_scaled_dot_product_flash_attention_for_cpu_backward"
 # torchax counts dimensions from the front only here.
 RUNNING = {aten.cummax.default, aten.cummin.default}
@@ -33,7 +37,12 @@ FOURIER = {aten._fft_c2c.default, aten._fft_r2c.default, aten._fft_c2r.default}
 class Interpreter(torchax.export.JaxInterpreter):
     """Calls operations by the submodule that they are of."""
 
+    def __init__(self, graph_module):
+        super().__init__(graph_module)
+        self.offsets = find_stacked(graph_module.graph)
+
     def run_node(self, node):
+        self.node = node
         self.place = f"{get_place(node)}: "
         path = [path for path, _ in node.meta.get("nn_module_stack", {}).values()]
         with jax.named_scope(path[-1]) if path and path[-1] else contextlib.nullcontext():
@@ -44,6 +53,9 @@ class Interpreter(torchax.export.JaxInterpreter):
             return None
         # torchax's convolutions write to the lists that they are given.
         args = tuple(list(arg) if isinstance(arg, list) else arg for arg in args)
+        if target in CUTS and self.node in self.offsets:  # the groups stand before the rows
+            at = CUTS[target]
+            args = (*args[:at], -1, *args[at + 1:])
         call = super().call_function
         if target is aten.convolution.default and args[6] and args[8] > 1:
             return convolve_groups(call, *args)
@@ -59,7 +71,7 @@ class Interpreter(torchax.export.JaxInterpreter):
             return jax.lax.cumlogsumexp(args[0], args[1] % args[0].ndim) if args[0].ndim else args[0]
         if isinstance(target, torch._ops.OpOverload):
             if target.name() in GROUPED_PRODUCTS:
-                return multiply_groups(*args, **kwargs)
+                return self.multiply_groups(*args, **kwargs)
             if target.name() == ATTENTION_GRADIENTS:
                 return attend_backward(*args, **kwargs)
             operation = find_operation(target)
@@ -77,6 +89,27 @@ class Interpreter(torchax.export.JaxInterpreter):
         widened = super().call_function(target, convert(args, element, jnp.float32), kwargs)
         return convert(widened, jnp.float32, element)
 
+    def multiply_groups(self, x, weights, offs=None, bias=None, out_dtype=None):
+        """The rows of `x`, in groups that end at `offs`, each by the matrix of its group."""
+        if weights.ndim != 3 or offs is None or self.node.args[0].meta["val"].ndim != 2:
+            raise NotImplementedError(
+                f"{self.place}a grouped product of {x.ndim} by {weights.ndim} dimensions, "
+                f"{'with' if offs is not None else 'without'} offsets: only rows in groups by a "
+                "matrix for each are exported")
+        if self.node in self.offsets:
+            product = jnp.einsum("ri,gio->gro", x, weights)
+        elif self.node.args[0] in self.offsets:
+            row, first = jnp.arange(x.shape[1]), jnp.pad(offs, (1, 0))[:-1]
+            is_within = (first[:, None] <= row) & (row < offs[:, None])
+            product = jnp.einsum("gri,gio->ro", jnp.where(is_within[..., None], x, 0), weights)
+        else:
+            product = jax.lax.ragged_dot(x, weights, jnp.diff(offs, prepend=0))
+        if bias is not None:
+            product = product + bias
+        if out_dtype is not None:
+            product = product.astype(torchax.ops.mappings.t2j_dtype(out_dtype))
+        return product
+
 
 def find_operation(target):
     known = torchax.export.ops_registry.all_aten_ops
@@ -89,19 +122,49 @@ def get_place(node):
     return ":".join(places[-1]) if places else "the module"
 
 
-def multiply_groups(x, weights, offs=None, bias=None, out_dtype=None):
-    """The rows of `x`, in groups that end at `offs`, each by the matrix of its group."""
-    if x.ndim != 2 or weights.ndim != 3 or offs is None:
-        raise NotImplementedError(
-            f"a grouped product of {x.ndim} by {weights.ndim} dimensions, "
-            f"{'with' if offs is not None else 'without'} offsets: only rows in groups by a "
-            "matrix for each are exported")
-    product = jax.lax.ragged_dot(x, weights, jnp.diff(offs, prepend=0))
-    if bias is not None:
-        product = product + bias
-    if out_dtype is not None:
-        product = product.astype(torchax.ops.mappings.t2j_dtype(out_dtype))
-    return product
+def find_stacked(graph):
+    """The nodes whose rows, which are in groups, are computed as if they were of each group,
+    and the offsets of these. They are what stands between two products of the same groups:
+    a sum over groups, of which each row is of one, would otherwise be in between, and be sent
+    where devices have groups of their own."""
+    offsets, refused = {}, set()
+    while True:
+        for node in graph.nodes:
+            if node in refused or node.op != "call_function":
+                continue
+            found = {offsets[each] for each in node.all_input_nodes if each in offsets}
+            if is_grouped_product(node):
+                if not found:
+                    offsets[node] = get_offsets(node)
+            elif len(found) == 1 and keeps_rows(node):
+                offsets[node] = found.pop()
+        wrong = {node for node, groups in offsets.items() if not node.users or any(
+            user.target not in CHECKS and offsets.get(user) is not groups and not (
+                is_grouped_product(user) and user.args[0] is node
+                and get_offsets(user) is groups) for user in node.users)}
+        if not wrong:
+            return offsets
+        refused |= wrong
+        offsets = {}
+
+
+def is_grouped_product(node):
+    return isinstance(node.target, torch._ops.OpOverload) and node.target.name() in GROUPED_PRODUCTS
+
+
+def get_offsets(node):
+    return node.kwargs.get("offs", node.args[2] if len(node.args) > 2 else None)
+
+
+def keeps_rows(node):
+    """Whether each row of a result is made of that row of what goes in."""
+    if node.target in CUTS:
+        at = CUTS[node.target]
+        return len(node.args) > at and node.args[at] in (-1, node.args[0].meta["val"].ndim - 1)
+    if node.target is operator.getitem:
+        return True
+    return (isinstance(node.target, torch._ops.OpOverload)
+            and torch.Tag.pointwise in node.target.tags and node.meta["val"].ndim == 2)
 
 
 def attend_backward(gradient, q, k, v, output, sums, dropout, is_causal, *, attn_mask=None,
