@@ -160,6 +160,16 @@ double CostModel::getTransferCost(llvm::ArrayRef<AxisRef> axes,
   return mesh.hasLinks ? getCollectiveTime(mesh, axes, bytes) : bytes;
 }
 
+double CostModel::getLeastStart() const {
+  if (!mesh.hasLinks || mesh.axes.empty())
+    return 0;
+  return llvm::min_element(mesh.axes,
+                           [](const Axis &a, const Axis &b) {
+                             return a.link.alpha < b.link.alpha;
+                           })
+      ->link.alpha;
+}
+
 double CostModel::getLaunchPreference(double tensorBytes) const {
   return mesh.hasLinks ? 1e-12 : 1e-3 * tensorBytes;
 }

@@ -86,6 +86,9 @@ public:
   /// proportion to the tensor: a constant would be lost among large ones and
   /// outweigh small ones.
   double getLaunchPreference(double tensorBytes) const;
+  /// The start of a launch along the axis where it costs least; 0 without
+  /// links.
+  double getLeastStart() const;
   /// What it costs to send `bytes` per device in one launch along `axes`.
   double getTransferCost(llvm::ArrayRef<AxisRef> axes, double bytes) const;
 

@@ -79,14 +79,14 @@ void Model::connect(unsigned number) {
     const LayoutList *layouts = shared[number]->layouts;
     End copy{shared[number]->node, layouts,
              llvm::ArrayRef(identity).take_front(layouts->size())};
-    connect(value.type, source, copy, value.times);
+    connect(value, source, copy);
     source = copy;
   }
   for (const PlanUse &use : value.uses)
-    connect(value.type, source, getEnd(use.port), value.times);
+    connect(value, source, getEnd(use.port));
 }
 
-void Model::connect(RankedTensorType type, End from, End to, double times) {
+void Model::connect(const PlanValue &value, End from, End to) {
   // Carried on as it is.
   if (from.node && from.node == to.node)
     return;
@@ -94,7 +94,8 @@ void Model::connect(RankedTensorType type, End from, End to, double times) {
   // hands to the next iteration flows backwards.
   bool isBackward = from.node && to.node && *from.node > *to.node;
   const solver::CostMatrix &matrix =
-      space.getMatrix(type, *from.layouts, *to.layouts, times, isBackward);
+      space.getMatrix(value.type, *from.layouts, *to.layouts, value.times,
+                      value.shares, isBackward);
   // Where one side has a single layout, the other pays by itself.
   if (from.layouts->size() == 1 && to.node) {
     problem.addCosts(*to.node, to.ports, matrix.values);

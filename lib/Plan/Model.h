@@ -56,7 +56,7 @@ private:
   void addChoice(unsigned choice);
   void addShared(unsigned value);
   void connect(unsigned value);
-  void connect(mlir::RankedTensorType type, End from, End to, double times);
+  void connect(const PlanValue &value, End from, End to);
   End getEnd(Port port) const;
 
   SearchSpace &space;

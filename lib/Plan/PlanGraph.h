@@ -57,6 +57,8 @@ struct PlanValue {
   Port producer;
   llvm::SmallVector<PlanUse, 2> uses; ///< In program order.
   double times = 1; ///< How often a copy of the value is made.
+  /// What its reshards pay of the start of a launch.
+  StartShares shares;
   /// The number of choices that come before the value in program order.
   unsigned position = 0;
   /// The value that this one is, by number. Constraints and barriers only pass

@@ -7,6 +7,7 @@
 #include "FitMemory.h"
 #include "Model.h"
 #include "PlanPrice.h"
+#include "SharedStarts.h"
 #include "Splices.h"
 #include "Unflatten.h"
 
@@ -126,6 +127,8 @@ struct Planner::Impl {
   double solve() {
     model.reset();
     graph = buildGraph(space, view, root, freeArguments);
+    if (space.cost.getLeastStart() > 0)
+      findSharedStarts(graph, view, space.pool);
     model.emplace(space, graph);
     double cost = model->solve();
     LDBG() << view.getOps().size() << " ops cost " << cost << ", at least "

@@ -111,18 +111,25 @@ const StrategySet &SearchSpace::getCarried(RankedTensorType type,
 
 const solver::CostMatrix &
 SearchSpace::getMatrix(RankedTensorType type, const LayoutList &from,
-                       const LayoutList &to, double times, bool transposed) {
-  auto [it, isNew] = matrices.try_emplace(
-      {type.getAsOpaquePointer(), &from, &to, times, transposed},
-      transposed ? to.size() : from.size(),
-      transposed ? from.size() : to.size());
+                       const LayoutList &to, double times, StartShares shares,
+                       bool transposed) {
+  auto [it, isNew] =
+      matrices.try_emplace({type.getAsOpaquePointer(), &from, &to, times,
+                            shares.sums, shares.gathers, transposed},
+                           transposed ? to.size() : from.size(),
+                           transposed ? from.size() : to.size());
   if (!isNew)
     return it->second;
   ReshardPrices prices = getPrices(type);
   prices.expect(to);
-  for (auto [i, source] : llvm::enumerate(from))
+  for (auto [i, source] : llvm::enumerate(from)) {
+    bool sums = !pool.get(source).unreduced.empty();
+    double spared =
+        (1 - (sums ? shares.sums : shares.gathers)) * cost.getLeastStart();
     for (auto [j, target] : llvm::enumerate(to))
       (transposed ? it->second.at(j, i) : it->second.at(i, j)) =
-          times * prices.get(source, target, times > 1).getTotal();
+          times * (prices.get(source, target, times > 1).getTotal() -
+                   spared * prices.getLaunches(source, target));
+  }
   return it->second;
 }

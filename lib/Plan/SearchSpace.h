@@ -18,6 +18,12 @@
 
 namespace tp::plan {
 
+/// What a launch pays of its start: less than all of it if it will be combined
+/// with others (SharedStarts.h).
+struct StartShares {
+  double sums = 1, gathers = 1;
+};
+
 /// All that it hands out stays where it is.
 class SearchSpace {
 public:
@@ -57,12 +63,12 @@ public:
     return cost::ReshardPrices(estimator, cost, type);
   }
   /// Cost and preference of getting a tensor of `type` from each of `from` to
-  /// each of `to`, lists of the pool, `times` times. Transposed, `to` makes the
-  /// rows.
+  /// each of `to`, lists of the pool, `times` times, where a launch pays
+  /// its share of a start. Transposed, `to` makes the rows.
   const solver::CostMatrix &getMatrix(mlir::RankedTensorType type,
                                       const LayoutList &from,
                                       const LayoutList &to, double times,
-                                      bool transposed);
+                                      StartShares shares, bool transposed);
 
   ShardingTable &table;
   const cost::CostModel &cost;
@@ -82,7 +88,7 @@ private:
                  std::unique_ptr<StrategySet>>
       carried;
   std::map<std::tuple<const void *, const LayoutList *, const LayoutList *,
-                      double, bool>,
+                      double, double, double, bool>,
            solver::CostMatrix>
       matrices;
 };

@@ -39,6 +39,17 @@ static WhyAttr joinReasons(ArrayRef<WhyAttr> whys) {
                       whys.front().getRequested());
 }
 
+/// Moves an op, and the constants that it alone uses: they are held from where
+/// they are made.
+static void moveWithSources(Operation *op, Operation *before) {
+  for (Value operand : op->getOperands())
+    if (Operation *source = operand.getDefiningOp();
+        source && source->getBlock() == op->getBlock() && isPure(source) &&
+        source->getNumOperands() == 0 && operand.hasOneUse())
+      source->moveBefore(before);
+  op->moveBefore(before);
+}
+
 namespace {
 
 /// What collectives of one launch have in common.
@@ -415,8 +426,8 @@ void BlockCombiner::release(ArrayRef<Waiter *> waiting, Operation *before) {
     waiter->isPlaced = true;
     isChanged |= waiter->op->getNextNode() != before;
     for (Operation *op : waiter->company)
-      op->moveBefore(before);
-    waiter->op->moveBefore(before);
+      moveWithSources(op, before);
+    moveWithSources(waiter->op, before);
     deferred.erase(waiter->op);
     for (Operation *op : waiter->company)
       deferred.erase(op);

@@ -258,6 +258,28 @@ func.func @updates(%x: !x, %w: !w, %v: !v, %m: !v) -> (!w, !v) {
 
 // -----
 
+// A constant that only an op that waits needs is made beside it: it is held from
+// there on.
+spmd.mesh @mesh <["x"=2]>
+// CHECK-LABEL: func.func @scales
+// CHECK:      tp.exp
+// CHECK-NEXT: %[[S:.+]]:2 = spmd.combined all_reduce
+// CHECK-NEXT: %[[C:.+]] = tp.constant
+// CHECK-NEXT: %[[T:.+]] = tp.mul %[[S]]#0, %[[C]]
+// CHECK-NEXT: return %[[T]], %[[S]]#1
+!x = tensor<8xf32>
+func.func @scales(%x: !x) -> (!x, !x) {
+  %g = tp.neg %x {spmd.shardings = [#spmd.sharding<@mesh, [{}], unreduced={"x"}>]} : !x
+  %0 = spmd.all_reduce %g {"x"} in <@mesh, [{}], unreduced={"x"}> out <@mesh, [{}]> : !x -> !x
+  %c = tp.constant dense<2.0> : tensor<8xf32> {spmd.shardings = [#spmd.sharding<@mesh, [{}]>]}
+  %1 = tp.mul %0, %c {spmd.shardings = [#spmd.sharding<@mesh, [{}]>]} : !x
+  %h = tp.exp %x {spmd.shardings = [#spmd.sharding<@mesh, [{}], unreduced={"x"}>]} : !x
+  %2 = spmd.all_reduce %h {"x"} in <@mesh, [{}], unreduced={"x"}> out <@mesh, [{}]> : !x -> !x
+  return %1, %2 : !x, !x
+}
+
+// -----
+
 // A sum is broadcast at once, and an operand would be held for longer: neither
 // waits, nor does the sum. Nor are the others' operands made first, as much more
 // than these would stay from then on.

@@ -1,0 +1,69 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Collectives that will be combined share a start in the plan. If each paid one
+// of 10 us, it would be cheaper to gather the batch and to compute all of it on
+// every device.
+//
+// RUN: tp-opt %s --tp-shard=machine=h100 --tp-report -o /dev/null 2>&1 | FileCheck %s
+
+spmd.mesh @mesh <["data"=4]>
+#batch = #spmd.sharding<@mesh, [{"data"}, {}]>
+!x = tensor<512x256xf32>
+!long = tensor<2048x256xf32>
+!w = tensor<256x256xf32>
+
+// CHECK-LABEL: @data_parallel: 1 all_reduce;
+func.func @data_parallel(
+    %x: !x {spmd.sharding = #batch},
+    %w0: !w,
+    %w1: !w,
+    %w2: !w,
+    %w3: !w)
+    -> (!w, !w, !w, !w) {
+  %h0 = tp.einsum "bi,ij->bj" %x, %w0 : (!x, !w) -> !x
+  %h1 = tp.einsum "bi,ij->bj" %h0, %w1 : (!x, !w) -> !x
+  %h2 = tp.einsum "bi,ij->bj" %h1, %w2 : (!x, !w) -> !x
+  %h3 = tp.einsum "bi,ij->bj" %h2, %w3 : (!x, !w) -> !x
+  %d3 = tp.einsum "bi,bj->ij" %h2, %h3 : (!x, !x) -> !w
+  %n3 = tp.sub %w3, %d3 : !w
+  %g3 = tp.einsum "bj,ij->bi" %h3, %w3 : (!x, !w) -> !x
+  %d2 = tp.einsum "bi,bj->ij" %h1, %g3 : (!x, !x) -> !w
+  %n2 = tp.sub %w2, %d2 : !w
+  %g2 = tp.einsum "bj,ij->bi" %g3, %w2 : (!x, !w) -> !x
+  %d1 = tp.einsum "bi,bj->ij" %h0, %g2 : (!x, !x) -> !w
+  %n1 = tp.sub %w1, %d1 : !w
+  %g1 = tp.einsum "bj,ij->bi" %g2, %w1 : (!x, !w) -> !x
+  %d0 = tp.einsum "bi,bj->ij" %x, %g1 : (!x, !x) -> !w
+  %n0 = tp.sub %w0, %d0 : !w
+  return %n0, %n1, %n2, %n3 : !w, !w, !w, !w
+}
+
+// CHECK-LABEL: @fsdp: 1 all_gather, 1 reduce_scatter;
+func.func @fsdp(
+    %x: !long {spmd.sharding = #batch},
+    %w0: !w {spmd.sharding = #batch},
+    %w1: !w {spmd.sharding = #batch},
+    %w2: !w {spmd.sharding = #batch},
+    %w3: !w {spmd.sharding = #batch})
+    -> (!w {spmd.sharding = #batch},
+        !w {spmd.sharding = #batch},
+        !w {spmd.sharding = #batch},
+        !w {spmd.sharding = #batch}) {
+  %h0 = tp.einsum "bi,ij->bj" %x, %w0 : (!long, !w) -> !long
+  %h1 = tp.einsum "bi,ij->bj" %h0, %w1 : (!long, !w) -> !long
+  %h2 = tp.einsum "bi,ij->bj" %h1, %w2 : (!long, !w) -> !long
+  %h3 = tp.einsum "bi,ij->bj" %h2, %w3 : (!long, !w) -> !long
+  %d3 = tp.einsum "bi,bj->ij" %h2, %h3 : (!long, !long) -> !w
+  %n3 = tp.sub %w3, %d3 : !w
+  %g3 = tp.einsum "bj,ij->bi" %h3, %w3 : (!long, !w) -> !long
+  %d2 = tp.einsum "bi,bj->ij" %h1, %g3 : (!long, !long) -> !w
+  %n2 = tp.sub %w2, %d2 : !w
+  %g2 = tp.einsum "bj,ij->bi" %g3, %w2 : (!long, !w) -> !long
+  %d1 = tp.einsum "bi,bj->ij" %h0, %g2 : (!long, !long) -> !w
+  %n1 = tp.sub %w1, %d1 : !w
+  %g1 = tp.einsum "bj,ij->bi" %g2, %w1 : (!long, !w) -> !long
+  %d0 = tp.einsum "bi,bj->ij" %x, %g1 : (!long, !long) -> !w
+  %n0 = tp.sub %w0, %d0 : !w
+  return %n0, %n1, %n2, %n3 : !w, !w, !w, !w
+}
