@@ -103,9 +103,9 @@ EXPERTS = {
 BY_NAME = {
     "Afmoe", "AriaText", "AXK1", "AXK2", "BailingHybrid", "Beam", "Cohere2Moe", "DeepseekV32",
     "DeepseekV4", "Dots3Note", "ExaoneMoe", "Flint", "Glm4MoeLite", "GlmMoeDsa", "GraniteMoe",
-    "GraniteMoeHybrid", "GraniteMoeShared", "GraniteMoeSWA", "HYV3", "HYV4", "KimiLinear",
-    "Kolibri1", "Laguna", "Mellum", "MiMoV2Flash", "MiniMaxM2", "MiniMaxM3VL", "Mistral4",
-    "NemotronH", "SolarOpen"}
+    "GraniteMoeHybrid", "GraniteMoeShared", "GraniteMoeSWA", "HYV3", "HYV4", "Jamba",
+    "KimiLinear", "Kolibri1", "Laguna", "Mellum", "MiMoV2Flash", "MiniMaxM2", "MiniMaxM3VL",
+    "Mistral4", "NemotronH", "SolarOpen"}
 MODELS |= {name: sums for name, (sums, _) in EXPERTS.items()}
 EXPERT_SIZES = {
     "num_experts": 4, "num_local_experts": 4, "n_routed_experts": 4, "moe_num_experts": 4,
