@@ -256,6 +256,11 @@ class Export(unittest.TestCase):
             torch.testing.assert_close(torch.tensor(gradients[name].tolist()), weight.grad,
                                        rtol=1e-4, atol=1e-5)
 
+    def test_derivatives_at_zero(self):
+        forward, weights, inputs = tp_export.to_jax(Applied(torch.sinc), torch.zeros(3))
+        gradients = jax.grad(lambda inputs: forward(weights, inputs)["result"].sum())(inputs)
+        self.assertEqual(gradients["input"].tolist(), [0, 0, 0])
+
     def test_joint_graphs(self):
         torch.manual_seed(0)
         for masked in (False, True):

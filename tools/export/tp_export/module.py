@@ -75,7 +75,7 @@ class Traced:
 def trace(module, inputs, kwargs):
     try:
         import torch
-        from .interpreter import Interpreter
+        from .interpreter import WHOLE, Interpreter
         from .operators import environment, torchax
     except ImportError as error:
         raise ImportError("exporting PyTorch modules wants torch and torchax: "
@@ -98,7 +98,10 @@ def trace(module, inputs, kwargs):
         for node in graph.graph.nodes:
             if node.target is torch.ops.aten.view.default:
                 node.target = torch.ops.aten.reshape.default
-        for table in (None, torchax.decompositions.DECOMPOSITIONS):
+        for table in (torch.export.default_decompositions(),
+                      dict(torchax.decompositions.DECOMPOSITIONS)):
+            for operation in WHOLE:
+                table.pop(operation, None)
             graph = graph.run_decompositions(table)
     signature = graph.graph_signature
 
