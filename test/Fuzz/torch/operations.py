@@ -686,7 +686,9 @@ def turn(p):
         return [p.move(getattr(torch, kind), x, p.draw(-1, 1))]
     if kind == "diff":
         return [p.call(torch.diff, x, dim=at)]
-    return [p.move(torch.Tensor.unfold, x, at, p.draw(1, x.shape[at]), p.draw(1, 2))]
+    # PyTorch's select_scatter writes one element for all that lie in its place.
+    unfolded = p.move(torch.Tensor.unfold, x, at, p.draw(1, x.shape[at]), p.draw(1, 2))
+    return [p.move(torch.Tensor.contiguous, unfolded)]
 
 
 @step(3)

@@ -257,9 +257,14 @@ class Export(unittest.TestCase):
                                        rtol=1e-4, atol=1e-5)
 
     def test_derivatives_at_zero(self):
-        forward, weights, inputs = tp_export.to_jax(Applied(torch.sinc), torch.zeros(3))
-        gradients = jax.grad(lambda inputs: forward(weights, inputs)["result"].sum())(inputs)
-        self.assertEqual(gradients["input"].tolist(), [0, 0, 0])
+        for function in (torch.sinc, torch.std):
+            forward, weights, inputs = tp_export.to_jax(Applied(function), torch.zeros(3))
+            gradients = jax.grad(lambda inputs: forward(weights, inputs)["result"].sum())(inputs)
+            self.assertEqual(gradients["input"].tolist(), [0, 0, 0])
+
+    def test_standard_deviations(self):
+        for options in ((), (0,), ([0, 1], False), (1, True, True)):
+            self.check_values(Applied(torch.std, *options), torch.randn(3, 4))
 
     def test_joint_graphs(self):
         torch.manual_seed(0)

@@ -21,8 +21,18 @@ WIDE = {aten._log_softmax.default, aten._softmax.default, aten.gelu.default,
         aten.native_group_norm.default, aten.native_layer_norm.default, aten.silu.default}
 POOLS = {aten.avg_pool1d.default, aten.avg_pool2d.default, aten.avg_pool3d.default}
 ADAPTIVE_POOLS = {aten.adaptive_max_pool2d.default, aten.adaptive_max_pool3d.default}
-# What these are decomposed into has no derivative at 0. JAX's do.
-WHOLE = {aten.sinc.default: jnp.sinc}
+
+
+def deviate(x, dim=None, *, correction=1, keepdim=False):
+    """The standard deviation, whose gradient is 0 where it is 0 itself, as PyTorch's."""
+    variance = jnp.var(x, tuple(dim) if dim else None, keepdims=keepdim,
+                       ddof=1 if correction is None else correction)
+    is_flat = variance == 0
+    return jnp.where(is_flat, 0, jnp.sqrt(jnp.where(is_flat, 1, variance)))
+
+
+# What these are decomposed into has no derivative at 0.
+WHOLE = {aten.sinc.default: jnp.sinc, aten.std.correction: deviate}
 # What PyTorch asserts of values, as one_hot does, no program can stop for.
 CHECKS = {aten._assert_async.default, aten._assert_async.msg, aten._assert_scalar.default,
           aten._assert_tensor_metadata.default}
@@ -68,7 +78,7 @@ class Interpreter(torchax.export.JaxInterpreter):
         if target in ADAPTIVE_POOLS:
             return pool_adaptively(*args)
         if target in WHOLE:
-            return WHOLE[target](*args)
+            return WHOLE[target](*args, **kwargs)
         if target in RUNNING and args[0].ndim:
             args = (args[0], args[1] % args[0].ndim)
         if target is aten.logcumsumexp.default:  # JAX counts dimensions from the front only
