@@ -16,12 +16,13 @@ using namespace tp;
 using namespace tp::plan;
 using namespace tp::spmd;
 
-/// The payload that collectives share a launch for.
+/// The payload up to which collectives share a launch: the default bucket of
+/// tp-combine-collectives.
 static constexpr double kBucketBytes = 25 << 20;
 
-/// Whether `op` only moves elements or computes with each by itself, so that it
-/// waits for what is combined (tp-combine-collectives). A number may be
-/// broadcast: the norm that all gradients are scaled by.
+/// Whether `op` only moves elements or computes element by element, so that
+/// tp-combine-collectives can postpone it with the collective that it needs. So
+/// is the broadcast of a scalar, such as the norm that scales all gradients.
 static bool isSimple(Operation *op) {
   if (auto broadcast = dyn_cast<BroadcastOp>(op))
     return cast<RankedTensorType>(broadcast.getInput().getType()).getRank() ==
@@ -123,8 +124,9 @@ private:
                     !kinds[*source].isEarly && !isCheap(*source);
            });
   }
-  /// A sum of gradients, or of what is linear in one of them: neither of a
-  /// weight and its update, nor of a gradient that is scaled by its norm.
+  /// Whether a value is a gradient, or linear in gradients, so that it may be a
+  /// partial sum. An updated weight is not linear in them, nor is a gradient
+  /// that is scaled by its norm.
   bool isSum(unsigned number) const {
     if (!kinds[number].isLate || isFirstLate(number))
       return kinds[number].isLate;

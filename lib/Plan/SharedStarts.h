@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Which reshards will share the start of a launch with others.
+// Predicts which reshards share a launch, and so pay only a part of its start.
 
 #ifndef TPOPT_PLAN_SHAREDSTARTS_H
 #define TPOPT_PLAN_SHAREDSTARTS_H
@@ -10,16 +10,16 @@
 
 namespace tp::plan {
 
-/// Sets what reshards of each value pay of a start. Collectives that nothing
-/// waits for are combined in the end (tp-combine-collectives), up to 25 MiB a
-/// launch. These are of two kinds:
+/// Sets what part of a start the reshards of each value pay. Collectives whose
+/// results are not needed at once are combined later (tp-combine-collectives),
+/// up to 25 MiB per launch. They are of two kinds:
 ///
 /// * Gathers of arguments that products need, and of what is made of arguments
 ///   by moving elements and computing with each: weights of FSDP.
 /// * Sums of what only becomes results, by ops that wait as well: gradients.
 ///
-/// With n values of a kind in a block, each pays an n-th of a start, or what it
-/// takes of 25 MiB if that is more:
+/// With n values of a kind in a block, each pays 1/n of a start, or its part of
+/// 25 MiB if that is more:
 ///
 ///     100 gradients of 1 MiB    0.04 of a start each, 4 launches
 ///       1 gradient of 1 MiB     a whole start

@@ -150,8 +150,8 @@ private:
   /// Its operand is there, at the latest before op `at`.
   void setReady(Candidate &candidate, Operation *at);
 
-  /// Computes operands of collectives that may share a launch with `first`,
-  /// which is issued before op `before`.
+  /// Moves ops ahead of op `before`, where `first` is issued: those that
+  /// compute operands of other collectives, which can share its launch then.
   void makeOperands(Queue &queue, const Candidate &first, Operation *before);
   /// The ops from the current one on that the operand needs, in program order.
   /// None if one of them waits for a collective, if there are too many, or if
@@ -333,7 +333,7 @@ BlockCombiner::findMakers(const Candidate &candidate) {
 
 void BlockCombiner::makeOperands(Queue &queue, const Candidate &first,
                                  Operation *before) {
-  // What the launch moves so far.
+  // The bytes that the launch moves so far.
   auto getBytes = [&] {
     return queue.bytes + (first.isReady ? 0 : first.bytes);
   };
@@ -533,8 +533,8 @@ struct CombineCollectives
     return blocks;
   }
 
-  /// Returns whether something has changed.
-  /// How many collectives others took along; none if nothing changed.
+  /// Returns how many collectives share a launch with others; none if nothing
+  /// has changed.
   static std::optional<int64_t> combine(FunctionOpInterface function,
                                         const Mesh &mesh, int64_t bucket) {
     bool isChanged = false;

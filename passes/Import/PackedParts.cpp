@@ -36,8 +36,9 @@ static std::optional<Track> getReshaped(ArrayRef<int64_t> from,
   return std::nullopt;
 }
 
-/// Where the dimension of an operand is in the result of its op, and the factor
-/// of the unit; none if the op does anything else along it.
+/// Returns the dimension of the op's result that dimension `dim` of an operand
+/// becomes, and the factor by which its unit grows. Returns none if the op does
+/// more along it than move it.
 static std::optional<Track> getInResult(OpOperand &use, unsigned dim) {
   Operation *op = use.getOwner();
   if (op->hasTrait<Elementwise>())

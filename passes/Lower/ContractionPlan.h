@@ -90,7 +90,8 @@ struct ProductBlocks {
 
 /// The blocks in which operand `copied`, which is read from where it lies into
 /// a dense buffer, takes least memory, down to what fits the target's caches.
-/// None if the copy fits anyway, or if products would become too small.
+/// Returns none if the whole copy fits the caches, or if the products of blocks
+/// would be too small.
 std::optional<ProductBlocks> planBlocks(const Contraction &contraction,
                                         Operand copied,
                                         const codegen::Target &target);

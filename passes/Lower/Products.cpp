@@ -126,7 +126,8 @@ SmallVector<Operation *> tp::getEpilogue(EinsumOp op, const Target &target) {
       break; // in a loop, for every turn
     if (!isa<AddOp, MulOp, ReluOp, GeluOp, SiluOp>(user))
       break;
-    // Scaling by a number is cheaper in a row program than from memory.
+    // A row program has constants in registers; an epilogue reads them from
+    // memory.
     if (isa<AddOp, MulOp>(user) && isKnownAtCompileTime(getOther(user, value)))
       break;
     posts.push_back(getPost(op, value, user));

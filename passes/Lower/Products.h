@@ -21,7 +21,7 @@ bool sumsProducts(EinsumOp op);
 llvm::SmallVector<mlir::Operation *> getEpilogue(EinsumOp op,
                                                  const codegen::Target &target);
 
-/// What `next`, an op of the epilogue, does to `value`.
+/// The post-op that `next`, an op of the epilogue, applies to `value`.
 codegen::PostOpPattern getPost(EinsumOp op, mlir::Value value,
                                mlir::Operation *next);
 

@@ -190,14 +190,15 @@ private:
            size.k <= kMostProducts && (size.m == 1 || size.n == 1);
   }
 
-  /// `value` as the operand of a row program over `letters` of the shape of the
-  /// loops: dimensions in order, and repeated where it has none.
+  /// Makes `value`, whose dimensions are `letters`, an operand of a row program
+  /// whose loops are `all`, of sizes `shape`: it is transposed into their order
+  /// and broadcast along those that it lacks.
   Value spread(Value value, StringRef letters, StringRef all,
                ArrayRef<int64_t> shape, Type element) {
     if (typeOf(value).getElementType() != element)
       value =
           ConvertOp::create(builder, loc, withElement(value, element), value);
-    // Broadcasting keeps the order of dimensions, so they come in order first.
+    // A broadcast keeps the order of dimensions, so they are transposed first.
     SmallVector<int64_t> permutation =
         llvm::to_vector(llvm::seq<int64_t>(0, letters.size()));
     llvm::sort(permutation, [&](int64_t a, int64_t b) {
