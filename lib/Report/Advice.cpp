@@ -117,7 +117,7 @@ private:
     else
       os << number;
     os << " cut if the caller can use it that way: annotate it as " << in()
-       << ", or name it with its axes in a plan; every device then sends ";
+       << ", or list its axes in a plan; every device then sends ";
     auto type = cast<RankedTensorType>(op->getOperand(part).getType());
     int64_t bytes =
         std::ceil(spmd::getStep(op, part).getWire() * getElementBytes(type));

@@ -13,14 +13,14 @@
 // CHECK:      1.0 MiB  all_gather {model} of head, {{.*}}
 // CHECK-NEXT: outer dimension: func.return needs whole what is cut along {model}
 // CHECK-NEXT: to avoid it: leave result 'logits' cut if the caller can use it that way: annotate it as
-// CHECK-NEXT: [{}, {"model"}], or name it with its axes in a plan; every device then sends 1.0 MiB less
-// CHECK-NEXT: and holds 1.0 MiB less
+// CHECK-NEXT: [{}, {"model"}], or list its axes in a plan; every device then sends 1.0 MiB less and holds
+// CHECK-NEXT: 1.0 MiB less
 // CHECK:      'head' in @main, f32[64,8192]
 // CHECK:      > all_gather {model}, 1.0 MiB sent by every device
 // CHECK:      to avoid it: leave result 'logits' cut
 
-// TIMED:      every device then sends 1.0 MiB ({{[0-9.]+}}
-// TIMED-NEXT: us) less and holds 1.0 MiB less
+// TIMED:      every device then sends 1.0 MiB ({{[0-9.]+}} us) less
+// TIMED-NEXT: and holds 1.0 MiB less
 
 // CUT: @main: no collectives
 
