@@ -188,10 +188,6 @@ static Value emitSilu(Emitter &emit, Value x) {
   return emit.binary<MulOp>(x, emit.unary<LogisticOp>(x));
 }
 
-static Value emitRelu(Emitter &emit, Value x) {
-  return emit.binary<MaxOp>(x, emit.constant(0, x));
-}
-
 SmallVector<Value> GeluOp::decompose(OpBuilder &builder) {
   Emitter emit(builder, getLoc());
   Value y = emitGelu(emit, emit.widen(getInput()), getTanh());
@@ -206,7 +202,8 @@ SmallVector<Value> SiluOp::decompose(OpBuilder &builder) {
 
 SmallVector<Value> ReluOp::decompose(OpBuilder &builder) {
   Emitter emit(builder, getLoc());
-  return {emitRelu(emit, getInput())};
+  Value x = getInput();
+  return {emit.binary<MaxOp>(x, emit.constant(0, x))};
 }
 
 SmallVector<Value> GatedOp::decompose(OpBuilder &builder) {
@@ -224,7 +221,7 @@ SmallVector<Value> GatedOp::decompose(OpBuilder &builder) {
     active = emitGelu(emit, gate, /*tanh=*/true);
     break;
   case Activation::Relu:
-    active = emitRelu(emit, gate);
+    active = emit.unary<ReluOp>(gate);
     break;
   }
   Value y = emit.binary<MulOp>(active, emit.widen(getUp()));

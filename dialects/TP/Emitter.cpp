@@ -64,6 +64,11 @@ Value Emitter::reduce(ReductionKind kind, Value x, ArrayRef<int64_t> dims) {
   return ReduceOp::create(builder, loc, withShape(x, shape), kind, x, dims);
 }
 
+Value Emitter::cumulative(ReductionKind kind, Value x, int64_t dim,
+                          bool reverse) {
+  return CumulativeOp::create(builder, loc, x.getType(), kind, x, dim, reverse);
+}
+
 Value Emitter::compare(ComparePredicate predicate, Value a, Value b) {
   return CompareOp::create(
       builder, loc,
@@ -126,6 +131,22 @@ Value Emitter::gather(Value x, Value indices, int64_t axis, int64_t batchDims) {
   llvm::append_range(shape, typeOf(x).getShape().drop_front(axis + 1));
   return GatherOp::create(builder, loc, withShape(x, shape), x, indices, axis,
                           batchDims);
+}
+
+Value Emitter::scatter(ScatterKind kind, Value x, Value indices, Value updates,
+                       int64_t axis, int64_t batchDims) {
+  return ScatterOp::create(builder, loc, x.getType(), kind, x, indices, updates,
+                           axis, batchDims);
+}
+
+Value Emitter::dynamicSlice(Value x, ValueRange starts,
+                            ArrayRef<int64_t> sizes) {
+  return DynamicSliceOp::create(builder, loc, withShape(x, sizes), x, starts);
+}
+
+Value Emitter::dynamicUpdate(Value x, Value update, ValueRange starts) {
+  return DynamicUpdateSliceOp::create(builder, loc, x.getType(), x, update,
+                                      starts);
 }
 
 Value Emitter::concat(ArrayRef<Value> parts, unsigned dim) {

@@ -50,6 +50,8 @@ public:
   mlir::Value reduce(ReductionKind kind, mlir::Value x, int64_t dim);
   mlir::Value reduce(ReductionKind kind, mlir::Value x,
                      llvm::ArrayRef<int64_t> dims);
+  mlir::Value cumulative(ReductionKind kind, mlir::Value x, int64_t dim,
+                         bool reverse);
   mlir::Value compare(ComparePredicate predicate, mlir::Value a, mlir::Value b);
   mlir::Value select(mlir::Value condition, mlir::Value a, mlir::Value b);
   mlir::Value iota(unsigned dim, llvm::ArrayRef<int64_t> shape,
@@ -67,6 +69,15 @@ public:
   mlir::Value bitcast(mlir::Value x, mlir::Type elementType);
   mlir::Value gather(mlir::Value x, mlir::Value indices, int64_t axis,
                      int64_t batchDims);
+  /// Updates an input like `x` has, at indices as `gather` takes them.
+  mlir::Value scatter(ScatterKind kind, mlir::Value x, mlir::Value indices,
+                      mlir::Value updates, int64_t axis, int64_t batchDims);
+  /// As tp.dynamic_slice and tp.dynamic_update_slice: one scalar start per
+  /// dimension.
+  mlir::Value dynamicSlice(mlir::Value x, mlir::ValueRange starts,
+                           llvm::ArrayRef<int64_t> sizes);
+  mlir::Value dynamicUpdate(mlir::Value x, mlir::Value update,
+                            mlir::ValueRange starts);
   /// A scalar everywhere in `shape`.
   mlir::Value splat(mlir::Value scalar, llvm::ArrayRef<int64_t> shape) {
     return broadcast(scalar, shape, {});

@@ -5,6 +5,7 @@
 
 #include "dialects/OpError.h"
 #include "dialects/SPMD/Directives.h"
+#include "dialects/TP/ReverseMode.h"
 #include "tpopt/Dialect/SPMD/SPMD.h"
 #include "tpopt/Dialect/TP/TP.h"
 #include "tpopt/Support/ErrorCodes.h"
@@ -43,6 +44,7 @@ void TPDialect::initialize() {
 #define GET_OP_LIST
 #include "tpopt/Dialect/TP/TPOps.cpp.inc"
       >();
+  registerIdentityGradients(getContext());
 }
 
 //===----------------------------------------------------------------------===//

@@ -10,6 +10,7 @@
 #include "tpopt/Dialect/Step/Step.h"
 #include "tpopt/Dialect/TP/TP.h"
 #include "tpopt/Passes/Collectives/Passes.h"
+#include "tpopt/Passes/Differentiate/Passes.h"
 #include "tpopt/Passes/Import/Passes.h"
 #include "tpopt/Passes/Localize/Passes.h"
 #include "tpopt/Passes/Lower/Passes.h"
@@ -32,6 +33,7 @@ inline void registerTPOptDialects(mlir::DialectRegistry &registry) {
 /// All passes and pipelines.
 inline void registerTPOptPasses() {
   registerTPOptImportPasses();
+  registerTPOptDifferentiatePasses();
   registerTPOptPropagatePasses();
   registerTPOptPartitionPasses();
   registerTPOptCollectivesPasses();

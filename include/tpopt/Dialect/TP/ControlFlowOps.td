@@ -14,7 +14,7 @@ def TP_ForOp : TP_Op<"for", "", [SingleBlock,
     DeclareOpInterfaceMethods<LoopLikeOpInterface, ["getLoopRegions", "getInitsMutable",
       "getRegionIterArgs", "getYieldedValuesMutable", "getLoopResults"]>,
     DeclareOpInterfaceMethods<RegionFlowOpInterface, ["isLoop", "getTripCount", "getCounter"]>,
-    RecursiveMemoryEffects]> {
+    RecursiveMemoryEffects] # differentiable> {
   let summary = "Repeat a body a known number of times";
   let meaning = [{the body runs `count` times; its first argument counts from 0, the
     others carry values from one turn to the next. Collectives inside are
@@ -39,7 +39,7 @@ def TP_WhileOp : TP_Op<"while", "", [
     DeclareOpInterfaceMethods<LoopLikeOpInterface, ["getLoopRegions", "getInitsMutable",
       "getRegionIterArgs", "getYieldedValuesMutable", "getLoopResults"]>,
     DeclareOpInterfaceMethods<RegionFlowOpInterface, ["isLoop", "getTripCount", "getCondition"]>,
-    RecursiveMemoryEffects]> {
+    RecursiveMemoryEffects] # differentiable> {
   let summary = "Repeat a body while a condition holds";
   let meaning = [{`cond` maps the carried values to a scalar i1; while it is true,
     `body` maps them to the next ones.}];
@@ -66,7 +66,7 @@ def TP_WhileOp : TP_Op<"while", "", [
 
 def TP_CaseOp : TP_Op<"case", "", [
     DeclareOpInterfaceMethods<RegionFlowOpInterface, ["getEntries", "getBranchIndex"]>,
-    RecursiveMemoryEffects]> {
+    RecursiveMemoryEffects] # differentiable> {
   let summary = "Run one of several branches";
   let meaning = [{branch number `index`, or the last one if there is none. Branches
     have no arguments; they use values from outside. An if is a case on the

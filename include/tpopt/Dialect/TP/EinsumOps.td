@@ -8,7 +8,7 @@
 
 include "tpopt/Dialect/TP/TPBase.td"
 
-def TP_EinsumOp : TP_Op<"einsum", "", builtRule # linear # evaluated> {
+def TP_EinsumOp : TP_Op<"einsum", "", builtRule # linear # evaluated # differentiable> {
   let summary = "Contract two tensors";
   let meaning = [{multiply the operands and sum over every letter that the
     result does not have. Every contraction is one of these. Products are
@@ -34,7 +34,7 @@ def TP_ReductionKind : I32EnumAttr<"ReductionKind", "how to reduce", [
   let cppNamespace = "::tp";
 }
 
-def TP_ReduceOp : TP_Op<"reduce", "", builtRule # linear # evaluated> {
+def TP_ReduceOp : TP_Op<"reduce", "", builtRule # linear # evaluated # differentiable> {
   let summary = "Combine the elements along dimensions";
   let meaning = [{the sum, maximum, minimum or product over `dims`, which the
     result lacks. Sums accumulate in f32 and round once.}];
@@ -49,7 +49,7 @@ def TP_ReduceOp : TP_Op<"reduce", "", builtRule # linear # evaluated> {
   let hasVerifier = 1;
 }
 
-def TP_CumulativeOp : TP_Op<"cumulative", "", builtRule # decomposed # localized
+def TP_CumulativeOp : TP_Op<"cumulative", "", builtRule # decomposed # differentiable # localized
     # [DeclareOpInterfaceMethods<ExchangeOpInterface>]> {
   let summary = "Combine each element with those before it";
   let meaning = [{element i along `dim` becomes the sum, maximum, minimum or product of

@@ -26,7 +26,8 @@ defvar elementwiseMethods = [{
 
 class TP_UnaryOp<string mnemonic, string kind, string what,
                  Type type = TP_FloatTensor, string element = "f32">
-    : TP_Op<mnemonic, "...->...", elementwise # linear # evaluated # [SameOperandsAndResultType]> {
+    : TP_Op<mnemonic, "...->...", elementwise # linear # evaluated # differentiable
+            # [SameOperandsAndResultType]> {
   let summary = what # ", element by element";
   let meaning = what # " of every element.";
   let constraints = "1. Input and result have one shape and element type.";
@@ -44,6 +45,10 @@ class TP_UnaryOp<string mnemonic, string kind, string what,
     $cppClass::evaluate(::tp::Evaluator &evaluator, ::llvm::ArrayRef<::tp::TensorValue> operands) {
       return ::llvm::SmallVector<::tp::TensorValue>{
           evaluator.unary(kKind, operands[0], getType())};
+    }
+    ::llvm::LogicalResult $cppClass::addGradients(::tp::ReverseMode &reverse) {
+      ::tp::addUnaryGradient(kKind, getOperation(), reverse);
+      return ::llvm::success();
     }
   }]);
 }
@@ -74,7 +79,8 @@ def TP_CountLeadingZerosOp : TP_UnaryOp<"count_leading_zeros", "CountLeadingZero
 class TP_BinaryOp<string mnemonic, string kind, string what,
                   Type type = TP_NumberTensor, list<Trait> traits = [],
                   string element = "f32">
-    : TP_Op<mnemonic, "...,...->...", elementwise # linear # evaluated # [SameOperandsAndResultElementType] # traits> {
+    : TP_Op<mnemonic, "...,...->...", elementwise # linear # evaluated # differentiable
+            # [SameOperandsAndResultElementType] # traits> {
   let summary = what # ", element by element";
   let meaning = what # " of every pair of elements.";
   let constraints = "1. Operands and result have one shape and element type.";
@@ -93,6 +99,10 @@ class TP_BinaryOp<string mnemonic, string kind, string what,
     $cppClass::evaluate(::tp::Evaluator &evaluator, ::llvm::ArrayRef<::tp::TensorValue> operands) {
       return ::llvm::SmallVector<::tp::TensorValue>{
           evaluator.binary(kKind, operands[0], operands[1], getType())};
+    }
+    ::llvm::LogicalResult $cppClass::addGradients(::tp::ReverseMode &reverse) {
+      ::tp::addBinaryGradients(kKind, getOperation(), reverse);
+      return ::llvm::success();
     }
   }]);
 }
@@ -137,7 +147,7 @@ def TP_CompareOp : TP_Op<"compare", "...,...->...", elementwise # evaluated> {
   let extraClassDefinition = elementwiseMethods;
 }
 
-def TP_SelectOp : TP_Op<"select", "...,...,...->...", elementwise # linear # evaluated> {
+def TP_SelectOp : TP_Op<"select", "...,...,...->...", elementwise # linear # evaluated # differentiable> {
   let summary = "Choose element by element";
   let meaning = "`on_true` where the condition holds, `on_false` elsewhere.";
   let constraints = [{
@@ -150,7 +160,7 @@ def TP_SelectOp : TP_Op<"select", "...,...,...->...", elementwise # linear # eva
   let extraClassDefinition = elementwiseMethods;
 }
 
-def TP_ConvertOp : TP_Op<"convert", "...->...", elementwise # linear # evaluated> {
+def TP_ConvertOp : TP_Op<"convert", "...->...", elementwise # linear # evaluated # differentiable> {
   let summary = "Change the element type";
   let meaning = [{every element in the result's element type, rounded to nearest
     even. A float that becomes an integer is truncated towards zero; out of the
@@ -164,7 +174,7 @@ def TP_ConvertOp : TP_Op<"convert", "...->...", elementwise # linear # evaluated
   let extraClassDefinition = elementwiseMethods;
 }
 
-def TP_BitcastOp : TP_Op<"bitcast", "...->...", elementwise # evaluated> {
+def TP_BitcastOp : TP_Op<"bitcast", "...->...", elementwise # evaluated # differentiable> {
   let summary = "Read the bits of every element as another type";
   let meaning = [{the element of the result's type that has the same bits. Which
     NaN a NaN is stays open.}];
@@ -202,7 +212,7 @@ def TP_SiluOp : TP_Op<"silu", "...->...", elementwise # decomposed # [SameOperan
   let extraClassDefinition = elementwiseMethods;
 }
 
-def TP_ReluOp : TP_Op<"relu", "...->...", elementwise # decomposed # [SameOperandsAndResultType]> {
+def TP_ReluOp : TP_Op<"relu", "...->...", elementwise # decomposed # differentiable # [SameOperandsAndResultType]> {
   let summary = "Rectified linear unit";
   let meaning = "max(x, 0).";
   let constraints = "1. Input and result have one shape and element type.";

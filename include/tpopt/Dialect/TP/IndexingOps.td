@@ -8,7 +8,7 @@
 
 include "tpopt/Dialect/TP/TPBase.td"
 
-def TP_GatherOp : TP_Op<"gather", "", builtRule # linear # evaluated # localized> {
+def TP_GatherOp : TP_Op<"gather", "", builtRule # linear # evaluated # localized # differentiable> {
   let summary = "Look elements up along a dimension";
   let meaning = [{result[b.., o.., i.., r..] = input[b.., o.., indices[b.., i..],
     r..]: `axis` of the input is replaced by the dimensions of `indices`, whose
@@ -35,7 +35,7 @@ def TP_ScatterKind : I32EnumAttr<"ScatterKind", "how updates combine", [
   let cppNamespace = "::tp";
 }
 
-def TP_ScatterOp : TP_Op<"scatter", "", builtRule # evaluated # localized> {
+def TP_ScatterOp : TP_Op<"scatter", "", builtRule # evaluated # localized # differentiable> {
   let summary = "Update elements along a dimension";
   let meaning = [{the input, with updates[b.., o.., i.., r..] combined into
     input[b.., o.., indices[b.., i..], r..], in row-major order of the indices.
@@ -59,7 +59,7 @@ defvar dynamicSliced = [Pure, DeclareOpInterfaceMethods<CostOpInterface>,
     DeclareOpInterfaceMethods<ShardingRuleOpInterface,
                               ["getShardingRule", "getPropagationClass"]>];
 
-def TP_DynamicSliceOp : TP_Op<"dynamic_slice", "", dynamicSliced # linear # evaluated # localized> {
+def TP_DynamicSliceOp : TP_Op<"dynamic_slice", "", dynamicSliced # linear # evaluated # localized # differentiable> {
   let summary = "Take a part that starts at a computed place";
   let meaning = [{the part of the input at `starts`, one scalar per dimension, of
     the result's size. Starts are clamped so that the part lies inside.}];
@@ -75,7 +75,7 @@ def TP_DynamicSliceOp : TP_Op<"dynamic_slice", "", dynamicSliced # linear # eval
   let hasVerifier = 1;
 }
 
-def TP_DynamicUpdateSliceOp : TP_Op<"dynamic_update_slice", "", dynamicSliced # linear # evaluated # localized> {
+def TP_DynamicUpdateSliceOp : TP_Op<"dynamic_update_slice", "", dynamicSliced # linear # evaluated # localized # differentiable> {
   let summary = "Overwrite a part that starts at a computed place";
   let meaning = [{the input with the part at `starts` replaced by `update`. Starts
     are clamped so that the part lies inside. A KV cache is written so.}];
@@ -91,7 +91,7 @@ def TP_DynamicUpdateSliceOp : TP_Op<"dynamic_update_slice", "", dynamicSliced # 
   let hasVerifier = 1;
 }
 
-def TP_SortOp : TP_Op<"sort", "", builtRule # evaluated> {
+def TP_SortOp : TP_Op<"sort", "", builtRule # evaluated # differentiable> {
   let summary = "Sort along a dimension";
   let meaning = "the values in order along `dim`, stably, and the index each came from.";
   let constraints = [{
@@ -105,7 +105,7 @@ def TP_SortOp : TP_Op<"sort", "", builtRule # evaluated> {
   let hasVerifier = 1;
 }
 
-def TP_TopKOp : TP_Op<"top_k", "", builtRule # decomposed # localized
+def TP_TopKOp : TP_Op<"top_k", "", builtRule # decomposed # localized # differentiable
     # [DeclareOpInterfaceMethods<ExchangeOpInterface>]> {
   let summary = "The largest elements of every row";
   let meaning = [{the k largest elements along the last dimension, largest first,

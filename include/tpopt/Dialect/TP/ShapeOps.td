@@ -37,7 +37,7 @@ def TP_IotaOp : TP_Op<"iota", "", builtRule # evaluated # localized> {
   let hasVerifier = 1;
 }
 
-def TP_BroadcastOp : TP_Op<"broadcast", "", movement # linear # evaluated> {
+def TP_BroadcastOp : TP_Op<"broadcast", "", movement # linear # evaluated # differentiable> {
   let summary = "Repeat a tensor along new dimensions";
   let meaning = [{dimension i of the input becomes dimension `dims[i]` of the
     result; the others are new, and the input is repeated along them.}];
@@ -53,7 +53,7 @@ def TP_BroadcastOp : TP_Op<"broadcast", "", movement # linear # evaluated> {
   let hasVerifier = 1;
 }
 
-def TP_TransposeOp : TP_Op<"transpose", "", movement # linear # evaluated> {
+def TP_TransposeOp : TP_Op<"transpose", "", movement # linear # evaluated # differentiable> {
   let summary = "Reorder dimensions";
   let meaning = "dimension i of the result is dimension `permutation[i]` of the input.";
   let constraints = [{
@@ -67,7 +67,7 @@ def TP_TransposeOp : TP_Op<"transpose", "", movement # linear # evaluated> {
   let hasVerifier = 1;
 }
 
-def TP_ReshapeOp : TP_Op<"reshape", "", movement # linear # evaluated # localized
+def TP_ReshapeOp : TP_Op<"reshape", "", movement # linear # evaluated # differentiable # localized
     # [DeclareOpInterfaceMethods<ExchangeOpInterface>]> {
   let summary = "Read a tensor with other dimensions";
   let meaning = "the same elements in row-major order.";
@@ -80,7 +80,7 @@ def TP_ReshapeOp : TP_Op<"reshape", "", movement # linear # evaluated # localize
   let hasVerifier = 1;
 }
 
-def TP_SliceOp : TP_Op<"slice", "", movement # linear # evaluated> {
+def TP_SliceOp : TP_Op<"slice", "", movement # linear # evaluated # differentiable> {
   let summary = "Take a part of a tensor";
   let meaning = [{element i of a dimension is element `starts + i * strides` of the
     input's; the result's type gives the sizes.}];
@@ -97,7 +97,7 @@ def TP_SliceOp : TP_Op<"slice", "", movement # linear # evaluated> {
   let hasVerifier = 1;
 }
 
-def TP_ConcatOp : TP_Op<"concat", "", movement # linear # evaluated> {
+def TP_ConcatOp : TP_Op<"concat", "", movement # linear # evaluated # differentiable> {
   let summary = "Put tensors one behind the other";
   let meaning = "the inputs along `dim`, in order.";
   let constraints = [{
@@ -165,7 +165,7 @@ def TP_DilateOp : TP_Op<"dilate", "", builtRule # linear # localized # decompose
   let hasVerifier = 1;
 }
 
-def TP_WindowOp : TP_Op<"window", "", builtRule # linear # evaluated # localized
+def TP_WindowOp : TP_Op<"window", "", builtRule # linear # evaluated # differentiable # localized
     # [DeclareOpInterfaceMethods<ExchangeOpInterface>]> {
   let summary = "See a tensor through windows that slide over it";
   let meaning = [{each of `dims` becomes two, one of windows and one of the
@@ -200,7 +200,7 @@ def TP_WindowOp : TP_Op<"window", "", builtRule # linear # evaluated # localized
   let hasVerifier = 1;
 }
 
-def TP_PadOp : TP_Op<"pad", "", movement # evaluated> {
+def TP_PadOp : TP_Op<"pad", "", movement # evaluated # differentiable> {
   let summary = "Surround a tensor with a value";
   let meaning = [{`low` elements of `value` in front of every dimension, and as
     many behind as the result's type asks for.}];

@@ -94,6 +94,15 @@ spmd::Linearity getLinearity(UnaryKind unary, ReduceKind kind);
 spmd::Linearity getLinearity(BinaryKind binary, unsigned operand,
                              ReduceKind kind, mlir::Type type);
 
+/// What an op sees of differentiation in reverse mode:
+/// dialects/TP/ReverseMode.h.
+class ReverseMode;
+/// Adds the gradients of the operands of an element-wise function.
+void addUnaryGradient(UnaryKind unary, mlir::Operation *op,
+                      ReverseMode &reverse);
+void addBinaryGradients(BinaryKind binary, mlir::Operation *op,
+                        ReverseMode &reverse);
+
 /// The equation of an einsum that contracts nothing away but what `result`
 /// lacks, taken apart: "ik,kj->ij" into "ik", "kj", "ij".
 struct EinsumTerms {

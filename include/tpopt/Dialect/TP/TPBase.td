@@ -221,6 +221,7 @@ defvar builtRule = [Pure, DeclareOpInterfaceMethods<CostOpInterface>,
 defvar linear = [DeclareOpInterfaceMethods<LinearOpInterface>];
 defvar evaluated = [DeclareOpInterfaceMethods<EvaluateOpInterface>];
 defvar decomposed = [DeclareOpInterfaceMethods<DecomposeOpInterface>];
+defvar differentiable = [DeclareOpInterfaceMethods<GradientOpInterface>];
 defvar localized = [DeclareOpInterfaceMethods<LocalizeOpInterface>];
 
 #endif // TPOPT_DIALECT_TP_TPBASE

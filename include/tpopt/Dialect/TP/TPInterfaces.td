@@ -56,4 +56,25 @@ def EvaluateOpInterface : OpInterface<"EvaluateOpInterface"> {
   ];
 }
 
+def GradientOpInterface : OpInterface<"GradientOpInterface"> {
+  let cppNamespace = "::tp";
+  let description = [{
+    How the gradient of a scalar goes back over an op: from its results to its
+    operands, which is the op's vector-Jacobian product. An op that is linear in
+    an operand adds its transpose. Where a function has a corner, the gradient is
+    the one that JAX takes. Ops that decompose need not implement this: their
+    decomposition is differentiated.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+        Adds to the gradients of operands what the op contributes. `reverse` has
+        the gradients of the results (at least one is not zero), says which
+        operands' gradients are wanted, and has the builder. Ops may use the
+        operands and results of the op itself. Fails with an error emitted at the
+        op if it has no gradient.
+      }], "::llvm::LogicalResult", "addGradients",
+      (ins "::tp::ReverseMode &":$reverse)>,
+  ];
+}
+
 #endif // TPOPT_DIALECT_TP_TPINTERFACES

@@ -1,0 +1,208 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// The gradients of ops that address elements by value. What reads a few elements
+// adds to these elements of its input's gradient, and leaves the others: many
+// reads of a large tensor cost no more than what they read.
+
+#include "dialects/TP/ReverseMode.h"
+
+#include "dialects/OpError.h"
+
+#include "llvm/ADT/Sequence.h"
+
+using namespace mlir;
+using namespace tp;
+
+static RankedTensorType typeOf(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
+LogicalResult GatherOp::addGradients(ReverseMode &reverse) {
+  if (reverse.isWanted(getInput()))
+    reverse.set(getInput(),
+                reverse.getEmitter().scatter(
+                    ScatterKind::Add, reverse.getOrZero(getInput()),
+                    getIndices(), reverse.getGradient(getResult()), getAxis(),
+                    getBatchDims()));
+  return success();
+}
+
+namespace {
+
+/// The gradients of a scatter, by kind.
+class ScatterGradient {
+public:
+  ScatterGradient(ScatterOp op, ReverseMode &reverse)
+      : op(op), reverse(reverse), emit(reverse.getEmitter()),
+        g(reverse.getGradient(op.getResult())), input(op.getInput()),
+        updates(op.getUpdates()) {}
+
+  LogicalResult run() {
+    switch (op.getKind()) {
+    case ScatterKind::Add:
+      reverse.add(input, g);
+      reverse.add(updates, gather(g));
+      return success();
+    case ScatterKind::Set:
+      overwrite();
+      return success();
+    case ScatterKind::Max:
+    case ScatterKind::Min:
+      choose();
+      return success();
+    case ScatterKind::Mul:
+      return multiply();
+    }
+    llvm_unreachable("covered switch");
+  }
+
+private:
+  Value gather(Value from) {
+    return emit.gather(from, op.getIndices(), op.getAxis(), op.getBatchDims());
+  }
+  Value scatter(ScatterKind kind, Value into, Value what) {
+    return emit.scatter(kind, into, op.getIndices(), what, op.getAxis(),
+                        op.getBatchDims());
+  }
+  Value indicate(Value a, Value b) {
+    return emit.select(emit.compare(ComparePredicate::EQ, a, b),
+                       emit.constant(1, a), emit.constant(0, a));
+  }
+
+  /// What is overwritten has no gradient; of updates of one element the last one
+  /// has it.
+  void overwrite() {
+    if (reverse.isWanted(input))
+      reverse.add(input,
+                  scatter(ScatterKind::Set, g, emit.constant(0, updates)));
+    if (reverse.isWanted(updates))
+      reverse.add(updates, emit.select(getLast(), gather(g),
+                                       emit.constant(0, updates)));
+  }
+
+  /// Where the last update of an element is. The updates' numbers are scattered
+  /// as they are, and read again.
+  Value getLast() {
+    Value indices = op.getIndices();
+    ArrayRef<int64_t> shape = typeOf(indices).getShape();
+    int64_t batchDims = op.getBatchDims(), axis = op.getAxis();
+    Type i32 = reverse.getBuilder().getI32Type();
+    // Numbers count within a batch, row by row.
+    Value number;
+    int64_t stride = 1;
+    for (int64_t dim = int64_t(shape.size()) - 1; dim >= batchDims; --dim) {
+      Value part = emit.iota(dim, shape, i32);
+      if (stride != 1)
+        part = emit.binary<MulOp>(part, emit.constant(stride, part));
+      number = number ? emit.binary<AddOp>(number, part) : part;
+      stride *= shape[dim];
+    }
+    if (!number)
+      number = emit.constant(0, RankedTensorType::get(shape, i32));
+    SmallVector<int64_t> places(shape.take_front(batchDims));
+    places.push_back(typeOf(input).getDimSize(axis));
+    Value none = emit.constant(-1, RankedTensorType::get(places, i32));
+    Value written = emit.scatter(ScatterKind::Set, none, indices, number,
+                                 batchDims, batchDims);
+    Value isLast = emit.compare(
+        ComparePredicate::EQ, number,
+        emit.gather(written, indices, batchDims, batchDims));
+    // The dimensions of the indices in the updates: batch, then behind those of
+    // the input that stand before the axis.
+    SmallVector<int64_t> dims = llvm::to_vector(llvm::seq(batchDims));
+    for (int64_t dim : llvm::seq(batchDims, int64_t(shape.size())))
+      dims.push_back(axis + dim - batchDims);
+    return emit.broadcast(isLast, typeOf(updates).getShape(), dims);
+  }
+
+  /// All that equal the result share its gradient.
+  void choose() {
+    Value isInput = indicate(input, op.getResult());
+    Value isUpdate = indicate(updates, gather(op.getResult()));
+    Value count = scatter(ScatterKind::Add, isInput, isUpdate);
+    Value share = emit.binary<DivOp>(g, count);
+    if (reverse.isWanted(input))
+      reverse.add(input, emit.binary<MulOp>(share, isInput));
+    if (reverse.isWanted(updates))
+      reverse.add(updates, emit.binary<MulOp>(gather(share), isUpdate));
+  }
+
+  LogicalResult multiply() {
+    if (reverse.isWanted(updates))
+      return tp::emitOpError(op, ErrorCode::NoGradient)
+             << "has no gradient by its updates, which may meet in one element; "
+                "multiply gathered elements, and scatter their product";
+    reverse.add(input, scatter(ScatterKind::Mul, g, updates));
+    return success();
+  }
+
+  ScatterOp op;
+  ReverseMode &reverse;
+  Emitter emit;
+  Value g, input, updates;
+};
+
+} // namespace
+
+LogicalResult ScatterOp::addGradients(ReverseMode &reverse) {
+  return ScatterGradient(*this, reverse).run();
+}
+
+LogicalResult DynamicSliceOp::addGradients(ReverseMode &reverse) {
+  if (!reverse.isWanted(getInput()))
+    return success();
+  Emitter emit = reverse.getEmitter();
+  Value part = reverse.getGradient(getResult());
+  if (Value known = reverse.getGradient(getInput()))
+    part = emit.binary<AddOp>(emit.dynamicSlice(known, getStarts(),
+                                                typeOf(part).getShape()),
+                              part);
+  reverse.set(getInput(),
+              emit.dynamicUpdate(reverse.getOrZero(getInput()), part,
+                                 getStarts()));
+  return success();
+}
+
+LogicalResult DynamicUpdateSliceOp::addGradients(ReverseMode &reverse) {
+  Emitter emit = reverse.getEmitter();
+  Value g = reverse.getGradient(getResult());
+  if (reverse.isWanted(getUpdate()))
+    reverse.add(getUpdate(),
+                emit.dynamicSlice(g, getStarts(),
+                                  typeOf(getUpdate()).getShape()));
+  if (reverse.isWanted(getInput()))
+    reverse.add(getInput(),
+                emit.dynamicUpdate(g, emit.constant(0, getUpdate()),
+                                   getStarts()));
+  return success();
+}
+
+/// Adds elements to those along `dim` that `indices` names.
+static void addAlong(ReverseMode &reverse, Value input, Value indices, Value g,
+                     int64_t dim) {
+  Emitter emit = reverse.getEmitter();
+  int64_t last = typeOf(input).getRank() - 1;
+  auto swap = llvm::to_vector(llvm::seq(last + 1));
+  std::swap(swap[dim], swap[last]);
+  auto turn = [&](Value value) {
+    return dim == last ? value : emit.transpose(value, swap);
+  };
+  SmallVector<int64_t> shape(typeOf(input).getShape());
+  std::swap(shape[dim], shape[last]);
+  Value zero = emit.constant(0, Emitter::withShape(input, shape));
+  reverse.add(input, turn(emit.scatter(ScatterKind::Add, zero, turn(indices),
+                                       turn(g), last, last)));
+}
+
+LogicalResult SortOp::addGradients(ReverseMode &reverse) {
+  addAlong(reverse, getInput(), getIndices(), reverse.getGradient(getValues()),
+           getDim());
+  return success();
+}
+
+LogicalResult TopKOp::addGradients(ReverseMode &reverse) {
+  addAlong(reverse, getInput(), getIndices(), reverse.getGradient(getValues()),
+           typeOf(getInput()).getRank() - 1);
+  return success();
+}

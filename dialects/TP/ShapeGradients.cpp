@@ -1,0 +1,167 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// The gradients of ops that move data about: each is linear, and its gradient is
+// the transpose, which moves elements back and adds those that were copies.
+
+#include "dialects/TP/ReverseMode.h"
+
+#include "llvm/ADT/Sequence.h"
+
+using namespace mlir;
+using namespace tp;
+
+static RankedTensorType typeOf(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
+LogicalResult BroadcastOp::addGradients(ReverseMode &reverse) {
+  Value g = reverse.getGradient(getResult());
+  SmallVector<int64_t> added;
+  for (int64_t dim : llvm::seq(typeOf(g).getRank()))
+    if (!llvm::is_contained(getDims(), dim))
+      added.push_back(dim);
+  reverse.add(getInput(), added.empty() ? g
+                                        : reverse.getEmitter().reduce(
+                                              ReductionKind::Sum, g, added));
+  return success();
+}
+
+LogicalResult TransposeOp::addGradients(ReverseMode &reverse) {
+  SmallVector<int64_t> inverse(getPermutation().size());
+  for (auto [to, from] : llvm::enumerate(getPermutation()))
+    inverse[from] = to;
+  reverse.add(getInput(), reverse.getEmitter().transpose(
+                              reverse.getGradient(getResult()), inverse));
+  return success();
+}
+
+LogicalResult ReshapeOp::addGradients(ReverseMode &reverse) {
+  reverse.add(getInput(),
+              reverse.getEmitter().reshape(reverse.getGradient(getResult()),
+                                           getInput().getType().getShape()));
+  return success();
+}
+
+/// Puts the elements of a slice back where they come from: element i of
+/// dimension d to `starts[d] + i * strides[d]` of `shape`, zeros elsewhere.
+static Value unslice(Emitter emit, OpBuilder &builder, Location loc, Value g,
+                     ArrayRef<int64_t> starts, ArrayRef<int64_t> strides,
+                     ArrayRef<int64_t> shape) {
+  Value zero = emit.constant(0, Emitter::withShape(g, {}));
+  // Dimensions with a stride first, one by one; then all others as one padding.
+  SmallVector<int64_t> sizes(typeOf(g).getShape()), low(starts);
+  for (auto [dim, stride] : llvm::enumerate(strides)) {
+    if (stride == 1 || sizes[dim] == 1)
+      continue;
+    sizes[dim] = shape[dim];
+    low[dim] = 0;
+    g = DilateOp::create(builder, loc, Emitter::withShape(g, sizes), g, zero,
+                         dim, starts[dim], stride);
+  }
+  if (typeOf(g).getShape() == shape)
+    return g;
+  return PadOp::create(builder, loc, Emitter::withShape(g, shape), g, zero,
+                       low);
+}
+
+LogicalResult SliceOp::addGradients(ReverseMode &reverse) {
+  reverse.add(getInput(), unslice(reverse.getEmitter(), reverse.getBuilder(),
+                                  reverse.getLoc(),
+                                  reverse.getGradient(getResult()),
+                                  getStarts(), getStrides(),
+                                  getInput().getType().getShape()));
+  return success();
+}
+
+LogicalResult ConcatOp::addGradients(ReverseMode &reverse) {
+  Emitter emit = reverse.getEmitter();
+  Value g = reverse.getGradient(getResult());
+  SmallVector<int64_t> starts(typeOf(g).getRank(), 0);
+  for (Value input : getInputs()) {
+    ArrayRef<int64_t> shape = typeOf(input).getShape();
+    if (reverse.isWanted(input))
+      reverse.add(input, emit.slice(g, starts, shape));
+    starts[getDim()] += shape[getDim()];
+  }
+  return success();
+}
+
+LogicalResult PadOp::addGradients(ReverseMode &reverse) {
+  Emitter emit = reverse.getEmitter();
+  Value g = reverse.getGradient(getResult());
+  Value inner = emit.slice(g, getLow(), getInput().getType().getShape());
+  reverse.add(getInput(), inner);
+  if (reverse.isWanted(getValue())) {
+    auto total = [&](Value tensor) {
+      auto dims = llvm::to_vector(llvm::seq(typeOf(tensor).getRank()));
+      return dims.empty() ? tensor
+                          : emit.reduce(ReductionKind::Sum, tensor, dims);
+    };
+    reverse.add(getValue(), emit.binary<SubOp>(total(g), total(inner)));
+  }
+  return success();
+}
+
+/// Adds the elements of windows where they come from, one place of the window
+/// after the other: each place sees the input with a stride.
+static Value fold(WindowOp op, ReverseMode &reverse) {
+  Emitter emit = reverse.getEmitter();
+  Value g = reverse.getGradient(op.getResult());
+  SmallVector<int64_t> shape(op.getInput().getType().getShape());
+  // The input with room for what windows reach over its ends.
+  SmallVector<int64_t> starts, inside(shape.size(), 0), padded(shape);
+  for (auto [i, dim] : llvm::enumerate(op.getDims())) {
+    auto [first, end] = op.getReach(i);
+    inside[dim] = std::max<int64_t>(0, -first);
+    padded[dim] = inside[dim] + std::max(shape[dim], end);
+    starts.push_back(first + inside[dim]);
+  }
+  // The places of a window, as the dimensions of the result that have them.
+  SmallVector<int64_t> extents, place(op.getDims().size(), 0);
+  for (unsigned i : llvm::seq<unsigned>(op.getDims().size()))
+    extents.push_back(typeOf(g).getDimSize(op.getWindowDim(i) + 1));
+  Value sum;
+  do {
+    SmallVector<int64_t> from(typeOf(g).getRank(), 0);
+    SmallVector<int64_t> sizes(typeOf(g).getShape());
+    SmallVector<int64_t> to(shape.size(), 0), strides(shape.size(), 1);
+    SmallVector<int64_t> rows(shape);
+    for (auto [i, dim] : llvm::enumerate(op.getDims())) {
+      from[op.getWindowDim(i) + 1] = place[i];
+      sizes[op.getWindowDim(i) + 1] = 1;
+      to[dim] = starts[i] + place[i] * op.getDilations()[i];
+      strides[dim] = op.getStrides()[i];
+      rows[dim] = sizes[op.getWindowDim(i)];
+    }
+    Value seen = emit.reshape(emit.slice(g, from, sizes), rows);
+    Value moved = unslice(emit, reverse.getBuilder(), reverse.getLoc(), seen,
+                          to, strides, padded);
+    sum = sum ? emit.binary<AddOp>(sum, moved) : moved;
+    // The next place, the last dimension first.
+    int64_t i = int64_t(place.size()) - 1;
+    while (i >= 0 && ++place[i] == extents[i])
+      place[i--] = 0;
+    if (i < 0)
+      break;
+  } while (true);
+  return padded == shape ? sum : emit.slice(sum, inside, shape);
+}
+
+LogicalResult WindowOp::addGradients(ReverseMode &reverse) {
+  Value inner;
+  if (reverse.isWanted(getInput()))
+    reverse.add(getInput(), inner = fold(*this, reverse));
+  if (getFill() && reverse.isWanted(getFill())) {
+    // What does not go to the input.
+    Emitter emit = reverse.getEmitter();
+    auto total = [&](Value tensor) {
+      auto dims = llvm::to_vector(llvm::seq(typeOf(tensor).getRank()));
+      return emit.reduce(ReductionKind::Sum, tensor, dims);
+    };
+    Value g = reverse.getGradient(getResult());
+    reverse.add(getFill(), emit.binary<SubOp>(
+                               total(g), total(inner ? inner : fold(*this, reverse))));
+  }
+  return success();
+}
