@@ -395,7 +395,8 @@ LogicalResult CaseOp::addGradients(ReverseMode &reverse) {
   for (Region &branch : getBranches()) {
     regions.push_back(std::make_unique<Region>());
     Block &block = regions.back()->emplaceBlock();
-    OpBuilder inside = OpBuilder::atBlockEnd(&block);
+    OpBuilder inside(getContext());
+    inside.setInsertionPointToEnd(&block);
     IRMapping mapping;
     SmallVector<Operation *> ops;
     for (Operation &each : branch.front().without_terminator())

@@ -7,8 +7,6 @@
 
 #include "dialects/TP/ReverseMode.h"
 
-#include "dialects/OpError.h"
-
 #include "llvm/ADT/Sequence.h"
 
 using namespace mlir;
@@ -38,19 +36,17 @@ public:
         g(reverse.getGradient(op.getResult())), input(op.getInput()),
         updates(op.getUpdates()) {}
 
-  LogicalResult run() {
+  void run() {
     switch (op.getKind()) {
     case ScatterKind::Add:
       reverse.add(input, g);
       reverse.add(updates, gather(g));
-      return success();
+      return;
     case ScatterKind::Set:
-      overwrite();
-      return success();
+      return overwrite();
     case ScatterKind::Max:
     case ScatterKind::Min:
-      choose();
-      return success();
+      return choose();
     case ScatterKind::Mul:
       return multiply();
     }
@@ -128,13 +124,30 @@ private:
       reverse.add(updates, emit.binary<MulOp>(gather(share), isUpdate));
   }
 
-  LogicalResult multiply() {
+  void multiply() {
+    if (reverse.isWanted(input))
+      reverse.add(input, scatter(ScatterKind::Mul, g, updates));
     if (reverse.isWanted(updates))
-      return tp::emitOpError(op, ErrorCode::NoGradient)
-             << "has no gradient by its updates, which may meet in one element; "
-                "multiply gathered elements, and scatter their product";
-    reverse.add(input, scatter(ScatterKind::Mul, g, updates));
-    return success();
+      reverse.add(updates,
+                  emit.binary<MulOp>(gather(emit.binary<MulOp>(g, input)),
+                                     multiplyOthers()));
+  }
+
+  /// At each update, the product of all others of its element. Updates that are
+  /// zero are counted, and left out of the product.
+  Value multiplyOthers() {
+    Value one = emit.constant(1, updates), zero = emit.constant(0, updates);
+    Value isZero = emit.compare(ComparePredicate::EQ, updates, zero);
+    Value factors = emit.select(isZero, one, updates);
+    Value zeros = emit.select(isZero, one, zero);
+    Value product = gather(
+        scatter(ScatterKind::Mul, emit.constant(1, input), factors));
+    Value otherZeros = emit.binary<SubOp>(
+        gather(scatter(ScatterKind::Add, emit.constant(0, input), zeros)),
+        zeros);
+    Value others = emit.binary<DivOp>(product, factors);
+    return emit.select(emit.compare(ComparePredicate::EQ, otherZeros, zero),
+                       others, zero);
   }
 
   ScatterOp op;
@@ -146,7 +159,8 @@ private:
 } // namespace
 
 LogicalResult ScatterOp::addGradients(ReverseMode &reverse) {
-  return ScatterGradient(*this, reverse).run();
+  ScatterGradient(*this, reverse).run();
+  return success();
 }
 
 LogicalResult DynamicSliceOp::addGradients(ReverseMode &reverse) {
