@@ -111,9 +111,8 @@ void ReverseMode::finish() {
   erased.clear();
 }
 
-FailureOr<SmallVector<Value>> tp::buildGradients(func::FuncOp function,
-                                                 Value loss,
-                                                 ArrayRef<Value> wanted) {
+FailureOr<SmallVector<Value>>
+tp::buildGradients(func::FuncOp function, Value loss, ArrayRef<Value> wanted) {
   Block &body = function.getFunctionBody().front();
   OpBuilder builder(body.getTerminator());
   ReverseMode reverse(builder, loss.getLoc());

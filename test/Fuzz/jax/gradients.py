@@ -14,9 +14,11 @@ fails.
 """
 
 import argparse
+import multiprocessing
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -136,13 +138,21 @@ def judge(tools, case):
     return None, text
 
 
+def run(case):
+    folder, name, seed = case
+    with tempfile.TemporaryDirectory() as scratch:
+        return name, seed, *judge(Tools(folder, scratch), Case(name, seed))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=len(functions.FUNCTIONS))
+    parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--only", help="a regular expression of names")
-    parser.add_argument("--tools", default="build/release/bin")
+    parser.add_argument("--tools", help="the folder of tp-opt, by default as PATH says",
+                        default=os.path.dirname(shutil.which("tp-opt") or ""))
     parser.add_argument("--out", type=pathlib.Path)
     parser.add_argument("--list", action="store_true")
     options = parser.parse_args()
@@ -150,23 +160,24 @@ def main():
     if options.list:
         print("\n".join(names))
         return 0
+    cases = [(options.tools, names[k % len(names)], options.seed + k)
+             for k in range(options.count)]
     failures = 0
-    with tempfile.TemporaryDirectory() as scratch:
-        tools = Tools(options.tools, scratch)
-        for k in range(options.count):
-            name, seed = names[k % len(names)], options.seed + k
-            wrong, text = judge(tools, Case(name, seed))
+    with multiprocessing.get_context("spawn").Pool(options.jobs) as pool:
+        for done, (name, seed, wrong, text) in enumerate(pool.imap(run, cases), 1):
             if wrong:
                 failures += 1
                 print(f"{name} seed {seed}: {wrong}", flush=True)
-                if options.out:
-                    options.out.mkdir(parents=True, exist_ok=True)
-                    stem = re.sub(r"[^\w.]", "-", f"{name}-{seed}")
-                    (options.out / f"{stem}.mlir").write_text(text)
-                    (options.out / f"{stem}.txt").write_text(wrong + "\n")
+            if wrong and options.out:
+                options.out.mkdir(parents=True, exist_ok=True)
+                stem = re.sub(r"[^\w.]", "-", f"{name}-{seed}")
+                (options.out / f"{stem}.mlir").write_text(text)
+                (options.out / f"{stem}.txt").write_text(wrong + "\n")
             if sys.stderr.isatty():
-                print(f"\r{k + 1} of {options.count}", end="", file=sys.stderr)
+                print(f"\r{done} of {options.count}", end="", file=sys.stderr)
     print(f"{options.count} cases of {len(names)} functions: {failures} wrong")
+    for name, reason in functions.LOST.items():
+        print(f"not tried: {name}: {reason}")
     return 1 if failures else 0
 
 
