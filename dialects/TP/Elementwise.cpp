@@ -21,6 +21,8 @@ Linearity tp::getLinearity(UnaryKind unary, ReduceKind kind) {
   switch (unary) {
   case UnaryKind::Neg:
     return kind == ReduceKind::Sum ? Linearity::Joint : Linearity::None;
+  case UnaryKind::StopGradient:
+    return Linearity::Joint;
   // A non-decreasing function would let maxima pass, since f(max(a, b)) =
   // max(f(a), f(b)). But an elementwise op makes nothing smaller, so that a
   // maximum costs the same before it, and verification knows functions only as

@@ -83,6 +83,7 @@ static Value getUnaryGradient(UnaryKind unary, Value x, Value y, Value g,
   case UnaryKind::Floor:
   case UnaryKind::Ceil:
   case UnaryKind::RoundEven:
+  case UnaryKind::StopGradient:
   // Functions of integers.
   case UnaryKind::Not:
   case UnaryKind::Popcount:

@@ -47,7 +47,8 @@ static std::optional<std::string> set(ImportOptions &options, StringRef key,
                   std::initializer_list<std::pair<StringRef, Phase>>{
                       {"prefill", Phase::Prefill},
                       {"decode", Phase::Decode},
-                      {"generate", Phase::Generate}});
+                      {"generate", Phase::Generate},
+                      {"train", Phase::Train}});
   if (key == "dtype")
     return choose(
         options.dtype,
@@ -98,6 +99,11 @@ FailureOr<ImportOptions> ImportOptions::parse(StringRef text,
   if (options.phase == Phase::Generate && options.logits == Logits::All)
     return fail(0) << "`logits=all` contradicts `phase=generate`, which gives "
                       "those of the last token; leave it out";
+  if (options.phase == Phase::Train && (options.cache || options.logits))
+    return fail(0)
+           << "`" << (options.cache ? "cache" : "logits")
+           << "` contradicts `phase=train`, which gives the loss of all "
+              "tokens; leave it out";
   return options;
 }
 

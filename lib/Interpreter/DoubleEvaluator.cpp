@@ -142,6 +142,8 @@ Element DoubleEvaluator::unaryFloat(UnaryKind kind, Element element) {
     return makeReal(std::ceil(x));
   case UnaryKind::RoundEven:
     return makeReal(std::nearbyint(x));
+  case UnaryKind::StopGradient:
+    return makeReal(x);
   case UnaryKind::Not:
   case UnaryKind::Popcount:
   case UnaryKind::CountLeadingZeros:

@@ -91,6 +91,7 @@ static double getSlope(UnaryKind kind, double x, double y) {
   case UnaryKind::Floor:
   case UnaryKind::Ceil:
   case UnaryKind::RoundEven:
+  case UnaryKind::StopGradient:
   case UnaryKind::Not:
   case UnaryKind::Popcount:
   case UnaryKind::CountLeadingZeros:

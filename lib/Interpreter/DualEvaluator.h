@@ -12,7 +12,8 @@
 ///
 /// It shares nothing with what builds gradients (dialects/TP/ReverseMode.h), so
 /// that it can tell whether they are right: the tangent of a loss is the inner
-/// product of its gradient with the direction. Corners are as there.
+/// product of its gradient with the direction. Corners are as there, and what
+/// tp.stop_gradient gives has no tangent.
 
 #ifndef TPOPT_INTERPRETER_DUALEVALUATOR_H
 #define TPOPT_INTERPRETER_DUALEVALUATOR_H

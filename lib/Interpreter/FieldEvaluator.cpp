@@ -114,6 +114,8 @@ template <typename Field>
 Element ResidueEvaluator<Field>::unaryFloat(UnaryKind kind, Element x) {
   if (kind == UnaryKind::Neg)
     return negate(x);
+  if (kind == UnaryKind::StopGradient)
+    return x;
   if (x.residue == kNaN)
     return x;
   if (kind == UnaryKind::Exp && x.residue == kMinusInfinity)

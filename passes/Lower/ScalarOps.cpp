@@ -197,6 +197,8 @@ Value ScalarBuilder::unary(UnaryKind kind) {
     return op<math::CeilOp>(x);
   case UnaryKind::RoundEven:
     return op<math::RoundEvenOp>(x);
+  case UnaryKind::StopGradient:
+    return x;
   case UnaryKind::Not:
   case UnaryKind::Popcount:
   case UnaryKind::CountLeadingZeros:
@@ -439,8 +441,8 @@ static std::optional<Kind> getKind(Operation *op) {
 static constexpr auto getUnaryKind =
     getKind<UnaryKind, NegOp, AbsOp, SignOp, ExpOp, Expm1Op, LogOp, Log1pOp,
             SqrtOp, RsqrtOp, CbrtOp, SinOp, CosOp, TanOp, TanhOp, ErfOp,
-            LogisticOp, FloorOp, CeilOp, RoundEvenOp, NotOp, PopcountOp,
-            CountLeadingZerosOp>;
+            LogisticOp, FloorOp, CeilOp, RoundEvenOp, StopGradientOp, NotOp,
+            PopcountOp, CountLeadingZerosOp>;
 static constexpr auto getBinaryKind =
     getKind<BinaryKind, AddOp, SubOp, MulOp, DivOp, MaxOp, MinOp, PowOp, RemOp,
             Atan2Op, AndOp, OrOp, XorOp, ShiftLeftOp, ShiftRightArithmeticOp,

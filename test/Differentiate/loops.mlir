@@ -119,6 +119,21 @@ func.func @directives(%x: tensor<4xf32> {tp.name = "x", tp.role = "parameter"}) 
 
 // -----
 
+// Through tp.stop_gradient none passes.
+// CHECK-LABEL: func.func @stopped
+// CHECK: %[[s:.*]] = tp.stop_gradient %arg0
+// CHECK: %[[g:.*]] = tp.broadcast
+// CHECK-NEXT: %[[dx:.*]] = tp.mul %[[g]], %[[s]]
+// CHECK-NEXT: return %{{.*}}, %[[dx]]
+func.func @stopped(%x: tensor<4xf32> {tp.name = "x", tp.role = "parameter"}) -> (tensor<f32> {tp.name = "loss"}) {
+  %s = tp.stop_gradient %x : tensor<4xf32>
+  %p = tp.mul %x, %s : tensor<4xf32>
+  %l = tp.reduce sum %p dims = [0] : tensor<4xf32> -> tensor<f32>
+  return %l : tensor<f32>
+}
+
+// -----
+
 // What the loss does not depend on has a gradient of zeros, and numbers that are
 // no floats have none.
 // CHECK-LABEL: func.func @apart

@@ -176,7 +176,8 @@ void tp::fuzz::addElementwise(Generators &generators) {
   };
   for (const char *name : {"neg", "abs"})
     add(name, Elements::Number, Domain::All, false);
-  add("relu", Elements::Float, Domain::All, false);
+  for (const char *name : {"relu", "stop_gradient"})
+    add(name, Elements::Float, Domain::All, false);
   for (const char *name : {"not", "popcount", "count_leading_zeros"})
     add(name, Elements::Index, Domain::All, false);
   add("cbrt", Elements::Float, Domain::All, true);

@@ -12,7 +12,7 @@
 ///
 /// | key | values | default |
 /// | --- | --- | --- |
-/// | `phase` | `prefill`: a prompt; `decode`: one token; `generate`: both | `prefill` |
+/// | `phase` | `prefill`: a prompt; `decode`: one token; `generate`: both; `train`: a loss | `prefill` |
 /// | `batch` | sequences computed together | 1 |
 /// | `sequence` | tokens of the prompt | 512, or all positions if fewer |
 /// | `cache` | positions a KV cache holds | 2048, or all positions if fewer |
@@ -32,7 +32,7 @@
 namespace tp {
 
 struct ImportOptions {
-  enum class Phase { Prefill, Decode, Generate };
+  enum class Phase { Prefill, Decode, Generate, Train };
   enum class Logits { Last, All };
   enum class DType { F32, BF16, F16 };
 

@@ -5,6 +5,7 @@
 // token sees every other that is not padding.
 
 #include "Families.h"
+#include "Loss.h"
 
 #include <cmath>
 
@@ -17,13 +18,17 @@ struct BERTConfig {
   int64_t layers, hidden, heads, head, ffn, vocab, types, positions;
   double epsilon;
   Activation activation;
+  std::optional<int64_t> padding; ///< What is not trained by where it stands.
+  bool isTied; ///< The head's table is that of the embeddings.
 };
 
 class BERT {
 public:
   BERT(ModelBuilder &builder, const BERTConfig &config)
       : b(builder), config(config) {}
-  void build(int64_t batch, int64_t sequence);
+  /// With `hasLoss`, the entry takes labels and gives the loss of the head that
+  /// predicts masked tokens.
+  void build(int64_t batch, int64_t sequence, bool hasLoss);
 
 private:
   Value buildEmbeddings(Value tokens, Value types);
@@ -32,9 +37,11 @@ private:
   Value buildLinear(Value x, int64_t in, int64_t out);
   /// The `output` of a sublayer: y added to what went in, then the norm.
   Value buildResidual(Value x, llvm::function_ref<Value()> dense);
+  Value buildHead(Value x);
 
   ModelBuilder &b;
   const BERTConfig &config;
+  Value table; ///< The embeddings of tokens.
 };
 } // namespace
 
@@ -61,6 +68,7 @@ static BERTConfig readConfig(Config &config) {
     config.error(ErrorCode::UnsupportedFeature, "position_embedding_type",
                  "is not `absolute`: relative positions are not supported",
                  "only absolute is supported");
+  result.isTied = config.flag("tie_word_embeddings", true);
   config.requireFlag("is_decoder", false, "BERT is imported as an encoder");
   config.requireFlag("add_cross_attention", false,
                      "attention to an encoder is not supported");
@@ -123,19 +131,47 @@ Value BERT::buildEmbeddings(Value tokens, Value types) {
     return b.embedding(b.weight("weight", Stored({rows, config.hidden})), ids);
   };
   Value positions = b.op<IotaOp>(b.tensor({getShape(tokens)[1]}, b.i32()), 0);
-  Value x = b.add(lookUp("word_embeddings", config.vocab, tokens),
-                  lookUp("token_type_embeddings", config.types, types));
+  Value x;
+  {
+    ModelBuilder::Scope words(b, "word_embeddings");
+    table = b.weight("weight", Stored({config.vocab, config.hidden}));
+    x = b.embedding(table, tokens, config.padding);
+  }
+  x = b.add(x, lookUp("token_type_embeddings", config.types, types));
   x = b.addBias(x, lookUp("position_embeddings", config.positions, positions));
   ModelBuilder::Scope norm(b, "LayerNorm");
   return b.layerNorm(x, config.epsilon);
 }
 
-void BERT::build(int64_t batch, int64_t sequence) {
+/// The logits [b,s,v] of the tokens, in f32.
+Value BERT::buildHead(Value x) {
+  ModelBuilder::Scope scope(b, "cls.predictions");
+  {
+    ModelBuilder::Scope transform(b, "transform");
+    {
+      ModelBuilder::Scope dense(b, "dense");
+      x = b.activation(config.activation,
+                       buildLinear(x, config.hidden, config.hidden));
+    }
+    ModelBuilder::Scope norm(b, "LayerNorm");
+    x = b.layerNorm(x, config.epsilon);
+  }
+  Value head = table;
+  if (!config.isTied) {
+    ModelBuilder::Scope decoder(b, "decoder");
+    head = b.weight("weight", Stored({config.vocab, config.hidden}));
+  }
+  Value bias = b.convert(b.weight("bias", Stored({config.vocab})), b.f32());
+  return b.addBias(b.einsum("bsh,vh->bsv", x, head, b.f32()), bias);
+}
+
+void BERT::build(int64_t batch, int64_t sequence, bool hasLoss) {
   b.beginEntry("main");
   RankedTensorType ids = b.tensor({batch, sequence}, b.i32());
   Value tokens = b.input("tokens", ids);
   Value types = b.input("token_type_ids", ids);
   Value real = b.input("attention_mask", ids);
+  Value labels = hasLoss ? b.input("labels", ids) : Value();
   Value x = buildEmbeddings(tokens, types);
   Value mask;
   {
@@ -157,18 +193,31 @@ void BERT::build(int64_t batch, int64_t sequence) {
     x = buildResidual(
         x, [&] { return buildLinear(inner, config.ffn, config.hidden); });
   }
+  if (hasLoss)
+    return b.endEntry(buildLoss(b, buildHead(x), labels));
   b.endEntry({{"last_hidden_state", x}});
 }
 
 LogicalResult hf::buildBERT(Import &import) {
   BERTConfig config = readConfig(import.config);
   const ImportOptions &options = import.options;
-  if (options.phase != ImportOptions::Phase::Prefill || options.cache ||
+  using Phase = ImportOptions::Phase;
+  bool trains = options.phase == Phase::Train;
+  bool hasHead = import.architecture == "BertForMaskedLM";
+  if ((options.phase != Phase::Prefill && !trains) || options.cache ||
       options.logits)
     import.config.error(ErrorCode::BadImportOption, "architectures",
-                        "is an encoder, which has no phase but prefill, no "
-                        "cache and no logits",
+                        "is an encoder, which has no phase but prefill and "
+                        "train, no cache and no logits",
                         "import with batch, sequence and dtype only");
+  if (trains)
+    config.padding = import.config.has("pad_token_id")
+                         ? import.config.token("pad_token_id", config.vocab)
+                         : 0;
+  if (trains && !hasHead)
+    import.config.error(ErrorCode::BadImportOption, "architectures",
+                        "is an encoder without a head, which has no loss",
+                        "import BertForMaskedLM for phase=train");
   int64_t sequence =
       options.sequence.value_or(std::min(int64_t(512), config.positions));
   if (!import.config.failed() && sequence > config.positions)
@@ -179,13 +228,16 @@ LogicalResult hf::buildBERT(Import &import) {
                             llvm::Twine(config.positions));
   if (import.config.failed())
     return failure();
-  bool hasHead = import.architecture == "BertForMaskedLM";
-  if (hasHead)
+  if (trains)
+    warnOfDropout(import.config,
+                  {"hidden_dropout_prob", "attention_probs_dropout_prob"});
+  else if (hasHead)
     emitWarning(import.config.getLoc("architectures"))
         << "the head that predicts masked tokens is not imported: the result "
            "is the encoder's";
   ModelBuilder builder(import.module, import.element, import.checkpoint,
                        "bert.", /*isStored=*/hasHead);
-  BERT(builder, config).build(options.batch, sequence);
+  builder.setHead("cls.");
+  BERT(builder, config).build(options.batch, sequence, trains);
   return failure(builder.failed());
 }

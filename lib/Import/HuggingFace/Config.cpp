@@ -111,6 +111,29 @@ double Config::number(StringRef field, std::optional<double> otherwise) {
   return 1;
 }
 
+std::optional<int64_t> Config::token(StringRef field, int64_t vocab) {
+  const llvm::json::Value *value = find(field);
+  if (!value)
+    return std::nullopt;
+  std::optional<int64_t> number = value->getAsInteger();
+  if (!number || *number >= vocab) {
+    mistyped(field, "a number below vocab_size, " + std::to_string(vocab));
+    return std::nullopt;
+  }
+  return *number < 0 ? std::nullopt : number;
+}
+
+double Config::share(StringRef field) {
+  const llvm::json::Value *value = find(field);
+  if (!value)
+    return 0;
+  std::optional<double> number = value->getAsNumber();
+  if (number && *number >= 0 && *number <= 1)
+    return *number;
+  mistyped(field, "a number from 0 to 1");
+  return 0;
+}
+
 bool Config::flag(StringRef field, bool otherwise) {
   const llvm::json::Value *value = find(field);
   if (!value)

@@ -36,6 +36,10 @@ public:
   /// A finite number above 0.
   double number(llvm::StringRef field,
                 std::optional<double> otherwise = std::nullopt);
+  /// A token's id, below `vocab`; none if it is not there, or negative.
+  std::optional<int64_t> token(llvm::StringRef field, int64_t vocab);
+  /// A number from 0 to 1; 0 if it is not there.
+  double share(llvm::StringRef field);
   bool flag(llvm::StringRef field, bool otherwise);
   std::string word(llvm::StringRef field,
                    std::optional<llvm::StringRef> otherwise = std::nullopt);

@@ -5,6 +5,8 @@
 
 #include "Decoder.h"
 
+#include "Loss.h"
+
 using namespace mlir;
 using namespace tp;
 using namespace tp::hf;
@@ -18,7 +20,9 @@ FailureOr<SmallVector<Entry>> hf::getEntries(const ImportOptions &options,
       std::min({int64_t(512), positions, options.cache.value_or(positions)}));
   int64_t cache = options.cache.value_or(
       std::min(positions, std::max(int64_t(2048), sequence)));
-  bool hasCache = options.phase != Phase::Prefill || options.cache;
+  bool generates =
+      options.phase == Phase::Decode || options.phase == Phase::Generate;
+  bool hasCache = generates || options.cache;
   bool hasPrompt = options.phase != Phase::Decode;
   auto contradict = [&](StringRef option, int64_t value) {
     config.error(ErrorCode::BadImportOption, field,
@@ -48,7 +52,8 @@ FailureOr<SmallVector<Entry>> hf::getEntries(const ImportOptions &options,
   step.cache = cache;
   if (hasCache)
     prompt.cache = cache;
-  if (options.phase == Phase::Prefill)
+  prompt.hasLoss = options.phase == Phase::Train;
+  if (!generates)
     return SmallVector<Entry>{prompt};
   if (options.phase == Phase::Decode)
     return SmallVector<Entry>{step};
@@ -61,11 +66,13 @@ FailureOr<SmallVector<Entry>> hf::getEntries(const ImportOptions &options,
 
 Decoder::Decoder(ModelBuilder &builder, const DecoderSizes &sizes,
                  const Entry &entry, int64_t batch)
-    : b(builder), entry(entry), batch(batch) {
+    : b(builder), sizes(sizes), entry(entry), batch(batch) {
   b.beginEntry(entry.name);
   RankedTensorType scalar = b.tensor({}, b.i32());
   tokens = b.input(entry.hasPosition ? "token" : "tokens",
                    b.tensor({batch, entry.tokens}, b.i32()));
+  if (entry.hasLoss)
+    labels = b.input("labels", b.tensor({batch, entry.tokens}, b.i32()));
   if (entry.hasPosition)
     position = b.input("position", scalar);
   if (entry.hasLength)
@@ -139,6 +146,8 @@ Value Decoder::select(Value x) {
 void Decoder::finish(Value rows, Value table) {
   Value logits = b.einsum(entry.lastOnly ? "bh,vh->bv" : "bsh,vh->bsv", rows,
                           table, b.f32());
+  if (entry.hasLoss)
+    return b.endEntry(buildLoss(b, logits, shiftLabels(b, labels)));
   SmallVector<std::pair<std::string, Value>> results{{"logits", logits}};
   results.append(caches.begin(), caches.end());
   b.endEntry(results);

@@ -18,6 +18,8 @@ struct DecoderSizes {
   int64_t kv;    ///< Key-value heads.
   int64_t group; ///< Query heads for each of them.
   int64_t head;  ///< Features of a head.
+  /// The token whose embedding is not trained by where it stands.
+  std::optional<int64_t> padding;
 };
 
 /// One function of the module.
@@ -28,6 +30,7 @@ struct Entry {
   bool hasLength = false;       ///< Only the first `length` tokens are real.
   std::optional<int64_t> cache; ///< Positions of the cache, if there is one.
   bool lastOnly = false;        ///< Logits are [b, v], not [b, s, v].
+  bool hasLoss = false;         ///< Takes labels, and gives a loss, no logits.
 };
 
 /// The entries that `options` ask for, for a model of so many positions, which
@@ -44,6 +47,10 @@ public:
           int64_t batch);
 
   mlir::Value getTokens() const { return tokens; }
+  mlir::Value embedTokens(mlir::Value table) {
+    return b.embedding(table, tokens,
+                       entry.hasLoss ? sizes.padding : std::nullopt);
+  }
   /// The position of every token, i32 [s].
   mlir::Value getPositions();
   /// Writes key and value into the layer's cache and attends to what is known.
@@ -52,16 +59,18 @@ public:
                      std::optional<int64_t> window = std::nullopt);
   /// The rows whose logits are wanted: all, or [b, hidden] of the last token.
   mlir::Value select(mlir::Value x);
-  /// Ends the entry with the products of rows and `table` [vocab, hidden].
+  /// Ends the entry with the products of rows and `table` [vocab, hidden], or
+  /// their loss.
   void finish(mlir::Value rows, mlir::Value table);
 
 private:
   mlir::Value update(mlir::Value cache, mlir::Value rows);
 
   ModelBuilder &b;
+  const DecoderSizes &sizes;
   Entry entry;
   int64_t batch;
-  mlir::Value tokens, position, length, zero;
+  mlir::Value tokens, labels, position, length, zero;
   /// Key and value of every layer: as passed in, then as updated.
   llvm::SmallVector<std::pair<std::string, mlir::Value>> caches;
 };

@@ -6,6 +6,7 @@
 
 #include "Decoder.h"
 #include "Families.h"
+#include "Loss.h"
 
 #include <cmath>
 
@@ -138,7 +139,7 @@ void GPT2::build() {
   Value x;
   {
     ModelBuilder::Scope scope(b, "wte");
-    x = b.embedding(embeddings, decoder.getTokens());
+    x = decoder.embedTokens(embeddings);
   }
   {
     ModelBuilder::Scope scope(b, "wpe");
@@ -165,6 +166,8 @@ LogicalResult hf::buildGPT2(Import &import) {
       import.options, import.config, "n_positions", config.positions);
   if (failed(entries))
     return failure();
+  if (import.options.phase == ImportOptions::Phase::Train)
+    warnOfDropout(import.config, {"attn_pdrop", "embd_pdrop", "resid_pdrop"});
   for (const Entry &entry : *entries)
     GPT2(builder, config, entry, import.options.batch).build();
   return failure(builder.failed());

@@ -26,8 +26,11 @@
 /// @decode(token, position, caches, weights), which both give logits [b,v] of
 /// the last real token, and caches; arguments of equal `tp.name` are one.
 /// `length` and `position` are scalars: the sequences of a batch run abreast.
-/// An encoder has `prefill` only, @main(tokens, token_types, attention_mask,
-/// weights).
+/// `train` makes @main(tokens, labels [b,s], weights) -> loss, label_count: the
+/// mean cross entropy in f32 over the labels that are not -100, of the next
+/// token each, and their number. An encoder has `prefill`, @main(tokens,
+/// token_types, attention_mask, weights), and with its head `train`, where
+/// `labels` are of the tokens themselves.
 ///
 /// **Weights** are arguments in the shape the computation wants, heads as
 /// dimensions: wq [hidden, kv, group, head], wk and wv [hidden, kv, head],

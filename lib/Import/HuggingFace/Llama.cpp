@@ -7,6 +7,7 @@
 
 #include "Decoder.h"
 #include "Families.h"
+#include "Loss.h"
 
 #include <cmath>
 
@@ -232,7 +233,7 @@ void Llama::build() {
     {
       ModelBuilder::Scope scope(b, "embed_tokens");
       embeddings = b.weight("weight", table);
-      x = b.embedding(embeddings, decoder.getTokens());
+      x = decoder.embedTokens(embeddings);
     }
     buildAngles();
     for (int64_t layer = 0; layer < sizes.layers; ++layer) {
@@ -248,6 +249,9 @@ void Llama::build() {
 
 LogicalResult hf::buildLlama(Import &import) {
   LlamaConfig config = readConfig(import.config, import.architecture);
+  if (import.options.phase == ImportOptions::Phase::Train)
+    config.sizes.padding =
+        import.config.token("pad_token_id", config.sizes.vocab);
   if (import.config.failed())
     return failure();
   ModelBuilder builder(import.module, import.element, import.checkpoint,
@@ -257,6 +261,8 @@ LogicalResult hf::buildLlama(Import &import) {
                  config.positions);
   if (failed(entries))
     return failure();
+  if (import.options.phase == ImportOptions::Phase::Train)
+    warnOfDropout(import.config, {"attention_dropout"});
   for (const Entry &entry : *entries)
     Llama(builder, config, entry, import.options.batch).build();
   return failure(builder.failed());

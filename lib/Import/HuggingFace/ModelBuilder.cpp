@@ -115,9 +115,11 @@ Value ModelBuilder::cache(StringRef name, RankedTensorType type,
 
 Value ModelBuilder::weight(StringRef leaf, const Stored &stored) {
   std::string name = path + "." + leaf.str();
-  std::string tensorName = isStored ? prefix + name : name;
+  bool isHead = !head.empty() && StringRef(path).starts_with(head);
+  std::string tensorName = isStored && !isHead ? prefix + name : name;
   if (checkpoint) {
-    tensorName = checkpoint->resolve(tensorName, prefix);
+    if (!isHead)
+      tensorName = checkpoint->resolve(tensorName, prefix);
     if (mlir::failed(checkpoint->take(builder.getContext(), tensorName,
                                       stored.getStoredShape())))
       hasFailed = true;
@@ -205,10 +207,22 @@ Value ModelBuilder::integer(int32_t value, ArrayRef<int64_t> shape) {
   return op<ConstantOp>(type, DenseElementsAttr::get(type, value));
 }
 
-Value ModelBuilder::embedding(Value table, Value ids) {
-  SmallVector<int64_t> shape(getShape(ids));
+Value ModelBuilder::embedding(Value table, Value ids,
+                              std::optional<int64_t> padding) {
+  SmallVector<int64_t> shape(getShape(ids)), dims;
+  for (int64_t dim : llvm::seq<int64_t>(shape.size()))
+    dims.push_back(dim);
+  Value isPadding;
+  if (padding)
+    isPadding =
+        op<CompareOp>(tensor(shape, i1()), ComparePredicate::EQ, ids,
+                      integer(int32_t(*padding), getShape(ids)));
   shape.push_back(getShape(table)[1]);
-  return op<EmbeddingOp>(tensor(shape, getElement(table)), table, ids);
+  Value x = op<EmbeddingOp>(tensor(shape, getElement(table)), table, ids);
+  if (!padding)
+    return x;
+  return op<SelectOp>(x.getType(), broadcast(isPadding, shape, dims),
+                      op<StopGradientOp>(x.getType(), x), x);
 }
 
 Value ModelBuilder::rmsNorm(Value x, double epsilon) {

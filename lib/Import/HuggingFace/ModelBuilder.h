@@ -57,6 +57,10 @@ public:
   ModelBuilder(mlir::ModuleOp module, mlir::Type element,
                Checkpoint *checkpoint, llvm::StringRef prefix, bool isStored);
 
+  /// Weights whose path begins with `path` are the head's, which is no part of
+  /// the base model: their stored names have no prefix.
+  void setHead(llvm::StringRef path) { head = path; }
+
   /// Makes `name` part of the path as long as it lives.
   class Scope {
   public:
@@ -108,7 +112,10 @@ public:
                         llvm::ArrayRef<int64_t> dims);
   mlir::Value convert(mlir::Value x, mlir::Type element);
   mlir::Value integer(int32_t value, llvm::ArrayRef<int64_t> shape = {});
-  mlir::Value embedding(mlir::Value table, mlir::Value ids);
+  /// With `padding`, no gradient goes to the table from ids that equal it, as
+  /// with torch.nn.Embedding's padding_idx.
+  mlir::Value embedding(mlir::Value table, mlir::Value ids,
+                        std::optional<int64_t> padding = std::nullopt);
   mlir::Value rmsNorm(mlir::Value x, double epsilon);
   mlir::Value layerNorm(mlir::Value x, double epsilon);
   mlir::Value activation(Activation kind, mlir::Value x);
@@ -129,7 +136,7 @@ private:
   mlir::ModuleOp module;
   mlir::Type element;
   Checkpoint *checkpoint;
-  std::string prefix;
+  std::string prefix, head;
   bool isStored;
   std::string path;
   mlir::func::FuncOp entry;

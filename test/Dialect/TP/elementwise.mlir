@@ -38,6 +38,8 @@ func.func @unary(%x: tensor<4x16xf32>, %i: tensor<4xi32>) {
   %15 = tp.ceil %x : tensor<4x16xf32>
   // CHECK: tp.round_even %{{.+}} : tensor<4x16xf32>
   %16 = tp.round_even %x : tensor<4x16xf32>
+  // CHECK: tp.stop_gradient %{{.+}} : tensor<4x16xf32>
+  %stopped = tp.stop_gradient %x : tensor<4x16xf32>
   // CHECK: tp.not %{{.+}} : tensor<4xi32>
   %17 = tp.not %i : tensor<4xi32>
   // CHECK: tp.cbrt %{{.+}} : tensor<4x16xf32>

@@ -175,6 +175,15 @@ func.func @f(%x: tensor<4xf32>) {
 
 // -----
 
+// tp.stop_gradient 1: another shape
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @below {{[TP0303] 'tp.stop_gradient' op operands and results have one shape}}
+  %0 = "tp.stop_gradient"(%x) : (tensor<4xf32>) -> tensor<5xf32>
+  return
+}
+
+// -----
+
 // tp.not 1: another shape
 func.func @f(%x: tensor<4xi32>) {
   // expected-error @below {{[TP0303] 'tp.not' op operands and results have one shape}}

@@ -390,7 +390,7 @@ llvm::StringMap<Generator> getGenerators() {
        {"neg",   "abs",      "sign",  "exp",  "expm1",      "log",
         "log1p", "sqrt",     "rsqrt", "sin",  "cos",        "tanh",
         "erf",   "logistic", "floor", "ceil", "round_even", "gelu",
-        "silu",  "relu",     "tan",   "cbrt"})
+        "silu",  "relu",     "tan",   "cbrt", "stop_gradient"})
     map[op] = elementwise("tp." + std::string(op), 1);
   for (const char *op :
        {"add", "sub", "mul", "div", "max", "min", "pow", "rem", "atan2"})

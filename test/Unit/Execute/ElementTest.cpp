@@ -72,7 +72,7 @@ TEST_P(Elements, ComputeLikeTheInterpreter) {
   if (isFloat) {
     unary = {"neg",   "abs",  "sign",       "exp",  "expm1",
              "sin",   "cos",  "tanh",       "erf",  "logistic",
-             "floor", "ceil", "round_even", "cbrt", "tan"};
+             "floor", "ceil", "round_even", "cbrt", "tan", "stop_gradient"};
     binary = {"add", "sub", "mul", "div", "max", "min", "rem", "atan2"};
   } else if (isBool) {
     unary = {"not"};

@@ -417,6 +417,7 @@ TEST_F(KernelTest, FloatFunctions) {
       {UnaryKind::Erf, [](double v) { return std::erf(v); }},
       {UnaryKind::Logistic,
        [](double v) { return 0.5 + std::tanh(v / 2) / 2; }},
+      {UnaryKind::StopGradient, [](double v) { return v; }},
       {UnaryKind::Floor, [](double v) { return std::floor(v); }},
       {UnaryKind::Ceil, [](double v) { return std::ceil(v); }},
       {UnaryKind::RoundEven, [](double v) {

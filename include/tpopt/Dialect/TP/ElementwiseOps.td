@@ -72,6 +72,7 @@ def TP_LogisticOp : TP_UnaryOp<"logistic", "Logistic", "1 / (1 + exp(-x))">;
 def TP_FloorOp : TP_UnaryOp<"floor", "Floor", "The largest integer not above">;
 def TP_CeilOp : TP_UnaryOp<"ceil", "Ceil", "The smallest integer not below">;
 def TP_RoundEvenOp : TP_UnaryOp<"round_even", "RoundEven", "The nearest integer, ties to even">;
+def TP_StopGradientOp : TP_UnaryOp<"stop_gradient", "StopGradient", "The value, through which no gradient passes">;
 def TP_NotOp : TP_UnaryOp<"not", "Not", "The bitwise complement", TP_IntegerTensor, "i32">;
 def TP_PopcountOp : TP_UnaryOp<"popcount", "Popcount", "The number of bits set", TP_IntegerTensor, "i32">;
 def TP_CountLeadingZerosOp : TP_UnaryOp<"count_leading_zeros", "CountLeadingZeros", "The number of zero bits above the highest one", TP_IntegerTensor, "i32">;

@@ -59,6 +59,7 @@ enum class UnaryKind : uint8_t {
   Floor,
   Ceil,
   RoundEven,
+  StopGradient, ///< The value itself.
   Not,
   Popcount,
   CountLeadingZeros
