@@ -81,7 +81,8 @@ public:
 
   LogicalResult run() {
     if (count == 0) {
-      for (auto [init, result] : llvm::zip_equal(op.getInits(), op.getResults()))
+      for (auto [init, result] :
+           llvm::zip_equal(op.getInits(), op.getResults()))
         if (Value gradient = reverse.getGradient(result))
           reverse.add(init, gradient);
       return success();
@@ -206,8 +207,8 @@ void LoopGradient::startBackward() {
   for (Value value : captured)
     inits.push_back(reverse.getOrZero(value));
   OpBuilder &builder = reverse.getBuilder();
-  backward = ForOp::create(builder, reverse.getLoc(), TypeRange(ValueRange(inits)),
-                           count, inits);
+  backward = ForOp::create(builder, reverse.getLoc(),
+                           TypeRange(ValueRange(inits)), count, inits);
   Block &block = backward.getBody().emplaceBlock();
   Value counter = block.addArgument(op.getCounter().getType(), op.getLoc());
   for (Value init : inits)
@@ -254,8 +255,8 @@ LogicalResult LoopGradient::fillBackward() {
   // Loops of the iteration save more by now.
   iteration.clear();
   Operation *start = at.getDefiningOp();
-  for (auto it = std::next(start->getIterator());
-       it != yielded->getIterator(); ++it)
+  for (auto it = std::next(start->getIterator()); it != yielded->getIterator();
+       ++it)
     iteration.push_back(&*it);
   return success();
 }
@@ -309,8 +310,8 @@ void LoopGradient::buildForward() {
     llvm::append_range(shape, typeOf(value).getShape());
     inits.push_back(outside.constant(0, Emitter::withShape(value, shape)));
   }
-  forward = ForOp::create(builder, op.getLoc(), TypeRange(ValueRange(inits)), count,
-                          inits);
+  forward = ForOp::create(builder, op.getLoc(), TypeRange(ValueRange(inits)),
+                          count, inits);
   forward->setDiscardableAttrs(op->getDiscardableAttrDictionary());
   Block &block = forward.getBody().emplaceBlock();
   Value counter = block.addArgument(op.getCounter().getType(), op.getLoc());
@@ -328,9 +329,8 @@ void LoopGradient::buildForward() {
   for (Value value : yielded.getOperands())
     results.push_back(mapping.lookupOrDefault(value));
   Emitter emit(inside, op.getLoc());
-  for (auto [stack, value] :
-       llvm::zip_equal(forward.getRegionIterArgs().drop_front(entering.size()),
-                       saved)) {
+  for (auto [stack, value] : llvm::zip_equal(
+           forward.getRegionIterArgs().drop_front(entering.size()), saved)) {
     SmallVector<int64_t> shape(typeOf(stack).getShape());
     shape[0] = 1;
     Value entry = emit.reshape(mapping.lookup(value), shape);
@@ -347,9 +347,8 @@ void LoopGradient::loadSaved() {
   OpBuilder inside(backward.getContext());
   inside.setInsertionPointAfterValue(at);
   Emitter emit(inside, op.getLoc());
-  for (auto [stack, value] :
-       llvm::zip_equal(forward.getResults().drop_front(entering.size()),
-                       saved)) {
+  for (auto [stack, value] : llvm::zip_equal(
+           forward.getResults().drop_front(entering.size()), saved)) {
     SmallVector<int64_t> shape(typeOf(stack).getShape());
     shape[0] = 1;
     Value entry = emit.dynamicSlice(stack, getPlace(emit, at, stack), shape);
@@ -366,8 +365,8 @@ void LoopGradient::loadSaved() {
 void LoopGradient::finishBackward() {
   // Those of values from outside have in them what there was.
   ResultRange results = backward.getResults();
-  for (auto [value, gradient] : llvm::zip_equal(
-           captured, results.take_back(captured.size())))
+  for (auto [value, gradient] :
+       llvm::zip_equal(captured, results.take_back(captured.size())))
     reverse.set(value, gradient);
   unsigned next = 0;
   for (auto [i, init] : llvm::enumerate(op.getInits()))
@@ -395,7 +394,8 @@ LogicalResult CaseOp::addGradients(ReverseMode &reverse) {
   for (Region &branch : getBranches()) {
     regions.push_back(std::make_unique<Region>());
     Block &block = regions.back()->emplaceBlock();
-    OpBuilder inside = OpBuilder::atBlockEnd(&block);
+    OpBuilder inside(getContext());
+    inside.setInsertionPointToEnd(&block);
     IRMapping mapping;
     SmallVector<Operation *> ops;
     for (Operation &each : branch.front().without_terminator())
@@ -421,9 +421,8 @@ LogicalResult CaseOp::addGradients(ReverseMode &reverse) {
   SmallVector<Type> types;
   for (unsigned i : llvm::seq<unsigned>(outside.size())) {
     Value before = reverse.getGradient(outside[i]);
-    if (llvm::all_of(gradients, [&](ArrayRef<Value> own) {
-          return own[i] == before;
-        }))
+    if (llvm::all_of(gradients,
+                     [&](ArrayRef<Value> own) { return own[i] == before; }))
       continue;
     changed.push_back(i);
     types.push_back(outside[i].getType());
@@ -450,7 +449,8 @@ LogicalResult CaseOp::addGradients(ReverseMode &reverse) {
 
 LogicalResult WhileOp::addGradients(ReverseMode &) {
   return tp::emitOpError(*this, ErrorCode::NoGradient)
-         << "has no gradient, since nothing says how often it runs; write a loop "
+         << "has no gradient, since nothing says how often it runs; write a "
+            "loop "
             "with a known number of iterations, tp.for (lax.scan, or "
             "lax.fori_loop with constant bounds)";
 }

@@ -20,8 +20,7 @@ static RankedTensorType typeOf(Value value) {
 /// of g with the other operand, "result,other->terms". A letter that `operand`
 /// alone has is summed away: its gradient repeats along it.
 static Value contract(Emitter emit, Value g, Value other, Value operand,
-                      StringRef result, StringRef otherTerms,
-                      StringRef terms) {
+                      StringRef result, StringRef otherTerms, StringRef terms) {
   std::string kept;
   SmallVector<int64_t> shape, dims;
   for (auto [dim, letter] : llvm::enumerate(terms)) {
@@ -89,10 +88,10 @@ private:
 
   /// Those elements that are the result share its gradient.
   Value choose() {
-    Value isResult = emit.compare(ComparePredicate::EQ, input,
-                                  repeat(op.getResult()));
-    Value one = emit.select(isResult, emit.constant(1, input),
-                            emit.constant(0, input));
+    Value isResult =
+        emit.compare(ComparePredicate::EQ, input, repeat(op.getResult()));
+    Value one =
+        emit.select(isResult, emit.constant(1, input), emit.constant(0, input));
     Value count = emit.reduce(ReductionKind::Sum, one, op.getDims());
     return emit.binary<MulOp>(repeat(emit.binary<DivOp>(g, count)), one);
   }
@@ -153,10 +152,10 @@ LogicalResult ReduceOp::addGradients(ReverseMode &reverse) {
 LogicalResult CumulativeOp::addGradients(ReverseMode &reverse) {
   // A sum of those before goes to all of them, which are behind each element.
   if (getKind() == ReductionKind::Sum) {
-    reverse.add(getInput(), reverse.getEmitter().cumulative(
-                                ReductionKind::Sum,
-                                reverse.getGradient(getResult()), getDim(),
-                                !getReverse()));
+    reverse.add(getInput(),
+                reverse.getEmitter().cumulative(
+                    ReductionKind::Sum, reverse.getGradient(getResult()),
+                    getDim(), !getReverse()));
     return success();
   }
   return reverse.addDecomposed(*this);

@@ -1,8 +1,9 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The gradients of element-wise ops. Where a function has a corner, the gradient
-// is the one that JAX takes: equal maxima share it, and that of |x| at 0 is 0.
+// The gradients of element-wise ops. Where a function has a corner, the
+// gradient is the one that JAX takes: equal maxima share it, and that of |x| at
+// 0 is 0.
 
 #include "dialects/TP/ReverseMode.h"
 
@@ -99,15 +100,14 @@ void tp::addUnaryGradient(UnaryKind unary, Operation *op,
     reverse.add(x, gradient);
 }
 
-/// The share of g that an operand of a maximum or minimum y has: all of it where
-/// the operand is y, half where the other one is so too.
+/// The share of g that an operand of a maximum or minimum y has: all of it
+/// where the operand is y, half where the other one is so too.
 static Value getChoiceGradient(Value operand, Value other, Value y, Value g,
                                Emitter emit) {
   Arithmetic a(emit, y);
   Value both = a.equal(operand, other);
   Value share = a.select(both, a.number(0.5), a.number(1));
-  return a.mul(
-      g, a.select(a.equal(operand, y), share, a.number(0)));
+  return a.mul(g, a.select(a.equal(operand, y), share, a.number(0)));
 }
 
 namespace {

@@ -1,8 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The gradients of identities of the `spmd` dialect, which knows of shardings and
-// not of gradients. What is asked of a value is asked of its gradient.
+// The gradients of identities of the `spmd` dialect, which knows of shardings
+// and not of gradients. What is asked of a value is asked of its gradient.
 
 #include "dialects/TP/ReverseMode.h"
 

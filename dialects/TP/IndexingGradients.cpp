@@ -1,13 +1,11 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The gradients of ops that address elements by value. What reads a few elements
-// adds to these elements of its input's gradient, and leaves the others: many
-// reads of a large tensor cost no more than what they read.
+// The gradients of ops that address elements by value. What reads a few
+// elements adds to these elements of its input's gradient, and leaves the
+// others: many reads of a large tensor cost no more than what they read.
 
 #include "dialects/TP/ReverseMode.h"
-
-#include "dialects/OpError.h"
 
 #include "llvm/ADT/Sequence.h"
 
@@ -20,11 +18,10 @@ static RankedTensorType typeOf(Value value) {
 
 LogicalResult GatherOp::addGradients(ReverseMode &reverse) {
   if (reverse.isWanted(getInput()))
-    reverse.set(getInput(),
-                reverse.getEmitter().scatter(
-                    ScatterKind::Add, reverse.getOrZero(getInput()),
-                    getIndices(), reverse.getGradient(getResult()), getAxis(),
-                    getBatchDims()));
+    reverse.set(getInput(), reverse.getEmitter().scatter(
+                                ScatterKind::Add, reverse.getOrZero(getInput()),
+                                getIndices(), reverse.getGradient(getResult()),
+                                getAxis(), getBatchDims()));
   return success();
 }
 
@@ -38,19 +35,17 @@ public:
         g(reverse.getGradient(op.getResult())), input(op.getInput()),
         updates(op.getUpdates()) {}
 
-  LogicalResult run() {
+  void run() {
     switch (op.getKind()) {
     case ScatterKind::Add:
       reverse.add(input, g);
       reverse.add(updates, gather(g));
-      return success();
+      return;
     case ScatterKind::Set:
-      overwrite();
-      return success();
+      return overwrite();
     case ScatterKind::Max:
     case ScatterKind::Min:
-      choose();
-      return success();
+      return choose();
     case ScatterKind::Mul:
       return multiply();
     }
@@ -70,15 +65,15 @@ private:
                        emit.constant(1, a), emit.constant(0, a));
   }
 
-  /// What is overwritten has no gradient; of updates of one element the last one
-  /// has it.
+  /// What is overwritten has no gradient; of updates of one element the last
+  /// one has it.
   void overwrite() {
     if (reverse.isWanted(input))
       reverse.add(input,
                   scatter(ScatterKind::Set, g, emit.constant(0, updates)));
     if (reverse.isWanted(updates))
-      reverse.add(updates, emit.select(getLast(), gather(g),
-                                       emit.constant(0, updates)));
+      reverse.add(updates,
+                  emit.select(getLast(), gather(g), emit.constant(0, updates)));
   }
 
   /// Where the last update of an element is. The updates' numbers are scattered
@@ -105,9 +100,9 @@ private:
     Value none = emit.constant(-1, RankedTensorType::get(places, i32));
     Value written = emit.scatter(ScatterKind::Set, none, indices, number,
                                  batchDims, batchDims);
-    Value isLast = emit.compare(
-        ComparePredicate::EQ, number,
-        emit.gather(written, indices, batchDims, batchDims));
+    Value isLast =
+        emit.compare(ComparePredicate::EQ, number,
+                     emit.gather(written, indices, batchDims, batchDims));
     // The dimensions of the indices in the updates: batch, then behind those of
     // the input that stand before the axis.
     SmallVector<int64_t> dims = llvm::to_vector(llvm::seq(batchDims));
@@ -128,13 +123,30 @@ private:
       reverse.add(updates, emit.binary<MulOp>(gather(share), isUpdate));
   }
 
-  LogicalResult multiply() {
+  void multiply() {
+    if (reverse.isWanted(input))
+      reverse.add(input, scatter(ScatterKind::Mul, g, updates));
     if (reverse.isWanted(updates))
-      return tp::emitOpError(op, ErrorCode::NoGradient)
-             << "has no gradient by its updates, which may meet in one element; "
-                "multiply gathered elements, and scatter their product";
-    reverse.add(input, scatter(ScatterKind::Mul, g, updates));
-    return success();
+      reverse.add(updates,
+                  emit.binary<MulOp>(gather(emit.binary<MulOp>(g, input)),
+                                     multiplyOthers()));
+  }
+
+  /// At each update, the product of all others of its element. Updates that are
+  /// zero are counted, and left out of the product.
+  Value multiplyOthers() {
+    Value one = emit.constant(1, updates), zero = emit.constant(0, updates);
+    Value isZero = emit.compare(ComparePredicate::EQ, updates, zero);
+    Value factors = emit.select(isZero, one, updates);
+    Value zeros = emit.select(isZero, one, zero);
+    Value product =
+        gather(scatter(ScatterKind::Mul, emit.constant(1, input), factors));
+    Value otherZeros = emit.binary<SubOp>(
+        gather(scatter(ScatterKind::Add, emit.constant(0, input), zeros)),
+        zeros);
+    Value others = emit.binary<DivOp>(product, factors);
+    return emit.select(emit.compare(ComparePredicate::EQ, otherZeros, zero),
+                       others, zero);
   }
 
   ScatterOp op;
@@ -146,7 +158,8 @@ private:
 } // namespace
 
 LogicalResult ScatterOp::addGradients(ReverseMode &reverse) {
-  return ScatterGradient(*this, reverse).run();
+  ScatterGradient(*this, reverse).run();
+  return success();
 }
 
 LogicalResult DynamicSliceOp::addGradients(ReverseMode &reverse) {
@@ -155,12 +168,10 @@ LogicalResult DynamicSliceOp::addGradients(ReverseMode &reverse) {
   Emitter emit = reverse.getEmitter();
   Value part = reverse.getGradient(getResult());
   if (Value known = reverse.getGradient(getInput()))
-    part = emit.binary<AddOp>(emit.dynamicSlice(known, getStarts(),
-                                                typeOf(part).getShape()),
-                              part);
-  reverse.set(getInput(),
-              emit.dynamicUpdate(reverse.getOrZero(getInput()), part,
-                                 getStarts()));
+    part = emit.binary<AddOp>(
+        emit.dynamicSlice(known, getStarts(), typeOf(part).getShape()), part);
+  reverse.set(getInput(), emit.dynamicUpdate(reverse.getOrZero(getInput()),
+                                             part, getStarts()));
   return success();
 }
 
@@ -168,13 +179,11 @@ LogicalResult DynamicUpdateSliceOp::addGradients(ReverseMode &reverse) {
   Emitter emit = reverse.getEmitter();
   Value g = reverse.getGradient(getResult());
   if (reverse.isWanted(getUpdate()))
-    reverse.add(getUpdate(),
-                emit.dynamicSlice(g, getStarts(),
-                                  typeOf(getUpdate()).getShape()));
+    reverse.add(getUpdate(), emit.dynamicSlice(g, getStarts(),
+                                               typeOf(getUpdate()).getShape()));
   if (reverse.isWanted(getInput()))
-    reverse.add(getInput(),
-                emit.dynamicUpdate(g, emit.constant(0, getUpdate()),
-                                   getStarts()));
+    reverse.add(getInput(), emit.dynamicUpdate(g, emit.constant(0, getUpdate()),
+                                               getStarts()));
   return success();
 }
 

@@ -111,9 +111,8 @@ void ReverseMode::finish() {
   erased.clear();
 }
 
-FailureOr<SmallVector<Value>> tp::buildGradients(func::FuncOp function,
-                                                 Value loss,
-                                                 ArrayRef<Value> wanted) {
+FailureOr<SmallVector<Value>>
+tp::buildGradients(func::FuncOp function, Value loss, ArrayRef<Value> wanted) {
   Block &body = function.getFunctionBody().front();
   OpBuilder builder(body.getTerminator());
   ReverseMode reverse(builder, loss.getLoc());
@@ -134,10 +133,13 @@ FailureOr<SmallVector<Value>> tp::buildGradients(func::FuncOp function,
     gradients.push_back(gradient ? gradient : emit.constant(0, value));
   }
   // Decompositions compute more than gradients need.
-  Operation *end = body.getTerminator();
-  for (Operation *op = end->getPrevNode(); op && op != ops.back();) {
+  auto isGradient = [&](Value result) {
+    return llvm::is_contained(gradients, result);
+  };
+  for (Operation *op = body.getTerminator()->getPrevNode();
+       op && op != ops.back();) {
     Operation *previous = op->getPrevNode();
-    if (isOpTriviallyDead(op) && !llvm::is_contained(gradients, op->getResult(0)))
+    if (isOpTriviallyDead(op) && llvm::none_of(op->getResults(), isGradient))
       op->erase();
     op = previous;
   }

@@ -1,8 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Differentiation in reverse mode: the gradient of a scalar, built as ops
-/// behind the program that computes it (Griewank and Walther, Evaluating
+/// \file Differentiation in reverse mode: the gradient of a scalar, built as
+/// ops behind the program that computes it (Griewank and Walther, Evaluating
 /// Derivatives, 2008; as a rewrite of the program: arXiv:2204.10923).
 ///
 ///     func.func @main(%x, %w) {             ...
@@ -14,8 +14,8 @@
 ///
 /// A gradient has the type of its value. A gradient that is zero is a null
 /// value, so that nothing is computed of it. Values that are not floats have
-/// none. A value's contributions are added in program order from the last use to
-/// the first.
+/// none. A value's contributions are added in program order from the last use
+/// to the first.
 
 #ifndef TPOPT_DIALECTS_TP_REVERSEMODE_H
 #define TPOPT_DIALECTS_TP_REVERSEMODE_H
@@ -27,15 +27,15 @@
 
 namespace tp {
 
-/// The gradients of the values of one block, while they are built. Gradients are
-/// wanted of the values that depend on the ones that are differentiated by.
+/// The gradients of the values of one block, while they are built. Gradients
+/// are wanted of the values that depend on the ones that are differentiated by.
 class ReverseMode {
 public:
   /// Ops are built at the insertion point of `builder`.
   ReverseMode(mlir::OpBuilder &builder, mlir::Location loc)
       : builder(builder), loc(loc) {}
-  /// For a block inside an op, which is built by `builder`: gradients are wanted
-  /// of the same values outside, and none is known.
+  /// For a block inside an op, which is built by `builder`: gradients are
+  /// wanted of the same values outside, and none is known.
   ReverseMode getInner(mlir::OpBuilder &builder) const {
     ReverseMode inner(builder, loc);
     inner.wanted = wanted;
@@ -89,10 +89,10 @@ private:
   llvm::SmallVector<mlir::Operation *> erased;
 };
 
-/// Builds, in front of the terminator of `function`, the gradients of the scalar
-/// `loss` by each of `wanted`, which are float tensors that the function has as
-/// arguments or computes. A value that the loss does not depend on gets zeros.
-/// Emits an error at an op that has no gradient.
+/// Builds, in front of the terminator of `function`, the gradients of the
+/// scalar `loss` by each of `wanted`, which are float tensors that the function
+/// has as arguments or computes. A value that the loss does not depend on gets
+/// zeros. Emits an error at an op that has no gradient.
 ///
 /// Calls are inlined before.
 mlir::FailureOr<llvm::SmallVector<mlir::Value>>

@@ -1,8 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The gradients of ops that move data about: each is linear, and its gradient is
-// the transpose, which moves elements back and adds those that were copies.
+// The gradients of ops that move data about: each is linear, and its gradient
+// is the transpose, which moves elements back and adds those that were copies.
 
 #include "dialects/TP/ReverseMode.h"
 
@@ -66,11 +66,11 @@ static Value unslice(Emitter emit, OpBuilder &builder, Location loc, Value g,
 }
 
 LogicalResult SliceOp::addGradients(ReverseMode &reverse) {
-  reverse.add(getInput(), unslice(reverse.getEmitter(), reverse.getBuilder(),
-                                  reverse.getLoc(),
-                                  reverse.getGradient(getResult()),
-                                  getStarts(), getStrides(),
-                                  getInput().getType().getShape()));
+  reverse.add(getInput(),
+              unslice(reverse.getEmitter(), reverse.getBuilder(),
+                      reverse.getLoc(), reverse.getGradient(getResult()),
+                      getStarts(), getStrides(),
+                      getInput().getType().getShape()));
   return success();
 }
 
@@ -160,8 +160,9 @@ LogicalResult WindowOp::addGradients(ReverseMode &reverse) {
       return emit.reduce(ReductionKind::Sum, tensor, dims);
     };
     Value g = reverse.getGradient(getResult());
-    reverse.add(getFill(), emit.binary<SubOp>(
-                               total(g), total(inner ? inner : fold(*this, reverse))));
+    reverse.add(getFill(),
+                emit.binary<SubOp>(
+                    total(g), total(inner ? inner : fold(*this, reverse))));
   }
   return success();
 }

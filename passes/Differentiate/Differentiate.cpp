@@ -94,8 +94,8 @@ FailureOr<unsigned> Differentiate::findLoss(func::FuncOp function) {
       return i;
     return function.emitError()
            << prefix(ErrorCode::BadLoss) << "the loss '" << loss
-           << "' is a scalar of f32 or f64, not " << function.getResultTypes()[i]
-           << ": return its sum or its mean";
+           << "' is a scalar of f32 or f64, not "
+           << function.getResultTypes()[i] << ": return its sum or its mean";
   }
   return function.emitError()
          << prefix(ErrorCode::BadLoss) << "'" << function.getName()
@@ -154,10 +154,11 @@ void Differentiate::addResult(func::FuncOp function, unsigned argument,
   Builder builder(&getContext());
   SmallVector<NamedAttribute> attributes{
       builder.getNamedAttr(
-          kNameAttr, builder.getStringAttr(
-                         getInputName(function, argument).getValue() + ".grad")),
-      builder.getNamedAttr(kRoleAttr,
-                           builder.getStringAttr(stringifyRole(Role::Gradient)))};
+          kNameAttr,
+          builder.getStringAttr(getInputName(function, argument).getValue() +
+                                ".grad")),
+      builder.getNamedAttr(
+          kRoleAttr, builder.getStringAttr(stringifyRole(Role::Gradient)))};
   (void)function.insertResult(function.getNumResults(), gradient.getType(),
                               builder.getDictionaryAttr(attributes));
   Operation *end = function.getFunctionBody().front().getTerminator();

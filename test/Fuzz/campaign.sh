@@ -10,7 +10,8 @@
 # OUT gets a log and a folder of failures for each. From the environment: BUILD
 # (build/release), JAX and TORCH (Pythons with these), SEED (1), JOBS (the cores),
 # and how many of each: PROGRAMS (20000), COMPILED (5000), SPELLINGS (2000), FILES
-# (20000), JAX_PROGRAMS (2000), TORCH_PROGRAMS (500); 0 leaves one out.
+# (20000), JAX_PROGRAMS (2000), GRADIENTS (2000), TORCH_PROGRAMS (500); 0 leaves
+# one out.
 #
 # Exit 1 if anything fails.
 set -u
@@ -41,6 +42,8 @@ fuzz compiled "${COMPILED:-5000}" "$build/test/Fuzz/tp-fuzz" --compiled --reduce
 fuzz spellings "${SPELLINGS:-2000}" "$build/test/Fuzz/tp-fuzz" --spellings
 fuzz files "${FILES:-20000}" "$build/test/Fuzz/tp-fuzz-readers"
 fuzz jax "${JAX_PROGRAMS:-2000}" "$jax" test/Fuzz/jax/jax_fuzz.py \
+  --tools="$build/bin"
+fuzz gradients "${GRADIENTS:-2000}" "$jax" test/Fuzz/jax/gradients.py \
   --tools="$build/bin"
 fuzz torch "${TORCH_PROGRAMS:-500}" "$torch" test/Fuzz/torch/torch_fuzz.py \
   --tools="$build/bin"
