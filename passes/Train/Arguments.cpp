@@ -51,24 +51,23 @@ FailureOr<Arguments> Arguments::parse(StringRef text, StringRef what,
   name = name.trim();
   parsed.name = name.str();
   if (!isWord(name) || (name.size() != text.size() && !hasParentheses))
-    return parsed.emitError()
-           << "'" << text << "' is not written as a name and "
-           << "its arguments, name(key=value,key=value)";
+    return parsed.complain() << "'" << text << "' is not written as a name and "
+                             << "its arguments, name(key=value,key=value)";
   for (StringRef argument : splitArguments(rest)) {
     auto [key, value] = argument.split('=');
     key = key.trim();
     if (!isWord(key) || value.trim().empty())
-      return parsed.emitError() << "'" << argument << "' is no argument of '"
-                                << name << "': write key=value";
+      return parsed.complain() << "'" << argument << "' is no argument of '"
+                               << name << "': write key=value";
     if (parsed.has(key))
-      return parsed.emitError()
+      return parsed.complain()
              << "'" << key << "' is there twice: write it once";
     parsed.arguments.emplace_back(key, value.trim());
   }
   return parsed;
 }
 
-InFlightDiagnostic Arguments::emitError() {
+InFlightDiagnostic Arguments::complain() {
   isWrong = true;
   InFlightDiagnostic diagnostic = mlir::emitError(loc) << prefix(code);
   diagnostic << what << "=: ";
@@ -89,8 +88,8 @@ const std::string *Arguments::find(StringRef key) {
 }
 
 void Arguments::fail(StringRef key, StringRef text, const Twine &expected) {
-  emitError() << "'" << key << "=" << text << "' of '" << name
-              << "': " << expected.str();
+  complain() << "'" << key << "=" << text << "' of '" << name
+             << "': " << expected.str();
 }
 
 double Arguments::getNumber(StringRef key, double fallback,
@@ -154,7 +153,7 @@ LogicalResult Arguments::finish() {
   for (auto &[key, value] : arguments) {
     if (llvm::is_contained(known, key))
       continue;
-    InFlightDiagnostic diagnostic = emitError();
+    InFlightDiagnostic diagnostic = complain();
     diagnostic << "'" << name << "' has no '" << key << "': ";
     if (known.empty())
       return diagnostic << "it takes no arguments";

@@ -61,7 +61,7 @@ public:
   bool has(llvm::StringRef key) const;
 
   /// An error about the arguments, of their code.
-  mlir::InFlightDiagnostic emitError();
+  mlir::InFlightDiagnostic complain();
   /// Fails if an argument was wrong, or is there and was not asked for.
   mlir::LogicalResult finish();
 

@@ -33,7 +33,7 @@ std::unique_ptr<Optimizer> Optimizer::parse(StringRef text, Location loc) {
     optimizer->name = entry.name.str();
     return optimizer;
   }
-  InFlightDiagnostic error = arguments->emitError();
+  InFlightDiagnostic error = arguments->complain();
   error << "there is no optimizer '" << arguments->getName() << "': write ";
   llvm::interleave(
       kOptimizers, [&](const OptimizerEntry &entry) { error << entry.name; },

@@ -35,7 +35,7 @@ FailureOr<Schedule> Schedule::parse(StringRef text, Location loc) {
     return kind.name == arguments->getName();
   });
   if (kind == getKinds().end()) {
-    InFlightDiagnostic error = arguments->emitError();
+    InFlightDiagnostic error = arguments->complain();
     error << "there is no schedule '" << arguments->getName() << "': write ";
     llvm::interleave(
         getKinds(), [&](const Kind &kind) { error << kind.name; },
@@ -51,7 +51,7 @@ FailureOr<Schedule> Schedule::parse(StringRef text, Location loc) {
     if (failed(arguments->finish()))
       return failure();
     if (!steps || *steps <= schedule.warmup)
-      return arguments->emitError()
+      return arguments->complain()
              << "'" << kind->name
              << "' ends after a number of steps, more than "
              << "its warmup has: write " << kind->name

@@ -179,17 +179,16 @@ LogicalResult Selection::findTrained(func::FuncOp function,
 /// Gradients of f16 vanish without a scale of the loss, which we do not have.
 static LogicalResult refuseHalves(func::FuncOp function) {
   auto isHalf = [](Type type) { return getElementTypeOrSelf(type).isF16(); };
-  auto complain = [](InFlightDiagnostic &&error) -> LogicalResult {
-    return std::move(error)
-           << prefix(ErrorCode::HalfTraining)
-           << "f16 holds no gradients smaller than 6e-8: train in bf16, with "
-              "master=f32, or in f32";
+  auto refuse = [](Location loc) -> LogicalResult {
+    return emitError(loc) << prefix(ErrorCode::HalfTraining)
+                          << "f16 holds no gradients smaller than 6e-8: train "
+                             "in bf16, with master=f32, or in f32";
   };
   if (llvm::any_of(function.getArgumentTypes(), isHalf))
-    return complain(function.emitError());
+    return refuse(function.getLoc());
   WalkResult walked = function.walk([&](Operation *op) {
     return llvm::any_of(op->getResultTypes(), isHalf)
-               ? WalkResult(complain(op->emitError()))
+               ? WalkResult(refuse(op->getLoc()))
                : WalkResult::advance();
   });
   return failure(walked.wasInterrupted());

@@ -20,7 +20,7 @@ def BuildStepPass : Pass<"tp-build-step", "::mlir::ModuleOp"> {
 
     A copy of the entry as it was is called `evaluate`.
 
-    [Training](../training.md) says what the options mean.
+    `docs/training.md` says what the options mean.
 
     **Requires:** calls are inlined.
 
