@@ -20,7 +20,7 @@ import safetensors.numpy
 import torch
 import transformers
 
-STEPS = 12
+STEPS = 6
 TOLERANCE = 1e-12
 STATE = re.compile(r'tensor<([0-9x]*)f64> {[^}]*tp.name = "([^"]*)", '
                    r'tp.role = "optimizer_state"}')
@@ -69,10 +69,10 @@ RECIPES = [
     ("optimizer=adafactor(lr=0.3,beta2_decay=-0.6,eps=(1e-8,1e-2),d=1.2,weight_decay=0.1)",
      "adafactor", {"lr": 0.3, "beta2_decay": -0.6, "eps": (1e-8, 1e-2), "d": 1.2,
                    "weight_decay": 0.1}),
-    ("optimizer=adamw(lr=0.1) schedule=linear(warmup=3,steps=12)", "adamw", {"lr": 0.1}),
-    ("optimizer=adamw(lr=0.1) schedule=cosine(warmup=4,steps=12,min=0.1)", "adamw",
+    ("optimizer=adamw(lr=0.1) schedule=linear(warmup=2,steps=6)", "adamw", {"lr": 0.1}),
+    ("optimizer=adamw(lr=0.1) schedule=cosine(warmup=2,steps=6,min=0.1)", "adamw",
      {"lr": 0.1}),
-    ("optimizer=sgd(lr=0.1) schedule=constant(warmup=5)", "sgd", {"lr": 0.1}),
+    ("optimizer=sgd(lr=0.1) schedule=constant(warmup=4)", "sgd", {"lr": 0.1}),
     ("optimizer=sgd(lr=0.1) clip=1.0", "sgd", {"lr": 0.1}),
     ("optimizer=sgd(lr=0.1) clip=1000", "sgd", {"lr": 0.1}),
     ("optimizer=adamw(lr=0.1,weight_decay=0.3) no_decay=vector,sc*", "adamw",
@@ -82,10 +82,10 @@ RECIPES = [
     ("optimizer=adamw(lr=0.1) train=matrix,stack clip=1.0", "adamw", {"lr": 0.1}),
 ]
 SCHEDULES = {
-    "linear": lambda o: transformers.get_linear_schedule_with_warmup(o, 3, 12),
+    "linear": lambda o: transformers.get_linear_schedule_with_warmup(o, 2, 6),
     "cosine": lambda o: transformers.get_cosine_with_min_lr_schedule_with_warmup(
-        o, 4, 12, min_lr_rate=0.1),
-    "constant": lambda o: transformers.get_constant_schedule_with_warmup(o, 5),
+        o, 2, 6, min_lr_rate=0.1),
+    "constant": lambda o: transformers.get_constant_schedule_with_warmup(o, 4),
 }
 
 
