@@ -18,6 +18,7 @@
 #include "tpopt/Passes/Pipelines/Pipelines.h"
 #include "tpopt/Passes/Propagate/Passes.h"
 #include "tpopt/Passes/Report/Passes.h"
+#include "tpopt/Passes/Train/Passes.h"
 #include "tpopt/Passes/Verify/Passes.h"
 
 #include "mlir/IR/DialectRegistry.h"
@@ -34,6 +35,7 @@ inline void registerTPOptDialects(mlir::DialectRegistry &registry) {
 inline void registerTPOptPasses() {
   registerTPOptImportPasses();
   registerTPOptDifferentiatePasses();
+  registerTPOptTrainPasses();
   registerTPOptPropagatePasses();
   registerTPOptPartitionPasses();
   registerTPOptCollectivesPasses();

@@ -138,13 +138,14 @@ FailureOr<TensorSharding> PlanApplier::getExplicit(const PlanRule &rule,
       dim.axes = axes;
     if (std::optional<ShardingError> error =
             verify(sharding, mesh, type.getRank()))
-      return emitError(loc) << prefix(ErrorCode::PlanDoesNotFit) << "\""
-                            << rule.pattern << "\" does not fit " << what
-                            << " of type " << type << ": " << error->message;
+      return emitError(loc)
+             << prefix(ErrorCode::PlanDoesNotFit) << "\""
+             << rule.pattern.getText() << "\" does not fit " << what
+             << " of type " << type << ": " << error->message;
   } else if (rule.word->action != PlanWord::Action::Replicate) {
     return emitError(loc)
-           << prefix(ErrorCode::PlanDoesNotFit) << "\"" << rule.pattern
-           << "\" cuts features of " << what
+           << prefix(ErrorCode::PlanDoesNotFit) << "\""
+           << rule.pattern.getText() << "\" cuts features of " << what
            << ", which is no projection, embedding or bias; write "
               "\"replicate\" or a list of axes per dimension";
   }
@@ -195,8 +196,8 @@ FailureOr<TensorSharding> PlanApplier::getSharding(const PlanRule &rule,
   RankedTensorType type = getType(argument);
   if (!rule.word || rule.word->action == PlanWord::Action::Replicate)
     return getExplicit(rule, type, argument.getLoc(), "argument " + name);
-  bool isOwnName =
-      name.ends_with(rule.pattern.substr(rule.pattern.rfind('.') + 1));
+  bool isOwnName = name.ends_with(
+      rule.pattern.getText().substr(rule.pattern.getText().rfind('.') + 1));
   SmallVector<unsigned> dims = getCutDims(rule, argument, features, isOwnName);
   // A bias takes nothing in, so rowwise leaves it whole. Nothing uses the other
   // name of a tied table in PyTorch's exports.
@@ -204,8 +205,8 @@ FailureOr<TensorSharding> PlanApplier::getSharding(const PlanRule &rule,
     return getExplicit(rule, type, argument.getLoc(), "argument " + name);
   if (rule.word->isPacked && !dims.empty() && !name.contains('#'))
     return emitError(rule.loc)
-           << prefix(ErrorCode::PlanDoesNotFit) << "\"" << rule.pattern
-           << "\" cuts each part of argument " << name
+           << prefix(ErrorCode::PlanDoesNotFit) << "\""
+           << rule.pattern.getText() << "\" cuts each part of argument " << name
            << ", but it has none: it is no stored tensor of that name "
               "(tp.source) which the program slices into parts "
               "(tp-split-packed); write \"colwise\", \"rowwise\" or a list "
@@ -289,7 +290,7 @@ LogicalResult PlanApplier::applyToResults(func::FuncOp function) {
     names.push_back(name.str());
     for (auto [rule, use] : llvm::zip_equal(plan.getRules(), uses)) {
       // Patterns are of arguments: none is meant to gather results.
-      if (rule.pattern != name.getValue())
+      if (rule.pattern.getText() != name.getValue())
         continue;
       bool isAnnotated = bool(function.getResultAttr(i, kShardingAttr));
       use = {/*matched=*/true, /*isFirst=*/true, use.applied || !isAnnotated};
@@ -339,13 +340,15 @@ LogicalResult PlanApplier::checkUses(ModuleOp module) {
   bool isIdle = false;
   for (auto [rule, use] : llvm::zip_equal(plan.getRules(), uses)) {
     if (!use.matched && rule.isShipped) {
-      emitWarning(rule.loc) << prefix(ErrorCode::UnmatchedPattern) << "\""
-                            << rule.pattern << "\" matches no argument";
+      emitWarning(rule.loc)
+          << prefix(ErrorCode::UnmatchedPattern) << "\""
+          << rule.pattern.getText() << "\" matches no argument";
     } else if (!use.matched) {
       isIdle = true;
-      std::string near = getNearNames(rule.pattern, known);
+      std::string near = getNearNames(rule.pattern.getText(), known);
       InFlightDiagnostic diagnostic = emitError(rule.loc);
-      diagnostic << prefix(ErrorCode::UnmatchedPattern) << "\"" << rule.pattern
+      diagnostic << prefix(ErrorCode::UnmatchedPattern) << "\""
+                 << rule.pattern.getText()
                  << "\" matches no argument, and is no result's name";
       if (near.empty())
         diagnostic.attachNote() << "there are no arguments";
@@ -353,7 +356,7 @@ LogicalResult PlanApplier::checkUses(ModuleOp module) {
         diagnostic.attachNote() << "near names are " << near;
     } else if (!use.applied) {
       emitWarning(rule.loc)
-          << "\"" << rule.pattern << "\" has no effect: "
+          << "\"" << rule.pattern.getText() << "\" has no effect: "
           << (use.isFirst ? "what it names has shardings of its own"
                           : "patterns before it take all its arguments");
     }

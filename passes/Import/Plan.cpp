@@ -7,13 +7,10 @@
 
 #include "lib/Support/JsonFile.h"
 
-#include "mlir/IR/BuiltinAttributes.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/FormatVariadic.h"
-
-#include <set>
 
 using namespace mlir;
 using namespace tp;
@@ -94,15 +91,14 @@ static std::optional<std::string> parseAxes(const json::Array &dims,
 
 LogicalResult Plan::add(StringRef text, std::optional<PlanWord> word,
                         ArrayRef<AxisList> axes, bool isShipped, Location loc) {
-  StringRef pattern = StringAttr::get(loc.getContext(), text);
-  llvm::Expected<llvm::GlobPattern> glob =
-      llvm::GlobPattern::create(pattern, /*MaxSubPatterns=*/64);
-  if (!glob)
-    return emitError(loc) << prefix(ErrorCode::BadPlanEntry) << "\"" << pattern
+  llvm::Expected<NamePattern> pattern =
+      NamePattern::create(loc.getContext(), text);
+  if (!pattern)
+    return emitError(loc) << prefix(ErrorCode::BadPlanEntry) << "\"" << text
                           << "\" is no pattern: "
-                          << llvm::toString(glob.takeError());
-  rules.push_back({pattern, std::move(*glob), word, SmallVector<AxisList>(axes),
-                   isShipped, loc});
+                          << llvm::toString(pattern.takeError());
+  rules.push_back(
+      {std::move(*pattern), word, SmallVector<AxisList>(axes), isShipped, loc});
   return success();
 }
 
@@ -218,68 +214,24 @@ Plan Plan::getMegatron(MLIRContext *context) {
   return plan;
 }
 
-//===----------------------------------------------------------------------===//
-// Names
-//===----------------------------------------------------------------------===//
-
-/// `name` down to the module it belongs to.
-static StringRef getModule(StringRef name) {
-  StringRef tensor = name.split('#').first;
-  if (!tensor.consume_back(".weight"))
-    tensor.consume_back(".bias");
-  return tensor;
-}
-
-/// "layers.*.mlp" for "layers.12.mlp".
-static std::string writeNumbersAsStars(StringRef name) {
-  SmallVector<StringRef> parts;
-  name.split(parts, '.');
-  for (StringRef &part : parts)
-    if (!part.empty() && llvm::all_of(part, llvm::isDigit))
-      part = "*";
-  return llvm::join(parts, ".");
-}
-
 /// Whether `rule` is about exactly `form`.
 static bool matchesWhole(const PlanRule &rule, StringRef form) {
+  StringRef text = rule.pattern.getText();
   if (rule.isShipped)
-    return form == rule.pattern || writeNumbersAsStars(form) == rule.pattern;
-  return rule.glob.match(form);
+    return form == text || writeNumbersAsStars(form) == text;
+  return rule.pattern.matchesWhole(form);
 }
 
 bool tp::matches(const PlanRule &rule, StringRef name) {
-  StringRef relative = name;
-  relative.consume_front("model.");
-  for (StringRef form : {name, relative}) {
-    if (matchesWhole(rule, form) || matchesWhole(rule, form.split('#').first) ||
-        matchesWhole(rule, getModule(form)))
+  bool isOfModules = rule.word && rule.word->action == Action::Activations;
+  for (StringRef form : getNameForms(name)) {
+    if (matchesWhole(rule, form))
       return true;
-    if (!rule.word || rule.word->action != Action::Activations)
-      continue;
-    for (StringRef owner = form; owner.contains('.');) {
+    for (StringRef owner = form; isOfModules && owner.contains('.');) {
       owner = owner.rsplit('.').first;
       if (matchesWhole(rule, owner))
         return true;
     }
   }
   return false;
-}
-
-std::string tp::getNearNames(StringRef pattern, ArrayRef<StringRef> names) {
-  std::set<std::string> distinct;
-  for (StringRef name : names) {
-    name.consume_front("model.");
-    distinct.insert(writeNumbersAsStars(name));
-  }
-  SmallVector<std::pair<unsigned, std::string>> ranked;
-  for (const std::string &name : distinct)
-    ranked.push_back({std::min(pattern.edit_distance(name),
-                               pattern.edit_distance(getModule(name))),
-                      name});
-  llvm::sort(ranked);
-  std::string text;
-  for (auto &[distance, name] : llvm::make_range(
-           ranked.begin(), ranked.begin() + std::min<size_t>(3, ranked.size())))
-    text += (text.empty() ? "" : ", ") + name;
-  return text;
 }

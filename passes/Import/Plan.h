@@ -6,11 +6,12 @@
 #ifndef TPOPT_PASSES_IMPORT_PLAN_H
 #define TPOPT_PASSES_IMPORT_PLAN_H
 
+#include "NamePattern.h"
+
 #include "tpopt/Sharding/Sharding.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Location.h"
-#include "llvm/Support/GlobPattern.h"
 #include "llvm/Support/JSON.h"
 
 namespace tp {
@@ -31,9 +32,7 @@ struct PlanWord {
 };
 
 struct PlanRule {
-  /// Owned by the context, since `glob` points into it.
-  llvm::StringRef pattern;
-  llvm::GlobPattern glob;
+  NamePattern pattern;
   std::optional<PlanWord> word;     ///< None if `axes` says it all.
   llvm::SmallVector<AxisList> axes; ///< Of every dimension, without a word.
   /// Of a plan that transformers ships: `*` is a number, words are about
@@ -67,10 +66,6 @@ private:
 /// `model.`, or down to its module, "layers.0.self_attn.q_proj". A rule about
 /// activations is about all that its module has.
 bool matches(const PlanRule &rule, llvm::StringRef name);
-
-/// Up to three of `names` that are most like `pattern`, numbers written `*`.
-std::string getNearNames(llvm::StringRef pattern,
-                         llvm::ArrayRef<llvm::StringRef> names);
 
 } // namespace tp
 

@@ -11,6 +11,7 @@
 #include "tpopt/Passes/Lower/Passes.h"
 #include "tpopt/Passes/Partition/Passes.h"
 #include "tpopt/Passes/Propagate/Passes.h"
+#include "tpopt/Passes/Train/Passes.h"
 #include "tpopt/Passes/Verify/Passes.h"
 #include "tpopt/Support/ErrorCodes.h"
 
@@ -122,6 +123,24 @@ void tp::buildCompilePipeline(OpPassManager &manager,
   manager.addPass(createWriteArtifactPass(write));
 }
 
+void tp::buildTrainPipeline(OpPassManager &manager,
+                            const TrainOptions &options) {
+  addPreparation(manager);
+  BuildStepPassOptions step;
+  step.loss = options.loss;
+  step.weight = options.weight;
+  step.train = options.train;
+  step.optimizer = options.optimizer;
+  step.schedule = options.schedule;
+  step.clip = options.clip;
+  step.accumulate = options.accumulate;
+  step.master = options.master;
+  step.decay = options.decay;
+  step.noDecay = options.noDecay;
+  step.entry = options.entry;
+  manager.addPass(createBuildStepPass(step));
+}
+
 void tp::buildCertificatePipeline(OpPassManager &manager,
                                   const CertificateOptions &options) {
   manager.addPass(createVerifyOriginPass({options.whole}, addPreparation));
@@ -164,5 +183,10 @@ void tp::registerTPOptPipelines() {
       "localize",
       [](OpPassManager &manager, const ShardOptions &options) {
         buildShardPipeline(manager, options);
+      });
+  static PassPipelineRegistration<TrainOptions> train(
+      "tp-train", "Make a step of training of the program of a loss",
+      [](OpPassManager &manager, const TrainOptions &options) {
+        buildTrainPipeline(manager, options);
       });
 }

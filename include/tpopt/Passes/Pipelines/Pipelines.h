@@ -130,6 +130,50 @@ struct CompileOptions : ShardOptions {
 void buildCompilePipeline(mlir::OpPassManager &manager,
                           const CompileOptions &options);
 
+/// The options of `--tp-train="..."`, those of the pass `tp-build-step`.
+struct TrainOptions : mlir::PassPipelineOptions<TrainOptions> {
+  Option<std::string> loss{*this, "loss",
+                           llvm::cl::desc("The result that is to fall")};
+  Option<std::string> weight{
+      *this, "weight",
+      llvm::cl::desc("The result that says what the loss of a micro-batch "
+                     "counts")};
+  Option<std::string> train{
+      *this, "train",
+      llvm::cl::desc("Patterns of the arguments that are trained; by default "
+                     "all parameters")};
+  Option<std::string> optimizer{
+      *this, "optimizer",
+      llvm::cl::desc("sgd, adam, adamw, lion or adafactor, as in "
+                     "adamw(lr=3e-4)")};
+  Option<std::string> schedule{
+      *this, "schedule",
+      llvm::cl::desc("constant, linear or cosine, as in "
+                     "cosine(warmup=100,steps=1000)")};
+  Option<std::string> clip{
+      *this, "clip",
+      llvm::cl::desc("The most that the norm of all gradients may be")};
+  Option<std::string> accumulate{*this, "accumulate",
+                                 llvm::cl::desc("Micro-batches of a step")};
+  Option<std::string> master{
+      *this, "master",
+      llvm::cl::desc("f32: bf16 parameters have a copy in f32, which is "
+                     "updated")};
+  Option<std::string> decay{
+      *this, "decay",
+      llvm::cl::desc("Patterns of the parameters that decay; by default all")};
+  Option<std::string> noDecay{
+      *this, "no_decay",
+      llvm::cl::desc("Patterns of the parameters that do not decay")};
+  Option<std::string> entry{
+      *this, "entry", llvm::cl::desc("The entry, if the module has several")};
+};
+
+/// Adds what makes a step of training of the program of a loss, before anything
+/// of it is sharded.
+void buildTrainPipeline(mlir::OpPassManager &manager,
+                        const TrainOptions &options);
+
 /// The options of `--tp-verify-certificate="..."`.
 struct CertificateOptions : mlir::PassPipelineOptions<CertificateOptions> {
   Option<std::string> whole{*this, "whole",
@@ -149,7 +193,8 @@ struct CertificateOptions : mlir::PassPipelineOptions<CertificateOptions> {
 void buildCertificatePipeline(mlir::OpPassManager &manager,
                               const CertificateOptions &options);
 
-/// Registers `--tp-shard`, `--tp-compile` and `--tp-verify-certificate`.
+/// Registers `--tp-shard`, `--tp-compile`, `--tp-train` and
+/// `--tp-verify-certificate`.
 void registerTPOptPipelines();
 
 } // namespace tp

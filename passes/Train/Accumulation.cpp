@@ -1,0 +1,243 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Accumulation.h"
+
+#include "dialects/TP/Interface.h"
+
+using namespace mlir;
+using namespace tp;
+
+FloatType tp::getStateElement(Value parameter) {
+  Type element = Formulas::typeOf(parameter).getElementType();
+  return element.isF64() ? cast<FloatType>(element)
+                         : FloatType(Float32Type::get(parameter.getContext()));
+}
+
+/// `type` with one more dimension, of size `count`, in front.
+static RankedTensorType stack(RankedTensorType type, int64_t count) {
+  SmallVector<int64_t> shape(type.getShape());
+  shape.insert(shape.begin(), count);
+  return type.clone(shape);
+}
+
+/// The sharding of a stack of what `attribute` is the sharding of.
+static spmd::ShardingAttr stack(spmd::ShardingAttr attribute) {
+  MLIRContext *context = attribute.getContext();
+  SmallVector<spmd::DimShardingAttr> dims(attribute.getDims());
+  dims.insert(dims.begin(),
+              spmd::DimShardingAttr::get(context, {}, /*open=*/false,
+                                         /*priority=*/-1));
+  return spmd::ShardingAttr::get(context, attribute.getMesh(), dims,
+                                 attribute.getReplicated(),
+                                 attribute.getUnreduced(), attribute.getKind());
+}
+
+namespace {
+class Accumulator {
+public:
+  Accumulator(func::FuncOp function, const Selection &selection, int64_t count,
+              MutableArrayRef<Value> gradients)
+      : function(function), selection(selection), count(count),
+        gradients(gradients), end(function.front().getTerminator()),
+        builder(end), emit(builder, function.getLoc()) {}
+
+  void run();
+
+private:
+  /// What goes from one micro-batch to the next. `next` makes the value that it
+  /// passes on of the one that it got, inside the loop.
+  using Next = std::function<Value(Value)>;
+  unsigned carry(Value init, Next next) {
+    inits.push_back(init);
+    nexts.push_back(std::move(next));
+    return inits.size() - 1;
+  }
+  Value zeros(RankedTensorType type) { return emit.constant(0, type); }
+
+  void carryGradients();
+  void carryLoss();
+  void carryStates();
+  void carryResults();
+  /// Makes the loop of all that is in front of the terminator up to `last`.
+  void makeLoop(Operation *last);
+  void sliceInputs();
+  /// The start of what belongs to the micro-batch in a stack of that rank.
+  SmallVector<Value> getStarts(int64_t rank);
+  /// In a weighted mean, what a micro-batch counts.
+  Value weigh(Value value);
+
+  func::FuncOp function;
+  const Selection &selection;
+  int64_t count;
+  MutableArrayRef<Value> gradients;
+  Operation *end;
+  OpBuilder builder;
+  Formulas emit;
+  SmallVector<Value> inits;
+  SmallVector<Next> nexts;
+  ForOp loop;
+  Value counter;
+  /// Which carried value each result of the function becomes.
+  SmallVector<std::pair<unsigned, unsigned>> results;
+};
+} // namespace
+
+SmallVector<Value> Accumulator::getStarts(int64_t rank) {
+  Value zero = emit.constant(0, counter);
+  SmallVector<Value> starts(rank, zero);
+  starts[0] = counter;
+  return starts;
+}
+
+Value Accumulator::weigh(Value value) {
+  if (!selection.weight)
+    return value;
+  Type element = Formulas::typeOf(value).getElementType();
+  return emit.scale(value,
+                    emit.convert(end->getOperand(*selection.weight), element));
+}
+
+void Accumulator::carryGradients() {
+  // As operands of the terminator they follow what is replaced.
+  end->insertOperands(function.getNumResults(), gradients);
+  for (auto [i, gradient] : llvm::enumerate(gradients)) {
+    FloatType element = getStateElement(gradient);
+    unsigned operand = function.getNumResults() + i;
+    carry(zeros(Formulas::typeOf(gradient).clone(element)),
+          [this, operand, element](Value sum) {
+            Value own = emit.convert(end->getOperand(operand), element);
+            return emit.add(sum, weigh(own));
+          });
+  }
+}
+
+void Accumulator::carryLoss() {
+  Value loss = end->getOperand(selection.loss);
+  results.emplace_back(
+      selection.loss, carry(zeros(Formulas::typeOf(loss)), [this](Value sum) {
+        return emit.add(sum, weigh(end->getOperand(selection.loss)));
+      }));
+  if (!selection.weight)
+    return;
+  unsigned weight = *selection.weight;
+  results.emplace_back(weight,
+                       carry(zeros(Formulas::typeOf(end->getOperand(weight))),
+                             [this, weight](Value sum) {
+                               return emit.add(sum, end->getOperand(weight));
+                             }));
+}
+
+void Accumulator::carryStates() {
+  for (BlockArgument argument : function.getArguments()) {
+    auto donated = function.getArgAttrOfType<IntegerAttr>(
+        argument.getArgNumber(), kDonatedAttr);
+    if (!donated)
+      continue;
+    unsigned result = donated.getInt();
+    Next next = [this, own = Value(argument), result](Value state) mutable {
+      own.replaceUsesWithIf(
+          state, [&](OpOperand &use) { return use.getOwner() != loop; });
+      return end->getOperand(result);
+    };
+    results.emplace_back(result, carry(argument, std::move(next)));
+  }
+}
+
+void Accumulator::carryResults() {
+  for (unsigned i = 0; i < function.getNumResults(); ++i) {
+    if (llvm::any_of(results, [&](auto &entry) { return entry.first == i; }))
+      continue;
+    auto type = stack(Formulas::typeOf(end->getOperand(i)), count);
+    if (auto sharding = function.getResultAttrOfType<spmd::ShardingAttr>(
+            i, spmd::kShardingAttr))
+      function.setResultAttr(i, spmd::kShardingAttr, stack(sharding));
+    results.emplace_back(
+        i, carry(zeros(type), [this, i](Value all) {
+          Value own = end->getOperand(i);
+          SmallVector<int64_t> shape(Formulas::typeOf(own).getShape());
+          shape.insert(shape.begin(), 1);
+          return DynamicUpdateSliceOp::create(
+              builder, function.getLoc(), all.getType(), all,
+              emit.reshape(own, shape), getStarts(shape.size()));
+        }));
+  }
+}
+
+void Accumulator::sliceInputs() {
+  for (BlockArgument argument : function.getArguments()) {
+    unsigned i = argument.getArgNumber();
+    if (getRole(function, i) != Role::Input)
+      continue;
+    RankedTensorType type = Formulas::typeOf(argument);
+    argument.setType(stack(type, count));
+    if (auto sharding = function.getArgAttrOfType<spmd::ShardingAttr>(
+            i, spmd::kShardingAttr))
+      function.setArgAttr(i, spmd::kShardingAttr, stack(sharding));
+    if (argument.use_empty())
+      continue;
+    Operation *slice =
+        DynamicSliceOp::create(builder, argument.getLoc(), stack(type, 1),
+                               argument, getStarts(type.getRank() + 1));
+    Value own = emit.reshape(slice->getResult(0), type.getShape());
+    argument.replaceAllUsesExcept(own, slice);
+  }
+}
+
+void Accumulator::makeLoop(Operation *last) {
+  Block &block = function.front();
+  auto types = llvm::to_vector(ValueRange(inits).getTypes());
+  loop = ForOp::create(builder, function.getLoc(), types, count, inits);
+  Block &body = loop.getBody().emplaceBlock();
+  auto i32 = RankedTensorType::get({}, builder.getI32Type());
+  counter = body.addArgument(i32, function.getLoc());
+  for (Type type : types)
+    body.addArgument(type, function.getLoc());
+  if (last)
+    body.getOperations().splice(body.end(), block.getOperations(),
+                                block.begin(), std::next(last->getIterator()));
+  builder.setInsertionPointToStart(&body);
+  sliceInputs();
+  builder.setInsertionPointToEnd(&body);
+  // States first, so that what follows sees them.
+  SmallVector<Value> yields;
+  for (auto [argument, next] :
+       llvm::zip_equal(body.getArguments().drop_front(), nexts))
+    yields.push_back(next(argument));
+  YieldOp::create(builder, function.getLoc(), yields);
+}
+
+void Accumulator::run() {
+  Operation *last = end->getPrevNode();
+  carryStates();
+  unsigned firstGradient = inits.size();
+  carryGradients();
+  carryLoss();
+  carryResults();
+  makeLoop(last);
+
+  builder.setInsertionPoint(end);
+  end->eraseOperands(function.getNumResults(), gradients.size());
+  for (auto [result, carried] : results)
+    end->setOperand(result, loop.getResult(carried));
+  Value loss = end->getOperand(selection.loss);
+  auto getMean = [&](Value sum) {
+    if (!selection.weight)
+      return emit.scale(sum, 1.0 / double(count));
+    RankedTensorType type = Formulas::typeOf(sum);
+    Value total =
+        emit.convert(end->getOperand(*selection.weight), type.getElementType());
+    return emit.div(sum, emit.splat(total, type.getShape()));
+  };
+  end->setOperand(selection.loss, getMean(loss));
+  for (auto [i, gradient] : llvm::enumerate(gradients))
+    gradient = getMean(loop.getResult(firstGradient + i));
+  function.setFunctionType(FunctionType::get(
+      function.getContext(), function.front().getArgumentTypes(),
+      end->getOperandTypes()));
+}
+
+void tp::accumulate(func::FuncOp function, const Selection &selection,
+                    int64_t count, MutableArrayRef<Value> gradients) {
+  Accumulator(function, selection, count, gradients).run();
+}

@@ -1,0 +1,64 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Short forms for what updates of parameters are made of.
+
+#ifndef TPOPT_PASSES_TRAIN_FORMULAS_H
+#define TPOPT_PASSES_TRAIN_FORMULAS_H
+
+#include "dialects/TP/Emitter.h"
+
+#include "llvm/ADT/Sequence.h"
+
+namespace tp {
+
+class Formulas : public Emitter {
+public:
+  using Emitter::Emitter;
+
+  mlir::Value add(mlir::Value a, mlir::Value b) { return binary<AddOp>(a, b); }
+  mlir::Value sub(mlir::Value a, mlir::Value b) { return binary<SubOp>(a, b); }
+  mlir::Value mul(mlir::Value a, mlir::Value b) { return binary<MulOp>(a, b); }
+  mlir::Value div(mlir::Value a, mlir::Value b) { return binary<DivOp>(a, b); }
+  mlir::Value square(mlir::Value x) { return mul(x, x); }
+
+  mlir::Value add(mlir::Value x, double number) {
+    return add(x, constant(number, x));
+  }
+  mlir::Value scale(mlir::Value x, double number) {
+    return number == 1 ? x : mul(x, constant(number, x));
+  }
+  /// `x` times a scalar.
+  mlir::Value scale(mlir::Value x, mlir::Value scalar) {
+    return mul(x, splat(scalar, typeOf(x).getShape()));
+  }
+  mlir::Value max(mlir::Value x, double number) {
+    return binary<MaxOp>(x, constant(number, x));
+  }
+  mlir::Value min(mlir::Value x, double number) {
+    return binary<MinOp>(x, constant(number, x));
+  }
+  /// From `a` to `b` by `weight`, exactly `b` at 1, as torch.lerp.
+  mlir::Value lerp(mlir::Value a, mlir::Value b, double weight) {
+    return weight < 0.5 ? add(a, scale(sub(b, a), weight))
+                        : sub(b, scale(sub(b, a), 1 - weight));
+  }
+  /// The same by a scalar.
+  mlir::Value lerp(mlir::Value a, mlir::Value b, mlir::Value weight) {
+    return add(a, scale(sub(b, a), weight));
+  }
+  /// Of all elements, a scalar.
+  mlir::Value sumOfSquares(mlir::Value x) {
+    return reduce(ReductionKind::Sum, square(x),
+                  llvm::to_vector(llvm::seq<int64_t>(typeOf(x).getRank())));
+  }
+  /// sqrt(mean(x^2)), a scalar.
+  mlir::Value rootMeanSquare(mlir::Value x) {
+    double count = typeOf(x).getNumElements();
+    return unary<SqrtOp>(scale(sumOfSquares(x), 1 / count));
+  }
+};
+
+} // namespace tp
+
+#endif // TPOPT_PASSES_TRAIN_FORMULAS_H

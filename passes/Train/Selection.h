@@ -1,0 +1,33 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Which arguments and results of an entry a recipe speaks of.
+
+#ifndef TPOPT_PASSES_TRAIN_SELECTION_H
+#define TPOPT_PASSES_TRAIN_SELECTION_H
+
+#include "Recipe.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace tp {
+
+struct Selection {
+  /// Failure after an error, also if something cannot be trained.
+  static mlir::FailureOr<Selection> find(mlir::func::FuncOp function,
+                                         const Recipe &recipe);
+
+  llvm::SmallVector<unsigned> trained; ///< Arguments.
+  unsigned loss;                       ///< A result.
+  std::optional<unsigned> weight;      ///< A result.
+
+private:
+  mlir::LogicalResult findResults(mlir::func::FuncOp function,
+                                  const Recipe &recipe);
+  mlir::LogicalResult findTrained(mlir::func::FuncOp function,
+                                  const Recipe &recipe);
+};
+
+} // namespace tp
+
+#endif // TPOPT_PASSES_TRAIN_SELECTION_H
