@@ -114,9 +114,10 @@ struct Planner::Impl {
   void leaveCountedWhole() {
     if (space.table.getMesh().hasLinks)
       return;
-    std::set<std::vector<const void *>> seen; // equal ops go together
+    // Equal ops go together.
+    std::set<std::vector<const void *>> seen;
     for (Operation *op : SmallVector<Operation *>(view.getOps())) {
-      if (!op->hasAttr(kCountedAttr) || !seen.insert(getStructure(op)).second)
+      if (!isCountedCut(op) || !seen.insert(getStructure(op)).second)
         continue;
       Price cut = price->getPrice();
       space.strategies.setCountedWhole(op, true);
@@ -132,6 +133,16 @@ struct Planner::Impl {
       space.strategies.setCountedWhole(op, false);
       makePlan();
     }
+  }
+
+  /// Whether the plan cuts what `tp.counted` of `op` names.
+  bool isCountedCut(Operation *op) const {
+    auto counted = op->getAttrOfType<DenseI64ArrayAttr>(kCountedAttr);
+    return counted && llvm::any_of(counted.asArrayRef(), [&](int64_t dim) {
+             return !getSharding({graph.opChoices.lookup(op), /*tensor=*/0})
+                         .dims[dim]
+                         .axes.empty();
+           });
   }
 
   /// Undoes what makes the plan cheaper and does not fit.
