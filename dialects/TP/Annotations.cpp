@@ -13,6 +13,7 @@
 #include "llvm/ADT/SmallBitVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace tp;
@@ -261,6 +262,8 @@ static constexpr Annotation kAnnotations[] = {
     declare<TPDialect::WhyAttrHelper>(kOp, "a #tp.why<..>"),
     declare<TPDialect::GlobalOpAttrHelper>(kOp,
                                            "nothing, or a list of integers"),
+    declare<TPDialect::CountedAttrHelper>(
+        kOp, "a list of batch dimensions of a gather or scatter"),
     declare<TPDialect::MotionAttrHelper>(kOp, "a list of integers"),
     declare<TPDialect::LocalFormAttrHelper>(kFunction, "a function's name"),
     declare<TPDialect::ExplanationsAttrHelper>(
@@ -329,8 +332,18 @@ static FailureOr<const Annotation *> verifyPlace(Operation *op, StringAttr name,
 }
 
 /// What the type of an attribute on an op, a function or a module leaves open.
-static bool isWellFormed(NamedAttribute attribute) {
+static bool isWellFormed(Operation *op, NamedAttribute attribute) {
   StringRef name = attribute.getName();
+  if (name == kCountedAttr)
+    return llvm::TypeSwitch<Operation *, bool>(op)
+        .Case<GatherOp, ScatterOp>([&](auto op) {
+          return llvm::all_of(
+              cast<DenseI64ArrayAttr>(attribute.getValue()).asArrayRef(),
+              [&](int64_t dim) {
+                return 0 <= dim && dim < int64_t(op.getBatchDims());
+              });
+        })
+        .Default(false);
   if (name == kGlobalOpAttr)
     return isa<UnitAttr, DenseI64ArrayAttr>(attribute.getValue());
   if (name == kExplanationsAttr)
@@ -409,7 +422,7 @@ LogicalResult TPDialect::verifyOperationAttribute(Operation *op,
       verifyPlace(op, attribute.getName(), place);
   if (failed(known))
     return failure();
-  if (!(*known)->hasType(attribute.getValue()) || !isWellFormed(attribute))
+  if (!(*known)->hasType(attribute.getValue()) || !isWellFormed(op, attribute))
     return op->emitError() << prefix(ErrorCode::BadAttribute) << '`'
                            << attribute.getName().getValue() << "` is "
                            << (*known)->what;

@@ -184,11 +184,11 @@ Price CostModel::getComputePrice(Operation *op, const ShardingRule &rule,
               machine ? UnevenBlocks::Largest : UnevenBlocks::Average));
 }
 
-std::optional<CostModel::Sent> CostModel::getSent(Operation *op,
-                                                  OpLayouts layouts) const {
+std::optional<Price> CostModel::getSent(Operation *op,
+                                        OpLayouts layouts) const {
   auto exchanging = dyn_cast<ExchangeOpInterface>(op);
   if (!exchanging)
-    return Sent();
+    return Price();
   SmallVector<TensorSharding, 4> shardings;
   for (auto [tensor, layout] : llvm::enumerate(layouts)) {
     auto type = dyn_cast<RankedTensorType>(getTensorType(op, tensor));
@@ -201,13 +201,12 @@ std::optional<CostModel::Sent> CostModel::getSent(Operation *op,
     return std::nullopt;
   auto type = cast<RankedTensorType>(op->getOperand(0).getType());
   double tensorBytes = getVolume(type.getShape()) * getElementBytes(type);
-  Sent sent;
+  Price sent;
   for (const Exchange &exchange : *exchanges) {
     double bytes =
         getWireElements(exchange.kind, getSize(exchange.axes), exchange.bytes);
-    sent.price += {getTransferCost(exchange.axes, bytes),
-                   getLaunchPreference(tensorBytes)};
-    ++sent.launches;
+    sent += {getTransferCost(exchange.axes, bytes),
+             getLaunchPreference(tensorBytes), /*launches=*/1};
   }
   return sent;
 }
@@ -215,10 +214,10 @@ std::optional<CostModel::Sent> CostModel::getSent(Operation *op,
 std::optional<Price> CostModel::getPrice(Operation *op,
                                          const ShardingRule &rule,
                                          OpLayouts layouts) const {
-  std::optional<Sent> sent = getSent(op, layouts);
+  std::optional<Price> sent = getSent(op, layouts);
   if (!sent)
     return std::nullopt;
   Price price = getComputePrice(op, rule, layouts);
-  price += sent->price;
+  price += *sent;
   return price;
 }

@@ -46,12 +46,18 @@ Work getWork(mlir::Operation *op, const ShardingRule &rule, OpLayouts layouts,
 struct Price {
   double cost = 0;       ///< Seconds if there are links, else bytes.
   double preference = 0; ///< In the same unit, but small.
+  double launches = 0;   ///< Of collectives; none is combined with another.
 
   double getTotal() const { return cost + preference; }
   Price &operator+=(const Price &other) {
     cost += other.cost;
     preference += other.preference;
+    launches += other.launches;
     return *this;
+  }
+  friend Price operator*(double times, const Price &price) {
+    return {times * price.cost, times * price.preference,
+            times * price.launches};
   }
 };
 
@@ -69,11 +75,7 @@ public:
   /// is none if it cannot be computed with these layouts.
   Price getComputePrice(mlir::Operation *op, const ShardingRule &rule,
                         OpLayouts layouts) const;
-  struct Sent {
-    Price price;
-    int64_t launches = 0;
-  };
-  std::optional<Sent> getSent(mlir::Operation *op, OpLayouts layouts) const;
+  std::optional<Price> getSent(mlir::Operation *op, OpLayouts layouts) const;
   /// The price of carrying a value unchanged, for example to the next iteration
   /// of a loop: nothing, but smaller values are preferred.
   Price getCarryPrice(mlir::RankedTensorType type,

@@ -12,7 +12,6 @@ namespace tp::cost {
 
 struct OpPrice {
   Price computed, sent;
-  int64_t launches = 0;
 };
 
 class OpPricer {

@@ -95,8 +95,8 @@ private:
       return;
     }
     OpPrice price = pricer.get(op);
-    PriceSum planned{price.sent.cost, price.computed.cost,
-                     double(price.launches), 0};
+    PriceSum planned{price.sent.cost, price.computed.cost, price.sent.launches,
+                     0};
     double expected = getExpectedTimes(op);
     Item &plan = items[PriceKind::Plan];
     plan.price += scale(expected, planned);
@@ -124,7 +124,7 @@ private:
   PriceSum getReported(Operation *op) {
     if (isa<ReshardOp>(op)) {
       OpPrice price = pricer.get(op);
-      return {price.sent.cost, 0, double(price.launches), 0};
+      return {price.sent.cost, 0, price.sent.launches, 0};
     }
     if (std::optional<CollectiveCost> launch = getCollectiveCost(op, table))
       return {cost.getTransferCost(launch->axes, launch->wireBytes), 0, 1, 0};

@@ -147,16 +147,16 @@ OpPrice OpPricer::get(ReshardOp reshard) {
   unsigned end =
       pool.getNumber(table.resolve(reshard.getSharding(), type.getRank()));
   bool isRepeated = getExpectedTimes(reshard) > 1;
-  return {Price(), prices.get(start, end, isRepeated),
-          prices.getLaunches(start, end)};
+  return {Price(), prices.get(start, end, isRepeated)};
 }
 
 OpPrice OpPricer::get(Operation *op) {
   if (auto reshard = dyn_cast<ReshardOp>(op))
     return get(reshard);
   if (std::optional<CollectiveCost> launch = getCollectiveCost(op, table))
-    return {
-        Price(), {cost.getTransferCost(launch->axes, launch->wireBytes), 0}, 1};
+    return {Price(),
+            {cost.getTransferCost(launch->axes, launch->wireBytes),
+             /*preference=*/0, /*launches=*/1}};
   auto ruled = dyn_cast<ShardingRuleOpInterface>(op);
   if (!ruled || isa<CollectiveOpInterface>(op))
     return OpPrice();
@@ -165,11 +165,10 @@ OpPrice OpPricer::get(Operation *op) {
     layouts.push_back(table.lookup(value));
   for (Value value : op->getResults())
     layouts.push_back(table.lookup(value));
-  std::optional<CostModel::Sent> sent = cost.getSent(op, layouts);
+  std::optional<Price> sent = cost.getSent(op, layouts);
   if (!sent)
-    return {{std::numeric_limits<double>::infinity(), 0}, Price(), 0};
-  return {cost.getComputePrice(op, ruled.getShardingRule(), layouts),
-          sent->price, sent->launches};
+    return {{std::numeric_limits<double>::infinity()}, Price()};
+  return {cost.getComputePrice(op, ruled.getShardingRule(), layouts), *sent};
 }
 
 Price tp::cost::getPrice(Operation *root, ShardingTable &table,
@@ -181,8 +180,7 @@ Price tp::cost::getPrice(Operation *root, ShardingTable &table,
       return WalkResult::advance();
     OpPrice price = pricer.get(op);
     price.computed += price.sent;
-    double times = getExpectedTimes(op);
-    sum += {times * price.computed.cost, times * price.computed.preference};
+    sum += getExpectedTimes(op) * price.computed;
     return isa<ManualOp>(op) ? WalkResult::skip() : WalkResult::advance();
   });
   return sum;

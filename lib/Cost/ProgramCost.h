@@ -90,12 +90,8 @@ public:
   Price get(unsigned from, unsigned to, bool isRepeated) const {
     ReshardEstimator::Estimate estimate = estimator->get(from, to, shape);
     double launches = estimate.launches;
-    if (isRepeated && isSumInPlace(from, to))
-      launches *= 1.5;
-    return {estimate.cost, launches * launchPreference};
-  }
-  int64_t getLaunches(unsigned from, unsigned to) const {
-    return estimator->get(from, to, shape).launches;
+    double factor = isRepeated && isSumInPlace(from, to) ? 1.5 : 1;
+    return {estimate.cost, factor * launches * launchPreference, launches};
   }
   /// Says that reshards to `layouts` will be priced.
   void expect(llvm::ArrayRef<unsigned> layouts) const {

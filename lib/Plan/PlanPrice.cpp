@@ -84,9 +84,7 @@ void PlanPrice::setCuts(unsigned value, Cuts cuts) {
 
 void PlanPrice::priceChoice(unsigned number) {
   const Choice &choice = graph.choices[number];
-  const Price &price = choice.options->prices[selection[number]];
-  prices.set(number,
-             {choice.times * price.cost, choice.times * price.preference});
+  prices.set(number, choice.times * choice.options->prices[selection[number]]);
   int64_t bytes = choice.options->scratchBytes[selection[number]];
   if (bytes != scratch[number]) {
     unsigned moment = getMoment(choice.point);
@@ -116,9 +114,8 @@ void PlanPrice::priceValue(unsigned number) {
     held.add(copy.begin, copy.end, bytes);
     if (index == 0)
       continue;
-    Price way = part.prices->get(copies[copy.source].layout, copy.layout,
-                                 value.times > 1);
-    price += {value.times * way.cost, value.times * way.preference};
+    price += value.times * part.prices->get(copies[copy.source].layout,
+                                            copy.layout, value.times > 1);
   }
   persistent += part.persistent;
   prices.set(graph.choices.size() + number, price);

@@ -96,6 +96,7 @@ struct Planner::Impl {
     view.set(addSplices(view, splices, space.table), /*isOn=*/true);
     decomposeWhereCheaper();
     makePlan();
+    leaveCountedWhole();
     if (capacity != 0)
       fit();
   }
@@ -104,6 +105,44 @@ struct Planner::Impl {
     price.reset();
     solve();
     price.emplace(space, graph, model->getSelection());
+  }
+
+  /// Rows that index vectors count may be cut, which saves bytes and may take
+  /// more launches. With links, starts are a part of the cost. Without, a
+  /// launch more has to save what a launch of the plan costs on average: a part
+  /// of the cost is worth as large a part of the launches.
+  void leaveCountedWhole() {
+    if (space.table.getMesh().hasLinks)
+      return;
+    // Equal ops go together.
+    std::set<std::vector<const void *>> seen;
+    for (Operation *op : SmallVector<Operation *>(view.getOps())) {
+      if (!isCountedCut(op) || !seen.insert(getStructure(op)).second)
+        continue;
+      Price cut = price->getPrice();
+      space.strategies.setCountedWhole(op, true);
+      makePlan();
+      Price whole = price->getPrice();
+      double more = cut.launches - whole.launches;
+      bool fits = capacity == 0 || price->getHeldBytes() <= capacity;
+      if (fits && more > 0 &&
+          whole.cost - cut.cost < more * cut.cost / cut.launches) {
+        traded += std::max(0.0, whole.cost - cut.cost);
+        continue;
+      }
+      space.strategies.setCountedWhole(op, false);
+      makePlan();
+    }
+  }
+
+  /// Whether the plan cuts what `tp.counted` of `op` names.
+  bool isCountedCut(Operation *op) const {
+    auto counted = op->getAttrOfType<DenseI64ArrayAttr>(kCountedAttr);
+    return counted && llvm::any_of(counted.asArrayRef(), [&](int64_t dim) {
+             return !getSharding({graph.opChoices.lookup(op), /*tensor=*/0})
+                         .dims[dim]
+                         .axes.empty();
+           });
   }
 
   /// Undoes what makes the plan cheaper and does not fit.
@@ -214,6 +253,8 @@ struct Planner::Impl {
   /// The decompositions that are chosen, of equal ops together, by how much
   /// cheaper they make the plan.
   std::multimap<double, SmallVector<ProgramView::Rewrite *>> decomposed;
+  /// What the plan costs more for fewer launches.
+  double traded = 0;
 };
 
 Planner::Planner(Operation *root, ShardingTable &table, const CostModel &cost,
@@ -224,9 +265,9 @@ Planner::~Planner() = default;
 
 void Planner::choose() { impl->choose(); }
 
-bool Planner::isOptimal() const { return impl->model->isOptimal(); }
+bool Planner::isOptimal() const { return getGap() == 0; }
 
-double Planner::getGap() const { return impl->model->getGap(); }
+double Planner::getGap() const { return impl->model->getGap() + impl->traded; }
 
 PlanCost Planner::getCost() const {
   return {impl->price->getPrice(), impl->price->getPersistentBytes(),

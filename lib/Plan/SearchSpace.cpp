@@ -126,10 +126,11 @@ SearchSpace::getMatrix(RankedTensorType type, const LayoutList &from,
     bool sums = !pool.get(source).unreduced.empty();
     double spared =
         (1 - (sums ? shares.sums : shares.gathers)) * cost.getLeastStart();
-    for (auto [j, target] : llvm::enumerate(to))
+    for (auto [j, target] : llvm::enumerate(to)) {
+      Price price = prices.get(source, target, times > 1);
       (transposed ? it->second.at(j, i) : it->second.at(i, j)) =
-          times * (prices.get(source, target, times > 1).getTotal() -
-                   spared * prices.getLaunches(source, target));
+          times * (price.getTotal() - spared * price.launches);
+    }
   }
   return it->second;
 }

@@ -51,10 +51,15 @@ using Assignment = SmallVector<AxisList, 8>;
 /// Assigns atoms to factors and flows, one after the other.
 class Enumeration {
 public:
+  /// Dimensions `whole` of the first operand are not cut.
   Enumeration(Operation *op, ArrayRef<AxisRef> atoms, const CostModel &cost,
-              LayoutPool &pool, bool evenly, ArrayRef<KindSet> partial)
+              LayoutPool &pool, bool evenly, ArrayRef<KindSet> partial,
+              ArrayRef<int64_t> whole)
       : op(op), atoms(atoms), cost(cost), pool(pool), evenly(evenly),
         rule(cast<ShardingRuleOpInterface>(op).getShardingRule()) {
+    for (int64_t dim : whole)
+      for (unsigned f : rule.operands.front()[dim])
+        rule.factors[f].kind = FactorKind::Whole;
     collectFlows(partial);
     prepare();
   }
@@ -409,13 +414,19 @@ std::vector<const void *> plan::getStructure(Operation *op) {
 const StrategySet &StrategyEnumerator::get(Operation *op,
                                            ArrayRef<KindSet> partial) {
   std::vector<const void *> key = getStructure(op);
+  ArrayRef<int64_t> whole;
+  if (countedWhole.count(key))
+    if (auto counted = op->getAttrOfType<DenseI64ArrayAttr>(kCountedAttr)) {
+      whole = counted;
+      key.push_back(counted.getAsOpaquePointer());
+    }
   for (KindSet kinds : partial)
     key.push_back(reinterpret_cast<const void *>(uintptr_t(kinds)));
   if (!large.count(key)) {
     std::unique_ptr<StrategySet> &set = sets[key];
     if (set)
       return *set;
-    Enumeration all(op, atoms, cost, pool, evenly, partial);
+    Enumeration all(op, atoms, cost, pool, evenly, partial, whole);
     if (all.run(kMaxStrategies)) {
       set = makeSet(op, partial, all.take(), pool);
       return *set;
@@ -432,11 +443,18 @@ const StrategySet &StrategyEnumerator::get(Operation *op,
   }
   std::unique_ptr<StrategySet> &set = sets[key];
   if (!set) {
-    Enumeration near(op, atoms, cost, pool, evenly, partial);
+    Enumeration near(op, atoms, cost, pool, evenly, partial, whole);
     near.runNear(shardings, kNearStrategies);
     set = makeSet(op, partial, near.take(), pool);
   }
   return *set;
+}
+
+void StrategyEnumerator::setCountedWhole(Operation *op, bool isWhole) {
+  if (isWhole)
+    countedWhole.insert(getStructure(op));
+  else
+    countedWhole.erase(getStructure(op));
 }
 
 void plan::inferShardings(Operation *op, ShardingTable &table) {

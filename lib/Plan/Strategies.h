@@ -68,6 +68,9 @@ public:
 
   /// `partial[i]`: the kinds in which operand i may arrive unreduced.
   const StrategySet &get(mlir::Operation *op, llvm::ArrayRef<KindSet> partial);
+  /// Whether ops equal to `op` leave whole what `tp.counted` names; at first
+  /// they may cut it.
+  void setCountedWhole(mlir::Operation *op, bool isWhole);
   /// The ways to hold a tensor of `type` that is only handed on, perhaps
   /// unreduced in one of `kinds`: as its operand 0, each once. If they are too
   /// many, those near `sharding`, which may be null.
@@ -92,6 +95,7 @@ private:
   std::unordered_map<Key, std::unique_ptr<StrategySet>, Hash> sets;
   /// Ops with too many strategies, which depend on shardings besides.
   std::set<Key> large;
+  std::set<Key> countedWhole; ///< Structures.
 };
 
 /// Everything about an op that its strategies depend on: equal for equal ops of

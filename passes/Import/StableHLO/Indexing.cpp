@@ -402,6 +402,17 @@ static FailureOr<SmallVector<int64_t>> getWindowLabels(Conversion &c,
   return labels;
 }
 
+/// Says which batch dimensions of `op` are counted: the last ones.
+static void markCounted(const Addressing &a, Operation *op) {
+  int64_t end = a.operandBatch.size(),
+          count = llvm::count(a.addressed, Addressing::kCounted);
+  if (count != 0)
+    op->setAttr(kCountedAttr,
+                DenseI64ArrayAttr::get(
+                    op->getContext(),
+                    llvm::to_vector(llvm::seq<int64_t>(end - count, end))));
+}
+
 static Results convertGather(Conversion &c) {
   FailureOr<Fields> numbers = c.getStructure("dimension_numbers");
   if (failed(numbers))
@@ -434,6 +445,7 @@ static Results convertGather(Conversion &c) {
     x.value = c.emit.slice(x.value, starts, shape);
   Labelled y{c.emit.gather(x.value, places->places.value, axis, axis),
              places->places.labels};
+  markCounted(*a, y.value.getDefiningOp());
   SmallVector<int64_t> kept;
   for (int64_t dim : rest)
     if (!a->isCollapsed(dim))
@@ -553,6 +565,7 @@ static Results convertScatter(Conversion &c) {
   int64_t axis = a->operandBatch.size();
   Value y = ScatterOp::create(c.builder, c.op->getLoc(), x.value.getType(),
                               *kind, x.value, at, update.value, axis, axis);
+  markCounted(*a, y.getDefiningOp());
   if (isBool)
     y = c.emit.convert(y, c.outElement());
   SmallVector<int64_t> shape;

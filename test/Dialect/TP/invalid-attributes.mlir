@@ -159,3 +159,20 @@ func.func @elsewhere(%x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = tp.exp %x {tp.why = #tp.why<reasons = [<kind = moved, user = "f", from = <@none, [{"x"}]>, to = <@none, [{}]>>]>} : tensor<4xf32>
   return %0 : tensor<4xf32>
 }
+
+// -----
+
+// What is counted are batch dimensions of a gather or scatter.
+func.func @counted(%x: tensor<4x8xf32>, %i: tensor<4x2xi32>) -> tensor<4x2xf32> {
+  // expected-error @below {{[TP0304] `tp.counted` is a list of batch dimensions of a gather or scatter}}
+  %0 = tp.gather %x, %i axis = 1 batch = 1 {tp.counted = array<i64: 1>} : (tensor<4x8xf32>, tensor<4x2xi32>) -> tensor<4x2xf32>
+  return %0 : tensor<4x2xf32>
+}
+
+// -----
+
+func.func @counted_elsewhere(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @below {{[TP0304] `tp.counted` is a list of batch dimensions of a gather or scatter}}
+  %0 = tp.exp %x {tp.counted = array<i64: 0>} : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}

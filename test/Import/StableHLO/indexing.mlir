@@ -78,6 +78,7 @@ func.func @counted(%cache: tensor<2x8x3xf32> {sdy.sharding = #sdy.sharding<@mesh
     -> (tensor<2x8x3xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"model"}, {}]>}) {
   // CHECK-NOT: spmd.all
   // CHECK: tp.scatter set %arg0, %{{.+}}, %arg1 axis = 1 batch = 1
+  // CHECK-SAME: tp.counted = array<i64: 0>
   // CHECK-NOT: spmd.all
   // CHECK: return
   %n = stablehlo.iota dim = 0 : tensor<2xi32>

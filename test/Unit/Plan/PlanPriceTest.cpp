@@ -107,6 +107,7 @@ TEST_F(PlanPriceTest, AChangedPlanCostsWhatAFreshOneDoes) {
     fresh.setCuts(scale, cuts);
     ASSERT_EQ(price->getPrice().cost, fresh.getPrice().cost);
     ASSERT_EQ(price->getPrice().preference, fresh.getPrice().preference);
+    ASSERT_EQ(price->getPrice().launches, fresh.getPrice().launches);
     ASSERT_EQ(price->getPeakBytes(), fresh.getPeakBytes());
     ASSERT_EQ(price->getPersistentBytes(), fresh.getPersistentBytes());
   }

@@ -112,8 +112,9 @@ private:
       EXPECT_LE(planned.getHeldBytes(), free.getCost().getHeldBytes()) << name;
       numLower += planned.getHeldBytes() < free.getCost().getHeldBytes();
     }
-    double real = getPrice(after, table, cost).cost;
-    EXPECT_NEAR(planned.price.cost, real, 1e-9 * real) << name;
+    Price real = getPrice(after, table, cost);
+    EXPECT_NEAR(planned.price.cost, real.cost, 1e-9 * real.cost) << name;
+    EXPECT_DOUBLE_EQ(planned.price.launches, real.launches) << name;
     checkRecord(name, after, planned, table, *machine);
     // A bound: reshards before one op are held together. Only equal sources,
     // which Partition merges in the end, can be held for longer.

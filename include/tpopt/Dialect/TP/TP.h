@@ -128,6 +128,7 @@ inline constexpr llvm::StringLiteral
     kDonatedAttr = TPDialect::DonatedAttrHelper::getNameStr(),
     kWhyAttr = TPDialect::WhyAttrHelper::getNameStr(),
     kGlobalOpAttr = TPDialect::GlobalOpAttrHelper::getNameStr(),
+    kCountedAttr = TPDialect::CountedAttrHelper::getNameStr(),
     kMotionAttr = TPDialect::MotionAttrHelper::getNameStr(),
     kLocalFormAttr = TPDialect::LocalFormAttrHelper::getNameStr(),
     kExplanationsAttr = TPDialect::ExplanationsAttrHelper::getNameStr(),

@@ -60,6 +60,7 @@ def TP_Dialect : Dialect {
     | `tp.digests` | functions | `#tp.digests<..>`, between two passes of verification |
     | `tp.plan` | modules | `#tp.plan<..>`: machine, target, how far it is verified |
     | `tp.programs` | modules | the `whole` and the `local` program as bytecode, for the artifact |
+    | `tp.counted` | ops | the batch dimensions of a gather or scatter whose index is only counted: a plan may leave them whole |
     | `tp.motion` | ops | how far a slice moves per iteration, within one pass |
 
     `tp.local_form` and `tp.global_op` are the certificate of a partition. A global
@@ -81,6 +82,7 @@ def TP_Dialect : Dialect {
     // Ops.
     "::tp::WhyAttr":$why,
     "::mlir::Attribute":$global_op,
+    "::mlir::DenseI64ArrayAttr":$counted,
     "::mlir::DenseI64ArrayAttr":$motion,
     // Functions.
     "::mlir::FlatSymbolRefAttr":$local_form,
