@@ -142,7 +142,8 @@ static std::string describeRule(LossRule rule, AxisRefAttr winner) {
   case LossRule::SourcesDisagree:
     return "the op's other tensors want different axes here";
   case LossRule::Closed:
-    return "the dimension is closed, its annotation has no `?`";
+    return "the dimension is closed: its annotation has no `?`, or the plan "
+           "that a model brings along does not name it";
   case LossRule::Replicated:
     return "the value is annotated replicated along the axis";
   case LossRule::NotDivisible:

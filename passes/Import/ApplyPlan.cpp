@@ -65,8 +65,9 @@ private:
   LogicalResult applyToResults(func::FuncOp function);
   /// Whoever picks the next token needs whole rows of logits.
   void closeLogits(FunctionOpInterface function);
-  /// What a built-in plan says about arguments that no rule is about.
-  std::optional<TensorSharding> getDefault(Value argument, bool isWeight);
+  /// What the plan says about arguments that no rule is about.
+  std::optional<TensorSharding> getDefault(func::FuncOp function,
+                                           BlockArgument argument) const;
   void cut(TensorSharding &sharding, ArrayRef<unsigned> dims, Value argument);
 
   const Plan &plan;
@@ -216,11 +217,21 @@ FailureOr<TensorSharding> PlanApplier::getSharding(const PlanRule &rule,
   return sharding;
 }
 
-std::optional<TensorSharding> PlanApplier::getDefault(Value argument,
-                                                      bool isWeight) {
+std::optional<TensorSharding>
+PlanApplier::getDefault(func::FuncOp function, BlockArgument argument) const {
   RankedTensorType type = getType(argument);
   auto sharding = TensorSharding::replicate(type.getRank());
-  if (isWeight)
+  auto has = [&](StringRef attribute) {
+    return bool(function.getArgAttr(argument.getArgNumber(), attribute));
+  };
+  // What the program writes may be a buffer of a module, such as a cache, which
+  // goes with what is written.
+  if (plan.keepsOthersWhole() && !has(kDonatedAttr) &&
+      getRole(function, argument.getArgNumber()) == Role::Parameter)
+    return sharding;
+  if (!isBuiltIn)
+    return std::nullopt;
+  if (has(kSourceAttr))
     return sharding;
   AttentionOp attention = findAttention(argument);
   bool isCache = attention && type.getRank() == 4;
@@ -264,8 +275,8 @@ LogicalResult PlanApplier::apply(func::FuncOp function) {
       if (failed(planned))
         return failure();
       sharding = std::move(*planned);
-    } else if (isBuiltIn) {
-      sharding = getDefault(argument, bool(getAttr(kSourceAttr)));
+    } else {
+      sharding = getDefault(function, argument);
     }
     if (sharding)
       shardings[argument.getArgNumber()] =

@@ -131,6 +131,7 @@ FailureOr<Plan> Plan::read(MLIRContext *context, StringRef path,
         return failure();
       continue;
     }
+    plan.isShipped = true;
     // No two of these patterns are about one name, so any order will do.
     SmallVector<StringRef> patterns;
     for (const auto &entry : *shipped)

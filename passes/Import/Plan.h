@@ -50,6 +50,9 @@ public:
                                     llvm::StringRef path, const Mesh &mesh);
 
   llvm::ArrayRef<PlanRule> getRules() const { return rules; }
+  /// Whether parameters that no rule is about are whole on every device, as
+  /// transformers keeps what a plan of its own does not name.
+  bool keepsOthersWhole() const { return isShipped; }
 
 private:
   mlir::LogicalResult add(llvm::StringRef text, std::optional<PlanWord> word,
@@ -60,6 +63,7 @@ private:
                                const Mesh &mesh, mlir::Location loc);
 
   std::vector<PlanRule> rules;
+  bool isShipped = false; ///< Some of it is a plan that transformers ships.
 };
 
 /// Whether a rule is about the argument `name`: as it stands, without a leading

@@ -50,7 +50,11 @@ import xla_program  # noqa: E402
 LAYOUTS = {"data2": {"data": 2}, "data4": {"data": 4}, "fsdp2": {"data": 2},
            "fsdp4": {"data": 4}, "tensor2x2": {"data": 2, "model": 2}}
 BUCKET = 25 << 20
-ALPHA, BETA = 10.0, 1 / 370e3  # microseconds of a start and of a byte, on an h100
+GATHER = """spmd.mesh @mesh <["x"=2]>
+func.func @main(%x: tensor<SIZExf32> {spmd.sharding = #spmd.sharding<@mesh, [{"x"}]>})
+    -> (tensor<SIZExf32> {spmd.sharding = #spmd.sharding<@mesh, [{}]>}) {
+  return %x : tensor<SIZExf32>
+}"""
 
 # Megatron's cuts, in paths of weights, with the dimension counted from the last one.
 CUTS = ((r"(query|key|value)'", -2), (r"out'.*kernel", -3), (r"down'.*kernel", -2),
@@ -133,18 +137,33 @@ def partition(tool, program, folder, shard=""):
                    function.get("comm_us", 0) + function.get("compute_us", 0))
 
 
+@functools.cache
+def read_link():
+    """The microseconds of a start and of a byte on an h100, of two gathers' predicted times."""
+    with tempfile.TemporaryDirectory() as folder:
+        def gather(size):
+            program = pathlib.Path(folder) / "gather.mlir"
+            program.write_text(GATHER.replace("SIZE", str(size)), encoding="utf-8")
+            figures = partition("tp-opt", program, pathlib.Path(folder), "machine=h100")
+            return figures.bytes, figures.us
+        (few, short), (many, long) = gather(1 << 10), gather(1 << 28)
+    beta = (long - short) / (many - few)
+    return short - beta * few, beta
+
+
 def compile_jax(jitted, arguments, devices, folder):
     compiled = jitted.lower(*arguments).compile()
     (folder / "jax.txt").write_text(compiled.as_text(), encoding="utf-8")
     found = xla_program.read_collectives(compiled.as_text(), devices)
     memory = compiled.memory_analysis()
+    alpha, beta = read_link()
     return Figures(
         sum(c.times for c in found), sum(c.times * c.wire_bytes for c in found),
         sum(c.times * c.bytes for c in found),
         memory.temp_size_in_bytes + memory.argument_size_in_bytes
         + memory.output_size_in_bytes - memory.alias_size_in_bytes,
         compiled.cost_analysis()["flops"],
-        sum(c.times * (ALPHA + BETA * c.wire_bytes) for c in found))
+        sum(c.times * (alpha + beta * c.wire_bytes) for c in found))
 
 
 @functools.cache

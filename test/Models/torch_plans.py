@@ -11,6 +11,7 @@ Run with names, only those models are checked."""
 
 import json
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -39,6 +40,11 @@ MODELS |= dict.fromkeys(("Cohere", "Cohere2", "Phi"), 1)
 # Mixtures of experts: the sums of each layer, and what they need beyond the sizes of all.
 # Those without attention in their plans have none behind it.
 HYBRID = {"layer_types": ["linear_attention", "full_attention"]}
+LINEAR = {"linear_key_head_dim": 8, "linear_value_head_dim": 8, "linear_num_key_heads": 2,
+          "linear_num_value_heads": 4, "linear_conv_kernel_dim": 4}
+WINDOWS = {"layer_types": ["hybrid_sliding", "hybrid"], "d_rel": 4, "rel_extent": 16,
+           "swa_num_attention_heads": 4, "swa_num_key_value_heads": 2, "swa_head_dim": 8,
+           "sliding_window_size": 8}
 SPARSE = {"mlp_layer_types": ["sparse"] * LAYERS}
 LATENT = SPARSE | {"qk_nope_head_dim": 8, "qk_rope_head_dim": 4, "v_head_dim": 8, "head_dim": 4,
                    "kv_lora_rank": 8, "q_lora_rank": 16, "num_key_value_heads": 4,
@@ -78,6 +84,8 @@ EXPERTS = {
     "HunYuanMoEV1": (1, {}),
     "HYV3": (2, SPARSE),
     "HYV4": (2, LATENT),
+    "Inkling": (1, SPARSE | WINDOWS),
+    "Inkling2": (1, WINDOWS | {"n_layers_per_attn_res_block": 1}),
     "Jamba": (1, {"attn_layer_period": 2, "attn_layer_offset": 1, "expert_layer_period": 1,
                   "expert_layer_offset": 0, "mamba_d_state": 4, "mamba_dt_rank": 4}),
     "KimiLinear": (1, LATENT | HYBRID | {"linear_head_dim": 8, "linear_num_heads": 4}),
@@ -98,28 +106,37 @@ EXPERTS = {
     "Phimoe": (1, {}),
     "Qwen2Moe": (2, {}),
     "Qwen3Moe": (2, {}),
+    "Qwen3Next": (1.5, HYBRID | LINEAR),
+    "Qwen3_5Moe": (1.5, HYBRID | LINEAR),
+    "Qwen4Exp": (1, LINEAR | {"hc_count": 2, "hc_lowrank": 8,
+                              "layer_types": ["linear_attention"] * LAYERS}),
     "SolarOpen": (2, {})}
 # Exporting all takes minutes: these are checked by name.
 BY_NAME = {
     "Afmoe", "AriaText", "AXK1", "AXK2", "BailingHybrid", "Beam", "Cohere2Moe", "DeepseekV32",
     "DeepseekV4", "Dots3Note", "ExaoneMoe", "Flint", "Glm4MoeLite", "GlmMoeDsa", "GraniteMoe",
-    "GraniteMoeHybrid", "GraniteMoeShared", "GraniteMoeSWA", "HYV3", "HYV4", "Jamba",
-    "KimiLinear", "Kolibri1", "Laguna", "Mellum", "MiMoV2Flash", "MiniMaxM2", "MiniMaxM3VL",
-    "Mistral4", "NemotronH", "SolarOpen"}
+    "GraniteMoeHybrid", "GraniteMoeShared", "GraniteMoeSWA", "HYV3", "HYV4", "Inkling2",
+    "Jamba", "KimiLinear", "Kolibri1", "Laguna", "Mellum", "MiMoV2Flash", "MiniMaxM2",
+    "MiniMaxM3VL", "Mistral4", "NemotronH", "Qwen3_5Moe", "Qwen4Exp", "SolarOpen"}
 MODELS |= {name: sums for name, (sums, _) in EXPERTS.items()}
 EXPERT_SIZES = {
     "num_experts": 4, "num_local_experts": 4, "n_routed_experts": 4, "moe_num_experts": 4,
     "num_experts_per_tok": 2, "moe_k": 2, "n_group": 1, "topk_group": 1, "n_shared_experts": 1,
     "moe_intermediate_size": 24, "shared_expert_intermediate_size": 24,
     "first_k_dense_replace": 0, "decoder_sparse_step": 1, "moe_layer_start_index": 0}
-# Of how many numbers of each token a layer needs further sums: norms over the features of all
-# heads want the squares of all of them.
-NORMS = dict.fromkeys(("FlexOlmo", "MiniMaxM2", "Olmoe"), 2)
-# These have as many sums as Megatron, with at most a twentieth more bytes. Latent attention
-# gathers what it compresses, and not what was summed; its indexers gather a mask. Two sums of
-# Gemma4's share a gather. The biases of GptOss' experts are gathered.
+# Of how many numbers of each token there are further sums. Norms over the features of all
+# heads want the squares of all of them, Qwen4Exp's hyper connections take a cut input, and so
+# does Inkling's head, for which the norm before it is cut, too.
+FURTHER = dict.fromkeys(("FlexOlmo", "MiniMaxM2", "Olmoe"), [2] * LAYERS) | {
+    "Inkling": [1, SIZES["vocab_size"]], "Inkling2": [SIZES["vocab_size"]],
+    "Qwen4Exp": [8] * (2 * LAYERS + 1)}
+# These have as many sums as Megatron, with at most a twentieth more bytes than those and what
+# words of the plan gather and split. Latent attention gathers what it compresses, and not what
+# was summed; its indexers gather a mask. Two sums of Gemma4's share a gather. The biases of
+# GptOss' experts are gathered. Linear attention gathers its projections. Inkling's head cuts
+# what was summed.
 GATHERING = {name for name, (_, sizes) in EXPERTS.items() if "kv_lora_rank" in sizes} | {
-    "Gemma4", "GptOss"}
+    "Gemma4", "GptOss", "Inkling", "Inkling2", "Qwen3Next", "Qwen3_5Moe", "Qwen4Exp"}
 SUMS = ("all_reduce", "reduce_scatter")
 
 
@@ -131,16 +148,26 @@ def check(name, folder):
     module = kind(kind.config_class(**sizes)).eval()
     tp_export.export_torch(module, to=folder,
                            kwargs={"input_ids": torch.randint(3, 64, (BATCH, TOKENS))})
-    plans = {"tp_plan": module.tp_plan}
+    plans, moved = {"tp_plan": module.tp_plan}, count_moved(module)
     if name not in EXPERTS:
-        return check_plan(name, folder, plans)
+        return check_plan(name, folder, plans, moved)
     # Every device has a part of each expert, or experts of its own, which goes first.
     has_parts = "moe_tp_experts" in module.tp_plan.values()
-    return (has_parts and check_plan(name, folder, plans)) or (
-        module.ep_plan and check_plan(name, folder, {"ep_plan": module.ep_plan} | plans)) or None
+    return (has_parts and check_plan(name, folder, plans, moved)) or (
+        module.ep_plan and
+        check_plan(name, folder, {"ep_plan": module.ep_plan} | plans, moved)) or None
 
 
-def check_plan(name, folder, plans):
+def count_moved(module):
+    """The features of a token that words of its plan gather, but logits, or split."""
+    words = {name: module.tp_plan.get(re.sub(r"\d+", "*", name.removesuffix(".weight")))
+             for name, _ in module.named_parameters() if name.endswith(".weight")}
+    return sum(module.get_parameter(name).shape[word == "rowwise_split_input"]
+               for name, word in words.items() if word == "rowwise_split_input"
+               or word == "colwise_gather_output" and not name.startswith("lm_head"))
+
+
+def check_plan(name, folder, plans, moved):
     (folder / "plan.json").write_text(json.dumps(plans), encoding="utf-8")
     done = subprocess.run(
         ["tp-opt", folder / "model.mlir", f"--tp-shard=mesh=model=2 plan={folder}/plan.json",
@@ -155,13 +182,12 @@ def check_plan(name, folder, plans):
     embeddings = int("embedding_rowwise" in plans["tp_plan"].values())
     wanted = [("all_reduce", BATCH * TOKENS * HIDDEN * 4)] * (
         embeddings + round(LAYERS * MODELS[name]))
-    if count := NORMS.get(name):
-        wanted += [("all_reduce", BATCH * TOKENS * count * 4)] * LAYERS
+    wanted += [("all_reduce", BATCH * TOKENS * count * 4) for count in FURTHER.get(name, ())]
     got = join_halves(got)
     is_same = sorted(got) == sorted(wanted)
     if name in GATHERING:
         is_same = (sum(kind in SUMS for kind, _ in got) == len(wanted) and
-                   get_bytes(got) <= 1.05 * get_bytes(wanted))
+                   get_bytes(got) <= 1.05 * (get_bytes(wanted) + BATCH * TOKENS * moved * 2))
     return None if is_same else f"{', '.join(plans)}: {got}, Megatron has {wanted}"
 
 

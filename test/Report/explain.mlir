@@ -38,7 +38,7 @@
 
 // B:       'b' in @main
 // B:         now         [{}, {}], per device f32[8,8]
-// B:         "data" did not come to dim 0 from {{.*}}: the dimension is closed, its annotation has no `?`
+// B:         "data" did not come to dim 0 from {{.*}}: the dimension is closed: its annotation has no `?`, or the plan that a model brings along does not name it
 // B:         every device holds all of it
 
 // BLANKS: 'tp.tanh at line 61' in @main

@@ -65,9 +65,11 @@ def ApplyPlanPass : Pass<"tp-apply-plan", "::mlir::ModuleOp"> {
     ```
 
     There `*` is one number, an entry that matches nothing is a warning, for the
-    plan serves many models, and a stack of experts is cut as it is stored:
-    `colwise` cuts dimension 1, `rowwise` dimension 2. A table of embeddings that is
-    the output head, too, is cut over the vocabulary by words of either; PyTorch's
+    plan serves many models, and parameters that nothing names are whole on every
+    device, as in transformers: arguments with `tp.source` or that role, which the
+    program does not write. A stack of experts is cut as it is stored: `colwise`
+    cuts dimension 1, `rowwise` dimension 2. A table of embeddings that is the
+    output head, too, is cut over the vocabulary by words of either; PyTorch's
     exports have a second name for it that nothing uses, where any word will do.
 
     A result is meant by its whole name alone, and lies as a list or `replicate`
