@@ -242,6 +242,34 @@ def VerifyPartitionPass : Pass<"tp-verify-partition", "::mlir::ModuleOp"> {
   ];
 }
 
+def VerifyGradientPass : Pass<"tp-verify-gradient", "::mlir::ModuleOp"> {
+  let summary = "Hold gradients against the derivative of the loss";
+  let description = [{
+    The results that `tp-differentiate` added are proved at random points. The
+    derivative of the loss along a random direction, computed forward beside the
+    values (`lib/Interpreter/DualEvaluator.h`), is the inner product of the
+    gradients with the direction. Both are computed in doubles, so that they
+    differ by rounding alone; a gradient that is wrong anywhere gives another
+    number, whatever it is that is wrong. The proof of the partition takes over
+    from there: it says that devices compute what this program does.
+
+    **Requires:** the whole program, before it is sharded, small enough for the
+    interpreter.
+
+    **Guarantees:** the module is unchanged.
+
+    **Example:** `test/Differentiate/verify.mlir`
+  }];
+  let dependentDialects = ["::tp::TPDialect", "::tp::spmd::SPMDDialect"];
+  let options = [
+    Option<"loss", "loss", "std::string", "\"loss\"",
+           "The name of the result that is the loss">,
+    Option<"seed", "seed", "uint64_t", "1", "Picks points and directions">,
+    Option<"tolerance", "tolerance", "double", "1e-8",
+           "How far the two may differ, of the inner product without signs">,
+  ];
+}
+
 def InterpretEntryPass : Pass<"tp-interpret-entry", "::mlir::ModuleOp"> {
   let summary = "Run an entry on given inputs and write its outputs";
   let description = [{
