@@ -46,8 +46,8 @@ private:
     return !isBuiltIn && isEntry(function);
   }
   /// The first rule about `name`, null if there is none, for something that has
-  /// an annotation of its own or not.
-  const PlanRule *find(StringRef name, bool isAnnotated);
+  /// an annotation of its own or not, and is a state of an optimizer or not.
+  const PlanRule *find(StringRef name, bool isAnnotated, bool isState);
   /// The dimensions that a word cuts of an argument, none if it is nothing that
   /// the word is about. `isOwnName`: the rule says the argument's name in full,
   /// not its module's.
@@ -83,10 +83,14 @@ static RankedTensorType getType(Value value) {
   return dyn_cast<RankedTensorType>(value.getType());
 }
 
-const PlanRule *PlanApplier::find(StringRef name, bool isAnnotated) {
+const PlanRule *PlanApplier::find(StringRef name, bool isAnnotated,
+                                  bool isState) {
+  // A state that is called after a parameter follows that by propagation.
+  bool isFollower = isState && name.contains('/');
   const PlanRule *first = nullptr;
   for (auto [rule, use] : llvm::zip_equal(plan.getRules(), uses)) {
-    if (!matches(rule, name))
+    if (!matches(rule, name) ||
+        (isFollower && !rule.pattern.getText().contains('/')))
       continue;
     use.matched = true;
     // What flows through a module leaves its weights to other rules.
@@ -263,7 +267,9 @@ LogicalResult PlanApplier::apply(func::FuncOp function) {
     StringAttr name = getInputName(function, argument.getArgNumber());
     names.push_back(name.str());
     bool isAnnotated = bool(getAttr(kShardingAttr));
-    const PlanRule *rule = find(name, isAnnotated);
+    const PlanRule *rule = find(name, isAnnotated,
+                                getRole(function, argument.getArgNumber()) ==
+                                    Role::OptimizerState);
     if (isAnnotated)
       continue;
     std::optional<TensorSharding> sharding;

@@ -17,6 +17,7 @@ import sys
 
 import numpy
 import safetensors.numpy
+import safetensors.torch
 import torch
 import transformers
 
@@ -159,12 +160,56 @@ def check(tool, folder, recipe, kind, numbers):
     print(f"{recipe}: {len(trained)} parameters, {len(state)} states: ok")
 
 
+def check_master(tool, folder):
+    """A bf16 parameter is its f32 master, rounded; without one it is rounded each step."""
+    (folder / "narrow.mlir").write_text("""
+func.func @main(%w: tensor<5xbf16> {tp.name = "w", tp.role = "parameter"},
+    %g: tensor<5xf32> {tp.name = "g"}) -> (tensor<f32> {tp.name = "loss"}) {
+  %0 = tp.convert %w : tensor<5xbf16> -> tensor<5xf32>
+  %1 = tp.mul %0, %g : tensor<5xf32>
+  %2 = tp.reduce sum %1 dims = [0] : tensor<5xf32> -> tensor<f32>
+  return %2 : tensor<f32>
+}
+""", encoding="utf-8")
+    random = torch.Generator().manual_seed(7)
+    first = torch.randn(5, generator=random).to(torch.bfloat16)
+    gradients = [torch.randn(5, generator=random) for _ in range(STEPS)]
+    for words in ("", " master=f32"):
+        subprocess.run([tool, folder / "narrow.mlir", "-o", folder / "step.mlir",
+                        f"--tp-train=loss=loss optimizer=adamw(lr=1e-3){words}"],
+                       check=True)
+        master = torch.nn.Parameter(first.to(torch.float32))
+        optimizer = torch.optim.AdamW([master], lr=1e-3)
+        values = {"w": first, "train.step": torch.zeros((), dtype=torch.int32)}
+        for state in ("exp_avg", "exp_avg_sq") + (("master",) if words else ()):
+            values[f"adamw.{state}/w"] = torch.zeros(5)
+        for gradient in gradients:
+            safetensors.torch.save_file(values | {"g": gradient.to(torch.bfloat16).float()},
+                                        folder / "in.safetensors")
+            subprocess.run([tool, folder / "step.mlir", "-o", "/dev/null",
+                            "--tp-interpret-entry=entry=main "
+                            f"inputs={folder}/in.safetensors "
+                            f"outputs={folder}/out.safetensors"], check=True)
+            outputs = safetensors.torch.load_file(folder / "out.safetensors")
+            values = {name: outputs[name] for name in values}
+            master.grad = gradient.to(torch.bfloat16).float()
+            optimizer.step()
+            if not words:
+                master.data = master.data.to(torch.bfloat16).float()
+            elif not torch.allclose(values["adamw.master/w"], master, rtol=0, atol=1e-6):
+                sys.exit(f"master is {values['adamw.master/w']}, not {master}")
+            if not torch.equal(values["w"], master.data.to(torch.bfloat16)):
+                sys.exit(f"bf16{words}: {values['w']}, not {master}")
+        print(f"bf16{words}: ok")
+
+
 def main():
     tool, folder = sys.argv[1], pathlib.Path(sys.argv[2])
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "loss.mlir").write_text(program(), encoding="utf-8")
     for recipe, kind, numbers in RECIPES:
         check(tool, folder, recipe, kind, numbers)
+    check_master(tool, folder)
 
 
 if __name__ == "__main__":

@@ -72,6 +72,10 @@ def ApplyPlanPass : Pass<"tp-apply-plan", "::mlir::ModuleOp"> {
     output head, too, is cut over the vocabulary by words of either; PyTorch's
     exports have a second name for it that nothing uses, where any word will do.
 
+    A state that `tp-build-step` adds is called after its parameter,
+    `adamw.exp_avg/NAME`, and follows it by propagation. It is meant only by
+    patterns that have a `/`, such as `adamw.*/layers.*`.
+
     A result is meant by its whole name alone, and lies as a list or `replicate`
     says. One that is also an argument's, as a cache's, is of both.
 
