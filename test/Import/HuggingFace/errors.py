@@ -98,9 +98,9 @@ CONFIGS = [
     ("smollm2-135m", {}, "phase=generate sequence=64 cache=32",
      "[TP0502] sequence=64 does not fit into cache=32; import with cache=64"),
     # Options by themselves.
-    ("smollm2-135m", {}, "phase=train",
+    ("smollm2-135m", {}, "phase=learn",
      "import-options:1:1: error: [TP0502] `phase` is prefill or decode or "
-     "generate, not `train`"),
+     "generate or train, not `learn`"),
     ("smollm2-135m", {}, "batch=2  batch=3",
      "import-options:1:10: error: [TP0502] `batch` is given twice"),
     ("smollm2-135m", {}, "batch=0", "[TP0502] `batch` is a number from 1 to"),
