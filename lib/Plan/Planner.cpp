@@ -83,7 +83,7 @@ struct Planner::Impl {
   Impl(Operation *root, ShardingTable &table, const CostModel &cost,
        PlannerOptions options)
       : root(root), freeArguments(options.freeArguments),
-        capacity(options.capacity),
+        capacity(options.capacity), bucketBytes(options.bucketBytes),
         atoms(collectAtoms(root, table, options.allAxes)),
         space(table, atoms, cost, /*evenly=*/isa<ManualOp>(root)), view(root) {}
 
@@ -166,8 +166,8 @@ struct Planner::Impl {
   double solve() {
     model.reset();
     graph = buildGraph(space, view, root, freeArguments);
-    if (space.cost.getLeastStart() > 0)
-      findSharedStarts(graph, view, space.pool);
+    if (space.cost.getLeastStart() > 0 && bucketBytes != 0)
+      findSharedStarts(graph, view, space.pool, bucketBytes);
     model.emplace(space, graph);
     double cost = model->solve();
     LDBG() << view.getOps().size() << " ops cost " << cost << ", at least "
@@ -243,7 +243,7 @@ struct Planner::Impl {
 
   Operation *root;
   bool freeArguments;
-  int64_t capacity;
+  int64_t capacity, bucketBytes;
   SmallVector<AxisRef> atoms;
   SearchSpace space;
   ProgramView view;

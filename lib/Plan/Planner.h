@@ -46,6 +46,9 @@ struct PlannerOptions {
   /// The bytes that a device may hold; 0 if that is not known. A plan that
   /// needs more makes way for a cheap one that fits, or that needs less.
   int64_t capacity = 0;
+  /// The payload up to which collectives will share a launch, and its start; 0
+  /// if each goes alone.
+  int64_t bucketBytes = 0;
 };
 
 /// What a call of the program costs a device.

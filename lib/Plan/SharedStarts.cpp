@@ -16,10 +16,6 @@ using namespace tp;
 using namespace tp::plan;
 using namespace tp::spmd;
 
-/// The payload up to which collectives share a launch: the default bucket of
-/// tp-combine-collectives.
-static constexpr double kBucketBytes = 25 << 20;
-
 /// Whether `op` only moves elements or computes element by element, so that
 /// tp-combine-collectives can postpone it with the collective that it needs. So
 /// is the broadcast of a scalar, such as the norm that scales all gradients.
@@ -35,8 +31,10 @@ namespace {
 
 class ShareFinder {
 public:
-  ShareFinder(PlanGraph &graph, const ProgramView &view, const LayoutPool &pool)
-      : graph(graph), view(view), pool(pool), kinds(graph.values.size()) {}
+  ShareFinder(PlanGraph &graph, const ProgramView &view, const LayoutPool &pool,
+              int64_t bucketBytes)
+      : graph(graph), view(view), pool(pool), bucketBytes(bucketBytes),
+        kinds(graph.values.size()) {}
 
   void run() {
     unsigned count = graph.values.size();
@@ -160,7 +158,7 @@ private:
         getVolume(value.type.getShape()) * getElementBytes(value.type);
     auto getShare = [&](unsigned values) {
       return std::min(
-          1.0, std::max(1.0 / std::max(values, 1u), bytes / kBucketBytes));
+          1.0, std::max(1.0 / std::max(values, 1u), bytes / bucketBytes));
     };
     Counts count = counts.lookup(getBlock(number));
     if (kinds[number].isEarly && !kinds[number].isLate)
@@ -172,6 +170,7 @@ private:
   PlanGraph &graph;
   const ProgramView &view;
   const LayoutPool &pool;
+  double bucketBytes;
   std::vector<Kind> kinds; ///< By value.
   llvm::DenseMap<Block *, Counts> counts;
 };
@@ -179,6 +178,6 @@ private:
 } // namespace
 
 void tp::plan::findSharedStarts(PlanGraph &graph, const ProgramView &view,
-                                const LayoutPool &pool) {
-  ShareFinder(graph, view, pool).run();
+                                const LayoutPool &pool, int64_t bucketBytes) {
+  ShareFinder(graph, view, pool, bucketBytes).run();
 }

@@ -12,14 +12,14 @@ namespace tp::plan {
 
 /// Sets what part of a start the reshards of each value pay. Collectives whose
 /// results are not needed at once are combined later (tp-combine-collectives),
-/// up to 25 MiB per launch. They are of two kinds:
+/// up to `bucketBytes` per launch. They are of two kinds:
 ///
 /// * Gathers of arguments that products need, and of what is made of arguments
 ///   by moving elements and computing with each: weights of FSDP.
 /// * Sums of what only becomes results, by ops that wait as well: gradients.
 ///
 /// With n values of a kind in a block, each pays 1/n of a start, or its part of
-/// 25 MiB if that is more:
+/// the bucket if that is more. With 25 MiB:
 ///
 ///     100 gradients of 1 MiB    0.04 of a start each, 4 launches
 ///       1 gradient of 1 MiB     a whole start
@@ -28,7 +28,7 @@ namespace tp::plan {
 /// and gathers of updated weights, as an update that is cut for their sake
 /// saves less than its ops cost one by one.
 void findSharedStarts(PlanGraph &graph, const ProgramView &view,
-                      const LayoutPool &pool);
+                      const LayoutPool &pool, int64_t bucketBytes);
 
 } // namespace tp::plan
 

@@ -11,6 +11,7 @@
 #include "lib/Cost/ProgramCost.h"
 #include "lib/Plan/Planner.h"
 #include "tpopt/Dialect/TP/TP.h"
+#include "tpopt/Passes/Collectives/Passes.h"
 #include "tpopt/Passes/Partition/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -342,7 +343,8 @@ struct Partition : tp::impl::PartitionPassBase<Partition> {
       ShardingTable table(&getContext(),
                           withMachineLinks(mesh->toMesh(), *device));
       CostModel cost(table.getMesh(), *device);
-      PlannerOptions options{freeArguments, allAxes, /*capacity=*/0};
+      PlannerOptions options{freeArguments, allAxes, /*capacity=*/0,
+                             CombineCollectivesPassOptions().bucketBytes};
       postponeConstraints(function);
       // Around a manual region, what it takes and gives is fixed.
       SmallVector<Operation *> roots;

@@ -43,7 +43,7 @@ TEST(SharedStartsTest, WhatWaitsForNothingSharesAStart) {
   ProgramView view(program.function);
   PlanGraph graph =
       buildGraph(space, view, program.function, /*freeArguments=*/true);
-  findSharedStarts(graph, view, space.pool);
+  findSharedStarts(graph, view, space.pool, /*bucketBytes=*/25 << 20);
   auto getShares = [&](Value value) {
     const PlanValue &found = graph.values[graph.valueNumbers.lookup(value)];
     return std::pair(found.shares.sums, found.shares.gathers);
