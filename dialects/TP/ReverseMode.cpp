@@ -4,6 +4,7 @@
 #include "dialects/TP/ReverseMode.h"
 
 #include "dialects/OpError.h"
+#include "dialects/TP/Interface.h"
 
 #include "mlir/Transforms/RegionUtils.h"
 
@@ -145,4 +146,19 @@ tp::buildGradients(func::FuncOp function, Value loss, ArrayRef<Value> wanted) {
   }
   reverse.finish();
   return gradients;
+}
+
+void tp::addGradientResult(func::FuncOp function, unsigned argument,
+                           Value gradient) {
+  Builder builder(function.getContext());
+  StringAttr name = getInputName(function, argument);
+  NamedAttribute attributes[] = {
+      builder.getNamedAttr(kNameAttr,
+                           builder.getStringAttr(name.getValue() + ".grad")),
+      builder.getNamedAttr(
+          kRoleAttr, builder.getStringAttr(stringifyRole(Role::Gradient)))};
+  (void)function.insertResult(function.getNumResults(), gradient.getType(),
+                              builder.getDictionaryAttr(attributes));
+  Operation *end = function.getFunctionBody().front().getTerminator();
+  end->insertOperands(end->getNumOperands(), gradient);
 }

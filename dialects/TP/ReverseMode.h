@@ -99,6 +99,11 @@ mlir::FailureOr<llvm::SmallVector<mlir::Value>>
 buildGradients(mlir::func::FuncOp function, mlir::Value loss,
                llvm::ArrayRef<mlir::Value> wanted);
 
+/// Adds `gradient`, by argument number `argument`, to the results of
+/// `function`: as `NAME.grad`, of the role `gradient`.
+void addGradientResult(mlir::func::FuncOp function, unsigned argument,
+                       mlir::Value gradient);
+
 /// Identities of the `spmd` dialect pass gradients as they pass values.
 void registerIdentityGradients(mlir::MLIRContext *context);
 

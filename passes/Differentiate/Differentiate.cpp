@@ -44,14 +44,13 @@ struct Differentiate : tp::impl::DifferentiatePassBase<Differentiate> {
     if (failed(gradients))
       return signalPassFailure();
     for (auto [argument, gradient] : llvm::zip_equal(*trained, *gradients))
-      addResult(function, argument, gradient);
+      addGradientResult(function, argument, gradient);
   }
 
 private:
   func::FuncOp findEntry();
   FailureOr<unsigned> findLoss(func::FuncOp function);
   FailureOr<SmallVector<unsigned>> findTrained(func::FuncOp function);
-  void addResult(func::FuncOp function, unsigned argument, Value gradient);
 };
 
 } // namespace
@@ -147,20 +146,4 @@ Differentiate::findTrained(func::FuncOp function) {
     llvm::sort(found);
   }
   return found;
-}
-
-void Differentiate::addResult(func::FuncOp function, unsigned argument,
-                              Value gradient) {
-  Builder builder(&getContext());
-  SmallVector<NamedAttribute> attributes{
-      builder.getNamedAttr(
-          kNameAttr,
-          builder.getStringAttr(getInputName(function, argument).getValue() +
-                                ".grad")),
-      builder.getNamedAttr(
-          kRoleAttr, builder.getStringAttr(stringifyRole(Role::Gradient)))};
-  (void)function.insertResult(function.getNumResults(), gradient.getType(),
-                              builder.getDictionaryAttr(attributes));
-  Operation *end = function.getFunctionBody().front().getTerminator();
-  end->insertOperands(end->getNumOperands(), gradient);
 }

@@ -25,8 +25,11 @@ namespace {
 /// Applies one plan to the functions of a module.
 class PlanApplier {
 public:
-  PlanApplier(const Plan &plan, const Mesh &mesh, unsigned axis, bool isBuiltIn)
-      : plan(plan), mesh(mesh), axis(AxisRef::full(mesh, axis)),
+  /// `axis` is what words cut along; there is one if they do.
+  PlanApplier(const Plan &plan, const Mesh &mesh, std::optional<unsigned> axis,
+              bool isBuiltIn)
+      : plan(plan), mesh(mesh),
+        axis(axis ? AxisRef::full(mesh, *axis) : AxisRef()),
         isBuiltIn(isBuiltIn), uses(plan.getRules().size()) {}
 
   LogicalResult apply(func::FuncOp function);
@@ -385,8 +388,7 @@ namespace {
 struct ApplyPlanPass : tp::impl::ApplyPlanPassBase<ApplyPlanPass> {
   using ApplyPlanPassBase::ApplyPlanPassBase;
 
-  /// The mesh and the axis the options speak of.
-  FailureOr<std::pair<Mesh, unsigned>> getMesh() {
+  FailureOr<MeshOp> getMesh() {
     auto meshes = llvm::to_vector(getOperation().getOps<MeshOp>());
     if (meshes.size() != 1)
       return emitError(getOperation().getLoc())
@@ -394,28 +396,39 @@ struct ApplyPlanPass : tp::impl::ApplyPlanPassBase<ApplyPlanPass> {
              << meshes.size()
              << " meshes, and a plan is for one; write spmd.mesh @mesh "
                 "<[\"data\"=2, \"model\"=4]>";
-    Mesh mesh = meshes[0].toMesh();
-    if (std::optional<unsigned> found = mesh.find(axis))
-      return std::make_pair(std::move(mesh), *found);
-    InFlightDiagnostic diagnostic = emitError(meshes[0].getLoc());
+    return meshes[0];
+  }
+
+  /// The axis that words cut along. A plan that writes all axes out needs none.
+  FailureOr<std::optional<unsigned>> getAxis(MeshOp at, const Mesh &mesh,
+                                             const Plan &read) {
+    std::optional<unsigned> found = mesh.find(axis);
+    if (found || (!read.cutsByWords() && axis == "model"))
+      return found;
+    InFlightDiagnostic diagnostic = emitError(at.getLoc());
     diagnostic << prefix(ErrorCode::PlanNeedsMesh) << "mesh @" << mesh.name
-               << " has no axis \"" << axis << "\"; give axis= one of";
+               << " has no axis \"" << axis
+               << "\", along which words of a plan cut; name an axis so, or "
+                  "write the axes of each dimension, of";
     for (const Axis &known : mesh.axes)
       diagnostic << " \"" << known.name << "\"";
     return failure();
   }
 
   void runOnOperation() override {
-    FailureOr<std::pair<Mesh, unsigned>> found = getMesh();
-    if (failed(found))
+    FailureOr<MeshOp> meshOp = getMesh();
+    if (failed(meshOp))
       return signalPassFailure();
-    auto &[mesh, meshAxis] = *found;
+    Mesh mesh = meshOp->toMesh();
     bool isBuiltIn = plan == "megatron";
     FailureOr<Plan> read = isBuiltIn ? Plan::getMegatron(&getContext())
                                      : Plan::read(&getContext(), plan, mesh);
     if (failed(read))
       return signalPassFailure();
-    PlanApplier applier(*read, mesh, meshAxis, isBuiltIn);
+    FailureOr<std::optional<unsigned>> meshAxis = getAxis(*meshOp, mesh, *read);
+    if (failed(meshAxis))
+      return signalPassFailure();
+    PlanApplier applier(*read, mesh, *meshAxis, isBuiltIn);
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (failed(applier.apply(function)))
         return signalPassFailure();

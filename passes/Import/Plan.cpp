@@ -215,6 +215,14 @@ Plan Plan::getMegatron(MLIRContext *context) {
   return plan;
 }
 
+bool Plan::cutsByWords() const {
+  return llvm::any_of(rules, [](const PlanRule &rule) {
+    return rule.word && (rule.word->action == Action::Colwise ||
+                         rule.word->action == Action::Rowwise ||
+                         rule.word->action == Action::Experts);
+  });
+}
+
 /// Whether `rule` is about exactly `form`.
 static bool matchesWhole(const PlanRule &rule, StringRef form) {
   StringRef text = rule.pattern.getText();

@@ -50,6 +50,8 @@ public:
                                     llvm::StringRef path, const Mesh &mesh);
 
   llvm::ArrayRef<PlanRule> getRules() const { return rules; }
+  /// Whether some word cuts along the axis of the options.
+  bool cutsByWords() const;
   /// Whether parameters that no rule is about are whole on every device, as
   /// transformers keeps what a plan of its own does not name.
   bool keepsOthersWhole() const { return isShipped; }

@@ -138,6 +138,7 @@ void tp::buildTrainPipeline(OpPassManager &manager,
   step.decay = options.decay;
   step.noDecay = options.noDecay;
   step.entry = options.entry;
+  step.verify = options.verify;
   manager.addPass(createBuildStepPass(step));
 }
 

@@ -7,6 +7,8 @@
 #include "tpopt/Passes/Train/Passes.h"
 
 #include "dialects/TP/Interface.h"
+#include "dialects/TP/ReverseMode.h"
+#include "passes/Verify/GradientCheck.h"
 
 namespace tp {
 #define GEN_PASS_DEF_BUILDSTEPPASS
@@ -60,6 +62,29 @@ static LogicalResult keepForEvaluation(func::FuncOp function, bool isStacked) {
   return success();
 }
 
+/// Proves the gradients that the step will have, on a copy of the program that
+/// gives them.
+static LogicalResult proveGradients(func::FuncOp function,
+                                    const Selection &selection) {
+  OwningOpRef<ModuleOp> module(ModuleOp::create(function.getLoc()));
+  func::FuncOp copy = function.clone();
+  module->push_back(copy);
+  auto trained =
+      llvm::map_to_vector(selection.trained, [&](unsigned i) -> Value {
+        return copy.getArgument(i);
+      });
+  Value loss = copy.front().getTerminator()->getOperand(selection.loss);
+  FailureOr<SmallVector<Value>> gradients = buildGradients(copy, loss, trained);
+  if (failed(gradients))
+    return failure();
+  GradientCheckOptions options;
+  options.loss = getOutputName(copy, selection.loss).str();
+  for (auto [argument, gradient] :
+       llvm::zip_equal(selection.trained, *gradients))
+    addGradientResult(copy, argument, gradient);
+  return checkGradients(copy, options);
+}
+
 namespace {
 struct BuildStep : tp::impl::BuildStepPassBase<BuildStep> {
   using BuildStepPassBase::BuildStepPassBase;
@@ -81,6 +106,8 @@ struct BuildStep : tp::impl::BuildStepPassBase<BuildStep> {
     auto role = StringAttr::get(&getContext(), stringifyRole(Role::Parameter));
     for (unsigned argument : selection->trained)
       function.setArgAttr(argument, kRoleAttr, role);
+    if (verify && failed(proveGradients(function, *selection)))
+      return failure();
     return success(
         succeeded(keepForEvaluation(function, recipe->accumulate > 1)) &&
         succeeded(buildStep(function, *recipe, *selection)));

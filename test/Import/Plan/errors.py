@@ -28,7 +28,11 @@ CASES = [
     (MESH + MESH.replace("@mesh", "@other") + FUNCTION, "{}", "",
      "[TP0520] the module has 2 meshes"),
     (MESH + FUNCTION, "{}", "axis=tensor",
-     '[TP0520] mesh @mesh has no axis "tensor"; give axis= one of "data" "model"'),
+     '[TP0520] mesh @mesh has no axis "tensor", along which words of a plan cut; name an axis '
+     'so, or write the axes of each dimension, of "data" "model"'),
+    (MESH.replace("model", "tensor") + FUNCTION, '{"x": "colwise"}', "",
+     '[TP0520] mesh @mesh has no axis "model", along which words of a plan cut'),
+    (MESH.replace("model", "tensor") + FUNCTION, '{"x": [["data"], ["tensor"]]}', "", None),
     (MESH + FUNCTION, None, "",
      "[TP0521] cannot be read: No such file or directory; a plan is `megatron` "
      "or a JSON file"),

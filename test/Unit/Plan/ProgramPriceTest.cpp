@@ -13,6 +13,7 @@
 #include "lib/Plan/Planner.h"
 #include "passes/Partition/PostponeConstraints.h"
 #include "tpopt/Dialect/TP/TP.h"
+#include "tpopt/Passes/Collectives/Passes.h"
 #include "tpopt/Passes/Import/Passes.h"
 #include "tpopt/Passes/Partition/Passes.h"
 #include "tpopt/Passes/Propagate/Passes.h"
@@ -103,14 +104,18 @@ private:
     if (hasFree)
       return;
     postponeConstraints(before); // as the pass does
-    Planner planner(before, table, cost, {false, false, *capacity});
+    PlannerOptions options;
+    options.bucketBytes = CombineCollectivesPassOptions().bucketBytes;
+    options.capacity = *capacity;
+    Planner planner(before, table, cost, options);
     planner.choose();
     PlanCost planned = planner.getCost();
     if (*capacity != 0) {
-      Planner free(before, table, cost);
-      free.choose();
-      EXPECT_LE(planned.getHeldBytes(), free.getCost().getHeldBytes()) << name;
-      numLower += planned.getHeldBytes() < free.getCost().getHeldBytes();
+      options.capacity = 0;
+      Planner roomy(before, table, cost, options);
+      roomy.choose();
+      EXPECT_LE(planned.getHeldBytes(), roomy.getCost().getHeldBytes()) << name;
+      numLower += planned.getHeldBytes() < roomy.getCost().getHeldBytes();
     }
     Price real = getPrice(after, table, cost);
     EXPECT_NEAR(planned.price.cost, real.cost, 1e-9 * real.cost) << name;

@@ -167,6 +167,8 @@ struct TrainOptions : mlir::PassPipelineOptions<TrainOptions> {
       llvm::cl::desc("Patterns of the parameters that do not decay")};
   Option<std::string> entry{
       *this, "entry", llvm::cl::desc("The entry, if the module has several")};
+  Option<bool> verify{*this, "verify", llvm::cl::desc("Prove the gradients"),
+                      llvm::cl::init(true)};
 };
 
 /// Adds what makes a step of training of the program of a loss, before anything

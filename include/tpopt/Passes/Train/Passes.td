@@ -54,6 +54,8 @@ def BuildStepPass : Pass<"tp-build-step", "::mlir::ModuleOp"> {
            "Patterns of the parameters that do not decay">,
     Option<"entry", "entry", "std::string", "\"\"",
            "The entry, if the module has several">,
+    Option<"verify", "verify", "bool", "true",
+           "Prove the gradients, as tp-verify-gradient does">,
   ];
 }
 

@@ -253,8 +253,11 @@ def VerifyGradientPass : Pass<"tp-verify-gradient", "::mlir::ModuleOp"> {
     number, whatever it is that is wrong. The proof of the partition takes over
     from there: it says that devices compute what this program does.
 
-    **Requires:** the whole program, before it is sharded, small enough for the
-    interpreter.
+    The program is made small before: dimensions that no attribute fixes become 3
+    long, together with all that the ops' rules tie to them.
+
+    **Requires:** the whole program, before it is sharded, small enough then for
+    the interpreter.
 
     **Guarantees:** the module is unchanged.
 
@@ -267,6 +270,7 @@ def VerifyGradientPass : Pass<"tp-verify-gradient", "::mlir::ModuleOp"> {
     Option<"seed", "seed", "uint64_t", "1", "Picks points and directions">,
     Option<"tolerance", "tolerance", "double", "1e-8",
            "How far the two may differ, of the inner product without signs">,
+    Option<"full", "full", "bool", "false", "On the sizes that the program has">,
   ];
 }
 

@@ -1,0 +1,189 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "GradientCheck.h"
+
+#include "RandomData.h"
+#include "ShrunkProgram.h"
+
+#include "dialects/TP/Interface.h"
+#include "lib/Interpreter/DualEvaluator.h"
+#include "lib/Interpreter/Interpreter.h"
+#include "lib/Support/Random.h"
+#include "tpopt/Dialect/SPMD/SPMD.h"
+#include "tpopt/Dialect/TP/TP.h"
+
+#include "llvm/ADT/Sequence.h"
+#include "llvm/Support/FormatVariadic.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace tp;
+using namespace tp::interp;
+
+namespace {
+
+/// A result that is the gradient of the loss by an argument.
+struct GradientResult {
+  unsigned argument, result;
+  StringRef name; ///< Of the argument.
+};
+
+/// By how much the loss changes along a direction, and what the gradients say.
+struct Change {
+  double tangent = 0, inner = 0;
+  /// The inner product without signs: errors are relative to it.
+  double size = 0;
+
+  bool isKnown() const {
+    return std::isfinite(tangent) && std::isfinite(inner);
+  }
+  bool isEqual(double tolerance) const {
+    return std::abs(tangent - inner) <= tolerance * (size + std::abs(tangent));
+  }
+};
+
+class GradientVerifier {
+public:
+  GradientVerifier(func::FuncOp function, unsigned loss,
+                   ArrayRef<GradientResult> gradients, uint64_t seed,
+                   double tolerance)
+      : function(function), loss(loss), gradients(gradients), seed(seed),
+        tolerance(tolerance) {}
+
+  LogicalResult run();
+
+private:
+  FailureOr<Change> getChange(const Program &program, const DataSet &data,
+                              ArrayRef<GradientResult> along);
+  LogicalResult report(const Program &program, const DataSet &data);
+
+  func::FuncOp function;
+  unsigned loss;
+  ArrayRef<GradientResult> gradients;
+  uint64_t seed;
+  double tolerance;
+};
+
+} // namespace
+
+/// A direction: numbers from 1/4 to 4 of either sign.
+static TensorValue drawDirection(DenseEvaluator &evaluator,
+                                 RankedTensorType type, Random &random) {
+  auto tensor = std::make_shared<DenseTensor>(type);
+  for (Element &element : tensor->getElements())
+    element = evaluator.drawFloat(random.next(), -2, 1);
+  return tensor;
+}
+
+FailureOr<Change> GradientVerifier::getChange(const Program &program,
+                                              const DataSet &data,
+                                              ArrayRef<GradientResult> along) {
+  DualEvaluator evaluator;
+  SmallVector<TensorValue> arguments = drawArguments(evaluator, function, data);
+  Random random(scramble(data.seed) + data.number);
+  SmallVector<TensorValue> directions;
+  for (const GradientResult &gradient : along) {
+    const TensorValue &argument = arguments[gradient.argument];
+    directions.push_back(drawDirection(evaluator, argument->getType(), random));
+    evaluator.setTangent(argument, directions.back());
+  }
+  auto results = Interpreter(evaluator).run(program, arguments);
+  if (failed(results))
+    return failure();
+  Change change;
+  if (TensorValue tangent = evaluator.getTangent((*results)[loss]))
+    change.tangent = toDense(tangent)[0].real;
+  for (auto [gradient, direction] : llvm::zip_equal(along, directions))
+    for (int64_t i : llvm::seq(toDense(direction).size())) {
+      double term = toDense((*results)[gradient.result])[i].real *
+                    toDense(direction)[i].real;
+      change.inner += term;
+      change.size += std::abs(term);
+    }
+  return change;
+}
+
+/// Finds the gradients that are wrong, one by one.
+LogicalResult GradientVerifier::report(const Program &program,
+                                       const DataSet &data) {
+  InFlightDiagnostic error = function.emitError()
+                             << prefix(ErrorCode::WrongGradient);
+  for (const GradientResult &gradient : gradients) {
+    FailureOr<Change> change = getChange(program, data, gradient);
+    if (failed(change) || change->isEqual(tolerance))
+      continue;
+    return error << "the gradient of '" << gradient.name
+                 << "' is wrong: along a random direction the loss changes by "
+                 << llvm::formatv("{0}", change->tangent).str()
+                 << ", and not by the "
+                 << llvm::formatv("{0}", change->inner).str()
+                 << " that the gradient says";
+  }
+  return error << "the gradients together do not give the change of the loss "
+                  "along a random direction";
+}
+
+LogicalResult GradientVerifier::run() {
+  FailureOr<Program> program = Program::analyze(function);
+  if (failed(program) || failed(checkArguments(*program, {})))
+    return failure();
+  static constexpr std::pair<Signs, Magnitudes> kinds[] = {
+      {Signs::Any, Magnitudes::Small},
+      {Signs::Positive, Magnitudes::Small},
+      {Signs::PerArgument, Magnitudes::Moderate},
+      {Signs::Positive, Magnitudes::Large}};
+  bool isKnown = false;
+  for (auto [number, kind] : llvm::enumerate(kinds)) {
+    DataSet data{seed, unsigned(number), kind.first, kind.second};
+    FailureOr<Change> change = getChange(*program, data, gradients);
+    if (failed(change))
+      return failure();
+    // A root of what is negative, say: such data tells nothing.
+    if (!change->isKnown())
+      continue;
+    isKnown = true;
+    if (!change->isEqual(tolerance))
+      return report(*program, data);
+  }
+  if (!isKnown)
+    return function.emitError()
+           << prefix(ErrorCode::WrongGradient)
+           << "neither the loss nor its gradients are numbers on the data that "
+              "was tried, so that nothing is proved";
+  return success();
+}
+
+LogicalResult tp::checkGradients(func::FuncOp function,
+                                 const GradientCheckOptions &options) {
+  llvm::StringMap<unsigned> arguments;
+  for (unsigned i : llvm::seq(function.getNumArguments()))
+    arguments[getInputName(function, i)] = i;
+  std::optional<unsigned> found;
+  SmallVector<GradientResult> gradients;
+  for (unsigned i : llvm::seq(function.getNumResults())) {
+    StringRef name = getOutputName(function, i);
+    if (name == options.loss)
+      found = i;
+    if (getResultRole(function, i) != Role::Gradient ||
+        !name.consume_back(".grad"))
+      continue;
+    if (auto argument = arguments.find(name); argument != arguments.end())
+      gradients.push_back({argument->second, i, argument->first()});
+  }
+  if (gradients.empty())
+    return success();
+  if (!found)
+    return function.emitError()
+           << prefix(ErrorCode::BadLoss) << "'" << function.getName()
+           << "' has no result '" << options.loss << "': write loss=NAME";
+  OwningOpRef<ModuleOp> shrunk;
+  if (options.shrinks) {
+    shrunk = shrinkProgram(function);
+    function = *shrunk->getOps<func::FuncOp>().begin();
+  }
+  return GradientVerifier(function, *found, gradients, options.seed,
+                          options.tolerance)
+      .run();
+}

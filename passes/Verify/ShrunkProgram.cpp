@@ -1,0 +1,343 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "ShrunkProgram.h"
+
+#include "tpopt/Dialect/SPMD/SPMD.h"
+#include "tpopt/Dialect/TP/TP.h"
+
+#include "mlir/IR/Verifier.h"
+#include "llvm/ADT/EquivalenceClasses.h"
+#include "llvm/ADT/Sequence.h"
+
+#include <map>
+#include <set>
+
+using namespace mlir;
+using namespace tp;
+
+/// What a dimension becomes that is longer, and that nothing fixes.
+static constexpr int64_t kSmall = 3;
+/// Sizes that are at most this far apart are near each other.
+static constexpr int64_t kNear = 8;
+
+namespace {
+/// How a dimension shrinks. Each time that an op does not take the new sizes,
+/// its dimensions go one further.
+enum Level : unsigned {
+  Alone,    ///< To a small size.
+  Together, ///< By as much as those of near sizes: 256 and 255 to 4 and 3.
+  Fixed,    ///< Not at all.
+};
+} // namespace
+
+static RankedTensorType typeOf(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
+/// Directives about shardings are identities here; what transformer ops mean
+/// depends on sizes.
+static void simplify(func::FuncOp function) {
+  SmallVector<Operation *> ops;
+  function.walk([&](Operation *op) {
+    bool isIdentity =
+        isa<spmd::ConstraintOp, spmd::BarrierOp, spmd::GroupOp>(op);
+    bool isComposed =
+        isa<DecomposeOpInterface>(op) && !isa<EvaluateOpInterface>(op);
+    if (isIdentity || isComposed)
+      ops.push_back(op);
+  });
+  while (!ops.empty()) {
+    Operation *op = ops.pop_back_val();
+    if (auto composed = dyn_cast<DecomposeOpInterface>(op)) {
+      OpBuilder builder(op);
+      Operation *before = op->getPrevNode();
+      SmallVector<Value> values = composed.decompose(builder);
+      for (Operation *made = before ? before->getNextNode()
+                                    : &op->getBlock()->front();
+           made != op; made = made->getNextNode())
+        if (isa<DecomposeOpInterface>(made) && !isa<EvaluateOpInterface>(made))
+          ops.push_back(made);
+      op->replaceAllUsesWith(values);
+    } else {
+      op->replaceAllUsesWith(op->getOperands().take_front(op->getNumResults()));
+    }
+    op->erase();
+  }
+}
+
+namespace {
+
+class Shrinker {
+public:
+  explicit Shrinker(func::FuncOp function) : function(function) {
+    number();
+    function.walk([&](Operation *op) { tie(op); });
+  }
+
+  /// Retypes a copy. Where that makes an op wrong, its dimensions are fixed,
+  /// and it returns false: try again on another copy. Where nothing is left to
+  /// fix, sizes are as they were.
+  bool shrink(func::FuncOp copy);
+
+private:
+  void number();
+  void tie(Operation *op);
+  void tie(Value a, Value b);
+  /// Takes a dimension to `level` at least.
+  void raise(unsigned node, unsigned level) {
+    unsigned &own = levels[node];
+    own = std::max(own, level);
+  }
+  void fix(Value value);
+  void fix(Operation *op);
+  /// Takes the dimensions of an op one level further than `levels`. Returns
+  /// whether there was one to go.
+  bool raise(Operation *op, const DenseMap<unsigned, unsigned> &levels);
+  /// The levels of the classes, by their leaders.
+  DenseMap<unsigned, unsigned> getLevels();
+  /// By how much sizes shrink together.
+  void findShifts(const DenseMap<unsigned, unsigned> &levels);
+  int64_t shrink(int64_t size, unsigned level);
+
+  /// All values of a function in one order, which a copy has, too.
+  static SmallVector<Value> collect(func::FuncOp function);
+  static void forEachOp(func::FuncOp function,
+                        llvm::function_ref<void(Operation *)> visit) {
+    function.walk<WalkOrder::PreOrder>(visit);
+  }
+
+  func::FuncOp function;
+  /// The number of each value's first dimension.
+  DenseMap<Value, unsigned> first;
+  llvm::EquivalenceClasses<unsigned> classes;
+  /// Of dimensions; a class has the highest of its own.
+  DenseMap<unsigned, unsigned> levels;
+  std::map<int64_t, int64_t> shifts;
+};
+
+} // namespace
+
+SmallVector<Value> Shrinker::collect(func::FuncOp function) {
+  SmallVector<Value> values;
+  forEachOp(function, [&](Operation *op) {
+    llvm::append_range(values, op->getResults());
+    for (Region &region : op->getRegions())
+      for (Block &block : region)
+        llvm::append_range(values, block.getArguments());
+  });
+  return values;
+}
+
+void Shrinker::number() {
+  unsigned next = 0;
+  for (Value value : collect(function)) {
+    first[value] = next;
+    for (int64_t size : typeOf(value).getShape()) {
+      (void)size;
+      classes.insert(next++);
+    }
+  }
+}
+
+void Shrinker::tie(Value a, Value b) {
+  for (int64_t dim : llvm::seq(typeOf(a).getRank()))
+    classes.unionSets(first[a] + dim, first[b] + dim);
+}
+
+void Shrinker::fix(Value value) {
+  for (int64_t dim : llvm::seq(typeOf(value).getRank()))
+    raise(first[value] + dim, Fixed);
+}
+
+void Shrinker::fix(Operation *op) {
+  for (Value operand : op->getOperands())
+    fix(operand);
+  for (Value result : op->getResults())
+    fix(result);
+}
+
+DenseMap<unsigned, unsigned> Shrinker::getLevels() {
+  DenseMap<unsigned, unsigned> highest;
+  for (auto [node, level] : levels) {
+    unsigned &own = highest[classes.getLeaderValue(node)];
+    own = std::max(own, level);
+  }
+  return highest;
+}
+
+bool Shrinker::raise(Operation *op,
+                     const DenseMap<unsigned, unsigned> &levels) {
+  SmallVector<Value> tensors;
+  for (ValueRange values :
+       {ValueRange(op->getOperands()), ValueRange(op->getResults())})
+    for (Value value : values)
+      if (typeOf(value).getRank() > 0)
+        tensors.push_back(value);
+  auto getClass = [&](Value value, int64_t dim) {
+    return classes.getLeaderValue(first[value] + dim);
+  };
+  // Where all tensors have one class in the same place, as a slice has in the
+  // dimensions that it takes whole, that is not what is wrong.
+  auto isWrong = [&](int64_t dim) {
+    return llvm::any_of(tensors, [&](Value value) {
+      return typeOf(value).getRank() != typeOf(tensors[0]).getRank() ||
+             getClass(value, dim) != getClass(tensors[0], dim);
+    });
+  };
+  auto raiseIf = [&](llvm::function_ref<bool(int64_t)> condition) {
+    bool raised = false;
+    for (Value value : tensors)
+      for (int64_t dim : llvm::seq(typeOf(value).getRank())) {
+        unsigned level = levels.lookup(getClass(value, dim));
+        if (level == Fixed || !condition(dim))
+          continue;
+        raise(first[value] + dim, level + 1);
+        raised = true;
+      }
+    return raised;
+  };
+  return raiseIf(isWrong) || raiseIf([](int64_t) { return true; });
+}
+
+void Shrinker::findShifts(const DenseMap<unsigned, unsigned> &levels) {
+  std::set<int64_t> sizes;
+  for (auto [value, node] : first)
+    for (auto [dim, size] : llvm::enumerate(typeOf(value).getShape()))
+      if (levels.lookup(classes.getLeaderValue(node + dim)) == Together)
+        sizes.insert(size);
+  shifts.clear();
+  std::optional<int64_t> last;
+  int64_t least = 0;
+  for (int64_t size : sizes) {
+    if (!last || size - *last > kNear)
+      least = size;
+    shifts[size] = std::max<int64_t>(0, least - kSmall);
+    last = size;
+  }
+}
+
+int64_t Shrinker::shrink(int64_t size, unsigned level) {
+  switch (level) {
+  case Alone:
+    return std::min(size, kSmall);
+  case Together:
+    return size - shifts[size];
+  default:
+    return size;
+  }
+}
+
+void Shrinker::tie(Operation *op) {
+  if (auto flow = dyn_cast<spmd::RegionFlowOpInterface>(op)) {
+    for (spmd::Channel channel : spmd::getChannels(flow)) {
+      Value owner = channel.getOwner();
+      for (OpOperand *source : channel.getSources())
+        tie(owner, source->get());
+      for (Value target : channel.getTargets())
+        tie(owner, target);
+    }
+    return;
+  }
+  if (auto constant = dyn_cast<ConstantOp>(op)) {
+    if (!isa<SplatElementsAttr>(constant.getValue()))
+      fix(constant.getResult());
+    return;
+  }
+  // Positions are computed: in something shorter they would be others.
+  if (isa<DynamicSliceOp, DynamicUpdateSliceOp>(op)) {
+    Value whole = op->getOperand(0);
+    Value part = isa<DynamicSliceOp>(op) ? op->getResult(0) : op->getOperand(1);
+    for (int64_t dim : llvm::seq(typeOf(whole).getRank()))
+      if (typeOf(whole).getDimSize(dim) != typeOf(part).getDimSize(dim))
+        for (Value value : {whole, part})
+          raise(first[value] + dim, Fixed);
+  }
+  auto ruled = dyn_cast<spmd::ShardingRuleOpInterface>(op);
+  if (!ruled) {
+    if (!op->hasTrait<OpTrait::IsTerminator>() && op != function)
+      fix(op);
+    return;
+  }
+  ShardingRule rule = ruled.getShardingRule();
+  SmallVector<std::optional<unsigned>> known(rule.factors.size());
+  for (unsigned tensor : llvm::seq(rule.getNumTensors())) {
+    Value value = tensor < op->getNumOperands()
+                      ? op->getOperand(tensor)
+                      : op->getResult(tensor - op->getNumOperands());
+    for (auto [dim, factors] : llvm::enumerate(rule.getTensor(tensor))) {
+      unsigned node = first[value] + dim;
+      // A dimension of several factors is as long as their product.
+      if (factors.size() != 1 ||
+          rule.factors[factors[0]].size != typeOf(value).getDimSize(dim)) {
+        raise(node, Fixed);
+        for (unsigned factor : factors)
+          if (known[factor])
+            raise(*known[factor], Fixed);
+          else
+            known[factor] = node;
+        continue;
+      }
+      std::optional<unsigned> &other = known[factors[0]];
+      if (other)
+        classes.unionSets(node, *other);
+      other = node;
+    }
+  }
+}
+
+bool Shrinker::shrink(func::FuncOp copy) {
+  SmallVector<Value> whole = collect(function), values = collect(copy);
+  DenseMap<unsigned, unsigned> highest = getLevels();
+  findShifts(highest);
+  for (auto [from, to] : llvm::zip_equal(whole, values)) {
+    SmallVector<int64_t> shape(typeOf(from).getShape());
+    for (auto [dim, size] : llvm::enumerate(shape))
+      size = shrink(size,
+                    highest.lookup(classes.getLeaderValue(first[from] + dim)));
+    to.setType(typeOf(from).clone(shape));
+  }
+  copy.setFunctionType(
+      FunctionType::get(copy.getContext(), copy.front().getArgumentTypes(),
+                        copy.front().getTerminator()->getOperandTypes()));
+  // Sources say which part of a stored tensor a weight is, annotations how it
+  // is cut: of other sizes they would be wrong.
+  for (unsigned i : llvm::seq(copy.getNumArguments()))
+    for (StringRef name :
+         {StringRef(kSourceAttr), StringRef(spmd::kShardingAttr)})
+      copy.removeArgAttr(i, name);
+  for (unsigned i : llvm::seq(copy.getNumResults()))
+    for (StringRef name :
+         {StringRef(kSourceAttr), StringRef(spmd::kShardingAttr)})
+      copy.removeResultAttr(i, StringAttr::get(copy.getContext(), name));
+  SmallVector<Operation *> ops, copies;
+  forEachOp(function, [&](Operation *op) { ops.push_back(op); });
+  forEachOp(copy, [&](Operation *op) { copies.push_back(op); });
+  ScopedDiagnosticHandler quiet(copy.getContext(),
+                                [](Diagnostic &) { return success(); });
+  bool isRight = true, raised = false;
+  for (auto [op, made] : llvm::zip_equal(ops, copies)) {
+    if (auto constant = dyn_cast<ConstantOp>(made))
+      if (auto splat = dyn_cast<SplatElementsAttr>(constant.getValue()))
+        constant.setValueAttr(splat.resizeSplat(constant.getType()));
+    if (made == copy || succeeded(verify(made, /*verifyRecursively=*/false)))
+      continue;
+    raised |= raise(op, highest);
+    isRight = false;
+  }
+  return isRight || !raised;
+}
+
+OwningOpRef<ModuleOp> tp::shrinkProgram(func::FuncOp function) {
+  OwningOpRef<ModuleOp> whole(ModuleOp::create(function.getLoc()));
+  OpBuilder builder = OpBuilder::atBlockEnd(whole->getBody());
+  auto original = cast<func::FuncOp>(builder.clone(*function));
+  simplify(original);
+  Shrinker shrinker(original);
+  while (true) {
+    OwningOpRef<ModuleOp> module(ModuleOp::create(function.getLoc()));
+    OpBuilder inside = OpBuilder::atBlockEnd(module->getBody());
+    if (shrinker.shrink(cast<func::FuncOp>(inside.clone(*original))))
+      return module;
+  }
+}
