@@ -70,9 +70,13 @@ namespace {
 
 class Shrinker {
 public:
-  explicit Shrinker(func::FuncOp function) : function(function) {
+  Shrinker(func::FuncOp function, ArrayRef<std::pair<unsigned, unsigned>> pairs)
+      : function(function) {
     number();
     function.walk([&](Operation *op) { tie(op); });
+    Operation *end = function.front().getTerminator();
+    for (auto [argument, result] : pairs)
+      tie(function.getArgument(argument), end->getOperand(result));
   }
 
   /// Retypes a copy. Where that makes an op wrong, its dimensions are fixed,
@@ -328,12 +332,14 @@ bool Shrinker::shrink(func::FuncOp copy) {
   return isRight || !raised;
 }
 
-OwningOpRef<ModuleOp> tp::shrinkProgram(func::FuncOp function) {
+OwningOpRef<ModuleOp>
+tp::shrinkProgram(func::FuncOp function,
+                  ArrayRef<std::pair<unsigned, unsigned>> pairs) {
   OwningOpRef<ModuleOp> whole(ModuleOp::create(function.getLoc()));
   OpBuilder builder = OpBuilder::atBlockEnd(whole->getBody());
   auto original = cast<func::FuncOp>(builder.clone(*function));
   simplify(original);
-  Shrinker shrinker(original);
+  Shrinker shrinker(original, pairs);
   while (true) {
     OwningOpRef<ModuleOp> module(ModuleOp::create(function.getLoc()));
     OpBuilder inside = OpBuilder::atBlockEnd(module->getBody());

@@ -20,8 +20,14 @@ namespace tp {
 /// A module with `function` alone, on sizes as small as its ops can have. Ops
 /// whose meaning depends on sizes, such as means, are decomposed before: their
 /// numbers stay. What an op's attributes fix, as the bounds of a slice, stays
-/// as it is, and so does what is tied to it. Directives are left out.
-mlir::OwningOpRef<mlir::ModuleOp> shrinkProgram(mlir::func::FuncOp function);
+/// as it is, and so does what is tied to it. Each of `pairs`, an argument and a
+/// result by number, keep one shape. Directives are left out.
+///
+/// The small program need not compute what the large one does: a shorter slice
+/// takes other elements. A difference that shows on it is to be confirmed.
+mlir::OwningOpRef<mlir::ModuleOp>
+shrinkProgram(mlir::func::FuncOp function,
+              llvm::ArrayRef<std::pair<unsigned, unsigned>> pairs);
 
 } // namespace tp
 

@@ -254,7 +254,8 @@ def VerifyGradientPass : Pass<"tp-verify-gradient", "::mlir::ModuleOp"> {
     from there: it says that devices compute what this program does.
 
     The program is made small before: dimensions that no attribute fixes become 3
-    long, together with all that the ops' rules tie to them.
+    long, together with all that the ops' rules tie to them. What differs there is
+    computed on the program's own sizes before it is called wrong.
 
     **Requires:** the whole program, before it is sharded, small enough then for
     the interpreter.
