@@ -214,9 +214,8 @@ Value ModelBuilder::embedding(Value table, Value ids,
     dims.push_back(dim);
   Value isPadding;
   if (padding)
-    isPadding =
-        op<CompareOp>(tensor(shape, i1()), ComparePredicate::EQ, ids,
-                      integer(int32_t(*padding), getShape(ids)));
+    isPadding = op<CompareOp>(tensor(shape, i1()), ComparePredicate::EQ, ids,
+                              integer(int32_t(*padding), getShape(ids)));
   shape.push_back(getShape(table)[1]);
   Value x = op<EmbeddingOp>(tensor(shape, getElement(table)), table, ids);
   if (!padding)

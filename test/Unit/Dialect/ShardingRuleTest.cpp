@@ -387,9 +387,9 @@ void crossEntropy(Program &p) {
 llvm::StringMap<Generator> getGenerators() {
   llvm::StringMap<Generator> map;
   for (const char *op :
-       {"neg",   "abs",      "sign",  "exp",  "expm1",      "log",
-        "log1p", "sqrt",     "rsqrt", "sin",  "cos",        "tanh",
-        "erf",   "logistic", "floor", "ceil", "round_even", "gelu",
+       {"neg",   "abs",      "sign",  "exp",  "expm1",        "log",
+        "log1p", "sqrt",     "rsqrt", "sin",  "cos",          "tanh",
+        "erf",   "logistic", "floor", "ceil", "round_even",   "gelu",
         "silu",  "relu",     "tan",   "cbrt", "stop_gradient"})
     map[op] = elementwise("tp." + std::string(op), 1);
   for (const char *op :

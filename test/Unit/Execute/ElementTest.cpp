@@ -70,9 +70,9 @@ TEST_P(Elements, ComputeLikeTheInterpreter) {
   Source source({t, t, tensor("3x21", "i1")});
   std::vector<std::string> unary, binary;
   if (isFloat) {
-    unary = {"neg",   "abs",  "sign",       "exp",  "expm1",
-             "sin",   "cos",  "tanh",       "erf",  "logistic",
-             "floor", "ceil", "round_even", "cbrt", "tan", "stop_gradient"};
+    unary = {"neg",        "abs",  "sign", "exp",          "expm1", "sin",
+             "cos",        "tanh", "erf",  "logistic",     "floor", "ceil",
+             "round_even", "cbrt", "tan",  "stop_gradient"};
     binary = {"add", "sub", "mul", "div", "max", "min", "rem", "atan2"};
   } else if (isBool) {
     unary = {"not"};
