@@ -96,8 +96,9 @@ private:
     return emit.binary<MulOp>(repeat(emit.binary<DivOp>(g, count)), one);
   }
 
-  /// At each element, the product of all others, which is exact where elements
-  /// are zero: that of those before it times that of those after it.
+  /// For each element, the product of all the others: the product of those
+  /// before it times the product of those after it. No element is divided by,
+  /// so zeros do no harm.
   Value multiplyOthers() {
     // The reduced dimensions last, as one.
     SmallVector<int64_t> permutation, shape;
@@ -122,7 +123,7 @@ private:
                           inverse);
   }
 
-  /// At each element, the product of those before it, or behind it.
+  /// For each element, the product of those before it, or of those after it.
   Value multiplyBefore(Value rows, int64_t dim, bool behind) {
     SmallVector<int64_t> starts(dim + 1, 0), sizes(typeOf(rows).getShape());
     Value all = emit.cumulative(ReductionKind::Prod, rows, dim, behind);

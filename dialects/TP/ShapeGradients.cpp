@@ -87,18 +87,20 @@ LogicalResult ConcatOp::addGradients(ReverseMode &reverse) {
   return success();
 }
 
+/// The sum of all elements, a scalar.
+static Value sumAll(Emitter emit, Value tensor) {
+  auto dims = llvm::to_vector(llvm::seq(typeOf(tensor).getRank()));
+  return dims.empty() ? tensor : emit.reduce(ReductionKind::Sum, tensor, dims);
+}
+
 LogicalResult PadOp::addGradients(ReverseMode &reverse) {
   Emitter emit = reverse.getEmitter();
   Value g = reverse.getGradient(getResult());
   Value inner = emit.slice(g, getLow(), getInput().getType().getShape());
   reverse.add(getInput(), inner);
   if (reverse.isWanted(getValue())) {
-    auto total = [&](Value tensor) {
-      auto dims = llvm::to_vector(llvm::seq(typeOf(tensor).getRank()));
-      return dims.empty() ? tensor
-                          : emit.reduce(ReductionKind::Sum, tensor, dims);
-    };
-    reverse.add(getValue(), emit.binary<SubOp>(total(g), total(inner)));
+    reverse.add(getValue(),
+                emit.binary<SubOp>(sumAll(emit, g), sumAll(emit, inner)));
   }
   return success();
 }
@@ -155,14 +157,11 @@ LogicalResult WindowOp::addGradients(ReverseMode &reverse) {
   if (getFill() && reverse.isWanted(getFill())) {
     // What does not go to the input.
     Emitter emit = reverse.getEmitter();
-    auto total = [&](Value tensor) {
-      auto dims = llvm::to_vector(llvm::seq(typeOf(tensor).getRank()));
-      return emit.reduce(ReductionKind::Sum, tensor, dims);
-    };
     Value g = reverse.getGradient(getResult());
-    reverse.add(getFill(),
-                emit.binary<SubOp>(
-                    total(g), total(inner ? inner : fold(*this, reverse))));
+    reverse.add(
+        getFill(),
+        emit.binary<SubOp>(sumAll(emit, g),
+                           sumAll(emit, inner ? inner : fold(*this, reverse))));
   }
   return success();
 }

@@ -7,7 +7,7 @@
 //     %y = tp.einsum "bsi,io->bso" %x, %w
 //
 // becomes the same program on tensor<3x3x3xf32> and tensor<3x3xf32>: dimensions
-// that the ops' rules tie to each other stay of one size.
+// that the rules of ops tie to each other keep equal sizes.
 
 #ifndef TPOPT_PASSES_VERIFY_SHRUNKPROGRAM_H
 #define TPOPT_PASSES_VERIFY_SHRUNKPROGRAM_H

@@ -24,7 +24,7 @@ import safetensors.torch
 import torch
 import transformers
 
-# transformers asks CUDA for this, whose libraries are stubs where nothing has a GPU.
+# transformers asks CUDA for this, and torch crashes where it has no CUDA libraries.
 if not torch.cuda.is_available():
     torch.cuda.is_current_stream_capturing = lambda: False
 
