@@ -14,15 +14,8 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::codegen;
 
-static constexpr double kLog2E = 1.4426950408889634;
-
-AttentionSize tp::codegen::getAttentionSize(step::AttentionOp op) {
-  ArrayRef<int64_t> q = op.getQuery().getType().getShape();
-  ArrayRef<int64_t> v = op.getValue().getType().getShape();
-  return {q[0] * q[2], q[1] * q[3],
-          v[1],        q[4],
-          v[3],        !op.getQuery().getType().getElementType().isF32()};
-}
+/// The natural logarithm of 2.
+static constexpr double kLogE2 = 0.6931471805599453;
 
 AttentionShape::AttentionShape(step::AttentionOp op,
                                const AttentionTiles &tiles)
@@ -44,211 +37,51 @@ AttentionShape::AttentionShape(step::AttentionOp op,
 AttentionEmitter::AttentionEmitter(OpBuilder &builder, step::AttentionOp op,
                                    const AttentionShape &shape,
                                    gpu::GPUFuncOp function)
-    : builder(builder), loc(op.getLoc()), op(op), shape(shape),
-      function(function), i32(builder.getI32Type()), i64(builder.getI64Type()),
-      f32(builder.getF32Type()),
-      element(op.getQuery().getType().getElementType()),
-      elementBytes(step::getElementBytes(element)) {
-  // More keys than there can be hide nothing.
-  if (op.getWindow())
-    window = std::min<uint64_t>(*op.getWindow(), INT32_MAX);
-  findArguments();
+    : AttentionBlock(builder, op, function), shape(shape),
+      output(getArgument(op.getOutput())),
+      statistics(getArgument(op.getStatistics())),
+      logsumexp(getArgument(op.getLogsumexp())) {
   findPlace();
   findTiles();
 }
 
-//===----------------------------------------------------------------------===//
-// Arithmetic
-//===----------------------------------------------------------------------===//
-
-Value AttentionEmitter::number(int64_t value) {
-  return arith::ConstantOp::create(builder, loc,
-                                   builder.getI32IntegerAttr(value));
-}
-Value AttentionEmitter::real(double value) {
-  return arith::ConstantOp::create(builder, loc,
-                                   builder.getF32FloatAttr(value));
-}
-Value AttentionEmitter::add(Value a, Value b) {
-  return arith::AddIOp::create(builder, loc, a, b);
-}
-Value AttentionEmitter::sub(Value a, Value b) {
-  return arith::SubIOp::create(builder, loc, a, b);
-}
-Value AttentionEmitter::mul(Value a, int64_t b) {
-  return arith::MulIOp::create(builder, loc, a, number(b));
-}
-Value AttentionEmitter::div(Value a, int64_t b) {
-  return arith::DivUIOp::create(builder, loc, a, number(b));
-}
-Value AttentionEmitter::rem(Value a, int64_t b) {
-  return arith::RemUIOp::create(builder, loc, a, number(b));
-}
-Value AttentionEmitter::min(Value a, Value b) {
-  return arith::MinSIOp::create(builder, loc, a, b);
-}
-Value AttentionEmitter::max(Value a, Value b) {
-  return arith::MaxSIOp::create(builder, loc, a, b);
-}
-Value AttentionEmitter::less(Value a, Value b) {
-  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, a, b);
-}
-Value AttentionEmitter::atMost(Value a, Value b) {
-  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sle, a, b);
-}
-Value AttentionEmitter::both(Value a, Value b) {
-  return arith::AndIOp::create(builder, loc, a, b);
-}
-Value AttentionEmitter::addF(Value a, Value b) {
-  return arith::AddFOp::create(builder, loc, a, b);
-}
-Value AttentionEmitter::mulF(Value a, Value b) {
-  return arith::MulFOp::create(builder, loc, a, b);
-}
-Value AttentionEmitter::maxF(Value a, Value b) {
-  return arith::MaxNumFOp::create(builder, loc, a, b);
-}
-Value AttentionEmitter::select(Value condition, Value a, Value b) {
-  return arith::SelectOp::create(builder, loc, condition, a, b);
-}
-
-Value AttentionEmitter::scaled(Value score) {
-  return mulF(score, real(op.getScale().convertToDouble() * kLog2E));
-}
+Value AttentionEmitter::scaled(Value score) { return mulF(score, getScale()); }
 
 Value AttentionEmitter::exp(Value a, Value b) {
-  Value scale = real(op.getScale().convertToDouble() * kLog2E);
-  Value exponent = math::FmaOp::create(builder, loc, a, scale,
-                                       arith::NegFOp::create(builder, loc, b));
-  return math::Exp2Op::create(builder, loc, exponent,
-                              arith::FastMathFlags::afn);
-}
-
-Value AttentionEmitter::shuffle(Value value, int32_t distance) {
-  return gpu::ShuffleOp::create(builder, loc, value, distance, kWarp,
-                                gpu::ShuffleMode::XOR)
-      .getShuffleResult();
-}
-
-//===----------------------------------------------------------------------===//
-// Memory
-//===----------------------------------------------------------------------===//
-
-Value AttentionEmitter::at(Value base, Value distance) {
-  return LLVM::GEPOp::create(builder, loc, base.getType(), builder.getI8Type(),
-                             base, ArrayRef<LLVM::GEPArg>(distance));
-}
-Value AttentionEmitter::at(Value base, int64_t distance) {
-  return at(base, arith::ConstantOp::create(
-                      builder, loc, builder.getI64IntegerAttr(distance)));
-}
-Value AttentionEmitter::load(Type type, Value place) {
-  int64_t bytes = step::getElementBytes(getElementTypeOrSelf(type));
-  if (auto vector = dyn_cast<VectorType>(type))
-    bytes *= vector.getNumElements();
-  return LLVM::LoadOp::create(builder, loc, type, place, bytes);
-}
-void AttentionEmitter::store(Value value, Value place) {
-  int64_t bytes = step::getElementBytes(getElementTypeOrSelf(value.getType()));
-  if (auto vector = dyn_cast<VectorType>(value.getType()))
-    bytes *= vector.getNumElements();
-  LLVM::StoreOp::create(builder, loc, value, place, bytes);
-}
-void AttentionEmitter::ifTrue(Value condition,
-                              llvm::function_ref<void()> emit) {
-  auto branch = scf::IfOp::create(builder, loc, condition);
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToStart(&branch.getThenRegion().front());
-  emit();
+  return exp2(fma(a, getScale(), arith::NegFOp::create(builder, loc, b)));
 }
 
 //===----------------------------------------------------------------------===//
 // What a block has
 //===----------------------------------------------------------------------===//
 
-MemRefType AttentionEmitter::typeOf(Value operand) const {
-  auto argument = cast<BlockArgument>(operand);
-  return cast<MemRefType>(op->getOperand(argument.getArgNumber()).getType());
-}
-
-void AttentionEmitter::findArguments() {
-  unsigned next = 0;
-  auto take = [&](Value operand) {
-    return operand ? Value(function.getArgument(next++)) : Value();
-  };
-  query = take(op.getQuery());
-  key = take(op.getKey());
-  value = take(op.getValue());
-  offset = take(op.getOffset());
-  lengths = take(op.getLengths());
-  mask = take(op.getMask());
-  output = take(op.getOutput());
-  statistics = take(op.getStatistics());
-}
-
 void AttentionEmitter::findPlace() {
-  auto toNumber = [&](Value index) -> Value {
-    return arith::IndexCastUIOp::create(builder, loc, i32, index);
-  };
-  thread = toNumber(gpu::ThreadIdOp::create(builder, loc, gpu::Dimension::x));
-  Value block =
-      toNumber(gpu::BlockIdOp::create(builder, loc, gpu::Dimension::x));
+  Value block = arith::IndexCastUIOp::create(
+      builder, loc, i32,
+      gpu::BlockIdOp::create(builder, loc, gpu::Dimension::x));
   part = rem(block, shape.parts);
   block = div(block, shape.parts);
   // The last rows of a causal attention see most keys: they begin first.
   Value rowBlock =
       sub(number(shape.rowBlocks - 1), rem(block, shape.rowBlocks));
-  block = div(block, shape.rowBlocks);
-  head = rem(block, shape.heads);
-  batch = div(block, shape.heads);
+  beginHead(div(block, shape.rowBlocks));
   firstRow = mul(rowBlock, shape.tiles.getRows());
-
-  // All that the block shares: the launch says how much.
-  std::string name = (function.getName() + "_shared").str();
-  auto bytes = LLVM::LLVMArrayType::get(builder.getI8Type(), 0);
-  {
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPoint(function);
-    LLVM::GlobalOp::create(builder, loc, bytes, /*isConstant=*/false,
-                           LLVM::Linkage::External, name, Attribute(),
-                           kSharedAlignment, kSharedSpace);
-  }
-  auto pointer = LLVM::LLVMPointerType::get(builder.getContext(), kSharedSpace);
-  shared = LLVM::AddressOfOp::create(builder, loc, pointer, name);
-}
-
-Value AttentionEmitter::loadNumber(Value operand) {
-  MemRefType type = typeOf(operand);
-  if (type.getRank() == 0)
-    return load(i32, operand);
-  return load(i32,
-              locate(operand, {{batch, step::Strides(type).strides[0] * 4}}));
 }
 
 void AttentionEmitter::findTiles() {
   auto lastRow =
       min(add(firstRow, shape.tiles.getRows() - 1), number(shape.rows - 1));
-  Value first = div(firstRow, shape.groups);
-  Value last = div(lastRow, shape.groups);
-  if (offset) {
-    begin = loadNumber(offset);
-    first = add(first, begin);
-    last = add(last, begin);
-  }
-  firstPosition = first;
-  lastPosition = last;
+  firstPosition = getPosition(firstRow);
+  lastPosition = getPosition(lastRow);
 
-  limit = number(shape.keys);
-  if (lengths)
-    limit = min(limit, loadNumber(lengths));
   // Not one more than the last, which may be the largest number.
   Value lastKey = add(limit, -1);
   if (op.getCausal())
-    lastKey = min(lastKey, last);
+    lastKey = min(lastKey, lastPosition);
   end = max(add(lastKey, 1), number(0));
   Value firstKey = number(0);
   if (window)
-    firstKey = max(firstKey, sub(first, number(*window - 1)));
+    firstKey = max(firstKey, sub(firstPosition, number(*window - 1)));
   firstTile = div(firstKey, shape.tiles.keys);
   endTile = div(add(end, shape.tiles.keys - 1), shape.tiles.keys);
   if (shape.parts > 1) {
@@ -259,67 +92,18 @@ void AttentionEmitter::findTiles() {
   }
 }
 
-Value AttentionEmitter::locate(Value base,
-                               ArrayRef<std::pair<Value, int64_t>> steps) {
-  Value place = base;
-  for (auto [index, bytes] : steps) {
-    Value wide = arith::ExtUIOp::create(builder, loc, i64, index);
-    Value distance = arith::ConstantOp::create(
-        builder, loc, builder.getI64IntegerAttr(bytes));
-    place = at(place, arith::MulIOp::create(builder, loc, wide, distance));
-  }
-  return place;
-}
-
-Value AttentionEmitter::getRow(Value operand, Value row) {
-  MemRefType type = typeOf(operand);
-  SmallVector<int64_t> strides = step::Strides(type).strides;
-  for (int64_t &stride : strides)
-    stride *= step::getElementBytes(type.getElementType());
-  // A part has an output of its own.
-  Value place = operand;
-  ArrayRef<int64_t> rest = strides;
-  if (rest.size() == 6) {
-    place = locate(place, {{part, rest.front()}});
-    rest = rest.drop_front();
-  }
-  place = locate(place, {{batch, rest[0]}, {head, rest[2]}});
-  if (!row)
-    return place;
-  place = locate(place, {{div(row, shape.groups), rest[1]}});
-  return shape.groups == 1 ? place
-                           : locate(place, {{rem(row, shape.groups), rest[3]}});
-}
-
-Value AttentionEmitter::getPosition(Value row) {
-  Value position = div(row, shape.groups);
-  return begin ? add(position, begin) : position;
-}
-
-Value AttentionEmitter::isMasked(Value row, Value key) {
-  SmallVector<int64_t> strides = step::Strides(typeOf(mask)).strides;
-  // There may be neither this row nor this key.
-  row = div(min(row, number(shape.rows - 1)), shape.groups);
-  key = min(key, number(shape.keys - 1));
-  Value place =
-      locate(mask, {{batch, strides[0]}, {row, strides[1]}, {key, strides[2]}});
-  Value byte = load(builder.getI8Type(), place);
-  Value zero =
-      arith::ConstantOp::create(builder, loc, builder.getI8IntegerAttr(0));
-  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, byte,
-                               zero);
-}
-
-Value AttentionEmitter::hide(Value score, Value row, Value position,
-                             Value key) {
-  Value seen = less(key, limit);
-  if (op.getCausal())
-    seen = both(seen, atMost(key, position));
-  if (window)
-    seen = both(seen, less(sub(position, key), number(*window)));
-  Value hidden = real(-std::numeric_limits<double>::infinity());
-  score = select(seen, score, hidden);
-  return mask ? select(isMasked(row, key), hidden, score) : score;
+Value AttentionEmitter::getOutputRow(Value argument, Value row) {
+  // A part has an output of its own, in front of the other dimensions.
+  unsigned first = shape.isSplit ? 1 : 0;
+  auto getStep = [&](Value index, unsigned dim) {
+    return std::pair(index, getStride(argument, first + dim));
+  };
+  Value place = argument;
+  if (shape.isSplit)
+    place = locate(place, {{part, getStride(argument, 0)}});
+  place = locate(place, {getStep(batch, 0), getStep(head, 2),
+                         getStep(div(row, groups), 1)});
+  return groups == 1 ? place : locate(place, {getStep(rem(row, groups), 3)});
 }
 
 Value AttentionEmitter::mayHide(Value tile) {
@@ -360,8 +144,8 @@ TileBuffer AttentionEmitter::getTileBuffer(Value operand, int64_t multiple,
                                            int64_t begin) {
   MemRefType type = typeOf(operand);
   TileBuffer buffer;
-  buffer.global = getRow(operand, Value());
-  buffer.rowStride = step::Strides(type).strides[1] * elementBytes;
+  buffer.global = getHead(operand);
+  buffer.rowStride = getStride(operand, 1);
   buffer.pieces = type.getShape().back() * elementBytes / kAccessBytes;
   buffer.padded = llvm::alignTo(buffer.pieces, multiple);
   buffer.keys = shape.tiles.keys;
@@ -493,12 +277,22 @@ Value AttentionEmitter::getFactor(Value sum) {
 void AttentionEmitter::storeRow(Value row, Value maximum, Value sum,
                                 llvm::function_ref<void(Value)> emit) {
   ifTrue(less(row, number(shape.rows)), [&] {
-    if (!shape.isSplit)
-      return emit(getRow(output, row));
     // Lanes that share a row write the same.
-    Value place = getRow(statistics, row);
+    if (logsumexp)
+      store(getLogSumExp(maximum, sum), getOutputRow(logsumexp, row));
+    if (!shape.isSplit)
+      return emit(getOutputRow(output, row));
+    Value place = getOutputRow(statistics, row);
     store(maximum, place);
-    store(sum, at(place, step::Strides(typeOf(statistics)).strides[5] * 4));
-    ifTrue(less(firstTile, endTile), [&] { emit(getRow(output, row)); });
+    store(sum, at(place, getStride(statistics, 5)));
+    ifTrue(less(firstTile, endTile), [&] { emit(getOutputRow(output, row)); });
   });
+}
+
+Value AttentionEmitter::getLogSumExp(Value maximum, Value sum) {
+  // 0 of a row that sees nothing.
+  Value isEmpty = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OEQ,
+                                        sum, real(0));
+  Value log = math::Log2Op::create(builder, loc, select(isEmpty, real(1), sum));
+  return mulF(addF(select(isEmpty, real(0), maximum), log), real(kLogE2));
 }

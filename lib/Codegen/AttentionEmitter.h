@@ -3,26 +3,18 @@
 
 // What the attention kernels have in common, whatever computes the products.
 //
-// The queries of the heads that share a key-value head are the *rows* of one
-// problem: row r is position r / groups of head r % groups. A block has some
-// rows and goes through the keys in *tiles*, which it copies to shared memory,
-// two of each kind at a time: one is computed with while the next arrives.
-// Only tiles with a visible key are looked at, and they may be divided among
-// several blocks, the *parts*, of which each leaves what it has summed.
+// A block has some rows and goes through the keys in *tiles*, which it copies
+// to shared memory, two of each kind at a time: one is computed with while the
+// next arrives. Only tiles with a visible key are looked at, and they may be
+// divided among several blocks, the *parts*, of which each leaves what it has
+// summed.
 
 #ifndef TPOPT_LIB_CODEGEN_ATTENTIONEMITTER_H
 #define TPOPT_LIB_CODEGEN_ATTENTIONEMITTER_H
 
-#include "GpuFunction.h"
-
-#include "lib/Codegen/Attention.h"
-#include "lib/Codegen/Kernels.h"
-
-#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "AttentionBlock.h"
 
 namespace tp::codegen {
-
-AttentionSize getAttentionSize(step::AttentionOp op);
 
 /// The size of an attention and how it is divided.
 struct AttentionShape {
@@ -38,9 +30,6 @@ struct AttentionShape {
 
   int64_t getNumBlocks() const { return batch * heads * rowBlocks * parts; }
 };
-
-/// What shared memory begins at a multiple of: that of a swizzled atom.
-inline constexpr int64_t kSharedAlignment = 1024;
 
 /// The part of shared memory that holds two tiles of keys or of values, row
 /// after row. A row has an odd number of 16-byte pieces, so that the pieces
@@ -59,7 +48,7 @@ struct TileBuffer {
   int64_t getEnd() const { return begin + 2 * getTileBytes(); }
 };
 
-class AttentionEmitter {
+class AttentionEmitter : protected AttentionBlock {
 public:
   AttentionEmitter(mlir::OpBuilder &builder, step::AttentionOp op,
                    const AttentionShape &shape, mlir::gpu::GPUFuncOp function);
@@ -80,48 +69,12 @@ protected:
   /// Goes through the tiles.
   void emitTiles();
 
-  // Arithmetic. Integers are i32 but for addresses.
-  mlir::Value number(int64_t value);
-  mlir::Value real(double value);
-  mlir::Value add(mlir::Value a, mlir::Value b);
-  mlir::Value add(mlir::Value a, int64_t b) { return add(a, number(b)); }
-  mlir::Value sub(mlir::Value a, mlir::Value b);
-  mlir::Value mul(mlir::Value a, int64_t b);
-  mlir::Value div(mlir::Value a, int64_t b);
-  mlir::Value rem(mlir::Value a, int64_t b);
-  mlir::Value min(mlir::Value a, mlir::Value b);
-  mlir::Value max(mlir::Value a, mlir::Value b);
-  mlir::Value less(mlir::Value a, mlir::Value b);
-  mlir::Value atMost(mlir::Value a, mlir::Value b);
-  mlir::Value both(mlir::Value a, mlir::Value b);
-  mlir::Value addF(mlir::Value a, mlir::Value b);
-  mlir::Value mulF(mlir::Value a, mlir::Value b);
-  mlir::Value maxF(mlir::Value a, mlir::Value b);
-  mlir::Value select(mlir::Value condition, mlir::Value a, mlir::Value b);
+  mlir::Value scaled(mlir::Value score);
   /// 2^(a * scale - b), where the scale has the logarithm of e.
   mlir::Value exp(mlir::Value a, mlir::Value b);
-  mlir::Value scaled(mlir::Value score);
-  mlir::Value shuffle(mlir::Value value, int32_t distance);
 
-  // Memory. Distances are in bytes.
-  mlir::Value at(mlir::Value base, mlir::Value distance);
-  mlir::Value at(mlir::Value base, int64_t distance);
-  mlir::Value load(mlir::Type type, mlir::Value place);
-  void store(mlir::Value value, mlir::Value place);
-  void ifTrue(mlir::Value condition, llvm::function_ref<void()> emit);
-
-  /// `base` and so many steps, each of so many bytes.
-  mlir::Value locate(mlir::Value base,
-                     llvm::ArrayRef<std::pair<mlir::Value, int64_t>> steps);
-
-  /// Where row `row` begins in an operand, of the head and the part that the
-  /// block has; without a row, where the head begins.
-  mlir::Value getRow(mlir::Value operand, mlir::Value row);
-  /// What is compared with keys to find out which of them a row sees.
-  mlir::Value getPosition(mlir::Value row);
-  /// The score of a row with a key, minus infinity if it is hidden.
-  mlir::Value hide(mlir::Value score, mlir::Value row, mlir::Value position,
-                   mlir::Value key);
+  /// Where row `row` begins in what the block writes, of the part that it has.
+  mlir::Value getOutputRow(mlir::Value argument, mlir::Value row);
 
   /// Where a tile lies in shared memory, in bytes from its beginning.
   mlir::Value getTilePlace(const TileBuffer &buffer, mlir::Value tile);
@@ -148,33 +101,21 @@ protected:
   /// Of one element.
   int64_t getOutputBytes() const { return shape.isSplit ? 4 : elementBytes; }
 
-  mlir::OpBuilder &builder;
-  mlir::Location loc;
-  step::AttentionOp op;
   const AttentionShape &shape;
-  mlir::gpu::GPUFuncOp function;
-  mlir::Type i32, i64, f32, element;
-  int64_t elementBytes;
 
-  /// The arguments, null for operands that are not given.
-  mlir::Value query, key, value, offset, lengths, mask, output, statistics;
-  std::optional<int64_t> window;
-  mlir::Value begin; ///< The position of the first query; null if it is 0.
-  mlir::Value shared, thread, batch, head, part, firstRow;
+  /// Arguments, null for operands that are not given.
+  mlir::Value output, statistics, logsumexp;
+  mlir::Value part, firstRow;
   mlir::Value firstPosition, lastPosition; ///< Of the block's rows.
-  mlir::Value limit;                       ///< Keys that exist.
   mlir::Value end; ///< Behind the last key that a row of the block sees.
   mlir::Value firstTile, endTile;
   TileBuffer keyTiles, valueTiles;
 
-  mlir::MemRefType typeOf(mlir::Value operand) const;
-
 private:
-  void findArguments();
+  /// From what `storeRow` gets.
+  mlir::Value getLogSumExp(mlir::Value maximum, mlir::Value sum);
   void findPlace();
   void findTiles();
-  mlir::Value loadNumber(mlir::Value operand);
-  mlir::Value isMasked(mlir::Value row, mlir::Value key);
   /// Whether a key of a tile may be hidden from a row of the block, masks
   /// apart.
   mlir::Value mayHide(mlir::Value tile);

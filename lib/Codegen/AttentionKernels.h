@@ -14,6 +14,15 @@ mlir::FailureOr<KernelLaunch> emitAttentionForGpu(mlir::OpBuilder &builder,
                                                   step::AttentionOp op,
                                                   llvm::StringRef name);
 
+mlir::FailureOr<KernelLaunch>
+emitQueryGradientForGpu(mlir::OpBuilder &builder,
+                        step::AttentionQueryGradientOp op,
+                        llvm::StringRef name);
+mlir::FailureOr<KernelLaunch>
+emitKeyValueGradientForGpu(mlir::OpBuilder &builder,
+                           step::AttentionKeyValueGradientOp op,
+                           llvm::StringRef name);
+
 /// Fills `function` with the kernel for 16-bit floats, by warps or by Hopper's
 /// warpgroups, or for f32. Give the bytes that a block shares.
 int64_t emitWarpAttention(mlir::OpBuilder &builder, step::AttentionOp op,

@@ -43,6 +43,10 @@ using GpuMerge = GpuModel<step::MergeOp, emitMergeForGpu>;
 using GpuCombine = GpuModel<step::CombineOp, emitCombineForGpu>;
 using GpuRandom = GpuModel<step::RandomOp, emitRandomForGpu>;
 using GpuAttention = GpuModel<step::AttentionOp, emitAttentionForGpu>;
+using GpuQueryGradient =
+    GpuModel<step::AttentionQueryGradientOp, emitQueryGradientForGpu>;
+using GpuKeyValueGradient =
+    GpuModel<step::AttentionKeyValueGradientOp, emitKeyValueGradientForGpu>;
 
 } // namespace
 
@@ -50,6 +54,9 @@ void tp::codegen::registerKernelModels(DialectRegistry &registry) {
   registry.insert<step::StepDialect>();
   registry.addExtension(+[](MLIRContext *context, step::StepDialect *) {
     step::AttentionOp::attachInterface<GpuAttention>(*context);
+    step::AttentionQueryGradientOp::attachInterface<GpuQueryGradient>(*context);
+    step::AttentionKeyValueGradientOp::attachInterface<GpuKeyValueGradient>(
+        *context);
     step::RowsOp::attachInterface<CpuRows, GpuRows>(*context);
     step::ScatterOp::attachInterface<GpuScatter>(*context);
     step::CombineOp::attachInterface<GpuCombine>(*context);

@@ -153,7 +153,7 @@ void WarpgroupAttention::copyTile(const Panels &panels, Value operand,
   ifTrue(less(tile, endTile), [&] {
     int64_t rowBytes = step::Strides(typeOf(operand)).strides[1] * elementBytes;
     Value firstKey = mul(tile, panels.rows);
-    Value head = getRow(operand, Value());
+    Value head = getHead(operand);
     copyRows(panels, getPlace(panels, tile), [&](Value row, int64_t rows) {
       Value key = add(firstKey, row);
       Value exists = less(add(key, rows), end);

@@ -262,6 +262,35 @@ bool tp::cost::isOverwritten(OpOperand &use) {
   return isa<DynamicUpdateSliceOp>(use.getOwner());
 }
 
+/// Whether `value`, which a function returns in the place of `argument`, is
+/// written there element by element, after all that others read of it.
+static bool isWrittenInPlace(Value value, BlockArgument argument) {
+  Operation *op = value.getDefiningOp();
+  Block *block = argument.getOwner();
+  if (!op || !op->hasTrait<Elementwise>() || op->getBlock() != block ||
+      value.getType() != argument.getType())
+    return false;
+  return llvm::all_of(argument.getUsers(), [&](Operation *user) {
+    Operation *outer = block->findAncestorOpInBlock(*user);
+    return outer == op || outer->isBeforeInBlock(op);
+  });
+}
+
+/// The results of a function that are written in the place of arguments.
+static SmallVector<Value> getResultsInPlace(FunctionOpInterface function) {
+  SmallVector<Value> results;
+  Block &block = function.getFunctionBody().front();
+  OperandRange returned = block.getTerminator()->getOperands();
+  for (BlockArgument arg : block.getArguments()) {
+    auto donated = function.getArgAttrOfType<IntegerAttr>(arg.getArgNumber(),
+                                                          kDonatedAttr);
+    if (donated && donated.getInt() < int64_t(returned.size()) &&
+        isWrittenInPlace(returned[donated.getInt()], arg))
+      results.push_back(returned[donated.getInt()]);
+  }
+  return results;
+}
+
 llvm::DenseSet<Value>
 tp::cost::findInPlaceValues(FunctionOpInterface function) {
   llvm::DenseSet<Value> inPlace;
@@ -284,6 +313,7 @@ tp::cost::findInPlaceValues(FunctionOpInterface function) {
         llvm::for_each(channel->getTargets(), add);
     }
   }
+  inPlace.insert_range(getResultsInPlace(function));
   return inPlace;
 }
 

@@ -141,7 +141,9 @@ bool isRequested(mlir::Operation *collective);
 bool isOverwritten(mlir::OpOperand &use);
 
 /// The values of a function that live in the storage of a donated argument:
-/// what is written into it, and what loops carry of that.
+/// what is written into it, what loops carry of that, and results that are
+/// computed element by element when nobody else reads the argument any more,
+/// as an optimizer computes new parameters.
 llvm::DenseSet<mlir::Value>
 findInPlaceValues(mlir::FunctionOpInterface function);
 

@@ -1,7 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Attention as a step of its own, for a target that has kernels for it.
+// Attention and its gradients as steps of their own, for a target that has
+// kernels for them.
 
 #include "Lowering.h"
 
@@ -20,16 +21,17 @@ static RankedTensorType typeOf(Value value) {
   return cast<RankedTensorType>(value.getType());
 }
 
-static AttentionSize sizeOf(AttentionOp op) {
-  ArrayRef<int64_t> q = typeOf(op.getQuery()).getShape();
-  ArrayRef<int64_t> v = typeOf(op.getValue()).getShape();
-  return {q[0] * q[2], q[1] * q[3], v[1],
-          q[4],        v[3],        !op.getType().getElementType().isF32()};
+static AttentionSize sizeOf(AttentionOpInterface op) {
+  ArrayRef<int64_t> q = op.getQuery().getType().getShape();
+  ArrayRef<int64_t> v = op.getValue().getType().getShape();
+  return {q[0] * q[2], q[1] * q[3],
+          v[1],        q[4],
+          v[3],        !op.getQuery().getType().getElementType().isF32()};
 }
 
 /// Why the kernels cannot compute `op`; empty if they can.
-static std::string findObstacle(AttentionOp op) {
-  Type element = op.getType().getElementType();
+static std::string findObstacle(AttentionOpInterface op) {
+  Type element = op.getQuery().getType().getElementType();
   if (!element.isF32() && !element.isF16() && !element.isBF16())
     return llvm::formatv("there are none for {0}", element);
   AttentionSize size = sizeOf(op);
@@ -51,15 +53,15 @@ static std::string findObstacle(AttentionOp op) {
   return "";
 }
 
-bool tp::hasAttentionKernel(AttentionOp op, const Target &target) {
+bool tp::hasAttentionKernel(AttentionOpInterface op, const Target &target) {
   return target.hasAttention() && findObstacle(op).empty();
 }
 
-void tp::prepareAttention(AttentionOp op, const Target &target) {
+void tp::prepareAttention(AttentionOpInterface op, const Target &target) {
   if (!hasAttentionKernel(op, target)) {
     if (target.hasAttention())
-      op.emitRemark() << "no attention kernel computes this: "
-                      << findObstacle(op);
+      op->emitRemark() << "no attention kernel computes this: "
+                       << findObstacle(op);
     else
       splitCausalAttention(op);
     return;
@@ -99,24 +101,32 @@ View ProgramLowering::getFeatures(Value value, Operation *op) {
   return dense;
 }
 
+/// The buffer of an operand that may be left out.
+Value ProgramLowering::getOptionalBuffer(Value value) {
+  return value ? getBuffer(getView(value)) : Value();
+}
+
 void ProgramLowering::lowerAttention(AttentionOp op) {
-  auto getOptional = [&](Value value) {
-    return value ? getBuffer(getView(value)) : Value();
-  };
   View query = getFeatures(op.getQuery(), op),
        key = getFeatures(op.getKey(), op),
        value = getFeatures(op.getValue(), op);
-  Value offset = getOptional(op.getOffset()),
-        lengths = getOptional(op.getLengths()),
-        mask = getOptional(op.getMask());
+  Value offset = getOptionalBuffer(op.getOffset()),
+        lengths = getOptionalBuffer(op.getLengths()),
+        mask = getOptionalBuffer(op.getMask()), logsumexp;
   View result = allocateFor(op.getResult());
   views[op.getResult()] = result;
-  int64_t parts = getAttentionParts(sizeOf(op));
+  if (op.getLogsumexp()) {
+    views[op.getLogsumexp()] = allocateFor(op.getLogsumexp());
+    logsumexp = getBuffer(views[op.getLogsumexp()]);
+  }
+  // Whoever wants the log-sum-exp has all queries of a sequence, which keep the
+  // GPU busy.
+  int64_t parts = logsumexp ? 1 : getAttentionParts(sizeOf(op));
   auto create = [&](const View &output, Value statistics) {
-    step::AttentionOp::create(builder, loc, getBuffer(query), getBuffer(key),
-                              getBuffer(value), offset, lengths, mask,
-                              getBuffer(output), statistics, op.getScaleAttr(),
-                              op.getCausalAttr(), op.getWindowAttr());
+    step::AttentionOp::create(
+        builder, loc, getBuffer(query), getBuffer(key), getBuffer(value),
+        offset, lengths, mask, getBuffer(output), statistics, logsumexp,
+        op.getScaleAttr(), op.getCausalAttr(), op.getWindowAttr());
   };
   if (parts == 1)
     return create(result, Value());
@@ -127,6 +137,40 @@ void ProgramLowering::lowerAttention(AttentionOp op) {
   View statistics = allocate(shape, builder.getF32Type());
   create(partial, getBuffer(statistics));
   combineParts(partial, statistics, result);
+}
+
+template <typename StepOp, typename OpT>
+void ProgramLowering::lowerAttentionGradient(OpT op) {
+  SmallVector<Value> operands;
+  for (Value rows :
+       {op.getQuery(), op.getKey(), op.getValue(), op.getGradient()})
+    operands.push_back(getBuffer(getFeatures(rows, op)));
+  for (Value perRow : {op.getLogsumexp(), op.getDelta()})
+    operands.push_back(getBuffer(getView(perRow)));
+  SmallVector<Value> outputs;
+  for (Value result : op->getResults()) {
+    views[result] = allocateFor(result);
+    outputs.push_back(getBuffer(views[result]));
+  }
+  auto create = [&](auto... output) {
+    StepOp::create(
+        builder, loc, operands[0], operands[1], operands[2], operands[3],
+        operands[4], operands[5], getOptionalBuffer(op.getOffset()),
+        getOptionalBuffer(op.getLengths()), getOptionalBuffer(op.getMask()),
+        output..., op.getScaleAttr(), op.getCausalAttr(), op.getWindowAttr());
+  };
+  if constexpr (std::is_same_v<OpT, AttentionQueryGradientOp>)
+    create(outputs[0]);
+  else
+    create(outputs[0], outputs[1]);
+}
+
+void ProgramLowering::lowerAttention(AttentionQueryGradientOp op) {
+  lowerAttentionGradient<step::AttentionQueryGradientOp>(op);
+}
+
+void ProgramLowering::lowerAttention(AttentionKeyValueGradientOp op) {
+  lowerAttentionGradient<step::AttentionKeyValueGradientOp>(op);
 }
 
 /// Sums of parts have different maxima behind them, which are made one.

@@ -153,15 +153,21 @@ static bool isContiguousAlong(const View &view, StringRef letters,
 /// reads.
 void ProgramLowering::ContractionBuilder::planDense(Operand operand) {
   // The result's letters keep their order in C, summed letters their order in
-  // B. Of the operand's own and the summed ones, the last are contiguous: its
-  // own in B, and in A where they are so already, if the library reads that.
+  // the other operand. Of the operand's own and the summed ones, the last are
+  // contiguous: its own in B, and in A where they are so already, if the
+  // library reads that.
   std::string wanted, own, summed;
+  Operand other = operand == A ? B : A;
   for (char letter : ordered)
     if (contraction.has(operand, letter))
-      (contraction.has(operand == A ? B : A, letter) ? wanted : own) += letter;
-  for (char letter : contraction.letters[B])
+      (contraction.has(other, letter) ? wanted : own) += letter;
+  for (char letter : contraction.letters[other])
     if (!contraction.has(C, letter))
       summed += letter;
+  llvm::sort(summed, [&](char a, char b) {
+    return contraction.getRun(a).strides[other] >
+           contraction.getRun(b).strides[other];
+  });
   View &view = contraction.operands[operand];
   ProductSize size = getProductSize(op);
   int64_t rows = operand == A ? size.m : size.n;

@@ -301,14 +301,15 @@ FailureOr<LocalInfos> tp::legalizeForStep(func::FuncOp function,
           keep.insert(op);
       for (auto topK : block.getOps<TopKOp>())
         keep.insert(topK); // a sort that stops early
-      for (auto attention : block.getOps<AttentionOp>())
+      for (auto attention : block.getOps<AttentionOpInterface>())
         if (hasAttentionKernel(attention, target))
           keep.insert(attention);
       decomposeAll(block, keep);
     });
   };
   forEach([&](Block &block) {
-    for (auto op : llvm::make_early_inc_range(block.getOps<AttentionOp>()))
+    for (auto op :
+         llvm::make_early_inc_range(block.getOps<AttentionOpInterface>()))
       prepareAttention(op, target);
   });
   // Twice: what decompositions have in common may end an epilogue early.

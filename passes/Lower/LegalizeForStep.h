@@ -41,13 +41,13 @@ mlir::FailureOr<LocalInfos> legalizeForStep(mlir::func::FuncOp function,
                                             const Mesh *mesh,
                                             const codegen::Target &target);
 
-/// Attention over a whole sequence as attention over blocks of it.
-void splitCausalAttention(AttentionOp op);
-/// Whether attention stays whole and becomes a step.
-bool hasAttentionKernel(AttentionOp op, const codegen::Target &target);
-/// Brings attention into the form that its kernels take, or into blocks for a
+/// Attention over a whole sequence, or a gradient of it, as that over blocks.
+void splitCausalAttention(AttentionOpInterface op);
+/// Whether attention, or a gradient of it, stays whole and becomes a step.
+bool hasAttentionKernel(AttentionOpInterface op, const codegen::Target &target);
+/// Brings it into the form that its kernels take, or into blocks for a
 /// target that has none. Remarks where kernels that there are do not fit.
-void prepareAttention(AttentionOp op, const codegen::Target &target);
+void prepareAttention(AttentionOpInterface op, const codegen::Target &target);
 
 /// Where a dynamic slice begins that moves evenly from turn to turn of a loop.
 struct Motion {

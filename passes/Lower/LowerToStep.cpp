@@ -47,6 +47,8 @@ View ProgramLowering::allocateFor(Value value) {
   auto it = outputStorage.find(value);
   if (it != outputStorage.end())
     return View(it->second);
+  if (Value own = getDonated(value, Unit()))
+    return View(own);
   return allocate(typeOf(value).getShape(), typeOf(value).getElementType());
 }
 
@@ -247,6 +249,29 @@ bool ProgramLowering::mayOverwrite(Value value, Operation *op) {
          getView(value).isRoot();
 }
 
+/// Whether all that reads `value`'s memory has its steps, but for the ops of
+/// `except`, which read no more than the value itself.
+bool ProgramLowering::hasBeenRead(Value value, const Unit &except) {
+  Block *block = &function.getBody().front();
+  return llvm::all_of(value.getUsers(), [&](Operation *user) {
+    if (isViewOp(user))
+      return llvm::all_of(user->getResults(), [&](Value view) {
+        return hasBeenRead(view, Unit());
+      });
+    Operation *outer = block->findAncestorOpInBlock(*user);
+    return lowered.contains(outer) || llvm::is_contained(except.ops, user);
+  });
+}
+
+Value ProgramLowering::getDonated(Value value, const Unit &except) {
+  BlockArgument argument = donated.lookup(value);
+  if (!argument || outputStorage.contains(value) ||
+      typeOf(argument) != typeOf(value) || !hasBeenRead(argument, except))
+    return {};
+  View view = getView(argument);
+  return view.isRoot() ? view.root : Value();
+}
+
 //===----------------------------------------------------------------------===//
 // Units
 //===----------------------------------------------------------------------===//
@@ -282,6 +307,10 @@ void ProgramLowering::lowerUnit(const FusionGroups &graph, unsigned index) {
     return lowerPad(pad);
   if (auto attention = dyn_cast<AttentionOp>(op))
     return lowerAttention(attention);
+  if (auto gradient = dyn_cast<AttentionQueryGradientOp>(op))
+    return lowerAttention(gradient);
+  if (auto gradient = dyn_cast<AttentionKeyValueGradientOp>(op))
+    return lowerAttention(gradient);
   if (auto scatter = dyn_cast<ScatterOp>(op))
     return lowerScatter(scatter);
   if (auto sort = dyn_cast<SortOp>(op))
@@ -306,6 +335,7 @@ void ProgramLowering::lowerBlock(Block &block) {
     lowerUnit(graph, unit);
     if (failed)
       return;
+    lowered.insert_range(graph.get(unit).ops);
   }
 }
 
@@ -396,9 +426,12 @@ LogicalResult ProgramLowering::run() {
     views[argument] = View(body.getArgument(argument.getArgNumber()));
   unsigned next = block.getNumArguments();
   for (auto [value, alias] :
-       llvm::zip(block.getTerminator()->getOperands(), aliases))
+       llvm::zip(block.getTerminator()->getOperands(), aliases)) {
     if (alias < 0)
       outputStorage.try_emplace(value, body.getArgument(next++));
+    else
+      donated.try_emplace(value, block.getArgument(alias));
+  }
   lowerBlock(block);
   if (!failed)
     lowerResults();

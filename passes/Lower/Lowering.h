@@ -44,10 +44,16 @@ private:
 
   // LowerToStep.cpp: memory.
   View allocate(llvm::ArrayRef<int64_t> shape, mlir::Type element);
-  /// Where a result of the function is to lie, else a new buffer.
+  /// Where a result of the function is to lie, if that is free by now, else a
+  /// new buffer.
   View allocateFor(mlir::Value value);
   /// The same, or its place in the concatenation that alone uses it.
   View allocatePart(mlir::Value value);
+  /// The memory of the argument that is donated to `value`, if it may be
+  /// written by then: what is read of it has been read, but by the ops of
+  /// `except`, which read an element only where they write it. Null if not.
+  mlir::Value getDonated(mlir::Value value, const Unit &except);
+  bool hasBeenRead(mlir::Value value, const Unit &except);
   /// The memory of `input`, if `op` may overwrite it, else a copy for the
   /// result.
   View getOwn(mlir::Value input, mlir::Value result, mlir::Operation *op);
@@ -120,6 +126,10 @@ private:
 
   // Attention.cpp
   void lowerAttention(AttentionOp op);
+  void lowerAttention(AttentionQueryGradientOp op);
+  void lowerAttention(AttentionKeyValueGradientOp op);
+  template <typename StepOp, typename OpT> void lowerAttentionGradient(OpT op);
+  mlir::Value getOptionalBuffer(mlir::Value value);
   View getFeatures(mlir::Value value, mlir::Operation *op);
   void combineParts(const View &partial, const View &statistics,
                     const View &result);
@@ -153,6 +163,10 @@ private:
   llvm::DenseMap<mlir::Operation *, step::LoopOp> loops; ///< By ForOp.
   /// For values that the function returns: the outputs' own storage.
   llvm::DenseMap<mlir::Value, mlir::Value> outputStorage;
+  /// The argument that each result of the function is to overwrite.
+  llvm::DenseMap<mlir::Value, mlir::BlockArgument> donated;
+  /// Ops of the function's block that have their steps.
+  llvm::DenseSet<mlir::Operation *> lowered;
   llvm::SmallVector<int64_t> aliases; ///< Per result, the input or -1.
 };
 

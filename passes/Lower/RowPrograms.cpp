@@ -436,6 +436,14 @@ void ProgramLowering::RowsBuilder::finish() {
   collapseDomain(rows);
 }
 
+/// Whether a row program goes through tensors of `shape` once: without a
+/// reduction, which goes through a row before anything of it is written.
+static bool isElementwise(const Unit &unit, ArrayRef<int64_t> shape) {
+  return unit.domain == shape && llvm::none_of(unit.ops, [](Operation *op) {
+           return isa<ReduceOp>(op);
+         });
+}
+
 void ProgramLowering::lowerRows(const FusionGroups &graph, unsigned index) {
   const Unit &unit = graph.get(index);
   RowsBuilder rows(*this, unit.domain, &graph, index);
@@ -452,7 +460,10 @@ void ProgramLowering::lowerRows(const FusionGroups &graph, unsigned index) {
     Value result = op->getResult(0);
     if (!graph.escapes(index, result))
       continue;
-    View view = allocatePart(result);
+    Value own = isElementwise(unit, typeOf(result).getShape())
+                    ? getDonated(result, unit)
+                    : Value();
+    View view = own ? View(own) : allocatePart(result);
     rows.store(rows.get(result), view, *graph.getLevel(index, result));
     views[result] = view;
   }

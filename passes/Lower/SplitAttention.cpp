@@ -7,9 +7,12 @@
 // the half that the mask hides, and its scores stay in the cache from one
 // product to the next: 512 positions in four blocks take 5/8 of the work. The
 // products need not know; they read a part of the keys, and each writes its
-// part of the result.
+// part of the result. Gradients of keys and values are sums of what the blocks
+// give. All gradients are cut alike, so that they share their weights.
 
 #include "LegalizeForStep.h"
+
+#include "dialects/TP/Emitter.h"
 
 using namespace mlir;
 using namespace tp;
@@ -23,52 +26,102 @@ constexpr int64_t kMaxBlocks = 8;
 
 } // namespace
 
-static Value takeRange(OpBuilder &builder, Location loc, Value value,
-                       unsigned dim, int64_t begin, int64_t size) {
-  auto type = cast<RankedTensorType>(value.getType());
-  SmallVector<int64_t> starts(type.getRank(), 0), strides(type.getRank(), 1),
-      sizes(type.getShape());
+namespace {
+
+/// Some of the queries, and how many keys they see.
+struct QueryBlock {
+  int64_t begin, size, seen;
+};
+
+} // namespace
+
+/// `size` entries of dimension `dim`, from `begin` on.
+static Value take(Emitter &emit, Value value, unsigned dim, int64_t begin,
+                  int64_t size) {
+  SmallVector<int64_t> starts(Emitter::typeOf(value).getRank(), 0),
+      sizes(Emitter::typeOf(value).getShape());
   starts[dim] = begin;
   sizes[dim] = size;
-  return SliceOp::create(builder, loc,
-                         RankedTensorType::get(sizes, type.getElementType()),
-                         value, starts, strides);
+  return emit.slice(value, starts, sizes);
 }
 
-void tp::splitCausalAttention(AttentionOp op) {
-  int64_t queries = op.getType().getDimSize(1);
-  int64_t keys = cast<RankedTensorType>(op.getKey().getType()).getDimSize(1);
-  int64_t block =
+/// What `block` has of an operand of attention.
+static Value takeOperand(Emitter &emit, OpOperand &operand,
+                         const QueryBlock &block) {
+  Value whole = operand.get();
+  if (isBoolTensor(whole.getType())) // the mask
+    return take(emit, take(emit, whole, 1, block.begin, block.size), 2, 0,
+                block.seen);
+  if (isIntegerTensor(whole.getType())) // the lengths
+    return whole;
+  unsigned number = operand.getOperandNumber();
+  return number == 1 || number == 2 // key and value
+             ? take(emit, whole, 1, 0, block.seen)
+             : take(emit, whole, 1, block.begin, block.size);
+}
+
+/// Whether results of `op` are of the keys, and not of the queries.
+static bool isOfKeys(AttentionOpInterface op) {
+  return isa<AttentionKeyValueGradientOp>(op);
+}
+
+/// `op` for a block of its queries.
+static Operation *buildBlock(OpBuilder &builder, AttentionOpInterface op,
+                             const QueryBlock &block) {
+  Emitter emit(builder, op.getLoc());
+  auto number = RankedTensorType::get({}, builder.getI32Type());
+  Value offset = ConstantOp::create(
+      builder, op.getLoc(), number,
+      DenseElementsAttr::get(number, static_cast<int32_t>(block.begin)));
+  SmallVector<Value> operands;
+  for (OpOperand &operand : op->getOpOperands())
+    operands.push_back(takeOperand(emit, operand, block));
+  Operation *part = builder.clone(*op);
+  part->setOperands(operands);
+  cast<AttentionOpInterface>(part).getOffsetMutable().assign(offset);
+  for (Value result : part->getResults()) {
+    RankedTensorType type = Emitter::typeOf(result);
+    SmallVector<int64_t> shape(type.getShape());
+    shape[1] = isOfKeys(op) ? block.seen : block.size;
+    result.setType(type.clone(shape));
+  }
+  return part;
+}
+
+/// The sum of parts, which are of the first keys each.
+static Value addUp(Emitter &emit, ArrayRef<Value> parts, int64_t keys,
+                   Type element) {
+  Value sum;
+  for (Value part : parts) {
+    Value all = emit.pad(emit.widen(part), 1, 0, keys);
+    sum = sum ? emit.binary<AddOp>(sum, all) : all;
+  }
+  return emit.convert(sum, element);
+}
+
+void tp::splitCausalAttention(AttentionOpInterface op) {
+  int64_t queries = op.getQuery().getType().getDimSize(1),
+          keys = op.getKey().getType().getDimSize(1);
+  int64_t size =
       std::max<int64_t>(kMinBlock, llvm::divideCeil(queries, kMaxBlocks));
   // With an offset the block's last key is not known here.
-  if (!op.getCausal() || op.getOffset() || queries <= block)
+  if (!op.getCausal() || op.getOffset() || queries <= size)
     return;
   OpBuilder builder(op);
-  Location loc = op.getLoc();
-  SmallVector<Value> parts;
-  for (int64_t begin = 0; begin < queries; begin += block) {
-    int64_t size = std::min(block, queries - begin);
-    int64_t seen = std::min(begin + size, keys);
-    auto part = [&](Value value, unsigned dim, int64_t first, int64_t count) {
-      return takeRange(builder, loc, value, dim, first, count);
-    };
-    auto type = RankedTensorType::get({}, builder.getI32Type());
-    Value offset = ConstantOp::create(
-        builder, loc, type,
-        DenseElementsAttr::get(type, static_cast<int32_t>(begin)));
-    Value mask = op.getMask();
-    if (mask)
-      mask = part(part(mask, 1, begin, size), 2, 0, seen);
-    SmallVector<int64_t> shape(op.getType().getShape());
-    shape[1] = size;
-    parts.push_back(AttentionOp::create(
-        builder, loc,
-        RankedTensorType::get(shape, op.getType().getElementType()),
-        part(op.getQuery(), 1, begin, size), part(op.getKey(), 1, 0, seen),
-        part(op.getValue(), 1, 0, seen), offset, op.getLengths(), mask,
-        op.getScaleAttr(), op.getCausalAttr(), op.getWindowAttr()));
+  SmallVector<Operation *> blocks;
+  for (int64_t begin = 0; begin < queries; begin += size) {
+    int64_t end = std::min(begin + size, queries);
+    blocks.push_back(
+        buildBlock(builder, op, {begin, end - begin, std::min(end, keys)}));
   }
-  op.replaceAllUsesWith(
-      ConcatOp::create(builder, loc, op.getType(), parts, 1).getResult());
+  Emitter emit(builder, op.getLoc());
+  for (OpResult result : op->getResults()) {
+    SmallVector<Value> parts;
+    for (Operation *block : blocks)
+      parts.push_back(block->getResult(result.getResultNumber()));
+    Type element = Emitter::typeOf(result).getElementType();
+    result.replaceAllUsesWith(isOfKeys(op) ? addUp(emit, parts, keys, element)
+                                           : emit.concat(parts, 1));
+  }
   op.erase();
 }

@@ -44,7 +44,7 @@ std::optional<AddressedDim> tp::getAddressedDim(OpOperand &use) {
         return number >= 2 ? part(op.getInput(), op.getUpdate(), number - 2)
                            : Dim();
       })
-      .Case([&](AttentionOp op) {
+      .Case([&](AttentionOpInterface op) {
         return isBoolTensor(use.get().getType()) ? Dim()
                                                  : whole(op.getKey(), 1);
       })

@@ -322,10 +322,12 @@ Value Attention::build(OpBuilder &builder, Location loc, RankedTensorType type,
   if (visible.getWindow())
     window = builder.getI64IntegerAttr(*visible.getWindow());
   SmallVector<int64_t> shape{sizeOf(b), rows, heads, group, sizeOf(e)};
-  Value y = AttentionOp::create(
-      builder, loc, RankedTensorType::get(shape, element), q, keyValue, v,
-      offset, /*lengths=*/Value(), mask, builder.getF64FloatAttr(scale),
-      visible.getDiagonal() ? builder.getUnitAttr() : UnitAttr(), window);
+  Value y =
+      AttentionOp::create(
+          builder, loc, RankedTensorType::get(shape, element), q, keyValue, v,
+          offset, /*lengths=*/Value(), mask, builder.getF64FloatAttr(scale),
+          visible.getDiagonal() ? builder.getUnitAttr() : UnitAttr(), window)
+          .getResult();
 
   if (!fitsEveryRow) {
     // Rows that see nothing are zeros in tp.attention. A softmax of equal

@@ -122,3 +122,60 @@ step.program @attentionSize inputs [#step.input<"q", input, tensor<2x4x1x2x16xf1
   step.attention %x, %a, %a into %z {scale = 0.125 : f64}
       : memref<1x4x128x1x16xf16>, memref<1x1048576x128x16xf16, strided<[0, 0, 0, 1]>>, memref<1x1048576x128x16xf16, strided<[0, 0, 0, 1]>> into memref<1x4x128x1x16xf16>
 }
+
+// -----
+
+step.program @attentionLogSumExp inputs [#step.input<"q", input, tensor<2x4x1x2x16xf16>>, #step.input<"k", input, tensor<2x8x1x16xf16>>] outputs [] {
+^bb0(%q: memref<2x4x1x2x16xf16>, %k: memref<2x8x1x16xf16>):
+  %y = step.alloc : memref<2x4x1x2x16xf16>
+  %l = step.alloc : memref<2x4x1x2xf16>
+  // expected-error @below {{[TP0303] 'step.attention' op has a logsumexp f32 [b,s,k,g], without statistics}}
+  step.attention %q, %k, %k into %y logsumexp(%l : memref<2x4x1x2xf16>) {scale = 0.125 : f64}
+      : memref<2x4x1x2x16xf16>, memref<2x8x1x16xf16>, memref<2x8x1x16xf16> into memref<2x4x1x2x16xf16>
+}
+
+// -----
+
+step.program @gradientShape inputs [#step.input<"q", input, tensor<2x4x1x2x16xf16>>, #step.input<"k", input, tensor<2x8x1x16xf16>>] outputs [] {
+^bb0(%q: memref<2x4x1x2x16xf16>, %k: memref<2x8x1x16xf16>):
+  %y = step.alloc : memref<2x4x1x2x16xf16>
+  %l = step.alloc : memref<2x4x1x2xf32>
+  // expected-error @below {{[TP0303] 'step.attention_query_gradient' op is of a gradient [b,s,k,g,e] in the query's type}}
+  step.attention_query_gradient %q, %k, %k, %k, %l, %l into %y {scale = 0.125 : f64}
+      : memref<2x4x1x2x16xf16>, memref<2x8x1x16xf16>, memref<2x8x1x16xf16>, memref<2x8x1x16xf16>, memref<2x4x1x2xf32>, memref<2x4x1x2xf32> into memref<2x4x1x2x16xf16>
+}
+
+// -----
+
+step.program @gradientRows inputs [#step.input<"q", input, tensor<2x4x1x2x16xf16>>, #step.input<"k", input, tensor<2x8x1x16xf16>>] outputs [] {
+^bb0(%q: memref<2x4x1x2x16xf16>, %k: memref<2x8x1x16xf16>):
+  %y = step.alloc : memref<2x4x1x2x16xf16>
+  %l = step.alloc : memref<2x4x1x2xf32>
+  %d = step.alloc : memref<2x4x1xf32>
+  // expected-error @below {{[TP0303] 'step.attention_query_gradient' op is of a logsumexp and a delta f32 [b,s,k,g]}}
+  step.attention_query_gradient %q, %k, %k, %q, %l, %d into %y {scale = 0.125 : f64}
+      : memref<2x4x1x2x16xf16>, memref<2x8x1x16xf16>, memref<2x8x1x16xf16>, memref<2x4x1x2x16xf16>, memref<2x4x1x2xf32>, memref<2x4x1xf32> into memref<2x4x1x2x16xf16>
+}
+
+// -----
+
+step.program @gradientOutput inputs [#step.input<"q", input, tensor<2x4x1x2x16xf16>>, #step.input<"k", input, tensor<2x8x1x16xf16>>] outputs [] {
+^bb0(%q: memref<2x4x1x2x16xf16>, %k: memref<2x8x1x16xf16>):
+  %y = step.alloc : memref<2x4x1x2x16xf16>
+  %l = step.alloc : memref<2x4x1x2xf32>
+  %w = step.alloc : memref<2x8x1x16xf32>
+  // expected-error @below {{[TP0303] 'step.attention_key_value_gradient' op gives gradients like the operands that they are by}}
+  step.attention_key_value_gradient %q, %k, %k, %q, %l, %l into %k, %w {scale = 0.125 : f64}
+      : memref<2x4x1x2x16xf16>, memref<2x8x1x16xf16>, memref<2x8x1x16xf16>, memref<2x4x1x2x16xf16>, memref<2x4x1x2xf32>, memref<2x4x1x2xf32> into memref<2x8x1x16xf16>, memref<2x8x1x16xf32>
+}
+
+// -----
+
+step.program @gradientScale inputs [#step.input<"q", input, tensor<2x4x1x2x16xf16>>, #step.input<"k", input, tensor<2x8x1x16xf16>>] outputs [] {
+^bb0(%q: memref<2x4x1x2x16xf16>, %k: memref<2x8x1x16xf16>):
+  %y = step.alloc : memref<2x4x1x2x16xf16>
+  %l = step.alloc : memref<2x4x1x2xf32>
+  // expected-error @below {{[TP0304] 'step.attention_query_gradient' op has a scale that is positive and finite}}
+  step.attention_query_gradient %q, %k, %k, %q, %l, %l into %y {scale = 0.0 : f64}
+      : memref<2x4x1x2x16xf16>, memref<2x8x1x16xf16>, memref<2x8x1x16xf16>, memref<2x4x1x2x16xf16>, memref<2x4x1x2xf32>, memref<2x4x1x2xf32> into memref<2x4x1x2x16xf16>
+}

@@ -256,6 +256,132 @@ func.func @f(%q: tensor<2x16x3x3x64xf32>, %k: tensor<2x64x3x64xf32>) {
 
 // -----
 
+// tp.attention 4: a log-sum-exp without groups
+func.func @f(%q: tensor<2x8x3x2x4xf32>, %k: tensor<2x6x3x4xf32>, %l: tensor<2x8x3x2xf32>) {
+  // expected-error @below {{[TP0303] 'tp.attention' op logsumexp is [b,s,k,g] in 'f32', not 'tensor<2x8x3xf32>'}}
+  %0, %1 = tp.attention %q, %k, %k {scale = 1.0 : f64} : (tensor<2x8x3x2x4xf32>, tensor<2x6x3x4xf32>, tensor<2x6x3x4xf32>) -> tensor<2x8x3x2x4xf32>, tensor<2x8x3xf32>
+  return
+}
+
+// -----
+
+// tp.attention 4: a log-sum-exp of 16 bits
+func.func @f(%q: tensor<2x8x3x2x4xf32>, %k: tensor<2x6x3x4xf32>, %l: tensor<2x8x3x2xf32>) {
+  // expected-error @below {{[TP0303] 'tp.attention' op logsumexp is [b,s,k,g] in 'f32', not 'tensor<2x8x3x2xbf16>'}}
+  %0, %1 = tp.attention %q, %k, %k {scale = 1.0 : f64} : (tensor<2x8x3x2x4xf32>, tensor<2x6x3x4xf32>, tensor<2x6x3x4xf32>) -> tensor<2x8x3x2x4xf32>, tensor<2x8x3x2xbf16>
+  return
+}
+
+// -----
+
+// tp.attention_query_gradient 1: a gradient of other features
+func.func @f(%q: tensor<2x8x3x2x4xf32>, %k: tensor<2x6x3x4xf32>, %l: tensor<2x8x3x2xf32>, %g: tensor<2x8x3x2x5xf32>) {
+  // expected-error @below {{[TP0303] 'tp.attention_query_gradient' op takes query [b,s,k,g,d], key [b,t,k,d] and value [b,t,k,e] and the gradient of [b,s,k,g,e], in one element type}}
+  %0 = tp.attention_query_gradient %q, %k, %k, %g, %l, %l {scale = 1.0 : f64} : (tensor<2x8x3x2x4xf32>, tensor<2x6x3x4xf32>, tensor<2x6x3x4xf32>, tensor<2x8x3x2x5xf32>, tensor<2x8x3x2xf32>, tensor<2x8x3x2xf32>) -> tensor<2x8x3x2x4xf32>
+  return
+}
+
+// -----
+
+// tp.attention_query_gradient 1: a gradient of another element type
+func.func @f(%q: tensor<2x8x3x2x4xf32>, %k: tensor<2x6x3x4xf32>, %l: tensor<2x8x3x2xf32>, %g: tensor<2x8x3x2x4xbf16>) {
+  // expected-error @below {{[TP0303] 'tp.attention_query_gradient' op takes query [b,s,k,g,d], key [b,t,k,d] and value [b,t,k,e] and the gradient of [b,s,k,g,e], in one element type}}
+  %0 = tp.attention_query_gradient %q, %k, %k, %g, %l, %l {scale = 1.0 : f64} : (tensor<2x8x3x2x4xf32>, tensor<2x6x3x4xf32>, tensor<2x6x3x4xf32>, tensor<2x8x3x2x4xbf16>, tensor<2x8x3x2xf32>, tensor<2x8x3x2xf32>) -> tensor<2x8x3x2x4xf32>
+  return
+}
+
+// -----
+
+// tp.attention_query_gradient 2: a window without causal
+func.func @f(%q: tensor<2x8x3x2x4xf32>, %k: tensor<2x6x3x4xf32>, %l: tensor<2x8x3x2xf32>) {
+  // expected-error @below {{[TP0304] 'tp.attention_query_gradient' op window is at least 1 and needs causal}}
+  %0 = tp.attention_query_gradient %q, %k, %k, %q, %l, %l {scale = 1.0 : f64, window = 3 : i64} : (tensor<2x8x3x2x4xf32>, tensor<2x6x3x4xf32>, tensor<2x6x3x4xf32>, tensor<2x8x3x2x4xf32>, tensor<2x8x3x2xf32>, tensor<2x8x3x2xf32>) -> tensor<2x8x3x2x4xf32>
+  return
+}
+
+// -----
+
+// tp.attention_query_gradient 3: a log-sum-exp of keys
+func.func @f(%q: tensor<2x8x3x2x4xf32>, %k: tensor<2x6x3x4xf32>, %l: tensor<2x8x3x2xf32>, %m: tensor<2x6x3x2xf32>) {
+  // expected-error @below {{[TP0303] 'tp.attention_query_gradient' op logsumexp is [b,s,k,g] in 'f32', not 'tensor<2x6x3x2xf32>'}}
+  %0 = tp.attention_query_gradient %q, %k, %k, %q, %m, %l {scale = 1.0 : f64} : (tensor<2x8x3x2x4xf32>, tensor<2x6x3x4xf32>, tensor<2x6x3x4xf32>, tensor<2x8x3x2x4xf32>, tensor<2x6x3x2xf32>, tensor<2x8x3x2xf32>) -> tensor<2x8x3x2x4xf32>
+  return
+}
+
+// -----
+
+// tp.attention_query_gradient 3: a delta of 64 bits
+func.func @f(%q: tensor<2x8x3x2x4xf32>, %k: tensor<2x6x3x4xf32>, %l: tensor<2x8x3x2xf32>, %m: tensor<2x8x3x2xf64>) {
+  // expected-error @below {{[TP0303] 'tp.attention_query_gradient' op delta is [b,s,k,g] in 'f32', not 'tensor<2x8x3x2xf64>'}}
+  %0 = tp.attention_query_gradient %q, %k, %k, %q, %l, %m {scale = 1.0 : f64} : (tensor<2x8x3x2x4xf32>, tensor<2x6x3x4xf32>, tensor<2x6x3x4xf32>, tensor<2x8x3x2x4xf32>, tensor<2x8x3x2xf32>, tensor<2x8x3x2xf64>) -> tensor<2x8x3x2x4xf32>
+  return
+}
+
+// -----
+
+// tp.attention_query_gradient 4: the shape of the key
+func.func @f(%q: tensor<2x8x3x2x4xf32>, %k: tensor<2x6x3x4xf32>, %l: tensor<2x8x3x2xf32>) {
+  // expected-error @below {{[TP0303] 'tp.attention_query_gradient' op gives a gradient of the query's type, 'tensor<2x8x3x2x4xf32>', not 'tensor<2x6x3x4xf32>'}}
+  %0 = tp.attention_query_gradient %q, %k, %k, %q, %l, %l {scale = 1.0 : f64} : (tensor<2x8x3x2x4xf32>, tensor<2x6x3x4xf32>, tensor<2x6x3x4xf32>, tensor<2x8x3x2x4xf32>, tensor<2x8x3x2xf32>, tensor<2x8x3x2xf32>) -> tensor<2x6x3x4xf32>
+  return
+}
+
+// -----
+
+// tp.attention_key_value_gradient 1: a gradient of other features
+func.func @f(%q: tensor<2x8x3x2x4xf32>, %k: tensor<2x6x3x4xf32>, %l: tensor<2x8x3x2xf32>, %g: tensor<2x8x3x2x5xf32>) {
+  // expected-error @below {{[TP0303] 'tp.attention_key_value_gradient' op takes query [b,s,k,g,d], key [b,t,k,d] and value [b,t,k,e] and the gradient of [b,s,k,g,e], in one element type}}
+  %0, %1 = tp.attention_key_value_gradient %q, %k, %k, %g, %l, %l {scale = 1.0 : f64} : (tensor<2x8x3x2x4xf32>, tensor<2x6x3x4xf32>, tensor<2x6x3x4xf32>, tensor<2x8x3x2x5xf32>, tensor<2x8x3x2xf32>, tensor<2x8x3x2xf32>) -> (tensor<2x6x3x4xf32>, tensor<2x6x3x4xf32>)
+  return
+}
+
+// -----
+
+// tp.attention_key_value_gradient 1: a gradient of another element type
+func.func @f(%q: tensor<2x8x3x2x4xf32>, %k: tensor<2x6x3x4xf32>, %l: tensor<2x8x3x2xf32>, %g: tensor<2x8x3x2x4xbf16>) {
+  // expected-error @below {{[TP0303] 'tp.attention_key_value_gradient' op takes query [b,s,k,g,d], key [b,t,k,d] and value [b,t,k,e] and the gradient of [b,s,k,g,e], in one element type}}
+  %0, %1 = tp.attention_key_value_gradient %q, %k, %k, %g, %l, %l {scale = 1.0 : f64} : (tensor<2x8x3x2x4xf32>, tensor<2x6x3x4xf32>, tensor<2x6x3x4xf32>, tensor<2x8x3x2x4xbf16>, tensor<2x8x3x2xf32>, tensor<2x8x3x2xf32>) -> (tensor<2x6x3x4xf32>, tensor<2x6x3x4xf32>)
+  return
+}
+
+// -----
+
+// tp.attention_key_value_gradient 2: a window without causal
+func.func @f(%q: tensor<2x8x3x2x4xf32>, %k: tensor<2x6x3x4xf32>, %l: tensor<2x8x3x2xf32>) {
+  // expected-error @below {{[TP0304] 'tp.attention_key_value_gradient' op window is at least 1 and needs causal}}
+  %0, %1 = tp.attention_key_value_gradient %q, %k, %k, %q, %l, %l {scale = 1.0 : f64, window = 3 : i64} : (tensor<2x8x3x2x4xf32>, tensor<2x6x3x4xf32>, tensor<2x6x3x4xf32>, tensor<2x8x3x2x4xf32>, tensor<2x8x3x2xf32>, tensor<2x8x3x2xf32>) -> (tensor<2x6x3x4xf32>, tensor<2x6x3x4xf32>)
+  return
+}
+
+// -----
+
+// tp.attention_key_value_gradient 3: a log-sum-exp of keys
+func.func @f(%q: tensor<2x8x3x2x4xf32>, %k: tensor<2x6x3x4xf32>, %l: tensor<2x8x3x2xf32>, %m: tensor<2x6x3x2xf32>) {
+  // expected-error @below {{[TP0303] 'tp.attention_key_value_gradient' op logsumexp is [b,s,k,g] in 'f32', not 'tensor<2x6x3x2xf32>'}}
+  %0, %1 = tp.attention_key_value_gradient %q, %k, %k, %q, %m, %l {scale = 1.0 : f64} : (tensor<2x8x3x2x4xf32>, tensor<2x6x3x4xf32>, tensor<2x6x3x4xf32>, tensor<2x8x3x2x4xf32>, tensor<2x6x3x2xf32>, tensor<2x8x3x2xf32>) -> (tensor<2x6x3x4xf32>, tensor<2x6x3x4xf32>)
+  return
+}
+
+// -----
+
+// tp.attention_key_value_gradient 3: a delta of 64 bits
+func.func @f(%q: tensor<2x8x3x2x4xf32>, %k: tensor<2x6x3x4xf32>, %l: tensor<2x8x3x2xf32>, %m: tensor<2x8x3x2xf64>) {
+  // expected-error @below {{[TP0303] 'tp.attention_key_value_gradient' op delta is [b,s,k,g] in 'f32', not 'tensor<2x8x3x2xf64>'}}
+  %0, %1 = tp.attention_key_value_gradient %q, %k, %k, %q, %l, %m {scale = 1.0 : f64} : (tensor<2x8x3x2x4xf32>, tensor<2x6x3x4xf32>, tensor<2x6x3x4xf32>, tensor<2x8x3x2x4xf32>, tensor<2x8x3x2xf32>, tensor<2x8x3x2xf64>) -> (tensor<2x6x3x4xf32>, tensor<2x6x3x4xf32>)
+  return
+}
+
+// -----
+
+// tp.attention_key_value_gradient 4: the shape of the query
+func.func @f(%q: tensor<2x8x3x2x4xf32>, %k: tensor<2x6x3x4xf32>, %l: tensor<2x8x3x2xf32>) {
+  // expected-error @below {{[TP0303] 'tp.attention_key_value_gradient' op gives a gradient of the value's type, 'tensor<2x6x3x4xf32>', not 'tensor<2x8x3x2x4xf32>'}}
+  %0, %1 = tp.attention_key_value_gradient %q, %k, %k, %q, %l, %l {scale = 1.0 : f64} : (tensor<2x8x3x2x4xf32>, tensor<2x6x3x4xf32>, tensor<2x6x3x4xf32>, tensor<2x8x3x2x4xf32>, tensor<2x8x3x2xf32>, tensor<2x8x3x2xf32>) -> (tensor<2x6x3x4xf32>, tensor<2x8x3x2x4xf32>)
+  return
+}
+
+// -----
+
 // tp.cross_entropy 1: labels of another shape
 func.func @f(%l: tensor<24x256xf32>, %y: tensor<25xi32>) {
   // expected-error @below {{[TP0303] 'tp.cross_entropy' op labels are shaped like the logits without the last dimension}}

@@ -34,6 +34,21 @@ func.func @rotary(%q: tensor<2x16x8x64xf32>, %a: tensor<16x32xf32>, %b: tensor<2
   return
 }
 
+// The log-sum-exp, and the gradients that are computed from it.
+// CHECK-LABEL: func.func @attention_gradients
+func.func @attention_gradients(%q: tensor<2x8x3x2x4xbf16>, %k: tensor<2x6x3x4xbf16>, %v: tensor<2x6x3x5xbf16>,
+                               %g: tensor<2x8x3x2x5xbf16>, %d: tensor<2x8x3x2xf32>, %p: tensor<2xi32>, %m: tensor<2x8x6xi1>) {
+  // CHECK: %{{.+}}, %{{.+}} = tp.attention {{.+}} -> tensor<2x8x3x2x5xbf16>, tensor<2x8x3x2xf32>
+  %o, %l = tp.attention %q, %k, %v {causal, scale = 0.5 : f64} : (tensor<2x8x3x2x4xbf16>, tensor<2x6x3x4xbf16>, tensor<2x6x3x5xbf16>) -> tensor<2x8x3x2x5xbf16>, tensor<2x8x3x2xf32>
+  // CHECK: tp.attention_query_gradient {{.+}} offset(%{{.+}} : tensor<2xi32>) mask(%{{.+}} : tensor<2x8x6xi1>) {causal, scale = 5.000000e-01 : f64, window = 3 : i64}
+  %0 = tp.attention_query_gradient %q, %k, %v, %g, %l, %d offset(%p : tensor<2xi32>) mask(%m : tensor<2x8x6xi1>) {causal, scale = 0.5 : f64, window = 3 : i64}
+      : (tensor<2x8x3x2x4xbf16>, tensor<2x6x3x4xbf16>, tensor<2x6x3x5xbf16>, tensor<2x8x3x2x5xbf16>, tensor<2x8x3x2xf32>, tensor<2x8x3x2xf32>) -> tensor<2x8x3x2x4xbf16>
+  // CHECK: tp.attention_key_value_gradient {{.+}} lengths(%{{.+}} : tensor<2xi32>) {scale = 5.000000e-01 : f64}
+  %1, %2 = tp.attention_key_value_gradient %q, %k, %v, %g, %l, %d lengths(%p : tensor<2xi32>) {scale = 0.5 : f64}
+      : (tensor<2x8x3x2x4xbf16>, tensor<2x6x3x4xbf16>, tensor<2x6x3x5xbf16>, tensor<2x8x3x2x5xbf16>, tensor<2x8x3x2xf32>, tensor<2x8x3x2xf32>) -> (tensor<2x6x3x4xbf16>, tensor<2x6x3x5xbf16>)
+  return
+}
+
 // Everything optional alone and together; offsets for all and per batch entry.
 // CHECK-LABEL: func.func @attention
 func.func @attention(%q: tensor<2x16x3x3x64xf32>, %k: tensor<2x64x3x64xf32>, %v: tensor<2x64x3x8xf32>,

@@ -34,4 +34,32 @@ def KernelOpInterface : OpInterface<"KernelOpInterface"> {
   let verify = [{ return ::tp::step::verifyKernel($_op); }];
 }
 
+def AttentionOpInterface : OpInterface<"AttentionOpInterface"> {
+  let cppNamespace = "::tp::step";
+  let description = [{
+    Attention and its gradients: steps in which queries [b,s,k,g,d] weigh keys
+    [b,t,k,d] and values [b,t,k,e], some of which are hidden.
+  }];
+  let methods = [
+    InterfaceMethod<"[b,s,k,g,d].",
+      "::mlir::TypedValue<::mlir::MemRefType>", "getQuery">,
+    InterfaceMethod<"[b,t,k,d].",
+      "::mlir::TypedValue<::mlir::MemRefType>", "getKey">,
+    InterfaceMethod<"[b,t,k,e].",
+      "::mlir::TypedValue<::mlir::MemRefType>", "getValue">,
+    InterfaceMethod<"The position of the first query; null if it is 0.",
+      "::mlir::TypedValue<::mlir::MemRefType>", "getOffset">,
+    InterfaceMethod<"How many keys there are; null if it is all.",
+      "::mlir::TypedValue<::mlir::MemRefType>", "getLengths">,
+    InterfaceMethod<"Which keys are visible; null if it is all.",
+      "::mlir::TypedValue<::mlir::MemRefType>", "getMask">,
+    InterfaceMethod<"What scores are multiplied by.",
+      "::llvm::APFloat", "getScale">,
+    InterfaceMethod<"Whether keys behind a query are hidden.",
+      "bool", "getCausal">,
+    InterfaceMethod<"How many of the last keys are visible, if not all.",
+      "std::optional<uint64_t>", "getWindow">,
+  ];
+}
+
 #endif // TPOPT_DIALECT_STEP_STEPINTERFACES

@@ -255,14 +255,21 @@ def Step_MergeOp : Step_Op<"merge", [MemoryEffects<[MemRead, MemWrite]>,
   let hasVerifier = 1;
 }
 
-def Step_AttentionOp : Step_Op<"attention", [AttrSizedOperandSegments,
-    MemoryEffects<[MemRead, MemWrite]>, DeclareOpInterfaceMethods<KernelOpInterface>]> {
+// What hides keys from queries, and what the scores are multiplied by.
+defvar hidingBuffers = (ins Optional<Step_Buffer>:$offset, Optional<Step_Buffer>:$lengths,
+                            Optional<Step_Buffer>:$mask);
+defvar attentionOptions = (ins F64Attr:$scale, UnitAttr:$causal, OptionalAttr<I64Attr>:$window);
+defvar attentionTraits = [AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>,
+                          AttentionOpInterface, DeclareOpInterfaceMethods<KernelOpInterface>];
+
+def Step_AttentionOp : Step_Op<"attention", attentionTraits> {
   let summary = "Weigh values by the softmax of query-key products";
   let meaning = [{what `tp.attention` computes, of views: query [b,s,k,g,d], key
     [b,t,k,d] and value [b,t,k,e] into output [b,s,k,g,e], with `offset`,
     `lengths`, `mask`, `causal` and `window` hiding keys as they do there.
     Products of 16-bit floats are summed in f32, and weights rounded to 16 bits
-    before they are divided by their sum.
+    before they are divided by their sum. `logsumexp` [b,s,k,g] receives the
+    second result.
 
     With `statistics` [p,b,s,k,g,2] the visible keys fall into p parts, and
     output [p,b,s,k,g,e] is, in f32, the sum of values that are not yet divided.
@@ -280,22 +287,66 @@ def Step_AttentionOp : Step_Op<"attention", [AttrSizedOperandSegments,
     5. `scale` is positive and finite. `window`, if given, is at least 1 and needs
        `causal`.
     6. The output's rows, and the elements of the key and of the value, number
-       below 2^31.}];
+       below 2^31.
+    7. `logsumexp` is f32 [b,s,k,g], and not with `statistics`.}];
   let example = [{step.attention %q, %k, %v into %y {causal, scale = 0.125 : f64}
       : memref<1x16x2x4x64xbf16>, memref<1x32x2x64xbf16>, memref<1x32x2x64xbf16> into memref<1x16x2x4x64xbf16>}];
-  let arguments = (ins Step_Buffer:$query, Step_Buffer:$key, Step_Buffer:$value,
-      Optional<Step_Buffer>:$offset, Optional<Step_Buffer>:$lengths, Optional<Step_Buffer>:$mask,
-      Step_Buffer:$output, Optional<Step_Buffer>:$statistics,
-      F64Attr:$scale, UnitAttr:$causal, OptionalAttr<I64Attr>:$window);
+  let arguments = !con((ins Step_Buffer:$query, Step_Buffer:$key, Step_Buffer:$value),
+      hidingBuffers, (ins Step_Buffer:$output, Optional<Step_Buffer>:$statistics,
+                          Optional<Step_Buffer>:$logsumexp), attentionOptions);
   let assemblyFormat = [{
     $query `,` $key `,` $value
     (`offset` `(` $offset^ `:` type($offset) `)`)?
     (`lengths` `(` $lengths^ `:` type($lengths) `)`)?
     (`mask` `(` $mask^ `:` type($mask) `)`)? `into` $output
-    (`statistics` `(` $statistics^ `:` type($statistics) `)`)? attr-dict
+    (`statistics` `(` $statistics^ `:` type($statistics) `)`)?
+    (`logsumexp` `(` $logsumexp^ `:` type($logsumexp) `)`)? attr-dict
     `:` type($query) `,` type($key) `,` type($value) `into` type($output)
   }];
   let hasVerifier = 1;
+}
+
+/// A gradient of attention, into the buffers `outputs`.
+class Step_AttentionGradientOp<string mnemonic, dag outputs> : Step_Op<mnemonic, attentionTraits> {
+  let constraints = [{
+    1. Query, key and value are as in `step.attention`, in f32, f16 or bf16; the
+       gradient is [b,s,k,g,e] in their type.
+    2. `logsumexp` and `delta` are f32 [b,s,k,g].
+    3. What is written has the shape and the type of what it is the gradient by.
+    4. `offset`, `lengths`, `mask`, `scale` and `window`, features, strides, where
+       views begin and numbers of elements are as in `step.attention`.}];
+  let arguments = !con((ins Step_Buffer:$query, Step_Buffer:$key, Step_Buffer:$value,
+                            Step_Buffer:$gradient, Step_Buffer:$logsumexp, Step_Buffer:$delta),
+                       hidingBuffers, outputs, attentionOptions);
+  string operandsFormat = [{
+    $query `,` $key `,` $value `,` $gradient `,` $logsumexp `,` $delta
+    (`offset` `(` $offset^ `:` type($offset) `)`)?
+    (`lengths` `(` $lengths^ `:` type($lengths) `)`)?
+    (`mask` `(` $mask^ `:` type($mask) `)`)? `into` }];
+  string typesFormat = [{ attr-dict `:` type($query) `,` type($key) `,` type($value) `,`
+    type($gradient) `,` type($logsumexp) `,` type($delta) `into` }];
+  let hasVerifier = 1;
+}
+
+def Step_AttentionQueryGradientOp : Step_AttentionGradientOp<"attention_query_gradient",
+    (ins Step_Buffer:$queryGradient)> {
+  let summary = "The gradient of attention by its query";
+  let meaning = [{what `tp.attention_query_gradient` computes, of views, in f32.}];
+  let example = [{step.attention_query_gradient %q, %k, %v, %dy, %l, %d into %dq {causal, scale = 0.5 : f64}
+      : memref<1x8x1x2x4xf32>, memref<1x8x1x4xf32>, memref<1x8x1x4xf32>, memref<1x8x1x2x4xf32>,
+        memref<1x8x1x2xf32>, memref<1x8x1x2xf32> into memref<1x8x1x2x4xf32>}];
+  let assemblyFormat = operandsFormat # "$queryGradient" # typesFormat # "type($queryGradient)";
+}
+
+def Step_AttentionKeyValueGradientOp : Step_AttentionGradientOp<"attention_key_value_gradient",
+    (ins Step_Buffer:$keyGradient, Step_Buffer:$valueGradient)> {
+  let summary = "The gradients of attention by its key and its value";
+  let meaning = [{what `tp.attention_key_value_gradient` computes, of views, in f32.}];
+  let example = [{step.attention_key_value_gradient %q, %k, %v, %dy, %l, %d into %dk, %dv {causal, scale = 0.5 : f64}
+      : memref<1x8x1x2x4xf32>, memref<1x8x1x4xf32>, memref<1x8x1x4xf32>, memref<1x8x1x2x4xf32>,
+        memref<1x8x1x2xf32>, memref<1x8x1x2xf32> into memref<1x8x1x4xf32>, memref<1x8x1x4xf32>}];
+  let assemblyFormat = operandsFormat # "$keyGradient `,` $valueGradient" # typesFormat #
+                       "type($keyGradient) `,` type($valueGradient)";
 }
 
 def Step_CollectiveStartOp : Step_Op<"collective_start", [MemoryEffects<[MemRead, MemWrite]>]> {
@@ -441,7 +492,9 @@ def Step_RowsOp : Step_Op<"rows", [SingleBlock, NoTerminator, IsolatedFromAbove,
     `step.load` reads an operand at the point, `arith` and `math` ops compute,
     `step.reduce` combines a value over the row, and its result is the same for
     all points of it. Points are visited in any order, and a point's ops may be
-    computed more than once, so buffers that are written are not read.}];
+    computed more than once, but its results are stored once. So what is written
+    may be read at the point that writes it, in programs without reductions, and
+    nowhere else.}];
   let constraints = [{
     1. The domain has at least one dimension, and sizes of at least 1.
     2. The block has one argument per operand, of its type.

@@ -56,6 +56,39 @@ def EvaluateOpInterface : OpInterface<"EvaluateOpInterface"> {
   ];
 }
 
+def AttentionOpInterface : OpInterface<"AttentionOpInterface"> {
+  let cppNamespace = "::tp";
+  let description = [{
+    Attention and its gradients: ops in which queries [b,s,k,g,d] weigh keys
+    [b,t,k,d] and values [b,t,k,e], some of which are hidden, as `tp.attention`
+    says.
+  }];
+  let methods = [
+    InterfaceMethod<"[b,s,k,g,d].",
+      "::mlir::TypedValue<::mlir::RankedTensorType>", "getQuery">,
+    InterfaceMethod<"[b,t,k,d].",
+      "::mlir::TypedValue<::mlir::RankedTensorType>", "getKey">,
+    InterfaceMethod<"[b,t,k,e].",
+      "::mlir::TypedValue<::mlir::RankedTensorType>", "getValue">,
+    InterfaceMethod<"The position of the first query; null if it is 0.",
+      "::mlir::TypedValue<::mlir::RankedTensorType>", "getOffset">,
+    InterfaceMethod<"How many keys there are; null if it is all.",
+      "::mlir::TypedValue<::mlir::RankedTensorType>", "getLengths">,
+    InterfaceMethod<"Which keys are visible; null if it is all.",
+      "::mlir::TypedValue<::mlir::RankedTensorType>", "getMask">,
+    InterfaceMethod<"The same, to be changed.",
+      "::mlir::MutableOperandRange", "getOffsetMutable">,
+    InterfaceMethod<"The same, to be changed.",
+      "::mlir::MutableOperandRange", "getLengthsMutable">,
+    InterfaceMethod<"What scores are multiplied by.",
+      "::llvm::APFloat", "getScale">,
+    InterfaceMethod<"Whether keys behind a query are hidden.",
+      "bool", "getCausal">,
+    InterfaceMethod<"How many of the last keys are visible, if not all.",
+      "std::optional<uint64_t>", "getWindow">,
+  ];
+}
+
 def GradientOpInterface : OpInterface<"GradientOpInterface"> {
   let cppNamespace = "::tp";
   let description = [{

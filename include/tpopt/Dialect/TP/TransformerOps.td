@@ -87,42 +87,127 @@ def TP_RotaryOp : TP_Op<"rotary", "", builtRule # decomposed> {
   let hasVerifier = 1;
 }
 
-def TP_AttentionOp : TP_Op<"attention", "", [AttrSizedOperandSegments] # builtRule # decomposed # localized> {
+// What hides keys from queries, and what the scores are multiplied by.
+defvar attentionOptions = (ins Optional<TP_IntegerTensor>:$offset, Optional<TP_IntegerTensor>:$lengths,
+                               Optional<TP_BoolTensor>:$mask,
+                               F64Attr:$scale, UnitAttr:$causal, OptionalAttr<I64Attr>:$window);
+
+def TP_AttentionOp : TP_Op<"attention", "", [AttrSizedOperandSegments, AttentionOpInterface]
+                           # builtRule # decomposed # differentiable # localized> {
   let summary = "Weigh values by the softmax of query-key products";
   let meaning = [{scaled dot-product attention over grouped heads (arXiv:1706.03762,
     2305.13245). With query head (k, g) sharing key-value head k:
 
-        weight[b,s,k,g,t] = softmax over t of scale * sum_d query[b,s,k,g,d] key[b,t,k,d]
+        score[b,s,k,g,t] = scale * sum_d query[b,s,k,g,d] key[b,t,k,d]
+        weight[b,s,k,g,t] = softmax over t of score[b,s,k,g,t]
         result[b,s,k,g,e] = sum_t weight[b,s,k,g,t] value[b,t,k,e]
+        logsumexp[b,s,k,g] = log(sum_t exp(score[b,s,k,g,t]))
 
     A key position t is visible to query row s if t <= offset + s (with
     `causal`), offset + s - t < `window` (with a window), t < `lengths`[b], and
     `mask`[b,s,t], as far as given. `offset` is the position of the first query
     row, a scalar or one per batch entry, 0 if left out: with a KV cache it is the
     number of positions before. Rows that see nothing give zeros. Computed in f32,
-    but for 16-bit values the weights are rounded to their type.}];
+    but for 16-bit values the weights are rounded to their type. The gradient is
+    computed from the second result, which need not be asked for.}];
   let constraints = [{
     1. query is [b,s,k,g,d], key [b,t,k,d], value [b,t,k,e], the result
        [b,s,k,g,e], in one element type.
     2. `offset` is an integer scalar or [b]; `lengths` is an integer [b]; `mask` is
        i1 [b,s,t].
-    3. `window`, if given, is at least 1 and needs `causal`.}];
-  let ruleText = "`bskgd!,bt!kd,bt!ke->bskge`";
+    3. `window`, if given, is at least 1 and needs `causal`.
+    4. `logsumexp`, if given, is [b,s,k,g], in f32, or in f64 for f64 operands.}];
+  let ruleText = "`bskgd!,bt!kd,bt!ke->bskge,bskg`";
   let example = [{%o = tp.attention %q, %k, %v offset(%p : tensor<i32>) {causal, scale = 0.125 : f64}
       : (tensor<2x16x3x3x64xf32>, tensor<2x64x3x64xf32>, tensor<2x64x3x64xf32>) -> tensor<2x16x3x3x64xf32>}];
-  let arguments = (ins TP_FloatTensor:$query, TP_FloatTensor:$key, TP_FloatTensor:$value,
-                       Optional<TP_IntegerTensor>:$offset, Optional<TP_IntegerTensor>:$lengths,
-                       Optional<TP_BoolTensor>:$mask,
-                       F64Attr:$scale, UnitAttr:$causal, OptionalAttr<I64Attr>:$window);
-  let results = (outs TP_FloatTensor:$result);
+  let arguments = !con((ins TP_FloatTensor:$query, TP_FloatTensor:$key, TP_FloatTensor:$value),
+                       attentionOptions);
+  let results = (outs TP_FloatTensor:$result, Optional<TP_FloatTensor>:$logsumexp);
   let assemblyFormat = [{
     $query `,` $key `,` $value
     (`offset` `(` $offset^ `:` type($offset) `)`)?
     (`lengths` `(` $lengths^ `:` type($lengths) `)`)?
     (`mask` `(` $mask^ `:` type($mask) `)`)?
     attr-dict `:` `(` type($query) `,` type($key) `,` type($value) `)` `->` type($result)
+    (`,` type($logsumexp)^)?
   }];
+  let builders = [
+    // Without the log-sum-exp.
+    OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$query, "::mlir::Value":$key,
+                   "::mlir::Value":$value, "::mlir::Value":$offset, "::mlir::Value":$lengths,
+                   "::mlir::Value":$mask, "::mlir::FloatAttr":$scale,
+                   "::mlir::UnitAttr":$causal, "::mlir::IntegerAttr":$window),
+              [{ build($_builder, $_state, result, ::mlir::Type(), query, key, value, offset,
+                       lengths, mask, scale, causal, window); }]>];
   let hasVerifier = 1;
+}
+
+/// The gradient of tp.attention by some of its operands.
+class TP_AttentionGradientOp<string mnemonic> : TP_Op<mnemonic, "",
+    [AttrSizedOperandSegments, AttentionOpInterface] # builtRule # decomposed # localized> {
+  let arguments = !con((ins TP_FloatTensor:$query, TP_FloatTensor:$key, TP_FloatTensor:$value,
+                            TP_FloatTensor:$gradient, TP_FloatTensor:$logsumexp,
+                            TP_FloatTensor:$delta),
+                       attentionOptions);
+  string operandsFormat = [{
+    $query `,` $key `,` $value `,` $gradient `,` $logsumexp `,` $delta
+    (`offset` `(` $offset^ `:` type($offset) `)`)?
+    (`lengths` `(` $lengths^ `:` type($lengths) `)`)?
+    (`mask` `(` $mask^ `:` type($mask) `)`)?
+    attr-dict `:` `(` type($query) `,` type($key) `,` type($value) `,` type($gradient) `,`
+    type($logsumexp) `,` type($delta) `)` `->` }];
+  let hasVerifier = 1;
+}
+
+def TP_AttentionQueryGradientOp : TP_AttentionGradientOp<"attention_query_gradient"> {
+  let summary = "The gradient of attention by its query";
+  let meaning = [{from the gradient of the result of a `tp.attention` of this query,
+    key, value and options, what is to be added to the gradient of the query. The
+    weights are computed again from the log-sum-exp of each row (FlashAttention-2,
+    arXiv:2307.08691). `delta` is the sum over e of gradient times result:
+
+        weight[b,s,k,g,t] = exp(score[b,s,k,g,t] - logsumexp[b,s,k,g]), 0 if hidden
+        slope[b,s,k,g,t] = scale * weight[b,s,k,g,t]
+            * (sum_e gradient[b,s,k,g,e] value[b,t,k,e] - delta[b,s,k,g])
+        result[b,s,k,g,d] = sum_t slope[b,s,k,g,t] key[b,t,k,d]
+
+    Computed in f32, but for 16-bit operands the slopes are rounded to their
+    type.}];
+  let constraints = [{
+    1. query is [b,s,k,g,d], key [b,t,k,d], value [b,t,k,e], the gradient
+       [b,s,k,g,e], in one element type.
+    2. `offset`, `lengths`, `mask` and `window` are as in `tp.attention`.
+    3. `logsumexp` and `delta` are [b,s,k,g], in f32, or in f64 for f64 operands.
+    4. The result has the query's type.}];
+  let ruleText = "`bskgd!,bt!kd,bt!ke!,bskge,bskg,bskg->bskgd`";
+  let example = [{%dq = tp.attention_query_gradient %q, %k, %v, %dy, %l, %d {causal, scale = 0.5 : f64}
+      : (tensor<2x8x3x1x4xf32>, tensor<2x8x3x4xf32>, tensor<2x8x3x4xf32>, tensor<2x8x3x1x4xf32>,
+         tensor<2x8x3x1xf32>, tensor<2x8x3x1xf32>) -> tensor<2x8x3x1x4xf32>}];
+  let results = (outs TP_FloatTensor:$result);
+  let assemblyFormat = operandsFormat # "type($result)";
+}
+
+def TP_AttentionKeyValueGradientOp : TP_AttentionGradientOp<"attention_key_value_gradient"> {
+  let summary = "The gradients of attention by its key and its value";
+  let meaning = [{what `tp.attention_query_gradient` is for the query, with the weights
+    and slopes that it has:
+
+        keyGradient[b,t,k,d] = sum_s,g slope[b,s,k,g,t] query[b,s,k,g,d]
+        valueGradient[b,t,k,e] = sum_s,g weight[b,s,k,g,t] gradient[b,s,k,g,e]
+
+    Devices that have some of the queries each have a part of the sums.}];
+  let constraints = [{
+    1. query is [b,s,k,g,d], key [b,t,k,d], value [b,t,k,e], the gradient
+       [b,s,k,g,e], in one element type.
+    2. `offset`, `lengths`, `mask` and `window` are as in `tp.attention`.
+    3. `logsumexp` and `delta` are [b,s,k,g], in f32, or in f64 for f64 operands.
+    4. The results have the types of the key and the value.}];
+  let ruleText = "`bskgd!,bt!kd,bt!ke!,bskge,bskg,bskg->btkd,btke`";
+  let example = [{%dk, %dv = tp.attention_key_value_gradient %q, %k, %v, %dy, %l, %d {causal, scale = 0.5 : f64}
+      : (tensor<2x8x3x1x4xf32>, tensor<2x8x3x4xf32>, tensor<2x8x3x4xf32>, tensor<2x8x3x1x4xf32>,
+         tensor<2x8x3x1xf32>, tensor<2x8x3x1xf32>) -> (tensor<2x8x3x4xf32>, tensor<2x8x3x4xf32>)}];
+  let results = (outs TP_FloatTensor:$keyGradient, TP_FloatTensor:$valueGradient);
+  let assemblyFormat = operandsFormat # "`(` type($keyGradient) `,` type($valueGradient) `)`";
 }
 
 def TP_CrossEntropyOp : TP_Op<"cross_entropy", "...v!,...->...", fixedRule # decomposed> {

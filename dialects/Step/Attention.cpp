@@ -1,0 +1,182 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Attention and its gradients.
+
+#include "dialects/OpError.h"
+#include "tpopt/Dialect/Step/Step.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace tp::step;
+using tp::ErrorCode;
+
+static MemRefType typeOf(Value value) {
+  return cast<MemRefType>(value.getType());
+}
+
+/// Whether rows of features are whole pieces of memory, each at its multiple.
+static bool hasWholeFeatures(MemRefType type) {
+  Strides layout(type);
+  int64_t bytes = getElementBytes(type.getElementType());
+  auto isWhole = [&](int64_t elements) {
+    return elements * bytes % kFeatureBytes == 0;
+  };
+  return layout.strides.back() == 1 && isWhole(type.getShape().back()) &&
+         isWhole(layout.offset) &&
+         llvm::all_of(ArrayRef(layout.strides).drop_back(), isWhole);
+}
+
+unsigned AttentionOp::getFirstWritten() {
+  return getODSOperandIndexAndLength(6).first; // the output
+}
+
+/// Query, key and value.
+static LogicalResult verifyRows(AttentionOpInterface op) {
+  MemRefType query = op.getQuery().getType(), key = op.getKey().getType(),
+             value = op.getValue().getType();
+  Type element = query.getElementType();
+  ArrayRef<int64_t> q = query.getShape(), k = key.getShape(),
+                    v = value.getShape();
+  if (q.size() != 5 || k.size() != 4 || v.size() != 4 || k[0] != q[0] ||
+      k[2] != q[2] || k[3] != q[4] || v[0] != q[0] || v[1] != k[1] ||
+      v[2] != q[2] || key.getElementType() != element ||
+      value.getElementType() != element ||
+      !(element.isF32() || element.isF16() || element.isBF16()))
+    return tp::emitOpError(op, ErrorCode::TypeMismatch)
+           << "is of query [b,s,k,g,d], key [b,t,k,d] and value "
+              "[b,t,k,e] in f32, f16 or bf16";
+  return success();
+}
+
+/// What hides keys, the scale, and how large and how aligned operands are:
+/// `features` are those with rows of features, `rows` how many there are.
+static LogicalResult verifyOptions(AttentionOpInterface op,
+                                   ArrayRef<MemRefType> features,
+                                   ArrayRef<int64_t> rows) {
+  ArrayRef<int64_t> q = op.getQuery().getType().getShape(),
+                    k = op.getKey().getType().getShape(),
+                    v = op.getValue().getType().getShape();
+  auto isOf = [&](Value buffer, ArrayRef<ArrayRef<int64_t>> shapes,
+                  unsigned width) {
+    return !buffer ||
+           (llvm::is_contained(shapes, typeOf(buffer).getShape()) &&
+            typeOf(buffer).getElementType().isSignlessInteger(width));
+  };
+  int64_t plane[] = {q[0], q[1], k[1]};
+  if (!isOf(op.getOffset(), {ArrayRef<int64_t>(), q.take_front()}, 32) ||
+      !isOf(op.getLengths(), {q.take_front()}, 32) ||
+      !isOf(op.getMask(), {ArrayRef<int64_t>(plane)}, 1))
+    return tp::emitOpError(op, ErrorCode::TypeMismatch)
+           << "has an offset i32 [] or [b], lengths i32 [b] and a "
+              "mask i1 [b,s,t]";
+  int64_t width = std::max(q[4], v[3]);
+  if (width * getElementBytes(op.getQuery().getType().getElementType()) >
+          kMaxFeatureBytes ||
+      !llvm::all_of(features, hasWholeFeatures))
+    return tp::emitOpError(op, ErrorCode::TypeMismatch)
+           << "has rows of at most " << kMaxFeatureBytes << " bytes, of "
+           << kFeatureBytes << " or multiples, at multiples of these";
+  double scale = op.getScale().convertToDouble();
+  if (!(scale > 0) || std::isinf(scale))
+    return tp::emitOpError(op, ErrorCode::BadAttribute)
+           << "has a scale that is positive and finite";
+  if (op.getWindow() && (int64_t(*op.getWindow()) < 1 || !op.getCausal()))
+    return tp::emitOpError(op, ErrorCode::BadAttribute)
+           << "window is at least 1 and needs causal";
+  auto isSmall = [](ArrayRef<int64_t> shape) {
+    double elements = 1;
+    for (int64_t size : shape)
+      elements *= size;
+    return elements <= INT32_MAX;
+  };
+  if (!isSmall(rows) || !isSmall(k) || !isSmall(v))
+    return tp::emitOpError(op, ErrorCode::TypeMismatch)
+           << "has fewer than 2^31 rows, keys and values";
+  return success();
+}
+
+/// A value per query row.
+static bool isRowValue(AttentionOpInterface op, Value buffer) {
+  MemRefType type = typeOf(buffer);
+  return type.getElementType().isF32() &&
+         type.getShape() == op.getQuery().getType().getShape().drop_back();
+}
+
+LogicalResult AttentionOp::verify() {
+  if (failed(verifyRows(*this)))
+    return failure();
+  MemRefType query = typeOf(getQuery()), output = typeOf(getOutput());
+  Type element = query.getElementType();
+  SmallVector<int64_t> result(query.getShape().drop_back());
+  result.push_back(typeOf(getValue()).getDimSize(3));
+  if (getStatistics()) {
+    MemRefType statistics = typeOf(getStatistics());
+    SmallVector<int64_t> shape(result);
+    shape.back() = 2;
+    if (statistics.getRank() != 6 || !statistics.getElementType().isF32() ||
+        statistics.getShape().drop_front() != ArrayRef(shape))
+      return tp::emitOpError(*this, ErrorCode::TypeMismatch)
+             << "has f32 statistics [p,b,s,k,g,2]";
+    result.insert(result.begin(), statistics.getDimSize(0));
+    element = Float32Type::get(getContext());
+  }
+  if (output.getShape() != ArrayRef(result) ||
+      output.getElementType() != element)
+    return tp::emitOpError(*this, ErrorCode::TypeMismatch)
+           << "gives [b,s,k,g,e] in the query's type, or "
+              "[p,b,s,k,g,e] in f32, with statistics";
+  if (getLogsumexp() && (getStatistics() || !isRowValue(*this, getLogsumexp())))
+    return tp::emitOpError(*this, ErrorCode::TypeMismatch)
+           << "has a logsumexp f32 [b,s,k,g], without statistics";
+  return verifyOptions(*this,
+                       {query, typeOf(getKey()), typeOf(getValue()), output},
+                       ArrayRef(result).drop_back());
+}
+
+/// The outputs of a gradient are of these operands.
+template <typename OpT>
+static LogicalResult verifyGradient(OpT op,
+                                    ArrayRef<std::pair<Value, Value>> outputs) {
+  if (failed(verifyRows(op)))
+    return failure();
+  MemRefType query = typeOf(op.getQuery()), gradient = typeOf(op.getGradient());
+  SmallVector<int64_t> rows(query.getShape().drop_back());
+  rows.push_back(typeOf(op.getValue()).getDimSize(3));
+  if (gradient.getShape() != ArrayRef(rows) ||
+      gradient.getElementType() != query.getElementType())
+    return tp::emitOpError(op, ErrorCode::TypeMismatch)
+           << "is of a gradient [b,s,k,g,e] in the query's type";
+  if (!isRowValue(op, op.getLogsumexp()) || !isRowValue(op, op.getDelta()))
+    return tp::emitOpError(op, ErrorCode::TypeMismatch)
+           << "is of a logsumexp and a delta f32 [b,s,k,g]";
+  SmallVector<MemRefType> features{query, typeOf(op.getKey()),
+                                   typeOf(op.getValue()), gradient};
+  for (auto [output, operand] : outputs) {
+    MemRefType type = typeOf(output);
+    if (type.getShape() != typeOf(operand).getShape() ||
+        type.getElementType() != query.getElementType())
+      return tp::emitOpError(op, ErrorCode::TypeMismatch)
+             << "gives gradients like the operands that they are by";
+    features.push_back(type);
+  }
+  return verifyOptions(op, features, query.getShape().drop_back());
+}
+
+unsigned AttentionQueryGradientOp::getFirstWritten() {
+  return getODSOperandIndexAndLength(9).first; // the gradient by the query
+}
+
+LogicalResult AttentionQueryGradientOp::verify() {
+  return verifyGradient(*this, {{getQueryGradient(), getQuery()}});
+}
+
+unsigned AttentionKeyValueGradientOp::getFirstWritten() {
+  return getODSOperandIndexAndLength(9).first; // the gradient by the key
+}
+
+LogicalResult AttentionKeyValueGradientOp::verify() {
+  return verifyGradient(
+      *this, {{getKeyGradient(), getKey()}, {getValueGradient(), getValue()}});
+}
