@@ -8,7 +8,7 @@
 using namespace tprun;
 using tprt::mix;
 
-static constexpr uint64_t kRounds = 6;
+static constexpr uint64_t kRounds = 8;
 
 SampleOrder::SampleOrder(uint64_t samples, uint64_t seed)
     : samples(samples), seed(seed) {
@@ -20,7 +20,7 @@ uint64_t SampleOrder::encrypt(uint64_t value, uint64_t key) const {
   uint64_t mask = (uint64_t{1} << halfBits) - 1;
   uint64_t left = value >> halfBits, right = value & mask;
   for (uint64_t round = 0; round < kRounds; ++round) {
-    uint64_t next = left ^ (mix(key ^ mix(right * kRounds + round)) & mask);
+    uint64_t next = left ^ (mix(mix(key + round) + right) & mask);
     left = right;
     right = next;
   }
