@@ -1,8 +1,8 @@
 # Part of the tp-opt project, under the Apache License v2.0 with LLVM
 # Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# What test/run and tools/demo share: from a bare machine to built tools and
-# models. Both source it in the root of the repository, with `logs` set to the
+# What test/run, tools/demo and examples share: from a bare machine to built tools and
+# models. They source it in the root of the repository, with `logs` set to the
 # folder for the output of the parts.
 
 jobs=${TPOPT_JOBS:-$(nproc)}
@@ -81,6 +81,11 @@ make_python() {
 # What exports programs, and the peer that shards them, too.
 make_jax_python() {
   make_environment "$cache/jax" test/Models/requirements-jax.txt
+}
+
+# Photographs, and what plots: for examples/tensor-parallel-mlp.
+make_photos_python() {
+  make_environment "$cache/photos" examples/tensor-parallel-mlp/requirements.txt
 }
 
 # NVIDIA's assembler, where no toolkit is installed.

@@ -35,9 +35,9 @@ config.substitutions.append(
 # What cmake/setup.sh makes. Too large for code with sanitizers.
 models = os.path.expanduser("~/.cache/tp-opt/models")
 config.substitutions.append(("%models", models))
-# Pythons with JAX, and with PyTorch and torchax, too. The folders of their `python`,
-# which go before the PATH of programs that are called as users call them.
-for feature, folder in (("jax", "jax"), ("torch", "torch-export")):
+# Pythons with JAX, with PyTorch and torchax, and with photographs. The folders of their
+# `python`, which go before the PATH of programs that are called as users call them.
+for feature, folder in (("jax", "jax"), ("torch", "torch-export"), ("photos", "photos")):
     folder = os.path.expanduser(f"~/.cache/tp-opt/{folder}/bin")
     config.substitutions.append((f"%{feature}_python", f"{folder}/python"))
     config.substitutions.append((

@@ -138,6 +138,12 @@ absl::Status CudaExecutor::readOutput(
   return memory->read(output, use);
 }
 
+absl::Status CudaExecutor::readInput(
+    uint32_t input, absl::FunctionRef<absl::Status(const char *block)> use) {
+  TPRT_RETURN_IF_ERROR(device.enter());
+  return memory->readInput(input, use);
+}
+
 absl::Status CudaExecutor::run(uint32_t entryIndex,
                                std::vector<StepTime> *times) {
   TPRT_RETURN_IF_ERROR(device.enter());

@@ -46,6 +46,9 @@ public:
   absl::Status
   readOutput(uint32_t output,
              absl::FunctionRef<absl::Status(const char *block)> use) override;
+  absl::Status
+  readInput(uint32_t input,
+            absl::FunctionRef<absl::Status(const char *block)> use) override;
 
 private:
   /// What an entry has become by running.

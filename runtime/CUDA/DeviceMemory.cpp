@@ -126,14 +126,27 @@ absl::Status DeviceMemory::clear(uint32_t input) {
 absl::Status
 DeviceMemory::read(uint32_t output,
                    absl::FunctionRef<absl::Status(const char *block)> use) {
-  uint64_t bytes = artifact->getLocalBytes(artifact->rows<OutputRow>()[output]);
+  return show(outputs[output],
+              artifact->getLocalBytes(artifact->rows<OutputRow>()[output]),
+              use);
+}
+
+absl::Status DeviceMemory::readInput(
+    uint32_t input, absl::FunctionRef<absl::Status(const char *block)> use) {
+  return show(inputs[input].get(),
+              artifact->getLocalBytes(artifact->rows<InputRow>()[input]), use);
+}
+
+absl::Status
+DeviceMemory::show(cuda::Pointer from, uint64_t bytes,
+                   absl::FunctionRef<absl::Status(const char *block)> use) {
   std::unique_ptr<char[]> large;
   auto *block = static_cast<char *>(staging[0].get());
   if (bytes > kPiece) {
     TPRT_ASSIGN_OR_RETURN(large, allocateBlock(bytes));
     block = large.get();
   }
-  TPRT_RETURN_IF_ERROR(download(outputs[output], block, bytes));
+  TPRT_RETURN_IF_ERROR(download(from, block, bytes));
   return use(block);
 }
 

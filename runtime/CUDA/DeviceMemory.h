@@ -28,6 +28,9 @@ public:
   absl::Status clear(uint32_t input);
   absl::Status read(uint32_t output,
                     absl::FunctionRef<absl::Status(const char *block)> use);
+  absl::Status
+  readInput(uint32_t input,
+            absl::FunctionRef<absl::Status(const char *block)> use);
 
   /// Where a buffer lies, with the loops at these trips.
   cuda::Pointer resolve(const BufferRow &buffer,
@@ -37,6 +40,8 @@ private:
   DeviceMemory(const Device &device, const Artifact &artifact)
       : device(&device), artifact(&artifact) {}
   absl::Status upload(const char *from, cuda::Pointer to, uint64_t bytes);
+  absl::Status show(cuda::Pointer from, uint64_t bytes,
+                    absl::FunctionRef<absl::Status(const char *block)> use);
   absl::Status download(cuda::Pointer from, char *to, uint64_t bytes);
 
   const Device *device;

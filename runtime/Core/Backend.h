@@ -66,6 +66,10 @@ public:
   virtual absl::Status
   readOutput(uint32_t output,
              absl::FunctionRef<absl::Status(const char *block)> use) = 0;
+  /// The same of an input: what it was given, or what a run has left there.
+  virtual absl::Status
+  readInput(uint32_t input,
+            absl::FunctionRef<absl::Status(const char *block)> use) = 0;
 };
 
 /// An artifact's code, loaded once per process.
@@ -101,7 +105,7 @@ struct Plugin {
 };
 
 /// Raised with every change of the interfaces above.
-inline constexpr uint32_t kPluginVersion = 6;
+inline constexpr uint32_t kPluginVersion = 7;
 
 /// What `libtprt_NAME.so` beside the core library has. UnknownBackend if there
 /// is no such thing, BackendMissing if there is and it cannot be loaded.

@@ -44,3 +44,8 @@ absl::Status HostExecutor::readOutput(
     uint32_t output, absl::FunctionRef<absl::Status(const char *block)> use) {
   return use(memory.getOutput(output));
 }
+
+absl::Status HostExecutor::readInput(
+    uint32_t input, absl::FunctionRef<absl::Status(const char *block)> use) {
+  return use(memory.getInput(input));
+}

@@ -41,6 +41,9 @@ public:
   absl::Status
   readOutput(uint32_t output,
              absl::FunctionRef<absl::Status(const char *block)> use) override;
+  absl::Status
+  readInput(uint32_t input,
+            absl::FunctionRef<absl::Status(const char *block)> use) override;
 
 protected:
   const Artifact &artifact;

@@ -43,6 +43,20 @@ static std::string describeTensor(DType dtype,
   return absl::StrCat(getName(dtype), "[", absl::StrJoin(shape, ", "), "]");
 }
 
+/// Compiled code looks at one bit of a bool.
+static absl::Status checkBools(absl::string_view name, DType dtype,
+                               absl::string_view bytes) {
+  if (dtype != DType::Bool)
+    return absl::OkStatus();
+  size_t other = bytes.find_first_not_of(absl::string_view("\0\1", 2));
+  if (other == absl::string_view::npos)
+    return absl::OkStatus();
+  return makeError(ErrorCode::InputMismatch, "element ", other, " of input '",
+                   name, "' is the byte ",
+                   static_cast<int>(static_cast<unsigned char>(bytes[other])),
+                   ", expects 0 or 1 for a bool");
+}
+
 /// What an input is called among the things that ranks agree on.
 static std::string nameInput(absl::string_view name) {
   return absl::StrCat("input '", name, "'");
@@ -74,9 +88,38 @@ absl::Status Session::bindLocal(absl::string_view name, DType dtype,
   return absl::OkStatus();
 }
 
+absl::Status Session::bindRows(absl::string_view name,
+                               const TensorReader &tensor) {
+  TPRT_RETURN_IF_ERROR(checkIdle());
+  TPRT_ASSIGN_OR_RETURN(uint32_t index, findInput(name));
+  const InputRow &input = artifact->rows<InputRow>()[index];
+  TPRT_RETURN_IF_ERROR(checkTensor(input, tensor.dtype, tensor.shape));
+  for (Rank &rank : ranks)
+    TPRT_RETURN_IF_ERROR(rank.executor->writeInput(index, [&](char *block) {
+      TPRT_RETURN_IF_ERROR(
+          loadWhole(*artifact, input, rank.number, tensor, block));
+      auto bytes = static_cast<size_t>(artifact->getLocalBytes(input));
+      return checkBools(name, input.dtype, {block, bytes});
+    }));
+  isBound[index] = true;
+  agree(nameInput(name), "each rank's own");
+  return absl::OkStatus();
+}
+
 void Session::agree(absl::string_view name, absl::string_view value) {
   if (isOneOfMany())
     agreement.note(name, value);
+}
+
+absl::Status Session::checkTensor(const InputRow &input, DType dtype,
+                                  absl::Span<const int64_t> shape) const {
+  std::vector<int64_t> wanted = artifact->getGlobalShape(input.dims);
+  if (dtype == input.dtype && shape == absl::MakeConstSpan(wanted))
+    return absl::OkStatus();
+  return makeError(ErrorCode::InputMismatch, "input '",
+                   artifact->text(input.name), "' is ",
+                   describeTensor(input.dtype, wanted), ", not ",
+                   describeTensor(dtype, shape));
 }
 
 absl::Status Session::writeWhole(uint32_t index, DType dtype,
@@ -84,22 +127,12 @@ absl::Status Session::writeWhole(uint32_t index, DType dtype,
                                  absl::string_view bytes) {
   const InputRow &input = artifact->rows<InputRow>()[index];
   absl::string_view name = artifact->text(input.name);
-  std::vector<int64_t> wanted = artifact->getGlobalShape(input.dims);
-  if (dtype != input.dtype || shape != absl::MakeConstSpan(wanted))
-    return makeError(ErrorCode::InputMismatch, "input '", name, "' is ",
-                     describeTensor(input.dtype, wanted), ", not ",
-                     describeTensor(dtype, shape));
-  uint64_t size = *getNumElements(wanted) * getSize(dtype);
+  TPRT_RETURN_IF_ERROR(checkTensor(input, dtype, shape));
+  uint64_t size = *getNumElements(shape) * getSize(dtype);
   if (bytes.size() != size)
     return makeError(ErrorCode::InputMismatch, "input '", name, "' takes ",
                      size, " bytes, not ", bytes.size());
-  // Compiled code looks at one bit of it.
-  size_t other = bytes.find_first_not_of(absl::string_view("\0\1", 2));
-  if (dtype == DType::Bool && other != absl::string_view::npos)
-    return makeError(ErrorCode::InputMismatch, "element ", other, " of input '",
-                     name, "' is the byte ",
-                     static_cast<int>(static_cast<unsigned char>(bytes[other])),
-                     ", expects 0 or 1 for a bool");
+  TPRT_RETURN_IF_ERROR(checkBools(name, dtype, bytes));
   for (Rank &rank : ranks)
     TPRT_RETURN_IF_ERROR(rank.executor->writeInput(index, [&](char *block) {
       scatterBlock(*artifact, input.dims, dtype, rank.number, bytes.data(),
@@ -237,7 +270,15 @@ absl::Status Session::loadWeights(SafetensorsFolder &weights) {
   TPRT_RETURN_IF_ERROR(checkIdle());
   absl::Span<const InputRow> inputs = artifact->rows<InputRow>();
   std::vector<std::vector<TensorReader>> tensors(inputs.size());
-  for (size_t i = 0; i < inputs.size(); ++i)
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    std::string name(artifact->text(inputs[i].name));
+    if (inputs[i].role == Role::Parameter && inputs[i].sources.count == 0) {
+      auto tensor = weights.find(name);
+      if (tensor.ok())
+        tensors[i].push_back(*std::move(tensor));
+      else if (getErrorCode(tensor.status()) != ErrorCode::WeightsMissing)
+        return tensor.status();
+    }
     for (const SourceRow &source :
          artifact->rows<SourceRow>(inputs[i].sources)) {
       auto tensor = weights.find(std::string(artifact->text(source.tensor)));
@@ -250,6 +291,7 @@ absl::Status Session::loadWeights(SafetensorsFolder &weights) {
         return tensor.status();
       tensors[i].push_back(*std::move(tensor));
     }
+  }
   // Not startRanks: a wrong weight is no reason to end the session, and under
   // MPI every rank finds it, or none.
   std::vector<absl::Status> results(ranks.size());
@@ -258,6 +300,9 @@ absl::Status Session::loadWeights(SafetensorsFolder &weights) {
     for (uint32_t input = 0; input < inputs.size() && results[i].ok(); ++input)
       if (!tensors[input].empty())
         results[i] = rank.executor->writeInput(input, [&](char *block) {
+          if (inputs[input].sources.count == 0)
+            return loadWhole(*artifact, inputs[input], rank.number,
+                             tensors[input].front(), block);
           return loadSources(*artifact, inputs[input], rank.number,
                              tensors[input], block);
         });
@@ -396,20 +441,35 @@ Session::readJoined(const Artifact::Result &result) {
 
 absl::StatusOr<std::string> Session::readOutput(uint32_t index) {
   const OutputRow &output = artifact->rows<OutputRow>()[index];
-  std::string whole(*getNumElements(artifact->getGlobalShape(output.dims)) *
-                        getSize(output.dtype),
+  return gather({artifact->text(output.name), output.dtype, output.dims,
+                 [index](Executor &executor, UseBlock use) {
+                   return executor.readOutput(index, use);
+                 }});
+}
+
+absl::StatusOr<std::string> Session::readInput(absl::string_view name) {
+  TPRT_RETURN_IF_ERROR(checkIdle());
+  TPRT_ASSIGN_OR_RETURN(uint32_t index, findInput(name));
+  const InputRow &input = artifact->rows<InputRow>()[index];
+  return gather({name, input.dtype, input.dims,
+                 [index](Executor &executor, UseBlock use) {
+                   return executor.readInput(index, use);
+                 }});
+}
+
+absl::StatusOr<std::string> Session::gather(const Distributed &tensor) {
+  std::string whole(*getNumElements(artifact->getGlobalShape(tensor.dims)) *
+                        getSize(tensor.dtype),
                     '\0');
-  auto gather = [&](int rank, const char *block) {
-    gatherBlock(*artifact, output.dims, output.dtype, rank, block, &whole[0]);
-  };
   auto gatherFrom = [&](Rank &rank) {
-    return rank.executor->readOutput(index, [&](const char *block) {
-      gather(rank.number, block);
+    return tensor.show(*rank.executor, [&](const char *block) {
+      gatherBlock(*artifact, tensor.dims, tensor.dtype, rank.number, block,
+                  &whole[0]);
       return absl::OkStatus();
     });
   };
   bool isReplicated = true;
-  for (const DimRow &dim : artifact->rows<DimRow>(output.dims))
+  for (const DimRow &dim : artifact->rows<DimRow>(tensor.dims))
     isReplicated &= artifact->getGroupSize(dim.axes) == 1;
   if (isReplicated) {
     TPRT_RETURN_IF_ERROR(gatherFrom(ranks.front()));
@@ -420,35 +480,36 @@ absl::StatusOr<std::string> Session::readOutput(uint32_t index) {
       TPRT_RETURN_IF_ERROR(gatherFrom(rank));
     return whole;
   }
-  TPRT_ASSIGN_OR_RETURN(std::vector<std::string> blocks, exchangeBlocks(index));
+  TPRT_ASSIGN_OR_RETURN(std::vector<std::string> blocks,
+                        exchangeBlocks(tensor));
   for (size_t rank = 0; rank < blocks.size(); ++rank)
-    gather(static_cast<int>(rank), blocks[rank].data());
+    gatherBlock(*artifact, tensor.dims, tensor.dtype,
+                static_cast<int64_t>(rank), blocks[rank].data(), &whole[0]);
   return whole;
 }
 
-/// All ranks' blocks of an output, by rank. Behind each comes a digest of which
-/// run and which output it is of, as ranks might read different things.
+/// All ranks' blocks of a tensor, by rank. Behind each comes a digest of which
+/// run and which tensor it is of, as ranks might read different things.
 absl::StatusOr<std::vector<std::string>>
-Session::exchangeBlocks(uint32_t index) {
-  const OutputRow &output = artifact->rows<OutputRow>()[index];
-  absl::string_view name = artifact->text(output.name);
-  uint64_t digest = hashBytes(name, runDigest);
+Session::exchangeBlocks(const Distributed &tensor) {
+  uint64_t digest = hashBytes(tensor.name, runDigest);
   absl::string_view mark(reinterpret_cast<const char *>(&digest),
                          sizeof(digest));
   std::vector<std::string> blocks;
   startRanks([&](Rank &rank) {
-    return rank.executor->readOutput(index, [&](const char *block) {
-      auto size = static_cast<size_t>(artifact->getLocalBytes(output));
+    return tensor.show(*rank.executor, [&](const char *block) {
+      int64_t elements = *getNumElements(artifact->getLocalShape(tensor.dims));
+      auto size = static_cast<size_t>(elements * getSize(tensor.dtype));
       auto all = rank.world->exchange(
           absl::StrCat(absl::string_view(block, size), mark),
-          absl::StrCat("reading '", name, "'"));
+          absl::StrCat("reading '", tensor.name, "'"));
       if (!all.ok())
         return all.status();
       for (size_t peer = 0; peer < all->size(); ++peer)
         if (!absl::EndsWith((*all)[peer], mark))
           return makeError(ErrorCode::RanksDisagree, "rank ", rank.number,
-                           ", reading '", name, "': rank ", peer,
-                           " reads another output, or one of another run; "
+                           ", reading '", tensor.name, "': rank ", peer,
+                           " reads another tensor, or one of another run; "
                            "make the same calls on all ranks");
       blocks = *std::move(all);
       return absl::OkStatus();

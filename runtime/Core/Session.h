@@ -90,6 +90,9 @@ public:
   absl::Status bindLocal(absl::string_view name, DType dtype,
                          absl::Span<const int64_t> shape,
                          absl::string_view bytes);
+  /// As bindLocal, of a value that is read as it is wanted: hardly more than
+  /// the ranks' own blocks.
+  absl::Status bindRows(absl::string_view name, const TensorReader &tensor);
   /// As bind, but padding holds garbage where the input is donated: its buffer
   /// might have been used before. Of others it is zero.
   absl::Status bindUsed(absl::string_view name, DType dtype,
@@ -98,8 +101,12 @@ public:
   /// Gives an input numbers that depend on the seed and the name only; a part
   /// has those of the whole tensor.
   absl::Status bindRandom(absl::string_view name, uint64_t seed);
-  /// Fills every input that has a source from the files.
+  /// Fills every input that has a source from the files, and of the other
+  /// parameters those that the files have by their names.
   absl::Status loadWeights(SafetensorsFolder &weights);
+  /// Whether an input, by its number, has a value: it was given one, or it is
+  /// kept between runs.
+  bool hasValue(uint32_t input) const { return isBound[input]; }
   /// Says what else decides the answer, such as how many runs there will be.
   /// The ranks' values must be equal when the next run begins.
   void agree(absl::string_view name, absl::string_view value);
@@ -116,6 +123,10 @@ public:
   /// The whole value of an output of the entry last run; of one in parts, by
   /// the name of the tensor that they are.
   absl::StatusOr<std::string> read(absl::string_view name);
+
+  /// The whole value of an input, which is what the last run has left there if
+  /// it is donated.
+  absl::StatusOr<std::string> readInput(absl::string_view name);
 
   /// Ends a run from any thread.
   void abort(absl::string_view why);
@@ -182,6 +193,8 @@ private:
                        uint64_t digest);
   absl::Status checkIdle();
   absl::StatusOr<uint32_t> findInput(absl::string_view name) const;
+  absl::Status checkTensor(const InputRow &input, DType dtype,
+                           absl::Span<const int64_t> shape) const;
   absl::Status writeWhole(uint32_t input, DType dtype,
                           absl::Span<const int64_t> shape,
                           absl::string_view bytes);
@@ -189,9 +202,20 @@ private:
                         absl::Span<const int64_t> shape,
                         absl::string_view bytes);
   absl::Status writePart(uint32_t input, const TensorReader &tensor);
+
+  using UseBlock = absl::FunctionRef<absl::Status(const char *block)>;
+  /// A tensor of which each rank holds a block, and how an executor shows it.
+  struct Distributed {
+    absl::string_view name;
+    DType dtype;
+    Range dims;
+    std::function<absl::Status(Executor &executor, UseBlock use)> show;
+  };
   absl::StatusOr<std::string> readOutput(uint32_t output);
   absl::StatusOr<std::string> readJoined(const Artifact::Result &result);
-  absl::StatusOr<std::vector<std::string>> exchangeBlocks(uint32_t output);
+  absl::StatusOr<std::string> gather(const Distributed &tensor);
+  absl::StatusOr<std::vector<std::string>>
+  exchangeBlocks(const Distributed &tensor);
   /// Whether other processes could have been given something else.
   bool isOneOfMany() const { return !domain && worldSize > 1; }
 

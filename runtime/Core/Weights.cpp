@@ -137,20 +137,18 @@ static absl::Status readBox(const TensorReader &tensor, int64_t offset,
                  strides, part, buffer);
 }
 
-static absl::Status checkStored(const Artifact &artifact,
-                                const SourceRow &source, DType dtype,
+static absl::Status checkStored(absl::string_view name,
+                                absl::Span<const int64_t> wanted, DType dtype,
                                 const TensorReader &tensor) {
-  absl::Span<const int64_t> wanted = artifact.integers(source.stored);
   if (wanted != absl::MakeConstSpan(tensor.shape))
-    return makeError(
-        ErrorCode::WeightsShape, "tensor '", artifact.text(source.tensor),
-        "' is stored as [", absl::StrJoin(tensor.shape, ", "),
-        "], the program was compiled for [", absl::StrJoin(wanted, ", "), "]");
+    return makeError(ErrorCode::WeightsShape, "tensor '", name,
+                     "' is stored as [", absl::StrJoin(tensor.shape, ", "),
+                     "], the program was compiled for [",
+                     absl::StrJoin(wanted, ", "), "]");
   if (!canConvert(tensor.dtype, dtype))
-    return makeError(ErrorCode::WeightsDType, "tensor '",
-                     artifact.text(source.tensor), "' is stored as ",
-                     getName(tensor.dtype), ", which cannot become ",
-                     getName(dtype));
+    return makeError(ErrorCode::WeightsDType, "tensor '", name,
+                     "' is stored as ", getName(tensor.dtype),
+                     ", which cannot become ", getName(dtype));
   return absl::OkStatus();
 }
 
@@ -199,8 +197,9 @@ absl::Status tprt::loadSources(const Artifact &artifact, const InputRow &input,
                                char *block) {
   absl::Span<const SourceRow> sources = artifact.rows<SourceRow>(input.sources);
   for (size_t i = 0; i < sources.size(); ++i)
-    TPRT_RETURN_IF_ERROR(
-        checkStored(artifact, sources[i], input.dtype, tensors[i]));
+    TPRT_RETURN_IF_ERROR(checkStored(artifact.text(sources[i].tensor),
+                                     artifact.integers(sources[i].stored),
+                                     input.dtype, tensors[i]));
   std::memset(block, 0, artifact.getLocalBytes(input));
   TPRT_ASSIGN_OR_RETURN(AlignedBuffer buffer,
                         AlignedBuffer::create(kBuffer, /*isZeroed=*/false));
@@ -239,6 +238,60 @@ absl::Status tprt::loadSources(const Artifact &artifact, const InputRow &input,
         });
   }
   return status;
+}
+
+absl::Status tprt::loadWhole(const Artifact &artifact, const InputRow &input,
+                             int64_t rank, const TensorReader &tensor,
+                             char *block) {
+  TPRT_RETURN_IF_ERROR(checkStored(artifact.text(input.name),
+                                   artifact.getGlobalShape(input.dims),
+                                   input.dtype, tensor));
+  std::memset(block, 0, artifact.getLocalBytes(input));
+  TPRT_ASSIGN_OR_RETURN(AlignedBuffer buffer,
+                        AlignedBuffer::create(kBuffer, /*isZeroed=*/false));
+  absl::Status status;
+  forEachDenseBox(
+      artifact, input.dims, rank,
+      [&](int64_t offset, absl::Span<const int64_t> strides,
+          int64_t wholeOffset, absl::Span<const int64_t> wholeStrides,
+          absl::Span<const int64_t> sizes) {
+        if (status.ok())
+          status = readBox(tensor, wholeOffset, wholeStrides, input.dtype,
+                           block + offset * getSize(input.dtype), strides,
+                           {sizes.begin(), sizes.end()}, buffer.data());
+      });
+  return status;
+}
+
+void tprt::storeSources(const Artifact &artifact, const InputRow &input,
+                        const char *whole,
+                        absl::Span<const StoredBytes> tensors) {
+  absl::Span<const SourceRow> sources = artifact.rows<SourceRow>(input.sources);
+  std::vector<int64_t> shape = artifact.getGlobalShape(input.dims);
+  std::vector<int64_t> wholeStrides = getStrides(shape);
+  const char *from = whole;
+  for (size_t i = 0; i < sources.size(); ++i) {
+    if (sources.size() > 1)
+      shape[input.joined] = sources[i].extent;
+    std::vector<Interval> all;
+    for (int64_t size : shape)
+      all.push_back({0, size});
+    StoredPart part = locate(artifact, sources[i], shape);
+    StoredBytes to = tensors[i];
+    forEachBox(
+        all, wholeStrides, part.dims,
+        [&](int64_t offset, absl::Span<const int64_t> strides,
+            int64_t storedOffset, absl::Span<const int64_t> storedStrides,
+            absl::Span<const int64_t> sizes) {
+          copyStrided(to.dtype,
+                      to.data + (part.base + storedOffset) * getSize(to.dtype),
+                      storedStrides, input.dtype,
+                      from + offset * getSize(input.dtype), strides, sizes);
+        });
+    if (sources.size() > 1)
+      from +=
+          sources[i].extent * wholeStrides[input.joined] * getSize(input.dtype);
+  }
 }
 
 void tprt::scatterBlock(const Artifact &artifact, Range dims, DType dtype,

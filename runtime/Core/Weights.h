@@ -25,6 +25,21 @@ absl::Status loadSources(const Artifact &artifact, const InputRow &input,
                          int64_t rank, absl::Span<const TensorReader> tensors,
                          char *block);
 
+/// The same of an input that has no source: the tensor is the whole input.
+absl::Status loadWhole(const Artifact &artifact, const InputRow &input,
+                       int64_t rank, const TensorReader &tensor, char *block);
+
+/// The bytes of a stored tensor that is being put together.
+struct StoredBytes {
+  DType dtype;
+  char *data;
+};
+
+/// The way back: puts the whole value of an input where its sources say, of
+/// which each has a tensor.
+void storeSources(const Artifact &artifact, const InputRow &input,
+                  const char *whole, absl::Span<const StoredBytes> tensors);
+
 /// Cuts the rank's block out of a whole tensor of the same type.
 void scatterBlock(const Artifact &artifact, Range dims, DType dtype,
                   int64_t rank, const char *whole, char *block);

@@ -25,6 +25,7 @@ absl::Status tprun::agreeOnOptions(Session &session, const Options &options,
   session.agree("--output", isGiven(!options.output.empty()));
   session.agree("--check", isGiven(options.check));
   session.agree("--bench", absl::StrCat(options.bench));
+  session.agree("--steps", absl::StrCat(options.steps));
   if (options.generate.empty())
     return absl::OkStatus();
   TPRT_ASSIGN_OR_RETURN(std::vector<int64_t> prompt,

@@ -96,6 +96,11 @@ tprun::bindInputs(Session &session, const Options &options) {
   absl::flat_hash_set<absl::string_view> given;
   if (!options.generate.empty())
     given.insert(std::begin(kGenerateInputs), std::end(kGenerateInputs));
+  // The loop gives inputs their values, and those of other entries none.
+  if (!options.train.empty())
+    for (const InputRow &input : session.getArtifact().rows<InputRow>())
+      if (input.role == Role::Input)
+        given.insert(session.getArtifact().text(input.name));
   for (const auto &[name, value] : options.inputs) {
     TPRT_RETURN_IF_ERROR(bindOne(session, name, value));
     given.insert(name);
@@ -105,9 +110,8 @@ tprun::bindInputs(Session &session, const Options &options) {
   for (uint32_t i = 0; i < artifact.rows<InputRow>().size(); ++i) {
     const InputRow &input = artifact.rows<InputRow>()[i];
     absl::string_view name = artifact.text(input.name);
-    bool isLoaded = !options.weights.empty() && input.sources.count > 0;
     const SourceRow *source = artifact.getPartSource(i);
-    if (artifact.isKept(i) || isLoaded || given.contains(name) ||
+    if (session.hasValue(i) || given.contains(name) ||
         (source && given.contains(artifact.text(source->tensor))))
       continue;
     TPRT_RETURN_IF_ERROR(session.bindRandom(name, options.seed));

@@ -25,13 +25,16 @@ ABSL_FLAG(double, timeout, 300, "seconds that a collective may take");
 ABSL_FLAG(double, run_timeout, 0, "seconds that a run may take; 0: no limit");
 ABSL_FLAG(std::string, weights, "", "safetensors file or folder");
 ABSL_FLAG(std::string, entry, "", "the function to run");
-ABSL_FLAG(uint64_t, seed, 1, "of random inputs and of sampling");
+ABSL_FLAG(uint64_t, seed, 1, "of random inputs, sampling, training");
 ABSL_FLAG(bool, print, false, "print the outputs");
 ABSL_FLAG(std::string, output, "", "safetensors file to write the outputs to");
 ABSL_FLAG(bool, check, false, "compare with the whole program on one device");
 ABSL_FLAG(bool, verify, false,
           "verify the program against the one it was made of");
 ABSL_FLAG(int, bench, 0, "run so many times and print times");
+ABSL_FLAG(std::string, train, "", "run a step of training on this data");
+ABSL_FLAG(int64_t, steps, 0, "how many steps to train");
+ABSL_FLAG(std::string, log, "", "file of JSON lines, one for each step");
 ABSL_FLAG(bool, tf32, false, "let a GPU round f32 in matmuls to tf32");
 ABSL_FLAG(std::string, trace, "", "write a Chrome trace of the runs");
 ABSL_FLAG(std::string, generate, "", "prompt: token ids, or a file of them");
@@ -51,7 +54,7 @@ beside this tool, and kept for the next time.
   --input NAME=VALUE    an input: numbers "1,2,3", or a .safetensors file that
                         has a tensor of that name; may be repeated. Inputs that
                         are given no value get random ones
-  --seed=N              of random inputs and of sampling (1)
+  --seed=N              of random inputs, of sampling and of training's order (1)
   --entry=NAME          the function to run (main, or the first)
   --print               print the outputs
   --output=FILE         write the outputs, whole tensors by their names, to a
@@ -66,6 +69,10 @@ beside this tool, and kept for the next time.
                         and decode; --max_tokens=N (16), --temperature=T (0, the
                         likeliest token), --end_token=ID,.. or none (what the
                         configuration beside the weights says)
+  --train=DATA          run a step that tp-opt --tp-train made on rows of DATA,
+                        tokens in a .bin file or safetensors; --steps=N times
+                        (no default); --log=FILE takes a line of JSON for each.
+                        --seed orders the rows, --output takes the parameters
   --shard="..."         for a .mlir: options of tp-opt --tp-compile
   --nocache             compile a .mlir anew, and do not keep what comes out
   --ranks=N             what the mesh must have
@@ -121,12 +128,34 @@ static absl::Status refuseEmpty(absl::Span<char *const> arguments) {
     absl::ConsumePrefix(&argument, "-");
     bool isEmpty = absl::ConsumeSuffix(&argument, "=") ||
                    (i + 1 < arguments.size() && *arguments[i + 1] == '\0');
-    for (absl::string_view flag :
-         {"backend", "weights", "entry", "output", "trace", "generate"})
+    for (absl::string_view flag : {"backend", "weights", "entry", "output",
+                                   "trace", "generate", "train", "log"})
       if (isEmpty && argument == flag)
         return makeError(ErrorCode::BadOption, "--", flag,
                          " has no value; give it one, or leave it out");
   }
+  return absl::OkStatus();
+}
+
+/// --train is a loop of its own.
+static absl::Status checkTraining(const tprun::Options &options) {
+  if (options.train.empty()) {
+    if (options.steps != 0 || !options.log.empty())
+      return makeError(ErrorCode::BadOption,
+                       "--steps and --log are of training: give --train=DATA");
+    return absl::OkStatus();
+  }
+  if (options.steps < 1)
+    return makeError(ErrorCode::BadOption,
+                     "--train wants to know how many steps to run: write "
+                     "--steps=N, 1 or more");
+  if (options.check || options.print || options.bench > 0 ||
+      !options.generate.empty() || !options.trace.empty() ||
+      options.backend == tprun::kInterpreter)
+    return makeError(ErrorCode::BadOption,
+                     "--train prints a line for each step: leave out --print, "
+                     "--check, --bench, --trace, --generate and "
+                     "--backend=interpreter, which are for single runs");
   return absl::OkStatus();
 }
 
@@ -168,6 +197,9 @@ absl::StatusOr<tprun::Options> tprun::parseOptions(int argc, char **argv,
   options.check = absl::GetFlag(FLAGS_check);
   options.verify = absl::GetFlag(FLAGS_verify);
   options.bench = absl::GetFlag(FLAGS_bench);
+  options.train = absl::GetFlag(FLAGS_train);
+  options.steps = absl::GetFlag(FLAGS_steps);
+  options.log = absl::GetFlag(FLAGS_log);
   options.allowTF32 = absl::GetFlag(FLAGS_tf32);
   options.trace = absl::GetFlag(FLAGS_trace);
   options.generate = absl::GetFlag(FLAGS_generate);
@@ -186,16 +218,17 @@ absl::StatusOr<tprun::Options> tprun::parseOptions(int argc, char **argv,
                      "--timeout and --max_tokens are positive; --ranks, "
                      "--threads, --bench, --run_timeout and --temperature are "
                      "not negative");
+  TPRT_RETURN_IF_ERROR(checkTraining(options));
   if (options.backend == kInterpreter &&
       (options.check || options.bench > 0 || !options.trace.empty()))
     return makeError(ErrorCode::BadOption,
                      "--check, --bench and --trace are for compiled programs: "
                      "leave out --backend=interpreter");
-  if (options.verify &&
-      (options.check || options.print || options.bench > 0 ||
-       !options.weights.empty() || !options.inputs.empty() ||
-       !options.output.empty() || !options.trace.empty() ||
-       !options.generate.empty() || options.backend == kInterpreter))
+  if (options.verify && (options.check || options.print || options.bench > 0 ||
+                         !options.weights.empty() || !options.inputs.empty() ||
+                         !options.output.empty() || !options.trace.empty() ||
+                         !options.generate.empty() || !options.train.empty() ||
+                         options.backend == kInterpreter))
     return makeError(ErrorCode::BadOption,
                      "--verify chooses the inputs and prints its findings: of "
                      "the other options it takes --entry, --seed, --ranks, "

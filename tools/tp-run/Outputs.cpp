@@ -38,9 +38,7 @@ absl::Status tprun::printOutputs(Session &session, uint32_t entry) {
   return absl::OkStatus();
 }
 
-/// Whether a safetensors file can have a tensor of this name: names are UTF-8,
-/// and one of them is the format's own.
-static bool canName(const std::string &name) {
+bool tprun::canName(const std::string &name) {
   std::string bytes = writeSafetensors({{name, {DType::F32, {0}, ""}}});
   auto read = parseSafetensors(bytes);
   return read.ok() && read->contains(name);

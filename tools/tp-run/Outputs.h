@@ -15,6 +15,10 @@ namespace tprun {
 /// Prints each output of an entry: a line with name and type, then its rows.
 absl::Status printOutputs(tprt::Session &session, uint32_t entry);
 
+/// Whether a safetensors file can have a tensor of this name: names are UTF-8,
+/// and one of them is the format's own.
+bool canName(const std::string &name);
+
 /// Whether the outputs of an entry can be written to a file at `path`, to be
 /// asked before it is run. Rank 0 writes, so that no other rank's folders
 /// count.

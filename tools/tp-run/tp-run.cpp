@@ -15,6 +15,7 @@
 #include "Process.h"
 #include "Program.h"
 #include "Times.h"
+#include "Train.h"
 #include "Verify.h"
 #include "runtime/Core/Cores.h"
 #include "runtime/Core/Errors.h"
@@ -30,9 +31,9 @@ static absl::Status run(Session &session, const Options &options) {
   if (options.verify)
     return verifyArtifact(session, options);
   bool isFirst = session.getFirstRank() == 0;
-  bool generates = !options.generate.empty();
+  bool trains = !options.train.empty(), generates = !options.generate.empty();
   std::string entry = chooseEntry(session.getArtifact(), options);
-  if (!options.output.empty())
+  if (!options.output.empty() && !trains)
     TPRT_RETURN_IF_ERROR(checkOutputFile(session, entry, options.output));
   if (!options.trace.empty())
     TPRT_RETURN_IF_ERROR(checkWritable(getTracePath(session, options.trace)));
@@ -41,6 +42,8 @@ static absl::Status run(Session &session, const Options &options) {
                         bindInputs(session, options));
   if (!random.empty() && isFirst)
     noteRandomInputs(random);
+  if (trains)
+    return train(session, options, entry);
   session.recordTimes(!options.trace.empty());
   std::vector<int64_t> tokens;
   if (generates) {

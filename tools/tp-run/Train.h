@@ -1,0 +1,27 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file Runs a step of training again and again.
+///
+/// The entry is what --tp-train makes: it overwrites parameters and optimizer
+/// state, which stay where they are between the steps, on the devices. Each
+/// step's inputs are rows of a data set (TrainingData.h). The loss is the
+/// output of that name, or the only float without dimensions that overwrites
+/// nothing. The other outputs without dimensions go to the log.
+
+#ifndef TPRUN_TRAIN_H
+#define TPRUN_TRAIN_H
+
+#include "Options.h"
+#include "runtime/Core/Session.h"
+
+namespace tprun {
+
+/// Runs options.steps steps on inputs that are bound but for the data, prints a
+/// line for each, and writes the log and the parameters that are asked for.
+absl::Status train(tprt::Session &session, const Options &options,
+                   const std::string &entry);
+
+} // namespace tprun
+
+#endif // TPRUN_TRAIN_H

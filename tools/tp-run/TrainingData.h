@@ -1,0 +1,87 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file The data set of --train, and the rows of it that a step takes.
+///
+/// A token file is numbers behind each other, in little-endian bytes: 16 bits
+/// each and nothing else, as nanoGPT writes them, or behind the header of
+/// llm.c, with 16 or 32 bits each. A sample is as many tokens as a row of the
+/// input has; samples do not overlap. Inputs are told apart by their names:
+///
+///     tokens    the tokens of the sample; or any name, if there is but one
+///     labels    the same: models imported with phase=train shift them
+///     targets   the tokens one further, for programs that do not
+///
+/// In safetensors files, each input has a tensor of its name, the first
+/// dimension of which counts samples.
+///
+/// The first dimensions of an input, one, or two with micro-batches, count the
+/// samples of a step. The order is SampleOrder's. Each rank reads its rows.
+
+#ifndef TPRUN_TRAININGDATA_H
+#define TPRUN_TRAININGDATA_H
+
+#include "Options.h"
+#include "SampleOrder.h"
+#include "runtime/Core/Session.h"
+
+#include "absl/types/optional.h"
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tprun {
+
+class TrainingData {
+public:
+  /// The data of options.train, for the inputs of the entry that --input does
+  /// not give.
+  static absl::StatusOr<TrainingData>
+  open(const tprt::Artifact &artifact, uint32_t entry, const Options &options);
+
+  /// Gives the inputs their rows of a step, counted from 0.
+  absl::Status bind(tprt::Session &session, uint64_t step) const;
+
+  /// Notes a digest of the data, which ranks have to have alike.
+  absl::Status agree(tprt::Session &session) const;
+
+  uint64_t getSamplesPerStep() const { return samplesPerStep; }
+  /// 0 unless samples are of tokens.
+  uint64_t getTokensPerStep() const { return samplesPerStep * sequence; }
+
+private:
+  /// What an input takes of each sample.
+  struct Column {
+    std::string input;
+    tprt::DType dtype;
+    std::vector<int64_t> shape;
+    uint64_t sampleBytes;
+    /// Reads some bytes of a sample, in the type of the input.
+    std::function<absl::Status(uint64_t sample, uint64_t begin, uint64_t size,
+                               char *to)>
+        read;
+    tprt::TensorReader stored; ///< All that the file has of it.
+  };
+
+  TrainingData() = default;
+  absl::Status openTokens(const tprt::Artifact &artifact,
+                          absl::Span<const tprt::InputRow *const> inputs,
+                          const std::string &path);
+  absl::Status openTensors(const tprt::Artifact &artifact,
+                           absl::Span<const tprt::InputRow *const> inputs,
+                           const std::string &path);
+  absl::Status addColumn(Column column, size_t sampleDims, uint64_t count);
+  absl::Status readRows(const Column &column, uint64_t step, uint64_t begin,
+                        uint64_t size, char *to) const;
+
+  std::shared_ptr<tprt::SafetensorsFolder> folder; ///< Readers are into it.
+  std::vector<Column> columns;
+  uint64_t samples = 0, samplesPerStep = 0, sequence = 0;
+  absl::optional<SampleOrder> order;
+};
+
+} // namespace tprun
+
+#endif // TPRUN_TRAININGDATA_H
