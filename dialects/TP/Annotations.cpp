@@ -259,11 +259,15 @@ static constexpr Annotation kAnnotations[] = {
         "a #tp.source<..> or #tp.join<..> on a ranked tensor"),
     declare<TPDialect::DonatedAttrHelper>(
         kArgument, "the number of the result that may overwrite the argument"),
+    declare<TPDialect::MicroBatchesAttrHelper>(
+        kArgument, "a unit on a tensor of at least one dimension"),
     declare<TPDialect::WhyAttrHelper>(kOp, "a #tp.why<..>"),
     declare<TPDialect::GlobalOpAttrHelper>(kOp,
                                            "nothing, or a list of integers"),
     declare<TPDialect::CountedAttrHelper>(
         kOp, "a list of batch dimensions of a gather or scatter"),
+    declare<TPDialect::GradientAttrHelper>(kOp,
+                                           "a list of names, one per result"),
     declare<TPDialect::MotionAttrHelper>(kOp, "a list of integers"),
     declare<TPDialect::LocalFormAttrHelper>(kFunction, "a function's name"),
     declare<TPDialect::ExplanationsAttrHelper>(
@@ -344,6 +348,11 @@ static bool isWellFormed(Operation *op, NamedAttribute attribute) {
               });
         })
         .Default(false);
+  if (name == kGradientAttr) {
+    auto names = cast<ArrayAttr>(attribute.getValue());
+    return names.size() == op->getNumResults() &&
+           llvm::all_of(names, llvm::IsaPred<StringAttr>);
+  }
   if (name == kGlobalOpAttr)
     return isa<UnitAttr, DenseI64ArrayAttr>(attribute.getValue());
   if (name == kExplanationsAttr)
@@ -401,8 +410,11 @@ static LogicalResult verifyShardings(Operation *op, Attribute record) {
       if (reason.getFrom() &&
           !(isRight(reason.getFrom()) && isRight(reason.getTo())))
         return failure();
-  } else if (auto explanations = dyn_cast<ArrayAttr>(record)) {
-    for (auto entry : explanations.getAsRange<ExplanationAttr>()) {
+  } else if (auto entries = dyn_cast<ArrayAttr>(record)) {
+    for (Attribute other : entries) {
+      auto entry = dyn_cast<ExplanationAttr>(other);
+      if (!entry)
+        continue;
       if (!isRight(entry.getSharding()))
         return failure();
       for (AlternativeAttr alternative : entry.getAlternatives())
@@ -449,8 +461,11 @@ LogicalResult TPDialect::verifyRegionArgAttribute(Operation *op, unsigned,
     return verifyRole(attribute.getValue(), kArgument, error);
   if (!(*known)->hasType(attribute.getValue()))
     return error() << "is " << (*known)->what;
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (attribute.getName() == kMicroBatchesAttr &&
+      (!tensor || tensor.getRank() == 0))
+    return error() << "is " << (*known)->what;
   if (attribute.getName() == kSourceAttr) {
-    auto tensor = dyn_cast<RankedTensorType>(type);
     if (!tensor)
       return error() << "belongs to a ranked tensor, not to " << type;
     // A local type is that of one device's part, a source describes the whole.

@@ -168,7 +168,9 @@ LogicalResult ScatterOp::verify() {
            << "updates must be "
            << RankedTensorType::get(*shape,
                                     typeOf(getInput()).getElementType());
-  if (getType() != getInput().getType())
+  // On a device the result may be an addend, and the input is none.
+  if (getType().getShape() != typeOf(getInput()).getShape() ||
+      getType().getElementType() != typeOf(getInput()).getElementType())
     return tp::emitOpError(*this, ErrorCode::TypeMismatch)
            << "result must have the input's type";
   return success();
@@ -178,14 +180,17 @@ ShardingRule ScatterOp::getShardingRule() {
   RuleBuilder rule(3, 1);
   RankedTensorType input = typeOf(getInput());
   unsigned axis = rule.addFactor(input.getDimSize(getAxis()));
-  // Updates over a cut index dimension would each start from the input.
-  addGatherDims(rule, axis, FactorKind::Whole, 0, 1, 2, input,
-                typeOf(getIndices()), getAxis(), getBatchDims());
+  // Devices may add what they have of the updates each, one of them to the
+  // input. What overwrites or multiplies has to come in its order.
+  addGatherDims(
+      rule, axis,
+      getKind() == ScatterKind::Add ? FactorKind::Reduction : FactorKind::Whole,
+      0, 1, 2, input, typeOf(getIndices()), getAxis(), getBatchDims());
   // The input's factors again, for the result.
   ShardingRule built = rule.build();
   built.results[0] = built.operands[0];
-  for (Factor &factor : built.factors)
-    if (factor.kind == FactorKind::Reduction)
+  for (auto [i, factor] : llvm::enumerate(built.factors))
+    if (factor.kind == FactorKind::Reduction && built.hasFactor(3, i))
       factor.kind = FactorKind::PassThrough;
   return built;
 }
@@ -199,13 +204,43 @@ ScatterOp::evaluate(Evaluator &evaluator, ArrayRef<TensorValue> operands) {
                         getAxis(), getBatchDims(), getType())};
 }
 
+/// Whether the device has the first of the updates along all dimensions of
+/// `op`'s indices, a scalar; null if each device has all of them.
+static Value hasFirstUpdates(spmd::Localizer &localizer, ScatterOp op) {
+  Emitter emit(localizer.getBuilder(), op.getLoc());
+  Value all;
+  for (int64_t i = op.getBatchDims(), e = typeOf(op.getIndices()).getRank();
+       i < e; ++i) {
+    Value begin = localizer.getBlockBegin(op.getIndices(), i);
+    if (!begin)
+      continue;
+    Value isFirst =
+        emit.compare(ComparePredicate::EQ, begin, emit.constant(0, begin));
+    all = all ? emit.binary<AndOp>(all, isFirst) : isFirst;
+  }
+  return all;
+}
+
 FailureOr<SmallVector<Value>> ScatterOp::localize(spmd::Localizer &localizer,
                                                   ValueRange operands) {
+  OpBuilder &builder = localizer.getBuilder();
   Value indices =
       makeIndicesLocal(localizer, getLoc(), operands[1], getInput(), getAxis());
-  return SmallVector<Value>{create(
-      localizer.getBuilder(), getLoc(), localizer.getLocalType(getResult()),
-      getKind(), operands[0], indices, operands[2], getAxis(), getBatchDims())};
+  // One device adds to the input, the others to zeros.
+  Value input = operands[0];
+  if (Value isFirst = hasFirstUpdates(localizer, *this)) {
+    Emitter emit(builder, getLoc());
+    auto type = cast<RankedTensorType>(input.getType());
+    auto mask = RankedTensorType::get(type.getShape(), builder.getI1Type(),
+                                      type.getEncoding());
+    input = SelectOp::create(builder, getLoc(), type,
+                             BroadcastOp::create(builder, getLoc(), mask,
+                                                 isFirst, ArrayRef<int64_t>()),
+                             input, emit.constant(0, type));
+  }
+  return SmallVector<Value>{
+      create(builder, getLoc(), localizer.getLocalType(getResult()), getKind(),
+             input, indices, operands[2], getAxis(), getBatchDims())};
 }
 
 //===----------------------------------------------------------------------===//

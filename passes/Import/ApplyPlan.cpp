@@ -3,8 +3,10 @@
 
 // Annotates named arguments with the shardings of a plan.
 
+#include "DataParallel.h"
 #include "Features.h"
 #include "Plan.h"
+#include "SequenceParallel.h"
 
 #include "dialects/TP/Interface.h"
 #include "tpopt/Dialect/SPMD/SPMD.h"
@@ -242,11 +244,13 @@ PlanApplier::getDefault(func::FuncOp function, BlockArgument argument) const {
     return sharding;
   AttentionOp attention = findAttention(argument);
   bool isCache = attention && type.getRank() == 4;
-  if (!isCache && !(isIntegerTensor(type) && type.getRank() > 0))
+  std::optional<unsigned> batch =
+      getBatchDim(function, argument.getArgNumber());
+  if (!batch || !(isCache || isIntegerTensor(type)))
     return std::nullopt;
   if (std::optional<unsigned> data = mesh.find("data");
       data && *data != axis.axis)
-    sharding.dims[0].axes = {AxisRef::full(mesh, *data)};
+    sharding.dims[*batch].axes = {AxisRef::full(mesh, *data)};
   // [batch, position, kv, head].
   if (isCache)
     sharding.dims[2].axes =
@@ -405,35 +409,84 @@ struct ApplyPlanPass : tp::impl::ApplyPlanPassBase<ApplyPlanPass> {
     std::optional<unsigned> found = mesh.find(axis);
     if (found || (!read.cutsByWords() && axis == "model"))
       return found;
-    InFlightDiagnostic diagnostic = emitError(at.getLoc());
-    diagnostic << prefix(ErrorCode::PlanNeedsMesh) << "mesh @" << mesh.name
-               << " has no axis \"" << axis
-               << "\", along which words of a plan cut; name an axis so, or "
-                  "write the axes of each dimension, of";
+    return complainAboutAxis(at, mesh, axis)
+           << ", along which words of a plan cut; name an axis so, or write "
+              "the axes of each dimension, of"
+           << writeAxes(mesh);
+  }
+
+  InFlightDiagnostic complainAboutAxis(MeshOp at, const Mesh &mesh,
+                                       StringRef name) {
+    return emitError(at.getLoc())
+           << prefix(ErrorCode::PlanNeedsMesh) << "mesh @" << mesh.name
+           << " has no axis \"" << name << "\"";
+  }
+  static std::string writeAxes(const Mesh &mesh) {
+    std::string text;
     for (const Axis &known : mesh.axes)
-      diagnostic << " \"" << known.name << "\"";
-    return failure();
+      text += (" \"" + known.name + "\"");
+    return text;
+  }
+
+  /// Applies names and their rules, and what cuts along the sequence.
+  LogicalResult applyRules(MeshOp at, const Mesh &mesh,
+                           const PlanWords &words) {
+    FailureOr<Plan> read = words.isMegatron
+                               ? Plan::getMegatron(&getContext())
+                               : Plan::read(&getContext(), words.file, mesh);
+    if (failed(read))
+      return failure();
+    FailureOr<std::optional<unsigned>> own = getAxis(at, mesh, *read);
+    if (failed(own))
+      return failure();
+    PlanApplier applier(*read, mesh, *own, words.isMegatron);
+    auto functions = getOperation().getOps<func::FuncOp>();
+    for (func::FuncOp function : functions)
+      if (failed(applier.apply(function)))
+        return failure();
+    if (failed(applier.checkUses(getOperation())))
+      return failure();
+    unsigned count = 0;
+    if (words.cutsSequence)
+      for (func::FuncOp function : functions)
+        count += cutSequences(function, mesh, AxisRef::full(mesh, **own));
+    if (words.cutsSequence && count == 0)
+      return emitError(getOperation().getLoc())
+             << prefix(ErrorCode::IdlePlanWord)
+             << "sp cuts what products sum along the sequence, and no product "
+                "with a weight that megatron cuts has one of two tokens or "
+                "more: write plan=megatron";
+    return success();
+  }
+
+  LogicalResult applyData(MeshOp at, const Mesh &mesh, const PlanWords &words) {
+    std::optional<unsigned> found = mesh.find(words.dataAxis);
+    if (!found)
+      return complainAboutAxis(at, mesh, words.dataAxis)
+             << ", along which ddp, fsdp and zero= cut; write zero=N:AXIS with "
+                "one of"
+             << writeAxes(mesh) << ", or name an axis so";
+    DataParallel data(mesh, *found, words);
+    for (func::FuncOp function : getOperation().getOps<func::FuncOp>())
+      data.apply(function);
+    return data.checkUses(getOperation());
   }
 
   void runOnOperation() override {
+    FailureOr<PlanWords> words =
+        PlanWords::parse(plan, zero, getOperation().getLoc());
+    if (failed(words))
+      return signalPassFailure();
     FailureOr<MeshOp> meshOp = getMesh();
     if (failed(meshOp))
       return signalPassFailure();
     Mesh mesh = meshOp->toMesh();
-    bool isBuiltIn = plan == "megatron";
-    FailureOr<Plan> read = isBuiltIn ? Plan::getMegatron(&getContext())
-                                     : Plan::read(&getContext(), plan, mesh);
-    if (failed(read))
+    bool hasRules = words->isMegatron || !words->file.empty();
+    if (hasRules && failed(applyRules(*meshOp, mesh, *words)))
       return signalPassFailure();
-    FailureOr<std::optional<unsigned>> meshAxis = getAxis(*meshOp, mesh, *read);
-    if (failed(meshAxis))
+    bool cutsData = words->cutsBatch || words->zero != ZeroStage::None;
+    if (cutsData && failed(applyData(*meshOp, mesh, *words)))
       return signalPassFailure();
-    PlanApplier applier(*read, mesh, *meshAxis, isBuiltIn);
-    for (auto function : getOperation().getOps<func::FuncOp>())
-      if (failed(applier.apply(function)))
-        return signalPassFailure();
-    if (failed(applier.checkUses(getOperation())))
-      signalPassFailure();
   }
 };
 } // namespace

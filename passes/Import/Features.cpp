@@ -88,15 +88,18 @@ public:
 
   /// What the first op in the program that treats it as a weight says.
   std::optional<Features> find() {
-    for (size_t i = 0; i < forms.size(); ++i)
-      for (OpOperand &use : forms[i].value.getUses())
-        look(use, Origins(forms[i].origins));
+    lookAll();
     if (!table.op || !weight.op)
       return table.op ? table.features : weight.features;
     Features both =
         *(comesBefore(table.op, weight.op) ? table : weight).features;
     both.headOut = weight.features->out;
     return both;
+  }
+
+  std::vector<WeightUse> findAll() {
+    lookAll();
+    return std::move(weightUses);
   }
 
 private:
@@ -113,6 +116,11 @@ private:
   void add(Value value, Origins origins) {
     forms.push_back({value, std::move(origins)});
   }
+  void lookAll() {
+    for (size_t i = 0; i < forms.size(); ++i)
+      for (OpOperand &use : forms[i].value.getUses())
+        look(use, Origins(forms[i].origins));
+  }
   void look(OpOperand &use, const Origins &origins);
   static Origins reshape(ReshapeOp op, const Origins &origins);
   /// None if dimensions that are taken in and put out are one of the argument.
@@ -126,6 +134,7 @@ private:
   };
 
   std::vector<Form> forms;
+  std::vector<WeightUse> weightUses;
   FirstUse table, weight;
 };
 
@@ -135,6 +144,8 @@ void ArgumentUses::look(OpOperand &use, const Origins &origins) {
   Operation *op = use.getOwner();
   if (std::optional<Features> found = ::getFeatures(use)) {
     std::optional<Features> own = translate(*found, origins);
+    if (own)
+      weightUses.push_back({&use, *own});
     FirstUse &first = isa<EmbeddingOp>(op) ? table : weight;
     if (own && (!first.op || comesBefore(op, first.op)))
       first = {op, std::move(own)};
@@ -192,6 +203,10 @@ llvm::DenseMap<Value, Features> tp::getFeatures(FunctionOpInterface function) {
       if (std::optional<Features> features = ArgumentUses(argument).find())
         result.try_emplace(argument, std::move(*features));
   return result;
+}
+
+std::vector<WeightUse> tp::findWeightUses(BlockArgument argument) {
+  return ArgumentUses(argument).findAll();
 }
 
 AttentionOp tp::findAttention(Value value) {

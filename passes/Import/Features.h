@@ -26,6 +26,15 @@ struct Features {
 llvm::DenseMap<mlir::Value, Features>
 getFeatures(mlir::FunctionOpInterface function);
 
+/// An operand that is a weight, and what its op does with the dimensions of the
+/// argument that it is made of.
+struct WeightUse {
+  mlir::OpOperand *operand;
+  Features features;
+};
+/// All that `getFeatures` looks at for an argument.
+std::vector<WeightUse> findWeightUses(mlir::BlockArgument argument);
+
 /// The attention that `value` is a query, key, value or KV cache of; or the
 /// weight or bias of one. Null if there is none.
 AttentionOp findAttention(mlir::Value value);

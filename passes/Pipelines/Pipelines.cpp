@@ -37,9 +37,10 @@ static void addStage(OpPassManager &manager, Stage stage,
     addPreparation(manager);
     if (!options.mesh.empty())
       manager.addPass(createSetMeshPass({options.mesh}));
-    if (!options.plan.empty()) {
+    if (!options.plan.empty() || !options.zero.empty()) {
       ApplyPlanPassOptions plan;
       plan.plan = options.plan;
+      plan.zero = options.zero;
       manager.addPass(createApplyPlanPass(plan));
     }
     if (verifies && options.stopAfter >= Stage::Collectives)

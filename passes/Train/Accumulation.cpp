@@ -171,6 +171,7 @@ void Accumulator::sliceInputs() {
       continue;
     RankedTensorType type = Formulas::typeOf(argument);
     argument.setType(stack(type, count));
+    function.setArgAttr(i, kMicroBatchesAttr, builder.getUnitAttr());
     if (auto sharding = function.getArgAttrOfType<spmd::ShardingAttr>(
             i, spmd::kShardingAttr))
       function.setArgAttr(i, spmd::kShardingAttr, stack(sharding));

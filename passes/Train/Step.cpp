@@ -59,6 +59,8 @@ private:
 
   LogicalResult checkNames();
   FailureOr<SmallVector<Value>> getGradients();
+  /// Says of what gives a gradient whose it is.
+  void mark(Value gradient, StringRef parameter);
   /// Adds an argument, of the role of states, zero before the first step.
   BlockArgument addState(const Twine &name, RankedTensorType type,
                          spmd::ShardingAttr sharding);
@@ -140,10 +142,25 @@ FailureOr<SmallVector<Value>> StepBuilder::getGradients() {
     accumulate(function, selection, recipe.accumulate, *gradients);
   builder.setInsertionPoint(end);
   for (auto [argument, gradient] :
-       llvm::zip_equal(selection.trained, *gradients))
+       llvm::zip_equal(selection.trained, *gradients)) {
     gradient = at("grad(" + getName(argument) + ")")
                    .convert(gradient, getStateElement(gradient));
+    mark(gradient, getName(argument));
+  }
   return gradients;
+}
+
+void StepBuilder::mark(Value gradient, StringRef parameter) {
+  // An argument that is a gradient as it stands is nobody's to cut.
+  auto result = dyn_cast<OpResult>(gradient);
+  if (!result)
+    return;
+  Operation *op = result.getOwner();
+  SmallVector<Attribute> names(op->getNumResults(), builder.getStringAttr(""));
+  if (auto known = op->getAttrOfType<ArrayAttr>(kGradientAttr))
+    names.assign(known.begin(), known.end());
+  names[result.getResultNumber()] = builder.getStringAttr(parameter);
+  op->setAttr(kGradientAttr, builder.getArrayAttr(names));
 }
 
 void StepBuilder::clip(MutableArrayRef<Value> gradients, double most) {

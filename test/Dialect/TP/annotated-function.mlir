@@ -11,16 +11,19 @@ spmd.mesh @mesh <["data"=2, "model"=4]>
 // CHECK-SAME: {spmd.sharding = #spmd.sharding<@mesh, [{}, {"model", ?}p1]>, tp.name = "w1"}
 // CHECK-SAME: tp.source = #tp.source<"w2", stored=[512, 2048], start=[0, 0], size=[512, 2048], view=[512, 2048], permutation=[1, 0]>
 // CHECK-SAME: {tp.donated = 1 : i64, tp.role = "kv_cache"}
+// CHECK-SAME: {tp.micro_batches}
 // CHECK-SAME: -> (tensor<8x512xf32> {spmd.sharding = #spmd.sharding<@mesh, [{"data"}, {}], unreduced=max{"model":(1)2}>, tp.name = "y"}, tensor<64xf32> {tp.role = "kv_cache"})
 func.func @mlp(%x: tensor<8x512xf32> {tp.name = "x", spmd.sharding = #spmd.sharding<@mesh, [{"data"}, {}]>},
                %w1: tensor<512x2048xf32> {tp.name = "w1", spmd.sharding = #spmd.sharding<@mesh, [{}, {"model", ?}p1]>},
                %w2: tensor<2048x512xf32> {tp.name = "w2", tp.source = #tp.source<"w2", stored=[512, 2048], start=[0, 0], size=[512, 2048], view=[512, 2048], permutation=[1, 0]>},
-               %cache: tensor<64xf32> {tp.donated = 1, tp.role = "kv_cache"})
+               %cache: tensor<64xf32> {tp.donated = 1, tp.role = "kv_cache"},
+               %labels: tensor<4x8xi32> {tp.micro_batches})
     -> (tensor<8x512xf32> {tp.name = "y", spmd.sharding = #spmd.sharding<@mesh, [{"data"}, {}], unreduced=max{"model":(1)2}>},
         tensor<64xf32> {tp.role = "kv_cache"}) {
   // CHECK: tp.einsum "bi,io->bo"
   %0 = tp.einsum "bi,io->bo" %x, %w1 : (tensor<8x512xf32>, tensor<512x2048xf32>) -> tensor<8x2048xf32>
-  %1 = tp.gelu tanh %0 : tensor<8x2048xf32>
+  // CHECK: tp.gelu tanh {{.+}} {tp.gradient = ["w1"]}
+  %1 = tp.gelu tanh %0 {tp.gradient = ["w1"]} : tensor<8x2048xf32>
   // CHECK: spmd.constraint %{{.+}} <@mesh, [{?}, {"model"}]> : tensor<8x2048xf32>
   %2 = spmd.constraint %1 <@mesh, [{?}, {"model"}]> : tensor<8x2048xf32>
   // CHECK: tp.einsum "bo,oi->bi" {{.+}} {spmd.shardings = [#spmd.sharding<@mesh, [{}, {}]>]}

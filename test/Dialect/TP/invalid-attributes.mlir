@@ -176,3 +176,28 @@ func.func @counted_elsewhere(%x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = tp.exp %x {tp.counted = array<i64: 0>} : tensor<4xf32>
   return %0 : tensor<4xf32>
 }
+
+// -----
+
+// A gradient has a name for each result.
+func.func @gradient_of_none(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @below {{[TP0304] `tp.gradient` is a list of names, one per result}}
+  %0 = tp.exp %x {tp.gradient = ["w", "b"]} : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+func.func @gradient_by_number(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @below {{[TP0304] `tp.gradient` is a list of names, one per result}}
+  %0 = tp.exp %x {tp.gradient = [3]} : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+// A stack has a dimension for its micro-batches.
+// expected-error @below {{[TP0304] argument #0: `tp.micro_batches` is a unit on a tensor of at least one dimension}}
+func.func @micro_batches(%x: tensor<f32> {tp.micro_batches}) {
+  return
+}

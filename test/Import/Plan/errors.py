@@ -21,6 +21,15 @@ func.func @main(%x: tensor<4x16xf32> {tp.name = "x"},
 }
 """
 
+# What has roles.
+STEP = """
+func.func @main(%x: tensor<4xf32> {tp.role = "input"}, %w: tensor<4xf32> {tp.role = "parameter"})
+    -> tensor<4xf32> {
+  %0 = tp.mul %x, %w : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+"""
+
 # Program, plan, options, what the message says.
 CASES = [
     (FUNCTION, "{}", "",
@@ -34,8 +43,8 @@ CASES = [
      '[TP0520] mesh @mesh has no axis "model", along which words of a plan cut'),
     (MESH.replace("model", "tensor") + FUNCTION, '{"x": [["data"], ["tensor"]]}', "", None),
     (MESH + FUNCTION, None, "",
-     "[TP0521] cannot be read: No such file or directory; a plan is `megatron` "
-     "or a JSON file"),
+     "[TP0521] cannot be read: No such file or directory; a plan is words, "
+     "megatron, sp, ddp and fsdp, joined with +, or a JSON file"),
     (MESH + FUNCTION, "{", "", "[TP0521] not JSON: "),
     (MESH + FUNCTION, "[]", "", "[TP0521] a plan is one object"),
     (MESH + FUNCTION, '{"x": "replicate",\n "x": "replicate"}', "",
@@ -85,6 +94,35 @@ CASES = [
     (MESH + FUNCTION, "megatron", "", None),
     (MESH + "func.func @f(%x: tensor<4xf32> {tp.name = \"x\"}) { return }",
      "megatron", "", "[TP0523] the plan knows none of the arguments' names"),
+    (MESH + FUNCTION, "megatron+sq", "",
+     '[TP0525] plan=megatron+sq: "sq" is no word: write megatron, sp, ddp or fsdp, joined '
+     "with +, or the path of one file"),
+    (MESH + FUNCTION, "sp+fsdp", "",
+     "[TP0525] plan=sp+fsdp: sp cuts what megatron sums: write megatron+sp"),
+    (MESH + FUNCTION.replace("4x", "1x"), "megatron+sp", "",
+     "[TP0526] sp cuts what products sum along the sequence, and no product"),
+    (MESH + FUNCTION, "ddp", "zero=4", "[TP0525] zero=4 is no stage: write zero=1 to cut"),
+    (MESH + FUNCTION, "ddp", "zero=1:", "[TP0525] zero=1: is no stage"),
+    (MESH + FUNCTION, "fsdp", "zero=1",
+     "[TP0525] zero=1 contradicts fsdp, which is ddp and zero=3: write ddp"),
+    (MESH + FUNCTION, "ddp", "zero=1:pipe",
+     '[TP0520] mesh @mesh has no axis "pipe", along which ddp, fsdp and zero= cut; write '
+     'zero=N:AXIS with one of "data" "model", or name an axis so'),
+    (MESH + FUNCTION, "ddp", "",
+     "[TP0526] ddp takes every argument for a batch that has no other role, and none is a "
+     "parameter"),
+    (MESH + STEP.replace("input", "state"), "ddp", "",
+     "[TP0526] ddp cuts the batches of inputs, and no argument of at least one dimension"),
+    (MESH + STEP, "ddp", "zero=1",
+     "[TP0526] zero=1 cuts what an optimizer keeps, and no argument of at least one "
+     'dimension has the role "optimizer_state": write zero=2 or zero=3'),
+    (MESH + STEP, "", "zero=2",
+     "[TP0526] zero=2 cuts gradients, and no op says that it gives one (tp.gradient)"),
+    (MESH + FUNCTION, "", "zero=3",
+     "[TP0526] zero=3 and fsdp cut parameters, and no argument has the role"),
+    (MESH + STEP, "ddp", "zero=3", None),
+    (MESH + STEP, "", "zero=3", None),
+    (MESH + STEP, "fsdp", "zero=3:model", None),
     (MESH + FUNCTION, '{"norm": "colwise"}', "",
      '[TP0524] "norm" cuts features of argument model.norm.weight, which is no '
      "projection, embedding or bias"),
@@ -110,10 +148,10 @@ def main():
         folder.mkdir()
         (folder / "in.mlir").write_text(program)
         path = folder / "plan.json"
-        if plan == "megatron":
-            path = plan
-        elif plan is not None:
+        if plan is not None and plan.startswith(("{", "[")):
             path.write_text(plan)
+        elif plan is not None:
+            path = plan
         result = subprocess.run(
             [TOOL, str(folder / "in.mlir"),
              f"--tp-apply-plan=plan={path} {options}"],

@@ -46,7 +46,7 @@ def TP_ScatterOp : TP_Op<"scatter", "", builtRule # evaluated # localized # diff
        these dimensions agree in size.
     3. `updates` has the shape a gather would give; all have one element type.
     4. The result has the input's type.}];
-  let ruleText = "`axis` passes from input to result (each device applies what falls on it); index dimensions are wanted whole";
+  let ruleText = "`axis` passes from input to result (each device applies what falls on it); index dimensions are reduction dimensions of sums (one device adds to the input, the others to zeros), and wanted whole otherwise";
   let example = "%y = tp.scatter add %x, %i, %u axis = 0 batch = 0 : (tensor<512x32xf32>, tensor<8xi32>, tensor<8x32xf32>) -> tensor<512x32xf32>";
   let arguments = (ins TP_ScatterKind:$kind, TP_Tensor:$input, TP_IntegerTensor:$indices,
                        TP_Tensor:$updates, I64Attr:$axis, I64Attr:$batch_dims);

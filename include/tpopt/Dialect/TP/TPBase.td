@@ -50,6 +50,9 @@ def TP_Dialect : Dialect {
     donated: zero at first and after a reset, and then what the last call left.
     If it is not donated to any entry, the caller gives it as an input.
 
+    An input holds samples along its first dimension. `tp.micro_batches` on one says
+    that it is a stack of such, one for each micro-batch of a step.
+
     Passes leave records for each other:
 
     | attribute | on | what |
@@ -61,6 +64,7 @@ def TP_Dialect : Dialect {
     | `tp.plan` | modules | `#tp.plan<..>`: machine, target, how far it is verified |
     | `tp.programs` | modules | the `whole` and the `local` program as bytecode, for the artifact |
     | `tp.counted` | ops | the batch dimensions of a gather or scatter whose index is only counted: a plan may leave them whole |
+    | `tp.gradient` | ops | a name for each result: the parameter whose gradient it is in a step of training, or nothing |
     | `tp.motion` | ops | how far a slice moves per iteration, within one pass |
 
     `tp.local_form` and `tp.global_op` are the certificate of a partition. A global
@@ -79,10 +83,12 @@ def TP_Dialect : Dialect {
     "::mlir::StringAttr":$role,
     "::mlir::Attribute":$source,
     "::mlir::IntegerAttr":$donated,
+    "::mlir::UnitAttr":$micro_batches,
     // Ops.
     "::tp::WhyAttr":$why,
     "::mlir::Attribute":$global_op,
     "::mlir::DenseI64ArrayAttr":$counted,
+    "::mlir::ArrayAttr":$gradient,
     "::mlir::DenseI64ArrayAttr":$motion,
     // Functions.
     "::mlir::FlatSymbolRefAttr":$local_form,

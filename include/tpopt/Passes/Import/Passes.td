@@ -12,7 +12,8 @@ def ApplyPlanPass : Pass<"tp-apply-plan", "::mlir::ModuleOp"> {
   let summary = "Annotate named arguments with the shardings of a plan";
   let description = [{
     A plan says for patterns of argument names how the arguments are cut along
-    one axis of the mesh. `plan` is the name of a built-in plan or a JSON file:
+    one axis of the mesh. `plan` is words joined with `+`, such as
+    `megatron+sp+fsdp`, or a JSON file:
 
     ```json
     {"layers.*.self_attn.q_proj": "colwise",
@@ -51,8 +52,8 @@ def ApplyPlanPass : Pass<"tp-apply-plan", "::mlir::ModuleOp"> {
     | `replicated_with_grad_allreduce`, `mla_kv_a_proj` | `replicate` |
     | `moe_tp_experts`, `moe_identity_expert`, `ep_dispatch_experts`, `all_reduce`, `local_params` | nothing: they are about what flows through a module |
 
-    `sequence_parallel` is refused: it cuts activations alone. Cut an input or a
-    result along the sequence instead.
+    `sequence_parallel` is refused: it cuts activations alone. Write
+    `megatron+sp`, or cut an input or a result along the sequence.
 
     A plan that transformers ships stands under the name that it has there, as
     `json.dump({"tp_plan": model.tp_plan}, file)` writes it; `base_model_tp_plan`,
@@ -93,6 +94,20 @@ def ApplyPlanPass : Pass<"tp-apply-plan", "::mlir::ModuleOp"> {
     called `logits` is asked for whole, but for its batch: who picks the next
     token needs all of a row.
 
+    | word | what it cuts |
+    | --- | --- |
+    | `megatron` | weights, along `axis` |
+    | `sp` | beside `megatron`: what products sum over `axis`, and what they need whole, along the sequence, which is the last dimension that does not come from the weight (arXiv:2205.05198) |
+    | `ddp` | inputs, along the dimension of their samples and the data axis; parameters and states are whole along that |
+    | `fsdp` | `ddp` and `zero=3` |
+
+    `zero` cuts along the data axis what an optimizer keeps (1), also gradients, as
+    `tp.gradient` marks them (2), also parameters (3) (arXiv:1910.02054). It adds
+    the axis to the sharding that is there, on the dimension which it cuts most
+    evenly, if possible one that nothing else cuts; a state called after a parameter
+    lies as that does without it. `zero=1:AXIS` names the data axis, which is `data`
+    otherwise. What is cut along it already stays as it is.
+
     **Requires:** the module has one mesh.
 
     **Guarantees:** the shardings written are closed; an argument or result that
@@ -103,7 +118,11 @@ def ApplyPlanPass : Pass<"tp-apply-plan", "::mlir::ModuleOp"> {
   let dependentDialects = ["::tp::spmd::SPMDDialect"];
   let options = [
     Option<"plan", "plan", "std::string", "\"\"",
-           "A built-in plan (megatron) or a JSON file of name patterns">,
+           "Words (megatron, sp, ddp, fsdp) joined with +, or a JSON file of "
+           "name patterns">,
+    Option<"zero", "zero", "std::string", "\"\"",
+           "What is cut along the data axis, too: the state of the optimizer "
+           "(1), gradients (2), parameters (3); 1:AXIS names the axis">,
     Option<"axis", "axis", "std::string", "\"model\"",
            "The mesh axis that colwise and rowwise cut along">
   ];

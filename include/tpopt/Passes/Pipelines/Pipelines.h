@@ -47,8 +47,13 @@ struct ShardOptions : mlir::PassPipelineOptions<ShardOptions> {
       llvm::cl::desc("Define or override the module's mesh: data=2,model=4")};
   Option<std::string> plan{
       *this, "plan",
-      llvm::cl::desc("Annotate named arguments: megatron, or a JSON file of "
-                     "name patterns")};
+      llvm::cl::desc("How the program is cut: words joined with +, megatron, "
+                     "sp, ddp and fsdp, or a JSON file of name patterns")};
+  Option<std::string> zero{
+      *this, "zero",
+      llvm::cl::desc("What is cut along the data axis, too: the state of the "
+                     "optimizer (1), gradients (2), parameters (3); 1:AXIS "
+                     "names another axis than data")};
   Option<std::string> machine{
       *this, "machine",
       llvm::cl::desc(

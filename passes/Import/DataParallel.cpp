@@ -1,0 +1,207 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Data parallelism and ZeRO, as shardings of inputs, states, gradients and
+// parameters.
+
+#include "DataParallel.h"
+
+#include "dialects/TP/Interface.h"
+#include "tpopt/Dialect/SPMD/SPMD.h"
+
+using namespace mlir;
+using namespace tp;
+using namespace tp::spmd;
+
+std::optional<unsigned> tp::getBatchDim(func::FuncOp function,
+                                        unsigned argument) {
+  auto type = dyn_cast<RankedTensorType>(function.getArgumentTypes()[argument]);
+  unsigned dim = function.getArgAttr(argument, kMicroBatchesAttr) ? 1 : 0;
+  if (!type || dim >= type.getRank())
+    return std::nullopt;
+  return dim;
+}
+
+static ArrayRef<int64_t> getShape(func::FuncOp function, unsigned argument) {
+  return cast<RankedTensorType>(function.getArgumentTypes()[argument])
+      .getShape();
+}
+
+TensorSharding DataParallel::getSharding(func::FuncOp function,
+                                         unsigned argument) const {
+  unsigned rank = getShape(function, argument).size();
+  auto attribute =
+      function.getArgAttrOfType<ShardingAttr>(argument, kShardingAttr);
+  if (!attribute)
+    return TensorSharding::replicate(rank, /*open=*/true);
+  // It was verified with the function.
+  return std::get<TensorSharding>(attribute.resolve(mesh, rank));
+}
+
+TensorSharding DataParallel::getSharding(func::FuncOp function, StringRef name,
+                                         ArrayRef<int64_t> shape) const {
+  for (unsigned i = 0; i < function.getNumArguments(); ++i)
+    if (getRole(function, i) == Role::Parameter &&
+        getInputName(function, i).getValue() == name &&
+        getShape(function, i) == shape)
+      return getSharding(function, i);
+  return TensorSharding::replicate(shape.size(), /*open=*/true);
+}
+
+void DataParallel::setSharding(func::FuncOp function, unsigned argument,
+                               const TensorSharding &sharding) const {
+  function.setArgAttr(argument, kShardingAttr,
+                      ShardingAttr::get(function.getContext(), mesh, sharding));
+}
+
+void DataParallel::addAxis(TensorSharding &sharding,
+                           ArrayRef<int64_t> shape) const {
+  if (sharding.uses(axis))
+    return;
+  // What a device holds of each dimension times the devices, over what there
+  // is of it: the fewer others cut it and the less padding, the better.
+  std::optional<unsigned> best;
+  std::pair<bool, double> least;
+  for (auto [dim, size] : llvm::enumerate(shape)) {
+    const AxisList &axes = sharding.dims[dim].axes;
+    BlockLayout blocks{size, getSize(axes) * axis.size};
+    std::pair<bool, double> price{!axes.empty(),
+                                  double(blocks.block()) * blocks.k / size};
+    if (size > 1 && (!best || price < least)) {
+      best = dim;
+      least = price;
+    }
+  }
+  if (!best)
+    return;
+  llvm::erase_if(sharding.replicated,
+                 [&](const AxisRef &other) { return other.overlaps(axis); });
+  sharding.dims[*best].axes.push_back(axis);
+}
+
+void DataParallel::cutBatch(func::FuncOp function, unsigned argument) {
+  std::optional<unsigned> dim = getBatchDim(function, argument);
+  if (!dim)
+    return;
+  hasBatch = true;
+  if (function.getArgAttr(argument, kShardingAttr))
+    return;
+  auto sharding = TensorSharding::replicate(getShape(function, argument).size(),
+                                            /*open=*/true);
+  sharding.dims[*dim] = {{axis}, /*open=*/false, /*priority=*/{}};
+  setSharding(function, argument, sharding);
+}
+
+void DataParallel::keepWhole(func::FuncOp function, unsigned argument) {
+  if (function.getArgAttr(argument, kShardingAttr))
+    return;
+  TensorSharding sharding = getSharding(function, argument);
+  sharding.replicated.push_back(axis);
+  setSharding(function, argument, sharding);
+}
+
+void DataParallel::cut(func::FuncOp function, unsigned argument) {
+  ArrayRef<int64_t> shape = getShape(function, argument);
+  TensorSharding sharding = getSharding(function, argument);
+  // A state that is called after a parameter lies as that does.
+  if (!function.getArgAttr(argument, kShardingAttr))
+    sharding = getSharding(
+        function, getInputName(function, argument).getValue().split('/').second,
+        shape);
+  addAxis(sharding, shape);
+  setSharding(function, argument, sharding);
+}
+
+void DataParallel::cutGradients(func::FuncOp function) {
+  function.walk([&](Operation *op) {
+    auto names = op->getAttrOfType<ArrayAttr>(kGradientAttr);
+    if (!names)
+      return;
+    OpBuilder builder(op);
+    builder.setInsertionPointAfter(op);
+    for (auto [value, name] :
+         llvm::zip_equal(op->getResults(), names.getAsRange<StringAttr>())) {
+      auto type = dyn_cast<RankedTensorType>(value.getType());
+      if (name.empty() || !type)
+        continue;
+      hasGradient = true;
+      TensorSharding sharding =
+          getSharding(function, name.getValue(), type.getShape());
+      addAxis(sharding, type.getShape());
+      auto constraint = ConstraintOp::create(
+          builder, op->getLoc(), type, value,
+          ShardingAttr::get(function.getContext(), mesh, sharding));
+      value.replaceAllUsesExcept(constraint, constraint);
+    }
+  });
+}
+
+void DataParallel::apply(func::FuncOp function, unsigned argument) {
+  bool cutsState = words.zero >= ZeroStage::State;
+  bool cutsParameters = words.zero >= ZeroStage::Parameters;
+  switch (getRole(function, argument)) {
+  case Role::Input:
+  case Role::KVCache:
+    if (words.cutsBatch)
+      cutBatch(function, argument);
+    return;
+  case Role::OptimizerState:
+    hasState |= !getShape(function, argument).empty();
+    if (cutsState)
+      return cut(function, argument);
+    break;
+  case Role::Parameter:
+    hasParameter = true;
+    if (cutsParameters)
+      return cut(function, argument);
+    break;
+  case Role::State:
+  case Role::Gradient:
+    break;
+  }
+  if (words.cutsBatch)
+    keepWhole(function, argument);
+}
+
+void DataParallel::apply(func::FuncOp function) {
+  if (function.isExternal())
+    return;
+  // States and gradients look at how their parameters lie without the axis.
+  SmallVector<unsigned> parameters, others;
+  for (auto [i, type] : llvm::enumerate(function.getArgumentTypes()))
+    if (isa<RankedTensorType>(type))
+      (getRole(function, i) == Role::Parameter ? parameters : others)
+          .push_back(i);
+  for (unsigned argument : others)
+    apply(function, argument);
+  if (words.zero >= ZeroStage::Gradients)
+    cutGradients(function);
+  for (unsigned argument : parameters)
+    apply(function, argument);
+}
+
+LogicalResult DataParallel::checkUses(ModuleOp module) const {
+  auto error = [&] {
+    return module.emitError() << prefix(ErrorCode::IdlePlanWord);
+  };
+  if (words.cutsBatch && !hasBatch)
+    return error() << "ddp cuts the batches of inputs, and no argument of at "
+                      "least one dimension has the role \"input\"";
+  if (words.cutsBatch && !hasParameter)
+    return error() << "ddp takes every argument for a batch that has no other "
+                      "role, and none is a parameter: say which are, by "
+                      "tp.role = \"parameter\"";
+  if (words.zero == ZeroStage::State && !hasState)
+    return error() << "zero=1 cuts what an optimizer keeps, and no argument of "
+                      "at least one dimension has the role "
+                      "\"optimizer_state\": write zero=2 or zero=3, or make a "
+                      "step with another optimizer by --tp-train";
+  if (words.zero == ZeroStage::Gradients && !hasGradient)
+    return error() << "zero=2 cuts gradients, and no op says that it gives one "
+                      "(tp.gradient), as those of --tp-train do: write zero=1 "
+                      "or zero=3";
+  if (words.zero == ZeroStage::Parameters && !hasParameter)
+    return error() << "zero=3 and fsdp cut parameters, and no argument has the "
+                      "role \"parameter\"";
+  return success();
+}

@@ -1,0 +1,135 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Sequence parallelism, as constraints on what products sum.
+
+#include "SequenceParallel.h"
+
+#include "Features.h"
+
+#include "tpopt/Dialect/SPMD/SPMD.h"
+
+#include "llvm/ADT/MapVector.h"
+
+using namespace mlir;
+using namespace tp;
+using namespace tp::spmd;
+
+/// The dimensions that an argument is cut in along `axis`.
+static SmallVector<unsigned> getCutDims(func::FuncOp function,
+                                        BlockArgument argument,
+                                        const Mesh &mesh, AxisRef axis) {
+  auto attribute = function.getArgAttrOfType<ShardingAttr>(
+      argument.getArgNumber(), kShardingAttr);
+  SmallVector<unsigned> dims;
+  if (!attribute)
+    return dims;
+  // It was verified with the function.
+  auto sharding = std::get<TensorSharding>(
+      attribute.resolve(mesh, attribute.getDims().size()));
+  for (auto [i, dim] : llvm::enumerate(sharding.dims))
+    if (llvm::any_of(dim.axes,
+                     [&](const AxisRef &own) { return own.overlaps(axis); }))
+      dims.push_back(i);
+  return dims;
+}
+
+/// What a product takes beside its weight `use`, or gives, as its dimensions.
+static StringRef getLetters(EinsumOp op, OpOperand &use, bool isResult) {
+  EinsumTerms terms = EinsumTerms::split(op.getEquation());
+  return isResult                      ? terms.result
+         : use.getOperandNumber() == 0 ? terms.rhs
+                                       : terms.lhs;
+}
+
+/// The last dimension of those, of more than one element, that `value` does not
+/// have from the weight `use`.
+static std::optional<unsigned> getSequence(Value value, OpOperand &use,
+                                           bool isResult) {
+  ArrayRef<int64_t> shape = cast<RankedTensorType>(value.getType()).getShape();
+  std::optional<unsigned> found;
+  if (auto einsum = dyn_cast<EinsumOp>(use.getOwner())) {
+    EinsumTerms terms = EinsumTerms::split(einsum.getEquation());
+    StringRef weight = use.getOperandNumber() == 0 ? terms.lhs : terms.rhs;
+    for (auto [dim, letter] :
+         llvm::enumerate(getLetters(einsum, use, isResult)))
+      if (!weight.contains(letter))
+        found = dim;
+  } else if (isa<EmbeddingOp>(use.getOwner()) && shape.size() > 1) {
+    // The features of the table come last.
+    found = shape.size() - 2;
+  }
+  return found && shape[*found] > 1 ? found : std::nullopt;
+}
+
+/// What is only added to another sum is part of one sum with it.
+static void joinSums(llvm::MapVector<Value, unsigned> &sums) {
+  auto isOwn = [&](Value value) {
+    return sums.contains(value) && value.hasOneUse();
+  };
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (auto [sum, sequence] : llvm::to_vector(sums)) {
+      auto add = sum.hasOneUse() ? dyn_cast<AddOp>(*sum.user_begin()) : AddOp();
+      if (!add || !isOwn(add.getLhs()) || !isOwn(add.getRhs()))
+        continue;
+      sums.erase(add.getLhs());
+      sums.erase(add.getRhs());
+      sums.insert({add.getResult(), sequence});
+      changed = true;
+      break;
+    }
+  }
+}
+
+/// What products with the weight `argument`, cut in `dims`, sum over devices,
+/// and what they need whole, with the sequence of each.
+static void addProducts(BlockArgument argument, ArrayRef<unsigned> dims,
+                        llvm::MapVector<Value, unsigned> &sums,
+                        llvm::MapVector<Value, unsigned> &inputs) {
+  for (const WeightUse &use : findWeightUses(argument)) {
+    Operation *product = use.operand->getOwner();
+    auto add = [&](Value value, bool isResult,
+                   llvm::MapVector<Value, unsigned> &values) {
+      if (std::optional<unsigned> dim =
+              getSequence(value, *use.operand, isResult))
+        values.insert({value, *dim});
+    };
+    auto hasAll = [&](ArrayRef<unsigned> features) {
+      return llvm::all_of(dims, [&](unsigned dim) {
+        return llvm::is_contained(features, dim);
+      });
+    };
+    if (hasAll(use.features.in))
+      add(product->getResult(0), /*isResult=*/true, sums);
+    else if (isa<EinsumOp>(product) && hasAll(use.features.out))
+      add(product->getOperand(1 - use.operand->getOperandNumber()),
+          /*isResult=*/false, inputs);
+  }
+}
+
+unsigned tp::cutSequences(func::FuncOp function, const Mesh &mesh,
+                          AxisRef axis) {
+  if (function.isExternal())
+    return 0;
+  llvm::MapVector<Value, unsigned> sums, inputs;
+  for (BlockArgument argument : function.getArguments())
+    if (SmallVector<unsigned> dims = getCutDims(function, argument, mesh, axis);
+        !dims.empty())
+      addProducts(argument, dims, sums, inputs);
+  joinSums(sums);
+  for (auto [value, sequence] : inputs)
+    sums.insert({value, sequence});
+  OpBuilder builder(function.getContext());
+  for (auto [value, sequence] : sums) {
+    auto type = cast<RankedTensorType>(value.getType());
+    auto sharding = TensorSharding::replicate(type.getRank(), /*open=*/true);
+    sharding.dims[sequence] = {{axis}, /*open=*/false, /*priority=*/{}};
+    builder.setInsertionPointAfterValue(value);
+    auto constraint = ConstraintOp::create(
+        builder, value.getLoc(), type, value,
+        ShardingAttr::get(function.getContext(), mesh, sharding));
+    value.replaceAllUsesExcept(constraint, constraint);
+  }
+  return sums.size();
+}
