@@ -50,10 +50,12 @@ static std::optional<std::string> set(ImportOptions &options, StringRef key,
                       {"generate", Phase::Generate},
                       {"train", Phase::Train}});
   if (key == "dtype")
-    return choose(
-        options.dtype,
-        std::initializer_list<std::pair<StringRef, DType>>{
-            {"f32", DType::F32}, {"bf16", DType::BF16}, {"f16", DType::F16}});
+    return choose(options.dtype,
+                  std::initializer_list<std::pair<StringRef, DType>>{
+                      {"f64", DType::F64},
+                      {"f32", DType::F32},
+                      {"bf16", DType::BF16},
+                      {"f16", DType::F16}});
   if (key == "logits")
     return choose(options.logits,
                   std::initializer_list<std::pair<StringRef, Logits>>{

@@ -16,7 +16,7 @@
 /// | `batch` | sequences computed together | 1 |
 /// | `sequence` | tokens of the prompt | 512, or all positions if fewer |
 /// | `cache` | positions a KV cache holds | 2048, or all positions if fewer |
-/// | `dtype` | `f32`, `bf16`, `f16`: weights and activations | the checkpoint's, else config.json's, else `f32` |
+/// | `dtype` | `f64`, `f32`, `bf16`, `f16`: weights and activations | the checkpoint's, else config.json's, else `f32` |
 /// | `logits` | `all` positions or the `last` one | `all`; `last` for `generate` |
 ///
 /// Errors are TP05xx diagnostics of the context; the result is then null.
@@ -34,7 +34,7 @@ namespace tp {
 struct ImportOptions {
   enum class Phase { Prefill, Decode, Generate, Train };
   enum class Logits { Last, All };
-  enum class DType { F32, BF16, F16 };
+  enum class DType { F64, F32, BF16, F16 };
 
   Phase phase = Phase::Prefill;
   int64_t batch = 1;

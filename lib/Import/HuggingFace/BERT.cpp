@@ -143,7 +143,7 @@ Value BERT::buildEmbeddings(Value tokens, Value types) {
   return b.layerNorm(x, config.epsilon);
 }
 
-/// The logits [b,s,v] of the tokens, in f32.
+/// The logits [b,s,v] of the tokens, in wide numbers.
 Value BERT::buildHead(Value x) {
   ModelBuilder::Scope scope(b, "cls.predictions");
   {
@@ -161,8 +161,8 @@ Value BERT::buildHead(Value x) {
     ModelBuilder::Scope decoder(b, "decoder");
     head = b.weight("weight", Stored({config.vocab, config.hidden}));
   }
-  Value bias = b.convert(b.weight("bias", Stored({config.vocab})), b.f32());
-  return b.addBias(b.einsum("bsh,vh->bsv", x, head, b.f32()), bias);
+  Value bias = b.convert(b.weight("bias", Stored({config.vocab})), b.wide());
+  return b.addBias(b.einsum("bsh,vh->bsv", x, head, b.wide()), bias);
 }
 
 void BERT::build(int64_t batch, int64_t sequence, bool hasLoss) {

@@ -293,9 +293,9 @@ LogicalResult Checkpoint::take(MLIRContext *context, StringRef name,
            << "[" << tensor.shape << "], not [" << shape
            << "] as config.json has it; fetch the weights that belong to this "
               "config.json";
-  if (tensor.type != "F32" && tensor.type != "F16" && tensor.type != "BF16")
+  if (!llvm::is_contained({"F64", "F32", "F16", "BF16"}, tensor.type))
     return error(ErrorCode::TensorTypeMismatch)
            << "of type " << tensor.type
-           << ", not F32, F16 or BF16; save the model in one of these";
+           << ", not F64, F32, F16 or BF16; save the model in one of these";
   return success();
 }

@@ -145,7 +145,7 @@ Value Decoder::select(Value x) {
 
 void Decoder::finish(Value rows, Value table) {
   Value logits = b.einsum(entry.lastOnly ? "bh,vh->bv" : "bsh,vh->bsv", rows,
-                          table, b.f32());
+                          table, b.wide());
   if (entry.hasLoss)
     return b.endEntry(buildLoss(b, logits, shiftLabels(b, labels)));
   SmallVector<std::pair<std::string, Value>> results{{"logits", logits}};

@@ -33,7 +33,7 @@ Activation getActivation(Config &config, llvm::StringRef field);
 
 /// How positions turn features (arXiv:2104.09864): the angle per position of
 /// every pair of features of a head, as `rope_theta` and `rope_scaling` say.
-llvm::SmallVector<float> getRotaryFrequencies(Config &config, int64_t head);
+llvm::SmallVector<double> getRotaryFrequencies(Config &config, int64_t head);
 
 } // namespace tp::hf
 

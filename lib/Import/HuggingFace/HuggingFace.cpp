@@ -9,6 +9,7 @@
 
 #include "mlir/IR/Verifier.h"
 #include "llvm/ADT/StringSwitch.h"
+#include "llvm/Support/ScopedPrinter.h"
 
 using namespace mlir;
 using namespace tp;
@@ -34,6 +35,20 @@ static constexpr Architecture kArchitectures[] = {
 
 using DType = ImportOptions::DType;
 
+static Type getElement(DType type, MLIRContext *context) {
+  switch (type) {
+  case DType::F64:
+    return Float64Type::get(context);
+  case DType::F32:
+    return Float32Type::get(context);
+  case DType::BF16:
+    return BFloat16Type::get(context);
+  case DType::F16:
+    return Float16Type::get(context);
+  }
+  llvm_unreachable("every type is handled");
+}
+
 /// The type that weights and activations have if options give none: that of the
 /// weights themselves, else what config.json says of them. Says so where that
 /// is not f32.
@@ -45,25 +60,15 @@ static DType getOwnType(Config &config, const Checkpoint *checkpoint) {
   auto type = llvm::StringSwitch<DType>(word)
                   .Cases({"bf16", "bfloat16"}, DType::BF16)
                   .Cases({"f16", "float16"}, DType::F16)
+                  .Cases({"f64", "float64"}, DType::F64)
                   .Default(DType::F32);
-  if (type != DType::F32)
-    emitRemark(config.getLoc(checkpoint ? "architectures" : field))
-        << "weights and activations are "
-        << (type == DType::BF16 ? "bf16" : "f16")
-        << ", as the checkpoint's are; dtype=f32 converts them";
+  if (type == DType::F32)
+    return type;
+  Location loc = config.getLoc(checkpoint ? "architectures" : field);
+  emitRemark(loc) << "weights and activations are "
+                  << llvm::to_string(getElement(type, loc.getContext()))
+                  << ", as the checkpoint's are; dtype=f32 converts them";
   return type;
-}
-
-static Type getElement(DType type, MLIRContext *context) {
-  switch (type) {
-  case DType::F32:
-    return Float32Type::get(context);
-  case DType::BF16:
-    return BFloat16Type::get(context);
-  case DType::F16:
-    return Float16Type::get(context);
-  }
-  llvm_unreachable("every type is handled");
 }
 
 Activation hf::getActivation(Config &config, StringRef field) {

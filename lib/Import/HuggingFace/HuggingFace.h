@@ -27,7 +27,7 @@
 /// the last real token, and caches; arguments of equal `tp.name` are one.
 /// `length` and `position` are scalars: the sequences of a batch run abreast.
 /// `train` makes @main(tokens, labels [b,s], weights) -> loss, label_count: the
-/// mean cross entropy in f32 over the labels that are not -100, of the next
+/// mean cross entropy over the labels that are not -100, of the next
 /// token each, and their number. An encoder has `prefill`, @main(tokens,
 /// token_types, attention_mask, weights), and with its head `train`, where
 /// `labels` are of the tokens themselves.
@@ -40,10 +40,10 @@
 /// and how it is turned. A tied head is one argument with two uses.
 ///
 /// **Families.** Llama (also Mistral with its window and Qwen2 with its
-/// biases), GPT-2, BERT. Rotary angles are computed in f32 once per entry.
-/// With `bf16` or `f16`, or where the checkpoint is of that type and no option
-/// says otherwise, weights and activations are of it; norms, softmax and rotary
-/// compute in f32, and logits are f32.
+/// biases), GPT-2, BERT. Rotary angles are computed once per entry.
+/// With `bf16`, `f16` or `f64`, or where the checkpoint is of that type and no
+/// option says otherwise, weights and activations are of it; norms, softmax,
+/// rotary, logits and the loss are f32, and f64 in a model of f64.
 ///
 /// **Locations** are the paths of the modules, `layers.0.self_attn.q_proj`.
 ///

@@ -23,7 +23,7 @@ struct LlamaConfig {
   Activation activation;
   bool hasQKVBias, hasOutputBias, hasMLPBias, isTied;
   SmallVector<std::optional<int64_t>> windows; ///< Per layer.
-  SmallVector<float> frequencies;
+  SmallVector<double> frequencies;
 };
 
 /// Builds one entry.
@@ -156,14 +156,18 @@ static LlamaConfig readConfig(Config &config, StringRef architecture) {
 
 void Llama::buildAngles() {
   ModelBuilder::Scope scope(b, "rotary");
-  Value positions = b.convert(decoder.getPositions(), b.f32());
+  Value positions = b.convert(decoder.getPositions(), b.wide());
   RankedTensorType type =
-      b.tensor({int64_t(config.frequencies.size())}, b.f32());
-  Value frequencies = b.op<ConstantOp>(
-      type, DenseElementsAttr::get(type, ArrayRef<float>(config.frequencies)));
+      b.tensor({int64_t(config.frequencies.size())}, b.wide());
+  auto numbers =
+      llvm::map_to_vector(config.frequencies, [&](double x) -> Attribute {
+        return FloatAttr::get(type.getElementType(), x);
+      });
+  Value frequencies =
+      b.op<ConstantOp>(type, DenseElementsAttr::get(type, numbers));
   SmallVector<int64_t> shape{getShape(positions)[0], type.getDimSize(0)};
   Value angles =
-      b.op<MulOp>(b.tensor(shape, b.f32()), b.broadcast(positions, shape, {0}),
+      b.op<MulOp>(b.tensor(shape, b.wide()), b.broadcast(positions, shape, {0}),
                   b.broadcast(frequencies, shape, {1}));
   cos = b.op<CosOp>(angles.getType(), angles);
   sin = b.op<SinOp>(angles.getType(), angles);

@@ -15,18 +15,19 @@ SmallVector<std::pair<std::string, Value>>
 hf::buildLoss(ModelBuilder &b, Value logits, Value labels) {
   ModelBuilder::Scope scope(b, "loss");
   ArrayRef<int64_t> shape = getShape(labels);
-  RankedTensorType rows = b.tensor(shape, b.f32()),
-                   scalar = b.tensor({}, b.f32());
+  RankedTensorType rows = b.tensor(shape, b.wide()),
+                   scalar = b.tensor({}, b.wide());
   Value isLabel = b.op<CompareOp>(b.tensor(shape, b.i1()), ComparePredicate::NE,
                                   labels, b.integer(kIgnored, shape));
   Value each = b.op<CrossEntropyOp>(rows, logits, labels);
-  Value zero = b.op<ConstantOp>(rows, DenseElementsAttr::get(rows, 0.0f));
+  Value zero = b.op<ConstantOp>(
+      rows, DenseElementsAttr::get(rows, FloatAttr::get(b.wide(), 0)));
   auto sum = [&](Value value) {
     return b.op<ReduceOp>(scalar, ReductionKind::Sum, value,
                           ArrayRef<int64_t>{0, 1});
   };
   Value total = sum(b.op<SelectOp>(rows, isLabel, each, zero));
-  Value count = sum(b.convert(isLabel, b.f32()));
+  Value count = sum(b.convert(isLabel, b.wide()));
   return {{"loss", b.op<DivOp>(scalar, total, count)}, {"label_count", count}};
 }
 

@@ -14,8 +14,8 @@
 namespace tp::hf {
 
 /// The results of an entry of `phase=train`: `loss`, the mean over all labels
-/// but -100, in f32, and `label_count`, how many these are, in f32 too. Logits
-/// are f32 [b,s,v], labels i32 [b,s].
+/// but -100, and `label_count`, how many these are. Both have the type of the
+/// logits [b,s,v]; labels are i32 [b,s].
 llvm::SmallVector<std::pair<std::string, mlir::Value>>
 buildLoss(ModelBuilder &builder, mlir::Value logits, mlir::Value labels);
 

@@ -35,7 +35,7 @@ static void scaleLlama3(Config scaling, MutableArrayRef<double> frequencies) {
   }
 }
 
-SmallVector<float> hf::getRotaryFrequencies(Config &config, int64_t head) {
+SmallVector<double> hf::getRotaryFrequencies(Config &config, int64_t head) {
   // Since transformers 5, `rope_parameters` holds what `rope_theta` and
   // `rope_scaling` held.
   StringRef field =
@@ -69,5 +69,5 @@ SmallVector<float> hf::getRotaryFrequencies(Config &config, int64_t head) {
                    "is `" + type + "`, which is not supported",
                    "supported are default, linear, dynamic and llama3");
   }
-  return SmallVector<float>(frequencies.begin(), frequencies.end());
+  return frequencies;
 }

@@ -105,7 +105,7 @@ CONFIGS = [
      "import-options:1:10: error: [TP0502] `batch` is given twice"),
     ("smollm2-135m", {}, "batch=0", "[TP0502] `batch` is a number from 1 to"),
     ("smollm2-135m", {}, "cache=9999999999999999999", "[TP0502] `cache` is a number"),
-    ("smollm2-135m", {}, "dtype=f64", "[TP0502] `dtype` is f32 or bf16 or f16, not `f64`"),
+    ("smollm2-135m", {}, "dtype=f8", "[TP0502] `dtype` is f64 or f32 or bf16 or f16, not `f8`"),
     ("smollm2-135m", {}, "logits=first", "[TP0502] `logits` is last or all"),
     ("smollm2-135m", {}, "quick", "[TP0502] `quick` is not of the form key=value"),
     ("smollm2-135m", {}, "seq=4", "[TP0502] there is no option `seq`"),
@@ -209,7 +209,7 @@ CHECKPOINTS = [
     ({"model.safetensors": safetensors(put("wte.weight", shape=[4, 10]))},
      "[TP0511] tensor wte.weight is [4, 10], not [10, 4] as config.json has it"),
     ({"model.safetensors": safetensors(put("wte.weight", dtype="I32"))},
-     "[TP0512] tensor wte.weight is of type I32, not F32, F16 or BF16"),
+     "[TP0512] tensor wte.weight is of type I32, not F64, F32, F16 or BF16"),
     ({"model.safetensors.index.json": b"{}"},
      "model.safetensors.index.json:0:0: error: [TP0509] has no object "
      "`weight_map`"),
