@@ -92,6 +92,9 @@ private:
   mlir::Location loc;
 };
 
+/// Which of `logits` [...v] is that of its row's label [...].
+mlir::Value isLabel(Emitter &emit, mlir::Value labels, mlir::Value logits);
+
 } // namespace tp
 
 #endif // TPOPT_DIALECTS_TP_EMITTER_H

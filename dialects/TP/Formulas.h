@@ -1,10 +1,11 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Short forms for what updates of parameters are made of.
+// Short forms for formulas: what gradients and updates of parameters are made
+// of.
 
-#ifndef TPOPT_PASSES_TRAIN_FORMULAS_H
-#define TPOPT_PASSES_TRAIN_FORMULAS_H
+#ifndef TPOPT_DIALECTS_TP_FORMULAS_H
+#define TPOPT_DIALECTS_TP_FORMULAS_H
 
 #include "dialects/TP/Emitter.h"
 
@@ -20,7 +21,13 @@ public:
   mlir::Value sub(mlir::Value a, mlir::Value b) { return binary<SubOp>(a, b); }
   mlir::Value mul(mlir::Value a, mlir::Value b) { return binary<MulOp>(a, b); }
   mlir::Value div(mlir::Value a, mlir::Value b) { return binary<DivOp>(a, b); }
+  mlir::Value neg(mlir::Value x) { return unary<NegOp>(x); }
   mlir::Value square(mlir::Value x) { return mul(x, x); }
+  /// 1 - x.
+  mlir::Value complement(mlir::Value x) { return sub(constant(1, x), x); }
+  mlir::Value equal(mlir::Value a, mlir::Value b) {
+    return compare(ComparePredicate::EQ, a, b);
+  }
 
   mlir::Value add(mlir::Value x, double number) {
     return add(x, constant(number, x));
@@ -61,4 +68,4 @@ public:
 
 } // namespace tp
 
-#endif // TPOPT_PASSES_TRAIN_FORMULAS_H
+#endif // TPOPT_DIALECTS_TP_FORMULAS_H

@@ -20,7 +20,7 @@
 #ifndef TPOPT_DIALECTS_TP_REVERSEMODE_H
 #define TPOPT_DIALECTS_TP_REVERSEMODE_H
 
-#include "dialects/TP/Emitter.h"
+#include "dialects/TP/Formulas.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/DenseSet.h"
@@ -47,7 +47,8 @@ public:
   mlir::OpBuilder &getBuilder() { return builder; }
   /// Where the op is, marked as its gradient: `loc("grad(layers.0.mlp)")`.
   mlir::Location getLoc() const { return loc; }
-  Emitter getEmitter() { return Emitter(builder, getLoc()); }
+  Emitter getEmitter() { return getFormulas(); }
+  Formulas getFormulas() { return Formulas(builder, getLoc()); }
   bool isWanted(mlir::Value value) const { return wanted.contains(value); }
   /// Null if it is zero.
   mlir::Value getGradient(mlir::Value value) const {

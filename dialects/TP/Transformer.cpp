@@ -252,6 +252,20 @@ double CrossEntropyOp::getFlops(ArrayRef<int64_t> sizes) {
   return 5 * getVolume(sizes);
 }
 
+Value tp::isLabel(Emitter &emit, Value labels, Value logits) {
+  // By comparison, so that a cut vocabulary needs no gather: one device finds
+  // the label, the others none. Counted in at least 32 bits, as a vocabulary
+  // may be larger than a narrow label type can count.
+  Type type = typeOf(labels).getElementType();
+  if (type.getIntOrFloatBitWidth() < 32)
+    type = IntegerType::get(labels.getContext(), 32);
+  unsigned last = typeOf(logits).getRank() - 1;
+  Value index = emit.iota(last, typeOf(logits).getShape(), type);
+  return emit.compare(
+      ComparePredicate::EQ, index,
+      emit.repeatAlong(emit.convert(labels, type), index, last));
+}
+
 SmallVector<Value> CrossEntropyOp::decompose(OpBuilder &builder) {
   Emitter emit(builder, getLoc());
   Value x = emit.widen(getLogits());
@@ -259,16 +273,7 @@ SmallVector<Value> CrossEntropyOp::decompose(OpBuilder &builder) {
   Value max = emit.reduce(ReductionKind::Max, x, last);
   Value shifted = emit.binary<SubOp>(x, emit.repeatAlong(max, x, last));
   Value sum = emit.reduce(ReductionKind::Sum, emit.unary<ExpOp>(shifted), last);
-  // The target's logit by comparison, so that a cut vocabulary needs no gather:
-  // one device finds it, the others add zero. Counted in at least 32 bits, as a
-  // vocabulary may be larger than a narrow label type can count.
-  Type labelType = typeOf(getLabels()).getElementType();
-  if (labelType.getIntOrFloatBitWidth() < 32)
-    labelType = builder.getI32Type();
-  Value labels = emit.convert(getLabels(), labelType);
-  Value index = emit.iota(last, typeOf(x).getShape(), labelType);
-  Value hit = emit.compare(ComparePredicate::EQ, index,
-                           emit.repeatAlong(labels, index, last));
+  Value hit = isLabel(emit, getLabels(), x);
   Value target = emit.reduce(ReductionKind::Sum,
                              emit.select(hit, x, emit.constant(0, x)), last);
   // The maximum comes back here and not in the target's term, which a label

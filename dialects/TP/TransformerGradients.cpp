@@ -11,31 +11,28 @@ using namespace tp;
 
 LogicalResult SoftmaxOp::addGradients(ReverseMode &reverse) {
   // y (g - sum of g y).
-  Emitter emit = reverse.getEmitter();
+  Formulas f = reverse.getFormulas();
   unsigned dim = getDim();
-  Value y = emit.widen(getResult());
-  Value g = emit.widen(reverse.getGradient(getResult()));
-  Value sum = emit.reduce(ReductionKind::Sum, emit.binary<MulOp>(g, y), dim);
-  Value dx = emit.binary<MulOp>(
-      y, emit.binary<SubOp>(g, emit.repeatAlong(sum, g, dim)));
-  reverse.add(getInput(),
-              emit.convert(dx, getInput().getType().getElementType()));
+  Value y = f.widen(getResult());
+  Value g = f.widen(reverse.getGradient(getResult()));
+  Value sum = f.reduce(ReductionKind::Sum, f.mul(g, y), dim);
+  Value dx = f.mul(y, f.sub(g, f.repeatAlong(sum, g, dim)));
+  reverse.add(getInput(), f.convert(dx, getInput().getType().getElementType()));
   return success();
 }
 
 LogicalResult CrossEntropyOp::addGradients(ReverseMode &reverse) {
   // g (softmax - 1 at the label), where weights are computed again from the
   // logits and never kept.
-  Emitter emit = reverse.getEmitter();
-  Value x = emit.widen(getLogits());
+  Formulas f = reverse.getFormulas();
+  Value x = f.widen(getLogits());
   unsigned last = Emitter::typeOf(x).getRank() - 1;
-  Value g = emit.widen(reverse.getGradient(getResult()));
-  Value hit = isLabel(emit, getLabels(), x);
-  Value target = emit.select(hit, emit.constant(1, x), emit.constant(0, x));
-  Value dx = emit.binary<MulOp>(
-      emit.repeatAlong(g, x, last),
-      emit.binary<SubOp>(emit.softmax(x, last), target));
+  Value g = f.widen(reverse.getGradient(getResult()));
+  Value hit = isLabel(f, getLabels(), x);
+  Value target = f.select(hit, f.constant(1, x), f.constant(0, x));
+  Value dx =
+      f.mul(f.repeatAlong(g, x, last), f.sub(f.softmax(x, last), target));
   reverse.add(getLogits(),
-              emit.convert(dx, getLogits().getType().getElementType()));
+              f.convert(dx, getLogits().getType().getElementType()));
   return success();
 }

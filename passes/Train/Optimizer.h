@@ -7,7 +7,7 @@
 #define TPOPT_PASSES_TRAIN_OPTIMIZER_H
 
 #include "Arguments.h"
-#include "Formulas.h"
+#include "dialects/TP/Formulas.h"
 
 #include <memory>
 

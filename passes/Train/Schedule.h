@@ -6,7 +6,7 @@
 #ifndef TPOPT_PASSES_TRAIN_SCHEDULE_H
 #define TPOPT_PASSES_TRAIN_SCHEDULE_H
 
-#include "Formulas.h"
+#include "dialects/TP/Formulas.h"
 
 #include "mlir/IR/Location.h"
 

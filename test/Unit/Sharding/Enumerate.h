@@ -16,6 +16,18 @@ namespace tp::test {
 /// TPOPT_EXHAUSTIVE in the environment.
 inline bool isExhaustive() { return std::getenv("TPOPT_EXHAUSTIVE"); }
 
+/// How many times fewer cases a sample has under sanitizers, which take fifteen
+/// times as long and look for faults that some of the cases show as well as
+/// all.
+inline unsigned getThinning() {
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+  return 10;
+#endif
+#endif
+  return 1;
+}
+
 /// The axes as prime digits, smallest prime first.
 inline AxisList getPrimeDigits(const Mesh &mesh) {
   AxisList digits;

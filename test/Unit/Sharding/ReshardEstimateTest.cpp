@@ -192,7 +192,7 @@ static void checkRandomReshards(const Mesh &m, RandomReshards &draw,
 TEST(ReshardEstimate, IsThePlannedCostOfRandomReshards) {
   for (uint64_t seed : {2, 4}) { // with three spare dimensions
     RandomReshards draw(seed);
-    for (unsigned trial = 0; trial < 100; ++trial) {
+    for (unsigned trial = 0; trial < 100 / getThinning(); ++trial) {
       Mesh m = draw.drawMesh();
       checkRandomReshards(m, draw, draw.random.percent(40), 30);
     }

@@ -221,29 +221,33 @@ private:
   std::vector<Price> prices;
 };
 
-/// Compares all pairs; `used` and `target` run over all sets.
-void checkAll(const Mesh &mesh, std::vector<int64_t> shape, int &checked) {
+/// Compares all pairs, or one of `every`; `used` and `target` run over all
+/// sets.
+void checkAll(const Mesh &mesh, std::vector<int64_t> shape, int &checked,
+              unsigned every = 1) {
   ReshardPlanner planner(mesh);
   Set all = (1u << getPrimeDigits(mesh).size()) - 1;
   for (Set used = 0; used <= all; ++used)
     for (Set target = 0; target <= used; ++target)
       if ((target & ~used) == 0)
-        Reference(mesh, shape, used, target).check(planner, used, checked);
+        Reference(mesh, shape, used, target)
+            .check(planner, used, checked, every);
 }
 
 // With sub-axes and unreduced values.
 TEST(ReshardOptimal, AllPairsOfRankThree) {
-  int checked = 0;
+  int checked = 0, every = getThinning(), all = 4 * (176 * 176 + 28 * 28);
   for (const char *text : {"x2,y4", "x2,y3"})
     for (const std::vector<int64_t> &shape : kRankThree)
-      checkAll(mesh(text), shape, checked);
-  EXPECT_EQ(checked, 4 * (176 * 176 + 28 * 28));
+      checkAll(mesh(text), shape, checked, every);
+  EXPECT_GE(checked, all / every);
+  EXPECT_LE(checked, all);
 }
 
 // With sub-axes; a sample, unless all are asked for, which takes minutes.
 TEST(ReshardOptimal, RankThreeOnSixteenDevices) {
   Mesh m = mesh("x4,y4");
-  unsigned every = isExhaustive() ? 1 : 61;
+  unsigned every = isExhaustive() ? 1 : 61 * getThinning();
   int checked = 0;
   for (const std::vector<int64_t> &shape : kRankThree)
     for (Set used = 0; used < 16; ++used) {

@@ -53,7 +53,7 @@ def TP_RMSNormOp : TP_Op<"rms_norm", "...d!,d->...d", fixedRule # decomposed> {
   let hasVerifier = 1;
 }
 
-def TP_SoftmaxOp : TP_Op<"softmax", "", builtRule # decomposed # [SameOperandsAndResultType]> {
+def TP_SoftmaxOp : TP_Op<"softmax", "", builtRule # decomposed # differentiable # [SameOperandsAndResultType]> {
   let summary = "Exponentials that sum to 1";
   let meaning = "exp(x - max) / sum(exp(x - max)) along `dim`, computed in f32.";
   let constraints = [{
@@ -210,7 +210,7 @@ def TP_AttentionKeyValueGradientOp : TP_AttentionGradientOp<"attention_key_value
   let assemblyFormat = operandsFormat # "`(` type($keyGradient) `,` type($valueGradient) `)`";
 }
 
-def TP_CrossEntropyOp : TP_Op<"cross_entropy", "...v!,...->...", fixedRule # decomposed> {
+def TP_CrossEntropyOp : TP_Op<"cross_entropy", "...v!,...->...", fixedRule # decomposed # differentiable> {
   let summary = "Negative log-likelihood of labels";
   let meaning = [{log(sum_v exp(logits - max)) + max - logits[label] for every row,
     computed in f32. A label outside the vocabulary gives no target term.}];
