@@ -19,10 +19,11 @@ import training
 from tools import Tools
 
 
-def print_crossing(batch, points):
+def print_crossing(what, points):
     ranks, value = points[-1]
-    words = (f"passes 1 at m = {ranks}" if value > 1 else f"is {value:.2f} at m = {ranks}, the most looked at")
-    print(f"predicted with {batch} crops: R {words}")
+    words = (f"passes 1 at m = {ranks}" if value > 1 else
+             f"is {value:.2f} at m = {ranks}, the most looked at")
+    print(f"predicted, {what}: R {words}")
 
 
 def main():
@@ -50,10 +51,12 @@ def main():
     ratios = ratio.get_ratios(tools, path, batches, (1, 2) if options.short else (1, 2, 4),
                               2 if options.short else 9)
     ratio.print_ratios(ratios)
-    predictions = {batch: ratio.predict(tools, path, batch, 4 if options.short else 512)
-                   for batch in (batches[0], batches[-1])}
-    for batch, points in predictions.items():
-        print_crossing(batch, points)
+    hosts = {"this host": path, "10 Gbit/s": machine.write_network(tools, host)}
+    predictions = {f"{name}, {batch} crops": ratio.predict(tools, hosts[name], batch,
+                                                           4 if options.short else 256)
+                   for name in hosts for batch in sorted({batches[0], batches[-1]})}
+    for what, points in predictions.items():
+        print_crossing(what, points)
     plots.plot_ratios(tools, ratios, predictions)
     (tools.out / "results.json").write_text(json.dumps(
         {"machine": host, "worst": worst, "ratios": ratios, "predictions": predictions}, indent=1),

@@ -55,7 +55,7 @@ def measure_exchange(tools, size, times):
 
 
 def measure_machine(tools, times):
-    """Writes machine.json; returns its path."""
+    """Writes a machine file; returns its path and what it says."""
     def least(name, text):
         return find(r"min ([\d.]+) us", bench(tools, name, text, "mesh=model=1", 10)) * 1e-6
 
@@ -66,6 +66,15 @@ def measure_machine(tools, times):
     gbps = 4 * (LARGE - SMALL) / ((large - small) * 1e3)
     machine = {"name": "this host", "flops": flops, "flops_32": flops, "memory_bandwidth": bandwidth,
                "link": {"us": round(small, 2), "gbps": round(gbps, 3)}}
-    path = tools.out / "machine.json"
+    return write_machine(tools, machine), machine
+
+
+def write_machine(tools, machine):
+    path = tools.out / f"{machine['name'].replace(' ', '-')}.json"
     path.write_text(json.dumps(machine, indent=1) + "\n", encoding="utf-8")
-    return path, machine
+    return path
+
+
+def write_network(tools, machine):
+    """The same ranks on hosts of their own, with 10 Gbit/s between them: not measured."""
+    return write_machine(tools, machine | {"name": "network", "link": {"us": 50, "gbps": 1.25}})

@@ -36,11 +36,10 @@ def plot_training(tools, runs):
             continue
         differences.plot(steps, [abs(a["loss"] - b["loss"]) for a, b in zip(dense, lines)], style,
                          color=COLORS[name], label=name)
-        for keys, width, what in ((("communication_s",), 1, "sending"),
-                                  (("communication_s", "waiting_s"), 2, "and waiting")):
+        for keys, style, what in ((("communication_s", "waiting_s"), "-", "sending and waiting"),
+                                  (("communication_s",), ":", "sending")):
             share = [100 * sum(line[key] for key in keys) / line["seconds"] for line in lines]
-            shares.plot(steps, smooth(share, 5), style, color=COLORS[name], linewidth=width,
-                        label=f"{name}, {what}")
+            shares.plot(steps, smooth(share, 5), style, color=COLORS[name], label=f"{name}, {what}")
     losses.set_yscale("log")
     losses.set_ylabel("loss")
     losses.set_title("An autoencoder of 32 x 32 crops, dense and cut over two ranks")
@@ -49,12 +48,17 @@ def plot_training(tools, runs):
     differences.set_yscale("symlog", linthresh=1e-8)
     differences.set_ylim(0, 3e-5)
     differences.set_ylabel("|loss - dense loss|")
-    shares.set_ylim(0, 100)
+    shares.set_yscale("log")
+    shares.set_ylim(1e-3, 100)
+    shares.yaxis.set_major_formatter("{x:g}")
     shares.set_ylabel("% of the step's time,\nmedian of 11 steps")
     shares.set_xlabel("step")
     for axes in (losses, differences, shares):
         axes.grid(alpha=0.3)
-        axes.legend(loc="upper right")
+        if axes is shares:
+            axes.legend(loc="lower center", ncols=2)
+        else:
+            axes.legend(loc="upper right")
     save(figure, tools, "training")
 
 
@@ -69,9 +73,9 @@ def plot_ratios(tools, ratios, predictions):
                           label=f"m = {ranks}, {what}")
     measured.set_xlabel("crops of a step")
     measured.set_title("Measured on this host; R(1) = 0")
-    for batch, points in predictions.items():
+    for what, points in predictions.items():
         points = [point for point in points if point[0] > 1]
-        predicted.plot(*zip(*points), "x--", label=f"{batch} crops")
+        predicted.plot(*zip(*points), "x--", label=what)
     predicted.set_xlabel("tensor-parallel ranks m")
     predicted.set_title("Predicted: where communication passes compute")
     for axes in (measured, predicted):

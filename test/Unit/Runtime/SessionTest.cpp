@@ -422,6 +422,37 @@ TEST_P(MLP, RecordsTimes) {
   }
 }
 
+/// Rows are read as ranks want them, and inputs are whole when they are read.
+TEST_P(MLP, TakesRowsAndShowsInputs) {
+  TestProgram program({{"model", GetParam()}});
+  build(program, GetParam());
+  auto session = open(program);
+  ASSERT_TRUE(session.ok()) << session.status();
+  ASSERT_TRUE(bindAll(**session, 2).ok());
+  for (const InputRow &input : (*session)->getArtifact().rows<InputRow>()) {
+    std::string name((*session)->getArtifact().text(input.name));
+    std::vector<int64_t> shape =
+        (*session)->getArtifact().getGlobalShape(input.dims);
+    auto before = (*session)->readInput(name);
+    ASSERT_TRUE(before.ok()) << before.status();
+    std::string other(before->rbegin(), before->rend());
+    auto read = [&](uint64_t begin, uint64_t size, char *to) {
+      other.copy(to, size, begin);
+      return absl::OkStatus();
+    };
+    absl::Status status =
+        (*session)->bindRows(name, {input.dtype, shape, read});
+    ASSERT_TRUE(status.ok()) << status;
+    EXPECT_EQ(*(*session)->readInput(name), other) << name;
+    shape.push_back(1);
+    EXPECT_EQ(
+        getErrorCode((*session)->bindRows(name, {input.dtype, shape, read})),
+        ErrorCode::InputMismatch);
+  }
+  EXPECT_EQ(getErrorCode((*session)->readInput("none").status()),
+            ErrorCode::UnknownName);
+}
+
 INSTANTIATE_TEST_SUITE_P(Ranks, MLP, testing::Values(1, 2, 3, 4));
 
 /// What is kept between runs is bound from the start, whatever it is called;

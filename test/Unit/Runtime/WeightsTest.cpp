@@ -63,6 +63,28 @@ TensorReader makeReader(DType dtype, std::vector<int64_t> shape,
           }};
 }
 
+/// Puts the whole value of an input back where its sources say, and compares
+/// with what it was loaded from: each of its numbers has a place of its own.
+void checkWayBack(const Artifact &artifact, const std::vector<float> &whole,
+                  absl::Span<const std::vector<float>> stored) {
+  std::vector<std::vector<float>> back;
+  std::vector<StoredBytes> tensors;
+  for (const std::vector<float> &tensor : stored)
+    back.emplace_back(tensor.size());
+  for (std::vector<float> &tensor : back)
+    tensors.push_back({DType::F32, reinterpret_cast<char *>(tensor.data())});
+  storeSources(artifact, artifact.rows<InputRow>()[0],
+               reinterpret_cast<const char *>(whole.data()), tensors);
+  size_t found = 0;
+  for (size_t tensor = 0; tensor < stored.size(); ++tensor)
+    for (size_t i = 0; i < stored[tensor].size(); ++i)
+      if (back[tensor][i] != 0) {
+        EXPECT_EQ(back[tensor][i], stored[tensor][i]) << tensor << " at " << i;
+        ++found;
+      }
+  EXPECT_EQ(found, whole.size());
+}
+
 /// Loads a source on every rank of a mesh of 2 x 3, puts the blocks together,
 /// and compares with the element-wise meaning.
 void checkSource(const SourceLists &lists, const std::vector<TestDim> &shape) {
@@ -95,6 +117,7 @@ void checkSource(const SourceLists &lists, const std::vector<TestDim> &shape) {
     EXPECT_EQ(block, cut) << rank;
   }
   EXPECT_EQ(whole, wanted);
+  checkWayBack(**artifact, wanted, {stored});
 }
 
 TEST(Weights, PlainTranspose) {
@@ -253,6 +276,7 @@ TEST(Weights, PartsAreJoinedWhereTheyAreCut) {
                    reinterpret_cast<const char *>(wanted.data()), cut.data());
       EXPECT_EQ(block, cut) << rank;
     }
+    checkWayBack(**artifact, wanted, stored);
   }
 }
 
