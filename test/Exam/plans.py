@@ -121,15 +121,23 @@ def cut(layer):
     return {"RS data": (0, layer.p), "AG data": (0, layer.p)}
 
 
-def both(layer):
+def cut_beside_model(layer):
     whole = layer.norms + layer.biases
     local = (layer.p - whole) / 4 + whole
-    return {"AG model": (4, 4 * layer.x), "RS model": (4, 4 * layer.x),
-            "AR model": (0, layer.norms / 2), "RS data": (0, local), "AG data": (0, local)}
+    return {"RS data": (0, local), "AG data": (0, local)}
 
 
-FEW, SOME, MANY = (2, 16), (4, 24), (8, 64)
-MODEL, DATA = dict(model=4), dict(data=4)
+def tensor_and_cut(layer):
+    return {**tensor(layer), **cut_beside_model(layer)}
+
+
+def sequence_and_cut(layer):
+    # Norms are summed over the data axis first, and scattered.
+    return {**sequence(layer), "AR model": (0, layer.norms / 2), **cut_beside_model(layer)}
+
+
+FEW, SOME, MANY = (2, 16), (4, 32), (8, 64)
+MODEL, DATA, BOTH = dict(model=4), dict(data=4), dict(data=2, model=4)
 CASES = [
     Case("tensor", "plan=megatron", MODEL, FEW, tensor),
     Case("sequence", "plan=megatron+sp", MODEL, FEW, sequence),
@@ -137,7 +145,8 @@ CASES = [
     Case("ZeRO-1", "plan=ddp zero=1", DATA, MANY, cut),
     Case("ZeRO-2", "plan=ddp zero=2", DATA, MANY, cut),
     Case("FSDP", "plan=fsdp", DATA, MANY, cut),
-    Case("sequence and FSDP", "plan=megatron+sp+fsdp", dict(data=2, model=4), SOME, both),
+    Case("tensor and FSDP", "plan=megatron+fsdp", BOTH, SOME, tensor_and_cut),
+    Case("sequence and ZeRO-1", "plan=megatron+sp+ddp zero=1", BOTH, SOME, sequence_and_cut),
     Case("data, 4 micro-batches", "plan=ddp", DATA, MANY, data, "accumulate=4"),
     Case("ZeRO-1, 4 micro-batches", "plan=ddp zero=1", DATA, MANY, cut, "accumulate=4"),
     Case("ZeRO-2, 4 micro-batches", "plan=ddp zero=2", DATA, MANY, cut, "accumulate=4"),
