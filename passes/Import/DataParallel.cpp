@@ -58,15 +58,16 @@ void DataParallel::addAxis(TensorSharding &sharding,
                            ArrayRef<int64_t> shape) const {
   if (sharding.uses(axis))
     return;
-  // What a device holds of each dimension times the devices, over what there
-  // is of it: the fewer others cut it and the less padding, the better.
+  // A dimension that nothing else cuts comes first, then one with little
+  // padding, then a long one: short ones are heads, and what computes with
+  // whole heads would rather not have them cut.
   std::optional<unsigned> best;
-  std::pair<bool, double> least;
+  std::tuple<bool, double, int64_t> least;
   for (auto [dim, size] : llvm::enumerate(shape)) {
     const AxisList &axes = sharding.dims[dim].axes;
     BlockLayout blocks{size, getSize(axes) * axis.size};
-    std::pair<bool, double> price{!axes.empty(),
-                                  double(blocks.block()) * blocks.k / size};
+    std::tuple price(!axes.empty(), double(blocks.block()) * blocks.k / size,
+                     -size);
     if (size > 1 && (!best || price < least)) {
       best = dim;
       least = price;

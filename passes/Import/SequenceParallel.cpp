@@ -62,38 +62,23 @@ static std::optional<unsigned> getSequence(Value value, OpOperand &use,
   return found && shape[*found] > 1 ? found : std::nullopt;
 }
 
-/// What is only added to another sum is part of one sum with it.
-static void joinSums(llvm::MapVector<Value, unsigned> &sums) {
-  auto isOwn = [&](Value value) {
-    return sums.contains(value) && value.hasOneUse();
-  };
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (auto [sum, sequence] : llvm::to_vector(sums)) {
-      auto add = sum.hasOneUse() ? dyn_cast<AddOp>(*sum.user_begin()) : AddOp();
-      if (!add || !isOwn(add.getLhs()) || !isOwn(add.getRhs()))
-        continue;
-      sums.erase(add.getLhs());
-      sums.erase(add.getRhs());
-      sums.insert({add.getResult(), sequence});
-      changed = true;
-      break;
-    }
-  }
+/// Whatever `value` is only added to is one sum with it.
+static Value getWholeSum(Value value) {
+  while (value.hasOneUse() && isa<AddOp>(*value.user_begin()))
+    value = value.user_begin()->getResult(0);
+  return value;
 }
 
 /// What products with the weight `argument`, cut in `dims`, sum over devices,
 /// and what they need whole, with the sequence of each.
 static void addProducts(BlockArgument argument, ArrayRef<unsigned> dims,
-                        llvm::MapVector<Value, unsigned> &sums,
-                        llvm::MapVector<Value, unsigned> &inputs) {
+                        llvm::MapVector<Value, unsigned> &values) {
   for (const WeightUse &use : findWeightUses(argument)) {
     Operation *product = use.operand->getOwner();
-    auto add = [&](Value value, bool isResult,
-                   llvm::MapVector<Value, unsigned> &values) {
+    auto add = [&](Value value, bool isResult) {
       if (std::optional<unsigned> dim =
               getSequence(value, *use.operand, isResult))
-        values.insert({value, *dim});
+        values.insert({getWholeSum(value), *dim});
     };
     auto hasAll = [&](ArrayRef<unsigned> features) {
       return llvm::all_of(dims, [&](unsigned dim) {
@@ -101,10 +86,10 @@ static void addProducts(BlockArgument argument, ArrayRef<unsigned> dims,
       });
     };
     if (hasAll(use.features.in))
-      add(product->getResult(0), /*isResult=*/true, sums);
+      add(product->getResult(0), /*isResult=*/true);
     else if (isa<EinsumOp>(product) && hasAll(use.features.out))
       add(product->getOperand(1 - use.operand->getOperandNumber()),
-          /*isResult=*/false, inputs);
+          /*isResult=*/false);
   }
 }
 
@@ -112,16 +97,13 @@ unsigned tp::cutSequences(func::FuncOp function, const Mesh &mesh,
                           AxisRef axis) {
   if (function.isExternal())
     return 0;
-  llvm::MapVector<Value, unsigned> sums, inputs;
+  llvm::MapVector<Value, unsigned> values;
   for (BlockArgument argument : function.getArguments())
     if (SmallVector<unsigned> dims = getCutDims(function, argument, mesh, axis);
         !dims.empty())
-      addProducts(argument, dims, sums, inputs);
-  joinSums(sums);
-  for (auto [value, sequence] : inputs)
-    sums.insert({value, sequence});
+      addProducts(argument, dims, values);
   OpBuilder builder(function.getContext());
-  for (auto [value, sequence] : sums) {
+  for (auto [value, sequence] : values) {
     auto type = cast<RankedTensorType>(value.getType());
     auto sharding = TensorSharding::replicate(type.getRank(), /*open=*/true);
     sharding.dims[sequence] = {{axis}, /*open=*/false, /*priority=*/{}};
@@ -131,5 +113,5 @@ unsigned tp::cutSequences(func::FuncOp function, const Mesh &mesh,
         ShardingAttr::get(function.getContext(), mesh, sharding));
     value.replaceAllUsesExcept(constraint, constraint);
   }
-  return sums.size();
+  return values.size();
 }
