@@ -3,12 +3,17 @@
 
 // tp-build-step: a step of training from the program of a loss.
 
+#include "Accumulation.h"
 #include "Step.h"
+#include "WholeStep.h"
 #include "tpopt/Passes/Train/Passes.h"
 
 #include "dialects/TP/Interface.h"
 #include "dialects/TP/ReverseMode.h"
+#include "passes/Verify/AccumulationCheck.h"
 #include "passes/Verify/GradientCheck.h"
+
+#include "mlir/IR/IRMapping.h"
 
 namespace tp {
 #define GEN_PASS_DEF_BUILDSTEPPASS
@@ -62,26 +67,19 @@ static LogicalResult keepForEvaluation(func::FuncOp function, bool isStacked) {
   return success();
 }
 
-/// Proves the gradients that the step will have, on a copy of the program that
-/// gives them.
+/// Proves `gradients`, on a copy of the program that gives them.
 static LogicalResult proveGradients(func::FuncOp function,
-                                    const Selection &selection) {
+                                    const Selection &selection,
+                                    ArrayRef<Value> gradients) {
   OwningOpRef<ModuleOp> module(ModuleOp::create(function.getLoc()));
-  func::FuncOp copy = function.clone();
+  IRMapping mapping;
+  auto copy = cast<func::FuncOp>(function->clone(mapping));
   module->push_back(copy);
-  auto trained =
-      llvm::map_to_vector(selection.trained, [&](unsigned i) -> Value {
-        return copy.getArgument(i);
-      });
-  Value loss = copy.front().getTerminator()->getOperand(selection.loss);
-  FailureOr<SmallVector<Value>> gradients = buildGradients(copy, loss, trained);
-  if (failed(gradients))
-    return failure();
+  for (auto [argument, gradient] :
+       llvm::zip_equal(selection.trained, gradients))
+    addGradientResult(copy, argument, mapping.lookup(gradient));
   GradientCheckOptions options;
   options.loss = getOutputName(copy, selection.loss).str();
-  for (auto [argument, gradient] :
-       llvm::zip_equal(selection.trained, *gradients))
-    addGradientResult(copy, argument, gradient);
   return checkGradients(copy, options);
 }
 
@@ -106,11 +104,23 @@ struct BuildStep : tp::impl::BuildStepPassBase<BuildStep> {
     auto role = StringAttr::get(&getContext(), stringifyRole(Role::Parameter));
     for (unsigned argument : selection->trained)
       function.setArgAttr(argument, kRoleAttr, role);
-    if (verify && failed(proveGradients(function, *selection)))
+    bool accumulates = recipe->accumulate > 1;
+    OwningOpRef<func::FuncOp> program = function.clone();
+    if (failed(keepForEvaluation(function, accumulates)))
       return failure();
-    return success(
-        succeeded(keepForEvaluation(function, recipe->accumulate > 1)) &&
-        succeeded(buildStep(function, *recipe, *selection)));
+    FailureOr<SmallVector<Value>> gradients =
+        buildGradients(function, *selection);
+    if (failed(gradients) ||
+        (verify && failed(proveGradients(function, *selection, *gradients))))
+      return failure();
+    if (accumulates)
+      tp::accumulate(function, *selection, recipe->accumulate, *gradients);
+    if (failed(buildStep(function, *recipe, *selection, *gradients)))
+      return failure();
+    if (!verify || !accumulates)
+      return success();
+    return success(succeeded(buildWholeStep(*program, *recipe, *selection)) &&
+                   succeeded(checkAccumulation(function, *program)));
   }
 
   void runOnOperation() override {

@@ -33,7 +33,7 @@ public:
       : function(function), recipe(recipe), selection(selection),
         end(function.front().getTerminator()), builder(end) {}
 
-  LogicalResult build();
+  LogicalResult build(ArrayRef<Value> ofLoss);
 
 private:
   /// Short forms for what a report and a trace call `name`.
@@ -58,7 +58,8 @@ private:
   }
 
   LogicalResult checkNames();
-  FailureOr<SmallVector<Value>> getGradients();
+  /// In the type that states have.
+  SmallVector<Value> widen(ArrayRef<Value> gradients);
   /// Says of what gives a gradient whose it is.
   void mark(Value gradient, StringRef parameter);
   /// Adds an argument, of the role of states, zero before the first step.
@@ -130,24 +131,15 @@ BlockArgument StepBuilder::addState(const Twine &name, RankedTensorType type,
   return function.getArgument(place);
 }
 
-FailureOr<SmallVector<Value>> StepBuilder::getGradients() {
-  auto trained = llvm::map_to_vector(selection.trained, [&](unsigned i) {
-    return Value(function.getArgument(i));
-  });
-  FailureOr<SmallVector<Value>> gradients =
-      buildGradients(function, end->getOperand(selection.loss), trained);
-  if (failed(gradients))
-    return failure();
-  if (recipe.accumulate > 1)
-    accumulate(function, selection, recipe.accumulate, *gradients);
-  builder.setInsertionPoint(end);
+SmallVector<Value> StepBuilder::widen(ArrayRef<Value> gradients) {
+  SmallVector<Value> wide;
   for (auto [argument, gradient] :
-       llvm::zip_equal(selection.trained, *gradients)) {
-    gradient = at("grad(" + getName(argument) + ")")
-                   .convert(gradient, getStateElement(gradient));
-    mark(gradient, getName(argument));
+       llvm::zip_equal(selection.trained, gradients)) {
+    wide.push_back(at("grad(" + getName(argument) + ")")
+                       .convert(gradient, getStateElement(gradient)));
+    mark(wide.back(), getName(argument));
   }
-  return gradients;
+  return wide;
 }
 
 void StepBuilder::mark(Value gradient, StringRef parameter) {
@@ -287,18 +279,16 @@ void StepBuilder::eraseUnused() {
       op.erase();
 }
 
-LogicalResult StepBuilder::build() {
+LogicalResult StepBuilder::build(ArrayRef<Value> ofLoss) {
   if (failed(checkNames()))
     return failure();
-  FailureOr<SmallVector<Value>> gradients = getGradients();
-  if (failed(gradients))
-    return failure();
+  SmallVector<Value> gradients = widen(ofLoss);
   if (recipe.clip)
-    clip(*gradients, *recipe.clip);
+    clip(gradients, *recipe.clip);
   counter =
       addState(kCounter, RankedTensorType::get({}, builder.getI32Type()), {});
   for (auto [argument, gradient] :
-       llvm::zip_equal(selection.trained, *gradients))
+       llvm::zip_equal(selection.trained, gradients))
     update(argument, gradient);
   Formulas emit = at(kCounter);
   states.emplace_back(counter, emit.add(counter, 1));
@@ -307,7 +297,18 @@ LogicalResult StepBuilder::build() {
   return success();
 }
 
+FailureOr<SmallVector<Value>> tp::buildGradients(func::FuncOp function,
+                                                 const Selection &selection) {
+  auto trained =
+      llvm::map_to_vector(selection.trained, [&](unsigned i) -> Value {
+        return function.getArgument(i);
+      });
+  Value loss = function.front().getTerminator()->getOperand(selection.loss);
+  return buildGradients(function, loss, trained);
+}
+
 LogicalResult tp::buildStep(func::FuncOp function, const Recipe &recipe,
-                            const Selection &selection) {
-  return StepBuilder(function, recipe, selection).build();
+                            const Selection &selection,
+                            ArrayRef<Value> gradients) {
+  return StepBuilder(function, recipe, selection).build(gradients);
 }

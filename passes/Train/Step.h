@@ -10,11 +10,18 @@
 
 namespace tp {
 
-/// Makes `function`, which computes a loss, a step of training by `recipe`: it
-/// takes the optimizer's state besides, and gives new parameters and the new
-/// state in front of what it gave. Failure after an error.
+/// Builds the gradients of the loss that `function` computes, by what is
+/// trained.
+mlir::FailureOr<llvm::SmallVector<mlir::Value>>
+buildGradients(mlir::func::FuncOp function, const Selection &selection);
+
+/// Makes `function`, which computes a loss and its gradients by what is
+/// trained, a step of training by `recipe`: it takes the optimizer's state
+/// besides, and gives new parameters and the new state in front of what it
+/// gave. Failure after an error.
 mlir::LogicalResult buildStep(mlir::func::FuncOp function, const Recipe &recipe,
-                              const Selection &selection);
+                              const Selection &selection,
+                              llvm::ArrayRef<mlir::Value> gradients);
 
 } // namespace tp
 

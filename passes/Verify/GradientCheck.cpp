@@ -86,6 +86,8 @@ FailureOr<Change> GradientVerifier::getChange(const Program &program,
                                               ArrayRef<GradientResult> along) {
   DualEvaluator evaluator;
   SmallVector<TensorValue> arguments = drawArguments(evaluator, function, data);
+  if (data.number % 2 == 1)
+    putComparedNumbers(function, arguments, data.seed + data.number);
   Random random(scramble(data.seed) + data.number);
   SmallVector<TensorValue> directions;
   for (const GradientResult &gradient : along) {
@@ -142,7 +144,8 @@ LogicalResult GradientVerifier::run() {
       {Signs::Any, Magnitudes::Small},
       {Signs::Positive, Magnitudes::Small},
       {Signs::PerArgument, Magnitudes::Moderate},
-      {Signs::Positive, Magnitudes::Large}};
+      {Signs::Positive, Magnitudes::Large},
+      {Signs::Any, Magnitudes::Tiny}};
   bool isKnown = false;
   for (auto [number, kind] : llvm::enumerate(kinds)) {
     DataSet data{seed, unsigned(number), kind.first, kind.second};

@@ -5,11 +5,14 @@
 
 #include "IndexUses.h"
 
+#include "dialects/TP/Interface.h"
 #include "lib/Support/Random.h"
 #include "tpopt/Dialect/TP/TP.h"
 
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SmallBitVector.h"
 
+#include <cmath>
 #include <optional>
 
 using namespace mlir;
@@ -152,6 +155,10 @@ TensorValue ArgumentDrawer::drawFloats() {
     least = -6;
     greatest = -3;
   }
+  if (data.magnitudes == Magnitudes::Tiny) {
+    least = -13;
+    greatest = -8;
+  }
   if (data.magnitudes == Magnitudes::Wide) {
     // What may overflow does so on the first sets.
     least = data.narrows ? random.pick({-16, -11, -6}) : random.pick({-11, -6});
@@ -246,4 +253,47 @@ SmallVector<TensorValue> tp::drawArguments(DenseEvaluator &evaluator,
   for (BlockArgument argument : function.getArguments())
     arguments.push_back(ArgumentDrawer(evaluator, data, argument).draw());
   return arguments;
+}
+
+void tp::putComparedNumbers(func::FuncOp function,
+                            MutableArrayRef<TensorValue> arguments,
+                            uint64_t seed) {
+  llvm::MapVector<Type, SmallVector<int64_t>> numbers;
+  function.walk([&](CompareOp compare) {
+    for (Value operand : compare->getOperands()) {
+      auto constant = operand.getDefiningOp<ConstantOp>();
+      auto splat = constant ? dyn_cast<SplatElementsAttr>(constant.getValue())
+                            : SplatElementsAttr();
+      if (splat && isa<IntegerType>(splat.getElementType()))
+        numbers[splat.getElementType()].push_back(
+            splat.getSplatValue<APInt>().getSExtValue());
+    }
+  });
+  Random random(scramble(seed));
+  for (auto [i, argument] : llvm::enumerate(arguments)) {
+    auto own = numbers.find(argument->getType().getElementType());
+    if (getRole(function, i) != Role::Input || own == numbers.end())
+      continue;
+    auto tensor = std::make_shared<DenseTensor>(toDense(argument));
+    for (Element &element : tensor->getElements())
+      if (random.percent(25))
+        element.integer = own->second[random.below(own->second.size())];
+    argument = tensor;
+  }
+}
+
+void tp::makeStates(func::FuncOp function,
+                    MutableArrayRef<TensorValue> arguments, double scale) {
+  for (auto [i, argument] : llvm::enumerate(arguments)) {
+    if (getRole(function, i) != Role::OptimizerState)
+      continue;
+    auto state = std::make_shared<DenseTensor>(toDense(argument));
+    for (Element &element : state->getElements()) {
+      if (state->isFloat())
+        element.real = scale * std::abs(element.real);
+      else
+        element.integer = 1 + std::abs(element.integer);
+    }
+    argument = state;
+  }
 }

@@ -34,6 +34,7 @@ enum class Signs : uint8_t {
 enum class Magnitudes : uint8_t {
   Integers, ///< From -3 to 3.
   Small,    ///< 1/64 to 1/4: no activation saturates.
+  Tiny,     ///< 2^-13 to 2^-7: what keeps a norm from dividing by 0 counts.
   Moderate, ///< 1/4 to 4.
   Large,    ///< 4 to 16: beyond what masks and padding are filled with.
   Wide,     ///< From one of 2^-16, 2^-11 and 2^-6 on, over 22 powers of two.
@@ -59,6 +60,19 @@ DataSet getDataSet(uint64_t seed, unsigned number);
 llvm::SmallVector<TensorValue> drawArguments(interp::DenseEvaluator &evaluator,
                                              mlir::func::FuncOp function,
                                              const DataSet &data);
+
+/// Puts integers that `function` compares with, such as the label of what does
+/// not count, into a quarter of the integers that come from outside.
+void putComparedNumbers(mlir::func::FuncOp function,
+                        llvm::MutableArrayRef<TensorValue> arguments,
+                        uint64_t seed);
+
+/// Makes what is drawn for the states of optimizers such as they can be: not
+/// negative, multiplied by `scale`, and after a first step. Before it all are
+/// zero, and some optimizers divide a gradient by its size, which may be
+/// rounding.
+void makeStates(mlir::func::FuncOp function,
+                llvm::MutableArrayRef<TensorValue> arguments, double scale);
 
 } // namespace tp
 

@@ -70,13 +70,16 @@ namespace {
 
 class Shrinker {
 public:
-  Shrinker(func::FuncOp function, ArrayRef<std::pair<unsigned, unsigned>> pairs)
+  Shrinker(func::FuncOp function, ArrayRef<std::pair<unsigned, unsigned>> pairs,
+           ArrayRef<std::pair<unsigned, unsigned>> equalResults)
       : function(function) {
     number();
     function.walk([&](Operation *op) { tie(op); });
     Operation *end = function.front().getTerminator();
     for (auto [argument, result] : pairs)
       tie(function.getArgument(argument), end->getOperand(result));
+    for (auto [a, b] : equalResults)
+      tie(end->getOperand(a), end->getOperand(b));
   }
 
   /// Retypes a copy. Where that makes an op wrong, its dimensions are fixed,
@@ -334,12 +337,13 @@ bool Shrinker::shrink(func::FuncOp copy) {
 
 OwningOpRef<ModuleOp>
 tp::shrinkProgram(func::FuncOp function,
-                  ArrayRef<std::pair<unsigned, unsigned>> pairs) {
+                  ArrayRef<std::pair<unsigned, unsigned>> pairs,
+                  ArrayRef<std::pair<unsigned, unsigned>> equalResults) {
   OwningOpRef<ModuleOp> whole(ModuleOp::create(function.getLoc()));
   OpBuilder builder = OpBuilder::atBlockEnd(whole->getBody());
   auto original = cast<func::FuncOp>(builder.clone(*function));
   simplify(original);
-  Shrinker shrinker(original, pairs);
+  Shrinker shrinker(original, pairs, equalResults);
   while (true) {
     OwningOpRef<ModuleOp> module(ModuleOp::create(function.getLoc()));
     OpBuilder inside = OpBuilder::atBlockEnd(module->getBody());

@@ -21,13 +21,15 @@ namespace tp {
 /// whose meaning depends on sizes, such as means, are decomposed before: their
 /// numbers stay. What an op's attributes fix, as the bounds of a slice, stays
 /// as it is, and so does what is tied to it. Each of `pairs`, an argument and a
-/// result by number, keep one shape. Directives are left out.
+/// result by number, keep one shape, and so do each two of `equalResults`.
+/// Directives are left out.
 ///
 /// The small program need not compute what the large one does: a shorter slice
 /// takes other elements. A difference that shows on it is to be confirmed.
 mlir::OwningOpRef<mlir::ModuleOp>
 shrinkProgram(mlir::func::FuncOp function,
-              llvm::ArrayRef<std::pair<unsigned, unsigned>> pairs);
+              llvm::ArrayRef<std::pair<unsigned, unsigned>> pairs,
+              llvm::ArrayRef<std::pair<unsigned, unsigned>> equalResults = {});
 
 } // namespace tp
 

@@ -12,7 +12,6 @@ largest of its parameter, or of a hundredth of the largest of all; in f64 within
 Exit 1 if one is not.
 """
 
-import contextlib
 import json
 import pathlib
 import re
@@ -25,6 +24,8 @@ import safetensors.numpy
 import safetensors.torch
 import torch
 import transformers
+
+from wide_torch import widened
 
 # transformers asks CUDA for this, and torch crashes where it has no CUDA libraries.
 if not torch.cuda.is_available():
@@ -71,24 +72,6 @@ def draw(config):
         mask[:, -2:] = 0
         inputs |= {"token_type_ids": (tokens % 2).astype(np.int32), "attention_mask": mask}
     return inputs
-
-
-@contextlib.contextmanager
-def widened(dtype):
-    """In f64, what transformers writes f32 for is f64: norms, angles and losses."""
-    if dtype == "f32":
-        yield
-        return
-    old = torch.float32, torch.Tensor.float
-    torch.float32 = torch.float = torch.float64
-    torch.Tensor.float = torch.Tensor.double
-    torch.set_default_dtype(torch.float64)
-    try:
-        yield
-    finally:
-        torch.float32, torch.Tensor.float = old
-        torch.float = torch.float32
-        torch.set_default_dtype(torch.float32)
 
 
 def run_torch(model, inputs):

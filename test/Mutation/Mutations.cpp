@@ -3,6 +3,7 @@
 
 #include "Mutations.h"
 
+#include "dialects/TP/Interface.h"
 #include "dialects/TP/ShardingTable.h"
 #include "tpopt/Dialect/SPMD/SPMD.h"
 #include "tpopt/Dialect/TP/TP.h"
@@ -135,6 +136,27 @@ static bool claimWhole(Operation *op, Random &) {
   for (DimSharding &dim : known->second.dims)
     dim.axes.clear();
   return claim(op, known->first, known->second);
+}
+
+/// A state of an optimizer claims to be cut otherwise than its parameter.
+static bool claimOtherState(Operation *op, Random &random) {
+  auto function = dyn_cast<func::FuncOp>(op->getParentOp());
+  if (!function || !op->hasTrait<OpTrait::IsTerminator>() ||
+      function.getNumArguments() == 0)
+    return false;
+  unsigned number = random.below(function.getNumArguments());
+  ShardingAttr attribute = getSharding(function.getArgument(number));
+  if (getRole(function, number) != Role::OptimizerState || !attribute)
+    return false;
+  Mesh mesh = getMeshOf(op, attribute);
+  TensorSharding sharding = resolve(attribute, mesh);
+  if (sharding.getDimAxes().empty())
+    return false;
+  for (DimSharding &dim : sharding.dims)
+    dim.axes.clear();
+  setSharding(function.getArgument(number),
+              ShardingAttr::get(op->getContext(), mesh, sharding));
+  return true;
 }
 
 /// A sum and the op behind it change places: f(sum x) becomes sum f(x).
@@ -517,6 +539,7 @@ ArrayRef<Mutation> tp::getMutations() {
       {"other axis", false, claimOtherAxis},
       {"other order of axes", false, claimOtherOrder},
       {"cut value taken for whole", false, claimWhole},
+      {"state cut unlike its parameter", false, claimOtherState},
       {"op moved before the sum", false, reduceLate},
       {"stale value read", false, readStale},
       {"operands swapped before cutting", false, swapOperands},

@@ -5,6 +5,7 @@
 //
 //     tp-mutate [--mutants=N] [--seed=N] [--mesh=..] [--show] FILE.mlir...
 //     tp-mutate --against [--field] ..      see Against.h
+//     tp-mutate --training=OPTIMIZER ..     see Training.h
 //
 // Every program is partitioned, which must verify, and then damaged N times in
 // ways and places drawn at random. A damaged program that verifies is run
@@ -15,6 +16,7 @@
 #include "Against.h"
 #include "Mutations.h"
 #include "QuietRun.h"
+#include "Training.h"
 
 #include "dialects/TP/Interface.h"
 #include "lib/Interpreter/FieldEvaluator.h"
@@ -56,6 +58,11 @@ static llvm::cl::opt<bool>
                                       "of what is not damaged"));
 static llvm::cl::opt<bool> field("field",
                                  llvm::cl::desc("Ask with field=true"));
+static llvm::cl::opt<std::string>
+    training("training", llvm::cl::desc("Damage gradients and steps, which "
+                                        "update by adamw(lr=0.1), say"));
+static llvm::cl::opt<std::string>
+    weight("weight", llvm::cl::desc("The result that weighs micro-batches"));
 static llvm::cl::opt<bool> show("show", llvm::cl::desc("Print each error"));
 
 namespace {
@@ -249,6 +256,11 @@ int main(int argc, char **argv) {
     if (against) {
       refusals +=
           !mutateAgainst(file, {mesh, field, mutants, seed}, context, tallies);
+      continue;
+    }
+    if (!training.empty()) {
+      refusals += !mutateTraining(file, {training, weight, mutants, seed, show},
+                                  context, tallies);
       continue;
     }
     OwningOpRef<ModuleOp> whole = parseSourceFile<ModuleOp>(file, &context);

@@ -173,6 +173,16 @@ func.func @main() -> (tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>
 
 // -----
 
+// The complementary error function in doubles, near, in the middle, and far out
+func.func @main() -> (tensor<6xf64>) {
+  // EXPECT: [math.erfc(x) for x in (-3.5, -0.75, 0.5, 1.25, 6.0, 30.0)]
+  %x = stablehlo.constant dense<[-3.5, -0.75, 0.5, 1.25, 6.0, 30.0]> : tensor<6xf64>
+  %0 = chlo.erfc %x : tensor<6xf64> -> tensor<6xf64>
+  return %0 : tensor<6xf64>
+}
+
+// -----
+
 // More functions of chlo
 func.func @main() -> (tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<2xf32>, tensor<2xi32>, tensor<2xf32>) {
   // EXPECT: [math.acosh(x) for x in (1, 2.5, 40)]

@@ -121,12 +121,17 @@ def trace(module, inputs, kwargs):
     # What the graph takes, in its order: names, or constants.
     weights, example, taken = {}, {}, []
     given = iter(pytree.tree_leaves(graph.example_inputs))
+    kinds = torch.export.graph_signature.InputKind
+    tied = {}
     for spec in signature.input_specs:
-        if spec.kind is torch.export.graph_signature.InputKind.USER_INPUT:
+        if spec.kind is kinds.USER_INPUT:
             tree, name, value = example, spec.arg.name, next(given)
         else:
             tree, name = weights, spec.target
             value = graph.state_dict.get(name, graph.constants.get(name))
+        # Of a parameter that has several names, the first: its gradient is one.
+        if spec.kind is kinds.PARAMETER:
+            name = tied.setdefault(id(value), name)
         if isinstance(value, torch.Tensor):
             add(tree, name, value)
         taken.append((name, None) if isinstance(value, torch.Tensor) else (None, value))

@@ -55,7 +55,8 @@ def BuildStepPass : Pass<"tp-build-step", "::mlir::ModuleOp"> {
     Option<"entry", "entry", "std::string", "\"\"",
            "The entry, if the module has several">,
     Option<"verify", "verify", "bool", "true",
-           "Prove the gradients, as tp-verify-gradient does">,
+           "Prove the gradients, as tp-verify-gradient does, and that "
+           "micro-batches together do what all of them at once would">,
   ];
 }
 

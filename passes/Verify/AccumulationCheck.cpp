@@ -1,0 +1,203 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "AccumulationCheck.h"
+
+#include "RandomData.h"
+#include "ShrunkProgram.h"
+
+#include "dialects/TP/Interface.h"
+#include "lib/Interpreter/Interpreter.h"
+#include "tpopt/Dialect/TP/TP.h"
+
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/Sequence.h"
+#include "llvm/Support/Format.h"
+
+#include <cmath>
+#include <optional>
+
+using namespace mlir;
+using namespace tp;
+using namespace tp::interp;
+
+namespace {
+
+/// What data is like.
+struct Kind {
+  Signs signs;
+  Magnitudes magnitudes;
+  double ofStates = 1; ///< What those are multiplied by.
+};
+
+/// A program that computes each of its results twice: result `i` and result
+/// `getNumPairs() + i` should be equal.
+class TwiceComputed {
+public:
+  explicit TwiceComputed(func::FuncOp function)
+      : function(function), numPairs(function.getNumResults() / 2) {}
+
+  LogicalResult verify();
+
+private:
+  SmallVector<TensorValue> draw(DenseEvaluator &evaluator, unsigned number,
+                                const Kind &kind);
+  /// Whether what becomes of the parameters are numbers; fails if they differ.
+  FailureOr<bool> verify(const Program &program, unsigned number,
+                         const Kind &kind);
+
+  func::FuncOp function;
+  unsigned numPairs;
+};
+
+} // namespace
+
+/// Both programs behind each other in one, on the same arguments.
+static OwningOpRef<ModuleOp> join(func::FuncOp step, func::FuncOp whole) {
+  OwningOpRef<ModuleOp> module(ModuleOp::create(step.getLoc()));
+  func::FuncOp both = step.clone();
+  module->push_back(both);
+  Operation *end = both.front().getTerminator();
+  OpBuilder builder(end);
+  IRMapping mapping;
+  mapping.map(whole.getArguments(), both.getArguments());
+  for (Operation &op : whole.front().without_terminator())
+    builder.clone(op, mapping);
+  SmallVector<DictionaryAttr> attributes;
+  both.getAllResultAttrs(attributes);
+  attributes.append(attributes.size(), builder.getDictionaryAttr({}));
+  for (Value value : whole.front().getTerminator()->getOperands())
+    end->insertOperands(end->getNumOperands(), mapping.lookup(value));
+  both.setFunctionType(FunctionType::get(
+      builder.getContext(), both.getArgumentTypes(), end->getOperandTypes()));
+  both.setAllResultAttrs(attributes);
+  return module;
+}
+
+SmallVector<TensorValue> TwiceComputed::draw(DenseEvaluator &evaluator,
+                                             unsigned number,
+                                             const Kind &kind) {
+  SmallVector<TensorValue> arguments =
+      drawArguments(evaluator, function,
+                    DataSet{/*seed=*/1, number, kind.signs, kind.magnitudes});
+  // Else all micro-batches would count as many labels.
+  putComparedNumbers(function, arguments, number);
+  makeStates(function, arguments, kind.ofStates);
+  return arguments;
+}
+
+static std::string print(const DenseTensor &tensor, int64_t i) {
+  std::string text;
+  llvm::raw_string_ostream(text) << llvm::format(
+      "%.8g", tensor.isFloat() ? tensor[i].real : double(tensor[i].integer));
+  return text;
+}
+
+static bool isNumber(const DenseTensor &tensor) {
+  return llvm::all_of(llvm::seq(tensor.size()),
+                      [&](int64_t i) { return std::isfinite(tensor[i].real); });
+}
+
+/// The first element that differs by more than orders of adding do. Both
+/// programs compute every loss in the same way, so nothing else does.
+static std::optional<int64_t> findDifference(const DenseTensor &made,
+                                             const DenseTensor &wanted) {
+  double largest = 0;
+  for (int64_t i : llvm::seq(wanted.size()))
+    if (wanted.isFloat() && std::isfinite(wanted[i].real))
+      largest = std::max(largest, std::abs(wanted[i].real));
+  auto isEqual = [&](Element a, Element b) {
+    if (!wanted.isFloat())
+      return a.integer == b.integer;
+    if (!std::isfinite(a.real) || !std::isfinite(b.real))
+      return std::isfinite(a.real) == std::isfinite(b.real);
+    return std::abs(a.real - b.real) <= 1e-9 * largest + 1e-15;
+  };
+  for (int64_t i : llvm::seq(made.size()))
+    if (!isEqual(made[i], wanted[i]))
+      return i;
+  return std::nullopt;
+}
+
+FailureOr<bool> TwiceComputed::verify(const Program &program, unsigned number,
+                                      const Kind &kind) {
+  DoubleEvaluator evaluator;
+  auto results =
+      Interpreter(evaluator).run(program, draw(evaluator, number, kind));
+  if (failed(results))
+    return failure();
+  bool isKnown = true;
+  for (unsigned result : llvm::seq(numPairs)) {
+    const DenseTensor &made = toDense((*results)[result]),
+                      &wanted = toDense((*results)[numPairs + result]);
+    if (getResultRole(function, result) == Role::Parameter)
+      isKnown = isKnown && isNumber(made);
+    if (std::optional<int64_t> i = findDifference(made, wanted))
+      return function.emitError()
+             << prefix(ErrorCode::WrongAccumulation) << "'"
+             << getOutputName(function, result).getValue()
+             << "' differs: element "
+             << printIndex(*i, made.getType().getShape()) << " is "
+             << print(made, *i) << " by micro-batches, and "
+             << print(wanted, *i) << " by all of them at once";
+  }
+  return isKnown;
+}
+
+LogicalResult TwiceComputed::verify() {
+  FailureOr<Program> program = Program::analyze(function);
+  if (failed(program) || failed(checkArguments(*program, {})))
+    return failure();
+  static constexpr Kind kinds[] = {
+      {Signs::Any, Magnitudes::Small, /*ofStates=*/0x1p-20},
+      {Signs::Any, Magnitudes::Small},
+      {Signs::Positive, Magnitudes::Small},
+      {Signs::PerArgument, Magnitudes::Moderate},
+      {Signs::Any, Magnitudes::Large},
+      {Signs::Any, Magnitudes::Tiny}};
+  // Where no label of a micro-batch counts, its mean is no number, and large
+  // numbers overflow.
+  constexpr unsigned kNumKinds = std::size(kinds), kNumTries = 3 * kNumKinds,
+                     kEnough = 3;
+  unsigned known = 0;
+  for (unsigned number = 0;
+       number < kNumKinds || (known < kEnough && number < kNumTries);
+       ++number) {
+    FailureOr<bool> isKnown =
+        verify(*program, number, kinds[number % kNumKinds]);
+    if (failed(isKnown))
+      return failure();
+    known += *isKnown;
+  }
+  if (known == 0)
+    return function.emitError()
+           << prefix(ErrorCode::WrongAccumulation)
+           << "parameters are no numbers after a step on the data that was "
+              "tried, so that nothing is proved";
+  return success();
+}
+
+/// On small sizes, where failure says nothing yet: the small program may not be
+/// the large one's likeness.
+static LogicalResult checkShrunk(func::FuncOp both) {
+  SmallVector<std::pair<unsigned, unsigned>> donated, equal;
+  unsigned numPairs = both.getNumResults() / 2;
+  for (unsigned i : llvm::seq(both.getNumArguments()))
+    if (auto result = both.getArgAttrOfType<IntegerAttr>(i, kDonatedAttr))
+      donated.emplace_back(i, result.getInt());
+  for (unsigned i : llvm::seq(numPairs))
+    equal.emplace_back(i, numPairs + i);
+  OwningOpRef<ModuleOp> shrunk = shrinkProgram(both, donated, equal);
+  ScopedDiagnosticHandler quiet(both.getContext(),
+                                [](Diagnostic &) { return success(); });
+  return TwiceComputed(*shrunk->getOps<func::FuncOp>().begin()).verify();
+}
+
+LogicalResult tp::checkAccumulation(func::FuncOp step, func::FuncOp whole,
+                                    bool shrinks) {
+  OwningOpRef<ModuleOp> module = join(step, whole);
+  func::FuncOp both = *module->getOps<func::FuncOp>().begin();
+  if (shrinks && succeeded(checkShrunk(both)))
+    return success();
+  return TwiceComputed(both).verify();
+}
