@@ -3,9 +3,9 @@
 
 #include "WholeStep.h"
 
-#include "Formulas.h"
 #include "Step.h"
 
+#include "dialects/TP/Formulas.h"
 #include "dialects/TP/Interface.h"
 
 #include "mlir/IR/IRMapping.h"

@@ -70,30 +70,65 @@ void addRotary(Author &author) {
                               sin, author.random.percent(50)));
 }
 
-void addAttention(Author &author) {
-  auto size = [&](int64_t most) { return author.random.draw(1, most); };
-  int64_t b = size(4), s = size(6), k = size(4), g = size(3), d = size(4),
-          t = size(7), e = size(4);
-  Type element = author.element(Elements::Float);
-  Value query = author.get({b, s, k, g, d}, element),
-        key = author.get({b, t, k, d}, element),
-        value = author.get({b, t, k, e}, element);
-  Value offset, lengths, mask;
-  if (author.random.percent(40))
-    offset = author.get(author.random.percent(50) ? Shape{} : Shape{b},
-                        author.element(Elements::Index));
-  if (author.random.percent(40))
-    lengths = author.get({b}, author.element(Elements::Index));
-  if (author.random.percent(40))
-    mask = author.get({b, s, t}, author.builder.getI1Type());
-  bool causal = author.random.percent(50);
+/// What attention and its gradients take.
+struct AttentionOperands {
+  explicit AttentionOperands(Author &author) {
+    auto size = [&](int64_t most) { return author.random.draw(1, most); };
+    int64_t b = size(4), s = size(6), k = size(4), g = size(3), d = size(4),
+            t = size(7), e = size(4);
+    element = author.element(Elements::Float);
+    wide = element.isF64() ? element : author.builder.getF32Type();
+    query = author.get({b, s, k, g, d}, element);
+    key = author.get({b, t, k, d}, element);
+    value = author.get({b, t, k, e}, element);
+    rows = {b, s, k, g};
+    result = {b, s, k, g, e};
+    if (author.random.percent(40))
+      offset = author.get(author.random.percent(50) ? Shape{} : Shape{b},
+                          author.element(Elements::Index));
+    if (author.random.percent(40))
+      lengths = author.get({b}, author.element(Elements::Index));
+    if (author.random.percent(40))
+      mask = author.get({b, s, t}, author.builder.getI1Type());
+    if (author.random.percent(50))
+      causal = author.builder.getUnitAttr();
+    if (causal && author.random.percent(40))
+      window = author.builder.getI64IntegerAttr(size(6));
+    scale = author.builder.getF64FloatAttr(0.5);
+  }
+
+  Type element, wide;
+  Shape rows, result;
+  Value query, key, value, offset, lengths, mask;
+  FloatAttr scale;
+  UnitAttr causal;
   IntegerAttr window;
-  if (causal && author.random.percent(40))
-    window = author.builder.getI64IntegerAttr(size(6));
-  author.add(AttentionOp::create(author.builder, author.loc,
-                                 author.type({b, s, k, g, e}, element), query,
-                                 key, value, offset, lengths, mask,
-                                 APFloat(0.5), causal, window),
+};
+
+void addAttention(Author &author) {
+  AttentionOperands in(author);
+  Type logsumexp;
+  if (author.random.percent(30))
+    logsumexp = author.type(in.rows, in.wide);
+  author.add(AttentionOp::create(
+                 author.builder, author.loc, author.type(in.result, in.element),
+                 logsumexp, in.query, in.key, in.value, in.offset, in.lengths,
+                 in.mask, in.scale, in.causal, in.window),
+             /*leavesIntegers=*/true);
+}
+
+template <typename OpT> void addAttentionGradient(Author &author) {
+  AttentionOperands in(author);
+  Value gradient = author.get(in.result, in.element),
+        logsumexp = author.get(in.rows, in.wide),
+        delta = author.get(in.rows, in.wide);
+  SmallVector<Type> types{in.query.getType()};
+  if (std::is_same_v<OpT, AttentionKeyValueGradientOp>)
+    types = {in.key.getType(), in.value.getType()};
+  author.add(OpT::create(author.builder, author.loc, TypeRange(types), in.query,
+                         in.key, in.value, gradient, logsumexp, delta,
+                         in.offset, in.lengths, in.mask, in.scale, in.causal,
+                         in.window),
              /*leavesIntegers=*/true);
 }
 
@@ -116,5 +151,9 @@ void tp::fuzz::addTransformerOps(Generators &generators) {
   generators["tp.softmax"] = addSoftmax;
   generators["tp.rotary"] = addRotary;
   generators["tp.attention"] = addAttention;
+  generators["tp.attention_query_gradient"] =
+      addAttentionGradient<AttentionQueryGradientOp>;
+  generators["tp.attention_key_value_gradient"] =
+      addAttentionGradient<AttentionKeyValueGradientOp>;
   generators["tp.cross_entropy"] = addCrossEntropy;
 }
