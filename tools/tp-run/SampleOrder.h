@@ -8,9 +8,10 @@
 /// the number of the epoch alone, and any place of it is found in constant
 /// time: no list is made, kept or sent.
 ///
-/// The order is a Feistel network of eight rounds over as many bits as the number
-/// of samples has, rounded up to an even number. Numbers that are no sample are
-/// encrypted again until one is ("cycle walking"). Both are permutations.
+/// The order is a Feistel network of eight rounds over as many bits as the
+/// number of samples has, rounded up to an even number. Numbers that are no
+/// sample are encrypted again until one is ("cycle walking"). Both are
+/// permutations.
 
 #ifndef TPRUN_SAMPLEORDER_H
 #define TPRUN_SAMPLEORDER_H
