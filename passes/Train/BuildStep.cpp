@@ -10,6 +10,7 @@
 
 #include "dialects/TP/Interface.h"
 #include "dialects/TP/ReverseMode.h"
+#include "passes/Differentiate/Selection.h"
 #include "passes/Verify/AccumulationCheck.h"
 #include "passes/Verify/GradientCheck.h"
 
@@ -25,25 +26,6 @@ using namespace tp;
 
 /// The entry that stays as it was.
 static constexpr StringLiteral kEvaluate = "evaluate";
-
-/// The one entry of `module`, or the one called `name`; null after an error.
-static func::FuncOp findEntry(ModuleOp module, StringRef name) {
-  auto entries = llvm::filter_to_vector(
-      module.getOps<func::FuncOp>(), [&](func::FuncOp function) {
-        return isEntry(function) &&
-               (name.empty() || function.getName() == name);
-      });
-  if (entries.size() == 1)
-    return entries.front();
-  InFlightDiagnostic error = module.emitError();
-  error << prefix(ErrorCode::UnknownEntry);
-  if (!name.empty())
-    error << "the module has no entry '" << name << "'";
-  else
-    error << "the module has " << entries.size()
-          << " entries: write entry= with the name of the one that is trained";
-  return {};
-}
 
 /// Puts a copy of `function` beside it. Where the step takes a stack of inputs,
 /// the copy's are called otherwise, since what entries share by name is one.

@@ -4,8 +4,7 @@
 #include "Selection.h"
 
 #include "dialects/TP/Interface.h"
-
-#include "llvm/ADT/StringExtras.h"
+#include "passes/Differentiate/Selection.h"
 
 using namespace mlir;
 using namespace tp;
@@ -14,47 +13,22 @@ using namespace tp;
 // Results
 //===----------------------------------------------------------------------===//
 
-/// The result called `name`; none after an error that says what it is to be.
-static std::optional<unsigned> findResult(func::FuncOp function, StringRef name,
-                                          StringRef option) {
-  SmallVector<StringRef> names;
-  for (unsigned i = 0; i < function.getNumResults(); ++i) {
-    names.push_back(getOutputName(function, i).getValue());
-    if (names.back() == name)
-      return i;
-  }
-  function.emitError() << prefix(ErrorCode::BadLoss) << option << "=" << name
-                       << ": @" << function.getName()
-                       << " has no such result: write one of "
-                       << llvm::join(names, ", ");
-  return std::nullopt;
-}
-
 LogicalResult Selection::findResults(func::FuncOp function,
                                      const Recipe &recipe) {
-  auto getScalar = [&](unsigned result) -> Type {
-    auto type = dyn_cast<RankedTensorType>(function.getResultTypes()[result]);
-    return type && type.getRank() == 0 ? type.getElementType() : Type();
-  };
-  std::optional<unsigned> found = findResult(function, recipe.loss, "loss");
-  if (!found)
+  FailureOr<unsigned> found = findLoss(function, recipe.loss);
+  if (failed(found))
     return failure();
   loss = *found;
-  Type element = getScalar(loss);
-  if (!element || !(element.isF32() || element.isF64()))
-    return function.emitError()
-           << prefix(ErrorCode::BadLoss) << "loss=" << recipe.loss << " is of "
-           << "type " << function.getResultTypes()[loss]
-           << ": a loss is a scalar of f32 or f64; take its mean or sum, and "
-              "convert it";
   if (recipe.weight.empty())
     return success();
-  weight = findResult(function, recipe.weight, "weight");
-  if (!weight)
+  found = findResult(function, recipe.weight, "weight");
+  if (failed(found))
     return failure();
-  element = getScalar(*weight);
-  if (weight == loss || !element || !element.isIntOrFloat() ||
-      element.isInteger(1))
+  weight = *found;
+  auto type = dyn_cast<RankedTensorType>(function.getResultTypes()[*weight]);
+  if (weight == loss || !type || type.getRank() != 0 ||
+      !type.getElementType().isIntOrFloat() ||
+      type.getElementType().isInteger(1))
     return function.emitError()
            << prefix(ErrorCode::BadLoss) << "weight=" << recipe.weight
            << " is of type " << function.getResultTypes()[*weight]
@@ -67,13 +41,6 @@ LogicalResult Selection::findResults(func::FuncOp function,
 // Arguments
 //===----------------------------------------------------------------------===//
 
-/// Whether nothing says what an argument is for.
-static bool isUndeclared(func::FuncOp function, unsigned argument) {
-  return !function.getArgAttr(argument, kRoleAttr) &&
-         !function.getArgAttr(argument, kSourceAttr) &&
-         !function.getArgAttr(argument, kDonatedAttr);
-}
-
 static bool mayBeNamed(func::FuncOp function, unsigned argument) {
   return isUndeclared(function, argument) ||
          getRole(function, argument) == Role::Parameter;
@@ -81,47 +48,6 @@ static bool mayBeNamed(func::FuncOp function, unsigned argument) {
 
 static StringRef getName(func::FuncOp function, unsigned argument) {
   return getInputName(function, argument).getValue();
-}
-
-/// Each of `patterns` is about some of `arguments`.
-static LogicalResult checkPatterns(func::FuncOp function,
-                                   ArrayRef<NamePattern> patterns,
-                                   ArrayRef<unsigned> arguments,
-                                   StringRef option) {
-  SmallVector<StringRef> names = llvm::map_to_vector(
-      arguments, [&](unsigned i) { return getName(function, i); });
-  for (const NamePattern &pattern : patterns) {
-    if (llvm::any_of(names,
-                     [&](StringRef name) { return pattern.matches(name); }))
-      continue;
-    InFlightDiagnostic error = function.emitError();
-    error << prefix(ErrorCode::NotTrainable) << option << "="
-          << pattern.getText() << " matches no "
-          << (option == "train" ? "parameter" : "parameter that is trained");
-    if (!names.empty())
-      error.attachNote() << "near names are "
-                         << getNearNames(pattern.getText(), names);
-    return error;
-  }
-  return success();
-}
-
-/// An error that lists what could be meant.
-static LogicalResult emitNoParameter(func::FuncOp function) {
-  SmallVector<StringRef> names;
-  for (unsigned i = 0; i < function.getNumArguments(); ++i)
-    if (isUndeclared(function, i) &&
-        isFloatTensor(function.getArgument(i).getType()))
-      names.push_back(getName(function, i));
-  InFlightDiagnostic error = function.emitError();
-  error << prefix(ErrorCode::NotTrainable) << "no argument of @"
-        << function.getName()
-        << " is a parameter of floats: write train= with the names of those "
-           "that are, or give them tp.role = \"parameter\"";
-  if (!names.empty())
-    error.attachNote() << "arguments of floats without a role are "
-                       << llvm::join(names, ", ");
-  return error;
 }
 
 /// Whether an argument is of a type that can be trained, and is not yet.
@@ -150,12 +76,11 @@ LogicalResult Selection::findTrained(func::FuncOp function,
   for (unsigned i = 0; i < function.getNumArguments(); ++i)
     if (mayBeNamed(function, i))
       candidates.push_back(i);
-  if (failed(checkPatterns(function, recipe.train, candidates, "train")))
+  if (failed(checkPatterns(function, recipe.train, candidates, "train",
+                           "parameter")))
     return failure();
   for (unsigned i : candidates) {
-    bool isNamed = llvm::any_of(recipe.train, [&](const NamePattern &pattern) {
-      return pattern.matches(getName(function, i));
-    });
+    bool isNamed = matchesAny(recipe.train, function, i);
     bool isMeant = recipe.train.empty() &&
                    getRole(function, i) == Role::Parameter &&
                    isFloatTensor(function.getArgument(i).getType());
@@ -167,9 +92,12 @@ LogicalResult Selection::findTrained(func::FuncOp function,
   }
   if (trained.empty())
     return emitNoParameter(function);
-  return success(
-      succeeded(checkPatterns(function, recipe.decay, trained, "decay")) &&
-      succeeded(checkPatterns(function, recipe.noDecay, trained, "no_decay")));
+  auto check = [&](ArrayRef<NamePattern> patterns, StringRef option) {
+    return checkPatterns(function, patterns, trained, option,
+                         "parameter that is trained");
+  };
+  return success(succeeded(check(recipe.decay, "decay")) &&
+                 succeeded(check(recipe.noDecay, "no_decay")));
 }
 
 //===----------------------------------------------------------------------===//

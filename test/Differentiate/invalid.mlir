@@ -35,28 +35,29 @@ func.func @main(%x: tensor<4xf32> {tp.name = "x"}) -> (tensor<f32> {tp.name = "l
 
 // -----
 
-// expected-error @below {{[TP0541] 'main' has no result 'loss', it has y, result1: write loss=NAME}}
+// expected-error @below {{[TP0541] loss=loss: @main has no such result: write one of y, result1}}
 func.func @main(%x: tensor<4xf32> {tp.name = "x"}) -> (tensor<4xf32> {tp.name = "y"}, tensor<4xf32>) {
   return %x, %x : tensor<4xf32>, tensor<4xf32>
 }
 
 // -----
 
-// expected-error @below {{[TP0541] the loss 'loss' is a scalar of f32 or f64, not 'tensor<4xf32>': return its sum or its mean}}
+// expected-error @below {{[TP0541] loss=loss is of type 'tensor<4xf32>': a loss is a scalar of f32 or f64; take its mean or sum, and convert it}}
 func.func @main(%x: tensor<4xf32> {tp.name = "x"}) -> (tensor<4xf32> {tp.name = "loss"}) {
   return %x : tensor<4xf32>
 }
 
 // -----
 
-// expected-error @below {{[TP0541] the loss 'loss' is a scalar of f32 or f64, not 'tensor<bf16>': return its sum or its mean}}
+// expected-error @below {{[TP0541] loss=loss is of type 'tensor<bf16>': a loss is a scalar of f32 or f64; take its mean or sum, and convert it}}
 func.func @main(%x: tensor<bf16> {tp.name = "x"}) -> (tensor<bf16> {tp.name = "loss"}) {
   return %x : tensor<bf16>
 }
 
 // -----
 
-// expected-error @below {{[TP0542] 'x' matches no argument of floats: they are y, arg1}}
+// expected-error @below {{[TP0542] train=x matches no argument of floats}}
+// expected-note @below {{near names are}}
 func.func @main(%y: tensor<f32> {tp.name = "y"}, %z: tensor<f32>, %x: tensor<i32> {tp.name = "x"}) -> (tensor<f32> {tp.name = "loss"}) {
   return %y : tensor<f32>
 }
