@@ -238,9 +238,18 @@ FailureOr<SmallVector<Value>> ScatterOp::localize(spmd::Localizer &localizer,
                                                  isFirst, ArrayRef<int64_t>()),
                              input, emit.constant(0, type));
   }
+  Value updates = operands[2];
+  if (getKind() == ScatterKind::Add) {
+    // What pads the indices adds nothing, wherever it points.
+    int64_t count = typeOf(getIndices()).getRank() - int64_t(getBatchDims());
+    updates = localizer.maskPadding(
+        updates,
+        llvm::to_vector(llvm::seq<int64_t>(getAxis(), getAxis() + count)),
+        ReduceKind::Sum);
+  }
   return SmallVector<Value>{
       create(builder, getLoc(), localizer.getLocalType(getResult()), getKind(),
-             input, indices, operands[2], getAxis(), getBatchDims())};
+             input, indices, updates, getAxis(), getBatchDims())};
 }
 
 //===----------------------------------------------------------------------===//
