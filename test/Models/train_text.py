@@ -4,11 +4,13 @@
 """Steps of AdamW on real text, a byte a token, against PyTorch: a small Llama learns the
 licence of this repository on 1, 2 and 4 devices.
 
-    train_text.py [--steps=500] [--plans=PATTERN] [--types=f64,f32]
+    train_text.py [--steps=500] [--plans=PATTERNS] [--types=f64,f32]
+    train_text.py --model=FOLDER --batch=1 --sequence=256 --steps=20 --types=f32 ..
 
 A step is two micro-batches of which labels are left out, clipped to a norm of 1, with a
 schedule, and no decay of norms. In f64 every parameter is within 1e-6 of PyTorch's after
 the last step; in f32 the loss is within 1e-3 at every step. Exit 1 if one is not.
+--model trains one that was published, from its weights on.
 """
 
 import argparse
@@ -31,7 +33,7 @@ from wide_torch import widened
 if not torch.cuda.is_available():
     torch.cuda.is_current_stream_capturing = lambda: False
 
-MICRO, BATCH, SEQUENCE, VOCABULARY = 2, 4, 12, 128
+MICRO, VOCABULARY = 2, 128
 RATE, DECAY, WARMUP = 1e-3, 0.1, 4
 IGNORED = -100
 ARGUMENT = re.compile(r"%arg\d+: tensor<([^>]*)> \{([^}]*)\}")
@@ -98,22 +100,26 @@ PLANS |= {
 }
 
 
-def read_batches(steps):
+def read_batches(steps, batch, sequence):
     """Of each step the tokens and labels of its micro-batches, in the text's order."""
     text = (pathlib.Path(__file__).parents[2] / "LICENSE").read_bytes()
     tokens = np.frombuffer(text, np.uint8).astype(np.int32)
     assert tokens.max() < VOCABULARY
-    count = MICRO * BATCH * SEQUENCE
+    count = MICRO * batch * sequence
     generator = np.random.default_rng(1)
     for step in range(steps):
         own = np.take(tokens, np.arange(step * count, (step + 1) * count), mode="wrap")
-        own = own.reshape(MICRO, BATCH, SEQUENCE)
+        own = own.reshape(MICRO, batch, sequence)
         # Some micro-batches have half as many labels as others.
         share = generator.uniform(0.4, 1, (MICRO, 1, 1))
         yield own, np.where(generator.random(own.shape) < share, own, IGNORED).astype(np.int32)
 
 
-def make_model():
+def make_model(folder):
+    """The one in a folder, or a small one, in torch's default type."""
+    if folder:
+        return transformers.AutoModelForCausalLM.from_pretrained(
+            folder, dtype=torch.get_default_dtype(), attn_implementation="sdpa").train()
     torch.manual_seed(5)
     config = transformers.LlamaConfig(
         vocab_size=VOCABULARY, hidden_size=24, intermediate_size=40, num_hidden_layers=2,
@@ -155,14 +161,15 @@ def call(*command):
         raise RuntimeError(f"{command[0]}: {done.stderr.strip()[:600]}")
 
 
-def build_step(folder, dtype, steps):
+def build_step(folder, dtype, options):
     """The step as text, and its parameters: name to shape, stored tensor and part."""
     call("tp-opt", f"--tp-import=hf:{folder}", "-o", folder / "loss.mlir",
-         f"--tp-import-options=phase=train batch={BATCH} sequence={SEQUENCE} dtype={dtype}")
+         f"--tp-import-options=phase=train batch={options.batch} sequence={options.sequence} "
+         f"dtype={dtype}")
     call("tp-opt", folder / "loss.mlir", "-o", folder / "step.mlir",
          f"--tp-train=loss=loss weight=label_count clip=1.0 accumulate={MICRO} "
          f"optimizer=adamw(lr={RATE},weight_decay={DECAY}) no_decay=*norm* "
-         f"schedule=cosine(warmup={WARMUP},steps={steps})")
+         f"schedule=cosine(warmup={WARMUP},steps={options.steps})")
     parameters = {}
     text = (folder / "step.mlir").read_text().split("@evaluate")[0]
     for kind, attributes in ARGUMENT.findall(text):
@@ -195,27 +202,29 @@ def get_distance(values, parameters, wanted):
     """The largest difference of a parameter."""
     worst = 0
     for name, (_, stored, (start, size, view, permutation)) in parameters.items():
+        stored = stored if stored in wanted else f"model.{stored}"
         part = wanted[stored][tuple(slice(b, b + n) for b, n in zip(start, size))]
         part = part.reshape(view).transpose(permutation)
         worst = max(worst, np.max(np.abs(values[name] - part)))
     return worst
 
 
-def check(dtype, steps, plans, folder):
-    batches = list(read_batches(steps))
+def check(dtype, options, plans, folder):
+    steps = options.steps
+    batches = list(read_batches(steps, options.batch, options.sequence))
     with widened(dtype):
-        model = make_model()
+        model = make_model(options.model)
     model.save_pretrained(folder)
     exact = copy.deepcopy(model)
     with widened(dtype):
         wanted = run_torch(model, batches, steps)
-    if dtype == "f32":
+    if dtype == "f32" and not options.model:
         with widened("f64"):
             exact = run_torch(exact.double(), batches, steps)
         drift = max(abs(a - b) for a, b in zip(exact, wanted))
         print(f"f32, PyTorch: within {drift:.1e} of itself in f64", flush=True)
     trained = {name: p.detach().numpy() for name, p in model.named_parameters()}
-    parameters = build_step(folder, dtype, steps)
+    parameters = build_step(folder, dtype, options)
     wrong = 0
     for name in plans:
         losses, values, took = run_steps(folder, PLANS[name], parameters, batches,
@@ -235,13 +244,16 @@ def main():
     parser.add_argument("--steps", type=int, default=500)
     parser.add_argument("--plans", default="*", help="patterns of plans, separated by ;")
     parser.add_argument("--types", default="f64,f32")
+    parser.add_argument("--model")
+    parser.add_argument("--batch", type=int, default=4)
+    parser.add_argument("--sequence", type=int, default=12)
     options = parser.parse_args()
     plans = [name for name in PLANS
              if any(fnmatch.fnmatch(name, p) for p in options.plans.split(";"))]
     wrong = 0
     for dtype in options.types.split(","):
         with tempfile.TemporaryDirectory() as folder:
-            wrong += check(dtype, options.steps, plans, pathlib.Path(folder))
+            wrong += check(dtype, options, plans, pathlib.Path(folder))
     print(f"{options.steps} steps by {len(plans)} plans: {wrong} wrong")
     return 1 if wrong else 0
 

@@ -72,7 +72,7 @@ def main():
     mutator = [options.build / "test" / "Mutation" / "tp-mutate", f"--seed={options.seed}"]
     options.folder.mkdir(parents=True, exist_ok=True)
     losses = {"mlp": pathlib.Path(__file__).parent / "Inputs" / "training-mlp.mlir"}
-    weights = {"mlp": "count"}
+    weights = {"mlp": "valid"}
     for name, config in MODELS.items():
         folder = options.folder / name
         folder.mkdir(exist_ok=True)
@@ -88,7 +88,7 @@ def main():
     step, cut, plan = (options.folder / file for file in ("step.mlir", "cut.mlir", "plan.json"))
     plan.write_text(json.dumps(PLAN))
     run(tool, losses["mlp"], "-o", step,
-        "--tp-train=loss=loss weight=count optimizer=adamw(lr=0.1) accumulate=2 clip=1.0")
+        "--tp-train=loss=loss weight=valid optimizer=adamw(lr=0.1) accumulate=2 clip=1.0")
     run(tool, step, "-o", cut,
         f"--tp-shard=mesh=data=2,model=2 plan={plan} stop-after=import")
     total.append(mutate("mlp on 2 x 2 devices", *mutator, f"--mutants={options.cut}", cut))

@@ -6,7 +6,7 @@ func.func @main(%x: tensor<4x6xf64> {tp.name = "x"}, %labels: tensor<4xi32> {tp.
     %w1: tensor<6x8xf64> {tp.name = "w1", tp.role = "parameter"}, %b1: tensor<8xf64> {tp.name = "b1", tp.role = "parameter"},
     %loop: tensor<8x8xf64> {tp.name = "loop", tp.role = "parameter"},
     %w2: tensor<8x5xf64> {tp.name = "w2", tp.role = "parameter"})
-    -> (tensor<f64> {tp.name = "loss"}, tensor<f64> {tp.name = "count"}) {
+    -> (tensor<f64> {tp.name = "loss"}, tensor<f64> {tp.name = "valid"}) {
   %0 = tp.rms_norm %x, %scale epsilon = 1.0e-5 : (tensor<4x6xf64>, tensor<6xf64>) -> tensor<4x6xf64>
   %1 = tp.einsum "bi,ij->bj" %0, %w1 : (tensor<4x6xf64>, tensor<6x8xf64>) -> tensor<4x8xf64>
   %2 = tp.broadcast %b1 dims = [1] : tensor<8xf64> -> tensor<4x8xf64>
