@@ -272,7 +272,8 @@ static bool isWrittenInPlace(Value value, BlockArgument argument) {
     return false;
   return llvm::all_of(argument.getUsers(), [&](Operation *user) {
     Operation *outer = block->findAncestorOpInBlock(*user);
-    return outer == op || outer->isBeforeInBlock(op);
+    // What the planner decomposes for a look is in no block of the function.
+    return outer && (outer == op || outer->isBeforeInBlock(op));
   });
 }
 

@@ -52,9 +52,14 @@ Element NoisyEvaluator::round(Element value, FloatType type) {
         double(int64_t(scramble(scramble(key) ^ value.residue))) * 0x1p-63;
     double size = unit;
     if (addsRoundings) {
-      int digits =
-          int(llvm::APFloat::semanticsPrecision(type.getFloatSemantics()));
+      const llvm::fltSemantics &format = type.getFloatSemantics();
+      int digits = int(llvm::APFloat::semanticsPrecision(format));
       size = std::max(size, std::ldexp(1, 2 - digits));
+      // Kernels may take what is smaller than all normal numbers for 0.
+      double least =
+          llvm::APFloat::getSmallestNormalized(format).convertToDouble();
+      if (error < 0 && std::abs(x) < least)
+        x = 0;
     }
     value = makeReal(x + x * size * error);
   }

@@ -3,6 +3,8 @@
 
 #include "Conditioning.h"
 
+#include "lib/Interpreter/RandomRounding.h"
+
 #include <cmath>
 #include <limits>
 
@@ -21,13 +23,20 @@ Conditioning::Conditioning(const Program &program,
 }
 
 bool Conditioning::addRun() {
-  constexpr unsigned kNumRuns = 4;
-  if (key == kNumRuns)
+  bool rounds = rounding == Rounding::ToElementType;
+  unsigned numRuns = rounds ? 8 : 4;
+  if (key == numRuns)
     return false;
   // What is wrong with the program has been said already.
   ScopedDiagnosticHandler silence(program.getFunction().getContext(),
                                   [](Diagnostic &) { return success(); });
-  NoisyEvaluator evaluator(key++, unit, rounding);
+  NoisyEvaluator noisy(key, unit, rounding);
+  // Sums that are rounded lose what cancels in them, which errors of what they
+  // give do not show.
+  RandomRoundingEvaluator random(key);
+  DenseEvaluator &evaluator =
+      rounds && key % 2 ? static_cast<DenseEvaluator &>(random) : noisy;
+  ++key;
   auto results = Interpreter(evaluator, options).run(program, arguments);
   if (succeeded(results))
     runs.push_back(std::move(*results));

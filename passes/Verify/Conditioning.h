@@ -24,8 +24,9 @@ namespace tp {
 /// for.
 class Conditioning {
 public:
-  /// Errors are up to `unit` on top of what `rounding` does. What is given must
-  /// outlive this.
+  /// Errors are up to `unit` on top of what `rounding` does; where that rounds,
+  /// every other run rounds at random, and sums as their order may. What is
+  /// given must outlive this.
   Conditioning(const interp::Program &program,
                llvm::ArrayRef<TensorValue> arguments,
                const interp::InterpreterOptions &options, double unit,

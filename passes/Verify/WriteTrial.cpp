@@ -16,6 +16,8 @@
 #include <cmath>
 #include <limits>
 
+#include "llvm/ADT/Sequence.h"
+
 namespace tp {
 #define GEN_PASS_DEF_WRITETRIALPASS
 #include "tpopt/Passes/Verify/Passes.h.inc"
@@ -43,6 +45,21 @@ private:
 };
 } // namespace
 
+/// How many times further than a few runs move it a result may be: as `tp-run
+/// --check` has it.
+static constexpr double kFactor = 8;
+
+/// An optimizer divides a gradient by its size, which may be all that was
+/// rounded if numbers are of all magnitudes: then no result says anything.
+static void choose(DataSet &data, func::FuncOp function) {
+  auto isState = [&](unsigned i) {
+    return getRole(function, i) == Role::OptimizerState;
+  };
+  if (data.magnitudes == Magnitudes::Wide &&
+      llvm::any_of(llvm::seq(function.getNumArguments()), isState))
+    data.magnitudes = Magnitudes::Moderate;
+}
+
 /// How far each element of `value` may be from what it is, in f64.
 static TensorValue getAllowed(const Conditioning &conditioning, unsigned index,
                               const TensorValue &value, bool isWide) {
@@ -52,9 +69,13 @@ static TensorValue getAllowed(const Conditioning &conditioning, unsigned index,
       type.clone(Float64Type::get(type.getContext())));
   auto format = dyn_cast<FloatType>(type.getElementType());
   for (int64_t i = 0; i < tensor.size(); ++i) {
-    double spread = 4 * conditioning.getSpread(index, i, tensor[i]);
+    double spread = kFactor * conditioning.getSpread(index, i, tensor[i]);
     if (format) {
       double x = tensor[i].real;
+      // Nothing can be said of a number that is all rounding, such as one that
+      // is divided by such a number.
+      if (spread >= std::abs(x))
+        spread = std::numeric_limits<double>::infinity();
       const llvm::fltSemantics &semantics = format.getFloatSemantics();
       int digits = int(llvm::APFloat::semanticsPrecision(semantics));
       // Beyond the range of the type, an order may decide.
@@ -82,7 +103,10 @@ LogicalResult WriteTrial::write(ModuleOp module) {
     return failure();
   DoubleEvaluator evaluator(Rounding::ToElementType);
   DataSet data = getDataSet(seed, number);
+  choose(data, function);
   SmallVector<TensorValue> arguments = drawArguments(evaluator, function, data);
+  // As steps leave them: roots of second moments are taken.
+  makeStates(function, arguments, /*scale=*/1);
   for (TensorValue &argument : arguments) // as files hold them
     if (isa<FloatType>(argument->getType().getElementType()))
       argument = evaluator.convert(argument, argument->getType());

@@ -9,6 +9,8 @@
 #include "TpOpt.h"
 #include "runtime/Core/Errors.h"
 
+#include "absl/strings/str_format.h"
+
 #include <cmath>
 #include <cstdio>
 
@@ -110,6 +112,11 @@ static int64_t findWrong(DType dtype, absl::string_view got,
   return -1;
 }
 
+/// With all digits that tell floats apart.
+static std::string print(double value) {
+  return absl::StrFormat("%.9g", value);
+}
+
 static absl::Status compareTrial(Session &session, const EntryRow &entry,
                                  const Trial &trial, int number) {
   const Artifact &artifact = session.getArtifact();
@@ -123,17 +130,19 @@ static absl::Status compareTrial(Session &session, const EntryRow &entry,
       return makeError(ErrorCode::CompilerBroke,
                        "tp-opt has not written the output '", name, "'");
     absl::string_view data = expected->second.data;
-    int64_t place =
-        findWrong(output.dtype, got, data, spreads.find(name)->second.data);
+    absl::string_view allowed = spreads.find(name)->second.data;
+    int64_t place = findWrong(output.dtype, got, data, allowed);
     if (place < 0)
       continue;
     size_t size = getSize(output.dtype), at = place * size;
-    return makeError(ErrorCode::CheckFailed, "entry '",
-                     artifact.text(entry.name), "', data set ", number,
-                     ": element ", place, " of output '", name, "' is ",
-                     decode(output.dtype, got.substr(at, size)).front(),
-                     ", the whole program has ",
-                     decode(output.dtype, data.substr(at, size)).front());
+    return makeError(
+        ErrorCode::CheckFailed, "entry '", artifact.text(entry.name),
+        "', data set ", number, ": element ", place, " of output '", name,
+        "' is ", print(decode(output.dtype, got.substr(at, size)).front()),
+        ", the whole program has ",
+        print(decode(output.dtype, data.substr(at, size)).front()),
+        ", and rounding allows for ",
+        print(decode(DType::F64, allowed.substr(place * 8, 8)).front()));
   }
   return absl::OkStatus();
 }
