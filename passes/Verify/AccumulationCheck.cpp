@@ -148,13 +148,15 @@ LogicalResult TwiceComputed::verify() {
   FailureOr<Program> program = Program::analyze(function);
   if (failed(program) || failed(checkArguments(*program, {})))
     return failure();
+  // States of all sizes beside those of gradients, since an optimizer may look
+  // at the sign of their sum alone.
   static constexpr Kind kinds[] = {
       {Signs::Any, Magnitudes::Small, /*ofStates=*/0x1p-20},
       {Signs::Any, Magnitudes::Small},
-      {Signs::Positive, Magnitudes::Small},
-      {Signs::PerArgument, Magnitudes::Moderate},
-      {Signs::Any, Magnitudes::Large},
-      {Signs::Any, Magnitudes::Tiny}};
+      {Signs::Positive, Magnitudes::Small, /*ofStates=*/0x1p-4},
+      {Signs::PerArgument, Magnitudes::Moderate, /*ofStates=*/0x1p-8},
+      {Signs::Any, Magnitudes::Large, /*ofStates=*/0x1p-4},
+      {Signs::Any, Magnitudes::Tiny, /*ofStates=*/0x1p-12}};
   // Where no label of a micro-batch counts, its mean is no number, and large
   // numbers overflow.
   constexpr unsigned kNumKinds = std::size(kinds), kNumTries = 3 * kNumKinds,
