@@ -159,6 +159,35 @@ static absl::Status checkTraining(const tprun::Options &options) {
   return absl::OkStatus();
 }
 
+/// Refuses options that do not go together.
+static absl::Status checkTogether(const tprun::Options &options) {
+  if (options.backend == tprun::kInterpreter &&
+      (options.check || options.bench > 0 || !options.trace.empty()))
+    return makeError(ErrorCode::BadOption,
+                     "--check, --bench and --trace are for compiled programs: "
+                     "leave out --backend=interpreter");
+  if (options.verify && (options.check || options.print || options.bench > 0 ||
+                         !options.weights.empty() || !options.inputs.empty() ||
+                         !options.output.empty() || !options.trace.empty() ||
+                         !options.generate.empty() || !options.train.empty() ||
+                         options.backend == tprun::kInterpreter))
+    return makeError(ErrorCode::BadOption,
+                     "--verify chooses the inputs and prints its findings: of "
+                     "the other options it takes --entry, --seed, --ranks, "
+                     "--threads, --timeout, --shard and a --backend that "
+                     "compiles");
+  if (!options.output.empty() &&
+      !absl::EndsWith(options.output, ".safetensors"))
+    return makeError(ErrorCode::BadOption, "--output=", options.output,
+                     ": outputs are written as safetensors; write "
+                     "--output=FILE.safetensors");
+  if (!options.output.empty() && !options.generate.empty())
+    return makeError(ErrorCode::BadOption,
+                     "--output is for the outputs of one run: leave out "
+                     "--generate, which prints tokens");
+  return absl::OkStatus();
+}
+
 absl::StatusOr<tprun::Options> tprun::parseOptions(int argc, char **argv,
                                                    bool *done) {
   Options options;
@@ -219,30 +248,7 @@ absl::StatusOr<tprun::Options> tprun::parseOptions(int argc, char **argv,
                      "--threads, --bench, --run_timeout and --temperature are "
                      "not negative");
   TPRT_RETURN_IF_ERROR(checkTraining(options));
-  if (options.backend == kInterpreter &&
-      (options.check || options.bench > 0 || !options.trace.empty()))
-    return makeError(ErrorCode::BadOption,
-                     "--check, --bench and --trace are for compiled programs: "
-                     "leave out --backend=interpreter");
-  if (options.verify && (options.check || options.print || options.bench > 0 ||
-                         !options.weights.empty() || !options.inputs.empty() ||
-                         !options.output.empty() || !options.trace.empty() ||
-                         !options.generate.empty() || !options.train.empty() ||
-                         options.backend == kInterpreter))
-    return makeError(ErrorCode::BadOption,
-                     "--verify chooses the inputs and prints its findings: of "
-                     "the other options it takes --entry, --seed, --ranks, "
-                     "--threads, --timeout, --shard and a --backend that "
-                     "compiles");
-  if (!options.output.empty() &&
-      !absl::EndsWith(options.output, ".safetensors"))
-    return makeError(ErrorCode::BadOption, "--output=", options.output,
-                     ": outputs are written as safetensors; write "
-                     "--output=FILE.safetensors");
-  if (!options.output.empty() && !options.generate.empty())
-    return makeError(ErrorCode::BadOption,
-                     "--output is for the outputs of one run: leave out "
-                     "--generate, which prints tokens");
+  TPRT_RETURN_IF_ERROR(checkTogether(options));
   return options;
 }
 
