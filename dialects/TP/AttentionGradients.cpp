@@ -81,10 +81,13 @@ template <typename OpT> static LogicalResult verifyGradient(OpT op) {
 }
 
 /// The error that a result has not the type of the operand that it is the
-/// gradient by.
+/// gradient by. On a device it may be an addend, and the operand is none.
 static LogicalResult verifyLike(Operation *op, Value result, Value operand,
                                 StringRef name) {
-  if (result.getType() == operand.getType())
+  RankedTensorType type = Emitter::typeOf(result),
+                   wanted = Emitter::typeOf(operand);
+  if (type.getShape() == wanted.getShape() &&
+      type.getElementType() == wanted.getElementType())
     return success();
   return tp::emitOpError(op, ErrorCode::TypeMismatch)
          << "gives a gradient of the " << name << "'s type, "
@@ -93,7 +96,7 @@ static LogicalResult verifyLike(Operation *op, Value result, Value operand,
 
 template <typename OpT>
 static SmallVector<Value> localizeGradient(OpT op, spmd::Localizer &localizer,
-                                           ValueRange operands) {
+                                           ArrayRef<Value> operands) {
   IRMapping mapping;
   mapping.map(op->getOperands(), operands);
   auto lookup = [&](Value value) {
@@ -175,7 +178,7 @@ SmallVector<Value> AttentionQueryGradientOp::decompose(OpBuilder &builder) {
 FailureOr<SmallVector<Value>>
 AttentionQueryGradientOp::localize(spmd::Localizer &localizer,
                                    ValueRange operands) {
-  return localizeGradient(*this, localizer, operands);
+  return localizeGradient(*this, localizer, llvm::to_vector(operands));
 }
 
 //===----------------------------------------------------------------------===//
@@ -216,5 +219,11 @@ SmallVector<Value> AttentionKeyValueGradientOp::decompose(OpBuilder &builder) {
 FailureOr<SmallVector<Value>>
 AttentionKeyValueGradientOp::localize(spmd::Localizer &localizer,
                                       ValueRange operands) {
-  return localizeGradient(*this, localizer, operands);
+  // Rows that pad a block add nothing: all that is of a row is zero there.
+  auto masked = llvm::to_vector(operands);
+  for (auto [value, local] : llvm::zip(getOperands(), masked))
+    if (value == getQuery() || value == getGradient() ||
+        value == getLogsumexp() || value == getDelta())
+      local = localizer.maskPadding(local, {1, 3}, ReduceKind::Sum);
+  return localizeGradient(*this, localizer, masked);
 }

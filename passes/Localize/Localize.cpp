@@ -119,8 +119,19 @@ public:
   Value maskPadding(Value local, ArrayRef<int64_t> dims,
                     ReduceKind kind) override {
     auto type = cast<RankedTensorType>(local.getType());
+    auto part = dyn_cast_if_present<LocalAttr>(type.getEncoding());
+    if (!part)
+      return local;
+    TensorSharding layout = std::get<TensorSharding>(
+        part.getSharding().resolve(getMesh(), type.getRank()));
+    ArrayRef<int64_t> shape = getGlobalType(type).getShape();
+    auto padded = llvm::filter_to_vector(dims, [&](int64_t dim) {
+      return BlockLayout{shape[dim], getSize(layout.dims[dim].axes)}.isUneven();
+    });
+    if (padded.empty())
+      return local;
     return MaskOp::create(builder, local.getLoc(), type, local,
-                          builder.getDenseI64ArrayAttr(dims),
+                          builder.getDenseI64ArrayAttr(padded),
                           getReductionIdentity(kind, type.getElementType()));
   }
 
