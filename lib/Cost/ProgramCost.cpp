@@ -263,7 +263,8 @@ bool tp::cost::isOverwritten(OpOperand &use) {
 }
 
 /// Whether `value`, which a function returns in the place of `argument`, is
-/// written there element by element, after all that others read of it.
+/// written there element by element, after all that others read of it. A plan
+/// cannot know: a reshard may come between.
 static bool isWrittenInPlace(Value value, BlockArgument argument) {
   Operation *op = value.getDefiningOp();
   Block *block = argument.getOwner();
@@ -272,8 +273,7 @@ static bool isWrittenInPlace(Value value, BlockArgument argument) {
     return false;
   return llvm::all_of(argument.getUsers(), [&](Operation *user) {
     Operation *outer = block->findAncestorOpInBlock(*user);
-    // What the planner decomposes for a look is in no block of the function.
-    return outer && (outer == op || outer->isBeforeInBlock(op));
+    return outer == op || outer->isBeforeInBlock(op);
   });
 }
 
@@ -314,7 +314,6 @@ tp::cost::findInPlaceValues(FunctionOpInterface function) {
         llvm::for_each(channel->getTargets(), add);
     }
   }
-  inPlace.insert_range(getResultsInPlace(function));
   return inPlace;
 }
 
@@ -329,8 +328,10 @@ public:
 
   ActivationPeak run() {
     number(root->getRegion(0));
-    if (function)
+    if (function) {
       inPlace = findInPlaceValues(function);
+      inPlace.insert_range(getResultsInPlace(function));
+    }
     collect(root->getRegion(0));
     ActivationPeak result;
     result.peak = getPeak(lifetimes);

@@ -141,15 +141,15 @@ bool isRequested(mlir::Operation *collective);
 bool isOverwritten(mlir::OpOperand &use);
 
 /// The values of a function that live in the storage of a donated argument:
-/// what is written into it, what loops carry of that, and results that are
-/// computed element by element when nobody else reads the argument any more,
-/// as an optimizer computes new parameters.
+/// what is written into it, and what loops carry of that.
 llvm::DenseSet<mlir::Value>
 findInPlaceValues(mlir::FunctionOpInterface function);
 
 /// The most that values of a function, or of a manual region, take at one time.
 /// Storage of parameters and caches is not among it, nor are values that are
-/// written in place into donated arguments.
+/// written in place into donated arguments, nor results that are computed there
+/// element by element when nobody else reads the argument any more, as new
+/// parameters are.
 struct ActivationPeak {
   Peak peak;
   mlir::Operation *op =
