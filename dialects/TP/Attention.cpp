@@ -40,14 +40,15 @@ SmallVector<Value> AttentionOp::decompose(OpBuilder &builder) {
   // rows that see nothing, where the sum is zero and 1 divides instead.
   Value masked = scores;
   if (seen) {
-    zero = emit.constant(0, scores);
     Value lowest = emit.constant(-std::numeric_limits<float>::max(), scores);
     masked = emit.select(seen, scores, lowest);
   }
   Value max = emit.reduce(ReductionKind::Max, masked, 4);
   Value exp = emit.binary<SubOp>(scores, emit.repeatAlong(max, scores, 4));
-  if (seen)
+  if (seen) {
+    zero = emit.constant(0, scores);
     exp = emit.select(seen, exp, zero);
+  }
   exp = emit.unary<ExpOp>(exp);
   if (seen)
     exp = emit.select(seen, exp, zero);
