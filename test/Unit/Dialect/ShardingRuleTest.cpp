@@ -378,6 +378,30 @@ void attention(Program &p) {
               Program::type(value) + ") -> " + Program::type(result));
 }
 
+/// `isOfKeys`: by the key and the value, else by the query.
+void attentionGradient(Program &p, const char *op, bool isOfKeys) {
+  Shape d = p.shape(7, 7); // b s k g d t e
+  Shape rows{d[0], d[1], d[2], d[3]}, query(rows), gradient(rows),
+      key{d[0], d[5], d[2], d[4]}, value{d[0], d[5], d[2], d[6]};
+  query.push_back(d[4]);
+  gradient.push_back(d[6]);
+  std::string text, types;
+  for (const Shape &shape : {query, key, value, gradient, rows, rows}) {
+    text += (text.empty() ? "" : ", ") + p.in(shape);
+    types += (types.empty() ? "" : ", ") + Program::type(shape);
+  }
+  if (p.pick(0, 1)) {
+    Shape mask{d[0], d[1], d[5]};
+    text +=
+        " mask(" + p.in(mask, "i1") + " : " + Program::type(mask, "i1") + ")";
+  }
+  std::string results =
+      isOfKeys ? "(" + Program::type(key) + ", " + Program::type(value) + ")"
+               : Program::type(query);
+  p.emitPlain(op + (" " + text) + " {causal, scale = 1.0 : f64} : (" + types +
+              ") -> " + results);
+}
+
 void crossEntropy(Program &p) {
   Shape logits = p.shape(1, 4), rows(logits.begin(), logits.end() - 1);
   std::string text = p.in(logits) + ", " + p.in(rows, "i32");
@@ -455,6 +479,12 @@ llvm::StringMap<Generator> getGenerators() {
   map["softmax"] = [](Program &p) { alongDim(p, "tp.softmax", true); };
   map["rotary"] = rotary;
   map["attention"] = attention;
+  map["attention_query_gradient"] = [](Program &p) {
+    attentionGradient(p, "tp.attention_query_gradient", /*isOfKeys=*/false);
+  };
+  map["attention_key_value_gradient"] = [](Program &p) {
+    attentionGradient(p, "tp.attention_key_value_gradient", /*isOfKeys=*/true);
+  };
   map["cross_entropy"] = crossEntropy;
   return map;
 }
@@ -517,7 +547,8 @@ TEST(ShardingRule, EveryOpNamesEveryDimension) {
     for (unsigned seed = 0; seed < 40; ++seed) {
       Program program(seed);
       generator->second(program);
-      bool two = mnemonic == "sort" || mnemonic == "top_k";
+      bool two = mnemonic == "sort" || mnemonic == "top_k" ||
+                 mnemonic == "attention_key_value_gradient";
       std::string text = program.str(two ? 2 : 1);
       SCOPED_TRACE(text);
       auto module = parseSourceString<ModuleOp>(text, &context);
