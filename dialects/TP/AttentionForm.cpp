@@ -100,9 +100,9 @@ ShardingRule tp::getAttentionRule(AttentionOpInterface op, StringRef operands,
 
 double tp::getAttentionFlops(AttentionOpInterface op, ArrayRef<int64_t> sizes,
                              int64_t overD, int64_t overE) {
-  // The softmax does not count, as is usual (Chowdhery et al., PaLM, 2022,
-  // appendix B): what has no machine weighs products alone, and its parts would
-  // then cost less than the whole, which keeps no scores in memory.
+  // Only products count, as is usual (Chowdhery et al., PaLM, 2022, appendix
+  // B). Without a machine, plans are weighed by products alone; counting the
+  // softmax would make the decomposition look cheaper than the op.
   ShardingRule rule =
       cast<spmd::ShardingRuleOpInterface>(op.getOperation()).getShardingRule();
   double rows = 1, d = 1, e = 1;

@@ -41,7 +41,8 @@ bool matchesAny(llvm::ArrayRef<NamePattern> patterns,
 /// The error that nothing is trained, with the arguments that could be.
 mlir::LogicalResult emitNoParameter(mlir::func::FuncOp function);
 
-/// Whether nothing says what an argument is for.
+/// Whether an argument has no role, no source and no result that it is donated
+/// to.
 bool isUndeclared(mlir::func::FuncOp function, unsigned argument);
 
 } // namespace tp

@@ -59,8 +59,8 @@ void DataParallel::addAxis(TensorSharding &sharding,
   if (sharding.uses(axis))
     return;
   // A dimension that nothing else cuts comes first, then one with little
-  // padding, then a long one: short ones are heads, and what computes with
-  // whole heads would rather not have them cut.
+  // padding, then a long one: a short one may count
+  // heads, which attention would have to gather.
   std::optional<unsigned> best;
   std::tuple<bool, double, int64_t> least;
   for (auto [dim, size] : llvm::enumerate(shape)) {

@@ -113,8 +113,7 @@ FailureOr<Plan> Plan::read(MLIRContext *context, StringRef path,
            << prefix(getFileError(error->why, ErrorCode::UnreadablePlan))
            << error->message
            << "; a plan is words, megatron, sp, ddp and fsdp, joined with +, "
-              "or "
-              "a JSON file of name patterns";
+              "or a JSON file of name patterns";
   const JsonFile &file = std::get<JsonFile>(parsed);
   const json::Object *entries = file.getRoot().getAsObject();
   if (!entries)

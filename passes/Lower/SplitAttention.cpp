@@ -65,7 +65,7 @@ static bool isOfKeys(AttentionOpInterface op) {
   return isa<AttentionKeyValueGradientOp>(op);
 }
 
-/// `op` for a block of its queries.
+/// Builds `op` for one block of its queries.
 static Operation *buildBlock(OpBuilder &builder, AttentionOpInterface op,
                              const QueryBlock &block) {
   Emitter emit(builder, op.getLoc());

@@ -43,7 +43,7 @@ private:
   /// what was passed on, by argument.
   void mapArguments(Value turn, const DenseMap<unsigned, Value> &states,
                     IRMapping &inside);
-  /// `all` with the part `own` in the place of the turn.
+  /// Writes `own` as the part of `all` that belongs to iteration `turn`.
   Value put(Value own, Value all, Value turn);
   SmallVector<Value> getPlace(Value turn, int64_t rank) {
     SmallVector<Value> place(rank, emit.constant(0, turn));

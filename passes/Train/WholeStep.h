@@ -10,11 +10,11 @@
 
 namespace tp {
 
-/// Makes `function`, which computes the loss of a micro-batch, a step over all
-/// that `recipe` has: their loss is one program, of which there is one
-/// gradient. The interface is that of a step whose gradients `accumulate` has
-/// made. Nothing of that is used here, so that the one proves the other.
-/// Failure after an error.
+/// Turns `function`, which computes the loss of one micro-batch, into a step
+/// over all micro-batches of `recipe`. It differentiates their total loss once,
+/// where `accumulate` adds up a gradient per micro-batch. Arguments and results
+/// are the same, and no code is shared, so that one step proves the other.
+/// Fails after an error.
 mlir::LogicalResult buildWholeStep(mlir::func::FuncOp function,
                                    const Recipe &recipe,
                                    const Selection &selection);

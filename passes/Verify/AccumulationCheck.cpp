@@ -195,11 +195,10 @@ static LogicalResult checkShrunk(func::FuncOp both) {
   return TwiceComputed(*shrunk->getOps<func::FuncOp>().begin()).verify();
 }
 
-LogicalResult tp::checkAccumulation(func::FuncOp step, func::FuncOp whole,
-                                    bool shrinks) {
+LogicalResult tp::checkAccumulation(func::FuncOp step, func::FuncOp whole) {
   OwningOpRef<ModuleOp> module = join(step, whole);
   func::FuncOp both = *module->getOps<func::FuncOp>().begin();
-  if (shrinks && succeeded(checkShrunk(both)))
+  if (succeeded(checkShrunk(both)))
     return success();
   return TwiceComputed(both).verify();
 }

@@ -10,14 +10,13 @@
 
 namespace tp {
 
-/// Compares `step` with `whole`, which takes and gives the same and
-/// differentiates once. Both are made small and computed in doubles, from
-/// random data on, in which no two micro-batches count the same. What comes of
-/// parameters, of states and of the loss is equal but for rounding, or an error
-/// names it. On sizes as they are, if `shrinks` is false.
+/// Checks that `step` computes what `whole` does, which has the same arguments
+/// and results and differentiates once. Both run in doubles on random data, in
+/// which micro-batches have different weights: on small sizes, and where they
+/// differ there, on their own. The error names the first parameter, state or
+/// other result that differs by more than rounding.
 mlir::LogicalResult checkAccumulation(mlir::func::FuncOp step,
-                                      mlir::func::FuncOp whole,
-                                      bool shrinks = true);
+                                      mlir::func::FuncOp whole);
 
 } // namespace tp
 

@@ -61,16 +61,16 @@ llvm::SmallVector<TensorValue> drawArguments(interp::DenseEvaluator &evaluator,
                                              mlir::func::FuncOp function,
                                              const DataSet &data);
 
-/// Puts integers that `function` compares with, such as the label of what does
-/// not count, into a quarter of the integers that come from outside.
+/// Replaces a quarter of the integers of inputs by constants that `function`
+/// compares with, such as the label -100, which is ignored.
 void putComparedNumbers(mlir::func::FuncOp function,
                         llvm::MutableArrayRef<TensorValue> arguments,
                         uint64_t seed);
 
-/// Makes what is drawn for the states of optimizers such as they can be: not
-/// negative, multiplied by `scale`, and after a first step. Before it all are
-/// zero, and some optimizers divide a gradient by its size, which may be
-/// rounding.
+/// Turns the drawn states of optimizers into possible ones: they are not
+/// negative, are multiplied by `scale`, and follow at least one step. Before
+/// the first step all are zero, and some optimizers divide a gradient by its
+/// size, which may be rounding.
 void makeStates(mlir::func::FuncOp function,
                 llvm::MutableArrayRef<TensorValue> arguments, double scale);
 

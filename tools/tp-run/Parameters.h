@@ -18,9 +18,9 @@ namespace tprun {
 absl::Status checkParameterFile(const tprt::Session &session,
                                 const std::string &path);
 
-/// Writes all parameters, trained or not, as --weights reads them: by the names
-/// and in the layout of the files that they come from, in the program's types;
-/// those that come from no file by their own names.
+/// Writes all parameters, trained or not, as --weights reads them. A parameter
+/// that comes from a checkpoint keeps the name and layout that it has there;
+/// any other keeps its own name. Types are those of the program.
 absl::Status writeParameters(tprt::Session &session, const std::string &path);
 
 } // namespace tprun

@@ -12,7 +12,7 @@
 
 namespace tprun {
 
-/// The tokens of a file as a tensor of u16 or u32 of one dimension:
+/// Reads the tokens of a file into a one-dimensional tensor of u16 or u32:
 ///
 ///     bytes 0..3 are 20240520   llm.c's header, then 16 bits each
 ///     bytes 0..3 are 20240801   the same with 32 bits each

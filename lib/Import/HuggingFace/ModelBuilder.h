@@ -91,7 +91,8 @@ public:
                                        element ? element : this->element);
   }
   mlir::Type i32() { return builder.getI32Type(); }
-  /// What is not to lose digits is computed in: f32, or f64 in a model of f64.
+  /// The type of norms, softmax, logits and the loss: f32, or f64 in a model of
+  /// f64.
   mlir::Type wide() { return element.isF64() ? element : builder.getF32Type(); }
   mlir::Type i1() { return builder.getI1Type(); }
 
