@@ -274,6 +274,7 @@ static constexpr Annotation kAnnotations[] = {
         kFunction, "an array of #tp.explanation<..>"),
     declare<TPDialect::DigestsAttrHelper>(kFunction, "a #tp.digests<..>"),
     declare<TPDialect::PricesAttrHelper>(kFunction, "a #tp.prices<..>"),
+    declare<TPDialect::AllocatedAttrHelper>(kFunction, "a number of bytes"),
     declare<TPDialect::PlanAttrHelper>(kModule, "a #tp.plan<..>"),
     declare<TPDialect::ProgramsAttrHelper>(
         kModule, "a dictionary of `whole` and `local` bytes"),

@@ -260,8 +260,10 @@ private:
                      bool(function.getArgAttr(index, kRoleAttr)), *local));
       int64_t bytes = local->getBytes();
       report.inputBytes += bytes;
-      if (role == Role::Input) // counted among the activations
+      if (role == Role::Input) { // counted among the activations
+        samples += bytes;
         continue;
+      }
       getMemory(role) += bytes;
       report.memory.padding += local->getPaddingBytes();
     }
@@ -286,8 +288,12 @@ private:
 
   void addMemory() {
     ActivationPeak activations = getActivationPeak(function, table);
-    report.memory.activations = activations.peak.bytes;
+    report.memory.planned = activations.peak.bytes;
     report.memory.padding += activations.peak.padding;
+    auto allocated = function->getAttrOfType<IntegerAttr>(kAllocatedAttr);
+    report.memory.isCompiled = bool(allocated);
+    report.memory.activations =
+        allocated ? allocated.getInt() + samples : activations.peak.bytes;
     if (Operation *op = activations.op)
       report.memory.peakOp = describe(op);
   }
@@ -312,6 +318,13 @@ private:
                               item.getComputed().convertToDouble() * unit,
                               item.getLaunches(), item.getPeak(),
                               item.getCount()});
+    if (report.memory.isCompiled)
+      report.price.push_back(
+          {getStageOf(PriceKind::Compiled).str(),
+           stringifyPriceKind(PriceKind::Compiled).str(),
+           describePrice(PriceKind::Compiled), /*sent=*/0, /*computed=*/0,
+           /*launches=*/0, report.memory.activations - report.memory.planned,
+           /*count=*/0});
   }
 
   std::string describe(Operation *op) {
@@ -326,6 +339,7 @@ private:
   ShardingTable &table;
   const std::optional<Machine> &machine;
   FunctionReport report;
+  int64_t samples = 0; ///< Bytes of the inputs.
   llvm::MapVector<StringRef, LayerEntry> layers;
 };
 

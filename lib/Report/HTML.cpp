@@ -165,9 +165,9 @@ private:
     int64_t total = std::max<int64_t>(memory.getTotal(), 1);
     for (auto &[what, bytes] : listMemory(memory)) {
       os << "<tr>";
-      cell(what == "activations" && !memory.peakOp.empty()
-               ? what + ", most at " + memory.peakOp
-               : what);
+      std::string note =
+          what == "activations" ? describeActivations(memory) : std::string();
+      cell(note.empty() ? what : what + ", " + note);
       number(formatBytes(bytes));
       os << "<td><div class=\"bar\">";
       bar("work", double(bytes) / total);

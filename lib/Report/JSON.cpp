@@ -204,6 +204,8 @@ private:
     json.attribute("fits", memory.fits());
     json.attribute("missing", memory.getMissing());
     string("peak_op", memory.peakOp);
+    json.attribute("compiled", memory.isCompiled);
+    json.attribute("planned", memory.planned);
   }
 
   llvm::json::OStream json;

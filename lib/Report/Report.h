@@ -84,7 +84,11 @@ struct MemoryEntry {
           optimizer = 0;
   int64_t padding = 0;  ///< Of all of these, how much means nothing.
   int64_t capacity = 0; ///< 0 if unknown.
-  std::string peakOp;   ///< Where activations take most.
+  std::string peakOp;   ///< Where activations take most, as planned.
+  /// Whether activations are what the compiled program allocates; else they are
+  /// what the plan counts on, which is always in `planned`.
+  bool isCompiled = false;
+  int64_t planned = 0;
 
   int64_t getTotal() const {
     return parameters + activations + cache + state + gradients + optimizer;

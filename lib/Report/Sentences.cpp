@@ -201,6 +201,8 @@ std::string tp::describePrice(PriceKind kind) {
     return "exchanges, shifts and masks of local types";
   case PriceKind::Other:
     return "passes that keep no record";
+  case PriceKind::Compiled:
+    return "what the compiled program allocates in place of that";
   }
   llvm_unreachable("covered switch");
 }
@@ -220,6 +222,8 @@ StringRef tp::getStageOf(PriceKind kind) {
     return "localize";
   case PriceKind::Other:
     return "other";
+  case PriceKind::Compiled:
+    return "lower";
   }
   llvm_unreachable("covered switch");
 }

@@ -154,6 +154,16 @@ tp::listMemory(const MemoryEntry &memory) {
   return rows;
 }
 
+std::string tp::describeActivations(const MemoryEntry &memory) {
+  llvm::SmallVector<std::string> notes;
+  if (memory.isCompiled)
+    notes.push_back("as compiled; " + formatBytes(memory.planned) +
+                    " as planned");
+  if (!memory.peakOp.empty())
+    notes.push_back("most at " + memory.peakOp);
+  return llvm::join(notes, ", ");
+}
+
 std::string tp::judgeCapacity(const MemoryEntry &memory) {
   if (memory.capacity == 0)
     return "capacity unknown";

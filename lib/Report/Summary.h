@@ -43,6 +43,10 @@ std::string describeMesh(const MeshEntry &mesh);
 std::vector<std::pair<std::string, int64_t>>
 listMemory(const MemoryEntry &memory);
 
+/// Whether activations are those of the compiled program, and where they take
+/// most; empty if nothing is known.
+std::string describeActivations(const MemoryEntry &memory);
+
 /// `fits in 80.0 GB` and so on: what the capacity says to the total.
 std::string judgeCapacity(const MemoryEntry &memory);
 

@@ -93,8 +93,9 @@ static void printMemory(const MemoryEntry &memory, llvm::raw_ostream &os) {
     std::string text = formatBytes(bytes);
     os << "    " << llvm::left_justify(what, 14)
        << llvm::right_justify(text, 12);
-    if (what == "activations" && !memory.peakOp.empty())
-      os << "  most at " << shorten(memory.peakOp, 58);
+    if (what == "activations")
+      if (std::string note = describeActivations(memory); !note.empty())
+        os << "  " << shorten(note, 66);
     os << '\n';
   }
   os << "    " << llvm::left_justify("peak", 14)

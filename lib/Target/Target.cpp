@@ -5,6 +5,7 @@
 
 #include "tpopt/Support/ErrorCodes.h"
 
+#include "runtime/CUDA/Workspace.h"
 #include "runtime/Core/ArtifactFormat.h"
 
 #include "llvm/ADT/TypeSwitch.h"
@@ -64,6 +65,7 @@ public:
   bool hasFixedEpilogue() const override { return false; }
   bool copies(MemRefType, MemRefType) const override { return true; }
   bool fills(MemRefType, Attribute) const override { return true; }
+  int64_t getWorkspaceBytes() const override { return 0; }
   int64_t getCacheBytes() const override { return 1 << 20; } // a core's L2
   bool combines(Type element) const override { return isSummed(element); }
   bool hasAttention() const override { return false; }
@@ -90,6 +92,7 @@ public:
   bool hasFixedEpilogue() const override { return true; }
   bool copies(MemRefType from, MemRefType to) const override;
   bool fills(MemRefType to, Attribute value) const override;
+  int64_t getWorkspaceBytes() const override { return tprt::kBlasWorkspace; }
   int64_t getCacheBytes() const override { return 32 << 20; } // H100's L2: 50
   bool combines(Type element) const override {
     // NCCL has no such type.

@@ -129,6 +129,9 @@ public:
   /// Whether the runtime copies between such buffers, of equal shapes.
   virtual bool copies(mlir::MemRefType from, mlir::MemRefType to) const = 0;
   virtual bool fills(mlir::MemRefType to, mlir::Attribute value) const = 0;
+  /// What the matrix library allocates once on each device; 0 if that is not
+  /// known before it runs.
+  virtual int64_t getWorkspaceBytes() const = 0;
   /// The size up to which a copy stays in the caches until the next step.
   virtual int64_t getCacheBytes() const = 0;
   /// Whether collectives combine such elements.

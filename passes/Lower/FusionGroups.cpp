@@ -79,7 +79,8 @@ static bool isPartial(DynamicUpdateSliceOp op) {
   return shapeOf(op.getUpdate()) != shapeOf(op.getInput());
 }
 
-FusionGroups::FusionGroups(Block &block, const Target &target) {
+FusionGroups::FusionGroups(Block &block, const Target &target)
+    : distances(block) {
   for (Operation &op : block.without_terminator()) {
     if (unitOf.count(&op) || isViewOp(&op) || isa<ConstantOp>(op) ||
         (op.getNumResults() == 1 && isInline(op.getResult(0))))
@@ -181,6 +182,11 @@ bool FusionGroups::canMerge(unsigned unit, unsigned other) const {
       (!fits(units[unit], units[other].domain) &&
        !fits(units[other], units[unit].domain)))
     return false;
+  Operation *first = units[unit].ops.back(), *second = units[other].ops.back();
+  if (second->isBeforeInBlock(first))
+    std::swap(first, second);
+  if (!distances.isNear(first, second))
+    return false;
   auto hasDetour = [&](unsigned from, unsigned target) {
     return llvm::any_of(getOperandUnits(from), [&](unsigned next) {
       return next != target && reaches(next, target);
@@ -274,6 +280,8 @@ void FusionGroups::storeTogether(DynamicUpdateSliceOp op) {
 }
 
 bool FusionGroups::canJoin(unsigned unit, Operation *op, Level level) const {
+  if (!distances.isNear(units[unit].ops.back(), op))
+    return false;
   for (Value operand : op->getOperands()) {
     std::optional<Level> inside = getLevel(unit, operand);
     if (inside ? *inside != level : false)

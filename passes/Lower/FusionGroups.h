@@ -8,7 +8,9 @@
 /// [4, 16] is one unit of domain [4, 16]: its maximum and its sum have a value
 /// per row, and the subtraction and the division take these without their being
 /// written to memory. A unit is executed as a whole, so an op joins one only if
-/// it does not depend on the unit through something outside.
+/// it does not depend on the unit through something outside, and if the unit is
+/// near: what a backward pass computes of saved values would be in memory from
+/// the forward pass on.
 ///
 /// An update of a part of a tensor, such as a KV cache, is stored by the row
 /// program that computes it, if there is one: rotary keys go into the cache
@@ -26,6 +28,7 @@
 #define TPOPT_PASSES_LOWER_FUSIONGROUPS_H
 
 #include "LegalizeForStep.h"
+#include "ShareEqual.h"
 #include "Updates.h"
 
 #include "llvm/ADT/SetVector.h"
@@ -88,6 +91,7 @@ private:
   bool reaches(unsigned from, unsigned target) const;
   std::optional<unsigned> getUnit(mlir::Operation *op) const;
 
+  Distances distances;
   llvm::SmallVector<Unit> units;
   llvm::DenseMap<mlir::Operation *, unsigned> unitOf;
   llvm::DenseMap<mlir::Operation *, Level> levels;

@@ -6,13 +6,11 @@
 #include "FusionGroups.h"
 #include "Products.h"
 #include "ScalarOps.h"
+#include "ShareEqual.h"
 #include "SimplifySums.h"
 
 #include "dialects/SPMD/Nesting.h"
 
-#include "mlir/IR/Dominance.h"
-#include "mlir/IR/PatternMatch.h"
-#include "mlir/Transforms/CSE.h"
 #include "llvm/ADT/SmallPtrSet.h"
 
 using namespace mlir;
@@ -280,11 +278,6 @@ FailureOr<LocalInfos> tp::legalizeForStep(func::FuncOp function,
   dropEmpty(function, infos);
   function.walk([](Operation *op) { freeInvariants(op); });
 
-  IRRewriter rewriter(function.getContext());
-  DominanceInfo dominance;
-  auto shareEqual = [&] {
-    eliminateCommonSubExpressions(rewriter, dominance, function);
-  };
   // Inner blocks first. They are collected each time: a dead branch or loop
   // goes with its blocks.
   auto forEach = [&](auto change) {
@@ -314,7 +307,7 @@ FailureOr<LocalInfos> tp::legalizeForStep(func::FuncOp function,
   });
   // Twice: what decompositions have in common may end an epilogue early.
   for (int round = 0; round < 2; ++round) {
-    shareEqual();
+    shareEqual(function);
     decomposeBlocks();
   }
   dropEmpty(function, infos);
@@ -328,7 +321,7 @@ FailureOr<LocalInfos> tp::legalizeForStep(func::FuncOp function,
     for (Operation &op : llvm::make_early_inc_range(block))
       widenForRuntime(&op, target);
   });
-  shareEqual();
+  shareEqual(function);
   decomposeBlocks();
   function.walk([](Operation *op) { freeInvariants(op); });
   forEach([](Block &block) {

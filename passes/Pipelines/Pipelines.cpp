@@ -107,6 +107,10 @@ void tp::buildCompilePipeline(OpPassManager &manager,
     if (writes)
       manager.addPass(createKeepProgramPass());
     buildShardPipeline(manager, options);
+    // A report, and only that, comes between the parts.
+    if (options.part == CompilePart::Shard && options.report &&
+        options.stopAfter == Stage::Localize)
+      manager.addPass(createMeasureMemoryPass({options.target, options.fp8}));
   }
   if (options.stopAfter != Stage::Localize ||
       options.part == CompilePart::Shard)

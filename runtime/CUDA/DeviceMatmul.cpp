@@ -3,6 +3,8 @@
 
 #include "runtime/CUDA/DeviceMatmul.h"
 
+#include "runtime/CUDA/Workspace.h"
+
 #include "absl/strings/match.h"
 #include "absl/types/optional.h"
 
@@ -10,7 +12,6 @@
 
 using namespace tprt;
 
-static constexpr size_t kWorkspace = 32 << 20;
 static constexpr int kProposals = 8;
 
 /// A matmul as the library's descriptors.
@@ -58,7 +59,7 @@ DeviceMatmul::create(const Device &device, const Artifact &artifact,
   std::unique_ptr<DeviceMatmul> matmul(
       new DeviceMatmul(device, *blas, artifact));
   TPRT_RETURN_IF_ERROR(blas->check(blas->create(&matmul->handle), "starting"));
-  TPRT_ASSIGN_OR_RETURN(matmul->workspace, device.allocate(kWorkspace));
+  TPRT_ASSIGN_OR_RETURN(matmul->workspace, device.allocate(kBlasWorkspace));
   for (const MatmulRow &row : artifact.rows<MatmulRow>())
     TPRT_RETURN_IF_ERROR(matmul->prepare(row, isFast));
   TPRT_RETURN_IF_ERROR(matmul->choose(memory, world, isFast));
@@ -121,7 +122,7 @@ absl::Status DeviceMatmul::prepare(const MatmulRow &row, bool isFast) {
                                          &value, sizeof(value)),
                       "describing a matmul");
   };
-  TPRT_RETURN_IF_ERROR(prefer(blas::kMaxWorkspace, uint64_t{kWorkspace}));
+  TPRT_RETURN_IF_ERROR(prefer(blas::kMaxWorkspace, uint64_t{kBlasWorkspace}));
   auto describe = [&](const MatmulPlan::Matrix &matrix, blas::Layout &layout,
                       int alignment) -> absl::Status {
     TPRT_RETURN_IF_ERROR(blas.check(
@@ -178,7 +179,7 @@ absl::Status DeviceMatmul::choose(const DeviceMemory &memory, World &world,
           blas.checkAlgorithm(handle, prepared.desc, prepared.first,
                               prepared.second, prepared.addend, prepared.result,
                               &found->second, &result) == blas::kSuccess &&
-          result.workspace <= kWorkspace) {
+          result.workspace <= kBlasWorkspace) {
         choices[key] = found->second;
         continue;
       }
@@ -218,7 +219,7 @@ DeviceMatmul::measure(uint32_t row, const DeviceMemory &memory,
   auto *end = std::remove_if(proposals, proposals + count,
                              [](const blas::Heuristic &proposal) {
                                return proposal.state != blas::kSuccess ||
-                                      proposal.workspace > kWorkspace;
+                                      proposal.workspace > kBlasWorkspace;
                              });
   count = static_cast<int>(end - proposals);
   if (count < 1)
@@ -327,6 +328,6 @@ absl::Status DeviceMatmul::call(Prepared &prepared, Addresses addresses,
                   prepared.first, getAddress(addresses.a), prepared.second,
                   &beta, getAddress(addresses.addend), prepared.addend,
                   getAddress(addresses.c), prepared.result, &prepared.algorithm,
-                  getAddress(workspace.get()), kWorkspace, stream),
+                  getAddress(workspace.get()), kBlasWorkspace, stream),
       absl::StrCat("computing ", prepared.plan.getKey()));
 }

@@ -20,7 +20,8 @@ ROLES = ["input", "parameter", "state", "kv_cache", "gradient", "optimizer_state
 # What may change the price of a plan, and after which stage.
 PRICES = {"plan": "partition", "loops": "partition", "weights": "partition",
           "exchanges": "partition", "manual": "partition", "steps": "collectives",
-          "combined": "collectives", "localized": "localize", "other": "other"}
+          "combined": "collectives", "localized": "localize", "other": "other",
+          "compiled": "lower"}
 TENSOR = re.compile(r"[a-z]+\d+\w*\[(\d+(,\d+)*)?\]$")
 AXIS = re.compile(r"[^:]+(:\(\d+\)\d+)?$")
 
@@ -90,7 +91,7 @@ TENSORS = many(record(
 MEMORY = record(
     parameters=natural, activations=natural, kv_cache=natural, state=natural,
     gradients=natural, optimizer=natural, padding=natural, capacity=natural,
-    fits=boolean, missing=natural, peak_op=string)
+    fits=boolean, missing=natural, peak_op=string, compiled=boolean, planned=natural)
 PLAN = record(unit=one_of("us", "B"), reshards=natural, merged=natural,
               optimal=boolean, gap=number)
 PRICE = record(stage=one_of(*PRICES.values()), kind=one_of(*PRICES), what=string,

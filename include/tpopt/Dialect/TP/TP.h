@@ -136,6 +136,7 @@ inline constexpr llvm::StringLiteral
     kExplanationsAttr = TPDialect::ExplanationsAttrHelper::getNameStr(),
     kDigestsAttr = TPDialect::DigestsAttrHelper::getNameStr(),
     kPricesAttr = TPDialect::PricesAttrHelper::getNameStr(),
+    kAllocatedAttr = TPDialect::AllocatedAttrHelper::getNameStr(),
     kPlanAttr = TPDialect::PlanAttrHelper::getNameStr(),
     kProgramsAttr = TPDialect::ProgramsAttrHelper::getNameStr();
 

@@ -60,6 +60,7 @@ def TP_Dialect : Dialect {
     | `tp.why` | ops | `#tp.why<..>`: why there is a reshard or a collective |
     | `tp.explanations` | functions | an array of `#tp.explanation<..>`, for `tp-explain` |
     | `tp.prices` | functions | `#tp.prices<..>`: what the plan costs, and what later stages change of that |
+    | `tp.allocated` | functions | the bytes that the compiled form allocates for a call, on each device |
     | `tp.digests` | functions | `#tp.digests<..>`, between two passes of verification |
     | `tp.plan` | modules | `#tp.plan<..>`: machine, target, how far it is verified |
     | `tp.programs` | modules | the `whole` and the `local` program as bytecode, for the artifact |
@@ -95,6 +96,7 @@ def TP_Dialect : Dialect {
     "::mlir::ArrayAttr":$explanations,
     "::tp::DigestsAttr":$digests,
     "::tp::PricesAttr":$prices,
+    "::mlir::IntegerAttr":$allocated,
     // Modules.
     "::tp::PlanAttr":$plan,
     "::mlir::DictionaryAttr":$programs);

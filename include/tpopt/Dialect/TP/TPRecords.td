@@ -268,7 +268,8 @@ def TP_PriceKind : I32Enum<"PriceKind", "what changes the price of a function", 
     I32EnumCase<"Manual", 4, "manual">, I32EnumCase<"Steps", 5, "steps">,
     I32EnumCase<"Combined", 6, "combined">,
     I32EnumCase<"Localized", 7, "localized">,
-    I32EnumCase<"Other", 8, "other">]> {
+    I32EnumCase<"Other", 8, "other">,
+    I32EnumCase<"Compiled", 9, "compiled">]> {
   let cppNamespace = "::tp";
 }
 
@@ -290,6 +291,7 @@ def TP_PriceAttr : TP_Record<"Price", "price"> {
     | `combined` | collectives | launches that became one with another: `count` collectives |
     | `localized` | localize | exchanges of ops, shifts, masks |
     | `other` | - | what passes changed that keep no record |
+    | `compiled` | lower | in a compile with a report: what the compiled program allocates more, or less |
 
     Example: `#tp.price<kind = plan, sent = 1024.0, launches = 2, count = 2>`
   }];

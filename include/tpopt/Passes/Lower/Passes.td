@@ -61,6 +61,30 @@ def AssignBuffersPass : Pass<"tp-assign-buffers", "::tp::step::ProgramOp"> {
   }];
 }
 
+def MeasureMemoryPass : Pass<"tp-measure-memory", "::mlir::ModuleOp"> {
+  let summary = "Note what the compiled program will allocate";
+  let description = [{
+    Lowers a copy of the module as `tp-lower-to-step` and `tp-assign-buffers` would,
+    and leaves `tp.allocated` on each function: the bytes that a device allocates
+    for a call beside the storage of the arguments. These are the arena, the
+    results that overwrite no argument, and the workspace of the target's matrix
+    library. `tp-report` takes them in place of what the plan counts on, which
+    does not know what is fused and how buffers lie.
+
+    **Requires:** as `tp-lower-to-step`.
+
+    **Guarantees:** the module is unchanged but for that attribute.
+
+    **Example:** `test/Report/compiled.mlir`
+  }];
+  let dependentDialects = ["::tp::TPDialect", "::tp::spmd::SPMDDialect",
+                           "::tp::step::StepDialect"];
+  let options = [
+    Option<"target", "target", "std::string", "\"\"", "As of tp-lower-to-step">,
+    Option<"fp8", "fp8", "bool", "false", "As of tp-lower-to-step">
+  ];
+}
+
 def KeepProgramPass : Pass<"tp-keep-program", "::mlir::ModuleOp"> {
   let summary = "Keep the module as it is now for the artifact";
   let description = [{
