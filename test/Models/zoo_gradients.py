@@ -34,6 +34,7 @@ LEFT_OUT = {
     "llama-bf16": "llama in bf16, whose gradients have two digits",
     "bert-bf16": "bert in bf16, whose gradients have two digits",
 }
+F32_ONLY = {"olmoe": "torch._grouped_mm, by which its experts multiply, takes no f64"}
 
 
 class Loss(torch.nn.Module):
@@ -123,6 +124,9 @@ def main():
     names = sys.argv[1:] or [name for name in torch_zoo.ZOO if name not in LEFT_OUT]
     for name in names:
         for dtype in ALLOWED:
+            if dtype == "f64" and name in F32_ONLY:
+                print(f"{name}, f64 left out: {F32_ONLY[name]}", flush=True)
+                continue
             with tempfile.TemporaryDirectory() as folder:
                 try:
                     wrong, count = check(name, dtype, pathlib.Path(folder))

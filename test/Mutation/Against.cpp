@@ -149,9 +149,7 @@ LocalMutator::tryOne(const Mutation &mutation, std::string &place) {
 
 void LocalMutator::mutate(llvm::MapVector<StringRef, Tally> &tallies) {
   SmallVector<Mutation> mutations(getDataMutations());
-  for (const Mutation &mutation : getMutations())
-    if (mutation.isLocal)
-      mutations.push_back(mutation);
+  llvm::append_range(mutations, getLocalMutations());
   unsigned done = 0, attempts = 0;
   while (done < options.mutants && attempts++ < options.mutants * 20) {
     const Mutation &mutation = mutations[random.below(mutations.size())];

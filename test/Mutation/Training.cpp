@@ -296,9 +296,10 @@ static void mutate(Proved &proved, func::FuncOp right, StringRef file,
                    llvm::MapVector<StringRef, Tally> &tallies) {
   Random random(options.seed);
   SmallVector<Mutation> mutations(proved.getOwnMutations());
-  for (const Mutation &mutation : getMutations())
-    if (mutation.isLocal)
-      mutations.push_back(mutation);
+  llvm::append_range(mutations, getLocalMutations());
+  mutations = pickWays(mutations, options.ways);
+  if (mutations.empty())
+    return;
   // Ways that are possible nowhere in a program end in attempts.
   unsigned done = 0, attempts = 0;
   while (done < options.mutants && attempts++ < options.mutants * 400) {
@@ -306,11 +307,9 @@ static void mutate(Proved &proved, func::FuncOp right, StringRef file,
     OwningOpRef<ModuleOp> module(ModuleOp::create(right.getLoc()));
     func::FuncOp mutant = right.clone();
     module->push_back(mutant);
-    SmallVector<Operation *> ops = proved.getOps(mutant);
-    Operation *op = ops[random.below(ops.size())];
-    std::string place;
-    llvm::raw_string_ostream(place) << *op;
-    if (!mutation.apply(op, random))
+    std::optional<size_t> place = applySomewhere(
+        mutation, proved.getOps(mutant), getNumDraws(options.ways), random);
+    if (!place)
       continue;
     QuietRun quiet(right.getContext());
     if (failed(verify(*module)))
@@ -324,7 +323,7 @@ static void mutate(Proved &proved, func::FuncOp right, StringRef file,
     else {
       ++tally.missed;
       llvm::outs() << "MISSED: " << file << ": " << mutation.name << " at "
-                   << place << "\n";
+                   << print(proved.getOps(right)[*place]) << "\n";
     }
     if (options.show && !quiet.message.empty())
       llvm::outs() << mutation.name << ": " << quiet.message << "\n";

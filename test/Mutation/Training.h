@@ -16,6 +16,9 @@
 
 #include "llvm/ADT/MapVector.h"
 
+#include <string>
+#include <vector>
+
 namespace tp {
 
 struct TrainingOptions {
@@ -23,7 +26,8 @@ struct TrainingOptions {
   std::string weight; ///< The result that weighs micro-batches; may be empty.
   unsigned mutants;   ///< Of the gradient, and as many of the step.
   uint64_t seed;
-  bool show; ///< Prints each error.
+  bool show;                     ///< Prints each error.
+  std::vector<std::string> ways; ///< Which damage; all of it if empty.
 };
 
 /// Adds what became of the mutants of a file. False if what is not damaged is

@@ -3,7 +3,8 @@
 
 // Damages partitions and counts who notices.
 //
-//     tp-mutate [--mutants=N] [--seed=N] [--mesh=..] [--show] FILE.mlir...
+//     tp-mutate [--mutants=N] [--seed=N] [--mesh=..] [--way=NAME].. [--show]
+//               FILE.mlir...
 //     tp-mutate --against [--field] ..      see Against.h
 //     tp-mutate --training=OPTIMIZER ..     see Training.h
 //
@@ -63,6 +64,8 @@ static llvm::cl::opt<std::string>
                                         "update by adamw(lr=0.1), say"));
 static llvm::cl::opt<std::string>
     weight("weight", llvm::cl::desc("The result that weighs micro-batches"));
+static llvm::cl::list<std::string> ways("way",
+                                        llvm::cl::desc("Only this damage"));
 static llvm::cl::opt<bool> show("show", llvm::cl::desc("Print each error"));
 
 namespace {
@@ -171,25 +174,31 @@ bool FileMutator::hasBadCertificate(ModuleOp module, bool isLocal) {
          });
 }
 
-std::optional<FileMutator::Outcome>
-FileMutator::tryOne(const Mutation &mutation, Random &random,
-                    std::string &message, std::string &place) {
-  ModuleOp source = mutation.isLocal ? *certified : *global;
-  OwningOpRef<ModuleOp> module = source.clone();
+/// What may be damaged, in an order that clones have, too.
+static SmallVector<Operation *> getOps(ModuleOp module) {
   SmallVector<Operation *> ops;
-  for (auto function : module->getOps<func::FuncOp>())
+  for (auto function : module.getOps<func::FuncOp>())
     if (!function->hasAttr(kLocalFormAttr))
       function.walk([&](Operation *op) {
         if (op != function)
           ops.push_back(op);
       });
+  return ops;
+}
+
+std::optional<FileMutator::Outcome>
+FileMutator::tryOne(const Mutation &mutation, Random &random,
+                    std::string &message, std::string &place) {
+  ModuleOp source = mutation.isLocal ? *certified : *global;
+  OwningOpRef<ModuleOp> module = source.clone();
+  SmallVector<Operation *> ops = getOps(*module);
   if (ops.empty())
     return std::nullopt;
-  Operation *op = ops[random.below(ops.size())];
-  place.clear();
-  llvm::raw_string_ostream(place) << *op;
-  if (!mutation.apply(op, random))
+  std::optional<size_t> number =
+      applySomewhere(mutation, ops, getNumDraws(ways), random);
+  if (!number)
     return std::nullopt;
+  place = print(getOps(source)[*number]);
   OwningOpRef<ModuleOp> copy = module->clone();
   QuietRun quiet(module->getContext());
   bool passes =
@@ -205,7 +214,11 @@ FileMutator::tryOne(const Mutation &mutation, Random &random,
 void FileMutator::mutate(llvm::MapVector<StringRef, Tally> &tallies,
                          std::map<std::string, unsigned> &codes) {
   Random random(seed);
-  ArrayRef<Mutation> mutations = getMutations();
+  SmallVector<Mutation> mutations(getGlobalMutations());
+  llvm::append_range(mutations, getLocalMutations());
+  mutations = pickWays(mutations, ways);
+  if (mutations.empty())
+    return;
   // Ways that are possible nowhere in a program end in attempts.
   unsigned done = 0, attempts = 0;
   while (done < mutants && attempts++ < mutants * 200) {
@@ -259,8 +272,9 @@ int main(int argc, char **argv) {
       continue;
     }
     if (!training.empty()) {
-      refusals += !mutateTraining(file, {training, weight, mutants, seed, show},
-                                  context, tallies);
+      refusals +=
+          !mutateTraining(file, {training, weight, mutants, seed, show, ways},
+                          context, tallies);
       continue;
     }
     OwningOpRef<ModuleOp> whole = parseSourceFile<ModuleOp>(file, &context);

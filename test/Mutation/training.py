@@ -4,14 +4,17 @@
 """Damages gradients, steps over micro-batches and partitions of steps of training, and
 counts what their proofs refuse.
 
-    training.py BUILD FOLDER [--mutants=40] [--cut=12] [--seed=1]
+    training.py BUILD FOLDER [--mutants=40] [--cut=12] [--named=8] [--seed=1]
 
 Of every model --mutants of the gradient and as many of the step, and --cut of the local
 programs of two devices along each of two axes, by which the batch and weights are cut,
-and states once more. Exit 1 if a proof misses one, or refuses what is right.
+and states once more. Of every model also --named of each slip in NAMED: those of a
+partition in a step on two devices that cut data and states. Exit 1 if a proof misses one,
+or refuses what is right, or if a slip of NAMED is possible nowhere.
 """
 
 import argparse
+import collections
 import json
 import pathlib
 import re
@@ -38,8 +41,20 @@ OPTIMIZERS = {"llama": "adamw(lr=0.1)", "qwen2": "lion(lr=0.1)", "gpt2": "adafac
 PLAN = {"x": [[], ["data"], []], "labels": [[], ["data"]], "w1": [[], ["model"]],
         "b1": [["model"]], "loop": [["model"], []], "w2": [["model"], []],
         "adamw.*/w2": [["model"], ["data"]]}
+# What authors of training get wrong, and the ways of tp-mutate that do it: on devices,
+# where all of them are along data, or else in gradients and steps on one.
+NAMED = {
+    "a sum over data is missing": (
+        "cut", ["all_reduce dropped", "reduce_scatter dropped", "partial sum forgotten"]),
+    "the norm is local": ("cut", ["norm left local"]),
+    "a moment is not cut like its parameter": ("cut", ["state cut unlike its parameter"]),
+    "accumulation is divided twice": ("whole", ["divided twice"]),
+    "a mask differs": ("whole", ["another mask"]),
+}
 COUNTS = re.compile(r"(\d+) mutants: (\d+) refused, (\d+) harmless, (\d+) missed; "
                     r"(\d+) of")
+OUTCOMES = "refused", "harmless", "missed"
+WAY = re.compile(r"(\S.*?) +(\d+) refused +(\d+) harmless +(\d+) missed")
 
 
 def run(*command, fails=False):
@@ -49,15 +64,24 @@ def run(*command, fails=False):
     return done.stdout
 
 
-def mutate(what, *command):
+def mutate(what, tallies, *command):
+    """Damages a program; tallies are what became of each way, refused, harmless, missed."""
     printed = run(*command, fails=True)
     for line in printed.splitlines():
         if line.startswith(("MISSED", "REFUSED")):
             print(line[:300])
+        elif way := WAY.match(line):
+            tallies[way[1]].update(dict(zip(OUTCOMES, map(int, way.groups()[1:]))))
     counts = [int(number) for number in COUNTS.search(printed).groups()]
     print(f"{what}: {counts[0]} mutants, {counts[1]} refused, {counts[2]} harmless",
           flush=True)
     return counts
+
+
+def print_table(title, tallies):
+    print(f"{title:40}" + "".join(f"{outcome:>10}" for outcome in OUTCOMES))
+    for name, tally in sorted(tallies.items()):
+        print(f"{name:40}" + "".join(f"{tally[outcome]:10}" for outcome in OUTCOMES))
 
 
 def main():
@@ -66,6 +90,7 @@ def main():
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--mutants", type=int, default=40)
     parser.add_argument("--cut", type=int, default=12)
+    parser.add_argument("--named", type=int, default=8)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     tool = options.build / "bin" / "tp-opt"
@@ -80,22 +105,41 @@ def main():
         losses[name], weights[name] = options.folder / f"{name}.mlir", "label_count"
         run(tool, f"--tp-import=hf:{folder}", "-o", losses[name],
             "--tp-import-options=phase=train batch=2 sequence=4 dtype=f64")
-    total = []
+    total, ways = [], collections.defaultdict(collections.Counter)
+    trained = {name: mutator + [f"--training={OPTIMIZERS[name]}", f"--weight={weights[name]}"]
+               for name in losses}
     for name, loss in losses.items():
-        total.append(mutate(f"{name}, {OPTIMIZERS[name]}", *mutator,
-                            f"--training={OPTIMIZERS[name]}", f"--weight={weights[name]}",
+        total.append(mutate(f"{name}, {OPTIMIZERS[name]}", ways, *trained[name],
                             f"--mutants={options.mutants}", loss))
-    step, cut, plan = (options.folder / file for file in ("step.mlir", "cut.mlir", "plan.json"))
+    cut, plan = options.folder / "cut.mlir", options.folder / "plan.json"
     plan.write_text(json.dumps(PLAN))
-    run(tool, losses["mlp"], "-o", step,
-        "--tp-train=loss=loss weight=valid optimizer=adamw(lr=0.1) accumulate=2 clip=1.0")
-    run(tool, step, "-o", cut,
+    steps = {}
+    for name, loss in losses.items():
+        steps[name] = options.folder / f"{name}-step.mlir"
+        run(tool, loss, "-o", steps[name], f"--tp-train=loss=loss weight={weights[name]} "
+            "optimizer=adamw(lr=0.1) accumulate=2 clip=1.0")
+    run(tool, steps["mlp"], "-o", cut,
         f"--tp-shard=mesh=data=2,model=2 plan={plan} stop-after=import")
-    total.append(mutate("mlp on 2 x 2 devices", *mutator, f"--mutants={options.cut}", cut))
+    total.append(mutate("mlp on 2 x 2 devices", ways, *mutator, f"--mutants={options.cut}",
+                        cut))
+    named = {slip: collections.Counter() for slip in NAMED}
+    for name, step in steps.items():
+        run(tool, step, "-o", cut, "--tp-shard=mesh=data=2 plan=ddp zero=1 stop-after=import")
+        for slip, (place, means) in NAMED.items():
+            tallies = collections.defaultdict(collections.Counter)
+            command = mutator + [cut] if place == "cut" else trained[name] + [losses[name]]
+            total.append(mutate(f"{name}, {slip}", tallies, *command,
+                                f"--mutants={options.named}",
+                                *(f"--way={way}" for way in means)))
+            for way, tally in tallies.items():
+                named[slip].update(tally)
+                ways[way].update(tally)
+    print_table("way", ways)
+    print_table("of these, that are named", named)
     mutants, refused, harmless, missed, wrong = map(sum, zip(*total))
     print(f"{mutants} mutants: {refused} refused, {harmless} harmless, {missed} missed; "
           f"{wrong} right programs refused")
-    return 1 if missed or wrong else 0
+    return 1 if missed or wrong or not all(tally["refused"] for tally in named.values()) else 0
 
 
 if __name__ == "__main__":
