@@ -12,6 +12,7 @@ Exits with 1 if one is worse.
 """
 
 import collections
+import concurrent.futures
 import dataclasses
 import json
 import math
@@ -102,6 +103,7 @@ class Layer:
     p: int        # parameters,
     norms: int    # and how many of them are of norms,
     biases: int   # and how many of biases behind rows
+    mesh: dict
 
 
 def tensor(layer):
@@ -121,10 +123,19 @@ def cut(layer):
     return {"RS data": (0, layer.p), "AG data": (0, layer.p)}
 
 
-def cut_beside_model(layer):
+def get_beside_model(layer):
+    """The parameters that `model` leaves of the layer."""
     whole = layer.norms + layer.biases
-    local = (layer.p - whole) / 4 + whole
+    return (layer.p - whole) / layer.mesh["model"] + whole
+
+
+def cut_beside_model(layer):
+    local = get_beside_model(layer)
     return {"RS data": (0, local), "AG data": (0, local)}
+
+
+def tensor_and_data(layer):
+    return {**tensor(layer), "AR data": (0, get_beside_model(layer))}
 
 
 def tensor_and_cut(layer):
@@ -133,11 +144,21 @@ def tensor_and_cut(layer):
 
 def sequence_and_cut(layer):
     # Norms are summed over the data axis first, and scattered.
-    return {**sequence(layer), "AR model": (0, layer.norms / 2), **cut_beside_model(layer)}
+    return {**sequence(layer), "AR model": (0, layer.norms / layer.mesh["data"]),
+            **cut_beside_model(layer)}
+
+
+def per_micro_batch(expect, number):
+    """What is along `model` is sent for each of them."""
+    def repeat(layer):
+        return {key: (number * launches, number * payload) if launches else (0, payload)
+                for key, (launches, payload) in expect(layer).items()}
+    return repeat
 
 
 FEW, SOME, MANY = (2, 16), (4, 32), (8, 64)
 MODEL, DATA, BOTH = dict(model=4), dict(data=4), dict(data=2, model=4)
+SQUARE, LONG = dict(data=2, model=2), dict(data=4, model=2)
 CASES = [
     Case("tensor", "plan=megatron", MODEL, FEW, tensor),
     Case("sequence", "plan=megatron+sp", MODEL, FEW, sequence),
@@ -145,12 +166,20 @@ CASES = [
     Case("ZeRO-1", "plan=ddp zero=1", DATA, MANY, cut),
     Case("ZeRO-2", "plan=ddp zero=2", DATA, MANY, cut),
     Case("FSDP", "plan=fsdp", DATA, MANY, cut),
+    Case("tensor and data", "plan=megatron+ddp", BOTH, SOME, tensor_and_data),
     Case("tensor and FSDP", "plan=megatron+fsdp", BOTH, SOME, tensor_and_cut),
+    Case("tensor and FSDP, 2 by 2", "plan=megatron+fsdp", SQUARE, SOME, tensor_and_cut),
     Case("sequence and ZeRO-1", "plan=megatron+sp+ddp zero=1", BOTH, SOME, sequence_and_cut),
+    Case("sequence and FSDP", "plan=megatron+sp+fsdp", BOTH, SOME, sequence_and_cut),
+    Case("sequence and FSDP, 2 by 2", "plan=megatron+sp+fsdp", SQUARE, SOME,
+         sequence_and_cut),
+    Case("sequence and FSDP, 4 by 2", "plan=megatron+sp+fsdp", LONG, SOME, sequence_and_cut),
     Case("data, 4 micro-batches", "plan=ddp", DATA, MANY, data, "accumulate=4"),
     Case("ZeRO-1, 4 micro-batches", "plan=ddp zero=1", DATA, MANY, cut, "accumulate=4"),
     Case("ZeRO-2, 4 micro-batches", "plan=ddp zero=2", DATA, MANY, cut, "accumulate=4"),
     Case("FSDP, 4 micro-batches", "plan=fsdp", DATA, MANY, cut, "accumulate=4"),
+    Case("both, 4 micro-batches", "plan=megatron+sp+fsdp", BOTH, FEW,
+         per_micro_batch(sequence_and_cut, 4), "accumulate=4"),
 ]
 
 
@@ -204,7 +233,7 @@ def judge(steps, case):
     x = math.prod(case.batch) * WIDTH / case.mesh.get("data", 1)
     expected = Sent(collections.Counter(), collections.Counter(), case.mesh)
     _, norms, biases = FAMILIES[steps.family]
-    for key, (launches, payload) in case.expect(Layer(x, p, norms, biases)).items():
+    for key, (launches, payload) in case.expect(Layer(x, p, norms, biases, case.mesh)).items():
         expected.launches[tuple(key.split(" "))] = launches
         expected.payload[tuple(key.split(" "))] = payload
     more = round(layer.wire() - expected.wire(), 3)
@@ -220,20 +249,28 @@ def judge(steps, case):
     return expected, layer, verdict
 
 
+def sit(tp_opt, family, folder):
+    """(verdict, line) of each case."""
+    steps = Steps(tp_opt, family, pathlib.Path(folder))
+    for case in CASES:
+        try:
+            expected, layer, verdict = judge(steps, case)
+        except Failure as failure:
+            expected, layer, verdict = "", str(failure), "worse"
+        yield verdict, (f"{verdict:6} {family:6} {case.name:25} {expected}" +
+                        ("" if verdict == "same" else f"\n{'':40}got {layer}"))
+
+
 def main():
     tp_opt, *families = sys.argv[1:]
     count = collections.Counter(same=0, better=0, worse=0)
-    with tempfile.TemporaryDirectory() as folder:
-        for family in families or FAMILIES:
-            steps = Steps(tp_opt, family, pathlib.Path(folder))
-            for case in CASES:
-                try:
-                    expected, layer, verdict = judge(steps, case)
-                except Failure as failure:
-                    expected, layer, verdict = "", str(failure), "worse"
+    with (tempfile.TemporaryDirectory() as folder,
+          concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool):
+        for lines in pool.map(lambda family: list(sit(tp_opt, family, folder)),
+                              families or FAMILIES):
+            for verdict, line in lines:
                 count[verdict] += 1
-                print(f"{verdict:6} {family:6} {case.name:24} {expected}" +
-                      ("" if verdict == "same" else f"\n{'':39}got {layer}"), flush=True)
+                print(line, flush=True)
     print(", ".join(f"{verdict} {number}" for verdict, number in count.items()))
     return 1 if count["worse"] else 0
 
