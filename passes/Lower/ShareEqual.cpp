@@ -146,14 +146,13 @@ private:
   /// Whether a value is used so late that `op` hardly comes later.
   bool isHeldUntil(Value value, Operation *op) {
     Block *block = value.getParentBlock();
-    Operation *last = value.getDefiningOp();
-    for (Operation *user : value.getUsers()) {
-      Operation *at = block->findAncestorOpInBlock(*user);
-      if (last->isBeforeInBlock(at))
-        last = at;
-    }
+    const Distances &order = distances.at(block);
     Operation *at = block->findAncestorOpInBlock(*op);
-    return !last->isBeforeInBlock(at) || distances.at(block).isNear(last, at);
+    // The first late use decides: a value may have thousands.
+    return order.isNear(value.getDefiningOp(), at) ||
+           llvm::any_of(value.getUsers(), [&](Operation *user) {
+             return order.isNear(block->findAncestorOpInBlock(*user), at);
+           });
   }
 
   EqualTable table;
