@@ -45,8 +45,6 @@ def make_torch(mode, model, dtype, optimizer, tokens):
     own = torch.tensor(tokens).long()
 
     def get_loss(tokens):
-        # The model's own loss marks the last position by a label that Inductor's bounds
-        # check refuses.
         logits = module(input_ids=tokens, use_cache=False).logits[:, :-1].float()
         return torch.nn.functional.cross_entropy(logits.flatten(0, 1), tokens[:, 1:].flatten())
     call = torch.compile(get_loss) if mode == "compile" else get_loss
