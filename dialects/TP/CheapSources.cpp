@@ -3,10 +3,10 @@
 
 #include "dialects/TP/CheapSources.h"
 
+#include "dialects/TP/EqualOps.h"
 #include "tpopt/Dialect/SPMD/SPMD.h"
 #include "tpopt/Dialect/TP/TP.h"
 
-#include "mlir/IR/OperationSupport.h"
 #include "llvm/ADT/DenseSet.h"
 
 using namespace mlir;
@@ -58,22 +58,11 @@ void tp::splitSources(Region &region) {
 namespace {
 
 /// Two sources are equal if they are copies of each other in one block.
-struct SourceInfo : llvm::DenseMapInfo<Operation *> {
-  static unsigned getHashValue(const Operation *op) {
-    return OperationEquivalence::computeHash(
-        const_cast<Operation *>(op), OperationEquivalence::directHashValue,
-        OperationEquivalence::ignoreHashValue,
-        OperationEquivalence::IgnoreLocations);
-  }
+struct SourceInfo : EqualOps {
   static bool isEqual(const Operation *a, const Operation *b) {
-    if (a == b || a == getEmptyKey() || a == getTombstoneKey() ||
-        b == getEmptyKey() || b == getTombstoneKey())
-      return a == b;
-    return const_cast<Operation *>(a)->getBlock() ==
-               const_cast<Operation *>(b)->getBlock() &&
-           OperationEquivalence::isEquivalentTo(
-               const_cast<Operation *>(a), const_cast<Operation *>(b),
-               OperationEquivalence::IgnoreLocations);
+    return EqualOps::isEqual(a, b) &&
+           (a == b || const_cast<Operation *>(a)->getBlock() ==
+                          const_cast<Operation *>(b)->getBlock());
   }
 };
 

@@ -29,6 +29,7 @@ std::string tp::codegen::getProgramBytes(ModuleOp module) {
   OwningOpRef<ModuleOp> copy = module.clone();
   copy->getOperation()->removeAttr(kProgramsAttr);
   copy->walk([](Operation *op) {
+    op->removeAttr(kAllocatedAttr); // there only if a report was asked for
     op->setLoc(getNameOnly(op->getLoc()));
     for (Region &region : op->getRegions())
       for (BlockArgument argument : region.getArguments())

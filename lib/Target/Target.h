@@ -129,8 +129,8 @@ public:
   /// Whether the runtime copies between such buffers, of equal shapes.
   virtual bool copies(mlir::MemRefType from, mlir::MemRefType to) const = 0;
   virtual bool fills(mlir::MemRefType to, mlir::Attribute value) const = 0;
-  /// What the matrix library allocates once on each device; 0 if that is not
-  /// known before it runs.
+  /// The size in bytes of the workspace that the matrix library allocates once
+  /// per device; 0 if it is not known at compile time.
   virtual int64_t getWorkspaceBytes() const = 0;
   /// The size up to which a copy stays in the caches until the next step.
   virtual int64_t getCacheBytes() const = 0;

@@ -9,8 +9,8 @@
 /// per row, and the subtraction and the division take these without their being
 /// written to memory. A unit is executed as a whole, so an op joins one only if
 /// it does not depend on the unit through something outside, and if the unit is
-/// near: what a backward pass computes of saved values would be in memory from
-/// the forward pass on.
+/// near. Otherwise, what a backward pass computes from saved values would be
+/// stored from the forward pass on.
 ///
 /// An update of a part of a tensor, such as a KV cache, is stored by the row
 /// program that computes it, if there is one: rotary keys go into the cache
@@ -27,8 +27,8 @@
 #ifndef TPOPT_PASSES_LOWER_FUSIONGROUPS_H
 #define TPOPT_PASSES_LOWER_FUSIONGROUPS_H
 
+#include "Distances.h"
 #include "LegalizeForStep.h"
-#include "ShareEqual.h"
 #include "Updates.h"
 
 #include "llvm/ADT/SetVector.h"

@@ -1,8 +1,9 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What the compiled program will allocate, found by compiling a copy up to the
-// places of buffers. Fusion, copies and gaps decide it: no rule of thumb knows.
+// Measures how much memory the compiled program will allocate, by lowering a
+// copy of it. It depends on fusion, copies and gaps between buffers, so an
+// estimate from the program alone is not accurate.
 
 #include "PlannedTarget.h"
 
@@ -43,18 +44,20 @@ struct MeasureMemory : tp::impl::MeasureMemoryPassBase<MeasureMemory> {
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    FailureOr<const Target *> wanted = getPlannedTarget(module, target, fp8);
-    if (failed(wanted))
-      return signalPassFailure();
-    // A pipeline runs on what is inside of the pass's operation.
+    // A pass can only run a pipeline on an op inside its own.
     ModuleOp copy = module.clone();
     module.push_back(copy);
+    FailureOr<const Target *> wanted = getPlannedTarget(copy, target, fp8);
+    if (failed(wanted)) {
+      copy.erase();
+      return signalPassFailure();
+    }
     OpPassManager lower(ModuleOp::getOperationName());
     lower.addPass(createLowerToStepPass({target, fp8}));
     lower.addNestedPass<step::ProgramOp>(createAssignBuffersPass());
     LogicalResult lowered = success();
     {
-      // The program itself is lowered later, and its remarks told then.
+      // Remarks are emitted later, when the program itself is lowered.
       ScopedDiagnosticHandler errors(&getContext(), [](Diagnostic &diagnostic) {
         return success(diagnostic.getSeverity() != DiagnosticSeverity::Error);
       });

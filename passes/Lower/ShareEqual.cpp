@@ -3,7 +3,11 @@
 
 #include "ShareEqual.h"
 
+#include "Distances.h"
 #include "FusionGroups.h"
+
+#include "dialects/TP/EqualOps.h"
+#include "tpopt/Dialect/Step/Step.h"
 
 #include "llvm/ADT/ScopedHashTable.h"
 
@@ -11,57 +15,11 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::spmd;
 
-/// What is shared waits for so many contractions at most. The two gradients of
-/// an attention, which share its weights, are five products.
-static constexpr unsigned kNearby = 4;
-
-/// Something is small if what it was computed of is so many times larger.
+/// A value is small if the tensor that it was computed from is at least this
+/// many times larger.
 static constexpr int64_t kSmall = 16;
 
-//===----------------------------------------------------------------------===//
-// Distances
-//===----------------------------------------------------------------------===//
-
-Distances::Distances(Block &block) {
-  unsigned count = 0;
-  for (Operation &op : block) {
-    before[&op] = count;
-    if (op.getNumRegions() != 0)
-      count += kNearby + 1; // nobody knows how long a loop takes
-    else if (isa<EinsumOp, AttentionOpInterface>(op))
-      ++count;
-  }
-}
-
-bool Distances::isNear(Operation *first, Operation *second) const {
-  return before.lookup(second) <= before.lookup(first) + kNearby;
-}
-
-//===----------------------------------------------------------------------===//
-// Equal ops
-//===----------------------------------------------------------------------===//
-
 namespace {
-
-/// Ops are equal if they have the same name, attributes, operands and types.
-struct EqualOps : llvm::DenseMapInfo<Operation *> {
-  static unsigned getHashValue(const Operation *op) {
-    return OperationEquivalence::computeHash(
-        const_cast<Operation *>(op), OperationEquivalence::directHashValue,
-        OperationEquivalence::ignoreHashValue,
-        OperationEquivalence::IgnoreLocations);
-  }
-  static bool isEqual(const Operation *a, const Operation *b) {
-    if (a == b)
-      return true;
-    if (a == getTombstoneKey() || a == getEmptyKey() ||
-        b == getTombstoneKey() || b == getEmptyKey())
-      return false;
-    return OperationEquivalence::isEquivalentTo(
-        const_cast<Operation *>(a), const_cast<Operation *>(b),
-        OperationEquivalence::IgnoreLocations);
-  }
-};
 
 using EqualTable = llvm::ScopedHashTable<Operation *, Operation *, EqualOps>;
 
@@ -89,7 +47,7 @@ private:
       return;
     Operation *earlier = table.lookup(op);
     if (!earlier || !mayShare(earlier, op)) {
-      table.insert(op, op); // the next one is nearer to this one
+      table.insert(op, op); // later ops are nearer to this one
       return;
     }
     op->replaceAllUsesWith(earlier);
@@ -105,7 +63,7 @@ private:
     });
   }
 
-  /// Whether the value is computed of integers and constants alone.
+  /// Whether `value` is computed from integers and constants alone.
   bool isTable(Value value) {
     auto [it, isNew] = tables.try_emplace(value, false);
     if (!isNew)
@@ -125,12 +83,12 @@ private:
   static int64_t getBytes(Value value) {
     auto type = dyn_cast<RankedTensorType>(value.getType());
     return type ? type.getNumElements() *
-                      llvm::divideCeil(
-                          type.getElementType().getIntOrFloatBitWidth(), 8)
+                      step::getElementBytes(type.getElementType())
                 : 0;
   }
 
-  /// Of the largest tensor that element-wise ops and reductions made it of.
+  /// The size in bytes of the largest tensor from which element-wise ops,
+  /// reductions and views compute `value`.
   int64_t getSourceBytes(Value value) {
     if (auto it = sources.find(value); it != sources.end())
       return it->second;
@@ -143,12 +101,12 @@ private:
     return sources[value] = bytes;
   }
 
-  /// Whether a value is used so late that `op` hardly comes later.
+  /// Whether `value` is used at least until shortly before `op`.
   bool isHeldUntil(Value value, Operation *op) {
     Block *block = value.getParentBlock();
     const Distances &order = distances.at(block);
     Operation *at = block->findAncestorOpInBlock(*op);
-    // The first late use decides: a value may have thousands.
+    // One such use is enough. A value may have thousands of uses.
     return order.isNear(value.getDefiningOp(), at) ||
            llvm::any_of(value.getUsers(), [&](Operation *user) {
              return order.isNear(block->findAncestorOpInBlock(*user), at);

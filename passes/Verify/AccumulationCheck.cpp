@@ -34,7 +34,7 @@ struct Kind {
 /// `getNumPairs() + i` should be equal.
 class TwiceComputed {
 public:
-  /// Errors say under which condition results differ.
+  /// `condition` is added to errors: when the results differ.
   TwiceComputed(func::FuncOp function, StringRef condition)
       : function(function), condition(condition),
         numPairs(function.getNumResults() / 2) {}
@@ -205,7 +205,7 @@ static LogicalResult check(func::FuncOp both, StringRef condition) {
   return TwiceComputed(both, condition).verify();
 }
 
-/// Puts the operands of signs in their places; false if there is none.
+/// Replaces each tp.sign by its operand; false if there is none.
 static bool leaveOutSigns(func::FuncOp function) {
   SmallVector<SignOp> signs;
   function.walk([&](SignOp sign) { signs.push_back(sign); });
@@ -221,8 +221,9 @@ LogicalResult tp::checkAccumulation(func::FuncOp step, func::FuncOp whole) {
   func::FuncOp both = *module->getOps<func::FuncOp>().begin();
   if (failed(check(both, /*condition=*/"")))
     return failure();
-  // The sign of a wrong sum differs only where the sum is close to zero, which
-  // random data seldom meets. The sum itself differs anywhere.
-  return success(!leaveOutSigns(both) ||
-                 succeeded(check(both, " where signs are left out")));
+  // A wrong sum mostly has the right sign, so random data rarely shows it
+  // behind a tp.sign. Without the sign, the sum itself is compared.
+  return success(
+      !leaveOutSigns(both) ||
+      succeeded(check(both, " when each tp.sign is replaced by its operand")));
 }

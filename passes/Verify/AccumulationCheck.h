@@ -13,9 +13,9 @@ namespace tp {
 /// Checks that `step` computes what `whole` does, which has the same arguments
 /// and results and differentiates once. Both run in doubles on random data, in
 /// which micro-batches have different weights: on small sizes, and where they
-/// differ there, on their own. Where they take signs, what these are of has to
-/// agree, too. The error names the first parameter, state or
-/// other result that differs by more than rounding.
+/// differ there, on their own. The operands of tp.sign have to agree, too. The
+/// error names the first parameter, state or other result that differs by more
+/// than rounding.
 mlir::LogicalResult checkAccumulation(mlir::func::FuncOp step,
                                       mlir::func::FuncOp whole);
 

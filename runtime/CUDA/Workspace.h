@@ -1,8 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file What cuBLASLt may use beside its operands. The compiler counts it,
-/// too.
+/// \file The size of cuBLASLt's workspace. The runtime allocates it, and the
+/// compiler includes it in its reports.
 
 #ifndef TPRT_CUDA_WORKSPACE_H
 #define TPRT_CUDA_WORKSPACE_H
@@ -11,7 +11,7 @@
 
 namespace tprt {
 
-/// Bytes, allocated once by each rank that multiplies.
+/// In bytes. Each rank that computes matrix products allocates it once.
 inline constexpr size_t kBlasWorkspace = 32 << 20;
 
 } // namespace tprt

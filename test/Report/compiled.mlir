@@ -18,6 +18,10 @@
 
 // STEPS:      step.program @main {{.*}} arena 16384
 
+// The artifact does not depend on whether a report was asked for.
+// RUN: tp-opt %s --tp-compile --tp-artifact=%t.plain.tpx -o %t.plain.steps
+// RUN: cmp %t.tpx %t.plain.tpx
+
 // On GPUs the matrix library has a workspace of 32 MiB, too.
 // RUN: tp-opt %s --tp-compile=target=cuda --tp-report=file=%t.cuda.json -o %t.steps
 // RUN: %python %S/schema.py %t.cuda.json

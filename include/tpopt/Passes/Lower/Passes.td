@@ -62,14 +62,14 @@ def AssignBuffersPass : Pass<"tp-assign-buffers", "::tp::step::ProgramOp"> {
 }
 
 def MeasureMemoryPass : Pass<"tp-measure-memory", "::mlir::ModuleOp"> {
-  let summary = "Note what the compiled program will allocate";
+  let summary = "Record how much memory the compiled program will allocate";
   let description = [{
     Lowers a copy of the module as `tp-lower-to-step` and `tp-assign-buffers` would,
     and leaves `tp.allocated` on each function: the bytes that a device allocates
-    for a call beside the storage of the arguments. These are the arena, the
+    for a call, besides the storage of the arguments. These are the arena, the
     results that overwrite no argument, and the workspace of the target's matrix
-    library. `tp-report` takes them in place of what the plan counts on, which
-    does not know what is fused and how buffers lie.
+    library. `tp-report` uses them instead of the plan's estimate, which does not
+    know what is fused and where buffers lie.
 
     **Requires:** as `tp-lower-to-step`.
 

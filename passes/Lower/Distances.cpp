@@ -1,0 +1,27 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Distances.h"
+
+using namespace mlir;
+using namespace tp;
+
+/// Ops are near if at most this many contractions stand between them. The
+/// gradient of the queries of an attention and those of its keys and values
+/// are as near, and share the attention's weights.
+static constexpr unsigned kNearby = 4;
+
+Distances::Distances(Block &block) {
+  unsigned count = 0;
+  for (Operation &op : block) {
+    before[&op] = count;
+    if (op.getNumRegions() != 0)
+      count += kNearby + 1; // a loop may take any time
+    else if (isa<EinsumOp, AttentionOpInterface>(op))
+      ++count;
+  }
+}
+
+bool Distances::isNear(Operation *first, Operation *second) const {
+  return before.lookup(second) <= before.lookup(first) + kNearby;
+}

@@ -1,0 +1,33 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file Distances between the ops of a block, counted in contractions: other
+/// ops take little time compared with them.
+///
+/// A value that waits for a far op holds memory all that time. So what a
+/// backward pass recomputes is neither shared with the forward pass nor fused
+/// into it.
+
+#ifndef TPOPT_PASSES_LOWER_DISTANCES_H
+#define TPOPT_PASSES_LOWER_DISTANCES_H
+
+#include "tpopt/Dialect/TP/TP.h"
+
+namespace tp {
+
+class Distances {
+public:
+  explicit Distances(mlir::Block &block);
+
+  /// Whether at most a few contractions stand between two ops of the block, or
+  /// `second` comes before `first`.
+  bool isNear(mlir::Operation *first, mlir::Operation *second) const;
+
+private:
+  /// The number of contractions before each op.
+  llvm::DenseMap<mlir::Operation *, unsigned> before;
+};
+
+} // namespace tp
+
+#endif // TPOPT_PASSES_LOWER_DISTANCES_H
