@@ -39,7 +39,8 @@ function(tp_precompile_headers target)
   set(headers TPOpt${header}${option})
   if(NOT TARGET ${headers})
     add_library(${headers} OBJECT ${PROJECT_SOURCE_DIR}/cmake/Precompiled.cpp)
-    set_target_properties(${headers} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+    set_target_properties(${headers} PROPERTIES
+                          POSITION_INDEPENDENT_CODE OFF UNITY_BUILD OFF)
     target_compile_options(${headers} PRIVATE ${option}
       "$<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>")
     target_precompile_headers(${headers} PRIVATE

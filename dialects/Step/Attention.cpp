@@ -12,10 +12,6 @@ using namespace mlir;
 using namespace tp::step;
 using tp::ErrorCode;
 
-static MemRefType typeOf(Value value) {
-  return cast<MemRefType>(value.getType());
-}
-
 /// Whether rows of features are whole pieces of memory, each at its multiple.
 static bool hasWholeFeatures(MemRefType type) {
   Strides layout(type);
@@ -61,8 +57,8 @@ static LogicalResult verifyOptions(AttentionOpInterface op,
   auto isOf = [&](Value buffer, ArrayRef<ArrayRef<int64_t>> shapes,
                   unsigned width) {
     return !buffer ||
-           (llvm::is_contained(shapes, typeOf(buffer).getShape()) &&
-            typeOf(buffer).getElementType().isSignlessInteger(width));
+           (llvm::is_contained(shapes, bufferTypeOf(buffer).getShape()) &&
+            bufferTypeOf(buffer).getElementType().isSignlessInteger(width));
   };
   int64_t plane[] = {q[0], q[1], k[1]};
   if (!isOf(op.getOffset(), {ArrayRef<int64_t>(), q.take_front()}, 32) ||
@@ -99,7 +95,7 @@ static LogicalResult verifyOptions(AttentionOpInterface op,
 
 /// A value per query row.
 static bool isRowValue(AttentionOpInterface op, Value buffer) {
-  MemRefType type = typeOf(buffer);
+  MemRefType type = bufferTypeOf(buffer);
   return type.getElementType().isF32() &&
          type.getShape() == op.getQuery().getType().getShape().drop_back();
 }
@@ -107,12 +103,13 @@ static bool isRowValue(AttentionOpInterface op, Value buffer) {
 LogicalResult AttentionOp::verify() {
   if (failed(verifyRows(*this)))
     return failure();
-  MemRefType query = typeOf(getQuery()), output = typeOf(getOutput());
+  MemRefType query = bufferTypeOf(getQuery()),
+             output = bufferTypeOf(getOutput());
   Type element = query.getElementType();
   SmallVector<int64_t> result(query.getShape().drop_back());
-  result.push_back(typeOf(getValue()).getDimSize(3));
+  result.push_back(bufferTypeOf(getValue()).getDimSize(3));
   if (getStatistics()) {
-    MemRefType statistics = typeOf(getStatistics());
+    MemRefType statistics = bufferTypeOf(getStatistics());
     SmallVector<int64_t> shape(result);
     shape.back() = 2;
     if (statistics.getRank() != 6 || !statistics.getElementType().isF32() ||
@@ -130,9 +127,9 @@ LogicalResult AttentionOp::verify() {
   if (getLogsumexp() && (getStatistics() || !isRowValue(*this, getLogsumexp())))
     return tp::emitOpError(*this, ErrorCode::TypeMismatch)
            << "has a logsumexp f32 [b,s,k,g], without statistics";
-  return verifyOptions(*this,
-                       {query, typeOf(getKey()), typeOf(getValue()), output},
-                       ArrayRef(result).drop_back());
+  return verifyOptions(
+      *this, {query, bufferTypeOf(getKey()), bufferTypeOf(getValue()), output},
+      ArrayRef(result).drop_back());
 }
 
 /// The outputs of a gradient are of these operands.
@@ -141,9 +138,10 @@ static LogicalResult verifyGradient(OpT op,
                                     ArrayRef<std::pair<Value, Value>> outputs) {
   if (failed(verifyRows(op)))
     return failure();
-  MemRefType query = typeOf(op.getQuery()), gradient = typeOf(op.getGradient());
+  MemRefType query = bufferTypeOf(op.getQuery()),
+             gradient = bufferTypeOf(op.getGradient());
   SmallVector<int64_t> rows(query.getShape().drop_back());
-  rows.push_back(typeOf(op.getValue()).getDimSize(3));
+  rows.push_back(bufferTypeOf(op.getValue()).getDimSize(3));
   if (gradient.getShape() != ArrayRef(rows) ||
       gradient.getElementType() != query.getElementType())
     return tp::emitOpError(op, ErrorCode::TypeMismatch)
@@ -151,11 +149,11 @@ static LogicalResult verifyGradient(OpT op,
   if (!isRowValue(op, op.getLogsumexp()) || !isRowValue(op, op.getDelta()))
     return tp::emitOpError(op, ErrorCode::TypeMismatch)
            << "is of a logsumexp and a delta f32 [b,s,k,g]";
-  SmallVector<MemRefType> features{query, typeOf(op.getKey()),
-                                   typeOf(op.getValue()), gradient};
+  SmallVector<MemRefType> features{query, bufferTypeOf(op.getKey()),
+                                   bufferTypeOf(op.getValue()), gradient};
   for (auto [output, operand] : outputs) {
-    MemRefType type = typeOf(output);
-    if (type.getShape() != typeOf(operand).getShape() ||
+    MemRefType type = bufferTypeOf(output);
+    if (type.getShape() != bufferTypeOf(operand).getShape() ||
         type.getElementType() != query.getElementType())
       return tp::emitOpError(op, ErrorCode::TypeMismatch)
              << "gives gradients like the operands that they are by";

@@ -9,7 +9,6 @@
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
-using namespace tp;
 using namespace tp::step;
 
 #include "tpopt/Dialect/Step/StepDialect.cpp.inc"
@@ -42,7 +41,7 @@ void StepDialect::registerTypes() {
       >();
 }
 
-bool step::isBuffer(Type type) {
+bool tp::step::isBuffer(Type type) {
   auto memref = dyn_cast<MemRefType>(type);
   SmallVector<int64_t> strides;
   int64_t offset;
@@ -66,15 +65,15 @@ Strides::Strides(MemRefType type) {
   (void)isStrided; // buffers are
 }
 
-SmallVector<int64_t> step::getDenseStrides(ArrayRef<int64_t> shape) {
+SmallVector<int64_t> tp::step::getDenseStrides(ArrayRef<int64_t> shape) {
   SmallVector<int64_t> strides(shape.size(), 1);
   for (size_t i = shape.size(); i-- > 1;)
     strides[i - 1] = strides[i] * shape[i];
   return strides;
 }
 
-MemRefType step::getBufferType(ArrayRef<int64_t> shape, Type element,
-                               ArrayRef<int64_t> strides, int64_t offset) {
+MemRefType tp::step::getBufferType(ArrayRef<int64_t> shape, Type element,
+                                   ArrayRef<int64_t> strides, int64_t offset) {
   if (offset == 0 && strides == ArrayRef<int64_t>(getDenseStrides(shape)))
     return MemRefType::get(shape, element);
   return MemRefType::get(
@@ -82,17 +81,17 @@ MemRefType step::getBufferType(ArrayRef<int64_t> shape, Type element,
       StridedLayoutAttr::get(element.getContext(), offset, strides));
 }
 
-bool step::isDense(MemRefType type) {
+bool tp::step::isDense(MemRefType type) {
   Strides layout(type);
   return layout.offset == 0 &&
          layout.strides == getDenseStrides(type.getShape());
 }
 
-int64_t step::getElementBytes(Type element) {
+int64_t tp::step::getElementBytes(Type element) {
   return llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
 }
 
-int64_t step::getEndByte(MemRefType type) {
+int64_t tp::step::getEndByte(MemRefType type) {
   if (type.getNumElements() == 0)
     return 0;
   Strides layout(type);
@@ -102,14 +101,14 @@ int64_t step::getEndByte(MemRefType type) {
   return (last + 1) * getElementBytes(type.getElementType());
 }
 
-LoopOp step::getLoop(Operation *op, uint64_t index) {
+LoopOp tp::step::getLoop(Operation *op, uint64_t index) {
   auto loop = op->getParentOfType<LoopOp>();
   for (; loop && index > 0; --index)
     loop = loop->getParentOfType<LoopOp>();
   return loop;
 }
 
-Value step::getRoot(Value buffer) {
+Value tp::step::getRoot(Value buffer) {
   auto view = buffer.getDefiningOp<ViewOp>();
   return view ? view.getSource() : buffer;
 }

@@ -20,10 +20,6 @@ using tp::ErrorCode;
 #define GET_OP_CLASSES
 #include "tpopt/Dialect/Step/StepOps.cpp.inc"
 
-static MemRefType typeOf(Value value) {
-  return cast<MemRefType>(value.getType());
-}
-
 LogicalResult tp::step::verifyKernel(Operation *op) {
   if (op->getNumResults() != 0 ||
       !llvm::all_of(op->getOperandTypes(), isBuffer))
@@ -109,7 +105,7 @@ LogicalResult ConstantOp::verify() {
 }
 
 LogicalResult ViewOp::verify() {
-  MemRefType source = typeOf(getSource());
+  MemRefType source = bufferTypeOf(getSource());
   if (!isDense(source) || getSource().getDefiningOp<ViewOp>())
     return tp::emitOpError(*this, ErrorCode::TypeMismatch)
            << "is of an argument, an alloc or a constant";
@@ -139,7 +135,8 @@ LogicalResult ViewOp::verify() {
 //===----------------------------------------------------------------------===//
 
 LogicalResult CopyOp::verify() {
-  MemRefType from = typeOf(getSource()), to = typeOf(getDestination());
+  MemRefType from = bufferTypeOf(getSource()),
+             to = bufferTypeOf(getDestination());
   if (from.getShape() != to.getShape() ||
       from.getElementType() != to.getElementType() ||
       from.getRank() > kMaxCopyRank)
@@ -150,7 +147,7 @@ LogicalResult CopyOp::verify() {
 }
 
 LogicalResult FillOp::verify() {
-  MemRefType type = typeOf(getDestination());
+  MemRefType type = bufferTypeOf(getDestination());
   if (getValue().getType() != type.getElementType() ||
       type.getRank() > kMaxCopyRank)
     return tp::emitOpError(*this, ErrorCode::TypeMismatch)
@@ -162,10 +159,11 @@ LogicalResult FillOp::verify() {
 
 LogicalResult MatmulOp::verify() {
   constexpr unsigned row = kNumBatchDims, column = row + 1, rank = row + 2;
-  MemRefType a = typeOf(getA()), b = typeOf(getB()), c = typeOf(getC());
+  MemRefType a = bufferTypeOf(getA()), b = bufferTypeOf(getB()),
+             c = bufferTypeOf(getC());
   SmallVector<MemRefType> all{a, b, c};
   for (Value operand : getPostOperands())
-    all.push_back(typeOf(operand));
+    all.push_back(bufferTypeOf(operand));
   for (MemRefType type : all)
     if (type.getRank() != rank || type.getShape().take_front(kNumBatchDims) !=
                                       c.getShape().take_front(kNumBatchDims))
@@ -176,7 +174,7 @@ LogicalResult MatmulOp::verify() {
               b.getDimSize(column) == c.getDimSize(column) &&
               a.getDimSize(column) == b.getDimSize(row);
   for (Value operand : getPostOperands())
-    fits &= typeOf(operand).getShape() == c.getShape();
+    fits &= bufferTypeOf(operand).getShape() == c.getShape();
   if (!fits)
     return tp::emitOpError(*this, ErrorCode::TypeMismatch)
            << "is of m x k, k x n and m x n matrices";
@@ -218,8 +216,9 @@ LogicalResult MatmulOp::verify() {
 unsigned ScatterOp::getFirstWritten() { return 2; }
 
 LogicalResult ScatterOp::verify() {
-  MemRefType updates = typeOf(getUpdates()), indices = typeOf(getIndices()),
-             to = typeOf(getDestination());
+  MemRefType updates = bufferTypeOf(getUpdates()),
+             indices = bufferTypeOf(getIndices()),
+             to = bufferTypeOf(getDestination());
   ArrayRef<int64_t> u = updates.getShape(), i = indices.getShape(),
                     d = to.getShape();
   if (u.size() != 4 || i.size() != 2 || d.size() != 4 || i[0] != u[0] ||
@@ -243,8 +242,9 @@ LogicalResult ScatterOp::verify() {
 unsigned SortOp::getFirstWritten() { return 1; }
 
 LogicalResult SortOp::verify() {
-  MemRefType from = typeOf(getSource()), values = typeOf(getValues()),
-             indices = typeOf(getIndices());
+  MemRefType from = bufferTypeOf(getSource()),
+             values = bufferTypeOf(getValues()),
+             indices = bufferTypeOf(getIndices());
   if (from.getRank() != 2 || values.getRank() != 2 ||
       values.getShape() != indices.getShape() ||
       values.getDimSize(0) != from.getDimSize(0) ||
@@ -262,8 +262,9 @@ LogicalResult SortOp::verify() {
 unsigned SortPartsOp::getFirstWritten() { return 1; }
 
 LogicalResult SortPartsOp::verify() {
-  MemRefType from = typeOf(getSource()), values = typeOf(getValues()),
-             indices = typeOf(getIndices());
+  MemRefType from = bufferTypeOf(getSource()),
+             values = bufferTypeOf(getValues()),
+             indices = bufferTypeOf(getIndices());
   if (from.getRank() != 2 || values.getRank() != 2 ||
       values.getShape() != indices.getShape() ||
       values.getDimSize(0) != from.getDimSize(0))
@@ -287,8 +288,10 @@ LogicalResult SortPartsOp::verify() {
 unsigned MergeOp::getFirstWritten() { return 2; }
 
 LogicalResult MergeOp::verify() {
-  MemRefType elements = typeOf(getElements()), places = typeOf(getPlaces()),
-             values = typeOf(getValues()), indices = typeOf(getIndices());
+  MemRefType elements = bufferTypeOf(getElements()),
+             places = bufferTypeOf(getPlaces()),
+             values = bufferTypeOf(getValues()),
+             indices = bufferTypeOf(getIndices());
   if (elements.getRank() != 2 || values.getRank() != 2 ||
       elements.getShape() != places.getShape() ||
       values.getShape() != indices.getShape() ||
@@ -324,7 +327,7 @@ LogicalResult LoopOp::verify() {
 
 /// Shared by whiles and ifs.
 static LogicalResult verifyPredicate(Operation *op, Value predicate) {
-  MemRefType type = typeOf(predicate);
+  MemRefType type = bufferTypeOf(predicate);
   if (type.getNumElements() != 1 || !type.getElementType().isInteger(1))
     return tp::emitOpError(op, ErrorCode::TypeMismatch)
            << "decides by one i1, not by " << type;
@@ -366,7 +369,8 @@ LogicalResult CollectiveStartOp::verify() {
       return failure();
     group *= *size;
   }
-  MemRefType from = typeOf(getSource()), to = typeOf(getDestination());
+  MemRefType from = bufferTypeOf(getSource()),
+             to = bufferTypeOf(getDestination());
   Strides in(from), out(to);
   if (in.strides != getDenseStrides(from.getShape()) ||
       out.strides != getDenseStrides(to.getShape()) ||
@@ -397,12 +401,12 @@ LogicalResult CollectiveStartOp::verify() {
 unsigned CombineOp::getFirstWritten() { return getSources().size(); }
 
 SmallVector<Attribute> CombineOp::getScalars() {
-  int64_t count = typeOf(getDestination()).getNumElements();
+  int64_t count = bufferTypeOf(getDestination()).getNumElements();
   return {IntegerAttr::get(IndexType::get(getContext()), count)};
 }
 
 LogicalResult CombineOp::verify() {
-  MemRefType type = typeOf(getDestination());
+  MemRefType type = bufferTypeOf(getDestination());
   if (getSources().empty() || !isDense(type) ||
       !llvm::all_equal(getOperandTypes()))
     return tp::emitOpError(*this, ErrorCode::TypeMismatch)
@@ -419,7 +423,7 @@ LogicalResult CombineOp::verify() {
 unsigned RandomOp::getFirstWritten() { return 0; }
 
 SmallVector<Attribute> RandomOp::getScalars() {
-  MemRefType type = typeOf(getDestination());
+  MemRefType type = bufferTypeOf(getDestination());
   uint64_t scale = getScale().bitcastToAPInt().getZExtValue();
   SmallVector<Attribute> scalars;
   for (int64_t number :
@@ -431,7 +435,7 @@ SmallVector<Attribute> RandomOp::getScalars() {
 }
 
 LogicalResult RandomOp::verify() {
-  MemRefType type = typeOf(getDestination());
+  MemRefType type = bufferTypeOf(getDestination());
   if (type.getRank() != 2 || Strides(type).strides[1] != 1)
     return tp::emitOpError(*this, ErrorCode::TypeMismatch)
            << "fills rows of stride 1, not " << type;
@@ -505,7 +509,7 @@ static LogicalResult verifyAccess(Operation *op, Value buffer,
     return tp::emitOpError(op, ErrorCode::BadRegion)
            << "accesses an operand of the row program"
            << (isWrite ? " that it writes" : "");
-  MemRefType type = typeOf(buffer);
+  MemRefType type = bufferTypeOf(buffer);
   if (!indices.empty()) {
     if (int64_t(indices.size()) != type.getRank())
       return tp::emitOpError(op, ErrorCode::TypeMismatch)
@@ -526,7 +530,7 @@ LogicalResult LoadOp::inferReturnTypes(MLIRContext *context,
                                        ValueRange operands, DictionaryAttr,
                                        OpaqueProperties, RegionRange,
                                        SmallVectorImpl<Type> &types) {
-  Type element = typeOf(operands[0]).getElementType();
+  Type element = bufferTypeOf(operands[0]).getElementType();
   if (auto integer = dyn_cast<IntegerType>(element))
     element = IntegerType::get(context, integer.getWidth());
   types.push_back(element);
@@ -538,7 +542,7 @@ LogicalResult LoadOp::verify() {
 }
 
 LogicalResult StoreOp::verify() {
-  Type element = typeOf(getBuffer()).getElementType();
+  Type element = bufferTypeOf(getBuffer()).getElementType();
   if (auto integer = dyn_cast<IntegerType>(element))
     element = IntegerType::get(getContext(), integer.getWidth());
   if (getValue().getType() != element)

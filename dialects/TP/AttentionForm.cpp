@@ -26,7 +26,7 @@ static bool fitsEachOther(AttentionOpInterface op, ArrayRef<Value> also) {
   return k[0] == q[0] && k[2] == q[2] && k[3] == q[4] && v[0] == q[0] &&
          v[1] == k[1] && v[2] == q[2] && isOfQueryType(key) &&
          isOfQueryType(value) && llvm::all_of(also, [&](Value other) {
-           RankedTensorType type = Emitter::typeOf(other);
+           RankedTensorType type = typeOf(other);
            return type.getShape() == ArrayRef(rows) && isOfQueryType(type);
          });
 }
@@ -42,7 +42,7 @@ LogicalResult tp::verifyAttention(AttentionOpInterface op,
   int64_t b = op.getQuery().getType().getDimSize(0),
           s = op.getQuery().getType().getDimSize(1),
           t = op.getKey().getType().getDimSize(1);
-  auto shapeOf = [](Value value) { return Emitter::typeOf(value).getShape(); };
+  auto shapeOf = [](Value value) { return typeOf(value).getShape(); };
   if (op.getOffset() && !shapeOf(op.getOffset()).empty() &&
       shapeOf(op.getOffset()) != ArrayRef<int64_t>(b))
     return tp::emitOpError(op, ErrorCode::TypeMismatch)
@@ -71,7 +71,7 @@ RankedTensorType tp::getRowType(AttentionOpInterface op) {
 
 LogicalResult tp::verifyRowValue(AttentionOpInterface op, Value value,
                                  StringRef name) {
-  RankedTensorType type = Emitter::typeOf(value), wanted = getRowType(op);
+  RankedTensorType type = typeOf(value), wanted = getRowType(op);
   if (type.getShape() == wanted.getShape() &&
       type.getElementType() == wanted.getElementType())
     return success();
@@ -126,12 +126,12 @@ Value tp::getLocalOffset(AttentionOpInterface op, spmd::Localizer &localizer,
   OpBuilder &builder = localizer.getBuilder();
   Emitter emit(builder, op.getLoc());
   // Where a block begins may not fit into the type of an offset that does.
-  auto given = cast<IntegerType>(Emitter::typeOf(offset).getElementType());
+  auto given = cast<IntegerType>(typeOf(offset).getElementType());
   bool isWide = given.isSignless() && given.getWidth() >= 32;
   Type sum = isWide ? Type(given) : builder.getI64Type();
   offset = emit.convert(offset, sum);
   begin = emit.convert(begin, sum);
-  RankedTensorType type = Emitter::typeOf(offset);
+  RankedTensorType type = typeOf(offset);
   if (type.getRank() == 1)
     begin = BroadcastOp::create(builder, op.getLoc(), type, begin,
                                 ArrayRef<int64_t>());
@@ -162,7 +162,7 @@ Value AttentionForm::getPositions(ArrayRef<int64_t> plane) {
   if (!offset)
     return position;
   SmallVector<int64_t> dims;
-  if (Emitter::typeOf(offset).getRank() == 1)
+  if (typeOf(offset).getRank() == 1)
     dims.push_back(0);
   return emit.binary<AddOp>(
       position, emit.broadcast(emit.convert(offset, i32), plane, dims));
@@ -197,11 +197,9 @@ Value AttentionForm::repeat(Value rows) {
 }
 
 Value AttentionForm::getFactor(Value like) {
-  return Emitter::typeOf(like).getElementTypeBitWidth() < 16 ? emit.widen(like)
-                                                             : like;
+  return typeOf(like).getElementTypeBitWidth() < 16 ? emit.widen(like) : like;
 }
 
 Value AttentionForm::round(Value weights, Value like) {
-  return emit.convert(weights,
-                      Emitter::typeOf(getFactor(like)).getElementType());
+  return emit.convert(weights, typeOf(getFactor(like)).getElementType());
 }

@@ -41,7 +41,7 @@ LogicalResult AttentionOp::addGradients(ReverseMode &reverse) {
   Emitter emit = reverse.getEmitter();
   // A weight's part in the log-sum-exp is the weight: its gradient is
   // subtracted from where delta is.
-  Type wide = Emitter::typeOf(whole.getLogsumexp()).getElementType();
+  Type wide = typeOf(whole.getLogsumexp()).getElementType();
   Value delta =
       emit.reduce(ReductionKind::Sum,
                   emit.binary<MulOp>(emit.convert(gradient, wide),
@@ -84,8 +84,7 @@ template <typename OpT> static LogicalResult verifyGradient(OpT op) {
 /// gradient by. On a device it may be an addend, and the operand is none.
 static LogicalResult verifyLike(Operation *op, Value result, Value operand,
                                 StringRef name) {
-  RankedTensorType type = Emitter::typeOf(result),
-                   wanted = Emitter::typeOf(operand);
+  RankedTensorType type = typeOf(result), wanted = typeOf(operand);
   if (type.getShape() == wanted.getShape() &&
       type.getElementType() == wanted.getElementType())
     return success();
@@ -138,9 +137,9 @@ template <typename OpT> Slopes::Slopes(AttentionForm &form, OpT op) {
       emit.unary<ExpOp>(seen ? emit.select(seen, shifted, zero) : shifted);
   if (seen)
     weights = emit.select(seen, weights, zero);
-  Value ofWeights = emit.einsum(
-      "bskge,btke->bkgst", emit.widen(op.getGradient()),
-      emit.widen(op.getValue()), Emitter::typeOf(scores).getShape());
+  Value ofWeights =
+      emit.einsum("bskge,btke->bkgst", emit.widen(op.getGradient()),
+                  emit.widen(op.getValue()), typeOf(scores).getShape());
   slopes = emit.binary<MulOp>(
       weights, emit.binary<SubOp>(ofWeights, form.repeat(op.getDelta())));
   slopes = emit.binary<MulOp>(

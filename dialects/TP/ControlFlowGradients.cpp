@@ -32,10 +32,6 @@
 using namespace mlir;
 using namespace tp;
 
-static RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
 /// Operands of `op`, and what its regions use from outside.
 static SmallVector<Value> getUsedValues(Operation *op) {
   llvm::SetVector<Value> used;

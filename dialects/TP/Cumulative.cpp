@@ -13,10 +13,6 @@
 using namespace mlir;
 using namespace tp;
 
-static RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
 LogicalResult CumulativeOp::verify() {
   RankedTensorType input = typeOf(getInput()), result = typeOf(getResult());
   if (input.getShape() != result.getShape() ||

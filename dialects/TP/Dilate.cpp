@@ -14,10 +14,6 @@ using namespace mlir;
 using namespace tp;
 using spmd::Linearity;
 
-static RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
 /// The input's elements that the result has, and where; none of them, of size
 /// 0.
 static Piece getPiece(DilateOp op) {

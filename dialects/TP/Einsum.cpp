@@ -13,10 +13,6 @@ using namespace mlir;
 using namespace tp;
 using spmd::Linearity;
 
-static RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
 //===----------------------------------------------------------------------===//
 // EinsumOp
 //===----------------------------------------------------------------------===//

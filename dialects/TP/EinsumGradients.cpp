@@ -12,10 +12,6 @@
 using namespace mlir;
 using namespace tp;
 
-static RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
 /// The gradient of `operand` of `c = einsum "terms,other->result"`: the einsum
 /// of g with the other operand, "result,other->terms". A letter that `operand`
 /// alone has is summed away: its gradient repeats along it.

@@ -17,9 +17,6 @@ public:
   Emitter(mlir::OpBuilder &builder, mlir::Location loc)
       : builder(builder), loc(loc) {}
 
-  static mlir::RankedTensorType typeOf(mlir::Value value) {
-    return mlir::cast<mlir::RankedTensorType>(value.getType());
-  }
   /// `shape` with the element type of `like`.
   static mlir::RankedTensorType withShape(mlir::Value like,
                                           llvm::ArrayRef<int64_t> shape) {

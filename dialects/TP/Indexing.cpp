@@ -13,10 +13,6 @@ using namespace tp;
 using spmd::Linearity;
 using spmd::PropagationClass;
 
-static RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
 //===----------------------------------------------------------------------===//
 // Gather and scatter: the same dimensions in two directions
 //===----------------------------------------------------------------------===//

@@ -12,10 +12,6 @@
 using namespace mlir;
 using namespace tp;
 
-static RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
 LogicalResult GatherOp::addGradients(ReverseMode &reverse) {
   if (reverse.isWanted(getInput()))
     reverse.set(getInput(), reverse.getEmitter().scatter(

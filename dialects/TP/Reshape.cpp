@@ -11,10 +11,6 @@
 using namespace mlir;
 using namespace tp;
 
-static RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
 ShardingRule ReshapeOp::getShardingRule() {
   ShardingRule rule =
       makeReshapeRule(typeOf(getInput()).getShape(), getType().getShape());

@@ -13,10 +13,6 @@ using namespace tp;
 using spmd::Linearity;
 using spmd::PropagationClass;
 
-static RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
 /// `element` of the result must be that of the input.
 static LogicalResult verifyElement(Operation *op, Value input, Value result) {
   if (typeOf(input).getElementType() == typeOf(result).getElementType())

@@ -11,10 +11,6 @@
 using namespace mlir;
 using namespace tp;
 
-static RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
 LogicalResult BroadcastOp::addGradients(ReverseMode &reverse) {
   Value g = reverse.getGradient(getResult());
   SmallVector<int64_t> added;

@@ -13,10 +13,6 @@
 using namespace mlir;
 using namespace tp;
 
-static RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
 LogicalResult SortOp::verify() {
   RankedTensorType input = typeOf(getInput());
   if (int64_t(getDim()) < 0 || int64_t(getDim()) >= input.getRank())

@@ -13,10 +13,6 @@ using namespace mlir;
 using namespace tp;
 using spmd::Linearity;
 
-static RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
 /// Whether `size` elements from `start` on, `stride` apart, lie in `length`.
 static bool isInside(int64_t start, int64_t size, int64_t stride,
                      int64_t length) {

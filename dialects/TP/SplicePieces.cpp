@@ -9,10 +9,6 @@
 using namespace mlir;
 using namespace tp;
 
-static ArrayRef<int64_t> shapeOf(Value value) {
-  return cast<RankedTensorType>(value.getType()).getShape();
-}
-
 bool SplicePiece::isFill() const { return shapeOf(input).empty(); }
 
 bool SplicePiece::isWhole(int64_t dim) const {

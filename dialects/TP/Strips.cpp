@@ -10,10 +10,6 @@
 using namespace mlir;
 using namespace tp;
 
-static RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
 spmd::Exchange tp::getExchange(ArrayRef<int64_t> shape, Type element,
                                const AxisList &axes) {
   int64_t bytes = llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);

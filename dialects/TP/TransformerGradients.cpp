@@ -26,7 +26,7 @@ LogicalResult CrossEntropyOp::addGradients(ReverseMode &reverse) {
   // logits and never kept.
   Formulas f = reverse.getFormulas();
   Value x = f.widen(getLogits());
-  unsigned last = Emitter::typeOf(x).getRank() - 1;
+  unsigned last = typeOf(x).getRank() - 1;
   Value g = f.widen(reverse.getGradient(getResult()));
   Value hit = isLabel(f, getLabels(), x);
   Value target = f.select(hit, f.constant(1, x), f.constant(0, x));

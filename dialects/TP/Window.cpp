@@ -19,10 +19,6 @@ using namespace mlir;
 using namespace tp;
 using spmd::Linearity;
 
-static RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
 std::pair<int64_t, int64_t> WindowOp::getReach(unsigned i) {
   int64_t dim = getWindowDim(i), low = getLow()[i];
   return {-low, (getType().getDimSize(dim) - 1) * getStrides()[i] +

@@ -35,7 +35,7 @@ using namespace tp;
 using namespace tp::codegen;
 
 /// Held entries of a warp, and warps of a block.
-static constexpr int64_t kWarpEntries = 4, kMaxWarps = 4;
+static constexpr int64_t kWarpEntries = 4, kMaxGradientWarps = 4;
 
 namespace {
 
@@ -446,8 +446,8 @@ template <typename OpT>
 static KernelLaunch emitGradient(OpBuilder &builder, OpT op, StringRef name,
                                  int64_t count, Value ownResult,
                                  Value partnerResult) {
-  int64_t warps =
-      std::min(int64_t(llvm::divideCeil(count, kWarpEntries)), kMaxWarps);
+  int64_t warps = std::min(int64_t(llvm::divideCeil(count, kWarpEntries)),
+                           kMaxGradientWarps);
   int64_t blocks = llvm::divideCeil(count, warps * kWarpEntries);
   gpu::GPUFuncOp function = createGpuFunction(builder, op, name, warps * kWarp);
   OpBuilder::InsertionGuard guard(builder);

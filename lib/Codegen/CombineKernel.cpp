@@ -17,7 +17,7 @@ using namespace tp;
 using namespace tp::codegen;
 
 /// A grid that fills a GPU, whatever the number of elements.
-static constexpr int64_t kBlocks = 512, kBlock = 256;
+static constexpr int64_t kCombineBlocks = 512, kCombineBlock = 256;
 
 FailureOr<KernelLaunch> tp::codegen::emitCombineForGpu(OpBuilder &builder,
                                                        step::CombineOp op,
@@ -30,7 +30,7 @@ FailureOr<KernelLaunch> tp::codegen::emitCombineForGpu(OpBuilder &builder,
       isa<FloatType>(element) && element.getIntOrFloatBitWidth() < 32;
   if (isNarrow)
     computed = builder.getF32Type();
-  gpu::GPUFuncOp function = createGpuFunction(builder, op, name, kBlock);
+  gpu::GPUFuncOp function = createGpuFunction(builder, op, name, kCombineBlock);
   // It may write where it reads: an all-reduce in place.
   for (unsigned i = 0; i < op->getNumOperands(); ++i) {
     function.removeArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName());
@@ -40,9 +40,9 @@ FailureOr<KernelLaunch> tp::codegen::emitCombineForGpu(OpBuilder &builder,
   builder.setInsertionPointToStart(&function.getBody().front());
   BufferOffsets places(builder, loc);
   ValueRange arguments = function.getArguments();
-  auto loop =
-      scf::ForOp::create(builder, loc, getGlobalThread(builder, loc, kBlock),
-                         arguments.back(), places.number(kBlocks * kBlock));
+  auto loop = scf::ForOp::create(
+      builder, loc, getGlobalThread(builder, loc, kCombineBlock),
+      arguments.back(), places.number(kCombineBlocks * kCombineBlock));
   builder.setInsertionPointToStart(loop.getBody());
   Value total;
   for (Value source : arguments.take_front(op.getSources().size())) {
@@ -61,8 +61,8 @@ FailureOr<KernelLaunch> tp::codegen::emitCombineForGpu(OpBuilder &builder,
     total = arith::TruncFOp::create(builder, loc, element, total);
   places.store(total, arguments.drop_back().back(), loop.getInductionVar());
   KernelLaunch launch;
-  launch.blocks = kBlocks;
-  launch.threads = kBlock;
+  launch.blocks = kCombineBlocks;
+  launch.threads = kCombineBlock;
   return launch;
 }
 

@@ -23,7 +23,7 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::codegen;
 
-static constexpr int64_t kBlock = 256; ///< Threads that bisect.
+static constexpr int64_t kMergeBlock = 256; ///< Threads that bisect.
 
 namespace {
 
@@ -31,13 +31,14 @@ class MergeEmitter {
 public:
   MergeEmitter(OpBuilder &builder, step::MergeOp op)
       : builder(builder), op(op), loc(op.getLoc()), places(builder, loc),
-        keys(builder, loc, typeOf(op.getElements()).getElementType(),
+        keys(builder, loc,
+             step::bufferTypeOf(op.getElements()).getElementType(),
              op.getDescending()),
-        rows(typeOf(op.getElements()).getDimSize(0)),
-        columns(typeOf(op.getElements()).getDimSize(1)),
+        rows(step::bufferTypeOf(op.getElements()).getDimSize(0)),
+        columns(step::bufferTypeOf(op.getElements()).getDimSize(1)),
         run(std::min<int64_t>(op.getRun(), columns)),
         ways(std::min<int64_t>(op.getWays(), llvm::divideCeil(columns, run))),
-        kept(typeOf(op.getValues()).getDimSize(1)) {}
+        kept(step::bufferTypeOf(op.getValues()).getDimSize(1)) {}
 
   FailureOr<KernelLaunch> emit(StringRef name) {
     return mergesInTile(columns, run, ways, kept, keys.getWidth())
@@ -46,9 +47,6 @@ public:
   }
 
 private:
-  static MemRefType typeOf(Value value) {
-    return cast<MemRefType>(value.getType());
-  }
   FailureOr<KernelLaunch> mergeTiles(StringRef name);
   FailureOr<KernelLaunch> bisect(StringRef name);
   /// The thread's words of a tile, in all its runs but the first `skipped`,
@@ -64,7 +62,7 @@ private:
   }
   Value getOffset(Value operand, Value column) {
     return places.getOffset({row, column},
-                            step::Strides(typeOf(operand)).strides);
+                            step::Strides(step::bufferTypeOf(operand)).strides);
   }
   Value loadBits(Value column) {
     return places.load(keys.getStored(), function.getArgument(0),
@@ -205,7 +203,7 @@ Value MergeEmitter::countBefore(Value key, Value begin, Value size,
 FailureOr<KernelLaunch> MergeEmitter::bisect(StringRef name) {
   OpBuilder::InsertionGuard guard(builder);
   FailureOr<ItemKernel> kernel =
-      createItemKernel(builder, op, name, {rows, columns}, kBlock);
+      createItemKernel(builder, op, name, {rows, columns}, kMergeBlock);
   if (failed(kernel))
     return failure();
   function = kernel->function;

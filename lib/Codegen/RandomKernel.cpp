@@ -14,7 +14,7 @@ using namespace tp;
 using namespace tp::codegen;
 
 /// A grid that fills a GPU, whatever the number of elements.
-static constexpr int64_t kBlocks = 512, kBlock = 256;
+static constexpr int64_t kRandomBlocks = 512, kRandomBlock = 256;
 
 namespace {
 /// 64-bit arithmetic, as the runtime's mix and fillRandom write it.
@@ -89,7 +89,7 @@ FailureOr<KernelLaunch> tp::codegen::emitRandomForGpu(OpBuilder &builder,
                                                       step::RandomOp op,
                                                       StringRef name) {
   Location loc = op.getLoc();
-  gpu::GPUFuncOp function = createGpuFunction(builder, op, name, kBlock);
+  gpu::GPUFuncOp function = createGpuFunction(builder, op, name, kRandomBlock);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(&function.getBody().front());
   ValueRange arguments = function.getArguments();
@@ -101,9 +101,10 @@ FailureOr<KernelLaunch> tp::codegen::emitRandomForGpu(OpBuilder &builder,
                               arguments[6]));
   BufferOffsets places(builder, loc);
   Bits bits(builder, loc);
-  auto loop = scf::ForOp::create(
-      builder, loc, getGlobalThread(builder, loc, kBlock),
-      bits.multiply(rows, columns), places.number(kBlocks * kBlock));
+  auto loop = scf::ForOp::create(builder, loc,
+                                 getGlobalThread(builder, loc, kRandomBlock),
+                                 bits.multiply(rows, columns),
+                                 places.number(kRandomBlocks * kRandomBlock));
   builder.setInsertionPointToStart(loop.getBody());
   Value row = arith::DivUIOp::create(builder, loc, loop.getInductionVar(),
                                      columns),
@@ -117,8 +118,8 @@ FailureOr<KernelLaunch> tp::codegen::emitRandomForGpu(OpBuilder &builder,
   places.store(bits.makeNumber(random, scale, element), arguments[0],
                places.add(bits.multiply(row, rowStride), column));
   KernelLaunch launch;
-  launch.blocks = kBlocks;
-  launch.threads = kBlock;
+  launch.blocks = kRandomBlocks;
+  launch.threads = kRandomBlock;
   return launch;
 }
 

@@ -23,7 +23,7 @@ using namespace tp;
 using namespace tp::codegen;
 
 /// Threads of a block, and those that keep a GPU busy.
-static constexpr int64_t kBlock = 128, kEnough = 1 << 17;
+static constexpr int64_t kScatterBlock = 128, kEnough = 1 << 17;
 
 Value tp::codegen::combineInOrder(OpBuilder &builder, Location loc,
                                   step::ScatterKind kind, Type element,
@@ -85,7 +85,7 @@ FailureOr<KernelLaunch> tp::codegen::emitScatterForGpu(OpBuilder &builder,
   slices = llvm::divideCeil(axis, size);
   OpBuilder::InsertionGuard guard(builder);
   FailureOr<ItemKernel> kernel = createItemKernel(
-      builder, op, name, {batch, outer, slices, inner}, kBlock);
+      builder, op, name, {batch, outer, slices, inner}, kScatterBlock);
   if (failed(kernel))
     return failure();
   gpu::GPUFuncOp function = kernel->function;

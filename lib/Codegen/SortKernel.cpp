@@ -16,11 +16,7 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::codegen;
 
-static constexpr int64_t kBlock = 128; ///< Threads that count.
-
-static MemRefType typeOf(Value value) {
-  return cast<MemRefType>(value.getType());
-}
+static constexpr int64_t kSortBlock = 128; ///< Threads that count.
 
 namespace {
 
@@ -31,11 +27,12 @@ public:
   SortEmitter(OpBuilder &builder, step::KernelOpInterface op, int64_t part,
               int64_t kept, bool isDescending)
       : builder(builder), op(op), loc(op.getLoc()), places(builder, loc),
-        keys(builder, loc, typeOf(op->getOperand(0)).getElementType(),
+        keys(builder, loc,
+             step::bufferTypeOf(op->getOperand(0)).getElementType(),
              isDescending),
-        rows(typeOf(op->getOperand(0)).getDimSize(0)),
-        columns(typeOf(op->getOperand(0)).getDimSize(1)), part(part),
-        kept(kept), parts(llvm::divideCeil(columns, part)) {}
+        rows(step::bufferTypeOf(op->getOperand(0)).getDimSize(0)),
+        columns(step::bufferTypeOf(op->getOperand(0)).getDimSize(1)),
+        part(part), kept(kept), parts(llvm::divideCeil(columns, part)) {}
 
   FailureOr<KernelLaunch> emit(StringRef name) {
     return getSortForm(part, kept, keys.getWidth()) == SortForm::Count
@@ -84,8 +81,9 @@ void SortEmitter::setPart(Value number) {
 Value SortEmitter::loadBits(Value column) {
   return places.load(
       keys.getStored(), function.getArgument(0),
-      places.getOffset({row, column},
-                       step::Strides(typeOf(op->getOperand(0))).strides));
+      places.getOffset(
+          {row, column},
+          step::Strides(step::bufferTypeOf(op->getOperand(0))).strides));
 }
 
 void SortEmitter::store(Value column, Value rank) {
@@ -97,13 +95,14 @@ void SortEmitter::store(Value column, Value rank) {
     places.store(value, function.getArgument(operand),
                  places.getOffset(
                      {row, target},
-                     step::Strides(typeOf(op->getOperand(operand))).strides));
+                     step::Strides(step::bufferTypeOf(op->getOperand(operand)))
+                         .strides));
 }
 
 FailureOr<KernelLaunch> SortEmitter::count(StringRef name) {
   OpBuilder::InsertionGuard guard(builder);
   FailureOr<ItemKernel> kernel =
-      createItemKernel(builder, op, name, {rows, columns}, kBlock);
+      createItemKernel(builder, op, name, {rows, columns}, kSortBlock);
   if (failed(kernel))
     return failure();
   function = kernel->function;
@@ -217,16 +216,17 @@ FailureOr<KernelLaunch> SortEmitter::sortTiles(StringRef name) {
 FailureOr<KernelLaunch> tp::codegen::emitSortForGpu(OpBuilder &builder,
                                                     step::SortOp op,
                                                     StringRef name) {
-  int64_t columns = typeOf(op.getSource()).getDimSize(1);
+  int64_t columns = step::bufferTypeOf(op.getSource()).getDimSize(1);
   return SortEmitter(builder, cast<step::KernelOpInterface>(*op), columns,
-                     typeOf(op.getValues()).getDimSize(1), op.getDescending())
+                     step::bufferTypeOf(op.getValues()).getDimSize(1),
+                     op.getDescending())
       .emit(name);
 }
 
 FailureOr<KernelLaunch> tp::codegen::emitSortPartsForGpu(OpBuilder &builder,
                                                          step::SortPartsOp op,
                                                          StringRef name) {
-  int64_t columns = typeOf(op.getSource()).getDimSize(1);
+  int64_t columns = step::bufferTypeOf(op.getSource()).getDimSize(1);
   return SortEmitter(builder, cast<step::KernelOpInterface>(*op),
                      std::min<int64_t>(op.getPart(), columns), op.getKept(),
                      op.getDescending())

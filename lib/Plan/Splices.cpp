@@ -99,8 +99,8 @@ private:
                                 strides);
       }
       for (int64_t dim : dims) {
-        shape.assign(Emitter::typeOf(value).getShape().begin(),
-                     Emitter::typeOf(value).getShape().end());
+        shape.assign(typeOf(value).getShape().begin(),
+                     typeOf(value).getShape().end());
         int64_t size = shape[dim], length = wanted.getDimSize(dim);
         shape[dim] = length;
         SplicePieces pieces{dim, {}};

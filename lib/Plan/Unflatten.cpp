@@ -17,10 +17,6 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::plan;
 
-static ArrayRef<int64_t> shapeOf(Value value) {
-  return cast<RankedTensorType>(value.getType()).getShape();
-}
-
 /// The sizes in `shape` that each dimension of `flat` is split into; none if
 /// dimensions are merged.
 static std::optional<SmallVector<SmallVector<int64_t, 2>>>

@@ -4,16 +4,14 @@
 #include "BucketElimination.h"
 
 #include "BucketMinimizer.h"
+#include "Infinity.h"
 
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
-#include <limits>
 
 using namespace tp;
 using namespace tp::solver;
-
-static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 std::optional<std::vector<unsigned>>
 Problem::BucketElimination::solve(const Problem &problem, double work) {

@@ -2,17 +2,15 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "EliminationOrder.h"
+#include "Infinity.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
 
-#include <limits>
 #include <queue>
 
 using namespace tp;
 using namespace tp::solver;
-
-static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// The graph of the nodes that are not removed yet, and a queue of these.
 class Problem::EliminationOrder::Builder {

@@ -2,18 +2,16 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "ForestDescent.h"
+#include "Infinity.h"
 
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 
 using namespace tp;
 using namespace tp::solver;
-
-static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 void Problem::ForestDescent::improve(Solution &solution) const {
   constexpr unsigned kMaxSteps = 40;

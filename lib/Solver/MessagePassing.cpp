@@ -2,6 +2,7 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "MessagePassing.h"
+#include "Infinity.h"
 
 #include "Lifting.h"
 #include "MinPlus.h"
@@ -16,8 +17,6 @@
 
 using namespace tp;
 using namespace tp::solver;
-
-static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 //===----------------------------------------------------------------------===//
 // First messages

@@ -7,6 +7,7 @@
 
 #include "BucketElimination.h"
 #include "ForestDescent.h"
+#include "Infinity.h"
 #include "Lifting.h"
 #include "ReducedCostFixing.h"
 #include "Reduction.h"
@@ -15,12 +16,9 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
-#include <limits>
 
 using namespace tp;
 using namespace tp::solver;
-
-static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 //===----------------------------------------------------------------------===//
 // The problem

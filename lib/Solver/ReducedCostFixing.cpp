@@ -4,6 +4,7 @@
 #include "ReducedCostFixing.h"
 
 #include "BucketElimination.h"
+#include "Infinity.h"
 #include "Lifting.h"
 #include "NeighbourhoodSearch.h"
 #include "Restriction.h"
@@ -12,13 +13,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 using namespace tp;
 using namespace tp::solver;
-
-static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// Iterations of message passing between attempts to remove options.
 static constexpr unsigned kBatchSize = 8;

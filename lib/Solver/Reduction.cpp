@@ -2,20 +2,18 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Reduction.h"
+#include "Infinity.h"
 
 #include "MinPlus.h"
 
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
-#include <limits>
 #include <numeric>
 #include <utility>
 
 using namespace tp;
 using namespace tp::solver;
-
-static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 Problem::Reduction::Reduction(const Problem &problem)
     : nodes(problem.nodes.size()), costs(problem.costs), options(costs.size()) {

@@ -110,9 +110,6 @@ private:
     Origins origins;
   };
 
-  static RankedTensorType typeOf(Value value) {
-    return cast<RankedTensorType>(value.getType());
-  }
   void add(Value value, Origins origins) {
     forms.push_back({value, std::move(origins)});
   }

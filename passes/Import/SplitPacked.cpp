@@ -105,10 +105,6 @@ private:
 
 } // namespace
 
-static RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
 static Operation *getReturn(func::FuncOp function) {
   return function.front().getTerminator();
 }

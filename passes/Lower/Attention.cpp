@@ -17,10 +17,6 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::codegen;
 
-static RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
 static AttentionSize sizeOf(AttentionOpInterface op) {
   ArrayRef<int64_t> q = op.getQuery().getType().getShape();
   ArrayRef<int64_t> v = op.getValue().getType().getShape();

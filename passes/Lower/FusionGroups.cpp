@@ -17,10 +17,6 @@ using namespace tp::codegen;
 /// room for some hundred arguments. Nobody's fused chain is as long.
 static constexpr size_t kMostOps = 256;
 
-static ArrayRef<int64_t> shapeOf(Value value) {
-  return cast<RankedTensorType>(value.getType()).getShape();
-}
-
 /// `height` bounds the expression, which is computed anew for every use.
 static bool isInline(Value value, unsigned height) {
   if (isa<BlockArgument>(value))

@@ -25,10 +25,6 @@ using namespace tp;
 using namespace tp::codegen;
 using namespace tp::spmd;
 
-static RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
 InFlightDiagnostic ProgramLowering::fail(Operation *op, ErrorCode code) {
   failed = true;
   return op->emitError() << prefix(code);

@@ -7,10 +7,6 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::codegen;
 
-static RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
 static bool isKnownAtCompileTime(Value value) {
   if (auto broadcast = value.getDefiningOp<BroadcastOp>())
     return isKnownAtCompileTime(broadcast.getInput());

@@ -10,10 +10,6 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::spmd;
 
-static RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
 /// Builds one row program. Operands are added as the body asks for them.
 class ProgramLowering::RowsBuilder {
 public:

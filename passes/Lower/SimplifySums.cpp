@@ -11,10 +11,6 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::codegen;
 
-static RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
 static RankedTensorType withElement(Value like, Type element) {
   return RankedTensorType::get(typeOf(like).getShape(), element);
 }

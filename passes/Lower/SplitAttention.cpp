@@ -38,8 +38,8 @@ struct QueryBlock {
 /// `size` entries of dimension `dim`, from `begin` on.
 static Value take(Emitter &emit, Value value, unsigned dim, int64_t begin,
                   int64_t size) {
-  SmallVector<int64_t> starts(Emitter::typeOf(value).getRank(), 0),
-      sizes(Emitter::typeOf(value).getShape());
+  SmallVector<int64_t> starts(typeOf(value).getRank(), 0),
+      sizes(typeOf(value).getShape());
   starts[dim] = begin;
   sizes[dim] = size;
   return emit.slice(value, starts, sizes);
@@ -80,7 +80,7 @@ static Operation *buildBlock(OpBuilder &builder, AttentionOpInterface op,
   part->setOperands(operands);
   cast<AttentionOpInterface>(part).getOffsetMutable().assign(offset);
   for (Value result : part->getResults()) {
-    RankedTensorType type = Emitter::typeOf(result);
+    RankedTensorType type = typeOf(result);
     SmallVector<int64_t> shape(type.getShape());
     shape[1] = isOfKeys(op) ? block.seen : block.size;
     result.setType(type.clone(shape));
@@ -119,7 +119,7 @@ void tp::splitCausalAttention(AttentionOpInterface op) {
     SmallVector<Value> parts;
     for (Operation *block : blocks)
       parts.push_back(block->getResult(result.getResultNumber()));
-    Type element = Emitter::typeOf(result).getElementType();
+    Type element = typeOf(result).getElementType();
     result.replaceAllUsesWith(isOfKeys(op) ? addUp(emit, parts, keys, element)
                                            : emit.concat(parts, 1));
   }

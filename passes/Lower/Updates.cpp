@@ -6,10 +6,6 @@
 using namespace mlir;
 using namespace tp;
 
-static ArrayRef<int64_t> shapeOf(Value value) {
-  return cast<RankedTensorType>(value.getType()).getShape();
-}
-
 UpdatePart tp::getWholeUpdate(DynamicUpdateSliceOp op) {
   UpdatePart part{op.getUpdate(), View(), op.getStarts()};
   part.place.element = op.getType().getElementType();

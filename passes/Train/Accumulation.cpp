@@ -9,7 +9,7 @@ using namespace mlir;
 using namespace tp;
 
 FloatType tp::getStateElement(Value parameter) {
-  Type element = Formulas::typeOf(parameter).getElementType();
+  Type element = typeOf(parameter).getElementType();
   return element.isF64() ? cast<FloatType>(element)
                          : FloatType(Float32Type::get(parameter.getContext()));
 }
@@ -93,7 +93,7 @@ SmallVector<Value> Accumulator::getStarts(int64_t rank) {
 Value Accumulator::weigh(Value value) {
   if (!selection.weight)
     return value;
-  Type element = Formulas::typeOf(value).getElementType();
+  Type element = typeOf(value).getElementType();
   return emit.scale(value,
                     emit.convert(end->getOperand(*selection.weight), element));
 }
@@ -104,7 +104,7 @@ void Accumulator::carryGradients() {
   for (auto [i, gradient] : llvm::enumerate(gradients)) {
     FloatType element = getStateElement(gradient);
     unsigned operand = function.getNumResults() + i;
-    carry(zeros(Formulas::typeOf(gradient).clone(element)),
+    carry(zeros(typeOf(gradient).clone(element)),
           [this, operand, element](Value sum) {
             Value own = emit.convert(end->getOperand(operand), element);
             return emit.add(sum, weigh(own));
@@ -115,17 +115,17 @@ void Accumulator::carryGradients() {
 void Accumulator::carryLoss() {
   Value loss = end->getOperand(selection.loss);
   results.emplace_back(
-      selection.loss, carry(zeros(Formulas::typeOf(loss)), [this](Value sum) {
+      selection.loss, carry(zeros(typeOf(loss)), [this](Value sum) {
         return emit.add(sum, weigh(end->getOperand(selection.loss)));
       }));
   if (!selection.weight)
     return;
   unsigned weight = *selection.weight;
-  results.emplace_back(weight,
-                       carry(zeros(Formulas::typeOf(end->getOperand(weight))),
-                             [this, weight](Value sum) {
-                               return emit.add(sum, end->getOperand(weight));
-                             }));
+  results.emplace_back(
+      weight,
+      carry(zeros(typeOf(end->getOperand(weight))), [this, weight](Value sum) {
+        return emit.add(sum, end->getOperand(weight));
+      }));
 }
 
 void Accumulator::carryStates() {
@@ -148,19 +148,19 @@ void Accumulator::carryResults() {
   for (unsigned i = 0; i < function.getNumResults(); ++i) {
     if (llvm::any_of(results, [&](auto &entry) { return entry.first == i; }))
       continue;
-    auto type = stack(Formulas::typeOf(end->getOperand(i)), count);
+    auto type = stack(typeOf(end->getOperand(i)), count);
     if (auto sharding = function.getResultAttrOfType<spmd::ShardingAttr>(
             i, spmd::kShardingAttr))
       function.setResultAttr(i, spmd::kShardingAttr, stack(sharding));
-    results.emplace_back(
-        i, carry(zeros(type), [this, i](Value all) {
-          Value own = end->getOperand(i);
-          SmallVector<int64_t> shape(Formulas::typeOf(own).getShape());
-          shape.insert(shape.begin(), 1);
-          return DynamicUpdateSliceOp::create(
-              builder, function.getLoc(), all.getType(), all,
-              emit.reshape(own, shape), getStarts(shape.size()));
-        }));
+    results.emplace_back(i, carry(zeros(type), [this, i](Value all) {
+                           Value own = end->getOperand(i);
+                           SmallVector<int64_t> shape(typeOf(own).getShape());
+                           shape.insert(shape.begin(), 1);
+                           return DynamicUpdateSliceOp::create(
+                               builder, function.getLoc(), all.getType(), all,
+                               emit.reshape(own, shape),
+                               getStarts(shape.size()));
+                         }));
   }
 }
 
@@ -169,7 +169,7 @@ void Accumulator::sliceInputs() {
     unsigned i = argument.getArgNumber();
     if (getRole(function, i) != Role::Input)
       continue;
-    RankedTensorType type = Formulas::typeOf(argument);
+    RankedTensorType type = typeOf(argument);
     argument.setType(stack(type, count));
     function.setArgAttr(i, kMicroBatchesAttr, builder.getUnitAttr());
     if (auto sharding = function.getArgAttrOfType<spmd::ShardingAttr>(
@@ -225,7 +225,7 @@ void Accumulator::run() {
   auto getMean = [&](Value sum) {
     if (!selection.weight)
       return emit.scale(sum, 1.0 / double(count));
-    RankedTensorType type = Formulas::typeOf(sum);
+    RankedTensorType type = typeOf(sum);
     Value total =
         emit.convert(end->getOperand(*selection.weight), type.getElementType());
     return emit.div(sum, emit.splat(total, type.getShape()));

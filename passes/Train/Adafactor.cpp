@@ -48,8 +48,7 @@ public:
 
   Value update(Formulas &emit, const UpdateValues &values,
                MutableArrayRef<Value> states) const override {
-    auto element =
-        cast<FloatType>(Formulas::typeOf(values.parameter).getElementType());
+    auto element = cast<FloatType>(typeOf(values.parameter).getElementType());
     const llvm::fltSemantics &semantics = element.getFloatSemantics();
     double epsilon = epsilon1.value_or(
         std::ldexp(1, 1 - int(llvm::APFloat::semanticsPrecision(semantics))));
@@ -72,9 +71,9 @@ private:
     Value square = emit.square(values.gradient), isNew = values.corrections[0];
     auto getMean = [&](Value x, int64_t dim) {
       Value sum = emit.reduce(ReductionKind::Sum, x, dim);
-      return emit.scale(sum, 1.0 / Formulas::typeOf(x).getDimSize(dim));
+      return emit.scale(sum, 1.0 / typeOf(x).getDimSize(dim));
     };
-    int64_t rank = Formulas::typeOf(square).getRank();
+    int64_t rank = typeOf(square).getRank();
     if (rank < 2)
       return states[0] = emit.lerp(states[0], square, isNew);
     states[0] = emit.lerp(states[0], getMean(square, rank - 1), isNew);

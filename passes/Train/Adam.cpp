@@ -52,7 +52,7 @@ public:
                          emit.scale(emit.square(gradient), 1 - beta2));
     Value root = emit.unary<SqrtOp>(states[1]);
     Value correction =
-        emit.splat(values.corrections[1], Formulas::typeOf(root).getShape());
+        emit.splat(values.corrections[1], typeOf(root).getShape());
     Value divisor = emit.add(emit.div(root, correction), epsilon);
     Value direction = emit.div(states[0], divisor);
     return emit.sub(parameter, emit.scale(direction, values.corrections[0]));

@@ -50,11 +50,11 @@ private:
   /// Whether the optimizer keeps an argument in more digits than it has.
   bool hasMaster(unsigned argument) {
     Value parameter = function.getArgument(argument);
-    return recipe.master && Formulas::typeOf(parameter).getElementType() !=
-                                getStateElement(parameter);
+    return recipe.master &&
+           typeOf(parameter).getElementType() != getStateElement(parameter);
   }
   RankedTensorType getType(unsigned argument) {
-    return Formulas::typeOf(function.getArgument(argument));
+    return typeOf(function.getArgument(argument));
   }
 
   LogicalResult checkNames();
@@ -158,7 +158,7 @@ void StepBuilder::mark(Value gradient, StringRef parameter) {
 void StepBuilder::clip(MutableArrayRef<Value> gradients, double most) {
   Formulas emit = at("train.clip");
   bool isDouble = llvm::any_of(gradients, [](Value gradient) {
-    return Formulas::typeOf(gradient).getElementType().isF64();
+    return typeOf(gradient).getElementType().isF64();
   });
   Type element = isDouble ? Type(builder.getF64Type()) : builder.getF32Type();
   Value total;
@@ -172,8 +172,7 @@ void StepBuilder::clip(MutableArrayRef<Value> gradients, double most) {
   Value factor = emit.min(emit.div(emit.constant(most, norm), norm), 1);
   for (Value &gradient : gradients)
     gradient = emit.scale(
-        gradient,
-        emit.convert(factor, Formulas::typeOf(gradient).getElementType()));
+        gradient, emit.convert(factor, typeOf(gradient).getElementType()));
 }
 
 StepScalars &StepBuilder::getScalars(Type element) {

@@ -64,8 +64,8 @@ Value WholeLoss::getWeight(ValueRange results) {
   Value loss = results[selection.loss];
   if (!selection.weight)
     return emit.constant(1, loss);
-  Value weight = emit.convert(results[*selection.weight],
-                              Formulas::typeOf(loss).getElementType());
+  Value weight =
+      emit.convert(results[*selection.weight], typeOf(loss).getElementType());
   return fix(weight);
 }
 
@@ -76,10 +76,10 @@ void WholeLoss::mapArguments(Value turn,
     unsigned i = argument.getArgNumber();
     Value own = argument;
     if (Value state = states.lookup(i)) {
-      bool isFloat = isa<FloatType>(Formulas::typeOf(state).getElementType());
+      bool isFloat = isa<FloatType>(typeOf(state).getElementType());
       own = isFloat ? fix(state) : state;
     } else if (getRole(function, i) == Role::Input) {
-      RankedTensorType type = Formulas::typeOf(argument);
+      RankedTensorType type = typeOf(argument);
       SmallVector<int64_t> sizes(type.getShape());
       sizes.front() = 1;
       ArrayRef<int64_t> shape = type.getShape().drop_front();
@@ -92,7 +92,7 @@ void WholeLoss::mapArguments(Value turn,
 }
 
 Value WholeLoss::put(Value own, Value all, Value turn) {
-  SmallVector<int64_t> shape(Formulas::typeOf(own).getShape());
+  SmallVector<int64_t> shape(typeOf(own).getShape());
   shape.insert(shape.begin(), 1);
   return emit.dynamicUpdate(all, emit.reshape(own, shape),
                             getPlace(turn, shape.size()));
@@ -103,10 +103,10 @@ void WholeLoss::run() {
   for (Operation &op : function.front().without_terminator())
     ops.push_back(&op);
   auto results = llvm::to_vector(end->getOperands());
-  RankedTensorType lossType = Formulas::typeOf(results[selection.loss]);
+  RankedTensorType lossType = typeOf(results[selection.loss]);
   for (BlockArgument argument : function.getArguments())
     if (getRole(function, argument.getArgNumber()) == Role::Input)
-      argument.setType(stack(Formulas::typeOf(argument)));
+      argument.setType(stack(typeOf(argument)));
 
   // Which argument a result is the next value of.
   DenseMap<unsigned, unsigned> donors;
@@ -116,7 +116,7 @@ void WholeLoss::run() {
   // The sum of the losses, that of their weights, and all results.
   SmallVector<Value> inits = {zeros(lossType), zeros(lossType)};
   for (auto [i, result] : llvm::enumerate(results)) {
-    RankedTensorType type = Formulas::typeOf(result);
+    RankedTensorType type = typeOf(result);
     bool isSum = i == selection.loss || selection.weight == i;
     auto donor = donors.find(i);
     inits.push_back(donor != donors.end()

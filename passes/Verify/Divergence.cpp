@@ -12,7 +12,7 @@ using namespace tp;
 using namespace tp::interp;
 
 /// The name that `loc("name")` gives, empty if there is none.
-static StringRef getName(Location loc) {
+static StringRef getSourceName(Location loc) {
   StringRef name;
   loc->walk([&](Location part) {
     auto named = dyn_cast<NameLoc>(part);
@@ -67,7 +67,7 @@ void Trace::record(Operation *op, ArrayRef<DeviceValues> results) {
   // Types in manual regions do not say how values lie.
   if (op->getParentOfType<spmd::ManualOp>())
     return;
-  if (results.size() == 1 && !getName(op->getLoc()).empty())
+  if (results.size() == 1 && !getSourceName(op->getLoc()).empty())
     runs[op].push_back(results.front());
 }
 
@@ -76,7 +76,7 @@ Trace::getFinalOps() const {
   llvm::MapVector<std::pair<StringRef, Type>, Operation *> last;
   for (const auto &[op, values] : runs) {
     Type type = Program::getWholeType(op->getResult(0).getType());
-    std::pair<StringRef, Type> key(getName(op->getLoc()), type);
+    std::pair<StringRef, Type> key(getSourceName(op->getLoc()), type);
     // Erased first, so that the order is that of the final ops.
     last.erase(key);
     last.insert({key, op});

@@ -15,9 +15,9 @@ using namespace tp::spmd;
 using namespace tp::interp;
 
 /// Each known value that differs is kept once for every device.
-static constexpr int64_t kMostDevices = 4096;
+static constexpr int64_t kMostDevicesWithPlaces = 4096;
 /// A table of what each device is to do has an entry for each.
-static constexpr int64_t kMaxElements = kMostDevices;
+static constexpr int64_t kMaxElements = kMostDevicesWithPlaces;
 
 /// Whether tensors of that type are worth knowing.
 static bool isSmallInteger(Type type) {
@@ -30,7 +30,8 @@ PerDeviceValues::PerDeviceValues(func::FuncOp function, const Mesh &mesh)
     : mesh(mesh) {
   auto hasPlaces =
       function.walk([](AxisIndexOp) { return WalkResult::interrupt(); });
-  if (hasPlaces.wasInterrupted() && mesh.getNumDevices() <= kMostDevices)
+  if (hasPlaces.wasInterrupted() &&
+      mesh.getNumDevices() <= kMostDevicesWithPlaces)
     function.walk([&](Operation *op) { visit(op); });
 }
 

@@ -43,9 +43,6 @@ public:
   OwningOpRef<ModuleOp> build(std::string &reason);
 
 private:
-  static RankedTensorType typeOf(Value value) {
-    return cast<RankedTensorType>(value.getType());
-  }
   Value getWholeTensor(unsigned t) {
     unsigned operands = segment.whole->getNumOperands();
     return t < operands ? segment.whole->getOperand(t)

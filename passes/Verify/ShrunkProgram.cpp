@@ -31,10 +31,6 @@ enum Level : unsigned {
 };
 } // namespace
 
-static RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
 /// Directives about shardings are identities here; what transformer ops mean
 /// depends on sizes.
 static void simplify(func::FuncOp function) {

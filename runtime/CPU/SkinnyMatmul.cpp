@@ -13,7 +13,7 @@ namespace {
 /// cache while rows of B pass.
 constexpr int64_t kTileFloats = 8192;
 /// Bytes of B below which a second thread costs more than it brings.
-constexpr int64_t kMinParallelBytes = 1 << 16;
+constexpr int64_t kMinParallelRowBytes = 1 << 16;
 constexpr int64_t kLine = 16; ///< Floats of a cache line.
 
 } // namespace
@@ -190,7 +190,7 @@ void SkinnyMatmul::run(const Artifact &artifact, const MatmulRow &row,
                   std::min(begin + tile, row.n), isByColumns, scratches[part]);
     }
   };
-  if (batches * row.n * row.k * getSize(row.b.dtype) < kMinParallelBytes)
+  if (batches * row.n * row.k * getSize(row.b.dtype) < kMinParallelRowBytes)
     compute(0, 1);
   else
     team.run(compute);

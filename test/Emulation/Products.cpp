@@ -9,7 +9,7 @@
 
 using namespace emulation;
 
-static constexpr int kPoison = 0xff;
+static constexpr int kProductPoison = 0xff;
 static constexpr int64_t kPieceBytes = 16, kDepth = 16, kRows = 16, kLanes = 32;
 
 float emulation::toFloat(uint32_t bits, Half half) {
@@ -39,7 +39,7 @@ ProductView::ProductView(int64_t maxBytes)
 
 void ProductView::reset(const char *begin) {
   this->begin = begin;
-  std::fill(bytes.begin(), bytes.end(), char(kPoison));
+  std::fill(bytes.begin(), bytes.end(), char(kProductPoison));
   std::fill(readers.begin(), readers.end(), 0);
 }
 
@@ -49,7 +49,7 @@ absl::optional<std::string> ProductView::beginCopy(const void *to,
   for (int64_t i = offset; i < offset + count; i += kPieceBytes)
     if (readers[i / kPieceBytes] > 0)
       return "copies to memory that a product under way reads";
-  std::memset(bytes.data() + offset, kPoison, count);
+  std::memset(bytes.data() + offset, kProductPoison, count);
   return absl::nullopt;
 }
 

@@ -76,7 +76,9 @@ static bool tryDropSignatureAttributes(func::FuncOp function,
   return isSmaller;
 }
 
-static constexpr Reduction kReductions[] = {tryDropAttributes,
-                                            tryDropSignatureAttributes};
+static constexpr Reduction kAttributeReductions[] = {
+    tryDropAttributes, tryDropSignatureAttributes};
 
-ArrayRef<Reduction> tp::getAttributeReductions() { return kReductions; }
+ArrayRef<Reduction> tp::getAttributeReductions() {
+  return kAttributeReductions;
+}

@@ -185,7 +185,7 @@ static bool tryReplaceByExisting(func::FuncOp function,
   return isSmaller;
 }
 
-static constexpr Reduction kReductions[] = {
+static constexpr Reduction kBodyReductions[] = {
     tryReturnEarly, tryEraseUnused, tryTakeAsArguments, tryReplaceByExisting};
 
-ArrayRef<Reduction> tp::getBodyReductions() { return kReductions; }
+ArrayRef<Reduction> tp::getBodyReductions() { return kBodyReductions; }

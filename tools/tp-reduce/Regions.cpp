@@ -184,7 +184,7 @@ static bool tryDropCarried(func::FuncOp function, PatternRewriter &rewriter,
   return false;
 }
 
-static constexpr Reduction kReductions[] = {tryLiftRegion, tryInlineCall,
-                                            tryDropCarried};
+static constexpr Reduction kRegionReductions[] = {tryLiftRegion, tryInlineCall,
+                                                  tryDropCarried};
 
-ArrayRef<Reduction> tp::getRegionReductions() { return kReductions; }
+ArrayRef<Reduction> tp::getRegionReductions() { return kRegionReductions; }

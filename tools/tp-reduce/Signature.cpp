@@ -69,6 +69,9 @@ static bool tryDropArguments(func::FuncOp function, PatternRewriter &rewriter,
   return isSmaller;
 }
 
-static constexpr Reduction kReductions[] = {tryDropResults, tryDropArguments};
+static constexpr Reduction kSignatureReductions[] = {tryDropResults,
+                                                     tryDropArguments};
 
-ArrayRef<Reduction> tp::getSignatureReductions() { return kReductions; }
+ArrayRef<Reduction> tp::getSignatureReductions() {
+  return kSignatureReductions;
+}

@@ -45,7 +45,7 @@ private:
 };
 } // namespace
 
-static BERTConfig readConfig(Config &config) {
+static BERTConfig readBERTConfig(Config &config) {
   BERTConfig result;
   result.hidden = config.size("hidden_size");
   result.layers = config.size("num_hidden_layers", std::nullopt, 4096);
@@ -199,7 +199,7 @@ void BERT::build(int64_t batch, int64_t sequence, bool hasLoss) {
 }
 
 LogicalResult hf::buildBERT(Import &import) {
-  BERTConfig config = readConfig(import.config);
+  BERTConfig config = readBERTConfig(import.config);
   const ImportOptions &options = import.options;
   using Phase = ImportOptions::Phase;
   bool trains = options.phase == Phase::Train;

@@ -51,7 +51,7 @@ static unsigned getBits(StringRef type) {
 
 namespace {
 /// One tensor's entry in a header.
-struct Entry {
+struct StoredTensor {
   Checkpoint::Tensor tensor;
   uint64_t begin = 0, end = 0;
 };
@@ -65,8 +65,8 @@ static std::optional<uint64_t> toUnsigned(const json::Value &value) {
 }
 
 /// Reads one entry; a message if it is damaged.
-static std::optional<std::string> readEntry(const json::Value &value,
-                                            uint64_t dataSize, Entry &entry) {
+static std::optional<std::string>
+readStored(const json::Value &value, uint64_t dataSize, StoredTensor &entry) {
   const json::Object *fields = value.getAsObject();
   const json::Array *shape = fields ? fields->getArray("shape") : nullptr;
   const json::Array *offsets =
@@ -150,9 +150,9 @@ static LogicalResult readHeader(MLIRContext *context, StringRef file,
                     "its __metadata__ is not an object of strings");
       continue;
     }
-    Entry entry;
+    StoredTensor entry;
     if (std::optional<std::string> error =
-            readEntry(*fields->get(name), dataSize, entry))
+            readStored(*fields->get(name), dataSize, entry))
       return fail(context, file, "tensor " + name + " " + *error);
     entry.tensor.file = file.str();
     ranges.push_back({entry.begin, entry.end});

@@ -46,7 +46,7 @@ private:
 };
 } // namespace
 
-static GPT2Config readConfig(Config &config) {
+static GPT2Config readGPT2Config(Config &config) {
   GPT2Config result;
   DecoderSizes &sizes = result.sizes;
   sizes.hidden = config.size("n_embd");
@@ -157,7 +157,7 @@ void GPT2::build() {
 }
 
 LogicalResult hf::buildGPT2(Import &import) {
-  GPT2Config config = readConfig(import.config);
+  GPT2Config config = readGPT2Config(import.config);
   if (import.config.failed())
     return failure();
   ModelBuilder builder(import.module, import.element, import.checkpoint,

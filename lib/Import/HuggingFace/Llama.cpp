@@ -122,7 +122,7 @@ static void readWindows(Config &config, StringRef architecture,
   }
 }
 
-static LlamaConfig readConfig(Config &config, StringRef architecture) {
+static LlamaConfig readLlamaConfig(Config &config, StringRef architecture) {
   LlamaConfig result;
   bool isLlama = architecture == "LlamaForCausalLM";
   bool isQwen = architecture == "Qwen2ForCausalLM";
@@ -252,7 +252,7 @@ void Llama::build() {
 }
 
 LogicalResult hf::buildLlama(Import &import) {
-  LlamaConfig config = readConfig(import.config, import.architecture);
+  LlamaConfig config = readLlamaConfig(import.config, import.architecture);
   if (import.options.phase == ImportOptions::Phase::Train)
     config.sizes.padding =
         import.config.token("pad_token_id", config.sizes.vocab);

@@ -29,9 +29,6 @@
 
 namespace tp::raise {
 
-inline mlir::RankedTensorType typeOf(mlir::Value value) {
-  return Emitter::typeOf(value);
-}
 inline mlir::Type elementOf(mlir::Value value) {
   return typeOf(value).getElementType();
 }

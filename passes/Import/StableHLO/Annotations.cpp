@@ -25,7 +25,7 @@ static bool asksNothing(spmd::ShardingAttr sharding, int64_t rank) {
 /// `value` in a sharding; as it is if there is none, or one that asks nothing.
 static FailureOr<Value> constrain(Conversion &c, Value value,
                                   spmd::ShardingAttr sharding) {
-  if (!sharding || asksNothing(sharding, Emitter::typeOf(value).getRank()))
+  if (!sharding || asksNothing(sharding, typeOf(value).getRank()))
     return value;
   auto op =
       spmd::ConstraintOp::create(c.builder, c.op->getLoc(), value, sharding);
@@ -124,7 +124,7 @@ static Results convertNamedComputation(Conversion &c) {
   return constrainBy(c, returned, "out_shardings");
 }
 
-static constexpr Row kRows[] = {
+static constexpr Row kAnnotationRows[] = {
     {"sdy.all_gather", 1, 1, 0, convertConstraint, Regions::Before, true},
     {"sdy.all_reduce", 1, 1, 0, convertConstraint, Regions::Before, true},
     {"sdy.all_slice", 1, 1, 0, convertConstraint, Regions::Before, true},
@@ -141,4 +141,4 @@ static constexpr Row kRows[] = {
     {"sdy.sharding_group", 1, 0, 0, convertGroup},
 };
 
-ArrayRef<Row> tp::stablehlo::getAnnotationRows() { return kRows; }
+ArrayRef<Row> tp::stablehlo::getAnnotationRows() { return kAnnotationRows; }

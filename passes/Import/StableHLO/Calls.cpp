@@ -131,7 +131,7 @@ static Results convertApproxTopK(Conversion &c) {
     return order == ComparePredicate::GT ? x : c.emit.unary<NegOp>(x);
   };
   Value x = turn(sign(c.in()));
-  SmallVector<int64_t> shape(Emitter::typeOf(x).getShape());
+  SmallVector<int64_t> shape(typeOf(x).getShape());
   shape.back() = *k;
   auto best = TopKOp::create(c.builder, c.op->getLoc(),
                              RankedTensorType::get(shape, c.outElement(0)),
@@ -177,10 +177,10 @@ static Results convertCustomCall(Conversion &c) {
                          << ": what it computes is known to its library alone";
 }
 
-static constexpr Row kRows[] = {
+static constexpr Row kCallRows[] = {
     {"stablehlo.composite", -1, -1, -1, convertComposite},
     {"stablehlo.custom_call", -1, -1, -1, convertCustomCall, Regions::Before,
      /*annotates=*/true},
 };
 
-ArrayRef<Row> tp::stablehlo::getCallRows() { return kRows; }
+ArrayRef<Row> tp::stablehlo::getCallRows() { return kCallRows; }

@@ -48,7 +48,7 @@ static bool isComplex(Value value) {
 }
 
 namespace {
-class Splitter {
+class ComplexSplitter {
 public:
   void run(ModuleOp module);
 
@@ -69,8 +69,8 @@ private:
 } // namespace
 
 /// An operation before `op`, with what is said of its shardings.
-Value Splitter::make(Operation *op, StringRef name, Type type,
-                     ValueRange operands) {
+Value ComplexSplitter::make(Operation *op, StringRef name, Type type,
+                            ValueRange operands) {
   OperationState state(op->getLoc(), name, operands, type);
   for (NamedAttribute attribute : op->getDiscardableAttrs())
     if (attribute.getName().getValue().contains('.'))
@@ -86,7 +86,7 @@ static Value makeConstant(Operation *op, DenseElementsAttr numbers) {
   return OpBuilder(op).create(state)->getResult(0);
 }
 
-Value Splitter::repeat(Operation *op, ValueRange operands) {
+Value ComplexSplitter::repeat(Operation *op, ValueRange operands) {
   Operation *other = Operation::create(
       op->getLoc(), op->getName(), getPartType(op->getResult(0).getType()),
       operands, op->getDiscardableAttrDictionary(), op->getPropertiesStorage(),
@@ -96,7 +96,7 @@ Value Splitter::repeat(Operation *op, ValueRange operands) {
 }
 
 /// (a + bi) (c + di) = ac - bd + (ad + bc) i, for whatever is linear in both.
-Splitter::Parts Splitter::multiply(Operation *op) {
+ComplexSplitter::Parts ComplexSplitter::multiply(Operation *op) {
   auto [a, b] = parts.lookup(op->getOperand(0));
   auto [c, d] = parts.lookup(op->getOperand(1));
   Type type = getPartType(op->getResult(0).getType());
@@ -106,7 +106,8 @@ Splitter::Parts Splitter::multiply(Operation *op) {
           make(op, "stablehlo.add", type, {ad, bc})};
 }
 
-std::optional<Splitter::Parts> Splitter::getNumbers(Operation *constant) {
+std::optional<ComplexSplitter::Parts>
+ComplexSplitter::getNumbers(Operation *constant) {
   RankedTensorType type = getPartType(constant->getResult(0).getType());
   auto numbers =
       dyn_cast_or_null<DenseElementsAttr>(constant->getAttr("value"));
@@ -129,7 +130,7 @@ std::optional<Splitter::Parts> Splitter::getNumbers(Operation *constant) {
 }
 
 /// The parts of the one result of an operation; none if it is to stay.
-std::optional<Splitter::Parts> Splitter::getParts(Operation *op) {
+std::optional<ComplexSplitter::Parts> ComplexSplitter::getParts(Operation *op) {
   StringRef name = op->getName().getStringRef();
   unsigned numOperands = op->getNumOperands();
   RankedTensorType type = getPartType(op->getResult(0).getType());
@@ -177,7 +178,7 @@ std::optional<Splitter::Parts> Splitter::getParts(Operation *op) {
 }
 
 /// Returns whether nothing needs the operation any more.
-bool Splitter::split(Operation *op) {
+bool ComplexSplitter::split(Operation *op) {
   if (op->getNumResults() != 1 || op->getNumRegions() != 0 ||
       op->getNumSuccessors() != 0 ||
       llvm::any_of(op->getOperands(), [&](Value operand) {
@@ -202,7 +203,7 @@ bool Splitter::split(Operation *op) {
   return true;
 }
 
-void Splitter::run(ModuleOp module) {
+void ComplexSplitter::run(ModuleOp module) {
   SmallVector<Operation *> ops;
   module.walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (llvm::any_of(op->getOperands(), isComplex) ||
@@ -223,5 +224,5 @@ void Splitter::run(ModuleOp module) {
 }
 
 void tp::stablehlo::splitComplexNumbers(ModuleOp module) {
-  Splitter().run(module);
+  ComplexSplitter().run(module);
 }

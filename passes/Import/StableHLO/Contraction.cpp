@@ -30,8 +30,8 @@ Results tp::stablehlo::emitEinsum(Conversion &c, Value lhs, Value rhs,
   bool isBool = element.isInteger(1);
   // Products of truth values are "and", their sums "or".
   Type compute = isBool ? Type(c.builder.getI32Type()) : element;
-  Type left = Emitter::typeOf(lhs).getElementType(),
-       right = Emitter::typeOf(rhs).getElementType();
+  Type left = typeOf(lhs).getElementType(),
+       right = typeOf(rhs).getElementType();
   bool isWider =
       left == right && isa<FloatType>(left) == isa<FloatType>(compute);
   if (isWider && widthOf(left) > widthOf(compute))
@@ -117,10 +117,10 @@ static Results convertEinsum(Conversion &c) {
   return emitEinsum(c, c.in(0), c.in(1), equation.str(), c.outShape());
 }
 
-static constexpr Row kRows[] = {
+static constexpr Row kContractionRows[] = {
     {"stablehlo.dot", 2, 1, 0, convertDot},
     {"stablehlo.dot_general", 2, 1, 0, convertDotGeneral},
     {"stablehlo.einsum", 2, 1, 0, convertEinsum},
 };
 
-ArrayRef<Row> tp::stablehlo::getContractionRows() { return kRows; }
+ArrayRef<Row> tp::stablehlo::getContractionRows() { return kContractionRows; }

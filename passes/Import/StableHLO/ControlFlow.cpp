@@ -136,7 +136,7 @@ static Results convertCounting(Conversion &c, const Counting &counting) {
       1 + (llvm::find(carried, counting.argument) - carried.begin()));
   OpBuilder::InsertionGuard guard(c.builder);
   c.builder.setInsertionPointToStart(&body.front());
-  Value own = c.emit.convert(turn, Emitter::typeOf(counter).getElementType());
+  Value own = c.emit.convert(turn, typeOf(counter).getElementType());
   if (counting.begin != 0)
     own =
         c.emit.binary<AddOp>(own, c.emit.constant(double(counting.begin), own));
@@ -214,11 +214,11 @@ static Results convertBarrier(Conversion &c) {
   return SmallVector<Value>(c.op->getOperands());
 }
 
-static constexpr Row kRows[] = {
+static constexpr Row kControlFlowRows[] = {
     {"stablehlo.case", 1, -1, -1, convertCase},
     {"stablehlo.if", 1, -1, 2, convertIf},
     {"stablehlo.optimization_barrier", -1, -1, 0, convertBarrier},
     {"stablehlo.while", -1, -1, 2, convertWhile},
 };
 
-ArrayRef<Row> tp::stablehlo::getControlFlowRows() { return kRows; }
+ArrayRef<Row> tp::stablehlo::getControlFlowRows() { return kControlFlowRows; }

@@ -86,17 +86,13 @@ public:
         shardings(shardings) {}
 
   mlir::Value in(unsigned i = 0) const { return op->getOperand(i); }
-  mlir::RankedTensorType inType(unsigned i = 0) const {
-    return Emitter::typeOf(in(i));
-  }
-  Sizes inShape(unsigned i = 0) const {
-    return Emitter::typeOf(in(i)).getShape();
-  }
+  mlir::RankedTensorType inType(unsigned i = 0) const { return typeOf(in(i)); }
+  Sizes inShape(unsigned i = 0) const { return typeOf(in(i)).getShape(); }
   mlir::RankedTensorType outType(unsigned i = 0) const {
-    return Emitter::typeOf(op->getResult(i));
+    return typeOf(op->getResult(i));
   }
   Sizes outShape(unsigned i = 0) const {
-    return Emitter::typeOf(op->getResult(i)).getShape();
+    return typeOf(op->getResult(i)).getShape();
   }
   mlir::Type outElement(unsigned i = 0) const {
     return outType(i).getElementType();

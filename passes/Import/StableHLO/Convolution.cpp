@@ -177,7 +177,7 @@ private:
 
   Value zero() {
     return c.emit.constant(
-        0, RankedTensorType::get({}, Emitter::typeOf(x).getElementType()));
+        0, RankedTensorType::get({}, typeOf(x).getElementType()));
   }
 
   /// Takes the spread out of a window: by phases, or by zeros in the input.
@@ -188,7 +188,7 @@ private:
     int64_t spread = std::exchange(window.lhsDilation, 1);
     if (window.stride != 1 || window.rhsDilation != 1) {
       x = emitInterior(c, x, zero(), dim, spread, window.low, window.high);
-      window.input = Emitter::typeOf(x).getDimSize(dim);
+      window.input = typeOf(x).getDimSize(dim);
       return;
     }
     // Result q * spread + r is the sum over t of the input's element q + t -
@@ -221,7 +221,7 @@ private:
   void splitKernel(unsigned i, int64_t skipped, int64_t count, int64_t spread) {
     size_t dim = rhsTerm.find(kernelLetterOf(i));
     kernel = c.emit.pad(kernel, dim, skipped, count * spread);
-    SmallVector<int64_t> sizes(Emitter::typeOf(kernel).getShape());
+    SmallVector<int64_t> sizes(typeOf(kernel).getShape());
     sizes[dim] = count;
     sizes.insert(sizes.begin() + dim + 1, spread);
     kernel = emitReverse(c, c.emit.reshape(kernel, sizes), dim + 1);
@@ -233,7 +233,7 @@ private:
     SmallVector<int64_t> dims, low, strides, dilations, seen, split;
     std::string term;
     for (auto [dim, letter] : llvm::enumerate(lhsTerm)) {
-      int64_t size = Emitter::typeOf(x).getDimSize(dim);
+      int64_t size = typeOf(x).getDimSize(dim);
       if (letter < 'A' || letter > 'Z') {
         seen.push_back(size);
         split.push_back(size);
@@ -276,7 +276,7 @@ private:
   void splitGroups(char letter, int64_t groups) {
     auto split = [&](Value value, std::string &term, char of) {
       size_t dim = term.find(of);
-      SmallVector<int64_t> sizes(Emitter::typeOf(value).getShape());
+      SmallVector<int64_t> sizes(typeOf(value).getShape());
       sizes[dim] /= groups;
       sizes.insert(sizes.begin() + dim, groups);
       term.insert(dim, 1, 'g');
@@ -340,8 +340,8 @@ static Results convertConvolution(Conversion &c) {
       .run(*featureGroups, *batchGroups);
 }
 
-static constexpr Row kRows[] = {
+static constexpr Row kConvolutionRows[] = {
     {"stablehlo.convolution", 2, 1, 0, convertConvolution},
 };
 
-ArrayRef<Row> tp::stablehlo::getConvolutionRows() { return kRows; }
+ArrayRef<Row> tp::stablehlo::getConvolutionRows() { return kConvolutionRows; }

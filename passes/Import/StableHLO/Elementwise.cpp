@@ -13,9 +13,7 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::stablehlo;
 
-static Type elementOf(Value value) {
-  return Emitter::typeOf(value).getElementType();
-}
+static Type elementOf(Value value) { return typeOf(value).getElementType(); }
 static bool isBool(Value value) { return elementOf(value).isInteger(1); }
 
 template <typename OpT> static Results convertUnary(Conversion &c) {
@@ -126,7 +124,7 @@ static Results convertCompare(Conversion &c) {
 }
 
 static Value splatIfScalar(Emitter &emit, Value x, Sizes shape) {
-  bool isScalar = Emitter::typeOf(x).getRank() == 0;
+  bool isScalar = typeOf(x).getRank() == 0;
   return isScalar && !shape.empty() ? emit.splat(x, shape) : x;
 }
 
@@ -176,7 +174,7 @@ static Results convertRoundAway(Conversion &c) {
 /// to even; what is too large becomes infinite, what would be a denormal zero.
 static Value roundBits(Emitter &emit, Value x, int64_t exponent,
                        int64_t mantissa) {
-  auto own = cast<FloatType>(Emitter::typeOf(x).getElementType());
+  auto own = cast<FloatType>(typeOf(x).getElementType());
   int64_t width = own.getWidth(), ownMantissa = own.getFPMantissaWidth() - 1,
           ownExponent = width - 1 - ownMantissa;
   Value bits = emit.bitcast(x, IntegerType::get(x.getContext(), width));
@@ -318,7 +316,7 @@ static Results convertMap(Conversion &c) {
   return results;
 }
 
-static constexpr Row kRows[] = {
+static constexpr Row kElementwiseRows[] = {
     {"stablehlo.abs", 1, 1, 0, convertUnary<AbsOp>},
     {"stablehlo.add", 2, 1, 0, convertArithmetic<AddOp, OrOp>},
     {"stablehlo.and", 2, 1, 0, convertBinary<AndOp>},
@@ -383,4 +381,4 @@ static constexpr Row kRows[] = {
     {"chlo.tan", 1, 1, 0, convertUnary<TanOp>},
 };
 
-ArrayRef<Row> tp::stablehlo::getElementwiseRows() { return kRows; }
+ArrayRef<Row> tp::stablehlo::getElementwiseRows() { return kElementwiseRows; }

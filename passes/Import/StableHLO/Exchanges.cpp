@@ -93,7 +93,7 @@ static FailureOr<Value> emitCollective(Conversion &c, CollectiveKind kind,
   if (group.getSize() == 1)
     return x;
   Mesh mesh = spmd::MeshOp(group.mesh).toMesh();
-  SmallVector<int64_t> global(Emitter::typeOf(x).getShape());
+  SmallVector<int64_t> global(typeOf(x).getShape());
   for (auto [size, dim] : llvm::zip_equal(global, from.dims))
     if (size > kLarge)
       return c.invalid() << " has a dimension beyond 2^31";
@@ -134,8 +134,8 @@ static FailureOr<Value> emitReduced(Conversion &c, Value x, const Group &group,
   auto kind = readKind(c);
   if (failed(kind))
     return failure();
-  Type element = Emitter::typeOf(x).getElementType();
-  int64_t rank = Emitter::typeOf(x).getRank();
+  Type element = typeOf(x).getElementType();
+  int64_t rank = typeOf(x).getRank();
   TensorSharding partial = TensorSharding::replicate(rank);
   partial.unreduced = group.axes;
   partial.kind = kind->first;
@@ -152,7 +152,7 @@ static FailureOr<Value> emitReduced(Conversion &c, Value x, const Group &group,
 /// The parts of all devices of the group, one behind the other along `dim`.
 static FailureOr<Value> emitGathered(Conversion &c, Value x, const Group &group,
                                      int64_t dim) {
-  int64_t rank = Emitter::typeOf(x).getRank();
+  int64_t rank = typeOf(x).getRank();
   return emitCollective(c, CollectiveKind::AllGather, x, group,
                         cutAt(group, rank, dim),
                         cutAt(group, rank, std::nullopt));
@@ -181,7 +181,7 @@ static FailureOr<int64_t> readDim(Conversion &c, StringRef name,
   if (failed(dim))
     return failure();
   for (Value operand : c.op->getOperands()) {
-    Sizes shape = Emitter::typeOf(operand).getShape();
+    Sizes shape = typeOf(operand).getShape();
     if (*dim < 0 || *dim >= int64_t(shape.size()) || shape[*dim] % divides)
       return c.invalid() << " names a dimension in `" << name
                          << "` that the operand does not have, or that the "
@@ -235,7 +235,7 @@ static Results convertAllToAll(Conversion &c) {
     return c.invalid() << " splits into " << *count << " pieces among " << size
                        << " devices";
   return forEachOperand(c, [&](Value x) -> FailureOr<Value> {
-    SmallVector<int64_t> shape(Emitter::typeOf(x).getShape());
+    SmallVector<int64_t> shape(typeOf(x).getShape());
     // The devices' operands in front of one another: the group cuts their
     // number, then the pieces'.
     SmallVector<int64_t> pieces(shape);
@@ -437,7 +437,7 @@ static Results convertPermute(Conversion &c) {
   return emitTaken(c, *op, sources);
 }
 
-static constexpr Row kRows[] = {
+static constexpr Row kExchangeRows[] = {
     {"stablehlo.all_gather", -1, -1, 0, convertAllGather},
     {"stablehlo.all_reduce", -1, -1, 1, convertAllReduce},
     {"stablehlo.all_to_all", -1, -1, 0, convertAllToAll},
@@ -445,4 +445,4 @@ static constexpr Row kRows[] = {
     {"stablehlo.reduce_scatter", 1, 1, 1, convertReduceScatter},
 };
 
-ArrayRef<Row> tp::stablehlo::getExchangeRows() { return kRows; }
+ArrayRef<Row> tp::stablehlo::getExchangeRows() { return kExchangeRows; }

@@ -320,7 +320,7 @@ LogicalResult Importer::convert(Operation *op) {
       llvm::all_of(op->getResultTypes(), isEmpty)) {
     SmallVector<Operation *> dead = recorder.built;
     for (Value &result : *results)
-      result = c.emit.constant(0, Emitter::typeOf(result));
+      result = c.emit.constant(0, typeOf(result));
     for (Operation *built : llvm::reverse(dead))
       if (built->use_empty())
         built->erase();

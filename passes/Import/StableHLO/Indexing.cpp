@@ -109,9 +109,9 @@ static bool counts(Value x, int64_t dim) {
   Operation *op = x.getDefiningOp();
   if (auto iota = dyn_cast_if_present<IotaOp>(op))
     return int64_t(iota.getDim()) == dim &&
-           Emitter::typeOf(x).getElementTypeBitWidth() >= 32;
+           typeOf(x).getElementTypeBitWidth() >= 32;
   if (auto convert = dyn_cast_if_present<ConvertOp>(op))
-    return Emitter::typeOf(x).getElementTypeBitWidth() >= 32 &&
+    return typeOf(x).getElementTypeBitWidth() >= 32 &&
            counts(convert.getInput(), dim);
   if (auto repeat = dyn_cast_if_present<BroadcastOp>(op)) {
     const auto *from = llvm::find(repeat.getDims(), dim);
@@ -122,7 +122,7 @@ static bool counts(Value x, int64_t dim) {
     // Dimensions of size 1 come and go.
     auto getOthers = [](Value value) {
       SmallVector<int64_t> dims;
-      for (auto [i, size] : llvm::enumerate(Emitter::typeOf(value).getShape()))
+      for (auto [i, size] : llvm::enumerate(typeOf(value).getShape()))
         if (size != 1)
           dims.push_back(i);
       return dims;
@@ -133,8 +133,7 @@ static bool counts(Value x, int64_t dim) {
     if (place == to.end() || to.size() != from.size())
       return false;
     for (auto [a, b] : llvm::zip_equal(to, from))
-      if (Emitter::typeOf(x).getDimSize(a) !=
-          Emitter::typeOf(reshape.getInput()).getDimSize(b))
+      if (typeOf(x).getDimSize(a) != typeOf(reshape.getInput()).getDimSize(b))
         return false;
     return counts(reshape.getInput(), from[place - to.begin()]);
   }
@@ -248,7 +247,7 @@ static Labelled emitEntry(Conversion &c, const Addressing &a, int64_t k) {
     x = c.emit.reshape(x, shape);
   }
   // Narrow types may not hold sizes.
-  if (Emitter::typeOf(x).getElementTypeBitWidth() < 32)
+  if (typeOf(x).getElementTypeBitWidth() < 32)
     x = c.emit.convert(x, c.builder.getI32Type());
   entry.value = x;
   return entry;
@@ -305,8 +304,7 @@ static FailureOr<Places> emitPlaces(Conversion &c, const Addressing &a,
     entry.arrange(c.emit, order);
     Value start = entry.value;
     int64_t last = a.operandShape[dim] - a.windowSizes[dim];
-    if (last > INT32_MAX &&
-        Emitter::typeOf(start).getElementTypeBitWidth() < 64)
+    if (last > INT32_MAX && typeOf(start).getElementTypeBitWidth() < 64)
       start = c.emit.convert(start, c.builder.getI64Type());
     Value low = c.emit.constant(0, start), high = c.emit.constant(last, start);
     if (clamps)
@@ -437,11 +435,11 @@ static Results convertGather(Conversion &c) {
   Labelled x = emitFlattened(c, *a, picked, rest);
   int64_t axis = a->operandBatch.size();
   // What a window does not have of the other dimensions goes before.
-  SmallVector<int64_t> shape(Emitter::typeOf(x.value).getShape()),
+  SmallVector<int64_t> shape(typeOf(x.value).getShape()),
       starts(shape.size(), 0);
   for (auto [i, dim] : llvm::enumerate(rest))
     shape[axis + 1 + i] = a->windowSizes[dim];
-  if (Sizes(shape) != Emitter::typeOf(x.value).getShape())
+  if (Sizes(shape) != typeOf(x.value).getShape())
     x.value = c.emit.slice(x.value, starts, shape);
   Labelled y{c.emit.gather(x.value, places->places.value, axis, axis),
              places->places.labels};
@@ -450,8 +448,7 @@ static Results convertGather(Conversion &c) {
   for (int64_t dim : rest)
     if (!a->isCollapsed(dim))
       kept.push_back(dim);
-  SmallVector<int64_t> keptShape(
-      Emitter::typeOf(places->places.value).getShape());
+  SmallVector<int64_t> keptShape(typeOf(places->places.value).getShape());
   for (int64_t dim : kept)
     keptShape.push_back(a->windowSizes[dim]);
   y.value = c.emit.reshape(y.value, keptShape);
@@ -577,9 +574,9 @@ static Results convertScatter(Conversion &c) {
   return c.one(result.value);
 }
 
-static constexpr Row kRows[] = {
+static constexpr Row kIndexingRows[] = {
     {"stablehlo.gather", 2, 1, 0, convertGather},
     {"stablehlo.scatter", -1, -1, 1, convertScatter},
 };
 
-ArrayRef<Row> tp::stablehlo::getIndexingRows() { return kRows; }
+ArrayRef<Row> tp::stablehlo::getIndexingRows() { return kIndexingRows; }

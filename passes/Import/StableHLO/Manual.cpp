@@ -93,8 +93,8 @@ static Results convertManual(Conversion &c) {
   return SmallVector<Value>(manual.getResults());
 }
 
-static constexpr Row kRows[] = {
+static constexpr Row kManualRows[] = {
     {"sdy.manual_computation", -1, -1, 1, convertManual, Regions::After},
 };
 
-ArrayRef<Row> tp::stablehlo::getManualRows() { return kRows; }
+ArrayRef<Row> tp::stablehlo::getManualRows() { return kManualRows; }

@@ -142,10 +142,12 @@ static Results convertGradient(Conversion &c) {
                             divide(product, deviation), sum};
 }
 
-static constexpr Row kRows[] = {
+static constexpr Row kNormalizationRows[] = {
     {"stablehlo.batch_norm_grad", 5, 3, 0, convertGradient},
     {"stablehlo.batch_norm_inference", 5, 1, 0, convertInference},
     {"stablehlo.batch_norm_training", 3, 3, 0, convertTraining},
 };
 
-ArrayRef<Row> tp::stablehlo::getNormalizationRows() { return kRows; }
+ArrayRef<Row> tp::stablehlo::getNormalizationRows() {
+  return kNormalizationRows;
+}

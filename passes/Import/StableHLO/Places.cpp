@@ -201,9 +201,9 @@ static Results convertReplicaId(Conversion &c) {
   return convertNumber(c, [=](int64_t device) { return device / partitions; });
 }
 
-static constexpr Row kRows[] = {
+static constexpr Row kPlaceRows[] = {
     {"stablehlo.partition_id", 0, 1, 0, convertPartitionId},
     {"stablehlo.replica_id", 0, 1, 0, convertReplicaId},
 };
 
-ArrayRef<Row> tp::stablehlo::getPlaceRows() { return kRows; }
+ArrayRef<Row> tp::stablehlo::getPlaceRows() { return kPlaceRows; }

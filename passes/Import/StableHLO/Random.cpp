@@ -23,8 +23,8 @@ namespace {
 class Philox {
 public:
   Philox(Emitter &emit, Value state)
-      : emit(emit), element(Emitter::typeOf(state).getElementType()) {
-    for (int64_t i = 0, e = Emitter::typeOf(state).getDimSize(0); i < e; ++i)
+      : emit(emit), element(typeOf(state).getElementType()) {
+    for (int64_t i = 0, e = typeOf(state).getDimSize(0); i < e; ++i)
       words.push_back(emit.reshape(emit.slice(state, {i}, {1}), {}));
   }
 
@@ -131,8 +131,8 @@ static Results convertBitGenerator(Conversion &c) {
                             c.emit.convert(drawn, type)};
 }
 
-static constexpr Row kRows[] = {
+static constexpr Row kRandomRows[] = {
     {"stablehlo.rng_bit_generator", 1, 2, 0, convertBitGenerator},
 };
 
-ArrayRef<Row> tp::stablehlo::getRandomRows() { return kRows; }
+ArrayRef<Row> tp::stablehlo::getRandomRows() { return kRandomRows; }

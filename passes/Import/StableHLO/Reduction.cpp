@@ -51,7 +51,7 @@ Results tp::stablehlo::inlineElementwise(Conversion &c, Region &region,
        llvm::zip_equal(region.getArguments(), arguments)) {
     auto scalar = dyn_cast<RankedTensorType>(inside.getType());
     if (!scalar || scalar.getRank() != 0 ||
-        scalar.getElementType() != Emitter::typeOf(outside).getElementType())
+        scalar.getElementType() != typeOf(outside).getElementType())
       return c.invalid() << " has a region on scalars of its operands' types";
     mapping.map(inside, outside);
   }
@@ -147,8 +147,7 @@ static TypedAttr getIdentity(Combiner combiner, Type element) {
 
 Value tp::stablehlo::emitIdentity(Emitter &emit, Combiner combiner,
                                   Value like) {
-  TypedAttr number =
-      getIdentity(combiner, Emitter::typeOf(like).getElementType());
+  TypedAttr number = getIdentity(combiner, typeOf(like).getElementType());
   return number ? emit.constant(number) : Value();
 }
 
@@ -191,7 +190,7 @@ static Value combine(Emitter &emit, Combiner combiner, Value a, Value b) {
 
 /// The reduction without its initial value; null if there is none of the kind.
 static Value emitReduce(Emitter &emit, Combiner combiner, Value x, Sizes dims) {
-  Type element = Emitter::typeOf(x).getElementType();
+  Type element = typeOf(x).getElementType();
   auto reduce = [&](ReductionKind kind) { return emit.reduce(kind, x, dims); };
   switch (combiner) {
   case Combiner::Add:
@@ -227,7 +226,7 @@ static Value emitReduce(Emitter &emit, Combiner combiner, Value x, Sizes dims) {
 /// that it need only be associative.
 static Results emitTree(Conversion &c, Region &region,
                         SmallVector<Value> values) {
-  SmallVector<int64_t> shape(Emitter::typeOf(values[0]).getShape());
+  SmallVector<int64_t> shape(typeOf(values[0]).getShape());
   unsigned last = shape.size() - 1;
   while (shape[last] > 1) {
     int64_t half = shape[last] / 2;
@@ -408,7 +407,7 @@ static Results convertReduce(Conversion &c) {
     if (Value reduced = emitReduce(c.emit, *combiner, c.in(), *dims)) {
       if (isIdentity(*combiner, c.in(1)))
         return c.one(reduced);
-      Value init = c.emit.splat(c.in(1), Emitter::typeOf(reduced).getShape());
+      Value init = c.emit.splat(c.in(1), typeOf(reduced).getShape());
       return c.one(combine(c.emit, *combiner, init, reduced));
     }
   if (n == 2)
@@ -418,8 +417,8 @@ static Results convertReduce(Conversion &c) {
   return convertAnyReduce(c, *dims);
 }
 
-static constexpr Row kRows[] = {
+static constexpr Row kReductionRows[] = {
     {"stablehlo.reduce", -1, -1, 1, convertReduce},
 };
 
-ArrayRef<Row> tp::stablehlo::getReductionRows() { return kRows; }
+ArrayRef<Row> tp::stablehlo::getReductionRows() { return kReductionRows; }

@@ -266,7 +266,7 @@ private:
 
   /// `element` of every window.
   Value emitElement(Value seen, Sizes element) {
-    SmallVector<int64_t> sizes(Emitter::typeOf(seen).getShape()),
+    SmallVector<int64_t> sizes(typeOf(seen).getShape()),
         starts(sizes.size(), 0), shape;
     for (auto [i, k] : llvm::enumerate(element)) {
       starts[getDims()[i] + i + 1] = k;
@@ -387,8 +387,10 @@ static Results convertSelectAndScatter(Conversion &c) {
   return conversion.run(c.op->getRegion(0));
 }
 
-static constexpr Row kRows[] = {
+static constexpr Row kSelectAndScatterRows[] = {
     {"stablehlo.select_and_scatter", 3, 1, 2, convertSelectAndScatter},
 };
 
-ArrayRef<Row> tp::stablehlo::getSelectAndScatterRows() { return kRows; }
+ArrayRef<Row> tp::stablehlo::getSelectAndScatterRows() {
+  return kSelectAndScatterRows;
+}

@@ -128,7 +128,7 @@ static Results convertConcatenate(Conversion &c) {
     return failure();
   SmallVector<Value> parts(c.op->getOperands());
   for (Value part : parts)
-    if (*dim < 0 || *dim >= Emitter::typeOf(part).getRank())
+    if (*dim < 0 || *dim >= typeOf(part).getRank())
       return c.invalid() << " needs operands that have dimension " << *dim;
   if (parts.empty())
     return c.invalid() << " needs an operand";
@@ -139,7 +139,7 @@ static Results convertConcatenate(Conversion &c) {
 
 Value tp::stablehlo::emitSpread(Conversion &c, Value x, Value value,
                                 int64_t dim, int64_t spread, int64_t at) {
-  SmallVector<int64_t> shape(Emitter::typeOf(x).getShape());
+  SmallVector<int64_t> shape(typeOf(x).getShape());
   int64_t size = shape[dim];
   shape.insert(shape.begin() + dim + 1, 1);
   Value column = c.emit.reshape(x, shape);
@@ -157,7 +157,7 @@ Value tp::stablehlo::emitSpread(Conversion &c, Value x, Value value,
 Value tp::stablehlo::emitInterior(Conversion &c, Value x, Value value,
                                   int64_t dim, int64_t spread, int64_t &low,
                                   int64_t &high) {
-  SmallVector<int64_t> shape(Emitter::typeOf(x).getShape());
+  SmallVector<int64_t> shape(typeOf(x).getShape());
   int64_t size = shape[dim];
   if (spread == 1 || size < 2)
     return x;
@@ -193,7 +193,7 @@ Value tp::stablehlo::emitInterior(Conversion &c, Value x, Value value,
 /// and `high` become what is still to be padded.
 static Value emitDilated(Conversion &c, Value x, Value value, int64_t dim,
                          int64_t spacing, int64_t &low, int64_t &high) {
-  SmallVector<int64_t> shape(Emitter::typeOf(x).getShape());
+  SmallVector<int64_t> shape(typeOf(x).getShape());
   int64_t size = shape[dim];
   int64_t length = (size - 1) * spacing + 1 + low + high;
   bool isAny = size > 1 && low < length && low + (size - 1) * spacing >= 0;
@@ -232,7 +232,7 @@ static Results convertPad(Conversion &c) {
     x = emitDilated(c, x, value, i, 1 + (*interior)[i], (*low)[i], (*high)[i]);
   // Where padding is negative, it cuts. Cutting after padding keeps sizes from
   // going below zero.
-  SmallVector<int64_t> shape(Emitter::typeOf(x).getShape()), begin, starts;
+  SmallVector<int64_t> shape(typeOf(x).getShape()), begin, starts;
   bool pads = false, cuts = false;
   for (size_t i = 0; i < rank; ++i) {
     int64_t before = std::max<int64_t>((*low)[i], 0);
@@ -258,7 +258,7 @@ static Results convertPad(Conversion &c) {
 
 Value tp::stablehlo::emitReverse(Conversion &c, Value x, int64_t dim) {
   SplicePieces pieces{dim, {}};
-  int64_t size = Emitter::typeOf(x).getDimSize(dim);
+  int64_t size = typeOf(x).getDimSize(dim);
   pieces.add({x, size - 1, size, -1});
   return pieces.isIdentity()
              ? x
@@ -304,7 +304,7 @@ static Results convertDimensionSize(Conversion &c) {
   return c.one(c.emit.constant(c.inShape()[*dim], c.outType()));
 }
 
-static constexpr Row kRows[] = {
+static constexpr Row kShapeRows[] = {
     {"chlo.constant", 0, 1, 0, convertConstant},
     {"mhlo.copy", 1, 1, 0, convertReshape},
     {"stablehlo.broadcast", 1, 1, 0, convertBroadcast},
@@ -322,4 +322,4 @@ static constexpr Row kRows[] = {
     {"stablehlo.transpose", 1, 1, 0, convertTranspose},
 };
 
-ArrayRef<Row> tp::stablehlo::getShapeRows() { return kRows; }
+ArrayRef<Row> tp::stablehlo::getShapeRows() { return kShapeRows; }

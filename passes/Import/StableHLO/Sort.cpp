@@ -120,7 +120,7 @@ private:
 
 /// `x` with its last dimension in the order of `places`.
 static Value emitOrdered(Emitter &emit, Value x, Value places) {
-  int64_t last = Emitter::typeOf(x).getRank() - 1;
+  int64_t last = typeOf(x).getRank() - 1;
   return emit.gather(x, places, last, last);
 }
 
@@ -156,12 +156,12 @@ static Results convertSort(Conversion &c) {
   auto forth = [&](Value x) { return isLast ? x : c.emit.transpose(x, order); };
   auto home = [&](Value x) { return isLast ? x : c.emit.transpose(x, back); };
   auto sort = [&](Value x, int64_t along, bool isDescending) {
-    Type element = Emitter::typeOf(x).getElementType();
+    Type element = typeOf(x).getElementType();
     bool isBool = element.isInteger(1);
     if (isBool) // which is no number
       x = c.emit.convert(x, c.builder.getIntegerType(8));
-    auto indices = RankedTensorType::get(Emitter::typeOf(x).getShape(),
-                                         c.builder.getI32Type());
+    auto indices =
+        RankedTensorType::get(typeOf(x).getShape(), c.builder.getI32Type());
     auto sorted = SortOp::create(c.builder, c.op->getLoc(), x.getType(),
                                  indices, x, along, isDescending);
     Value values = sorted.getValues();
@@ -184,7 +184,7 @@ static Results convertSort(Conversion &c) {
   SmallVector<Value> results;
   for (Value x : c.op->getOperands()) {
     auto iota = x.getDefiningOp<IotaOp>();
-    Type element = Emitter::typeOf(x).getElementType();
+    Type element = typeOf(x).getElementType();
     // The order itself is what sorting indices along gives.
     if (iota && int64_t(iota.getDim()) == *dim && isa<IntegerType>(element))
       results.push_back(home(c.emit.convert(places, element)));
@@ -204,10 +204,10 @@ static Results convertTopK(Conversion &c) {
                                 .getResults());
 }
 
-static constexpr Row kRows[] = {
+static constexpr Row kSortRows[] = {
     {"chlo.top_k", 1, 2, 0, convertTopK},
     {"mhlo.topk", 1, 2, 0, convertTopK},
     {"stablehlo.sort", -1, -1, 1, convertSort, Regions::Never},
 };
 
-ArrayRef<Row> tp::stablehlo::getSortRows() { return kRows; }
+ArrayRef<Row> tp::stablehlo::getSortRows() { return kSortRows; }

@@ -158,7 +158,7 @@ static Real erfcOfDoubles(Real x) {
 }
 
 static Real erfc(Real x) {
-  if (Emitter::typeOf(x.value).getElementType().isF64())
+  if (typeOf(x.value).getElementType().isF64())
     return erfcOfDoubles(x);
   Real size = x.abs(), square = x * x;
   Real near = x.number(1) -
@@ -396,7 +396,7 @@ static Results convertMulHigh(Conversion &c) {
   return c.one(emit.convert(high, element));
 }
 
-static constexpr Row kRows[] = {
+static constexpr Row kSpecialFunctionRows[] = {
     {"chlo.acosh", 1, 1, 0, convertFunction<acosh>},
     {"chlo.asinh", 1, 1, 0, convertFunction<asinh>},
     {"chlo.atanh", 1, 1, 0, convertFunction<atanh>},
@@ -411,4 +411,6 @@ static constexpr Row kRows[] = {
     {"chlo.zeta", 2, 1, 0, convertZeta},
 };
 
-ArrayRef<Row> tp::stablehlo::getSpecialFunctionRows() { return kRows; }
+ArrayRef<Row> tp::stablehlo::getSpecialFunctionRows() {
+  return kSpecialFunctionRows;
+}

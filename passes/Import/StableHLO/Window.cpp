@@ -49,8 +49,8 @@ static Value emitPadded(Conversion &c, Value x, Value value, int64_t dim,
                         const Windows &windows) {
   int64_t low = windows.low[dim], high = windows.high[dim];
   x = emitInterior(c, x, value, dim, windows.baseDilations[dim], low, high);
-  SmallVector<int64_t> shape(Emitter::typeOf(x).getShape()),
-      starts(shape.size(), 0), before(starts);
+  SmallVector<int64_t> shape(typeOf(x).getShape()), starts(shape.size(), 0),
+      before(starts);
   if (low > 0 || high > 0) {
     before[dim] = std::max<int64_t>(low, 0);
     shape[dim] += before[dim] + std::max<int64_t>(high, 0);
@@ -76,8 +76,8 @@ static Value emitPadded(Conversion &c, Value x, Value value,
 /// Part of dimension `dim`.
 static Value emitPart(Emitter &emit, Value x, int64_t dim, int64_t start,
                       int64_t limit, int64_t stride = 1) {
-  SmallVector<int64_t> limits(Emitter::typeOf(x).getShape()),
-      starts(limits.size(), 0), strides(limits.size(), 1);
+  SmallVector<int64_t> limits(typeOf(x).getShape()), starts(limits.size(), 0),
+      strides(limits.size(), 1);
   if (start == 0 && limit == limits[dim] && stride == 1)
     return x;
   starts[dim] = start;
@@ -90,14 +90,14 @@ static Value emitPart(Emitter &emit, Value x, int64_t dim, int64_t start,
 /// as there is one.
 static Results emitCombined(Conversion &c, ArrayRef<Value> a, ArrayRef<Value> b,
                             int64_t dim, int64_t offset, CombineFn body) {
-  auto sizeOf = [&](Value x) { return Emitter::typeOf(x).getDimSize(dim); };
+  auto sizeOf = [&](Value x) { return typeOf(x).getDimSize(dim); };
   int64_t length = std::min(sizeOf(a[0]), sizeOf(b[0]) - offset);
   SmallVector<Value> pairs;
   for (Value x : a)
     pairs.push_back(emitPart(c.emit, x, dim, 0, length));
   for (Value x : b)
     pairs.push_back(emitPart(c.emit, x, dim, offset, offset + length));
-  return body(pairs, Emitter::typeOf(pairs[0]).getShape());
+  return body(pairs, typeOf(pairs[0]).getShape());
 }
 
 /// Windows of 1, 2, 4, .. elements, put together to windows of `size`: as many
@@ -143,7 +143,7 @@ static Results emitTaps(Conversion &c, ArrayRef<Value> values, ValueRange fills,
     int64_t low = windows.low[dim], high = windows.high[dim];
     Value x = emitInterior(c, value, fill, dim, windows.baseDilations[dim], low,
                            high);
-    SmallVector<int64_t> shape(Emitter::typeOf(x).getShape());
+    SmallVector<int64_t> shape(typeOf(x).getShape());
     shape[dim] = output;
     shape.insert(shape.begin() + dim + 1, size);
     taps.push_back(emitWindow(c.builder, c.op->getLoc(),
@@ -155,7 +155,7 @@ static Results emitTaps(Conversion &c, ArrayRef<Value> values, ValueRange fills,
     SmallVector<Value> pairs(sum);
     for (Value windows : taps) {
       Value tap = emitPart(c.emit, windows, dim + 1, k, k + 1);
-      SmallVector<int64_t> shape(Emitter::typeOf(tap).getShape());
+      SmallVector<int64_t> shape(typeOf(tap).getShape());
       shape.erase(shape.begin() + dim + 1);
       pairs.push_back(c.emit.reshape(tap, shape));
     }
@@ -163,7 +163,7 @@ static Results emitTaps(Conversion &c, ArrayRef<Value> values, ValueRange fills,
       sum = pairs;
       continue;
     }
-    Results combined = body(pairs, Emitter::typeOf(pairs[0]).getShape());
+    Results combined = body(pairs, typeOf(pairs[0]).getShape());
     if (failed(combined))
       return failure();
     sum = *combined;
@@ -360,8 +360,8 @@ static Results convertReduceWindow(Conversion &c) {
   return combineElementwise(c, region, pairs, c.outShape());
 }
 
-static constexpr Row kRows[] = {
+static constexpr Row kWindowRows[] = {
     {"stablehlo.reduce_window", -1, -1, 1, convertReduceWindow},
 };
 
-ArrayRef<Row> tp::stablehlo::getWindowRows() { return kRows; }
+ArrayRef<Row> tp::stablehlo::getWindowRows() { return kWindowRows; }

@@ -176,8 +176,8 @@ TEST(Emulator, ProductsOfMatrices) {
 TEST(Emulator, Shuffles) {
   std::vector<int32_t> words(64);
   void *operands[] = {words.data()};
-  Kernel kernel = [](void *const *operands, const int64_t *, int64_t,
-                     int64_t thread) {
+  emulation::Kernel kernel = [](void *const *operands, const int64_t *, int64_t,
+                                int64_t thread) {
     static_cast<int32_t *>(operands[0])[thread] =
         tpEmulatedShuffle(int32_t(thread), 5);
     return 0;

@@ -21,10 +21,10 @@ using namespace tp::codegen;
 
 namespace {
 
-/// Operands of a row program in memory, the same for the same program.
-class Operands {
+/// RowOperands of a row program in memory, the same for the same program.
+class RowOperands {
 public:
-  explicit Operands(step::RowsOp rows) {
+  explicit RowOperands(step::RowsOp rows) {
     std::mt19937 engine(1);
     for (Type type : rows.getOperandTypes()) {
       auto buffer = cast<MemRefType>(type);
@@ -75,8 +75,8 @@ protected:
 
 } // namespace
 
-static void compare(step::RowsOp rows, const Operands &cpu, const Operands &gpu,
-                    double tolerance) {
+static void compare(step::RowsOp rows, const RowOperands &cpu,
+                    const RowOperands &gpu, double tolerance) {
   for (unsigned i = 0; i < rows->getNumOperands(); ++i) {
     auto buffer = cast<MemRefType>(rows->getOperand(i).getType());
     int64_t size = step::getEndByte(buffer);
@@ -132,11 +132,11 @@ void GpuEmulation::expectSame(StringRef source, double tolerance) {
     emulation::Kernel onCpu = library->find("cpu" + std::to_string(i)),
                       onGpu = library->find("gpu" + std::to_string(i));
     ASSERT_TRUE(onCpu && onGpu);
-    Operands cpu(rows);
+    RowOperands cpu(rows);
     onCpu(cpu.getTable(), nullptr, 0, rows.getNumRows());
     for (auto order :
          {emulation::Order::Ascending, emulation::Order::Descending}) {
-      Operands gpu(rows);
+      RowOperands gpu(rows);
       absl::Status status =
           emulation::launch(onGpu, gpu.getTable(), nullptr,
                             {launches[i].blocks, launches[i].threads}, order);

@@ -113,12 +113,8 @@ protected:
 
 } // namespace
 
-static MemRefType typeOf(Value value) {
-  return cast<MemRefType>(value.getType());
-}
-
 static tprt::DType dtypeOf(Value value) {
-  return *getDType(typeOf(value).getElementType());
+  return *getDType(step::bufferTypeOf(value).getElementType());
 }
 
 static std::string text(Operation *op) {
@@ -129,7 +125,7 @@ static std::string text(Operation *op) {
 
 template <size_t rank>
 static void setStrides(int64_t (&strides)[rank], Value value) {
-  llvm::copy(step::Strides(typeOf(value)).strides, strides);
+  llvm::copy(step::Strides(step::bufferTypeOf(value)).strides, strides);
 }
 
 void IndexedKernels::expectSame(StringRef source, int64_t indexRange,
@@ -214,12 +210,13 @@ TEST_F(IndexedKernels, Scatters) {
     tprt::ScatterRow row = {};
     row.kind = tprt::ScatterKind(scatter.getKind());
     row.dtype = dtypeOf(scatter.getDestination());
-    ArrayRef<int64_t> sizes = typeOf(scatter.getUpdates()).getShape();
+    ArrayRef<int64_t> sizes =
+        step::bufferTypeOf(scatter.getUpdates()).getShape();
     row.batch = sizes[0];
     row.outer = sizes[1];
     row.count = sizes[2];
     row.inner = sizes[3];
-    row.axis = typeOf(scatter.getDestination()).getDimSize(2);
+    row.axis = step::bufferTypeOf(scatter.getDestination()).getDimSize(2);
     setStrides(row.updateStrides, scatter.getUpdates());
     setStrides(row.indexStrides, scatter.getIndices());
     setStrides(row.strides, scatter.getDestination());
@@ -271,7 +268,7 @@ static void sortColumns(Operands &operands, Operation *op, unsigned source,
   tprt::SortRow row = {};
   row.dtype = dtypeOf(op->getOperand(source));
   row.descending = isDescending;
-  row.rows = typeOf(op->getOperand(source)).getDimSize(0);
+  row.rows = step::bufferTypeOf(op->getOperand(source)).getDimSize(0);
   row.columns = columns;
   row.kept = std::min(kept, columns);
   setStrides(row.sourceStrides, op->getOperand(source));
@@ -279,8 +276,9 @@ static void sortColumns(Operands &operands, Operation *op, unsigned source,
   setStrides(row.indexStrides, op->getOperand(indices));
   auto at = [&](unsigned operand, int64_t column) {
     return operands.get(operand) +
-           column * step::getElementBytes(
-                        typeOf(op->getOperand(operand)).getElementType());
+           column *
+               step::getElementBytes(step::bufferTypeOf(op->getOperand(operand))
+                                         .getElementType());
   };
   tprt::runSort(row, at(source, begin), at(values, to), at(indices, to),
                 tprt::Team(1));
@@ -289,7 +287,8 @@ static void sortColumns(Operands &operands, Operation *op, unsigned source,
 /// Element [row, column] of an operand of i32.
 static int32_t &getPlace(Operands &operands, Operation *op, unsigned operand,
                          int64_t row, int64_t column) {
-  int64_t stride = step::Strides(typeOf(op->getOperand(operand))).strides[0];
+  int64_t stride =
+      step::Strides(step::bufferTypeOf(op->getOperand(operand))).strides[0];
   return reinterpret_cast<int32_t *>(
       operands.get(operand))[row * stride + column];
 }
@@ -302,9 +301,9 @@ static constexpr const char *kTypes[] = {"f32", "f64",  "bf16", "f16", "i8",
 /// As the runtime does it.
 static void sortRows(Operation *op, Operands &operands) {
   auto sort = cast<step::SortOp>(op);
-  int64_t columns = typeOf(sort.getSource()).getDimSize(1);
+  int64_t columns = step::bufferTypeOf(sort.getSource()).getDimSize(1);
   sortColumns(operands, op, 0, 1, 2, sort.getDescending(), 0, columns,
-              typeOf(sort.getValues()).getDimSize(1), 0);
+              step::bufferTypeOf(sort.getValues()).getDimSize(1), 0);
 }
 
 // Equal elements keep their order, zeros of both signs are equal, and what is
@@ -373,7 +372,7 @@ TEST_F(IndexedKernels, SortParts) {
       source, 0,
       [](Operation *op, Operands &operands) {
         auto sort = cast<step::SortPartsOp>(op);
-        MemRefType from = typeOf(sort.getSource());
+        MemRefType from = step::bufferTypeOf(sort.getSource());
         int64_t part = sort.getPart(), kept = sort.getKept(), to = 0;
         for (int64_t begin = 0; begin < from.getDimSize(1); begin += part) {
           int64_t size = std::min(part, from.getDimSize(1) - begin);
@@ -391,7 +390,7 @@ TEST_F(IndexedKernels, SortParts) {
 /// Puts the runs of the elements of a merge in order.
 static void sortRuns(Operation *op, Operands &operands) {
   auto merge = cast<step::MergeOp>(op);
-  MemRefType from = typeOf(merge.getElements());
+  MemRefType from = step::bufferTypeOf(merge.getElements());
   std::vector<char> unsorted = operands.memory[0];
   std::vector<int32_t> places(from.getNumElements());
   tprt::SortRow row = {};
@@ -439,10 +438,10 @@ TEST_F(IndexedKernels, Merges) {
       source, 0,
       [](Operation *op, Operands &operands) {
         auto merge = cast<step::MergeOp>(op);
-        MemRefType from = typeOf(merge.getElements());
+        MemRefType from = step::bufferTypeOf(merge.getElements());
         int64_t columns = from.getDimSize(1),
                 all = merge.getRun() * merge.getWays(),
-                kept = typeOf(merge.getValues()).getDimSize(1);
+                kept = step::bufferTypeOf(merge.getValues()).getDimSize(1);
         for (int64_t begin = 0; begin < columns; begin += all) {
           int64_t size = std::min(all, columns - begin);
           sortColumns(operands, op, 0, 2, 3, merge.getDescending(), begin, size,
@@ -483,7 +482,7 @@ TEST_F(IndexedKernels, RandomNumbers) {
             "memref<3x65536xbf16>\n";
   expectSame(source, 0, [](Operation *op, Operands &operands) {
     auto random = cast<step::RandomOp>(op);
-    MemRefType type = typeOf(random.getDestination());
+    MemRefType type = step::bufferTypeOf(random.getDestination());
     tprt::BlockRows rows = {type.getDimSize(0),
                             type.getDimSize(1),
                             0,
@@ -520,9 +519,9 @@ TEST_F(IndexedKernels, Combinations) {
     std::vector<const char *> sources;
     for (unsigned i = 0; i < group; ++i)
       sources.push_back(operands.get(i));
-    tprt::reduceInOrder(dtypeOf(combine.getDestination()),
-                        tprt::Reduction(combine.getKind()), sources,
-                        typeOf(combine.getDestination()).getNumElements(),
-                        operands.get(group));
+    tprt::reduceInOrder(
+        dtypeOf(combine.getDestination()), tprt::Reduction(combine.getKind()),
+        sources, step::bufferTypeOf(combine.getDestination()).getNumElements(),
+        operands.get(group));
   });
 }

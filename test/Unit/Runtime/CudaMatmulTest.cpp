@@ -22,7 +22,7 @@ bool isRefused(const PostOps &epilogue) {
   return false;
 }
 
-void checkOnGpu(const Case &test, const PostOps &epilogue, DType dtype,
+void checkOnGpu(const MatmulCase &test, const PostOps &epilogue, DType dtype,
                 DType cType) {
   SessionOptions options;
   options.backend = "cuda";
@@ -33,13 +33,13 @@ void checkOnGpu(const Case &test, const PostOps &epilogue, DType dtype,
 
 /// Operands swapped and transposed, batches merged or called one by one.
 TEST(CudaMatmul, EveryLayoutWithEveryEpilogue) {
-  for (const Case &test : kCases)
+  for (const MatmulCase &test : kCases)
     for (const PostOps &epilogue : kEpilogues)
       checkOnGpu(test, epilogue, DType::F32, DType::F32);
 }
 
 TEST(CudaMatmul, BFloat16) {
-  for (const Case &test : kCases)
+  for (const MatmulCase &test : kCases)
     for (DType cType : {DType::F32, DType::BF16})
       checkOnGpu(test, kEpilogues[3], DType::BF16, cType);
   for (const PostOps &epilogue : kEpilogues)
@@ -48,7 +48,7 @@ TEST(CudaMatmul, BFloat16) {
 
 /// A bias and a residual and an activation are one call; more are none.
 TEST(CudaMatmul, EpiloguesThatCombine) {
-  const Case &plain = kCases[0];
+  const MatmulCase &plain = kCases[0];
   checkOnGpu(plain, {"bias, relu", {PostOpKind::Add, PostOpKind::Relu}, {4}},
              DType::F32, DType::F32);
   checkOnGpu(plain,
@@ -58,8 +58,8 @@ TEST(CudaMatmul, EpiloguesThatCombine) {
              DType::F32, DType::F32);
   checkOnGpu(plain, {"bias at an odd place", {PostOpKind::Add}, {4}, 3},
              DType::F32, DType::F32);
-  const Case batched{"batched", {3, 1, 1}, 5,         7,
-                     9,         {0, 3, 4}, {0, 3, 4}, {0, 3, 4}};
+  const MatmulCase batched{"batched", {3, 1, 1}, 5,         7,
+                           9,         {0, 3, 4}, {0, 3, 4}, {0, 3, 4}};
   checkOnGpu(batched, {"bias of each", {PostOpKind::Add}, {0, 4}}, DType::F32,
              DType::F32);
   for (const PostOps &epilogue :
@@ -76,7 +76,7 @@ TEST(CudaMatmul, EpiloguesThatCombine) {
 
 /// 8-bit floats along k, in pieces of 16 bytes; any number of rows will do.
 TEST(CudaMatmul, Float8) {
-  const Case cases[] = {
+  const MatmulCase cases[] = {
       {"along k", {1, 1, 1}, 5, 32, 48, {3, 4}, {4, 3}, {3, 4}},
       {"one row", {1, 1, 1}, 1, 16, 16, {3, 4}, {4, 3}, {3, 4}},
       {"rows apart", {1, 1, 1}, 7, 16, 32, {3, 4}, {4, 3}, {3, 4}, 16},
@@ -92,14 +92,15 @@ TEST(CudaMatmul, Float8) {
       accumulate{"accumulate", {PostOpKind::Accumulate}, {}},
       accumulateBias{
           "accumulate, bias", {PostOpKind::Accumulate, PostOpKind::Add}, {4}};
-  auto isRefused = [](const Case &test, const PostOps &epilogue, DType cType) {
+  auto isRefused = [](const MatmulCase &test, const PostOps &epilogue,
+                      DType cType) {
     SessionOptions options;
     options.backend = "cuda";
     bool refused = false;
     check(test, epilogue, DType::F8E4M3FN, cType, false, options, &refused);
     return refused;
   };
-  for (const Case &test : cases)
+  for (const MatmulCase &test : cases)
     for (DType cType : {DType::F32, DType::BF16, DType::F16}) {
       for (const PostOps &epilogue : {none, residual, relu, accumulate})
         EXPECT_FALSE(isRefused(test, epilogue, cType));

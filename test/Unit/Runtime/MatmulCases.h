@@ -41,7 +41,7 @@ inline Layout makeLayout(const MatmulRow &row, int64_t rows, int64_t columns,
   return layout;
 }
 
-struct Case {
+struct MatmulCase {
   const char *name;
   int64_t batch[kMaxBatch];
   int64_t m, n, k;
@@ -49,7 +49,7 @@ struct Case {
   int64_t gap = 0;
 };
 
-const Case kCases[] = {
+const MatmulCase kCases[] = {
     {"plain", {1, 1, 1}, 5, 7, 9, {3, 4}, {3, 4}, {3, 4}},
     {"one row", {1, 1, 1}, 1, 33, 17, {3, 4}, {3, 4}, {3, 4}},
     {"one column", {1, 1, 1}, 6, 1, 4, {3, 4}, {4, 3}, {3, 4}},
@@ -174,7 +174,7 @@ public:
 
 /// Computes it on a backend and compares with the definition. A backend may
 /// refuse with GpuStep, if `refused` is there to be told.
-inline void check(const Case &test, const PostOps &epilogue, DType dtype,
+inline void check(const MatmulCase &test, const PostOps &epilogue, DType dtype,
                   DType cType, bool constantB, SessionOptions options = {},
                   bool *refused = nullptr) {
   SCOPED_TRACE(absl::StrCat(

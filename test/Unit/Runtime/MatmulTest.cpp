@@ -9,9 +9,9 @@ using namespace tprt::test;
 namespace {
 
 /// With few rows, and with so many that the matrix library computes.
-std::vector<Case> getCases() {
-  std::vector<Case> cases(std::begin(kCases), std::end(kCases));
-  for (Case test : kCases) {
+std::vector<MatmulCase> getMatmulCases() {
+  std::vector<MatmulCase> cases(std::begin(kCases), std::end(kCases));
+  for (MatmulCase test : kCases) {
     test.m += 8;
     cases.push_back(test);
   }
@@ -19,14 +19,14 @@ std::vector<Case> getCases() {
 }
 
 TEST(Matmul, EveryLayoutWithEveryEpilogue) {
-  for (const Case &test : getCases())
+  for (const MatmulCase &test : getMatmulCases())
     for (const PostOps &epilogue : kEpilogues)
       for (bool constantB : {false, true})
         check(test, epilogue, DType::F32, DType::F32, constantB);
 }
 
 TEST(Matmul, EveryLayoutInBFloat16) {
-  for (const Case &test : getCases())
+  for (const MatmulCase &test : getMatmulCases())
     for (DType cType : {DType::F32, DType::BF16})
       for (bool constantB : {false, true})
         check(test, kEpilogues[3], DType::BF16, cType, constantB);
@@ -34,7 +34,7 @@ TEST(Matmul, EveryLayoutInBFloat16) {
 
 TEST(Matmul, EveryEpilogueInBFloat16) {
   for (int64_t m : {5, 13}) {
-    Case test = kCases[0];
+    MatmulCase test = kCases[0];
     test.m = m;
     for (const PostOps &epilogue : kEpilogues)
       check(test, epilogue, DType::BF16, DType::BF16, true);

@@ -72,6 +72,11 @@ inline constexpr int64_t kArenaAlignment = 64;
 /// static offset of at least 0.
 bool isBuffer(mlir::Type type);
 
+/// Of a value that is a buffer.
+inline mlir::MemRefType bufferTypeOf(mlir::Value value) {
+  return mlir::cast<mlir::MemRefType>(value.getType());
+}
+
 /// A buffer's strides and offset, in elements.
 struct Strides {
   llvm::SmallVector<int64_t> strides;

@@ -32,6 +32,14 @@ bool isFloatTensor(mlir::Type type);
 bool isIntegerTensor(mlir::Type type);
 bool isBoolTensor(mlir::Type type);
 
+/// Of a value that is a tensor, as those of the dialect's ops are.
+inline mlir::RankedTensorType typeOf(mlir::Value value) {
+  return mlir::cast<mlir::RankedTensorType>(value.getType());
+}
+inline llvm::ArrayRef<int64_t> shapeOf(mlir::Value value) {
+  return typeOf(value).getShape();
+}
+
 /// The error that a static tensor among operands and results has more than 2^60
 /// elements.
 llvm::LogicalResult verifyBoundedTensors(mlir::Operation *op);
