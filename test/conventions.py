@@ -6,7 +6,7 @@
 * Source files begin with the licence header (`--fix` writes it).
 * No file mentions a path of somebody's machine.
 * Files of code have less than 900 lines: one subject per file.
-* At most 30 headers are installed: what is in include/ is promised to others.
+* At most 31 headers are installed: what is in include/ is promised to others.
 * No pass declares statistics: a release build of LLVM counts nothing, and a
   build with assertions lays them out in another way than its libraries.
 * Every error of the compiler has a code: what emits one streams prefix() first,
@@ -70,7 +70,7 @@ def check_debug_output(texts, errors):
             errors.append(f"passes/{stage}: nothing is said under --debug-only")
 
 
-MOST_INSTALLED = 30
+MOST_INSTALLED = 31
 
 
 def check_installed(texts, errors):

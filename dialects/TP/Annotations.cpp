@@ -275,6 +275,7 @@ static constexpr Annotation kAnnotations[] = {
     declare<TPDialect::DigestsAttrHelper>(kFunction, "a #tp.digests<..>"),
     declare<TPDialect::PricesAttrHelper>(kFunction, "a #tp.prices<..>"),
     declare<TPDialect::AllocatedAttrHelper>(kFunction, "a number of bytes"),
+    declare<TPDialect::OverlapAttrHelper>(kFunction, "four numbers"),
     declare<TPDialect::PlanAttrHelper>(kModule, "a #tp.plan<..>"),
     declare<TPDialect::ProgramsAttrHelper>(
         kModule, "a dictionary of `whole` and `local` bytes"),
@@ -354,6 +355,8 @@ static bool isWellFormed(Operation *op, NamedAttribute attribute) {
     return names.size() == op->getNumResults() &&
            llvm::all_of(names, llvm::IsaPred<StringAttr>);
   }
+  if (name == kOverlapAttr)
+    return cast<DenseI64ArrayAttr>(attribute.getValue()).size() == 4;
   if (name == kGlobalOpAttr)
     return isa<UnitAttr, DenseI64ArrayAttr>(attribute.getValue());
   if (name == kExplanationsAttr)

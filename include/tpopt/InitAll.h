@@ -18,6 +18,7 @@
 #include "tpopt/Passes/Pipelines/Pipelines.h"
 #include "tpopt/Passes/Propagate/Passes.h"
 #include "tpopt/Passes/Report/Passes.h"
+#include "tpopt/Passes/Schedule/Passes.h"
 #include "tpopt/Passes/Train/Passes.h"
 #include "tpopt/Passes/Verify/Passes.h"
 
@@ -44,6 +45,7 @@ inline void registerTPOptPasses() {
   registerTPOptPipelinesPasses();
   registerTPOptPipelines();
   registerTPOptReportPasses();
+  registerTPOptSchedulePasses();
   registerTPOptVerifyPasses();
 }
 

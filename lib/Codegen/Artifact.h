@@ -29,9 +29,9 @@ enum class DType : uint32_t;
 
 namespace tp::codegen {
 
-/// The module as bytecode, without `tp.programs`, `tp.allocated` and places in
-/// files: the same program gives the same bytes wherever it is read from, and
-/// whether or not a report was asked for.
+/// The module as bytecode, without `tp.programs`, `tp.allocated`, `tp.overlap`
+/// and places in files: the same program gives the same bytes wherever it is
+/// read from, and whether or not a report was asked for.
 std::string getProgramBytes(mlir::ModuleOp module);
 
 /// What the runtime calls an element type; none if it has no such elements.

@@ -29,7 +29,9 @@ std::string tp::codegen::getProgramBytes(ModuleOp module) {
   OwningOpRef<ModuleOp> copy = module.clone();
   copy->getOperation()->removeAttr(kProgramsAttr);
   copy->walk([](Operation *op) {
-    op->removeAttr(kAllocatedAttr); // there only if a report was asked for
+    // There only if a report was asked for.
+    op->removeAttr(kAllocatedAttr);
+    op->removeAttr(kOverlapAttr);
     op->setLoc(getNameOnly(op->getLoc()));
     for (Region &region : op->getRegions())
       for (BlockArgument argument : region.getArguments())

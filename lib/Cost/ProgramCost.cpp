@@ -460,17 +460,27 @@ static std::optional<int64_t> parseBytes(StringRef text) {
   return int64_t(number * scale);
 }
 
+FailureOr<std::optional<int64_t>>
+tp::cost::readSizeOption(ModuleOp module, StringRef name, StringRef option) {
+  if (option.empty())
+    return std::optional<int64_t>();
+  std::optional<int64_t> bytes = parseBytes(option);
+  if (!bytes)
+    return module.emitError()
+           << prefix(ErrorCode::BadMemoryOption) << name << "=" << option
+           << " is no size: write " << name << "=72GiB";
+  return bytes;
+}
+
 FailureOr<int64_t>
 tp::cost::readMemoryOption(ModuleOp module, StringRef option,
                            const std::optional<Machine> &machine) {
-  if (!option.empty()) {
-    std::optional<int64_t> bytes = parseBytes(option);
-    if (!bytes)
-      return module.emitError()
-             << prefix(ErrorCode::BadMemoryOption) << "memory=" << option
-             << " is no size: write memory=72GiB";
-    return *bytes;
-  }
+  FailureOr<std::optional<int64_t>> bytes =
+      readSizeOption(module, "memory", option);
+  if (failed(bytes))
+    return failure();
+  if (*bytes)
+    return **bytes;
   if (int64_t planned = PlanRecord::get(module).memory)
     return planned;
   return machine ? int64_t(machine->memoryBytes) : 0;

@@ -168,6 +168,12 @@ int64_t getHeldBytes(mlir::FunctionOpInterface function, ShardingTable &table);
 mlir::FailureOr<std::optional<Machine>>
 readMachineOption(mlir::ModuleOp module, llvm::StringRef option);
 
+/// The bytes that the pass option `name` says, `72GiB` or `72e9`; none if it is
+/// empty. Emits an error at `module` and fails if it is no size.
+mlir::FailureOr<std::optional<int64_t>> readSizeOption(mlir::ModuleOp module,
+                                                       llvm::StringRef name,
+                                                       llvm::StringRef option);
+
 /// The bytes of memory that a device may use: what a pass option says, `72GiB`
 /// or `72e9`, or if it is empty what the module was planned for, or else all
 /// that the machine has; 0 if that is not known. Emits an error at `module` and

@@ -96,6 +96,7 @@ public:
       report.layers.push_back(layer);
     addSignature();
     addMemory();
+    addOverlap();
     addPrice();
     return std::move(report);
   }
@@ -296,6 +297,15 @@ private:
         allocated ? allocated.getInt() + samples : activations.peak.bytes;
     if (Operation *op = activations.op)
       report.memory.peakOp = describe(op);
+  }
+
+  void addOverlap() {
+    auto overlap = function->getAttrOfType<DenseI64ArrayAttr>(kOverlapAttr);
+    if (!overlap)
+      return;
+    auto microseconds = [&](unsigned i) { return overlap[i] * 1e-3; };
+    report.overlap = {/*isKnown=*/true, microseconds(0), microseconds(1),
+                      microseconds(2), microseconds(3)};
   }
 
   /// The plan, and what changed its price since then.

@@ -93,6 +93,7 @@ private:
     paragraph("On " + describeMesh(function.mesh) +
               (machine.empty() ? "" : " (" + machine.str() + ")") + ".");
     paragraph(compareTimes(function), function.getRatio() > 1 ? "bad" : "soft");
+    paragraph(describeOverlap(function), "soft");
     paragraph(describeReplicated(function), "soft");
     if (function.verified != "off")
       paragraph("Verified: " + function.verified + ".");

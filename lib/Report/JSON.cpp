@@ -101,9 +101,21 @@ private:
       number("comm_us", function.communication);
       number("compute_us", function.compute);
       number("comm_compute_ratio", function.getRatio());
+      writeOverlap(function.overlap);
       string("verified", function.verified);
       number("verify_us", function.verifyMicroseconds);
       writePlan(function);
+    });
+  }
+
+  void writeOverlap(const OverlapEntry &overlap) {
+    if (!overlap.isKnown)
+      return json.attribute("overlap", nullptr);
+    json.attributeObject("overlap", [&] {
+      number("written_us", overlap.written);
+      number("scheduled_us", overlap.scheduled);
+      number("bound_us", overlap.bound);
+      number("exposed_us", overlap.exposed);
     });
   }
 

@@ -129,6 +129,18 @@ struct PlanEntry {
   double gap = 0;     ///< How much better another plan could be; as `sent`.
 };
 
+/// What the compiled program is predicted to take, in microseconds.
+struct OverlapEntry {
+  bool isKnown = false;
+  double written = 0;   ///< With every collective waited for at once,
+  double scheduled = 0; ///< and as it is.
+  double bound = 0;     ///< No order of starts and waits goes below it.
+  double exposed = 0;   ///< Of `scheduled`, spent waiting for collectives.
+
+  /// Of `written`, spent waiting for collectives.
+  double getCommunication() const { return written - scheduled + exposed; }
+};
+
 struct FunctionReport {
   std::string name;
   MeshEntry mesh;
@@ -144,6 +156,7 @@ struct FunctionReport {
   /// its rules alone, or `off`.
   std::string verified = "off";
   double verifyMicroseconds = 0;
+  OverlapEntry overlap;
   PlanEntry plan;
   std::vector<PriceEntry> price; ///< In the order of the stages.
 

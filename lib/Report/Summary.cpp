@@ -197,6 +197,18 @@ std::string tp::compareTimes(const FunctionReport &function) {
   return text;
 }
 
+std::string tp::describeOverlap(const FunctionReport &function) {
+  const OverlapEntry &overlap = function.overlap;
+  if (!overlap.isKnown || overlap.getCommunication() <= 0)
+    return "";
+  return "a call: " + formatTime(overlap.scheduled) + ", " +
+         formatTime(overlap.exposed) + " of it waiting for collectives; " +
+         formatTime(overlap.written) + " and " +
+         formatTime(overlap.getCommunication()) +
+         " without overlap; no order takes less than " +
+         formatTime(overlap.bound);
+}
+
 std::string tp::describeReplicated(const FunctionReport &function) {
   constexpr double kLeast = 0.01;
   constexpr size_t kLayers = 4;

@@ -59,6 +59,10 @@ std::string describePlan(const FunctionReport &function);
 /// How communication and compute compare; empty if neither is known.
 std::string compareTimes(const FunctionReport &function);
 
+/// What overlap saves of the time that collectives take, and what is left to
+/// gain; empty if it is not known or there are no collectives.
+std::string describeOverlap(const FunctionReport &function);
+
 /// The share of work that every device repeats, in all and by layer; empty if
 /// it is 1 % or less.
 std::string describeReplicated(const FunctionReport &function);

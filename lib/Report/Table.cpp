@@ -118,6 +118,8 @@ void tp::writeTable(const Report &report, llvm::raw_ostream &os) {
     printMemory(function.memory, os);
     if (std::string times = compareTimes(function); !times.empty())
       printWrapped(os, times, 2);
+    if (std::string overlap = describeOverlap(function); !overlap.empty())
+      printWrapped(os, overlap, 2);
     if (std::string alike = describeReplicated(function); !alike.empty())
       printWrapped(os, alike, 2);
     if (std::string plan = describePlan(function); !plan.empty())

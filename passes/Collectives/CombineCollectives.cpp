@@ -83,6 +83,8 @@ struct Candidate {
   /// What it makes takes less memory than its operand, which nobody else needs,
   /// or none.
   bool frees = false;
+  /// A sum of what nobody else needs.
+  bool isSum = false;
   /// The collective that makes its operand, and those that take its result.
   Candidate *source = nullptr;
   SmallVector<Candidate *, 1> dependents;
@@ -103,7 +105,8 @@ struct Candidate {
 ///
 /// One that frees memory does not wait for that, but until there are enough of
 /// its kind to fill a bucket: the gradients of all layers would be held whole
-/// until the first of them is needed.
+/// until the first of them is needed. Nor does a bucket that is full of sums:
+/// it gets no fuller, and can travel beside what follows.
 class BlockCombiner {
 public:
   BlockCombiner(Block &block, const Mesh &mesh, int64_t bucketBytes)
@@ -243,10 +246,12 @@ void BlockCombiner::collect() {
     }
     candidate.number = candidates.size();
     Operation *maker = op.getOperand(0).getDefiningOp();
-    candidate.frees = maker && maker->getBlock() == &block &&
-                      op.getOperand(0).hasOneUse() &&
-                      (step.kind == CollectiveKind::ReduceScatter ||
-                       isOnlyStored(op.getResult(0)));
+    bool isLastUse =
+        maker && maker->getBlock() == &block && op.getOperand(0).hasOneUse();
+    candidate.frees =
+        isLastUse && (step.kind == CollectiveKind::ReduceScatter ||
+                      isOnlyStored(op.getResult(0)));
+    candidate.isSum = isLastUse && isReduction(step.kind);
     numbers[&op] = &candidate;
   }
 }
@@ -278,7 +283,8 @@ void BlockCombiner::setReady(Candidate &candidate, Operation *at) {
     queue->ready.push_back(&candidate);
     queue->bytes += candidate.bytes;
   }
-  if (!candidate.frees || (queue && queue->bytes < bucketBytes))
+  bool isFull = queue && queue->bytes >= bucketBytes;
+  if (candidate.frees ? queue && !isFull : !candidate.isSum || !isFull)
     return;
   // What is put off may be gone from here when it is done.
   while (numbers.count(at) || deferred.count(at))

@@ -67,7 +67,7 @@ FailureOr<step::ProgramOp> tp::createEntry(OpBuilder &builder,
   auto program = step::ProgramOp::create(
       builder, function.getLoc(), function.getSymNameAttr(), mesh,
       builder.getArrayAttr(inputs), builder.getArrayAttr(outputs),
-      /*positions=*/nullptr, /*arena=*/nullptr);
+      /*positions=*/nullptr, /*arena=*/nullptr, /*overlap=*/nullptr);
   Block &body = program.getBody().emplaceBlock();
   for (Type type : storage)
     body.addArgument(type, function.getLoc());

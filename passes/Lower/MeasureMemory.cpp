@@ -10,6 +10,7 @@
 #include "tpopt/Dialect/Step/Step.h"
 #include "tpopt/Dialect/TP/TP.h"
 #include "tpopt/Passes/Lower/Passes.h"
+#include "tpopt/Passes/Schedule/Passes.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Pass/PassManager.h"
@@ -37,6 +38,19 @@ static int64_t getAllocatedBytes(step::ProgramOp program,
   return bytes;
 }
 
+/// What is known of the compiled form of `function`.
+static void record(step::ProgramOp program, Operation *function,
+                   const Target &target) {
+  Builder builder(function->getContext());
+  function->setAttr(kAllocatedAttr, builder.getI64IntegerAttr(
+                                        getAllocatedBytes(program, target)));
+  if (step::OverlapAttr overlap = program.getOverlapAttr())
+    function->setAttr(kOverlapAttr,
+                      builder.getDenseI64ArrayAttr(
+                          {overlap.getWritten(), overlap.getScheduled(),
+                           overlap.getBound(), overlap.getExposed()}));
+}
+
 namespace {
 
 struct MeasureMemory : tp::impl::MeasureMemoryPassBase<MeasureMemory> {
@@ -54,6 +68,11 @@ struct MeasureMemory : tp::impl::MeasureMemoryPassBase<MeasureMemory> {
     }
     OpPassManager lower(ModuleOp::getOperationName());
     lower.addPass(createLowerToStepPass({target, fp8}));
+    if (overlap) {
+      SchedulePassOptions schedule;
+      schedule.inFlight = inFlight;
+      lower.addPass(createSchedulePass(schedule));
+    }
     lower.addNestedPass<step::ProgramOp>(createAssignBuffersPass());
     LogicalResult lowered = success();
     {
@@ -65,10 +84,7 @@ struct MeasureMemory : tp::impl::MeasureMemoryPassBase<MeasureMemory> {
     }
     if (succeeded(lowered))
       for (auto program : copy.getOps<step::ProgramOp>())
-        module.lookupSymbol(program.getSymName())
-            ->setAttr(kAllocatedAttr,
-                      IntegerAttr::get(IntegerType::get(&getContext(), 64),
-                                       getAllocatedBytes(program, **wanted)));
+        record(program, module.lookupSymbol(program.getSymName()), **wanted);
     copy.erase();
     if (failed(lowered))
       signalPassFailure();

@@ -11,6 +11,7 @@
 #include "tpopt/Passes/Lower/Passes.h"
 #include "tpopt/Passes/Partition/Passes.h"
 #include "tpopt/Passes/Propagate/Passes.h"
+#include "tpopt/Passes/Schedule/Passes.h"
 #include "tpopt/Passes/Train/Passes.h"
 #include "tpopt/Passes/Verify/Passes.h"
 #include "tpopt/Support/ErrorCodes.h"
@@ -110,7 +111,8 @@ void tp::buildCompilePipeline(OpPassManager &manager,
     // A report, and only that, comes between the parts.
     if (options.part == CompilePart::Shard && options.report &&
         options.stopAfter == Stage::Localize)
-      manager.addPass(createMeasureMemoryPass({options.target, options.fp8}));
+      manager.addPass(createMeasureMemoryPass(
+          {options.target, options.fp8, options.overlap, options.inFlight}));
   }
   if (options.stopAfter != Stage::Localize ||
       options.part == CompilePart::Shard)
@@ -118,6 +120,11 @@ void tp::buildCompilePipeline(OpPassManager &manager,
   if (writes)
     manager.addPass(createKeepProgramPass({/*isLocal=*/true}));
   manager.addPass(createLowerToStepPass({options.target, options.fp8}));
+  if (options.overlap) {
+    SchedulePassOptions schedule;
+    schedule.inFlight = options.inFlight;
+    manager.addPass(createSchedulePass(schedule));
+  }
   manager.addNestedPass<step::ProgramOp>(createAssignBuffersPass());
   if (!writes)
     return;

@@ -128,8 +128,8 @@ func.func @links(%l: !l, %s: !s) -> (!l, !l, !s, !s) {
 // -----
 
 // The gradients of layers are scattered as soon as they fill a bucket, or alone
-// if one does. A value that somebody else needs is held anyway, and a sum is as
-// large as its parts: both wait.
+// if one does. A value that somebody else needs is held anyway and waits. A sum is
+// as large as its parts, but a bucket full of sums does not get any fuller.
 spmd.mesh @mesh <["x"=2]>
 // CHECK-LABEL: func.func @free_memory
 // CHECK: tp.tanh
@@ -141,8 +141,8 @@ spmd.mesh @mesh <["x"=2]>
 // SMALL-NEXT: tp.log
 // SMALL-NEXT: tp.sqrt
 // SMALL-NEXT: tp.tanh
-// SMALL-NEXT: spmd.reduce_scatter
 // SMALL-NEXT: spmd.combined all_reduce
+// SMALL-NEXT: spmd.reduce_scatter
 // SMALL-NEXT: return
 // NONE-LABEL: func.func @free_memory
 // NONE:      tp.neg

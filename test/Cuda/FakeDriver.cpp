@@ -96,6 +96,34 @@ static Result setAsync(cuda::Pointer pointer, T value, size_t count,
   });
 }
 
+/// The nodes in an order that their edges allow: those of the stream that began
+/// the capture as early as can be, or as late. The runtime may do either.
+static std::vector<const Graph::Node *> getOrder(const Graph &graph,
+                                                 bool originFirst) {
+  std::vector<const Graph::Node *> order;
+  std::vector<bool> isDone(graph.nodes.size());
+  auto isReady = [&](size_t i) {
+    return !isDone[i] &&
+           std::all_of(graph.nodes[i].after.begin(), graph.nodes[i].after.end(),
+                       [&](size_t before) { return isDone[before]; });
+  };
+  while (order.size() < graph.nodes.size()) {
+    size_t chosen = graph.nodes.size();
+    for (size_t i = 0; i < graph.nodes.size(); ++i) {
+      if (!isReady(i))
+        continue;
+      bool isPreferred = (graph.nodes[i].stream == graph.origin) == originFirst;
+      if (isPreferred || chosen == graph.nodes.size())
+        chosen = i;
+      if (isPreferred)
+        break;
+    }
+    isDone[chosen] = true;
+    order.push_back(&graph.nodes[chosen]);
+  }
+  return order;
+}
+
 extern "C" {
 
 Result cuGetErrorString(Result result, const char **text) {
@@ -487,6 +515,7 @@ Result cuEventRecord(cuda::Event event, cuda::Stream stream) {
   event->capture = stream->capture;
   event->stream = stream;
   event->covers = stream->captured;
+  event->ends = stream->ends;
   if (stream->capture)
     return cuda::kSuccess;
   auto mark = std::make_shared<Mark>();
@@ -513,7 +542,10 @@ Result cuStreamWaitEvent(cuda::Stream stream, cuda::Event event, unsigned) {
     if (!stream->capture) {
       stream->capture = event->capture;
       stream->captured = stream->joined = 0;
+      stream->ends.clear();
     }
+    stream->ends.insert(stream->ends.end(), event->ends.begin(),
+                        event->ends.end());
     if (stream == stream->capture->origin)
       event->stream->joined = event->covers;
     return cuda::kSuccess;
@@ -561,6 +593,7 @@ Result cuStreamBeginCapture_v2(cuda::Stream stream, int mode) {
   stream->capture = std::make_shared<Graph>();
   stream->capture->origin = stream;
   stream->captured = 0;
+  stream->ends.clear();
   record("capture " + fakegpu::name(stream));
   return cuda::kSuccess;
 }
@@ -592,7 +625,7 @@ Result cuStreamEndCapture(cuda::Stream stream, cuda::Graph *graph) {
     std::fprintf(stderr, "fake GPU: a captured stream was not joined\n");
     return kUnjoined;
   }
-  record("captured " + std::to_string(captured->works.size()) + " on " +
+  record("captured " + std::to_string(captured->nodes.size()) + " on " +
          fakegpu::name(stream));
   ++captured->holders;
   *graph = new CUgraph_st{captured};
@@ -618,12 +651,13 @@ Result cuGraphLaunch(cuda::GraphExec executable, cuda::Stream stream) {
   ENTER_CONTEXT()
   if (get().executables.count(executable) == 0 || !isKnown(stream))
     return refuse("launching an unknown graph", kInvalidHandle);
-  record("launch graph of " + std::to_string(executable->graph->works.size()) +
+  record("launch graph of " + std::to_string(executable->graph->nodes.size()) +
          " on " + fakegpu::name(stream));
-  for (const Work &work : executable->graph->works) {
+  bool originFirst = executable->launches++ % 2 == 0;
+  for (const Graph::Node *node : getOrder(*executable->graph, originFirst)) {
     ++*executable->inFlight;
-    enqueue(stream, [&work, inFlight = executable->inFlight] {
-      return [execution = work(), inFlight]() mutable {
+    enqueue(stream, [node, inFlight = executable->inFlight] {
+      return [execution = node->work(), inFlight]() mutable {
         if (!execution())
           return false;
         --*inFlight;

@@ -109,7 +109,9 @@ Result fakegpu::enqueue(CUstream_st *stream, Work work) {
   if (!isKnown(stream))
     return refuse("work for an unknown stream", kInvalidHandle);
   if (stream->capture) {
-    stream->capture->works.push_back(std::move(work));
+    std::vector<Graph::Node> &nodes = stream->capture->nodes;
+    nodes.push_back({std::move(work), stream, std::move(stream->ends)});
+    stream->ends = {nodes.size() - 1};
     ++stream->captured;
   } else {
     stream->queue.push_back(work());

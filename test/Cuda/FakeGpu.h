@@ -9,7 +9,9 @@
 /// Nothing runs when it is asked for: work lies in its stream until somebody
 /// asks whether the stream is done, or another stream waits for an event in it.
 /// So what is not waited for has not happened, and is overwritten as late as
-/// can be: a missing event gives wrong numbers.
+/// can be: a missing event gives wrong numbers. A graph has the order of its
+/// edges and no other: launches in turn leave other streams than the one that
+/// began the capture as late as these allow, and as early.
 ///
 ///     enqueue(stream, [=] { return [=] { copy(..); return true; }; });
 ///
@@ -58,7 +60,12 @@ using Execution = std::function<bool()>;
 using Work = std::function<Execution()>;
 
 struct Graph {
-  std::vector<Work> works;
+  struct Node {
+    Work work;
+    CUstream_st *stream;
+    std::vector<size_t> after; ///< Numbers of nodes.
+  };
+  std::vector<Node> nodes;
   CUstream_st *origin;
   /// The capture or the handles that keep it; events only know it.
   int holders = 1;
@@ -116,7 +123,8 @@ struct CUstream_st {
   bool isAdvancing = false;
   std::shared_ptr<fakegpu::Graph> capture;
   size_t captured = 0,
-         joined = 0; ///< Works in the capture, and known to origin.
+         joined = 0;             ///< Works in the capture, and known to origin.
+  std::vector<size_t> ends = {}; ///< Nodes that the next one comes after.
 };
 
 struct CUevent_st {
@@ -126,7 +134,8 @@ struct CUevent_st {
   std::shared_ptr<fakegpu::Mark> mark; ///< The last recording.
   std::shared_ptr<fakegpu::Graph> capture;
   CUstream_st *stream = nullptr;
-  size_t covers = 0; ///< Of that stream's captured works.
+  size_t covers = 0;        ///< Of that stream's captured works.
+  std::vector<size_t> ends; ///< Nodes that who waits for it comes after.
 };
 
 struct CUgraph_st {
@@ -136,6 +145,7 @@ struct CUgraphExec_st {
   std::shared_ptr<fakegpu::Graph> graph;
   /// Works of launches that are not done.
   std::shared_ptr<size_t> inFlight = std::make_shared<size_t>(0);
+  int launches = 0;
 };
 // NOLINTEND(readability-identifier-naming)
 

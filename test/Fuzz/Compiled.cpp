@@ -9,7 +9,9 @@
 #include "lib/Codegen/TargetCode.h"
 #include "lib/Interpreter/Interpreter.h"
 #include "lib/Support/Random.h"
+#include "tpopt/Passes/Lower/Passes.h"
 #include "tpopt/Passes/Pipelines/Pipelines.h"
+#include "tpopt/Passes/Schedule/Passes.h"
 
 #include "runtime/Core/Artifact.h"
 #include "runtime/Core/Session.h"
@@ -192,7 +194,15 @@ std::unique_ptr<Compiled> Compiled::create(ModuleOp whole) {
   PassManager manager(whole.getContext());
   CompileOptions options;
   options.verify = Verification::Off;
+  options.part = CompilePart::Shard;
   buildCompilePipeline(manager, options);
+  manager.addPass(createLowerToStepPass());
+  // Links that are slow beside steps as small as these move all collectives as
+  // far as they may go.
+  SchedulePassOptions schedule;
+  schedule.machine = "h100";
+  manager.addPass(createSchedulePass(schedule));
+  manager.addNestedPass<step::ProgramOp>(createAssignBuffersPass());
   if (failed(manager.run(*module)))
     return nullptr;
   FailureOr<std::string> bytes =

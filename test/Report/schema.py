@@ -97,6 +97,8 @@ PLAN = record(unit=one_of("us", "B"), reshards=natural, merged=natural,
 PRICE = record(stage=one_of(*PRICES.values()), kind=one_of(*PRICES), what=string,
                sent=change, computed=change, launches=integer,
                peak_bytes=integer, count=natural)
+OVERLAP = record(written_us=number, scheduled_us=number, bound_us=number,
+                 exposed_us=number)
 FUNCTION = record(
     name=string, mesh=string, collectives=many(COLLECTIVE), inputs=TENSORS,
     outputs=TENSORS,
@@ -106,7 +108,8 @@ FUNCTION = record(
     memory=MEMORY, flops_per_device=natural,
     replicated_flops_per_device=natural, input_bytes_per_device=natural,
     peak_bytes_per_device=natural, timed=boolean, comm_us=number,
-    compute_us=number, comm_compute_ratio=number, verified=string,
+    compute_us=number, comm_compute_ratio=number,
+    overlap=lambda value: value is None or OVERLAP(value), verified=string,
     verify_us=number, plan=lambda value: value is None or PLAN(value),
     price=many(PRICE))
 REPORT = record(
@@ -117,6 +120,10 @@ REPORT = record(
 
 def check_sums(function):
     """What can be computed from other fields is what these give."""
+    if overlap := function["overlap"]:
+        scheduled = overlap["scheduled_us"]
+        assert overlap["bound_us"] <= scheduled <= overlap["written_us"], overlap
+        assert overlap["exposed_us"] <= scheduled, overlap
     for c in function["collectives"]:
         g = c["group_size"]
         share = {"all_reduce": 2 * (g - 1) / g,

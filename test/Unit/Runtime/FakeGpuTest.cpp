@@ -148,6 +148,42 @@ TEST(FakeGpu, WorksAsLateAsItCan) {
   }
 }
 
+/// A graph whose second stream copies what the first one writes. Without an
+/// edge that says so one launch copies what was written, the next what was
+/// there.
+TEST(FakeGpu, GraphsKeepNoOrderButTheirEdges) {
+  for (bool waits : {false, true}) {
+    Gpu s;
+    Owned<void *> host = *s.device->allocateHost(4);
+    Owned<cuda::Event> end = *s.device->createEvent(false);
+    s.driver->beginCapture(s.stream.get(), cuda::kCaptureThreadLocal);
+    s.driver->recordEvent(s.event.get(), s.stream.get());
+    s.driver->waitEvent(s.other.get(), s.event.get(), 0);
+    s.driver->set8(s.memory.get(), 2, 4, s.stream.get());
+    if (waits) {
+      s.driver->recordEvent(s.event.get(), s.stream.get());
+      s.driver->waitEvent(s.other.get(), s.event.get(), 0);
+    }
+    s.driver->copyToHost(host.get(), s.memory.get(), 4, s.other.get());
+    s.driver->recordEvent(end.get(), s.other.get());
+    s.driver->waitEvent(s.stream.get(), end.get(), 0);
+    cuda::Graph graph = nullptr;
+    cuda::GraphExec executable = nullptr;
+    ASSERT_EQ(s.driver->endCapture(s.stream.get(), &graph), cuda::kSuccess);
+    s.driver->instantiate(&executable, graph, cuda::kUseNodePriority);
+    std::vector<int> copied;
+    for (int launch = 0; launch < 2; ++launch) {
+      s.driver->set8(s.memory.get(), 1, 4, s.stream.get());
+      s.driver->launchGraph(executable, s.stream.get());
+      ASSERT_TRUE(s.device->wait(s.stream.get()).ok());
+      copied.push_back(*static_cast<char *>(host.get()));
+    }
+    EXPECT_EQ(copied, waits ? std::vector({2, 2}) : std::vector({2, 1}));
+    s.driver->destroyGraphExec(executable);
+    s.driver->destroyGraph(graph);
+  }
+}
+
 /// Ranks that are at different collectives are an error for both.
 TEST(FakeGpuDeathTest, SeesRanksOutOfStep) {
   EXPECT_EXIT(

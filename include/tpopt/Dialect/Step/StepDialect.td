@@ -109,4 +109,20 @@ def Step_OutputAttr : AttrDef<Step_Dialect, "Output"> {
   let assemblyFormat = "`<` $name `,` $type (`,` `alias` `=` $alias^)? (`,` `source` `=` $source^)? `>`";
 }
 
+def Step_OverlapAttr : AttrDef<Step_Dialect, "Overlap"> {
+  let mnemonic = "overlap";
+  let summary = "What a program is predicted to take, in nanoseconds";
+  let description = [{
+    As it was `written`, with every collective waited for at once; as it is
+    `scheduled`; the `bound` that no order of starts and waits goes below while other
+    steps keep theirs; and how long nothing is computed in it, because a collective is
+    waited for: `exposed`.
+
+    Example: `#step.overlap<written = 9000, scheduled = 6000, bound = 6000, exposed = 0>`
+  }];
+  let parameters = (ins "int64_t":$written, "int64_t":$scheduled, "int64_t":$bound,
+      "int64_t":$exposed);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
 #endif // TPOPT_DIALECT_STEP_STEPDIALECT

@@ -18,6 +18,14 @@ def IsBuffer : CPred<"::tp::step::isBuffer($_self)">;
 def Step_Buffer : Type<And<[IsBuffer]>,
     "memref with static sizes, strides of at least 0 and a static offset",
     "::mlir::MemRefType">;
+// What an op does with an operand's memory, for those who move steps.
+def Step_Read : Arg<Step_Buffer, "", [MemRead]>;
+def Step_Written : Arg<Step_Buffer, "", [MemWrite]>;
+def Step_Updated : Arg<Step_Buffer, "", [MemRead, MemWrite]>;
+def Step_OptionalRead : Arg<Optional<Step_Buffer>, "", [MemRead]>;
+def Step_OptionalWritten : Arg<Optional<Step_Buffer>, "", [MemWrite]>;
+def Step_AllRead : Arg<Variadic<Step_Buffer>, "", [MemRead]>;
+def Step_AllWritten : Arg<Variadic<Step_Buffer>, "", [MemWrite]>;
 def Step_Scalar : AnyTypeOf<[AnyFloat, AnySignlessInteger]>;
 
 class Step_Op<string mnemonic, list<Trait> traits = []>
@@ -42,7 +50,8 @@ def Step_ProgramOp : Step_Op<"program", [Symbol, IsolatedFromAbove, NoTerminator
     arguments are the inputs' local buffers, then those of the outputs without
     an alias. `positions` is how many entries the caches hold that the program
     writes one part of. `arena` is the size in bytes of the memory that
-    `step.alloc`s lie in, once they have a place.}];
+    `step.alloc`s lie in, once they have a place. `overlap` is what `tp-schedule`
+    predicts.}];
   let constraints = [{
     1. The body has one block, with a dense buffer of the local type for every
        input and for every output without an alias.
@@ -57,11 +66,12 @@ def Step_ProgramOp : Step_Op<"program", [Symbol, IsolatedFromAbove, NoTerminator
   let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<FlatSymbolRefAttr>:$mesh,
       TypedArrayAttrBase<Step_InputAttr, "inputs">:$inputs,
       TypedArrayAttrBase<Step_OutputAttr, "outputs">:$outputs,
-      OptionalAttr<I64Attr>:$positions, OptionalAttr<I64Attr>:$arena);
+      OptionalAttr<I64Attr>:$positions, OptionalAttr<I64Attr>:$arena,
+      OptionalAttr<Step_OverlapAttr>:$overlap);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     $sym_name (`on` $mesh^)? `inputs` $inputs `outputs` $outputs
-    (`positions` $positions^)? (`arena` $arena^)? attr-dict-with-keyword $body
+    (`positions` $positions^)? (`arena` $arena^)? (`overlap` $overlap^)? attr-dict-with-keyword $body
   }];
   let hasVerifier = 1;
 }
@@ -117,29 +127,29 @@ def Step_ViewOp : Step_Op<"view", [Pure]> {
 // Steps
 //===----------------------------------------------------------------------===//
 
-def Step_CopyOp : Step_Op<"copy", [MemoryEffects<[MemRead, MemWrite]>]> {
+def Step_CopyOp : Step_Op<"copy"> {
   let summary = "Copy a strided view";
   let meaning = "every element of the source to the same index of the destination.";
   let constraints = [{
     1. Both have one shape and element type, of at most 8 dimensions.
     2. They do not overlap.}];
   let example = "step.copy %x to %y : memref<4x8xf32> to memref<4x8xf32>";
-  let arguments = (ins Step_Buffer:$source, Step_Buffer:$destination);
+  let arguments = (ins Step_Read:$source, Step_Written:$destination);
   let assemblyFormat = "$source `to` $destination attr-dict `:` type($source) `to` type($destination)";
   let hasVerifier = 1;
 }
 
-def Step_FillOp : Step_Op<"fill", [MemoryEffects<[MemWrite]>]> {
+def Step_FillOp : Step_Op<"fill"> {
   let summary = "Set all elements of a view";
   let meaning = "every element of the destination becomes the value.";
   let constraints = "1. The value has the destination's element type; at most 8 dimensions.";
   let example = "step.fill %y with 0.0 : f32 in memref<4x8xf32>";
-  let arguments = (ins Step_Buffer:$destination, TypedAttrInterface:$value);
+  let arguments = (ins Step_Written:$destination, TypedAttrInterface:$value);
   let assemblyFormat = "$destination `with` $value `in` type($destination) attr-dict";
   let hasVerifier = 1;
 }
 
-def Step_MatmulOp : Step_Op<"matmul", [MemoryEffects<[MemRead, MemWrite]>]> {
+def Step_MatmulOp : Step_Op<"matmul"> {
   let summary = "A batch of matrix products with an epilogue";
   let meaning = [{C[batch, m, n] = post-ops(sum_k A[batch, m, k] B[batch, k, n]), where
     all operands have three batch dimensions, and strides of 0 repeat a matrix.
@@ -155,8 +165,8 @@ def Step_MatmulOp : Step_Op<"matmul", [MemoryEffects<[MemRead, MemWrite]>]> {
        columns.
     4. There is one operand for each `add` and `multiply`.}];
   let example = [{step.matmul %a, %b into %c : memref<1x1x1x4x8xf32>, memref<1x1x1x8x16xf32> into memref<1x1x1x4x16xf32>}];
-  let arguments = (ins Step_Buffer:$a, Step_Buffer:$b, Step_Buffer:$c,
-      Variadic<Step_Buffer>:$post_operands,
+  let arguments = (ins Step_Read:$a, Step_Read:$b, Step_Written:$c,
+      Step_AllRead:$post_operands,
       DefaultValuedAttr<Step_PostOps, "{}">:$post_ops, UnitAttr:$constant_b);
   let assemblyFormat = [{
     $a `,` $b `into` $c (`then` $post_ops^)? (`with` `(` $post_operands^ `:` type($post_operands) `)`)?
@@ -165,8 +175,7 @@ def Step_MatmulOp : Step_Op<"matmul", [MemoryEffects<[MemRead, MemWrite]>]> {
   let hasVerifier = 1;
 }
 
-def Step_ScatterOp : Step_Op<"scatter", [MemoryEffects<[MemRead, MemWrite]>,
-    DeclareOpInterfaceMethods<KernelOpInterface>]> {
+def Step_ScatterOp : Step_Op<"scatter", [DeclareOpInterfaceMethods<KernelOpInterface>]> {
   let summary = "Update elements along a dimension";
   let meaning = [{updates[b, o, i, r] is combined into destination[b, o, indices[b, i],
     r], for one b, o and r in ascending order of i. An index outside the
@@ -176,8 +185,8 @@ def Step_ScatterOp : Step_Op<"scatter", [MemoryEffects<[MemRead, MemWrite]>,
     2. Indices are i64. Updates and destination have one element type, an integer,
        f32 or f64; `set` takes any.}];
   let example = [{step.scatter add %u at %i into %y : memref<1x1x6x4xf32>, memref<1x6xi64> into memref<1x1x9x4xf32>}];
-  let arguments = (ins Step_ScatterKind:$kind, Step_Buffer:$updates, Step_Buffer:$indices,
-      Step_Buffer:$destination);
+  let arguments = (ins Step_ScatterKind:$kind, Step_Read:$updates, Step_Read:$indices,
+      Step_Updated:$destination);
   let assemblyFormat = [{
     $kind $updates `at` $indices `into` $destination attr-dict
     `:` type($updates) `,` type($indices) `into` type($destination)
@@ -185,8 +194,7 @@ def Step_ScatterOp : Step_Op<"scatter", [MemoryEffects<[MemRead, MemWrite]>,
   let hasVerifier = 1;
 }
 
-def Step_SortOp : Step_Op<"sort", [MemoryEffects<[MemRead, MemWrite]>,
-    DeclareOpInterfaceMethods<KernelOpInterface>]> {
+def Step_SortOp : Step_Op<"sort", [DeclareOpInterfaceMethods<KernelOpInterface>]> {
   let summary = "The first elements of every row in order";
   let meaning = [{the elements of a row in ascending or descending order, of equal ones
     the first first, and where in the row each stood; as many as the results have
@@ -196,7 +204,7 @@ def Step_SortOp : Step_Op<"sort", [MemoryEffects<[MemRead, MemWrite]>,
        equal shapes, with at most the source's columns.
     2. Values have the source's element type, indices i32.}];
   let example = [{step.sort descending %x into %v, %i : memref<4x16xf32> into memref<4x2xf32>, memref<4x2xi32>}];
-  let arguments = (ins Step_Buffer:$source, Step_Buffer:$values, Step_Buffer:$indices,
+  let arguments = (ins Step_Read:$source, Step_Written:$values, Step_Written:$indices,
       UnitAttr:$descending);
   let assemblyFormat = [{
     (`descending` $descending^)? $source `into` $values `,` $indices attr-dict
@@ -205,8 +213,7 @@ def Step_SortOp : Step_Op<"sort", [MemoryEffects<[MemRead, MemWrite]>,
   let hasVerifier = 1;
 }
 
-def Step_SortPartsOp : Step_Op<"sort_parts", [MemoryEffects<[MemRead, MemWrite]>,
-    DeclareOpInterfaceMethods<KernelOpInterface>]> {
+def Step_SortPartsOp : Step_Op<"sort_parts", [DeclareOpInterfaceMethods<KernelOpInterface>]> {
   let summary = "The first elements of every part of every row in order";
   let meaning = [{a row falls into parts of `part` elements, of which the last may be
     shorter. Of each the results hold what `step.sort` gives for it, `kept`
@@ -219,7 +226,7 @@ def Step_SortPartsOp : Step_Op<"sort_parts", [MemoryEffects<[MemRead, MemWrite]>
     3. `kept` is at least 1 and at most `part`, and the results have as many columns
        as is kept of all parts.}];
   let example = [{step.sort_parts descending %x parts 8 keep 2 into %v, %i : memref<4x20xf32> into memref<4x6xf32>, memref<4x6xi32>}];
-  let arguments = (ins Step_Buffer:$source, Step_Buffer:$values, Step_Buffer:$indices,
+  let arguments = (ins Step_Read:$source, Step_Written:$values, Step_Written:$indices,
       I64Attr:$part, I64Attr:$kept, UnitAttr:$descending);
   let assemblyFormat = [{
     (`descending` $descending^)? $source `parts` $part `keep` $kept
@@ -229,8 +236,7 @@ def Step_SortPartsOp : Step_Op<"sort_parts", [MemoryEffects<[MemRead, MemWrite]>
   let hasVerifier = 1;
 }
 
-def Step_MergeOp : Step_Op<"merge", [MemoryEffects<[MemRead, MemWrite]>,
-    DeclareOpInterfaceMethods<KernelOpInterface>]> {
+def Step_MergeOp : Step_Op<"merge", [DeclareOpInterfaceMethods<KernelOpInterface>]> {
   let summary = "Merge runs that are in order";
   let meaning = [{a row of elements and of their indices falls into runs of `run`, of
     which the last may be shorter, each in the order of `step.sort`. Every `ways`
@@ -245,8 +251,8 @@ def Step_MergeOp : Step_Op<"merge", [MemoryEffects<[MemRead, MemWrite]>,
        the elements, or fewer if a row becomes one run.}];
   let example = [{step.merge descending %x, %p runs 2 ways 3 into %v, %i
       : memref<4x6xf32>, memref<4x6xi32> into memref<4x2xf32>, memref<4x2xi32>}];
-  let arguments = (ins Step_Buffer:$elements, Step_Buffer:$places, Step_Buffer:$values,
-      Step_Buffer:$indices, I64Attr:$run, I64Attr:$ways, UnitAttr:$descending);
+  let arguments = (ins Step_Read:$elements, Step_Read:$places, Step_Written:$values,
+      Step_Written:$indices, I64Attr:$run, I64Attr:$ways, UnitAttr:$descending);
   let assemblyFormat = [{
     (`descending` $descending^)? $elements `,` $places `runs` $run `ways` $ways
     `into` $values `,` $indices attr-dict
@@ -256,11 +262,11 @@ def Step_MergeOp : Step_Op<"merge", [MemoryEffects<[MemRead, MemWrite]>,
 }
 
 // What hides keys from queries, and what the scores are multiplied by.
-defvar hidingBuffers = (ins Optional<Step_Buffer>:$offset, Optional<Step_Buffer>:$lengths,
-                            Optional<Step_Buffer>:$mask);
+defvar hidingBuffers = (ins Step_OptionalRead:$offset, Step_OptionalRead:$lengths,
+                            Step_OptionalRead:$mask);
 defvar attentionOptions = (ins F64Attr:$scale, UnitAttr:$causal, OptionalAttr<I64Attr>:$window);
-defvar attentionTraits = [AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>,
-                          AttentionOpInterface, DeclareOpInterfaceMethods<KernelOpInterface>];
+defvar attentionTraits = [AttrSizedOperandSegments, AttentionOpInterface,
+                          DeclareOpInterfaceMethods<KernelOpInterface>];
 
 def Step_AttentionOp : Step_Op<"attention", attentionTraits> {
   let summary = "Weigh values by the softmax of query-key products";
@@ -291,9 +297,9 @@ def Step_AttentionOp : Step_Op<"attention", attentionTraits> {
     7. `logsumexp` is f32 [b,s,k,g], and not with `statistics`.}];
   let example = [{step.attention %q, %k, %v into %y {causal, scale = 0.125 : f64}
       : memref<1x16x2x4x64xbf16>, memref<1x32x2x64xbf16>, memref<1x32x2x64xbf16> into memref<1x16x2x4x64xbf16>}];
-  let arguments = !con((ins Step_Buffer:$query, Step_Buffer:$key, Step_Buffer:$value),
-      hidingBuffers, (ins Step_Buffer:$output, Optional<Step_Buffer>:$statistics,
-                          Optional<Step_Buffer>:$logsumexp), attentionOptions);
+  let arguments = !con((ins Step_Read:$query, Step_Read:$key, Step_Read:$value),
+      hidingBuffers, (ins Step_Written:$output, Step_OptionalWritten:$statistics,
+                          Step_OptionalWritten:$logsumexp), attentionOptions);
   let assemblyFormat = [{
     $query `,` $key `,` $value
     (`offset` `(` $offset^ `:` type($offset) `)`)?
@@ -315,8 +321,8 @@ class Step_AttentionGradientOp<string mnemonic, dag outputs> : Step_Op<mnemonic,
     3. What is written has the shape and the type of what it is the gradient by.
     4. `offset`, `lengths`, `mask`, `scale` and `window`, features, strides, where
        views begin and numbers of elements are as in `step.attention`.}];
-  let arguments = !con((ins Step_Buffer:$query, Step_Buffer:$key, Step_Buffer:$value,
-                            Step_Buffer:$gradient, Step_Buffer:$logsumexp, Step_Buffer:$delta),
+  let arguments = !con((ins Step_Read:$query, Step_Read:$key, Step_Read:$value,
+                            Step_Read:$gradient, Step_Read:$logsumexp, Step_Read:$delta),
                        hidingBuffers, outputs, attentionOptions);
   string operandsFormat = [{
     $query `,` $key `,` $value `,` $gradient `,` $logsumexp `,` $delta
@@ -329,7 +335,7 @@ class Step_AttentionGradientOp<string mnemonic, dag outputs> : Step_Op<mnemonic,
 }
 
 def Step_AttentionQueryGradientOp : Step_AttentionGradientOp<"attention_query_gradient",
-    (ins Step_Buffer:$queryGradient)> {
+    (ins Step_Written:$queryGradient)> {
   let summary = "The gradient of attention by its query";
   let meaning = [{what `tp.attention_query_gradient` computes, of views, in f32.}];
   let example = [{step.attention_query_gradient %q, %k, %v, %dy, %l, %d into %dq {causal, scale = 0.5 : f64}
@@ -339,7 +345,7 @@ def Step_AttentionQueryGradientOp : Step_AttentionGradientOp<"attention_query_gr
 }
 
 def Step_AttentionKeyValueGradientOp : Step_AttentionGradientOp<"attention_key_value_gradient",
-    (ins Step_Buffer:$keyGradient, Step_Buffer:$valueGradient)> {
+    (ins Step_Written:$keyGradient, Step_Written:$valueGradient)> {
   let summary = "The gradients of attention by its key and its value";
   let meaning = [{what `tp.attention_key_value_gradient` computes, of views, in f32.}];
   let example = [{step.attention_key_value_gradient %q, %k, %v, %dy, %l, %d into %dk, %dv {causal, scale = 0.5 : f64}
@@ -349,7 +355,7 @@ def Step_AttentionKeyValueGradientOp : Step_AttentionGradientOp<"attention_key_v
                        "type($keyGradient) `,` type($valueGradient)";
 }
 
-def Step_CollectiveStartOp : Step_Op<"collective_start", [MemoryEffects<[MemRead, MemWrite]>]> {
+def Step_CollectiveStartOp : Step_Op<"collective_start"> {
   let summary = "Begin a collective";
   let meaning = [{an exchange among the devices that differ along `axes` only, numbered
     by their place along them, first axis most significant. Buffers are chunks, one
@@ -368,7 +374,7 @@ def Step_CollectiveStartOp : Step_Op<"collective_start", [MemoryEffects<[MemRead
     4. The program has the mesh, and the mesh the axes.}];
   let example = [{%t = step.collective_start all_reduce sum <{"x"}> %a to %b : memref<4x8xf32> to memref<4x8xf32>}];
   let arguments = (ins Step_CollectiveKind:$kind, OptionalAttr<Step_Reduction>:$reduction,
-      SPMD_AxisListAttr:$axes, Step_Buffer:$source, Step_Buffer:$destination,
+      SPMD_AxisListAttr:$axes, Step_Read:$source, Step_Written:$destination,
       OptionalAttr<DenseI64ArrayAttr>:$permutation);
   let results = (outs Step_Token:$token);
   let assemblyFormat = [{
@@ -388,7 +394,7 @@ def Step_CollectiveDoneOp : Step_Op<"collective_done", [MemoryEffects<[MemRead, 
   let hasVerifier = 1;
 }
 
-def Step_CombineOp : Step_Op<"combine", [MemoryEffects<[MemRead, MemWrite]>,
+def Step_CombineOp : Step_Op<"combine", [
     DeclareOpInterfaceMethods<KernelOpInterface, ["getScalars"]>]> {
   let summary = "Combine buffers element by element";
   let meaning = [{every element of the destination becomes the sum, maximum or
@@ -401,15 +407,15 @@ def Step_CombineOp : Step_Op<"combine", [MemoryEffects<[MemRead, MemWrite]>,
     1. There is a source. All buffers are dense and of one type.
     2. The reduction is sum, max or min; 8-bit floats are not combined.}];
   let example = [{step.combine sum %x, %y into %z : memref<32xf32>, memref<32xf32> into memref<32xf32>}];
-  let arguments = (ins Step_Reduction:$kind, Variadic<Step_Buffer>:$sources,
-      Step_Buffer:$destination);
+  let arguments = (ins Step_Reduction:$kind, Step_AllRead:$sources,
+      Step_Written:$destination);
   let assemblyFormat = [{
     $kind $sources `into` $destination attr-dict `:` type($sources) `into` type($destination)
   }];
   let hasVerifier = 1;
 }
 
-def Step_RandomOp : Step_Op<"random", [MemoryEffects<[MemWrite]>,
+def Step_RandomOp : Step_Op<"random", [
     DeclareOpInterfaceMethods<KernelOpInterface, ["getScalars"]>]> {
   let summary = "Make numbers of a seed";
   let meaning = [{element [i, j] of the destination becomes the number that the seed
@@ -420,7 +426,7 @@ def Step_RandomOp : Step_Op<"random", [MemoryEffects<[MemWrite]>,
     the kernel, which takes all numbers of the step as its scalars.}];
   let constraints = "1. The buffer has two dimensions, the last of stride 1.";
   let example = [{step.random seed 42 scale 0.5 first 3 stride 9 into %x : memref<5x7xf32>}];
-  let arguments = (ins Step_Buffer:$destination, I64Attr:$seed, F32Attr:$scale,
+  let arguments = (ins Step_Written:$destination, I64Attr:$seed, F32Attr:$scale,
       I64Attr:$first, I64Attr:$stride);
   let assemblyFormat = [{
     `seed` $seed `scale` $scale `first` $first `stride` $stride `into` $destination
@@ -484,7 +490,7 @@ def Step_IfOp : Step_Op<"if", [NoTerminator, SingleBlock, RecursiveMemoryEffects
 //===----------------------------------------------------------------------===//
 
 def Step_RowsOp : Step_Op<"rows", [SingleBlock, NoTerminator, IsolatedFromAbove,
-    AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>,
+    AttrSizedOperandSegments,
     DeclareOpInterfaceMethods<KernelOpInterface, ["getScalars", "getNumParts"]>]> {
   let summary = "A row program: what happens to every element of a domain";
   let meaning = [{the body runs for every point of `domain`; points that differ in the
@@ -508,8 +514,8 @@ def Step_RowsOp : Step_Op<"rows", [SingleBlock, NoTerminator, IsolatedFromAbove,
     step.store %2 to %b : f32, memref<4x16xf32>
   }
   }];
-  let arguments = (ins DenseI64ArrayAttr:$domain, Variadic<Step_Buffer>:$reads,
-      Variadic<Step_Buffer>:$writes);
+  let arguments = (ins DenseI64ArrayAttr:$domain, Step_AllRead:$reads,
+      Step_AllWritten:$writes);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     $domain (`reads` `(` $reads^ `:` type($reads) `)`)?

@@ -145,6 +145,7 @@ inline constexpr llvm::StringLiteral
     kDigestsAttr = TPDialect::DigestsAttrHelper::getNameStr(),
     kPricesAttr = TPDialect::PricesAttrHelper::getNameStr(),
     kAllocatedAttr = TPDialect::AllocatedAttrHelper::getNameStr(),
+    kOverlapAttr = TPDialect::OverlapAttrHelper::getNameStr(),
     kPlanAttr = TPDialect::PlanAttrHelper::getNameStr(),
     kProgramsAttr = TPDialect::ProgramsAttrHelper::getNameStr();
 

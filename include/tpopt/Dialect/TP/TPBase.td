@@ -61,6 +61,7 @@ def TP_Dialect : Dialect {
     | `tp.explanations` | functions | an array of `#tp.explanation<..>`, for `tp-explain` |
     | `tp.prices` | functions | `#tp.prices<..>`: what the plan costs, and what later stages change of that |
     | `tp.allocated` | functions | the bytes that the compiled form allocates for a call, on each device |
+    | `tp.overlap` | functions | nanoseconds that the compiled form is predicted to take: as it was lowered, as it is scheduled, the bound of all schedules, and of the second those that wait for collectives |
     | `tp.digests` | functions | `#tp.digests<..>`, between two passes of verification |
     | `tp.plan` | modules | `#tp.plan<..>`: machine, target, how far it is verified |
     | `tp.programs` | modules | the `whole` and the `local` program as bytecode, for the artifact |
@@ -97,6 +98,7 @@ def TP_Dialect : Dialect {
     "::tp::DigestsAttr":$digests,
     "::tp::PricesAttr":$prices,
     "::mlir::IntegerAttr":$allocated,
+    "::mlir::DenseI64ArrayAttr":$overlap,
     // Modules.
     "::tp::PlanAttr":$plan,
     "::mlir::DictionaryAttr":$programs);

@@ -64,16 +64,18 @@ def AssignBuffersPass : Pass<"tp-assign-buffers", "::tp::step::ProgramOp"> {
 def MeasureMemoryPass : Pass<"tp-measure-memory", "::mlir::ModuleOp"> {
   let summary = "Record how much memory the compiled program will allocate";
   let description = [{
-    Lowers a copy of the module as `tp-lower-to-step` and `tp-assign-buffers` would,
+    Lowers a copy of the module as `tp-lower-to-step`, `tp-schedule` and
+    `tp-assign-buffers` would,
     and leaves `tp.allocated` on each function: the bytes that a device allocates
     for a call, besides the storage of the arguments. These are the arena, the
     results that overwrite no argument, and the workspace of the target's matrix
     library. `tp-report` uses them instead of the plan's estimate, which does not
-    know what is fused and where buffers lie.
+    know what is fused and where buffers lie. Where a machine is known,
+    `tp.overlap` says what the scheduled program is predicted to take.
 
     **Requires:** as `tp-lower-to-step`.
 
-    **Guarantees:** the module is unchanged but for that attribute.
+    **Guarantees:** the module is unchanged but for these attributes.
 
     **Example:** `test/Report/compiled.mlir`
   }];
@@ -81,7 +83,9 @@ def MeasureMemoryPass : Pass<"tp-measure-memory", "::mlir::ModuleOp"> {
                            "::tp::step::StepDialect"];
   let options = [
     Option<"target", "target", "std::string", "\"\"", "As of tp-lower-to-step">,
-    Option<"fp8", "fp8", "bool", "false", "As of tp-lower-to-step">
+    Option<"fp8", "fp8", "bool", "false", "As of tp-lower-to-step">,
+    Option<"overlap", "overlap", "bool", "true", "Whether tp-schedule runs">,
+    Option<"inFlight", "in-flight", "std::string", "\"\"", "As of tp-schedule">
   ];
 }
 

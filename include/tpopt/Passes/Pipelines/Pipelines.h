@@ -112,6 +112,15 @@ struct CompileOptions : ShardOptions {
   Option<bool> fp8{
       *this, "fp8",
       llvm::cl::desc("Multiply f8E4M3FN as such, on GPUs from sm_89 on")};
+  Option<bool> overlap{
+      *this, "overlap",
+      llvm::cl::desc("Let collectives travel while others compute, where a "
+                     "machine says how long both take"),
+      llvm::cl::init(true)};
+  Option<std::string> inFlight{
+      *this, "in_flight",
+      llvm::cl::desc("Memory for collectives under way, as in 512MiB; by "
+                     "default a 32nd of the machine's")};
   ListOption<std::string> chips{
       *this, "chips",
       llvm::cl::desc("The GPUs to compile for: sm_80,sm_90a,sm_100")};

@@ -1,0 +1,51 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// The passes that say when steps run.
+
+#ifndef TPOPT_PASSES_SCHEDULE_PASSES
+#define TPOPT_PASSES_SCHEDULE_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def SchedulePass : Pass<"tp-schedule", "::mlir::ModuleOp"> {
+  let summary = "Move collectives so that they travel while others compute";
+  let description = [{
+    A `step.collective_start` moves up, at most to the last step that writes its
+    source or touches its destination, and its `step.collective_done` down, at most
+    to the first that touches the destination or writes the source. Other steps
+    keep their order, so the bits of all results stay what they are. By the times
+    that the machine predicts, a collective starts no earlier than its link needs,
+    the one that is needed soonest first; sums of gradients that are ready travel
+    behind the backward pass, and weights are gathered ahead of their layer.
+
+    What is under way takes memory: at most `in-flight` bytes beyond what the
+    program takes as it is written, and at most `count` collectives at once. A
+    program without a machine stays as it is, and so does one that would not become
+    faster.
+
+    Each program remembers in `tp.overlap` what it is predicted to take, in
+    seconds: as it was written, as it is now, the bound that no order of starts and
+    waits goes below, and how much of it nothing is computed in.
+
+    **Requires:** the steps of `tp-lower-to-step`, without places in the arena.
+
+    **Guarantees:** no step between a start and its done writes the source or
+    touches the destination.
+
+    **Example:** `test/Schedule/schedule.mlir`
+  }];
+  let dependentDialects = ["::tp::spmd::SPMDDialect", "::tp::step::StepDialect"];
+  let options = [
+    Option<"machine", "machine", "std::string", "\"\"",
+           "Device whose times are predicted: h100, h200, cpu, or a JSON file; if "
+           "empty, the one that the module was planned for">,
+    Option<"inFlight", "in-flight", "std::string", "\"\"",
+           "Memory for what is under way, as in 512MiB; by default a 32nd of the "
+           "machine's, or 256MiB if it does not say">,
+    Option<"count", "count", "unsigned", "8",
+           "How many collectives may be under way">
+  ];
+}
+
+#endif // TPOPT_PASSES_SCHEDULE_PASSES

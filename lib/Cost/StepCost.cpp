@@ -1,0 +1,126 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "lib/Cost/StepCost.h"
+
+#include "tpopt/Sharding/Reshard.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+#include <numeric>
+
+using namespace mlir;
+using namespace tp;
+using namespace tp::cost;
+
+/// Of the elements that a view has in memory: a stride of 0 repeats one.
+static double getStoredBytes(Value buffer) {
+  MemRefType type = step::bufferTypeOf(buffer);
+  double elements = 1;
+  for (auto [size, stride] :
+       llvm::zip(type.getShape(), step::Strides(type).strides))
+    elements *= stride == 0 ? std::min<int64_t>(size, 1) : size;
+  return elements * step::getElementBytes(type.getElementType());
+}
+
+static double getElements(ArrayRef<int64_t> shape) {
+  return std::accumulate(shape.begin(), shape.end(), 1.0,
+                         std::multiplies<double>());
+}
+
+static unsigned getBits(Value buffer) {
+  return step::bufferTypeOf(buffer).getElementTypeBitWidth();
+}
+
+/// [batch, batch, batch, m, n] by the k of A.
+static Work getProductWork(step::MatmulOp op) {
+  Work work;
+  work.flops = 2 * getElements(step::bufferTypeOf(op.getC()).getShape()) *
+               step::bufferTypeOf(op.getA()).getShape().back();
+  work.contraction = true;
+  work.bits = getBits(op.getA());
+  return work;
+}
+
+/// Query [b,s,k,g,d], key [b,t,k,d] and value [b,t,k,e]: `byFeatures` products
+/// of the size of q k', and `byValues` of that of p v. Of causal attention half
+/// is hidden.
+static Work getAttentionWork(step::AttentionOpInterface op, double byFeatures,
+                             double byValues) {
+  MemRefType query = step::bufferTypeOf(op.getQuery()),
+             key = step::bufferTypeOf(op.getKey()),
+             value = step::bufferTypeOf(op.getValue());
+  double scores = getElements(query.getShape().drop_back()) * key.getDimSize(1);
+  bool isSquare = query.getDimSize(1) == key.getDimSize(1);
+  bool isCausal = op->hasAttr("causal");
+  Work work;
+  work.flops = 2 * scores *
+               (byFeatures * query.getShape().back() +
+                byValues * value.getShape().back()) /
+               (isCausal && isSquare ? 2 : 1);
+  work.contraction = true;
+  work.bits = query.getElementTypeBitWidth();
+  return work;
+}
+
+static Work getRowsWork(step::RowsOp op) {
+  Work work;
+  double opsPerPoint = 0;
+  for (Operation &inner : op.getBody().front())
+    if (!isa<step::LoadOp, step::StoreOp, step::IndexOp, step::CoordinateOp,
+             step::CounterOp>(inner))
+      ++opsPerPoint;
+  work.flops = opsPerPoint * getElements(op.getDomain());
+  work.bits = 32;
+  return work;
+}
+
+static Work getStepWork(Operation *op) {
+  Work work =
+      llvm::TypeSwitch<Operation *, Work>(op)
+          .Case([](step::MatmulOp op) { return getProductWork(op); })
+          .Case([](step::AttentionOp op) { return getAttentionWork(op, 1, 1); })
+          .Case([](step::AttentionQueryGradientOp op) {
+            return getAttentionWork(op, 2, 1);
+          })
+          .Case([](step::AttentionKeyValueGradientOp op) {
+            return getAttentionWork(op, 2, 2);
+          })
+          .Case([](step::RowsOp op) { return getRowsWork(op); })
+          .Default([](Operation *) { return Work(); });
+  for (Value operand : op->getOperands())
+    if (step::isBuffer(operand.getType()))
+      work.bytes += getStoredBytes(operand);
+  return work;
+}
+
+double cost::getStepTime(Operation *op, const Machine &machine) {
+  return getTime(machine, getStepWork(op));
+}
+
+static tp::CollectiveKind toSharding(step::CollectiveKind kind) {
+  switch (kind) {
+  case step::CollectiveKind::AllReduce:
+    return tp::CollectiveKind::AllReduce;
+  case step::CollectiveKind::AllGather:
+    return tp::CollectiveKind::AllGather;
+  case step::CollectiveKind::ReduceScatter:
+    return tp::CollectiveKind::ReduceScatter;
+  case step::CollectiveKind::AllToAll:
+    return tp::CollectiveKind::AllToAll;
+  case step::CollectiveKind::CollectivePermute:
+    return tp::CollectiveKind::CollectivePermute;
+  }
+  llvm_unreachable("covered switch");
+}
+
+/// The payload is the larger buffer: what a gather receives and a
+/// reduce_scatter sends.
+double cost::getStepTime(step::CollectiveStartOp start, const Mesh &mesh) {
+  AxisList axes = spmd::resolveAxes(start.getAxes().getAxes(), mesh);
+  double payload = std::max(getStoredBytes(start.getSource()),
+                            getStoredBytes(start.getDestination()));
+  return getCollectiveTime(
+      mesh, axes,
+      getWireElements(toSharding(start.getKind()), getSize(axes), payload));
+}

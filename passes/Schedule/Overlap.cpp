@@ -1,0 +1,299 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Overlap.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
+#include <queue>
+
+using namespace tp;
+using namespace tp::schedule;
+
+/// A transfer starts ahead when what is to be carried by then takes as long as
+/// is left, or this share of it. Predictions are not exact, so the first share
+/// is generous; the others are for those that memory or the order of the link
+/// limits.
+static constexpr double kHastes[] = {2, 1, 4, 1e9};
+
+/// Seconds of the steps before each place.
+static std::vector<double> getBeginnings(const Problem &problem) {
+  std::vector<double> begin = {0};
+  for (double seconds : problem.steps)
+    begin.push_back(begin.back() + seconds);
+  return begin;
+}
+
+/// Seconds of steps and preparations.
+static double getComputed(const Problem &problem) {
+  double seconds = getBeginnings(problem).back();
+  for (const Transfer &transfer : problem.transfers)
+    seconds += transfer.preparation;
+  return seconds;
+}
+
+Schedule schedule::keep(const Problem &problem) {
+  Schedule result;
+  result.events.resize(problem.steps.size() + 1);
+  double computed = getComputed(problem);
+  result.seconds = computed;
+  for (auto [i, transfer] : llvm::enumerate(problem.transfers)) {
+    unsigned number = i;
+    result.events[transfer.place].push_back({number, true});
+    result.events[transfer.place].push_back({number, false});
+    result.seconds += transfer.seconds;
+  }
+  result.exposed = result.seconds - computed;
+  return result;
+}
+
+namespace {
+
+/// Goes through the steps once, as a device does.
+class Simulation {
+public:
+  Simulation(const Problem &problem, const Limits &limits, double haste)
+      : problem(problem), limits(limits), haste(haste),
+        begin(getBeginnings(problem)), states(problem.transfers.size()),
+        byNeed(problem.transfers.size()) {
+    result.events.resize(problem.steps.size() + 1);
+    for (unsigned i = 0; i < byNeed.size(); ++i)
+      byNeed[i] = i;
+    llvm::sort(byNeed, [&](unsigned a, unsigned b) {
+      return std::pair(problem.transfers[a].needed, a) <
+             std::pair(problem.transfers[b].needed, b);
+    });
+  }
+
+  Schedule run() {
+    for (at = 0; at <= problem.steps.size(); ++at) {
+      release();
+      finishNeeded();
+      startStanding();
+      if (at == problem.steps.size())
+        break;
+      startAhead();
+      time += problem.steps[at];
+    }
+    while (!underWay.empty())
+      finish(underWay.front());
+    result.seconds = time;
+    result.exposed = std::max(0.0, time - getComputed(problem));
+    return std::move(result);
+  }
+
+private:
+  struct State {
+    bool isStarted = false, isDone = false, isHeld = false;
+    double arrives = 0;
+  };
+
+  void start(unsigned i) {
+    for (unsigned before : problem.transfers[i].after)
+      finish(before);
+    states[i].isStarted = true;
+    time += problem.transfers[i].preparation;
+    linkFree = std::max(linkFree, time) + problem.transfers[i].seconds;
+    states[i].arrives = linkFree;
+    underWay.push_back(i);
+    result.events[at].push_back({i, true});
+  }
+
+  void finish(unsigned i) {
+    if (states[i].isDone)
+      return;
+    if (!states[i].isStarted)
+      start(i);
+    time = std::max(time, states[i].arrives);
+    states[i].isDone = true;
+    llvm::erase(underWay, i);
+    result.events[at].push_back({i, false});
+    release(i);
+  }
+
+  void hold(unsigned i) {
+    states[i].isHeld = true;
+    held += problem.transfers[i].bytes;
+    ahead.push_back(i);
+  }
+  /// A transfer that is done where it stands holds no more than it would
+  /// anyway.
+  void release(unsigned i) {
+    if (!states[i].isHeld || !states[i].isDone ||
+        problem.transfers[i].place > at)
+      return;
+    states[i].isHeld = false;
+    held -= problem.transfers[i].bytes;
+  }
+  void release() {
+    for (unsigned i : ahead)
+      release(i);
+    llvm::erase_if(ahead, [&](unsigned i) { return !states[i].isHeld; });
+  }
+
+  bool hasRoom(unsigned i) const {
+    return held + problem.transfers[i].bytes <= limits.bytes &&
+           underWay.size() < limits.count;
+  }
+
+  /// Waits for what was started longest ago, for as long as that makes room.
+  /// What has not come to its place yet stays in memory anyway.
+  bool makeRoom(unsigned i, bool mayWait) {
+    while (!hasRoom(i)) {
+      const unsigned *oldest = llvm::find_if(underWay, [&](unsigned other) {
+        return problem.transfers[other].place <= at &&
+               (mayWait || states[other].arrives <= time);
+      });
+      if (oldest == underWay.end())
+        return false;
+      finish(*oldest);
+    }
+    return true;
+  }
+
+  void finishNeeded() {
+    while (nextNeeded < byNeed.size() &&
+           problem.transfers[byNeed[nextNeeded]].needed <= at)
+      finish(byNeed[nextNeeded++]);
+  }
+
+  /// Those that stand here and have not started before.
+  void startStanding() {
+    for (; nextStanding < states.size() &&
+           problem.transfers[nextStanding].place <= at;
+         ++nextStanding) {
+      if (states[nextStanding].isStarted)
+        continue;
+      bool fits = makeRoom(nextStanding, /*mayWait=*/true);
+      start(nextStanding);
+      if (fits)
+        hold(nextStanding);
+      else
+        finish(nextStanding);
+    }
+  }
+
+  bool mayStart(unsigned i) const {
+    return problem.transfers[i].earliest <= at &&
+           llvm::all_of(problem.transfers[i].after, [&](unsigned before) {
+             return states[before].isDone || (states[before].isStarted &&
+                                              states[before].arrives <= time);
+           });
+  }
+
+  /// Those that would come too late if they waited for their place.
+  void startAhead() {
+    double toCarry = std::max(0.0, linkFree - time);
+    for (size_t k = nextNeeded; k < byNeed.size(); ++k) {
+      // The link has enough to do until the next step is done.
+      if (linkFree > time + problem.steps[at])
+        return;
+      unsigned i = byNeed[k];
+      if (states[i].isStarted)
+        continue;
+      const Transfer &transfer = problem.transfers[i];
+      toCarry += transfer.seconds;
+      double left = begin[transfer.needed] - begin[at];
+      if (left <= haste * toCarry + problem.steps[at] && mayStart(i) &&
+          makeRoom(i, /*mayWait=*/false)) {
+        start(i);
+        hold(i);
+      }
+    }
+  }
+
+  const Problem &problem;
+  const Limits &limits;
+  const double haste; ///< See kHastes.
+  const std::vector<double> begin;
+  std::vector<State> states;
+  std::vector<unsigned>
+      byNeed; ///< Transfers, that which is needed first first.
+  size_t nextNeeded = 0, nextStanding = 0;
+  llvm::SmallVector<unsigned> underWay, ahead;
+  unsigned at = 0;
+  double time = 0, linkFree = 0;
+  int64_t held = 0;
+  Schedule result;
+};
+
+} // namespace
+
+Schedule schedule::overlap(const Problem &problem, const Limits &limits) {
+  Schedule best = keep(problem);
+  for (double haste : kHastes) {
+    Schedule moved = Simulation(problem, limits, haste).run();
+    if (moved.seconds < best.seconds)
+      best = std::move(moved);
+  }
+  return best;
+}
+
+namespace {
+/// A transfer on a link that may be interrupted.
+struct Job {
+  double release, seconds, tail;
+  bool operator<(const Job &other) const { return tail < other.tail; }
+};
+} // namespace
+
+/// When the last job's tail ends, of those that may start the one with the
+/// longest tail first.
+static double getPreemptiveEnd(std::vector<Job> jobs) {
+  llvm::sort(jobs,
+             [](const Job &a, const Job &b) { return a.release < b.release; });
+  std::priority_queue<Job> ready;
+  double time = 0, end = 0;
+  for (size_t next = 0; next < jobs.size() || !ready.empty();) {
+    if (ready.empty())
+      time = std::max(time, jobs[next].release);
+    while (next < jobs.size() && jobs[next].release <= time)
+      ready.push(jobs[next++]);
+    Job job = ready.top();
+    ready.pop();
+    double until = time + job.seconds;
+    if (next < jobs.size() && jobs[next].release < until) {
+      job.seconds = until - jobs[next].release;
+      time = jobs[next].release;
+      ready.push(job);
+      continue;
+    }
+    time = until;
+    end = std::max(end, time + job.tail);
+  }
+  return end;
+}
+
+double schedule::getBound(const Problem &problem) {
+  size_t numSteps = problem.steps.size();
+  std::vector<double> begin = getBeginnings(problem);
+  // The chain: with a link for each transfer, when each place is reached.
+  std::vector<double> reached(numSteps + 1), waits(numSteps + 1);
+  std::vector<double> arrives(problem.transfers.size()), releases(arrives);
+  unsigned settled = 0;
+  auto settle = [&](unsigned end) {
+    for (; settled < end; ++settled) {
+      double before =
+          settled ? reached[settled - 1] + problem.steps[settled - 1] : 0;
+      reached[settled] = std::max(before, waits[settled]);
+    }
+  };
+  // In the order that they stand in, since each is behind what it waits for.
+  for (auto [i, transfer] : llvm::enumerate(problem.transfers)) {
+    settle(transfer.earliest + 1);
+    releases[i] = reached[transfer.earliest];
+    for (unsigned before : transfer.after)
+      releases[i] = std::max(releases[i], arrives[before]);
+    releases[i] += transfer.preparation;
+    arrives[i] = releases[i] + transfer.seconds;
+    waits[transfer.needed] = std::max(waits[transfer.needed], arrives[i]);
+  }
+  settle(numSteps + 1);
+  std::vector<Job> jobs;
+  for (auto [i, transfer] : llvm::enumerate(problem.transfers))
+    jobs.push_back(
+        {releases[i], transfer.seconds, begin.back() - begin[transfer.needed]});
+  return std::max({reached.back(), getPreemptiveEnd(std::move(jobs)),
+                   getComputed(problem)});
+}

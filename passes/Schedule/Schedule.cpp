@@ -1,0 +1,311 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "tpopt/Passes/Schedule/Passes.h"
+
+#include "Conflicts.h"
+#include "Overlap.h"
+
+#include "lib/Cost/ProgramCost.h"
+#include "lib/Cost/StepCost.h"
+
+namespace tp {
+#define GEN_PASS_DEF_SCHEDULEPASS
+#include "tpopt/Passes/Schedule/Passes.h.inc"
+} // namespace tp
+
+using namespace mlir;
+using namespace tp;
+using namespace tp::schedule;
+
+/// Share of a machine's memory that what is under way may take, and bytes of it
+/// where that is not known.
+static constexpr int64_t kMemoryShare = 32, kInFlightBytes = 256ll << 20;
+
+namespace {
+
+/// Seconds of steps: see OverlapAttr.
+struct Prediction {
+  double written = 0, scheduled = 0, bound = 0, exposed = 0;
+
+  Prediction operator+(const Prediction &other) const {
+    return {written + other.written, scheduled + other.scheduled,
+            bound + other.bound, exposed + other.exposed};
+  }
+  Prediction operator*(double times) const {
+    return {times * written, times * scheduled, times * bound, times * exposed};
+  }
+};
+
+/// What schedules are made by.
+struct Surroundings {
+  const cost::Machine &machine;
+  const Mesh &mesh;
+  const Limits &limits;
+};
+
+/// Moves the collectives of one list of steps.
+class BlockScheduler {
+public:
+  BlockScheduler(Block &block, const Surroundings &given)
+      : block(block), given(given) {
+    collect();
+  }
+
+  Prediction run() {
+    Schedule schedule = overlap(problem, given.limits);
+    if (!groups.empty())
+      apply(schedule);
+    // Those of the steps are in it as they are scheduled.
+    return {keep(problem).seconds + inside.written - inside.scheduled,
+            schedule.seconds,
+            getBound(problem) + inside.bound - inside.scheduled,
+            schedule.exposed + inside.exposed};
+  }
+
+private:
+  /// A step or the start of a collective, in the order that they stand in.
+  struct Item {
+    Operation *op;
+    llvm::SmallVector<Access, 4> accesses;
+    std::optional<unsigned> transfer; ///< That it starts,
+    std::optional<unsigned> prepares; ///< or that it prepares.
+    unsigned place = 0;               ///< The step that it is, or the next one.
+  };
+  /// A collective, and the steps that only write what it sends.
+  struct Group {
+    step::CollectiveStartOp start;
+    unsigned number; ///< Of the item.
+    llvm::SmallVector<unsigned, 2> preparations = {};
+  };
+
+  void collect();
+  void findPreparations(Group &group, unsigned transfer);
+  Transfer getTransfer(const Group &group) const;
+  double getTime(Operation *op);
+  void apply(const Schedule &schedule);
+  void moveBefore(Operation *op, Operation *place);
+
+  Block &block;
+  const Surroundings &given;
+  Prediction inside; ///< Of loops and branches.
+  std::vector<Item> items;
+  std::vector<Group> groups; ///< By transfer.
+  Conflicts conflicts;       ///< Of items.
+  llvm::SmallVector<Operation *> steps;
+  Problem problem;
+};
+
+} // namespace
+
+static step::CollectiveDoneOp getDone(step::CollectiveStartOp start) {
+  return cast<step::CollectiveDoneOp>(*start.getToken().user_begin());
+}
+
+/// Storage of inputs and outputs is there anyway.
+static int64_t getHeldBytes(step::CollectiveStartOp start) {
+  int64_t bytes = 0;
+  Value source = step::getRoot(start.getSource()),
+        destination = step::getRoot(start.getDestination());
+  for (Value root : {source, destination})
+    if (root.getDefiningOp<step::AllocOp>())
+      bytes += step::getEndByte(step::bufferTypeOf(root));
+  return source == destination ? bytes / 2 : bytes;
+}
+
+static bool isControl(Operation *op) {
+  return isa<step::LoopOp, step::WhileOp, step::IfOp>(op);
+}
+
+/// Those that packed what is sent move with the start. They touch nothing else
+/// but what they read, which stays as it is until the start.
+void BlockScheduler::findPreparations(Group &group, unsigned transfer) {
+  Value source = step::getRoot(group.start.getSource());
+  if (!source.getDefiningOp<step::AllocOp>())
+    return;
+  Access all = {source, 0, step::getEndByte(step::bufferTypeOf(source)), true};
+  llvm::SmallVector<unsigned> before = conflicts.find(group.number, all).before;
+  auto isPreparation = [&](unsigned number) {
+    const Item &item = items[number];
+    if (item.transfer || item.prepares || isControl(item.op) ||
+        llvm::any_of(item.accesses, [&](const Access &access) {
+          return access.isWrite && access.root != source;
+        }))
+      return false;
+    return llvm::all_of(
+        conflicts.find(number, item.accesses).behind, [&](unsigned behind) {
+          return behind >= group.number || llvm::is_contained(before, behind);
+        });
+  };
+  if (!llvm::all_of(before, isPreparation))
+    return;
+  for (unsigned number : before)
+    items[number].prepares = transfer;
+  llvm::append_range(group.preparations, before);
+}
+
+Transfer BlockScheduler::getTransfer(const Group &group) const {
+  Transfer transfer;
+  transfer.earliest = 0;
+  transfer.place = items[group.number].place;
+  transfer.needed = steps.size();
+  transfer.seconds = cost::getStepTime(group.start, given.mesh);
+  transfer.bytes = getHeldBytes(group.start);
+  auto follow = [&](unsigned number) {
+    for (unsigned other :
+         conflicts.find(number, items[number].accesses).before) {
+      const Item &item = items[other];
+      if (item.transfer)
+        transfer.after.push_back(*item.transfer);
+      else if (item.prepares) // of another one, whose source this one writes
+        transfer.after.push_back(*item.prepares);
+      else
+        transfer.earliest = std::max(transfer.earliest, item.place + 1);
+    }
+  };
+  follow(group.number);
+  for (unsigned number : group.preparations) {
+    follow(number);
+    transfer.preparation += cost::getStepTime(items[number].op, given.machine);
+  }
+  unsigned self = *items[group.number].transfer;
+  llvm::erase(transfer.after, self);
+  llvm::sort(transfer.after);
+  transfer.after.erase(llvm::unique(transfer.after), transfer.after.end());
+  // Another collective waits for this one when it starts.
+  for (unsigned other :
+       conflicts.find(group.number, items[group.number].accesses).behind)
+    if (!items[other].transfer && !items[other].prepares) {
+      transfer.needed = items[other].place;
+      break;
+    }
+  return transfer;
+}
+
+/// Bodies are scheduled first, since what is outside sees their time. Loops
+/// count as often as they turn, one turn of a `while`, and the longer of two
+/// branches.
+static Prediction scheduleControl(Operation *control,
+                                  const Surroundings &given) {
+  llvm::SmallVector<Prediction, 2> bodies;
+  for (Region &region : control->getRegions())
+    bodies.push_back(BlockScheduler(region.front(), given).run());
+  if (auto loop = dyn_cast<step::LoopOp>(control))
+    return bodies[0] * loop.getCount();
+  if (isa<step::WhileOp>(control))
+    return bodies[0] + bodies[1];
+  return bodies[bodies[0].scheduled < bodies[1].scheduled];
+}
+
+double BlockScheduler::getTime(Operation *op) {
+  if (!isControl(op))
+    return cost::getStepTime(op, given.machine);
+  Prediction control = scheduleControl(op, given);
+  inside = inside + control;
+  return control.scheduled;
+}
+
+void BlockScheduler::collect() {
+  for (Operation &op : block) {
+    if (isa<step::AllocOp, step::ViewOp, step::ConstantOp,
+            step::CollectiveDoneOp>(op))
+      continue;
+    unsigned number = items.size();
+    Item &item = items.emplace_back();
+    item.op = &op;
+    item.accesses = getAccesses(&op);
+    conflicts.add(number, item.accesses);
+    if (auto start = dyn_cast<step::CollectiveStartOp>(op)) {
+      item.transfer = groups.size();
+      groups.push_back({start, number});
+    }
+  }
+  for (auto [transfer, group] : llvm::enumerate(groups))
+    findPreparations(group, transfer);
+  for (Item &item : items) {
+    item.place = steps.size();
+    if (item.transfer || item.prepares)
+      continue;
+    steps.push_back(item.op);
+    problem.steps.push_back(getTime(item.op));
+  }
+  for (const Group &group : groups)
+    problem.transfers.push_back(getTransfer(group));
+}
+
+/// With the views and allocs that it uses, if they stand behind `place`; to the
+/// end of the block if there is none.
+void BlockScheduler::moveBefore(Operation *op, Operation *place) {
+  if (!place)
+    return op->moveBefore(&block, block.end());
+  for (Value operand : op->getOperands()) {
+    Operation *made = operand.getDefiningOp();
+    if (made && made->getBlock() == &block &&
+        isa<step::ViewOp, step::AllocOp, step::ConstantOp>(made) &&
+        place->isBeforeInBlock(made))
+      moveBefore(made, place);
+  }
+  op->moveBefore(place);
+}
+
+void BlockScheduler::apply(const Schedule &schedule) {
+  for (auto [number, events] : llvm::enumerate(schedule.events)) {
+    Operation *place = number < steps.size() ? steps[number] : nullptr;
+    for (const Event &event : events) {
+      const Group &group = groups[event.transfer];
+      if (!event.isStart) {
+        moveBefore(getDone(group.start), place);
+        continue;
+      }
+      for (unsigned number : group.preparations)
+        moveBefore(items[number].op, place);
+      moveBefore(group.start, place);
+    }
+  }
+}
+
+namespace {
+
+struct SchedulePass : tp::impl::SchedulePassBase<SchedulePass> {
+  using SchedulePassBase::SchedulePassBase;
+  void runOnOperation() override;
+};
+
+} // namespace
+
+static step::OverlapAttr toAttr(MLIRContext *context,
+                                const Prediction &prediction) {
+  auto nanoseconds = [](double seconds) {
+    return int64_t(seconds * 1e9 + 0.5);
+  };
+  return step::OverlapAttr::get(context, nanoseconds(prediction.written),
+                                nanoseconds(prediction.scheduled),
+                                nanoseconds(prediction.bound),
+                                nanoseconds(prediction.exposed));
+}
+
+void SchedulePass::runOnOperation() {
+  ModuleOp module = getOperation();
+  FailureOr<std::optional<cost::Machine>> found =
+      cost::readMachineOption(module, machine);
+  FailureOr<std::optional<int64_t>> bytes =
+      cost::readSizeOption(module, "in-flight", inFlight);
+  if (failed(found) || failed(bytes))
+    return signalPassFailure();
+  if (!*found)
+    return;
+  int64_t share = int64_t((*found)->memoryBytes) / kMemoryShare;
+  Limits limits = {bytes->value_or(share ? share : kInFlightBytes), count};
+  for (auto program : module.getOps<step::ProgramOp>()) {
+    if (!program.getMeshAttr())
+      continue;
+    Mesh mesh = cost::withMachineLinks(
+        spmd::lookupMesh(program, program.getMeshAttr()).toMesh(), *found);
+    if (!mesh.hasLinks)
+      continue;
+    Prediction prediction =
+        BlockScheduler(program.getBody().front(), {**found, mesh, limits})
+            .run();
+    program.setOverlapAttr(toAttr(&getContext(), prediction));
+  }
+}

@@ -1,0 +1,105 @@
+// RUN: tp-opt %s --tp-schedule="machine=%S/Inputs/slow-link.json" --split-input-file | FileCheck %s
+// RUN: tp-opt %s --split-input-file --tp-schedule | FileCheck %s --check-prefix=WRITTEN
+
+// Nothing moves in a program that no machine is known for.
+// WRITTEN-NOT: overlap
+
+// A start rises, but no further than the time that its link needs, and the done
+// sinks to before the step that reads the destination. A view of the source goes
+// with it.
+spmd.mesh @mesh <["x"=2]>
+
+// CHECK-LABEL: step.program @between
+// CHECK-SAME:  overlap <written = {{[0-9]+}}, scheduled = {{[0-9]+}}, bound = {{[0-9]+}}, exposed = 0>
+step.program @between on @mesh inputs [#step.input<"x", input, tensor<1024x1024xf32>>]
+    outputs [#step.output<"y", tensor<1024x1024xf32>>, #step.output<"z", tensor<1024x1024xf32>>] {
+^bb0(%x: memref<1024x1024xf32>, %y: memref<1024x1024xf32>, %z: memref<1024x1024xf32>):
+  // CHECK: %[[A:.*]] = step.alloc
+  %a = step.alloc : memref<8x8xf32>
+  // CHECK: step.copy %[[X:.*]] to %[[Y:.*]] :
+  // What packs the source goes with it.
+  // CHECK: step.fill %[[A]]
+  step.fill %a with 1.0 : f32 in memref<8x8xf32>
+  step.copy %x to %y : memref<1024x1024xf32> to memref<1024x1024xf32>
+  // CHECK: %[[V:.*]] = step.view %[[A]]
+  // CHECK: %[[B:.*]] = step.alloc
+  // CHECK: %[[T:.*]] = step.collective_start all_reduce sum <{"x"}> %[[V]] to %[[B]]
+  // CHECK-NEXT: step.copy %[[X]] to %[[Z:.*]] :
+  step.copy %x to %z : memref<1024x1024xf32> to memref<1024x1024xf32>
+  %b = step.alloc : memref<64xf32>
+  %v = step.view %a : memref<8x8xf32> as memref<64xf32>
+  %t = step.collective_start all_reduce sum <{"x"}> %v to %b : memref<64xf32> to memref<64xf32>
+  step.collective_done %t
+  // CHECK: step.view %[[Z]]
+  %w = step.view %z : memref<1024x1024xf32> as memref<64xf32>
+  // CHECK-NEXT: step.collective_done %[[T]]
+  // CHECK-NEXT: step.copy %[[B]]
+  step.copy %b to %w : memref<64xf32> to memref<64xf32>
+}
+
+// -----
+
+// A collective that sends what another receives waits for it; one whose
+// destination somebody reads before stays behind the read.
+spmd.mesh @mesh <["x"=2]>
+
+// CHECK-LABEL: step.program @chain
+step.program @chain on @mesh inputs [#step.input<"x", input, tensor<1024x1024xf32>>]
+    outputs [#step.output<"y", tensor<1024x1024xf32>>, #step.output<"z", tensor<128xf32>>] {
+^bb0(%x: memref<1024x1024xf32>, %y: memref<1024x1024xf32>, %z: memref<128xf32>):
+  %a = step.alloc : memref<64xf32>
+  %b = step.alloc : memref<32xf32>
+  %c = step.alloc : memref<64xf32>
+  step.fill %a with 1.0 : f32 in memref<64xf32>
+  // CHECK: %[[S:.*]] = step.collective_start reduce_scatter
+  // CHECK: step.copy
+  %s = step.collective_start reduce_scatter sum <{"x"}> %a to %b : memref<64xf32> to memref<32xf32>
+  step.collective_done %s
+  step.copy %x to %y : memref<1024x1024xf32> to memref<1024x1024xf32>
+  // CHECK: step.collective_done %[[S]]
+  // CHECK-NEXT: %[[G:.*]] = step.collective_start all_gather
+  %g = step.collective_start all_gather <{"x"}> %b to %c : memref<32xf32> to memref<64xf32>
+  step.collective_done %g
+  // CHECK: step.copy
+  step.copy %y to %x : memref<1024x1024xf32> to memref<1024x1024xf32>
+  // CHECK: step.collective_done %[[G]]
+  // CHECK: %[[L:.*]] = step.collective_start all_gather
+  // CHECK-NEXT: step.copy
+  %front = step.view %z : memref<128xf32> as memref<64xf32>
+  step.copy %c to %front : memref<64xf32> to memref<64xf32>
+  // A write of the source ends it.
+  // CHECK: step.collective_done %[[L]]
+  // CHECK-NEXT: step.fill
+  %back = step.view %z : memref<128xf32> as memref<64xf32, strided<[1], offset: 64>>
+  %d = step.alloc : memref<128xf32>
+  %l = step.collective_start all_gather <{"x"}> %c to %d : memref<64xf32> to memref<128xf32>
+  step.collective_done %l
+  step.fill %c with 0.0 : f32 in memref<64xf32>
+  %half = step.view %d : memref<128xf32> as memref<64xf32>
+  step.copy %half to %back : memref<64xf32> to memref<64xf32, strided<[1], offset: 64>>
+}
+
+// -----
+
+// Inside a loop each turn is scheduled by itself, and nothing leaves it.
+spmd.mesh @mesh <["x"=2]>
+
+// CHECK-LABEL: step.program @loop
+step.program @loop on @mesh inputs [#step.input<"x", input, tensor<1024x1024xf32>>, #step.input<"w", parameter, tensor<32xf32>>]
+    outputs [#step.output<"y", tensor<1024x1024xf32>>] {
+^bb0(%x: memref<1024x1024xf32>, %w: memref<32xf32>, %y: memref<1024x1024xf32>):
+  %a = step.alloc : memref<64xf32>
+  // CHECK: step.loop 3 {
+  // CHECK:   %[[T:.*]] = step.collective_start
+  // CHECK:   step.copy
+  // CHECK:   step.collective_done %[[T]]
+  // CHECK:   step.copy
+  // CHECK: }
+  step.loop 3 {
+    step.copy %x to %y : memref<1024x1024xf32> to memref<1024x1024xf32>
+    %t = step.collective_start all_gather <{"x"}> %w to %a : memref<32xf32> to memref<64xf32>
+    step.collective_done %t
+    %v = step.view %y : memref<1024x1024xf32> as memref<64xf32>
+    step.copy %a to %v : memref<64xf32> to memref<64xf32>
+  }
+}

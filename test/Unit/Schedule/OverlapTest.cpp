@@ -1,0 +1,292 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Schedules of hand-made and of random problems. A random one is checked by a
+// device that does what the events say and knows nothing of how they came
+// about; of small ones all schedules are tried.
+
+#include "passes/Schedule/Overlap.h"
+
+#include "gtest/gtest.h"
+
+#include <numeric>
+#include <random>
+
+using namespace tp::schedule;
+
+namespace {
+
+constexpr Limits kPlenty = {1 << 20, 64};
+
+double getComputed(const Problem &problem) {
+  double seconds =
+      std::accumulate(problem.steps.begin(), problem.steps.end(), 0.0);
+  for (const Transfer &transfer : problem.transfers)
+    seconds += transfer.preparation;
+  return seconds;
+}
+
+/// Does what a schedule says.
+class Device {
+public:
+  Device(const Problem &problem, const Schedule &schedule)
+      : problem(problem), started(problem.transfers.size(), -1), done(started),
+        arrives(problem.transfers.size()) {
+    for (unsigned at = 0; at < schedule.events.size(); ++at) {
+      for (const Event &event : schedule.events[at])
+        happen(event, at);
+      checkPlace(at);
+      if (at < problem.steps.size())
+        time += problem.steps[at];
+    }
+  }
+
+  double time = 0;
+  int64_t mostHeld = 0;
+  unsigned mostUnderWay = 0;
+
+private:
+  void happen(const Event &event, int at) {
+    unsigned i = event.transfer;
+    const Transfer &transfer = problem.transfers[i];
+    if (event.isStart) {
+      EXPECT_EQ(started[i], -1);
+      EXPECT_GE(at, int(transfer.earliest));
+      EXPECT_LE(at, int(transfer.place));
+      for (unsigned before : transfer.after)
+        EXPECT_NE(done[before], -1) << before << " before " << i;
+      started[i] = at;
+      time += transfer.preparation;
+      free = arrives[i] = std::max(free, time) + transfer.seconds;
+    } else {
+      EXPECT_NE(started[i], -1);
+      EXPECT_EQ(done[i], -1);
+      EXPECT_LE(at, int(transfer.needed));
+      done[i] = at;
+      time = std::max(time, arrives[i]);
+    }
+  }
+
+  /// While the step at a place runs. What starts and ends before it at its
+  /// place is held by the program as it is written, too.
+  void checkPlace(int at) {
+    int64_t held = 0;
+    unsigned underWay = 0;
+    for (unsigned i = 0; i < started.size(); ++i) {
+      bool isUnderWay = started[i] != -1 && done[i] == -1;
+      underWay += isUnderWay;
+      bool isAhead = started[i] != -1 && int(problem.transfers[i].place) > at;
+      if (isUnderWay || isAhead)
+        held += problem.transfers[i].bytes;
+    }
+    mostHeld = std::max(mostHeld, held);
+    mostUnderWay = std::max(mostUnderWay, underWay);
+    if (at == int(problem.steps.size()))
+      for (unsigned i = 0; i < done.size(); ++i)
+        EXPECT_NE(done[i], -1) << i;
+  }
+
+  const Problem &problem;
+  std::vector<int> started, done;
+  std::vector<double> arrives;
+  double free = 0;
+};
+
+/// The example of the header.
+TEST(Overlap, TravelsBesideSteps) {
+  Problem problem;
+  problem.steps = {2, 2, 2};
+  problem.transfers = {{1, 2, 3, 3, 64}};
+  EXPECT_EQ(keep(problem).seconds, 9);
+  EXPECT_EQ(keep(problem).exposed, 3);
+  Schedule schedule = overlap(problem, {64, 4});
+  EXPECT_EQ(schedule.seconds, 6);
+  EXPECT_EQ(schedule.exposed, 0);
+  EXPECT_EQ(getBound(problem), 6);
+}
+
+TEST(Overlap, NothingToMove) {
+  Problem empty;
+  EXPECT_EQ(overlap(empty, kPlenty).events.size(), 1u);
+  EXPECT_EQ(getBound(empty), 0);
+  // Between a step that writes what is sent and one that reads what arrives.
+  Problem chain;
+  chain.steps = {1, 1};
+  chain.transfers = {{1, 1, 1, 5, 8}};
+  EXPECT_EQ(overlap(chain, kPlenty).seconds, 7);
+  EXPECT_EQ(getBound(chain), 7);
+}
+
+// Weights of four layers, each needed by its own: one is gathered while the
+// layer before it computes, and no more than memory holds.
+TEST(Overlap, GathersOneAhead) {
+  Problem problem;
+  problem.steps = {10, 10, 10, 10};
+  for (unsigned layer = 0; layer < 4; ++layer)
+    problem.transfers.push_back({0, layer, layer, 4, 100});
+  Schedule schedule = overlap(problem, {100, 8});
+  EXPECT_EQ(schedule.seconds, 44);
+  EXPECT_EQ(schedule.exposed, 4);
+  EXPECT_EQ(getBound(problem), 44);
+  Device device(problem, schedule);
+  EXPECT_EQ(device.time, 44);
+  EXPECT_LE(device.mostHeld, 100);
+  // No memory: as written.
+  EXPECT_EQ(overlap(problem, {99, 8}).seconds, 56);
+}
+
+// Sums of gradients are needed at the end, and the last one has nothing to
+// travel beside.
+TEST(Overlap, SumsBehindBackward) {
+  Problem problem;
+  problem.steps = {5, 5, 5, 5};
+  for (unsigned layer = 0; layer < 4; ++layer)
+    problem.transfers.push_back({layer + 1, layer + 1, 4, 3, 100});
+  Schedule schedule = overlap(problem, kPlenty);
+  EXPECT_EQ(schedule.seconds, 23);
+  EXPECT_EQ(getBound(problem), 23);
+  // With room for one under way, it is waited for before the next one starts,
+  // when it has arrived.
+  EXPECT_EQ(overlap(problem, {100, 8}).seconds, 23);
+  EXPECT_EQ(overlap(problem, {1000, 1}).seconds, 23);
+}
+
+// A gather that is needed soon goes before sums that nobody waits for.
+TEST(Overlap, SoonestFirst) {
+  Problem problem;
+  problem.steps = {4, 4, 4};
+  problem.transfers = {{1, 1, 3, 4, 10}, {0, 2, 2, 4, 10}};
+  Schedule schedule = overlap(problem, kPlenty);
+  EXPECT_EQ(schedule.seconds, 12);
+  EXPECT_TRUE(schedule.events[0].front().isStart);
+  EXPECT_EQ(schedule.events[0].front().transfer, 1u);
+}
+
+// A transfer of what another one brings.
+TEST(Overlap, OneAfterTheOther) {
+  Problem problem;
+  problem.steps = {4, 4, 4};
+  problem.transfers = {{0, 1, 3, 3, 10}, {0, 1, 2, 3, 10, 0, {0}}};
+  Schedule schedule = overlap(problem, kPlenty);
+  Device device(problem, schedule);
+  EXPECT_EQ(device.time, schedule.seconds);
+  EXPECT_EQ(schedule.seconds, 12);
+}
+
+Problem makeRandom(std::mt19937 &engine, unsigned numSteps,
+                   unsigned numTransfers) {
+  auto below = [&](unsigned n) { return unsigned(engine() % n); };
+  Problem problem;
+  for (unsigned i = 0; i < numSteps; ++i)
+    problem.steps.push_back(below(6));
+  std::vector<unsigned> places;
+  for (unsigned i = 0; i < numTransfers; ++i)
+    places.push_back(below(numSteps + 1));
+  std::sort(places.begin(), places.end());
+  for (unsigned place : places) {
+    Transfer transfer;
+    transfer.place = place;
+    transfer.earliest = below(place + 1);
+    transfer.needed = place + below(numSteps + 1 - place);
+    transfer.seconds = below(8);
+    transfer.bytes = 1 + below(10);
+    transfer.preparation = below(3);
+    for (unsigned before = 0; before < problem.transfers.size(); ++before)
+      if (below(4) == 0)
+        transfer.after.push_back(before);
+    problem.transfers.push_back(transfer);
+  }
+  return problem;
+}
+
+TEST(Overlap, RandomProblems) {
+  std::mt19937 engine(1);
+  for (int round = 0; round < 20000; ++round) {
+    Problem problem = makeRandom(engine, engine() % 9, engine() % 7);
+    Limits limits = {int64_t(engine() % 30), unsigned(1 + engine() % 4)};
+    Schedule schedule = overlap(problem, limits);
+    Device device(problem, schedule);
+    EXPECT_EQ(device.time, schedule.seconds);
+    EXPECT_EQ(schedule.exposed, schedule.seconds - getComputed(problem));
+    EXPECT_LE(device.mostHeld, limits.bytes);
+    EXPECT_LE(device.mostUnderWay, limits.count);
+    EXPECT_LE(schedule.seconds, keep(problem).seconds);
+    EXPECT_LE(getBound(problem), schedule.seconds + 1e-9);
+    ASSERT_FALSE(HasFailure()) << "round " << round;
+  }
+}
+
+/// The best of all schedules without limits: every order of starts, each as
+/// early as it may.
+class BestOfAll {
+public:
+  explicit BestOfAll(const Problem &problem) : problem(problem) {
+    for (unsigned i = 0; i < problem.transfers.size(); ++i)
+      order.push_back(i);
+  }
+  double get() {
+    double best = keep(problem).seconds;
+    do
+      best = std::min(best, tryOrder());
+    while (std::next_permutation(order.begin(), order.end()));
+    return best;
+  }
+
+private:
+  /// Of the transfers in this order, with the clock of the device. A transfer
+  /// that has to be done starts even out of its turn.
+  double tryOrder() {
+    std::vector<double> arrives(order.size(), -1);
+    double time = 0, free = 0;
+    auto start = [&](auto &self, unsigned i) -> void {
+      if (arrives[i] >= 0)
+        return;
+      for (unsigned before : problem.transfers[i].after) {
+        self(self, before);
+        time = std::max(time, arrives[before]);
+      }
+      time += problem.transfers[i].preparation;
+      free = arrives[i] = std::max(free, time) + problem.transfers[i].seconds;
+    };
+    for (unsigned at = 0; at <= problem.steps.size(); ++at) {
+      for (unsigned i = 0; i < order.size(); ++i)
+        if (problem.transfers[i].needed == at) {
+          start(start, i);
+          time = std::max(time, arrives[i]);
+        }
+      for (unsigned i : order)
+        if (problem.transfers[i].earliest <= at &&
+            std::all_of(problem.transfers[i].after.begin(),
+                        problem.transfers[i].after.end(), [&](unsigned before) {
+                          return arrives[before] >= 0 &&
+                                 arrives[before] <= time;
+                        }))
+          start(start, i);
+      if (at < problem.steps.size())
+        time += problem.steps[at];
+    }
+    for (double end : arrives)
+      time = std::max(time, end);
+    return time;
+  }
+
+  const Problem &problem;
+  std::vector<unsigned> order;
+};
+
+// Over 2,000 small problems with memory enough, by all of their seconds.
+TEST(Overlap, CloseToTheBestOfAll) {
+  std::mt19937 engine(2);
+  double mine = 0, best = 0, bound = 0, written = 0;
+  for (int round = 0; round < 2000; ++round) {
+    Problem problem = makeRandom(engine, 6, 5);
+    mine += overlap(problem, kPlenty).seconds;
+    best += BestOfAll(problem).get();
+    bound += getBound(problem);
+    written += keep(problem).seconds;
+  }
+  EXPECT_LE(bound, best);
+  EXPECT_LE(mine, 1.03 * best) << "bound " << bound << ", written " << written;
+}
+
+} // namespace
