@@ -260,10 +260,21 @@ RowEmitter::emitReductions(Chunk &chunk, unsigned phase,
   return sums;
 }
 
+/// What is written may be what others read at its place: all of them read
+/// first.
 void RowEmitter::emitStores(Chunk &chunk, unsigned phase) {
-  for (auto store : body.getOps<step::StoreOp>())
-    if (analysis.isPointStore(store) && analysis.getPhase(store) == phase)
-      this->store(store, &chunk, phase);
+  auto isOurs = [&](step::StoreOp store) {
+    return analysis.isPointStore(store) && analysis.getPhase(store) == phase;
+  };
+  auto stores = llvm::make_filter_range(body.getOps<step::StoreOp>(), isOurs);
+  for (step::StoreOp store : stores) {
+    (void)getVector(store.getValue(), chunk, phase);
+    for (Value index : store.getIndices())
+      if (isPoint(index))
+        (void)getVector(index, chunk, phase);
+  }
+  for (step::StoreOp store : stores)
+    this->store(store, &chunk, phase);
 }
 
 Value RowEmitter::getVector(Value value, Chunk &chunk, unsigned phase) {

@@ -166,6 +166,7 @@ private:
   Value addRead(const View &view) { return addOperand(reads, view); }
   Value addWrite(const View &view) { return addOperand(writes, view); }
   Value addOperand(SmallVectorImpl<Access> &list, const View &view);
+  void readWhatIsWritten();
 
   /// `dims[i]` is the dimension of the domain that dimension i runs along.
   Value getInline(Value tensor, ArrayRef<int64_t> dims);
@@ -414,7 +415,31 @@ void ProgramLowering::RowsBuilder::storePart(const UpdatePart &part,
   }
 }
 
+/// Whether two buffers are one view of one memory.
+static bool isSameView(Value a, Value b) {
+  if (a == b)
+    return true;
+  auto first = a.getDefiningOp<step::ViewOp>(),
+       second = b.getDefiningOp<step::ViewOp>();
+  return first && second && first.getSource() == second.getSource() &&
+         a.getType() == b.getType() && first->getAttrs() == second->getAttrs();
+}
+
+/// What is read where it is written is one operand: operands of a kernel do not
+/// overlap.
+void ProgramLowering::RowsBuilder::readWhatIsWritten() {
+  llvm::erase_if(reads, [&](Access &read) {
+    for (Access &write : writes)
+      if (isSameView(read.buffer, write.buffer)) {
+        read.argument.replaceAllUsesWith(write.argument);
+        return true;
+      }
+    return false;
+  });
+}
+
 void ProgramLowering::RowsBuilder::finish() {
+  readWhatIsWritten();
   SmallVector<Value> readBuffers, writeBuffers;
   for (const Access &access : reads)
     readBuffers.push_back(access.buffer);
