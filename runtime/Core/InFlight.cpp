@@ -26,8 +26,7 @@ struct ActiveLoop {
 
 /// A collective under way.
 struct Flight {
-  uint64_t start;  ///< The step that started it.
-  size_t numLoops; ///< How many of the loops were around that step.
+  uint64_t start; ///< The step that started it.
   StepAccess source, destination;
 };
 
@@ -55,8 +54,7 @@ private:
 
   int64_t getTrips(uint32_t counter) const;
   Sweep getSweep(const StepAccess &access) const;
-  bool touches(const StepAccess &access, const StepAccess &held,
-               size_t numLoops) const;
+  bool touches(const StepAccess &access, const StepAccess &held) const;
   absl::Status fail(uint64_t number, const StepAccess &access,
                     const Flight &flight, bool isDestination) const;
   std::string describeStep(uint64_t number) const;
@@ -116,7 +114,7 @@ absl::Status InFlightVerifier::walk(uint64_t first, uint64_t count) {
 void InFlightVerifier::start(uint64_t number, uint32_t row) {
   StepAccesses accesses =
       getAccesses(artifact, artifact.rows<StepRow>()[number]);
-  Flight flight{number, loops.size(), accesses[0], accesses[1]};
+  Flight flight{number, accesses[0], accesses[1]};
   for (auto [index, access] :
        {std::make_pair(&sources, &flight.source),
         std::make_pair(&destinations, &flight.destination)}) {
@@ -163,7 +161,7 @@ absl::Status InFlightVerifier::verifyAccess(uint64_t number,
   held.find(sweep.memory, sweep.begin, sweep.end, [&](uint32_t row) {
     const Flight &flight = flights.at(row);
     const StepAccess &own = isDestination ? flight.destination : flight.source;
-    if (touches(access, own, flight.numLoops))
+    if (touches(access, own))
       hit = &flight;
     return hit != nullptr;
   });
@@ -191,20 +189,20 @@ Sweep InFlightVerifier::getSweep(const StepAccess &access) const {
 }
 
 /// Whether the step touches a byte of what a collective holds, which is dense,
-/// on any trip. `numLoops` of the loops are around both: these have the same
-/// trip, and what moves with one of them moves by the difference.
-bool InFlightVerifier::touches(const StepAccess &access, const StepAccess &held,
-                               size_t numLoops) const {
+/// on any trip. A loop that moves both has the same trip for both: the step
+/// moves by the difference.
+bool InFlightVerifier::touches(const StepAccess &access,
+                               const StepAccess &held) const {
   StridedBytes bytes(getSize(access.dtype));
   for (size_t i = 0; i < access.sizes.size(); ++i)
     bytes.add(access.sizes[i], access.strides[i] * getSize(access.dtype));
-  for (size_t i = 0; i < loops.size(); ++i) {
+  for (const ActiveLoop &loop : loops) {
     StridedBytes::Wide step = 0;
-    if (access.buffer.counter == loops[i].counter)
+    if (access.buffer.counter == loop.counter)
       step += access.buffer.step;
-    if (held.buffer.counter == loops[i].counter && i < numLoops)
+    if (held.buffer.counter == loop.counter)
       step -= held.buffer.step;
-    bytes.add(std::max<int64_t>(loops[i].trips, 1), step);
+    bytes.add(std::max<int64_t>(loop.trips, 1), step);
   }
   bytes.move(StridedBytes::Wide(access.buffer.offset) -
              StridedBytes::Wide(held.buffer.offset));

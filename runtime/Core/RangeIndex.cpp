@@ -37,45 +37,47 @@ void StridedBytes::add(int64_t size, Wide stride) {
   dims.push_back({stride, size});
 }
 
+/// Whether a sum of multiples of the strides, which are all together at most
+/// `rest`, is one of first .. last. There is more than one multiple to try only
+/// where smaller strides reach over greater ones.
+bool StridedBytes::search(absl::Span<const Dim> dims, Wide rest, Wide first,
+                          Wide last, int &budget) {
+  if (first <= 0)
+    return last >= 0;
+  if (dims.empty() || first > rest)
+    return false;
+  if (--budget < 0)
+    return true;
+  auto [stride, size] = dims.back();
+  rest -= stride * (size - 1);
+  Wide highest = std::min<Wide>(size - 1, last / stride);
+  if (highest * stride >= first)
+    return true;
+  Wide lowest = first <= rest ? 0 : (first - rest + stride - 1) / stride;
+  for (Wide index = highest; index >= lowest; --index)
+    if (search(dims.subspan(0, dims.size() - 1), rest, first - index * stride,
+               last - index * stride, budget))
+      return true;
+  return false;
+}
+
 bool StridedBytes::reach(Wide length) const {
   if (isEmpty || length <= 0)
     return false;
   auto sorted = dims;
   std::sort(sorted.begin(), sorted.end(),
             [](const Dim &a, const Dim &b) { return a.stride < b.stride; });
-  // Runs of bytes without gaps, at multiples of strides that are each greater
-  // than all that smaller ones reach.
-  Wide run = elementSize, extent = elementSize;
-  absl::InlinedVector<Dim, kMaxDims + 2> outer;
-  for (const Dim &dim : sorted) {
-    Wide added = dim.stride * (dim.size - 1);
-    if (outer.empty() && dim.stride <= run) {
-      run += added;
-    } else if (dim.stride < extent) { // they interleave
-      run = extent + added;
-      outer.clear();
-    } else {
-      outer.push_back(dim);
-    }
-    extent += added;
-  }
-
+  // Bytes without gaps are one run.
+  Wide run = elementSize;
+  size_t numDense = 0;
+  for (; numDense < sorted.size() && sorted[numDense].stride <= run; ++numDense)
+    run += sorted[numDense].stride * (sorted[numDense].size - 1);
+  auto outer = absl::MakeConstSpan(sorted).subspan(numDense);
+  Wide rest = 0;
+  for (const Dim &dim : outer)
+    rest += dim.stride * (dim.size - 1);
   // A run that begins at one of the places first .. last reaches there.
   Wide first = 1 - run - offset, last = length - 1 - offset;
-  Wide rest = extent - run; // the last place there is
-  for (size_t i = outer.size(); i-- > 0 && first > 0;) {
-    auto [stride, size] = outer[i];
-    rest -= stride * (size - 1);
-    // The least multiple from which smaller strides may get there. From the
-    // next one on, they need not help.
-    Wide index = first <= rest ? 0 : (first - rest + stride - 1) / stride;
-    if (index >= size)
-      return false;
-    if (index + 1 < size && (index + 1) * stride <= last &&
-        (index + 1) * stride >= first)
-      return true;
-    first -= index * stride;
-    last -= index * stride;
-  }
-  return first <= 0 && last >= 0;
+  int budget = kMostTries;
+  return search(outer, rest, first, last, budget);
 }

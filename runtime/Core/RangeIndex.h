@@ -11,6 +11,7 @@
 
 #include "absl/container/btree_set.h"
 #include "absl/container/inlined_vector.h"
+#include "absl/types/span.h"
 
 #include <array>
 #include <tuple>
@@ -85,9 +86,8 @@ public:
   void add(int64_t size, Wide stride);
   void move(Wide by) { offset += by; }
 
-  /// Whether one of them is among the bytes 0 .. `length`. Exact, unless
-  /// elements interleave as those of no tensor do: then what lies between the
-  /// first and the last counts as well.
+  /// Whether one of them is among the bytes 0 .. `length`. Where strides
+  /// interleave in more than kMostTries ways it is yes.
   bool reach(Wide length) const;
 
 private:
@@ -95,6 +95,11 @@ private:
     Wide stride;
     int64_t size;
   };
+  static constexpr int kMostTries = 1000;
+
+  static bool search(absl::Span<const Dim> dims, Wide rest, Wide first,
+                     Wide last, int &budget);
+
   Wide elementSize;
   Wide offset = 0;
   bool isEmpty = false;

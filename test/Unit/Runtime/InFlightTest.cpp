@@ -3,7 +3,6 @@
 
 #include "TestProgram.h"
 #include "runtime/Core/Errors.h"
-#include "runtime/Core/RangeIndex.h"
 
 #include "gtest/gtest.h"
 
@@ -441,6 +440,59 @@ TEST(InFlight, MoveWithTwoLoops) {
   EXPECT_EQ(checkFill(1024 + 4 * 64, 128), "");
 }
 
+/// Two loops, of which the inner one may stand between start and done, and
+/// buffers that move with either: against all bytes on all trips.
+TEST(InFlight, MoveAtRandom) {
+  std::mt19937 random(1);
+  auto draw = [&](int64_t least, int64_t most) {
+    return least + static_cast<int64_t>(random() % (most - least + 1));
+  };
+  int numRefused = 0;
+  for (int round = 0; round < 4000; ++round) {
+    int64_t trips[] = {draw(0, 4), draw(0, 4)};
+    auto drawBuffer = [&](uint32_t numCounters) {
+      uint32_t counter = draw(0, numCounters);
+      return Flight::at(1024 + 32 * draw(0, 20), 512, 32 * draw(-4, 4),
+                        counter == numCounters ? kNone : counter);
+    };
+    BufferRow source = Flight::at(0, 64), held = drawBuffer(1);
+    held.size = 64;
+    int64_t size = draw(0, 4), stride = draw(1, 30);
+    BufferRow filled = drawBuffer(2);
+
+    Flight program;
+    uint32_t row = program.addReduce(source, held);
+    program.loop(0, trips[0], 4);
+    program.start(row);
+    program.loop(1, trips[1], 1);
+    program.fill(filled, size, stride);
+    program.done(row);
+    std::string error = check(program);
+
+    bool touches = false;
+    for (int64_t outer = 0; outer < trips[0]; ++outer)
+      for (int64_t inner = 0; inner < trips[1]; ++inner)
+        for (int64_t i = 0; i < size; ++i) {
+          auto place = [&](const BufferRow &buffer) {
+            int64_t by = buffer.counter == 0   ? outer
+                         : buffer.counter == 1 ? inner
+                                               : 0;
+            return int64_t(buffer.offset) + by * buffer.step;
+          };
+          int64_t from = place(filled) + 4 * stride * i - place(held);
+          touches |= from > -4 && from < 64;
+        }
+    // A loop of no trips is taken for one.
+    if (trips[0] > 0 && trips[1] > 0)
+      ASSERT_EQ(error.empty(), !touches) << round << ": " << error;
+    else
+      ASSERT_TRUE(error.empty() || contains(error, "the destination of"));
+    numRefused += touches;
+  }
+  EXPECT_GT(numRefused, 400);
+  EXPECT_LT(numRefused, 3000);
+}
+
 /// Branches between start and done are looked into, both of them.
 TEST(InFlight, BranchesBetweenStartAndDone) {
   for (uint64_t then : {uint64_t{0}, kSource})
@@ -479,95 +531,6 @@ TEST(InFlight, StaysInItsRegion) {
   twice.done(row);
   twice.done(row);
   EXPECT_TRUE(contains(check(twice), "starts a collective that is under way"));
-}
-
-//===----------------------------------------------------------------------===//
-// Ranges
-//===----------------------------------------------------------------------===//
-
-/// Against all bytes, one by one.
-TEST(RangeIndex, FindsWhatOverlaps) {
-  std::mt19937 random(1);
-  struct Range {
-    uint32_t index;
-    int64_t begin, end;
-  };
-  auto draw = [&] {
-    int64_t begin = random() % 1000;
-    int64_t length = 1 + random() % (random() % 4 ? 10 : 500);
-    return Range{uint32_t(random() % 2), begin, begin + length};
-  };
-  RangeIndex index;
-  std::vector<Range> ranges;
-  for (uint32_t round = 0; round < 2000; ++round) {
-    if (ranges.size() > 40) { // take out what came first
-      const Range &old = ranges[ranges.size() - 41];
-      index.erase({Space::Input, old.index}, old.begin, old.end,
-                  ranges.size() - 41);
-    }
-    Range query = draw();
-    std::vector<uint32_t> found, expected;
-    index.find(
-        {Space::Input, query.index}, query.begin, query.end, [&](uint32_t id) {
-          if (ranges[id].begin < query.end && query.begin < ranges[id].end)
-            found.push_back(id);
-          return false;
-        });
-    for (size_t i = ranges.size() < 41 ? 0 : ranges.size() - 40;
-         i < ranges.size(); ++i)
-      if (ranges[i].index == query.index && ranges[i].begin < query.end &&
-          query.begin < ranges[i].end)
-        expected.push_back(i);
-    std::sort(found.begin(), found.end());
-    ASSERT_EQ(found, expected) << round;
-    ranges.push_back(draw());
-    const Range &added = ranges.back();
-    index.insert({Space::Input, added.index}, added.begin, added.end,
-                 ranges.size() - 1);
-  }
-}
-
-/// Never less than the bytes one by one, and no more, if strides nest.
-TEST(StridedBytes, ReachWhatTheyTouch) {
-  std::mt19937 random(1);
-  int hits = 0, misses = 0, interleaved = 0;
-  for (int round = 0; round < 20000; ++round) {
-    int64_t element = int64_t{1} << random() % 4;
-    bool nests = random() % 2;
-    StridedBytes bytes(element);
-    std::vector<int64_t> places = {0};
-    int64_t extent = element;
-    for (int dim = random() % 4; dim > 0; --dim) {
-      int64_t size = random() % 20 == 0 ? 0 : 1 + random() % 4;
-      int64_t stride =
-          nests ? extent + element * (random() % 4) : element * (random() % 9);
-      extent += stride * std::max<int64_t>(size - 1, 0);
-      if (random() % 4 == 0)
-        stride = -stride;
-      bytes.add(size, stride);
-      std::vector<int64_t> moved;
-      for (int64_t place : places)
-        for (int64_t i = 0; i < size; ++i)
-          moved.push_back(place + i * stride);
-      places = moved;
-    }
-    int64_t offset = int64_t(random() % 200) - 100, length = random() % 40;
-    bytes.move(offset);
-    bool touches = false;
-    for (int64_t place : places)
-      touches |=
-          length > 0 && place + offset < length && place + offset + element > 0;
-    bool reaches = bytes.reach(length);
-    EXPECT_GE(reaches, touches);
-    if (nests)
-      EXPECT_EQ(reaches, touches);
-    hits += touches;
-    misses += !reaches;
-    interleaved += reaches && !touches;
-  }
-  EXPECT_GT(hits, 4000);
-  EXPECT_GT(misses, 4000);
-  EXPECT_LT(interleaved, 1000);
 }
 
 /// How long 10,000 steps take to verify while 300 collectives are under way is
