@@ -5,8 +5,9 @@
 ///
 /// Whoever holds an Artifact may follow every index, range and offset in it
 /// without looking: opening it has proved that each stays inside its table or
-/// buffer, that loops nest, that collectives start and finish in pairs, and
-/// that nothing writes to constants. Opening anything else is an error with a
+/// buffer, that loops nest, that collectives start and finish in pairs, that
+/// nothing touches what they need in between, and that nothing writes to
+/// constants. Opening anything else is an error with a
 /// code; no input makes it crash. The bytes are the process's own: what happens
 /// to the file afterwards changes nothing.
 

@@ -376,6 +376,12 @@ inline constexpr uint32_t kNumCollectives = 0
 /// packed by a copy. Reductions go in order of position and give the same bits
 /// on every rank, run and transport; 16-bit floats are summed in f32. Source
 /// and destination are disjoint, or, for an all_reduce, the same.
+///
+/// It reads its source and writes its destination at any time between its start
+/// and its done, which are steps of the same region. Steps in between, with
+/// those that they govern, on all of their trips, neither write the source nor
+/// read or write the destination; other collectives may be among them, read the
+/// same source, and be done in any order.
 struct CollectiveRow {
   CollectiveKind kind;
   uint32_t communicator;
@@ -477,11 +483,11 @@ struct ControlRow {
 
 /// A step, and whose row it is: TPRT_STEP of ArtifactEnums.def.
 enum class StepKind : uint32_t {
-#define TPRT_STEP(enumerator, number) enumerator = number,
+#define TPRT_STEP(enumerator, number, Row) enumerator = number,
 #include "runtime/Core/ArtifactEnums.def"
 };
 inline constexpr uint32_t kNumStepKinds = 0
-#define TPRT_STEP(enumerator, number) +1
+#define TPRT_STEP(enumerator, number, Row) +1
 #include "runtime/Core/ArtifactEnums.def"
     ;
 

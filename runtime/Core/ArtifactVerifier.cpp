@@ -1,20 +1,17 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file What Artifact promises about its rows, checked once at load. A broken
-/// row is named by its table and number, the only names a reader of the file
-/// has.
+/// \file What Artifact promises about its rows, checked once at load: meshes,
+/// tensors and entries here, steps in StepVerifier.h, and in InFlight.h that
+/// they leave alone what collectives under way need.
 
-#include "runtime/Core/Artifact.h"
-#include "runtime/Core/Errors.h"
+#include "runtime/Core/InFlight.h"
+#include "runtime/Core/RowVerifier.h"
 #include "runtime/Core/Shapes.h"
+#include "runtime/Core/StepVerifier.h"
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
-
-#include <algorithm>
-#include <cstdlib>
-#include <tuple>
 
 using namespace tprt;
 
@@ -44,7 +41,7 @@ static_assert(countsFrom(0, {
 static_assert(countsFrom(0, {
 #include "runtime/Core/ArtifactEnums.def"
                             }));
-#define TPRT_STEP(enumerator, number) number,
+#define TPRT_STEP(enumerator, number, Row) number,
 static_assert(countsFrom(0, {
 #include "runtime/Core/ArtifactEnums.def"
                             }));
@@ -55,11 +52,9 @@ static_assert(countsFrom(1, {
 
 namespace {
 
-enum class Access { Read, Write };
-
-class Verifier {
+class Verifier : RowVerifier {
 public:
-  explicit Verifier(const Artifact &artifact) : artifact(artifact) {}
+  explicit Verifier(const Artifact &artifact) : RowVerifier(artifact) {}
 
   absl::Status verify() {
     TPRT_RETURN_IF_ERROR(verifyMesh());
@@ -67,35 +62,12 @@ public:
     for (const KernelRow &kernel : artifact.rows<KernelRow>())
       TPRT_RETURN_IF_ERROR(verifyText(kernel.symbol));
     TPRT_RETURN_IF_ERROR(verifyGpuCode());
-    for (const EntryRow &row : artifact.rows<EntryRow>()) {
-      entry = &row;
-      TPRT_RETURN_IF_ERROR(verifyEntry());
-    }
+    for (const EntryRow &entry : artifact.rows<EntryRow>())
+      TPRT_RETURN_IF_ERROR(verifyEntry(entry));
     return absl::OkStatus();
   }
 
 private:
-  template <typename... Pieces>
-  absl::Status fail(const Pieces &...pieces) const {
-    return makeError(ErrorCode::ArtifactCorrupt, pieces...,
-                     "; compile the program again");
-  }
-
-  template <typename Row> bool isInside(Range range) const {
-    return uint64_t{range.first} + range.count <= artifact.rows<Row>().size();
-  }
-
-  absl::Status verifyText(TextRef ref) const {
-    if (uint64_t{ref.offset} + ref.size >
-        artifact.bytes(SectionKind::Text).size())
-      return fail("a name lies outside the text section");
-    return absl::OkStatus();
-  }
-
-  static bool isDType(DType type) {
-    return static_cast<uint32_t>(type) < kNumDTypes;
-  }
-
   absl::Status verifyMesh() const;
   absl::Status verifyAxes(Range axes) const;
   absl::Status verifyDims(Range dims, DType dtype) const;
@@ -106,26 +78,8 @@ private:
   absl::Status verifySource(const SourceRow &source,
                             absl::Span<const int64_t> shape) const;
   absl::Status verifyTensors() const;
-  absl::Status verifyEntry();
-  absl::Status verifySteps(uint64_t first, uint64_t count, unsigned depth);
-  absl::Status verifyStep(const StepRow &step);
-  absl::Status verifyBuffer(const BufferRow &buffer, uint64_t elementSize,
-                            Access access) const;
-  absl::Status verifyView(const BufferRow &buffer, DType dtype, Access access,
-                          absl::Span<const int64_t> sizes,
-                          absl::Span<const int64_t> strides) const;
+  absl::Status verifyEntry(const EntryRow &entry) const;
   absl::Status verifyGpuCode() const;
-  absl::Status verifyKernelCall(const KernelCallRow &call) const;
-  absl::Status verifyMatmul(const MatmulRow &matmul) const;
-  absl::Status verifyScatter(const ScatterRow &scatter) const;
-  absl::Status verifySort(const SortRow &sort) const;
-  absl::Status verifyCollective(const CollectiveRow &collective) const;
-  bool overlap(const BufferRow &a, const BufferRow &b) const;
-
-  const Artifact &artifact;
-  const EntryRow *entry = nullptr;
-  /// The trips of the loops around the current step, by counter.
-  absl::flat_hash_map<uint32_t, int64_t> activeLoops;
 };
 
 } // namespace
@@ -358,207 +312,31 @@ absl::Status Verifier::verifyTensors() const {
   return absl::OkStatus();
 }
 
-absl::Status Verifier::verifyEntry() {
-  TPRT_RETURN_IF_ERROR(verifyText(entry->name));
-  if (!isInside<int64_t>(entry->inputs) ||
-      !isInside<OutputRow>(entry->outputs) || !isInside<StepRow>(entry->steps))
+absl::Status Verifier::verifyEntry(const EntryRow &entry) const {
+  TPRT_RETURN_IF_ERROR(verifyText(entry.name));
+  if (!isInside<int64_t>(entry.inputs) || !isInside<OutputRow>(entry.outputs) ||
+      !isInside<StepRow>(entry.steps))
     return fail("an entry's lists lie outside their tables");
-  if (entry->arenaSize > INT64_MAX || entry->positions < 0)
-    return fail("an entry has an arena of ", entry->arenaSize, " bytes");
-  if (entry->counters > artifact.rows<ControlRow>().size())
-    return fail("an entry has ", entry->counters, " counters, but only ",
+  if (entry.arenaSize > INT64_MAX || entry.positions < 0)
+    return fail("an entry has an arena of ", entry.arenaSize, " bytes");
+  if (entry.counters > artifact.rows<ControlRow>().size())
+    return fail("an entry has ", entry.counters, " counters, but only ",
                 artifact.rows<ControlRow>().size(), " loops there are");
-  absl::Span<const int64_t> inputs = artifact.integers(entry->inputs);
+  absl::Span<const int64_t> inputs = artifact.integers(entry.inputs);
   for (int64_t input : inputs)
     if (input < 0 ||
         static_cast<uint64_t>(input) >= artifact.rows<InputRow>().size())
       return fail("an entry has no such input: ", input);
-  TPRT_RETURN_IF_ERROR(verifyParts(artifact.rows<OutputRow>(entry->outputs)));
+  TPRT_RETURN_IF_ERROR(verifyParts(artifact.rows<OutputRow>(entry.outputs)));
   absl::flat_hash_set<uint32_t> donated;
-  for (const OutputRow &output : artifact.rows<OutputRow>(entry->outputs))
+  for (const OutputRow &output : artifact.rows<OutputRow>(entry.outputs))
     if (output.alias != kNone &&
         (!absl::c_linear_search(inputs, output.alias) ||
          !donated.insert(output.alias).second))
       return fail("an output overwrites an input that is not the entry's or "
                   "is overwritten already");
-  activeLoops.clear();
-  return verifySteps(entry->steps.first, entry->steps.count, 0);
-}
-
-/// Checks steps [first, first + count), with what they govern.
-absl::Status Verifier::verifySteps(uint64_t first, uint64_t count,
-                                   unsigned depth) {
-  if (depth > kMaxNesting)
-    return fail("loops nest deeper than ", kMaxNesting);
-  absl::flat_hash_set<uint32_t> running;
-  uint64_t end = first + count;
-  for (uint64_t i = first; i < end; ++i) {
-    const StepRow &step = artifact.rows<StepRow>()[i];
-    TPRT_RETURN_IF_ERROR(
-        addContext(verifyStep(step), absl::StrCat("step ", i)));
-    if (step.kind == StepKind::CollectiveStart &&
-        !running.insert(step.row).second)
-      return fail("step ", i, " starts a collective that is under way");
-    if (step.kind == StepKind::CollectiveDone && running.erase(step.row) == 0)
-      return fail("step ", i, " finishes a collective that was not started");
-    if (step.kind != StepKind::Control)
-      continue;
-
-    const ControlRow &control = artifact.rows<ControlRow>()[step.row];
-    uint64_t nested = uint64_t{control.first} + control.second;
-    if (nested > end - i - 1)
-      return fail("step ", i, " governs steps beyond its region");
-    bool loops = control.kind != ControlKind::If;
-    if (loops) {
-      if (control.counter >= entry->counters || control.trips < 0 ||
-          control.trips > INT32_MAX ||
-          !activeLoops.try_emplace(control.counter, control.trips).second)
-        return fail("step ", i, " is a loop with a bad counter or bound");
-    }
-    TPRT_RETURN_IF_ERROR(verifySteps(i + 1, control.first, depth + 1));
-    TPRT_RETURN_IF_ERROR(
-        verifySteps(i + 1 + control.first, control.second, depth + 1));
-    if (loops)
-      activeLoops.erase(control.counter);
-    i += nested;
-  }
-  if (!running.empty())
-    return fail("a collective is started but not finished");
-  return absl::OkStatus();
-}
-
-absl::Status Verifier::verifyStep(const StepRow &step) {
-  TPRT_RETURN_IF_ERROR(verifyText(step.name));
-  auto has = [&](size_t rows) {
-    return step.row < rows ? absl::OkStatus()
-                           : fail("row ", step.row, " of ", rows);
-  };
-  switch (step.kind) {
-  case StepKind::Kernel:
-    TPRT_RETURN_IF_ERROR(has(artifact.rows<KernelCallRow>().size()));
-    return verifyKernelCall(artifact.rows<KernelCallRow>()[step.row]);
-  case StepKind::Matmul:
-    TPRT_RETURN_IF_ERROR(has(artifact.rows<MatmulRow>().size()));
-    return verifyMatmul(artifact.rows<MatmulRow>()[step.row]);
-  case StepKind::CollectiveStart:
-  case StepKind::CollectiveDone:
-    TPRT_RETURN_IF_ERROR(has(artifact.rows<CollectiveRow>().size()));
-    return verifyCollective(artifact.rows<CollectiveRow>()[step.row]);
-  case StepKind::Copy: {
-    TPRT_RETURN_IF_ERROR(has(artifact.rows<CopyRow>().size()));
-    const CopyRow &copy = artifact.rows<CopyRow>()[step.row];
-    if (copy.rank > kMaxDims)
-      return fail("a copy of ", copy.rank, " dimensions");
-    absl::Span<const int64_t> sizes(copy.sizes, copy.rank);
-    TPRT_RETURN_IF_ERROR(verifyView(copy.source, copy.dtype, Access::Read,
-                                    sizes, {copy.from.strides, copy.rank}));
-    return verifyView(copy.destination, copy.dtype, Access::Write, sizes,
-                      {copy.to.strides, copy.rank});
-  }
-  case StepKind::Fill: {
-    TPRT_RETURN_IF_ERROR(has(artifact.rows<FillRow>().size()));
-    const FillRow &fill = artifact.rows<FillRow>()[step.row];
-    if (fill.rank > kMaxDims)
-      return fail("a fill of ", fill.rank, " dimensions");
-    return verifyView(fill.destination, fill.dtype, Access::Write,
-                      {fill.sizes, fill.rank}, {fill.to.strides, fill.rank});
-  }
-  case StepKind::Control: {
-    TPRT_RETURN_IF_ERROR(has(artifact.rows<ControlRow>().size()));
-    const ControlRow &control = artifact.rows<ControlRow>()[step.row];
-    if (control.kind > ControlKind::If)
-      return fail("an unknown control step");
-    if (control.kind == ControlKind::Loop)
-      return control.second == 0 ? absl::OkStatus()
-                                 : fail("a loop with two bodies");
-    return verifyView(control.predicate, DType::Bool, Access::Read, {}, {});
-  }
-  case StepKind::Scatter:
-    TPRT_RETURN_IF_ERROR(has(artifact.rows<ScatterRow>().size()));
-    return verifyScatter(artifact.rows<ScatterRow>()[step.row]);
-  case StepKind::Sort:
-    TPRT_RETURN_IF_ERROR(has(artifact.rows<SortRow>().size()));
-    return verifySort(artifact.rows<SortRow>()[step.row]);
-  }
-  return fail("kind ", static_cast<uint32_t>(step.kind), " is unknown");
-}
-
-/// The buffer stays inside its storage on every trip of the loop around it,
-/// elements are aligned, and only what may be written is.
-absl::Status Verifier::verifyBuffer(const BufferRow &buffer,
-                                    uint64_t elementSize, Access access) const {
-  if (buffer.space > Space::Constant)
-    return fail("a buffer in an unknown space");
-  int64_t storage = 0;
-  bool writable = true;
-  switch (buffer.space) {
-  case Space::Arena:
-    storage = static_cast<int64_t>(entry->arenaSize);
-    break;
-  case Space::Input: {
-    if (!absl::c_linear_search(artifact.integers(entry->inputs), buffer.index))
-      return fail("input ", buffer.index, " is not the entry's");
-    storage = artifact.getLocalBytes(artifact.rows<InputRow>()[buffer.index]);
-    writable = false;
-    for (const OutputRow &output : artifact.rows<OutputRow>(entry->outputs))
-      writable |= output.alias == buffer.index;
-    break;
-  }
-  case Space::Output:
-    if (buffer.index < entry->outputs.first ||
-        buffer.index - entry->outputs.first >= entry->outputs.count ||
-        artifact.rows<OutputRow>()[buffer.index].alias != kNone)
-      return fail("output ", buffer.index, " is not the entry's own storage");
-    storage = artifact.getLocalBytes(artifact.rows<OutputRow>()[buffer.index]);
-    break;
-  case Space::Constant:
-    storage =
-        static_cast<int64_t>(artifact.bytes(SectionKind::Constants).size());
-    writable = false;
-    break;
-  }
-  if (access == Access::Write && !writable)
-    return fail("a write to a buffer that is only read");
-
-  if (buffer.offset > INT64_MAX || buffer.size > INT64_MAX)
-    return fail("a buffer leaves its storage of ", storage, " bytes");
-  auto offset = static_cast<int64_t>(buffer.offset);
-  absl::optional<int64_t> distance = 0; // there and back
-  if (buffer.counter != kNone) {
-    auto loop = activeLoops.find(buffer.counter);
-    if (loop == activeLoops.end())
-      return fail("a buffer moves with a loop that is not around it");
-    int64_t step = buffer.step == INT64_MIN ? INT64_MAX : std::abs(buffer.step);
-    distance = checkedMultiply(std::max<int64_t>(loop->second - 1, 0), step);
-  }
-  bool isForward = buffer.step >= 0;
-  absl::optional<int64_t> end =
-      checkedAdd(offset, static_cast<int64_t>(buffer.size));
-  if (end && distance && isForward)
-    end = checkedAdd(*end, *distance);
-  if (!end || *end > storage || !distance || (!isForward && *distance > offset))
-    return fail("a buffer leaves its storage of ", storage, " bytes");
-  if (buffer.offset % elementSize != 0 || buffer.step % elementSize != 0)
-    return fail("a buffer is not aligned to its elements");
-  return absl::OkStatus();
-}
-
-absl::Status Verifier::verifyView(const BufferRow &buffer, DType dtype,
-                                  Access access,
-                                  absl::Span<const int64_t> sizes,
-                                  absl::Span<const int64_t> strides) const {
-  if (!isDType(dtype))
-    return fail("element type ", static_cast<uint32_t>(dtype), " is unknown");
-  TPRT_RETURN_IF_ERROR(verifyBuffer(buffer, getSize(dtype), access));
-  absl::optional<int64_t> bytes = getExtent(sizes, strides);
-  if (bytes)
-    bytes = checkedMultiply(*bytes, getSize(dtype));
-  if (!bytes || static_cast<uint64_t>(*bytes) > buffer.size)
-    return fail("strides leave a buffer of ", buffer.size, " bytes");
-  // This also bounds the elements: there is memory for each.
-  if (access == Access::Write && !isWithoutOverlap(sizes, strides))
-    return fail("a step writes elements that share memory");
-  return absl::OkStatus();
+  TPRT_RETURN_IF_ERROR(verifySteps(artifact, entry));
+  return verifyInFlight(artifact, entry);
 }
 
 absl::Status Verifier::verifyGpuCode() const {
@@ -589,196 +367,6 @@ absl::Status Verifier::verifyGpuCode() const {
   for (const RandomRow &random : artifact.rows<RandomRow>())
     if (random.kernel >= kernels || !isDType(random.dtype))
       return fail("kernel ", random.kernel, " fills nothing there is");
-  return absl::OkStatus();
-}
-
-absl::Status Verifier::verifyKernelCall(const KernelCallRow &call) const {
-  if (call.kernel >= artifact.rows<KernelRow>().size() ||
-      !isInside<BufferRow>(call.buffers) || !isInside<ScalarRow>(call.scalars))
-    return fail("a kernel call refers outside its tables");
-  if (call.rowBegin < 0 || call.rowEnd < call.rowBegin)
-    return fail("a kernel call with rows ", call.rowBegin, " to ", call.rowEnd);
-  absl::Span<const BufferRow> buffers = artifact.rows<BufferRow>(call.buffers);
-  for (size_t i = 0; i < buffers.size(); ++i)
-    TPRT_RETURN_IF_ERROR(verifyBuffer(
-        buffers[i], 1, i < call.firstWritten ? Access::Read : Access::Write));
-  for (const ScalarRow &scalar : artifact.rows<ScalarRow>(call.scalars)) {
-    bool known = scalar.kind == ScalarKind::Constant ||
-                 (scalar.kind == ScalarKind::Coordinate &&
-                  scalar.index < artifact.rows<AxisRefRow>().size()) ||
-                 (scalar.kind == ScalarKind::Counter &&
-                  activeLoops.contains(scalar.index));
-    if (!known)
-      return fail("a kernel's scalar refers to nothing");
-  }
-  return absl::OkStatus();
-}
-
-absl::Status Verifier::verifyMatmul(const MatmulRow &matmul) const {
-  auto verifyOperand = [&](const MatmulOperand &operand, int64_t rows,
-                           int64_t columns, Access access) {
-    int64_t sizes[kMaxBatch + 2];
-    std::copy_n(matmul.batch, kMaxBatch, sizes);
-    sizes[kMaxBatch] = rows;
-    sizes[kMaxBatch + 1] = columns;
-    return verifyView(operand.buffer, operand.dtype, access, sizes,
-                      operand.strides);
-  };
-  // No matrix library takes a matrix whose rows or columns share elements.
-  auto isMatrix = [](const MatmulOperand &operand, int64_t rows,
-                     int64_t columns) {
-    const int64_t *strides = operand.strides + kMaxBatch;
-    return (strides[0] == 1 || strides[1] == 1) &&
-           isWithoutOverlap({rows, columns}, {strides, 2});
-  };
-  const auto &[a, b, c] = std::tie(matmul.a, matmul.b, matmul.c);
-  for (int64_t size : {matmul.m, matmul.n, matmul.k, matmul.batch[0],
-                       matmul.batch[1], matmul.batch[2]})
-    if (size < 1)
-      return fail("a matmul with a dimension of ", size);
-  // A may be brought into another order as a whole, in f32.
-  int64_t packed[] = {matmul.batch[0], matmul.batch[1], matmul.batch[2],
-                      matmul.m,        matmul.k,        getSize(DType::F32)};
-  if (!getNumElements(packed))
-    return fail("a matmul with too many batches");
-  bool isCuda = artifact.getTarget() == kCudaTarget;
-  auto isResult = [&](DType type) {
-    return type == DType::F32 || type == DType::BF16 ||
-           (type == DType::F16 && isCuda);
-  };
-  bool isFloat8 = a.dtype == DType::F8E4M3FN && isCuda;
-  if (a.dtype != b.dtype || (!isFloat8 && !isResult(a.dtype)) ||
-      !isResult(c.dtype) ||
-      (!isFloat8 && c.dtype != DType::F32 && c.dtype != a.dtype))
-    return fail("a matmul of types that the target does not multiply");
-  if (!isMatrix(a, matmul.m, matmul.k) || !isMatrix(b, matmul.k, matmul.n) ||
-      c.strides[kMaxBatch + 1] != 1)
-    return fail("a matmul of strides that are no matrix's");
-  TPRT_RETURN_IF_ERROR(verifyOperand(a, matmul.m, matmul.k, Access::Read));
-  TPRT_RETURN_IF_ERROR(verifyOperand(b, matmul.k, matmul.n, Access::Read));
-  TPRT_RETURN_IF_ERROR(verifyOperand(c, matmul.m, matmul.n, Access::Write));
-  bool isConstant =
-      b.buffer.space == Space::Constant ||
-      (b.buffer.space == Space::Input &&
-       artifact.rows<InputRow>()[b.buffer.index].role == Role::Parameter);
-  if (matmul.constantB && !isConstant)
-    return fail("a matmul whose constant operand is none");
-  if (!isInside<PostOpRow>(matmul.postOps) || matmul.postOps.count > 16)
-    return fail("a matmul's post-ops lie outside their table");
-  absl::Span<const PostOpRow> postOps =
-      artifact.rows<PostOpRow>(matmul.postOps);
-  for (size_t i = 0; i < postOps.size(); ++i) {
-    if (static_cast<uint32_t>(postOps[i].kind) >= kNumPostOps ||
-        (postOps[i].kind == PostOpKind::Accumulate && i != 0))
-      return fail("a matmul has an unknown or misplaced post-op");
-    if (postOps[i].kind > PostOpKind::Multiply)
-      continue;
-    const MatmulOperand &operand = postOps[i].operand;
-    if (!isResult(operand.dtype))
-      return fail("a post-op's operand is of a type that no matmul gives");
-    TPRT_RETURN_IF_ERROR(
-        verifyOperand(operand, matmul.m, matmul.n, Access::Read));
-  }
-  return absl::OkStatus();
-}
-
-absl::Status Verifier::verifyScatter(const ScatterRow &row) const {
-  if (static_cast<uint32_t>(row.kind) >= kNumScatterKinds)
-    return fail("a scatter of an unknown kind");
-  bool isNarrow = isDType(row.dtype) && isFloat(row.dtype) &&
-                  getSize(row.dtype) < getSize(DType::F32);
-  if (isNarrow && row.kind != ScatterKind::Set)
-    return fail("a scatter that computes in ", getName(row.dtype));
-  if (!getNumElements({row.batch, row.outer, row.count, row.inner}))
-    return fail("a scatter of too many updates");
-  TPRT_RETURN_IF_ERROR(verifyView(row.updates, row.dtype, Access::Read,
-                                  {row.batch, row.outer, row.count, row.inner},
-                                  row.updateStrides));
-  TPRT_RETURN_IF_ERROR(verifyView(row.indices, DType::I64, Access::Read,
-                                  {row.batch, row.count}, row.indexStrides));
-  TPRT_RETURN_IF_ERROR(verifyView(row.destination, row.dtype, Access::Write,
-                                  {row.batch, row.outer, row.axis, row.inner},
-                                  row.strides));
-  if (overlap(row.updates, row.destination) ||
-      overlap(row.indices, row.destination))
-    return fail("a scatter reads what it writes");
-  return absl::OkStatus();
-}
-
-absl::Status Verifier::verifySort(const SortRow &row) const {
-  if (!getNumElements({row.rows, row.columns}) || row.columns > INT32_MAX ||
-      row.kept > row.columns)
-    return fail("a sort of ", row.columns, " columns that keeps ", row.kept);
-  if (isDType(row.dtype) && row.dtype >= DType::F8E4M3FN)
-    return fail("a sort of 8-bit floats");
-  TPRT_RETURN_IF_ERROR(verifyView(row.source, row.dtype, Access::Read,
-                                  {row.rows, row.columns}, row.sourceStrides));
-  TPRT_RETURN_IF_ERROR(verifyView(row.values, row.dtype, Access::Write,
-                                  {row.rows, row.kept}, row.valueStrides));
-  TPRT_RETURN_IF_ERROR(verifyView(row.indices, DType::I32, Access::Write,
-                                  {row.rows, row.kept}, row.indexStrides));
-  if (overlap(row.source, row.values) || overlap(row.source, row.indices) ||
-      overlap(row.values, row.indices))
-    return fail("a sort's buffers overlap");
-  return absl::OkStatus();
-}
-
-/// Whether two buffers of the current entry may share bytes.
-bool Verifier::overlap(const BufferRow &a, const BufferRow &b) const {
-  if (a.space != b.space || a.index != b.index)
-    return false;
-  // Buffers that move are taken as all they sweep over.
-  auto getRange = [&](const BufferRow &buffer) {
-    int64_t trips =
-        buffer.counter == kNone ? 1 : activeLoops.at(buffer.counter);
-    int64_t moved = buffer.step * std::max<int64_t>(trips - 1, 0);
-    auto begin = static_cast<int64_t>(buffer.offset);
-    return std::make_pair(begin + std::min<int64_t>(moved, 0),
-                          begin + static_cast<int64_t>(buffer.size) +
-                              std::max<int64_t>(moved, 0));
-  };
-  auto [beginA, endA] = getRange(a);
-  auto [beginB, endB] = getRange(b);
-  return beginA < endB && beginB < endA;
-}
-
-absl::Status Verifier::verifyCollective(const CollectiveRow &row) const {
-  if (static_cast<uint32_t>(row.kind) >= kNumCollectives ||
-      row.communicator >= artifact.rows<CommunicatorRow>().size())
-    return fail("a collective of an unknown kind or communicator");
-  int64_t group = artifact.getGroupSize(
-      artifact.rows<CommunicatorRow>()[row.communicator].axes);
-  bool reduces = row.kind == CollectiveKind::AllReduce ||
-                 row.kind == CollectiveKind::ReduceScatter;
-  if (reduces != (row.reduction != Reduction::None) ||
-      row.reduction > Reduction::Min)
-    return fail("a collective with the wrong reduction");
-  if (reduces && isDType(row.dtype) && row.dtype >= DType::F8E4M3FN)
-    return fail("a sum of 8-bit floats");
-  bool manyIn = row.kind == CollectiveKind::ReduceScatter ||
-                row.kind == CollectiveKind::AllToAll;
-  bool manyOut = row.kind == CollectiveKind::AllGather ||
-                 row.kind == CollectiveKind::AllToAll;
-  TPRT_RETURN_IF_ERROR(verifyView(row.source, row.dtype, Access::Read,
-                                  {manyIn ? group : 1, row.count},
-                                  {row.count, 1}));
-  TPRT_RETURN_IF_ERROR(verifyView(row.destination, row.dtype, Access::Write,
-                                  {manyOut ? group : 1, row.count},
-                                  {row.count, 1}));
-  bool inPlace =
-      row.kind == CollectiveKind::AllReduce &&
-      std::memcmp(&row.source, &row.destination, sizeof(BufferRow)) == 0;
-  if (!inPlace && row.count > 0 && overlap(row.source, row.destination))
-    return fail("a collective's source and destination overlap");
-
-  bool permutes = row.kind == CollectiveKind::CollectivePermute;
-  if (!isInside<int64_t>(row.permutation) ||
-      row.permutation.count != (permutes ? group : 0))
-    return fail("a permutation of ", row.permutation.count, " for ", group,
-                " positions");
-  for (int64_t from : artifact.integers(row.permutation))
-    if (from < -1 || from >= group)
-      return fail("a permutation names position ", from, " of ", group);
   return absl::OkStatus();
 }
 

@@ -131,8 +131,10 @@ public:
     addStep(StepKind::Matmul, writer.add(matmul));
     addStep(StepKind::Copy, writer.add(copy));
     addStep(StepKind::Scatter, writer.add(scatter));
+    uint32_t gather = writer.add(collective);
+    addStep(StepKind::CollectiveStart, gather);
     addStep(StepKind::Sort, writer.add(sort));
-    addCollective(collective);
+    addStep(StepKind::CollectiveDone, gather);
     writer.setBytes(SectionKind::CpuFeatures, "x86_64:");
     writer.setBytes(SectionKind::LocalProgram, "ML\xefR");
     return finish();
@@ -448,6 +450,8 @@ TEST(Artifact, RefusesRowsThatContradict) {
        [](auto &p) {
          p.addStep(StepKind::CollectiveStart, p.writer.add(p.collective));
        }},
+      {"sort of what a collective writes",
+       [](auto &p) { p.sort.values = p.buffer(Space::Output, 0, 24); }},
       {"collective never started",
        [](auto &p) {
          p.addStep(StepKind::CollectiveDone, p.writer.add(p.collective));

@@ -1,0 +1,32 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file Nothing touches what is in flight. From its start to its done a
+/// collective may read its source and write its destination at any time, so
+/// that in between
+///
+///   * no step writes a byte of the source,
+///   * no step reads or writes a byte of the destination,
+///   * and the done stands in the same region as the start: a body does not end
+///     before the collectives that it has started.
+///
+/// Where the bytes lie makes no difference: in the arena, in an output, or in
+/// an input that an output overwrites. Steps of loops and branches that stand
+/// between start and done count on all of their trips. Buffers that move with a
+/// loop around start, step and done are compared trip by trip.
+
+#ifndef TPRT_CORE_INFLIGHT_H
+#define TPRT_CORE_INFLIGHT_H
+
+#include "runtime/Core/Artifact.h"
+
+#include "absl/status/status.h"
+
+namespace tprt {
+
+/// Of an entry that verifySteps found sound.
+absl::Status verifyInFlight(const Artifact &artifact, const EntryRow &entry);
+
+} // namespace tprt
+
+#endif // TPRT_CORE_INFLIGHT_H

@@ -1,0 +1,392 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "runtime/Core/StepVerifier.h"
+
+#include "runtime/Core/RowVerifier.h"
+#include "runtime/Core/Shapes.h"
+#include "runtime/Core/StepAccesses.h"
+
+#include "absl/algorithm/container.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <tuple>
+
+using namespace tprt;
+
+namespace {
+
+class StepVerifier : RowVerifier {
+public:
+  StepVerifier(const Artifact &artifact, const EntryRow &entry)
+      : RowVerifier(artifact), entry(entry) {}
+
+  /// Checks steps [first, first + count), with what they govern.
+  absl::Status verify(uint64_t first, uint64_t count, unsigned depth);
+
+private:
+  absl::Status verifyStep(const StepRow &step) const;
+  template <typename Row> absl::Status verifyRow(const StepRow &step) const;
+
+  /// That the row can be read, and says something there is.
+  absl::Status verifyFields(const KernelCallRow &call) const;
+  absl::Status verifyFields(const MatmulRow &matmul) const;
+  absl::Status verifyFields(const CollectiveRow &row) const;
+  absl::Status verifyFields(const CopyRow &copy) const;
+  absl::Status verifyFields(const FillRow &fill) const;
+  absl::Status verifyFields(const ControlRow &control) const;
+  absl::Status verifyFields(const ScatterRow &row) const;
+  absl::Status verifyFields(const SortRow &row) const;
+
+  absl::Status verifyBuffer(const BufferRow &buffer, uint64_t elementSize,
+                            AccessKind kind) const;
+  absl::Status verifyAccess(const StepAccess &access) const;
+
+  /// That operands, which are sound by now, fit each other.
+  template <typename Row> absl::Status verifyOperands(const Row &) const {
+    return absl::OkStatus();
+  }
+  absl::Status verifyOperands(const MatmulRow &matmul) const;
+  absl::Status verifyOperands(const CollectiveRow &row) const;
+  absl::Status verifyOperands(const ScatterRow &row) const;
+  absl::Status verifyOperands(const SortRow &row) const;
+  bool overlap(const BufferRow &a, const BufferRow &b) const;
+
+  const EntryRow &entry;
+  /// The trips of the loops around the current step, by counter.
+  absl::flat_hash_map<uint32_t, int64_t> activeLoops;
+};
+
+} // namespace
+
+absl::Status StepVerifier::verify(uint64_t first, uint64_t count,
+                                  unsigned depth) {
+  if (depth > kMaxNesting)
+    return fail("loops nest deeper than ", kMaxNesting);
+  uint64_t end = first + count;
+  for (uint64_t i = first; i < end; ++i) {
+    const StepRow &step = artifact.rows<StepRow>()[i];
+    TPRT_RETURN_IF_ERROR(
+        addContext(verifyStep(step), absl::StrCat("step ", i)));
+    if (step.kind != StepKind::Control)
+      continue;
+    const ControlRow &control = artifact.rows<ControlRow>()[step.row];
+    uint64_t nested = uint64_t{control.first} + control.second;
+    if (nested > end - i - 1)
+      return fail("step ", i, " governs steps beyond its region");
+    bool loops = control.kind != ControlKind::If;
+    if (loops) {
+      if (control.counter >= entry.counters || control.trips < 0 ||
+          control.trips > INT32_MAX ||
+          !activeLoops.try_emplace(control.counter, control.trips).second)
+        return fail("step ", i, " is a loop with a bad counter or bound");
+    }
+    TPRT_RETURN_IF_ERROR(verify(i + 1, control.first, depth + 1));
+    TPRT_RETURN_IF_ERROR(
+        verify(i + 1 + control.first, control.second, depth + 1));
+    if (loops)
+      activeLoops.erase(control.counter);
+    i += nested;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status StepVerifier::verifyStep(const StepRow &step) const {
+  TPRT_RETURN_IF_ERROR(verifyText(step.name));
+  switch (step.kind) {
+#define TPRT_STEP(enumerator, number, Row)                                     \
+  case StepKind::enumerator:                                                   \
+    return verifyRow<Row>(step);
+#include "runtime/Core/ArtifactEnums.def"
+  }
+  return fail("kind ", static_cast<uint32_t>(step.kind), " is unknown");
+}
+
+template <typename Row>
+absl::Status StepVerifier::verifyRow(const StepRow &step) const {
+  absl::Span<const Row> rows = artifact.rows<Row>();
+  if (step.row >= rows.size())
+    return fail("row ", step.row, " of ", rows.size());
+  TPRT_RETURN_IF_ERROR(verifyFields(rows[step.row]));
+  for (const StepAccess &access : getAccesses(artifact, step))
+    TPRT_RETURN_IF_ERROR(verifyAccess(access));
+  return verifyOperands(rows[step.row]);
+}
+
+//===----------------------------------------------------------------------===//
+// Operands
+//===----------------------------------------------------------------------===//
+
+/// The buffer stays inside its storage on every trip of the loop around it,
+/// elements are aligned, and only what may be written is.
+absl::Status StepVerifier::verifyBuffer(const BufferRow &buffer,
+                                        uint64_t elementSize,
+                                        AccessKind kind) const {
+  if (buffer.space > Space::Constant)
+    return fail("a buffer in an unknown space");
+  int64_t storage = 0;
+  bool writable = true;
+  switch (buffer.space) {
+  case Space::Arena:
+    storage = static_cast<int64_t>(entry.arenaSize);
+    break;
+  case Space::Input: {
+    if (!absl::c_linear_search(artifact.integers(entry.inputs), buffer.index))
+      return fail("input ", buffer.index, " is not the entry's");
+    storage = artifact.getLocalBytes(artifact.rows<InputRow>()[buffer.index]);
+    writable = false;
+    for (const OutputRow &output : artifact.rows<OutputRow>(entry.outputs))
+      writable |= output.alias == buffer.index;
+    break;
+  }
+  case Space::Output:
+    if (buffer.index < entry.outputs.first ||
+        buffer.index - entry.outputs.first >= entry.outputs.count ||
+        artifact.rows<OutputRow>()[buffer.index].alias != kNone)
+      return fail("output ", buffer.index, " is not the entry's own storage");
+    storage = artifact.getLocalBytes(artifact.rows<OutputRow>()[buffer.index]);
+    break;
+  case Space::Constant:
+    storage =
+        static_cast<int64_t>(artifact.bytes(SectionKind::Constants).size());
+    writable = false;
+    break;
+  }
+  if (kind == AccessKind::Write && !writable)
+    return fail("a write to a buffer that is only read");
+
+  if (buffer.offset > INT64_MAX || buffer.size > INT64_MAX)
+    return fail("a buffer leaves its storage of ", storage, " bytes");
+  auto offset = static_cast<int64_t>(buffer.offset);
+  absl::optional<int64_t> distance = 0; // there and back
+  if (buffer.counter != kNone) {
+    auto loop = activeLoops.find(buffer.counter);
+    if (loop == activeLoops.end())
+      return fail("a buffer moves with a loop that is not around it");
+    int64_t step = buffer.step == INT64_MIN ? INT64_MAX : std::abs(buffer.step);
+    distance = checkedMultiply(std::max<int64_t>(loop->second - 1, 0), step);
+  }
+  bool isForward = buffer.step >= 0;
+  absl::optional<int64_t> end =
+      checkedAdd(offset, static_cast<int64_t>(buffer.size));
+  if (end && distance && isForward)
+    end = checkedAdd(*end, *distance);
+  if (!end || *end > storage || !distance || (!isForward && *distance > offset))
+    return fail("a buffer leaves its storage of ", storage, " bytes");
+  if (buffer.offset % elementSize != 0 || buffer.step % elementSize != 0)
+    return fail("a buffer is not aligned to its elements");
+  return absl::OkStatus();
+}
+
+absl::Status StepVerifier::verifyAccess(const StepAccess &access) const {
+  const BufferRow &buffer = access.buffer;
+  if (!isDType(access.dtype))
+    return fail("element type ", static_cast<uint32_t>(access.dtype),
+                " is unknown");
+  TPRT_RETURN_IF_ERROR(
+      verifyBuffer(buffer, getSize(access.dtype), access.kind));
+  absl::optional<int64_t> bytes = getExtent(access.sizes, access.strides);
+  if (bytes)
+    bytes = checkedMultiply(*bytes, getSize(access.dtype));
+  if (!bytes || static_cast<uint64_t>(*bytes) > buffer.size)
+    return fail("strides leave a buffer of ", buffer.size, " bytes");
+  // This also bounds the elements: there is memory for each.
+  if (access.kind == AccessKind::Write &&
+      !isWithoutOverlap(access.sizes, access.strides))
+    return fail("a step writes elements that share memory");
+  return absl::OkStatus();
+}
+
+/// Whether two buffers of the current entry may share bytes.
+bool StepVerifier::overlap(const BufferRow &a, const BufferRow &b) const {
+  if (a.space != b.space || a.index != b.index)
+    return false;
+  // Buffers that move are taken as all they sweep over.
+  auto getRange = [&](const BufferRow &buffer) {
+    int64_t trips =
+        buffer.counter == kNone ? 1 : activeLoops.at(buffer.counter);
+    int64_t moved = buffer.step * std::max<int64_t>(trips - 1, 0);
+    auto begin = static_cast<int64_t>(buffer.offset);
+    return std::make_pair(begin + std::min<int64_t>(moved, 0),
+                          begin + static_cast<int64_t>(buffer.size) +
+                              std::max<int64_t>(moved, 0));
+  };
+  auto [beginA, endA] = getRange(a);
+  auto [beginB, endB] = getRange(b);
+  return beginA < endB && beginB < endA;
+}
+
+//===----------------------------------------------------------------------===//
+// Rows
+//===----------------------------------------------------------------------===//
+
+absl::Status StepVerifier::verifyFields(const KernelCallRow &call) const {
+  if (call.kernel >= artifact.rows<KernelRow>().size() ||
+      !isInside<BufferRow>(call.buffers) || !isInside<ScalarRow>(call.scalars))
+    return fail("a kernel call refers outside its tables");
+  if (call.rowBegin < 0 || call.rowEnd < call.rowBegin)
+    return fail("a kernel call with rows ", call.rowBegin, " to ", call.rowEnd);
+  for (const ScalarRow &scalar : artifact.rows<ScalarRow>(call.scalars)) {
+    bool known = scalar.kind == ScalarKind::Constant ||
+                 (scalar.kind == ScalarKind::Coordinate &&
+                  scalar.index < artifact.rows<AxisRefRow>().size()) ||
+                 (scalar.kind == ScalarKind::Counter &&
+                  activeLoops.contains(scalar.index));
+    if (!known)
+      return fail("a kernel's scalar refers to nothing");
+  }
+  return absl::OkStatus();
+}
+absl::Status StepVerifier::verifyFields(const MatmulRow &matmul) const {
+  // No matrix library takes a matrix whose rows or columns share elements.
+  auto isMatrix = [](const MatmulOperand &operand, int64_t rows,
+                     int64_t columns) {
+    const int64_t *strides = operand.strides + kMaxBatch;
+    return (strides[0] == 1 || strides[1] == 1) &&
+           isWithoutOverlap({rows, columns}, {strides, 2});
+  };
+  const auto &[a, b, c] = std::tie(matmul.a, matmul.b, matmul.c);
+  for (int64_t size : {matmul.m, matmul.n, matmul.k, matmul.batch[0],
+                       matmul.batch[1], matmul.batch[2]})
+    if (size < 1)
+      return fail("a matmul with a dimension of ", size);
+  // A may be brought into another order as a whole, in f32.
+  int64_t packed[] = {matmul.batch[0], matmul.batch[1], matmul.batch[2],
+                      matmul.m,        matmul.k,        getSize(DType::F32)};
+  if (!getNumElements(packed))
+    return fail("a matmul with too many batches");
+  bool isCuda = artifact.getTarget() == kCudaTarget;
+  auto isResult = [&](DType type) {
+    return type == DType::F32 || type == DType::BF16 ||
+           (type == DType::F16 && isCuda);
+  };
+  bool isFloat8 = a.dtype == DType::F8E4M3FN && isCuda;
+  if (a.dtype != b.dtype || (!isFloat8 && !isResult(a.dtype)) ||
+      !isResult(c.dtype) ||
+      (!isFloat8 && c.dtype != DType::F32 && c.dtype != a.dtype))
+    return fail("a matmul of types that the target does not multiply");
+  if (!isMatrix(a, matmul.m, matmul.k) || !isMatrix(b, matmul.k, matmul.n) ||
+      c.strides[kMaxBatch + 1] != 1)
+    return fail("a matmul of strides that are no matrix's");
+  if (!isInside<PostOpRow>(matmul.postOps) || matmul.postOps.count > 16)
+    return fail("a matmul's post-ops lie outside their table");
+  absl::Span<const PostOpRow> postOps =
+      artifact.rows<PostOpRow>(matmul.postOps);
+  for (size_t i = 0; i < postOps.size(); ++i) {
+    if (static_cast<uint32_t>(postOps[i].kind) >= kNumPostOps ||
+        (postOps[i].kind == PostOpKind::Accumulate && i != 0))
+      return fail("a matmul has an unknown or misplaced post-op");
+    if (postOps[i].kind > PostOpKind::Multiply)
+      continue;
+    if (!isResult(postOps[i].operand.dtype))
+      return fail("a post-op's operand is of a type that no matmul gives");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status StepVerifier::verifyOperands(const MatmulRow &matmul) const {
+  const BufferRow &b = matmul.b.buffer;
+  bool isConstant =
+      b.space == Space::Constant ||
+      (b.space == Space::Input &&
+       artifact.rows<InputRow>()[b.index].role == Role::Parameter);
+  if (matmul.constantB && !isConstant)
+    return fail("a matmul whose constant operand is none");
+  return absl::OkStatus();
+}
+
+absl::Status StepVerifier::verifyFields(const CollectiveRow &row) const {
+  if (static_cast<uint32_t>(row.kind) >= kNumCollectives ||
+      row.communicator >= artifact.rows<CommunicatorRow>().size())
+    return fail("a collective of an unknown kind or communicator");
+  int64_t group = artifact.getGroupSize(
+      artifact.rows<CommunicatorRow>()[row.communicator].axes);
+  bool reduces = row.kind == CollectiveKind::AllReduce ||
+                 row.kind == CollectiveKind::ReduceScatter;
+  if (reduces != (row.reduction != Reduction::None) ||
+      row.reduction > Reduction::Min)
+    return fail("a collective with the wrong reduction");
+  if (reduces && isDType(row.dtype) && row.dtype >= DType::F8E4M3FN)
+    return fail("a sum of 8-bit floats");
+  bool permutes = row.kind == CollectiveKind::CollectivePermute;
+  if (!isInside<int64_t>(row.permutation) ||
+      row.permutation.count != (permutes ? group : 0))
+    return fail("a permutation of ", row.permutation.count, " for ", group,
+                " positions");
+  for (int64_t from : artifact.integers(row.permutation))
+    if (from < -1 || from >= group)
+      return fail("a permutation names position ", from, " of ", group);
+  return absl::OkStatus();
+}
+
+absl::Status StepVerifier::verifyOperands(const CollectiveRow &row) const {
+  bool inPlace =
+      row.kind == CollectiveKind::AllReduce &&
+      std::memcmp(&row.source, &row.destination, sizeof(BufferRow)) == 0;
+  if (!inPlace && row.count > 0 && overlap(row.source, row.destination))
+    return fail("a collective's source and destination overlap");
+  return absl::OkStatus();
+}
+
+absl::Status StepVerifier::verifyFields(const CopyRow &copy) const {
+  if (copy.rank > kMaxDims)
+    return fail("a copy of ", copy.rank, " dimensions");
+  return absl::OkStatus();
+}
+
+absl::Status StepVerifier::verifyFields(const FillRow &fill) const {
+  if (fill.rank > kMaxDims)
+    return fail("a fill of ", fill.rank, " dimensions");
+  return absl::OkStatus();
+}
+
+absl::Status StepVerifier::verifyFields(const ControlRow &control) const {
+  if (control.kind > ControlKind::If)
+    return fail("an unknown control step");
+  if (control.kind == ControlKind::Loop && control.second != 0)
+    return fail("a loop with two bodies");
+  return absl::OkStatus();
+}
+
+absl::Status StepVerifier::verifyFields(const ScatterRow &row) const {
+  if (static_cast<uint32_t>(row.kind) >= kNumScatterKinds)
+    return fail("a scatter of an unknown kind");
+  bool isNarrow = isDType(row.dtype) && isFloat(row.dtype) &&
+                  getSize(row.dtype) < getSize(DType::F32);
+  if (isNarrow && row.kind != ScatterKind::Set)
+    return fail("a scatter that computes in ", getName(row.dtype));
+  if (!getNumElements({row.batch, row.outer, row.count, row.inner}))
+    return fail("a scatter of too many updates");
+  return absl::OkStatus();
+}
+
+absl::Status StepVerifier::verifyOperands(const ScatterRow &row) const {
+  if (overlap(row.updates, row.destination) ||
+      overlap(row.indices, row.destination))
+    return fail("a scatter reads what it writes");
+  return absl::OkStatus();
+}
+
+absl::Status StepVerifier::verifyFields(const SortRow &row) const {
+  if (!getNumElements({row.rows, row.columns}) || row.columns > INT32_MAX ||
+      row.kept > row.columns)
+    return fail("a sort of ", row.columns, " columns that keeps ", row.kept);
+  if (isDType(row.dtype) && row.dtype >= DType::F8E4M3FN)
+    return fail("a sort of 8-bit floats");
+  return absl::OkStatus();
+}
+
+absl::Status StepVerifier::verifyOperands(const SortRow &row) const {
+  if (overlap(row.source, row.values) || overlap(row.source, row.indices) ||
+      overlap(row.values, row.indices))
+    return fail("a sort's buffers overlap");
+  return absl::OkStatus();
+}
+
+absl::Status tprt::verifySteps(const Artifact &artifact,
+                               const EntryRow &entry) {
+  return StepVerifier(artifact, entry)
+      .verify(entry.steps.first, entry.steps.count, /*depth=*/0);
+}

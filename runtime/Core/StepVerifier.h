@@ -1,0 +1,22 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file Checks the steps of an entry whose inputs, outputs and arena are
+/// sound: their rows are whole, what they read and write stays inside its
+/// buffer on every trip of every loop, nothing writes to constants, and loops
+/// nest.
+
+#ifndef TPRT_CORE_STEPVERIFIER_H
+#define TPRT_CORE_STEPVERIFIER_H
+
+#include "runtime/Core/Artifact.h"
+
+#include "absl/status/status.h"
+
+namespace tprt {
+
+absl::Status verifySteps(const Artifact &artifact, const EntryRow &entry);
+
+} // namespace tprt
+
+#endif // TPRT_CORE_STEPVERIFIER_H
