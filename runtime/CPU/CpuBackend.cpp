@@ -9,6 +9,7 @@
 #include "runtime/CPU/KernelLibrary.h"
 #include "runtime/CPU/Matmul.h"
 #include "runtime/CPU/Team.h"
+#include "runtime/Communicators/Progress.h"
 #include "runtime/Core/HostMemory.h"
 #include "runtime/Core/StridedCopy.h"
 
@@ -40,13 +41,19 @@ public:
         world(world), team(threads), matmuls(artifact, team) {}
 
   /// Makes the communicators, as every rank does in table order, and the
-  /// threads.
-  absl::Status start() {
+  /// threads: one for collectives only where something goes on beside them, or
+  /// a link is emulated.
+  absl::Status start(const BackendOptions &options) {
     TPRT_RETURN_IF_ERROR(team.start());
-    for (const CommunicatorRow &row : artifact.rows<CommunicatorRow>()) {
+    if (artifact.overlaps() || options.link.isEmulated()) {
       TPRT_ASSIGN_OR_RETURN(
-          std::unique_ptr<Communicator> communicator,
-          world.split(artifact.getGroup(row, world.getRank())));
+          progress, Progress::start(world, {options.link, options.timeout}));
+    }
+    for (const CommunicatorRow &row : artifact.rows<CommunicatorRow>()) {
+      std::vector<int> group = artifact.getGroup(row, world.getRank());
+      TPRT_ASSIGN_OR_RETURN(std::unique_ptr<Communicator> communicator,
+                            progress ? progress->split(group)
+                                     : world.split(group));
       communicators.push_back(std::move(communicator));
     }
     return absl::OkStatus();
@@ -61,7 +68,8 @@ public:
     hasNewWeights = overwritesWeights(entry);
     counters.assign(entry.counters, 0);
     times = stepTimes;
-    return runSteps(entry.steps.first, entry.steps.count);
+    absl::Status status = runSteps(entry.steps.first, entry.steps.count);
+    return progress ? progress->settle(std::move(status)) : status;
   }
 
   absl::Status
@@ -84,7 +92,7 @@ private:
 
   absl::Status runSteps(uint32_t first, uint32_t count) {
     for (uint32_t i = first, end = first + count; i < end; ++i) {
-      TPRT_RETURN_IF_ERROR(world.check());
+      TPRT_RETURN_IF_ERROR(progress ? progress->check() : world.check());
       const StepRow &step = artifact.rows<StepRow>()[i];
       if (step.kind == StepKind::Control) {
         const ControlRow &control = artifact.rows<ControlRow>()[step.row];
@@ -99,6 +107,10 @@ private:
       int64_t begin = now(), waited = getWaited();
       TPRT_RETURN_IF_ERROR(runStep(step));
       times->push_back({i, begin, now(), getWaited() - waited});
+      if (progress && step.kind == StepKind::CollectiveDone) {
+        times->back().carriedBegin = progress->getLastTime().begin;
+        times->back().carriedEnd = progress->getLastTime().end;
+      }
     }
     return absl::OkStatus();
   }
@@ -267,7 +279,8 @@ private:
   World &world;
   const Team team;
   MatmulEngine matmuls;
-  bool hasNewWeights = false; ///< Others than those it has repacked.
+  bool hasNewWeights = false;         ///< Others than those it has repacked.
+  std::unique_ptr<Progress> progress; ///< Null where nothing goes on beside.
   std::vector<std::unique_ptr<Communicator>> communicators;
   std::vector<int64_t> counters;
   std::vector<StepTime> *times = nullptr;
@@ -275,30 +288,34 @@ private:
 
 class CpuBackend final : public Backend {
 public:
-  CpuBackend(std::shared_ptr<const Artifact> artifact, KernelLibrary kernels)
-      : artifact(std::move(artifact)), kernels(std::move(kernels)) {}
+  CpuBackend(std::shared_ptr<const Artifact> artifact, KernelLibrary kernels,
+             BackendOptions options)
+      : artifact(std::move(artifact)), kernels(std::move(kernels)),
+        options(std::move(options)) {}
 
   absl::StatusOr<std::unique_ptr<Executor>>
   createExecutor(World &world, int threads) override {
     TPRT_ASSIGN_OR_RETURN(HostMemory memory, HostMemory::create(*artifact));
     auto executor = std::make_unique<CpuExecutor>(*artifact, std::move(memory),
                                                   kernels, world, threads);
-    TPRT_RETURN_IF_ERROR(executor->start());
+    TPRT_RETURN_IF_ERROR(executor->start(options));
     return executor;
   }
 
 private:
   const std::shared_ptr<const Artifact> artifact;
   const KernelLibrary kernels;
+  const BackendOptions options;
 };
 
 } // namespace
 
 static absl::StatusOr<std::unique_ptr<Backend>>
 createBackend(std::shared_ptr<const Artifact> artifact,
-              const BackendOptions &) {
+              const BackendOptions &options) {
   TPRT_ASSIGN_OR_RETURN(KernelLibrary kernels, KernelLibrary::load(*artifact));
-  return std::make_unique<CpuBackend>(std::move(artifact), std::move(kernels));
+  return std::make_unique<CpuBackend>(std::move(artifact), std::move(kernels),
+                                      options);
 }
 
 extern "C" const Plugin *tprtGetPlugin() {

@@ -65,6 +65,10 @@ private:
 static absl::StatusOr<std::unique_ptr<Backend>>
 createBackend(std::shared_ptr<const Artifact> artifact,
               const BackendOptions &options) {
+  if (options.link.isEmulated())
+    return makeError(ErrorCode::BadOption,
+                     "links are emulated between ranks on CPUs, and GPUs have "
+                     "their own; leave out --link_us and --link_gbps");
   TPRT_RETURN_IF_ERROR(artifact->checkTarget(kCudaTarget));
   TPRT_RETURN_IF_ERROR(checkGpuSteps(*artifact));
   TPRT_ASSIGN_OR_RETURN(int count, Device::count());

@@ -111,6 +111,12 @@ public:
   /// of its own.
   virtual absl::Status finalize() { return absl::OkStatus(); }
 
+  /// Whether threads may take turns at using this world; else Transport.
+  virtual absl::Status allowThreads() { return absl::OkStatus(); }
+  /// The calling thread uses the world from now on, and the one before it no
+  /// longer does. Others may still call `fail`.
+  virtual void enter() {}
+
   /// What the ranks share if all are threads of this process; else null.
   virtual std::shared_ptr<ThreadDomain> getThreads() const { return nullptr; }
 

@@ -327,6 +327,19 @@ uint32_t Artifact::getNumCounters() const {
   return counters;
 }
 
+bool Artifact::overlaps() const {
+  int64_t underWay = 0;
+  for (const StepRow &step : rows<StepRow>()) {
+    if (step.kind == StepKind::CollectiveStart)
+      ++underWay;
+    else if (step.kind == StepKind::CollectiveDone)
+      --underWay;
+    else if (underWay > 0)
+      return true;
+  }
+  return false;
+}
+
 int64_t Artifact::getNumDevices() const {
   int64_t devices = 1;
   for (const MeshAxis &axis : rows<MeshAxis>())

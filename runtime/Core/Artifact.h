@@ -98,6 +98,10 @@ public:
   /// Counters of loops that suffice for all entries.
   uint32_t getNumCounters() const;
 
+  /// Whether anything is computed between the start and the end of a
+  /// collective.
+  bool overlaps() const;
+
   /// The number of devices: the product of the mesh.
   int64_t getNumDevices() const;
   /// Where in the mesh `rank` is, row-major.

@@ -23,6 +23,7 @@
 #define TPRT_CORE_BACKEND_H
 
 #include "runtime/Communicators/Communicator.h"
+#include "runtime/Communicators/Link.h"
 #include "runtime/Core/Artifact.h"
 
 #include "absl/functional/function_ref.h"
@@ -38,6 +39,9 @@ struct StepTime {
   uint32_t step;
   int64_t begin, end;
   int64_t wait; ///< For other ranks, of a collective.
+  /// Of the end of a collective that went on beside the steps: when it was
+  /// carried out. Else zeros.
+  int64_t carriedBegin = 0, carriedEnd = 0;
 };
 
 /// Runs entries on one rank and holds its storage, indexed as the artifact's
@@ -85,6 +89,7 @@ struct BackendOptions {
   std::string name; ///< A library may hold several: which one is wanted.
   absl::Duration timeout = absl::Seconds(300); ///< Of a collective.
   bool allowTF32 = false; ///< In matmuls of f32, where a GPU has it.
+  Link link;              ///< To be emulated between ranks on CPUs.
 };
 
 /// The backend whose ranks share one GPU.
@@ -105,7 +110,7 @@ struct Plugin {
 };
 
 /// Raised with every change of the interfaces above.
-inline constexpr uint32_t kPluginVersion = 7;
+inline constexpr uint32_t kPluginVersion = 8;
 
 /// What `libtprt_NAME.so` beside the core library has. UnknownBackend if there
 /// is no such thing, BackendMissing if there is and it cannot be loaded.

@@ -58,6 +58,7 @@ struct SessionOptions {
   absl::Duration timeout = absl::Seconds(300);
   absl::Duration runTimeout = absl::InfiniteDuration(); ///< Of each `run`.
   bool allowTF32 = false; ///< In matmuls of f32, where a GPU has it.
+  Link link;              ///< To be emulated between ranks on CPUs.
 };
 
 class Session {

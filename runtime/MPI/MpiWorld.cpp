@@ -9,7 +9,8 @@
 ///
 /// MPI_Init and MPI_Finalize wait for all ranks and know no deadline: each is
 /// in a call of its own, and whoever makes that call watches the time.
-/// Everything else of MPI that is used here returns at once.
+/// Everything else of MPI that is used here returns at once. Threads take turns
+/// at calling MPI (World::enter), so MPI_THREAD_SERIALIZED is asked for.
 
 #include "runtime/MPI/MpiWorld.h"
 
@@ -99,6 +100,18 @@ absl::Status MpiWorld::connect() {
   return meetHosts();
 }
 
+/// An embedding program may have started MPI with less.
+absl::Status MpiWorld::allowThreads() {
+  int provided = 0;
+  TPRT_RETURN_IF_ERROR(checkMpi(MPI_Query_thread(&provided), "threads"));
+  if (provided >= MPI_THREAD_SERIALIZED)
+    return absl::OkStatus();
+  return makeError(ErrorCode::Transport, "rank ", rank,
+                   ": MPI was started for one thread, and collectives that go "
+                   "on while the program computes take another; start it by "
+                   "MPI_Init_thread with MPI_THREAD_SERIALIZED");
+}
+
 /// Ranks of one host may be bound to cores of their own or share them.
 absl::Status MpiWorld::meetHosts() {
   char host[MPI_MAX_PROCESSOR_NAME] = {};
@@ -167,7 +180,7 @@ void MpiWorld::fail(const absl::Status &cause) {
       failure = cause;
   }
   if (std::this_thread::get_id() == thread)
-    tellFailure(); // else the rank's own thread does at its next check
+    tellFailure(); // else the thread that may does at its next check
 }
 
 /// Sends the failure to all others, unless it came from one of them.
@@ -445,7 +458,7 @@ createWorld(absl::Duration timeout) {
   if (!isRunning) {
     int provided = 0;
     TPRT_RETURN_IF_ERROR(checkMpi(
-        MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided),
+        MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided),
         "init"));
     // Only where nobody else cares for the signal.
     struct sigaction now = {};

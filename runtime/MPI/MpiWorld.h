@@ -14,6 +14,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/synchronization/mutex.h"
 
+#include <atomic>
 #include <thread>
 
 namespace tprt {
@@ -50,6 +51,8 @@ public:
   void setRunDigest(uint32_t digest) override { runDigest = digest; }
   uint32_t getRunDigest() const { return runDigest; }
   void showLife() override;
+  absl::Status allowThreads() override;
+  void enter() override { thread = std::this_thread::get_id(); }
   absl::Status part() override;
   absl::Status finalize() override;
 
@@ -87,7 +90,7 @@ private:
 
   const absl::Duration timeout;
   const bool owned; ///< MPI was started here and is ended here.
-  const std::thread::id thread;
+  std::atomic<std::thread::id> thread; ///< That may call MPI now.
   MPI_Comm comm = MPI_COMM_NULL;
   const int rank, size;
   std::vector<std::string> hosts; ///< By rank.

@@ -4,7 +4,9 @@
 /// \file Each process checks the collectives of all of them.
 ///
 ///     mpirun -n 4 tprt-mpi-collectives
+///     mpirun -n 4 tprt-mpi-collectives beside    # by a thread of their own
 
+#include "BesideWorld.h"
 #include "CollectiveCases.h"
 
 #include "runtime/Core/Backend.h"
@@ -13,12 +15,21 @@
 
 using namespace tprt;
 
-static absl::Status run() {
+static absl::Status check(World &world, bool beside) {
+  if (!beside)
+    return checkCollectives(world);
+  TPRT_ASSIGN_OR_RETURN(std::unique_ptr<Progress> progress,
+                        Progress::start(world, {{}, absl::Seconds(20)}));
+  test::BesideWorld besides(world, *progress);
+  return progress->settle(checkCollectives(besides));
+}
+
+static absl::Status run(bool beside) {
   TPRT_ASSIGN_OR_RETURN(Plugin::CreateWorld createWorld, loadTransport("mpi"));
   TPRT_ASSIGN_OR_RETURN(std::unique_ptr<World> world,
                         createWorld(absl::Seconds(20)));
   TPRT_RETURN_IF_ERROR(world->connect());
-  absl::Status status = checkCollectives(*world);
+  absl::Status status = check(*world, beside);
   if (!status.ok()) {
     world->fail(status);
     world->depart();
@@ -28,8 +39,8 @@ static absl::Status run() {
   return world->finalize();
 }
 
-int main() {
-  absl::Status status = run();
+int main(int argc, char **) {
+  absl::Status status = run(/*beside=*/argc > 1);
   std::string text = status.ok() ? "right" : status.ToString();
   std::printf("%s\n", text.c_str());
   return status.ok() ? 0 : 1;

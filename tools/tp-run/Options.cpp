@@ -14,6 +14,7 @@
 #include "absl/strings/strip.h"
 #include "absl/types/span.h"
 
+#include <cmath>
 #include <cstdio>
 
 ABSL_FLAG(std::string, shard, "", "for .mlir: options of tp-opt --tp-compile");
@@ -23,6 +24,8 @@ ABSL_FLAG(int, ranks, 0, "the mesh's number of devices, as a check");
 ABSL_FLAG(int, threads, 0, "that each rank computes on");
 ABSL_FLAG(double, timeout, 300, "seconds that a collective may take");
 ABSL_FLAG(double, run_timeout, 0, "seconds that a run may take; 0: no limit");
+ABSL_FLAG(double, link_us, 0, "emulated between ranks: of each collective");
+ABSL_FLAG(double, link_gbps, 0, "emulated between ranks; 0: no limit");
 ABSL_FLAG(std::string, weights, "", "safetensors file or folder");
 ABSL_FLAG(std::string, entry, "", "the function to run");
 ABSL_FLAG(uint64_t, seed, 1, "of random inputs, sampling, training");
@@ -83,11 +86,24 @@ beside this tool, and kept for the next time.
   --timeout=S           seconds that a collective may take, and that ranks wait
                         for each other to join and to leave (300)
   --run_timeout=S       seconds that a run may take (no limit)
+  --link_us=US          emulate a link between ranks on CPUs: each collective
+  --link_gbps=GBPS      lasts at least US microseconds and what a rank sends at
+                        GBPS, 1e9 bytes a second (no latency, no limit)
 
+A dash within an option's name is as good as an underscore: --link-us.
 Ranks are threads; started by mpirun, each process is one rank.
 Exit code: 0 fine, 1 the input is wrong, 2 a bug of tp-opt, 3 the environment
 failed.
 )";
+
+/// Reads `--link-us` as `--link_us`: the flags library knows underscores alone.
+static void spellWithUnderscores(absl::Span<char *const> arguments) {
+  for (char *argument : arguments)
+    if (absl::StartsWith(argument, "--"))
+      for (char *c = argument + 2; *c != '\0' && *c != '='; ++c)
+        if (*c == '-')
+          *c = '_';
+}
 
 /// Takes every --input out of the arguments: the flags library keeps only the
 /// last of a repeated flag.
@@ -134,6 +150,21 @@ static absl::Status refuseEmpty(absl::Span<char *const> arguments) {
         return makeError(ErrorCode::BadOption, "--", flag,
                          " has no value; give it one, or leave it out");
   }
+  return absl::OkStatus();
+}
+
+static absl::Status checkLink(const tprun::Options &options) {
+  for (double value : {options.link.us, options.link.gbps})
+    if (!std::isfinite(value) || value < 0)
+      return makeError(ErrorCode::BadOption,
+                       "--link_us and --link_gbps are numbers that are not "
+                       "negative, microseconds and 1e9 bytes a second; leave "
+                       "out what the link does not limit");
+  if (options.link.isEmulated() && options.backend != "cpu")
+    return makeError(ErrorCode::BadOption,
+                     "--link_us and --link_gbps emulate a link between ranks "
+                     "on CPUs: leave them out, or --backend=",
+                     options.backend);
   return absl::OkStatus();
 }
 
@@ -198,6 +229,7 @@ absl::StatusOr<tprun::Options> tprun::parseOptions(int argc, char **argv,
       *done = true;
       return options;
     }
+  spellWithUnderscores(arguments);
   TPRT_RETURN_IF_ERROR(takeInputs(arguments, options));
   TPRT_RETURN_IF_ERROR(refuseEmpty(arguments));
   // Ends the process with code 1 on a flag it does not know.
@@ -218,6 +250,7 @@ absl::StatusOr<tprun::Options> tprun::parseOptions(int argc, char **argv,
   double runTimeout = absl::GetFlag(FLAGS_run_timeout);
   options.runTimeout =
       runTimeout == 0 ? absl::InfiniteDuration() : absl::Seconds(runTimeout);
+  options.link = {absl::GetFlag(FLAGS_link_us), absl::GetFlag(FLAGS_link_gbps)};
   options.weights = absl::GetFlag(FLAGS_weights);
   options.entry = absl::GetFlag(FLAGS_entry);
   options.seed = absl::GetFlag(FLAGS_seed);
@@ -247,6 +280,7 @@ absl::StatusOr<tprun::Options> tprun::parseOptions(int argc, char **argv,
                      "--timeout and --max_tokens are positive; --ranks, "
                      "--threads, --bench, --run_timeout and --temperature are "
                      "not negative");
+  TPRT_RETURN_IF_ERROR(checkLink(options));
   TPRT_RETURN_IF_ERROR(checkTraining(options));
   TPRT_RETURN_IF_ERROR(checkTogether(options));
   return options;

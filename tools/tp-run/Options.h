@@ -7,6 +7,7 @@
 #define TPRUN_OPTIONS_H
 
 #include "EndTokens.h"
+#include "runtime/Communicators/Link.h"
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
@@ -29,6 +30,7 @@ struct Options {
   int threads = 0;
   absl::Duration timeout;
   absl::Duration runTimeout;
+  tprt::Link link; ///< Emulated between ranks.
   std::string weights;
   /// name=value of every --input, in order.
   std::vector<std::pair<std::string, std::string>> inputs;

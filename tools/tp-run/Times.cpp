@@ -53,7 +53,7 @@ absl::Status tprun::benchmark(Session &session, const std::string &entry,
                   static_cast<double>(times.size()),
               times.back());
   std::printf("  %-10s %18.1f us\n", "first run", first);
-  double total[kNumStepKinds] = {}, wait = 0;
+  double total[kNumStepKinds] = {}, wait = 0, carried = 0;
   int steps[kNumStepKinds] = {};
   const Artifact &artifact = session.getArtifact();
   for (const StepTime &time : recorded.front().steps) {
@@ -63,6 +63,7 @@ absl::Status tprun::benchmark(Session &session, const std::string &entry,
     total[kind] += static_cast<double>(time.end - time.begin) / 1e3;
     ++steps[kind];
     wait += static_cast<double>(time.wait) / 1e3;
+    carried += static_cast<double>(time.carriedEnd - time.carriedBegin) / 1e3;
   }
   for (size_t kind = 0; kind < kNumStepKinds; ++kind)
     if (steps[kind] > 0)
@@ -70,6 +71,14 @@ absl::Status tprun::benchmark(Session &session, const std::string &entry,
                   total[kind]);
   if (wait > 0)
     std::printf("  of which waiting for other ranks %.1f us\n", wait);
+  if (carried > 0) {
+    // Starts and ends take a rank's own time only where it waits.
+    double exposed = total[static_cast<size_t>(StepKind::CollectiveDone)];
+    std::printf("  compute %.1f us, communication %.1f us, exposed %.1f us\n",
+                std::accumulate(std::begin(total), std::end(total), 0.0) -
+                    exposed,
+                carried, exposed);
+  }
   return absl::OkStatus();
 }
 
@@ -83,12 +92,16 @@ absl::Status tprun::writeTrace(const Session &session,
     if (!steps.empty())
       origin = std::min(origin, steps.front().begin);
   for (const auto &[rank, steps] : recorded) {
-    events.push_back({{"ph", "M"},
-                      {"name", "thread_name"},
-                      {"pid", 0},
-                      {"tid", rank},
-                      {"args", {{"name", absl::StrCat("rank ", rank)}}}});
-    for (const StepTime &time : steps) {
+    // What goes on beside the steps has a lane of its own.
+    int beside = session.getNumRanks() + rank;
+    auto nameLane = [&](int lane, const std::string &name) {
+      events.push_back({{"ph", "M"},
+                        {"name", "thread_name"},
+                        {"pid", 0},
+                        {"tid", lane},
+                        {"args", {{"name", name}}}});
+    };
+    auto add = [&](int lane, const StepTime &time, int64_t begin, int64_t end) {
       const StepRow &step = artifact.rows<StepRow>()[time.step];
       std::string name(artifact.text(step.name));
       events.push_back(
@@ -96,10 +109,21 @@ absl::Status tprun::writeTrace(const Session &session,
            {"name", name.empty() ? absl::StrCat("step ", time.step) : name},
            {"cat", kKinds[static_cast<size_t>(step.kind)]},
            {"pid", 0},
-           {"tid", rank},
-           {"ts", static_cast<double>(time.begin - origin) / 1e3},
-           {"dur", static_cast<double>(time.end - time.begin) / 1e3}});
+           {"tid", lane},
+           {"ts", static_cast<double>(begin - origin) / 1e3},
+           {"dur", static_cast<double>(end - begin) / 1e3}});
+    };
+    nameLane(rank, absl::StrCat("rank ", rank));
+    bool hasBeside = false;
+    for (const StepTime &time : steps) {
+      add(rank, time, time.begin, time.end);
+      if (time.carriedEnd == 0)
+        continue;
+      add(beside, time, time.carriedBegin, time.carriedEnd);
+      hasBeside = true;
     }
+    if (hasBeside)
+      nameLane(beside, absl::StrCat("rank ", rank, ", collectives"));
   }
   // A name that is no UTF-8 is no JSON: it loses what is not.
   std::string text = nlohmann::json{{"traceEvents", events}}.dump(

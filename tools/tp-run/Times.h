@@ -17,7 +17,8 @@ namespace tprun {
 absl::Status benchmark(tprt::Session &session, const std::string &entry,
                        int runs, const std::string &trace);
 
-/// Writes the steps of recorded runs as a Chrome trace, one row per rank.
+/// Writes the steps of recorded runs as a Chrome trace, one row per rank,
+/// and one for the collectives that went on beside its steps.
 absl::Status writeTrace(const tprt::Session &session,
                         absl::Span<const tprt::Session::RankTimes> recorded,
                         const std::string &path);

@@ -132,6 +132,7 @@ int main(int argc, char **argv) {
   sessionOptions.threads = options->threads;
   sessionOptions.timeout = options->timeout;
   sessionOptions.runTimeout = options->runTimeout;
+  sessionOptions.link = options->link;
   sessionOptions.allowTF32 = options->allowTF32;
   // Open MPI and MPICH tell their processes so.
   if (std::getenv("OMPI_COMM_WORLD_SIZE") || std::getenv("PMI_SIZE"))

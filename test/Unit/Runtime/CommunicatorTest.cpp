@@ -2,39 +2,19 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "CollectiveCases.h"
+#include "RankRuns.h"
 
 #include "runtime/Communicators/Reduce.h"
-#include "runtime/Communicators/ThreadWorld.h"
 
 #include "absl/time/clock.h"
 #include "gtest/gtest.h"
 
 #include <cmath>
-#include <functional>
-#include <thread>
 
 using namespace tprt;
+using namespace tprt::test;
 
 namespace {
-
-/// Runs body(world) on each rank and returns what each ended with.
-std::vector<absl::Status>
-runRanks(int ranks, absl::Duration timeout,
-         const std::function<absl::Status(World &)> &body) {
-  auto domain = std::make_shared<ThreadDomain>(ranks, timeout);
-  std::vector<absl::Status> results(ranks);
-  std::vector<std::thread> threads;
-  for (int rank = 0; rank < ranks; ++rank)
-    threads.emplace_back([&, rank] {
-      std::unique_ptr<World> world = makeThreadWorld(domain, rank);
-      results[rank] = body(*world);
-      if (!results[rank].ok())
-        world->fail(results[rank]);
-    });
-  for (std::thread &thread : threads)
-    thread.join();
-  return results;
-}
 
 std::vector<int> everyone(int ranks) {
   std::vector<int> group(ranks);

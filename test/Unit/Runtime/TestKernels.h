@@ -43,22 +43,28 @@ inline void addKernel(TestProgram &program, const std::string &symbol,
   program.addStep(StepKind::Kernel, program.writer.add(call), symbol);
 }
 
-/// `kernel` on rank `where` only, then an all-reduce of all ranks.
+/// `kernel` on rank `where` only, then an all-reduce of all ranks; or beside
+/// the kernel.
 inline void buildFault(TestProgram &program, const std::string &kernel,
-                       int64_t where, int64_t how) {
+                       int64_t where, int64_t how, bool beside = false) {
   addObjectCode(program);
   program.arena = 128;
   uint32_t axis = program.axes({0}).first;
-  addKernel(program, kernel, {}, 0,
-            {{ScalarKind::Coordinate, axis, 0}, constant(where), constant(how)},
-            0);
   CollectiveRow sum = {};
   sum.communicator = program.writer.add(CommunicatorRow{program.axes({0})});
   sum.dtype = DType::F32;
   sum.reduction = Reduction::Sum;
   sum.count = 4;
   sum.source = sum.destination = program.buffer(Space::Arena, 0, 16);
-  program.addCollective(sum, "attn.out");
+  uint32_t index = program.writer.add(sum);
+  if (beside)
+    program.addStep(StepKind::CollectiveStart, index, "attn.out");
+  addKernel(program, kernel, {}, 0,
+            {{ScalarKind::Coordinate, axis, 0}, constant(where), constant(how)},
+            0);
+  if (!beside)
+    program.addStep(StepKind::CollectiveStart, index, "attn.out");
+  program.addStep(StepKind::CollectiveDone, index, "attn.out");
 }
 
 } // namespace tprt::test

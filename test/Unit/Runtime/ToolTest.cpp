@@ -16,6 +16,7 @@
 #include "absl/time/clock.h"
 #include "gtest/gtest.h"
 
+#include <cstdio>
 #include <cstdlib>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -445,9 +446,10 @@ protected:
   /// it is what the launcher takes on a busy machine.
   static constexpr absl::Duration kSoon = absl::Seconds(20);
 
-  std::string writeFault(const std::string &kernel, int64_t how) {
+  std::string writeFault(const std::string &kernel, int64_t how,
+                         bool beside = false) {
     TestProgram program({{"model", 2}});
-    buildFault(program, kernel, 1, how);
+    buildFault(program, kernel, 1, how, beside);
     return write(kernel + ".tpx", program.finish());
   }
   /// The lines of stderr that are errors of ours.
@@ -491,6 +493,39 @@ TEST_F(MpiFaults, AFailedRankTellsTheOthers) {
   EXPECT_TRUE(absl::StrContains(errors[0], "'fail_at' returned 42"))
       << errors[0];
   EXPECT_TRUE(absl::StrContains(errors[1], "[TP0879] rank 1")) << errors[1];
+}
+
+/// The collective goes on for 20 s on both ranks when one of them fails.
+TEST_F(MpiFaults, AFailedRankTellsThoseWithACollectiveUnderWay) {
+  Outcome outcome =
+      runMpi(2, writeFault("fail_at", 42, true) + " --link_us=20e6");
+  EXPECT_NE(outcome.code, 0);
+  EXPECT_LT(outcome.time, absl::Seconds(15));
+  std::vector<std::string> errors = getErrors(outcome);
+  ASSERT_EQ(errors.size(), 2u) << outcome.err;
+  std::sort(errors.begin(), errors.end());
+  EXPECT_TRUE(absl::StartsWith(errors[0], "error: [TP0870] rank 0"))
+      << errors[0];
+  EXPECT_TRUE(absl::StrContains(errors[0], ": rank 1 failed: ")) << errors[0];
+  EXPECT_TRUE(absl::StrContains(errors[1], "'fail_at' returned 42"))
+      << errors[1];
+}
+
+/// A second of computing and a link of a second, as threads and as processes.
+TEST_F(MpiFaults, ComputingHidesTheLink) {
+  for (bool mpi : {false, true}) {
+    std::string arguments =
+        writeFault("sleep_at", 1000, true) + " --bench=1 --link_us=1e6";
+    Outcome outcome = mpi ? runMpi(2, arguments) : run(arguments);
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    double micros = 0;
+    size_t begin = outcome.out.find("min ");
+    ASSERT_NE(begin, std::string::npos) << outcome.out;
+    ASSERT_EQ(std::sscanf(&outcome.out[begin], "min %lf", &micros), 1);
+    EXPECT_GE(micros, 1e6);
+    EXPECT_LT(micros, 1.8e6) << outcome.out;
+    EXPECT_TRUE(absl::StrContains(outcome.out, "us, exposed ")) << outcome.out;
+  }
 }
 
 TEST_F(MpiFaults, AWrongInputOnOneRankEndsTheOthers) {

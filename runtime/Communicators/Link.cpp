@@ -1,0 +1,32 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "runtime/Communicators/Link.h"
+
+using namespace tprt;
+
+double tprt::getWireBytes(const CollectiveRow &row, int64_t ranks) {
+  double bytes = static_cast<double>(row.count) * getSize(row.dtype);
+  auto others = static_cast<double>(ranks - 1);
+  switch (row.kind) {
+  case CollectiveKind::AllReduce:
+    return 2 * others / static_cast<double>(ranks) * bytes;
+  case CollectiveKind::AllGather:
+  case CollectiveKind::ReduceScatter:
+  case CollectiveKind::AllToAll:
+    // The count is what one rank has of the whole, or for each of the others.
+    return others * bytes;
+  case CollectiveKind::CollectivePermute:
+    return bytes;
+  }
+  return 0;
+}
+
+absl::Duration Link::getTime(const CollectiveRow &row, int64_t ranks) const {
+  if (ranks < 2)
+    return absl::ZeroDuration();
+  absl::Duration time = absl::Microseconds(us);
+  if (gbps > 0)
+    time += absl::Nanoseconds(getWireBytes(row, ranks) / gbps);
+  return time;
+}
