@@ -203,10 +203,10 @@ TEST(Progress, TheLinkTakesItsTimeFromTheLastStartOn) {
     EXPECT_TRUE(status.ok()) << status;
   for (int rank : {0, 1}) // of 10 + 20 ms each
     EXPECT_GE(ends[rank] - starts[1], absl::Milliseconds(59.9));
-  EXPECT_LT(ends[0] - starts[1], absl::Milliseconds(400));
+  EXPECT_LT(ends[0] - starts[1], absl::Seconds(1));
 }
 
-/// x summed over two ranks, and 60 ms of computing before its end or behind.
+/// x summed over two ranks, and 200 ms of computing before its end or behind.
 std::string makeSleepingProgram(bool overlaps) {
   TestProgram program({{"data", 2}});
   addObjectCode(program);
@@ -222,7 +222,7 @@ std::string makeSleepingProgram(bool overlaps) {
   uint32_t index = program.writer.add(sum);
   auto compute = [&] {
     addKernel(program, "sleep_at", {}, 0,
-              {constant(0), constant(0), constant(60)}, 0);
+              {constant(0), constant(0), constant(200)}, 0);
   };
   program.addStep(StepKind::CollectiveStart, index, "sum");
   if (overlaps)
@@ -278,8 +278,8 @@ TEST(Progress, ALateRunLeavesTheLink) {
   EXPECT_LT(absl::Now() - begin, absl::Seconds(5));
 }
 
-/// With 60 ms of computing and a link of 60 ms, the overlap takes about one of
-/// them, and both one after the other take two.
+/// With 200 ms of computing and a link of 200 ms, the overlap takes about one
+/// of them, and both one after the other take two.
 TEST(Progress, ComputingHidesTheLink) {
   double millis[2];
   for (bool overlaps : {false, true}) {
@@ -287,7 +287,7 @@ TEST(Progress, ComputingHidesTheLink) {
     ASSERT_TRUE(artifact.ok()) << artifact.status();
     SessionOptions options;
     options.threads = 1;
-    options.link.us = 60000;
+    options.link.us = 200000;
     auto session = Session::open(options, *artifact);
     ASSERT_TRUE(session.ok()) << session.status();
     std::vector<float> x(8);
@@ -313,16 +313,16 @@ TEST(Progress, ComputingHidesTheLink) {
             StepKind::CollectiveDone)
           exposed += time.end - time.begin;
       }
-      EXPECT_GE(carried, 60 * 1000000);
+      EXPECT_GE(carried, 200 * 1000000);
       if (!overlaps)
-        EXPECT_GE(exposed, 55 * 1000000);
+        EXPECT_GE(exposed, 190 * 1000000);
       else
-        EXPECT_LT(exposed, 50 * 1000000);
+        EXPECT_LT(exposed, 150 * 1000000);
     }
   }
-  EXPECT_GE(millis[false], 120);
-  EXPECT_GE(millis[true], 60);
-  EXPECT_LT(millis[true], millis[false] - 30);
+  EXPECT_GE(millis[false], 400);
+  EXPECT_GE(millis[true], 200);
+  EXPECT_LT(millis[true], millis[false] - 100);
 }
 
 } // namespace
