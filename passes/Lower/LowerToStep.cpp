@@ -265,7 +265,14 @@ Value ProgramLowering::getDonated(Value value, const Unit &except) {
       typeOf(argument) != typeOf(value) || !hasBeenRead(argument, except))
     return {};
   View view = getView(argument);
-  return view.isRoot() ? view.root : Value();
+  if (!view.isRoot())
+    return {};
+  // What was computed in the argument's memory is read there, too.
+  for (auto &[other, place] : views)
+    if (place.root == view.root && other != argument &&
+        !hasBeenRead(other, place.isRoot() ? except : Unit()))
+      return {};
+  return view.root;
 }
 
 //===----------------------------------------------------------------------===//

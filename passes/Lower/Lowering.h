@@ -50,8 +50,9 @@ private:
   /// The same, or its place in the concatenation that alone uses it.
   View allocatePart(mlir::Value value);
   /// The memory of the argument that is donated to `value`, if it may be
-  /// written by then: what is read of it has been read, but by the ops of
-  /// `except`, which read an element only where they write it. Null if not.
+  /// written by then: whoever reads it, or what was computed in it, has read,
+  /// but for the ops of `except`, which read an element only where they write
+  /// it. Null if not.
   mlir::Value getDonated(mlir::Value value, const Unit &except);
   bool hasBeenRead(mlir::Value value, const Unit &except);
   /// The memory of `input`, if `op` may overwrite it, else a copy for the
