@@ -22,9 +22,10 @@ config.substitutions.append(("%tp_build", config.tp_obj_root))
 config.substitutions.append(("%cxx", config.cxx))
 config.substitutions.append(("%python", '"' + config.python_executable + '"'))
 # In a container, on fewer cores than ranks. Open MPI itself leaks, which a build
-# with sanitizers would take for an error of ours.
+# with sanitizers would take for an error of ours. Each test has session folders of
+# its own: of two that start at once, one fails to make what the other has made.
 config.substitutions.append(
-    ("%mpirun", "env ASAN_OPTIONS=detect_leaks=0 mpirun "
+    ("%mpirun", "env ASAN_OPTIONS=detect_leaks=0 mpirun --mca orte_tmpdir_base %t.mpi "
                 "--allow-run-as-root --oversubscribe")
 )
 # NVIDIA's libraries, pretended.
