@@ -260,8 +260,8 @@ RowEmitter::emitReductions(Chunk &chunk, unsigned phase,
   return sums;
 }
 
-/// What is written may be what others read at its place: all of them read
-/// first.
+/// A store may overwrite what another op loads at the same point, so everything
+/// is loaded first.
 void RowEmitter::emitStores(Chunk &chunk, unsigned phase) {
   auto isOurs = [&](step::StoreOp store) {
     return analysis.isPointStore(store) && analysis.getPhase(store) == phase;

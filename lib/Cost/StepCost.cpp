@@ -42,22 +42,19 @@ static Work getProductWork(step::MatmulOp op) {
   return work;
 }
 
-/// Query [b,s,k,g,d], key [b,t,k,d] and value [b,t,k,e]: `byFeatures` products
-/// of the size of q k', and `byValues` of that of p v. Of causal attention half
-/// is hidden.
-static Work getAttentionWork(step::AttentionOpInterface op, double byFeatures,
-                             double byValues) {
+/// Query [b,s,k,g,d], key [b,t,k,d] and value [b,t,k,e]: `overD` products of
+/// the size of q k', and `overE` of that of p v. What is hidden counts, as it
+/// does in the work of the ops that these are made of.
+static Work getAttentionWork(step::AttentionOpInterface op, double overD,
+                             double overE) {
   MemRefType query = step::bufferTypeOf(op.getQuery()),
-             key = step::bufferTypeOf(op.getKey()),
              value = step::bufferTypeOf(op.getValue());
-  double scores = getElements(query.getShape().drop_back()) * key.getDimSize(1);
-  bool isSquare = query.getDimSize(1) == key.getDimSize(1);
-  bool isCausal = op->hasAttr("causal");
+  double scores =
+      getElements(query.getShape().drop_back()) * value.getDimSize(1);
   Work work;
-  work.flops = 2 * scores *
-               (byFeatures * query.getShape().back() +
-                byValues * value.getShape().back()) /
-               (isCausal && isSquare ? 2 : 1);
+  work.flops =
+      2 * scores *
+      (overD * query.getShape().back() + overE * value.getShape().back());
   work.contraction = true;
   work.bits = query.getElementTypeBitWidth();
   return work;
@@ -114,8 +111,8 @@ static tp::CollectiveKind toSharding(step::CollectiveKind kind) {
   llvm_unreachable("covered switch");
 }
 
-/// The payload is the larger buffer: what a gather receives and a
-/// reduce_scatter sends.
+/// The payload is the larger buffer: the destination of an all_gather, the
+/// source of a reduce_scatter.
 double cost::getStepTime(step::CollectiveStartOp start, const Mesh &mesh) {
   AxisList axes = spmd::resolveAxes(start.getAxes().getAxes(), mesh);
   double payload = std::max(getStoredBytes(start.getSource()),

@@ -11,10 +11,10 @@
 using namespace tp;
 using namespace tp::schedule;
 
-/// A transfer starts ahead when what is to be carried by then takes as long as
-/// is left, or this share of it. Predictions are not exact, so the first share
-/// is generous; the others are for those that memory or the order of the link
-/// limits.
+/// A transfer starts ahead of its place when the time left until it is needed
+/// falls below what the link has to carry by then, times one of these.
+/// Predictions are not exact, so 2 is tried first; the others are for programs
+/// that memory or the order on the link limits.
 static constexpr double kHastes[] = {2, 1, 4, 1e9};
 
 /// Seconds of the steps before each place.
@@ -137,8 +137,8 @@ private:
            underWay.size() < limits.count;
   }
 
-  /// Waits for what was started longest ago, for as long as that makes room.
-  /// What has not come to its place yet stays in memory anyway.
+  /// Finishes the oldest transfers until there is room. One that is ahead of
+  /// its place frees no memory, since its result is not used before.
   bool makeRoom(unsigned i, bool mayWait) {
     while (!hasRoom(i)) {
       const unsigned *oldest = llvm::find_if(underWay, [&](unsigned other) {
@@ -268,7 +268,8 @@ static double getPreemptiveEnd(std::vector<Job> jobs) {
 double schedule::getBound(const Problem &problem) {
   size_t numSteps = problem.steps.size();
   std::vector<double> begin = getBeginnings(problem);
-  // The chain: with a link for each transfer, when each place is reached.
+  // The longest chain: when each place is reached if every transfer had a link
+  // of its own.
   std::vector<double> reached(numSteps + 1), waits(numSteps + 1);
   std::vector<double> arrives(problem.transfers.size()), releases(arrives);
   unsigned settled = 0;

@@ -4,19 +4,20 @@
 /// \file When collectives start and when somebody waits for them, so that they
 /// travel while others compute. Nothing here knows IR.
 ///
-/// A device computes steps in the order that they stand in, and has one link,
-/// which carries one transfer at a time in the order of their starts. Who waits
-/// for a transfer that is still under way stands still meanwhile; that time is
-/// exposed. Times are seconds, memory is bytes.
+/// A device computes steps in program order and has one link, which carries one
+/// transfer at a time, in the order of their starts. A device that waits for a
+/// transfer in flight is idle; that time is exposed. Times are seconds, memory
+/// is bytes.
 ///
 /// Of three steps of 2 s and a transfer of 3 s that stands before the last of
 /// them, reads what the first writes and is needed by nobody,
 ///
 ///     Problem problem;
 ///     problem.steps = {2, 2, 2};
-///     problem.transfers = {{/*earliest=*/1, /*place=*/2, /*needed=*/3, 3,
-///     64}}; overlap(problem, {/*bytes=*/64, /*count=*/4}).seconds;   // 6
-///     keep(problem).seconds;                                   // 9
+///     // earliest, place, needed, seconds, bytes
+///     problem.transfers = {{1, 2, 3, 3, 64}};
+///     overlap(problem, {64, 4}).seconds; // 6
+///     keep(problem).seconds;             // 9
 
 #ifndef TPOPT_PASSES_SCHEDULE_OVERLAP_H
 #define TPOPT_PASSES_SCHEDULE_OVERLAP_H

@@ -22,8 +22,8 @@
 /// thread sleeps for that long, and so the link carries one at a time.
 ///
 /// Failure: the transport's deadlines and causes are kept. The thread tells the
-/// other ranks at once; what is queued behind fails with the same cause, and so
-/// do `check` and `finish`.
+/// other ranks at once; queued collectives fail with the same cause, and so do
+/// `check` and `finish`.
 
 #ifndef TPRT_COMMUNICATORS_PROGRESS_H
 #define TPRT_COMMUNICATORS_PROGRESS_H
@@ -58,7 +58,8 @@ public:
   /// thread, LimitReached if there can be none.
   static absl::StatusOr<std::unique_ptr<Progress>>
   start(World &world, const ProgressOptions &options);
-  /// Waits for what is under way. The communicators are gone before.
+  /// Waits for collectives in flight. The communicators must be destroyed
+  /// first.
   ~Progress();
 
   /// As World::split. A communicator that ends waits for what is under way.

@@ -11,9 +11,9 @@
 ///     before the collectives that it has started.
 ///
 /// Where the bytes lie makes no difference: in the arena, in an output, or in
-/// an input that an output overwrites. Steps of loops and branches that stand
-/// between start and done count on all of their trips. Buffers that move with a
-/// loop around start, step and done are compared trip by trip.
+/// an input that an output overwrites. A loop between start and done counts
+/// with all of its iterations. Buffers that move with a loop around start, step
+/// and done are compared iteration by iteration.
 
 #ifndef TPRT_CORE_INFLIGHT_H
 #define TPRT_CORE_INFLIGHT_H

@@ -19,14 +19,14 @@ def SchedulePass : Pass<"tp-schedule", "::mlir::ModuleOp"> {
     the one that is needed soonest first; sums of gradients that are ready travel
     behind the backward pass, and weights are gathered ahead of their layer.
 
-    What is under way takes memory: at most `in-flight` bytes beyond what the
+    Collectives in flight take memory: at most `in-flight` bytes beyond what the
     program takes as it is written, and at most `count` collectives at once. A
     program without a machine stays as it is, and so does one that would not become
     faster.
 
-    Each program remembers in `tp.overlap` what it is predicted to take, in
-    seconds: as it was written, as it is now, the bound that no order of starts and
-    waits goes below, and how much of it nothing is computed in.
+    `overlap` of each program is what it is predicted to take: as it was written, as
+    it is now, the bound that no order of starts and waits goes below, and how long
+    the device only waits for collectives.
 
     **Requires:** the steps of `tp-lower-to-step`, without places in the arena.
 
