@@ -475,7 +475,7 @@ LogicalResult ManualOp::verify() {
 }
 
 //===----------------------------------------------------------------------===//
-// AxisIndexOp, ShiftOp, MaskOp
+// AxisIndexOp, ShiftOp
 //===----------------------------------------------------------------------===//
 
 /// Whether Localize has cut `function`: a type of its signature says so.
@@ -553,6 +553,96 @@ std::optional<int64_t> ShiftOp::getSender(StringRef mode, int64_t by,
   sender = (sender + places) % places;
   return mode == "mirror" ? places - 1 - sender : sender;
 }
+
+//===----------------------------------------------------------------------===//
+// BlockOp, AssembleOp
+//===----------------------------------------------------------------------===//
+
+/// `count` along `dim`, 1 along all others.
+static SmallVector<int64_t> getCounts(RankedTensorType whole, int64_t dim,
+                                      int64_t count) {
+  SmallVector<int64_t> counts(whole.getRank(), 1);
+  counts[dim] = count;
+  return counts;
+}
+
+/// Checks that `block` is one of `places` equal ones of `whole` along `dim`.
+static LogicalResult verifyBlocks(Operation *op, RankedTensorType whole,
+                                  RankedTensorType block, int64_t dim,
+                                  int64_t places) {
+  if (dim < 0 || dim >= whole.getRank() || whole.getDimSize(dim) % places != 0)
+    return tp::emitOpError(op, ErrorCode::BadAttribute)
+           << "cuts dimension " << dim << " of "
+           << RankedTensorType::get(whole.getShape(), whole.getElementType())
+           << " into " << places << " blocks, which are not equal";
+  SmallVector<int64_t> shape(whole.getShape());
+  shape[dim] /= places;
+  if (block.getShape() != ArrayRef<int64_t>(shape) ||
+      block.getElementType() != whole.getElementType())
+    return tp::emitOpError(op, ErrorCode::TypeMismatch)
+           << "has blocks of "
+           << RankedTensorType::get(shape, whole.getElementType())
+           << ", and not of " << block;
+  return success();
+}
+
+/// The number of places along `axes`.
+static int64_t countPlaces(Operation *op, FlatSymbolRefAttr mesh,
+                           AxisListAttr axes) {
+  return getSize(resolveAxes(axes.getAxes(), lookupMesh(op, mesh).toMesh()));
+}
+
+ShardingRule BlockOp::getShardingRule() {
+  auto whole = cast<RankedTensorType>(getInput().getType());
+  return makeBlockRule(
+      whole.getShape(),
+      getCounts(whole, getDim(), countPlaces(*this, getMeshAttr(), getAxes())),
+      /*toBlock=*/true);
+}
+
+LogicalResult BlockOp::verify() {
+  if (failed(verifyPlace(*this, getAxes().getAxes())) ||
+      failed(verifyAxes(*this, getMeshAttr(), getAxes().getAxes(),
+                        [&] { return emitOpError(); })))
+    return failure();
+  int64_t places = countPlaces(*this, getMeshAttr(), getAxes());
+  int64_t plus = getPlus();
+  if (plus < 0 || plus >= places)
+    return tp::emitOpError(*this, ErrorCode::BadAttribute)
+           << "plus is " << plus << ", of " << places << " places";
+  return verifyBlocks(*this, cast<RankedTensorType>(getInput().getType()),
+                      cast<RankedTensorType>(getType()), getDim(), places);
+}
+
+ShardingRule AssembleOp::getShardingRule() {
+  auto whole = cast<RankedTensorType>(getType());
+  ShardingRule rule = makeBlockRule(
+      whole.getShape(), getCounts(whole, getDim(), getInputs().size()),
+      /*toBlock=*/false);
+  TensorFactors block = rule.operands.front();
+  rule.operands.assign(getInputs().size(), block);
+  return rule;
+}
+
+LogicalResult AssembleOp::verify() {
+  if (failed(verifyPlace(*this, getAxes().getAxes())) ||
+      failed(verifyAxes(*this, getMeshAttr(), getAxes().getAxes(),
+                        [&] { return emitOpError(); })))
+    return failure();
+  int64_t places = countPlaces(*this, getMeshAttr(), getAxes());
+  if (int64_t(getInputs().size()) != places ||
+      !llvm::all_equal(getInputs().getTypes()))
+    return tp::emitOpError(*this, ErrorCode::TypeMismatch)
+           << "puts " << places << " blocks of one type together, not "
+           << getInputs().getTypes();
+  return verifyBlocks(*this, cast<RankedTensorType>(getType()),
+                      cast<RankedTensorType>(getInputs().front().getType()),
+                      getDim(), places);
+}
+
+//===----------------------------------------------------------------------===//
+// MaskOp
+//===----------------------------------------------------------------------===//
 
 LogicalResult MaskOp::verify() {
   auto type = cast<RankedTensorType>(getType());

@@ -16,6 +16,13 @@ using namespace mlir;
 using namespace tp::step;
 using tp::ErrorCode;
 
+static ParseResult parseMotion(OpAsmParser &parser, IntegerAttr &by,
+                               IntegerAttr &loop, tp::spmd::AxisListAttr &axes,
+                               IntegerAttr &plus);
+static void printMotion(OpAsmPrinter &printer, ViewOp view, IntegerAttr by,
+                        IntegerAttr loop, tp::spmd::AxisListAttr axes,
+                        IntegerAttr plus);
+
 #include "tpopt/Dialect/Step/StepInterfaces.cpp.inc"
 #define GET_OP_CLASSES
 #include "tpopt/Dialect/Step/StepOps.cpp.inc"
@@ -104,6 +111,83 @@ LogicalResult ConstantOp::verify() {
   return success();
 }
 
+/// The size of an axis of the mesh of the program around `op`; none, with an
+/// error at `op`, if there is no such axis.
+static FailureOr<int64_t> getAxisSize(Operation *op,
+                                      tp::spmd::AxisRefAttr axis) {
+  auto program = op->getParentOfType<ProgramOp>();
+  tp::spmd::MeshOp mesh;
+  if (program && program.getMeshAttr())
+    mesh = tp::spmd::lookupMesh(program, program.getMeshAttr());
+  if (!mesh)
+    return tp::emitOpError(op, ErrorCode::Misplaced)
+           << "stands in a program without a mesh";
+  tp::Mesh devices = mesh.toMesh();
+  if (!devices.find(axis.getName()))
+    return tp::emitOpError(op, ErrorCode::BadAttribute)
+           << "mesh " << mesh.getSymName() << " has no axis " << axis.getName();
+  return tp::getSize(tp::spmd::resolveAxes(axis, devices));
+}
+
+/// How many places there are along `axes`.
+static FailureOr<int64_t> getGroupSize(Operation *op,
+                                       tp::spmd::AxisListAttr axes) {
+  int64_t group = 1;
+  for (tp::spmd::AxisRefAttr axis : axes.getAxes()) {
+    FailureOr<int64_t> size = getAxisSize(op, axis);
+    if (failed(size))
+      return failure();
+    group *= *size;
+  }
+  return group;
+}
+
+//===----------------------------------------------------------------------===//
+// Views
+//===----------------------------------------------------------------------===//
+
+static ParseResult parseMotion(OpAsmParser &parser, IntegerAttr &by,
+                               IntegerAttr &loop, tp::spmd::AxisListAttr &axes,
+                               IntegerAttr &plus) {
+  Type number = parser.getBuilder().getI64Type();
+  if (failed(parser.parseOptionalKeyword("by")))
+    return success();
+  if (parser.parseAttribute(by, number) || parser.parseKeyword("of"))
+    return failure();
+  if (succeeded(parser.parseOptionalKeyword("loop")))
+    return parser.parseAttribute(loop, number);
+  if (parser.parseKeyword("place") ||
+      parser.parseCustomAttributeWithFallback(axes))
+    return failure();
+  if (succeeded(parser.parseOptionalKeyword("plus")))
+    return parser.parseAttribute(plus, number);
+  return success();
+}
+
+static void printMotion(OpAsmPrinter &printer, ViewOp, IntegerAttr by,
+                        IntegerAttr loop, tp::spmd::AxisListAttr axes,
+                        IntegerAttr plus) {
+  if (!by)
+    return;
+  printer << " by " << by.getInt() << " of ";
+  if (!axes) {
+    printer << "loop " << loop.getInt();
+    return;
+  }
+  printer << "place ";
+  printer.printStrippedAttrOrType(axes);
+  if (plus && plus.getInt() != 0)
+    printer << " plus " << plus.getInt();
+}
+
+int64_t tp::step::getNumPositions(ViewOp view) {
+  if (view.getBy().value_or(0) == 0)
+    return 1;
+  if (view.getAxes())
+    return *getGroupSize(view, *view.getAxes());
+  return std::max<int64_t>(step::getLoop(view, view.getLoop()).getCount(), 1);
+}
+
 LogicalResult ViewOp::verify() {
   MemRefType source = bufferTypeOf(getSource());
   if (!isDense(source) || getSource().getDefiningOp<ViewOp>())
@@ -111,13 +195,22 @@ LogicalResult ViewOp::verify() {
            << "is of an argument, an alloc or a constant";
   int64_t first = 0, last = 0; // how far it moves
   if (int64_t by = getBy().value_or(0)) {
-    LoopOp loop = step::getLoop(*this, getLoop());
-    int64_t bytes = getElementBytes(source.getElementType());
-    if (!loop || by * bytes % kArenaAlignment != 0)
+    if (getAxes() && failed(getGroupSize(*this, *getAxes())))
+      return failure();
+    if (!getAxes() && !step::getLoop(*this, getLoop()))
       return tp::emitOpError(*this, ErrorCode::BadAttribute)
-             << "moves by a multiple of " << kArenaAlignment
-             << " bytes with a loop around it";
-    int64_t distance = by * (std::max<int64_t>(loop.getCount(), 1) - 1) * bytes;
+             << "moves with loop " << getLoop() << ", which is not around it";
+    int64_t positions = getNumPositions(*this);
+    if (getAxes() &&
+        (int64_t(getPlus()) < 0 || int64_t(getPlus()) >= positions))
+      return tp::emitOpError(*this, ErrorCode::BadAttribute)
+             << "is " << getPlus() << " places further on, of " << positions;
+    int64_t bytes = getElementBytes(source.getElementType());
+    if (by * bytes % kArenaAlignment != 0)
+      return tp::emitOpError(*this, ErrorCode::BadAttribute)
+             << "moves by " << by * bytes << " bytes, which is no multiple of "
+             << kArenaAlignment;
+    int64_t distance = by * (positions - 1) * bytes;
     first = std::min<int64_t>(distance, 0);
     last = std::max<int64_t>(distance, 0);
   }
@@ -343,32 +436,11 @@ LogicalResult IfOp::verify() { return verifyPredicate(*this, getPredicate()); }
 // Collectives
 //===----------------------------------------------------------------------===//
 
-/// The size of an axis of the mesh of the program around `op`; none, with an
-/// error at `op`, if there is no such axis.
-static FailureOr<int64_t> getAxisSize(Operation *op,
-                                      tp::spmd::AxisRefAttr axis) {
-  auto program = op->getParentOfType<ProgramOp>();
-  tp::spmd::MeshOp mesh;
-  if (program && program.getMeshAttr())
-    mesh = tp::spmd::lookupMesh(program, program.getMeshAttr());
-  if (!mesh)
-    return tp::emitOpError(op, ErrorCode::Misplaced)
-           << "stands in a program without a mesh";
-  tp::Mesh devices = mesh.toMesh();
-  if (!devices.find(axis.getName()))
-    return tp::emitOpError(op, ErrorCode::BadAttribute)
-           << "mesh " << mesh.getSymName() << " has no axis " << axis.getName();
-  return tp::getSize(tp::spmd::resolveAxes(axis, devices));
-}
-
 LogicalResult CollectiveStartOp::verify() {
-  int64_t group = 1;
-  for (spmd::AxisRefAttr axis : getAxes().getAxes()) {
-    FailureOr<int64_t> size = getAxisSize(*this, axis);
-    if (failed(size))
-      return failure();
-    group *= *size;
-  }
+  FailureOr<int64_t> size = getGroupSize(*this, getAxes());
+  if (failed(size))
+    return failure();
+  int64_t group = *size;
   MemRefType from = bufferTypeOf(getSource()),
              to = bufferTypeOf(getDestination());
   Strides in(from), out(to);

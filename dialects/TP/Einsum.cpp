@@ -3,6 +3,8 @@
 
 // Contractions and reductions.
 
+#include "dialects/TP/Einsum.h"
+
 #include "dialects/OpError.h"
 #include "tpopt/Dialect/TP/TP.h"
 
@@ -23,12 +25,16 @@ EinsumTerms EinsumTerms::split(StringRef equation) {
   return {lhs, rhs, result};
 }
 
-LogicalResult EinsumOp::verify() {
+/// Whether an equation fits its tensors: what is wrong if not.
+using EquationCheck = llvm::function_ref<std::string()>;
+
+static LogicalResult verifyContraction(Operation *op, StringRef equation,
+                                       Value lhs, Value rhs, Value result,
+                                       EquationCheck check) {
   auto error = [&] {
-    return tp::emitOpError(*this, ErrorCode::BadEinsum)
-           << "equation \"" << getEquation() << "\": ";
+    return tp::emitOpError(op, ErrorCode::BadEinsum)
+           << "equation \"" << equation << "\": ";
   };
-  StringRef equation = getEquation();
   if (equation.count("->") != 1 || equation.count(',') != 1 ||
       equation.find(',') > equation.find("->"))
     return error() << "names two operands and one result, as in \"ik,kj->ij\"";
@@ -37,27 +43,46 @@ LogicalResult EinsumOp::verify() {
     for (char letter : term)
       if (!llvm::isAlpha(letter))
         return error() << "'" << Twine(letter) << "' is not a letter";
-  std::string why;
-  if (!spmd::findShardingRule(*this, equation, why))
-    return tp::emitOpError(*this, ErrorCode::BadEinsum) << why;
+  std::string why = check();
+  if (!why.empty())
+    return tp::emitOpError(op, ErrorCode::BadEinsum) << why;
   for (char letter : terms.result)
     if (!terms.lhs.contains(letter) && !terms.rhs.contains(letter))
       return error() << "result letter '" << Twine(letter)
                      << "' is in no operand: broadcast first";
-  Type lhs = typeOf(getLhs()).getElementType();
-  Type result = typeOf(getResult()).getElementType();
-  if (lhs != typeOf(getRhs()).getElementType())
-    return tp::emitOpError(*this, ErrorCode::BadEinsum)
-           << "operands have element types " << lhs << " and "
-           << typeOf(getRhs()).getElementType() << ": convert one";
-  if (lhs != result &&
-      (isa<FloatType>(lhs) != isa<FloatType>(result) ||
-       result.getIntOrFloatBitWidth() <= lhs.getIntOrFloatBitWidth()))
-    return tp::emitOpError(*this, ErrorCode::BadEinsum)
-           << "result element "
-           << "type " << result << " must be " << lhs
+  Type factor = typeOf(lhs).getElementType();
+  Type made = typeOf(result).getElementType();
+  if (factor != typeOf(rhs).getElementType())
+    return tp::emitOpError(op, ErrorCode::BadEinsum)
+           << "operands have element types " << factor << " and "
+           << typeOf(rhs).getElementType() << ": convert one";
+  if (factor != made &&
+      (isa<FloatType>(factor) != isa<FloatType>(made) ||
+       made.getIntOrFloatBitWidth() <= factor.getIntOrFloatBitWidth()))
+    return tp::emitOpError(op, ErrorCode::BadEinsum)
+           << "result element type " << made << " must be " << factor
            << " or a wider type of its kind";
   return success();
+}
+
+LogicalResult tp::verifyEinsum(Operation *op, StringRef equation, Value lhs,
+                               Value rhs, Value result) {
+  return verifyContraction(op, equation, lhs, rhs, result, [&] {
+    llvm::Expected<ShardingRule> rule = ShardingRule::parse(
+        equation, {typeOf(lhs).getShape(), typeOf(rhs).getShape()},
+        {typeOf(result).getShape()});
+    return rule ? std::string() : llvm::toString(rule.takeError());
+  });
+}
+
+LogicalResult EinsumOp::verify() {
+  // There are many, and the rules of ops are remembered.
+  return verifyContraction(*this, getEquation(), getLhs(), getRhs(),
+                           getResult(), [&] {
+                             std::string why;
+                             spmd::findShardingRule(*this, getEquation(), why);
+                             return why;
+                           });
 }
 
 ShardingRule EinsumOp::getShardingRule() {

@@ -136,6 +136,14 @@ uint32_t ArtifactBuilder::addCommunicator(spmd::AxisListAttr axes) {
   return it->second;
 }
 
+uint32_t ArtifactBuilder::addPlace(spmd::AxisListAttr axes, int64_t plus) {
+  auto [it, isNew] = places.try_emplace({axes, plus});
+  if (isNew)
+    it->second = writer.add(tprt::PlaceRow{
+        addAxes(spmd::resolveAxes(axes.getAxes(), *mesh)), plus});
+  return it->second;
+}
+
 uint32_t ArtifactBuilder::addCoordinate(spmd::AxisRefAttr axis) {
   auto [it, isNew] = coordinates.try_emplace(axis);
   if (isNew)

@@ -39,6 +39,7 @@ private:
   tprt::Range addDims(mlir::RankedTensorType type);
   uint32_t addCommunicator(spmd::AxisListAttr axes);
   uint32_t addCoordinate(spmd::AxisRefAttr axis);
+  uint32_t addPlace(spmd::AxisListAttr axes, int64_t plus);
   mlir::FailureOr<uint32_t> addKernel(step::KernelOpInterface op);
   tprt::Range addIntegers(llvm::ArrayRef<int64_t> values) {
     return writer.addAll<int64_t>(
@@ -78,6 +79,7 @@ private:
   llvm::SmallVector<uint32_t> kernelRows; ///< By the table's numbers.
   llvm::StringMap<std::pair<uint32_t, step::InputAttr>> inputs;
   llvm::DenseMap<mlir::Attribute, uint32_t> communicators, coordinates;
+  llvm::DenseMap<std::pair<mlir::Attribute, int64_t>, uint32_t> places;
   llvm::DenseMap<mlir::Attribute, uint64_t> constants;
 
   llvm::DenseMap<mlir::Value, tprt::BufferRow> roots; ///< Of the current entry.

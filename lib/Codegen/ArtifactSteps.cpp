@@ -97,7 +97,10 @@ tprt::BufferRow ArtifactBuilder::getBuffer(Value buffer) {
   auto view = buffer.getDefiningOp<step::ViewOp>();
   if (int64_t by = view ? view.getBy().value_or(0) : 0) {
     row.step = by * step::getElementBytes(type.getElementType());
-    row.counter = counters.lookup(step::getLoop(view, view.getLoop()));
+    if (view.getAxes())
+      row.place = addPlace(*view.getAxes(), view.getPlus());
+    else
+      row.counter = counters.lookup(step::getLoop(view, view.getLoop()));
   }
   return row;
 }

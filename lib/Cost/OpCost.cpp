@@ -97,8 +97,8 @@ Work tp::cost::getWork(Operation *op, const ShardingRule &rule,
   Work work;
   // A reshape reads the same storage in another way; what is sent is no work.
   // Annotations do nothing, and users of cheap sources make them themselves.
-  if (isa<ReshapeOp, CollectiveOpInterface, ShiftOp, ConstraintOp, BarrierOp>(
-          op) ||
+  if (isa<ReshapeOp, CollectiveOpInterface, ShiftOp, BlockOp, AssembleOp,
+          ConstraintOp, BarrierOp>(op) ||
       isCheapSource(op))
     return work;
   work.contraction = isContraction(rule);

@@ -138,6 +138,50 @@ DeviceValues Distributor::axisIndex(const Mesh &mesh, ArrayRef<AxisRef> axes,
   return results;
 }
 
+/// Block number `index` along `dim`, of the sizes of a block.
+static int64_t getBlockBegin(ArrayRef<int64_t> whole, ArrayRef<int64_t> block,
+                             int64_t dim, int64_t index) {
+  return index * block[dim] * getStrides(whole)[dim];
+}
+
+DeviceValues Distributor::block(ArrayRef<TensorValue> parts, const Mesh &mesh,
+                                ArrayRef<AxisRef> axes, int64_t dim,
+                                int64_t plus, RankedTensorType type) {
+  ArrayRef<int64_t> sizes = type.getShape();
+  SmallVector<int64_t> strides = getStrides(sizes);
+  DeviceValues results;
+  for (auto [device, part] : llvm::enumerate(parts)) {
+    int64_t index = (getPosition(mesh, axes, device) + plus) % getSize(axes);
+    auto buffer = std::make_shared<DenseTensor>(type);
+    copyStrided(sizes,
+                toDense(part).data() +
+                    getBlockBegin(part->getShape(), sizes, dim, index),
+                getStrides(part->getShape()), buffer->data(), strides);
+    results.push_back(buffer);
+  }
+  return results;
+}
+
+DeviceValues Distributor::assemble(ArrayRef<DeviceValues> blocks,
+                                   const Mesh &mesh, ArrayRef<AxisRef> axes,
+                                   int64_t dim, RankedTensorType type) {
+  SmallVector<int64_t> strides = getStrides(type.getShape());
+  DeviceValues results;
+  for (int64_t device = 0; device < mesh.getNumDevices(); ++device) {
+    auto buffer = std::make_shared<DenseTensor>(type);
+    for (auto [plus, values] : llvm::enumerate(blocks)) {
+      const DenseTensor &from = toDense(values[device]);
+      int64_t index = (getPosition(mesh, axes, device) + plus) % getSize(axes);
+      copyStrided(from.getShape(), from.data(), getStrides(from.getShape()),
+                  buffer->data() + getBlockBegin(type.getShape(),
+                                                 from.getShape(), dim, index),
+                  strides);
+    }
+    results.push_back(buffer);
+  }
+  return results;
+}
+
 DeviceValues Distributor::mask(ArrayRef<TensorValue> parts,
                                const Layout &layout, ArrayRef<int64_t> dims,
                                Element value) {

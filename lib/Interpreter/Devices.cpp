@@ -69,20 +69,17 @@ LockstepMachine::Results LockstepMachine::runDeviceOp(Operation *op,
 
   // The rest stands among local values or in manual regions only.
   const Mesh &mesh = *world.mesh;
+  auto named = op->getAttrOfType<FlatSymbolRefAttr>("mesh");
+  if (named && named.getValue() != mesh.name)
+    return op->emitError() << prefix(ErrorCode::UnknownMesh)
+                           << "this runs on mesh @" << mesh.name << ", not on "
+                           << named;
   if (auto index = dyn_cast<AxisIndexOp>(op)) {
-    if (index.getMesh() != mesh.name)
-      return op->emitError()
-             << prefix(ErrorCode::UnknownMesh) << "this runs on mesh @"
-             << mesh.name << ", not on @" << index.getMesh();
     return only(distributor.axisIndex(
         mesh, resolveAxes(index.getAxes().getAxes(), mesh),
         cast<RankedTensorType>(index.getType())));
   }
   if (auto shift = dyn_cast<ShiftOp>(op)) {
-    if (shift.getMesh() != mesh.name)
-      return op->emitError()
-             << prefix(ErrorCode::UnknownMesh) << "this runs on mesh @"
-             << mesh.name << ", not on @" << shift.getMesh();
     AxisList axes = resolveAxes(shift.getAxes().getAxes(), mesh);
     if (failed(checkMeeting(op, axes, world)))
       return failure();
@@ -90,6 +87,19 @@ LockstepMachine::Results LockstepMachine::runDeviceOp(Operation *op,
                                   [&](int64_t place, int64_t places) {
                                     return shift.getSender(place, places);
                                   }));
+  }
+  if (auto block = dyn_cast<BlockOp>(op))
+    return only(distributor.block(operand(), mesh,
+                                  resolveAxes(block.getAxes().getAxes(), mesh),
+                                  block.getDim(), block.getPlus(),
+                                  cast<RankedTensorType>(block.getType())));
+  if (auto assemble = dyn_cast<AssembleOp>(op)) {
+    SmallVector<DeviceValues> blocks;
+    for (Value input : assemble.getInputs())
+      blocks.push_back(frame.values[input]);
+    return only(distributor.assemble(
+        blocks, mesh, resolveAxes(assemble.getAxes().getAxes(), mesh),
+        assemble.getDim(), cast<RankedTensorType>(assemble.getType())));
   }
   if (auto mask = dyn_cast<MaskOp>(op)) {
     auto type = cast<RankedTensorType>(mask.getType());

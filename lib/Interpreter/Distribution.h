@@ -101,6 +101,15 @@ public:
   /// The place of every device along `axes`.
   DeviceValues axisIndex(const Mesh &mesh, llvm::ArrayRef<AxisRef> axes,
                          mlir::RankedTensorType type);
+  /// Every device gets the block of its buffer that lies `plus` behind its
+  /// place along `axes`, as spmd.block says.
+  DeviceValues block(llvm::ArrayRef<TensorValue> parts, const Mesh &mesh,
+                     llvm::ArrayRef<AxisRef> axes, int64_t dim, int64_t plus,
+                     mlir::RankedTensorType type);
+  /// Puts blocks together from the device's place on, as spmd.assemble says.
+  DeviceValues assemble(llvm::ArrayRef<DeviceValues> blocks, const Mesh &mesh,
+                        llvm::ArrayRef<AxisRef> axes, int64_t dim,
+                        mlir::RankedTensorType type);
   /// Elements beyond the whole tensor in one of `dims` become `value`.
   DeviceValues mask(llvm::ArrayRef<TensorValue> parts, const Layout &layout,
                     llvm::ArrayRef<int64_t> dims, Element value);

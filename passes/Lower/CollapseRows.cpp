@@ -72,10 +72,8 @@ static void setDomain(step::RowsOp rows, ArrayRef<int64_t> domain,
     bool moves = view && view.getBy();
     if (moves || root.getType() != changed) {
       auto made = step::ViewOp::create(builder, rows.getLoc(), changed, root);
-      if (moves) {
-        made.setBy(view.getBy());
-        made.setLoop(view.getLoop());
-      }
+      if (moves)
+        made.getProperties() = view.getProperties();
       root = made;
     }
     operand.set(root);

@@ -351,8 +351,11 @@ void ProgramLowering::lowerShift(ShiftOp op) {
   SmallVector<int64_t> permutation;
   for (int64_t place = 0; place < size; ++place)
     permutation.push_back(op.getSender(place, size).value_or(-1));
-  views[op.getResult()] =
-      exchange(step::CollectiveKind::CollectivePermute, axes,
-               getDense(getView(op.getInput()), op),
-               allocateFor(op.getResult()), std::nullopt, permutation);
+  View from = getDense(getView(op.getInput()), op);
+  View to = allocatePart(op.getResult());
+  if (!to.isDense())
+    to = allocateFor(op.getResult());
+  to.strides = step::getDenseStrides(to.shape);
+  views[op.getResult()] = exchange(step::CollectiveKind::CollectivePermute,
+                                   axes, from, to, std::nullopt, permutation);
 }

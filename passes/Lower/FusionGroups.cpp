@@ -44,7 +44,8 @@ bool tp::isInline(Value value) { return ::isInline(value, /*height=*/8); }
 
 bool tp::isViewOp(Operation *op) {
   auto slice = dyn_cast<DynamicSliceOp>(op);
-  return isa<TransposeOp, ReshapeOp, SliceOp, BroadcastOp, WindowOp>(op) ||
+  return isa<TransposeOp, ReshapeOp, SliceOp, BroadcastOp, WindowOp,
+             spmd::BlockOp>(op) ||
          (slice && getMotion(slice));
 }
 

@@ -296,6 +296,7 @@ FailureOr<LocalInfos> tp::legalizeForStep(func::FuncOp function,
       decomposeAll(block, keep);
     });
   };
+  forEach([](Block &block) { copyUnalignedBlocks(block); });
   forEach([&](Block &block) {
     for (auto op :
          llvm::make_early_inc_range(block.getOps<AttentionOpInterface>()))

@@ -52,13 +52,19 @@ Value ProgramLowering::getBuffer(const View &view) {
   MemRefType type = view.getType();
   if (view.by == 0 && type == view.root.getType())
     return view.root;
-  Value &buffer = buffers[{view.root, type, view.loop, view.by}];
+  Value &buffer =
+      buffers[{{view.root, type}, {view.loop, view.axes}, view.plus, view.by}];
   if (buffer)
     return buffer;
   auto made = step::ViewOp::create(builder, loc, type, view.root);
   if (view.by != 0) {
     made.setBy(view.by);
-    made.setLoop(getLoopNumber(view.loop));
+    if (view.axes) {
+      made.setAxesAttr(view.axes);
+      made.setPlus(view.plus);
+    } else {
+      made.setLoop(getLoopNumber(view.loop));
+    }
   }
   return buffer = made;
 }
@@ -152,6 +158,10 @@ View ProgramLowering::getDense(const View &view, Operation *op) {
     same.strides = step::getDenseStrides(view.shape);
     return same;
   }
+  return copyDense(view, op);
+}
+
+View ProgramLowering::copyDense(const View &view, Operation *op) {
   View dense = allocate(view.shape, view.element);
   copy(view, dense, op);
   return dense;
@@ -199,6 +209,8 @@ View ProgramLowering::getView(Value value) {
       view = lowerWindow(input, window);
     else if (auto slice = dyn_cast<DynamicSliceOp>(op))
       view = lowerSlice(slice);
+    else if (auto block = dyn_cast<BlockOp>(op))
+      view = lowerBlock(block);
     else
       view = getReshaped(input, shape, op);
   }
@@ -306,6 +318,8 @@ void ProgramLowering::lowerUnit(const FusionGroups &graph, unsigned index) {
     return copy(getView(update.getUpdate()), getUpdated(update), update);
   if (auto concat = dyn_cast<ConcatOp>(op))
     return lowerConcat(concat);
+  if (auto assemble = dyn_cast<AssembleOp>(op))
+    return lowerAssemble(assemble);
   if (auto pad = dyn_cast<PadOp>(op))
     return lowerPad(pad);
   if (auto attention = dyn_cast<AttentionOp>(op))

@@ -47,7 +47,8 @@ private:
   /// Where a result of the function is to lie, if that is free by now, else a
   /// new buffer.
   View allocateFor(mlir::Value value);
-  /// The same, or its place in the concatenation that alone uses it.
+  /// The same, or its place in what alone uses it, a concatenation or blocks
+  /// that are put together.
   View allocatePart(mlir::Value value);
   /// The memory of the argument that is donated to `value`, if it may be
   /// written by then: whoever reads it, or what was computed in it, has read,
@@ -65,6 +66,7 @@ private:
   View getReshaped(const View &view, llvm::ArrayRef<int64_t> shape,
                    mlir::Operation *op);
   View getDense(const View &view, mlir::Operation *op);
+  View copyDense(const View &view, mlir::Operation *op);
   bool copyInParts(const View &from, const View &to, mlir::Operation *op);
   void copy(const View &from, const View &to, mlir::Operation *op);
   void fill(const View &to, mlir::TypedAttr value, mlir::Operation *op);
@@ -111,9 +113,14 @@ private:
   void storeYielded(YieldOp yield, llvm::ArrayRef<View> results);
 
   // Movement.cpp
-  View getConcatenation(ConcatOp op);
+  /// The memory of what is put together, of which parts may be written before.
+  View getAssembled(mlir::Value result);
   View getPart(ConcatOp op, unsigned index);
+  View getPart(spmd::AssembleOp op, unsigned index);
+  template <typename OpT> void lowerParts(OpT op);
   void lowerConcat(ConcatOp op);
+  void lowerAssemble(spmd::AssembleOp op);
+  View lowerBlock(spmd::BlockOp op);
   void lowerPad(PadOp op);
 
   // Contraction.cpp
@@ -157,9 +164,11 @@ private:
 
   /// Of the current region and those around it.
   llvm::DenseMap<mlir::Value, View> views;
-  llvm::DenseMap<
-      std::tuple<mlir::Value, mlir::Type, mlir::Operation *, int64_t>,
-      mlir::Value>
+  /// By root and type, how they move, and how far.
+  llvm::DenseMap<std::tuple<std::pair<mlir::Value, mlir::Type>,
+                            std::pair<mlir::Operation *, mlir::Attribute>,
+                            int64_t, int64_t>,
+                 mlir::Value>
       buffers;
   llvm::DenseMap<mlir::Operation *, step::LoopOp> loops; ///< By ForOp.
   /// For values that the function returns: the outputs' own storage.

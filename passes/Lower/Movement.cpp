@@ -1,7 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Concatenation and padding: copies into parts of a new tensor.
+// Concatenation and padding: copies into parts of a new tensor. Blocks at the
+// device's place.
 
 #include "Lowering.h"
 
@@ -12,16 +13,16 @@ static SmallVector<int64_t> ones(size_t rank) {
   return SmallVector<int64_t>(rank, 1);
 }
 
-/// The memory of a concatenation, of which parts may be written before it.
-View ProgramLowering::getConcatenation(ConcatOp op) {
-  View &view = views[op.getResult()];
-  if (!view.root)
-    view = allocateFor(op.getResult());
-  return view;
+View ProgramLowering::getAssembled(Value result) {
+  auto known = views.find(result);
+  if (known != views.end())
+    return known->second;
+  View view = allocatePart(result); // what parts it may be a part of itself
+  return views[result] = view;
 }
 
 View ProgramLowering::getPart(ConcatOp op, unsigned index) {
-  View whole = getConcatenation(op);
+  View whole = getAssembled(op.getResult());
   SmallVector<int64_t> starts(whole.shape.size(), 0);
   for (Value before : op.getInputs().take_front(index))
     starts[op.getDim()] +=
@@ -32,23 +33,61 @@ View ProgramLowering::getPart(ConcatOp op, unsigned index) {
 }
 
 View ProgramLowering::allocatePart(Value value) {
-  if (value.hasOneUse() && !outputStorage.count(value))
-    if (auto concat = dyn_cast<ConcatOp>(*value.getUsers().begin());
-        concat && concat->getBlock() == value.getParentBlock())
-      return getPart(concat, value.getUses().begin()->getOperandNumber());
+  if (!value.hasOneUse() || outputStorage.count(value))
+    return allocateFor(value);
+  OpOperand &use = *value.getUses().begin();
+  if (use.getOwner()->getBlock() != value.getParentBlock())
+    return allocateFor(value);
+  if (auto concat = dyn_cast<ConcatOp>(use.getOwner()))
+    return getPart(concat, use.getOperandNumber());
+  if (auto assemble = dyn_cast<spmd::AssembleOp>(use.getOwner()))
+    return getPart(assemble, use.getOperandNumber());
   return allocateFor(value);
 }
 
-void ProgramLowering::lowerConcat(ConcatOp op) {
-  View result = getConcatenation(op);
+void ProgramLowering::lowerConcat(ConcatOp op) { lowerParts(op); }
+
+void ProgramLowering::lowerAssemble(spmd::AssembleOp op) { lowerParts(op); }
+
+/// Copies those parts that were not made where they belong.
+template <typename OpT> void ProgramLowering::lowerParts(OpT op) {
+  View result = getAssembled(op.getResult());
   for (auto [index, input] : llvm::enumerate(op.getInputs())) {
     View from = getView(input), to = getPart(op, index);
-    bool isThere = from.root == to.root && from.offset == to.offset &&
-                   from.strides == to.strides;
-    if (!isThere)
+    if (!from.isSame(to))
       copy(from, to, op);
   }
   views[op.getResult()] = result;
+}
+
+/// The block of `whole` that is `plus` behind the device's place.
+static View atPlace(View whole, int64_t dim, int64_t places,
+                    spmd::AxisListAttr axes, int64_t plus) {
+  whole.shape[dim] /= places;
+  if (places == 1)
+    return whole;
+  whole.by = whole.shape[dim] * whole.strides[dim];
+  whole.axes = axes;
+  whole.plus = plus;
+  return whole;
+}
+
+View ProgramLowering::getPart(spmd::AssembleOp op, unsigned index) {
+  return atPlace(getAssembled(op.getResult()), op.getDim(), op.getInputs().size(),
+                 op.getAxes(), index);
+}
+
+View ProgramLowering::lowerBlock(spmd::BlockOp op) {
+  View input = getView(op.getInput());
+  int64_t dim = op.getDim();
+  int64_t block = typeOf(op.getResult()).getDimSize(dim);
+  // Kernels count on where buffers begin, and a buffer moves in one way.
+  int64_t step = block * input.strides[dim];
+  if (input.by != 0 ||
+      step * step::getElementBytes(input.element) % step::kArenaAlignment != 0)
+    input = copyDense(input, op);
+  return atPlace(input, dim, input.shape[dim] / block, op.getAxes(),
+                 op.getPlus());
 }
 
 /// Fill around the input, dimension by dimension, and the input.

@@ -136,3 +136,9 @@ std::optional<View> View::reshape(ArrayRef<int64_t> newShape) const {
 MemRefType View::getType() const {
   return step::getBufferType(shape, element, strides, offset);
 }
+
+bool View::isSame(const View &other) const {
+  return root == other.root && offset == other.offset && shape == other.shape &&
+         strides == other.strides && loop == other.loop && axes == other.axes &&
+         plus == other.plus && by == other.by;
+}

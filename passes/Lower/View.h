@@ -10,7 +10,8 @@
 /// other in memory: a transposed 4x8 cannot be read as 32.
 ///
 /// In a loop a view may move by a number of elements with every turn: the slice
-/// of stacked weights that is the turn's layer.
+/// of stacked weights that is the turn's layer. Or it lies at the device's
+/// place: the block of a gathered tensor that is its own.
 
 #ifndef TPOPT_PASSES_LOWER_VIEW_H
 #define TPOPT_PASSES_LOWER_VIEW_H
@@ -26,7 +27,10 @@ struct View {
   llvm::SmallVector<int64_t> strides;
   int64_t offset = 0;
   mlir::Operation *loop = nullptr; ///< The step.loop that it moves with.
-  int64_t by = 0;                  ///< Elements in each turn of that.
+  /// Else the axes that it lies along, `plus` places further on.
+  spmd::AxisListAttr axes;
+  int64_t plus = 0;
+  int64_t by = 0; ///< Elements in each turn, or from place to place.
 
   View() = default;
   /// All of a dense buffer.
@@ -59,6 +63,8 @@ struct View {
   std::optional<View> reshape(llvm::ArrayRef<int64_t> shape) const;
 
   mlir::MemRefType getType() const;
+  /// Whether both are the same elements of the same memory.
+  bool isSame(const View &other) const;
 };
 
 } // namespace tp

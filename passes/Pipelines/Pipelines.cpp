@@ -31,7 +31,7 @@ static void addPreparation(OpPassManager &manager) {
 
 /// Adds the passes of one stage.
 static void addStage(OpPassManager &manager, Stage stage,
-                     const ShardOptions &options) {
+                     const ShardOptions &options, bool chunksProducts) {
   bool verifies = options.verify != Verification::Off;
   switch (stage) {
   case Stage::Import:
@@ -62,6 +62,11 @@ static void addStage(OpPassManager &manager, Stage stage,
     return;
   case Stage::Collectives:
     manager.addPass(createPlanCollectivesPass({options.machine}));
+    if (chunksProducts) {
+      ChunkProductsPassOptions chunk;
+      chunk.machine = options.machine;
+      manager.addPass(createChunkProductsPass(chunk));
+    }
     {
       CombineCollectivesPassOptions combine;
       combine.machine = options.machine;
@@ -88,11 +93,11 @@ static void addStage(OpPassManager &manager, Stage stage,
   llvm_unreachable("covered switch");
 }
 
-void tp::buildShardPipeline(OpPassManager &manager,
-                            const ShardOptions &options) {
+void tp::buildShardPipeline(OpPassManager &manager, const ShardOptions &options,
+                            bool chunksProducts) {
   for (Stage stage : {Stage::Import, Stage::Propagate, Stage::Partition,
                       Stage::Collectives, Stage::Localize}) {
-    addStage(manager, stage, options);
+    addStage(manager, stage, options, chunksProducts);
     if (stage == options.stopAfter)
       return;
   }
@@ -107,7 +112,7 @@ void tp::buildCompilePipeline(OpPassManager &manager,
     manager.addPass(createImportStableHLOPass());
     if (writes)
       manager.addPass(createKeepProgramPass());
-    buildShardPipeline(manager, options);
+    buildShardPipeline(manager, options, options.overlap && options.chunk);
     // A report, and only that, comes between the parts.
     if (options.part == CompilePart::Shard && options.report &&
         options.stopAfter == Stage::Localize)

@@ -5,6 +5,7 @@
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Sequence.h"
 
 using namespace mlir;
 using namespace tp;
@@ -15,11 +16,44 @@ static Access getAccess(Value buffer, bool isWrite) {
   Value root = step::getRoot(buffer);
   MemRefType type = step::bufferTypeOf(buffer);
   auto view = buffer.getDefiningOp<step::ViewOp>();
-  if (view && view.getBy())
+  bool moves = view && view.getBy();
+  if (moves && !view.getAxes())
     return {root, 0, step::getEndByte(step::bufferTypeOf(root)), isWrite};
-  int64_t begin =
-      step::Strides(type).offset * step::getElementBytes(type.getElementType());
-  return {root, begin, step::getEndByte(type), isWrite};
+  int64_t bytes = step::getElementBytes(type.getElementType());
+  Access access = {root, step::Strides(type).offset * bytes,
+                   step::getEndByte(type), isWrite};
+  if (!moves)
+    return access;
+  access.placed = view;
+  int64_t moved = int64_t(*view.getBy()) * bytes * (getNumPositions(view) - 1);
+  access.begin += std::min<int64_t>(moved, 0);
+  access.end += std::max<int64_t>(moved, 0);
+  return access;
+}
+
+/// The bytes of a view at the device's place, where that is `place`.
+static std::pair<int64_t, int64_t> getBytesAt(step::ViewOp view,
+                                              int64_t place) {
+  MemRefType type = view.getType();
+  int64_t bytes = step::getElementBytes(type.getElementType());
+  int64_t moved = int64_t(*view.getBy()) * bytes *
+                  ((place + int64_t(view.getPlus())) % getNumPositions(view));
+  return {step::Strides(type).offset * bytes + moved,
+          step::getEndByte(type) + moved};
+}
+
+bool Access::conflicts(const Access &other) const {
+  if (root != other.root || begin >= other.end || other.begin >= end ||
+      (!isWrite && !other.isWrite))
+    return false;
+  step::ViewOp own = placed, others = other.placed;
+  if (!own || !others || own.getAxes() != others.getAxes())
+    return true;
+  return llvm::any_of(llvm::seq(getNumPositions(own)), [&](int64_t place) {
+    auto [first, last] = getBytesAt(own, place);
+    auto [otherFirst, otherLast] = getBytesAt(others, place);
+    return first < otherLast && otherFirst < last;
+  });
 }
 
 llvm::SmallVector<Access, 4> schedule::getAccesses(Operation *step) {

@@ -17,11 +17,12 @@ struct Access {
   mlir::Value root;
   int64_t begin, end;
   bool isWrite;
+  /// The view, where it lies at the device's place; else null. Then the bytes
+  /// are those that it has at any place.
+  step::ViewOp placed = {};
 
-  bool conflicts(const Access &other) const {
-    return root == other.root && begin < other.end && other.begin < end &&
-           (isWrite || other.isWrite);
-  }
+  /// Whether both touch a byte, at any place, and one writes it.
+  bool conflicts(const Access &other) const;
 };
 
 /// What a step does, and all steps in it. A collective's are those of its

@@ -134,7 +134,10 @@ void BlockScheduler::findPreparations(Group &group, unsigned transfer) {
       return false;
     return llvm::all_of(
         conflicts.find(number, item.accesses).behind, [&](unsigned behind) {
-          return behind >= group.number || llvm::is_contained(before, behind);
+          // Another transfer that wants it would wait until this one is done.
+          return behind == group.number ||
+                 (behind > group.number && !items[behind].transfer) ||
+                 llvm::is_contained(before, behind);
         });
   };
   if (!llvm::all_of(before, isPreparation))

@@ -3,6 +3,7 @@
 
 #include "ShrunkModule.h"
 
+#include "ChunkShrinker.h"
 #include "PartShrinker.h"
 #include "SpliceShrinker.h"
 #include "WindowShrinker.h"
@@ -453,6 +454,14 @@ std::optional<Shape> ScratchBuilder::inferShape(Operation *op,
     return old;
   if (counts && !type.getEncoding())
     return inferCounted(type);
+  if (isa<GatherEinsumOp, EinsumScatterOp>(segment.whole)) {
+    SmallVector<Shape> operands;
+    for (Value operand : op->getOperands())
+      operands.push_back(Shape(
+          shrink(typeOf(operand), localShapes.lookup(operand)).getShape()));
+    if (!type.getEncoding())
+      return inferChunkShape(op, operands);
+  }
   for (Value operand : op->getOperands()) {
     RankedTensorType other = typeOf(operand);
     if (other.getShape() == type.getShape() &&

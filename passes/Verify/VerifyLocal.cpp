@@ -165,6 +165,11 @@ void LocalVerifier::findOwnValues() {
         add(result, getOwnOfPlace(result));
       return;
     }
+    if (auto block = dyn_cast<BlockOp>(op))
+      add(block, toSet(resolveAxes(block.getAxes().getAxes(), mesh), mesh));
+    if (auto assemble = dyn_cast<AssembleOp>(op))
+      add(assemble,
+          toSet(resolveAxes(assemble.getAxes().getAxes(), mesh), mesh));
     if (auto index = dyn_cast<AxisIndexOp>(op))
       return add(op->getResult(0),
                  toSet(resolveAxes(index.getAxes().getAxes(), mesh), mesh));

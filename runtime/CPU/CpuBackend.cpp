@@ -260,8 +260,8 @@ private:
       base = const_cast<char *>(artifact.bytes(SectionKind::Constants).data());
       break;
     }
-    int64_t trips = buffer.counter == kNone ? 0 : counters[buffer.counter];
-    return base + buffer.offset + trips * buffer.step;
+    return base + buffer.offset +
+           artifact.getDistance(buffer, world.getRank(), counters);
   }
 
   std::string getContext(const StepRow &step) const {

@@ -56,7 +56,8 @@ absl::Status CudaExecutor::prepare(const BackendOptions &options) {
     TPRT_ASSIGN_OR_RETURN(arena,
                           links->allocateArena(artifact.getArenaBytes()));
   }
-  TPRT_ASSIGN_OR_RETURN(memory, DeviceMemory::create(device, artifact, arena));
+  TPRT_ASSIGN_OR_RETURN(
+      memory, DeviceMemory::create(device, artifact, world.getRank(), arena));
   if (!artifact.rows<MatmulRow>().empty()) {
     TPRT_ASSIGN_OR_RETURN(matmuls,
                           DeviceMatmul::create(device, artifact, *memory, world,
@@ -104,11 +105,10 @@ CudaExecutor::writeRandom(uint32_t input, uint64_t seed, float scale,
   std::memcpy(&bits, &scale, sizeof(scale));
   for (const BlockRows &rows :
        getBlockRows(artifact, row.dims, world.getRank())) {
-    BufferRow buffer = {};
+    BufferRow buffer;
     buffer.space = Space::Input;
     buffer.index = input;
     buffer.offset = static_cast<uint64_t>(rows.block * getSize(row.dtype));
-    buffer.counter = kNone;
     cuda::Pointer to = memory->resolve(buffer, {});
     BlockRows numbers = rows;
     std::array<void *, 8> arguments = {

@@ -14,8 +14,9 @@ static constexpr uint64_t kPiece = 8 << 20;
 
 absl::StatusOr<DeviceMemory> DeviceMemory::create(const Device &device,
                                                   const Artifact &artifact,
+                                                  int64_t rank,
                                                   cuda::Pointer arena) {
-  DeviceMemory memory(device, artifact);
+  DeviceMemory memory(device, artifact, rank);
   TPRT_ASSIGN_OR_RETURN(memory.stream, device.createStream(false));
   for (Owned<void *> &piece : memory.staging) {
     TPRT_ASSIGN_OR_RETURN(piece, device.allocateHost(kPiece));
@@ -167,6 +168,6 @@ cuda::Pointer DeviceMemory::resolve(const BufferRow &buffer,
     base = constants.get();
     break;
   }
-  int64_t trips = buffer.counter == kNone ? 0 : counters[buffer.counter];
-  return base + buffer.offset + static_cast<uint64_t>(trips * buffer.step);
+  return base + buffer.offset +
+         static_cast<uint64_t>(artifact->getDistance(buffer, rank, counters));
 }

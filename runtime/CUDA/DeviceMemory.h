@@ -20,8 +20,9 @@ class DeviceMemory {
 public:
   /// The arena is given where the links have memory of their own for it, else
   /// it is 0.
-  static absl::StatusOr<DeviceMemory>
-  create(const Device &device, const Artifact &artifact, cuda::Pointer arena);
+  static absl::StatusOr<DeviceMemory> create(const Device &device,
+                                             const Artifact &artifact,
+                                             int64_t rank, cuda::Pointer arena);
 
   absl::Status write(uint32_t input,
                      absl::FunctionRef<absl::Status(char *block)> fill);
@@ -37,8 +38,8 @@ public:
                         absl::Span<const int64_t> counters) const;
 
 private:
-  DeviceMemory(const Device &device, const Artifact &artifact)
-      : device(&device), artifact(&artifact) {}
+  DeviceMemory(const Device &device, const Artifact &artifact, int64_t rank)
+      : device(&device), artifact(&artifact), rank(rank) {}
   absl::Status upload(const char *from, cuda::Pointer to, uint64_t bytes);
   absl::Status show(cuda::Pointer from, uint64_t bytes,
                     absl::FunctionRef<absl::Status(const char *block)> use);
@@ -46,6 +47,7 @@ private:
 
   const Device *device;
   const Artifact *artifact;
+  int64_t rank;
   std::vector<Owned<cuda::Pointer>> inputs;
   std::vector<Owned<cuda::Pointer>> own; ///< Of outputs without an alias.
   std::vector<cuda::Pointer> outputs;

@@ -64,7 +64,7 @@ static absl::StatusOr<Epilogue> getEpilogue(const Artifact &artifact,
 static unsigned getAlignment(const MatmulOperand &operand,
                              const MatmulRow &row) {
   uint64_t bits = 256 | operand.buffer.offset;
-  if (operand.buffer.counter != kNone)
+  if (operand.buffer.step != 0)
     bits |= static_cast<uint64_t>(operand.buffer.step);
   for (unsigned i = 0; i < kMaxBatch; ++i)
     if (row.batch[i] > 1)

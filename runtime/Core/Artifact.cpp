@@ -72,6 +72,8 @@ uint32_t tprt::getRowSize(SectionKind kind) {
     return sizeof(RandomRow);
   case SectionKind::Devices:
     return sizeof(DeviceRow);
+  case SectionKind::Places:
+    return sizeof(PlaceRow);
   case SectionKind::Text:
   case SectionKind::Constants:
   case SectionKind::ObjectCode:
@@ -372,6 +374,20 @@ int64_t Artifact::getPlace(int64_t rank) const {
 int64_t Artifact::getPosition(Range axes, int64_t rank) const {
   return getPositionAt(getPlace(rank), rows<MeshAxis>(),
                        rows<AxisRefRow>(axes));
+}
+
+int64_t Artifact::getShiftedPosition(const PlaceRow &place,
+                                     int64_t rank) const {
+  return (getPosition(place.axes, rank) + place.plus) %
+         getGroupSize(place.axes);
+}
+
+int64_t Artifact::getDistance(const BufferRow &buffer, int64_t rank,
+                              absl::Span<const int64_t> counters) const {
+  if (buffer.place != kNone)
+    return buffer.step *
+           getShiftedPosition(rows<PlaceRow>()[buffer.place], rank);
+  return buffer.counter == kNone ? 0 : buffer.step * counters[buffer.counter];
 }
 
 int64_t Artifact::evaluate(const ScalarRow &scalar, int64_t rank,

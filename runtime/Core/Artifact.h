@@ -109,6 +109,12 @@ public:
   /// The position of `rank` along the axes as one number, the first axis most
   /// significant.
   int64_t getPosition(Range axes, int64_t rank) const;
+  /// The position that `place` names, for `rank`.
+  int64_t getShiftedPosition(const PlaceRow &place, int64_t rank) const;
+  /// How many bytes behind its offset a buffer begins on `rank`, after
+  /// `counters` trips of the loops.
+  int64_t getDistance(const BufferRow &buffer, int64_t rank,
+                      absl::Span<const int64_t> counters) const;
   /// What `rank` passes to a kernel, after `counters` trips of its loops.
   int64_t evaluate(const ScalarRow &scalar, int64_t rank,
                    absl::Span<const int64_t> counters) const;

@@ -48,7 +48,7 @@ namespace tprt {
 /// in text mode would destroy.
 inline constexpr char kMagic[8] = {'\x89', 'T',  'P',    'X',
                                    '\r',   '\n', '\x1a', '\n'};
-inline constexpr uint32_t kFormatVersion = 4;
+inline constexpr uint32_t kFormatVersion = 5;
 inline constexpr uint64_t kSectionAlignment = 64;
 /// "No row", where a row is optional.
 inline constexpr uint32_t kNone = ~0u;
@@ -215,16 +215,25 @@ enum class Space : uint32_t {
 
 /// `size` bytes at `offset` of a space, plus `step` bytes (which may be
 /// negative) for each finished trip of the enclosing loop that counts in
-/// `counter`: one layer's slice of stacked weights. The arena has the same
-/// layout on all ranks.
+/// `counter`: one layer's slice of stacked weights. Or, with a `place`, `step`
+/// bytes for each place that comes before the one that it names: a rank's own
+/// block of a tensor that it has all of. The arena has the same layout on all
+/// ranks.
 struct BufferRow {
   Space space = Space::Arena;
   uint32_t index = 0;
   uint64_t offset = 0;
   uint64_t size = 0;
   int64_t step = 0;
-  uint32_t counter = kNone;
-  uint32_t reserved = 0;
+  uint32_t counter = kNone; ///< None with a place.
+  uint32_t place = kNone;   ///< Places.
+};
+
+/// A position among those along `axes`: `plus` behind the rank's own, from the
+/// last one on to the first. Of 4 positions, rank 3 has position 0 for plus 1.
+struct PlaceRow {
+  Range axes;   ///< AxisRefs.
+  int64_t plus; ///< 0 .. group size - 1.
 };
 
 enum class ScalarKind : uint32_t {

@@ -114,6 +114,12 @@ absl::Status Verifier::verifyMesh() const {
   }
   for (const CommunicatorRow &communicator : artifact.rows<CommunicatorRow>())
     TPRT_RETURN_IF_ERROR(verifyAxes(communicator.axes));
+  for (const PlaceRow &place : artifact.rows<PlaceRow>()) {
+    TPRT_RETURN_IF_ERROR(verifyAxes(place.axes));
+    if (place.plus < 0 || place.plus >= artifact.getGroupSize(place.axes))
+      return fail("a place is ", place.plus, " behind a rank's own, of ",
+                  artifact.getGroupSize(place.axes));
+  }
   return absl::OkStatus();
 }
 

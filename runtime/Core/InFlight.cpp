@@ -8,6 +8,7 @@
 #include "runtime/Core/Shapes.h"
 #include "runtime/Core/StepAccesses.h"
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 
@@ -52,8 +53,10 @@ private:
   absl::Status verifyAccess(uint64_t number, const StepAccess &access,
                             const RangeIndex &held, bool isDestination) const;
 
-  int64_t getTrips(uint32_t counter) const;
+  int64_t getPositions(const BufferRow &buffer) const;
   Sweep getSweep(const StepAccess &access) const;
+  std::vector<int64_t> getShifts(const BufferRow &access,
+                                 const BufferRow &held) const;
   bool touches(const StepAccess &access, const StepAccess &held) const;
   absl::Status fail(uint64_t number, const StepAccess &access,
                     const Flight &flight, bool isDestination) const;
@@ -168,9 +171,11 @@ absl::Status InFlightVerifier::verifyAccess(uint64_t number,
   return hit ? fail(number, access, *hit, isDestination) : absl::OkStatus();
 }
 
-int64_t InFlightVerifier::getTrips(uint32_t counter) const {
+int64_t InFlightVerifier::getPositions(const BufferRow &buffer) const {
+  if (buffer.place != kNone)
+    return artifact.getGroupSize(artifact.rows<PlaceRow>()[buffer.place].axes);
   for (const ActiveLoop &loop : loops)
-    if (loop.counter == counter)
+    if (loop.counter == buffer.counter)
       return std::max<int64_t>(loop.trips, 1);
   return 1;
 }
@@ -183,14 +188,34 @@ Sweep InFlightVerifier::getSweep(const StepAccess &access) const {
   RangeIndex::Memory memory{buffer.space, buffer.index};
   if (bytes == 0)
     return {memory, begin, begin};
-  int64_t moved = buffer.step * (getTrips(buffer.counter) - 1);
+  int64_t moved = buffer.step * (getPositions(buffer) - 1);
   return {memory, begin + std::min<int64_t>(moved, 0),
           begin + bytes + std::max<int64_t>(moved, 0)};
 }
 
+/// By how many bytes `access` is moved against `held` by the places that they
+/// are at, on any rank.
+std::vector<int64_t> InFlightVerifier::getShifts(const BufferRow &access,
+                                                 const BufferRow &held) const {
+  if (access.place == kNone && held.place == kNone)
+    return {0};
+  std::vector<int64_t> shifts;
+  for (int64_t rank = 0; rank < artifact.getNumDevices(); ++rank) {
+    int64_t shift = 0;
+    if (access.place != kNone)
+      shift += artifact.getDistance(access, rank, {});
+    if (held.place != kNone)
+      shift -= artifact.getDistance(held, rank, {});
+    shifts.push_back(shift);
+  }
+  absl::c_sort(shifts);
+  shifts.erase(std::unique(shifts.begin(), shifts.end()), shifts.end());
+  return shifts;
+}
+
 /// Whether the step touches a byte of what a collective holds, which is dense,
-/// on any trip. A loop that moves both has the same trip for both: the step
-/// moves by the difference.
+/// on any trip and on any rank. A loop that moves both has the same trip for
+/// both: the step moves by the difference.
 bool InFlightVerifier::touches(const StepAccess &access,
                                const StepAccess &held) const {
   StridedBytes bytes(getSize(access.dtype));
@@ -206,8 +231,13 @@ bool InFlightVerifier::touches(const StepAccess &access,
   }
   bytes.move(StridedBytes::Wide(access.buffer.offset) -
              StridedBytes::Wide(held.buffer.offset));
-  return bytes.reach(*getExtent(held.sizes, held.strides) *
-                     getSize(held.dtype));
+  int64_t length = *getExtent(held.sizes, held.strides) * getSize(held.dtype);
+  return absl::c_any_of(getShifts(access.buffer, held.buffer),
+                        [&](int64_t shift) {
+                          StridedBytes moved = bytes;
+                          moved.move(shift);
+                          return moved.reach(length);
+                        });
 }
 
 //===----------------------------------------------------------------------===//

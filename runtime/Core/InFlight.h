@@ -13,7 +13,8 @@
 /// Where the bytes lie makes no difference: in the arena, in an output, or in
 /// an input that an output overwrites. A loop between start and done counts
 /// with all of its iterations. Buffers that move with a loop around start, step
-/// and done are compared iteration by iteration.
+/// and done are compared iteration by iteration, and those at a rank's place
+/// rank by rank.
 
 #ifndef TPRT_CORE_INFLIGHT_H
 #define TPRT_CORE_INFLIGHT_H

@@ -43,6 +43,7 @@ private:
   absl::Status verifyBuffer(const BufferRow &buffer, uint64_t elementSize,
                             AccessKind kind) const;
   absl::Status verifyAccess(const StepAccess &access) const;
+  int64_t getPositions(const BufferRow &buffer) const;
 
   /// That operands, which are sound by now, fit each other.
   template <typename Row> absl::Status verifyOperands(const Row &) const {
@@ -161,13 +162,15 @@ absl::Status StepVerifier::verifyBuffer(const BufferRow &buffer,
     return fail("a buffer leaves its storage of ", storage, " bytes");
   auto offset = static_cast<int64_t>(buffer.offset);
   absl::optional<int64_t> distance = 0; // there and back
-  if (buffer.counter != kNone) {
-    auto loop = activeLoops.find(buffer.counter);
-    if (loop == activeLoops.end())
-      return fail("a buffer moves with a loop that is not around it");
-    int64_t step = buffer.step == INT64_MIN ? INT64_MAX : std::abs(buffer.step);
-    distance = checkedMultiply(std::max<int64_t>(loop->second - 1, 0), step);
-  }
+  if (buffer.counter != kNone && activeLoops.count(buffer.counter) == 0)
+    return fail("a buffer moves with a loop that is not around it");
+  if (buffer.place != kNone &&
+      (buffer.counter != kNone ||
+       buffer.place >= artifact.rows<PlaceRow>().size()))
+    return fail("a buffer moves with a place that is none, or with a loop, "
+                "too");
+  int64_t step = buffer.step == INT64_MIN ? INT64_MAX : std::abs(buffer.step);
+  distance = checkedMultiply(getPositions(buffer) - 1, step);
   bool isForward = buffer.step >= 0;
   absl::optional<int64_t> end =
       checkedAdd(offset, static_cast<int64_t>(buffer.size));
@@ -178,6 +181,15 @@ absl::Status StepVerifier::verifyBuffer(const BufferRow &buffer,
   if (buffer.offset % elementSize != 0 || buffer.step % elementSize != 0)
     return fail("a buffer is not aligned to its elements");
   return absl::OkStatus();
+}
+
+/// How many positions the buffer has, one step apart from the next.
+int64_t StepVerifier::getPositions(const BufferRow &buffer) const {
+  if (buffer.place != kNone)
+    return artifact.getGroupSize(artifact.rows<PlaceRow>()[buffer.place].axes);
+  return buffer.counter == kNone
+             ? 1
+             : std::max<int64_t>(activeLoops.at(buffer.counter), 1);
 }
 
 absl::Status StepVerifier::verifyAccess(const StepAccess &access) const {
@@ -205,9 +217,7 @@ bool StepVerifier::overlap(const BufferRow &a, const BufferRow &b) const {
     return false;
   // Buffers that move are taken as all they sweep over.
   auto getRange = [&](const BufferRow &buffer) {
-    int64_t trips =
-        buffer.counter == kNone ? 1 : activeLoops.at(buffer.counter);
-    int64_t moved = buffer.step * std::max<int64_t>(trips - 1, 0);
+    int64_t moved = buffer.step * (getPositions(buffer) - 1);
     auto begin = static_cast<int64_t>(buffer.offset);
     return std::make_pair(begin + std::min<int64_t>(moved, 0),
                           begin + static_cast<int64_t>(buffer.size) +

@@ -122,6 +122,39 @@ static void addProduct(Author &author) {
                               left + "," + right + "->" + result, lhs, rhs));
 }
 
+/// Products whose rows are gathered, of one or two factors, or scattered.
+static void addChunked(Author &author, bool scatters) {
+  auto size = [&](int64_t most) { return author.random.draw(1, most); };
+  int64_t batch = size(3), rows = 2 * size(8), summed = size(12),
+          pieces = size(2);
+  Type element = author.element(Elements::Float);
+  Value x = author.get({batch, rows, summed}, element);
+  auto getFactor = [&] { return author.get({summed, size(12)}, element); };
+  auto getResult = [&](Value factor) {
+    return author.type({batch, rows, Author::shapeOf(factor)[1]}, element);
+  };
+  if (scatters) {
+    Value factor = getFactor();
+    author.add(EinsumScatterOp::create(author.builder, author.loc,
+                                       getResult(factor), "bmk,kn->bmn", x,
+                                       factor, /*dim=*/1, pieces));
+    return;
+  }
+  SmallVector<Value> factors;
+  SmallVector<Type> results;
+  SmallVector<StringRef> equations;
+  for (int64_t i = size(2); i > 0; --i) {
+    factors.push_back(getFactor());
+    results.push_back(getResult(factors.back()));
+    equations.push_back("bmk,kn->bmn");
+  }
+  if (author.random.percent(50))
+    results.push_back(x.getType());
+  author.add(GatherEinsumOp::create(
+      author.builder, author.loc, results, x, factors,
+      author.builder.getStrArrayAttr(equations), /*dim=*/1, pieces));
+}
+
 static void addReduce(Author &author) {
   Value x = author.pick(Elements::Number);
   Shape dims, kept;
@@ -155,6 +188,12 @@ static void addCumulative(Author &author) {
 void tp::fuzz::addEinsums(Generators &generators) {
   generators["tp.einsum"] = addEinsum;
   generators["tp.einsum, matrices"] = addProduct;
+  generators["tp.gather_einsum"] = [](Author &author) {
+    addChunked(author, /*scatters=*/false);
+  };
+  generators["tp.einsum_scatter"] = [](Author &author) {
+    addChunked(author, /*scatters=*/true);
+  };
   generators["tp.reduce"] = addReduce;
   generators["tp.cumulative"] = addCumulative;
 }

@@ -50,6 +50,26 @@ static Value send(Author &author, CollectiveKind kind, Value x,
                           *step, author.type(global, Author::elementOf(x)));
 }
 
+/// Puts blocks together from the device's place on, and takes one out again.
+static Value turn(Author &author, Value x, const AxisRef &axis) {
+  SmallVector<int64_t> shape(Author::shapeOf(x));
+  if (shape.empty())
+    return x;
+  int64_t dim = author.random.draw(0, shape.size() - 1);
+  shape[dim] *= axis.size;
+  SmallVector<Value> blocks{x};
+  while (int64_t(blocks.size()) < axis.size)
+    blocks.push_back(
+        author.create("tp.neg", blocks.back(), x.getType())->getResult(0));
+  auto axes = toAttr(author.builder.getContext(), author.mesh, axis);
+  Value whole = AssembleOp::create(author.builder, author.loc,
+                                   author.type(shape, Author::elementOf(x)),
+                                   blocks, dim, author.mesh.name, axes);
+  return BlockOp::create(author.builder, author.loc, x.getType(), whole, dim,
+                         author.mesh.name, axes,
+                         author.random.draw(0, axis.size - 1));
+}
+
 /// Sends `x` somewhere, and back to its shape; `x` itself if that does not work
 /// out.
 static Value exchange(Author &author, Value x, const AxisRef &axis) {
@@ -181,6 +201,8 @@ static void addManual(Author &author) {
                     ->getResult(0);
       else if (isEven && author.random.percent(50))
         value = exchange(author, value, axis);
+      else if (isEven && author.random.percent(40))
+        value = turn(author, value, axis);
       else if (isEven)
         value =
             ShiftOp::create(builder, author.loc, local, value, author.mesh.name,

@@ -72,8 +72,8 @@ std::string write(const Artifact &artifact, const StepTable &table) {
 /// marks each byte of what is in flight.
 class ByteWalk {
 public:
-  ByteWalk(const Artifact &artifact, const StepTable &table)
-      : artifact(artifact), table(table) {}
+  ByteWalk(const Artifact &artifact, const StepTable &table, int64_t rank)
+      : artifact(artifact), table(table), rank(rank) {}
 
   /// Whether no step touches a byte that it must not.
   bool isClean(size_t begin, size_t end) {
@@ -113,6 +113,8 @@ private:
                    const std::function<void(Marks &, size_t)> &call) {
     const BufferRow &buffer = access.buffer;
     int64_t base = buffer.offset;
+    if (buffer.place != kNone)
+      base += artifact.getDistance(buffer, rank, {});
     if (buffer.counter != kNone)
       base += buffer.step * counters[buffer.counter];
     Marks &marks = memories[{buffer.space, buffer.index}];
@@ -154,6 +156,7 @@ private:
 
   const Artifact &artifact;
   const StepTable &table;
+  int64_t rank;
   std::map<std::pair<Space, uint32_t>, Marks> memories;
   std::map<uint32_t, int64_t> counters;
   int numInFlight = 0;
@@ -255,9 +258,14 @@ private:
   void judge(const StepTable &mutant, const StepTable &whole, size_t begin,
              size_t end) {
     bool isAccepted = accepts(mutant);
-    bool isClean = ByteWalk(*artifact, mutant)
-                       .isClean(entry->steps.first,
-                                entry->steps.first + entry->steps.count);
+    // Ranks touch other bytes only where buffers lie at their places.
+    int64_t ranks =
+        artifact->rows<PlaceRow>().empty() ? 1 : artifact->getNumDevices();
+    bool isClean = true;
+    for (int64_t rank = 0; rank < ranks; ++rank)
+      isClean &= ByteWalk(*artifact, mutant, rank)
+                     .isClean(entry->steps.first,
+                              entry->steps.first + entry->steps.count);
     if (isAccepted != isClean)
       report(isAccepted ? "MISSED" : "WRONGLY REFUSED", mutant, begin, end);
     (isAccepted ? numAccepted : numRefused) += 1;
@@ -302,8 +310,7 @@ private:
         uint64_t size = to.size;
         to = access.buffer;
         to.size = size;
-        if (access.buffer.counter != kNone)
-          to.step = 0, to.counter = kNone;
+        to.step = 0, to.counter = to.place = kNone;
         if (!accepts(misplaced)) {
           ++numPlaces;
           continue;

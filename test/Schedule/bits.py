@@ -53,7 +53,7 @@ def main():
             base = folder / overlap
             call("tp-opt", folder / "step.mlir", "-o", f"{base}.step",
                  f"--tp-artifact={base}.tpx",
-                 f"--tp-compile={plan} machine={machine} verify=off overlap={overlap} "
+                 f"--tp-compile={plan} machine={machine} verify=off overlap={overlap} chunk=false "
                  f"in_flight={IN_FLIGHT}B")
             call("tp-run", f"{base}.tpx", "--seed=5", f"--output={base}.safetensors")
             outputs.append(pathlib.Path(f"{base}.safetensors").read_bytes())

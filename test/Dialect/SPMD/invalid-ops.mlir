@@ -422,6 +422,142 @@ func.func @f(%x: tensor<4x6xf32, #spmd.local<@mesh, [{"x"}, {}], global=[14, 6]>
 
 // -----
 
+// spmd.block 1: blocks that differ
+spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
+
+func.func @f(%0: tensor<8x24xf32>) {
+  %1 = spmd.manual (%0) in [<@mesh, [{}, {}]>] out [<@mesh, [{}, {}]>] axes {"x"} {
+  ^bb0(%a: tensor<8x24xf32>):
+    %c = tp.slice %a starts = [0, 0] strides = [1, 1] : tensor<8x24xf32> -> tensor<6x24xf32>
+    // expected-error @below {{[TP0304] 'spmd.block' op cuts dimension 0 of 'tensor<6x24xf32>' into 4 blocks, which are not equal}}
+    %b = spmd.block %c dim 0 along @mesh {"x"} plus 0 : tensor<6x24xf32> -> tensor<2x24xf32>
+    spmd.return %a : tensor<8x24xf32>
+  } : (tensor<8x24xf32>) -> tensor<8x24xf32>
+  return
+}
+
+// -----
+
+// spmd.block 1: no such dimension
+spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
+
+func.func @f(%0: tensor<8x24xf32>) {
+  %1 = spmd.manual (%0) in [<@mesh, [{}, {}]>] out [<@mesh, [{}, {}]>] axes {"x"} {
+  ^bb0(%a: tensor<8x24xf32>):
+    // expected-error @below {{[TP0304] 'spmd.block' op cuts dimension 2 of 'tensor<8x24xf32>'}}
+    %b = spmd.block %a dim 2 along @mesh {"x"} plus 0 : tensor<8x24xf32> -> tensor<2x24xf32>
+    spmd.return %a : tensor<8x24xf32>
+  } : (tensor<8x24xf32>) -> tensor<8x24xf32>
+  return
+}
+
+// -----
+
+// spmd.block 2: another shape
+spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
+
+func.func @f(%0: tensor<8x24xf32>) {
+  %1 = spmd.manual (%0) in [<@mesh, [{}, {}]>] out [<@mesh, [{}, {}]>] axes {"x"} {
+  ^bb0(%a: tensor<8x24xf32>):
+    // expected-error @below {{[TP0303] 'spmd.block' op has blocks of 'tensor<2x24xf32>', and not of 'tensor<4x24xf32>'}}
+    %b = spmd.block %a dim 0 along @mesh {"x"} plus 0 : tensor<8x24xf32> -> tensor<4x24xf32>
+    spmd.return %a : tensor<8x24xf32>
+  } : (tensor<8x24xf32>) -> tensor<8x24xf32>
+  return
+}
+
+// -----
+
+// spmd.block 3: too far
+spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
+
+func.func @f(%0: tensor<8x24xf32>) {
+  %1 = spmd.manual (%0) in [<@mesh, [{}, {}]>] out [<@mesh, [{}, {}]>] axes {"x"} {
+  ^bb0(%a: tensor<8x24xf32>):
+    // expected-error @below {{[TP0304] 'spmd.block' op plus is 4, of 4 places}}
+    %b = spmd.block %a dim 0 along @mesh {"x"} plus 4 : tensor<8x24xf32> -> tensor<2x24xf32>
+    spmd.return %a : tensor<8x24xf32>
+  } : (tensor<8x24xf32>) -> tensor<8x24xf32>
+  return
+}
+
+// -----
+
+// spmd.block 4: outside
+spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
+
+func.func @f(%x: tensor<8x24xf32>) {
+  // expected-error @below {{[TP0306] 'spmd.block' op stands in spmd.manual over its axes or in a function that tp-localize has cut}}
+  %0 = spmd.block %x dim 0 along @mesh {"x"} plus 0 : tensor<8x24xf32> -> tensor<2x24xf32>
+  return
+}
+
+// -----
+
+// spmd.block 5: no such axis
+spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
+
+func.func @f(%x: tensor<4x6xf32, #spmd.local<@mesh, [{"x"}, {}], global=[14, 6]>>) {
+  // expected-error @below {{[TP0202] mesh @mesh has no axis "w"}}
+  %0 = spmd.block %x dim 0 along @mesh {"w"} plus 0 : tensor<4x6xf32, #spmd.local<@mesh, [{"x"}, {}], global=[14, 6]>> -> tensor<1x6xf32>
+  return
+}
+
+// -----
+
+// spmd.assemble 1: too few
+spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
+
+func.func @f(%0: tensor<8x24xf32>) {
+  %1 = spmd.manual (%0) in [<@mesh, [{}, {}]>] out [<@mesh, [{}, {}]>] axes {"x"} {
+  ^bb0(%a: tensor<8x24xf32>):
+    // expected-error @below {{[TP0303] 'spmd.assemble' op puts 4 blocks of one type together, not 'tensor<8x24xf32>', 'tensor<8x24xf32>'}}
+    %b = spmd.assemble %a, %a dim 0 along @mesh {"x"} : (tensor<8x24xf32>, tensor<8x24xf32>) -> tensor<16x24xf32>
+    spmd.return %a : tensor<8x24xf32>
+  } : (tensor<8x24xf32>) -> tensor<8x24xf32>
+  return
+}
+
+// -----
+
+// spmd.assemble 2: another shape
+spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
+
+func.func @f(%0: tensor<8x24xf32>) {
+  %1 = spmd.manual (%0) in [<@mesh, [{}, {}]>] out [<@mesh, [{}, {}]>] axes {"x"} {
+  ^bb0(%a: tensor<8x24xf32>):
+    %c = tp.slice %a starts = [0, 0] strides = [1, 1] : tensor<8x24xf32> -> tensor<8x6xf32>
+    // expected-error @below {{[TP0303] 'spmd.assemble' op has blocks of 'tensor<8x24xf32>', and not of 'tensor<8x6xf32>'}}
+    %b = spmd.assemble %c, %c, %c, %c dim 0 along @mesh {"x"} : (tensor<8x6xf32>, tensor<8x6xf32>, tensor<8x6xf32>, tensor<8x6xf32>) -> tensor<32x24xf32>
+    spmd.return %a : tensor<8x24xf32>
+  } : (tensor<8x24xf32>) -> tensor<8x24xf32>
+  return
+}
+
+// -----
+
+// spmd.assemble 3: outside
+spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
+
+func.func @f(%x: tensor<8x24xf32>) {
+  // expected-error @below {{[TP0306] 'spmd.assemble' op stands in spmd.manual over its axes or in a function that tp-localize has cut}}
+  %0 = spmd.assemble %x, %x dim 0 along @mesh {"y"} : (tensor<8x24xf32>, tensor<8x24xf32>) -> tensor<16x24xf32>
+  return
+}
+
+// -----
+
+// spmd.assemble 4: no such axis
+spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
+
+func.func @f(%x: tensor<4x6xf32, #spmd.local<@mesh, [{"x"}, {}], global=[14, 6]>>) {
+  // expected-error @below {{[TP0202] mesh @mesh has no axis "w"}}
+  %0 = spmd.assemble %x dim 0 along @mesh {"w"} : (tensor<4x6xf32, #spmd.local<@mesh, [{"x"}, {}], global=[14, 6]>>) -> tensor<4x6xf32>
+  return
+}
+
+// -----
+
 // spmd.mask 1: a global type
 spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
 

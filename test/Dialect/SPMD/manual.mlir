@@ -17,6 +17,10 @@ func.func @ring(%0: tensor<10x512xf32>, %s: tensor<512xf32>) -> tensor<10x512xf3
     %b = spmd.shift %a along @mesh {"x"} by 1 wrap : tensor<3x512xf32>
     // CHECK-NEXT: spmd.shift %{{.+}} along @mesh {"x"} by -2 fill : tensor<3x512xf32>
     %c = spmd.shift %b along @mesh {"x"} by -2 fill : tensor<3x512xf32>
+    // CHECK-NEXT: spmd.block %{{.+}} dim 1 along @mesh {"x"} plus 2 : tensor<3x512xf32> -> tensor<3x128xf32>
+    %p = spmd.block %c dim 1 along @mesh {"x"} plus 2 : tensor<3x512xf32> -> tensor<3x128xf32>
+    // CHECK-NEXT: spmd.assemble %{{.+}}, %{{.+}}, %{{.+}}, %{{.+}} dim 0 along @mesh {"x"} : (tensor<3x128xf32>, tensor<3x128xf32>, tensor<3x128xf32>, tensor<3x128xf32>) -> tensor<12x128xf32>
+    %q = spmd.assemble %p, %p, %p, %p dim 0 along @mesh {"x"} : (tensor<3x128xf32>, tensor<3x128xf32>, tensor<3x128xf32>, tensor<3x128xf32>) -> tensor<12x128xf32>
     // CHECK-NEXT: spmd.return %{{.+}} : tensor<3x512xf32>
     spmd.return %c : tensor<3x512xf32>
   } : (tensor<10x512xf32>, tensor<512xf32>) -> tensor<10x512xf32>

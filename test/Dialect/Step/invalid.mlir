@@ -191,7 +191,7 @@ step.program @before inputs [#step.input<"w", parameter, tensor<3x16xf32>>] outp
 
 step.program @still inputs [#step.input<"w", parameter, tensor<3x16xf32>>] outputs [] {
 ^bb0(%w: memref<3x16xf32>):
-  // expected-error @below {{[TP0304] 'step.view' op moves by a multiple of 64 bytes with a loop around it}}
+  // expected-error @below {{[TP0304] 'step.view' op moves with loop 0, which is not around it}}
   %0 = step.view %w by 16 of loop 0 : memref<3x16xf32> as memref<16xf32>
 }
 
@@ -200,9 +200,35 @@ step.program @still inputs [#step.input<"w", parameter, tensor<3x16xf32>>] outpu
 step.program @uneven inputs [#step.input<"w", parameter, tensor<3x15xf32>>] outputs [] {
 ^bb0(%w: memref<3x15xf32>):
   step.loop 3 {
-    // expected-error @below {{[TP0304] 'step.view' op moves by a multiple of 64 bytes with a loop around it}}
+    // expected-error @below {{[TP0304] 'step.view' op moves by 60 bytes, which is no multiple of 64}}
     %0 = step.view %w by 15 of loop 0 : memref<3x15xf32> as memref<15xf32>
   }
+}
+
+// -----
+
+spmd.mesh @mesh <["x"=4]>
+step.program @beyond on @mesh inputs [#step.input<"w", parameter, tensor<3x16xf32>>] outputs [] {
+^bb0(%w: memref<3x16xf32>):
+  // expected-error @below {{[TP0303] 'step.view' op 'memref<16xf32>' does not lie inside}}
+  %0 = step.view %w by 16 of place <{"x"}> : memref<3x16xf32> as memref<16xf32>
+}
+
+// -----
+
+spmd.mesh @mesh <["x"=3]>
+step.program @further on @mesh inputs [#step.input<"w", parameter, tensor<3x16xf32>>] outputs [] {
+^bb0(%w: memref<3x16xf32>):
+  // expected-error @below {{[TP0304] 'step.view' op is 3 places further on, of 3}}
+  %0 = step.view %w by 16 of place <{"x"}> plus 3 : memref<3x16xf32> as memref<16xf32>
+}
+
+// -----
+
+step.program @nowhere inputs [#step.input<"w", parameter, tensor<3x16xf32>>] outputs [] {
+^bb0(%w: memref<3x16xf32>):
+  // expected-error @below {{[TP0306] 'step.view' op stands in a program without a mesh}}
+  %0 = step.view %w by 16 of place <{"x"}> : memref<3x16xf32> as memref<16xf32>
 }
 
 // -----

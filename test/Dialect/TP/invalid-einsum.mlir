@@ -148,6 +148,123 @@ func.func @f(%x: tensor<4x8xi8>, %w: tensor<8x16xi8>) {
 
 // -----
 
+// tp.gather_einsum types: no booleans
+func.func @f(%m: tensor<4x4xi1>) {
+  // expected-error @below {{operand #0 must be static tensor of floats or integers}}
+  %0 = tp.gather_einsum %m, %m by ["ik,kj->ij"] dim 0 pieces 1 : (tensor<4x4xi1>, tensor<4x4xi1>) -> tensor<4x4xi1>
+  return
+}
+
+// -----
+
+// tp.gather_einsum 1: an equation too many
+func.func @f(%x: tensor<4x6xf32>, %w: tensor<6x8xf32>) {
+  // expected-error @below {{[TP0301] 'tp.gather_einsum' op has 1 other operands, 2 equations and 1 results}}
+  %0 = tp.gather_einsum %x, %w by ["ik,kj->ij", "ik,kj->ij"] dim 0 pieces 1 : (tensor<4x6xf32>, tensor<6x8xf32>) -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+// tp.gather_einsum 1: another input
+func.func @f(%x: tensor<4x6xf32>, %w: tensor<6x8xf32>) {
+  // expected-error @below {{[TP0303] 'tp.gather_einsum' op gives its input as 'tensor<4x6xf32>', not as 'tensor<4x8xf32>'}}
+  %0:2 = tp.gather_einsum %x, %w by ["ik,kj->ij"] dim 0 pieces 1 : (tensor<4x6xf32>, tensor<6x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>)
+  return
+}
+
+// -----
+
+// tp.gather_einsum 2: no equation
+func.func @f(%x: tensor<4x6xf32>, %w: tensor<6x8xf32>) {
+  // expected-error @below {{[TP0301] 'tp.gather_einsum' op equation "ik->ij": names two operands}}
+  %0 = tp.gather_einsum %x, %w by ["ik->ij"] dim 0 pieces 1 : (tensor<4x6xf32>, tensor<6x8xf32>) -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+// tp.gather_einsum 2: other letters
+func.func @f(%x: tensor<4x6xf32>, %w: tensor<6x8xf32>) {
+  // expected-error @below {{[TP0301] 'tp.gather_einsum' op calls the input's dimensions "ik" in one equation and "ab" in another}}
+  %0:2 = tp.gather_einsum %x, %w, %w by ["ik,kj->ij", "ab,bc->ac"] dim 0 pieces 1 : (tensor<4x6xf32>, tensor<6x8xf32>, tensor<6x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>)
+  return
+}
+
+// -----
+
+// tp.gather_einsum 3: no such dimension
+func.func @f(%x: tensor<4x6xf32>, %w: tensor<6x8xf32>) {
+  // expected-error @below {{[TP0304] 'tp.gather_einsum' op dim 2 is no dimension of 2}}
+  %0 = tp.gather_einsum %x, %w by ["ik,kj->ij"] dim 2 pieces 1 : (tensor<4x6xf32>, tensor<6x8xf32>) -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+// tp.gather_einsum 3: summed
+func.func @f(%x: tensor<4x6xf32>, %w: tensor<6x8xf32>) {
+  // expected-error @below {{[TP0301] 'tp.gather_einsum' op equation "ik,kj->ij" has 'k', which is gathered}}
+  %0 = tp.gather_einsum %x, %w by ["ik,kj->ij"] dim 1 pieces 1 : (tensor<4x6xf32>, tensor<6x8xf32>) -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+// tp.gather_einsum 4: no piece
+func.func @f(%x: tensor<4x6xf32>, %w: tensor<6x8xf32>) {
+  // expected-error @below {{[TP0304] 'tp.gather_einsum' op sends blocks in 0 pieces}}
+  %0 = tp.gather_einsum %x, %w by ["ik,kj->ij"] dim 0 pieces 0 : (tensor<4x6xf32>, tensor<6x8xf32>) -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+// tp.einsum_scatter types: no booleans
+func.func @f(%m: tensor<4x4xi1>) {
+  // expected-error @below {{operand #0 must be static tensor of floats or integers}}
+  %0 = tp.einsum_scatter "ik,kj->ij" %m, %m dim 0 pieces 1 : (tensor<4x4xi1>, tensor<4x4xi1>) -> tensor<4x4xi1>
+  return
+}
+
+// -----
+
+// tp.einsum_scatter 1: no equation
+func.func @f(%x: tensor<4x6xf32>, %w: tensor<6x8xf32>) {
+  // expected-error @below {{[TP0301] 'tp.einsum_scatter' op equation "ik->ij": names two operands}}
+  %0 = tp.einsum_scatter "ik->ij" %x, %w dim 0 pieces 1 : (tensor<4x6xf32>, tensor<6x8xf32>) -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+// tp.einsum_scatter 2: no such dimension
+func.func @f(%x: tensor<4x6xf32>, %w: tensor<6x8xf32>) {
+  // expected-error @below {{[TP0304] 'tp.einsum_scatter' op dim 2 is no dimension of 'tensor<4x8xf32>'}}
+  %0 = tp.einsum_scatter "ik,kj->ij" %x, %w dim 2 pieces 1 : (tensor<4x6xf32>, tensor<6x8xf32>) -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+// tp.einsum_scatter 2: of the other operand
+func.func @f(%x: tensor<4x6xf32>, %w: tensor<6x8xf32>) {
+  // expected-error @below {{[TP0301] 'tp.einsum_scatter' op scatters 'j', which is not in the left operand, or in both}}
+  %0 = tp.einsum_scatter "ik,kj->ij" %x, %w dim 1 pieces 1 : (tensor<4x6xf32>, tensor<6x8xf32>) -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+// tp.einsum_scatter 3: no piece
+func.func @f(%x: tensor<4x6xf32>, %w: tensor<6x8xf32>) {
+  // expected-error @below {{[TP0304] 'tp.einsum_scatter' op sends blocks in 0 pieces}}
+  %0 = tp.einsum_scatter "ik,kj->ij" %x, %w dim 0 pieces 0 : (tensor<4x6xf32>, tensor<6x8xf32>) -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
 // tp.reduce 1: a dimension that is not there
 func.func @f(%x: tensor<4x8xf32>) {
   // expected-error @below {{[TP0304] 'tp.reduce' op dims are distinct dimensions of the input in ascending order, not [2]}}

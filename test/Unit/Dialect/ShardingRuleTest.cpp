@@ -133,6 +133,30 @@ void einsum(Program &p) {
          Program::type(shapes[2]));
 }
 
+/// A product whose rows are gathered, or scattered: a dimension of the first
+/// operand and of the result.
+void chunkedProduct(Program &p, bool scatters) {
+  bool hasBatch = p.pick(0, 1);
+  int64_t batch = p.size(), rows = p.size(), summed = p.size(), own = p.size();
+  Shape left{rows, summed}, right{summed, own}, result{rows, own};
+  std::string equation = "rk,kn->rn";
+  if (hasBatch) {
+    for (Shape *shape : {&left, &right, &result})
+      shape->insert(shape->begin(), batch);
+    equation = "brk,bkn->brn";
+  }
+  std::string a = p.in(left), b = p.in(right);
+  std::string dim = " dim " + std::to_string(int(hasBatch)) + " pieces " +
+                    std::to_string(p.pick(1, 3));
+  if (scatters)
+    p.emit("tp.einsum_scatter \"" + equation + "\" " + a + ", " + b + dim,
+           Program::type(result));
+  else
+    p.emit("tp.gather_einsum " + a + ", " + b + " by [\"" + equation + "\"]" +
+               dim,
+           "(" + Program::type(result) + ", " + Program::type(left) + ")");
+}
+
 void broadcast(Program &p) {
   Shape result = p.shape(0, 4), dims, input;
   for (auto [dim, size] : llvm::enumerate(result))
@@ -456,6 +480,8 @@ llvm::StringMap<Generator> getGenerators() {
     reduceOrPart(p, p.pick(0, 1) ? "tp.reduce sum" : "tp.reduce prod");
   };
   map["einsum"] = einsum;
+  map["gather_einsum"] = [](Program &p) { chunkedProduct(p, false); };
+  map["einsum_scatter"] = [](Program &p) { chunkedProduct(p, true); };
   map["iota"] = [](Program &p) { alongDim(p, "tp.iota", false); };
   map["broadcast"] = broadcast;
   map["transpose"] = transpose;
@@ -517,9 +543,10 @@ void checkRule(Operation *op, const ShardingRule &rule) {
   }
   for (auto [f, factor] : llvm::enumerate(rule.factors)) {
     EXPECT_TRUE(used[f]) << "factor " << f << " is nowhere";
-    // Kinds say where a factor is; Whole and Exchanged may be anywhere.
+    // Kinds say where a factor is; Whole and Exchanged may be anywhere, and who
+    // exchanges may sum by itself.
     if (factor.kind != FactorKind::Whole &&
-        factor.kind != FactorKind::Exchanged) {
+        factor.kind != FactorKind::Exchanged && !isa<EinsumScatterOp>(op)) {
       EXPECT_EQ(factor.kind == FactorKind::PassThrough, inResult[f])
           << "factor " << f;
     }
@@ -547,7 +574,8 @@ TEST(ShardingRule, EveryOpNamesEveryDimension) {
     for (unsigned seed = 0; seed < 40; ++seed) {
       Program program(seed);
       generator->second(program);
-      bool two = mnemonic == "sort" || mnemonic == "top_k" ||
+      bool two = mnemonic == "gather_einsum" || mnemonic == "sort" ||
+                 mnemonic == "top_k" ||
                  mnemonic == "attention_key_value_gradient";
       std::string text = program.str(two ? 2 : 1);
       SCOPED_TRACE(text);

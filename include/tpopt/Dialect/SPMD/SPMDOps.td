@@ -575,6 +575,87 @@ def SPMD_ShiftOp : SPMD_Op<"shift", [Pure, SameOperandsAndResultType,
   let hasVerifier = 1;
 }
 
+class SPMD_PlacedOp<string mnemonic> : SPMD_Op<mnemonic, [Pure,
+    DeclareOpInterfaceMethods<ShardingRuleOpInterface, ["getShardingRule"]>]> {
+  let results = (outs AnyRankedTensor:$result);
+  let hasVerifier = 1;
+}
+
+def SPMD_BlockOp : SPMD_PlacedOp<"block"> {
+  let summary = "Take the block at the device's place";
+  let description = [{
+    **Meaning:** `dim` falls into as many blocks as there are places along `axes`,
+    first axis most significant. The device at place i gets block i + `plus`;
+    behind the last block comes the first. Nothing is sent.
+
+    ```
+      x=0    x=1    plus 0   x=0  x=1    plus 1   x=0  x=1
+      [5 8]  [6 9]    ->     [5]  [9]      ->     [8]  [6]
+    ```
+
+    **Constraints**
+    1. `dim` is a dimension of the input, which the blocks cut evenly.
+    2. The result is one of them.
+    3. `plus` is at least 0 and below the number of places.
+    4. Stands in `spmd.manual` over these axes, those of one device aside, or in
+       a function that Localize has cut.
+    5. The mesh exists and has the axes.
+
+    Example:
+
+    ```mlir
+    %1 = spmd.manual (%0) in [<@mesh, [{} ]>] out [<@mesh, [{"x"} ]>] axes {"x"} {
+    ^bb0(%a: tensor<16xf32>):
+      %b = spmd.block %a dim 0 along @mesh {"x"} plus 1 : tensor<16xf32> -> tensor<4xf32>
+      spmd.return %b : tensor<4xf32>
+    } : (tensor<16xf32>) -> tensor<16xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$input, I64Attr:$dim, FlatSymbolRefAttr:$mesh,
+                       SPMD_AxisListAttr:$axes, I64Attr:$plus);
+  let assemblyFormat = [{
+    $input `dim` custom<Plain>($dim) `along` $mesh custom<AxisNames>($axes)
+    `plus` custom<Plain>($plus) attr-dict `:` type($input) `->` type($result)
+  }];
+}
+
+def SPMD_AssembleOp : SPMD_PlacedOp<"assemble"> {
+  let summary = "Put blocks together, beginning at the device's place";
+  let description = [{
+    **Meaning:** on the device at place i along `axes`, first axis most
+    significant, input j is block i + j of the result; behind the last block
+    comes the first. `spmd.block` takes them out again.
+
+    ```
+      x=0      x=1           x=0    x=1
+      [5] [8]  [6] [9]  ->   [5 8]  [9 6]
+    ```
+
+    **Constraints**
+    1. There are as many inputs as places along `axes`, all of one type.
+    2. `dim` is a dimension of the result, which holds them all along it.
+    3. Stands in `spmd.manual` over these axes, those of one device aside, or in
+       a function that Localize has cut.
+    4. The mesh exists and has the axes.
+
+    Example:
+
+    ```mlir
+    %1 = spmd.manual (%0) in [<@mesh, [{"x"} ]>] out [<@mesh, [{"x"} ]>] axes {"x"} {
+    ^bb0(%a: tensor<4xf32>):
+      %b = spmd.assemble %a, %a, %a, %a dim 0 along @mesh {"x"} : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<16xf32>
+      spmd.return %b : tensor<16xf32>
+    } : (tensor<16xf32>) -> tensor<64xf32>
+    ```
+  }];
+  let arguments = (ins Variadic<AnyRankedTensor>:$inputs, I64Attr:$dim,
+                       FlatSymbolRefAttr:$mesh, SPMD_AxisListAttr:$axes);
+  let assemblyFormat = [{
+    $inputs `dim` custom<Plain>($dim) `along` $mesh custom<AxisNames>($axes)
+    attr-dict `:` functional-type($inputs, $result)
+  }];
+}
+
 def SPMD_MaskOp : SPMD_Op<"mask", [Pure, SameOperandsAndResultType]> {
   let summary = "Overwrite padding";
   let description = [{

@@ -105,6 +105,10 @@ int64_t getEndByte(mlir::MemRefType type);
 /// if there are not so many.
 LoopOp getLoop(mlir::Operation *op, uint64_t index);
 
+/// How many positions a view has as it moves, at least 1: the turns of its
+/// loop, or the places along its axes.
+int64_t getNumPositions(ViewOp view);
+
 /// The argument, alloc or constant that a buffer is a view of, or itself.
 mlir::Value getRoot(mlir::Value buffer);
 

@@ -105,20 +105,31 @@ def Step_ViewOp : Step_Op<"view", [Pure]> {
   let meaning = [{the same memory; nothing is executed. With `by`, the view moves by so
     many elements, backwards if it is negative, with every turn of the enclosing
     `step.loop` number `loop`, where 0 is the innermost: layer by layer through
-    stacked weights.}];
+    stacked weights.
+
+    With `axes`, it moves once for each place before the device's own along
+    these axes, first axis most significant, `plus` places further on; from the
+    last place on, it is at the first: the device's own block of a tensor that it
+    has all of, or a neighbour's.}];
   let constraints = [{
     1. The source is dense: an argument, an alloc or a constant.
-    2. The view lies inside it in every turn, and has its element type.
-    3. There are so many loops around it, and it moves by a multiple of 64 bytes.}];
-  let example = [{%1 = step.view %0 : memref<4x8xf32> as memref<8x4xf32, strided<[1, 8]>>}];
+    2. The view lies inside it in every turn and at every place, and has its
+       element type.
+    3. There are so many loops around it, or the program has the mesh and the mesh
+       the axes; `plus` is at least 0 and below their size.
+    4. It moves by a multiple of 64 bytes.}];
+  let example = [{%1 = step.view %0 : memref<4x8xf32> as memref<8x4xf32, strided<[1, 8]>>
+  %2 = step.view %0 by 16 of place <{"x"}> plus 1 : memref<4x8xf32> as memref<2x8xf32>}];
   let arguments = (ins Step_Buffer:$source, OptionalAttr<I64Attr>:$by,
-      DefaultValuedAttr<I64Attr, "0">:$loop);
+      DefaultValuedAttr<I64Attr, "0">:$loop, OptionalAttr<SPMD_AxisListAttr>:$axes,
+      DefaultValuedAttr<I64Attr, "0">:$plus);
   let results = (outs Step_Buffer:$view);
   let assemblyFormat = [{
-    $source (`by` $by^ `of` `loop` $loop)? attr-dict `:` type($source) `as` type($view)
+    $source `` custom<Motion>($by, $loop, $axes, $plus) attr-dict `:` type($source) `as` type($view)
   }];
   let builders = [OpBuilder<(ins "::mlir::Type":$view, "::mlir::Value":$source), [{
-    build($_builder, $_state, view, source, /*by=*/nullptr, /*loop=*/0);
+    build($_builder, $_state, view, source, /*by=*/nullptr, /*loop=*/0,
+          /*axes=*/nullptr, /*plus=*/0);
   }]>];
   let hasVerifier = 1;
 }

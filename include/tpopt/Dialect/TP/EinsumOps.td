@@ -28,6 +28,65 @@ def TP_EinsumOp : TP_Op<"einsum", "", builtRule # linear # evaluated # different
   let hasVerifier = 1;
 }
 
+def TP_GatherEinsumOp : TP_Op<"gather_einsum", "", builtRule # decomposed # localized
+    # [DeclareOpInterfaceMethods<ExchangeOpInterface>]> {
+  let summary = "Contract a tensor while its blocks are gathered";
+  let meaning = [{result i is what `tp.einsum` by `equations[i]` makes of `input` and
+    `others[i]`. With one result more, the last one is `input` itself.
+
+    Where `input` is cut along `dim` by axes that do not cut what comes of it, each
+    device multiplies its own block while those of the others travel, and then
+    each as it arrives, in `pieces` parts each: the all-gather hides behind the
+    products (Wang et al., Overlap Communication with Dependent Computation via
+    Decomposition, ASPLOS 2023). `tp-chunk-products` writes these.}];
+  let constraints = [{
+    1. There is an equation for each of `others`, at least one, and a result for
+       each; one result more has the type of the input.
+    2. Each equation fulfils the constraints of `tp.einsum` for its tensors, and
+       all give the input the same letters.
+    3. `dim` is a dimension of the input, whose letter is in each result and in
+       none of `others`.
+    4. `pieces` is at least 1.}];
+  let ruleText = "`dim` is exchanged; the rest is the equations'";
+  let example = [{%y = tp.gather_einsum %x, %w by ["bsi,io->bso"] dim 1 pieces 1 : (tensor<4x16x64xf32>, tensor<64x256xf32>) -> tensor<4x16x256xf32>}];
+  let arguments = (ins TP_NumberTensor:$input, Variadic<TP_NumberTensor>:$others,
+      StrArrayAttr:$equations, I64Attr:$dim, I64Attr:$pieces);
+  let results = (outs Variadic<TP_NumberTensor>:$results);
+  let assemblyFormat = [{
+    $input `,` $others `by` $equations `dim` custom<Plain>($dim) `pieces` custom<Plain>($pieces)
+    attr-dict `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+}
+
+def TP_EinsumScatterOp : TP_Op<"einsum_scatter", "", builtRule # decomposed # localized
+    # [DeclareOpInterfaceMethods<ExchangeOpInterface>]> {
+  let summary = "Contract two tensors while the sums of blocks travel";
+  let meaning = [{what `tp.einsum` by the equation makes of the operands.
+
+    Where summed letters are cut by axes, and the result along `dim` by the same,
+    each device multiplies what the others need first, a block for each, which
+    travels while it multiplies the next; its own comes last. Each device then
+    adds the addends of its block in the order of the devices' places: the
+    reduce-scatter hides behind the product (see `tp.gather_einsum`).
+    `tp-chunk-products` writes these.}];
+  let constraints = [{
+    1. The equation fulfils the constraints of `tp.einsum`.
+    2. `dim` is a dimension of the result, whose letter is in `lhs` and not in
+       `rhs`.
+    3. `pieces` is at least 1.}];
+  let ruleText = "the result's `dim` is exchanged; the rest is the equation's, and nothing is partial";
+  let example = [{%y = tp.einsum_scatter "bsi,io->bso" %x, %w dim 1 pieces 1 : (tensor<4x16x64xf32>, tensor<64x256xf32>) -> tensor<4x16x256xf32>}];
+  let arguments = (ins StrAttr:$equation, TP_NumberTensor:$lhs, TP_NumberTensor:$rhs,
+      I64Attr:$dim, I64Attr:$pieces);
+  let results = (outs TP_NumberTensor:$result);
+  let assemblyFormat = [{
+    $equation $lhs `,` $rhs `dim` custom<Plain>($dim) `pieces` custom<Plain>($pieces)
+    attr-dict `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+}
+
 def TP_ReductionKind : I32EnumAttr<"ReductionKind", "how to reduce", [
     I32EnumAttrCase<"Sum", 0, "sum">, I32EnumAttrCase<"Max", 1, "max">,
     I32EnumAttrCase<"Min", 2, "min">, I32EnumAttrCase<"Prod", 3, "prod">]> {

@@ -80,4 +80,36 @@ def CombineCollectivesPass : Pass<"tp-combine-collectives", "::mlir::ModuleOp"> 
   ];
 }
 
+def ChunkProductsPass : Pass<"tp-chunk-products", "::mlir::ModuleOp"> {
+  let summary = "Let blocks travel while others are multiplied";
+  let description = [{
+    An all-gather whose result is multiplied becomes `tp.gather_einsum` with the
+    products that take it, and a product whose sum is scattered
+    `tp.einsum_scatter`, where the machine says that this is faster: the time of
+    the collective and the products one after the other, against that of blocks
+    which travel, one after the other, while others are multiplied. Blocks are
+    sent in as many pieces as is fastest, at most 4, each at least 64 KiB.
+
+    An all-gather that is not taken although it is multiplied, and a sum that is
+    not taken although a product makes it, gets a remark: how long it would take
+    either way, or what is in the way.
+
+    **Requires:** collectives are planned (`tp-plan-collectives`), and a machine;
+    without one nothing changes.
+
+    **Guarantees:** every value has the sharding that it had.
+
+    **Example:** `test/Collectives/chunk-products.mlir`
+  }];
+  let dependentDialects = ["::tp::TPDialect", "::tp::spmd::SPMDDialect"];
+  let options = [
+    Option<"machine", "machine", "std::string", "\"\"",
+           "Device whose times decide, and whose links the mesh has where it names "
+           "none: h100, h200, cpu, or a JSON file">,
+    Option<"force", "force", "bool", "false",
+           "Take all that can be taken, in two pieces, whatever it costs; for "
+           "tests">
+  ];
+}
+
 #endif // TPOPT_PASSES_COLLECTIVES_PASSES

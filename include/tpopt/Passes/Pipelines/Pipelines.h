@@ -95,9 +95,11 @@ struct ShardOptions : mlir::PassPipelineOptions<ShardOptions> {
       llvm::cl::desc("Record why values are sharded as they are")};
 };
 
-/// Adds the stages up to `options.stopAfter`.
+/// Adds the stages up to `options.stopAfter`. `chunksProducts` lets blocks of
+/// products travel while others are multiplied (`tp-chunk-products`).
 void buildShardPipeline(mlir::OpPassManager &manager,
-                        const ShardOptions &options);
+                        const ShardOptions &options,
+                        bool chunksProducts = false);
 
 /// Compiling ends without what tells of shardings: passes that look at them,
 /// such as `tp-report`, stand between `tp-compile{part=shard}` and
@@ -116,6 +118,11 @@ struct CompileOptions : ShardOptions {
       *this, "overlap",
       llvm::cl::desc("Let collectives travel while others compute, where a "
                      "machine says how long both take"),
+      llvm::cl::init(true)};
+  Option<bool> chunk{
+      *this, "chunk",
+      llvm::cl::desc("Let blocks of what is gathered or summed travel while "
+                     "others are multiplied, where overlap is on and it pays"),
       llvm::cl::init(true)};
   Option<std::string> inFlight{
       *this, "in_flight",

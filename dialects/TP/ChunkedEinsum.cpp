@@ -1,0 +1,544 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Products whose blocks travel while others are multiplied.
+//
+// Four devices hold x cut in rows and want all rows of x w. Each multiplies its
+// own rows first; meanwhile those of the next device arrive:
+//
+//     device 1    multiplies  x1 w    x2 w    x3 w    x0 w
+//                 receives    x2      x3      x0
+//
+// Blocks come from their owners, and go to them, so that each link of a ring
+// carries as much in one direction as in the other; the nearest come first,
+// from either side in turn. The other way round, where products are addends
+// that each device wants its own rows of, what others want is multiplied first.
+//
+// After Wang et al., Overlap Communication with Dependent Computation via
+// Decomposition in Large Deep Learning Models, ASPLOS 2023.
+
+#include "dialects/OpError.h"
+#include "dialects/TP/Einsum.h"
+#include "dialects/TP/Emitter.h"
+#include "tpopt/Dialect/SPMD/SPMD.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace tp;
+
+//===----------------------------------------------------------------------===//
+// What both have in common
+//===----------------------------------------------------------------------===//
+
+static EinsumTerms getTerms(Attribute equation) {
+  return EinsumTerms::split(cast<StringAttr>(equation).getValue());
+}
+
+/// The axes along which the blocks of a dimension travel that is cut by `cut`
+/// where it is in parts, and by `whole` where it is not: what `cut` has behind
+/// `whole`. None if that is not what they are, or if blocks are not equal.
+static std::optional<AxisList> getTravel(const AxisList &cut,
+                                         const AxisList &whole, int64_t size,
+                                         int64_t pieces) {
+  ArrayRef<AxisRef> axes(cut);
+  if (axes.size() < whole.size() ||
+      axes.take_front(whole.size()) != ArrayRef<AxisRef>(whole))
+    return std::nullopt;
+  AxisList travel(axes.drop_front(whole.size()));
+  if (getSize(travel) > 1 &&
+      (size % getSize(cut) != 0 || size / getSize(cut) % pieces != 0))
+    return std::nullopt;
+  return travel;
+}
+
+/// How far blocks travel: 1, -1, 2, -2 .. places modulo the number of places.
+static SmallVector<int64_t> getDistances(int64_t places) {
+  SmallVector<int64_t> distances;
+  for (int64_t near = 1; near <= places / 2; ++near) {
+    distances.push_back(near);
+    if (near != places - near)
+      distances.push_back(places - near);
+  }
+  return distances;
+}
+
+static SmallVector<spmd::Exchange> getTravels(const AxisList &axes,
+                                              int64_t pieces, double bytes) {
+  return SmallVector<spmd::Exchange>(
+      (getSize(axes) - 1) * pieces,
+      {CollectiveKind::CollectivePermute, axes, int64_t(bytes / pieces)});
+}
+
+static double getBytes(RankedTensorType type, ArrayRef<int64_t> shape) {
+  return getVolume(shape) *
+         double(llvm::divideCeil(type.getElementTypeBitWidth(), 8));
+}
+
+/// The letters of several equations as factors of one rule.
+namespace {
+class LetterFactors {
+public:
+  explicit LetterFactors(RuleBuilder &rule) : rule(rule) {}
+
+  unsigned get(char letter, int64_t size,
+               FactorKind kind = FactorKind::PassThrough) {
+    auto [it, isNew] = factors.try_emplace(letter);
+    if (isNew)
+      it->second = rule.addFactor(size, kind);
+    return it->second;
+  }
+  bool has(char letter) const { return factors.count(letter); }
+
+private:
+  RuleBuilder &rule;
+  llvm::DenseMap<char, unsigned> factors;
+};
+
+/// Builds what devices do along the axes that blocks travel.
+class ChunkBuilder {
+public:
+  ChunkBuilder(spmd::Localizer &localizer, Location loc, AxisList axes,
+               int64_t pieces)
+      : emit(localizer.getBuilder(), loc), builder(localizer.getBuilder()),
+        loc(loc), mesh(localizer.getMesh().name),
+        axes(spmd::toAttr(builder.getContext(), localizer.getMesh(), axes)),
+        places(getSize(axes)), pieces(pieces) {}
+
+  /// A factor by the letters `term`, with zeros in the padding of what is
+  /// summed where the result has `kept`.
+  static Value mask(spmd::Localizer &localizer, Value factor, StringRef term,
+                    StringRef kept) {
+    SmallVector<int64_t> dims;
+    for (auto [i, letter] : llvm::enumerate(term))
+      if (!kept.contains(letter))
+        dims.push_back(i);
+    return localizer.maskPadding(factor, dims, ReduceKind::Sum);
+  }
+
+  /// `piece` of as many as blocks travel in.
+  Value getPiece(Value block, int64_t dim, int64_t piece) {
+    if (pieces == 1)
+      return block;
+    SmallVector<int64_t> sizes(typeOf(block).getShape()),
+        starts(sizes.size(), 0);
+    sizes[dim] /= pieces;
+    starts[dim] = piece * sizes[dim];
+    return emit.slice(block, starts, sizes);
+  }
+
+  Value join(ArrayRef<Value> parts, int64_t dim) {
+    return parts.size() == 1 ? parts.front() : emit.concat(parts, dim);
+  }
+
+  /// What the device `by` places before has.
+  Value shift(Value value, int64_t by) {
+    // Nobody's part of anything, so that no encoding says of what.
+    RankedTensorType type = typeOf(value);
+    if (type.getEncoding())
+      value = ReshapeOp::create(
+          builder, loc,
+          RankedTensorType::get(type.getShape(), type.getElementType()), value);
+    return spmd::ShiftOp::create(builder, loc, value.getType(), value, mesh,
+                                 axes, by, "wrap");
+  }
+
+  Value getBlock(Value whole, int64_t dim, int64_t plus) {
+    SmallVector<int64_t> shape(typeOf(whole).getShape());
+    shape[dim] /= places;
+    return spmd::BlockOp::create(builder, loc, Emitter::withShape(whole, shape),
+                                 whole, dim, mesh, axes, plus);
+  }
+
+  Value assemble(ArrayRef<Value> blocks, int64_t dim, RankedTensorType type) {
+    return spmd::AssembleOp::create(builder, loc, type, blocks, dim, mesh,
+                                    axes);
+  }
+
+  /// The contraction of parts, of an element type.
+  Value contract(StringRef equation, Value lhs, Value rhs, Type element) {
+    EinsumTerms terms = EinsumTerms::split(equation);
+    SmallVector<int64_t> shape;
+    for (char letter : terms.result) {
+      size_t at = terms.lhs.find(letter);
+      shape.push_back(at != StringRef::npos
+                          ? typeOf(lhs).getDimSize(at)
+                          : typeOf(rhs).getDimSize(terms.rhs.find(letter)));
+    }
+    return EinsumOp::create(builder, loc, RankedTensorType::get(shape, element),
+                            equation, lhs, rhs);
+  }
+
+  Emitter emit;
+  OpBuilder &builder;
+  Location loc;
+  StringRef mesh;
+  spmd::AxisListAttr axes;
+  int64_t places, pieces;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// GatherEinsumOp
+//===----------------------------------------------------------------------===//
+
+/// The dimension of product `i` that the input's `dim` becomes.
+static int64_t getGatheredDim(GatherEinsumOp op, unsigned i) {
+  EinsumTerms terms = getTerms(op.getEquations()[i]);
+  return terms.result.find(terms.lhs[op.getDim()]);
+}
+
+LogicalResult GatherEinsumOp::verify() {
+  size_t count = getOthers().size();
+  bool keepsInput = getNumResults() == count + 1;
+  if (count == 0 || getEquations().size() != count ||
+      (getNumResults() != count && !keepsInput))
+    return tp::emitOpError(*this, ErrorCode::BadEinsum)
+           << "has " << count << " other operands, " << getEquations().size()
+           << " equations and " << getNumResults()
+           << " results: expects one of each for each product";
+  if (keepsInput && getResult(count).getType() != getInput().getType())
+    return tp::emitOpError(*this, ErrorCode::TypeMismatch)
+           << "gives its input as " << getInput().getType() << ", not as "
+           << getResult(count).getType();
+  StringRef letters = getTerms(getEquations()[0]).lhs;
+  for (auto [equation, other, result] :
+       llvm::zip(getEquations().getAsValueRange<StringAttr>(), getOthers(),
+                 getResults())) {
+    if (failed(verifyEinsum(*this, equation, getInput(), other, result)))
+      return failure();
+    if (EinsumTerms::split(equation).lhs != letters)
+      return tp::emitOpError(*this, ErrorCode::BadEinsum)
+             << "calls the input's dimensions \"" << letters
+             << "\" in one equation and \"" << EinsumTerms::split(equation).lhs
+             << "\" in another";
+  }
+  int64_t dim = getDim();
+  if (dim < 0 || dim >= typeOf(getInput()).getRank())
+    return tp::emitOpError(*this, ErrorCode::BadAttribute)
+           << "dim " << dim << " is no dimension of "
+           << typeOf(getInput()).getRank();
+  for (Attribute equation : getEquations()) {
+    EinsumTerms terms = getTerms(equation);
+    if (terms.rhs.contains(letters[dim]) ||
+        !terms.result.contains(letters[dim]))
+      return tp::emitOpError(*this, ErrorCode::BadEinsum)
+             << "equation " << equation << " has '" << Twine(letters[dim])
+             << "', which is gathered, in another operand, or not in the "
+                "result";
+  }
+  if (int64_t(getPieces()) < 1)
+    return tp::emitOpError(*this, ErrorCode::BadAttribute)
+           << "sends blocks in " << int64_t(getPieces()) << " pieces";
+  return success();
+}
+
+ShardingRule GatherEinsumOp::getShardingRule() {
+  unsigned count = getOthers().size();
+  RuleBuilder rule(1 + count, getNumResults());
+  LetterFactors own(rule);
+  StringRef letters = getTerms(getEquations()[0]).lhs;
+  ArrayRef<int64_t> shape = typeOf(getInput()).getShape();
+  int64_t dim = getDim();
+  unsigned gathered = rule.addFactor(shape[dim], FactorKind::Exchanged);
+  for (auto [i, letter] : llvm::enumerate(letters))
+    rule.addDim(0, own.get(letter, shape[i],
+                           int64_t(i) == dim ? FactorKind::Exchanged
+                                             : FactorKind::PassThrough));
+  for (unsigned i = 0; i < count; ++i) {
+    EinsumTerms terms = getTerms(getEquations()[i]);
+    LetterFactors others(rule);
+    auto get = [&](char letter, int64_t size) {
+      if (letter == letters[dim])
+        return gathered;
+      return own.has(letter) ? own.get(letter, size) : others.get(letter, size);
+    };
+    for (auto [letter, size] :
+         llvm::zip_equal(terms.rhs, typeOf(getOthers()[i]).getShape()))
+      rule.addDim(1 + i, get(letter, size));
+    for (auto [letter, size] :
+         llvm::zip_equal(terms.result, typeOf(getResult(i)).getShape()))
+      rule.addDim(1 + count + i, get(letter, size));
+  }
+  if (getNumResults() > count)
+    for (auto [i, letter] : llvm::enumerate(letters))
+      rule.addDim(1 + 2 * count,
+                  int64_t(i) == dim ? gathered : own.get(letter, shape[i]));
+  return rule.build();
+}
+
+double GatherEinsumOp::getFlops(ArrayRef<int64_t> sizes) {
+  ShardingRule rule = getShardingRule();
+  unsigned count = getOthers().size();
+  double flops = 0;
+  for (unsigned i = 0; i < count; ++i) {
+    // Each factor of a product once; the rows that are gathered are its own.
+    llvm::SmallDenseSet<unsigned> factors;
+    auto add = [&](const TensorFactors &tensor) {
+      for (const DimFactors &dim : tensor)
+        factors.insert(dim.begin(), dim.end());
+    };
+    add(rule.operands[0]);
+    factors.erase(rule.operands[0][getDim()].front());
+    add(rule.operands[1 + i]);
+    add(rule.results[i]);
+    double volume = 2;
+    for (unsigned factor : factors)
+      volume *= sizes[factor];
+    flops += volume;
+  }
+  return flops;
+}
+
+SmallVector<Value> GatherEinsumOp::decompose(OpBuilder &builder) {
+  SmallVector<Value> results;
+  for (auto [i, other] : llvm::enumerate(getOthers()))
+    results.push_back(EinsumOp::create(
+        builder, getLoc(), typeOf(getResult(i)),
+        cast<StringAttr>(getEquations()[i]).getValue(), getInput(), other));
+  if (getNumResults() > results.size())
+    results.push_back(getInput());
+  return results;
+}
+
+std::optional<SmallVector<spmd::Exchange>>
+GatherEinsumOp::getExchanges(ArrayRef<TensorSharding> layouts) {
+  ArrayRef<int64_t> shape = typeOf(getInput()).getShape();
+  unsigned count = getOthers().size();
+  const AxisList &cut = layouts[0].dims[getDim()].axes;
+  std::optional<AxisList> travel;
+  for (unsigned i = 0; i < getNumResults(); ++i) {
+    int64_t dim = i < count ? getGatheredDim(*this, i) : int64_t(getDim());
+    auto own = getTravel(cut, layouts[1 + count + i].dims[dim].axes,
+                         shape[getDim()], getPieces());
+    if (!own || (travel && *travel != *own))
+      return std::nullopt;
+    travel = own;
+  }
+  return getTravels(
+      *travel, getPieces(),
+      getBytes(typeOf(getInput()), getLocalShape(layouts[0], shape)));
+}
+
+FailureOr<SmallVector<Value>>
+GatherEinsumOp::localize(spmd::Localizer &localizer, ValueRange operands) {
+  unsigned count = getOthers().size();
+  int64_t dim = getDim();
+  SmallVector<RankedTensorType> types; // before their shardings are asked for
+  for (Value result : getResults())
+    types.push_back(localizer.getLocalType(result));
+  std::optional<AxisList> travel = getTravel(
+      localizer.getSharding(getInput()).dims[dim].axes,
+      localizer.getSharding(getResult(0)).dims[getGatheredDim(*this, 0)].axes,
+      typeOf(getInput()).getDimSize(dim), getPieces());
+  if (!travel)
+    return tp::emitOpError(*this, ErrorCode::RuleViolated)
+           << "cannot gather dimension " << dim
+           << " of its input as its results want it";
+  Value own = operands[0];
+  SmallVector<Value> others(operands.drop_front());
+  for (auto [equation, other] : llvm::zip_equal(getEquations(), others)) {
+    EinsumTerms terms = getTerms(equation);
+    own = ChunkBuilder::mask(localizer, own, terms.lhs, terms.result);
+    other = ChunkBuilder::mask(localizer, other, terms.rhs, terms.result);
+  }
+  ChunkBuilder build(localizer, getLoc(), *travel, getPieces());
+  auto multiply = [&](Value block, unsigned i) {
+    return build.contract(cast<StringAttr>(getEquations()[i]).getValue(), block,
+                          others[i], typeOf(getResult(i)).getElementType());
+  };
+  // Block k is that of the device k places behind this one.
+  std::vector<SmallVector<Value>> products(count);
+  for (auto &list : products)
+    list.resize(build.places);
+  SmallVector<Value> blocks(build.places);
+  blocks[0] = own;
+  SmallVector<int64_t> distances = getDistances(build.places);
+  std::vector<SmallVector<Value>> arriving;
+  for (int64_t distance : distances) {
+    SmallVector<Value> &pieces = arriving.emplace_back();
+    for (int64_t piece = 0; piece < build.pieces; ++piece)
+      pieces.push_back(build.shift(build.getPiece(own, dim, piece), -distance));
+  }
+  for (unsigned i = 0; i < count; ++i)
+    products[i][0] = multiply(own, i);
+  for (auto [distance, pieces] : llvm::zip_equal(distances, arriving)) {
+    std::vector<SmallVector<Value>> parts(count);
+    for (Value piece : pieces)
+      for (unsigned i = 0; i < count; ++i)
+        parts[i].push_back(multiply(piece, i));
+    for (unsigned i = 0; i < count; ++i)
+      products[i][distance] = build.join(parts[i], getGatheredDim(*this, i));
+    if (getNumResults() > count)
+      blocks[distance] = build.join(pieces, dim);
+  }
+  SmallVector<Value> results;
+  for (unsigned i = 0; i < count; ++i)
+    results.push_back(
+        build.assemble(products[i], getGatheredDim(*this, i), types[i]));
+  if (getNumResults() > count) {
+    RankedTensorType block = typeOf(arriving.empty() ? own : blocks.back());
+    blocks[0] = ReshapeOp::create(
+        build.builder, getLoc(),
+        RankedTensorType::get(typeOf(own).getShape(), block.getElementType()),
+        own);
+    results.push_back(build.assemble(blocks, dim, types[count]));
+  }
+  return results;
+}
+
+//===----------------------------------------------------------------------===//
+// EinsumScatterOp
+//===----------------------------------------------------------------------===//
+
+/// The dimension of `lhs` that the result's `dim` comes from.
+static int64_t getScatteredDim(EinsumScatterOp op) {
+  EinsumTerms terms = EinsumTerms::split(op.getEquation());
+  return terms.lhs.find(terms.result[op.getDim()]);
+}
+
+LogicalResult EinsumScatterOp::verify() {
+  if (failed(
+          verifyEinsum(*this, getEquation(), getLhs(), getRhs(), getResult())))
+    return failure();
+  int64_t dim = getDim();
+  if (dim < 0 || dim >= getType().getRank())
+    return tp::emitOpError(*this, ErrorCode::BadAttribute)
+           << "dim " << dim << " is no dimension of " << getType();
+  EinsumTerms terms = EinsumTerms::split(getEquation());
+  char letter = terms.result[dim];
+  if (!terms.lhs.contains(letter) || terms.rhs.contains(letter))
+    return tp::emitOpError(*this, ErrorCode::BadEinsum)
+           << "scatters '" << Twine(letter)
+           << "', which is not in the left operand, or in both";
+  if (int64_t(getPieces()) < 1)
+    return tp::emitOpError(*this, ErrorCode::BadAttribute)
+           << "sends blocks in " << int64_t(getPieces()) << " pieces";
+  return success();
+}
+
+ShardingRule EinsumScatterOp::getShardingRule() {
+  EinsumTerms terms = EinsumTerms::split(getEquation());
+  RuleBuilder builder(2, 1);
+  LetterFactors factors(builder);
+  char letter = terms.result[getDim()];
+  for (unsigned t : {0u, 1u})
+    for (auto [name, size] : llvm::zip_equal(t == 0 ? terms.lhs : terms.rhs,
+                                             typeOf(getOperand(t)).getShape()))
+      builder.addDim(t, factors.get(name, size,
+                                    name == letter ? FactorKind::Exchanged
+                                                   : FactorKind::PassThrough));
+  for (auto [name, size] : llvm::zip_equal(terms.result, getType().getShape()))
+    builder.addDim(2, name == letter
+                          ? builder.addFactor(size, FactorKind::Exchanged)
+                          : factors.get(name, size));
+  ShardingRule rule = builder.build();
+  // The op itself adds what the devices have of sums.
+  for (Factor &factor : rule.factors)
+    if (factor.kind == FactorKind::Reduction)
+      factor.kind = FactorKind::PassThrough;
+  return rule;
+}
+
+double EinsumScatterOp::getFlops(ArrayRef<int64_t> sizes) {
+  // All factors but the result's own rows, of which a device has a part.
+  ShardingRule rule = getShardingRule();
+  unsigned own = rule.results[0][getDim()].front();
+  double volume = 2;
+  for (auto [factor, size] : llvm::enumerate(sizes))
+    volume *= factor == own ? 1 : double(size);
+  return volume;
+}
+
+SmallVector<Value> EinsumScatterOp::decompose(OpBuilder &builder) {
+  return {EinsumOp::create(builder, getLoc(), getType(), getEquation(),
+                           getLhs(), getRhs())};
+}
+
+/// The axes along which summed letters are cut; none if those of both operands
+/// are not the same.
+static std::optional<AxisList> getSummedAxes(EinsumScatterOp op,
+                                             const TensorSharding &lhs,
+                                             const TensorSharding &rhs) {
+  EinsumTerms terms = EinsumTerms::split(op.getEquation());
+  AxisList summed;
+  for (auto [i, letter] : llvm::enumerate(terms.lhs)) {
+    if (terms.result.contains(letter))
+      continue;
+    const AxisList &axes = lhs.dims[i].axes;
+    size_t other = terms.rhs.find(letter);
+    if (other != StringRef::npos && rhs.dims[other].axes != axes)
+      return std::nullopt;
+    summed.append(axes.begin(), axes.end());
+  }
+  for (auto [i, letter] : llvm::enumerate(terms.rhs))
+    if (!terms.result.contains(letter) && !terms.lhs.contains(letter))
+      summed.append(rhs.dims[i].axes.begin(), rhs.dims[i].axes.end());
+  return getMerged(summed);
+}
+
+std::optional<SmallVector<spmd::Exchange>>
+EinsumScatterOp::getExchanges(ArrayRef<TensorSharding> layouts) {
+  auto travel = getTravel(layouts[2].dims[getDim()].axes,
+                          layouts[0].dims[getScatteredDim(*this)].axes,
+                          getType().getDimSize(getDim()), getPieces());
+  auto summed = getSummedAxes(*this, layouts[0], layouts[1]);
+  if (!travel || !summed || getMerged(*travel) != *summed)
+    return std::nullopt;
+  return getTravels(
+      *travel, getPieces(),
+      getBytes(getType(), getLocalShape(layouts[2], getType().getShape())));
+}
+
+FailureOr<SmallVector<Value>>
+EinsumScatterOp::localize(spmd::Localizer &localizer, ValueRange operands) {
+  int64_t dim = getDim(), from = getScatteredDim(*this);
+  RankedTensorType result = localizer.getLocalType(getResult());
+  auto travel = getTravel(localizer.getSharding(getResult()).dims[dim].axes,
+                          localizer.getSharding(getLhs()).dims[from].axes,
+                          getType().getDimSize(dim), getPieces());
+  auto summed = getSummedAxes(*this, localizer.getSharding(getLhs()),
+                              localizer.getSharding(getRhs()));
+  if (!travel || !summed || getMerged(*travel) != *summed)
+    return tp::emitOpError(*this, ErrorCode::RuleViolated)
+           << "does not scatter dimension " << dim
+           << " along the axes that cut what it sums";
+  EinsumTerms terms = EinsumTerms::split(getEquation());
+  SmallVector<Value> factors(operands);
+  factors[0] =
+      ChunkBuilder::mask(localizer, factors[0], terms.lhs, terms.result);
+  factors[1] =
+      ChunkBuilder::mask(localizer, factors[1], terms.rhs, terms.result);
+  ChunkBuilder build(localizer, getLoc(), *travel, getPieces());
+  Type element = getType().getElementType();
+  auto multiply = [&](Value rows) {
+    return build.contract(getEquation(), rows, factors[1], element);
+  };
+  // Addend k is that of the device k places behind this one. They lie in a
+  // stack in the order of places, which is the order that they are added in.
+  SmallVector<Value> addends(build.places);
+  for (int64_t distance : getDistances(build.places)) {
+    Value rows = build.getBlock(factors[0], from, distance);
+    SmallVector<Value> pieces;
+    for (int64_t piece = 0; piece < build.pieces; ++piece)
+      pieces.push_back(
+          build.shift(multiply(build.getPiece(rows, from, piece)), distance));
+    addends[build.places - distance] = build.join(pieces, dim);
+  }
+  addends[0] = multiply(build.getBlock(factors[0], from, 0));
+  SmallVector<int64_t> shape(result.getShape());
+  shape[0] *= build.places;
+  Value stack =
+      build.assemble(addends, 0, RankedTensorType::get(shape, element));
+  Value sum;
+  for (int64_t place = 0; place < build.places; ++place) {
+    SmallVector<int64_t> starts(shape.size(), 0);
+    starts[0] = place * result.getDimSize(0);
+    Value addend = build.emit.slice(stack, starts, result.getShape());
+    if (isa<FloatType>(element))
+      addend = build.emit.widen(addend);
+    sum = sum ? build.emit.binary<AddOp>(sum, addend) : addend;
+  }
+  return SmallVector<Value>{
+      ConvertOp::create(build.builder, getLoc(), result, sum)};
+}

@@ -1,0 +1,21 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// What ops that contract have in common.
+
+#ifndef TPOPT_DIALECTS_TP_EINSUM_H
+#define TPOPT_DIALECTS_TP_EINSUM_H
+
+#include "tpopt/Dialect/TP/TP.h"
+
+namespace tp {
+
+/// Checks the constraints of tp.einsum for a product that `op` makes; errors
+/// are emitted at `op`.
+mlir::LogicalResult verifyEinsum(mlir::Operation *op, llvm::StringRef equation,
+                                 mlir::Value lhs, mlir::Value rhs,
+                                 mlir::Value result);
+
+} // namespace tp
+
+#endif // TPOPT_DIALECTS_TP_EINSUM_H

@@ -1,0 +1,534 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Products whose blocks travel while others are multiplied, where that is
+// faster: see tp.gather_einsum and tp.einsum_scatter.
+
+#include "ChunkTimes.h"
+
+#include "dialects/TP/ShardingTable.h"
+#include "lib/Cost/OpPricer.h"
+#include "lib/Cost/ProgramCost.h"
+#include "tpopt/Dialect/TP/TP.h"
+#include "tpopt/Passes/Collectives/Passes.h"
+
+#include "mlir/IR/Remarks.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Format.h"
+
+#include <array>
+
+namespace tp {
+#define GEN_PASS_DEF_CHUNKPRODUCTSPASS
+#include "tpopt/Passes/Collectives/Passes.h.inc"
+} // namespace tp
+
+using namespace mlir;
+using namespace tp;
+using namespace tp::cost;
+using namespace tp::spmd;
+
+/// Blocks are sent in so many pieces, none smaller than this.
+static constexpr std::array<int64_t, 3> kPieces = {1, 2, 4};
+static constexpr double kLeastPiece = 64 << 10;
+/// What is gained less than a fiftieth is not worth the smaller products.
+static constexpr double kLeastGain = 0.02;
+
+namespace {
+
+/// A product by the operand that is gathered, or whose rows are scattered,
+/// first.
+struct Product {
+  EinsumOp op;
+  Value rows, other;
+  std::string rowsTerm, otherTerm, result;
+
+  Product(EinsumOp op, unsigned rowsOperand) : op(op) {
+    EinsumTerms terms = EinsumTerms::split(op.getEquation());
+    rows = op->getOperand(rowsOperand);
+    other = op->getOperand(1 - rowsOperand);
+    rowsTerm = (rowsOperand == 0 ? terms.lhs : terms.rhs).str();
+    otherTerm = (rowsOperand == 0 ? terms.rhs : terms.lhs).str();
+    result = terms.result.str();
+  }
+
+  std::string getEquation() const {
+    return rowsTerm + "," + otherTerm + "->" + result;
+  }
+  bool hasOwn(char letter) const {
+    return StringRef(result).contains(letter) &&
+           !StringRef(otherTerm).contains(letter);
+  }
+  /// Calls the dimensions of the rows `letters`, and all others otherwise.
+  void rename(StringRef letters) {
+    std::map<char, char> names;
+    for (auto [from, to] : llvm::zip_equal(rowsTerm, letters))
+      names[from] = to;
+    char next = 'a';
+    auto getName = [&](char from) {
+      auto [it, isNew] = names.try_emplace(from);
+      if (isNew) {
+        while (letters.contains(next))
+          next = next == 'z' ? 'A' : char(next + 1);
+        it->second = next;
+        next = next == 'z' ? 'A' : char(next + 1);
+      }
+      return it->second;
+    };
+    for (std::string *term : {&rowsTerm, &otherTerm, &result})
+      for (char &letter : *term)
+        letter = getName(letter);
+  }
+};
+
+/// What was found out about a chance.
+struct Verdict {
+  std::string why;    ///< What is in the way; empty if nothing is.
+  int64_t pieces = 0; ///< 0 if it is slower.
+  double whole = 0, chunked = 0;
+};
+
+/// Goes through one block.
+class BlockChunker {
+public:
+  BlockChunker(Block &block, ShardingTable &table, const CostModel &cost,
+               const Machine &machine, bool force)
+      : block(block), table(table), cost(cost), pricer(table, cost),
+        machine(machine), force(force) {}
+
+  void run() {
+    measure();
+    SmallVector<Operation *> collectives;
+    for (Operation &op : block)
+      if (isa<AllGatherOp, ReduceScatterOp, AllReduceOp>(op))
+        collectives.push_back(&op);
+    for (Operation *op : collectives) {
+      if (auto gather = dyn_cast<AllGatherOp>(op))
+        visitGather(gather);
+      else
+        visitSum(cast<CollectiveOpInterface>(op));
+    }
+  }
+
+private:
+  void measure();
+  void visitGather(AllGatherOp gather);
+  void visitSum(CollectiveOpInterface sum);
+  void replaceGather(AllGatherOp gather, MutableArrayRef<Product> products,
+                     int64_t dim, int64_t pieces);
+  void replaceSum(CollectiveOpInterface sum, Product &product, int64_t dim,
+                  const ReshardStep &scatter, int64_t pieces);
+
+  std::string findProducts(AllGatherOp gather, int64_t &dim,
+                           SmallVectorImpl<Product> &products);
+  std::string findScatter(CollectiveOpInterface sum, const Product &product,
+                          int64_t &dim, std::optional<ReshardStep> &scatter);
+  double getBlockTime(EinsumOp op, int64_t dim, const AxisList &axes);
+  ChunkProblem describe(const AxisList &axes, double blockBytes) const;
+  double getSlack(Value made, ArrayRef<Operation *> users) const;
+  Verdict decide(const ChunkProblem &problem, int64_t rows, double blockBytes,
+                 double whole, double behind,
+                 double (*getTime)(const ChunkProblem &, int64_t)) const;
+  void report(Operation *op, StringRef what, const Verdict &verdict);
+
+  TensorSharding getLayout(Value value) {
+    const TensorSharding *known = table.lookup(value);
+    return known ? *known
+                 : TensorSharding::replicate(
+                       cast<RankedTensorType>(value.getType()).getRank());
+  }
+
+  Block &block;
+  ShardingTable &table;
+  const CostModel &cost;
+  OpPricer pricer;
+  const Machine &machine;
+  bool force;
+  /// When an op begins and ends, if collectives took no time.
+  llvm::DenseMap<Operation *, std::pair<double, double>> times;
+};
+
+} // namespace
+
+void BlockChunker::measure() {
+  double now = 0;
+  for (Operation &op : block) {
+    double begin = now;
+    if (op.getNumRegions() > 0)
+      now += getPrice(&op, table, cost).cost;
+    else if (!isa<CollectiveOpInterface>(op))
+      now += pricer.get(&op).computed.cost;
+    times[&op] = {begin, now};
+  }
+}
+
+/// How much is computed from where `made` is there until the first user.
+double BlockChunker::getSlack(Value made, ArrayRef<Operation *> users) const {
+  Operation *maker = made.getDefiningOp();
+  double there = maker ? times.lookup(maker).second : 0;
+  double wanted = times.lookup(block.getTerminator()).second;
+  for (Operation *user : users)
+    if (Operation *own = block.findAncestorOpInBlock(*user))
+      wanted = std::min(wanted, times.lookup(own).first);
+  return std::max(0.0, wanted - there);
+}
+
+/// The time of one block of a product, with `axes` behind what cuts dimension
+/// `dim` of its result.
+double BlockChunker::getBlockTime(EinsumOp op, int64_t dim,
+                                  const AxisList &axes) {
+  char letter = EinsumTerms::split(op.getEquation()).result[dim];
+  ShardingRule rule = op.getShardingRule();
+  EinsumTerms terms = EinsumTerms::split(op.getEquation());
+  std::vector<TensorSharding> layouts{getLayout(op.getLhs()),
+                                      getLayout(op.getRhs()),
+                                      getLayout(op.getResult())};
+  const std::array<StringRef, 3> all = {terms.lhs, terms.rhs, terms.result};
+  for (auto [layout, term] : llvm::zip_equal(layouts, all))
+    if (size_t at = term.find(letter); at != StringRef::npos)
+      layout.dims[at].axes.append(axes.begin(), axes.end());
+  layouts.back().unreduced.clear();
+  return getTime(machine,
+                 getWork(op, rule, {&layouts[0], &layouts[1], &layouts[2]}));
+}
+
+ChunkProblem BlockChunker::describe(const AxisList &axes,
+                                    double blockBytes) const {
+  ChunkProblem problem;
+  problem.places = getSize(axes);
+  problem.start = cost.getTransferCost(axes, 0);
+  problem.transfer = cost.getTransferCost(axes, blockBytes) - problem.start;
+  return problem;
+}
+
+Verdict BlockChunker::decide(const ChunkProblem &problem, int64_t rows,
+                             double blockBytes, double whole, double behind,
+                             double (*getTime)(const ChunkProblem &,
+                                               int64_t)) const {
+  Verdict verdict;
+  verdict.whole = whole;
+  verdict.chunked = getTime(problem, 1) + behind;
+  if (force) {
+    verdict.pieces = rows % 2 == 0 ? 2 : 1;
+    return verdict;
+  }
+  int64_t best = 1;
+  for (int64_t pieces : kPieces) {
+    if (rows % pieces != 0 || (pieces > 1 && blockBytes / pieces < kLeastPiece))
+      continue;
+    double time = getTime(problem, pieces) + behind;
+    if (time < verdict.chunked) {
+      verdict.chunked = time;
+      best = pieces;
+    }
+  }
+  if (verdict.chunked < (1 - kLeastGain) * whole)
+    verdict.pieces = best;
+  return verdict;
+}
+
+void BlockChunker::report(Operation *op, StringRef what,
+                          const Verdict &verdict) {
+  auto options = remark::RemarkOpts::name(what).category("tp-chunk-products");
+  auto us = [](double seconds) {
+    std::string text;
+    llvm::raw_string_ostream(text) << llvm::format("%.1f us", seconds * 1e6);
+    return text;
+  };
+  if (!verdict.why.empty()) {
+    remark::missed(op->getLoc(), options) << "costs " + us(verdict.whole) +
+                                                 " that " + what.str() +
+                                                 " would hide: " + verdict.why;
+    return;
+  }
+  if (verdict.pieces == 0) {
+    remark::missed(op->getLoc(), options)
+        << what.str() + " would take " + us(verdict.chunked) + ", and " +
+               us(verdict.whole) + " it takes without";
+    return;
+  }
+  remark::passed(op->getLoc(), options)
+      << what.str() + " takes " + us(verdict.chunked) + " in place of " +
+             us(verdict.whole);
+}
+
+//===----------------------------------------------------------------------===//
+// Gathers
+//===----------------------------------------------------------------------===//
+
+/// The products that can take blocks of what is gathered, and the dimension;
+/// else why there are none.
+std::string BlockChunker::findProducts(AllGatherOp gather, int64_t &dim,
+                                       SmallVectorImpl<Product> &products) {
+  const ReshardStep &step = getStep(gather);
+  dim = -1;
+  for (auto [i, axes] : llvm::enumerate(step.dimAxes)) {
+    if (axes.empty())
+      continue;
+    if (dim >= 0)
+      return "several dimensions are gathered at once";
+    dim = i;
+  }
+  Value input = gather.getInput();
+  auto type = cast<RankedTensorType>(input.getType());
+  const AxisList &cut = getLayout(input).dims[dim].axes;
+  if (type.getDimSize(dim) % getSize(cut) != 0)
+    return llvm::formatv("{0} devices cut {1} rows into blocks that differ",
+                         getSize(cut), type.getDimSize(dim));
+  if (gather->getParentOfType<ManualOp>())
+    return "it stands in a region for one device";
+  std::string why = "it is summed over, or both operands have it";
+  SmallVector<Operation *> users;
+  for (Operation *user : gather->getUsers())
+    if (user->getBlock() == &block && !llvm::is_contained(users, user))
+      users.push_back(user);
+  llvm::sort(users,
+             [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+  Operation *first = nullptr;
+  for (Operation *user : users) {
+    auto einsum = dyn_cast<EinsumOp>(user);
+    if (!einsum || einsum.getLhs() == einsum.getRhs())
+      continue;
+    Product product(einsum, einsum.getLhs() == gather.getResult() ? 0 : 1);
+    Operation *other = product.other.getDefiningOp();
+    bool isThere = !other || other->getBlock() != &block || !first ||
+                   other->isBeforeInBlock(first);
+    if (!product.hasOwn(product.rowsTerm[dim]) || !isThere ||
+        !getLayout(einsum.getResult()).unreduced.empty())
+      continue;
+    if (!first)
+      first = einsum;
+    if (!products.empty())
+      product.rename(products.front().rowsTerm);
+    products.push_back(std::move(product));
+  }
+  if (products.empty())
+    return why;
+  for (Operation *user : gather->getUsers()) {
+    Operation *own = block.findAncestorOpInBlock(*user);
+    if (own && own->isBeforeInBlock(first))
+      return "something else takes it before the first product";
+  }
+  return {};
+}
+
+void BlockChunker::visitGather(AllGatherOp gather) {
+  if (llvm::none_of(gather->getUsers(), llvm::IsaPred<EinsumOp>))
+    return;
+  const ReshardStep &step = getStep(gather);
+  int64_t dim;
+  SmallVector<Product> products;
+  std::string why = findProducts(gather, dim, products);
+  double wire = getCollectiveCost(gather, table)->wireBytes;
+  double travels = cost.getTransferCost(step.axes, wire);
+  SmallVector<Operation *> users(gather->getUsers());
+  double slack = getSlack(gather.getInput(), users);
+  Verdict verdict;
+  verdict.whole = std::max(0.0, travels - slack);
+  verdict.why = why;
+  if (why.empty()) {
+    LocalTensor local = *getLocalTensor(gather.getInput(), table);
+    double whole = 0;
+    ChunkProblem problem = describe(step.dimAxes[dim], local.getBytes());
+    problem.slack = slack;
+    for (Product &product : products) {
+      whole += pricer.get(product.op).computed.cost;
+      problem.product +=
+          getBlockTime(product.op, product.result.find(product.rowsTerm[dim]),
+                       step.dimAxes[dim]);
+    }
+    verdict = decide(problem, local.getShape()[dim], local.getBytes(),
+                     whole + verdict.whole, 0, getGatherTime);
+  }
+  report(gather, "gathering while multiplying", verdict);
+  if (verdict.pieces > 0)
+    replaceGather(gather, products, dim, verdict.pieces);
+}
+
+void BlockChunker::replaceGather(AllGatherOp gather,
+                                 MutableArrayRef<Product> products, int64_t dim,
+                                 int64_t pieces) {
+  SmallVector<Value> others;
+  SmallVector<Attribute> equations;
+  SmallVector<Type> types;
+  SmallVector<Location> locations{gather.getLoc()};
+  OpBuilder builder(products.front().op);
+  llvm::SmallPtrSet<Operation *, 4> taken;
+  for (Product &product : products) {
+    others.push_back(product.other);
+    equations.push_back(builder.getStringAttr(product.getEquation()));
+    types.push_back(product.op.getType());
+    locations.push_back(product.op.getLoc());
+    taken.insert(product.op);
+  }
+  bool keepsInput = llvm::any_of(gather->getUsers(), [&](Operation *user) {
+    return !taken.contains(user);
+  });
+  if (keepsInput)
+    types.push_back(gather.getType());
+  auto chunked = GatherEinsumOp::create(
+      builder, builder.getFusedLoc(locations), types, gather.getInput(), others,
+      builder.getArrayAttr(equations), dim, pieces);
+  for (auto [product, result] : llvm::zip(products, chunked.getResults())) {
+    setSharding(result, spmd::getSharding(product.op.getResult()));
+    product.op.getResult().replaceAllUsesWith(result);
+    product.op->erase();
+  }
+  if (keepsInput) {
+    Value whole = chunked.getResults().back();
+    setSharding(whole, gather.getOutSharding());
+    gather.getResult().replaceAllUsesWith(whole);
+  }
+  gather->erase();
+}
+
+//===----------------------------------------------------------------------===//
+// Sums
+//===----------------------------------------------------------------------===//
+
+/// The dimension of a sum that is scattered, and the step that does it; else
+/// why there is none.
+std::string BlockChunker::findScatter(CollectiveOpInterface sum,
+                                      const Product &product, int64_t &dim,
+                                      std::optional<ReshardStep> &scatter) {
+  const ReshardStep &step = getStep(sum);
+  TensorSharding in = getLayout(sum->getOperand(0));
+  auto type = cast<RankedTensorType>(sum->getResult(0).getType());
+  if (sum.getInSharding().getKind() != ReduceKind::Sum)
+    return "no sum is taken";
+  if (sum->getParentOfType<ManualOp>())
+    return "it stands in a region for one device";
+  if (getMerged(in.unreduced) != getMerged(step.axes))
+    return "sums along other axes are left";
+  auto fits = [&](int64_t d, const AxisList &axes) {
+    return product.hasOwn(product.result[d]) &&
+           type.getDimSize(d) % (getSize(in.dims[d].axes) * getSize(axes)) == 0;
+  };
+  if (step.kind == CollectiveKind::ReduceScatter) {
+    dim = -1;
+    for (auto [i, axes] : llvm::enumerate(step.dimAxes)) {
+      if (axes.empty())
+        continue;
+      if (dim >= 0)
+        return "several dimensions are scattered at once";
+      dim = i;
+    }
+    if (!fits(dim, step.dimAxes[dim]))
+      return "what is scattered is in both operands, or blocks differ";
+    scatter = step;
+    return {};
+  }
+  for (dim = 0; dim < type.getRank(); ++dim) {
+    if (!fits(dim, step.axes))
+      continue;
+    ReshardStep own;
+    own.kind = CollectiveKind::ReduceScatter;
+    own.axes = step.axes;
+    own.dimAxes.resize(type.getRank());
+    own.dimAxes[dim] = step.axes;
+    own.result = in.getLayout();
+    own.result.unreduced.clear();
+    own.result.dims[dim].axes.append(step.axes.begin(), step.axes.end());
+    scatter = own;
+    return {};
+  }
+  return "no dimension of one operand alone has blocks that are equal";
+}
+
+void BlockChunker::visitSum(CollectiveOpInterface sum) {
+  auto einsum = sum->getOperand(0).getDefiningOp<EinsumOp>();
+  if (!einsum || einsum->getBlock() != &block || !einsum->hasOneUse())
+    return;
+  const ReshardStep &step = getStep(sum);
+  double wire = getCollectiveCost(sum, table)->wireBytes;
+  double travels = cost.getTransferCost(step.axes, wire);
+  SmallVector<Operation *> users(sum->getUsers());
+  double slack = getSlack(einsum.getResult(), users);
+  double exposed = std::max(0.0, travels - slack);
+  Verdict verdict;
+  int64_t dim = 0;
+  std::optional<ReshardStep> scatter;
+  std::optional<Product> product;
+  for (unsigned rows : {0u, 1u}) {
+    product.emplace(einsum, rows);
+    verdict.why = findScatter(sum, *product, dim, scatter);
+    if (verdict.why.empty())
+      break;
+  }
+  verdict.whole = exposed;
+  if (verdict.why.empty()) {
+    const AxisList &axes = scatter->dimAxes[dim];
+    LocalTensor local{cast<RankedTensorType>(sum->getResult(0).getType()),
+                      scatter->result.getLayout()};
+    double bytes = local.getBytes();
+    ChunkProblem problem = describe(axes, bytes);
+    problem.slack = slack;
+    problem.product = getBlockTime(einsum, dim, axes);
+    problem.sum = bytes * double(problem.places + 1) / machine.memoryBandwidth;
+    double behind =
+        step.kind == CollectiveKind::AllReduce
+            ? cost.getTransferCost(axes, bytes * double(problem.places - 1))
+            : 0;
+    verdict = decide(problem, local.getShape()[dim], bytes,
+                     pricer.get(einsum).computed.cost + exposed, behind,
+                     getScatterTime);
+  }
+  report(sum, "multiplying while scattering", verdict);
+  if (verdict.pieces > 0)
+    replaceSum(sum, *product, dim, *scatter, verdict.pieces);
+}
+
+void BlockChunker::replaceSum(CollectiveOpInterface sum, Product &product,
+                              int64_t dim, const ReshardStep &scatter,
+                              int64_t pieces) {
+  OpBuilder builder(sum);
+  auto type = cast<RankedTensorType>(sum->getResult(0).getType());
+  auto chunked = EinsumScatterOp::create(
+      builder, builder.getFusedLoc({product.op.getLoc(), sum.getLoc()}), type,
+      product.getEquation(), product.rows, product.other, dim, pieces);
+  Value result = chunked.getResult();
+  table.set(result, scatter.result);
+  if (getStep(sum).kind == CollectiveKind::AllReduce) {
+    ReshardStep gather;
+    gather.kind = CollectiveKind::AllGather;
+    gather.axes = scatter.axes;
+    gather.dimAxes = scatter.dimAxes;
+    gather.result = getLayout(sum->getResult(0));
+    result = createCollective(builder, sum.getLoc(), result, table.getMesh(),
+                              scatter.result, gather);
+    if (auto why = sum->getAttrOfType<WhyAttr>(kWhyAttr))
+      result.getDefiningOp()->setAttr(kWhyAttr, why);
+  }
+  EinsumOp einsum = product.op;
+  sum->getResult(0).replaceAllUsesWith(result);
+  sum->erase();
+  einsum->erase();
+}
+
+namespace {
+struct ChunkProducts : tp::impl::ChunkProductsPassBase<ChunkProducts> {
+  using ChunkProductsPassBase::ChunkProductsPassBase;
+
+  void runOnOperation() override {
+    auto device = readMachineOption(getOperation(), machine);
+    if (failed(device))
+      return signalPassFailure();
+    if (!*device)
+      return;
+    for (auto function : getOperation().getOps<FunctionOpInterface>()) {
+      if (function.isExternal())
+        continue;
+      FailureOr<MeshOp> mesh = tp::getMesh(function);
+      if (failed(mesh))
+        return signalPassFailure();
+      ShardingTable table(&getContext(),
+                          withMachineLinks(mesh->toMesh(), *device));
+      CostModel cost(table.getMesh(), **device);
+      SmallVector<Block *> blocks;
+      function->walk([&](Block *block) { blocks.push_back(block); });
+      for (Block *block : blocks)
+        BlockChunker(*block, table, cost, **device, force).run();
+    }
+  }
+};
+} // namespace

@@ -1,0 +1,93 @@
+// RUN: tp-opt %s --tp-shard=stop-after=collectives --tp-chunk-products="machine=h100" --remark-format=emitRemark --remarks-filter=tp-chunk-products > %t 2> %t.remarks
+// RUN: FileCheck %s < %t
+// RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
+// RUN: tp-opt %s --tp-shard="machine=h100 stop-after=collectives" --tp-chunk-products="machine=h100" --tp-localize=keep-global --tp-verify-local --tp-verify-partition -o /dev/null
+
+// Nothing happens without a machine.
+// RUN: tp-opt %s --tp-shard=stop-after=collectives --tp-chunk-products | FileCheck %s --check-prefix=NONE
+// NONE-NOT: tp.gather_einsum
+// NONE-NOT: tp.einsum_scatter
+
+spmd.mesh @mesh <["model"=4]>
+
+// Sequence parallel: rows of x are gathered while they are multiplied by both
+// weights, and rows of the sum travel while the next are multiplied.
+// CHECK-LABEL: func.func @mlp
+// CHECK: %{{.*}}:2 = tp.gather_einsum %{{.*}}, %arg1, %arg2 by ["bi,io->bo", "bi,ia->ba"] dim 0 pieces 4
+// CHECK-NOT: spmd.all_gather
+// CHECK: tp.einsum_scatter "bo,oi->bi" {{.*}} dim 0 pieces 1
+// CHECK-NOT: spmd.reduce_scatter
+// REMARK: remark: [Passed] gathering while multiplying | Category:tp-chunk-products | Remark="gathering while multiplying takes {{[0-9.]+}} us in place of {{[0-9.]+}} us"
+// REMARK: remark: [Passed] multiplying while scattering | {{.*}} takes {{[0-9.]+}} us in place of {{[0-9.]+}} us"
+func.func @mlp(%x: tensor<8192x4096xbf16> {spmd.sharding = #spmd.sharding<@mesh, [{"model"}, {}]>},
+               %gate: tensor<4096x16384xbf16> {spmd.sharding = #spmd.sharding<@mesh, [{}, {"model"}]>},
+               %up: tensor<4096x16384xbf16> {spmd.sharding = #spmd.sharding<@mesh, [{}, {"model"}]>},
+               %down: tensor<16384x4096xbf16> {spmd.sharding = #spmd.sharding<@mesh, [{"model"}, {}]>})
+    -> (tensor<8192x4096xbf16> {spmd.sharding = #spmd.sharding<@mesh, [{"model"}, {}]>}) {
+  %n = tp.silu %x : tensor<8192x4096xbf16>
+  %c = spmd.constraint %n <@mesh, [{"model"}, {}]> : tensor<8192x4096xbf16>
+  %g = tp.einsum "bi,io->bo" %c, %gate : (tensor<8192x4096xbf16>, tensor<4096x16384xbf16>) -> tensor<8192x16384xbf16>
+  %u = tp.einsum "bi,io->bo" %c, %up : (tensor<8192x4096xbf16>, tensor<4096x16384xbf16>) -> tensor<8192x16384xbf16>
+  %h = tp.mul %g, %u : tensor<8192x16384xbf16>
+  %y = tp.einsum "bo,oi->bi" %h, %down : (tensor<8192x16384xbf16>, tensor<16384x4096xbf16>) -> tensor<8192x4096xbf16>
+  return %y : tensor<8192x4096xbf16>
+}
+
+// A sum that all devices want: its rows are scattered while it is computed, and
+// gathered then.
+// CHECK-LABEL: func.func @sum
+// CHECK: %[[S:.*]] = tp.einsum_scatter "oi,bo->ib" %arg0, %arg1 dim 0 pieces {{[124]}}
+// CHECK: spmd.all_gather %[[S]] [{"model"}, {}]
+// REMARK: remark: [Passed] multiplying while scattering
+func.func @sum(%down: tensor<16384x4096xbf16> {spmd.sharding = #spmd.sharding<@mesh, [{"model"}, {}]>},
+               %h: tensor<8192x16384xbf16> {spmd.sharding = #spmd.sharding<@mesh, [{}, {"model"}]>})
+    -> (tensor<4096x8192xbf16> {spmd.sharding = #spmd.sharding<@mesh, [{}, {}]>}) {
+  %y = tp.einsum "oi,bo->ib" %down, %h : (tensor<16384x4096xbf16>, tensor<8192x16384xbf16>) -> tensor<4096x8192xbf16>
+  return %y : tensor<4096x8192xbf16>
+}
+
+// Gathered rows that are summed over as well stay together, too, and who takes
+// them behind the products gets all of them.
+// CHECK-LABEL: func.func @kept
+// CHECK: %[[K:.*]]:2 = tp.gather_einsum %{{.*}}, %arg1 by ["bi,io->bo"]
+// CHECK: tp.einsum "bi,bo->io" %[[K]]#1, %[[K]]#0
+// REMARK: remark: [Passed] gathering while multiplying
+func.func @kept(%x: tensor<8192x4096xbf16> {spmd.sharding = #spmd.sharding<@mesh, [{"model"}, {}]>},
+                %up: tensor<4096x16384xbf16> {spmd.sharding = #spmd.sharding<@mesh, [{}, {"model"}]>})
+    -> (tensor<4096x16384xbf16> {spmd.sharding = #spmd.sharding<@mesh, [{}, {"model"}]>}) {
+  %n = tp.silu %x : tensor<8192x4096xbf16>
+  %c = spmd.constraint %n <@mesh, [{"model"}, {}]> : tensor<8192x4096xbf16>
+  %u = tp.einsum "bi,io->bo" %c, %up : (tensor<8192x4096xbf16>, tensor<4096x16384xbf16>) -> tensor<8192x16384xbf16>
+  %d = tp.einsum "bi,bo->io" %c, %u : (tensor<8192x4096xbf16>, tensor<8192x16384xbf16>) -> tensor<4096x16384xbf16>
+  return %d : tensor<4096x16384xbf16>
+}
+
+// What tp-schedule can hide behind other products stays whole.
+// CHECK-LABEL: func.func @hidden
+// CHECK: spmd.all_gather
+// CHECK-NOT: tp.gather_einsum
+// REMARK: remark: [Missed] gathering while multiplying | {{.*}} Remark="gathering while multiplying would take {{[0-9.]+}} us, and {{[0-9.]+}} us it takes without"
+func.func @hidden(%x: tensor<8192x4096xbf16> {spmd.sharding = #spmd.sharding<@mesh, [{"model"}, {}]>},
+                  %a: tensor<8192x4096xbf16> {spmd.sharding = #spmd.sharding<@mesh, [{}, {}]>},
+                  %b: tensor<4096x16384xbf16> {spmd.sharding = #spmd.sharding<@mesh, [{}, {"model"}]>},
+                  %up: tensor<4096x16384xbf16> {spmd.sharding = #spmd.sharding<@mesh, [{}, {"model"}]>})
+    -> (tensor<8192x16384xbf16> {spmd.sharding = #spmd.sharding<@mesh, [{}, {"model"}]>},
+        tensor<8192x16384xbf16> {spmd.sharding = #spmd.sharding<@mesh, [{}, {"model"}]>}) {
+  %0 = tp.einsum "bi,io->bo" %a, %b : (tensor<8192x4096xbf16>, tensor<4096x16384xbf16>) -> tensor<8192x16384xbf16>
+  %c = spmd.constraint %x <@mesh, [{"model"}, {}]> : tensor<8192x4096xbf16>
+  %u = tp.einsum "bi,io->bo" %c, %up : (tensor<8192x4096xbf16>, tensor<4096x16384xbf16>) -> tensor<8192x16384xbf16>
+  return %u, %0 : tensor<8192x16384xbf16>, tensor<8192x16384xbf16>
+}
+
+// Why there is no chance: what is gathered is summed over.
+// CHECK-LABEL: func.func @summed
+// CHECK-NOT: tp.gather_einsum
+// REMARK: remark: [Missed] gathering while multiplying | {{.*}} Remark="costs {{[0-9.]+}} us that gathering while multiplying would hide: it is summed over, or both operands have it"
+func.func @summed(%x: tensor<8192x4096xbf16> {spmd.sharding = #spmd.sharding<@mesh, [{}, {"model"}]>},
+                  %up: tensor<4096x16384xbf16> {spmd.sharding = #spmd.sharding<@mesh, [{}, {"model"}]>})
+    -> (tensor<8192x16384xbf16> {spmd.sharding = #spmd.sharding<@mesh, [{}, {"model"}]>}) {
+  %n = tp.silu %x : tensor<8192x4096xbf16>
+  %c = spmd.constraint %n <@mesh, [{}, {"model"}]> : tensor<8192x4096xbf16>
+  %u = tp.einsum "bi,io->bo" %c, %up : (tensor<8192x4096xbf16>, tensor<4096x16384xbf16>) -> tensor<8192x16384xbf16>
+  return %u : tensor<8192x16384xbf16>
+}
