@@ -17,6 +17,7 @@
 #include "llvm/Support/Format.h"
 
 #include <array>
+#include <map>
 
 namespace tp {
 #define GEN_PASS_DEF_CHUNKPRODUCTSPASS
@@ -154,9 +155,10 @@ void BlockChunker::measure() {
   double now = 0;
   for (Operation &op : block) {
     double begin = now;
-    if (op.getNumRegions() > 0)
+    // Values in a manual region have no shardings.
+    if (op.getNumRegions() > 0 && !isa<ManualOp>(op))
       now += getPrice(&op, table, cost).cost;
-    else if (!isa<CollectiveOpInterface>(op))
+    else if (!isa<CollectiveOpInterface, ManualOp>(op))
       now += pricer.get(&op).computed.cost;
     times[&op] = {begin, now};
   }
@@ -271,12 +273,10 @@ std::string BlockChunker::findProducts(AllGatherOp gather, int64_t &dim,
   }
   Value input = gather.getInput();
   auto type = cast<RankedTensorType>(input.getType());
-  const AxisList &cut = getLayout(input).dims[dim].axes;
+  AxisList cut = getLayout(input).dims[dim].axes;
   if (type.getDimSize(dim) % getSize(cut) != 0)
     return llvm::formatv("{0} devices cut {1} rows into blocks that differ",
                          getSize(cut), type.getDimSize(dim));
-  if (gather->getParentOfType<ManualOp>())
-    return "it stands in a region for one device";
   std::string why = "it is summed over, or both operands have it";
   SmallVector<Operation *> users;
   for (Operation *user : gather->getUsers())
@@ -396,8 +396,6 @@ std::string BlockChunker::findScatter(CollectiveOpInterface sum,
   auto type = cast<RankedTensorType>(sum->getResult(0).getType());
   if (sum.getInSharding().getKind() != ReduceKind::Sum)
     return "no sum is taken";
-  if (sum->getParentOfType<ManualOp>())
-    return "it stands in a region for one device";
   if (getMerged(in.unreduced) != getMerged(step.axes))
     return "sums along other axes are left";
   auto fits = [&](int64_t d, const AxisList &axes) {
@@ -525,7 +523,11 @@ struct ChunkProducts : tp::impl::ChunkProductsPassBase<ChunkProducts> {
                           withMachineLinks(mesh->toMesh(), *device));
       CostModel cost(table.getMesh(), **device);
       SmallVector<Block *> blocks;
-      function->walk([&](Block *block) { blocks.push_back(block); });
+      function->walk([&](Block *block) {
+        Operation *parent = block->getParentOp();
+        if (!isa<ManualOp>(parent) && !parent->getParentOfType<ManualOp>())
+          blocks.push_back(block);
+      });
       for (Block *block : blocks)
         BlockChunker(*block, table, cost, **device, force).run();
     }

@@ -9,9 +9,12 @@
 #include "lib/Codegen/TargetCode.h"
 #include "lib/Interpreter/Interpreter.h"
 #include "lib/Support/Random.h"
+#include "tpopt/Passes/Collectives/Passes.h"
+#include "tpopt/Passes/Localize/Passes.h"
 #include "tpopt/Passes/Lower/Passes.h"
 #include "tpopt/Passes/Pipelines/Pipelines.h"
 #include "tpopt/Passes/Schedule/Passes.h"
+#include "tpopt/Passes/Verify/Passes.h"
 
 #include "runtime/Core/Artifact.h"
 #include "runtime/Core/Session.h"
@@ -192,10 +195,19 @@ Compiled::~Compiled() = default;
 std::unique_ptr<Compiled> Compiled::create(ModuleOp whole) {
   OwningOpRef<ModuleOp> module = whole.clone();
   PassManager manager(whole.getContext());
-  CompileOptions options;
+  ShardOptions options;
   options.verify = Verification::Off;
-  options.part = CompilePart::Shard;
-  buildCompilePipeline(manager, options);
+  options.stopAfter = Stage::Partition;
+  buildShardPipeline(manager, options);
+  manager.addPass(createPlanCollectivesPass());
+  // Every product whose blocks can travel: so small ones would never pay.
+  ChunkProductsPassOptions chunk;
+  chunk.machine = "h100";
+  chunk.force = true;
+  manager.addPass(createChunkProductsPass(chunk));
+  manager.addPass(createCombineCollectivesPass());
+  manager.addPass(createLocalizePass({/*keepGlobal=*/true}));
+  manager.addPass(createVerifyPartitionPass());
   manager.addPass(createLowerToStepPass());
   // Links that are slow beside steps as small as these move all collectives as
   // far as they may go.

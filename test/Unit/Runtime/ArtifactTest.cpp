@@ -67,6 +67,9 @@ public:
     copy.dtype = DType::F32;
     copy.sizes[0] = 2, copy.sizes[1] = 3;
     copy.source = buffer(Space::Arena, 0, 64);
+    copy.source.step = 64;
+    copy.source.place = 0;
+    place = {axes({1}), 3};
     copy.from.strides[0] = 4, copy.from.strides[1] = 1;
     copy.destination = buffer(Space::Input, 2, 24);
     copy.to.strides[0] = 3, copy.to.strides[1] = 1;
@@ -121,6 +124,7 @@ public:
   }
 
   std::string write() {
+    writer.add(place);
     matmul.postOps = writer.addAll<PostOpRow>({postOp});
     call.kernel = writer.add(KernelRow{writer.text("kernel")});
     call.buffers = writer.addAll<BufferRow>(absl::MakeConstSpan(callBuffers));
@@ -146,6 +150,7 @@ public:
   CollectiveRow collective = {};
   CopyRow copy = {};
   FillRow fill = {};
+  PlaceRow place = {};
   ScatterRow scatter = {};
   SortRow sort = {};
   ControlRow loop = {};
@@ -441,6 +446,14 @@ TEST(Artifact, RefusesRowsThatContradict) {
       {"sort in place", [](auto &p) { p.sort.values = p.sort.source; }},
       {"sort of 8-bit floats", [](auto &p) { p.sort.dtype = DType::F8E4M3FN; }},
       {"counter of no loop", [](auto &p) { p.fill.destination.counter = 1; }},
+      {"a place that is none", [](auto &p) { p.copy.source.place = 1; }},
+      {"a place and a loop", [](auto &p) { p.fill.destination.place = 0; }},
+      {"a place beyond the arena", [](auto &p) { p.copy.source.step = 1360; }},
+      {"a place before the arena", [](auto &p) { p.copy.source.step = -64; }},
+      {"a place behind all", [](auto &p) { p.place.plus = 4; }},
+      {"a place before all", [](auto &p) { p.place.plus = -1; }},
+      {"a place along axes that are none",
+       [](auto &p) { p.place.axes.first = 1000; }},
       {"scalar of no loop", [](auto &p) { p.callScalars[2].index = 1; }},
       {"loop over later steps", [](auto &p) { p.loop.first = 9; }},
       {"loop over half a collective", [](auto &p) { p.loop.first = 7; }},

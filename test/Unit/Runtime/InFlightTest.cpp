@@ -493,6 +493,69 @@ TEST(InFlight, MoveAtRandom) {
   EXPECT_LT(numRefused, 3000);
 }
 
+/// Buffers that lie at a rank's place, along one axis or the other of a mesh,
+/// against all bytes on all ranks.
+TEST(InFlight, PlacesAtRandom) {
+  std::mt19937 random(2);
+  auto draw = [&](int64_t least, int64_t most) {
+    return least + static_cast<int64_t>(random() % (most - least + 1));
+  };
+  int numRefused = 0;
+  for (int round = 0; round < 2000; ++round) {
+    TestProgram program({{"x", 2}, {"y", 3}});
+    program.arena = 4096;
+    program.writer.add(CommunicatorRow{program.axes({0})});
+    std::vector<PlaceRow> places;
+    for (uint32_t axis : {0u, 1u})
+      for (int64_t plus = 0; plus < (axis == 0 ? 2 : 3); ++plus)
+        places.push_back({program.axes({axis}), plus});
+    program.writer.addAll<PlaceRow>(absl::MakeConstSpan(places));
+    auto drawBuffer = [&] {
+      BufferRow row = Flight::at(1024 + 32 * draw(0, 8), 64, 32 * draw(-4, 4));
+      row.place = draw(0, 5);
+      if (row.place == 5)
+        row.place = kNone, row.step = 0;
+      return row;
+    };
+    CollectiveRow reduce = {CollectiveKind::AllReduce,
+                            0,
+                            DType::F32,
+                            Reduction::Sum,
+                            16,
+                            Flight::at(0, 64),
+                            drawBuffer(),
+                            {}};
+    FillRow fill = {};
+    fill.rank = 1;
+    fill.dtype = DType::F32;
+    fill.sizes[0] = 16;
+    fill.to.strides[0] = 1;
+    fill.destination = drawBuffer();
+    uint32_t row = program.writer.add(reduce);
+    program.addStep(StepKind::CollectiveStart, row);
+    program.addStep(StepKind::Fill, program.writer.add(fill));
+    program.addStep(StepKind::CollectiveDone, row);
+    std::string error = check(program);
+
+    bool touches = false;
+    for (int64_t x : {0, 1})
+      for (int64_t y : {0, 1, 2}) {
+        auto begin = [&](const BufferRow &buffer) {
+          int64_t position = buffer.place == kNone ? 0
+                             : buffer.place < 2    ? (x + buffer.place) % 2
+                                                   : (y + buffer.place - 2) % 3;
+          return int64_t(buffer.offset) + position * buffer.step;
+        };
+        int64_t from = begin(fill.destination) - begin(reduce.destination);
+        touches |= from > -64 && from < 64;
+      }
+    ASSERT_EQ(error.empty(), !touches) << round << ": " << error;
+    numRefused += touches;
+  }
+  EXPECT_GT(numRefused, 200);
+  EXPECT_LT(numRefused, 1800);
+}
+
 /// Branches between start and done are looked into, both of them.
 TEST(InFlight, BranchesBetweenStartAndDone) {
   for (uint64_t then : {uint64_t{0}, kSource})
