@@ -89,6 +89,12 @@ struct Verdict {
   double whole = 0, chunked = 0;
 };
 
+/// What a device computes for one block of a product.
+struct BlockWork {
+  Work work;
+  double otherBytes; ///< Of it, those of the factor without rows.
+};
+
 /// Goes through one block.
 class BlockChunker {
 public:
@@ -124,12 +130,12 @@ private:
                            SmallVectorImpl<Product> &products);
   std::string findScatter(CollectiveOpInterface sum, const Product &product,
                           int64_t &dim, std::optional<ReshardStep> &scatter);
-  double getBlockTime(EinsumOp op, int64_t dim, const AxisList &axes);
+  BlockWork getBlockWork(EinsumOp op, int64_t dim, const AxisList &axes);
   ChunkProblem describe(const AxisList &axes, double blockBytes) const;
   double getSlack(Value made, ArrayRef<Operation *> users) const;
-  Verdict decide(const ChunkProblem &problem, int64_t rows, double blockBytes,
-                 double whole, double behind,
-                 double (*getTime)(const ChunkProblem &, int64_t)) const;
+  Verdict decide(ChunkProblem problem, ArrayRef<BlockWork> products,
+                 int64_t rows, double blockBytes, double whole, double behind,
+                 double (*getTime)(const ChunkProblem &)) const;
   void report(Operation *op, StringRef what, const Verdict &verdict);
 
   TensorSharding getLayout(Value value) {
@@ -175,13 +181,12 @@ double BlockChunker::getSlack(Value made, ArrayRef<Operation *> users) const {
   return std::max(0.0, wanted - there);
 }
 
-/// The time of one block of a product, with `axes` behind what cuts dimension
+/// The work of a block of a product, with `axes` behind what cuts dimension
 /// `dim` of its result.
-double BlockChunker::getBlockTime(EinsumOp op, int64_t dim,
-                                  const AxisList &axes) {
-  char letter = EinsumTerms::split(op.getEquation()).result[dim];
-  ShardingRule rule = op.getShardingRule();
+BlockWork BlockChunker::getBlockWork(EinsumOp op, int64_t dim,
+                                     const AxisList &axes) {
   EinsumTerms terms = EinsumTerms::split(op.getEquation());
+  char letter = terms.result[dim];
   std::vector<TensorSharding> layouts{getLayout(op.getLhs()),
                                       getLayout(op.getRhs()),
                                       getLayout(op.getResult())};
@@ -190,8 +195,21 @@ double BlockChunker::getBlockTime(EinsumOp op, int64_t dim,
     if (size_t at = term.find(letter); at != StringRef::npos)
       layout.dims[at].axes.append(axes.begin(), axes.end());
   layouts.back().unreduced.clear();
-  return getTime(machine,
-                 getWork(op, rule, {&layouts[0], &layouts[1], &layouts[2]}));
+  Value other = terms.lhs.contains(letter) ? op.getRhs() : op.getLhs();
+  return {getWork(op, op.getShardingRule(),
+                  {&layouts[0], &layouts[1], &layouts[2]}),
+          double(getLocalTensor(other, table)->getBytes())};
+}
+
+/// Seconds of one of `pieces` of the rows of a block: each reads all of the
+/// other factor.
+static double getPieceTime(const BlockWork &block, int64_t pieces,
+                           const Machine &machine) {
+  Work work = block.work;
+  work.flops /= double(pieces);
+  work.bytes =
+      (work.bytes - block.otherBytes) / double(pieces) + block.otherBytes;
+  return getTime(machine, work);
 }
 
 ChunkProblem BlockChunker::describe(const AxisList &axes,
@@ -203,13 +221,22 @@ ChunkProblem BlockChunker::describe(const AxisList &axes,
   return problem;
 }
 
-Verdict BlockChunker::decide(const ChunkProblem &problem, int64_t rows,
-                             double blockBytes, double whole, double behind,
-                             double (*getTime)(const ChunkProblem &,
-                                               int64_t)) const {
+Verdict BlockChunker::decide(ChunkProblem problem, ArrayRef<BlockWork> products,
+                             int64_t rows, double blockBytes, double whole,
+                             double behind,
+                             double (*getTime)(const ChunkProblem &)) const {
+  auto getChunked = [&](int64_t pieces) {
+    problem.pieces = pieces;
+    problem.product = problem.piece = 0;
+    for (const BlockWork &product : products) {
+      problem.product += getPieceTime(product, 1, machine);
+      problem.piece += getPieceTime(product, pieces, machine);
+    }
+    return getTime(problem) + behind;
+  };
   Verdict verdict;
   verdict.whole = whole;
-  verdict.chunked = getTime(problem, 1) + behind;
+  verdict.chunked = getChunked(1);
   if (force) {
     verdict.pieces = rows % 2 == 0 ? 2 : 1;
     return verdict;
@@ -218,7 +245,7 @@ Verdict BlockChunker::decide(const ChunkProblem &problem, int64_t rows,
   for (int64_t pieces : kPieces) {
     if (rows % pieces != 0 || (pieces > 1 && blockBytes / pieces < kLeastPiece))
       continue;
-    double time = getTime(problem, pieces) + behind;
+    double time = getChunked(pieces);
     if (time < verdict.chunked) {
       verdict.chunked = time;
       best = pieces;
@@ -331,13 +358,14 @@ void BlockChunker::visitGather(AllGatherOp gather) {
     double whole = 0;
     ChunkProblem problem = describe(step.dimAxes[dim], local.getBytes());
     problem.slack = slack;
+    SmallVector<BlockWork> blocks;
     for (Product &product : products) {
       whole += pricer.get(product.op).computed.cost;
-      problem.product +=
-          getBlockTime(product.op, product.result.find(product.rowsTerm[dim]),
-                       step.dimAxes[dim]);
+      blocks.push_back(getBlockWork(product.op,
+                                    product.result.find(product.rowsTerm[dim]),
+                                    step.dimAxes[dim]));
     }
-    verdict = decide(problem, local.getShape()[dim], local.getBytes(),
+    verdict = decide(problem, blocks, local.getShape()[dim], local.getBytes(),
                      whole + verdict.whole, 0, getGatherTime);
   }
   report(gather, "gathering while multiplying", verdict);
@@ -461,15 +489,14 @@ void BlockChunker::visitSum(CollectiveOpInterface sum) {
     double bytes = local.getBytes();
     ChunkProblem problem = describe(axes, bytes);
     problem.slack = slack;
-    problem.product = getBlockTime(einsum, dim, axes);
     problem.sum = bytes * double(problem.places + 1) / machine.memoryBandwidth;
     double behind =
         step.kind == CollectiveKind::AllReduce
             ? cost.getTransferCost(axes, bytes * double(problem.places - 1))
             : 0;
-    verdict = decide(problem, local.getShape()[dim], bytes,
-                     pricer.get(einsum).computed.cost + exposed, behind,
-                     getScatterTime);
+    verdict = decide(
+        problem, getBlockWork(einsum, dim, axes), local.getShape()[dim], bytes,
+        pricer.get(einsum).computed.cost + exposed, behind, getScatterTime);
   }
   report(sum, "multiplying while scattering", verdict);
   if (verdict.pieces > 0)

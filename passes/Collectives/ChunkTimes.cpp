@@ -5,22 +5,22 @@
 
 #include <algorithm>
 
-double tp::getGatherTime(const ChunkProblem &problem, int64_t pieces) {
-  double piece = problem.start + problem.transfer / double(pieces);
+double tp::getGatherTime(const ChunkProblem &problem) {
+  double transfer = problem.start + problem.transfer / double(problem.pieces);
   double link = -problem.slack, compute = problem.product;
-  for (int64_t i = 0; i < (problem.places - 1) * pieces; ++i) {
-    link += piece;
-    compute = std::max(compute, link) + problem.product / double(pieces);
+  for (int64_t i = 0; i < (problem.places - 1) * problem.pieces; ++i) {
+    link += transfer;
+    compute = std::max(compute, link) + problem.piece;
   }
   return compute;
 }
 
-double tp::getScatterTime(const ChunkProblem &problem, int64_t pieces) {
-  double piece = problem.start + problem.transfer / double(pieces);
+double tp::getScatterTime(const ChunkProblem &problem) {
+  double transfer = problem.start + problem.transfer / double(problem.pieces);
   double link = 0, compute = 0;
-  for (int64_t i = 0; i < (problem.places - 1) * pieces; ++i) {
-    compute += problem.product / double(pieces);
-    link = std::max(link, compute) + piece;
+  for (int64_t i = 0; i < (problem.places - 1) * problem.pieces; ++i) {
+    compute += problem.piece;
+    link = std::max(link, compute) + transfer;
   }
   compute += problem.product;
   return std::max(compute, link - problem.slack) + problem.sum;

@@ -22,7 +22,9 @@ namespace tp {
 
 struct ChunkProblem {
   int64_t places = 2;  ///< Devices along the axes, each with a block.
-  double product = 0;  ///< What a device computes for one block.
+  int64_t pieces = 1;  ///< That a block travels in.
+  double product = 0;  ///< What a device computes for its own block.
+  double piece = 0;    ///< The same for one piece of another's.
   double start = 0;    ///< Of a transfer, whatever it carries.
   double transfer = 0; ///< Of one block, without its start.
   /// How much else is computed between the source of what is gathered and the
@@ -31,11 +33,11 @@ struct ChunkProblem {
   double sum = 0; ///< Adding the addends of a block.
 };
 
-/// From the first product to the last, with blocks that come in `pieces`.
-double getGatherTime(const ChunkProblem &problem, int64_t pieces);
+/// From the first product to the last.
+double getGatherTime(const ChunkProblem &problem);
 
 /// From the first product to where the sum is wanted, less the slack.
-double getScatterTime(const ChunkProblem &problem, int64_t pieces);
+double getScatterTime(const ChunkProblem &problem);
 
 } // namespace tp
 
