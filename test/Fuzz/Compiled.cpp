@@ -189,8 +189,47 @@ std::string compareOutput(const DenseTensor &wanted, tprt::DType dtype,
 
 } // namespace
 
-Compiled::Compiled() = default;
-Compiled::~Compiled() = default;
+Ranks::Ranks() = default;
+Ranks::Ranks(Ranks &&) = default;
+Ranks &Ranks::operator=(Ranks &&) = default;
+Ranks::~Ranks() = default;
+
+Compiled::Compiled(Ranks overlapping, std::optional<Ranks> asWritten)
+    : ranks(std::move(overlapping)), asWritten(std::move(asWritten)) {}
+
+/// What a lowered module becomes. None, with an error, if it fails.
+static std::optional<Ranks> start(ModuleOp lowered, bool overlaps) {
+  PassManager manager(lowered.getContext());
+  // Links that are slow beside steps as small as these move all collectives as
+  // far as they may go.
+  SchedulePassOptions schedule;
+  schedule.machine = "h100";
+  if (overlaps)
+    manager.addPass(createSchedulePass(schedule));
+  manager.addNestedPass<step::ProgramOp>(createAssignBuffersPass());
+  if (failed(manager.run(lowered)))
+    return std::nullopt;
+  FailureOr<std::string> bytes =
+      buildArtifact(lowered, *createCpuCode(lowered.getContext()));
+  if (failed(bytes))
+    return std::nullopt;
+  auto artifact = tprt::Artifact::fromBytes(*bytes);
+  if (!artifact.ok()) {
+    emitError(lowered.getLoc(), artifact.status().ToString());
+    return std::nullopt;
+  }
+  tprt::SessionOptions options;
+  options.threads = 1;
+  auto session = tprt::Session::open(options, *artifact);
+  if (!session.ok()) {
+    emitError(lowered.getLoc(), session.status().ToString());
+    return std::nullopt;
+  }
+  Ranks ranks;
+  ranks.artifact = *artifact;
+  ranks.session = std::move(*session);
+  return ranks;
+}
 
 std::unique_ptr<Compiled> Compiled::create(ModuleOp whole) {
   OwningOpRef<ModuleOp> module = whole.clone();
@@ -209,52 +248,39 @@ std::unique_ptr<Compiled> Compiled::create(ModuleOp whole) {
   manager.addPass(createLocalizePass({/*keepGlobal=*/true}));
   manager.addPass(createVerifyPartitionPass());
   manager.addPass(createLowerToStepPass());
-  // Links that are slow beside steps as small as these move all collectives as
-  // far as they may go.
-  SchedulePassOptions schedule;
-  schedule.machine = "h100";
-  manager.addPass(createSchedulePass(schedule));
-  manager.addNestedPass<step::ProgramOp>(createAssignBuffersPass());
   if (failed(manager.run(*module)))
     return nullptr;
-  FailureOr<std::string> bytes =
-      buildArtifact(*module, *createCpuCode(whole.getContext()));
-  if (failed(bytes))
+  OwningOpRef<ModuleOp> copy = module->clone();
+  std::optional<Ranks> overlapping = start(*module, /*overlaps=*/true);
+  if (!overlapping)
     return nullptr;
-  std::unique_ptr<Compiled> compiled(new Compiled());
-  auto artifact = tprt::Artifact::fromBytes(*bytes);
-  if (!artifact.ok()) {
-    emitError(whole.getLoc(), artifact.status().ToString());
-    return nullptr;
+  std::optional<Ranks> asWritten;
+  if (overlapping->artifact->overlaps()) {
+    asWritten = start(*copy, /*overlaps=*/false);
+    if (!asWritten)
+      return nullptr;
   }
-  compiled->artifact = *artifact;
-  tprt::SessionOptions ranks;
-  ranks.threads = 1;
-  auto session = tprt::Session::open(ranks, *artifact);
-  if (!session.ok()) {
-    emitError(whole.getLoc(), session.status().ToString());
-    return nullptr;
-  }
-  compiled->session = std::move(*session);
-  return compiled;
+  return std::unique_ptr<Compiled>(
+      new Compiled(std::move(*overlapping), std::move(asWritten)));
 }
 
-uint32_t Compiled::findEntry(StringRef name) const {
+uint32_t Ranks::findEntry(StringRef name) const {
   return *artifact->findEntry(absl::string_view(name.data(), name.size()));
 }
 
 SmallVector<TensorValue>
 Compiled::clearState(uint32_t entry, ArrayRef<TensorValue> arguments) const {
   SmallVector<TensorValue> cleared(arguments);
-  tprt::Range inputs = artifact->rows<tprt::EntryRow>()[entry].inputs;
+  const tprt::Artifact &artifact = *ranks.artifact;
+  tprt::Range inputs = artifact.rows<tprt::EntryRow>()[entry].inputs;
   for (auto [value, index] :
-       llvm::zip_equal(cleared, artifact->integers(inputs)))
-    if (artifact->isKept(index))
+       llvm::zip_equal(cleared, artifact.integers(inputs)))
+    if (artifact.isKept(index))
       value = std::make_shared<DenseTensor>(value->getType());
   return cleared;
 }
 
-std::string Compiled::bind(uint32_t entry, ArrayRef<TensorValue> arguments) {
+std::string Ranks::bind(uint32_t entry, ArrayRef<TensorValue> arguments) {
   tprt::Range inputs = artifact->rows<tprt::EntryRow>()[entry].inputs;
   for (auto [value, index] :
        llvm::zip_equal(arguments, artifact->integers(inputs))) {
@@ -273,24 +299,52 @@ std::string Compiled::bind(uint32_t entry, ArrayRef<TensorValue> arguments) {
   return cleared.ok() ? "" : cleared.ToString();
 }
 
+std::string Compiled::compareBits(StringRef entry,
+                                  ArrayRef<TensorValue> arguments) {
+  if (!asWritten)
+    return "";
+  uint32_t index = asWritten->findEntry(entry);
+  if (std::string error = asWritten->bind(index, arguments); !error.empty())
+    return error;
+  if (absl::Status ran = asWritten->session->run(entry.str()); !ran.ok())
+    return ran.ToString();
+  const tprt::Artifact &artifact = *asWritten->artifact;
+  tprt::Range outputs = artifact.rows<tprt::EntryRow>()[index].outputs;
+  for (auto [i, row] :
+       llvm::enumerate(artifact.rows<tprt::OutputRow>(outputs))) {
+    absl::string_view name = artifact.text(row.name);
+    auto wanted = asWritten->session->read(name);
+    auto got = ranks.session->read(name);
+    if (!wanted.ok() || !got.ok())
+      return "result #" + std::to_string(i) + " cannot be read";
+    if (*wanted != *got)
+      return "result #" + std::to_string(i) +
+             " has other bits with overlap than without";
+  }
+  return "";
+}
+
 std::string Compiled::compare(func::FuncOp function,
                               ArrayRef<TensorValue> arguments) {
   StringRef name = function.getName();
-  uint32_t entry = findEntry(name);
+  uint32_t entry = ranks.findEntry(name);
   SmallVector<TensorValue> given = clearState(entry, arguments);
   FailureOr<Reference> reference = runWhole(function, given);
   if (failed(reference))
     return "the whole program does not run";
-  if (std::string error = bind(entry, given); !error.empty())
+  if (std::string error = ranks.bind(entry, given); !error.empty())
     return error;
-  if (absl::Status ran = session->run(name.str()); !ran.ok())
+  if (absl::Status ran = ranks.session->run(name.str()); !ran.ok())
     return ran.ToString();
+  if (std::string differs = compareBits(name, given); !differs.empty())
+    return "compiled function '" + name.str() + "': " + differs;
   if (reference->isTooLarge)
     return "";
-  tprt::Range outputs = artifact->rows<tprt::EntryRow>()[entry].outputs;
+  const tprt::Artifact &artifact = *ranks.artifact;
+  tprt::Range outputs = artifact.rows<tprt::EntryRow>()[entry].outputs;
   for (auto [i, row] :
-       llvm::enumerate(artifact->rows<tprt::OutputRow>(outputs))) {
-    auto bytes = session->read(artifact->text(row.name));
+       llvm::enumerate(artifact.rows<tprt::OutputRow>(outputs))) {
+    auto bytes = ranks.session->read(artifact.text(row.name));
     if (!bytes.ok())
       return bytes.status().ToString();
     std::string wrong = compareOutput(toDense(reference->results[i]), row.dtype,
