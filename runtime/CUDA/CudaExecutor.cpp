@@ -193,23 +193,10 @@ absl::Status CudaExecutor::issue(const EntryRow &entry) {
 
 absl::StatusOr<Owned<cuda::GraphExec>>
 CudaExecutor::capture(const EntryRow &entry) {
-  TPRT_RETURN_IF_ERROR(device.check(
-      device.driver.beginCapture(compute.get(), cuda::kCaptureThreadLocal),
-      "beginning a graph"));
-  absl::Status issued = issue(entry);
-  // A capture is ended also when what it captured is given up.
-  started.clear();
-  cuda::Graph captured = nullptr;
-  cuda::Result result = device.driver.endCapture(compute.get(), &captured);
-  Owned<cuda::Graph> graph(captured, device.driver.destroyGraph);
-  TPRT_RETURN_IF_ERROR(issued);
-  TPRT_RETURN_IF_ERROR(device.check(result, "making a graph"));
-  cuda::GraphExec executable = nullptr;
-  TPRT_RETURN_IF_ERROR(
-      device.check(device.driver.instantiate(&executable, graph.get(),
-                                             cuda::kUseNodePriority),
-                   "making a graph"));
-  return Owned<cuda::GraphExec>(executable, device.driver.destroyGraphExec);
+  absl::StatusOr<Owned<cuda::GraphExec>> graph =
+      device.capture(compute.get(), [&] { return issue(entry); });
+  started.clear(); // a graph does not tell which of them is done
+  return graph;
 }
 
 absl::Status CudaExecutor::runSteps(uint32_t first, uint32_t count) {
