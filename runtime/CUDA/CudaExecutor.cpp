@@ -3,6 +3,7 @@
 
 #include "runtime/CUDA/CudaExecutor.h"
 
+#include "runtime/CUDA/ProfilerRange.h"
 #include "runtime/Core/Weights.h"
 
 #include "absl/container/inlined_vector.h"
@@ -148,6 +149,7 @@ absl::Status CudaExecutor::run(uint32_t entryIndex,
                                std::vector<StepTime> *times) {
   TPRT_RETURN_IF_ERROR(device.enter());
   const EntryRow &row = artifact.rows<EntryRow>()[entryIndex];
+  ProfilerRange range(artifact.text(row.name));
   Entry &entry = entries[entryIndex];
   running = &row;
   started.clear();
@@ -203,6 +205,7 @@ absl::Status CudaExecutor::runSteps(uint32_t first, uint32_t count) {
   for (uint32_t i = first, end = first + count; i < end; ++i) {
     TPRT_RETURN_IF_ERROR(world.check());
     const StepRow &step = artifact.rows<StepRow>()[i];
+    ProfilerRange range(artifact.text(step.name));
     if (step.kind == StepKind::Control) {
       const ControlRow &control = artifact.rows<ControlRow>()[step.row];
       TPRT_RETURN_IF_ERROR(runControl(control, step, i + 1));
