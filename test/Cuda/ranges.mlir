@@ -9,6 +9,15 @@
 // RUN: grep "range\|on d0" %t/log | FileCheck %s --check-prefix=STEPS
 // RUN: grep -c "^range" %t/log > %t/begun && grep -c "^end of a range" %t/log > %t/ended && cmp %t/begun %t/ended
 
+// Before times are taken, it runs for as long as is said: not just four runs
+// of each of both ranks.
+// RUN: env LD_LIBRARY_PATH=%fake_gpu XDG_CACHE_HOME=%t TPRT_FAKE_DEVICES=2 TPRT_RECORD=%t/warm NVTX_INJECTION64_PATH=%fake_gpu/libnvtx_listener.so \
+// RUN:   tp-run %t/a.tpx --backend=cuda --bench=1 --warmup=0.5
+// RUN: grep -c "range main" %t/log | FileCheck %s --check-prefix=COLD
+// RUN: grep -c "range main" %t/warm | FileCheck %s --check-prefix=WARM
+// COLD: {{^}}8
+// WARM: {{^[1-9][0-9]}}
+
 // One that is not there is no matter.
 // RUN: env LD_LIBRARY_PATH=%fake_gpu XDG_CACHE_HOME=%t TPRT_FAKE_DEVICES=2 NVTX_INJECTION64_PATH=/nowhere tp-run %t/a.tpx --backend=cuda
 
