@@ -21,6 +21,7 @@
 ///     getAttentionTiles({8 rows of bf16, 128 features})    1 warp of 16 rows
 ///     getWarpgroupTiles()                                  8 warps of 16 rows
 ///     getAttentionParts({8 rows, 8 heads, 4096 keys})      32 parts
+///     getAttentionParts({8 rows, 512 heads, 8192 keys})    3 parts: 3.9 waves
 ///
 /// The parts are of the keys that are visible when the kernel runs, so that one
 /// captured graph serves all positions of a cache. What they leave is put
@@ -63,8 +64,12 @@ inline constexpr char kWarpgroupChip[] = "sm_90a";
 bool fitsWarpgroups(const AttentionSize &size, bool isMasked);
 AttentionTiles getWarpgroupTiles();
 
+/// Of the kernels of warps, how many blocks a multiprocessor of a large GPU has
+/// at once, by its registers and its shared memory.
+int64_t getBlocksAtOnce(const AttentionSize &size, const AttentionTiles &tiles);
+
 /// Among how many blocks the keys of a block of rows are divided; 1 if they are
-/// not.
+/// not. The waves in which the blocks come are to be whole.
 int64_t getAttentionParts(const AttentionSize &size);
 
 } // namespace tp::codegen

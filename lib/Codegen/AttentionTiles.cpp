@@ -13,8 +13,11 @@ static constexpr int64_t kMatrixRows = 16;
 static constexpr int64_t kMaxWarps = 4;
 /// Rows that a warpgroup multiplies at once.
 static constexpr int64_t kWarpgroupRows = 64;
-/// Blocks that keep a large GPU busy: two for each of 132 multiprocessors.
-static constexpr int64_t kBusyBlocks = 264;
+/// Of a large GPU (H100): multiprocessors, and what each has.
+static constexpr int64_t kMultiprocessors = 132, kRegisters = 64 << 10,
+                         kSharedBytes = 228 << 10;
+/// Of the shared memory, what a block takes without asking.
+static constexpr int64_t kReservedBytes = 1 << 10;
 /// Keys that are worth a block, and parts that are put together with few reads.
 static constexpr int64_t kMinPartKeys = 128, kMaxParts = 32;
 
@@ -52,10 +55,43 @@ AttentionTiles tp::codegen::getWarpgroupTiles() {
   return tiles;
 }
 
+int64_t tp::codegen::getBlocksAtOnce(const AttentionSize &size,
+                                     const AttentionTiles &tiles) {
+  // Two tiles of keys and two of values, whose rows are a piece apart.
+  constexpr int64_t pieceBytes = 16;
+  int64_t rowBytes =
+      (size.features + size.valueFeatures) * (size.isHalf ? 2 : 4) +
+      2 * pieceBytes;
+  int64_t sharedBytes = 2 * tiles.keys * rowBytes + kReservedBytes;
+  int64_t registers =
+      std::max(size.features, size.valueFeatures) <= 128 ? 168 : 255;
+  int64_t threads = tiles.warps * 32;
+  return std::max<int64_t>(1, std::min(kSharedBytes / sharedBytes,
+                                       kRegisters / (threads * registers)));
+}
+
 int64_t tp::codegen::getAttentionParts(const AttentionSize &size) {
-  if (size.rows > getAttentionTiles(size).getRows())
+  AttentionTiles tiles = getAttentionTiles(size);
+  if (size.rows > tiles.getRows())
     return 1;
-  auto wanted = int64_t(llvm::divideCeil(kBusyBlocks, size.heads));
-  return std::max<int64_t>(
-      1, std::min({wanted, size.keys / kMinPartKeys, kMaxParts}));
+  int64_t blocks = kMultiprocessors * getBlocksAtOnce(size, tiles);
+  int64_t allTiles = llvm::divideCeil(size.keys, tiles.keys);
+  int64_t most = std::clamp<int64_t>(size.keys / kMinPartKeys, 1, kMaxParts);
+  // In times of a tile: blocks come in waves, each of which lasts as long as a
+  // part, and half a tile until it runs and has written what it leaves. To put
+  // parts together is a launch more, about as long as a tile.
+  auto getTime = [&](int64_t parts) {
+    int64_t waves = llvm::divideCeil(size.heads * parts, blocks);
+    int64_t partTiles = llvm::divideCeil(allTiles, parts);
+    return double(waves) * (double(partTiles) + 0.5) + (parts > 1 ? 1 : 0);
+  };
+  double shortest = getTime(1);
+  for (int64_t parts = 2; parts <= most; ++parts)
+    shortest = std::min(shortest, getTime(parts));
+  // More parts for nothing are more memory.
+  constexpr double worth = 1.05;
+  int64_t parts = 1;
+  while (getTime(parts) > worth * shortest)
+    ++parts;
+  return parts;
 }

@@ -204,7 +204,7 @@ void ProgramLowering::combineParts(const View &partial, const View &statistics,
   }
   Value zero = real(0), sum = zero, all = zero;
   for (int64_t part = 0; part < parts; ++part) {
-    // A part that sees nothing has written no result.
+    // A part that sees nothing has left zeros, and no maximum.
     Value weights = load(1, part, number(1));
     Value isSeen = arith::CmpFOp::create(body, loc, arith::CmpFPredicate::UNE,
                                          weights, zero);
@@ -213,9 +213,7 @@ void ProgramLowering::combineParts(const View &partial, const View &statistics,
         math::Exp2Op::create(body, loc, distance, arith::FastMathFlags::afn);
     weight = arith::SelectOp::create(body, loc, isSeen, weight, zero);
     sum = math::FmaOp::create(body, loc, weight, weights, sum);
-    Value own =
-        arith::SelectOp::create(body, loc, isSeen, load(0, part, column), zero);
-    all = math::FmaOp::create(body, loc, weight, own, all);
+    all = math::FmaOp::create(body, loc, weight, load(0, part, column), all);
   }
   Value isEmpty =
       arith::CmpFOp::create(body, loc, arith::CmpFPredicate::OEQ, sum, zero);

@@ -3,6 +3,7 @@
 
 #include "runtime/CUDA/CudaExecutor.h"
 
+#include "runtime/CUDA/ProfilerRange.h"
 #include "runtime/Core/Weights.h"
 
 #include "absl/container/inlined_vector.h"
@@ -148,6 +149,7 @@ absl::Status CudaExecutor::run(uint32_t entryIndex,
                                std::vector<StepTime> *times) {
   TPRT_RETURN_IF_ERROR(device.enter());
   const EntryRow &row = artifact.rows<EntryRow>()[entryIndex];
+  ProfilerRange range(artifact.text(row.name));
   Entry &entry = entries[entryIndex];
   running = &row;
   started.clear();
@@ -193,29 +195,17 @@ absl::Status CudaExecutor::issue(const EntryRow &entry) {
 
 absl::StatusOr<Owned<cuda::GraphExec>>
 CudaExecutor::capture(const EntryRow &entry) {
-  TPRT_RETURN_IF_ERROR(device.check(
-      device.driver.beginCapture(compute.get(), cuda::kCaptureThreadLocal),
-      "beginning a graph"));
-  absl::Status issued = issue(entry);
-  // A capture is ended also when what it captured is given up.
-  started.clear();
-  cuda::Graph captured = nullptr;
-  cuda::Result result = device.driver.endCapture(compute.get(), &captured);
-  Owned<cuda::Graph> graph(captured, device.driver.destroyGraph);
-  TPRT_RETURN_IF_ERROR(issued);
-  TPRT_RETURN_IF_ERROR(device.check(result, "making a graph"));
-  cuda::GraphExec executable = nullptr;
-  TPRT_RETURN_IF_ERROR(
-      device.check(device.driver.instantiate(&executable, graph.get(),
-                                             cuda::kUseNodePriority),
-                   "making a graph"));
-  return Owned<cuda::GraphExec>(executable, device.driver.destroyGraphExec);
+  absl::StatusOr<Owned<cuda::GraphExec>> graph =
+      device.capture(compute.get(), [&] { return issue(entry); });
+  started.clear(); // a graph does not tell which of them is done
+  return graph;
 }
 
 absl::Status CudaExecutor::runSteps(uint32_t first, uint32_t count) {
   for (uint32_t i = first, end = first + count; i < end; ++i) {
     TPRT_RETURN_IF_ERROR(world.check());
     const StepRow &step = artifact.rows<StepRow>()[i];
+    ProfilerRange range(artifact.text(step.name));
     if (step.kind == StepKind::Control) {
       const ControlRow &control = artifact.rows<ControlRow>()[step.row];
       TPRT_RETURN_IF_ERROR(runControl(control, step, i + 1));

@@ -104,6 +104,26 @@ absl::StatusOr<Owned<void *>> Device::allocateHost(uint64_t bytes) const {
   return Owned<void *>(memory, driver.freeHost);
 }
 
+absl::StatusOr<Owned<cuda::GraphExec>>
+Device::capture(cuda::Stream stream,
+                absl::FunctionRef<absl::Status()> issue) const {
+  TPRT_RETURN_IF_ERROR(
+      check(driver.beginCapture(stream, cuda::kCaptureThreadLocal),
+            "beginning a graph"));
+  absl::Status issued = issue();
+  // A capture is ended also when what it captured is given up.
+  cuda::Graph captured = nullptr;
+  cuda::Result result = driver.endCapture(stream, &captured);
+  Owned<cuda::Graph> graph(captured, driver.destroyGraph);
+  TPRT_RETURN_IF_ERROR(issued);
+  TPRT_RETURN_IF_ERROR(check(result, "making a graph"));
+  cuda::GraphExec executable = nullptr;
+  TPRT_RETURN_IF_ERROR(check(
+      driver.instantiate(&executable, graph.get(), cuda::kUseNodePriority),
+      "making a graph"));
+  return Owned<cuda::GraphExec>(executable, driver.destroyGraphExec);
+}
+
 absl::Status Device::wait(cuda::Stream stream,
                           absl::FunctionRef<absl::Status()> check) const {
   while (true) {

@@ -73,6 +73,11 @@ public:
   /// Memory of the host that the GPU copies from and to at full speed.
   absl::StatusOr<Owned<void *>> allocateHost(uint64_t bytes) const;
 
+  /// What `issue` puts on the stream, and on others that wait for it, as a
+  /// graph.
+  absl::StatusOr<Owned<cuda::GraphExec>>
+  capture(cuda::Stream stream, absl::FunctionRef<absl::Status()> issue) const;
+
   /// Waits until the stream has done what was asked of it. `check` is called
   /// now and then, and its error ends the waiting.
   absl::Status wait(cuda::Stream stream,

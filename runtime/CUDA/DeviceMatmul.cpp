@@ -163,7 +163,7 @@ absl::Status DeviceMatmul::choose(const DeviceMemory &memory, World &world,
   auto getKey = [&](const Prepared &prepared) {
     return absl::StrCat(isFast ? "tf32:" : "", prepared.plan.getKey());
   };
-  MatmulChoices choices;
+  MatmulChoices choices, kept;
   if (world.getRank() == 0) {
     std::string name = getChoicesName(device.name, blas.getVersion());
     MatmulChoices known = loadChoices(name);
@@ -186,10 +186,13 @@ absl::Status DeviceMatmul::choose(const DeviceMemory &memory, World &world,
       if (!bench) {
         TPRT_ASSIGN_OR_RETURN(bench, TuningBench::create(device));
       }
-      TPRT_ASSIGN_OR_RETURN(choices[key], measure(i, memory, *bench));
+      TPRT_ASSIGN_OR_RETURN(Choice choice, measure(i, memory, *bench));
+      choices[key] = choice.algorithm;
+      if (choice.isCertain)
+        kept[key] = choice.algorithm;
     }
-    if (bench)
-      saveChoices(name, choices);
+    if (!kept.empty())
+      saveChoices(name, kept);
   }
   TPRT_ASSIGN_OR_RETURN(
       std::vector<std::string> all,
@@ -205,7 +208,7 @@ absl::Status DeviceMatmul::choose(const DeviceMemory &memory, World &world,
   return absl::OkStatus();
 }
 
-absl::StatusOr<blas::Algorithm>
+absl::StatusOr<DeviceMatmul::Choice>
 DeviceMatmul::measure(uint32_t row, const DeviceMemory &memory,
                       TuningBench &bench) {
   Prepared &prepared = *rows[row];
@@ -226,7 +229,7 @@ DeviceMatmul::measure(uint32_t row, const DeviceMemory &memory,
     return makeError(ErrorCode::MatmulFailed, "cuBLASLt has no algorithm for ",
                      prepared.plan.getKey());
   if (count == 1)
-    return proposals[0].algorithm;
+    return Choice{proposals[0].algorithm, true};
   // No input has a value yet. Where there is no memory for operands of its own,
   // they are what is there, and only read. What C holds is another's.
   std::vector<int64_t> counters(artifact.getNumCounters());
@@ -248,11 +251,12 @@ DeviceMatmul::measure(uint32_t row, const DeviceMemory &memory,
   if (prepared.plan.epilogue.accumulates)
     addresses.addend = scratch.get();
   TPRT_ASSIGN_OR_RETURN(
-      int fastest, bench.findFastest(count, [&](int way, cuda::Stream stream) {
+      TuningBench::Finding fastest,
+      bench.findFastest(count, [&](int way, cuda::Stream stream) {
         prepared.algorithm = proposals[way].algorithm;
         return call(prepared, addresses, stream);
       }));
-  return proposals[fastest].algorithm;
+  return Choice{proposals[fastest.way].algorithm, fastest.isCertain};
 }
 
 DeviceMatmul::Addresses

@@ -5,7 +5,7 @@
 ///
 /// Its heuristic proposes algorithms, of which the fastest of the first eight
 /// is found by running them (TuningBench.h), once per matmul at load, and kept
-/// (MatmulCache.h).
+/// (MatmulCache.h) if nobody else used the GPU meanwhile.
 /// Rank 0 measures, the others take what it found: ranks that compute the same
 /// thing compute the same bits.
 
@@ -41,9 +41,13 @@ private:
                const Artifact &artifact);
   absl::Status prepare(const MatmulRow &row, bool isFast);
   absl::Status choose(const DeviceMemory &memory, World &world, bool isFast);
+  struct Choice {
+    blas::Algorithm algorithm;
+    bool isCertain; ///< Else it is not kept, but measured again.
+  };
   /// The fastest algorithm, with results written into a scratch of its own.
-  absl::StatusOr<blas::Algorithm>
-  measure(uint32_t row, const DeviceMemory &memory, TuningBench &bench);
+  absl::StatusOr<Choice> measure(uint32_t row, const DeviceMemory &memory,
+                                 TuningBench &bench);
   absl::Status call(Prepared &prepared, Addresses addresses,
                     cuda::Stream stream);
   Addresses getAddresses(uint32_t row, const DeviceMemory &memory,

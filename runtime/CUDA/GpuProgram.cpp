@@ -82,8 +82,9 @@ absl::StatusOr<uint32_t> GpuProgram::loadImage() {
                      absl::StrJoin(refused, ", nor for "),
                      "; a newer driver may, or other chips= when compiling");
   std::vector<absl::string_view> chips;
-  for (const GpuImageRow &image : images)
-    chips.push_back(artifact.text(image.name));
+  for (const GpuImageRow &image : images) // its cubin and its PTX in turn
+    if (chips.empty() || chips.back() != artifact.text(image.name))
+      chips.push_back(artifact.text(image.name));
   return makeError(ErrorCode::GpuImage, "the artifact has code for ",
                    absl::StrJoin(chips, ", "), ", none of which this ",
                    device->name, " of sm_", device->chip,
@@ -105,11 +106,12 @@ GpuProgram::load(std::shared_ptr<Device> device, const Artifact &artifact) {
   for (size_t i = 0; i < kernels.size(); ++i) {
     std::string symbol(artifact.text(kernels[i].symbol));
     cuda::Function function = nullptr;
-    if (device->driver.getFunction(&function, program->module.get(),
-                                   symbol.c_str()) != cuda::kSuccess)
-      return makeError(ErrorCode::GpuImage, "the artifact's code for ",
-                       artifact.text(image.name), " lacks the kernel '", symbol,
-                       "'");
+    if (cuda::Result result = device->driver.getFunction(
+            &function, program->module.get(), symbol.c_str()))
+      return makeError(
+          ErrorCode::GpuImage, "the artifact's code for ",
+          artifact.text(image.name), " lacks the kernel '", symbol,
+          "': ", getPlainMessage(device->check(result, "looking for it")));
     auto shared = program->launches[i].sharedBytes;
     if (shared > kSharedBytesOfAll)
       TPRT_RETURN_IF_ERROR(device->check(

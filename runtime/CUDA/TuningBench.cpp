@@ -3,16 +3,18 @@
 
 #include "runtime/CUDA/TuningBench.h"
 
+#include "absl/time/clock.h"
+
 #include <algorithm>
-#include <limits>
 #include <vector>
 
 using namespace tprt;
 
 /// Operands repeat after so many bytes.
 static constexpr uint64_t kPiece = 1 << 20;
-/// The first does not count: code is loaded in it.
 static constexpr int kRounds = 8;
+/// After which the clocks of a GPU that was idle have risen.
+static constexpr absl::Duration kWarmUp = absl::Milliseconds(50);
 
 absl::StatusOr<TuningBench> TuningBench::create(const Device &device) {
   TuningBench bench(device);
@@ -72,39 +74,90 @@ absl::Status TuningBench::clearCache() {
                        "clearing the cache");
 }
 
-absl::StatusOr<int> TuningBench::findFastest(
-    int ways, absl::FunctionRef<absl::Status(int, cuda::Stream)> run) {
-  constexpr float never = std::numeric_limits<float>::infinity();
-  std::vector<float> times(ways, never);
-  std::vector<absl::Status> failures(ways);
-  auto time = [&](int way) -> absl::StatusOr<float> {
+absl::StatusOr<Owned<cuda::GraphExec>> TuningBench::prepare(int way, Run run,
+                                                            absl::Status &ran) {
+  ran = run(way, stream.get());
+  TPRT_RETURN_IF_ERROR(device->wait(stream.get()));
+  if (!ran.ok())
+    return Owned<cuda::GraphExec>();
+  absl::StatusOr<Owned<cuda::GraphExec>> graph =
+      device->capture(stream.get(), [&] {
+        ran = run(way, stream.get());
+        return ran;
+      });
+  return graph.ok() ? *std::move(graph) : Owned<cuda::GraphExec>();
+}
+
+absl::Status TuningBench::warmUp() {
+  absl::Time end = absl::Now() + kWarmUp;
+  while (!isWarm && absl::Now() < end) {
     TPRT_RETURN_IF_ERROR(clearCache());
-    TPRT_RETURN_IF_ERROR(
-        device->check(device->driver.recordEvent(begin.get(), stream.get()),
-                      "taking the time"));
-    failures[way] = run(way, stream.get());
-    TPRT_RETURN_IF_ERROR(
-        device->check(device->driver.recordEvent(end.get(), stream.get()),
-                      "taking the time"));
     TPRT_RETURN_IF_ERROR(device->wait(stream.get()));
-    float milliseconds = 0;
-    TPRT_RETURN_IF_ERROR(device->check(
-        device->driver.getElapsed(&milliseconds, begin.get(), end.get()),
-        "taking the time"));
-    return milliseconds;
+  }
+  isWarm = true;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<float>
+TuningBench::time(absl::FunctionRef<absl::Status()> launch) {
+  TPRT_RETURN_IF_ERROR(clearCache());
+  TPRT_RETURN_IF_ERROR(
+      device->check(device->driver.recordEvent(begin.get(), stream.get()),
+                    "taking the time"));
+  TPRT_RETURN_IF_ERROR(launch());
+  TPRT_RETURN_IF_ERROR(device->check(
+      device->driver.recordEvent(end.get(), stream.get()), "taking the time"));
+  TPRT_RETURN_IF_ERROR(device->wait(stream.get()));
+  float milliseconds = 0;
+  TPRT_RETURN_IF_ERROR(device->check(
+      device->driver.getElapsed(&milliseconds, begin.get(), end.get()),
+      "taking the time"));
+  return milliseconds;
+}
+
+/// Whether three of four rounds took about as long as the best one. Events tell
+/// times apart that differ by half a microsecond.
+static bool doAgree(std::vector<float> rounds) {
+  constexpr float factor = 1.25f, resolution = 1e-3f;
+  std::sort(rounds.begin(), rounds.end());
+  return rounds[rounds.size() * 3 / 4] <= factor * rounds.front() + resolution;
+}
+
+absl::StatusOr<TuningBench::Finding> TuningBench::findFastest(int ways,
+                                                              Run run) {
+  struct Way {
+    int number;
+    Owned<cuda::GraphExec> graph;
+    std::vector<float> rounds;
   };
+  std::vector<Way> left;
+  absl::Status failure;
+  for (int way = 0; way < ways; ++way) {
+    absl::Status ran;
+    TPRT_ASSIGN_OR_RETURN(Owned<cuda::GraphExec> graph, prepare(way, run, ran));
+    failure.Update(ran);
+    if (ran.ok())
+      left.push_back({way, std::move(graph), {}});
+  }
+  if (left.empty())
+    return failure;
+  TPRT_RETURN_IF_ERROR(warmUp());
   for (int round = 0; round < kRounds; ++round)
-    for (int way = 0; way < ways; ++way) {
-      if (!failures[way].ok())
-        continue;
-      TPRT_ASSIGN_OR_RETURN(float taken, time(way));
-      if (!failures[way].ok())
-        times[way] = never;
-      else if (round > 0)
-        times[way] = std::min(times[way], taken);
+    for (Way &way : left) {
+      TPRT_ASSIGN_OR_RETURN(
+          float taken, time([&] {
+            return way.graph ? device->check(device->driver.launchGraph(
+                                                 way.graph.get(), stream.get()),
+                                             "launching a graph")
+                             : run(way.number, stream.get());
+          }));
+      way.rounds.push_back(taken);
     }
-  auto best = std::min_element(times.begin(), times.end());
-  if (*best == never)
-    return failures.front();
-  return static_cast<int>(best - times.begin());
+  auto getBest = [](const Way &way) {
+    return *std::min_element(way.rounds.begin(), way.rounds.end());
+  };
+  auto best = std::min_element(
+      left.begin(), left.end(),
+      [&](const Way &a, const Way &b) { return getBest(a) < getBest(b); });
+  return Finding{best->number, doAgree(best->rounds)};
 }

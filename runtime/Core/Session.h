@@ -77,6 +77,8 @@ public:
 
   const Artifact &getArtifact() const { return *artifact; }
   int getNumRanks() const { return worldSize; }
+  /// Whether no other process has ranks of this program.
+  bool hasAllRanks() const { return domain || worldSize == 1; }
   /// The rank that this process reports for: 0, or its MPI rank.
   int getFirstRank() const { return ranks.front().number; }
 
@@ -218,7 +220,7 @@ private:
   absl::StatusOr<std::vector<std::string>>
   exchangeBlocks(const Distributed &tensor);
   /// Whether other processes could have been given something else.
-  bool isOneOfMany() const { return !domain && worldSize > 1; }
+  bool isOneOfMany() const { return !hasAllRanks(); }
 
   const SessionOptions options;
   const std::shared_ptr<const Artifact> artifact;

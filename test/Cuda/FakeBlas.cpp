@@ -3,7 +3,9 @@
 
 // libcublasLt.so.13 on the fake GPU: matmuls by plain loops. It is as strict as
 // the real one about layouts, about addresses, which must be aligned as its
-// heuristic was told they are, and about 8-bit floats.
+// heuristic was told they are, about workspaces and about 8-bit floats. Some of
+// what its heuristic proposes cannot be taken, or fails when it is run, and the
+// first is not the fastest.
 
 #include "FakeGpu.h"
 
@@ -12,14 +14,15 @@
 
 #include <cmath>
 #include <cstring>
+#include <iterator>
 #include <sstream>
 
 using namespace fakegpu;
 namespace blas = tprt::blas;
 using blas::Status;
 
-static constexpr Status kInvalidValue = 7, kInternalError = 14,
-                        kNotSupported = 15;
+static constexpr Status kInvalidValue = 7, kExecutionFailed = 13,
+                        kInternalError = 14, kNotSupported = 15;
 
 struct blas::Context {};
 
@@ -40,6 +43,7 @@ struct blas::DescOpaque {
 };
 
 struct blas::PreferenceOpaque {
+  uint64_t workspace = 0;
   uint32_t alignment[4] = {256, 256, 256, 256};
 };
 
@@ -53,6 +57,23 @@ struct Algorithm {
   uint32_t biasAlignment;
 };
 constexpr uint64_t kMagic = 0xfa4eb1a5;
+
+/// What the heuristic proposes, in its order.
+struct Proposal {
+  blas::Status state;  ///< As it is proposed.
+  blas::Status result; ///< As it is run.
+  size_t workspace;
+  long microseconds; ///< More than any work takes.
+};
+constexpr Proposal kProposals[] = {
+    {blas::kSuccess, blas::kSuccess, 0, 2},
+    {kNotSupported, kNotSupported, 0, 0},
+    {blas::kSuccess, kExecutionFailed, 0, 0},
+    {blas::kSuccess, blas::kSuccess, 4096, 1},
+    {blas::kSuccess, blas::kSuccess, 1 << 20, 3},
+};
+/// Of a workspace.
+constexpr size_t kWorkspaceAlignment = 256;
 
 } // namespace
 
@@ -159,7 +180,10 @@ static float activate(int32_t epilogue, float x) {
 extern "C" {
 
 const char *cublasLtGetStatusString(Status status) {
-  return status == kNotSupported ? "not supported" : "invalid value";
+  return status == kNotSupported      ? "not supported"
+         : status == kInternalError   ? "an internal error"
+         : status == kExecutionFailed ? "the execution failed"
+                                      : "invalid value";
 }
 
 size_t cublasLtGetVersion() { return 130100; }
@@ -261,7 +285,7 @@ Status cublasLtMatmulPreferenceSetAttribute(blas::Preference preference,
     return read(preference->alignment[attribute - blas::kAlignmentA], value,
                 size);
   return attribute == blas::kMaxWorkspace
-             ? blas::kSuccess
+             ? read(preference->workspace, value, size)
              : refuseMatmul("an unknown preference");
 }
 
@@ -276,16 +300,18 @@ Status cublasLtMatmulAlgoGetHeuristic(blas::Handle, blas::Desc desc,
     return refuseMatmul("a stride from bias to bias, and none");
   if (!findObstacle(*desc, *A, *B, *C, *D).empty())
     return kNotSupported;
-  *count = wanted < 3 ? wanted : 3;
-  for (int i = 0; i < *count; ++i) {
-    Algorithm algorithm = {kMagic, static_cast<uint64_t>(i), {}, 0};
+  for (uint64_t i = 0; i < std::size(kProposals) && *count < wanted; ++i) {
+    if (kProposals[i].workspace > preference->workspace)
+      continue;
+    Algorithm algorithm = {kMagic, i, {}, 0};
     algorithm.biasAlignment = getAlignment(desc->bias);
     std::memcpy(algorithm.alignment, preference->alignment,
                 sizeof(algorithm.alignment));
-    results[i] = {};
-    std::memcpy(&results[i].algorithm, &algorithm, sizeof(algorithm));
-    // One proposal that cannot be taken is among them.
-    results[i].state = i == 1 ? kNotSupported : blas::kSuccess;
+    blas::Heuristic &result = results[(*count)++];
+    result = {};
+    std::memcpy(&result.algorithm, &algorithm, sizeof(algorithm));
+    result.workspace = kProposals[i].workspace;
+    result.state = kProposals[i].state;
   }
   return blas::kSuccess;
 }
@@ -295,8 +321,11 @@ Status cublasLtMatmulAlgoCheck(blas::Handle, blas::Desc, blas::Layout,
                                const blas::Algorithm *algorithm,
                                blas::Heuristic *result) {
   FAIL_IF_TOLD()
-  result->workspace = 0;
-  return algorithm->data[0] == kMagic ? blas::kSuccess : kNotSupported;
+  uint64_t number = algorithm->data[1];
+  if (algorithm->data[0] != kMagic || number >= std::size(kProposals))
+    return kNotSupported;
+  result->workspace = kProposals[number].workspace;
+  return kProposals[number].state;
 }
 
 Status cublasLtMatmul(blas::Handle, blas::Desc descPointer, const void *alpha,
@@ -304,7 +333,8 @@ Status cublasLtMatmul(blas::Handle, blas::Desc descPointer, const void *alpha,
                       blas::Layout layoutB, const void *betaPointer,
                       const void *c, blas::Layout layoutC, void *d,
                       blas::Layout layoutD, const blas::Algorithm *bytes,
-                      void *, size_t, blas::Stream stream) {
+                      void *workspace, size_t workspaceBytes,
+                      blas::Stream stream) {
   FAIL_IF_TOLD()
   std::lock_guard<std::recursive_mutex> guard(getLock());
   blas::DescOpaque desc = *descPointer;
@@ -314,8 +344,18 @@ Status cublasLtMatmul(blas::Handle, blas::Desc descPointer, const void *alpha,
   Algorithm algorithm;
   std::memcpy(&algorithm, bytes, sizeof(algorithm));
   int64_t m = D.rows, n = D.columns, k = desc.transA ? A.rows : A.columns;
-  if (algorithm.magic != kMagic || algorithm.number == 1)
+  if (algorithm.magic != kMagic || algorithm.number >= std::size(kProposals) ||
+      kProposals[algorithm.number].state != blas::kSuccess)
     return refuseMatmul("an algorithm that was not proposed");
+  Proposal proposal = kProposals[algorithm.number];
+  if (proposal.result != blas::kSuccess)
+    return proposal.result;
+  if (workspaceBytes < proposal.workspace)
+    return refuseMatmul("a workspace that is too small");
+  if (workspaceBytes > 0 && name(workspace, workspaceBytes).empty())
+    return refuseMatmul("a workspace that is not there");
+  if (reinterpret_cast<uintptr_t>(workspace) % kWorkspaceAlignment != 0)
+    return refuseMatmul("a workspace that is not aligned");
   const void *places[] = {a, b, c, d};
   for (int i = 0; i < 4; ++i)
     if (reinterpret_cast<uintptr_t>(places[i]) % algorithm.alignment[i] != 0)
@@ -362,10 +402,13 @@ Status cublasLtMatmul(blas::Handle, blas::Desc descPointer, const void *alpha,
     line << name(c) << " ";
   if (hasBias)
     line << name(desc.bias) << " ";
-  line << "-> " << name(d) << " on " << name(stream);
+  line << "-> " << name(d) << " on " << name(stream) << " by "
+       << algorithm.number;
   record(line.str());
   enqueue(stream, [=] {
     return [=] {
+      spend(proposal.microseconds);
+      std::memset(workspace, 0xff, proposal.workspace);
       for (int64_t batch = 0; batch < D.batchCount; ++batch)
         for (int64_t column = 0; column < n; ++column)
           for (int64_t row = 0; row < m; ++row) {

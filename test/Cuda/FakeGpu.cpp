@@ -3,6 +3,7 @@
 
 #include "FakeState.h"
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
@@ -56,12 +57,12 @@ bool fakegpu::failsNow(const char *symbol) {
     last = wanted;
     calls = 0;
   }
-  if (last != symbol + (":" + std::to_string(calls + 1))) {
-    size_t length = last.find(':');
-    calls += last.compare(0, length, symbol) == 0;
+  size_t length = std::min(last.find(':'), last.size());
+  if (last.compare(0, length, symbol) != 0)
     return false;
-  }
   ++calls;
+  if (length < last.size() && std::atoi(&last[length + 1]) != calls)
+    return false;
   record("failing " + last);
   return true;
 }
@@ -119,11 +120,14 @@ Result fakegpu::enqueue(CUstream_st *stream, Work work) {
   return cuda::kSuccess;
 }
 
-/// Works that have been done, in microseconds of the fake GPU. The time of this
-/// machine would make the tuning of matmuls choose by chance.
+/// Of the fake GPU. The time of this machine would make the tuning of matmuls
+/// choose by chance.
+static long now = 0;
 static long worksDone = 0;
 
-double fakegpu::getMilliseconds() { return worksDone * 1e-3; }
+double fakegpu::getMilliseconds() { return now * 1e-3; }
+
+void fakegpu::spend(long microseconds) { now += microseconds; }
 
 bool fakegpu::blockUntil(const std::function<bool()> &isSo) {
   auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
@@ -146,7 +150,10 @@ bool fakegpu::advance(CUstream_st *stream) {
   stream->isAdvancing = true;
   while (!stream->queue.empty() && stream->queue.front()()) {
     stream->queue.pop_front();
-    ++worksDone;
+    spend(1);
+    long busy = getNumber("TPRT_FAKE_BUSY", 0);
+    if (busy > 0 && ++worksDone % busy == 0)
+      spend(1000);
   }
   stream->isAdvancing = false;
   return stream->queue.empty();

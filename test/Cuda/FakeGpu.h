@@ -32,11 +32,15 @@
 ///     TPRT_FAKE_DRIVER        its version (13000 for CUDA 13.0)
 ///     TPRT_FAKE_MEMORY        bytes of each GPU
 ///     TPRT_FAKE_ODD           the number of a GPU that is of another kind
+///     TPRT_FAKE_BUSY          somebody else has the GPU for a millisecond
+///     after
+///                             each so many works
 ///     TPRT_FAKE_DEATH         the process is killed when it comes to `connect`
 ///                             with NCCL, or to `launch` a kernel
 ///     TPRT_FAKE_STUCK         collectives of so many elements never end
 ///     TPRT_FAKE_FAIL          "cuMemAlloc_v2:3": the third call of it, counted
-///                             since the variable was set, fails
+///                             since the variable was set, fails; all of them
+///                             without a number
 ///     TPRT_FAKE_NO_WINDOWS    NCCL refuses windows (1), or memory for them (2)
 
 #ifndef TPOPT_TEST_CUDA_FAKEGPU_H
@@ -110,8 +114,10 @@ bool advance(CUstream_st *stream);
 /// asked with the lock held. Whether it came to be so within half a minute,
 /// where the real libraries would wait for ever.
 bool blockUntil(const std::function<bool()> &isSo);
-/// The clock of events: each work that is done takes one microsecond.
+/// The clock of events: each work that is done takes one microsecond, and what
+/// it spends.
 double getMilliseconds();
+void spend(long microseconds);
 
 } // namespace fakegpu
 

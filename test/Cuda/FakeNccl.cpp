@@ -8,10 +8,9 @@
 //
 // Calls do not block, and what they begin goes on as late as NCCL's own threads
 // may let it:
-//   - A communicator that is split off is written to its place, which must
-//   still
-//     be there, when its parent is found to have done it. Before, it is null,
-//     and asking null for its state is an error.
+//   - A communicator that is split off is written to its place when its parent
+//     is found to have done it: that place must be there still. Before, it is
+//     null, and asking null for its state is an error.
 //   - The end of a group puts nothing on a stream before its communicators have
 //     been asked for their state several times. Until then they take nothing
 //     else.
@@ -19,91 +18,25 @@
 //     communicators share what ends them. All that ends a communicator is
 //     refused within a group, where it would be put off.
 
-#include "FakeGpu.h"
+#include "FakeComm.h"
 
-#include "runtime/CUDA/Nccl.h"
 #include "runtime/Communicators/Reduce.h"
 
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <deque>
-#include <map>
-#include <set>
 #include <utility>
 
 using namespace fakegpu;
-namespace nccl = tprt::nccl;
+using namespace fakenccl;
 using nccl::Result;
-
-static constexpr Result kUnhandledCudaError = 1, kSystemError = 2,
-                        kInvalidArgument = 4, kInvalidUsage = 5;
-/// How often a communicator is asked before what it was given happens.
-static constexpr int kAsks = 3;
-
-namespace {
-
-/// What the ranks of a communicator bring to one operation.
-struct Occasion {
-  std::map<int, std::string> what; ///< By rank: must be equal.
-  std::map<int, std::pair<const char *, char *>> places;
-  int done = 0;
-};
-
-struct Clique {
-  int size = 0;
-  int arrived = 0;
-  Result error = nccl::kSuccess;
-  std::map<uint64_t, Occasion> occasions; ///< By number.
-  /// Messages under way, by sender, receiver and number.
-  std::map<std::tuple<int, int, uint64_t>, std::pair<const char *, size_t>>
-      messages;
-  /// Splits under way: by number, each rank's color and key.
-  std::map<uint64_t, std::map<int, std::pair<int, int>>> splits;
-  std::map<std::pair<uint64_t, int>, std::shared_ptr<Clique>> children;
-};
-
-using Guard = std::lock_guard<std::recursive_mutex>;
-
-struct Pending {
-  nccl::Comm comm;
-  CUstream_st *stream;
-  Work work;
-};
-
-/// A group that has ended: what it holds is not on its streams yet.
-struct Launch {
-  std::vector<Pending> works;
-  int asks = kAsks;
-};
-
-} // namespace
-
-// NOLINTNEXTLINE(readability-identifier-naming): NVIDIA's name
-struct ncclComm {
-  std::shared_ptr<Clique> clique; ///< None until all have come.
-  int rank = 0;
-  std::string name;
-  /// What it was asked for and is not done; does what can be done of it.
-  std::function<bool()> finish;
-  std::shared_ptr<Launch> launch; ///< Under way.
-  /// Shared with what was split off.
-  std::shared_ptr<bool> isAborted = std::make_shared<bool>(false);
-  bool isFinalized = false, isGone = false;
-  uint64_t operations = 0, splits = 0;
-  std::multiset<void *> windows;            ///< The memory of each.
-  std::vector<std::weak_ptr<Graph>> graphs; ///< That captured its operations.
-  std::map<std::pair<int, int>, uint64_t> messages; ///< Their numbers.
-};
 
 static std::map<std::string, std::shared_ptr<Clique>> &getWorlds() {
   static auto &worlds = *new std::map<std::string, std::shared_ptr<Clique>>;
   return worlds;
 }
 
-/// They live as long as the process: work in streams looks at them after their
-/// end.
-static std::deque<ncclComm> &getComms() {
+std::deque<ncclComm> &fakenccl::getComms() {
   static auto &all = *new std::deque<ncclComm>;
   return all;
 }
@@ -113,7 +46,7 @@ static ncclComm *makeComm() { return &getComms().emplace_back(); }
 static thread_local int depth = 0;
 static thread_local std::vector<Pending> pending;
 
-static Result fail(const std::string &what) {
+Result fakenccl::fail(const std::string &what) {
   refuse("NCCL: " + what);
   return kInvalidUsage;
 }
@@ -259,12 +192,6 @@ static std::vector<char> reduce(Occasion &occasion, int type, int operation,
                       static_cast<int64_t>(count), result.data());
   return result;
 }
-
-/// What every call begins with that can fail. One that ends something may tell
-/// of an error of earlier work, and ends it all the same.
-#define FAIL_IF_TOLD()                                                         \
-  if (failsNow(__func__))                                                      \
-    return kSystemError;
 
 extern "C" {
 
@@ -562,54 +489,6 @@ Result ncclRecv(void *destination, size_t count, int type, int peer,
 
 const char *ncclGetLastError(nccl::Comm) {
   return "what the fake NCCL said last\n";
-}
-
-// The windows of 2.27 and later.
-
-cuda::Result cuMemFree_v2(cuda::Pointer);
-
-Result ncclMemAlloc(void **memory, size_t bytes) {
-  FAIL_IF_TOLD()
-  cuda::Pointer pointer = 0;
-  if (getNumber("TPRT_FAKE_NO_WINDOWS", 0) == 2 ||
-      allocate(&pointer, bytes) != cuda::kSuccess)
-    return kUnhandledCudaError;
-  *memory = reinterpret_cast<void *>(pointer);
-  return nccl::kSuccess;
-}
-
-Result ncclMemFree(void *memory) {
-  Result told = failsNow(__func__) ? kSystemError : nccl::kSuccess;
-  Guard guard(getLock());
-  for (const ncclComm &comm : getComms())
-    if (!comm.isGone && comm.windows.count(memory) > 0)
-      return fail("freeing memory that has windows");
-  cuMemFree_v2(reinterpret_cast<uintptr_t>(memory));
-  return told;
-}
-
-Result ncclCommWindowRegister(nccl::Comm comm, void *memory, size_t bytes,
-                              nccl::Window *window, int flags) {
-  FAIL_IF_TOLD()
-  Guard guard(getLock());
-  if (getNumber("TPRT_FAKE_NO_WINDOWS", 0) == 1)
-    return kInvalidUsage;
-  if (name(memory, bytes).empty() || flags != nccl::kWindowSymmetric ||
-      comm->isGone || comm->launch)
-    return fail("a window on what is not allocated, or of no communicator");
-  record("window " + name(memory) + " of " + comm->name);
-  *window = reinterpret_cast<nccl::Window>(memory);
-  comm->windows.insert(memory);
-  return nccl::kInProgress;
-}
-
-Result ncclCommWindowDeregister(nccl::Comm comm, nccl::Window window) {
-  Result told = failsNow(__func__) ? kSystemError : nccl::kSuccess;
-  Guard guard(getLock());
-  if (name(window).empty() || comm->isGone)
-    return fail("a window that is gone");
-  comm->windows.erase(comm->windows.find(window));
-  return told;
 }
 
 } // extern "C"

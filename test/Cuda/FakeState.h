@@ -22,8 +22,11 @@ struct CUctx_st {
 
 struct CUfunc_st {
   std::string name;
-  int parameters;
-  int maxShared = 48 << 10;
+  int parameters = 0;
+  int maxThreads = 1024;    ///< Of a block, as it was compiled.
+  int registers = 0;        ///< Of a thread; 0 in PTX, which has none.
+  int ownShared = 0;        ///< Bytes that it has without asking.
+  int maxShared = 48 << 10; ///< Of a launch, with its own.
   emulation::Kernel kernel = nullptr;
 };
 
@@ -36,8 +39,9 @@ namespace fakegpu {
 
 /// Errors of the driver that only a fake gives on purpose.
 inline constexpr cuda::Result kInvalidValue = 1, kInvalidContext = 201,
-                              kInvalidImage = 200, kInvalidHandle = 400,
-                              kNotFound = 500, kUnsupportedInCapture = 900,
+                              kInvalidImage = 200, kNoBinary = 209,
+                              kInvalidHandle = 400, kNotFound = 500,
+                              kUnsupportedInCapture = 900,
                               kCaptureInvalid = 901, kUnjoined = 904,
                               kCaptureIsolation = 905, kUnknown = 999;
 
@@ -69,6 +73,10 @@ struct State {
 
 /// Never ended: libraries above may close after it.
 State &get();
+
+/// The calling thread's context, and how many captures it has begun.
+extern thread_local CUctx_st *current;
+extern thread_local int captures;
 
 } // namespace fakegpu
 

@@ -51,10 +51,11 @@ findLogits(const Artifact &artifact, absl::string_view entryName) {
   const OutputRow *found = nullptr;
   for (const OutputRow &output :
        artifact.rows<OutputRow>(artifact.rows<EntryRow>()[*entry].outputs)) {
+    if (!isFloat(output.dtype) || output.dims.count == 0)
+      continue;
     if (artifact.text(output.name) == "logits")
       return &output;
-    if (!found && output.alias == kNone && isFloat(output.dtype) &&
-        output.dims.count > 0)
+    if (!found && output.alias == kNone)
       found = &output;
   }
   if (!found)
@@ -63,9 +64,10 @@ findLogits(const Artifact &artifact, absl::string_view entryName) {
   return found;
 }
 
-/// The logits after the token at `place` of those the entry was given.
-static absl::StatusOr<std::vector<double>>
-readLogits(Session &session, const OutputRow &output, int64_t place) {
+/// The token after the one at `place` of those the entry was given.
+static absl::StatusOr<int64_t> pick(Session &session, const OutputRow &output,
+                                    int64_t place, double temperature,
+                                    uint64_t random) {
   const Artifact &artifact = session.getArtifact();
   TPRT_ASSIGN_OR_RETURN(std::string bytes,
                         session.read(artifact.text(output.name)));
@@ -76,8 +78,9 @@ readLogits(Session &session, const OutputRow &output, int64_t place) {
     return makeError(ErrorCode::UnknownName, "the logits are empty");
   // One row is that of the last token; else there is one for each token.
   int64_t at = rows == 1 ? 0 : std::min(place, rows - 1);
-  return tprun::decode(output.dtype,
-                       absl::string_view(bytes).substr(at * row, row));
+  return tprun::sample(output.dtype,
+                       absl::string_view(bytes).substr(at * row, row),
+                       temperature, random);
 }
 
 absl::StatusOr<std::vector<int64_t>>
@@ -108,14 +111,16 @@ tprun::generate(Session &session, const Options &options, bool prints) {
   absl::Time begin = absl::Now();
   TPRT_RETURN_IF_ERROR(session.run("prefill"));
   absl::Duration prefill = absl::Now() - begin;
-  TPRT_ASSIGN_OR_RETURN(std::vector<double> logits,
-                        readLogits(session, *first, length - 1));
+  auto pickNext = [&](const OutputRow &output, int64_t place,
+                      int64_t position) {
+    return pick(session, output, place, options.temperature,
+                mix(options.seed) + static_cast<uint64_t>(position));
+  };
+  TPRT_ASSIGN_OR_RETURN(int64_t token, pickNext(*first, length - 1, length));
 
   std::vector<int64_t> tokens;
   begin = absl::Now();
   for (int64_t position = length;; ++position) {
-    int64_t token = sample(logits, options.temperature,
-                           mix(options.seed) + static_cast<uint64_t>(position));
     if (prints) {
       std::printf("%s%lld", tokens.empty() ? "" : ",",
                   static_cast<long long>(token));
@@ -128,7 +133,7 @@ tprun::generate(Session &session, const Options &options, bool prints) {
     TPRT_RETURN_IF_ERROR(bindIntegers(session, "token", {token}));
     TPRT_RETURN_IF_ERROR(bindIntegers(session, "position", {position}));
     TPRT_RETURN_IF_ERROR(session.run("decode"));
-    TPRT_ASSIGN_OR_RETURN(logits, readLogits(session, *next, 0));
+    TPRT_ASSIGN_OR_RETURN(token, pickNext(*next, 0, position + 1));
   }
   if (!prints)
     return tokens;

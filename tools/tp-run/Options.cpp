@@ -35,6 +35,7 @@ ABSL_FLAG(bool, check, false, "compare with the whole program on one device");
 ABSL_FLAG(bool, verify, false,
           "verify the program against the one it was made of");
 ABSL_FLAG(int, bench, 0, "run so many times and print times");
+ABSL_FLAG(double, warmup, 0, "seconds to run before times are taken");
 ABSL_FLAG(std::string, train, "", "run a step of training on this data");
 ABSL_FLAG(int64_t, steps, 0, "how many steps to train");
 ABSL_FLAG(std::string, log, "", "file of JSON lines, one for each step");
@@ -66,7 +67,8 @@ beside this tool, and kept for the next time.
                         exit code 1 if the results differ
   --verify              of a .tpx: prove its local program against the whole one
                         it carries, and run it on data that shows errors
-  --bench=K             run K times and print times
+  --bench=K             run K times and print times; --warmup=S runs for S seconds
+                        first (0), so that the clocks of a GPU have risen
   --trace=FILE          write when each step ran, for ui.perfetto.dev
   --generate=IDS|FILE   continue a prompt of token ids with the entries prefill
                         and decode; --max_tokens=N (16), --temperature=T (0, the
@@ -259,6 +261,8 @@ absl::StatusOr<tprun::Options> tprun::parseOptions(int argc, char **argv,
   options.check = absl::GetFlag(FLAGS_check);
   options.verify = absl::GetFlag(FLAGS_verify);
   options.bench = absl::GetFlag(FLAGS_bench);
+  double warmUp = absl::GetFlag(FLAGS_warmup);
+  options.warmUp = absl::Seconds(warmUp);
   options.train = absl::GetFlag(FLAGS_train);
   options.steps = absl::GetFlag(FLAGS_steps);
   options.log = absl::GetFlag(FLAGS_log);
@@ -275,11 +279,11 @@ absl::StatusOr<tprun::Options> tprun::parseOptions(int argc, char **argv,
   // NaN is none of these.
   if (!(timeout > 0) || !(runTimeout >= 0) || options.ranks < 0 ||
       options.threads < 0 || options.bench < 0 || options.maxTokens < 1 ||
-      !(options.temperature >= 0))
+      !(options.temperature >= 0) || !(warmUp >= 0))
     return makeError(ErrorCode::BadOption,
                      "--timeout and --max_tokens are positive; --ranks, "
-                     "--threads, --bench, --run_timeout and --temperature are "
-                     "not negative");
+                     "--threads, --bench, --warmup, --run_timeout and "
+                     "--temperature are not negative");
   TPRT_RETURN_IF_ERROR(checkLink(options));
   TPRT_RETURN_IF_ERROR(checkTraining(options));
   TPRT_RETURN_IF_ERROR(checkTogether(options));

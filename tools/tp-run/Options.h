@@ -41,9 +41,10 @@ struct Options {
   bool check = false;
   bool verify = false;
   int bench = 0;
-  std::string train; ///< Data; empty: nothing is trained.
-  int64_t steps = 0; ///< Of training.
-  std::string log;   ///< Of training; empty: none is written.
+  absl::Duration warmUp; ///< Before --bench takes times.
+  std::string train;     ///< Data; empty: nothing is trained.
+  int64_t steps = 0;     ///< Of training.
+  std::string log;       ///< Of training; empty: none is written.
   bool allowTF32 = false;
   std::string trace;
   std::string generate;

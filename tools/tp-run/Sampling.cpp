@@ -6,25 +6,88 @@
 #include "runtime/Core/Hash.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstring>
+#include <type_traits>
 #include <vector>
 
 using namespace tprt;
 
-int64_t tprun::sample(absl::Span<const double> logits, double temperature,
-                      uint64_t random) {
-  auto best = std::max_element(logits.begin(), logits.end());
+namespace {
+/// Elements that may lie anywhere.
+template <typename T> struct Logits {
+  const char *begin;
+  size_t count;
+
+  /// What an element is compared as.
+  using Number = std::conditional_t<std::is_same_v<T, double>, double, float>;
+
+  Number get(size_t i) const {
+    T value;
+    std::memcpy(&value, begin + i * sizeof(T), sizeof(T));
+    return static_cast<Number>(value);
+  }
+
+  /// The first of the largest. Several maxima at once do not wait for each
+  /// other.
+  size_t findLargest() const {
+    std::array<Number, 16> largest;
+    largest.fill(get(0));
+    size_t i = 0;
+    for (; i + largest.size() <= count; i += largest.size())
+      for (size_t lane = 0; lane < largest.size(); ++lane)
+        largest[lane] = std::max(largest[lane], get(i + lane));
+    for (; i < count; ++i)
+      largest[0] = std::max(largest[0], get(i));
+    Number wanted = *std::max_element(largest.begin(), largest.end());
+    for (i = 0; i < count; ++i)
+      if (get(i) == wanted)
+        return i;
+    return 0; // of NaN
+  }
+};
+} // namespace
+
+template <typename T>
+static int64_t sampleOf(absl::string_view bytes, double temperature,
+                        uint64_t random) {
+  Logits<T> logits = {bytes.data(), bytes.size() / sizeof(T)};
+  size_t best = logits.findLargest();
   if (temperature == 0)
-    return best - logits.begin();
+    return static_cast<int64_t>(best);
+  double largest = logits.get(best);
   double total = 0;
   std::vector<double> weights;
-  for (double logit : logits) {
-    weights.push_back(std::exp((logit - *best) / temperature));
+  weights.reserve(logits.count);
+  for (size_t i = 0; i < logits.count; ++i) {
+    weights.push_back(std::exp((logits.get(i) - largest) / temperature));
     total += weights.back();
   }
   double left = static_cast<double>(mix(random) >> 11) * 0x1p-53 * total;
   for (size_t i = 0; i < weights.size(); ++i)
     if ((left -= weights[i]) < 0)
       return static_cast<int64_t>(i);
-  return best - logits.begin(); // rounding has eaten the last of it
+  return static_cast<int64_t>(best); // rounding has eaten the last of it
+}
+
+int64_t tprun::sample(DType dtype, absl::string_view logits, double temperature,
+                      uint64_t random) {
+  auto of = [&](auto type) {
+    return sampleOf<decltype(type)>(logits, temperature, random);
+  };
+  switch (dtype) {
+  case DType::F64:
+    return of(double());
+  case DType::BF16:
+    return of(BFloat16());
+  case DType::F16:
+    return of(Float16());
+  case DType::F8E4M3FN:
+    return of(Float8E4M3FN());
+  case DType::F8E5M2:
+    return of(Float8E5M2());
+  default: // no other float is left
+    return of(float());
+  }
 }

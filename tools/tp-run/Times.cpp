@@ -20,7 +20,12 @@ static constexpr const char *kKinds[kNumStepKinds] = {
     "fill",   "control", "scatter",    "sort"};
 
 absl::Status tprun::benchmark(Session &session, const std::string &entry,
-                              int runs, const std::string &trace) {
+                              int runs, absl::Duration warmUp,
+                              const std::string &trace) {
+  if (warmUp > absl::ZeroDuration() && !session.hasAllRanks())
+    return makeError(ErrorCode::BadOption,
+                     "--warmup is for ranks of one process: several would run "
+                     "different numbers of times; leave it out");
   auto measure = [&](double &time) {
     absl::Time begin = absl::Now();
     absl::Status status = session.run(entry);
@@ -28,9 +33,11 @@ absl::Status tprun::benchmark(Session &session, const std::string &entry,
     return status;
   };
   // Primitives are made in the first run, and weights repacked.
-  double first = 0, second = 0;
+  double first = 0, other = 0;
   TPRT_RETURN_IF_ERROR(measure(first));
-  TPRT_RETURN_IF_ERROR(measure(second));
+  TPRT_RETURN_IF_ERROR(measure(other));
+  for (absl::Time end = absl::Now() + warmUp; absl::Now() < end;)
+    TPRT_RETURN_IF_ERROR(measure(other));
   std::vector<double> times;
   for (int i = 0; i < runs; ++i)
     TPRT_RETURN_IF_ERROR(measure(times.emplace_back()));

@@ -11,11 +11,12 @@
 
 namespace tprun {
 
-/// Runs the entry --bench times after a warm-up and prints the times, in all
-/// and by kind of step. For the latter it runs once more, which is what a trace
-/// is of, if a file is named for it.
+/// Runs the entry --bench times after a warm-up, which lasts so long or two
+/// runs, and prints the times, in all and by kind of step. For the latter it
+/// runs once more, which is what a trace is of, if a file is named for it.
 absl::Status benchmark(tprt::Session &session, const std::string &entry,
-                       int runs, const std::string &trace);
+                       int runs, absl::Duration warmUp,
+                       const std::string &trace);
 
 /// Writes the steps of recorded runs as a Chrome trace, one row per rank,
 /// and one for the collectives that went on beside its steps.

@@ -71,7 +71,7 @@ static absl::Status run(Session &session, const Options &options) {
   if (options.bench == 0)
     return absl::OkStatus();
   (void)session.takeTimes();
-  return benchmark(session, entry, options.bench,
+  return benchmark(session, entry, options.bench, options.warmUp,
                    isTraceOfBenchmark ? options.trace : "");
 }
 

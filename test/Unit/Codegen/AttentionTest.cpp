@@ -509,8 +509,8 @@ TEST(AttentionTiles, Warpgroups) {
   }
 }
 
-// Parts are many where blocks are few, and none where they are enough or keys
-// do not suffice.
+// Parts are many where blocks are few, as many as make whole waves of the 396
+// that a large GPU has at once, and none where keys do not suffice.
 TEST(AttentionTiles, Parts) {
   AttentionSize decode = {
       /*heads=*/8,    /*rows=*/8, /*keys=*/8192, 128, 128,
@@ -519,10 +519,16 @@ TEST(AttentionTiles, Parts) {
   EXPECT_EQ(getAttentionParts(decode), 32);
   decode.keys = 1024;
   EXPECT_EQ(getAttentionParts(decode), 8);
+  EXPECT_EQ(getBlocksAtOnce(decode, getAttentionTiles(decode)), 3);
   decode.heads = 132;
-  EXPECT_EQ(getAttentionParts(decode), 2);
-  decode.heads = 264;
+  EXPECT_EQ(getAttentionParts(decode), 3);
+  decode.heads = 396;
   EXPECT_EQ(getAttentionParts(decode), 1);
+  decode.keys = 8192;
+  decode.heads = 64;
+  EXPECT_EQ(getAttentionParts(decode), 6);
+  decode.heads = 512;
+  EXPECT_EQ(getAttentionParts(decode), 3);
   decode.heads = 1;
   decode.keys = 100;
   EXPECT_EQ(getAttentionParts(decode), 1);

@@ -7,12 +7,14 @@
 #include "runtime/CUDA/Blas.h"
 #include "runtime/CUDA/Driver.h"
 #include "runtime/CUDA/Nccl.h"
+#include "runtime/CUDA/ProfilerRange.h"
 
 #include "gtest/gtest.h"
 
 #include <cublasLt.h>
 #include <cuda.h>
 #include <nccl.h>
+#include <nvtx3/nvToolsExt.h>
 #include <type_traits>
 
 namespace {
@@ -140,6 +142,21 @@ CHECK_VALUE(nccl::kMin, ncclMin);
 CHECK_VALUE(nccl::kWindowSymmetric, NCCL_WIN_COLL_SYMMETRIC);
 static_assert(sizeof(tprt::nccl::UniqueId) == sizeof(ncclUniqueId));
 static_assert(sizeof(tprt::nccl::Config) <= sizeof(ncclConfig_t));
+
+namespace ranges {
+using namespace tprt::nvtx;
+static_assert(kCallbacks == NVTX_ETID_CALLBACKS &&
+                  kCore == NVTX_CB_MODULE_CORE &&
+                  kPush == NVTX_CBID_CORE_RangePushA &&
+                  kPop == NVTX_CBID_CORE_RangePop &&
+                  kNumCore >= NVTX_CBID_CORE_SIZE,
+              "the numbers of NVTX");
+static_assert(sizeof(Callbacks) == sizeof(NvtxExportTableCallbacks) &&
+                  offsetof(Callbacks, getFunctions) ==
+                      offsetof(NvtxExportTableCallbacks,
+                               GetModuleFunctionTable),
+              "the table of NVTX");
+} // namespace ranges
 
 /// The configuration of 2.18 is how that of any later version begins.
 TEST(CudaDeclarations, ConfigurationBeginsAsNcclsOwn) {

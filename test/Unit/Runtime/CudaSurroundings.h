@@ -40,8 +40,12 @@ inline const bool hasEnvironment = [] {
 /// The lines that the fakes have recorded since it was made.
 class Record {
 public:
-  Record() : begin(read().size()) {}
-  std::string get() const { return read().substr(begin); }
+  Record() : begin(std::ifstream(getRecordPath(), std::ios::ate).tellg()) {}
+  std::string get() const {
+    std::ifstream file(getRecordPath());
+    file.seekg(begin);
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  }
   int count(const std::string &what) const {
     std::string text = get();
     int found = 0;
@@ -51,11 +55,7 @@ public:
   }
 
 private:
-  static std::string read() {
-    std::ifstream file(getRecordPath());
-    return std::string(std::istreambuf_iterator<char>(file), {});
-  }
-  size_t begin;
+  std::streamoff begin;
 };
 
 inline absl::StatusOr<std::unique_ptr<Session>>

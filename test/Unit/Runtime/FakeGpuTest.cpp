@@ -13,6 +13,8 @@
 #include "gtest/gtest.h"
 
 #include <cstdlib>
+#include <cstring>
+#include <elf.h>
 #include <functional>
 #include <thread>
 
@@ -129,6 +131,96 @@ TEST(FakeGpuDeathTest, SeesWhatMustNotBeCaptured) {
   });
 }
 
+/// Memory begins where the real driver's may, and no better.
+TEST(FakeGpu, AlignsMemoryNoBetterThanItMust) {
+  Gpu s;
+  EXPECT_EQ(s.memory.get() % 256, 0u);
+  EXPECT_NE(s.memory.get() % 512, 0u);
+}
+
+/// A kernel of PTX that is launched with so many threads, or a target that this
+/// GPU does not take.
+cuda::Result launchPtx(Gpu &s, const std::string &target, unsigned threads,
+                       unsigned shared = 0) {
+  std::string ptx = ".version 8.0\n.target " + target +
+                    "\n.visible .entry f()\n.maxntid 64, 1, 1\n{ ret; }\n";
+  cuda::Module module = nullptr;
+  cuda::Function function = nullptr;
+  if (cuda::Result result = s.driver->loadModule(&module, ptx.c_str()))
+    return result;
+  s.driver->getFunction(&function, module, "f");
+  return s.driver->launch(function, 1, 1, 1, threads, 1, 1, shared,
+                          s.stream.get(), nullptr, nullptr);
+}
+
+/// An ELF file with one kernel `f` of so many registers, as ptxas writes it for
+/// a chip.
+std::string makeCubin(unsigned chip, unsigned registers) {
+  const std::string names("\0f\0.text.f\0", 11);
+  Elf64_Ehdr header = {};
+  std::memcpy(header.e_ident, ELFMAG, SELFMAG);
+  header.e_ident[EI_ABIVERSION] = 8;
+  header.e_machine = 190;
+  header.e_flags = chip << 8;
+  header.e_shoff = sizeof(header);
+  header.e_shnum = 4;
+  header.e_shstrndx = 1;
+  Elf64_Shdr sections[4] = {};
+  uint64_t symbols = sizeof(header) + sizeof(sections);
+  uint64_t text = symbols + sizeof(Elf64_Sym);
+  sections[1].sh_type = SHT_STRTAB;
+  sections[1].sh_offset = text;
+  sections[2].sh_type = SHT_SYMTAB;
+  sections[2].sh_link = 1;
+  sections[2].sh_offset = symbols;
+  sections[2].sh_size = sizeof(Elf64_Sym);
+  sections[3].sh_name = 3;
+  sections[3].sh_info = registers << 24;
+  Elf64_Sym symbol = {};
+  symbol.st_name = 1;
+  symbol.st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC);
+  std::string file;
+  auto add = [&](const auto &part) {
+    file.append(reinterpret_cast<const char *>(&part), sizeof(part));
+  };
+  add(header);
+  add(sections);
+  add(symbol);
+  return file + names;
+}
+
+cuda::Result launchCubin(Gpu &s, unsigned chip, unsigned registers) {
+  cuda::Module module = nullptr;
+  cuda::Function function = nullptr;
+  std::string cubin = makeCubin(chip, registers);
+  if (cuda::Result result = s.driver->loadModule(&module, cubin.data()))
+    return result;
+  s.driver->getFunction(&function, module, "f");
+  return s.driver->launch(function, 1, 1, 1, 512, 1, 1, 0, s.stream.get(),
+                          nullptr, nullptr);
+}
+
+/// Code is for its chip and later ones, or for a major version, or for one chip
+/// alone.
+TEST(FakeGpu, TakesTheCodeOfItsChip) {
+  constexpr cuda::Result none = 209;
+  Variable variable("TPRT_FAKE_CHIP", "89");
+  Gpu s;
+  EXPECT_EQ(launchPtx(s, "sm_90", 64), none);
+  EXPECT_EQ(launchPtx(s, "sm_80a", 64), none);
+  EXPECT_EQ(launchCubin(s, 90, 16), none);
+  EXPECT_EQ(launchCubin(s, 75, 16), none);
+}
+
+TEST(FakeGpuDeathTest, SeesBlocksThatDoNotStart) {
+  expectMisuse(1, "more threads than it was compiled for",
+               [](Gpu &s) { return launchPtx(s, "sm_80", 65); });
+  expectMisuse(1, "more shared memory than was asked for",
+               [](Gpu &s) { return launchPtx(s, "sm_80", 64, 49 << 10); });
+  expectMisuse(1, "more registers than there are",
+               [](Gpu &s) { return launchCubin(s, 120, 129); });
+}
+
 /// What is copied without a wait for what writes it is what was there before;
 /// with the wait, it is what was written.
 TEST(FakeGpu, WorksAsLateAsItCan) {
@@ -218,6 +310,54 @@ TEST(FakeGpuDeathTest, SeesRanksOutOfStep) {
         std::_Exit(states[0] == 5 && states[1] == 5 ? 0 : 1);
       },
       ::testing::ExitedWithCode(0), "");
+}
+
+/// A matmul of one number by the last proposal, which takes a workspace.
+blas::Status multiply(Gpu &s, int64_t offset, size_t bytes) {
+  const Blas &lt = **openBlas();
+  blas::Handle handle;
+  blas::Desc desc;
+  blas::Layout layout;
+  blas::Preference preference;
+  lt.create(&handle);
+  lt.createDesc(&desc, blas::kCompute32F, blas::kF32);
+  lt.createLayout(&layout, blas::kF32, 1, 1, 1);
+  lt.createPreference(&preference);
+  uint64_t most = 8192;
+  lt.setPreference(preference, blas::kMaxWorkspace, &most, sizeof(most));
+  blas::Heuristic found[8];
+  int count = 0;
+  lt.getHeuristics(handle, desc, layout, layout, layout, layout, preference, 8,
+                   found, &count);
+  EXPECT_EQ(found[count - 1].workspace, 4096u);
+  Owned<cuda::Pointer> workspace = *s.device->allocate(8192);
+  auto at = [](cuda::Pointer pointer) {
+    return reinterpret_cast<void *>(static_cast<uintptr_t>(pointer));
+  };
+  float one = 1, zero = 0;
+  void *number = at(s.memory.get());
+  return lt.matmul(handle, desc, &one, number, layout, number, layout, &zero,
+                   number, layout, number, layout, &found[count - 1].algorithm,
+                   at(workspace.get() + offset), bytes, s.stream.get());
+}
+
+TEST(FakeGpuDeathTest, SeesWorkspacesThatAreNone) {
+  expectMisuse(0, "", [](Gpu &s) { return multiply(s, 0, 8192); });
+  expectMisuse(7, "workspace that is too small",
+               [](Gpu &s) { return multiply(s, 0, 4095); });
+  expectMisuse(7, "workspace that is not aligned",
+               [](Gpu &s) { return multiply(s, 16, 8192 - 16); });
+  expectMisuse(7, "workspace that is not there",
+               [](Gpu &s) { return multiply(s, 0, 8193); });
+}
+
+/// Without a number, every call fails.
+TEST(FakeGpu, FailsWhereItIsTold) {
+  Gpu s;
+  Variable failing("TPRT_FAKE_FAIL", "cuMemAlloc_v2");
+  EXPECT_FALSE(s.device->allocate(64).ok());
+  EXPECT_FALSE(s.device->allocate(64).ok());
+  EXPECT_TRUE(s.device->createEvent(false).ok());
 }
 
 /// A matmul of 8-bit floats, said to the library.

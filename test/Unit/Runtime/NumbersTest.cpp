@@ -192,9 +192,31 @@ TEST(Compare, WantsEqualIntegersUnlessADrawDiffers) {
             Verdict::Wrong);
 }
 
+int64_t sampleAs(DType dtype, const std::vector<double> &logits,
+                 double temperature, uint64_t random) {
+  return sample(dtype, encode(dtype, logits), temperature, random);
+}
+
+int64_t sampleDoubles(const std::vector<double> &logits, double temperature,
+                      uint64_t random) {
+  return sampleAs(DType::F64, logits, temperature, random);
+}
+
 TEST(Sampling, TakesTheFirstOfTheLikeliest) {
   for (uint64_t random : {0, 1, 2})
-    EXPECT_EQ(sample({1, 3, 2, 3}, 0, random), 1);
+    EXPECT_EQ(sampleDoubles({1, 3, 2, 3}, 0, random), 1);
+}
+
+/// Of numbers that each type has, the same token is drawn.
+TEST(Sampling, TypesAreAlike) {
+  const std::vector<double> logits = {-2, 0.5, 1.5, 1.75, -1, 1.75};
+  for (DType dtype :
+       {DType::F32, DType::BF16, DType::F16, DType::F8E4M3FN, DType::F8E5M2}) {
+    EXPECT_EQ(sampleAs(dtype, logits, 0, 1), 3);
+    for (uint64_t random = 0; random < 50; ++random)
+      EXPECT_EQ(sampleAs(dtype, logits, 1, random),
+                sampleDoubles(logits, 1, random));
+  }
 }
 
 /// Pearson's statistic of 20000 draws against softmax(logits / temperature).
@@ -202,7 +224,7 @@ double getChiSquare(const std::vector<double> &logits, double temperature) {
   constexpr int draws = 20000;
   std::vector<int> counts(logits.size());
   for (int i = 0; i < draws; ++i)
-    ++counts[sample(logits, temperature, i)];
+    ++counts[sampleDoubles(logits, temperature, i)];
   double total = 0, statistic = 0;
   for (double logit : logits)
     total += std::exp(logit / temperature);
@@ -226,8 +248,8 @@ TEST(Sampling, ATemperatureMattersToTheDraw) {
   std::vector<double> logits = {0, 1, 2};
   int cold = 0, hot = 0;
   for (uint64_t i = 1; i <= 1000; ++i) {
-    cold += sample(logits, 0.05, i) == 2;
-    hot += sample(logits, 1000, i) == 2;
+    cold += sampleDoubles(logits, 0.05, i) == 2;
+    hot += sampleDoubles(logits, 1000, i) == 2;
   }
   EXPECT_EQ(cold, 1000);
   EXPECT_NEAR(hot, 333, 80);
@@ -237,7 +259,7 @@ TEST(Sampling, SurvivesLargeAndInfiniteLogits) {
   std::vector<double> logits = {1e300, -kInfinity, 1e300};
   int first = 0;
   for (uint64_t i = 0; i < 1000; ++i) {
-    int64_t token = sample(logits, 1, i);
+    int64_t token = sampleDoubles(logits, 1, i);
     EXPECT_NE(token, 1);
     first += token == 0;
   }
