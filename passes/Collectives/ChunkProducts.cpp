@@ -5,6 +5,7 @@
 // faster: see tp.gather_einsum and tp.einsum_scatter.
 
 #include "ChunkTimes.h"
+#include "RowProduct.h"
 
 #include "dialects/TP/ShardingTable.h"
 #include "lib/Cost/OpPricer.h"
@@ -13,11 +14,9 @@
 #include "tpopt/Passes/Collectives/Passes.h"
 
 #include "mlir/IR/Remarks.h"
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
 
 #include <array>
-#include <map>
 
 namespace tp {
 #define GEN_PASS_DEF_CHUNKPRODUCTSPASS
@@ -32,55 +31,12 @@ using namespace tp::spmd;
 /// Blocks are sent in so many pieces, none smaller than this.
 static constexpr std::array<int64_t, 3> kPieces = {1, 2, 4};
 static constexpr double kLeastPiece = 64 << 10;
+static constexpr StringLiteral kGathering = "gathering while multiplying",
+                               kScattering = "multiplying while scattering";
 /// What is gained less than a fiftieth is not worth the smaller products.
 static constexpr double kLeastGain = 0.02;
 
 namespace {
-
-/// A product by the operand that is gathered, or whose rows are scattered,
-/// first.
-struct Product {
-  EinsumOp op;
-  Value rows, other;
-  std::string rowsTerm, otherTerm, result;
-
-  Product(EinsumOp op, unsigned rowsOperand) : op(op) {
-    EinsumTerms terms = EinsumTerms::split(op.getEquation());
-    rows = op->getOperand(rowsOperand);
-    other = op->getOperand(1 - rowsOperand);
-    rowsTerm = (rowsOperand == 0 ? terms.lhs : terms.rhs).str();
-    otherTerm = (rowsOperand == 0 ? terms.rhs : terms.lhs).str();
-    result = terms.result.str();
-  }
-
-  std::string getEquation() const {
-    return rowsTerm + "," + otherTerm + "->" + result;
-  }
-  bool hasOwn(char letter) const {
-    return StringRef(result).contains(letter) &&
-           !StringRef(otherTerm).contains(letter);
-  }
-  /// Calls the dimensions of the rows `letters`, and all others otherwise.
-  void rename(StringRef letters) {
-    std::map<char, char> names;
-    for (auto [from, to] : llvm::zip_equal(rowsTerm, letters))
-      names[from] = to;
-    char next = 'a';
-    auto getName = [&](char from) {
-      auto [it, isNew] = names.try_emplace(from);
-      if (isNew) {
-        while (letters.contains(next))
-          next = next == 'z' ? 'A' : char(next + 1);
-        it->second = next;
-        next = next == 'z' ? 'A' : char(next + 1);
-      }
-      return it->second;
-    };
-    for (std::string *term : {&rowsTerm, &otherTerm, &result})
-      for (char &letter : *term)
-        letter = getName(letter);
-  }
-};
 
 /// What was found out about a chance.
 struct Verdict {
@@ -121,17 +77,18 @@ private:
   void measure();
   void visitGather(AllGatherOp gather);
   void visitSum(CollectiveOpInterface sum);
-  void replaceGather(AllGatherOp gather, MutableArrayRef<Product> products,
+  void replaceGather(AllGatherOp gather, MutableArrayRef<RowProduct> products,
                      int64_t dim, int64_t pieces);
-  void replaceSum(CollectiveOpInterface sum, Product &product, int64_t dim,
+  void replaceSum(CollectiveOpInterface sum, RowProduct &product, int64_t dim,
                   const ReshardStep &scatter, int64_t pieces);
 
   std::string findProducts(AllGatherOp gather, int64_t &dim,
-                           SmallVectorImpl<Product> &products);
-  std::string findScatter(CollectiveOpInterface sum, const Product &product,
+                           SmallVectorImpl<RowProduct> &products);
+  std::string findScatter(CollectiveOpInterface sum, const RowProduct &product,
                           int64_t &dim, std::optional<ReshardStep> &scatter);
   BlockWork getBlockWork(EinsumOp op, int64_t dim, const AxisList &axes);
   ChunkProblem describe(const AxisList &axes, double blockBytes) const;
+  double getExposed(Operation *collective, double slack);
   double getSlack(Value made, ArrayRef<Operation *> users) const;
   Verdict decide(ChunkProblem problem, ArrayRef<BlockWork> products,
                  int64_t rows, double blockBytes, double whole, double behind,
@@ -179,6 +136,13 @@ double BlockChunker::getSlack(Value made, ArrayRef<Operation *> users) const {
     if (Operation *own = block.findAncestorOpInBlock(*user))
       wanted = std::min(wanted, times.lookup(own).first);
   return std::max(0.0, wanted - there);
+}
+
+/// What a device waits for a collective that has `slack` to hide behind.
+double BlockChunker::getExposed(Operation *collective, double slack) {
+  std::optional<CollectiveCost> launch = getCollectiveCost(collective, table);
+  double travels = cost.getTransferCost(launch->axes, launch->wireBytes);
+  return std::max(0.0, travels - slack);
 }
 
 /// The work of a block of a product, with `axes` behind what cuts dimension
@@ -288,7 +252,7 @@ void BlockChunker::report(Operation *op, StringRef what,
 /// The products that can take blocks of what is gathered, and the dimension;
 /// else why there are none.
 std::string BlockChunker::findProducts(AllGatherOp gather, int64_t &dim,
-                                       SmallVectorImpl<Product> &products) {
+                                       SmallVectorImpl<RowProduct> &products) {
   const ReshardStep &step = getStep(gather);
   dim = -1;
   for (auto [i, axes] : llvm::enumerate(step.dimAxes)) {
@@ -316,7 +280,7 @@ std::string BlockChunker::findProducts(AllGatherOp gather, int64_t &dim,
     auto einsum = dyn_cast<EinsumOp>(user);
     if (!einsum || einsum.getLhs() == einsum.getRhs())
       continue;
-    Product product(einsum, einsum.getLhs() == gather.getResult() ? 0 : 1);
+    RowProduct product(einsum, einsum.getLhs() == gather.getResult() ? 0 : 1);
     Operation *other = product.other.getDefiningOp();
     bool isThere = !other || other->getBlock() != &block || !first ||
                    other->isBeforeInBlock(first);
@@ -339,19 +303,46 @@ std::string BlockChunker::findProducts(AllGatherOp gather, int64_t &dim,
   return {};
 }
 
+/// The op through which single elements of `value` reach a product, or, if not
+/// `forward`, come from one; null if there is none, or nothing in between.
+static Operation *findBetween(Value value, bool forward) {
+  auto passes = [](Operation *op) {
+    return op->hasTrait<Elementwise>() ||
+           isa<ConvertOp, TransposeOp, ReshapeOp>(op);
+  };
+  if (!forward) {
+    Operation *op = value.getDefiningOp();
+    bool fits =
+        op && passes(op) && llvm::any_of(op->getOperands(), [](Value operand) {
+          return operand.getDefiningOp<EinsumOp>() != nullptr;
+        });
+    return fits ? op : nullptr;
+  }
+  for (Operation *user : value.getUsers())
+    if (passes(user) && llvm::any_of(user->getUsers(), llvm::IsaPred<EinsumOp>))
+      return user;
+  return nullptr;
+}
+
+static std::string standsBetween(Operation *op) {
+  return (op->getName().getStringRef() + " stands between").str();
+}
+
 void BlockChunker::visitGather(AllGatherOp gather) {
-  if (llvm::none_of(gather->getUsers(), llvm::IsaPred<EinsumOp>))
-    return;
-  const ReshardStep &step = getStep(gather);
-  int64_t dim;
-  SmallVector<Product> products;
-  std::string why = findProducts(gather, dim, products);
-  double wire = getCollectiveCost(gather, table)->wireBytes;
-  double travels = cost.getTransferCost(step.axes, wire);
   SmallVector<Operation *> users(gather->getUsers());
   double slack = getSlack(gather.getInput(), users);
+  double exposed = getExposed(gather, slack);
+  if (llvm::none_of(users, llvm::IsaPred<EinsumOp>)) {
+    if (Operation *op = findBetween(gather.getResult(), /*forward=*/true))
+      report(gather, kGathering, {standsBetween(op), 0, exposed});
+    return;
+  }
+  const ReshardStep &step = getStep(gather);
+  int64_t dim;
+  SmallVector<RowProduct> products;
+  std::string why = findProducts(gather, dim, products);
   Verdict verdict;
-  verdict.whole = std::max(0.0, travels - slack);
+  verdict.whole = exposed;
   verdict.why = why;
   if (why.empty()) {
     LocalTensor local = *getLocalTensor(gather.getInput(), table);
@@ -359,7 +350,7 @@ void BlockChunker::visitGather(AllGatherOp gather) {
     ChunkProblem problem = describe(step.dimAxes[dim], local.getBytes());
     problem.slack = slack;
     SmallVector<BlockWork> blocks;
-    for (Product &product : products) {
+    for (RowProduct &product : products) {
       whole += pricer.get(product.op).computed.cost;
       blocks.push_back(getBlockWork(product.op,
                                     product.result.find(product.rowsTerm[dim]),
@@ -368,21 +359,21 @@ void BlockChunker::visitGather(AllGatherOp gather) {
     verdict = decide(problem, blocks, local.getShape()[dim], local.getBytes(),
                      whole + verdict.whole, 0, getGatherTime);
   }
-  report(gather, "gathering while multiplying", verdict);
+  report(gather, kGathering, verdict);
   if (verdict.pieces > 0)
     replaceGather(gather, products, dim, verdict.pieces);
 }
 
 void BlockChunker::replaceGather(AllGatherOp gather,
-                                 MutableArrayRef<Product> products, int64_t dim,
-                                 int64_t pieces) {
+                                 MutableArrayRef<RowProduct> products,
+                                 int64_t dim, int64_t pieces) {
   SmallVector<Value> others;
   SmallVector<Attribute> equations;
   SmallVector<Type> types;
   SmallVector<Location> locations{gather.getLoc()};
   OpBuilder builder(products.front().op);
   llvm::SmallPtrSet<Operation *, 4> taken;
-  for (Product &product : products) {
+  for (RowProduct &product : products) {
     others.push_back(product.other);
     equations.push_back(builder.getStringAttr(product.getEquation()));
     types.push_back(product.op.getType());
@@ -417,7 +408,7 @@ void BlockChunker::replaceGather(AllGatherOp gather,
 /// The dimension of a sum that is scattered, and the step that does it; else
 /// why there is none.
 std::string BlockChunker::findScatter(CollectiveOpInterface sum,
-                                      const Product &product, int64_t &dim,
+                                      const RowProduct &product, int64_t &dim,
                                       std::optional<ReshardStep> &scatter) {
   const ReshardStep &step = getStep(sum);
   TensorSharding in = getLayout(sum->getOperand(0));
@@ -462,19 +453,24 @@ std::string BlockChunker::findScatter(CollectiveOpInterface sum,
 }
 
 void BlockChunker::visitSum(CollectiveOpInterface sum) {
-  auto einsum = sum->getOperand(0).getDefiningOp<EinsumOp>();
-  if (!einsum || einsum->getBlock() != &block || !einsum->hasOneUse())
-    return;
-  const ReshardStep &step = getStep(sum);
-  double wire = getCollectiveCost(sum, table)->wireBytes;
-  double travels = cost.getTransferCost(step.axes, wire);
+  Value addends = sum->getOperand(0);
   SmallVector<Operation *> users(sum->getUsers());
-  double slack = getSlack(einsum.getResult(), users);
-  double exposed = std::max(0.0, travels - slack);
+  double slack = getSlack(addends, users);
+  double exposed = getExposed(sum, slack);
   Verdict verdict;
+  auto einsum = addends.getDefiningOp<EinsumOp>();
+  if (!einsum || einsum->getBlock() != &block || !addends.hasOneUse()) {
+    Operation *between = findBetween(addends, /*forward=*/false);
+    if (einsum || between)
+      report(sum, kScattering,
+             {between ? standsBetween(between) : "others take the addends, too",
+              0, exposed});
+    return;
+  }
+  const ReshardStep &step = getStep(sum);
   int64_t dim = 0;
   std::optional<ReshardStep> scatter;
-  std::optional<Product> product;
+  std::optional<RowProduct> product;
   for (unsigned rows : {0u, 1u}) {
     product.emplace(einsum, rows);
     verdict.why = findScatter(sum, *product, dim, scatter);
@@ -498,12 +494,12 @@ void BlockChunker::visitSum(CollectiveOpInterface sum) {
         problem, getBlockWork(einsum, dim, axes), local.getShape()[dim], bytes,
         pricer.get(einsum).computed.cost + exposed, behind, getScatterTime);
   }
-  report(sum, "multiplying while scattering", verdict);
+  report(sum, kScattering, verdict);
   if (verdict.pieces > 0)
     replaceSum(sum, *product, dim, *scatter, verdict.pieces);
 }
 
-void BlockChunker::replaceSum(CollectiveOpInterface sum, Product &product,
+void BlockChunker::replaceSum(CollectiveOpInterface sum, RowProduct &product,
                               int64_t dim, const ReshardStep &scatter,
                               int64_t pieces) {
   OpBuilder builder(sum);

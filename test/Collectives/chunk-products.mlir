@@ -91,3 +91,24 @@ func.func @summed(%x: tensor<8192x4096xbf16> {spmd.sharding = #spmd.sharding<@me
   %u = tp.einsum "bi,io->bo" %c, %up : (tensor<8192x4096xbf16>, tensor<4096x16384xbf16>) -> tensor<8192x16384xbf16>
   return %u : tensor<8192x16384xbf16>
 }
+
+// An op between what is gathered and its product, or between a product and its sum.
+// CHECK-LABEL: func.func @between
+// CHECK-NOT: tp.gather_einsum
+// CHECK-NOT: tp.einsum_scatter
+// REMARK: remark: [Missed] gathering while multiplying | {{.*}} Remark="costs {{[0-9.]+}} us that gathering while multiplying would hide: tp.silu stands between"
+// REMARK: remark: [Missed] multiplying while scattering | {{.*}} Remark="costs {{[0-9.]+}} us that multiplying while scattering would hide: tp.add stands between"
+func.func @between(%x: tensor<8192x4096xbf16> {spmd.sharding = #spmd.sharding<@mesh, [{"model"}, {}]>},
+                   %up: tensor<4096x16384xbf16> {spmd.sharding = #spmd.sharding<@mesh, [{}, {"model"}]>},
+                   %down: tensor<16384x4096xbf16> {spmd.sharding = #spmd.sharding<@mesh, [{"model"}, {}]>},
+                   %g: tensor<8192x16384xbf16> {spmd.sharding = #spmd.sharding<@mesh, [{}, {"model"}]>})
+    -> (tensor<8192x4096xbf16> {spmd.sharding = #spmd.sharding<@mesh, [{"model"}, {}]>}) {
+  %c = spmd.constraint %x <@mesh, [{}, {}]> : tensor<8192x4096xbf16>
+  %n = tp.silu %c : tensor<8192x4096xbf16>
+  %d = spmd.constraint %n <@mesh, [{}, {}]> : tensor<8192x4096xbf16>
+  %h = tp.einsum "bi,io->bo" %d, %up : (tensor<8192x4096xbf16>, tensor<4096x16384xbf16>) -> tensor<8192x16384xbf16>
+  %y = tp.einsum "bo,oi->bi" %h, %down : (tensor<8192x16384xbf16>, tensor<16384x4096xbf16>) -> tensor<8192x4096xbf16>
+  %w = tp.einsum "bo,oi->bi" %g, %down : (tensor<8192x16384xbf16>, tensor<16384x4096xbf16>) -> tensor<8192x4096xbf16>
+  %z = tp.add %y, %w : tensor<8192x4096xbf16>
+  return %z : tensor<8192x4096xbf16>
+}
