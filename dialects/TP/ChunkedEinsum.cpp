@@ -31,10 +31,6 @@ using namespace tp;
 // What both have in common
 //===----------------------------------------------------------------------===//
 
-static EinsumTerms getTerms(Attribute equation) {
-  return EinsumTerms::split(cast<StringAttr>(equation).getValue());
-}
-
 /// The axes along which the blocks of a dimension travel that is cut by `cut`
 /// where it is in parts, and by `whole` where it is not: what `cut` has behind
 /// `whole`. None if that is not what they are, or if blocks are not equal.
@@ -75,26 +71,7 @@ static double getBytes(RankedTensorType type, ArrayRef<int64_t> shape) {
          double(llvm::divideCeil(type.getElementTypeBitWidth(), 8));
 }
 
-/// The letters of several equations as factors of one rule.
 namespace {
-class LetterFactors {
-public:
-  explicit LetterFactors(RuleBuilder &rule) : rule(rule) {}
-
-  unsigned get(char letter, int64_t size,
-               FactorKind kind = FactorKind::PassThrough) {
-    auto [it, isNew] = factors.try_emplace(letter);
-    if (isNew)
-      it->second = rule.addFactor(size, kind);
-    return it->second;
-  }
-  bool has(char letter) const { return factors.count(letter); }
-
-private:
-  RuleBuilder &rule;
-  llvm::DenseMap<char, unsigned> factors;
-};
-
 /// Builds what devices do along the axes that blocks travel.
 class ChunkBuilder {
 public:
@@ -182,48 +159,62 @@ public:
 // GatherEinsumOp
 //===----------------------------------------------------------------------===//
 
-/// The dimension of product `i` that the input's `dim` becomes.
-static int64_t getGatheredDim(GatherEinsumOp op, unsigned i) {
-  EinsumTerms terms = getTerms(op.getEquations()[i]);
-  return terms.result.find(terms.lhs[op.getDim()]);
+static EinsumTerms getTerms(GatherEinsumOp op, unsigned i) {
+  return EinsumTerms::split(cast<StringAttr>(op.getEquations()[i]).getValue());
+}
+
+StringRef GatherEinsumOp::getInputTerm(unsigned i) {
+  EinsumTerms terms = getTerms(*this, i);
+  return getSides()[i] == 0 ? terms.lhs : terms.rhs;
+}
+
+StringRef GatherEinsumOp::getOtherTerm(unsigned i) {
+  EinsumTerms terms = getTerms(*this, i);
+  return getSides()[i] == 0 ? terms.rhs : terms.lhs;
+}
+
+int64_t GatherEinsumOp::getGatheredDim(unsigned i) {
+  return getTerms(*this, i).result.find(getInputTerm(i)[getDim()]);
+}
+
+/// Operands of product `i` in the order of its equation.
+static std::pair<Value, Value> inOrder(GatherEinsumOp op, unsigned i,
+                                       Value input, Value other) {
+  return op.getSides()[i] == 0 ? std::pair(input, other)
+                               : std::pair(other, input);
 }
 
 LogicalResult GatherEinsumOp::verify() {
   size_t count = getOthers().size();
   bool keepsInput = getNumResults() == count + 1;
   if (count == 0 || getEquations().size() != count ||
-      (getNumResults() != count && !keepsInput))
+      getSides().size() != count || (getNumResults() != count && !keepsInput))
     return tp::emitOpError(*this, ErrorCode::BadEinsum)
            << "has " << count << " other operands, " << getEquations().size()
-           << " equations and " << getNumResults()
+           << " equations, " << getSides().size() << " sides and "
+           << getNumResults()
            << " results: expects one of each for each product";
+  if (!llvm::all_of(getSides(), [](int64_t side) { return side >> 1 == 0; }))
+    return tp::emitOpError(*this, ErrorCode::BadAttribute)
+           << "has sides [" << getSides() << "]: expects 0, left, or 1, right";
   if (keepsInput && getResult(count).getType() != getInput().getType())
     return tp::emitOpError(*this, ErrorCode::TypeMismatch)
            << "gives its input as " << getInput().getType() << ", not as "
            << getResult(count).getType();
-  StringRef letters = getTerms(getEquations()[0]).lhs;
-  for (auto [equation, other, result] :
-       llvm::zip(getEquations().getAsValueRange<StringAttr>(), getOthers(),
-                 getResults())) {
-    if (failed(verifyEinsum(*this, equation, getInput(), other, result)))
-      return failure();
-    if (EinsumTerms::split(equation).lhs != letters)
-      return tp::emitOpError(*this, ErrorCode::BadEinsum)
-             << "calls the input's dimensions \"" << letters
-             << "\" in one equation and \"" << EinsumTerms::split(equation).lhs
-             << "\" in another";
-  }
   int64_t dim = getDim();
   if (dim < 0 || dim >= typeOf(getInput()).getRank())
     return tp::emitOpError(*this, ErrorCode::BadAttribute)
            << "dim " << dim << " is no dimension of "
            << typeOf(getInput()).getRank();
-  for (Attribute equation : getEquations()) {
-    EinsumTerms terms = getTerms(equation);
-    if (terms.rhs.contains(letters[dim]) ||
-        !terms.result.contains(letters[dim]))
+  for (unsigned i = 0; i < count; ++i) {
+    auto equation = cast<StringAttr>(getEquations()[i]);
+    auto [lhs, rhs] = inOrder(*this, i, getInput(), getOthers()[i]);
+    if (failed(verifyEinsum(*this, equation, lhs, rhs, getResult(i))))
+      return failure();
+    char letter = getInputTerm(i)[dim];
+    if (getOtherTerm(i).contains(letter) || getGatheredDim(i) < 0)
       return tp::emitOpError(*this, ErrorCode::BadEinsum)
-             << "equation " << equation << " has '" << Twine(letters[dim])
+             << "equation " << equation << " has '" << Twine(letter)
              << "', which is gathered, in another operand, or not in the "
                 "result";
   }
@@ -236,34 +227,35 @@ LogicalResult GatherEinsumOp::verify() {
 ShardingRule GatherEinsumOp::getShardingRule() {
   unsigned count = getOthers().size();
   RuleBuilder rule(1 + count, getNumResults());
-  LetterFactors own(rule);
-  StringRef letters = getTerms(getEquations()[0]).lhs;
   ArrayRef<int64_t> shape = typeOf(getInput()).getShape();
-  int64_t dim = getDim();
-  unsigned gathered = rule.addFactor(shape[dim], FactorKind::Exchanged);
-  for (auto [i, letter] : llvm::enumerate(letters))
-    rule.addDim(0, own.get(letter, shape[i],
-                           int64_t(i) == dim ? FactorKind::Exchanged
-                                             : FactorKind::PassThrough));
+  unsigned gathered = rule.addFactor(shape[getDim()], FactorKind::Exchanged);
+  SmallVector<unsigned> input, whole;
+  for (auto [i, size] : llvm::enumerate(shape)) {
+    bool isCut = i == size_t(getDim());
+    input.push_back(rule.addFactor(size, isCut ? FactorKind::Exchanged
+                                               : FactorKind::PassThrough));
+    whole.push_back(isCut ? gathered : input.back());
+    rule.addDim(0, input.back());
+  }
   for (unsigned i = 0; i < count; ++i) {
-    EinsumTerms terms = getTerms(getEquations()[i]);
-    LetterFactors others(rule);
-    auto get = [&](char letter, int64_t size) {
-      if (letter == letters[dim])
-        return gathered;
-      return own.has(letter) ? own.get(letter, size) : others.get(letter, size);
+    llvm::DenseMap<char, unsigned> factors;
+    for (auto [letter, factor] : llvm::zip_equal(getInputTerm(i), whole))
+      factors[letter] = factor;
+    auto add = [&](unsigned tensor, StringRef term, Value value) {
+      for (auto [letter, size] :
+           llvm::zip_equal(term, typeOf(value).getShape())) {
+        auto [it, isNew] = factors.try_emplace(letter);
+        if (isNew)
+          it->second = rule.addFactor(size);
+        rule.addDim(tensor, it->second);
+      }
     };
-    for (auto [letter, size] :
-         llvm::zip_equal(terms.rhs, typeOf(getOthers()[i]).getShape()))
-      rule.addDim(1 + i, get(letter, size));
-    for (auto [letter, size] :
-         llvm::zip_equal(terms.result, typeOf(getResult(i)).getShape()))
-      rule.addDim(1 + count + i, get(letter, size));
+    add(1 + i, getOtherTerm(i), getOthers()[i]);
+    add(1 + count + i, getTerms(*this, i).result, getResult(i));
   }
   if (getNumResults() > count)
-    for (auto [i, letter] : llvm::enumerate(letters))
-      rule.addDim(1 + 2 * count,
-                  int64_t(i) == dim ? gathered : own.get(letter, shape[i]));
+    for (unsigned factor : whole)
+      rule.addDim(1 + 2 * count, factor);
   return rule.build();
 }
 
@@ -292,10 +284,12 @@ double GatherEinsumOp::getFlops(ArrayRef<int64_t> sizes) {
 
 SmallVector<Value> GatherEinsumOp::decompose(OpBuilder &builder) {
   SmallVector<Value> results;
-  for (auto [i, other] : llvm::enumerate(getOthers()))
+  for (auto [i, other] : llvm::enumerate(getOthers())) {
+    auto [lhs, rhs] = inOrder(*this, i, getInput(), other);
     results.push_back(EinsumOp::create(
         builder, getLoc(), typeOf(getResult(i)),
-        cast<StringAttr>(getEquations()[i]).getValue(), getInput(), other));
+        cast<StringAttr>(getEquations()[i]).getValue(), lhs, rhs));
+  }
   if (getNumResults() > results.size())
     results.push_back(getInput());
   return results;
@@ -308,7 +302,7 @@ GatherEinsumOp::getExchanges(ArrayRef<TensorSharding> layouts) {
   const AxisList &cut = layouts[0].dims[getDim()].axes;
   std::optional<AxisList> travel;
   for (unsigned i = 0; i < getNumResults(); ++i) {
-    int64_t dim = i < count ? getGatheredDim(*this, i) : int64_t(getDim());
+    int64_t dim = i < count ? getGatheredDim(i) : int64_t(getDim());
     auto own = getTravel(cut, layouts[1 + count + i].dims[dim].axes,
                          shape[getDim()], getPieces());
     if (!own || (travel && *travel != *own))
@@ -329,7 +323,7 @@ GatherEinsumOp::localize(spmd::Localizer &localizer, ValueRange operands) {
     types.push_back(localizer.getLocalType(result));
   std::optional<AxisList> travel = getTravel(
       localizer.getSharding(getInput()).dims[dim].axes,
-      localizer.getSharding(getResult(0)).dims[getGatheredDim(*this, 0)].axes,
+      localizer.getSharding(getResult(0)).dims[getGatheredDim(0)].axes,
       typeOf(getInput()).getDimSize(dim), getPieces());
   if (!travel)
     return tp::emitOpError(*this, ErrorCode::RuleViolated)
@@ -337,15 +331,16 @@ GatherEinsumOp::localize(spmd::Localizer &localizer, ValueRange operands) {
            << " of its input as its results want it";
   Value own = operands[0];
   SmallVector<Value> others(operands.drop_front());
-  for (auto [equation, other] : llvm::zip_equal(getEquations(), others)) {
-    EinsumTerms terms = getTerms(equation);
-    own = ChunkBuilder::mask(localizer, own, terms.lhs, terms.result);
-    other = ChunkBuilder::mask(localizer, other, terms.rhs, terms.result);
+  for (auto [i, other] : llvm::enumerate(others)) {
+    StringRef kept = getTerms(*this, i).result;
+    own = ChunkBuilder::mask(localizer, own, getInputTerm(i), kept);
+    other = ChunkBuilder::mask(localizer, other, getOtherTerm(i), kept);
   }
   ChunkBuilder build(localizer, getLoc(), *travel, getPieces());
   auto multiply = [&](Value block, unsigned i) {
-    return build.contract(cast<StringAttr>(getEquations()[i]).getValue(), block,
-                          others[i], typeOf(getResult(i)).getElementType());
+    auto [lhs, rhs] = inOrder(*this, i, block, others[i]);
+    return build.contract(cast<StringAttr>(getEquations()[i]).getValue(), lhs,
+                          rhs, typeOf(getResult(i)).getElementType());
   };
   // Block k is that of the device k places behind this one.
   std::vector<SmallVector<Value>> products(count);
@@ -368,14 +363,13 @@ GatherEinsumOp::localize(spmd::Localizer &localizer, ValueRange operands) {
       for (unsigned i = 0; i < count; ++i)
         parts[i].push_back(multiply(piece, i));
     for (unsigned i = 0; i < count; ++i)
-      products[i][distance] = build.join(parts[i], getGatheredDim(*this, i));
+      products[i][distance] = build.join(parts[i], getGatheredDim(i));
     if (getNumResults() > count)
       blocks[distance] = build.join(pieces, dim);
   }
   SmallVector<Value> results;
   for (unsigned i = 0; i < count; ++i)
-    results.push_back(
-        build.assemble(products[i], getGatheredDim(*this, i), types[i]));
+    results.push_back(build.assemble(products[i], getGatheredDim(i), types[i]));
   if (getNumResults() > count) {
     RankedTensorType block = typeOf(arriving.empty() ? own : blocks.back());
     blocks[0] = ReshapeOp::create(
@@ -391,10 +385,15 @@ GatherEinsumOp::localize(spmd::Localizer &localizer, ValueRange operands) {
 // EinsumScatterOp
 //===----------------------------------------------------------------------===//
 
-/// The dimension of `lhs` that the result's `dim` comes from.
-static int64_t getScatteredDim(EinsumScatterOp op) {
-  EinsumTerms terms = EinsumTerms::split(op.getEquation());
-  return terms.lhs.find(terms.result[op.getDim()]);
+unsigned EinsumScatterOp::getRowsOperand() {
+  EinsumTerms terms = EinsumTerms::split(getEquation());
+  return terms.lhs.contains(terms.result[getDim()]) ? 0 : 1;
+}
+
+int64_t EinsumScatterOp::getScatteredDim() {
+  EinsumTerms terms = EinsumTerms::split(getEquation());
+  return (getRowsOperand() == 0 ? terms.lhs : terms.rhs)
+      .find(terms.result[getDim()]);
 }
 
 LogicalResult EinsumScatterOp::verify() {
@@ -407,10 +406,9 @@ LogicalResult EinsumScatterOp::verify() {
            << "dim " << dim << " is no dimension of " << getType();
   EinsumTerms terms = EinsumTerms::split(getEquation());
   char letter = terms.result[dim];
-  if (!terms.lhs.contains(letter) || terms.rhs.contains(letter))
+  if (terms.lhs.contains(letter) == terms.rhs.contains(letter))
     return tp::emitOpError(*this, ErrorCode::BadEinsum)
-           << "scatters '" << Twine(letter)
-           << "', which is not in the left operand, or in both";
+           << "scatters '" << Twine(letter) << "', which is in both operands";
   if (int64_t(getPieces()) < 1)
     return tp::emitOpError(*this, ErrorCode::BadAttribute)
            << "sends blocks in " << int64_t(getPieces()) << " pieces";
@@ -420,18 +418,21 @@ LogicalResult EinsumScatterOp::verify() {
 ShardingRule EinsumScatterOp::getShardingRule() {
   EinsumTerms terms = EinsumTerms::split(getEquation());
   RuleBuilder builder(2, 1);
-  LetterFactors factors(builder);
   char letter = terms.result[getDim()];
-  for (unsigned t : {0u, 1u})
-    for (auto [name, size] : llvm::zip_equal(t == 0 ? terms.lhs : terms.rhs,
-                                             typeOf(getOperand(t)).getShape()))
-      builder.addDim(t, factors.get(name, size,
-                                    name == letter ? FactorKind::Exchanged
-                                                   : FactorKind::PassThrough));
-  for (auto [name, size] : llvm::zip_equal(terms.result, getType().getShape()))
-    builder.addDim(2, name == letter
-                          ? builder.addFactor(size, FactorKind::Exchanged)
-                          : factors.get(name, size));
+  llvm::DenseMap<char, unsigned> factors;
+  auto add = [&](unsigned tensor, StringRef term, Value value) {
+    for (auto [name, size] : llvm::zip_equal(term, typeOf(value).getShape())) {
+      auto [it, isNew] = factors.try_emplace(name);
+      if (isNew || (tensor == 2 && name == letter))
+        it->second =
+            builder.addFactor(size, name == letter ? FactorKind::Exchanged
+                                                   : FactorKind::PassThrough);
+      builder.addDim(tensor, it->second);
+    }
+  };
+  add(0, terms.lhs, getLhs());
+  add(1, terms.rhs, getRhs());
+  add(2, terms.result, getResult());
   ShardingRule rule = builder.build();
   // The op itself adds what the devices have of sums.
   for (Factor &factor : rule.factors)
@@ -479,9 +480,10 @@ static std::optional<AxisList> getSummedAxes(EinsumScatterOp op,
 
 std::optional<SmallVector<spmd::Exchange>>
 EinsumScatterOp::getExchanges(ArrayRef<TensorSharding> layouts) {
-  auto travel = getTravel(layouts[2].dims[getDim()].axes,
-                          layouts[0].dims[getScatteredDim(*this)].axes,
-                          getType().getDimSize(getDim()), getPieces());
+  auto travel =
+      getTravel(layouts[2].dims[getDim()].axes,
+                layouts[getRowsOperand()].dims[getScatteredDim()].axes,
+                getType().getDimSize(getDim()), getPieces());
   auto summed = getSummedAxes(*this, layouts[0], layouts[1]);
   if (!travel || !summed || getMerged(*travel) != *summed)
     return std::nullopt;
@@ -492,11 +494,13 @@ EinsumScatterOp::getExchanges(ArrayRef<TensorSharding> layouts) {
 
 FailureOr<SmallVector<Value>>
 EinsumScatterOp::localize(spmd::Localizer &localizer, ValueRange operands) {
-  int64_t dim = getDim(), from = getScatteredDim(*this);
+  int64_t dim = getDim(), from = getScatteredDim();
+  unsigned side = getRowsOperand();
   RankedTensorType result = localizer.getLocalType(getResult());
-  auto travel = getTravel(localizer.getSharding(getResult()).dims[dim].axes,
-                          localizer.getSharding(getLhs()).dims[from].axes,
-                          getType().getDimSize(dim), getPieces());
+  auto travel =
+      getTravel(localizer.getSharding(getResult()).dims[dim].axes,
+                localizer.getSharding(getOperand(side)).dims[from].axes,
+                getType().getDimSize(dim), getPieces());
   auto summed = getSummedAxes(*this, localizer.getSharding(getLhs()),
                               localizer.getSharding(getRhs()));
   if (!travel || !summed || getMerged(*travel) != *summed)
@@ -512,20 +516,21 @@ EinsumScatterOp::localize(spmd::Localizer &localizer, ValueRange operands) {
   ChunkBuilder build(localizer, getLoc(), *travel, getPieces());
   Type element = getType().getElementType();
   auto multiply = [&](Value rows) {
-    return build.contract(getEquation(), rows, factors[1], element);
+    return build.contract(getEquation(), side == 0 ? rows : factors[0],
+                          side == 0 ? factors[1] : rows, element);
   };
   // Addend k is that of the device k places behind this one. They lie in a
   // stack in the order of places, which is the order that they are added in.
   SmallVector<Value> addends(build.places);
   for (int64_t distance : getDistances(build.places)) {
-    Value rows = build.getBlock(factors[0], from, distance);
+    Value rows = build.getBlock(factors[side], from, distance);
     SmallVector<Value> pieces;
     for (int64_t piece = 0; piece < build.pieces; ++piece)
       pieces.push_back(
           build.shift(multiply(build.getPiece(rows, from, piece)), distance));
     addends[build.places - distance] = build.join(pieces, dim);
   }
-  addends[0] = multiply(build.getBlock(factors[0], from, 0));
+  addends[0] = multiply(build.getBlock(factors[side], from, 0));
   SmallVector<int64_t> shape(result.getShape());
   shape[0] *= build.places;
   Value stack =

@@ -289,8 +289,6 @@ std::string BlockChunker::findProducts(AllGatherOp gather, int64_t &dim,
       continue;
     if (!first)
       first = einsum;
-    if (!products.empty())
-      product.rename(products.front().rowsTerm);
     products.push_back(std::move(product));
   }
   if (products.empty())
@@ -369,13 +367,15 @@ void BlockChunker::replaceGather(AllGatherOp gather,
                                  int64_t dim, int64_t pieces) {
   SmallVector<Value> others;
   SmallVector<Attribute> equations;
+  SmallVector<int64_t> sides;
   SmallVector<Type> types;
   SmallVector<Location> locations{gather.getLoc()};
   OpBuilder builder(products.front().op);
   llvm::SmallPtrSet<Operation *, 4> taken;
   for (RowProduct &product : products) {
     others.push_back(product.other);
-    equations.push_back(builder.getStringAttr(product.getEquation()));
+    equations.push_back(product.op.getEquationAttr());
+    sides.push_back(product.side);
     types.push_back(product.op.getType());
     locations.push_back(product.op.getLoc());
     taken.insert(product.op);
@@ -387,7 +387,7 @@ void BlockChunker::replaceGather(AllGatherOp gather,
     types.push_back(gather.getType());
   auto chunked = GatherEinsumOp::create(
       builder, builder.getFusedLoc(locations), types, gather.getInput(), others,
-      builder.getArrayAttr(equations), dim, pieces);
+      builder.getArrayAttr(equations), sides, dim, pieces);
   for (auto [product, result] : llvm::zip(products, chunked.getResults())) {
     setSharding(result, spmd::getSharding(product.op.getResult()));
     product.op.getResult().replaceAllUsesWith(result);
@@ -506,7 +506,8 @@ void BlockChunker::replaceSum(CollectiveOpInterface sum, RowProduct &product,
   auto type = cast<RankedTensorType>(sum->getResult(0).getType());
   auto chunked = EinsumScatterOp::create(
       builder, builder.getFusedLoc({product.op.getLoc(), sum.getLoc()}), type,
-      product.getEquation(), product.rows, product.other, dim, pieces);
+      product.op.getEquation(), product.op.getLhs(), product.op.getRhs(), dim,
+      pieces);
   Value result = chunked.getResult();
   table.set(result, scatter.result);
   if (getStep(sum).kind == CollectiveKind::AllReduce) {

@@ -4,32 +4,35 @@
 /// \file A product by the operand whose rows are gathered, or become rows of
 /// the result that are scattered:
 ///
-///     RowProduct(tp.einsum "io,bi->bo" %w, %x, 1).getEquation()   "bi,io->bo"
+///     RowProduct(tp.einsum "io,bi->bo" %w, %x, 1)   rows %x "bi", other %w
+///     "io"
 
 #ifndef TPOPT_PASSES_COLLECTIVES_ROWPRODUCT_H
 #define TPOPT_PASSES_COLLECTIVES_ROWPRODUCT_H
 
 #include "tpopt/Dialect/TP/TP.h"
 
-#include <string>
-
 namespace tp {
 
 struct RowProduct {
   EinsumOp op;
+  unsigned side; ///< The number of the operand that has the rows.
   mlir::Value rows, other;
-  std::string rowsTerm, otherTerm, result;
+  llvm::StringRef rowsTerm, otherTerm, result; ///< Of the op's equation.
 
-  RowProduct(EinsumOp op, unsigned rowsOperand);
-
-  std::string getEquation() const {
-    return rowsTerm + "," + otherTerm + "->" + result;
+  RowProduct(EinsumOp op, unsigned side)
+      : op(op), side(side), rows(op->getOperand(side)),
+        other(op->getOperand(1 - side)) {
+    EinsumTerms terms = EinsumTerms::split(op.getEquation());
+    rowsTerm = side == 0 ? terms.lhs : terms.rhs;
+    otherTerm = side == 0 ? terms.rhs : terms.lhs;
+    result = terms.result;
   }
-  /// Whether a letter of the rows is in the result and not in the other
-  /// operand.
-  bool hasOwn(char letter) const;
-  /// Calls the dimensions of the rows `letters`, and all others otherwise.
-  void rename(llvm::StringRef letters);
+
+  /// Whether a letter is in the result and not in the other operand.
+  bool hasOwn(char letter) const {
+    return result.contains(letter) && !otherTerm.contains(letter);
+  }
 };
 
 } // namespace tp

@@ -13,7 +13,7 @@ spmd.mesh @mesh <["model"=4]>
 // Sequence parallel: rows of x are gathered while they are multiplied by both
 // weights, and rows of the sum travel while the next are multiplied.
 // CHECK-LABEL: func.func @mlp
-// CHECK: %{{.*}}:2 = tp.gather_einsum %{{.*}}, %arg1, %arg2 by ["bi,io->bo", "bi,ia->ba"] dim 0 pieces 4
+// CHECK: %{{.*}}:2 = tp.gather_einsum %{{.*}}, %arg1, %arg2 by ["bi,io->bo", "bi,io->bo"] sides [0, 0] dim 0 pieces 4
 // CHECK-NOT: spmd.all_gather
 // CHECK: tp.einsum_scatter "bo,oi->bi" {{.*}} dim 0 pieces 1
 // CHECK-NOT: spmd.reduce_scatter

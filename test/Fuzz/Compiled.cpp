@@ -12,7 +12,9 @@
 #include "tpopt/Passes/Collectives/Passes.h"
 #include "tpopt/Passes/Localize/Passes.h"
 #include "tpopt/Passes/Lower/Passes.h"
+#include "tpopt/Passes/Partition/Passes.h"
 #include "tpopt/Passes/Pipelines/Pipelines.h"
+#include "tpopt/Passes/Propagate/Passes.h"
 #include "tpopt/Passes/Schedule/Passes.h"
 #include "tpopt/Passes/Verify/Passes.h"
 
@@ -236,8 +238,11 @@ std::unique_ptr<Compiled> Compiled::create(ModuleOp whole) {
   PassManager manager(whole.getContext());
   ShardOptions options;
   options.verify = Verification::Off;
-  options.stopAfter = Stage::Partition;
+  options.stopAfter = Stage::Import;
   buildShardPipeline(manager, options);
+  manager.addPass(createKeepDigestPass());
+  manager.addPass(createPropagatePass());
+  manager.addPass(createPartitionPass());
   manager.addPass(createPlanCollectivesPass());
   // Every product whose blocks can travel: so small ones would never pay.
   ChunkProductsPassOptions chunk;
@@ -245,6 +250,8 @@ std::unique_ptr<Compiled> Compiled::create(ModuleOp whole) {
   chunk.force = true;
   manager.addPass(createChunkProductsPass(chunk));
   manager.addPass(createCombineCollectivesPass());
+  manager.addPass(createVerifyShardingsPass());
+  manager.addPass(createVerifyStructurePass());
   manager.addPass(createLocalizePass({/*keepGlobal=*/true}));
   manager.addPass(createVerifyPartitionPass());
   manager.addPass(createLowerToStepPass());

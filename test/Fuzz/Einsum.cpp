@@ -135,24 +135,28 @@ static void addChunked(Author &author, bool scatters) {
   };
   if (scatters) {
     Value factor = getFactor();
-    author.add(EinsumScatterOp::create(author.builder, author.loc,
-                                       getResult(factor), "bmk,kn->bmn", x,
-                                       factor, /*dim=*/1, pieces));
+    bool isRight = author.random.percent(50);
+    author.add(EinsumScatterOp::create(
+        author.builder, author.loc, getResult(factor),
+        isRight ? "kn,bmk->bmn" : "bmk,kn->bmn", isRight ? factor : x,
+        isRight ? x : factor, /*dim=*/1, pieces));
     return;
   }
   SmallVector<Value> factors;
   SmallVector<Type> results;
   SmallVector<StringRef> equations;
+  SmallVector<int64_t> sides;
   for (int64_t i = size(2); i > 0; --i) {
     factors.push_back(getFactor());
     results.push_back(getResult(factors.back()));
-    equations.push_back("bmk,kn->bmn");
+    sides.push_back(author.random.draw(0, 1));
+    equations.push_back(sides.back() ? "kn,bmk->bmn" : "bmk,kn->bmn");
   }
   if (author.random.percent(50))
     results.push_back(x.getType());
   author.add(GatherEinsumOp::create(
       author.builder, author.loc, results, x, factors,
-      author.builder.getStrArrayAttr(equations), /*dim=*/1, pieces));
+      author.builder.getStrArrayAttr(equations), sides, /*dim=*/1, pieces));
 }
 
 static void addReduce(Author &author) {

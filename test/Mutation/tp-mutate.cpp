@@ -3,8 +3,8 @@
 
 // Damages partitions and counts who notices.
 //
-//     tp-mutate [--mutants=N] [--seed=N] [--mesh=..] [--way=NAME].. [--show]
-//               FILE.mlir...
+//     tp-mutate [--mutants=N] [--seed=N] [--mesh=..] [--way=NAME].. [--chunk]
+//               [--show] FILE.mlir...
 //     tp-mutate --against [--field] ..      see Against.h
 //     tp-mutate --training=OPTIMIZER ..     see Training.h
 //
@@ -53,6 +53,9 @@ static llvm::cl::opt<unsigned> mutants("mutants", llvm::cl::init(50),
                                        llvm::cl::desc("Per file"));
 static llvm::cl::opt<uint64_t> seed("seed", llvm::cl::init(1));
 static llvm::cl::opt<std::string> mesh("mesh", llvm::cl::desc("As tp-shard"));
+static llvm::cl::opt<bool>
+    chunk("chunk", llvm::cl::desc("Let blocks of every product travel that "
+                                  "can be chunked"));
 static llvm::cl::opt<bool>
     against("against", llvm::cl::desc("Damage local programs, and ask "
                                       "tp-verify-against; --mutants=0 asks it "
@@ -120,6 +123,11 @@ bool FileMutator::prepare() {
     manager.addPass(createPropagatePass());
     manager.addPass(createPartitionPass());
     manager.addPass(createPlanCollectivesPass());
+    ChunkProductsPassOptions options;
+    options.machine = "h100";
+    options.force = true;
+    if (chunk)
+      manager.addPass(createChunkProductsPass(options));
   });
   if (isFine) {
     certified = global->clone();

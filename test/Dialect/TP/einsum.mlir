@@ -20,10 +20,10 @@ func.func @einsum(%x: tensor<4x16x64xf32>, %w: tensor<64x256xf32>, %v: tensor<8x
 // one whose sum is scattered.
 // CHECK-LABEL: func.func @chunked
 func.func @chunked(%x: tensor<4x16x64xf32>, %w: tensor<64x256xf32>, %v: tensor<32x64xf32>) {
-  // CHECK: tp.gather_einsum %{{.+}}, %{{.+}} by ["bsi,io->bso"] dim 1 pieces 2 : (tensor<4x16x64xf32>, tensor<64x256xf32>) -> tensor<4x16x256xf32>
-  %0 = tp.gather_einsum %x, %w by ["bsi,io->bso"] dim 1 pieces 2 : (tensor<4x16x64xf32>, tensor<64x256xf32>) -> tensor<4x16x256xf32>
-  // CHECK: %{{.+}}:3 = tp.gather_einsum %{{.+}}, %{{.+}}, %{{.+}} by ["bsi,io->bso", "bsi,ni->snb"] dim 1 pieces 1
-  %1:3 = tp.gather_einsum %x, %w, %v by ["bsi,io->bso", "bsi,ni->snb"] dim 1 pieces 1 : (tensor<4x16x64xf32>, tensor<64x256xf32>, tensor<32x64xf32>) -> (tensor<4x16x256xf32>, tensor<16x32x4xf32>, tensor<4x16x64xf32>)
+  // CHECK: tp.gather_einsum %{{.+}}, %{{.+}} by ["bsi,io->bso"] sides [0] dim 1 pieces 2 : (tensor<4x16x64xf32>, tensor<64x256xf32>) -> tensor<4x16x256xf32>
+  %0 = tp.gather_einsum %x, %w by ["bsi,io->bso"] sides [0] dim 1 pieces 2 : (tensor<4x16x64xf32>, tensor<64x256xf32>) -> tensor<4x16x256xf32>
+  // CHECK: %{{.+}}:3 = tp.gather_einsum %{{.+}}, %{{.+}}, %{{.+}} by ["bsi,io->bso", "ni,bsi->snb"] sides [0, 1] dim 1 pieces 1
+  %1:3 = tp.gather_einsum %x, %w, %v by ["bsi,io->bso", "ni,bsi->snb"] sides [0, 1] dim 1 pieces 1 : (tensor<4x16x64xf32>, tensor<64x256xf32>, tensor<32x64xf32>) -> (tensor<4x16x256xf32>, tensor<16x32x4xf32>, tensor<4x16x64xf32>)
   // CHECK: tp.einsum_scatter "bsi,io->bso" %{{.+}}, %{{.+}} dim 1 pieces 4 : (tensor<4x16x64xf32>, tensor<64x256xf32>) -> tensor<4x16x256xf32>
   %2 = tp.einsum_scatter "bsi,io->bso" %x, %w dim 1 pieces 4 : (tensor<4x16x64xf32>, tensor<64x256xf32>) -> tensor<4x16x256xf32>
   return

@@ -151,7 +151,7 @@ func.func @f(%x: tensor<4x8xi8>, %w: tensor<8x16xi8>) {
 // tp.gather_einsum types: no booleans
 func.func @f(%m: tensor<4x4xi1>) {
   // expected-error @below {{operand #0 must be static tensor of floats or integers}}
-  %0 = tp.gather_einsum %m, %m by ["ik,kj->ij"] dim 0 pieces 1 : (tensor<4x4xi1>, tensor<4x4xi1>) -> tensor<4x4xi1>
+  %0 = tp.gather_einsum %m, %m by ["ik,kj->ij"] sides [0] dim 0 pieces 1 : (tensor<4x4xi1>, tensor<4x4xi1>) -> tensor<4x4xi1>
   return
 }
 
@@ -159,8 +159,8 @@ func.func @f(%m: tensor<4x4xi1>) {
 
 // tp.gather_einsum 1: an equation too many
 func.func @f(%x: tensor<4x6xf32>, %w: tensor<6x8xf32>) {
-  // expected-error @below {{[TP0301] 'tp.gather_einsum' op has 1 other operands, 2 equations and 1 results}}
-  %0 = tp.gather_einsum %x, %w by ["ik,kj->ij", "ik,kj->ij"] dim 0 pieces 1 : (tensor<4x6xf32>, tensor<6x8xf32>) -> tensor<4x8xf32>
+  // expected-error @below {{[TP0301] 'tp.gather_einsum' op has 1 other operands, 2 equations, 2 sides and 1 results}}
+  %0 = tp.gather_einsum %x, %w by ["ik,kj->ij", "ik,kj->ij"] sides [0, 0] dim 0 pieces 1 : (tensor<4x6xf32>, tensor<6x8xf32>) -> tensor<4x8xf32>
   return
 }
 
@@ -169,7 +169,16 @@ func.func @f(%x: tensor<4x6xf32>, %w: tensor<6x8xf32>) {
 // tp.gather_einsum 1: another input
 func.func @f(%x: tensor<4x6xf32>, %w: tensor<6x8xf32>) {
   // expected-error @below {{[TP0303] 'tp.gather_einsum' op gives its input as 'tensor<4x6xf32>', not as 'tensor<4x8xf32>'}}
-  %0:2 = tp.gather_einsum %x, %w by ["ik,kj->ij"] dim 0 pieces 1 : (tensor<4x6xf32>, tensor<6x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>)
+  %0:2 = tp.gather_einsum %x, %w by ["ik,kj->ij"] sides [0] dim 0 pieces 1 : (tensor<4x6xf32>, tensor<6x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>)
+  return
+}
+
+// -----
+
+// tp.gather_einsum 1: another side
+func.func @f(%x: tensor<4x6xf32>, %w: tensor<6x8xf32>) {
+  // expected-error @below {{[TP0304] 'tp.gather_einsum' op has sides [2]: expects 0, left, or 1, right}}
+  %0 = tp.gather_einsum %x, %w by ["ik,kj->ij"] sides [2] dim 0 pieces 1 : (tensor<4x6xf32>, tensor<6x8xf32>) -> tensor<4x8xf32>
   return
 }
 
@@ -178,16 +187,7 @@ func.func @f(%x: tensor<4x6xf32>, %w: tensor<6x8xf32>) {
 // tp.gather_einsum 2: no equation
 func.func @f(%x: tensor<4x6xf32>, %w: tensor<6x8xf32>) {
   // expected-error @below {{[TP0301] 'tp.gather_einsum' op equation "ik->ij": names two operands}}
-  %0 = tp.gather_einsum %x, %w by ["ik->ij"] dim 0 pieces 1 : (tensor<4x6xf32>, tensor<6x8xf32>) -> tensor<4x8xf32>
-  return
-}
-
-// -----
-
-// tp.gather_einsum 2: other letters
-func.func @f(%x: tensor<4x6xf32>, %w: tensor<6x8xf32>) {
-  // expected-error @below {{[TP0301] 'tp.gather_einsum' op calls the input's dimensions "ik" in one equation and "ab" in another}}
-  %0:2 = tp.gather_einsum %x, %w, %w by ["ik,kj->ij", "ab,bc->ac"] dim 0 pieces 1 : (tensor<4x6xf32>, tensor<6x8xf32>, tensor<6x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>)
+  %0 = tp.gather_einsum %x, %w by ["ik->ij"] sides [0] dim 0 pieces 1 : (tensor<4x6xf32>, tensor<6x8xf32>) -> tensor<4x8xf32>
   return
 }
 
@@ -196,7 +196,7 @@ func.func @f(%x: tensor<4x6xf32>, %w: tensor<6x8xf32>) {
 // tp.gather_einsum 3: no such dimension
 func.func @f(%x: tensor<4x6xf32>, %w: tensor<6x8xf32>) {
   // expected-error @below {{[TP0304] 'tp.gather_einsum' op dim 2 is no dimension of 2}}
-  %0 = tp.gather_einsum %x, %w by ["ik,kj->ij"] dim 2 pieces 1 : (tensor<4x6xf32>, tensor<6x8xf32>) -> tensor<4x8xf32>
+  %0 = tp.gather_einsum %x, %w by ["ik,kj->ij"] sides [0] dim 2 pieces 1 : (tensor<4x6xf32>, tensor<6x8xf32>) -> tensor<4x8xf32>
   return
 }
 
@@ -205,7 +205,7 @@ func.func @f(%x: tensor<4x6xf32>, %w: tensor<6x8xf32>) {
 // tp.gather_einsum 3: summed
 func.func @f(%x: tensor<4x6xf32>, %w: tensor<6x8xf32>) {
   // expected-error @below {{[TP0301] 'tp.gather_einsum' op equation "ik,kj->ij" has 'k', which is gathered}}
-  %0 = tp.gather_einsum %x, %w by ["ik,kj->ij"] dim 1 pieces 1 : (tensor<4x6xf32>, tensor<6x8xf32>) -> tensor<4x8xf32>
+  %0 = tp.gather_einsum %x, %w by ["ik,kj->ij"] sides [0] dim 1 pieces 1 : (tensor<4x6xf32>, tensor<6x8xf32>) -> tensor<4x8xf32>
   return
 }
 
@@ -214,7 +214,7 @@ func.func @f(%x: tensor<4x6xf32>, %w: tensor<6x8xf32>) {
 // tp.gather_einsum 4: no piece
 func.func @f(%x: tensor<4x6xf32>, %w: tensor<6x8xf32>) {
   // expected-error @below {{[TP0304] 'tp.gather_einsum' op sends blocks in 0 pieces}}
-  %0 = tp.gather_einsum %x, %w by ["ik,kj->ij"] dim 0 pieces 0 : (tensor<4x6xf32>, tensor<6x8xf32>) -> tensor<4x8xf32>
+  %0 = tp.gather_einsum %x, %w by ["ik,kj->ij"] sides [0] dim 0 pieces 0 : (tensor<4x6xf32>, tensor<6x8xf32>) -> tensor<4x8xf32>
   return
 }
 
@@ -247,10 +247,10 @@ func.func @f(%x: tensor<4x6xf32>, %w: tensor<6x8xf32>) {
 
 // -----
 
-// tp.einsum_scatter 2: of the other operand
-func.func @f(%x: tensor<4x6xf32>, %w: tensor<6x8xf32>) {
-  // expected-error @below {{[TP0301] 'tp.einsum_scatter' op scatters 'j', which is not in the left operand, or in both}}
-  %0 = tp.einsum_scatter "ik,kj->ij" %x, %w dim 1 pieces 1 : (tensor<4x6xf32>, tensor<6x8xf32>) -> tensor<4x8xf32>
+// tp.einsum_scatter 2: of both operands
+func.func @f(%x: tensor<4x6xf32>, %w: tensor<4x6x8xf32>) {
+  // expected-error @below {{[TP0301] 'tp.einsum_scatter' op scatters 'i', which is in both operands}}
+  %0 = tp.einsum_scatter "ik,ikj->ij" %x, %w dim 0 pieces 1 : (tensor<4x6xf32>, tensor<4x6x8xf32>) -> tensor<4x8xf32>
   return
 }
 

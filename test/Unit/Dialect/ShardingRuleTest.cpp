@@ -145,6 +145,9 @@ void chunkedProduct(Program &p, bool scatters) {
       shape->insert(shape->begin(), batch);
     equation = "brk,bkn->brn";
   }
+  bool isRight = !scatters && p.pick(0, 1);
+  if (isRight)
+    equation = hasBatch ? "bkn,brk->brn" : "kn,rk->rn";
   std::string a = p.in(left), b = p.in(right);
   std::string dim = " dim " + std::to_string(int(hasBatch)) + " pieces " +
                     std::to_string(p.pick(1, 3));
@@ -152,8 +155,8 @@ void chunkedProduct(Program &p, bool scatters) {
     p.emit("tp.einsum_scatter \"" + equation + "\" " + a + ", " + b + dim,
            Program::type(result));
   else
-    p.emit("tp.gather_einsum " + a + ", " + b + " by [\"" + equation + "\"]" +
-               dim,
+    p.emit("tp.gather_einsum " + a + ", " + b + " by [\"" + equation +
+               "\"] sides [" + (isRight ? "1" : "0") + "]" + dim,
            "(" + Program::type(result) + ", " + Program::type(left) + ")");
 }
 

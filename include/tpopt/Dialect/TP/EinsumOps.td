@@ -32,7 +32,8 @@ def TP_GatherEinsumOp : TP_Op<"gather_einsum", "", builtRule # decomposed # loca
     # [DeclareOpInterfaceMethods<ExchangeOpInterface>]> {
   let summary = "Contract a tensor while its blocks are gathered";
   let meaning = [{result i is what `tp.einsum` by `equations[i]` makes of `input` and
-    `others[i]`. With one result more, the last one is `input` itself.
+    `others[i]`; `sides[i]` is 0 if the input is the left operand, and 1 if it is the
+    right one. With one result more, the last one is `input` itself.
 
     Where `input` is cut along `dim` by axes that do not cut what comes of it, each
     device multiplies its own block while those of the others travel, and then
@@ -40,23 +41,30 @@ def TP_GatherEinsumOp : TP_Op<"gather_einsum", "", builtRule # decomposed # loca
     products (Wang et al., Overlap Communication with Dependent Computation via
     Decomposition, ASPLOS 2023). `tp-chunk-products` writes these.}];
   let constraints = [{
-    1. There is an equation for each of `others`, at least one, and a result for
-       each; one result more has the type of the input.
-    2. Each equation fulfils the constraints of `tp.einsum` for its tensors, and
-       all give the input the same letters.
+    1. There is an equation and a side, 0 or 1, for each of `others`, at least one,
+       and a result for each; one result more has the type of the input.
+    2. Each equation fulfils the constraints of `tp.einsum` for its tensors.
     3. `dim` is a dimension of the input, whose letter is in each result and in
        none of `others`.
     4. `pieces` is at least 1.}];
   let ruleText = "`dim` is exchanged; the rest is the equations'";
-  let example = [{%y = tp.gather_einsum %x, %w by ["bsi,io->bso"] dim 1 pieces 1 : (tensor<4x16x64xf32>, tensor<64x256xf32>) -> tensor<4x16x256xf32>}];
+  let example = [{%y = tp.gather_einsum %x, %w by ["bsi,io->bso"] sides [0] dim 1 pieces 1 : (tensor<4x16x64xf32>, tensor<64x256xf32>) -> tensor<4x16x256xf32>}];
   let arguments = (ins TP_NumberTensor:$input, Variadic<TP_NumberTensor>:$others,
-      StrArrayAttr:$equations, I64Attr:$dim, I64Attr:$pieces);
+      StrArrayAttr:$equations, DenseI64ArrayAttr:$sides, I64Attr:$dim, I64Attr:$pieces);
   let results = (outs Variadic<TP_NumberTensor>:$results);
   let assemblyFormat = [{
-    $input `,` $others `by` $equations `dim` custom<Plain>($dim) `pieces` custom<Plain>($pieces)
-    attr-dict `:` functional-type(operands, results)
+    $input `,` $others `by` $equations `sides` $sides `dim` custom<Plain>($dim)
+    `pieces` custom<Plain>($pieces) attr-dict `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// What equation `i` calls the dimensions of the input, and of the other
+    /// operand.
+    ::llvm::StringRef getInputTerm(unsigned i);
+    ::llvm::StringRef getOtherTerm(unsigned i);
+    /// The dimension of product `i` that the input's `dim` becomes.
+    int64_t getGatheredDim(unsigned i);
+  }];
 }
 
 def TP_EinsumScatterOp : TP_Op<"einsum_scatter", "", builtRule # decomposed # localized
@@ -72,8 +80,8 @@ def TP_EinsumScatterOp : TP_Op<"einsum_scatter", "", builtRule # decomposed # lo
     `tp-chunk-products` writes these.}];
   let constraints = [{
     1. The equation fulfils the constraints of `tp.einsum`.
-    2. `dim` is a dimension of the result, whose letter is in `lhs` and not in
-       `rhs`.
+    2. `dim` is a dimension of the result, whose letter is in one operand and not
+       in the other.
     3. `pieces` is at least 1.}];
   let ruleText = "the result's `dim` is exchanged; the rest is the equation's, and nothing is partial";
   let example = [{%y = tp.einsum_scatter "bsi,io->bso" %x, %w dim 1 pieces 1 : (tensor<4x16x64xf32>, tensor<64x256xf32>) -> tensor<4x16x256xf32>}];
@@ -85,6 +93,12 @@ def TP_EinsumScatterOp : TP_Op<"einsum_scatter", "", builtRule # decomposed # lo
     attr-dict `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The number of the operand that has the rows which are scattered.
+    unsigned getRowsOperand();
+    /// The dimension of that operand which the result's `dim` comes from.
+    int64_t getScatteredDim();
+  }];
 }
 
 def TP_ReductionKind : I32EnumAttr<"ReductionKind", "how to reduce", [
