@@ -20,7 +20,9 @@ TOLERANCES = {"f32": 1e-4, "bf16": 2e-2}
 WAYS = {"cuda": (1, lambda *a: device.run_alone("cuda", *a)),
         "virtual": (device.RANKS, lambda *a: device.run_alone("virtual", *a)),
         "nccl": (device.RANKS, device.run_by_nccl)}
-TOOLS = ("memcheck", "racecheck", "synccheck")
+# A program with a communicator of one rank.
+ONE_RANK = "one-rank-sum"
+TOOLS = ("memcheck", "racecheck", "synccheck", "initcheck")
 
 
 def read_logits(text):
@@ -64,21 +66,33 @@ def compare(name, golden, text):
 
 def check_probe(table, goldens):
     """What is there, and one small program for each form of kernel and of product: what
-    fails here need not be looked for in a model."""
-    table.add(device.describe(), "cuda", note=True)
-    for name, dtype in goldens["small"].items():
-        golden = {"dtype": dtype, "generates": False}
+    fails here need not be looked for in a model. Each row says what it proves."""
+    def check(name, golden, way, proves, execute):
         try:
-            wrong = compare(name, golden, device.run_alone(
-                "cuda", HERE / "programs" / f"{name}.tpx", ["--print"]))
+            wrong = compare(name, {**golden, "generates": False}, execute(["--print"]))
         except device.FAILURES as error:
             wrong = device.explain(error)
-        table.add(name, "cuda", wrong or "ok")
+        table.add(f"{name}: {proves}", way, wrong or "ok")
+
+    table.add(device.describe(), "cuda", note=True)
+    for name, golden in goldens["small"].items():
+        program = HERE / "programs" / f"{name}.tpx"
+        check(name, golden, "cuda", golden["proves"],
+              lambda arguments, program=program: device.run_alone("cuda", program, arguments))
+
+    def run_one_rank(arguments):
+        program = HERE / "programs" / f"{ONE_RANK}.tpx"
+        device.run_one_by_nccl(program, ["--bench=2"])  # the second run is a graph
+        return device.run_one_by_nccl(program, arguments)
+    check(ONE_RANK, {"dtype": "f32"}, "nccl, 1 rank",
+          "a group, its memory, a graph of two streams", run_one_rank)
 
 
-def check_numbers(table, goldens, way, runs):
+def check_numbers(table, goldens, way, runs, warm_up):
     """All programs of so many ranks against the CPU."""
     ranks, execute = WAYS[way]
+    # Processes would not run equally often within a time.
+    timing = [f"--bench={runs}", *([] if way == "nccl" else [f"--warmup={warm_up}"])]
     for name, golden in goldens["programs"].items():
         if ranks != golden["ranks"] or table.is_over(name, way):
             continue
@@ -89,7 +103,7 @@ def check_numbers(table, goldens, way, runs):
             wrong = compare(name, golden, execute(
                 program, get_generate(goldens) if generates else ["--print"]))
             entry = ["--entry=decode"] if generates else []
-            median = device.read_bench(execute(program, [f"--bench={runs}", *entry]))["median"]
+            median = device.read_bench(execute(program, [*timing, *entry]))["median"]
         except device.FAILURES as error:
             wrong = device.explain(error)
         table.add(label, way, wrong or "ok", us=median)

@@ -125,8 +125,9 @@ def read_bench(text):
     return times
 
 
-def bench(program, runs, *arguments):
-    return read_bench(run_alone("cuda", program, [f"--bench={runs}", *arguments]))
+def bench(program, runs, warm_up, *arguments):
+    return read_bench(run_alone(
+        "cuda", program, [f"--bench={runs}", f"--warmup={warm_up}", *arguments]))
 
 
 def read_trace(path):
@@ -181,8 +182,9 @@ def find_library(name):
     return name
 
 
-def measure_copy(size, repeats=10, rounds=5):
-    """The best of some rounds of copies within the GPU, between two events."""
+def measure_copy(size, warm_up, repeats=10, rounds=5):
+    """The best of some rounds of copies within the GPU, between two events, after so many
+    seconds of them."""
     driver = Driver()
     device, context, stream = ctypes.c_int(), ctypes.c_void_p(), ctypes.c_void_p()
     driver.cuInit(0)
@@ -198,7 +200,8 @@ def measure_copy(size, repeats=10, rounds=5):
     for event in events:
         driver.cuEventCreate(ctypes.byref(event), 0)
     best = float("inf")
-    for _ in range(rounds + 1):
+    begin = time.monotonic()
+    while rounds > 0:
         driver.cuEventRecord(events[0], stream)
         for _ in range(repeats):
             driver.cuMemcpyDtoDAsync_v2(buffers[1], buffers[0], ctypes.c_size_t(size), stream)
@@ -207,9 +210,11 @@ def measure_copy(size, repeats=10, rounds=5):
             time.sleep(1e-4)
         milliseconds = ctypes.c_float()
         driver.cuEventElapsedTime(ctypes.byref(milliseconds), *events)
-        best = min(best, milliseconds.value)
+        if time.monotonic() - begin >= warm_up:
+            best = min(best, milliseconds.value)
+            rounds -= 1
     return 2 * size * repeats / best / 1e6
 
 
 if __name__ == "__main__":
-    print(measure_copy(int(sys.argv[1])))
+    print(measure_copy(int(sys.argv[1]), float(sys.argv[2])))

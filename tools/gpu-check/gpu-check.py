@@ -108,6 +108,15 @@ class Packer:
               f"--tp-artifact={self.folder / 'programs' / name}.tpx", "-o", steps])
         return steps.read_text()
 
+    def write_steps(self, name, steps):
+        """An artifact of steps that the compiler does not make."""
+        print(name, flush=True)
+        path = self.steps / f"{name}.mlir"
+        path.write_text(steps)
+        call([self.tools / "tp-opt", path,
+              f"--tp-write-artifact=file={self.folder / 'programs' / name}.tpx target=cuda",
+              "-o", os.devnull])
+
     def run_on_cpu(self, program, *arguments):
         reference = self.scratch / "cpu.tpx"
         call([self.tools / "tp-opt", program, "--tp-compile=target=cpu mesh=model=1",
@@ -186,18 +195,26 @@ def pack_measured(packer, goldens, sizes):
 def pack_small(packer, goldens, sizes):
     """What is looked at first, what compute-sanitizer runs, and what no GPU has the memory
     for."""
-    def keep(name, program, dtype):
-        packer.compile(name, program)
+    def keep(name, program, dtype, proves, options=""):
+        packer.compile(name, program, options=options)
         packer.keep(name, packer.run_on_cpu(program, "--print"))
-        goldens["small"][name] = dtype
+        goldens["small"][name] = {"dtype": dtype, "proves": proves}
 
     (tiny,) = programs.TINY.shards.values()
-    for phase, length in (("prefill", "sequence=24"), ("decode", "cache=32")):
+    for phase, length, proves in (("prefill", "sequence=24", "attention, norms, products"),
+                                  ("decode", "cache=32", "a cache and attention of it")):
         for dtype in checks.TOLERANCES:
             name = f"small-{phase}-{dtype}"
             keep(name, packer.import_config(
-                name, tiny, f"phase={phase} batch=2 {length} dtype={dtype}"), dtype)
-    keep("small-sorts", packer.write("small-sorts", programs.SORTS), "f32")
+                name, tiny, f"phase={phase} batch=2 {length} dtype={dtype}"), dtype, proves)
+    keep("small-sorts", packer.write("small-sorts", programs.SORTS), "f32", "sorts")
+    keep("small-ptx", packer.write("small-ptx", programs.TANH_OF_TANH), "f32",
+         "PTX that the driver compiles", "ptxas=none")
+    keep("small-f16", packer.write("small-f16", programs.get_typed_product("f16")), "bf16",
+         "products of f16")
+    packer.write_steps(checks.ONE_RANK, programs.ONE_RANK_SUM)
+    packer.keep(checks.ONE_RANK, packer.run_on_cpu(
+        packer.write(checks.ONE_RANK, programs.TANH_OF_TANH), "--print"))
     shard = next(iter(sizes.shards.values()))
     packer.compile("too-large", packer.import_config(
         "too-large", shard, f"phase=decode batch={sizes.too_large} cache={sizes.cache} dtype=bf16"))
@@ -231,7 +248,7 @@ def run(options):
     bench = layers.Bench(table, goldens["layers"], sizes, options)
 
     def check(way):
-        return lambda: checks.check_numbers(table, goldens, way, options.bench)
+        return lambda: checks.check_numbers(table, goldens, way, options.bench, sizes.warm_up)
     sections = {
         "probe": lambda: checks.check_probe(table, goldens),
         "cuda": check("cuda"), "virtual": check("virtual"),

@@ -66,17 +66,21 @@ class Bench:
         for peer in self.__dict__.get("peers", []):
             peer.close()
 
+    def bench(self, program, *arguments):
+        return device.bench(program, self.runs, self.sizes.warm_up, *arguments)
+
     @functools.cached_property
     def roofs(self):
         """What a copy reaches, and the product of large matrices; what any run takes."""
         copied = float(device.call(
-            [sys.executable, HERE / "device.py", self.sizes.copied],
+            [sys.executable, HERE / "device.py", self.sizes.copied,
+             self.sizes.warm_up],
             env=device.get_environment(), stderr=subprocess.PIPE, timeout=device.PATIENCE))
         self.table.add(f"a copy within the GPU: {copied:.0f} GB/s", "cuda",
                        us=2 * self.sizes.copied / copied / 1e3)
         self.table.add("a run of one small kernel, waited for", "cuda",
-                       us=device.bench(get_program("negation"), self.runs)["median"])
-        times = device.bench(get_program("product"), self.runs)
+                       us=self.bench(get_program("negation"))["median"])
+        times = self.bench(get_program("product"))
         time = min(times["min"], times["matmul"])
         rate = 2 * self.sizes.square**3 / time
         self.table.add(f"a product of {self.sizes.square}^3: {rate / 1e6:.0f} TFLOP/s", "cuda",
@@ -137,7 +141,7 @@ class Bench:
             program, layers = get_program(case.file), case.config["num_hidden_layers"]
             try:
                 medians, errors = take_turns(
-                    lambda: device.bench(program, self.runs, *case.inputs)["median"],
+                    lambda: self.bench(program, *case.inputs)["median"],
                     contenders, self.rounds)
             except device.FAILURES as error:
                 self.table.add(name, "ours", device.explain(error))
@@ -152,8 +156,7 @@ class Bench:
         times = collections.defaultdict(list)
         with tempfile.NamedTemporaryFile(suffix=".json") as trace:
             for _ in range(self.rounds):
-                device.bench(get_program(case.file), self.runs, *case.inputs,
-                             f"--trace={trace.name}")
+                self.bench(get_program(case.file), *case.inputs, f"--trace={trace.name}")
                 steps = device.read_trace(trace.name)
                 if len(steps) != len(costs):
                     raise ValueError(f"{len(steps)} steps in the trace, not {len(costs)}")
@@ -206,7 +209,7 @@ class Bench:
                 for backend in ("flash", "cudnn", "efficient")} if torch else {}
             try:
                 medians, errors = take_turns(
-                    lambda: device.bench(program, self.runs)["kernel"], contenders, self.rounds)
+                    lambda: self.bench(program)["kernel"], contenders, self.rounds)
             except device.FAILURES as error:
                 self.table.add(name, "ours", device.explain(error))
                 continue

@@ -75,9 +75,21 @@ class Peer:
         self.process = None
 
 
+# Seconds in which the clocks of a GPU that was idle rise.
+WARM_UP = 0.3
+
+
+def warm_up(begin, wait, seconds=WARM_UP):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        begin()
+        wait()
+
+
 def time_calls(begin, wait, runs):
-    """Microseconds of a call, waited for one by one, or of many that are waited for
-    together, whichever is less."""
+    """Microseconds of a call on a warm GPU, waited for one by one, or of many that are
+    waited for together, whichever is less."""
+    warm_up(begin, wait)
     singles = []
     for _ in range(runs):
         start = time.perf_counter()
@@ -111,11 +123,7 @@ class Ways:
         return {"variants": variants}
 
     def time(self, variant, runs):
-        call = self.calls[variant]
-        for _ in range(3):
-            call()
-        self.wait()
-        return {"us": time_calls(call, self.wait, runs)}
+        return {"us": time_calls(self.calls[variant], self.wait, runs)}
 
 
 def serve(answers):

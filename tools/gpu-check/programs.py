@@ -13,6 +13,8 @@ import dataclasses
 import math
 import re
 
+from peers import WARM_UP
+
 MODEL = {"architectures": ["LlamaForCausalLM"], "model_type": "llama",
          "vocab_size": 128, "hidden_act": "silu", "rms_norm_eps": 1e-5,
          "rope_theta": 500000.0, "max_position_embeddings": 131072,
@@ -37,6 +39,7 @@ class Sizes:
     copied: int        # bytes of the copy that does
     telling: int       # bytes; a kernel that moves less is not judged by its speed
     too_large: int     # sequences whose cache no GPU holds
+    warm_up: float     # seconds before times are taken
 
 
 FULL = Sizes(
@@ -45,11 +48,11 @@ FULL = Sizes(
     (2048, 8192), (1, 8, 64), 8192,
     # As much to do in each, so that starting it does not count.
     ((8, 2048, 32, 8, 64), (1, 8192, 32, 8, 64),
-     (4, 2048, 32, 8, 128), (1, 8192, 32, 8, 128)), 8192, 1 << 30, 1 << 26, 1 << 16)
+     (4, 2048, 32, 8, 128), (1, 8192, 32, 8, 128)), 8192, 1 << 30, 1 << 26, 1 << 16, WARM_UP)
 # For a GPU that is none.
 TINY = Sizes(
     {"tiny": get_shard(64, 4, 2, 16, 96, 2)}, (24,), (2,), 32,
-    ((1, 24, 4, 2, 16),), 32, 1 << 20, 0, 1 << 20)
+    ((1, 24, 4, 2, 16),), 32, 1 << 20, 0, 1 << 20, 0.01)
 
 
 @dataclasses.dataclass
@@ -174,6 +177,53 @@ func.func @main(%x: tensor<3x10007xf32> {tp.name = "x"}, %e: tensor<64x32xbf16> 
       : tensor<3x50xf32>, tensor<3x50xi32>, tensor<3x10007xf32>, tensor<3x10007xi32>,
         tensor<64x4xbf16>, tensor<64x4xi32>, tensor<64x8xf64>, tensor<64x8xi32>
 }
+"""
+
+
+# Steps of one rank with a communicator, which the compiler would leave out: NCCL makes a
+# group, registers its memory, and sums in a graph of two streams.
+ONE_RANK_SUM = """
+module attributes {tp.plan = #tp.plan<target = "cuda">} {
+  spmd.mesh @mesh <["model"=1]>
+  step.program @main on @mesh
+      inputs [#step.input<"x", input, tensor<4096xf32, #spmd.local<@mesh, [{"model"}], global=[4096]>>>]
+      outputs [#step.output<"y", tensor<4096xf32, #spmd.local<@mesh, [{}], global=[4096]>>>] arena 16384 {
+  ^bb0(%x: memref<4096xf32>, %y: memref<4096xf32>):
+    %partial = step.alloc at 0 : memref<4096xf32>
+    step.rows [4096] reads(%x : memref<4096xf32>) writes(%partial : memref<4096xf32>) {
+    ^bb0(%from: memref<4096xf32>, %to: memref<4096xf32>):
+      %0 = step.load %from : memref<4096xf32>
+      %1 = math.tanh %0 : f32
+      step.store %1 to %to : f32, memref<4096xf32>
+    }
+    %sum = step.collective_start all_reduce sum <{"model"}> %partial to %partial : memref<4096xf32> to memref<4096xf32>
+    step.collective_done %sum
+    step.rows [4096] reads(%partial : memref<4096xf32>) writes(%y : memref<4096xf32>) {
+    ^bb0(%from: memref<4096xf32>, %to: memref<4096xf32>):
+      %0 = step.load %from : memref<4096xf32>
+      %1 = math.tanh %0 : f32
+      step.store %1 to %to : f32, memref<4096xf32>
+    }
+  }
+}
+"""
+# What it computes.
+TANH_OF_TANH = """
+func.func @main(%x: tensor<4096xf32> {tp.name = "x"}) -> (tensor<4096xf32> {tp.name = "y"}) {
+  %0 = tp.tanh %x : tensor<4096xf32>
+  %y = tp.tanh %0 : tensor<4096xf32>
+  return %y : tensor<4096xf32>
+}
+"""
+
+
+def get_typed_product(dtype):
+    return f"""
+func.func @main(%a: tensor<48x64x{dtype}> {{tp.name = "a"}}, %b: tensor<64x80x{dtype}> {{tp.name = "b"}})
+    -> (tensor<48x80x{dtype}> {{tp.name = "y"}}) {{
+  %y = tp.einsum "mk,kn->mn" %a, %b : (tensor<48x64x{dtype}>, tensor<64x80x{dtype}>) -> tensor<48x80x{dtype}>
+  return %y : tensor<48x80x{dtype}>
+}}
 """
 
 
