@@ -54,6 +54,7 @@ public:
 private:
   struct Kind {
     bool isEarly = false;   ///< Made of arguments, without a product or sum.
+    bool isCut = false;     ///< Made of an argument that may be cut.
     bool isLate = false;    ///< Nothing but results is made of it, in this way.
     bool startsSum = false; ///< A late value that is the first partial sum.
     bool isSum = false;     ///< A late value that may be a partial sum.
@@ -174,13 +175,34 @@ private:
     const PlanValue &value = graph.values[number];
     if (value.isBorder)
       return;
-    if (kinds[number].startsSum)
+    Kind &kind = kinds[number];
+    bool isFirst = isFirstOfType(number);
+    if (kind.startsSum || (kind.isSum && isFirst))
       ++counts[getCompany(number)].late;
-    // What is whole is not gathered.
-    const LayoutList &layouts = graph.getLayouts(value.producer);
-    if (!getMaker(number) && value.type.getRank() != 0 &&
-        (layouts.size() > 1 || !pool.get(layouts.front()).isReplicated()))
+    kind.isCut = isCut(number);
+    if (kind.isEarly && kind.isCut && isFirst)
       ++counts[getCompany(number)].early;
+  }
+  /// Whether it is an argument, or converts what has another type.
+  bool isFirstOfType(unsigned number) const {
+    Operation *maker = getMaker(number);
+    return !maker || llvm::none_of(maker->getOperandTypes(), [&](Type type) {
+      return getElementTypeOrSelf(type) ==
+             graph.values[number].type.getElementType();
+    });
+  }
+  /// Whether it is made of an argument that may be cut: what is whole is not
+  /// gathered.
+  bool isCut(unsigned number) const {
+    const PlanValue &value = graph.values[number];
+    if (Operation *maker = getMaker(number))
+      return llvm::any_of(maker->getOperands(), [&](Value operand) {
+        std::optional<unsigned> source = lookup(operand);
+        return source && kinds[*source].isCut;
+      });
+    const LayoutList &layouts = graph.getLayouts(value.producer);
+    return value.type.getRank() != 0 &&
+           (layouts.size() > 1 || !pool.get(layouts.front()).isReplicated());
   }
 
   void setShares(unsigned number) {
