@@ -44,7 +44,7 @@ public:
     for (unsigned number = count; number-- > 0;)
       kinds[number].isLate = isLate(number);
     for (unsigned number = 0; number < count; ++number) {
-      kinds[number].isSum = isSum(number);
+      followSum(number);
       countValue(number);
     }
     for (unsigned number = 0; number < count; ++number)
@@ -53,13 +53,18 @@ public:
 
 private:
   struct Kind {
-    bool isEarly = false; ///< Made of arguments, without a product or sum.
-    bool isLate = false;  ///< Nothing but results is made of it, in this way.
-    bool isSum = false;   ///< A late value whose sum is one of gradients.
+    bool isEarly = false;   ///< Made of arguments, without a product or sum.
+    bool isCut = false;     ///< Made of an argument that may be cut.
+    bool isLate = false;    ///< Nothing but results is made of it, in this way.
+    bool startsSum = false; ///< A late value that is the first partial sum.
+    bool isSum = false;     ///< A late value that may be a partial sum.
+    bool isOfSum = false;   ///< A late value that is made of such a one.
   };
   struct Counts {
     unsigned early = 0, late = 0;
   };
+  /// What may share a launch: values of a block that have one type of elements.
+  using Company = std::pair<Block *, Type>;
 
   std::optional<unsigned> lookup(Value value) const {
     auto it = graph.valueNumbers.find(view.resolve(value));
@@ -77,6 +82,9 @@ private:
     Operation *maker = getMaker(number);
     return maker ? view.getAnchor(maker)->getBlock()
                  : graph.values[number].value.getParentBlock();
+  }
+  Company getCompany(unsigned number) const {
+    return {getBlock(number), graph.values[number].type.getElementType()};
   }
   bool haveAll(Operation *op, llvm::function_ref<bool(unsigned)> isSo) const {
     return llvm::all_of(op->getOperands(), [&](Value operand) {
@@ -111,43 +119,90 @@ private:
     });
   }
 
-  /// Whether a late value is made by an op that does not wait.
-  bool isFirstLate(unsigned number) const {
-    Operation *maker = getMaker(number);
-    return maker && kinds[number].isLate && !kinds[number].isEarly &&
-           !isCheap(number) &&
-           llvm::none_of(maker->getOperands(), [&](Value operand) {
-             std::optional<unsigned> source = lookup(operand);
-             return source && kinds[*source].isLate &&
-                    !kinds[*source].isEarly && !isCheap(*source);
-           });
+  /// Whether a value is made of a sum that waits.
+  bool isOfSum(Value value) const {
+    std::optional<unsigned> number = lookup(value);
+    return number && kinds[*number].isOfSum;
   }
-  /// Whether a value is a gradient, or linear in gradients, so that it may be a
-  /// partial sum. An updated weight is not linear in them, nor is a gradient
-  /// that is scaled by its norm.
-  bool isSum(unsigned number) const {
-    if (!kinds[number].isLate || isFirstLate(number))
-      return kinds[number].isLate;
+  static bool isMaximum(Operation *op) {
+    auto reduce = dyn_cast<ReduceOp>(op);
+    return reduce && reduce.getKind() != ReductionKind::Sum;
+  }
+  /// Whether a late value is a product, or a sum of what waits for none, and so
+  /// may be the first partial sum of what becomes of it: a gradient, or a loss.
+  bool startsSum(unsigned number) const {
     Operation *maker = getMaker(number);
-    if (!maker ||
-        !haveAll(maker, [&](unsigned source) { return kinds[source].isSum; }))
+    return maker && kinds[number].isLate && !isCheap(number) &&
+           !isSimple(maker) && !isMaximum(maker) &&
+           llvm::none_of(maker->getOperands(),
+                         [&](Value operand) { return isOfSum(operand); });
+  }
+  /// Whether a late value is linear in what may be partial sums, so that it may
+  /// be one. An updated weight is not, nor is a gradient that is scaled by its
+  /// norm. What is added to a partial sum may be made one for free.
+  bool continuesSum(unsigned number) const {
+    Operation *maker = getMaker(number);
+    if (!maker || !kinds[number].isLate || isMaximum(maker))
       return false;
-    auto isSource = [&](Value operand) { return !isCheap(*lookup(operand)); };
-    return isa<AddOp, SubOp>(maker) ||
-           llvm::count_if(maker->getOperands(), isSource) == 1;
+    unsigned sources = 0, sums = 0, others = 0;
+    for (Value operand : maker->getOperands()) {
+      std::optional<unsigned> source = lookup(operand);
+      if (source && isCheap(*source))
+        continue;
+      ++sources;
+      if (source && kinds[*source].isSum)
+        ++sums;
+      else if (!source || !kinds[*source].isLate || kinds[*source].isEarly ||
+               kinds[*source].isOfSum)
+        ++others;
+    }
+    return others == 0 && sums > 0 &&
+           (sources == 1 || isa<AddOp, SubOp>(maker));
+  }
+  void followSum(unsigned number) {
+    Kind &kind = kinds[number];
+    kind.startsSum = startsSum(number);
+    kind.isSum = kind.startsSum || continuesSum(number);
+    Operation *maker = getMaker(number);
+    kind.isOfSum =
+        kind.isSum || (kind.isLate && maker &&
+                       llvm::any_of(maker->getOperands(), [&](Value operand) {
+                         return isOfSum(operand);
+                       }));
   }
 
   void countValue(unsigned number) {
     const PlanValue &value = graph.values[number];
     if (value.isBorder)
       return;
-    if (isFirstLate(number))
-      ++counts[getBlock(number)].late;
-    // What is whole is not gathered.
+    Kind &kind = kinds[number];
+    bool isFirst = isFirstOfType(number);
+    if (kind.startsSum || (kind.isSum && isFirst))
+      ++counts[getCompany(number)].late;
+    kind.isCut = isCut(number);
+    if (kind.isEarly && kind.isCut && isFirst)
+      ++counts[getCompany(number)].early;
+  }
+  /// Whether it is an argument, or converts what has another type.
+  bool isFirstOfType(unsigned number) const {
+    Operation *maker = getMaker(number);
+    return !maker || llvm::none_of(maker->getOperandTypes(), [&](Type type) {
+      return getElementTypeOrSelf(type) ==
+             graph.values[number].type.getElementType();
+    });
+  }
+  /// Whether it is made of an argument that may be cut: what is whole is not
+  /// gathered.
+  bool isCut(unsigned number) const {
+    const PlanValue &value = graph.values[number];
+    if (Operation *maker = getMaker(number))
+      return llvm::any_of(maker->getOperands(), [&](Value operand) {
+        std::optional<unsigned> source = lookup(operand);
+        return source && kinds[*source].isCut;
+      });
     const LayoutList &layouts = graph.getLayouts(value.producer);
-    if (!getMaker(number) && value.type.getRank() != 0 &&
-        (layouts.size() > 1 || !pool.get(layouts.front()).isReplicated()))
-      ++counts[getBlock(number)].early;
+    return value.type.getRank() != 0 &&
+           (layouts.size() > 1 || !pool.get(layouts.front()).isReplicated());
   }
 
   void setShares(unsigned number) {
@@ -160,7 +215,7 @@ private:
       return std::min(
           1.0, std::max(1.0 / std::max(values, 1u), bytes / bucketBytes));
     };
-    Counts count = counts.lookup(getBlock(number));
+    Counts count = counts.lookup(getCompany(number));
     if (kinds[number].isEarly && !kinds[number].isLate)
       value.shares.gathers = getShare(count.early);
     if (kinds[number].isSum)
@@ -172,7 +227,7 @@ private:
   const LayoutPool &pool;
   double bucketBytes;
   std::vector<Kind> kinds; ///< By value.
-  llvm::DenseMap<Block *, Counts> counts;
+  llvm::DenseMap<Company, Counts> counts;
 };
 
 } // namespace

@@ -16,10 +16,11 @@ namespace tp::plan {
 ///
 /// * Gathers of arguments that products need, and of what is made of arguments
 ///   by moving elements and computing with each: weights of FSDP.
-/// * Sums of what only becomes results, by ops that wait as well: gradients.
+/// * Sums of what only becomes results, by ops that wait as well: gradients,
+///   and the loss.
 ///
-/// With n values of a kind in a block, each pays 1/n of a start, or its part of
-/// the bucket if that is more. With 25 MiB:
+/// With n values of a kind and one type of elements in a block, each pays 1/n
+/// of a start, or its part of the bucket if that is more. With 25 MiB:
 ///
 ///     100 gradients of 1 MiB    0.04 of a start each, 4 launches
 ///       1 gradient of 1 MiB     a whole start

@@ -93,6 +93,10 @@ EXPERTS = {
     "Laguna": (2, SPARSE),
     "Lfm2Moe": (1, {"layer_types": ["conv", "full_attention"], "num_dense_layers": 0}),
     "Llama4": (2, {"interleave_moe_layer_step": 1, "intermediate_size_mlp": 48}),
+    # Two attentions and dense layers in each, and experts that are summed with the last.
+    "LongcatFlash": (4, LATENT | {"num_layers": LAYERS, "num_hidden_layers": 2 * LAYERS,
+                                  "ffn_hidden_size": 48, "expert_ffn_hidden_size": 24,
+                                  "zero_expert_num": 2, "moe_topk": 2}),
     "Mellum": (2, SPARSE),
     "MiMoV2Flash": (2, SPARSE | {"v_head_dim": 8}),
     "MiniMax": (1.5, HYBRID),  # its plan leaves the attention of a layer alone

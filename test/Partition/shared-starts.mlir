@@ -9,9 +9,14 @@
 
 spmd.mesh @mesh <["data"=4]>
 #batch = #spmd.sharding<@mesh, [{"data"}, {}]>
+#whole = #spmd.sharding<@mesh, [{}, {}]>
+#row = #spmd.sharding<@mesh, [{"data"}]>
 !x = tensor<512x256xf32>
 !long = tensor<2048x256xf32>
 !w = tensor<256x256xf32>
+!row = tensor<512xf32>
+!column = tensor<256xf32>
+!square = tensor<512x512xf32>
 
 // CHECK-LABEL: @data_parallel: 1 all_reduce;
 func.func @data_parallel(
@@ -66,4 +71,46 @@ func.func @fsdp(
   %d0 = tp.einsum "bi,bj->ij" %x, %g1 : (!long, !long) -> !w
   %n0 = tp.sub %w0, %d0 : !w
   return %n0, %n1, %n2, %n3 : !w, !w, !w, !w
+}
+
+// The sum of the loss goes with those of gradients: nothing is gathered so that
+// it need not be a sum of its own.
+// CHECK-LABEL: @loss: 1 all_reduce;
+func.func @loss(
+    %x: !x {spmd.sharding = #batch},
+    %labels: !row {spmd.sharding = #row},
+    %w: !w,
+    %v: !column)
+    -> (tensor<f32>, !w, !column) {
+  %h = tp.einsum "bi,ij->bj" %x, %w : (!x, !w) -> !x
+  %z = tp.einsum "bj,j->b" %h, %v : (!x, !column) -> !row
+  %p = tp.tanh %z : !row
+  %n = tp.neg %p : !row
+  %l = tp.mul %labels, %n : !row
+  %loss = tp.reduce sum %l dims = [0] : !row -> tensor<f32>
+  %d = tp.mul %labels, %p : !row
+  %dv = tp.einsum "bj,b->j" %h, %d : (!x, !row) -> !column
+  %dh = tp.einsum "b,j->bj" %d, %v : (!row, !column) -> !x
+  %dw = tp.einsum "bi,bj->ij" %x, %dh : (!x, !x) -> !w
+  return %loss, %dw, %dv : tensor<f32>, !w, !column
+}
+
+// Words are of another type than weights, so that no launch gathers both: it is
+// no cheaper to gather them than what is computed with a part of them.
+// CHECK-LABEL: @words: 1 all_gather;
+// CHECK: all_gather {data} of tp.einsum
+func.func @words(
+    %words: tensor<512xi32> {spmd.sharding = #row},
+    %table: tensor<4096x512xf32>,
+    %w0: !square,
+    %w1: !square {spmd.sharding = #batch},
+    %w2: !square {spmd.sharding = #batch},
+    %w3: !square {spmd.sharding = #batch})
+    -> (!square {spmd.sharding = #whole},
+        !square {spmd.sharding = #batch}) {
+  %rows = tp.embedding %table, %words : (tensor<4096x512xf32>, tensor<512xi32>) -> !square
+  %y = tp.einsum "bi,ij->bj" %rows, %w0 : (!square, !square) -> !square
+  %w12 = tp.add %w1, %w2 : !square
+  %w = tp.add %w12, %w3 : !square
+  return %y, %w : !square, !square
 }

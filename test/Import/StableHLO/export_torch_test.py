@@ -20,6 +20,7 @@ import torch
 from torch import nn
 from torch.export.experimental import _export_forward_backward
 from transformers.integrations import moe  # whose operators it registers
+from transformers.models.longcat_flash import LongcatFlashConfig, modeling_longcat_flash
 
 import tp_export
 
@@ -352,6 +353,17 @@ class Export(unittest.TestCase):
         self.check_values(Experts(), x)
         self.check_values(GatedExperts(), x)
         self.check_values(GatedExperts(wants_between=True), x)
+
+    def test_experts_without_a_form_of_products(self):
+        """LongcatFlash loops over the tokens of each expert. Two of the five are the identity."""
+        config = LongcatFlashConfig(
+            hidden_size=8, expert_ffn_hidden_size=4, n_routed_experts=3, zero_expert_num=2,
+            num_experts_per_tok=2, moe_topk=2, routed_scaling_factor=1.5)
+        module = modeling_longcat_flash.LongcatFlashMoE(config)
+        for parameter in module.parameters():
+            nn.init.normal_(parameter, std=0.5)
+        self.check_values(nn.Sequential(module), torch.randn(2, 9, 8))
+        self.assertNotIn("forward", vars(module.experts))  # it is as it was
 
     def test_experts_are_summed_once(self):
         """Devices that have experts of their own need no sum before they are done."""

@@ -56,9 +56,10 @@ TEST(SharedStartsTest, WhatWaitsForNothingSharesAStart) {
   auto [wide, h, y, dv, dw, turned, updated] =
       std::tuple(results[0], results[1], results[2], results[3], results[4],
                  results[5], results[6]);
-  // Three arguments are gathered together, and two gradients summed.
-  for (Value early : {Value(body.getArgument(1)), wide})
-    EXPECT_EQ(getShares(early), Shares(1, 1. / 3));
+  // The narrow argument is gathered by itself, and the wide one with the two
+  // others. Two gradients are summed together.
+  EXPECT_EQ(getShares(body.getArgument(1)), Shares(1, 1));
+  EXPECT_EQ(getShares(wide), Shares(1, 1. / 3));
   for (Value late : {dv, dw, turned})
     EXPECT_EQ(getShares(late), Shares(1. / 2, 1));
   // Products wait for activations, and the updated weight is no gradient.

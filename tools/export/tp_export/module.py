@@ -10,6 +10,7 @@ import typing
 
 import jax
 
+from .experts import without_loops
 from .function import write
 from .naming import join_path, name_leaves
 
@@ -188,7 +189,7 @@ def make_graph(module, inputs, kwargs):
     from torch._subclasses import fake_tensor
     from torch.fx.experimental import symbolic_shapes
     try:
-        with returning_fields(module):
+        with returning_fields(module), without_loops(module):
             return torch.export.export(module, inputs, kwargs)
     except (symbolic_shapes.GuardOnDataDependentSymNode,
             fake_tensor.DataDependentOutputException,
