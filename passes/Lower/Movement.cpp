@@ -73,8 +73,8 @@ static View atPlace(View whole, int64_t dim, int64_t places,
 }
 
 View ProgramLowering::getPart(spmd::AssembleOp op, unsigned index) {
-  return atPlace(getAssembled(op.getResult()), op.getDim(), op.getInputs().size(),
-                 op.getAxes(), index);
+  return atPlace(getAssembled(op.getResult()), op.getDim(),
+                 op.getInputs().size(), op.getAxes(), index);
 }
 
 View ProgramLowering::lowerBlock(spmd::BlockOp op) {
