@@ -28,6 +28,13 @@ class Tensor(ctypes.Structure):
                 ("data", ctypes.c_void_p), ("bytes", ctypes.c_size_t)]
 
 
+class Options(ctypes.Structure):
+    _fields_ = [("size", ctypes.c_size_t), ("backend", ctypes.c_char_p),
+                ("transport", ctypes.c_char_p), ("ranks", ctypes.c_int32),
+                ("timeout_s", ctypes.c_double), ("threads", ctypes.c_int32),
+                ("tf32", ctypes.c_int32)]
+
+
 def find_library():
     """Beside the tp-run in PATH."""
     tool = pathlib.Path(os.path.realpath(shutil.which("tp-run")))
@@ -39,13 +46,15 @@ def find_library():
 
 
 class Session:
-    """An artifact whose devices are threads of this process."""
+    """An artifact whose devices are threads of this process, and compute on `threads` each;
+    0 is their share of the cores."""
 
-    def __init__(self, path):
+    def __init__(self, path, threads=0):
         self.library = find_library()
         self.handle = ctypes.c_void_p()
-        self._call("open", os.fsencode(path), None, ctypes.byref(self.handle),
-                   has_session=False)
+        options = Options(size=ctypes.sizeof(Options), threads=threads)
+        self._call("open", os.fsencode(path), ctypes.byref(options),
+                   ctypes.byref(self.handle), has_session=False)
 
     def _call(self, name, *arguments, has_session=True):
         call = getattr(self.library, f"tprt_{name}")
@@ -57,7 +66,7 @@ class Session:
         self._call("load", os.fsencode(path))
 
     def bind(self, name, value):
-        value = numpy.ascontiguousarray(value)
+        value = numpy.asarray(value, order="C")  # a scalar stays one
         shape = (ctypes.c_int64 * value.ndim)(*value.shape)
         tensor = Tensor(ctypes.sizeof(Tensor), DTYPES[value.dtype.name], value.ndim, shape,
                         value.ctypes.data, value.nbytes)
