@@ -103,3 +103,63 @@ step.program @loop on @mesh inputs [#step.input<"x", input, tensor<1024x1024xf32
     step.copy %a to %v : memref<64xf32> to memref<64xf32>
   }
 }
+
+// -----
+
+// One value that two collectives send: neither waits for the other, and what
+// computes it goes with none of them.
+spmd.mesh @mesh <["x"=2]>
+
+// CHECK-LABEL: step.program @twice
+step.program @twice on @mesh inputs [#step.input<"x", input, tensor<1024x1024xf32>>]
+    outputs [#step.output<"y", tensor<1024x1024xf32>>, #step.output<"z", tensor<128xf32>>] {
+^bb0(%x: memref<1024x1024xf32>, %y: memref<1024x1024xf32>, %z: memref<128xf32>):
+  %a = step.alloc : memref<64xf32>
+  %b = step.alloc : memref<64xf32>
+  %c = step.alloc : memref<64xf32>
+  // CHECK: step.fill
+  step.fill %a with 1.0 : f32 in memref<64xf32>
+  // CHECK: %[[B:.*]] = step.collective_start collective_permute
+  // CHECK: %[[C:.*]] = step.collective_start all_reduce
+  // CHECK: step.copy
+  // CHECK: step.collective_done %[[B]]
+  // CHECK: step.copy
+  // CHECK: step.collective_done %[[C]]
+  %s = step.collective_start collective_permute <{"x"}> %a to %b from [1, 0] : memref<64xf32> to memref<64xf32>
+  step.collective_done %s
+  %t = step.collective_start all_reduce sum <{"x"}> %a to %c : memref<64xf32> to memref<64xf32>
+  step.collective_done %t
+  step.copy %x to %y : memref<1024x1024xf32> to memref<1024x1024xf32>
+  %front = step.view %z : memref<128xf32> as memref<64xf32>
+  step.copy %b to %front : memref<64xf32> to memref<64xf32>
+  %back = step.view %z : memref<128xf32> as memref<64xf32, strided<[1], offset: 64>>
+  step.copy %c to %back : memref<64xf32> to memref<64xf32, strided<[1], offset: 64>>
+}
+
+// -----
+
+// Blocks at places that differ on each device: one may be computed while the
+// other arrives; with the same block it may not.
+spmd.mesh @mesh <["x"=2]>
+
+// CHECK-LABEL: step.program @places
+step.program @places on @mesh inputs [#step.input<"x", input, tensor<1024x1024xf32>>]
+    outputs [#step.output<"y", tensor<1024x1024xf32>>, #step.output<"z", tensor<64xf32>>] {
+^bb0(%x: memref<1024x1024xf32>, %y: memref<1024x1024xf32>, %z: memref<64xf32>):
+  %a = step.alloc : memref<32xf32>
+  %b = step.alloc : memref<64xf32>
+  step.fill %a with 1.0 : f32 in memref<32xf32>
+  // CHECK: %[[T:.*]] = step.collective_start collective_permute
+  // CHECK: step.fill
+  // CHECK: step.copy
+  // CHECK: step.collective_done %[[T]]
+  // CHECK-NEXT: step.fill
+  %own = step.view %b by 32 of place <{"x"}> : memref<64xf32> as memref<32xf32>
+  %other = step.view %b by 32 of place <{"x"}> plus 1 : memref<64xf32> as memref<32xf32>
+  %t = step.collective_start collective_permute <{"x"}> %a to %other from [1, 0] : memref<32xf32> to memref<32xf32>
+  step.collective_done %t
+  step.fill %own with 2.0 : f32 in memref<32xf32>
+  step.copy %x to %y : memref<1024x1024xf32> to memref<1024x1024xf32>
+  step.fill %other with 3.0 : f32 in memref<32xf32>
+  step.copy %b to %z : memref<64xf32> to memref<64xf32>
+}
