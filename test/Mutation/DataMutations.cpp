@@ -102,25 +102,6 @@ static bool shiftFurther(Operation *op, Random &random) {
   return true;
 }
 
-/// The block of the next place, or its product where that of another belongs.
-static bool turnBlocks(Operation *op, Random &) {
-  if (auto block = dyn_cast<BlockOp>(op)) {
-    auto whole = cast<RankedTensorType>(block.getInput().getType());
-    auto part = cast<RankedTensorType>(block.getType());
-    int64_t places =
-        whole.getDimSize(block.getDim()) / part.getDimSize(block.getDim());
-    block.setPlus((block.getPlus() + 1) % places);
-    return places > 1;
-  }
-  auto assemble = dyn_cast<AssembleOp>(op);
-  if (!assemble || assemble.getInputs().size() < 2)
-    return false;
-  SmallVector<Value> inputs(assemble.getInputs());
-  std::rotate(inputs.begin(), inputs.begin() + 1, inputs.end());
-  assemble.getInputsMutable().assign(inputs);
-  return true;
-}
-
 /// A neighbour is taken for the mirror image, or the other way around.
 static bool mirrorShift(Operation *op, Random &) {
   auto shift = dyn_cast<ShiftOp>(op);
@@ -200,7 +181,6 @@ ArrayRef<Mutation> tp::getDataMutations() {
       {"write dropped", true, dropWrite},
       {"index moved", true, moveIndex},
       {"shifted further", true, shiftFurther},
-      {"blocks turned", true, turnBlocks},
       {"neighbour taken for the image", true, mirrorShift},
       {"device taken for the next", true, moveDevice},
       {"factor", true, scaleResult},

@@ -361,8 +361,28 @@ static bool exchangeResults(Operation *op, Random &random) {
   return op->hasTrait<OpTrait::IsTerminator>() && swapOperands(op, random);
 }
 
+/// The block of the next place, or its product where that of another belongs.
+static bool turnBlocks(Operation *op, Random &) {
+  if (auto block = dyn_cast<BlockOp>(op)) {
+    auto whole = cast<RankedTensorType>(block.getInput().getType());
+    auto part = cast<RankedTensorType>(block.getType());
+    int64_t places =
+        whole.getDimSize(block.getDim()) / part.getDimSize(block.getDim());
+    block.setPlus((block.getPlus() + 1) % places);
+    return places > 1;
+  }
+  auto assemble = dyn_cast<AssembleOp>(op);
+  if (!assemble || assemble.getInputs().size() < 2)
+    return false;
+  SmallVector<Value> inputs(assemble.getInputs());
+  std::rotate(inputs.begin(), inputs.begin() + 1, inputs.end());
+  assemble.getInputsMutable().assign(inputs);
+  return true;
+}
+
 ArrayRef<Mutation> tp::getLocalMutations() {
   static const Mutation mutations[] = {
+      {"blocks turned", true, turnBlocks},
       {"operands swapped", true, swapOperands},
       {"wrong value read", true, readOther},
       {"op skipped", true, skipOp},
