@@ -588,6 +588,26 @@ void ScratchBuilder::buildWhole() {
   endFunction(copy->getResults());
 }
 
+/// Gives each use of a constant a constant of its own. What a number counts,
+/// and so what it is on small sizes, follows from its use: 5 rows of a block
+/// and the place 5 are two numbers.
+static void splitConstants(SmallVectorImpl<Operation *> &ops) {
+  for (size_t i = 0, end = ops.size(); i < end; ++i) {
+    if (!isa<ConstantOp>(ops[i]))
+      continue;
+    SmallVector<OpOperand *> uses;
+    for (OpOperand &use : ops[i]->getUses())
+      uses.push_back(&use);
+    for (OpOperand *use : ArrayRef(uses).drop_front(uses.empty() ? 0 : 1)) {
+      Operation *own = ops[i]->clone();
+      ops[i]->getBlock()->getOperations().insertAfter(ops[i]->getIterator(),
+                                                      own);
+      use->set(own->getResult(0));
+      ops.push_back(own);
+    }
+  }
+}
+
 bool ScratchBuilder::buildLocal() {
   SmallVector<Type> inputs;
   for (auto [t, operand] : llvm::enumerate(segment.operands))
@@ -612,6 +632,7 @@ bool ScratchBuilder::buildLocal() {
     if (counts)
       copies.push_back(copy);
   }
+  splitConstants(copies);
   for (Operation *copy : copies) // when all have their users
     counts->mapNumbers(copy);
   for (Offset &offset : offsets) {
