@@ -574,15 +574,15 @@ static LogicalResult verifyBlocks(Operation *op, RankedTensorType whole,
     return tp::emitOpError(op, ErrorCode::BadAttribute)
            << "cuts dimension " << dim << " of "
            << RankedTensorType::get(whole.getShape(), whole.getElementType())
-           << " into " << places << " blocks, which are not equal";
+           << " into " << places << " blocks: expects blocks of one size";
   SmallVector<int64_t> shape(whole.getShape());
   shape[dim] /= places;
   if (block.getShape() != ArrayRef<int64_t>(shape) ||
       block.getElementType() != whole.getElementType())
     return tp::emitOpError(op, ErrorCode::TypeMismatch)
-           << "has blocks of "
-           << RankedTensorType::get(shape, whole.getElementType())
-           << ", and not of " << block;
+           << "expects blocks of type "
+           << RankedTensorType::get(shape, whole.getElementType()) << ", got "
+           << block;
   return success();
 }
 
@@ -609,7 +609,7 @@ LogicalResult BlockOp::verify() {
   int64_t plus = getPlus();
   if (plus < 0 || plus >= places)
     return tp::emitOpError(*this, ErrorCode::BadAttribute)
-           << "plus is " << plus << ", of " << places << " places";
+           << "has plus " << plus << ": expects 0 to " << places - 1;
   return verifyBlocks(*this, cast<RankedTensorType>(getInput().getType()),
                       cast<RankedTensorType>(getType()), getDim(), places);
 }
@@ -633,7 +633,7 @@ LogicalResult AssembleOp::verify() {
   if (int64_t(getInputs().size()) != places ||
       !llvm::all_equal(getInputs().getTypes()))
     return tp::emitOpError(*this, ErrorCode::TypeMismatch)
-           << "puts " << places << " blocks of one type together, not "
+           << "expects " << places << " blocks of one type, got "
            << getInputs().getTypes();
   return verifyBlocks(*this, cast<RankedTensorType>(getType()),
                       cast<RankedTensorType>(getInputs().front().getType()),

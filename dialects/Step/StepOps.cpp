@@ -199,16 +199,17 @@ LogicalResult ViewOp::verify() {
       return failure();
     if (!getAxes() && !step::getLoop(*this, getLoop()))
       return tp::emitOpError(*this, ErrorCode::BadAttribute)
-             << "moves with loop " << getLoop() << ", which is not around it";
+             << "moves with loop " << getLoop()
+             << ": expects a loop around it of that number";
     int64_t positions = getNumPositions(*this);
     if (getAxes() &&
         (int64_t(getPlus()) < 0 || int64_t(getPlus()) >= positions))
       return tp::emitOpError(*this, ErrorCode::BadAttribute)
-             << "is " << getPlus() << " places further on, of " << positions;
+             << "has plus " << getPlus() << ": expects 0 to " << positions - 1;
     int64_t bytes = getElementBytes(source.getElementType());
     if (by * bytes % kArenaAlignment != 0)
       return tp::emitOpError(*this, ErrorCode::BadAttribute)
-             << "moves by " << by * bytes << " bytes, which is no multiple of "
+             << "moves by " << by * bytes << " bytes: expects a multiple of "
              << kArenaAlignment;
     int64_t distance = by * (positions - 1) * bytes;
     first = std::min<int64_t>(distance, 0);

@@ -31,9 +31,10 @@ using namespace tp;
 // What both have in common
 //===----------------------------------------------------------------------===//
 
-/// The axes along which the blocks of a dimension travel that is cut by `cut`
-/// where it is in parts, and by `whole` where it is not: what `cut` has behind
-/// `whole`. None if that is not what they are, or if blocks are not equal.
+/// The axes that the blocks of a dimension of `size` travel along. The
+/// dimension is cut by `cut` on one side of the exchange, and by `whole`, the
+/// first of these axes, on the other; blocks travel along the rest. None if
+/// `cut` does not begin with `whole`, or if the blocks differ in size.
 static std::optional<AxisList> getTravel(const AxisList &cut,
                                          const AxisList &whole, int64_t size,
                                          int64_t pieces) {
@@ -48,7 +49,8 @@ static std::optional<AxisList> getTravel(const AxisList &cut,
   return travel;
 }
 
-/// How far blocks travel: 1, -1, 2, -2 .. places modulo the number of places.
+/// The distances that blocks travel, in places modulo their number: 1, -1, 2,
+/// -2 and so on.
 static SmallVector<int64_t> getDistances(int64_t places) {
   SmallVector<int64_t> distances;
   for (int64_t near = 1; near <= places / 2; ++near) {
@@ -82,8 +84,8 @@ public:
         axes(spmd::toAttr(builder.getContext(), localizer.getMesh(), axes)),
         places(getSize(axes)), pieces(pieces) {}
 
-  /// A factor by the letters `term`, with zeros in the padding of what is
-  /// summed where the result has `kept`.
+  /// `factor`, whose letters are `term`, with zeros in the padding of the
+  /// dimensions that are summed: those that the result, `kept`, lacks.
   static Value mask(spmd::Localizer &localizer, Value factor, StringRef term,
                     StringRef kept) {
     SmallVector<int64_t> dims;
@@ -93,7 +95,7 @@ public:
     return localizer.maskPadding(factor, dims, ReduceKind::Sum);
   }
 
-  /// `piece` of as many as blocks travel in.
+  /// Piece number `piece` of a block.
   Value getPiece(Value block, int64_t dim, int64_t piece) {
     if (pieces == 1)
       return block;
@@ -108,9 +110,9 @@ public:
     return parts.size() == 1 ? parts.front() : emit.concat(parts, dim);
   }
 
-  /// What the device `by` places before has.
+  /// The value of the device `by` places before this one.
   Value shift(Value value, int64_t by) {
-    // Nobody's part of anything, so that no encoding says of what.
+    // What travels is no longer a local part of the value in its encoding.
     RankedTensorType type = typeOf(value);
     if (type.getEncoding())
       value = ReshapeOp::create(
@@ -132,16 +134,10 @@ public:
                                     axes);
   }
 
-  /// The contraction of parts, of an element type.
+  /// The contraction of two local tensors, with elements of type `element`.
   Value contract(StringRef equation, Value lhs, Value rhs, Type element) {
-    EinsumTerms terms = EinsumTerms::split(equation);
-    SmallVector<int64_t> shape;
-    for (char letter : terms.result) {
-      size_t at = terms.lhs.find(letter);
-      shape.push_back(at != StringRef::npos
-                          ? typeOf(lhs).getDimSize(at)
-                          : typeOf(rhs).getDimSize(terms.rhs.find(letter)));
-    }
+    SmallVector<int64_t> shape = EinsumTerms::split(equation).inferShape(
+        typeOf(lhs).getShape(), typeOf(rhs).getShape());
     return EinsumOp::create(builder, loc, RankedTensorType::get(shape, element),
                             equation, lhs, rhs);
   }
@@ -199,7 +195,8 @@ LogicalResult GatherEinsumOp::verify() {
            << "has sides [" << getSides() << "]: expects 0, left, or 1, right";
   if (keepsInput && getResult(count).getType() != getInput().getType())
     return tp::emitOpError(*this, ErrorCode::TypeMismatch)
-           << "gives its input as " << getInput().getType() << ", not as "
+           << "has an input of type " << getInput().getType()
+           << ": expects the last result to have it, got "
            << getResult(count).getType();
   int64_t dim = getDim();
   if (dim < 0 || dim >= typeOf(getInput()).getRank())
@@ -214,13 +211,13 @@ LogicalResult GatherEinsumOp::verify() {
     char letter = getInputTerm(i)[dim];
     if (getOtherTerm(i).contains(letter) || getGatheredDim(i) < 0)
       return tp::emitOpError(*this, ErrorCode::BadEinsum)
-             << "equation " << equation << " has '" << Twine(letter)
-             << "', which is gathered, in another operand, or not in the "
-                "result";
+             << "equation " << equation << " gathers '" << Twine(letter)
+             << "': expects it in the result and not in the other operand";
   }
   if (int64_t(getPieces()) < 1)
     return tp::emitOpError(*this, ErrorCode::BadAttribute)
-           << "sends blocks in " << int64_t(getPieces()) << " pieces";
+           << "sends blocks in " << int64_t(getPieces())
+           << " pieces: expects at least 1";
   return success();
 }
 
@@ -318,7 +315,7 @@ FailureOr<SmallVector<Value>>
 GatherEinsumOp::localize(spmd::Localizer &localizer, ValueRange operands) {
   unsigned count = getOthers().size();
   int64_t dim = getDim();
-  SmallVector<RankedTensorType> types; // before their shardings are asked for
+  SmallVector<RankedTensorType> types;
   for (Value result : getResults())
     types.push_back(localizer.getLocalType(result));
   std::optional<AxisList> travel = getTravel(
@@ -328,7 +325,8 @@ GatherEinsumOp::localize(spmd::Localizer &localizer, ValueRange operands) {
   if (!travel)
     return tp::emitOpError(*this, ErrorCode::RuleViolated)
            << "cannot gather dimension " << dim
-           << " of its input as its results want it";
+           << " of its input: its results are not sharded alike, or its blocks "
+              "differ in size";
   Value own = operands[0];
   SmallVector<Value> others(operands.drop_front());
   for (auto [i, other] : llvm::enumerate(others)) {
@@ -342,7 +340,7 @@ GatherEinsumOp::localize(spmd::Localizer &localizer, ValueRange operands) {
     return build.contract(cast<StringAttr>(getEquations()[i]).getValue(), lhs,
                           rhs, typeOf(getResult(i)).getElementType());
   };
-  // Block k is that of the device k places behind this one.
+  // Block k comes from the device k places after this one.
   std::vector<SmallVector<Value>> products(count);
   for (auto &list : products)
     list.resize(build.places);
@@ -408,10 +406,12 @@ LogicalResult EinsumScatterOp::verify() {
   char letter = terms.result[dim];
   if (terms.lhs.contains(letter) == terms.rhs.contains(letter))
     return tp::emitOpError(*this, ErrorCode::BadEinsum)
-           << "scatters '" << Twine(letter) << "', which is in both operands";
+           << "scatters '" << Twine(letter)
+           << "', which is in both operands: expects it in one";
   if (int64_t(getPieces()) < 1)
     return tp::emitOpError(*this, ErrorCode::BadAttribute)
-           << "sends blocks in " << int64_t(getPieces()) << " pieces";
+           << "sends blocks in " << int64_t(getPieces())
+           << " pieces: expects at least 1";
   return success();
 }
 
@@ -519,8 +519,8 @@ EinsumScatterOp::localize(spmd::Localizer &localizer, ValueRange operands) {
     return build.contract(getEquation(), side == 0 ? rows : factors[0],
                           side == 0 ? factors[1] : rows, element);
   };
-  // Addend k is that of the device k places behind this one. They lie in a
-  // stack in the order of places, which is the order that they are added in.
+  // Addend k comes from the device k places after this one. The stack has them
+  // in the order of places, and they are added in that order.
   SmallVector<Value> addends(build.places);
   for (int64_t distance : getDistances(build.places)) {
     Value rows = build.getBlock(factors[side], from, distance);

@@ -25,7 +25,19 @@ EinsumTerms EinsumTerms::split(StringRef equation) {
   return {lhs, rhs, result};
 }
 
-/// Whether an equation fits its tensors: what is wrong if not.
+SmallVector<int64_t> EinsumTerms::inferShape(ArrayRef<int64_t> lhsShape,
+                                             ArrayRef<int64_t> rhsShape) const {
+  SmallVector<int64_t> shape;
+  for (char letter : result) {
+    size_t at = lhs.find(letter);
+    shape.push_back(at != StringRef::npos ? lhsShape[at]
+                                          : rhsShape[rhs.find(letter)]);
+  }
+  return shape;
+}
+
+/// Says what does not fit between an equation and the shapes of its tensors;
+/// empty if all does.
 using EquationCheck = llvm::function_ref<std::string()>;
 
 static LogicalResult verifyContraction(Operation *op, StringRef equation,

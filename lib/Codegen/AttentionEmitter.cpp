@@ -285,7 +285,7 @@ void AttentionEmitter::storeRow(Value row, Value maximum, Value sum,
     Value place = getOutputRow(statistics, row);
     store(maximum, place);
     store(sum, at(place, getStride(statistics, 5)));
-    emit(getOutputRow(output, row)); // zeros if it sees nothing
+    emit(getOutputRow(output, row)); // zeros if the row attends to no key
   });
 }
 

@@ -58,12 +58,12 @@ private:
     bool isLate = false;    ///< Nothing but results is made of it, in this way.
     bool startsSum = false; ///< A late value that is the first partial sum.
     bool isSum = false;     ///< A late value that may be a partial sum.
-    bool isOfSum = false;   ///< A late value that is made of such a one.
+    bool isOfSum = false;   ///< A late value that is made of a partial sum.
   };
   struct Counts {
     unsigned early = 0, late = 0;
   };
-  /// What may share a launch: values of a block that have one type of elements.
+  /// Values share a launch if they are of one block and one element type.
   using Company = std::pair<Block *, Type>;
 
   std::optional<unsigned> lookup(Value value) const {
@@ -128,8 +128,9 @@ private:
     auto reduce = dyn_cast<ReduceOp>(op);
     return reduce && reduce.getKind() != ReductionKind::Sum;
   }
-  /// Whether a late value is a product, or a sum of what waits for none, and so
-  /// may be the first partial sum of what becomes of it: a gradient, or a loss.
+  /// Whether a late value may be where a partial sum begins: a product or a sum
+  /// whose operands are made of no partial sum. Gradients and the loss begin
+  /// so.
   bool startsSum(unsigned number) const {
     Operation *maker = getMaker(number);
     return maker && kinds[number].isLate && !isCheap(number) &&

@@ -19,7 +19,7 @@ namespace tp::plan {
 /// * Sums of what only becomes results, by ops that wait as well: gradients,
 ///   and the loss.
 ///
-/// With n values of a kind and one type of elements in a block, each pays 1/n
+/// With n values of a kind and one element type in a block, each pays 1/n
 /// of a start, or its part of the bucket if that is more. With 25 MiB:
 ///
 ///     100 gradients of 1 MiB    0.04 of a start each, 4 launches

@@ -28,30 +28,31 @@ using namespace tp;
 using namespace tp::cost;
 using namespace tp::spmd;
 
-/// Blocks are sent in so many pieces, none smaller than this.
+/// The numbers of pieces that blocks may be sent in.
 static constexpr std::array<int64_t, 3> kPieces = {1, 2, 4};
+/// Bytes of the smallest piece. A block in one piece may be smaller.
 static constexpr double kLeastPiece = 64 << 10;
 static constexpr StringLiteral kGathering = "gathering while multiplying",
                                kScattering = "multiplying while scattering";
-/// What is gained less than a fiftieth is not worth the smaller products.
+/// Chunking must save at least this part of the time.
 static constexpr double kLeastGain = 0.02;
 
 namespace {
 
-/// What was found out about a chance.
+/// Whether a collective and its products become one op.
 struct Verdict {
-  std::string why;    ///< What is in the way; empty if nothing is.
-  int64_t pieces = 0; ///< 0 if it is slower.
-  double whole = 0, chunked = 0;
+  std::string why;               ///< Why they cannot; empty if they can.
+  int64_t pieces = 0;            ///< 0 if chunking is slower.
+  double whole = 0, chunked = 0; ///< Seconds without it, and with it.
 };
 
 /// What a device computes for one block of a product.
 struct BlockWork {
   Work work;
-  double otherBytes; ///< Of it, those of the factor without rows.
+  double otherBytes; ///< Part of the work's bytes: the factor without rows.
 };
 
-/// Goes through one block.
+/// Chunks the products of one block of a function.
 class BlockChunker {
 public:
   BlockChunker(Block &block, ShardingTable &table, const CostModel &cost,
@@ -127,7 +128,8 @@ void BlockChunker::measure() {
   }
 }
 
-/// How much is computed from where `made` is there until the first user.
+/// Seconds that the device computes between the op that makes `made` and the
+/// first user.
 double BlockChunker::getSlack(Value made, ArrayRef<Operation *> users) const {
   Operation *maker = made.getDefiningOp();
   double there = maker ? times.lookup(maker).second : 0;
@@ -138,15 +140,30 @@ double BlockChunker::getSlack(Value made, ArrayRef<Operation *> users) const {
   return std::max(0.0, wanted - there);
 }
 
-/// What a device waits for a collective that has `slack` to hide behind.
+/// Seconds that a device waits for a collective if it hides behind `slack`
+/// seconds of other work.
 double BlockChunker::getExposed(Operation *collective, double slack) {
   std::optional<CollectiveCost> launch = getCollectiveCost(collective, table);
   double travels = cost.getTransferCost(launch->axes, launch->wireBytes);
   return std::max(0.0, travels - slack);
 }
 
-/// The work of a block of a product, with `axes` behind what cuts dimension
-/// `dim` of its result.
+/// The one dimension that a collective gathers or scatters; none if it does so
+/// with several.
+static std::optional<int64_t> getOnlyDim(const ReshardStep &step) {
+  std::optional<int64_t> dim;
+  for (auto [i, axes] : llvm::enumerate(step.dimAxes)) {
+    if (axes.empty())
+      continue;
+    if (dim)
+      return std::nullopt;
+    dim = i;
+  }
+  return dim;
+}
+
+/// The work of one block of a product, where `axes`, too, cut dimension `dim`
+/// of its result.
 BlockWork BlockChunker::getBlockWork(EinsumOp op, int64_t dim,
                                      const AxisList &axes) {
   EinsumTerms terms = EinsumTerms::split(op.getEquation());
@@ -165,8 +182,8 @@ BlockWork BlockChunker::getBlockWork(EinsumOp op, int64_t dim,
           double(getLocalTensor(other, table)->getBytes())};
 }
 
-/// Seconds of one of `pieces` of the rows of a block: each reads all of the
-/// other factor.
+/// Seconds to compute one of the `pieces` of a block. Each piece reads the
+/// whole other factor.
 static double getPieceTime(const BlockWork &block, int64_t pieces,
                            const Machine &machine) {
   Work work = block.work;
@@ -229,19 +246,19 @@ void BlockChunker::report(Operation *op, StringRef what,
     return text;
   };
   if (!verdict.why.empty()) {
-    remark::missed(op->getLoc(), options) << "costs " + us(verdict.whole) +
-                                                 " that " + what.str() +
-                                                 " would hide: " + verdict.why;
+    remark::missed(op->getLoc(), options)
+        << "waits " + us(verdict.whole) + "; " + what.str() +
+               " could hide it, but " + verdict.why;
     return;
   }
   if (verdict.pieces == 0) {
     remark::missed(op->getLoc(), options)
-        << what.str() + " would take " + us(verdict.chunked) + ", and " +
-               us(verdict.whole) + " it takes without";
+        << what.str() + " would take " + us(verdict.chunked) +
+               "; without it, " + us(verdict.whole);
     return;
   }
   remark::passed(op->getLoc(), options)
-      << what.str() + " takes " + us(verdict.chunked) + " in place of " +
+      << what.str() + " takes " + us(verdict.chunked) + " instead of " +
              us(verdict.whole);
 }
 
@@ -249,26 +266,22 @@ void BlockChunker::report(Operation *op, StringRef what,
 // Gathers
 //===----------------------------------------------------------------------===//
 
-/// The products that can take blocks of what is gathered, and the dimension;
-/// else why there are none.
+/// Finds the products that can multiply block by block, and the dimension that
+/// is gathered. Returns why there are none; empty if there are.
 std::string BlockChunker::findProducts(AllGatherOp gather, int64_t &dim,
                                        SmallVectorImpl<RowProduct> &products) {
   const ReshardStep &step = getStep(gather);
-  dim = -1;
-  for (auto [i, axes] : llvm::enumerate(step.dimAxes)) {
-    if (axes.empty())
-      continue;
-    if (dim >= 0)
-      return "several dimensions are gathered at once";
-    dim = i;
-  }
+  std::optional<int64_t> only = getOnlyDim(step);
+  if (!only)
+    return "the all-gather joins several dimensions";
+  dim = *only;
   Value input = gather.getInput();
   auto type = cast<RankedTensorType>(input.getType());
   AxisList cut = getLayout(input).dims[dim].axes;
   if (type.getDimSize(dim) % getSize(cut) != 0)
-    return llvm::formatv("{0} devices cut {1} rows into blocks that differ",
-                         getSize(cut), type.getDimSize(dim));
-  std::string why = "it is summed over, or both operands have it";
+    return llvm::formatv("{0} rows on {1} devices make blocks of different "
+                         "sizes",
+                         type.getDimSize(dim), getSize(cut));
   SmallVector<Operation *> users;
   for (Operation *user : gather->getUsers())
     if (user->getBlock() == &block && !llvm::is_contained(users, user))
@@ -292,34 +305,41 @@ std::string BlockChunker::findProducts(AllGatherOp gather, int64_t &dim,
     products.push_back(std::move(product));
   }
   if (products.empty())
-    return why;
+    return "the products sum over the gathered dimension, or both of their "
+           "operands have it";
   for (Operation *user : gather->getUsers()) {
     Operation *own = block.findAncestorOpInBlock(*user);
     if (own && own->isBeforeInBlock(first))
-      return "something else takes it before the first product";
+      return "another op uses the gathered tensor before the first product";
   }
   return {};
 }
 
-/// The op through which single elements of `value` reach a product, or, if not
-/// `forward`, come from one; null if there is none, or nothing in between.
-static Operation *findBetween(Value value, bool forward) {
-  auto passes = [](Operation *op) {
-    return op->hasTrait<Elementwise>() ||
-           isa<ConvertOp, TransposeOp, ReshapeOp>(op);
-  };
-  if (!forward) {
-    Operation *op = value.getDefiningOp();
-    bool fits =
-        op && passes(op) && llvm::any_of(op->getOperands(), [](Value operand) {
-          return operand.getDefiningOp<EinsumOp>() != nullptr;
-        });
-    return fits ? op : nullptr;
-  }
+/// Whether each element of a result is made of one of each operand.
+static bool keepsElementsApart(Operation *op) {
+  return op->hasTrait<Elementwise>() ||
+         isa<ConvertOp, TransposeOp, ReshapeOp>(op);
+}
+
+/// The op between `value` and a product that uses what it makes of it; null if
+/// there is none.
+static Operation *findBeforeProduct(Value value) {
   for (Operation *user : value.getUsers())
-    if (passes(user) && llvm::any_of(user->getUsers(), llvm::IsaPred<EinsumOp>))
+    if (keepsElementsApart(user) &&
+        llvm::any_of(user->getUsers(), llvm::IsaPred<EinsumOp>))
       return user;
   return nullptr;
+}
+
+/// The op between a product and `value`, which it makes of the product; null if
+/// there is none.
+static Operation *findAfterProduct(Value value) {
+  Operation *op = value.getDefiningOp();
+  bool fits = op && keepsElementsApart(op) &&
+              llvm::any_of(op->getOperands(), [](Value operand) {
+                return operand.getDefiningOp<EinsumOp>() != nullptr;
+              });
+  return fits ? op : nullptr;
 }
 
 static std::string standsBetween(Operation *op) {
@@ -331,20 +351,19 @@ void BlockChunker::visitGather(AllGatherOp gather) {
   double slack = getSlack(gather.getInput(), users);
   double exposed = getExposed(gather, slack);
   if (llvm::none_of(users, llvm::IsaPred<EinsumOp>)) {
-    if (Operation *op = findBetween(gather.getResult(), /*forward=*/true))
+    if (Operation *op = findBeforeProduct(gather.getResult()))
       report(gather, kGathering, {standsBetween(op), 0, exposed});
     return;
   }
   const ReshardStep &step = getStep(gather);
   int64_t dim;
   SmallVector<RowProduct> products;
-  std::string why = findProducts(gather, dim, products);
   Verdict verdict;
   verdict.whole = exposed;
-  verdict.why = why;
-  if (why.empty()) {
+  verdict.why = findProducts(gather, dim, products);
+  if (verdict.why.empty()) {
     LocalTensor local = *getLocalTensor(gather.getInput(), table);
-    double whole = 0;
+    double whole = exposed;
     ChunkProblem problem = describe(step.dimAxes[dim], local.getBytes());
     problem.slack = slack;
     SmallVector<BlockWork> blocks;
@@ -355,7 +374,7 @@ void BlockChunker::visitGather(AllGatherOp gather) {
                                     step.dimAxes[dim]));
     }
     verdict = decide(problem, blocks, local.getShape()[dim], local.getBytes(),
-                     whole + verdict.whole, 0, getGatherTime);
+                     whole, 0, getGatherTime);
   }
   report(gather, kGathering, verdict);
   if (verdict.pieces > 0)
@@ -405,8 +424,8 @@ void BlockChunker::replaceGather(AllGatherOp gather,
 // Sums
 //===----------------------------------------------------------------------===//
 
-/// The dimension of a sum that is scattered, and the step that does it; else
-/// why there is none.
+/// Finds the dimension of a sum to scatter, and the step that scatters it.
+/// Returns why there is none; empty if there is.
 std::string BlockChunker::findScatter(CollectiveOpInterface sum,
                                       const RowProduct &product, int64_t &dim,
                                       std::optional<ReshardStep> &scatter) {
@@ -414,24 +433,21 @@ std::string BlockChunker::findScatter(CollectiveOpInterface sum,
   TensorSharding in = getLayout(sum->getOperand(0));
   auto type = cast<RankedTensorType>(sum->getResult(0).getType());
   if (sum.getInSharding().getKind() != ReduceKind::Sum)
-    return "no sum is taken";
+    return "its reduction is not a sum";
   if (getMerged(in.unreduced) != getMerged(step.axes))
-    return "sums along other axes are left";
+    return "its operand is also unreduced along other axes";
   auto fits = [&](int64_t d, const AxisList &axes) {
     return product.hasOwn(product.result[d]) &&
            type.getDimSize(d) % (getSize(in.dims[d].axes) * getSize(axes)) == 0;
   };
   if (step.kind == CollectiveKind::ReduceScatter) {
-    dim = -1;
-    for (auto [i, axes] : llvm::enumerate(step.dimAxes)) {
-      if (axes.empty())
-        continue;
-      if (dim >= 0)
-        return "several dimensions are scattered at once";
-      dim = i;
-    }
+    std::optional<int64_t> only = getOnlyDim(step);
+    if (!only)
+      return "the reduce-scatter cuts several dimensions";
+    dim = *only;
     if (!fits(dim, step.dimAxes[dim]))
-      return "what is scattered is in both operands, or blocks differ";
+      return "both operands have the scattered dimension, or its blocks differ "
+             "in size";
     scatter = step;
     return {};
   }
@@ -449,7 +465,7 @@ std::string BlockChunker::findScatter(CollectiveOpInterface sum,
     scatter = own;
     return {};
   }
-  return "no dimension of one operand alone has blocks that are equal";
+  return "no dimension that only one operand has is cut into equal blocks";
 }
 
 void BlockChunker::visitSum(CollectiveOpInterface sum) {
@@ -460,11 +476,12 @@ void BlockChunker::visitSum(CollectiveOpInterface sum) {
   Verdict verdict;
   auto einsum = addends.getDefiningOp<EinsumOp>();
   if (!einsum || einsum->getBlock() != &block || !addends.hasOneUse()) {
-    Operation *between = findBetween(addends, /*forward=*/false);
+    Operation *between = findAfterProduct(addends);
     if (einsum || between)
-      report(sum, kScattering,
-             {between ? standsBetween(between) : "others take the addends, too",
-              0, exposed});
+      report(
+          sum, kScattering,
+          {between ? standsBetween(between) : "other ops use the addends, too",
+           0, exposed});
     return;
   }
   const ReshardStep &step = getStep(sum);
@@ -485,7 +502,8 @@ void BlockChunker::visitSum(CollectiveOpInterface sum) {
     double bytes = local.getBytes();
     ChunkProblem problem = describe(axes, bytes);
     problem.slack = slack;
-    problem.sum = bytes * double(problem.places + 1) / machine.memoryBandwidth;
+    // Reads an addend of each place, and writes the sum.
+    problem.sum = getTime(machine, {0, bytes * double(problem.places + 1)});
     double behind =
         step.kind == CollectiveKind::AllReduce
             ? cost.getTransferCost(axes, bytes * double(problem.places - 1))

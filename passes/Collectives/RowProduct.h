@@ -1,8 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file A product by the operand whose rows are gathered, or become rows of
-/// the result that are scattered:
+/// \file A product seen from one operand: the one whose rows are gathered, or
+/// whose rows become the rows of the result that are scattered:
 ///
 ///     RowProduct(tp.einsum "io,bi->bo" %w, %x, 1)   rows %x "bi", other %w
 ///     "io"

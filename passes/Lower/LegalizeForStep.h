@@ -49,8 +49,8 @@ bool hasAttentionKernel(AttentionOpInterface op, const codegen::Target &target);
 /// target that has none. Remarks where kernels that there are do not fit.
 void prepareAttention(AttentionOpInterface op, const codegen::Target &target);
 
-/// Takes blocks at the device's place by dynamic slices where they do not begin
-/// as buffers do.
+/// Replaces spmd.block and spmd.assemble by dynamic slices where their blocks
+/// are not aligned as buffers are.
 void copyUnalignedBlocks(mlir::Block &block);
 
 /// Where a dynamic slice begins that moves evenly from turn to turn of a loop.

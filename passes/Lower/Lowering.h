@@ -47,8 +47,8 @@ private:
   /// Where a result of the function is to lie, if that is free by now, else a
   /// new buffer.
   View allocateFor(mlir::Value value);
-  /// The same, or its place in what alone uses it, a concatenation or blocks
-  /// that are put together.
+  /// The same, or its part of the tensor that it is only put together into, by
+  /// tp.concat or spmd.assemble.
   View allocatePart(mlir::Value value);
   /// The memory of the argument that is donated to `value`, if it may be
   /// written by then: whoever reads it, or what was computed in it, has read,
@@ -113,7 +113,8 @@ private:
   void storeYielded(YieldOp yield, llvm::ArrayRef<View> results);
 
   // Movement.cpp
-  /// The memory of what is put together, of which parts may be written before.
+  /// The memory of a tensor that is put together. Its parts may be written
+  /// before it is lowered.
   View getAssembled(mlir::Value result);
   View getPart(ConcatOp op, unsigned index);
   View getPart(spmd::AssembleOp op, unsigned index);
@@ -164,7 +165,7 @@ private:
 
   /// Of the current region and those around it.
   llvm::DenseMap<mlir::Value, View> views;
-  /// By root and type, how they move, and how far.
+  /// By root and type, what they move with, and how far.
   llvm::DenseMap<std::tuple<std::pair<mlir::Value, mlir::Type>,
                             std::pair<mlir::Operation *, mlir::Attribute>,
                             int64_t, int64_t>,

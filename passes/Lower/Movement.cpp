@@ -17,7 +17,7 @@ View ProgramLowering::getAssembled(Value result) {
   auto known = views.find(result);
   if (known != views.end())
     return known->second;
-  View view = allocatePart(result); // what parts it may be a part of itself
+  View view = allocatePart(result); // it may be part of another one
   return views[result] = view;
 }
 

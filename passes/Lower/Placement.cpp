@@ -1,8 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Blocks at the device's place that do not begin where buffers may: they are
-// taken by dynamic slices, which copy.
+// Blocks at the device's place whose first byte is not aligned as a buffer's
+// must be. Dynamic slices, which copy, take their place.
 
 #include "LegalizeForStep.h"
 
@@ -30,7 +30,8 @@ public:
     return sliceAt(block.getInput(), index);
   }
 
-  /// Of all blocks twice in a row: from each one on, all follow.
+  /// The blocks stand twice in a row, so that a slice from any of them on has
+  /// all of them.
   Value assemble(AssembleOp assemble) {
     SmallVector<Value> twice(assemble.getInputs());
     llvm::append_range(twice, assemble.getInputs());
@@ -50,7 +51,8 @@ private:
                                mesh, axes);
   }
 
-  /// The op's result, from the block with this number modulo the places on.
+  /// The op's result: a slice of `input` that begins with block `index` modulo
+  /// the number of places.
   Value sliceAt(Value input, Value index) {
     Value wrapped =
         emit.select(emit.compare(ComparePredicate::GE, index, number(places)),
@@ -71,9 +73,9 @@ private:
 
 } // namespace
 
-/// Whether each of the blocks along `dim` of a dense tensor begins where a
-/// buffer may.
-static bool beginAsBuffersDo(Value block, int64_t dim) {
+/// Whether each of the blocks along `dim` of a dense tensor begins at an
+/// address that a buffer may have.
+static bool areAligned(Value block, int64_t dim) {
   RankedTensorType type = typeOf(block);
   int64_t elements = 1;
   for (int64_t size : type.getShape().drop_front(dim))
@@ -88,7 +90,7 @@ void tp::copyUnalignedBlocks(Block &block) {
     Value copied;
     if (auto take = dyn_cast<BlockOp>(op)) {
       int64_t dim = take.getDim();
-      if (beginAsBuffersDo(take.getResult(), dim))
+      if (areAligned(take.getResult(), dim))
         continue;
       copied = BlockCopier(take, take.getResult(),
                            typeOf(take.getInput()).getDimSize(dim) /
@@ -96,7 +98,7 @@ void tp::copyUnalignedBlocks(Block &block) {
                    .take(take);
     } else if (auto assemble = dyn_cast<AssembleOp>(op)) {
       Value first = assemble.getInputs().front();
-      if (beginAsBuffersDo(first, assemble.getDim()))
+      if (areAligned(first, assemble.getDim()))
         continue;
       copied = BlockCopier(assemble, first, assemble.getInputs().size())
                    .assemble(assemble);

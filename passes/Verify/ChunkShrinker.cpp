@@ -10,18 +10,10 @@ using namespace tp;
 
 SmallVector<int64_t>
 tp::inferChunkShape(Operation *op, ArrayRef<SmallVector<int64_t>> operands) {
-  SmallVector<int64_t> shape;
-  if (auto einsum = dyn_cast<EinsumOp>(op)) {
-    EinsumTerms terms = EinsumTerms::split(einsum.getEquation());
-    for (char letter : terms.result) {
-      size_t left = terms.lhs.find(letter);
-      shape.push_back(left != StringRef::npos
-                          ? operands[0][left]
-                          : operands[1][terms.rhs.find(letter)]);
-    }
-    return shape;
-  }
-  shape = SmallVector<int64_t>(typeOf(op->getResult(0)).getShape());
+  if (auto einsum = dyn_cast<EinsumOp>(op))
+    return EinsumTerms::split(einsum.getEquation())
+        .inferShape(operands[0], operands[1]);
+  SmallVector<int64_t> shape(typeOf(op->getResult(0)).getShape());
   ArrayRef<int64_t> old = typeOf(op->getOperand(0)).getShape();
   for (size_t i = 1; i <= std::min(old.size(), shape.size()); ++i) {
     int64_t &size = shape[shape.size() - i];

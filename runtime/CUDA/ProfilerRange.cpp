@@ -9,7 +9,7 @@
 
 using namespace tprt;
 
-/// What the listener has put here.
+/// The functions of the profiler that listens; null where it put none.
 static nvtx::Function heard[nvtx::kNumCore] = {};
 
 static int getListenerFunctions(int module, nvtx::Functions *table,

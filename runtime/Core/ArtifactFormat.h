@@ -229,8 +229,8 @@ struct BufferRow {
   uint32_t place = kNone;   ///< Places.
 };
 
-/// A position among those along `axes`: `plus` behind the rank's own, from the
-/// last one on to the first. Of 4 positions, rank 3 has position 0 for plus 1.
+/// A place along `axes`: `plus` after the rank's own, and after the last place
+/// comes the first. Of 4 places, rank 3 has place 0 for plus 1.
 struct PlaceRow {
   Range axes;   ///< AxisRefs.
   int64_t plus; ///< 0 .. group size - 1.

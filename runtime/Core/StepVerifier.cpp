@@ -183,7 +183,8 @@ absl::Status StepVerifier::verifyBuffer(const BufferRow &buffer,
   return absl::OkStatus();
 }
 
-/// How many positions the buffer has, one step apart from the next.
+/// The number of positions that the buffer takes, each one step after the last:
+/// one for each iteration of its loop, or for each place along its axes.
 int64_t StepVerifier::getPositions(const BufferRow &buffer) const {
   if (buffer.place != kNone)
     return artifact.getGroupSize(artifact.rows<PlaceRow>()[buffer.place].axes);

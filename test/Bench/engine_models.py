@@ -32,7 +32,8 @@ def prepare():
 
 
 def export_openvino(model, folder):
-    """In the Python of prepare(). Functions that the stubs of CUDA lack are never called."""
+    """Runs in the Python of prepare(). Its CUDA libraries lack functions that the export never
+    calls, so that they are bound lazily."""
     import os
     sys.setdlopenflags(os.RTLD_LAZY | os.RTLD_GLOBAL)
     import torch

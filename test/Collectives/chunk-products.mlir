@@ -17,8 +17,8 @@ spmd.mesh @mesh <["model"=4]>
 // CHECK-NOT: spmd.all_gather
 // CHECK: tp.einsum_scatter "bo,oi->bi" {{.*}} dim 0 pieces 1
 // CHECK-NOT: spmd.reduce_scatter
-// REMARK: remark: [Passed] gathering while multiplying | Category:tp-chunk-products | Remark="gathering while multiplying takes {{[0-9.]+}} us in place of {{[0-9.]+}} us"
-// REMARK: remark: [Passed] multiplying while scattering | {{.*}} takes {{[0-9.]+}} us in place of {{[0-9.]+}} us"
+// REMARK: remark: [Passed] gathering while multiplying | Category:tp-chunk-products | Remark="gathering while multiplying takes {{[0-9.]+}} us instead of {{[0-9.]+}} us"
+// REMARK: remark: [Passed] multiplying while scattering | {{.*}} takes {{[0-9.]+}} us instead of {{[0-9.]+}} us"
 func.func @mlp(%x: tensor<8192x4096xbf16> {spmd.sharding = #spmd.sharding<@mesh, [{"model"}, {}]>},
                %gate: tensor<4096x16384xbf16> {spmd.sharding = #spmd.sharding<@mesh, [{}, {"model"}]>},
                %up: tensor<4096x16384xbf16> {spmd.sharding = #spmd.sharding<@mesh, [{}, {"model"}]>},
@@ -46,8 +46,8 @@ func.func @sum(%down: tensor<16384x4096xbf16> {spmd.sharding = #spmd.sharding<@m
   return %y : tensor<4096x8192xbf16>
 }
 
-// Gathered rows that are summed over as well stay together, too, and who takes
-// them behind the products gets all of them.
+// Another product sums over the gathered rows: the op has them whole as its last
+// result.
 // CHECK-LABEL: func.func @kept
 // CHECK: %[[K:.*]]:2 = tp.gather_einsum %{{.*}}, %arg1 by ["bi,io->bo"]
 // CHECK: tp.einsum "bi,bo->io" %[[K]]#1, %[[K]]#0
@@ -66,7 +66,7 @@ func.func @kept(%x: tensor<8192x4096xbf16> {spmd.sharding = #spmd.sharding<@mesh
 // CHECK-LABEL: func.func @hidden
 // CHECK: spmd.all_gather
 // CHECK-NOT: tp.gather_einsum
-// REMARK: remark: [Missed] gathering while multiplying | {{.*}} Remark="gathering while multiplying would take {{[0-9.]+}} us, and {{[0-9.]+}} us it takes without"
+// REMARK: remark: [Missed] gathering while multiplying | {{.*}} Remark="gathering while multiplying would take {{[0-9.]+}} us; without it, {{[0-9.]+}} us"
 func.func @hidden(%x: tensor<8192x4096xbf16> {spmd.sharding = #spmd.sharding<@mesh, [{"model"}, {}]>},
                   %a: tensor<8192x4096xbf16> {spmd.sharding = #spmd.sharding<@mesh, [{}, {}]>},
                   %b: tensor<4096x16384xbf16> {spmd.sharding = #spmd.sharding<@mesh, [{}, {"model"}]>},
@@ -79,10 +79,10 @@ func.func @hidden(%x: tensor<8192x4096xbf16> {spmd.sharding = #spmd.sharding<@me
   return %u, %0 : tensor<8192x16384xbf16>, tensor<8192x16384xbf16>
 }
 
-// Why there is no chance: what is gathered is summed over.
+// The gathered dimension is summed over.
 // CHECK-LABEL: func.func @summed
 // CHECK-NOT: tp.gather_einsum
-// REMARK: remark: [Missed] gathering while multiplying | {{.*}} Remark="costs {{[0-9.]+}} us that gathering while multiplying would hide: it is summed over, or both operands have it"
+// REMARK: remark: [Missed] gathering while multiplying | {{.*}} Remark="waits {{[0-9.]+}} us; gathering while multiplying could hide it, but the products sum over the gathered dimension, or both of their operands have it"
 func.func @summed(%x: tensor<8192x4096xbf16> {spmd.sharding = #spmd.sharding<@mesh, [{}, {"model"}]>},
                   %up: tensor<4096x16384xbf16> {spmd.sharding = #spmd.sharding<@mesh, [{}, {"model"}]>})
     -> (tensor<8192x16384xbf16> {spmd.sharding = #spmd.sharding<@mesh, [{}, {"model"}]>}) {
@@ -96,8 +96,8 @@ func.func @summed(%x: tensor<8192x4096xbf16> {spmd.sharding = #spmd.sharding<@me
 // CHECK-LABEL: func.func @between
 // CHECK-NOT: tp.gather_einsum
 // CHECK-NOT: tp.einsum_scatter
-// REMARK: remark: [Missed] gathering while multiplying | {{.*}} Remark="costs {{[0-9.]+}} us that gathering while multiplying would hide: tp.silu stands between"
-// REMARK: remark: [Missed] multiplying while scattering | {{.*}} Remark="costs {{[0-9.]+}} us that multiplying while scattering would hide: tp.add stands between"
+// REMARK: remark: [Missed] gathering while multiplying | {{.*}} Remark="waits {{[0-9.]+}} us; gathering while multiplying could hide it, but tp.silu stands between"
+// REMARK: remark: [Missed] multiplying while scattering | {{.*}} Remark="waits {{[0-9.]+}} us; multiplying while scattering could hide it, but tp.add stands between"
 func.func @between(%x: tensor<8192x4096xbf16> {spmd.sharding = #spmd.sharding<@mesh, [{"model"}, {}]>},
                    %up: tensor<4096x16384xbf16> {spmd.sharding = #spmd.sharding<@mesh, [{}, {"model"}]>},
                    %down: tensor<16384x4096xbf16> {spmd.sharding = #spmd.sharding<@mesh, [{"model"}, {}]>},

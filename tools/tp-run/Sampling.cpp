@@ -15,7 +15,7 @@
 using namespace tprt;
 
 namespace {
-/// Elements that may lie anywhere.
+/// Elements in memory, which may be unaligned.
 template <typename T> struct Logits {
   const char *begin;
   size_t count;
@@ -29,8 +29,8 @@ template <typename T> struct Logits {
     return static_cast<Number>(value);
   }
 
-  /// The first of the largest. Several maxima at once do not wait for each
-  /// other.
+  /// The index of the first of the largest elements. Sixteen maxima are kept
+  /// side by side, so that no comparison waits for the one before.
   size_t findLargest() const {
     std::array<Number, 16> largest;
     largest.fill(get(0));
@@ -44,7 +44,7 @@ template <typename T> struct Logits {
     for (i = 0; i < count; ++i)
       if (get(i) == wanted)
         return i;
-    return 0; // of NaN
+    return 0; // all are NaN
   }
 };
 } // namespace

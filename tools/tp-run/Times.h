@@ -11,9 +11,10 @@
 
 namespace tprun {
 
-/// Runs the entry --bench times after a warm-up, which lasts so long or two
-/// runs, and prints the times, in all and by kind of step. For the latter it
-/// runs once more, which is what a trace is of, if a file is named for it.
+/// Runs the entry `runs` times and prints the times, in total and by kind of
+/// step. The warm-up before takes `warmUp`, and at least two runs. The times by
+/// kind come from one more run, which also goes to the file `trace` if that is
+/// not empty.
 absl::Status benchmark(tprt::Session &session, const std::string &entry,
                        int runs, absl::Duration warmUp,
                        const std::string &trace);

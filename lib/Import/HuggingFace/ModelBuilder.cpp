@@ -170,14 +170,8 @@ Location ModelBuilder::getLoc() {
 }
 
 Value ModelBuilder::einsum(StringRef equation, Value a, Value b, Type element) {
-  EinsumTerms terms = EinsumTerms::split(equation);
-  SmallVector<int64_t> shape;
-  for (char letter : terms.result) {
-    size_t place = terms.lhs.find(letter);
-    shape.push_back(place != StringRef::npos
-                        ? getShape(a)[place]
-                        : getShape(b)[terms.rhs.find(letter)]);
-  }
+  SmallVector<int64_t> shape =
+      EinsumTerms::split(equation).inferShape(getShape(a), getShape(b));
   return op<EinsumOp>(tensor(shape, element ? element : getElement(a)),
                       equation, a, b);
 }

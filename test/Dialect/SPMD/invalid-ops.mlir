@@ -429,7 +429,7 @@ func.func @f(%0: tensor<8x24xf32>) {
   %1 = spmd.manual (%0) in [<@mesh, [{}, {}]>] out [<@mesh, [{}, {}]>] axes {"x"} {
   ^bb0(%a: tensor<8x24xf32>):
     %c = tp.slice %a starts = [0, 0] strides = [1, 1] : tensor<8x24xf32> -> tensor<6x24xf32>
-    // expected-error @below {{[TP0304] 'spmd.block' op cuts dimension 0 of 'tensor<6x24xf32>' into 4 blocks, which are not equal}}
+    // expected-error @below {{[TP0304] 'spmd.block' op cuts dimension 0 of 'tensor<6x24xf32>' into 4 blocks: expects blocks of one size}}
     %b = spmd.block %c dim 0 along @mesh {"x"} plus 0 : tensor<6x24xf32> -> tensor<2x24xf32>
     spmd.return %a : tensor<8x24xf32>
   } : (tensor<8x24xf32>) -> tensor<8x24xf32>
@@ -459,7 +459,7 @@ spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
 func.func @f(%0: tensor<8x24xf32>) {
   %1 = spmd.manual (%0) in [<@mesh, [{}, {}]>] out [<@mesh, [{}, {}]>] axes {"x"} {
   ^bb0(%a: tensor<8x24xf32>):
-    // expected-error @below {{[TP0303] 'spmd.block' op has blocks of 'tensor<2x24xf32>', and not of 'tensor<4x24xf32>'}}
+    // expected-error @below {{[TP0303] 'spmd.block' op expects blocks of type 'tensor<2x24xf32>', got 'tensor<4x24xf32>'}}
     %b = spmd.block %a dim 0 along @mesh {"x"} plus 0 : tensor<8x24xf32> -> tensor<4x24xf32>
     spmd.return %a : tensor<8x24xf32>
   } : (tensor<8x24xf32>) -> tensor<8x24xf32>
@@ -474,7 +474,7 @@ spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
 func.func @f(%0: tensor<8x24xf32>) {
   %1 = spmd.manual (%0) in [<@mesh, [{}, {}]>] out [<@mesh, [{}, {}]>] axes {"x"} {
   ^bb0(%a: tensor<8x24xf32>):
-    // expected-error @below {{[TP0304] 'spmd.block' op plus is 4, of 4 places}}
+    // expected-error @below {{[TP0304] 'spmd.block' op has plus 4: expects 0 to 3}}
     %b = spmd.block %a dim 0 along @mesh {"x"} plus 4 : tensor<8x24xf32> -> tensor<2x24xf32>
     spmd.return %a : tensor<8x24xf32>
   } : (tensor<8x24xf32>) -> tensor<8x24xf32>
@@ -511,7 +511,7 @@ spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
 func.func @f(%0: tensor<8x24xf32>) {
   %1 = spmd.manual (%0) in [<@mesh, [{}, {}]>] out [<@mesh, [{}, {}]>] axes {"x"} {
   ^bb0(%a: tensor<8x24xf32>):
-    // expected-error @below {{[TP0303] 'spmd.assemble' op puts 4 blocks of one type together, not 'tensor<8x24xf32>', 'tensor<8x24xf32>'}}
+    // expected-error @below {{[TP0303] 'spmd.assemble' op expects 4 blocks of one type, got 'tensor<8x24xf32>', 'tensor<8x24xf32>'}}
     %b = spmd.assemble %a, %a dim 0 along @mesh {"x"} : (tensor<8x24xf32>, tensor<8x24xf32>) -> tensor<16x24xf32>
     spmd.return %a : tensor<8x24xf32>
   } : (tensor<8x24xf32>) -> tensor<8x24xf32>
@@ -527,7 +527,7 @@ func.func @f(%0: tensor<8x24xf32>) {
   %1 = spmd.manual (%0) in [<@mesh, [{}, {}]>] out [<@mesh, [{}, {}]>] axes {"x"} {
   ^bb0(%a: tensor<8x24xf32>):
     %c = tp.slice %a starts = [0, 0] strides = [1, 1] : tensor<8x24xf32> -> tensor<8x6xf32>
-    // expected-error @below {{[TP0303] 'spmd.assemble' op has blocks of 'tensor<8x24xf32>', and not of 'tensor<8x6xf32>'}}
+    // expected-error @below {{[TP0303] 'spmd.assemble' op expects blocks of type 'tensor<8x24xf32>', got 'tensor<8x6xf32>'}}
     %b = spmd.assemble %c, %c, %c, %c dim 0 along @mesh {"x"} : (tensor<8x6xf32>, tensor<8x6xf32>, tensor<8x6xf32>, tensor<8x6xf32>) -> tensor<32x24xf32>
     spmd.return %a : tensor<8x24xf32>
   } : (tensor<8x24xf32>) -> tensor<8x24xf32>

@@ -191,7 +191,7 @@ step.program @before inputs [#step.input<"w", parameter, tensor<3x16xf32>>] outp
 
 step.program @still inputs [#step.input<"w", parameter, tensor<3x16xf32>>] outputs [] {
 ^bb0(%w: memref<3x16xf32>):
-  // expected-error @below {{[TP0304] 'step.view' op moves with loop 0, which is not around it}}
+  // expected-error @below {{[TP0304] 'step.view' op moves with loop 0: expects a loop around it of that number}}
   %0 = step.view %w by 16 of loop 0 : memref<3x16xf32> as memref<16xf32>
 }
 
@@ -200,7 +200,7 @@ step.program @still inputs [#step.input<"w", parameter, tensor<3x16xf32>>] outpu
 step.program @uneven inputs [#step.input<"w", parameter, tensor<3x15xf32>>] outputs [] {
 ^bb0(%w: memref<3x15xf32>):
   step.loop 3 {
-    // expected-error @below {{[TP0304] 'step.view' op moves by 60 bytes, which is no multiple of 64}}
+    // expected-error @below {{[TP0304] 'step.view' op moves by 60 bytes: expects a multiple of 64}}
     %0 = step.view %w by 15 of loop 0 : memref<3x15xf32> as memref<15xf32>
   }
 }
@@ -219,7 +219,7 @@ step.program @beyond on @mesh inputs [#step.input<"w", parameter, tensor<3x16xf3
 spmd.mesh @mesh <["x"=3]>
 step.program @further on @mesh inputs [#step.input<"w", parameter, tensor<3x16xf32>>] outputs [] {
 ^bb0(%w: memref<3x16xf32>):
-  // expected-error @below {{[TP0304] 'step.view' op is 3 places further on, of 3}}
+  // expected-error @below {{[TP0304] 'step.view' op has plus 3: expects 0 to 2}}
   %0 = step.view %w by 16 of place <{"x"}> plus 3 : memref<3x16xf32> as memref<16xf32>
 }
 

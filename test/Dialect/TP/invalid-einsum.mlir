@@ -168,7 +168,7 @@ func.func @f(%x: tensor<4x6xf32>, %w: tensor<6x8xf32>) {
 
 // tp.gather_einsum 1: another input
 func.func @f(%x: tensor<4x6xf32>, %w: tensor<6x8xf32>) {
-  // expected-error @below {{[TP0303] 'tp.gather_einsum' op gives its input as 'tensor<4x6xf32>', not as 'tensor<4x8xf32>'}}
+  // expected-error @below {{[TP0303] 'tp.gather_einsum' op has an input of type 'tensor<4x6xf32>': expects the last result to have it, got 'tensor<4x8xf32>'}}
   %0:2 = tp.gather_einsum %x, %w by ["ik,kj->ij"] sides [0] dim 0 pieces 1 : (tensor<4x6xf32>, tensor<6x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>)
   return
 }
@@ -204,7 +204,7 @@ func.func @f(%x: tensor<4x6xf32>, %w: tensor<6x8xf32>) {
 
 // tp.gather_einsum 3: summed
 func.func @f(%x: tensor<4x6xf32>, %w: tensor<6x8xf32>) {
-  // expected-error @below {{[TP0301] 'tp.gather_einsum' op equation "ik,kj->ij" has 'k', which is gathered}}
+  // expected-error @below {{[TP0301] 'tp.gather_einsum' op equation "ik,kj->ij" gathers 'k': expects it in the result and not in the other operand}}
   %0 = tp.gather_einsum %x, %w by ["ik,kj->ij"] sides [0] dim 1 pieces 1 : (tensor<4x6xf32>, tensor<6x8xf32>) -> tensor<4x8xf32>
   return
 }
@@ -213,7 +213,7 @@ func.func @f(%x: tensor<4x6xf32>, %w: tensor<6x8xf32>) {
 
 // tp.gather_einsum 4: no piece
 func.func @f(%x: tensor<4x6xf32>, %w: tensor<6x8xf32>) {
-  // expected-error @below {{[TP0304] 'tp.gather_einsum' op sends blocks in 0 pieces}}
+  // expected-error @below {{[TP0304] 'tp.gather_einsum' op sends blocks in 0 pieces: expects at least 1}}
   %0 = tp.gather_einsum %x, %w by ["ik,kj->ij"] sides [0] dim 0 pieces 0 : (tensor<4x6xf32>, tensor<6x8xf32>) -> tensor<4x8xf32>
   return
 }
@@ -249,7 +249,7 @@ func.func @f(%x: tensor<4x6xf32>, %w: tensor<6x8xf32>) {
 
 // tp.einsum_scatter 2: of both operands
 func.func @f(%x: tensor<4x6xf32>, %w: tensor<4x6x8xf32>) {
-  // expected-error @below {{[TP0301] 'tp.einsum_scatter' op scatters 'i', which is in both operands}}
+  // expected-error @below {{[TP0301] 'tp.einsum_scatter' op scatters 'i', which is in both operands: expects it in one}}
   %0 = tp.einsum_scatter "ik,ikj->ij" %x, %w dim 0 pieces 1 : (tensor<4x6xf32>, tensor<4x6x8xf32>) -> tensor<4x8xf32>
   return
 }
@@ -258,7 +258,7 @@ func.func @f(%x: tensor<4x6xf32>, %w: tensor<4x6x8xf32>) {
 
 // tp.einsum_scatter 3: no piece
 func.func @f(%x: tensor<4x6xf32>, %w: tensor<6x8xf32>) {
-  // expected-error @below {{[TP0304] 'tp.einsum_scatter' op sends blocks in 0 pieces}}
+  // expected-error @below {{[TP0304] 'tp.einsum_scatter' op sends blocks in 0 pieces: expects at least 1}}
   %0 = tp.einsum_scatter "ik,kj->ij" %x, %w dim 0 pieces 0 : (tensor<4x6xf32>, tensor<6x8xf32>) -> tensor<4x8xf32>
   return
 }

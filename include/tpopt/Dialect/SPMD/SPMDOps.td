@@ -584,9 +584,9 @@ class SPMD_PlacedOp<string mnemonic> : SPMD_Op<mnemonic, [Pure,
 def SPMD_BlockOp : SPMD_PlacedOp<"block"> {
   let summary = "Take the block at the device's place";
   let description = [{
-    **Meaning:** `dim` falls into as many blocks as there are places along `axes`,
-    first axis most significant. The device at place i gets block i + `plus`;
-    behind the last block comes the first. Nothing is sent.
+    **Meaning:** `dim` is cut into as many blocks as there are places along
+    `axes`, first axis most significant. The device at place i gets block
+    i + `plus`; after the last block comes the first. Nothing is sent.
 
     ```
       x=0    x=1    plus 0   x=0  x=1    plus 1   x=0  x=1
@@ -594,8 +594,8 @@ def SPMD_BlockOp : SPMD_PlacedOp<"block"> {
     ```
 
     **Constraints**
-    1. `dim` is a dimension of the input, which the blocks cut evenly.
-    2. The result is one of them.
+    1. `dim` is a dimension of the input, and its blocks have one size.
+    2. The result has the shape of one block and the input's element type.
     3. `plus` is at least 0 and below the number of places.
     4. Stands in `spmd.manual` over these axes, those of one device aside, or in
        a function that Localize has cut.
@@ -623,8 +623,8 @@ def SPMD_AssembleOp : SPMD_PlacedOp<"assemble"> {
   let summary = "Put blocks together, beginning at the device's place";
   let description = [{
     **Meaning:** on the device at place i along `axes`, first axis most
-    significant, input j is block i + j of the result; behind the last block
-    comes the first. `spmd.block` takes them out again.
+    significant, input j is block i + j of the result; after the last block
+    comes the first. `spmd.block` with `plus` j gives input j back.
 
     ```
       x=0      x=1           x=0    x=1
@@ -633,7 +633,8 @@ def SPMD_AssembleOp : SPMD_PlacedOp<"assemble"> {
 
     **Constraints**
     1. There are as many inputs as places along `axes`, all of one type.
-    2. `dim` is a dimension of the result, which holds them all along it.
+    2. `dim` is a dimension of the result, which has the shape of all inputs along
+       it and their element type.
     3. Stands in `spmd.manual` over these axes, those of one device aside, or in
        a function that Localize has cut.
     4. The mesh exists and has the axes.

@@ -107,16 +107,17 @@ def Step_ViewOp : Step_Op<"view", [Pure]> {
     `step.loop` number `loop`, where 0 is the innermost: layer by layer through
     stacked weights.
 
-    With `axes`, it moves once for each place before the device's own along
-    these axes, first axis most significant, `plus` places further on; from the
-    last place on, it is at the first: the device's own block of a tensor that it
-    has all of, or a neighbour's.}];
+    With `axes`, it lies i + `plus` times `by` elements further on, where i is the
+    device's place along these axes, first axis most significant, and after the
+    last place comes the first: the device's own block of a tensor that it has
+    whole, or a neighbor's.}];
   let constraints = [{
     1. The source is dense: an argument, an alloc or a constant.
-    2. The view lies inside it in every turn and at every place, and has its
+    2. The view lies inside it in every iteration and at every place, and has its
        element type.
-    3. There are so many loops around it, or the program has the mesh and the mesh
-       the axes; `plus` is at least 0 and below their size.
+    3. With `loop`, a loop of that number is around it. With `axes`, the program
+       has a mesh and the mesh the axes, and `plus` is at least 0 and less than the
+       number of places.
     4. It moves by a multiple of 64 bytes.}];
   let example = [{%1 = step.view %0 : memref<4x8xf32> as memref<8x4xf32, strided<[1, 8]>>
   %2 = step.view %0 by 16 of place <{"x"}> plus 1 : memref<4x8xf32> as memref<2x8xf32>}];

@@ -35,9 +35,9 @@ def TP_GatherEinsumOp : TP_Op<"gather_einsum", "", builtRule # decomposed # loca
     `others[i]`; `sides[i]` is 0 if the input is the left operand, and 1 if it is the
     right one. With one result more, the last one is `input` itself.
 
-    Where `input` is cut along `dim` by axes that do not cut what comes of it, each
-    device multiplies its own block while those of the others travel, and then
-    each as it arrives, in `pieces` parts each: the all-gather hides behind the
+    Where axes cut `dim` of `input` and not of the results, each device multiplies
+    its own block while those of the others travel, and then each of these as it
+    arrives. A block is sent in `pieces` parts. The all-gather hides behind the
     products (Wang et al., Overlap Communication with Dependent Computation via
     Decomposition, ASPLOS 2023). `tp-chunk-products` writes these.}];
   let constraints = [{
@@ -58,11 +58,11 @@ def TP_GatherEinsumOp : TP_Op<"gather_einsum", "", builtRule # decomposed # loca
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// What equation `i` calls the dimensions of the input, and of the other
-    /// operand.
+    /// The letters that equation `i` gives the dimensions of the input, and of
+    /// the other operand.
     ::llvm::StringRef getInputTerm(unsigned i);
     ::llvm::StringRef getOtherTerm(unsigned i);
-    /// The dimension of product `i` that the input's `dim` becomes.
+    /// The dimension of result `i` that has the letter of the input's `dim`.
     int64_t getGatheredDim(unsigned i);
   }];
 }
@@ -72,11 +72,11 @@ def TP_EinsumScatterOp : TP_Op<"einsum_scatter", "", builtRule # decomposed # lo
   let summary = "Contract two tensors while the sums of blocks travel";
   let meaning = [{what `tp.einsum` by the equation makes of the operands.
 
-    Where summed letters are cut by axes, and the result along `dim` by the same,
-    each device multiplies what the others need first, a block for each, which
-    travels while it multiplies the next; its own comes last. Each device then
-    adds the addends of its block in the order of the devices' places: the
-    reduce-scatter hides behind the product (see `tp.gather_einsum`).
+    Where the same axes cut summed letters and the result's `dim`, each device
+    first multiplies the blocks that the others need. Each block travels while the
+    next is multiplied; the device's own comes last. Each device then adds the
+    addends of its block in the order of the devices' places. The reduce-scatter
+    hides behind the product (see `tp.gather_einsum`).
     `tp-chunk-products` writes these.}];
   let constraints = [{
     1. The equation fulfils the constraints of `tp.einsum`.

@@ -116,6 +116,9 @@ void addBinaryGradients(BinaryKind binary, mlir::Operation *op,
 struct EinsumTerms {
   llvm::StringRef lhs, rhs, result;
   static EinsumTerms split(llvm::StringRef equation);
+  /// The shape of the result, of operands with these shapes.
+  llvm::SmallVector<int64_t> inferShape(llvm::ArrayRef<int64_t> lhsShape,
+                                        llvm::ArrayRef<int64_t> rhsShape) const;
 };
 
 } // namespace tp

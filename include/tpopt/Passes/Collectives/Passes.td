@@ -83,16 +83,15 @@ def CombineCollectivesPass : Pass<"tp-combine-collectives", "::mlir::ModuleOp"> 
 def ChunkProductsPass : Pass<"tp-chunk-products", "::mlir::ModuleOp"> {
   let summary = "Let blocks travel while others are multiplied";
   let description = [{
-    An all-gather whose result is multiplied becomes `tp.gather_einsum` with the
-    products that take it, and a product whose sum is scattered
-    `tp.einsum_scatter`, where the machine says that this is faster: the time of
-    the collective and the products one after the other, against that of blocks
-    which travel, one after the other, while others are multiplied. Blocks are
-    sent in as many pieces as is fastest, at most 4, each at least 64 KiB.
+    An all-gather and the products that use it become `tp.gather_einsum`; a
+    product and the reduce-scatter or all-reduce of its result become
+    `tp.einsum_scatter`. This is done where the machine's times say that it is
+    faster: they compare the collective and the products one after the other with
+    blocks that travel while others are multiplied. Blocks are sent in 1, 2 or 4
+    pieces, whichever is fastest; if in several, each has at least 64 KiB.
 
-    An all-gather that is not taken although it is multiplied, and a sum that is
-    not taken although a product makes it, gets a remark: how long it would take
-    either way, or what is in the way.
+    A remark says for each such collective what it takes either way, or why it
+    stays as it is.
 
     **Requires:** collectives are planned (`tp-plan-collectives`), and a machine;
     without one nothing changes.
@@ -107,8 +106,8 @@ def ChunkProductsPass : Pass<"tp-chunk-products", "::mlir::ModuleOp"> {
            "Device whose times decide, and whose links the mesh has where it names "
            "none: h100, h200, cpu, or a JSON file">,
     Option<"force", "force", "bool", "false",
-           "Take all that can be taken, in two pieces, whatever it costs; for "
-           "tests">
+           "Chunk every product that can be, in two pieces where rows allow, "
+           "whatever it costs; for tests">
   ];
 }
 
