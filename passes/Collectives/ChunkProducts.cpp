@@ -436,6 +436,12 @@ std::string BlockChunker::findScatter(CollectiveOpInterface sum,
     return "its reduction is not a sum";
   if (getMerged(in.unreduced) != getMerged(step.axes))
     return "its operand is also unreduced along other axes";
+  // What the devices add is then not only what they multiply.
+  EinsumOp einsum = product.op;
+  if (llvm::any_of(einsum->getOperands(), [&](Value operand) {
+        return !getLayout(operand).unreduced.empty();
+      }))
+    return "an operand of the product is unreduced";
   auto fits = [&](int64_t d, const AxisList &axes) {
     return product.hasOwn(product.result[d]) &&
            type.getDimSize(d) % (getSize(in.dims[d].axes) * getSize(axes)) == 0;

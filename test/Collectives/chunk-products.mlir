@@ -1,7 +1,7 @@
 // RUN: tp-opt %s --tp-shard=stop-after=collectives --tp-chunk-products="machine=h100" --remark-format=emitRemark --remarks-filter=tp-chunk-products > %t 2> %t.remarks
 // RUN: FileCheck %s < %t
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
-// RUN: tp-opt %s --tp-shard="machine=h100 stop-after=collectives" --tp-chunk-products="machine=h100" --tp-localize=keep-global --tp-verify-local --tp-verify-partition -o /dev/null
+// RUN: tp-opt %s --tp-shard="machine=h100 stop-after=collectives" --tp-chunk-products="machine=h100" --tp-localize=keep-global --tp-verify-local --tp-verify-partition -o /dev/null --remark-format=emitRemark --remarks-filter=tp-chunk-products 2>&1 | FileCheck %s --check-prefix=UNREDUCED
 
 // Nothing happens without a machine.
 // RUN: tp-opt %s --tp-shard=stop-after=collectives --tp-chunk-products | FileCheck %s --check-prefix=NONE
@@ -111,4 +111,20 @@ func.func @between(%x: tensor<8192x4096xbf16> {spmd.sharding = #spmd.sharding<@m
   %w = tp.einsum "bo,oi->bi" %g, %down : (tensor<8192x16384xbf16>, tensor<16384x4096xbf16>) -> tensor<8192x4096xbf16>
   %z = tp.add %y, %w : tensor<8192x4096xbf16>
   return %z : tensor<8192x4096xbf16>
+}
+
+// By the machine's times it pays to multiply twice and add after: the second product has
+// addends as an operand, and does not make them.
+// UNREDUCED: remark: [Missed] multiplying while scattering | {{.*}} Remark="waits {{[0-9.]+}} us; multiplying while scattering could hide it, but an operand of the product is unreduced"
+func.func @unreduced
+// CHECK: tp.einsum "bo,oi->bi" {{.*}} unreduced={"model"}
+// CHECK-NOT: tp.einsum_scatter
+// REMARK: remark: [Missed] multiplying while scattering | {{.*}} Remark="waits {{[0-9.]+}} us; multiplying while scattering could hide it, but an operand of the product is unreduced"
+func.func @unreduced(%g: tensor<8192x16384xbf16> {spmd.sharding = #spmd.sharding<@mesh, [{}, {"model"}]>},
+                     %down: tensor<16384x4096xbf16> {spmd.sharding = #spmd.sharding<@mesh, [{"model"}, {}]>},
+                     %narrow: tensor<4096x512xbf16> {spmd.sharding = #spmd.sharding<@mesh, [{}, {}]>})
+    -> (tensor<8192x512xbf16> {spmd.sharding = #spmd.sharding<@mesh, [{"model"}, {}]>}) {
+  %y = tp.einsum "bo,oi->bi" %g, %down : (tensor<8192x16384xbf16>, tensor<16384x4096xbf16>) -> tensor<8192x4096xbf16>
+  %z = tp.einsum "bi,in->bn" %y, %narrow : (tensor<8192x4096xbf16>, tensor<4096x512xbf16>) -> tensor<8192x512xbf16>
+  return %z : tensor<8192x512xbf16>
 }
