@@ -3,6 +3,7 @@
 
 // Concatenation and padding: copies into parts of a new tensor.
 
+#include "JoinProducts.h"
 #include "Lowering.h"
 
 using namespace mlir;
@@ -40,6 +41,16 @@ View ProgramLowering::allocatePart(Value value) {
 }
 
 void ProgramLowering::lowerConcat(ConcatOp op) {
+  if (std::optional<int64_t> rows = getBundleRows(op)) {
+    SmallVector<Value> members;
+    for (Value input : op.getInputs())
+      members.push_back(getView(input).root);
+    auto type = cast<RankedTensorType>(op.getType());
+    views[op.getResult()] = View(step::BundleOp::create(
+        builder, loc, MemRefType::get(type.getShape(), type.getElementType()),
+        members, *rows));
+    return;
+  }
   View result = getConcatenation(op);
   for (auto [index, input] : llvm::enumerate(op.getInputs())) {
     View from = getView(input), to = getPart(op, index);

@@ -72,6 +72,8 @@ uint32_t tprt::getRowSize(SectionKind kind) {
     return sizeof(RandomRow);
   case SectionKind::Devices:
     return sizeof(DeviceRow);
+  case SectionKind::Bundles:
+    return sizeof(BundleRow);
   case SectionKind::Text:
   case SectionKind::Constants:
   case SectionKind::ObjectCode:
