@@ -105,7 +105,8 @@ int64_t getEndByte(mlir::MemRefType type);
 /// if there are not so many.
 LoopOp getLoop(mlir::Operation *op, uint64_t index);
 
-/// The argument, alloc, constant or bundle that a buffer is a view of, or itself.
+/// The argument, alloc, constant or bundle that a buffer is a view of, or
+/// itself.
 mlir::Value getRoot(mlir::Value buffer);
 
 } // namespace tp::step
