@@ -3,8 +3,9 @@
 
 // Row programs that follow each other and have nothing to do with each other,
 // as one kernel: the rotation of queries, and that of keys with what it stores
-// in the cache. Only those are joined that read one buffer that is computed:
-// each kernel is then still that of a layer, and equal in all of them.
+// in the cache. Only those are joined that read one buffer that is computed,
+// and only with what stores a part of an input, such as a cache. Others would
+// hold their buffers longer, of which a step of training has many.
 
 #include "Lowering.h"
 
@@ -46,11 +47,24 @@ static bool readSame(step::RowsOp a, step::RowsOp b) {
   });
 }
 
+/// Whether it stores elements at places that it computes, in an input.
+static bool storesPart(step::RowsOp rows) {
+  auto isPart = [&](step::StoreOp store) {
+    if (store.getIndices().empty())
+      return false;
+    auto argument = cast<BlockArgument>(store.getBuffer());
+    Value operand = rows->getOperand(argument.getArgNumber());
+    return isa<BlockArgument>(step::getRoot(operand));
+  };
+  return llvm::any_of(rows.getBody().getOps<step::StoreOp>(), isPart);
+}
+
 bool RowJoiner::fits(step::RowsOp rows) const {
   size_t ops = countOps(rows);
   for (step::RowsOp part : parts)
     ops += countOps(part);
-  if (parts.empty() || parts.size() == kMostParts || ops > kMostOps)
+  if (parts.empty() || parts.size() == kMostParts || ops > kMostOps ||
+      (!storesPart(rows) && llvm::none_of(parts, storesPart)))
     return false;
   auto accesses = schedule::getAccesses(rows);
   bool isApart = llvm::all_of(parts, [&](step::RowsOp part) {
