@@ -48,7 +48,7 @@ namespace tprt {
 /// in text mode would destroy.
 inline constexpr char kMagic[8] = {'\x89', 'T',  'P',    'X',
                                    '\r',   '\n', '\x1a', '\n'};
-inline constexpr uint32_t kFormatVersion = 5;
+inline constexpr uint32_t kFormatVersion = 6;
 inline constexpr uint64_t kSectionAlignment = 64;
 /// "No row", where a row is optional.
 inline constexpr uint32_t kNone = ~0u;
