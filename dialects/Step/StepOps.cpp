@@ -7,7 +7,6 @@
 #include "tpopt/Dialect/Step/Step.h"
 
 #include "llvm/ADT/SetVector.h"
-#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <cmath>
@@ -36,114 +35,7 @@ LogicalResult tp::step::verifyKernel(Operation *op) {
 }
 
 //===----------------------------------------------------------------------===//
-// Programs and buffers
-//===----------------------------------------------------------------------===//
-
-static LogicalResult verifyOutputParts(ProgramOp program) {
-  SmallVector<tp::ResultPart> results;
-  for (auto output : program.getOutputs().getAsRange<OutputAttr>()) {
-    auto local = dyn_cast_if_present<tp::spmd::LocalAttr>(
-        output.getType().getEncoding());
-    results.push_back(
-        {output.getName().getValue(), output.getSource(),
-         local ? local.getGlobal() : output.getType().getShape()});
-  }
-  return tp::verifyParts(results, [&](unsigned index) {
-    return tp::emitOpError(program, ErrorCode::BadAttribute)
-           << "output "
-           << cast<OutputAttr>(program.getOutputs()[index]).getName() << ' ';
-  });
-}
-
-LogicalResult ProgramOp::verify() {
-  SmallVector<Type> wanted;
-  llvm::StringSet<> inputs, outputs;
-  auto addBuffer = [&](RankedTensorType type) {
-    wanted.push_back(MemRefType::get(type.getShape(), type.getElementType()));
-  };
-  for (auto input : getInputs().getAsRange<InputAttr>()) {
-    addBuffer(input.getType());
-    if (!inputs.insert(input.getName()).second)
-      return tp::emitOpError(*this, ErrorCode::BadAttribute)
-             << "has two inputs " << input.getName();
-  }
-  for (auto output : getOutputs().getAsRange<OutputAttr>()) {
-    int64_t alias = output.getAlias();
-    if (alias < 0)
-      addBuffer(output.getType());
-    else if (alias >= int64_t(getInputs().size()) ||
-             cast<InputAttr>(getInputs()[alias]).getType() != output.getType())
-      return tp::emitOpError(*this, ErrorCode::TypeMismatch)
-             << "output " << output.getName()
-             << " is no alias of an input of its type";
-    if (!outputs.insert(output.getName()).second)
-      return tp::emitOpError(*this, ErrorCode::BadAttribute)
-             << "has two outputs " << output.getName();
-  }
-  if (failed(verifyOutputParts(*this)))
-    return failure();
-  if (getBody().getArgumentTypes() != TypeRange(wanted))
-    return tp::emitOpError(*this, ErrorCode::BadRegion)
-           << "arguments of the body must be the buffers of its "
-              "inputs, then those of its outputs";
-  return success();
-}
-
-LogicalResult AllocOp::verify() {
-  if (!isDense(getType()))
-    return tp::emitOpError(*this, ErrorCode::TypeMismatch)
-           << "is dense, not " << getType();
-  if (getOffset() && (int64_t(*getOffset()) < 0 ||
-                      int64_t(*getOffset()) % kArenaAlignment != 0))
-    return tp::emitOpError(*this, ErrorCode::BadAttribute)
-           << "lies at a multiple of " << kArenaAlignment;
-  return success();
-}
-
-LogicalResult ConstantOp::verify() {
-  auto value = dyn_cast<ShapedType>(getValue().getType());
-  if (!value || !isDense(getType()) ||
-      value.getShape() != getType().getShape() ||
-      value.getElementType() != getType().getElementType())
-    return tp::emitOpError(*this, ErrorCode::TypeMismatch)
-           << "of " << getValue().getType() << " is no dense buffer "
-           << getType();
-  return success();
-}
-
-/// The size of an axis of the mesh of the program around `op`; none, with an
-/// error at `op`, if there is no such axis.
-static FailureOr<int64_t> getAxisSize(Operation *op,
-                                      tp::spmd::AxisRefAttr axis) {
-  auto program = op->getParentOfType<ProgramOp>();
-  tp::spmd::MeshOp mesh;
-  if (program && program.getMeshAttr())
-    mesh = tp::spmd::lookupMesh(program, program.getMeshAttr());
-  if (!mesh)
-    return tp::emitOpError(op, ErrorCode::Misplaced)
-           << "stands in a program without a mesh";
-  tp::Mesh devices = mesh.toMesh();
-  if (!devices.find(axis.getName()))
-    return tp::emitOpError(op, ErrorCode::BadAttribute)
-           << "mesh " << mesh.getSymName() << " has no axis " << axis.getName();
-  return tp::getSize(tp::spmd::resolveAxes(axis, devices));
-}
-
-/// How many places there are along `axes`.
-static FailureOr<int64_t> getGroupSize(Operation *op,
-                                       tp::spmd::AxisListAttr axes) {
-  int64_t group = 1;
-  for (tp::spmd::AxisRefAttr axis : axes.getAxes()) {
-    FailureOr<int64_t> size = getAxisSize(op, axis);
-    if (failed(size))
-      return failure();
-    group *= *size;
-  }
-  return group;
-}
-
-//===----------------------------------------------------------------------===//
-// Views
+// How views move
 //===----------------------------------------------------------------------===//
 
 static ParseResult parseMotion(OpAsmParser &parser, IntegerAttr &by,
@@ -178,50 +70,6 @@ static void printMotion(OpAsmPrinter &printer, ViewOp, IntegerAttr by,
   printer.printStrippedAttrOrType(axes);
   if (plus && plus.getInt() != 0)
     printer << " plus " << plus.getInt();
-}
-
-int64_t tp::step::getNumPositions(ViewOp view) {
-  if (view.getBy().value_or(0) == 0)
-    return 1;
-  if (view.getAxes())
-    return *getGroupSize(view, *view.getAxes());
-  return std::max<int64_t>(step::getLoop(view, view.getLoop()).getCount(), 1);
-}
-
-LogicalResult ViewOp::verify() {
-  MemRefType source = bufferTypeOf(getSource());
-  if (!isDense(source) || getSource().getDefiningOp<ViewOp>())
-    return tp::emitOpError(*this, ErrorCode::TypeMismatch)
-           << "is of an argument, an alloc or a constant";
-  int64_t first = 0, last = 0; // how far it moves
-  if (int64_t by = getBy().value_or(0)) {
-    if (getAxes() && failed(getGroupSize(*this, *getAxes())))
-      return failure();
-    if (!getAxes() && !step::getLoop(*this, getLoop()))
-      return tp::emitOpError(*this, ErrorCode::BadAttribute)
-             << "moves with loop " << getLoop()
-             << ": expects a loop around it of that number";
-    int64_t positions = getNumPositions(*this);
-    if (getAxes() &&
-        (int64_t(getPlus()) < 0 || int64_t(getPlus()) >= positions))
-      return tp::emitOpError(*this, ErrorCode::BadAttribute)
-             << "has plus " << getPlus() << ": expects 0 to " << positions - 1;
-    int64_t bytes = getElementBytes(source.getElementType());
-    if (by * bytes % kArenaAlignment != 0)
-      return tp::emitOpError(*this, ErrorCode::BadAttribute)
-             << "moves by " << by * bytes << " bytes: expects a multiple of "
-             << kArenaAlignment;
-    int64_t distance = by * (positions - 1) * bytes;
-    first = std::min<int64_t>(distance, 0);
-    last = std::max<int64_t>(distance, 0);
-  }
-  int64_t begin =
-      Strides(getType()).offset * getElementBytes(source.getElementType());
-  if (getType().getElementType() != source.getElementType() ||
-      begin + first < 0 || getEndByte(getType()) + last > getEndByte(source))
-    return tp::emitOpError(*this, ErrorCode::TypeMismatch)
-           << getType() << " does not lie inside " << source;
-  return success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -438,7 +286,7 @@ LogicalResult IfOp::verify() { return verifyPredicate(*this, getPredicate()); }
 //===----------------------------------------------------------------------===//
 
 LogicalResult CollectiveStartOp::verify() {
-  FailureOr<int64_t> size = getGroupSize(*this, getAxes());
+  FailureOr<int64_t> size = getGroupSize(*this, getAxes().getAxes());
   if (failed(size))
     return failure();
   int64_t group = *size;
@@ -572,6 +420,43 @@ LogicalResult RowsOp::verify() {
   return success();
 }
 
+unsigned TogetherOp::getFirstWritten() { return getReads().size(); }
+
+SmallVector<Attribute> TogetherOp::getScalars() {
+  llvm::SetVector<Attribute> scalars;
+  for (auto rows : getBody().getOps<RowsOp>())
+    scalars.insert_range(rows.getScalars());
+  return scalars.takeVector();
+}
+
+int64_t TogetherOp::getNumParts() {
+  int64_t parts = 0;
+  for (auto rows : getBody().getOps<RowsOp>())
+    parts += rows.getNumRows();
+  return parts;
+}
+
+LogicalResult TogetherOp::verify() {
+  if (getBody().getArgumentTypes() != getOperandTypes())
+    return tp::emitOpError(*this, ErrorCode::BadRegion)
+           << "body has one argument per operand, of its type";
+  auto isPart = [&](Operation &op) {
+    auto rows = dyn_cast<RowsOp>(op);
+    return rows && rows.getBody().getOps<ReduceOp>().empty() &&
+           llvm::all_of(rows.getWrites(), [&](Value written) {
+             return cast<BlockArgument>(written).getArgNumber() >=
+                    getFirstWritten();
+           });
+  };
+  Block &block = getBody().front();
+  if (block.empty() || llvm::hasSingleElement(block) ||
+      !llvm::all_of(block, isPart))
+    return tp::emitOpError(*this, ErrorCode::BadRegion)
+           << "holds two or more row programs without reductions, which write "
+              "what it writes";
+  return success();
+}
+
 /// Shared by load and store; `shape` is what a buffer without indices has.
 static LogicalResult verifyAccess(Operation *op, Value buffer,
                                   ValueRange indices, bool isWrite) {
@@ -644,7 +529,7 @@ LogicalResult IndexOp::verify() {
 }
 
 LogicalResult CoordinateOp::verify() {
-  return success(succeeded(getAxisSize(*this, getAxis())));
+  return success(succeeded(getGroupSize(*this, getAxis())));
 }
 
 LogicalResult CounterOp::verify() {

@@ -18,6 +18,8 @@
 
 #include "llvm/ADT/StringMap.h"
 
+#include <map>
+
 namespace tp::codegen {
 
 class ArtifactBuilder {
@@ -54,6 +56,7 @@ private:
   mlir::LogicalResult addRandoms();
   mlir::LogicalResult addCollective(step::CollectiveStartOp op);
   void addMatmul(step::MatmulOp op);
+  mlir::LogicalResult addBundle(step::BundleOp op);
   void addCopy(step::CopyOp op);
   void addFill(step::FillOp op);
   void addScatter(step::ScatterOp op);
@@ -81,6 +84,8 @@ private:
   llvm::DenseMap<mlir::Attribute, uint32_t> communicators, coordinates;
   llvm::DenseMap<std::pair<mlir::Attribute, int64_t>, uint32_t> places;
   llvm::DenseMap<mlir::Attribute, uint64_t> constants;
+  /// By the members and how many rows there are.
+  std::map<std::pair<std::vector<int64_t>, int64_t>, uint32_t> bundles;
 
   llvm::DenseMap<mlir::Value, tprt::BufferRow> roots; ///< Of the current entry.
   llvm::DenseMap<mlir::Value, uint32_t> collectives;  ///< By token.

@@ -239,6 +239,22 @@ LogicalResult ArtifactBuilder::addCollective(step::CollectiveStartOp op) {
   return success();
 }
 
+/// Entries that bundle the same inputs share the bundle.
+LogicalResult ArtifactBuilder::addBundle(step::BundleOp op) {
+  std::vector<int64_t> members;
+  for (Value member : op.getMembers())
+    members.push_back(roots.lookup(member).index);
+  int64_t rows = op.getRows();
+  auto [it, isNew] = bundles.try_emplace({members, rows});
+  if (isNew)
+    it->second = writer.add(tprt::BundleRow{
+        writer.addAll<int64_t>(absl::MakeConstSpan(members)), rows});
+  tprt::BufferRow &root = roots[op.getBuffer()];
+  root.space = tprt::Space::Bundle;
+  root.index = it->second;
+  return success();
+}
+
 void ArtifactBuilder::addCopy(step::CopyOp op) {
   auto from = cast<MemRefType>(op.getSource().getType());
   tprt::CopyRow row = {};
@@ -403,6 +419,7 @@ LogicalResult ArtifactBuilder::addStep(Operation *op) {
         setRoot(constant, tprt::Space::Constant, it->second);
         return success();
       })
+      .Case([&](step::BundleOp bundle) { return addBundle(bundle); })
       .Case([&](step::CollectiveStartOp start) { return addCollective(start); })
       .Case([&](step::MatmulOp matmul) {
         addMatmul(matmul);

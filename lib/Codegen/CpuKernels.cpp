@@ -97,39 +97,97 @@ static RowWalk getWalk(OpBuilder &builder, Location loc, int64_t columns) {
   return walk;
 }
 
-func::FuncOp tp::codegen::emitRowsForCpu(OpBuilder &builder, step::RowsOp rows,
-                                         StringRef name) {
-  Location loc = rows.getLoc();
+namespace {
+
+/// The function of a kernel, and what its tables hold.
+struct CpuFunction {
+  func::FuncOp function;
+  Block *entry;
+  RowContext context; ///< Of all operands and scalars of the step.
+};
+
+} // namespace
+
+/// Leaves `builder` before the function's return.
+static CpuFunction createFunction(OpBuilder &builder,
+                                  step::KernelOpInterface op, StringRef name) {
+  Location loc = op.getLoc();
   Type pointer = LLVM::LLVMPointerType::get(builder.getContext());
   Type i64 = builder.getI64Type(), i32 = builder.getI32Type();
-  auto function = func::FuncOp::create(
+  CpuFunction made;
+  made.function = func::FuncOp::create(
       builder, loc, name,
       builder.getFunctionType({pointer, pointer, i64, i64}, {i32}));
-  OpBuilder::InsertionGuard guard(builder);
-  Block *entry = function.addEntryBlock();
-  builder.setInsertionPointToStart(entry);
+  made.entry = made.function.addEntryBlock();
+  builder.setInsertionPointToStart(made.entry);
   auto loadFrom = [&](Value table, Type type, int64_t index) -> Value {
     Value address = LLVM::GEPOp::create(builder, loc, pointer, type, table,
                                         ArrayRef<LLVM::GEPArg>(int32_t(index)));
     return LLVM::LoadOp::create(builder, loc, type, address);
   };
-  RowContext context;
-  for (unsigned i = 0; i < rows->getNumOperands(); ++i)
-    context.pointers.push_back(loadFrom(entry->getArgument(0), pointer, i));
-  for (auto [i, scalar] : llvm::enumerate(rows.getScalars()))
-    context.scalars[scalar] = loadFrom(entry->getArgument(1), i64, i);
-  RowWalk walk = getWalk(builder, loc, rows.getNumColumns());
-  auto integer = [&](IntegerAttr value) {
-    return arith::ConstantOp::create(builder, loc, value);
+  for (unsigned i = 0; i < op->getNumOperands(); ++i)
+    made.context.pointers.push_back(
+        loadFrom(made.entry->getArgument(0), pointer, i));
+  for (auto [i, scalar] : llvm::enumerate(op.getScalars()))
+    made.context.scalars[scalar] = loadFrom(made.entry->getArgument(1), i64, i);
+  Value zero =
+      arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(0));
+  auto end = func::ReturnOp::create(builder, loc, zero);
+  builder.setInsertionPoint(end);
+  return made;
+}
+
+/// Emits the rows from `begin` to `end` where `builder` stands; row 0 of the
+/// program is number `first`.
+static void emitRows(OpBuilder &builder, step::RowsOp rows, Block *entry,
+                     RowContext context, Value begin, Value end,
+                     int64_t first) {
+  Location loc = rows.getLoc();
+  auto number = [&](int64_t value) -> Value {
+    return arith::ConstantOp::create(builder, loc,
+                                     builder.getI64IntegerAttr(value));
   };
-  auto loop = scf::ForOp::create(builder, loc, entry->getArgument(2),
-                                 entry->getArgument(3),
-                                 integer(builder.getI64IntegerAttr(1)));
-  Value zero = integer(builder.getI32IntegerAttr(0));
-  func::ReturnOp::create(builder, loc, zero);
+  OpBuilder::InsertionGuard guard(builder);
+  RowWalk walk = getWalk(builder, loc, rows.getNumColumns());
+  auto loop = scf::ForOp::create(builder, loc, begin, end, number(1));
   builder.setInsertionPointToStart(loop.getBody());
   context.row = loop.getInductionVar();
+  if (first > 0)
+    context.row =
+        arith::SubIOp::create(builder, loc, context.row, number(first));
   CpuTarget target(entry, rows.getNumColumns());
   emitRow(builder, rows, RowAnalysis(rows), context, std::move(walk), target);
-  return function;
+}
+
+func::FuncOp tp::codegen::emitRowsForCpu(OpBuilder &builder, step::RowsOp rows,
+                                         StringRef name) {
+  OpBuilder::InsertionGuard guard(builder);
+  CpuFunction made = createFunction(builder, rows, name);
+  emitRows(builder, rows, made.entry, made.context, made.entry->getArgument(2),
+           made.entry->getArgument(3), /*first=*/0);
+  return made.function;
+}
+
+func::FuncOp tp::codegen::emitTogetherForCpu(OpBuilder &builder,
+                                             step::TogetherOp op,
+                                             StringRef name) {
+  OpBuilder::InsertionGuard guard(builder);
+  CpuFunction made = createFunction(builder, op, name);
+  Location loc = op.getLoc();
+  auto number = [&](int64_t value) -> Value {
+    return arith::ConstantOp::create(builder, loc,
+                                     builder.getI64IntegerAttr(value));
+  };
+  int64_t first = 0;
+  for (auto rows : op.getBody().getOps<step::RowsOp>()) {
+    int64_t last = first + rows.getNumRows();
+    Value begin = arith::MaxSIOp::create(
+        builder, loc, made.entry->getArgument(2), number(first));
+    Value end = arith::MinSIOp::create(builder, loc, made.entry->getArgument(3),
+                                       number(last));
+    emitRows(builder, rows, made.entry, made.context.getPart(rows), begin, end,
+             first);
+    first = last;
+  }
+  return made.function;
 }

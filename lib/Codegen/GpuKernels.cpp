@@ -238,49 +238,49 @@ static RowWalk getWalk(OpBuilder &builder, Location loc, const Mapping &map,
   return walk;
 }
 
-FailureOr<KernelLaunch> tp::codegen::emitRowsForGpu(OpBuilder &builder,
-                                                    step::RowsOp rows,
-                                                    StringRef name) {
-  Location loc = rows.getLoc();
-  RowAnalysis analysis(rows);
-  FailureOr<Mapping> mapping = getMapping(rows, analysis);
-  if (failed(mapping))
-    return failure();
-  const Mapping &map = *mapping;
-  int64_t columns = rows.getNumColumns();
-  gpu::GPUFuncOp function =
-      createGpuFunction(builder, rows, name, map.launch.threads);
-  // Numbers that are known to be small are divided as 32 bits.
-  function.setKnownGridSizeAttr(
-      builder.getDenseI32ArrayAttr({int32_t(map.launch.blocks), 1, 1}));
+/// The arguments of a kernel that is a row program, or several.
+static RowContext getContext(gpu::GPUFuncOp function,
+                             step::KernelOpInterface op) {
   ValueRange arguments(function.getArguments());
-  unsigned numOperands = rows->getNumOperands();
+  unsigned numOperands = op->getNumOperands();
   RowContext context;
   context.pointers = llvm::to_vector(arguments.take_front(numOperands));
   for (auto [scalar, argument] :
-       llvm::zip_equal(rows.getScalars(), arguments.drop_front(numOperands)))
+       llvm::zip_equal(op.getScalars(), arguments.drop_front(numOperands)))
     context.scalars[scalar] = argument;
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToStart(&function.getBody().front());
+  return context;
+}
 
-  auto number = [&](int64_t value) -> Value {
-    return arith::ConstantOp::create(builder, loc,
-                                     builder.getI64IntegerAttr(value));
-  };
+static Value getNumber(OpBuilder &builder, Location loc, int64_t value) {
+  return arith::ConstantOp::create(builder, loc,
+                                   builder.getI64IntegerAttr(value));
+}
+
+/// Which block of the launch it is.
+static Value getBlock(OpBuilder &builder, Location loc) {
+  return arith::IndexCastUIOp::create(
+      builder, loc, builder.getI64Type(),
+      gpu::BlockIdOp::create(builder, loc, gpu::Dimension::x));
+}
+
+/// Emits what block number `block` of those of a row program does, where
+/// `builder` stands.
+static void emitBlock(OpBuilder &builder, gpu::GPUFuncOp function,
+                      step::RowsOp rows, const RowAnalysis &analysis,
+                      const Mapping &map, RowContext context, Value block) {
+  Location loc = rows.getLoc();
+  int64_t columns = rows.getNumColumns();
+  auto number = [&](int64_t value) { return getNumber(builder, loc, value); };
   auto divide = [&](Value value, int64_t by) {
     Value divisor = number(by);
     return std::pair<Value, Value>(
         arith::DivUIOp::create(builder, loc, value, divisor),
         arith::RemUIOp::create(builder, loc, value, divisor));
   };
-  auto toNumber = [&](Value index) -> Value {
-    return arith::IndexCastUIOp::create(builder, loc, builder.getI64Type(),
-                                        index);
-  };
-  Value block =
-      toNumber(gpu::BlockIdOp::create(builder, loc, gpu::Dimension::x));
-  Value thread =
-      toNumber(gpu::ThreadIdOp::create(builder, loc, gpu::Dimension::x));
+  OpBuilder::InsertionGuard guard(builder);
+  Value thread = arith::IndexCastUIOp::create(
+      builder, loc, builder.getI64Type(),
+      gpu::ThreadIdOp::create(builder, loc, gpu::Dimension::x));
   // The number of the item, and of the thread among those that share it.
   Value item = block, lane = thread;
   int64_t itemsPerBlock = 1;
@@ -293,7 +293,6 @@ FailureOr<KernelLaunch> tp::codegen::emitRowsForGpu(OpBuilder &builder,
         inBlock);
     lane = inItem;
   }
-  builder.setInsertionPoint(&function.getBody().front().back());
   if (map.items % itemsPerBlock != 0) {
     auto branch = scf::IfOp::create(
         builder, loc,
@@ -314,5 +313,70 @@ FailureOr<KernelLaunch> tp::codegen::emitRowsForGpu(OpBuilder &builder,
   }
   GpuTarget target(function, map, lane);
   emitRow(builder, rows, analysis, context, std::move(walk), target);
-  return map.launch;
+}
+
+/// Begins the kernel of `op`, with `builder` before its return. Numbers that
+/// are known to be small are divided as 32 bits.
+static gpu::GPUFuncOp beginFunction(OpBuilder &builder,
+                                    step::KernelOpInterface op, StringRef name,
+                                    const KernelLaunch &launch) {
+  gpu::GPUFuncOp function =
+      createGpuFunction(builder, op, name, launch.threads);
+  function.setKnownGridSizeAttr(
+      builder.getDenseI32ArrayAttr({int32_t(launch.blocks), 1, 1}));
+  builder.setInsertionPoint(&function.getBody().front().back());
+  return function;
+}
+
+FailureOr<KernelLaunch> tp::codegen::emitRowsForGpu(OpBuilder &builder,
+                                                    step::RowsOp rows,
+                                                    StringRef name) {
+  RowAnalysis analysis(rows);
+  FailureOr<Mapping> map = getMapping(rows, analysis);
+  if (failed(map))
+    return failure();
+  OpBuilder::InsertionGuard guard(builder);
+  gpu::GPUFuncOp function = beginFunction(builder, rows, name, map->launch);
+  emitBlock(builder, function, rows, analysis, *map, getContext(function, rows),
+            getBlock(builder, rows.getLoc()));
+  return map->launch;
+}
+
+FailureOr<KernelLaunch> tp::codegen::emitTogetherForGpu(OpBuilder &builder,
+                                                        step::TogetherOp op,
+                                                        StringRef name) {
+  Location loc = op.getLoc();
+  SmallVector<step::RowsOp> parts(op.getBody().getOps<step::RowsOp>());
+  SmallVector<RowAnalysis> analyses(parts.begin(), parts.end());
+  SmallVector<Mapping> maps;
+  KernelLaunch launch{0, kBlock, 0};
+  for (auto [rows, analysis] : llvm::zip_equal(parts, analyses)) {
+    FailureOr<Mapping> map = getMapping(rows, analysis);
+    if (failed(map))
+      return failure();
+    launch.blocks += map->launch.blocks;
+    maps.push_back(*map);
+  }
+  // As one launch they may be too many.
+  if (failed(getLaunch(op, launch.blocks, /*perBlock=*/1, launch.threads)))
+    return failure();
+  OpBuilder::InsertionGuard guard(builder);
+  gpu::GPUFuncOp function = beginFunction(builder, op, name, launch);
+  RowContext whole = getContext(function, op);
+  Value block = getBlock(builder, loc);
+  int64_t first = 0;
+  for (auto [rows, analysis, map] : llvm::zip_equal(parts, analyses, maps)) {
+    // Below the first block, the difference is a large number.
+    Value own = arith::SubIOp::create(builder, loc, block,
+                                      getNumber(builder, loc, first));
+    auto branch = scf::IfOp::create(
+        builder, loc,
+        arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, own,
+                              getNumber(builder, loc, map.launch.blocks)));
+    OpBuilder::InsertionGuard inside(builder);
+    builder.setInsertionPointToStart(&branch.getThenRegion().front());
+    emitBlock(builder, function, rows, analysis, map, whole.getPart(rows), own);
+    first += map.launch.blocks;
+  }
+  return launch;
 }

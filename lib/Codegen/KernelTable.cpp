@@ -3,6 +3,8 @@
 
 #include "lib/Codegen/KernelTable.h"
 
+#include "lib/Codegen/Kernels.h"
+
 using namespace mlir;
 using namespace tp;
 using namespace tp::codegen;
@@ -45,6 +47,15 @@ static bool areEqual(step::KernelOpInterface a, step::KernelOpInterface b) {
                return OperationEquivalence::isRegionEquivalentTo(
                    &one, &other, OperationEquivalence::Flags::IgnoreLocations);
              });
+}
+
+void KernelTable::addForGpu(Operation *module) {
+  module->walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (isa<GpuKernelOpInterface>(op))
+      add(cast<step::KernelOpInterface>(op));
+    return isa<step::TogetherOp>(op) ? WalkResult::skip()
+                                     : WalkResult::advance();
+  });
 }
 
 unsigned KernelTable::add(step::KernelOpInterface op) {

@@ -37,6 +37,9 @@ class KernelTable {
 public:
   /// The number of the kernel that `op` is.
   unsigned add(step::KernelOpInterface op);
+  /// Adds the steps of a module that have a kernel on a GPU, in order. Those in
+  /// a step.together are parts of its kernel.
+  void addForGpu(mlir::Operation *module);
   /// Each kernel, with the first step that is one.
   llvm::ArrayRef<Kernel> getKernels() const { return kernels; }
 

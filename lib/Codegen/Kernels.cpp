@@ -26,6 +26,14 @@ struct CpuRows : CpuKernelOpInterface::ExternalModel<CpuRows, step::RowsOp> {
   }
 };
 
+struct CpuTogether
+    : CpuKernelOpInterface::ExternalModel<CpuTogether, step::TogetherOp> {
+  func::FuncOp emitCpuKernel(Operation *op, OpBuilder &builder,
+                             StringRef name) const {
+    return emitTogetherForCpu(builder, cast<step::TogetherOp>(op), name);
+  }
+};
+
 /// The GPU's kernel of an op is what `emit` writes.
 template <typename Op,
           FailureOr<KernelLaunch> (*emit)(OpBuilder &, Op, StringRef)>
@@ -36,6 +44,7 @@ struct GpuModel : GpuKernelOpInterface::ExternalModel<GpuModel<Op, emit>, Op> {
   }
 };
 using GpuRows = GpuModel<step::RowsOp, emitRowsForGpu>;
+using GpuTogether = GpuModel<step::TogetherOp, emitTogetherForGpu>;
 using GpuScatter = GpuModel<step::ScatterOp, emitScatterForGpu>;
 using GpuSort = GpuModel<step::SortOp, emitSortForGpu>;
 using GpuSortParts = GpuModel<step::SortPartsOp, emitSortPartsForGpu>;
@@ -58,6 +67,7 @@ void tp::codegen::registerKernelModels(DialectRegistry &registry) {
     step::AttentionKeyValueGradientOp::attachInterface<GpuKeyValueGradient>(
         *context);
     step::RowsOp::attachInterface<CpuRows, GpuRows>(*context);
+    step::TogetherOp::attachInterface<CpuTogether, GpuTogether>(*context);
     step::ScatterOp::attachInterface<GpuScatter>(*context);
     step::CombineOp::attachInterface<GpuCombine>(*context);
     step::RandomOp::attachInterface<GpuRandom>(*context);

@@ -61,6 +61,16 @@ struct RowContext {
   llvm::SmallVector<mlir::Value> pointers;              ///< One per operand.
   llvm::DenseMap<mlir::Attribute, mlir::Value> scalars; ///< See getScalars.
   mlir::Value row;                                      ///< i64
+
+  /// If these are of a step.together: what one of its row programs has.
+  RowContext getPart(step::RowsOp rows) const {
+    RowContext part;
+    part.scalars = scalars;
+    for (mlir::Value operand : rows->getOperands())
+      part.pointers.push_back(
+          pointers[mlir::cast<mlir::BlockArgument>(operand).getArgNumber()]);
+    return part;
+  }
 };
 
 /// Emits one row of `rows` where `builder` stands.

@@ -16,6 +16,15 @@ mlir::FailureOr<KernelLaunch> emitRowsForGpu(mlir::OpBuilder &builder,
                                              step::RowsOp rows,
                                              llvm::StringRef name);
 
+/// Several row programs: on a CPU the parts are the rows of all, one program
+/// after the other, on a GPU the blocks.
+mlir::func::FuncOp emitTogetherForCpu(mlir::OpBuilder &builder,
+                                      step::TogetherOp op,
+                                      llvm::StringRef name);
+mlir::FailureOr<KernelLaunch> emitTogetherForGpu(mlir::OpBuilder &builder,
+                                                 step::TogetherOp op,
+                                                 llvm::StringRef name);
+
 } // namespace tp::codegen
 
 #endif // TPOPT_LIB_CODEGEN_ROWKERNELS_H

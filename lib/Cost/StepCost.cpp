@@ -84,6 +84,13 @@ static Work getStepWork(Operation *op) {
             return getAttentionWork(op, 2, 2);
           })
           .Case([](step::RowsOp op) { return getRowsWork(op); })
+          .Case([](step::TogetherOp op) {
+            Work work;
+            work.bits = 32;
+            for (auto rows : op.getBody().getOps<step::RowsOp>())
+              work.flops += getRowsWork(rows).flops;
+            return work;
+          })
           .Default([](Operation *) { return Work(); });
   for (Value operand : op->getOperands())
     if (step::isBuffer(operand.getType()))

@@ -52,7 +52,7 @@ public:
         intervals.push_back({alloc, step::getEndByte(alloc.getType())});
         continue;
       }
-      if (isa<step::ViewOp>(op))
+      if (isa<step::ViewOp, step::BundleOp>(op))
         continue;
       touch(op.getOperands());
       // A collective holds its buffers until it is done.

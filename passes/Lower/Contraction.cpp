@@ -251,7 +251,8 @@ bool ProgramLowering::ContractionBuilder::isConstant(const View &weight) {
   step::ProgramOp program = lowering.program;
   auto argument = dyn_cast<BlockArgument>(weight.root);
   if (!argument || argument.getArgNumber() >= program.getInputs().size())
-    return weight.root.getDefiningOp<step::ConstantOp>() != nullptr;
+    return isa_and_present<step::ConstantOp, step::BundleOp>(
+        weight.root.getDefiningOp());
   auto isWritten = [&](Attribute output) {
     return cast<step::OutputAttr>(output).getAlias() ==
            int64_t(argument.getArgNumber());

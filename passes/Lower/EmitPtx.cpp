@@ -26,10 +26,7 @@ struct EmitPtx : tp::impl::EmitPtxPassBase<EmitPtx> {
 
   void runOnOperation() override {
     KernelTable table;
-    getOperation().walk([&](step::KernelOpInterface op) {
-      if (isa<GpuKernelOpInterface>(op.getOperation()))
-        table.add(op);
-    });
+    table.addForGpu(getOperation());
     if (table.getKernels().empty())
       return;
     FailureOr<GpuChip> wanted = getGpuChip(getOperation(), chip);

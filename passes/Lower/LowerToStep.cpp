@@ -6,6 +6,7 @@
 #include "Lowering.h"
 
 #include "Entry.h"
+#include "JoinProducts.h"
 #include "PlannedTarget.h"
 #include "ScalarOps.h"
 
@@ -425,7 +426,7 @@ LogicalResult ProgramLowering::verifyValues() {
   return failure(result.wasInterrupted());
 }
 
-LogicalResult ProgramLowering::run() {
+LogicalResult ProgramLowering::prepare() {
   if (!llvm::hasSingleElement(function.getBody()))
     return function.emitError()
            << prefix(ErrorCode::UnsupportedOp) << "a function has one block";
@@ -436,7 +437,10 @@ LogicalResult ProgramLowering::run() {
   if (mlir::failed(prepared))
     return failure();
   infos = std::move(*prepared);
+  return success();
+}
 
+LogicalResult ProgramLowering::lower() {
   Block &block = function.getBody().front(), &body = program.getBody().front();
   builder.setInsertionPointToStart(&body);
   for (BlockArgument argument : block.getArguments())
@@ -452,6 +456,8 @@ LogicalResult ProgramLowering::run() {
   lowerBlock(block);
   if (!failed)
     lowerResults();
+  if (!failed)
+    joinRows(program);
   return failure(failed);
 }
 
@@ -465,6 +471,8 @@ struct LowerToStep : tp::impl::LowerToStepPassBase<LowerToStep> {
         getPlannedTarget(getOperation(), target, fp8);
     if (failed(wanted))
       return signalPassFailure();
+    SmallVector<func::FuncOp> functions;
+    SmallVector<std::unique_ptr<ProgramLowering>> lowerings;
     for (auto function :
          llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>())) {
       if (function.isExternal())
@@ -482,7 +490,15 @@ struct LowerToStep : tp::impl::LowerToStepPassBase<LowerToStep> {
           return signalPassFailure();
         mesh = *found;
       }
-      if (failed(ProgramLowering(function, mesh, **wanted).run()))
+      functions.push_back(function);
+      lowerings.push_back(
+          std::make_unique<ProgramLowering>(function, mesh, **wanted));
+      if (failed(lowerings.back()->prepare()))
+        return signalPassFailure();
+    }
+    joinProducts(functions, **wanted);
+    for (auto [function, lowering] : llvm::zip_equal(functions, lowerings)) {
+      if (failed(lowering->lower()))
         return signalPassFailure();
       function.erase();
     }

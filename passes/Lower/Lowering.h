@@ -27,7 +27,9 @@ public:
   }
 
   /// Puts a program beside the function. Fails, with errors.
-  mlir::LogicalResult run();
+  /// Creates the program and makes the function legal for the target.
+  mlir::LogicalResult prepare();
+  mlir::LogicalResult lower();
 
 private:
   class RowsBuilder;
@@ -180,6 +182,9 @@ private:
   llvm::DenseSet<mlir::Operation *> lowered;
   llvm::SmallVector<int64_t> aliases; ///< Per result, the input or -1.
 };
+
+/// Row programs of `program` that may be one kernel become a step.together.
+void joinRows(step::ProgramOp program);
 
 /// Merges dimensions of a row program that all its operands walk through alike.
 void collapseDomain(step::RowsOp rows);

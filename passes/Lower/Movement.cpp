@@ -4,6 +4,7 @@
 // Concatenation and padding: copies into parts of a new tensor. Blocks at the
 // device's place.
 
+#include "JoinProducts.h"
 #include "Lowering.h"
 
 using namespace mlir;
@@ -45,7 +46,19 @@ View ProgramLowering::allocatePart(Value value) {
   return allocateFor(value);
 }
 
-void ProgramLowering::lowerConcat(ConcatOp op) { lowerParts(op); }
+void ProgramLowering::lowerConcat(ConcatOp op) {
+  if (std::optional<int64_t> rows = getBundleRows(op)) {
+    SmallVector<Value> members;
+    for (Value input : op.getInputs())
+      members.push_back(getView(input).root);
+    auto type = cast<RankedTensorType>(op.getType());
+    views[op.getResult()] = View(step::BundleOp::create(
+        builder, loc, MemRefType::get(type.getShape(), type.getElementType()),
+        members, *rows));
+    return;
+  }
+  lowerParts(op);
+}
 
 void ProgramLowering::lowerAssemble(spmd::AssembleOp op) { lowerParts(op); }
 

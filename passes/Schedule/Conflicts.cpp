@@ -60,11 +60,12 @@ llvm::SmallVector<Access, 4> schedule::getAccesses(Operation *step) {
   llvm::SmallVector<Access, 4> accesses;
   step->walk([&](Operation *op) {
     // Those in a row program are of its operands.
-    if (isa<step::RowsOp>(op->getParentOp()))
+    if (isa<step::RowsOp, step::TogetherOp>(op->getParentOp()))
       return;
     // Predicates are read by what controls others, whose effects are those of
     // its regions.
-    bool isControl = op->getNumRegions() > 0 && !isa<step::RowsOp>(op);
+    bool isControl =
+        op->getNumRegions() > 0 && !isa<step::RowsOp, step::TogetherOp>(op);
     llvm::SmallVector<MemoryEffects::EffectInstance> effects;
     if (auto known = dyn_cast<MemoryEffectOpInterface>(op))
       known.getEffects(effects);

@@ -210,7 +210,7 @@ double BlockScheduler::getTime(Operation *op) {
 
 void BlockScheduler::collect() {
   for (Operation &op : block) {
-    if (isa<step::AllocOp, step::ViewOp, step::ConstantOp,
+    if (isa<step::AllocOp, step::ViewOp, step::ConstantOp, step::BundleOp,
             step::CollectiveDoneOp>(op))
       continue;
     unsigned number = items.size();
@@ -244,7 +244,8 @@ void BlockScheduler::moveBefore(Operation *op, Operation *place) {
   for (Value operand : op->getOperands()) {
     Operation *made = operand.getDefiningOp();
     if (made && made->getBlock() == &block &&
-        isa<step::ViewOp, step::AllocOp, step::ConstantOp>(made) &&
+        isa<step::ViewOp, step::AllocOp, step::ConstantOp, step::BundleOp>(
+            made) &&
         place->isBeforeInBlock(made))
       moveBefore(made, place);
   }

@@ -255,6 +255,9 @@ private:
     case Space::Output:
       base = memory.getOutput(buffer.index);
       break;
+    case Space::Bundle:
+      base = memory.getBundle(buffer.index);
+      break;
     case Space::Constant:
       // Never written: the artifact's verifier has seen to it.
       base = const_cast<char *>(artifact.bytes(SectionKind::Constants).data());

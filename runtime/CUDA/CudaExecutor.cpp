@@ -101,31 +101,30 @@ CudaExecutor::writeRandom(uint32_t input, uint64_t seed, float scale,
     return addRank(makeError(ErrorCode::GpuStep,
                              "the artifact has no kernel that makes random ",
                              getName(row.dtype), "; compile it again"));
-  TPRT_RETURN_IF_ERROR(memory->clear(input)); // the padding
   int64_t bits = 0;
   std::memcpy(&bits, &scale, sizeof(scale));
-  for (const BlockRows &rows :
-       getBlockRows(artifact, row.dims, world.getRank())) {
-    BufferRow buffer;
-    buffer.space = Space::Input;
-    buffer.index = input;
-    buffer.offset = static_cast<uint64_t>(rows.block * getSize(row.dtype));
-    cuda::Pointer to = memory->resolve(buffer, {});
-    BlockRows numbers = rows;
-    std::array<void *, 8> arguments = {
-        &to,
-        &numbers.rows,
-        &numbers.columns,
-        &numbers.blockStride,
-        &numbers.whole,
-        &numbers.wholeStride,
-        &bits,
-        &seed,
-    };
-    TPRT_RETURN_IF_ERROR(
-        program->launch(kernel->kernel, arguments.data(), compute.get()));
-  }
-  return device.wait(compute.get());
+  // The padding stays zero.
+  return memory->make(input, [&](cuda::Pointer block) -> absl::Status {
+    for (const BlockRows &rows :
+         getBlockRows(artifact, row.dims, world.getRank())) {
+      cuda::Pointer to =
+          block + static_cast<uint64_t>(rows.block * getSize(row.dtype));
+      BlockRows numbers = rows;
+      std::array<void *, 8> arguments = {
+          &to,
+          &numbers.rows,
+          &numbers.columns,
+          &numbers.blockStride,
+          &numbers.whole,
+          &numbers.wholeStride,
+          &bits,
+          &seed,
+      };
+      TPRT_RETURN_IF_ERROR(
+          program->launch(kernel->kernel, arguments.data(), compute.get()));
+    }
+    return device.wait(compute.get());
+  });
 }
 
 absl::Status CudaExecutor::clearInput(uint32_t input) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 #include <new>
+#include <utility>
 
 using namespace tprt;
 
@@ -30,10 +31,19 @@ absl::StatusOr<DeviceMemory> DeviceMemory::create(const Device &device,
           "clearing memory"));
     return block;
   };
-  for (const InputRow &input : artifact.rows<InputRow>()) {
-    TPRT_ASSIGN_OR_RETURN(Owned<cuda::Pointer> block,
-                          allocateZeroed(artifact.getLocalBytes(input)));
+  memory.places = getBundlePlaces(artifact);
+  for (size_t i = 0; i < memory.places.size(); ++i) {
+    Owned<cuda::Pointer> block;
+    if (!memory.places[i].isMember()) {
+      TPRT_ASSIGN_OR_RETURN(block, allocateZeroed(artifact.getLocalBytes(
+                                       artifact.rows<InputRow>()[i])));
+    }
     memory.inputs.push_back(std::move(block));
+  }
+  for (const BundleRow &bundle : artifact.rows<BundleRow>()) {
+    TPRT_ASSIGN_OR_RETURN(Owned<cuda::Pointer> block,
+                          allocateZeroed(getBytes(artifact, bundle)));
+    memory.bundles.push_back(std::move(block));
   }
   for (const OutputRow &output : artifact.rows<OutputRow>()) {
     if (output.alias != kNone) {
@@ -111,16 +121,52 @@ DeviceMemory::write(uint32_t input,
     block = large.get();
   }
   TPRT_RETURN_IF_ERROR(fill(block));
-  return upload(block, inputs[input].get(), bytes);
+  const BundlePlace &place = places[input];
+  if (!place.isMember())
+    return upload(block, inputs[input].get(), bytes);
+  TPRT_ASSIGN_OR_RETURN(Owned<cuda::Pointer> dense, device->allocate(bytes));
+  TPRT_RETURN_IF_ERROR(upload(block, dense.get(), bytes));
+  return copyRows(place, dense.get(), /*isBack=*/false);
 }
 
-absl::Status DeviceMemory::clear(uint32_t input) {
+absl::Status
+DeviceMemory::make(uint32_t input,
+                   absl::FunctionRef<absl::Status(cuda::Pointer block)> make) {
   uint64_t bytes = artifact->getLocalBytes(artifact->rows<InputRow>()[input]);
   if (bytes == 0)
     return absl::OkStatus();
+  const BundlePlace &place = places[input];
+  Owned<cuda::Pointer> dense;
+  cuda::Pointer block = inputs[input].get();
+  if (place.isMember()) {
+    TPRT_ASSIGN_OR_RETURN(dense, device->allocate(bytes));
+    block = dense.get();
+  }
   TPRT_RETURN_IF_ERROR(device->check(
-      device->driver.set8(inputs[input].get(), 0, bytes, stream.get()),
-      "clearing an input"));
+      device->driver.set8(block, 0, bytes, stream.get()), "clearing an input"));
+  TPRT_RETURN_IF_ERROR(device->wait(stream.get()));
+  TPRT_RETURN_IF_ERROR(make(block));
+  return place.isMember() ? copyRows(place, block, /*isBack=*/false)
+                          : absl::OkStatus();
+}
+
+absl::Status DeviceMemory::clear(uint32_t input) {
+  return make(input, [](cuda::Pointer) { return absl::OkStatus(); });
+}
+
+absl::Status DeviceMemory::copyRows(const BundlePlace &place,
+                                    cuda::Pointer block, bool isBack) {
+  cuda::Pointer row = bundles[place.bundle].get() + place.offset;
+  for (int64_t i = 0; i < place.rows; ++i) {
+    cuda::Pointer from = block, to = row;
+    if (isBack)
+      std::swap(from, to);
+    TPRT_RETURN_IF_ERROR(device->check(
+        device->driver.copy(to, from, place.rowBytes, stream.get()),
+        "copying a row of a weight"));
+    block += place.rowBytes;
+    row += place.stride;
+  }
   return device->wait(stream.get());
 }
 
@@ -134,8 +180,13 @@ DeviceMemory::read(uint32_t output,
 
 absl::Status DeviceMemory::readInput(
     uint32_t input, absl::FunctionRef<absl::Status(const char *block)> use) {
-  return show(inputs[input].get(),
-              artifact->getLocalBytes(artifact->rows<InputRow>()[input]), use);
+  uint64_t bytes = artifact->getLocalBytes(artifact->rows<InputRow>()[input]);
+  const BundlePlace &place = places[input];
+  if (!place.isMember())
+    return show(inputs[input].get(), bytes, use);
+  TPRT_ASSIGN_OR_RETURN(Owned<cuda::Pointer> dense, device->allocate(bytes));
+  TPRT_RETURN_IF_ERROR(copyRows(place, dense.get(), /*isBack=*/true));
+  return show(dense.get(), bytes, use);
 }
 
 absl::Status
@@ -166,6 +217,9 @@ cuda::Pointer DeviceMemory::resolve(const BufferRow &buffer,
     break;
   case Space::Constant:
     base = constants.get();
+    break;
+  case Space::Bundle:
+    base = bundles[buffer.index].get();
     break;
   }
   return base + buffer.offset +

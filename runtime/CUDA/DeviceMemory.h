@@ -7,7 +7,7 @@
 #define TPRT_CUDA_DEVICEMEMORY_H
 
 #include "runtime/CUDA/Device.h"
-#include "runtime/Core/Artifact.h"
+#include "runtime/Core/Bundles.h"
 
 #include <vector>
 
@@ -26,6 +26,10 @@ public:
 
   absl::Status write(uint32_t input,
                      absl::FunctionRef<absl::Status(char *block)> fill);
+  /// The same, by work of the GPU: `make` writes the rank's block, which is
+  /// zero before, and waits until it has.
+  absl::Status make(uint32_t input,
+                    absl::FunctionRef<absl::Status(cuda::Pointer block)> make);
   absl::Status clear(uint32_t input);
   absl::Status read(uint32_t output,
                     absl::FunctionRef<absl::Status(const char *block)> use);
@@ -44,11 +48,16 @@ private:
   absl::Status show(cuda::Pointer from, uint64_t bytes,
                     absl::FunctionRef<absl::Status(const char *block)> use);
   absl::Status download(cuda::Pointer from, char *to, uint64_t bytes);
+  /// Copies the block of an input that is in a bundle there, or back.
+  absl::Status copyRows(const BundlePlace &place, cuda::Pointer block,
+                        bool isBack);
 
   const Device *device;
   const Artifact *artifact;
   int64_t rank;
-  std::vector<Owned<cuda::Pointer>> inputs;
+  std::vector<BundlePlace> places;          ///< Of inputs.
+  std::vector<Owned<cuda::Pointer>> inputs; ///< None of those in bundles.
+  std::vector<Owned<cuda::Pointer>> bundles;
   std::vector<Owned<cuda::Pointer>> own; ///< Of outputs without an alias.
   std::vector<cuda::Pointer> outputs;
   Owned<cuda::Pointer> ownArena, constants;

@@ -74,6 +74,8 @@ uint32_t tprt::getRowSize(SectionKind kind) {
     return sizeof(DeviceRow);
   case SectionKind::Places:
     return sizeof(PlaceRow);
+  case SectionKind::Bundles:
+    return sizeof(BundleRow);
   case SectionKind::Text:
   case SectionKind::Constants:
   case SectionKind::ObjectCode:

@@ -48,7 +48,7 @@ namespace tprt {
 /// in text mode would destroy.
 inline constexpr char kMagic[8] = {'\x89', 'T',  'P',    'X',
                                    '\r',   '\n', '\x1a', '\n'};
-inline constexpr uint32_t kFormatVersion = 5;
+inline constexpr uint32_t kFormatVersion = 6;
 inline constexpr uint64_t kSectionAlignment = 64;
 /// "No row", where a row is optional.
 inline constexpr uint32_t kNone = ~0u;
@@ -194,6 +194,16 @@ struct InputRow {
   uint32_t reserved = 0;
 };
 
+/// Inputs whose storages lie side by side, so that one product takes them all:
+/// row r of the bundle is row r of each member, in order. A member has no other
+/// storage, is of the bundle's element type, and no output overwrites it.
+///
+/// q [2][4] and k [2][2] in two rows:   q q q q k k | q q q q k k
+struct BundleRow {
+  Range members; ///< Integers: indices of Inputs.
+  int64_t rows;  ///< Divides the elements of each.
+};
+
 struct OutputRow {
   TextRef name;
   DType dtype;
@@ -208,9 +218,11 @@ struct OutputRow {
 
 enum class Space : uint32_t {
   Arena = 0,    ///< The rank's scratch memory; `index` is 0.
-  Input = 1,    ///< Inputs[index]; written only where an output aliases it.
+  Input = 1,    ///< Inputs[index], one of no bundle; written only where an
+                ///< output aliases it.
   Output = 2,   ///< Outputs[index], one without an alias.
   Constant = 3, ///< The Constants section, read-only; `index` is 0.
+  Bundle = 4,   ///< Bundles[index], read-only.
 };
 
 /// `size` bytes at `offset` of a space, plus `step` bytes (which may be

@@ -59,6 +59,7 @@ public:
   absl::Status verify() {
     TPRT_RETURN_IF_ERROR(verifyMesh());
     TPRT_RETURN_IF_ERROR(verifyTensors());
+    TPRT_RETURN_IF_ERROR(verifyBundles());
     for (const KernelRow &kernel : artifact.rows<KernelRow>())
       TPRT_RETURN_IF_ERROR(verifyText(kernel.symbol));
     TPRT_RETURN_IF_ERROR(verifyGpuCode());
@@ -78,6 +79,7 @@ private:
   absl::Status verifySource(const SourceRow &source,
                             absl::Span<const int64_t> shape) const;
   absl::Status verifyTensors() const;
+  absl::Status verifyBundles() const;
   absl::Status verifyEntry(const EntryRow &entry) const;
   absl::Status verifyGpuCode() const;
 };
@@ -314,6 +316,37 @@ absl::Status Verifier::verifyTensors() const {
             artifact.getLocalBytes(output))
       return fail("output '", artifact.text(output.name),
                   "' does not fit the input it overwrites");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Verifier::verifyBundles() const {
+  absl::Span<const InputRow> inputs = artifact.rows<InputRow>();
+  std::vector<bool> isMember(inputs.size());
+  for (const BundleRow &bundle : artifact.rows<BundleRow>()) {
+    if (!isInside<int64_t>(bundle.members) || bundle.members.count < 2 ||
+        bundle.rows < 1)
+      return fail("a bundle of ", bundle.members.count, " inputs in ",
+                  bundle.rows, " rows");
+    absl::Span<const int64_t> members = artifact.integers(bundle.members);
+    int64_t bytes = 0;
+    for (int64_t member : members) {
+      if (member < 0 || static_cast<uint64_t>(member) >= inputs.size() ||
+          isMember[member])
+        return fail("a bundle has no such input, or another has it: ", member);
+      isMember[member] = true;
+      const InputRow &input = inputs[member];
+      int64_t own = artifact.getLocalBytes(input);
+      if (input.role != Role::Parameter ||
+          artifact.isDonated(static_cast<uint32_t>(member)) ||
+          input.dtype != inputs[members[0]].dtype)
+        return fail("a bundle is of parameters of one type that nothing "
+                    "overwrites");
+      absl::optional<int64_t> sum = checkedAdd(bytes, own);
+      if (!sum || own / getSize(input.dtype) % bundle.rows != 0)
+        return fail("input ", member, " has no ", bundle.rows, " rows");
+      bytes = *sum;
+    }
   }
   return absl::OkStatus();
 }

@@ -38,7 +38,7 @@ ErrorCode tprt::getLoaderError(absl::string_view why, ErrorCode otherwise) {
              : otherwise;
 }
 
-static absl::Status fail(absl::string_view what, absl::string_view name) {
+static absl::Status failFile(absl::string_view what, absl::string_view name) {
   return makeError(getFileError(errno, ErrorCode::FileUnreadable), "cannot ",
                    what, " '", name, "': ", std::strerror(errno));
 }
@@ -48,7 +48,7 @@ absl::StatusOr<File> File::open(const std::string &path) {
   int descriptor =
       ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (descriptor < 0)
-    return fail("open", path);
+    return failFile("open", path);
   return adopt(descriptor, path);
 }
 
@@ -56,7 +56,7 @@ absl::StatusOr<File> File::adopt(int descriptor, std::string name) {
   File file(descriptor, 0, std::move(name));
   struct stat info;
   if (::fstat(descriptor, &info) != 0)
-    return fail("examine", file.name);
+    return failFile("examine", file.name);
   if (!S_ISREG(info.st_mode))
     return makeError(ErrorCode::FileUnreadable, "'", file.name,
                      "' is not a regular file");
@@ -77,7 +77,7 @@ absl::Status File::read(uint64_t offset, uint64_t size, char *to) const {
     if (count < 0 && errno == EINTR)
       continue;
     if (count < 0)
-      return fail("read", name);
+      return failFile("read", name);
     if (count == 0)
       return makeError(ErrorCode::FileUnreadable, "'", name, "' ends at byte ",
                        offset, " and had ", length,

@@ -7,10 +7,20 @@ using namespace tprt;
 
 absl::StatusOr<HostMemory> HostMemory::create(const Artifact &artifact) {
   HostMemory memory;
-  for (const InputRow &input : artifact.rows<InputRow>()) {
-    TPRT_ASSIGN_OR_RETURN(AlignedBuffer buffer,
-                          AlignedBuffer::create(artifact.getLocalBytes(input)));
+  std::vector<BundlePlace> places = getBundlePlaces(artifact);
+  for (size_t i = 0; i < places.size(); ++i) {
+    AlignedBuffer buffer;
+    if (!places[i].isMember()) {
+      TPRT_ASSIGN_OR_RETURN(
+          buffer, AlignedBuffer::create(
+                      artifact.getLocalBytes(artifact.rows<InputRow>()[i])));
+    }
     memory.inputs.push_back(std::move(buffer));
+  }
+  for (const BundleRow &bundle : artifact.rows<BundleRow>()) {
+    TPRT_ASSIGN_OR_RETURN(AlignedBuffer buffer,
+                          AlignedBuffer::create(getBytes(artifact, bundle)));
+    memory.bundles.push_back(std::move(buffer));
   }
   for (const OutputRow &output : artifact.rows<OutputRow>()) {
     if (output.alias != kNone) {
@@ -31,12 +41,28 @@ absl::StatusOr<HostMemory> HostMemory::create(const Artifact &artifact) {
 absl::Status
 HostExecutor::writeInput(uint32_t input,
                          absl::FunctionRef<absl::Status(char *block)> fill) {
-  return fill(memory.getInput(input));
+  const BundlePlace &place = places[input];
+  if (!place.isMember())
+    return fill(memory.getInput(input));
+  TPRT_ASSIGN_OR_RETURN(
+      AlignedBuffer block,
+      AlignedBuffer::create(static_cast<uint64_t>(place.rows) * place.rowBytes,
+                            /*isZeroed=*/false));
+  TPRT_RETURN_IF_ERROR(fill(block.data()));
+  for (int64_t row = 0; row < place.rows; ++row)
+    std::memcpy(getRow(place, row),
+                block.data() + static_cast<uint64_t>(row) * place.rowBytes,
+                place.rowBytes);
+  return absl::OkStatus();
 }
 
 absl::Status HostExecutor::clearInput(uint32_t input) {
-  std::memset(memory.getInput(input), 0,
-              artifact.getLocalBytes(artifact.rows<InputRow>()[input]));
+  const BundlePlace &place = places[input];
+  if (!place.isMember())
+    std::memset(memory.getInput(input), 0,
+                artifact.getLocalBytes(artifact.rows<InputRow>()[input]));
+  for (int64_t row = 0; row < place.rows; ++row)
+    std::memset(getRow(place, row), 0, place.rowBytes);
   return absl::OkStatus();
 }
 
@@ -47,5 +73,15 @@ absl::Status HostExecutor::readOutput(
 
 absl::Status HostExecutor::readInput(
     uint32_t input, absl::FunctionRef<absl::Status(const char *block)> use) {
-  return use(memory.getInput(input));
+  const BundlePlace &place = places[input];
+  if (!place.isMember())
+    return use(memory.getInput(input));
+  TPRT_ASSIGN_OR_RETURN(
+      AlignedBuffer block,
+      AlignedBuffer::create(static_cast<uint64_t>(place.rows) * place.rowBytes,
+                            /*isZeroed=*/false));
+  for (int64_t row = 0; row < place.rows; ++row)
+    std::memcpy(block.data() + static_cast<uint64_t>(row) * place.rowBytes,
+                getRow(place, row), place.rowBytes);
+  return use(block.data());
 }

@@ -8,6 +8,7 @@
 
 #include "runtime/Core/AlignedBuffer.h"
 #include "runtime/Core/Backend.h"
+#include "runtime/Core/Bundles.h"
 
 namespace tprt {
 
@@ -16,13 +17,16 @@ class HostMemory {
 public:
   static absl::StatusOr<HostMemory> create(const Artifact &artifact);
 
+  /// Of an input that is in no bundle.
   char *getInput(uint32_t index) const { return inputs[index].data(); }
+  char *getBundle(uint32_t index) const { return bundles[index].data(); }
   /// That of the input it aliases, if it does.
   char *getOutput(uint32_t index) const { return outputs[index]; }
   char *getArena() const { return arena.data(); }
 
 private:
-  std::vector<AlignedBuffer> inputs;
+  std::vector<AlignedBuffer> inputs; ///< Empty of those that are in bundles.
+  std::vector<AlignedBuffer> bundles;
   std::vector<AlignedBuffer> own; ///< Of outputs without an alias.
   std::vector<char *> outputs;
   AlignedBuffer arena;
@@ -32,7 +36,8 @@ private:
 class HostExecutor : public Executor {
 public:
   HostExecutor(const Artifact &artifact, HostMemory memory)
-      : artifact(artifact), memory(std::move(memory)) {}
+      : artifact(artifact), memory(std::move(memory)),
+        places(getBundlePlaces(artifact)) {}
 
   absl::Status
   writeInput(uint32_t input,
@@ -48,6 +53,15 @@ public:
 protected:
   const Artifact &artifact;
   const HostMemory memory;
+
+private:
+  /// Row `row` of an input that is in a bundle.
+  char *getRow(const BundlePlace &place, int64_t row) const {
+    return memory.getBundle(place.bundle) + place.offset +
+           static_cast<uint64_t>(row) * place.stride;
+  }
+
+  const std::vector<BundlePlace> places; ///< By input.
 };
 
 } // namespace tprt

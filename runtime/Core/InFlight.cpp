@@ -264,6 +264,8 @@ std::string InFlightVerifier::describeMemory(const BufferRow &buffer) const {
         artifact.text(artifact.rows<OutputRow>()[buffer.index].name), "'");
   case Space::Constant:
     return "the constants";
+  case Space::Bundle:
+    return absl::StrCat("bundle ", buffer.index);
   }
   return "";
 }

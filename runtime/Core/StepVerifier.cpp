@@ -3,6 +3,7 @@
 
 #include "runtime/Core/StepVerifier.h"
 
+#include "runtime/Core/Bundles.h"
 #include "runtime/Core/RowVerifier.h"
 #include "runtime/Core/Shapes.h"
 #include "runtime/Core/StepAccesses.h"
@@ -21,7 +22,8 @@ namespace {
 class StepVerifier : RowVerifier {
 public:
   StepVerifier(const Artifact &artifact, const EntryRow &entry)
-      : RowVerifier(artifact), entry(entry) {}
+      : RowVerifier(artifact), entry(entry), places(getBundlePlaces(artifact)) {
+  }
 
   /// Checks steps [first, first + count), with what they govern.
   absl::Status verify(uint64_t first, uint64_t count, unsigned depth);
@@ -56,6 +58,7 @@ private:
   bool overlap(const BufferRow &a, const BufferRow &b) const;
 
   const EntryRow &entry;
+  const std::vector<BundlePlace> places; ///< Of inputs.
   /// The trips of the loops around the current step, by counter.
   absl::flat_hash_map<uint32_t, int64_t> activeLoops;
 };
@@ -125,7 +128,7 @@ absl::Status StepVerifier::verifyRow(const StepRow &step) const {
 absl::Status StepVerifier::verifyBuffer(const BufferRow &buffer,
                                         uint64_t elementSize,
                                         AccessKind kind) const {
-  if (buffer.space > Space::Constant)
+  if (buffer.space > Space::Bundle)
     return fail("a buffer in an unknown space");
   int64_t storage = 0;
   bool writable = true;
@@ -136,6 +139,8 @@ absl::Status StepVerifier::verifyBuffer(const BufferRow &buffer,
   case Space::Input: {
     if (!absl::c_linear_search(artifact.integers(entry.inputs), buffer.index))
       return fail("input ", buffer.index, " is not the entry's");
+    if (places[buffer.index].isMember())
+      return fail("input ", buffer.index, " lies in a bundle");
     storage = artifact.getLocalBytes(artifact.rows<InputRow>()[buffer.index]);
     writable = false;
     for (const OutputRow &output : artifact.rows<OutputRow>(entry.outputs))
@@ -154,6 +159,17 @@ absl::Status StepVerifier::verifyBuffer(const BufferRow &buffer,
         static_cast<int64_t>(artifact.bytes(SectionKind::Constants).size());
     writable = false;
     break;
+  case Space::Bundle: {
+    absl::Span<const BundleRow> bundles = artifact.rows<BundleRow>();
+    if (buffer.index >= bundles.size())
+      return fail("bundle ", buffer.index, " of ", bundles.size());
+    for (int64_t member : artifact.integers(bundles[buffer.index].members))
+      if (!absl::c_linear_search(artifact.integers(entry.inputs), member))
+        return fail("bundle ", buffer.index, " is not the entry's");
+    storage = static_cast<int64_t>(getBytes(artifact, bundles[buffer.index]));
+    writable = false;
+    break;
+  }
   }
   if (kind == AccessKind::Write && !writable)
     return fail("a write to a buffer that is only read");
@@ -300,7 +316,7 @@ absl::Status StepVerifier::verifyFields(const MatmulRow &matmul) const {
 absl::Status StepVerifier::verifyOperands(const MatmulRow &matmul) const {
   const BufferRow &b = matmul.b.buffer;
   bool isConstant =
-      b.space == Space::Constant ||
+      b.space == Space::Constant || b.space == Space::Bundle ||
       (b.space == Space::Input &&
        artifact.rows<InputRow>()[b.index].role == Role::Parameter);
   if (matmul.constantB && !isConstant)

@@ -43,10 +43,7 @@ static FailureOr<std::string> compile(ModuleOp module) {
                         randoms = createRandoms(module);
   // In the artifact's order.
   for (ModuleOp steps : {module, *combinations, *randoms})
-    steps.walk([&](step::KernelOpInterface op) {
-      if (isa<GpuKernelOpInterface>(op.getOperation()))
-        table.add(op);
-    });
+    table.addForGpu(steps);
   OwningOpRef<ModuleOp> outer = ModuleOp::create(module.getLoc());
   OwningOpRef<ModuleOp> code = ModuleOp::create(module.getLoc());
   OpBuilder builder = OpBuilder::atBlockEnd(outer->getBody());

@@ -20,7 +20,8 @@ def main():
     module, ptx = (open(path).read() for path in sys.argv[1:])
     programs, current = set(), None
     for line in module.splitlines():
-        if line.strip().startswith("step.rows"):
+        # What stands in a step.together is part of its kernel.
+        if current is None and line.strip().startswith(("step.rows", "step.together")):
             current, indent = [line.strip()], len(line) - len(line.lstrip())
         elif current is not None:
             current.append(line)

@@ -252,7 +252,9 @@ def read_buffer(text):
 MEMREF = re.compile(r"memref<[^<>]*(?:<[^<>]*>)?[^<>]*>")
 # Not in the body of another.
 STEP = re.compile(r"^    (?:%\w+(?:, %\w+)* = )?step\.(\w+) ?(.*)$", re.MULTILINE)
-NO_WORK = {"constant", "view", "alloc", "return"}
+# A row program of a step.together.
+PART = re.compile(r"^      step\.rows (.*)$", re.MULTILINE)
+NO_WORK = {"constant", "view", "alloc", "bundle", "return"}
 
 
 def get_rows_cost(text):
@@ -264,6 +266,11 @@ def get_rows_cost(text):
         sizes, distinct, size = read_buffer(memref)
         moved += min(math.prod(distinct), math.prod(shape)) * size
     return f"rows {shape}", moved, 0
+
+
+def get_together_cost(text):
+    parts = [get_rows_cost(part) for part in PART.findall(text)]
+    return " and ".join(label for label, _, _ in parts), sum(moved for _, moved, _ in parts), 0
 
 
 def get_matmul_cost(text):
@@ -293,8 +300,13 @@ COSTS = {"rows": get_rows_cost, "matmul": get_matmul_cost, "attention": get_atte
 def read_costs(text):
     """Of a program of steps: each step's label, bytes and operations, in order."""
     costs = []
-    for kind, rest in STEP.findall(text):
-        if kind in COSTS:
+    steps = list(STEP.finditer(text))
+    ends = [step.start() for step in steps[1:]] + [len(text)]
+    for step, end in zip(steps, ends):
+        kind, rest = step.groups()
+        if kind == "together":  # a kernel of rows, like others
+            costs.append(("rows", *get_together_cost(text[step.start():end])))
+        elif kind in COSTS:
             costs.append((kind, *COSTS[kind](rest)))
         elif kind not in NO_WORK:
             costs.append((kind, kind, 0, 0))

@@ -19,6 +19,13 @@ STEPS = """
     step.rows [2, 16] reads(%1 : memref<500x16xf32>) writes(%0 : memref<2x16xbf16>) {
     step.matmul %4, %5 into %6 then [#step<post add>] with(%7 : memref<3x8x32xf32>) constant_b : memref<3x8x64xbf16, strided<[512, 64, 1]>>, memref<3x64x32xbf16, strided<[0, 32, 1]>> into memref<3x8x32xf32>
     step.attention %8, %9, %9 into %10 {causal, scale = 0.5 : f64} : memref<1x7x2x3x16xbf16>, memref<1x7x2x16xbf16>, memref<1x7x2x16xbf16> into memref<1x7x2x3x16xbf16>
+    %11 = step.bundle %x, %y rows 8 : memref<8x4xf32>, memref<8x2xf32> as memref<8x6xf32>
+    step.together reads(%1 : memref<8x64xbf16>) writes(%0, %2 : memref<8x64xbf16>, memref<500x16xf32>) {
+    ^bb0(%a: memref<8x64xbf16>, %b: memref<8x64xbf16>, %c: memref<500x16xf32>):
+      step.rows [8, 64] reads(%a : memref<8x64xbf16>) writes(%b : memref<8x64xbf16>) {
+        %3 = step.load %1 : memref<8x64xbf16>
+      }
+      step.rows [2, 16] writes(%c : memref<500x16xf32>) {
     step.copy %1 to %0 : memref<8x64xbf16>
 """
 WANTED = [
@@ -32,6 +39,8 @@ WANTED = [
     # Row i sees i + 1 keys, 28 of 7 rows: twice as many operations for scores and values.
     ("attention", "attention [1, 7, 2, 3, 16]", (2 * 7 * 96 + 2 * 7 * 32) * 2,
      2 * 2 * 28 * 6 * 16),
+    # Two row programs as one kernel, of which one writes some of a cache.
+    ("rows", "rows [8, 64] and rows [2, 16]", 2 * 8 * 64 * 2 + 2 * 16 * 4, 0),
     ("copy", "copy", 0, 0)]
 
 

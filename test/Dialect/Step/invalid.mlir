@@ -40,6 +40,56 @@ step.program @view inputs [] outputs [] {
 
 // -----
 
+step.program @bundled inputs [#step.input<"x", parameter, tensor<2x4xf32>>, #step.input<"z", parameter, tensor<2x2xf32>>] outputs [#step.output<"y", tensor<2x4xf32>, alias = 0>] {
+^bb0(%x: memref<2x4xf32>, %z: memref<2x2xf32>):
+  // expected-error @below {{[TP0306] 'step.bundle' op is of two or more inputs that nothing overwrites and nothing else uses}}
+  %0 = step.bundle %x, %z rows 2 : memref<2x4xf32>, memref<2x2xf32> as memref<2x6xf32>
+}
+
+// -----
+
+step.program @bundleTwice inputs [#step.input<"x", parameter, tensor<2x4xf32>>, #step.input<"z", parameter, tensor<2x2xf32>>] outputs [] {
+^bb0(%x: memref<2x4xf32>, %z: memref<2x2xf32>):
+  // expected-error @below {{[TP0306] 'step.bundle' op is of two or more inputs that nothing overwrites and nothing else uses}}
+  %0 = step.bundle %x, %z rows 2 : memref<2x4xf32>, memref<2x2xf32> as memref<2x6xf32>
+  %1 = step.view %x : memref<2x4xf32> as memref<8xf32>
+}
+
+// -----
+
+step.program @bundleRows inputs [#step.input<"x", parameter, tensor<2x4xf32>>, #step.input<"z", parameter, tensor<2x2xf32>>] outputs [] {
+^bb0(%x: memref<2x4xf32>, %z: memref<2x2xf32>):
+  // expected-error @below {{[TP0303] 'step.bundle' op is a dense buffer of its members' element type and elements, each of which has whole rows}}
+  %0 = step.bundle %x, %z rows 8 : memref<2x4xf32>, memref<2x2xf32> as memref<2x6xf32>
+}
+
+// -----
+
+step.program @together inputs [#step.input<"x", input, tensor<4xf32>>] outputs [#step.output<"y", tensor<4xf32>>] {
+^bb0(%x: memref<4xf32>, %y: memref<4xf32>):
+  // expected-error @below {{[TP0305] 'step.together' op holds two or more row programs without reductions}}
+  step.together reads(%x : memref<4xf32>) writes(%y : memref<4xf32>) {
+  ^bb0(%a: memref<4xf32>, %b: memref<4xf32>):
+    step.rows [4] reads(%a : memref<4xf32>) writes(%b : memref<4xf32>) {
+    ^bb0(%p: memref<4xf32>, %q: memref<4xf32>):
+      %0 = step.load %p : memref<4xf32>
+      step.store %0 to %q : f32, memref<4xf32>
+    }
+  }
+}
+
+// -----
+
+step.program @togetherArguments inputs [#step.input<"x", input, tensor<4xf32>>] outputs [] {
+^bb0(%x: memref<4xf32>):
+  // expected-error @below {{[TP0305] 'step.together' op body has one argument per operand, of its type}}
+  step.together reads(%x : memref<4xf32>) {
+  ^bb0(%a: memref<5xf32>):
+  }
+}
+
+// -----
+
 step.program @copy inputs [] outputs [] {
 ^bb0:
   %0 = step.alloc : memref<4xf32>

@@ -108,3 +108,29 @@ step.program @regions inputs [#step.input<"w", parameter, tensor<3x16xf32>>, #st
   step.random seed -1 scale 0.5 first 3 stride 9 into %v : memref<3x2xf32>
   step.combine max %v, %v, %v into %v : memref<3x2xf32>, memref<3x2xf32>, memref<3x2xf32> into memref<3x2xf32>
 }
+
+// CHECK-LABEL: step.program @bundles
+// CHECK: step.bundle %{{.*}}, %{{.*}} rows 2 : memref<2x4xf32>, memref<2x2xf32> as memref<2x6xf32>
+// CHECK: step.together reads(
+// CHECK-COUNT-2: step.rows
+step.program @bundles inputs [#step.input<"x", parameter, tensor<2x4xf32>>, #step.input<"z", parameter, tensor<2x2xf32>>]
+    outputs [#step.output<"y", tensor<2x4xf32>>, #step.output<"u", tensor<2x2xf32>>] {
+^bb0(%x: memref<2x4xf32>, %z: memref<2x2xf32>, %y: memref<2x4xf32>, %u: memref<2x2xf32>):
+  %b = step.bundle %x, %z rows 2 : memref<2x4xf32>, memref<2x2xf32> as memref<2x6xf32>
+  %p = step.view %b : memref<2x6xf32> as memref<2x4xf32, strided<[6, 1]>>
+  %q = step.view %b : memref<2x6xf32> as memref<2x2xf32, strided<[6, 1], offset: 4>>
+  step.together reads(%p, %q : memref<2x4xf32, strided<[6, 1]>>, memref<2x2xf32, strided<[6, 1], offset: 4>>)
+      writes(%y, %u : memref<2x4xf32>, memref<2x2xf32>) {
+  ^bb0(%a: memref<2x4xf32, strided<[6, 1]>>, %c: memref<2x2xf32, strided<[6, 1], offset: 4>>, %d: memref<2x4xf32>, %e: memref<2x2xf32>):
+    step.rows [2, 4] reads(%a : memref<2x4xf32, strided<[6, 1]>>) writes(%d : memref<2x4xf32>) {
+    ^bb0(%f: memref<2x4xf32, strided<[6, 1]>>, %g: memref<2x4xf32>):
+      %0 = step.load %f : memref<2x4xf32, strided<[6, 1]>>
+      step.store %0 to %g : f32, memref<2x4xf32>
+    }
+    step.rows [2, 2] reads(%c : memref<2x2xf32, strided<[6, 1], offset: 4>>) writes(%e : memref<2x2xf32>) {
+    ^bb0(%f: memref<2x2xf32, strided<[6, 1], offset: 4>>, %g: memref<2x2xf32>):
+      %0 = step.load %f : memref<2x2xf32, strided<[6, 1], offset: 4>>
+      step.store %0 to %g : f32, memref<2x2xf32>
+    }
+  }
+}

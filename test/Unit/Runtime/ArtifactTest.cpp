@@ -116,6 +116,11 @@ public:
                    {ScalarKind::Counter, 0, 0}};
   }
 
+  void addBundle(const std::vector<int64_t> &members, int64_t rows) {
+    writer.add(
+        BundleRow{writer.addAll<int64_t>(absl::MakeConstSpan(members)), rows});
+  }
+
   /// An input of [8, 8] along `joined`.
   void addParts(const std::string &name, const std::vector<SourceRow> &parts,
                 uint32_t joined) {
@@ -415,6 +420,30 @@ TEST(Artifact, RefusesRowsThatContradict) {
        [](auto &p) { p.copy.destination = p.buffer(Space::Input, 1, 24); }},
       {"write to a constant",
        [](auto &p) { p.copy.destination = p.buffer(Space::Constant, 0, 24); }},
+      {"bundle of one input", [](auto &p) { p.addBundle({3}, 1); }},
+      {"bundle of an input twice", [](auto &p) { p.addBundle({3, 3}, 1); }},
+      {"bundle of no input", [](auto &p) { p.addBundle({3, 9}, 1); }},
+      {"bundle without rows", [](auto &p) { p.addBundle({1, 3}, 0); }},
+      {"bundle of broken rows", [](auto &p) { p.addBundle({1, 3}, 5); }},
+      {"bundle of what is overwritten",
+       [](auto &p) { p.addBundle({2, 3}, 1); }},
+      {"step that reads a member of a bundle",
+       [](auto &p) { p.addBundle({1, 3}, 1); }},
+      {"matmul of a missing bundle",
+       [](auto &p) { p.matmul.b.buffer = p.buffer(Space::Bundle, 0, 128); }},
+      {"matmul beyond a bundle",
+       [](auto &p) {
+         p.addBundle({1, 3}, 1);
+         p.matmul.b.buffer = p.buffer(Space::Bundle, 0, 128, 256);
+       }},
+      {"write to a bundle",
+       [](auto &p) {
+         p.addBundle({1, 3}, 1);
+         p.matmul.b.buffer = p.buffer(Space::Bundle, 0, 128);
+         p.copy.destination = p.buffer(Space::Bundle, 0, 24, 128);
+       }},
+      {"buffer in an unknown space",
+       [](auto &p) { p.copy.source.space = Space(5); }},
       {"kernel that writes a constant",
        [](auto &p) { p.call.firstWritten = 0; }},
       {"kernel with reversed rows", [](auto &p) { p.call.rowBegin = 9; }},

@@ -105,11 +105,17 @@ int64_t getEndByte(mlir::MemRefType type);
 /// if there are not so many.
 LoopOp getLoop(mlir::Operation *op, uint64_t index);
 
+/// How many places there are along axes of the mesh of the program around `op`;
+/// fails, with an error at `op`, if there are none such.
+mlir::FailureOr<int64_t> getGroupSize(mlir::Operation *op,
+                                      llvm::ArrayRef<spmd::AxisRefAttr> axes);
+
 /// How many positions a view has as it moves, at least 1: the turns of its
 /// loop, or the places along its axes.
 int64_t getNumPositions(ViewOp view);
 
-/// The argument, alloc or constant that a buffer is a view of, or itself.
+/// The argument, alloc, constant or bundle that a buffer is a view of, or
+/// itself.
 mlir::Value getRoot(mlir::Value buffer);
 
 } // namespace tp::step

@@ -100,10 +100,29 @@ def Step_ConstantOp : Step_Op<"constant", [Pure]> {
   let hasVerifier = 1;
 }
 
+def Step_BundleOp : Step_Op<"bundle", [Pure]> {
+  let summary = "Inputs that lie side by side in memory";
+  let meaning = [{one read-only buffer for several weights, so that one product takes
+    them all. Each falls into `rows` rows of one length, and row r of the bundle is
+    row r of each of them, in order: the columns of matrices [in, out] that have one
+    `in`, with as many rows; whole matrices [out, in], with one row. What is given
+    for an input is stored in its place there, and nothing is copied at a step.}];
+  let constraints = [{
+    1. The members are two or more inputs of the program that no output overwrites;
+       nothing else uses them.
+    2. The buffer is dense, of the members' element type, and holds as many elements;
+       `rows` is at least 1 and divides each of them.}];
+  let example = [{%w = step.bundle %q, %k rows 8 : memref<8x4xf32>, memref<8x2xf32> as memref<8x6xf32>}];
+  let arguments = (ins Variadic<Step_Buffer>:$members, I64Attr:$rows);
+  let results = (outs Step_Buffer:$buffer);
+  let assemblyFormat = "$members `rows` $rows attr-dict `:` type($members) `as` type($buffer)";
+  let hasVerifier = 1;
+}
+
 def Step_ViewOp : Step_Op<"view", [Pure]> {
   let summary = "A buffer read with other sizes and strides";
   let meaning = [{the same memory; nothing is executed. With `by`, the view moves by so
-    many elements, backwards if it is negative, with every turn of the enclosing
+    many elements, backwards if it is negative, with every iteration of the enclosing
     `step.loop` number `loop`, where 0 is the innermost: layer by layer through
     stacked weights.
 
@@ -112,7 +131,7 @@ def Step_ViewOp : Step_Op<"view", [Pure]> {
     last place comes the first: the device's own block of a tensor that it has
     whole, or a neighbor's.}];
   let constraints = [{
-    1. The source is dense: an argument, an alloc or a constant.
+    1. The source is dense: an argument, an alloc, a constant or a bundle.
     2. The view lies inside it in every iteration and at every place, and has its
        element type.
     3. With `loop`, a loop of that number is around it. With `axes`, the program
@@ -539,6 +558,40 @@ def Step_RowsOp : Step_Op<"rows", [SingleBlock, NoTerminator, IsolatedFromAbove,
     int64_t getNumRows();
     int64_t getNumColumns() { return getDomain().back(); }
   }];
+}
+
+def Step_TogetherOp : Step_Op<"together", [SingleBlock, NoTerminator, IsolatedFromAbove,
+    AttrSizedOperandSegments,
+    DeclareOpInterfaceMethods<KernelOpInterface, ["getScalars", "getNumParts"]>]> {
+  let summary = "Row programs that are one kernel";
+  let meaning = [{the row programs of the body, in any order or at once: none reads or
+    writes what another writes. Their rows are shared among the threads as if they
+    were those of one program, so they cost one launch, or one barrier.}];
+  let constraints = [{
+    1. The block has one argument per operand, of its type.
+    2. The body holds two or more row programs without reductions; what they write
+       are arguments for what is written here.}];
+  let example = [{step.together reads(%x : memref<4x16xf32>) writes(%y, %z : memref<4x16xf32>, memref<2x16xf32>) {
+  ^bb0(%a: memref<4x16xf32>, %b: memref<4x16xf32>, %c: memref<2x16xf32>):
+    step.rows [4, 16] reads(%a : memref<4x16xf32>) writes(%b : memref<4x16xf32>) {
+    ^bb0(%p: memref<4x16xf32>, %q: memref<4x16xf32>):
+      %0 = step.load %p : memref<4x16xf32>
+      step.store %0 to %q : f32, memref<4x16xf32>
+    }
+    step.rows [2, 16] writes(%c : memref<2x16xf32>) {
+    ^bb0(%p: memref<2x16xf32>):
+      %0 = arith.constant 1.0 : f32
+      step.store %0 to %p : f32, memref<2x16xf32>
+    }
+  }
+  }];
+  let arguments = (ins Step_AllRead:$reads, Step_AllWritten:$writes);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    (`reads` `(` $reads^ `:` type($reads) `)`)?
+    (`writes` `(` $writes^ `:` type($writes) `)`)? attr-dict-with-keyword $body
+  }];
+  let hasVerifier = 1;
 }
 
 //===----------------------------------------------------------------------===//

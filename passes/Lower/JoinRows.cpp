@@ -1,0 +1,128 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Row programs that follow each other and have nothing to do with each other,
+// as one kernel: the rotation of queries, and that of keys with what it stores
+// in the cache. Only those are joined that read one buffer that is computed,
+// and only with what stores a part of an input, such as a cache. Others would
+// hold their buffers longer, of which a step of training has many.
+
+#include "Lowering.h"
+
+#include "passes/Schedule/Conflicts.h"
+
+using namespace mlir;
+using namespace tp;
+
+/// LLVM takes time by the square of a kernel's length.
+static constexpr size_t kMostParts = 4, kMostOps = 256;
+
+namespace {
+
+class RowJoiner {
+public:
+  void run(Block &block);
+
+private:
+  bool fits(step::RowsOp rows) const;
+  void join();
+
+  SmallVector<step::RowsOp> parts; ///< Nothing but buffers stands between.
+};
+
+} // namespace
+
+static size_t countOps(step::RowsOp rows) {
+  return rows.getBody().front().getOperations().size();
+}
+
+/// Whether both read a buffer that a step before them has written.
+static bool readSame(step::RowsOp a, step::RowsOp b) {
+  return llvm::any_of(a.getReads(), [&](Value read) {
+    Value root = step::getRoot(read);
+    return root.getDefiningOp<step::AllocOp>() &&
+           llvm::any_of(b.getReads(), [&](Value other) {
+             return step::getRoot(other) == root;
+           });
+  });
+}
+
+/// Whether it stores elements at places that it computes, in an input.
+static bool storesPart(step::RowsOp rows) {
+  auto isPart = [&](step::StoreOp store) {
+    if (store.getIndices().empty())
+      return false;
+    auto argument = cast<BlockArgument>(store.getBuffer());
+    Value operand = rows->getOperand(argument.getArgNumber());
+    return isa<BlockArgument>(step::getRoot(operand));
+  };
+  return llvm::any_of(rows.getBody().getOps<step::StoreOp>(), isPart);
+}
+
+bool RowJoiner::fits(step::RowsOp rows) const {
+  size_t ops = countOps(rows);
+  for (step::RowsOp part : parts)
+    ops += countOps(part);
+  if (parts.empty() || parts.size() == kMostParts || ops > kMostOps ||
+      (!storesPart(rows) && llvm::none_of(parts, storesPart)))
+    return false;
+  auto accesses = schedule::getAccesses(rows);
+  bool isApart = llvm::all_of(parts, [&](step::RowsOp part) {
+    return llvm::none_of(
+        schedule::getAccesses(part), [&](const schedule::Access &access) {
+          return llvm::any_of(accesses, [&](const schedule::Access &own) {
+            return own.conflicts(access);
+          });
+        });
+  });
+  return isApart && llvm::any_of(parts, [&](step::RowsOp part) {
+           return readSame(part, rows);
+         });
+}
+
+/// Each buffer is one operand of the whole, whoever uses it.
+void RowJoiner::join() {
+  if (parts.size() > 1) {
+    OpBuilder builder(parts.back());
+    Location loc = parts.front().getLoc();
+    llvm::SetVector<Value> reads, writes;
+    for (step::RowsOp part : parts) {
+      reads.insert_range(part.getReads());
+      writes.insert_range(part.getWrites());
+    }
+    auto together = step::TogetherOp::create(builder, loc, reads.getArrayRef(),
+                                             writes.getArrayRef());
+    Block &block = together.getBody().emplaceBlock();
+    llvm::DenseMap<Value, Value> arguments;
+    for (Value buffer : together->getOperands())
+      arguments[buffer] = block.addArgument(buffer.getType(), loc);
+    for (step::RowsOp part : parts) {
+      part->moveBefore(&block, block.end());
+      for (OpOperand &operand : part->getOpOperands())
+        operand.set(arguments.lookup(operand.get()));
+    }
+  }
+  parts.clear();
+}
+
+void RowJoiner::run(Block &block) {
+  for (Operation &op : llvm::make_early_inc_range(block)) {
+    if (isa<step::ViewOp, step::AllocOp, step::ConstantOp, step::BundleOp>(op))
+      continue;
+    auto rows = dyn_cast<step::RowsOp>(op);
+    bool isElementwise =
+        rows && rows.getBody().getOps<step::ReduceOp>().empty();
+    if (!isElementwise || !fits(rows))
+      join();
+    if (isElementwise)
+      parts.push_back(rows);
+    else if (!rows)
+      for (Region &region : op.getRegions())
+        RowJoiner().run(region.front());
+  }
+  join();
+}
+
+void tp::joinRows(step::ProgramOp program) {
+  RowJoiner().run(program.getBody().front());
+}

@@ -1,0 +1,36 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file Where inputs lie that share a storage (BundleRow). The session gives
+/// and takes the block of one input, dense; these are its rows in the bundle:
+///
+///     for (int64_t row = 0; row < place.rows; ++row)
+///       std::memcpy(bundle + place.offset + row * place.stride,
+///                   block + row * place.rowBytes, place.rowBytes);
+
+#ifndef TPRT_CORE_BUNDLES_H
+#define TPRT_CORE_BUNDLES_H
+
+#include "runtime/Core/Artifact.h"
+
+#include <vector>
+
+namespace tprt {
+
+struct BundlePlace {
+  uint32_t bundle = kNone; ///< kNone: the input has a storage of its own.
+  int64_t rows = 0;
+  uint64_t offset = 0, rowBytes = 0, stride = 0;
+
+  bool isMember() const { return bundle != kNone; }
+};
+
+/// Of all inputs of the artifact.
+std::vector<BundlePlace> getBundlePlaces(const Artifact &artifact);
+
+/// Bytes of a bundle's storage: those of its members.
+uint64_t getBytes(const Artifact &artifact, const BundleRow &bundle);
+
+} // namespace tprt
+
+#endif // TPRT_CORE_BUNDLES_H
