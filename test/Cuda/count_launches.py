@@ -14,7 +14,7 @@ def main():
     path, *expected = sys.argv[1:]
     kernels = []
     for line in open(path):
-        if re.match(r"(launch (?!graph)|matmul ).* on d0\.s0$", line.rstrip()):
+        if re.match(r"(launch (?!graph)|matmul ).* on d0\.s0( by \d+)?$", line.rstrip()):
             kernels.append(line.split()[1] if line.startswith("launch") else "matmul")
     places = [i for i, kernel in enumerate(kernels) if kernel.startswith("attention")]
     # Each run of two layers launches one kernel of attention twice.
