@@ -21,10 +21,12 @@
 #ifndef TPRT_CUDA_CUDAEXECUTOR_H
 #define TPRT_CUDA_CUDAEXECUTOR_H
 
+#include "runtime/CUDA/DeviceMatmul.h"
 #include "runtime/CUDA/DeviceMemory.h"
 #include "runtime/CUDA/Links.h"
 #include "runtime/CUDA/StepChoices.h"
 #include "runtime/CUDA/StepClock.h"
+#include "runtime/CUDA/StepRunner.h"
 #include "runtime/Core/Backend.h"
 
 namespace tprt {

@@ -3,6 +3,7 @@
 
 #include "runtime/CUDA/StepChoices.h"
 
+#include "runtime/CUDA/MatmulPlan.h"
 #include "runtime/CUDA/TuningOperands.h"
 #include "runtime/Core/Hash.h"
 
@@ -101,6 +102,11 @@ StepChoices::measure(uint32_t step, const BufferPlaces &memory,
   });
 }
 
+/// Whether these are the bytes that say which of two ways it is.
+static bool isWay(const std::string &bytes) {
+  return bytes.size() == 1 && (bytes[0] == 0 || bytes[0] == 1);
+}
+
 absl::StatusOr<StepChoices>
 StepChoices::create(const GpuProgram &program, const Artifact &artifact,
                     const BufferPlaces &memory, StepRunner &runner,
@@ -121,11 +127,8 @@ StepChoices::create(const GpuProgram &program, const Artifact &artifact,
     absl::optional<TuningBench> bench;
     for (uint32_t place : places) {
       std::string key = choices.getKey(place);
-      auto isNumber = [](const std::string &bytes) {
-        return bytes.size() == 1 && (bytes[0] == 0 || bytes[0] == 1);
-      };
-      if (auto it = known.find(key);
-          found.count(key) == 0 && it != known.end() && isNumber(it->second))
+      auto it = known.find(key);
+      if (it != known.end() && isWay(it->second))
         found[key] = it->second;
       if (found.count(key) == 0) {
         if (!bench) {
@@ -147,8 +150,14 @@ StepChoices::create(const GpuProgram &program, const Artifact &artifact,
       std::vector<std::string> all,
       world.exchange(writeTunings(found), "choosing the fastest steps"));
   found = parseTunings(all[0]);
-  for (uint32_t place : places)
-    choices.seconds[steps[place].row] =
-        found[choices.getKey(place)] == std::string(1, 1);
+  for (uint32_t place : places) {
+    auto it = found.find(choices.getKey(place));
+    if (it == found.end())
+      return makeError(ErrorCode::GpuMismatch, "rank ", world.getRank(),
+                       " executes other code than rank 0, on ",
+                       program.getDevice().name,
+                       "; run all ranks on one kind of GPU");
+    choices.seconds[steps[place].row] = it->second == std::string(1, 1);
+  }
   return choices;
 }

@@ -540,7 +540,7 @@ TEST(AttentionTiles, Parts) {
             (llvm::SmallVector<int64_t>{6, 3, 5}));
   decode.heads = 4;
   EXPECT_EQ(getAttentionPartChoices(decode),
-            (llvm::SmallVector<int64_t>{8, 4}));
+            (llvm::SmallVector<int64_t>{6, 3}));
   AttentionSize prefill = {
       /*heads=*/8,    /*rows=*/512, /*keys=*/512, 64, 64,
       /*isHalf=*/true};
