@@ -99,26 +99,27 @@ LogicalResult FillOp::verify() {
   return success();
 }
 
-LogicalResult MatmulOp::verify() {
+/// Of both forms of a product.
+template <typename Op> static LogicalResult verifyProduct(Op op) {
   constexpr unsigned row = kNumBatchDims, column = row + 1, rank = row + 2;
-  MemRefType a = bufferTypeOf(getA()), b = bufferTypeOf(getB()),
-             c = bufferTypeOf(getC());
+  MemRefType a = bufferTypeOf(op.getA()), b = bufferTypeOf(op.getB()),
+             c = bufferTypeOf(op.getC());
   SmallVector<MemRefType> all{a, b, c};
-  for (Value operand : getPostOperands())
+  for (Value operand : op.getPostOperands())
     all.push_back(bufferTypeOf(operand));
   for (MemRefType type : all)
     if (type.getRank() != rank || type.getShape().take_front(kNumBatchDims) !=
                                       c.getShape().take_front(kNumBatchDims))
-      return tp::emitOpError(*this, ErrorCode::TypeMismatch)
+      return tp::emitOpError(op, ErrorCode::TypeMismatch)
              << "operands have three equal batch dimensions, rows "
                 "and columns";
   bool fits = a.getDimSize(row) == c.getDimSize(row) &&
               b.getDimSize(column) == c.getDimSize(column) &&
               a.getDimSize(column) == b.getDimSize(row);
-  for (Value operand : getPostOperands())
+  for (Value operand : op.getPostOperands())
     fits &= bufferTypeOf(operand).getShape() == c.getShape();
   if (!fits)
-    return tp::emitOpError(*this, ErrorCode::TypeMismatch)
+    return tp::emitOpError(op, ErrorCode::TypeMismatch)
            << "is of m x k, k x n and m x n matrices";
   auto isResult = [](MemRefType type) {
     Type element = type.getElementType();
@@ -129,7 +130,7 @@ LogicalResult MatmulOp::verify() {
   if (factor != b.getElementType() || (!isFloat8 && !isResult(a)) ||
       !llvm::all_of(ArrayRef(all).drop_front(2), isResult) ||
       (!isFloat8 && !result.isF32() && result != factor))
-    return tp::emitOpError(*this, ErrorCode::TypeMismatch)
+    return tp::emitOpError(op, ErrorCode::TypeMismatch)
            << "is of two f32, bf16, f16 or f8E4M3FN matrices "
               "into f32 or their type, of f8E4M3FN into f32, "
               "bf16 or f16";
@@ -139,15 +140,40 @@ LogicalResult MatmulOp::verify() {
   };
   if (!hasUnitStride(a, true) || !hasUnitStride(b, true) ||
       !hasUnitStride(c, false))
-    return tp::emitOpError(*this, ErrorCode::TypeMismatch)
+    return tp::emitOpError(op, ErrorCode::TypeMismatch)
            << "needs unit strides along a row or column of A and "
               "B, and along the columns of C";
-  unsigned operands = llvm::count_if(getPostOps(), [](Attribute post) {
+  unsigned operands = llvm::count_if(op.getPostOps(), [](Attribute post) {
     return cast<PostOpAttr>(post).getValue() <= PostOp::Multiply;
   });
-  if (operands != getPostOperands().size())
-    return tp::emitOpError(*this, ErrorCode::TypeMismatch)
+  if (operands != op.getPostOperands().size())
+    return tp::emitOpError(op, ErrorCode::TypeMismatch)
            << "has one operand for each `add` and `multiply`";
+  return success();
+}
+
+LogicalResult MatmulOp::verify() { return verifyProduct(*this); }
+
+unsigned SkinnyMatmulOp::getFirstWritten() { return getNumOperands() - 1; }
+
+LogicalResult SkinnyMatmulOp::verify() {
+  if (failed(verifyProduct(*this)))
+    return failure();
+  ArrayRef<int64_t> shape = bufferTypeOf(getC()).getShape();
+  bool isSkinny = shape[kNumBatchDims] <= kMaxSkinnyRows &&
+                  llvm::all_of(shape.take_front(kNumBatchDims),
+                               [](int64_t size) { return size == 1; });
+  bool fits = llvm::all_of(getPostOps(), [](Attribute post) {
+    PostOp kind = cast<PostOpAttr>(post).getValue();
+    return kind == PostOp::Add || kind == PostOp::Relu ||
+           kind == PostOp::GeluTanh;
+  });
+  if (!isSkinny || !fits ||
+      isa<Float8E4M3FNType>(bufferTypeOf(getA()).getElementType()))
+    return tp::emitOpError(*this, ErrorCode::TypeMismatch)
+           << "is one product of at most " << kMaxSkinnyRows
+           << " rows, of f32, bf16 or f16, with additions, relu and gelu_tanh "
+              "behind it";
   return success();
 }
 
@@ -280,6 +306,47 @@ LogicalResult tp::step::WhileOp::verify() {
   return verifyPredicate(*this, getPredicate());
 }
 LogicalResult IfOp::verify() { return verifyPredicate(*this, getPredicate()); }
+
+/// What the steps of a way write but for buffers of its own; none if one of
+/// them is none that a way has.
+static std::optional<llvm::SetVector<Value>> findWritten(Region &way) {
+  llvm::SetVector<Value> written;
+  for (Operation &op : way.front()) {
+    bool isLast = &op == &way.front().back();
+    if (isa<AllocOp, ViewOp, ConstantOp>(op))
+      continue;
+    if (!isa<KernelOpInterface, MatmulOp, CopyOp, FillOp>(op) &&
+        !(isLast && isa<ChooseOp>(op)))
+      return std::nullopt;
+    SmallVector<MemoryEffects::EffectInstance> effects =
+        getEffectsRecursively(&op).value_or(
+            SmallVector<MemoryEffects::EffectInstance>());
+    for (const MemoryEffects::EffectInstance &effect : effects) {
+      if (!isa<MemoryEffects::Write>(effect.getEffect()) || !effect.getValue())
+        continue;
+      Value root = getRoot(effect.getValue());
+      if (!way.isAncestor(root.getParentRegion()))
+        written.insert(root);
+    }
+  }
+  return written;
+}
+
+LogicalResult ChooseOp::verify() {
+  auto first = findWritten(getFirst()), second = findWritten(getSecond());
+  if (!first || !second || first->empty() || second->empty())
+    return tp::emitOpError(*this, ErrorCode::BadRegion)
+           << "chooses between kernels, matrix products, copies, fills and, "
+              "last, choices";
+  auto isIn = [](llvm::SetVector<Value> &set) {
+    return [&](Value value) { return set.contains(value); };
+  };
+  if (!llvm::all_of(*first, isIn(*second)) ||
+      !llvm::all_of(*second, isIn(*first)))
+    return tp::emitOpError(*this, ErrorCode::BadRegion)
+           << "chooses between steps that write different buffers";
+  return success();
+}
 
 //===----------------------------------------------------------------------===//
 // Collectives

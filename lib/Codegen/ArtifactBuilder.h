@@ -62,8 +62,9 @@ private:
   void addScatter(step::ScatterOp op);
   void addSort(step::SortOp op);
   mlir::LogicalResult addLoop(step::LoopOp op);
-  mlir::LogicalResult addChoice(mlir::Operation *op, mlir::Value predicate,
+  mlir::LogicalResult addBranch(mlir::Operation *op, mlir::Value predicate,
                                 tprt::ControlKind kind);
+  mlir::LogicalResult addChoice(step::ChooseOp op);
   mlir::LogicalResult addControl(mlir::Operation *op, tprt::ControlRow row);
   void pushStep(mlir::Operation *op, tprt::StepKind kind, uint32_t row);
   tprt::BufferRow getBuffer(mlir::Value buffer);

@@ -126,6 +126,10 @@ static std::string getStepName(Operation *op) {
     name = named.getName().str();
     return WalkResult::interrupt();
   });
+  // Of several ways, the one that is executed.
+  StringRef kind = op->getName().stripDialect();
+  if (isa<step::ChooseOp>(op->getParentOp()) && name != kind)
+    name += (" (" + kind + ")").str();
   return name;
 }
 
@@ -352,7 +356,7 @@ LogicalResult ArtifactBuilder::addLoop(step::LoopOp op) {
   return addControl(op, row);
 }
 
-LogicalResult ArtifactBuilder::addChoice(Operation *op, Value predicate,
+LogicalResult ArtifactBuilder::addBranch(Operation *op, Value predicate,
                                          tprt::ControlKind kind) {
   tprt::ControlRow row = {};
   row.kind = kind;
@@ -361,6 +365,12 @@ LogicalResult ArtifactBuilder::addChoice(Operation *op, Value predicate,
     row.trips = INT32_MAX;
   }
   row.predicate = getBuffer(predicate);
+  return addControl(op, row);
+}
+
+LogicalResult ArtifactBuilder::addChoice(step::ChooseOp op) {
+  tprt::ControlRow row = {};
+  row.kind = tprt::ControlKind::Choice;
   return addControl(op, row);
 }
 
@@ -443,11 +453,12 @@ LogicalResult ArtifactBuilder::addStep(Operation *op) {
       })
       .Case([&](step::LoopOp loop) { return addLoop(loop); })
       .Case([&](step::WhileOp loop) {
-        return addChoice(loop, loop.getPredicate(), tprt::ControlKind::While);
+        return addBranch(loop, loop.getPredicate(), tprt::ControlKind::While);
       })
       .Case([&](step::IfOp branch) {
-        return addChoice(branch, branch.getPredicate(), tprt::ControlKind::If);
+        return addBranch(branch, branch.getPredicate(), tprt::ControlKind::If);
       })
+      .Case([&](step::ChooseOp choice) { return addChoice(choice); })
       .Case([&](step::CollectiveDoneOp done) {
         pushStep(done.getToken().getDefiningOp(),
                  tprt::StepKind::CollectiveDone,

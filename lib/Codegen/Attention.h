@@ -68,9 +68,19 @@ AttentionTiles getWarpgroupTiles();
 /// at once, by its registers and its shared memory.
 int64_t getBlocksAtOnce(const AttentionSize &size, const AttentionTiles &tiles);
 
+/// Multiprocessors of a large GPU (H100).
+inline constexpr int64_t kMultiprocessors = 132;
+
 /// Among how many blocks the keys of a block of rows are divided; 1 if they are
-/// not. The waves in which the blocks come are to be whole.
-int64_t getAttentionParts(const AttentionSize &size);
+/// not. The waves in which the blocks come, on a GPU with so many
+/// multiprocessors, are to be whole.
+int64_t getAttentionParts(const AttentionSize &size,
+                          int64_t multiprocessors = kMultiprocessors);
+
+/// Numbers of parts that are worth timing, of which the first is that for a
+/// large GPU: those for smaller and larger ones, and half as many, whose
+/// results are put together with half of the reads.
+llvm::SmallVector<int64_t> getAttentionPartChoices(const AttentionSize &size);
 
 } // namespace tp::codegen
 

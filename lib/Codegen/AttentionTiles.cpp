@@ -13,9 +13,12 @@ static constexpr int64_t kMatrixRows = 16;
 static constexpr int64_t kMaxWarps = 4;
 /// Rows that a warpgroup multiplies at once.
 static constexpr int64_t kWarpgroupRows = 64;
-/// Of a large GPU (H100): multiprocessors, and what each has.
-static constexpr int64_t kMultiprocessors = 132, kRegisters = 64 << 10,
-                         kSharedBytes = 228 << 10;
+/// Multiprocessors of other large GPUs: H20, A100 and B200.
+static constexpr int64_t kOtherMultiprocessors[] = {78, 108, 148};
+/// What each multiprocessor of a large GPU (H100) has.
+static constexpr int64_t kRegisters = 64 << 10, kSharedBytes = 228 << 10;
+/// Ways that are worth the time to try them.
+static constexpr size_t kMaxPartChoices = 3;
 /// Of the shared memory, what a block takes without asking.
 static constexpr int64_t kReservedBytes = 1 << 10;
 /// Keys that are worth a block, and parts that are put together with few reads.
@@ -70,11 +73,12 @@ int64_t tp::codegen::getBlocksAtOnce(const AttentionSize &size,
                                        kRegisters / (threads * registers)));
 }
 
-int64_t tp::codegen::getAttentionParts(const AttentionSize &size) {
+int64_t tp::codegen::getAttentionParts(const AttentionSize &size,
+                                       int64_t multiprocessors) {
   AttentionTiles tiles = getAttentionTiles(size);
   if (size.rows > tiles.getRows())
     return 1;
-  int64_t blocks = kMultiprocessors * getBlocksAtOnce(size, tiles);
+  int64_t blocks = multiprocessors * getBlocksAtOnce(size, tiles);
   int64_t allTiles = llvm::divideCeil(size.keys, tiles.keys);
   int64_t most = std::clamp<int64_t>(size.keys / kMinPartKeys, 1, kMaxParts);
   // In times of a tile: blocks come in waves, each of which lasts as long as a
@@ -94,4 +98,19 @@ int64_t tp::codegen::getAttentionParts(const AttentionSize &size) {
   while (getTime(parts) > worth * shortest)
     ++parts;
   return parts;
+}
+
+llvm::SmallVector<int64_t>
+tp::codegen::getAttentionPartChoices(const AttentionSize &size) {
+  llvm::SmallVector<int64_t> choices{getAttentionParts(size)};
+  auto add = [&](int64_t parts) {
+    if (choices.size() < kMaxPartChoices && !llvm::is_contained(choices, parts))
+      choices.push_back(parts);
+  };
+  // With one part, blocks are as many as there are rows for.
+  if (choices.front() > 1)
+    add(choices.front() / 2);
+  for (int64_t multiprocessors : kOtherMultiprocessors)
+    add(getAttentionParts(size, multiprocessors));
+  return choices;
 }

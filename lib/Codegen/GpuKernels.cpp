@@ -6,6 +6,7 @@
 #include "RowKernels.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/Support/MathExtras.h"
@@ -20,6 +21,10 @@ static constexpr int64_t kBlock = 128;
 static constexpr int64_t kMaxWarpColumns = 1024;
 /// Elements of a row that a thread keeps in registers.
 static constexpr int64_t kElements = 16;
+/// Threads of a block that loops over a longer row. With more, a thread has too
+/// few registers for the loads of several turns, which it has under way at
+/// once.
+static constexpr int64_t kLoopThreads = 512;
 
 namespace {
 
@@ -55,6 +60,7 @@ static FailureOr<Mapping> getMapping(step::RowsOp rows,
   Mapping map;
   int64_t columns = rows.getNumColumns();
   map.width = getWidth(rows);
+  bool loops = columns > kElements * kMaxThreads;
   int64_t perBlock = 1, threads = kBlock;
   if (!analysis.hasReductions()) {
     map.unit = Mapping::Unit::Chunk;
@@ -68,13 +74,13 @@ static FailureOr<Mapping> getMapping(step::RowsOp rows,
     perBlock = kBlock / kWarp;
   } else {
     map.unit = Mapping::Unit::Block;
-    map.threads = threads = std::min<int64_t>(
-        kMaxThreads, llvm::PowerOf2Ceil(llvm::divideCeil(columns, kElements)));
+    map.threads = threads =
+        loops
+            ? kLoopThreads
+            : int64_t(llvm::PowerOf2Ceil(llvm::divideCeil(columns, kElements)));
     map.items = rows.getNumRows();
   }
-  map.chunks = llvm::divideCeil(columns, map.threads * map.width);
-  if (columns > kElements * kMaxThreads)
-    map.chunks = 0;
+  map.chunks = loops ? 0 : llvm::divideCeil(columns, map.threads * map.width);
   FailureOr<KernelLaunch> launch =
       getLaunch(rows, map.items, perBlock, threads);
   if (failed(launch))
@@ -337,6 +343,10 @@ FailureOr<KernelLaunch> tp::codegen::emitRowsForGpu(OpBuilder &builder,
     return failure();
   OpBuilder::InsertionGuard guard(builder);
   gpu::GPUFuncOp function = beginFunction(builder, rows, name, map->launch);
+  // ptxas would rather spill than have fewer blocks at once.
+  if (map->unit == Mapping::Unit::Block && map->chunks == 0)
+    function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
+                      builder.getI32IntegerAttr(1));
   emitBlock(builder, function, rows, analysis, *map, getContext(function, rows),
             getBlock(builder, rows.getLoc()));
   return map->launch;

@@ -8,6 +8,7 @@
 #include "AttentionKernels.h"
 #include "IndexedKernels.h"
 #include "RowKernels.h"
+#include "SkinnyMatmul.h"
 
 #include "tpopt/Support/ErrorCodes.h"
 
@@ -49,6 +50,7 @@ using GpuScatter = GpuModel<step::ScatterOp, emitScatterForGpu>;
 using GpuSort = GpuModel<step::SortOp, emitSortForGpu>;
 using GpuSortParts = GpuModel<step::SortPartsOp, emitSortPartsForGpu>;
 using GpuMerge = GpuModel<step::MergeOp, emitMergeForGpu>;
+using GpuSkinnyMatmul = GpuModel<step::SkinnyMatmulOp, emitSkinnyMatmulForGpu>;
 using GpuCombine = GpuModel<step::CombineOp, emitCombineForGpu>;
 using GpuRandom = GpuModel<step::RandomOp, emitRandomForGpu>;
 using GpuAttention = GpuModel<step::AttentionOp, emitAttentionForGpu>;
@@ -69,6 +71,7 @@ void tp::codegen::registerKernelModels(DialectRegistry &registry) {
     step::RowsOp::attachInterface<CpuRows, GpuRows>(*context);
     step::TogetherOp::attachInterface<CpuTogether, GpuTogether>(*context);
     step::ScatterOp::attachInterface<GpuScatter>(*context);
+    step::SkinnyMatmulOp::attachInterface<GpuSkinnyMatmul>(*context);
     step::CombineOp::attachInterface<GpuCombine>(*context);
     step::RandomOp::attachInterface<GpuRandom>(*context);
     step::SortOp::attachInterface<GpuSort>(*context);

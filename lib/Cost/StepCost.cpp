@@ -33,7 +33,7 @@ static unsigned getBits(Value buffer) {
 }
 
 /// [batch, batch, batch, m, n] by the k of A.
-static Work getProductWork(step::MatmulOp op) {
+template <typename Product> static Work getProductWork(Product op) {
   Work work;
   work.flops = 2 * getElements(step::bufferTypeOf(op.getC()).getShape()) *
                step::bufferTypeOf(op.getA()).getShape().back();
@@ -75,7 +75,8 @@ static Work getRowsWork(step::RowsOp op) {
 static Work getStepWork(Operation *op) {
   Work work =
       llvm::TypeSwitch<Operation *, Work>(op)
-          .Case([](step::MatmulOp op) { return getProductWork(op); })
+          .Case<step::MatmulOp, step::SkinnyMatmulOp>(
+              [](auto op) { return getProductWork(op); })
           .Case([](step::AttentionOp op) { return getAttentionWork(op, 1, 1); })
           .Case([](step::AttentionQueryGradientOp op) {
             return getAttentionWork(op, 2, 1);

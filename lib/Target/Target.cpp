@@ -71,6 +71,7 @@ public:
   bool hasAttention() const override { return false; }
   bool sortsByKernels() const override { return false; }
   bool servesByKernels() const override { return false; }
+  bool choosesSteps() const override { return false; }
   bool multipliesFloat8() const override { return false; }
 };
 
@@ -103,6 +104,7 @@ public:
   bool hasAttention() const override { return true; }
   bool sortsByKernels() const override { return true; }
   bool servesByKernels() const override { return true; }
+  bool choosesSteps() const override { return true; }
   bool multipliesFloat8() const override { return fp8; }
 
 private:

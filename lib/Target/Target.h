@@ -146,6 +146,8 @@ public:
   /// Whether the runtime does by kernels what is no step: collectives among
   /// ranks that share a memory, and random inputs.
   virtual bool servesByKernels() const = 0;
+  /// Whether the runtime times steps that give the same (`step.choose`).
+  virtual bool choosesSteps() const = 0;
   /// Whether it was asked for with `fp8`: f8E4M3FN is multiplied as such.
   virtual bool multipliesFloat8() const = 0;
 

@@ -58,7 +58,7 @@ public:
       // A collective holds its buffers until it is done.
       if (auto done = dyn_cast<step::CollectiveDoneOp>(op))
         touch(done.getToken().getDefiningOp()->getOperands());
-      if (isa<step::LoopOp, step::WhileOp, step::IfOp>(op))
+      if (isa<step::LoopOp, step::WhileOp, step::IfOp, step::ChooseOp>(op))
         visitRegions(&op);
     }
   }
@@ -73,7 +73,7 @@ private:
       visit(region.front());
     ++time; // a predicate is read again
     touch(op->getOperands());
-    if (isa<step::IfOp>(op))
+    if (isa<step::IfOp, step::ChooseOp>(op))
       return;
     for (Interval &interval :
          llvm::MutableArrayRef(intervals).take_front(outside))

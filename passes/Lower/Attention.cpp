@@ -115,24 +115,54 @@ void ProgramLowering::lowerAttention(AttentionOp op) {
     views[op.getLogsumexp()] = allocateFor(op.getLogsumexp());
     logsumexp = getBuffer(views[op.getLogsumexp()]);
   }
-  // Whoever wants the log-sum-exp has all queries of a sequence, which keep the
-  // GPU busy.
-  int64_t parts = logsumexp ? 1 : getAttentionParts(sizeOf(op));
+  // All ways read the same views, which are made before them.
+  Value q = getBuffer(query), k = getBuffer(key), v = getBuffer(value);
   auto create = [&](const View &output, Value statistics) {
-    step::AttentionOp::create(
-        builder, loc, getBuffer(query), getBuffer(key), getBuffer(value),
-        offset, lengths, mask, getBuffer(output), statistics, logsumexp,
-        op.getScaleAttr(), op.getCausalAttr(), op.getWindowAttr());
+    step::AttentionOp::create(builder, loc, q, k, v, offset, lengths, mask,
+                              getBuffer(output), statistics, logsumexp,
+                              op.getScaleAttr(), op.getCausalAttr(),
+                              op.getWindowAttr());
   };
-  if (parts == 1)
-    return create(result, Value());
-  SmallVector<int64_t> shape(result.shape);
-  shape.insert(shape.begin(), parts);
-  View partial = allocate(shape, builder.getF32Type());
-  shape.back() = 2;
-  View statistics = allocate(shape, builder.getF32Type());
-  create(partial, getBuffer(statistics));
-  combineParts(partial, statistics, result);
+  auto createParts = [&](int64_t parts) {
+    if (parts == 1)
+      return create(result, Value());
+    SmallVector<int64_t> shape(result.shape);
+    shape.insert(shape.begin(), parts);
+    View partial = allocate(shape, builder.getF32Type());
+    shape.back() = 2;
+    View statistics = allocate(shape, builder.getF32Type());
+    create(partial, getBuffer(statistics));
+    combineParts(partial, statistics, result);
+  };
+  // Whoever wants the log-sum-exp has all queries of a sequence, which keep the
+  // GPU busy. Of a window, what is timed would have no visible keys.
+  SmallVector<int64_t> choices{1};
+  if (!logsumexp)
+    choices = getAttentionPartChoices(sizeOf(op));
+  if (op.getWindow() || !target.choosesSteps())
+    choices.truncate(1);
+  chooseBetween(choices.size(), [&](size_t i) { createParts(choices[i]); });
+}
+
+/// Each way in a region of its own, the later ones in one another's second.
+void ProgramLowering::chooseBetween(size_t ways,
+                                    llvm::function_ref<void(size_t)> lower) {
+  if (ways == 1)
+    return lower(0);
+  OpBuilder::InsertionGuard guard(builder);
+  auto outerBuffers = buffers;
+  for (size_t i = 0; i < ways; ++i) {
+    if (i + 1 < ways) {
+      auto choice = step::ChooseOp::create(builder, loc);
+      builder.setInsertionPointToStart(&choice.getSecond().emplaceBlock());
+      OpBuilder::InsertionGuard behind(builder);
+      builder.setInsertionPointToStart(&choice.getFirst().emplaceBlock());
+      lower(i);
+    } else {
+      lower(i);
+    }
+    buffers = outerBuffers; // views made inside are not there outside
+  }
 }
 
 template <typename StepOp, typename OpT>

@@ -456,8 +456,10 @@ LogicalResult ProgramLowering::lower() {
   lowerBlock(block);
   if (!failed)
     lowerResults();
-  if (!failed)
+  if (!failed) {
     joinRows(program);
+    offerChoices(program, target);
+  }
   return failure(failed);
 }
 

@@ -142,6 +142,8 @@ private:
   template <typename StepOp, typename OpT> void lowerAttentionGradient(OpT op);
   mlir::Value getOptionalBuffer(mlir::Value value);
   View getFeatures(mlir::Value value, mlir::Operation *op);
+  /// Lowers something in several ways, of which the runtime takes one.
+  void chooseBetween(size_t ways, llvm::function_ref<void(size_t)> lower);
   void combineParts(const View &partial, const View &statistics,
                     const View &result);
 
@@ -185,6 +187,10 @@ private:
 
 /// Row programs of `program` that may be one kernel become a step.together.
 void joinRows(step::ProgramOp program);
+
+/// Puts steps for which `target` has other ways beside these, to be timed
+/// where the program runs.
+void offerChoices(step::ProgramOp program, const codegen::Target &target);
 
 /// Merges dimensions of a row program that all its operands walk through alike.
 void collapseDomain(step::RowsOp rows);

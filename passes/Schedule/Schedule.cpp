@@ -114,7 +114,7 @@ static int64_t getHeldBytes(step::CollectiveStartOp start) {
 }
 
 static bool isControl(Operation *op) {
-  return isa<step::LoopOp, step::WhileOp, step::IfOp>(op);
+  return isa<step::LoopOp, step::WhileOp, step::IfOp, step::ChooseOp>(op);
 }
 
 /// Those that packed what is sent move with the start. They touch nothing else
@@ -187,7 +187,7 @@ Transfer BlockScheduler::getTransfer(const Group &group) const {
 
 /// Bodies are scheduled first, since what is outside sees their time. Loops
 /// count as often as they turn, one turn of a `while`, and the longer of two
-/// branches.
+/// branches. Of two ways to do the same, the faster one runs.
 static Prediction scheduleControl(Operation *control,
                                   const Surroundings &given) {
   llvm::SmallVector<Prediction, 2> bodies;
@@ -197,7 +197,8 @@ static Prediction scheduleControl(Operation *control,
     return bodies[0] * loop.getCount();
   if (isa<step::WhileOp>(control))
     return bodies[0] + bodies[1];
-  return bodies[bodies[0].scheduled < bodies[1].scheduled];
+  bool isLonger = bodies[0].scheduled < bodies[1].scheduled;
+  return bodies[isa<step::ChooseOp>(control) ? !isLonger : isLonger];
 }
 
 double BlockScheduler::getTime(Operation *op) {

@@ -146,6 +146,8 @@ private:
     case ControlKind::If:
       return isTrue() ? runSteps(first, control.first)
                       : runSteps(second, control.second);
+    case ControlKind::Choice:
+      return runSteps(first, control.first);
     }
     return absl::OkStatus();
   }

@@ -6,7 +6,6 @@
 #include "runtime/CUDA/ProfilerRange.h"
 #include "runtime/Core/Weights.h"
 
-#include "absl/container/inlined_vector.h"
 #include "absl/strings/match.h"
 #include "absl/time/clock.h"
 
@@ -64,13 +63,20 @@ absl::Status CudaExecutor::prepare(const BackendOptions &options) {
                           DeviceMatmul::create(device, artifact, *memory, world,
                                                options.allowTF32));
   }
+  runner.emplace(*program, artifact, world.getRank(), matmuls.get());
+  TPRT_ASSIGN_OR_RETURN(
+      choices, StepChoices::create(*program, artifact, *memory, *runner, world,
+                                   matmuls ? matmuls->getTuningName()
+                                           : getTuningName(device.name, 0)));
   for (const EntryRow &row : artifact.rows<EntryRow>()) {
     Entry entry;
     entry.canCapture = !links || links->canCapture();
     for (const StepRow &step : artifact.rows<StepRow>(row.steps))
-      if (step.kind == StepKind::Control)
+      if (step.kind == StepKind::Control) {
+        ControlKind kind = artifact.rows<ControlRow>()[step.row].kind;
         entry.canCapture &=
-            artifact.rows<ControlRow>()[step.row].kind == ControlKind::Loop;
+            kind == ControlKind::Loop || kind == ControlKind::Choice;
+      }
     entries.push_back(std::move(entry));
   }
   return absl::OkStatus();
@@ -207,7 +213,7 @@ absl::Status CudaExecutor::runSteps(uint32_t first, uint32_t count) {
     ProfilerRange range(artifact.text(step.name));
     if (step.kind == StepKind::Control) {
       const ControlRow &control = artifact.rows<ControlRow>()[step.row];
-      TPRT_RETURN_IF_ERROR(runControl(control, step, i + 1));
+      TPRT_RETURN_IF_ERROR(runControl(step, i + 1));
       i += control.first + control.second;
       continue;
     }
@@ -224,9 +230,10 @@ absl::Status CudaExecutor::runSteps(uint32_t first, uint32_t count) {
     if (isTimed) {
       TPRT_ASSIGN_OR_RETURN(begin, clock.mark(compute.get()));
     }
-    TPRT_RETURN_IF_ERROR(addContext(
-        runStep(step), absl::StrCat("rank ", world.getRank(), ", step '",
-                                    artifact.text(step.name), "'")));
+    TPRT_RETURN_IF_ERROR(
+        addContext(runner->run(step, *memory, counters, compute.get()),
+                   absl::StrCat("rank ", world.getRank(), ", step '",
+                                artifact.text(step.name), "'")));
     if (isTimed) {
       TPRT_ASSIGN_OR_RETURN(size_t ended, clock.mark(compute.get()));
       clock.add(i, begin, ended, false);
@@ -235,9 +242,12 @@ absl::Status CudaExecutor::runSteps(uint32_t first, uint32_t count) {
   return absl::OkStatus();
 }
 
-absl::Status CudaExecutor::runControl(const ControlRow &control,
-                                      const StepRow &step, uint32_t first) {
+absl::Status CudaExecutor::runControl(const StepRow &step, uint32_t first) {
+  const ControlRow &control = artifact.rows<ControlRow>()[step.row];
   uint32_t second = first + control.first;
+  if (control.kind == ControlKind::Choice)
+    return choices->takesSecond(step.row) ? runSteps(second, control.second)
+                                          : runSteps(first, control.first);
   if (control.kind == ControlKind::If) {
     TPRT_ASSIGN_OR_RETURN(bool isTrue, readPredicate(control.predicate));
     return isTrue ? runSteps(first, control.first)
@@ -267,85 +277,6 @@ absl::StatusOr<bool> CudaExecutor::readPredicate(const BufferRow &buffer) {
       "reading a predicate"));
   TPRT_RETURN_IF_ERROR(wait());
   return *static_cast<const char *>(predicate.get()) != 0;
-}
-
-absl::Status CudaExecutor::runStep(const StepRow &step) {
-  switch (step.kind) {
-  case StepKind::Kernel:
-    return runKernel(artifact.rows<KernelCallRow>()[step.row]);
-  case StepKind::Matmul:
-    return matmuls->run(step.row, *memory, counters, compute.get());
-  case StepKind::Copy:
-    return runCopy(artifact.rows<CopyRow>()[step.row]);
-  case StepKind::Fill:
-    return runFill(artifact.rows<FillRow>()[step.row]);
-  case StepKind::CollectiveStart:
-  case StepKind::CollectiveDone:
-  case StepKind::Control:
-    break; // runSteps sees to them
-  case StepKind::Scatter:
-  case StepKind::Sort:
-    break; // refused by checkGpuSteps
-  }
-  return absl::OkStatus();
-}
-
-absl::Status CudaExecutor::runKernel(const KernelCallRow &call) {
-  absl::InlinedVector<cuda::Pointer, 8> operands;
-  for (const BufferRow &buffer : artifact.rows<BufferRow>(call.buffers))
-    operands.push_back(memory->resolve(buffer, counters));
-  absl::InlinedVector<int64_t, 8> scalars;
-  for (const ScalarRow &scalar : artifact.rows<ScalarRow>(call.scalars))
-    scalars.push_back(artifact.evaluate(scalar, world.getRank(), counters));
-  absl::InlinedVector<void *, 16> arguments;
-  for (cuda::Pointer &operand : operands)
-    arguments.push_back(&operand);
-  for (int64_t &scalar : scalars)
-    arguments.push_back(&scalar);
-  return program->launch(call.kernel, arguments.data(), compute.get());
-}
-
-static size_t countElements(const int64_t *sizes, uint32_t rank) {
-  int64_t count = 1;
-  for (uint32_t i = 0; i < rank; ++i)
-    count *= sizes[i];
-  return static_cast<size_t>(count);
-}
-
-absl::Status CudaExecutor::runCopy(const CopyRow &copy) {
-  size_t bytes = countElements(copy.sizes, copy.rank) *
-                 static_cast<size_t>(getSize(copy.dtype));
-  if (bytes == 0)
-    return absl::OkStatus();
-  return device.check(
-      device.driver.copy(memory->resolve(copy.destination, counters),
-                         memory->resolve(copy.source, counters), bytes,
-                         compute.get()),
-      "copying");
-}
-
-absl::Status CudaExecutor::runFill(const FillRow &fill) {
-  size_t count = countElements(fill.sizes, fill.rank);
-  if (count == 0)
-    return absl::OkStatus();
-  cuda::Pointer to = memory->resolve(fill.destination, counters);
-  auto fillWith = [&](auto set, auto pattern, size_t elements) {
-    return device.check(set(to, pattern, elements, compute.get()), "filling");
-  };
-  switch (getSize(fill.dtype)) {
-  case 1:
-    return fillWith(device.driver.set8, static_cast<uint8_t>(fill.pattern),
-                    count);
-  case 2:
-    return fillWith(device.driver.set16, static_cast<uint16_t>(fill.pattern),
-                    count);
-  case 4:
-    return fillWith(device.driver.set32, static_cast<uint32_t>(fill.pattern),
-                    count);
-  default: // both halves are alike, see checkGpuSteps
-    return fillWith(device.driver.set32, static_cast<uint32_t>(fill.pattern),
-                    2 * count);
-  }
 }
 
 absl::StatusOr<uint32_t> CudaExecutor::startCollectives(uint32_t step,

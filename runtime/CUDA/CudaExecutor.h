@@ -22,8 +22,11 @@
 #define TPRT_CUDA_CUDAEXECUTOR_H
 
 #include "runtime/CUDA/DeviceMatmul.h"
+#include "runtime/CUDA/DeviceMemory.h"
 #include "runtime/CUDA/Links.h"
+#include "runtime/CUDA/StepChoices.h"
 #include "runtime/CUDA/StepClock.h"
+#include "runtime/CUDA/StepRunner.h"
 #include "runtime/Core/Backend.h"
 
 namespace tprt {
@@ -67,13 +70,8 @@ private:
   absl::Status issue(const EntryRow &entry);
   absl::StatusOr<Owned<cuda::GraphExec>> capture(const EntryRow &entry);
   absl::Status runSteps(uint32_t first, uint32_t count);
-  absl::Status runControl(const ControlRow &control, const StepRow &step,
-                          uint32_t first);
+  absl::Status runControl(const StepRow &step, uint32_t first);
   absl::StatusOr<bool> readPredicate(const BufferRow &buffer);
-  absl::Status runStep(const StepRow &step);
-  absl::Status runKernel(const KernelCallRow &call);
-  absl::Status runCopy(const CopyRow &copy);
-  absl::Status runFill(const FillRow &fill);
   /// Starts the collective of this step, and those of the steps behind it that
   /// are worth one launch with it. Gives how many.
   absl::StatusOr<uint32_t> startCollectives(uint32_t step, uint32_t end);
@@ -97,6 +95,8 @@ private:
   Owned<void *> predicate;              ///< One byte, pinned.
   absl::optional<DeviceMemory> memory;
   std::unique_ptr<DeviceMatmul> matmuls;
+  absl::optional<StepRunner> runner;
+  absl::optional<StepChoices> choices;
   std::unique_ptr<Links> links; ///< None if there are no groups.
   std::vector<Entry> entries;
 

@@ -3,12 +3,14 @@
 
 #include "runtime/CUDA/DeviceMatmul.h"
 
+#include "runtime/CUDA/TuningCache.h"
 #include "runtime/CUDA/Workspace.h"
 
 #include "absl/strings/match.h"
 #include "absl/types/optional.h"
 
 #include <algorithm>
+#include <cstring>
 
 using namespace tprt;
 
@@ -54,7 +56,7 @@ DeviceMatmul::~DeviceMatmul() {
 
 absl::StatusOr<std::unique_ptr<DeviceMatmul>>
 DeviceMatmul::create(const Device &device, const Artifact &artifact,
-                     const DeviceMemory &memory, World &world, bool isFast) {
+                     const BufferPlaces &memory, World &world, bool isFast) {
   TPRT_ASSIGN_OR_RETURN(const Blas *blas, openBlas());
   std::unique_ptr<DeviceMatmul> matmul(
       new DeviceMatmul(device, *blas, artifact));
@@ -154,7 +156,26 @@ absl::Status DeviceMatmul::prepare(const MatmulRow &row, bool isFast) {
   return absl::OkStatus();
 }
 
-absl::Status DeviceMatmul::choose(const DeviceMemory &memory, World &world,
+std::string DeviceMatmul::getTuningName() const {
+  return tprt::getTuningName(device.name, blas.getVersion());
+}
+
+static std::string toBytes(const blas::Algorithm &algorithm) {
+  return {reinterpret_cast<const char *>(&algorithm), sizeof(algorithm)};
+}
+
+/// What was kept or sent of an algorithm; none if it is no such thing.
+static absl::optional<blas::Algorithm> findAlgorithm(const Tunings &tunings,
+                                                     const std::string &key) {
+  blas::Algorithm algorithm;
+  auto it = tunings.find(key);
+  if (it == tunings.end() || it->second.size() != sizeof(algorithm))
+    return absl::nullopt;
+  std::memcpy(&algorithm, it->second.data(), sizeof(algorithm));
+  return algorithm;
+}
+
+absl::Status DeviceMatmul::choose(const BufferPlaces &memory, World &world,
                                   bool isFast) {
   if (rows.empty())
     return absl::OkStatus();
@@ -163,53 +184,53 @@ absl::Status DeviceMatmul::choose(const DeviceMemory &memory, World &world,
   auto getKey = [&](const Prepared &prepared) {
     return absl::StrCat(isFast ? "tf32:" : "", prepared.plan.getKey());
   };
-  MatmulChoices choices, kept;
+  Tunings choices, kept;
   if (world.getRank() == 0) {
-    std::string name = getChoicesName(device.name, blas.getVersion());
-    MatmulChoices known = loadChoices(name);
+    Tunings known = loadTunings(getTuningName());
     absl::optional<TuningBench> bench;
     for (uint32_t i = 0; i < rows.size(); ++i) {
       Prepared &prepared = *rows[i];
       std::string key = getKey(prepared);
       if (choices.count(key) > 0)
         continue;
-      auto found = known.find(key);
+      absl::optional<blas::Algorithm> found = findAlgorithm(known, key);
       blas::Heuristic result = {};
-      if (found != known.end() &&
+      if (found &&
           blas.checkAlgorithm(handle, prepared.desc, prepared.first,
                               prepared.second, prepared.addend, prepared.result,
-                              &found->second, &result) == blas::kSuccess &&
+                              &*found, &result) == blas::kSuccess &&
           result.workspace <= kBlasWorkspace) {
-        choices[key] = found->second;
+        choices[key] = toBytes(*found);
         continue;
       }
       if (!bench) {
         TPRT_ASSIGN_OR_RETURN(bench, TuningBench::create(device));
       }
       TPRT_ASSIGN_OR_RETURN(Choice choice, measure(i, memory, *bench));
-      choices[key] = choice.algorithm;
+      choices[key] = toBytes(choice.algorithm);
       if (choice.isCertain)
-        kept[key] = choice.algorithm;
+        kept[key] = choices[key];
     }
     if (!kept.empty())
-      saveChoices(name, kept);
+      saveTunings(getTuningName(), kept);
   }
   TPRT_ASSIGN_OR_RETURN(
       std::vector<std::string> all,
-      world.exchange(absl::StrCat(kind, "\n", writeChoices(choices)),
+      world.exchange(absl::StrCat(kind, "\n", writeTunings(choices)),
                      "choosing algorithms of matmuls"));
   if (!absl::StartsWith(all[0], absl::StrCat(kind, "\n")))
     return makeError(ErrorCode::GpuMismatch, "rank ", world.getRank(), " has ",
                      kind, ", rank 0 has ", all[0].substr(0, all[0].find('\n')),
                      "; run all ranks on one kind of GPU, with one cuBLASLt");
-  choices = parseChoices(all[0]);
+  choices = parseTunings(all[0]);
   for (std::unique_ptr<Prepared> &prepared : rows)
-    prepared->algorithm = choices[getKey(*prepared)];
+    prepared->algorithm =
+        findAlgorithm(choices, getKey(*prepared)).value_or(blas::Algorithm());
   return absl::OkStatus();
 }
 
 absl::StatusOr<DeviceMatmul::Choice>
-DeviceMatmul::measure(uint32_t row, const DeviceMemory &memory,
+DeviceMatmul::measure(uint32_t row, const BufferPlaces &memory,
                       TuningBench &bench) {
   Prepared &prepared = *rows[row];
   blas::Heuristic proposals[kProposals];
@@ -260,7 +281,7 @@ DeviceMatmul::measure(uint32_t row, const DeviceMemory &memory,
 }
 
 DeviceMatmul::Addresses
-DeviceMatmul::getAddresses(uint32_t row, const DeviceMemory &memory,
+DeviceMatmul::getAddresses(uint32_t row, const BufferPlaces &memory,
                            absl::Span<const int64_t> counters) const {
   const MatmulRow &matmul = artifact.rows<MatmulRow>()[row];
   const Epilogue &epilogue = rows[row]->plan.epilogue;
@@ -280,7 +301,7 @@ DeviceMatmul::getAddresses(uint32_t row, const DeviceMemory &memory,
   return addresses;
 }
 
-absl::Status DeviceMatmul::run(uint32_t row, const DeviceMemory &memory,
+absl::Status DeviceMatmul::run(uint32_t row, const BufferPlaces &memory,
                                absl::Span<const int64_t> counters,
                                cuda::Stream stream) {
   Prepared &prepared = *rows[row];

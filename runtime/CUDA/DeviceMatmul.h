@@ -5,15 +5,15 @@
 ///
 /// Its heuristic proposes algorithms, of which the fastest of the first eight
 /// is found by running them (TuningBench.h), once per matmul at load, and kept
-/// (MatmulCache.h) if nobody else used the GPU meanwhile.
+/// (TuningCache.h) if nobody else used the GPU meanwhile.
 /// Rank 0 measures, the others take what it found: ranks that compute the same
 /// thing compute the same bits.
 
 #ifndef TPRT_CUDA_DEVICEMATMUL_H
 #define TPRT_CUDA_DEVICEMATMUL_H
 
-#include "runtime/CUDA/DeviceMemory.h"
-#include "runtime/CUDA/MatmulCache.h"
+#include "runtime/CUDA/Blas.h"
+#include "runtime/CUDA/BufferPlaces.h"
 #include "runtime/CUDA/MatmulPlan.h"
 #include "runtime/CUDA/TuningBench.h"
 #include "runtime/Communicators/Communicator.h"
@@ -26,11 +26,14 @@ public:
   /// `isFast` lets f32 be rounded to tf32 on the way into the tensor cores.
   static absl::StatusOr<std::unique_ptr<DeviceMatmul>>
   create(const Device &device, const Artifact &artifact,
-         const DeviceMemory &memory, World &world, bool isFast);
+         const BufferPlaces &memory, World &world, bool isFast);
   ~DeviceMatmul();
 
+  /// The file that keeps what is fastest, with this library.
+  std::string getTuningName() const;
+
   /// Runs a row of the Matmuls table.
-  absl::Status run(uint32_t row, const DeviceMemory &memory,
+  absl::Status run(uint32_t row, const BufferPlaces &memory,
                    absl::Span<const int64_t> counters, cuda::Stream stream);
 
 private:
@@ -40,17 +43,17 @@ private:
   DeviceMatmul(const Device &device, const Blas &blas,
                const Artifact &artifact);
   absl::Status prepare(const MatmulRow &row, bool isFast);
-  absl::Status choose(const DeviceMemory &memory, World &world, bool isFast);
+  absl::Status choose(const BufferPlaces &memory, World &world, bool isFast);
   struct Choice {
     blas::Algorithm algorithm;
     bool isCertain; ///< Else it is not kept, but measured again.
   };
   /// The fastest algorithm, with results written into a scratch of its own.
-  absl::StatusOr<Choice> measure(uint32_t row, const DeviceMemory &memory,
+  absl::StatusOr<Choice> measure(uint32_t row, const BufferPlaces &memory,
                                  TuningBench &bench);
   absl::Status call(Prepared &prepared, Addresses addresses,
                     cuda::Stream stream);
-  Addresses getAddresses(uint32_t row, const DeviceMemory &memory,
+  Addresses getAddresses(uint32_t row, const BufferPlaces &memory,
                          absl::Span<const int64_t> counters) const;
 
   const Device &device;

@@ -6,6 +6,7 @@
 #ifndef TPRT_CUDA_DEVICEMEMORY_H
 #define TPRT_CUDA_DEVICEMEMORY_H
 
+#include "runtime/CUDA/BufferPlaces.h"
 #include "runtime/CUDA/Device.h"
 #include "runtime/Core/Bundles.h"
 
@@ -16,7 +17,7 @@ namespace tprt {
 /// Inputs, outputs, the arena of all entries and the constants. What goes in
 /// and out passes through pinned memory, of two pieces: one is copied while the
 /// other is filled.
-class DeviceMemory {
+class DeviceMemory final : public BufferPlaces {
 public:
   /// The arena is given where the links have memory of their own for it, else
   /// it is 0.
@@ -37,9 +38,8 @@ public:
   readInput(uint32_t input,
             absl::FunctionRef<absl::Status(const char *block)> use);
 
-  /// Where a buffer lies, with the loops at these trips.
   cuda::Pointer resolve(const BufferRow &buffer,
-                        absl::Span<const int64_t> counters) const;
+                        absl::Span<const int64_t> counters) const override;
 
 private:
   DeviceMemory(const Device &device, const Artifact &artifact, int64_t rank)

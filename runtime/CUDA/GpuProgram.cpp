@@ -4,6 +4,7 @@
 #include "runtime/CUDA/GpuProgram.h"
 
 #include "runtime/CUDA/MatmulPlan.h"
+#include "runtime/Core/Hash.h"
 
 #include "absl/strings/str_join.h"
 
@@ -67,6 +68,7 @@ absl::StatusOr<uint32_t> GpuProgram::loadImage() {
     cuda::Result result = device->driver.loadModule(&loaded, code.c_str());
     if (result == cuda::kSuccess) {
       module = Owned<cuda::Module>(loaded, device->driver.unloadModule);
+      codeHash = hashBytes(code);
       return index;
     }
     // A driver that is older than the assembler may take the PTX of the same

@@ -32,6 +32,8 @@ public:
   ~GpuProgram();
 
   const Device &getDevice() const { return *device; }
+  /// Of the image that was loaded; 0 without one.
+  uint64_t getCodeHash() const { return codeHash; }
 
   /// Launches a kernel; `arguments` point to its parameters.
   absl::Status launch(uint32_t kernel, void **arguments,
@@ -47,6 +49,7 @@ private:
   const std::shared_ptr<Device> device;
   const Artifact &artifact;
   Owned<cuda::Module> module;
+  uint64_t codeHash = 0;
   std::vector<cuda::Function> functions;
   absl::Span<const LaunchRow> launches; ///< Of the image, one per kernel.
 };

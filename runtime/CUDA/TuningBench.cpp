@@ -39,6 +39,8 @@ static std::pair<uint32_t, uint32_t> getPattern(DType dtype) {
     return {0x83ff83ff, 0x38003800};
   case DType::F8E4M3FN:
     return {0x87878787, 0x30303030};
+  case DType::U8: // of a kernel: floats of any type, and large integers
+    return {0x007f007f, 0x3f003f00};
   default: // nothing else is multiplied by cuBLASLt
     return {0, 0};
   }

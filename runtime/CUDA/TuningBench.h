@@ -27,7 +27,8 @@ public:
   static absl::StatusOr<TuningBench> create(const Device &device);
 
   /// So many bytes of random elements, of magnitudes between 0.5 and 1; none
-  /// if there is no memory for them.
+  /// if there is no memory for them. U8 are of a type that only a kernel knows:
+  /// of 16-bit floats, they are positive and up to 2.
   absl::StatusOr<Owned<cuda::Pointer>> makeOperand(DType dtype, uint64_t bytes);
 
   struct Finding {

@@ -486,7 +486,17 @@ enum class ControlKind : uint32_t {
   Loop = 0,  ///< `trips` times the first steps.
   While = 1, ///< First steps, stop if the predicate is 0, second steps, again.
   If = 2,    ///< First steps if the predicate is not 0, else the second ones.
+  /// First or second steps, whichever are faster: they read and leave the same,
+  /// but for rounding and for the arena's memory that is nobody's. They are
+  /// kernels, matmuls, copies, fills and choices. On CUDA the fastest is found
+  /// when the program is loaded, by rank 0; a CPU executes the first ones.
+  Choice = 3,
 };
+inline constexpr uint32_t kNumControls = 4;
+/// Whether it executes its steps again and again, and counts how often.
+inline constexpr bool isLoop(ControlKind kind) {
+  return kind == ControlKind::Loop || kind == ControlKind::While;
+}
 
 /// More nested loops than any model has, few enough to recurse over.
 inline constexpr unsigned kMaxNesting = 32;

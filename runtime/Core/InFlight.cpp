@@ -98,12 +98,12 @@ absl::Status InFlightVerifier::walk(uint64_t first, uint64_t count) {
       continue;
 
     const ControlRow &control = artifact.rows<ControlRow>()[step.row];
-    bool isLoop = control.kind != ControlKind::If;
-    if (isLoop)
+    bool repeats = isLoop(control.kind);
+    if (repeats)
       loops.push_back({control.counter, control.trips});
     TPRT_RETURN_IF_ERROR(walk(i + 1, control.first));
     TPRT_RETURN_IF_ERROR(walk(i + 1 + control.first, control.second));
-    if (isLoop)
+    if (repeats)
       loops.pop_back();
     i += uint64_t{control.first} + control.second;
   }

@@ -57,7 +57,7 @@ public:
   }
 
   void add(const ControlRow &control) {
-    if (control.kind != ControlKind::Loop)
+    if (control.kind == ControlKind::While || control.kind == ControlKind::If)
       add(control.predicate, DType::Bool, AccessKind::Read, {}, {});
   }
 

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <set>
 #include <tuple>
 
 using namespace tprt;
@@ -30,6 +31,7 @@ public:
 
 private:
   absl::Status verifyStep(const StepRow &step) const;
+  absl::Status verifyChoice(Range first, Range second) const;
   template <typename Row> absl::Status verifyRow(const StepRow &step) const;
 
   /// That the row can be read, and says something there is.
@@ -80,16 +82,21 @@ absl::Status StepVerifier::verify(uint64_t first, uint64_t count,
     uint64_t nested = uint64_t{control.first} + control.second;
     if (nested > end - i - 1)
       return fail("step ", i, " governs steps beyond its region");
-    bool loops = control.kind != ControlKind::If;
+    bool loops = isLoop(control.kind);
     if (loops) {
       if (control.counter >= entry.counters || control.trips < 0 ||
           control.trips > INT32_MAX ||
           !activeLoops.try_emplace(control.counter, control.trips).second)
         return fail("step ", i, " is a loop with a bad counter or bound");
     }
+    uint64_t second = i + 1 + control.first;
     TPRT_RETURN_IF_ERROR(verify(i + 1, control.first, depth + 1));
-    TPRT_RETURN_IF_ERROR(
-        verify(i + 1 + control.first, control.second, depth + 1));
+    TPRT_RETURN_IF_ERROR(verify(second, control.second, depth + 1));
+    if (control.kind == ControlKind::Choice)
+      TPRT_RETURN_IF_ERROR(addContext(
+          verifyChoice({static_cast<uint32_t>(i + 1), control.first},
+                       {static_cast<uint32_t>(second), control.second}),
+          absl::StrCat("step ", i)));
     if (loops)
       activeLoops.erase(control.counter);
     i += nested;
@@ -117,6 +124,41 @@ absl::Status StepVerifier::verifyRow(const StepRow &step) const {
   for (const StepAccess &access : getAccesses(artifact, step))
     TPRT_RETURN_IF_ERROR(verifyAccess(access));
   return verifyOperands(rows[step.row]);
+}
+
+//===----------------------------------------------------------------------===//
+// Choices
+//===----------------------------------------------------------------------===//
+
+/// That both ways are steps that can be timed by themselves, and that outside
+/// the arena, where each may have memory that is nobody else's, they write the
+/// same bytes. What each writes is sound by now.
+absl::Status StepVerifier::verifyChoice(Range first, Range second) const {
+  using Written = std::tuple<Space, uint32_t, uint64_t, uint64_t, int64_t,
+                             uint32_t, uint32_t>;
+  auto collect = [&](Range way, std::set<Written> &written) {
+    for (const StepRow &step : artifact.rows<StepRow>(way)) {
+      bool isTimed = step.kind == StepKind::Kernel ||
+                     step.kind == StepKind::Matmul ||
+                     step.kind == StepKind::Copy || step.kind == StepKind::Fill;
+      if (!isTimed &&
+          (step.kind != StepKind::Control ||
+           artifact.rows<ControlRow>()[step.row].kind != ControlKind::Choice))
+        return fail("a choice of steps that are not timed by themselves");
+      for (const StepAccess &access : getAccesses(artifact, step)) {
+        const BufferRow &to = access.buffer;
+        if (access.kind == AccessKind::Write && to.space != Space::Arena)
+          written.emplace(to.space, to.index, to.offset, to.size, to.step,
+                          to.counter, to.place);
+      }
+    }
+    return way.count > 0 ? absl::OkStatus() : fail("a choice without steps");
+  };
+  std::set<Written> byFirst, bySecond;
+  TPRT_RETURN_IF_ERROR(collect(first, byFirst));
+  TPRT_RETURN_IF_ERROR(collect(second, bySecond));
+  return byFirst == bySecond ? absl::OkStatus()
+                             : fail("a choice of steps that write differently");
 }
 
 //===----------------------------------------------------------------------===//
@@ -370,7 +412,7 @@ absl::Status StepVerifier::verifyFields(const FillRow &fill) const {
 }
 
 absl::Status StepVerifier::verifyFields(const ControlRow &control) const {
-  if (control.kind > ControlKind::If)
+  if (static_cast<uint32_t>(control.kind) >= kNumControls)
     return fail("an unknown control step");
   if (control.kind == ControlKind::Loop && control.second != 0)
     return fail("a loop with two bodies");

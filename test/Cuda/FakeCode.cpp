@@ -251,8 +251,10 @@ Result cuLaunchKernel(cuda::Function function, unsigned x, unsigned y,
   if (get().kernels && !kernel)
     return refuse("no emulated kernel '" + function->name + "'");
   emulation::Grid grid{x, threads, shared};
+  long slowness = getSlowness(function->name);
   return enqueue(stream, [=] {
     return [=] {
+      spend(slowness);
       if (!kernel)
         return true;
       // Operands come before scalars, and an operand's number is as good.

@@ -129,6 +129,18 @@ double fakegpu::getMilliseconds() { return now * 1e-3; }
 
 void fakegpu::spend(long microseconds) { now += microseconds; }
 
+long fakegpu::getSlowness(const std::string &kernel) {
+  const char *slow = std::getenv("TPRT_FAKE_SLOW");
+  std::istringstream list(slow ? slow : "");
+  for (std::string item; std::getline(list, item, ',');) {
+    size_t colon = item.find(':');
+    if (colon != std::string::npos &&
+        kernel.compare(0, colon, item, 0, colon) == 0)
+      return std::atol(item.c_str() + colon + 1);
+  }
+  return 0;
+}
+
 bool fakegpu::blockUntil(const std::function<bool()> &isSo) {
   auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
   while (std::chrono::steady_clock::now() < end) {

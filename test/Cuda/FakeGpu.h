@@ -35,6 +35,8 @@
 ///     TPRT_FAKE_BUSY          somebody else has the GPU for a millisecond
 ///     after
 ///                             each so many works
+///     TPRT_FAKE_SLOW          "sort:3,rows2:5": kernels of names that begin so
+///                             take so many microseconds longer
 ///     TPRT_FAKE_DEATH         the process is killed when it comes to `connect`
 ///                             with NCCL, or to `launch` a kernel
 ///     TPRT_FAKE_STUCK         collectives of so many elements never end
@@ -118,6 +120,8 @@ bool blockUntil(const std::function<bool()> &isSo);
 /// it spends.
 double getMilliseconds();
 void spend(long microseconds);
+/// By how many microseconds a kernel is slower than others.
+long getSlowness(const std::string &kernel);
 
 } // namespace fakegpu
 

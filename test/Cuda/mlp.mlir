@@ -75,7 +75,7 @@ func.func @main(%x: tensor<5x7xf32> {tp.name = "x"},
 
 // SPLIT: {{^}}3
 
-// CACHE: matmuls-Fake_GPU-130100.txt
+// CACHE: tuning-Fake_GPU-130100.txt
 
 // TF32-NOT: matmul
 // TF32: launch random

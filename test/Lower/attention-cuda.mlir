@@ -23,10 +23,16 @@ func.func @prefill(%q: tensor<1x4x200x64xbf16>, %k: tensor<1x300x2x64xbf16>, %v:
 // CHECK-LABEL: step.program @decode
 // Lengths of 64 bits become words.
 // CHECK:      step.rows [2]
+// CHECK:      step.choose {
 // CHECK:      step.attention %arg0, %arg1, %arg2 lengths(%{{.*}} : memref<2xi32>) into %[[PARTS:.*]] statistics(%[[STATISTICS:.*]] : memref<8x2x1x4x4x2xf32>)
 // CHECK-SAME: into memref<8x2x1x4x4x128xf32>
 // CHECK:      step.rows [32, 128] reads(%{{.*}}, %{{.*}} : memref<8x32x128xf32>, memref<8x32x2xf32>) writes(%{{.*}} : memref<32x128xf16>)
 // CHECK-COUNT-8: math.exp2
+// CHECK-NOT:  math.exp2
+// The runtime times half as many parts beside these.
+// CHECK:      } or {
+// CHECK:      step.attention {{.*}} statistics(%{{.*}} : memref<4x2x1x4x4x2xf32>)
+// CHECK-COUNT-4: math.exp2
 // CHECK-NOT:  math.exp2
 func.func @decode(%q: tensor<2x1x4x4x128xf16>, %k: tensor<2x1024x4x128xf16>, %v: tensor<2x1024x4x128xf16>,
                   %l: tensor<2xi64>) -> tensor<2x1x4x4x128xf16> {

@@ -12,7 +12,7 @@
 // CHECK-NEXT: // rows1: 512 blocks of 256 threads
 // CHECK-NEXT: // rows2: 128 blocks of 128 threads
 // CHECK-NEXT: // rows3: 2 blocks of 128 threads
-// CHECK-NEXT: // rows4: 4 blocks of 1024 threads
+// CHECK-NEXT: // rows4: 4 blocks of 512 threads
 // CHECK-NEXT: // rows5: 3 blocks of 128 threads
 // CHECK:      .target sm_90
 // No function of a library is called.

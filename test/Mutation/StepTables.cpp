@@ -91,9 +91,9 @@ public:
         continue;
       const ControlRow &row = artifact.rows<ControlRow>()[step.row];
       size_t second = i + 1 + row.first, after = second + row.second;
-      int64_t trips = row.kind == ControlKind::If ? 1 : row.trips;
+      int64_t trips = isLoop(row.kind) ? row.trips : 1;
       for (int64_t trip = 0; trip < trips; ++trip) {
-        if (row.kind != ControlKind::If)
+        if (isLoop(row.kind))
           counters[row.counter] = trip;
         if (!isClean(i + 1, second) || !isClean(second, after))
           return false;

@@ -503,3 +503,65 @@ step.program @bytes inputs [#step.input<"x", input, tensor<4xf8E5M2>>] outputs [
   // expected-error @below {{[TP0303] 'step.combine' op has no sum of 'f8E5M2'}}
   step.combine sum %x into %x : memref<4xf8E5M2> into memref<4xf8E5M2>
 }
+
+// -----
+
+step.program @rows inputs [#step.input<"a", input, tensor<1x1x1x9x4xf32>>, #step.input<"b", input, tensor<1x1x1x4x4xf32>>] outputs [#step.output<"y", tensor<1x1x1x9x4xf32>>] {
+^bb0(%a: memref<1x1x1x9x4xf32>, %b: memref<1x1x1x4x4xf32>, %y: memref<1x1x1x9x4xf32>):
+  // expected-error @below {{[TP0303] 'step.skinny_matmul' op is one product of at most 8 rows, of f32, bf16 or f16, with additions, relu and gelu_tanh behind it}}
+  step.skinny_matmul %a, %b into %y : memref<1x1x1x9x4xf32>, memref<1x1x1x4x4xf32> into memref<1x1x1x9x4xf32>
+}
+
+// -----
+
+step.program @silu inputs [#step.input<"a", input, tensor<1x1x1x8x4xf32>>, #step.input<"b", input, tensor<1x1x1x4x4xf32>>] outputs [#step.output<"y", tensor<1x1x1x8x4xf32>>] {
+^bb0(%a: memref<1x1x1x8x4xf32>, %b: memref<1x1x1x4x4xf32>, %y: memref<1x1x1x8x4xf32>):
+  // expected-error @below {{[TP0303] 'step.skinny_matmul' op is one product of at most 8 rows, of f32, bf16 or f16, with additions, relu and gelu_tanh behind it}}
+  step.skinny_matmul %a, %b into %y then [#step<post silu>] : memref<1x1x1x8x4xf32>, memref<1x1x1x4x4xf32> into memref<1x1x1x8x4xf32>
+}
+
+// -----
+
+step.program @fits inputs [#step.input<"a", input, tensor<1x1x1x8x4xf32>>, #step.input<"b", input, tensor<1x1x1x4x4xf32>>] outputs [#step.output<"y", tensor<1x1x1x8x4xf32>>] {
+^bb0(%a: memref<1x1x1x8x4xf32>, %b: memref<1x1x1x4x4xf32>, %y: memref<1x1x1x8x4xf32>):
+  // expected-error @below {{[TP0303] 'step.skinny_matmul' op is of m x k, k x n and m x n matrices}}
+  step.skinny_matmul %a, %a into %y : memref<1x1x1x8x4xf32>, memref<1x1x1x8x4xf32> into memref<1x1x1x8x4xf32>
+}
+
+// -----
+
+step.program @other inputs [#step.input<"a", input, tensor<1x1x1x4x4xf32>>, #step.input<"b", input, tensor<1x1x1x4x4xf32>>] outputs [#step.output<"y", tensor<1x1x1x4x4xf32>>] {
+^bb0(%a: memref<1x1x1x4x4xf32>, %b: memref<1x1x1x4x4xf32>, %y: memref<1x1x1x4x4xf32>):
+  %c = step.alloc : memref<1x1x1x4x4xf32>
+  // expected-error @below {{[TP0305] 'step.choose' op chooses between steps that write different buffers}}
+  step.choose {
+    step.matmul %a, %b into %y : memref<1x1x1x4x4xf32>, memref<1x1x1x4x4xf32> into memref<1x1x1x4x4xf32>
+  } or {
+    step.skinny_matmul %a, %b into %c : memref<1x1x1x4x4xf32>, memref<1x1x1x4x4xf32> into memref<1x1x1x4x4xf32>
+  }
+}
+
+// -----
+
+step.program @nothing inputs [#step.input<"a", input, tensor<1x1x1x4x4xf32>>, #step.input<"b", input, tensor<1x1x1x4x4xf32>>] outputs [#step.output<"y", tensor<1x1x1x4x4xf32>>] {
+^bb0(%a: memref<1x1x1x4x4xf32>, %b: memref<1x1x1x4x4xf32>, %y: memref<1x1x1x4x4xf32>):
+  // expected-error @below {{[TP0305] 'step.choose' op chooses between kernels, matrix products, copies, fills and, last, choices}}
+  step.choose {
+    step.matmul %a, %b into %y : memref<1x1x1x4x4xf32>, memref<1x1x1x4x4xf32> into memref<1x1x1x4x4xf32>
+  } or {
+  }
+}
+
+// -----
+
+step.program @loop inputs [#step.input<"a", input, tensor<1x1x1x4x4xf32>>, #step.input<"b", input, tensor<1x1x1x4x4xf32>>] outputs [#step.output<"y", tensor<1x1x1x4x4xf32>>] {
+^bb0(%a: memref<1x1x1x4x4xf32>, %b: memref<1x1x1x4x4xf32>, %y: memref<1x1x1x4x4xf32>):
+  // expected-error @below {{[TP0305] 'step.choose' op chooses between kernels, matrix products, copies, fills and, last, choices}}
+  step.choose {
+    step.matmul %a, %b into %y : memref<1x1x1x4x4xf32>, memref<1x1x1x4x4xf32> into memref<1x1x1x4x4xf32>
+  } or {
+    step.loop 2 {
+      step.matmul %a, %b into %y : memref<1x1x1x4x4xf32>, memref<1x1x1x4x4xf32> into memref<1x1x1x4x4xf32>
+    }
+  }
+}

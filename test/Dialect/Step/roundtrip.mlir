@@ -7,6 +7,10 @@
 // CHECK: step.constant
 // CHECK: step.view
 // CHECK: step.matmul
+// CHECK: step.choose {
+// CHECK:   step.matmul
+// CHECK: } or {
+// CHECK:   step.skinny_matmul {{.*}} then [#step<post relu>]
 // CHECK: step.collective_start all_reduce sum
 // CHECK: step.collective_done
 // CHECK: step.collective_start collective_permute {{.*}} from [1, -1]
@@ -26,6 +30,11 @@ step.program @all on @mesh inputs [#step.input<"x", input, tensor<2x4xf32>>, #st
   %n = step.view %x : memref<2x4xf32> as memref<1x1x1x4x2xf32, strided<[0, 0, 0, 1, 4]>>
   %o = step.view %b : memref<2x4xf32> as memref<1x1x1x2x2xf32, strided<[0, 0, 0, 2, 1]>>
   step.matmul %m, %n into %o then [#step<post relu>] : memref<1x1x1x2x4xf32, strided<[0, 0, 0, 4, 1]>>, memref<1x1x1x4x2xf32, strided<[0, 0, 0, 1, 4]>> into memref<1x1x1x2x2xf32, strided<[0, 0, 0, 2, 1]>>
+  step.choose {
+    step.matmul %m, %n into %o then [#step<post relu>] : memref<1x1x1x2x4xf32, strided<[0, 0, 0, 4, 1]>>, memref<1x1x1x4x2xf32, strided<[0, 0, 0, 1, 4]>> into memref<1x1x1x2x2xf32, strided<[0, 0, 0, 2, 1]>>
+  } or {
+    step.skinny_matmul %m, %n into %o then [#step<post relu>] : memref<1x1x1x2x4xf32, strided<[0, 0, 0, 4, 1]>>, memref<1x1x1x4x2xf32, strided<[0, 0, 0, 1, 4]>> into memref<1x1x1x2x2xf32, strided<[0, 0, 0, 2, 1]>>
+  }
   %t = step.collective_start all_reduce sum <{"x"}> %a to %a : memref<2x4xf32> to memref<2x4xf32>
   step.collective_done %t
   %u = step.collective_start collective_permute <{"x"}> %a to %c from [1, -1] : memref<2x4xf32> to memref<2x4xf32>

@@ -5,6 +5,7 @@ out: artifact.py FILE.tpx
 
 Kernels are launched as the first image says, but for what is below another."""
 
+import collections
 import struct
 import sys
 
@@ -12,39 +13,57 @@ KERNELS, LAUNCHES, IMAGES, COMBINES, RANDOMS, TEXT, CODE = 11, 23, 24, 25, 26, 6
 EM_CUDA = 190
 
 
-def main():
-    data = open(sys.argv[1], "rb").read()
-    count = struct.unpack_from("<I", data, 12)[0]
-    sections = {}
-    for i in range(count):
-        kind, _, offset, size = struct.unpack_from("<IIQQ", data, 64 + 32 * i)
-        sections[kind] = data[offset:offset + size]
+Image = collections.namedtuple("Image", "chip kind code launches")
 
-    def rows(kind, form):
-        return struct.iter_unpack(form, sections.get(kind, b""))
 
-    def text(offset, size):
-        return sections[TEXT][offset:offset + size].decode()
+class Artifact:
+    """Its kernels' names, its images and what else it has for GPUs."""
 
-    kernels = [text(*name) for name in rows(KERNELS, "<II")]
-    launches = list(rows(LAUNCHES, "<qII"))
-    for i, (_, _, name, length, offset, size) in enumerate(rows(IMAGES, "<IIIIQQ")):
-        code = sections[CODE][offset:offset + size]
+    def __init__(self, path):
+        data = open(path, "rb").read()
+        count = struct.unpack_from("<I", data, 12)[0]
+        self.sections = {}
+        for i in range(count):
+            kind, _, offset, size = struct.unpack_from("<IIQQ", data, 64 + 32 * i)
+            self.sections[kind] = data[offset:offset + size]
+        self.kernels = [self.text(*name) for name in self.rows(KERNELS, "<II")]
+        launches = list(self.rows(LAUNCHES, "<qII"))
+        self.images = []
+        for i, row in enumerate(self.rows(IMAGES, "<IIIIQQ")):
+            first = i * len(self.kernels)
+            self.images.append(self.read_image(row, launches[first:first + len(self.kernels)]))
+
+    def rows(self, kind, form):
+        return struct.iter_unpack(form, self.sections.get(kind, b""))
+
+    def text(self, offset, size):
+        return self.sections[TEXT][offset:offset + size].decode()
+
+    def read_image(self, row, launches):
+        _, _, name, length, offset, size = row
+        chip = self.text(name, length)
+        code = self.sections[CODE][offset:offset + size]
         if code.startswith(b"\x7fELF"):
             kind = "cubin" if struct.unpack_from("<H", code, 18)[0] == EM_CUDA else "?"
         else:
-            target = f".target {text(name, length)}\n".encode()
-            kind = "ptx" if target in code and sections[CODE][offset + size] == 0 else "?"
-        print(f"image {text(name, length)} {kind}")
-        for k, kernel in enumerate(kernels):
-            launch = launches[i * len(kernels) + k]
-            if i > 0 and launch != launches[k]:
+            target = f".target {chip}\n".encode()
+            kind = "ptx" if target in code and self.sections[CODE][offset + size] == 0 else "?"
+        return Image(chip, kind, code, launches)
+
+
+def main():
+    artifact = Artifact(sys.argv[1])
+    first = artifact.images[0].launches
+    for image in artifact.images:
+        print(f"image {image.chip} {image.kind}")
+        for kernel, launch, usual in zip(artifact.kernels, image.launches, first):
+            if launch != usual:
                 print("  launches {}: {} x {}, {} bytes".format(kernel, *launch))
-    for kernel, launch in zip(kernels, launches):
+    for kernel, launch in zip(artifact.kernels, first):
         print("kernel {}: {} x {}, {} bytes".format(kernel, *launch))
-    for kernel, dtype, reduction, group in rows(COMBINES, "<IIII"):
+    for kernel, dtype, reduction, group in artifact.rows(COMBINES, "<IIII"):
         print(f"combine {dtype} {reduction} of {group}: kernel {kernel}")
-    for kernel, dtype in rows(RANDOMS, "<II"):
+    for kernel, dtype in artifact.rows(RANDOMS, "<II"):
         print(f"random {dtype}: kernel {kernel}")
 
 

@@ -532,11 +532,21 @@ TEST(AttentionTiles, Parts) {
   decode.heads = 1;
   decode.keys = 100;
   EXPECT_EQ(getAttentionParts(decode), 1);
+  // Half as many, and those that fill GPUs of other sizes.
+  decode.heads = 80;
+  decode.keys = 1030;
+  decode.features = decode.valueFeatures = 64;
+  EXPECT_EQ(getAttentionPartChoices(decode),
+            (llvm::SmallVector<int64_t>{6, 3, 5}));
+  decode.heads = 4;
+  EXPECT_EQ(getAttentionPartChoices(decode),
+            (llvm::SmallVector<int64_t>{6, 3}));
   AttentionSize prefill = {
       /*heads=*/8,    /*rows=*/512, /*keys=*/512, 64, 64,
       /*isHalf=*/true};
   EXPECT_EQ(getAttentionTiles(prefill).getRows(), 128);
   EXPECT_EQ(getAttentionParts(prefill), 1);
+  EXPECT_EQ(getAttentionPartChoices(prefill).size(), 1u);
   prefill.features = 256;
   EXPECT_EQ(getAttentionTiles(prefill).keys, 32);
 }

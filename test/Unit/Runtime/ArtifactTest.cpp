@@ -238,6 +238,54 @@ TEST(Artifact, MatmulsOf8BitFloats) {
   EXPECT_EQ(readWith(DType::BF16, DType::F16), ErrorCode::ArtifactCorrupt);
 }
 
+/// Both ways of a choice are steps that are timed by themselves, and write the
+/// same bytes but for the arena's.
+TEST(Artifact, ChoicesWriteTheSame) {
+  auto readWith = [](const std::function<void(ControlRow &, FillRow &)> &change,
+                     bool isLoop = false) {
+    TestProgram program;
+    program.arena = 64;
+    program.counters = 1;
+    uint32_t y = program.addOutput("y", DType::F32, {{4, {}}});
+    FillRow first = {};
+    first.rank = 1;
+    first.dtype = DType::F32;
+    first.sizes[0] = 4;
+    first.destination = TestProgram::buffer(Space::Output, y, 16);
+    first.to.strides[0] = 1;
+    FillRow second = first, scratch = first;
+    scratch.destination = TestProgram::buffer(Space::Arena, 0, 16);
+    ControlRow choice = {};
+    choice.kind = ControlKind::Choice;
+    choice.first = 1;
+    choice.second = 2;
+    change(choice, second);
+    program.addStep(StepKind::Control, program.writer.add(choice));
+    program.addStep(StepKind::Fill, program.writer.add(first));
+    ControlRow loop = {};
+    if (isLoop)
+      program.addStep(StepKind::Control, program.writer.add(loop));
+    else
+      program.addStep(StepKind::Fill, program.writer.add(scratch));
+    program.addStep(StepKind::Fill, program.writer.add(second));
+    return read(program.finish());
+  };
+  EXPECT_EQ(readWith([](auto &, auto &) {}), ErrorCode(0));
+  EXPECT_EQ(readWith([](auto &choice, auto &) { choice.second = 0; }),
+            ErrorCode::ArtifactCorrupt);
+  EXPECT_EQ(readWith([](auto &choice, auto &) { choice.second = 1; }),
+            ErrorCode::ArtifactCorrupt);
+  EXPECT_EQ(readWith([](auto &choice, auto &) { choice.second = 3; }),
+            ErrorCode::ArtifactCorrupt);
+  EXPECT_EQ(readWith([](auto &, auto &fill) {
+              fill.sizes[0] = 2;
+              fill.destination.size = 8;
+            }),
+            ErrorCode::ArtifactCorrupt);
+  EXPECT_EQ(readWith([](auto &, auto &) {}, /*isLoop=*/true),
+            ErrorCode::ArtifactCorrupt);
+}
+
 TEST(Artifact, GroupsFollowTheAxes) {
   TestProgram program({{"data", 2}, {"model", 4}});
   program.writer.add(CommunicatorRow{program.axes({0})});

@@ -8,8 +8,8 @@
 #include "runtime/CUDA/GpuProgram.h"
 #include "runtime/CUDA/Library.h"
 #include "runtime/CUDA/Links.h"
-#include "runtime/CUDA/MatmulCache.h"
 #include "runtime/CUDA/NcclWorld.h"
+#include "runtime/CUDA/TuningCache.h"
 
 #include "gtest/gtest.h"
 
@@ -167,31 +167,31 @@ TEST(CudaTables, LaunchersSayWhoIsWho) {
 
 /// What was measured is found again, beside what others have measured; a file
 /// that somebody spoilt is as good as none.
-TEST(CudaTables, ChoicesAreKept) {
+TEST(CudaTables, TuningIsKept) {
   TempFolder folder;
   Variable variable("XDG_CACHE_HOME", folder.get().c_str());
-  std::string name = getChoicesName("NVIDIA H200", 130100);
-  EXPECT_EQ(name, "matmuls-NVIDIA_H200-130100.txt");
-  EXPECT_TRUE(loadChoices(name).empty());
-  blas::Algorithm first = {{1, 2, 3}}, second = {{~uint64_t{0}}};
-  saveChoices(name, {{"a", first}});
-  saveChoices(name, {{"b", second}});
-  MatmulChoices all = loadChoices(name);
+  std::string name = getTuningName("NVIDIA H200", 130100);
+  EXPECT_EQ(name, "tuning-NVIDIA_H200-130100.txt");
+  EXPECT_TRUE(loadTunings(name).empty());
+  std::string first("\1\0\2", 3), second = "\xff";
+  saveTunings(name, {{"a", first}});
+  saveTunings(name, {{"b", second}});
+  Tunings all = loadTunings(name);
   ASSERT_EQ(all.size(), 2u);
-  EXPECT_EQ(all["a"].data[2], 3u);
-  EXPECT_EQ(all["b"].data[0], ~uint64_t{0});
+  EXPECT_EQ(all["a"], first);
+  EXPECT_EQ(all["b"], second);
   std::string path = folder.get() + "/tp-opt/" + name;
   std::ofstream(path, std::ios::app)
-      << "c 12\nd\n\n x\ne " << std::string(128, 'g') << "\n";
-  EXPECT_EQ(loadChoices(name).size(), 2u);
+      << "c 123\nd\n\n x\ne " << std::string(128, 'g') << "\n";
+  EXPECT_EQ(loadTunings(name).size(), 2u);
   // What others can write to is not believed, and replaced.
   ASSERT_EQ(::chmod(path.c_str(), 0666), 0);
-  EXPECT_TRUE(loadChoices(name).empty());
-  saveChoices(name, {{"a", first}});
-  EXPECT_EQ(loadChoices(name).size(), 1u);
+  EXPECT_TRUE(loadTunings(name).empty());
+  saveTunings(name, {{"a", first}});
+  EXPECT_EQ(loadTunings(name).size(), 1u);
   Variable nowhere("XDG_CACHE_HOME", "/proc/no-such-folder");
-  saveChoices(name, {{"a", first}});
-  EXPECT_TRUE(loadChoices(name).empty());
+  saveTunings(name, {{"a", first}});
+  EXPECT_TRUE(loadTunings(name).empty());
 }
 
 } // namespace

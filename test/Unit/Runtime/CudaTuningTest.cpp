@@ -105,11 +105,94 @@ TEST(CudaTuning, KeepsWhatIsCertain) {
     Record runs;
     ASSERT_TRUE((*session)->run("main").ok());
     EXPECT_EQ(runs.count("matmul"), 3);
-    bool isKept = std::filesystem::exists(
-        folder.get() + "/tp-opt/matmuls-Fake_GPU-130100.txt");
+    bool isKept = std::filesystem::exists(folder.get() +
+                                          "/tp-opt/tuning-Fake_GPU-130100.txt");
     EXPECT_EQ(isKept, *works == '0');
     if (isKept)
       EXPECT_EQ(runs.count(" by 3"), 3);
+  }
+}
+
+/// Adds steps that fill a buffer with ones, `count` times.
+void addFills(TestProgram &program, int count, BufferRow to) {
+  FillRow fill = {};
+  fill.rank = 1;
+  fill.dtype = DType::F32;
+  fill.sizes[0] = static_cast<int64_t>(to.size) / 4;
+  fill.destination = to;
+  fill.to.strides[0] = 1;
+  fill.pattern = 0x3f800000;
+  for (int i = 0; i < count; ++i)
+    program.addStep(StepKind::Fill, program.writer.add(fill));
+}
+
+/// A choice between the next `first` steps and the `second` behind them.
+void addChoice(TestProgram &program, uint32_t first, uint32_t second) {
+  ControlRow choice = {};
+  choice.kind = ControlKind::Choice;
+  choice.first = first;
+  choice.second = second;
+  program.addStep(StepKind::Control, program.writer.add(choice));
+}
+
+/// The faster steps are executed, one by one and from a graph, by all ranks; of
+/// a choice within a choice, the fastest of all three. Equal ones are timed
+/// once, and what was found is found again.
+TEST(CudaTuning, TakesTheFasterSteps) {
+  TempFolder folder;
+  Variable cache("XDG_CACHE_HOME", folder.get().c_str());
+  Variable devices("TPRT_FAKE_DEVICES", "2");
+  for (bool isKnown : {false, true}) {
+    TestProgram program({{"x", 2}});
+    BufferRow y = TestProgram::buffer(
+        Space::Output, program.addOutput("y", DType::F32, {{4, {}}}), 16);
+    for (int i = 0; i < 2; ++i) {
+      addChoice(program, 3, 1 + 4 + 2);
+      addFills(program, 3, y);
+      addChoice(program, 4, 2);
+      addFills(program, 4, y);
+      addFills(program, 2, y);
+    }
+    Record record;
+    auto session = open(program, "cuda");
+    ASSERT_TRUE(session.ok()) << session.status();
+    EXPECT_EQ(record.count("launch graph"), isKnown ? 0 : 4 * 8);
+    EXPECT_EQ(record.count("launch graph of 4"), isKnown ? 0 : 8);
+    for (int run = 0; run < 3; ++run) {
+      Record runs;
+      ASSERT_TRUE((*session)->run("main").ok());
+      EXPECT_EQ(runs.count("set "), run < 2 ? 2 * 4 : 0);
+      EXPECT_EQ(runs.count("launch graph of 4"), run > 0 ? 2 : 0);
+    }
+    auto read = (*session)->read("y");
+    ASSERT_TRUE(read.ok()) << read.status();
+    EXPECT_EQ(*read, toBytes(std::vector<float>(4, 1)));
+  }
+}
+
+/// While steps are timed, they write into memory of their own. Where there is
+/// none, the first ones are taken.
+TEST(CudaTuning, TimesInMemoryOfItsOwn) {
+  for (bool hasMemory : {true, false}) {
+    TempFolder folder;
+    Variable cache("XDG_CACHE_HOME", folder.get().c_str());
+    TestProgram program;
+    constexpr int64_t elements = 1 << 18;
+    Variable memory("TPRT_FAKE_MEMORY", hasMemory ? "8000000" : "1500000");
+    uint32_t s =
+        program.addInput("s", DType::F32, {{elements, {}}}, Role::State);
+    program.addOutput("s.out", DType::F32, {{elements, {}}}, s);
+    BufferRow buffer = TestProgram::buffer(Space::Input, s, 4 * elements);
+    addChoice(program, 2, 1);
+    addFills(program, 3, buffer);
+    auto session = open(program, "cuda");
+    ASSERT_TRUE(session.ok()) << session.status();
+    auto zeros = (*session)->readInput("s");
+    ASSERT_TRUE(zeros.ok()) << zeros.status();
+    EXPECT_TRUE(areSame(*zeros, std::string(4 * elements, '\0')));
+    Record runs;
+    ASSERT_TRUE((*session)->run("main").ok());
+    EXPECT_EQ(runs.count("set "), hasMemory ? 1 : 2);
   }
 }
 

@@ -292,6 +292,12 @@ TEST_F(Conditional, IfTakesOneSide) {
   EXPECT_EQ(run(*session, 1), 1000);
 }
 
+/// A CPU does not time the ways of a choice.
+TEST_F(Conditional, ChoiceTakesTheFirstSide) {
+  auto session = make(ControlKind::Choice, 0);
+  EXPECT_EQ(run(*session, 0), 1000);
+}
+
 /// y = relu(x w1) w2 with w1 cut by columns, w2 by rows, and one all-reduce.
 class MLP : public testing::TestWithParam<int> {
 protected:

@@ -62,6 +62,8 @@ inline constexpr unsigned kMaxCopyRank = 8;
 inline constexpr unsigned kNumBatchDims = 3;
 /// Loops and branches inside each other.
 inline constexpr unsigned kMaxNesting = 32;
+/// Of a step.skinny_matmul.
+inline constexpr int64_t kMaxSkinnyRows = 8;
 /// Bytes of the longest row of a query, a key or a value, and what rows are
 /// multiples of.
 inline constexpr int64_t kMaxFeatureBytes = 512, kFeatureBytes = 16;

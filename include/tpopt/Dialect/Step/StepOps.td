@@ -206,6 +206,25 @@ def Step_MatmulOp : Step_Op<"matmul"> {
   let hasVerifier = 1;
 }
 
+def Step_SkinnyMatmulOp : Step_Op<"skinny_matmul", [DeclareOpInterfaceMethods<KernelOpInterface>]> {
+  let summary = "A matrix product of few rows, as a kernel";
+  let meaning = [{what `step.matmul` computes, by a kernel of our own that reads B once,
+    as it lies: a product of few rows lasts as long as that takes. Each sum is taken
+    in an order that the sizes and the strides decide.}];
+  let constraints = [{
+    1. Operands are as in `step.matmul`, of f32, bf16 or f16, with one batch entry and
+       at most 8 rows.
+    2. Post-ops are `add`, `relu` and `gelu_tanh`.}];
+  let example = [{step.skinny_matmul %a, %b into %c : memref<1x1x1x4x8xf32>, memref<1x1x1x8x16xf32> into memref<1x1x1x4x16xf32>}];
+  let arguments = (ins Step_Read:$a, Step_Read:$b, Step_AllRead:$post_operands,
+      Step_Written:$c, DefaultValuedAttr<Step_PostOps, "{}">:$post_ops);
+  let assemblyFormat = [{
+    $a `,` $b `into` $c (`then` $post_ops^)? (`with` `(` $post_operands^ `:` type($post_operands) `)`)?
+    attr-dict `:` type($a) `,` type($b) `into` type($c)
+  }];
+  let hasVerifier = 1;
+}
+
 def Step_ScatterOp : Step_Op<"scatter", [DeclareOpInterfaceMethods<KernelOpInterface>]> {
   let summary = "Update elements along a dimension";
   let meaning = [{updates[b, o, i, r] is combined into destination[b, o, indices[b, i],
@@ -513,6 +532,25 @@ def Step_IfOp : Step_Op<"if", [NoTerminator, SingleBlock, RecursiveMemoryEffects
   let arguments = (ins Step_Buffer:$predicate);
   let regions = (region SizedRegion<1>:$then, SizedRegion<1>:$otherwise);
   let assemblyFormat = "$predicate $then `else` $otherwise attr-dict `:` type($predicate)";
+  let hasVerifier = 1;
+}
+
+def Step_ChooseOp : Step_Op<"choose", [NoTerminator, SingleBlock, RecursiveMemoryEffects]> {
+  let summary = "Run one of two lists of steps that give the same";
+  let meaning = [{`first` or `second`, which differ in what they round and in how long
+    they take. The runtime times both on the device that it has, and keeps the faster
+    one; all devices run the same. More than two are choices in a `second`.}];
+  let constraints = [{
+    1. Both have steps: kernels, matrix products, copies, fills, and, last, choices.
+    2. What they write that is no buffer of their own is the same.}];
+  let example = [{step.choose {
+    step.matmul %a, %b into %c : memref<1x1x1x4x8xf32>, memref<1x1x1x8x16xf32> into memref<1x1x1x4x16xf32>
+  } or {
+    step.skinny_matmul %a, %b into %c : memref<1x1x1x4x8xf32>, memref<1x1x1x8x16xf32> into memref<1x1x1x4x16xf32>
+  }
+  }];
+  let regions = (region SizedRegion<1>:$first, SizedRegion<1>:$second);
+  let assemblyFormat = "$first `or` $second attr-dict";
   let hasVerifier = 1;
 }
 
