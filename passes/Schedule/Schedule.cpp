@@ -5,9 +5,12 @@
 
 #include "Conflicts.h"
 #include "Overlap.h"
+#include "Prefetch.h"
 
 #include "lib/Cost/ProgramCost.h"
 #include "lib/Cost/StepCost.h"
+
+#include "mlir/IR/IRMapping.h"
 
 namespace tp {
 #define GEN_PASS_DEF_SCHEDULEPASS
@@ -21,6 +24,9 @@ using namespace tp::schedule;
 /// Share of a machine's memory that what is under way may take, and bytes of it
 /// where that is not known.
 static constexpr int64_t kMemoryShare = 32, kInFlightBytes = 256ll << 20;
+/// What a loop that becomes four copies of its body has to gain, as a share of
+/// the program's time.
+static constexpr double kLeastGain = 0.01;
 
 namespace {
 
@@ -102,13 +108,16 @@ static step::CollectiveDoneOp getDone(step::CollectiveStartOp start) {
   return cast<step::CollectiveDoneOp>(*start.getToken().user_begin());
 }
 
-/// Storage of inputs and outputs is there anyway.
+/// Storage of inputs and outputs is there anyway, and in a loop all that is
+/// from outside of it.
 static int64_t getHeldBytes(step::CollectiveStartOp start) {
   int64_t bytes = 0;
   Value source = step::getRoot(start.getSource()),
         destination = step::getRoot(start.getDestination());
+  bool inLoop = isa<step::LoopOp>(start->getParentOp());
   for (Value root : {source, destination})
-    if (root.getDefiningOp<step::AllocOp>())
+    if (root.getDefiningOp<step::AllocOp>() &&
+        !(inLoop && root.getParentBlock() != start->getBlock()))
       bytes += step::getEndByte(step::bufferTypeOf(root));
   return source == destination ? bytes / 2 : bytes;
 }
@@ -186,8 +195,8 @@ Transfer BlockScheduler::getTransfer(const Group &group) const {
 }
 
 /// Bodies are scheduled first, since what is outside sees their time. Loops
-/// count as often as they turn, one turn of a `while`, and the longer of two
-/// branches. Of two ways to do the same, the faster one runs.
+/// count with all their iterations, a `while` with one, and a branch as the
+/// longer of its two. Of two ways to do the same, the faster one runs.
 static Prediction scheduleControl(Operation *control,
                                   const Surroundings &given) {
   llvm::SmallVector<Prediction, 2> bodies;
@@ -271,6 +280,108 @@ void BlockScheduler::apply(const Schedule &schedule) {
 
 namespace {
 
+/// Lets collectives of loops travel an iteration ahead where that is predicted
+/// to be faster. What such a loop holds all the time is not left for others.
+class LoopPipeliner {
+public:
+  LoopPipeliner(step::ProgramOp program, const Surroundings &given)
+      : program(program), given(given), limits(given.limits) {}
+
+  /// Schedules the program, which may be another op then.
+  std::pair<step::ProgramOp, Prediction> run();
+
+private:
+  Limits getLimits(step::LoopOp loop, unsigned count) const;
+  Prediction scheduleBy(step::ProgramOp made, const Limits &limits) const {
+    return BlockScheduler(made.getBody().front(),
+                          {given.machine, given.mesh, limits})
+        .run();
+  }
+  step::ProgramOp rewrite(step::LoopOp loop, unsigned count,
+                          IRMapping &map) const;
+  void improve(size_t number);
+
+  step::ProgramOp program;
+  const Surroundings &given;
+  Limits limits;                         ///< That loops so far leave.
+  llvm::SmallVector<step::LoopOp> loops; ///< Null: not to be tried any more.
+  double best = 0, bound = 0;
+};
+
+} // namespace
+
+Limits LoopPipeliner::getLimits(step::LoopOp loop, unsigned count) const {
+  int64_t bytes = given.limits.bytes - getPrefetchBytes(loop, count);
+  return {std::min(limits.bytes, bytes), limits.count};
+}
+
+/// A copy of the program, and where its ops went.
+step::ProgramOp LoopPipeliner::rewrite(step::LoopOp loop, unsigned count,
+                                       IRMapping &map) const {
+  auto copy = cast<step::ProgramOp>(OpBuilder(program).clone(*program, map));
+  if (count > 0)
+    prefetch(cast<step::LoopOp>(map.lookup(loop.getOperation())), count);
+  return copy;
+}
+
+/// What an iteration needs late has time in that iteration, so only numbers of
+/// those that it needs first are tried.
+void LoopPipeliner::improve(size_t number) {
+  step::LoopOp loop = loops[number];
+  unsigned all = countPrefetches(loop), chosen = 0;
+  double wanted = (1 - kLeastGain) * best;
+  for (unsigned count = 1, last = 0; count != last;
+       last = count, count = std::min(2 * count, all)) {
+    Limits left = getLimits(loop, count);
+    IRMapping map;
+    step::ProgramOp tried = rewrite(loop, count, map);
+    Prediction prediction = scheduleBy(tried, left);
+    tried.erase();
+    // With whatever memory, no order goes below it.
+    bound = std::min(bound, prediction.bound);
+    if (left.bytes >= 0 && prediction.scheduled < wanted) {
+      best = wanted = prediction.scheduled;
+      chosen = count;
+    }
+  }
+  if (chosen == 0)
+    return;
+  limits = getLimits(loop, chosen);
+  IRMapping map;
+  step::ProgramOp made = rewrite(loop, chosen, map);
+  // One around another that is pipelined would hold more at one time.
+  for (step::LoopOp &other : llvm::drop_begin(loops, number + 1))
+    if (other)
+      other = other->isAncestor(loop)
+                  ? nullptr
+                  : cast<step::LoopOp>(map.lookup(other.getOperation()));
+  program.erase();
+  program = made;
+}
+
+std::pair<step::ProgramOp, Prediction> LoopPipeliner::run() {
+  program.walk([&](step::LoopOp loop) { // inner ones first
+    if (countPrefetches(loop) > 0)
+      loops.push_back(loop);
+  });
+  if (loops.empty())
+    return {program, scheduleBy(program, limits)};
+  IRMapping map;
+  step::ProgramOp asWritten = rewrite(nullptr, 0, map);
+  Prediction prediction = scheduleBy(asWritten, limits);
+  asWritten.erase();
+  best = prediction.scheduled;
+  bound = prediction.bound;
+  for (size_t i = 0; i < loops.size(); ++i)
+    if (loops[i])
+      improve(i);
+  prediction = scheduleBy(program, limits);
+  prediction.bound = std::min(prediction.bound, bound);
+  return {program, prediction};
+}
+
+namespace {
+
 struct SchedulePass : tp::impl::SchedulePassBase<SchedulePass> {
   using SchedulePassBase::SchedulePassBase;
   void runOnOperation() override;
@@ -301,16 +412,16 @@ void SchedulePass::runOnOperation() {
     return;
   int64_t share = int64_t((*found)->memoryBytes) / kMemoryShare;
   Limits limits = {bytes->value_or(share ? share : kInFlightBytes), count};
-  for (auto program : module.getOps<step::ProgramOp>()) {
+  for (auto program :
+       llvm::make_early_inc_range(module.getOps<step::ProgramOp>())) {
     if (!program.getMeshAttr())
       continue;
     Mesh mesh = cost::withMachineLinks(
         spmd::lookupMesh(program, program.getMeshAttr()).toMesh(), *found);
     if (!mesh.hasLinks)
       continue;
-    Prediction prediction =
-        BlockScheduler(program.getBody().front(), {**found, mesh, limits})
-            .run();
-    program.setOverlapAttr(toAttr(&getContext(), prediction));
+    Surroundings surroundings = {**found, mesh, limits};
+    auto [scheduled, prediction] = LoopPipeliner(program, surroundings).run();
+    scheduled.setOverlapAttr(toAttr(&getContext(), prediction));
   }
 }

@@ -19,21 +19,30 @@ def SchedulePass : Pass<"tp-schedule", "::mlir::ModuleOp"> {
     the one that is needed soonest first; sums of gradients that are ready travel
     behind the backward pass, and weights are gathered ahead of their layer.
 
+    A collective of a loop that sends what the loop never writes, as weights of a layer,
+    may travel in the iteration before, into a second buffer: the loop then runs over
+    pairs of iterations, and the first gathers and the last iteration leave it. That is
+    done where the program is predicted to gain a hundredth or more, only for those
+    collectives that an iteration needs first, and not in a `step.while`. Nothing more
+    is sent.
+
     Collectives in flight take memory: at most `in-flight` bytes beyond what the
-    program takes as it is written, and at most `count` collectives at once. A
+    program takes as it is written, second buffers among them, and at most `count`
+    collectives at once. A
     program without a machine stays as it is, and so does one that would not become
     faster.
 
     `overlap` of each program is what it is predicted to take: as it was written, as
-    it is now, the bound that no order of starts and waits goes below, and how long
-    the device only waits for collectives.
+    it is now, the bound that no order of starts and waits goes below, in loops as they
+    are or with collectives an iteration ahead, and how long the device only waits for
+    collectives.
 
     **Requires:** the steps of `tp-lower-to-step`, without places in the arena.
 
     **Guarantees:** no step between a start and its done writes the source or
     touches the destination.
 
-    **Example:** `test/Schedule/schedule.mlir`
+    **Example:** `test/Schedule/schedule.mlir`, `test/Schedule/prefetch.mlir`
   }];
   let dependentDialects = ["::tp::spmd::SPMDDialect", "::tp::step::StepDialect"];
   let options = [
