@@ -7,6 +7,8 @@
 #include "runtime/CUDA/TuningOperands.h"
 #include "runtime/Core/Hash.h"
 
+#include "absl/strings/match.h"
+#include "absl/strings/strip.h"
 #include "absl/types/optional.h"
 
 using namespace tprt;
@@ -146,18 +148,19 @@ StepChoices::create(const GpuProgram &program, const Artifact &artifact,
     if (!kept.empty())
       saveTunings(tuning, kept);
   }
-  TPRT_ASSIGN_OR_RETURN(
-      std::vector<std::string> all,
-      world.exchange(writeTunings(found), "choosing the fastest steps"));
+  std::string kind = absl::StrCat(program.getDevice().name, ", code ",
+                                  absl::Hex(program.getCodeHash()), "\n");
+  TPRT_ASSIGN_OR_RETURN(std::vector<std::string> all,
+                        world.exchange(absl::StrCat(kind, writeTunings(found)),
+                                       "choosing the fastest steps"));
+  if (!absl::StartsWith(all[0], kind))
+    return makeError(ErrorCode::GpuMismatch, "rank ", world.getRank(), " has ",
+                     absl::StripSuffix(kind, "\n"), ", rank 0 has ",
+                     all[0].substr(0, all[0].find('\n')),
+                     "; run all ranks on one kind of GPU");
   found = parseTunings(all[0]);
-  for (uint32_t place : places) {
-    auto it = found.find(choices.getKey(place));
-    if (it == found.end())
-      return makeError(ErrorCode::GpuMismatch, "rank ", world.getRank(),
-                       " executes other code than rank 0, on ",
-                       program.getDevice().name,
-                       "; run all ranks on one kind of GPU");
-    choices.seconds[steps[place].row] = it->second == std::string(1, 1);
-  }
+  for (uint32_t place : places)
+    choices.seconds[steps[place].row] =
+        found[choices.getKey(place)] == std::string(1, 1);
   return choices;
 }

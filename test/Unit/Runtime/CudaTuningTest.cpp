@@ -170,6 +170,20 @@ TEST(CudaTuning, TakesTheFasterSteps) {
   }
 }
 
+/// Ranks that would not choose alike do not start.
+TEST(CudaTuning, ChoosesOnOneKindOfGpu) {
+  TempFolder folder;
+  Variable cache("XDG_CACHE_HOME", folder.get().c_str());
+  Variable devices("TPRT_FAKE_DEVICES", "2");
+  Variable odd("TPRT_FAKE_ODD", "1");
+  TestProgram program({{"x", 2}});
+  BufferRow y = TestProgram::buffer(
+      Space::Output, program.addOutput("y", DType::F32, {{4, {}}}), 16);
+  addChoice(program, 1, 1);
+  addFills(program, 2, y);
+  EXPECT_EQ(openingFails(program, "cuda"), ErrorCode::GpuMismatch);
+}
+
 /// While steps are timed, they write into memory of their own. Where there is
 /// none, the first ones are taken.
 TEST(CudaTuning, TimesInMemoryOfItsOwn) {
