@@ -189,21 +189,21 @@ void SkinnyEmitter::accumulate(Value piece, SmallVector<Value> &sums) {
 SmallVector<Value> SkinnyEmitter::sumPieces() {
   auto loop = [&](Value begin, int64_t end, int64_t step, int64_t count,
                   ValueRange sums) {
-    auto turns = scf::ForOp::create(builder, loc, begin, number(end),
-                                    number(step), sums);
+    auto pass = scf::ForOp::create(builder, loc, begin, number(end),
+                                   number(step), sums);
     OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToStart(turns.getBody());
-    SmallVector<Value> inside(turns.getRegionIterArgs());
+    builder.setInsertionPointToStart(pass.getBody());
+    SmallVector<Value> inside(pass.getRegionIterArgs());
     for (int64_t i = 0; i < count; ++i)
-      accumulate(add(turns.getInductionVar(), i * teamPieces), inside);
+      accumulate(add(pass.getInductionVar(), i * teamPieces), inside);
     scf::YieldOp::create(builder, loc, inside);
-    return SmallVector<Value>(turns.getResults());
+    return SmallVector<Value>(pass.getResults());
   };
   SmallVector<Value> sums(m * columns, real(0));
-  int64_t turn = unroll * teamPieces;
-  int64_t whole = pieces / turn * turn;
+  int64_t step = unroll * teamPieces;
+  int64_t whole = pieces / step * step;
   if (whole > 0)
-    sums = loop(first, whole, turn, unroll, sums);
+    sums = loop(first, whole, step, unroll, sums);
   if (whole < pieces)
     sums = loop(add(first, whole), pieces, teamPieces, 1, sums);
   return sums;
