@@ -290,9 +290,10 @@ unsigned schedule::countPrefetches(step::LoopOp loop) {
 }
 
 int64_t schedule::getPrefetchBytes(step::LoopOp loop, unsigned count) {
+  std::vector<Candidate> candidates = Finder(loop).run();
   int64_t bytes = 0;
   for (const Candidate &candidate :
-       llvm::ArrayRef(Finder(loop).run()).take_front(count))
+       llvm::ArrayRef(candidates).take_front(count))
     bytes += step::getEndByte(step::bufferTypeOf(candidate.destination));
   return bytes;
 }
