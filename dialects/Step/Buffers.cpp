@@ -1,8 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What programs demand of their inputs and outputs, and buffers of the memory
-// that they are.
+// Verifiers of programs, and of the ops that name memory: alloc, constant,
+// bundle and view.
 
 #include "dialects/OpError.h"
 #include "tpopt/Dialect/Step/Step.h"
@@ -12,6 +12,10 @@
 using namespace mlir;
 using namespace tp::step;
 using tp::ErrorCode;
+
+bool tp::step::isBufferOp(Operation *op) {
+  return isa<AllocOp, ViewOp, ConstantOp, BundleOp>(op);
+}
 
 static LogicalResult verifyOutputParts(ProgramOp program) {
   SmallVector<tp::ResultPart> results;
@@ -106,8 +110,8 @@ LogicalResult BundleOp::verify() {
       });
   if (!areInputs)
     return tp::emitOpError(*this, ErrorCode::Misplaced)
-           << "is of two or more inputs that nothing overwrites and nothing "
-              "else uses";
+           << "expects two or more inputs of the program that no output "
+              "overwrites and no other op uses";
   int64_t rows = getRows(), elements = 0;
   bool fits = rows >= 1 && isDense(getType());
   for (Value member : getMembers()) {
@@ -118,8 +122,10 @@ LogicalResult BundleOp::verify() {
   }
   if (!fits || elements != getType().getNumElements())
     return tp::emitOpError(*this, ErrorCode::TypeMismatch)
-           << "is a dense buffer of its members' element type and elements, "
-              "each of which has whole rows";
+           << "has " << rows << " rows and type " << getType()
+           << ": expects a dense buffer of its members' element type and "
+              "number "
+              "of elements, and rows that divide the elements of each member";
   return success();
 }
 
@@ -133,7 +139,7 @@ static FailureOr<int64_t> getAxisSize(Operation *op,
     mesh = tp::spmd::lookupMesh(program, program.getMeshAttr());
   if (!mesh)
     return tp::emitOpError(op, ErrorCode::Misplaced)
-           << "stands in a program without a mesh";
+           << "expects a mesh on the program around it";
   tp::Mesh devices = mesh.toMesh();
   if (!devices.find(axis.getName()))
     return tp::emitOpError(op, ErrorCode::BadAttribute)
@@ -165,7 +171,8 @@ LogicalResult ViewOp::verify() {
   MemRefType source = bufferTypeOf(getSource());
   if (!isDense(source) || getSource().getDefiningOp<ViewOp>())
     return tp::emitOpError(*this, ErrorCode::TypeMismatch)
-           << "is of an argument, an alloc, a constant or a bundle";
+           << "expects an argument, an alloc, a constant or a bundle as its "
+              "source";
   int64_t first = 0, last = 0; // how far it moves
   if (int64_t by = getBy().value_or(0)) {
     if (getAxes() && failed(getGroupSize(*this, getAxes()->getAxes())))

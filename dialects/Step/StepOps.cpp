@@ -154,26 +154,32 @@ template <typename Op> static LogicalResult verifyProduct(Op op) {
 
 LogicalResult MatmulOp::verify() { return verifyProduct(*this); }
 
+/// Of a valid product, in either form.
+template <typename Op> static bool isSkinny(Op op) {
+  ArrayRef<int64_t> shape = bufferTypeOf(op.getC()).getShape();
+  return shape[kNumBatchDims] <= kMaxSkinnyRows &&
+         llvm::all_of(shape.take_front(kNumBatchDims),
+                      [](int64_t size) { return size == 1; }) &&
+         !isa<Float8E4M3FNType>(bufferTypeOf(op.getA()).getElementType()) &&
+         llvm::all_of(op.getPostOps(), [](Attribute post) {
+           PostOp kind = cast<PostOpAttr>(post).getValue();
+           return kind == PostOp::Add || kind == PostOp::Relu ||
+                  kind == PostOp::GeluTanh;
+         });
+}
+
+bool tp::step::isSkinny(MatmulOp op) { return ::isSkinny<MatmulOp>(op); }
+
 unsigned SkinnyMatmulOp::getFirstWritten() { return getNumOperands() - 1; }
 
 LogicalResult SkinnyMatmulOp::verify() {
   if (failed(verifyProduct(*this)))
     return failure();
-  ArrayRef<int64_t> shape = bufferTypeOf(getC()).getShape();
-  bool isSkinny = shape[kNumBatchDims] <= kMaxSkinnyRows &&
-                  llvm::all_of(shape.take_front(kNumBatchDims),
-                               [](int64_t size) { return size == 1; });
-  bool fits = llvm::all_of(getPostOps(), [](Attribute post) {
-    PostOp kind = cast<PostOpAttr>(post).getValue();
-    return kind == PostOp::Add || kind == PostOp::Relu ||
-           kind == PostOp::GeluTanh;
-  });
-  if (!isSkinny || !fits ||
-      isa<Float8E4M3FNType>(bufferTypeOf(getA()).getElementType()))
+  if (!::isSkinny<SkinnyMatmulOp>(*this))
     return tp::emitOpError(*this, ErrorCode::TypeMismatch)
-           << "is one product of at most " << kMaxSkinnyRows
-           << " rows, of f32, bf16 or f16, with additions, relu and gelu_tanh "
-              "behind it";
+           << "expects one product of at most " << kMaxSkinnyRows
+           << " rows in f32, bf16 or f16, with no post-ops but add, relu and "
+              "gelu_tanh";
   return success();
 }
 
@@ -307,13 +313,17 @@ LogicalResult tp::step::WhileOp::verify() {
 }
 LogicalResult IfOp::verify() { return verifyPredicate(*this, getPredicate()); }
 
-/// What the steps of a way write but for buffers of its own; none if one of
-/// them is none that a way has.
+bool tp::step::isControlOp(Operation *op) {
+  return isa<LoopOp, WhileOp, IfOp, ChooseOp>(op);
+}
+
+/// The buffers from outside that the steps of a way write; none if the way has
+/// a step that a choice may not have.
 static std::optional<llvm::SetVector<Value>> findWritten(Region &way) {
   llvm::SetVector<Value> written;
   for (Operation &op : way.front()) {
     bool isLast = &op == &way.front().back();
-    if (isa<AllocOp, ViewOp, ConstantOp>(op))
+    if (isBufferOp(&op))
       continue;
     if (!isa<KernelOpInterface, MatmulOp, CopyOp, FillOp>(op) &&
         !(isLast && isa<ChooseOp>(op)))
@@ -336,15 +346,16 @@ LogicalResult ChooseOp::verify() {
   auto first = findWritten(getFirst()), second = findWritten(getSecond());
   if (!first || !second || first->empty() || second->empty())
     return tp::emitOpError(*this, ErrorCode::BadRegion)
-           << "chooses between kernels, matrix products, copies, fills and, "
-              "last, choices";
+           << "expects steps in both ways: kernels, matrix products, copies "
+              "and "
+              "fills, or a choice at the end";
   auto isIn = [](llvm::SetVector<Value> &set) {
     return [&](Value value) { return set.contains(value); };
   };
   if (!llvm::all_of(*first, isIn(*second)) ||
       !llvm::all_of(*second, isIn(*first)))
     return tp::emitOpError(*this, ErrorCode::BadRegion)
-           << "chooses between steps that write different buffers";
+           << "expects both ways to write the same buffers";
   return success();
 }
 
@@ -506,7 +517,7 @@ int64_t TogetherOp::getNumParts() {
 LogicalResult TogetherOp::verify() {
   if (getBody().getArgumentTypes() != getOperandTypes())
     return tp::emitOpError(*this, ErrorCode::BadRegion)
-           << "body has one argument per operand, of its type";
+           << "expects one block argument per operand, of its type";
   auto isPart = [&](Operation &op) {
     auto rows = dyn_cast<RowsOp>(op);
     return rows && rows.getBody().getOps<ReduceOp>().empty() &&
@@ -519,8 +530,8 @@ LogicalResult TogetherOp::verify() {
   if (block.empty() || llvm::hasSingleElement(block) ||
       !llvm::all_of(block, isPart))
     return tp::emitOpError(*this, ErrorCode::BadRegion)
-           << "holds two or more row programs without reductions, which write "
-              "what it writes";
+           << "expects two or more row programs without reductions that write "
+              "only what it writes";
   return success();
 }
 

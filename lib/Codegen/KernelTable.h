@@ -37,8 +37,8 @@ class KernelTable {
 public:
   /// The number of the kernel that `op` is.
   unsigned add(step::KernelOpInterface op);
-  /// Adds the steps of a module that have a kernel on a GPU, in order. Those in
-  /// a step.together are parts of its kernel.
+  /// Adds the steps of a module that are kernels on a GPU, in program order. A
+  /// step.together is one kernel.
   void addForGpu(mlir::Operation *module);
   /// Each kernel, with the first step that is one.
   llvm::ArrayRef<Kernel> getKernels() const { return kernels; }

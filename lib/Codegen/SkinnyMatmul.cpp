@@ -1,16 +1,16 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Products of few rows: B is read once, 16 bytes at a time, as it lies.
+// Products of few rows. B is read once, in its own layout, 16 bytes at a time.
 //
-// Threads go through the summed dimension together, in teams, each with some
-// columns of B and all rows of A. Where B lies along the sum, a team is a warp,
-// or a block if there are few columns, and all of it has the same columns.
-// Where B lies along its columns, a team is a block: four lanes have pieces
-// beside each other, and the others are further down.
+// A team of threads walks the summed dimension. Each thread has all rows of A
+// and a few columns of B. If B is contiguous along the summed dimension, a team
+// is a warp, or a block if there are few columns, and its threads share their
+// columns. If B is contiguous along its columns, a team is a block: groups of
+// four lanes read adjacent pieces of a row of B, and each group has other rows.
 //
-// At the end the lanes of a warp add up what they have by shuffles, the warps
-// of a team through shared memory, in their order.
+// At the end the lanes of a warp are summed by shuffles, and the warps of a
+// team through shared memory, in order.
 
 #include "SkinnyMatmul.h"
 
@@ -25,9 +25,10 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::codegen;
 
-/// Lanes whose columns lie beside each other, where B lies along them.
+/// Lanes that read adjacent pieces of a row of B.
 static constexpr int64_t kColumnLanes = 4;
-/// Below so many warps, each with columns of its own, a large GPU would idle.
+/// Warps that keep a large GPU busy. With fewer, the warps of a block share
+/// their columns.
 static constexpr int64_t kManyWarps = 2048;
 
 namespace {
@@ -83,13 +84,13 @@ private:
   bool isAlongSum;     ///< B lies along the dimension that is summed over.
   int64_t width;       ///< Elements of B that a thread loads at once.
   int64_t widthA;      ///< Of those of A, how many lie together.
-  int64_t columns;     ///< That a thread has.
-  int64_t pieces;      ///< Of the sum.
-  int64_t teamWarps;   ///< That share columns.
-  int64_t teamColumns; ///< That they share.
-  int64_t teamPieces;  ///< That they have at once.
-  int64_t warps;       ///< Of a block.
-  int64_t unroll;      ///< Pieces that a thread has under way.
+  int64_t columns;     ///< Columns of a thread.
+  int64_t pieces;      ///< Pieces of the summed dimension.
+  int64_t teamWarps;   ///< Warps of a team.
+  int64_t teamColumns; ///< Columns of a team.
+  int64_t teamPieces;  ///< Pieces that a team loads at once.
+  int64_t warps;       ///< Warps of a block.
+  int64_t unroll;      ///< Pieces that a thread loads ahead.
   Value thread, lane, warp, block;
   Value column; ///< The first one of the thread.
   Value first;  ///< The first piece of the thread.

@@ -58,7 +58,7 @@ public:
       // A collective holds its buffers until it is done.
       if (auto done = dyn_cast<step::CollectiveDoneOp>(op))
         touch(done.getToken().getDefiningOp()->getOperands());
-      if (isa<step::LoopOp, step::WhileOp, step::IfOp, step::ChooseOp>(op))
+      if (step::isControlOp(&op))
         visitRegions(&op);
     }
   }

@@ -14,14 +14,6 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::codegen;
 
-/// On a concatenation that is a bundle: its rows.
-static constexpr StringLiteral kBundleAttr = "tp.bundle";
-
-std::optional<int64_t> tp::getBundleRows(ConcatOp op) {
-  auto rows = op->getAttrOfType<IntegerAttr>(kBundleAttr);
-  return rows ? std::optional(rows.getInt()) : std::nullopt;
-}
-
 namespace {
 
 /// A contraction of an activation [.., k..] with a weight [k.., n..] or
@@ -60,7 +52,7 @@ struct Group {
 
 } // namespace
 
-/// An input that only one op reads and nothing overwrites.
+/// An input with one reader that no op overwrites; null if `value` is none.
 static BlockArgument getWeight(Value value) {
   auto argument = dyn_cast<BlockArgument>(value);
   if (!argument || !argument.hasOneUse())
@@ -84,8 +76,8 @@ static BlockArgument getBias(AddOp sum, Value value, int64_t rank) {
              : BlockArgument();
 }
 
-/// Slices of a wider result must do: neither the caller nor a collective takes
-/// them as they lie.
+/// Whether every user can read a slice of a wider result. The caller and
+/// collectives need it dense.
 static bool isReadInside(Value result) {
   return llvm::none_of(result.getUsers(), [](Operation *user) {
     return user->hasTrait<OpTrait::IsTerminator>() ||
@@ -173,7 +165,7 @@ static SmallVector<std::unique_ptr<Group>> findGroups(func::FuncOp function,
 /// anything.
 static Value bundle(OpBuilder &builder, Location loc, ValueRange inputs,
                     ArrayRef<SmallVector<int64_t>> shapes, int64_t dim,
-                    int64_t rows) {
+                    int64_t rows, Bundles &bundles) {
   SmallVector<Value> parts;
   SmallVector<int64_t> whole(shapes.front());
   whole[dim] = 0;
@@ -187,11 +179,11 @@ static Value bundle(OpBuilder &builder, Location loc, ValueRange inputs,
   auto type =
       RankedTensorType::get(whole, typeOf(inputs.front()).getElementType());
   auto concat = ConcatOp::create(builder, loc, type, parts, dim);
-  concat->setAttr(kBundleAttr, builder.getI64IntegerAttr(rows));
+  bundles[concat] = rows;
   return concat;
 }
 
-static void join(Group &group) {
+static void join(Group &group, Bundles &bundles) {
   Product &first = group.products.front();
   OpBuilder builder(first.op);
   Location loc = first.op.getLoc();
@@ -226,8 +218,8 @@ static void join(Group &group) {
     biasShapes.push_back({product.columns});
   }
   int64_t dim = first.isSummedFirst ? summed.size() : 0;
-  Value weight =
-      bundle(builder, loc, weights, weightShapes, dim, group.getRows());
+  Value weight = bundle(builder, loc, weights, weightShapes, dim,
+                        group.getRows(), bundles);
   std::string equation = terms.lhs.str() + ",";
   equation += first.isSummedFirst ? summed + column : column + summed;
   equation += "->" + kept + column;
@@ -236,8 +228,8 @@ static void join(Group &group) {
   Value whole =
       EinsumOp::create(builder, loc, type, equation, first.op.getLhs(), weight);
   if (!biases.empty()) {
-    Value bias =
-        bundle(builder, loc, biases, biasShapes, /*dim=*/0, /*rows=*/1);
+    Value bias = bundle(builder, loc, biases, biasShapes, /*dim=*/0, /*rows=*/1,
+                        bundles);
     auto spread = BroadcastOp::create(builder, loc, type, bias,
                                       ArrayRef<int64_t>(shape.size() - 1));
     whole = AddOp::create(builder, loc, type, whole, spread);
@@ -266,7 +258,8 @@ static void join(Group &group) {
   }
 }
 
-void tp::joinProducts(ArrayRef<func::FuncOp> functions, const Target &target) {
+Bundles tp::joinProducts(ArrayRef<func::FuncOp> functions,
+                         const Target &target) {
   SmallVector<SmallVector<std::unique_ptr<Group>>> groups;
   SmallVector<GroupsByName> byName;
   for (func::FuncOp function : functions) {
@@ -294,6 +287,8 @@ void tp::joinProducts(ArrayRef<func::FuncOp> functions, const Target &target) {
     for (std::unique_ptr<Group> &group : list)
       if (isEverywhere(*group))
         joined.push_back(group.get());
+  Bundles bundles;
   for (Group *group : joined)
-    join(*group);
+    join(*group, bundles);
+  return bundles;
 }

@@ -8,13 +8,13 @@
 ///     %w
 ///                                               %q, %k = slices of %y
 ///
-/// One product starts one kernel and reads the activation once. The weights
-/// stay inputs of their own, and the concatenation costs nothing: it is a
-/// `step.bundle`, where they lie side by side. That holds for all entries that
-/// take them, so they are joined only if all of them do it alike, and if
-/// nothing else reads or overwrites them: weights that are trained stay apart.
-/// So do products behind which the matrix library computes more than a bias,
-/// such as an activation that only one of them has.
+/// One product launches one kernel and reads the activation once. The weights
+/// stay separate inputs. The concatenation moves no data: it becomes a
+/// `step.bundle`, which stores them side by side. Every entry that takes these
+/// weights shares the bundle, so products are joined only if all entries join
+/// them the same way and no other op reads or overwrites the weights. Trained
+/// weights therefore stay separate. So do products with an epilogue other than
+/// a bias, such as an activation after only one of them.
 
 #ifndef TPOPT_PASSES_LOWER_JOINPRODUCTS_H
 #define TPOPT_PASSES_LOWER_JOINPRODUCTS_H
@@ -24,17 +24,17 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
-#include <optional>
+#include "llvm/ADT/DenseMap.h"
 
 namespace tp {
 
-/// Joins what can be joined in the entries of a module, which are legal for the
-/// target.
-void joinProducts(llvm::ArrayRef<mlir::func::FuncOp> functions,
-                  const codegen::Target &target);
+/// The concatenations that lower to a `step.bundle`, with its number of rows.
+using Bundles = llvm::DenseMap<mlir::Operation *, int64_t>;
 
-/// The rows of the bundle that a concatenation is; none if it is none.
-std::optional<int64_t> getBundleRows(ConcatOp op);
+/// Joins products in the entries of a module. The entries must be legal for the
+/// target.
+Bundles joinProducts(llvm::ArrayRef<mlir::func::FuncOp> functions,
+                     const codegen::Target &target);
 
 } // namespace tp
 

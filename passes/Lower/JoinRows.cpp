@@ -1,11 +1,11 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Row programs that follow each other and have nothing to do with each other,
-// as one kernel: the rotation of queries, and that of keys with what it stores
-// in the cache. Only those are joined that read one buffer that is computed,
-// and only with what stores a part of an input, such as a cache. Others would
-// hold their buffers longer, of which a step of training has many.
+// Joins consecutive, independent row programs into one kernel: the rotation of
+// queries with that of keys and its store to the cache. They must share an
+// operand that a step has computed, and at least one must store part of an
+// input, such as a cache. Joining others would keep their buffers alive for
+// longer, and a training step has many of those.
 
 #include "Lowering.h"
 
@@ -14,7 +14,7 @@
 using namespace mlir;
 using namespace tp;
 
-/// LLVM takes time by the square of a kernel's length.
+/// LLVM's time grows with the square of a kernel's length.
 static constexpr size_t kMostParts = 4, kMostOps = 256;
 
 namespace {
@@ -47,7 +47,7 @@ static bool readSame(step::RowsOp a, step::RowsOp b) {
   });
 }
 
-/// Whether it stores elements at places that it computes, in an input.
+/// Whether it stores elements of an input at computed indices.
 static bool storesPart(step::RowsOp rows) {
   auto isPart = [&](step::StoreOp store) {
     if (store.getIndices().empty())
@@ -107,7 +107,7 @@ void RowJoiner::join() {
 
 void RowJoiner::run(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(block)) {
-    if (isa<step::ViewOp, step::AllocOp, step::ConstantOp, step::BundleOp>(op))
+    if (step::isBufferOp(&op))
       continue;
     auto rows = dyn_cast<step::RowsOp>(op);
     bool isElementwise =

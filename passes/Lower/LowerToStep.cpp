@@ -440,7 +440,8 @@ LogicalResult ProgramLowering::prepare() {
   return success();
 }
 
-LogicalResult ProgramLowering::lower() {
+LogicalResult ProgramLowering::lower(const Bundles &joined) {
+  bundles = joined;
   Block &block = function.getBody().front(), &body = program.getBody().front();
   builder.setInsertionPointToStart(&body);
   for (BlockArgument argument : block.getArguments())
@@ -498,9 +499,9 @@ struct LowerToStep : tp::impl::LowerToStepPassBase<LowerToStep> {
       if (failed(lowerings.back()->prepare()))
         return signalPassFailure();
     }
-    joinProducts(functions, **wanted);
+    Bundles bundles = joinProducts(functions, **wanted);
     for (auto [function, lowering] : llvm::zip_equal(functions, lowerings)) {
-      if (failed(lowering->lower()))
+      if (failed(lowering->lower(bundles)))
         return signalPassFailure();
       function.erase();
     }

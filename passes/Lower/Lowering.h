@@ -11,6 +11,7 @@
 #define TPOPT_PASSES_LOWER_LOWERING_H
 
 #include "FusionGroups.h"
+#include "JoinProducts.h"
 #include "View.h"
 
 namespace tp {
@@ -26,10 +27,11 @@ public:
       mesh = meshOp.toMesh();
   }
 
-  /// Puts a program beside the function. Fails, with errors.
-  /// Creates the program and makes the function legal for the target.
+  /// Makes the function legal for the target. Fails with an error.
   mlir::LogicalResult prepare();
-  mlir::LogicalResult lower();
+  /// Creates the program of the prepared function, beside it. Fails with an
+  /// error.
+  mlir::LogicalResult lower(const Bundles &bundles);
 
 private:
   class RowsBuilder;
@@ -165,6 +167,7 @@ private:
   mlir::Location loc = builder.getUnknownLoc();
   step::ProgramOp program;
   LocalInfos infos;
+  Bundles bundles;
   bool failed = false;
 
   /// Of the current region and those around it.

@@ -4,7 +4,6 @@
 // Concatenation and padding: copies into parts of a new tensor. Blocks at the
 // device's place.
 
-#include "JoinProducts.h"
 #include "Lowering.h"
 
 using namespace mlir;
@@ -47,14 +46,14 @@ View ProgramLowering::allocatePart(Value value) {
 }
 
 void ProgramLowering::lowerConcat(ConcatOp op) {
-  if (std::optional<int64_t> rows = getBundleRows(op)) {
+  if (auto bundle = bundles.find(op); bundle != bundles.end()) {
     SmallVector<Value> members;
     for (Value input : op.getInputs())
       members.push_back(getView(input).root);
     auto type = cast<RankedTensorType>(op.getType());
     views[op.getResult()] = View(step::BundleOp::create(
         builder, loc, MemRefType::get(type.getShape(), type.getElementType()),
-        members, *rows));
+        members, bundle->second));
     return;
   }
   lowerParts(op);

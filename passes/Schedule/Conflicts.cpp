@@ -59,13 +59,12 @@ bool Access::conflicts(const Access &other) const {
 llvm::SmallVector<Access, 4> schedule::getAccesses(Operation *step) {
   llvm::SmallVector<Access, 4> accesses;
   step->walk([&](Operation *op) {
-    // Those in a row program are of its operands.
-    if (isa<step::RowsOp, step::TogetherOp>(op->getParentOp()))
+    // The body of a kernel accesses the kernel's operands.
+    if (isa<step::KernelOpInterface>(op->getParentOp()))
       return;
     // Predicates are read by what controls others, whose effects are those of
     // its regions.
-    bool isControl =
-        op->getNumRegions() > 0 && !isa<step::RowsOp, step::TogetherOp>(op);
+    bool isControl = step::isControlOp(op);
     llvm::SmallVector<MemoryEffects::EffectInstance> effects;
     if (auto known = dyn_cast<MemoryEffectOpInterface>(op))
       known.getEffects(effects);

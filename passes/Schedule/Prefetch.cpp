@@ -80,10 +80,6 @@ private:
 
 } // namespace
 
-static bool isBufferOp(Operation *op) {
-  return isa<step::AllocOp, step::ViewOp, step::ConstantOp, step::BundleOp>(op);
-}
-
 Finder::Finder(step::LoopOp loop) : loop(loop), body(&loop.getBody().front()) {
   for (Operation &op : *body) {
     numbers[&op] = numbers.size();
@@ -104,8 +100,7 @@ bool Finder::findSource(Value root, llvm::SetVector<Operation *> &found) const {
   return llvm::all_of(written->second, [&](Operation *step) {
     if (found.contains(step))
       return true;
-    if (isa<step::CollectiveStartOp>(step) ||
-        (step->getNumRegions() > 0 && !isa<step::KernelOpInterface>(step)))
+    if (isa<step::CollectiveStartOp>(step) || step::isControlOp(step))
       return false;
     found.insert(step);
     return llvm::all_of(getAccesses(step), [&](const Access &access) {
@@ -248,7 +243,7 @@ void Copier::copy(Operation *op, Iteration iteration, IRMapping &map) {
     for (Value operand : inner->getOperands()) {
       Operation *made = operand.getDefiningOp();
       if (made && made->getBlock() == &loop.getBody().front() &&
-          isBufferOp(made) && !map.contains(operand))
+          step::isBufferOp(made) && !map.contains(operand))
         copy(made, iteration, map);
     }
   });
@@ -273,7 +268,7 @@ void Copier::copy(Operation *op, Iteration iteration, IRMapping &map) {
 void Copier::copyIf(Iteration iteration, unsigned set, bool isAhead) {
   IRMapping map = mapTo(set);
   for (Operation &op : loop.getBody().front())
-    if (!isBufferOp(&op) && ahead.contains(&op) == isAhead)
+    if (!step::isBufferOp(&op) && ahead.contains(&op) == isAhead)
       copy(&op, iteration, map);
 }
 

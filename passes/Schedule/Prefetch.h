@@ -1,11 +1,11 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Loops whose iterations receive what the next iteration needs.
+/// \file Software pipelining of the collectives in a loop.
 ///
-/// A collective of a loop that sends what the loop never writes, weights of a
-/// layer, could travel in the iteration before. With a second buffer to receive
-/// in, a loop of seven iterations becomes
+/// A collective that sends what the loop never writes, such as a layer's
+/// weights, can run one iteration ahead if it has a second buffer to receive
+/// into. A loop of seven iterations becomes
 ///
 ///     step.loop 7 {                  gather w[0] to a
 ///       gather w[i] to a             step.loop 3 {
@@ -14,8 +14,8 @@
 ///                                    }
 ///                                    compute with a
 ///
-/// Nothing more is sent, and each iteration computes what it did. Within the
-/// new iterations the scheduler places starts and waits.
+/// The same data is sent, and each iteration computes the same values. The
+/// scheduler then places starts and waits within each iteration.
 
 #ifndef TPOPT_PASSES_SCHEDULE_PREFETCH_H
 #define TPOPT_PASSES_SCHEDULE_PREFETCH_H

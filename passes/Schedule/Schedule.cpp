@@ -122,10 +122,6 @@ static int64_t getHeldBytes(step::CollectiveStartOp start) {
   return source == destination ? bytes / 2 : bytes;
 }
 
-static bool isControl(Operation *op) {
-  return isa<step::LoopOp, step::WhileOp, step::IfOp, step::ChooseOp>(op);
-}
-
 /// Those that packed what is sent move with the start. They touch nothing else
 /// but what they read, which stays as it is until the start.
 void BlockScheduler::findPreparations(Group &group, unsigned transfer) {
@@ -136,7 +132,7 @@ void BlockScheduler::findPreparations(Group &group, unsigned transfer) {
   llvm::SmallVector<unsigned> before = conflicts.find(group.number, all).before;
   auto isPreparation = [&](unsigned number) {
     const Item &item = items[number];
-    if (item.transfer || item.prepares || isControl(item.op) ||
+    if (item.transfer || item.prepares || step::isControlOp(item.op) ||
         llvm::any_of(item.accesses, [&](const Access &access) {
           return access.isWrite && access.root != source;
         }))
@@ -211,7 +207,7 @@ static Prediction scheduleControl(Operation *control,
 }
 
 double BlockScheduler::getTime(Operation *op) {
-  if (!isControl(op))
+  if (!step::isControlOp(op))
     return cost::getStepTime(op, given.machine);
   Prediction control = scheduleControl(op, given);
   inside = inside + control;
@@ -220,8 +216,7 @@ double BlockScheduler::getTime(Operation *op) {
 
 void BlockScheduler::collect() {
   for (Operation &op : block) {
-    if (isa<step::AllocOp, step::ViewOp, step::ConstantOp, step::BundleOp,
-            step::CollectiveDoneOp>(op))
+    if (step::isBufferOp(&op) || isa<step::CollectiveDoneOp>(op))
       continue;
     unsigned number = items.size();
     Item &item = items.emplace_back();
@@ -253,9 +248,7 @@ void BlockScheduler::moveBefore(Operation *op, Operation *place) {
     return op->moveBefore(&block, block.end());
   for (Value operand : op->getOperands()) {
     Operation *made = operand.getDefiningOp();
-    if (made && made->getBlock() == &block &&
-        isa<step::ViewOp, step::AllocOp, step::ConstantOp, step::BundleOp>(
-            made) &&
+    if (made && made->getBlock() == &block && step::isBufferOp(made) &&
         place->isBeforeInBlock(made))
       moveBefore(made, place);
   }

@@ -1,8 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Where the buffers of steps lie: in a program's memory, or where steps
-/// are timed.
+/// \file The addresses of the steps' buffers: in the memory of a program, or in
+/// memory of their own while steps are timed.
 
 #ifndef TPRT_CUDA_BUFFERPLACES_H
 #define TPRT_CUDA_BUFFERPLACES_H
@@ -15,7 +15,7 @@ namespace tprt {
 class BufferPlaces {
 public:
   virtual ~BufferPlaces() = default;
-  /// Where a buffer lies, with the loops at these trips.
+  /// The address of a buffer in the given iteration of each loop.
   virtual cuda::Pointer resolve(const BufferRow &buffer,
                                 absl::Span<const int64_t> counters) const = 0;
 };

@@ -1,18 +1,18 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Which of the ways that a program has to do something is the faster one
-/// on this device (ControlKind::Choice).
+/// \file Picks the faster way of each choice in a program, on this device
+/// (ControlKind::Choice).
 ///
-/// Rank 0 times both when the program is loaded, as TuningBench.h says, and the
-/// others take what it found: ranks that compute the same compute the same
-/// bits. What it found is kept (TuningCache.h), for the same code and sizes, if
-/// nobody else used the GPU meanwhile. In a step table of two ways,
+/// Rank 0 times both ways when the program is loaded (TuningBench.h), and all
+/// ranks use its result, so that they compute the same bits. The result is kept
+/// (TuningCache.h) for the same code and sizes, unless the times show that
+/// another process used the GPU. In the step table
 ///
 ///     Control choice 1 1 | Matmul 3 | Kernel skinny_matmul4
 ///
-/// the second is taken if it is really faster: of equal ones the first, and of
-/// ways that fail neither.
+/// the second way runs if it is clearly faster, and else the first. A way that
+/// fails is never taken.
 
 #ifndef TPRT_CUDA_STEPCHOICES_H
 #define TPRT_CUDA_STEPCHOICES_H
@@ -25,15 +25,16 @@ namespace tprt {
 
 class StepChoices {
 public:
-  /// Makes all choices of the artifact, as all ranks do at once. `memory` holds
-  /// what is only read, and too large to be had twice. `tuning` names the file.
+  /// Makes all choices of the artifact. All ranks must call it. Operands that
+  /// are only read and too large to allocate twice come from `memory`; `tuning`
+  /// is the name of the cache file.
   static absl::StatusOr<StepChoices> create(const GpuProgram &program,
                                             const Artifact &artifact,
                                             const BufferPlaces &memory,
                                             StepRunner &runner, World &world,
                                             const std::string &tuning);
 
-  /// Whether the second steps of this row are the ones to execute.
+  /// Whether to run the second steps of this control row.
   bool takesSecond(uint32_t control) const { return seconds[control]; }
 
 private:
@@ -50,7 +51,7 @@ private:
   const GpuProgram *program;
   const Artifact *artifact;
   StepRunner *runner;
-  std::vector<int64_t> counters; ///< The first trips of all loops.
+  std::vector<int64_t> counters; ///< All 0: the first iteration of each loop.
   std::vector<bool> seconds;     ///< By control row.
 };
 

@@ -1,17 +1,16 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file What was fastest on a device, kept in a file for each device and
+/// \file The fastest ways found on a device, in one file for each device and
 /// version of cuBLASLt:
 ///
 ///     $XDG_CACHE_HOME/tp-opt/tuning-NVIDIA_H200-130100.txt
 ///
-/// One line for each thing that was timed, its key and what was found, in
-/// hexadecimal (CacheFolder.h says which folder it is): of a matmul
-/// (MatmulPlan::getKey) the algorithm's bytes, of a choice of steps
-/// (StepChoices.h) which of them. The same text tells other ranks what rank 0
-/// found. A line that is no such line is left out: what it said is measured
-/// again.
+/// CacheFolder.h names the folder. Each line has a key and a result in
+/// hexadecimal: the bytes of the algorithm for a matmul (MatmulPlan::getKey), 0
+/// or 1 for a choice of steps (StepChoices.h). Rank 0 sends the same text to
+/// the other ranks. Lines that do not parse are ignored, and their entries are
+/// measured again.
 
 #ifndef TPRT_CUDA_TUNINGCACHE_H
 #define TPRT_CUDA_TUNINGCACHE_H

@@ -1,9 +1,10 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Memory for steps that are timed before a program runs: no input has a
-/// value yet, and what steps write must not be lost. What overlaps in the
-/// program's memory is one block here, filled with random numbers.
+/// \file Operands for steps that are timed before the program runs, when inputs
+/// have no values and the program's memory must not be overwritten. Buffers
+/// that overlap in the program's memory share one block here, filled with
+/// random numbers.
 
 #ifndef TPRT_CUDA_TUNINGOPERANDS_H
 #define TPRT_CUDA_TUNINGOPERANDS_H
@@ -17,9 +18,9 @@ namespace tprt {
 
 class TuningOperands final : public BufferPlaces {
 public:
-  /// Of these steps, at the first trips of all loops. What is only read lies in
-  /// `memory` where there is no more memory for it; none if something is
-  /// written for which there is no memory.
+  /// Operands of these steps, in the first iteration of each loop. If memory
+  /// runs out, operands that are only read come from `memory`; none if it runs
+  /// out for one that is written.
   static absl::StatusOr<absl::optional<TuningOperands>>
   create(const Artifact &artifact, Range steps, const BufferPlaces &memory,
          TuningBench &bench);

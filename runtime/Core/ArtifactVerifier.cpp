@@ -326,25 +326,28 @@ absl::Status Verifier::verifyBundles() const {
   for (const BundleRow &bundle : artifact.rows<BundleRow>()) {
     if (!isInside<int64_t>(bundle.members) || bundle.members.count < 2 ||
         bundle.rows < 1)
-      return fail("a bundle of ", bundle.members.count, " inputs in ",
-                  bundle.rows, " rows");
+      return fail("a bundle has ", bundle.members.count, " members and ",
+                  bundle.rows, " rows: expects 2 or more and 1 or more");
     absl::Span<const int64_t> members = artifact.integers(bundle.members);
     int64_t bytes = 0;
     for (int64_t member : members) {
       if (member < 0 || static_cast<uint64_t>(member) >= inputs.size() ||
           isMember[member])
-        return fail("a bundle has no such input, or another has it: ", member);
+        return fail("member ", member,
+                    " of a bundle is no input, or is in a bundle already");
       isMember[member] = true;
       const InputRow &input = inputs[member];
       int64_t own = artifact.getLocalBytes(input);
       if (input.role != Role::Parameter ||
           artifact.isDonated(static_cast<uint32_t>(member)) ||
           input.dtype != inputs[members[0]].dtype)
-        return fail("a bundle is of parameters of one type that nothing "
-                    "overwrites");
+        return fail("member ", member,
+                    " of a bundle is overwritten, no parameter, or of another "
+                    "type than the first");
       absl::optional<int64_t> sum = checkedAdd(bytes, own);
       if (!sum || own / getSize(input.dtype) % bundle.rows != 0)
-        return fail("input ", member, " has no ", bundle.rows, " rows");
+        return fail("member ", member, " of a bundle does not divide into ",
+                    bundle.rows, " rows");
       bytes = *sum;
     }
   }

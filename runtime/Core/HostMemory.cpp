@@ -38,6 +38,16 @@ absl::StatusOr<HostMemory> HostMemory::create(const Artifact &artifact) {
   return memory;
 }
 
+void HostExecutor::copyRows(const BundlePlace &place, char *block,
+                            bool isBack) const {
+  for (int64_t row = 0; row < place.rows; ++row, block += place.rowBytes) {
+    char *to = getRow(place, row), *from = block;
+    if (isBack)
+      std::swap(to, from);
+    std::memcpy(to, from, place.rowBytes);
+  }
+}
+
 absl::Status
 HostExecutor::writeInput(uint32_t input,
                          absl::FunctionRef<absl::Status(char *block)> fill) {
@@ -49,10 +59,7 @@ HostExecutor::writeInput(uint32_t input,
       AlignedBuffer::create(static_cast<uint64_t>(place.rows) * place.rowBytes,
                             /*isZeroed=*/false));
   TPRT_RETURN_IF_ERROR(fill(block.data()));
-  for (int64_t row = 0; row < place.rows; ++row)
-    std::memcpy(getRow(place, row),
-                block.data() + static_cast<uint64_t>(row) * place.rowBytes,
-                place.rowBytes);
+  copyRows(place, block.data(), /*isBack=*/false);
   return absl::OkStatus();
 }
 
@@ -80,8 +87,6 @@ absl::Status HostExecutor::readInput(
       AlignedBuffer block,
       AlignedBuffer::create(static_cast<uint64_t>(place.rows) * place.rowBytes,
                             /*isZeroed=*/false));
-  for (int64_t row = 0; row < place.rows; ++row)
-    std::memcpy(block.data() + static_cast<uint64_t>(row) * place.rowBytes,
-                getRow(place, row), place.rowBytes);
+  copyRows(place, block.data(), /*isBack=*/true);
   return use(block.data());
 }

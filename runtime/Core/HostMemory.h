@@ -55,7 +55,9 @@ protected:
   const HostMemory memory;
 
 private:
-  /// Row `row` of an input that is in a bundle.
+  /// Copies the dense block of a bundle's member into the bundle, or back.
+  void copyRows(const BundlePlace &place, char *block, bool isBack) const;
+  /// The address of a member's row in its bundle.
   char *getRow(const BundlePlace &place, int64_t row) const {
     return memory.getBundle(place.bundle) + place.offset +
            static_cast<uint64_t>(row) * place.stride;

@@ -144,7 +144,8 @@ absl::Status StepVerifier::verifyChoice(Range first, Range second) const {
       if (!isTimed &&
           (step.kind != StepKind::Control ||
            artifact.rows<ControlRow>()[step.row].kind != ControlKind::Choice))
-        return fail("a choice of steps that are not timed by themselves");
+        return fail("a choice has a step other than a kernel, matmul, "
+                    "copy, fill or choice");
       for (const StepAccess &access : getAccesses(artifact, step)) {
         const BufferRow &to = access.buffer;
         if (access.kind == AccessKind::Write && to.space != Space::Arena)
@@ -157,8 +158,9 @@ absl::Status StepVerifier::verifyChoice(Range first, Range second) const {
   std::set<Written> byFirst, bySecond;
   TPRT_RETURN_IF_ERROR(collect(first, byFirst));
   TPRT_RETURN_IF_ERROR(collect(second, bySecond));
-  return byFirst == bySecond ? absl::OkStatus()
-                             : fail("a choice of steps that write differently");
+  return byFirst == bySecond
+             ? absl::OkStatus()
+             : fail("the two ways of a choice write different buffers");
 }
 
 //===----------------------------------------------------------------------===//

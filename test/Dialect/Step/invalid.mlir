@@ -42,7 +42,7 @@ step.program @view inputs [] outputs [] {
 
 step.program @bundled inputs [#step.input<"x", parameter, tensor<2x4xf32>>, #step.input<"z", parameter, tensor<2x2xf32>>] outputs [#step.output<"y", tensor<2x4xf32>, alias = 0>] {
 ^bb0(%x: memref<2x4xf32>, %z: memref<2x2xf32>):
-  // expected-error @below {{[TP0306] 'step.bundle' op is of two or more inputs that nothing overwrites and nothing else uses}}
+  // expected-error @below {{[TP0306] 'step.bundle' op expects two or more inputs of the program that no output overwrites and no other op uses}}
   %0 = step.bundle %x, %z rows 2 : memref<2x4xf32>, memref<2x2xf32> as memref<2x6xf32>
 }
 
@@ -50,7 +50,7 @@ step.program @bundled inputs [#step.input<"x", parameter, tensor<2x4xf32>>, #ste
 
 step.program @bundleTwice inputs [#step.input<"x", parameter, tensor<2x4xf32>>, #step.input<"z", parameter, tensor<2x2xf32>>] outputs [] {
 ^bb0(%x: memref<2x4xf32>, %z: memref<2x2xf32>):
-  // expected-error @below {{[TP0306] 'step.bundle' op is of two or more inputs that nothing overwrites and nothing else uses}}
+  // expected-error @below {{[TP0306] 'step.bundle' op expects two or more inputs of the program that no output overwrites and no other op uses}}
   %0 = step.bundle %x, %z rows 2 : memref<2x4xf32>, memref<2x2xf32> as memref<2x6xf32>
   %1 = step.view %x : memref<2x4xf32> as memref<8xf32>
 }
@@ -59,7 +59,7 @@ step.program @bundleTwice inputs [#step.input<"x", parameter, tensor<2x4xf32>>, 
 
 step.program @bundleRows inputs [#step.input<"x", parameter, tensor<2x4xf32>>, #step.input<"z", parameter, tensor<2x2xf32>>] outputs [] {
 ^bb0(%x: memref<2x4xf32>, %z: memref<2x2xf32>):
-  // expected-error @below {{[TP0303] 'step.bundle' op is a dense buffer of its members' element type and elements, each of which has whole rows}}
+  // expected-error @below {{[TP0303] 'step.bundle' op has 8 rows and type 'memref<2x6xf32>': expects a dense buffer of its members' element type and number of elements, and rows that divide the elements of each member}}
   %0 = step.bundle %x, %z rows 8 : memref<2x4xf32>, memref<2x2xf32> as memref<2x6xf32>
 }
 
@@ -67,7 +67,7 @@ step.program @bundleRows inputs [#step.input<"x", parameter, tensor<2x4xf32>>, #
 
 step.program @together inputs [#step.input<"x", input, tensor<4xf32>>] outputs [#step.output<"y", tensor<4xf32>>] {
 ^bb0(%x: memref<4xf32>, %y: memref<4xf32>):
-  // expected-error @below {{[TP0305] 'step.together' op holds two or more row programs without reductions}}
+  // expected-error @below {{[TP0305] 'step.together' op expects two or more row programs without reductions that write only what it writes}}
   step.together reads(%x : memref<4xf32>) writes(%y : memref<4xf32>) {
   ^bb0(%a: memref<4xf32>, %b: memref<4xf32>):
     step.rows [4] reads(%a : memref<4xf32>) writes(%b : memref<4xf32>) {
@@ -82,7 +82,7 @@ step.program @together inputs [#step.input<"x", input, tensor<4xf32>>] outputs [
 
 step.program @togetherArguments inputs [#step.input<"x", input, tensor<4xf32>>] outputs [] {
 ^bb0(%x: memref<4xf32>):
-  // expected-error @below {{[TP0305] 'step.together' op body has one argument per operand, of its type}}
+  // expected-error @below {{[TP0305] 'step.together' op expects one block argument per operand, of its type}}
   step.together reads(%x : memref<4xf32>) {
   ^bb0(%a: memref<5xf32>):
   }
@@ -143,7 +143,7 @@ step.program @matmul_float8 inputs [] outputs [] {
 step.program @nomesh inputs [] outputs [] {
 ^bb0:
   %0 = step.alloc : memref<4xf32>
-  // expected-error @below {{[TP0306] 'step.collective_start' op stands in a program without a mesh}}
+  // expected-error @below {{[TP0306] 'step.collective_start' op expects a mesh on the program around it}}
   %1 = step.collective_start all_reduce sum <{"x"}> %0 to %0 : memref<4xf32> to memref<4xf32>
   step.collective_done %1
 }
@@ -277,7 +277,7 @@ step.program @further on @mesh inputs [#step.input<"w", parameter, tensor<3x16xf
 
 step.program @nowhere inputs [#step.input<"w", parameter, tensor<3x16xf32>>] outputs [] {
 ^bb0(%w: memref<3x16xf32>):
-  // expected-error @below {{[TP0306] 'step.view' op stands in a program without a mesh}}
+  // expected-error @below {{[TP0306] 'step.view' op expects a mesh on the program around it}}
   %0 = step.view %w by 16 of place <{"x"}> : memref<3x16xf32> as memref<16xf32>
 }
 
@@ -508,7 +508,7 @@ step.program @bytes inputs [#step.input<"x", input, tensor<4xf8E5M2>>] outputs [
 
 step.program @rows inputs [#step.input<"a", input, tensor<1x1x1x9x4xf32>>, #step.input<"b", input, tensor<1x1x1x4x4xf32>>] outputs [#step.output<"y", tensor<1x1x1x9x4xf32>>] {
 ^bb0(%a: memref<1x1x1x9x4xf32>, %b: memref<1x1x1x4x4xf32>, %y: memref<1x1x1x9x4xf32>):
-  // expected-error @below {{[TP0303] 'step.skinny_matmul' op is one product of at most 8 rows, of f32, bf16 or f16, with additions, relu and gelu_tanh behind it}}
+  // expected-error @below {{[TP0303] 'step.skinny_matmul' op expects one product of at most 8 rows in f32, bf16 or f16, with no post-ops but add, relu and gelu_tanh}}
   step.skinny_matmul %a, %b into %y : memref<1x1x1x9x4xf32>, memref<1x1x1x4x4xf32> into memref<1x1x1x9x4xf32>
 }
 
@@ -516,7 +516,7 @@ step.program @rows inputs [#step.input<"a", input, tensor<1x1x1x9x4xf32>>, #step
 
 step.program @silu inputs [#step.input<"a", input, tensor<1x1x1x8x4xf32>>, #step.input<"b", input, tensor<1x1x1x4x4xf32>>] outputs [#step.output<"y", tensor<1x1x1x8x4xf32>>] {
 ^bb0(%a: memref<1x1x1x8x4xf32>, %b: memref<1x1x1x4x4xf32>, %y: memref<1x1x1x8x4xf32>):
-  // expected-error @below {{[TP0303] 'step.skinny_matmul' op is one product of at most 8 rows, of f32, bf16 or f16, with additions, relu and gelu_tanh behind it}}
+  // expected-error @below {{[TP0303] 'step.skinny_matmul' op expects one product of at most 8 rows in f32, bf16 or f16, with no post-ops but add, relu and gelu_tanh}}
   step.skinny_matmul %a, %b into %y then [#step<post silu>] : memref<1x1x1x8x4xf32>, memref<1x1x1x4x4xf32> into memref<1x1x1x8x4xf32>
 }
 
@@ -533,7 +533,7 @@ step.program @fits inputs [#step.input<"a", input, tensor<1x1x1x8x4xf32>>, #step
 step.program @other inputs [#step.input<"a", input, tensor<1x1x1x4x4xf32>>, #step.input<"b", input, tensor<1x1x1x4x4xf32>>] outputs [#step.output<"y", tensor<1x1x1x4x4xf32>>] {
 ^bb0(%a: memref<1x1x1x4x4xf32>, %b: memref<1x1x1x4x4xf32>, %y: memref<1x1x1x4x4xf32>):
   %c = step.alloc : memref<1x1x1x4x4xf32>
-  // expected-error @below {{[TP0305] 'step.choose' op chooses between steps that write different buffers}}
+  // expected-error @below {{[TP0305] 'step.choose' op expects both ways to write the same buffers}}
   step.choose {
     step.matmul %a, %b into %y : memref<1x1x1x4x4xf32>, memref<1x1x1x4x4xf32> into memref<1x1x1x4x4xf32>
   } or {
@@ -545,7 +545,7 @@ step.program @other inputs [#step.input<"a", input, tensor<1x1x1x4x4xf32>>, #ste
 
 step.program @nothing inputs [#step.input<"a", input, tensor<1x1x1x4x4xf32>>, #step.input<"b", input, tensor<1x1x1x4x4xf32>>] outputs [#step.output<"y", tensor<1x1x1x4x4xf32>>] {
 ^bb0(%a: memref<1x1x1x4x4xf32>, %b: memref<1x1x1x4x4xf32>, %y: memref<1x1x1x4x4xf32>):
-  // expected-error @below {{[TP0305] 'step.choose' op chooses between kernels, matrix products, copies, fills and, last, choices}}
+  // expected-error @below {{[TP0305] 'step.choose' op expects steps in both ways: kernels, matrix products, copies and fills, or a choice at the end}}
   step.choose {
     step.matmul %a, %b into %y : memref<1x1x1x4x4xf32>, memref<1x1x1x4x4xf32> into memref<1x1x1x4x4xf32>
   } or {
@@ -556,7 +556,7 @@ step.program @nothing inputs [#step.input<"a", input, tensor<1x1x1x4x4xf32>>, #s
 
 step.program @loop inputs [#step.input<"a", input, tensor<1x1x1x4x4xf32>>, #step.input<"b", input, tensor<1x1x1x4x4xf32>>] outputs [#step.output<"y", tensor<1x1x1x4x4xf32>>] {
 ^bb0(%a: memref<1x1x1x4x4xf32>, %b: memref<1x1x1x4x4xf32>, %y: memref<1x1x1x4x4xf32>):
-  // expected-error @below {{[TP0305] 'step.choose' op chooses between kernels, matrix products, copies, fills and, last, choices}}
+  // expected-error @below {{[TP0305] 'step.choose' op expects steps in both ways: kernels, matrix products, copies and fills, or a choice at the end}}
   step.choose {
     step.matmul %a, %b into %y : memref<1x1x1x4x4xf32>, memref<1x1x1x4x4xf32> into memref<1x1x1x4x4xf32>
   } or {

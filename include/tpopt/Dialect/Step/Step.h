@@ -103,17 +103,29 @@ int64_t getElementBytes(mlir::Type element);
 /// Bytes from the start of the underlying memory to the end of the view.
 int64_t getEndByte(mlir::MemRefType type);
 
+/// Whether an op only names memory (`step.alloc`, `step.view`, `step.constant`,
+/// `step.bundle`): nothing runs.
+bool isBufferOp(mlir::Operation *op);
+
+/// Whether an op runs the steps in its regions (`step.loop`, `step.while`,
+/// `step.if`, `step.choose`). The regions of a kernel are no steps.
+bool isControlOp(mlir::Operation *op);
+
+/// Whether `step.skinny_matmul` can compute this product: see its constraints.
+bool isSkinny(MatmulOp op);
+
 /// The `step.loop` number `index` around a step, counted from the inside; null
 /// if there are not so many.
 LoopOp getLoop(mlir::Operation *op, uint64_t index);
 
-/// How many places there are along axes of the mesh of the program around `op`;
-/// fails, with an error at `op`, if there are none such.
+/// The number of places along axes of the mesh of the program around `op`.
+/// Fails with an error at `op` if the program has no mesh or the mesh no such
+/// axis.
 mlir::FailureOr<int64_t> getGroupSize(mlir::Operation *op,
                                       llvm::ArrayRef<spmd::AxisRefAttr> axes);
 
-/// How many positions a view has as it moves, at least 1: the turns of its
-/// loop, or the places along its axes.
+/// The number of positions that a view moves through, at least 1: the
+/// iterations of its loop, or the places along its axes.
 int64_t getNumPositions(ViewOp view);
 
 /// The argument, alloc, constant or bundle that a buffer is a view of, or

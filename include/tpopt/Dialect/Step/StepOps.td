@@ -102,16 +102,17 @@ def Step_ConstantOp : Step_Op<"constant", [Pure]> {
 
 def Step_BundleOp : Step_Op<"bundle", [Pure]> {
   let summary = "Inputs that lie side by side in memory";
-  let meaning = [{one read-only buffer for several weights, so that one product takes
-    them all. Each falls into `rows` rows of one length, and row r of the bundle is
-    row r of each of them, in order: the columns of matrices [in, out] that have one
-    `in`, with as many rows; whole matrices [out, in], with one row. What is given
-    for an input is stored in its place there, and nothing is copied at a step.}];
+  let meaning = [{one read-only buffer for several weights, so that one product can read
+    them all. Each member is split into `rows` rows, and row r of the bundle is the
+    concatenation of row r of every member. Matrices [in, out] have `in` rows, so
+    their columns are concatenated; matrices [out, in] have one row and follow each
+    other. The runtime stores the value of an input directly in the bundle, and no
+    step copies it.}];
   let constraints = [{
-    1. The members are two or more inputs of the program that no output overwrites;
-       nothing else uses them.
-    2. The buffer is dense, of the members' element type, and holds as many elements;
-       `rows` is at least 1 and divides each of them.}];
+    1. The members are two or more inputs of the program that no output overwrites
+       and no other op uses.
+    2. The buffer is dense and has the members' element type and number of elements;
+       `rows` is at least 1 and divides the elements of each member.}];
   let example = [{%w = step.bundle %q, %k rows 8 : memref<8x4xf32>, memref<8x2xf32> as memref<8x6xf32>}];
   let arguments = (ins Variadic<Step_Buffer>:$members, I64Attr:$rows);
   let results = (outs Step_Buffer:$buffer);
@@ -208,9 +209,9 @@ def Step_MatmulOp : Step_Op<"matmul"> {
 
 def Step_SkinnyMatmulOp : Step_Op<"skinny_matmul", [DeclareOpInterfaceMethods<KernelOpInterface>]> {
   let summary = "A matrix product of few rows, as a kernel";
-  let meaning = [{what `step.matmul` computes, by a kernel of our own that reads B once,
-    as it lies: a product of few rows lasts as long as that takes. Each sum is taken
-    in an order that the sizes and the strides decide.}];
+  let meaning = [{the product of `step.matmul`, by a generated kernel that reads B once, in
+    its own layout: the time of a product of few rows is the time to read B. The order
+    of each sum depends on sizes and strides only.}];
   let constraints = [{
     1. Operands are as in `step.matmul`, of f32, bf16 or f16, with one batch entry and
        at most 8 rows.
@@ -537,12 +538,13 @@ def Step_IfOp : Step_Op<"if", [NoTerminator, SingleBlock, RecursiveMemoryEffects
 
 def Step_ChooseOp : Step_Op<"choose", [NoTerminator, SingleBlock, RecursiveMemoryEffects]> {
   let summary = "Run one of two lists of steps that give the same";
-  let meaning = [{`first` or `second`, which differ in what they round and in how long
-    they take. The runtime times both on the device that it has, and keeps the faster
-    one; all devices run the same. More than two are choices in a `second`.}];
+  let meaning = [{runs `first` or `second`, which compute the same up to rounding. The
+    runtime times both on its device and keeps the faster one; all devices run the
+    same one. For a third way, `second` ends with another choice.}];
   let constraints = [{
-    1. Both have steps: kernels, matrix products, copies, fills, and, last, choices.
-    2. What they write that is no buffer of their own is the same.}];
+    1. Both ways have steps: kernels, matrix products, copies and fills, or a choice at
+       the end.
+    2. Both ways write the same buffers from outside.}];
   let example = [{step.choose {
     step.matmul %a, %b into %c : memref<1x1x1x4x8xf32>, memref<1x1x1x8x16xf32> into memref<1x1x1x4x16xf32>
   } or {
@@ -602,13 +604,13 @@ def Step_TogetherOp : Step_Op<"together", [SingleBlock, NoTerminator, IsolatedFr
     AttrSizedOperandSegments,
     DeclareOpInterfaceMethods<KernelOpInterface, ["getScalars", "getNumParts"]>]> {
   let summary = "Row programs that are one kernel";
-  let meaning = [{the row programs of the body, in any order or at once: none reads or
-    writes what another writes. Their rows are shared among the threads as if they
-    were those of one program, so they cost one launch, or one barrier.}];
+  let meaning = [{runs the row programs of the body in any order or at once: none reads
+    or writes what another writes. Threads share the rows of all of them as if they
+    were one program, so they cost one launch, or one barrier.}];
   let constraints = [{
     1. The block has one argument per operand, of its type.
-    2. The body holds two or more row programs without reductions; what they write
-       are arguments for what is written here.}];
+    2. The body has two or more row programs without reductions, which write only
+       arguments of written operands.}];
   let example = [{step.together reads(%x : memref<4x16xf32>) writes(%y, %z : memref<4x16xf32>, memref<2x16xf32>) {
   ^bb0(%a: memref<4x16xf32>, %b: memref<4x16xf32>, %c: memref<2x16xf32>):
     step.rows [4, 16] reads(%a : memref<4x16xf32>) writes(%b : memref<4x16xf32>) {
