@@ -7,23 +7,36 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
 
+#include <tuple>
+
 using namespace mlir;
 using namespace tp;
 using namespace tp::schedule;
 
-/// A view that moves with a loop may be anywhere in its root.
-static Access getAccess(Value buffer, bool isWrite) {
+static std::pair<int64_t, int64_t> getBytesOf(Value root) {
+  return {0, step::getEndByte(step::bufferTypeOf(root))};
+}
+
+/// A view that moves with a loop inside the step, or with one further out, may
+/// be anywhere in its root. `depth` loops are between the step and who uses the
+/// buffer.
+static Access getAccess(Value buffer, bool isWrite, int64_t depth) {
   Value root = step::getRoot(buffer);
   MemRefType type = step::bufferTypeOf(buffer);
   auto view = buffer.getDefiningOp<step::ViewOp>();
   bool moves = view && view.getBy();
-  if (moves && !view.getAxes())
-    return {root, 0, step::getEndByte(step::bufferTypeOf(root)), isWrite};
   int64_t bytes = step::getElementBytes(type.getElementType());
   Access access = {root, step::Strides(type).offset * bytes,
                    step::getEndByte(type), isWrite};
   if (!moves)
     return access;
+  if (!view.getAxes()) {
+    if (int64_t(view.getLoop()) == depth)
+      access.moves = int64_t(*view.getBy()) * bytes;
+    else
+      std::tie(access.begin, access.end) = getBytesOf(root);
+    return access;
+  }
   access.placed = view;
   int64_t moved = int64_t(*view.getBy()) * bytes * (getNumPositions(view) - 1);
   access.begin += std::min<int64_t>(moved, 0);
@@ -43,8 +56,11 @@ static std::pair<int64_t, int64_t> getBytesAt(step::ViewOp view,
 }
 
 bool Access::conflicts(const Access &other) const {
-  if (root != other.root || begin >= other.end || other.begin >= end ||
-      (!isWrite && !other.isWrite))
+  if (root != other.root || (!isWrite && !other.isWrite))
+    return false;
+  if (moves != other.moves)
+    return true; // in some iteration
+  if (begin >= other.end || other.begin >= end)
     return false;
   step::ViewOp own = placed, others = other.placed;
   if (!own || !others || own.getAxes() != others.getAxes())
@@ -65,6 +81,9 @@ llvm::SmallVector<Access, 4> schedule::getAccesses(Operation *step) {
     // Predicates are read by what controls others, whose effects are those of
     // its regions.
     bool isControl = step::isControlOp(op);
+    int64_t depth = 0;
+    for (Operation *at = op; at != step; at = at->getParentOp())
+      depth += isa<step::LoopOp>(at->getParentOp());
     llvm::SmallVector<MemoryEffects::EffectInstance> effects;
     if (auto known = dyn_cast<MemoryEffectOpInterface>(op))
       known.getEffects(effects);
@@ -75,7 +94,8 @@ llvm::SmallVector<Access, 4> schedule::getAccesses(Operation *step) {
         return effect.template getEffectValue<OpOperand *>() == &operand &&
                isa<MemoryEffects::Write>(effect.getEffect());
       });
-      accesses.push_back(getAccess(operand.get(), !isControl && isWritten));
+      accesses.push_back(
+          getAccess(operand.get(), !isControl && isWritten, depth));
     }
   });
   return accesses;

@@ -20,8 +20,12 @@ struct Access {
   /// The view, where it lies at the device's place; else null. Then the bytes
   /// are those that it has at any place.
   step::ViewOp placed = {};
+  /// Bytes that it moves by with each iteration of the loop around the step.
+  /// Begin and end are those of the first iteration then.
+  int64_t moves = 0;
 
-  /// Whether both touch a byte, at any place, and one writes it.
+  /// Whether both touch a byte in the same iteration, at any place, and one
+  /// writes it.
   bool conflicts(const Access &other) const;
 };
 

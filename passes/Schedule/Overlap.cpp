@@ -268,6 +268,17 @@ static double getPreemptiveEnd(std::vector<Job> jobs) {
 double schedule::getBound(const Problem &problem) {
   size_t numSteps = problem.steps.size();
   std::vector<double> begin = getBeginnings(problem);
+  // Preparations of what is needed before a place run before it, and those of
+  // what may start only behind it run after it.
+  std::vector<double> before(numSteps + 2), behind(numSteps + 2);
+  for (const Transfer &transfer : problem.transfers) {
+    before[transfer.needed + 1] += transfer.preparation;
+    behind[transfer.earliest] += transfer.preparation;
+  }
+  for (size_t place = 1; place <= numSteps; ++place)
+    before[place] += before[place - 1];
+  for (size_t place = numSteps; place-- > 0;)
+    behind[place] += behind[place + 1];
   // The longest chain: when each place is reached if every transfer had a link
   // of its own.
   std::vector<double> reached(numSteps + 1), waits(numSteps + 1);
@@ -275,17 +286,18 @@ double schedule::getBound(const Problem &problem) {
   unsigned settled = 0;
   auto settle = [&](unsigned end) {
     for (; settled < end; ++settled) {
-      double before =
+      double chain =
           settled ? reached[settled - 1] + problem.steps[settled - 1] : 0;
-      reached[settled] = std::max(before, waits[settled]);
+      reached[settled] =
+          std::max({chain, waits[settled], begin[settled] + before[settled]});
     }
   };
   // In the order that they stand in, since each is behind what it waits for.
   for (auto [i, transfer] : llvm::enumerate(problem.transfers)) {
     settle(transfer.earliest + 1);
     releases[i] = reached[transfer.earliest];
-    for (unsigned before : transfer.after)
-      releases[i] = std::max(releases[i], arrives[before]);
+    for (unsigned other : transfer.after)
+      releases[i] = std::max(releases[i], arrives[other]);
     releases[i] += transfer.preparation;
     arrives[i] = releases[i] + transfer.seconds;
     waits[transfer.needed] = std::max(waits[transfer.needed], arrives[i]);
@@ -294,7 +306,8 @@ double schedule::getBound(const Problem &problem) {
   std::vector<Job> jobs;
   for (auto [i, transfer] : llvm::enumerate(problem.transfers))
     jobs.push_back(
-        {releases[i], transfer.seconds, begin.back() - begin[transfer.needed]});
+        {releases[i], transfer.seconds,
+         begin.back() - begin[transfer.needed] + behind[transfer.needed + 1]});
   return std::max({reached.back(), getPreemptiveEnd(std::move(jobs)),
                    getComputed(problem)});
 }

@@ -5,7 +5,8 @@
 
 #include "Conflicts.h"
 #include "Overlap.h"
-#include "Prefetch.h"
+#include "SoftwarePipeline.h"
+#include "StackedGathers.h"
 
 #include "lib/Cost/ProgramCost.h"
 #include "lib/Cost/StepCost.h"
@@ -273,8 +274,15 @@ void BlockScheduler::apply(const Schedule &schedule) {
 
 namespace {
 
-/// Lets collectives of loops travel an iteration ahead where that is predicted
-/// to be faster. What such a loop holds all the time is not left for others.
+/// What may become of a loop.
+struct LoopForm {
+  bool spreads = false; ///< It makes stacked gathers layer by layer.
+  Shifts shifts = {};
+};
+
+/// Lets collectives of loops travel an iteration ahead or behind where that is
+/// predicted to be faster. What such a loop holds all the time is not left for
+/// others.
 class LoopPipeliner {
 public:
   LoopPipeliner(step::ProgramOp program, const Surroundings &given)
@@ -284,14 +292,19 @@ public:
   std::pair<step::ProgramOp, Prediction> run();
 
 private:
-  Limits getLimits(step::LoopOp loop, unsigned count) const;
+  /// A copy of the program, where its ops went, and what may be under way.
+  struct Copy {
+    step::ProgramOp program;
+    IRMapping map;
+    Limits limits;
+  };
+  Copy rewrite(step::LoopOp loop, LoopForm form) const;
+  std::vector<LoopForm> getForms(step::LoopOp loop) const;
   Prediction scheduleBy(step::ProgramOp made, const Limits &limits) const {
     return BlockScheduler(made.getBody().front(),
                           {given.machine, given.mesh, limits})
         .run();
   }
-  step::ProgramOp rewrite(step::LoopOp loop, unsigned count,
-                          IRMapping &map) const;
   void improve(size_t number);
 
   step::ProgramOp program;
@@ -303,66 +316,94 @@ private:
 
 } // namespace
 
-Limits LoopPipeliner::getLimits(step::LoopOp loop, unsigned count) const {
-  int64_t bytes = given.limits.bytes - getPrefetchBytes(loop, count);
-  return {std::min(limits.bytes, bytes), limits.count};
-}
-
-/// A copy of the program, and where its ops went.
-step::ProgramOp LoopPipeliner::rewrite(step::LoopOp loop, unsigned count,
-                                       IRMapping &map) const {
-  auto copy = cast<step::ProgramOp>(OpBuilder(program).clone(*program, map));
-  if (count > 0)
-    prefetch(cast<step::LoopOp>(map.lookup(loop.getOperation())), count);
+LoopPipeliner::Copy LoopPipeliner::rewrite(step::LoopOp loop,
+                                           LoopForm form) const {
+  Copy copy = {{}, {}, limits};
+  copy.program =
+      cast<step::ProgramOp>(OpBuilder(program).clone(*program, copy.map));
+  if (!loop)
+    return copy;
+  auto copied = cast<step::LoopOp>(copy.map.lookup(loop.getOperation()));
+  if (form.spreads)
+    spreadStackedGathers(copied);
+  if (form.shifts.ahead + form.shifts.behind > 0) {
+    copy.limits.bytes =
+        std::min(limits.bytes,
+                 given.limits.bytes - getPipelineBytes(copied, form.shifts));
+    pipeline(copied, form.shifts);
+  }
   return copy;
 }
 
-/// What an iteration needs late has time in that iteration, so only numbers of
-/// those that it needs first are tried.
+/// What an iteration needs late has time in that iteration, and so has what it
+/// starts early, so only numbers of those that it needs first and of those that
+/// it starts last are tried. Stacked gathers that are made in the loop can all
+/// be ahead, since they need no buffers.
+std::vector<LoopForm> LoopPipeliner::getForms(step::LoopOp loop) const {
+  auto getCounts = [](unsigned all) {
+    llvm::SmallVector<unsigned> counts = {0};
+    for (unsigned count = 1; count < all; count *= 2)
+      counts.push_back(count);
+    if (all > 0)
+      counts.push_back(all);
+    return counts;
+  };
+  std::vector<LoopForm> forms;
+  Shifts most = getMostShifts(loop);
+  for (unsigned behind : getCounts(most.behind))
+    for (unsigned ahead : getCounts(most.ahead))
+      if (ahead + behind > 0)
+        forms.push_back({/*spreads=*/false, {ahead, behind}});
+  if (!hasStackedGathers(loop))
+    return forms;
+  Copy spread = rewrite(loop, {/*spreads=*/true});
+  most =
+      getMostShifts(cast<step::LoopOp>(spread.map.lookup(loop.getOperation())));
+  spread.program.erase();
+  for (unsigned behind : getCounts(most.behind))
+    forms.push_back({/*spreads=*/true, {most.ahead, behind}});
+  return forms;
+}
+
 void LoopPipeliner::improve(size_t number) {
   step::LoopOp loop = loops[number];
-  unsigned all = countPrefetches(loop), chosen = 0;
+  std::optional<LoopForm> chosen;
   double wanted = (1 - kLeastGain) * best;
-  for (unsigned count = 1, last = 0; count != last;
-       last = count, count = std::min(2 * count, all)) {
-    Limits left = getLimits(loop, count);
-    IRMapping map;
-    step::ProgramOp tried = rewrite(loop, count, map);
-    Prediction prediction = scheduleBy(tried, left);
-    tried.erase();
+  for (LoopForm form : getForms(loop)) {
+    Copy tried = rewrite(loop, form);
+    Prediction prediction = scheduleBy(tried.program, tried.limits);
+    tried.program.erase();
     // With whatever memory, no order goes below it.
     bound = std::min(bound, prediction.bound);
-    if (left.bytes >= 0 && prediction.scheduled < wanted) {
+    if (tried.limits.bytes >= 0 && prediction.scheduled < wanted) {
       best = wanted = prediction.scheduled;
-      chosen = count;
+      chosen = form;
     }
   }
-  if (chosen == 0)
+  if (!chosen)
     return;
-  limits = getLimits(loop, chosen);
-  IRMapping map;
-  step::ProgramOp made = rewrite(loop, chosen, map);
+  Copy made = rewrite(loop, *chosen);
+  limits = made.limits;
   // One around another that is pipelined would hold more at one time.
   for (step::LoopOp &other : llvm::drop_begin(loops, number + 1))
     if (other)
       other = other->isAncestor(loop)
                   ? nullptr
-                  : cast<step::LoopOp>(map.lookup(other.getOperation()));
+                  : cast<step::LoopOp>(made.map.lookup(other.getOperation()));
   program.erase();
-  program = made;
+  program = made.program;
 }
 
 std::pair<step::ProgramOp, Prediction> LoopPipeliner::run() {
   program.walk([&](step::LoopOp loop) { // inner ones first
-    if (countPrefetches(loop) > 0)
+    if (!getForms(loop).empty())
       loops.push_back(loop);
   });
   if (loops.empty())
     return {program, scheduleBy(program, limits)};
-  IRMapping map;
-  step::ProgramOp asWritten = rewrite(nullptr, 0, map);
-  Prediction prediction = scheduleBy(asWritten, limits);
-  asWritten.erase();
+  Copy asWritten = rewrite(nullptr, {});
+  Prediction prediction = scheduleBy(asWritten.program, limits);
+  asWritten.program.erase();
   best = prediction.scheduled;
   bound = prediction.bound;
   for (size_t i = 0; i < loops.size(); ++i)

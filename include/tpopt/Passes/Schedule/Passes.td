@@ -21,10 +21,13 @@ def SchedulePass : Pass<"tp-schedule", "::mlir::ModuleOp"> {
 
     A collective of a loop that sends what the loop never writes, as weights of a layer,
     may travel in the iteration before, into a second buffer: the loop then runs over
-    pairs of iterations, and the first gathers and the last iteration leave it. That is
-    done where the program is predicted to gain a hundredth or more, only for those
-    collectives that an iteration needs first, and not in a `step.while`. Nothing more
-    is sent.
+    pairs of iterations, and the first gathers and the last iteration leave it. One whose
+    result only the steps want that store it, as a layer's gradient, may travel in the
+    iteration behind, from a second buffer. A gather of all layers in front of a loop that
+    takes one in each iteration may be made layer by layer in it. That is done where the
+    program is predicted to gain a hundredth or more, only for those collectives that an
+    iteration needs first or starts last, and not in a `step.while`. No more bytes are
+    sent.
 
     Collectives in flight take memory: at most `in-flight` bytes beyond what the
     program takes as it is written, second buffers among them, and at most `count`
@@ -34,7 +37,7 @@ def SchedulePass : Pass<"tp-schedule", "::mlir::ModuleOp"> {
 
     `overlap` of each program is what it is predicted to take: as it was written, as
     it is now, the bound that no order of starts and waits goes below, in loops as they
-    are or with collectives an iteration ahead, and how long the device only waits for
+    are or with collectives an iteration ahead or behind, and how long the device only waits for
     collectives.
 
     **Requires:** the steps of `tp-lower-to-step`, without places in the arena.
@@ -42,7 +45,7 @@ def SchedulePass : Pass<"tp-schedule", "::mlir::ModuleOp"> {
     **Guarantees:** no step between a start and its done writes the source or
     touches the destination.
 
-    **Example:** `test/Schedule/schedule.mlir`, `test/Schedule/prefetch.mlir`
+    **Example:** `test/Schedule/schedule.mlir`, `test/Schedule/software-pipeline.mlir`
   }];
   let dependentDialects = ["::tp::spmd::SPMDDialect", "::tp::step::StepDialect"];
   let options = [

@@ -168,8 +168,8 @@ step.program @four on @mesh inputs [#step.input<"x", input, tensor<1024x1024xf32
 
 // -----
 
-// Weights that an iteration writes, results that another collective or an earlier step
-// writes, and what stands in a `while` stay where they are.
+// Weights that an iteration writes, results that another collective sends on, and what
+// stands in a `while` stay where they are.
 spmd.mesh @mesh <["x"=2]>
 
 // CHECK-LABEL: step.program @stay
@@ -196,7 +196,7 @@ step.program @stay on @mesh inputs [#step.input<"x", input, tensor<1024x1024xf32
     %r = step.view %u by 64 of loop 0 : memref<4x64xf32> as memref<64xf32>
     %t = step.collective_start all_gather <{"x"}> %r to %first : memref<64xf32> to memref<128xf32>
     step.collective_done %t
-    %q = step.collective_start all_gather <{"x"}> %r to %second : memref<64xf32> to memref<128xf32, strided<[1], offset: 128>>
+    %q = step.collective_start all_reduce sum <{"x"}> %first to %second : memref<128xf32> to memref<128xf32, strided<[1], offset: 128>>
     step.collective_done %q
     step.copy %first to %z : memref<128xf32> to memref<128xf32>
     step.copy %second to %z : memref<128xf32, strided<[1], offset: 128>> to memref<128xf32>
@@ -211,4 +211,134 @@ step.program @stay on @mesh inputs [#step.input<"x", input, tensor<1024x1024xf32
     step.collective_done %s
     step.copy %a to %z : memref<128xf32> to memref<128xf32>
   } : memref<i1>
+}
+
+// -----
+
+// What only a result wants travels an iteration behind: the second buffer is what is sent.
+// The steps that use what is received go with it.
+spmd.mesh @mesh <["x"=2]>
+
+// CHECK-LABEL: step.program @behind
+// CHECK:       %[[A:.*]] = step.alloc : memref<128xf32>
+// CHECK:       %[[B:.*]] = step.alloc : memref<128xf32>
+// CHECK:       step.rows [128] {{.*}} writes(%[[A]] : memref<128xf32>)
+// CHECK:       step.loop 2 {
+// CHECK:         %[[C0:.*]] = step.alloc : memref<64xf32>
+// CHECK:         %[[T0:.*]] = step.collective_start reduce_scatter sum <{"x"}> %[[A]] to %[[C0]]
+// CHECK:         step.copy
+// CHECK:         step.rows [128] {{.*}} writes(%[[B]] : memref<128xf32>)
+// CHECK:         step.view %{{.*}} by 128 of loop 0 : memref<6x64xf32> as memref<64xf32>
+// CHECK:         step.collective_done %[[T0]]
+// CHECK:         step.copy %[[C0]]
+// CHECK:         %[[T1:.*]] = step.collective_start reduce_scatter sum <{"x"}> %[[B]] to
+// CHECK:         step.rows [128] {{.*}} writes(%[[A]] : memref<128xf32>)
+// CHECK:         step.collective_done %[[T1]]
+// CHECK:       }
+// CHECK:       step.collective_start reduce_scatter sum <{"x"}> %[[A]] to
+// CHECK:       step.rows [128] {{.*}} writes(%[[B]] : memref<128xf32>)
+// CHECK:       step.collective_start reduce_scatter sum <{"x"}> %[[B]] to
+// CHECK-NOT:   step.rows
+step.program @behind on @mesh inputs [#step.input<"x", input, tensor<1024x1024xf32>>]
+    outputs [#step.output<"y", tensor<1024x1024xf32>>, #step.output<"z", tensor<6x64xf32>>] {
+^bb0(%x: memref<1024x1024xf32>, %y: memref<1024x1024xf32>, %z: memref<6x64xf32>):
+  step.loop 6 {
+    step.copy %x to %y : memref<1024x1024xf32> to memref<1024x1024xf32>
+    %made = step.view %y : memref<1024x1024xf32> as memref<128xf32>
+    %a = step.alloc : memref<128xf32>
+    step.rows [128] reads(%made : memref<128xf32>) writes(%a : memref<128xf32>) {
+    ^bb0(%in: memref<128xf32>, %out: memref<128xf32>):
+      %0 = step.counter 0
+      %1 = arith.sitofp %0 : i64 to f32
+      %2 = step.load %in : memref<128xf32>
+      %3 = arith.mulf %1, %2 : f32
+      step.store %3 to %out : f32, memref<128xf32>
+    }
+    %c = step.alloc : memref<64xf32>
+    %t = step.collective_start reduce_scatter sum <{"x"}> %a to %c : memref<128xf32> to memref<64xf32>
+    step.collective_done %t
+    %row = step.view %z by 64 of loop 0 : memref<6x64xf32> as memref<64xf32>
+    step.copy %c to %row : memref<64xf32> to memref<64xf32>
+  }
+}
+
+// -----
+
+// A gather of all layers in front of two loops is made layer by layer in the first, straight
+// to where the copy would have put it. Those of the second loop find all.
+spmd.mesh @mesh <["x"=2]>
+
+// CHECK-LABEL: step.program @stacked
+// CHECK:       %[[S:.*]] = step.alloc : memref<5x51200xf32>
+// CHECK:       %[[W0:.*]] = step.view %[[W:.*]] : memref<5x25600xf32> as memref<25600xf32>
+// CHECK:       %[[S0:.*]] = step.view %[[S]] : memref<5x51200xf32> as memref<51200xf32>
+// CHECK:       step.collective_start all_gather <{"x"}> %[[W0]] to %[[S0]]
+// CHECK:       step.loop 2 {
+// CHECK:         %[[W1:.*]] = step.view %[[W]] by 51200 of loop 0 : memref<5x25600xf32> as memref<25600xf32, strided<[1], offset: 25600>>
+// CHECK:         %[[S1:.*]] = step.view %[[S]] by 102400 of loop 0 : memref<5x51200xf32> as memref<51200xf32, strided<[1], offset: 51200>>
+// CHECK:         %[[T:.*]] = step.collective_start all_gather <{"x"}> %[[W1]] to %[[S1]]
+// CHECK:         step.copy
+// CHECK:         step.copy
+// CHECK:         step.collective_done %[[T]]
+// CHECK:         step.collective_start all_gather
+// CHECK-NOT:     step.collective_start
+// CHECK:       }
+// CHECK-NOT:   step.collective_start
+// CHECK:       step.loop 5 {
+// CHECK-NOT:     step.collective_start
+step.program @stacked on @mesh inputs [#step.input<"x", input, tensor<1024x1024xf32>>, #step.input<"w", parameter, tensor<5x25600xf32>>]
+    outputs [#step.output<"y", tensor<1024x1024xf32>>, #step.output<"z", tensor<51200xf32>>] {
+^bb0(%x: memref<1024x1024xf32>, %w: memref<5x25600xf32>, %y: memref<1024x1024xf32>, %z: memref<51200xf32>):
+  %a = step.alloc : memref<2x5x25600xf32>
+  %t = step.collective_start all_gather <{"x"}> %w to %a : memref<5x25600xf32> to memref<2x5x25600xf32>
+  step.collective_done %t
+  %s = step.alloc : memref<5x51200xf32>
+  %beside = step.view %s : memref<5x51200xf32> as memref<2x5x25600xf32, strided<[25600, 51200, 1]>>
+  step.copy %a to %beside : memref<2x5x25600xf32> to memref<2x5x25600xf32, strided<[25600, 51200, 1]>>
+  step.loop 5 {
+    %layer = step.view %s by 51200 of loop 0 : memref<5x51200xf32> as memref<51200xf32>
+    step.copy %layer to %z : memref<51200xf32> to memref<51200xf32>
+    step.copy %x to %y : memref<1024x1024xf32> to memref<1024x1024xf32>
+  }
+  step.loop 5 {
+    %layer = step.view %s by -51200 of loop 0 : memref<5x51200xf32> as memref<51200xf32, strided<[1], offset: 204800>>
+    step.copy %layer to %z : memref<51200xf32, strided<[1], offset: 204800>> to memref<51200xf32>
+    step.copy %x to %y : memref<1024x1024xf32> to memref<1024x1024xf32>
+  }
+}
+
+// -----
+
+// It stays in front of a loop that reads another layer than its iteration's, or that is not
+// the first to read.
+spmd.mesh @mesh <["x"=2]>
+
+// CHECK-LABEL: step.program @in_front
+// CHECK-COUNT-2: step.collective_start all_gather <{"x"}> %{{.*}} : memref<5x25600xf32> to memref<2x5x25600xf32>
+// CHECK:         step.loop 5 {
+// CHECK-NOT:       step.collective_start
+step.program @in_front on @mesh inputs [#step.input<"x", input, tensor<1024x1024xf32>>, #step.input<"w", parameter, tensor<5x25600xf32>>]
+    outputs [#step.output<"y", tensor<1024x1024xf32>>, #step.output<"z", tensor<51200xf32>>] {
+^bb0(%x: memref<1024x1024xf32>, %w: memref<5x25600xf32>, %y: memref<1024x1024xf32>, %z: memref<51200xf32>):
+  %a = step.alloc : memref<2x5x25600xf32>
+  %t = step.collective_start all_gather <{"x"}> %w to %a : memref<5x25600xf32> to memref<2x5x25600xf32>
+  step.collective_done %t
+  %s = step.alloc : memref<5x51200xf32>
+  %beside = step.view %s : memref<5x51200xf32> as memref<2x5x25600xf32, strided<[25600, 51200, 1]>>
+  step.copy %a to %beside : memref<2x5x25600xf32> to memref<2x5x25600xf32, strided<[25600, 51200, 1]>>
+  %b = step.alloc : memref<2x5x25600xf32>
+  %u = step.collective_start all_gather <{"x"}> %w to %b : memref<5x25600xf32> to memref<2x5x25600xf32>
+  step.collective_done %u
+  %r = step.alloc : memref<5x51200xf32>
+  %next = step.view %r : memref<5x51200xf32> as memref<2x5x25600xf32, strided<[25600, 51200, 1]>>
+  step.copy %b to %next : memref<2x5x25600xf32> to memref<2x5x25600xf32, strided<[25600, 51200, 1]>>
+  %last = step.view %s : memref<5x51200xf32> as memref<51200xf32, strided<[1], offset: 204800>>
+  step.copy %last to %z : memref<51200xf32, strided<[1], offset: 204800>> to memref<51200xf32>
+  step.loop 5 {
+    %layer = step.view %s by 51200 of loop 0 : memref<5x51200xf32> as memref<51200xf32>
+    step.copy %layer to %z : memref<51200xf32> to memref<51200xf32>
+    %first = step.view %r : memref<5x51200xf32> as memref<51200xf32>
+    step.copy %first to %z : memref<51200xf32> to memref<51200xf32>
+    step.copy %x to %y : memref<1024x1024xf32> to memref<1024x1024xf32>
+  }
 }

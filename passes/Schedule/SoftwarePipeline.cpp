@@ -1,0 +1,438 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "SoftwarePipeline.h"
+
+#include "Conflicts.h"
+
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace tp;
+using namespace tp::schedule;
+
+namespace {
+
+/// Collectives that may run in another iteration than the one that they are of.
+struct Candidate {
+  /// Their starts, their dones, and the steps that move with them: what makes
+  /// the source, or uses the result.
+  llvm::SetVector<Operation *> steps;
+  /// Buffers of the body through which they and the rest of an iteration meet.
+  llvm::SetVector<Value> shared;
+  /// The number of the first step that reads what is received, or of the first
+  /// start.
+  unsigned place;
+};
+
+struct Candidates {
+  std::vector<Candidate> ahead, behind;
+};
+
+/// Finds those of a loop.
+class Finder {
+public:
+  explicit Finder(step::LoopOp loop);
+
+  /// Ahead: what an iteration needs first is first. Behind: what it starts last
+  /// is first.
+  Candidates run();
+
+private:
+  using Steps = llvm::SetVector<Operation *>;
+
+  bool isOwn(Value root) const {
+    return root.getDefiningOp<step::AllocOp>() && root.getParentBlock() == body;
+  }
+  bool findSource(Value root, Steps &found) const;
+  bool receivesItsPart(step::CollectiveStartOp start) const;
+  std::optional<Candidate> getAhead(step::CollectiveStartOp start) const;
+  std::optional<Candidate> getBehind(step::CollectiveStartOp start) const;
+  bool hasOnlyUsersIn(Value root, const Steps &steps) const {
+    return llvm::all_of(users.lookup(root),
+                        [&](Operation *user) { return steps.contains(user); });
+  }
+
+  step::LoopOp loop;
+  Block *body;
+  /// Steps of the body that touch a root, by the root, in order.
+  llvm::DenseMap<Value, Steps> users, writers;
+  llvm::DenseMap<Operation *, unsigned> numbers;
+};
+
+/// Which iteration of the former loop a copy of its body is: `index`, or for a
+/// copy in a loop that makes two iterations in one, twice the counter plus
+/// `index`.
+struct Iteration {
+  bool inLoop;
+  int64_t index;
+
+  Iteration next() const { return {inLoop, index + 1}; }
+  Iteration previous() const { return {inLoop, index - 1}; }
+};
+
+/// Writes copies of parts of a loop's body: of the candidates ahead, of those
+/// behind, and of all else.
+class Copier {
+public:
+  Copier(step::LoopOp loop, const Candidates &candidates, Shifts shifts);
+
+  void run();
+
+private:
+  enum Part { Rest, Ahead, Behind };
+
+  /// The rest of an iteration, the candidates ahead of the next one, and those
+  /// behind of the one before.
+  void copyIteration(Iteration iteration);
+  void copyPart(Part part, Iteration iteration);
+  void copy(Operation *op, Iteration iteration, IRMapping &map);
+  Part getPart(Operation *op) const { return parts.lookup(op); }
+
+  OpBuilder builder;
+  step::LoopOp loop;
+  int64_t count;
+  Shifts shifts;
+  llvm::DenseMap<Operation *, Part> parts; ///< Of the candidates' steps.
+  IRMapping sets[2]; ///< What is shared, for even iterations and odd ones.
+};
+
+} // namespace
+
+Finder::Finder(step::LoopOp loop) : loop(loop), body(&loop.getBody().front()) {
+  for (Operation &op : *body) {
+    numbers[&op] = numbers.size();
+    for (const Access &access : getAccesses(&op)) {
+      users[access.root].insert(&op);
+      if (access.isWrite)
+        writers[access.root].insert(&op);
+    }
+  }
+}
+
+/// Whether what lies in `root` follows from what the loop does not write.
+/// `found` gets the steps that make it.
+bool Finder::findSource(Value root, Steps &found) const {
+  auto written = writers.find(root);
+  if (!isOwn(root) || written == writers.end())
+    return !isOwn(root) && written == writers.end();
+  return llvm::all_of(written->second, [&](Operation *step) {
+    if (found.contains(step))
+      return true;
+    if (isa<step::CollectiveStartOp>(step) || step::isControlOp(step))
+      return false;
+    found.insert(step);
+    return llvm::all_of(getAccesses(step), [&](const Access &access) {
+      return access.root == root ||
+             (!access.isWrite && findSource(access.root, found));
+    });
+  });
+}
+
+/// Whether each iteration receives its own part of a buffer from outside, and
+/// reads nothing else of it.
+bool Finder::receivesItsPart(step::CollectiveStartOp start) const {
+  Value root = step::getRoot(start.getDestination());
+  auto accesses = getAccesses(start);
+  const Access &part = *llvm::find_if(
+      accesses, [](const Access &access) { return access.isWrite; });
+  if (part.moves == 0 || std::abs(part.moves) < part.end - part.begin)
+    return false;
+  return llvm::all_of(users.lookup(root), [&](Operation *user) {
+    return llvm::all_of(getAccesses(user), [&](const Access &access) {
+      return access.root != root ||
+             (access.isWrite == (user == start) && access.moves == part.moves &&
+              access.begin >= part.begin && access.end <= part.end);
+    });
+  });
+}
+
+std::optional<Candidate> Finder::getAhead(step::CollectiveStartOp start) const {
+  Value source = step::getRoot(start.getSource()),
+        destination = step::getRoot(start.getDestination());
+  // Another one that writes there has to stay behind it.
+  if (writers.lookup(destination).size() != 1 ||
+      (!isOwn(destination) && !receivesItsPart(start)))
+    return std::nullopt;
+  Candidate candidate;
+  candidate.steps.insert(start);
+  if (!findSource(source, candidate.steps))
+    return std::nullopt;
+  // Nobody else looks at what is made on the way.
+  for (Operation *step : candidate.steps)
+    for (const Access &access : getAccesses(step))
+      if (isOwn(access.root) && access.root != destination &&
+          !hasOnlyUsersIn(access.root, candidate.steps))
+        return std::nullopt;
+  candidate.steps.insert(*start.getToken().user_begin());
+  if (isOwn(destination))
+    candidate.shared.insert(destination);
+  candidate.place = numbers.size();
+  for (Operation *user : users.lookup(destination))
+    if (user != start)
+      candidate.place = std::min(candidate.place, numbers.lookup(user));
+  return candidate;
+}
+
+/// All that touches what the collective writes, or what is made of that, goes
+/// with it, and nothing else may. The rest of the iteration only hands over
+/// buffers of the body, which it has written.
+std::optional<Candidate>
+Finder::getBehind(step::CollectiveStartOp start) const {
+  Candidate candidate;
+  Steps &steps = candidate.steps;
+  llvm::SetVector<Value> written, read;
+  auto addWritten = [&](Value root) {
+    if (written.insert(root))
+      steps.insert_range(users.lookup(root));
+  };
+  steps.insert(start);
+  for (unsigned i = 0; i < steps.size(); ++i) {
+    if (step::isControlOp(steps[i]))
+      return std::nullopt;
+    for (const Access &access : getAccesses(steps[i])) {
+      if (access.isWrite)
+        addWritten(access.root);
+      else
+        read.insert(access.root);
+    }
+  }
+  for (Value root : read) {
+    if (written.contains(root))
+      continue;
+    bool isWritten = writers.contains(root);
+    if (isOwn(root) && isWritten)
+      candidate.shared.insert(root);
+    else if (isWritten)
+      return std::nullopt; // an iteration later it has changed
+  }
+  candidate.place = numbers.size();
+  for (Operation *step : llvm::to_vector(steps))
+    if (auto other = dyn_cast<step::CollectiveStartOp>(step)) {
+      // What is sent on would be a second transfer to wait for.
+      if (written.contains(step::getRoot(other.getSource())))
+        return std::nullopt;
+      candidate.place = std::min(candidate.place, numbers.lookup(other));
+      steps.insert(*other.getToken().user_begin());
+    }
+  return candidate;
+}
+
+Candidates Finder::run() {
+  Candidates found;
+  // A part that is combined begins where its buffer does, in each iteration.
+  WalkResult combines =
+      loop->walk([](step::CombineOp) { return WalkResult::interrupt(); });
+  if (loop.getCount() < 2 || combines.wasInterrupted())
+    return found;
+  Steps taken;
+  llvm::SetVector<Value> shared;
+  for (auto start : body->getOps<step::CollectiveStartOp>())
+    if (std::optional<Candidate> candidate = getAhead(start)) {
+      taken.insert_range(candidate->steps);
+      shared.insert_range(candidate->shared);
+      found.ahead.push_back(std::move(*candidate));
+    }
+  for (auto start : body->getOps<step::CollectiveStartOp>()) {
+    if (taken.contains(start))
+      continue;
+    std::optional<Candidate> candidate = getBehind(start);
+    auto isTaken = [&](Operation *step) { return taken.contains(step); };
+    auto isShared = [&](Value root) { return shared.contains(root); };
+    // What runs ahead has taken the second buffer for the next iteration.
+    if (!candidate || llvm::any_of(candidate->steps, isTaken) ||
+        llvm::any_of(candidate->shared, isShared))
+      continue;
+    taken.insert_range(candidate->steps);
+    found.behind.push_back(std::move(*candidate));
+  }
+  auto getKey = [&](const Candidate &candidate) {
+    return std::pair(candidate.place, numbers.lookup(candidate.steps[0]));
+  };
+  llvm::sort(found.ahead, [&](const Candidate &a, const Candidate &b) {
+    return getKey(a) < getKey(b);
+  });
+  llvm::sort(found.behind, [&](const Candidate &a, const Candidate &b) {
+    return getKey(a) > getKey(b);
+  });
+  return found;
+}
+
+/// The buffers that there are twice.
+static llvm::SetVector<Value> getShared(const Candidates &candidates,
+                                        Shifts shifts) {
+  llvm::SetVector<Value> shared;
+  for (const Candidate &candidate :
+       llvm::ArrayRef(candidates.ahead).take_front(shifts.ahead))
+    shared.insert_range(candidate.shared);
+  for (const Candidate &candidate :
+       llvm::ArrayRef(candidates.behind).take_front(shifts.behind))
+    shared.insert_range(candidate.shared);
+  return shared;
+}
+
+Copier::Copier(step::LoopOp loop, const Candidates &candidates, Shifts shifts)
+    : builder(loop), loop(loop), count(loop.getCount()), shifts(shifts) {
+  for (const Candidate &candidate :
+       llvm::ArrayRef(candidates.ahead).take_front(shifts.ahead))
+    for (Operation *step : candidate.steps)
+      parts[step] = Ahead;
+  for (const Candidate &candidate :
+       llvm::ArrayRef(candidates.behind).take_front(shifts.behind))
+    for (Operation *step : candidate.steps)
+      parts[step] = Behind;
+  for (Value buffer : getShared(candidates, shifts))
+    for (IRMapping &set : sets)
+      set.map(buffer, builder.clone(*buffer.getDefiningOp())->getResult(0));
+}
+
+/// Calls `what` with the loops between the loop that was copied and each op.
+template <typename Op>
+static void forEach(Operation *copied,
+                    llvm::function_ref<void(Op, int64_t)> what) {
+  llvm::SmallVector<std::pair<Op, int64_t>> found;
+  copied->walk([&](Op op) {
+    int64_t depth = 0;
+    for (Operation *at = op; at != copied; at = at->getParentOp())
+      depth += isa<step::LoopOp>(at->getParentOp());
+    found.push_back({op, depth});
+  });
+  for (auto [op, depth] : found)
+    what(op, depth);
+}
+
+static void setMotion(step::ViewOp view, std::optional<int64_t> by,
+                      int64_t loop) {
+  Builder builder(view.getContext());
+  view.setByAttr(by ? builder.getI64IntegerAttr(*by) : nullptr);
+  view.setLoop(loop);
+}
+
+/// A view of the loop's iteration lies where the iteration is.
+static void moveView(step::ViewOp view, int64_t depth, Iteration iteration) {
+  int64_t number = view.getLoop();
+  if (!view.getBy() || view.getAxes() || number < depth)
+    return;
+  int64_t by = *view.getBy();
+  // There is one loop less around what stands behind it.
+  if (number > depth)
+    return setMotion(view, by, iteration.inLoop ? number : number - 1);
+  if (iteration.inLoop)
+    setMotion(view, 2 * by, number);
+  else
+    setMotion(view, std::nullopt, 0);
+  MemRefType type = view.getType();
+  step::Strides layout(type);
+  view.getResult().setType(step::getBufferType(
+      type.getShape(), type.getElementType(), layout.strides,
+      layout.offset + iteration.index * by));
+}
+
+static void replaceCounter(step::CounterOp counter, int64_t depth,
+                           Iteration iteration) {
+  int64_t number = counter.getLoop();
+  if (number < depth || (number > depth && iteration.inLoop))
+    return;
+  if (number > depth)
+    return counter.setLoop(number - 1);
+  OpBuilder builder(counter);
+  Location loc = counter.getLoc();
+  auto make = [&](int64_t value) -> Value {
+    return arith::ConstantOp::create(builder, loc,
+                                     builder.getI64IntegerAttr(value));
+  };
+  Value now = make(iteration.index);
+  if (iteration.inLoop) {
+    Value pair = step::CounterOp::create(builder, loc, number);
+    now = arith::AddIOp::create(
+        builder, loc, arith::MulIOp::create(builder, loc, pair, make(2)), now);
+  }
+  counter.getResult().replaceAllUsesWith(now);
+  counter.erase();
+}
+
+/// With the views and buffers of the body that it uses.
+void Copier::copy(Operation *op, Iteration iteration, IRMapping &map) {
+  op->walk([&](Operation *inner) {
+    for (Value operand : inner->getOperands()) {
+      Operation *made = operand.getDefiningOp();
+      if (made && made->getBlock() == &loop.getBody().front() &&
+          step::isBufferOp(made) && !map.contains(operand))
+        copy(made, iteration, map);
+    }
+  });
+  Operation *copied = builder.clone(*op, map);
+  forEach<step::ViewOp>(copied, [&](step::ViewOp view, int64_t depth) {
+    moveView(view, depth, iteration);
+  });
+  forEach<step::CounterOp>(copied, [&](step::CounterOp counter, int64_t depth) {
+    replaceCounter(counter, depth, iteration);
+  });
+  // Views may have other types than the ones that they are copies of, and so
+  // have the arguments of kernels, from the outside in.
+  copied->walk<WalkOrder::PreOrder>([](step::KernelOpInterface kernel) {
+    if (kernel->getNumRegions() == 0)
+      return;
+    for (auto [argument, operand] : llvm::zip_equal(
+             kernel->getRegion(0).getArguments(), kernel->getOperands()))
+      argument.setType(operand.getType());
+  });
+}
+
+void Copier::copyPart(Part part, Iteration iteration) {
+  IRMapping map = sets[iteration.index % 2];
+  for (Operation &op : loop.getBody().front())
+    if (!step::isBufferOp(&op) && getPart(&op) == part)
+      copy(&op, iteration, map);
+}
+
+void Copier::copyIteration(Iteration iteration) {
+  copyPart(Rest, iteration);
+  if (shifts.ahead && (iteration.inLoop || iteration.index + 1 < count))
+    copyPart(Ahead, iteration.next());
+  if (shifts.behind && iteration.index > 0)
+    copyPart(Behind, iteration.previous());
+}
+
+void Copier::run() {
+  if (shifts.ahead)
+    copyPart(Ahead, {/*inLoop=*/false, 0});
+  // Those with an iteration ahead of them and one behind them are alike.
+  int64_t begin = shifts.behind ? 1 : 0, end = shifts.ahead ? count - 1 : count;
+  int64_t pairs = (end - begin) / 2;
+  if (pairs < 2) // What runs once needs no loop.
+    pairs = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    if (i != begin || pairs == 0) {
+      copyIteration({/*inLoop=*/false, i});
+      continue;
+    }
+    auto paired = step::LoopOp::create(builder, loop.getLoc(), pairs);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(&paired.getBody().emplaceBlock());
+    copyIteration({/*inLoop=*/true, begin});
+    copyIteration({/*inLoop=*/true, begin + 1});
+    i += 2 * pairs - 1;
+  }
+  if (shifts.behind)
+    copyPart(Behind, {/*inLoop=*/false, count - 1});
+}
+
+Shifts schedule::getMostShifts(step::LoopOp loop) {
+  Candidates candidates = Finder(loop).run();
+  return {unsigned(candidates.ahead.size()),
+          unsigned(candidates.behind.size())};
+}
+
+int64_t schedule::getPipelineBytes(step::LoopOp loop, Shifts shifts) {
+  int64_t bytes = 0;
+  for (Value buffer : getShared(Finder(loop).run(), shifts))
+    bytes += step::getEndByte(step::bufferTypeOf(buffer));
+  return bytes;
+}
+
+void schedule::pipeline(step::LoopOp loop, Shifts shifts) {
+  Copier(loop, Finder(loop).run(), shifts).run();
+  loop.erase();
+}
