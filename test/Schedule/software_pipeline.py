@@ -83,7 +83,7 @@ def main():
     folder = pathlib.Path(work)
     folder.mkdir(parents=True, exist_ok=True)
     for name in PROGRAMS:
-        for layers in (2, 3, 4, 5, 8):
+        for layers in (2, 3, 5, 8):
             test(name, layers, machine, folder, mpirun)
 
 
