@@ -10,6 +10,7 @@
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Operation.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 
 namespace tp {
 
@@ -19,6 +20,17 @@ namespace tp {
 inline mlir::InFlightDiagnostic emitOpError(mlir::Operation *op,
                                             ErrorCode code) {
   return op->emitError() << prefix(code) << "'" << op->getName() << "' op ";
+}
+
+/// Where an argument of a function stands, in a text its own column; the
+/// function's place where the argument has none.
+inline mlir::Location getArgumentLoc(mlir::FunctionOpInterface function,
+                                     unsigned index) {
+  mlir::Region &body = function.getFunctionBody();
+  if (body.empty() || index >= body.getNumArguments() ||
+      mlir::isa<mlir::UnknownLoc>(body.getArgument(index).getLoc()))
+    return function->getLoc();
+  return body.getArgument(index).getLoc();
 }
 
 } // namespace tp

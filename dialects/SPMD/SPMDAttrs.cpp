@@ -424,6 +424,25 @@ LocalAttr::verifyEncoding(ArrayRef<int64_t> shape, Type,
   return success();
 }
 
+/// That a mesh has no axis of this name, and which it has.
+static std::string describeUnknownAxis(const Mesh &mesh, StringRef name) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << "mesh @" << mesh.name << " has no axis \"" << name << "\"; it has ";
+  llvm::interleaveComma(
+      mesh.axes, os, [&](const Axis &axis) { os << '"' << axis.name << '"'; });
+  constexpr unsigned kTypo = 2; // letters
+  auto isNear = [&](const Axis &axis) {
+    return name.size() > kTypo &&
+           name.edit_distance(axis.name, /*AllowReplacements=*/true, kTypo) <=
+               kTypo;
+  };
+  const auto *near = llvm::find_if(mesh.axes, isNear);
+  if (near != mesh.axes.end())
+    os << "; did you mean \"" << near->name << "\"?";
+  return text;
+}
+
 namespace {
 /// Resolves names against a mesh and remembers the first that is unknown.
 struct AxisResolver {
@@ -435,10 +454,9 @@ struct AxisResolver {
       std::optional<unsigned> axis = mesh.find(ref.getName());
       if (!axis) {
         if (!error)
-          error = ShardingError{ErrorCode::UnknownAxis,
-                                ("mesh @" + mesh.name + " has no axis \"" +
-                                 ref.getName().getValue() + "\"")
-                                    .str()};
+          error = ShardingError{
+              ErrorCode::UnknownAxis,
+              describeUnknownAxis(mesh, ref.getName().getValue())};
         continue;
       }
       to.push_back(ref.getSize() == 0

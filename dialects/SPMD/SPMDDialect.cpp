@@ -4,6 +4,7 @@
 // The `spmd` dialect: where shardings stand, and that they are right there.
 
 #include "ShardingResolver.h"
+#include "dialects/OpError.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -86,13 +87,13 @@ LogicalResult spmd::verifyAxes(Operation *op, FlatSymbolRefAttr mesh,
       /*rank=*/1u, emitError);
 }
 
-static LogicalResult emitUnknown(Operation *op, StringAttr name) {
+static LogicalResult emitUnknown(Location at, StringAttr name) {
   bool isSingle = name.getValue().edit_distance(kShardingAttr) <=
                   name.getValue().edit_distance(kShardingsAttr);
-  return op->emitError() << prefix(ErrorCode::UnknownAttribute)
-                         << "no attribute is called " << name
-                         << "; did you mean '"
-                         << (isSingle ? kShardingAttr : kShardingsAttr) << "'?";
+  return mlir::emitError(at)
+         << prefix(ErrorCode::UnknownAttribute) << "no attribute is called "
+         << name << "; did you mean '"
+         << (isSingle ? kShardingAttr : kShardingsAttr) << "'?";
 }
 
 LogicalResult SPMDDialect::verifyOperationAttribute(Operation *op,
@@ -102,7 +103,7 @@ LogicalResult SPMDDialect::verifyOperationAttribute(Operation *op,
                            << "`spmd.sharding` stands on function arguments "
                               "and results; ops carry `spmd.shardings`";
   if (attribute.getName() != kShardingsAttr)
-    return emitUnknown(op, attribute.getName());
+    return emitUnknown(op->getLoc(), attribute.getName());
   auto shardings = dyn_cast<ArrayAttr>(attribute.getValue());
   if (!shardings || shardings.size() != op->getNumResults())
     return op->emitError() << prefix(ErrorCode::BadAttribute)
@@ -123,24 +124,32 @@ LogicalResult SPMDDialect::verifyOperationAttribute(Operation *op,
   return success();
 }
 
-static LogicalResult verifyFunctionAttribute(Operation *op, Type type,
+/// Verifies what an argument or a result of that type has, the one that stands
+/// at `at` and is called `what` where that is the function's place.
+static LogicalResult verifyFunctionAttribute(Operation *op, Location at,
+                                             Type type,
                                              NamedAttribute attribute,
-                                             StringRef what, unsigned index) {
+                                             const Twine &what) {
   if (attribute.getName() == kShardingsAttr)
-    return op->emitError() << prefix(ErrorCode::Misplaced)
-                           << "`spmd.shardings` belongs to operations; "
-                              "arguments and results carry `spmd.sharding`";
+    return mlir::emitError(at)
+           << prefix(ErrorCode::Misplaced)
+           << "`spmd.shardings` belongs to operations; arguments and results "
+              "carry `spmd.sharding`";
   if (attribute.getName() != kShardingAttr)
-    return emitUnknown(op, attribute.getName());
-  auto emitError = [&] {
-    return op->emitError() << what << " #" << index << ": ";
+    return emitUnknown(at, attribute.getName());
+  auto begin = [&] { return emitError(at); };
+  auto emitAt = [&] {
+    InFlightDiagnostic error = begin();
+    if (at == op->getLoc())
+      error.attachNote() << "it is the sharding of " << what;
+    return error;
   };
   auto sharding = dyn_cast<ShardingAttr>(attribute.getValue());
   if (!sharding)
-    return emitError() << prefix(ErrorCode::BadAttribute)
-                       << "`spmd.sharding` holds a #spmd.sharding<..>";
+    return emitAt() << prefix(ErrorCode::BadAttribute)
+                    << "`spmd.sharding` holds a #spmd.sharding<..>";
   // After Localize the type is the device's part and its encoding says of what.
-  return verifySharding(op, sharding, type, emitError);
+  return verifySharding(op, sharding, type, emitAt);
 }
 
 LogicalResult SPMDDialect::verifyRegionArgAttribute(Operation *op,
@@ -150,14 +159,15 @@ LogicalResult SPMDDialect::verifyRegionArgAttribute(Operation *op,
   auto function = dyn_cast<FunctionOpInterface>(op);
   if (!function)
     return success();
+  Location at = getArgumentLoc(function, argIndex);
   if (auto sharding = dyn_cast<ShardingAttr>(attribute.getValue()))
     if (!sharding.getUnreduced().empty())
-      return op->emitError()
+      return mlir::emitError(at)
              << prefix(ErrorCode::UnreducedArgument) << "argument #" << argIndex
              << " cannot be a partial sum: nobody outside can tell who holds "
                 "which addend; sum it before, or pass it sharded";
-  return verifyFunctionAttribute(op, function.getArgumentTypes()[argIndex],
-                                 attribute, "argument", argIndex);
+  return verifyFunctionAttribute(op, at, function.getArgumentTypes()[argIndex],
+                                 attribute, "argument #" + Twine(argIndex));
 }
 
 LogicalResult
@@ -167,8 +177,9 @@ SPMDDialect::verifyRegionResultAttribute(Operation *op, unsigned regionIndex,
   auto function = dyn_cast<FunctionOpInterface>(op);
   if (!function)
     return success();
-  return verifyFunctionAttribute(op, function.getResultTypes()[resultIndex],
-                                 attribute, "result", resultIndex);
+  return verifyFunctionAttribute(op, op->getLoc(),
+                                 function.getResultTypes()[resultIndex],
+                                 attribute, "result #" + Twine(resultIndex));
 }
 
 ShardingAttr spmd::getSharding(Value value) {

@@ -3,6 +3,7 @@
 
 // The attributes of ours that ops, functions and modules carry.
 
+#include "dialects/OpError.h"
 #include "tpopt/Dialect/TP/TP.h"
 #include "tpopt/Support/ErrorCodes.h"
 
@@ -279,6 +280,7 @@ static constexpr Annotation kAnnotations[] = {
     declare<TPDialect::PlanAttrHelper>(kModule, "a #tp.plan<..>"),
     declare<TPDialect::ProgramsAttrHelper>(
         kModule, "a dictionary of `whole` and `local` bytes"),
+    declare<TPDialect::IdleEntriesAttrHelper>(kModule, "a list of strings"),
 };
 
 static std::string describe(unsigned places) {
@@ -316,14 +318,14 @@ static const Annotation *findNearest(StringRef name) {
 /// The attribute of ours that `name` is meant to be; an error unless it is one
 /// that may be at `place`. Every op is verified after every pass, so this must
 /// be fast where all is right.
-static FailureOr<const Annotation *> verifyPlace(Operation *op, StringAttr name,
+static FailureOr<const Annotation *> verifyPlace(Location at, StringAttr name,
                                                  Place place) {
   const Annotation *known =
       llvm::find_if(kAnnotations, [&](const Annotation &annotation) {
         return annotation.name == name.getValue();
       });
   if (known == std::end(kAnnotations)) {
-    InFlightDiagnostic error = op->emitError()
+    InFlightDiagnostic error = emitError(at)
                                << prefix(ErrorCode::UnknownAttribute)
                                << "no attribute is called " << name;
     if (const Annotation *nearest = findNearest(name.getValue()))
@@ -332,9 +334,9 @@ static FailureOr<const Annotation *> verifyPlace(Operation *op, StringAttr name,
   }
   if (known->places & place)
     return known;
-  return op->emitError() << prefix(ErrorCode::Misplaced) << name
-                         << " belongs to " << describe(known->places)
-                         << ", not to " << describe(place);
+  return emitError(at) << prefix(ErrorCode::Misplaced) << name << " belongs to "
+                       << describe(known->places) << ", not to "
+                       << describe(place);
 }
 
 /// What the type of an attribute on an op, a function or a module leaves open.
@@ -362,6 +364,9 @@ static bool isWellFormed(Operation *op, NamedAttribute attribute) {
   if (name == kExplanationsAttr)
     return llvm::all_of(cast<ArrayAttr>(attribute.getValue()),
                         llvm::IsaPred<ExplanationAttr>);
+  if (name == kIdleEntriesAttr)
+    return llvm::all_of(cast<ArrayAttr>(attribute.getValue()),
+                        llvm::IsaPred<StringAttr>);
   if (name == kProgramsAttr)
     return llvm::all_of(
         cast<DictionaryAttr>(attribute.getValue()), [](NamedAttribute entry) {
@@ -435,7 +440,7 @@ LogicalResult TPDialect::verifyOperationAttribute(Operation *op,
                 : isa<FunctionOpInterface>(op) ? kFunction
                                                : kOp;
   FailureOr<const Annotation *> known =
-      verifyPlace(op, attribute.getName(), place);
+      verifyPlace(op->getLoc(), attribute.getName(), place);
   if (failed(known))
     return failure();
   if (!(*known)->hasType(attribute.getValue()) || !isWellFormed(op, attribute))
@@ -451,14 +456,15 @@ LogicalResult TPDialect::verifyRegionArgAttribute(Operation *op, unsigned,
   auto function = dyn_cast<FunctionOpInterface>(op);
   if (!function)
     return success();
+  Location at = getArgumentLoc(function, index);
   FailureOr<const Annotation *> known =
-      verifyPlace(op, attribute.getName(), kArgument);
+      verifyPlace(at, attribute.getName(), kArgument);
   if (failed(known))
     return failure();
   auto error = [&] {
-    return op->emitError() << prefix(ErrorCode::BadAttribute) << "argument #"
-                           << index << ": `" << attribute.getName().getValue()
-                           << "` ";
+    return emitError(at) << prefix(ErrorCode::BadAttribute) << "argument #"
+                         << index << ": `" << attribute.getName().getValue()
+                         << "` ";
   };
   Type type = function.getArgumentTypes()[index];
   if (attribute.getName() == kRoleAttr)
@@ -521,7 +527,7 @@ LogicalResult TPDialect::verifyRegionResultAttribute(Operation *op, unsigned,
                                                      unsigned index,
                                                      NamedAttribute attribute) {
   FailureOr<const Annotation *> known =
-      verifyPlace(op, attribute.getName(), kResult);
+      verifyPlace(op->getLoc(), attribute.getName(), kResult);
   if (failed(known))
     return failure();
   auto error = [&] {

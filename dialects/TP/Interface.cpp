@@ -50,3 +50,24 @@ StringAttr tp::getOutputName(func::FuncOp function, unsigned index) {
     return name;
   return StringAttr::get(function.getContext(), "result" + Twine(index));
 }
+
+/// What tells a name of the text from those that exporters and passes give.
+static constexpr StringLiteral kTextName = "name in the text";
+
+StringAttr tp::getTextName(BlockArgument argument) {
+  StringAttr name;
+  argument.getLoc()->walk([&](Location part) {
+    auto marked = dyn_cast<FusedLocWith<StringAttr>>(part);
+    if (!marked || marked.getMetadata().getValue() != kTextName)
+      return WalkResult::advance();
+    name = cast<NameLoc>(marked.getLocations().front()).getName();
+    return WalkResult::interrupt();
+  });
+  return name;
+}
+
+Location tp::withTextName(Location location, StringRef name) {
+  MLIRContext *context = location.getContext();
+  Location named = NameLoc::get(StringAttr::get(context, name), location);
+  return FusedLoc::get(context, named, StringAttr::get(context, kTextName));
+}

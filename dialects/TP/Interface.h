@@ -35,6 +35,12 @@ mlir::StringAttr getInputName(mlir::func::FuncOp function, unsigned index);
 /// The `tp.name` of a result, or `result` and its number.
 mlir::StringAttr getOutputName(mlir::func::FuncOp function, unsigned index);
 
+/// What the text that a program was read from calls an argument, `up` where it
+/// says `%up`; null if nobody has kept that. A `tp.name` says more.
+mlir::StringAttr getTextName(mlir::BlockArgument argument);
+/// A location that remembers such a name.
+mlir::Location withTextName(mlir::Location location, llvm::StringRef name);
+
 } // namespace tp
 
 #endif // TPOPT_DIALECTS_TP_INTERFACE_H

@@ -110,7 +110,8 @@ FailureOr<uint32_t> ArtifactBuilder::addInput(step::ProgramOp program,
       return program.emitError()
              << prefix(ErrorCode::InputMismatch) << "input " << input.getName()
              << " is " << input << " here and " << it->second.second
-             << " in another entry";
+             << " in another entry: entries share inputs by name, so give one "
+                "of them another tp.name";
     return it->second.first;
   }
   FailureOr<tprt::DType> dtype =

@@ -3,6 +3,7 @@
 
 #include "lib/Import/ReadProgram.h"
 
+#include "runtime/Core/FileKind.h"
 #include "tpopt/Dialect/StableHLO/StableHLO.h"
 
 #include "mlir/IR/Diagnostics.h"
@@ -17,7 +18,18 @@ using namespace tp;
 std::optional<TextExcess> tp::findUnreadable(StringRef bytes) {
   if (stablehlo::isPortableArtifact(bytes))
     return TextExcess{ErrorCode::PortableArtifact, 1, 1};
-  return findExcess(bytes);
+  switch (tprt::getFileKind(bytes)) {
+  case tprt::FileKind::Artifact:
+    return TextExcess{ErrorCode::ArtifactGiven, 1, 1};
+  case tprt::FileKind::Safetensors:
+    return TextExcess{ErrorCode::WeightsGiven, 1, 1};
+  case tprt::FileKind::Binary:
+    return TextExcess{ErrorCode::BinaryGiven, 1, 1};
+  case tprt::FileKind::Bytecode:
+  case tprt::FileKind::Text:
+    return findExcess(bytes);
+  }
+  llvm_unreachable("covered switch");
 }
 
 static OwningOpRef<ModuleOp> parse(std::unique_ptr<llvm::MemoryBuffer> buffer,

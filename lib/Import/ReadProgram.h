@@ -8,8 +8,8 @@
 ///       return failure(); // the reason has been emitted
 ///
 /// Errors are those of the parser, those of Support/TextLimits.h for text that
-/// it would not survive, and PortableArtifact for a serialized StableHLO
-/// program.
+/// it would not survive, PortableArtifact for a serialized StableHLO program,
+/// and ArtifactGiven, WeightsGiven or BinaryGiven for what is no program.
 
 #ifndef TPOPT_IMPORT_READPROGRAM_H
 #define TPOPT_IMPORT_READPROGRAM_H

@@ -112,7 +112,7 @@ private:
         return missing(arg.getLoc())
                << getName(arg)
                << " has no sharding: a report needs a module that "
-                  "tp-plan-collectives has run on";
+                  "tp-plan-collectives has run on: give --tp-shard, too";
     auto result = function->walk([&](Operation *op) {
       if (isa<ReshardOp>(op)) {
         missing(op->getLoc()) << "a reshard has no cost before it is planned: "
@@ -124,7 +124,7 @@ private:
           missing(op->getLoc())
               << getName(value)
               << " has no sharding: a report needs a module that "
-                 "tp-plan-collectives has run on";
+                 "tp-plan-collectives has run on: give --tp-shard, too";
           return WalkResult::interrupt();
         }
       return WalkResult::advance();

@@ -50,9 +50,11 @@ private:
   bool goesByNumbers(func::FuncOp function) const {
     return !isBuiltIn && isEntry(function);
   }
-  /// The first rule about `name`, null if there is none, for something that has
-  /// an annotation of its own or not, and is a state of an optimizer or not.
-  const PlanRule *find(StringRef name, bool isAnnotated, bool isState);
+  /// The first rule about one of the names of something that has an annotation
+  /// of its own or not, and is a state of an optimizer or not; null if there is
+  /// none.
+  const PlanRule *find(ArrayRef<StringRef> names, bool isAnnotated,
+                       bool isState);
   /// The dimensions that a word cuts of an argument, none if it is nothing that
   /// the word is about. `isOwnName`: the rule says the argument's name in full,
   /// not its module's.
@@ -88,13 +90,16 @@ static RankedTensorType getType(Value value) {
   return dyn_cast<RankedTensorType>(value.getType());
 }
 
-const PlanRule *PlanApplier::find(StringRef name, bool isAnnotated,
+const PlanRule *PlanApplier::find(ArrayRef<StringRef> names, bool isAnnotated,
                                   bool isState) {
   // A state that is called after a parameter follows that by propagation.
-  bool isFollower = isState && name.contains('/');
+  bool isFollower = isState && names.front().contains('/');
   const PlanRule *first = nullptr;
   for (auto [rule, use] : llvm::zip_equal(plan.getRules(), uses)) {
-    if (!matches(rule, name) ||
+    auto isMeant = [&, &rule = rule](StringRef name) {
+      return matches(rule, name);
+    };
+    if (llvm::none_of(names, isMeant) ||
         (isFollower && !rule.pattern.getText().contains('/')))
       continue;
     use.matched = true;
@@ -269,12 +274,22 @@ LogicalResult PlanApplier::apply(func::FuncOp function) {
     auto getAttr = [&](StringRef name) {
       return function.getArgAttr(argument.getArgNumber(), name);
     };
-    if (!getType(argument) || (!getAttr(kNameAttr) && !goesByNumbers(function)))
+    // A name of the text is one beside the number, which is left where a
+    // printer has forgotten it.
+    StringAttr written = getTextName(argument);
+    bool isNamed = getAttr(kNameAttr) && getAttr(kNameAttr) != written;
+    if (!getType(argument) || (!isNamed && !goesByNumbers(function)))
       continue;
     StringAttr name = getInputName(function, argument.getArgNumber());
+    std::string number = ("arg" + Twine(argument.getArgNumber())).str();
+    SmallVector<StringRef> all = {name};
+    if (written && !isNamed) {
+      name = written;
+      all = {written, number};
+    }
     names.push_back(name.str());
     bool isAnnotated = bool(getAttr(kShardingAttr));
-    const PlanRule *rule = find(name, isAnnotated,
+    const PlanRule *rule = find(all, isAnnotated,
                                 getRole(function, argument.getArgNumber()) ==
                                     Role::OptimizerState);
     if (isAnnotated)
@@ -361,14 +376,20 @@ LogicalResult PlanApplier::checkUses(ModuleOp module) {
               "Hugging Face does, in tp.name, or write a plan file";
   }
   SmallVector<StringRef> known(names.begin(), names.end());
-  bool isIdle = false;
+  bool isUnmatched = false;
+  SmallVector<Attribute> idle;
   for (auto [rule, use] : llvm::zip_equal(plan.getRules(), uses)) {
+    auto addIdle = [&, &rule = rule] {
+      idle.push_back(
+          StringAttr::get(module.getContext(), rule.pattern.getText()));
+    };
     if (!use.matched && rule.isShipped) {
+      addIdle();
       emitWarning(rule.loc)
           << prefix(ErrorCode::UnmatchedPattern) << "\""
           << rule.pattern.getText() << "\" matches no argument";
     } else if (!use.matched) {
-      isIdle = true;
+      isUnmatched = true;
       std::string near = getNearNames(rule.pattern.getText(), known);
       InFlightDiagnostic diagnostic = emitError(rule.loc);
       diagnostic << prefix(ErrorCode::UnmatchedPattern) << "\""
@@ -379,13 +400,18 @@ LogicalResult PlanApplier::checkUses(ModuleOp module) {
       else
         diagnostic.attachNote() << "near names are " << near;
     } else if (!use.applied) {
+      addIdle();
       emitWarning(rule.loc)
-          << "\"" << rule.pattern.getText() << "\" has no effect: "
+          << prefix(ErrorCode::IdlePlanEntry) << "\"" << rule.pattern.getText()
+          << "\" has no effect: "
           << (use.isFirst ? "what it names has shardings of its own"
                           : "patterns before it take all its arguments");
     }
   }
-  return failure(isIdle);
+  if (!idle.empty())
+    module->setAttr(kIdleEntriesAttr,
+                    ArrayAttr::get(module.getContext(), idle));
+  return failure(isUnmatched);
 }
 
 namespace {

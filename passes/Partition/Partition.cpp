@@ -10,6 +10,7 @@
 #include "lib/Cost/PriceRecord.h"
 #include "lib/Cost/ProgramCost.h"
 #include "lib/Plan/Planner.h"
+#include "lib/Report/UnusedAxes.h"
 #include "tpopt/Dialect/TP/TP.h"
 #include "tpopt/Passes/Collectives/Passes.h"
 #include "tpopt/Passes/Partition/Passes.h"
@@ -366,6 +367,7 @@ struct Partition : tp::impl::PartitionPassBase<Partition> {
       if (prices)
         recordPlan(function, facts, table, *device);
     }
+    reportUnusedAxes(getOperation(), DiagnosticSeverity::Warning);
   }
 };
 

@@ -110,8 +110,10 @@ void tp::buildCompilePipeline(OpPassManager &manager,
   if (options.part != CompilePart::Lower) {
     // The program that is kept is one that the interpreter can run.
     manager.addPass(createImportStableHLOPass());
-    if (writes)
+    if (writes) {
+      manager.addPass(createNameInputsPass());
       manager.addPass(createKeepProgramPass());
+    }
     buildShardPipeline(manager, options, options.overlap && options.chunk);
     // A report, and only that, comes between the parts.
     if (options.part == CompilePart::Shard && options.report &&

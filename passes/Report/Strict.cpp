@@ -1,10 +1,12 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Rejects gathers and exchanges that nobody asked for.
+// Rejects gathers and exchanges that nobody asked for, and annotations, axes
+// and entries of plans that do nothing.
 
 #include "lib/Report/BuildReport.h"
 #include "lib/Report/Sentences.h"
+#include "lib/Report/UnusedAxes.h"
 #include "tpopt/Dialect/TP/TP.h"
 #include "tpopt/Passes/Report/Passes.h"
 
@@ -25,7 +27,14 @@ struct Strict : tp::impl::StrictPassBase<Strict> {
 
   void runOnOperation() override {
     markAllAnalysesPreserved();
-    bool ok = true;
+    bool ok = reportUnusedAxes(getOperation(), DiagnosticSeverity::Error) == 0;
+    if (auto idle = getOperation()->getAttrOfType<ArrayAttr>(kIdleEntriesAttr))
+      for (auto pattern : idle.getAsRange<StringAttr>()) {
+        getOperation().emitError()
+            << prefix(ErrorCode::IdlePlanEntry) << "the plan's entry "
+            << pattern << " changes nothing: leave it out";
+        ok = false;
+      }
     for (auto function : getOperation().getOps<FunctionOpInterface>()) {
       if (function.isExternal())
         continue;

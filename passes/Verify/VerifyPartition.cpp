@@ -455,6 +455,12 @@ LogicalResult VerifyPartition::verifyModule(bool &coversAll) {
     if (!keepCertificate)
       dropCertificate(global, local);
   }
+  auto hasBody = [](func::FuncOp function) { return !function.isExternal(); };
+  if (functions == 0 && llvm::none_of(module.getOps<func::FuncOp>(), hasBody))
+    return module.emitError()
+           << prefix(ErrorCode::UnknownEntry)
+           << "the module has no function with a body, so there is nothing to "
+              "shard: give the program as it was before it was compiled";
   if (functions == 0)
     return module.emitError()
            << prefix(ErrorCode::BadCertificate)

@@ -4,6 +4,7 @@
 #include "runtime/Core/Artifact.h"
 
 #include "runtime/Core/Errors.h"
+#include "runtime/Core/FileKind.h"
 #include "runtime/Core/Hash.h"
 
 #include "absl/strings/match.h"
@@ -94,9 +95,22 @@ static absl::Status checkMagic(absl::string_view start) {
   if (start.size() >= sizeof(kMagic) &&
       std::memcmp(start.data(), kMagic, sizeof(kMagic)) == 0)
     return absl::OkStatus();
-  return makeError(ErrorCode::NotAnArtifact,
-                   "the file is not a .tpx artifact; make one with tp-opt "
-                   "--tp-compile --tp-artifact=FILE.tpx");
+  absl::string_view what, make = "make one with tp-opt";
+  switch (getFileKind({start.data(), start.size()})) {
+  case FileKind::Bytecode:
+    what = ", but bytecode of MLIR";
+    make = "make one of it with tp-opt FILE";
+    break;
+  case FileKind::Safetensors:
+    what = ", but weights (safetensors), which --weights= takes";
+    break;
+  case FileKind::Artifact:
+  case FileKind::Text:
+  case FileKind::Binary:
+    break;
+  }
+  return makeError(ErrorCode::NotAnArtifact, "the file is not a .tpx artifact",
+                   what, "; ", make, " --tp-compile --tp-artifact=FILE.tpx");
 }
 
 absl::Status Artifact::parse() {
@@ -175,7 +189,7 @@ Artifact::open(const std::string &path) {
 absl::StatusOr<std::shared_ptr<const Artifact>>
 Artifact::read(const File &file) {
   // Not all of a large file that is something else.
-  char start[sizeof(kMagic)];
+  char start[512];
   uint64_t known = std::min<uint64_t>(file.size(), sizeof(start));
   TPRT_RETURN_IF_ERROR(file.read(0, known, start));
   absl::Status status = checkMagic({start, known});

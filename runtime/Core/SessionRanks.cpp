@@ -180,12 +180,24 @@ int Session::getNumThreads() const {
 /// All ranks run this artifact, and there are as many as its mesh has devices.
 absl::Status Session::compareProgram(World &world) const {
   absl::Status mesh;
-  if (world.getSize() != artifact->getNumDevices())
+  int64_t wanted = artifact->getNumDevices();
+  // Another MPI than the launcher's takes each process for a job of one.
+  const char *told = std::getenv("PMI_SIZE");
+  if (world.getSize() == 1 && told && std::atoi(told) > 1 &&
+      options.transport == "mpi")
+    mesh = makeError(ErrorCode::MeshMismatch, "the launcher has started ", told,
+                     " processes (PMI_SIZE), and MPI sees one: it is not the "
+                     "launcher of the MPI library that is loaded, which is "
+                     "Open MPI's unless this was built with another; start "
+                     "them with its mpirun, as in mpirun -n ",
+                     wanted, " tp-run ...");
+  else if (world.getSize() != wanted)
     mesh = makeError(ErrorCode::MeshMismatch, "rank ", world.getRank(), ": ",
                      world.getSize(),
                      " ranks were started, but the program was compiled for a "
                      "mesh of ",
-                     artifact->getNumDevices(), " devices; start as many");
+                     wanted, " devices; start as many, as in mpirun -n ",
+                     wanted, " tp-run ...");
   std::string mine = absl::StrFormat("%016x", artifact->getHash());
   auto all = world.exchange(mine, "comparing programs");
   // A rank that has left already found the same: all end with one exit code.

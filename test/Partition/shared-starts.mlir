@@ -98,7 +98,7 @@ func.func @loss(
 // Words are of another type than weights, so that no launch gathers both: it is
 // no cheaper to gather them than what is computed with a part of them.
 // CHECK-LABEL: @words: 1 all_gather;
-// CHECK: all_gather {data} of tp.einsum
+// CHECK: all_gather {data} of y,
 func.func @words(
     %words: tensor<512xi32> {spmd.sharding = #row},
     %table: tensor<4096x512xf32>,

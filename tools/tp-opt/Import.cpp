@@ -5,6 +5,8 @@
 
 #include "Import.h"
 
+#include "SourceLines.h"
+
 #include "tpopt/Import/Import.h"
 
 #include "mlir/Bytecode/BytecodeWriter.h"
@@ -37,7 +39,8 @@ tp::runImport(StringRef inputFile, DialectRegistry &registry, ExitCode &code) {
   SourceMgrDiagnosticHandler handler(sources, &context);
   ScopedDiagnosticHandler counter(&context, [&](Diagnostic &diagnostic) {
     code.add(diagnostic);
-    return failure(); // the handler behind this one prints it
+    // Else the handler behind this one prints it.
+    return success(SourceLines::printIfBinary(diagnostic));
   });
   FailureOr<tp::ImportOptions> options =
       tp::ImportOptions::parse(importOptions, &context);

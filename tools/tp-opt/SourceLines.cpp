@@ -3,6 +3,8 @@
 
 #include "SourceLines.h"
 
+#include "runtime/Core/FileKind.h"
+
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/AsmParser/AsmParserState.h"
 #include "mlir/Bytecode/BytecodeReader.h"
@@ -10,6 +12,7 @@
 #include "mlir/IR/Operation.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/SourceMgr.h"
 
 using namespace mlir;
@@ -79,8 +82,57 @@ const SourceLines::Place *SourceLines::find(Location location,
   return first;
 }
 
+bool SourceLines::printIfBinary(const Diagnostic &diagnostic) {
+  auto place = diagnostic.getLocation()->findInstanceOf<FileLineColLoc>();
+  if (!place)
+    return false;
+  StringRef path = place.getFilename().getValue();
+  if (!llvm::sys::fs::is_regular_file(path))
+    return false; // to read a pipe would be to wait
+  constexpr size_t kLooked = 512;
+  auto start = llvm::MemoryBuffer::getFileSlice(path, kLooked, /*Offset=*/0);
+  // A slice that is longer than its file ends in zeros.
+  StringRef bytes = start ? (*start)->getBuffer().rtrim('\0') : StringRef();
+  if (tprt::getFileKind({bytes.data(), bytes.size()}) == tprt::FileKind::Text)
+    return false;
+  auto print = [](const Diagnostic &part) {
+    StringRef kind = part.getSeverity() == DiagnosticSeverity::Error ? "error"
+                     : part.getSeverity() == DiagnosticSeverity::Warning
+                         ? "warning"
+                         : "note";
+    if (auto at = part.getLocation()->findInstanceOf<FileLineColLoc>())
+      llvm::errs() << at.getFilename().getValue() << ":" << at.getLine() << ":"
+                   << at.getColumn() << ": ";
+    llvm::errs() << kind << ": " << part << "\n";
+  };
+  print(diagnostic);
+  for (const Diagnostic &note : diagnostic.getNotes())
+    print(note);
+  return true;
+}
+
+/// Whether a location is that of the module around a text, which has no line.
+static bool isWholeFile(Location location, StringRef file) {
+  auto place = dyn_cast<FileLineColLoc>(location);
+  return place && place.getLine() == 0 && place.getFilename() == file;
+}
+
+/// Says a diagnostic once more, somewhere else.
+static void repeat(const Diagnostic &diagnostic, Location at) {
+  InFlightDiagnostic repeated =
+      at.getContext()->getDiagEngine().emit(at, diagnostic.getSeverity());
+  repeated << diagnostic.str();
+  for (const Diagnostic &note : diagnostic.getNotes())
+    repeated.attachNote(note.getLocation()) << note.str();
+}
+
 bool SourceLines::repeatAtLine(const Diagnostic &diagnostic) {
   Location location = diagnostic.getLocation();
+  StringRef file = text.getBufferIdentifier();
+  if (isWholeFile(location, file) && !isBytecode(text)) {
+    repeat(diagnostic, FileLineColLoc::get(location.getContext(), file, 1, 1));
+    return true;
+  }
   if (hasLine(location))
     return false;
   if (!places)
@@ -89,13 +141,7 @@ bool SourceLines::repeatAtLine(const Diagnostic &diagnostic) {
   const Place *place = find(location, message);
   if (!place)
     return false;
-  MLIRContext *context = location.getContext();
-  Location line = FileLineColLoc::get(context, text.getBufferIdentifier(),
-                                      place->line, place->column);
-  InFlightDiagnostic repeated =
-      context->getDiagEngine().emit(line, diagnostic.getSeverity());
-  repeated << message;
-  for (const Diagnostic &note : diagnostic.getNotes())
-    repeated.attachNote(note.getLocation()) << note.str();
+  repeat(diagnostic, FileLineColLoc::get(location.getContext(), file,
+                                         place->line, place->column));
   return true;
 }

@@ -4,7 +4,8 @@
 // Where in a text operations stand that say otherwise themselves.
 //
 // Exports of JAX name some operations and give no file, `loc("cholesky")`. An
-// error there is one of the line in the text.
+// error there is one of the line in the text. A file of weights has no lines,
+// and what would be printed as one is binary.
 
 #ifndef TPOPT_TOOLS_TPOPT_SOURCELINES_H
 #define TPOPT_TOOLS_TPOPT_SOURCELINES_H
@@ -25,10 +26,16 @@ public:
   SourceLines(llvm::MemoryBufferRef text, const mlir::DialectRegistry &dialects)
       : text(text), dialects(dialects) {}
 
-  /// If `diagnostic` has no line: says it at that of the first operation which
-  /// has its location and a name that it mentions, or else its location alone,
-  /// if that says anything. Returns whether it did.
+  /// If `diagnostic` is about the module as a whole, which an MLIR file does
+  /// not write down: says it at the file's first line. If it has no line: says
+  /// it at that of the first operation which has its location and a name that
+  /// it mentions, or else its location alone, if that says anything. Returns
+  /// whether it did.
   bool repeatAtLine(const mlir::Diagnostic &diagnostic);
+
+  /// Prints a diagnostic without the line that it points at, if that is in a
+  /// binary file. Returns whether it did.
+  static bool printIfBinary(const mlir::Diagnostic &diagnostic);
 
 private:
   struct Place {

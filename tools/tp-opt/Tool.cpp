@@ -5,13 +5,17 @@
 
 #include "Import.h"
 #include "SourceLines.h"
+#include "TextNames.h"
 #include "Trace.h"
 
 #include "lib/Import/ReadProgram.h"
 #include "lib/Support/OutputFile.h"
 #include "tpopt/Support/ErrorCodes.h"
 
+#include "mlir/Bytecode/BytecodeReader.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Diagnostics.h"
+#include "mlir/Pass/PassManager.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Process.h"
@@ -49,7 +53,8 @@ int tp::runTool(StringRef inputFile, StringRef outputFile,
     return std::max(code.get(), 1);
   PassTrace trace;
   ExitCode ofPasses; // Errors that a test expects count for nothing.
-  SourceLines places(buffer->getMemBufferRef(), registry);
+  llvm::MemoryBufferRef text = buffer->getMemBufferRef();
+  SourceLines places(text, registry);
   auto flags = MlirOptMainConfig::createFromCLOptions();
   MlirOptMainConfig config = flags;
   config.setPassPipelineSetupFn([&](PassManager &manager) {
@@ -61,6 +66,9 @@ int tp::runTool(StringRef inputFile, StringRef outputFile,
         });
     if (PassTrace::isRequested())
       trace.attach(manager);
+    if (manager.getOpAnchorName() == ModuleOp::getOperationName() &&
+        !isBytecode(text))
+      manager.addPass(createTextNamesPass(text));
     return flags.setupPassPipeline(manager);
   });
   std::unique_ptr<OutputFile> file;

@@ -99,6 +99,7 @@ absl::StatusOr<Program> tprun::loadInterpreted(const std::string &path,
   std::vector<std::string> arguments = {path, "--tp-import-stablehlo"};
   if (!shard.empty())
     arguments.push_back(absl::StrCat("--tp-shard=", shard));
+  arguments.push_back("--tp-name-inputs");
   arguments.push_back(
       absl::StrCat("--tp-write-interface=file=", interface.getPath()));
   TPRT_RETURN_IF_ERROR(runCompiler(std::move(arguments)));

@@ -31,9 +31,11 @@ static absl::StatusOr<MemoryFile> getWholeProgram(const Artifact &artifact) {
 
 absl::StatusOr<Program> tprun::loadProgram(const Options &options) {
   bool isText = absl::EndsWith(options.program, ".mlir");
-  if (!isText && !options.shard.empty())
+  if (!isText && !options.shard.empty()) {
+    TPRT_RETURN_IF_ERROR(Artifact::open(options.program).status());
     return makeError(ErrorCode::BadOption, "--shard is for a .mlir: '",
                      options.program, "' is compiled already");
+  }
   if (options.backend == kInterpreter) {
     if (isText) {
       // tp-opt would say so, too, but not with our code.

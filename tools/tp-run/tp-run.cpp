@@ -42,6 +42,9 @@ static absl::Status run(Session &session, const Options &options) {
                         bindInputs(session, options));
   if (!random.empty() && isFirst)
     noteRandomInputs(random);
+  if (!random.empty() && isFirst && generates && options.weights.empty())
+    std::fprintf(stderr, "note: the tokens are those of random weights; give "
+                         "--weights=DIR\n");
   if (trains)
     return train(session, options, entry);
   session.recordTimes(!options.trace.empty());
@@ -92,15 +95,36 @@ static absl::Status run(Session &session, const Options &options) {
   std::_Exit(getExitCode(status));
 }
 
-/// Whether torchrun or srun has started this process, with others. Who says
-/// where NCCL finds rank 0 wants it even for one.
-static bool isOneOfMany() {
-  if (std::getenv("WORLD_SIZE") && std::getenv("NCCL_COMM_ID"))
-    return true;
+/// The variable by which torchrun or srun tells this process that it has
+/// started others, too; null if neither has.
+static const char *findLauncherSize() {
   for (const char *size : {"WORLD_SIZE", "SLURM_STEP_NUM_TASKS"})
     if (const char *value = std::getenv(size))
-      return std::atoi(value) > 1;
-  return false;
+      return std::atoi(value) > 1 ? size : nullptr;
+  return nullptr;
+}
+
+/// Whether this process is a rank on GPUs of torchrun's or srun's job. Who says
+/// where NCCL finds rank 0 wants it even for one.
+static bool isOneOfMany() {
+  return findLauncherSize() ||
+         (std::getenv("WORLD_SIZE") && std::getenv("NCCL_COMM_ID"));
+}
+
+/// Other backends than CUDA do not meet by what torchrun and srun say: each
+/// process would run the whole program.
+static absl::Status refuseLauncher(absl::string_view size,
+                                   const Options &options, int64_t ranks) {
+  bool isTorch = size == "WORLD_SIZE";
+  std::string remedy = absl::StrCat("mpirun -n ", ranks, " tp-run ...");
+  if (!isTorch)
+    remedy =
+        absl::StrCat("srun --mpi=pmix -n ", ranks, " tp-run ... or ", remedy);
+  return makeError(ErrorCode::BadOption, isTorch ? "torchrun" : "srun",
+                   " has started several processes (", size,
+                   "), and each would run the whole program with --backend=",
+                   options.backend, ": write ", remedy,
+                   ", or start one process, whose threads are the ranks");
 }
 
 /// Where --threads asks for more threads than there are cores, those that wait
@@ -134,11 +158,15 @@ int main(int argc, char **argv) {
   sessionOptions.runTimeout = options->runTimeout;
   sessionOptions.link = options->link;
   sessionOptions.allowTF32 = options->allowTF32;
-  // Open MPI and MPICH tell their processes so.
-  if (std::getenv("OMPI_COMM_WORLD_SIZE") || std::getenv("PMI_SIZE"))
+  // Open MPI, MPICH and `srun --mpi=pmix` tell their processes so.
+  if (std::getenv("OMPI_COMM_WORLD_SIZE") || std::getenv("PMI_SIZE") ||
+      std::getenv("PMIX_RANK"))
     sessionOptions.transport = "mpi";
   else if (options->backend == "cuda" && isOneOfMany())
     sessionOptions.transport = kEnvironment;
+  else if (const char *size = findLauncherSize())
+    leave(refuseLauncher(size, *options, program->artifact->getNumDevices()),
+          nullptr);
   Session session(sessionOptions, program->artifact);
   absl::Status status = session.prepare();
   if (status.ok())

@@ -28,9 +28,14 @@ FailureOr<Config> Config::load(MLIRContext *context, StringRef directory) {
   llvm::sys::path::append(file, "config.json");
   auto json = JsonFile::read(file, kMaxBytes);
   if (auto *error = std::get_if<JsonFile::Error>(&json)) {
-    emitError(::getLoc(context, file, error->position))
-        << prefix(getFileError(error->why, ErrorCode::UnreadableConfig))
-        << error->message;
+    Location at = ::getLoc(context, file, error->position);
+    InFlightDiagnostic diagnostic = emitError(at);
+    diagnostic << prefix(getFileError(error->why, ErrorCode::UnreadableConfig))
+               << error->message;
+    if (error->why)
+      diagnostic.attachNote()
+          << "write hf:FOLDER, a local folder with config.json in it; a model "
+             "that is known by its name is downloaded first";
     return failure();
   }
   auto state = std::make_shared<State>(

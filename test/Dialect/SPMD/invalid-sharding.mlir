@@ -156,7 +156,7 @@ func.func @f(%x: tensor<8x24xf32> {spmd.sharding = #spmd.sharding<@mesh, [{}, {}
 // spmd.sharding holds a sharding
 spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
 
-// expected-error @below {{argument #0: [TP0304] `spmd.sharding` holds a #spmd.sharding<..>}}
+// expected-error @below {{[TP0304] `spmd.sharding` holds a #spmd.sharding<..>}}
 func.func @f(%x: tensor<8xf32> {spmd.sharding = "x"}) {
   return
 }
@@ -166,7 +166,8 @@ func.func @f(%x: tensor<8xf32> {spmd.sharding = "x"}) {
 // spmd.sharding on a result
 spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
 
-// expected-error @below {{result #0: [TP0203] the sharding has 1 dimensions, the tensor has 2}}
+// expected-error @+2 {{[TP0203] the sharding has 1 dimensions, the tensor has 2}}
+// expected-note @+1 {{it is the sharding of result #0}}
 func.func private @f() -> (tensor<8x24xf32> {spmd.sharding = #spmd.sharding<@mesh, [{}]>})
 
 // -----

@@ -150,7 +150,8 @@ inline constexpr llvm::StringLiteral
     kAllocatedAttr = TPDialect::AllocatedAttrHelper::getNameStr(),
     kOverlapAttr = TPDialect::OverlapAttrHelper::getNameStr(),
     kPlanAttr = TPDialect::PlanAttrHelper::getNameStr(),
-    kProgramsAttr = TPDialect::ProgramsAttrHelper::getNameStr();
+    kProgramsAttr = TPDialect::ProgramsAttrHelper::getNameStr(),
+    kIdleEntriesAttr = TPDialect::IdleEntriesAttrHelper::getNameStr();
 
 /// The entries of `tp.programs`.
 inline constexpr llvm::StringLiteral kWholeProgram = "whole",

@@ -65,6 +65,7 @@ def TP_Dialect : Dialect {
     | `tp.digests` | functions | `#tp.digests<..>`, between two passes of verification |
     | `tp.plan` | modules | `#tp.plan<..>`: machine, target, how far it is verified |
     | `tp.programs` | modules | the `whole` and the `local` program as bytecode, for the artifact |
+    | `tp.idle_entries` | modules | patterns of the plan that changed nothing, for `tp-strict` |
     | `tp.counted` | ops | the batch dimensions of a gather or scatter whose index is only counted: a plan may leave them whole |
     | `tp.gradient` | ops | a name for each result: the parameter whose gradient it is in a step of training, or nothing |
     | `tp.motion` | ops | how far a slice moves per iteration, within one pass |
@@ -101,7 +102,8 @@ def TP_Dialect : Dialect {
     "::mlir::DenseI64ArrayAttr":$overlap,
     // Modules.
     "::tp::PlanAttr":$plan,
-    "::mlir::DictionaryAttr":$programs);
+    "::mlir::DictionaryAttr":$programs,
+    "::mlir::ArrayAttr":$idle_entries);
   let hasOperationAttrVerify = 1;
   let hasRegionArgAttrVerify = 1;
   let hasRegionResultAttrVerify = 1;

@@ -89,6 +89,22 @@ def MeasureMemoryPass : Pass<"tp-measure-memory", "::mlir::ModuleOp"> {
   ];
 }
 
+def NameInputsPass : Pass<"tp-name-inputs", "::mlir::ModuleOp"> {
+  let summary = "Give inputs the names that the text gave them";
+  let description = [{
+    An argument of an entry that has no `tp.name`, and that the text which tp-opt
+    has read calls `%up`, is the input `up` of the artifact. Numbers, `%0` and
+    `%arg0`, are no names. What two entries call alike stays two values: it has no
+    name.
+
+    **Requires:** nothing.
+
+    **Guarantees:** the module is unchanged but for `tp.name` of arguments.
+
+    **Example:** `test/Lower/name-inputs.mlir`
+  }];
+}
+
 def KeepProgramPass : Pass<"tp-keep-program", "::mlir::ModuleOp"> {
   let summary = "Keep the module as it is now for the artifact";
   let description = [{

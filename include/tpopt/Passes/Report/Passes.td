@@ -82,13 +82,17 @@ def RemarkCollectivesPass : Pass<"tp-remark-collectives", "::mlir::ModuleOp"> {
 }
 
 def StrictPass : Pass<"tp-strict", "::mlir::ModuleOp"> {
-  let summary = "Reject gathers and exchanges that nobody asked for";
+  let summary = "Reject gathers, exchanges and idle axes that nobody asked for";
   let description = [{
     Every all_gather, all_to_all and collective_permute must serve an annotation:
     a constraint, an annotated result, the boundary of a manual region. Others
     are errors that name the op and what to write. Sums are allowed: they are what
     inner-dimension sharding means. Collectives that were in the input count as
     asked for.
+
+    What is a warning elsewhere is an error, too: an axis of the mesh along which
+    nothing is cut, a mesh along which nothing is cut at all, an entry of the plan
+    that changes nothing.
 
     **Requires:** collectives are planned (`tp-plan-collectives`).
 
