@@ -6,6 +6,7 @@
 #include "Import.h"
 
 #include "tpopt/Import/Import.h"
+#include "tpopt/Support/ErrorCodes.h"
 
 #include "mlir/Bytecode/BytecodeWriter.h"
 #include "llvm/Support/CommandLine.h"
@@ -28,7 +29,8 @@ bool tp::isImportRequested() {
 std::unique_ptr<llvm::MemoryBuffer>
 tp::runImport(StringRef inputFile, DialectRegistry &registry, ExitCode &code) {
   if (inputFile != "-") {
-    llvm::errs() << "error: with --tp-import no input file is read; leave out "
+    llvm::errs() << "error: " << prefix(ErrorCode::BadOption)
+                 << "with --tp-import no input file is read; leave out "
                  << inputFile << "\n";
     return nullptr;
   }
