@@ -23,6 +23,8 @@ INCLUDE = ROOT / "include"
 DIALECTS = INCLUDE / "tpopt" / "Dialect"
 ERROR = re.compile(r'^TP\w*_ERROR\((\d+),\s*(\w+),\s*(?:(\d),\s*)?"(.*)"\)$',
                    re.MULTILINE)
+STRING = r'(?:"([^"\n]*)"|R"x\((.*?)\)x")'
+EXAMPLE = re.compile(rf"^TP_EXAMPLE\((\d+),\s*{STRING},\s*{STRING}\)$", re.MULTILINE)
 GENERATED = "<!-- Written by docs/generate.py. Do not edit. -->\n\n"
 
 
@@ -73,6 +75,11 @@ def passes():
     return "# Passes\n\n" + "\n".join(parts) if parts else None
 
 
+def code(text):
+    """An example as it is written; where it has a backtick, as plain text."""
+    return text if "`" in text else f"`{text}`"
+
+
 def errors():
     # What ninja leaves in build/ is no source.
     files = sorted(f for f in ROOT.glob("**/*.def")
@@ -86,11 +93,18 @@ def errors():
              "constraints on types that an op's definition states (`'tp.exp' "
              "op operand #0 must be ..`), and of its own ops. They pass through "
              "as MLIR writes them, so that tools that know them still do. The "
-             "exit code is 1 as well.\n", "| code | name | what it means |",
-             "| --- | --- | --- |"]
-    lines += [f"| TP{number:04d} | {name} | {text} |"
-              for number, name, text in rows]
-    return "\n".join(lines) + "\n"
+             "exit code is 1 as well.\n",
+             "`tp-opt --explain-error=TP0202` prints what stands here.\n"]
+    text = (INCLUDE / "tpopt/Support/ErrorExamples.def").read_text()
+    examples = {int(number): (a or b, c or d) for number, a, b, c, d in EXAMPLE.findall(text)}
+    for number, name, text in rows:
+        example, remedy = examples[number]
+        # An option or a tool's name keeps its letters.
+        if re.match(r"(?!ptxas)[a-z]+ ", text):
+            text = text[0].upper() + text[1:]
+        lines += [f"## TP{number:04d} {name}\n", text + ".\n",
+                  f"Example: {code(example)}\n", remedy + "\n"]
+    return "\n".join(lines)
 
 
 def main():

@@ -143,9 +143,11 @@ private:
     Trips trips = getTrips(op);
     StringRef layer = getLayer(op->getLoc());
     if (std::optional<CollectiveCost> launch = getCollectiveCost(op, table)) {
-      // Between layers: of the one that makes the value.
-      if (layer.empty())
-        layer = getLayer(launch->source.getLoc());
+      // Between layers: of the one that makes the value, which may be none. An
+      // argument is for whoever uses it.
+      Value source = launch->source;
+      if (source.getDefiningOp() || layer.empty())
+        layer = getLayer(source.getLoc());
       CollectiveEntry entry = makeCollective(*launch, trips);
       entry.layer = layer.str();
       communication = entry.microseconds * trips.times;

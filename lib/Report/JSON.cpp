@@ -104,6 +104,8 @@ private:
       writeOverlap(function.overlap);
       string("verified", function.verified);
       number("verify_us", function.verifyMicroseconds);
+      number("predicted_s", function.timed ? function.getPredicted() * 1e-6 : 0,
+             /*digits=*/9);
       writePlan(function);
     });
   }

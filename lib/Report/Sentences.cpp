@@ -12,6 +12,8 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/ScopedPrinter.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace tp;
 using namespace tp::spmd;
@@ -114,10 +116,12 @@ std::vector<std::string> tp::describeArrival(ArrivalAttr arrival) {
   std::vector<std::string> lines = {begin + "written on " +
                                     formatValue(arrival.getFrom())};
   for (HopAttr hop : arrival.getHops())
-    lines.push_back("to " + formatValue(hop.getTo()) + " over " +
-                    formatOp(hop.getOver(), hop.getAt()) + " (priority " +
-                    std::to_string(hop.getPriority()) + ", " +
-                    stringify(hop.getStep()).str() + ")");
+    lines.push_back(
+        "to " + formatValue(hop.getTo()) + " over " +
+        formatOp(hop.getOver(), hop.getAt()) +
+        (hop.getPriority() == 0
+             ? ""
+             : " (priority " + std::to_string(hop.getPriority()) + ")"));
   return lines;
 }
 
@@ -169,12 +173,12 @@ std::string tp::describeLoss(LossAttr loss) {
 std::string tp::describeAlternative(AlternativeAttr alternative,
                                     ShardingTable &table) {
   double cost = alternative.getCost().convertToDouble();
-  std::string amount = alternative.getUnit() == CostUnit::Seconds
-                           ? llvm::formatv("{0:F1} us", cost * 1e6).str()
-                           : llvm::formatv("{0:F0} B", cost).str();
+  bool isTimed = alternative.getUnit() == CostUnit::Seconds;
+  // Without times, arithmetic counts as bytes, too: not all of them are sent.
   return "as " + formatSharding(alternative.getSharding(), table) +
-         " it would cost " + amount +
-         " more per device, all else being as it is";
+         ": all else equal, " +
+         (isTimed ? formatTime(cost * 1e6) : formatBytes(std::llround(cost))) +
+         " more per device" + (isTimed ? "" : ", sent or in arithmetic");
 }
 
 //===----------------------------------------------------------------------===//

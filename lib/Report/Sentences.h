@@ -28,15 +28,15 @@ std::string describeWhy(mlir::Operation *collective, ShardingTable &table);
 /// The way of an axis, a line for its beginning and one for each hop:
 ///
 ///     "model" on dim 1: written on w
-///     to h over tp.exp at mlp.mlir:9:8 (priority 0, SingleUse)
+///     to h over tp.exp at mlp.mlir:9:8 (priority 1)
 std::vector<std::string> describeArrival(ArrivalAttr arrival);
 
 /// `"data" did not come to dim 0 from x over tp.add: "model" cuts the dimension
 /// already`.
 std::string describeLoss(LossAttr loss);
 
-/// `as [{"x"}, {}] it would cost 96 B more per device, all else being as it
-/// is`.
+/// `as [{"x"}, {}]: all else equal, 96 B more per device, sent or in
+/// arithmetic`.
 std::string describeAlternative(AlternativeAttr alternative,
                                 ShardingTable &table);
 

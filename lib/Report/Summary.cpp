@@ -186,6 +186,22 @@ std::string tp::describePadding(const MemoryEntry &memory) {
          ")";
 }
 
+std::string tp::describeProof(const FunctionReport &function) {
+  std::string text = "verified: " + function.verified;
+  if (function.verified == "field")
+    return text + ", by computing this program and the whole one";
+  if (function.verified == "static")
+    return text + ", by the rules of shardings; nothing was computed";
+  return text + ", nothing was proved";
+}
+
+std::string tp::describeCall(const FunctionReport &function) {
+  if (!function.timed || function.compute == 0)
+    return "";
+  return "predicted: " + formatTime(function.getPredicted()) + " a call" +
+         (function.overlap.isKnown ? "" : ", if each collective is waited for");
+}
+
 std::string tp::compareTimes(const FunctionReport &function) {
   if (!function.timed || function.compute == 0)
     return "";
@@ -277,9 +293,12 @@ std::string tp::describePlan(const FunctionReport &function) {
   if (function.plan.gap == 0)
     text += ", proved optimal";
   else
+    // Without times, arithmetic counts as bytes, too: these are no bytes sent.
     text += ", within " +
             (function.timed ? formatTime(function.plan.gap)
-                            : formatBytes(std::llround(function.plan.gap))) +
+                            : "what sending " +
+                                  formatBytes(std::llround(function.plan.gap)) +
+                                  " costs") +
             " of optimal";
   for (const PriceEntry &entry : function.price)
     if (std::string change = describeChange(function, entry); !change.empty())

@@ -56,6 +56,12 @@ std::string describePadding(const MemoryEntry &memory);
 /// What was planned, and what has changed that; empty if it is not known.
 std::string describePlan(const FunctionReport &function);
 
+/// `verified: field`, and what that means.
+std::string describeProof(const FunctionReport &function);
+
+/// What a call is predicted to take; empty if times are not known.
+std::string describeCall(const FunctionReport &function);
+
 /// How communication and compute compare; empty if neither is known.
 std::string compareTimes(const FunctionReport &function);
 

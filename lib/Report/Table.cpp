@@ -3,6 +3,7 @@
 
 // The report for a terminal.
 
+#include "Repeats.h"
 #include "Summary.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -41,6 +42,29 @@ static std::string formatShare(double share) {
   return text;
 }
 
+static void printCollective(const CollectiveEntry &entry,
+                            const RepeatedName &name, llvm::raw_ostream &os) {
+  bool isOne = name.getCount() == 1;
+  std::string line = formatBytes(entry.wireBytes * entry.times) + "  " +
+                     entry.kind + " " + formatAxes(entry.axes);
+  if (entry.times != 1)
+    line += " x" + std::to_string(entry.times);
+  line += " of " + name.str() + (isOne ? "" : ", each");
+  if (isOne && !entry.loc.empty())
+    line += ", for " + entry.loc;
+  printWrapped(os, line, 4);
+  if (!entry.reason.empty())
+    printWrapped(os, entry.reason, 8);
+  if (!entry.note.empty())
+    printWrapped(os, entry.note, 8);
+  if (!entry.advice.empty())
+    // A sum is needed whatever is cut, but may be sent in half the bytes.
+    printWrapped(os,
+                 (entry.kind == "all_reduce" ? "cheaper: " : "to avoid it: ") +
+                     entry.advice,
+                 8);
+}
+
 static void printCollectives(const FunctionReport &function,
                              llvm::raw_ostream &os) {
   std::vector<CollectiveGroup> groups = groupCollectives(function);
@@ -67,24 +91,95 @@ static void printCollectives(const FunctionReport &function,
     group(all);
 
   os << "\n  largest, by bytes sent\n";
-  for (const CollectiveEntry *entry : getLargest(function, 5)) {
-    std::string line = formatBytes(entry->wireBytes * entry->times) + "  " +
-                       entry->kind + " " + formatAxes(entry->axes);
-    if (entry->times != 1)
-      line += " x" + std::to_string(entry->times);
-    line += " of " + entry->value;
-    if (!entry->loc.empty())
-      line += ", " + entry->loc;
-    printWrapped(os, line, 4);
-    if (!entry->reason.empty())
-      printWrapped(os, entry->reason, 8);
-    if (!entry->note.empty())
-      printWrapped(os, entry->note, 8);
-    // What was asked for can be unasked.
-    if (entry->requested && entry->kind == "all_gather" &&
-        !entry->advice.empty())
-      printWrapped(os, "to avoid it: " + entry->advice, 8);
+  std::vector<const CollectiveEntry *> sorted =
+      getLargest(function, function.collectives.size());
+  auto repeated = groupRepeated<CollectiveEntry>(
+      sorted, [](const CollectiveEntry &entry) { return entry.value; },
+      [](const CollectiveEntry &a, const CollectiveEntry &b) {
+        return a.kind == b.kind && a.axes == b.axes && a.reason == b.reason &&
+               a.wireBytes == b.wireBytes && a.times == b.times;
+      });
+  repeated.resize(std::min<size_t>(repeated.size(), 5),
+                  {nullptr, RepeatedName("")});
+  for (const Repeated<CollectiveEntry> &group : repeated)
+    printCollective(*group.value, group.name, os);
+}
+
+/// A row for each tensor: what it is, how it is cut, and what a device has.
+static void printTensors(llvm::StringRef title,
+                         llvm::ArrayRef<TensorEntry> tensors,
+                         llvm::raw_ostream &os) {
+  std::vector<const TensorEntry *> list;
+  for (const TensorEntry &tensor : tensors)
+    list.push_back(&tensor);
+  auto repeated = groupRepeated<TensorEntry>(
+      list, [](const TensorEntry &tensor) { return tensor.name; },
+      [](const TensorEntry &a, const TensorEntry &b) {
+        return a.global == b.global && a.local == b.local &&
+               a.sharding == b.sharding;
+      });
+  if (repeated.empty())
+    return;
+  constexpr size_t most = 40;
+  size_t more = repeated.size() - std::min(repeated.size(), most);
+  repeated.resize(repeated.size() - more, {nullptr, RepeatedName("")});
+  auto getSharding = [](const TensorEntry &tensor) {
+    return tensor.local == tensor.global ? "whole" : tensor.sharding;
+  };
+  size_t names = 0, types = 0, shardings = 0;
+  for (const Repeated<TensorEntry> &row : repeated) {
+    names = std::max(names, row.name.str().size());
+    types = std::max(types, row.value->global.size());
+    shardings = std::max(shardings, getSharding(*row.value).size());
   }
+  // What is left of a line beside blanks and bytes; the end of a name says
+  // most.
+  constexpr size_t bytes = 10, least = 20;
+  size_t used = 4 + 2 * 3 + bytes + types + shardings;
+  names = std::min(names, std::max(least, kWidth - std::min(kWidth, used)));
+  os << "\n  " << title << "\n";
+  for (const auto &[tensor, repeatedName] : repeated) {
+    std::string name = repeatedName.str();
+    if (name.size() > names)
+      name = ".." + name.substr(name.size() - names + 2);
+    std::string line;
+    llvm::raw_string_ostream(line)
+        << llvm::left_justify(name, names) << "  "
+        << llvm::left_justify(tensor->global, types) << "  "
+        << llvm::left_justify(getSharding(*tensor), shardings) << "  "
+        << llvm::right_justify(formatBytes(tensor->bytes), bytes);
+    os.indent(4) << shorten(line, kWidth - 4) << '\n';
+  }
+  if (more > 0)
+    os << "    and " << more << " more, in --tp-report=FILE.json or .html\n";
+}
+
+/// What layers take, equal ones once.
+static void printLayers(const FunctionReport &function, llvm::raw_ostream &os) {
+  if (!function.timed || function.layers.empty())
+    return;
+  std::vector<const LayerEntry *> layers;
+  for (const LayerEntry &layer : function.layers)
+    layers.push_back(&layer);
+  auto describe = [](const LayerEntry &layer) {
+    return "communication " + formatTime(layer.communication) +
+           (layer.compute > 0 ? ", compute " + formatTime(layer.compute) : "");
+  };
+  auto repeated = groupRepeated<LayerEntry>(
+      layers, [](const LayerEntry &layer) { return layer.name; },
+      [&](const LayerEntry &a, const LayerEntry &b) {
+        return describe(a) == describe(b);
+      });
+  constexpr size_t most = 8;
+  os << "\n  layers\n";
+  for (const auto &[layer, name] :
+       llvm::ArrayRef(repeated).take_front(std::min(repeated.size(), most)))
+    printWrapped(os,
+                 name.str() + (name.getCount() > 1 ? ", each: " : ": ") +
+                     describe(*layer),
+                 4);
+  if (repeated.size() > most)
+    os << "    and " << repeated.size() - most << " more kinds\n";
 }
 
 static void printMemory(const MemoryEntry &memory, llvm::raw_ostream &os) {
@@ -112,9 +207,16 @@ void tp::writeTable(const Report &report, llvm::raw_ostream &os) {
     if (!report.machine.empty())
       on += " (" + report.machine + ")";
     printWrapped(os, on, 2);
+    printWrapped(os, describeProof(function), 2);
+    if (std::string call = describeCall(function); !call.empty())
+      printWrapped(os, call, 2);
     os << '\n';
     if (!function.collectives.empty())
       printCollectives(function, os);
+    printTensors("arguments, and bytes of each on a device", function.inputs,
+                 os);
+    printTensors("results", function.outputs, os);
+    printLayers(function, os);
     printMemory(function.memory, os);
     if (std::string times = compareTimes(function); !times.empty())
       printWrapped(os, times, 2);

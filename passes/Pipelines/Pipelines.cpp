@@ -38,6 +38,10 @@ static void addStage(OpPassManager &manager, Stage stage,
     addPreparation(manager);
     if (!options.mesh.empty())
       manager.addPass(createSetMeshPass({options.mesh}));
+    // A plan is about axes, which nobody can guess.
+    else if (options.defaultMesh && options.plan.empty() &&
+             options.zero.empty())
+      manager.addPass(createSetMeshPass({"device=1", /*ifMissing=*/true}));
     if (!options.plan.empty() || !options.zero.empty()) {
       ApplyPlanPassOptions plan;
       plan.plan = options.plan;

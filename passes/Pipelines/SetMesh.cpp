@@ -22,6 +22,9 @@ struct SetMesh : tp::impl::SetMeshPassBase<SetMesh> {
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
+    auto meshes = llvm::to_vector(module.getOps<MeshOp>());
+    if (ifMissing && !meshes.empty())
+      return;
     auto error = [&] {
       return module.emitError() << prefix(ErrorCode::BadMeshOption);
     };
@@ -45,7 +48,6 @@ struct SetMesh : tp::impl::SetMeshPassBase<SetMesh> {
     if (!attribute)
       return signalPassFailure();
 
-    auto meshes = llvm::to_vector(module.getOps<MeshOp>());
     if (meshes.size() > 1) {
       error() << "the module has several meshes, and mesh= does not say which "
                  "one it means";

@@ -40,7 +40,7 @@ def run(*arguments):
 
 def get_passes():
     """All passes and pipelines of ours."""
-    return re.findall(r"^      --(tp-[\w-]+) ", run("--help").stdout, re.M)
+    return re.findall(r"^      --(tp-[\w-]+) ", run("--help-mlir").stdout, re.M)
 
 
 def get_programs(files):

@@ -30,7 +30,7 @@
 
 // OUT:     'out' in @main
 // OUT:       now         [{"data"}, {}], unreduced={"model"}, per device f32[4,8]
-// OUT:       * as {{.*}} it would cost {{[0-9]+}} B more per device
+// OUT:       * as {{.*}}: all else equal, {{[0-9.]+ [KMi]*B}} more per device, sent or in arithmetic
 // OUT:       > all_reduce {model}, 192 B sent by every device, for
 // OUT-NEXT:      inner dimension: a dimension cut along {model} was contracted
 // OUT-NEXT:      to avoid it: cut 'out' along {model}

@@ -110,7 +110,7 @@ FUNCTION = record(
     peak_bytes_per_device=natural, timed=boolean, comm_us=number,
     compute_us=number, comm_compute_ratio=number,
     overlap=lambda value: value is None or OVERLAP(value), verified=string,
-    verify_us=number, plan=lambda value: value is None or PLAN(value),
+    verify_us=number, predicted_s=number, plan=lambda value: value is None or PLAN(value),
     price=many(PRICE))
 REPORT = record(
     version=one_of(1), meshes=many(record(name=string, axes=MESH)), mesh=MESH,

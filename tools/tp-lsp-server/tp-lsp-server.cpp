@@ -3,6 +3,7 @@
 
 // What an editor talks to: errors, definitions and hovers in .mlir files.
 
+#include "../Process/FrontDoor.h"
 #include "../Process/Process.h"
 
 #include "tpopt/Dialect/Sdy/Sdy.h"
@@ -14,6 +15,8 @@
 
 int main(int argc, char **argv) {
   tp::setUpProcess();
+  tp::setVersion("tp-lsp-server");
+  tp::hideRegisteredOptions();
   mlir::DialectRegistry registry;
   tp::registerTPOptDialects(registry);
   tp::stablehlo::registerReaders(registry);

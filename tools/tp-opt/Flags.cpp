@@ -3,7 +3,9 @@
 
 #include "Flags.h"
 
-#include "tpopt/Passes/Pipelines/Pipelines.h"
+#include "PipelineOptions.h"
+
+#include "tpopt/Support/ErrorCodes.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -69,14 +71,65 @@ static std::string quote(StringRef path) {
   return (mark + path + mark).str();
 }
 
-/// What `stop-after` of --tp-shard may be.
-static std::vector<StringRef> getStages() {
-  ShardOptions options;
-  auto &parser = options.stopAfter.getParser();
-  std::vector<StringRef> stages;
-  for (unsigned i = 0; i < parser.getNumOptions(); ++i)
-    stages.push_back(parser.getOption(i));
-  return stages;
+static llvm::raw_ostream &reportError() {
+  return llvm::errs() << "error: " << prefix(ErrorCode::BadOption);
+}
+
+/// The pipeline that has an option of this name; empty if none has.
+static StringRef findPipeline(StringRef option) {
+  for (StringRef flag : {"tp-shard", "tp-compile", "tp-train"})
+    if (llvm::is_contained(getPipelineOptions(flag), option))
+      return flag;
+  return {};
+}
+
+/// Refuses what is an option, but not here: `--mesh=model=4`, which belongs
+/// into
+/// --tp-shard, and what only tp-run knows.
+static LogicalResult refuseMisplaced(StringRef argument) {
+  StringRef flag = getFlag(argument).split('=').first;
+  if (flag.empty() || llvm::cl::getRegisteredOptions().contains(flag))
+    return success();
+  if (StringRef pipeline = findPipeline(flag); !pipeline.empty()) {
+    reportError() << argument << ": " << flag << " is an option of --"
+                  << pipeline << ": write --" << pipeline << "=\""
+                  << getFlag(argument) << "\"\n";
+    return failure();
+  }
+  if (llvm::is_contained({"backend", "bench", "check", "generate", "info",
+                          "input", "max_tokens", "max-tokens", "print", "ranks",
+                          "shard", "steps", "temperature", "threads", "timeout",
+                          "weights"},
+                         flag)) {
+    reportError() << argument
+                  << ": tp-opt compiles programs; tp-run runs them: write "
+                     "tp-run PROGRAM.tpx "
+                  << argument << "\n";
+    return failure();
+  }
+  return success();
+}
+
+/// Refuses `--tp-shard mesh=model=4`: what stands behind a blank would be the
+/// input file.
+static LogicalResult refuseParted(StringRef argument,
+                                  ArrayRef<const char *> behind) {
+  StringRef flag = getFlag(argument);
+  std::vector<StringRef> known = getPipelineOptions(flag);
+  std::vector<StringRef> parted;
+  for (StringRef next : behind) {
+    if (!next.contains('=') ||
+        !llvm::is_contained(known, next.split('=').first))
+      break;
+    parted.push_back(next);
+  }
+  if (parted.empty())
+    return success();
+  std::string options = llvm::join(parted, " ");
+  reportError() << argument << " " << options
+                << ": no blank stands before the options: write " << argument
+                << "=\"" << options << "\"\n";
+  return failure();
 }
 
 /// Whether a flag is a pass that looks at what is sharded.
@@ -112,15 +165,19 @@ tp::expandFlags(ArrayRef<const char *> arguments) {
   std::string options;
   StringRef needsShard, needsCompile;
   bool explains = false, reports = false;
-  for (StringRef argument : arguments) {
-    StringRef flag, value;
+  for (auto [index, text] : llvm::enumerate(arguments)) {
+    StringRef argument = text, flag, value;
     std::tie(flag, value) = getFlag(argument).split('=');
+    if (failed(refuseMisplaced(argument)) ||
+        failed(refuseParted(argument, arguments.drop_front(index + 1))) ||
+        failed(checkPipelineOptions(flag, value)))
+      return failure();
     if (flag == "tp-stop-after") {
-      std::vector<StringRef> stages = getStages();
+      std::vector<StringRef> stages = getOptionValues("stop-after");
       if (!llvm::is_contained(stages, value)) {
-        llvm::errs() << "error: --tp-stop-after=" << value
-                     << " names no stage: write " << llvm::join(stages, ", ")
-                     << "\n";
+        reportError() << "--tp-stop-after=" << value
+                      << " names no stage: write " << llvm::join(stages, ", ")
+                      << "\n";
         return failure();
       }
       options += (" stop-after=" + value).str();
@@ -158,10 +215,17 @@ tp::expandFlags(ArrayRef<const char *> arguments) {
   }
   if (needsShard.empty() && needsCompile.empty())
     return kept;
-  llvm::errs() << "error: --"
-               << (needsCompile.empty() ? needsShard : needsCompile)
-               << " says how --"
-               << (needsCompile.empty() ? "tp-shard" : "tp-compile")
-               << " runs; give that, too\n";
+  reportError() << "--" << (needsCompile.empty() ? needsShard : needsCompile)
+                << " says how --"
+                << (needsCompile.empty() ? "tp-shard" : "tp-compile")
+                << " runs; give that, too\n";
   return failure();
+}
+
+bool tp::asksForMoreThanIR(ArrayRef<const char *> arguments) {
+  return llvm::any_of(arguments, [](StringRef argument) {
+    return llvm::is_contained({"tp-report", "tp-explain", "tp-artifact",
+                               "tp-remark-collectives", "tp-verify-against"},
+                              getFlag(argument).split('=').first);
+  });
 }

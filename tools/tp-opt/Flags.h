@@ -27,6 +27,10 @@ void hideForeignFlags();
 mlir::FailureOr<std::vector<std::string>>
 expandFlags(llvm::ArrayRef<const char *> arguments);
 
+/// Whether something else than IR is asked for: a report, an explanation, an
+/// artifact.
+bool asksForMoreThanIR(llvm::ArrayRef<const char *> arguments);
+
 } // namespace tp
 
 #endif // TPOPT_TOOLS_TPOPT_FLAGS_H

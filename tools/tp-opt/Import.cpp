@@ -8,6 +8,7 @@
 #include "SourceLines.h"
 
 #include "tpopt/Import/Import.h"
+#include "tpopt/Support/ErrorCodes.h"
 
 #include "mlir/Bytecode/BytecodeWriter.h"
 #include "llvm/Support/CommandLine.h"
@@ -30,7 +31,8 @@ bool tp::isImportRequested() {
 std::unique_ptr<llvm::MemoryBuffer>
 tp::runImport(StringRef inputFile, DialectRegistry &registry, ExitCode &code) {
   if (inputFile != "-") {
-    llvm::errs() << "error: with --tp-import no input file is read; leave out "
+    llvm::errs() << "error: " << prefix(ErrorCode::BadOption)
+                 << "with --tp-import no input file is read; leave out "
                  << inputFile << "\n";
     return nullptr;
   }

@@ -43,7 +43,7 @@ static std::unique_ptr<llvm::MemoryBuffer> readInput(StringRef path,
   return nullptr;
 }
 
-int tp::runTool(StringRef inputFile, StringRef outputFile,
+int tp::runTool(StringRef inputFile, std::optional<StringRef> outputFile,
                 DialectRegistry &registry) {
   ExitCode code;
   std::unique_ptr<llvm::MemoryBuffer> buffer =
@@ -72,16 +72,21 @@ int tp::runTool(StringRef inputFile, StringRef outputFile,
     return flags.setupPassPipeline(manager);
   });
   std::unique_ptr<OutputFile> file;
-  if (outputFile != "-") {
-    auto opened = OutputFile::open(outputFile);
+  if (outputFile && *outputFile != "-") {
+    auto opened = OutputFile::open(*outputFile);
     if (!opened) {
       code.report(opened.takeError());
       return code.get();
     }
     file = std::move(*opened);
   }
-  bool isFine = succeeded(MlirOptMain(file ? file->os() : llvm::outs(),
-                                      std::move(buffer), registry, config));
+  llvm::raw_ostream &os = file         ? file->os()
+                          : outputFile ? llvm::outs()
+                                       : llvm::nulls();
+  bool isFine = succeeded(MlirOptMain(os, std::move(buffer), registry, config));
+  if (!outputFile && isFine)
+    llvm::errs() << "note: -o FILE writes the program; it is not printed to a "
+                    "terminal beside what else was asked for\n";
   // A trace of what failed is wanted most.
   if (PassTrace::isRequested())
     if (llvm::Error error = trace.write())

@@ -14,7 +14,8 @@ namespace tp {
 /// Reads or imports the program, runs the passes that the flags ask for and
 /// writes the result. Returns the exit code: 0 fine, 1 the input is wrong, 2 a
 /// bug of ours, 3 the environment failed, such as a full disk.
-int runTool(llvm::StringRef inputFile, llvm::StringRef outputFile,
+int runTool(llvm::StringRef inputFile,
+            std::optional<llvm::StringRef> outputFile,
             mlir::DialectRegistry &registry);
 
 } // namespace tp

@@ -3,8 +3,11 @@
 
 // The command line of the compiler.
 
+#include "../Process/FrontDoor.h"
 #include "../Process/Process.h"
+#include "ExplainError.h"
 #include "Flags.h"
+#include "Help.h"
 #include "Tool.h"
 
 #include "tpopt/Dialect/Sdy/Sdy.h"
@@ -19,6 +22,7 @@
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Debug.h"
 #include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/Process.h"
 
 #ifndef NDEBUG
 // Debian's libLLVM is built without assertions and has no --debug-only.
@@ -47,6 +51,12 @@ static void keepDiagnosticsShort() {
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   tp::setUpProcess();
+  tp::setVersion("tp-opt");
+  if (tp::answerHelp(argc, argv, tp::kHelp))
+    return 0;
+  llvm::ArrayRef<const char *> given(argv, argc);
+  if (std::optional<int> code = tp::explainError(given))
+    return *code;
   keepDiagnosticsShort();
   tp::hideForeignFlags();
   mlir::DialectRegistry registry;
@@ -57,7 +67,7 @@ int main(int argc, char **argv) {
   registry.insert<mlir::func::FuncDialect>();
   mlir::func::registerInlinerExtension(registry);
   mlir::registerTransformsPasses();
-  auto arguments = tp::expandFlags(llvm::ArrayRef<const char *>(argv, argc));
+  auto arguments = tp::expandFlags(given);
   if (failed(arguments))
     return 1;
   llvm::SmallVector<char *> expanded;
@@ -73,5 +83,10 @@ int main(int argc, char **argv) {
   if (config.shouldShowDialects() || config.shouldListPasses())
     return mlir::asMainReturnCode(
         mlir::MlirOptMain(argc, argv, input, output, registry));
-  return tp::runTool(input, output, registry);
+  // The IR would bury a report or an artifact that was asked for.
+  std::optional<llvm::StringRef> file = output;
+  if (output == "-" && tp::asksForMoreThanIR(given) &&
+      llvm::sys::Process::StandardOutIsDisplayed())
+    file = std::nullopt;
+  return tp::runTool(input, file, registry);
 }

@@ -7,6 +7,7 @@
 //
 // where check.sh exits with 1 if its argument still shows the bug.
 
+#include "../Process/FrontDoor.h"
 #include "../Process/Process.h"
 #include "Reductions.h"
 
@@ -22,6 +23,20 @@
 #include "mlir/Transforms/Passes.h"
 #include "llvm/Support/raw_ostream.h"
 
+static constexpr char kHelp[] =
+    R"(usage: tp-reduce BUG.mlir --reduction-tree='traversal-mode=0 test=CHECK' [-o SMALL.mlir]
+
+Makes a program small that shows a bug.
+
+  CHECK                a script that gets a program as its argument, and ends with 1 if that
+                       still shows the bug, with 0 if it does not
+  --pass-pipeline=...  passes to run
+  --version            of this tool and of LLVM
+  --help-mlir          all options: each reduction and each pass alone
+
+Example of a script, for a crash: tp-opt "$1" --tp-shard; test $? -ne 139
+)";
+
 /// MLIR itself prints errors alone, and it is a warning that the script does
 /// not find the bug in the input.
 static mlir::LogicalResult printWarning(mlir::Diagnostic &diagnostic) {
@@ -34,6 +49,9 @@ static mlir::LogicalResult printWarning(mlir::Diagnostic &diagnostic) {
 
 int main(int argc, char **argv) {
   tp::setUpProcess();
+  tp::setVersion("tp-reduce");
+  if (tp::answerHelp(argc, argv, kHelp))
+    return 0;
   mlir::DialectRegistry registry;
   tp::registerTPOptDialects(registry);
   tp::stablehlo::registerReaders(registry);

@@ -131,8 +131,9 @@ tprun::compile(const std::string &program, const std::string &pipeline,
 absl::StatusOr<std::shared_ptr<const Artifact>>
 tprun::compile(const Options &options) {
   std::string target = getTarget(options);
-  std::string pipeline = absl::StrCat(
-      "target=", target, options.shard.empty() ? "" : " ", options.shard);
+  std::string pipeline =
+      absl::StrCat("target=", target, " default-mesh=true",
+                   options.shard.empty() ? "" : " ", options.shard);
   std::string what = absl::StrCat("compiling ", options.program);
   if (!options.cache) {
     Progress progress(what);

@@ -3,6 +3,9 @@
 
 #include "Options.h"
 
+#include "Arguments.h"
+#include "Help.h"
+#include "runtime/Core/ArtifactFormat.h"
 #include "runtime/Core/Errors.h"
 #include "runtime/Core/File.h"
 
@@ -11,8 +14,6 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
-#include "absl/strings/strip.h"
-#include "absl/types/span.h"
 
 #include <cmath>
 #include <cstdio>
@@ -29,6 +30,7 @@ ABSL_FLAG(double, link_gbps, 0, "emulated between ranks; 0: no limit");
 ABSL_FLAG(std::string, weights, "", "safetensors file or folder");
 ABSL_FLAG(std::string, entry, "", "the function to run");
 ABSL_FLAG(uint64_t, seed, 1, "of random inputs, sampling, training");
+ABSL_FLAG(bool, info, false, "say what a .tpx is");
 ABSL_FLAG(bool, print, false, "print the outputs");
 ABSL_FLAG(std::string, output, "", "safetensors file to write the outputs to");
 ABSL_FLAG(bool, check, false, "compare with the whole program on one device");
@@ -47,113 +49,6 @@ ABSL_FLAG(double, temperature, 0, "of sampling; 0 takes the likeliest");
 ABSL_FLAG(std::string, end_token, "", "stop after one of these tokens");
 
 using namespace tprt;
-
-static constexpr char kHelp[] =
-    R"(usage: tp-run PROGRAM.tpx|PROGRAM.mlir [options]
-
-Runs a program that tp-opt compiled; a .mlir is compiled first by the tp-opt
-beside this tool, and kept for the next time.
-
-  --weights=DIR         load weights from safetensors files
-  --input NAME=VALUE    an input: numbers "1,2,3", or a .safetensors file that
-                        has a tensor of that name; may be repeated. Inputs that
-                        are given no value get random ones
-  --seed=N              of random inputs, of sampling and of training's order (1)
-  --entry=NAME          the function to run (main, or the first)
-  --print               print the outputs
-  --output=FILE         write the outputs, whole tensors by their names, to a
-                        .safetensors file, which --input reads
-  --check               run the whole program on one device, too, and compare;
-                        exit code 1 if the results differ
-  --verify              of a .tpx: prove its local program against the whole one
-                        it carries, and run it on data that shows errors
-  --bench=K             run K times and print times; --warmup=S runs for S seconds
-                        first (0), so that the clocks of a GPU have risen
-  --trace=FILE          write when each step ran, for ui.perfetto.dev
-  --generate=IDS|FILE   continue a prompt of token ids with the entries prefill
-                        and decode; --max_tokens=N (16), --temperature=T (0, the
-                        likeliest token), --end_token=ID,.. or none (what the
-                        configuration beside the weights says)
-  --train=DATA          run a step that tp-opt --tp-train made on rows of DATA,
-                        tokens in a .bin file or safetensors; --steps=N times
-                        (no default); --log=FILE takes a line of JSON for each.
-                        --seed orders the rows, --output takes the parameters
-  --shard="..."         for a .mlir: options of tp-opt --tp-compile
-  --nocache             compile a .mlir anew, and do not keep what comes out
-  --ranks=N             what the mesh must have
-  --threads=N           that each rank computes on (its share of the cores)
-  --backend=cpu         what computes: cpu, cuda, virtual (ranks that share one
-                        GPU), interpreter (tp-opt's; slow, of a .mlir as it is)
-  --tf32                let a GPU multiply f32 as tf32: faster, 10 bits
-  --timeout=S           seconds that a collective may take, and that ranks wait
-                        for each other to join and to leave (300)
-  --run_timeout=S       seconds that a run may take (no limit)
-  --link_us=US          emulate a link between ranks on CPUs: each collective
-  --link_gbps=GBPS      lasts at least US microseconds and what a rank sends at
-                        GBPS, 1e9 bytes a second (no latency, no limit)
-
-A dash within an option's name is as good as an underscore: --link-us.
-Ranks are threads; started by mpirun, each process is one rank.
-Exit code: 0 fine, 1 the input is wrong, 2 a bug of tp-opt, 3 the environment
-failed.
-)";
-
-/// Reads `--link-us` as `--link_us`: the flags library knows underscores alone.
-static void spellWithUnderscores(absl::Span<char *const> arguments) {
-  for (char *argument : arguments)
-    if (absl::StartsWith(argument, "--"))
-      for (char *c = argument + 2; *c != '\0' && *c != '='; ++c)
-        if (*c == '-')
-          *c = '_';
-}
-
-/// Takes every --input out of the arguments: the flags library keeps only the
-/// last of a repeated flag.
-static absl::Status takeInputs(std::vector<char *> &arguments,
-                               tprun::Options &options) {
-  std::vector<char *> rest;
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    absl::string_view argument = arguments[i];
-    absl::string_view flag = "--input";
-    std::string value;
-    if (argument == flag)
-      value = i + 1 < arguments.size() ? arguments[++i] : "";
-    else if (absl::StartsWith(argument, "--input="))
-      value = std::string(argument.substr(flag.size() + 1));
-    else {
-      rest.push_back(arguments[i]);
-      continue;
-    }
-    std::pair<std::string, std::string> input =
-        absl::StrSplit(value, absl::MaxSplits('=', 1));
-    if (input.first.empty() || input.second.empty())
-      return makeError(ErrorCode::BadOption, "--input '", value,
-                       "' is no NAME=VALUE; write --input x=1,2,3 or "
-                       "--input x=FILE.safetensors");
-    options.inputs.push_back(input);
-  }
-  arguments = std::move(rest);
-  return absl::OkStatus();
-}
-
-/// Refuses flags without a value, which a shell makes of a variable that is not
-/// set: they would mean the same as no flag.
-static absl::Status refuseEmpty(absl::Span<char *const> arguments) {
-  for (size_t i = 1; i < arguments.size(); ++i) {
-    absl::string_view argument = arguments[i];
-    if (!absl::ConsumePrefix(&argument, "-"))
-      continue;
-    absl::ConsumePrefix(&argument, "-");
-    bool isEmpty = absl::ConsumeSuffix(&argument, "=") ||
-                   (i + 1 < arguments.size() && *arguments[i + 1] == '\0');
-    for (absl::string_view flag : {"backend", "weights", "entry", "output",
-                                   "trace", "generate", "train", "log"})
-      if (isEmpty && argument == flag)
-        return makeError(ErrorCode::BadOption, "--", flag,
-                         " has no value; give it one, or leave it out");
-  }
-  return absl::OkStatus();
-}
 
 static absl::Status checkLink(const tprun::Options &options) {
   for (double value : {options.link.us, options.link.gbps})
@@ -230,11 +125,18 @@ absl::StatusOr<tprun::Options> tprun::parseOptions(int argc, char **argv,
       std::fputs(kHelp, stdout);
       *done = true;
       return options;
+    } else if (argument == "--version") {
+      std::printf("tp-run " TPOPT_VERSION " (" TPOPT_BUILD_TYPE
+                  " build)\nruns artifacts of format %u\n",
+                  kFormatVersion);
+      *done = true;
+      return options;
     }
+  TPRT_ASSIGN_OR_RETURN(options.inputs, takeInputs(arguments));
+  TPRT_RETURN_IF_ERROR(refuseUnknown(arguments));
   spellWithUnderscores(arguments);
-  TPRT_RETURN_IF_ERROR(takeInputs(arguments, options));
   TPRT_RETURN_IF_ERROR(refuseEmpty(arguments));
-  // Ends the process with code 1 on a flag it does not know.
+  // Ends the process with code 1 on a value that a flag cannot have.
   arguments = absl::ParseCommandLine(static_cast<int>(arguments.size()),
                                      arguments.data());
   if (arguments.size() != 2)
@@ -256,6 +158,7 @@ absl::StatusOr<tprun::Options> tprun::parseOptions(int argc, char **argv,
   options.weights = absl::GetFlag(FLAGS_weights);
   options.entry = absl::GetFlag(FLAGS_entry);
   options.seed = absl::GetFlag(FLAGS_seed);
+  options.info = absl::GetFlag(FLAGS_info);
   options.print = absl::GetFlag(FLAGS_print);
   options.output = absl::GetFlag(FLAGS_output);
   options.check = absl::GetFlag(FLAGS_check);

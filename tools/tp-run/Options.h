@@ -22,7 +22,7 @@ namespace tprun {
 inline constexpr char kInterpreter[] = "interpreter";
 
 struct Options {
-  std::string program; ///< .tpx or .mlir
+  std::string program; ///< .tpx, .mlir or .mlirbc
   std::string shard;   ///< For .mlir: what tp-opt's --tp-compile takes.
   bool cache = true;   ///< Whether what a .mlir compiles to is kept.
   std::string backend;
@@ -36,6 +36,7 @@ struct Options {
   std::vector<std::pair<std::string, std::string>> inputs;
   std::string entry;
   uint64_t seed = 0;
+  bool info = false;
   bool print = false;
   std::string output;
   bool check = false;
@@ -53,7 +54,8 @@ struct Options {
   EndTokens endTokens; ///< Of --generate.
 };
 
-/// Reads the command line. Asked for help, it prints that and sets *done.
+/// Reads the command line. Asked for help or the version,
+/// it prints that and sets *done.
 absl::StatusOr<Options> parseOptions(int argc, char **argv, bool *done);
 
 /// A list of integers: `1,2,3`, or the name of a file with such a list, also

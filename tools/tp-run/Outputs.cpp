@@ -8,6 +8,8 @@
 #include "runtime/Core/Errors.h"
 #include "runtime/Core/Safetensors.h"
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 
 #include <algorithm>
@@ -36,6 +38,36 @@ absl::Status tprun::printOutputs(Session &session, uint32_t entry) {
       std::printf("%s%c", texts[i].c_str(), (i + 1) % row == 0 ? '\n' : ' ');
   }
   return absl::OkStatus();
+}
+
+void tprun::noteRun(const Session &session, const std::string &entry,
+                    absl::Duration time) {
+  const Artifact &artifact = session.getArtifact();
+  std::vector<std::string> names;
+  for (const Artifact::Result &output :
+       getResults(artifact, *artifact.findEntry(entry))) {
+    std::string type;
+    for (int64_t size : output.shape)
+      absl::StrAppend(&type, size, "x");
+    names.push_back(absl::StrCat(output.name, " tensor<", type,
+                                 getName(output.dtype), ">"));
+  }
+  size_t all = names.size();
+  names.resize(std::min<size_t>(all, 3));
+  std::string results = all == 0   ? "no result"
+                        : all == 1 ? "result "
+                                   : "results ";
+  absl::StrAppend(&results, absl::StrJoin(names, ", "));
+  if (all > names.size())
+    absl::StrAppend(&results, " and ", all - names.size(), " more");
+  int ranks = session.getNumRanks();
+  std::fprintf(
+      stderr, "note: %d rank%s, 1 run of %s, %s, %s\n", ranks,
+      ranks == 1 ? "" : "s", entry.c_str(),
+      time < absl::Seconds(1)
+          ? absl::StrFormat("%.1f ms", absl::ToDoubleMilliseconds(time)).c_str()
+          : absl::StrFormat("%.1f s", absl::ToDoubleSeconds(time)).c_str(),
+      results.c_str());
 }
 
 bool tprun::canName(const std::string &name) {

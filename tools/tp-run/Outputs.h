@@ -8,12 +8,21 @@
 
 #include "runtime/Core/Session.h"
 
+#include "absl/time/time.h"
+
 #include <string>
 
 namespace tprun {
 
 /// Prints each output of an entry: a line with name and type, then its rows.
 absl::Status printOutputs(tprt::Session &session, uint32_t entry);
+
+/// Says on stderr that an entry has run, for a user who has asked for nothing
+/// that would be seen:
+///
+///     note: 4 ranks, 1 run of mlp, 0.6 ms, result y tensor<8x512xf32>
+void noteRun(const tprt::Session &session, const std::string &entry,
+             absl::Duration time);
 
 /// Whether a safetensors file can have a tensor of this name: names are UTF-8,
 /// and one of them is the format's own.

@@ -8,9 +8,13 @@
 #include "MemoryFile.h"
 #include "Progress.h"
 #include "runtime/Core/Errors.h"
+#include "runtime/Core/FileKind.h"
 #include "runtime/Core/Shapes.h"
 
 #include "absl/strings/match.h"
+
+#include <fstream>
+#include <sys/stat.h>
 
 using namespace tprt;
 using namespace tprun;
@@ -29,15 +33,29 @@ static absl::StatusOr<MemoryFile> getWholeProgram(const Artifact &artifact) {
   return MemoryFile::create(bytes);
 }
 
+/// Whether the compiler reads it: text by its name, bytecode by what it begins
+/// with, too.
+static bool isSource(const std::string &path) {
+  if (absl::EndsWith(path, ".mlir") || absl::EndsWith(path, ".mlirbc"))
+    return true;
+  // Who opens a pipe waits for somebody to write to it.
+  struct stat info = {};
+  if (::stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode))
+    return false;
+  char start[4] = {};
+  std::ifstream(path, std::ios::binary).read(start, sizeof(start));
+  return getFileKind({start, sizeof(start)}) == FileKind::Bytecode;
+}
+
 absl::StatusOr<Program> tprun::loadProgram(const Options &options) {
-  bool isText = absl::EndsWith(options.program, ".mlir");
-  if (!isText && !options.shard.empty()) {
+  bool needsCompiler = isSource(options.program);
+  if (!needsCompiler && !options.shard.empty()) {
     TPRT_RETURN_IF_ERROR(Artifact::open(options.program).status());
     return makeError(ErrorCode::BadOption, "--shard is for a .mlir: '",
                      options.program, "' is compiled already");
   }
   if (options.backend == kInterpreter) {
-    if (isText) {
+    if (needsCompiler) {
       // tp-opt would say so, too, but not with our code.
       TPRT_RETURN_IF_ERROR(File::open(options.program).status());
       return loadInterpreted(options.program, options.shard);
@@ -54,7 +72,7 @@ absl::StatusOr<Program> tprun::loadProgram(const Options &options) {
                      kCudaTarget, ", ", kVirtual, " or ", kInterpreter);
   if (!loaded.ok())
     return addContext(loaded, absl::StrCat("--backend=", options.backend));
-  TPRT_ASSIGN_OR_RETURN(auto artifact, isText
+  TPRT_ASSIGN_OR_RETURN(auto artifact, needsCompiler
                                            ? compile(options)
                                            : Artifact::open(options.program));
   return Program{std::move(artifact), nullptr};

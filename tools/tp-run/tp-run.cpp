@@ -8,6 +8,7 @@
 #include "Agree.h"
 #include "Check.h"
 #include "Generate.h"
+#include "Info.h"
 #include "Inputs.h"
 #include "Options.h"
 #include "OutputFile.h"
@@ -20,6 +21,8 @@
 #include "runtime/Core/Cores.h"
 #include "runtime/Core/Errors.h"
 #include "runtime/Core/Session.h"
+
+#include "absl/time/clock.h"
 
 #include <cstdio>
 #include <cstdlib>
@@ -54,7 +57,11 @@ static absl::Status run(Session &session, const Options &options) {
                           generate(session, options, /*prints=*/isFirst));
   } else if (options.bench == 0 || options.print || options.check ||
              !options.output.empty()) {
+    absl::Time begin = absl::Now();
     TPRT_RETURN_IF_ERROR(session.run(entry));
+    bool isSilent = !options.print && !options.check && options.bench == 0;
+    if (isSilent && isFirst)
+      noteRun(session, entry, absl::Now() - begin);
   }
   // Of a benchmark, the trace is of the run whose steps it counts.
   bool isTraceOfBenchmark = options.bench > 0 && !generates;
@@ -144,6 +151,13 @@ int main(int argc, char **argv) {
     leave(options.status(), nullptr);
   if (done)
     return 0;
+  if (options->info) {
+    absl::StatusOr<std::string> text = describeArtifact(options->program);
+    if (!text.ok())
+      leave(text.status(), nullptr);
+    std::fputs(text->c_str(), stdout);
+    return 0;
+  }
   choosePatience(*options);
   expectNoExit();
   absl::StatusOr<Program> program = loadProgram(*options);

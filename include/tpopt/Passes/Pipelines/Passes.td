@@ -24,7 +24,9 @@ def SetMeshPass : Pass<"tp-set-mesh", "::mlir::ModuleOp"> {
   let dependentDialects = ["::tp::spmd::SPMDDialect"];
   let options = [
     Option<"axes", "axes", "std::string", "\"\"",
-           "Axes and sizes: data=2,model=4">
+           "Axes and sizes: data=2,model=4">,
+    Option<"ifMissing", "if-missing", "bool", "false",
+           "Leave a module as it is that has a mesh">
   ];
 }
 

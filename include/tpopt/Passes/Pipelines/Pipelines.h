@@ -45,6 +45,10 @@ struct ShardOptions : mlir::PassPipelineOptions<ShardOptions> {
   Option<std::string> mesh{
       *this, "mesh",
       llvm::cl::desc("Define or override the module's mesh: data=2,model=4")};
+  Option<bool> defaultMesh{
+      *this, "default-mesh",
+      llvm::cl::desc("Run a program that has no mesh on one device, as tp-run "
+                     "does")};
   Option<std::string> plan{
       *this, "plan",
       llvm::cl::desc("How the program is cut: words joined with +, megatron, "
