@@ -47,6 +47,9 @@ def main():
                 sys.exit(f"{page}: {error}")
         elif order.startswith("file"):
             (folder / block["file"]).write_text(text, encoding="utf-8")
+            example = page.parent.parent / "examples" / page.stem / block["file"]
+            if example.exists() and not example.read_text(encoding="utf-8").endswith(text):
+                sys.exit(f"{page}: {block['file']} is not what {example} is")
         elif order.startswith("sh"):
             if block["file"]:
                 (folder / block["file"]).write_text(ir, encoding="utf-8")
