@@ -122,8 +122,8 @@ def page():
     return f"""# Command line
 
 Every option of the tools, every key of a machine file and every environment variable that is
-read. It is generated from what the tools say of themselves, so it is a list to search and not a
-text to read; the [tutorial](../tutorial.md) is that.
+read. The page is for looking things up, and is generated from the tools themselves; to learn
+tp-opt, read the [tutorial](../tutorial.md).
 
 ## tp-opt
 

@@ -14,8 +14,10 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGES = ROOT / "build" / "site" / "pages"
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s#]+)(#[^)\s]*)?\)")
 STYLE = """
-.md-grid { max-width: 76rem; }
-.md-typeset table:not([class]) td code { overflow-wrap: anywhere; word-break: normal; }
+.md-grid { max-width: 80rem; }
+.md-typeset table:not([class]) td code { white-space: nowrap; }
+.md-typeset pre > code { font-size: .78em; }
+@media (min-width: 76.25em) { .md-sidebar--primary { width: 10rem; } }
 .md-typeset img { border: 1px solid var(--md-default-fg-color--lightest); }
 """
 
