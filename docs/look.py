@@ -28,12 +28,15 @@ out.textContent = "WIDTH " + d.documentElement.scrollWidth + " " + d.body.scroll
 
 
 def chromium(*arguments):
-    with tempfile.TemporaryDirectory() as profile:
-        return subprocess.run(
-            ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
-             "--allow-file-access-from-files", f"--user-data-dir={profile}",
-             "--virtual-time-budget=3000", *arguments],
-            capture_output=True, text=True, timeout=120).stdout
+    """What it prints; nothing if it hangs."""
+    command = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
+               "--allow-file-access-from-files", "--virtual-time-budget=3000"]
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
+        try:
+            return subprocess.run([*command, f"--user-data-dir={profile}", *arguments],
+                                  capture_output=True, text=True, timeout=120).stdout
+        except subprocess.TimeoutExpired:
+            return ""
 
 
 def look(page, shots, width):
