@@ -1,8 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// A compiler of your own in one page: reads a program, shards it over a mesh by our
-// passes, simplifies it by MLIR's, and prints what one device runs.
+// A compiler of your own in one page: reads a program, shards it over a mesh by
+// our passes, simplifies it by MLIR's, and prints what one device runs.
 //
 //     shard mlp.mlir model=4
 
@@ -19,7 +19,8 @@
 
 int main(int argc, char **argv) {
   if (argc != 3) {
-    llvm::errs() << "usage: shard FILE.mlir MESH, as in shard mlp.mlir model=4\n";
+    llvm::errs()
+        << "usage: shard FILE.mlir MESH, as in shard mlp.mlir model=4\n";
     return 1;
   }
   // Our dialects, and whatever your programs use beside them.
