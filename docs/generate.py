@@ -7,7 +7,8 @@
     docs/generate.py --check    says which are out of date
 
 The dialects and passes come from their .td files, through mlir-tblgen; the
-table of errors from the .def files.
+table of errors from the .def files; the command line from the built tools; the
+models from the tests.
 """
 
 import argparse
@@ -16,6 +17,9 @@ import re
 import shutil
 import subprocess
 import sys
+
+import command_line
+import models
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 REFERENCE = ROOT / "docs" / "reference"
@@ -115,7 +119,8 @@ def main():
     pages = {"TPDialect.md": dialect("tp", "TP/TPOps.td"),
              "SPMDDialect.md": dialect("spmd", "SPMD/SPMDOps.td"),
              "StepDialect.md": dialect("step", "Step/StepOps.td"),
-             "Passes.md": passes(), "Errors.md": errors()}
+             "Passes.md": passes(), "Errors.md": errors(),
+             "CommandLine.md": command_line.page(), "Models.md": models.page()}
     stale = []
     for name, text in pages.items():
         file = REFERENCE / name
