@@ -117,7 +117,8 @@ class Program:
         """Shardings by the names of the source, from IR with locations."""
         lines = {}
         for line in printed.splitlines():
-            place = re.search(r'loc\("[^"]*":(\d+):\d+\)\)?$', line)
+            # Within the value's name, if that is known.
+            place = re.search(r' loc\([^{]*"[^"]*":(\d+):\d+\)*(\])?\)*$', line)
             shardings = re.search(
                 r"spmd\.shardings = \[#spmd\.sharding<@\w+, (\[.*?\])[,>]", line)
             if place and shardings:
