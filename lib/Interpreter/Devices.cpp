@@ -190,7 +190,7 @@ static LogicalResult checkManualType(ManualOp op, Type type,
       getLayout(local, *layout.mesh).sharding.sameLayout(layout.sharding))
     return success();
   return op.emitError() << prefix(ErrorCode::BadLocalType) << type
-                        << " does not lie as the manual axes cut it: "
+                        << " does not have the sharding that the manual axes ask for: "
                         << layout.sharding.str(*layout.mesh);
 }
 

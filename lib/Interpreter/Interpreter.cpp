@@ -26,9 +26,9 @@ LogicalResult tp::interp::checkSize(Operation *op, Type type, int64_t devices,
                            << " is not a type that tensor code computes with";
   if (getVolume(tensor.getShape()) * devices > double(options.maxElements))
     return op->emitError() << prefix(ErrorCode::TooLarge) << tensor << " on "
-                           << devices << " devices is more than the "
+                           << devices << " devices exceeds the interpreter's limit of "
                            << options.maxElements
-                           << " elements that are interpreted";
+                           << " elements";
   return success();
 }
 
@@ -91,8 +91,8 @@ LockstepMachine::Results LockstepMachine::dispatch(Operation *op,
 LogicalResult LockstepMachine::checkDevices(Operation *op, int64_t devices) {
   if (devices > options.maxDevices)
     return op->emitError() << prefix(ErrorCode::TooLarge) << devices
-                           << " devices are more than the "
-                           << options.maxDevices << " that are interpreted";
+                           << " devices exceed the interpreter's limit of "
+                           << options.maxDevices;
   return success();
 }
 

@@ -312,10 +312,10 @@ FailureOr<const Target *> tp::codegen::getTarget(Operation *op, StringRef name,
     return target;
   if (Target::find(name))
     return op->emitError() << prefix(ErrorCode::GpuOption)
-                           << "fp8=true is for GPUs, and target="
+                           << "fp8=true expects a GPU, got target="
                            << tprt::kCpuTarget
                            << ": write target=" << tprt::kCudaTarget
-                           << ", or leave it out";
+                           << ", or leave out fp8=true";
   return op->emitError() << prefix(ErrorCode::UnknownTarget)
                          << "there is no target '" << name
                          << "': write target=" << tprt::kCpuTarget

@@ -119,8 +119,8 @@ LogicalResult tp::emitNoParameter(func::FuncOp function) {
   InFlightDiagnostic error = function.emitError();
   error << prefix(ErrorCode::NotTrainable) << "no argument of @"
         << function.getName()
-        << " is a parameter of floats: write train= with the names of those "
-           "that are, or give them tp.role = \"parameter\"";
+        << " is a parameter of a floating-point type: write their names in "
+           "train=, or give them tp.role = \"parameter\"";
   if (!names.empty())
     error.attachNote() << "arguments of floats without a role are "
                        << llvm::join(names, ", ");

@@ -70,7 +70,7 @@ LogicalResult CallGraph::close() {
     return function.emitError()
            << prefix(ErrorCode::TooManyCalls) << "with its calls inlined, @"
            << function.getName() << " has more than " << kMostOps
-           << " operations: say by a loop what is done again and again";
+           << " operations: write repeated work as a loop";
   sizes[function] = visit.numOps;
   done.push_back(std::move(visit.own));
   return success();

@@ -167,9 +167,10 @@ LogicalResult Plan::addEntry(StringRef pattern, const json::Value &value,
   if (text == "sequence_parallel")
     return emitError(loc)
            << prefix(ErrorCode::BadPlanEntry) << "\"" << *text
-           << "\" asks for activations that are cut along the sequence, which "
-              "no argument says: write \"replicate\" here, and the sequence's "
-              "axis at an input or a result, \"x\": [[], [\"model\"], []]";
+           << "\" asks for activations sharded along the sequence, which the "
+              "sharding of an argument cannot say: write \"replicate\" here, "
+              "and shard the sequence of an input or a result, as in "
+              "\"x\": [[], [\"model\"], []]";
   std::optional<PlanWord> word = text ? parseWord(*text) : std::nullopt;
   if (!word)
     return emitError(loc)

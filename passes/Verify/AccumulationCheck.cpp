@@ -177,8 +177,8 @@ LogicalResult TwiceComputed::verify() {
   if (known == 0)
     return function.emitError()
            << prefix(ErrorCode::WrongAccumulation)
-           << "parameters are no numbers after a step on the data that was "
-              "tried, so that nothing is proved";
+           << "all parameters are NaN after a step on the data that was tried, "
+              "so nothing is proved";
   return success();
 }
 

@@ -189,7 +189,7 @@ static absl::StatusOr<uint64_t> parseLength(absl::string_view start,
   uint64_t length;
   if (start.size() < sizeof(length))
     return makeError(ErrorCode::WeightsTruncated, "the file has ", fileSize,
-                     " bytes, fewer than its header's length takes");
+                     " bytes, too few for the length of a header");
   std::memcpy(&length, start.data(), sizeof(length));
   if (length > kMaxHeader)
     return makeError(ErrorCode::WeightsHeaderTooLarge, "a header of ", length,

@@ -23,7 +23,7 @@
 
 // CHECK: range main
 // STEPS: range main
-// STEPS: range rows
+// STEPS: range r
 // STEPS: launch rows0 {{.*}} on d0.s0
 // STEPS: range all_reduce
 // STEPS: allReduce

@@ -43,9 +43,9 @@
 // RUN: not tp-opt %t/recursive.mlir --tp-verify-against=whole=%t/x.mlir -o %t/out 2>&1 | FileCheck %s --check-prefix=RECURSIVE
 // RECURSIVE: error: [TP0707] calls are nested more than 256 deep
 // RUN: not tp-opt %t/large.mlir --tp-verify-against=whole=%t/large.mlir -o %t/out 2>&1 | FileCheck %s --check-prefix=LARGE
-// LARGE: error: {{.*}}[TP0708] 'tensor<1000000x1000000xf32>' on 1 devices is more than the {{[0-9]+}} elements that are interpreted
+// LARGE: error: {{.*}}[TP0708] 'tensor<1000000x1000000xf32>' on 1 devices exceeds the interpreter's limit of {{[0-9]+}} elements
 // RUN: not tp-opt %t/devices.mlir --tp-verify-against=whole=%t/x.mlir -o %t/out 2>&1 | FileCheck %s --check-prefix=DEVICES
-// DEVICES: error: {{.*}}[TP0708] 1000000 devices are more than the 4096 that are interpreted
+// DEVICES: error: {{.*}}[TP0708] 1000000 devices exceed the interpreter's limit of 4096
 
 //--- x.mlir
 func.func @f(%x: tensor<4xf32> {tp.name = "x"}) -> tensor<4xf32> {

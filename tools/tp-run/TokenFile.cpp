@@ -56,8 +56,9 @@ absl::StatusOr<TensorReader> tprun::openTokenFile(const std::string &path) {
       continue;
     if (version != format.version)
       return makeError(ErrorCode::TrainingData, "'", path,
-                       "' has llm.c's number ", magic, " and version ", version,
-                       ", expects version ", format.version);
+                       "' has llm.c's magic number ", magic,
+                       ": expects version ", format.version, ", got ",
+                       version);
     uint64_t wanted = kHeaderBytes + uint64_t{count} * getSize(format.dtype);
     if (file->size() != wanted)
       return makeError(ErrorCode::TrainingData, "'", path, "' has ",

@@ -54,8 +54,8 @@ CASES = [
     (MESH + FUNCTION, '{"x": 3}', "", "[TP0522] 3 is no word of a plan"),
     (MESH + FUNCTION, '{"x": null}', "", "[TP0522] null is no word of a plan"),
     (MESH + FUNCTION, '{"norm": "sequence_parallel"}', "",
-     'plan.json:1:2: error: [TP0522] "sequence_parallel" asks for activations that are cut '
-     'along the sequence, which no argument says: write "replicate" here'),
+     'plan.json:1:2: error: [TP0522] "sequence_parallel" asks for activations sharded '
+     'along the sequence, which the sharding of an argument cannot say: write "replicate" here'),
     (MESH + FUNCTION, '{"tp_plan": "colwise"}', "", '[TP0523] "tp_plan" matches no argument'),
     (MESH + FUNCTION, '{"tp_plan": {"layers.*.up_proj":\n "colwize"}}', "",
      'plan.json:1:14: error: [TP0522] "colwize" is no word of a plan'),
@@ -70,7 +70,7 @@ CASES = [
      '[TP0524] "norm" cuts features of argument model.norm.weight, which is no '),
     (MESH + "func.func @f(%x: tensor<f32>) -> tensor<f32> { return %x : tensor<f32> }",
      '{"arg0": "grouped_gemm"}', "",
-     '[TP0524] "arg0" cuts features of argument arg0, which is no '),
+     '[TP0524] "arg0" cuts features of argument x, which is no '),
     (MESH + FUNCTION, '{"[": "replicate"}', "", '[TP0522] "[" is no pattern: '),
     (MESH + FUNCTION, '{"x": ["data", []]}', "",
      '[TP0522] "data" is no axis: write a list of axes per dimension'),
@@ -84,8 +84,8 @@ CASES = [
      'plan.json:2:2: error: [TP0523] "layers.*.up_prj" matches no argument'),
     (MESH + FUNCTION, '{"layers.*.up_prj": "colwise"}', "",
      "note: near names are layers.*.up_proj.weight, "),
-    (MESH + "func.func @f(%x: tensor<4xf32>) { return }", '{"x": "replicate"}', "",
-     "note: near names are arg0"),
+    (MESH + "func.func @f(%x: tensor<4xf32>) { return }", '{"z": "replicate"}', "",
+     "note: near names are x"),
     (MESH + "func.func @f(%x: tensor<4xf32>) { return }", '{"arg0": "replicate"}', "", None),
     (MESH + "func.func @f(%x: tensor<4xf32>) { return }", '{"arg0": [["pipe"]]}', "",
      '[TP0522] "pipe" is no axis'),
@@ -98,7 +98,8 @@ CASES = [
      '[TP0525] plan=megatron+sq: "sq" is no word: write megatron, sp, ddp or fsdp, joined '
      "with +, or the path of one file"),
     (MESH + FUNCTION, "sp+fsdp", "",
-     "[TP0525] plan=sp+fsdp: sp cuts what megatron sums: write megatron+sp"),
+     "[TP0525] plan=sp+fsdp: sp shards the activations that megatron sums, and needs megatron: "
+     "write megatron+sp"),
     (MESH + FUNCTION.replace("4x", "1x"), "megatron+sp", "",
      "[TP0526] sp cuts what products sum along the sequence, and no product"),
     (MESH + FUNCTION, "ddp", "zero=4", "[TP0525] zero=4 is no stage: write zero=1 to cut"),

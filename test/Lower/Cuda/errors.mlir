@@ -21,7 +21,7 @@
 // PTXAS:   [TP0825] cannot execute '{{.*}}none', which ptxas= names
 // REFUSED: [TP0824] for sm_90, {{.*}}fake_ptxas ended with 255: in kernel rows1: Arguments mismatch for instruction 'add'
 // FP8:     [TP0826] sm_86 does not multiply 8-bit floats: name chips from sm_89 on, or compile without fp8=true
-// FP8CPU:  [TP0604] fp8=true is for GPUs, and target=cpu: write target=cuda, or leave it out
+// FP8CPU:  [TP0604] fp8=true expects a GPU, got target=cpu: write target=cuda, or leave out fp8=true
 // CHIPCPU: [TP0604] chips= is for GPUs, and target=cpu: write target=cuda, or leave it out
 // PTXASCPU: [TP0604] ptxas= is for GPUs
 // EMPTY:   [TP0824] for sm_90, /bin/true wrote no code for a GPU
